@@ -1,0 +1,112 @@
+package main
+
+import (
+	goflag "flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func updating() bool {
+	f := goflag.Lookup("update")
+	return f != nil && f.Value.String() == "true"
+}
+
+// golden compares text with a file, or rewrites the file under -update.
+func golden(t *testing.T, file, text string) {
+	t.Helper()
+	if updating() {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || string(want) != text {
+		t.Errorf("%s is stale (%v); run go test ./cmd/brig -update and read the change", file, err)
+	}
+}
+
+func TestGolden(t *testing.T) {
+	golden(t, filepath.Join("..", "..", "docs", "brig.1"), manPage())
+	golden(t, "testdata/help.txt", mainHelp())
+	for _, name := range []string{"run", "explain", "spec", "doctor"} {
+		golden(t, "testdata/help-"+name+".txt", commandHelp(name))
+	}
+	golden(t, "testdata/completion.bash", bashCompletion())
+	golden(t, "testdata/completion.zsh", zshCompletion())
+	golden(t, "testdata/completion.fish", fishCompletion())
+	inv, _, err := parse("spec", strings.Fields("--input a --work . --tmpfs /t:size=64m -e A=b --pass-env LC_* --user 0 --net none --timeout 30s "+
+		"--ulimit nofile=64:128 --memory 1g --optional memory --rootfs r --rootfs-writable=1g --no-init -t -- sh -c id"), noFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/spec.json", string(inv.spec.JSON()))
+}
+
+func TestHelpFits(t *testing.T) {
+	for _, c := range commands() {
+		for _, line := range strings.Split(commandHelp(c.name), "\n") {
+			if len(line) > helpWidth {
+				t.Errorf("%s: %d columns: %s", c.name, len(line), line)
+			}
+		}
+	}
+	if !strings.HasPrefix(mainHelp(), "Examples:\n") || !strings.HasPrefix(commandHelp("run"), "Examples:\n") {
+		t.Error("help does not begin with examples")
+	}
+}
+
+// The examples of help are command lines that parse.
+func TestExamplesParse(t *testing.T) {
+	for _, e := range examples() {
+		words := strings.Fields(strings.Split(e.line, " >")[0])
+		inv, _, err := parse(words[1], words[2:], noFiles)
+		if err != nil || len(inv.problems()) > 0 {
+			t.Errorf("%s: %v", e.line, err)
+		}
+	}
+}
+
+// Bash completion is run in a real bash: it must know where the command of the payload begins.
+func TestBashCompletion(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash")
+	}
+	for line, want := range map[string]string{
+		"brig ru":                            "run",
+		"brig run --ro-b":                    "--ro-bind --ro-bind-live",
+		"brig run --net lo":                  "loopback",
+		"brig run --net = lo":                "loopback",
+		"brig explain -e A=b --require secc": "seccomp",
+		"brig run --bind a /b --net no":      "none",
+		"brig completion f":                  "fish",
+		"brig doctor --j":                    "--json",
+		"brig run --tty -- --memory":         "",
+		"brig run ls --memory":               "",
+	} {
+		script := bashCompletion() + "\nCOMP_WORDS=(" + line + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_brig\necho \"${COMPREPLY[*]}\"\n"
+		out, err := exec.Command(bash, "--norc", "-c", script).CombinedOutput()
+		if err != nil || strings.TrimSpace(string(out)) != want {
+			t.Errorf("%s: %q, %v; want %q", line, out, err, want)
+		}
+	}
+}
+
+// zsh and fish at least accept their scripts, where they are installed.
+func TestOtherCompletions(t *testing.T) {
+	for shell, text := range map[string]string{"zsh": zshCompletion(), "fish": fishCompletion()} {
+		if _, err := exec.LookPath(shell); err != nil {
+			t.Logf("no %s here", shell)
+			continue
+		}
+		cmd := exec.Command(shell, "-n")
+		cmd.Stdin = strings.NewReader(text)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", shell, err, out)
+		}
+	}
+}

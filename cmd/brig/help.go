@@ -1,0 +1,155 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// example is a command line worth copying.
+type example struct{ line, what string }
+
+func examples() []example {
+	return []example{
+		{"brig run -- id", "a command in the default jail: no network, no host files but /usr"},
+		{"brig run --input data.csv:/input/data.csv --output ./out -- python3 /input/analyse.py", "read one place, write another"},
+		{"brig run --work . --timeout 30s --pids-limit 64 -- make test", "a build with limits"},
+		{"brig run --rootfs ./alpine --tty -- /bin/sh", "a shell in another distribution"},
+		{"brig run --json --max-output 64k -- ./untrusted", "a report for a program to read"},
+		{"brig explain --work . -- make test", "what run would do, without doing it"},
+		{"brig explain --seccomp", "the system-call filter"},
+		{"brig spec --work . -- make test >job.json; brig run --spec job.json", "the same jail as a file"},
+	}
+}
+
+// exitCode is a row of the table of exit codes.
+type exitCode struct{ code, what string }
+
+func exitCodes() []exitCode {
+	return []exitCode{
+		{"0-255", "the command's own"},
+		{"124", "the time limit ended it"},
+		{"125", "brig could not make the jail; nothing has run"},
+		{"126", "the command cannot be executed"},
+		{"127", "the command is not in the jail's root"},
+		{"128+N", "signal N ended it"},
+	}
+}
+
+const summary = "run an untrusted command in a jail and say truthfully what happened"
+
+// helpWidth is the widest line of help.
+const helpWidth = 100
+
+// mainHelp is `brig help`.
+func mainHelp() string {
+	var b strings.Builder
+	b.WriteString("Examples:\n")
+	for _, e := range examples() {
+		b.WriteString("  # " + e.what + "\n  " + e.line + "\n")
+	}
+	b.WriteString("\nbrig: " + summary + ".\n\nUsage: brig COMMAND\n\nCommands:\n")
+	for _, c := range commands() {
+		row(&b, c.name, c.what, 14)
+	}
+	b.WriteString("\nbrig help COMMAND lists the flags. brig man | man -l - is the manual page.\n")
+	return b.String()
+}
+
+// commandHelp is `brig help NAME`.
+func commandHelp(name string) string {
+	var b strings.Builder
+	for _, c := range commands() {
+		if c.name != name {
+			continue
+		}
+		if !c.jails {
+			return "Usage: " + strings.TrimSpace("brig "+c.name+" "+c.args) + "\n\n" + upperFirst(c.what) + ".\n"
+		}
+		b.WriteString("Examples:\n")
+		for _, e := range examples() {
+			if strings.HasPrefix(e.line, "brig "+name+" ") {
+				b.WriteString("  # " + e.what + "\n  " + e.line + "\n")
+			}
+		}
+		b.WriteString("\nUsage: brig " + c.name + " " + c.args + "\n\n" + upperFirst(c.what) + ".\n")
+	}
+	group := ""
+	for _, f := range flags(name) {
+		if f.group != group {
+			group = f.group
+			b.WriteString("\n" + group + ":\n")
+		}
+		row(&b, flagColumn(f), f.help, 30)
+	}
+	b.WriteString("\nSizes are as docker's (64k, 512m, 1g), times as Go's (500ms, 30s, 1h) or in seconds.\n" +
+		"A relative SRC starts at the caller's directory.\n\nExit codes:\n")
+	for _, e := range exitCodes() {
+		row(&b, e.code, e.what, 14)
+	}
+	return b.String()
+}
+
+func flagColumn(f flag) string {
+	if f.short != 0 {
+		return "-" + string(f.short) + ", " + f.usage()
+	}
+	return "    " + f.usage()
+}
+
+// row writes a term and its explanation, in two columns where the term fits.
+func row(b *strings.Builder, term, text string, column int) {
+	line := "  " + term
+	if len(line)+2 > column+2 {
+		b.WriteString(line + "\n")
+		line = ""
+	}
+	line += strings.Repeat(" ", column+2-len(line))
+	start := len(line)
+	for _, word := range strings.Fields(text) {
+		if len(line) > start && len(line)+1+len(word) > helpWidth {
+			b.WriteString(line + "\n")
+			line = strings.Repeat(" ", start)
+		}
+		if len(line) > start {
+			line += " "
+		}
+		line += word
+	}
+	b.WriteString(line + "\n")
+}
+
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func helpCmd(args []string, std stdio) int {
+	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
+		return emit(std, mainHelp())
+	}
+	var names []string
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return emit(std, commandHelp(c.name))
+		}
+		names = append(names, c.name)
+	}
+	fix := "write one of " + strings.Join(names, ", ")
+	if near := nsjail.Nearest(args[0], names); near != "" {
+		fix = "did you mean " + near + "?"
+	}
+	return fail(std, "help: "+show(args[0])+" is not a command of brig; "+fix)
+}
+
+// version is the version of this source.
+const version = "0.1.0"
+
+func versionCmd(args []string, std stdio) int {
+	asJSON, code := onlyJSON("version", args, std)
+	if code >= 0 {
+		return code
+	}
+	if asJSON {
+		return emit(std, `{"version":`+strconv.Quote(version)+"}\n")
+	}
+	return emit(std, "brig "+version+"\n")
+}

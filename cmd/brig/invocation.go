@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// invocation is what a command line of run, explain or spec says.
+type invocation struct {
+	command      string // run, explain or spec
+	spec         nsjail.Spec
+	report       string // --report: a file to write the report to, or ""
+	reportFD     int    // --report-fd: a descriptor to write it to, or -1
+	json         bool   // --json: the answer goes to stdout as JSON
+	seccompTable bool   // explain: print the system-call filter instead of the plan
+	specFile     string // --spec, or ""
+
+	// origin maps a place in the Spec ("mounts[2]") to what the caller wrote to get it ("--bind"), so that a problem
+	// of the Spec is reported in the caller's words.
+	origin map[string]string
+}
+
+// problems are the lines that say what is wrong with the Spec; none when it can be used.
+func (inv *invocation) problems() []string {
+	var lines []string
+	for _, p := range inv.spec.Check() {
+		if p.Path == "args" && len(inv.spec.Args) == 0 && (inv.seccompTable || inv.command == "spec") {
+			continue // the filter needs no command, and a Spec without one is a base for others
+		}
+		lines = append(lines, inv.translate(p))
+	}
+	if inv.json && inv.spec.TTY && inv.command == "run" {
+		lines = append(lines, "--json: stdout belongs to the terminal of --tty; write the report with --report FILE")
+	}
+	return lines
+}
+
+// translate says a Problem in the words of the command line.
+func (inv *invocation) translate(p nsjail.Problem) string {
+	if p.Path == "args" && len(inv.spec.Args) == 0 {
+		return fmt.Sprintf("%s; write it after the flags, as in brig %s -- id", p.Reason, inv.command)
+	}
+	where := inv.where(p.Path)
+	return where + ": " + inv.nameMounts(p.Reason) + "; " + p.Fix
+}
+
+// where is the flag that a path of the Spec came from, or the path itself.
+func (inv *invocation) where(path string) string {
+	for p := path; p != ""; p = parent(p) {
+		if flag, ok := inv.origin[p]; ok {
+			if p == "args" {
+				return argName(path)
+			}
+			return flag
+		}
+	}
+	if inv.specFile != "" {
+		return "--spec " + show(inv.specFile) + ": " + path
+	}
+	return path
+}
+
+// parent cuts the last key or index off a path.
+func parent(path string) string {
+	return path[:max(strings.LastIndexByte(path, '.'), strings.LastIndexByte(path, '['), 0)]
+}
+
+// argName says "args[2]" as the caller counts it.
+func argName(path string) string {
+	switch i := strings.TrimSuffix(strings.TrimPrefix(path, "args["), "]"); i {
+	case "args":
+		return "command"
+	case "0":
+		return "command name"
+	default:
+		return "argument " + i
+	}
+}
+
+// nameMounts replaces "mounts[1]" in a reason by the flag that made it.
+func (inv *invocation) nameMounts(reason string) string {
+	if !strings.Contains(reason, "mounts[") {
+		return reason
+	}
+	var places []string
+	for p := range inv.origin {
+		if strings.HasPrefix(p, "mounts[") {
+			places = append(places, p)
+		}
+	}
+	sort.Strings(places)
+	for _, p := range places {
+		reason = strings.ReplaceAll(reason, p, inv.origin[p])
+	}
+	return reason
+}

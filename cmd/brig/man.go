@@ -1,0 +1,96 @@
+package main
+
+import "strings"
+
+func manCmd(args []string, std stdio) int {
+	if len(args) > 0 {
+		return wantsNothing("man", args, std)
+	}
+	return emit(std, manPage())
+}
+
+// wantsNothing answers the words after a command that takes none.
+func wantsNothing(name string, args []string, std stdio) int {
+	if args[0] == "-h" || args[0] == "--help" {
+		return emit(std, commandHelp(name))
+	}
+	return fail(std, name+": "+show(args[0])+" is not wanted; write brig "+name+" alone")
+}
+
+// manPage is brig(1), in the man macros of groff_man(7).
+func manPage() string {
+	m := &roff{}
+	m.raw(`.TH BRIG 1 "" "brig ` + version + `" "User Commands"`)
+	m.section("NAME", "brig - "+summary)
+	m.section("SYNOPSIS")
+	for _, c := range commands() {
+		m.raw(".br", strings.TrimSpace(`\fBbrig `+roffText(c.name)+`\fR `+roffText(c.args)))
+	}
+	m.section("DESCRIPTION", "brig runs a command in Linux namespaces of its own, on a read-only root made of the host's /usr, "+
+		"without network, without capabilities, behind a system-call filter and with limits. It needs no daemon and no root. "+
+		"What the machine cannot give, brig refuses to go without, unless --optional says so.")
+	m.section("EXAMPLES")
+	for _, e := range examples() {
+		m.raw(".TP", `\fB`+roffText(e.line)+`\fR`, roffText(upperFirst(e.what)+"."))
+	}
+	m.section("COMMANDS")
+	for _, c := range commands() {
+		m.raw(".TP", strings.TrimSpace(`\fB`+roffText(c.name)+`\fR `+roffText(c.args)), roffText(upperFirst(c.what)+"."))
+	}
+	m.section("OPTIONS", "These are the flags of run, explain and spec. A flag is written --name VALUE or --name=VALUE; those with two values take two words. "+
+		"The first word that is no flag, or what follows --, is the command.")
+	m.flags()
+	m.section("VARIABLES", "The command gets PATH, HOME, LANG and TERM, and what --env, --env-file and --pass-env add. A glob of --pass-env never matches "+
+		"a name that looks like a secret (*TOKEN*, *SECRET*, *KEY*, *PASS*, *CREDENTIAL*, those of cloud providers and of agents), one that steers the "+
+		"dynamic loader (LD_*), or a URL with a password in it; such a variable must be named in full.")
+	m.section("REPORT", "--report, --report-fd and --json give one JSON object that says how the command ended, what it used and what was in force. "+
+		"An exit code can be forged by the command; the report cannot.")
+	m.section("EXIT STATUS")
+	for _, e := range exitCodes() {
+		m.raw(".TP", `\fB`+roffText(e.code)+`\fR`, roffText(upperFirst(e.what)+"."))
+	}
+	m.section("SEE ALSO", "namespaces(7), user_namespaces(7), seccomp(2), getrlimit(2)")
+	return m.b.String()
+}
+
+// roff collects lines of a manual page.
+type roff struct{ b strings.Builder }
+
+// raw writes lines that are roff already.
+func (m *roff) raw(lines ...string) {
+	for _, l := range lines {
+		m.b.WriteString(l + "\n")
+	}
+}
+
+func (m *roff) section(title string, paragraphs ...string) {
+	m.raw(`.SH "` + title + `"`)
+	for _, p := range paragraphs {
+		m.raw(roffText(p))
+	}
+}
+
+func (m *roff) flags() {
+	group := ""
+	for _, f := range flags("explain") { // the fullest of the three tables
+		if f.group != group {
+			group = f.group
+			m.raw(`.SS "` + roffText(group) + `"`)
+		}
+		name, values, _ := strings.Cut(f.usage(), " ")
+		title := `\fB` + roffText(name) + `\fR`
+		if f.short != 0 {
+			title = `\fB` + roffText("-"+string(f.short)) + `\fR, ` + title
+		}
+		m.raw(".TP", strings.TrimSpace(title+" "+roffText(values)), roffText(upperFirst(f.help)+"."))
+	}
+}
+
+// roffText keeps roff from reading commands and typography into plain text.
+func roffText(s string) string {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", "\\`").Replace(s)
+	if strings.HasPrefix(s, ".") {
+		s = `\&` + s
+	}
+	return s
+}

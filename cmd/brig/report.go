@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
+)
+
+// report is where --report and --report-fd go. It is opened before the payload exists, which might otherwise put a
+// symbolic link in its place.
+type report []*os.File
+
+func openReport(inv *invocation) (report, error) {
+	var r report
+	if inv.report != "" {
+		fd, err := unix.Open(inv.report, unix.O_WRONLY|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o644)
+		if errors.Is(err, unix.ELOOP) {
+			return nil, fmt.Errorf("--report: %s is a symbolic link; name the file itself, or use --report-fd", show(inv.report))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--report: %s: %w; name a file that can be written", show(inv.report), err)
+		}
+		r = append(r, os.NewFile(uintptr(fd), inv.report))
+	}
+	if inv.reportFD >= 0 {
+		if fl, err := unix.FcntlInt(uintptr(inv.reportFD), unix.F_GETFL, 0); err != nil || fl&unix.O_ACCMODE == unix.O_RDONLY {
+			return nil, fmt.Errorf("--report-fd: %d is not open for writing; open it in the shell, as in 3>report.json", inv.reportFD)
+		}
+		r = append(r, os.NewFile(uintptr(inv.reportFD), "report-fd"))
+	}
+	return r, nil
+}
+
+// write writes the whole object to each, in place of what a file held before.
+func (r report) write(result *nsjail.Result) error {
+	for _, f := range r {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && f.Name() != "report-fd" {
+			if err := f.Truncate(0); err != nil {
+				return fmt.Errorf("--report: %w; name a file that can be written", err)
+			}
+		}
+		if err := writeJSON(f, result); err != nil {
+			return fmt.Errorf("cannot write the report: %w; give it a reader or more room", err)
+		}
+		if err := f.Close(); err != nil {
+			return fmt.Errorf("cannot write the report: %w", err)
+		}
+	}
+	return nil
+}
+
+func writeJSON(w io.Writer, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}
+
+func encode(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
+
+// say prints a line about how the payload ended; a stderr that is gone does not change the exit code.
+func say(std stdio, format string, args ...any) {
+	_, _ = fmt.Fprintf(std.err, "brig: "+format+"\n", args...)
+}

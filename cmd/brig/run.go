@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"unicode/utf8"
+
+	"brig/nsjail"
+)
+
+// The exit codes of run beside the payload's own and exitUsage.
+const (
+	exitTimeout       = 124
+	exitNotExecutable = 126
+	exitNotFound      = 127
+	exitSignal        = 128
+)
+
+// answer is the report of --json: the Result with what the payload wrote.
+type answer struct {
+	*nsjail.Result
+	Stdout string `json:"stdout"`
+	Stderr string `json:"stderr"`
+	// Encoding is "base64" where the output is not UTF-8, and then both streams are.
+	Encoding string `json:"encoding,omitempty"`
+}
+
+// run is `brig run`.
+func run(inv *invocation, std stdio) int {
+	out, err := openReport(inv)
+	if err != nil {
+		return fail(std, err.Error())
+	}
+	runner, err := nsjail.EarlyRunner()
+	if err != nil {
+		return fail(std, err.Error())
+	}
+	c := runner.CommandSpec(context.Background(), inv.spec)
+	c.Stdin, c.Stdout, c.Stderr = std.in, std.out, std.err
+	var stdout, stderr bytes.Buffer
+	if inv.json {
+		c.Stdout, c.Stderr = &stdout, &stderr
+		if c.Spec.Limits.Output == 0 {
+			c.Spec.Limits.Output = nsjail.DefaultCapture
+		}
+	}
+	result, code := perform(c, inv, std)
+	if err := runner.Close(); err != nil {
+		code = fail(std, err.Error())
+	}
+	if err := out.write(result); err != nil {
+		code = fail(std, err.Error())
+	}
+	if inv.json {
+		if err := writeJSON(std.out, newAnswer(result, stdout.Bytes(), stderr.Bytes())); err != nil {
+			code = fail(std, "cannot write the report to stdout: "+reason(err)+"; give it a reader or more room")
+		}
+	}
+	return code
+}
+
+// perform starts the jail, passes signals and the terminal on, and waits.
+func perform(c *nsjail.Cmd, inv *invocation, std stdio) (*nsjail.Result, int) {
+	if c.Spec.TTY {
+		restore, err := terminal(c, std)
+		if err != nil {
+			return failedResult(inv, err), fail(std, err.Error())
+		}
+		defer restore()
+	}
+	stop := forwardSignals(c)
+	defer stop()
+	if err := c.Start(); err != nil {
+		return failedResult(inv, err), startCode(inv, err, std)
+	}
+	result, err := c.Wait()
+	if err != nil {
+		return result, fail(std, err.Error())
+	}
+	if d := result.Output.StdoutDropped + result.Output.StderrDropped; d > 0 && !inv.json {
+		say(std, "%d bytes of stdout and %d of stderr were dropped in the middle (--max-output)", result.Output.StdoutDropped, result.Output.StderrDropped)
+	}
+	switch result.Status {
+	case nsjail.StatusTimeout:
+		say(std, "the wall-clock limit of %s ended the jail (--timeout)", c.Plan().Wall)
+		return result, exitTimeout
+	case nsjail.StatusCPU:
+		say(std, "the processor-time limit of %s ended the payload (--cpu-time)", inv.spec.Limits.CPUTime)
+	case nsjail.StatusViolation:
+		say(std, "the system-call filter ended the payload (SIGSYS)")
+	}
+	if result.Signal != "" {
+		return result, exitSignal + signalNumber(result.Signal)
+	}
+	return result, result.ExitCode
+}
+
+// startCode says why nothing has run.
+func startCode(inv *invocation, err error, std stdio) int {
+	fail(std, describe(inv, err))
+	switch {
+	case errors.Is(err, nsjail.ErrNotFound):
+		return exitNotFound
+	case errors.Is(err, nsjail.ErrNotExecutable):
+		return exitNotExecutable
+	}
+	return exitUsage
+}
+
+// describe puts an error in the words of the command line.
+func describe(inv *invocation, err error) string {
+	var e *nsjail.Error
+	if !errors.As(err, &e) || e.Of > 0 {
+		return err.Error()
+	}
+	if flag := inv.where(e.Op); flag != e.Op {
+		named := *e
+		named.Op = flag
+		return named.Error()
+	}
+	return err.Error()
+}
+
+func failedResult(inv *invocation, err error) *nsjail.Result {
+	r := &nsjail.Result{Status: nsjail.StatusError, ExitCode: -1, SpecDigest: inv.spec.Digest()}
+	if !errors.As(err, &r.Error) {
+		r.Error = &nsjail.Error{Fault: nsjail.FaultBrig, Op: "run", Detail: err.Error()}
+	}
+	return r
+}
+
+func newAnswer(r *nsjail.Result, stdout, stderr []byte) *answer {
+	a := &answer{Result: r, Stdout: string(stdout), Stderr: string(stderr)}
+	if !utf8.Valid(stdout) || !utf8.Valid(stderr) {
+		a.Encoding = "base64"
+		a.Stdout, a.Stderr = encode(stdout), encode(stderr)
+	}
+	return a
+}
+

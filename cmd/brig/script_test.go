@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	goflag "flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain defines -update, which rewrites the golden files and the expected output of the stories.
+func TestMain(m *testing.M) {
+	goflag.Bool("update", false, "rewrite golden files")
+	os.Exit(m.Run())
+}
+
+// TestScript runs the stories against the real binary, since a jail takes over its process before Go starts. BRIG_BIN
+// names a binary that is built already.
+func TestScript(t *testing.T) {
+	bin := os.Getenv("BRIG_BIN")
+	if bin == "" {
+		bin = filepath.Join(t.TempDir(), "brig")
+		if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+			t.Fatalf("go build: %v\n%s", err, out)
+		}
+	}
+	bin, err := filepath.Abs(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("..", "..", "testdata", "script"),
+		UpdateScripts: updating(),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PATH", filepath.Dir(bin)+string(os.PathListSeparator)+e.Getenv("PATH"))
+			return os.MkdirAll(e.Getenv("WORK"), 0o755)
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"wantexit": wantExit,
+			"generate": generate,
+			"nul":      nulBytes,
+			"brigargs": brigArgs,
+		},
+	})
+}
+
+// wantExit is `wantexit CODE PROGRAM ARG...`: run it and require that exit code.
+func wantExit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: wantexit CODE PROGRAM ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%s: %v", args[1], err)
+		}
+		code = exit.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("%s: exit code %d, want %d", strings.Join(args[1:], " "), code, want)
+	}
+}
+
+// generate is `generate FILE TEXT COUNT`: a file of TEXT repeated, with # replaced by the number of the copy.
+func generate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: generate FILE TEXT COUNT")
+	}
+	n, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	var b bytes.Buffer
+	for i := range n {
+		b.WriteString(strings.ReplaceAll(args[1], "#", strconv.Itoa(i)))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
+}
+
+// nulBytes is `nul FILE`: replace the letter @ by a NUL byte, which a story cannot hold.
+func nulBytes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: nul FILE")
+	}
+	data, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), bytes.ReplaceAll(data, []byte("@"), []byte{0}), 0o644))
+}
+
+// brigArgs is `brigargs CODE FILE`: brig run with the words of FILE, more of them than a story has room for.
+func brigArgs(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: brigargs CODE FILE")
+	}
+	words := strings.Fields(ts.ReadFile(args[1]))
+	wantExit(ts, false, append([]string{args[0], "brig", "run"}, words...))
+}

@@ -1,0 +1,59 @@
+# bash completion for brig; load it with: source <(brig completion bash)
+_brig() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} left=0 flag= i
+	COMPREPLY=()
+	if ((COMP_CWORD == 1)); then
+		COMPREPLY=($(compgen -W "run explain spec doctor version help completion man" -- "$cur"))
+		return
+	fi
+	case ${COMP_WORDS[1]} in
+	run|explain|spec) ;;
+	help) COMPREPLY=($(compgen -W "run explain spec doctor version help completion man" -- "$cur")); return ;;
+	completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")); return ;;
+	doctor|version) COMPREPLY=($(compgen -W "--json --help" -- "$cur")); return ;;
+	*) return ;;
+	esac
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		if [[ ${COMP_WORDS[i]} == "=" ]]; then left=1; continue; fi # readline breaks --flag=value into three words
+		if ((left > 0)); then left=$((left - 1)); continue; fi
+		flag=${COMP_WORDS[i]}
+		case $flag in
+		--) i=$((i + 1)); _brig_command "$i"; return ;;
+		--input|--work|--output|--tmpfs|--dir|--rootfs|-e|--env|--env-file|--pass-env|-w|--workdir|-u|--user|--hostname|--net|--seccomp|--require|--optional|--timeout|--cpu-time|--pids-limit|--max-output|--ulimit|--memory|--memory-swap|--cpus|--cpuset-cpus|--spec|--report|--report-fd) left=1 ;;
+		--bind|--ro-bind|--ro-bind-live|--symlink|--file) left=2 ;;
+		-*) ;;
+		*) _brig_command "$i"; return ;;
+		esac
+	done
+	if [[ $cur == "=" ]]; then cur=; left=1; fi
+	if ((left == 0)); then
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W "--help --input --work --output --bind --ro-bind --ro-bind-live --tmpfs --symlink --dir --file --rootfs --rootfs-writable --env --env-file --pass-env --workdir --user --hostname --net --seccomp --tty --init --no-init --require --optional --timeout --cpu-time --pids-limit --max-output --ulimit --memory --memory-swap --cpus --cpuset-cpus --spec --report --report-fd --json" -- "$cur"))
+		else
+			_brig_command "$COMP_CWORD"
+		fi
+		return
+	fi
+	case $flag in
+	--net) COMPREPLY=($(compgen -W "none loopback host" -- "$cur")) ;;
+	--seccomp) COMPREPLY=($(compgen -W "default unconfined" -- "$cur")) ;;
+	--require) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_swap cpus cpuset" -- "$cur")) ;;
+	--optional) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_swap cpus cpuset" -- "$cur")) ;;
+	--ulimit) COMPREPLY=($(compgen -W "as= core= cpu= data= fsize= locks= memlock= msgqueue= nice= nofile= nproc= rss= rtprio= rttime= sigpending= stack=" -- "$cur")) ;;
+	esac
+	if ((${#COMPREPLY[@]} == 0)); then
+		compopt -o filenames 2>/dev/null
+		COMPREPLY=($(compgen -f -- "$cur"))
+	fi
+}
+_brig_command() {
+	if declare -F _command_offset >/dev/null; then
+		_command_offset "$1"
+	elif (($1 == COMP_CWORD)); then
+		COMPREPLY=($(compgen -c -- "${COMP_WORDS[COMP_CWORD]}"))
+	else
+		compopt -o filenames 2>/dev/null
+		COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
+	fi
+}
+complete -F _brig brig

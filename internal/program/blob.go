@@ -1,0 +1,127 @@
+package program
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// The binary form, in the byte order and with the word size of the machine:
+//
+//	header  48 bytes   magic size nops nreloc dataoff nfds kind cgroup(int32) cloneflags(uint64) flags pad
+//	op      64 bytes   nr | save slots data flags | ok[4] | pad | six 64-bit arguments
+//	reloc    4 bytes   offset into data of a cell that holds an offset into data
+//	data               strings, structures, arrays; the last byte is NUL
+//
+// stage.c reads it with the same layout and checks every offset before the first operation runs.
+const (
+	Magic      = 0x31475242 // "BRG1"
+	headerSize = 48
+	opSize     = 64
+	noSlot     = 0xff
+	// MaxBlob bounds a program: argv and environment are at most 2 MiB on Linux (execve(2)), and the rest is small.
+	MaxBlob = 16 << 20
+)
+
+// Kind says who performs a program.
+type Kind uint32
+
+// The kinds.
+const (
+	Spawn Kind = 0 // a new process, in new namespaces
+	Self  Kind = 1 // the stage itself
+)
+
+// Request is how a program is to be performed.
+type Request struct {
+	Kind       Kind
+	CloneFlags uint64 // clone3(2) flags: the new namespaces
+	Cgroup     int    // index of the passed descriptor for CLONE_INTO_CGROUP, or -1
+	Ward       bool   // the stage kills the process when the keeper is gone (a jail without init)
+}
+
+// Encode makes the binary form. It fails only for a program that is too large.
+func (p *Program) Encode(r Request) ([]byte, error) {
+	e := encoder{}
+	ops := make([]byte, 0, len(p.Ops)*opSize)
+	for i := range p.Ops {
+		ops = e.op(ops, &p.Ops[i])
+	}
+	e.data = append(e.data, 0)
+	if p.next >= noSlot {
+		return nil, fmt.Errorf("program: %d slots are more than %d", p.next, noSlot)
+	}
+	dataOff := align8(headerSize + len(ops) + 4*len(e.relocs))
+	size := dataOff + len(e.data)
+	if size > MaxBlob {
+		return nil, fmt.Errorf("program: %d bytes are more than %d", size, MaxBlob)
+	}
+	out := make([]byte, dataOff, size)
+	le := binary.NativeEndian
+	for i, v := range []uint32{Magic, uint32(size), uint32(len(p.Ops)), uint32(len(e.relocs)), uint32(dataOff),
+		uint32(p.fds), uint32(r.Kind), uint32(int32(r.Cgroup))} {
+		le.PutUint32(out[4*i:], v)
+	}
+	le.PutUint64(out[32:], r.CloneFlags)
+	if r.Ward {
+		out[40] = 1
+	}
+	copy(out[headerSize:], ops)
+	for i, rel := range e.relocs {
+		le.PutUint32(out[headerSize+len(ops)+4*i:], rel)
+	}
+	return append(out, e.data...), nil
+}
+
+type encoder struct {
+	data   []byte
+	relocs []uint32
+}
+
+func align8(n int) int { return (n + 7) &^ 7 }
+
+func (e *encoder) put(b []byte) int {
+	for len(e.data)%8 != 0 {
+		e.data = append(e.data, 0)
+	}
+	off := len(e.data)
+	e.data = append(e.data, b...)
+	return off
+}
+
+func (e *encoder) arg(a *Arg) uint64 {
+	if a.kind != kData {
+		return a.val
+	}
+	off := e.put(a.data)
+	for _, p := range a.ptrs {
+		to := off + p.self
+		if p.data != nil {
+			to = e.put(p.data)
+		}
+		binary.NativeEndian.PutUint64(e.data[off+p.cell:], uint64(to))
+		e.relocs = append(e.relocs, uint32(off+p.cell))
+	}
+	return uint64(off)
+}
+
+func (e *encoder) op(out []byte, o *Op) []byte {
+	var b [opSize]byte
+	le := binary.NativeEndian
+	le.PutUint32(b[0:], o.NR)
+	b[4] = noSlot
+	if o.Save >= 0 {
+		b[4] = uint8(o.Save)
+	}
+	copy(b[8:12], o.OK[:])
+	for i := range o.Args {
+		a := &o.Args[i]
+		switch a.kind {
+		case kSlot:
+			b[5] |= 1 << i
+		case kData:
+			b[6] |= 1 << i
+		}
+		le.PutUint64(b[16+8*i:], e.arg(a))
+	}
+	return append(out, b[:]...)
+}

@@ -1,0 +1,156 @@
+// Package program is the flat list of system calls that makes a jail. It is pure data: a keeper builds it, anyone
+// can print it (String), and the stage performs the very same list from its binary form (Encode). There are no
+// branches and no loops; an operation can name the result of an earlier one through a Slot.
+package program
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Slot holds a number during the run: first the passed file descriptors, then saved results. There are MaxSlots.
+type Slot int
+
+// MaxSlots is how many slots the stage has.
+const MaxSlots = 256
+
+// The pseudo system calls that only the stage knows. They lie above every real number.
+const (
+	// Fork splits the process: the parent becomes init, the child goes on with the list. Argument: the slot of
+	// the report socket.
+	Fork = 0xffff0001
+	// Same checks that a descriptor is the file that the keeper looked at: slot, device number, inode number.
+	Same = 0xffff0002
+)
+
+type kind uint8
+
+const (
+	kInt kind = iota
+	kData
+	kSlot
+)
+
+// Arg is one argument of an operation: a constant, bytes in the program's data, or a slot. Make one with Int,
+// Named, Str, Bytes, Strs, Struct or the Slot's Arg.
+type Arg struct {
+	kind kind
+	val  uint64 // constant or slot
+	data []byte // kData: the bytes
+	ptrs []ptr  // kData: cells of data that point to further data
+	text string // what String prints; "" prints the value
+}
+
+type ptr struct {
+	cell int    // offset into data of an 8-byte cell
+	data []byte // what it points to; nil: the offset self of the same data
+	self int
+}
+
+// Op is one system call with its label.
+type Op struct {
+	Label string
+	NR    uint32
+	Args  []Arg
+	Save  Slot     // where the result goes; -1 for nowhere
+	OK    [4]uint8 // errnos that are not failures: the man page says why at each use
+	Trial bool     // a failure with an errno in OK is the plan's next-best case: String says "or go on"
+}
+
+// Program is a list of operations being built.
+type Program struct {
+	Ops  []Op
+	fds  int // slots that hold passed descriptors
+	next Slot
+	free []Slot
+}
+
+// New starts a program that will receive fds descriptors, in slots 0 to fds-1.
+func New(fds int) *Program { return &Program{fds: fds, next: Slot(fds)} }
+
+// FDs is how many descriptors the program expects.
+func (p *Program) FDs() int { return p.fds }
+
+// Int is a constant.
+func Int[T ~int | ~int64 | ~uint64 | ~uint32 | ~uintptr | ~int32](v T) Arg {
+	return Arg{val: uint64(v)}
+}
+
+// Named is a constant that prints as text, such as AT_FDCWD.
+func Named[T ~int | ~int64 | ~uint64 | ~uint32 | ~uintptr | ~int32](v T, text string) Arg {
+	return Arg{val: uint64(v), text: text}
+}
+
+// CWD is AT_FDCWD.
+func CWD() Arg { return Named(unix.AT_FDCWD, "AT_FDCWD") }
+
+// Str is a NUL-terminated string.
+func Str(s string) Arg {
+	return Arg{kind: kData, data: append([]byte(s), 0), text: quote(s)}
+}
+
+// Bytes is a buffer, printed as its length.
+func Bytes(b []byte) Arg {
+	return Arg{kind: kData, data: b, text: fmt.Sprintf("[%d bytes]", len(b))}
+}
+
+// Struct is a buffer that prints as text: a C structure.
+func Struct(b []byte, text string) Arg { return Arg{kind: kData, data: b, text: text} }
+
+// Strs is a NULL-terminated array of strings: an argv or envp.
+func Strs(ss []string) Arg {
+	a := Arg{kind: kData, data: make([]byte, 8*(len(ss)+1)), text: quoteList(ss)}
+	for i, s := range ss {
+		a.ptrs = append(a.ptrs, ptr{cell: 8 * i, data: append([]byte(s), 0)})
+	}
+	return a
+}
+
+// WithPointer makes a Struct whose 8-byte cell points to data: a struct sock_fprog or iovec.
+func (a Arg) WithPointer(cell int, data []byte) Arg {
+	a.ptrs = append(a.ptrs, ptr{cell: cell, data: data})
+	return a
+}
+
+// WithOwnPointer makes a Struct whose 8-byte cell points to the offset to of the same buffer.
+func (a Arg) WithOwnPointer(cell, to int) Arg {
+	a.ptrs = append(a.ptrs, ptr{cell: cell, self: to})
+	return a
+}
+
+// Arg makes the value in the slot an argument.
+func (s Slot) Arg() Arg { return Arg{kind: kSlot, val: uint64(s)} }
+
+// Add appends an operation. The result of a call chain is the operation, for Keep and May.
+func (p *Program) Add(label string, nr uintptr, args ...Arg) *Op {
+	p.Ops = append(p.Ops, Op{Label: label, NR: uint32(nr), Args: args, Save: -1})
+	return &p.Ops[len(p.Ops)-1]
+}
+
+// May lists errnos with which the program goes on.
+func (o *Op) May(errnos ...unix.Errno) *Op {
+	o.Trial = true
+	for i, e := range errnos {
+		o.OK[i] = uint8(e)
+	}
+	return o
+}
+
+// Open appends an operation whose result is a new descriptor and returns its slot.
+func (p *Program) Open(label string, nr uintptr, args ...Arg) Slot {
+	var s Slot
+	if n := len(p.free); n > 0 {
+		s, p.free = p.free[n-1], p.free[:n-1]
+	} else {
+		s, p.next = p.next, p.next+1
+	}
+	p.Add(label, nr, args...).Save = s
+	return s
+}
+
+// Close appends close(2) and frees the slot.
+func (p *Program) Close(label string, s Slot) {
+	p.Add(label, unix.SYS_CLOSE, s.Arg())
+	p.free = append(p.free, s)
+}

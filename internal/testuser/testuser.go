@@ -1,0 +1,153 @@
+// Package testuser runs a test suite twice: as it was started and, where that was as root, as an ordinary user.
+//
+// A package calls Main from its TestMain. For the second run the test binary and the project's testdata are copied to
+// a directory that the user can read, since a checkout may lie below a home directory that it cannot.
+package testuser
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// UID is the ordinary user of the second run: an id without an account, so that nothing on the machine is its.
+const UID = 54321
+
+const (
+	dirVar  = "BRIG_TEST_DIR"  // set in the second run: where the copy is
+	onlyVar = "BRIG_TEST_ONLY" // "root" or "user" for one run only
+)
+
+// Main runs the suite as root and as a user and gives the exit code. Each setup runs before both, as the caller, and
+// may leave files in Dir.
+func Main(m *testing.M, setup ...func(dir string) error) int {
+	if Second() {
+		return m.Run()
+	}
+	dir, err := prepare(setup)
+	if dir != "" {
+		defer os.RemoveAll(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testuser:", err)
+		return 1
+	}
+	os.Setenv(dirVar+"_FIRST", dir)
+	code := 0
+	if os.Getenv(onlyVar) != "user" {
+		code = m.Run()
+	}
+	if os.Geteuid() != 0 || code != 0 || os.Getenv(onlyVar) == "root" {
+		return code
+	}
+	fmt.Printf("--- again as uid %d\n", UID)
+	return again(dir)
+}
+
+// Second says that this is the run as an ordinary user.
+func Second() bool { return os.Getenv(dirVar) != "" }
+
+// Dir is a directory that both runs can read: it holds what the setups have left.
+func Dir() string {
+	if Second() {
+		return os.Getenv(dirVar)
+	}
+	return os.Getenv(dirVar + "_FIRST")
+}
+
+// Testdata is the project's testdata directory.
+func Testdata() string { return filepath.Join(Dir(), "testdata") }
+
+func prepare(setup []func(string) error) (string, error) {
+	dir, err := os.MkdirTemp("", "brig-test-")
+	if err != nil {
+		return "", err
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return dir, err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return dir, err
+	}
+	if err := os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS(filepath.Join(root, "testdata"))); err != nil {
+		return dir, err
+	}
+	for _, f := range setup {
+		if err := f(dir); err != nil {
+			return dir, err
+		}
+	}
+	return dir, nil
+}
+
+// moduleRoot finds the checkout from the directory that go test runs in.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil && dir != "/" {
+		if _, serr := os.Stat(filepath.Join(dir, "go.mod")); serr == nil {
+			return dir, nil
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", errors.Join(err, errors.New("no go.mod above the test"))
+}
+
+func again(dir string) int {
+	exe := filepath.Join(dir, "suite.test")
+	home := filepath.Join(dir, "home")
+	if err := errors.Join(copyFile("/proc/self/exe", exe), os.Mkdir(home, 0o700), os.Chown(home, UID, UID)); err != nil {
+		fmt.Fprintln(os.Stderr, "testuser:", err)
+		return 1
+	}
+	args := os.Args[1:]
+	cmd := exec.Command(exe, args...)
+	cmd.Dir = home
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), dirVar+"="+dir, "HOME="+home, "TMPDIR="+home, "XDG_CACHE_HOME=", "XDG_RUNTIME_DIR=")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: UID, Gid: UID, Groups: []uint32{}}}
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return max(exit.ExitCode(), 1)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testuser:", err)
+		return 1
+	}
+	return 0
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// Build makes a program of this module for both runs, statically, in dir.
+func Build(pkg, name string) func(dir string) error {
+	return func(dir string) error {
+		root, err := moduleRoot()
+		if err != nil {
+			return err
+		}
+		cmd := exec.Command("go", "build", "-tags", "netgo,osusergo", "-ldflags", "-linkmode external -extldflags -static",
+			"-o", filepath.Join(dir, name), pkg)
+		cmd.Dir = root
+		cmd.Stderr = os.Stderr
+		return cmd.Run()
+	}
+}

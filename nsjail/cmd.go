@@ -1,0 +1,133 @@
+package nsjail
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Cmd is a command in a jail that is being prepared or run. It has the shape of exec.Cmd, with two differences: the
+// jail is described by Spec, and how the payload ended is a *Result, not an error. A non-nil error means that the jail
+// could not be made, and that nothing of the payload has run. A Cmd is used once.
+type Cmd struct {
+	// Spec describes the jail; Command has set Args.
+	Spec Spec
+	// Stdin is the payload's standard input; nil is empty. An *os.File is passed straight through.
+	Stdin io.Reader
+	// Stdout and Stderr receive the output; nil drops it. An *os.File is passed straight through, unless
+	// Spec.Limits.Output bounds the output. If both are the same comparable writer, one goroutine at a time writes.
+	Stdout, Stderr io.Writer
+	// Terminal, if set with Spec.TTY, is called with the master side of the payload's terminal before it starts: to
+	// set its size, and again whenever that changes (ioctl_tty(2) TIOCSWINSZ).
+	Terminal func(master *os.File)
+
+	runner   *Runner
+	own      bool // the runner belongs to this Cmd
+	ctx      context.Context
+	started  bool
+	pidfd    *os.File
+	report   *os.File
+	pid      int
+	plan     *Plan
+	copies   sync.WaitGroup
+	out      [2]*capture
+	closers  []io.Closer // our ends of pipes
+	copyIn   *os.File    // our end of stdin's pipe
+	stdinErr atomic.Pointer[error]
+	marks    [7]time.Time
+	result   *Result
+	state    outcome
+	done     chan struct{} // ends the watch
+	watch    sync.WaitGroup
+}
+
+// outcome is what the keeper itself knows of the end.
+type outcome struct {
+	timedOut, cancelled atomic.Bool // set by the watch, before it kills
+	lost                bool        // init ended without a report
+	cpuLimit            time.Duration
+}
+
+// Command prepares a jail for a command with a stage of its own. To run many, use a Runner.
+func Command(name string, args ...string) *Cmd {
+	return CommandContext(context.Background(), name, args...)
+}
+
+// CommandContext is Command with a context whose end kills the jail.
+func CommandContext(ctx context.Context, name string, args ...string) *Cmd {
+	return &Cmd{Spec: Spec{Args: append([]string{name}, args...)}, own: true, ctx: ctx}
+}
+
+// Run starts the command and waits for its end.
+func (c *Cmd) Run() (*Result, error) {
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	return c.Wait()
+}
+
+// Output runs the command and gives its standard output: at most Spec.Limits.Output bytes, or DefaultCapture, of its
+// head and tail; Result.Output counts the rest.
+func (c *Cmd) Output() ([]byte, *Result, error) {
+	if c.Stdout != nil {
+		return nil, nil, errors.New("nsjail: Stdout is already set")
+	}
+	var b bytes.Buffer
+	c.Stdout = &b
+	return c.captured(&b)
+}
+
+// CombinedOutput is Output with the standard error in between.
+func (c *Cmd) CombinedOutput() ([]byte, *Result, error) {
+	if c.Stdout != nil || c.Stderr != nil {
+		return nil, nil, errors.New("nsjail: Stdout or Stderr is already set")
+	}
+	var b bytes.Buffer
+	c.Stdout, c.Stderr = &b, &b
+	return c.captured(&b)
+}
+
+func (c *Cmd) captured(b *bytes.Buffer) ([]byte, *Result, error) {
+	if c.Spec.Limits.Output == 0 {
+		c.Spec.Limits.Output = DefaultCapture
+	}
+	r, err := c.Run()
+	return b.Bytes(), r, err
+}
+
+// Signal sends a signal to the payload, through init. SIGKILL ends the whole jail.
+func (c *Cmd) Signal(sig os.Signal) error {
+	s, ok := sig.(unix.Signal)
+	if !ok || c.pidfd == nil {
+		return os.ErrInvalid
+	}
+	return c.signal(s)
+}
+
+func (c *Cmd) signal(s unix.Signal) error {
+	rc, err := c.pidfd.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var serr error
+	err = rc.Control(func(fd uintptr) { serr = unix.PidfdSendSignal(int(fd), s, nil, 0) })
+	if err != nil || serr == unix.ESRCH {
+		return os.ErrProcessDone
+	}
+	return serr
+}
+
+// Plan is what Start has decided; nil before.
+func (c *Cmd) Plan() *Plan { return c.plan }
+
+// Pid is the host's pid of the jail's process 1; 0 before Start.
+func (c *Cmd) Pid() int { return c.pid }
+
+func (c *Cmd) mark(phase int) { c.marks[phase] = time.Now() }

@@ -1,0 +1,31 @@
+package nsjail
+
+import "time"
+
+// The defaults of a jail. They are generous: they stop an accident, and the caller narrows them for an enemy.
+const (
+	DefaultWall        = Duration(time.Hour)
+	DefaultProcesses   = 1024
+	DefaultTmpfsSize   = Bytes(256 << 20)
+	DefaultTmpfsInodes = 65536
+	DefaultRootSize    = Bytes(1 << 30)
+	DefaultCapture     = Bytes(8 << 20) // Command.Output and CombinedOutput, each stream
+	DefaultUID         = 1000
+	DefaultGID         = 1000
+	DefaultHostname    = "brig"
+	DefaultWorkdir     = "/work"
+	DefaultPath        = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+)
+
+// DefaultRlimits are set unless Limits.Rlimits names them. RLIMIT_AS and RLIMIT_FSIZE are not here, on purpose:
+// they break Node.js, the JVM and WebAssembly. The rest keeps the hard limit of the caller.
+var DefaultRlimits = map[string]Rlimit{
+	"core":       {0, 0},
+	"nofile":     {1024, 4096},
+	"memlock":    {64 << 10, 64 << 10},
+	"msgqueue":   {819200, 819200},
+	"sigpending": {1024, 1024},
+	"stack":      {8 << 20, 64 << 20},
+	"nice":       {0, 0},
+	"rtprio":     {0, 0},
+}

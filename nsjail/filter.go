@@ -1,0 +1,124 @@
+package nsjail
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"brig/seccomp"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxProfile bounds a profile's file.
+const maxProfile = 1 << 20
+
+// lookFilter compiles the filter that the Spec names; the default one was compiled when brig was built.
+func (h *Host) lookFilter(s *Spec) error {
+	switch s.Seccomp {
+	case "unconfined":
+		return nil
+	case "", "default":
+		if bpf, ok := seccomp.DefaultBPF(); ok {
+			h.Filter = bpf
+			return nil
+		}
+	}
+	data, profile, err := readProfile(s.Seccomp)
+	if err != nil {
+		return err
+	}
+	target := seccomp.Target{Arch: runtime.GOARCH, KernelMajor: h.Kernel.Major, KernelMinor: h.Kernel.Minor}
+	table, err := profile.Resolve(target)
+	if err != nil {
+		return profileError(s.Seccomp, err)
+	}
+	h.FilterNotes, h.FilterFlags = table.Notes, table.LoadFlags()
+	key := append(data, fmt.Sprint(target)...)
+	h.Filter, err = compile(key, table)
+	var cache *seccomp.CacheError
+	if errors.As(err, &cache) { // the filter is good all the same
+		h.FilterNotes = append(h.FilterNotes, err.Error())
+		err = nil
+	}
+	if err != nil {
+		return profileError(s.Seccomp, err)
+	}
+	return nil
+}
+
+// compile takes the filter from the caller's cache, where there is one.
+func compile(key []byte, table *seccomp.Table) ([]byte, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return table.Compile() // no home, no cache
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return table.Compile()
+	}
+	return seccomp.Cached(filepath.Join(dir, "brig"), key, table.Compile)
+}
+
+func profileError(name string, err error) error {
+	return &Error{Fault: FaultCaller, Op: "seccomp", Detail: quote(name) + ": " + err.Error(), Remedy: "mend the profile, or use --seccomp default"}
+}
+
+// readProfile gives a preset or a file, and the bytes that identify it.
+func readProfile(name string) ([]byte, *seccomp.Profile, error) {
+	if name == "" {
+		name = "default"
+	}
+	if !strings.Contains(name, "/") {
+		p, err := seccomp.Preset(name)
+		if err != nil {
+			return nil, nil, &Error{Fault: FaultCaller, Op: "seccomp", Detail: quote(name) + " is not a preset",
+				Remedy: didYouMean(name, append([]string{"unconfined"}, seccomp.Presets()...)) + ", or a file's path with a slash"}
+		}
+		return []byte("preset " + name), p, nil
+	}
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, sourceError("seccomp", name, err, "name a readable profile, or use --seccomp default")
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return nil, nil, sourceError("seccomp", name, errors.Join(err, errors.New("is not a regular file")), "name a profile in JSON")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxProfile+1))
+	if err != nil {
+		return nil, nil, sourceError("seccomp", name, err, "name a readable profile")
+	}
+	if len(data) > maxProfile {
+		return nil, nil, sourceError("seccomp", name, fmt.Errorf("is larger than %s", Bytes(maxProfile)), "name a profile in JSON")
+	}
+	p, err := seccomp.Parse(data)
+	if err != nil {
+		return nil, nil, profileError(name, err)
+	}
+	return data, p, nil
+}
+
+// FilterTable is the effective system-call filter of a Spec's Seccomp on this machine, as text.
+func FilterTable(name string) (string, error) {
+	if name == "unconfined" {
+		return "no filter: every system call is allowed\n", nil
+	}
+	_, p, err := readProfile(name)
+	if err != nil {
+		return "", err
+	}
+	h := &Host{Missing: map[string]string{}}
+	if err := h.lookKernel(nil); err != nil {
+		return "", err
+	}
+	t, err := p.Resolve(seccomp.Target{Arch: runtime.GOARCH, KernelMajor: h.Kernel.Major, KernelMinor: h.Kernel.Minor})
+	if err != nil {
+		return "", profileError(name, err)
+	}
+	return t.String(), nil
+}

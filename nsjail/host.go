@@ -1,0 +1,102 @@
+package nsjail
+
+// Host holds every fact of the machine that Resolve uses. Look reads it; a test can invent one.
+type Host struct {
+	Kernel Kernel `json:"kernel"`
+	// UID and GID are the caller's effective ids.
+	UID int `json:"uid"`
+	GID int `json:"gid"`
+	// Drop says that the caller is the host's root, so that the stage first becomes PayloadUID and PayloadGID.
+	Drop bool `json:"drop"`
+	// PayloadUID and PayloadGID are the host ids that the payload runs as: the caller's, or, for root, ids that
+	// nobody has.
+	PayloadUID int `json:"payload_uid"`
+	PayloadGID int `json:"payload_gid"`
+	// Missing maps a mechanism (see Mechanisms) to why this machine does not have it.
+	Missing map[string]string `json:"missing,omitempty"`
+	// System lists what the minimal root takes from the host's, in order.
+	System []SystemDir `json:"system"`
+	// Files are the small files of /etc that a program needs and that say nothing about the host.
+	Files []EtcFile `json:"files"`
+	// ProcFiles lists the paths of Masks that exist here.
+	ProcFiles []ProcFile `json:"proc_files"`
+	// HardLimits are the caller's hard resource limits by name; -1 is no limit.
+	HardLimits map[string]int64 `json:"hard_limits"`
+	// LastCap is the highest capability that the kernel knows: capabilities(7).
+	LastCap int `json:"last_cap"`
+	// OOMScoreAdj is the caller's /proc/self/oom_score_adj: proc(5).
+	OOMScoreAdj int `json:"oom_score_adj"`
+	// Sources are the files behind Spec.Rootfs ("rootfs") and Spec.Mounts ("mounts[2].source").
+	Sources map[string]*Source `json:"sources,omitempty"`
+	// Localtime is the text of the link /etc/localtime, if it points into /usr.
+	Localtime string `json:"localtime,omitempty"`
+	// Partial lists checks that could not be completed.
+	Partial []string `json:"partial,omitempty"`
+	// Env holds the variables that Spec.PassEnv lets through.
+	Env []string `json:"-"`
+	// Term is the caller's TERM.
+	Term string `json:"-"`
+	// Filter is the compiled seccomp filter; nil without one.
+	Filter []byte `json:"-"`
+	// FilterFlags are the flags of seccomp(2) that the profile wants.
+	FilterFlags uint `json:"filter_flags,omitempty"`
+	// FilterNotes are what the profile asked for and the library does not know.
+	FilterNotes []string `json:"filter_notes,omitempty"`
+	// EarlyStage says that the stage was forked by the process's main thread, which lives as long as the process.
+	EarlyStage bool `json:"early_stage"`
+
+	mounts []byte // /proc/self/mountinfo
+}
+
+// ProcFile is a path of Masks.
+type ProcFile struct {
+	Name string `json:"name"`
+	Dir  bool   `json:"dir"`
+}
+
+// Kernel is a kernel release.
+type Kernel struct {
+	Major, Minor int
+}
+
+// AtLeast says whether the kernel is major.minor or newer.
+func (k Kernel) AtLeast(major, minor int) bool {
+	return k.Major > major || k.Major == major && k.Minor >= minor
+}
+
+// SystemDir is one entry of the host's root: a link (usr-merge) or a directory.
+type SystemDir struct {
+	Name string `json:"name"`           // relative to the root
+	Link string `json:"link,omitempty"` // the text of a symbolic link
+	// NoOverlay says why the directory cannot be a layer of an overlay; "" if it can.
+	NoOverlay string `json:"no_overlay,omitempty"`
+}
+
+// EtcFile is a file of the host that is copied into the jail.
+type EtcFile struct {
+	Path    string `json:"path"`
+	Content string `json:"-"`
+}
+
+// Source is a file or directory of the host that a mount shows. The keeper holds it open, so its inode number stays
+// its own.
+type Source struct {
+	Path     string `json:"path"` // absolute
+	Dev, Ino uint64 `json:"-"`
+	Dir      bool   `json:"dir"`
+	UID      int    `json:"uid"`
+	GID      int    `json:"gid"`
+	// NoOverlay and NoIDMap say why the mechanism does not work there; "" if it does.
+	NoOverlay string `json:"no_overlay,omitempty"`
+	NoIDMap   string `json:"no_idmap,omitempty"`
+	Content   string `json:"-"` // of a MountFile
+
+	fd int // O_PATH, or the file
+}
+
+// Masks are the parts of /proc that are hidden or read-only in a jail: what other containers mask, and why is in
+// THREATS.md. A path that the kernel does not have needs no mask.
+func Masks() (hidden, readOnly []string) {
+	return []string{"acpi", "asound", "interrupts", "kcore", "keys", "latency_stats", "sched_debug", "scsi", "timer_list"},
+		[]string{"bus", "fs", "irq", "sys", "sysrq-trigger"}
+}

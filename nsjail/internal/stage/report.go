@@ -1,0 +1,63 @@
+package stage
+
+/*
+#include "stage.h"
+*/
+import "C"
+
+import (
+	"encoding/binary"
+	"errors"
+	"syscall"
+	"time"
+)
+
+// The report messages.
+const (
+	ReportFail = C.REPORT_FAIL // A: operation, B: errno
+	ReportExec = C.REPORT_EXEC // A: the payload's pid in the jail
+	ReportExit = C.REPORT_EXIT // A: wait status
+)
+
+// ReportSize is how many bytes a message has.
+const ReportSize = C.sizeof_struct_report
+
+// Report is a message from the jail's report socket. The payload has no descriptor of that socket.
+type Report struct {
+	Type, A, B int
+	Usage      Usage // with ReportExit: all processes of the jail together
+}
+
+// Usage is what getrusage(2) says of the jail's reaped processes.
+type Usage struct {
+	User, System               time.Duration
+	MaxRSS                     int64 // bytes, of the largest process
+	Voluntary, Involuntary     int64 // context switches
+	MinorFaults, MajorFaults   int64
+	BlockInput, BlockOutputOps int64
+}
+
+// ParseReport reads a message.
+func ParseReport(b []byte) (Report, error) {
+	if len(b) != ReportSize {
+		return Report{}, errors.New("stage: short report")
+	}
+	ne := binary.NativeEndian
+	i32 := func(o int) int { return int(int32(ne.Uint32(b[o:]))) }
+	r := Report{Type: i32(0), A: i32(4), B: i32(8)}
+	const base = 16
+	i64 := func(i int) int64 { return int64(ne.Uint64(b[base+8*i:])) }
+	tv := func(i int) time.Duration {
+		return time.Duration(i64(i))*time.Second + time.Duration(i64(i+1))*time.Microsecond
+	}
+	r.Usage = Usage{User: tv(0), System: tv(2), MaxRSS: i64(4) << 10, MinorFaults: i64(8), MajorFaults: i64(9),
+		BlockInput: i64(11), BlockOutputOps: i64(12), Voluntary: i64(16), Involuntary: i64(17)}
+	return r, nil
+}
+
+// UsageOf converts the rusage that waitid(2) gives.
+func UsageOf(ru *syscall.Rusage) Usage {
+	return Usage{User: time.Duration(ru.Utime.Nano()), System: time.Duration(ru.Stime.Nano()), MaxRSS: ru.Maxrss << 10,
+		MinorFaults: ru.Minflt, MajorFaults: ru.Majflt, BlockInput: ru.Inblock, BlockOutputOps: ru.Oublock,
+		Voluntary: ru.Nvcsw, Involuntary: ru.Nivcsw}
+}

@@ -1,0 +1,196 @@
+// The stage: the small process that performs a program of system calls (package program) on behalf of a keeper.
+//
+//	keeper --[memfd with the program + descriptors, SCM_RIGHTS]--> stage --clone3--> jail --[report socket]--> keeper
+//
+// It is this same binary, taken over by a constructor before the Go runtime starts: single-threaded, a few pages of
+// memory, nothing to lock. It decides nothing and parses nothing but a header whose every offset it checks first.
+// A spawned process becomes the *keeper's* child (CLONE_PARENT). Its process 1 is init() below unless the program
+// has no fork_init. Every system call is raw: no libc state survives clone3(2).
+#include "stage.h"
+
+static long sys(long n, long a, long b, long c, long d, long e, long f) {
+	long r = syscall(n, a, b, c, d, e, f);
+	return r == -1 ? -errno : r;
+}
+#define SYS0(n) sys(n, 0, 0, 0, 0, 0, 0)
+#define SYS1(n, a) sys(n, (long)(a), 0, 0, 0, 0, 0)
+#define SYS2(n, a, b) sys(n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define SYS3(n, a, b, c) sys(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define SYS4(n, a, b, c, d) sys(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
+// brig_check accepts a program only if every offset in it stays inside it, and makes pointers of the offsets.
+int brig_check(char *base, size_t size, int nfds) {
+	struct header *h = (struct header *)base;
+	if (size < sizeof *h || h->magic != MAGIC || h->size != size) return -EBADMSG;
+	uint64_t ops_end = sizeof *h + (uint64_t)h->nops * sizeof(struct op);
+	uint64_t want = (ops_end + 4ull * h->nreloc + 7) & ~7ull;
+	if (want != h->dataoff || h->dataoff >= size || (int)h->nfds != nfds || h->kind > KIND_SELF) return -EBADMSG;
+	if (h->cgroup < -1 || h->cgroup >= nfds || base[size - 1] != 0) return -EBADMSG;
+	uint64_t len = size - h->dataoff;
+	char *data = base + h->dataoff;
+	struct op *o = (struct op *)(base + sizeof *h);
+	for (uint32_t i = 0; i < h->nops; i++, o++)
+		for (int k = 0; k < 6; k++) {
+			if (o->data & o->slots & (1 << k)) return -EBADMSG;
+			if (o->slots & (1 << k) && o->a[k] >= NSLOTS) return -EBADMSG;
+			if (!(o->data & (1 << k))) continue;
+			if (o->a[k] >= len) return -EBADMSG;
+			o->a[k] += (uint64_t)(uintptr_t)data;
+		}
+	uint32_t *rel = (uint32_t *)(base + ops_end);
+	for (uint32_t i = 0; i < h->nreloc; i++) {
+		if (rel[i] % 8 || rel[i] + 8ull > len) return -EBADMSG;
+		uint64_t *cell = (uint64_t *)(data + rel[i]);
+		if (*cell >= len) return -EBADMSG; // also a cell that is named twice
+		*cell += (uint64_t)(uintptr_t)data;
+	}
+	return 0;
+}
+
+static void tell(int fd, int type, int a, int b) {
+	struct report r = {.type = type, .a = a, .b = b};
+	while (SYS3(SYS_write, fd, &r, sizeof r) == -EINTR) {}
+}
+
+// end kills what is left in the pid namespace, reaps it all, and reports how the payload ended and what all used.
+static void end(int status) {
+	struct report r = {.type = REPORT_EXIT, .a = status};
+	SYS2(SYS_kill, -1, SIGKILL);
+	for (;;) {
+		long p = SYS4(SYS_wait4, -1, 0, __WALL, 0);
+		if (p < 0 && p != -EINTR) break; // ECHILD: all gone
+	}
+	SYS2(SYS_getrusage, RUSAGE_CHILDREN, &r.usage);
+	while (SYS3(SYS_write, 0, &r, sizeof r) == -EINTR) {}
+	SYS1(SYS_exit_group, 0);
+}
+
+// init is process 1 of the jail: it reaps, forwards signals, and ends the jail with the payload or the keeper. Its
+// memory holds nothing of the keeper's, it is not dumpable, and its only descriptors are the report socket and a
+// signalfd(2).
+static void init(long payload, int report) {
+	uint64_t all = ~0ull;
+	SYS3(SYS_dup3, report, 0, 0);
+	SYS3(SYS_close_range, 1, ~0u, 0);
+	long sfd = SYS4(SYS_signalfd4, -1, &all, 8, SFD_CLOEXEC);
+	tell(0, REPORT_EXEC, (int)payload, 0);
+	struct pollfd p[2] = {{.fd = 0}, {.fd = (int)sfd, .events = POLLIN}}; // POLLHUP is always asked for
+	for (;;) {
+		struct signalfd_siginfo si;
+		int status;
+		long pid;
+		while ((pid = SYS4(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0)
+			if (pid == payload) end(status);
+		SYS4(SYS_ppoll, p, 2, 0, 0);
+		if (p[0].revents) SYS1(SYS_exit_group, 1); // the keeper is gone, and with us goes the namespace
+		if (!(p[1].revents & POLLIN) || SYS3(SYS_read, sfd, &si, sizeof si) != sizeof si) continue;
+		if (si.ssi_signo == SIGTSTP) SYS2(SYS_kill, -1, SIGSTOP);
+		else if (si.ssi_signo == SIGCONT) SYS2(SYS_kill, -1, SIGCONT);
+		else if (si.ssi_signo != SIGCHLD) SYS2(SYS_kill, payload, si.ssi_signo);
+	}
+}
+
+static long fork_init(int report) {
+	uint64_t all = ~0ull, none = 0;
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
+	// CLONE_VFORK: init runs again when the payload has exec'd or ended, so REPORT_EXEC comes after a failure report
+	struct clone_args ca = {.flags = CLONE_VFORK, .exit_signal = SIGCHLD};
+	long pid = SYS2(SYS_clone3, &ca, sizeof ca);
+	if (pid > 0) init(pid, report);
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
+	return pid;
+}
+
+// same is 0 if fd is the file dev:ino: the one that the keeper holds open, so the number cannot have been reused.
+static long same(int fd, uint64_t dev, uint64_t ino) {
+	struct stat st;
+	if (fstat(fd, &st)) return -errno;
+	return st.st_dev == dev && st.st_ino == ino ? 0 : -ESTALE;
+}
+
+// brig_run performs a checked program. It gives -1, or the index of the operation that failed, with *err set.
+int brig_run(char *base, long *slots, int *err) {
+	struct header *h = (struct header *)base;
+	struct op *o = (struct op *)(base + sizeof *h);
+	for (uint32_t i = 0; i < h->nops; i++, o++) {
+		long a[6], r;
+		for (int k = 0; k < 6; k++) a[k] = o->slots & (1 << k) ? slots[o->a[k]] : (long)o->a[k];
+		if (o->nr == OP_FORK) r = fork_init((int)a[0]);
+		else if (o->nr == OP_SAME) r = same((int)a[0], (uint64_t)a[1], (uint64_t)a[2]);
+		else r = sys(o->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		if (r < 0 && r > -4096) {
+			int ok = 0;
+			for (int k = 0; k < 4; k++) ok |= o->ok[k] && o->ok[k] == -r;
+			if (ok) continue;
+			*err = (int)-r;
+			return (int)i;
+		}
+		if (o->save != NO_SLOT) slots[o->save] = r;
+	}
+	return -1;
+}
+
+static int wards[MAX_WARDS], nwards;
+
+// prune forgets the wards that have ended; a pidfd is readable then (pidfd_open(2)).
+static void prune(void) {
+	int n = 0;
+	for (int i = 0; i < nwards; i++) {
+		struct pollfd p = {.fd = wards[i], .events = POLLIN};
+		if (poll(&p, 1, 0) > 0) close(wards[i]);
+		else wards[n++] = wards[i];
+	}
+	nwards = n;
+}
+
+static void spawn(char *base, long *slots, struct reply *rep) {
+	struct header *h = (struct header *)base;
+	int pidfd = -1;
+	if (h->flags & FLAG_WARD) prune();
+	if (nwards == MAX_WARDS) { rep->err = EAGAIN; return; }
+	struct clone_args ca = {.flags = h->clone_flags | CLONE_PARENT | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&pidfd};
+	if (h->cgroup >= 0) {
+		ca.flags |= CLONE_INTO_CGROUP;
+		ca.cgroup = (uint64_t)slots[h->cgroup];
+	}
+	long pid = SYS2(SYS_clone3, &ca, sizeof ca);
+	if (pid == 0) {
+		int err = 0, op = brig_run(base, slots, &err), report = (int)slots[SLOT_REPORT];
+		if (op < 0) op = (int)h->nops, err = ENOEXEC; // a program that ends without execve(2)
+		tell(report, REPORT_FAIL, op, err);
+		SYS1(SYS_exit_group, 125);
+	}
+	if (pid < 0) { rep->err = (int)-pid; return; }
+	rep->pid = (int)pid;
+	if (h->flags & FLAG_WARD) wards[nwards++] = pidfd;
+	else close(pidfd);
+}
+
+// serve performs one request after the other until the keeper is gone.
+void brig_serve(int sock) {
+	uint64_t none = 0;
+	struct sigaction dfl = {.sa_handler = SIG_DFL};
+	for (int s = 1; s < 32; s++) sigaction(s, &dfl, 0); // the caller's nohup must not reach the payload
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
+	struct rlimit nofile; // a program may use fixed descriptors above the usual ones; it sets the payload's limit itself
+	if (!getrlimit(RLIMIT_NOFILE, &nofile)) nofile.rlim_cur = nofile.rlim_max, setrlimit(RLIMIT_NOFILE, &nofile);
+	prctl(PR_SET_NAME, "brig-stage");
+	for (;;) {
+		struct reply rep = {.op = -1};
+		int fds[MAX_FDS], n = brig_receive(sock, fds);
+		if (n == 0) break;
+		long slots[NSLOTS] = {0};
+		size_t size = 0;
+		char *base = n > 0 ? brig_map(fds[0], &size) : 0;
+		for (int i = 0; i < n; i++) slots[i] = fds[i];
+		if (!base) rep.err = EBADMSG;
+		else if ((rep.err = -brig_check(base, size, n))) {}
+		else if (((struct header *)base)->kind == KIND_SELF) rep.op = brig_run(base, slots, &rep.err);
+		else spawn(base, slots, &rep);
+		if (base) munmap(base, size);
+		for (int i = 0; i < n; i++) close(fds[i]);
+		if (send(sock, &rep, sizeof rep, MSG_NOSIGNAL) < 0) break;
+	}
+	for (int i = 0; i < nwards; i++) SYS4(SYS_pidfd_send_signal, wards[i], SIGKILL, 0, 0);
+	_exit(0);
+}

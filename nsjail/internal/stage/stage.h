@@ -1,0 +1,65 @@
+// The layouts that stage.c shares with package program (blob.go) and stage.go.
+#ifndef BRIG_STAGE_H
+#define BRIG_STAGE_H
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAGIC 0x31475242u
+#define OP_FORK 0xffff0001u
+#define OP_SAME 0xffff0002u
+enum {
+	NSLOTS = 256,
+	NO_SLOT = 0xff,
+	SLOT_REPORT = 1, // slot 0 is the program itself
+	MAX_FDS = 250,   // SCM_MAX_FD is 253: unix(7)
+	MAX_WARDS = 1024,
+	KIND_SELF = 1,
+	FLAG_WARD = 1,
+	REPORT_FAIL = 1, // a: index of the operation, b: errno
+	REPORT_EXEC = 2, // a: the payload's pid in the jail
+	REPORT_EXIT = 3, // a: wait status
+};
+
+struct header {
+	uint32_t magic, size, nops, nreloc, dataoff, nfds, kind;
+	int32_t cgroup;
+	uint64_t clone_flags;
+	uint32_t flags, pad;
+};
+struct op {
+	uint32_t nr;
+	uint8_t save, slots, data, pad0;
+	uint8_t ok[4];
+	uint32_t pad1;
+	uint64_t a[6];
+};
+struct reply {
+	int32_t pid, op, err, pad;
+};
+struct report {
+	int32_t type, a, b, pad;
+	struct rusage usage;
+};
+
+int brig_check(char *base, size_t size, int nfds);
+int brig_run(char *base, long *slots, int *err);
+void brig_serve(int sock);
+int brig_receive(int sock, int *fds); // how many descriptors came; 0: the keeper is gone; -1: not a request
+char *brig_map(int fd, size_t *size);
+int brig_early_socket(void);
+#endif

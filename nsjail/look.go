@@ -1,0 +1,221 @@
+package nsjail
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Look reads the machine for what a Spec needs of it. It is the only reading of the machine, and it changes nothing.
+// Close the Host when the jail has been started.
+func Look(s *Spec) (*Host, error) {
+	h := &Host{UID: os.Geteuid(), GID: os.Getegid(), Missing: map[string]string{}, Sources: map[string]*Source{}}
+	for _, step := range []func(*Spec) error{h.lookKernel, h.lookIdentity, h.lookSystem, h.lookEnv, h.lookFilter, h.lookSources} {
+		if err := step(s); err != nil {
+			return nil, errors.Join(err, h.Close())
+		}
+	}
+	return h, nil
+}
+
+// Close closes the files that Look has opened.
+func (h *Host) Close() error {
+	var errs []error
+	for _, s := range h.Sources {
+		if s.fd > 0 {
+			errs = append(errs, unix.Close(s.fd))
+			s.fd = -1
+		}
+	}
+	h.Sources = nil
+	return errors.Join(errs...)
+}
+
+func (h *Host) lookKernel(*Spec) error {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return os.NewSyscallError("uname", err)
+	}
+	if _, err := fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &h.Kernel.Major, &h.Kernel.Minor); err != nil {
+		return fmt.Errorf("kernel release %q: %w", unix.ByteSliceToString(u.Release[:]), err)
+	}
+	// A capability that is not in the bounding set's range gives EINVAL: prctl(2) PR_CAPBSET_READ.
+	h.LastCap = 40 // CAP_CHECKPOINT_RESTORE, Linux 5.9
+	for c := h.LastCap + 1; c < 64; c++ {
+		if _, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, uintptr(c), 0, 0, 0); err != nil {
+			break
+		}
+		h.LastCap = c
+	}
+	if v, ok := readInt("/proc/sys/user/max_user_namespaces"); ok && v == 0 {
+		h.Missing["user"] = "user.max_user_namespaces is 0; run `sysctl -w user.max_user_namespaces=15000` as root"
+	}
+	if v, ok := readInt("/proc/sys/kernel/unprivileged_userns_clone"); ok && v == 0 && h.UID != 0 {
+		h.Missing["user"] = "kernel.unprivileged_userns_clone is 0; run `sysctl -w kernel.unprivileged_userns_clone=1` as root"
+	}
+	return nil
+}
+
+func readInt(path string) (int, bool) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false // a setting that this kernel does not have
+	}
+	v, err := strconv.Atoi(string(bytes.TrimSpace(b)))
+	return v, err == nil
+}
+
+// payloadIDs is where the host ids of root's payloads begin: above what accounts, useradd(8)'s subordinate ids and
+// systemd's ranges use, below 2^31.
+const (
+	payloadIDs     = 2_000_000_000
+	payloadIDCount = 100_000_000
+)
+
+func (h *Host) lookIdentity(*Spec) error {
+	h.PayloadUID, h.PayloadGID = h.UID, h.GID
+	if v, ok := readInt("/proc/self/oom_score_adj"); ok {
+		h.OOMScoreAdj = v
+	}
+	h.HardLimits = map[string]int64{}
+	for name, r := range rlimitNumbers() {
+		var l unix.Rlimit
+		if err := unix.Getrlimit(r, &l); err != nil {
+			return os.NewSyscallError("getrlimit "+name, err)
+		}
+		h.HardLimits[name] = int64(l.Max) // RLIM_INFINITY is -1
+	}
+	if h.UID != 0 {
+		return nil
+	}
+	m, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return err
+	}
+	if f := strings.Fields(string(m)); len(f) != 3 || f[0] != "0" || f[1] != "0" {
+		return nil // root of a user namespace only: already an ordinary user of the host
+	}
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&hdr, &data[0]); err != nil {
+		return os.NewSyscallError("capget", err)
+	}
+	need := uint32(1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID)
+	if data[0].Effective&need != need {
+		return &Error{Fault: FaultHost, Op: "identity", Detail: "root without CAP_SETUID and CAP_SETGID cannot become another user, and the payload is never the host's root",
+			Remedy: "run brig as an ordinary user, or give the container these capabilities"}
+	}
+	h.Drop = true
+	// A live process has this pid, so no other keeper has these ids.
+	h.PayloadUID = payloadIDs + os.Getpid()%payloadIDCount
+	h.PayloadGID = h.PayloadUID
+	if data[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
+		h.Missing["idmap"] = "CAP_SYS_ADMIN is missing"
+	}
+	return nil
+}
+
+func (h *Host) lookSystem(s *Spec) error {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	h.mounts = mounts
+	filesystems, err := os.ReadFile("/proc/filesystems")
+	if err != nil {
+		return err
+	}
+	if !bytes.Contains(filesystems, []byte("\toverlay\n")) {
+		if _, err := os.Stat("/sys/module/overlay"); err != nil {
+			h.Missing["overlay"] = "the kernel has no overlay file system; run `modprobe overlay` as root"
+		}
+	}
+	hidden, readOnly := Masks()
+	for _, f := range append(hidden, readOnly...) {
+		if st, err := os.Lstat("/proc/" + f); err == nil {
+			h.ProcFiles = append(h.ProcFiles, ProcFile{f, st.IsDir()})
+		}
+	}
+	if s.Rootfs.Path != "" {
+		return nil
+	}
+	return h.lookUsr()
+}
+
+// lookUsr reads what the minimal root takes from the host.
+func (h *Host) lookUsr() error {
+	for _, name := range []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc/alternatives", "etc/ssl/certs", "etc/pki/tls/certs", "etc/pki/ca-trust"} {
+		st, err := os.Lstat("/" + name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		d := SystemDir{Name: name}
+		if st.Mode()&fs.ModeSymlink != 0 {
+			if d.Link, err = os.Readlink("/" + name); err != nil {
+				return err
+			}
+			if strings.HasPrefix(name, "etc/") && !strings.HasPrefix(filepath.Join("/", filepath.Dir(name), d.Link), "/usr/") {
+				continue
+			}
+		} else if !st.IsDir() {
+			continue
+		} else {
+			d.NoOverlay = h.noOverlay("/" + name)
+		}
+		h.System = append(h.System, d)
+	}
+	for _, name := range []string{"ld.so.cache", "services", "protocols", "mime.types", "ssl/openssl.cnf"} {
+		b, err := os.ReadFile("/etc/" + name)
+		if err == nil && len(b) <= 1<<20 {
+			h.Files = append(h.Files, EtcFile{"etc/" + name, string(b)})
+		}
+	}
+	if link, err := os.Readlink("/etc/localtime"); err == nil && strings.HasPrefix(filepath.Join("/etc", link), "/usr/share/zoneinfo/") {
+		h.Localtime = link
+	}
+	return nil
+}
+
+// noOverlay says why a directory cannot be a lower layer, or "".
+func (h *Host) noOverlay(dir string) string {
+	if why := h.Missing["overlay"]; why != "" {
+		return why
+	}
+	if !h.Kernel.AtLeast(5, 11) {
+		return "overlay in a user namespace needs Linux 5.11"
+	}
+	// a mount point below it would be hidden, and the kernel refuses to clone it (EINVAL)
+	if bytes.Contains(h.mounts, []byte(" "+dir+"/")) {
+		return "there are mounts below " + dir
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return "statfs: " + err.Error()
+	}
+	switch int64(st.Type) {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.F2FS_SUPER_MAGIC,
+		unix.SQUASHFS_MAGIC, unix.EROFS_SUPER_MAGIC_V1, 0x2fc12fc1: // the last is ZFS
+		return ""
+	case unix.OVERLAYFS_SUPER_MAGIC:
+		return dir + " is on an overlay already, and they stack only twice"
+	}
+	return fmt.Sprintf("file system type %#x of %s is not known to work as a layer", st.Type, dir)
+}
+
+func (h *Host) lookEnv(s *Spec) error {
+	h.Term = os.Getenv("TERM")
+	var err error
+	h.Env, err = PassEnv(s.PassEnv, syscall.Environ())
+	return err
+}

@@ -1,0 +1,147 @@
+package nsjail
+
+import (
+	"fmt"
+	"strings"
+
+	"brig/internal/program"
+	"brig/rootfs"
+)
+
+// Plan is what brig will do on this machine: everything is decided. `brig explain` prints it, a Runner performs it.
+type Plan struct {
+	Spec *Spec
+	Host *Host
+	// Flags are the clone3(2) flags: the new namespaces.
+	Flags uint64
+	// Drop is what the stage performs in itself first; nil where the caller is not root.
+	Drop *program.Program
+	// Jail is what the jail's first process performs: the one list of its order.
+	Jail *program.Program
+	// Passed are the mounts that the keeper makes and hands to the jail, in slot order.
+	Passed []Passed
+	// Env is the payload's environment.
+	Env []string
+	// Wall is the limit on the jail's life; 0 is none.
+	Wall Duration
+	// Enforced says what holds each mechanism: the Result repeats it.
+	Enforced map[string]string
+	// Notes are what the reader should know: fall-backs, parts of a profile that were skipped.
+	Notes []string
+
+	execAt []int // the operations that try to start the command
+	exec   []string
+}
+
+// Passed is a mount that the keeper makes with the caller's privileges.
+type Passed struct {
+	Key    string // in Host.Sources
+	Attr   uint64 // MOUNT_ATTR_*
+	IDMap  bool   // the source's owner becomes the payload's uid, its group the payload's gid
+	Target string
+}
+
+// Arguments of Jail: the slots that the keeper fills after stage.SlotProgram and stage.SlotReport.
+const (
+	slotStdin  = program.Slot(2)
+	slotStdout = program.Slot(3)
+	slotStderr = program.Slot(4)
+	slotPassed = program.Slot(5)
+)
+
+// String is the plan as a person reads it.
+func (p *Plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# keeper\n")
+	for i, m := range p.Passed {
+		how := "open_tree"
+		if m.IDMap {
+			src := p.Host.Sources[m.Key]
+			how = fmt.Sprintf("open_tree, idmapped %d:%d -> %d:%d", src.UID, src.GID, p.Host.PayloadUID, p.Host.PayloadGID)
+		}
+		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(slotPassed)+i, quote(p.Host.Sources[m.Key].Path), quote(m.Target), how)
+	}
+	if p.Drop != nil {
+		fmt.Fprintf(&b, "# stage: become an unprivileged user\n%s", p.Drop)
+	}
+	fmt.Fprintf(&b, "# clone3(%s|CLONE_PARENT)\n", strings.Join(flagNames(p.Flags), "|"))
+	b.WriteString(p.Jail.String())
+	if p.Wall > 0 {
+		fmt.Fprintf(&b, "# keeper: kill all after %s\n", p.Wall)
+	}
+	for _, m := range Mechanisms() {
+		if v, ok := p.Enforced[m.Name]; ok {
+			fmt.Fprintf(&b, "# %s: %s\n", m.Name, v)
+		}
+	}
+	for _, n := range p.Notes {
+		fmt.Fprintf(&b, "# note: %s\n", n)
+	}
+	return b.String()
+}
+
+// resolver holds a Resolve in progress.
+type resolver struct {
+	*Plan
+	spec *Spec
+	host *Host
+	root rootfs.Root
+}
+
+// Resolve decides everything that a Spec leaves to the machine. It is pure: the same Spec and Host give the same
+// Plan. What the Spec wants and the Host lacks is an error, unless the Spec lists it under Optional.
+func Resolve(s *Spec, h *Host) (*Plan, error) {
+	if problems := s.Check(); len(problems) > 0 {
+		p := problems[0]
+		return nil, &Error{Fault: FaultCaller, Op: p.Path, Detail: p.Reason, Remedy: p.Fix}
+	}
+	r := &resolver{Plan: &Plan{Spec: s, Host: h, Enforced: map[string]string{}}, spec: s, host: h}
+	if err := r.namespaces(); err != nil {
+		return nil, err
+	}
+	if err := r.tree(); err != nil {
+		return nil, err
+	}
+	if err := r.process(); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"memory", "memory_swap", "cpus", "cpuset"} {
+		if r.wants(name) {
+			r.Enforced[name] = "not enforced: needs a control group (optional)"
+		}
+	}
+	r.Notes = append(append(r.Notes, h.FilterNotes...), h.Partial...)
+	return r.Plan, nil
+}
+
+// wants says whether the Spec sets a limit that needs a control group; Check has refused it unless it is optional.
+func (r *resolver) wants(name string) bool {
+	l := &r.spec.Limits
+	switch name {
+	case "memory":
+		return l.Memory != 0
+	case "memory_swap":
+		return l.MemorySwap != 0
+	case "cpus":
+		return l.CPUs != 0
+	}
+	return l.CPUSet != ""
+}
+
+// have decides whether a mechanism is used: an error where it is missing and the Spec does not call it optional.
+// fallback, if any, stands in for it unless the Spec requires the mechanism itself.
+func (r *resolver) have(name, by, missing, fallback string) (bool, error) {
+	switch {
+	case missing == "":
+		r.Enforced[name] = by
+		return true, nil
+	case contains(r.spec.Optional, name):
+		r.Enforced[name] = "not enforced: " + missing + " (optional)"
+		return false, nil
+	case fallback != "" && !contains(r.spec.Require, name):
+		r.Enforced[name] = fallback + " (" + missing + ")"
+		return false, nil
+	}
+	return false, &Error{Fault: FaultHost, Op: name, Detail: missing,
+		Remedy: "mend that, or accept a jail without it: --optional " + name}
+}

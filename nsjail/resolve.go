@@ -1,0 +1,186 @@
+package nsjail
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"brig/internal/program"
+	"brig/netns"
+
+	"golang.org/x/sys/unix"
+)
+
+// minKernel is the first Linux with everything that a program uses: mount_setattr(2) is the newest.
+var minKernel = Kernel{5, 12}
+
+func flagNames(flags uint64) []string {
+	var names []string
+	for _, f := range []struct {
+		bit  uint64
+		name string
+	}{{unix.CLONE_NEWUSER, "CLONE_NEWUSER"}, {unix.CLONE_NEWNS, "CLONE_NEWNS"}, {unix.CLONE_NEWPID, "CLONE_NEWPID"},
+		{unix.CLONE_NEWIPC, "CLONE_NEWIPC"}, {unix.CLONE_NEWUTS, "CLONE_NEWUTS"}, {unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"},
+		{unix.CLONE_NEWNET, "CLONE_NEWNET"}} {
+		if flags&f.bit != 0 {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+func (r *resolver) namespaces() error {
+	h := r.host
+	if !h.Kernel.AtLeast(minKernel.Major, minKernel.Minor) {
+		return &Error{Fault: FaultHost, Op: "kernel", Detail: fmt.Sprintf("Linux %d.%d is older than %d.%d, which mount_setattr(2) needs",
+			h.Kernel.Major, h.Kernel.Minor, minKernel.Major, minKernel.Minor), Remedy: "use a newer kernel"}
+	}
+	if why := h.Missing["user"]; why != "" {
+		return &Error{Fault: FaultHost, Op: "user", Detail: "no user namespace can be made", Remedy: why}
+	}
+	if h.UID == 0 && !h.Drop {
+		r.Notes = append(r.Notes, "the caller is root of a user namespace; the payload runs as that user of the host")
+	}
+	r.Flags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	for _, n := range []string{"mount", "pid", "ipc", "uts", "cgroup"} {
+		r.Enforced[n] = "new namespace"
+	}
+	uid, gid, err := ParseUser(r.user())
+	if err != nil {
+		return err
+	}
+	r.Enforced["user"] = fmt.Sprintf("new namespace; %d:%d is %d:%d on the host", uid, gid, h.PayloadUID, h.PayloadGID)
+	if r.spec.Net == NetHost {
+		r.Enforced["net"] = "not enforced: the host's network (--net host)"
+		r.Notes = append(r.Notes, "--net host: the payload reaches everything that this machine reaches, loopback services and abstract sockets too")
+	} else {
+		r.Flags |= unix.CLONE_NEWNET
+		r.Enforced["net"] = "new namespace, " + string(r.net())
+	}
+	if h.Drop {
+		r.Drop = dropProgram(h)
+	}
+	r.Jail = program.New(int(slotPassed))
+	return nil
+}
+
+func (r *resolver) net() Net {
+	if r.spec.Net == "" {
+		return NetLoopback
+	}
+	return r.spec.Net
+}
+
+func (r *resolver) user() string {
+	if r.spec.User == "" {
+		return fmt.Sprintf("%d:%d", DefaultUID, DefaultGID)
+	}
+	return r.spec.User
+}
+
+// dropProgram makes the stage an unprivileged user of the host, so that from here on root's jails are made exactly
+// like anybody's.
+func dropProgram(h *Host) *program.Program {
+	p := program.New(2)
+	uid, gid := program.Int(h.PayloadUID), program.Int(h.PayloadGID)
+	p.Add("drop", unix.SYS_SETGROUPS, program.Int(0), program.Named(0, "NULL"))
+	p.Add("drop", unix.SYS_SETRESGID, gid, gid, gid)
+	p.Add("drop", unix.SYS_SETRESUID, uid, uid, uid)
+	// a change of uid makes /proc/self root's (proc(5)), and the jail must write its uid_map there
+	p.Add("drop", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(1))
+	return p
+}
+
+func (r *resolver) writeProc(label, name, text string) {
+	p := r.Jail
+	fd := p.Open(label, unix.SYS_OPENAT, program.CWD(), program.Str("/proc/self/"+name),
+		program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
+	p.Add(label, unix.SYS_WRITE, fd.Arg(), program.Str(text), program.Int(len(text)))
+	p.Close(label, fd)
+}
+
+// identity maps one uid and one gid: user_namespaces(7).
+func (r *resolver) identity() error {
+	uid, gid, err := ParseUser(r.user())
+	if err != nil {
+		return err
+	}
+	r.writeProc("user", "setgroups", "deny")
+	r.writeProc("user", "uid_map", fmt.Sprintf("%d %d 1", uid, r.host.PayloadUID))
+	r.writeProc("user", "gid_map", fmt.Sprintf("%d %d 1", gid, r.host.PayloadGID))
+	if r.host.OOMScoreAdj < jailOOMScore { // the keeper must outlive what it watches
+		r.writeProc("user", "oom_score_adj", strconv.Itoa(jailOOMScore))
+	}
+	return nil
+}
+
+// jailOOMScore makes the kernel choose a jail before its keeper: proc(5) oom_score_adj.
+const jailOOMScore = 100
+
+// session leaves the caller's session and keyrings.
+func (r *resolver) session() {
+	p := r.Jail
+	if r.host.EarlyStage {
+		p.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"), program.Named(int(unix.SIGKILL), "SIGKILL"))
+	}
+	p.Add("session", unix.SYS_SETSID)
+	op := p.Add("session", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING, "KEYCTL_JOIN_SESSION_KEYRING"), program.Named(0, "NULL"))
+	r.Enforced["keyring"] = "new session keyring"
+	if contains(r.spec.Optional, "keyring") { // an outer seccomp filter may refuse it, and keyctl(2) may be left out
+		op.May(unix.EPERM, unix.ENOSYS)
+		r.Enforced["keyring"] = "new session keyring if permitted (optional)"
+	}
+}
+
+func (r *resolver) names() {
+	p := r.Jail
+	name := r.spec.Hostname
+	if name == "" {
+		name = DefaultHostname
+	}
+	p.Add("uts", unix.SYS_SETHOSTNAME, program.Str(name), program.Int(len(name)))
+	p.Add("uts", unix.SYS_SETDOMAINNAME, program.Str("(none)"), program.Int(len("(none)")))
+	if r.net() == NetLoopback {
+		netns.Loopback(p)
+	}
+}
+
+// rlimits gives every limit its number and value in a fixed order.
+func (r *resolver) rlimits() error {
+	numbers := rlimitNumbers()
+	for _, name := range RlimitNames() {
+		want, named := r.spec.Limits.Rlimits[name]
+		if !named {
+			var ok bool
+			if want, ok = DefaultRlimits[name]; !ok {
+				continue
+			}
+		}
+		hard := r.host.HardLimits[name]
+		if hard >= 0 && (want.Hard < 0 || want.Hard > hard) {
+			if named {
+				return &Error{Fault: FaultCaller, Op: "limits.rlimits." + name,
+					Detail: fmt.Sprintf("the hard limit %d is above the caller's own, %d", want.Hard, hard),
+					Remedy: "lower it, or raise the caller's with ulimit -H"}
+			}
+			want = Rlimit{min(want.Soft, hard), hard}
+		}
+		r.setRlimit(numbers[name], name, want)
+	}
+	if cpu := r.spec.Limits.CPUTime; cpu > 0 {
+		s := int64(math.Ceil(float64(cpu) / 1e9))
+		if hard := r.host.HardLimits["cpu"]; hard >= 0 && s > hard {
+			return &Error{Fault: FaultCaller, Op: "limits.cpu_time", Detail: fmt.Sprintf("%ds is above the caller's own RLIMIT_CPU, %ds", s, hard), Remedy: "lower it"}
+		}
+		// one second between SIGXCPU and SIGKILL
+		r.setRlimit(unix.RLIMIT_CPU, "cpu", Rlimit{s, s + 1})
+	}
+	return nil
+}
+
+func (r *resolver) setRlimit(number int, name string, l Rlimit) {
+	text := fmt.Sprintf("{%d, %d}", l.Soft, l.Hard)
+	r.Jail.Add("rlimit", unix.SYS_PRLIMIT64, program.Int(0), program.Named(number, "RLIMIT_"+strings.ToUpper(name)),
+		program.Struct(rlimitBytes(l), strings.ReplaceAll(text, "-1", "RLIM_INFINITY")), program.Named(0, "NULL"))
+}

@@ -1,0 +1,226 @@
+package nsjail
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path"
+	"strings"
+
+	"brig/internal/program"
+	"brig/nsjail/internal/stage"
+	"brig/rootfs"
+
+	"golang.org/x/sys/unix"
+)
+
+// process writes the one list of what the jail's first process does, in order.
+func (r *resolver) process() error {
+	p := r.Jail
+	if err := r.identity(); err != nil {
+		return err
+	}
+	r.session()
+	rootfs.Build(p, &r.root)
+	r.names()
+	if err := r.rlimits(); err != nil {
+		return err
+	}
+	r.streams()
+	p.Add("process", unix.SYS_SETPRIORITY, program.Named(0, "PRIO_PROCESS"), program.Int(0), program.Int(0)).May(unix.EACCES, unix.EPERM)
+	p.Add("process", unix.SYS_UMASK, program.Named(0o22, "022"))
+	workdir := r.spec.Workdir
+	if workdir == "" {
+		workdir = DefaultWorkdir
+	}
+	p.Add("workdir", unix.SYS_CHDIR, program.Str(workdir))
+	p.Add("fds", unix.SYS_CLOSE_RANGE, program.Int(3), program.Named(^uint32(0), "~0U"), program.Named(unix.CLOSE_RANGE_CLOEXEC, "CLOSE_RANGE_CLOEXEC"))
+	r.privileges()
+	r.init()
+	if err := r.limitProcesses(); err != nil {
+		return err
+	}
+	if err := r.filter(); err != nil {
+		return err
+	}
+	r.execve()
+	r.Wall = r.spec.Limits.Wall
+	if r.Wall == 0 && !r.spec.TTY {
+		r.Wall = DefaultWall
+	}
+	r.Wall = max(r.Wall, 0)
+	return nil
+}
+
+func (r *resolver) streams() {
+	p := r.Jail
+	if r.spec.TTY {
+		r.terminal()
+		return
+	}
+	for i, s := range []program.Slot{slotStdin, slotStdout, slotStderr} {
+		p.Add("stdio", unix.SYS_DUP3, s.Arg(), program.Int(i), program.Int(0))
+	}
+}
+
+// fdMaster is a fixed number for the master side, which a control message has to name.
+const fdMaster = 262
+
+// terminal opens a pseudo-terminal of the jail's own devpts and sends the master to the keeper: pty(7), ioctl_tty(2).
+func (r *resolver) terminal() {
+	p := r.Jail
+	m := p.Open("tty", unix.SYS_OPENAT, program.CWD(), program.Str("/dev/pts/ptmx"),
+		program.Named(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, "O_RDWR|O_NOCTTY|O_CLOEXEC"), program.Int(0))
+	p.Add("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCSPTLCK, "TIOCSPTLCK"), program.Struct(make([]byte, 4), "[0]"))
+	s := p.Open("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCGPTPEER, "TIOCGPTPEER"),
+		program.Named(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, "O_RDWR|O_NOCTTY|O_CLOEXEC"))
+	p.Add("tty", unix.SYS_DUP3, m.Arg(), program.Int(fdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+	p.Add("tty", unix.SYS_SENDMSG, stage.SlotReport.Arg(), masterMessage(), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add("tty", unix.SYS_CLOSE, program.Int(fdMaster))
+	p.Close("tty", m)
+	for i := range 3 {
+		p.Add("tty", unix.SYS_DUP3, s.Arg(), program.Int(i), program.Int(0))
+	}
+	p.Close("tty", s)
+}
+
+// masterMessage is a struct msghdr with its iovec, one byte, and fdMaster as SCM_RIGHTS: sendmsg(2), cmsg(3).
+func masterMessage() program.Arg {
+	const iov, text, control = 56, 72, 80
+	b := make([]byte, control)
+	ne := binary.NativeEndian
+	ne.PutUint64(b[24:], 1)                         // msg_iovlen
+	ne.PutUint64(b[40:], uint64(unix.CmsgSpace(4))) // msg_controllen
+	ne.PutUint64(b[iov+8:], 1)                      // iov_len
+	return program.Struct(append(b, unix.UnixRights(fdMaster)...), "{SCM_RIGHTS: [master]}").
+		WithOwnPointer(16, iov).WithOwnPointer(iov, text).WithOwnPointer(32, control)
+}
+
+// privileges drops all capabilities for ever: capabilities(7), prctl(2).
+func (r *resolver) privileges() {
+	p := r.Jail
+	pr := func(op int, name string, arg program.Arg) *program.Op {
+		return p.Add("caps", unix.SYS_PRCTL, program.Named(op, name), arg, program.Int(0), program.Int(0), program.Int(0))
+	}
+	for c := 0; c <= r.host.LastCap; c++ {
+		pr(unix.PR_CAPBSET_DROP, "PR_CAPBSET_DROP", program.Int(c))
+	}
+	pr(unix.PR_CAP_AMBIENT, "PR_CAP_AMBIENT", program.Named(unix.PR_CAP_AMBIENT_CLEAR_ALL, "PR_CAP_AMBIENT_CLEAR_ALL"))
+	// SECBIT_NOROOT, _NO_SETUID_FIXUP, _NO_CAP_AMBIENT_RAISE and the locks of all four
+	pr(unix.PR_SET_SECUREBITS, "PR_SET_SECUREBITS", program.Named(0xef, "0xef /* all locked */"))
+	hdr := make([]byte, 8)
+	binary.NativeEndian.PutUint32(hdr, unix.LINUX_CAPABILITY_VERSION_3)
+	p.Add("caps", unix.SYS_CAPSET, program.Struct(hdr, "{_LINUX_CAPABILITY_VERSION_3, 0}"), program.Struct(make([]byte, 24), "{0, 0, 0}"))
+	pr(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", program.Int(1))
+}
+
+func (r *resolver) init() {
+	p := r.Jail
+	if r.spec.NoInit {
+		r.Enforced["init"] = "not enforced: the payload is pid 1 (--no-init)"
+	} else {
+		// init keeps the stage's memory: nobody in the jail may look into it (ptrace(2) PTRACE_MODE_READ)
+		p.Add("init", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(0))
+		p.Add("init", program.Fork, stage.SlotReport.Arg())
+		p.Add("session", unix.SYS_SETSID)
+		r.Enforced["init"] = "brig's init is pid 1"
+	}
+	if r.spec.TTY {
+		p.Add("tty", unix.SYS_IOCTL, program.Int(0), program.Named(unix.TIOCSCTTY, "TIOCSCTTY"), program.Int(0))
+	}
+}
+
+func (r *resolver) limitProcesses() error {
+	n := r.spec.Limits.Processes
+	if n == 0 {
+		n = DefaultProcesses
+	}
+	if _, own := r.spec.Limits.Rlimits["nproc"]; own || n < 0 {
+		r.Enforced["processes"] = "not enforced: no limit was asked for"
+		if own {
+			r.Enforced["processes"] = "RLIMIT_NPROC as given"
+		}
+		return nil
+	}
+	missing := ""
+	if !r.host.Kernel.AtLeast(5, 14) {
+		missing = "RLIMIT_NPROC counts per user namespace only since Linux 5.14"
+	}
+	if hard := r.host.HardLimits["nproc"]; hard >= 0 && n > hard {
+		n = hard
+	}
+	ok, err := r.have("processes", fmt.Sprintf("RLIMIT_NPROC %d in the user namespace", n), missing, "")
+	if !ok {
+		return err
+	}
+	if !r.spec.NoInit {
+		n++ // init is one of them
+	}
+	r.setRlimit(unix.RLIMIT_NPROC, "nproc", Rlimit{n, n})
+	return nil
+}
+
+// filter loads the seccomp filter last: nothing of ours but execve(2) runs under it. seccomp(2), Linux 3.17.
+func (r *resolver) filter() error {
+	if r.spec.Seccomp == "unconfined" {
+		if contains(r.spec.Require, "seccomp") {
+			return &Error{Fault: FaultCaller, Op: "seccomp", Detail: "it is required and unconfined", Remedy: "drop one of the two"}
+		}
+		r.Enforced["seccomp"] = "not enforced: unconfined was asked for"
+		r.Enforced["sockets"] = "not enforced: no filter"
+		return nil
+	}
+	n := len(r.host.Filter) / 8
+	name := r.spec.Seccomp
+	if name == "" {
+		name = "default"
+	}
+	ok, err := r.have("seccomp", fmt.Sprintf("%s, %d instructions", name, n), r.host.Missing["seccomp"], "")
+	if !ok {
+		return err
+	}
+	if name == "default" {
+		r.Enforced["sockets"] = "seccomp: AF_UNIX, AF_INET, AF_INET6, NETLINK_ROUTE; no host socket below a bind"
+	}
+	prog := make([]byte, 16) // struct sock_fprog
+	binary.NativeEndian.PutUint16(prog, uint16(n))
+	r.Jail.Add("seccomp", unix.SYS_SECCOMP, program.Named(unix.SECCOMP_SET_MODE_FILTER, "SECCOMP_SET_MODE_FILTER"), program.Int(int(r.host.FilterFlags)),
+		program.Struct(prog, fmt.Sprintf("{%d instructions}", n)).WithPointer(8, r.host.Filter))
+	return nil
+}
+
+// execve tries the command in each directory of the jail's PATH, as execvp(3) does, by the kernel that will run it.
+func (r *resolver) execve() {
+	r.Env = BuildEnv(r.spec, r.host.Env, r.host.Term)
+	name := r.spec.Args[0]
+	r.exec = []string{name}
+	if !strings.Contains(name, "/") {
+		r.exec = nil
+		for _, e := range r.Env {
+			if v, ok := strings.CutPrefix(e, "PATH="); ok {
+				for _, dir := range strings.Split(v, ":") {
+					if path.IsAbs(dir) {
+						r.exec = append(r.exec, path.Join(dir, name))
+					}
+				}
+			}
+		}
+		if len(r.exec) == 0 {
+			r.exec = []string{"/" + name}
+		}
+	}
+	argv, env := program.Strs(r.spec.Args), program.Strs(r.Env)
+	for i, file := range r.exec {
+		op := r.Jail.Add("exec", unix.SYS_EXECVE, program.Str(file), argv, env)
+		if i < len(r.exec)-1 {
+			op.May(unix.ENOENT, unix.ENOTDIR, unix.EACCES)
+		}
+		r.execAt = append(r.execAt, len(r.Jail.Ops)-1)
+	}
+}
+
+func rlimitBytes(l Rlimit) []byte {
+	b := make([]byte, 16)
+	binary.NativeEndian.PutUint64(b, uint64(l.Soft)) // RLIM_INFINITY is ^0: -1
+	binary.NativeEndian.PutUint64(b[8:], uint64(l.Hard))
+	return b
+}

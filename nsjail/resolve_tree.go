@@ -1,0 +1,286 @@
+package nsjail
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"brig/internal/program"
+	"brig/rootfs"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	attrPrivate = uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV)
+	attrRead    = attrPrivate | unix.MOUNT_ATTR_RDONLY
+
+	devSize       = 64 << 10
+	stagingInodes = 4096
+)
+
+// tree decides what stands in the jail's root, in the order in which it is made.
+func (r *resolver) tree() error {
+	r.root.Size, r.root.Inodes = 16<<20, stagingInodes
+	if r.spec.Rootfs.Path != "" {
+		if err := r.image(); err != nil {
+			return err
+		}
+	} else {
+		if err := r.system(); err != nil {
+			return err
+		}
+		r.etc()
+	}
+	r.devices()
+	if err := r.proc(); err != nil {
+		return err
+	}
+	r.scratch()
+	return r.mounts()
+}
+
+func (r *resolver) add(e rootfs.Entry) { r.root.Entries = append(r.root.Entries, e) }
+
+func (r *resolver) link(target, text string) {
+	r.add(rootfs.Entry{Kind: rootfs.Symlink, Target: target, Text: text})
+}
+
+// image makes the caller's tree the root.
+func (r *resolver) image() error {
+	src := r.host.Sources["rootfs"]
+	img := &rootfs.Image{Writable: r.spec.Rootfs.Writable}
+	fallback := ""
+	if !img.Writable {
+		fallback = "bind"
+	}
+	overlay, err := r.have("overlay", "writable layer in memory", src.NoOverlay, fallback)
+	if err != nil {
+		return err
+	}
+	if img.Writable && !overlay {
+		return &Error{Fault: FaultHost, Op: "rootfs.writable", Detail: src.NoOverlay, Remedy: "use the tree read-only"}
+	}
+	img.Overlay = overlay
+	if img.Source, err = r.source("rootfs", "/", attrRead); err != nil {
+		return err
+	}
+	r.root.Size, r.root.Inodes = int64(DefaultRootSize), 1<<20
+	if s := r.spec.Rootfs.Size; s > 0 {
+		r.root.Size = int64(s)
+	}
+	r.root.Image = img
+	return nil
+}
+
+// system takes /usr and its companions from the host.
+func (r *resolver) system() error {
+	why := ""
+	for _, d := range r.host.System {
+		if d.Link == "" && d.NoOverlay != "" {
+			why = d.NoOverlay
+		}
+	}
+	overlay, err := r.have("overlay", "private overlays of the system's directories", why, "bind")
+	if err != nil {
+		return err
+	}
+	for _, d := range r.host.System {
+		if d.Link != "" {
+			r.link(d.Name, d.Link)
+			continue
+		}
+		e := rootfs.Entry{Kind: rootfs.Bind, Target: d.Name, Source: rootfs.Source{Path: "/" + d.Name, Dir: true}, Attr: attrRead}
+		if overlay {
+			e.Kind = rootfs.Overlay
+		}
+		r.add(e)
+	}
+	return nil
+}
+
+// etc writes an /etc that says nothing about the host.
+func (r *resolver) etc() {
+	uid, gid, _ := ParseUser(r.user()) // namespaces has parsed it
+	file := func(name, text string) {
+		r.add(rootfs.Entry{Kind: rootfs.File, Label: "etc", Target: "etc/" + name, Text: text, Mode: 0o444})
+	}
+	name := r.spec.Hostname
+	if name == "" {
+		name = DefaultHostname
+	}
+	passwd, group := "root:x:0:0:root:/root:/bin/sh\n", "root:x:0:\n"
+	if uid != 0 {
+		passwd += fmt.Sprintf("brig:x:%d:%d::%s:/bin/sh\n", uid, gid, DefaultWorkdir)
+	}
+	if gid != 0 {
+		group += fmt.Sprintf("brig:x:%d:\n", gid)
+	}
+	file("passwd", passwd+"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n")
+	file("group", group+"nogroup:x:65534:\n")
+	file("hosts", "127.0.0.1\tlocalhost "+name+"\n::1\tlocalhost ip6-localhost ip6-loopback\n")
+	file("hostname", name+"\n")
+	file("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nservices: files\nprotocols: files\n")
+	file("resolv.conf", "")
+	file("shells", "/bin/sh\n/bin/bash\n")
+	for _, f := range r.host.Files {
+		r.add(rootfs.Entry{Kind: rootfs.File, Label: "etc", Target: f.Path, Text: f.Content, Mode: 0o444})
+	}
+	if r.host.Localtime != "" {
+		r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: "etc", Target: "etc/localtime", Text: r.host.Localtime})
+	}
+	r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: "etc", Target: "etc/mtab", Text: "/proc/self/mounts"})
+	for _, d := range []string{"input", "run", "var/tmp", "root", "home"} {
+		if d == "var/tmp" {
+			r.link(d, "/tmp")
+			continue
+		}
+		r.add(rootfs.Entry{Kind: rootfs.Dir, Target: d, Mode: 0o755})
+	}
+}
+
+func (r *resolver) devices() {
+	dev := func(e rootfs.Entry) { e.Label = "dev"; e.Target = "dev/" + e.Target; r.add(e) }
+	r.add(rootfs.Entry{Kind: rootfs.Tmpfs, Label: "dev", Target: "dev", Size: devSize, Inodes: 64, Mode: 0o755, Attr: unix.MOUNT_ATTR_NOSUID})
+	for _, n := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
+		dev(rootfs.Entry{Kind: rootfs.Bind, Target: n, Source: rootfs.Source{Path: "/dev/" + n}, Attr: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC})
+	}
+	for _, l := range [][2]string{{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+		{"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"}} {
+		dev(rootfs.Entry{Kind: rootfs.Symlink, Target: l[0], Text: l[1]})
+	}
+	dev(rootfs.Entry{Kind: rootfs.Devpts, Target: "pts"})
+	r.tmpfs("dev", "/dev/shm", Mount{})
+}
+
+func (r *resolver) tmpfs(label, target string, m Mount) {
+	size, inodes := int64(DefaultTmpfsSize), int64(DefaultTmpfsInodes)
+	if m.Size > 0 {
+		size = int64(m.Size)
+	}
+	if m.Inodes > 0 {
+		inodes = m.Inodes
+	}
+	r.add(rootfs.Entry{Kind: rootfs.Tmpfs, Label: label, Target: strings.TrimPrefix(target, "/"), Size: size, Inodes: inodes,
+		Mode: mode(m.Mode, 0o1777), Attr: attrPrivate})
+}
+
+// mode reads an octal mode; Check has read it before.
+func mode(s string, otherwise uint32) uint32 {
+	if v, err := strconv.ParseUint(s, 8, 32); err == nil {
+		return uint32(v)
+	}
+	return otherwise
+}
+
+func (r *resolver) proc() error {
+	ok, err := r.have("proc", "the jail's own procfs, masked", r.host.Missing["proc"], "")
+	if err != nil {
+		return err
+	}
+	if !ok {
+		r.add(rootfs.Entry{Kind: rootfs.Dir, Label: "proc", Target: "proc", Mode: 0o555})
+		return nil
+	}
+	r.add(rootfs.Entry{Kind: rootfs.Proc, Label: "proc", Target: "proc"})
+	_, readOnly := Masks()
+	for _, f := range r.host.ProcFiles {
+		e := rootfs.Entry{Kind: rootfs.Mask, Label: "proc", Target: "proc/" + f.Name, SourceIsDir: f.Dir}
+		if contains(readOnly, f.Name) {
+			e.Kind = rootfs.Sealed
+		}
+		r.add(e)
+	}
+	return nil
+}
+
+// scratch makes the writable directories that the Spec does not mount itself.
+func (r *resolver) scratch() {
+	own := map[string]bool{}
+	for _, m := range r.spec.Mounts {
+		own[m.Target] = true
+	}
+	for _, d := range []string{"/tmp", "/work", "/output"} {
+		if !own[d] && (r.spec.Rootfs.Path == "" || d == "/tmp" || d == DefaultWorkdir) {
+			r.tmpfs("scratch", d, Mount{})
+		}
+	}
+}
+
+func (r *resolver) mounts() error {
+	first := len(r.root.Entries)
+	defer func() {
+		if first < len(r.root.Entries) {
+			r.root.Entries[first].Guarded = true
+		}
+	}()
+	for i, m := range r.spec.Mounts {
+		label := fmt.Sprintf("mounts[%d]", i)
+		target := strings.TrimPrefix(m.Target, "/")
+		key := label + ".source"
+		switch m.Type {
+		case MountTmpfs:
+			r.tmpfs(label, m.Target, m)
+		case MountDir:
+			r.add(rootfs.Entry{Kind: rootfs.Dir, Label: label, Target: target, Mode: mode(m.Mode, 0o755)})
+		case MountSymlink:
+			r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: label, Target: target, Text: m.Source})
+		case MountFile:
+			r.add(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: r.host.Sources[key].Content, Mode: mode(m.Mode, 0o444)})
+		case MountBind:
+			if err := r.bind(label, key, target, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *resolver) bind(label, key, target string, m Mount) error {
+	attr := attrPrivate
+	if !m.Writable {
+		attr = attrRead
+	}
+	src, err := r.source(key, m.Target, attr)
+	if err != nil {
+		return err
+	}
+	e := rootfs.Entry{Kind: rootfs.Bind, Label: label, Target: target, Source: src, Attr: attr}
+	host := r.host.Sources[key]
+	if !m.Writable && !m.Live && host.Dir {
+		if host.NoOverlay == "" {
+			e.Kind = rootfs.Overlay
+		} else if contains(r.spec.Require, "overlay") {
+			return &Error{Fault: FaultHost, Op: "overlay", Detail: m.Target + ": " + host.NoOverlay, Remedy: "do not require overlay"}
+		} else {
+			r.Notes = append(r.Notes, fmt.Sprintf("%s is bound, not overlaid: %s", m.Target, host.NoOverlay))
+		}
+	}
+	r.add(e)
+	return nil
+}
+
+// source says how the jail gets at a file of the host: for root the keeper makes the mount, idmapped, and passes it,
+// since the stage is nobody by then; for others the jail opens the path again and checks that it is the same file.
+func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error) {
+	h := r.host.Sources[key]
+	s := rootfs.Source{Path: h.Path, Dev: h.Dev, Ino: h.Ino, Dir: h.Dir}
+	if !r.host.Drop || r.host.Missing["idmap"] != "" && contains(r.spec.Optional, "idmap") {
+		if r.host.Drop {
+			r.Enforced["idmap"] = "not enforced: " + r.host.Missing["idmap"] + " (optional)"
+		}
+		return s, nil
+	}
+	why := h.NoIDMap
+	if w := r.host.Missing["idmap"]; w != "" {
+		why = w
+	}
+	idmap, err := r.have("idmap", "binds show their owner's files as the payload's", why, "")
+	if err != nil {
+		return s, err
+	}
+	s.Passed, s.FD = true, slotPassed+program.Slot(len(r.Passed))
+	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, IDMap: idmap, Target: target})
+	r.Jail = program.New(int(slotPassed) + len(r.Passed))
+	return s, nil
+}

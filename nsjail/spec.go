@@ -1,0 +1,118 @@
+package nsjail
+
+// Spec says what a jail is, and nothing about the machine it will run on: the same Spec means the same on every
+// host. Its JSON form and the flags of `brig run` say the same thing (`brig spec` prints one for the other).
+// The zero Spec with Args is the default jail.
+type Spec struct {
+	// Args is the command and its arguments. A name without a slash is looked for in the jail's PATH.
+	Args []string `json:"args"`
+	// Env is the payload's environment, "NAME=value", beside PATH, HOME, LANG and TERM, which it may override.
+	Env []string `json:"env,omitempty"`
+	// PassEnv names variables of the caller to pass on. A name may be a glob (`LC_*`); a glob never matches a
+	// sensitive name (see Sensitive), which must be written out.
+	PassEnv []string `json:"pass_env,omitempty"`
+	// Workdir is the absolute directory that the payload starts in; "" means /work.
+	Workdir string `json:"workdir,omitempty"`
+	// User is the identity inside the jail, "UID[:GID]"; "" means "1000:1000". It says nothing about the host's uid.
+	User string `json:"user,omitempty"`
+	// Hostname is the jail's host name (uts_namespaces(7)); "" means "brig".
+	Hostname string `json:"hostname,omitempty"`
+	// Rootfs is the tree that the payload sees as /; the zero value is a minimal root made of the host's /usr.
+	Rootfs Rootfs `json:"rootfs,omitzero"`
+	// Mounts are performed in order after the skeleton of the root.
+	Mounts []Mount `json:"mounts,omitempty"`
+	// Net is NetLoopback when "".
+	Net Net `json:"net,omitempty"`
+	// TTY gives the payload a pseudo-terminal of its own as stdin, stdout and stderr (pty(7)).
+	TTY bool `json:"tty,omitempty"`
+	// NoInit makes the payload pid 1 of its namespace instead of a child of brig's init.
+	NoInit bool `json:"no_init,omitempty"`
+	// Seccomp is the system-call filter: "" or "default", "unconfined", a preset (see seccomp.Presets), or the
+	// path of a Docker/OCI JSON profile (a path has a slash).
+	Seccomp string `json:"seccomp,omitempty"`
+	// Limits bound what the payload may use.
+	Limits Limits `json:"limits,omitzero"`
+	// Require names mechanisms that must be in force, with no fall-back (see Mechanisms).
+	Require []string `json:"require,omitempty"`
+	// Optional names mechanisms that may be missing; what was given up stands in the Plan and in Result.Enforced.
+	Optional []string `json:"optional,omitempty"`
+}
+
+// Rootfs is a directory tree to use as the jail's root.
+type Rootfs struct {
+	// Path is a directory of the host; "" means the minimal root.
+	Path string `json:"path,omitempty"`
+	// Writable lets the payload write to its root; what it writes is kept in memory, bounded by Size, and dropped.
+	Writable bool `json:"writable,omitempty"`
+	// Size bounds what a writable root may hold, in bytes; 0 means DefaultRootSize.
+	Size Bytes `json:"size,omitempty"`
+}
+
+// MountType is what a Mount makes at its target.
+type MountType string
+
+// The mount types.
+const (
+	MountBind    MountType = "bind"    // a directory or file of the host, read-only unless Writable
+	MountTmpfs   MountType = "tmpfs"   // an empty, size-limited tmpfs(5)
+	MountDir     MountType = "dir"     // an empty directory
+	MountSymlink MountType = "symlink" // a symbolic link whose text is Source
+	MountFile    MountType = "file"    // a private read-only copy of the host's file Source
+)
+
+// Mount is one entry of the jail's tree.
+type Mount struct {
+	Type MountType `json:"type"`
+	// Source is a path of the host (bind, file) or the text of a symlink.
+	Source string `json:"source,omitempty"`
+	// Target is an absolute, clean path in the jail.
+	Target string `json:"target"`
+	// Writable allows writing through a bind.
+	Writable bool `json:"writable,omitempty"`
+	// Live makes a read-only directory bind show the host's changes at once. Without it the directory is a private
+	// read-only overlay where the kernel allows: locks, watches (inotify(7)) and sockets do not cross it.
+	Live bool `json:"live,omitempty"`
+	// Size is the capacity of a tmpfs in bytes; 0 means DefaultTmpfsSize.
+	Size Bytes `json:"size,omitempty"`
+	// Inodes is the number of files that a tmpfs may hold; 0 means DefaultTmpfsInodes.
+	Inodes int64 `json:"inodes,omitempty"`
+	// Mode is the permission of a tmpfs, dir or file, in octal ("1777"); "" means 1777, 755 and 444.
+	Mode string `json:"mode,omitempty"`
+}
+
+// Net is the jail's network.
+type Net string
+
+// The network modes.
+const (
+	NetNone     Net = "none"     // a network namespace whose lo is down
+	NetLoopback Net = "loopback" // a network namespace with lo up and nothing else: the default
+	NetHost     Net = "host"     // the caller's own network: no isolation
+)
+
+// Limits bound a jail's use of the machine. A zero field means its default; the defaults are in defaults.go.
+type Limits struct {
+	// Wall is the time from start to forced end of the whole tree; negative means none. Default DefaultWall,
+	// and none with a TTY.
+	Wall Duration `json:"wall,omitempty"`
+	// CPUTime is the processor time of one process, by RLIMIT_CPU, rounded up to whole seconds (getrlimit(2)).
+	CPUTime Duration `json:"cpu_time,omitempty"`
+	// Processes is how many processes and threads the payload may have at once, itself included; -1 means no limit.
+	Processes int64 `json:"processes,omitempty"`
+	// Output is how many bytes of stdout and of stderr are kept, head and tail; the rest is counted and dropped.
+	// 0 passes the streams straight through.
+	Output Bytes `json:"output,omitempty"`
+	// Rlimits are resource limits by the lower-case name that ulimit and docker use ("nofile": getrlimit(2)).
+	Rlimits map[string]Rlimit `json:"rlimits,omitempty"`
+	// Memory, MemorySwap, CPUs and CPUSet need a control group. This version has none and refuses them.
+	Memory     Bytes   `json:"memory,omitempty"`
+	MemorySwap Bytes   `json:"memory_swap,omitempty"`
+	CPUs       float64 `json:"cpus,omitempty"`
+	CPUSet     string  `json:"cpuset,omitempty"`
+}
+
+// Rlimit is a soft and a hard limit; -1 is RLIM_INFINITY.
+type Rlimit struct {
+	Soft int64 `json:"soft"`
+	Hard int64 `json:"hard"`
+}

@@ -1,0 +1,26 @@
+package nsjail
+
+import "brig/internal/program"
+
+// Step is one operation of a plan, for printing.
+type Step struct {
+	N     int    `json:"n"`
+	Label string `json:"label"`
+	Call  string `json:"call"`
+}
+
+// Steps are the operations of the stage (for root only) and of the jail, numbered as errors number them.
+func (p *Plan) Steps() (drop, jail []Step) { return steps(p.Drop), steps(p.Jail) }
+
+// CloneFlags are the new namespaces by name.
+func (p *Plan) CloneFlags() []string { return flagNames(p.Flags) }
+
+func steps(p *program.Program) (list []Step) {
+	if p == nil {
+		return nil
+	}
+	for i := range p.Ops {
+		list = append(list, Step{i + 1, p.Ops[i].Label, p.Ops[i].Call()})
+	}
+	return list
+}

@@ -1,0 +1,254 @@
+package nsjail
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// openStreams gives the three descriptors that become the payload's stdin, stdout and stderr: the caller's own files
+// where nothing has to be read or bounded, pipes to be copied otherwise, /dev/null for what is not set.
+func (c *Cmd) openStreams() (fds []int, err error) {
+	if c.Spec.TTY { // the payload's terminal takes their place
+		for range 3 {
+			if fds, err = appendNull(fds); err != nil {
+				return fds, err
+			}
+		}
+		return fds, nil
+	}
+	if fds, err = c.openStdin(fds); err != nil {
+		return fds, err
+	}
+	for i, w := range []io.Writer{c.Stdout, c.Stderr} {
+		if f, ok := w.(*os.File); ok && f != nil && c.Spec.Limits.Output == 0 {
+			if fds, err = appendDup(fds, f); err != nil {
+				return fds, err
+			}
+			continue
+		}
+		if w == nil && c.Spec.Limits.Output == 0 {
+			if fds, err = appendNull(fds); err != nil {
+				return fds, err
+			}
+			continue
+		}
+		ours, theirs, err := c.pipe(false)
+		if err != nil {
+			return fds, err
+		}
+		fds = append(fds, theirs)
+		if w == nil {
+			w = io.Discard
+		}
+		c.out[i] = newCapture(ours, w, int64(c.Spec.Limits.Output))
+	}
+	if c.out[0] != nil && c.out[1] != nil && sameWriter(c.Stdout, c.Stderr) {
+		c.out[1].mu = c.out[0].mu
+	}
+	return fds, nil
+}
+
+func sameWriter(a, b io.Writer) (same bool) {
+	defer func() { _ = recover() }() // writers of an uncomparable type are not the same
+	return a != nil && a == b
+}
+
+func (c *Cmd) openStdin(fds []int) ([]int, error) {
+	if c.Stdin == nil {
+		return appendNull(fds)
+	}
+	if f, ok := c.Stdin.(*os.File); ok {
+		return appendDup(fds, f)
+	}
+	ours, theirs, err := c.pipe(true)
+	if err != nil {
+		return fds, err
+	}
+	c.copyIn = ours
+	return append(fds, theirs), nil
+}
+
+func appendNull(fds []int) ([]int, error) {
+	fd, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fds, &Error{Fault: FaultHost, Op: "stdio", Detail: err.Error()}
+	}
+	return append(fds, fd), nil
+}
+
+func appendDup(fds []int, f *os.File) ([]int, error) {
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return fds, err
+	}
+	var derr error
+	fd := -1
+	if err := rc.Control(func(n uintptr) { fd, derr = unix.FcntlInt(n, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		derr = err
+	}
+	if derr != nil {
+		return fds, &Error{Fault: FaultCaller, Op: "stdio", Detail: quote(f.Name()) + ": " + derr.Error(), Remedy: "pass an open file"}
+	}
+	return append(fds, fd), nil
+}
+
+// pipe makes a pipe between us and the payload; to says that we write. The payload may open its end again through
+// /dev/stdout, so the pipe belongs to its uid.
+func (c *Cmd) pipe(to bool) (ours *os.File, theirs int, err error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		return nil, -1, &Error{Fault: FaultHost, Op: "pipe2", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+	}
+	mine, other := p[0], p[1]
+	if to {
+		mine, other = p[1], p[0]
+	}
+	if c.plan.Host.Drop {
+		err = unix.Fchown(other, c.plan.Host.PayloadUID, c.plan.Host.PayloadGID)
+	}
+	if err = errors.Join(err, unix.SetNonblock(mine, true)); err != nil {
+		closeAll(p[:])
+		return nil, -1, err
+	}
+	ours = os.NewFile(uintptr(mine), "pipe")
+	c.closers = append(c.closers, ours)
+	return ours, other, nil
+}
+
+// startCopies begins to copy once the payload runs.
+func (c *Cmd) startCopies() {
+	if in := c.copyIn; in != nil {
+		// not waited for: a caller's reader may block for ever after the payload has gone
+		go func() {
+			_, err := io.Copy(in, c.Stdin)
+			if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, fs.ErrClosed) {
+				c.stdinErr.Store(&err)
+			}
+			in.Close()
+		}()
+	}
+	for _, o := range c.out {
+		if o != nil {
+			c.copies.Go(o.copy)
+		}
+	}
+}
+
+// attachTerminal connects the master side of the payload's terminal.
+func (c *Cmd) attachTerminal(m *os.File) {
+	c.closers = append(c.closers, m)
+	if c.Terminal != nil {
+		c.Terminal(m)
+	}
+	c.copyIn = nil
+	if c.Stdin != nil {
+		go func() {
+			if _, err := io.Copy(m, c.Stdin); err == nil {
+				_, _ = m.Write([]byte{4}) // end of file is a character on a terminal: termios(3) VEOF
+			}
+		}()
+	}
+	w := c.Stdout
+	if w == nil {
+		w = io.Discard
+	}
+	c.out[0] = newCapture(m, w, int64(c.Spec.Limits.Output))
+}
+
+// counts is what went through our hands.
+func (c *Cmd) counts() (o Output) {
+	if s := c.out[0]; s != nil {
+		o.StdoutBytes, o.StdoutDropped = s.total, s.dropped()
+	}
+	if s := c.out[1]; s != nil {
+		o.StderrBytes, o.StderrDropped = s.total, s.dropped()
+	}
+	return o
+}
+
+// copyError is why output or input could not be copied to or from the caller.
+func (c *Cmd) copyError() error {
+	var errs []error
+	for _, o := range c.out {
+		if o != nil {
+			errs = append(errs, o.err)
+		}
+	}
+	if e := c.stdinErr.Load(); e != nil {
+		errs = append(errs, *e)
+	}
+	return errors.Join(errs...)
+}
+
+// capture copies a stream to a writer: all of it, or its head at once and its tail at the end.
+type capture struct {
+	src   *os.File
+	dst   io.Writer
+	limit int64 // 0: everything
+	mu    *sync.Mutex
+
+	total, written int64
+	tail           []byte // a ring of the last limit/2 bytes
+	err            error
+}
+
+func newCapture(src *os.File, dst io.Writer, limit int64) *capture {
+	return &capture{src: src, dst: dst, limit: limit, mu: new(sync.Mutex)}
+}
+
+// copy reads to the end of the stream even when the writer fails: a payload that is not read from would hang.
+func (c *capture) copy() {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := c.src.Read(buf)
+		c.take(buf[:n])
+		if err != nil {
+			if err != io.EOF && !errors.Is(err, syscall.EIO) { // EIO: the last slave side of a terminal is closed
+				c.err = errors.Join(c.err, err)
+			}
+			break
+		}
+	}
+	c.write(c.tail[:min(len(c.tail), int(max(0, c.limit-c.written)))])
+}
+
+func (c *capture) take(b []byte) {
+	c.total += int64(len(b))
+	if c.limit == 0 {
+		c.write(b)
+		return
+	}
+	if head := c.limit - c.limit/2 - c.written; head > 0 {
+		n := min(int64(len(b)), head)
+		c.write(b[:n])
+		b = b[n:]
+	}
+	keep := int(c.limit / 2)
+	if len(b) >= keep {
+		c.tail = append(c.tail[:0], b[len(b)-keep:]...)
+		return
+	}
+	if over := len(c.tail) + len(b) - keep; over > 0 {
+		c.tail = append(c.tail[:0], c.tail[over:]...)
+	}
+	c.tail = append(c.tail, b...)
+}
+
+func (c *capture) write(b []byte) {
+	if len(b) == 0 || c.err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, c.err = c.dst.Write(b)
+	c.written += int64(len(b))
+}
+
+// dropped is how many bytes the limit has cost.
+func (c *capture) dropped() int64 { return max(0, c.total-c.written) }

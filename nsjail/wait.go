@@ -1,0 +1,164 @@
+package nsjail
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"brig/nsjail/internal/stage"
+
+	"golang.org/x/sys/unix"
+)
+
+// errNoReport says that nobody holds the far end of the report socket any more.
+var errNoReport = errors.New("no report")
+
+// receive reads one message of the report socket: a report, or the terminal's master side.
+func (c *Cmd) receive() (rep stage.Report, master *os.File, err error) {
+	var buf [stage.ReportSize]byte
+	oob := make([]byte, unix.CmsgSpace(4))
+	var n, oobn int
+	rc, err := c.report.SyscallConn()
+	if err != nil {
+		return rep, nil, err
+	}
+	var rerr error
+	err = rc.Read(func(fd uintptr) bool {
+		n, oobn, _, _, rerr = unix.Recvmsg(int(fd), buf[:], oob, unix.MSG_CMSG_CLOEXEC)
+		return rerr != unix.EAGAIN && rerr != unix.EINTR
+	})
+	switch {
+	case err != nil:
+		return rep, nil, err
+	case rerr != nil:
+		return rep, nil, os.NewSyscallError("recvmsg", rerr)
+	case n == 0:
+		return rep, nil, errNoReport
+	case oobn > 0:
+		master, err = masterFile(oob[:oobn])
+		return rep, master, err
+	}
+	rep, err = stage.ParseReport(buf[:n])
+	return rep, nil, err
+}
+
+func masterFile(oob []byte) (*os.File, error) {
+	msgs, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, err
+	}
+	fds, err := unix.ParseUnixRights(&msgs[0])
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), "ptmx"), nil
+}
+
+// startWatch kills the jail at the wall-clock limit or with the context. A Go timer follows CLOCK_MONOTONIC: steps of
+// the system's time do not matter.
+func (c *Cmd) startWatch() {
+	c.done = make(chan struct{})
+	var timer <-chan time.Time
+	if c.plan.Wall > 0 {
+		timer = time.After(time.Duration(c.plan.Wall) - time.Since(c.marks[3]))
+	}
+	if timer == nil && c.ctx.Done() == nil {
+		return
+	}
+	c.watch.Add(1)
+	go func() {
+		defer c.watch.Done()
+		select {
+		case <-timer:
+			c.state.timedOut.Store(true)
+		case <-c.ctx.Done():
+			c.state.cancelled.Store(true)
+		case <-c.done:
+			return
+		}
+		_ = c.signal(unix.SIGKILL) // an error means that it has ended
+	}()
+}
+
+func (c *Cmd) unwatch() {
+	close(c.done)
+	c.watch.Wait()
+}
+
+// waitPid waits for the jail's first process through its pidfd: waitid(2) P_PIDFD, Linux 5.4. The kernel lets it end
+// only after every other process of the pid namespace has.
+func (c *Cmd) waitPid() (status int, usage stage.Usage, err error) {
+	rc, err := c.pidfd.SyscallConn()
+	if err != nil {
+		return 0, usage, err
+	}
+	var werr error
+	var ru unix.Rusage
+	err = rc.Read(func(fd uintptr) bool {
+		for {
+			var si unix.Siginfo
+			werr = unix.Waitid(unix.P_PIDFD, int(fd), &si, unix.WEXITED, &ru)
+			if werr == unix.EINTR {
+				continue
+			}
+			if werr == nil {
+				status = waitStatus(&si)
+			}
+			return werr != unix.EAGAIN
+		}
+	})
+	if err == nil && werr != nil {
+		err = os.NewSyscallError("waitid", werr)
+	}
+	sru := syscall.Rusage{Utime: syscall.Timeval(ru.Utime), Stime: syscall.Timeval(ru.Stime), Maxrss: ru.Maxrss,
+		Majflt: ru.Majflt, Nvcsw: ru.Nvcsw, Nivcsw: ru.Nivcsw}
+	return status, stage.UsageOf(&sru), err
+}
+
+// Wait waits for the end of the whole jail and of the copying of its output.
+func (c *Cmd) Wait() (*Result, error) {
+	if c.pidfd == nil || c.result != nil {
+		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
+	}
+	r := &Result{Enforced: c.plan.Enforced, Notes: c.plan.Notes, SpecDigest: c.Spec.Digest()}
+	c.result = r
+	status, usage := 0, stage.Usage{}
+	reported := false
+	if !c.Spec.NoInit {
+		rep, _, err := c.receive()
+		if reported = err == nil && rep.Type == stage.ReportExit; reported {
+			status, usage = rep.A, rep.Usage
+		}
+	}
+	pidStatus, pidUsage, err := c.waitPid()
+	c.mark(6)
+	c.unwatch()
+	if !reported {
+		status, usage = pidStatus, pidUsage
+		c.state.lost = !c.Spec.NoInit
+	}
+	c.copies.Wait()
+	for _, f := range c.closers {
+		f.Close()
+	}
+	r.setUsage(usage)
+	r.Usage.Wall = Millis(c.marks[6].Sub(c.marks[5]))
+	r.setStatus(status, &c.state)
+	r.Output = c.counts()
+	r.Phases = c.phases()
+	c.runner.forget(c)
+	err = errors.Join(err, c.pidfd.Close(), c.report.Close(), c.copyError())
+	if c.own {
+		err = errors.Join(err, c.runner.Close())
+	}
+	return r, err
+}
+
+func (c *Cmd) phases() Phases {
+	d := func(i int) int64 { return c.marks[i+1].Sub(c.marks[i]).Microseconds() }
+	return Phases{Look: d(0), Resolve: d(1), Prepare: d(2), Spawn: d(3), Exec: d(4), Run: d(5), End: time.Since(c.marks[6]).Microseconds()}
+}

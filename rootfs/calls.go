@@ -1,0 +1,190 @@
+package rootfs
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"brig/internal/program"
+
+	"golang.org/x/sys/unix"
+)
+
+func octal(m uint32) program.Arg { return program.Named(m, "0"+strconv.FormatUint(uint64(m), 8)) }
+
+func regular() program.Arg { return program.Named(unix.S_IFREG|0o444, "S_IFREG|0444") }
+
+func oPath(extra int) program.Arg {
+	s := "O_PATH|O_CLOEXEC"
+	if extra&unix.O_DIRECTORY != 0 {
+		s += "|O_DIRECTORY"
+	}
+	return program.Named(unix.O_PATH|unix.O_CLOEXEC|extra, s)
+}
+
+func fromEmpty() program.Arg {
+	return program.Named(unix.MOVE_MOUNT_F_EMPTY_PATH, "MOVE_MOUNT_F_EMPTY_PATH")
+}
+
+func attrString(a uint64) string {
+	var s []string
+	for _, f := range []struct {
+		bit  uint64
+		name string
+	}{{rdonly, "RDONLY"}, {nosuid, "NOSUID"}, {nodev, "NODEV"}, {noexec, "NOEXEC"}} {
+		if a&f.bit != 0 {
+			s = append(s, f.name)
+		}
+	}
+	if len(s) == 0 {
+		return "0"
+	}
+	return strings.Join(s, "|")
+}
+
+// setattr is mount_setattr(2), Linux 5.12: attributes of the mount at a path, with AT_RECURSIVE of all below it too.
+func (b *builder) setattr(at program.Arg, p string, attr uint64, flags int) {
+	buf := make([]byte, int(unsafe.Sizeof(unix.MountAttr{})))
+	binary.NativeEndian.PutUint64(buf, attr)
+	text := "0"
+	switch flags {
+	case unix.AT_EMPTY_PATH:
+		text = "AT_EMPTY_PATH"
+	case unix.AT_EMPTY_PATH | unix.AT_RECURSIVE:
+		text = "AT_EMPTY_PATH|AT_RECURSIVE"
+	}
+	b.Add(b.label, unix.SYS_MOUNT_SETATTR, at, program.Str(p), program.Named(flags, text),
+		program.Struct(buf, "{attr_set="+attrString(attr)+"}"), program.Int(len(buf)))
+}
+
+// newMount makes a detached mount by fsopen(2), fsconfig(2) and fsmount(2), Linux 5.2. An option without a value is a
+// flag.
+func (b *builder) newMount(fstype string, attr uint64, options ...[2]string) program.Slot {
+	const setFlag, setString, cmdCreate = 0, 1, 6
+	fs := b.Open(b.label, unix.SYS_FSOPEN, program.Str(fstype), program.Named(unix.FSOPEN_CLOEXEC, "FSOPEN_CLOEXEC"))
+	for _, o := range options {
+		if o[1] == "" {
+			b.Add(b.label, unix.SYS_FSCONFIG, fs.Arg(), program.Named(setFlag, "FSCONFIG_SET_FLAG"), program.Str(o[0]),
+				program.Named(0, "NULL"), program.Int(0))
+			continue
+		}
+		b.Add(b.label, unix.SYS_FSCONFIG, fs.Arg(), program.Named(setString, "FSCONFIG_SET_STRING"), program.Str(o[0]),
+			program.Str(o[1]), program.Int(0))
+	}
+	b.Add(b.label, unix.SYS_FSCONFIG, fs.Arg(), program.Named(cmdCreate, "FSCONFIG_CMD_CREATE"), program.Named(0, "NULL"),
+		program.Named(0, "NULL"), program.Int(0))
+	m := b.Open(b.label, unix.SYS_FSMOUNT, fs.Arg(), program.Named(unix.FSMOUNT_CLOEXEC, "FSMOUNT_CLOEXEC"),
+		program.Named(attr, attrString(attr)))
+	b.Program.Close(b.label, fs)
+	return m
+}
+
+func (b *builder) newTmpfs(size, inodes int64, mode uint32, attr uint64) program.Slot {
+	return b.newMount("tmpfs", attr, [2]string{"size", strconv.FormatInt(size, 10)},
+		[2]string{"nr_inodes", strconv.FormatInt(inodes, 10)}, [2]string{"mode", strconv.FormatUint(uint64(mode), 8)})
+}
+
+// tree clones the mounts at a source (open_tree(2), Linux 5.2) and sets their attributes, recursively: a read-only
+// bind whose submounts stay writable would be none.
+func (b *builder) tree(s *Source, attr uint64) program.Slot {
+	if s.Passed {
+		return s.FD
+	}
+	flags := program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH,
+		"OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC|AT_RECURSIVE|AT_EMPTY_PATH")
+	var t program.Slot
+	if s.Ino == 0 {
+		t = b.Open(b.label, unix.SYS_OPEN_TREE, program.CWD(), program.Str(s.Path), flags)
+	} else {
+		fd := b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str(s.Path), oPath(0), program.Int(0))
+		b.Add(b.label, program.Same, fd.Arg(), program.Named(s.Dev, fmt.Sprintf("dev %#x", s.Dev)),
+			program.Named(s.Ino, fmt.Sprintf("ino %d", s.Ino)))
+		t = b.Open(b.label, unix.SYS_OPEN_TREE, fd.Arg(), program.Str(""), flags)
+		b.Program.Close(b.label, fd)
+	}
+	if attr != 0 {
+		b.setattr(t.Arg(), "", attr, unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
+	}
+	return t
+}
+
+// at opens a path of the new root with openat2(2), and where others may have shaped it, the lookup cannot leave the root by a symbolic link, "..", or procfs.
+func (b *builder) at(p string, flags uint64, mode uint32) program.Slot {
+	how := make([]byte, int(unsafe.Sizeof(unix.OpenHow{})))
+	binary.NativeEndian.PutUint64(how, flags|unix.O_CLOEXEC)
+	binary.NativeEndian.PutUint64(how[8:], uint64(mode))
+	binary.NativeEndian.PutUint64(how[16:], resolve)
+	if p == "" {
+		p = "."
+	}
+	return b.Open(b.label, unix.SYS_OPENAT2, b.root.Arg(), program.Str(p),
+		program.Struct(how, openText(flags)+", RESOLVE_IN_ROOT|RESOLVE_NO_MAGICLINKS"), program.Int(len(how)))
+}
+
+func openText(f uint64) string {
+	switch {
+	case f&unix.O_PATH != 0:
+		return "O_PATH"
+	case f&unix.O_CREAT != 0:
+		return "O_CREAT|O_WRONLY"
+	}
+	return "O_RDONLY"
+}
+
+// parents makes the directories above p that do not exist. A component that is a symbolic link is followed inside the
+// root, so /var/run -> /run works.
+func (b *builder) parents(p string) {
+	if dir := path.Dir(p); dir != "." {
+		b.mkdir(dir, 0o755)
+	}
+}
+
+func (b *builder) mkdir(p string, mode uint32) {
+	if p == "." || b.made[p] {
+		return
+	}
+	b.parents(p)
+	b.made[p] = true
+	dir, name := path.Split(p)
+	if dir == "" || b.ours {
+		b.Add(b.label, unix.SYS_MKDIRAT, b.root.Arg(), program.Str(p), octal(mode)).May(unix.EEXIST)
+		return
+	}
+	fd := b.at(path.Clean(dir), unix.O_PATH, 0)
+	b.Add(b.label, unix.SYS_MKDIRAT, fd.Arg(), program.Str(name), octal(mode)).May(unix.EEXIST)
+	b.Program.Close(b.label, fd)
+}
+
+// point makes sure that a mount point of the right kind exists, and opens it.
+func (b *builder) point(p string, dir bool) program.Slot {
+	if dir {
+		b.mkdir(p, 0o755)
+	} else {
+		b.parents(p)
+		fd := b.at(path.Dir(p), unix.O_PATH, 0)
+		b.Add(b.label, unix.SYS_MKNODAT, fd.Arg(), program.Str(path.Base(p)), regular(), program.Int(0)).May(unix.EEXIST)
+		b.Program.Close(b.label, fd)
+	}
+	return b.at(p, unix.O_PATH, 0)
+}
+
+// attach puts a detached mount on a path of the new root.
+func (b *builder) attach(m program.Slot, p string, dir bool) {
+	if b.ours {
+		if dir {
+			b.mkdir(p, 0o755)
+		} else {
+			b.parents(p)
+			b.Add(b.label, unix.SYS_MKNODAT, b.root.Arg(), program.Str(p), regular(), program.Int(0)).May(unix.EEXIST)
+		}
+		b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), b.root.Arg(), program.Str(p), fromEmpty())
+		return
+	}
+	t := b.point(p, dir)
+	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), t.Arg(), program.Str(""),
+		program.Named(unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH, "MOVE_MOUNT_F_EMPTY_PATH|MOVE_MOUNT_T_EMPTY_PATH"))
+	b.Program.Close(b.label, t)
+}

@@ -1,0 +1,125 @@
+package rootfs
+
+import (
+	"fmt"
+	"path"
+
+	"brig/internal/program"
+
+	"golang.org/x/sys/unix"
+)
+
+func (b *builder) entry(e *Entry) {
+	switch e.Kind {
+	case Bind:
+		t := b.tree(&e.Source, e.Attr)
+		b.attach(t, e.Target, e.Source.Dir)
+		b.Program.Close(b.label, t)
+	case Overlay:
+		b.overlay(e)
+	case Tmpfs:
+		b.mounted(b.newTmpfs(e.Size, e.Inodes, e.Mode, e.Attr), e.Target)
+	case Proc:
+		b.mounted(b.newMount("proc", nosuid|nodev|noexec), e.Target)
+	case Devpts:
+		b.mounted(b.newMount("devpts", nosuid|noexec, [2]string{"newinstance", ""}, [2]string{"ptmxmode", "0666"},
+			[2]string{"mode", "0620"}), e.Target)
+	case Dir:
+		b.mkdir(e.Target, e.Mode)
+	case Symlink:
+		b.link(e)
+	case File:
+		b.file(e)
+	case Mask:
+		b.mask(e)
+	case Sealed:
+		b.sealed(e)
+	}
+}
+
+func (b *builder) mounted(m program.Slot, target string) {
+	b.attach(m, target, true)
+	b.Program.Close(b.label, m)
+}
+
+// overlay shows a directory through an overlay of its own: flock(2), inotify(7) and AF_UNIX sockets work on the
+// overlay's inodes, so they do not reach another jail or the host. The bind below it stays hidden.
+func (b *builder) overlay(e *Entry) {
+	t := b.tree(&e.Source, e.Attr)
+	b.attach(t, e.Target, true)
+	b.openEmpty()
+	b.Add(b.label, unix.SYS_DUP3, t.Arg(), program.Int(fdLower), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+	b.Program.Close(b.label, t)
+	// an overlay without an upper layer needs two lower ones (overlayfs); a descriptor names the directory that was
+	// checked, and keeps its path out of /proc/mounts
+	m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", fmt.Sprintf("/proc/self/fd/%d:/proc/self/fd/%d", fdLower, fdEmpty)},
+		[2]string{"userxattr", ""})
+	b.mounted(m, e.Target)
+	b.Add(b.label, unix.SYS_CLOSE, program.Int(fdLower))
+}
+
+// openEmpty opens an empty directory at a fixed number, as the second lower layer of overlays. It must stay: a removed
+// directory answers readdir(3) with ENOENT, and the overlay with it.
+func (b *builder) openEmpty() {
+	if b.empty {
+		return
+	}
+	b.empty = true
+	b.mkdir("var/empty", 0o555)
+	b.keepEmpty(b.at("var/empty", unix.O_PATH, 0))
+}
+
+func (b *builder) keepEmpty(fd program.Slot) {
+	b.Add(b.label, unix.SYS_DUP3, fd.Arg(), program.Int(fdEmpty), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+	b.Program.Close(b.label, fd)
+}
+
+func (b *builder) link(e *Entry) {
+	b.parents(e.Target)
+	if b.ours {
+		b.Add(b.label, unix.SYS_SYMLINKAT, program.Str(e.Text), b.root.Arg(), program.Str(e.Target))
+		return
+	}
+	fd := b.at(path.Dir(e.Target), unix.O_PATH, 0)
+	b.Add(b.label, unix.SYS_SYMLINKAT, program.Str(e.Text), fd.Arg(), program.Str(path.Base(e.Target)))
+	b.Program.Close(b.label, fd)
+}
+
+// file writes a private copy, at most 2 GiB by write(2), in one call.
+func (b *builder) file(e *Entry) {
+	b.parents(e.Target)
+	fd := b.at(e.Target, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC, e.Mode)
+	b.Add(b.label, unix.SYS_WRITE, fd.Arg(), program.Bytes([]byte(e.Text)), program.Int(len(e.Text)))
+	b.Program.Close(b.label, fd)
+}
+
+// mask covers a path with an empty read-only tmpfs, or with the jail's /dev/null.
+func (b *builder) mask(e *Entry) {
+	if e.SourceIsDir {
+		b.mounted(b.newTmpfs(4096, 2, 0o555, rdonly|nosuid|nodev|noexec), e.Target)
+		return
+	}
+	t := b.tree(&Source{Path: "/dev/null"}, rdonly|nosuid|noexec)
+	b.attach(t, e.Target, false)
+	b.Program.Close(b.label, t)
+}
+
+// sealed makes a directory or file of the tree read-only by a mount of itself.
+func (b *builder) sealed(e *Entry) {
+	if b.ours {
+		t := b.Open(b.label, unix.SYS_OPEN_TREE, b.root.Arg(), program.Str(e.Target),
+			program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC"))
+		b.setattr(t.Arg(), "", rdonly|nosuid|nodev|noexec, unix.AT_EMPTY_PATH)
+		b.Add(b.label, unix.SYS_MOVE_MOUNT, t.Arg(), program.Str(""), b.root.Arg(), program.Str(e.Target), fromEmpty())
+		b.Program.Close(b.label, t)
+		return
+	}
+	from := b.at(e.Target, unix.O_PATH, 0)
+	t := b.Open(b.label, unix.SYS_OPEN_TREE, from.Arg(), program.Str(""),
+		program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC|AT_EMPTY_PATH"))
+	b.setattr(t.Arg(), "", rdonly|nosuid|nodev|noexec, unix.AT_EMPTY_PATH)
+	b.Add(b.label, unix.SYS_MOVE_MOUNT, t.Arg(), program.Str(""), from.Arg(), program.Str(""),
+		program.Named(unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH, "MOVE_MOUNT_F_EMPTY_PATH|MOVE_MOUNT_T_EMPTY_PATH"))
+	b.Program.Close(b.label, t)
+	b.Program.Close(b.label, from)
+}

@@ -1,0 +1,165 @@
+// Package rootfs turns the description of a jail's file tree into the system calls that build it. It reads nothing
+// and performs nothing: Build appends to a program.
+//
+// The tree is built below the working directory of the jail's first process while the host's tree is still reachable
+// by absolute paths, and then becomes the root by pivot_root(2):
+//
+//	staging (tmpfs, mounted over "/") = the root, or: staging/{lower,upper,work} and the root an overlay on them
+//	    system directories, /etc, /dev, /proc and its masks, the caller's mounts in order
+//	pivot_root(".", "."), umount2(".", MNT_DETACH), read-only
+//
+// Every mount point is found by openat2(2) with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS from the descriptor of the
+// new root, and mounts are attached to that descriptor: a symbolic link that a payload, an image or a shared directory
+// holds leads nowhere outside.
+package rootfs
+
+import (
+	"brig/internal/program"
+
+	"golang.org/x/sys/unix"
+)
+
+// Source is a file or directory of the host that a mount shows.
+type Source struct {
+	Path     string // absolute path of the host
+	Dev, Ino uint64 // what the keeper saw there; 0 for the system's own files, which need no check
+	FD       program.Slot
+	Passed   bool // FD holds a detached mount that the keeper has made (open_tree(2)), with its attributes set
+	Dir      bool
+}
+
+// Kind is what an Entry makes.
+type Kind int
+
+// The kinds of entries.
+const (
+	Bind    Kind = iota // a mount of Source
+	Overlay             // a private read-only overlay of the directory Source (overlayfs)
+	Tmpfs               // a tmpfs(5) of Size bytes and Inodes files
+	Dir                 // a directory
+	Symlink             // a link with Text
+	File                // a file with Text as its content
+	Proc                // procfs: proc(5)
+	Devpts              // a private devpts
+	Mask                // nothing readable: an empty file or directory over the target
+	Sealed              // the target itself made read-only
+)
+
+// Entry is one thing in the tree. Target is relative to the root, without a leading slash.
+type Entry struct {
+	Kind         Kind
+	Label        string // the step's label; "" means "rootfs"
+	Target       string
+	Source       Source
+	Text         string
+	Size, Inodes int64
+	Mode         uint32
+	Attr         uint64 // MOUNT_ATTR_* of a mount
+	SourceIsDir  bool   // Mask: the target is a directory
+	Guarded      bool   // from here on, the tree holds what others may have shaped
+}
+
+// Image is a root that the caller provides.
+type Image struct {
+	Source   Source
+	Overlay  bool // a writable layer in memory, so that mount points can be made
+	Writable bool // the payload may write to it
+}
+
+// Root is the whole tree.
+type Root struct {
+	Size, Inodes int64 // of the staging tmpfs, which also holds a writable root's changes
+	Image        *Image
+	Entries      []Entry
+}
+
+const (
+	nosuid = unix.MOUNT_ATTR_NOSUID
+	nodev  = unix.MOUNT_ATTR_NODEV
+	noexec = unix.MOUNT_ATTR_NOEXEC
+	rdonly = unix.MOUNT_ATTR_RDONLY
+	// resolve keeps a lookup inside the new root: openat2(2), Linux 5.6.
+	resolve = unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS
+)
+
+// fixed descriptor numbers for the places where a path has to name a descriptor; low enough for any RLIMIT_NOFILE
+// and above what a request can carry
+const (
+	fdLower = 260
+	fdEmpty = 261
+)
+
+type builder struct {
+	*program.Program
+	root  program.Slot // the new root
+	label string
+	made  map[string]bool // directories that exist by our own doing
+	empty bool            // fdEmpty is open
+	// ours says that everything in the new root was made by this program, so that a path needs no guarded lookup.
+	// It ends with the first thing that somebody else may have shaped.
+	ours bool
+}
+
+// Build appends the operations that make the tree and enter it.
+func Build(p *program.Program, r *Root) {
+	b := &builder{Program: p, label: "rootfs", made: map[string]bool{"": true}, ours: r.Image == nil}
+	b.Add("mount", unix.SYS_MOUNT, program.Str(""), program.Str("/"), program.Str(""),
+		program.Named(unix.MS_REC|unix.MS_PRIVATE, "MS_REC|MS_PRIVATE"), program.Int(0))
+	b.stage(r)
+	for i := range r.Entries {
+		e := &r.Entries[i]
+		if b.label = e.Label; b.label == "" {
+			b.label = "rootfs"
+		}
+		b.ours = b.ours && !e.Guarded
+		b.entry(e)
+	}
+	b.enter(r)
+}
+
+// stage makes the root: a tmpfs over "/", which hides nothing, because an absolute path starts at the process's root
+// and does not look for a mount on top of it.
+func (b *builder) stage(r *Root) {
+	b.root = b.newTmpfs(r.Size, r.Inodes, 0o755, nosuid|nodev)
+	b.Add(b.label, unix.SYS_MOVE_MOUNT, b.root.Arg(), program.Str(""), program.CWD(), program.Str("/"), fromEmpty())
+	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
+	if r.Image == nil {
+		return
+	}
+	b.label = "image"
+	b.empty = true // the image must not be able to interfere with it, so it lies beside the root
+	b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str("empty"), octal(0o555))
+	empty := b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str("empty"), oPath(unix.O_DIRECTORY), program.Int(0))
+	b.keepEmpty(empty)
+	if !r.Image.Overlay {
+		b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str("lower"), octal(0o755))
+		tree := b.tree(&r.Image.Source, rdonly|nosuid|nodev)
+		b.Add(b.label, unix.SYS_MOVE_MOUNT, tree.Arg(), program.Str(""), program.CWD(), program.Str("lower"), fromEmpty())
+		b.root = tree
+	} else {
+		for _, d := range []string{"lower", "upper", "work", "root"} {
+			b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str(d), octal(0o755))
+		}
+		tree := b.tree(&r.Image.Source, rdonly|nosuid|nodev)
+		b.Add(b.label, unix.SYS_MOVE_MOUNT, tree.Arg(), program.Str(""), program.CWD(), program.Str("lower"), fromEmpty())
+		b.Program.Close(b.label, tree)
+		b.Add(b.label, unix.SYS_MOUNT, program.Str("overlay"), program.Str("root"), program.Str("overlay"),
+			program.Named(unix.MS_NOSUID|unix.MS_NODEV, "MS_NOSUID|MS_NODEV"),
+			program.Str("lowerdir=lower,upperdir=upper,workdir=work,userxattr"))
+		b.root = b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str("root"), oPath(unix.O_DIRECTORY), program.Int(0))
+	}
+	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
+}
+
+// enter makes the tree the root and drops the host's.
+func (b *builder) enter(r *Root) {
+	b.label = "pivot"
+	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
+	b.Add(b.label, unix.SYS_PIVOT_ROOT, program.Str("."), program.Str("."))
+	b.Add(b.label, unix.SYS_UMOUNT2, program.Str("."), program.Named(unix.MNT_DETACH, "MNT_DETACH"))
+	b.Add(b.label, unix.SYS_CHDIR, program.Str("/"))
+	if r.Image == nil || !r.Image.Writable {
+		b.setattr(program.CWD(), "/", rdonly|nosuid|nodev, 0)
+	}
+	b.Program.Close(b.label, b.root)
+}

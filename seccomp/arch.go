@@ -1,0 +1,53 @@
+package seccomp
+
+import (
+	"strings"
+
+	libseccomp "github.com/seccomp/libseccomp-golang"
+	"golang.org/x/sys/unix"
+)
+
+// arch is one architecture in the tongues of Go, of profiles, of libseccomp and of the kernel.
+type arch struct {
+	goName string              // runtime.GOARCH, Target.Arch
+	docker string              // in includes.arches, where it differs from goName
+	scmp   string              // in architectures and archMap
+	lib    libseccomp.ScmpArch // libseccomp's constant
+	audit  uint32              // seccomp_data.arch
+}
+
+// findArch knows the 64-bit architectures that Go and libseccomp both know.
+func findArch(goName string) (arch, bool) {
+	switch goName {
+	case "amd64":
+		return arch{goName, "amd64", "SCMP_ARCH_X86_64", libseccomp.ArchAMD64, unix.AUDIT_ARCH_X86_64}, true
+	case "arm64":
+		return arch{goName, "arm64", "SCMP_ARCH_AARCH64", libseccomp.ArchARM64, unix.AUDIT_ARCH_AARCH64}, true
+	case "riscv64":
+		return arch{goName, "riscv64", "SCMP_ARCH_RISCV64", libseccomp.ArchRISCV64, unix.AUDIT_ARCH_RISCV64}, true
+	case "s390x":
+		return arch{goName, "s390x", "SCMP_ARCH_S390X", libseccomp.ArchS390X, unix.AUDIT_ARCH_S390X}, true
+	case "ppc64le":
+		return arch{goName, "ppc64le", "SCMP_ARCH_PPC64LE", libseccomp.ArchPPC64LE, unix.AUDIT_ARCH_PPC64LE}, true
+	case "mips64le":
+		return arch{goName, "mipsel64", "SCMP_ARCH_MIPSEL64", libseccomp.ArchMIPSEL64, unix.AUDIT_ARCH_MIPSEL64}, true
+	}
+	return arch{}, false
+}
+
+// scmpArchNames are the words that architectures and archMap may use.
+func scmpArchNames() []string {
+	return strings.Fields(`SCMP_ARCH_AARCH64 SCMP_ARCH_ARM SCMP_ARCH_LOONGARCH64 SCMP_ARCH_M68K SCMP_ARCH_MIPS
+		SCMP_ARCH_MIPS64 SCMP_ARCH_MIPS64N32 SCMP_ARCH_MIPSEL SCMP_ARCH_MIPSEL64 SCMP_ARCH_MIPSEL64N32 SCMP_ARCH_NATIVE
+		SCMP_ARCH_PARISC SCMP_ARCH_PARISC64 SCMP_ARCH_PPC SCMP_ARCH_PPC64 SCMP_ARCH_PPC64LE SCMP_ARCH_RISCV64
+		SCMP_ARCH_S390 SCMP_ARCH_S390X SCMP_ARCH_SH SCMP_ARCH_SHEB SCMP_ARCH_X32 SCMP_ARCH_X86 SCMP_ARCH_X86_64`)
+}
+
+// archNames are the words that includes.arches and excludes.arches may use: Docker's and Go's.
+func archNames() []string {
+	return strings.Fields(`386 amd64 arm arm64 loong64 loongarch64 m68k mips mips64 mips64le mips64n32 mipsel mipsel64
+		mipsel64n32 mipsle parisc parisc64 ppc ppc64 ppc64le riscv64 s390 s390x x32 x86`)
+}
+
+// matches says whether the word of an includes.arches list means a.
+func (a arch) matches(word string) bool { return word == a.goName || word == a.docker }

@@ -1,0 +1,12 @@
+package seccomp
+
+import _ "embed"
+
+//go:generate go test -run ^TestDefaultBPFIsFresh$ -update .
+
+//go:embed default_amd64.bpf
+var defaultBPF string
+
+// DefaultBPF is the compiled default profile, and whether there is one for this architecture. Where there is none,
+// compile DefaultTable.
+func DefaultBPF() ([]byte, bool) { return []byte(defaultBPF), true }

@@ -1,0 +1,35 @@
+// Package seccomp turns Docker/OCI seccomp profiles into BPF, and says what they mean.
+//
+// The road is Parse (or Preset) → Profile.Resolve(Target) → Table → Table.Compile → bytes for seccomp(2).
+//
+//   - A Profile is the JSON file, checked strictly: an unknown key, action or operator is an error, never a silence.
+//   - A Table is what the profile means for one architecture, kernel and capability set: a default action and rules in
+//     order. The first rule of a system call that matches decides. Table.String is `brig explain --seccomp`.
+//   - Compile hands the rules to libseccomp (the only importer of it is this package), then runs the result in the
+//     interpreter of this package and compares it with Table.Eval: what was explained is what will be enforced.
+//
+// First match is what a reader of a profile expects, and is not what libseccomp does by itself: there, an unconditional
+// rule wins over a conditional one wherever it stands, and two conditions on one argument are refused (other runtimes
+// turn them into "or"). So a profile that denies openat(2) for writing and then allows openat would allow it all. Here
+// rules that overlap are first made disjoint (see cube.go).
+//
+// Only the native architecture is compiled in. A call through a foreign ABI (i386's int 0x80, x32) kills the process.
+//
+// # Presets
+//
+//   - default: Docker's allow-list for a process without capabilities, tightened: only local, IPv4, IPv6 and
+//     NETLINK_ROUTE sockets; no TIOCSTI or TIOCLINUX; no mounting, namespaces, keyrings, bpf, perf, userfaultfd, io_uring.
+//   - strict: default without any socket but AF_UNIX, without ptrace and reading of other processes' memory, and
+//     without SysV IPC, POSIX message queues, kernel AIO, FIFOs by mknod, nested filters and personality changes.
+//   - compute: reads files, computes, writes to the descriptors that it was given. Threads, but no new process; no
+//     socket; no file is created or changed. Enough for python3.
+//   - build: default for compilers and package builds: without ptrace and netlink, but with
+//     personality(ADDR_NO_RANDOMIZE), which reproducible builds (setarch -R) and sanitizers need.
+//   - debug: default and what gdb, strace and rr-like tools miss in it: kcmp, pidfd_getfd, process_madvise,
+//     personality(ADDR_NO_RANDOMIZE).
+//
+// System calls that are newer than every one a profile names answer ENOSYS where the default action is an errno, because
+// libraries fall back on ENOSYS and give up on EPERM.
+//
+// Importing the package does no work: profiles are parsed on demand, and DefaultBPF is a string in the binary.
+package seccomp

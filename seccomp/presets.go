@@ -1,0 +1,40 @@
+package seccomp
+
+import (
+	"embed"
+	"fmt"
+	"runtime"
+)
+
+//go:embed presets/*.json
+var presetFiles embed.FS
+
+// Presets lists the names that Preset takes; the package comment says what each is for.
+func Presets() []string { return []string{"default", "strict", "compute", "build", "debug"} }
+
+// Preset gives one of the profiles in this package.
+func Preset(name string) (*Profile, error) {
+	for _, p := range Presets() {
+		if p == name {
+			data, err := presetFiles.ReadFile("presets/" + name + ".json")
+			if err != nil {
+				return nil, fmt.Errorf("seccomp: preset %s: %w; rebuild brig", name, err)
+			}
+			return Parse(data)
+		}
+	}
+	return nil, fmt.Errorf("seccomp: unknown preset %s; %s", quote(name), suggest(name, Presets()))
+}
+
+// Default is the profile of a jail that asks for none. A test parses it, so it cannot fail in a build that passed.
+func Default() *Profile {
+	p, err := Preset("default")
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// DefaultTable is the default profile for this machine's architecture and a process without capabilities. The profile
+// asks for no kernel version.
+func DefaultTable() (*Table, error) { return Default().Resolve(Target{Arch: runtime.GOARCH}) }

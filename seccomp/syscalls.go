@@ -1,0 +1,106 @@
+package seccomp
+
+import (
+	"fmt"
+	"runtime"
+
+	libseccomp "github.com/seccomp/libseccomp-golang"
+)
+
+// firstNewer is the number of statmount(2), the first system call after the ones that libseccomp 2.5 knows by name.
+const firstNewer = 457
+
+// newerNames are the calls from firstNewer on; since 5.1 every architecture but alpha and old MIPS numbers them alike.
+func newerNames() [15]string {
+	return [...]string{"statmount", "listmount", "lsm_get_self_attr", "lsm_set_self_attr", "lsm_list_modules", "mseal",
+		"setxattrat", "getxattrat", "listxattrat", "removexattrat", "open_tree_attr", "file_getattr", "file_setattr",
+		"listns", "rseq_slice_yield"}
+}
+
+// SyscallName gives the name of a system call of the native architecture.
+func SyscallName(nr int) (string, bool) {
+	a, ok := findArch(runtime.GOARCH)
+	if !ok {
+		return "", false
+	}
+	return a.syscallName(nr)
+}
+
+func (a arch) syscallName(nr int) (string, bool) {
+	if nr < 0 || nr > 1<<20 {
+		return "", false
+	}
+	if name, err := libseccomp.ScmpSyscall(nr).GetNameByArch(a.lib); err == nil && name != "" {
+		return name, true
+	}
+	if names := newerNames(); a.goName != "mips64le" && nr >= firstNewer && nr-firstNewer < len(names) {
+		return names[nr-firstNewer], true
+	}
+	switch {
+	case a.goName == "amd64" && nr == 335:
+		return "uretprobe", true
+	case a.goName == "amd64" && nr == 336:
+		return "uprobe", true
+	case a.goName == "riscv64" && nr == 258:
+		return "riscv_hwprobe", true
+	}
+	return "", false
+}
+
+// known says what a name of a profile is for an architecture.
+type known int
+
+const (
+	isUnknown known = iota // to libseccomp and to the table above: a new call or a slip of the pen
+	isForeign              // a call of other architectures
+	isNative
+)
+
+func (a arch) syscallNumber(name string) (int, known) {
+	if nr, err := libseccomp.GetSyscallFromNameByArch(name, a.lib); err == nil {
+		// libseccomp gives negative pseudo-numbers to calls that an architecture has not.
+		if nr < 0 {
+			return 0, isForeign
+		}
+		return int(nr), isNative
+	}
+	if a.goName != "mips64le" {
+		for i, n := range newerNames() {
+			if n == name {
+				return firstNewer + i, isNative
+			}
+		}
+	}
+	switch name {
+	case "uretprobe", "uprobe":
+		if a.goName != "amd64" {
+			return 0, isForeign
+		}
+		if name == "uprobe" {
+			return 336, isNative
+		}
+		return 335, isNative
+	case "riscv_hwprobe":
+		if a.goName != "riscv64" {
+			return 0, isForeign
+		}
+		return 258, isNative
+	}
+	return 0, isUnknown
+}
+
+// syscallNames lists the names of an architecture, for suggestions.
+func (a arch) syscallNames() []string {
+	var names []string
+	for nr := range firstNewer + len(newerNames()) {
+		if n, ok := a.syscallName(nr); ok {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+func libraryVersion() string {
+	major, minor, micro := libseccomp.GetLibraryVersion()
+	return fmt.Sprintf("%d.%d.%d", major, minor, micro)
+}

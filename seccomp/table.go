@@ -1,0 +1,105 @@
+package seccomp
+
+import "golang.org/x/sys/unix"
+
+// Target is the machine and the process that a profile is resolved for.
+type Target struct {
+	Arch        string // as runtime.GOARCH
+	KernelMajor int
+	KernelMinor int
+	Caps        []string // the process's capabilities, "CAP_SYS_ADMIN"; a default jail has none
+}
+
+// Table is what a profile means for one Target. The first Rule that matches a call decides.
+type Table struct {
+	Arch    string `json:"arch"`
+	Default Action `json:"default"`
+	// Newest is the greatest system call number that the rules name. Greater ones answer ENOSYS. -1 turns that off.
+	Newest int      `json:"newest"`
+	Rules  []Rule   `json:"rules"`
+	Flags  []string `json:"flags,omitempty"`
+	// Notes say what of the profile does not apply here, and why.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Rule is what to do with one system call when all conditions hold.
+type Rule struct {
+	Name   string `json:"name"`
+	Nr     int    `json:"nr"`
+	Action Action `json:"action"`
+	Conds  []Cond `json:"conds,omitempty"`
+	// Entry is the rule's place in the profile: syscalls[Entry].
+	Entry int `json:"entry"`
+}
+
+// Data is struct seccomp_data: what a filter sees of a system call.
+type Data struct {
+	Nr   int32
+	Arch uint32 // AUDIT_ARCH_*; 0 means the native one
+	IP   uint64
+	Args [6]uint64
+}
+
+// x32Bit marks the numbers of the x32 ABI, which shares AUDIT_ARCH_X86_64 with the native one.
+const x32Bit = 0x40000000
+
+// Eval says what the table does with a call. It is the meaning of the table; Compile is checked against it.
+func (t *Table) Eval(d Data) Action {
+	a, ok := findArch(t.Arch)
+	if !ok || d.Arch != 0 && d.Arch != a.audit {
+		return KillProcess
+	}
+	// -1 is the number that a tracer writes to skip a call; libseccomp lets it fall to the default action.
+	if t.Arch == "amd64" && uint32(d.Nr) >= x32Bit && d.Nr != -1 {
+		return KillProcess
+	}
+	if t.Newest >= 0 && int(d.Nr) > t.Newest && d.Nr < x32Bit {
+		return ErrnoAction(unix.ENOSYS)
+	}
+	for _, r := range t.Rules {
+		if r.Nr == int(d.Nr) && holds(r.Conds, d.Args) {
+			return r.Action
+		}
+	}
+	return t.Default
+}
+
+func holds(conds []Cond, args [6]uint64) bool {
+	for _, c := range conds {
+		if !c.Holds(args) {
+			return false
+		}
+	}
+	return true
+}
+
+// LoadFlags gives the flags that the profile wants passed to seccomp(SECCOMP_SET_MODE_FILTER). TSYNC is not among them:
+// it has nothing to do in a process that is about to exec.
+func (t *Table) LoadFlags() uint {
+	var flags uint
+	for _, f := range t.Flags {
+		switch f {
+		case "SECCOMP_FILTER_FLAG_LOG":
+			flags |= unix.SECCOMP_FILTER_FLAG_LOG
+		case "SECCOMP_FILTER_FLAG_SPEC_ALLOW":
+			flags |= unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
+		}
+	}
+	return flags
+}
+
+// bySyscall gives the rules of each system call in the table's order.
+func (t *Table) bySyscall() [][]Rule {
+	var groups [][]Rule
+	at := map[int]int{}
+	for _, r := range t.Rules {
+		i, ok := at[r.Nr]
+		if !ok {
+			i = len(groups)
+			at[r.Nr] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	return groups
+}
