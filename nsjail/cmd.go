@@ -28,6 +28,7 @@ type Cmd struct {
 	// set its size, and again whenever that changes (ioctl_tty(2) TIOCSWINSZ).
 	Terminal func(master *os.File)
 
+	edit     func(*Plan) // a test's change of the plan
 	runner   *Runner
 	own      bool // the runner belongs to this Cmd
 	ctx      context.Context

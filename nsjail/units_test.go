@@ -23,7 +23,7 @@ func TestParseBytes(t *testing.T) {
 }
 
 func TestParseDuration(t *testing.T) {
-	for in, want := range map[string]time.Duration{"0": 0, "30": 30 * time.Second, "0.1": 100 * time.Millisecond, "2.3": 2300 * time.Millisecond,
+	for in, want := range map[string]time.Duration{"0": 0, "30": 30 * time.Second, "0.1": 100 * time.Millisecond, "1.001": 1001 * time.Millisecond,
 		"1m30s": 90 * time.Second, "500ms": 500 * time.Millisecond, "-1": -time.Second, "1e3": 1000 * time.Second, "1h": time.Hour} {
 		if got, err := ParseDuration(in); err != nil || time.Duration(got) != want {
 			t.Errorf("ParseDuration(%q) = %v, %v; want %v", in, got, err, want)

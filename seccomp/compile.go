@@ -54,6 +54,10 @@ func (t *Table) filter() (*libseccomp.ScmpFilter, error) {
 	return f, nil
 }
 
+// maxConds bounds the comparisons of a filter before libseccomp sees them, because its time grows with the cube of
+// their number. A comparison is three to five instructions, so more would not fit in MaxInsns either.
+const maxConds = 1536
+
 func (t *Table) fill(f *libseccomp.ScmpFilter) error {
 	if err := f.SetBadArchAction(libseccomp.ActKillProcess); err != nil {
 		return fmt.Errorf("seccomp: bad-architecture action: %w", err)
@@ -61,10 +65,18 @@ func (t *Table) fill(f *libseccomp.ScmpFilter) error {
 	if err := f.SetOptimize(optimizeTree); err != nil {
 		return fmt.Errorf("seccomp: binary tree: %w; install libseccomp 2.5 or later", err)
 	}
+	conds := 0
 	for _, rules := range t.bySyscall() {
 		low, err := t.lower(rules)
 		if err != nil {
 			return err
+		}
+		for _, l := range low {
+			conds += len(l.conds)
+		}
+		if conds > maxConds {
+			return fmt.Errorf("seccomp: %s (syscalls[%d]): the filter needs more than %d comparisons, too many for the "+
+				"%d instructions that the kernel takes; use fewer conditions", rules[0].Name, rules[0].Entry, maxConds, MaxInsns)
 		}
 		for _, l := range low {
 			if err := add(f, rules[0].Nr, l); err != nil {

@@ -11,8 +11,8 @@ import (
 // have decided" becomes a union of cubes, whatever order libseccomp tries them in.
 type cube struct{ mask, want [6]uint64 }
 
-// maxCubes bounds what one system call's rules may grow to; a filter has at most 4096 instructions.
-const maxCubes = 1024
+// maxCubes bounds what one system call's rules may grow to; each costs three instructions or more of 4096.
+const maxCubes = 512
 
 var errTooManyCubes = errors.New("its overlapping rules are too intricate to be made disjoint")
 

@@ -39,7 +39,7 @@ func TestOverlappingRules(t *testing.T) {
 	values := []uint64{0, 1, 2, 3, 5, 8, 0x5412, 1<<32 - 1, 1 << 32, 1<<63 + 7, ^uint64(0)}
 	actions := []Action{Allow, ErrnoAction(1), ErrnoAction(13), Log, Trap}
 	compiled := 0
-	for range 400 {
+	for range 60 {
 		table := &Table{Arch: runtime.GOARCH, Default: ErrnoAction(1), Newest: -1}
 		for range 1 + random.IntN(4) {
 			r := Rule{Name: "ioctl", Nr: 16, Action: actions[random.IntN(len(actions))]}
@@ -61,8 +61,8 @@ func TestOverlappingRules(t *testing.T) {
 			t.Errorf("%v\n%s", err, chain(table.Rules))
 		}
 	}
-	if compiled < 200 {
-		t.Errorf("only %d of 400 rule lists compiled", compiled)
+	if compiled < 30 {
+		t.Errorf("only %d of 60 rule lists compiled", compiled)
 	}
 }
 

@@ -186,16 +186,21 @@ func TestCompileErrors(t *testing.T) {
 	if _, err := Default().Resolve(Target{Arch: "vax"}); err == nil || !strings.Contains(err.Error(), `"vax" is not supported`) {
 		t.Errorf("foreign target: %v", err)
 	}
-	// 800 calls with 6 comparisons each are more than a filter may hold.
-	big := &Table{Arch: runtime.GOARCH, Default: eperm, Newest: -1}
-	for nr := range 400 {
-		r := Rule{Name: "x", Nr: nr, Action: Allow}
-		for arg := range 6 {
-			r.Conds = append(r.Conds, Cond{Arg: arg, Op: Equal, Value: uint64(nr)<<32 | uint64(nr)})
+	many := func(calls, args int) *Table {
+		big := &Table{Arch: runtime.GOARCH, Default: eperm, Newest: -1}
+		for i := range calls {
+			r := Rule{Name: "ioctl", Nr: 16, Action: Allow}
+			for arg := range args {
+				r.Conds = append(r.Conds, Cond{Arg: arg, Op: Equal, Value: uint64(i)<<32 | uint64(i)})
+			}
+			big.Rules = append(big.Rules, r)
 		}
-		big.Rules = append(big.Rules, r)
+		return big
 	}
-	if _, err := big.Compile(); err == nil || !strings.Contains(err.Error(), "4096") {
+	if _, err := many(600, 2).Compile(); err == nil || !strings.Contains(err.Error(), "instructions, the kernel takes 4096") {
+		t.Errorf("a long filter: %v", err)
+	}
+	if _, err := many(400, 6).Compile(); err == nil || !strings.Contains(err.Error(), "more than 1536 comparisons") {
 		t.Errorf("a huge filter: %v", err)
 	}
 }

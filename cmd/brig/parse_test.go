@@ -112,7 +112,8 @@ func TestParseRefuses(t *testing.T) {
 		"--input a:/b:ro":                 `--input: "a:/b:ro" has more than one colon; write --ro-bind SRC DST`,
 		"--work a:/b:rw":                  `--work: "a:/b:rw" has more than one colon; write --bind SRC DST`,
 		"-e =x":                           `--env: "=x" has no name; write NAME=VALUE`,
-		"-e A*":                           `--env: "A*" is a pattern; write --pass-env A*`,
+		"-e A*":                           `--env: "A*" is a pattern; write it after --pass-env`,
+		"-e \x1b*":                        `--env: "\x1b*" is a pattern; write it after --pass-env`,
 		"--spec nowhere":                  `--spec: cannot read "nowhere"`,
 		"--env-file nowhere":              `--env-file: cannot read "nowhere"`,
 	} {

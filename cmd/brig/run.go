@@ -138,4 +138,3 @@ func newAnswer(r *nsjail.Result, stdout, stderr []byte) *answer {
 	}
 	return a
 }
-

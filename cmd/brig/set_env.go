@@ -14,7 +14,7 @@ func setEnv(b *builder, v []string) error {
 	case hasValue:
 		b.add("env", &b.inv.spec.Env, v[0])
 	case strings.ContainsAny(name, `*?[\`):
-		return fmt.Errorf("%s is a pattern; write --pass-env %s", show(name), name)
+		return fmt.Errorf("%s is a pattern; write it after --pass-env", show(name))
 	default:
 		b.add("pass_env", &b.inv.spec.PassEnv, name)
 	}
