@@ -21,6 +21,6 @@ func Loopback(p *program.Program) {
 	s := p.Open("net", unix.SYS_SOCKET, program.Named(unix.AF_INET, "AF_INET"),
 		program.Named(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, "SOCK_DGRAM|SOCK_CLOEXEC"), program.Int(0))
 	p.Add("net", unix.SYS_IOCTL, s.Arg(), program.Named(unix.SIOCSIFFLAGS, "SIOCSIFFLAGS"),
-		program.Struct(ifr, `{ifr_name="lo", ifr_flags=IFF_UP|IFF_RUNNING}`))
+		program.Struct(ifr, program.Text(`{ifr_name="lo", ifr_flags=IFF_UP|IFF_RUNNING}`)))
 	p.Close("net", s)
 }

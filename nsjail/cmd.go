@@ -19,7 +19,8 @@ import (
 type Cmd struct {
 	// Spec describes the jail; Command has set Args.
 	Spec Spec
-	// Stdin is the payload's standard input; nil is empty. An *os.File is passed straight through.
+	// Stdin is the payload's standard input; nil is empty. An *os.File is passed straight through, unless it is a
+	// regular file open for reading only, which the payload could open again for writing: that one is copied.
 	Stdin io.Reader
 	// Stdout and Stderr receive the output; nil drops it. An *os.File is passed straight through, unless
 	// Spec.Limits.Output bounds the output. If both are the same comparable writer, one goroutine at a time writes.

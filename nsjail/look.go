@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"brig/nsjail/internal/stage"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,21 +66,44 @@ func (h *Host) lookKernel(*Spec) error {
 	return nil
 }
 
+// readFile reads a small file of /proc or /etc. Unlike os.ReadFile it does not wake the netpoller: this is the path of
+// every start.
+func readFile(path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, 0, 4096)
+	for len(buf) <= maxSmallFile {
+		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: path, Err: err}
+		}
+		if n == 0 {
+			return buf, nil
+		}
+		if buf = buf[:len(buf)+n]; len(buf) == cap(buf) {
+			buf = slices.Grow(buf, 8*len(buf))
+		}
+	}
+	return nil, &os.PathError{Op: "read", Path: path, Err: unix.EFBIG}
+}
+
+// maxSmallFile bounds what readFile takes: a mount table of 10,000 entries is 2 MiB.
+const maxSmallFile = 64 << 20
+
 func readInt(path string) (int, bool) {
-	b, err := os.ReadFile(path)
+	b, err := readFile(path)
 	if err != nil {
 		return 0, false // a setting that this kernel does not have
 	}
 	v, err := strconv.Atoi(string(bytes.TrimSpace(b)))
 	return v, err == nil
 }
-
-// payloadIDs is where the host ids of root's payloads begin: above what accounts, useradd(8)'s subordinate ids and
-// systemd's ranges use, below 2^31.
-const (
-	payloadIDs     = 2_000_000_000
-	payloadIDCount = 100_000_000
-)
 
 func (h *Host) lookIdentity(*Spec) error {
 	h.PayloadUID, h.PayloadGID = h.UID, h.GID
@@ -96,7 +121,7 @@ func (h *Host) lookIdentity(*Spec) error {
 	if h.UID != 0 {
 		return nil
 	}
-	m, err := os.ReadFile("/proc/self/uid_map")
+	m, err := readFile("/proc/self/uid_map")
 	if err != nil {
 		return err
 	}
@@ -115,7 +140,7 @@ func (h *Host) lookIdentity(*Spec) error {
 	}
 	h.Drop = true
 	// A live process has this pid, so no other keeper has these ids.
-	h.PayloadUID = payloadIDs + os.Getpid()%payloadIDCount
+	h.PayloadUID = stage.PayloadIDs + os.Getpid()%stage.PayloadIDCount
 	h.PayloadGID = h.PayloadUID
 	if data[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
 		h.Missing["idmap"] = "CAP_SYS_ADMIN is missing"
@@ -124,24 +149,25 @@ func (h *Host) lookIdentity(*Spec) error {
 }
 
 func (h *Host) lookSystem(s *Spec) error {
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	mounts, err := readFile("/proc/self/mountinfo")
 	if err != nil {
 		return err
 	}
 	h.mounts = mounts
-	filesystems, err := os.ReadFile("/proc/filesystems")
+	filesystems, err := readFile("/proc/filesystems")
 	if err != nil {
 		return err
 	}
 	if !bytes.Contains(filesystems, []byte("\toverlay\n")) {
-		if _, err := os.Stat("/sys/module/overlay"); err != nil {
+		if err := unix.Access("/sys/module/overlay", unix.F_OK); err != nil {
 			h.Missing["overlay"] = "the kernel has no overlay file system; run `modprobe overlay` as root"
 		}
 	}
 	hidden, readOnly := Masks()
 	for _, f := range append(hidden, readOnly...) {
-		if st, err := os.Lstat("/proc/" + f); err == nil {
-			h.ProcFiles = append(h.ProcFiles, ProcFile{f, st.IsDir()})
+		var st unix.Stat_t
+		if err := unix.Lstat("/proc/"+f, &st); err == nil {
+			h.ProcFiles = append(h.ProcFiles, ProcFile{f, st.Mode&unix.S_IFMT == unix.S_IFDIR})
 		}
 	}
 	if s.Rootfs.Path != "" {
@@ -153,30 +179,32 @@ func (h *Host) lookSystem(s *Spec) error {
 // lookUsr reads what the minimal root takes from the host.
 func (h *Host) lookUsr() error {
 	for _, name := range []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc/alternatives", "etc/ssl/certs", "etc/pki/tls/certs", "etc/pki/ca-trust"} {
-		st, err := os.Lstat("/" + name)
-		if errors.Is(err, fs.ErrNotExist) {
+		var st unix.Stat_t
+		err := unix.Lstat("/"+name, &st)
+		if err == unix.ENOENT || err == unix.ENOTDIR {
 			continue
 		}
 		if err != nil {
-			return err
+			return &os.PathError{Op: "lstat", Path: "/" + name, Err: err}
 		}
 		d := SystemDir{Name: name}
-		if st.Mode()&fs.ModeSymlink != 0 {
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFLNK:
 			if d.Link, err = os.Readlink("/" + name); err != nil {
 				return err
 			}
 			if strings.HasPrefix(name, "etc/") && !strings.HasPrefix(filepath.Join("/", filepath.Dir(name), d.Link), "/usr/") {
 				continue
 			}
-		} else if !st.IsDir() {
-			continue
-		} else {
+		case unix.S_IFDIR:
 			d.NoOverlay = h.noOverlay("/" + name)
+		default:
+			continue
 		}
 		h.System = append(h.System, d)
 	}
-	for _, name := range []string{"ld.so.cache", "services", "protocols", "mime.types", "ssl/openssl.cnf"} {
-		b, err := os.ReadFile("/etc/" + name)
+	for _, name := range []string{"ld.so.cache", "services", "protocols", "ssl/openssl.cnf"} {
+		b, err := readFile("/etc/" + name)
 		if err == nil && len(b) <= 1<<20 {
 			h.Files = append(h.Files, EtcFile{"etc/" + name, string(b)})
 		}

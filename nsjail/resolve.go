@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
@@ -180,7 +181,19 @@ func (r *resolver) rlimits() error {
 }
 
 func (r *resolver) setRlimit(number int, name string, l Rlimit) {
-	text := fmt.Sprintf("{%d, %d}", l.Soft, l.Hard)
 	r.Jail.Add("rlimit", unix.SYS_PRLIMIT64, program.Int(0), program.Named(number, "RLIMIT_"+strings.ToUpper(name)),
-		program.Struct(rlimitBytes(l), strings.ReplaceAll(text, "-1", "RLIM_INFINITY")), program.Named(0, "NULL"))
+		program.Struct(rlimitBytes(l), showRlimit), program.Named(0, "NULL"))
+}
+
+// rlimitBytes is a struct rlimit64; RLIM_INFINITY is all ones.
+func rlimitBytes(l Rlimit) []byte {
+	b := make([]byte, 16)
+	binary.NativeEndian.PutUint64(b, uint64(l.Soft))
+	binary.NativeEndian.PutUint64(b[8:], uint64(l.Hard))
+	return b
+}
+
+func showRlimit(b []byte) string {
+	text := fmt.Sprintf("{%d, %d}", int64(binary.NativeEndian.Uint64(b)), int64(binary.NativeEndian.Uint64(b[8:])))
+	return strings.ReplaceAll(text, "-1", "RLIM_INFINITY")
 }

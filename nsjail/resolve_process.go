@@ -70,7 +70,7 @@ func (r *resolver) terminal() {
 	p := r.Jail
 	m := p.Open("tty", unix.SYS_OPENAT, program.CWD(), program.Str("/dev/pts/ptmx"),
 		program.Named(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, "O_RDWR|O_NOCTTY|O_CLOEXEC"), program.Int(0))
-	p.Add("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCSPTLCK, "TIOCSPTLCK"), program.Struct(make([]byte, 4), "[0]"))
+	p.Add("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCSPTLCK, "TIOCSPTLCK"), program.Struct(make([]byte, 4), program.Text("[0]")))
 	s := p.Open("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCGPTPEER, "TIOCGPTPEER"),
 		program.Named(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, "O_RDWR|O_NOCTTY|O_CLOEXEC"))
 	p.Add("tty", unix.SYS_DUP3, m.Arg(), program.Int(fdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
@@ -91,7 +91,7 @@ func masterMessage() program.Arg {
 	ne.PutUint64(b[24:], 1)                         // msg_iovlen
 	ne.PutUint64(b[40:], uint64(unix.CmsgSpace(4))) // msg_controllen
 	ne.PutUint64(b[iov+8:], 1)                      // iov_len
-	return program.Struct(append(b, unix.UnixRights(fdMaster)...), "{SCM_RIGHTS: [master]}").
+	return program.Struct(append(b, unix.UnixRights(fdMaster)...), program.Text("{SCM_RIGHTS: [master]}")).
 		WithOwnPointer(16, iov).WithOwnPointer(iov, text).WithOwnPointer(32, control)
 }
 
@@ -109,7 +109,7 @@ func (r *resolver) privileges() {
 	pr(unix.PR_SET_SECUREBITS, "PR_SET_SECUREBITS", program.Named(0xef, "0xef /* all locked */"))
 	hdr := make([]byte, 8)
 	binary.NativeEndian.PutUint32(hdr, unix.LINUX_CAPABILITY_VERSION_3)
-	p.Add("caps", unix.SYS_CAPSET, program.Struct(hdr, "{_LINUX_CAPABILITY_VERSION_3, 0}"), program.Struct(make([]byte, 24), "{0, 0, 0}"))
+	p.Add("caps", unix.SYS_CAPSET, program.Struct(hdr, program.Text("{_LINUX_CAPABILITY_VERSION_3, 0}")), program.Struct(make([]byte, 24), program.Text("{0, 0, 0}")))
 	pr(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", program.Int(1))
 }
 
@@ -184,8 +184,12 @@ func (r *resolver) filter() error {
 	prog := make([]byte, 16) // struct sock_fprog
 	binary.NativeEndian.PutUint16(prog, uint16(n))
 	r.Jail.Add("seccomp", unix.SYS_SECCOMP, program.Named(unix.SECCOMP_SET_MODE_FILTER, "SECCOMP_SET_MODE_FILTER"), program.Int(int(r.host.FilterFlags)),
-		program.Struct(prog, fmt.Sprintf("{%d instructions}", n)).WithPointer(8, r.host.Filter))
+		program.Struct(prog, showFilter).WithPointer(8, r.host.Filter))
 	return nil
+}
+
+func showFilter(b []byte) string {
+	return fmt.Sprintf("{%d instructions}", binary.NativeEndian.Uint16(b))
 }
 
 // execve tries the command in each directory of the jail's PATH, as execvp(3) does, by the kernel that will run it.
@@ -216,11 +220,4 @@ func (r *resolver) execve() {
 		}
 		r.execAt = append(r.execAt, len(r.Jail.Ops)-1)
 	}
-}
-
-func rlimitBytes(l Rlimit) []byte {
-	b := make([]byte, 16)
-	binary.NativeEndian.PutUint64(b, uint64(l.Soft)) // RLIM_INFINITY is ^0: -1
-	binary.NativeEndian.PutUint64(b[8:], uint64(l.Hard))
-	return b
 }

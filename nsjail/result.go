@@ -99,11 +99,17 @@ func (r *Result) setStatus(status int, o *outcome) {
 		r.Status = StatusFailed
 	case ws.Signal() == syscall.SIGSYS:
 		r.Status = StatusViolation
-	case o.cpuLimit > 0 && (ws.Signal() == syscall.SIGXCPU || ws.Signal() == syscall.SIGKILL) && time.Duration(r.Usage.User+r.Usage.System) >= o.cpuLimit:
+	case o.cpuLimit > 0 && (ws.Signal() == syscall.SIGXCPU || ws.Signal() == syscall.SIGKILL) && r.spent(o.cpuLimit):
 		r.Status = StatusCPU
 	default:
 		r.Status = StatusSignal
 	}
+}
+
+// spent says whether the processor time used is about the limit. The kernel checks RLIMIT_CPU against what its clock
+// ticks have sampled, which runs ahead of the precise time in getrusage(2) by some percent.
+func (r *Result) spent(limit time.Duration) bool {
+	return time.Duration(r.Usage.User+r.Usage.System) >= limit*3/4
 }
 
 func (r *Result) setUsage(u stage.Usage) {

@@ -91,8 +91,8 @@ func (r *Runner) adopt(p *Plan) error {
 	if r.dropped != nil {
 		return nil
 	}
-	blob, err := p.Drop.Encode(program.Request{Kind: program.Self, Cgroup: -1})
-	if err != nil {
+	if uid, err := r.stage.UID(); err != nil || uid == p.Host.PayloadUID { // an early stage has done so itself
+		r.dropped = p.Host
 		return err
 	}
 	// the program has no use for a report socket, and every request carries one
@@ -101,7 +101,7 @@ func (r *Runner) adopt(p *Plan) error {
 		return err
 	}
 	defer unix.Close(null)
-	if _, err := r.stage.Do(blob, null); err != nil {
+	if _, err := r.stage.Do(p.Drop, program.Request{Kind: program.Self, Cgroup: -1}, null); err != nil {
 		return opError("drop", p.Drop, err)
 	}
 	r.dropped = p.Host
@@ -169,16 +169,12 @@ func (r *Runner) idmap(src *Source, h *Host) (int, error) {
 	}
 	p := program.New(2)
 	p.Add("wait", unix.SYS_PPOLL, program.Named(0, "NULL"), program.Int(0), program.Named(0, "NULL"), program.Named(0, "NULL"), program.Int(0))
-	blob, err := p.Encode(program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1})
-	if err != nil {
-		return -1, err
-	}
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
 	defer unix.Close(null)
-	pid, err := r.stage.Do(blob, null)
+	pid, err := r.stage.Do(p, program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1}, null)
 	if err != nil {
 		return -1, opError("idmap", p, err)
 	}

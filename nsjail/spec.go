@@ -13,7 +13,8 @@ type Spec struct {
 	PassEnv []string `json:"pass_env,omitempty"`
 	// Workdir is the absolute directory that the payload starts in; "" means /work.
 	Workdir string `json:"workdir,omitempty"`
-	// User is the identity inside the jail, "UID[:GID]" in digits; a GID left out is the UID, and "" means "1000:1000". It says nothing about the host's uid.
+	// User is the identity inside the jail, "UID[:GID]" in digits; a GID left out is the UID, and "" means
+	// "1000:1000". It says nothing about the host's uid.
 	User string `json:"user,omitempty"`
 	// Hostname is the jail's host name (uts_namespaces(7)); "" means "brig".
 	Hostname string `json:"hostname,omitempty"`

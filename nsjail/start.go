@@ -92,12 +92,8 @@ func (c *Cmd) spawn() (err error) {
 	if err := c.runner.adopt(c.plan); err != nil {
 		return c.abandon(err)
 	}
-	blob, err := c.plan.Jail.Encode(program.Request{CloneFlags: c.plan.Flags, Cgroup: -1, Ward: c.Spec.NoInit})
-	if err != nil {
-		return c.abandon(&Error{Fault: FaultCaller, Op: "plan", Detail: err.Error(), Remedy: "make the arguments or files smaller"})
-	}
 	c.mark(3)
-	pid, err := c.runner.stage.Do(blob, theirs...)
+	pid, err := c.runner.stage.Do(c.plan.Jail, program.Request{CloneFlags: c.plan.Flags, Cgroup: -1, Ward: c.Spec.NoInit}, theirs...)
 	if err != nil {
 		return c.abandon(c.cloneError(err))
 	}

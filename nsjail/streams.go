@@ -63,7 +63,7 @@ func (c *Cmd) openStdin(fds []int) ([]int, error) {
 	if c.Stdin == nil {
 		return appendNull(fds)
 	}
-	if f, ok := c.Stdin.(*os.File); ok {
+	if f, ok := c.Stdin.(*os.File); ok && !readOnlyFile(f) {
 		return appendDup(fds, f)
 	}
 	ours, theirs, err := c.pipe(true)
@@ -72,6 +72,24 @@ func (c *Cmd) openStdin(fds []int) ([]int, error) {
 	}
 	c.copyIn = ours
 	return append(fds, theirs), nil
+}
+
+// readOnlyFile says whether f is a regular file that the caller lends for reading only. A descriptor of it would be
+// more: through /proc/self/fd/0 its owner opens it again for writing (proc(5)), and the payload is the owner when the
+// caller is not root. It is copied through a pipe.
+func readOnlyFile(f *os.File) bool {
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return false
+	}
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return false
+	}
+	flags := 0
+	var ferr error
+	err = rc.Control(func(fd uintptr) { flags, ferr = unix.FcntlInt(fd, unix.F_GETFL, 0) })
+	return err == nil && ferr == nil && flags&unix.O_ACCMODE == unix.O_RDONLY
 }
 
 func appendNull(fds []int) ([]int, error) {
@@ -86,6 +104,11 @@ func appendDup(fds []int, f *os.File) ([]int, error) {
 	rc, err := f.SyscallConn()
 	if err != nil {
 		return fds, err
+	}
+	// openat(2) below a directory's descriptor, and "..", lead to the whole file system of the host
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return fds, &Error{Fault: FaultCaller, Op: "stdio", Detail: quote(f.Name()) + " is a directory: the payload could walk the host's files from it",
+			Remedy: "pass a file, a pipe or a terminal; share a directory with --input"}
 	}
 	var derr error
 	fd := -1
@@ -195,6 +218,7 @@ type capture struct {
 
 	total, written int64
 	tail           []byte // a ring of the last limit/2 bytes
+	next           int    // where the oldest byte of a full ring stands
 	err            error
 }
 
@@ -215,7 +239,13 @@ func (c *capture) copy() {
 			break
 		}
 	}
-	c.write(c.tail[:min(len(c.tail), int(max(0, c.limit-c.written)))])
+	c.flush()
+}
+
+// flush writes the tail, from its oldest byte.
+func (c *capture) flush() {
+	c.write(c.tail[c.next:])
+	c.write(c.tail[:c.next])
 }
 
 func (c *capture) take(b []byte) {
@@ -229,15 +259,24 @@ func (c *capture) take(b []byte) {
 		c.write(b[:n])
 		b = b[n:]
 	}
-	keep := int(c.limit / 2)
-	if len(b) >= keep {
-		c.tail = append(c.tail[:0], b[len(b)-keep:]...)
-		return
+	c.keep(b)
+}
+
+// keep puts bytes into the ring, over the oldest ones once it is full.
+func (c *capture) keep(b []byte) {
+	size := int(c.limit / 2)
+	if len(b) > size {
+		b = b[len(b)-size:]
 	}
-	if over := len(c.tail) + len(b) - keep; over > 0 {
-		c.tail = append(c.tail[:0], c.tail[over:]...)
+	if room := min(size-len(c.tail), len(b)); room > 0 {
+		c.tail = append(c.tail, b[:room]...)
+		b = b[room:]
 	}
-	c.tail = append(c.tail, b...)
+	for len(b) > 0 {
+		n := copy(c.tail[c.next:], b)
+		c.next = (c.next + n) % size
+		b = b[n:]
+	}
 }
 
 func (c *capture) write(b []byte) {

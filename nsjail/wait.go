@@ -141,6 +141,11 @@ func (c *Cmd) Wait() (*Result, error) {
 		status, usage = pidStatus, pidUsage
 		c.state.lost = !c.Spec.NoInit
 	}
+	if reported || c.Spec.NoInit && err == nil && syscall.WaitStatus(status).Exited() {
+		// the watch came too late: what it kills does not report, and does not exit
+		c.state.timedOut.Store(false)
+		c.state.cancelled.Store(false)
+	}
 	c.copies.Wait()
 	for _, f := range c.closers {
 		f.Close()

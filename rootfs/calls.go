@@ -2,7 +2,6 @@ package rootfs
 
 import (
 	"encoding/binary"
-	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -57,7 +56,7 @@ func (b *builder) setattr(at program.Arg, p string, attr uint64, flags int) {
 		text = "AT_EMPTY_PATH|AT_RECURSIVE"
 	}
 	b.Add(b.label, unix.SYS_MOUNT_SETATTR, at, program.Str(p), program.Named(flags, text),
-		program.Struct(buf, "{attr_set="+attrString(attr)+"}"), program.Int(len(buf)))
+		program.Struct(buf, showAttr), program.Int(len(buf)))
 }
 
 // newMount makes a detached mount by fsopen(2), fsconfig(2) and fsmount(2), Linux 5.2. An option without a value is a
@@ -100,8 +99,7 @@ func (b *builder) tree(s *Source, attr uint64) program.Slot {
 		t = b.Open(b.label, unix.SYS_OPEN_TREE, program.CWD(), program.Str(s.Path), flags)
 	} else {
 		fd := b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str(s.Path), oPath(0), program.Int(0))
-		b.Add(b.label, program.Same, fd.Arg(), program.Named(s.Dev, fmt.Sprintf("dev %#x", s.Dev)),
-			program.Named(s.Ino, fmt.Sprintf("ino %d", s.Ino)))
+		b.Add(b.label, program.Same, fd.Arg(), program.Int(s.Dev), program.Int(s.Ino))
 		t = b.Open(b.label, unix.SYS_OPEN_TREE, fd.Arg(), program.Str(""), flags)
 		b.Program.Close(b.label, fd)
 	}
@@ -121,17 +119,24 @@ func (b *builder) at(p string, flags uint64, mode uint32) program.Slot {
 		p = "."
 	}
 	return b.Open(b.label, unix.SYS_OPENAT2, b.root.Arg(), program.Str(p),
-		program.Struct(how, openText(flags)+", RESOLVE_IN_ROOT|RESOLVE_NO_MAGICLINKS"), program.Int(len(how)))
+		program.Struct(how, showHow), program.Int(len(how)))
 }
 
-func openText(f uint64) string {
-	switch {
+// showHow prints a struct open_how.
+func showHow(b []byte) string {
+	s := "O_RDONLY"
+	switch f := binary.NativeEndian.Uint64(b); {
 	case f&unix.O_PATH != 0:
-		return "O_PATH"
+		s = "O_PATH"
 	case f&unix.O_CREAT != 0:
-		return "O_CREAT|O_WRONLY"
+		s = "O_CREAT|O_WRONLY"
 	}
-	return "O_RDONLY"
+	return s + ", RESOLVE_IN_ROOT|RESOLVE_NO_MAGICLINKS"
+}
+
+// showAttr prints a struct mount_attr.
+func showAttr(b []byte) string {
+	return "{attr_set=" + attrString(binary.NativeEndian.Uint64(b)) + "}"
 }
 
 // parents makes the directories above p that do not exist. A component that is a symbolic link is followed inside the

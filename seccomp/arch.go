@@ -29,8 +29,6 @@ func findArch(goName string) (arch, bool) {
 		return arch{goName, "s390x", "SCMP_ARCH_S390X", libseccomp.ArchS390X, unix.AUDIT_ARCH_S390X}, true
 	case "ppc64le":
 		return arch{goName, "ppc64le", "SCMP_ARCH_PPC64LE", libseccomp.ArchPPC64LE, unix.AUDIT_ARCH_PPC64LE}, true
-	case "mips64le":
-		return arch{goName, "mipsel64", "SCMP_ARCH_MIPSEL64", libseccomp.ArchMIPSEL64, unix.AUDIT_ARCH_MIPSEL64}, true
 	}
 	return arch{}, false
 }

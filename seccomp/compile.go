@@ -66,20 +66,21 @@ func (t *Table) fill(f *libseccomp.ScmpFilter) error {
 		return fmt.Errorf("seccomp: binary tree: %w; install libseccomp 2.5 or later", err)
 	}
 	conds := 0
+	l := lowerer{fallback: t.Default, budget: maxSplits}
 	for _, rules := range t.bySyscall() {
-		low, err := t.lower(rules)
+		low, err := l.lower(rules)
 		if err != nil {
 			return err
 		}
-		for _, l := range low {
-			conds += len(l.conds)
+		for _, one := range low {
+			conds += len(one.conds)
 		}
 		if conds > maxConds {
 			return fmt.Errorf("seccomp: %s (syscalls[%d]): the filter needs more than %d comparisons, too many for the "+
 				"%d instructions that the kernel takes; use fewer conditions", rules[0].Name, rules[0].Entry, maxConds, MaxInsns)
 		}
-		for _, l := range low {
-			if err := add(f, rules[0].Nr, l); err != nil {
+		for _, one := range low {
+			if err := add(f, rules[0].Nr, one); err != nil {
 				return fmt.Errorf("seccomp: %s (syscalls[%d]): %w", rules[0].Name, rules[0].Entry, err)
 			}
 		}

@@ -14,6 +14,12 @@ type cube struct{ mask, want [6]uint64 }
 // maxCubes bounds what one system call's rules may grow to; each costs three instructions or more of 4096.
 const maxCubes = 512
 
+// maxSplits bounds the work of making one table's rules disjoint, some hundred milliseconds at the worst.
+const maxSplits = 1 << 15
+
+// maxRules bounds the rules of one system call that overlap; the work grows with their square.
+const maxRules = 128
+
 var errTooManyCubes = errors.New("its overlapping rules are too intricate to be made disjoint")
 
 // meet gives the intersection, false when it is empty.

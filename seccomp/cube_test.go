@@ -32,9 +32,7 @@ func TestPrefixesCoverTheSpan(t *testing.T) {
 
 // TestOverlappingRules makes up rule lists and lets Compile compare the filter with first-match.
 func TestOverlappingRules(t *testing.T) {
-	if _, ok := findArch(runtime.GOARCH); !ok {
-		t.Skip("no compiler for", runtime.GOARCH)
-	}
+	needNative(t)
 	random := rand.New(rand.NewPCG(7, 8))
 	values := []uint64{0, 1, 2, 3, 5, 8, 0x5412, 1<<32 - 1, 1 << 32, 1<<63 + 7, ^uint64(0)}
 	actions := []Action{Allow, ErrnoAction(1), ErrnoAction(13), Log, Trap}
@@ -72,12 +70,42 @@ func TestForbiddenIoctlsStayFew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, rules := range table.bySyscall() {
-		low, err := table.lower(rules)
+		l := lowerer{fallback: table.Default, budget: maxSplits}
+		low, err := l.lower(rules)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if rules[0].Name == "ioctl" && len(low) > 34 {
 			t.Errorf("ioctl takes %d masks; 34 are enough for two forbidden numbers", len(low))
+		}
+	}
+}
+
+// TestVerifyCatches alters a good filter in every place that verify watches.
+func TestVerifyCatches(t *testing.T) {
+	needNative(t)
+	table, err := DefaultTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bpf, err := table.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := findArch(runtime.GOARCH)
+	good, err := decodeProgram(bpf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, holds := range track(good) {
+		// libseccomp ends with a return that nothing reaches.
+		if good[i].code != bpfRet || holds == unreached {
+			continue
+		}
+		p := append([]insn(nil), good...)
+		p[i].k = uint32(Log)
+		if err := table.verify(p, a); err == nil {
+			t.Errorf("instruction %d returns LOG instead of %s, unseen", i, Action(good[i].k))
 		}
 	}
 }

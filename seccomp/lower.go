@@ -8,20 +8,30 @@ type lowered struct {
 	conds  []Cond
 }
 
+// lowerer makes the rules of a table disjoint within a budget of splits, which all its system calls share.
+type lowerer struct {
+	fallback Action // the table's default
+	budget   int
+}
+
 // lower makes the rules of one system call disjoint where their actions differ, and leaves out what the default action
 // does anyway, which libseccomp refuses to be told.
-func (t *Table) lower(rules []Rule) ([]lowered, error) {
+func (l *lowerer) lower(rules []Rule) ([]lowered, error) {
 	if plain(rules) {
-		return t.lowerPlain(rules), nil
+		return l.lowerPlain(rules), nil
+	}
+	if len(rules) > maxRules {
+		return nil, fmt.Errorf("seccomp: %s (syscalls[%d]): %d overlapping rules, brig takes %d; merge some",
+			rules[0].Name, rules[0].Entry, len(rules), maxRules)
 	}
 	var out []lowered
 	var before []Rule
 	for _, r := range rules {
 		before = append(before, r)
-		if r.Action == t.Default {
+		if r.Action == l.fallback {
 			continue
 		}
-		cubes, err := remainder(r, before[:len(before)-1])
+		cubes, err := l.remainder(r, before[:len(before)-1])
 		if err != nil {
 			return nil, fmt.Errorf("seccomp: %s (syscalls[%d]): %w; give its entries one action, or fewer conditions", r.Name, r.Entry, err)
 		}
@@ -49,8 +59,8 @@ func plain(rules []Rule) bool {
 	return true
 }
 
-func (t *Table) lowerPlain(rules []Rule) []lowered {
-	if rules[0].Action == t.Default {
+func (l *lowerer) lowerPlain(rules []Rule) []lowered {
+	if rules[0].Action == l.fallback {
 		return nil
 	}
 	out := make([]lowered, 0, len(rules))
@@ -61,7 +71,7 @@ func (t *Table) lowerPlain(rules []Rule) []lowered {
 }
 
 // remainder gives where r decides: where it holds, less where a rule of another action before it does.
-func remainder(r Rule, before []Rule) ([]cube, error) {
+func (l *lowerer) remainder(r Rule, before []Rule) ([]cube, error) {
 	own, err := cubesOf(r.Conds)
 	if err != nil {
 		return nil, err
@@ -75,12 +85,13 @@ func remainder(r Rule, before []Rule) ([]cube, error) {
 		if err != nil {
 			return nil, err
 		}
-		cut = append(cut, c...)
+		if cut = append(cut, c...); len(cut) > maxCubes {
+			return nil, errTooManyCubes
+		}
 	}
 	var out []cube
-	budget := 64 * maxCubes
 	for _, c := range own {
-		part, err := c.minus(cut, &budget)
+		part, err := c.minus(cut, &l.budget)
 		if err != nil {
 			return nil, err
 		}

@@ -134,7 +134,9 @@ func TestDockerByTarget(t *testing.T) {
 
 func TestResolveNotesAndErrors(t *testing.T) {
 	const errno, allow = `{"defaultAction":"SCMP_ACT_ERRNO",`, `{"defaultAction":"SCMP_ACT_ALLOW",`
-	rule := func(name, action, more string) string { return `{"names":["` + name + `"],"action":"` + action + `"` + more + `}` }
+	rule := func(name, action, more string) string {
+		return `{"names":["` + name + `"],"action":"` + action + `"` + more + `}`
+	}
 	tests := []struct{ name, in, note, err string }{
 		{"unknown", errno + `"syscalls":[` + rule("raed", "SCMP_ACT_ALLOW", "") + `]}`, `raed (did you mean read?): unknown to libseccomp`, ""},
 		{"unknown denial", allow + `"syscalls":[` + rule("mout", "SCMP_ACT_ERRNO", "") + `]}`, "",

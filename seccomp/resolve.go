@@ -15,7 +15,7 @@ func (p *Profile) Resolve(t Target) (*Table, error) {
 	}
 	a, ok := findArch(t.Arch)
 	if !ok {
-		return nil, fmt.Errorf("seccomp: architecture %s is not supported; use amd64, arm64, riscv64, s390x, ppc64le or mips64le", quote(t.Arch))
+		return nil, fmt.Errorf("seccomp: architecture %s is not supported; use amd64, arm64, riscv64, s390x or ppc64le", quote(t.Arch))
 	}
 	foreign, err := p.foreignArches(a)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // firstNewer is the number of statmount(2), the first system call after the ones that libseccomp 2.5 knows by name.
 const firstNewer = 457
 
-// newerNames are the calls from firstNewer on; since 5.1 every architecture but alpha and old MIPS numbers them alike.
+// newerNames are the calls from firstNewer on; since 5.1 the architectures of findArch number them alike.
 func newerNames() [15]string {
 	return [...]string{"statmount", "listmount", "lsm_get_self_attr", "lsm_set_self_attr", "lsm_list_modules", "mseal",
 		"setxattrat", "getxattrat", "listxattrat", "removexattrat", "open_tree_attr", "file_getattr", "file_setattr",
@@ -33,7 +33,7 @@ func (a arch) syscallName(nr int) (string, bool) {
 	if name, err := libseccomp.ScmpSyscall(nr).GetNameByArch(a.lib); err == nil && name != "" {
 		return name, true
 	}
-	if names := newerNames(); a.goName != "mips64le" && nr >= firstNewer && nr-firstNewer < len(names) {
+	if names := newerNames(); nr >= firstNewer && nr-firstNewer < len(names) {
 		return names[nr-firstNewer], true
 	}
 	switch {
@@ -64,11 +64,9 @@ func (a arch) syscallNumber(name string) (int, known) {
 		}
 		return int(nr), isNative
 	}
-	if a.goName != "mips64le" {
-		for i, n := range newerNames() {
-			if n == name {
-				return firstNewer + i, isNative
-			}
+	for i, n := range newerNames() {
+		if n == name {
+			return firstNewer + i, isNative
 		}
 	}
 	switch name {

@@ -60,40 +60,55 @@ func run(inv *invocation, std stdio) int {
 	return code
 }
 
-// perform starts the jail, passes signals and the terminal on, and waits.
+// perform runs the jail and says how it ended.
 func perform(c *nsjail.Cmd, inv *invocation, std stdio) (*nsjail.Result, int) {
+	result, started, err := await(c, std)
+	switch {
+	case err != nil && !started:
+		return failedResult(inv, err), startCode(inv, err, std)
+	case err != nil:
+		return result, fail(std, err.Error())
+	}
+	return result, finalCode(c, inv, result, std)
+}
+
+// await starts the jail, passes signals and the terminal on, and waits. When it returns, the terminal is the caller's
+// again, so that messages look right on it.
+func await(c *nsjail.Cmd, std stdio) (result *nsjail.Result, started bool, err error) {
 	if c.Spec.TTY {
 		restore, err := terminal(c, std)
 		if err != nil {
-			return failedResult(inv, err), fail(std, err.Error())
+			return nil, false, err
 		}
 		defer restore()
 	}
-	stop := forwardSignals(c)
-	defer stop()
+	caught := catchSignals()
 	if err := c.Start(); err != nil {
-		return failedResult(inv, err), startCode(inv, err, std)
+		return nil, false, err
 	}
-	result, err := c.Wait()
-	if err != nil {
-		return result, fail(std, err.Error())
-	}
+	defer forwardSignals(c, caught)()
+	result, err = c.Wait()
+	return result, true, err
+}
+
+// finalCode is the exit code of a payload that ran, with a line on stderr for what the code cannot say.
+func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std stdio) int {
 	if d := result.Output.StdoutDropped + result.Output.StderrDropped; d > 0 && !inv.json {
 		say(std, "%d bytes of stdout and %d of stderr were dropped in the middle (--max-output)", result.Output.StdoutDropped, result.Output.StderrDropped)
 	}
 	switch result.Status {
 	case nsjail.StatusTimeout:
 		say(std, "the wall-clock limit of %s ended the jail (--timeout)", c.Plan().Wall)
-		return result, exitTimeout
+		return exitTimeout
 	case nsjail.StatusCPU:
 		say(std, "the processor-time limit of %s ended the payload (--cpu-time)", inv.spec.Limits.CPUTime)
 	case nsjail.StatusViolation:
 		say(std, "the system-call filter ended the payload (SIGSYS)")
 	}
 	if result.Signal != "" {
-		return result, exitSignal + signalNumber(result.Signal)
+		return exitSignal + signalNumber(result.Signal)
 	}
-	return result, result.ExitCode
+	return result.ExitCode
 }
 
 // startCode says why nothing has run.

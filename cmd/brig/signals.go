@@ -2,23 +2,24 @@ package main
 
 import (
 	"os"
-	"os/signal"
 
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
 )
 
-// forwardSignals passes on what a shell or a supervisor sends to brig. Ctrl-Z stops the whole jail and then brig
-// itself, and fg continues both: signal(7).
-func forwardSignals(c *nsjail.Cmd) (stop func()) {
-	ch := make(chan os.Signal, 16)
-	signal.Notify(ch, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTSTP, unix.SIGCONT, unix.SIGWINCH)
+// catchSignals gives what a shell or a supervisor sends to brig. The binary's constructor holds these signals back
+// from the first moment: one that comes during set-up is not lost.
+func catchSignals() *nsjail.Signals { return nsjail.EarlySignals() }
+
+// forwardSignals passes the signals on to a jail that runs. Ctrl-Z stops the whole jail and then brig itself, and fg
+// continues both: signal(7).
+func forwardSignals(c *nsjail.Cmd, held *nsjail.Signals) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for s := range ch {
-			// An error means that the jail has not started or has ended: there is nobody to tell.
+		for s, ok := held.Next(); ok; s, ok = held.Next() {
+			// An error means that the jail has ended: there is nobody to tell.
 			_ = c.Signal(s)
 			if s == unix.SIGTSTP {
 				_ = unix.Kill(os.Getpid(), unix.SIGSTOP)
@@ -26,8 +27,7 @@ func forwardSignals(c *nsjail.Cmd) (stop func()) {
 		}
 	}()
 	return func() {
-		signal.Stop(ch)
-		close(ch)
+		_ = held.Close() // it holds nothing that could be lost
 		<-done
 	}
 }

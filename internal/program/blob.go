@@ -41,13 +41,13 @@ type Request struct {
 
 // Encode makes the binary form. It fails only for a program that is too large.
 func (p *Program) Encode(r Request) ([]byte, error) {
-	e := encoder{}
+	e := encoder{arrays: map[*byte]uint64{}}
 	ops := make([]byte, 0, len(p.Ops)*opSize)
 	for i := range p.Ops {
 		ops = e.op(ops, &p.Ops[i])
 	}
 	e.data = append(e.data, 0)
-	if p.next >= noSlot {
+	if p.next > noSlot {
 		return nil, fmt.Errorf("program: %d slots are more than %d", p.next, noSlot)
 	}
 	dataOff := align8(headerSize + len(ops) + 4*len(e.relocs))
@@ -75,6 +75,7 @@ func (p *Program) Encode(r Request) ([]byte, error) {
 type encoder struct {
 	data   []byte
 	relocs []uint32
+	arrays map[*byte]uint64 // where an array stands already: the tries of execve(2) share argv and environment
 }
 
 func align8(n int) int { return (n + 7) &^ 7 }
@@ -92,6 +93,11 @@ func (e *encoder) arg(a *Arg) uint64 {
 	if a.kind != kData {
 		return a.val
 	}
+	if len(a.ptrs) > 0 {
+		if off, ok := e.arrays[&a.data[0]]; ok {
+			return off
+		}
+	}
 	off := e.put(a.data)
 	for _, p := range a.ptrs {
 		to := off + p.self
@@ -100,6 +106,7 @@ func (e *encoder) arg(a *Arg) uint64 {
 		}
 		binary.NativeEndian.PutUint64(e.data[off+p.cell:], uint64(to))
 		e.relocs = append(e.relocs, uint32(off+p.cell))
+		e.arrays[&a.data[0]] = uint64(off)
 	}
 	return uint64(off)
 }

@@ -4,8 +4,6 @@
 package program
 
 import (
-	"fmt"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -36,10 +34,12 @@ const (
 // Named, Str, Bytes, Strs, Struct or the Slot's Arg.
 type Arg struct {
 	kind kind
-	val  uint64 // constant or slot
-	data []byte // kData: the bytes
-	ptrs []ptr  // kData: cells of data that point to further data
-	text string // what String prints; "" prints the value
+	val  uint64                   // constant or slot
+	data []byte                   // kData: the bytes
+	ptrs []ptr                    // kData: cells of data that point to further data
+	text string                   // what String prints; "" prints the value
+	list []string                 // Strs: what it points to
+	show func(data []byte) string // or how to print data: texts are made only when somebody reads them
 }
 
 type ptr struct {
@@ -87,20 +87,25 @@ func CWD() Arg { return Named(unix.AT_FDCWD, "AT_FDCWD") }
 
 // Str is a NUL-terminated string.
 func Str(s string) Arg {
-	return Arg{kind: kData, data: append([]byte(s), 0), text: quote(s)}
+	return Arg{kind: kData, data: append([]byte(s), 0), show: showString}
 }
 
 // Bytes is a buffer, printed as its length.
 func Bytes(b []byte) Arg {
-	return Arg{kind: kData, data: b, text: fmt.Sprintf("[%d bytes]", len(b))}
+	return Arg{kind: kData, data: b, show: showLength}
 }
 
-// Struct is a buffer that prints as text: a C structure.
-func Struct(b []byte, text string) Arg { return Arg{kind: kData, data: b, text: text} }
+// Struct is a buffer that prints as show says: a C structure.
+func Struct(b []byte, show func(data []byte) string) Arg {
+	return Arg{kind: kData, data: b, show: show}
+}
+
+// Text is a show for a structure with only one meaning.
+func Text(s string) func([]byte) string { return func([]byte) string { return s } }
 
 // Strs is a NULL-terminated array of strings: an argv or envp.
 func Strs(ss []string) Arg {
-	a := Arg{kind: kData, data: make([]byte, 8*(len(ss)+1)), text: quoteList(ss)}
+	a := Arg{kind: kData, data: make([]byte, 8*(len(ss)+1)), list: ss}
 	for i, s := range ss {
 		a.ptrs = append(a.ptrs, ptr{cell: 8 * i, data: append([]byte(s), 0)})
 	}

@@ -16,6 +16,10 @@ func quote(s string) string {
 	return strconv.QuoteToASCII(s)
 }
 
+func showString(b []byte) string { return quote(string(b[:len(b)-1])) }
+
+func showLength(b []byte) string { return fmt.Sprintf("[%d bytes]", len(b)) }
+
 func quoteList(ss []string) string {
 	var q []string
 	n := 0
@@ -34,6 +38,10 @@ func (a Arg) String() string {
 	switch {
 	case a.text != "":
 		return a.text
+	case a.show != nil:
+		return a.show(a.data)
+	case a.kind == kData: // Strs
+		return quoteList(a.list)
 	case a.kind == kSlot:
 		return "$" + strconv.Itoa(int(a.val))
 	case int64(a.val) < 0 || a.val < 4096:

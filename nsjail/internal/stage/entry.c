@@ -7,9 +7,9 @@
 #include <sys/auxv.h>
 
 extern const char *const brig_stage_early __attribute__((weak)); // the subcommand that wants a stage
-static int early = -1;
+static struct early early = {-1, -1, -1};
 
-int brig_early_socket(void) { return early; }
+struct early brig_early(void) { return early; }
 
 int brig_receive(int sock, int *fds) {
 	char byte;
@@ -59,23 +59,41 @@ static int is_stage_socket(int fd) {
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) && cred.pid == getppid();
 }
 
+// hold_signals blocks what the keeper passes on, for every thread of the Go runtime to come, and gives a signalfd(2)
+// for it: os/signal takes two thread switches for each signal. What the caller ignores (nohup) stays ignored.
+static int hold_signals(void) {
+	static const int pass[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
+	sigset_t set;
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof pass / sizeof *pass; i++) {
+		struct sigaction now;
+		if (!sigaction(pass[i], 0, &now) && now.sa_handler != SIG_IGN) sigaddset(&set, pass[i]);
+	}
+	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd >= 0) sigprocmask(SIG_BLOCK, &set, 0);
+	return fd;
+}
+
 __attribute__((constructor)) static void brig_enter(int argc, char **argv, char **envp) {
 	if (argc < 1 || getauxval(AT_SECURE)) return;
 	if (!strcmp(argv[0], "brig-stage") && is_stage_socket(3)) {
 		wipe(argc, argv, envp);
-		brig_serve(3);
+		brig_serve(3, -1);
 	}
 	if (!&brig_stage_early || argc < 2 || strcmp(argv[1], brig_stage_early)) return;
-	int sv[2];
+	int sv[2], av[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // the keeper then starts one the other way
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
+	long pid = -1;
 	struct clone_args ca = {.exit_signal = SIGCHLD};
-	long pid = syscall(SYS_clone3, &ca, sizeof ca);
+	// a caller that closed a standard stream must not get our socket as the payload's
+	if (sv[0] > 2 && sv[1] > 2 && av[0] > 2) pid = syscall(SYS_clone3, &ca, sizeof ca);
 	if (pid == 0) {
-		close(sv[0]);
+		close(sv[0]), close(av[0]);
 		wipe(argc, argv, envp);
-		brig_serve(sv[1]);
+		brig_serve(sv[1], av[1]);
 	}
-	close(sv[1]);
-	if (pid > 0) early = sv[0];
-	else close(sv[0]);
+	close(sv[1]), close(av[1]);
+	if (pid > 0) early = (struct early){sv[0], av[0], hold_signals()};
+	else close(sv[0]), close(av[0]);
 }

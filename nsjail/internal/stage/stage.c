@@ -90,17 +90,6 @@ static void init(long payload, int report) {
 	}
 }
 
-static long fork_init(int report) {
-	uint64_t all = ~0ull, none = 0;
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
-	// CLONE_VFORK: init runs again when the payload has exec'd or ended, so REPORT_EXEC comes after a failure report
-	struct clone_args ca = {.flags = CLONE_VFORK, .exit_signal = SIGCHLD};
-	long pid = SYS2(SYS_clone3, &ca, sizeof ca);
-	if (pid > 0) init(pid, report);
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
-	return pid;
-}
-
 // same is 0 if fd is the file dev:ino: the one that the keeper holds open, so the number cannot have been reused.
 static long same(int fd, uint64_t dev, uint64_t ino) {
 	struct stat st;
@@ -108,14 +97,30 @@ static long same(int fd, uint64_t dev, uint64_t ino) {
 	return st.st_dev == dev && st.st_ino == ino ? 0 : -ESTALE;
 }
 
-// brig_run performs a checked program. It gives -1, or the index of the operation that failed, with *err set.
-int brig_run(char *base, long *slots, int *err) {
+struct rest { char *base; long *slots; uint32_t from; };
+static int perform(void *rest);
+
+// fork_init makes the caller init and runs the rest of the program in a child. The child borrows init's memory until
+// its execve(2) (CLONE_VM|CLONE_VFORK), so it needs a stack of its own, and nothing is copied. Init goes on when the
+// payload has started or failed: REPORT_EXEC comes after a failure's report.
+static long fork_init(int report, struct rest *rest) {
+	static char stack[64 << 10] __attribute__((aligned(16)));
+	uint64_t all = ~0ull;
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
+	int pid = clone(perform, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, rest);
+	if (pid > 0) init(pid, report);
+	return -errno;
+}
+
+// brig_run performs a checked program from an operation on. It gives -1, or the index of the operation that failed,
+// with *err set.
+int brig_run(char *base, long *slots, uint32_t from, int *err) {
 	struct header *h = (struct header *)base;
-	struct op *o = (struct op *)(base + sizeof *h);
-	for (uint32_t i = 0; i < h->nops; i++, o++) {
+	struct op *o = (struct op *)(base + sizeof *h) + from;
+	for (uint32_t i = from; i < h->nops; i++, o++) {
 		long a[6], r;
 		for (int k = 0; k < 6; k++) a[k] = o->slots & (1 << k) ? slots[o->a[k]] : (long)o->a[k];
-		if (o->nr == OP_FORK) r = fork_init((int)a[0]);
+		if (o->nr == OP_FORK) r = fork_init((int)a[0], &(struct rest){base, slots, i + 1});
 		else if (o->nr == OP_SAME) r = same((int)a[0], (uint64_t)a[1], (uint64_t)a[2]);
 		else r = sys(o->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 		if (r < 0 && r > -4096) {
@@ -128,6 +133,17 @@ int brig_run(char *base, long *slots, int *err) {
 		if (o->save != NO_SLOT) slots[o->save] = r;
 	}
 	return -1;
+}
+
+// perform is the life of a jail's first process, or of init's child: the program, up to execve(2).
+static int perform(void *rest) {
+	struct rest *r = rest;
+	uint64_t none = 0;
+	if (r->from) SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
+	int err = 0, op = brig_run(r->base, r->slots, r->from, &err);
+	if (op < 0) op = (int)((struct header *)r->base)->nops, err = ENOEXEC; // a program that ends without execve(2)
+	tell((int)r->slots[SLOT_REPORT], REPORT_FAIL, op, err);
+	return (int)SYS1(SYS_exit_group, 125);
 }
 
 static int wards[MAX_WARDS], nwards;
@@ -143,6 +159,27 @@ static void prune(void) {
 	nwards = n;
 }
 
+// load receives a program and its descriptors. It gives how many, 0 when the other side is gone, or an error.
+static int load(int sock, char **base, size_t *size, long *slots) {
+	int fds[MAX_FDS], n = brig_receive(sock, fds);
+	*base = n > 0 ? brig_map(fds[0], size) : 0;
+	for (int i = 0; i < n; i++) slots[i] = fds[i];
+	int err = n == 0 ? 0 : !*base ? -EBADMSG : brig_check(*base, *size, n);
+	return err ? err : n;
+}
+
+// spawn_ahead makes a default jail's first process before its program is known: most of what clone3(2) takes is then
+// spent while the keeper plans. It waits on a socket of its own, whose closing ends it.
+static long spawn_ahead(int sock) {
+	struct clone_args ca = {.flags = DEFAULT_NAMESPACES | CLONE_PARENT};
+	long slots[NSLOTS] = {0}, pid = SYS2(SYS_clone3, &ca, sizeof ca);
+	size_t size;
+	char *base;
+	if (pid) return pid < 0 ? 0 : pid; // a request will meet the same error, and report it
+	if (load(sock, &base, &size, slots) > 0) perform(&(struct rest){base, slots, 0});
+	return SYS1(SYS_exit_group, 125);
+}
+
 static void spawn(char *base, long *slots, struct reply *rep) {
 	struct header *h = (struct header *)base;
 	int pidfd = -1;
@@ -154,20 +191,22 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 		ca.cgroup = (uint64_t)slots[h->cgroup];
 	}
 	long pid = SYS2(SYS_clone3, &ca, sizeof ca);
-	if (pid == 0) {
-		int err = 0, op = brig_run(base, slots, &err), report = (int)slots[SLOT_REPORT];
-		if (op < 0) op = (int)h->nops, err = ENOEXEC; // a program that ends without execve(2)
-		tell(report, REPORT_FAIL, op, err);
-		SYS1(SYS_exit_group, 125);
-	}
+	if (pid == 0) perform(&(struct rest){base, slots, 0});
 	if (pid < 0) { rep->err = (int)-pid; return; }
 	rep->pid = (int)pid;
 	if (h->flags & FLAG_WARD) wards[nwards++] = pidfd;
 	else close(pidfd);
 }
 
+// drop makes root's early stage the host user that nobody else is; for a later one the keeper sends a program.
+static void drop(void) {
+	uint32_t id = PAYLOAD_IDS + (uint32_t)getppid() % PAYLOAD_ID_COUNT;
+	if (geteuid() || SYS2(SYS_setgroups, 0, 0) || SYS3(SYS_setresgid, id, id, id) || SYS3(SYS_setresuid, id, id, id)) return;
+	prctl(PR_SET_DUMPABLE, 1);
+}
+
 // serve performs one request after the other until the keeper is gone.
-void brig_serve(int sock) {
+void brig_serve(int sock, int ahead) {
 	uint64_t none = 0;
 	struct sigaction dfl = {.sa_handler = SIG_DFL};
 	for (int s = 1; s < 32; s++) sigaction(s, &dfl, 0); // the caller's nohup must not reach the payload
@@ -175,21 +214,21 @@ void brig_serve(int sock) {
 	struct rlimit nofile; // a program may use fixed descriptors above the usual ones; it sets the payload's limit itself
 	if (!getrlimit(RLIMIT_NOFILE, &nofile)) nofile.rlim_cur = nofile.rlim_max, setrlimit(RLIMIT_NOFILE, &nofile);
 	prctl(PR_SET_NAME, "brig-stage");
-	for (;;) {
-		struct reply rep = {.op = -1};
-		int fds[MAX_FDS], n = brig_receive(sock, fds);
-		if (n == 0) break;
+	if (ahead >= 0) drop();
+	struct reply rep = {.pid = ahead >= 0 ? (int)spawn_ahead(ahead) : 0, .op = -1, .uid = geteuid()};
+	close(ahead);
+	while (send(sock, &rep, sizeof rep, MSG_NOSIGNAL) > 0) { // the first says who we are
 		long slots[NSLOTS] = {0};
-		size_t size = 0;
-		char *base = n > 0 ? brig_map(fds[0], &size) : 0;
-		for (int i = 0; i < n; i++) slots[i] = fds[i];
-		if (!base) rep.err = EBADMSG;
-		else if ((rep.err = -brig_check(base, size, n))) {}
-		else if (((struct header *)base)->kind == KIND_SELF) rep.op = brig_run(base, slots, &rep.err);
+		size_t size;
+		char *base;
+		int n = load(sock, &base, &size, slots);
+		if (n == 0) break;
+		rep = (struct reply){.op = -1, .uid = geteuid()};
+		if (n < 0) rep.err = -n;
+		else if (((struct header *)base)->kind == KIND_SELF) rep.op = brig_run(base, slots, 0, &rep.err);
 		else spawn(base, slots, &rep);
 		if (base) munmap(base, size);
-		for (int i = 0; i < n; i++) close(fds[i]);
-		if (send(sock, &rep, sizeof rep, MSG_NOSIGNAL) < 0) break;
+		for (int i = 0; i < MAX_FDS && slots[i] > 0; i++) close((int)slots[i]);
 	}
 	for (int i = 0; i < nwards; i++) SYS4(SYS_pidfd_send_signal, wards[i], SIGKILL, 0, 0);
 	_exit(0);

@@ -36,6 +36,11 @@ type Stage struct {
 	sock  int
 	Early bool // forked by the constructor: the parent thread lives as long as the process
 	proc  *os.Process
+	hello bool
+	uid   int
+
+	ahead     int // the default jail's first process that an early stage has made ahead of its program; 0 for none
+	aheadSock int // where that process waits for it
 }
 
 // OpError is a failure of the operation with index Op, or of the request itself (Op < 0).
@@ -48,12 +53,15 @@ func (e *OpError) Error() string { return fmt.Sprintf("operation %d: %v", e.Op, 
 
 // TakeEarly gives the stage that the constructor has forked, once.
 func TakeEarly() *Stage {
-	fd := int(C.brig_early_socket())
-	if fd < 0 || fcntlClosed(fd) {
+	e := C.brig_early()
+	if e.stage < 0 || fcntlClosed(int(e.stage)) {
 		return nil
 	}
-	return &Stage{sock: fd, Early: true}
+	return &Stage{sock: int(e.stage), aheadSock: int(e.ahead), Early: true}
 }
+
+// EarlySignals gives the signalfd(2) of the signals that the constructor holds back, or -1.
+func EarlySignals() int { return int(C.brig_early().signals) }
 
 func fcntlClosed(fd int) bool {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
@@ -98,6 +106,14 @@ func (s *Stage) Close() error {
 	}
 	err := unix.Close(s.sock)
 	s.sock = -1
+	if s.ahead > 0 { // it ends with its socket
+		unix.Close(s.aheadSock)
+		for {
+			if _, werr := unix.Wait4(s.ahead, nil, unix.WALL, nil); werr != unix.EINTR {
+				break
+			}
+		}
+	}
 	if s.proc != nil {
 		if _, werr := s.proc.Wait(); err == nil {
 			err = werr
@@ -108,32 +124,89 @@ func (s *Stage) Close() error {
 
 // Do has the stage perform a program; fds fill the slots from SlotReport on. It gives the pid of the spawned process,
 // a child of the caller, or 0 for a program that the stage ran in itself.
-func (s *Stage) Do(blob []byte, fds ...int) (int, error) {
+func (s *Stage) Do(p *program.Program, req program.Request, fds ...int) (int, error) {
+	blob, err := p.Encode(req)
+	if err != nil {
+		return 0, err
+	}
 	mem, err := memfd(blob)
 	if err != nil {
 		return 0, err
 	}
 	defer unix.Close(mem)
-	oob := unix.UnixRights(append([]int{mem}, fds...)...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sock < 0 {
 		return 0, os.ErrClosed
 	}
-	if err := unix.Sendmsg(s.sock, []byte{0}, oob, nil, unix.MSG_NOSIGNAL); err != nil {
+	if err := s.greet(); err != nil {
+		return 0, err
+	}
+	ahead := s.ahead > 0 && req == program.Request{CloneFlags: C.DEFAULT_NAMESPACES, Cgroup: -1}
+	sock := s.sock
+	if ahead {
+		sock = s.aheadSock
+	}
+	err = unix.Sendmsg(sock, []byte{0}, unix.UnixRights(append([]int{mem}, fds...)...), nil, unix.MSG_NOSIGNAL)
+	if err != nil {
 		return 0, os.NewSyscallError("sendmsg to the stage", err)
 	}
-	var rep [C.sizeof_struct_reply]byte
-	n, err := read(s.sock, rep[:])
-	if err != nil || n != len(rep) {
-		return 0, fmt.Errorf("the stage died (read %d bytes: %v)", n, err)
+	if ahead { // its report is the answer
+		pid := s.ahead
+		s.ahead = 0
+		return pid, unix.Close(sock)
+	}
+	rep, err := s.reply()
+	runtime.KeepAlive(fds)
+	if err != nil {
+		return 0, err
+	}
+	if rep.err != 0 {
+		return 0, &OpError{rep.op, rep.err}
+	}
+	return rep.pid, nil
+}
+
+// Payload ids: the first of the range that root's payloads run as, and how many there are.
+const (
+	PayloadIDs     = C.PAYLOAD_IDS
+	PayloadIDCount = C.PAYLOAD_ID_COUNT
+)
+
+// UID is the user that the stage is.
+func (s *Stage) UID() (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.greet()
+	return s.uid, err
+}
+
+// greet reads the stage's first message.
+func (s *Stage) greet() error {
+	if s.hello {
+		return nil
+	}
+	rep, err := s.reply()
+	if err == nil {
+		s.hello, s.uid, s.ahead = true, rep.uid, rep.pid
+	}
+	return err
+}
+
+type reply struct {
+	pid, op, uid int
+	err          syscall.Errno
+}
+
+func (s *Stage) reply() (r reply, err error) {
+	var b [C.sizeof_struct_reply]byte
+	n, err := read(s.sock, b[:])
+	if err != nil || n != len(b) {
+		return r, fmt.Errorf("the stage died (read %d bytes: %v)", n, err)
 	}
 	ne := binary.NativeEndian
-	if errno := ne.Uint32(rep[8:]); errno != 0 {
-		return 0, &OpError{int(int32(ne.Uint32(rep[4:]))), syscall.Errno(errno)}
-	}
-	runtime.KeepAlive(fds)
-	return int(int32(ne.Uint32(rep[0:]))), nil
+	i32 := func(o int) int { return int(int32(ne.Uint32(b[o:]))) }
+	return reply{i32(0), i32(4), int(ne.Uint32(b[12:])), syscall.Errno(ne.Uint32(b[8:]))}, nil
 }
 
 // memfd holds a program: memfd_create(2), Linux 3.17.

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -30,10 +31,16 @@ enum {
 	MAX_WARDS = 1024,
 	KIND_SELF = 1,
 	FLAG_WARD = 1,
+	PAYLOAD_IDS = 2000000000, // the first host id of root's payloads: above accounts, subordinate ids and systemd's ranges
+	PAYLOAD_ID_COUNT = 100000000,
 	REPORT_FAIL = 1, // a: index of the operation, b: errno
 	REPORT_EXEC = 2, // a: the payload's pid in the jail
 	REPORT_EXIT = 3, // a: wait status
 };
+
+// The namespaces of a default jail; an early stage makes them while the keeper still plans.
+#define DEFAULT_NAMESPACES \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET)
 
 struct header {
 	uint32_t magic, size, nops, nreloc, dataoff, nfds, kind;
@@ -49,17 +56,23 @@ struct op {
 	uint64_t a[6];
 };
 struct reply {
-	int32_t pid, op, err, pad;
+	int32_t pid, op, err;
+	uint32_t uid; // the stage's
 };
 struct report {
 	int32_t type, a, b, pad;
 	struct rusage usage;
 };
 
+// What the constructor leaves for the keeper: descriptors, or -1.
+struct early {
+	int stage, ahead, signals;
+};
+
 int brig_check(char *base, size_t size, int nfds);
-int brig_run(char *base, long *slots, int *err);
-void brig_serve(int sock);
+int brig_run(char *base, long *slots, uint32_t from, int *err);
+void brig_serve(int sock, int ahead);
 int brig_receive(int sock, int *fds); // how many descriptors came; 0: the keeper is gone; -1: not a request
 char *brig_map(int fd, size_t *size);
-int brig_early_socket(void);
+struct early brig_early(void);
 #endif

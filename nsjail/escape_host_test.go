@@ -1,0 +1,97 @@
+package nsjail
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockThread keeps the goroutine on its thread for good: the thread's credentials are no longer those of the others,
+// and the runtime ends such a thread with its goroutine.
+func lockThread() { runtime.LockOSThread() }
+
+// setupCoreDump looks for a core file in the writable directory.
+func setupCoreDump(t *testing.T, s *scene) {
+	if err := os.Chmod(s.path("work"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	s.check(func() string {
+		if list, err := filepath.Glob(s.path("work/core*")); err != nil || len(list) > 0 {
+			return "the crash left a core dump on the host"
+		}
+		return ""
+	})
+}
+
+// setupOutput looks how much of the payload's flood the keeper has kept.
+func setupOutput(t *testing.T, s *scene) {
+	s.check(func() string {
+		if len(s.output) > 1<<20 {
+			return fmt.Sprintf("the keeper kept %d bytes of output", len(s.output))
+		}
+		if s.result != nil && s.result.Output.StdoutDropped+int64(len(s.output)) != s.result.Output.StdoutBytes {
+			return "the count of dropped bytes is wrong"
+		}
+		return ""
+	})
+}
+
+// setupForgedReport looks that the report is the kernel's, whatever the payload claims.
+func setupForgedReport(t *testing.T, s *scene) {
+	s.check(func() string {
+		if s.result != nil && (s.result.Status != StatusOK && s.result.ExitCode != 1 || s.result.Usage.MaxRSS == 0) {
+			return fmt.Sprintf("the report says %s %d", s.result.Status, s.result.ExitCode)
+		}
+		return ""
+	})
+}
+
+// setupTerminal gives the payload a terminal of the host as its stdin and looks for characters that nobody typed.
+func setupTerminal(t *testing.T, s *scene) {
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { master.Close() })
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	fd, _, e := unix.Syscall(unix.SYS_IOCTL, master.Fd(), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if e != 0 {
+		t.Fatal(e)
+	}
+	s.stdin = os.NewFile(fd, "terminal")
+	t.Cleanup(func() { s.stdin.Close() })
+	s.check(func() string {
+		if n, err := unix.IoctlGetInt(int(s.stdin.Fd()), unix.FIONREAD); err != nil || n > 0 {
+			return fmt.Sprintf("%d characters were typed into the host's terminal (%v)", n, err)
+		}
+		return ""
+	})
+}
+
+// setupSubmount puts a writable mount below $DIR/in: read-only has to reach it too.
+func setupSubmount(t *testing.T, s *scene) {
+	p := s.path("in/sub")
+	if err := os.Mkdir(p, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", p, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=64k,mode=777"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(p, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	s.check(func() string {
+		if _, err := os.Stat(p + "/planted"); err == nil {
+			return "a file was written to the submount of the host"
+		}
+		return ""
+	})
+}

@@ -1,0 +1,201 @@
+package nsjail
+
+import (
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func setupUnixSocket(t *testing.T, s *scene) {
+	// a short path: sun_path holds 108 bytes
+	l, err := net.Listen("unix", s.path("in/sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	if err := os.Chmod(s.path("in/sock"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func setupAbstractSocket(t *testing.T, s *scene) {
+	l, err := net.Listen("unix", "@"+s.vars["MARK"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+}
+
+func setupLoopback(t *testing.T, s *scene) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	_, s.vars["PORT"], _ = net.SplitHostPort(l.Addr().String())
+}
+
+// setupLeakedFD opens $DIR as a descriptor that exec(3) does not close, as a careless caller does.
+func setupLeakedFD(t *testing.T, s *scene) {
+	fd, err := unix.Open(s.vars["DIR"], unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+}
+
+// setupSessionKey gives this thread, and the stage that it starts, a session keyring with a secret, $KEY.
+func setupSessionKey(t *testing.T, s *scene) {
+	lockThread()
+	if _, err := unix.KeyctlJoinSessionKeyring(""); err != nil {
+		t.Fatal(err)
+	}
+	id, err := unix.AddKey("user", "brig-escape", []byte("host-secret-key"), unix.KEY_SPEC_SESSION_KEYRING)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.KeyctlSetperm(id, 0x3f3f0000); err != nil { // all to possessor and owner
+		t.Fatal(err)
+	}
+	s.vars["KEY"] = strconv.Itoa(id)
+}
+
+// setupSharedMemory makes a System V segment $SHMKEY with a secret that anybody may read.
+func setupSharedMemory(t *testing.T, s *scene) {
+	key := os.Getpid()<<8 | 0x5e
+	id, err := unix.SysvShmGet(key, 4096, unix.IPC_CREAT|0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
+	b, err := unix.SysvShmAttach(id, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(b, "host-secret-shm")
+	if err := unix.SysvShmDetach(b); err != nil {
+		t.Fatal(err)
+	}
+	s.vars["SHMKEY"] = strconv.Itoa(key)
+}
+
+func setupMessageQueue(t *testing.T, s *scene) {
+	key := os.Getpid()<<8 | 0x5f
+	id, _, e := unix.Syscall(unix.SYS_MSGGET, uintptr(key), unix.IPC_CREAT|0o666, 0)
+	if e != 0 {
+		t.Fatal(e)
+	}
+	t.Cleanup(func() { _, _, _ = unix.Syscall(unix.SYS_MSGCTL, id, unix.IPC_RMID, 0) })
+	s.vars["MSGKEY"] = strconv.Itoa(key)
+}
+
+func setupPosixQueue(t *testing.T, s *scene) {
+	name, err := unix.BytePtrFromString(s.vars["MARK"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := unix.Umask(0)
+	fd, _, e := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(name)), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o666, 0, 0, 0)
+	unix.Umask(old)
+	if e != 0 {
+		t.Fatal(e)
+	}
+	t.Cleanup(func() {
+		unix.Close(int(fd))
+		_, _, _ = unix.Syscall(unix.SYS_MQ_UNLINK, uintptr(unsafe.Pointer(name)), 0, 0)
+	})
+}
+
+func setupDevShm(t *testing.T, s *scene) {
+	p := "/dev/shm/" + s.vars["MARK"]
+	if err := os.WriteFile(p, []byte("host"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(p) })
+}
+
+// setupFlock holds a lock on the host's $DIR/in/file.
+func setupFlock(t *testing.T, s *scene) {
+	f, err := os.Open(s.path("in/file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// setupToucher reads the host's $DIR/in/file again and again, as another jail would.
+func setupToucher(t *testing.T, s *scene) {
+	stop := make(chan struct{})
+	t.Cleanup(func() { close(stop) })
+	path := s.path("in/file")
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+				if _, err := os.ReadFile(path); err != nil {
+					return // the scene has been removed
+				}
+			}
+		}
+	}()
+}
+
+// setupOwner looks that files in the writable directory belong to its owner.
+func setupOwner(t *testing.T, s *scene) {
+	if err := os.Chmod(s.path("work"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	s.check(func() string {
+		st, err := os.Stat(s.path("work/made"))
+		if err != nil {
+			return ""
+		}
+		if uid := st.Sys().(*syscall.Stat_t).Uid; int(uid) != os.Geteuid() {
+			return fmt.Sprintf("the file belongs to uid %d of the host", uid)
+		}
+		return ""
+	})
+}
+
+// setupSetuid looks for set-user-ID and set-group-ID files in the writable directory.
+func setupSetuid(t *testing.T, s *scene) {
+	s.check(func() (evidence string) {
+		err := filepath.WalkDir(s.path("work"), func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err == nil && info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 && info.Size() > 0 {
+				evidence = fmt.Sprintf("%s is %s on the host, of uid %d", d.Name(), info.Mode(), info.Sys().(*syscall.Stat_t).Uid)
+			}
+			return err
+		})
+		if err != nil {
+			return err.Error()
+		}
+		return evidence
+	})
+}
+
+func setupDevice(t *testing.T, s *scene) {
+	if err := unix.Mknod(s.path("in/zero"), unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(s.path("in/zero"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}

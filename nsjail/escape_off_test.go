@@ -1,0 +1,139 @@
+package nsjail
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"brig/internal/program"
+
+	"golang.org/x/sys/unix"
+)
+
+// switchOff weakens a plan as the attack's header says. A line that changes nothing is an error: the plan has changed
+// and the attack must follow.
+func (a *attack) switchOff(t *testing.T, s *scene, p *Plan) {
+	for _, o := range a.offs {
+		if o.lane != "" && o.lane != lane() || o.kind == "spec" {
+			continue
+		}
+		value, changed := s.expand(o.value), false
+		switch o.kind {
+		case "label":
+			changed = deleteOps(p, func(op *program.Op) bool { return op.Label == value })
+		case "call":
+			changed = deleteOps(p, func(op *program.Op) bool { return strings.Contains(op.Call(), value) })
+		case "flag":
+			flag, ok := cloneFlags[value]
+			changed = ok && p.Flags&flag != 0
+			p.Flags &^= flag
+		case "passed":
+			changed = weakenPassed(p, value)
+		case "bind":
+			changed = addBind(p, value)
+		case "change":
+			if change, ok := planChanges[value]; ok {
+				changed = change(p)
+			}
+		}
+		if !changed {
+			t.Errorf("off: %s=%s changes nothing in the plan", o.kind, o.value)
+		}
+	}
+}
+
+var cloneFlags = map[string]uint64{
+	"CLONE_NEWPID": unix.CLONE_NEWPID, "CLONE_NEWIPC": unix.CLONE_NEWIPC,
+	"CLONE_NEWUTS": unix.CLONE_NEWUTS, "CLONE_NEWCGROUP": unix.CLONE_NEWCGROUP,
+}
+
+func deleteOps(p *Plan, which func(*program.Op) bool) bool {
+	before := len(p.Jail.Ops)
+	p.Jail.Ops = slices.DeleteFunc(p.Jail.Ops, func(op program.Op) bool { return which(&op) })
+	return len(p.Jail.Ops) < before
+}
+
+// weakenPassed takes an attribute from the mounts that the keeper makes for root.
+func weakenPassed(p *Plan, attr string) (changed bool) {
+	bits := map[string]uint64{"RDONLY": unix.MOUNT_ATTR_RDONLY, "NODEV": unix.MOUNT_ATTR_NODEV}[attr]
+	for i := range p.Passed {
+		changed = changed || p.Passed[i].Attr&bits != 0
+		p.Passed[i].Attr &^= bits
+	}
+	return changed
+}
+
+// addBind shows a directory of the host at its own path, over what the jail has there.
+func addBind(p *Plan, dir string) bool {
+	at := slices.IndexFunc(p.Jail.Ops, func(op program.Op) bool { return op.Label == "pivot" })
+	if at < 0 {
+		return false
+	}
+	const spare = program.Slot(program.MaxSlots - 2)
+	extra := program.New(0)
+	extra.Add("off", unix.SYS_OPEN_TREE, program.CWD(), program.Str(dir),
+		program.Int(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)).Save = spare
+	root := p.Jail.Ops[at].Args[0] // of fchdir(2)
+	rel := strings.TrimPrefix(dir, "/")
+	extra.Add("off", unix.SYS_MKDIRAT, root, program.Str(rel), program.Int(0o755)).May(unix.EEXIST)
+	extra.Add("off", unix.SYS_MOVE_MOUNT, spare.Arg(), program.Str(""), root, program.Str(rel), program.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
+	p.Jail.Ops = slices.Insert(p.Jail.Ops, at, extra.Ops...)
+	return true
+}
+
+// planChanges are the weakenings that no single operation stands for.
+var planChanges = map[string]func(*Plan) bool{
+	"no-idmap": func(p *Plan) (changed bool) {
+		for i := range p.Passed {
+			changed = changed || p.Passed[i].IDMap
+			p.Passed[i].IDMap = false
+		}
+		return changed
+	},
+	"stay-root": func(p *Plan) bool {
+		if p.Drop == nil {
+			return false
+		}
+		p.Drop = nil
+		return replaceMap(p, "0")
+	},
+	"plain-lookup": plainLookup,
+}
+
+// replaceMap maps the payload to another uid of the host.
+func replaceMap(p *Plan, host string) bool {
+	changed := 0
+	for i, op := range p.Jail.Ops {
+		if op.Label == "user" && op.NR == unix.SYS_WRITE && strings.HasSuffix(strings.Split(op.Call(), `"`)[1], " 1") {
+			text := fmt.Sprintf("%d %s 1", DefaultUID, host)
+			p.Jail.Ops[i].Args = []program.Arg{op.Args[0], program.Str(text), program.Int(len(text))}
+			changed++
+		}
+	}
+	return changed == 2
+}
+
+// plainLookup makes every guarded lookup an ordinary one.
+func plainLookup(p *Plan) (changed bool) {
+	for i, op := range p.Jail.Ops {
+		if op.NR != unix.SYS_OPENAT2 {
+			continue
+		}
+		text := op.Args[2].String()
+		flags, mode := uint64(unix.O_RDONLY), uint64(0)
+		switch {
+		case strings.HasPrefix(text, "O_PATH"):
+			flags = unix.O_PATH
+		case strings.HasPrefix(text, "O_CREAT"):
+			flags, mode = unix.O_CREAT|unix.O_WRONLY, 0o644
+		}
+		how := make([]byte, 24)
+		binary.NativeEndian.PutUint64(how, flags|unix.O_CLOEXEC)
+		binary.NativeEndian.PutUint64(how[8:], mode)
+		p.Jail.Ops[i].Args = []program.Arg{op.Args[0], op.Args[1], program.Struct(how, "plain"), op.Args[3]}
+		changed = true
+	}
+	return changed
+}

@@ -1,0 +1,193 @@
+package nsjail
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// scene is what an attack finds on the host, made anew for each run.
+type scene struct {
+	vars   map[string]string
+	stdin  *os.File
+	checks []func() string // each looks at the host afterwards and gives the evidence of an escape, or ""
+	output []byte
+	result *Result
+}
+
+// newScene makes a directory of the caller's, $DIR, that the payload could reach if it got out.
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "brig-escape-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &scene{vars: map[string]string{"DIR": dir, "MARK": filepath.Base(dir)}}
+	for name, mode := range map[string]os.FileMode{"": 0o755, "in": 0o755, "work": 0o755, "victim": 0o777} {
+		p := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(p, mode), os.Chmod(p, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"secret", "in/file"} {
+		s.write(t, name, "host-secret "+s.vars["MARK"]+"\n")
+	}
+	return s
+}
+
+func (s *scene) path(name string) string { return filepath.Join(s.vars["DIR"], name) }
+
+func (s *scene) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(s.path(name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expand replaces $NAME.
+func (s *scene) expand(text string) string {
+	return os.Expand(text, func(name string) string {
+		if v, ok := s.vars[name]; ok {
+			return v
+		}
+		return "$" + name
+	})
+}
+
+func (s *scene) check(f func() string) { s.checks = append(s.checks, f) }
+
+// setups are the scenes by name.
+var setups = map[string]func(*testing.T, *scene){
+	"abstract-socket": setupAbstractSocket, "core-dump": setupCoreDump, "daemon": setupDaemon, "device": setupDevice,
+	"forged-report": setupForgedReport, "host-flock": setupFlock, "host-message-queue": setupMessageQueue,
+	"host-names": setupHostNames, "host-posix-queue": setupPosixQueue, "host-process": setupHostProcess,
+	"host-shm": setupSharedMemory, "host-toucher": setupToucher, "host-dev-shm": setupDevShm, "leaked-fd": setupLeakedFD,
+	"loopback": setupLoopback, "output": setupOutput, "owner": setupOwner, "planted-link": setupPlantedLink,
+	"secret-env": setupSecretEnv, "session-key": setupSessionKey, "setuid": setupSetuid, "sleeper": setupSleeper,
+	"submount": setupSubmount, "terminal": setupTerminal, "unix-socket": setupUnixSocket, "untouched": setupUntouched,
+}
+
+func setupSecretEnv(t *testing.T, s *scene) {
+	// not t.Setenv, which parallel tests may not use; every scene sets the same
+	if err := os.Setenv("ESCAPE_API_TOKEN", "host-secret-env"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func setupHostNames(t *testing.T, s *scene) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.vars["HOSTNAME"] = host
+	for _, ns := range []string{"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"} {
+		link, err := os.Readlink("/proc/self/ns/" + ns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.vars["NS_"+ns] = link
+	}
+}
+
+// payloadUser runs a helper of the host as the payload's uid of the host, so that nothing but a namespace protects it.
+func payloadUser(cmd *exec.Cmd) {
+	if os.Geteuid() == 0 {
+		id := uint32(payloadIDs + os.Getpid()%payloadIDCount)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
+	}
+}
+
+// setupHostProcess starts a process of the host, $HOSTPID, whose arguments hold $MARK, and looks that it stays alive.
+func setupHostProcess(t *testing.T, s *scene) {
+	cmd := exec.Command("/bin/sleep", "30")
+	cmd.Args[0] = s.vars["MARK"]
+	payloadUser(cmd)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.vars["HOSTPID"] = strconv.Itoa(cmd.Process.Pid)
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	s.check(func() string {
+		stat, err := os.ReadFile("/proc/" + s.vars["HOSTPID"] + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return "the host's process was killed"
+		}
+		return ""
+	})
+}
+
+// setupDaemon looks for processes that have outlived the jail and carry $MARK in their arguments.
+func setupDaemon(t *testing.T, s *scene) {
+	s.check(func() string {
+		dirs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		if err != nil {
+			return err.Error()
+		}
+		for _, f := range dirs {
+			line, err := os.ReadFile(f)
+			if err != nil || !strings.Contains(string(line), s.vars["MARK"]) {
+				continue // ended since
+			}
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+			if err == nil && pid != os.Getpid() {
+				_ = unix.Kill(pid, unix.SIGKILL) // it holds our mark, so it is ours
+				return "a process has outlived the jail"
+			}
+		}
+		return ""
+	})
+}
+
+func setupSleeper(t *testing.T, s *scene) {
+	b, err := os.ReadFile("/bin/sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.path("in/prog"), b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.check(func() string {
+		if now, err := os.ReadFile(s.path("in/prog")); err != nil || string(now) != string(b) {
+			return "the host's program was overwritten"
+		}
+		return ""
+	})
+}
+
+// setupUntouched looks that the host's files stay as they are.
+func setupUntouched(t *testing.T, s *scene) {
+	want, err := os.ReadFile(s.path("in/file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.check(func() string {
+		got, err := os.ReadFile(s.path("in/file"))
+		list, lerr := os.ReadDir(s.path("in"))
+		if err != nil || lerr != nil || string(got) != string(want) || len(list) != 1 {
+			return "the host's /input was changed"
+		}
+		return ""
+	})
+}
+
+// setupPlantedLink plants a link to the host's $DIR/victim in the writable directory $DIR/work.
+func setupPlantedLink(t *testing.T, s *scene) {
+	if err := os.Symlink(s.path("victim"), s.path("work/link")); err != nil {
+		t.Fatal(err)
+	}
+	s.check(func() string {
+		list, err := os.ReadDir(s.path("victim"))
+		if err != nil || len(list) > 0 {
+			return "the set-up followed the link and wrote to the host"
+		}
+		return ""
+	})
+}

@@ -1,0 +1,114 @@
+package nsjail
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"brig/internal/testuser"
+)
+
+// verdict is what became of an attack.
+type verdict string
+
+const (
+	contained verdict = "CONTAINED"
+	escaped   verdict = "ESCAPED"
+	unclear   verdict = "unclear"
+)
+
+// TestEscape runs every attack of testdata/escape in a jail, which must hold, and again with the attack's mitigation
+// switched off, which must not: so the attack is known to be able to tell the difference.
+func TestEscape(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the attacks know the system-call numbers of x86-64 only")
+	}
+	attacks := loadAttacks(t, filepath.Join(testuser.Testdata(), "escape"))
+	if len(attacks) < 60 {
+		t.Errorf("%d attacks are fewer than the 60 that the suite promises", len(attacks))
+	}
+	for _, a := range attacks {
+		t.Run(strings.TrimSuffix(a.name, filepath.Ext(a.name)), func(t *testing.T) {
+			t.Parallel()
+			if a.lane != "" && a.lane != lane() {
+				t.Skipf("only as %s: %s", a.lane, a.laneReason)
+			}
+			if v, detail := a.run(t, false); v != contained {
+				t.Errorf("%s\nin a default jail: %s, %s", a.claim, v, detail)
+			}
+			if a.noOff != "" {
+				return
+			}
+			if v, detail := a.run(t, true); v != escaped {
+				t.Errorf("%s\nwith the mitigation off (%s): %s, want %s: the attack proves nothing\n%s",
+					a.claim, a.mitigation(), v, escaped, detail)
+			}
+		})
+	}
+}
+
+// lane names the kind of caller that this run of the suite is.
+func lane() string {
+	if os.Geteuid() == 0 {
+		return "root"
+	}
+	return "user"
+}
+
+// run performs the attack once and gives its verdict with what led to it.
+func (a *attack) run(t *testing.T, off bool) (verdict, string) {
+	t.Helper()
+	s := newScene(t)
+	for _, name := range a.setups {
+		setups[name](t, s)
+	}
+	spec, err := a.spec(s, off)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	c := CommandContext(ctx, spec.Args[0])
+	c.Spec = *spec
+	if s.stdin != nil {
+		c.Stdin = s.stdin
+	}
+	var out, errOut bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errOut
+	if off {
+		c.edit = func(p *Plan) { a.switchOff(t, s, p) }
+	}
+	res, err := c.Run()
+	s.output, s.result = out.Bytes(), res
+	for _, check := range s.checks {
+		if evidence := check(); evidence != "" {
+			return escaped, evidence
+		}
+	}
+	if err != nil {
+		if a.mayRefuse {
+			return contained, "refused: " + err.Error()
+		}
+		return unclear, err.Error()
+	}
+	return judge(res, out.String(), errOut.String())
+}
+
+// judge wants the word and the exit code to agree: a crash is no verdict.
+func judge(res *Result, out, errOut string) (verdict, string) {
+	lines := strings.Split(strings.TrimRight(out, "\n"), "\n")
+	last := lines[len(lines)-1]
+	detail := string(res.Status) + " " + quote(last) + " " + quote(errOut)
+	switch {
+	case strings.HasPrefix(last, string(contained)) && res.Status == StatusOK:
+		return contained, detail
+	case strings.HasPrefix(last, string(escaped)) && res.ExitCode == 1:
+		return escaped, detail
+	}
+	return unclear, detail
+}

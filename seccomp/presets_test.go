@@ -1,0 +1,229 @@
+package seccomp
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+var update = flag.Bool("update", false, "rewrite default_amd64.bpf")
+
+func TestDefaultBPFIsFresh(t *testing.T) {
+	table, err := DefaultTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := table.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update && runtime.GOARCH == "amd64" {
+		if err := os.WriteFile("default_amd64.bpf", fresh, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	have, ok := DefaultBPF()
+	if ok != (runtime.GOARCH == "amd64") {
+		t.Fatalf("DefaultBPF is present: %v, on %s", ok, runtime.GOARCH)
+	}
+	if !ok || bytes.Equal(have, fresh) {
+		return
+	}
+	if libraryVersion() == "2.5.4" {
+		t.Fatal("default_amd64.bpf is not what presets/default.json compiles to; run go generate")
+	}
+	// Another libseccomp may lay the tree out otherwise; the meaning must be the same.
+	p, err := decodeProgram(have)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := findArch(runtime.GOARCH)
+	if err := table.verify(p, a); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// both gives the verdict without and with garbage in the upper half of each argument.
+func both(c call) []call {
+	g := c
+	for i := range g.args {
+		g.args[i] |= 0x8000_0001_0000_0000
+	}
+	return []call{c, g}
+}
+
+func TestDefaultVerdicts(t *testing.T) {
+	_, bpf := compiled(t, Default(), native())
+	allowed := `read write openat openat2 close mmap mprotect execve execveat futex wait4 ptrace process_vm_readv seccomp
+		landlock_create_ruleset inotify_init1 getrandom memfd_create shmget semget mq_open io_setup pidfd_open rseq
+		close_range mseal statmount setxattrat kill prctl mknodat timer_create flock bind connect accept4 sendmsg`
+	refused := `unshare setns mount umount2 open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr pivot_root chroot
+		bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register keyctl add_key request_key
+		kexec_load kexec_file_load open_by_handle_at name_to_handle_at quotactl quotactl_fd syslog acct swapon swapoff
+		reboot settimeofday clock_settime iopl ioperm init_module finit_module delete_module nfsservctl lookup_dcookie
+		vhangup fanotify_init modify_ldt sethostname setdomainname kcmp pidfd_getfd process_madvise mbind set_mempolicy
+		move_pages migrate_pages lsm_get_self_attr lsm_set_self_attr uselib ustat sysfs`
+	newer := `clone3 open_tree_attr file_getattr file_setattr listns rseq_slice_yield`
+	for action, names := range map[Action]string{Allow: allowed, eperm: refused, enosys: newer} {
+		for _, name := range strings.Fields(names) {
+			check(t, bpf, both(call{name: name, want: action}))
+		}
+	}
+	for _, nr := range []int32{467, 500, 1000, 1 << 20, x32Bit - 1} {
+		if got := Simulate(bpf, Data{Nr: nr}); got != enosys {
+			t.Errorf("number %d: %s, want ENOSYS", nr, got)
+		}
+	}
+	if runtime.GOARCH != "amd64" {
+		return
+	}
+	for _, nr := range []int32{x32Bit, x32Bit | 39, x32Bit | 520, -2} {
+		if got := Simulate(bpf, Data{Nr: nr}); got != KillProcess {
+			t.Errorf("x32 number %#x: %s", uint32(nr), got)
+		}
+	}
+	for nr := range int32(500) {
+		if got := Simulate(bpf, Data{Nr: nr, Arch: 0x40000003}); got != KillProcess {
+			t.Errorf("i386 number %d: %s", nr, got)
+		}
+	}
+}
+
+func TestDefaultSockets(t *testing.T) {
+	_, bpf := compiled(t, Default(), native())
+	for family := range uint64(64) {
+		for typ := range uint64(16) {
+			for _, proto := range []uint64{0, 1, 6, 15, 16, 17, 262} {
+				want := eperm
+				switch {
+				case family == unix.AF_UNIX, family == unix.AF_INET6, family == unix.AF_INET && typ != unix.SOCK_PACKET,
+					family == unix.AF_NETLINK && proto == unix.NETLINK_ROUTE:
+					want = Allow
+				}
+				for _, flags := range []uint64{0, unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK} {
+					check(t, bpf, both(call{"socket", [6]uint64{family, typ | flags, proto}, want}))
+				}
+			}
+		}
+		want := eperm
+		if family == unix.AF_UNIX {
+			want = Allow
+		}
+		check(t, bpf, both(call{"socketpair", [6]uint64{family, unix.SOCK_STREAM}, want}))
+	}
+}
+
+func TestDefaultArguments(t *testing.T) {
+	_, bpf := compiled(t, Default(), native())
+	for cmd := range uint64(0x10000) {
+		want := Allow
+		if cmd == unix.TIOCSTI || cmd == unix.TIOCLINUX {
+			want = eperm
+		}
+		check(t, bpf, both(call{"ioctl", [6]uint64{1: cmd}, want}))
+		check(t, bpf, []call{{"ioctl", [6]uint64{1: cmd | 0x40000}, Allow}, {"ioctl", [6]uint64{1: cmd | 0x80000000}, Allow}})
+	}
+	const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+		unix.CLONE_NEWPID | unix.CLONE_NEWNET
+	flagsArg := 0
+	if runtime.GOARCH == "s390x" {
+		flagsArg = 1
+	}
+	for bit := range 64 {
+		flag := uint64(1) << bit
+		c := call{name: "clone", want: Allow}
+		if flag&namespaces != 0 {
+			c.want = eperm
+		}
+		c.args[flagsArg] = flag | uint64(unix.SIGCHLD)
+		check(t, bpf, []call{c})
+	}
+	usual := []uint64{0, 8, 0x20000, 0x20008, 0xffffffff}
+	for _, v := range append(usual, 1, 4, 0x40000, 0x400000, 0x20001, 0xfffffffe) {
+		c := call{"personality", [6]uint64{v}, eperm}
+		if slices.Contains(usual, v) {
+			c.want = Allow
+		}
+		check(t, bpf, both(c))
+	}
+}
+
+func TestPresets(t *testing.T) {
+	for _, name := range Presets() {
+		p, err := Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Also the architectures that this machine cannot compile for resolve without a slip in a name.
+		for _, goarch := range []string{"amd64", "arm64", "riscv64", "s390x", "ppc64le"} {
+			table, err := p.Resolve(Target{Arch: goarch})
+			if err != nil {
+				t.Errorf("%s on %s: %v", name, goarch, err)
+				continue
+			}
+			for _, n := range table.Notes {
+				if !strings.HasPrefix(n, "not system calls of ") && !strings.HasPrefix(n, "not compiled in") {
+					t.Errorf("%s on %s: %s", name, goarch, n)
+				}
+			}
+		}
+	}
+	if _, err := Preset("defualt"); err == nil || !strings.Contains(err.Error(), "did you mean default?") {
+		t.Errorf("a wrong name: %v", err)
+	}
+	if _, err := Preset("../default"); err == nil {
+		t.Error("a path was taken for a preset")
+	}
+}
+
+// TestPresetsDiffer lists what each preset does otherwise than the default: an edit of one file shows here.
+func TestPresetsDiffer(t *testing.T) {
+	_, base := compiled(t, Default(), native())
+	tests := []struct {
+		preset string
+		calls  []call
+		never  string // what it refuses
+	}{
+		{"strict", []call{{"socket", [6]uint64{1}, Allow}, {"socket", [6]uint64{2, 1}, eperm}, {"socket", [6]uint64{16}, eperm},
+			{"personality", [6]uint64{0xffffffff}, Allow}, {"personality", [6]uint64{8}, eperm}, {"clone", [6]uint64{17}, Allow}},
+			"ptrace process_vm_readv process_vm_writev seccomp landlock_restrict_self shmget msgget semget mq_open io_setup mknod mknodat"},
+		{"build", []call{{"socket", [6]uint64{2, 1}, Allow}, {"socket", [6]uint64{16}, eperm}, {"personality", [6]uint64{0x40000}, Allow}},
+			"ptrace process_vm_readv process_vm_writev"},
+		{"debug", []call{{"kcmp", [6]uint64{}, Allow}, {"pidfd_getfd", [6]uint64{}, Allow}, {"process_madvise", [6]uint64{}, Allow},
+			{"personality", [6]uint64{0x40000}, Allow}}, ""},
+		{"compute", []call{{"openat", [6]uint64{2: unix.O_CLOEXEC | unix.O_DIRECTORY}, Allow}, {"openat", [6]uint64{2: unix.O_WRONLY}, eperm},
+			{"openat", [6]uint64{2: unix.O_RDWR}, eperm}, {"openat", [6]uint64{2: unix.O_CREAT}, eperm}, {"openat", [6]uint64{2: unix.O_TRUNC}, eperm},
+			{"openat", [6]uint64{2: unix.O_TMPFILE}, eperm}, {"openat2", [6]uint64{}, enosys}, {"clone", [6]uint64{17}, eperm},
+			{"clone", [6]uint64{unix.CLONE_THREAD | unix.CLONE_VM}, Allow}, {"clone", [6]uint64{unix.CLONE_THREAD | unix.CLONE_NEWUSER}, eperm}},
+			"socket socketpair fork vfork unlink rename mkdir ptrace mknodat chmod truncate ftruncate setuid shmget"},
+	}
+	for _, tt := range tests {
+		p, err := Preset(tt.preset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, bpf := compiled(t, p, native())
+		check(t, bpf, tt.calls)
+		for _, name := range strings.Fields(tt.never) {
+			if slices.ContainsFunc(table.Rules, func(r Rule) bool { return r.Name == name && r.Action.Permits() }) {
+				t.Errorf("%s permits %s", tt.preset, name)
+			}
+		}
+		if tt.preset == "debug" {
+			continue
+		}
+		// All others only take away, but for personality in build.
+		for nr := range int32(512) {
+			if name, _ := SyscallName(int(nr)); Simulate(bpf, Data{Nr: nr}).Permits() && !Simulate(base, Data{Nr: nr}).Permits() {
+				t.Errorf("%s permits %s, the default does not", tt.preset, name)
+			}
+		}
+	}
+}

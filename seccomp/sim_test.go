@@ -1,0 +1,103 @@
+package seccomp
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSimulate(t *testing.T) {
+	allow := insn{code: bpfRet, k: uint32(Allow)}
+	tests := []struct {
+		name string
+		p    []insn
+		want Action
+	}{
+		{"empty", nil, KillProcess},
+		{"ret", []insn{allow}, Allow},
+		{"no ret", []insn{{code: bpfLoad}}, KillProcess},
+		{"bad load", []insn{{code: bpfLoad, k: 64}, allow}, KillProcess},
+		{"odd load", []insn{{code: bpfLoad, k: 2}, allow}, KillProcess},
+		{"jump out", []insn{{code: bpfJeq, jt: 1}, allow}, KillProcess},
+		{"ja out", []insn{{code: bpfJa, k: 0xffffffff}, allow}, KillProcess},
+		{"unknown", []insn{{code: 0x28}, allow}, KillProcess},
+		{"ret A", []insn{{code: 0x00, k: uint32(eperm)}, {code: 0x16}}, eperm},
+		{"ja", []insn{{code: bpfJa, k: 1}, {code: bpfRet}, allow}, Allow},
+		{"arithmetic", []insn{{code: 0x00, k: 6}, {code: 0x24, k: 7}, {code: 0x14, k: 2}, {code: 0x34, k: 4}, {code: 0x64, k: 16},
+			{code: 0x44, k: 5}, {code: 0x54, k: 0xfffff}, {code: 0x04, k: 1}, {code: 0xa4, k: 3}, {code: 0x16}}, Action((10<<16|5)+1) ^ 3},
+		{"X", []insn{{code: 0x01, k: 3}, {code: 0x00, k: 9}, {code: 0x3c}, {code: 0x1d, jt: 0, jf: 1}, allow, {code: bpfRet}}, Allow},
+		{"scratch", []insn{{code: 0x00, k: uint32(eperm)}, {code: 0x02, k: 5}, {code: 0x00}, {code: 0x60, k: 5}, {code: 0x16}}, eperm},
+		{"tax txa", []insn{{code: 0x00, k: uint32(Trap)}, {code: 0x07}, {code: 0x00}, {code: 0x87}, {code: 0x16}}, Trap},
+		{"divide by X zero", []insn{{code: 0x3c}, allow}, KillThread},
+		{"length", []insn{{code: 0x80}, {code: bpfJeq, k: 64, jf: 1}, allow, {code: bpfRet}}, Allow},
+		{"jset", []insn{{code: bpfLoad, k: offNr}, {code: bpfJset, k: 4, jf: 1}, allow, {code: bpfRet}}, Allow},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Simulate(encode(tt.p), Data{Nr: 5, Arch: 1}); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+	if got := Simulate([]byte{6, 0, 0}, Data{}); got != KillProcess {
+		t.Errorf("a torn filter: %s", got)
+	}
+	if got := Simulate(make([]byte, (MaxInsns+1)*insnSize), Data{}); got != KillProcess {
+		t.Errorf("a long filter: %s", got)
+	}
+}
+
+func TestDisassemble(t *testing.T) {
+	needNative(t)
+	table := &Table{Arch: native().Arch, Default: eperm, Newest: 300, Rules: []Rule{
+		{Name: "read", Nr: 0, Action: Allow, Conds: []Cond{{Arg: 2, Op: Equal, Value: 1<<32 | 7}}}}}
+	bpf, err := table.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, _ := SyscallName(0)
+	text := Disassemble(bpf)
+	for _, want := range []string{"0000  ld   arch\n", "jgt  300", "jeq  0 (" + name + ")", "ld   arg2.low\n", "ld   arg2.high\n",
+		"jeq  0x7 ", "ret  ERRNO(ENOSYS)\n", "ret  ALLOW\n", "ret  ERRNO(EPERM)\n", "ret  KILL_PROCESS\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if got := Disassemble([]byte("x")); !strings.HasPrefix(got, "; a filter of 1 bytes") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzDisassemble(f *testing.F) {
+	bpf, _ := DefaultBPF()
+	f.Add(bpf, int32(16), uint64(0x5412))
+	f.Fuzz(func(_ *testing.T, bpf []byte, nr int32, arg uint64) {
+		_ = Disassemble(bpf)
+		_ = Simulate(bpf, Data{Nr: nr, Args: [6]uint64{arg, arg}})
+	})
+}
+
+func TestActionStrings(t *testing.T) {
+	for a, want := range map[Action]string{Allow: "ALLOW", eperm: "ERRNO(EPERM)", Errno: "ERRNO(0)", ErrnoAction(4000): "ERRNO(4000)",
+		TraceAction(7): "TRACE(7)", KillThread: "KILL_THREAD", KillProcess: "KILL_PROCESS", Trap: "TRAP", Log: "LOG", Notify: "NOTIFY",
+		0x12340000: "UNKNOWN(0x12340000)"} {
+		if a.String() != want {
+			t.Errorf("%#x is %s, want %s", uint32(a), a, want)
+		}
+	}
+}
+
+func TestSyscallName(t *testing.T) {
+	needNative(t)
+	a, _ := findArch(native().Arch)
+	for _, name := range []string{"read", "execve", "statmount", "mseal", "rseq_slice_yield"} {
+		nr, k := a.syscallNumber(name)
+		if got, ok := SyscallName(nr); k != isNative || !ok || got != name {
+			t.Errorf("%s is %d, which is %s", name, nr, got)
+		}
+	}
+	for _, nr := range []int{-1, -10004, 400, 100000, x32Bit} {
+		if got, ok := SyscallName(nr); ok {
+			t.Errorf("%d is %s", nr, got)
+		}
+	}
+}
