@@ -6,8 +6,8 @@ import "time"
 const (
 	DefaultWall        = Duration(time.Hour)
 	DefaultProcesses   = 1024
-	DefaultTmpfsSize   = Bytes(256 << 20)
-	DefaultTmpfsInodes = 65536
+	DefaultTmpfsSize   = Bytes(256 << 20) // of each --tmpfs, and of /tmp, /work, /output and /dev/shm together
+	DefaultTmpfsInodes = 65536            // likewise
 	DefaultRootSize    = Bytes(1 << 30)
 	DefaultCapture     = Bytes(8 << 20) // Command.Output and CombinedOutput, each stream
 	DefaultUID         = 1000

@@ -115,9 +115,13 @@ func (f *Facts) jail() Finding {
 	}
 	if causes := f.blockers(); len(causes) > 0 {
 		x.Fix = causes[0].fix
+	} else if p := f.proc(); p.State == Missing || t.failedAt() == "proc" {
+		x.Fix = p.Fix
 	}
 	if f.Relaxed.Works() {
 		x.State = Partial
+	}
+	if f.Relaxed.Works() && !strings.Contains(x.Fix, "--optional") {
 		x.Fix = strings.TrimPrefix(x.Fix+"; or brig run --optional "+strings.Join(spared(), ","), "; ")
 	}
 	return x

@@ -63,7 +63,8 @@ func (f *Facts) container() Finding {
 		return Finding{Name: "container", State: Note, Why: "no sign of an outer container"}
 	}
 	x := Finding{Name: "container", State: Note, Why: "this looks like " + quote(kind) + " (by " + by + ")"}
-	if !f.Default.Works() {
+	// a file such as /.dockerenv proves little by itself: machines are made of images too
+	if masked := noProc([]byte(f.Files["/proc/self/mountinfo"])) != ""; !f.Default.Works() && (masked || f.status("Seccomp") == "2" || f.confined().why != "") {
 		x.Fix = outerFix(kind)
 	}
 	return x
@@ -92,8 +93,8 @@ func (f *Facts) lsm() Finding {
 	if label != "" {
 		x.Why = "the label of this process is " + quote(strings.TrimRight(label, "\x00"))
 	}
-	if v := f.sysctl("kernel.apparmor_restrict_unprivileged_userns"); v != "" {
-		x.Why += "; kernel.apparmor_restrict_unprivileged_userns is " + quote(v)
+	if v := f.sysctl(appArmorSwitch); v != "" {
+		x.Why += "; " + appArmorSwitch + " is " + quote(v)
 	}
 	switch f.file("/sys/fs/selinux/enforce") {
 	case "1":

@@ -2,6 +2,8 @@ package nsjail
 
 import (
 	"bytes"
+	"errors"
+	"os"
 	"strings"
 )
 
@@ -98,11 +100,20 @@ func (f *Facts) proc() Finding {
 	case kind == "":
 		x.Fix = "umount what is mounted below /proc, or mount a second one: mount -t proc proc /mnt"
 	}
-	if ok && !strings.Contains(why, "read-only") {
+	if f.Relaxed.Works() {
 		x.State = Partial
 		x.Fix += "; or do without: brig run --optional proc"
 	}
 	return x
+}
+
+// needProc explains a machine without /proc.
+func needProc(err error) error {
+	var pe *os.PathError
+	if !errors.As(err, &pe) || !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(pe.Path, "/proc/") {
+		return err
+	}
+	return &Error{Fault: FaultHost, Op: "proc", Detail: quote(pe.Path) + " does not exist, so /proc is not mounted", Remedy: "run mount -t proc proc /proc"}
 }
 
 // chrooted says whether this is known to be a chroot: then no mount is at "/", unless the directory is a mount point.
@@ -120,7 +131,7 @@ func (f *Facts) root() Finding {
 		return x
 	}
 	roots := parseMounts([]byte(f.Files["/proc/self/mountinfo"]), isRoot)
-	if n := len(roots); n > 0 && (roots[n-1].fstype == "rootfs" || roots[n-1].fstype == "ramfs" && roots[n-1].parent == roots[n-1].id) {
+	if n := len(roots); n > 0 && roots[n-1].fstype == "rootfs" {
 		x.State, x.Why = Missing, "the root is the kernel's initramfs, which pivot_root(2) cannot replace"
 		x.Fix = "copy the tree to a tmpfs and enter it: exec switch_root /newroot /sbin/init"
 	}

@@ -3,6 +3,8 @@ package nsjail
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -25,10 +27,14 @@ func (f *Facts) blockers() (list []blocker) {
 		return nil
 	}
 	for _, reason := range []func() blocker{f.sandboxKernel, f.noUserNS, f.maxUser, f.debianSwitch, f.ubuntuAppArmor, f.inChroot, f.outerSeccomp,
-		f.confined, f.selinux, f.nested} {
+		f.confined, f.selinux, f.nested, f.exhausted, f.unmapped} {
 		if b := reason(); b.why != "" {
 			list = append(list, b)
 		}
+	}
+	if e := asError(f.Default.Err); len(list) == 0 && e != nil && e.Op == "clone3" && e.Errno == unix.EPERM {
+		// clone(2) names no other reason than these and a chroot
+		list = append(list, blocker{why: "this must be a chroot, in which the kernel forbids user namespaces: nothing else here does", fix: enterByPivot})
 	}
 	return list
 }
@@ -81,12 +87,15 @@ func (f *Facts) debianSwitch() blocker {
 	return blocker{}
 }
 
+// appArmorSwitch denies capabilities in user namespaces to programs that no AppArmor profile names.
+const appArmorSwitch = "kernel.apparmor_restrict_unprivileged_userns"
+
 // ubuntuAppArmor is the restriction of Ubuntu 23.10 and later. A profile of its own lifts it for one program.
 func (f *Facts) ubuntuAppArmor() blocker {
-	if f.sysctl("kernel.apparmor_restrict_unprivileged_userns") != "1" || f.file("/proc/self/attr/current") != "unconfined" {
+	if f.sysctl(appArmorSwitch) != "1" || f.file("/proc/self/attr/current") != "unconfined" {
 		return blocker{}
 	}
-	return blocker{why: "kernel.apparmor_restrict_unprivileged_userns is 1, and no AppArmor profile allows brig user namespaces",
+	return blocker{why: appArmorSwitch + " is 1, and no AppArmor profile allows brig user namespaces",
 		fix:  "install the profile below as /etc/apparmor.d/brig and run: apparmor_parser -r /etc/apparmor.d/brig",
 		text: appArmorProfile(f.Exe)}
 }
@@ -147,6 +156,22 @@ func (f *Facts) nested() blocker {
 	return blocker{}
 }
 
+func (f *Facts) exhausted() blocker {
+	x := f.namespaceLimits()
+	if e := asError(f.Default.Err); e == nil || e.Errno != unix.ENOSPC || x.State == Present || f.sysctl("user.max_user_namespaces") == "0" {
+		return blocker{}
+	}
+	return blocker{why: x.Why, fix: x.Fix}
+}
+
+// unmapped is a caller that its own user namespace does not know; the kernel then makes it no other.
+func (f *Facts) unmapped() blocker {
+	if id := f.file("/proc/sys/kernel/overflowuid"); id == "" || id != strconv.Itoa(f.UID) {
+		return blocker{}
+	}
+	return blocker{why: "the caller's uid is not mapped in its user namespace", fix: "map it: unshare --map-current-user, or /proc/PID/uid_map"}
+}
+
 func (f *Facts) userNamespaces() Finding {
 	x := Finding{Name: "user", State: Present, Why: "user namespaces can be made"}
 	if f.Host != nil && f.Host.Drop {
@@ -178,4 +203,24 @@ func unique(list []string) (out []string) {
 		}
 	}
 	return out
+}
+
+// blame replaces a general remedy by what this machine's files say forbids the step. It runs only when a jail has
+// failed already, so its cost does not count.
+func blame(e *Error) *Error {
+	switch e.Errno {
+	case unix.EPERM, unix.EACCES, unix.ENOSYS, unix.ENOSPC:
+	default:
+		return e
+	}
+	f := &Facts{Files: map[string]string{}, Env: map[string]string{}, UID: os.Geteuid()}
+	f.readMachine()
+	f.Default = Trial{Tried: true, Err: e}
+	if causes := f.blockers(); len(causes) > 0 {
+		e.Fault, e.Remedy = FaultHost, causes[0].why+"; "+causes[0].fix
+		if causes[0].text != "" {
+			e.Remedy = causes[0].why + "; `brig doctor` prints the profile to install"
+		}
+	}
+	return e
 }

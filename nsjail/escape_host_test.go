@@ -67,7 +67,7 @@ func setupTerminal(t *testing.T, s *scene) {
 	s.stdin = os.NewFile(fd, "terminal")
 	t.Cleanup(func() { s.stdin.Close() })
 	s.check(func() string {
-		if n, err := unix.IoctlGetInt(int(s.stdin.Fd()), unix.FIONREAD); err != nil || n > 0 {
+		if n, err := unix.IoctlGetInt(int(s.stdin.Fd()), unix.TIOCINQ); err != nil || n > 0 {
 			return fmt.Sprintf("%d characters were typed into the host's terminal (%v)", n, err)
 		}
 		return ""

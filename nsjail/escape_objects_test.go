@@ -56,7 +56,7 @@ func setupLeakedFD(t *testing.T, s *scene) {
 // setupSessionKey gives this thread, and the stage that it starts, a session keyring with a secret, $KEY.
 func setupSessionKey(t *testing.T, s *scene) {
 	lockThread()
-	if _, err := unix.KeyctlJoinSessionKeyring(""); err != nil {
+	if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil { // without a name
 		t.Fatal(err)
 	}
 	id, err := unix.AddKey("user", "brig-escape", []byte("host-secret-key"), unix.KEY_SPEC_SESSION_KEYRING)
@@ -103,11 +103,12 @@ func setupPosixQueue(t *testing.T, s *scene) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := unix.Umask(0)
 	fd, _, e := unix.Syscall6(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(name)), unix.O_CREAT|unix.O_RDWR|unix.O_CLOEXEC, 0o666, 0, 0, 0)
-	unix.Umask(old)
 	if e != 0 {
 		t.Fatal(e)
+	}
+	if err := unix.Fchmod(int(fd), 0o666); err != nil { // past the umask
+		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		unix.Close(int(fd))

@@ -132,7 +132,7 @@ func plainLookup(p *Plan) (changed bool) {
 		how := make([]byte, 24)
 		binary.NativeEndian.PutUint64(how, flags|unix.O_CLOEXEC)
 		binary.NativeEndian.PutUint64(how[8:], mode)
-		p.Jail.Ops[i].Args = []program.Arg{op.Args[0], op.Args[1], program.Struct(how, "plain"), op.Args[3]}
+		p.Jail.Ops[i].Args = []program.Arg{op.Args[0], op.Args[1], program.Bytes(how), op.Args[3]}
 		changed = true
 	}
 	return changed

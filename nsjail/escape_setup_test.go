@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/nsjail/internal/stage"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -100,7 +102,7 @@ func setupHostNames(t *testing.T, s *scene) {
 // payloadUser runs a helper of the host as the payload's uid of the host, so that nothing but a namespace protects it.
 func payloadUser(cmd *exec.Cmd) {
 	if os.Geteuid() == 0 {
-		id := uint32(payloadIDs + os.Getpid()%payloadIDCount)
+		id := uint32(stage.PayloadIDs + os.Getpid()%stage.PayloadIDCount)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
 	}
 }

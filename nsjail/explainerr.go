@@ -47,14 +47,20 @@ func (c *Cmd) setupError(rep stage.Report) error {
 		return c.execError(e)
 	}
 	e.Fault, e.Remedy = remedy(op.Label, e.Detail, e.Errno)
-	return e
+	return blame(e)
 }
 
 // remedy knows the failures that a machine or a Spec can cause.
 func remedy(label, call string, errno syscall.Errno) (Fault, string) {
 	switch {
-	case label == "user" && errno == unix.EPERM:
+	case label == "user" && (errno == unix.EPERM || errno == unix.EACCES):
 		return FaultHost, "an outer sandbox or an LSM forbids user namespaces; `brig doctor` tells which"
+	case label == "user" && errno == unix.EROFS:
+		return FaultHost, "/proc is mounted read-only here; run mount -o remount,rw,bind /proc, or give the outer container a writable /proc (docker run --security-opt systempaths=unconfined)"
+	case errno == unix.EMFILE, errno == unix.EBADF && strings.HasPrefix(call, "dup3"):
+		return FaultHost, fmt.Sprintf("the hard limit on open files is too low: a jail needs %d; raise it with ulimit -Hn", neededFiles)
+	case label == "pivot" && errno == unix.EINVAL:
+		return FaultHost, "the root is the kernel's initramfs, which pivot_root(2) cannot replace; enter a tmpfs with switch_root(8) first"
 	case strings.HasPrefix(label, "mounts[") && errno == unix.EEXIST:
 		return FaultCaller, "the target exists already; choose another"
 	case strings.HasPrefix(label, "mounts[") && errno == unix.EROFS, label == "rootfs" && errno == unix.EROFS:
@@ -82,6 +88,9 @@ func remedy(label, call string, errno syscall.Errno) (Fault, string) {
 // cloneError explains why the stage could not make the namespaces.
 func (c *Cmd) cloneError(err error) error {
 	var oe *stage.OpError
+	if errors.Is(err, unix.EFBIG) {
+		return &Error{Fault: FaultHost, Op: "stage", Detail: err.Error(), Remedy: "the limit on file sizes is too low for brig itself; raise it with ulimit -f, and bound the payload by --ulimit fsize"}
+	}
 	if !errors.As(err, &oe) {
 		return &Error{Fault: FaultBrig, Op: "stage", Detail: err.Error()}
 	}
@@ -100,7 +109,7 @@ func (c *Cmd) cloneError(err error) error {
 	default:
 		e.Remedy = "`brig doctor` checks this machine"
 	}
-	return e
+	return blame(e)
 }
 
 // execError tells a missing command from one that may not run, and finds the flag that would bring it in.

@@ -16,8 +16,8 @@ type Host struct {
 	Missing map[string]string `json:"missing,omitempty"`
 	// System lists what the minimal root takes from the host's, in order.
 	System []SystemDir `json:"system"`
-	// Files are the small files of /etc that a program needs and that say nothing about the host.
-	Files []EtcFile `json:"files"`
+	// Files are the files of /etc that a program needs and that say nothing about the host; a jail gets copies.
+	Files []string `json:"files"`
 	// ProcFiles lists the paths of Masks that exist here.
 	ProcFiles []ProcFile `json:"proc_files"`
 	// HardLimits are the caller's hard resource limits by name; -1 is no limit.
@@ -70,12 +70,6 @@ type SystemDir struct {
 	Link string `json:"link,omitempty"` // the text of a symbolic link
 	// NoOverlay says why the directory cannot be a layer of an overlay; "" if it can.
 	NoOverlay string `json:"no_overlay,omitempty"`
-}
-
-// EtcFile is a file of the host that is copied into the jail.
-type EtcFile struct {
-	Path    string `json:"path"`
-	Content string `json:"-"`
 }
 
 // Source is a file or directory of the host that a mount shows. The keeper holds it open, so its inode number stays

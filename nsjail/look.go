@@ -22,7 +22,7 @@ func Look(s *Spec) (*Host, error) {
 	h := &Host{UID: os.Geteuid(), GID: os.Getegid(), Missing: map[string]string{}, Sources: map[string]*Source{}}
 	for _, step := range []func(*Spec) error{h.lookKernel, h.lookIdentity, h.lookSystem, h.lookEnv, h.lookFilter, h.lookSources} {
 		if err := step(s); err != nil {
-			return nil, errors.Join(err, h.Close())
+			return nil, errors.Join(needProc(err), h.Close())
 		}
 	}
 	return h, nil
@@ -63,6 +63,10 @@ func (h *Host) lookKernel(*Spec) error {
 	if v, ok := readInt("/proc/sys/kernel/unprivileged_userns_clone"); ok && v == 0 && h.UID != 0 {
 		h.Missing["user"] = "kernel.unprivileged_userns_clone is 0; run `sysctl -w kernel.unprivileged_userns_clone=1` as root"
 	}
+	// only where the setting exists and is on does this cost more than a failed open(2)
+	if v, ok := readInt(sysctlPath(appArmorSwitch)); ok && v == 1 && readText("/proc/self/attr/current") == "unconfined" {
+		h.Missing["user"] = appArmorSwitch + " is 1, and no AppArmor profile allows brig user namespaces; `brig doctor` prints the profile to install"
+	}
 	return nil
 }
 
@@ -96,6 +100,14 @@ func readFile(path string) ([]byte, error) {
 // maxSmallFile bounds what readFile takes: a mount table of 10,000 entries is 2 MiB.
 const maxSmallFile = 64 << 20
 
+func readText(path string) string {
+	b, err := readFile(path)
+	if err != nil {
+		return "" // as for readInt
+	}
+	return string(bytes.TrimSpace(b))
+}
+
 func readInt(path string) (int, bool) {
 	b, err := readFile(path)
 	if err != nil {
@@ -121,12 +133,8 @@ func (h *Host) lookIdentity(*Spec) error {
 	if h.UID != 0 {
 		return nil
 	}
-	m, err := readFile("/proc/self/uid_map")
-	if err != nil {
-		return err
-	}
-	if f := strings.Fields(string(m)); len(f) != 3 || f[0] != "0" || f[1] != "0" {
-		return nil // root of a user namespace only: already an ordinary user of the host
+	if real, err := hostRoot(); err != nil || !real {
+		return err // root of a user namespace only: already an ordinary user of the host
 	}
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -148,12 +156,38 @@ func (h *Host) lookIdentity(*Spec) error {
 	return nil
 }
 
+// hostRoot says whether uid 0 here is the host's root, and fails where there are no other ids for the payload.
+func hostRoot() (bool, error) {
+	m, err := readFile("/proc/self/uid_map")
+	if err != nil {
+		return false, err
+	}
+	f := strings.Fields(string(m))
+	if len(f) != 3 || f[0] != "0" || f[1] != "0" {
+		return false, nil
+	}
+	if count, err := strconv.ParseInt(f[2], 10, 64); err != nil || count >= stage.PayloadIDs+stage.PayloadIDCount {
+		return true, err
+	}
+	// In a user namespace inside another the map names that one's root. /proc/sys belongs to the host's, whom a
+	// namespace without it shows as another uid (user_namespaces(7)).
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/sys", &st); err == nil && st.Uid != 0 {
+		return false, nil
+	}
+	return false, &Error{Fault: FaultCaller, Op: "identity", Detail: "this user namespace has the host's root and too few other ids (/proc/self/uid_map), and the payload is never the host's root",
+		Remedy: "run brig outside of `unshare -r`, or as an ordinary user"}
+}
+
 func (h *Host) lookSystem(s *Spec) error {
 	mounts, err := readFile("/proc/self/mountinfo")
 	if err != nil {
 		return err
 	}
 	h.mounts = mounts
+	if why := noProc(mounts); why != "" {
+		h.Missing["proc"] = why + "; unmask it (docker run --security-opt systempaths=unconfined, podman run --security-opt unmask=ALL)"
+	}
 	filesystems, err := readFile("/proc/filesystems")
 	if err != nil {
 		return err
@@ -204,9 +238,9 @@ func (h *Host) lookUsr() error {
 		h.System = append(h.System, d)
 	}
 	for _, name := range []string{"ld.so.cache", "services", "protocols", "ssl/openssl.cnf"} {
-		b, err := readFile("/etc/" + name)
-		if err == nil && len(b) <= 1<<20 {
-			h.Files = append(h.Files, EtcFile{"etc/" + name, string(b)})
+		var st unix.Stat_t
+		if unix.Stat("/etc/"+name, &st) == nil && st.Mode&(unix.S_IFMT|0o004) == unix.S_IFREG|0o004 && st.Size <= maxEtcFile {
+			h.Files = append(h.Files, "etc/"+name)
 		}
 	}
 	if link, err := os.Readlink("/etc/localtime"); err == nil && strings.HasPrefix(filepath.Join("/etc", link), "/usr/share/zoneinfo/") {
@@ -214,6 +248,9 @@ func (h *Host) lookUsr() error {
 	}
 	return nil
 }
+
+// maxEtcFile bounds each copy of a file of /etc.
+const maxEtcFile = 1 << 20
 
 // noOverlay says why a directory cannot be a lower layer, or "".
 func (h *Host) noOverlay(dir string) string {

@@ -14,14 +14,11 @@ import (
 const (
 	attrPrivate = uint64(unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV)
 	attrRead    = attrPrivate | unix.MOUNT_ATTR_RDONLY
-
-	devSize       = 64 << 10
-	stagingInodes = 4096
 )
 
 // tree decides what stands in the jail's root, in the order in which it is made.
 func (r *resolver) tree() error {
-	r.root.Size, r.root.Inodes = 16<<20, stagingInodes
+	r.root.Size, r.root.Inodes = int64(DefaultTmpfsSize), DefaultTmpfsInodes
 	if r.spec.Rootfs.Path != "" {
 		if err := r.image(); err != nil {
 			return err
@@ -124,7 +121,7 @@ func (r *resolver) etc() {
 	file("resolv.conf", "")
 	file("shells", "/bin/sh\n/bin/bash\n")
 	for _, f := range r.host.Files {
-		r.add(rootfs.Entry{Kind: rootfs.File, Label: "etc", Target: f.Path, Text: f.Content, Mode: 0o444})
+		r.add(rootfs.Entry{Kind: rootfs.Copy, Label: "etc", Target: f, Source: rootfs.Source{Path: "/" + f}, Size: maxEtcFile, Mode: 0o444})
 	}
 	if r.host.Localtime != "" {
 		r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: "etc", Target: "etc/localtime", Text: r.host.Localtime})
@@ -141,16 +138,19 @@ func (r *resolver) etc() {
 
 func (r *resolver) devices() {
 	dev := func(e rootfs.Entry) { e.Label = "dev"; e.Target = "dev/" + e.Target; r.add(e) }
-	r.add(rootfs.Entry{Kind: rootfs.Tmpfs, Label: "dev", Target: "dev", Size: devSize, Inodes: 64, Mode: 0o755, Attr: unix.MOUNT_ATTR_NOSUID})
+	kind := rootfs.Dir // in a minimal root it is read-only with the rest
+	if r.spec.Rootfs.Path != "" {
+		kind = rootfs.Scratch // whatever an image holds there is covered
+	}
+	r.add(rootfs.Entry{Kind: kind, Label: "dev", Target: "dev", Mode: 0o755})
 	for _, n := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		dev(rootfs.Entry{Kind: rootfs.Bind, Target: n, Source: rootfs.Source{Path: "/dev/" + n}, Attr: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC})
+		dev(rootfs.Entry{Kind: rootfs.Bind, Target: n, Source: rootfs.Source{Path: "/dev/" + n}})
 	}
 	for _, l := range [][2]string{{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
 		{"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"}} {
 		dev(rootfs.Entry{Kind: rootfs.Symlink, Target: l[0], Text: l[1]})
 	}
 	dev(rootfs.Entry{Kind: rootfs.Devpts, Target: "pts"})
-	r.tmpfs("dev", "/dev/shm", Mount{})
 }
 
 func (r *resolver) tmpfs(label, target string, m Mount) {
@@ -194,15 +194,15 @@ func (r *resolver) proc() error {
 	return nil
 }
 
-// scratch makes the writable directories that the Spec does not mount itself.
+// scratch makes the writable directories that the Spec does not mount itself; they share one tmpfs and its limits.
 func (r *resolver) scratch() {
 	own := map[string]bool{}
 	for _, m := range r.spec.Mounts {
 		own[m.Target] = true
 	}
-	for _, d := range []string{"/tmp", "/work", "/output"} {
-		if !own[d] && (r.spec.Rootfs.Path == "" || d == "/tmp" || d == DefaultWorkdir) {
-			r.tmpfs("scratch", d, Mount{})
+	for _, d := range []string{"/dev/shm", "/tmp", DefaultWorkdir, "/output"} {
+		if !own[d] && (r.spec.Rootfs.Path == "" || d != "/output") {
+			r.add(rootfs.Entry{Kind: rootfs.Scratch, Label: "scratch", Target: d[1:], Mode: 0o1777})
 		}
 	}
 }

@@ -128,6 +128,8 @@ func showHow(b []byte) string {
 	switch f := binary.NativeEndian.Uint64(b); {
 	case f&unix.O_PATH != 0:
 		s = "O_PATH"
+	case f&unix.O_EXCL != 0:
+		return "O_CREAT|O_EXCL|O_WRONLY"
 	case f&unix.O_CREAT != 0:
 		s = "O_CREAT|O_WRONLY"
 	}

@@ -3,6 +3,7 @@ package rootfs
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"brig/internal/program"
 
@@ -15,10 +16,13 @@ func (b *builder) entry(e *Entry) {
 		t := b.tree(&e.Source, e.Attr)
 		b.attach(t, e.Target, e.Source.Dir)
 		b.Program.Close(b.label, t)
+		b.binds = append(b.binds, e.Target)
 	case Overlay:
 		b.overlay(e)
 	case Tmpfs:
 		b.mounted(b.newTmpfs(e.Size, e.Inodes, e.Mode, e.Attr), e.Target)
+	case Scratch:
+		b.scratch(e)
 	case Proc:
 		b.mounted(b.newMount("proc", nosuid|nodev|noexec), e.Target)
 	case Devpts:
@@ -30,6 +34,8 @@ func (b *builder) entry(e *Entry) {
 		b.link(e)
 	case File:
 		b.file(e)
+	case Copy:
+		b.copy(e)
 	case Mask:
 		b.mask(e)
 	case Sealed:
@@ -37,9 +43,34 @@ func (b *builder) entry(e *Entry) {
 	}
 }
 
+// inBind says whether a path lies below a bind of the host's files.
+func (b *builder) inBind(target string) bool {
+	for _, t := range b.binds {
+		if strings.HasPrefix(target, t+"/") {
+			return true
+		}
+	}
+	return false
+}
+
 func (b *builder) mounted(m program.Slot, target string) {
 	b.attach(m, target, true)
 	b.Program.Close(b.label, m)
+}
+
+// scratch makes a writable directory of the staging tmpfs: a mount of a part of it stays writable when the mount of
+// the whole becomes read-only. One tmpfs for all of them is one size for all, and one less to make and to tear down.
+func (b *builder) scratch(e *Entry) {
+	name := e.Target
+	if b.ours {
+		b.mkdir(name, e.Mode)
+	} else {
+		name = "scratch-" + strings.ReplaceAll(name, "/", "-")
+		b.Add(b.label, unix.SYS_MKDIRAT, b.staging.Arg(), program.Str(name), octal(e.Mode))
+	}
+	t := b.Open(b.label, unix.SYS_OPEN_TREE, b.staging.Arg(), program.Str(name),
+		program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC"))
+	b.mounted(t, e.Target)
 }
 
 // overlay shows a directory through an overlay of its own: flock(2), inotify(7) and AF_UNIX sockets work on the
@@ -47,7 +78,6 @@ func (b *builder) mounted(m program.Slot, target string) {
 func (b *builder) overlay(e *Entry) {
 	t := b.tree(&e.Source, e.Attr)
 	b.attach(t, e.Target, true)
-	b.openEmpty()
 	b.Add(b.label, unix.SYS_DUP3, t.Arg(), program.Int(fdLower), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	b.Program.Close(b.label, t)
 	// an overlay without an upper layer needs two lower ones (overlayfs); a descriptor names the directory that was
@@ -88,15 +118,34 @@ func (b *builder) link(e *Entry) {
 // file writes a private copy, at most 2 GiB by write(2), in one call.
 func (b *builder) file(e *Entry) {
 	b.parents(e.Target)
-	fd := b.at(e.Target, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC, e.Mode)
+	flags := uint64(unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC)
+	if b.inBind(e.Target) { // what stands there is the host's
+		flags = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL
+	}
+	fd := b.at(e.Target, flags, e.Mode)
 	b.Add(b.label, unix.SYS_WRITE, fd.Arg(), program.Bytes([]byte(e.Text)), program.Int(len(e.Text)))
 	b.Program.Close(b.label, fd)
 }
 
-// mask covers a path with an empty read-only tmpfs, or with the jail's /dev/null.
+// copy writes a private copy of a system file, inside the kernel: sendfile(2).
+func (b *builder) copy(e *Entry) {
+	b.parents(e.Target)
+	from := b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str(e.Source.Path),
+		program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
+	to := b.at(e.Target, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC, e.Mode)
+	b.Add(b.label, unix.SYS_SENDFILE, to.Arg(), from.Arg(), program.Named(0, "NULL"), program.Int(e.Size))
+	b.Program.Close(b.label, to)
+	b.Program.Close(b.label, from)
+}
+
+// mask covers a path with an empty read-only directory, or with the jail's /dev/null.
 func (b *builder) mask(e *Entry) {
 	if e.SourceIsDir {
-		b.mounted(b.newTmpfs(4096, 2, 0o555, rdonly|nosuid|nodev|noexec), e.Target)
+		b.openEmpty()
+		t := b.Open(b.label, unix.SYS_OPEN_TREE, program.Int(fdEmpty), program.Str(""),
+			program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC|AT_EMPTY_PATH"))
+		b.setattr(t.Arg(), "", rdonly|nosuid|nodev|noexec, unix.AT_EMPTY_PATH)
+		b.mounted(t, e.Target)
 		return
 	}
 	t := b.tree(&Source{Path: "/dev/null"}, rdonly|nosuid|noexec)

@@ -6,7 +6,7 @@
 //
 //	staging (tmpfs, mounted over "/") = the root, or: staging/{lower,upper,work} and the root an overlay on them
 //	    system directories, /etc, /dev, /proc and its masks, the caller's mounts in order
-//	pivot_root(".", "."), umount2(".", MNT_DETACH), read-only
+//	pivot_root(".", ".put_old"), umount2(".put_old", MNT_DETACH), for an image pivot_root(".", "."), read-only
 //
 // Every mount point is found by openat2(2) with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS from the descriptor of the
 // new root, and mounts are attached to that descriptor: a symbolic link that a payload, an image or a shared directory
@@ -14,6 +14,8 @@
 package rootfs
 
 import (
+	"slices"
+
 	"brig/internal/program"
 
 	"golang.org/x/sys/unix"
@@ -36,9 +38,11 @@ const (
 	Bind    Kind = iota // a mount of Source
 	Overlay             // a private read-only overlay of the directory Source (overlayfs)
 	Tmpfs               // a tmpfs(5) of Size bytes and Inodes files
+	Scratch             // a writable directory of the staging tmpfs
 	Dir                 // a directory
 	Symlink             // a link with Text
 	File                // a file with Text as its content
+	Copy                // a file with the content of the system's file Source, at most Size bytes
 	Proc                // procfs: proc(5)
 	Devpts              // a private devpts
 	Mask                // nothing readable: an empty file or directory over the target
@@ -89,12 +93,18 @@ const (
 	fdEmpty = 261
 )
 
+// putOld is where the host's root goes before it is detached: pivot_root(2).
+const putOld = ".put_old"
+
 type builder struct {
 	*program.Program
-	root  program.Slot // the new root
-	label string
-	made  map[string]bool // directories that exist by our own doing
-	empty bool            // fdEmpty is open
+	root program.Slot // the new root
+	// staging is the tmpfs that holds it, or is it
+	staging program.Slot
+	label   string
+	made    map[string]bool // directories that exist by our own doing
+	empty   bool            // fdEmpty is open
+	binds   []string        // targets that show the host\'s own files
 	// ours says that everything in the new root was made by this program, so that a path needs no guarded lookup.
 	// It ends with the first thing that somebody else may have shaped.
 	ours bool
@@ -105,7 +115,11 @@ func Build(p *program.Program, r *Root) {
 	b := &builder{Program: p, label: "rootfs", made: map[string]bool{"": true}, ours: r.Image == nil}
 	b.Add("mount", unix.SYS_MOUNT, program.Str(""), program.Str("/"), program.Str(""),
 		program.Named(unix.MS_REC|unix.MS_PRIVATE, "MS_REC|MS_PRIVATE"), program.Int(0))
+	b.Add("mount", unix.SYS_UMASK, program.Int(0)) // the modes below are meant
 	b.stage(r)
+	if slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Kind == Overlay }) {
+		b.openEmpty() // now: a mount of the caller may cover its place
+	}
 	for i := range r.Entries {
 		e := &r.Entries[i]
 		if b.label = e.Label; b.label == "" {
@@ -121,6 +135,7 @@ func Build(p *program.Program, r *Root) {
 // and does not look for a mount on top of it.
 func (b *builder) stage(r *Root) {
 	b.root = b.newTmpfs(r.Size, r.Inodes, 0o755, nosuid|nodev)
+	b.staging = b.root
 	b.Add(b.label, unix.SYS_MOVE_MOUNT, b.root.Arg(), program.Str(""), program.CWD(), program.Str("/"), fromEmpty())
 	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
 	if r.Image == nil {
@@ -151,12 +166,24 @@ func (b *builder) stage(r *Root) {
 	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
 }
 
-// enter makes the tree the root and drops the host's.
+// enter makes the tree the root and drops the host's. pivot_root(".", ".") alone would not do: a symbolic link in an
+// image or a shared directory can lead a mount onto the root itself ("proc -> .."), and umount2(".") then takes that
+// one away and leaves the host's tree at "/..". So the host's root goes to a directory of the staging tmpfs that nobody
+// else has shaped; behind a second pivot, from staging to an image, there is nothing of the host's.
 func (b *builder) enter(r *Root) {
 	b.label = "pivot"
-	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
-	b.Add(b.label, unix.SYS_PIVOT_ROOT, program.Str("."), program.Str("."))
-	b.Add(b.label, unix.SYS_UMOUNT2, program.Str("."), program.Named(unix.MNT_DETACH, "MNT_DETACH"))
+	detach := program.Named(unix.MNT_DETACH, "MNT_DETACH")
+	b.Add(b.label, unix.SYS_FCHDIR, b.staging.Arg())
+	b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str(putOld), octal(0o700))
+	b.Add(b.label, unix.SYS_PIVOT_ROOT, program.Str("."), program.Str(putOld))
+	b.Add(b.label, unix.SYS_UMOUNT2, program.Str(putOld), detach)
+	b.Add(b.label, unix.SYS_UNLINKAT, program.CWD(), program.Str(putOld), program.Named(unix.AT_REMOVEDIR, "AT_REMOVEDIR"))
+	if r.Image != nil {
+		b.Program.Close(b.label, b.staging)
+		b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
+		b.Add(b.label, unix.SYS_PIVOT_ROOT, program.Str("."), program.Str("."))
+		b.Add(b.label, unix.SYS_UMOUNT2, program.Str("."), detach)
+	}
 	b.Add(b.label, unix.SYS_CHDIR, program.Str("/"))
 	if r.Image == nil || !r.Image.Writable {
 		b.setattr(program.CWD(), "/", rdonly|nosuid|nodev, 0)

@@ -65,7 +65,11 @@ func commandHelp(name string) string {
 			continue
 		}
 		if !c.jails {
-			return "Usage: " + strings.TrimSpace("brig "+c.name+" "+c.args) + "\n\n" + upperFirst(c.what) + ".\n"
+			text := "Usage: " + strings.TrimSpace("brig "+c.name+" "+c.args) + "\n\n" + upperFirst(c.what) + ".\n"
+			if c.name == "doctor" {
+				text += "\nExit codes:\n  0    a default jail works here\n  1    it does not; a finding with \"fix:\" says what to do\n"
+			}
+			return text
 		}
 		b.WriteString("Examples:\n")
 		for _, e := range examples() {

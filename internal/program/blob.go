@@ -41,7 +41,7 @@ type Request struct {
 
 // Encode makes the binary form. It fails only for a program that is too large.
 func (p *Program) Encode(r Request) ([]byte, error) {
-	e := encoder{arrays: map[*byte]uint64{}}
+	e := encoder{arrays: map[*data]uint64{}}
 	ops := make([]byte, 0, len(p.Ops)*opSize)
 	for i := range p.Ops {
 		ops = e.op(ops, &p.Ops[i])
@@ -75,7 +75,7 @@ func (p *Program) Encode(r Request) ([]byte, error) {
 type encoder struct {
 	data   []byte
 	relocs []uint32
-	arrays map[*byte]uint64 // where an array stands already: the tries of execve(2) share argv and environment
+	arrays map[*data]uint64 // where an array stands already: the tries of execve(2) share argv and environment
 }
 
 func align8(n int) int { return (n + 7) &^ 7 }
@@ -93,20 +93,18 @@ func (e *encoder) arg(a *Arg) uint64 {
 	if a.kind != kData {
 		return a.val
 	}
-	if len(a.ptrs) > 0 {
-		if off, ok := e.arrays[&a.data[0]]; ok {
-			return off
-		}
+	if off, ok := e.arrays[a.data]; ok {
+		return off
 	}
-	off := e.put(a.data)
-	for _, p := range a.ptrs {
+	off := e.put(a.data.bytes)
+	for _, p := range a.data.ptrs {
 		to := off + p.self
 		if p.data != nil {
 			to = e.put(p.data)
 		}
 		binary.NativeEndian.PutUint64(e.data[off+p.cell:], uint64(to))
 		e.relocs = append(e.relocs, uint32(off+p.cell))
-		e.arrays[&a.data[0]] = uint64(off)
+		e.arrays[a.data] = uint64(off)
 	}
 	return uint64(off)
 }

@@ -116,11 +116,11 @@ func (d *decoded) arg(o decodedOp, k int, want *Arg) error {
 		return nil
 	}
 	off := o.a[k]
-	if off+uint64(len(want.data)) > uint64(len(d.data)) {
-		return fmt.Errorf("%d bytes at %d of %d", len(want.data), off, len(d.data))
+	if off+uint64(len(want.data.bytes)) > uint64(len(d.data)) {
+		return fmt.Errorf("%d bytes at %d of %d", len(want.data.bytes), off, len(d.data))
 	}
-	have := bytes.Clone(d.data[off : off+uint64(len(want.data))])
-	for _, p := range want.ptrs {
+	have := bytes.Clone(d.data[off : off+uint64(len(want.data.bytes))])
+	for _, p := range want.data.ptrs {
 		cell := off + uint64(p.cell)
 		to := binary.NativeEndian.Uint64(d.data[cell:])
 		if !d.cells[cell] {
@@ -129,10 +129,10 @@ func (d *decoded) arg(o decodedOp, k int, want *Arg) error {
 		if p.data == nil && to != off+uint64(p.self) || p.data != nil && !bytes.HasPrefix(d.data[to:], p.data) {
 			return fmt.Errorf("cell %d points to %d, which is something else", cell, to)
 		}
-		copy(have[p.cell:], want.data[p.cell:p.cell+8])
+		copy(have[p.cell:], want.data.bytes[p.cell:p.cell+8])
 	}
-	if !bytes.Equal(have, want.data) {
-		return fmt.Errorf("bytes %q, want %q", have, want.data)
+	if !bytes.Equal(have, want.data.bytes) {
+		return fmt.Errorf("bytes %q, want %q", have, want.data.bytes)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ var names = [...]struct {
 	{unix.SYS_MOUNT_SETATTR, "mount_setattr"}, {unix.SYS_MOVE_MOUNT, "move_mount"}, {unix.SYS_OPENAT, "openat"},
 	{unix.SYS_OPENAT2, "openat2"}, {unix.SYS_OPEN_TREE, "open_tree"}, {unix.SYS_PIVOT_ROOT, "pivot_root"},
 	{unix.SYS_PPOLL, "ppoll"}, {unix.SYS_PRCTL, "prctl"}, {unix.SYS_PRLIMIT64, "prlimit64"}, {unix.SYS_SECCOMP, "seccomp"},
-	{unix.SYS_SENDMSG, "sendmsg"}, {unix.SYS_SETDOMAINNAME, "setdomainname"}, {unix.SYS_SETGROUPS, "setgroups"},
+	{unix.SYS_SENDFILE, "sendfile"}, {unix.SYS_SENDMSG, "sendmsg"}, {unix.SYS_SETDOMAINNAME, "setdomainname"}, {unix.SYS_SETGROUPS, "setgroups"},
 	{unix.SYS_SETHOSTNAME, "sethostname"}, {unix.SYS_SETPRIORITY, "setpriority"}, {unix.SYS_SETRESGID, "setresgid"},
 	{unix.SYS_SETRESUID, "setresuid"}, {unix.SYS_SETSID, "setsid"}, {unix.SYS_SOCKET, "socket"},
 	{unix.SYS_SYMLINKAT, "symlinkat"}, {unix.SYS_UMASK, "umask"}, {unix.SYS_UMOUNT2, "umount2"},

@@ -33,13 +33,18 @@ const (
 // Arg is one argument of an operation: a constant, bytes in the program's data, or a slot. Make one with Int,
 // Named, Str, Bytes, Strs, Struct or the Slot's Arg.
 type Arg struct {
+	val  uint64 // constant or slot
+	text string // what String prints of a constant; "" prints the value
+	data *data  // bytes, for the kind kData
 	kind kind
-	val  uint64                   // constant or slot
-	data []byte                   // kData: the bytes
-	ptrs []ptr                    // kData: cells of data that point to further data
-	text string                   // what String prints; "" prints the value
-	list []string                 // Strs: what it points to
-	show func(data []byte) string // or how to print data: texts are made only when somebody reads them
+}
+
+// data is what a pointer argument points to.
+type data struct {
+	bytes []byte
+	ptrs  []ptr               // cells that point to further data
+	show  func([]byte) string // texts are made only when somebody reads them
+	list  []string            // Strs: what it points to
 }
 
 type ptr struct {
@@ -67,7 +72,7 @@ type Program struct {
 }
 
 // New starts a program that will receive fds descriptors, in slots 0 to fds-1.
-func New(fds int) *Program { return &Program{fds: fds, next: Slot(fds)} }
+func New(fds int) *Program { return &Program{fds: fds, next: Slot(fds), Ops: make([]Op, 0, 384)} }
 
 // FDs is how many descriptors the program expects.
 func (p *Program) FDs() int { return p.fds }
@@ -87,17 +92,17 @@ func CWD() Arg { return Named(unix.AT_FDCWD, "AT_FDCWD") }
 
 // Str is a NUL-terminated string.
 func Str(s string) Arg {
-	return Arg{kind: kData, data: append([]byte(s), 0), show: showString}
+	return Arg{kind: kData, data: &data{bytes: append([]byte(s), 0), show: showString}}
 }
 
 // Bytes is a buffer, printed as its length.
 func Bytes(b []byte) Arg {
-	return Arg{kind: kData, data: b, show: showLength}
+	return Arg{kind: kData, data: &data{bytes: b, show: showLength}}
 }
 
 // Struct is a buffer that prints as show says: a C structure.
 func Struct(b []byte, show func(data []byte) string) Arg {
-	return Arg{kind: kData, data: b, show: show}
+	return Arg{kind: kData, data: &data{bytes: b, show: show}}
 }
 
 // Text is a show for a structure with only one meaning.
@@ -105,22 +110,22 @@ func Text(s string) func([]byte) string { return func([]byte) string { return s 
 
 // Strs is a NULL-terminated array of strings: an argv or envp.
 func Strs(ss []string) Arg {
-	a := Arg{kind: kData, data: make([]byte, 8*(len(ss)+1)), list: ss}
+	d := &data{bytes: make([]byte, 8*(len(ss)+1)), list: ss}
 	for i, s := range ss {
-		a.ptrs = append(a.ptrs, ptr{cell: 8 * i, data: append([]byte(s), 0)})
+		d.ptrs = append(d.ptrs, ptr{cell: 8 * i, data: append([]byte(s), 0)})
 	}
-	return a
+	return Arg{kind: kData, data: d}
 }
 
 // WithPointer makes a Struct whose 8-byte cell points to data: a struct sock_fprog or iovec.
 func (a Arg) WithPointer(cell int, data []byte) Arg {
-	a.ptrs = append(a.ptrs, ptr{cell: cell, data: data})
+	a.data.ptrs = append(a.data.ptrs, ptr{cell: cell, data: data})
 	return a
 }
 
 // WithOwnPointer makes a Struct whose 8-byte cell points to the offset to of the same buffer.
 func (a Arg) WithOwnPointer(cell, to int) Arg {
-	a.ptrs = append(a.ptrs, ptr{cell: cell, self: to})
+	a.data.ptrs = append(a.data.ptrs, ptr{cell: cell, self: to})
 	return a
 }
 

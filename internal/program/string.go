@@ -38,10 +38,10 @@ func (a Arg) String() string {
 	switch {
 	case a.text != "":
 		return a.text
-	case a.show != nil:
-		return a.show(a.data)
+	case a.kind == kData && a.data.show != nil:
+		return a.data.show(a.data.bytes)
 	case a.kind == kData: // Strs
-		return quoteList(a.list)
+		return quoteList(a.data.list)
 	case a.kind == kSlot:
 		return "$" + strconv.Itoa(int(a.val))
 	case int64(a.val) < 0 || a.val < 4096:

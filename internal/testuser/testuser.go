@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -105,7 +106,12 @@ func again(dir string) int {
 		fmt.Fprintln(os.Stderr, "testuser:", err)
 		return 1
 	}
-	args := os.Args[1:]
+	var args []string
+	for _, a := range os.Args[1:] {
+		if !strings.HasPrefix(a, "-test.testlogfile=") { // go test's own file, which only the first run may write
+			args = append(args, a)
+		}
+	}
 	cmd := exec.Command(exe, args...)
 	cmd.Dir = home
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

@@ -34,7 +34,7 @@ int brig_receive(int sock, int *fds) {
 char *brig_map(int fd, size_t *size) {
 	struct stat st;
 	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(struct header) || st.st_size > 16 << 20) return 0;
-	char *p = mmap(0, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	char *p = mmap(0, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	*size = (size_t)st.st_size;
 	return p == MAP_FAILED ? 0 : p;
 }
@@ -78,6 +78,7 @@ __attribute__((constructor)) static void brig_enter(int argc, char **argv, char 
 	if (argc < 1 || getauxval(AT_SECURE)) return;
 	if (!strcmp(argv[0], "brig-stage") && is_stage_socket(3)) {
 		wipe(argc, argv, envp);
+		syscall(SYS_close_range, 4, ~0u, 0); // what the keeper's own caller left open
 		brig_serve(3, -1);
 	}
 	if (!&brig_stage_early || argc < 2 || strcmp(argv[1], brig_stage_early)) return;

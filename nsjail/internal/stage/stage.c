@@ -123,6 +123,7 @@ int brig_run(char *base, long *slots, uint32_t from, int *err) {
 		if (o->nr == OP_FORK) r = fork_init((int)a[0], &(struct rest){base, slots, i + 1});
 		else if (o->nr == OP_SAME) r = same((int)a[0], (uint64_t)a[1], (uint64_t)a[2]);
 		else r = sys(o->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		if (o->nr == SYS_write && r >= 0 && r < a[2]) r = -ENOSPC; // a full file system, as close as write(2) comes to it
 		if (r < 0 && r > -4096) {
 			int ok = 0;
 			for (int k = 0; k < 4; k++) ok |= o->ok[k] && o->ok[k] == -r;
@@ -183,8 +184,10 @@ static long spawn_ahead(int sock) {
 static void spawn(char *base, long *slots, struct reply *rep) {
 	struct header *h = (struct header *)base;
 	int pidfd = -1;
-	if (h->flags & FLAG_WARD) prune();
-	if (nwards == MAX_WARDS) { rep->err = EAGAIN; return; }
+	if (h->flags & FLAG_WARD) {
+		prune();
+		if (nwards == MAX_WARDS) { rep->err = EAGAIN; return; }
+	}
 	struct clone_args ca = {.flags = h->clone_flags | CLONE_PARENT | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&pidfd};
 	if (h->cgroup >= 0) {
 		ca.flags |= CLONE_INTO_CGROUP;
@@ -209,7 +212,7 @@ static void drop(void) {
 void brig_serve(int sock, int ahead) {
 	uint64_t none = 0;
 	struct sigaction dfl = {.sa_handler = SIG_DFL};
-	for (int s = 1; s < 32; s++) sigaction(s, &dfl, 0); // the caller's nohup must not reach the payload
+	for (int s = 1; s < NSIG; s++) sigaction(s, &dfl, 0); // the caller's nohup must not reach the payload
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
 	struct rlimit nofile; // a program may use fixed descriptors above the usual ones; it sets the payload's limit itself
 	if (!getrlimit(RLIMIT_NOFILE, &nofile)) nofile.rlim_cur = nofile.rlim_max, setrlimit(RLIMIT_NOFILE, &nofile);
@@ -228,7 +231,7 @@ void brig_serve(int sock, int ahead) {
 		else if (((struct header *)base)->kind == KIND_SELF) rep.op = brig_run(base, slots, 0, &rep.err);
 		else spawn(base, slots, &rep);
 		if (base) munmap(base, size);
-		for (int i = 0; i < MAX_FDS && slots[i] > 0; i++) close((int)slots[i]);
+		for (int i = 0; i < (n > 0 ? n : MAX_FDS) && slots[i] > 0; i++) close((int)slots[i]); // not what a program saved
 	}
 	for (int i = 0; i < nwards; i++) SYS4(SYS_pidfd_send_signal, wards[i], SIGKILL, 0, 0);
 	_exit(0);

@@ -1,0 +1,59 @@
+# Two commands are enough: `make run` and `make test`. `make help` lists the rest.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+PREFIX      ?= /usr/local
+GO          ?= go
+FUZZTIME    ?= 15s
+ROUNDS      ?= 200
+
+# Static: a dynamic binary could not be executed again as the stage in a minimal root.
+# No VCS stamp: it would need git, and fail in a checkout that another user owns.
+BUILDFLAGS := -buildvcs=false -trimpath -tags netgo,osusergo \
+              -ldflags '-linkmode external -extldflags -static -s -w'
+
+.PHONY: help deps deps-test build run test check fuzz compare install clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+deps: ## install what the build and the demo need (Debian packages, with sudo where not root)
+	@GO='$(GO)' scripts/deps.sh build
+
+deps-test: ## install what the tests need as well
+	@GO='$(GO)' scripts/deps.sh test
+
+build: deps ## build bin/brig, one static binary
+	@mkdir -p bin
+	$(GO) build $(BUILDFLAGS) -o bin/brig ./cmd/brig
+
+run: build ## the demo: an agent's analysis of real data that then tries to break out
+	@testdata/demo/run.sh bin/brig bin/demo-output
+
+test: deps-test check ## everything that this machine can check, as root and as an ordinary user
+	$(GO) test -buildvcs=false ./...
+
+check: ## gofmt, go vet, staticcheck
+	@bad=$$(gofmt -l $$($(GO) list -buildvcs=false -f '{{.Dir}}' ./...)); \
+	  if [ -n "$$bad" ]; then echo "gofmt: run gofmt -w on:"; echo "$$bad"; exit 1; fi
+	$(GO) vet ./...
+	@mkdir -p bin # staticcheck is pinned in a module of its own, so that it is no dependency of brig's
+	@$(GO) -C scripts/tools build -buildvcs=false -o ../../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	bin/staticcheck ./...
+
+fuzz: deps ## fuzz every parser for FUZZTIME (15s) each; make test runs the seeds only
+	@scripts/fuzz.sh '$(GO)' '$(FUZZTIME)'
+
+compare: build deps-test ## start-up time, interleaved with bubblewrap making the same jail (ROUNDS=200)
+	$(GO) run ./internal/compare -rounds $(ROUNDS) bin/brig
+
+install: build ## install the binary, the manual page and the completions under PREFIX (/usr/local)
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/man/man1'
+	install -m 755 bin/brig '$(DESTDIR)$(PREFIX)/bin/brig'
+	install -m 644 docs/brig.1 '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1'
+	@scripts/completions.sh bin/brig '$(DESTDIR)$(PREFIX)/share'
+
+clean: ## remove what make has made
+	rm -rf bin

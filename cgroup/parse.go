@@ -1,0 +1,140 @@
+package cgroup
+
+import (
+	"path"
+	"strconv"
+	"strings"
+)
+
+// hierarchy is a mounted tree of control groups: a line of proc_pid_mountinfo(5).
+type hierarchy struct {
+	root, point string
+	v2, ro      bool
+	options     []string // of the super block: the controllers of version 1
+}
+
+// Parse makes a Layout of the texts of /proc/self/cgroup and /proc/self/mountinfo, without asking the file system:
+// Enabled is empty, and Delegated is not decided unless it is ruled out.
+func Parse(self, mountinfo string) Layout {
+	own := groups(self)
+	l := Layout{Mode: None, Controllers: map[string]string{}}
+	var v1, v2 bool
+	for _, h := range hierarchies(mountinfo) {
+		if h.v2 {
+			if v2 && l.Dir != "" {
+				continue // mounted twice; the first way in is as good
+			}
+			v2 = true
+			l.Group = own[""]
+			if l.Dir = h.dir(l.Group); l.Dir == "" {
+				l.Why = "the own group " + quote(l.Group) + " is outside of what is mounted at " + quote(h.point)
+			} else if h.ro {
+				l.Why = quote(h.point) + " is mounted read-only"
+			}
+			continue
+		}
+		for _, name := range h.options {
+			group, known := own[name]
+			if !known {
+				continue // an option such as rw
+			}
+			v1 = true
+			dir := h.dir(group)
+			l.Controllers[name] = dir
+			if dir == "" && l.Why == "" {
+				l.Why = "the own " + name + " group " + quote(group) + " is outside of what is mounted at " + quote(h.point)
+			} else if h.ro && l.Why == "" {
+				l.Why = quote(h.point) + " is mounted read-only"
+			}
+		}
+	}
+	switch {
+	case v1 && v2:
+		l.Mode = Hybrid
+	case v1:
+		l.Mode = V1
+	case v2:
+		l.Mode = V2
+	}
+	return l
+}
+
+// groups reads hierarchy-ID:controllers:path lines: cgroups(7). Version 2 has no controllers there.
+func groups(self string) map[string]string {
+	m := map[string]string{}
+	for _, line := range strings.Split(self, "\n") {
+		f := strings.SplitN(line, ":", 3)
+		if len(f) != 3 {
+			continue
+		}
+		for _, name := range strings.Split(f[1], ",") {
+			m[name] = f[2]
+		}
+	}
+	return m
+}
+
+func hierarchies(mountinfo string) (list []hierarchy) {
+	for _, line := range strings.Split(mountinfo, "\n") {
+		left, right, ok := strings.Cut(line, " - ")
+		f, g := strings.Fields(left), strings.Fields(right)
+		if !ok || len(f) < 6 || len(g) < 3 || g[0] != "cgroup" && g[0] != "cgroup2" {
+			continue
+		}
+		super := strings.Split(g[2], ",")
+		list = append(list, hierarchy{root: unescape(f[3]), point: unescape(f[4]), v2: g[0] == "cgroup2",
+			ro: has(strings.Split(f[5], ","), "ro") || has(super, "ro"), options: super})
+	}
+	return list
+}
+
+// dir is where a group is below the mount point, or "". Group and root are both relative to the cgroup namespace; one
+// that begins with /.. lies above it, and what is above it has no name here.
+func (h *hierarchy) dir(group string) string {
+	if group == "" || above(group) || above(h.root) && h.root != group {
+		return ""
+	}
+	rest, ok := strings.CutPrefix(group, strings.TrimSuffix(h.root, "/"))
+	if !ok || rest != "" && rest[0] != '/' {
+		return ""
+	}
+	return path.Join(h.point, rest)
+}
+
+func above(p string) bool { return p == "/.." || strings.HasPrefix(p, "/../") }
+
+func has(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}
+
+// unescape undoes the octal escapes of space, tab, newline and backslash: proc_pid_mountinfo(5).
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if v, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(v))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// quote makes a name of the machine safe to print, and leaves an ordinary one as it is.
+func quote(s string) string {
+	if q := strconv.QuoteToASCII(s); q != `"`+s+`"` || strings.ContainsAny(s, " ") {
+		return q
+	}
+	return s
+}

@@ -1,0 +1,2 @@
+numbers = input().split()
+print(sum(int(numbers[i]) for i in range(3)))

@@ -1,0 +1,2 @@
+n = int(input())
+print(sum(map(abs, map(int, input().split()[:n]))))

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"brig/nsjail"
+)
+
+// Case is one test of a problem.
+type Case struct {
+	Name   string
+	Input  []byte
+	Answer string
+}
+
+// Verdict is what the judge says of a submission.
+type Verdict struct {
+	Name   string // "accepted", "wrong answer", …
+	Detail string
+}
+
+func readCases(dir string) ([]Case, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.in"))
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, errors.New(dir + " has no *.in files; name a directory of N.in and N.out pairs")
+	}
+	slices.Sort(files)
+	var cases []Case
+	for _, f := range files {
+		in, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		out, err := os.ReadFile(strings.TrimSuffix(f, ".in") + ".out")
+		if err != nil {
+			return nil, err
+		}
+		cases = append(cases, Case{Name: filepath.Base(f), Input: in, Answer: strings.TrimSpace(string(out))})
+	}
+	return cases, nil
+}
+
+// judge runs a submission on the cases up to the first that it fails. Each run has a fresh jail: nothing that one
+// leaves behind is there for the next.
+func judge(ctx context.Context, r *nsjail.Runner, file string, cases []Case) (Verdict, error) {
+	var cpu time.Duration
+	for _, c := range cases {
+		v, used, err := judgeCase(ctx, r, file, c)
+		cpu = max(cpu, used)
+		if err != nil || v.Name != "accepted" {
+			return v, err
+		}
+	}
+	return Verdict{"accepted", fmt.Sprintf("%d cases, at most %s CPU", len(cases), cpu.Round(time.Millisecond))}, nil
+}
+
+func judgeCase(ctx context.Context, r *nsjail.Runner, file string, c Case) (Verdict, time.Duration, error) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return Verdict{}, 0, err
+	}
+	cmd := r.CommandSpec(ctx, nsjail.Spec{
+		Args: []string{"python3", "/input/solution.py"},
+		// a private copy: the submission sees neither its neighbours nor the answers
+		Mounts: []nsjail.Mount{{Type: nsjail.MountFile, Source: abs, Target: "/input/solution.py"}},
+		Limits: nsjail.Limits{
+			CPUTime:   nsjail.Duration(time.Second),
+			Wall:      nsjail.Duration(3 * time.Second),
+			Processes: 16,
+			Output:    64 << 10,
+		},
+	})
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.Input), &stdout, &stderr
+	result, err := cmd.Run()
+	if result == nil {
+		return Verdict{}, 0, err
+	}
+	// Wait also returns an error of copying; that a submission did not read its input is no trouble of ours.
+	v := verdict(result, stdout.String(), stderr.String(), c)
+	return v, time.Duration(result.Usage.User + result.Usage.System), nil
+}
+
+// verdict reads the result; the payload can forge its output and its exit code, but not how it ended.
+func verdict(r *nsjail.Result, stdout, stderr string, c Case) Verdict {
+	switch r.Status {
+	case nsjail.StatusTimeout, nsjail.StatusCPU:
+		return Verdict{"time limit exceeded", fmt.Sprintf("%s: %s limit", c.Name, r.Status)}
+	case nsjail.StatusViolation:
+		return Verdict{"forbidden system call", c.Name}
+	case nsjail.StatusSignal:
+		return Verdict{"runtime error", c.Name + ": " + r.Signal}
+	case nsjail.StatusFailed:
+		return Verdict{"runtime error", fmt.Sprintf("%s: exit code %d: %s", c.Name, r.ExitCode, lastLine(stderr))}
+	case nsjail.StatusOK:
+	default:
+		return Verdict{"judge's error", string(r.Status)}
+	}
+	if r.Output.StdoutDropped > 0 {
+		return Verdict{"output limit exceeded", fmt.Sprintf("%s: %d bytes", c.Name, r.Output.StdoutBytes)}
+	}
+	if got := strings.TrimSpace(stdout); got != c.Answer {
+		return Verdict{"wrong answer", fmt.Sprintf("%s: %.40q", c.Name, got)}
+	}
+	return Verdict{"accepted", ""}
+}
+
+// lastLine is the end of what a submission wrote, quoted: it may hold a terminal's control codes.
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return fmt.Sprintf("%.60q", lines[len(lines)-1])
+}

@@ -1,0 +1,186 @@
+package nsjail
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// shared makes a directory that belongs to an owner and holds the file "have".
+func shared(t *testing.T, owner int) string {
+	t.Helper()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "have")
+	if err := os.WriteFile(file, []byte("host\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		for _, p := range []string{dir, file} {
+			if err := os.Chown(p, owner, owner); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+// TestOwnership: what a payload writes belongs to the directory's owner, whoever calls and whoever the payload is.
+func TestOwnership(t *testing.T) {
+	for _, owner := range []int{0, 1234, 65534} {
+		for _, user := range []string{"", "0", "7:8"} {
+			dir := shared(t, owner)
+			c := shell("cat /work/have /input/have; echo more >>/work/have; mkdir -p d/e && echo x >d/e/f && ln -s f d/e/l && ln d/e/f d/e/h && chmod 750 d; stat -c %u:%g have")
+			c.Spec.User = user
+			c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, {Type: MountBind, Source: dir, Target: "/input"}}
+			want := map[string]string{"": "1000:1000", "0": "0:0", "7:8": "7:8"}[user]
+			wantOutput(t, c, "host\nhost\n"+want)
+			if os.Geteuid() != 0 {
+				owner = os.Geteuid()
+			}
+			for _, p := range []string{"have", "d", "d/e/f", "d/e/l"} {
+				var st unix.Stat_t
+				if err := unix.Lstat(filepath.Join(dir, p), &st); err != nil || int(st.Uid) != owner || int(st.Gid) != owner {
+					t.Errorf("user %q, owner %d: %s belongs to %d:%d, %v", user, owner, p, st.Uid, st.Gid, err)
+				}
+			}
+		}
+	}
+}
+
+// TestBindFile binds a single file, writable and not.
+func TestBindFile(t *testing.T) {
+	file := filepath.Join(shared(t, 1234), "have")
+	c := shell("echo more >>/work/have && cat /work/have; echo no 2>/dev/null >>/ro || echo refused")
+	c.Spec.Mounts = []Mount{{Type: MountTmpfs, Target: "/work"}, {Type: MountBind, Source: file, Target: "/work/have", Writable: true},
+		{Type: MountBind, Source: file, Target: "/ro"}}
+	out, _ := mustRun(t, c)
+	if !strings.HasPrefix(out, "host\nmore\n") || !strings.HasSuffix(out, "refused\n") {
+		t.Errorf("%q", out)
+	}
+	if b, err := os.ReadFile(file); err != nil || string(b) != "host\nmore\n" {
+		t.Errorf("the host's file holds %q, %v", b, err)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	dir := shared(t, 0)
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, live := range []bool{false, true} {
+		c := shell(`cd /input; for x in 'echo x >have' 'echo x >new' 'rm have' 'mkdir d' 'chmod 777 have' 'touch have' 'mv have x'; do
+sh -c "$x" 2>/dev/null && echo "$x"; done; echo x 2>/dev/null >/usr/x && echo usr; echo x 2>/dev/null >/etc/passwd && echo etc; cat have`)
+		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input", Live: live}}
+		wantOutput(t, c, "host")
+	}
+}
+
+func TestSmallMounts(t *testing.T) {
+	dir := shared(t, 0)
+	c := shell(`cat /a/b/c/file; stat -c %a /a/b/c/file /d/e; readlink /l; cat /l2/have; echo x 2>/dev/null >/d/e/x || echo ro; ls -A /d/e | wc -l`)
+	c.Spec.Mounts = []Mount{
+		{Type: MountFile, Source: filepath.Join(dir, "have"), Target: "/a/b/c/file", Mode: "640"},
+		{Type: MountDir, Target: "/d/e", Mode: "750"},
+		{Type: MountSymlink, Source: "../../..//nowhere", Target: "/l"},
+		{Type: MountBind, Source: dir, Target: "/deep/in/side"},
+		{Type: MountSymlink, Source: "/deep/in/side", Target: "/l2"},
+	}
+	wantOutput(t, c, "host\n640\n750\n../../..//nowhere\nhost\nro\n0")
+}
+
+// TestLiveAndPrivate: a live bind shows the host's changes, and one way only.
+func TestWritableIsLive(t *testing.T) {
+	dir := shared(t, 0)
+	fifo := filepath.Join(dir, "go")
+	if err := unix.Mkfifo(fifo, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(fifo, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c := shell("cat go >/dev/null; cat late")
+	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}}
+	var out strings.Builder
+	c.Stdout = &out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "late"), []byte("late\n"), 0o644); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(fifo, []byte("x"), 0); err != nil {
+		t.Error(err)
+	}
+	if r, err := c.Wait(); err != nil || r.Status != StatusOK || out.String() != "late\n" {
+		t.Errorf("%+v, %v, %q", r, err, out.String())
+	}
+}
+
+func TestBadSources(t *testing.T) {
+	dir := t.TempDir()
+	sock, fifo := filepath.Join(dir, "sock"), filepath.Join(dir, "fifo")
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: sock}); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	big := filepath.Join(dir, "big")
+	if err := os.WriteFile(big, make([]byte, maxFileCopy+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		kind     MountType
+		source   string
+		writable bool
+		errno    syscall.Errno
+		says     string
+	}{
+		{MountBind, filepath.Join(dir, "not\x1b[31m\nthere"), false, unix.ENOENT, `\x1b`}, {MountBind, sock, false, 0, "is a socket"},
+		{MountBind, fifo, false, 0, "neither"}, {MountBind, "/dev/null", false, 0, "neither"}, {MountBind, dir, true, 0, "holds a socket"},
+		{MountFile, fifo, false, 0, "not a regular file"}, {MountFile, dir, false, 0, "not a regular file"}, {MountFile, big, false, 0, "larger"},
+		{MountFile, sock, false, unix.ENXIO, ""}, {MountBind, big + "/x", false, unix.ENOTDIR, ""},
+	} {
+		cmd := shell("true")
+		cmd.Spec.Mounts = []Mount{{Type: c.kind, Source: c.source, Target: "/input", Writable: c.writable}}
+		e := startError(t, cmd)
+		if e.Fault != FaultCaller || e.Errno != c.errno || !strings.Contains(e.Error(), c.says) || e.Remedy == "" {
+			t.Errorf("%s %q: %v (%d), want errno %d and %q", c.kind, c.source, e, e.Errno, c.errno, c.says)
+		}
+	}
+}
+
+// TestSocketBehindTheOverlay: a socket in a read-only directory cannot be connected to.
+func TestSocketBehindTheOverlay(t *testing.T) {
+	needs(t, "python3")
+	dir := t.TempDir()
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(dir, "s")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Listen(fd, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(dir, "s"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	c := shell(`python3 -c '
+import socket
+try: socket.socket(socket.AF_UNIX).connect("/input/s"); print("connected")
+except OSError as e: print("refused")'`)
+	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}}
+	wantOutput(t, c, "refused")
+}

@@ -1,0 +1,190 @@
+package nsjail
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// image makes a small root: sh, cat, touch and head with the libraries that ldd(1) names.
+func image(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]bool{}
+	for _, p := range []string{"/bin/sh", "/bin/cat", "/bin/touch", "/bin/head", "/bin/ls", "/bin/stat", "/bin/mkdir"} {
+		files[p] = true
+		out, err := exec.Command("ldd", p).Output()
+		if err != nil {
+			t.Skipf("ldd %s: %v", p, err)
+		}
+		for _, w := range strings.Fields(string(out)) {
+			if strings.HasPrefix(w, "/") {
+				files[w] = true
+			}
+		}
+	}
+	for p := range files {
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, p)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(to, b, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestRootfs(t *testing.T) {
+	img := image(t)
+	c := shell("ls -d /usr /etc 2>/dev/null; touch /x 2>/dev/null && echo wrote; touch /tmp/x /work/x && cat /dev/null && ls /proc/self/exe")
+	c.Spec.Rootfs.Path = img
+	wantOutput(t, c, "/proc/self/exe")
+	c = shell("touch /x /bin/new && echo changed >/bin/cat && ls /x /bin/new && stat -c %u /x")
+	c.Spec.Rootfs = Rootfs{Path: img, Writable: true}
+	wantOutput(t, c, "/bin/new\n/x\n1000")
+	for _, p := range []string{"x", "bin/new"} {
+		if _, err := os.Lstat(filepath.Join(img, p)); err == nil {
+			t.Errorf("%s was written to the host's tree", p)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(img, "bin/cat")); err != nil || string(b) == "changed\n" {
+		t.Errorf("cat was changed in the host's tree: %v", err)
+	}
+	c = shell("head -c 10000000 /dev/zero >/big; stat -c %s /big")
+	c.Spec.Rootfs = Rootfs{Path: img, Writable: true, Size: 2 << 20}
+	out, r := mustRun(t, c)
+	if !strings.Contains(out, "No space left on device") || r.ExitCode != 0 {
+		t.Errorf("%q %+v", out, r)
+	}
+}
+
+func TestRootfsErrors(t *testing.T) {
+	img := image(t)
+	for _, p := range []string{"/no/such/tree", "/etc/passwd", filepath.Join(img, "bin/sh")} {
+		c := shell("true")
+		c.Spec.Rootfs.Path = p
+		if e := startError(t, c); e.Fault != FaultCaller {
+			t.Errorf("%s: %v", p, e)
+		}
+	}
+	c := Command("python3")
+	c.Spec.Rootfs.Path = img
+	if _, err := c.Run(); err == nil || !strings.Contains(err.Error(), "python3") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestHostileRootfs: a tree with links where brig puts its mounts leads nowhere on the host.
+func TestHostileRootfs(t *testing.T) {
+	for _, c := range []struct{ name, link, text string }{
+		{"etc out", "etc", ""}, {"dev up", "dev", "../.."}, {"dev absolute", "dev", "/"}, {"tmp out", "tmp", ""}, {"work out", "work", ""},
+		{"proc onto root", "proc", ".."}, {"dev onto root", "dev", ".."}, {"tmp onto root", "tmp", ".."}, {"work onto root", "work", "../"},
+		{"proc itself", "proc", "."}, {"dev itself", "dev", "."}, {"proc", "proc", "/etc"}, {"proc magic", "tmp", "/proc/1/root"}, {"loop", "work", "work"}, {"in", "tmp", "bin/../bin"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			img, outside := image(t), t.TempDir()
+			if err := os.Chmod(outside, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if c.text == "" {
+				c.text = outside
+			}
+			if err := os.Symlink(c.text, filepath.Join(img, c.link)); err != nil {
+				t.Fatal(err)
+			}
+			for _, writable := range []bool{false, true} {
+				cmd := shell("echo ran; touch /etc/y /dev/y /tmp/y /work/y 2>/dev/null; for d in / /.. /../..; do ls -d $d" + outside + " 2>/dev/null && echo reached; done")
+				cmd.Spec.Rootfs = Rootfs{Path: img, Writable: writable}
+				out, r, err := cmd.CombinedOutput()
+				t.Logf("writable %v: %v %q %v", writable, r != nil, out, err)
+				if strings.Contains(string(out), "reached") || err == nil && !strings.Contains(string(out), "ran\n") {
+					t.Errorf("writable %v: %q", writable, out)
+				}
+				if list, err := os.ReadDir(outside); err != nil || len(list) > 0 {
+					t.Errorf("writable %v: the directory outside holds %v, %v", writable, list, err)
+				}
+			}
+		})
+	}
+}
+
+// TestTargetOntoTheRoot: a link in a shared directory leads a mount onto the root itself, under which the host's tree
+// must not come to light.
+func TestTargetOntoTheRoot(t *testing.T) {
+	dir, src := shared(t, 0), shared(t, 0)
+	if err := os.Symlink("..", filepath.Join(dir, "up")); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []Mount{{Type: MountBind, Source: src, Target: "/work/up"}, {Type: MountTmpfs, Target: "/work/up"}} {
+		c := shell("for d in / /.. /../..; do ls -d $d" + src + " 2>/dev/null; done; echo ran")
+		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, m}
+		out, _, err := c.CombinedOutput()
+		if err == nil && string(out) != "ran\n" {
+			t.Errorf("%s: %q", m.Type, out)
+		}
+	}
+}
+
+// TestFileDoesNotOverwrite: --file is a private copy; it must not replace a file of the host through a shared directory.
+func TestFileDoesNotOverwrite(t *testing.T) {
+	dir, src := shared(t, 0), filepath.Join(shared(t, 0), "have")
+	precious := filepath.Join(dir, "have")
+	if err := os.WriteFile(precious, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := shell("true")
+	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, {Type: MountFile, Source: src, Target: "/work/have"}}
+	if e := startError(t, c); e.Fault != FaultCaller || e.Errno != syscall.EEXIST {
+		t.Errorf("%v", e)
+	}
+	if b, err := os.ReadFile(precious); err != nil || string(b) != "precious" {
+		t.Errorf("the host's file holds %q, %v", b, err)
+	}
+	c = shell("cat /etc/hosts")
+	c.Spec.Mounts = []Mount{{Type: MountFile, Source: src, Target: "/etc/hosts"}}
+	wantOutput(t, c, "host")
+}
+
+// TestTargetThroughALink puts a mount below a link in a shared directory: it must land inside the jail.
+func TestTargetThroughALink(t *testing.T) {
+	dir, outside, src := shared(t, 0), t.TempDir(), shared(t, 0)
+	if err := os.Symlink(outside, filepath.Join(dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", filepath.Join(dir, "in")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "real"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 {
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range []Mount{{Type: MountBind, Source: src, Target: "/work/out/sub"}, {Type: MountDir, Target: "/work/out/sub"},
+		{Type: MountFile, Source: filepath.Join(src, "have"), Target: "/work/out/sub"}, {Type: MountTmpfs, Target: "/work/out/sub"},
+		{Type: MountSymlink, Source: "/", Target: "/work/out/sub"}} {
+		c := shell("true")
+		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, m}
+		_, err := c.Run()
+		t.Logf("%s: %v", m.Type, err)
+		if list, rerr := os.ReadDir(outside); rerr != nil || len(list) > 0 {
+			t.Errorf("%s: the directory outside holds %v, %v", m.Type, list, rerr)
+		}
+	}
+	c := shell("cat /work/real/have")
+	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, {Type: MountBind, Source: src, Target: "/work/in"}}
+	wantOutput(t, c, "host")
+}

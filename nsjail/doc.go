@@ -1,0 +1,102 @@
+// Package nsjail runs untrusted commands in a jail and says truthfully what happened. It is what programs embed; the
+// command line in cmd/brig is one of them.
+//
+//	out, result, err := nsjail.Command("python3", "-c", "print(6*7)").Output()
+//
+// Cmd has the shape of exec.Cmd. A non-nil error means that the jail could not be made and nothing has run; how a
+// payload ended is a *Result. To run many, keep a Runner.
+//
+// # Theory of operation
+//
+// A jail is a program of system calls that Go plans, that anyone can print, and that a tiny process performs:
+//
+//	Spec ──Check──► problems           pure: the same on every machine
+//	 │
+//	Look(Spec) ──► Host                the only reading of the machine; it changes nothing
+//	 │               │
+//	 └──Resolve──────┴──► Plan         pure: the same Spec and Host give the same Plan
+//	                       │
+//	                       ├─ Plan.String: what `brig explain` prints
+//	                       └─ Plan.Jail: the flat list that the jail's first process performs, up to execve(2)
+//	                              │
+//	                              ▼
+//	                            Result
+//
+// The order of what happens in a jail is spelled in one place, resolver.process, and every failure names its operation:
+// "step 15 of 150: mounts[0]: openat(...): no such file or directory; ...". There are no branches in a program. Whatever
+// has to be decided is decided by Resolve, in Go, outside.
+//
+// # Actors
+//
+// The keeper is the Go program that called Start. It holds the wall clock, the context, its end of the report socket, a
+// pidfd of the jail's first process, and our ends of the pipes. It is that process's parent.
+//
+// The stage is a second process of the same binary, taken over by a C constructor before the Go runtime starts
+// (internal/stage). It is single-threaded, holds no policy, and decides nothing: it maps a program, checks every offset in
+// it, calls clone3(2), and answers. NewRunner executes /proc/self/exe for it; cmd/brig forks it in the constructor and has
+// it make the default jail's first process ahead of its program. Called by root, the stage first becomes a host user
+// that nobody else is, so that from there on a jail of root's is made exactly like anybody's.
+//
+// Init is process 1 of the jail, a fork of the stage that never executes anything. It has no environment, a neutral command
+// line, is not dumpable, and holds two descriptors: the report socket and a signalfd(2). It reaps, forwards signals, and
+// ends the jail with the payload or with the keeper. Spec.NoInit leaves it out.
+//
+// The payload is the command. It has descriptors 0, 1 and 2, one user id, no capability, and no way to gain one.
+//
+// # Channels and order
+//
+//	keeper                               stage                first process              payload
+//	  │ memfd(program), report socket,     │                        ·                        ·
+//	  │ stdin, stdout, stderr, mounts      │                        ·                        ·
+//	  ├───── SCM_RIGHTS, SEQPACKET ───────►│                        ·                        ·
+//	  │                                    ├─ clone3(namespaces, ──►│                        ·
+//	  │◄──── {pid} or {op, errno} ─────────┤         CLONE_PARENT)  │                        ·
+//	  │ pidfd_open                                                  │ uid_map, session,      ·
+//	  │                                                             │ tree, pivot_root, lo,  ·
+//	  │                                                             │ rlimits, stdio, caps   ·
+//	  │                                                             ├─ clone(CLONE_VFORK) ──►│
+//	  │                                                             │  (waits)               │ seccomp(2), execve(2)
+//	  │◄──── FAIL {op, errno} ──────────── report socket ───────────┼────── if one fails ────┤
+//	  │◄──── EXEC {pid} ────────────────── report socket ───────────┤ it is init now         │ runs
+//	  │                                                             │                        │
+//	  │  pidfd_send_signal ────────────────────────────────────────►│─ kill(2) ─────────────►│
+//	  │                                                             │◄──────── its end ──────┘
+//	  │                                                             │ kills and reaps the rest
+//	  │◄──── EXIT {wait status, rusage} ── report socket ───────────┤
+//	  │◄──── pidfd readable: the pid namespace is empty ────────────┘
+//
+// The report socket is the only way back, and the payload has no descriptor of it: its far end is close-on-exec in every
+// process but init. So a payload can forge its exit code and what it prints, but not a Result. With Spec.TTY the master of
+// the jail's own terminal comes over the same socket, before EXEC. Without init, the socket's end of file stands for EXEC and
+// waitid(2) on the pidfd for EXIT.
+//
+// With a stage that cmd/brig has forked, the first process exists already when the program is ready: the keeper sends it
+// there, over that process's own socket, and the first answer is its report.
+//
+// # Who holds what, and what happens at each death
+//
+//	dies        what the kernel and the others do
+//	payload     init kills what is left in the namespace, reaps it, reports EXIT and exits
+//	init        the kernel kills every process of the pid namespace; the keeper reads end of file, StatusSignal
+//	stage       running jails go on: they are not its children; the next Start fails, naming the stage
+//	keeper      its end of the report socket closes: init exits, and with it the namespace. Before there is an init:
+//	            the first process, having waited for a program or performed it, meets the closed socket at the latest
+//	            as init; from an early stage it also has PR_SET_PDEATHSIG. Without init the stage, whose own socket
+//	            ends too, kills it by the pidfd that it holds (a ward)
+//
+// A jail leaves nothing to be cleaned: its mounts are in its mount namespace and its files in its tmpfs, its addresses in its
+// network namespace, and all of that goes with its last process. There is no file, directory or lock on the host.
+//
+// # Files of the host
+//
+// A source is opened once, by Look, before the payload exists. Called by root, the keeper clones the mount from that
+// descriptor (open_tree(2)), maps its owner to the payload's uid (an idmapped mount) and passes it. Called by anyone else,
+// the jail opens the path again and compares device and inode number with what the keeper still holds open; a source that was
+// replaced in between is an error (ESTALE). Targets are reached from the descriptor of the new root by openat2(2) with
+// RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS: see package rootfs.
+//
+// # What is enforced
+//
+// A mechanism that the Spec wants and the Host lacks is an error, unless Spec.Optional names it. What holds each mechanism, or
+// why nothing does, stands in Plan.Enforced and again in Result.Enforced. Mechanisms lists them; THREATS.md says against what.
+package nsjail

@@ -1,0 +1,145 @@
+package nsjail_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"brig/nsjail"
+)
+
+// The default jail: a root made of the host's /usr, no network but lo, no capability, a system-call filter.
+func Example() {
+	out, result, err := nsjail.Command("sh", "-c", "id -u; hostname; ls /home | wc -l").Output()
+	if err != nil {
+		log.Fatal(err) // the jail could not be made; nothing ran
+	}
+	fmt.Printf("%s%s\n", out, result.Status)
+	// Output:
+	// 1000
+	// brig
+	// 0
+	// ok
+}
+
+// Streams are exec.Cmd's: a reader and two writers, or files that are passed straight through.
+func ExampleCommand() {
+	cmd := nsjail.Command("tr", "a-z", "A-Z")
+	cmd.Stdin = strings.NewReader("untrusted text\n")
+	cmd.Stdout = os.Stdout
+	if _, err := cmd.Run(); err != nil {
+		log.Fatal(err)
+	}
+	// Output: UNTRUSTED TEXT
+}
+
+// One directory to read, one to write.
+func ExampleCmd_mounts() {
+	dir, err := os.MkdirTemp("", "example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
+	if err := errors.Join(os.Mkdir(in, 0o755), os.Mkdir(out, 0o755), os.WriteFile(filepath.Join(in, "names"), []byte("b\na\n"), 0o644)); err != nil {
+		log.Fatal(err)
+	}
+	cmd := nsjail.Command("sh", "-c", "sort /input/names >/output/sorted; echo x >>/input/names")
+	cmd.Spec.Mounts = []nsjail.Mount{
+		{Type: nsjail.MountBind, Source: in, Target: "/input"},
+		{Type: nsjail.MountBind, Source: out, Target: "/output", Writable: true},
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if _, err := cmd.Run(); err != nil {
+		log.Fatal(err)
+	}
+	sorted, err := os.ReadFile(filepath.Join(out, "sorted"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%q, and the input is read-only: %v\n", sorted, strings.Contains(stderr.String(), "Read-only file system"))
+	// Output: "a\nb\n", and the input is read-only: true
+}
+
+// A payload that runs too long is no error: the jail did its work. The Result says what happened.
+func ExampleCmd_limits() {
+	cmd := nsjail.Command("sleep", "1000")
+	cmd.Spec.Limits.Wall = nsjail.Duration(100 * time.Millisecond)
+	result, err := cmd.Run()
+	fmt.Println(err, result.Status, result.TimedOut)
+	// Output: <nil> timeout true
+}
+
+// The end of a context ends the jail and everything in it.
+func ExampleCommandContext() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := nsjail.CommandContext(ctx, "sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		log.Fatal(err)
+	}
+	cancel()
+	result, err := cmd.Wait()
+	fmt.Println(err, result.Status)
+	// Output: <nil> cancelled
+}
+
+// A Runner keeps one stage for many jails; its methods may be called from several goroutines.
+func ExampleRunner() {
+	runner, err := nsjail.NewRunner()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer runner.Close()
+	for i := range 3 {
+		out, _, err := runner.Command("expr", fmt.Sprint(i), "*", fmt.Sprint(i)).Output()
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s", out)
+	}
+	// Output:
+	// 0
+	// 1
+	// 4
+}
+
+// Check finds what is wrong with a Spec without looking at the machine.
+func ExampleSpec_Check() {
+	spec := nsjail.Spec{Args: []string{"true"}, Net: "bridge"}
+	for _, problem := range spec.Check() {
+		fmt.Println(problem.Path)
+	}
+	// Output: net
+}
+
+// What a jail would do here, system call by system call; nothing is done.
+func ExampleResolve() {
+	spec := nsjail.Spec{Args: []string{"true"}}
+	host, err := nsjail.Look(&spec)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer host.Close()
+	plan, err := nsjail.Resolve(&spec, host)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, jail := plan.Steps()
+	last := jail[len(jail)-1]
+	fmt.Println(last.Label, strings.HasPrefix(last.Call, `execve("/bin/true"`))
+	// Output: exec true
+}
+
+// A command that the jail does not have is told apart from one that failed.
+func ExampleExecError() {
+	_, err := nsjail.Command("no-such-command").Run()
+	fmt.Println(errors.Is(err, nsjail.ErrNotFound))
+	// Output: true
+}

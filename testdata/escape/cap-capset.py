@@ -1,0 +1,7 @@
+# capset cannot bring a capability back.
+# spec: {"user": "0:0"}
+# off: label=caps
+import ctypes
+from kernel import *
+
+expect("capset", call("capset", (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(1 << 21, 1 << 21, 1 << 21, 0, 0, 0)))

@@ -1,0 +1,6 @@
+# The host's /etc/shadow does not exist in the jail, not even as a name.
+# off: bind=/etc
+import os
+from kernel import *
+
+denied("stat /etc/shadow", os.stat, "/etc/shadow")

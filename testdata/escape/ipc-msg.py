@@ -1,0 +1,8 @@
+# A System V message queue of the host is not found.
+# args: $MSGKEY
+# setup: host-message-queue
+# off: flag=CLONE_NEWIPC
+import sys
+from kernel import *
+
+expect("msgget", call("msgget", int(sys.argv[1]), 0), 2)

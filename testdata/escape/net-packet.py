@@ -1,0 +1,7 @@
+# AF_PACKET is refused to root of the user namespace.
+# spec: {"user": "0:0"}
+# off: label=caps
+# off: spec={"seccomp": "unconfined"}
+from kernel import *
+
+expect("AF_PACKET", call("socket", 17, 3, 0))

@@ -1,0 +1,7 @@
+# A raw socket cannot be opened by root of the user namespace.
+# spec: {"user": "0:0"}
+# off: label=caps
+import socket
+from kernel import *
+
+denied("raw socket", socket.socket, socket.AF_INET, socket.SOCK_RAW, 1)

@@ -1,0 +1,7 @@
+# Settings below /proc/sys cannot be written, not even the IPC namespace's own by its root.
+# spec: {"user": "0:0"}
+# off: call="proc/sys", MOVE_MOUNT
+import os
+from kernel import *
+
+denied("write msgmni", lambda: os.write(os.open("/proc/sys/kernel/msgmni", os.O_WRONLY), b"9"))

@@ -1,0 +1,6 @@
+# /proc/timer_list is masked: it names processes of the host.
+# off: call="proc/timer_list", MOVE_MOUNT
+import os
+from kernel import *
+
+contained("the null device") if os.stat("/proc/timer_list").st_rdev else escaped("the real file is there")

@@ -1,0 +1,5 @@
+# The root directory and its synthesised /etc are read-only, even for their owner.
+# off: call=mount_setattr(AT_FDCWD, "/"
+from kernel import *
+
+denied("write to /", lambda: open("/planted", "w"))

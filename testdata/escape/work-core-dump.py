@@ -1,0 +1,21 @@
+# A crash leaves no core dump in a writable bind: it may hold what the payload was given to read.
+# setup: core-dump
+# spec: {"mounts": [{"type": "bind", "source": "$DIR/work", "target": "/work", "writable": true}]}
+# off: label=rlimit
+import os
+import resource
+from kernel import *
+
+
+def crash():
+    try:
+        hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+    except (OSError, ValueError):
+        pass
+    os.chdir("/work")
+    os.abort()
+
+
+status = in_child(crash)
+escaped("dumped core") if os.WCOREDUMP(status) else contained("no core")
