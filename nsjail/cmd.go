@@ -46,8 +46,8 @@ type Cmd struct {
 	marks    [7]time.Time
 	result   *Result
 	state    outcome
-	done     chan struct{} // ends the watch
-	watch    sync.WaitGroup
+	timer    *time.Timer
+	stopCtx  func() bool
 }
 
 // outcome is what the keeper itself knows of the end.

@@ -42,10 +42,9 @@ type Facts struct {
 	Env map[string]string
 	// Chrooted says that this process's root is known to differ from process 1's.
 	Chrooted bool
-	// Host is what Look found for a default jail, unless it failed with HostErr.
-	Host    *Host
-	HostErr error
-	Groups  cgroup.Layout
+	// Host is what Look found for a default jail; nil if it failed, and then Default says why.
+	Host   *Host
+	Groups cgroup.Layout
 	// GroupsErr is why Groups could not be read.
 	GroupsErr   error
 	LandlockABI int

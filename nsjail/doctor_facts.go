@@ -36,14 +36,18 @@ func Examine(ctx context.Context) *Facts {
 	}
 	within(f, "control groups", readTime, func() groups { l, err := cgroup.Detect(); return groups{l, err} },
 		func(g groups) { f.Groups, f.GroupsErr = g.layout, g.err })
-	type looked struct {
-		host *Host
-		err  error
-	}
-	within(f, "host", readTime, func() looked { h, err := Look(&Spec{Args: []string{trialCommand}}); return looked{h, err} },
-		func(l looked) { f.Host, f.HostErr = l.host, l.err })
+	within(f, "host", readTime, lookDefault, func(h *Host) { f.Host = h })
 	f.tryJails(ctx)
 	return f
+}
+
+// lookDefault is what Look finds for a default jail, or nil: the trial of one then fails for the same reason.
+func lookDefault() *Host {
+	h, err := Look(&Spec{Args: []string{trialCommand}})
+	if err != nil || h.Close() != nil {
+		return nil
+	}
+	return h
 }
 
 // readMachine reads what needs no jail.
@@ -94,12 +98,7 @@ func (f *Facts) readFiles() {
 	}
 	// only one variable of process 1 matters, and the others are not ours to keep
 	if env, ok := f.Files["/proc/1/environ"]; ok {
-		f.Files["/proc/1/environ"] = ""
-		for _, v := range strings.Split(env, "\x00") {
-			if strings.HasPrefix(v, "container=") {
-				f.Files["/proc/1/environ"] = v
-			}
-		}
+		f.Files["/proc/1/environ"] = containerOf(env)
 	}
 	for _, p := range []string{"/.dockerenv", "/run/.containerenv", "/dev/vsock"} {
 		within(f, p, readTime, func() bool { _, err := os.Lstat(p); return err == nil }, func(ok bool) {
@@ -108,6 +107,16 @@ func (f *Facts) readFiles() {
 			}
 		})
 	}
+}
+
+// containerOf is the one variable of an environ file that names a container, or "".
+func containerOf(environ string) string {
+	for _, v := range strings.Split(environ, "\x00") {
+		if strings.HasPrefix(v, "container=") {
+			return v
+		}
+	}
+	return ""
 }
 
 // differentRoot compares the roots of this process and of process 1, where both see the same mounts and the caller may

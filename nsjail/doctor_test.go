@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"brig/cgroup"
 )
@@ -89,6 +90,8 @@ func TestDiagnose(t *testing.T) {
 		{"a chroot that shows", aMachine().fails("clone3", syscall.EPERM, "").with("/proc/self/mountinfo", "22 27 0:21 / /proc rw - proc proc rw\n"),
 			[]want{{"user", Missing, "this is a chroot", "pivot_root"}, {"root", Missing, "chroot", "pivot_root"}}},
 		{"a chroot on a mount point", aMachine().fails("clone3", syscall.EPERM, ""), []want{{"user", Missing, "must be a chroot", "pivot_root"}}},
+		{"a covered root", aMachine().fails("clone3", syscall.EPERM, "").with("/proc/self/mountinfo", plainMounts+"50 27 254:0 / / rw - ext4 /dev/vda rw\n"),
+			[]want{{"user", Missing, "covers", "umount /"}}},
 		{"an uid without a mapping", aMachine().fails("clone3", syscall.EPERM, "").with("/proc/sys/kernel/overflowuid", "1000"), []want{{"user", Missing, "not mapped", "unshare"}}},
 		{"an initramfs", aMachine().fails("pivot", syscall.EINVAL, "").with("/proc/self/mountinfo", "1 1 0:2 / / rw - rootfs rootfs rw\n22 1 0:21 / /proc rw - proc proc rw\n"),
 			[]want{{"root", Missing, "initramfs", "switch_root"}, {"user", Present, "", ""}}},
@@ -213,7 +216,23 @@ func TestExamine(t *testing.T) {
 	if len(f.Unread) > 0 {
 		t.Errorf("unread: %v", f.Unread)
 	}
-	if env := f.Files["/proc/1/environ"]; env != "" && !strings.HasPrefix(env, "container=") {
-		t.Error("the environment of process 1 was kept")
+}
+
+func TestContainerOf(t *testing.T) {
+	for env, want := range map[string]string{"": "", "A=1\x00container=lxc\x00API_KEY=secret\x00": "container=lxc", "API_KEY=secret\x00xcontainer=a": ""} {
+		if got := containerOf(env); got != want {
+			t.Errorf("%q: got %q", env, got)
+		}
+	}
+}
+
+// TestWithin gives up on a reading that hangs, and says which.
+func TestWithin(t *testing.T) {
+	f, hang := &Facts{}, make(chan bool)
+	defer close(hang)
+	within(f, "a dead file system", time.Millisecond, func() bool { return <-hang }, func(bool) { t.Error("it has answered") })
+	within(f, "quick", time.Minute, func() int { return 7 }, func(v int) { f.LandlockABI = v })
+	if len(f.Unread) != 1 || f.Unread[0] != "a dead file system" || f.LandlockABI != 7 {
+		t.Errorf("got %+v", f)
 	}
 }

@@ -26,7 +26,7 @@ func (f *Facts) blockers() (list []blocker) {
 	if f.Default.Works() || !f.userFailed() {
 		return nil
 	}
-	for _, reason := range []func() blocker{f.sandboxKernel, f.noUserNS, f.maxUser, f.debianSwitch, f.ubuntuAppArmor, f.inChroot, f.outerSeccomp,
+	for _, reason := range []func() blocker{f.sandboxKernel, f.noUserNS, f.maxUser, f.debianSwitch, f.ubuntuAppArmor, f.inChroot, f.coveredRoot, f.outerSeccomp,
 		f.confined, f.selinux, f.nested, f.exhausted, f.unmapped} {
 		if b := reason(); b.why != "" {
 			list = append(list, b)
@@ -112,6 +112,15 @@ func (f *Facts) inChroot() blocker {
 		return blocker{why: "this is a chroot, in which the kernel forbids user namespaces", fix: enterByPivot}
 	}
 	return blocker{}
+}
+
+// coveredRoot is a mount over "/" made after this process took its root: for the kernel that is a chroot too.
+func (f *Facts) coveredRoot() blocker {
+	e := asError(f.Default.Err)
+	if roots := parseMounts([]byte(f.Files["/proc/self/mountinfo"]), isRoot); len(roots) < 2 || e == nil || e.Errno != unix.EPERM {
+		return blocker{}
+	}
+	return blocker{why: "another mount covers this process's root, which to the kernel is a chroot, and it forbids user namespaces there", fix: "umount /"}
 }
 
 // enterByPivot makes a directory a real root; chroot(2) does not.

@@ -16,6 +16,7 @@ type attack struct {
 	name, claim      string
 	args, setups     []string
 	specs            []string
+	plans            []off // changes of the plan for both runs
 	offs             []off
 	noOff            string // why no mitigation can be switched off
 	lane, laneReason string
@@ -92,26 +93,35 @@ func (a *attack) field(key, value string) error {
 		a.lane, a.laneReason = key, value
 	case "refusal":
 		a.mayRefuse = true
+	case "plan":
+		o, err := parseOff(value)
+		a.plans = append(a.plans, o)
+		return err
 	case "off":
 		if reason, ok := strings.CutPrefix(value, "none, "); ok {
 			a.noOff = reason
 			return nil
 		}
-		o := off{}
-		for _, l := range []string{"root", "user"} {
-			if rest, ok := strings.CutPrefix(value, l+" "); ok {
-				o.lane, value = l, rest
-			}
-		}
-		var ok bool
-		if o.kind, o.value, ok = strings.Cut(value, "="); !ok {
-			return fmt.Errorf("off: %q is not KIND=VALUE", value)
-		}
+		o, err := parseOff(value)
 		a.offs = append(a.offs, o)
+		return err
 	default:
 		return fmt.Errorf("%q is not a field of the header", key)
 	}
 	return nil
+}
+
+func parseOff(text string) (o off, err error) {
+	for _, l := range []string{"root", "user"} {
+		if rest, ok := strings.CutPrefix(text, l+" "); ok {
+			o.lane, text = l, rest
+		}
+	}
+	var ok bool
+	if o.kind, o.value, ok = strings.Cut(text, "="); !ok {
+		return o, fmt.Errorf("%q is not KIND=VALUE", text)
+	}
+	return o, nil
 }
 
 // mitigation is what is switched off, for a reader.

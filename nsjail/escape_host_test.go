@@ -95,3 +95,24 @@ func setupSubmount(t *testing.T, s *scene) {
 		return ""
 	})
 }
+
+// setupImage makes $DIR/root, an image whose directories for the jail's own mounts are links to the host's $DIR/victim.
+func setupImage(t *testing.T, s *scene) {
+	if err := os.MkdirAll(s.path("root/usr"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	links := map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64",
+		"dev": s.path("victim"), "proc": s.path("victim"), "tmp": s.path("victim"), "work": s.path("victim"), "escape": s.path("victim")}
+	for name, text := range links {
+		if err := os.Symlink(text, s.path("root/"+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.check(func() string {
+		list, err := os.ReadDir(s.path("victim"))
+		if err != nil || len(list) > 0 {
+			return fmt.Sprintf("the set-up followed a link of the image and wrote to the host: %v %v", list, err)
+		}
+		return ""
+	})
+}

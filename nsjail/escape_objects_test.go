@@ -44,15 +44,6 @@ func setupLoopback(t *testing.T, s *scene) {
 	_, s.vars["PORT"], _ = net.SplitHostPort(l.Addr().String())
 }
 
-// setupLeakedFD opens $DIR as a descriptor that exec(3) does not close, as a careless caller does.
-func setupLeakedFD(t *testing.T, s *scene) {
-	fd, err := unix.Open(s.vars["DIR"], unix.O_RDONLY|unix.O_DIRECTORY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unix.Close(fd) })
-}
-
 // setupSessionKey gives this thread, and the stage that it starts, a session keyring with a secret, $KEY.
 func setupSessionKey(t *testing.T, s *scene) {
 	lockThread()

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// switchOff weakens a plan as the attack's header says. A line that changes nothing is an error: the plan has changed
+// switchOff weakens a plan as an attack's header says. A line that changes nothing is an error: the plan has changed
 // and the attack must follow.
-func (a *attack) switchOff(t *testing.T, s *scene, p *Plan) {
-	for _, o := range a.offs {
+func switchOff(t *testing.T, s *scene, p *Plan, offs []off) {
+	for _, o := range offs {
 		if o.lane != "" && o.lane != lane() || o.kind == "spec" {
 			continue
 		}
@@ -31,6 +31,8 @@ func (a *attack) switchOff(t *testing.T, s *scene, p *Plan) {
 			p.Flags &^= flag
 		case "passed":
 			changed = weakenPassed(p, value)
+		case "leak":
+			changed = leakDir(p, value)
 		case "bind":
 			changed = addBind(p, value)
 		case "change":
@@ -80,6 +82,14 @@ func addBind(p *Plan, dir string) bool {
 	extra.Add("off", unix.SYS_MKDIRAT, root, program.Str(rel), program.Int(0o755)).May(unix.EEXIST)
 	extra.Add("off", unix.SYS_MOVE_MOUNT, spare.Arg(), program.Str(""), root, program.Str(rel), program.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
 	p.Jail.Ops = slices.Insert(p.Jail.Ops, at, extra.Ops...)
+	return true
+}
+
+// leakDir opens a directory of the host early on and forgets to close it.
+func leakDir(p *Plan, dir string) bool {
+	extra := program.New(0)
+	extra.Add("leak", unix.SYS_OPENAT, program.CWD(), program.Str(dir), program.Int(unix.O_RDONLY|unix.O_DIRECTORY), program.Int(0))
+	p.Jail.Ops = slices.Insert(p.Jail.Ops, 0, extra.Ops...)
 	return true
 }
 

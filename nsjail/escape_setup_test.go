@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"brig/nsjail/internal/stage"
 
@@ -71,7 +72,7 @@ var setups = map[string]func(*testing.T, *scene){
 	"abstract-socket": setupAbstractSocket, "core-dump": setupCoreDump, "daemon": setupDaemon, "device": setupDevice,
 	"forged-report": setupForgedReport, "host-flock": setupFlock, "host-message-queue": setupMessageQueue,
 	"host-names": setupHostNames, "host-posix-queue": setupPosixQueue, "host-process": setupHostProcess,
-	"host-shm": setupSharedMemory, "host-toucher": setupToucher, "host-dev-shm": setupDevShm, "leaked-fd": setupLeakedFD,
+	"host-shm": setupSharedMemory, "host-toucher": setupToucher, "image": setupImage, "host-dev-shm": setupDevShm,
 	"loopback": setupLoopback, "output": setupOutput, "owner": setupOwner, "planted-link": setupPlantedLink,
 	"secret-env": setupSecretEnv, "session-key": setupSessionKey, "setuid": setupSetuid, "sleeper": setupSleeper,
 	"submount": setupSubmount, "terminal": setupTerminal, "unix-socket": setupUnixSocket, "untouched": setupUntouched,
@@ -126,26 +127,37 @@ func setupHostProcess(t *testing.T, s *scene) {
 	})
 }
 
-// setupDaemon looks for processes that have outlived the jail and carry $MARK in their arguments.
+// setupDaemon looks for processes that have outlived the jail and carry $MARK in their arguments. It looks more than
+// once, because a process in the middle of execve(2) has no arguments to show.
 func setupDaemon(t *testing.T, s *scene) {
 	s.check(func() string {
-		dirs, err := filepath.Glob("/proc/[0-9]*/cmdline")
-		if err != nil {
-			return err.Error()
-		}
-		for _, f := range dirs {
-			line, err := os.ReadFile(f)
-			if err != nil || !strings.Contains(string(line), s.vars["MARK"]) {
-				continue // ended since
-			}
-			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-			if err == nil && pid != os.Getpid() {
+		for range 10 {
+			if pid := findMarked(s.vars["MARK"]); pid > 0 {
 				_ = unix.Kill(pid, unix.SIGKILL) // it holds our mark, so it is ours
 				return "a process has outlived the jail"
 			}
+			time.Sleep(10 * time.Millisecond)
 		}
 		return ""
 	})
+}
+
+// findMarked gives a process with the mark in its arguments, or 0.
+func findMarked(mark string) int {
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return 0
+	}
+	for _, f := range files {
+		line, err := os.ReadFile(f)
+		if err != nil || !strings.Contains(string(line), mark) {
+			continue // another's, or ended since
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {
+			return pid
+		}
+	}
+	return 0
 }
 
 func setupSleeper(t *testing.T, s *scene) {

@@ -80,8 +80,11 @@ func (a *attack) run(t *testing.T, off bool) (verdict, string) {
 	}
 	var out, errOut bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errOut
-	if off {
-		c.edit = func(p *Plan) { a.switchOff(t, s, p) }
+	c.edit = func(p *Plan) {
+		switchOff(t, s, p, a.plans)
+		if off {
+			switchOff(t, s, p, a.offs)
+		}
 	}
 	res, err := c.Run()
 	s.output, s.result = out.Bytes(), res

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"brig/seccomp"
@@ -19,6 +20,9 @@ const maxProfile = 1 << 20
 
 // lookFilter compiles the filter that the Spec names; the default one was compiled when brig was built.
 func (h *Host) lookFilter(s *Spec) error {
+	if err := h.lookGuard(s); err != nil {
+		return err
+	}
 	switch s.Seccomp {
 	case "unconfined":
 		return nil
@@ -49,6 +53,23 @@ func (h *Host) lookFilter(s *Spec) error {
 		return profileError(s.Seccomp, err)
 	}
 	return nil
+}
+
+// lookGuard gives the filter beneath a profile that is not ours, where the payload may write to the host's files.
+func (h *Host) lookGuard(s *Spec) error {
+	shares := slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Type == MountBind && m.Writable })
+	if !shares || s.Seccomp != "unconfined" && !strings.Contains(s.Seccomp, "/") {
+		return nil
+	}
+	if bpf, ok := seccomp.GuardBPF(); ok {
+		h.Guard = bpf
+		return nil
+	}
+	table, err := seccomp.GuardTable()
+	if err == nil {
+		h.Guard, err = table.Compile()
+	}
+	return err
 }
 
 // compile takes the filter from the caller's cache, where there is one.

@@ -38,6 +38,8 @@ type Host struct {
 	Term string `json:"-"`
 	// Filter is the compiled seccomp filter; nil without one.
 	Filter []byte `json:"-"`
+	// Guard is the filter beneath a profile that is not ours: see seccomp.GuardTable. It is nil where none is needed.
+	Guard []byte `json:"-"`
 	// FilterFlags are the flags of seccomp(2) that the profile wants.
 	FilterFlags uint `json:"filter_flags,omitempty"`
 	// FilterNotes are what the profile asked for and the library does not know.

@@ -93,7 +93,9 @@ func TestNesting(t *testing.T) {
 		{name: "few open files", in: []string{"env"}, setup: "ulimit -n 100", want: []string{"dup3", "bad file descriptor", "open files is too low", "263", "ulimit -Hn"}},
 		{name: "small files only", in: []string{"env"}, setup: "ulimit -f 1", want: []string{"file too large", "ulimit -f"}},
 		{name: "a strange mount table", in: private, setup: `mount --make-rshared /; for i in 1 2 3 4 5 6 7 8; do mkdir -p "m $i"; mount -t tmpfs none "m $i"; mount --bind "m $i" "m $i"; done
-mkdir -p "$(printf 'new\nline')"; mount -t tmpfs none "$(printf 'new\nline')"; mount --bind / /; mount --bind /tmp /tmp`, want: []string{works}},
+mkdir -p "$(printf 'new\nline')"; mount -t tmpfs none "$(printf 'new\nline')"; mount --bind /tmp /tmp`, want: []string{works}},
+		{name: "a covered root", in: private, setup: "mount --rbind / /", want: []string{"clone3:", "covers this process's root", "umount /"}},
+		{name: "a covered root, uncovered", in: private, setup: "mount --rbind / /; umount -l /", want: []string{works}, only: "root"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

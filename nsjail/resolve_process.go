@@ -159,8 +159,12 @@ func (r *resolver) limitProcesses() error {
 	return nil
 }
 
-// filter loads the seccomp filter last: nothing of ours but execve(2) runs under it. seccomp(2), Linux 3.17.
+// filter loads the seccomp filters last: nothing of ours but execve(2) runs under them. seccomp(2), Linux 3.17.
 func (r *resolver) filter() error {
+	if r.host.Guard != nil {
+		r.loadFilter(r.host.Guard, 0)
+		r.Notes = append(r.Notes, "a filter of brig's own stops chmod(2) with S_ISUID or S_ISGID, and foreign ABIs, since the payload may write to the host's files")
+	}
 	if r.spec.Seccomp == "unconfined" {
 		if contains(r.spec.Require, "seccomp") {
 			return &Error{Fault: FaultCaller, Op: "seccomp", Detail: "it is required and unconfined", Remedy: "drop one of the two"}
@@ -169,23 +173,26 @@ func (r *resolver) filter() error {
 		r.Enforced["sockets"] = "not enforced: no filter"
 		return nil
 	}
-	n := len(r.host.Filter) / 8
 	name := r.spec.Seccomp
 	if name == "" {
 		name = "default"
 	}
-	ok, err := r.have("seccomp", fmt.Sprintf("%s, %d instructions", name, n), r.host.Missing["seccomp"], "")
+	ok, err := r.have("seccomp", fmt.Sprintf("%s, %d instructions", name, len(r.host.Filter)/8), r.host.Missing["seccomp"], "")
 	if !ok {
 		return err
 	}
 	if name == "default" {
 		r.Enforced["sockets"] = "seccomp: AF_UNIX, AF_INET, AF_INET6, NETLINK_ROUTE; no host socket below a bind"
 	}
-	prog := make([]byte, 16) // struct sock_fprog
-	binary.NativeEndian.PutUint16(prog, uint16(n))
-	r.Jail.Add("seccomp", unix.SYS_SECCOMP, program.Named(unix.SECCOMP_SET_MODE_FILTER, "SECCOMP_SET_MODE_FILTER"), program.Int(int(r.host.FilterFlags)),
-		program.Struct(prog, showFilter).WithPointer(8, r.host.Filter))
+	r.loadFilter(r.host.Filter, r.host.FilterFlags)
 	return nil
+}
+
+func (r *resolver) loadFilter(filter []byte, flags uint) {
+	prog := make([]byte, 16) // struct sock_fprog
+	binary.NativeEndian.PutUint16(prog, uint16(len(filter)/8))
+	r.Jail.Add("seccomp", unix.SYS_SECCOMP, program.Named(unix.SECCOMP_SET_MODE_FILTER, "SECCOMP_SET_MODE_FILTER"), program.Int(int(flags)),
+		program.Struct(prog, showFilter).WithPointer(8, filter))
 }
 
 func showFilter(b []byte) string {

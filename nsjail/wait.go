@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"context"
 	"errors"
 	"os"
 	"syscall"
@@ -61,32 +62,24 @@ func masterFile(oob []byte) (*os.File, error) {
 // startWatch kills the jail at the wall-clock limit or with the context. A Go timer follows CLOCK_MONOTONIC: steps of
 // the system's time do not matter.
 func (c *Cmd) startWatch() {
-	c.done = make(chan struct{})
-	var timer <-chan time.Time
+	// An error of signal means that the jail has ended. No goroutine waits: a start wakes no thread for this.
 	if c.plan.Wall > 0 {
-		timer = time.After(time.Duration(c.plan.Wall) - time.Since(c.marks[3]))
-	}
-	if timer == nil && c.ctx.Done() == nil {
-		return
-	}
-	c.watch.Add(1)
-	go func() {
-		defer c.watch.Done()
-		select {
-		case <-timer:
+		c.timer = time.AfterFunc(time.Duration(c.plan.Wall)-time.Since(c.marks[3]), func() {
 			c.state.timedOut.Store(true)
-		case <-c.ctx.Done():
-			c.state.cancelled.Store(true)
-		case <-c.done:
-			return
-		}
-		_ = c.signal(unix.SIGKILL) // an error means that it has ended
-	}()
+			_ = c.signal(unix.SIGKILL)
+		})
+	}
+	c.stopCtx = context.AfterFunc(c.ctx, func() {
+		c.state.cancelled.Store(true)
+		_ = c.signal(unix.SIGKILL)
+	})
 }
 
 func (c *Cmd) unwatch() {
-	close(c.done)
-	c.watch.Wait()
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.stopCtx()
 }
 
 // waitPid waits for the jail's first process through its pidfd: waitid(2) P_PIDFD, Linux 5.4. The kernel lets it end

@@ -129,7 +129,7 @@ func showHow(b []byte) string {
 	case f&unix.O_PATH != 0:
 		s = "O_PATH"
 	case f&unix.O_EXCL != 0:
-		return "O_CREAT|O_EXCL|O_WRONLY"
+		s = "O_CREAT|O_EXCL|O_WRONLY"
 	case f&unix.O_CREAT != 0:
 		s = "O_CREAT|O_WRONLY"
 	}

@@ -27,6 +27,7 @@ func skeleton() []Entry {
 		{Kind: Overlay, Target: "usr", Source: Source{Path: "/usr", Dir: true}, Attr: rdonly | nosuid | nodev},
 		{Kind: Symlink, Target: "bin", Text: "usr/bin"},
 		{Kind: File, Label: "etc", Target: "etc/passwd", Text: "root:x:0:0\n", Mode: 0o444},
+		{Kind: Copy, Label: "etc", Target: "etc/services", Source: Source{Path: "/etc/services"}, Size: 1 << 20, Mode: 0o444},
 		{Kind: Tmpfs, Label: "dev", Target: "dev", Size: 65536, Inodes: 64, Mode: 0o755, Attr: nosuid},
 		{Kind: Bind, Label: "dev", Target: "dev/null", Source: Source{Path: "/dev/null"}, Attr: nosuid | noexec},
 		{Kind: Devpts, Label: "dev", Target: "dev/pts"},
@@ -69,7 +70,7 @@ func roots() map[string]*Root {
 	noUsr := skeleton()[1:]
 	return map[string]*Root{
 		"minimal":        {Size: 1 << 24, Inodes: 4096, Entries: skeleton()},
-		"mounts":         {Size: 1 << 24, Inodes: 4096, Entries: append(skeleton()[:3], mounts()...)},
+		"mounts":         {Size: 1 << 24, Inodes: 4096, Entries: append(skeleton()[:4], mounts()...)},
 		"image-overlay":  {Size: 1 << 30, Inodes: 1 << 20, Image: image(true, false), Entries: append(noUsr, mounts()...)},
 		"image-writable": {Size: 1 << 30, Inodes: 1 << 20, Image: image(true, true), Entries: noUsr},
 		"image-plain":    {Size: 1 << 30, Inodes: 1 << 20, Image: image(false, false), Entries: noUsr},
@@ -148,7 +149,7 @@ func checkLookup(t *testing.T, name string, o *program.Op) {
 		if args[1] != `""` {
 			t.Errorf("%s: %s: %s takes a path", name, o.Label, call)
 		}
-	case strings.Contains("close dup3 write fsopen fsconfig fsmount fchdir same_file", strings.SplitN(call, "(", 2)[0]):
+	case strings.Contains("close dup3 write sendfile fsopen fsconfig fsmount fchdir same_file", strings.SplitN(call, "(", 2)[0]):
 	default:
 		t.Errorf("%s: %s: the test does not know %s", name, o.Label, call)
 	}

@@ -6,17 +6,22 @@ go=${GO:-go}
 
 # A package is missing when the thing that it brings is: a command on PATH, or a file.
 missing=()
-need() { # PACKAGE command NAME | PACKAGE file PATTERN
-	case $2 in
-	command) command -v "$3" >/dev/null || missing+=("$1") ;;
-	file) compgen -G "$3" >/dev/null || missing+=("$1") ;;
-	esac
+need() { # PACKAGE command NAME | PACKAGE file PATTERN...
+	local package=$1 kind=$2 each
+	shift 2
+	for each; do
+		case $kind in
+		command) if command -v "$each" >/dev/null; then return; fi ;;
+		file) if compgen -G "$each" >/dev/null; then return; fi ;;
+		esac
+	done
+	missing+=("$package")
 }
 
 need gcc command gcc
 need pkg-config command pkg-config
-need libc6-dev file '/usr/lib/*/libc.a'
-need libseccomp-dev file '/usr/lib/*/libseccomp.a'
+need libc6-dev file '/usr/lib/*/libc.a' '/usr/lib*/libc.a'
+need libseccomp-dev file '/usr/lib/*/libseccomp.a' '/usr/lib*/libseccomp.a'
 need python3 file /usr/bin/python3
 if [ "$what" = test ]; then
 	need bubblewrap command bwrap
@@ -27,14 +32,12 @@ if [ "$what" = test ]; then
 fi
 
 install_missing() {
-	local sudo=()
-	if [ "$(id -u)" -ne 0 ]; then sudo=(sudo); fi
-	if ! command -v apt-get >/dev/null; then return 1; fi
-	if [ "${#sudo[@]}" -gt 0 ] && ! command -v sudo >/dev/null; then return 1; fi
+	local apt=(env DEBIAN_FRONTEND=noninteractive apt-get)
+	if [ "$(id -u)" -ne 0 ]; then apt=(sudo "${apt[@]}"); fi
+	if ! command -v apt-get >/dev/null || ! command -v "${apt[0]}" >/dev/null; then return 1; fi
 	echo "deps: installing ${missing[*]}"
-	"${sudo[@]}" apt-get install -y --no-install-recommends "${missing[@]}" && return 0
-	"${sudo[@]}" apt-get update && # the lists of a fresh machine are empty
-		"${sudo[@]}" apt-get install -y --no-install-recommends "${missing[@]}"
+	if "${apt[@]}" install -y --no-install-recommends "${missing[@]}"; then return; fi
+	"${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${missing[@]}" # a fresh machine's lists are empty
 }
 
 if [ "${#missing[@]}" -gt 0 ] && ! install_missing; then

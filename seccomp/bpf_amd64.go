@@ -2,7 +2,7 @@ package seccomp
 
 import _ "embed"
 
-//go:generate go test -run ^TestDefaultBPFIsFresh$ -update .
+//go:generate go test -run BPFIsFresh$ -update .
 
 //go:embed default_amd64.bpf
 var defaultBPF string
@@ -10,3 +10,9 @@ var defaultBPF string
 // DefaultBPF is the compiled default profile, and whether there is one for this architecture. Where there is none,
 // compile DefaultTable.
 func DefaultBPF() ([]byte, bool) { return []byte(defaultBPF), true }
+
+//go:embed guard_amd64.bpf
+var guardBPF string
+
+// GuardBPF is the compiled GuardTable.
+func GuardBPF() ([]byte, bool) { return []byte(guardBPF), true }

@@ -11,8 +11,8 @@ import (
 const firstNewer = 457
 
 // newerNames are the calls from firstNewer on; since 5.1 the architectures of findArch number them alike.
-func newerNames() [15]string {
-	return [...]string{"statmount", "listmount", "lsm_get_self_attr", "lsm_set_self_attr", "lsm_list_modules", "mseal",
+func newerNames() []string {
+	return []string{"statmount", "listmount", "lsm_get_self_attr", "lsm_set_self_attr", "lsm_list_modules", "mseal",
 		"setxattrat", "getxattrat", "listxattrat", "removexattrat", "open_tree_attr", "file_getattr", "file_setattr",
 		"listns", "rseq_slice_yield"}
 }

@@ -1,5 +1,5 @@
 # A descriptor that the caller left open across exec does not reach the payload (CVE-2024-21626).
-# setup: leaked-fd
+# plan: leak=$DIR
 # off: label=fds
 import os
 from kernel import *

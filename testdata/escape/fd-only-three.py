@@ -1,5 +1,5 @@
 # The payload starts with the descriptors 0, 1 and 2 only.
-# setup: leaked-fd
+# plan: leak=$DIR
 # off: label=fds
 import os
 from kernel import *

@@ -3,5 +3,6 @@
 import os
 from kernel import *
 
-st = os.statvfs("/proc/acpi")
-contained("a file system of its own") if st.f_files == 2 else escaped("the host's /proc/acpi")
+if not os.path.exists("/proc/acpi"):
+    contained("this machine has none")
+contained("another file system") if os.stat("/proc/acpi").st_dev != os.stat("/proc").st_dev else escaped("the host's /proc/acpi")

@@ -1,6 +1,6 @@
 # The caller's working directory and root do not leak through /proc/PID/cwd, root or fd (CVE-2024-21626).
 # args: $DIR
-# setup: leaked-fd
+# plan: leak=$DIR
 # off: label=fds
 import os
 import sys

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"brig/nsjail"
+)
+
+func TestDoctorTable(t *testing.T) {
+	d := diagnosis{Findings: []nsjail.Finding{
+		{Name: "jail", State: nsjail.Partial, Why: "it fails", Fix: "mend it"},
+		{Name: "outer filter", State: nsjail.Missing, Why: "hostile \x1b[31m\n\u202e text", Text: "line 1\nline 2\n"},
+	}}
+	want := `jail          partial  it fails
+                       fix: mend it
+outer filter  missing  hostile \x1b[31m\x0a\u202e text
+                       | line 1
+                       | line 2
+
+a default jail does not work here; the fixes are above
+`
+	if got := d.table(false); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	d.Works = true
+	if got := d.table(true); !strings.Contains(got, "\x1b[33mpartial\x1b[0m  it fails") || !strings.HasSuffix(got, "\na default jail works here\n") {
+		t.Errorf("in colour: %q", got)
+	}
+}
+
+func TestColourful(t *testing.T) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	if colourful(null) {
+		t.Error("/dev/null is no terminal")
+	}
+}

@@ -1,0 +1,326 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"brig/internal/testuser"
+
+	"golang.org/x/sys/unix"
+)
+
+// console is a terminal with somebody at it: what a program prints is read as it comes, and keys can be typed.
+type console struct {
+	t      *testing.T
+	master *os.File
+	slave  *os.File
+	cmd    *exec.Cmd
+
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{}
+}
+
+// onTerminal starts brig in a session whose controlling terminal is a new pseudo-terminal of 33 by 101: pty(7).
+func onTerminal(t *testing.T, args ...string) *console {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	c := &console{t: t, master: os.NewFile(uintptr(fd), "ptmx"), more: make(chan struct{}, 1)}
+	c.resize(33, 101)
+	if c.slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	c.cmd = exec.Command(brigBinary(t), args...)
+	c.cmd.Env = []string{"TERM=screen", "PATH=" + os.Getenv("PATH"), "PS1=unused"}
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = c.slave, c.slave, c.slave
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go c.read()
+	t.Cleanup(func() {
+		_ = c.cmd.Process.Kill() // an error says that it has ended
+		c.slave.Close()
+		c.master.Close()
+	})
+	return c
+}
+
+// brigBinary is the binary under test, which testuser has built for both users.
+func brigBinary(t *testing.T) string {
+	t.Helper()
+	if bin := os.Getenv("BRIG_BIN"); bin != "" {
+		return bin
+	}
+	return filepath.Join(testuser.Dir(), "brig")
+}
+
+func (c *console) read() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := c.master.Read(buf)
+		c.mu.Lock()
+		c.text.Write(buf[:n])
+		c.mu.Unlock()
+		select {
+		case c.more <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *console) resize(rows, cols uint16) {
+	c.t.Helper()
+	rc, err := c.master.SyscallConn()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := rc.Control(func(fd uintptr) {
+		err = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: cols})
+	}); err != nil {
+		c.t.Fatal(err)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *console) keys(s string) {
+	c.t.Helper()
+	if _, err := c.master.WriteString(s); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// see waits until the terminal shows a text, and forgets all up to its end.
+func (c *console) see(want string) {
+	c.t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		c.mu.Lock()
+		i := bytes.Index(c.text.Bytes(), []byte(want))
+		if i >= 0 {
+			c.text.Next(i + len(want))
+		}
+		shown := c.text.String()
+		c.mu.Unlock()
+		if i >= 0 {
+			return
+		}
+		select {
+		case <-c.more:
+		case <-deadline:
+			c.t.Fatalf("the terminal does not show %q but %q", want, shown)
+		}
+	}
+}
+
+// exit waits for brig and gives its exit code.
+func (c *console) exit() int {
+	c.t.Helper()
+	// the error is an *exec.ExitError or none: the streams are files
+	_ = c.cmd.Wait()
+	return c.cmd.ProcessState.ExitCode()
+}
+
+func (c *console) termios() unix.Termios {
+	c.t.Helper()
+	v, err := unix.IoctlGetTermios(int(c.slave.Fd()), unix.TCGETS)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return *v
+}
+
+// TestTerminal is somebody who works in `brig run --tty -- bash`.
+func TestTerminal(t *testing.T) {
+	if _, err := os.Stat("/usr/bin/bash"); err != nil {
+		t.Skipf("no bash: %v", err)
+	}
+	c := onTerminal(t, "run", "--tty", "--env", "PS1=PROMPT> ", "--", "bash", "--norc", "--noprofile", "-i")
+	c.see("PROMPT> ")
+	for command, want := range map[string]string{
+		"tty": "/dev/pts/0\r\n", "stty size": "\r\n33 101\r\n", "echo T=$TERM": "T=screen\r\n", "test -t 0 -a -t 1 -a -t 2 && echo all''three": "allthree\r\n",
+		"ls -l /proc/self/fd/0 | grep -c /dev/pts/0": "\r\n1\r\n", "echo col''our >/dev/tty": "colour\r\n",
+	} {
+		c.keys(command + "\r")
+		c.see(want)
+		c.see("PROMPT> ")
+	}
+	c.resize(40, 120)
+	c.keys("until [ \"$(stty size)\" = '40 120' ]; do sleep 0.02; done; echo re''sized\r")
+	c.see("resized\r\n")
+	c.see("PROMPT> ")
+	c.keys("echo be''gin; sleep 1000\r")
+	c.see("begin\r\n")
+	c.keys("\x03")
+	c.see("^C")
+	c.see("PROMPT> ")
+	c.keys("echo code=$?\r")
+	c.see("code=130\r\n")
+	c.keys("sh -c 'echo be\"\"gin; sleep 1000'\r")
+	c.see("begin\r\n")
+	c.keys("\x1a")
+	c.see("Stopped")
+	c.see("PROMPT> ")
+	c.keys("fg\r")
+	c.see("sleep 1000'\r\n")
+	c.keys("\x03")
+	c.see("PROMPT> ")
+	c.keys("cat\r")
+	c.see("cat\r\n")
+	c.keys("line\r\x04")
+	c.see("line\r\nline\r\n")
+	c.keys("exit 7\r")
+	if code := c.exit(); code != 7 {
+		t.Errorf("exit code %d, want 7", code)
+	}
+}
+
+func TestTerminalIsRestored(t *testing.T) {
+	for _, run := range []struct {
+		args []string
+		want int
+		says string
+	}{
+		{[]string{"--", "sh", "-c", "stty raw -echo; exit 3"}, 3, ""},
+		{[]string{"--", "no-such-command"}, 127, "no-such-command"},
+		{[]string{"--workdir", "/no/such", "--", "true"}, 125, "--workdir"},
+		{[]string{"--timeout", "50ms", "--", "sleep", "1000"}, 124, "wall-clock limit"},
+		{[]string{"--", "sh", "-c", "kill -KILL $$"}, 137, ""},
+	} {
+		c := onTerminal(t, "version")
+		c.exit()
+		before := c.termios()
+		c.cmd = exec.Command(brigBinary(t), append([]string{"run", "--tty"}, run.args...)...)
+		c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = c.slave, c.slave, c.slave
+		c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		if err := c.cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if code := c.exit(); code != run.want {
+			t.Errorf("%q: exit code %d, want %d", run.args, code, run.want)
+		}
+		if after := c.termios(); after != before {
+			t.Errorf("%q: the terminal is %+v, before %+v", run.args, after, before)
+		}
+		if run.says != "" {
+			c.see(run.says)
+			c.see("\r\n") // no staircase: the terminal was restored before the message
+		}
+	}
+}
+
+func TestTTYWithoutATerminal(t *testing.T) {
+	cmd := exec.Command(brigBinary(t), "run", "--tty", "--", "true")
+	out, err := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != 125 || !strings.Contains(string(out), "--tty: stdin is not a terminal") {
+		t.Errorf("exit code %d, %q, %v", code, out, err)
+	}
+}
+
+// TestKeysWithoutTTY: Ctrl-C at the terminal is a SIGINT to brig, which passes it on.
+func TestKeysWithoutTTY(t *testing.T) {
+	c := onTerminal(t, "run", "--", "sh", "-c", `trap 'echo cau""ght; exit 5' INT; echo re""ady; while :; do sleep 0.02; done`)
+	c.see("ready")
+	c.keys("\x03")
+	c.see("caught")
+	if code := c.exit(); code != 5 {
+		t.Errorf("exit code %d, want 5", code)
+	}
+	c = onTerminal(t, "run", "--", "sh", "-c", "echo re''ady; exec sleep 1000")
+	c.see("ready")
+	c.keys("\x03")
+	if code := c.exit(); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+}
+
+// TestStopAndContinue: SIGTSTP stops every process of the jail and then brig, and SIGCONT continues both.
+func TestStopAndContinue(t *testing.T) {
+	c := onTerminal(t, "run", "--", "sh", "-c", `trap 'exit 6' TERM; (while :; do :; sleep 0.02; done) & while :; do echo tick; sleep 0.02; done`)
+	c.see("tick")
+	pid := c.cmd.Process.Pid
+	if err := syscall.Kill(pid, syscall.SIGTSTP); err != nil {
+		t.Fatal(err)
+	}
+	waitState(t, pid, "T")
+	for _, child := range descendants(pid) {
+		if comm := procField(child, "comm"); comm == "sh" {
+			waitState(t, child, "T")
+		}
+	}
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	c.mu.Lock()
+	c.text.Reset()
+	c.mu.Unlock()
+	c.see("tick\r\ntick")
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.exit(); code != 6 {
+		t.Errorf("exit code %d, want 6", code)
+	}
+}
+
+func procField(pid int, name string) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
+	if err != nil {
+		return "" // it has ended
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// waitState waits until a process is in a state of proc(5).
+func waitState(t *testing.T, pid int, want string) {
+	t.Helper()
+	state := ""
+	for range 1000 {
+		_, after, _ := strings.Cut(procField(pid, "stat"), ") ")
+		if state, _, _ = strings.Cut(after, " "); state == want {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("process %d is in state %q, want %q", pid, state, want)
+}
+
+func descendants(pid int) (list []int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well-formed
+	for _, f := range tasks {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue // a thread that has ended
+		}
+		for _, w := range strings.Fields(string(b)) {
+			if child, err := strconv.Atoi(w); err == nil {
+				list = append(append(list, child), descendants(child)...)
+			}
+		}
+	}
+	return list
+}

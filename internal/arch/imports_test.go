@@ -1,0 +1,132 @@
+package arch
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	root    = "../.."
+	program = "brig/internal/program"
+)
+
+// ours says which packages of this module a package may import; imports run down, never up or across. A package that
+// is not in the table is a room without a place in the house.
+var ours = map[string][]string{
+	program:                      {},
+	"brig/internal/arch":         {},
+	"brig/internal/testuser":     {},
+	"brig/cgroup":                {program},
+	"brig/netns":                 {program},
+	"brig/rootfs":                {program},
+	"brig/seccomp":               {program},
+	"brig/nsjail/internal/stage": {program},
+	"brig/nsjail":                {program, "brig/nsjail/internal/stage", "brig/cgroup", "brig/netns", "brig/rootfs", "brig/seccomp"},
+	"brig/cmd/brig":              {"brig/nsjail"},
+}
+
+// outer is what programs that use the library may import: nothing but the library.
+var outer = []string{"brig/nsjail"}
+
+// doors says which package alone may import a library. golang.org/x/sys is everybody's: it is the kernel's own words.
+var doors = map[string]string{
+	"github.com/containerd/cgroups":        "brig/cgroup",
+	"github.com/seccomp/libseccomp-golang": "brig/seccomp",
+	"github.com/vishvananda/netlink":       "brig/netns",
+	"github.com/rogpeppe/go-internal":      "tests",
+	"golang.org/x/tools":                   "tests",
+	"golang.org/x/sys":                     "everybody",
+}
+
+// heavy is what cmd/brig and nsjail must not reach, however indirectly: each costs every start or widens what must be
+// trusted.
+var heavy = []string{"net", "net/http", "crypto/tls", "crypto/x509", "text/template", "html/template", "regexp", "encoding/gob", "encoding/xml",
+	"log", "log/slog", "testing", "os/user", "plugin", "expvar",
+	"github.com/prometheus", "google.golang.org", "github.com/golang/protobuf", "github.com/cilium/ebpf", "github.com/godbus/dbus",
+	"github.com/coreos", "github.com/sirupsen", "github.com/containerd/cgroups/v3/cgroup1", "github.com/containerd/cgroups/v3/cgroup2"}
+
+// pkg is what go list says of a package.
+type pkg struct {
+	ImportPath, Dir, Name, Doc         string
+	Standard                           bool
+	GoFiles, CgoFiles, IgnoredGoFiles  []string
+	Imports, TestImports, XTestImports []string
+}
+
+func list(t *testing.T, args ...string) (pkgs []pkg) {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-buildvcs=false", "-json"}, args...)...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		errors.As(err, &exit)
+		t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+	}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); err == io.EOF {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+func TestImportTable(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		allowed, known := ours[p.ImportPath]
+		if strings.HasPrefix(p.ImportPath, "brig/examples/") {
+			allowed, known = outer, true
+		}
+		if !known {
+			t.Errorf("%s is not in the import table", p.ImportPath)
+			continue
+		}
+		for _, i := range p.Imports {
+			if i == "brig" || strings.HasPrefix(i, "brig/") {
+				if !slices.Contains(allowed, i) {
+					t.Errorf("%s imports %s", p.ImportPath, i)
+				}
+				continue
+			}
+			door(t, p.ImportPath, i, false)
+		}
+		for _, i := range append(p.TestImports, p.XTestImports...) {
+			door(t, p.ImportPath, i, true)
+		}
+	}
+}
+
+// door checks an import of somebody else's package.
+func door(t *testing.T, from, what string, test bool) {
+	t.Helper()
+	if first, _, _ := strings.Cut(what, "/"); !strings.Contains(first, ".") {
+		return // the standard library, or ours
+	}
+	for library, keeper := range doors {
+		if what == library || strings.HasPrefix(what, library+"/") {
+			if keeper != "everybody" && keeper != from && !strings.HasPrefix(from, keeper+"/") && (keeper != "tests" || !test) {
+				t.Errorf("%s imports %s, whose door is %s", from, what, keeper)
+			}
+			return
+		}
+	}
+	t.Errorf("%s imports %s, which has no door", from, what)
+}
+
+func TestReachesNothingHeavy(t *testing.T) {
+	for _, p := range list(t, "-deps", "./cmd/brig", "./nsjail") {
+		for _, h := range heavy {
+			if p.ImportPath == h || strings.Contains(h, ".") && strings.HasPrefix(p.ImportPath, h+"/") {
+				t.Errorf("cmd/brig or nsjail reaches %s", p.ImportPath)
+			}
+		}
+	}
+}

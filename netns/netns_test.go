@@ -1,0 +1,50 @@
+package netns
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"brig/internal/program"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestLoopback(t *testing.T) {
+	p := program.New(3)
+	Loopback(p)
+	want := []string{
+		"socket(AF_INET, SOCK_DGRAM|SOCK_CLOEXEC, 0) = $3",
+		`ioctl($3, SIOCSIFFLAGS, {ifr_name="lo", ifr_flags=IFF_UP|IFF_RUNNING})`,
+		"close($3)",
+	}
+	if len(p.Ops) != len(want) {
+		t.Fatalf("%d operations:\n%s", len(p.Ops), p)
+	}
+	for i := range want {
+		if got := p.Ops[i].Call(); got != want[i] || p.Ops[i].Label != "net" {
+			t.Errorf("operation %d: got %s %s, want net %s", i+1, p.Ops[i].Label, got, want[i])
+		}
+		if p.Ops[i].Trial {
+			t.Errorf("operation %d may fail: a jail without lo would pass for one with it", i+1)
+		}
+	}
+	// the slot is free again, so that many steps do not exhaust them
+	if s := p.Open("after", 0); s != 3 {
+		t.Errorf("the next slot is %d", s)
+	}
+	blob, err := p.Encode(program.Request{Cgroup: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// struct ifreq as netdevice(7) has it: the text of an operation is not what the stage performs
+	ifr := append([]byte("lo"), make([]byte, unix.IFNAMSIZ-2)...)
+	ifr = binary.NativeEndian.AppendUint16(ifr, unix.IFF_UP|unix.IFF_RUNNING)
+	if !bytes.Contains(blob, ifr) {
+		t.Error("the program has no struct ifreq for lo with IFF_UP")
+	}
+	if strings.Contains(p.String(), "\x00") {
+		t.Error("a NUL byte in the text")
+	}
+}

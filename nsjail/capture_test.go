@@ -1,0 +1,106 @@
+package nsjail
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+)
+
+// headAndTail is what a capture must give: computed from the whole stream.
+func headAndTail(stream []byte, limit int) []byte {
+	if limit == 0 || len(stream) <= limit {
+		return stream
+	}
+	head := limit - limit/2
+	return append(bytes.Clone(stream[:head]), stream[len(stream)-limit/2:]...)
+}
+
+func TestCaptureKeepsHeadAndTail(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for _, limit := range []int{0, 1, 2, 3, 7, 8, 100, 4096} {
+		for _, size := range []int{0, 1, 2, limit - 1, limit, limit + 1, 2*limit + 3, 10*limit + 1, 50_000} {
+			stream := make([]byte, max(size, 0))
+			for i := range stream {
+				stream[i] = byte(rnd.Uint32())
+			}
+			for _, most := range []int{1, 3, limit/2 + 1, 70_000} { // chunks of up to this size
+				var got bytes.Buffer
+				c := newCapture(nil, &got, int64(limit))
+				for b := stream; len(b) > 0; {
+					n := min(len(b), 1+rnd.IntN(most))
+					c.take(b[:n])
+					b = b[n:]
+				}
+				c.flush()
+				want := headAndTail(stream, limit)
+				if !bytes.Equal(got.Bytes(), want) {
+					t.Errorf("limit %d, %d bytes in chunks up to %d: %d bytes, want %d", limit, len(stream), most, got.Len(), len(want))
+				}
+				if c.total != int64(len(stream)) || c.dropped() != int64(len(stream)-len(want)) {
+					t.Errorf("limit %d, %d bytes: counted %d, dropped %d", limit, len(stream), c.total, c.dropped())
+				}
+			}
+		}
+	}
+}
+
+// The tail is bounded memory, whatever the stream's length.
+func TestCaptureIsBounded(t *testing.T) {
+	c := newCapture(nil, io.Discard, 1000)
+	for range 10_000 {
+		c.take(make([]byte, 777))
+	}
+	if cap(c.tail) > 4096 || c.total != 7_770_000 {
+		t.Errorf("a tail of %d bytes, %d counted", cap(c.tail), c.total)
+	}
+}
+
+type brokenWriter struct{ calls int }
+
+var errBroken = errors.New("broken")
+
+func (w *brokenWriter) Write(b []byte) (int, error) {
+	w.calls++
+	return 0, errBroken
+}
+
+// A writer that fails does not stop the reading: the payload would block on a full pipe.
+func TestCaptureReadsOnAfterAFailedWrite(t *testing.T) {
+	for _, limit := range []int64{0, 100} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := &brokenWriter{}
+		c := newCapture(r, broken, limit)
+		done := make(chan struct{})
+		go func() { c.copy(); close(done) }()
+		if _, err := io.Copy(w, strings.NewReader(strings.Repeat("x", 1<<20))); err != nil {
+			t.Error(err)
+		}
+		w.Close()
+		<-done
+		r.Close()
+		if !errors.Is(c.err, errBroken) || broken.calls != 1 || c.total != 1<<20 {
+			t.Errorf("limit %d: %v after %d calls, %d bytes", limit, c.err, broken.calls, c.total)
+		}
+	}
+}
+
+func TestSameWriterOfUncomparableTypes(t *testing.T) {
+	var b bytes.Buffer
+	if !sameWriter(&b, &b) || sameWriter(&b, new(bytes.Buffer)) || sameWriter(nil, nil) {
+		t.Error("pointers")
+	}
+	if w := (manyWriters{&b}); sameWriter(w, w) {
+		t.Error("an uncomparable type")
+	}
+}
+
+type manyWriters []io.Writer
+
+func (m manyWriters) Write(b []byte) (int, error) { return m[0].Write(b) }

@@ -1,0 +1,42 @@
+package nsjail
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBenignSymlinks makes mounts through links that lead to a place of the jail: the guard against planted links must
+// not refuse them.
+func TestBenignSymlinks(t *testing.T) {
+	for name, link := range map[string]string{
+		"relative": "real", "absolute": "/work/real", "upwards": "../work/real", "above the root": "../../../work/real", "chain": "again",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(newScene(t).vars["DIR"], "work")
+			if err := os.Mkdir(filepath.Join(dir, "real"), 0o711); err != nil {
+				t.Fatal(err)
+			}
+			for from, to := range map[string]string{"link": link, "again": "real"} {
+				if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := Command("sh", "-c", "cd /work/real && ls -d made sub/tmpfs && test $(stat -fc %T sub/tmpfs) = tmpfs && cat copy")
+			c.Spec.Mounts = []Mount{
+				{Type: MountBind, Source: dir, Target: "/work", Writable: true},
+				{Type: MountDir, Target: "/work/link/made"},
+				{Type: MountTmpfs, Target: "/work/link/sub/tmpfs"},
+				{Type: MountFile, Source: filepath.Join(filepath.Dir(dir), "secret"), Target: "/work/link/copy"},
+			}
+			out, res, err := c.CombinedOutput()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Status != StatusOK || !strings.HasPrefix(string(out), "made\nsub/tmpfs\nhost-secret") {
+				t.Errorf("%s: %q", res.Status, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,186 @@
+package nsjail
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"brig/internal/testuser"
+
+	"golang.org/x/sys/unix"
+)
+
+// The roles that the test binary takes when it is run again.
+const (
+	roleVar    = "BRIG_TEST_ROLE" // "killer", or "keeper" and "keeper-noinit"
+	killScript = "echo up; trap '' TERM HUP INT; setsid sleep 1000 & (sleep 1000 &) ; sleep 1000; sleep 1000"
+)
+
+// TestKeeperIsKilled kills keepers with SIGKILL at many moments of a jail's life. A process of its own does so: it is
+// the subreaper (prctl(2)) of whatever a keeper leaves behind, so that "nothing is left" is ECHILD from wait4(2).
+func TestKeeperIsKilled(t *testing.T) {
+	out, err := runRole("killer", "^TestKiller$").CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKeeper is the keeper of a library's jail.
+func TestKeeper(t *testing.T) {
+	role := os.Getenv(roleVar)
+	if !strings.HasPrefix(role, "keeper") {
+		t.Skip("it is a role of TestKeeperIsKilled")
+	}
+	r, err := NewRunner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.CommandContext(context.Background(), "/bin/sh", "-c", killScript)
+	c.Spec.NoInit = role == "keeper-noinit"
+	c.Stdout = os.NewFile(3, "out")
+	fmt.Fprint(os.Stderr, "r")
+	if _, err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKiller is the process that starts and kills keepers.
+func TestKiller(t *testing.T) {
+	if os.Getenv(roleVar) != "killer" {
+		t.Skip("it is a role of TestKeeperIsKilled")
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	tmp := t.TempDir()
+	before := mountLines(t)
+	brig := filepath.Join(testuser.Dir(), "brig")
+	moments := 50
+	if testing.Short() {
+		moments = 8
+	}
+	for _, k := range []keeperKind{
+		{"brig run", []string{brig, "run", "--", "/bin/sh", "-c", killScript}, "", false, 15 * time.Millisecond},
+		{"brig run --no-init", []string{brig, "run", "--no-init", "--", "/bin/sh", "-c", killScript}, "", false, 15 * time.Millisecond},
+		{"library", []string{"/proc/self/exe", "-test.run=^TestKeeper$"}, "keeper", true, 15 * time.Millisecond},
+		{"library, no init", []string{"/proc/self/exe", "-test.run=^TestKeeper$"}, "keeper-noinit", true, 15 * time.Millisecond},
+	} {
+		up := 0
+		for i := range moments {
+			delay := k.within * time.Duration(i) / time.Duration(moments)
+			if i >= moments-2 {
+				delay = 150 * time.Millisecond
+			}
+			if k.killAt(t, tmp, delay) {
+				up++
+			}
+		}
+		t.Logf("%s: killed at %d moments, after the payload's start in %d", k.name, moments, up)
+		if up == 0 || up == moments {
+			t.Errorf("%s: the moments do not cover the start", k.name)
+		}
+	}
+	if after := mountLines(t); after != before {
+		t.Errorf("%d mounts, %d before", after, before)
+	}
+	if list, err := os.ReadDir(tmp); err != nil || len(list) > 0 {
+		t.Errorf("temporary files are left: %v, %v", list, err)
+	}
+}
+
+type keeperKind struct {
+	name   string
+	argv   []string
+	role   string
+	ready  bool // it says on stderr when it is about to start a jail
+	within time.Duration
+}
+
+// killAt starts a keeper, kills it after a delay, and sees that everything ends. It says whether the payload had run.
+func (k *keeperKind) killAt(t *testing.T, tmp string, delay time.Duration) (up bool) {
+	t.Helper()
+	out, outW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, readyW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	defer ready.Close()
+	env := append([]string{"TMPDIR=" + tmp, roleVar + "=" + k.role, "BRIG_TEST_DIR=" + testuser.Dir()}, os.Environ()...) // the first counts
+	pid, err := syscall.ForkExec(k.argv[0], k.argv, &syscall.ProcAttr{Env: env,
+		Files: []uintptr{0, outW.Fd(), readyW.Fd(), outW.Fd()}})
+	outW.Close()
+	readyW.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.ready {
+		if _, err := io.ReadFull(ready, make([]byte, 1)); err != nil {
+			said, rerr := io.ReadAll(out)
+			t.Fatalf("the keeper did not start: %v: %s %v", err, said, rerr)
+		}
+	}
+	time.Sleep(delay)
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan int, 1)
+	go func() {
+		n := 0
+		for {
+			if _, err := syscall.Wait4(-1, nil, unix.WALL, nil); err == syscall.ECHILD {
+				ended <- n
+				return
+			} else if err == nil {
+				n++
+			}
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s, killed after %s: processes are left: %s", k.name, delay, childrenOf(os.Getpid()))
+	}
+	b, err := io.ReadAll(out) // its end says, too, that nobody holds the other end
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.HasPrefix(string(b), "up")
+}
+
+func mountLines(t *testing.T) int {
+	t.Helper()
+	b, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(b), "\n")
+}
+
+// childrenOf names the children of a process: proc(5).
+func childrenOf(pid int) (list []string) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well-formed
+	for _, f := range tasks {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue // a thread that has ended
+		}
+		for _, child := range strings.Fields(string(b)) {
+			comm, err := os.ReadFile("/proc/" + child + "/comm")
+			if err == nil {
+				list = append(list, child+" "+strings.TrimSpace(string(comm)))
+			}
+		}
+	}
+	return list
+}

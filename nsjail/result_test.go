@@ -1,0 +1,69 @@
+package nsjail
+
+import (
+	"encoding/json"
+	"syscall"
+	"testing"
+	"time"
+
+	"brig/nsjail/internal/stage"
+)
+
+func exited(code int) int           { return code << 8 }
+func killed(sig syscall.Signal) int { return int(sig) }
+func dumped(sig syscall.Signal) int { return int(sig) | 0x80 }
+func flags(timedOut, cancelled bool) *outcome {
+	o := &outcome{}
+	o.timedOut.Store(timedOut)
+	o.cancelled.Store(cancelled)
+	return o
+}
+
+func TestStatusIsDecidedFromFacts(t *testing.T) {
+	cpu := &outcome{cpuLimit: 2 * time.Second}
+	for name, test := range map[string]struct {
+		status int
+		user   time.Duration
+		o      *outcome
+		want   Result
+	}{
+		"exit 0":                      {exited(0), 0, flags(false, false), Result{Status: StatusOK}},
+		"exit 3":                      {exited(3), 0, flags(false, false), Result{Status: StatusFailed, ExitCode: 3}},
+		"exit 255":                    {exited(255), 0, flags(false, false), Result{Status: StatusFailed, ExitCode: 255}},
+		"a forged timeout":            {exited(124), 0, flags(false, false), Result{Status: StatusFailed, ExitCode: 124}},
+		"a forged signal":             {exited(137), 0, flags(false, false), Result{Status: StatusFailed, ExitCode: 137}},
+		"SIGKILL":                     {killed(syscall.SIGKILL), 0, flags(false, false), Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGKILL"}},
+		"SIGSEGV with a core":         {dumped(syscall.SIGSEGV), 0, flags(false, false), Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGSEGV"}},
+		"SIGSYS":                      {dumped(syscall.SIGSYS), 0, flags(false, false), Result{Status: StatusViolation, ExitCode: -1, Signal: "SIGSYS"}},
+		"the wall clock":              {killed(syscall.SIGKILL), 0, flags(true, false), Result{Status: StatusTimeout, ExitCode: -1, Signal: "SIGKILL", TimedOut: true}},
+		"an exit as the clock struck": {exited(0), 0, flags(true, false), Result{Status: StatusTimeout, ExitCode: -1, TimedOut: true}},
+		"the context":                 {killed(syscall.SIGKILL), 0, flags(false, true), Result{Status: StatusCancelled, ExitCode: -1, Signal: "SIGKILL"}},
+		"init was killed":             {killed(syscall.SIGKILL), 0, &outcome{lost: true}, Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGKILL"}},
+		"SIGXCPU at the limit":        {killed(syscall.SIGXCPU), 2 * time.Second, cpu, Result{Status: StatusCPU, ExitCode: -1, Signal: "SIGXCPU"}},
+		"SIGKILL after the limit":     {killed(syscall.SIGKILL), 3 * time.Second, cpu, Result{Status: StatusCPU, ExitCode: -1, Signal: "SIGKILL"}},
+		"a forged SIGXCPU":            {killed(syscall.SIGXCPU), time.Millisecond, cpu, Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGXCPU"}},
+		"SIGXCPU without a limit":     {killed(syscall.SIGXCPU), time.Hour, flags(false, false), Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGXCPU"}},
+		"exit within the limit":       {exited(0), 3 * time.Second, cpu, Result{Status: StatusOK}},
+	} {
+		r := &Result{}
+		r.setUsage(stage.Usage{User: test.user})
+		r.setStatus(test.status, test.o)
+		got := Result{Status: r.Status, ExitCode: r.ExitCode, Signal: r.Signal, TimedOut: r.TimedOut}
+		if got.Status != test.want.Status || got.ExitCode != test.want.ExitCode || got.Signal != test.want.Signal || got.TimedOut != test.want.TimedOut {
+			t.Errorf("%s: %s code %d signal %q timed out %v", name, got.Status, got.ExitCode, got.Signal, got.TimedOut)
+		}
+	}
+}
+
+func TestResultAsJSON(t *testing.T) {
+	r := &Result{Status: StatusOK, SpecDigest: "d"}
+	r.setUsage(stage.Usage{User: 1500 * time.Microsecond, System: 2 * time.Millisecond, MaxRSS: 4096, Voluntary: 1, Involuntary: 2, MajorFaults: 3})
+	r.Usage.Wall = Millis(1234567 * time.Nanosecond)
+	got, err := json.Marshal(r)
+	want := `{"status":"ok","exit_code":0,"timed_out":false,"usage":{"wall_ms":1.234,"user_ms":1.5,"system_ms":2,"max_rss_bytes":4096,` +
+		`"voluntary_switches":1,"involuntary_switches":2,"major_faults":3},"output":{"stdout_bytes":0,"stdout_dropped":0,"stderr_bytes":0,"stderr_dropped":0},` +
+		`"phases_us":{"look":0,"resolve":0,"prepare":0,"spawn":0,"exec":0,"run":0,"end":0},"spec_digest":"d"}`
+	if err != nil || string(got) != want {
+		t.Errorf("%v\n got %s\nwant %s", err, got, want)
+	}
+}

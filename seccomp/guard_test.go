@@ -1,0 +1,57 @@
+package seccomp
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestGuardBPFIsFresh(t *testing.T) {
+	table, err := GuardTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := table.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update && runtime.GOARCH == "amd64" {
+		if err := os.WriteFile("guard_amd64.bpf", fresh, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if have, ok := GuardBPF(); ok && libraryVersion() == "2.5.4" && !bytes.Equal(have, fresh) {
+		t.Fatal("guard_amd64.bpf is not what GuardTable compiles to; run go generate")
+	}
+}
+
+func TestGuard(t *testing.T) {
+	bpf, ok := GuardBPF()
+	if !ok {
+		t.Skipf("no embedded filter on %s", runtime.GOARCH)
+	}
+	for _, c := range []struct {
+		name string
+		nr   int32
+		args [6]uint64
+		want Action
+	}{
+		{"chmod 755", unix.SYS_CHMOD, [6]uint64{1: 0o755}, Allow},
+		{"chmod u+s", unix.SYS_CHMOD, [6]uint64{1: 0o4755}, ErrnoAction(unix.EPERM)},
+		{"chmod g+s", unix.SYS_CHMOD, [6]uint64{1: 0o2755}, ErrnoAction(unix.EPERM)},
+		{"chmod u+s, garbage above", unix.SYS_CHMOD, [6]uint64{1: 0xdead00000000 | 0o4755}, ErrnoAction(unix.EPERM)},
+		{"sticky", unix.SYS_FCHMOD, [6]uint64{1: 0o1777}, Allow},
+		{"fchmodat u+s", unix.SYS_FCHMODAT, [6]uint64{2: 0o6755}, ErrnoAction(unix.EPERM)},
+		{"fchmodat2 u+s", unix.SYS_FCHMODAT2, [6]uint64{2: 0o4000}, ErrnoAction(unix.EPERM)},
+		{"anything else", unix.SYS_UNSHARE, [6]uint64{unix.CLONE_NEWUSER}, Allow},
+		{"a foreign ABI", unix.SYS_CHMOD | x32Bit, [6]uint64{1: 0o4755}, KillProcess},
+	} {
+		if got := Simulate(bpf, Data{Nr: c.nr, Arch: unix.AUDIT_ARCH_X86_64, Args: c.args}); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
