@@ -35,7 +35,7 @@ run: build ## the demo: an agent's analysis of real data that then tries to brea
 	@testdata/demo/run.sh bin/brig bin/demo-output
 
 test: deps-test check ## everything that this machine can check, as root and as an ordinary user
-	$(GO) test ./...
+	$(GO) test -count=1 ./...
 
 check: ## gofmt, go vet, staticcheck
 	@bad=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \

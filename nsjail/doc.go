@@ -23,7 +23,7 @@
 //	                            Result
 //
 // The order of what happens in a jail is spelled in one place, resolver.process, and every failure names its operation:
-// "step 15 of 150: mounts[0]: openat(...): no such file or directory; ...". There are no branches in a program. Whatever
+// "step 290 of 306: mounts[0]: openat(...): no such file or directory; ...". There are no branches in a program. Whatever
 // has to be decided is decided by Resolve, in Go, outside.
 //
 // # Actors

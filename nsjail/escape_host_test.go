@@ -98,11 +98,13 @@ func setupSubmount(t *testing.T, s *scene) {
 
 // setupImage makes $DIR/root, an image whose directories for the jail's own mounts are links to the host's $DIR/victim.
 func setupImage(t *testing.T, s *scene) {
-	if err := os.MkdirAll(s.path("root/usr"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, d := range []string{"usr", "dev", "proc"} {
+		if err := os.MkdirAll(s.path("root/"+d), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	links := map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64",
-		"dev": s.path("victim"), "proc": s.path("victim"), "tmp": s.path("victim"), "work": s.path("victim"), "escape": s.path("victim")}
+		"tmp": s.path("work"), "work": s.path("work"), "escape": s.path("victim")}
 	for name, text := range links {
 		if err := os.Symlink(text, s.path("root/"+name)); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,5 +39,44 @@ func TestBenignSymlinks(t *testing.T) {
 				t.Errorf("%s: %q", res.Status, out)
 			}
 		})
+	}
+}
+
+// TestRenameStorm makes jails while files are renamed all the time: openat2(2) then answers EAGAIN to a lookup with
+// "..", and the stage has to ask again, or anybody on the machine could keep jails from being made.
+func TestRenameStorm(t *testing.T) {
+	s := newScene(t)
+	dir, storm := s.path("work"), s.path("victim")
+	if err := errors.Join(os.Mkdir(dir+"/real", 0o755), os.Symlink("../../../work/real", dir+"/link"), os.WriteFile(storm+"/a", nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	done, ended := make(chan struct{}), make(chan error)
+	go func() {
+		for {
+			select {
+			case <-done:
+				ended <- nil
+				return
+			default:
+			}
+			if err := errors.Join(os.Rename(storm+"/a", storm+"/b"), os.Rename(storm+"/b", storm+"/a")); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	for range 15 {
+		c := Command("true")
+		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}}
+		for _, name := range []string{"a", "b", "c", "d"} {
+			c.Spec.Mounts = append(c.Spec.Mounts, Mount{Type: MountDir, Target: "/work/link/" + name})
+		}
+		if _, err := c.Run(); err != nil {
+			t.Error(err)
+		}
+	}
+	close(done)
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -261,7 +261,7 @@ func (h *Host) noOverlay(dir string) string {
 		return "overlay in a user namespace needs Linux 5.11"
 	}
 	// a mount point below it would be hidden, and the kernel refuses to clone it (EINVAL)
-	if bytes.Contains(h.mounts, []byte(" "+dir+"/")) {
+	if bytes.Contains(h.mounts, []byte(" "+strings.TrimSuffix(dir, "/")+"/")) {
 		return "there are mounts below " + dir
 	}
 	var st unix.Statfs_t

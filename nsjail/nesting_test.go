@@ -64,6 +64,9 @@ func TestNesting(t *testing.T) {
 		only  string   // root or user
 	}{
 		{name: "as it is", in: []string{"env"}, want: []string{works}},
+		{name: "the host's own tree, without idmaps", in: []string{"env"}, spec: `{"rootfs": {"path": "/"}, "optional": ["idmap"]}`, want: []string{works}},
+		{name: "the host's own tree needs idmaps", in: []string{"env"}, spec: `{"rootfs": {"path": "/"}}`, only: "root",
+			want: []string{"idmapped mount", "invalid argument", "--optional idmap"}},
 		{name: "a private mount namespace", in: private, want: []string{works}},
 		{name: "a rootless environment", in: rootless, want: []string{works}, only: "user"},
 		{name: "two deep", in: append(rootless, rootless...), want: []string{works}, only: "user"},
@@ -149,6 +152,7 @@ func TestBrigInBrig(t *testing.T) {
 		{"the default filter forbids it", "", `{"optional": ["proc", "keyring"]}`, []string{"clone3:", "function not implemented", "outer seccomp filter", "--seccomp unconfined"}},
 		{"without a filter, the default jail", "unconfined", "{}", []string{"proc:", "masked", "--optional proc"}},
 		{"without a filter, without a procfs", "unconfined", `{"optional": ["proc"]}`, []string{"ok 1000"}},
+		{"the outer jail's tree as the inner one's", "unconfined", `{"optional": ["proc"], "rootfs": {"path": "/"}}`, []string{"ok 1000"}},
 		{"a filter of its own inside", "unconfined", `{"optional": ["proc"], "require": ["seccomp"]}`, []string{"ok 1000"}},
 	}
 	for _, tt := range tests {

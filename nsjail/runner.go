@@ -151,7 +151,13 @@ func (r *Runner) pass(p *Plan) (fds []int, err error) {
 			attr.Attr_set |= unix.MOUNT_ATTR_IDMAP
 			attr.Userns_fd = uint64(ns)
 		}
-		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
+		err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
+		if err != nil && m.IDMap && contains(p.Spec.Optional, "idmap") { // the file system, or one mounted below, has none
+			p.Enforced["idmap"] = "not enforced for " + quote(m.Target) + ": mount_setattr: " + err.Error() + " (optional)"
+			attr = unix.MountAttr{Attr_set: m.Attr}
+			err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
+		}
+		if err != nil {
 			return fds, fail("idmapped mount (mount_setattr)", err)
 		}
 	}

@@ -61,6 +61,26 @@ func withValues(table []flag, n int) string {
 	return strings.Join(all, "|")
 }
 
+// bashEnd completes what is no flag, and the command itself.
+const bashEnd = `	esac
+	if ((${#COMPREPLY[@]} == 0)); then
+		compopt -o filenames 2>/dev/null
+		COMPREPLY=($(compgen -f -- "$cur"))
+	fi
+}
+_brig_command() {
+	if declare -F _command_offset >/dev/null; then
+		_command_offset "$1"
+	elif (($1 == COMP_CWORD)); then
+		COMPREPLY=($(compgen -c -- "${COMP_WORDS[COMP_CWORD]}"))
+	else
+		compopt -o filenames 2>/dev/null
+		COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
+	fi
+}
+complete -F _brig brig
+`
+
 func bashCompletion() string {
 	table := flags("run")
 	var b strings.Builder
@@ -108,23 +128,6 @@ _brig() {
 			b.WriteString("\t" + names + `) COMPREPLY=($(compgen -W "` + strings.Join(f.words, " ") + `" -- "$cur")) ;;` + "\n")
 		}
 	}
-	b.WriteString(`	esac
-	if ((${#COMPREPLY[@]} == 0)); then
-		compopt -o filenames 2>/dev/null
-		COMPREPLY=($(compgen -f -- "$cur"))
-	fi
-}
-_brig_command() {
-	if declare -F _command_offset >/dev/null; then
-		_command_offset "$1"
-	elif (($1 == COMP_CWORD)); then
-		COMPREPLY=($(compgen -c -- "${COMP_WORDS[COMP_CWORD]}"))
-	else
-		compopt -o filenames 2>/dev/null
-		COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
-	fi
-}
-complete -F _brig brig
-`)
+	b.WriteString(bashEnd)
 	return b.String()
 }

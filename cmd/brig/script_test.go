@@ -12,31 +12,40 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/testuser"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain defines -update, which rewrites the golden files and the expected output of the stories.
+// TestMain defines -update, which rewrites the golden files and the expected output of the stories, and runs the suite
+// as root and as an ordinary user.
 func TestMain(m *testing.M) {
 	goflag.Bool("update", false, "rewrite golden files")
-	os.Exit(m.Run())
+	os.Exit(testuser.Main(m, testuser.Build("./cmd/brig", "brig")))
 }
 
-// TestScript runs the stories against the real binary, since a jail takes over its process before Go starts. BRIG_BIN
-// names a binary that is built already.
-func TestScript(t *testing.T) {
-	bin := os.Getenv("BRIG_BIN")
-	if bin == "" {
-		bin = filepath.Join(t.TempDir(), "brig")
-		if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-			t.Fatalf("go build: %v\n%s", err, out)
+// brigBinary is the binary under test, which testuser has built for both users; BRIG_BIN names another.
+func brigBinary(t *testing.T) string {
+	t.Helper()
+	if bin := os.Getenv("BRIG_BIN"); bin != "" {
+		abs, err := filepath.Abs(bin)
+		if err != nil {
+			t.Fatal(err)
 		}
+		return abs
 	}
-	bin, err := filepath.Abs(bin)
-	if err != nil {
-		t.Fatal(err)
+	return filepath.Join(testuser.Dir(), "brig")
+}
+
+// TestScript runs the stories against the real binary, since a jail takes over its process before Go starts.
+func TestScript(t *testing.T) {
+	bin := brigBinary(t)
+	stories := filepath.Join(testuser.Testdata(), "script")
+	if updating() && !testuser.Second() {
+		stories = filepath.Join("..", "..", "testdata", "script")
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:           filepath.Join("..", "..", "testdata", "script"),
+		Dir:           stories,
 		UpdateScripts: updating(),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", filepath.Dir(bin)+string(os.PathListSeparator)+e.Getenv("PATH"))

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/testuser"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -63,15 +61,6 @@ func onTerminal(t *testing.T, args ...string) *console {
 		c.master.Close()
 	})
 	return c
-}
-
-// brigBinary is the binary under test, which testuser has built for both users.
-func brigBinary(t *testing.T) string {
-	t.Helper()
-	if bin := os.Getenv("BRIG_BIN"); bin != "" {
-		return bin
-	}
-	return filepath.Join(testuser.Dir(), "brig")
 }
 
 func (c *console) read() {

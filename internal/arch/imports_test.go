@@ -20,6 +20,8 @@ const (
 var ours = map[string][]string{
 	program:                      {},
 	"brig/internal/arch":         {},
+	"brig/internal/compare":      {},
+	"brig/internal/docs":         {},
 	"brig/internal/testuser":     {},
 	"brig/cgroup":                {program},
 	"brig/netns":                 {program},

@@ -1,7 +1,7 @@
-# An image whose /dev, /proc, /tmp and /work are links to the host leads none of the jail's mounts there (CVE-2025-31133).
+# An image whose /tmp, /work and other mount points are links to the host leads none of the jail's mounts there (CVE-2025-31133).
 # refusal: where the links lead to is not in the image
 # setup: image
-# spec: {"rootfs": {"path": "$DIR/root"}, "mounts": [{"type": "bind", "source": "/usr", "target": "/usr"}]}
+# spec: {"workdir": "/", "rootfs": {"path": "$DIR/root"}, "mounts": [{"type": "bind", "source": "/usr", "target": "/usr"}]}
 # off: change=plain-lookup
 from kernel import *
 

@@ -122,7 +122,11 @@ int brig_run(char *base, long *slots, uint32_t from, int *err) {
 		for (int k = 0; k < 6; k++) a[k] = o->slots & (1 << k) ? slots[o->a[k]] : (long)o->a[k];
 		if (o->nr == OP_FORK) r = fork_init((int)a[0], &(struct rest){base, slots, i + 1});
 		else if (o->nr == OP_SAME) r = same((int)a[0], (uint64_t)a[1], (uint64_t)a[2]);
-		else r = sys(o->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		else { // openat2(2): EAGAIN if a rename or mount anywhere on the machine has raced with a ".."
+			int tries = 0;
+			do r = sys(o->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+			while (r == -EAGAIN && o->nr == SYS_openat2 && ++tries < 10000);
+		}
 		if (o->nr == SYS_write && r >= 0 && r < a[2]) r = -ENOSPC; // a full file system, as close as write(2) comes to it
 		if (r < 0 && r > -4096) {
 			int ok = 0;

@@ -49,6 +49,7 @@ type OpError struct {
 	Errno syscall.Errno
 }
 
+// Error names the operation and the errno.
 func (e *OpError) Error() string { return fmt.Sprintf("operation %d: %v", e.Op, e.Errno) }
 
 // TakeEarly gives the stage that the constructor has forked, once.
