@@ -11,6 +11,9 @@ ROUNDS      ?= 200
 # No VCS stamp: it would need git, and fail in a checkout that another user owns. The tests build programs, too.
 export GOFLAGS += -buildvcs=false
 
+# Debian's ordinary users have no sbin on their PATH, and the tests want chroot(8).
+export PATH := $(PATH):/usr/sbin:/sbin
+
 # Static: one file that runs on any Linux and inside any root, with the libseccomp that it was tested with.
 BUILDFLAGS := -trimpath -tags netgo,osusergo \
               -ldflags '-linkmode external -extldflags -static -s -w'

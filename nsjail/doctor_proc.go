@@ -13,11 +13,16 @@ type mountLine struct {
 	readOnly                        bool
 }
 
-// parseMounts reads mountinfo; keep chooses by the file system type and the mount point.
-func parseMounts(mountinfo []byte, keep func(fstype, point []byte) bool) (list []mountLine) {
+// parseMounts reads the lines of mountinfo that contain a text; it looks at no others, because this is on the path of
+// every start, and a mount table can have thousands.
+func parseMounts(mountinfo []byte, text string) (list []mountLine) {
 	for len(mountinfo) > 0 {
-		var line []byte
-		line, mountinfo, _ = bytes.Cut(mountinfo, []byte("\n"))
+		at := bytes.Index(mountinfo, []byte(text))
+		if at < 0 {
+			return list
+		}
+		line := mountinfo[bytes.LastIndexByte(mountinfo[:at], '\n')+1:]
+		line, mountinfo, _ = bytes.Cut(line, []byte("\n"))
 		left, right, ok := bytes.Cut(line, []byte(" - "))
 		if !ok {
 			continue
@@ -26,9 +31,6 @@ func parseMounts(mountinfo []byte, keep func(fstype, point []byte) bool) (list [
 		var f [6][]byte
 		for i := range f {
 			f[i], left, _ = bytes.Cut(left, []byte(" "))
-		}
-		if !keep(fstype, f[4]) {
-			continue
 		}
 		_, super, _ := bytes.Cut(right, []byte(" "))
 		list = append(list, mountLine{string(f[0]), string(f[1]), string(f[3]), string(f[4]), string(fstype),
@@ -48,16 +50,14 @@ func noProc(mountinfo []byte) string {
 	if !bytes.Contains(mountinfo, []byte(" /proc/")) && bytes.Contains(mountinfo, []byte(" / /proc rw")) {
 		return "" // the usual machine: nothing to search
 	}
-	procs := parseMounts(mountinfo, func(fstype, _ []byte) bool { return string(fstype) == "proc" })
-	byParent := map[string]string{}
-	for _, m := range parseMounts(mountinfo, func(_, point []byte) bool { return !emptyProcDir(string(point)) }) {
-		if byParent[m.parent] == "" {
-			byParent[m.parent] = m.point
-		}
-	}
 	why := "/proc is not mounted"
-	for _, m := range procs {
-		over := byParent[m.id]
+	for _, m := range parseMounts(mountinfo, " - proc ") {
+		over := ""
+		for _, child := range parseMounts(mountinfo, " "+m.point) { // at it or below it
+			if over == "" && child.parent == m.id && child.id != m.id && !emptyProcDir(child.point) {
+				over = child.point
+			}
+		}
 		switch {
 		case m.root != "/":
 			continue
@@ -119,10 +119,18 @@ func needProc(err error) error {
 // chrooted says whether this is known to be a chroot: then no mount is at "/", unless the directory is a mount point.
 func (f *Facts) chrooted() bool {
 	mounts, ok := f.Files["/proc/self/mountinfo"]
-	return f.Chrooted || ok && len(parseMounts([]byte(mounts), isRoot)) == 0
+	return f.Chrooted || ok && len(rootMounts(mounts)) == 0
 }
 
-func isRoot(_, point []byte) bool { return string(point) == "/" }
+// rootMounts are the mounts at "/", the lowest first.
+func rootMounts(mountinfo string) (list []mountLine) {
+	for _, m := range parseMounts([]byte(mountinfo), " / ") {
+		if m.point == "/" {
+			list = append(list, m)
+		}
+	}
+	return list
+}
 
 func (f *Facts) root() Finding {
 	x := Finding{Name: "root", State: Present, Why: "the root is a mount that pivot_root(2) can replace"}
@@ -130,7 +138,7 @@ func (f *Facts) root() Finding {
 		x.State, x.Why, x.Fix = Missing, "this is a chroot: user namespaces and pivot_root(2) are forbidden in it", enterByPivot
 		return x
 	}
-	roots := parseMounts([]byte(f.Files["/proc/self/mountinfo"]), isRoot)
+	roots := rootMounts(f.Files["/proc/self/mountinfo"])
 	if n := len(roots); n > 0 && roots[n-1].fstype == "rootfs" {
 		x.State, x.Why = Missing, "the root is the kernel's initramfs, which pivot_root(2) cannot replace"
 		x.Fix = "copy the tree to a tmpfs and enter it: exec switch_root /newroot /sbin/init"

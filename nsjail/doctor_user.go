@@ -117,7 +117,7 @@ func (f *Facts) inChroot() blocker {
 // coveredRoot is a mount over "/" made after this process took its root: for the kernel that is a chroot too.
 func (f *Facts) coveredRoot() blocker {
 	e := asError(f.Default.Err)
-	if roots := parseMounts([]byte(f.Files["/proc/self/mountinfo"]), isRoot); len(roots) < 2 || e == nil || e.Errno != unix.EPERM {
+	if roots := rootMounts(f.Files["/proc/self/mountinfo"]); len(roots) < 2 || e == nil || e.Errno != unix.EPERM {
 		return blocker{}
 	}
 	return blocker{why: "another mount covers this process's root, which to the kernel is a chroot, and it forbids user namespaces there", fix: "umount /"}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +17,9 @@ func lockThread() { runtime.LockOSThread() }
 
 // setupCoreDump looks for a core file in the writable directory.
 func setupCoreDump(t *testing.T, s *scene) {
+	if pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern"); err != nil || strings.ContainsAny(string(pattern), "|/") {
+		t.Skipf("core dumps do not go to the working directory here: core_pattern is %q (%v)", pattern, err)
+	}
 	if err := os.Chmod(s.path("work"), 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestStatusIsDecidedFromFacts(t *testing.T) {
 		"the wall clock":              {killed(syscall.SIGKILL), 0, flags(true, false), Result{Status: StatusTimeout, ExitCode: -1, Signal: "SIGKILL", TimedOut: true}},
 		"an exit as the clock struck": {exited(0), 0, flags(true, false), Result{Status: StatusTimeout, ExitCode: -1, TimedOut: true}},
 		"the context":                 {killed(syscall.SIGKILL), 0, flags(false, true), Result{Status: StatusCancelled, ExitCode: -1, Signal: "SIGKILL"}},
-		"init was killed":             {killed(syscall.SIGKILL), 0, &outcome{lost: true}, Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGKILL"}},
+		"init was killed":             {exited(1), 0, &outcome{lost: true}, Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGKILL"}},
 		"SIGXCPU at the limit":        {killed(syscall.SIGXCPU), 2 * time.Second, cpu, Result{Status: StatusCPU, ExitCode: -1, Signal: "SIGXCPU"}},
 		"SIGKILL after the limit":     {killed(syscall.SIGKILL), 3 * time.Second, cpu, Result{Status: StatusCPU, ExitCode: -1, Signal: "SIGKILL"}},
 		"a forged SIGXCPU":            {killed(syscall.SIGXCPU), time.Millisecond, cpu, Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGXCPU"}},

@@ -180,7 +180,7 @@ func (r *Runner) idmap(src *Source, h *Host) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(null)
-	pid, err := r.stage.Do(p, program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1}, null)
+	pid, err := r.stage.Do(p, program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1, Ward: true}, null)
 	if err != nil {
 		return -1, opError("idmap", p, err)
 	}

@@ -151,8 +151,8 @@ func TestTerminal(t *testing.T) {
 	c := onTerminal(t, "run", "--tty", "--env", "PS1=PROMPT> ", "--", "bash", "--norc", "--noprofile", "-i")
 	c.see("PROMPT> ")
 	for command, want := range map[string]string{
-		"tty": "/dev/pts/0\r\n", "stty size": "\r\n33 101\r\n", "echo T=$TERM": "T=screen\r\n", "test -t 0 -a -t 1 -a -t 2 && echo all''three": "allthree\r\n",
-		"ls -l /proc/self/fd/0 | grep -c /dev/pts/0": "\r\n1\r\n", "echo col''our >/dev/tty": "colour\r\n",
+		"tty": "/dev/pts/0\r\n", "stty size": "33 101\r\n", "echo T=$TERM": "T=screen\r\n", "test -t 0 -a -t 1 -a -t 2 && echo all''three": "allthree\r\n",
+		"echo n=$(ls -l /proc/self/fd/0 | grep -c /dev/pts/0)": "n=1\r\n", "echo col''our >/dev/tty": "colour\r\n",
 	} {
 		c.keys(command + "\r")
 		c.see(want)
@@ -162,14 +162,14 @@ func TestTerminal(t *testing.T) {
 	c.keys("until [ \"$(stty size)\" = '40 120' ]; do sleep 0.02; done; echo re''sized\r")
 	c.see("resized\r\n")
 	c.see("PROMPT> ")
-	c.keys("echo be''gin; sleep 1000\r")
+	c.keys("sh -c 'echo be\"\"gin; exec sleep 1000'\r")
 	c.see("begin\r\n")
 	c.keys("\x03")
 	c.see("^C")
 	c.see("PROMPT> ")
 	c.keys("echo code=$?\r")
 	c.see("code=130\r\n")
-	c.keys("sh -c 'echo be\"\"gin; sleep 1000'\r")
+	c.keys("sh -c 'echo be\"\"gin; exec sleep 1000'\r")
 	c.see("begin\r\n")
 	c.keys("\x1a")
 	c.see("Stopped")
@@ -178,8 +178,8 @@ func TestTerminal(t *testing.T) {
 	c.see("sleep 1000'\r\n")
 	c.keys("\x03")
 	c.see("PROMPT> ")
-	c.keys("cat\r")
-	c.see("cat\r\n")
+	c.keys("sh -c 'echo be\"\"gin; exec cat'\r")
+	c.see("begin\r\n")
 	c.keys("line\r\x04")
 	c.see("line\r\nline\r\n")
 	c.keys("exit 7\r")

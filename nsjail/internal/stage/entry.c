@@ -91,6 +91,7 @@ __attribute__((constructor)) static void brig_enter(int argc, char **argv, char 
 	if (sv[0] > 2 && sv[1] > 2 && av[0] > 2) pid = syscall(SYS_clone3, &ca, sizeof ca);
 	if (pid == 0) {
 		close(sv[0]), close(av[0]);
+		syscall(SYS_setsid); // a Ctrl-C at the terminal is the keeper's to forward, not our end
 		wipe(argc, argv, envp);
 		brig_serve(sv[1], av[1]);
 	}

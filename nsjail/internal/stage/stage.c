@@ -215,8 +215,8 @@ static void drop(void) {
 // serve performs one request after the other until the keeper is gone.
 void brig_serve(int sock, int ahead) {
 	uint64_t none = 0;
-	struct sigaction dfl = {.sa_handler = SIG_DFL};
-	for (int s = 1; s < NSIG; s++) sigaction(s, &dfl, 0); // the caller's nohup must not reach the payload
+	struct sigaction dfl = {.sa_handler = SIG_DFL}; // all zero, as the kernel's own structure; make(1) ignores signal 32
+	for (int s = 1; s < NSIG; s++) SYS4(SYS_rt_sigaction, s, &dfl, 0, 8); // the caller's nohup must not reach the payload
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
 	struct rlimit nofile; // a program may use fixed descriptors above the usual ones; it sets the payload's limit itself
 	if (!getrlimit(RLIMIT_NOFILE, &nofile)) nofile.rlim_cur = nofile.rlim_max, setrlimit(RLIMIT_NOFILE, &nofile);
