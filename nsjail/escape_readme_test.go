@@ -43,7 +43,8 @@ const escapeIntro = `# Attacks
 Each file is a program that tries to get out of a jail, or to reach what it must not. Its first line is the claim that it
 defends. It prints CONTAINED and exits 0 if the jail has held, or prints ESCAPED and exits 1. TestEscape of package
 nsjail runs it as root and as an ordinary user, looks at the host afterwards, and runs it again with the mitigation
-switched off: then it has to escape, so that it is known to be able to tell the difference.
+switched off: then it has to escape, so that it is known to be able to tell the difference. TestEscapeCLI runs all of
+them by brig run as well, with a descriptor left open and a secret name in its arguments.
 
 The header is a comment of "# field: value" lines:
 

@@ -118,7 +118,8 @@ func (b *builder) link(e *Entry) {
 // file writes a private copy, at most 2 GiB by write(2), in one call.
 func (b *builder) file(e *Entry) {
 	b.parents(e.Target)
-	flags := uint64(unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_NONBLOCK) // a FIFO of an image must not hang us
+	// O_NONBLOCK: a FIFO of an image must not hang us (open(2) ENXIO)
+	flags := uint64(unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_NONBLOCK)
 	if b.inBind(e.Target) { // what stands there is the host's
 		flags = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL
 	}
