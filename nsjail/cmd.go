@@ -23,7 +23,8 @@ type Cmd struct {
 	// regular file open for reading only, which the payload could open again for writing: that one is copied.
 	Stdin io.Reader
 	// Stdout and Stderr receive the output; nil drops it. An *os.File is passed straight through, unless
-	// Spec.Limits.Output bounds the output. If both are the same comparable writer, one goroutine at a time writes.
+	// Spec.Limits.Output bounds the output. If both are the same comparable writer, one goroutine writes, in the order
+	// in which the payload wrote, and the Result counts all as stdout.
 	Stdout, Stderr io.Writer
 	// Terminal, if set with Spec.TTY, is called with the master side of the payload's terminal before it starts: to
 	// set its size, and again whenever that changes (ioctl_tty(2) TIOCSWINSZ).

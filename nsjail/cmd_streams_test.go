@@ -92,7 +92,7 @@ func TestOutputKinds(t *testing.T) {
 	}
 	c = shell(script)
 	c.Stdout, c.Stderr = &both, &both
-	if r, err := c.Run(); err != nil || both.Len() != 8 || r.Output.StderrBytes != 4 {
+	if r, err := c.Run(); err != nil || both.String() != "out\nerr\n" || r.Output != (Output{StdoutBytes: 8}) {
 		t.Errorf("one buffer for both: %q, %+v, %v", both.String(), r, err)
 	}
 	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
@@ -115,6 +115,7 @@ func TestOutputKinds(t *testing.T) {
 	if r, err := c.Run(); err != nil || r.Output.StdoutBytes != 4 || r.Output.StderrBytes != 4 {
 		t.Errorf("nil, bounded: %+v, %v", r, err)
 	}
+	wantOutput(t, shell("for i in 1 2 3; do echo $i; echo $i >&2; done"), "1\n1\n2\n2\n3\n3")
 	wantOutput(t, shell("echo one >/dev/stdout; echo two >/dev/stderr; echo three >/dev/fd/1"), "one\ntwo\nthree")
 }
 

@@ -47,11 +47,7 @@ func (r *resolver) link(target, text string) {
 func (r *resolver) image() error {
 	src := r.host.Sources["rootfs"]
 	img := &rootfs.Image{Writable: r.spec.Rootfs.Writable}
-	fallback := ""
-	if !img.Writable {
-		fallback = "bind"
-	}
-	overlay, err := r.have("overlay", "writable layer in memory", src.NoOverlay, fallback)
+	overlay, err := r.have("overlay", "writable layer in memory", src.NoOverlay, "bind")
 	if err != nil {
 		return err
 	}

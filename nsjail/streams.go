@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -38,6 +37,14 @@ func (c *Cmd) openStreams() (fds []int, err error) {
 			}
 			continue
 		}
+		if i == 1 && c.out[0] != nil && sameWriter(c.Stdout, c.Stderr) { // one pipe, which keeps the order
+			fd, err := unix.FcntlInt(uintptr(fds[len(fds)-1]), unix.F_DUPFD_CLOEXEC, 0)
+			if err != nil {
+				return fds, os.NewSyscallError("fcntl", err)
+			}
+			fds = append(fds, fd)
+			continue
+		}
 		ours, theirs, err := c.pipe(false)
 		if err != nil {
 			return fds, err
@@ -47,9 +54,6 @@ func (c *Cmd) openStreams() (fds []int, err error) {
 			w = io.Discard
 		}
 		c.out[i] = newCapture(ours, w, int64(c.Spec.Limits.Output))
-	}
-	if c.out[0] != nil && c.out[1] != nil && sameWriter(c.Stdout, c.Stderr) {
-		c.out[1].mu = c.out[0].mu
 	}
 	return fds, nil
 }
@@ -214,7 +218,6 @@ type capture struct {
 	src   *os.File
 	dst   io.Writer
 	limit int64 // 0: everything
-	mu    *sync.Mutex
 
 	total, written int64
 	tail           []byte // a ring of the last limit/2 bytes
@@ -223,7 +226,7 @@ type capture struct {
 }
 
 func newCapture(src *os.File, dst io.Writer, limit int64) *capture {
-	return &capture{src: src, dst: dst, limit: limit, mu: new(sync.Mutex)}
+	return &capture{src: src, dst: dst, limit: limit}
 }
 
 // copy reads to the end of the stream even when the writer fails: a payload that is not read from would hang.
@@ -283,8 +286,6 @@ func (c *capture) write(b []byte) {
 	if len(b) == 0 || c.err != nil {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	_, c.err = c.dst.Write(b)
 	c.written += int64(len(b))
 }

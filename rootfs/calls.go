@@ -133,9 +133,6 @@ func showHow(b []byte) string {
 	case f&unix.O_CREAT != 0:
 		s = "O_CREAT|O_WRONLY"
 	}
-	if binary.NativeEndian.Uint64(b)&unix.O_NONBLOCK != 0 {
-		s += "|O_NONBLOCK"
-	}
 	return s + ", RESOLVE_IN_ROOT|RESOLVE_NO_MAGICLINKS"
 }
 

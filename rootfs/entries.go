@@ -16,7 +16,6 @@ func (b *builder) entry(e *Entry) {
 		t := b.tree(&e.Source, e.Attr)
 		b.attach(t, e.Target, e.Source.Dir)
 		b.Program.Close(b.label, t)
-		b.binds = append(b.binds, e.Target)
 	case Overlay:
 		b.overlay(e)
 	case Tmpfs:
@@ -41,16 +40,6 @@ func (b *builder) entry(e *Entry) {
 	case Sealed:
 		b.sealed(e)
 	}
-}
-
-// inBind says whether a path lies below a bind of the host's files.
-func (b *builder) inBind(target string) bool {
-	for _, t := range b.binds {
-		if strings.HasPrefix(target, t+"/") {
-			return true
-		}
-	}
-	return false
 }
 
 func (b *builder) mounted(m program.Slot, target string) {
@@ -115,17 +104,27 @@ func (b *builder) link(e *Entry) {
 	b.Program.Close(b.label, fd)
 }
 
-// file writes a private copy, at most 2 GiB by write(2), in one call.
+// file writes a private copy, at most 2 GiB by write(2), in one call. Where others may have shaped the tree, what
+// stands at the target may be the host's own file below a bind: the copy is mounted on it, and it stays as it is.
 func (b *builder) file(e *Entry) {
-	b.parents(e.Target)
-	// O_NONBLOCK: a FIFO of an image must not hang us (open(2) ENXIO)
-	flags := uint64(unix.O_WRONLY | unix.O_CREAT | unix.O_TRUNC | unix.O_NONBLOCK)
-	if b.inBind(e.Target) { // what stands there is the host's
-		flags = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL
+	if b.ours {
+		b.parents(e.Target)
+		fd := b.at(e.Target, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, e.Mode)
+		b.Add(b.label, unix.SYS_WRITE, fd.Arg(), program.Bytes([]byte(e.Text)), program.Int(len(e.Text)))
+		b.Program.Close(b.label, fd)
+		return
 	}
-	fd := b.at(e.Target, flags, e.Mode)
+	const name = ".file" // in the staging tmpfs, for as long as it takes to mount it
+	fd := b.Open(b.label, unix.SYS_OPENAT, b.staging.Arg(), program.Str(name),
+		program.Named(unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, "O_WRONLY|O_CREAT|O_EXCL|O_CLOEXEC"), octal(e.Mode))
 	b.Add(b.label, unix.SYS_WRITE, fd.Arg(), program.Bytes([]byte(e.Text)), program.Int(len(e.Text)))
 	b.Program.Close(b.label, fd)
+	t := b.Open(b.label, unix.SYS_OPEN_TREE, b.staging.Arg(), program.Str(name),
+		program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC"))
+	b.setattr(t.Arg(), "", rdonly|nosuid|nodev, unix.AT_EMPTY_PATH)
+	b.attach(t, e.Target, false)
+	b.Add(b.label, unix.SYS_UNLINKAT, b.staging.Arg(), program.Str(name), program.Int(0)) // mounted, it lives on
+	b.Program.Close(b.label, t)
 }
 
 // copy writes a private copy of a system file, inside the kernel: sendfile(2).

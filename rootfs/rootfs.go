@@ -104,7 +104,6 @@ type builder struct {
 	label   string
 	made    map[string]bool // directories that exist by our own doing
 	empty   bool            // fdEmpty is open
-	binds   []string        // targets that show the host\'s own files
 	// ours says that everything in the new root was made by this program, so that a path needs no guarded lookup.
 	// It ends with the first thing that somebody else may have shaped.
 	ours bool

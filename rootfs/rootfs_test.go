@@ -128,7 +128,10 @@ func checkLookup(t *testing.T, name string, o *program.Op) {
 	call := o.Call()
 	args := strings.Split(call[strings.IndexByte(call, '(')+1:], ", ")
 	at := map[uint32]int{unix.SYS_MKDIRAT: 0, unix.SYS_MKNODAT: 0, unix.SYS_SYMLINKAT: 1}
+	// the staging tmpfs holds these for as long as it takes to mount them; nobody else can make a name there
+	ours := len(args) > 1 && (args[1] == `".file"` || strings.HasPrefix(args[1], `"scratch-`))
 	switch k, isName := at[o.NR]; {
+	case ours && (o.NR == unix.SYS_OPENAT && strings.Contains(call, "O_CREAT|O_EXCL") || o.NR == unix.SYS_OPEN_TREE || o.NR == unix.SYS_UNLINKAT):
 	case isName:
 		if p := args[k+1]; args[k] == "AT_FDCWD" || strings.Contains(p, "/") || p == `""` || p == `".."` {
 			t.Errorf("%s: %s: %s takes a path", name, o.Label, call)
