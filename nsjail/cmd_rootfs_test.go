@@ -144,7 +144,7 @@ func TestFileDoesNotOverwrite(t *testing.T) {
 	}
 	c := shell("cat have; echo evil >have || chmod 666 have || rm have")
 	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, {Type: MountFile, Source: src, Target: "/work/have"}}
-	if out, _, err := c.Output(); err != nil || string(out) != "host" {
+	if out, _, err := c.Output(); err != nil || string(out) != "host\n" {
 		t.Errorf("%q, %v", out, err)
 	}
 	if b, err := os.ReadFile(precious); err != nil || string(b) != "precious" {

@@ -1,7 +1,6 @@
 package nsjail
 
 import (
-	"encoding/binary"
 	"os"
 
 	"brig/nsjail/internal/stage"
@@ -9,34 +8,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signals are the ones that a binary's constructor holds back (see EarlyRunner): INT TERM HUP QUIT USR1 USR2 TSTP CONT
+// Signals are what a shell or a supervisor sends to the keeper of one jail: INT TERM HUP QUIT USR1 USR2 TSTP CONT
 // WINCH, less those that the caller ignores.
-type Signals struct{ fd *os.File }
+type Signals struct{ pipe *os.File }
 
-// EarlySignals gives them, once; without an early stage there are none, and signals act as usual.
-func EarlySignals() *Signals {
-	if fd := stage.EarlySignals(); fd >= 0 {
-		return &Signals{os.NewFile(uintptr(fd), "signalfd")}
+// CatchSignals catches them from now on, for the whole process and for good, in place of the Go runtime. It is for a
+// program that lives as long as its jail, as cmd/brig does; others use os/signal.
+func CatchSignals() *Signals {
+	if fd := stage.CatchSignals(); fd >= 0 {
+		return &Signals{os.NewFile(uintptr(fd), "signals")}
 	}
 	return &Signals{}
 }
 
 // Next waits for a signal; false means that Close was called.
 func (s *Signals) Next() (unix.Signal, bool) {
-	var info [128]byte // struct signalfd_siginfo: signalfd(2)
-	if s.fd == nil {
+	var b [1]byte
+	if s.pipe == nil {
 		return 0, false
 	}
-	if n, err := s.fd.Read(info[:]); err != nil || n != len(info) {
+	if n, err := s.pipe.Read(b[:]); err != nil || n != 1 {
 		return 0, false
 	}
-	return unix.Signal(binary.NativeEndian.Uint32(info[:])), true
+	return unix.Signal(b[0]), true
 }
 
 // Close ends Next.
 func (s *Signals) Close() error {
-	if s.fd == nil {
+	if s.pipe == nil {
 		return nil
 	}
-	return s.fd.Close()
+	return s.pipe.Close()
 }

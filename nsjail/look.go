@@ -46,8 +46,9 @@ func (h *Host) lookKernel(*Spec) error {
 	if err := unix.Uname(&u); err != nil {
 		return os.NewSyscallError("uname", err)
 	}
-	if _, err := fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &h.Kernel.Major, &h.Kernel.Minor); err != nil {
-		return fmt.Errorf("kernel release %q: %w", unix.ByteSliceToString(u.Release[:]), err)
+	var err error
+	if h.Kernel, err = parseKernel(unix.ByteSliceToString(u.Release[:])); err != nil {
+		return err
 	}
 	// A capability that is not in the bounding set's range gives EINVAL: prctl(2) PR_CAPBSET_READ.
 	h.LastCap = 40 // CAP_CHECKPOINT_RESTORE, Linux 5.9
@@ -68,6 +69,21 @@ func (h *Host) lookKernel(*Spec) error {
 		h.Missing["user"] = appArmorSwitch + " is 1, and no AppArmor profile allows brig user namespaces; `brig doctor` prints the profile to install"
 	}
 	return nil
+}
+
+// parseKernel reads "6.12.9-cloud-amd64" without fmt, whose first use costs a start 0.1 ms.
+func parseKernel(release string) (k Kernel, err error) {
+	major, rest, _ := strings.Cut(release, ".")
+	if i := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
+		rest = rest[:i]
+	}
+	if k.Major, err = strconv.Atoi(major); err == nil {
+		k.Minor, err = strconv.Atoi(rest)
+	}
+	if err != nil {
+		return k, fmt.Errorf("kernel release %q: %w", release, err)
+	}
+	return k, nil
 }
 
 // readFile reads a small file of /proc or /etc. Unlike os.ReadFile it does not wake the netpoller: this is the path of
@@ -188,12 +204,12 @@ func (h *Host) lookSystem(s *Spec) error {
 	if why := noProc(mounts); why != "" {
 		h.Missing["proc"] = why + "; unmask it (docker run --security-opt systempaths=unconfined, podman run --security-opt unmask=ALL)"
 	}
-	filesystems, err := readFile("/proc/filesystems")
-	if err != nil {
-		return err
-	}
-	if !bytes.Contains(filesystems, []byte("\toverlay\n")) {
-		if err := unix.Access("/sys/module/overlay", unix.F_OK); err != nil {
+	if unix.Access("/sys/module/overlay", unix.F_OK) != nil { // built in without parameters, or missing
+		filesystems, err := readFile("/proc/filesystems")
+		if err != nil {
+			return err
+		}
+		if !bytes.Contains(filesystems, []byte("\toverlay\n")) {
 			h.Missing["overlay"] = "the kernel has no overlay file system; run `modprobe overlay` as root"
 		}
 	}

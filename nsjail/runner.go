@@ -66,6 +66,19 @@ func (r *Runner) Close() error {
 	return errors.Join(append(errs, r.stage.Close())...)
 }
 
+// Retire says that no further jail will be made: the stage ends now, while the jails run, and not at Close. A stage
+// that guards jails without init (Spec.NoInit) stays.
+func (r *Runner) Retire() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.jails {
+		if c.Spec.NoInit {
+			return nil
+		}
+	}
+	return r.stage.Retire()
+}
+
 // Command prepares a jail for a command; see Cmd.
 func (r *Runner) Command(name string, args ...string) *Cmd {
 	return r.CommandContext(context.Background(), name, args...)

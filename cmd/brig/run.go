@@ -45,7 +45,7 @@ func run(inv *invocation, std stdio) int {
 			c.Spec.Limits.Output = nsjail.DefaultCapture
 		}
 	}
-	result, code := perform(c, inv, std)
+	result, code := perform(runner, c, inv, std)
 	if err := runner.Close(); err != nil {
 		code = fail(std, err.Error())
 	}
@@ -61,8 +61,8 @@ func run(inv *invocation, std stdio) int {
 }
 
 // perform runs the jail and says how it ended.
-func perform(c *nsjail.Cmd, inv *invocation, std stdio) (*nsjail.Result, int) {
-	result, started, err := await(c, std)
+func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std stdio) (*nsjail.Result, int) {
+	result, started, err := await(runner, c, std)
 	switch {
 	case err != nil && !started:
 		return failedResult(inv, err), startCode(inv, err, std)
@@ -74,7 +74,7 @@ func perform(c *nsjail.Cmd, inv *invocation, std stdio) (*nsjail.Result, int) {
 
 // await starts the jail, passes signals and the terminal on, and waits. When it returns, the terminal is the caller's
 // again, so that messages look right on it.
-func await(c *nsjail.Cmd, std stdio) (result *nsjail.Result, started bool, err error) {
+func await(runner *nsjail.Runner, c *nsjail.Cmd, std stdio) (result *nsjail.Result, started bool, err error) {
 	if c.Spec.TTY {
 		restore, err := terminal(c, std)
 		if err != nil {
@@ -82,13 +82,14 @@ func await(c *nsjail.Cmd, std stdio) (result *nsjail.Result, started bool, err e
 		}
 		defer restore()
 	}
-	caught := catchSignals()
+	caught := nsjail.CatchSignals()
 	if err := c.Start(); err != nil {
 		return nil, false, err
 	}
 	defer forwardSignals(c, caught)()
+	retired := runner.Retire()
 	result, err = c.Wait()
-	return result, true, err
+	return result, true, errors.Join(err, retired)
 }
 
 // finalCode is the exit code of a payload that ran, with a line on stderr for what the code cannot say.

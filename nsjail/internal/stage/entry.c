@@ -4,6 +4,7 @@
 //   - A binary that defines brig_stage_early (cmd/brig) forks its stage for the command "run", so that it prepares
 //     while Go starts.
 #include "stage.h"
+#include <fcntl.h>
 #include <sys/auxv.h>
 
 extern const char *const brig_stage_early __attribute__((weak)); // the subcommand that wants a stage
@@ -59,19 +60,25 @@ static int is_stage_socket(int fd) {
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) && cred.pid == getppid();
 }
 
-// hold_signals blocks what the keeper passes on, for every thread of the Go runtime to come, and gives a signalfd(2)
-// for it: os/signal takes two thread switches for each signal. What the caller ignores (nohup) stays ignored.
-static int hold_signals(void) {
-	static const int pass[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
-	sigset_t set;
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof pass / sizeof *pass; i++) {
-		struct sigaction now;
-		if (!sigaction(pass[i], 0, &now) && now.sa_handler != SIG_IGN) sigaddset(&set, pass[i]);
-	}
-	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (fd >= 0) sigprocmask(SIG_BLOCK, &set, 0);
-	return fd;
+// What the keeper of one jail passes on. os/signal takes two thread switches for each signal at start, and a
+// signalfd(2) would miss those that Go unblocks in every thread; so a handler of ours replaces Go's.
+static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
+static sigset_t ignored; // by the caller (nohup), as seen before the Go runtime changed it
+static int caught[2];
+
+static void on_signal(int sig) {
+	int saved = errno;
+	unsigned char byte = (unsigned char)sig;
+	if (write(caught[1], &byte, 1) < 0) {} // a full pipe: 65,536 signals wait already
+	errno = saved;
+}
+
+int brig_catch_signals(void) {
+	struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
+	if (pipe2(caught, O_CLOEXEC | O_NONBLOCK)) return -1;
+	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+		if (!sigismember(&ignored, passed[i])) sigaction(passed[i], &act, 0);
+	return caught[0];
 }
 
 __attribute__((constructor)) static void brig_enter(int argc, char **argv, char **envp) {
@@ -82,6 +89,10 @@ __attribute__((constructor)) static void brig_enter(int argc, char **argv, char 
 		brig_serve(3, -1);
 	}
 	if (!&brig_stage_early || argc < 2 || strcmp(argv[1], brig_stage_early)) return;
+	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
+		struct sigaction now;
+		if (!sigaction(passed[i], 0, &now) && now.sa_handler == SIG_IGN) sigaddset(&ignored, passed[i]);
+	}
 	int sv[2], av[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // the keeper then starts one the other way
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
@@ -96,6 +107,6 @@ __attribute__((constructor)) static void brig_enter(int argc, char **argv, char 
 		brig_serve(sv[1], av[1]);
 	}
 	close(sv[1]), close(av[1]);
-	if (pid > 0) early = (struct early){sv[0], av[0], hold_signals()};
+	if (pid > 0) early = (struct early){sv[0], av[0], (int)pid};
 	else close(sv[0]), close(av[0]);
 }

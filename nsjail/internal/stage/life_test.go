@@ -41,13 +41,13 @@ func TestStageEndsWithItsKeeper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stage := pidfd(t, s.proc.Pid)
+	stage := pidfd(t, s.pid)
 	s.mu.Lock()
 	unix.Close(s.sock) // as the kernel does when a keeper is killed
 	s.sock = -1
 	s.mu.Unlock()
 	ended(t, stage, "the stage")
-	if _, err := s.proc.Wait(); err != nil {
+	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
 	for _, pid := range wards {
@@ -150,7 +150,7 @@ func TestStageSurvivesNonsense(t *testing.T) {
 		if ws := reap(t, pid); ws.ExitStatus() != 9 {
 			t.Errorf("after %s: status %#x", test.name, ws)
 		}
-		if n := fdCount(t, s.proc.Pid); its == 0 {
+		if n := fdCount(t, s.pid); its == 0 {
 			its = n
 		} else if n != its {
 			t.Errorf("after %s the stage has %d descriptors, not %d", test.name, n, its)
@@ -234,15 +234,15 @@ func TestStageIsBare(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{"cmdline": "init", "environ": ""} {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", s.proc.Pid, file))
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", s.pid, file))
 		if got := strings.Trim(string(b), "\x00"); err != nil || got != want {
 			t.Errorf("%s is %q, %v", file, got, err)
 		}
 	}
-	if n := fdCount(t, s.proc.Pid); n != 4 {
+	if n := fdCount(t, s.pid); n != 4 {
 		t.Errorf("%d descriptors, want 4", n)
 	}
-	if sid, err := unix.Getsid(s.proc.Pid); err != nil || sid != s.proc.Pid {
+	if sid, err := unix.Getsid(s.pid); err != nil || sid != s.pid {
 		t.Errorf("session %d, %v: the terminal's signals reach it", sid, err)
 	}
 }

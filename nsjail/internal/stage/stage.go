@@ -9,6 +9,7 @@ import "C"
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -35,7 +36,7 @@ type Stage struct {
 	mu    sync.Mutex
 	sock  int
 	Early bool // forked by the constructor: the parent thread lives as long as the process
-	proc  *os.Process
+	pid   int
 	hello bool
 	uid   int
 
@@ -58,11 +59,12 @@ func TakeEarly() *Stage {
 	if e.stage < 0 || fcntlClosed(int(e.stage)) {
 		return nil
 	}
-	return &Stage{sock: int(e.stage), aheadSock: int(e.ahead), Early: true}
+	return &Stage{sock: int(e.stage), aheadSock: int(e.ahead), pid: int(e.pid), Early: true}
 }
 
-// EarlySignals gives the signalfd(2) of the signals that the constructor holds back, or -1.
-func EarlySignals() int { return int(C.brig_early().signals) }
+// CatchSignals replaces the process's handlers of what a keeper of one jail passes on, and gives the read end of a
+// pipe with a byte for each signal, or -1.
+func CatchSignals() int { return int(C.brig_catch_signals()) }
 
 func fcntlClosed(fd int) bool {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
@@ -90,34 +92,38 @@ func Start() (*Stage, error) {
 		unix.Close(sv[0])
 		return nil, os.NewSyscallError("fork and exec of /proc/self/exe", err)
 	}
-	proc, err := os.FindProcess(pid)
-	if err != nil {
-		unix.Close(sv[0])
-		return nil, err
-	}
-	return &Stage{sock: sv[0], proc: proc}, nil
+	return &Stage{sock: sv[0], pid: pid}, nil
 }
 
-// Close ends the stage, which kills the wards it still has.
-func (s *Stage) Close() error {
+// Retire lets the stage go: it makes no further process, kills the wards it still has, and ends. Close collects it.
+func (s *Stage) Retire() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sock < 0 {
 		return nil
 	}
-	err := unix.Close(s.sock)
-	s.sock = -1
-	if s.ahead > 0 { // it ends with its socket
-		unix.Close(s.aheadSock)
-		for {
-			if _, werr := unix.Wait4(s.ahead, nil, unix.WALL, nil); werr != unix.EINTR {
-				break
-			}
-		}
+	var err error
+	if s.Early { // else nothing has been made ahead
+		err = s.greet()
 	}
-	if s.proc != nil {
-		if _, werr := s.proc.Wait(); err == nil {
-			err = werr
+	if s.ahead > 0 { // it ends with its socket
+		err = errors.Join(err, unix.Close(s.aheadSock))
+	}
+	err = errors.Join(err, unix.Close(s.sock))
+	s.sock = -1
+	return err
+}
+
+// Close ends the stage and collects it.
+func (s *Stage) Close() error {
+	err := s.Retire()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, pid := range []*int{&s.ahead, &s.pid} {
+		for *pid > 0 {
+			if _, werr := unix.Wait4(*pid, nil, unix.WALL, nil); werr != unix.EINTR {
+				*pid = 0
+			}
 		}
 	}
 	return err

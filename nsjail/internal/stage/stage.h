@@ -64,9 +64,9 @@ struct report {
 	struct rusage usage;
 };
 
-// What the constructor leaves for the keeper: descriptors, or -1.
+// What the constructor leaves for the keeper: descriptors, or -1, and the stage's pid.
 struct early {
-	int stage, ahead, signals;
+	int stage, ahead, pid;
 };
 
 int brig_check(char *base, size_t size, int nfds);
@@ -75,4 +75,5 @@ void brig_serve(int sock, int ahead);
 int brig_receive(int sock, int *fds); // how many descriptors came; 0: the keeper is gone; -1: not a request
 char *brig_map(int fd, size_t *size);
 struct early brig_early(void);
+int brig_catch_signals(void); // a pipe with a byte for each signal, or -1
 #endif

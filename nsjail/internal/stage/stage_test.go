@@ -84,7 +84,7 @@ func TestSelfPrograms(t *testing.T) {
 	if pid, err := do(t, s, p, self, null(t)); pid != 0 || err != nil {
 		t.Fatalf("pid %d, %v", pid, err)
 	}
-	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", s.proc.Pid)); string(b) != "renamed\n" {
+	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", s.pid)); string(b) != "renamed\n" {
 		t.Errorf("the stage's name is %q, %v", b, err)
 	}
 	p.Add("bad", unix.SYS_CLOSE, program.Int(999))
@@ -108,7 +108,7 @@ func TestSelfProgramMaySaveAnything(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := fdCount(t, s.proc.Pid); n != 5 { // 0, 1, 2, the socket and the copy
+	if n := fdCount(t, s.pid); n != 5 { // 0, 1, 2, the socket and the copy
 		t.Errorf("%d descriptors, want 5", n)
 	}
 }
@@ -218,14 +218,14 @@ func TestDescriptorsDoNotLeak(t *testing.T) {
 		}
 	}
 	round()
-	ours, its := fdCount(t, os.Getpid()), fdCount(t, s.proc.Pid)
+	ours, its := fdCount(t, os.Getpid()), fdCount(t, s.pid)
 	for range 100 {
 		round()
 	}
 	if n := fdCount(t, os.Getpid()); n != ours {
 		t.Errorf("we had %d descriptors and have %d", ours, n)
 	}
-	if n := fdCount(t, s.proc.Pid); n != its {
+	if n := fdCount(t, s.pid); n != its {
 		t.Errorf("the stage had %d descriptors and has %d", its, n)
 	}
 	if err := s.Close(); err != nil {
@@ -246,7 +246,7 @@ func TestStageHasDefaultDispositions(t *testing.T) {
 	if _, err := do(t, s, program.New(2), program.Request{Kind: program.Self}, null(t)); err != nil { // it serves by now
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.proc.Pid))
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
 	if err != nil {
 		t.Fatal(err)
 	}

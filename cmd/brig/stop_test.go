@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestStopAndContinue: SIGTSTP stops every process of the jail and then brig, and SIGCONT continues both.
+func TestStopAndContinue(t *testing.T) {
+	if _, err := os.Stat("/usr/bin/perl"); err != nil {
+		t.Skip(err)
+	}
+	// no forks while it runs: a stop between vfork(2) and execve(2) leaves a shell in state D
+	c := onTerminal(t, "run", "--", "perl", "-e", `$|=1; $SIG{TERM}=sub{exit 6}; fork; while(1){print "tick\n"; select undef,undef,undef,0.02}`)
+	c.see("tick")
+	pid := c.cmd.Process.Pid
+	if err := syscall.Kill(pid, syscall.SIGTSTP); err != nil {
+		t.Fatal(err)
+	}
+	waitState(t, pid, "T")
+	stopped := 0
+	for _, child := range descendants(pid) {
+		if comm := procField(child, "comm"); comm == "perl" {
+			waitState(t, child, "T")
+			stopped++
+		}
+	}
+	if stopped != 2 {
+		t.Errorf("%d processes of the payload are stopped, want 2", stopped)
+	}
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	c.mu.Lock()
+	c.text.Reset()
+	c.mu.Unlock()
+	c.see("tick\r\ntick")
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := c.exit(); code != 6 {
+		t.Errorf("exit code %d, want 6", code)
+	}
+}
+
+func procField(pid int, name string) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
+	if err != nil {
+		return "" // it has ended
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// waitState waits until a process is in a state of proc(5).
+func waitState(t *testing.T, pid int, want string) {
+	t.Helper()
+	state := ""
+	for range 1000 {
+		_, after, _ := strings.Cut(procField(pid, "stat"), ") ")
+		if state, _, _ = strings.Cut(after, " "); state == want {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("process %d is in state %q, want %q", pid, state, want)
+}
+
+func descendants(pid int) (list []int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well-formed
+	for _, f := range tasks {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue // a thread that has ended
+		}
+		for _, w := range strings.Fields(string(b)) {
+			if child, err := strconv.Atoi(w); err == nil {
+				list = append(append(list, child), descendants(child)...)
+			}
+		}
+	}
+	return list
+}
