@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -47,6 +48,11 @@ func (c *Cmd) setupError(rep stage.Report) error {
 		return c.execError(e)
 	}
 	e.Fault, e.Remedy = remedy(op.Label, e.Detail, e.Errno)
+	if c.Spec.Rootfs.Path != "" && slices.Contains([]string{"dev", "proc", "scratch"}, op.Label) &&
+		slices.Contains([]syscall.Errno{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EROFS}, e.Errno) {
+		e.Fault, e.Remedy = FaultCaller, "the tree of --rootfs has no such directory, or a link there that leads nowhere in it; mend the tree"
+		return e
+	}
 	return blame(e)
 }
 

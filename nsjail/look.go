@@ -228,7 +228,8 @@ func (h *Host) lookSystem(s *Spec) error {
 
 // lookUsr reads what the minimal root takes from the host.
 func (h *Host) lookUsr() error {
-	for _, name := range []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc/alternatives", "etc/ssl/certs", "etc/pki/tls/certs", "etc/pki/ca-trust"} {
+	names := []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc/alternatives", "etc/ssl/certs", "etc/pki/tls/certs", "etc/pki/ca-trust"}
+	for _, name := range append(names, javaConfigs()...) {
 		var st unix.Stat_t
 		err := unix.Lstat("/"+name, &st)
 		if err == unix.ENOENT || err == unix.ENOTDIR {
@@ -263,6 +264,21 @@ func (h *Host) lookUsr() error {
 		h.Localtime = link
 	}
 	return nil
+}
+
+// javaConfigs are the directories of /etc without which Debian's Java does not start.
+func javaConfigs() (names []string) {
+	if unix.Access("/usr/lib/jvm", unix.F_OK) != nil {
+		return nil
+	}
+	list, err := filepath.Glob("/etc/java-*")
+	if err != nil {
+		return nil // only a bad pattern
+	}
+	for _, dir := range list {
+		names = append(names, strings.TrimPrefix(dir, "/"))
+	}
+	return names
 }
 
 // maxEtcFile bounds each copy of a file of /etc.

@@ -1,5 +1,5 @@
 // Command compare times `brig run -- /bin/true` against bubblewrap making the same jail: the same namespaces, a
-// read-only /usr, /proc, /dev, a tmpfs on each writable directory, a new session, no environment, no capabilities, lo
+// read-only /usr, /proc and its masks, /dev, files of /etc, a tmpfs on each writable directory, a new session, no environment, no capabilities, lo
 // up, and brig's own default filter. The two alternate, so that whatever else the machine does meets both alike.
 //
 //	compare [-rounds N] [-warm N] BRIG
@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"slices"
 	"time"
+
+	"brig/nsjail"
 )
 
 func main() {
@@ -64,14 +66,38 @@ func contenders(brig string) ([]contender, error) {
 	}
 	return []contender{
 		{name: "bare /bin/true", args: []string{"/bin/true"}},
-		{name: "bubblewrap", args: bubblewrap(bwrap), file: "seccomp/default_amd64.bpf"},
+		{name: "bubblewrap, same mounts", args: bubblewrap(bwrap, true), file: "seccomp/default_amd64.bpf"},
+		{name: "bubblewrap, fewer", args: bubblewrap(bwrap, false), file: "seccomp/default_amd64.bpf"},
 		{name: "brig run --no-init", args: []string{brig, "run", "--no-init", "--", "/bin/true"}},
 		{name: "brig run", args: []string{brig, "run", "--", "/bin/true"}},
 	}, nil
 }
 
-// bubblewrap gives the command line of the same jail. Its own init (pid 1) is on by default, like brig's.
-func bubblewrap(bwrap string) []string {
+// sameMounts are what brig's root has beside the directories: its files of /etc and its masks of /proc.
+func sameMounts() (args []string) {
+	for _, name := range []string{"passwd", "group", "hosts", "hostname", "nsswitch.conf", "services", "protocols", "ssl/openssl.cnf"} {
+		args = append(args, "--ro-bind-try", "/etc/"+name, "/etc/"+name)
+	}
+	hidden, readOnly := nsjail.Masks()
+	for _, name := range hidden {
+		st, err := os.Stat("/proc/" + name)
+		switch {
+		case err != nil:
+		case st.IsDir():
+			args = append(args, "--tmpfs", "/proc/"+name, "--remount-ro", "/proc/"+name)
+		default:
+			args = append(args, "--ro-bind", "/dev/null", "/proc/"+name)
+		}
+	}
+	for _, name := range readOnly {
+		args = append(args, "--ro-bind-try", "/proc/"+name, "/proc/"+name)
+	}
+	return args
+}
+
+// bubblewrap gives its command line for a jail with the same directories, or with all the mounts that brig's has. Its
+// own init (pid 1) is on by default, like brig's.
+func bubblewrap(bwrap string, same bool) []string {
 	args := []string{bwrap, "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--hostname", "brig",
 		"--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv",
 		"--setenv", "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "--setenv", "HOME", "/work",
@@ -89,6 +115,9 @@ func bubblewrap(bwrap string) []string {
 	args = append(args, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/dev/shm")
 	for _, dir := range []string{"/tmp", "/work", "/output"} {
 		args = append(args, "--tmpfs", dir)
+	}
+	if same {
+		args = append(args, sameMounts()...)
 	}
 	return append(args, "--remount-ro", "/", "--chdir", "/work", "--seccomp", "3", "--", "/bin/true")
 }
@@ -112,7 +141,7 @@ func (c *contender) time() (d time.Duration, err error) {
 // table prints the medians, the quartiles, and the median of the ratio to bubblewrap within each round.
 func table(w io.Writer, all []contender) error {
 	base := all[1].took
-	if _, err := fmt.Fprintf(w, "%-20s %9s %9s %9s  %s\n", "", "median", "quartile", "quartile", "x bubblewrap, paired"); err != nil {
+	if _, err := fmt.Fprintf(w, "%-24s %9s %9s %9s  %s\n", "", "median", "quartile", "quartile", "x bubblewrap, paired"); err != nil {
 		return err
 	}
 	for _, c := range all {
@@ -120,7 +149,7 @@ func table(w io.Writer, all []contender) error {
 		for i := range c.took {
 			ratios[i] = float64(c.took[i]) / float64(base[i])
 		}
-		if _, err := fmt.Fprintf(w, "%-20s %6.2f ms %6.2f ms %6.2f ms  %.2f\n", c.name, millis(quantile(c.took, 2)),
+		if _, err := fmt.Fprintf(w, "%-24s %6.2f ms %6.2f ms %6.2f ms  %.2f\n", c.name, millis(quantile(c.took, 2)),
 			millis(quantile(c.took, 1)), millis(quantile(c.took, 3)), quantile(ratios, 2)); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	if want := "brig                   5.00 ms   4.00 ms   5.00 ms  0.50"; lines[3] != want {
+	if want := "brig                       5.00 ms   4.00 ms   5.00 ms  0.50"; lines[3] != want {
 		t.Errorf("got %q, want %q", lines[3], want)
 	}
 }

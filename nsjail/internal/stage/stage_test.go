@@ -267,7 +267,7 @@ func TestClosedStage(t *testing.T) {
 		t.Errorf("Do after Close: %v", err)
 	}
 	killed := start(t)
-	if err := killed.proc.Kill(); err != nil {
+	if err := unix.Kill(killed.pid, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
