@@ -3,6 +3,7 @@ package nsjail
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )

@@ -75,18 +75,18 @@ func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std stdio) (
 // await starts the jail, passes signals and the terminal on, and waits. When it returns, the terminal is the caller's
 // again, so that messages look right on it.
 func await(runner *nsjail.Runner, c *nsjail.Cmd, std stdio) (result *nsjail.Result, started bool, err error) {
+	var s *screen
 	if c.Spec.TTY {
-		restore, err := terminal(c, std)
-		if err != nil {
+		if s, err = terminal(c, std); err != nil {
 			return nil, false, err
 		}
-		defer restore()
+		defer s.restore()
 	}
 	caught := nsjail.CatchSignals()
 	if err := c.Start(); err != nil {
 		return nil, false, err
 	}
-	defer forwardSignals(c, caught)()
+	defer forwardSignals(c, caught, s)()
 	retired := runner.Retire()
 	result, err = c.Wait()
 	return result, true, errors.Join(err, retired)

@@ -3,58 +3,71 @@ package main
 import (
 	"errors"
 	"os"
-	"os/signal"
-	"sync"
+	"sync/atomic"
 
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
 )
 
-// terminal connects the caller's terminal to the payload's: raw here, so that every key reaches the payload's line
-// discipline, and of the same size, now and whenever the window changes (termios(3), ioctl_tty(2)).
-func terminal(c *nsjail.Cmd, std stdio) (restore func(), err error) {
+// screen is the caller's terminal, connected to the payload's: termios(3), ioctl_tty(2). A nil screen is none.
+type screen struct {
+	in         *os.File
+	saved, raw unix.Termios
+	master     atomic.Pointer[os.File]
+}
+
+// terminal makes the caller's terminal raw, so that every key reaches the payload's line discipline.
+func terminal(c *nsjail.Cmd, std stdio) (*screen, error) {
 	saved, err := unix.IoctlGetTermios(int(std.in.Fd()), unix.TCGETS)
 	if err != nil {
 		return nil, errors.New("--tty: stdin is not a terminal; leave --tty away")
 	}
-	raw := *saved
-	raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
-	raw.Oflag &^= unix.OPOST
-	raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
-	raw.Cflag = raw.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
-	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
-	if err := unix.IoctlSetTermios(int(std.in.Fd()), unix.TCSETS, &raw); err != nil {
+	s := &screen{in: std.in, saved: *saved, raw: *saved}
+	s.raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+	s.raw.Oflag &^= unix.OPOST
+	s.raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
+	s.raw.Cflag = s.raw.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
+	s.raw.Cc[unix.VMIN], s.raw.Cc[unix.VTIME] = 1, 0
+	if err := s.set(&s.raw); err != nil {
 		return nil, errors.New("--tty: cannot set the terminal: " + reason(err))
 	}
-	resized := make(chan os.Signal, 1)
-	var once sync.Once
 	c.Terminal = func(master *os.File) {
-		signal.Notify(resized, unix.SIGWINCH)
-		resize(std.in, master)
-		go func() {
-			for range resized {
-				resize(std.in, master)
-			}
-		}()
+		s.master.Store(master)
+		s.resize()
 	}
-	return func() {
-		once.Do(func() {
-			signal.Stop(resized)
-			close(resized)
-			// nothing is left to do where the terminal is gone
-			_ = unix.IoctlSetTermios(int(std.in.Fd()), unix.TCSETS, saved)
-		})
-	}, nil
+	return s, nil
 }
 
-// resize copies the size of one terminal to another; the kernel tells the payload with SIGWINCH.
-func resize(from, to *os.File) {
-	size, err := unix.IoctlGetWinsize(int(from.Fd()), unix.TIOCGWINSZ)
+func (s *screen) set(t *unix.Termios) error {
+	return unix.IoctlSetTermios(int(s.in.Fd()), unix.TCSETS, t)
+}
+
+// restore gives the caller's terminal back; nothing is left to do where it is gone.
+func (s *screen) restore() {
+	if s != nil {
+		_ = s.set(&s.saved)
+	}
+}
+
+// resume takes it again, after a stop.
+func (s *screen) resume() {
+	if s != nil {
+		_ = s.set(&s.raw)
+		s.resize()
+	}
+}
+
+// resize gives the payload's terminal the caller's size; the kernel tells the payload with SIGWINCH.
+func (s *screen) resize() {
+	if s == nil || s.master.Load() == nil {
+		return
+	}
+	size, err := unix.IoctlGetWinsize(int(s.in.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
 		return // no terminal any more
 	}
-	rc, err := to.SyscallConn()
+	rc, err := s.master.Load().SyscallConn()
 	if err != nil {
 		return
 	}

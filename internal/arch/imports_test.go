@@ -20,7 +20,7 @@ const (
 var ours = map[string][]string{
 	program:                      {},
 	"brig/internal/arch":         {},
-	"brig/internal/compare":      {},
+	"brig/internal/compare":      {"brig/nsjail"},
 	"brig/internal/docs":         {},
 	"brig/internal/testuser":     {},
 	"brig/cgroup":                {program},

@@ -1,0 +1,126 @@
+package nsjail
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+func (h *Host) lookSystem(s *Spec) error {
+	mounts, err := readFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	h.mounts = mounts
+	if why := noProc(mounts); why != "" {
+		h.Missing["proc"] = why + "; unmask it (docker run --security-opt systempaths=unconfined, podman run --security-opt unmask=ALL)"
+	}
+	if unix.Access("/sys/module/overlay", unix.F_OK) != nil { // built in without parameters, or missing
+		filesystems, err := readFile("/proc/filesystems")
+		if err != nil {
+			return err
+		}
+		if !bytes.Contains(filesystems, []byte("\toverlay\n")) {
+			h.Missing["overlay"] = "the kernel has no overlay file system; run `modprobe overlay` as root"
+		}
+	}
+	hidden, readOnly := Masks()
+	for _, f := range append(hidden, readOnly...) {
+		var st unix.Stat_t
+		if err := unix.Lstat("/proc/"+f, &st); err == nil {
+			h.ProcFiles = append(h.ProcFiles, ProcFile{f, st.Mode&unix.S_IFMT == unix.S_IFDIR})
+		}
+	}
+	if s.Rootfs.Path != "" {
+		return nil
+	}
+	return h.lookUsr()
+}
+
+// lookUsr reads what the minimal root takes from the host.
+func (h *Host) lookUsr() error {
+	names := []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc/alternatives", "etc/ssl/certs", "etc/pki/tls/certs", "etc/pki/ca-trust"}
+	for _, name := range append(names, javaConfigs()...) {
+		var st unix.Stat_t
+		err := unix.Lstat("/"+name, &st)
+		if err == unix.ENOENT || err == unix.ENOTDIR {
+			continue
+		}
+		if err != nil {
+			return &os.PathError{Op: "lstat", Path: "/" + name, Err: err}
+		}
+		d := SystemDir{Name: name}
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFLNK:
+			if d.Link, err = os.Readlink("/" + name); err != nil {
+				return err
+			}
+			if strings.HasPrefix(name, "etc/") && !strings.HasPrefix(filepath.Join("/", filepath.Dir(name), d.Link), "/usr/") {
+				continue
+			}
+		case unix.S_IFDIR:
+			d.NoOverlay = h.noOverlay("/" + name)
+		default:
+			continue
+		}
+		h.System = append(h.System, d)
+	}
+	for _, name := range []string{"ld.so.cache", "services", "protocols", "ssl/openssl.cnf"} {
+		var st unix.Stat_t
+		if unix.Stat("/etc/"+name, &st) == nil && st.Mode&(unix.S_IFMT|0o004) == unix.S_IFREG|0o004 && st.Size <= maxEtcFile {
+			h.Files = append(h.Files, "etc/"+name)
+		}
+	}
+	if link, err := os.Readlink("/etc/localtime"); err == nil && strings.HasPrefix(filepath.Join("/etc", link), "/usr/share/zoneinfo/") {
+		h.Localtime = link
+	}
+	return nil
+}
+
+// javaConfigs are the directories of /etc without which Debian's Java does not start.
+func javaConfigs() (names []string) {
+	if unix.Access("/usr/lib/jvm", unix.F_OK) != nil {
+		return nil
+	}
+	list, err := filepath.Glob("/etc/java-*")
+	if err != nil {
+		return nil // only a bad pattern
+	}
+	for _, dir := range list {
+		names = append(names, strings.TrimPrefix(dir, "/"))
+	}
+	return names
+}
+
+// maxEtcFile bounds each copy of a file of /etc.
+const maxEtcFile = 1 << 20
+
+// noOverlay says why a directory cannot be a lower layer, or "".
+func (h *Host) noOverlay(dir string) string {
+	if why := h.Missing["overlay"]; why != "" {
+		return why
+	}
+	if !h.Kernel.AtLeast(5, 11) {
+		return "overlay in a user namespace needs Linux 5.11"
+	}
+	// a mount point below it would be hidden, and the kernel refuses to clone it (EINVAL)
+	if bytes.Contains(h.mounts, []byte(" "+strings.TrimSuffix(dir, "/")+"/")) {
+		return "there are mounts below " + dir
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return "statfs: " + err.Error()
+	}
+	switch int64(st.Type) {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.F2FS_SUPER_MAGIC,
+		unix.SQUASHFS_MAGIC, unix.EROFS_SUPER_MAGIC_V1, 0x2fc12fc1: // the last is ZFS
+		return ""
+	case unix.OVERLAYFS_SUPER_MAGIC:
+		return dir + " is on an overlay already, and they stack only twice"
+	}
+	return fmt.Sprintf("file system type %#x of %s is not known to work as a layer", st.Type, dir)
+}
