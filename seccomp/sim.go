@@ -20,6 +20,7 @@ const (
 	bpfLoad = 0x20 // LD|W|ABS
 	bpfRet  = 0x06 // RET|K
 	bpfJa   = 0x05
+	bpfAnd  = 0x54
 	bpfJeq  = 0x15
 	bpfJgt  = 0x25
 	bpfJge  = 0x35

@@ -154,6 +154,9 @@ func lookup(table []flag, word string) (f *flag, value string, attached bool, er
 			return f, value, len(word) > 2, nil
 		}
 	}
+	if says := hintFor(name); says != "" {
+		return nil, "", false, fmt.Errorf("%s is not a flag; %s", show(name), says)
+	}
 	if !strings.HasPrefix(word, "--") {
 		return nil, "", false, fmt.Errorf("%s is not a flag; the short ones are %s", show(word), shortFlags(table))
 	}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A hint must not shadow a flag of brig, and may name only flags that brig has.
+func TestHintsNameRealFlags(t *testing.T) {
+	table := flags("run")
+	known := map[string]bool{}
+	for _, f := range table {
+		for _, s := range spellings(f) {
+			known[s] = true
+		}
+	}
+	named := regexp.MustCompile(`--[a-z-]+`)
+	seen := map[string]bool{}
+	for _, h := range append(dockerHints(), bwrapHints()...) {
+		for _, f := range h.flags {
+			if known[f] || seen[f] {
+				t.Errorf("%s: it is a flag of brig, or here twice", f)
+			}
+			seen[f] = true
+			if _, _, _, err := lookup(table, strings.TrimSuffix(f, "*")+"=x"); err == nil || !strings.HasSuffix(err.Error(), " is not a flag; "+h.says) {
+				t.Errorf("%s: %v", f, err)
+			}
+		}
+		for _, f := range named.FindAllString(h.says, -1) {
+			if !known[f] {
+				t.Errorf("%s: the hint names %s, which brig does not have", h.flags[0], f)
+			}
+		}
+	}
+}
+
+func TestHints(t *testing.T) {
+	for line, want := range map[string]string{
+		"--rm -it":              `"--rm" is not a flag; a jail never leaves anything behind; leave it out`,
+		"-it":                   `"-it" is not a flag; stdin is always passed through; leave it out, or write --tty for a terminal`,
+		"-v a:/b":               `"-v" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro`,
+		"--volume=a:/b":         `"--volume" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro`,
+		"--network=none":        `"--network" is not a flag; write --net loopback (the default, docker's none), --net none (not even lo) or --net host`,
+		"--unshare-pid":         `"--unshare-pid" is not a flag; the jail always has namespaces of its own; leave it out`,
+		"--unshare-net":         `"--unshare-net" is not a flag; the network is only lo already, or write --net none; leave it out`,
+		"--dev-bind-try /a /a":  `"--dev-bind-try" is not a flag; write --bind SRC DST; devices cannot be opened through it`,
+		"-x":                    `"-x" is not a flag; the short ones are -e, -w, -u, -t, -h`,
+		"--volum":               `"--volum" is not a flag; brig help run lists them`,
+		"--tty --setenv A b id": `"--setenv" is not a flag; write --env NAME=VALUE`,
+	} {
+		if _, _, err := parse("run", strings.Fields(line), noFiles); err == nil || err.Error() != want {
+			t.Errorf("%s\n got %v\nwant %s", line, err, want)
+		}
+	}
+}

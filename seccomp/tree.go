@@ -1,0 +1,132 @@
+package seccomp
+
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// CompileTree gives a filter with the meaning of Compile's, made without libseccomp: neighbouring system calls that
+// are answered alike share one leaf of a binary tree of ranges. The default profile takes a third of the instructions,
+// so it loads and runs faster; the kernel, too, walks every number through it once (seccomp's action cache, Linux 5.11).
+// It exists for amd64, and is compared with Eval as Compile's is.
+func (t *Table) CompileTree() ([]byte, error) {
+	a, ok := findArch(t.Arch)
+	if !ok || t.Arch != "amd64" {
+		return nil, fmt.Errorf("seccomp: no tree for %s; use Compile", quote(t.Arch))
+	}
+	p := append([]insn{
+		{code: bpfLoad, k: offArch},
+		{code: bpfJeq, jt: 1, k: a.audit},
+		ret(KillProcess),
+		{code: bpfLoad, k: offNr},
+		{code: bpfJge, jf: 3, k: x32Bit},
+		{code: bpfJeq, jt: 1, k: 0xffffffff}, // -1, which a tracer writes to skip a call
+		ret(KillProcess),
+		ret(t.Default),
+	}, tree(t.ranges())...)
+	bpf := encode(p)
+	if p, err := decodeProgram(bpf); err != nil {
+		return nil, fmt.Errorf("seccomp: tree: %w", err)
+	} else if err := t.verify(p, a); err != nil {
+		return nil, err
+	}
+	return bpf, nil
+}
+
+func ret(a Action) insn { return insn{code: bpfRet, k: uint32(a)} }
+
+// leaf is what happens to the system calls from a number up to the next leaf's.
+type leaf struct {
+	from int
+	code []insn
+}
+
+// ranges lists the leaves in the order of their numbers.
+func (t *Table) ranges() []leaf {
+	top := t.Newest
+	rules := map[int][]Rule{}
+	for _, group := range t.bySyscall() {
+		rules[group[0].Nr] = group
+		top = max(top, group[0].Nr)
+	}
+	var list []leaf
+	add := func(from int, code []insn) {
+		if n := len(list); n == 0 || !slices.Equal(list[n-1].code, code) {
+			list = append(list, leaf{from, code})
+		}
+	}
+	for nr := range top + 1 {
+		add(nr, ruleCode(rules[nr], t.Default))
+	}
+	if t.Newest >= 0 {
+		add(top+1, []insn{ret(ErrnoAction(unix.ENOSYS))})
+	} else {
+		add(top+1, []insn{ret(t.Default)})
+	}
+	return list
+}
+
+// tree halves the leaves until one is left. A jump reaches 255 instructions, an unconditional one any distance.
+func tree(list []leaf) []insn {
+	if len(list) == 1 {
+		return list[0].code
+	}
+	mid := len(list) / 2
+	left, right := tree(list[:mid]), tree(list[mid:])
+	node := []insn{{code: bpfJge, jt: uint8(len(left)), k: uint32(list[mid].from)}}
+	if len(left) > 255 {
+		node = []insn{{code: bpfJge, jf: 1, k: uint32(list[mid].from)}, {code: bpfJa, k: uint32(len(left))}}
+	}
+	return slices.Concat(node, left, right)
+}
+
+// ruleCode tries the rules of one system call in order; the first that holds decides.
+func ruleCode(rules []Rule, fallback Action) []insn {
+	code := []insn{ret(fallback)}
+	for _, r := range slices.Backward(rules) {
+		one := []insn{ret(r.Action)}
+		for _, c := range slices.Backward(r.Conds) {
+			one = append(condCode(c, len(one)), one...)
+		}
+		if len(r.Conds) == 0 {
+			code = nil // what follows is never reached
+		}
+		code = append(one, code...)
+	}
+	return code
+}
+
+// condCode falls through when a condition holds and otherwise skips the next n instructions as well. An argument has 64
+// bits and an instruction 32: the upper half is compared first. Little endian.
+func condCode(c Cond, n int) []insn {
+	lo, hi := uint32(offArgs+8*c.Arg), uint32(offArgs+8*c.Arg+4)
+	vl, vh := uint32(c.Value), uint32(c.Value>>32)
+	load := func(k uint32) insn { return insn{code: bpfLoad, k: k} }
+	jump := func(code uint16, k uint32, jt, jf int) insn {
+		return insn{code: code, k: k, jt: uint8(jt), jf: uint8(jf)}
+	}
+	switch c.Op {
+	case Equal:
+		return []insn{load(hi), jump(bpfJeq, vh, 0, 2+n), load(lo), jump(bpfJeq, vl, 0, n)}
+	case NotEqual:
+		return []insn{load(hi), jump(bpfJeq, vh, 0, 2), load(lo), jump(bpfJeq, vl, n, 0)}
+	case GreaterOrEqual:
+		return []insn{load(hi), jump(bpfJgt, vh, 3, 0), jump(bpfJeq, vh, 0, 2+n), load(lo), jump(bpfJge, vl, 0, n)}
+	case Greater:
+		return []insn{load(hi), jump(bpfJgt, vh, 3, 0), jump(bpfJeq, vh, 0, 2+n), load(lo), jump(bpfJgt, vl, 0, n)}
+	case Less:
+		return []insn{load(hi), jump(bpfJgt, vh, 3+n, 0), jump(bpfJeq, vh, 0, 2), load(lo), jump(bpfJge, vl, n, 0)}
+	case LessOrEqual:
+		return []insn{load(hi), jump(bpfJgt, vh, 3+n, 0), jump(bpfJeq, vh, 0, 2), load(lo), jump(bpfJgt, vl, n, 0)}
+	}
+	var code []insn // MaskedEq: a half that the mask leaves out is not looked at
+	if ml := uint32(c.Mask); ml != 0 || vl != 0 {
+		code = []insn{load(lo), {code: bpfAnd, k: ml}, jump(bpfJeq, vl, 0, n)}
+	}
+	if mh := uint32(c.Mask >> 32); mh != 0 || vh != 0 {
+		code = append([]insn{load(hi), {code: bpfAnd, k: mh}, jump(bpfJeq, vh, 0, n+len(code))}, code...)
+	}
+	return code
+}
