@@ -26,8 +26,11 @@ func (c *Cmd) receive() (rep stage.Report, master *os.File, err error) {
 	}
 	var rerr error
 	err = rc.Read(func(fd uintptr) bool {
-		n, oobn, _, _, rerr = unix.Recvmsg(int(fd), buf[:], oob, unix.MSG_CMSG_CLOEXEC)
-		return rerr != unix.EAGAIN && rerr != unix.EINTR
+		for {
+			if n, oobn, _, _, rerr = unix.Recvmsg(int(fd), buf[:], oob, unix.MSG_CMSG_CLOEXEC); rerr != unix.EINTR {
+				return rerr != unix.EAGAIN
+			}
+		}
 	})
 	switch {
 	case err != nil:
