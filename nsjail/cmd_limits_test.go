@@ -195,3 +195,14 @@ func TestWallLimitIsReported(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// What the wall-clock limit ends has its processor time counted: the kernel counts nothing of a pid namespace whose
+// init is killed.
+func TestWallLimitKeepsTheUsage(t *testing.T) {
+	c := shell("(while :; do :; done) & while :; do :; done")
+	c.Spec.Limits.Wall = Duration(400 * time.Millisecond)
+	_, r := mustRun(t, c)
+	if used := time.Duration(r.Usage.User + r.Usage.System); r.Status != StatusTimeout || !r.TimedOut || used < 50*time.Millisecond {
+		t.Errorf("%s of processor time: %+v", used, r)
+	}
+}

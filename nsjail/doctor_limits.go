@@ -102,8 +102,7 @@ func (f *Facts) memory() Finding {
 			continue
 		}
 		free := Bytes(kib << 10)
-		// /tmp, /dev/shm, /work and /output, which are tmpfs unless a directory is shared there
-		most := 4 * DefaultTmpfsSize
+		most := DefaultTmpfsSize // /tmp, /dev/shm, /work and /output share one tmpfs
 		x.Why = fmt.Sprintf("%d MiB are available; a default jail's files in memory may grow to %d MiB", free>>20, most>>20)
 		if free < most {
 			x.State, x.Fix = Partial, "free memory, or bound them: brig run --tmpfs /tmp:size=64m ..."

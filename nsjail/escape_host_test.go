@@ -100,6 +100,21 @@ func setupSubmount(t *testing.T, s *scene) {
 	})
 }
 
+// setupImageProc makes $DIR/root, an image whose /proc is a link to the root itself, with directories in which a lookup
+// by path finds the places of the masks.
+func setupImageProc(t *testing.T, s *scene) {
+	for _, d := range []string{"usr", "dev", "escape", "acpi", "bus", "fs", "irq", "sys"} {
+		if err := os.MkdirAll(s.path("root/"+d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64", "proc": "."} {
+		if err := os.Symlink(text, s.path("root/"+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // setupImage makes $DIR/root, an image whose directories for the jail's own mounts are links to the host's $DIR/victim.
 func setupImage(t *testing.T, s *scene) {
 	for _, d := range []string{"usr", "dev", "proc"} {

@@ -72,8 +72,9 @@ var setups = map[string]func(*testing.T, *scene){
 	"abstract-socket": setupAbstractSocket, "core-dump": setupCoreDump, "daemon": setupDaemon, "device": setupDevice,
 	"forged-report": setupForgedReport, "host-flock": setupFlock, "host-message-queue": setupMessageQueue,
 	"host-names": setupHostNames, "host-posix-queue": setupPosixQueue, "host-process": setupHostProcess,
-	"host-shm": setupSharedMemory, "host-toucher": setupToucher, "image": setupImage, "host-dev-shm": setupDevShm,
-	"loopback": setupLoopback, "output": setupOutput, "owner": setupOwner, "planted-link": setupPlantedLink,
+	"host-shm": setupSharedMemory, "host-toucher": setupToucher, "image": setupImage, "image-proc": setupImageProc,
+	"host-dev-shm": setupDevShm,
+	"loopback":     setupLoopback, "output": setupOutput, "owner": setupOwner, "planted-link": setupPlantedLink,
 	"secret-env": setupSecretEnv, "session-key": setupSessionKey, "setuid": setupSetuid, "sleeper": setupSleeper,
 	"submount": setupSubmount, "terminal": setupTerminal, "unix-socket": setupUnixSocket, "untouched": setupUntouched,
 }

@@ -69,13 +69,28 @@ func (c *Cmd) startWatch() {
 	if c.plan.Wall > 0 {
 		c.timer = time.AfterFunc(time.Duration(c.plan.Wall)-time.Since(c.marks[3]), func() {
 			c.state.timedOut.Store(true)
-			_ = c.signal(unix.SIGKILL)
+			c.end()
 		})
 	}
 	c.stopCtx = context.AfterFunc(c.ctx, func() {
 		c.state.cancelled.Store(true)
-		_ = c.signal(unix.SIGKILL)
+		c.end()
 	})
+}
+
+// endGrace is how long init may take to end the jail before it is killed.
+const endGrace = 200 * time.Millisecond
+
+// end asks init to kill everything and to report what it took: killed with its init, a pid namespace's processes are
+// collected by the kernel, which counts their time nowhere. Nobody waits for the timer: pidfds are not used again.
+func (c *Cmd) end() {
+	if !c.Spec.NoInit {
+		if _, err := c.report.Write([]byte{0}); err == nil {
+			time.AfterFunc(endGrace, func() { _ = c.signal(unix.SIGKILL) })
+			return
+		}
+	}
+	_ = c.signal(unix.SIGKILL)
 }
 
 func (c *Cmd) unwatch() {
@@ -123,11 +138,11 @@ func (c *Cmd) Wait() (*Result, error) {
 	r := &Result{Enforced: c.plan.Enforced, Notes: c.plan.Notes, SpecDigest: c.Spec.Digest()}
 	c.result = r
 	status, usage := 0, stage.Usage{}
-	reported := false
+	reported, asked := false, false
 	if !c.Spec.NoInit {
 		rep, _, err := c.receive()
 		if reported = err == nil && rep.Type == stage.ReportExit; reported {
-			status, usage = rep.A, rep.Usage
+			status, usage, asked = rep.A, rep.Usage, rep.B != 0
 		}
 	}
 	pidStatus, pidUsage, err := c.waitPid()
@@ -137,8 +152,8 @@ func (c *Cmd) Wait() (*Result, error) {
 		status, usage = pidStatus, pidUsage
 		c.state.lost = !c.Spec.NoInit
 	}
-	if reported || c.Spec.NoInit && err == nil && syscall.WaitStatus(status).Exited() {
-		// the watch came too late: what it kills does not report, and does not exit
+	if reported && !asked || c.Spec.NoInit && err == nil && syscall.WaitStatus(status).Exited() {
+		// the watch came too late: what it ends says so, or does not report, and does not exit
 		c.state.timedOut.Store(false)
 		c.state.cancelled.Store(false)
 	}

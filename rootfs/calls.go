@@ -118,8 +118,20 @@ func (b *builder) at(p string, flags uint64, mode uint32) program.Slot {
 	if p == "" {
 		p = "."
 	}
-	return b.Open(b.label, unix.SYS_OPENAT2, b.root.Arg(), program.Str(p),
+	from := b.root
+	if name, ok := b.inProc(p); ok {
+		from, p = b.proc, name
+	}
+	return b.Open(b.label, unix.SYS_OPENAT2, from.Arg(), program.Str(p),
 		program.Struct(how, showHow), program.Int(len(how)))
+}
+
+// inProc says whether a path lies in the procfs that is held open, and its name there.
+func (b *builder) inProc(p string) (name string, ok bool) {
+	if b.procAt == "" {
+		return "", false
+	}
+	return strings.CutPrefix(p, b.procAt+"/")
 }
 
 // showHow prints a struct open_how.
@@ -167,6 +179,9 @@ func (b *builder) mkdir(p string, mode uint32) {
 
 // point makes sure that a mount point of the right kind exists, and opens it.
 func (b *builder) point(p string, dir bool) program.Slot {
+	if _, ok := b.inProc(p); ok { // nothing can be made in procfs
+		return b.at(p, unix.O_PATH, 0)
+	}
 	if dir {
 		b.mkdir(p, 0o755)
 	} else {
@@ -191,7 +206,12 @@ func (b *builder) attach(m program.Slot, p string, dir bool) {
 		return
 	}
 	t := b.point(p, dir)
-	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), t.Arg(), program.Str(""),
-		program.Named(unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH, "MOVE_MOUNT_F_EMPTY_PATH|MOVE_MOUNT_T_EMPTY_PATH"))
+	b.attachTo(m, t)
 	b.Program.Close(b.label, t)
+}
+
+// attachTo puts a detached mount on an open mount point, above what is mounted there.
+func (b *builder) attachTo(m, point program.Slot) {
+	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), point.Arg(), program.Str(""),
+		program.Named(unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH, "MOVE_MOUNT_F_EMPTY_PATH|MOVE_MOUNT_T_EMPTY_PATH"))
 }

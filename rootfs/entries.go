@@ -23,7 +23,7 @@ func (b *builder) entry(e *Entry) {
 	case Scratch:
 		b.scratch(e)
 	case Proc:
-		b.mounted(b.newMount("proc", nosuid|nodev|noexec), e.Target)
+		b.procfs(e)
 	case Devpts:
 		b.mounted(b.newMount("devpts", nosuid|noexec, [2]string{"newinstance", ""}, [2]string{"ptmxmode", "0666"},
 			[2]string{"mode", "0620"}), e.Target)
@@ -47,6 +47,21 @@ func (b *builder) mounted(m program.Slot, target string) {
 	b.Program.Close(b.label, m)
 }
 
+// procfs keeps the mount's descriptor where others may have shaped the tree, for the masks. A link such as "proc -> ."
+// in an image would mount it on the root itself, where "/.." finds it and a lookup of "proc/keys" does not.
+func (b *builder) procfs(e *Entry) {
+	m := b.newMount("proc", nosuid|nodev|noexec)
+	if b.ours {
+		b.mounted(m, e.Target)
+		return
+	}
+	b.attach(m, e.Target, true)
+	if b.procAt != "" {
+		b.Program.Close(b.label, b.proc)
+	}
+	b.proc, b.procAt = m, e.Target
+}
+
 // scratch makes a writable directory of the staging tmpfs: a mount of a part of it stays writable when the mount of
 // the whole becomes read-only. One tmpfs for all of them is one size for all, and one less to make and to tear down.
 func (b *builder) scratch(e *Entry) {
@@ -66,14 +81,26 @@ func (b *builder) scratch(e *Entry) {
 // overlay's inodes, so they do not reach another jail or the host. The bind below it stays hidden.
 func (b *builder) overlay(e *Entry) {
 	t := b.tree(&e.Source, e.Attr)
-	b.attach(t, e.Target, true)
+	var at program.Slot
+	if b.ours {
+		b.attach(t, e.Target, true)
+	} else { // one lookup for both: between two, somebody could move the overlay away from what it has to hide
+		at = b.point(e.Target, true)
+		b.attachTo(t, at)
+	}
 	b.Add(b.label, unix.SYS_DUP3, t.Arg(), program.Int(fdLower), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	b.Program.Close(b.label, t)
 	// an overlay without an upper layer needs two lower ones (overlayfs); a descriptor names the directory that was
 	// checked, and keeps its path out of /proc/mounts
 	m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", fmt.Sprintf("/proc/self/fd/%d:/proc/self/fd/%d", fdLower, fdEmpty)},
 		[2]string{"userxattr", ""})
-	b.mounted(m, e.Target)
+	if b.ours {
+		b.attach(m, e.Target, true)
+	} else {
+		b.attachTo(m, at)
+		b.Program.Close(b.label, at)
+	}
+	b.Program.Close(b.label, m)
 	b.Add(b.label, unix.SYS_CLOSE, program.Int(fdLower))
 }
 

@@ -104,6 +104,10 @@ type builder struct {
 	label   string
 	made    map[string]bool // directories that exist by our own doing
 	empty   bool            // fdEmpty is open
+	// proc is the jail's procfs at procAt, once it stands where an image may have put links: its masks are found from
+	// it, and not by a second lookup of a path that may lead elsewhere by then
+	proc   program.Slot
+	procAt string
 	// ours says that everything in the new root was made by this program, so that a path needs no guarded lookup.
 	// It ends with the first thing that somebody else may have shaped.
 	ours bool
@@ -186,6 +190,9 @@ func (b *builder) enter(r *Root) {
 	b.Add(b.label, unix.SYS_CHDIR, program.Str("/"))
 	if r.Image == nil || !r.Image.Writable {
 		b.setattr(program.CWD(), "/", rdonly|nosuid|nodev, 0)
+	}
+	if b.procAt != "" {
+		b.Program.Close(b.label, b.proc)
 	}
 	b.Program.Close(b.label, b.root)
 }

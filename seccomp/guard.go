@@ -4,7 +4,8 @@ import "runtime"
 
 // GuardTable is what stands beneath a profile that is not ours when a jail may write to a directory of the host: it
 // allows everything but giving a file S_ISUID or S_ISGID. Such a file would keep its owner's rights on the host, where
-// the jail's nosuid mount does not reach. (A write to a file takes the bits away: chmod(2) is the only way to have them.)
+// the jail's nosuid mount does not reach. (open(2) can make an empty file with them; a write takes them away, unless the
+// writer has CAP_FSETID, which brig run gives up.)
 func GuardTable() (*Table, error) {
 	eperm := uint(1)
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}

@@ -13,10 +13,10 @@ type example struct{ line, what string }
 func examples() []example {
 	return []example{
 		{"brig run -- id", "a command in the default jail: no network, no host files but /usr"},
-		{"brig run --input data.csv:/input/data.csv --output ./out -- python3 /input/analyse.py", "read one place, write another"},
+		{"brig run --input ./job --output ./out -- python3 /input/analyse.py", "read the directory job, write to the directory out"},
 		{"brig run --work . --timeout 30s --pids-limit 64 -- make test", "a build with limits"},
 		{"brig run --rootfs ./alpine --tty -- /bin/sh", "a shell in another distribution"},
-		{"brig run --json --max-output 64k -- ./untrusted", "a report for a program to read"},
+		{"brig run --work . --json --max-output 64k -- ./untrusted", "a report for a program to read"},
 		{"brig explain --work . -- make test", "what run would do, without doing it"},
 		{"brig explain --seccomp", "the system-call filter"},
 		{"brig spec --work . -- make test >job.json; brig run --spec job.json", "the same jail as a file"},

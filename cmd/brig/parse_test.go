@@ -139,7 +139,7 @@ func TestProblemsSpeakOfFlags(t *testing.T) {
 		"--dir /w/a --bind s /w id":           `--bind: "/w" would hide "/w/a" of --dir; put it before that one`,
 		"--memory 1g id":                      `--memory: it needs a control group, which this version cannot make; remove it, or list it under optional: --optional memory`,
 		"--optional a,memroy id":              `--optional: "a" is not a mechanism; write one of...` + "\n" + `--optional: "memroy" is not a mechanism; did you mean memory?`,
-		"--ulimit core=2:1 id":                `--ulimit: the soft limit 2 is more than the hard limit 1; raise the hard limit or lower the soft one`,
+		"--ulimit core=2:1 id":                `--ulimit core: the soft limit 2 is more than the hard limit 1; raise the hard limit or lower the soft one`,
 		"--rootfs-writable id":                `--rootfs-writable: there is no rootfs to write to; name a directory as its path`,
 		"--rootfs ../x id":                    `--rootfs: "../x" walks upwards through ..; write the path without ..`,
 		"--pass-env [ id":                     `--pass-env: "[" is not a pattern; close the [, or write \[ for a plain one`,

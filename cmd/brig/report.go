@@ -49,9 +49,28 @@ func (r report) write(result *nsjail.Result) error {
 		if err := writeJSON(f, result); err != nil {
 			return fmt.Errorf("cannot write the report: %w; give it a reader or more room", err)
 		}
+		if err := unmoved(f); err != nil {
+			return err
+		}
 		if err := f.Close(); err != nil {
 			return fmt.Errorf("cannot write the report: %w", err)
 		}
+	}
+	return nil
+}
+
+// unmoved says whether the name still leads to the file: a payload that may write to its directory can put a report of
+// its own there.
+func unmoved(f *os.File) error {
+	if f.Name() == "report-fd" {
+		return nil
+	}
+	ours, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("cannot check the report: %w", err)
+	}
+	if now, err := os.Lstat(f.Name()); err != nil || !os.SameFile(ours, now) {
+		return fmt.Errorf("--report: %s was removed or replaced while the payload ran; name a file outside of what it may write to", show(f.Name()))
 	}
 	return nil
 }

@@ -120,6 +120,7 @@ func setRootfs(b *builder, v []string) error {
 	if v[0] == "" {
 		return errors.New("it is empty; name a directory")
 	}
+	b.inv.origin["rootfs"] = b.flag // reading the machine names the place so
 	b.inv.spec.Rootfs.Path = v[0]
 	return nil
 }

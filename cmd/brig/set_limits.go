@@ -87,7 +87,7 @@ func setUlimit(b *builder, v []string) error {
 		b.inv.spec.Limits.Rlimits = map[string]nsjail.Rlimit{}
 	}
 	b.inv.spec.Limits.Rlimits[name] = nsjail.Rlimit{Soft: soft, Hard: hard}
-	b.inv.origin[path] = b.flag
+	b.inv.origin[path] = b.flag + " " + name // several are common, and each has limits of its own
 	return nil
 }
 

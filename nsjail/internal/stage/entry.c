@@ -5,6 +5,7 @@
 //     while Go starts.
 #include "stage.h"
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/auxv.h>
 
 extern const char *const brig_stage_early __attribute__((weak)); // the subcommand that wants a stage
@@ -81,6 +82,16 @@ int brig_catch_signals(void) {
 	return caught[0];
 }
 
+// keep_no_setid gives up CAP_FSETID for the whole keeper: with it, output that root's keeper copies to a file that a
+// payload has made with S_ISUID would leave the bit on, and with it a set-user-ID program of the payload's.
+static void keep_no_setid(void) {
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2];
+	if (syscall(SYS_capget, &h, d)) return;
+	d[0].effective &= ~(1u << CAP_FSETID), d[0].permitted &= ~(1u << CAP_FSETID), d[0].inheritable &= ~(1u << CAP_FSETID);
+	syscall(SYS_capset, &h, d);
+}
+
 __attribute__((constructor)) static void brig_enter(int argc, char **argv, char **envp) {
 	if (argc < 1 || getauxval(AT_SECURE)) return;
 	if (!strcmp(argv[0], "brig-stage") && is_stage_socket(3)) {
@@ -89,6 +100,7 @@ __attribute__((constructor)) static void brig_enter(int argc, char **argv, char 
 		brig_serve(3, -1);
 	}
 	if (!&brig_stage_early || argc < 2 || strcmp(argv[1], brig_stage_early)) return;
+	keep_no_setid();
 	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
 		struct sigaction now;
 		if (!sigaction(passed[i], 0, &now) && now.sa_handler == SIG_IGN) sigaddset(&ignored, passed[i]);

@@ -16,7 +16,7 @@ import (
 const (
 	ReportFail = C.REPORT_FAIL // A: operation, B: errno
 	ReportExec = C.REPORT_EXEC // A: the payload's pid in the jail
-	ReportExit = C.REPORT_EXIT // A: wait status
+	ReportExit = C.REPORT_EXIT // A: wait status, B: 1 if the keeper asked for the end
 )
 
 // ReportSize is how many bytes a message has.

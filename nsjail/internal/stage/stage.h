@@ -35,7 +35,7 @@ enum {
 	PAYLOAD_ID_COUNT = 100000000,
 	REPORT_FAIL = 1, // a: index of the operation, b: errno
 	REPORT_EXEC = 2, // a: the payload's pid in the jail
-	REPORT_EXIT = 3, // a: wait status
+	REPORT_EXIT = 3, // a: wait status, b: 1 if the keeper asked for the end
 };
 
 // The namespaces of a default jail; an early stage makes them while the keeper still plans.

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"brig/internal/testuser"
+)
+
+// The README's command lines are run as they stand, in a directory that holds what they speak of. Lines that want a
+// terminal have tests of their own.
+func TestReadmeCommands(t *testing.T) {
+	if testuser.Second() {
+		t.Skip("the ordinary user may not read the README")
+	}
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"job/analyse.py": "open('/output/answer', 'w').write('42')\n",
+		"untrusted":      "#!/bin/sh\necho out\n",
+		"Makefile":       "test:\n\t@echo tested >tested\n",
+		"out/.keep":      "",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ran := 0
+	for _, line := range regexp.MustCompile(`(?m)^    (?:\$ )?(brig .*)$`).FindAllStringSubmatch(string(readme), -1) {
+		if strings.Contains(line[1], "--tty") {
+			continue
+		}
+		ran++
+		cmd := exec.Command("sh", "-c", line[1])
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(brigBinary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%.1000s", line[1], err, out)
+		}
+	}
+	for _, made := range []string{"out/answer", "tested", "job.json"} {
+		if _, err := os.Stat(filepath.Join(dir, made)); err != nil {
+			t.Error(err)
+		}
+	}
+	if ran < 8 {
+		t.Errorf("only %d command lines found", ran)
+	}
+}
