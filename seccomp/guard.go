@@ -1,22 +1,39 @@
 package seccomp
 
-import "runtime"
+import (
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
 
 // GuardTable is what stands beneath a profile that is not ours when a jail may write to a directory of the host: it
 // allows everything but giving a file S_ISUID or S_ISGID. Such a file would keep its owner's rights on the host, where
-// the jail's nosuid mount does not reach. (open(2) can make an empty file with them; a write takes them away, unless the
-// writer has CAP_FSETID, which brig run gives up.)
+// the jail's nosuid mount does not reach. An empty file counts: a write takes the bits away, but not if the writer has
+// CAP_FSETID, as the host's root has.
 func GuardTable() (*Table, error) {
-	eperm := uint(1)
+	eperm, enosys := uint(unix.EPERM), uint(unix.ENOSYS)
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
-	for _, bit := range []uint64{0o4000, 0o2000} {
-		for index, names := range [][]string{1: {"chmod", "fchmod"}, 2: {"fchmodat", "fchmodat2"}} {
-			if names == nil {
-				continue
-			}
-			p.Syscalls = append(p.Syscalls, Syscall{Names: names, Action: "SCMP_ACT_ERRNO", ErrnoRet: &eperm,
-				Args: []Arg{{Index: uint(index), Value: bit, ValueTwo: bit, Op: "SCMP_CMP_MASKED_EQ"}}})
+	deny := func(name string, args ...Arg) {
+		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: &eperm, Args: args})
+	}
+	has := func(index uint, bit uint64) Arg {
+		return Arg{Index: index, Value: bit, ValueTwo: bit, Op: "SCMP_CMP_MASKED_EQ"}
+	}
+	for _, bit := range []uint64{unix.S_ISUID, unix.S_ISGID} {
+		for _, c := range []struct {
+			name string
+			mode uint
+		}{{"chmod", 1}, {"fchmod", 1}, {"creat", 1}, {"mknod", 1}, {"fchmodat", 2}, {"fchmodat2", 2}, {"mknodat", 2}} {
+			deny(c.name, has(c.mode, bit))
 		}
+		for _, creates := range []uint64{unix.O_CREAT, unix.O_TMPFILE &^ unix.O_DIRECTORY} {
+			deny("open", has(1, creates), has(2, bit))
+			deny("openat", has(2, creates), has(3, bit))
+		}
+	}
+	// the mode of openat2 lies behind a pointer, and io_uring opens files that no filter sees
+	for _, name := range []string{"openat2", "io_uring_setup"} {
+		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: &enosys})
 	}
 	return p.Resolve(Target{Arch: runtime.GOARCH})
 }

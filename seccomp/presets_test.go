@@ -48,7 +48,7 @@ func both(c call) []call {
 
 func TestDefaultVerdicts(t *testing.T) {
 	_, bpf := compiled(t, Default(), native())
-	allowed := `read write openat openat2 close mmap mprotect execve execveat futex wait4 ptrace process_vm_readv seccomp
+	allowed := `read write openat close mmap mprotect execve execveat futex wait4 ptrace process_vm_readv seccomp
 		landlock_create_ruleset inotify_init1 getrandom memfd_create shmget semget mq_open io_setup pidfd_open rseq
 		close_range mseal statmount setxattrat kill prctl mknodat timer_create flock bind connect accept4 sendmsg`
 	refused := `unshare setns mount umount2 open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr pivot_root chroot

@@ -8,15 +8,15 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 # System calls of x86-64.
 NR = dict(
-    write=1, ioctl=16, shmget=29, shmat=30, socket=41, clone=56, getpid=39, msgget=68, msgrcv=70, chmod=90, fchmod=91,
-    syslog=103, ptrace=101, capget=125, capset=126, personality=135, setpriority=141, sched_setscheduler=144,
+    write=1, open=2, ioctl=16, shmget=29, shmat=30, socket=41, clone=56, getpid=39, msgget=68, msgrcv=70, creat=85, chmod=90, fchmod=91,
+    syslog=103, ptrace=101, capget=125, capset=126, mknod=133, personality=135, setpriority=141, sched_setscheduler=144,
     modify_ldt=154, pivot_root=155, prctl=157, adjtimex=159, chroot=161, acct=163, settimeofday=164, mount=165,
     umount2=166, swapon=167, reboot=169, sethostname=170, iopl=172, ioperm=173, init_module=175, delete_module=176,
     quotactl=179, lookup_dcookie=212, clock_settime=227, mq_open=240, kexec_load=246, add_key=248, request_key=249,
-    keyctl=250, migrate_pages=256, mknodat=259, fchmodat=268, unshare=272, move_pages=279, perf_event_open=298,
+    keyctl=250, openat=257, migrate_pages=256, mknodat=259, fchmodat=268, unshare=272, move_pages=279, perf_event_open=298,
     fanotify_init=300, name_to_handle_at=303, open_by_handle_at=304, setns=308, process_vm_readv=310,
     finit_module=313, bpf=321, userfaultfd=323, io_uring_setup=425, open_tree=428, move_mount=429, fsopen=430,
-    clone3=435, pidfd_open=434, pidfd_getfd=438, mount_setattr=442, fchmodat2=452,
+    clone3=435, pidfd_open=434, openat2=437, pidfd_getfd=438, mount_setattr=442, fchmodat2=452,
 )
 
 
