@@ -127,15 +127,18 @@ func startCode(inv *invocation, err error, std stdio) int {
 // describe puts an error in the words of the command line.
 func describe(inv *invocation, err error) string {
 	var e *nsjail.Error
-	if !errors.As(err, &e) || e.Of > 0 {
+	if !errors.As(err, &e) {
 		return err.Error()
 	}
-	if flag := inv.where(e.Op); flag != e.Op {
-		named := *e
-		named.Op = flag
-		return named.Error()
+	flag := inv.where(e.Op)
+	if flag == e.Op {
+		return err.Error()
 	}
-	return err.Error()
+	named := *e
+	if named.Op = flag; e.Of > 0 { // explain numbers its steps under the plan's own label
+		named.Op += ", " + e.Op
+	}
+	return named.Error()
 }
 
 func failedResult(inv *invocation, err error) *nsjail.Result {
