@@ -17,8 +17,8 @@ const (
 	maxFile     = 300 // lines
 	maxFunc     = 60
 	maxMain     = 40
-	maxStage    = 250 // lines of code in stage.c, the part that a reviewer must believe
-	maxAllStage = 400 // stage.c, stage.h and entry.c
+	maxStage    = 250 // lines of code in stage.c and entry.c: the stage
+	maxAllStage = 400 // the keeper's part and the shared layouts too
 )
 
 // binaries are the files that may hold other than text.
@@ -196,24 +196,24 @@ func codeLines(text []byte) (n int) {
 }
 
 func TestTheStageStaysSmall(t *testing.T) {
-	total := 0
-	for _, name := range []string{"stage.c", "stage.h", "entry.c"} {
+	stage, total := 0, 0
+	for _, name := range []string{"stage.c", "entry.c", "keeper.c", "stage.h"} {
 		text, err := os.ReadFile(filepath.Join(root, "nsjail/internal/stage", name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := codeLines(text)
-		if total += n; name == "stage.c" && n > maxStage {
-			t.Errorf("stage.c has %d lines of code, more than %d", n, maxStage)
+		if total += n; name == "stage.c" || name == "entry.c" {
+			stage += n
 		}
 		t.Logf("%s: %d lines of code", name, n)
 	}
-	if total > maxAllStage {
-		t.Errorf("the stage has %d lines of code, more than %d", total, maxAllStage)
+	if stage > maxStage || total > maxAllStage {
+		t.Errorf("the stage has %d lines of code, more than %d, or all of the C %d, more than %d", stage, maxStage, total, maxAllStage)
 	}
 	c, err := filepath.Glob(filepath.Join(root, "nsjail/internal/stage", "*.[chS]"))
-	if err != nil || len(c) != 3 {
-		t.Errorf("the stage is %q, %v", c, err)
+	if err != nil || len(c) != 4 {
+		t.Errorf("the C is %q, %v", c, err)
 	}
 }
 

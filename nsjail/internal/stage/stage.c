@@ -12,7 +12,6 @@ static long sys(long n, long a, long b, long c, long d, long e, long f) {
 	long r = syscall(n, a, b, c, d, e, f);
 	return r == -1 ? -errno : r;
 }
-#define SYS0(n) sys(n, 0, 0, 0, 0, 0, 0)
 #define SYS1(n, a) sys(n, (long)(a), 0, 0, 0, 0, 0)
 #define SYS2(n, a, b) sys(n, (long)(a), (long)(b), 0, 0, 0, 0)
 #define SYS3(n, a, b, c) sys(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
@@ -195,10 +194,7 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 		if (nwards == MAX_WARDS) { rep->err = EAGAIN; return; }
 	}
 	struct clone_args ca = {.flags = h->clone_flags | CLONE_PARENT | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&pidfd};
-	if (h->cgroup >= 0) {
-		ca.flags |= CLONE_INTO_CGROUP;
-		ca.cgroup = (uint64_t)slots[h->cgroup];
-	}
+	if (h->cgroup >= 0) ca.flags |= CLONE_INTO_CGROUP, ca.cgroup = (uint64_t)slots[h->cgroup];
 	long pid = SYS2(SYS_clone3, &ca, sizeof ca);
 	if (pid == 0) perform(&(struct rest){base, slots, 0});
 	if (pid < 0) { rep->err = (int)-pid; return; }

@@ -74,6 +74,8 @@ int brig_run(char *base, long *slots, uint32_t from, int *err);
 void brig_serve(int sock, int ahead);
 int brig_receive(int sock, int *fds); // how many descriptors came; 0: the keeper is gone; -1: not a request
 char *brig_map(int fd, size_t *size);
+void brig_become(int argc, char **argv, char **envp, int sock, int ahead); // serves and exits
+void brig_keeper(int argc, char **argv, char **envp);
 struct early brig_early(void);
 int brig_catch_signals(void); // a pipe with a byte for each signal, or -1
 #endif

@@ -1,0 +1,63 @@
+// The keeper of one jail, before the Go runtime starts: it forks its stage, which then prepares while Go starts, and
+// settles what Go could do only later or slower. A library's keeper does none of this.
+#include "stage.h"
+#include <fcntl.h>
+#include <linux/capability.h>
+
+static struct early early = {-1, -1, -1};
+
+struct early brig_early(void) { return early; }
+
+// What the keeper of one jail passes on. os/signal takes two thread switches for each signal at start, and a
+// signalfd(2) would miss those that Go unblocks in every thread; so a handler of ours replaces Go's.
+static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
+static sigset_t ignored; // by the caller (nohup), as seen before the Go runtime changed it
+static int caught[2];
+
+static void on_signal(int sig) {
+	int saved = errno;
+	unsigned char byte = (unsigned char)sig;
+	if (write(caught[1], &byte, 1) < 0) {} // a full pipe: 65,536 signals wait already
+	errno = saved;
+}
+
+int brig_catch_signals(void) {
+	struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
+	if (pipe2(caught, O_CLOEXEC | O_NONBLOCK)) return -1;
+	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+		if (!sigismember(&ignored, passed[i])) sigaction(passed[i], &act, 0);
+	return caught[0];
+}
+
+// keep_no_setid gives up CAP_FSETID for the whole keeper: with it, output that root's keeper copies to a file that a
+// payload has made with S_ISUID would leave the bit on, and with it a set-user-ID program of the payload's.
+static void keep_no_setid(void) {
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2];
+	if (syscall(SYS_capget, &h, d)) return;
+	d[0].effective &= ~(1u << CAP_FSETID), d[0].permitted &= ~(1u << CAP_FSETID), d[0].inheritable &= ~(1u << CAP_FSETID);
+	syscall(SYS_capset, &h, d);
+}
+
+void brig_keeper(int argc, char **argv, char **envp) {
+	keep_no_setid();
+	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
+		struct sigaction now;
+		if (!sigaction(passed[i], 0, &now) && now.sa_handler == SIG_IGN) sigaddset(&ignored, passed[i]);
+	}
+	int sv[2], av[2];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then starts a stage the other way
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
+	long pid = -1;
+	struct clone_args ca = {.exit_signal = SIGCHLD};
+	// a caller that closed a standard stream must not get our socket as the payload's
+	if (sv[0] > 2 && sv[1] > 2 && av[0] > 2) pid = syscall(SYS_clone3, &ca, sizeof ca);
+	if (pid == 0) {
+		close(sv[0]), close(av[0]);
+		syscall(SYS_setsid); // a Ctrl-C at the terminal is the keeper's to forward, not our end
+		brig_become(argc, argv, envp, sv[1], av[1]);
+	}
+	close(sv[1]), close(av[1]);
+	if (pid > 0) early = (struct early){sv[0], av[0], (int)pid};
+	else close(sv[0]), close(av[0]);
+}
