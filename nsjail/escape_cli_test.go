@@ -37,14 +37,7 @@ func TestEscapeCLI(t *testing.T) {
 
 func (a *attack) runCLI(t *testing.T) (verdict, string) {
 	t.Helper()
-	s := newScene(t)
-	for _, name := range a.setups {
-		setups[name](t, s)
-	}
-	spec, err := a.spec(s, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, spec := a.setUp(t, false)
 	s.write(t, "spec.json", string(spec.JSON()))
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

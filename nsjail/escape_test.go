@@ -60,8 +60,8 @@ func lane() string {
 	return "user"
 }
 
-// run performs the attack once and gives its verdict with what led to it.
-func (a *attack) run(t *testing.T, off bool) (verdict, string) {
+// setUp makes the host's side of an attack and the Spec of its jail.
+func (a *attack) setUp(t *testing.T, off bool) (*scene, *Spec) {
 	t.Helper()
 	s := newScene(t)
 	for _, name := range a.setups {
@@ -71,6 +71,13 @@ func (a *attack) run(t *testing.T, off bool) (verdict, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, spec
+}
+
+// run performs the attack once and gives its verdict with what led to it.
+func (a *attack) run(t *testing.T, off bool) (verdict, string) {
+	t.Helper()
+	s, spec := a.setUp(t, off)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	c := CommandContext(ctx, spec.Args[0])

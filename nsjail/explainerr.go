@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"brig/internal/program"
 	"brig/nsjail/internal/stage"
 
 	"golang.org/x/sys/unix"
@@ -96,6 +97,10 @@ func (c *Cmd) cloneError(err error) error {
 	var oe *stage.OpError
 	if errors.Is(err, unix.EFBIG) {
 		return &Error{Fault: FaultHost, Op: "stage", Detail: err.Error(), Remedy: "the limit on file sizes is too low for brig itself; raise it with ulimit -f, and bound the payload by --ulimit fsize"}
+	}
+	var size program.SizeError
+	if errors.As(err, &size) {
+		return &Error{Fault: FaultCaller, Op: "plan", Detail: err.Error(), Remedy: "make the arguments or files smaller"}
 	}
 	if !errors.As(err, &oe) {
 		return &Error{Fault: FaultBrig, Op: "stage", Detail: err.Error()}

@@ -92,9 +92,13 @@ type resolver struct {
 // Plan. What the Spec wants and the Host lacks is an error, unless the Spec lists it under Optional.
 func Resolve(s *Spec, h *Host) (*Plan, error) {
 	if problems := s.Check(); len(problems) > 0 {
-		p := problems[0]
-		return nil, &Error{Fault: FaultCaller, Op: p.Path, Detail: p.Reason, Remedy: p.Fix}
+		return nil, problems[0].asError()
 	}
+	return resolveChecked(s, h)
+}
+
+// resolveChecked is Resolve for a Spec that has been checked.
+func resolveChecked(s *Spec, h *Host) (*Plan, error) {
 	r := &resolver{Plan: &Plan{Spec: s, Host: h, Enforced: map[string]string{}}, spec: s, host: h}
 	if err := r.namespaces(); err != nil {
 		return nil, err

@@ -163,7 +163,7 @@ func (r *resolver) limitProcesses() error {
 func (r *resolver) filter() error {
 	if r.host.Guard != nil {
 		r.loadFilter(r.host.Guard, 0)
-		r.Notes = append(r.Notes, "a filter of brig's own stops chmod(2) with S_ISUID or S_ISGID, and foreign ABIs, since the payload may write to the host's files")
+		r.Notes = append(r.Notes, "a filter of brig's own stops what makes or could make files with S_ISUID or S_ISGID (openat2(2) and io_uring too), and foreign ABIs, since the payload may write to the host's files")
 	}
 	if r.spec.Seccomp == "unconfined" {
 		if contains(r.spec.Require, "seccomp") {

@@ -104,9 +104,13 @@ func (r *Runner) adopt(p *Plan) error {
 	if r.dropped != nil {
 		return nil
 	}
-	if uid, err := r.stage.UID(); err != nil || uid == p.Host.PayloadUID { // an early stage has done so itself
-		r.dropped = p.Host
+	uid, err := r.stage.UID()
+	if err != nil {
 		return err
+	}
+	if uid == p.Host.PayloadUID { // an early stage has done so itself
+		r.dropped = p.Host
+		return nil
 	}
 	// the program has no use for a report socket, and every request carries one
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)

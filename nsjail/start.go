@@ -48,7 +48,7 @@ func (c *Cmd) Start() (err error) {
 		host.PayloadUID, host.PayloadGID = d.PayloadUID, d.PayloadGID
 	}
 	c.mark(1)
-	if c.plan, err = Resolve(&c.Spec, host); err != nil {
+	if c.plan, err = resolveChecked(&c.Spec, host); err != nil {
 		return err
 	}
 	if c.edit != nil {

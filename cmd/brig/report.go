@@ -15,7 +15,12 @@ import (
 
 // report is where --report and --report-fd go. It is opened before the payload exists, which might otherwise put a
 // symbolic link in its place.
-type report []*os.File
+type report []reportFile
+
+type reportFile struct {
+	*os.File
+	named bool // by --report: the name has to lead to it at the end, too
+}
 
 func openReport(inv *invocation) (report, error) {
 	var r report
@@ -27,13 +32,13 @@ func openReport(inv *invocation) (report, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--report: %s: %w; name a file that can be written", show(inv.report), err)
 		}
-		r = append(r, os.NewFile(uintptr(fd), inv.report))
+		r = append(r, reportFile{os.NewFile(uintptr(fd), inv.report), true})
 	}
 	if inv.reportFD >= 0 {
 		if fl, err := unix.FcntlInt(uintptr(inv.reportFD), unix.F_GETFL, 0); err != nil || fl&unix.O_ACCMODE == unix.O_RDONLY {
 			return nil, fmt.Errorf("--report-fd: %d is not open for writing; open it in the shell, as in 3>report.json", inv.reportFD)
 		}
-		r = append(r, os.NewFile(uintptr(inv.reportFD), "report-fd"))
+		r = append(r, reportFile{os.NewFile(uintptr(inv.reportFD), "report-fd"), false})
 	}
 	return r, nil
 }
@@ -41,7 +46,7 @@ func openReport(inv *invocation) (report, error) {
 // write writes the whole object to each, in place of what a file held before.
 func (r report) write(result *nsjail.Result) error {
 	for _, f := range r {
-		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && f.Name() != "report-fd" {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && f.named {
 			if err := f.Truncate(0); err != nil {
 				return fmt.Errorf("--report: %w; name a file that can be written", err)
 			}
@@ -49,7 +54,7 @@ func (r report) write(result *nsjail.Result) error {
 		if err := writeJSON(f, result); err != nil {
 			return fmt.Errorf("cannot write the report: %w; give it a reader or more room", err)
 		}
-		if err := unmoved(f); err != nil {
+		if err := f.unmoved(); err != nil {
 			return err
 		}
 		if err := f.Close(); err != nil {
@@ -61,8 +66,8 @@ func (r report) write(result *nsjail.Result) error {
 
 // unmoved says whether the name still leads to the file: a payload that may write to its directory can put a report of
 // its own there.
-func unmoved(f *os.File) error {
-	if f.Name() == "report-fd" {
+func (f reportFile) unmoved() error {
+	if !f.named {
 		return nil
 	}
 	ours, err := f.Stat()

@@ -39,6 +39,14 @@ type Request struct {
 	Ward       bool   // the stage kills the process when the keeper is gone (a jail without init)
 }
 
+// SizeError is a program of more than MaxBlob bytes.
+type SizeError int
+
+// Error gives both numbers.
+func (e SizeError) Error() string {
+	return fmt.Sprintf("program: %d bytes are more than %d", int(e), MaxBlob)
+}
+
 // Encode makes the binary form. It fails only for a program that is too large.
 func (p *Program) Encode(r Request) ([]byte, error) {
 	e := encoder{arrays: map[*data]uint64{}}
@@ -53,7 +61,7 @@ func (p *Program) Encode(r Request) ([]byte, error) {
 	dataOff := align8(headerSize + len(ops) + 4*len(e.relocs))
 	size := dataOff + len(e.data)
 	if size > MaxBlob {
-		return nil, fmt.Errorf("program: %d bytes are more than %d", size, MaxBlob)
+		return nil, SizeError(size)
 	}
 	out := make([]byte, dataOff, size)
 	le := binary.NativeEndian
