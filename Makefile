@@ -18,7 +18,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 BUILDFLAGS := -trimpath -tags netgo,osusergo \
               -ldflags '-linkmode external -extldflags -static -s -w'
 
-.PHONY: help deps deps-test build run test check fuzz compare install clean
+.PHONY: help deps deps-test build run test check fuzz compare install clean test-systemd
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -50,6 +50,10 @@ check: ## gofmt, go vet, staticcheck
 
 fuzz: deps ## fuzz every parser for FUZZTIME (15s) each; make test runs the seeds only
 	@scripts/fuzz.sh '$(GO)' '$(FUZZTIME)'
+
+test-systemd: build ## delegation by systemd 252, told as stories in a guest with systemd as process 1
+	@GO='$(GO)' scripts/deps.sh systemd
+	@scripts/systemd/test.sh bin/brig
 
 compare: build deps-test ## start-up time, interleaved with bubblewrap making the same jail (ROUNDS=200)
 	$(GO) run ./internal/compare -rounds $(ROUNDS) bin/brig

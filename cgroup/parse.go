@@ -14,10 +14,10 @@ type hierarchy struct {
 }
 
 // Parse makes a Layout of the texts of /proc/self/cgroup and /proc/self/mountinfo, without asking the file system:
-// Enabled is empty, and Delegated is not decided unless it is ruled out.
-func Parse(self, mountinfo string) Layout {
+// Enabled is empty, and Delegated is not decided. parent is as for Detect.
+func Parse(self, mountinfo, parent string) *Layout {
 	own := groups(self)
-	l := Layout{Mode: None, Controllers: map[string]string{}}
+	l := &Layout{Mode: None, Controllers: map[string]string{}}
 	var v1, v2 bool
 	for _, h := range hierarchies(mountinfo) {
 		if h.v2 {
@@ -26,25 +26,13 @@ func Parse(self, mountinfo string) Layout {
 			}
 			v2 = true
 			l.Group = own[""]
-			if l.Dir = h.dir(l.Group); l.Dir == "" {
-				l.Why = "the own group " + quote(l.Group) + " is outside of what is mounted at " + quote(h.point)
-			} else if h.ro {
-				l.Why = quote(h.point) + " is mounted read-only"
-			}
+			l.Dir = l.place(&h, "", l.Group, parent)
 			continue
 		}
 		for _, name := range h.options {
-			group, known := own[name]
-			if !known {
-				continue // an option such as rw
-			}
-			v1 = true
-			dir := h.dir(group)
-			l.Controllers[name] = dir
-			if dir == "" && l.Why == "" {
-				l.Why = "the own " + name + " group " + quote(group) + " is outside of what is mounted at " + quote(h.point)
-			} else if h.ro && l.Why == "" {
-				l.Why = quote(h.point) + " is mounted read-only"
+			if group, known := own[name]; known { // else an option such as rw
+				v1 = true
+				l.Controllers[name] = l.place(&h, name, group, parent)
 			}
 		}
 	}
@@ -56,7 +44,34 @@ func Parse(self, mountinfo string) Layout {
 	case v2:
 		l.Mode = V2
 	}
+	l.Why = l.denial()
 	return l
+}
+
+// place is the directory that new groups of a hierarchy go below.
+func (l *Layout) place(h *hierarchy, controller, own, parent string) string {
+	group := parent
+	if group == "" {
+		group = own
+	}
+	dir := h.dir(group)
+	what := "own group"
+	if parent != "" {
+		what = "group"
+	}
+	if controller != "" {
+		what = strings.Replace(what, "group", controller+" group", 1)
+	}
+	switch {
+	case dir == "":
+		l.deny(controller, "the "+what+" "+quote(group)+" is outside of what is mounted at "+quote(h.point))
+	case h.ro:
+		l.deny(controller, quote(h.point)+" is mounted read-only")
+	}
+	if h.v2 && parent == "" && path.Base(dir) == Leaf && dir != h.point { // we were moved there ourselves
+		return path.Dir(dir)
+	}
+	return dir
 }
 
 // groups reads hierarchy-ID:controllers:path lines: cgroups(7). Version 2 has no controllers there.

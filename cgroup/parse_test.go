@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			l := Parse(tt.self, tt.mounts)
+			l := Parse(tt.self, tt.mounts, "")
 			if l.Mode != tt.mode || l.Group != tt.group || l.Dir != tt.dir || l.Why != tt.why {
 				t.Errorf("got %+v", l)
 			}
@@ -90,7 +90,7 @@ func TestString(t *testing.T) {
 
 // TestDetect holds the layout against what this machine's files say in another way.
 func TestDetect(t *testing.T) {
-	l, err := Detect()
+	l, err := Detect("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("0::/../x\n4:memory:/\n", unified+memory)
 	f.Add("0::/a\\b\n", strings.Replace(unified, "/sys", `/\04`, 1))
 	f.Fuzz(func(t *testing.T, self, mounts string) {
-		l := Parse(self, mounts)
+		l := Parse(self, mounts, "")
 		if strings.ContainsAny(l.String(), "\x00\x1b\n") {
 			t.Errorf("unsafe to print: %q", l.String())
 		}

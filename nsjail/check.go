@@ -29,7 +29,8 @@ func (s *Spec) Check() []Problem {
 	c.rootfs(s.Rootfs)
 	c.mounts(s.Mounts)
 	c.isolation(s)
-	c.limits(s)
+	c.limits(&s.Limits)
+	c.cgroupParent(s.CgroupParent)
 	c.rlimits(s)
 	c.mechanisms(s)
 	return c.problems

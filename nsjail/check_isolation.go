@@ -25,7 +25,7 @@ func (c *checker) isolation(s *Spec) {
 
 // mechanisms checks the names under require and optional.
 func (c *checker) mechanisms(s *Spec) {
-	known := mechanismNames()
+	known, asked := mechanismNames(), s.Limits.asked()
 	for _, list := range []struct {
 		field string
 		names []string
@@ -37,8 +37,10 @@ func (c *checker) mechanisms(s *Spec) {
 				c.add(field, quote(name)+" is not a mechanism", didYouMean(name, known))
 			case list.field == "require" && contains(s.Optional, name):
 				c.add(field, quote(name)+" is also listed under optional", "remove one of the two")
-			case list.field == "require" && needsCgroup(name):
-				c.add(field, quote(name)+" needs a control group, which this version cannot make", "remove it")
+			default:
+				if set, onDemand := asked[name]; onDemand && !set && list.field == "require" {
+					c.add(field, quote(name)+" is required, and no such limit is set", "set the limit, or remove it here")
+				}
 			}
 		}
 	}

@@ -2,10 +2,8 @@ package nsjail
 
 import (
 	"fmt"
-	"math"
 	"sort"
 	"strconv"
-	"strings"
 )
 
 // RlimitNames are the sixteen resources of getrlimit(2), by the names of ulimit and docker.
@@ -14,62 +12,50 @@ func RlimitNames() []string {
 		"rss", "rtprio", "rttime", "sigpending", "stack"}
 }
 
-func (c *checker) limits(s *Spec) {
-	l := s.Limits
-	if l.CPUTime < 0 {
-		c.add("limits.cpu_time", l.CPUTime.String()+" is negative", "write a duration, as in 10s, or leave it out for no limit")
-	}
-	if l.Processes < -1 {
+// maxProcesses is all that Linux can have at once: proc_pid(5), pid_max.
+const maxProcesses = 1<<22 - 1
+
+// limits checks the limits that need no control group, and has the others checked.
+func (c *checker) limits(l *Limits) {
+	const none = "write a duration, as in 10s, or leave it out for no limit"
+	c.notNegative("idle", l.Idle, none)
+	c.notNegative("grace", l.Grace, "write a duration, as in 5s, or leave it out for SIGKILL at once")
+	c.notNegative("cpu_time", l.CPUTime, none)
+	switch {
+	case l.Processes < -1:
 		c.add("limits.processes", fmt.Sprintf("%d is not a number of processes", l.Processes), "write at least 1, or -1 for no limit")
+	case l.Processes > maxProcesses:
+		c.add("limits.processes", fmt.Sprintf("%d is more than the %d that Linux can have", l.Processes, maxProcesses), "write -1 for no limit")
 	}
-	if l.Output < 0 {
-		c.add("limits.output", fmt.Sprintf("%d is negative", l.Output), "write a size, as in 8m, or leave it out for no limit")
-	}
-	c.cgroupLimits(s)
+	c.sizes(8<<20, size{"output", l.Output}, size{"output_limit", l.OutputLimit})
+	c.memory(l)
+	c.cpu(l)
+	c.cpuset("cpuset", l.CPUSet, "processors")
+	c.cpuset("cpuset_mems", l.CPUSetMems, "memory nodes")
+	c.io(l)
+	c.hugetlb(l.HugeTLB)
+	c.groupFiles(l)
 }
 
-// cgroupLimits checks the limits that only a control group can hold: first that they make sense, then that the
-// caller agreed to go without.
-func (c *checker) cgroupLimits(s *Spec) {
-	l := s.Limits
-	if l.Memory < 0 || l.MemorySwap < 0 {
-		field, v := "limits.memory", l.Memory
-		if v >= 0 {
-			field, v = "limits.memory_swap", l.MemorySwap
-		}
-		c.add(field, fmt.Sprintf("%d is negative", v), "write a size, as in 512m")
-	}
-	if !(l.CPUs >= 0) || math.IsInf(l.CPUs, 0) { // a NaN compares false
-		c.add("limits.cpus", strconv.FormatFloat(l.CPUs, 'g', -1, 64)+" is not a number of processors", "write it as in 0.5 or 2")
-	}
-	if l.CPUSet != "" && !validCPUSet(l.CPUSet) {
-		c.add("limits.cpuset", quote(l.CPUSet)+" is not a list of processors", "write it as in 0-3,6")
-	}
-	for _, asked := range []struct {
-		name string
-		set  bool
-	}{{"memory", l.Memory != 0}, {"memory_swap", l.MemorySwap != 0}, {"cpus", l.CPUs != 0}, {"cpuset", l.CPUSet != ""}} {
-		if asked.set && !contains(s.Optional, asked.name) {
-			c.add("limits."+asked.name, "it needs a control group, which this version cannot make",
-				"remove it, or list it under optional: --optional "+asked.name)
-		}
+func (c *checker) notNegative(name string, d Duration, fix string) {
+	if d < 0 {
+		c.add("limits."+name, d.String()+" is negative", fix)
 	}
 }
 
-// validCPUSet says whether s is a list of numbers and ranges, as cpuset(7) writes it.
-func validCPUSet(s string) bool {
-	for _, part := range strings.Split(s, ",") {
-		first, last, ranged := strings.Cut(part, "-")
-		if !ranged {
-			last = first
-		}
-		a, errA := strconv.ParseUint(first, 10, 16)
-		b, errB := strconv.ParseUint(last, 10, 16)
-		if errA != nil || errB != nil || a > b {
-			return false
+// size is a limit in bytes by its name.
+type size struct {
+	name  string
+	value Bytes
+}
+
+// sizes refuses negative ones.
+func (c *checker) sizes(example Bytes, list ...size) {
+	for _, s := range list {
+		if s.value < 0 {
+			c.add("limits."+s.name, fmt.Sprintf("%d is negative", s.value), "write a size, as in "+example.String()+", or leave it out for no limit")
 		}
 	}
-	return true
 }
 
 func (c *checker) rlimits(s *Spec) {
@@ -97,7 +83,7 @@ func (c *checker) rlimit(s *Spec, name string, r Rlimit) {
 	case name == "nproc" && s.Limits.Processes != 0:
 		c.add(field, "the limit on processes is the same limit", "remove one of the two")
 	case name == "cpu" && s.Limits.CPUTime != 0:
-		c.add(field, "the limit on processor time is the same limit", "remove one of the two")
+		c.add(field, "the limit on processor time is the same limit where there is no control group", "remove one of the two")
 	}
 }
 

@@ -1,7 +1,6 @@
 package nsjail
 
 import (
-	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,9 +22,15 @@ func good() *Spec {
 			{Type: MountSymlink, Source: "../x", Target: "/link"},
 			{Type: MountFile, Source: "f\xe9", Target: "/etc/f", Mode: "644"},
 		},
-		Limits: Limits{Wall: -1, CPUTime: 1, Processes: -1, Output: 1, Memory: 1, CPUs: 0.5, CPUSet: "0-3,6", MemorySwap: 2,
-			Rlimits: map[string]Rlimit{"nofile": {10, -1}, "core": {-1, -1}}},
-		Require: []string{"seccomp"}, Optional: []string{"memory", "cpus", "cpuset", "memory_swap"},
+		Limits: Limits{Wall: -1, Idle: 1, Grace: 1, CPUTime: 1, Processes: -1, Output: 1, OutputLimit: 1,
+			Rlimits: map[string]Rlimit{"nofile": {10, -1}, "core": {-1, -1}},
+			Memory:  128 << 10, MemoryHigh: 128 << 10, MemorySwap: -1, MemoryLow: 1, MemoryMin: 128 << 10, NoOOMGroup: true,
+			CPUs: 0.5, CPUPeriod: 50e6, CPUBurst: 25e6, CPUWeight: 1, CPUSet: "0-3,6,6", CPUSetMems: "0,65535",
+			IO:       []IOLimit{{Path: "/dev/sda", ReadBps: 1, WriteBps: 2}, {Path: "data\xe9", ReadIOPS: 3, WriteIOPS: 1<<32 - 1}},
+			IOWeight: 10000, HugeTLB: map[string]Bytes{"2MB": 0, "1GB": 1 << 30, "512KB": 1},
+			Cgroup: []string{"pids.max=10", "misc.max=res_a 1", "hugetlb.64KB.max=0", "a=b.c=d"[2:]}},
+		CgroupParent: "/batch.slice/x",
+		Require:      []string{"seccomp", "cpu_time"}, Optional: []string{"memory", "cpus", "cpuset", "memory_swap", "cgroup_file"},
 	}
 }
 
@@ -71,24 +76,15 @@ func TestCheckNamesPlaceReasonAndFix(t *testing.T) {
 		"net typo":       {func(s *Spec) { s.Net = "lopback" }, `net: "lopback" is not a network mode; did you mean loopback?`},
 		"net other":      {func(s *Spec) { s.Net = "bridge" }, `net: "bridge" is not a network mode; write one of none, loopback, host`},
 		"seccomp NUL":    {func(s *Spec) { s.Seccomp = "/a\x00" }, `seccomp: "/a\x00" has a NUL byte at offset 2...`},
-		"cpu time":       {func(s *Spec) { s.Limits.CPUTime = -1e9 }, `limits.cpu_time: -1s is negative...`},
-		"processes":      {func(s *Spec) { s.Limits.Processes = -2 }, `limits.processes: -2 is not a number of processes...`},
-		"output":         {func(s *Spec) { s.Limits.Output = -2 }, `limits.output: -2 is negative...`},
-		"memory":         {func(s *Spec) { s.Optional = s.Optional[1:] }, `limits.memory: it needs a control group, which this version cannot make; remove it, or list it under optional: --optional memory`},
-		"memory < 0":     {func(s *Spec) { s.Limits.Memory = -1 }, `limits.memory: -1 is negative...`},
-		"swap < 0":       {func(s *Spec) { s.Limits.MemorySwap = -1 }, `limits.memory_swap: -1 is negative...`},
-		"cpus NaN":       {func(s *Spec) { s.Limits.CPUs = math.NaN() }, `limits.cpus: NaN is not a number of processors...`},
-		"cpus Inf":       {func(s *Spec) { s.Limits.CPUs = math.Inf(1) }, `limits.cpus: +Inf is not a number of processors...`},
-		"cpuset":         {func(s *Spec) { s.Limits.CPUSet = "3-1" }, `limits.cpuset: "3-1" is not a list of processors; write it as in 0-3,6`},
 		"rlimit name":    {func(s *Spec) { s.Limits.Rlimits["nofiles"] = Rlimit{} }, `limits.rlimits: "nofiles" is not a resource of getrlimit(2); did you mean nofile?`},
 		"soft > hard":    {func(s *Spec) { s.Limits.Rlimits["core"] = Rlimit{2, 1} }, `limits.rlimits.core: the soft limit 2 is more than the hard limit 1...`},
 		"inf > hard":     {func(s *Spec) { s.Limits.Rlimits["core"] = Rlimit{-1, 1} }, `limits.rlimits.core: the soft limit unlimited is more than the hard limit 1...`},
 		"rlimit < -1":    {func(s *Spec) { s.Limits.Rlimits["core"] = Rlimit{-2, 1} }, `limits.rlimits.core: -2 is negative; write -1 for no limit`},
 		"nproc":          {func(s *Spec) { s.Limits.Rlimits["nproc"] = Rlimit{1, 1} }, `limits.rlimits.nproc: the limit on processes is the same limit; remove one of the two`},
-		"cpu twice":      {func(s *Spec) { s.Limits.Rlimits["cpu"] = Rlimit{1, 1} }, `limits.rlimits.cpu: the limit on processor time is the same limit...`},
+		"cpu twice":      {func(s *Spec) { s.Limits.Rlimits["cpu"] = Rlimit{1, 1} }, `limits.rlimits.cpu: the limit on processor time is the same limit where there is no control group; remove one of the two`},
 		"mechanism":      {func(s *Spec) { s.Require[0] = "secomp" }, `require[0]: "secomp" is not a mechanism; did you mean seccomp?`},
-		"both lists":     {func(s *Spec) { s.Optional[0], s.Limits.Memory = "seccomp", 0 }, `require[0]: "seccomp" is also listed under optional; remove one of the two`},
-		"require cgroup": {func(s *Spec) { s.Require, s.Optional, s.Limits = []string{"cpus"}, nil, Limits{} }, `require[0]: "cpus" needs a control group, which this version cannot make; remove it`},
+		"both lists":     {func(s *Spec) { s.Optional[0] = "seccomp" }, `require[0]: "seccomp" is also listed under optional; remove one of the two`},
+		"unset limit":    {func(s *Spec) { s.Require[0] = "io"; s.Limits.IO = nil }, `require[0]: "io" is required, and no such limit is set; set the limit, or remove it here`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { wantProblem(t, tt.breakIt, tt.want) })

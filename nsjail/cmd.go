@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"brig/cgroup"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -47,15 +49,22 @@ type Cmd struct {
 	marks    [7]time.Time
 	result   *Result
 	state    outcome
-	timer    *time.Timer
+	group    *cgroup.Group // nil for none
+	stopOOM  func() error  // nil for nothing to stop
+	timers   timers
 	stopCtx  func() bool
 }
 
 // outcome is what the keeper itself knows of the end.
 type outcome struct {
-	timedOut, cancelled atomic.Bool // set by the watch, before it kills
-	lost                bool        // init ended without a report
-	cpuLimit            time.Duration
+	cause      atomic.Int32 // why the keeper has ended the jail, set before it does
+	warned     atomic.Bool  // the payload got SIGTERM first
+	lastOutput atomic.Int64 // when, in nanoseconds since the call
+	output     atomic.Int64 // bytes, for the limit that ends the jail
+	lost       bool         // init ended without a report
+	cpuLimit   time.Duration
+	full       []string     // the tmpfs that were full at the end
+	stats      cgroup.Stats // what the control group has counted
 }
 
 // Command prepares a jail for a command with a stage of its own. To run many, use a Runner.

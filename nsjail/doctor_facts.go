@@ -30,15 +30,24 @@ func Examine(ctx context.Context) *Facts {
 	if abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION); errno == 0 {
 		f.LandlockABI = int(abi)
 	}
-	type groups struct {
-		layout cgroup.Layout
-		err    error
-	}
-	within(f, "control groups", readTime, func() groups { l, err := cgroup.Detect(); return groups{l, err} },
+	within(f, "control groups", readTime, detectGroups,
 		func(g groups) { f.Groups, f.GroupsErr = g.layout, g.err })
 	within(f, "host", readTime, lookDefault, func(h *Host) { f.Host = h })
 	f.tryJails(ctx)
 	return f
+}
+
+type groups struct {
+	layout cgroup.Layout
+	err    error
+}
+
+func detectGroups() groups {
+	l, err := cgroup.Detect("")
+	if err != nil {
+		return groups{err: err}
+	}
+	return groups{layout: *l}
 }
 
 // lookDefault is what Look finds for a default jail, or nil: the trial of one then fails for the same reason.

@@ -1,5 +1,7 @@
 package nsjail
 
+import "brig/cgroup"
+
 // Host holds every fact of the machine that Resolve uses. Look reads it; a test can invent one.
 type Host struct {
 	Kernel Kernel `json:"kernel"`
@@ -8,6 +10,8 @@ type Host struct {
 	GID int `json:"gid"`
 	// Drop says that the caller is the host's root, so that the stage first becomes PayloadUID and PayloadGID.
 	Drop bool `json:"drop"`
+	// NoDACOverride says that this root lacks the capability that its stage would keep, as in a hardened container.
+	NoDACOverride bool `json:"no_dac_override,omitempty"`
 	// PayloadUID and PayloadGID are the host ids that the payload runs as: the caller's, or, for root, ids that
 	// nobody has.
 	PayloadUID int `json:"payload_uid"`
@@ -28,6 +32,10 @@ type Host struct {
 	OOMScoreAdj int `json:"oom_score_adj"`
 	// Sources are the files behind Spec.Rootfs ("rootfs") and Spec.Mounts ("mounts[2].source").
 	Sources map[string]*Source `json:"sources,omitempty"`
+	// Cgroup is the layout of the control groups; nil where the Spec needs none.
+	Cgroup *cgroup.Layout `json:"cgroup,omitempty"`
+	// Devices are the block devices of Limits.IO, by its paths.
+	Devices map[string]Device `json:"devices,omitempty"`
 	// Localtime is the text of the link /etc/localtime, if it points into /usr.
 	Localtime string `json:"localtime,omitempty"`
 	// Partial lists checks that could not be completed.

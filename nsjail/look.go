@@ -19,7 +19,7 @@ import (
 // Close the Host when the jail has been started.
 func Look(s *Spec) (*Host, error) {
 	h := &Host{UID: os.Geteuid(), GID: os.Getegid(), Missing: map[string]string{}, Sources: map[string]*Source{}}
-	for _, step := range []func(*Spec) error{h.lookKernel, h.lookIdentity, h.lookSystem, h.lookEnv, h.lookFilter, h.lookSources} {
+	for _, step := range []func(*Spec) error{h.lookKernel, h.lookIdentity, h.lookSystem, h.lookEnv, h.lookFilter, h.lookSources, h.lookGroup} {
 		if err := step(s); err != nil {
 			return nil, errors.Join(needProc(err), h.Close())
 		}
@@ -161,7 +161,7 @@ func (h *Host) lookIdentity(*Spec) error {
 		return &Error{Fault: FaultHost, Op: "identity", Detail: "root without CAP_SETUID and CAP_SETGID cannot become another user, and the payload is never the host's root",
 			Remedy: "run brig as an ordinary user, or give the container these capabilities"}
 	}
-	h.Drop = true
+	h.Drop, h.NoDACOverride = true, data[0].Permitted&(1<<unix.CAP_DAC_OVERRIDE) == 0
 	// A live process has this pid, so no other keeper has these ids.
 	h.PayloadUID = stage.PayloadIDs + os.Getpid()%stage.PayloadIDCount
 	h.PayloadGID = h.PayloadUID

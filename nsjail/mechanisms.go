@@ -24,10 +24,20 @@ func Mechanisms() []Mechanism {
 		{"init", "an init as pid 1 that reaps and forwards signals"},
 		{"processes", "the limit on processes and threads"},
 		{"sockets", "the rule on socket families"},
-		{"memory", "the limit on memory (needs a control group)"},
-		{"memory_swap", "the limit on memory and swap together (needs a control group)"},
-		{"cpus", "the limit on processor share (needs a control group)"},
-		{"cpuset", "the choice of processors (needs a control group)"},
+		{"memory", "the limit on memory, page cache and tmpfs included"},
+		{"memory_swap", "the limit on memory and swap together"},
+		{"memory_high", "the throttle on memory: the kernel reclaims above it"},
+		{"memory_low", "the memory that is spared while others have any to give"},
+		{"memory_min", "the memory that is never reclaimed"},
+		{"cpus", "the limit on processor time in each period"},
+		{"cpu_burst", "the unused time that may be saved up for later periods"},
+		{"cpu_weight", "the share when processors are short"},
+		{"cpuset", "the choice of processors and memory nodes"},
+		{"cpu_time", "the limit on the processor time of all processes together"},
+		{"io", "the limits on traffic with block devices"},
+		{"io_weight", "the share when a block device is busy"},
+		{"hugetlb", "the limits on huge pages"},
+		{"cgroup_file", "the files of the control group that --cgroup writes"},
 	}
 }
 
@@ -41,11 +51,22 @@ func mechanismNames() []string {
 	return names
 }
 
-// needsCgroup says whether a mechanism rests on a control group, which this version cannot make.
-func needsCgroup(name string) bool {
-	switch name {
-	case "memory", "memory_swap", "cpus", "cpuset":
-		return true
+// asked tells of the mechanisms that are in force only for a limit that the Spec sets: whether it does.
+func (l *Limits) asked() map[string]bool {
+	return map[string]bool{
+		"memory":      l.Memory != 0,
+		"memory_swap": l.MemorySwap != 0,
+		"memory_high": l.MemoryHigh != 0,
+		"memory_low":  l.MemoryLow != 0,
+		"memory_min":  l.MemoryMin != 0,
+		"cpus":        l.CPUs != 0,
+		"cpu_burst":   l.CPUBurst != 0,
+		"cpu_weight":  l.CPUWeight != 0,
+		"cpuset":      l.CPUSet != "" || l.CPUSetMems != "",
+		"cpu_time":    l.CPUTime != 0,
+		"io":          len(l.IO) > 0,
+		"io_weight":   l.IOWeight != 0,
+		"hugetlb":     len(l.HugeTLB) > 0,
+		"cgroup_file": len(l.Cgroup) > 0,
 	}
-	return false
 }

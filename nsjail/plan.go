@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"brig/cgroup"
 	"brig/internal/program"
 	"brig/rootfs"
 )
@@ -20,6 +21,8 @@ type Plan struct {
 	Jail *program.Program
 	// Passed are the mounts that the keeper makes and hands to the jail, in slot order.
 	Passed []Passed
+	// Group is the control group that the keeper makes for the jail; nil for none.
+	Group *cgroup.Plan
 	// Env is the payload's environment.
 	Env []string
 	// Wall is the limit on the jail's life; 0 is none.
@@ -61,10 +64,15 @@ func (p *Plan) String() string {
 		}
 		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(slotPassed)+i, quote(p.Host.Sources[m.Key].Path), quote(m.Target), how)
 	}
+	if p.Group != nil {
+		for _, s := range p.Group.Steps() {
+			fmt.Fprintf(&b, "      cgroup: %s\n", s)
+		}
+	}
 	if p.Drop != nil {
 		fmt.Fprintf(&b, "# stage: become an unprivileged user\n%s", p.Drop)
 	}
-	fmt.Fprintf(&b, "# clone3(%s|CLONE_PARENT)\n", strings.Join(flagNames(p.Flags), "|"))
+	fmt.Fprintf(&b, "# clone3(%s|CLONE_PARENT)\n", strings.Join(p.CloneFlags(), "|"))
 	b.WriteString(p.Jail.String())
 	if p.Wall > 0 {
 		fmt.Fprintf(&b, "# keeper: kill all after %s\n", p.Wall)
@@ -86,6 +94,9 @@ type resolver struct {
 	spec *Spec
 	host *Host
 	root rootfs.Root
+
+	join   []string     // the version 1 hierarchies that the process joins by itself
+	joinAt program.Slot // the first of their files
 }
 
 // Resolve decides everything that a Spec leaves to the machine. It is pure: the same Spec and Host give the same
@@ -106,30 +117,15 @@ func resolveChecked(s *Spec, h *Host) (*Plan, error) {
 	if err := r.tree(); err != nil {
 		return nil, err
 	}
+	if err := r.group(); err != nil {
+		return nil, err
+	}
+	r.groupSlots()
 	if err := r.process(); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"memory", "memory_swap", "cpus", "cpuset"} {
-		if r.wants(name) {
-			r.Enforced[name] = "not enforced: needs a control group (optional)"
-		}
-	}
 	r.Notes = append(append(r.Notes, h.FilterNotes...), h.Partial...)
 	return r.Plan, nil
-}
-
-// wants says whether the Spec sets a limit that needs a control group; Check has refused it unless it is optional.
-func (r *resolver) wants(name string) bool {
-	l := &r.spec.Limits
-	switch name {
-	case "memory":
-		return l.Memory != 0
-	case "memory_swap":
-		return l.MemorySwap != 0
-	case "cpus":
-		return l.CPUs != 0
-	}
-	return l.CPUSet != ""
 }
 
 // have decides whether a mechanism is used: an error where it is missing and the Spec does not call it optional.
@@ -148,4 +144,23 @@ func (r *resolver) have(name, by, missing, fallback string) (bool, error) {
 	}
 	return false, &Error{Fault: FaultHost, Op: name, Detail: missing,
 		Remedy: "mend that, or accept a jail without it: --optional " + name}
+}
+
+// lose records that a mechanism turned out to be missing when it was to be made.
+func (p *Plan) lose(name, why string) {
+	if name == "processes" {
+		why = "RLIMIT_NPROC in the user namespace (" + why + ")"
+	} else {
+		why = "not enforced: " + why + " (optional)"
+	}
+	p.Enforced[name] = why
+}
+
+// processors is how many processors the jail can keep busy, at most.
+func (p *Plan) processors() int {
+	n := cgroup.Count(p.Host.Cgroup.CPUs)
+	if set := cgroup.Count(p.Spec.Limits.CPUSet); set > 0 {
+		n = set
+	}
+	return max(1, n)
 }

@@ -19,6 +19,7 @@ func (r *resolver) process() error {
 	if err := r.identity(); err != nil {
 		return err
 	}
+	r.joinGroup()
 	r.session()
 	rootfs.Build(p, &r.root)
 	r.names()
@@ -107,10 +108,15 @@ func (r *resolver) privileges() {
 	pr(unix.PR_CAP_AMBIENT, "PR_CAP_AMBIENT", program.Named(unix.PR_CAP_AMBIENT_CLEAR_ALL, "PR_CAP_AMBIENT_CLEAR_ALL"))
 	// SECBIT_NOROOT, _NO_SETUID_FIXUP, _NO_CAP_AMBIENT_RAISE and the locks of all four
 	pr(unix.PR_SET_SECUREBITS, "PR_SET_SECUREBITS", program.Named(0xef, "0xef /* all locked */"))
+	p.Add("caps", unix.SYS_CAPSET, capHeader(), program.Struct(make([]byte, 24), program.Text("{0, 0, 0}")))
+	pr(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", program.Int(1))
+}
+
+// capHeader is a struct __user_cap_header_struct: capget(2).
+func capHeader() program.Arg {
 	hdr := make([]byte, 8)
 	binary.NativeEndian.PutUint32(hdr, unix.LINUX_CAPABILITY_VERSION_3)
-	p.Add("caps", unix.SYS_CAPSET, program.Struct(hdr, program.Text("{_LINUX_CAPABILITY_VERSION_3, 0}")), program.Struct(make([]byte, 24), program.Text("{0, 0, 0}")))
-	pr(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", program.Int(1))
+	return program.Struct(hdr, program.Text("{_LINUX_CAPABILITY_VERSION_3, 0}"))
 }
 
 func (r *resolver) init() {
@@ -129,11 +135,10 @@ func (r *resolver) init() {
 	}
 }
 
+// limitProcesses sets RLIMIT_NPROC, which counts in the user namespace. Behind pids.max of a control group, which also
+// counts how often it was met, it stands one higher and is never reached.
 func (r *resolver) limitProcesses() error {
-	n := r.spec.Limits.Processes
-	if n == 0 {
-		n = DefaultProcesses
-	}
+	n := r.processes()
 	if _, own := r.spec.Limits.Rlimits["nproc"]; own || n < 0 {
 		r.Enforced["processes"] = "not enforced: no limit was asked for"
 		if own {
@@ -145,18 +150,29 @@ func (r *resolver) limitProcesses() error {
 	if !r.host.Kernel.AtLeast(5, 14) {
 		missing = "RLIMIT_NPROC counts per user namespace only since Linux 5.14"
 	}
+	if by := r.Enforced["processes"]; by != "" {
+		if missing == "" {
+			r.setRlimit(unix.RLIMIT_NPROC, "nproc", Rlimit{n + 1, n + 1})
+		}
+		return nil
+	}
 	if hard := r.host.HardLimits["nproc"]; hard >= 0 && n > hard {
 		n = hard
 	}
-	ok, err := r.have("processes", fmt.Sprintf("RLIMIT_NPROC %d in the user namespace", n), missing, "")
+	ok, err := r.have("processes", fmt.Sprintf("RLIMIT_NPROC %d in the user namespace", r.withoutInit(n)), missing, "")
 	if !ok {
 		return err
 	}
-	if !r.spec.NoInit {
-		n++ // init is one of them
-	}
 	r.setRlimit(unix.RLIMIT_NPROC, "nproc", Rlimit{n, n})
 	return nil
+}
+
+// withoutInit is how many of n processes are the payload's.
+func (r *resolver) withoutInit(n int64) int64 {
+	if r.spec.NoInit {
+		return n
+	}
+	return n - 1
 }
 
 // filter loads the seccomp filters last: nothing of ours but execve(2) runs under them. seccomp(2), Linux 3.17.

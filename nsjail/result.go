@@ -1,10 +1,12 @@
 package nsjail
 
 import (
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
 
+	"brig/cgroup"
 	"brig/nsjail/internal/stage"
 )
 
@@ -18,6 +20,10 @@ const (
 	StatusSignal    Status = "signal"    // ended by a signal
 	StatusTimeout   Status = "timeout"   // the wall-clock limit
 	StatusCPU       Status = "cpu"       // the processor-time limit
+	StatusMemory    Status = "memory"    // out of memory: the kernel has killed for it
+	StatusProcesses Status = "processes" // failed, and fork(2) had met the limit
+	StatusOutput    Status = "output"    // said more than Limits.OutputLimit
+	StatusDisk      Status = "disk"      // failed, and a tmpfs(5) of the jail was full
 	StatusViolation Status = "violation" // a system call that the filter answers with death (SIGSYS)
 	StatusCancelled Status = "cancelled" // the caller's context
 	StatusError     Status = "error"     // brig could not make the jail; nothing ran
@@ -31,6 +37,9 @@ type Result struct {
 	TimedOut bool   `json:"timed_out"`
 	Usage    Usage  `json:"usage"`
 	Output   Output `json:"output"`
+	// LimitsHit names the limits that the run has met, by their fields in Limits, whether or not they ended it; "disk"
+	// is a tmpfs that was full at the end.
+	LimitsHit []string `json:"limits_hit,omitempty"`
 	// Enforced says by what each mechanism was held, or why it was not.
 	Enforced map[string]string `json:"enforced,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`
@@ -40,7 +49,9 @@ type Result struct {
 	SpecDigest string `json:"spec_digest,omitempty"`
 }
 
-// Usage is what all processes of the jail took together: getrusage(2), and the wall clock.
+// Usage is what all processes of the jail took together. Without a control group the times are those of getrusage(2);
+// with one they hold brig's own set-up in the jail, too, about a millisecond. A negative figure is one that this kernel
+// or layout does not give: JSON leaves it out.
 type Usage struct {
 	Wall              Millis `json:"wall_ms"`
 	User              Millis `json:"user_ms"`
@@ -49,7 +60,34 @@ type Usage struct {
 	VoluntarySwitches int64  `json:"voluntary_switches"`
 	ForcedSwitches    int64  `json:"involuntary_switches"`
 	MajorFaults       int64  `json:"major_faults"`
+
+	// From here on the control group's (cgroups(7)): memory.peak, memory.swap.peak, pids.peak (init counts), io.stat,
+	// cpu.stat, and pressure stall information: how long some, or all, processes waited.
+	MemoryPeak       Count  `json:"memory_peak_bytes,omitzero"`
+	SwapPeak         Count  `json:"swap_peak_bytes,omitzero"`
+	PidsPeak         Count  `json:"pids_peak,omitzero"`
+	IORead           Count  `json:"io_read_bytes,omitzero"`
+	IOWritten        Count  `json:"io_written_bytes,omitzero"`
+	Throttled        Millis `json:"throttled_ms,omitzero"`
+	Periods          Count  `json:"periods,omitzero"`
+	ThrottledPeriods Count  `json:"throttled_periods,omitzero"`
+	CPUStall         Millis `json:"cpu_stall_ms,omitzero"`
+	MemoryStall      Millis `json:"memory_stall_ms,omitzero"`
+	MemoryFullStall  Millis `json:"memory_full_stall_ms,omitzero"`
+	IOStall          Millis `json:"io_stall_ms,omitzero"`
+	IOFullStall      Millis `json:"io_full_stall_ms,omitzero"`
+	OOMKills         Count  `json:"oom_kills,omitzero"`
+	ForksRefused     Count  `json:"forks_refused,omitzero"`
 }
+
+// Count is a figure that may be unknown, and negative then.
+type Count int64
+
+// IsZero says that JSON leaves it out.
+func (c Count) IsZero() bool { return c < 0 }
+
+// IsZero says that JSON leaves it out.
+func (m Millis) IsZero() bool { return m < 0 }
 
 // Millis is a duration that JSON shows in milliseconds, with microseconds as decimals.
 type Millis time.Duration
@@ -78,7 +116,9 @@ type Phases struct {
 	End     int64 `json:"end"`     // the end of the namespaces, and the last output
 }
 
-func (r *Result) setStatus(status int, o *outcome) {
+// decide says how the run ended. What brig itself did and what the kernel has counted come before the payload's own
+// end, which a payload can choose.
+func (r *Result) decide(status int, o *outcome) {
 	ws := syscall.WaitStatus(status)
 	r.ExitCode = -1
 	if ws.Exited() {
@@ -86,24 +126,73 @@ func (r *Result) setStatus(status int, o *outcome) {
 	} else if ws.Signaled() {
 		r.Signal = signalName(ws.Signal())
 	}
-	switch {
-	case o.timedOut.Load():
-		r.Status, r.TimedOut, r.ExitCode = StatusTimeout, true, -1
-	case o.cancelled.Load():
-		r.Status, r.ExitCode = StatusCancelled, -1
+	if o.lost { // init itself was killed: by the kernel for want of memory, or from outside
+		r.ExitCode, r.Signal = -1, "SIGKILL"
+	}
+	r.LimitsHit = r.limitsHit(ws, o)
+	hit := func(name string) bool { return slices.Contains(r.LimitsHit, name) }
+	well := ws.Exited() && ws.ExitStatus() == 0 && !o.lost
+	switch why := cause(o.cause.Load()); {
+	case why == endedWall || why == endedIdle:
+		r.Status, r.TimedOut = StatusTimeout, true
+	case why == endedCancel:
+		r.Status = StatusCancelled
+	case why == endedOutput:
+		r.Status = StatusOutput
+	case hit("cpu_time"):
+		r.Status = StatusCPU
+	case why == endedMemory, !well && o.stats.OOMKills > 0:
+		r.Status = StatusMemory
 	case o.lost:
-		r.Status, r.ExitCode, r.Signal = StatusSignal, -1, "SIGKILL" // init itself was killed from outside
-	case ws.Exited() && ws.ExitStatus() == 0:
+		r.Status = StatusSignal
+	case well:
 		r.Status = StatusOK
+	case ws.Signaled() && ws.Signal() == syscall.SIGSYS:
+		r.Status = StatusViolation
+	case hit("processes"):
+		r.Status = StatusProcesses
+	case hit("disk"):
+		r.Status = StatusDisk
 	case ws.Exited():
 		r.Status = StatusFailed
-	case ws.Signal() == syscall.SIGSYS:
-		r.Status = StatusViolation
-	case o.cpuLimit > 0 && (ws.Signal() == syscall.SIGXCPU || ws.Signal() == syscall.SIGKILL) && r.spent(o.cpuLimit):
-		r.Status = StatusCPU
 	default:
 		r.Status = StatusSignal
 	}
+	if cause(o.cause.Load()) != notEnded && !o.warned.Load() {
+		r.ExitCode = -1
+	}
+}
+
+// limitsHit names every limit that the run has met, by its field in Limits, whether or not that ended it.
+func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
+	add := func(met bool, name string) {
+		if met {
+			list = append(list, name)
+		}
+	}
+	why := cause(o.cause.Load())
+	add(why == endedWall, "wall")
+	add(why == endedIdle, "idle")
+	add(why == endedCPU || r.overCPU(ws, o), "cpu_time")
+	add(o.stats.OOMKills > 0, "memory")
+	add(o.stats.MemoryAboveHigh > 0, "memory_high")
+	add(o.stats.ThrottledPeriods > 0, "cpus")
+	add(o.stats.ProcessesRefused > 0, "processes")
+	add(why == endedOutput || r.Output.StdoutDropped+r.Output.StderrDropped > 0, "output")
+	add(len(o.full) > 0, "disk")
+	return list
+}
+
+// overCPU says whether the processor time was used up: by the group's own count, or, for a limit of each process, by
+// the signal that the kernel sends for it.
+func (r *Result) overCPU(ws syscall.WaitStatus, o *outcome) bool {
+	switch {
+	case o.cpuLimit <= 0:
+		return false
+	case o.stats.CPU >= 0:
+		return o.stats.CPU >= o.cpuLimit
+	}
+	return ws.Signaled() && (ws.Signal() == syscall.SIGXCPU || ws.Signal() == syscall.SIGKILL) && r.spent(o.cpuLimit)
 }
 
 // spent says whether the processor time used is about the limit. The kernel checks RLIMIT_CPU against what its clock
@@ -112,7 +201,17 @@ func (r *Result) spent(limit time.Duration) bool {
 	return time.Duration(r.Usage.User+r.Usage.System) >= limit*3/4
 }
 
-func (r *Result) setUsage(u stage.Usage) {
+func (r *Result) setUsage(u stage.Usage, s *cgroup.Stats) {
 	r.Usage.User, r.Usage.System, r.Usage.MaxRSS = Millis(u.User), Millis(u.System), u.MaxRSS
 	r.Usage.VoluntarySwitches, r.Usage.ForcedSwitches, r.Usage.MajorFaults = u.Voluntary, u.Involuntary, u.MajorFaults
+	if s.User >= 0 && s.System >= 0 {
+		r.Usage.User, r.Usage.System = Millis(s.User), Millis(s.System)
+	}
+	g := &r.Usage
+	g.MemoryPeak, g.SwapPeak, g.PidsPeak = Count(s.MemoryPeak), Count(s.SwapPeak), Count(s.PidsPeak)
+	g.IORead, g.IOWritten = Count(s.IORead), Count(s.IOWritten)
+	g.Throttled, g.Periods, g.ThrottledPeriods = Millis(s.Throttled), Count(s.Periods), Count(s.ThrottledPeriods)
+	g.CPUStall, g.MemoryStall, g.MemoryFullStall = Millis(s.CPUStall), Millis(s.MemStall), Millis(s.MemFullStall)
+	g.IOStall, g.IOFullStall = Millis(s.IOStall), Millis(s.IOFullStall)
+	g.OOMKills, g.ForksRefused = Count(s.OOMKills), Count(s.ProcessesRefused)
 }

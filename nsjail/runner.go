@@ -24,6 +24,7 @@ type Runner struct {
 	idmaps  map[[2]int]int  // user namespaces for idmapped mounts, by the source's uid and gid
 	jails   map[*Cmd]func() // running jails and how to kill them
 	closed  bool
+	swept   bool // what killed keepers have left was looked for
 }
 
 // NewRunner starts a stage: this program's binary again, which needs no other file.

@@ -33,6 +33,9 @@ type Spec struct {
 	Seccomp string `json:"seccomp,omitempty"`
 	// Limits bound what the payload may use.
 	Limits Limits `json:"limits,omitzero"`
+	// CgroupParent is an existing control group to make the jail's own below, as /proc/self/cgroup writes it
+	// ("/batch.slice"); "" means the caller's own group.
+	CgroupParent string `json:"cgroup_parent,omitempty"`
 	// Require names mechanisms that must be in force, with no fall-back (see Mechanisms).
 	Require []string `json:"require,omitempty"`
 	// Optional names mechanisms that may be missing; what was given up stands in the Plan and in Result.Enforced.
@@ -90,30 +93,3 @@ const (
 	NetLoopback Net = "loopback" // a network namespace with lo up and nothing else: the default
 	NetHost     Net = "host"     // the caller's own network: no isolation
 )
-
-// Limits bound a jail's use of the machine. A zero field means its default; the defaults are in defaults.go.
-type Limits struct {
-	// Wall is the time from start to forced end of the whole tree; negative means none. Default DefaultWall,
-	// and none with a TTY.
-	Wall Duration `json:"wall,omitempty"`
-	// CPUTime is the processor time of one process, by RLIMIT_CPU, rounded up to whole seconds (getrlimit(2)).
-	CPUTime Duration `json:"cpu_time,omitempty"`
-	// Processes is how many processes and threads the payload may have at once, itself included; -1 means no limit.
-	Processes int64 `json:"processes,omitempty"`
-	// Output is how many bytes of stdout and of stderr are kept, head and tail; the rest is counted and dropped.
-	// 0 passes the streams straight through.
-	Output Bytes `json:"output,omitempty"`
-	// Rlimits are resource limits by the lower-case name that ulimit and docker use ("nofile": getrlimit(2)).
-	Rlimits map[string]Rlimit `json:"rlimits,omitempty"`
-	// Memory, MemorySwap, CPUs and CPUSet need a control group. This version has none and refuses them.
-	Memory     Bytes   `json:"memory,omitempty"`
-	MemorySwap Bytes   `json:"memory_swap,omitempty"`
-	CPUs       float64 `json:"cpus,omitempty"`
-	CPUSet     string  `json:"cpuset,omitempty"`
-}
-
-// Rlimit is a soft and a hard limit; -1 is RLIM_INFINITY.
-type Rlimit struct {
-	Soft int64 `json:"soft"`
-	Hard int64 `json:"hard"`
-}

@@ -61,6 +61,10 @@ func (s *Spec) eachRaw(visit func(path, value string)) {
 	for i, m := range s.Mounts {
 		visit(index("mounts", i)+".source", m.Source)
 	}
+	for i, l := range s.Limits.IO {
+		visit(index("limits.io", i)+".path", l.Path)
+	}
+	visit("cgroup_parent", s.CgroupParent)
 	visit("rootfs.path", s.Rootfs.Path)
 	visit("seccomp", s.Seccomp)
 }

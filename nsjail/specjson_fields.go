@@ -22,6 +22,7 @@ func specFields(s *Spec) []field {
 		{"no_init", boolean(&s.NoInit)},
 		{"seccomp", str(&s.Seccomp)},
 		{"limits", nested(limitsFields(&s.Limits))},
+		{"cgroup_parent", str(&s.CgroupParent)},
 		{"require", strs(&s.Require)},
 		{"optional", strs(&s.Optional)},
 	}
@@ -44,20 +45,6 @@ func mountFieldList(m *Mount) []field {
 	}
 }
 
-func limitsFields(l *Limits) []field {
-	return []field{
-		{"wall", durationOf(&l.Wall)},
-		{"cpu_time", durationOf(&l.CPUTime)},
-		{"processes", integer(&l.Processes)},
-		{"output", bytesOf(&l.Output)},
-		{"rlimits", rlimitMap(&l.Rlimits)},
-		{"memory", bytesOf(&l.Memory)},
-		{"memory_swap", bytesOf(&l.MemorySwap)},
-		{"cpus", number(&l.CPUs)},
-		{"cpuset", str(&l.CPUSet)},
-	}
-}
-
 func nested(fields []field) func(*specReader, string) error {
 	return func(d *specReader, path string) error { return d.object(path, fields) }
 }
@@ -68,24 +55,6 @@ func mountList(to *[]Mount) func(*specReader, string) error {
 			var m Mount
 			err := d.object(path, mountFieldList(&m))
 			*to = append(*to, m)
-			return err
-		})
-	}
-}
-
-func rlimitMap(to *map[string]Rlimit) func(*specReader, string) error {
-	return func(d *specReader, path string) error {
-		*to = map[string]Rlimit{}
-		return d.keys(path, func(name string) error {
-			if _, twice := (*to)[name]; twice {
-				return fmt.Errorf("%s: %s is there twice; remove one", path, quote(name))
-			}
-			if !contains(RlimitNames(), name) { // said here, where the path can be trusted to be printable
-				return fmt.Errorf("%s: %s is not a resource of getrlimit(2); %s", path, quote(name), didYouMean(name, RlimitNames()))
-			}
-			var r Rlimit
-			err := d.object(path+"."+name, []field{{"soft", integer(&r.Soft)}, {"hard", integer(&r.Hard)}})
-			(*to)[name] = r
 			return err
 		})
 	}
@@ -132,7 +101,7 @@ func boolean(to *bool) func(*specReader, string) error {
 	}
 }
 
-func integer(to *int64) func(*specReader, string) error {
+func integer[T ~int | ~int64](to *T) func(*specReader, string) error {
 	return func(d *specReader, path string) error {
 		t, err := d.token(path)
 		if err != nil {
@@ -142,9 +111,11 @@ func integer(to *int64) func(*specReader, string) error {
 		if !ok {
 			return d.wrongType(path, t, "a whole number")
 		}
-		if *to, err = strconv.ParseInt(n.String(), 10, 64); err != nil {
+		v, err := strconv.ParseInt(n.String(), 10, 64)
+		if err != nil || int64(T(v)) != v {
 			return d.wrongType(path, t, "a whole number of at most 63 bits")
 		}
+		*to = T(v)
 		return nil
 	}
 }

@@ -25,7 +25,7 @@ func TestParseSpecErrorsNameThePlace(t *testing.T) {
 		`{"Args":["a"]}`:               `the spec: "Args" is not a key here; did you mean args?`,
 		`{"mount":[]}`:                 `the spec: "mount" is not a key here; did you mean mounts?`,
 		`{"mounts":[{},{"sorce":1}]}`:  `mounts[1]: "sorce" is not a key here; did you mean source?`,
-		`{"limits":{"xyzzy":1}}`:       `limits: "xyzzy" is not a key here; write one of wall, cpu_time,...`,
+		`{"limits":{"xyzzy":1}}`:       `limits: "xyzzy" is not a key here; write one of wall, idle, grace,...`,
 		`{"args":[],"args":[]}`:        `args: the key is there twice; remove one`,
 		`{"tty":1}`:                    `tty: it is the number 1; write true or false`,
 		`{"limits":{"processes":1.5}}`: `limits.processes: it is the number 1.5; write a whole number of at most 63 bits`,
@@ -38,6 +38,17 @@ func TestParseSpecErrorsNameThePlace(t *testing.T) {
 		`{"limits":{"cpus":1e999}}`:    `limits.cpus: it is the number 1e999; write a smaller number`,
 		`{"limits":{"rlimits":{"nofile":{"soft":1,"hrd":2}}}}`: `limits.rlimits.nofile: "hrd" is not a key here; did you mean hard?`,
 		`{"limits":{"rlimits":{"no\u001bfile":{}}}}`:           `limits.rlimits: "no\x1bfile" is not a resource of getrlimit(2); did you mean nofile?`,
+		`{"limits":{"cpu_weight":9223372036854775808}}`:        `limits.cpu_weight: it is the number 9223372036854775808; write a whole number of at most 63 bits`,
+		`{"limits":{"memory":"9223372036854775808"}}`:          `limits.memory: size "9223372036854775808" is too large; write at most 8191p`,
+		`{"limits":{"memory":-1}}`:                             `limits.memory: "-1" is not a size...`,
+		`{"limits":{"memory_swap":-2}}`:                        `limits.memory_swap: "-2" is not a size...`,
+		`{"limits":{"memory_swap":true}}`:                      `limits.memory_swap: it is true; write a size, as in "64m", or -1`,
+		`{"limits":{"io":[{"path":"/d","read_bp":1}]}}`:        `limits.io[0]: "read_bp" is not a key here; did you mean read_bps?`,
+		`{"limits":{"io":{}}}`:                                 `limits.io: it is an object; write a list`,
+		`{"limits":{"hugetlb":{"2M":1}}}`:                      `limits.hugetlb: "2M" is not a size of huge pages; write it as the kernel does, as in 64KB, 2MB or 1GB`,
+		`{"limits":{"hugetlb":{"2MB":1,"2MB":1}}}`:             `limits.hugetlb: "2MB" is there twice; remove one`,
+		`{"limits":{"cgroup":{"cpu.max":1}}}`:                  `limits.cgroup: it is an object; write a list`,
+		`{"cgroup_parent":7}`:                                  `cgroup_parent: it is the number 7; write a string`,
 		`{"limits":{"rlimits":{"core":{},"core":{}}}}`:         `limits.rlimits: "core" is there twice; remove one`,
 		"{\n \"args\": [\n oops ]}":                            `line 3 column 2: args[0] is not JSON: invalid character 'o'...`,
 		`{"args":["\ud800"]}`:                                  `args[0]: it has half of a surrogate pair; write the character itself`,
@@ -55,7 +66,7 @@ func TestParseSpecErrorsNameThePlace(t *testing.T) {
 func TestSpecJSONRoundTrip(t *testing.T) {
 	s := good()
 	s.Args, s.Env, s.Mounts[6].Source = []string{"a<b>&", "é"}, []string{"A=b"}, "f"
-	s.Limits.Wall, s.TTY, s.NoInit = DefaultWall, true, true
+	s.Limits.Wall, s.TTY, s.NoInit, s.Limits.IO[1].Path = DefaultWall, true, true, "d"
 	back, err := ParseSpec(s.JSON())
 	if err != nil || !reflect.DeepEqual(s, back) {
 		t.Fatalf("%v\n%s\n%+v", err, s.JSON(), back)
@@ -72,7 +83,8 @@ func TestSpecFieldsAreTheTagsOfTheType(t *testing.T) {
 	for _, pair := range []struct {
 		fields []field
 		value  any
-	}{{specFields(&Spec{}), Spec{}}, {rootfsFields(&Rootfs{}), Rootfs{}}, {mountFieldList(&Mount{}), Mount{}}, {limitsFields(&Limits{}), Limits{}}} {
+	}{{specFields(&Spec{}), Spec{}}, {rootfsFields(&Rootfs{}), Rootfs{}}, {mountFieldList(&Mount{}), Mount{}}, {limitsFields(&Limits{}), Limits{}},
+		{ioFields(&IOLimit{}), IOLimit{}}} {
 		typ := reflect.TypeOf(pair.value)
 		if typ.NumField() != len(pair.fields) {
 			t.Errorf("%s has %d fields, the reader %d", typ, typ.NumField(), len(pair.fields))
@@ -100,6 +112,12 @@ func TestDigest(t *testing.T) {
 		}
 		seen[d] = a
 	}
+	raw := func(path, parent string) *Spec {
+		return &Spec{Limits: Limits{IO: []IOLimit{{Path: path}}}, CgroupParent: parent}
+	}
+	if raw("\xe9", "").Digest() == raw("\xe8", "").Digest() || raw("", "\xe9").Digest() == raw("", "\xe8").Digest() {
+		t.Error("paths that JSON writes alike share a digest")
+	}
 	if p := (&Spec{Args: []string{"id", "\xe9"}}).NotUTF8(); len(p) != 1 || p[0].Path != "args[1]" {
 		t.Error(p)
 	}
@@ -116,6 +134,10 @@ func printable(line string) bool {
 func FuzzParseSpec(f *testing.F) {
 	f.Add(good().JSON())
 	f.Add([]byte(`{"args":["id"],"limits":{"wall":30,"rlimits":{"core":{"soft":0,"hard":0}}}}`))
+	f.Add([]byte(`{"args":["id"],"limits":{"idle":"1s","grace":1,"output_limit":"1m","memory":"64m","memory_high":1,"memory_swap":-1,"memory_low":1,` +
+		`"memory_min":1,"no_oom_group":true,"cpus":0.5,"cpu_period":0.05,"cpu_burst":"1ms","cpu_weight":1,"cpuset":"0","cpuset_mems":"0-1",` +
+		`"io":[{"path":"/","read_bps":"1m","write_bps":1,"read_iops":1,"write_iops":2}],"io_weight":5,"hugetlb":{"2MB":0},"cgroup":["a.b=c"]},` +
+		`"cgroup_parent":"/a","require":["memory"],"optional":["io"]}`))
 	f.Add([]byte(`{"args":["\ud83d\ude00"],"mounts":[{"type":"tmpfs","target":"/t","size":"64m"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := ParseSpec(data)

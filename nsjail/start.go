@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"brig/cgroup"
 	"brig/internal/program"
 	"brig/nsjail/internal/stage"
 
@@ -55,6 +56,7 @@ func (c *Cmd) Start() (err error) {
 		c.edit(c.plan)
 	}
 	c.mark(2)
+	c.state.stats = cgroup.Unknown()
 	c.state.cpuLimit = time.Duration(c.Spec.Limits.CPUTime)
 	return c.spawn()
 }
@@ -92,8 +94,16 @@ func (c *Cmd) spawn() (err error) {
 	if err := c.runner.adopt(c.plan); err != nil {
 		return c.abandon(err)
 	}
+	group, into, err := c.makeGroup()
+	theirs = append(theirs, group...)
+	if err != nil {
+		return c.abandon(err)
+	}
+	if into >= 0 { // the last one; the stage counts the program itself, too
+		into = len(theirs)
+	}
 	c.mark(3)
-	pid, err := c.runner.stage.Do(c.plan.Jail, program.Request{CloneFlags: c.plan.Flags, Cgroup: -1, Ward: c.Spec.NoInit}, theirs...)
+	pid, err := c.runner.stage.Do(c.plan.Jail, program.Request{CloneFlags: c.plan.Flags, Cgroup: into, Ward: c.Spec.NoInit}, theirs...)
 	if err != nil {
 		return c.abandon(c.cloneError(err))
 	}
@@ -145,16 +155,17 @@ func (c *Cmd) confirm() error {
 		switch {
 		case err == nil && rep.Type == stage.ReportExec, errors.Is(err, errNoReport) && c.Spec.NoInit:
 			c.mark(5)
+			c.watchPayload()
 			c.startCopies()
 			return nil
 		case err == nil && rep.Type == stage.ReportFail:
 			err = c.setupError(rep)
 		case err == nil && rep.Type == stage.ReportExit: // cannot be: ReportExec comes first
 			err = &Error{Fault: FaultBrig, Op: "report", Detail: "out of order"}
-		case c.state.timedOut.Load() || c.state.cancelled.Load():
+		case cause(c.state.cause.Load()) != notEnded:
 			err = c.interrupted()
 		default:
-			err = &Error{Fault: FaultHost, Op: "set-up", Detail: "the jail's first process was killed before the payload started", Remedy: "look for an out-of-memory kill in the kernel log"}
+			err = c.killedEarly()
 		}
 		_ = c.signal(unix.SIGKILL)
 		_, _, werr := c.waitPid()
@@ -164,10 +175,18 @@ func (c *Cmd) confirm() error {
 }
 
 func (c *Cmd) interrupted() error {
-	if c.state.timedOut.Load() {
+	if cause(c.state.cause.Load()) == endedWall {
 		return &Error{Fault: FaultHost, Op: "set-up", Detail: "took longer than the wall-clock limit", Remedy: "raise --timeout"}
 	}
 	return c.ctx.Err()
+}
+
+// killedEarly is the error for a first process that somebody has killed before the payload started.
+func (c *Cmd) killedEarly() error {
+	if c.group != nil && c.group.Read().OOMKills > 0 {
+		return &Error{Fault: FaultCaller, Op: "limits.memory", Detail: "it is too little to make the jail in: out of memory before the payload started", Remedy: "raise it"}
+	}
+	return &Error{Fault: FaultHost, Op: "set-up", Detail: "the jail's first process was killed before the payload started", Remedy: "look for an out-of-memory kill in the kernel log"}
 }
 
 // abandon closes what a failed start has left open.
@@ -180,7 +199,7 @@ func (c *Cmd) abandon(err error) error {
 	for _, f := range c.closers {
 		f.Close()
 	}
-	return err
+	return errors.Join(err, c.endGroup())
 }
 
 // reportSocket is a pair whose far end only the jail's init will hold.

@@ -13,7 +13,13 @@ type Step struct {
 func (p *Plan) Steps() (drop, jail []Step) { return steps(p.Drop), steps(p.Jail) }
 
 // CloneFlags are the new namespaces by name.
-func (p *Plan) CloneFlags() []string { return flagNames(p.Flags) }
+func (p *Plan) CloneFlags() []string {
+	names := flagNames(p.Flags)
+	if p.Group != nil && p.Group.V2() > 0 {
+		names = append(names, "CLONE_INTO_CGROUP")
+	}
+	return names
+}
 
 func steps(p *program.Program) (list []Step) {
 	if p == nil {

@@ -24,14 +24,16 @@ func (c *Cmd) openStreams() (fds []int, err error) {
 	if fds, err = c.openStdin(fds); err != nil {
 		return fds, err
 	}
+	l := &c.Spec.Limits
+	through := l.Output == 0 && l.OutputLimit == 0 && l.Idle == 0
 	for i, w := range []io.Writer{c.Stdout, c.Stderr} {
-		if f, ok := w.(*os.File); ok && f != nil && c.Spec.Limits.Output == 0 {
+		if f, ok := w.(*os.File); ok && f != nil && through {
 			if fds, err = appendDup(fds, f); err != nil {
 				return fds, err
 			}
 			continue
 		}
-		if w == nil && c.Spec.Limits.Output == 0 {
+		if w == nil && through {
 			if fds, err = appendNull(fds); err != nil {
 				return fds, err
 			}
@@ -53,7 +55,8 @@ func (c *Cmd) openStreams() (fds []int, err error) {
 		if w == nil {
 			w = io.Discard
 		}
-		c.out[i] = newCapture(ours, w, int64(c.Spec.Limits.Output))
+		c.out[i] = newCapture(ours, w, int64(l.Output))
+		c.out[i].said = c.said
 	}
 	return fds, nil
 }
@@ -186,6 +189,7 @@ func (c *Cmd) attachTerminal(m *os.File) {
 		w = io.Discard
 	}
 	c.out[0] = newCapture(m, w, int64(c.Spec.Limits.Output))
+	c.out[0].said = c.said
 }
 
 // counts is what went through our hands.
@@ -217,7 +221,8 @@ func (c *Cmd) copyError() error {
 type capture struct {
 	src   *os.File
 	dst   io.Writer
-	limit int64 // 0: everything
+	limit int64           // 0: everything
+	said  func(n int) int // told of n bytes, it says how many may pass; nil: all
 
 	total, written int64
 	tail           []byte // a ring of the last limit/2 bytes
@@ -234,7 +239,12 @@ func (c *capture) copy() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := c.src.Read(buf)
-		c.take(buf[:n])
+		pass := n
+		if c.said != nil {
+			pass = c.said(n)
+		}
+		c.take(buf[:pass])
+		c.total += int64(n - pass)
 		if err != nil {
 			if err != io.EOF && !errors.Is(err, syscall.EIO) { // EIO: the last slave side of a terminal is closed
 				c.err = errors.Join(c.err, err)

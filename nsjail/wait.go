@@ -1,7 +1,6 @@
 package nsjail
 
 import (
-	"context"
 	"errors"
 	"os"
 	"syscall"
@@ -62,44 +61,6 @@ func masterFile(oob []byte) (*os.File, error) {
 	return os.NewFile(uintptr(fds[0]), "ptmx"), nil
 }
 
-// startWatch kills the jail at the wall-clock limit or with the context. A Go timer follows CLOCK_MONOTONIC: steps of
-// the system's time do not matter.
-func (c *Cmd) startWatch() {
-	// An error of signal means that the jail has ended. No goroutine waits: a start wakes no thread for this.
-	if c.plan.Wall > 0 {
-		c.timer = time.AfterFunc(time.Duration(c.plan.Wall)-time.Since(c.marks[3]), func() {
-			c.state.timedOut.Store(true)
-			c.end()
-		})
-	}
-	c.stopCtx = context.AfterFunc(c.ctx, func() {
-		c.state.cancelled.Store(true)
-		c.end()
-	})
-}
-
-// endGrace is how long init may take to end the jail before it is killed.
-const endGrace = 200 * time.Millisecond
-
-// end asks init to kill everything and to report what it took: killed with its init, a pid namespace's processes are
-// collected by the kernel, which counts their time nowhere. Nobody waits for the timer: pidfds are not used again.
-func (c *Cmd) end() {
-	if !c.Spec.NoInit {
-		if _, err := c.report.Write([]byte{0}); err == nil {
-			time.AfterFunc(endGrace, func() { _ = c.signal(unix.SIGKILL) })
-			return
-		}
-	}
-	_ = c.signal(unix.SIGKILL)
-}
-
-func (c *Cmd) unwatch() {
-	if c.timer != nil {
-		c.timer.Stop()
-	}
-	c.stopCtx()
-}
-
 // waitPid waits for the jail's first process through its pidfd: waitid(2) P_PIDFD, Linux 5.4. The kernel lets it end
 // only after every other process of the pid namespace has.
 func (c *Cmd) waitPid() (status int, usage stage.Usage, err error) {
@@ -137,6 +98,9 @@ func (c *Cmd) Wait() (*Result, error) {
 	}
 	r := &Result{Enforced: c.plan.Enforced, Notes: c.plan.Notes, SpecDigest: c.Spec.Digest()}
 	c.result = r
+	if c.group != nil {
+		c.runner.sweepGroups(c.plan.Host.Cgroup)
+	}
 	status, usage := 0, stage.Usage{}
 	reported, asked := false, false
 	if !c.Spec.NoInit {
@@ -152,19 +116,19 @@ func (c *Cmd) Wait() (*Result, error) {
 		status, usage = pidStatus, pidUsage
 		c.state.lost = !c.Spec.NoInit
 	}
-	if reported && !asked || c.Spec.NoInit && err == nil && syscall.WaitStatus(status).Exited() {
+	if (reported && !asked || c.Spec.NoInit && err == nil && syscall.WaitStatus(status).Exited()) && !c.state.warned.Load() {
 		// the watch came too late: what it ends says so, or does not report, and does not exit
-		c.state.timedOut.Store(false)
-		c.state.cancelled.Store(false)
+		c.state.cause.Store(int32(notEnded))
 	}
+	err = errors.Join(err, c.endGroup())
 	c.copies.Wait()
 	for _, f := range c.closers {
 		f.Close()
 	}
-	r.setUsage(usage)
+	r.setUsage(usage, &c.state.stats)
 	r.Usage.Wall = Millis(c.marks[6].Sub(c.marks[5]))
-	r.setStatus(status, &c.state)
 	r.Output = c.counts()
+	r.decide(status, &c.state)
 	r.Phases = c.phases()
 	c.runner.forget(c)
 	err = errors.Join(err, c.pidfd.Close(), c.report.Close(), c.copyError())

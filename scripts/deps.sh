@@ -1,5 +1,5 @@
 #!/bin/bash
-# deps.sh build|test: install what is missing, or say what is. Quick and silent when everything is there.
+# deps.sh build|test|systemd: install what is missing, or say what is. Quick and silent when everything is there.
 set -euo pipefail
 what=${1:-build}
 go=${GO:-go}
@@ -29,6 +29,14 @@ if [ "$what" = test ]; then
 	need nodejs file /usr/bin/node
 	need perl file /usr/bin/perl
 	need strace command strace
+fi
+if [ "$what" = systemd ]; then
+	need busybox-static file /bin/busybox
+	need cpio command cpio
+	need e2fsprogs command mke2fs
+	need kmod command depmod
+	need qemu-system-x86 command qemu-system-x86_64
+	need xz-utils command xz
 fi
 
 install_missing() {

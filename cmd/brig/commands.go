@@ -30,6 +30,7 @@ func commands() []command {
 		{"explain", jail, "print what run would do, system call by system call, and do nothing", true, jailed("explain", explain)},
 		{"spec", jail, "print the JSON that the flags mean, for --spec or for the Go library", true, jailed("spec", printSpec)},
 		{"doctor", "[--json]", "say which mechanisms this machine has and what to do about the missing ones", false, doctorCmd},
+		{"gc", "[--json] [--cgroup-parent PATH]", "remove the control groups that killed runs have left", false, gcCmd},
 		{"version", "[--json]", "print the version", false, versionCmd},
 		{"help", "[COMMAND]", "print help", false, helpCmd},
 		{"completion", "bash|zsh|fish", "print the completion script of a shell", false, completionCmd},

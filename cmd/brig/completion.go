@@ -96,6 +96,7 @@ _brig() {
 	run|explain|spec) ;;
 	help) COMPREPLY=($(compgen -W "` + commandNames() + `" -- "$cur")); return ;;
 	completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")); return ;;
+	gc) COMPREPLY=($(compgen -W "--json --cgroup-parent --help" -- "$cur")); return ;;
 	doctor|version) COMPREPLY=($(compgen -W "--json --help" -- "$cur")); return ;;
 	*) return ;;
 	esac

@@ -18,6 +18,7 @@ func zshCompletion() string {
 	}
 	b.WriteString("\t\t\t'(- *)--help[print help]'\n\t\t)\n\t\t_arguments -S $flags '(-)1:command:_command_names -e' '*::argument:_normal'\n\t\t;;\n" +
 		"\thelp) _describe 'command of brig' commands ;;\n\tcompletion) _values shell bash zsh fish ;;\n\tdoctor|version) _arguments '--json[answer in JSON]' ;;\n" +
+		"\tgc) _arguments '--json[answer in JSON]' '--cgroup-parent=[look below this group]:path:' ;;\n" +
 		"\tesac\n}\nif [ \"$funcstack[1]\" = _brig ]; then\n\t_brig \"$@\"\nelse\n\tcompdef _brig brig\nfi\n")
 	return b.String()
 }
@@ -81,7 +82,8 @@ func fishCompletion() string {
 	}
 	b.WriteString("complete -c brig -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n" +
 		"complete -c brig -f -n '__fish_seen_subcommand_from help' -a " + shellQuote(commandNames()) + "\n" +
-		"complete -c brig -f -n '__fish_seen_subcommand_from doctor version' -l json -d 'answer in JSON'\n")
+		"complete -c brig -f -n '__fish_seen_subcommand_from doctor version gc' -l json -d 'answer in JSON'\n" +
+		"complete -c brig -n '__fish_seen_subcommand_from gc' -l cgroup-parent -x -d 'look below this group'\n")
 	return b.String()
 }
 

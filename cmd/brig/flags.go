@@ -46,7 +46,7 @@ func (f *flag) usage() string {
 // run into what is explained.
 func flags(command string) []flag {
 	var table []flag
-	for _, group := range [][]flag{fileFlags(), envFlags(), isolationFlags(command), limitFlags(), reportFlags()} {
+	for _, group := range [][]flag{fileFlags(), envFlags(), isolationFlags(command), limitFlags(), groupFlags(), reportFlags()} {
 		for i := range group {
 			group[i].group = group[0].group
 		}
@@ -126,29 +126,6 @@ func isolationFlags(command string) []flag {
 	}
 }
 
-func limitFlags() []flag {
-	return []flag{
-		{name: "timeout", args: []string{"TIME"}, path: "limits.wall", set: setTimeout, group: "Limits",
-			help: "end everything after TIME (30s, 5m; default 1h; 0 for no limit)"},
-		{name: "cpu-time", args: []string{"TIME"}, path: "limits.cpu_time", set: setCPUTime,
-			help: "the processor time of one process"},
-		{name: "pids-limit", args: []string{"N"}, path: "limits.processes", set: setProcesses,
-			help: "how many processes and threads at once (default 1024; 0 or -1 for no limit)"},
-		{name: "max-output", args: []string{"SIZE"}, path: "limits.output", set: setOutput,
-			help: "keep SIZE of stdout and of stderr, head and tail, and count the rest (0 for no limit)"},
-		{name: "ulimit", args: []string{"NAME=SOFT[:HARD]"}, many: true, words: ulimitWords(), set: setUlimit,
-			help: "a limit of getrlimit(2), such as nofile=1024:2048 or core=unlimited"},
-		{name: "memory", args: []string{"SIZE"}, path: "limits.memory", set: setMemory,
-			help: "memory; this version cannot limit it and refuses, unless --optional memory is given"},
-		{name: "memory-swap", args: []string{"SIZE"}, path: "limits.memory_swap", set: setMemorySwap,
-			help: "memory and swap together; refused likewise (--optional memory_swap)"},
-		{name: "cpus", args: []string{"N"}, path: "limits.cpus", set: setCPUs,
-			help: "a share of the processors, such as 0.5; refused likewise (--optional cpus)"},
-		{name: "cpuset-cpus", args: []string{"LIST"}, path: "limits.cpuset", set: setCPUSet,
-			help: "the processors to run on, such as 0-3; refused likewise (--optional cpuset)"},
-	}
-}
-
 func reportFlags() []flag {
 	return []flag{
 		{name: "spec", args: []string{"FILE|-"}, files: true, set: setSpec, group: "Input and report",
@@ -166,14 +143,6 @@ func mechanisms() []string {
 	var names []string
 	for _, m := range nsjail.Mechanisms() {
 		names = append(names, m.Name)
-	}
-	return names
-}
-
-func ulimitWords() []string {
-	names := nsjail.RlimitNames()
-	for i := range names {
-		names[i] += "="
 	}
 	return names
 }

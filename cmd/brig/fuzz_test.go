@@ -17,6 +17,8 @@ func FuzzParse(f *testing.F) {
 	f.Add("--bind\na\n/b\n--tmpfs\n/t:size=1m,mode=700\n-eA=b\n-w\n/x\nid\n-x")
 	f.Add("--ulimit\nnofile=1:2\n--spec\nf\n--env-file\nf\n--require\na,b\n-1")
 	f.Add("-e\x1b]0;x\a*")
+	f.Add(strings.ReplaceAll(everyLimit, " ", "\n"))
+	f.Add("--device-read-bps\na\x1b:1\n--hugetlb\n\x1b=1\n--cgroup\nx.\x1b=\x00\n--cgroup-parent\n/\xff\n--cpuset-cpus\n0-\nid")
 	f.Add("--seccomp\n--rootfs-writable=1g\n--timeout=0\n--cpus\n1e9\n")
 	f.Fuzz(func(t *testing.T, line string) {
 		words := strings.Split(line, "\n")

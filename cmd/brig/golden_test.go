@@ -37,7 +37,7 @@ func TestGolden(t *testing.T) {
 	}
 	golden(t, filepath.Join("..", "..", "docs", "brig.1"), manPage())
 	golden(t, "testdata/help.txt", mainHelp())
-	for _, name := range []string{"run", "explain", "spec", "doctor"} {
+	for _, name := range []string{"run", "explain", "spec", "doctor", "gc"} {
 		golden(t, "testdata/help-"+name+".txt", commandHelp(name))
 	}
 	golden(t, "testdata/completion.bash", bashCompletion())
@@ -49,6 +49,10 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "testdata/spec.json", string(inv.spec.JSON()))
+	if inv, _, err = parse("spec", strings.Fields(everyLimit), noFiles); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "testdata/spec-limits.json", string(inv.spec.JSON()))
 }
 
 func TestHelpFits(t *testing.T) {
@@ -90,6 +94,9 @@ func TestBashCompletion(t *testing.T) {
 		"brig run --bind a /b --net no":      "none",
 		"brig completion f":                  "fish",
 		"brig doctor --j":                    "--json",
+		"brig gc --cg":                       "--cgroup-parent",
+		"brig run -m 64m --require memory_s": "memory_swap",
+		"brig run --hugetlb 2":               "2MB=",
 		"brig run --tty -- --memory":         "",
 		"brig run ls --memory":               "",
 	} {

@@ -14,7 +14,7 @@ func examples() []example {
 	return []example{
 		{"brig run -- id", "a command in the default jail: no network, no host files but /usr"},
 		{"brig run --input ./job --output ./out -- python3 /input/analyse.py", "read the directory job, write to the directory out"},
-		{"brig run --work . --timeout 30s --pids-limit 64 -- make test", "a build with limits"},
+		{"brig run --work . --timeout 30s --memory 512m --cpus 1.5 --pids-limit 64 -- make test", "a build with limits"},
 		{"brig run --rootfs ./alpine --tty -- /bin/sh", "a shell in another distribution"},
 		{"brig run --work . --json --max-output 64k -- ./untrusted", "a report for a program to read"},
 		{"brig explain --work . -- make test", "what run would do, without doing it"},
@@ -65,11 +65,7 @@ func commandHelp(name string) string {
 			continue
 		}
 		if !c.jails {
-			text := "Usage: " + strings.TrimSpace("brig "+c.name+" "+c.args) + "\n\n" + upperFirst(c.what) + ".\n"
-			if c.name == "doctor" {
-				text += "\nExit codes:\n  0    a default jail works here\n  1    it does not; a finding with \"fix:\" says what to do\n"
-			}
-			return text
+			return plainHelp(c)
 		}
 		b.WriteString("Examples:\n")
 		for _, e := range examples() {
@@ -88,9 +84,26 @@ func commandHelp(name string) string {
 		row(&b, flagColumn(f), f.help, 30)
 	}
 	b.WriteString("\nSizes are as docker's (64k, 512m, 1g), times as Go's (500ms, 30s, 1h) or in seconds.\n" +
-		"A relative SRC starts at the caller's directory.\n\nExit codes:\n")
+		"A relative SRC, or PATH of a device, starts at the caller's directory.\n\nExit codes:\n")
 	for _, e := range exitCodes() {
 		row(&b, e.code, e.what, 14)
+	}
+	return b.String()
+}
+
+// plainHelp is the help of a command that makes no jail.
+func plainHelp(c command) string {
+	var b strings.Builder
+	b.WriteString("Usage: " + strings.TrimSpace("brig "+c.name+" "+c.args) + "\n\n" + upperFirst(c.what) + ".\n")
+	switch c.name {
+	case "doctor":
+		b.WriteString("\nExit codes:\n  0    a default jail works here\n  1    it does not; a finding with \"fix:\" says what to do\n")
+	case "gc":
+		b.WriteString("\nThat is what a brig left which was itself killed (SIGKILL, a crash): whatever still runs there is\n" +
+			"killed, and the group removed. Jails that run are left alone.\n\nFlags:\n")
+		for _, f := range gcFlags() {
+			row(&b, flagColumn(f), f.help, 30)
+		}
 	}
 	return b.String()
 }

@@ -17,14 +17,13 @@ func dockerHints() []hint {
 		{[]string{"-i", "--interactive"}, "stdin is always passed through; leave it out, or write --tty for a terminal"},
 		{[]string{"-d", "--detach"}, "brig stays until the command ends; leave it out"},
 		{[]string{"--name"}, "a jail has no name; leave it out, or write --hostname NAME"},
-		{[]string{"-m"}, "write --memory SIZE"},
-		{[]string{"--cpu-quota", "--cpu-period", "--cpu-shares", "-c"}, "write --cpus N"},
 		{[]string{"--network"}, "write --net loopback (the default, docker's none), --net none (not even lo) or --net host"},
-		{[]string{"-p", "--publish", "-P", "--publish-all", "--expose"}, "nothing outside reaches a port of the jail; leave it out"},
+		{[]string{"-p", "--publish", "-P", "--publish-all", "--expose"}, "nothing outside reaches a port of the jail; leave it out (properties of systemd are flags here, as --memory)"},
 		{[]string{"--read-only"}, "the root is read-only unless --rootfs-writable says otherwise; leave it out"},
 		{[]string{"--cap-drop"}, "the payload has no capability to drop; leave it out"},
 		{[]string{"--cap-add", "--privileged"}, "no flag gives the payload a capability; leave it out"},
 		{[]string{"--security-opt"}, "write --seccomp FILE for a profile; no_new_privs is always in force"},
+		{[]string{"--device", "--device-cgroup-rule", "--gpus"}, "the jail has a /dev of its own, and no other device can be opened; leave it out"},
 		{[]string{"--userns", "--pid", "--ipc", "--uts", "--cgroupns"}, "the jail always has a namespace of its own; leave it out"},
 		{[]string{"--shm-size"}, "write --tmpfs /dev/shm:size=SIZE"},
 		{[]string{"--add-host"}, "write --file HOSTS /etc/hosts"},
@@ -58,13 +57,23 @@ func bwrapHints() []hint {
 	}
 }
 
-// hintFor is what to write instead of a flag of docker or bubblewrap, or "" when it is none. The name has no value
-// after =; of a short flag only the letter counts, since docker's may stand together, as in -it.
+// hints are all of them; the first that fits answers.
+func hints() []hint {
+	var all []hint
+	for _, some := range [][]hint{dockerHints(), bwrapHints(), dockerLimitHints(), nsjailHints(), systemdHints(), limitHints()} {
+		all = append(all, some...)
+	}
+	return all
+}
+
+// hintFor is what to write instead of a flag of another tool, or "" when it is none. The name has no value after =; of
+// a short flag only the letter counts, since docker's may stand together, as in -it. nsjail writes _ for -.
 func hintFor(name string) string {
 	if !strings.HasPrefix(name, "--") && len(name) > 2 {
 		name = name[:2]
 	}
-	for _, h := range append(dockerHints(), bwrapHints()...) {
+	name = strings.ReplaceAll(name, "_", "-")
+	for _, h := range hints() {
 		for _, f := range h.flags {
 			if start, open := strings.CutSuffix(f, "*"); f == name || open && strings.HasPrefix(name, start) {
 				return h.says

@@ -17,7 +17,7 @@ func TestHintsNameRealFlags(t *testing.T) {
 	}
 	named := regexp.MustCompile(`--[a-z-]+`)
 	seen := map[string]bool{}
-	for _, h := range append(dockerHints(), bwrapHints()...) {
+	for _, h := range hints() {
 		for _, f := range h.flags {
 			if known[f] || seen[f] {
 				t.Errorf("%s: it is a flag of brig, or here twice", f)
@@ -37,17 +37,28 @@ func TestHintsNameRealFlags(t *testing.T) {
 
 func TestHints(t *testing.T) {
 	for line, want := range map[string]string{
-		"--rm -it":              `"--rm" is not a flag; a jail never leaves anything behind; leave it out`,
-		"-it":                   `"-it" is not a flag; stdin is always passed through; leave it out, or write --tty for a terminal`,
-		"-v a:/b":               `"-v" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro`,
-		"--volume=a:/b":         `"--volume" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro`,
-		"--network=none":        `"--network" is not a flag; write --net loopback (the default, docker's none), --net none (not even lo) or --net host`,
-		"--unshare-pid":         `"--unshare-pid" is not a flag; the jail always has namespaces of its own; leave it out`,
-		"--unshare-net":         `"--unshare-net" is not a flag; the network is only lo already, or write --net none; leave it out`,
-		"--dev-bind-try /a /a":  `"--dev-bind-try" is not a flag; write --bind SRC DST; devices cannot be opened through it`,
-		"-x":                    `"-x" is not a flag; the short ones are -e, -w, -u, -t, -h`,
-		"--volum":               `"--volum" is not a flag; brig help run lists them`,
-		"--tty --setenv A b id": `"--setenv" is not a flag; write --env NAME=VALUE`,
+		"--rm -it":                        `"--rm" is not a flag; a jail never leaves anything behind; leave it out`,
+		"-it":                             `"-it" is not a flag; stdin is always passed through; leave it out, or write --tty for a terminal`,
+		"-v a:/b":                         `"-v" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro`,
+		"--volume=a:/b":                   `"--volume" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro`,
+		"--network=none":                  `"--network" is not a flag; write --net loopback (the default, docker's none), --net none (not even lo) or --net host`,
+		"--unshare-pid":                   `"--unshare-pid" is not a flag; the jail always has namespaces of its own; leave it out`,
+		"--unshare-net":                   `"--unshare-net" is not a flag; the network is only lo already, or write --net none; leave it out`,
+		"--dev-bind-try /a /a":            `"--dev-bind-try" is not a flag; write --bind SRC DST; devices cannot be opened through it`,
+		"-x":                              `"-x" is not a flag; the short ones are -e, -w, -u, -t, -m, -h`,
+		"--volum":                         `"--volum" is not a flag; brig help run lists them`,
+		"--cpu-quota 50000":               `"--cpu-quota" is not a flag; write --cpus N, which is the quota divided by --cpu-period`,
+		"-c 512":                          `"-c" is not a flag; write --cpu-weight N, where 100 is docker's 1024`,
+		"--cgroup_mem_max 1000":           `"--cgroup_mem_max" is not a flag; write --memory SIZE`,
+		"--rlimit_as=5":                   `"--rlimit_as" is not a flag; write --ulimit NAME=SOFT[:HARD]`,
+		"--rlimit-fsize=5":                `"--rlimit-fsize" is not a flag; write --ulimit NAME=SOFT[:HARD]`,
+		"--property=MemoryMax=1G":         `"--property" is not a flag; the properties are flags here, as in --memory, --cpus and --pids-limit`,
+		"--MemoryMax=1G":                  `"--MemoryMax" is not a flag; write --memory SIZE`,
+		"--stop-timeout 3":                `"--stop-timeout" is not a flag; write --grace TIME`,
+		"--kernel-memory-tcp=1":           `"--kernel-memory-tcp" is not a flag; --memory counts the kernel's memory for the jail as well; leave it out`,
+		"--device /dev/kvm":               `"--device" is not a flag; the jail has a /dev of its own, and no other device can be opened; leave it out`,
+		"--memory-high=1m --memory-hgh 1": `"--memory-hgh" is not a flag; did you mean --memory-high?`,
+		"--tty --setenv A b id":           `"--setenv" is not a flag; write --env NAME=VALUE`,
 	} {
 		if _, _, err := parse("run", strings.Fields(line), noFiles); err == nil || err.Error() != want {
 			t.Errorf("%s\n got %v\nwant %s", line, err, want)

@@ -17,6 +17,7 @@ type invocation struct {
 	json         bool   // --json: the answer goes to stdout as JSON
 	seccompTable bool   // explain: print the system-call filter instead of the plan
 	specFile     string // --spec, or ""
+	systemdScope bool   // --systemd-scope: the group is to be made in a scope of systemd's
 
 	// origin maps a place in the Spec ("mounts[2]") to what the caller wrote to get it ("--bind"), so that a problem
 	// of the Spec is reported in the caller's words.
@@ -32,6 +33,9 @@ func (inv *invocation) problems() []string {
 		}
 		lines = append(lines, inv.translate(p))
 	}
+	if l := inv.spec.Limits; l.Grace > 0 && l.Idle == 0 && (l.Wall < 0 || l.Wall == 0 && inv.spec.TTY) {
+		lines = append(lines, inv.where("limits.grace")+": there is no limit that could begin it; set --timeout or --idle-timeout, or leave it out")
+	}
 	if inv.json && inv.spec.TTY && inv.command == "run" {
 		lines = append(lines, "--json: stdout belongs to the terminal of --tty; write the report with --report FILE")
 	}
@@ -44,7 +48,7 @@ func (inv *invocation) translate(p nsjail.Problem) string {
 		return fmt.Sprintf("%s; write it after the flags, as in brig %s -- id", p.Reason, inv.command)
 	}
 	where := inv.where(p.Path)
-	return where + ": " + inv.nameMounts(p.Reason) + "; " + p.Fix
+	return where + ": " + inv.namePlaces(p.Reason) + "; " + p.Fix
 }
 
 // where is the flag that a path of the Spec came from, or the path itself.
@@ -80,14 +84,14 @@ func argName(path string) string {
 	}
 }
 
-// nameMounts replaces "mounts[1]" in a reason by the flag that made it.
-func (inv *invocation) nameMounts(reason string) string {
-	if !strings.Contains(reason, "mounts[") {
+// namePlaces replaces "mounts[1]" and "limits.io[1]" in a reason by the flag that made it.
+func (inv *invocation) namePlaces(reason string) string {
+	if !strings.Contains(reason, "mounts[") && !strings.Contains(reason, "limits.io[") {
 		return reason
 	}
 	var places []string
 	for p := range inv.origin {
-		if strings.HasPrefix(p, "mounts[") {
+		if (strings.HasPrefix(p, "mounts[") || strings.HasPrefix(p, "limits.io[")) && strings.HasSuffix(p, "]") {
 			places = append(places, p)
 		}
 	}

@@ -40,6 +40,13 @@ func manPage() string {
 	m.section("OPTIONS", "These are the flags of run, explain and spec. A flag is written --name VALUE or --name=VALUE; those with two values take two words. "+
 		"The first word that is no flag, or what follows --, is the command.")
 	m.flags()
+	m.section("CONTROL GROUPS", "Limits of memory, processors, block devices and huge pages, and the processor time of all processes together, are held by a "+
+		"control group that brig makes for the jail below its own, or below --cgroup-parent, and removes at the end. Where the machine or the caller's "+
+		"rights cannot hold a limit, brig does not start, unless --optional names its mechanism (memory, memory_swap, memory_high, memory_low, memory_min, "+
+		"cpus, cpu_burst, cpu_weight, cpuset, io, io_weight, hugetlb, cgroup_file); the report then says that it was not enforced. Two have a fall-back: --cpu-time limits each "+
+		"process by itself, and --pids-limit counts in the user namespace; --require cpu_time refuses the first. "+
+		"An ordinary user of a machine with systemd is given a group to divide by --systemd-scope.",
+		"What a brig that was itself killed leaves behind is removed by brig gc.")
 	m.section("VARIABLES", "The command gets PATH, HOME, LANG and TERM, and what --env, --env-file and --pass-env add. A glob of --pass-env never matches "+
 		"a name that looks like a secret (*TOKEN*, *SECRET*, *KEY*, *PASS*, *CREDENTIAL*, those of cloud providers and of agents), one that steers the "+
 		"dynamic loader (LD_*), or a URL with a password in it; such a variable must be named in full.")
@@ -49,7 +56,7 @@ func manPage() string {
 	for _, e := range exitCodes() {
 		m.raw(".TP", `\fB`+roffText(e.code)+`\fR`, roffText(upperFirst(e.what)+"."))
 	}
-	m.section("SEE ALSO", "namespaces(7), user_namespaces(7), seccomp(2), getrlimit(2)")
+	m.section("SEE ALSO", "namespaces(7), user_namespaces(7), cgroups(7), seccomp(2), getrlimit(2)")
 	return m.b.String()
 }
 
@@ -65,7 +72,10 @@ func (m *roff) raw(lines ...string) {
 
 func (m *roff) section(title string, paragraphs ...string) {
 	m.raw(`.SH "` + title + `"`)
-	for _, p := range paragraphs {
+	for i, p := range paragraphs {
+		if i > 0 {
+			m.raw(".PP")
+		}
 		m.raw(roffText(p))
 	}
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +19,16 @@ func setTimeout(b *builder, v []string) error {
 	}
 	b.inv.spec.Limits.Wall = d
 	return nil
+}
+
+func setIdle(b *builder, v []string) (err error) {
+	b.inv.spec.Limits.Idle, err = duration(v[0])
+	return err
+}
+
+func setGrace(b *builder, v []string) (err error) {
+	b.inv.spec.Limits.Grace, err = duration(v[0])
+	return err
 }
 
 func setCPUTime(b *builder, v []string) (err error) {
@@ -51,6 +59,11 @@ func setProcesses(b *builder, v []string) error {
 
 func setOutput(b *builder, v []string) (err error) {
 	b.inv.spec.Limits.Output, err = nsjail.ParseBytes(v[0])
+	return err
+}
+
+func setOutputLimit(b *builder, v []string) (err error) {
+	b.inv.spec.Limits.OutputLimit, err = nsjail.ParseBytes(v[0])
 	return err
 }
 
@@ -101,35 +114,6 @@ func ulimitValue(s string) (int64, error) {
 	}
 	return v, nil
 }
-
-func setMemory(b *builder, v []string) (err error) {
-	b.inv.spec.Limits.Memory, err = positiveSize(v[0])
-	return err
-}
-
-func setMemorySwap(b *builder, v []string) (err error) {
-	b.inv.spec.Limits.MemorySwap, err = positiveSize(v[0])
-	return err
-}
-
-func positiveSize(s string) (nsjail.Bytes, error) {
-	size, err := nsjail.ParseBytes(s)
-	if err == nil && size == 0 {
-		return 0, errors.New("a limit of 0 leaves no room; write a size, as in 512m, or leave it out")
-	}
-	return size, err
-}
-
-func setCPUs(b *builder, v []string) error {
-	n, err := strconv.ParseFloat(v[0], 64)
-	if err != nil || !(n > 0) || math.IsInf(n, 0) {
-		return fmt.Errorf("%s is not a number of processors; write it as in 0.5 or 2", show(v[0]))
-	}
-	b.inv.spec.Limits.CPUs = n
-	return nil
-}
-
-func setCPUSet(b *builder, v []string) error { return notEmpty(&b.inv.spec.Limits.CPUSet, v[0], "0-3") }
 
 func contains(list []string, s string) bool {
 	for _, have := range list {

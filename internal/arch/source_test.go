@@ -18,7 +18,8 @@ const (
 	maxFunc     = 60
 	maxMain     = 40
 	maxStage    = 250 // lines of code in stage.c and entry.c: the stage
-	maxAllStage = 400 // the keeper's part and the shared layouts too
+	maxInit     = 120 // in init.c: process 1 of a jail
+	maxAllStage = 500 // the keeper's part and the shared layouts too
 )
 
 // binaries are the files that may hold other than text.
@@ -196,23 +197,26 @@ func codeLines(text []byte) (n int) {
 }
 
 func TestTheStageStaysSmall(t *testing.T) {
-	stage, total := 0, 0
-	for _, name := range []string{"stage.c", "entry.c", "keeper.c", "stage.h"} {
+	stage, first, total := 0, 0, 0
+	for _, name := range []string{"stage.c", "entry.c", "init.c", "keeper.c", "stage.h"} {
 		text, err := os.ReadFile(filepath.Join(root, "nsjail/internal/stage", name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := codeLines(text)
-		if total += n; name == "stage.c" || name == "entry.c" {
+		switch total += n; name {
+		case "stage.c", "entry.c":
 			stage += n
+		case "init.c":
+			first = n
 		}
 		t.Logf("%s: %d lines of code", name, n)
 	}
-	if stage > maxStage || total > maxAllStage {
-		t.Errorf("the stage has %d lines of code, more than %d, or all of the C %d, more than %d", stage, maxStage, total, maxAllStage)
+	if stage > maxStage || first > maxInit || total > maxAllStage {
+		t.Errorf("lines of code: the stage has %d of %d, init %d of %d, all of the C %d of %d", stage, maxStage, first, maxInit, total, maxAllStage)
 	}
 	c, err := filepath.Glob(filepath.Join(root, "nsjail/internal/stage", "*.[chS]"))
-	if err != nil || len(c) != 4 {
+	if err != nil || len(c) != 5 {
 		t.Errorf("the C is %q, %v", c, err)
 	}
 }

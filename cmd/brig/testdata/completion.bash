@@ -3,13 +3,14 @@ _brig() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} left=0 flag= i
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run explain spec doctor version help completion man" -- "$cur"))
+		COMPREPLY=($(compgen -W "run explain spec doctor gc version help completion man" -- "$cur"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
 	run|explain|spec) ;;
-	help) COMPREPLY=($(compgen -W "run explain spec doctor version help completion man" -- "$cur")); return ;;
+	help) COMPREPLY=($(compgen -W "run explain spec doctor gc version help completion man" -- "$cur")); return ;;
 	completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")); return ;;
+	gc) COMPREPLY=($(compgen -W "--json --cgroup-parent --help" -- "$cur")); return ;;
 	doctor|version) COMPREPLY=($(compgen -W "--json --help" -- "$cur")); return ;;
 	*) return ;;
 	esac
@@ -19,7 +20,7 @@ _brig() {
 		flag=${COMP_WORDS[i]}
 		case $flag in
 		--) i=$((i + 1)); _brig_command "$i"; return ;;
-		--input|--work|--output|--tmpfs|--dir|--rootfs|-e|--env|--env-file|--pass-env|-w|--workdir|-u|--user|--hostname|--net|--seccomp|--require|--optional|--timeout|--cpu-time|--pids-limit|--max-output|--ulimit|--memory|--memory-swap|--cpus|--cpuset-cpus|--spec|--report|--report-fd) left=1 ;;
+		--input|--work|--output|--tmpfs|--dir|--rootfs|-e|--env|--env-file|--pass-env|-w|--workdir|-u|--user|--hostname|--net|--seccomp|--require|--optional|--timeout|--idle-timeout|--grace|--cpu-time|--pids-limit|-m|--memory|--memory-swap|--cpus|--max-output|--output-limit|--ulimit|--memory-high|--memory-reservation|--memory-min|--cpu-period|--cpu-burst|--cpu-weight|--cpuset-cpus|--cpuset-mems|--device-read-bps|--device-write-bps|--device-read-iops|--device-write-iops|--io-weight|--hugetlb|--cgroup|--cgroup-parent|--spec|--report|--report-fd) left=1 ;;
 		--bind|--ro-bind|--ro-bind-live|--symlink|--file) left=2 ;;
 		-*) ;;
 		*) _brig_command "$i"; return ;;
@@ -28,7 +29,7 @@ _brig() {
 	if [[ $cur == "=" ]]; then cur=; left=1; fi
 	if ((left == 0)); then
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W "--help --input --work --output --bind --ro-bind --ro-bind-live --tmpfs --symlink --dir --file --rootfs --rootfs-writable --env --env-file --pass-env --workdir --user --hostname --net --seccomp --tty --init --no-init --require --optional --timeout --cpu-time --pids-limit --max-output --ulimit --memory --memory-swap --cpus --cpuset-cpus --spec --report --report-fd --json" -- "$cur"))
+			COMPREPLY=($(compgen -W "--help --input --work --output --bind --ro-bind --ro-bind-live --tmpfs --symlink --dir --file --rootfs --rootfs-writable --env --env-file --pass-env --workdir --user --hostname --net --seccomp --tty --init --no-init --require --optional --timeout --idle-timeout --grace --cpu-time --pids-limit --memory --memory-swap --cpus --max-output --output-limit --ulimit --memory-high --memory-reservation --memory-min --no-oom-group --cpu-period --cpu-burst --cpu-weight --cpuset-cpus --cpuset-mems --device-read-bps --device-write-bps --device-read-iops --device-write-iops --io-weight --hugetlb --cgroup --cgroup-parent --systemd-scope --spec --report --report-fd --json" -- "$cur"))
 		else
 			_brig_command "$COMP_CWORD"
 		fi
@@ -37,9 +38,10 @@ _brig() {
 	case $flag in
 	--net) COMPREPLY=($(compgen -W "none loopback host" -- "$cur")) ;;
 	--seccomp) COMPREPLY=($(compgen -W "default unconfined" -- "$cur")) ;;
-	--require) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_swap cpus cpuset" -- "$cur")) ;;
-	--optional) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_swap cpus cpuset" -- "$cur")) ;;
+	--require) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_swap memory_high memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file" -- "$cur")) ;;
+	--optional) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_swap memory_high memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file" -- "$cur")) ;;
 	--ulimit) COMPREPLY=($(compgen -W "as= core= cpu= data= fsize= locks= memlock= msgqueue= nice= nofile= nproc= rss= rtprio= rttime= sigpending= stack=" -- "$cur")) ;;
+	--hugetlb) COMPREPLY=($(compgen -W "64KB= 2MB= 1GB=" -- "$cur")) ;;
 	esac
 	if ((${#COMPREPLY[@]} == 0)); then
 		compopt -o filenames 2>/dev/null

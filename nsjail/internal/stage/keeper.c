@@ -2,7 +2,6 @@
 // settles what Go could do only later or slower. A library's keeper does none of this.
 #include "stage.h"
 #include <fcntl.h>
-#include <linux/capability.h>
 
 static struct early early = {-1, -1, -1};
 

@@ -4,18 +4,14 @@
 //
 // It is this same binary, taken over by a constructor before the Go runtime starts: single-threaded, a few pages of
 // memory, nothing to lock. It decides nothing and parses nothing but a header whose every offset it checks first.
-// A spawned process becomes the *keeper's* child (CLONE_PARENT). Its process 1 is init() below unless the program
+// A spawned process becomes the *keeper's* child (CLONE_PARENT). Its process 1 is init (init.c) unless the program
 // has no fork_init. Every system call is raw: no libc state survives clone3(2).
 #include "stage.h"
 
-static long sys(long n, long a, long b, long c, long d, long e, long f) {
+long brig_sys(long n, long a, long b, long c, long d, long e, long f) {
 	long r = syscall(n, a, b, c, d, e, f);
 	return r == -1 ? -errno : r;
 }
-#define SYS1(n, a) sys(n, (long)(a), 0, 0, 0, 0, 0)
-#define SYS2(n, a, b) sys(n, (long)(a), (long)(b), 0, 0, 0, 0)
-#define SYS3(n, a, b, c) sys(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
-#define SYS4(n, a, b, c, d) sys(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
 // brig_check accepts a program only if every offset in it stays inside it, and makes pointers of the offsets.
 int brig_check(char *base, size_t size, int nfds) {
@@ -46,51 +42,6 @@ int brig_check(char *base, size_t size, int nfds) {
 	return 0;
 }
 
-static void tell(int fd, int type, int a, int b) {
-	struct report r = {.type = type, .a = a, .b = b};
-	while (SYS3(SYS_write, fd, &r, sizeof r) == -EINTR) {}
-}
-
-// end kills what is left in the pid namespace, reaps it all, and reports how the payload ended and what all used.
-static void end(int status, int asked) {
-	struct report r = {.type = REPORT_EXIT, .a = status, .b = asked};
-	SYS2(SYS_kill, -1, SIGKILL);
-	for (;;) {
-		long p = SYS4(SYS_wait4, -1, 0, __WALL, 0);
-		if (p < 0 && p != -EINTR) break; // ECHILD: all gone
-	}
-	SYS2(SYS_getrusage, RUSAGE_CHILDREN, &r.usage);
-	while (SYS3(SYS_write, 0, &r, sizeof r) == -EINTR) {}
-	SYS1(SYS_exit_group, 0);
-}
-
-// init is process 1 of the jail: it reaps, forwards signals, and ends the jail with the payload or the keeper. Its
-// memory holds nothing of the keeper's, it is not dumpable, and its only descriptors are the report socket and a
-// signalfd(2).
-static void init(long payload, int report) {
-	uint64_t all = ~0ull;
-	SYS3(SYS_dup3, report, 0, 0);
-	SYS3(SYS_close_range, 1, ~0u, 0);
-	long sfd = SYS4(SYS_signalfd4, -1, &all, 8, SFD_CLOEXEC);
-	tell(0, REPORT_EXEC, (int)payload, 0);
-	struct pollfd p[2] = {{.fd = 0, .events = POLLIN}, {.fd = (int)sfd, .events = POLLIN}};
-	for (;;) {
-		struct signalfd_siginfo si;
-		int status;
-		long pid;
-		while ((pid = SYS4(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0)
-			if (pid == payload) end(status, 0);
-		SYS4(SYS_ppoll, p, 2, 0, 0);
-		// a byte from the keeper asks for the end: SIGKILL would lose what the jail's processes have used
-		if (p[0].revents & POLLIN && SYS3(SYS_read, 0, &si, 1) > 0) end(SIGKILL, 1);
-		if (p[0].revents) SYS1(SYS_exit_group, 1); // the keeper is gone, and with us goes the namespace
-		if (!(p[1].revents & POLLIN) || SYS3(SYS_read, sfd, &si, sizeof si) != sizeof si) continue;
-		if (si.ssi_signo == SIGTSTP) SYS2(SYS_kill, -1, SIGSTOP);
-		else if (si.ssi_signo == SIGCONT) SYS2(SYS_kill, -1, SIGCONT);
-		else if (si.ssi_signo != SIGCHLD) SYS2(SYS_kill, payload, si.ssi_signo);
-	}
-}
-
 // same is 0 if fd is the file dev:ino: the one that the keeper holds open, so the number cannot have been reused.
 static long same(int fd, uint64_t dev, uint64_t ino) {
 	struct stat st;
@@ -109,7 +60,7 @@ static long fork_init(int report, struct rest *rest) {
 	uint64_t all = ~0ull;
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
 	int pid = clone(perform, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, rest);
-	if (pid > 0) init(pid, report);
+	if (pid > 0) brig_init(pid, report);
 	return -errno;
 }
 
@@ -125,7 +76,7 @@ int brig_run(char *base, long *slots, uint32_t from, int *err) {
 		else if (o->nr == OP_SAME) r = same((int)a[0], (uint64_t)a[1], (uint64_t)a[2]);
 		else { // openat2(2): EAGAIN if a rename or mount anywhere on the machine has raced with a ".."
 			int tries = 0;
-			do r = sys(o->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+			do r = brig_sys(o->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 			while (r == -EAGAIN && o->nr == SYS_openat2 && ++tries < 10000);
 		}
 		if (o->nr == SYS_write && r >= 0 && r < a[2]) r = -ENOSPC; // a full file system, as close as write(2) comes to it
@@ -148,7 +99,7 @@ static int perform(void *rest) {
 	if (r->from) SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
 	int err = 0, op = brig_run(r->base, r->slots, r->from, &err);
 	if (op < 0) op = (int)((struct header *)r->base)->nops, err = ENOEXEC; // a program that ends without execve(2)
-	tell((int)r->slots[SLOT_REPORT], REPORT_FAIL, op, err);
+	brig_tell((int)r->slots[SLOT_REPORT], REPORT_FAIL, op, err);
 	return (int)SYS1(SYS_exit_group, 125);
 }
 
@@ -186,6 +137,22 @@ static long spawn_ahead(int sock) {
 	return SYS1(SYS_exit_group, 125);
 }
 
+// clone_into makes a process in a cgroup. Who may is asked of the caller, and root's stage is nobody: for this one call
+// it raises the capability that it has kept. The new user namespace gives the child others, for itself, and none here.
+static long clone_into(struct clone_args *ca) {
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct was[2], may[2];
+	if (!(ca->flags & CLONE_NEWUSER)) return -EPERM;
+	long err = SYS2(SYS_capget, &h, was);
+	if (err) return err;
+	memcpy(may, was, sizeof may);
+	may[0].effective |= may[0].permitted & 1u << CAP_DAC_OVERRIDE;
+	SYS2(SYS_capset, &h, may);
+	long pid = SYS2(SYS_clone3, ca, sizeof *ca);
+	if (pid && SYS2(SYS_capset, &h, was)) _exit(1); // what was raised must not stay so
+	return pid;
+}
+
 static void spawn(char *base, long *slots, struct reply *rep) {
 	struct header *h = (struct header *)base;
 	int pidfd = -1;
@@ -195,7 +162,7 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 	}
 	struct clone_args ca = {.flags = h->clone_flags | CLONE_PARENT | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&pidfd};
 	if (h->cgroup >= 0) ca.flags |= CLONE_INTO_CGROUP, ca.cgroup = (uint64_t)slots[h->cgroup];
-	long pid = SYS2(SYS_clone3, &ca, sizeof ca);
+	long pid = h->cgroup >= 0 ? clone_into(&ca) : SYS2(SYS_clone3, &ca, sizeof ca);
 	if (pid == 0) perform(&(struct rest){base, slots, 0});
 	if (pid < 0) { rep->err = (int)-pid; return; }
 	rep->pid = (int)pid;
@@ -203,10 +170,18 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 	else close(pidfd);
 }
 
-// drop makes root's early stage the host user that nobody else is; for a later one the keeper sends a program.
+// drop makes root's early stage the host user that nobody else is; for a later one the keeper sends a program. Of root's
+// capabilities one stays, for clone_into.
 static void drop(void) {
 	uint32_t id = PAYLOAD_IDS + (uint32_t)getppid() % PAYLOAD_ID_COUNT;
-	if (geteuid() || SYS2(SYS_setgroups, 0, 0) || SYS3(SYS_setresgid, id, id, id) || SYS3(SYS_setresuid, id, id, id)) return;
+	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct d[2];
+	if (geteuid() || SYS2(SYS_capget, &h, d)) return;
+	d[0] = (struct __user_cap_data_struct){.permitted = d[0].permitted & 1u << CAP_DAC_OVERRIDE};
+	d[1] = (struct __user_cap_data_struct){0};
+	if (prctl(PR_SET_KEEPCAPS, 1) || SYS2(SYS_setgroups, 0, 0) || SYS3(SYS_setresgid, id, id, id)) return;
+	if (SYS3(SYS_setresuid, id, id, id)) return;
+	if (SYS2(SYS_capset, &h, d)) _exit(1); // all of root's capabilities must not stay
 	prctl(PR_SET_DUMPABLE, 1);
 }
 

@@ -3,6 +3,7 @@
 #define BRIG_STAGE_H
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
@@ -69,9 +70,18 @@ struct early {
 	int stage, ahead, pid;
 };
 
+// A system call, or -errno. Every one is raw: no libc state survives clone3(2).
+long brig_sys(long n, long a, long b, long c, long d, long e, long f);
+#define SYS1(n, a) brig_sys(n, (long)(a), 0, 0, 0, 0, 0)
+#define SYS2(n, a, b) brig_sys(n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define SYS3(n, a, b, c) brig_sys(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define SYS4(n, a, b, c, d) brig_sys(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
 int brig_check(char *base, size_t size, int nfds);
 int brig_run(char *base, long *slots, uint32_t from, int *err);
 void brig_serve(int sock, int ahead);
+void brig_tell(int fd, int type, int a, int b); // a report
+void brig_init(long payload, int report); // process 1 of a jail: does not return
 int brig_receive(int sock, int *fds); // how many descriptors came; 0: the keeper is gone; -1: not a request
 char *brig_map(int fd, size_t *size);
 void brig_become(int argc, char **argv, char **envp, int sock, int ahead); // serves and exits

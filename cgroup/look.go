@@ -1,0 +1,140 @@
+package cgroup
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"sort"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// look asks the file system about the groups that Parse has found.
+func (l *Layout) look(parent string) error {
+	if l.Mode == None {
+		return nil
+	}
+	l.Systemd = unix.Access("/run/systemd/system", unix.F_OK) == nil // sd_booted(3)
+	if err := l.lookV2(parent); err != nil {
+		return err
+	}
+	for _, c := range sortedKeys(l.Controllers) {
+		dir := l.Controllers[c]
+		if dir == "" || l.Denied[c] != "" {
+			continue
+		}
+		if why := writable(dir, ""); why != "" {
+			l.deny(c, why)
+		}
+	}
+	l.lookCPUs()
+	if b, err := os.ReadFile("/proc/swaps"); err == nil { // a kernel without swap has no such file
+		l.Swap = strings.Count(string(b), "\n") > 1
+	}
+	l.Why = l.denial()
+	l.Delegated = l.Why == ""
+	return nil
+}
+
+// lookV2 reads what the version 2 directory offers, and whether it is ours to divide.
+func (l *Layout) lookV2(parent string) error {
+	if l.Dir == "" || l.Mode == V1 {
+		return nil
+	}
+	var err error
+	if l.Enabled, err = readFields(l.Dir, "cgroup.controllers"); errors.Is(err, fs.ErrNotExist) {
+		if parent == "" {
+			return err
+		}
+		l.deny("", "there is no group "+quote(l.Dir)) // the caller has named it
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if l.Subtree, err = readFields(l.Dir, "cgroup.subtree_control"); err != nil {
+		return err
+	}
+	if l.Denied[""] != "" {
+		return nil
+	}
+	// the root of the tree has no such file: cgroups(7)
+	if kind, err := os.ReadFile(path.Join(l.Dir, "cgroup.type")); err == nil {
+		if t := strings.TrimSpace(string(kind)); t != "domain" {
+			l.deny("", quote(l.Dir)+" is "+quote(t)+", and only a domain can hold whole processes")
+			return nil
+		}
+	}
+	if why := writable(l.Dir, "cgroup.procs", "cgroup.subtree_control"); why != "" {
+		l.deny("", why)
+	} else if parent == "" && l.Systemd {
+		l.deny("", foreignUnit(l.Dir))
+	}
+	return nil
+}
+
+// writable says why a directory and files of it seem not to be the caller's to write: what a delegater hands over,
+// cgroups(7). faccessat(2) with AT_EACCESS counts capabilities and read-only mounts.
+func writable(dir string, files ...string) string {
+	for _, f := range append([]string{""}, files...) {
+		if err := unix.Faccessat(unix.AT_FDCWD, path.Join(dir, f), unix.W_OK, unix.AT_EACCESS); err != nil {
+			return quote(path.Join(dir, f)) + ": " + err.Error()
+		}
+	}
+	return ""
+}
+
+// deny records the first reason why nothing can be made for a controller.
+func (l *Layout) deny(controller, why string) {
+	if why == "" || l.Denied[controller] != "" {
+		return
+	}
+	if l.Denied == nil {
+		l.Denied = map[string]string{}
+	}
+	l.Denied[controller] = why
+}
+
+// denial is the reason that concerns most: the tree's with the controllers.
+func (l *Layout) denial() string {
+	if l.Mode == V2 || l.Mode == Hybrid && l.Denied[""] != "" {
+		return l.Denied[""]
+	}
+	for _, c := range []string{"memory", "pids", "cpu"} {
+		if why := l.Denied[c]; why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// lookCPUs reads which processors and nodes the groups may have.
+func (l *Layout) lookCPUs() {
+	first := func(files ...string) string {
+		for _, f := range files {
+			if b, err := os.ReadFile(f); err == nil && len(strings.TrimSpace(string(b))) > 0 {
+				return strings.TrimSpace(string(b))
+			}
+		}
+		return ""
+	}
+	v1 := l.Controllers["cpuset"]
+	l.CPUs = first(path.Join(l.Dir, "cpuset.cpus.effective"), path.Join(v1, "cpuset.effective_cpus"), "/sys/devices/system/cpu/online")
+	l.Mems = first(path.Join(l.Dir, "cpuset.mems.effective"), path.Join(v1, "cpuset.effective_mems"), "/sys/devices/system/node/online")
+}
+
+func readFields(dir, name string) ([]string, error) {
+	b, err := os.ReadFile(path.Join(dir, name))
+	return strings.Fields(string(b)), err
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,75 @@
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// WatchOOM calls killed once a version 1 group has lost a process for want of memory, so that the caller can end the
+// rest, as memory.oom.group does in version 2: cgroups(7), the kernel's memcg_test.rst. stop ends the watch. In version 2
+// there is nothing to watch, and stop is nil.
+func (g *Group) WatchOOM(killed func()) (stop func() error, err error) {
+	d := g.legacy("memory")
+	if d == nil {
+		return nil, nil
+	}
+	control, err := unix.Openat(d.fd, "memory.oom_control", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(control)
+	event, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(event), "oom") // the netpoller waits: no thread
+	if err := d.put("cgroup.event_control", fmt.Sprintf("%d %d", event, control)); err != nil {
+		f.Close()
+		return nil, err
+	}
+	go func() {
+		var b [8]byte
+		for {
+			if _, err := f.Read(b[:]); err != nil {
+				return // stopped; the group's removal wakes it, too
+			}
+			if g.lostToOOM() {
+				killed()
+				return
+			}
+		}
+	}()
+	return f.Close, nil
+}
+
+// lostToOOM waits for the kill that follows the event, which comes first: at most a moment, since a group that finds
+// memory after all loses nobody.
+func (g *Group) lostToOOM() bool {
+	for range 50 {
+		if g.Read().OOMKills > 0 {
+			return true
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return false
+}
+
+// legacy is the group's version 1 directory for a controller, or nil.
+func (g *Group) legacy(controller string) *directory {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, d := range g.dirs {
+		if d == nil || d.version != 1 {
+			continue
+		}
+		for _, c := range g.plan.Branches[i].Controllers {
+			if c == controller {
+				return d
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package cgroup
+
+import (
+	"slices"
+	"strings"
+)
+
+// Plan is how a group is made on this machine: pure data, which Steps prints and Create performs.
+type Plan struct {
+	// Branches are the directories of the group: the version 2 one first.
+	Branches []Branch
+	// Enforced says by which files each mechanism is held.
+	Enforced map[string]string
+	// Missing says why a mechanism cannot be held here.
+	Missing map[string]string
+	// Optional names the mechanisms that may turn out to be missing while the group is made.
+	Optional map[string]bool
+
+	steps []step
+}
+
+// Branch is a group's directory in one hierarchy.
+type Branch struct {
+	Base    string // what it goes below
+	Version int
+	// Controllers are those of version 1 here, or those of version 2 that its files need.
+	Controllers []string
+}
+
+// verb is what a step does.
+type verb int
+
+const (
+	enable  verb = iota // write +controller to Base/cgroup.subtree_control
+	makeDir             // mkdir(2)
+	inherit             // version 1: copy an empty cpuset.cpus and cpuset.mems from Base: cpuset(7)
+	write
+)
+
+type step struct {
+	verb      verb
+	branch    int
+	setting   setting
+	mechanism []string // what is lost if it fails
+}
+
+// Resolve decides which files of which hierarchies hold the limits. It is pure. What cannot be held is in
+// Plan.Missing; the caller decides whether to go on.
+func Resolve(want *Limits, l *Layout) *Plan {
+	p := &Plan{Enforced: map[string]string{}, Missing: map[string]string{}, Optional: map[string]bool{}}
+	r := resolving{Plan: p, layout: l}
+	for _, k := range want.knobs() {
+		r.knob(&k)
+	}
+	if want.CPUTime {
+		r.cpuTime()
+	}
+	if l.Mode == Hybrid && len(r.writes) > 0 && l.Dir != "" && l.Denied[""] == "" {
+		r.branch(l.Dir, 2) // it limits nothing, but a process is born into it, and it is killed and watched as one
+	}
+	if l.Mode == V1 && len(r.writes) > 0 && l.Controllers["freezer"] != "" && l.Denied["freezer"] == "" {
+		r.branch(l.Controllers["freezer"], 1)
+	}
+	r.order(l)
+	return p
+}
+
+type resolving struct {
+	*Plan
+	layout *Layout
+	writes []step
+	needed map[string][]string // mechanisms by controller of version 2
+}
+
+// knob finds the hierarchy that has a mechanism's controller.
+func (r *resolving) knob(k *knob) {
+	l := r.layout
+	why := ""
+	switch {
+	case l.Mode == None:
+		why = "no control group is mounted"
+	case k.controller == "" && l.Dir != "" && len(k.v2) > 0, slices.Contains(l.Enabled, k.controller):
+		if why = l.Denied[""]; why == "" {
+			r.add(l.Dir, 2, k, k.v2)
+			return
+		}
+	case k.lacking != "" && l.Mode != V2:
+		why = k.lacking
+	case l.Controllers[k.legacy] != "" && l.Denied[k.legacy] == "":
+		r.add(l.Controllers[k.legacy], 1, k, k.v1)
+		return
+	case l.Denied[k.legacy] != "":
+		why = l.Denied[k.legacy]
+	case l.Mode == V2 && l.Denied[""] != "":
+		why = l.Denied[""]
+	case l.Mode == V2:
+		why = "the " + k.controller + " controller is not available in " + quote(l.Dir)
+	default:
+		why = "no " + k.legacy + " controller is mounted"
+	}
+	r.Missing[k.mechanism] = why
+	if k.implied {
+		r.Optional[k.mechanism] = true
+	}
+}
+
+func (r *resolving) add(base string, version int, k *knob, settings []setting) {
+	b := r.branch(base, version)
+	if version == 2 && k.controller != "" {
+		r.need(b, k.controller, k.mechanism)
+	}
+	var texts []string
+	for _, s := range settings {
+		texts = append(texts, s.names[0]+"="+s.value)
+		r.writes = append(r.writes, step{write, b, s, []string{k.mechanism}})
+	}
+	if k.implied {
+		r.Optional[k.mechanism] = true
+	}
+	text := strings.Join(texts, ", ")
+	if had := r.Enforced[k.mechanism]; had != "" { // several files of --cgroup
+		r.Enforced[k.mechanism] = had + ", " + text
+		return
+	}
+	r.Enforced[k.mechanism] = version1or2(version) + " " + text
+}
+
+func version1or2(v int) string {
+	if v == 2 {
+		return "cgroup2"
+	}
+	return "cgroup1"
+}
+
+// cpuTime needs no controller: every version 2 group has a cpu.stat, since Linux 4.15.
+func (r *resolving) cpuTime() {
+	l := r.layout
+	switch {
+	case l.Dir != "" && l.Denied[""] == "" && l.Mode != V1:
+		r.branch(l.Dir, 2)
+		r.Enforced["cpu_time"] = "cgroup2 cpu.stat"
+	case l.Controllers["cpuacct"] != "" && l.Denied["cpuacct"] == "":
+		r.branch(l.Controllers["cpuacct"], 1)
+		r.Enforced["cpu_time"] = "cgroup1 cpuacct.usage"
+	case l.Mode == None:
+		r.Missing["cpu_time"] = "no control group is mounted"
+	case l.Denied[""] != "":
+		r.Missing["cpu_time"] = l.Denied[""]
+	case l.Denied["cpuacct"] != "":
+		r.Missing["cpu_time"] = l.Denied["cpuacct"]
+	default:
+		r.Missing["cpu_time"] = "neither cpuacct nor a version 2 tree is mounted"
+	}
+}
+
+// branch gives the index of a base's branch, which it adds.
+func (r *resolving) branch(base string, version int) int {
+	for i := range r.Branches {
+		if r.Branches[i].Base == base {
+			return i
+		}
+	}
+	r.Branches = append(r.Branches, Branch{Base: base, Version: version})
+	return len(r.Branches) - 1
+}
+
+func (r *resolving) need(branch int, controller, mechanism string) {
+	b := &r.Branches[branch]
+	if !slices.Contains(b.Controllers, controller) {
+		b.Controllers = append(b.Controllers, controller)
+	}
+	if r.needed == nil {
+		r.needed = map[string][]string{}
+	}
+	r.needed[controller] = append(r.needed[controller], mechanism)
+}
+
+// order makes the one list of steps: version 2 first, then each hierarchy of version 1 by its directory's name.
+func (r *resolving) order(l *Layout) {
+	place := make([]int, len(r.Branches))
+	for i := range place {
+		place[i] = i
+	}
+	slices.SortStableFunc(place, func(a, b int) int {
+		x, y := r.Branches[a], r.Branches[b]
+		if x.Version != y.Version {
+			return y.Version - x.Version
+		}
+		return strings.Compare(x.Base, y.Base)
+	})
+	sorted := make([]Branch, len(place))
+	for to, from := range place {
+		sorted[to] = r.Branches[from]
+		b := &sorted[to]
+		if b.Version == 1 {
+			b.Controllers = at(l.Controllers, b.Base)
+		}
+		for _, c := range b.Controllers {
+			if b.Version == 2 && !slices.Contains(l.Subtree, c) {
+				r.steps = append(r.steps, step{enable, to, set("cgroup.subtree_control", "+"+c), r.needed[c]})
+			}
+		}
+		lost := r.mechanismsOf(from)
+		r.steps = append(r.steps, step{verb: makeDir, branch: to, mechanism: lost})
+		if b.Version == 1 && slices.Contains(b.Controllers, "cpuset") {
+			r.steps = append(r.steps, step{verb: inherit, branch: to, mechanism: lost})
+		}
+		for _, w := range r.writes {
+			if w.branch == from {
+				w.branch = to
+				r.steps = append(r.steps, w)
+			}
+		}
+	}
+	r.Branches = sorted
+}
+
+func (r *resolving) mechanismsOf(branch int) (list []string) {
+	for _, w := range r.writes {
+		if w.branch == branch && !slices.Contains(list, w.mechanism[0]) {
+			list = append(list, w.mechanism[0])
+		}
+	}
+	return list
+}
+
+// at are the controllers of version 1 that share a directory's hierarchy.
+func at(controllers map[string]string, dir string) (list []string) {
+	for _, c := range sortedKeys(controllers) {
+		if controllers[c] == dir {
+			list = append(list, c)
+		}
+	}
+	return list
+}

@@ -1,0 +1,200 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// write sets a file and reads it back: the kernel rounds, clamps, and takes some values without using them.
+func (d *directory) write(s *setting) error {
+	err := error(unix.ENOENT)
+	for _, name := range s.names {
+		if err = d.set(name, s); err != unix.ENOENT {
+			return err
+		}
+	}
+	return err
+}
+
+func (d *directory) set(name string, s *setting) error {
+	// no O_CREAT: a file that is missing would give EACCES
+	fd, err := unix.Openat(d.fd, name, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err == unix.EACCES && s.check == anyValue { // some files are for writing only
+		fd, err = unix.Openat(d.fd, name, unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := writeAll(fd, s.value); err != nil || s.check == anyValue {
+		return err
+	}
+	got, err := readAll(fd)
+	if err != nil {
+		return err
+	}
+	if s.check == sameList && d.version == 2 { // the file holds what was asked, and this what the group got
+		if got, err = d.read(name + ".effective"); err != nil {
+			return err
+		}
+	}
+	if !agrees(got, s) {
+		return fmt.Errorf("the kernel has made %s of it", quote(strings.TrimSpace(got)))
+	}
+	return nil
+}
+
+// agrees holds what a file says against what was written to it.
+func agrees(got string, s *setting) bool {
+	got = strings.TrimSpace(got)
+	switch s.check {
+	case sameBytes:
+		want, err := strconv.ParseInt(s.value, 10, 64)
+		if err != nil || want < 0 {
+			n, _ := strconv.ParseUint(got, 10, 64)
+			return got == "max" || n > 1<<62
+		}
+		have, err := strconv.ParseInt(got, 10, 64)
+		return err == nil && have <= want && want-have < maxPage
+	case sameList:
+		want, err1 := parseList(s.value)
+		have, err2 := parseList(got)
+		return err1 == nil && err2 == nil && slices.Equal(want, have)
+	case sameWords:
+		words := strings.Fields(s.value)
+		for _, line := range strings.Split(got, "\n") {
+			f := strings.Fields(line)
+			if len(f) > 0 && f[0] == words[0] {
+				return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(f, w) })
+			}
+		}
+		return false
+	}
+	return got == s.value
+}
+
+// maxPage is the largest unit that a byte limit is rounded down to: a huge page.
+const maxPage = 1 << 30
+
+// parseList reads a list of cpuset(7) as sorted numbers.
+func parseList(s string) (list []int, err error) {
+	for _, part := range strings.Split(strings.TrimSpace(s), ",") {
+		first, last, ranged := strings.Cut(part, "-")
+		if !ranged {
+			last = first
+		}
+		a, err1 := strconv.ParseUint(first, 10, 16)
+		b, err2 := strconv.ParseUint(last, 10, 16)
+		if err := errors.Join(err1, err2); err != nil || a > b {
+			return nil, fmt.Errorf("%s is not a list of numbers", quote(s))
+		}
+		for n := a; n <= b; n++ {
+			list = append(list, int(n))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// Count is how many processors or nodes a list names; 0 if it is none.
+func Count(list string) int {
+	all, err := parseList(list)
+	if err != nil {
+		return 0
+	}
+	return len(all)
+}
+
+// Lacks gives the members of a list that another one does not have: what was asked for and is not on this machine.
+func Lacks(want, have string) string {
+	w, err1 := parseList(want)
+	h, err2 := parseList(have)
+	if err1 != nil || err2 != nil {
+		return ""
+	}
+	var missing []string
+	for _, n := range w {
+		if !slices.Contains(h, n) {
+			missing = append(missing, strconv.Itoa(n))
+		}
+	}
+	return strings.Join(missing, ",")
+}
+
+// inheritCPUs fills a version 1 cpuset, which nobody can join while it is empty: cpuset(7).
+func (d *directory) inheritCPUs() error {
+	for _, name := range []string{"cpuset.cpus", "cpuset.mems"} {
+		have, err := d.read(name)
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(have) != "" {
+			continue
+		}
+		from, err := os.ReadFile(path.Join(d.base.Name(), name))
+		if err != nil {
+			return err
+		}
+		if err := d.write(&setting{[]string{name}, strings.TrimSpace(string(from)), sameText}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *directory) read(name string) (string, error) {
+	fd, err := unix.Openat(d.fd, name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return "", err
+	}
+	defer unix.Close(fd)
+	return readAll(fd)
+}
+
+// put writes to a file that is not read back.
+func (d *directory) put(name, value string) error { return putAt(d.fd, name, value) }
+
+func putAt(dir int, name, value string) error {
+	fd, err := unix.Openat(dir, name, unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return writeAll(fd, value)
+}
+
+// writeAll writes in one call, as control files want it.
+func writeAll(fd int, value string) error {
+	for {
+		if _, err := unix.Write(fd, []byte(value)); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// readAll reads from the start: control files have no size.
+func readAll(fd int) (string, error) {
+	buf := make([]byte, 4096)
+	for n := 0; ; {
+		k, err := unix.Pread(fd, buf[n:], int64(n))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if n += k; k == 0 {
+			return string(buf[:n]), nil
+		}
+		if n == len(buf) {
+			buf = append(buf, make([]byte, len(buf))...)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// ioFlag sets --device-read-bps and its like. All of one path make one entry, as the kernel has one line for a device.
+func ioFlag(rate string) func(*builder, []string) error {
+	return func(b *builder, v []string) error {
+		at := strings.LastIndexByte(v[0], ':')
+		if at < 1 {
+			return fmt.Errorf("%s has no rate; write PATH:RATE, as in /dev/sda:%s", show(v[0]), exampleRate(rate))
+		}
+		n, err := parseRate(rate, v[0][at+1:])
+		if err != nil {
+			return err
+		}
+		i := b.device(v[0][:at])
+		field := place("limits.io", i) + "." + rate
+		if b.inv.origin[field] != "" {
+			return fmt.Errorf("%s is given twice; keep one", show(v[0][:at]))
+		}
+		b.inv.origin[field], b.inv.origin["limits.io"] = b.flag, b.flag
+		switch d := &b.inv.spec.Limits.IO[i]; rate {
+		case "read_bps":
+			d.ReadBps = nsjail.Bytes(n)
+		case "write_bps":
+			d.WriteBps = nsjail.Bytes(n)
+		case "read_iops":
+			d.ReadIOPS = n
+		case "write_iops":
+			d.WriteIOPS = n
+		}
+		return nil
+	}
+}
+
+// device is the index of a path's entry, which is added where there is none.
+func (b *builder) device(path string) int {
+	list := b.inv.spec.Limits.IO
+	for i := range list {
+		if list[i].Path == path {
+			return i
+		}
+	}
+	b.inv.origin[place("limits.io", len(list))] = b.flag
+	b.inv.spec.Limits.IO = append(list, nsjail.IOLimit{Path: path})
+	return len(list)
+}
+
+func exampleRate(rate string) string {
+	if strings.HasSuffix(rate, "_bps") {
+		return "10m"
+	}
+	return "1000"
+}
+
+// parseRate reads bytes, or operations, a second.
+func parseRate(rate, s string) (int64, error) {
+	var n int64
+	var err error
+	if strings.HasSuffix(rate, "_bps") {
+		var size nsjail.Bytes
+		size, err = nsjail.ParseBytes(s)
+		n = int64(size)
+	} else if n, err = strconv.ParseInt(s, 10, 64); err != nil || n < 0 {
+		err = fmt.Errorf("%s is not a number of operations a second; write it as in /dev/sda:1000", show(s))
+	}
+	if err == nil && n == 0 {
+		err = errors.New("a rate of 0 would stop everything; write " + exampleRate(rate) + ", or leave the flag out for no limit")
+	}
+	return n, err
+}

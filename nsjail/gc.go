@@ -1,0 +1,13 @@
+package nsjail
+
+import "brig/cgroup"
+
+// CollectGroups removes the control groups that killed keepers of this user have left below parent (Spec.CgroupParent;
+// "" is the caller's own group), with what still runs in them. busy is how many are in use by living ones.
+func CollectGroups(parent string) (removed []string, busy int, err error) {
+	l, err := cgroup.Detect(parent)
+	if err != nil {
+		return nil, 0, err
+	}
+	return l.Sweep(0)
+}

@@ -1,0 +1,134 @@
+package nsjail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+
+	"brig/cgroup"
+
+	"golang.org/x/sys/unix"
+)
+
+// sweepMost bounds how many groups of others a start looks at; `brig gc` looks at all.
+const sweepMost = 64
+
+// makeGroup makes the control group of the plan, and gives the descriptors that the jail and the stage need of it, in
+// the order of groupSlots. into is the index of the last for CLONE_INTO_CGROUP, or -1.
+func (c *Cmd) makeGroup() (fds []int, into int, err error) {
+	p := c.plan.Group
+	if p == nil {
+		return nil, -1, nil
+	}
+	if c.group, err = p.Create(); err != nil {
+		return nil, -1, groupError(err)
+	}
+	for name, why := range c.group.Lost {
+		c.plan.lose(name, why)
+	}
+	if l := &c.Spec.Limits; l.Memory > 0 && !l.NoOOMGroup {
+		if c.stopOOM, err = c.group.WatchOOM(func() { c.endFor(endedMemory) }); err != nil {
+			return nil, -1, &Error{Fault: FaultHost, Op: "limits.memory", Detail: "control group: cannot watch for kills: " + err.Error(), Remedy: "let them hit one process only: --no-oom-group"}
+		}
+	}
+	if fds, err = c.group.Tasks(); err != nil {
+		return fds, -1, &Error{Fault: FaultHost, Op: "cgroup", Detail: err.Error()}
+	}
+	if p.V2() == 0 {
+		return fds, -1, nil
+	}
+	if fd := c.group.Into(); fd >= 0 {
+		fd, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return fds, -1, os.NewSyscallError("fcntl", err)
+		}
+		return append(fds, fd), 1, nil
+	}
+	fds, err = appendNull(fds) // it could not be made, and limits nothing
+	return fds, -1, err
+}
+
+// groupError puts a failed step into the words of the Spec.
+func groupError(err error) error {
+	var s *cgroup.StepError
+	if !errors.As(err, &s) {
+		return &Error{Fault: FaultHost, Op: "cgroup", Detail: err.Error()}
+	}
+	e := &Error{Fault: FaultHost, Op: "cgroup", Detail: fmt.Sprintf("control group, step %d of %d: %s", s.Step, s.Of, s.Op), Remedy: s.Remedy}
+	if s.Mechanism != "" {
+		e.Op = groupPath(s.Mechanism)
+	}
+	if !errors.As(s.Err, &e.Errno) || s.Err != error(e.Errno) {
+		e.Detail, e.Errno = e.Detail+": "+s.Err.Error(), 0
+	}
+	if slices.Contains([]syscall.Errno{unix.EINVAL, unix.ERANGE, unix.ENODEV, unix.EOPNOTSUPP}, e.Errno) {
+		e.Fault = FaultCaller
+	}
+	return e
+}
+
+// cloneIntoError explains why the stage could not put the jail into its group.
+func (c *Cmd) cloneIntoError(e *Error) error {
+	switch e.Errno {
+	case unix.EACCES:
+		e.Fault, e.Op = FaultHost, "cgroup"
+		e.Detail = "clone3 into the control group: its parent and brig's own group have no common ancestor that is yours to write (cgroups(7), delegation containment)"
+		e.Remedy = "start brig inside the group that is delegated to you, or drop --cgroup-parent"
+	case unix.EBUSY:
+		e.Fault, e.Op, e.Detail, e.Remedy = FaultHost, "cgroup", "clone3 into the control group: it has children with controllers", "remove them"
+	}
+	return e
+}
+
+// endGroup reads what the group has counted, ends what is left in it, and removes it.
+func (c *Cmd) endGroup() error {
+	if c.group == nil {
+		return nil
+	}
+	g := c.group
+	var stopped error
+	if c.stopOOM != nil {
+		stopped = c.stopOOM()
+	}
+	c.state.stats = g.Read()
+	populated, err := g.Populated()
+	if err == nil && populated { // cannot be, after the pid namespace has gone; but it is what a group is for
+		err = g.Kill()
+	}
+	if err = errors.Join(err, stopped, g.Remove()); err != nil {
+		return &Error{Fault: FaultHost, Op: "cgroup", Detail: err.Error()}
+	}
+	return nil
+}
+
+// sweepGroups removes what killed keepers of this user have left, once for each runner. What cannot be removed is
+// theirs to tell who asks: CollectGroups.
+func (r *Runner) sweepGroups(l *cgroup.Layout) {
+	r.mu.Lock()
+	done := r.swept
+	r.swept = true
+	r.mu.Unlock()
+	if !done {
+		_, _, _ = l.Sweep(sweepMost)
+	}
+}
+
+// Freeze stops all processes of a running jail, or lets them go on. It needs a control group: a Spec with a limit that
+// has made one. The wall clock goes on.
+func (c *Cmd) Freeze(on bool) error {
+	if c.group == nil {
+		return errors.New("nsjail: the jail has no control group to freeze; set a limit that needs one")
+	}
+	return c.group.Freeze(on)
+}
+
+// ControlGroup gives the directories of a running jail's control group: the version 2 one, or "", and those of version
+// 1 by controller; for brig/cgroup/monitor.
+func (c *Cmd) ControlGroup() (v2 string, v1 map[string]string) {
+	if c.group == nil {
+		return "", nil
+	}
+	return c.group.Dirs()
+}

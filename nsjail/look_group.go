@@ -1,0 +1,87 @@
+package nsjail
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"brig/cgroup"
+
+	"golang.org/x/sys/unix"
+)
+
+// wantsGroup says whether a Spec asks for something that a control group is made for. A jail without a limit of this
+// kind gets none: making one takes a tenth of a start.
+func wantsGroup(s *Spec) bool {
+	for _, set := range s.Limits.asked() {
+		if set {
+			return true
+		}
+	}
+	return s.CgroupParent != "" || s.Limits.Processes > 0
+}
+
+// lookGroup reads the layout of the control groups, and the devices that Limits.IO means.
+func (h *Host) lookGroup(s *Spec) (err error) {
+	if !wantsGroup(s) {
+		return nil
+	}
+	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(h.mounts)); err != nil {
+		return err
+	}
+	for i := range s.Limits.IO {
+		l := &s.Limits.IO[i]
+		dev, err := blockDevice(l.Path)
+		if err != nil {
+			return &Error{Fault: FaultCaller, Op: index("limits.io", i), Detail: quote(l.Path) + ": " + err.Error(),
+				Remedy: "name a block device, or a file or directory on one"}
+		}
+		if h.Devices == nil {
+			h.Devices = map[string]Device{}
+		}
+		h.Devices[l.Path] = dev
+	}
+	return nil
+}
+
+// Device is a block device's number.
+type Device struct{ Major, Minor uint32 }
+
+// blockDevice gives the whole disk behind a path: limits of a partition do not exist (io.max, blkio.throttle).
+func blockDevice(path string) (d Device, err error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return d, err
+	}
+	number := st.Dev
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFBLK:
+		number = st.Rdev
+	case unix.S_IFCHR:
+		return d, fmt.Errorf("is a character device")
+	}
+	d = Device{unix.Major(number), unix.Minor(number)}
+	if d.Major == 0 { // overlay, tmpfs, btrfs, nfs: stat(2) gives an anonymous number
+		return d, fmt.Errorf("its file system has no block device of its own")
+	}
+	dir, err := filepath.EvalSymlinks(fmt.Sprintf("/sys/dev/block/%d:%d", d.Major, d.Minor))
+	if err != nil {
+		return d, nil // sysfs is hidden: the kernel refuses a partition's number itself
+	}
+	if unix.Access(dir+"/partition", unix.F_OK) != nil {
+		return d, nil
+	}
+	b, err := os.ReadFile(filepath.Dir(dir) + "/dev")
+	if err != nil {
+		return d, err
+	}
+	major, minor, _ := strings.Cut(strings.TrimSpace(string(b)), ":")
+	a, err := strconv.ParseUint(major, 10, 32)
+	if err != nil {
+		return d, err
+	}
+	m, err := strconv.ParseUint(minor, 10, 32)
+	return Device{uint32(a), uint32(m)}, err
+}

@@ -1,0 +1,203 @@
+package nsjail
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"brig/cgroup"
+	"brig/internal/program"
+
+	"golang.org/x/sys/unix"
+)
+
+// group plans the jail's control group: what it holds, and what cannot be held here.
+func (r *resolver) group() error {
+	if r.host.Cgroup == nil || !wantsGroup(r.spec) {
+		return nil
+	}
+	limits, err := r.groupLimits()
+	if err != nil {
+		return err
+	}
+	p := cgroup.Resolve(limits, r.host.Cgroup)
+	asked := r.spec.Limits.asked()
+	for _, m := range Mechanisms() {
+		if !asked[m.Name] {
+			continue
+		}
+		if err := r.groupMechanism(m.Name, p); err != nil {
+			return err
+		}
+	}
+	if by := p.Enforced["processes"]; by != "" {
+		r.Enforced["processes"] = by + r.countsInit()
+		p.Optional["processes"] = true // RLIMIT_NPROC stands in for it
+	}
+	if r.spec.Limits.MemorySwap == 0 && r.spec.Limits.Memory > 0 {
+		r.impliedSwap(p)
+	}
+	for _, name := range r.spec.Optional {
+		p.Optional[name] = true
+	}
+	if len(p.Branches) == 0 {
+		return nil
+	}
+	r.Group = p
+	r.Flags &^= unix.CLONE_NEWCGROUP // unshare(2) comes when the process is in its group, which then is the root
+	return nil
+}
+
+// countsInit says that pids.max has room for brig's own process.
+func (r *resolver) countsInit() string {
+	if r.spec.NoInit {
+		return ""
+	}
+	return " (init is one of them)"
+}
+
+// groupMechanism records by what a limit is held. Without a group, two have something to fall back on.
+func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
+	fallback := ""
+	if name == "cpu_time" {
+		fallback = fmt.Sprintf("RLIMIT_CPU %s for each process by itself", time.Duration(r.spec.Limits.CPUTime).Round(time.Second))
+	}
+	by := p.Enforced[name]
+	if name == "cpu_time" && by != "" {
+		by = time.Duration(r.spec.Limits.CPUTime).String() + " by " + by
+	}
+	_, err := r.have(name, by, p.Missing[name], fallback)
+	if e, ok := err.(*Error); ok {
+		e.Op, e.Remedy = groupPath(name), r.groupRemedy(name)
+		e.Detail = "control group: " + e.Detail
+	}
+	return err
+}
+
+// groupPath is where a mechanism's limit stands in the Spec.
+func groupPath(mechanism string) string {
+	if mechanism == "cgroup_file" {
+		return "limits.cgroup"
+	}
+	return "limits." + mechanism
+}
+
+// groupRemedy is how a caller gets a group that may be divided.
+func (r *resolver) groupRemedy(name string) string {
+	l := r.host.Cgroup
+	without := ", or accept a jail without it: --optional " + name
+	switch {
+	case l.Mode == cgroup.None:
+		return "mount one (mount -t cgroup2 cgroup2 /sys/fs/cgroup)" + without
+	case l.Why == "":
+		return "enable that controller" + without
+	case r.spec.CgroupParent != "":
+		return "name a group that exists and is yours" + without
+	case strings.Contains(l.Why, "read-only"):
+		return "give the outer container a writable /sys/fs/cgroup with a cgroup namespace of its own" + without
+	case l.Systemd && r.host.UID == 0:
+		return "add --systemd-scope, or start it with systemd-run --scope -p Delegate=yes brig run ..." + without
+	case l.Systemd:
+		return "add --systemd-scope, or start it with systemd-run --user --scope -p Delegate=yes brig run ..." + without
+	}
+	return "have root make a group for you, chown it with its cgroup.procs and cgroup.subtree_control, and start brig inside" + without
+}
+
+// impliedSwap says what became of the swap that nobody asked for: none is to be used.
+func (r *resolver) impliedSwap(p *cgroup.Plan) {
+	switch why := p.Missing["memory_swap"]; {
+	case why != "" && !r.host.Cgroup.Swap:
+		r.Enforced["memory_swap"] = "this machine has no swap"
+	case why != "":
+		r.Enforced["memory_swap"] = "not enforced: " + why
+	default:
+		r.Enforced["memory_swap"] = p.Enforced["memory_swap"]
+	}
+}
+
+// groupLimits puts the Spec's limits into the words of package cgroup.
+func (r *resolver) groupLimits() (*cgroup.Limits, error) {
+	l := &r.spec.Limits
+	period := time.Duration(l.CPUPeriod)
+	if period == 0 {
+		period = cgroup.DefaultPeriod
+	}
+	out := &cgroup.Limits{Memory: int64(l.Memory), MemoryHigh: int64(l.MemoryHigh), MemoryLow: int64(l.MemoryLow), MemoryMin: int64(l.MemoryMin),
+		NoOOMGroup: l.NoOOMGroup, CPUQuota: time.Duration(l.CPUs * float64(period)), CPUPeriod: time.Duration(l.CPUPeriod),
+		CPUBurst: time.Duration(l.CPUBurst), CPUWeight: l.CPUWeight, CPUTime: l.CPUTime > 0, CPUs: l.CPUSet, Mems: l.CPUSetMems,
+		IOWeight: l.IOWeight, HugeTLB: map[string]int64{}}
+	switch {
+	case l.MemorySwap < 0:
+		out.Swap = cgroup.Swap{Set: true, Max: -1}
+	case l.MemorySwap > 0:
+		out.Swap = cgroup.Swap{Set: true, Max: int64(l.MemorySwap - l.Memory)}
+	case l.Memory > 0:
+		out.Swap = cgroup.Swap{Set: true, Implied: true}
+	}
+	if n := r.processes(); n > 0 {
+		out.Processes = n
+	}
+	for size, n := range l.HugeTLB {
+		out.HugeTLB[size] = int64(n)
+	}
+	for _, io := range l.IO {
+		d := r.host.Devices[io.Path]
+		out.IO = append(out.IO, cgroup.Device{Major: d.Major, Minor: d.Minor, ReadBps: int64(io.ReadBps), WriteBps: int64(io.WriteBps),
+			ReadIOPS: io.ReadIOPS, WriteIOPS: io.WriteIOPS})
+	}
+	for _, f := range l.Cgroup {
+		name, value, _ := strings.Cut(f, "=")
+		out.Files = append(out.Files, cgroup.File{Name: name, Value: value})
+	}
+	return out, r.available("limits.cpuset", l.CPUSet, r.host.Cgroup.CPUs, "processors", l.CPUSetMems)
+}
+
+// available refuses processors and nodes that this machine, or the group above, does not have: version 2 takes them
+// and then uses others.
+func (r *resolver) available(path, want, have, what, mems string) error {
+	if missing := cgroup.Lacks(want, have); want != "" && missing != "" {
+		return &Error{Fault: FaultCaller, Op: path, Detail: missing + " is not among the " + what + " that a jail may have here: " + have,
+			Remedy: "choose from those"}
+	}
+	if mems == "" {
+		return nil
+	}
+	return r.available("limits.cpuset_mems", mems, r.host.Cgroup.Mems, "memory nodes", "")
+}
+
+// processes is how many processes the jail may have, init included; negative is no limit.
+func (r *resolver) processes() int64 {
+	n := r.spec.Limits.Processes
+	if n == 0 {
+		n = DefaultProcesses
+	}
+	if n > 0 && !r.spec.NoInit {
+		n++
+	}
+	return n
+}
+
+// groupSlots says where the keeper puts the group's descriptors: after the passed mounts, the version 1 files to join
+// by, then the version 2 directory.
+func (r *resolver) groupSlots() {
+	if r.Group == nil {
+		return
+	}
+	n := int(slotPassed) + len(r.Passed)
+	r.join = r.Group.V1Joins()
+	r.joinAt = program.Slot(n)
+	r.Jail = program.New(n + len(r.join) + r.Group.V2())
+}
+
+// joinGroup enters the version 1 hierarchies: the process itself writes, which costs 15 microseconds each, and the
+// files were opened by the keeper, whose rights count (cgroups(7)). Version 2's group it was born in.
+func (r *resolver) joinGroup() {
+	if r.Group == nil {
+		return
+	}
+	p := r.Jail
+	for i := range r.join {
+		p.Add("cgroup", unix.SYS_WRITE, (r.joinAt + program.Slot(i)).Arg(), program.Str("0"), program.Int(1))
+	}
+	p.Add("cgroup", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"))
+}

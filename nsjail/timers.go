@@ -1,0 +1,33 @@
+package nsjail
+
+import (
+	"sync"
+	"time"
+)
+
+// timers are the clocks of a running jail.
+type timers struct {
+	mu              sync.Mutex
+	stopped         bool
+	wall, idle, cpu *time.Timer
+}
+
+// start sets one of the timers, but not once the jail has ended: a callback may be on its way while stop is called.
+func (t *timers) start(timer **time.Timer, d time.Duration, f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.stopped {
+		*timer = time.AfterFunc(d, f)
+	}
+}
+
+func (t *timers) stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stopped = true
+	for _, timer := range []*time.Timer{t.wall, t.idle, t.cpu} {
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+}

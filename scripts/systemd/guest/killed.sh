@@ -1,0 +1,15 @@
+# shellcheck shell=bash
+# killed.sh: SIGKILL of a keeper inside the delegated scope that the caller is in. Sourced by a user's story and by root's.
+mkfifo "$tmp/up"
+for _ in 1 2 3; do
+	/usr/bin/brig run --memory 64m -- sh -c 'echo up; exec sleep 1000' >"$tmp/up" &
+	keeper=$!
+	read -r up <"$tmp/up" || fail "the jail did not start"
+	[ "$up" = up ] || fail "the jail said $up"
+	kill -KILL $keeper
+	wait $keeper 2>/dev/null
+done
+echo "after the kills: $(find "$(own)/.." -mindepth 1 -type d)"
+brig run --memory 64m --report "$report" -- true
+must 0 ok
+must_be_clean

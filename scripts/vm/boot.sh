@@ -1,0 +1,32 @@
+#!/bin/bash
+# boot.sh DIRECTORY KERNEL-DIRECTORY [APPEND...]: run one guest, and leave its output in DIRECTORY: control (the lines
+# of port 1, which also go to stdout as they come), log (port 2), kernel.log (the console).
+#   DIRECTORY holds params; scratch, the third drive, is made in it
+#   VM_ACCEL, VM_SMP, VM_MEM (MiB), VM_TIMEOUT (seconds) say how
+# exit: qemu's, and 124 when the time was up
+. "$(dirname "$0")/lib.sh"
+dir=$1 kernel=$2
+shift 2
+
+(cd "$dir" && echo params | cpio -o -H newc --quiet -R 0:0) | cat "$kernel/initrd" - >"$dir/initrd"
+truncate -s 2G "$dir/scratch"
+mke2fs -q -t ext4 -O ^has_journal -E lazy_itable_init=1 -m 0 "$dir/scratch"
+
+drives=()
+for file in "${VM_ROOT:-}" "${VM_PAYLOAD:-}"; do
+	[ -z "$file" ] || drives+=(-drive "file=$file,format=raw,if=virtio,readonly=on")
+done
+drives+=(-drive "file=$dir/scratch,format=raw,if=virtio,cache=unsafe")
+cpu=max
+[ "${VM_ACCEL%%,*}" != kvm ] || cpu=host
+
+code=0
+timeout -k 5 "${VM_TIMEOUT:-900}" qemu-system-x86_64 -accel "$VM_ACCEL" -cpu "$cpu" -machine q35 \
+	-m "${VM_MEM:-1536}" -smp "${VM_SMP:-2}" -nodefaults -no-reboot -display none -serial "file:$dir/kernel.log" \
+	-device virtio-rng-pci -device virtio-serial-pci \
+	-chardev stdio,id=control,signal=off -device virtserialport,chardev=control,nr=1 \
+	-chardev "file,id=log,path=$dir/log" -device virtserialport,chardev=log,nr=2 \
+	"${drives[@]}" -kernel "$kernel/vmlinuz" -initrd "$dir/initrd" \
+	-append "console=ttyS0 loglevel=4 panic=-1 mitigations=off $*" </dev/null | tee "$dir/control" || code=${PIPESTATUS[0]}
+rm -f "$dir/scratch" "$dir/initrd"
+exit "$code"

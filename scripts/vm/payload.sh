@@ -1,0 +1,34 @@
+#!/bin/bash
+# payload.sh: make the drive with what is tested: the tree of this checkout, the test binaries in bin/PACKAGE.test (with
+# _ for /) and bin/brig, all static. Print the file's name.
+. "$(dirname "$0")/lib.sh"
+
+static=(-trimpath -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static -s -w')
+
+tests() { # every package with tests but those that look at the source tree with the Go tools
+	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | sed -n 's,^brig/,,p' |
+		grep -vE '^internal/(arch|docs|compare)$|^examples/'
+}
+
+build() {
+	local package
+	cd "$module"
+	go build "${static[@]}" -o "$1/bin/brig" ./cmd/brig
+	for package in $(tests); do
+		go test -c "${static[@]}" -o "$1/bin/${package//\//_}.test" "./$package"
+	done
+}
+
+exec 8>"$cache/.payload.lock"
+flock 8
+tree=$cache/payload.tree
+rm -rf "$tree"
+mkdir -p "$tree/bin"
+tar -c -C "$module" --exclude=./bin --exclude=./.git . | tar -x -C "$tree"
+mkdir -p "$tree/bin"
+build "$tree" >&2
+chmod -R go+rX "$tree"
+mksquashfs "$tree" "$cache/payload.part" -quiet -no-progress -noappend -all-root -comp lz4 >&2
+mv "$cache/payload.part" "$cache/payload.squashfs"
+rm -rf "$tree"
+echo "$cache/payload.squashfs"
