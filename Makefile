@@ -18,7 +18,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 BUILDFLAGS := -trimpath -tags netgo,osusergo \
               -ldflags '-linkmode external -extldflags -static -s -w'
 
-.PHONY: help deps deps-test build run test check fuzz compare install clean test-systemd
+.PHONY: help deps deps-test deps-vm build run test check fuzz compare install clean test-systemd test-vm
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -26,6 +26,9 @@ help: ## list the targets
 
 deps: ## install what the build and the demo need (Debian packages, with sudo where not root)
 	@GO='$(GO)' scripts/deps.sh build
+
+deps-vm:
+	@GO='$(GO)' scripts/deps.sh vm
 
 deps-test: ## install what the tests need as well
 	@GO='$(GO)' scripts/deps.sh test
@@ -39,6 +42,9 @@ run: build ## the demo: an agent's analysis of real data that then tries to brea
 
 test: deps-test check ## everything that this machine can check, as root and as an ordinary user
 	$(GO) test -count=1 ./...
+
+test-vm: deps-vm ## the suites under Debian's kernels 6.1 and 6.12, in guests (VM_SET=quick, VM_LANES, VM_RUN)
+	@GO='$(GO)' scripts/vm/all.sh
 
 check: ## gofmt, go vet, staticcheck
 	@bad=$$(gofmt -l $$($(GO) list -f '{{.Dir}}' ./...)); \

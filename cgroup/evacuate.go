@@ -4,43 +4,60 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 // enableController gives a version 2 group's children a controller. Each is written alone: the file takes all or
-// nothing. EBUSY means that the group has processes of its own; they move to a leaf, and the write is tried again.
-func enableController(base, word string) error {
-	fd, err := unix.Open(base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	const tries = 20 // processes that fork while they are moved
+// nothing. EBUSY means that the group has processes of its own; if this is one of them, they move to a leaf, and the
+// write is tried again. Others' groups are not ours to rearrange.
+func enableController(base int, word string) error {
+	var err error
+	const tries = 50 // processes that fork while they are moved, or a Sweep that takes the empty leaf
 	for range tries {
-		if err = putAt(fd, "cgroup.subtree_control", word); err != unix.EBUSY {
+		if err = putAt(base, "cgroup.subtree_control", word); err != unix.EBUSY {
 			return err
 		}
-		if err := evacuate(fd); err != nil {
+		if !inside(base) {
+			return fmt.Errorf("%w: it has processes of its own, and brig is not one of them: %s", err, pidsOf(base))
+		}
+		if err := evacuate(base); err != nil && !removed(err) {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: processes of %s: %s", err, quote(base), pidsOf(fd))
+	return fmt.Errorf("%w: it has processes of its own: %s", err, pidsOf(base))
+}
+
+// inside says whether this process is in a group, or in its leaf.
+func inside(base int) bool {
+	self := strconv.Itoa(os.Getpid())
+	for _, name := range []string{"cgroup.procs", Leaf + "/cgroup.procs"} {
+		if text, err := readAt(base, name); err == nil && slices.Contains(strings.Fields(text), self) {
+			return true
+		}
+	}
+	return false
 }
 
 // evacuate moves all processes of a group to its leaf.
 func evacuate(dir int) error {
-	if err := unix.Mkdirat(dir, Leaf, 0o755); err != nil && err != unix.EEXIST {
-		return fmt.Errorf("mkdir %s for the group's own processes: %w", Leaf, err)
+	leaf, err := openLeaf(dir)
+	if err != nil {
+		return err
 	}
-	procs, err := unix.Openat(dir, Leaf+"/cgroup.procs", unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	defer unix.Close(leaf)
+	procs, err := unix.Openat(leaf, "cgroup.procs", unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if removed(err) {
+		return err
+	}
 	if err != nil {
 		return fmt.Errorf("%s/cgroup.procs: %w", Leaf, err)
 	}
 	defer unix.Close(procs)
-	text, err := (&directory{fd: dir}).read("cgroup.procs")
+	text, err := readAt(dir, "cgroup.procs")
 	if err != nil {
 		return err
 	}
@@ -48,16 +65,43 @@ func evacuate(dir int) error {
 		if pid == "0" {
 			return errors.New("a process of another pid namespace is in it and cannot be moved from here")
 		}
-		if err := writeAll(procs, pid); err != nil && err != unix.ESRCH { // it has ended
+		err := writeAll(procs, pid)
+		if err == unix.ENODEV { // the leaf was removed while it was empty
+			return err
+		}
+		if err != nil && err != unix.ESRCH { // it has ended
 			return fmt.Errorf("moving process %s to %s: %w", pid, Leaf, err)
 		}
 	}
 	return nil
 }
 
+// openLeaf makes and opens the leaf. One that somebody else has made would give him our processes.
+func openLeaf(dir int) (int, error) {
+	if err := unix.Mkdirat(dir, Leaf, 0o755); err != nil && err != unix.EEXIST {
+		return -1, fmt.Errorf("mkdir %s for the group's own processes: %w", Leaf, err)
+	}
+	fd, err := unix.Openat(dir, Leaf, openDir, 0)
+	if removed(err) {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err == nil {
+		err = unix.Fstat(fd, &st)
+	}
+	if err != nil {
+		return -1, fmt.Errorf("%s: %w", Leaf, err)
+	}
+	if st.Uid != 0 && int(st.Uid) != unix.Geteuid() {
+		unix.Close(fd)
+		return -1, fmt.Errorf("%s belongs to user %d: %w", Leaf, st.Uid, unix.EPERM)
+	}
+	return fd, nil
+}
+
 // pidsOf names who is in the way.
 func pidsOf(dir int) string {
-	text, err := (&directory{fd: dir}).read("cgroup.procs")
+	text, err := readAt(dir, "cgroup.procs")
 	if err != nil {
 		return err.Error()
 	}
@@ -70,8 +114,8 @@ func pidsOf(dir int) string {
 }
 
 // removeLeaf takes back an empty leaf: nobody's processes need it any more.
-func removeLeaf(base string) error {
-	err := unix.Rmdir(path.Join(base, Leaf))
+func removeLeaf(base int) error {
+	err := unix.Unlinkat(base, Leaf, unix.AT_REMOVEDIR)
 	if err == unix.ENOENT || err == unix.EBUSY {
 		return nil
 	}

@@ -25,9 +25,8 @@ func (l *Layout) look(parent string) error {
 		if dir == "" || l.Denied[c] != "" {
 			continue
 		}
-		if why := writable(dir, ""); why != "" {
-			l.deny(c, why)
-		}
+		l.deny(c, writable(dir))
+		l.deny(c, stranger(dir))
 	}
 	l.lookCPUs()
 	if b, err := os.ReadFile("/proc/swaps"); err == nil { // a kernel without swap has no such file
@@ -45,10 +44,7 @@ func (l *Layout) lookV2(parent string) error {
 	}
 	var err error
 	if l.Enabled, err = readFields(l.Dir, "cgroup.controllers"); errors.Is(err, fs.ErrNotExist) {
-		if parent == "" {
-			return err
-		}
-		l.deny("", "there is no group "+quote(l.Dir)) // the caller has named it
+		l.deny("", "there is no group "+quote(l.Dir)) // the caller has named it, or another mount covers it
 		return nil
 	}
 	if err != nil {
@@ -68,6 +64,8 @@ func (l *Layout) lookV2(parent string) error {
 		}
 	}
 	if why := writable(l.Dir, "cgroup.procs", "cgroup.subtree_control"); why != "" {
+		l.deny("", why)
+	} else if why := stranger(l.Dir); why != "" {
 		l.deny("", why)
 	} else if parent == "" && l.Systemd {
 		l.deny("", foreignUnit(l.Dir))
@@ -114,6 +112,9 @@ func (l *Layout) denial() string {
 func (l *Layout) lookCPUs() {
 	first := func(files ...string) string {
 		for _, f := range files {
+			if !path.IsAbs(f) { // there is no such hierarchy
+				continue
+			}
 			if b, err := os.ReadFile(f); err == nil && len(strings.TrimSpace(string(b))) > 0 {
 				return strings.TrimSpace(string(b))
 			}

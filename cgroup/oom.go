@@ -3,6 +3,7 @@ package cgroup
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,6 +13,8 @@ import (
 // rest, as memory.oom.group does in version 2: cgroups(7), the kernel's memcg_test.rst. stop ends the watch. In version 2
 // there is nothing to watch, and stop is nil.
 func (g *Group) WatchOOM(killed func()) (stop func() error, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	d := g.legacy("memory")
 	if d == nil {
 		return nil, nil
@@ -46,29 +49,35 @@ func (g *Group) WatchOOM(killed func()) (stop func() error, err error) {
 }
 
 // lostToOOM waits for the kill that follows the event, which comes first: at most a moment, since a group that finds
-// memory after all loses nobody.
+// memory after all loses nobody, and a group above that runs out wakes all below it.
 func (g *Group) lostToOOM() bool {
 	for range 50 {
-		if g.Read().OOMKills > 0 {
-			return true
+		n, err := g.oomKills()
+		if n > 0 || err != nil {
+			return n > 0
 		}
 		time.Sleep(time.Millisecond)
 	}
 	return false
 }
 
-// legacy is the group's version 1 directory for a controller, or nil.
-func (g *Group) legacy(controller string) *directory {
+// oomKills reads the count of version 1; an error says that the group has been removed.
+func (g *Group) oomKills() (int64, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	d := g.legacy("memory")
+	if d == nil {
+		return 0, errGone
+	}
+	text, err := d.read("memory.oom_control")
+	return keyed(text)["oom_kill"], err
+}
+
+// legacy is the group's version 1 directory for a controller, or nil.
+func (g *Group) legacy(controller string) *directory {
 	for i, d := range g.dirs {
-		if d == nil || d.version != 1 {
-			continue
-		}
-		for _, c := range g.plan.Branches[i].Controllers {
-			if c == controller {
-				return d
-			}
+		if d != nil && d.version == 1 && slices.Contains(g.plan.Branches[i].Controllers, controller) {
+			return d
 		}
 	}
 	return nil

@@ -58,8 +58,8 @@ func Resolve(want *Limits, l *Layout) *Plan {
 	if l.Mode == Hybrid && len(r.writes) > 0 && l.Dir != "" && l.Denied[""] == "" {
 		r.branch(l.Dir, 2) // it limits nothing, but a process is born into it, and it is killed and watched as one
 	}
-	if l.Mode == V1 && len(r.writes) > 0 && l.Controllers["freezer"] != "" && l.Denied["freezer"] == "" {
-		r.branch(l.Controllers["freezer"], 1)
+	if p.V2() == 0 && len(r.writes) > 0 && l.Controllers["freezer"] != "" && l.Denied["freezer"] == "" {
+		r.branch(l.Controllers["freezer"], 1) // it limits nothing, either, but stops the group for Kill
 	}
 	r.order(l)
 	return p
@@ -70,6 +70,7 @@ type resolving struct {
 	layout *Layout
 	writes []step
 	needed map[string][]string // mechanisms by controller of version 2
+	timed  string              // the base of the branch that measures the processor time
 }
 
 // knob finds the hierarchy that has a mechanism's controller.
@@ -137,10 +138,12 @@ func (r *resolving) cpuTime() {
 	l := r.layout
 	switch {
 	case l.Dir != "" && l.Denied[""] == "" && l.Mode != V1:
-		r.branch(l.Dir, 2)
+		r.timed = l.Dir
+		r.branch(r.timed, 2)
 		r.Enforced["cpu_time"] = "cgroup2 cpu.stat"
 	case l.Controllers["cpuacct"] != "" && l.Denied["cpuacct"] == "":
-		r.branch(l.Controllers["cpuacct"], 1)
+		r.timed = l.Controllers["cpuacct"]
+		r.branch(r.timed, 1)
 		r.Enforced["cpu_time"] = "cgroup1 cpuacct.usage"
 	case l.Mode == None:
 		r.Missing["cpu_time"] = "no control group is mounted"
@@ -215,11 +218,15 @@ func (r *resolving) order(l *Layout) {
 	r.Branches = sorted
 }
 
+// mechanismsOf are what is lost without a branch.
 func (r *resolving) mechanismsOf(branch int) (list []string) {
 	for _, w := range r.writes {
 		if w.branch == branch && !slices.Contains(list, w.mechanism[0]) {
 			list = append(list, w.mechanism[0])
 		}
+	}
+	if r.timed != "" && r.Branches[branch].Base == r.timed {
+		list = append(list, "cpu_time")
 	}
 	return list
 }

@@ -1,7 +1,6 @@
 package cgroup
 
 import (
-	"strconv"
 	"strings"
 	"time"
 )
@@ -61,7 +60,7 @@ func (d *directory) readV2(s *Stats) {
 	put(&s.MemoryAtMax, events, "max", 1)
 	put(&s.MemoryAboveHigh, events, "high", 1)
 	put(&s.ProcessesRefused, d.table("pids.events"), "max", 1)
-	d.ioStat(s)
+	s.IORead, s.IOWritten = d.bytes("io.stat", ioStat)
 	d.stall("cpu.pressure", &s.CPUStall, nil)
 	d.stall("memory.pressure", &s.MemStall, &s.MemFullStall)
 	d.stall("io.pressure", &s.IOStall, &s.IOFullStall)
@@ -70,6 +69,7 @@ func (d *directory) readV2(s *Stats) {
 func (d *directory) readV1(s *Stats) {
 	d.number(&s.MemoryPeak, "memory.max_usage_in_bytes")
 	put(&s.OOMKills, d.table("memory.oom_control"), "oom_kill", 1)
+	d.oomOwn(s)
 	put(&s.ProcessesRefused, d.table("pids.events"), "max", 1)
 	d.number(&s.PidsPeak, "pids.peak")
 	cpu := d.table("cpu.stat")
@@ -79,59 +79,37 @@ func (d *directory) readV1(s *Stats) {
 	d.number((*int64)(&s.CPU), "cpuacct.usage")
 	d.number((*int64)(&s.User), "cpuacct.usage_user")
 	d.number((*int64)(&s.System), "cpuacct.usage_sys")
-	if text, err := d.read("blkio.throttle.io_service_bytes_recursive"); err == nil && s.IORead < 0 {
-		s.IORead, s.IOWritten = 0, 0
-		for _, line := range strings.Split(text, "\n") {
-			if f := strings.Fields(line); len(f) == 3 { // "8:0 Read 4096"
-				n, _ := strconv.ParseInt(f[2], 10, 64)
-				switch f[1] {
-				case "Read":
-					s.IORead += n
-				case "Write":
-					s.IOWritten += n
-				}
-			}
-		}
+	if s.IORead < 0 {
+		s.IORead, s.IOWritten = d.bytes("blkio.throttle.io_service_bytes_recursive", blkioStat)
 	}
 }
 
-// ioStat sums "8:0 rbytes=4096 wbytes=0 ..." over the devices.
-func (d *directory) ioStat(s *Stats) {
-	text, err := d.read("io.stat")
-	if err != nil {
+// oomOwn tells whose want of memory it was: a group whose own limit was never met cannot have caused it.
+func (d *directory) oomOwn(s *Stats) {
+	failed := int64(-1)
+	if d.number(&failed, "memory.failcnt"); failed < 0 || s.OOMKills < 0 || s.OOMOwn >= 0 {
 		return
 	}
-	s.IORead, s.IOWritten = 0, 0
-	for _, word := range strings.Fields(text) {
-		key, value, _ := strings.Cut(word, "=")
-		n, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			continue
-		}
-		switch key {
-		case "rbytes":
-			s.IORead += n
-		case "wbytes":
-			s.IOWritten += n
-		}
+	if s.OOMOwn = s.OOMKills; failed == 0 {
+		s.OOMOwn = 0
 	}
 }
 
-// stall reads the total of "some avg10=0.00 ... total=12", in microseconds: PSI.
-func (d *directory) stall(name string, some, full *time.Duration) {
+// bytes reads a file of counts by device.
+func (d *directory) bytes(name string, parse func(string) (int64, int64)) (read, written int64) {
 	text, err := d.read(name)
 	if err != nil {
-		return
+		return -1, -1
 	}
-	for _, line := range strings.Split(text, "\n") {
-		_, total, ok := strings.Cut(line, "total=")
-		n, err := strconv.ParseInt(strings.TrimSpace(total), 10, 64)
-		switch {
-		case !ok || err != nil:
-		case strings.HasPrefix(line, "some"):
-			*some = time.Duration(n) * time.Microsecond
-		case full != nil && strings.HasPrefix(line, "full"):
-			*full = time.Duration(n) * time.Microsecond
+	return parse(text)
+}
+
+// stall reads a PSI file.
+func (d *directory) stall(name string, some, full *time.Duration) {
+	if text, err := d.read(name); err == nil {
+		*some = stalled(text, "some")
+		if full != nil {
+			*full = stalled(text, "full")
 		}
 	}
 }
@@ -145,34 +123,12 @@ func (d *directory) table(name string) map[string]int64 {
 	return keyed(text)
 }
 
-func keyed(text string) map[string]int64 {
-	m := map[string]int64{}
-	for _, line := range strings.Split(text, "\n") {
-		key, value, _ := strings.Cut(line, " ")
-		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
-			m[key] = n
-		}
-	}
-	return m
-}
-
-// put fills a figure that nothing has filled yet.
-func put[T ~int64](to *T, table map[string]int64, key string, unit T) {
-	if n, ok := table[key]; ok && *to < 0 {
-		*to = T(n) * unit
-	}
-}
-
 func (d *directory) number(to *int64, name string) {
 	if *to >= 0 {
 		return
 	}
-	text, err := d.read(name)
-	if err != nil {
-		return
-	}
-	if n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64); err == nil {
-		*to = n
+	if text, err := d.read(name); err == nil {
+		*to = count(strings.TrimSuffix(text, "\n"))
 	}
 }
 

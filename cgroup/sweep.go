@@ -2,25 +2,37 @@ package cgroup
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // Sweep removes the groups of this user that killed processes have left below the layout's directories, and ends
-// what is still in them. A group in use is locked and left alone. most bounds how many are looked at; 0 is all.
+// what is still in them. A group in use is locked and left alone. most bounds how many are looked at in a directory,
+// and keeps the wait for dying processes short; 0 is all.
 func (l *Layout) Sweep(most int) (removed []string, busy int, err error) {
+	wait := removeWait
+	if most > 0 {
+		wait /= 10
+	}
 	var errs []error
+	s := sweeper{most: most, end: time.Now().Add(wait)}
 	for _, base := range l.bases() {
-		gone, used, err := sweep(base, most)
-		removed, busy, errs = append(removed, gone...), busy+used, append(errs, err)
+		errs = append(errs, s.sweep(base, most == 0 && base == l.Dir))
 	}
-	if most == 0 && l.Dir != "" {
-		errs = append(errs, removeLeaf(l.Dir))
-	}
-	return removed, busy, errors.Join(errs...)
+	return s.removed, s.busy, errors.Join(errs...)
+}
+
+// sweeper is a Sweep under way.
+type sweeper struct {
+	most    int
+	end     time.Time
+	removed []string
+	busy    int
 }
 
 // bases are the directories that groups go below, each once.
@@ -36,43 +48,54 @@ func (l *Layout) bases() (list []string) {
 		}
 	}
 	add(l.Dir)
+	add(l.Controllers["freezer"]) // first, for what is frozen keeps its other directories busy
 	for _, c := range sortedKeys(l.Controllers) {
 		add(l.Controllers[c])
 	}
 	return list
 }
 
-func sweep(base string, most int) (removed []string, busy int, err error) {
+func (s *sweeper) sweep(base string, leaf bool) error {
 	dir, err := os.OpenFile(base, os.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-		return nil, 0, nil // then nothing of ours is there
+		return nil // then nothing of ours is there
 	}
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	defer dir.Close()
+	if why := stranger(base); why != "" || !isCgroup(int(dir.Fd())) {
+		return nil // whoever owns it chooses the names there, in version 1, and ours are not below such
+	}
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
 	var errs []error
+	looked := 0
 	for _, name := range names {
 		if !ours(name) {
 			continue
 		}
-		if most--; most == -1 {
+		if looked++; s.most > 0 && looked > s.most {
 			break
 		}
-		gone, used, err := sweepOne(dir, name)
+		gone, err := s.one(int(dir.Fd()), base, name)
 		if gone {
-			removed = append(removed, path.Join(base, name))
-		}
-		if used {
-			busy++
+			s.removed = append(s.removed, path.Join(base, name))
 		}
 		errs = append(errs, err)
 	}
-	return removed, busy, errors.Join(errs...)
+	if leaf {
+		errs = append(errs, removeLeaf(int(dir.Fd())))
+	}
+	return errors.Join(errs...)
+}
+
+// isCgroup says that a directory is one of control groups. A mount may have covered what was there.
+func isCgroup(fd int) bool {
+	var st unix.Statfs_t
+	return unix.Fstatfs(fd, &st) == nil && (st.Type == unix.CGROUP2_SUPER_MAGIC || st.Type == unix.CGROUP_SUPER_MAGIC)
 }
 
 // ours says whether a name is brig-PID-N.
@@ -84,34 +107,43 @@ func ours(name string) bool {
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// sweepOne takes the lock that a living process would hold, and keeps it until the group is gone.
-func sweepOne(base *os.File, name string) (gone, busy bool, err error) {
-	fd, err := unix.Openat(int(base.Fd()), name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err == unix.ENOENT || err == unix.EACCES { // gone, or another user's
-		return false, false, nil
+// one takes the lock that a living process would hold, and keeps it until the group is gone.
+func (s *sweeper) one(base int, in, name string) (gone bool, err error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(base, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return false, unlessRemoved("stat "+quote(name), err)
 	}
-	if err != nil {
-		return false, false, os.NewSyscallError("open "+name, err)
+	if int(st.Uid) != unix.Geteuid() || st.Mode&unix.S_IFMT != unix.S_IFDIR { // another user's, or no group
+		return false, nil
+	}
+	fd, err := hold(base, name)
+	switch err {
+	case nil:
+	case errGone:
+		return false, nil
+	case unix.EWOULDBLOCK:
+		s.busy++
+		return false, nil
+	default:
+		return false, os.NewSyscallError("open "+quote(name), err)
 	}
 	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return false, false, os.NewSyscallError("fstat "+name, err)
+	if err := unix.Fstat(fd, &st); err != nil || int(st.Uid) != unix.Geteuid() { // exchanged since the first look
+		return false, err
 	}
-	if int(st.Uid) != unix.Geteuid() {
-		return false, false, nil
+	d := &directory{base: base, name: name, fd: fd, path: path.Join(in, name)}
+	if err := d.kill(); err != nil {
+		return false, fmt.Errorf("%s: %w", quote(d.path), err)
 	}
-	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return false, err == unix.EWOULDBLOCK, nil
+	if err := d.remove(s.end); err != nil {
+		return false, fmt.Errorf("rmdir %s: %w", quote(d.path), err)
 	}
-	d := &directory{base: base, fd: fd, path: path.Join(base.Name(), name)}
-	if d.put("cgroup.kill", "1") != nil {
-		if err := d.killEach(); err != nil {
-			return false, false, err
-		}
+	return true, nil
+}
+
+func unlessRemoved(op string, err error) error {
+	if removed(err) {
+		return nil
 	}
-	if err := d.remove(); err != nil {
-		return false, false, os.NewSyscallError("rmdir "+d.path, err)
-	}
-	return true, false, nil
+	return os.NewSyscallError(op, err)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,7 +61,7 @@ func agrees(got string, s *setting) bool {
 			return got == "max" || n > 1<<62
 		}
 		have, err := strconv.ParseInt(got, 10, 64)
-		return err == nil && have <= want && want-have < maxPage
+		return err == nil && have <= want && want-have < unit(s.names[0])
 	case sameList:
 		want, err1 := parseList(s.value)
 		have, err2 := parseList(got)
@@ -80,8 +79,18 @@ func agrees(got string, s *setting) bool {
 	return got == s.value
 }
 
-// maxPage is the largest unit that a byte limit is rounded down to: a huge page.
-const maxPage = 1 << 30
+// unit is what a byte limit is rounded down to: the page, of the size that the file's name has for huge ones.
+func unit(file string) int64 {
+	name, huge := strings.CutPrefix(file, "hugetlb.")
+	name, _, _ = strings.Cut(name, ".")
+	if huge && len(name) > 2 {
+		shift := map[string]int{"KB": 10, "MB": 20, "GB": 30}[name[len(name)-2:]]
+		if n, err := strconv.ParseInt(name[:len(name)-2], 10, 32); err == nil && shift > 0 {
+			return n << shift
+		}
+	}
+	return int64(os.Getpagesize())
+}
 
 // parseList reads a list of cpuset(7) as sorted numbers.
 func parseList(s string) (list []int, err error) {
@@ -138,19 +147,24 @@ func (d *directory) inheritCPUs() error {
 		if strings.TrimSpace(have) != "" {
 			continue
 		}
-		from, err := os.ReadFile(path.Join(d.base.Name(), name))
+		from, err := readAt(d.base, name)
 		if err != nil {
 			return err
 		}
-		if err := d.write(&setting{[]string{name}, strings.TrimSpace(string(from)), sameText}); err != nil {
+		if from = strings.TrimSpace(from); from == "" {
+			return errors.New(name + " of the group above is empty, so that nobody can join")
+		}
+		if err := d.set(name, &setting{[]string{name}, from, sameList}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *directory) read(name string) (string, error) {
-	fd, err := unix.Openat(d.fd, name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+func (d *directory) read(name string) (string, error) { return readAt(d.fd, name) }
+
+func readAt(dir int, name string) (string, error) {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return "", err
 	}

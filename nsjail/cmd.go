@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/cgroup"
+	"brig/nsjail/internal/stage"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,7 +65,10 @@ type outcome struct {
 	lost       bool         // init ended without a report
 	cpuLimit   time.Duration
 	full       []string     // the tmpfs that were full at the end
+	disk       int64        // bytes in all of them; -1 is unknown
 	stats      cgroup.Stats // what the control group has counted
+	violation  stage.Violation
+	listened   bool // whatever violates the filter is known: SIGSYS alone is no violation
 }
 
 // Command prepares a jail for a command with a stage of its own. To run many, use a Runner.

@@ -47,7 +47,10 @@ func detectGroups() groups {
 	if err != nil {
 		return groups{err: err}
 	}
-	return groups{layout: *l}
+	if l.Delegated { // only mkdir(2) proves it
+		err = l.Try()
+	}
+	return groups{*l, err}
 }
 
 // lookDefault is what Look finds for a default jail, or nil: the trial of one then fails for the same reason.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"brig/cgroup"
 )
 
 // namespaceKinds are the limits of namespaces(7) that a jail counts against.
@@ -107,31 +105,6 @@ func (f *Facts) memory() Finding {
 		if free < most {
 			x.State, x.Fix = Partial, "free memory, or bound them: brig run --tmpfs /tmp:size=64m ..."
 		}
-	}
-	return x
-}
-
-func (f *Facts) cgroups() Finding {
-	if f.GroupsErr != nil {
-		return Finding{Name: "cgroup", State: Partial, Why: "cannot be read: " + f.GroupsErr.Error()}
-	}
-	x := Finding{Name: "cgroup", State: Present, Why: f.Groups.String()}
-	if f.Groups.Delegated {
-		return x
-	}
-	// this version sets no limit by control groups, so nothing is missing yet
-	x.State = Note
-	switch {
-	case f.Groups.Mode == cgroup.None:
-		x.Fix = "mount -t cgroup2 cgroup2 /sys/fs/cgroup"
-	case strings.Contains(f.Groups.Why, "read-only"):
-		x.Fix = "mount -o remount,rw /sys/fs/cgroup; for docker: docker run --cgroupns=private and a writable /sys/fs/cgroup"
-	case f.UID == 0:
-		x.Fix = "systemd-run --scope -p Delegate=yes brig run ..."
-	case f.Groups.Mode == cgroup.V2:
-		x.Fix = "systemd-run --user --scope -p Delegate=yes brig run ..."
-	default:
-		x.Fix = "boot with systemd.unified_cgroup_hierarchy=1, then systemd-run --user --scope -p Delegate=yes brig run ..."
 	}
 	return x
 }

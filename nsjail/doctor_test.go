@@ -24,7 +24,7 @@ func aMachine() *Facts {
 			"/proc/sys/user/max_user_namespaces":     "96365\n", "/proc/sys/user/max_mnt_namespaces": "96365\n",
 		},
 		Host:    &Host{UID: 1000, Missing: map[string]string{}, HardLimits: map[string]int64{"nofile": 1048576, "nproc": 96365}},
-		Groups:  cgroup.Layout{Mode: cgroup.V2, Group: "/a", Delegated: true},
+		Groups:  cgroup.Layout{Mode: cgroup.V2, Group: "/a", Dir: "/sys/fs/cgroup/a", Enabled: []string{"cpu", "io", "memory", "pids"}, Delegated: true},
 		Default: Trial{Tried: true, Steps: 300, Millis: 4, Enforced: map[string]string{"overlay": "private overlays"}},
 	}
 }
@@ -125,10 +125,17 @@ func TestDiagnose(t *testing.T) {
 		}(), []want{{"idmap", Partial, "invalid argument", "ext4"}}},
 		{"no delegation", func() *Facts {
 			f := aMachine()
-			f.Groups = cgroup.Layout{Mode: cgroup.V2, Group: "/", Why: "denied"}
+			f.Groups = cgroup.Layout{Mode: cgroup.V2, Group: "/", Why: "denied", Denied: map[string]string{"": "denied"}, Systemd: true}
 			return f
 		}(),
-			[]want{{"cgroup", Note, "not delegated: denied", "systemd-run --user --scope -p Delegate=yes"}}},
+			[]want{{"cgroup", Partial, "not delegated: denied; no limit", "systemd-run --user --scope -p Delegate=yes"}}},
+		{"groups that cannot be read", func() *Facts { f := aMachine(); f.GroupsErr = errors.New("no"); return f }(),
+			[]want{{"cgroup", Partial, "cannot be read: no", ""}}},
+		{"a group that cannot be made", func() *Facts {
+			f := aMachine()
+			f.GroupsErr = &cgroup.StepError{Op: "mkdir x", Err: syscall.EROFS, Remedy: "mend it"}
+			return f
+		}(), []want{{"cgroup", Partial, "mkdir x: read-only file system", "mend it"}}},
 		{"no seccomp", func() *Facts {
 			f := aMachine().fails("seccomp", syscall.EINVAL, "").with("/proc/self/status", "Name:\tbrig\n")
 			delete(f.Files, "/proc/sys/kernel/seccomp/actions_avail")

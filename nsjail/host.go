@@ -50,6 +50,8 @@ type Host struct {
 	Guard []byte `json:"-"`
 	// FilterFlags are the flags of seccomp(2) that the profile wants.
 	FilterFlags uint `json:"filter_flags,omitempty"`
+	// NoListener says why init cannot listen to the payload's filter; "" where it can.
+	NoListener string `json:"no_listener,omitempty"`
 	// FilterNotes are what the profile asked for and the library does not know.
 	FilterNotes []string `json:"filter_notes,omitempty"`
 	// EarlyStage says that the stage was forked by the process's main thread, which lives as long as the process.

@@ -7,5 +7,8 @@ import (
 	"brig/internal/testuser"
 )
 
-// TestMain runs the suite as root and again as an ordinary user: both kinds of caller take other paths through the plan.
-func TestMain(m *testing.M) { os.Exit(testuser.Main(m, testuser.Build("./cmd/brig", "brig"))) }
+// TestMain runs the suite as root, again as an ordinary user, and the stories of limits once more as one with control
+// groups of its own: these callers take other paths through the plan.
+func TestMain(m *testing.M) {
+	os.Exit(testuser.Main(m, testuser.Build("./cmd/brig", "brig"), testuser.Delegate("^TestLimit")))
+}

@@ -32,8 +32,13 @@ type Plan struct {
 	// Notes are what the reader should know: fall-backs, parts of a profile that were skipped.
 	Notes []string
 
-	execAt []int // the operations that try to start the command
-	exec   []string
+	// Disks are the targets of each tmpfs that init holds open, to say at the end which is full.
+	Disks [][]string
+
+	heard    []byte       // the filter where init listens to it; nil where the kernel itself kills
+	listener program.Slot // of heard
+	execAt   []int        // the operations that try to start the command
+	exec     []string
 }
 
 // Passed is a mount that the keeper makes with the caller's privileges.

@@ -68,7 +68,7 @@ func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
 	}
 	_, err := r.have(name, by, p.Missing[name], fallback)
 	if e, ok := err.(*Error); ok {
-		e.Op, e.Remedy = groupPath(name), r.groupRemedy(name)
+		e.Op, e.Remedy = groupPath(name), r.groupRemedy(name, e.Detail)
 		e.Detail = "control group: " + e.Detail
 	}
 	return err
@@ -83,12 +83,14 @@ func groupPath(mechanism string) string {
 }
 
 // groupRemedy is how a caller gets a group that may be divided.
-func (r *resolver) groupRemedy(name string) string {
+func (r *resolver) groupRemedy(name, why string) string {
 	l := r.host.Cgroup
 	without := ", or accept a jail without it: --optional " + name
 	switch {
 	case l.Mode == cgroup.None:
 		return "mount one (mount -t cgroup2 cgroup2 /sys/fs/cgroup)" + without
+	case strings.HasPrefix(why, "version 1"):
+		return "use a machine with version 2 of control groups" + without
 	case l.Why == "":
 		return "enable that controller" + without
 	case r.spec.CgroupParent != "":
@@ -106,6 +108,7 @@ func (r *resolver) groupRemedy(name string) string {
 // impliedSwap says what became of the swap that nobody asked for: none is to be used.
 func (r *resolver) impliedSwap(p *cgroup.Plan) {
 	switch why := p.Missing["memory_swap"]; {
+	case p.Missing["memory"] != "": // there is nothing that it would go with
 	case why != "" && !r.host.Cgroup.Swap:
 		r.Enforced["memory_swap"] = "this machine has no swap"
 	case why != "":
@@ -118,12 +121,9 @@ func (r *resolver) impliedSwap(p *cgroup.Plan) {
 // groupLimits puts the Spec's limits into the words of package cgroup.
 func (r *resolver) groupLimits() (*cgroup.Limits, error) {
 	l := &r.spec.Limits
-	period := time.Duration(l.CPUPeriod)
-	if period == 0 {
-		period = cgroup.DefaultPeriod
-	}
+	_, quota := l.bandwidth()
 	out := &cgroup.Limits{Memory: int64(l.Memory), MemoryHigh: int64(l.MemoryHigh), MemoryLow: int64(l.MemoryLow), MemoryMin: int64(l.MemoryMin),
-		NoOOMGroup: l.NoOOMGroup, CPUQuota: time.Duration(l.CPUs * float64(period)), CPUPeriod: time.Duration(l.CPUPeriod),
+		NoOOMGroup: l.NoOOMGroup, CPUQuota: time.Duration(quota) * time.Microsecond, CPUPeriod: time.Duration(l.CPUPeriod),
 		CPUBurst: time.Duration(l.CPUBurst), CPUWeight: l.CPUWeight, CPUTime: l.CPUTime > 0, CPUs: l.CPUSet, Mems: l.CPUSetMems,
 		IOWeight: l.IOWeight, HugeTLB: map[string]int64{}}
 	switch {

@@ -21,7 +21,9 @@ func (r *resolver) process() error {
 	}
 	r.joinGroup()
 	r.session()
-	rootfs.Build(p, &r.root)
+	files := r.host.HardLimits["nofile"]
+	r.root.Watched = !r.spec.NoInit && (files < 0 || files >= rootfs.FirstDisk+rootfs.MaxDisks)
+	r.Disks = rootfs.Build(p, &r.root)
 	r.names()
 	if err := r.rlimits(); err != nil {
 		return err
@@ -35,6 +37,7 @@ func (r *resolver) process() error {
 	}
 	p.Add("workdir", unix.SYS_CHDIR, program.Str(workdir))
 	p.Add("fds", unix.SYS_CLOSE_RANGE, program.Int(3), program.Named(^uint32(0), "~0U"), program.Named(unix.CLOSE_RANGE_CLOEXEC, "CLOSE_RANGE_CLOEXEC"))
+	r.listen()
 	r.privileges()
 	r.init()
 	if err := r.limitProcesses(); err != nil {
@@ -126,7 +129,7 @@ func (r *resolver) init() {
 	} else {
 		// init keeps the stage's memory: nobody in the jail may look into it (ptrace(2) PTRACE_MODE_READ)
 		p.Add("init", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(0))
-		p.Add("init", program.Fork, stage.SlotReport.Arg())
+		p.Add("init", program.Fork, r.forkArgs()...)
 		p.Add("session", unix.SYS_SETSID)
 		r.Enforced["init"] = "brig's init is pid 1"
 	}
@@ -200,15 +203,27 @@ func (r *resolver) filter() error {
 	if name == "default" {
 		r.Enforced["sockets"] = "seccomp: AF_UNIX, AF_INET, AF_INET6, NETLINK_ROUTE; no host socket below a bind"
 	}
-	r.loadFilter(r.host.Filter, r.host.FilterFlags)
+	if r.heard == nil {
+		r.loadFilter(r.host.Filter, r.host.FilterFlags)
+		return nil
+	}
+	// init is the listener: seccomp_unotify(2), Linux 5.0
+	r.loadFilter(r.heard, r.host.FilterFlags|unix.SECCOMP_FILTER_FLAG_NEW_LISTENER).Save = r.listener
 	return nil
 }
 
-func (r *resolver) loadFilter(filter []byte, flags uint) {
+func (r *resolver) loadFilter(filter []byte, flags uint) *program.Op {
 	prog := make([]byte, 16) // struct sock_fprog
 	binary.NativeEndian.PutUint16(prog, uint16(len(filter)/8))
-	r.Jail.Add("seccomp", unix.SYS_SECCOMP, program.Named(unix.SECCOMP_SET_MODE_FILTER, "SECCOMP_SET_MODE_FILTER"), program.Int(int(flags)),
+	return r.Jail.Add("seccomp", unix.SYS_SECCOMP, program.Named(unix.SECCOMP_SET_MODE_FILTER, "SECCOMP_SET_MODE_FILTER"), filterFlags(flags),
 		program.Struct(prog, showFilter).WithPointer(8, filter))
+}
+
+func filterFlags(flags uint) program.Arg {
+	if flags == unix.SECCOMP_FILTER_FLAG_NEW_LISTENER {
+		return program.Named(int(flags), "SECCOMP_FILTER_FLAG_NEW_LISTENER")
+	}
+	return program.Int(int(flags))
 }
 
 func showFilter(b []byte) string {

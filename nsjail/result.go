@@ -40,6 +40,9 @@ type Result struct {
 	// LimitsHit names the limits that the run has met, by their fields in Limits, whether or not they ended it; "disk"
 	// is a tmpfs that was full at the end.
 	LimitsHit []string `json:"limits_hit,omitempty"`
+	// Violation is what the filter has ended a process of the jail for, whether or not it was the payload itself; nil
+	// where nothing is known.
+	Violation *Violation `json:"violation,omitempty"`
 	// Enforced says by what each mechanism was held, or why it was not.
 	Enforced map[string]string `json:"enforced,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`
@@ -60,6 +63,7 @@ type Usage struct {
 	VoluntarySwitches int64  `json:"voluntary_switches"`
 	ForcedSwitches    int64  `json:"involuntary_switches"`
 	MajorFaults       int64  `json:"major_faults"`
+	Disk              Count  `json:"disk_bytes,omitzero"` // in the jail's tmpfs mounts, when the payload ended
 
 	// From here on the control group's (cgroups(7)): memory.peak, memory.swap.peak, pids.peak (init counts), io.stat,
 	// cpu.stat, and pressure stall information: how long some, or all, processes waited.
@@ -147,7 +151,7 @@ func (r *Result) decide(status int, o *outcome) {
 		r.Status = StatusSignal
 	case well:
 		r.Status = StatusOK
-	case ws.Signaled() && ws.Signal() == syscall.SIGSYS:
+	case ws.Signaled() && ws.Signal() == syscall.SIGSYS && (o.violation.Own || !o.listened):
 		r.Status = StatusViolation
 	case hit("processes"):
 		r.Status = StatusProcesses
@@ -214,4 +218,13 @@ func (r *Result) setUsage(u stage.Usage, s *cgroup.Stats) {
 	g.CPUStall, g.MemoryStall, g.MemoryFullStall = Millis(s.CPUStall), Millis(s.MemStall), Millis(s.MemFullStall)
 	g.IOStall, g.IOFullStall = Millis(s.IOStall), Millis(s.IOFullStall)
 	g.OOMKills, g.ForksRefused = Count(s.OOMKills), Count(s.ProcessesRefused)
+}
+
+// NoUsage is the usage of a jail that was never made: nothing is known of a control group.
+func NoUsage() Usage {
+	var r Result
+	none := cgroup.Unknown()
+	r.setUsage(stage.Usage{}, &none)
+	r.Usage.Disk = -1
+	return r.Usage
 }

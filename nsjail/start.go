@@ -174,11 +174,15 @@ func (c *Cmd) confirm() error {
 	}
 }
 
+// interrupted is the error for a jail that its own keeper has ended while it was being made.
 func (c *Cmd) interrupted() error {
-	if cause(c.state.cause.Load()) == endedWall {
+	switch cause(c.state.cause.Load()) {
+	case endedWall:
 		return &Error{Fault: FaultHost, Op: "set-up", Detail: "took longer than the wall-clock limit", Remedy: "raise --timeout"}
+	case endedCancel:
+		return c.ctx.Err()
 	}
-	return c.ctx.Err()
+	return c.killedEarly()
 }
 
 // killedEarly is the error for a first process that somebody has killed before the payload started.

@@ -107,23 +107,17 @@ func appendNull(fds []int) ([]int, error) {
 	return append(fds, fd), nil
 }
 
+// appendDup lends a file of the caller's. Fd makes one that Go has set to not block (a pipe of os.Pipe) blocking again,
+// as os/exec does: a program that reads its standard input expects to wait, not EAGAIN.
 func appendDup(fds []int, f *os.File) ([]int, error) {
-	rc, err := f.SyscallConn()
-	if err != nil {
-		return fds, err
-	}
 	// openat(2) below a directory's descriptor, and "..", lead to the whole file system of the host
 	if st, err := f.Stat(); err == nil && st.IsDir() {
 		return fds, &Error{Fault: FaultCaller, Op: "stdio", Detail: quote(f.Name()) + " is a directory: the payload could walk the host's files from it",
 			Remedy: "pass a file, a pipe or a terminal; share a directory with --input"}
 	}
-	var derr error
-	fd := -1
-	if err := rc.Control(func(n uintptr) { fd, derr = unix.FcntlInt(n, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
-		derr = err
-	}
-	if derr != nil {
-		return fds, &Error{Fault: FaultCaller, Op: "stdio", Detail: quote(f.Name()) + ": " + derr.Error(), Remedy: "pass an open file"}
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return fds, &Error{Fault: FaultCaller, Op: "stdio", Detail: quote(f.Name()) + ": " + err.Error(), Remedy: "pass an open file"}
 	}
 	return append(fds, fd), nil
 }

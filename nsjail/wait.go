@@ -98,6 +98,7 @@ func (c *Cmd) Wait() (*Result, error) {
 	}
 	r := &Result{Enforced: c.plan.Enforced, Notes: c.plan.Notes, SpecDigest: c.Spec.Digest()}
 	c.result = r
+	c.state.disk = -1 // unless init says
 	if c.group != nil {
 		c.runner.sweepGroups(c.plan.Host.Cgroup)
 	}
@@ -107,6 +108,7 @@ func (c *Cmd) Wait() (*Result, error) {
 		rep, _, err := c.receive()
 		if reported = err == nil && rep.Type == stage.ReportExit; reported {
 			status, usage, asked = rep.A, rep.Usage, rep.B != 0
+			c.heed(&rep)
 		}
 	}
 	pidStatus, pidUsage, err := c.waitPid()
@@ -126,9 +128,11 @@ func (c *Cmd) Wait() (*Result, error) {
 		f.Close()
 	}
 	r.setUsage(usage, &c.state.stats)
+	r.Usage.Disk = Count(c.state.disk)
 	r.Usage.Wall = Millis(c.marks[6].Sub(c.marks[5]))
 	r.Output = c.counts()
 	r.decide(status, &c.state)
+	r.Violation = newViolation(c.state.violation)
 	r.Phases = c.phases()
 	c.runner.forget(c)
 	err = errors.Join(err, c.pidfd.Close(), c.report.Close(), c.copyError())

@@ -19,7 +19,9 @@ func (b *builder) entry(e *Entry) {
 	case Overlay:
 		b.overlay(e)
 	case Tmpfs:
-		b.mounted(b.newTmpfs(e.Size, e.Inodes, e.Mode, e.Attr), e.Target)
+		m := b.newTmpfs(e.Size, e.Inodes, e.Mode, e.Attr)
+		b.keepDisk(m, "/"+e.Target)
+		b.mounted(m, e.Target)
 	case Scratch:
 		b.scratch(e)
 	case Proc:

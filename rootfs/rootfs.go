@@ -75,6 +75,7 @@ type Root struct {
 	Size, Inodes int64 // of the staging tmpfs, which also holds a writable root's changes
 	Image        *Image
 	Entries      []Entry
+	Watched      bool // each tmpfs that the payload can fill stays open for init
 }
 
 const (
@@ -91,6 +92,13 @@ const (
 const (
 	fdLower = 260
 	fdEmpty = 261
+)
+
+// FirstDisk is the first of the fixed descriptor numbers at which the tmpfs mounts that the payload can fill stay open
+// for init, and MaxDisks how many do.
+const (
+	FirstDisk = 264
+	MaxDisks  = 8
 )
 
 // putOld is where the host's root goes before it is detached: pivot_root(2).
@@ -110,12 +118,17 @@ type builder struct {
 	procAt string
 	// ours says that everything in the new root was made by this program, so that a path needs no guarded lookup.
 	// It ends with the first thing that somebody else may have shaped.
-	ours bool
+	ours  bool
+	disks [][]string // nil: none is wanted
 }
 
-// Build appends the operations that make the tree and enter it.
-func Build(p *program.Program, r *Root) {
+// Build appends the operations that make the tree and enter it. It gives the targets of each tmpfs that stays open from
+// FirstDisk on.
+func Build(p *program.Program, r *Root) (disks [][]string) {
 	b := &builder{Program: p, label: "rootfs", made: map[string]bool{"": true}, ours: r.Image == nil}
+	if r.Watched {
+		b.disks = [][]string{}
+	}
 	b.Add("mount", unix.SYS_MOUNT, program.Str(""), program.Str("/"), program.Str(""),
 		program.Named(unix.MS_REC|unix.MS_PRIVATE, "MS_REC|MS_PRIVATE"), program.Int(0))
 	b.Add("mount", unix.SYS_UMASK, program.Int(0)) // the modes below are meant
@@ -132,6 +145,28 @@ func Build(p *program.Program, r *Root) {
 		b.entry(e)
 	}
 	b.enter(r)
+	return b.disks
+}
+
+// keepDisk leaves a tmpfs open for init.
+func (b *builder) keepDisk(m program.Slot, targets ...string) {
+	if n := len(b.disks); b.disks != nil && len(targets) > 0 && n < MaxDisks {
+		b.Add(b.label, unix.SYS_DUP3, m.Arg(), program.Int(FirstDisk+n), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+		b.disks = append(b.disks, targets)
+	}
+}
+
+// shared are the places of the payload that lie in the staging tmpfs.
+func (r *Root) shared() (targets []string) {
+	if r.Image != nil && r.Image.Writable {
+		targets = []string{"/"}
+	}
+	for i := range r.Entries {
+		if e := &r.Entries[i]; e.Kind == Scratch {
+			targets = append(targets, "/"+e.Target)
+		}
+	}
+	return targets
 }
 
 // stage makes the root: a tmpfs over "/", which hides nothing, because an absolute path starts at the process's root
@@ -139,6 +174,7 @@ func Build(p *program.Program, r *Root) {
 func (b *builder) stage(r *Root) {
 	b.root = b.newTmpfs(r.Size, r.Inodes, 0o755, nosuid|nodev)
 	b.staging = b.root
+	b.keepDisk(b.staging, r.shared()...)
 	b.Add(b.label, unix.SYS_MOVE_MOUNT, b.root.Arg(), program.Str(""), program.CWD(), program.Str("/"), fromEmpty())
 	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
 	if r.Image == nil {

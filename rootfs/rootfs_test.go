@@ -3,8 +3,10 @@ package rootfs
 import (
 	"encoding/binary"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -80,6 +82,7 @@ func roots() map[string]*Root {
 
 func build(r *Root) *program.Program {
 	p := program.New(firstSlot + 1)
+	r.Watched = true
 	Build(p, r)
 	return p
 }
@@ -244,6 +247,39 @@ func TestSlotDiscipline(t *testing.T) {
 			if open[s] && s > firstSlot {
 				t.Errorf("%s: $%d stays open", name, s)
 			}
+		}
+	}
+}
+
+// What stays open for init are the tmpfs mounts that the payload can fill, at most MaxDisks, and only if somebody looks.
+func TestDisks(t *testing.T) {
+	tmpfs := func(target string) Entry { return Entry{Kind: Tmpfs, Target: target, Size: 4096, Inodes: 9} }
+	scratch := []Entry{{Kind: Scratch, Target: "tmp"}, tmpfs("t"), {Kind: Scratch, Target: "work"}}
+	var many []Entry
+	for _, n := range strings.Split("abcdefghijkl", "") {
+		many = append(many, tmpfs(n))
+	}
+	writable := &Image{Source: source("/srv/image"), Overlay: true, Writable: true}
+	for name, test := range map[string]struct {
+		r    Root
+		want string
+	}{
+		"nothing":        {Root{Watched: true}, "[]"},
+		"nobody looks":   {Root{Entries: scratch}, "[]"},
+		"scratch, tmpfs": {Root{Watched: true, Entries: scratch}, "[[/tmp /work] [/t]]"},
+		"writable root":  {Root{Watched: true, Image: writable, Entries: scratch}, "[[/ /tmp /work] [/t]]"},
+		"too many":       {Root{Watched: true, Entries: many}, "[[/a] [/b] [/c] [/d] [/e] [/f] [/g] [/h]]"},
+	} {
+		p := program.New(firstSlot + 1)
+		got := Build(p, &test.r)
+		kept := 0
+		for i := range p.Ops {
+			if o := &p.Ops[i]; o.NR == unix.SYS_DUP3 && strings.Contains(o.Call(), ", "+strconv.Itoa(FirstDisk+kept)+", O_CLOEXEC") {
+				kept++
+			}
+		}
+		if fmt.Sprint(got) != test.want || kept != len(got) {
+			t.Errorf("%s: %v, %d kept, want %s", name, got, kept, test.want)
 		}
 	}
 }

@@ -39,6 +39,17 @@ if [ "$what" = systemd ]; then
 	need xz-utils command xz
 fi
 
+if [ "$what" = vm ]; then
+	need busybox-static file /usr/share/doc/busybox-static
+	need cpio command cpio
+	need e2fsprogs command mke2fs
+	need kmod command depmod
+	need qemu-system-x86 command qemu-system-x86_64
+	need squashfs-tools command mksquashfs
+	need xz-utils command xz
+	need zstd command zstd
+fi
+
 install_missing() {
 	local apt=(env DEBIAN_FRONTEND=noninteractive apt-get)
 	if [ "$(id -u)" -ne 0 ]; then apt=(sudo "${apt[@]}"); fi

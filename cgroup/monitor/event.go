@@ -67,6 +67,7 @@ type source struct {
 	name     string
 	counters []counter
 	notifies bool // that it changes can be waited for with inotify(7)
+	untold   bool // or not on every kernel, nor in another way
 }
 
 // sources are the files that this group has.
@@ -74,15 +75,15 @@ func (m *Monitor) sources() (list []source) {
 	var all []source
 	if d := m.v2; d != nil {
 		all = append(all,
-			source{d, "memory.events", []counter{{"high", MemoryHigh}, {"max", MemoryMax}, {"oom", OOM}, {"oom_kill", OOMKill}}, true},
-			source{d, "pids.events", []counter{{"max", PidsMax}}, true},
-			source{d, stateFile, nil, true})
+			source{d, "memory.events", []counter{{"high", MemoryHigh}, {"max", MemoryMax}, {"oom", OOM}, {"oom_kill", OOMKill}}, true, false},
+			source{d, "pids.events", []counter{{"max", PidsMax}}, true, false},
+			source{d, stateFile, nil, true, false})
 	}
 	if d := m.v1["memory"]; d != nil {
-		all = append(all, source{d, noticeFile, []counter{{"oom_kill", OOMKill}}, false})
+		all = append(all, source{d, noticeFile, []counter{{"oom_kill", OOMKill}}, false, false})
 	}
 	if d := m.v1["pids"]; d != nil {
-		all = append(all, source{d, "pids.events", []counter{{"max", PidsMax}}, true})
+		all = append(all, source{d, "pids.events", []counter{{"max", PidsMax}}, true, true})
 	}
 	for _, s := range all {
 		if s.dir.has(s.name) {

@@ -23,12 +23,12 @@ func TestMain(m *testing.M) {
 		child(what)
 		os.Exit(0)
 	}
-	nowhere.find()
-	if nowhere.why != nil {
-		fmt.Println("--- SKIP: everything that needs a control group of its own:", strings.ReplaceAll(nowhere.why.Error(), "\n", "; "))
+	place.find()
+	if place.why != nil {
+		fmt.Println("--- SKIP: everything that needs a control group of its own:", strings.ReplaceAll(place.why.Error(), "\n", "; "))
 	}
 	code := testuser.Main(m)
-	nowhere.leave()
+	place.leave()
 	os.Exit(code)
 }
 
@@ -135,6 +135,9 @@ func fork(most int) (kids []int) {
 		pid, _, errno := unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 		if errno != 0 {
 			break
+		}
+		if pid == 0 { // as its parent, it does not outlive the test
+			unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0)
 		}
 		for pid == 0 {
 			unix.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)

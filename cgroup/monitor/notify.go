@@ -32,8 +32,8 @@ func (w *watch) subscribe() error {
 			w.stateWatch = int32(wd)
 		}
 	}
-	for _, d := range w.dirs {
-		if _, err := unix.InotifyAddWatch(fd, d.path(".."), unix.IN_DELETE|unix.IN_ONLYDIR); err != nil {
+	for _, d := range w.dirs { // path("..") would be cleaned away: /proc/self/fd is no parent of the group
+		if _, err := unix.InotifyAddWatch(fd, d.path("")+"/..", unix.IN_DELETE|unix.IN_ONLYDIR); err != nil {
 			return fmt.Errorf("monitor: inotify_add_watch on the parent of the group: %w", err)
 		}
 	}

@@ -48,7 +48,8 @@ type CPU struct {
 	Pressure                             Pressure
 }
 
-// IO is the sum over all block devices.
+// IO is the sum over all block devices. In version 1 it is mostly unknown: its kernel counts only on devices that have a
+// limit. Writes that the page cache has taken count when they reach the device, in version 1 for nobody.
 type IO struct {
 	ReadBytes, WriteBytes, ReadOps, WriteOps Figure
 	Pressure                                 Pressure

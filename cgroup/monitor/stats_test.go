@@ -3,6 +3,7 @@ package monitor_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -96,8 +97,8 @@ func TestPidsFigures(t *testing.T) {
 
 func TestCPUFigures(t *testing.T) {
 	g, m := open(t)
-	g.set("cpu.max", "40000 100000", "cpu", "cpu.cfs_quota_us", "40000")
-	p := start(t, g, "burn 150")
+	g.set("cpu.max", "10000 100000", "cpu", "cpu.cfs_quota_us", "10000")
+	p := start(t, g, "burn 80")
 	used, err := strconv.ParseUint(p.work(), 10, 64)
 	if err != nil {
 		t.Fatal(err)
@@ -117,25 +118,38 @@ func TestCPUFigures(t *testing.T) {
 func TestIOFigures(t *testing.T) {
 	g, m := open(t)
 	path := filepath.Join(t.TempDir(), "out")
-	p := start(t, g, "write "+path)
-	wrote := p.work()
-	s := stats(t, m).IO
-	if !s.WriteBytes.Known {
-		if !g.pure() {
-			t.Error("WriteBytes is unknown")
-		}
-		t.Skip("no io controller here")
-	}
 	var st unix.Stat_t
 	if err := unix.Stat(filepath.Dir(path), &st); err != nil {
 		t.Fatal(err)
 	}
+	if !g.pure() { // which counts only where there is a limit
+		limit := fmt.Sprintf("%d:%d %d", unix.Major(st.Dev), unix.Minor(st.Dev), 1<<40)
+		if err := os.WriteFile(filepath.Join(g.V1["blkio"], "blkio.throttle.write_bps_device"), []byte(limit), 0); err != nil {
+			t.Skip("no disk to limit: ", err)
+		}
+	} else if !stats(t, m).IO.WriteBytes.Known {
+		t.Skip("no io controller here")
+	}
+	p := start(t, g, "write "+path)
+	wrote := p.work()
+	s := stats(t, m).IO
 	if unix.Major(st.Dev) == 0 || wrote != strconv.Itoa(mib) {
 		t.Skipf("%s is not on a block device that takes direct writes: %+v", path, s)
 	}
 	atLeast(t, "WriteBytes", s.WriteBytes, mib)
 	atLeast(t, "WriteOps", s.WriteOps, 1)
 	p.end()
+}
+
+func TestSwapLimit(t *testing.T) {
+	g, m := open(t)
+	if !stats(t, m).Memory.SwapLimit.Known {
+		t.Skip("this kernel does not account for swap")
+	}
+	exactly(t, "SwapLimit of a new group", stats(t, m).Memory.SwapLimit, monitor.Unlimited)
+	g.set("memory.max", "64M", "memory", "memory.limit_in_bytes", "64M")
+	g.set("memory.swap.max", "32M", "memory", "memory.memsw.limit_in_bytes", "96M")
+	exactly(t, "SwapLimit", stats(t, m).Memory.SwapLimit, 32*mib)
 }
 
 // Pressure is known with a version 2 directory on a kernel that measures it, and there only.
@@ -170,7 +184,7 @@ func TestHalves(t *testing.T) {
 		t.Errorf("a version 2 tree without controllers: %+v", two)
 	}
 	one := look(monitor.Group{V1: g.V1})
-	if !one.Memory.Usage.Known || !one.CPU.Usage.Known || !one.CPU.User.Known || one.CPU.Pressure.Some.Known {
+	if !one.Memory.Usage.Known || !one.CPU.Usage.Known || !one.CPU.User.Known || one.CPU.Pressure.Some.Known || one.IO.ReadBytes.Known {
 		t.Errorf("version 1 alone: %+v", one)
 	}
 	memory := look(monitor.Group{V1: map[string]string{"memory": g.V1["memory"], "devices": "/no/such"}})

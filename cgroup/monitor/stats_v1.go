@@ -2,7 +2,6 @@ package monitor
 
 import (
 	"errors"
-	"math"
 
 	"github.com/containerd/cgroups/v3/cgroup1"
 	"github.com/containerd/cgroups/v3/cgroup1/stats"
@@ -34,8 +33,8 @@ func (m *Monitor) stats1(s *Stats) error {
 		s.CPU.User = d.figure("cpuacct.stat", u.GetUser()/1000)
 		s.CPU.System = d.figure("cpuacct.stat", u.GetKernel()/1000)
 	}
-	if d := m.v1["blkio"]; d != nil {
-		io1(&s.IO, d, got.GetBlkio())
+	if m.v1["blkio"] != nil {
+		io1(&s.IO, got.GetBlkio())
 	}
 	return errors.Join(errs...)
 }
@@ -71,20 +70,17 @@ func pids1(s *Pids, d *dir, got *stats.PidsStat) (err error) {
 	return s.rest(d)
 }
 
-func io1(s *IO, d *dir, got *stats.BlkIOStat) {
-	sum := func(list []*stats.BlkIOEntry, op string) Figure {
-		var n uint64
+// io1 adds up what devices say. Kernels count I/O of version 1 only on devices that some group has a limit for, and show
+// no line for others: no line is no figure.
+func io1(s *IO, got *stats.BlkIOStat) {
+	sum := func(list []*stats.BlkIOEntry, op string) (f Figure) {
 		for _, e := range list {
 			if e.GetOp() == op {
-				n += min(e.GetValue(), math.MaxUint64-n)
+				f = known(f.Value + e.GetValue())
 			}
 		}
-		return known(n)
+		return f
 	}
-	if d.has("blkio.throttle.io_service_bytes") {
-		s.ReadBytes, s.WriteBytes = sum(got.GetIoServiceBytesRecursive(), "Read"), sum(got.GetIoServiceBytesRecursive(), "Write")
-	}
-	if d.has("blkio.throttle.io_serviced") {
-		s.ReadOps, s.WriteOps = sum(got.GetIoServicedRecursive(), "Read"), sum(got.GetIoServicedRecursive(), "Write")
-	}
+	s.ReadBytes, s.WriteBytes = sum(got.GetIoServiceBytesRecursive(), "Read"), sum(got.GetIoServiceBytesRecursive(), "Write")
+	s.ReadOps, s.WriteOps = sum(got.GetIoServicedRecursive(), "Read"), sum(got.GetIoServicedRecursive(), "Write")
 }

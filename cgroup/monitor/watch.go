@@ -16,7 +16,8 @@ import (
 // Events tells what happens in the group and below it from now on, until ctx ends or the group is removed. A group that
 // has processes already gives Populated first.
 //
-// Nothing is polled: the kernel tells of changes, and what changed is read then. Events of one kind that the reader has
+// The kernel tells of changes, and what changed is read then. Two things it does not tell, on version 1 only: for kills it
+// is asked again for two seconds after an OOM, and for PidsMax once a second. Events of one kind that the reader has
 // not taken are joined, so a slow reader costs no memory. A process that comes and goes between two looks may leave no
 // Populated; then Empty still comes, and Empty may come twice. What happens just before the group is removed can be
 // lost, for its files go first.
@@ -50,6 +51,7 @@ type watch struct {
 	queue     queue
 	populated bool
 	again     time.Duration // until the next look for the kill that follows a notice; 0: none is awaited
+	untold    bool          // a file changes without notice
 }
 
 // watched is a source that is held open, with what it said last.
@@ -74,6 +76,7 @@ func (w *watch) start(m *Monitor) error {
 			return bad(s.name, err)
 		}
 		w.files = append(w.files, &watched{s, os.NewFile(uintptr(fd), s.name), nil})
+		w.untold = w.untold || s.untold
 	}
 	if err := w.subscribe(); err != nil {
 		return err
@@ -116,8 +119,11 @@ func (w *watch) close() error {
 
 // run looks when it is woken and hands out what it finds. It gives the reason for the end.
 func (w *watch) run(ctx context.Context, out chan<- Event) error {
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(untoldTick)
 	defer timer.Stop()
+	if !w.untold {
+		timer.Stop()
+	}
 	var over error
 	for {
 		var to chan<- Event
@@ -144,8 +150,8 @@ func (w *watch) run(ctx context.Context, out chan<- Event) error {
 		if over == nil {
 			over = w.look()
 		}
-		if w.again > 0 && over == nil {
-			timer.Reset(w.again)
+		if next := w.pause(); next > 0 && over == nil {
+			timer.Reset(next)
 		}
 	}
 }
@@ -176,7 +182,6 @@ func (w *watch) look() error {
 		}
 		f.last = values
 	}
-	w.await()
 	return nil
 }
 
@@ -193,18 +198,26 @@ func (w *watch) state(populated, told bool) {
 }
 
 // Version 1 gives notice of an OOM before it kills, and none of the kill. Looking again a few times, ever later, is all
-// there is: ten times in two seconds, after a notice only.
+// there is: ten times in two seconds, after a notice only. Of its pids.events newer kernels give no notice at all.
 const (
 	firstAgain = time.Millisecond
 	lastAgain  = time.Second
+	untoldTick = time.Second
 )
 
-// await says when to look again.
-func (w *watch) await() {
+// pause is how long to wait for a notice before looking without one; 0 is for ever.
+func (w *watch) pause() time.Duration {
 	if w.again > lastAgain {
 		w.again = 0
 	}
 	w.again *= 2
+	switch {
+	case w.again > 0:
+		return w.again
+	case w.untold:
+		return untoldTick
+	}
+	return 0
 }
 
 // read reads the whole file.

@@ -14,7 +14,8 @@ func examples() []example {
 	return []example{
 		{"brig run -- id", "a command in the default jail: no network, no host files but /usr"},
 		{"brig run --input ./job --output ./out -- python3 /input/analyse.py", "read the directory job, write to the directory out"},
-		{"brig run --work . --timeout 30s --memory 512m --cpus 1.5 --pids-limit 64 -- make test", "a build with limits"},
+		{"brig run --work . --timeout 30s --pids-limit 64 -- make test", "a build with limits"},
+		{"brig run --work . -m 512m --cpus 1.5 --cpu-time 1m -- ./untrusted", "limits that a control group holds for all its processes together"},
 		{"brig run --rootfs ./alpine --tty -- /bin/sh", "a shell in another distribution"},
 		{"brig run --work . --json --max-output 64k -- ./untrusted", "a report for a program to read"},
 		{"brig explain --work . -- make test", "what run would do, without doing it"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"brig/nsjail"
@@ -32,7 +33,7 @@ func run(inv *invocation, std stdio) int {
 	if err != nil {
 		return fail(std, err.Error())
 	}
-	runner, err := nsjail.EarlyRunner()
+	runner, err := newRunner(inv)
 	if err != nil {
 		return fail(std, err.Error())
 	}
@@ -58,6 +59,18 @@ func run(inv *invocation, std stdio) int {
 		}
 	}
 	return code
+}
+
+// newRunner takes the stage that was made before main, or, in a scope of systemd's, one that is born there.
+func newRunner(inv *invocation) (*nsjail.Runner, error) {
+	early, err := nsjail.EarlyRunner()
+	if err != nil || !inv.systemdScope {
+		return early, err
+	}
+	if err := errors.Join(early.Close(), enterScope()); err != nil {
+		return nil, err
+	}
+	return nsjail.NewRunner()
 }
 
 // perform runs the jail and says how it ended.
@@ -99,17 +112,45 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std stdio)
 	}
 	switch result.Status {
 	case nsjail.StatusTimeout:
-		say(std, "the wall-clock limit of %s ended the jail (--timeout)", c.Plan().Wall)
+		if slices.Contains(result.LimitsHit, "idle") {
+			say(std, "no output for %s ended the jail (--idle-timeout)", inv.spec.Limits.Idle)
+		} else {
+			say(std, "the wall-clock limit of %s ended the jail (--timeout)", c.Plan().Wall)
+		}
 		return exitTimeout
 	case nsjail.StatusCPU:
 		say(std, "the processor-time limit of %s ended the payload (--cpu-time)", inv.spec.Limits.CPUTime)
+	case nsjail.StatusMemory:
+		say(std, "%s", outOfMemory(inv))
+	case nsjail.StatusProcesses:
+		say(std, "the payload failed after fork had met the limit on processes %d times (--pids-limit)", result.Usage.ForksRefused)
+	case nsjail.StatusOutput:
+		say(std, "more than %s of output ended the jail (--output-limit)", inv.spec.Limits.OutputLimit)
+	case nsjail.StatusDisk:
+		say(std, "the payload failed, and a file system of the jail was full (--tmpfs DST:size=..., --rootfs-writable)")
 	case nsjail.StatusViolation:
-		say(std, "the system-call filter ended the payload (SIGSYS)")
+		say(std, "%s", violated(result.Violation))
 	}
 	if result.Signal != "" {
 		return exitSignal + signalNumber(result.Signal)
 	}
 	return result.ExitCode
+}
+
+// outOfMemory says whose limit it was: the machine, or a group above, can be short of memory, too.
+func outOfMemory(inv *invocation) string {
+	if m := inv.spec.Limits.Memory; m > 0 {
+		return "out of memory: the limit of " + m.String() + " ended the payload (--memory)"
+	}
+	return "out of memory: the machine, or a control group above, has ended the payload"
+}
+
+// violated names the call where it is known.
+func violated(v *nsjail.Violation) string {
+	if v == nil {
+		return "the system-call filter ended the payload (SIGSYS)"
+	}
+	return "the system-call filter ended the payload for " + v.String() + " (SIGSYS)"
 }
 
 // startCode says why nothing has run.
@@ -142,7 +183,7 @@ func describe(inv *invocation, err error) string {
 }
 
 func failedResult(inv *invocation, err error) *nsjail.Result {
-	r := &nsjail.Result{Status: nsjail.StatusError, ExitCode: -1, SpecDigest: inv.spec.Digest()}
+	r := &nsjail.Result{Status: nsjail.StatusError, ExitCode: -1, Usage: nsjail.NoUsage(), SpecDigest: inv.spec.Digest()}
 	if !errors.As(err, &r.Error) {
 		r.Error = &nsjail.Error{Fault: nsjail.FaultBrig, Op: "run", Detail: err.Error()}
 	}

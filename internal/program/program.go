@@ -15,8 +15,9 @@ const MaxSlots = 256
 
 // The pseudo system calls that only the stage knows. They lie above every real number.
 const (
-	// Fork splits the process: the parent becomes init, the child goes on with the list. Argument: the slot of
-	// the report socket.
+	// Fork splits the process: the parent becomes init, the child goes on with the list. Arguments: the slot of the
+	// report socket; the number of the slot where the list will leave a filter's listener, or 0; how many tmpfs
+	// mounts stand open for init at fixed descriptor numbers.
 	Fork = 0xffff0001
 	// Same checks that a descriptor is the file that the keeper looked at: slot, device number, inode number.
 	Same = 0xffff0002
@@ -147,14 +148,19 @@ func (o *Op) May(errnos ...unix.Errno) *Op {
 	return o
 }
 
-// Open appends an operation whose result is a new descriptor and returns its slot.
-func (p *Program) Open(label string, nr uintptr, args ...Arg) Slot {
-	var s Slot
+// Reserve gives a slot for the result of an operation to come.
+func (p *Program) Reserve() (s Slot) {
 	if n := len(p.free); n > 0 {
 		s, p.free = p.free[n-1], p.free[:n-1]
 	} else {
 		s, p.next = p.next, p.next+1
 	}
+	return s
+}
+
+// Open appends an operation whose result is a new descriptor and returns its slot.
+func (p *Program) Open(label string, nr uintptr, args ...Arg) Slot {
+	s := p.Reserve()
 	p.Add(label, nr, args...).Save = s
 	return s
 }

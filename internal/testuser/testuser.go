@@ -26,10 +26,14 @@ const (
 	binVar = "BRIG_TEST_BINARY"
 )
 
-// Main runs the suite as root and as a user and gives the exit code. Each setup runs before both, as the caller, and
+// Main runs the suite as root and as a user, and where a setup is by Delegate once more, and gives the exit code. Each setup runs before both, as the caller, and
 // may leave files in Dir.
 func Main(m *testing.M, setup ...func(dir string) error) int {
 	if Second() {
+		if err := enter(); err != nil {
+			fmt.Fprintln(os.Stderr, "testuser:", err)
+			return 1
+		}
 		return m.Run()
 	}
 	dir, err := prepare(setup)
@@ -41,6 +45,16 @@ func Main(m *testing.M, setup ...func(dir string) error) int {
 		return 1
 	}
 	os.Setenv(dirVar+"_FIRST", dir)
+	code := runs(m, dir)
+	if err := leave(dir); err != nil {
+		fmt.Fprintln(os.Stderr, "testuser:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// runs runs the suite as the caller, as the user, and as the user in groups of its own.
+func runs(m *testing.M, dir string) int {
 	code := 0
 	if os.Getenv(onlyVar) != "user" {
 		code = m.Run()
@@ -49,10 +63,13 @@ func Main(m *testing.M, setup ...func(dir string) error) int {
 		return code
 	}
 	fmt.Printf("--- again as uid %d\n", UID)
-	return again(dir)
+	if code = again(dir); code != 0 {
+		return code
+	}
+	return delegated(dir)
 }
 
-// Second says that this is the run as an ordinary user.
+// Second says that this is a run as an ordinary user that Main has started.
 func Second() bool { return os.Getenv(dirVar) != "" }
 
 // Dir is a directory that both runs can read: it holds what the setups have left.
@@ -108,16 +125,32 @@ func again(dir string) int {
 		fmt.Fprintln(os.Stderr, "testuser:", err)
 		return 1
 	}
-	var args []string
+	return run(dir, args(""), nil)
+}
+
+// args are those of the first run; tests, a pattern, stands where it has named none.
+func args(tests string) (list []string) {
+	named := false
 	for _, a := range os.Args[1:] {
 		if !strings.HasPrefix(a, "-test.testlogfile=") { // go test's own file, which only the first run may write
-			args = append(args, a)
+			list = append(list, a)
 		}
+		named = named || strings.HasPrefix(a, "-test.run=")
 	}
+	if tests != "" && !named {
+		list = append(list, "-test.run="+tests)
+	}
+	return list
+}
+
+// run starts the copy of this binary as the user.
+func run(dir string, args []string, files []*os.File, env ...string) int {
+	exe, home := filepath.Join(dir, "suite.test"), filepath.Join(dir, "home")
 	cmd := exec.Command(exe, args...)
 	cmd.Dir = home
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), dirVar+"="+dir, "HOME="+home, "TMPDIR="+home, "XDG_CACHE_HOME=", "XDG_RUNTIME_DIR=")
+	cmd.Env, cmd.ExtraFiles = append(cmd.Env, env...), files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: UID, Gid: UID, Groups: []uint32{}}}
 	err := cmd.Run()
 	var exit *exec.ExitError

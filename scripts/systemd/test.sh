@@ -1,5 +1,6 @@
 #!/bin/bash
 # test.sh BRIG: tell the stories of guest/stories in a guest with systemd as process 1, with the static binary BRIG.
+#   VM_RUN=PATTERN picks stories by their names (a regular expression); VM_ACCEL, VM_SMP, VM_MEM, VM_TIMEOUT: see boot.sh
 #   VM_CACHE says where the kernel and the root file system are kept (bin/vm), VM_KERNEL which kernel (6.1)
 # exit: 0 all passed, 1 one failed, 2 the guest did not finish (tried twice)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,9 +15,13 @@ trap 'rm -rf "$work"' EXIT
 
 # carry makes the drive that the guest unpacks into its root: a tar archive.
 carry() {
+	local story
 	mkdir -p "$work/tree/usr/bin" "$work/tree/opt"
 	cp "$brig" "$work/tree/usr/bin/brig"
 	cp -r "$here/guest" "$work/tree/opt/story"
+	for story in "$work"/tree/opt/story/stories/*.sh; do
+		[[ $(basename "$story" .sh) =~ ${VM_RUN:-.} ]] || rm "$story"
+	done
 	chmod -R u=rwX,go=rX "$work/tree"
 	chmod 755 "$work/tree/usr/bin/brig"
 	tar -C "$work/tree" --owner=0 --group=0 --no-recursion -cf "$work/story.tar" \

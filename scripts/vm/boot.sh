@@ -1,6 +1,6 @@
 #!/bin/bash
 # boot.sh DIRECTORY KERNEL-DIRECTORY [APPEND...]: run one guest, and leave its output in DIRECTORY: control (the lines
-# of port 1, which also go to stdout as they come), log (port 2), kernel.log (the console).
+# of its port, which also go to stdout as they come), log, kernel.log (the console).
 #   DIRECTORY holds params; scratch, the third drive, is made in it
 #   VM_ACCEL, VM_SMP, VM_MEM (MiB), VM_TIMEOUT (seconds) say how
 # exit: qemu's, and 124 when the time was up
@@ -24,8 +24,8 @@ code=0
 timeout -k 5 "${VM_TIMEOUT:-900}" qemu-system-x86_64 -accel "$VM_ACCEL" -cpu "$cpu" -machine q35 \
 	-m "${VM_MEM:-1536}" -smp "${VM_SMP:-2}" -nodefaults -no-reboot -display none -serial "file:$dir/kernel.log" \
 	-device virtio-rng-pci -device virtio-serial-pci \
-	-chardev stdio,id=control,signal=off -device virtserialport,chardev=control,nr=1 \
-	-chardev "file,id=log,path=$dir/log" -device virtserialport,chardev=log,nr=2 \
+	-chardev file,id=control,path=/dev/stdout -device virtserialport,chardev=control,name=vm.control \
+	-chardev "file,id=log,path=$dir/log" -device virtserialport,chardev=log,name=vm.log \
 	"${drives[@]}" -kernel "$kernel/vmlinuz" -initrd "$dir/initrd" \
 	-append "console=ttyS0 loglevel=4 panic=-1 mitigations=off $*" </dev/null | tee "$dir/control" || code=${PIPESTATUS[0]}
 rm -f "$dir/scratch" "$dir/initrd"

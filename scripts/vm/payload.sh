@@ -3,19 +3,20 @@
 # _ for /) and bin/brig, all static. Print the file's name.
 . "$(dirname "$0")/lib.sh"
 
+go=${GO:-go}
 static=(-trimpath -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static -s -w')
 
 tests() { # every package with tests but those that look at the source tree with the Go tools
-	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | sed -n 's,^brig/,,p' |
+	"$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | sed -n 's,^brig/,,p' |
 		grep -vE '^internal/(arch|docs|compare)$|^examples/'
 }
 
 build() {
 	local package
 	cd "$module"
-	go build "${static[@]}" -o "$1/bin/brig" ./cmd/brig
+	"$go" build "${static[@]}" -o "$1/bin/brig" ./cmd/brig
 	for package in $(tests); do
-		go test -c "${static[@]}" -o "$1/bin/${package//\//_}.test" "./$package"
+		"$go" test -c "${static[@]}" -o "$1/bin/${package//\//_}.test" "./$package"
 	done
 }
 

@@ -4,4 +4,4 @@ import os
 from kernel import *
 
 status = in_child(lambda: call(0x40000000 + 39) and 0)
-contained("SIGSYS") if os.WIFSIGNALED(status) and os.WTERMSIG(status) == 31 else escaped(f"status {status}")
+contained("killed") if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (9, 31) else escaped(f"status {status}")

@@ -1,47 +1,105 @@
-// Process 1 of a jail.
+// Process 1 of a jail. Its memory holds nothing of the keeper's, it is not dumpable, and its only descriptors are those
+// below and the jail's tmpfs mounts from FD_DISK on.
 #include "stage.h"
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+
+enum { REPORT, SIGNALS, LISTENER, NFDS };
+
+struct init {
+	long payload;
+	int disks;
+	struct report end; // what the last report will say
+};
 
 void brig_tell(int fd, int type, int a, int b) {
 	struct report r = {.type = type, .a = a, .b = b};
 	while (SYS3(SYS_write, fd, &r, sizeof r) == -EINTR) {}
 }
 
+// measure says which tmpfs has no room left, and how much all hold. A last write(2) may leave some blocks of a large
+// one, and a file needs an inode as well.
+static void measure(struct report *r, int disks) {
+	for (int i = 0; i < disks; i++) {
+		struct statfs s;
+		if (SYS2(SYS_fstatfs, FD_DISK + i, &s)) continue;
+		uint64_t slack = s.f_blocks / 16 < 15 ? s.f_blocks / 16 : 15;
+		if ((s.f_blocks && s.f_bfree <= slack) || (s.f_files && !s.f_ffree)) r->full |= 1u << i;
+		r->used += (int64_t)(s.f_blocks - s.f_bfree) * s.f_bsize;
+	}
+}
+
 // end kills what is left in the pid namespace, reaps it all, and reports how the payload ended and what all used.
-static void end(int status, int asked) {
-	struct report r = {.type = REPORT_EXIT, .a = status, .b = asked};
+static void end(struct init *in, int status, int asked) {
+	struct report *r = &in->end;
+	r->type = REPORT_EXIT, r->a = status, r->b = asked;
+	if (r->own && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) r->a = SIGSYS; // as the filter's own kill would have it
+	else r->own = 0;
+	measure(r, in->disks);
 	SYS2(SYS_kill, -1, SIGKILL);
 	for (;;) {
 		long p = SYS4(SYS_wait4, -1, 0, __WALL, 0);
 		if (p < 0 && p != -EINTR) break; // ECHILD: all gone
 	}
-	SYS2(SYS_getrusage, RUSAGE_CHILDREN, &r.usage);
-	while (SYS3(SYS_write, 0, &r, sizeof r) == -EINTR) {}
+	SYS2(SYS_getrusage, RUSAGE_CHILDREN, &r->usage);
+	while (SYS3(SYS_write, REPORT, r, sizeof *r) == -EINTR) {}
 	SYS1(SYS_exit_group, 0);
 }
 
-// brig_init is process 1 of the jail: it reaps, forwards signals, and ends the jail with the payload or the keeper. Its
-// memory holds nothing of the keeper's, it is not dumpable, and its only descriptors are the report socket and a
-// signalfd(2).
-void brig_init(long payload, int report) {
+// violation takes one notice of a system call that the filter answers with death, and kills its process: nothing else
+// ends the call, and it is never performed. The notice names a thread; kill(2) takes a thread for its process.
+static void violation(struct init *in) {
+	struct seccomp_notif n = {0}; // seccomp_unotify(2): it must be zero
+	struct report *r = &in->end;
+	if (SYS3(SYS_ioctl, LISTENER, SECCOMP_IOCTL_NOTIF_RECV, &n)) return; // ENOENT: the process has ended before
+	int own = !SYS3(SYS_tgkill, in->payload, n.pid, 0); // one of the payload's threads
+	if (!r->count++ || (own && !r->own)) r->nr = n.data.nr, r->arch = n.data.arch;
+	r->own |= own;
+	if (n.pid > 1) SYS2(SYS_kill, n.pid, SIGKILL); // 0 would be ourselves
+}
+
+static void forward(struct init *in) {
+	struct signalfd_siginfo si;
+	if (SYS3(SYS_read, SIGNALS, &si, sizeof si) != sizeof si) return;
+	if (si.ssi_signo == SIGTSTP) SYS2(SYS_kill, -1, SIGSTOP);
+	else if (si.ssi_signo == SIGCONT) SYS2(SYS_kill, -1, SIGCONT);
+	else if (si.ssi_signo != SIGCHLD) SYS2(SYS_kill, in->payload, si.ssi_signo);
+}
+
+// settle keeps the descriptors that init needs and closes all others.
+static void settle(int report, int listener, int disks) {
 	uint64_t all = ~0ull;
-	SYS3(SYS_dup3, report, 0, 0);
-	SYS3(SYS_close_range, 1, ~0u, 0);
-	long sfd = SYS4(SYS_signalfd4, -1, &all, 8, SFD_CLOEXEC);
-	brig_tell(0, REPORT_EXEC, (int)payload, 0);
-	struct pollfd p[2] = {{.fd = 0, .events = POLLIN}, {.fd = (int)sfd, .events = POLLIN}};
+	SYS3(SYS_dup3, report, REPORT, 0);
+	SYS3(SYS_close_range, SIGNALS, SIGNALS, 0);
+	if (listener < 0) SYS3(SYS_close_range, LISTENER, LISTENER, 0);
+	else SYS3(SYS_dup3, listener, LISTENER, 0);
+	SYS3(SYS_close_range, NFDS, FD_DISK - 1, 0);
+	SYS3(SYS_close_range, FD_DISK + disks, ~0u, 0);
+	SYS4(SYS_signalfd4, -1, &all, 8, 0); // the lowest free number: SIGNALS
+}
+
+// brig_init reaps, forwards signals, kills what violates the filter, and ends the jail with the payload or the keeper.
+// It does one thing of each kind in turn, so that a flood of one does not hide another.
+void brig_init(long payload, int report, int listener, int disks, struct rest *rest) {
+	struct init in = {.payload = payload, .disks = disks};
+	settle(report, listener, disks);
+	if (rest->err) brig_tell(REPORT, REPORT_FAIL, rest->op, rest->err);
+	brig_tell(REPORT, REPORT_EXEC, (int)payload, 0);
+	struct pollfd p[NFDS] = {{.fd = REPORT, .events = POLLIN}, {.fd = SIGNALS, .events = POLLIN},
+		{.fd = listener < 0 ? -1 : LISTENER, .events = POLLIN}};
 	for (;;) {
-		struct signalfd_siginfo si;
 		int status;
 		long pid;
+		char byte;
 		while ((pid = SYS4(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0)
-			if (pid == payload) end(status, 0);
-		SYS4(SYS_ppoll, p, 2, 0, 0);
+			if (pid == payload) end(&in, status, 0);
+		SYS4(SYS_ppoll, p, NFDS, 0, 0);
 		// a byte from the keeper asks for the end: SIGKILL would lose what the jail's processes have used
-		if (p[0].revents & POLLIN && SYS3(SYS_read, 0, &si, 1) > 0) end(SIGKILL, 1);
-		if (p[0].revents) SYS1(SYS_exit_group, 1); // the keeper is gone, and with us goes the namespace
-		if (!(p[1].revents & POLLIN) || SYS3(SYS_read, sfd, &si, sizeof si) != sizeof si) continue;
-		if (si.ssi_signo == SIGTSTP) SYS2(SYS_kill, -1, SIGSTOP);
-		else if (si.ssi_signo == SIGCONT) SYS2(SYS_kill, -1, SIGCONT);
-		else if (si.ssi_signo != SIGCHLD) SYS2(SYS_kill, payload, si.ssi_signo);
+		if (p[REPORT].revents & POLLIN && SYS3(SYS_read, REPORT, &byte, 1) > 0) end(&in, SIGKILL, 1);
+		if (p[REPORT].revents) SYS1(SYS_exit_group, 1); // the keeper is gone, and with us goes the namespace
+		if (p[LISTENER].revents & POLLIN) violation(&in);
+		else if (p[LISTENER].revents) p[LISTENER].fd = -1; // POLLHUP: nobody is left under the filter
+		if (p[SIGNALS].revents & POLLIN) forward(&in);
 	}
 }

@@ -19,6 +19,12 @@ const (
 	ReportExit = C.REPORT_EXIT // A: wait status, B: 1 if the keeper asked for the end
 )
 
+// FDDisk is the first of the fixed descriptor numbers at which init keeps tmpfs mounts, and MaxDisks how many it keeps.
+const (
+	FDDisk   = C.FD_DISK
+	MaxDisks = C.MAX_DISKS
+)
+
 // ReportSize is how many bytes a message has.
 const ReportSize = C.sizeof_struct_report
 
@@ -26,6 +32,22 @@ const ReportSize = C.sizeof_struct_report
 type Report struct {
 	Type, A, B int
 	Usage      Usage // with ReportExit: all processes of the jail together
+	Violation  Violation
+	Disk       Disk
+}
+
+// Violation is a system call that the filter answers with death, as init saw it: the payload's own, or the first.
+type Violation struct {
+	Nr    int
+	Arch  uint32 // AUDIT_ARCH_*: numbers are an ABI's own
+	Count int    // of all in the jail; 0 is none
+	Own   bool   // it ended the payload itself, and A is SIGSYS
+}
+
+// Disk is what the tmpfs mounts that init holds (program.Fork) contained when the payload ended.
+type Disk struct {
+	Full uint32 // a bit for each without a free block or inode
+	Used int64  // bytes, of all
 }
 
 // Usage is what getrusage(2) says of the jail's reaped processes.
@@ -45,6 +67,9 @@ func ParseReport(b []byte) (Report, error) {
 	ne := binary.NativeEndian
 	i32 := func(o int) int { return int(int32(ne.Uint32(b[o:]))) }
 	r := Report{Type: i32(0), A: i32(4), B: i32(8)}
+	const own, more = 12, 160
+	r.Violation = Violation{Nr: i32(more), Arch: ne.Uint32(b[more+4:]), Count: int(ne.Uint32(b[more+8:])), Own: i32(own) != 0}
+	r.Disk = Disk{Full: ne.Uint32(b[more+12:]), Used: int64(ne.Uint64(b[more+16:]))}
 	const base = 16
 	i64 := func(i int) int64 { return int64(ne.Uint64(b[base+8*i:])) }
 	tv := func(i int) time.Duration {

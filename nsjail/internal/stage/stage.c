@@ -49,18 +49,20 @@ static long same(int fd, uint64_t dev, uint64_t ino) {
 	return st.st_dev == dev && st.st_ino == ino ? 0 : -ESTALE;
 }
 
-struct rest { char *base; long *slots; uint32_t from; };
 static int perform(void *rest);
 
 // fork_init makes the caller init and runs the rest of the program in a child. The child borrows init's memory until
-// its execve(2) (CLONE_VM|CLONE_VFORK), so it needs a stack of its own, and nothing is copied. Init goes on when the
-// payload has started or failed: REPORT_EXEC comes after a failure's report.
-static long fork_init(int report, struct rest *rest) {
+// its execve(2) (CLONE_VM|CLONE_VFORK), so it needs a stack of its own, and nothing is copied. It has init's descriptors
+// too (CLONE_FILES), so that a filter's listener, which it leaves in slot a[1], is init's; execve(2) gives it a table of
+// its own, and every descriptor is close-on-exec. Init goes on when the payload has started or failed.
+static long fork_init(const long *a, struct rest *rest) {
 	static char stack[64 << 10] __attribute__((aligned(16)));
-	uint64_t all = ~0ull;
+	uint64_t all = ~0ull, slot = (uint64_t)a[1];
+	if (slot >= NSLOTS || (uint64_t)a[2] > MAX_DISKS) return -EINVAL;
+	if (slot) rest->slots[slot] = -1;
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
-	int pid = clone(perform, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, rest);
-	if (pid > 0) brig_init(pid, report);
+	int pid = clone(perform, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, rest);
+	if (pid > 0) brig_init(pid, (int)a[0], slot ? (int)rest->slots[slot] : -1, (int)a[2], rest);
 	return -errno;
 }
 
@@ -72,7 +74,7 @@ int brig_run(char *base, long *slots, uint32_t from, int *err) {
 	for (uint32_t i = from; i < h->nops; i++, o++) {
 		long a[6], r;
 		for (int k = 0; k < 6; k++) a[k] = o->slots & (1 << k) ? slots[o->a[k]] : (long)o->a[k];
-		if (o->nr == OP_FORK) r = fork_init((int)a[0], &(struct rest){base, slots, i + 1});
+		if (o->nr == OP_FORK) r = fork_init(a, &(struct rest){base, slots, i + 1, 0, 0});
 		else if (o->nr == OP_SAME) r = same((int)a[0], (uint64_t)a[1], (uint64_t)a[2]);
 		else { // openat2(2): EAGAIN if a rename or mount anywhere on the machine has raced with a ".."
 			int tries = 0;
@@ -92,14 +94,15 @@ int brig_run(char *base, long *slots, uint32_t from, int *err) {
 	return -1;
 }
 
-// perform is the life of a jail's first process, or of init's child: the program, up to execve(2).
+// perform is the life of a jail's first process, or of init's child: the program, up to execve(2). Of a failure of the
+// child init tells, since the payload's filter may not let the child write(2).
 static int perform(void *rest) {
 	struct rest *r = rest;
 	uint64_t none = 0;
 	if (r->from) SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
-	int err = 0, op = brig_run(r->base, r->slots, r->from, &err);
-	if (op < 0) op = (int)((struct header *)r->base)->nops, err = ENOEXEC; // a program that ends without execve(2)
-	brig_tell((int)r->slots[SLOT_REPORT], REPORT_FAIL, op, err);
+	r->op = brig_run(r->base, r->slots, r->from, &r->err);
+	if (r->op < 0) r->op = (int)((struct header *)r->base)->nops, r->err = ENOEXEC; // a program that ends without execve(2)
+	if (!r->from) brig_tell((int)r->slots[SLOT_REPORT], REPORT_FAIL, r->op, r->err);
 	return (int)SYS1(SYS_exit_group, 125);
 }
 
@@ -133,7 +136,7 @@ static long spawn_ahead(int sock) {
 	size_t size;
 	char *base;
 	if (pid) return pid < 0 ? 0 : pid; // a request will meet the same error, and report it
-	if (load(sock, &base, &size, slots) > 0) perform(&(struct rest){base, slots, 0});
+	if (load(sock, &base, &size, slots) > 0) perform(&(struct rest){.base = base, .slots = slots});
 	return SYS1(SYS_exit_group, 125);
 }
 
@@ -163,7 +166,7 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 	struct clone_args ca = {.flags = h->clone_flags | CLONE_PARENT | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&pidfd};
 	if (h->cgroup >= 0) ca.flags |= CLONE_INTO_CGROUP, ca.cgroup = (uint64_t)slots[h->cgroup];
 	long pid = h->cgroup >= 0 ? clone_into(&ca) : SYS2(SYS_clone3, &ca, sizeof ca);
-	if (pid == 0) perform(&(struct rest){base, slots, 0});
+	if (pid == 0) perform(&(struct rest){.base = base, .slots = slots});
 	if (pid < 0) { rep->err = (int)-pid; return; }
 	rep->pid = (int)pid;
 	if (h->flags & FLAG_WARD) wards[nwards++] = pidfd;

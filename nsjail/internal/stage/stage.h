@@ -37,6 +37,8 @@ enum {
 	REPORT_FAIL = 1, // a: index of the operation, b: errno
 	REPORT_EXEC = 2, // a: the payload's pid in the jail
 	REPORT_EXIT = 3, // a: wait status, b: 1 if the keeper asked for the end
+	FD_DISK = 264,   // the first of the descriptors of tmpfs mounts that init keeps (package rootfs)
+	MAX_DISKS = 8,
 };
 
 // The namespaces of a default jail; an early stage makes them while the keeper still plans.
@@ -61,8 +63,20 @@ struct reply {
 	uint32_t uid; // the stage's
 };
 struct report {
-	int32_t type, a, b, pad;
+	int32_t type, a, b, own; // own: 1 if a violation ended the payload itself
 	struct rusage usage;
+	int32_t nr; // of the payload's own violation, or of the first
+	uint32_t arch, count;
+	uint32_t full; // a bit for each disk
+	int64_t used;  // bytes, of all disks
+};
+
+// What a program does after fork_init: its child performs it in init's memory, up to execve(2).
+struct rest {
+	char *base;
+	long *slots;
+	uint32_t from;
+	int op, err; // what has failed
 };
 
 // What the constructor leaves for the keeper: descriptors, or -1, and the stage's pid.
@@ -81,7 +95,7 @@ int brig_check(char *base, size_t size, int nfds);
 int brig_run(char *base, long *slots, uint32_t from, int *err);
 void brig_serve(int sock, int ahead);
 void brig_tell(int fd, int type, int a, int b); // a report
-void brig_init(long payload, int report); // process 1 of a jail: does not return
+void brig_init(long payload, int report, int listener, int disks, struct rest *rest); // process 1 of a jail: does not return
 int brig_receive(int sock, int *fds); // how many descriptors came; 0: the keeper is gone; -1: not a request
 char *brig_map(int fd, size_t *size);
 void brig_become(int argc, char **argv, char **envp, int sock, int ahead); // serves and exits

@@ -5,10 +5,10 @@ manager=(systemctl)
 
 brig run --systemd-scope --memory 64m --pids-limit 32 --cpus 0.5 --report "$report" -- true
 must 0 ok
-must_enforce memory pids cpu
+must_enforce memory processes cpus
 [ -z "$out" ] || fail "something else than the payload has spoken: $out"
-brig run --systemd-scope --memory 64m --report "$report" -- python3 -c 'bytearray(1 << 30)'
-[ "$(field status)" = memory ] || fail "1 GiB in 64 MiB ended as $(field status): $(cat "$report")"
+brig run --systemd-scope --memory 64m --report "$report" -- python3 -c "$gibibyte"
+[ "$(field .status)" = memory ] || fail "1 GiB in 64 MiB ended as $(field .status): $(cat "$report")"
 
 brig run --systemd-scope --memory 64m -- sh -c 'exit 7'
 [ "$code" = 7 ] || fail "the payload's exit code 7 came out as $code"
@@ -27,11 +27,11 @@ here=$(VALUE='b $HOME %n' brig run --systemd-scope --memory 64m --pass-env VALUE
 read -r out < <(echo through | /usr/bin/brig run --systemd-scope --memory 64m -- cat)
 [ "$out" = through ] || fail "stdin gave $out"
 /usr/bin/brig run --systemd-scope --memory 64m --report-fd 7 -- true 7>"$report" || fail "--report-fd: exit code $?"
-[ "$(field status)" = ok ] || fail "--report-fd gave $(cat "$report")"
+[ "$(field .status)" = ok ] || fail "--report-fd gave $(cat "$report")"
 
 # a command line may hold secrets, and anybody can ask for a unit's description
 mkfifo "$tmp/up"
-/usr/bin/brig run --systemd-scope --memory 64m -- sh -c 'echo up; exec sleep 1000 hush-hush' >"$tmp/up" &
+/usr/bin/brig run --systemd-scope --memory 64m -- sh -c 'echo up; exec sleep 1000' hush-hush >"$tmp/up" &
 keeper=$!
 read -r _ <"$tmp/up"
 unit=$(sed -n 's,^0::.*/\([^/]*\.scope\).*,\1,p' "/proc/$keeper/cgroup")

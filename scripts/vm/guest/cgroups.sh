@@ -1,9 +1,6 @@
 # shellcheck shell=bash
 # cgroups.sh: the cgroup layouts that a lane can ask for, and delegation. Sourced by start and by lane.
 
-# The subtree that belongs to the suites' user, as `systemd-run --user --scope -p Delegate=yes` would make it.
-delegated=/sys/fs/cgroup/user.slice/delegated
-
 layout_v2() { mount -t cgroup2 -o nsdelegate cgroup2 /sys/fs/cgroup; }
 
 mount_v1() {

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# lib.sh: the words of a lane script: suite, expect, as_user. Sourced by lane; descriptor 3 is the way out for results.
+# lib.sh: the words of a lane script: suite, expect, as_user and others. Sourced by lane; descriptor 3 is the way out for results.
 
 uid=54321 # the suites' ordinary user, as in internal/testuser
 export BRIG_TEST_BINARY=/brig/bin/brig PATH=/brig/bin:$PATH
@@ -22,32 +22,46 @@ timed() {
 	result "$code" $((SECONDS - begin)) "$name"
 }
 
-# as_user COMMAND...: as the suites' user, inside the delegated group where there is one, with what a login gives.
-as_user() {
-	(
-		home=/tmp/home
-		mkdir -p "$home"
-		chown "$uid:$uid" "$home"
-		if [ -d "$delegated" ]; then echo "$BASHPID" >"$delegated/cgroup.procs"; fi
-		cd "$home" || exit
-		exec env HOME="$home" TMPDIR="$home" BRIG_VM_DIR="$OLDPWD" \
-			setpriv --reuid "$uid" --regid "$uid" --clear-groups --inh-caps=-all \
-			bash -c 'cd "$BRIG_VM_DIR" && exec "$@"' as_user "$@"
-	)
+# as_root COMMAND...: as it is.
+as_root() { "$@"; }
+
+# as_user COMMAND...: as the suites' user, with what a login gives, and no control group of its own.
+as_user() { (login_as_user "$@"); }
+
+# as_delegated COMMAND...: as the suites' user in a new group that is delegated to it, $scope, as
+# `systemd-run --user --scope -p Delegate=yes COMMAND...` does. A lane may redefine set_up_scope.
+as_delegated() {
+	scopes=$((scopes + 1))
+	scope=/sys/fs/cgroup/user.slice/run-$scopes.scope
+	delegate "$scope" "$uid"
+	set_up_scope
+	(echo "$BASHPID" >"$scope/cgroup.procs" && login_as_user "$@")
+}
+scopes=0
+set_up_scope() { :; }
+
+# login_as_user COMMAND...: in place of this shell, in its directory.
+login_as_user() {
+	local home=/tmp/home
+	mkdir -p "$home"
+	chown "$uid:$uid" "$home"
+	exec env HOME="$home" TMPDIR="$home" setpriv --reuid "$uid" --regid "$uid" --clear-groups --inh-caps=-all "$@"
 }
 
-# suite ROLE PACKAGE [TEST-FLAG...]: a package's tests as root or as user, in the package's directory. VM_RUN, where it is
+# suite ROLE PACKAGE [TEST-FLAG...]: a package's tests as root, user or delegated, in the package's directory. VM_RUN, where it is
 # set, takes the place of the lane's own selection.
 suite() {
 	local role=$1 package=$2 run=()
 	shift 2
-	local bin=/brig/bin/${package//\//_}.test
+	local name=${package//\//_}.test
+	local bin=/tmp/suite/$name # below /tmp, where go test has it, too: some tests build roots of the usual directories
 	[ -z "$VM_RUN" ] || run=(-test.run="$VM_RUN")
-	if [ ! -x "$bin" ]; then return; fi # a package without tests
+	[ -x "/brig/bin/$name" ] || return 0 # a package without tests
+	mkdir -p /tmp/suite
+	cp "/brig/bin/$name" "$bin"
 	cd "/brig/$package" || return
 	set -- "$bin" -test.v -test.timeout=30m "$@" "${run[@]}"
-	if [ "$role" = user ]; then set -- as_user "$@"; fi
-	BRIG_TEST_ONLY=root timed "$package as $role" "$@"
+	BRIG_TEST_ONLY=root timed "$package as $role" "as_$role" "$@"
 	cd / || return
 }
 
@@ -56,7 +70,8 @@ suite() {
 expect() {
 	local want=$1 pattern=$2 code=0 out begin=$SECONDS bad=
 	shift 2
-	out=$("$@" 2>&1) || code=$?
+	"$@" >/run/expect 2>&1 || code=$? # no command substitution: as_delegated counts its scopes
+	out=$(tr -d '\000' </run/expect)
 	[ "$code" -eq "$want" ] || bad="exit code $code, want $want"
 	if [ -n "$pattern" ]; then
 		grep -qE -- "$pattern" <<<"$out" || bad+="${bad:+; }no line matches $pattern"
@@ -72,5 +87,23 @@ expect() {
 	fi
 }
 
-# full says that this is the full set: a lane leaves the slow parts out of the quick one.
+# full says that this is the full set.
 full() { [ "$VM_SET" = full ]; }
+
+# The quick set's part of nsjail: starts, ends, mounts, identities, limits and refusals, and of the attacks (each starts
+# Python, which takes seconds under emulation) a few that lean on the kernel most.
+quick_nsjail='TestExitCodes|TestSignalForwarding|TestSignalKillEndsEverything|TestTimeoutKillsTheTree|TestCPUTime|TestViolation'
+quick_nsjail+='|TestOwnership|TestReadOnly|TestRootfs$|TestBindFile|TestIdentity|TestProcessLimit|TestTmpfsLimits|TestNesting|TestBenignSymlinks'
+quick_nsjail+='|TestEscape/^(ns-clone|cap-host-root|plant-bind|root-proc-cwd|host-flood-tmpfs)$'
+
+# suites ROLE: all packages whose tests speak to the kernel. Those of seccomp that compute only are left out.
+suites() {
+	local short=(-test.short) nsjail=(-test.run="$quick_nsjail")
+	if full; then short=() nsjail=(); fi
+	suite "$1" cgroup "${short[@]}"
+	suite "$1" cgroup/monitor "${short[@]}"
+	suite "$1" seccomp "${short[@]}" -test.run='^TestLive'
+	suite "$1" nsjail/internal/stage "${short[@]}"
+	suite "$1" nsjail "${short[@]}" "${nsjail[@]}"
+	suite "$1" cmd/brig "${short[@]}" -test.run='TestScript|TestTerminal|TestTTY|TestKeys|TestStop|TestDoctor'
+}

@@ -1,0 +1,96 @@
+package cgroup
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// directory is a group's directory in one hierarchy. It is held open and locked, which says that it is in use.
+type directory struct {
+	base    int // the directory that it is in; the branch's, not its own
+	name    string
+	fd      int
+	version int
+	path    string
+}
+
+const openDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
+// newName is a name that no other living group has: the number tells apart what processes of several pid namespaces
+// make in one directory.
+func newName() string {
+	return "brig-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatUint(uint64(rand.Uint32()), 10)
+}
+
+// makeDir makes the directory and locks it (flock(2)): the lock ends with this process, however that ends, and says to
+// Sweep that the group is in use. A sweep that has come between the two is seen, and another name taken.
+func (g *Group) makeDir(branch int) (*directory, error) {
+	base, err := g.base(branch)
+	if err != nil {
+		return nil, err
+	}
+	b := &g.plan.Branches[branch]
+	for range 100 {
+		err := unix.Mkdirat(base, g.name, 0o700) // nobody else opens it, so nobody else can lock it
+		if err == nil {
+			var fd int
+			if fd, err = hold(base, g.name); err == nil {
+				return &directory{base: base, name: g.name, fd: fd, version: b.Version, path: path.Join(b.Base, g.name)}, nil
+			}
+			if err != errGone && err != unix.EWOULDBLOCK { // such as EMFILE: nothing must be left
+				return nil, errors.Join(err, unix.Unlinkat(base, g.name, unix.AT_REMOVEDIR))
+			}
+		} else if err != unix.EEXIST {
+			return nil, err
+		}
+		g.name = newName()
+	}
+	return nil, unix.EEXIST
+}
+
+// base opens what a branch's directory goes below, once.
+func (g *Group) base(branch int) (int, error) {
+	if g.bases[branch] < 0 {
+		fd, err := unix.Open(g.plan.Branches[branch].Base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return -1, err
+		}
+		g.bases[branch] = fd
+	}
+	return g.bases[branch], nil
+}
+
+// errGone says that a group has been removed.
+var errGone = errors.New("the group has been removed")
+
+// hold opens and locks a group's directory. It gives errGone if the name has gone, or is another group's by now, and
+// EWOULDBLOCK if the group is in use.
+func hold(base int, name string) (int, error) {
+	fd, err := unix.Openat(base, name, openDir, 0)
+	if err == unix.ENOENT {
+		return -1, errGone
+	}
+	if err != nil {
+		return -1, err
+	}
+	var st, now unix.Stat_t
+	if err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err == nil {
+		err = unix.Fstat(fd, &st)
+	}
+	if err == nil {
+		err = unix.Fstatat(base, name, &now, unix.AT_SYMLINK_NOFOLLOW)
+		if err == unix.ENOENT || err == nil && now.Ino != st.Ino {
+			err = errGone
+		}
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}

@@ -1,0 +1,55 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrNoFreezer says that the group is in no hierarchy that can stop it.
+var ErrNoFreezer = errors.New("the group can not be frozen: there is neither a version 2 tree nor a freezer controller")
+
+// Freeze stops all processes of the group, or lets them go on, and waits until they have stopped: cgroup.freeze
+// (Linux 5.2), or version 1's freezer.state.
+func (g *Group) Freeze(on bool) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.freeze(on)
+}
+
+func (g *Group) freeze(on bool) error {
+	for i, d := range g.dirs {
+		switch {
+		case d == nil:
+		case d.version == 2:
+			return d.turn("cgroup.freeze", map[bool]string{true: "1", false: "0"}[on], "cgroup.events", map[bool]string{true: "frozen 1", false: "frozen 0"}[on])
+		case slices.Contains(g.plan.Branches[i].Controllers, "freezer"):
+			word := map[bool]string{true: "FROZEN", false: "THAWED"}[on]
+			return d.turn("freezer.state", word, "freezer.state", word)
+		}
+	}
+	return ErrNoFreezer
+}
+
+// turn writes a value and waits until a file has a line.
+func (d *directory) turn(file, value, says, line string) error {
+	if err := d.put(file, value); err != nil {
+		return fmt.Errorf("%s: %w", quote(d.path+"/"+file), err)
+	}
+	const most = 5 * time.Second // an uninterruptible process cannot be stopped before its system call ends
+	for end := time.Now().Add(most); ; {
+		text, err := d.read(says)
+		if err != nil {
+			return fmt.Errorf("%s: %w", quote(d.path+"/"+says), err)
+		}
+		if slices.Contains(strings.Split(text, "\n"), line) {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s does not say %q after %s", quote(d.path+"/"+says), line, most)
+		}
+		d.awaitChange(says, 10*time.Millisecond)
+	}
+}

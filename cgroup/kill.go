@@ -1,0 +1,153 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Kill ends all processes of the group: cgroup.kill (Linux 5.14), or a sweep over them while they are frozen.
+func (g *Group) Kill() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, d := range g.dirs {
+		if d != nil && d.version == 2 && d.put("cgroup.kill", "1") == nil {
+			return nil
+		}
+	}
+	var errs []error
+	frozen := g.freeze(true) == nil
+	for _, d := range g.dirs {
+		if d != nil {
+			errs = append(errs, d.killTree())
+		}
+	}
+	if frozen {
+		errs = append(errs, g.freeze(false)) // a frozen process of version 1 takes its signal when it is thawed
+	}
+	return errors.Join(errs...)
+}
+
+// kill ends all processes of a directory, those in groups inside it included.
+func (d *directory) kill() error {
+	if d.put("cgroup.kill", "1") == nil {
+		return nil
+	}
+	err := d.killTree()
+	if thaw := d.put("freezer.state", "THAWED"); thaw != nil && !removed(thaw) { // a frozen process of version 1 does not die
+		return errors.Join(err, thaw)
+	}
+	return err
+}
+
+func (d *directory) killTree() error {
+	left := maxInner
+	return killIn(d.fd, &left, maxDepth)
+}
+
+// killIn goes from the top down: what has been killed makes no more groups below.
+func killIn(dir int, left *int, depth int) error {
+	if err := killEach(dir); err != nil {
+		return err
+	}
+	names, err := inner(dir)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 && depth == 0 {
+		return errTooMany
+	}
+	for _, name := range names {
+		if *left--; *left < 0 {
+			return errTooMany
+		}
+		fd, err := unix.Openat(dir, name, openDir, 0)
+		if err == unix.ENOENT {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = killIn(fd, left, depth-1)
+		unix.Close(fd)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// killRounds bounds the race against processes that fork.
+const killRounds = 1000
+
+// killEach signals each process until none is left that has not been told.
+func killEach(dir int) error {
+	told := map[string]bool{}
+	for range killRounds {
+		text, err := readAt(dir, "cgroup.procs")
+		if removed(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		fresh := slices.DeleteFunc(strings.Fields(text), func(pid string) bool {
+			return told[pid] || pid == "0" // 0: not visible from this pid namespace
+		})
+		if len(fresh) == 0 {
+			return nil
+		}
+		const most = 100 // descriptors at a time
+		for _, pid := range fresh[:min(most, len(fresh))] {
+			told[pid] = true
+		}
+		if err := killListed(dir, fresh[:min(most, len(fresh))]); err != nil {
+			return err
+		}
+	}
+	return errors.New("processes are made faster than they can be killed")
+}
+
+// killListed holds the processes by descriptors (pidfd_open(2)) and signals those that are in the group still: a number
+// alone may have become another process's since it was read.
+func killListed(dir int, pids []string) (err error) {
+	held := map[string]int{}
+	defer func() {
+		for _, fd := range held {
+			unix.Close(fd)
+		}
+	}()
+	for _, pid := range pids {
+		n, err := strconv.Atoi(pid)
+		if err != nil {
+			return err
+		}
+		fd, err := unix.PidfdOpen(n, 0)
+		if err == unix.ESRCH {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("pidfd_open %d: %w", n, err)
+		}
+		held[pid] = fd
+	}
+	text, err := readAt(dir, "cgroup.procs")
+	if err != nil && !removed(err) {
+		return err
+	}
+	for _, pid := range strings.Fields(text) {
+		if fd, ok := held[pid]; ok {
+			if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && err != unix.ESRCH {
+				return fmt.Errorf("kill %s: %w", pid, err)
+			}
+		}
+	}
+	return nil
+}
+
+// removed says that a file could not be used because its group is gone.
+func removed(err error) bool { return err == unix.ENODEV || err == unix.ENOENT }

@@ -1,0 +1,301 @@
+package cgroup
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	partVar = "BRIG_CGROUP_PART"
+	argVar  = "BRIG_CGROUP_ARG"
+)
+
+// play is what a child does. Each part says a line when it is ready, and ends when its input does.
+func play(part string) error {
+	arg := os.Getenv(argVar)
+	switch part {
+	case "wait":
+		return ready("ready")
+	case "create":
+		return playCreate(arg)
+	case "sweep":
+		return playSweep(arg)
+	case "allocate":
+		return playAllocate(arg)
+	case "spin":
+		return playSpin()
+	case "fork":
+		return playFork()
+	case "join":
+		return playJoin(arg)
+	}
+	return errors.New("there is no such part")
+}
+
+// ready says a line and waits for the end of the input.
+func ready(line string) error {
+	fmt.Println(line)
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// order is what playCreate is to do.
+type order struct {
+	Parent string
+	Limits Limits
+	Rounds int // how often to make and remove one before it stays
+}
+
+// made is what it says.
+type made struct {
+	Dirs  []string
+	Group string // its own afterwards
+	Err   string
+}
+
+func playCreate(arg string) error {
+	var o order
+	if err := json.Unmarshal([]byte(arg), &o); err != nil {
+		return err
+	}
+	var out made
+	for range o.Rounds {
+		if g, err := create(o.Parent, &o.Limits); err != nil {
+			out.Err = err.Error()
+		} else if err := g.Remove(); err != nil {
+			out.Err = err.Error()
+		}
+	}
+	g, err := create(o.Parent, &o.Limits)
+	if err != nil {
+		out.Err = err.Error()
+	} else {
+		out.Dirs = dirsOf(g)
+	}
+	self, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return err
+	}
+	out.Group = groups(string(self))[""]
+	line, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	if err := ready(string(line)); err != nil || g == nil {
+		return err
+	}
+	return g.Remove()
+}
+
+func create(parent string, want *Limits) (*Group, error) {
+	l, err := Detect(parent)
+	if err != nil {
+		return nil, err
+	}
+	p := Resolve(want, l)
+	if len(p.Missing) > 0 {
+		return nil, fmt.Errorf("missing: %v", p.Missing)
+	}
+	return p.Create()
+}
+
+// dirsOf are the directories of a group in the order of its branches.
+func dirsOf(g *Group) (list []string) {
+	for _, d := range g.dirs {
+		if d != nil {
+			list = append(list, d.path)
+		}
+	}
+	return list
+}
+
+// playSweep sweeps until its input ends.
+func playSweep(parent string) error {
+	fmt.Println("ready")
+	done := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(done)
+	}()
+	for {
+		l, err := Detect(parent)
+		if err != nil {
+			return err
+		}
+		if _, _, err := l.Sweep(0); err != nil {
+			return err
+		}
+		select {
+		case <-done:
+			return nil
+		default:
+		}
+	}
+}
+
+// playAllocate waits for a byte and then takes memory, so many MiB.
+func playAllocate(arg string) error {
+	var n int
+	if _, err := fmt.Sscan(arg, &n); err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	var b [1]byte
+	if _, err := os.Stdin.Read(b[:]); err != nil {
+		return err
+	}
+	var keep [][]byte
+	for range n {
+		p := make([]byte, 1<<20)
+		for i := 0; i < len(p); i += 4096 {
+			p[i] = 1
+		}
+		keep = append(keep, p)
+	}
+	err := ready("done")
+	runtime.KeepAlive(keep)
+	return err
+}
+
+func playSpin() error {
+	fmt.Println("ready")
+	done := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(done)
+	}()
+	for n := 0; ; n++ {
+		select {
+		case <-done:
+			return nil
+		default:
+		}
+	}
+}
+
+// playFork makes processes all the time, one after the other.
+func playFork() error {
+	fmt.Println("ready")
+	done := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(done)
+	}()
+	for {
+		_ = exec.Command("/bin/true").Run() // a limit may refuse it
+		select {
+		case <-done:
+			return nil
+		default:
+		}
+	}
+}
+
+// playJoin writes itself into the groups whose files it has inherited.
+func playJoin(arg string) error {
+	var n int
+	if _, err := fmt.Sscan(arg, &n); err != nil {
+		return err
+	}
+	for fd := range n {
+		if _, err := syscall.Write(3+fd, []byte("0")); err != nil {
+			return err
+		}
+	}
+	return ready("ready")
+}
+
+// child is a part under way.
+type child struct {
+	*exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
+	errs  strings.Builder
+	ended bool
+}
+
+// start starts a part, in the version 2 group of a directory's descriptor unless it is negative.
+func start(t testing.TB, group int, part, arg string, change ...func(*exec.Cmd)) *child {
+	t.Helper()
+	c := &child{Cmd: exec.Command("/proc/self/exe")}
+	c.Env = append(os.Environ(), partVar+"="+part, argVar+"="+arg)
+	c.Stderr = &c.errs
+	if group >= 0 {
+		c.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: group}
+	}
+	for _, f := range change {
+		f(c.Cmd)
+	}
+	var err error
+	if c.in, err = c.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.out = bufio.NewReader(out)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.kill() })
+	return c
+}
+
+// line is the next that the part says.
+func (c *child) line(t testing.TB) string {
+	t.Helper()
+	s, err := c.out.ReadString('\n')
+	if err != nil {
+		t.Fatalf("the child said %q and ended (%v): %s", s, c.finish(), c.errs.String())
+	}
+	return strings.TrimSuffix(s, "\n")
+}
+
+// finish ends the input and waits.
+func (c *child) finish() error {
+	c.in.Close()
+	if c.ended {
+		return nil
+	}
+	c.ended = true
+	return c.Wait()
+}
+
+func (c *child) kill() {
+	if !c.ended {
+		_ = c.Process.Kill()
+		_ = c.finish()
+	}
+}
+
+// state is the letter of proc_pid_stat(5).
+func state(t testing.TB, pid int) string {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	return rest[:1]
+}
+
+// eventually waits until something is so.
+func eventually(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("not so: " + what)
+		}
+	}
+}

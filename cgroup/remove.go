@@ -1,0 +1,139 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// removeWait bounds the wait for processes that are on their way out.
+const removeWait = 2 * time.Second
+
+// Remove removes the group, and groups that somebody has made inside it. It must have no process any more but such as
+// are about to end. Its descriptors are closed in any case.
+func (g *Group) Remove() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var errs []error
+	end := time.Now().Add(removeWait)
+	for i, d := range g.dirs {
+		if d == nil {
+			continue
+		}
+		err := d.remove(end)
+		if err != nil {
+			err = fmt.Errorf("rmdir %s: %w; remove it with brig gc", quote(d.path), err)
+		}
+		errs = append(errs, err, unix.Close(d.fd))
+		g.dirs[i] = nil
+	}
+	for i, fd := range g.bases {
+		if fd >= 0 {
+			errs = append(errs, unix.Close(fd))
+			g.bases[i] = -1
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// remove removes the directory as soon as its last process has left, or gives up at a time.
+func (d *directory) remove(end time.Time) error {
+	pause := time.Millisecond
+	for {
+		err := unix.Unlinkat(d.base, d.name, unix.AT_REMOVEDIR)
+		if err == nil || err == unix.ENOENT {
+			return nil
+		}
+		if err != unix.EBUSY || time.Now().After(end) {
+			return err
+		}
+		left := maxInner
+		if inner := removeInner(d.fd, &left, maxDepth); inner != nil {
+			return inner
+		}
+		d.awaitChange("cgroup.events", pause)
+		pause = min(2*pause, 20*time.Millisecond)
+	}
+}
+
+// The kernel has no bound of its own for groups inside groups; these keep a removal from being held up.
+const (
+	maxInner = 1000
+	maxDepth = 32
+)
+
+// errTooMany says that somebody inside has made more groups than a removal deals with.
+var errTooMany = fmt.Errorf("there are more than %d groups inside it, or more than %d one in the other", maxInner, maxDepth)
+
+// removeInner removes the groups inside a group, deepest first, by descriptors: names may change meanwhile. One with
+// processes stays: the caller tries again.
+func removeInner(dir int, left *int, depth int) error {
+	names, err := inner(dir)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 && depth == 0 {
+		return errTooMany
+	}
+	for _, name := range names {
+		if *left--; *left < 0 {
+			return errTooMany
+		}
+		fd, err := unix.Openat(dir, name, openDir, 0)
+		if err == unix.ENOENT {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s inside it: %w", quote(name), err)
+		}
+		err = removeInner(fd, left, depth-1)
+		unix.Close(fd)
+		if err != nil {
+			return err
+		}
+		if err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR); err != nil && err != unix.ENOENT && err != unix.EBUSY {
+			return fmt.Errorf("%s inside it: %w", quote(name), err)
+		}
+	}
+	return nil
+}
+
+// inner names the groups inside a group.
+func inner(dir int) (names []string, err error) {
+	fd, err := unix.Openat(dir, ".", openDir, 0) // with a position of its own
+	if err == unix.ENOENT {
+		return nil, nil // removed meanwhile
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "group")
+	defer f.Close()
+	list, err := f.ReadDir(-1)
+	for _, e := range list {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, bare(err)
+}
+
+// awaitChange waits for the kernel to say that a control file has changed (poll(2) POLLPRI), or for a time: version 1
+// says nothing.
+func (d *directory) awaitChange(name string, most time.Duration) {
+	fd, err := unix.Openat(d.fd, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		time.Sleep(most)
+		return
+	}
+	defer unix.Close(fd)
+	if _, err := readAll(fd); err != nil { // a change is one since the last reading
+		time.Sleep(most)
+		return
+	}
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLPRI}}
+	_, _ = unix.Poll(p, int(most.Milliseconds())) // the caller looks again, whatever happened
+}

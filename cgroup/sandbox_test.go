@@ -1,0 +1,175 @@
+package cgroup
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// layout is this process's own, for tests that need nothing else; it skips where no group can be made.
+func layout(t testing.TB) *Layout {
+	t.Helper()
+	l, err := Detect("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !l.Delegated {
+		t.Skip("no group can be made here: " + l.Why)
+	}
+	return l
+}
+
+// yard is a group of the test's own in every hierarchy that can be written, so that nobody else's is swept: the name is
+// none that brig takes for its own. It gives the layout for making groups below it.
+func yard(t testing.TB) (*Layout, string) {
+	t.Helper()
+	own := layout(t)
+	l := *own
+	l.Controllers = map[string]string{}
+	name := "yard-" + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(int(yards.next()))
+	if own.Dir != "" && own.Denied[""] == "" {
+		l.Dir = fence(t, own.Dir, name)
+		for _, c := range own.Enabled {
+			if err := enableAt(own.Dir, "+"+c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for c, dir := range own.Controllers {
+		if own.Denied[c] == "" && !strings.HasPrefix(c, "name=") {
+			l.Controllers[c] = fence(t, dir, name)
+		}
+	}
+	if err := l.look(""); err != nil {
+		t.Fatal(err)
+	}
+	if !l.Delegated {
+		t.Fatalf("%+v", l)
+	}
+	return &l, name
+}
+
+func enableAt(dir, word string) error {
+	fd, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return enableController(fd, word)
+}
+
+// yards numbers them.
+var yards counter
+
+type counter struct{ n int64 }
+
+func (c *counter) next() int64 { c.n++; return c.n }
+
+// fence makes one directory of a yard, and removes it with everything in it when the test ends.
+func fence(t testing.TB, base, name string) string {
+	t.Helper()
+	dir := path.Join(base, name)
+	if err := os.Mkdir(dir, 0o755); err != nil && !os.IsExist(err) {
+		t.Fatal(err)
+	} else if err != nil {
+		return dir // controllers that share a hierarchy
+	}
+	for _, f := range []string{"cpuset.cpus", "cpuset.mems"} {
+		if text, err := os.ReadFile(path.Join(base, f)); err == nil && unix.Access(path.Join(base, "tasks"), unix.F_OK) == nil {
+			if err := os.WriteFile(path.Join(dir, f), text, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Cleanup(func() {
+		left := groupsBelow(t, dir)
+		for _, g := range left {
+			if err := unix.Rmdir(g); err != nil && err != unix.ENOENT {
+				t.Errorf("%s: %v", g, err)
+			}
+		}
+	})
+	return dir
+}
+
+// groupsBelow are a directory and all groups in it, deepest first.
+func groupsBelow(t testing.TB, dir string) (list []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if os.IsNotExist(err) {
+			return nil
+		}
+		if err == nil && d.IsDir() {
+			list = append(list, p)
+		}
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// contents are the groups in all directories of a layout, without those directories.
+func contents(t testing.TB, l *Layout) (list []string) {
+	t.Helper()
+	for _, base := range l.bases() {
+		for _, g := range groupsBelow(t, base) {
+			if g != base && path.Base(g) != Leaf {
+				list = append(list, g)
+			}
+		}
+	}
+	return list
+}
+
+// make makes a group that is removed with the test.
+func makeGroup(t testing.TB, l *Layout, want *Limits) *Group {
+	t.Helper()
+	p := Resolve(want, l)
+	if len(p.Missing) > 0 {
+		t.Skipf("not to be had here: %v", p.Missing)
+	}
+	g, err := p.Create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Kill(); err != nil {
+			t.Error(err)
+		}
+		if err := g.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// value is a file of a group, in whatever hierarchy has it.
+func value(t testing.TB, g *Group, name string) string {
+	t.Helper()
+	for _, d := range g.dirs {
+		if text, err := d.read(name); err == nil {
+			return strings.TrimSpace(text)
+		}
+	}
+	return "no such file"
+}
+
+// put in puts a process into all directories of a group.
+func putIn(t testing.TB, g *Group, pid int) {
+	t.Helper()
+	for _, d := range g.dirs {
+		if err := d.put("cgroup.procs", strconv.Itoa(pid)); err != nil {
+			t.Fatalf("%s: %v", d.path, err)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package cgroup
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// count reads one number of the kernel's, or gives -1: none of them is negative.
+func count(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+// keyed reads lines of "key value", such as memory.events and cpu.stat.
+func keyed(text string) map[string]int64 {
+	m := map[string]int64{}
+	for line := range strings.SplitSeq(text, "\n") {
+		key, value, _ := strings.Cut(line, " ")
+		if n := count(value); n >= 0 {
+			m[key] = n
+		}
+	}
+	return m
+}
+
+// put fills a figure that nothing has filled yet. One too large for its unit stays unknown.
+func put[T ~int64](to *T, table map[string]int64, key string, unit T) {
+	if n, ok := table[key]; ok && *to < 0 && n <= math.MaxInt64/int64(unit) {
+		*to = T(n) * unit
+	}
+}
+
+// ioStat sums "8:0 rbytes=4096 wbytes=0 ..." of version 2 over the devices.
+func ioStat(text string) (read, written int64) {
+	for word := range strings.FieldsSeq(text) {
+		key, value, _ := strings.Cut(word, "=")
+		switch key {
+		case "rbytes":
+			add(&read, value)
+		case "wbytes":
+			add(&written, value)
+		}
+	}
+	return read, written
+}
+
+// blkioStat sums "8:0 Read 4096" of version 1 over the devices.
+func blkioStat(text string) (read, written int64) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if f := strings.Fields(line); len(f) == 3 {
+			switch f[1] {
+			case "Read":
+				add(&read, f[2])
+			case "Write":
+				add(&written, f[2])
+			}
+		}
+	}
+	return read, written
+}
+
+// add adds a number, up to the largest there is.
+func add(to *int64, text string) {
+	if n := count(text); n > math.MaxInt64-*to {
+		*to = math.MaxInt64
+	} else if n > 0 {
+		*to += n
+	}
+}
+
+// stalled reads the total of "some avg10=0.00 avg60=0.00 avg300=0.00 total=12", in microseconds: PSI. It is negative if
+// there is no such line.
+func stalled(text, who string) time.Duration {
+	for line := range strings.SplitSeq(text, "\n") {
+		_, total, ok := strings.Cut(line, " total=")
+		if !ok || !strings.HasPrefix(line, who+" ") {
+			continue
+		}
+		if n := count(total); n >= 0 && n <= math.MaxInt64/int64(time.Microsecond) {
+			return time.Duration(n) * time.Microsecond
+		}
+	}
+	return -1
+}

@@ -1,0 +1,104 @@
+package nsjail
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"brig/cgroup"
+)
+
+// spinning runs four threads for 2 s. Hashing lets go of python's lock.
+const spinning = `
+import hashlib, os, threading, time
+block, end = b"x" * (1 << 20), time.monotonic() + 2
+def spin():
+    while time.monotonic() < end: hashlib.sha256(block).digest()
+for t in [threading.Thread(target=spin) for _ in range(4)]: t.start()`
+
+// TestLimitCPUs: half a processor is half a processor, for all threads together. The weight keeps a busy machine from
+// giving the jail less than its limit.
+func TestLimitCPUs(t *testing.T) {
+	t.Parallel()
+	c := python(t, spinning)
+	c.Spec.Limits.CPUs, c.Spec.Limits.CPUWeight = 0.5, 10000
+	_, r := mustRun(t, needsLimits(t, c))
+	wantStatus(t, r, StatusOK, "cpus")
+	used, wall := time.Duration(r.Usage.User+r.Usage.System), time.Duration(r.Usage.Wall)
+	t.Logf("%s of processor time in %s; throttled for %s in %d of %d periods", used, wall, time.Duration(r.Usage.Throttled), r.Usage.ThrottledPeriods, r.Usage.Periods)
+	if beyond := wall - 2*time.Second; used < 900*time.Millisecond || used > 1100*time.Millisecond+beyond/2 {
+		t.Errorf("%s of processor time in %s, want 0.9 s to 1.1 s in 2 s", used, wall)
+	}
+	if r.Usage.Periods < 10 || r.Usage.ThrottledPeriods < 5 || r.Usage.ThrottledPeriods > r.Usage.Periods || r.Usage.Throttled <= 0 {
+		t.Errorf("%+v", r.Usage)
+	}
+}
+
+// children is a payload of 50 short processes, each of 30 ms.
+const children = `
+import os, time
+for i in range(50):
+    if os.fork() == 0:
+        while time.process_time() < 0.03: pass
+        os._exit(0)
+    os.wait()
+    print(i + 1, flush=True)`
+
+// TestLimitCPUTimeOfTree: the processor time of all processes counts together, though each is far from the limit. Where
+// there is no group the report says that each counts by itself.
+func TestLimitCPUTimeOfTree(t *testing.T) {
+	t.Parallel()
+	c := python(t, children)
+	c.Spec.Limits.CPUTime = Duration(time.Second)
+	out, r := mustRun(t, c)
+	done := strings.Count(out, "\n")
+	by := r.Enforced["cpu_time"]
+	if !strings.HasPrefix(by, "1s by cgroup") {
+		if r.Status != StatusOK || done != 50 || !strings.Contains(by, "RLIMIT_CPU 1s for each process by itself") {
+			t.Errorf("%s, %d children, by %q", r.Status, done, by)
+		}
+		return
+	}
+	wantStatus(t, r, StatusCPU, "cpu_time")
+	used := time.Duration(r.Usage.User + r.Usage.System)
+	t.Logf("%s of processor time after %d children", used, done)
+	if done < 3 || done == 50 || used < time.Second || used > 2*time.Second {
+		t.Errorf("%s of processor time, %d children", used, done)
+	}
+}
+
+// TestLimitCPUTimeIsNotWall: a payload that sleeps uses none.
+func TestLimitCPUTimeIsNotWall(t *testing.T) {
+	t.Parallel()
+	c := shell("sleep 1000")
+	c.Spec.Limits.CPUTime, c.Spec.Limits.Wall = Duration(time.Second), Duration(1500*time.Millisecond)
+	_, r := mustRun(t, c)
+	wantStatus(t, r, StatusTimeout, "wall")
+	if len(r.LimitsHit) != 1 || !r.TimedOut {
+		t.Errorf("%v", r.LimitsHit)
+	}
+	c = shell("sleep 1.2")
+	c.Spec.Limits.CPUTime = Duration(time.Second)
+	if _, r = mustRun(t, c); r.Status != StatusOK || len(r.LimitsHit) > 0 {
+		t.Errorf("%s %v after %s", r.Status, r.LimitsHit, time.Duration(r.Usage.Wall))
+	}
+}
+
+// TestLimitCPUSet: the processors of the set and no others, and one that the machine has not is the caller's error.
+func TestLimitCPUSet(t *testing.T) {
+	l, err := cgroup.Detect("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(strings.ReplaceAll(l.CPUs, "-", ","), ",")
+	c := python(t, "import os; print(sorted(os.sched_getaffinity(0)))")
+	c.Spec.Limits.CPUSet = first
+	wantOutput(t, needsLimits(t, c), "["+first+"]")
+	c = shell("true")
+	c.Spec.Limits.CPUSet = "9999"
+	want := fmt.Sprintf("9999 is not among the processors that a jail may have here: %s", l.CPUs)
+	if e := startError(t, c); e.Fault != FaultCaller || e.Op != "limits.cpuset" || e.Detail != want {
+		t.Errorf("%+v", e)
+	}
+}

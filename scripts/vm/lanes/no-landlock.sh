@@ -1,0 +1,8 @@
+# shellcheck shell=bash
+# A kernel without Landlock, which brig does not need.
+# append: lsm=lockdown,yama,integrity,apparmor
+for role in root user; do
+	expect 0 '' as_"$role" brig run -- true
+	expect 0 '^landlock +note +.*brig does not need it' as_"$role" brig doctor
+done
+suite root nsjail/internal/stage -test.short

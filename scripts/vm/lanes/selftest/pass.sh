@@ -1,0 +1,3 @@
+# shellcheck shell=bash
+# A good result.
+expect 0 "^yes$" echo yes

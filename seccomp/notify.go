@@ -1,0 +1,74 @@
+package seccomp
+
+import (
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"slices"
+
+	libseccomp "github.com/seccomp/libseccomp-golang"
+	"golang.org/x/sys/unix"
+)
+
+// NotifyKills rewrites a filter so that its listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, Linux 5.0) learns of each call
+// that the filter answers with death, and the call waits for ever. Who listens kills the process: that is what
+// SECCOMP_RET_KILL_PROCESS means, and stricter than SECCOMP_RET_KILL_THREAD, which ends one thread of it. changed is
+// false, and the filter is as it was, where it kills nobody, hands calls to a listener of its own, or is no filter.
+//
+// Of several filters the kernel follows the sternest answer, and a notice comes after SECCOMP_RET_TRAP and
+// SECCOMP_RET_ERRNO: a filter that is loaded above or beneath, such as a payload's own, can refuse what this one would
+// kill for. None can allow it. And unlike a kill, a notice takes its time: a signal that comes before the listener has
+// read it takes it away (signal(7)), and the call then fails with EINTR. It is never performed.
+func NotifyKills(bpf []byte) (out []byte, changed bool) {
+	p, err := decodeProgram(bpf)
+	if err != nil {
+		return bpf, false
+	}
+	out = slices.Clone(bpf)
+	for i, in := range p {
+		if in.code == bpfRet|0x10 { // an answer that is computed: RET|A
+			return bpf, false
+		}
+		if in.code != bpfRet {
+			continue
+		}
+		switch Action(in.k).Base() {
+		case Notify:
+			return bpf, false
+		case KillProcess, KillThread:
+			binary.NativeEndian.PutUint32(out[i*insnSize+4:], uint32(Notify))
+			changed = true
+		}
+	}
+	if !changed {
+		return bpf, false
+	}
+	return out, true
+}
+
+// CallName names a system call as a notice gives it: by its number and the architecture of the call (AUDIT_ARCH_*),
+// which are not always the machine's own. name is "" where the library does not know the call; abi is never empty.
+func CallName(nr int32, audit uint32) (name, abi string) {
+	for _, a := range []struct {
+		audit uint32
+		abi   string
+		lib   libseccomp.ScmpArch
+	}{{unix.AUDIT_ARCH_I386, "i386", libseccomp.ArchX86}, {unix.AUDIT_ARCH_X86_64, "x86_64", libseccomp.ArchAMD64},
+		{unix.AUDIT_ARCH_ARM, "arm", libseccomp.ArchARM}, {unix.AUDIT_ARCH_AARCH64, "aarch64", libseccomp.ArchARM64},
+		{unix.AUDIT_ARCH_RISCV64, "riscv64", libseccomp.ArchRISCV64}, {unix.AUDIT_ARCH_S390, "s390", libseccomp.ArchS390},
+		{unix.AUDIT_ARCH_S390X, "s390x", libseccomp.ArchS390X}, {unix.AUDIT_ARCH_PPC64LE, "ppc64le", libseccomp.ArchPPC64LE}} {
+		if a.audit != audit {
+			continue
+		}
+		if a.abi == "x86_64" && nr > 0 && nr&x32Bit != 0 { // x32 has no architecture of its own
+			a.abi, a.lib = "x32", libseccomp.ArchX32
+		}
+		if native, ok := findArch(runtime.GOARCH); ok && native.lib == a.lib {
+			name, _ = native.syscallName(int(nr))
+		} else if known, err := libseccomp.ScmpSyscall(nr).GetNameByArch(a.lib); err == nil {
+			name = known
+		}
+		return name, a.abi
+	}
+	return "", fmt.Sprintf("%#x", audit)
+}
