@@ -12,23 +12,46 @@ import (
 )
 
 // enableController gives a version 2 group's children a controller. Each is written alone: the file takes all or
-// nothing. EBUSY means that the group has processes of its own; if this is one of them, they move to a leaf, and the
-// write is tried again. Others' groups are not ours to rearrange.
+// nothing. A group must have no processes of its own for that, or its children could hold none: cgroups(7), "no internal
+// processes". If this process is one of them, they all move to a leaf; others' groups are not ours to rearrange.
 func enableController(base int, word string) error {
-	var err error
+	if _, err := readAt(base, "cgroup.type"); err == unix.ENOENT { // the root of the tree may have both
+		return putAt(base, "cgroup.subtree_control", word)
+	} else if err != nil {
+		return err
+	}
 	const tries = 50 // processes that fork while they are moved, or a Sweep that takes the empty leaf
 	for range tries {
-		if err = putAt(base, "cgroup.subtree_control", word); err != unix.EBUSY {
+		pids, err := readAt(base, "cgroup.procs")
+		if err != nil {
 			return err
 		}
-		if !inside(base) {
-			return fmt.Errorf("%w: it has processes of its own, and brig is not one of them: %s", err, pidsOf(base))
+		if pids != "" {
+			if !inside(base) {
+				return fmt.Errorf("%w: it has processes of its own, and brig is not one of them: %s", unix.EBUSY, pidsOf(base))
+			}
+			if err := evacuate(base, pids); err != nil && !removed(err) {
+				return err
+			}
+			continue
 		}
-		if err := evacuate(base); err != nil && !removed(err) {
+		if err = putAt(base, "cgroup.subtree_control", word); err == unix.EBUSY { // one has come in between
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		// cpu, cpuset and pids are taken in spite of processes; then the group is a root of threads, and what is in it
+		// cannot hold a process
+		kind, err := readAt(base, "cgroup.type")
+		if err != nil || strings.TrimSpace(kind) == "domain" {
+			return err
+		}
+		if err := putAt(base, "cgroup.subtree_control", "-"+word[1:]); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: it has processes of its own: %s", err, pidsOf(base))
+	return fmt.Errorf("%w: it has processes of its own, which are made faster than they can be moved: %s", unix.EBUSY, pidsOf(base))
 }
 
 // inside says whether this process is in a group, or in its leaf.
@@ -42,8 +65,8 @@ func inside(base int) bool {
 	return false
 }
 
-// evacuate moves all processes of a group to its leaf.
-func evacuate(dir int) error {
+// evacuate moves processes of a group to its leaf.
+func evacuate(dir int, pids string) error {
 	leaf, err := openLeaf(dir)
 	if err != nil {
 		return err
@@ -57,11 +80,7 @@ func evacuate(dir int) error {
 		return fmt.Errorf("%s/cgroup.procs: %w", Leaf, err)
 	}
 	defer unix.Close(procs)
-	text, err := readAt(dir, "cgroup.procs")
-	if err != nil {
-		return err
-	}
-	for _, pid := range strings.Fields(text) {
+	for _, pid := range strings.Fields(pids) {
 		if pid == "0" {
 			return errors.New("a process of another pid namespace is in it and cannot be moved from here")
 		}

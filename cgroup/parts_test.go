@@ -224,8 +224,8 @@ type child struct {
 	ended bool
 }
 
-// start starts a part, in the version 2 group of a directory's descriptor unless it is negative.
-func start(t testing.TB, group int, part, arg string, change ...func(*exec.Cmd)) *child {
+// spawn starts a part, in the version 2 group of a directory's descriptor unless it is negative.
+func spawn(t testing.TB, group int, part, arg string, change ...func(*exec.Cmd)) *child {
 	t.Helper()
 	c := &child{Cmd: exec.Command("/proc/self/exe")}
 	c.Env = append(os.Environ(), partVar+"="+part, argVar+"="+arg)

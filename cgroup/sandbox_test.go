@@ -91,7 +91,9 @@ func fence(t testing.TB, base, name string) string {
 	t.Cleanup(func() {
 		left := groupsBelow(t, dir)
 		for _, g := range left {
-			if err := unix.Rmdir(g); err != nil && err != unix.ENOENT {
+			var err error
+			eventually(t, g+" is empty", func() bool { err = unix.Rmdir(g); return err != unix.EBUSY })
+			if err != nil && err != unix.ENOENT {
 				t.Errorf("%s: %v", g, err)
 			}
 		}

@@ -84,16 +84,25 @@ func (d *directory) readV1(s *Stats) {
 	}
 }
 
-// oomOwn tells whose want of memory it was: a group whose own limit was never met cannot have caused it.
+// oomOwn tells whose want of memory it was: a group that has stayed below its own limits, with and without swap, cannot
+// have caused it. The counters of failures (failcnt) do not tell: they may stay 0 where the limit with swap was met.
 func (d *directory) oomOwn(s *Stats) {
-	failed := int64(-1)
-	if d.number(&failed, "memory.failcnt"); failed < 0 || s.OOMKills < 0 || s.OOMOwn >= 0 {
+	if s.OOMKills < 0 || s.OOMOwn >= 0 {
 		return
 	}
-	if s.OOMOwn = s.OOMKills; failed == 0 {
-		s.OOMOwn = 0
+	s.OOMOwn = 0
+	for _, prefix := range []string{"memory.", "memory.memsw."} { // the second is missing where swap is not accounted
+		peak, limit := int64(-1), int64(-1)
+		d.number(&peak, prefix+"max_usage_in_bytes")
+		d.number(&limit, prefix+"limit_in_bytes")
+		if peak >= 0 && limit >= 0 && peak >= limit-oomMargin {
+			s.OOMOwn = s.OOMKills
+		}
 	}
 }
+
+// oomMargin is more than what a process asks for at once when an out-of-memory killer is called: a batch of 64 pages.
+const oomMargin = 1 << 20
 
 // bytes reads a file of counts by device.
 func (d *directory) bytes(name string, parse func(string) (int64, int64)) (read, written int64) {

@@ -1,7 +1,10 @@
 package cgroup
 
 import (
+	"os"
 	"path"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -46,16 +49,76 @@ func delegated(unit string) bool {
 	return false
 }
 
-// notDelegated says whether the missing mark is a proof: the caller could read trusted.delegate, or the user's own
-// manager, which always has its group delegated, has the newer mark.
+// notDelegated says whether the missing mark is a proof. It is to root, who can read trusted.delegate. A user's manager
+// never leaves one: there the unit's files say.
 func notDelegated(unit string) bool {
 	if unix.Geteuid() == 0 {
 		return true
 	}
 	for dir := path.Dir(unit); dir != "/" && dir != "."; dir = path.Dir(dir) {
 		if strings.HasPrefix(path.Base(dir), "user@") && strings.HasSuffix(dir, ".service") {
-			return delegated(dir)
+			return !delegatedIn(userUnitDirs(), path.Base(unit))
 		}
 	}
 	return false
+}
+
+// userUnitDirs are where the user's manager finds units, the strongest last: systemd.unit(5).
+func userUnitDirs() []string {
+	run := os.Getenv("XDG_RUNTIME_DIR")
+	if run == "" {
+		run = "/run/user/" + strconv.Itoa(unix.Getuid())
+	}
+	config := os.Getenv("XDG_CONFIG_HOME")
+	if config == "" {
+		config = path.Join(os.Getenv("HOME"), ".config")
+	}
+	return []string{"/usr/lib/systemd/user", "/usr/local/lib/systemd/user", "/run/systemd/user", "/etc/systemd/user", config + "/systemd/user",
+		run + "/systemd/transient", run + "/systemd/user.control", config + "/systemd/user.control"}
+}
+
+// delegatedIn reads Delegate= of a unit: its strongest file, then its drop-ins.
+func delegatedIn(dirs []string, unit string) (yes bool) {
+	names := []string{unit}
+	if prefix, _, ok := strings.Cut(unit, "@"); ok { // of a template
+		names = []string{prefix + "@" + path.Ext(unit), unit}
+	}
+	for _, name := range names {
+		for _, dir := range dirs {
+			if b, err := os.ReadFile(path.Join(dir, name)); err == nil {
+				yes = delegate(string(b), false)
+			}
+		}
+	}
+	for _, name := range names {
+		for _, dir := range dirs {
+			parts, err := filepath.Glob(path.Join(dir, name+".d", "*.conf"))
+			if err != nil {
+				continue // only a bad pattern: a unit with [ in its name
+			}
+			for _, part := range parts {
+				if b, err := os.ReadFile(part); err == nil {
+					yes = delegate(string(b), yes)
+				}
+			}
+		}
+	}
+	return yes
+}
+
+// delegate reads the last Delegate= of a unit's text: a boolean, or the controllers.
+func delegate(text string, yes bool) bool {
+	for _, line := range strings.Split(text, "\n") {
+		key, value, ok := strings.Cut(line, "=")
+		if !ok || strings.TrimSpace(key) != "Delegate" {
+			continue
+		}
+		switch strings.ToLower(strings.TrimSpace(value)) {
+		case "no", "n", "0", "false", "f", "off":
+			yes = false
+		default:
+			yes = true
+		}
+	}
+	return yes
 }

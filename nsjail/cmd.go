@@ -51,7 +51,8 @@ type Cmd struct {
 	result   *Result
 	state    outcome
 	group    *cgroup.Group // nil for none
-	stopOOM  func() error  // nil for nothing to stop
+	frozen   atomic.Bool
+	stopOOM  func() error // nil for nothing to stop
 	timers   timers
 	stopCtx  func() bool
 }

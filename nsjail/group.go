@@ -121,6 +121,7 @@ func (c *Cmd) Freeze(on bool) error {
 	if c.group == nil {
 		return errors.New("nsjail: the jail has no control group to freeze; set a limit that needs one")
 	}
+	c.frozen.Store(on)
 	return c.group.Freeze(on)
 }
 

@@ -18,21 +18,28 @@ def spin():
 for t in [threading.Thread(target=spin) for _ in range(4)]: t.start()`
 
 // TestLimitCPUs: half a processor is half a processor, for all threads together. The weight keeps a busy machine from
-// giving the jail less than its limit.
+// giving the jail less than its limit, as far as the group above it gets that much.
 func TestLimitCPUs(t *testing.T) {
 	t.Parallel()
-	c := python(t, spinning)
-	c.Spec.Limits.CPUs, c.Spec.Limits.CPUWeight = 0.5, 10000
-	_, r := mustRun(t, needsLimits(t, c))
-	wantStatus(t, r, StatusOK, "cpus")
-	used, wall := time.Duration(r.Usage.User+r.Usage.System), time.Duration(r.Usage.Wall)
-	t.Logf("%s of processor time in %s; throttled for %s in %d of %d periods", used, wall, time.Duration(r.Usage.Throttled), r.Usage.ThrottledPeriods, r.Usage.Periods)
-	if beyond := wall - 2*time.Second; used < 900*time.Millisecond || used > 1100*time.Millisecond+beyond/2 {
-		t.Errorf("%s of processor time in %s, want 0.9 s to 1.1 s in 2 s", used, wall)
+	for range 3 {
+		c := python(t, spinning)
+		c.Spec.Limits.CPUs, c.Spec.Limits.CPUWeight = 0.5, 10000
+		_, r := mustRun(t, needsLimits(t, c))
+		wantStatus(t, r, StatusOK, "cpus")
+		u := &r.Usage
+		used, wall := time.Duration(u.User+u.System), time.Duration(u.Wall)
+		t.Logf("%s of processor time in %s; throttled for %s in %d of %d periods", used, wall, time.Duration(u.Throttled), u.ThrottledPeriods, u.Periods)
+		if used > 1100*time.Millisecond+(wall-2*time.Second)/2 || u.Periods < 10 || u.ThrottledPeriods > u.Periods || u.Throttled <= 0 {
+			t.Fatalf("%s of processor time in %s, want at most 1.1 s in 2 s: %+v", used, wall, u)
+		}
+		if used >= 900*time.Millisecond {
+			return
+		}
+		if u.ThrottledPeriods > u.Periods*9/10 {
+			t.Fatalf("%s of processor time in %s, want at least 0.9 s in 2 s, and it was throttled all the time", used, wall)
+		}
 	}
-	if r.Usage.Periods < 10 || r.Usage.ThrottledPeriods < 5 || r.Usage.ThrottledPeriods > r.Usage.Periods || r.Usage.Throttled <= 0 {
-		t.Errorf("%+v", r.Usage)
-	}
+	t.Skip("others keep the machine so busy that the jail does not get what it may have")
 }
 
 // children is a payload of 50 short processes, each of 30 ms.

@@ -116,11 +116,14 @@ func newViolation(v stage.Violation) *Violation {
 	return out
 }
 
-// String is the call for a reader: "ptrace (x86_64)", "number 5000 (i386)".
+// String is the call for a reader: "ptrace", "getpid of the i386 ABI".
 func (v *Violation) String() string {
 	name := v.Syscall
 	if name == "" {
-		name = "number " + strconv.Itoa(v.Number)
+		name = "system call " + strconv.Itoa(v.Number)
 	}
-	return name + " (" + v.Arch + ")"
+	if v.Arch != seccomp.NativeABI() {
+		name += " of the " + v.Arch + " ABI"
+	}
+	return name
 }

@@ -139,7 +139,7 @@ func (r *resolver) init() {
 }
 
 // limitProcesses sets RLIMIT_NPROC, which counts in the user namespace. Behind pids.max of a control group, which also
-// counts how often it was met, it stands one higher and is never reached.
+// counts how often it was met, it stands twice as high and is never reached.
 func (r *resolver) limitProcesses() error {
 	n := r.processes()
 	if _, own := r.spec.Limits.Rlimits["nproc"]; own || n < 0 {
@@ -155,7 +155,11 @@ func (r *resolver) limitProcesses() error {
 	}
 	if by := r.Enforced["processes"]; by != "" {
 		if missing == "" {
-			r.setRlimit(unix.RLIMIT_NPROC, "nproc", Rlimit{n + 1, n + 1})
+			spare := 2 * n // each process may be within a fork(2), which this counts before the group refuses it
+			if hard := r.host.HardLimits["nproc"]; hard >= 0 {
+				spare = min(spare, hard)
+			}
+			r.setRlimit(unix.RLIMIT_NPROC, "nproc", Rlimit{spare, spare})
 		}
 		return nil
 	}

@@ -85,7 +85,7 @@ func TestResultAsJSON(t *testing.T) {
 	r.Usage.Wall = Millis(1234567 * time.Nanosecond)
 	got, err := json.Marshal(r)
 	want := `{"status":"ok","exit_code":0,"timed_out":false,"usage":{"wall_ms":1.234,"user_ms":1.5,"system_ms":2,"max_rss_bytes":4096,` +
-		`"voluntary_switches":1,"involuntary_switches":2,"major_faults":3},"output":{"stdout_bytes":0,"stdout_dropped":0,"stderr_bytes":0,"stderr_dropped":0},` +
+		`"voluntary_switches":1,"involuntary_switches":2,"major_faults":3,"disk_bytes":0},"output":{"stdout_bytes":0,"stdout_dropped":0,"stderr_bytes":0,"stderr_dropped":0},` +
 		`"phases_us":{"look":0,"resolve":0,"prepare":0,"spawn":0,"exec":0,"run":0,"end":0},"spec_digest":"d"}`
 	if err != nil || string(got) != want {
 		t.Errorf("%v\n got %s\nwant %s", err, got, want)

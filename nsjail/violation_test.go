@@ -114,19 +114,11 @@ func TestViolationIsNamed(t *testing.T) {
 			if test.least < 1 && v == nil {
 				return
 			}
-			if v == nil || v.Count < test.least || test.least < 0 || v.Syscall != test.call || v.Arch != auditName() || test.least == 1 && v.Count != 1 {
+			if v == nil || v.Count < test.least || test.least < 0 || v.Syscall != test.call || v.Arch != seccomp.NativeABI() || test.least == 1 && v.Count != 1 {
 				t.Errorf("violation %+v, want %s and %d at least", v, test.call, test.least)
 			}
 		})
 	}
-}
-
-// auditName is the native ABI as the kernel's auditors call it.
-func auditName() string {
-	if name, ok := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]; ok {
-		return name
-	}
-	return runtime.GOARCH
 }
 
 // The default filter kills for foreign ABIs only, and names those calls by their own tables.
@@ -136,17 +128,21 @@ func TestForeignABIIsNamed(t *testing.T) {
 		t.Skip("the payload is x86-64 code")
 	}
 	_, r := mustRun(t, Command("python3", "-c", abi32))
-	if v := r.Violation; r.Status != StatusViolation || v == nil || *v != (Violation{"getpid", 20, "i386", 1}) {
+	if v := r.Violation; r.Status != StatusViolation || v == nil || *v != (Violation{"getpid", 20, "i386", 1}) || v.String() != "getpid of the i386 ABI" {
 		t.Errorf("%+v, violation %+v", r, v)
+	}
+	v := &Violation{Number: 4000, Arch: seccomp.NativeABI(), Count: 1}
+	if v.String() != "system call 4000" {
+		t.Error(v)
 	}
 }
 
 // The listener is init's: it takes no number that the payload would notice, and fits beside small limits.
 func TestListenerStaysOutOfReach(t *testing.T) {
-	seccomp := kills(t, killMkdir, "mkdir")
+	profile := kills(t, killMkdir, "mkdir")
 	for _, files := range []int64{3, 4, 5, 8, 64, 1024} {
 		c := Command("sh", "-c", "echo /proc/self/fd/*; ls /proc/1/fd; mkdir /tmp/d")
-		c.Spec.Seccomp = seccomp
+		c.Spec.Seccomp = profile
 		c.Spec.Limits.Rlimits = map[string]Rlimit{"nofile": {files, files}}
 		out, r := mustRun(t, c)
 		named := !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "will not be named") })

@@ -90,6 +90,11 @@ const endGrace = 200 * time.Millisecond
 // collected by the kernel, which counts their time nowhere. Nobody waits for the timer: pidfds are not used again. An
 // error of signal means that the jail has ended.
 func (c *Cmd) end() {
+	if c.frozen.Load() { // version 1 delivers no signal before it is thawed, and init could not answer
+		_ = c.signal(unix.SIGKILL)
+		_ = c.group.Freeze(false)
+		return
+	}
 	if !c.Spec.NoInit {
 		if _, err := c.report.Write([]byte{0}); err == nil {
 			time.AfterFunc(endGrace, func() { _ = c.signal(unix.SIGKILL) })

@@ -46,29 +46,47 @@ func NotifyKills(bpf []byte) (out []byte, changed bool) {
 	return out, true
 }
 
+// abi is an architecture as a notice names it.
+type abi struct {
+	audit uint32 // AUDIT_ARCH_*
+	name  string
+	lib   libseccomp.ScmpArch
+}
+
+func abis() []abi {
+	return []abi{{unix.AUDIT_ARCH_I386, "i386", libseccomp.ArchX86}, {unix.AUDIT_ARCH_X86_64, "x86_64", libseccomp.ArchAMD64},
+		{unix.AUDIT_ARCH_ARM, "arm", libseccomp.ArchARM}, {unix.AUDIT_ARCH_AARCH64, "aarch64", libseccomp.ArchARM64},
+		{unix.AUDIT_ARCH_RISCV64, "riscv64", libseccomp.ArchRISCV64}, {unix.AUDIT_ARCH_S390, "s390", libseccomp.ArchS390},
+		{unix.AUDIT_ARCH_S390X, "s390x", libseccomp.ArchS390X}, {unix.AUDIT_ARCH_PPC64LE, "ppc64le", libseccomp.ArchPPC64LE}}
+}
+
+// NativeABI is what CallName calls the machine's own ABI.
+func NativeABI() string {
+	native, _ := findArch(runtime.GOARCH)
+	for _, a := range abis() {
+		if a.audit == native.audit {
+			return a.name
+		}
+	}
+	return runtime.GOARCH
+}
+
 // CallName names a system call as a notice gives it: by its number and the architecture of the call (AUDIT_ARCH_*),
 // which are not always the machine's own. name is "" where the library does not know the call; abi is never empty.
 func CallName(nr int32, audit uint32) (name, abi string) {
-	for _, a := range []struct {
-		audit uint32
-		abi   string
-		lib   libseccomp.ScmpArch
-	}{{unix.AUDIT_ARCH_I386, "i386", libseccomp.ArchX86}, {unix.AUDIT_ARCH_X86_64, "x86_64", libseccomp.ArchAMD64},
-		{unix.AUDIT_ARCH_ARM, "arm", libseccomp.ArchARM}, {unix.AUDIT_ARCH_AARCH64, "aarch64", libseccomp.ArchARM64},
-		{unix.AUDIT_ARCH_RISCV64, "riscv64", libseccomp.ArchRISCV64}, {unix.AUDIT_ARCH_S390, "s390", libseccomp.ArchS390},
-		{unix.AUDIT_ARCH_S390X, "s390x", libseccomp.ArchS390X}, {unix.AUDIT_ARCH_PPC64LE, "ppc64le", libseccomp.ArchPPC64LE}} {
+	for _, a := range abis() {
 		if a.audit != audit {
 			continue
 		}
-		if a.abi == "x86_64" && nr > 0 && nr&x32Bit != 0 { // x32 has no architecture of its own
-			a.abi, a.lib = "x32", libseccomp.ArchX32
+		if a.lib == libseccomp.ArchAMD64 && nr > 0 && nr&x32Bit != 0 { // x32 has no architecture of its own
+			a.name, a.lib = "x32", libseccomp.ArchX32
 		}
 		if native, ok := findArch(runtime.GOARCH); ok && native.lib == a.lib {
 			name, _ = native.syscallName(int(nr))
 		} else if known, err := libseccomp.ScmpSyscall(nr).GetNameByArch(a.lib); err == nil {
 			name = known
 		}
-		return name, a.abi
+		return name, a.name
 	}
 	return "", fmt.Sprintf("%#x", audit)
 }

@@ -13,15 +13,16 @@ import (
 	"testing"
 
 	"brig/internal/testuser"
+	"brig/nsjail"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // TestMain defines -update, which rewrites the golden files and the expected output of the stories, and runs the suite
-// as root and as an ordinary user.
+// as root and as an ordinary user, and the stories of limits as one with control groups of its own.
 func TestMain(m *testing.M) {
 	goflag.Bool("update", false, "rewrite golden files")
-	os.Exit(testuser.Main(m, testuser.Build("./cmd/brig", "brig")))
+	os.Exit(testuser.Main(m, testuser.Build("./cmd/brig", "brig"), testuser.Delegate("^TestScript$/^limits")))
 }
 
 // brigBinary is the binary under test, which testuser has built for both users; BRIG_BIN names another.
@@ -52,8 +53,11 @@ func TestScript(t *testing.T) {
 			return os.MkdirAll(e.Getenv("WORK"), 0o755)
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
+			switch cond {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "limits":
+				return canLimit()
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
@@ -64,6 +68,22 @@ func TestScript(t *testing.T) {
 			"brigargs": brigArgs,
 		},
 	})
+}
+
+// canLimit says whether this caller's jails can have control groups for the usual limits.
+func canLimit() (bool, error) {
+	s := &nsjail.Spec{Args: []string{"id"}, Limits: nsjail.Limits{Memory: 64 << 20, CPUs: 0.5, CPUSet: "0", CPUTime: nsjail.Duration(1e9)}}
+	h, err := nsjail.Look(s)
+	if err != nil {
+		return false, err
+	}
+	defer h.Close()
+	p, err := nsjail.Resolve(s, h)
+	var missing *nsjail.Error
+	if errors.As(err, &missing) && missing.Fault == nsjail.FaultHost {
+		return false, nil
+	}
+	return err == nil && strings.Contains(p.Enforced["cpu_time"], "cgroup"), err
 }
 
 // wantExit is `wantexit CODE PROGRAM ARG...`: run it and require that exit code.

@@ -15,7 +15,7 @@ chmod 755 "$dir/init-systemd"
 
 cpu=max
 [ "${VM_ACCEL%%,*}" != kvm ] || cpu=host
-timeout -k 5 "${VM_TIMEOUT:-600}" qemu-system-x86_64 -accel "$VM_ACCEL" -cpu "$cpu" -machine q35 -m "${VM_MEM:-1024}" \
+timeout --foreground -k 5 "${VM_TIMEOUT:-600}" qemu-system-x86_64 -accel "$VM_ACCEL" -cpu "$cpu" -machine q35 -m "${VM_MEM:-1024}" \
 	-smp "${VM_SMP:-2}" -nodefaults -no-reboot -display none -serial "file:$dir/kernel.log" -serial stdio \
 	-device virtio-rng-pci \
 	-drive "file=$image,format=raw,if=virtio,snapshot=on" -drive "file=$dir/story.tar,format=raw,if=virtio,readonly=on" \

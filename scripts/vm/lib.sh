@@ -2,6 +2,7 @@
 # lib.sh: what the scripts of the VM lane share. Sourced, with bash, from anywhere in the checkout.
 set -euo pipefail
 
+PATH=$PATH:/usr/sbin:/sbin # an ordinary user's has no depmod and no mke2fs
 vm=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 module=$(cd "$vm/../.." && pwd)
 cache=${VM_CACHE:-$module/bin/vm}
@@ -15,7 +16,7 @@ die() {
 	exit 2
 }
 
-# release NAME: the Debian metapackage behind a kernel's short name. Another name is taken as a package.
+# metapackage NAME: the Debian metapackage behind a kernel's short name. Another name is taken as a package.
 metapackage() {
 	case $1 in
 	6.1) echo linux-image-cloud-amd64 ;;
@@ -35,7 +36,8 @@ once() {
 		[ ! -d "$dir" ] || exit 0
 		rm -rf "$dir.part"
 		mkdir -p "$dir.part"
-		"$@" "$dir.part" && mv "$dir.part" "$dir"
+		"$@" "$dir.part" # on a line of its own: set -e does not hold inside of what stands before &&
+		mv "$dir.part" "$dir"
 	) 9>"$cache/.lock"
 }
 
@@ -53,6 +55,5 @@ with_lists() {
 download() {
 	local dir=$1
 	shift
-	# apt says as root that its unprivileged user cannot write here; it then downloads all the same
-	(cd "$dir" && with_lists apt-get -qq download "$@" 2>/dev/null) || die "apt-get download failed: $*"
+	(cd "$dir" && with_lists apt-get -qq download "$@") || die "apt-get download failed: $*"
 }

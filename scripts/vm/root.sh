@@ -53,7 +53,7 @@ fill() {
 	accounts "$tree/etc"
 	mkdir -p "$tree/usr/lib/vm"
 	mv "$tree/etc" "$tree/usr/lib/vm/etc"
-	mksquashfs "$tree/usr" "$1/usr.squashfs" -quiet -no-progress -all-root -comp "${VM_COMP:-lz4}" >&2
+	mksquashfs "$tree/usr" "$1/usr.squashfs" -quiet -no-progress -all-root -comp lz4 >&2
 	rm -rf "$tree" "$1/deb"
 }
 

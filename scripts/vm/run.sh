@@ -1,7 +1,7 @@
 #!/bin/bash
 # run.sh KERNEL LANE...: boot a kernel once for each lane and run the lane in it.
 #   KERNEL: 6.1, 6.12 or a Debian package; LANE: the name of a script in lanes/, without .sh
-#   VM_SET=quick|full (full), VM_RUN=PATTERN (tests, as for go test -run), VM_TIMEOUT=SECONDS a boot,
+#   VM_SET=quick|full (full), VM_RUN=PATTERN (tests, as for go test -run), VM_TIMEOUT=SECONDS a boot (full: 3600, quick: 900),
 #   VM_ACCEL, VM_SMP, VM_MEM: see boot.sh; VM_CACHE: where everything is kept (bin/vm)
 # exit: 0 passed, 1 a test failed, 2 a guest did not finish, twice
 . "$(dirname "$0")/lib.sh"
@@ -16,7 +16,7 @@ header() { sed -n "s/^# $2: *//p" "$vm/lanes/$1.sh"; }
 params() {
 	local layout
 	layout=$(header "$1" layout)
-	printf '%s=%q\n' VM_LANE "scripts/vm/lanes/$1.sh" VM_LAYOUT "${layout:-v2}" VM_SET "${VM_SET:-full}" VM_RUN "${VM_RUN:-}"
+	printf '%s=%q\n' VM_LANE "scripts/vm/lanes/$1.sh" VM_LAYOUT "${layout:-v2}" VM_SET "${VM_SET:-full}" VM_RUN "${VM_RUN:-}" VM_ACCEL "$VM_ACCEL"
 }
 
 # show LANE: results as they come, one line each.
@@ -60,8 +60,10 @@ attempt() {
 
 for lane; do [ -e "$vm/lanes/$lane.sh" ] || die "there is no lane $lane in $vm/lanes"; done
 kernel=$("$vm/kernel.sh" "$name")
-export VM_ROOT=${VM_ROOT:-$("$vm/root.sh")} VM_PAYLOAD=${VM_PAYLOAD:-$("$vm/payload.sh")}
-export VM_ACCEL=${VM_ACCEL:-$("$vm/accel.sh" "$kernel")}
+VM_ROOT=${VM_ROOT:-$("$vm/root.sh")}
+VM_PAYLOAD=${VM_PAYLOAD:-$("$vm/payload.sh")}
+VM_ACCEL=${VM_ACCEL:-$("$vm/accel.sh" "$kernel")}
+export VM_ROOT VM_PAYLOAD VM_ACCEL VM_TIMEOUT=${VM_TIMEOUT:-$([ "${VM_SET:-full}" = full ] && echo 3600 || echo 900)}
 worst=0
 for lane; do
 	code=0

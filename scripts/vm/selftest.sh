@@ -2,7 +2,8 @@
 # selftest.sh: the exit codes of run.sh, with guests that pass, fail, say nothing, panic and hang. About 40 s.
 . "$(dirname "$0")/lib.sh"
 kernel=${1:-6.1}
-export VM_PAYLOAD=${VM_PAYLOAD:-$("$vm/payload.sh")}
+VM_PAYLOAD=${VM_PAYLOAD:-$("$vm/payload.sh")}
+export VM_PAYLOAD
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 bad=0

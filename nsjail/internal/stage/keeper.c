@@ -38,6 +38,17 @@ static void keep_no_setid(void) {
 	syscall(SYS_capset, &h, d);
 }
 
+extern const char *const brig_stage_grouped[] __attribute__((weak)); // beginnings of flags, up to a null
+
+// grouped says that a flag asks for a control group: the jail must be born in it, so a process made ahead is of no use.
+// That is no more than a guess, which costs time where it is wrong.
+static int grouped(int argc, char **argv) {
+	for (int i = 2; &brig_stage_grouped && i < argc && strcmp(argv[i], "--"); i++)
+		for (const char *const *p = brig_stage_grouped; *p; p++)
+			if (!strncmp(argv[i], *p, strlen(*p))) return 1;
+	return 0;
+}
+
 void brig_keeper(int argc, char **argv, char **envp) {
 	keep_no_setid();
 	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
@@ -46,11 +57,12 @@ void brig_keeper(int argc, char **argv, char **envp) {
 	}
 	int sv[2], av[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then starts a stage the other way
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
+	if (grouped(argc, argv)) av[0] = av[1] = NOTHING_AHEAD;
+	else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
 	long pid = -1;
 	struct clone_args ca = {.exit_signal = SIGCHLD};
 	// a caller that closed a standard stream must not get our socket as the payload's
-	if (sv[0] > 2 && sv[1] > 2 && av[0] > 2) pid = syscall(SYS_clone3, &ca, sizeof ca);
+	if (sv[0] > 2 && sv[1] > 2 && (av[0] > 2 || av[0] == NOTHING_AHEAD)) pid = syscall(SYS_clone3, &ca, sizeof ca);
 	if (pid == 0) {
 		close(sv[0]), close(av[0]);
 		syscall(SYS_setsid); // a Ctrl-C at the terminal is the keeper's to forward, not our end

@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 # killed.sh: SIGKILL of a keeper inside the delegated scope that the caller is in. Sourced by a user's story and by root's.
-mkfifo "$tmp/up"
-for _ in 1 2 3; do
-	/usr/bin/brig run --memory 64m -- sh -c 'echo up; exec sleep 1000' >"$tmp/up" &
+for round in 1 2 3; do
+	up=$tmp/up$round # one each: the last jail may still hold its own open
+	mkfifo "$up"
+	/usr/bin/brig run --memory 64m -- sh -c 'echo up; exec sleep 1000' >"$up" &
 	keeper=$!
-	read -r up <"$tmp/up" || fail "the jail did not start"
-	[ "$up" = up ] || fail "the jail said $up"
+	read -r word <"$up" || fail "the jail did not start"
+	[ "$word" = up ] || fail "the jail said $word"
 	kill -KILL $keeper
 	wait $keeper 2>/dev/null
 done

@@ -1,0 +1,332 @@
+package cgroup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// domestic is a limit of version 2 that this machine can hold, and its controller. Some controllers are refused over
+// processes, and some make a root of threads of the group.
+func domestic(t testing.TB, l *Layout) map[string]Limits {
+	t.Helper()
+	if l.Dir == "" || l.Denied[""] != "" {
+		t.Skip("there is no version 2 tree that can be divided")
+	}
+	list := map[string]Limits{}
+	for c, w := range map[string]Limits{"hugetlb": {HugeTLB: map[string]int64{"2MB": 0}}, "memory": {Memory: 1 << 30}, "pids": {Processes: 900},
+		"cpu": {CPUQuota: DefaultPeriod}, "io": {Files: []File{{"io.max", "9999:1"}}}} {
+		if slices.Contains(l.Enabled, c) && c != "io" {
+			list[c] = w
+		}
+	}
+	if len(list) == 0 {
+		t.Skip("the version 2 tree has no controller")
+	}
+	return list
+}
+
+// home makes a version 2 group, without controllers for its children, in which a test's processes are to be at home.
+func home(t testing.TB, l *Layout, name string) (dir string, fd int) {
+	t.Helper()
+	for _, c := range l.Enabled {
+		if err := enableAt(l.Dir, "+"+c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir = path.Join(l.Dir, name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	return dir, fd
+}
+
+func text(t testing.TB, o order) string {
+	t.Helper()
+	b, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// made waits for what a part "create" says.
+func (c *child) made(t testing.TB) (m made) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(c.line(t)), &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func procs(t testing.TB, dir string) []string {
+	t.Helper()
+	b, err := os.ReadFile(path.Join(dir, "cgroup.procs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(b))
+}
+
+// TestEvacuate: a process whose own group has other processes, one of which makes more all the time, has them all moved
+// to the leaf, and makes its group beside that. The next one starts from inside the leaf.
+func TestEvacuate(t *testing.T) {
+	l, _ := yard(t)
+	for controller, want := range domestic(t, l) {
+		t.Run(controller, func(t *testing.T) {
+			dir, fd := home(t, l, "home-"+controller)
+			var list []*child
+			for _, part := range []string{"wait", "fork", "spin", "wait"} {
+				c := spawn(t, fd, part, "")
+				c.line(t)
+				list = append(list, c)
+			}
+			first := spawn(t, fd, "create", text(t, order{Limits: want}))
+			m := first.made(t)
+			if m.Err != "" || len(m.Dirs) != 1 || path.Dir(m.Dirs[0]) != dir || path.Base(m.Group) != Leaf {
+				t.Fatalf("%+v", m)
+			}
+			if left := procs(t, dir); len(left) > 0 {
+				t.Errorf("still in the group: %q", left)
+			}
+			moved := procs(t, path.Join(dir, Leaf))
+			for _, c := range append(list, first) {
+				if !slices.Contains(moved, strconv.Itoa(c.Process.Pid)) {
+					t.Errorf("%d is not in the leaf: %q", c.Process.Pid, moved)
+				}
+			}
+			for _, d := range []string{dir, m.Dirs[0]} {
+				if kind, err := os.ReadFile(d + "/cgroup.type"); err != nil || string(kind) != "domain\n" {
+					t.Errorf("%s is %q, %v", d, kind, err)
+				}
+			}
+			leaf, err := unix.Open(path.Join(dir, Leaf), unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Close(leaf)
+			second := spawn(t, leaf, "create", text(t, order{Limits: want}))
+			if m := second.made(t); m.Err != "" || len(m.Dirs) != 1 || path.Dir(m.Dirs[0]) != dir || path.Base(m.Group) != Leaf {
+				t.Errorf("from inside the leaf: %+v", m)
+			}
+			jailed := spawnIn(t, m.Dirs[0])
+			if err := jailed.finish(); err != nil {
+				t.Error(err)
+			}
+			for _, c := range append(list, second, first) {
+				if err := c.finish(); err != nil {
+					t.Error(err, c.errs.String())
+				}
+			}
+			sub := *l
+			sub.Dir, sub.Controllers = dir, nil
+			removed, busy, err := sub.Sweep(0)
+			if err != nil || busy != 0 || len(removed) != 0 {
+				t.Errorf("%q %d %v", removed, busy, err)
+			}
+			if left := groupsBelow(t, dir); len(left) != 1 {
+				t.Errorf("the sweep of all has left %q", left)
+			}
+		})
+	}
+}
+
+// spawnIn sees that a group can have a process at all.
+func spawnIn(t *testing.T, dir string) *child {
+	t.Helper()
+	fd, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	c := spawn(t, fd, "wait", "")
+	c.line(t)
+	return c
+}
+
+// TestEvacuateTogether: several processes of one group divide it at the same time, while others remove the leaf
+// whenever it is empty.
+func TestEvacuateTogether(t *testing.T) {
+	l, _ := yard(t)
+	for controller, want := range domestic(t, l) {
+		t.Run(controller, func(t *testing.T) {
+			dir, fd := home(t, l, "together-"+controller)
+			var list []*child
+			for range 5 {
+				list = append(list, spawn(t, fd, "create", text(t, order{Limits: want, Rounds: 20})))
+			}
+			stop, done := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(done)
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						_ = removeLeaf(fd) // it is empty, or it is not
+					}
+				}
+			}()
+			for _, c := range list {
+				if m := c.made(t); m.Err != "" || path.Base(m.Group) != Leaf {
+					t.Errorf("%+v", m)
+				}
+			}
+			close(stop)
+			<-done
+			if left := procs(t, dir); len(left) > 0 {
+				t.Errorf("still in the group: %q", left)
+			}
+			for _, c := range list {
+				if err := c.finish(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// TestForeignProcesses: a group that brig is not in is not rearranged; it names who is in the way.
+func TestForeignProcesses(t *testing.T) {
+	l, name := yard(t)
+	for controller, want := range domestic(t, l) {
+		t.Run(controller, func(t *testing.T) {
+			dir, fd := home(t, l, "foreign-"+controller)
+			c := spawn(t, fd, "wait", "")
+			c.line(t)
+			at := path.Join("/", strings.TrimPrefix(dir, strings.TrimSuffix(path.Dir(l.Dir), "/"))) // below the group that has the yard
+			own, err := Detect("")
+			if err != nil {
+				t.Fatal(err)
+			}
+			parent := path.Join(strings.TrimSuffix(own.Group, "/"+Leaf), name, path.Base(dir))
+			other, err := Detect(parent)
+			if err != nil || other.Dir != dir {
+				t.Fatalf("%s: %+v, %v (%s)", parent, other, err, at)
+			}
+			g, err := Resolve(&want, other).Create()
+			if g != nil || !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), "brig is not one of them: "+strconv.Itoa(c.Process.Pid)) ||
+				!strings.Contains(err.Error(), "--cgroup-parent") {
+				t.Errorf("got %v", err)
+			}
+			if left := groupsBelow(t, dir); len(left) != 1 {
+				t.Errorf("there is %q", left)
+			}
+			if in := procs(t, dir); len(in) != 1 {
+				t.Errorf("its processes are %q", in)
+			}
+		})
+	}
+}
+
+// TestThreads: a group that is threaded, or below such a one, cannot hold whole processes.
+func TestThreads(t *testing.T) {
+	l, _ := yard(t)
+	domestic(t, l)
+	dir, fd := home(t, l, "threads")
+	inner := path.Join(dir, "inner")
+	if err := errors.Join(os.Mkdir(inner, 0o755), os.WriteFile(inner+"/cgroup.type", []byte("threaded"), 0)); err != nil {
+		t.Fatal(err)
+	}
+	for d, kind := range map[string]string{inner: `threaded`, dir: `"domain threaded"`} {
+		look := *l
+		look.Dir, look.Controllers, look.Denied = d, nil, nil
+		if err := look.look("x"); err != nil || !strings.Contains(look.Denied[""], " is "+kind+", and only a domain") {
+			t.Errorf("%+v, %v", look, err)
+		}
+	}
+	if err := unix.Unlinkat(fd, "inner", unix.AT_REMOVEDIR); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNoDescendants: mkdir(2) is refused, with what can be done.
+func TestNoDescendants(t *testing.T) {
+	l, _ := yard(t)
+	for controller, want := range domestic(t, l) {
+		for file, value := range map[string]string{"cgroup.max.descendants": "0", "cgroup.max.depth": "0"} {
+			t.Run(controller+" "+file, func(t *testing.T) {
+				dir, _ := home(t, l, "full-"+controller+file)
+				if err := os.WriteFile(path.Join(dir, file), []byte(value), 0); err != nil {
+					t.Fatal(err)
+				}
+				look := *l
+				look.Dir, look.Controllers, look.Denied = dir, nil, nil
+				if err := look.look("x"); err != nil || !look.Delegated {
+					t.Fatalf("%+v, %v", look, err)
+				}
+				_, err := Resolve(&want, &look).Create()
+				if !errors.Is(err, unix.EAGAIN) || !strings.Contains(err.Error(), "raise cgroup.max.descendants or cgroup.max.depth") || !strings.Contains(err.Error(), ": mkdir ") {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestOtherPIDNamespace: a process that this one cannot name cannot be moved.
+func TestOtherPIDNamespace(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root makes a pid namespace")
+	}
+	l, _ := yard(t)
+	for controller, want := range domestic(t, l) {
+		t.Run(controller, func(t *testing.T) {
+			_, fd := home(t, l, "pidns-"+controller)
+			outside := spawn(t, fd, "wait", "")
+			outside.line(t)
+			c := spawn(t, fd, "create", text(t, order{Limits: want}), func(cmd *exec.Cmd) {
+				cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS
+				cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "mount --make-rprivate / && mount -t proc proc /proc && exec \"$0\"", selfCopy(t)}
+			})
+			m := c.made(t)
+			if !strings.Contains(m.Err, "a process of another pid namespace is in it and cannot be moved from here") {
+				t.Errorf("%+v", m)
+			}
+		})
+	}
+}
+
+// selfCopy is this binary under a name that another process can use.
+func selfCopy(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exe
+}
+
+// TestReadOnly: a mount that cannot be written denies all, before anything is tried.
+func TestReadOnly(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root makes a mount")
+	}
+	l := layout(t)
+	if l.Dir == "" {
+		t.Skip("there is no version 2 tree")
+	}
+	c := spawn(t, -1, "create", text(t, order{Limits: Limits{CPUTime: true}}), func(cmd *exec.Cmd) {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+		cmd.Path = "/bin/sh"
+		cmd.Args = []string{"sh", "-c", fmt.Sprintf("mount --make-rprivate / && for d in $(grep -o ' /sys/fs/cgroup[^ ]*' /proc/self/mounts); do mount -o remount,bind,ro $d || exit; done; exec %q", selfCopy(t))}
+	})
+	if m := c.made(t); !strings.Contains(m.Err, "is mounted read-only") || len(m.Dirs) > 0 {
+		t.Errorf("%+v", m)
+	}
+}

@@ -1,0 +1,481 @@
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// all is a group that exists in every hierarchy that can be used here.
+func all(l *Layout) *Limits {
+	w := &Limits{CPUTime: true}
+	may := func(v2, v1 string) bool {
+		return slices.Contains(l.Enabled, v2) || l.Controllers[v1] != "" && l.Denied[v1] == ""
+	}
+	if may("memory", "memory") {
+		w.Memory = 256 << 20
+	}
+	if may("pids", "pids") {
+		w.Processes = 100
+	}
+	if may("cpu", "cpu") {
+		w.CPUWeight = 100
+	}
+	return w
+}
+
+// TestJoin: a process is born into the version 2 group (clone3(2) CLONE_INTO_CGROUP), and joins those of version 1 by
+// files that were opened before.
+func TestJoin(t *testing.T) {
+	l, _ := yard(t)
+	g := makeGroup(t, l, all(l))
+	fds, err := g.Tasks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := spawn(t, g.Into(), "join", strconv.Itoa(len(fds)), func(cmd *exec.Cmd) {
+		for _, fd := range fds {
+			cmd.ExtraFiles = append(cmd.ExtraFiles, os.NewFile(uintptr(fd), "tasks"))
+		}
+	})
+	c.line(t)
+	for _, f := range c.ExtraFiles {
+		f.Close()
+	}
+	for i, d := range g.dirs {
+		if g.plan.Branches[i].Version == 2 && g.Into() < 0 {
+			t.Error("no descriptor")
+		}
+		if text, err := d.read("cgroup.procs"); err != nil || strings.TrimSpace(text) != strconv.Itoa(c.Process.Pid) {
+			t.Errorf("%s has %q, want %d (%v)", d.path, text, c.Process.Pid, err)
+		}
+	}
+	if in, err := g.Populated(); !in || err != nil {
+		t.Errorf("populated %v, %v", in, err)
+	}
+	if err := c.finish(); err != nil {
+		t.Error(err, c.errs.String())
+	}
+	if in, err := g.Populated(); in || err != nil {
+		t.Errorf("populated %v, %v", in, err)
+	}
+	v2, v1 := g.Dirs()
+	if (v2 != "") != (g.Into() >= 0) || l.Mode != V2 && v1["memory"] == "" && l.Denied["memory"] == "" {
+		t.Errorf("%q %q", v2, v1)
+	}
+}
+
+// TestFreeze sees that a spinning process uses no processor while it is stopped.
+func TestFreeze(t *testing.T) {
+	l, _ := yard(t)
+	for _, only := range []string{"", "freezer"} {
+		t.Run("by "+only, func(t *testing.T) {
+			use := *l
+			if only != "" {
+				if use.Dir = ""; l.Controllers["freezer"] == "" {
+					t.Skip("there is no freezer of version 1")
+				}
+			}
+			g := makeGroup(t, &use, all(&use))
+			c := spawn(t, -1, "spin", "")
+			c.line(t)
+			putIn(t, g, c.Process.Pid)
+			used := func() string { // utime and stime of proc_pid_stat(5)
+				b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, rest, _ := strings.Cut(string(b), ") ")
+				return strings.Join(strings.Fields(rest)[11:13], " ")
+			}
+			if err := g.Freeze(true); err != nil {
+				t.Fatal(err)
+			}
+			stopped := used()
+			other := spawn(t, -1, "spin", "") // until it has had ten ticks, another would have had some, too
+			other.line(t)
+			eventually(t, "the other process runs", func() bool {
+				b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", other.Process.Pid))
+				_, rest, _ := strings.Cut(string(b), ") ")
+				n, _ := strconv.Atoi(strings.Fields(rest)[11])
+				return err == nil && n > 10
+			})
+			other.kill()
+			if now := used(); now != stopped {
+				t.Errorf("a frozen process has used %s, had %s", now, stopped)
+			}
+			if err := g.Freeze(false); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "it goes on", func() bool { return used() != stopped })
+			if err := g.Freeze(true); err != nil { // and Kill ends a frozen one
+				t.Fatal(err)
+			}
+			if err := g.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.finish(); err == nil || !strings.Contains(err.Error(), "killed") {
+				t.Error(err)
+			}
+			if err := g.Freeze(true); only == "" && err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if l.Mode == V2 {
+		return
+	}
+	none := *l
+	none.Dir, none.Controllers = "", map[string]string{"pids": l.Controllers["pids"]}
+	if err := makeGroup(t, &none, &Limits{Processes: 9}).Freeze(true); err != ErrNoFreezer {
+		t.Error(err)
+	}
+}
+
+// TestKill ends many processes, by whichever way there is, while one of them makes more.
+func TestKill(t *testing.T) {
+	l, _ := yard(t)
+	only := map[string]func(*Layout){
+		"all":     func(*Layout) {},
+		"freezer": func(l *Layout) { l.Dir = "" },
+		"sweep": func(l *Layout) {
+			l.Dir, l.Controllers = "", map[string]string{"pids": l.Controllers["pids"]}
+		},
+	}
+	for name, change := range only {
+		t.Run(name, func(t *testing.T) {
+			use := *l
+			if change(&use); use.Dir == "" && l.Mode == V2 {
+				t.Skip("there is version 2 only")
+			}
+			w := all(&use)
+			w.CPUTime = use.Dir != ""
+			g := makeGroup(t, &use, w)
+			var list []*child
+			for i := range 5 {
+				c := spawn(t, -1, []string{"wait", "spin", "fork"}[i%3], "")
+				c.line(t)
+				putIn(t, g, c.Process.Pid)
+				list = append(list, c)
+			}
+			bystander := spawn(t, -1, "wait", "")
+			bystander.line(t)
+			if err := g.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range list {
+				if err := c.finish(); err == nil || !strings.Contains(err.Error(), "killed") {
+					t.Errorf("%v", err)
+				}
+			}
+			if err := g.Remove(); err != nil { // waits for the last child of the forking one
+				t.Error(err)
+			}
+			if state(t, bystander.Process.Pid) == "Z" {
+				t.Error("a process of no group was hit")
+			}
+			if err := bystander.finish(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestRemoveWaits: a process on its way out does not make a removal fail; one that stays does, and nothing leaks.
+func TestRemoveWaits(t *testing.T) {
+	l, _ := yard(t)
+	g := makeGroup(t, l, all(l))
+	c := spawn(t, g.Into(), "wait", "")
+	c.line(t)
+	putIn(t, g, c.Process.Pid)
+	fds := openFiles(t)
+	gone := make(chan error)
+	go func() {
+		time.Sleep(30 * time.Millisecond) // Remove is to have begun; it is right in any order
+		gone <- c.finish()
+	}()
+	if err := g.Remove(); err != nil {
+		t.Error(err)
+	}
+	if err := <-gone; err != nil {
+		t.Error(err)
+	}
+	if now := openFiles(t); now >= fds {
+		t.Errorf("%d open files, had %d", now, fds)
+	}
+	if g.Into() != -1 {
+		t.Error("a removed group has a descriptor")
+	}
+	if err := g.Remove(); err != nil {
+		t.Errorf("again: %v", err)
+	}
+}
+
+func TestRemoveOfAGroupInUse(t *testing.T) {
+	l, _ := yard(t)
+	g, err := Resolve(all(l), l).Create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := spawn(t, -1, "wait", "")
+	c.line(t)
+	putIn(t, g, c.Process.Pid)
+	err = g.Remove()
+	if err == nil || !strings.Contains(err.Error(), "device or resource busy; remove it with brig gc") {
+		t.Fatal(err)
+	}
+	t.Log(err)
+	if removed, busy, err := l.Sweep(0); err != nil || busy != 0 || len(removed) == 0 {
+		t.Errorf("%q %d %v", removed, busy, err)
+	}
+	if err := c.finish(); err == nil {
+		t.Error("the process lives")
+	}
+	if left := contents(t, l); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestInner: groups that somebody has made inside are removed with it.
+func TestInner(t *testing.T) {
+	l, _ := yard(t)
+	g, err := Resolve(all(l), l).Create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range g.dirs {
+		for _, name := range []string{"/a", "/a/b", "/a/b/c", "/a/d", "/e"} {
+			if err := os.Mkdir(d.path+name, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := g.Remove(); err != nil {
+		t.Error(err)
+	}
+	if left := contents(t, l); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestStats does some work in a group and reads what it has cost.
+func TestStats(t *testing.T) {
+	l, _ := yard(t)
+	w := all(l)
+	if w.Memory > 0 && w.CPUWeight > 0 {
+		w.CPUQuota, w.CPUWeight = 20*time.Millisecond, 0
+	}
+	g := makeGroup(t, l, w)
+	before := g.Read()
+	c := spawn(t, -1, "allocate", "32")
+	c.line(t)
+	putIn(t, g, c.Process.Pid)
+	if _, err := c.in.Write([]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	c.line(t)
+	spin := spawn(t, -1, "spin", "")
+	spin.line(t)
+	putIn(t, g, spin.Process.Pid)
+	eventually(t, "time is used", func() bool { return g.CPUUsage() > 100*time.Millisecond })
+	s := g.Read()
+	if s.CPU < 100*time.Millisecond || s.CPU <= before.CPU || s.User < 0 || s.User+s.System > s.CPU+50*time.Millisecond {
+		t.Errorf("%+v", s)
+	}
+	if w.Memory > 0 && (s.MemoryPeak < 32<<20 || s.OOMKills != 0) {
+		t.Errorf("%+v", s)
+	}
+	if w.Processes > 0 && (s.ProcessesRefused != 0 || s.PidsPeak == 0) {
+		t.Errorf("%+v", s)
+	}
+	if w.CPUQuota > 0 && (s.Throttled <= 0 || s.Periods < 1 || s.ThrottledPeriods < 1 || s.ThrottledPeriods > s.Periods) {
+		t.Errorf("%+v", s)
+	}
+	t.Logf("%+v", s)
+}
+
+// TestProcessesRefused: the counter says that fork(2) has met the limit.
+func TestProcessesRefused(t *testing.T) {
+	l, _ := yard(t)
+	g := makeGroup(t, l, &Limits{Processes: 1})
+	c := spawn(t, -1, "fork", "")
+	c.line(t)
+	putIn(t, g, c.Process.Pid)
+	eventually(t, "a fork is refused", func() bool { return g.Read().ProcessesRefused > 0 })
+}
+
+// TestOOM: a group that takes more than it may is told of, and is no fault of others.
+func TestOOM(t *testing.T) {
+	l, _ := yard(t)
+	g := makeGroup(t, l, &Limits{Memory: 64 << 20, Swap: Swap{Set: true, Implied: true}})
+	neighbour := makeGroup(t, l, &Limits{Memory: 64 << 20})
+	told := make(chan struct{}, 10)
+	stop, err := g.WatchOOM(func() { told <- struct{}{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopOther, err := neighbour.WatchOOM(func() { t.Error("the neighbour is told of it") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	victims := []*child{spawn(t, -1, "allocate", "200"), spawn(t, -1, "wait", "")}
+	other := spawn(t, -1, "allocate", "20")
+	for i, c := range append(victims, other) {
+		c.line(t)
+		putIn(t, []*Group{g, g, neighbour}[i], c.Process.Pid)
+	}
+	for _, c := range []*child{other, victims[0]} {
+		if _, err := c.in.Write([]byte{1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other.line(t)
+	if err := victims[0].finish(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("%v %s", err, victims[0].errs.String())
+	}
+	if stop != nil { // version 1 kills one, and tells
+		<-told
+		if err := g.Kill(); err != nil {
+			t.Error(err)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := victims[1].finish(); err == nil { // version 2 kills all: memory.oom.group
+		t.Error("the second process of the group lives")
+	}
+	if s := g.Read(); s.OOMKills < 1 || s.OOMOwn < 1 || s.MemoryPeak < 60<<20 {
+		t.Errorf("%+v", s)
+	}
+	if s := neighbour.Read(); s.OOMKills != 0 || s.OOMOwn > 0 {
+		t.Errorf("the neighbour: %+v", s)
+	}
+	if stopOther != nil {
+		if err := stopOther(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := other.finish(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOOMAbove: where the limit of a group above is the cause, the group's own has not been met, and says so.
+func TestOOMAbove(t *testing.T) {
+	l, _ := yard(t)
+	above := makeGroup(t, l, &Limits{Memory: 48 << 20, NoOOMGroup: true, Swap: Swap{Set: true, Implied: true}})
+	inner := *l
+	switch memory := above.dirs[0]; {
+	case l.Mode == V2:
+		inner.Dir = memory.path
+		if err := enableAt(memory.path, "+memory"); err != nil {
+			t.Fatal(err)
+		}
+		inner.Subtree = []string{"memory"}
+	default:
+		_, v1 := above.Dirs()
+		inner.Dir, inner.Controllers = "", map[string]string{"memory": v1["memory"]}
+	}
+	g := makeGroup(t, &inner, &Limits{Memory: 1 << 30})
+	told := make(chan struct{}, 1)
+	stop, err := g.WatchOOM(func() { told <- struct{}{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := spawn(t, -1, "allocate", "200")
+	c.line(t)
+	putIn(t, g, c.Process.Pid)
+	if _, err := c.in.Write([]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.finish(); err == nil {
+		t.Error("the process lives")
+	}
+	if stop != nil {
+		<-told
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	if s := g.Read(); s.OOMKills < 1 || s.OOMOwn != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestNothingLeaks makes and removes many groups, from several goroutines.
+func TestNothingLeaks(t *testing.T) {
+	l, _ := yard(t)
+	fds := openFiles(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 250 {
+				g, err := Resolve(all(l), l).Create()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := g.Remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if now := openFiles(t); now > fds {
+		t.Errorf("%d open files, had %d", now, fds)
+	}
+	if left := contents(t, l); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestNoDescriptors: where no file can be opened any more, nothing is left of the group.
+func TestNoDescriptors(t *testing.T) {
+	l, _ := yard(t)
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	p := Resolve(all(l), l)
+	failed := 0
+	for room := uint64(1); room < 20; room++ {
+		fds := uint64(openFiles(t))
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: fds - 1 + room, Max: old.Max}); err != nil {
+			t.Fatal(err)
+		}
+		g, err := p.Create()
+		if g != nil {
+			err = g.Remove()
+		}
+		if rerr := unix.Setrlimit(unix.RLIMIT_NOFILE, &old); rerr != nil {
+			t.Fatal(rerr)
+		}
+		if err != nil {
+			failed++
+			if !strings.Contains(err.Error(), "too many open files; raise the limit") {
+				t.Errorf("with %d: %v", room, err)
+			}
+		}
+		if left := contents(t, l); len(left) > 0 {
+			t.Fatalf("with %d left: %q", room, left)
+		}
+		if now := uint64(openFiles(t)); now != fds {
+			t.Fatalf("with %d: %d open files, had %d", room, now, fds)
+		}
+	}
+	if failed == 0 {
+		t.Error("it never failed")
+	}
+}

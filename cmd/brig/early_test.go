@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"brig/internal/testuser"
+)
+
+// TestGroupedFlags holds the constructor's list against the flag table: every flag of a control group is in it.
+func TestGroupedFlags(t *testing.T) {
+	if testuser.Second() {
+		t.Skip("the source was read in the first run")
+	}
+	text, err := os.ReadFile("early.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(text), "brig_stage_grouped[]")
+	var beginnings []string
+	for _, m := range regexp.MustCompile(`"(-[^"]+)"`).FindAllStringSubmatch(list, -1) {
+		beginnings = append(beginnings, m[1])
+	}
+	known := func(word string) bool {
+		for _, b := range beginnings {
+			if strings.HasPrefix(word, b) {
+				return true
+			}
+		}
+		return false
+	}
+	grouped := map[string]bool{"memory": true, "memory-swap": true, "cpus": true, "cpu-time": true, "pids-limit": true}
+	for _, f := range flags("run") {
+		if want := grouped[f.name] || f.group == "Control group"; known("--"+f.name) != want {
+			t.Errorf("--%s: in the list %v, want %v", f.name, !want, want)
+		}
+	}
+	if !known("-m") {
+		t.Error("-m is not in the list")
+	}
+}
