@@ -126,7 +126,7 @@ func remedy(s *step, err error) string {
 	switch {
 	case errors.Is(err, unix.EROFS):
 		return "remount it writable, or run brig where it is (docker: a private cgroup namespace and a writable /sys/fs/cgroup)"
-	case errors.Is(err, unix.EAGAIN) && s.verb == makeDir:
+	case errors.Is(err, unix.EAGAIN) && (s.verb == makeDir || s.verb == enable):
 		return "raise cgroup.max.descendants or cgroup.max.depth of a group above, or remove groups below it (brig gc)"
 	case errors.Is(err, unix.EBUSY) && s.verb == enable:
 		return "move them to a group below it, or name another group with --cgroup-parent"

@@ -168,7 +168,10 @@ func TestEvacuateTogether(t *testing.T) {
 			dir, fd := home(t, l, "together-"+controller)
 			var list []*child
 			for range 5 {
-				list = append(list, spawn(t, fd, "create", text(t, order{Limits: want, Rounds: 20})))
+				list = append(list, spawn(t, fd, "create", text(t, order{Limits: want, Rounds: 20, Wait: true})))
+			}
+			for _, c := range list {
+				c.tell(t)
 			}
 			stop, done := make(chan struct{}), make(chan struct{})
 			go func() {
@@ -209,7 +212,6 @@ func TestForeignProcesses(t *testing.T) {
 			dir, fd := home(t, l, "foreign-"+controller)
 			c := spawn(t, fd, "wait", "")
 			c.line(t)
-			at := path.Join("/", strings.TrimPrefix(dir, strings.TrimSuffix(path.Dir(l.Dir), "/"))) // below the group that has the yard
 			own, err := Detect("")
 			if err != nil {
 				t.Fatal(err)
@@ -217,7 +219,7 @@ func TestForeignProcesses(t *testing.T) {
 			parent := path.Join(strings.TrimSuffix(own.Group, "/"+Leaf), name, path.Base(dir))
 			other, err := Detect(parent)
 			if err != nil || other.Dir != dir {
-				t.Fatalf("%s: %+v, %v (%s)", parent, other, err, at)
+				t.Fatalf("%s: %+v, %v", parent, other, err)
 			}
 			g, err := Resolve(&want, other).Create()
 			if g != nil || !errors.Is(err, unix.EBUSY) || !strings.Contains(err.Error(), "brig is not one of them: "+strconv.Itoa(c.Process.Pid)) ||

@@ -41,6 +41,9 @@ type knob struct {
 	implied    bool
 }
 
+// files is the mechanism of Limits.Files.
+const files = "cgroup_file"
+
 // number writes -1 as the kernel's "max".
 func number(n int64) string {
 	if n < 0 {
@@ -68,7 +71,7 @@ func (l *Limits) knobs() []knob {
 	l.hugeKnobs(add)
 	for _, f := range l.Files {
 		c, _, _ := strings.Cut(f.Name, ".")
-		k := knob{mechanism: "cgroup_file", controller: c, v2: []setting{checked(f.Name, f.Value, anyValue)}, v1: []setting{checked(f.Name, f.Value, anyValue)}}
+		k := knob{mechanism: files, controller: c, v2: []setting{checked(f.Name, f.Value, anyValue)}, v1: []setting{checked(f.Name, f.Value, anyValue)}}
 		if c == "cgroup" || f.Name == "cpu.stat" || strings.HasSuffix(f.Name, ".pressure") { // core files: every group has them
 			k.controller, k.v1, k.lacking = "", nil, "the file is one of version 2"
 		}

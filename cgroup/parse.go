@@ -146,10 +146,18 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// quote makes a name of the machine safe to print, and leaves an ordinary one as it is.
-func quote(s string) string {
-	if q := strconv.QuoteToASCII(s); q != `"`+s+`"` || strings.ContainsAny(s, " ") {
+// printable is a value as it is, or quoted where it could do harm to a terminal.
+func printable(s string) string {
+	if q := strconv.QuoteToASCII(s); q != `"`+s+`"` {
 		return q
 	}
 	return s
+}
+
+// quote makes a name of the machine safe to print, and leaves an ordinary one as it is.
+func quote(s string) string {
+	if strings.Contains(s, " ") {
+		return strconv.QuoteToASCII(s)
+	}
+	return printable(s)
 }

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,6 +30,8 @@ func play(part string) error {
 		return ready("ready")
 	case "create":
 		return playCreate(arg)
+	case "churn":
+		return playChurn(arg)
 	case "sweep":
 		return playSweep(arg)
 	case "allocate":
@@ -51,9 +55,11 @@ func ready(line string) error {
 
 // order is what playCreate is to do.
 type order struct {
-	Parent string
+	Layout *Layout // nil for the process's own
+	Seed   uint64
 	Limits Limits
-	Rounds int // how often to make and remove one before it stays
+	Rounds int  // how often to make and remove one before it stays
+	Wait   bool // for a byte first
 }
 
 // made is what it says.
@@ -68,15 +74,21 @@ func playCreate(arg string) error {
 	if err := json.Unmarshal([]byte(arg), &o); err != nil {
 		return err
 	}
+	if o.Wait {
+		var b [1]byte
+		if _, err := os.Stdin.Read(b[:]); err != nil {
+			return err
+		}
+	}
 	var out made
 	for range o.Rounds {
-		if g, err := create(o.Parent, &o.Limits); err != nil {
+		if g, err := create(o.Layout, &o.Limits); err != nil {
 			out.Err = err.Error()
 		} else if err := g.Remove(); err != nil {
 			out.Err = err.Error()
 		}
 	}
-	g, err := create(o.Parent, &o.Limits)
+	g, err := create(o.Layout, &o.Limits)
 	if err != nil {
 		out.Err = err.Error()
 	} else {
@@ -97,10 +109,12 @@ func playCreate(arg string) error {
 	return g.Remove()
 }
 
-func create(parent string, want *Limits) (*Group, error) {
-	l, err := Detect(parent)
-	if err != nil {
-		return nil, err
+func create(l *Layout, want *Limits) (*Group, error) {
+	if l == nil {
+		var err error
+		if l, err = Detect(""); err != nil {
+			return nil, err
+		}
 	}
 	p := Resolve(want, l)
 	if len(p.Missing) > 0 {
@@ -120,25 +134,79 @@ func dirsOf(g *Group) (list []string) {
 }
 
 // playSweep sweeps until its input ends.
-func playSweep(parent string) error {
+func playSweep(arg string) error {
+	var o order
+	if err := json.Unmarshal([]byte(arg), &o); err != nil {
+		return err
+	}
 	fmt.Println("ready")
-	done := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(done)
-	}()
+	done := ended()
 	for {
-		l, err := Detect(parent)
-		if err != nil {
-			return err
-		}
-		if _, _, err := l.Sweep(0); err != nil {
+		if _, _, err := o.Layout.Sweep(0); err != nil {
 			return err
 		}
 		select {
 		case <-done:
 			return nil
 		default:
+		}
+	}
+}
+
+// ended tells of the end of the input.
+func ended() <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(done)
+	}()
+	return done
+}
+
+// playChurn makes groups, each with a process that must live for as long as the group is in use, and in the end kills
+// itself over a last one.
+func playChurn(arg string) error {
+	var o order
+	if err := json.Unmarshal([]byte(arg), &o); err != nil {
+		return err
+	}
+	r := rand.New(rand.NewPCG(o.Seed, 0))
+	for round := 0; ; round++ {
+		g, err := create(o.Layout, &o.Limits)
+		if err != nil {
+			return err
+		}
+		cmd := exec.Command("/bin/cat")
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			return err
+		}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		for _, d := range g.dirs {
+			if err := d.put("cgroup.procs", strconv.Itoa(cmd.Process.Pid)); err != nil {
+				return fmt.Errorf("the group is lost before its process came: %w", err)
+			}
+		}
+		time.Sleep(time.Duration(r.IntN(3000)) * time.Microsecond) // at random, for the sweepers
+		for _, d := range g.dirs {
+			if in, err := d.populated(); err != nil || !in {
+				return fmt.Errorf("%s: populated %v, %v", d.path, in, err)
+			}
+		}
+		if round == o.Rounds {
+			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			return fmt.Errorf("the process in it: %w", err)
+		}
+		if r.IntN(2) == 0 {
+			runtime.Gosched()
+		}
+		if err := g.Remove(); err != nil {
+			return err
 		}
 	}
 }
@@ -169,11 +237,7 @@ func playAllocate(arg string) error {
 
 func playSpin() error {
 	fmt.Println("ready")
-	done := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(done)
-	}()
+	done := ended()
 	for n := 0; ; n++ {
 		select {
 		case <-done:
@@ -186,11 +250,7 @@ func playSpin() error {
 // playFork makes processes all the time, one after the other.
 func playFork() error {
 	fmt.Println("ready")
-	done := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(done)
-	}()
+	done := ended()
 	for {
 		_ = exec.Command("/bin/true").Run() // a limit may refuse it
 		select {
@@ -260,6 +320,14 @@ func (c *child) line(t testing.TB) string {
 		t.Fatalf("the child said %q and ended (%v): %s", s, c.finish(), c.errs.String())
 	}
 	return strings.TrimSuffix(s, "\n")
+}
+
+// tell writes the byte that some parts wait for.
+func (c *child) tell(t testing.TB) {
+	t.Helper()
+	if _, err := c.in.Write([]byte{1}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // finish ends the input and waits.

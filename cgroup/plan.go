@@ -61,6 +61,9 @@ func Resolve(want *Limits, l *Layout) *Plan {
 	if p.V2() == 0 && len(r.writes) > 0 && l.Controllers["freezer"] != "" && l.Denied["freezer"] == "" {
 		r.branch(l.Controllers["freezer"], 1) // it limits nothing, either, but stops the group for Kill
 	}
+	for m := range p.Missing {
+		delete(p.Enforced, m) // one file of several is not what was asked for
+	}
 	r.order(l)
 	return p
 }
@@ -99,6 +102,9 @@ func (r *resolving) knob(k *knob) {
 	default:
 		why = "no " + k.legacy + " controller is mounted"
 	}
+	if k.mechanism == files {
+		why = k.v2[0].names[0] + ": " + why
+	}
 	r.Missing[k.mechanism] = why
 	if k.implied {
 		r.Optional[k.mechanism] = true
@@ -112,18 +118,17 @@ func (r *resolving) add(base string, version int, k *knob, settings []setting) {
 	}
 	var texts []string
 	for _, s := range settings {
-		texts = append(texts, s.names[0]+"="+s.value)
+		texts = append(texts, s.names[0]+"="+printable(s.value))
 		r.writes = append(r.writes, step{write, b, s, []string{k.mechanism}})
 	}
 	if k.implied {
 		r.Optional[k.mechanism] = true
 	}
-	text := strings.Join(texts, ", ")
+	text := version1or2(version) + " " + strings.Join(texts, ", ")
 	if had := r.Enforced[k.mechanism]; had != "" { // several files of --cgroup
-		r.Enforced[k.mechanism] = had + ", " + text
-		return
+		text = had + ", " + text
 	}
-	r.Enforced[k.mechanism] = version1or2(version) + " " + text
+	r.Enforced[k.mechanism] = text
 }
 
 func version1or2(v int) string {

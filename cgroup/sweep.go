@@ -47,8 +47,8 @@ func (l *Layout) bases() (list []string) {
 			list = append(list, dir)
 		}
 	}
+	add(l.Controllers["freezer"]) // first, for what it has frozen cannot die, and keeps its other directories busy
 	add(l.Dir)
-	add(l.Controllers["freezer"]) // first, for what is frozen keeps its other directories busy
 	for _, c := range sortedKeys(l.Controllers) {
 		add(l.Controllers[c])
 	}

@@ -117,6 +117,8 @@ func (c *Cmd) cloneError(err error) error {
 		e.Remedy = "user namespaces are nested 32 deep already"
 	case unix.ENOSYS:
 		e.Remedy = "an outer filter hides clone3(2); give the outer container a newer seccomp profile"
+	case unix.EACCES, unix.EBUSY, unix.ENODEV:
+		return c.cloneIntoError(e)
 	default:
 		e.Remedy = "`brig doctor` checks this machine"
 	}

@@ -77,9 +77,11 @@ func (c *Cmd) cloneIntoError(e *Error) error {
 		e.Detail = "clone3 into the control group: its parent and brig's own group have no common ancestor that is yours to write (cgroups(7), delegation containment)"
 		e.Remedy = "start brig inside the group that is delegated to you, or drop --cgroup-parent"
 	case unix.EBUSY:
-		e.Fault, e.Op, e.Detail, e.Remedy = FaultHost, "cgroup", "clone3 into the control group: it has children with controllers", "remove them"
+		e.Op, e.Detail, e.Remedy = "cgroup", "clone3 into the control group: somebody has made it a parent of groups with controllers", "see who else writes below brig's group"
+	case unix.ENODEV:
+		e.Op, e.Detail, e.Remedy = "cgroup", "clone3 into the control group: somebody has removed it", "see who else writes below brig's group"
 	}
-	return e
+	return blame(e)
 }
 
 // endGroup reads what the group has counted, ends what is left in it, and removes it.

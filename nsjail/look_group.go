@@ -28,7 +28,9 @@ func (h *Host) lookGroup(s *Spec) (err error) {
 	if !wantsGroup(s) {
 		return nil
 	}
-	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(h.mounts)); err != nil {
+	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(h.mounts)); err != nil && s.CgroupParent != "" {
+		return &Error{Fault: FaultCaller, Op: "cgroup_parent", Detail: err.Error(), Remedy: "name a group that exists and is yours"}
+	} else if err != nil {
 		return err
 	}
 	for i := range s.Limits.IO {

@@ -100,6 +100,7 @@ type resolver struct {
 	host *Host
 	root rootfs.Root
 
+	layout *cgroup.Layout
 	join   []string     // the version 1 hierarchies that the process joins by itself
 	joinAt program.Slot // the first of their files
 }

@@ -13,14 +13,17 @@ import (
 
 // group plans the jail's control group: what it holds, and what cannot be held here.
 func (r *resolver) group() error {
-	if r.host.Cgroup == nil || !wantsGroup(r.spec) {
+	if !wantsGroup(r.spec) {
 		return nil
+	}
+	if r.layout = r.host.Cgroup; r.layout == nil {
+		r.layout = &cgroup.Layout{Mode: cgroup.None}
 	}
 	limits, err := r.groupLimits()
 	if err != nil {
 		return err
 	}
-	p := cgroup.Resolve(limits, r.host.Cgroup)
+	p := cgroup.Resolve(limits, r.layout)
 	asked := r.spec.Limits.asked()
 	for _, m := range Mechanisms() {
 		if !asked[m.Name] {
@@ -60,7 +63,7 @@ func (r *resolver) countsInit() string {
 func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
 	fallback := ""
 	if name == "cpu_time" {
-		fallback = fmt.Sprintf("RLIMIT_CPU %s for each process by itself", time.Duration(r.spec.Limits.CPUTime).Round(time.Second))
+		fallback = fmt.Sprintf("RLIMIT_CPU %s for each process by itself", (time.Duration(r.spec.Limits.CPUTime) + time.Second - 1).Truncate(time.Second))
 	}
 	by := p.Enforced[name]
 	if name == "cpu_time" && by != "" {
@@ -84,7 +87,7 @@ func groupPath(mechanism string) string {
 
 // groupRemedy is how a caller gets a group that may be divided.
 func (r *resolver) groupRemedy(name, why string) string {
-	l := r.host.Cgroup
+	l := r.layout
 	without := ", or accept a jail without it: --optional " + name
 	switch {
 	case l.Mode == cgroup.None:
@@ -109,7 +112,7 @@ func (r *resolver) groupRemedy(name, why string) string {
 func (r *resolver) impliedSwap(p *cgroup.Plan) {
 	switch why := p.Missing["memory_swap"]; {
 	case p.Missing["memory"] != "": // there is nothing that it would go with
-	case why != "" && !r.host.Cgroup.Swap:
+	case why != "" && !r.layout.Swap:
 		r.Enforced["memory_swap"] = "this machine has no swap"
 	case why != "":
 		r.Enforced["memory_swap"] = "not enforced: " + why
@@ -149,7 +152,7 @@ func (r *resolver) groupLimits() (*cgroup.Limits, error) {
 		name, value, _ := strings.Cut(f, "=")
 		out.Files = append(out.Files, cgroup.File{Name: name, Value: value})
 	}
-	return out, r.available("limits.cpuset", l.CPUSet, r.host.Cgroup.CPUs, "processors", l.CPUSetMems)
+	return out, r.available("limits.cpuset", l.CPUSet, r.layout.CPUs, "processors", l.CPUSetMems)
 }
 
 // available refuses processors and nodes that this machine, or the group above, does not have: version 2 takes them
@@ -162,7 +165,7 @@ func (r *resolver) available(path, want, have, what, mems string) error {
 	if mems == "" {
 		return nil
 	}
-	return r.available("limits.cpuset_mems", mems, r.host.Cgroup.Mems, "memory nodes", "")
+	return r.available("limits.cpuset_mems", mems, r.layout.Mems, "memory nodes", "")
 }
 
 // processes is how many processes the jail may have, init included; negative is no limit.

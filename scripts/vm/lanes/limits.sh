@@ -33,7 +33,6 @@ between 'wall_ms of writing 8 MiB at 2 MiB/s' 2500 20000 "$(field wall_ms </tmp/
 between 'io_written_bytes' 8000000 12000000 "$(field io_written_bytes </tmp/report.json)"
 rm -f "$dir/out"
 expect 125 '^brig: --device-read-bps: .*no block device of its own' brig run --device-read-bps /proc:1m -- true
-expect 125 '^brig: --io-weight: ' brig run --io-weight 50 -- true
 
 # stepped DATE: a wall-clock limit of 3 s while the system's time makes a step.
 stepped() {

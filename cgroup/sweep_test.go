@@ -1,0 +1,333 @@
+package cgroup
+
+import (
+	"errors"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"brig/internal/testuser"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestOurs(t *testing.T) {
+	for name, want := range map[string]bool{"brig-1-1": true, "brig-4242-4294967295": true, newName(): true, Leaf: false, Name: false, "": false,
+		"brig-": false, "brig-1": false, "brig-1-": false, "brig--1": false, "brig-1-2-3": false, "brig-x-1": false, "brig-1-x": false,
+		"xbrig-1-1": false, "brig-1-1 ": false, "brig-+1-1": false, "brig-1-1.scope": false, "brig-\u0661-1": false, "BRIG-1-1": false} {
+		if got := ours(name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}
+
+// abandon makes a group as a process does that is then killed, in all directories of a layout.
+func abandon(t *testing.T, l *Layout) (dirs []string) {
+	t.Helper()
+	c := spawn(t, -1, "create", text(t, order{Layout: l, Limits: *all(l)}))
+	m := c.made(t)
+	if m.Err != "" {
+		t.Fatal(m.Err)
+	}
+	if removed, busy, err := l.Sweep(0); len(removed) > 0 || busy != len(m.Dirs) || err != nil {
+		t.Fatalf("a group in use: %q %d %v", removed, busy, err)
+	}
+	c.kill()
+	return m.Dirs
+}
+
+// TestSweep: what a killed maker has left is removed, with the processes in it and in groups inside it.
+func TestSweep(t *testing.T) {
+	for _, variant := range []string{"empty", "with a process", "with groups inside", "frozen"} {
+		t.Run(variant, func(t *testing.T) {
+			l, _ := yard(t)
+			dirs := abandon(t, l)
+			inside := func(dir string) string { return dir }
+			if variant == "with groups inside" {
+				inside = func(dir string) string { return dir + "/a/b" }
+				for _, d := range dirs {
+					if err := os.MkdirAll(d+"/a/b/c", 0o700); err != nil {
+						t.Fatal(err)
+					}
+					fill(t, d+"/a")
+					fill(t, d+"/a/b")
+				}
+			}
+			var c *child
+			if variant != "empty" {
+				c = spawn(t, -1, "wait", "")
+				c.line(t)
+				for _, d := range dirs {
+					if err := os.WriteFile(inside(d)+"/cgroup.procs", []byte(strconv.Itoa(c.Process.Pid)), 0); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if variant == "frozen" {
+				stop(t, l, dirs, c)
+			}
+			removed, busy, err := l.Sweep(0)
+			slices.Sort(removed)
+			slices.Sort(dirs)
+			if err != nil || busy != 0 || !slices.Equal(removed, dirs) && variant != "frozen" {
+				t.Errorf("removed %q of %q, busy %d, %v", removed, dirs, busy, err)
+			}
+			if left := contents(t, l); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+			if c != nil {
+				if err := c.finish(); err == nil || !strings.Contains(err.Error(), "killed") {
+					t.Errorf("the process: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// fill makes a version 1 cpuset one that can be joined.
+func fill(t *testing.T, dir string) {
+	t.Helper()
+	for _, f := range []string{"cpuset.cpus", "cpuset.mems"} {
+		if b, err := os.ReadFile(path.Join(path.Dir(dir), f)); err == nil && unix.Access(dir+"/tasks", unix.F_OK) == nil {
+			if err := os.WriteFile(path.Join(dir, f), b, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// stop freezes an abandoned group, in version 1 too, where a frozen process does not die.
+func stop(t *testing.T, l *Layout, dirs []string, c *child) {
+	t.Helper()
+	if f := l.Controllers["freezer"]; f != "" {
+		f = path.Join(f, path.Base(dirs[0]))
+		if err := errors.Join(os.Mkdir(f, 0o700), os.WriteFile(f+"/cgroup.procs", []byte(strconv.Itoa(c.Process.Pid)), 0),
+			os.WriteFile(f+"/freezer.state", []byte("FROZEN"), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if unix.Access(dirs[0]+"/cgroup.freeze", unix.F_OK) == nil {
+		if err := os.WriteFile(dirs[0]+"/cgroup.freeze", []byte("1"), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSweepLeavesOthers: only groups with brig's names, of this user, are touched.
+func TestSweepLeavesOthers(t *testing.T) {
+	l, _ := yard(t)
+	c := spawn(t, -1, "wait", "")
+	c.line(t)
+	var stay, go_ []string
+	for _, base := range l.bases() {
+		for _, name := range []string{"brig-1-2-3", "brig-x-1", "other", "brig-1-"} {
+			stay = append(stay, path.Join(base, name))
+		}
+		if os.Geteuid() == 0 {
+			stay = append(stay, path.Join(base, "brig-7-7"))
+		}
+		go_ = append(go_, path.Join(base, "brig-8-8"))
+	}
+	for _, d := range append(slices.Clone(stay), go_...) {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if path.Base(d) == "brig-7-7" {
+			if err := os.Chown(d, testuser.UID, testuser.UID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	removed, busy, err := l.Sweep(0)
+	slices.Sort(removed)
+	slices.Sort(go_)
+	if err != nil || busy != 0 || !slices.Equal(removed, go_) {
+		t.Errorf("removed %q, want %q; busy %d, %v", removed, go_, busy, err)
+	}
+	left := contents(t, l)
+	slices.Sort(left)
+	slices.Sort(stay)
+	if !slices.Equal(left, stay) {
+		t.Errorf("left %q, want %q", left, stay)
+	}
+}
+
+// TestSweepMost: a start looks at some only.
+func TestSweepMost(t *testing.T) {
+	l, _ := yard(t)
+	bases := l.bases()
+	for _, base := range bases {
+		for n := range 5 {
+			if err := os.Mkdir(path.Join(base, "brig-9-"+strconv.Itoa(n)), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, want := range []int{2, 2, 1, 0} {
+		if removed, _, err := l.Sweep(2); err != nil || len(removed) != want*len(bases) {
+			t.Errorf("%q, %v", removed, err)
+		}
+	}
+}
+
+// TestSweepBounds: somebody inside has made more groups than a sweep deals with; it says so, and is not held up.
+func TestSweepBounds(t *testing.T) {
+	l, _ := yard(t)
+	use := *l
+	use.Dir, use.Controllers = l.bases()[0], nil
+	dir := path.Join(use.Dir, "brig-9-9")
+	deep := dir + strings.Repeat("/d", maxDepth+1)
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if removed, _, err := use.Sweep(0); !errors.Is(err, errTooMany) || len(removed) > 0 {
+		t.Errorf("%q %v", removed, err)
+	}
+	if err := unix.Rmdir(deep); err != nil {
+		t.Fatal(err)
+	}
+	if removed, _, err := use.Sweep(0); err != nil || len(removed) != 1 {
+		t.Errorf("%q %v", removed, err)
+	}
+}
+
+// TestSweepPlaces: what is no group, whatever its name, is not touched.
+func TestSweepPlaces(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"brig-1-1", "real"} {
+		if err := os.Mkdir(path.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink("real", path.Join(dir, "brig-1-2")), os.WriteFile(path.Join(dir, "brig-1-3"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	l := &Layout{Mode: V2, Dir: dir}
+	if removed, busy, err := l.Sweep(0); len(removed) > 0 || busy > 0 || err != nil {
+		t.Errorf("%q %d %v", removed, busy, err)
+	}
+	fd, err := unix.Open(dir, unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	for _, name := range []string{"brig-1-2", "brig-1-3", "brig-1-4"} {
+		s := sweeper{}
+		if gone, err := s.one(fd, dir, name); gone || err != nil {
+			t.Errorf("%s: %v %v", name, gone, err)
+		}
+		if _, err := hold(fd, name); err == nil {
+			t.Errorf("%s is held", name)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 4 {
+		t.Errorf("%v %v", left, err)
+	}
+	gone := &Layout{Mode: V2, Dir: dir + "/none"}
+	if _, _, err := gone.Sweep(0); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSweepNeverTakesTheLiving: makers and sweepers in processes of their own, 200 groups in all. Each maker checks that
+// its group and the process in it live, and ends by killing itself, which leaves its last group to the others.
+func TestSweepNeverTakesTheLiving(t *testing.T) {
+	l, _ := yard(t)
+	var sweepers []*child
+	for range 2 {
+		c := spawn(t, -1, "sweep", text(t, order{Layout: l}))
+		c.line(t)
+		sweepers = append(sweepers, c)
+	}
+	const makers, turns, rounds = 4, 5, 9 // and one more that is left: 200 groups
+	for turn := range turns {
+		var list []*child
+		for n := range makers {
+			list = append(list, spawn(t, -1, "churn", text(t, order{Layout: l, Limits: *all(l), Seed: uint64(turn*makers + n), Rounds: rounds})))
+		}
+		for _, c := range list {
+			if err := c.finish(); err == nil || err.Error() != "signal: killed" || c.errs.Len() > 0 {
+				t.Errorf("%v %s", err, c.errs.String())
+			}
+		}
+	}
+	for _, c := range sweepers {
+		if err := c.finish(); err != nil {
+			t.Error(err, c.errs.String())
+		}
+	}
+	if _, busy, err := l.Sweep(0); busy > 0 || err != nil {
+		t.Error(busy, err)
+	}
+	if left := contents(t, l); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestStrangers: a group that another user could take the limits away from is none to make a jail in, nor to sweep.
+func TestStrangers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root gives a group away")
+	}
+	l, _ := yard(t)
+	for _, base := range l.bases() {
+		inner := path.Join(base, "of-root")
+		stale := path.Join(inner, "brig-1-1")
+		if err := errors.Join(os.Mkdir(inner, 0o755), os.Mkdir(stale, 0o700), os.Chown(base, testuser.UID, testuser.UID)); err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range []string{base, inner} {
+			if why := stranger(dir); why != base+" belongs to user 54321, who could take a jail's limits away" {
+				t.Errorf("%s: %q", dir, why)
+			}
+			look := *l
+			if look.Denied, look.Dir, look.Controllers = nil, "", nil; base == l.Dir {
+				look.Dir = dir
+			} else {
+				look.Mode, look.Controllers = V1, map[string]string{"memory": dir}
+			}
+			if err := look.look("x"); err != nil || look.Delegated || !strings.Contains(look.Why, "belongs to user 54321") {
+				t.Errorf("%+v, %v", look, err)
+			}
+			if removed, busy, err := look.Sweep(0); len(removed) > 0 || busy > 0 || err != nil {
+				t.Errorf("%q %d %v", removed, busy, err)
+			}
+		}
+		if err := os.Chown(base, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(path.Join(base, "cgroup.procs"), testuser.UID, -1); err != nil {
+			t.Fatal(err)
+		}
+		if why := stranger(inner); !strings.Contains(why, "cgroup.procs belongs to user 54321") {
+			t.Errorf("%q", why)
+		}
+		if why := stranger(path.Dir(base)); why != "" {
+			t.Errorf("%q", why)
+		}
+	}
+}
+
+// TestLeafOfAnother: processes are not moved into a group that somebody else has made.
+func TestLeafOfAnother(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("root gives a group away")
+	}
+	l, _ := yard(t)
+	domestic(t, l)
+	dir, fd := home(t, l, "leafless")
+	if err := errors.Join(os.Mkdir(path.Join(dir, Leaf), 0o755), os.Chown(path.Join(dir, Leaf), testuser.UID, testuser.UID)); err != nil {
+		t.Fatal(err)
+	}
+	c := spawn(t, fd, "wait", "")
+	c.line(t)
+	if err := evacuate(fd, strconv.Itoa(c.Process.Pid)); !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), "belongs to user 54321") {
+		t.Error(err)
+	}
+	if in := procs(t, dir); len(in) != 1 {
+		t.Errorf("%q", in)
+	}
+}
