@@ -14,7 +14,6 @@ package cgroup
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/containerd/cgroups/v3"
@@ -88,20 +87,20 @@ func (l Layout) String() string {
 // Detect reads the layout of this process. Groups are to go below parent, a path as /proc/self/cgroup writes it; ""
 // is the process's own group. It changes nothing.
 func Detect(parent string) (*Layout, error) {
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	mounts, err := readFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err
 	}
-	return DetectIn(parent, string(mounts))
+	return DetectIn(parent, mounts)
 }
 
 // DetectIn is Detect for a caller that has read /proc/self/mountinfo already.
 func DetectIn(parent, mountinfo string) (*Layout, error) {
-	self, err := os.ReadFile("/proc/self/cgroup")
+	self, err := readFile("/proc/self/cgroup")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a kernel without control groups has no such file
 		return nil, err
 	}
-	l := Parse(string(self), mountinfo, parent)
+	l := Parse(self, mountinfo, parent)
 	// A mount point that another mount covers is still in mountinfo: the library asks the file system itself.
 	if usual := cgroups.Mode(); usual == cgroups.Unavailable && strings.HasPrefix(l.Dir, "/sys/fs/cgroup") {
 		return &Layout{Mode: None}, nil

@@ -3,7 +3,6 @@ package cgroup
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path"
 	"sort"
 	"strings"
@@ -20,17 +19,26 @@ func (l *Layout) look(parent string) error {
 	if err := l.lookV2(parent); err != nil {
 		return err
 	}
+	seen := map[string]string{}
 	for _, c := range sortedKeys(l.Controllers) {
 		dir := l.Controllers[c]
 		if dir == "" || l.Denied[c] != "" {
 			continue
 		}
-		l.deny(c, writable(dir))
-		l.deny(c, stranger(dir))
+		if why, known := seen[dir]; known { // controllers may share a hierarchy
+			l.deny(c, why)
+			continue
+		}
+		why := writable(dir)
+		if why == "" {
+			why = stranger(dir, 1)
+		}
+		seen[dir] = why
+		l.deny(c, why)
 	}
 	l.lookCPUs()
-	if b, err := os.ReadFile("/proc/swaps"); err == nil { // a kernel without swap has no such file
-		l.Swap = strings.Count(string(b), "\n") > 1
+	if b, err := readFile("/proc/swaps"); err == nil { // a kernel without swap has no such file
+		l.Swap = strings.Count(b, "\n") > 1
 	}
 	l.Why = l.denial()
 	l.Delegated = l.Why == ""
@@ -57,15 +65,15 @@ func (l *Layout) lookV2(parent string) error {
 		return nil
 	}
 	// the root of the tree has no such file: cgroups(7)
-	if kind, err := os.ReadFile(path.Join(l.Dir, "cgroup.type")); err == nil {
-		if t := strings.TrimSpace(string(kind)); t != "domain" {
+	if kind, err := readFile(path.Join(l.Dir, "cgroup.type")); err == nil {
+		if t := strings.TrimSpace(kind); t != "domain" {
 			l.deny("", quote(l.Dir)+" is "+quote(t)+", and only a domain can hold whole processes")
 			return nil
 		}
 	}
 	if why := writable(l.Dir, "cgroup.procs", "cgroup.subtree_control"); why != "" {
 		l.deny("", why)
-	} else if why := stranger(l.Dir); why != "" {
+	} else if why := stranger(l.Dir, 2); why != "" {
 		l.deny("", why)
 	} else if parent == "" && l.Systemd {
 		l.deny("", foreignUnit(l.Dir))
@@ -115,8 +123,8 @@ func (l *Layout) lookCPUs() {
 			if !path.IsAbs(f) { // there is no such hierarchy
 				continue
 			}
-			if b, err := os.ReadFile(f); err == nil && len(strings.TrimSpace(string(b))) > 0 {
-				return strings.TrimSpace(string(b))
+			if b, err := readFile(f); err == nil && len(strings.TrimSpace(b)) > 0 {
+				return strings.TrimSpace(b)
 			}
 		}
 		return ""
@@ -127,8 +135,8 @@ func (l *Layout) lookCPUs() {
 }
 
 func readFields(dir, name string) ([]string, error) {
-	b, err := os.ReadFile(path.Join(dir, name))
-	return strings.Fields(string(b)), err
+	b, err := readFile(path.Join(dir, name))
+	return strings.Fields(b), err
 }
 
 func sortedKeys(m map[string]string) []string {

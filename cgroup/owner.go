@@ -13,15 +13,23 @@ const overflowUID = 65534
 // stranger says whose a group, or one above it, is, if neither the caller's nor root's; else "". Who owns a version 2
 // group can take the controllers from its children, and move processes out of them, whoever has made those: cgroups(7).
 // In version 1 he can rename them.
-func stranger(dir string) string {
-	for ; ; dir = path.Dir(dir) {
-		for _, name := range []string{"cgroup.procs", "", "cgroup.subtree_control"} {
+func stranger(dir string, version int) string {
+	files := []string{""}
+	if version == 2 {
+		files = []string{"", "cgroup.procs", "cgroup.subtree_control"}
+	}
+	var mount uint64
+	for first := true; ; first, dir = false, path.Dir(dir) {
+		for _, name := range files {
 			var st unix.Stat_t
-			err := unix.Lstat(path.Join(dir, name), &st)
-			if err != nil && name == "cgroup.procs" {
-				return "" // above the hierarchy's root, or not to be reached
+			if unix.Lstat(path.Join(dir, name), &st) != nil {
+				continue // the files are missing in a group that has gone, and writable says what cannot be reached
 			}
-			if err == nil && st.Uid != 0 && st.Uid != overflowUID && int(st.Uid) != unix.Geteuid() {
+			if name == "" && !first && st.Dev != mount {
+				return "" // above the hierarchy
+			}
+			mount = st.Dev
+			if st.Uid != 0 && st.Uid != overflowUID && int(st.Uid) != unix.Geteuid() {
 				return fmt.Sprintf("%s belongs to user %d, who could take a jail's limits away", quote(path.Join(dir, name)), st.Uid)
 			}
 		}

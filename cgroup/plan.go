@@ -83,7 +83,7 @@ func (r *resolving) knob(k *knob) {
 	switch {
 	case l.Mode == None:
 		why = "no control group is mounted"
-	case k.controller == "" && l.Dir != "" && len(k.v2) > 0, slices.Contains(l.Enabled, k.controller):
+	case l.Dir != "" && (k.controller == "" && len(k.v2) > 0 || slices.Contains(l.Enabled, k.controller)):
 		if why = l.Denied[""]; why == "" {
 			r.add(l.Dir, 2, k, k.v2)
 			return

@@ -68,7 +68,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("populated %v, %v", in, err)
 	}
 	v2, v1 := g.Dirs()
-	if (v2 != "") != (g.Into() >= 0) || l.Mode != V2 && v1["memory"] == "" && l.Denied["memory"] == "" {
+	if (v2 != "") != (g.Into() >= 0) || l.Controllers["memory"] != "" && v1["memory"] == "" && l.Denied["memory"] == "" {
 		t.Errorf("%q %q", v2, v1)
 	}
 }
@@ -80,7 +80,7 @@ func TestFreeze(t *testing.T) {
 		t.Run("by "+only, func(t *testing.T) {
 			use := *l
 			if only != "" {
-				if use.Dir = ""; l.Controllers["freezer"] == "" {
+				if use.Dir, use.Enabled = "", nil; l.Controllers["freezer"] == "" {
 					t.Skip("there is no freezer of version 1")
 				}
 			}
@@ -134,7 +134,7 @@ func TestFreeze(t *testing.T) {
 		return
 	}
 	none := *l
-	none.Dir, none.Controllers = "", map[string]string{"pids": l.Controllers["pids"]}
+	none.Dir, none.Enabled, none.Controllers = "", nil, map[string]string{"pids": l.Controllers["pids"]}
 	if err := makeGroup(t, &none, &Limits{Processes: 9}).Freeze(true); err != ErrNoFreezer {
 		t.Error(err)
 	}
@@ -145,9 +145,9 @@ func TestKill(t *testing.T) {
 	l, _ := yard(t)
 	only := map[string]func(*Layout){
 		"all":     func(*Layout) {},
-		"freezer": func(l *Layout) { l.Dir = "" },
+		"freezer": func(l *Layout) { l.Dir, l.Enabled = "", nil },
 		"sweep": func(l *Layout) {
-			l.Dir, l.Controllers = "", map[string]string{"pids": l.Controllers["pids"]}
+			l.Dir, l.Enabled, l.Controllers = "", nil, map[string]string{"pids": l.Controllers["pids"]}
 		},
 	}
 	for name, change := range only {
@@ -374,16 +374,14 @@ func TestOOMAbove(t *testing.T) {
 	l, _ := yard(t)
 	above := makeGroup(t, l, &Limits{Memory: 48 << 20, NoOOMGroup: true, Swap: Swap{Set: true, Implied: true}})
 	inner := *l
-	switch memory := above.dirs[0]; {
-	case l.Mode == V2:
-		inner.Dir = memory.path
-		if err := enableAt(memory.path, "+memory"); err != nil {
+	v2, v1 := above.Dirs()
+	if slices.Contains(l.Enabled, "memory") {
+		inner.Dir, inner.Subtree, inner.Controllers = v2, []string{"memory"}, nil
+		if err := enableAt(v2, "+memory"); err != nil {
 			t.Fatal(err)
 		}
-		inner.Subtree = []string{"memory"}
-	default:
-		_, v1 := above.Dirs()
-		inner.Dir, inner.Controllers = "", map[string]string{"memory": v1["memory"]}
+	} else {
+		inner.Dir, inner.Enabled, inner.Controllers = "", nil, map[string]string{"memory": v1["memory"]}
 	}
 	g := makeGroup(t, &inner, &Limits{Memory: 1 << 30})
 	told := make(chan struct{}, 1)

@@ -280,7 +280,7 @@ func TestStrangers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, dir := range []string{base, inner} {
-			if why := stranger(dir); why != base+" belongs to user 54321, who could take a jail's limits away" {
+			if why := stranger(dir, 2); why != base+" belongs to user 54321, who could take a jail's limits away" {
 				t.Errorf("%s: %q", dir, why)
 			}
 			look := *l
@@ -302,10 +302,10 @@ func TestStrangers(t *testing.T) {
 		if err := os.Chown(path.Join(base, "cgroup.procs"), testuser.UID, -1); err != nil {
 			t.Fatal(err)
 		}
-		if why := stranger(inner); !strings.Contains(why, "cgroup.procs belongs to user 54321") {
+		if why := stranger(inner, 2); !strings.Contains(why, "cgroup.procs belongs to user 54321") {
 			t.Errorf("%q", why)
 		}
-		if why := stranger(path.Dir(base)); why != "" {
+		if why := stranger(path.Dir(base), 1); why != "" {
 			t.Errorf("%q", why)
 		}
 	}

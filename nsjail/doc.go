@@ -29,17 +29,20 @@
 // # Actors
 //
 // The keeper is the Go program that called Start. It holds the wall clock, the context, its end of the report socket, a
-// pidfd of the jail's first process, and our ends of the pipes. It is that process's parent.
+// pidfd of the jail's first process, the jail's control group where a limit asks for one (package cgroup), and our ends of
+// the pipes. It is that process's parent.
 //
 // The stage is a second process of the same binary, taken over by a C constructor before the Go runtime starts
 // (internal/stage). It is single-threaded, holds no policy, and decides nothing: it maps a program, checks every offset in
 // it, calls clone3(2), and answers. NewRunner executes /proc/self/exe for it; cmd/brig forks it in the constructor and has
 // it make the default jail's first process ahead of its program. Called by root, the stage first becomes a host user
-// that nobody else is, so that from there on a jail of root's is made exactly like anybody's.
+// that nobody else is, so that from there on a jail of root's is made exactly like anybody's; of its capabilities it
+// keeps CAP_DAC_OVERRIDE, out of effect but for a birth in a control group of root's.
 //
 // Init is process 1 of the jail, a fork of the stage that never executes anything. It has no environment, a neutral command
-// line, is not dumpable, and holds two descriptors: the report socket and a signalfd(2). It reaps, forwards signals, and
-// ends the jail with the payload or with the keeper. Spec.NoInit leaves it out.
+// line, is not dumpable, and holds a few descriptors: the report socket, a signalfd(2), the listener of the payload's filter
+// (seccomp_unotify(2)), and the jail's tmpfs mounts, whose state it reports. It reaps, forwards signals, kills what
+// violates the filter, and ends the jail with the payload or with the keeper. Spec.NoInit leaves it out.
 //
 // The payload is the command. It has descriptors 0, 1 and 2, one user id, no capability, and no way to gain one.
 //
@@ -82,10 +85,18 @@
 //	keeper      its end of the report socket closes: init exits, and with it the namespace. Before there is an init:
 //	            the first process, having waited for a program or performed it, meets the closed socket at the latest
 //	            as init; from an early stage it also has PR_SET_PDEATHSIG. Without init the stage, whose own socket
-//	            ends too, kills it by the pidfd that it holds (a ward)
+//	            ends too, kills it by the pidfd that it holds (a ward). Its control group stays, empty, and its lock on
+//	            it ends: the next start with a group, or CollectGroups, removes it
 //
 // A jail leaves nothing to be cleaned: its mounts are in its mount namespace and its files in its tmpfs, its addresses in its
-// network namespace, and all of that goes with its last process. There is no file, directory or lock on the host.
+// network namespace, and all of that goes with its last process; its control group is removed by Wait. There is no other
+// file, directory or lock on the host.
+//
+// # Verdicts
+//
+// Result.Status is decided (Result.decide) from what the keeper has done itself, what the kernel has counted for the control
+// group, and what init has seen, in that order, and only then from the payload's own end. Result.LimitsHit names every limit
+// that was met, whether or not it ended the jail.
 //
 // # Files of the host
 //

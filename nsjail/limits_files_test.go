@@ -120,7 +120,7 @@ for _ in range(5): os.wait()`)
 		{"memory_peak_bytes", u.MemoryPeak, 20 << 20, 64 << 20, "v2 hybrid v1"}, {"pids_peak", u.PidsPeak, 7, 21, "v2 hybrid"},
 		{"oom_kills", u.OOMKills, 0, 0, "v2 hybrid v1"}, {"forks_refused", u.ForksRefused, 0, 0, "v2 hybrid v1"},
 		{"periods", u.Periods, 1, 1000, "v2 hybrid v1"}, {"throttled_periods", u.ThrottledPeriods, 0, 1000, "v2 hybrid v1"},
-		{"swap_peak_bytes", u.SwapPeak, 0, 64 << 20, ""}, {"io_read_bytes", u.IORead, 0, 1 << 30, ""}, {"io_write_bytes", u.IOWritten, 0, 1 << 30, ""},
+		{"swap_peak_bytes", u.SwapPeak, 0, 64 << 20, ""}, {"io_read_bytes", u.IORead, 0, 1 << 30, ""}, {"io_written_bytes", u.IOWritten, 0, 1 << 30, ""},
 		{"throttled_ms", Count(u.Throttled), 0, 1e9, "v2 hybrid v1"}, {"cpu_stall_ms", Count(u.CPUStall), 0, 60e9, ""},
 		{"memory_stall_ms", Count(u.MemoryStall), 0, 60e9, ""}, {"io_stall_ms", Count(u.IOStall), 0, 60e9, ""},
 	} {

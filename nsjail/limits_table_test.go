@@ -1,0 +1,201 @@
+package nsjail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"brig/cgroup"
+	"brig/internal/testuser"
+
+	"golang.org/x/sys/unix"
+)
+
+// layout is an invented machine, and who calls there.
+type layout struct {
+	name            string
+	uid             int
+	self, mounts    string   // /proc/self/cgroup and /proc/self/mountinfo
+	enabled, nested []string // the controllers of the own version 2 group, and those that its children have
+}
+
+const (
+	mountV2   = "30 20 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
+	mountNone = "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+)
+
+// mountV1 mounts each controller of version 1 below its own name.
+func mountV1() (self, mounts string) {
+	for i, c := range []string{"memory", "cpu,cpuacct", "pids", "cpuset", "blkio", "hugetlb", "freezer"} {
+		self += fmt.Sprintf("%d:%s:/\n", i+1, c)
+		mounts += fmt.Sprintf("%d 20 0:%d / /sys/fs/cgroup/%s rw - cgroup cgroup rw,%s\n", 30+i, 30+i, c, c)
+	}
+	return self, mounts
+}
+
+// layouts are the columns of the table.
+func layouts() []layout {
+	self, mounts := mountV1()
+	all := []string{"cpuset", "cpu", "io", "memory", "hugetlb", "pids"}
+	const unified = "60 20 0:60 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+	return []layout{
+		{"v2, root", 0, "0::/\n", mountV2, all, all},
+		{"v2, a user's systemd scope", 1000, "0::/user.slice/run.scope\n", mountV2, []string{"cpu", "memory", "pids"}, nil},
+		{"hybrid, root", 0, self + "0::/\n", mounts + unified, nil, nil},
+		{"v1, root", 0, self, mounts, nil, nil},
+		{"no control group", 1000, "", mountNone, nil, nil},
+	}
+}
+
+// host is the machine for a Spec.
+func (l *layout) host(s *Spec) *Host {
+	h := ordinaryHost()
+	h.Kernel = Kernel{6, 12}
+	if h.UID = l.uid; l.uid == 0 {
+		h.GID, h.Drop, h.PayloadUID, h.PayloadGID = 0, true, 2000000000, 2000000000
+	}
+	if !wantsGroup(s) {
+		return h
+	}
+	h.Cgroup = cgroup.Parse(l.self, l.mounts, s.CgroupParent)
+	h.Cgroup.Enabled, h.Cgroup.Subtree, h.Cgroup.Swap = l.enabled, l.nested, true
+	h.Cgroup.CPUs, h.Cgroup.Mems, h.Cgroup.Delegated = "0-3", "0", h.Cgroup.Mode != cgroup.None
+	h.Devices = map[string]Device{"/dev/sda": {8, 0}}
+	return h
+}
+
+// cell is what Resolve makes of a row in a layout.
+func (r *tableRow) cell(t *testing.T, l *layout) string {
+	t.Helper()
+	s := &Spec{Args: []string{"id"}}
+	r.set(s)
+	p, err := Resolve(s, l.host(s))
+	var e *Error
+	switch {
+	case errors.As(err, &e) && e.Fault == FaultHost:
+		return "**refused**: " + strings.TrimPrefix(e.Detail, "control group: ")
+	case err != nil:
+		t.Fatalf("%s, %s: %v", r.flag, l.name, err)
+	case r.mechanism == "":
+		return r.always
+	}
+	return p.Enforced[r.mechanism]
+}
+
+// birth says how a jail's first process comes into its groups, and how they are stopped and ended: as the plan has it.
+func birth(t *testing.T, l *layout) (join, end string) {
+	t.Helper()
+	s := &Spec{Args: []string{"id"}, Limits: Limits{Memory: 64 << 20}}
+	p, err := Resolve(s, l.host(s))
+	if err != nil {
+		return "-", "the pid namespace"
+	}
+	end = "freezer.state and SIGKILL to each"
+	var how []string
+	if p.Group.V2() > 0 {
+		how, end = append(how, "born into it: clone3(CLONE_INTO_CGROUP)"), "cgroup.freeze, cgroup.kill"
+	}
+	if len(p.Group.V1Joins()) > 0 {
+		how = append(how, "writes itself to tasks")
+	}
+	return strings.Join(how, "; "), end + ", and the pid namespace"
+}
+
+// limitTable is the text between the marks in SPECIFICATION.md.
+func limitTable(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	heads := []string{"limit"}
+	list := layouts()
+	for _, l := range list {
+		heads = append(heads, l.name)
+	}
+	line := func(cells []string) {
+		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	}
+	line(heads)
+	b.WriteString(strings.Repeat("|---", len(heads)) + "|\n")
+	for _, r := range tableRows() {
+		cells := []string{r.flag}
+		for i := range list {
+			cells = append(cells, r.cell(t, &list[i]))
+		}
+		line(cells)
+	}
+	joins, ends := []string{"*the first process*"}, []string{"*freeze, kill*"}
+	for i := range list {
+		join, end := birth(t, &list[i])
+		joins, ends = append(joins, join), append(ends, end)
+	}
+	line(joins)
+	line(ends)
+	return b.String()
+}
+
+var tableMarks = regexp.MustCompile(`(?s)(<!-- limits: [^>]*-->\n).*?(<!-- end -->)`)
+
+// TestLimitTable keeps the table of SPECIFICATION.md true: it is what Resolve says of invented machines.
+func TestLimitTable(t *testing.T) {
+	if testuser.Second() {
+		t.Skip("the first run has seen it: this one has no checkout")
+	}
+	const file = "../SPECIFICATION.md"
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("the tests run without their checkout")
+	}
+	if err != nil || !tableMarks.Match(text) {
+		t.Fatalf("no table is marked in %s: %v", file, err)
+	}
+	want := tableMarks.ReplaceAll(text, []byte("${1}"+strings.ReplaceAll(limitTable(t), "$", "$$")+"${2}"))
+	if string(want) == string(text) {
+		return
+	}
+	if !*update {
+		t.Fatal("the table of limits is stale; run go test ./nsjail -run TestLimitTable -update")
+	}
+	if err := os.WriteFile(file, want, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLimitTableIsWhole: every field of Limits is set by a row.
+func TestLimitTableIsWhole(t *testing.T) {
+	set := map[string]bool{}
+	for _, r := range tableRows() {
+		s := &Spec{}
+		r.set(s)
+		for v, i := reflect.ValueOf(s.Limits), 0; i < v.NumField(); i++ {
+			if !v.Field(i).IsZero() {
+				set[v.Type().Field(i).Name] = true
+			}
+		}
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Limits]()) {
+		if !set[f.Name] {
+			t.Errorf("no row sets %s", f.Name)
+		}
+	}
+}
+
+// TestLimitJoin: where there is a version 2 tree, the process is born into its group, in every plan and in the clone3(2)
+// that the stage performs; nothing is written to cgroup.procs.
+func TestLimitJoin(t *testing.T) {
+	for _, l := range layouts() {
+		s := &Spec{Args: []string{"id"}, Limits: Limits{Memory: 64 << 20}}
+		p, err := Resolve(s, l.host(s))
+		if err != nil {
+			continue
+		}
+		if strings.Contains(p.String(), "cgroup.procs") || p.Flags&unix.CLONE_NEWCGROUP != 0 {
+			t.Errorf("%s: %s", l.name, p)
+		}
+		if born := p.Group.V2() == 1; born != (l.name != "v1, root") {
+			t.Errorf("%s: born into a group: %v", l.name, born)
+		}
+	}
+}
