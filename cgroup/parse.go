@@ -106,7 +106,7 @@ func hierarchies(mountinfo string) (list []hierarchy) {
 // dir is where a group is below the mount point, or "". Group and root are both relative to the cgroup namespace; one
 // that begins with /.. lies above it, and what is above it has no name here.
 func (h *hierarchy) dir(group string) string {
-	if group == "" || above(group) || above(h.root) && h.root != group {
+	if group == "" || above(group) || above(h.root) && h.root != group || path.Clean(group) != group { // /a/../.. would lead out of it
 		return ""
 	}
 	rest, ok := strings.CutPrefix(group, strings.TrimSuffix(h.root, "/"))

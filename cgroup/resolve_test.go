@@ -137,12 +137,27 @@ func TestResolveIsConsistent(t *testing.T) {
 			if (len(p.Branches) == 0) != (p.Missing[mechanism] != "") {
 				t.Errorf("%s, %s: branches %+v, missing %q", name, mechanism, p.Branches, p.Missing)
 			}
+			for _, s := range p.steps {
+				if p.Missing[mechanism] == "" && s.verb == makeDir && !slices.Contains(s.mechanism, mechanism) && s.branch == held(p) {
+					t.Errorf("%s, %s is not lost with its directory", name, mechanism)
+				}
+			}
 			checkOrder(t, name+", "+mechanism, p)
 		}
 	}
 	if !(&Limits{}).None() {
 		t.Error("no limits ask for something")
 	}
+}
+
+// held is the branch that holds a plan's only mechanism: the other one beside it limits nothing.
+func held(p *Plan) int {
+	for _, s := range p.steps {
+		if s.verb == write {
+			return s.branch
+		}
+	}
+	return 0
 }
 
 // checkOrder: version 2 first; each directory is made once, after its controllers are enabled and before its files are

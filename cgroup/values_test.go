@@ -154,3 +154,27 @@ func TestForeignUnit(t *testing.T) {
 		}
 	}
 }
+
+// TestReadBack: what the kernel makes of a value is compared. An ordinary file that is longer than the value stands in
+// for a kernel that makes another of it.
+func TestReadBack(t *testing.T) {
+	d := invented(t, 2, map[string]string{"pids.max": "99\n", "cpuset.cpus": "0-9\n", "cpuset.cpus.effective": "0-1\n", "io.max": "8:0 rbps=5 wbps=max\n8:1 "})
+	for _, tt := range []struct {
+		s    setting
+		want string
+	}{
+		{set("pids.max", "5"), "the kernel has made 59 of it"},
+		{checked("pids.max", "7", anyValue), ""},
+		{set("pids.max", "123"), ""},
+		{checked("cpuset.cpus", "0-3", sameList), "the kernel has made 0-1 of it"},
+		{checked("cpuset.cpus", "0-1", sameList), ""},
+		{checked("io.max", "8:0 rbps=6", sameWords), ""},
+		{set("pids.none", "5"), "no such file or directory"},
+		{setting{[]string{"pids.none", "pids.max"}, "123", sameText}, ""},
+	} {
+		err := d.write(&tt.s)
+		if (err == nil) != (tt.want == "") || err != nil && err.Error() != tt.want {
+			t.Errorf("%s=%s: %v, want %q", tt.s.names, tt.s.value, err, tt.want)
+		}
+	}
+}

@@ -40,6 +40,7 @@ func Delegate(tests string) func(dir string) error {
 		d := delegation{Tests: tests}
 		name := "brig-suite-" + strconv.Itoa(os.Getpid()) // not a name that brig's sweep takes for its own
 		for _, h := range ownGroups() {
+			removeOld(h)
 			group, err := delegate(h, name)
 			if group != "" {
 				d.Dirs = append(d.Dirs, group)
@@ -56,6 +57,22 @@ func Delegate(tests string) func(dir string) error {
 			return err
 		}
 		return os.WriteFile(filepath.Join(dir, delegationFile), text, 0o644)
+	}
+}
+
+// removeOld removes the groups of suites that were killed before they could. One that has processes stays: rmdir(2)
+// refuses it.
+func removeOld(parent string) {
+	old, err := filepath.Glob(filepath.Join(parent, "brig-suite-*"))
+	if err != nil {
+		return // the pattern is well-formed
+	}
+	for _, group := range old {
+		pid := strings.TrimPrefix(filepath.Base(group), "brig-suite-")
+		if _, err := os.Stat("/proc/" + pid); errors.Is(err, os.ErrNotExist) {
+			_ = os.Remove(filepath.Join(group, "brig.leaf"))
+			_ = os.Remove(group)
+		}
 	}
 }
 

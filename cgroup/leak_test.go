@@ -1,0 +1,78 @@
+package cgroup
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestNothingLeaks makes and removes many groups, from several goroutines.
+func TestNothingLeaks(t *testing.T) {
+	l, _ := yard(t)
+	fds := openFiles(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 250 {
+				g, err := Resolve(all(l), l).Create()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := g.Remove(); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	if now := openFiles(t); now > fds {
+		t.Errorf("%d open files, had %d", now, fds)
+	}
+	if left := contents(t, l); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestNoDescriptors: where no file can be opened any more, nothing is left of the group.
+func TestNoDescriptors(t *testing.T) {
+	l, _ := yard(t)
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	p := Resolve(all(l), l)
+	failed := 0
+	for room := uint64(1); room < 20; room++ {
+		fds := uint64(openFiles(t))
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: fds - 1 + room, Max: old.Max}); err != nil {
+			t.Fatal(err)
+		}
+		g, err := p.Create()
+		if g != nil {
+			err = g.Remove()
+		}
+		if rerr := unix.Setrlimit(unix.RLIMIT_NOFILE, &old); rerr != nil {
+			t.Fatal(rerr)
+		}
+		if err != nil {
+			failed++
+			if !strings.Contains(err.Error(), "too many open files; raise the limit") {
+				t.Errorf("with %d: %v", room, err)
+			}
+		}
+		if left := contents(t, l); len(left) > 0 {
+			t.Fatalf("with %d left: %q", room, left)
+		}
+		if now := uint64(openFiles(t)); now != fds {
+			t.Fatalf("with %d: %d open files, had %d", room, now, fds)
+		}
+	}
+	if failed == 0 {
+		t.Error("it never failed")
+	}
+}
