@@ -14,6 +14,7 @@ package cgroup
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/containerd/cgroups/v3"
@@ -91,16 +92,23 @@ func Detect(parent string) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	return DetectIn(parent, mounts)
+	return DetectIn(parent, mounts, nil)
 }
 
-// DetectIn is Detect for a caller that has read /proc/self/mountinfo already.
-func DetectIn(parent, mountinfo string) (*Layout, error) {
+// DetectIn is Detect for a caller that has read /proc/self/mountinfo already, and that needs no other controllers of
+// version 1 than these; nil is all of them. Each takes a start some ten microseconds.
+func DetectIn(parent, mountinfo string, need []string) (*Layout, error) {
 	self, err := readFile("/proc/self/cgroup")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a kernel without control groups has no such file
 		return nil, err
 	}
 	l := Parse(self, mountinfo, parent)
+	for c := range l.Controllers {
+		if need != nil && !slices.Contains(need, c) {
+			delete(l.Controllers, c)
+			delete(l.Denied, c)
+		}
+	}
 	// A mount point that another mount covers is still in mountinfo: the library asks the file system itself.
 	if usual := cgroups.Mode(); usual == cgroups.Unavailable && strings.HasPrefix(l.Dir, "/sys/fs/cgroup") {
 		return &Layout{Mode: None}, nil

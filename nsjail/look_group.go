@@ -23,12 +23,37 @@ func wantsGroup(s *Spec) bool {
 	return s.CgroupParent != "" || s.Limits.Processes > 0
 }
 
+// legacyControllers are the version 1 controllers that could hold a Spec's limits; nil is any.
+func legacyControllers(s *Spec) []string {
+	need := []string{"freezer", "pids"} // to end a group as one, and the limit that every group has
+	for mechanism, set := range s.Limits.asked() {
+		if !set {
+			continue
+		}
+		switch {
+		case mechanism == "cgroup_file":
+			return nil
+		case strings.HasPrefix(mechanism, "memory"):
+			need = append(need, "memory")
+		case mechanism == "cpuset", mechanism == "hugetlb":
+			need = append(need, mechanism)
+		case mechanism == "cpu_time":
+			need = append(need, "cpuacct")
+		case strings.HasPrefix(mechanism, "cpu"):
+			need = append(need, "cpu")
+		case strings.HasPrefix(mechanism, "io"):
+			need = append(need, "blkio")
+		}
+	}
+	return need
+}
+
 // lookGroup reads the layout of the control groups, and the devices that Limits.IO means.
 func (h *Host) lookGroup(s *Spec) (err error) {
 	if !wantsGroup(s) {
 		return nil
 	}
-	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(h.mounts)); err != nil && s.CgroupParent != "" {
+	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(h.mounts), legacyControllers(s)); err != nil && s.CgroupParent != "" {
 		return &Error{Fault: FaultCaller, Op: "cgroup_parent", Detail: err.Error(), Remedy: "name a group that exists and is yours"}
 	} else if err != nil {
 		return err

@@ -150,6 +150,9 @@ func (r *resolver) groupLimits() (*cgroup.Limits, error) {
 	}
 	for _, f := range l.Cgroup {
 		name, value, _ := strings.Cut(f, "=")
+		if name == "pids.max" { // the caller's word in place of the default
+			out.Processes = 0
+		}
 		out.Files = append(out.Files, cgroup.File{Name: name, Value: value})
 	}
 	return out, r.available("limits.cpuset", l.CPUSet, r.layout.CPUs, "processors", l.CPUSetMems)
