@@ -178,7 +178,7 @@ func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
 	add(why == endedWall, "wall")
 	add(why == endedIdle, "idle")
 	add(why == endedCPU || r.overCPU(ws, o), "cpu_time")
-	add(o.stats.OOMKills > 0, "memory")
+	add(o.stats.OOMKills > 0 && o.stats.OOMOwn != 0, "memory") // else the machine, or a group above, ran out
 	add(o.stats.MemoryAboveHigh > 0, "memory_high")
 	add(o.stats.ThrottledPeriods > 0, "cpus")
 	add(o.stats.ProcessesRefused > 0, "processes")

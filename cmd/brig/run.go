@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"unicode/utf8"
 
 	"brig/nsjail"
@@ -103,54 +102,6 @@ func await(runner *nsjail.Runner, c *nsjail.Cmd, std stdio) (result *nsjail.Resu
 	retired := runner.Retire()
 	result, err = c.Wait()
 	return result, true, errors.Join(err, retired)
-}
-
-// finalCode is the exit code of a payload that ran, with a line on stderr for what the code cannot say.
-func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std stdio) int {
-	if d := result.Output.StdoutDropped + result.Output.StderrDropped; d > 0 && !inv.json {
-		say(std, "%d bytes of stdout and %d of stderr were dropped in the middle (--max-output)", result.Output.StdoutDropped, result.Output.StderrDropped)
-	}
-	switch result.Status {
-	case nsjail.StatusTimeout:
-		if slices.Contains(result.LimitsHit, "idle") {
-			say(std, "no output for %s ended the jail (--idle-timeout)", inv.spec.Limits.Idle)
-		} else {
-			say(std, "the wall-clock limit of %s ended the jail (--timeout)", c.Plan().Wall)
-		}
-		return exitTimeout
-	case nsjail.StatusCPU:
-		say(std, "the processor-time limit of %s ended the payload (--cpu-time)", inv.spec.Limits.CPUTime)
-	case nsjail.StatusMemory:
-		say(std, "%s", outOfMemory(inv))
-	case nsjail.StatusProcesses:
-		say(std, "the payload failed after fork had met the limit on processes %d times (--pids-limit)", result.Usage.ForksRefused)
-	case nsjail.StatusOutput:
-		say(std, "more than %s of output ended the jail (--output-limit)", inv.spec.Limits.OutputLimit)
-	case nsjail.StatusDisk:
-		say(std, "the payload failed, and a file system of the jail was full (--tmpfs DST:size=..., --rootfs-writable)")
-	case nsjail.StatusViolation:
-		say(std, "%s", violated(result.Violation))
-	}
-	if result.Signal != "" {
-		return exitSignal + signalNumber(result.Signal)
-	}
-	return result.ExitCode
-}
-
-// outOfMemory says whose limit it was: the machine, or a group above, can be short of memory, too.
-func outOfMemory(inv *invocation) string {
-	if m := inv.spec.Limits.Memory; m > 0 {
-		return "out of memory: the limit of " + m.String() + " ended the payload (--memory)"
-	}
-	return "out of memory: the machine, or a control group above, has ended the payload"
-}
-
-// violated names the call where it is known.
-func violated(v *nsjail.Violation) string {
-	if v == nil {
-		return "the system-call filter ended the payload (SIGSYS)"
-	}
-	return "the system-call filter ended the payload for " + v.String() + " (SIGSYS)"
 }
 
 // startCode says why nothing has run.

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"brig/nsjail"
+)
+
+// finalCode is the exit code of a payload that ran, with a line on stderr for what the code cannot say.
+func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std stdio) int {
+	if d := result.Output.StdoutDropped + result.Output.StderrDropped; d > 0 && inv.spec.Limits.Output > 0 && !inv.json {
+		say(std, "%d bytes of stdout and %d of stderr were dropped in the middle (--max-output)", result.Output.StdoutDropped, result.Output.StderrDropped)
+	}
+	if line := verdict(c.Plan(), inv, result); line != "" {
+		say(std, "%s", line)
+	}
+	switch {
+	case result.Status == nsjail.StatusTimeout:
+		return exitTimeout
+	case result.Signal != "":
+		return exitSignal + signalNumber(result.Signal)
+	}
+	return result.ExitCode
+}
+
+// verdict is the line for a status that an exit code does not tell, or "".
+func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
+	l := &inv.spec.Limits
+	switch r.Status {
+	case nsjail.StatusTimeout:
+		if slices.Contains(r.LimitsHit, "idle") {
+			return fmt.Sprintf("no output for %s ended the jail (--idle-timeout)", l.Idle)
+		}
+		return fmt.Sprintf("the wall-clock limit of %s ended the jail (--timeout)", p.Wall)
+	case nsjail.StatusCPU:
+		return fmt.Sprintf("the processor-time limit of %s ended the payload (--cpu-time)", l.CPUTime)
+	case nsjail.StatusMemory:
+		if !slices.Contains(r.LimitsHit, "memory") {
+			return "out of memory: the machine, or a control group above, has ended the payload"
+		}
+		return fmt.Sprintf("out of memory: the limit of %s ended the payload (--memory)", l.Memory)
+	case nsjail.StatusProcesses:
+		return fmt.Sprintf("the payload failed after the limit on processes had refused a fork (--pids-limit; %d in all)", r.Usage.ForksRefused)
+	case nsjail.StatusOutput:
+		return fmt.Sprintf("more than %s of output ended the jail (--output-limit)", l.OutputLimit)
+	case nsjail.StatusDisk:
+		return "the payload failed, and a file system of the jail was full (--tmpfs DST:size=..., --rootfs-writable)"
+	case nsjail.StatusViolation:
+		return violated(r.Violation)
+	}
+	return ""
+}
+
+// violated names the call where it is known.
+func violated(v *nsjail.Violation) string {
+	if v == nil {
+		return "the system-call filter ended the payload (SIGSYS)"
+	}
+	return "the system-call filter ended the payload for " + v.String() + " (SIGSYS)"
+}
