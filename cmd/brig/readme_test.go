@@ -45,7 +45,12 @@ func TestReadmeCommands(t *testing.T) {
 		cmd := exec.Command("sh", "-c", line[1])
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(brigBinary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
-		if out, err := cmd.CombinedOutput(); err != nil {
+		out, err := cmd.CombinedOutput()
+		if err != nil && os.Geteuid() != 0 && strings.Contains(string(out), ": control group: ") {
+			t.Logf("%s: this user has no group to divide: %s", line[1], out)
+			continue
+		}
+		if err != nil {
 			t.Errorf("%s: %v\n%.1000s", line[1], err, out)
 		}
 	}
