@@ -74,7 +74,7 @@ func (l Layout) String() string {
 		s += ", group " + quote(l.Group)
 	}
 	if len(l.Enabled) > 0 {
-		s += ", controllers " + strings.Join(l.Enabled, " ")
+		s += ", version 2 controllers " + strings.Join(l.Enabled, " ")
 	}
 	switch {
 	case l.Mode == None:

@@ -133,7 +133,7 @@ func remedy(s *step, err error) string {
 	case s.verb == write && (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)):
 		return "the file is not to be written, or not by you; leave it out"
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return "start brig in a group that is delegated to you: systemd-run --user --scope -p Delegate=yes brig run ..."
+		return "start brig in a group that is delegated to you (systemd-run --scope -p Delegate=yes brig run ..., with --user for an ordinary user's manager)"
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		return "raise the limit of open files (ulimit -n), or run fewer jails at a time"
 	case errors.Is(err, unix.ENOENT) && s.verb == write:

@@ -1,7 +1,6 @@
 package cgroup
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -51,7 +50,7 @@ func enableController(base int, word string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: it has processes of its own, which are made faster than they can be moved: %s", unix.EBUSY, pidsOf(base))
+	return fmt.Errorf("%w: it has processes of its own, which come faster than they can be moved: %s", unix.EBUSY, pidsOf(base))
 }
 
 // inside says whether this process is in a group, or in its leaf.
@@ -81,8 +80,8 @@ func evacuate(dir int, pids string) error {
 	}
 	defer unix.Close(procs)
 	for _, pid := range strings.Fields(pids) {
-		if pid == "0" {
-			return errors.New("a process of another pid namespace is in it and cannot be moved from here")
+		if pid == "0" { // on its way out, or of another pid namespace: the caller looks again, and names it at last
+			continue
 		}
 		err := writeAll(procs, pid)
 		if err == unix.ENODEV { // the leaf was removed while it was empty
@@ -126,6 +125,9 @@ func pidsOf(dir int) string {
 	}
 	const most = 10
 	pids := strings.Fields(text)
+	if slices.Contains(pids, "0") {
+		return "one of another pid namespace (0), which cannot be moved from here"
+	}
 	if len(pids) > most {
 		pids = append(pids[:most], "...")
 	}

@@ -78,7 +78,7 @@ func TestString(t *testing.T) {
 		want string
 	}{
 		{Layout{Mode: None}, "no control group is mounted"},
-		{Layout{Mode: V2, Group: "/a", Enabled: []string{"memory", "pids"}, Delegated: true}, "v2, group /a, controllers memory pids, delegated"},
+		{Layout{Mode: V2, Group: "/a", Enabled: []string{"memory", "pids"}, Delegated: true}, "v2, group /a, version 2 controllers memory pids, delegated"},
 		{Layout{Mode: V2, Group: "/\x1b[31m", Why: "x"}, `v2, group "/\x1b[31m", not delegated: x`},
 	}
 	for _, tt := range tests {

@@ -107,7 +107,7 @@ func TestOtherPIDNamespace(t *testing.T) {
 				cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", "mount --make-rprivate / && mount -t proc proc /proc && exec \"$0\"", selfCopy(t)}
 			})
 			m := c.made(t)
-			if !strings.Contains(m.Err, "a process of another pid namespace is in it and cannot be moved from here") {
+			if !strings.Contains(m.Err, "one of another pid namespace (0), which cannot be moved from here") {
 				t.Errorf("%+v", m)
 			}
 		})

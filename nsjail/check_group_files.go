@@ -128,7 +128,7 @@ func groupFile(name string) bool {
 // reservedGroupFiles are what the jail itself rests on.
 func reservedGroupFiles() []string {
 	return []string{"cgroup.procs", "cgroup.threads", "cgroup.type", "cgroup.subtree_control", "cgroup.kill", "cgroup.freeze",
-		"cgroup.event_control", "freezer.state", "tasks", "release_agent", "notify_on_release"}
+		"cgroup.event_control", "memory.oom_control", "freezer.state", "tasks", "release_agent", "notify_on_release"}
 }
 
 // groupFilesTaken maps the files that other fields of the Spec set, in both versions of control groups, to the field.

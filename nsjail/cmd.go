@@ -63,8 +63,13 @@ type outcome struct {
 	warned     atomic.Bool  // the payload got SIGTERM first
 	lastOutput atomic.Int64 // when, in nanoseconds since the call
 	output     atomic.Int64 // bytes, for the limit that ends the jail
+	running    atomic.Bool  // the payload has started
+	over       atomic.Bool  // they were more than the limit
+	done       atomic.Bool  // the jail has ended: nothing is left to be ended
+	why        cause        // cause, if it was what ended the jail and not too late
 	lost       bool         // init ended without a report
 	cpuLimit   time.Duration
+	oomGroup   bool         // one process that is killed for want of memory is all
 	full       []string     // the tmpfs that were full at the end
 	disk       int64        // bytes in all of them; -1 is unknown
 	stats      cgroup.Stats // what the control group has counted

@@ -63,7 +63,7 @@ func (f *Facts) groupsFix() string {
 		return "systemd-run --user --scope -p Delegate=yes brig run ..., or brig run --systemd-scope ..."
 	case l.Systemd && f.UID != 0:
 		return "boot with systemd.unified_cgroup_hierarchy=1, then systemd-run --user --scope -p Delegate=yes brig run ..."
-	case l.Group != "":
+	case l.Mode == cgroup.V2:
 		return "as root make a group, chown it with its cgroup.procs, cgroup.threads and cgroup.subtree_control, and start brig inside"
 	}
 	return "as root make a group in each hierarchy, chown it with its cgroup.procs and tasks, and start brig inside"

@@ -9,5 +9,8 @@ func CollectGroups(parent string) (removed []string, busy int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	if why := l.Denied[""]; parent != "" && why != "" {
+		return nil, 0, &Error{Fault: FaultCaller, Op: "cgroup_parent", Detail: why, Remedy: "name a group that exists and is yours"}
+	}
 	return l.Sweep(0)
 }

@@ -28,11 +28,6 @@ func (c *Cmd) makeGroup() (fds []int, into int, err error) {
 	for name, why := range c.group.Lost {
 		c.plan.lose(name, why)
 	}
-	if l := &c.Spec.Limits; l.Memory > 0 && !l.NoOOMGroup {
-		if c.stopOOM, err = c.group.WatchOOM(func() { c.endFor(endedMemory) }); err != nil {
-			return nil, -1, &Error{Fault: FaultHost, Op: "limits.memory", Detail: "control group: cannot watch for kills: " + err.Error(), Remedy: "let them hit one process only: --no-oom-group"}
-		}
-	}
 	if fds, err = c.group.Tasks(); err != nil {
 		return fds, -1, &Error{Fault: FaultHost, Op: "cgroup", Detail: err.Error()}
 	}
@@ -48,6 +43,20 @@ func (c *Cmd) makeGroup() (fds []int, into int, err error) {
 	}
 	fds, err = appendNull(fds) // it could not be made, and limits nothing
 	return fds, -1, err
+}
+
+// watchOOM ends the jail with the first process that it loses for want of memory, where the kernel does not do so itself.
+func (c *Cmd) watchOOM() (err error) {
+	if l := &c.Spec.Limits; c.group == nil || l.Memory == 0 || l.NoOOMGroup {
+		return nil
+	}
+	if c.stopOOM, err = c.group.WatchOOM(func() { c.endFor(endedMemory) }); err != nil {
+		return &Error{Fault: FaultHost, Op: "limits.memory", Detail: "control group: cannot watch for kills: " + err.Error(), Remedy: "let them hit one process only: --no-oom-group"}
+	}
+	if c.stopOOM != nil && c.group.Read().OOMKills > 0 { // before the watch
+		c.endFor(endedMemory)
+	}
+	return nil
 }
 
 // groupError puts a failed step into the words of the Spec.
@@ -120,15 +129,24 @@ func (r *Runner) sweepGroups(l *cgroup.Layout) {
 // Freeze stops all processes of a running jail, or lets them go on. It needs a control group: a Spec with a limit that
 // has made one. The wall clock goes on.
 func (c *Cmd) Freeze(on bool) error {
-	if c.group == nil {
+	switch {
+	case !c.state.running.Load():
+		return errors.New("nsjail: Freeze before a successful Start")
+	case c.state.done.Load():
+		return os.ErrProcessDone
+	case c.group == nil:
 		return errors.New("nsjail: the jail has no control group to freeze; set a limit that needs one")
 	}
 	c.frozen.Store(on)
-	return c.group.Freeze(on)
+	err := c.group.Freeze(on)
+	if on && cause(c.state.cause.Load()) != notEnded { // the end has begun in between, and must not wait for us
+		return errors.Join(os.ErrProcessDone, c.group.Freeze(false))
+	}
+	return err
 }
 
-// ControlGroup gives the directories of a running jail's control group: the version 2 one, or "", and those of version
-// 1 by controller; for brig/cgroup/monitor.
+// ControlGroup gives the directories of the jail's control group, between Start and Wait: the version 2 one, or "", and
+// those of version 1 by controller; for brig/cgroup/monitor. Both are empty for a jail without a group.
 func (c *Cmd) ControlGroup() (v2 string, v1 map[string]string) {
 	if c.group == nil {
 		return "", nil

@@ -61,8 +61,21 @@ func TestLimitFreeze(t *testing.T) {
 	if _, err := c.Wait(); err != nil {
 		t.Error(err)
 	}
+	if err := c.Freeze(true); !errors.Is(err, os.ErrProcessDone) {
+		t.Error(err)
+	}
 	c = shell("sleep 1000")
+	if err := c.Freeze(true); err == nil || !strings.Contains(err.Error(), "before a successful Start") {
+		t.Error(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
 	if err := c.Freeze(true); err == nil || !strings.Contains(err.Error(), "no control group") {
+		t.Error(err)
+	}
+	c.kill()
+	if _, err := c.Wait(); err != nil {
 		t.Error(err)
 	}
 }

@@ -79,8 +79,8 @@ func (p *Plan) String() string {
 	}
 	fmt.Fprintf(&b, "# clone3(%s|CLONE_PARENT)\n", strings.Join(p.CloneFlags(), "|"))
 	b.WriteString(p.Jail.String())
-	if p.Wall > 0 {
-		fmt.Fprintf(&b, "# keeper: kill all after %s\n", p.Wall)
+	for _, line := range p.watches() {
+		fmt.Fprintf(&b, "# keeper: %s\n", line)
 	}
 	for _, m := range Mechanisms() {
 		if v, ok := p.Enforced[m.Name]; ok {
@@ -91,6 +91,31 @@ func (p *Plan) String() string {
 		fmt.Fprintf(&b, "# note: %s\n", n)
 	}
 	return b.String()
+}
+
+// watches are what the keeper does while the payload runs.
+func (p *Plan) watches() (list []string) {
+	l := &p.Spec.Limits
+	end := "kill all"
+	if l.Grace > 0 {
+		end = fmt.Sprintf("SIGTERM, and %s later kill all,", l.Grace)
+	}
+	if p.Wall > 0 {
+		list = append(list, fmt.Sprintf("%s after %s", end, p.Wall))
+	}
+	if l.Idle > 0 {
+		list = append(list, fmt.Sprintf("%s after %s without output", end, l.Idle))
+	}
+	if l.CPUTime > 0 && p.Group != nil && p.Group.Enforced["cpu_time"] != "" {
+		list = append(list, fmt.Sprintf("kill all after %s of processor time", l.CPUTime))
+	}
+	if l.OutputLimit > 0 {
+		list = append(list, fmt.Sprintf("kill all after %d bytes of output", int64(l.OutputLimit)))
+	}
+	if l.Output > 0 {
+		list = append(list, fmt.Sprintf("keep %d bytes of each stream", int64(l.Output)))
+	}
+	return list
 }
 
 // resolver holds a Resolve in progress.
@@ -120,10 +145,13 @@ func resolveChecked(s *Spec, h *Host) (*Plan, error) {
 	if err := r.namespaces(); err != nil {
 		return nil, err
 	}
-	if err := r.tree(); err != nil {
+	if err := r.group(); err != nil {
 		return nil, err
 	}
-	if err := r.group(); err != nil {
+	if err := r.keepLimits(); err != nil {
+		return nil, err
+	}
+	if err := r.tree(); err != nil {
 		return nil, err
 	}
 	r.groupSlots()

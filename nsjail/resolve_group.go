@@ -44,7 +44,10 @@ func (r *resolver) group() error {
 		p.Optional[name] = true
 	}
 	if len(p.Branches) == 0 {
-		return nil
+		if r.spec.CgroupParent == "" {
+			return nil
+		}
+		return &Error{Fault: FaultCaller, Op: "cgroup_parent", Detail: "no group can be made there: " + p.Missing["processes"], Remedy: r.groupRemedy("processes", "")}
 	}
 	r.Group = p
 	r.Flags &^= unix.CLONE_NEWCGROUP // unshare(2) comes when the process is in its group, which then is the root
@@ -66,6 +69,9 @@ func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
 		fallback = fmt.Sprintf("RLIMIT_CPU %s for each process by itself", (time.Duration(r.spec.Limits.CPUTime) + time.Second - 1).Truncate(time.Second))
 	}
 	by := p.Enforced[name]
+	if name == "io" && strings.HasPrefix(by, "cgroup1") {
+		by += " (version 1 does not see what the page cache writes back)"
+	}
 	if name == "cpu_time" && by != "" {
 		by = time.Duration(r.spec.Limits.CPUTime).String() + " by " + by
 	}
@@ -104,6 +110,9 @@ func (r *resolver) groupRemedy(name, why string) string {
 		return "add --systemd-scope, or start it with systemd-run --scope -p Delegate=yes brig run ..." + without
 	case l.Systemd:
 		return "add --systemd-scope, or start it with systemd-run --user --scope -p Delegate=yes brig run ..." + without
+	}
+	if l.Mode != cgroup.V2 {
+		return "have root make a group for you in each hierarchy, chown it with its cgroup.procs and tasks, and start brig inside" + without
 	}
 	return "have root make a group for you, chown it with its cgroup.procs and cgroup.subtree_control, and start brig inside" + without
 }
@@ -181,6 +190,24 @@ func (r *resolver) processes() int64 {
 		n++
 	}
 	return n
+}
+
+// ownsGroup says that the payload is on the host who the caller is, and so the owner of its group's files: with a user
+// namespace of its own it could mount the hierarchy and lift its limits. brig's filters let it make neither.
+func (r *resolver) ownsGroup() bool { return r.Group != nil && !r.host.Drop }
+
+// keepLimits refuses a jail whose payload could lift its own limits.
+func (r *resolver) keepLimits() error {
+	own := r.spec.Seccomp != "unconfined" && !strings.Contains(r.spec.Seccomp, "/") && r.host.Missing["seccomp"] == ""
+	if own || !r.ownsGroup() {
+		return nil
+	}
+	if r.host.Missing["proc"] != "" {
+		return &Error{Fault: FaultCaller, Op: "seccomp", Detail: "a payload without brig's filter could lift its limits from a user namespace, and without a /proc of the jail's that cannot be forbidden",
+			Remedy: "use the default filter, or no limit of a control group"}
+	}
+	r.Notes = append(r.Notes, "the payload can make no user namespaces (user.max_user_namespaces is 0 in the jail), from which it could lift its limits")
+	return nil
 }
 
 // groupSlots says where the keeper puts the group's descriptors: after the passed mounts, the version 1 files to join

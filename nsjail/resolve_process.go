@@ -142,6 +142,9 @@ func (r *resolver) init() {
 // counts how often it was met, it stands twice as high and is never reached.
 func (r *resolver) limitProcesses() error {
 	n := r.processes()
+	if n < 0 && contains(r.spec.Require, "processes") {
+		return &Error{Fault: FaultCaller, Op: "limits.processes", Detail: "a limit is required, and none is asked for", Remedy: "drop one of the two"}
+	}
 	if _, own := r.spec.Limits.Rlimits["nproc"]; own || n < 0 {
 		r.Enforced["processes"] = "not enforced: no limit was asked for"
 		if own {

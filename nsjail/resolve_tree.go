@@ -178,7 +178,7 @@ func (r *resolver) proc() error {
 		r.add(rootfs.Entry{Kind: rootfs.Dir, Label: "proc", Target: "proc", Mode: 0o555})
 		return nil
 	}
-	r.add(rootfs.Entry{Kind: rootfs.Proc, Label: "proc", Target: "proc"})
+	r.add(rootfs.Entry{Kind: rootfs.Proc, Label: "proc", Target: "proc", NoUserNS: r.ownsGroup()})
 	_, readOnly := Masks()
 	for _, f := range r.host.ProcFiles {
 		e := rootfs.Entry{Kind: rootfs.Mask, Label: "proc", Target: "proc/" + f.Name, SourceIsDir: f.Dir}

@@ -136,16 +136,16 @@ func (r *Result) decide(status int, o *outcome) {
 	r.LimitsHit = r.limitsHit(ws, o)
 	hit := func(name string) bool { return slices.Contains(r.LimitsHit, name) }
 	well := ws.Exited() && ws.ExitStatus() == 0 && !o.lost
-	switch why := cause(o.cause.Load()); {
+	switch why := o.why; {
 	case why == endedWall || why == endedIdle:
 		r.Status, r.TimedOut = StatusTimeout, true
 	case why == endedCancel:
 		r.Status = StatusCancelled
-	case why == endedOutput:
+	case o.over.Load():
 		r.Status = StatusOutput
 	case hit("cpu_time"):
 		r.Status = StatusCPU
-	case why == endedMemory, !well && o.stats.OOMKills > 0:
+	case why == endedMemory, o.stats.OOMKills > 0 && (!well || o.oomGroup && hit("memory")):
 		r.Status = StatusMemory
 	case o.lost:
 		r.Status = StatusSignal
@@ -162,7 +162,7 @@ func (r *Result) decide(status int, o *outcome) {
 	default:
 		r.Status = StatusSignal
 	}
-	if cause(o.cause.Load()) != notEnded && !o.warned.Load() {
+	if o.why != notEnded && !o.warned.Load() {
 		r.ExitCode = -1
 	}
 }
@@ -174,7 +174,7 @@ func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
 			list = append(list, name)
 		}
 	}
-	why := cause(o.cause.Load())
+	why := o.why
 	add(why == endedWall, "wall")
 	add(why == endedIdle, "idle")
 	add(why == endedCPU || r.overCPU(ws, o), "cpu_time")
@@ -182,7 +182,7 @@ func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
 	add(o.stats.MemoryAboveHigh > 0, "memory_high")
 	add(o.stats.ThrottledPeriods > 0, "cpus")
 	add(o.stats.ProcessesRefused > 0, "processes")
-	add(why == endedOutput || r.Output.StdoutDropped+r.Output.StderrDropped > 0, "output")
+	add(o.over.Load() || r.Output.StdoutDropped+r.Output.StderrDropped > 0, "output")
 	add(len(o.full) > 0, "disk")
 	return list
 }

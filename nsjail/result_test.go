@@ -21,7 +21,12 @@ func noted(change ...func(*outcome)) *outcome {
 	return o
 }
 
-func because(why cause) func(*outcome) { return func(o *outcome) { o.cause.Store(int32(why)) } }
+func because(why cause) func(*outcome) {
+	return func(o *outcome) {
+		o.why = why
+		o.over.Store(why == endedOutput)
+	}
+}
 
 func TestStatusIsDecidedFromFacts(t *testing.T) {
 	cpu := noted(func(o *outcome) { o.cpuLimit = 2 * time.Second })

@@ -58,6 +58,7 @@ func (c *Cmd) Start() (err error) {
 	c.mark(2)
 	c.state.stats = cgroup.Unknown()
 	c.state.cpuLimit = time.Duration(c.Spec.Limits.CPUTime)
+	c.state.oomGroup = c.Spec.Limits.Memory > 0 && !c.Spec.Limits.NoOOMGroup
 	return c.spawn()
 }
 
@@ -114,6 +115,11 @@ func (c *Cmd) spawn() (err error) {
 		reap(pid)
 		return c.abandon(err)
 	}
+	if err := c.watchOOM(); err != nil {
+		c.kill()
+		_, _, werr := c.waitPid()
+		return errors.Join(c.abandon(err), werr)
+	}
 	return c.confirm()
 }
 
@@ -155,6 +161,7 @@ func (c *Cmd) confirm() error {
 		switch {
 		case err == nil && rep.Type == stage.ReportExec, errors.Is(err, errNoReport) && c.Spec.NoInit:
 			c.mark(5)
+			c.state.running.Store(true)
 			c.watchPayload()
 			c.startCopies()
 			return nil
@@ -188,7 +195,7 @@ func (c *Cmd) interrupted() error {
 // killedEarly is the error for a first process that somebody has killed before the payload started.
 func (c *Cmd) killedEarly() error {
 	if c.group != nil && c.group.Read().OOMKills > 0 {
-		return &Error{Fault: FaultCaller, Op: "limits.memory", Detail: "it is too little to make the jail in: out of memory before the payload started", Remedy: "raise it"}
+		return &Error{Fault: FaultCaller, Op: "limits.memory", Detail: "it is too little to make the jail in: out of memory before the payload started", Remedy: "raise it: a jail takes some 300 KiB for itself"}
 	}
 	return &Error{Fault: FaultHost, Op: "set-up", Detail: "the jail's first process was killed before the payload started", Remedy: "look for an out-of-memory kill in the kernel log"}
 }

@@ -201,7 +201,7 @@ func (c *Cmd) counts() (o Output) {
 func (c *Cmd) copyError() error {
 	var errs []error
 	for _, o := range c.out {
-		if o != nil {
+		if o != nil && !errors.Is(o.err, syscall.EPIPE) {
 			errs = append(errs, o.err)
 		}
 	}
@@ -210,89 +210,3 @@ func (c *Cmd) copyError() error {
 	}
 	return errors.Join(errs...)
 }
-
-// capture copies a stream to a writer: all of it, or its head at once and its tail at the end.
-type capture struct {
-	src   *os.File
-	dst   io.Writer
-	limit int64           // 0: everything
-	said  func(n int) int // told of n bytes, it says how many may pass; nil: all
-
-	total, written int64
-	tail           []byte // a ring of the last limit/2 bytes
-	next           int    // where the oldest byte of a full ring stands
-	err            error
-}
-
-func newCapture(src *os.File, dst io.Writer, limit int64) *capture {
-	return &capture{src: src, dst: dst, limit: limit}
-}
-
-// copy reads to the end of the stream even when the writer fails: a payload that is not read from would hang.
-func (c *capture) copy() {
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := c.src.Read(buf)
-		pass := n
-		if c.said != nil {
-			pass = c.said(n)
-		}
-		c.take(buf[:pass])
-		c.total += int64(n - pass)
-		if err != nil {
-			if err != io.EOF && !errors.Is(err, syscall.EIO) { // EIO: the last slave side of a terminal is closed
-				c.err = errors.Join(c.err, err)
-			}
-			break
-		}
-	}
-	c.flush()
-}
-
-// flush writes the tail, from its oldest byte.
-func (c *capture) flush() {
-	c.write(c.tail[c.next:])
-	c.write(c.tail[:c.next])
-}
-
-func (c *capture) take(b []byte) {
-	c.total += int64(len(b))
-	if c.limit == 0 {
-		c.write(b)
-		return
-	}
-	if head := c.limit - c.limit/2 - c.written; head > 0 {
-		n := min(int64(len(b)), head)
-		c.write(b[:n])
-		b = b[n:]
-	}
-	c.keep(b)
-}
-
-// keep puts bytes into the ring, over the oldest ones once it is full.
-func (c *capture) keep(b []byte) {
-	size := int(c.limit / 2)
-	if len(b) > size {
-		b = b[len(b)-size:]
-	}
-	if room := min(size-len(c.tail), len(b)); room > 0 {
-		c.tail = append(c.tail, b[:room]...)
-		b = b[room:]
-	}
-	for len(b) > 0 {
-		n := copy(c.tail[c.next:], b)
-		c.next = (c.next + n) % size
-		b = b[n:]
-	}
-}
-
-func (c *capture) write(b []byte) {
-	if len(b) == 0 || c.err != nil {
-		return
-	}
-	_, c.err = c.dst.Write(b)
-	c.written += int64(len(b))
-}
-
-// dropped is how many bytes the limit has cost.
-func (c *capture) dropped() int64 { return max(0, c.total-c.written) }

@@ -118,9 +118,11 @@ func (c *Cmd) Wait() (*Result, error) {
 		status, usage = pidStatus, pidUsage
 		c.state.lost = !c.Spec.NoInit
 	}
+	c.state.done.Store(true)
+	c.state.why = cause(c.state.cause.Load())
 	if (reported && !asked || c.Spec.NoInit && err == nil && syscall.WaitStatus(status).Exited()) && !c.state.warned.Load() {
 		// the watch came too late: what it ends says so, or does not report, and does not exit
-		c.state.cause.Store(int32(notEnded))
+		c.state.why = notEnded
 	}
 	err = errors.Join(err, c.endGroup())
 	c.copies.Wait()

@@ -69,39 +69,58 @@ func (c *Cmd) checkCPU(limit time.Duration) {
 
 // endFor ends the jail for the first cause that comes. Those that a payload may prepare for give it Spec.Limits.Grace.
 func (c *Cmd) endFor(why cause) {
-	if !c.state.cause.CompareAndSwap(int32(notEnded), int32(why)) {
+	if c.state.done.Load() || !c.state.cause.CompareAndSwap(int32(notEnded), int32(why)) {
 		return
 	}
 	grace := time.Duration(c.Spec.Limits.Grace)
 	if grace > 0 && (why == endedWall || why == endedIdle || why == endedCancel) {
+		c.state.warned.Store(true)         // first, for the payload may be gone before the call returns
 		if c.signal(unix.SIGTERM) == nil { // init passes it on
-			c.state.warned.Store(true)
 			time.AfterFunc(grace, c.end)
 			return
 		}
+		c.state.warned.Store(false)
 	}
 	c.end()
 }
 
-// endGrace is how long init may take to end the jail before it is killed.
-const endGrace = 200 * time.Millisecond
+// endGrace is how long init may take to end the jail before it is killed, and startGrace as long as nobody knows whether
+// the payload has started: killed now, that would stay unknown.
+const (
+	endGrace   = 200 * time.Millisecond
+	startGrace = 5 * time.Second
+)
 
 // end asks init to kill everything and to report what it took: killed with its init, a pid namespace's processes are
 // collected by the kernel, which counts their time nowhere. Nobody waits for the timer: pidfds are not used again. An
 // error of signal means that the jail has ended.
 func (c *Cmd) end() {
-	if c.frozen.Load() { // version 1 delivers no signal before it is thawed, and init could not answer
-		_ = c.signal(unix.SIGKILL)
-		_ = c.group.Freeze(false)
+	if c.group != nil {
+		c.group.Unthrottle() // dying takes processor time, init's too
+	}
+	if c.frozen.Load() { // init could not answer
+		c.kill()
 		return
 	}
 	if !c.Spec.NoInit {
 		if _, err := c.report.Write([]byte{0}); err == nil {
-			time.AfterFunc(endGrace, func() { _ = c.signal(unix.SIGKILL) })
+			wait := startGrace
+			if c.state.running.Load() {
+				wait = endGrace
+			}
+			time.AfterFunc(wait, c.kill)
 			return
 		}
 	}
+	c.kill()
+}
+
+// kill ends process 1, and the kernel all others. Version 1 delivers no signal to a frozen process before it is thawed.
+func (c *Cmd) kill() {
 	_ = c.signal(unix.SIGKILL)
+	if c.frozen.Load() {
+		_ = c.group.Freeze(false)
+	}
 }
 
 // said counts what the payload has written, and gives how many of n bytes the limit on output lets pass.
@@ -117,6 +136,7 @@ func (c *Cmd) said(n int) int {
 	if over <= 0 {
 		return n
 	}
+	c.state.over.Store(true)
 	c.endFor(endedOutput)
 	return int(max(0, int64(n)-over))
 }

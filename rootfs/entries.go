@@ -53,6 +53,11 @@ func (b *builder) mounted(m program.Slot, target string) {
 // in an image would mount it on the root itself, where "/.." finds it and a lookup of "proc/keys" does not.
 func (b *builder) procfs(e *Entry) {
 	m := b.newMount("proc", nosuid|nodev|noexec)
+	if e.NoUserNS {
+		fd := b.Open(b.label, unix.SYS_OPENAT, m.Arg(), program.Str("sys/user/max_user_namespaces"), program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
+		b.Add(b.label, unix.SYS_WRITE, fd.Arg(), program.Str("0"), program.Int(1))
+		b.Program.Close(b.label, fd)
+	}
 	if b.ours {
 		b.mounted(m, e.Target)
 		return

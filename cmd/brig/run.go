@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os/signal"
 	"unicode/utf8"
 
 	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
 )
 
 // The exit codes of run beside the payload's own and exitUsage.
@@ -28,13 +31,18 @@ type answer struct {
 
 // run is `brig run`.
 func run(inv *invocation, std stdio) int {
+	signal.Ignore(unix.SIGPIPE) // a reader that has gone is the payload's affair; we have a report to write and a group to remove
 	out, err := openReport(inv)
 	if err != nil {
 		return fail(std, err.Error())
 	}
 	runner, err := newRunner(inv)
 	if err != nil {
-		return fail(std, err.Error())
+		code := fail(std, err.Error())
+		if err := out.write(failedResult(inv, err)); err != nil {
+			code = fail(std, err.Error())
+		}
+		return code
 	}
 	c := runner.CommandSpec(context.Background(), inv.spec)
 	c.Stdin, c.Stdout, c.Stderr = std.in, std.out, std.err

@@ -22,7 +22,7 @@ func enterScope() error {
 	cmd.Stderr = &said
 	if err := cmd.Run(); err != nil {
 		if text := strings.TrimSpace(said.String()); text != "" && !errors.Is(err, exec.ErrNotFound) {
-			err = errors.New(show(text))
+			err = errors.New(strconv.Quote(text[:min(len(text), 400)]))
 		}
 		return fmt.Errorf("--systemd-scope: systemd gives no scope: %w%s", err, remedy)
 	}

@@ -3,8 +3,11 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
 )
 
 // finalCode is the exit code of a payload that ran, with a line on stderr for what the code cannot say.
@@ -20,8 +23,12 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std stdio)
 		return exitTimeout
 	case result.Signal != "":
 		return exitSignal + signalNumber(result.Signal)
+	case result.ExitCode > 0:
+		return result.ExitCode
+	case result.Status != nsjail.StatusOK: // it met a limit and yet ended well: nobody is to go on after that
+		return exitSignal + int(unix.SIGKILL)
 	}
-	return result.ExitCode
+	return 0
 }
 
 // verdict is the line for a status that an exit code does not tell, or "".
@@ -39,11 +46,14 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 		if !slices.Contains(r.LimitsHit, "memory") {
 			return "out of memory: the machine, or a control group above, has ended the payload"
 		}
+		if l.Memory == 0 {
+			return "out of memory: the limit of the control group ended the payload (--cgroup)"
+		}
 		return fmt.Sprintf("out of memory: the limit of %s ended the payload (--memory)", l.Memory)
 	case nsjail.StatusProcesses:
 		return fmt.Sprintf("the payload failed after the limit on processes had refused a fork (--pids-limit; %d in all)", r.Usage.ForksRefused)
 	case nsjail.StatusOutput:
-		return fmt.Sprintf("more than %s of output ended the jail (--output-limit)", l.OutputLimit)
+		return fmt.Sprintf("more than %s of output ended the jail (--output-limit)", sized(l.OutputLimit))
 	case nsjail.StatusDisk:
 		return "the payload failed, and a file system of the jail was full (--tmpfs DST:size=..., --rootfs-writable)"
 	case nsjail.StatusViolation:
@@ -58,4 +68,12 @@ func violated(v *nsjail.Violation) string {
 		return "the system-call filter ended the payload (SIGSYS)"
 	}
 	return "the system-call filter ended the payload for " + v.String() + " (SIGSYS)"
+}
+
+// sized is a size with a unit.
+func sized(n nsjail.Bytes) string {
+	if n < 1024 || n%1024 != 0 {
+		return strconv.FormatInt(int64(n), 10) + " bytes"
+	}
+	return n.String()
 }
