@@ -40,8 +40,9 @@ build: deps ## build bin/brig, one static binary
 run: build ## the demo: an agent's analysis of real data that then tries to break out
 	@testdata/demo/run.sh bin/brig bin/demo-output
 
-test: deps-test check ## everything that this machine can check, as root and as an ordinary user
+test: deps-test check ## everything that this machine can check, as root and as an ordinary user, and Debian's kernels in guests
 	$(GO) test -count=1 ./...
+	@$(MAKE) --no-print-directory test-vm VM_SET=quick
 
 test-vm: deps-vm ## the suites under Debian's kernels 6.1 and 6.12, in guests (VM_SET=quick, VM_LANES, VM_RUN)
 	@GO='$(GO)' scripts/vm/all.sh

@@ -123,25 +123,27 @@ func bare(err error) error {
 
 // remedy is what a person can do about a failed step.
 func remedy(s *step, err error) string {
+	without := ""
+	if len(s.mechanism) > 0 {
+		without = ", or accept a jail without it: --optional " + strings.Join(s.mechanism, ",")
+	}
 	switch {
 	case errors.Is(err, unix.EROFS):
-		return "remount it writable, or run brig where it is (docker: a private cgroup namespace and a writable /sys/fs/cgroup)"
+		return "remount it writable, or run brig where it is (docker: a private cgroup namespace and a writable /sys/fs/cgroup)" + without
 	case errors.Is(err, unix.EAGAIN) && (s.verb == makeDir || s.verb == enable):
-		return "raise cgroup.max.descendants or cgroup.max.depth of a group above, or remove groups below it (brig gc)"
+		return "raise cgroup.max.descendants or cgroup.max.depth of a group above, or remove groups below it (brig gc)" + without
 	case errors.Is(err, unix.EBUSY) && s.verb == enable:
 		return "move them to a group below it, or name another group with --cgroup-parent"
 	case s.verb == write && (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)):
 		return "the file is not to be written, or not by you; leave it out"
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return "start brig in a group that is delegated to you (systemd-run --scope -p Delegate=yes brig run ..., with --user for an ordinary user's manager)"
+		return "start brig in a group that is delegated to you (systemd-run --scope -p Delegate=yes brig run ..., with --user for an ordinary user's manager)" + without
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		return "raise the limit of open files (ulimit -n), or run fewer jails at a time"
 	case errors.Is(err, unix.ENOENT) && s.verb == write:
 		return "the kernel has no such limit here; leave it out"
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ERANGE), errors.Is(err, unix.ENODEV):
 		return "the kernel takes no such value for " + strings.Join(s.setting.names, " or ")
-	case len(s.mechanism) > 0:
-		return "mend that, or accept a jail without it: --optional " + strings.Join(s.mechanism, ",")
 	}
-	return "mend that"
+	return "mend that" + without
 }

@@ -13,11 +13,15 @@ func TestNothingLeaks(t *testing.T) {
 	l, _ := yard(t)
 	fds := openFiles(t)
 	var wg sync.WaitGroup
+	each := 250
+	if testing.Short() {
+		each = 25
+	}
 	for range 4 {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			for range 250 {
+			for range each {
 				g, err := Resolve(all(l), l).Create()
 				if err != nil {
 					t.Error(err)

@@ -18,6 +18,7 @@ jobs_of() {
 	local kernel lane
 	for lane in ${VM_LANES:-root user $(cd "$vm/lanes" && printf '%s\n' *.sh | sed 's/\.sh$//' | grep -vxE 'root|user')}; do
 		for kernel in ${VM_KERNELS:-6.1 6.12}; do
+			if [ "$VM_SET" = quick ] && [ -z "${VM_LANES:-}" ] && ! says "$lane" quick "$kernel"; then continue; fi
 			if says "$lane" kernels "$kernel" && { [ -n "${VM_LANES:-}" ] || says "$lane" sets "$VM_SET"; }; then
 				echo "$kernel $lane"
 			fi

@@ -67,6 +67,9 @@ func TestStageEndsWithItsKeeper(t *testing.T) {
 
 // A thousand wards are the most at once; those that have ended do not count, and others are not refused for them.
 func TestWardsThatEndedDoNotCount(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a thousand processes, in short mode")
+	}
 	s := start(t)
 	nul := null(t)
 	var lim unix.Rlimit

@@ -96,18 +96,18 @@ full() { [ "$VM_SET" = full ]; }
 
 # The quick set's part of nsjail: starts, ends, mounts, identities, limits and refusals, and of the attacks (each starts
 # Python, which takes seconds under emulation) a few that lean on the kernel most.
-quick_nsjail='TestExitCodes|TestSignalForwarding|TestSignalKillEndsEverything|TestTimeoutKillsTheTree|TestCPUTime|TestViolation'
-quick_nsjail+='|TestOwnership|TestReadOnly|TestRootfs$|TestBindFile|TestIdentity|TestProcessLimit|TestTmpfsLimits|TestNesting|TestBenignSymlinks'
-quick_nsjail+='|TestEscape/^(ns-clone|cap-host-root|plant-bind|root-proc-cwd|host-flood-tmpfs)$'
+quick_nsjail='TestExitCodes|TestSignalKillEndsEverything|TestCPUTime|TestReadOnly|TestRootfs$|TestIdentity|TestProcessLimit|TestTmpfsLimits'
+quick_nsjail+='|TestLimitFiles|TestLimitMemory$|TestLimitProcesses$|TestLimitCPUTimeOfTree|TestLimitCannotBeLifted|TestLimitsOfThisCaller'
+quick_nsjail+='|TestEscape/^(ns-clone|cap-host-root|cap-group|plant-bind|host-flood-tmpfs)$'
 
 # suites ROLE: all packages whose tests speak to the kernel. Those of seccomp that compute only are left out.
 suites() {
-	local short=(-test.short) nsjail=(-test.run="$quick_nsjail")
-	if full; then short=() nsjail=(); fi
+	local short=(-test.short) nsjail=(-test.run="$quick_nsjail") cli='TestScript/^limits|TestCloneIntoCgroup'
+	if full; then short=() nsjail=() cli='TestScript|TestTerminal|TestTTY|TestKeys|TestStop|TestDoctor|TestCloneIntoCgroup'; fi
 	suite "$1" cgroup "${short[@]}"
 	suite "$1" cgroup/monitor "${short[@]}"
 	suite "$1" seccomp "${short[@]}" -test.run='^TestLive'
 	suite "$1" nsjail/internal/stage "${short[@]}"
 	suite "$1" nsjail "${short[@]}" "${nsjail[@]}"
-	suite "$1" cmd/brig "${short[@]}" -test.run='TestScript|TestTerminal|TestTTY|TestKeys|TestStop|TestDoctor'
+	suite "$1" cmd/brig "${short[@]}" -test.run="$cli"
 }

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # A kernel without the memory controller: a memory limit is refused or given up, never silently lost.
 # layout: v2
+# quick: 6.1
 # append: cgroup_disable=memory
 for role in root delegated; do
 	expect 0 '' as_"$role" brig run -- true
