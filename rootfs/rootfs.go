@@ -58,7 +58,7 @@ type Entry struct {
 	Text         string
 	Size, Inodes int64
 	Mode         uint32
-	NoUserNS     bool // Proc: no further user namespace can be made below the jail's (namespaces(7))
+	NoUserNS     bool   // Proc: no further user namespace can be made below the jail's (namespaces(7))
 	Attr         uint64 // MOUNT_ATTR_* of a mount
 	SourceIsDir  bool   // Mask: the target is a directory
 	Guarded      bool   // from here on, the tree holds what others may have shaped
