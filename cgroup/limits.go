@@ -42,8 +42,3 @@ type Device struct {
 
 // File is a value to write to a file of the group that Limits has no word for.
 type File struct{ Name, Value string }
-
-// None says that the limits ask for nothing.
-func (l *Limits) None() bool {
-	return len(l.knobs()) == 0 && !l.CPUTime
-}
