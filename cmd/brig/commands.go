@@ -78,7 +78,11 @@ func jailed(name string, act func(*invocation, stdio) int) func([]string, stdio)
 			return emit(std, commandHelp(name))
 		}
 		if lines := inv.problems(); len(lines) > 0 {
-			return fail(std, lines...)
+			code := fail(std, lines...)
+			if name == "run" {
+				refuse(inv, lines[0], std)
+			}
+			return code
 		}
 		return act(inv, std)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os/signal"
+	"strings"
 	"unicode/utf8"
 
 	"brig/nsjail"
@@ -66,6 +67,24 @@ func run(inv *invocation, std stdio) int {
 		}
 	}
 	return code
+}
+
+// refuse answers for a Spec that no machine could run where programs read: in the report and in the JSON.
+func refuse(inv *invocation, line string, std stdio) {
+	where, detail, _ := strings.Cut(line, ": ")
+	r := failedResult(inv, &nsjail.Error{Fault: nsjail.FaultCaller, Op: where, Detail: detail})
+	out, err := openReport(inv)
+	if err == nil {
+		err = out.write(r)
+	}
+	if err != nil {
+		fail(std, err.Error())
+	}
+	if inv.json {
+		if err := writeJSON(std.out, newAnswer(r, nil, nil)); err != nil {
+			fail(std, err.Error())
+		}
+	}
 }
 
 // newRunner takes the stage that was made before main, or, in a scope of systemd's, one that is born there.
