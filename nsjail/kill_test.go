@@ -72,11 +72,14 @@ func TestKiller(t *testing.T) {
 		{"library", []string{"/proc/self/exe", "-test.run=^TestKeeper$"}, "keeper", true, 15 * time.Millisecond},
 		{"library, no init", []string{"/proc/self/exe", "-test.run=^TestKeeper$"}, "keeper-noinit", true, 15 * time.Millisecond},
 	} {
+		for !k.killAt(t, tmp, k.within) && k.within < time.Minute { // a slow machine, an emulated one say, takes longer to start
+			k.within *= 2
+		}
 		up := 0
 		for i := range moments {
 			delay := k.within * time.Duration(i) / time.Duration(moments)
 			if i >= moments-2 {
-				delay = 150 * time.Millisecond
+				delay = 10 * k.within
 			}
 			if k.killAt(t, tmp, delay) {
 				up++

@@ -31,6 +31,8 @@ accounts() {
 	printf '%s\n' 'root:x:0:0:root:/root:/bin/bash' 'daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin' \
 		'nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin' >"$1/passwd"
 	printf '%s\n' 'root:x:0:' 'daemon:x:1:' 'tty:x:5:' 'nogroup:x:65534:' >"$1/group"
+	echo 'root:*:20000:0:99999:7:::' >"$1/shadow"
+	chmod 600 "$1/shadow"
 	echo 'vm' >"$1/hostname"
 	printf '127.0.0.1 localhost\n::1 localhost\n127.0.1.1 vm\n' >"$1/hosts"
 	printf 'passwd: files\ngroup: files\nhosts: files\n' >"$1/nsswitch.conf"
