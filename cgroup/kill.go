@@ -54,31 +54,7 @@ func killIn(dir int, left *int, depth int) error {
 	if err := killEach(dir); err != nil {
 		return err
 	}
-	names, err := inner(dir)
-	if err != nil {
-		return err
-	}
-	if len(names) > 0 && depth == 0 {
-		return errTooMany
-	}
-	for _, name := range names {
-		if *left--; *left < 0 {
-			return errTooMany
-		}
-		fd, err := unix.Openat(dir, name, openDir, 0)
-		if err == unix.ENOENT {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		err = killIn(fd, left, depth-1)
-		unix.Close(fd)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachInner(dir, left, depth, func(fd int, _ string) error { return killIn(fd, left, depth-1) })
 }
 
 // killRounds bounds the race against processes that fork.

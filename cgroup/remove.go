@@ -71,6 +71,19 @@ var errTooMany = fmt.Errorf("there are more than %d groups inside it, or more th
 // removeInner removes the groups inside a group, deepest first, by descriptors: names may change meanwhile. One with
 // processes stays: the caller tries again.
 func removeInner(dir int, left *int, depth int) error {
+	return eachInner(dir, left, depth, func(fd int, name string) error {
+		if err := removeInner(fd, left, depth-1); err != nil {
+			return err
+		}
+		if err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR); err != nil && err != unix.ENOENT && err != unix.EBUSY {
+			return fmt.Errorf("%s inside it: %w", quote(name), err)
+		}
+		return nil
+	})
+}
+
+// eachInner opens the groups inside a group, one after the other; it stops at the first error and at the bounds.
+func eachInner(dir int, left *int, depth int, visit func(fd int, name string) error) error {
 	names, err := inner(dir)
 	if err != nil {
 		return err
@@ -89,13 +102,10 @@ func removeInner(dir int, left *int, depth int) error {
 		if err != nil {
 			return fmt.Errorf("%s inside it: %w", quote(name), err)
 		}
-		err = removeInner(fd, left, depth-1)
+		err = visit(fd, name)
 		unix.Close(fd)
 		if err != nil {
 			return err
-		}
-		if err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR); err != nil && err != unix.ENOENT && err != unix.EBUSY {
-			return fmt.Errorf("%s inside it: %w", quote(name), err)
 		}
 	}
 	return nil

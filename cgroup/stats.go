@@ -141,6 +141,23 @@ func (d *directory) number(to *int64, name string) {
 	}
 }
 
+// OOMKills is Stats.OOMKills alone: a start asks for no more.
+func (g *Group) OOMKills() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := Unknown()
+	for _, d := range g.dirs {
+		switch {
+		case d == nil:
+		case d.version == 2:
+			put(&s.OOMKills, d.table("memory.events"), "oom_kill", 1)
+		default:
+			put(&s.OOMKills, d.table("memory.oom_control"), "oom_kill", 1)
+		}
+	}
+	return s.OOMKills
+}
+
 // CPUUsage is the processor time of all processes that have ever been in the group; negative if it is not known.
 func (g *Group) CPUUsage() time.Duration {
 	g.mu.Lock()

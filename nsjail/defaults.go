@@ -1,11 +1,15 @@
 package nsjail
 
-import "time"
+import (
+	"time"
+
+	"brig/cgroup"
+)
 
 // The defaults of a jail. They are generous: they stop an accident, and the caller narrows them for an enemy.
 const (
 	DefaultWall        = Duration(time.Hour)
-	DefaultCPUPeriod   = Duration(100 * time.Millisecond)
+	DefaultCPUPeriod   = Duration(cgroup.DefaultPeriod)
 	DefaultProcesses   = 1024
 	DefaultTmpfsSize   = Bytes(256 << 20) // of each --tmpfs, and of /tmp, /work, /output and /dev/shm together
 	DefaultTmpfsInodes = 65536            // likewise

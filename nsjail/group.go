@@ -53,7 +53,7 @@ func (c *Cmd) watchOOM() (err error) {
 	if c.stopOOM, err = c.group.WatchOOM(func() { c.endFor(endedMemory) }); err != nil {
 		return &Error{Fault: FaultHost, Op: "limits.memory", Detail: "control group: cannot watch for kills: " + err.Error(), Remedy: "let them hit one process only: --no-oom-group"}
 	}
-	if c.stopOOM != nil && c.group.Read().OOMKills > 0 { // before the watch
+	if c.stopOOM != nil && c.group.OOMKills() > 0 { // before the watch
 		c.endFor(endedMemory)
 	}
 	return nil
