@@ -24,3 +24,12 @@ func Loopback(p *program.Program) {
 		program.Struct(ifr, program.Text(`{ifr_name="lo", ifr_flags=IFF_UP|IFF_RUNNING}`)))
 	p.Close("net", s)
 }
+
+// Descriptor opens the process's network namespace without a procfs: ioctl(2) SIOCGSKNS, Linux 4.10.
+func Descriptor(p *program.Program) program.Slot {
+	s := p.Open("net", unix.SYS_SOCKET, program.Named(unix.AF_INET, "AF_INET"),
+		program.Named(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, "SOCK_DGRAM|SOCK_CLOEXEC"), program.Int(0))
+	ns := p.Open("net", unix.SYS_IOCTL, s.Arg(), program.Named(unix.SIOCGSKNS, "SIOCGSKNS"), program.Int(0))
+	p.Close("net", s)
+	return ns
+}

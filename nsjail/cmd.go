@@ -51,6 +51,7 @@ type Cmd struct {
 	result   *Result
 	state    outcome
 	group    *cgroup.Group // nil for none
+	net      *netEntry     // nil for a network namespace of its own
 	frozen   atomic.Bool
 	stopOOM  func() error // nil for nothing to stop
 	timers   timers

@@ -39,12 +39,11 @@ func (e *ExecError) Unwrap() error { return e.Cause }
 
 // setupError names the operation that failed in the jail, and the remedy.
 func (c *Cmd) setupError(rep stage.Report) error {
-	p := c.plan.Jail
-	if rep.A < 0 || rep.A >= len(p.Ops) {
+	op, of := c.plan.op(rep.A)
+	if op == nil {
 		return &Error{Fault: FaultBrig, Op: "program", Detail: "ended without execve(2)"}
 	}
-	op := &p.Ops[rep.A]
-	e := &Error{Fault: FaultHost, Step: rep.A + 1, Of: len(p.Ops), Op: op.Label, Detail: op.Call(), Errno: syscall.Errno(rep.B)}
+	e := &Error{Fault: FaultHost, Step: rep.A + 1, Of: of, Op: op.Label, Detail: op.Call(), Errno: syscall.Errno(rep.B)}
 	if op.Label == "exec" {
 		return c.execError(e)
 	}
@@ -76,7 +75,7 @@ func remedy(label, call string, errno syscall.Errno) (Fault, string) {
 		return FaultCaller, "a part of the target's path is no directory, or a symbolic link that leads nowhere in the jail"
 	case errno == unix.ESTALE:
 		return FaultCaller, "the source was replaced while the jail was being made; share a path that nobody else can change"
-	case label == "proc" && errno == unix.EPERM:
+	case strings.HasPrefix(label, "proc") && errno == unix.EPERM:
 		return FaultHost, "this container's /proc is masked, and the kernel then refuses a new one (mount_namespaces(7)); run the outer container with an unmasked /proc, or accept an empty one: --optional proc"
 	case label == "workdir":
 		return FaultCaller, "--workdir must be a directory of the jail that the payload may enter"
@@ -93,7 +92,7 @@ func remedy(label, call string, errno syscall.Errno) (Fault, string) {
 }
 
 // cloneError explains why the stage could not make the namespaces.
-func (c *Cmd) cloneError(err error) error {
+func (p *Plan) cloneError(err error) error {
 	var oe *stage.OpError
 	if errors.Is(err, unix.EFBIG) {
 		return &Error{Fault: FaultHost, Op: "stage", Detail: err.Error(), Remedy: "the limit on file sizes is too low for brig itself; raise it with ulimit -f, and bound the payload by --ulimit fsize"}
@@ -105,7 +104,7 @@ func (c *Cmd) cloneError(err error) error {
 	if !errors.As(err, &oe) {
 		return &Error{Fault: FaultBrig, Op: "stage", Detail: err.Error()}
 	}
-	e := &Error{Fault: FaultHost, Op: "clone3", Detail: strings.Join(flagNames(c.plan.Flags), "|"), Errno: oe.Errno}
+	e := &Error{Fault: FaultHost, Op: "clone3", Detail: strings.Join(flagNames(p.Flags), "|"), Errno: oe.Errno}
 	switch oe.Errno {
 	case unix.EPERM:
 		e.Remedy = "user namespaces are forbidden here; `brig doctor` tells by what"
@@ -118,7 +117,7 @@ func (c *Cmd) cloneError(err error) error {
 	case unix.ENOSYS:
 		e.Remedy = "an outer filter hides clone3(2); give the outer container a newer seccomp profile"
 	case unix.EACCES, unix.EBUSY, unix.ENODEV:
-		return c.cloneIntoError(e)
+		return cloneIntoError(e)
 	default:
 		e.Remedy = "`brig doctor` checks this machine"
 	}

@@ -55,10 +55,13 @@ func (h *Host) lookFilter(s *Spec) error {
 	return nil
 }
 
+// fileProfile says that a Spec's Seccomp is the path of a profile.
+func fileProfile(name string) bool { return strings.Contains(name, "/") }
+
 // lookGuard gives the filter beneath a profile that is not ours, where the payload may write to the host's files.
 func (h *Host) lookGuard(s *Spec) error {
 	shares := slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Type == MountBind && m.Writable })
-	if !shares || s.Seccomp != "unconfined" && !strings.Contains(s.Seccomp, "/") {
+	if h.Guard = nil; !shares || s.Seccomp != "unconfined" && !fileProfile(s.Seccomp) {
 		return nil
 	}
 	if bpf, ok := seccomp.GuardBPF(); ok {

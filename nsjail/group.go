@@ -16,33 +16,29 @@ import (
 const sweepMost = 64
 
 // makeGroup makes the control group of the plan, and gives the descriptors that the jail and the stage need of it, in
-// the order of groupSlots. into is the index of the last for CLONE_INTO_CGROUP, or -1.
-func (c *Cmd) makeGroup() (fds []int, into int, err error) {
-	p := c.plan.Group
-	if p == nil {
-		return nil, -1, nil
+// the order of groupSlots. into says that the last is for CLONE_INTO_CGROUP.
+func (p *Plan) makeGroup() (g *cgroup.Group, fds []int, into bool, err error) {
+	if p.Group == nil {
+		return nil, nil, false, nil
 	}
-	if c.group, err = p.Create(); err != nil {
-		return nil, -1, groupError(err)
+	if g, err = p.Group.Create(); err != nil {
+		return nil, nil, false, groupError(err)
 	}
-	for name, why := range c.group.Lost {
-		c.plan.lose(name, why)
+	if fds, err = g.Tasks(); err != nil {
+		return g, fds, false, &Error{Fault: FaultHost, Op: "cgroup", Detail: err.Error()}
 	}
-	if fds, err = c.group.Tasks(); err != nil {
-		return fds, -1, &Error{Fault: FaultHost, Op: "cgroup", Detail: err.Error()}
+	if p.Group.V2() == 0 {
+		return g, fds, false, nil
 	}
-	if p.V2() == 0 {
-		return fds, -1, nil
-	}
-	if fd := c.group.Into(); fd >= 0 {
+	if fd := g.Into(); fd >= 0 {
 		fd, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
-			return fds, -1, os.NewSyscallError("fcntl", err)
+			return g, fds, false, os.NewSyscallError("fcntl", err)
 		}
-		return append(fds, fd), 1, nil
+		return g, append(fds, fd), true, nil
 	}
 	fds, err = appendNull(fds) // it could not be made, and limits nothing
-	return fds, -1, err
+	return g, fds, false, err
 }
 
 // watchOOM ends the jail with the first process that it loses for want of memory, where the kernel does not do so itself.
@@ -79,7 +75,7 @@ func groupError(err error) error {
 }
 
 // cloneIntoError explains why the stage could not put the jail into its group.
-func (c *Cmd) cloneIntoError(e *Error) error {
+func cloneIntoError(e *Error) error {
 	switch e.Errno {
 	case unix.EACCES:
 		e.Fault, e.Op = FaultHost, "cgroup"

@@ -10,8 +10,9 @@ type Host struct {
 	GID int `json:"gid"`
 	// Drop says that the caller is the host's root, so that the stage first becomes PayloadUID and PayloadGID.
 	Drop bool `json:"drop"`
-	// NoDACOverride says that this root lacks the capability that its stage would keep, as in a hardened container.
-	NoDACOverride bool `json:"no_dac_override,omitempty"`
+	// Kept are the capabilities that root's stage keeps, not in effect, as a set of bits (capabilities(7)): those for
+	// clone3(2) into a control group of root's, less what this root lacks in a hardened container.
+	Kept uint32 `json:"kept,omitempty"`
 	// PayloadUID and PayloadGID are the host ids that the payload runs as: the caller's, or, for root, ids that
 	// nobody has.
 	PayloadUID int `json:"payload_uid"`

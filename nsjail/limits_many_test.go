@@ -48,7 +48,7 @@ func TestLimitManyRole(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	for i := range 6 {
+	for i := range 40 {
 		limitedOne(t, r, i)
 	}
 	before := holding(t, tmp)

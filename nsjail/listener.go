@@ -71,9 +71,6 @@ func (r *resolver) listen() {
 	}
 	r.heard = heard
 	r.listener = r.Jail.Reserve()
-	// the listener takes the lowest free number, which must lie below the payload's own limit; whatever has this one is
-	// not needed any more
-	r.Jail.Add("fds", unix.SYS_CLOSE, program.Int(minFiles-1)).May(unix.EBADF)
 }
 
 // forkArgs are the arguments of program.Fork.

@@ -161,7 +161,7 @@ func (h *Host) lookIdentity(*Spec) error {
 		return &Error{Fault: FaultHost, Op: "identity", Detail: "root without CAP_SETUID and CAP_SETGID cannot become another user, and the payload is never the host's root",
 			Remedy: "run brig as an ordinary user, or give the container these capabilities"}
 	}
-	h.Drop, h.NoDACOverride = true, data[0].Permitted&(1<<unix.CAP_DAC_OVERRIDE) == 0
+	h.Drop, h.Kept = true, data[0].Permitted&(1<<unix.CAP_DAC_OVERRIDE)
 	// A live process has this pid, so no other keeper has these ids.
 	h.PayloadUID = stage.PayloadIDs + os.Getpid()%stage.PayloadIDCount
 	h.PayloadGID = h.PayloadUID

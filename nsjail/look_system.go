@@ -10,13 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+func (h *Host) lookMounts(*Spec) (err error) {
+	h.mounts, err = readFile("/proc/self/mountinfo")
+	return err
+}
+
 func (h *Host) lookSystem(s *Spec) error {
-	mounts, err := readFile("/proc/self/mountinfo")
-	if err != nil {
+	if err := h.lookMounts(s); err != nil {
 		return err
 	}
-	h.mounts = mounts
-	if why := noProc(mounts); why != "" {
+	if why := noProc(h.mounts); why != "" {
 		h.Missing["proc"] = why + "; unmask it (docker run --security-opt systempaths=unconfined, podman run --security-opt unmask=ALL)"
 	}
 	if unix.Access("/sys/module/overlay", unix.F_OK) != nil { // built in without parameters, or missing

@@ -81,7 +81,7 @@ func TestManyRole(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := shared(t, 1234)
-	for i := range 5 { // what is made once and kept is made now: an identity map, the pidfd of a jail without an init
+	for i := range 40 { // what is made once and kept is made now: an identity map, the pidfd of a jail without an init, templates
 		oneOf(t, r, i, dir)
 	}
 	before := holding(t, tmp)

@@ -17,7 +17,12 @@ type Plan struct {
 	Flags uint64
 	// Drop is what the stage performs in itself first; nil where the caller is not root.
 	Drop *program.Program
-	// Jail is what the jail's first process performs: the one list of its order.
+	// Prepared is what the stage performs to be born in a tree of its own; nil for a jail that starts from the host's.
+	Prepared []Preparation
+	// Head is the first part of what the jail's first process performs, up to the place where it waits for the rest; nil
+	// for a jail that is made in one go.
+	Head *program.Program
+	// Jail is what the jail's first process performs, the one list of its order, or the rest of it.
 	Jail *program.Program
 	// Passed are the mounts that the keeper makes and hands to the jail, in slot order.
 	Passed []Passed
@@ -35,6 +40,10 @@ type Plan struct {
 	// Disks are the targets of each tmpfs that init holds open, to say at the end which is full.
 	Disks [][]string
 
+	// where the keeper puts the first of three streams, the descriptors of the group, a network namespace, and the first
+	// slot that it does not fill
+	stdio, joinAt, netns, in program.Slot
+
 	heard    []byte       // the filter where init listens to it; nil where the kernel itself kills
 	listener program.Slot // of heard
 	execAt   []int        // the operations that try to start the command
@@ -47,27 +56,37 @@ type Passed struct {
 	Attr   uint64 // MOUNT_ATTR_*
 	IDMap  bool   // the source's owner becomes the payload's uid, its group the payload's gid
 	Target string
+
+	slot program.Slot
+	head bool // it comes with the head, and not with the rest
 }
 
-// Arguments of Jail: the slots that the keeper fills after stage.SlotProgram and stage.SlotReport.
-const (
-	slotStdin  = program.Slot(2)
-	slotStdout = program.Slot(3)
-	slotStderr = program.Slot(4)
-	slotPassed = program.Slot(5)
-)
+// op gives an operation of the whole list, or nil, and how many there are.
+func (p *Plan) op(i int) (op *program.Op, of int) {
+	head := 0
+	if p.Head != nil {
+		head = len(p.Head.Ops)
+	}
+	switch of = head + len(p.Jail.Ops); {
+	case i >= 0 && i < head:
+		op = &p.Head.Ops[i]
+	case i >= head && i < of:
+		op = &p.Jail.Ops[i-head]
+	}
+	return op, of
+}
 
 // String is the plan as a person reads it.
 func (p *Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# keeper\n")
-	for i, m := range p.Passed {
+	for _, m := range p.Passed {
 		how := "open_tree"
 		if m.IDMap {
 			src := p.Host.Sources[m.Key]
 			how = fmt.Sprintf("open_tree, idmapped %d:%d -> %d:%d", src.UID, src.GID, p.Host.PayloadUID, p.Host.PayloadGID)
 		}
-		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(slotPassed)+i, quote(p.Host.Sources[m.Key].Path), quote(m.Target), how)
+		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(m.slot), quote(p.Host.Sources[m.Key].Path), quote(m.Target), how)
 	}
 	if p.Group != nil {
 		for _, s := range p.Group.Steps() {
@@ -77,7 +96,13 @@ func (p *Plan) String() string {
 	if p.Drop != nil {
 		fmt.Fprintf(&b, "# stage: become an unprivileged user\n%s", p.Drop)
 	}
+	for _, s := range p.Prepared {
+		fmt.Fprintf(&b, "# stage: %s\n%s", s.What, s.Program)
+	}
 	fmt.Fprintf(&b, "# clone3(%s|CLONE_PARENT)\n", strings.Join(p.CloneFlags(), "|"))
+	if p.Head != nil {
+		b.WriteString(p.Head.String())
+	}
 	b.WriteString(p.Jail.String())
 	for _, line := range p.watches() {
 		fmt.Fprintf(&b, "# keeper: %s\n", line)
@@ -91,6 +116,16 @@ func (p *Plan) String() string {
 		fmt.Fprintf(&b, "# note: %s\n", n)
 	}
 	return b.String()
+}
+
+// request is how the stage is to perform the list or its head.
+func (p *Plan) request() program.Request {
+	req := program.Request{CloneFlags: p.Flags, Cgroup: -1, Ward: p.Spec.NoInit}
+	if p.Group != nil && p.Group.V2() > 0 {
+		req.Cgroup = int(p.joinAt) + len(p.Group.V1Joins())
+	}
+	req.Netns = int(p.netns)
+	return req
 }
 
 // watches are what the keeper does while the payload runs.
@@ -124,10 +159,12 @@ type resolver struct {
 	spec *Spec
 	host *Host
 	root rootfs.Root
+	own  []rootfs.Entry // the caller's mounts
+	tree *rootfs.Tree
+	warm *warm // nil for a jail that starts from the host's tree
 
 	layout *cgroup.Layout
-	join   []string     // the version 1 hierarchies that the process joins by itself
-	joinAt program.Slot // the first of their files
+	join   []string // the version 1 hierarchies that the process joins by itself
 }
 
 // Resolve decides everything that a Spec leaves to the machine. It is pure: the same Spec and Host give the same
@@ -142,20 +179,21 @@ func Resolve(s *Spec, h *Host) (*Plan, error) {
 // resolveChecked is Resolve for a Spec that has been checked.
 func resolveChecked(s *Spec, h *Host) (*Plan, error) {
 	r := &resolver{Plan: &Plan{Spec: s, Host: h, Enforced: map[string]string{}}, spec: s, host: h}
-	if err := r.namespaces(); err != nil {
+	if err := r.decide(); err != nil {
 		return nil, err
 	}
-	if err := r.group(); err != nil {
-		return nil, err
-	}
-	if err := r.keepLimits(); err != nil {
-		return nil, err
-	}
-	if err := r.tree(); err != nil {
+	r.stdio = r.in
+	r.in += 3
+	if err := r.mounts(); err != nil {
 		return nil, err
 	}
 	r.groupSlots()
-	if err := r.process(); err != nil {
+	r.begin()
+	r.tree.Add(r.own)
+	r.tree.Enter()
+	r.settle()
+	r.close()
+	if err := r.finish(); err != nil {
 		return nil, err
 	}
 	r.Notes = append(append(r.Notes, h.FilterNotes...), h.Partial...)

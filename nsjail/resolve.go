@@ -9,6 +9,7 @@ import (
 
 	"brig/internal/program"
 	"brig/netns"
+	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
 )
@@ -56,15 +57,21 @@ func (r *resolver) namespaces() error {
 		r.Enforced["net"] = "not enforced: the host's network (--net host)"
 		r.Notes = append(r.Notes, "--net host: the payload reaches everything that this machine reaches, loopback services and abstract sockets too")
 	} else {
-		r.Flags |= unix.CLONE_NEWNET
 		r.Enforced["net"] = "new namespace, " + string(r.net())
+		if r.pooled() {
+			r.Enforced["net"] += ", from the pool"
+		} else {
+			r.Flags |= unix.CLONE_NEWNET
+		}
 	}
 	if h.Drop {
-		r.Drop = dropProgram(h)
+		r.Drop = dropProgram(h, 0, h.Kept)
 	}
-	r.Jail = program.New(int(slotPassed))
 	return nil
 }
+
+// pooled says that the jail is born in a network namespace that stood ready, with lo up.
+func (r *resolver) pooled() bool { return r.warm != nil && r.warm.pooled }
 
 func (r *resolver) net() Net {
 	if r.spec.Net == "" {
@@ -83,45 +90,48 @@ func (r *resolver) user() string {
 // dropProgram makes the stage an unprivileged user of the host, so that from here on root's jails are made exactly
 // like anybody's. Of root's capabilities it keeps one, not in effect: the stage raises it for clone3(2) into a control
 // group of root's.
-func dropProgram(h *Host) *program.Program {
+func dropProgram(h *Host, effective, kept uint32) *program.Program {
 	p := program.New(2)
 	p.Add("drop", unix.SYS_PRCTL, program.Named(unix.PR_SET_KEEPCAPS, "PR_SET_KEEPCAPS"), program.Int(1))
 	uid, gid := program.Int(h.PayloadUID), program.Int(h.PayloadGID)
 	p.Add("drop", unix.SYS_SETGROUPS, program.Int(0), program.Named(0, "NULL"))
 	p.Add("drop", unix.SYS_SETRESGID, gid, gid, gid)
 	p.Add("drop", unix.SYS_SETRESUID, uid, uid, uid)
-	caps, shown := make([]byte, 24), "{0, 0, 0}" // two struct __user_cap_data_struct: effective, permitted, inheritable
-	if !h.NoDACOverride {
-		binary.NativeEndian.PutUint32(caps[4:], 1<<unix.CAP_DAC_OVERRIDE)
-		shown = "{0, CAP_DAC_OVERRIDE, 0}"
-	}
+	caps := make([]byte, 24) // two struct __user_cap_data_struct: effective, permitted, inheritable
+	binary.NativeEndian.PutUint32(caps, effective)
+	binary.NativeEndian.PutUint32(caps[4:], kept)
+	shown := "{" + capNames(effective) + ", " + capNames(kept) + ", 0}"
 	p.Add("drop", unix.SYS_CAPSET, capHeader(), program.Struct(caps, program.Text(shown)))
 	// a change of uid makes /proc/self root's (proc(5)), and the jail must write its uid_map there
 	p.Add("drop", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(1))
 	return p
 }
 
-func (r *resolver) writeProc(label, name, text string) {
-	p := r.Jail
-	fd := p.Open(label, unix.SYS_OPENAT, program.CWD(), program.Str("/proc/self/"+name),
-		program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
+// writeSelf writes to a file of the process's own /proc: the jail's procfs, or the host's where there is no other.
+func (r *resolver) writeSelf(label, name, text string) {
+	p, dir := r.Jail, program.CWD()
+	if name = "self/" + name; r.root.Proc != 0 {
+		dir = r.root.Proc.Arg()
+	} else {
+		name = "/proc/" + name
+	}
+	fd := p.Open(label, unix.SYS_OPENAT, dir, program.Str(name), program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
 	p.Add(label, unix.SYS_WRITE, fd.Arg(), program.Str(text), program.Int(len(text)))
 	p.Close(label, fd)
 }
 
 // identity maps one uid and one gid: user_namespaces(7).
-func (r *resolver) identity() error {
-	uid, gid, err := ParseUser(r.user())
-	if err != nil {
-		return err
+func (r *resolver) identity() {
+	if r.host.Missing["proc"] == "" {
+		r.root.Proc = rootfs.Procfs(r.Jail)
 	}
-	r.writeProc("user", "setgroups", "deny")
-	r.writeProc("user", "uid_map", fmt.Sprintf("%d %d 1", uid, r.host.PayloadUID))
-	r.writeProc("user", "gid_map", fmt.Sprintf("%d %d 1", gid, r.host.PayloadGID))
+	uid, gid, _ := ParseUser(r.user()) // namespaces has parsed it
+	r.writeSelf("user", "setgroups", "deny")
+	r.writeSelf("user", "uid_map", fmt.Sprintf("%d %d 1", uid, r.host.PayloadUID))
+	r.writeSelf("user", "gid_map", fmt.Sprintf("%d %d 1", gid, r.host.PayloadGID))
 	if r.host.OOMScoreAdj < jailOOMScore { // the keeper must outlive what it watches
-		r.writeProc("user", "oom_score_adj", strconv.Itoa(jailOOMScore))
+		r.writeSelf("user", "oom_score_adj", strconv.Itoa(jailOOMScore))
 	}
-	return nil
 }
 
 // jailOOMScore makes the kernel choose a jail before its keeper: proc(5) oom_score_adj.
@@ -142,6 +152,23 @@ func (r *resolver) session() {
 	}
 }
 
+// capNames names the capabilities that a stage may keep.
+func capNames(set uint32) string {
+	var names []string
+	for _, c := range []struct {
+		bit  uint32
+		name string
+	}{{1 << unix.CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"}, {1 << unix.CAP_NET_ADMIN, "CAP_NET_ADMIN"}, {1 << unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}} {
+		if set&c.bit != 0 {
+			names = append(names, c.name)
+		}
+	}
+	if names == nil {
+		return "0"
+	}
+	return strings.Join(names, "|")
+}
+
 func (r *resolver) names() {
 	p := r.Jail
 	name := r.spec.Hostname
@@ -150,7 +177,7 @@ func (r *resolver) names() {
 	}
 	p.Add("uts", unix.SYS_SETHOSTNAME, program.Str(name), program.Int(len(name)))
 	p.Add("uts", unix.SYS_SETDOMAINNAME, program.Str("(none)"), program.Int(len("(none)")))
-	if r.net() == NetLoopback {
+	if r.net() == NetLoopback && !r.pooled() {
 		netns.Loopback(p)
 	}
 }

@@ -210,16 +210,14 @@ func (r *resolver) keepLimits() error {
 	return nil
 }
 
-// groupSlots says where the keeper puts the group's descriptors: after the passed mounts, the version 1 files to join
-// by, then the version 2 directory.
+// groupSlots says where the keeper puts the group's descriptors: the version 1 files to join by, then the version 2
+// directory.
 func (r *resolver) groupSlots() {
 	if r.Group == nil {
 		return
 	}
-	n := int(slotPassed) + len(r.Passed)
-	r.join = r.Group.V1Joins()
-	r.joinAt = program.Slot(n)
-	r.Jail = program.New(n + len(r.join) + r.Group.V2())
+	r.join, r.joinAt = r.Group.V1Joins(), r.in
+	r.in += program.Slot(len(r.join) + r.Group.V2())
 }
 
 // joinGroup enters the version 1 hierarchies: the process itself writes, which costs 15 microseconds each, and the

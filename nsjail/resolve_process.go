@@ -13,33 +13,58 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process writes the one list of what the jail's first process does, in order.
-func (r *resolver) process() error {
-	p := r.Jail
-	if err := r.identity(); err != nil {
-		return err
+// decide settles everything but the caller's own mounts.
+func (r *resolver) decide() error {
+	r.in = stage.SlotUser
+	for _, step := range []func() error{r.namespaces, r.group, r.keepLimits, r.static} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// begin writes the first part of the one list of what the jail's first process does, up to the caller's mounts.
+func (r *resolver) begin() {
+	r.Jail = program.New(int(r.in))
+	r.identity()
 	r.joinGroup()
 	r.session()
 	files := r.host.HardLimits["nofile"]
 	r.root.Watched = !r.spec.NoInit && (files < 0 || files >= rootfs.FirstDisk+rootfs.MaxDisks)
-	r.Disks = rootfs.Build(p, &r.root)
+	r.root.Over = r.warm != nil
+	r.tree = rootfs.Begin(r.Jail, &r.root)
+}
+
+// settle follows when the host's tree is gone.
+func (r *resolver) settle() {
 	r.names()
+	r.Jail.Add("process", unix.SYS_SETPRIORITY, program.Named(0, "PRIO_PROCESS"), program.Int(0), program.Int(0)).May(unix.EACCES, unix.EPERM)
+}
+
+// close ends with the tree and with all privileges.
+func (r *resolver) close() {
+	r.tree.Seal()
+	r.Disks = r.tree.Disks()
+	r.Jail.Add("process", unix.SYS_UMASK, program.Named(0o22, "022"))
+	r.listen()
+	r.privileges()
+	r.init()
+}
+
+// finish writes what depends on the run: streams, command, environment.
+func (r *resolver) finish() error {
+	p := r.Jail
+	r.streams()
 	if err := r.rlimits(); err != nil {
 		return err
 	}
-	r.streams()
-	p.Add("process", unix.SYS_SETPRIORITY, program.Named(0, "PRIO_PROCESS"), program.Int(0), program.Int(0)).May(unix.EACCES, unix.EPERM)
-	p.Add("process", unix.SYS_UMASK, program.Named(0o22, "022"))
 	workdir := r.spec.Workdir
 	if workdir == "" {
 		workdir = DefaultWorkdir
 	}
 	p.Add("workdir", unix.SYS_CHDIR, program.Str(workdir))
 	p.Add("fds", unix.SYS_CLOSE_RANGE, program.Int(3), program.Named(^uint32(0), "~0U"), program.Named(unix.CLOSE_RANGE_CLOEXEC, "CLOSE_RANGE_CLOEXEC"))
-	r.listen()
-	r.privileges()
-	r.init()
 	if err := r.limitProcesses(); err != nil {
 		return err
 	}
@@ -61,8 +86,8 @@ func (r *resolver) streams() {
 		r.terminal()
 		return
 	}
-	for i, s := range []program.Slot{slotStdin, slotStdout, slotStderr} {
-		p.Add("stdio", unix.SYS_DUP3, s.Arg(), program.Int(i), program.Int(0))
+	for i := range 3 {
+		p.Add("stdio", unix.SYS_DUP3, (r.stdio + program.Slot(i)).Arg(), program.Int(i), program.Int(0))
 	}
 }
 
@@ -78,24 +103,25 @@ func (r *resolver) terminal() {
 	s := p.Open("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCGPTPEER, "TIOCGPTPEER"),
 		program.Named(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, "O_RDWR|O_NOCTTY|O_CLOEXEC"))
 	p.Add("tty", unix.SYS_DUP3, m.Arg(), program.Int(fdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
-	p.Add("tty", unix.SYS_SENDMSG, stage.SlotReport.Arg(), masterMessage(), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add("tty", unix.SYS_SENDMSG, stage.SlotReport.Arg(), fdMessage("[master]"), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 	p.Add("tty", unix.SYS_CLOSE, program.Int(fdMaster))
 	p.Close("tty", m)
 	for i := range 3 {
 		p.Add("tty", unix.SYS_DUP3, s.Arg(), program.Int(i), program.Int(0))
 	}
 	p.Close("tty", s)
+	p.Add("tty", unix.SYS_IOCTL, program.Int(0), program.Named(unix.TIOCSCTTY, "TIOCSCTTY"), program.Int(0))
 }
 
-// masterMessage is a struct msghdr with its iovec, one byte, and fdMaster as SCM_RIGHTS: sendmsg(2), cmsg(3).
-func masterMessage() program.Arg {
+// fdMessage is a struct msghdr with its iovec, one byte, and fdMaster as SCM_RIGHTS: sendmsg(2), cmsg(3).
+func fdMessage(what string) program.Arg {
 	const iov, text, control = 56, 72, 80
 	b := make([]byte, control)
 	ne := binary.NativeEndian
 	ne.PutUint64(b[24:], 1)                         // msg_iovlen
 	ne.PutUint64(b[40:], uint64(unix.CmsgSpace(4))) // msg_controllen
 	ne.PutUint64(b[iov+8:], 1)                      // iov_len
-	return program.Struct(append(b, unix.UnixRights(fdMaster)...), program.Text("{SCM_RIGHTS: [master]}")).
+	return program.Struct(append(b, unix.UnixRights(fdMaster)...), program.Text("{SCM_RIGHTS: "+what+"}")).
 		WithOwnPointer(16, iov).WithOwnPointer(iov, text).WithOwnPointer(32, control)
 }
 
@@ -132,9 +158,6 @@ func (r *resolver) init() {
 		p.Add("init", program.Fork, r.forkArgs()...)
 		p.Add("session", unix.SYS_SETSID)
 		r.Enforced["init"] = "brig's init is pid 1"
-	}
-	if r.spec.TTY {
-		p.Add("tty", unix.SYS_IOCTL, program.Int(0), program.Named(unix.TIOCSCTTY, "TIOCSCTTY"), program.Int(0))
 	}
 }
 
@@ -214,7 +237,9 @@ func (r *resolver) filter() error {
 		r.loadFilter(r.host.Filter, r.host.FilterFlags)
 		return nil
 	}
-	// init is the listener: seccomp_unotify(2), Linux 5.0
+	// init is the listener (seccomp_unotify(2), Linux 5.0). It takes the lowest free number, which must lie below the
+	// payload's own limit; whatever has this one is not needed any more.
+	r.Jail.Add("fds", unix.SYS_CLOSE, program.Int(minFiles-1)).May(unix.EBADF)
 	r.loadFilter(r.heard, r.host.FilterFlags|unix.SECCOMP_FILTER_FLAG_NEW_LISTENER).Save = r.listener
 	return nil
 }

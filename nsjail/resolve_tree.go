@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"brig/internal/program"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
@@ -16,8 +15,8 @@ const (
 	attrRead    = attrPrivate | unix.MOUNT_ATTR_RDONLY
 )
 
-// tree decides what stands in the jail's root, in the order in which it is made.
-func (r *resolver) tree() error {
+// static decides what stands in the jail's root beside the caller's mounts, in the order in which it is made.
+func (r *resolver) static() error {
 	r.root.Size, r.root.Inodes = int64(DefaultTmpfsSize), DefaultTmpfsInodes
 	if r.spec.Rootfs.Path != "" {
 		if err := r.image(); err != nil {
@@ -27,17 +26,18 @@ func (r *resolver) tree() error {
 		if err := r.system(); err != nil {
 			return err
 		}
-		r.etc()
 	}
 	r.devices()
 	if err := r.proc(); err != nil {
 		return err
 	}
 	r.scratch()
-	return r.mounts()
+	return nil
 }
 
 func (r *resolver) add(e rootfs.Entry) { r.root.Entries = append(r.root.Entries, e) }
+
+func (r *resolver) addOwn(e rootfs.Entry) { r.own = append(r.own, e) }
 
 func (r *resolver) link(target, text string) {
 	r.add(rootfs.Entry{Kind: rootfs.Symlink, Target: target, Text: text})
@@ -83,13 +83,31 @@ func (r *resolver) system() error {
 			r.link(d.Name, d.Link)
 			continue
 		}
+		if r.preparedEtc(overlay) && strings.HasPrefix(d.Name, "etc/") {
+			continue
+		}
 		e := rootfs.Entry{Kind: rootfs.Bind, Target: d.Name, Source: rootfs.Source{Path: "/" + d.Name, Dir: true}, Attr: attrRead}
 		if overlay {
-			e.Kind = rootfs.Overlay
+			e.Kind, e.Source.Mounted = rootfs.Overlay, r.warm != nil
 		}
 		r.add(e)
 	}
+	if r.preparedEtc(overlay) {
+		r.add(rootfs.Entry{Kind: rootfs.Overlay, Label: "etc", Target: "etc", Source: rootfs.Source{Path: "/etc", Dir: true, Mounted: true}, Attr: attrRead})
+	}
+	for _, d := range []string{"input", "run", "root", "home"} {
+		r.add(rootfs.Entry{Kind: rootfs.Dir, Target: d, Mode: 0o755})
+	}
+	r.link("var/tmp", "/tmp")
+	if !r.preparedEtc(overlay) {
+		r.etc()
+	}
 	return nil
+}
+
+// preparedEtc says that the stage's tree holds the jail's whole /etc.
+func (r *resolver) preparedEtc(overlay bool) bool {
+	return overlay && r.warm != nil && r.warm.etc && r.spec.User == "" && r.spec.Hostname == ""
 }
 
 // etc writes an /etc that says nothing about the host.
@@ -123,12 +141,11 @@ func (r *resolver) etc() {
 		r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: "etc", Target: "etc/localtime", Text: r.host.Localtime})
 	}
 	r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: "etc", Target: "etc/mtab", Text: "/proc/self/mounts"})
-	for _, d := range []string{"input", "run", "var/tmp", "root", "home"} {
-		if d == "var/tmp" {
-			r.link(d, "/tmp")
-			continue
-		}
-		r.add(rootfs.Entry{Kind: rootfs.Dir, Target: d, Mode: 0o755})
+}
+
+func (r *resolver) nodes() {
+	for _, n := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
+		r.add(rootfs.Entry{Kind: rootfs.Bind, Label: "dev", Target: "dev/" + n, Source: rootfs.Source{Path: "/dev/" + n}})
 	}
 }
 
@@ -139,9 +156,7 @@ func (r *resolver) devices() {
 		kind = rootfs.Scratch // whatever an image holds there is covered
 	}
 	r.add(rootfs.Entry{Kind: kind, Label: "dev", Target: "dev", Mode: 0o755})
-	for _, n := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		dev(rootfs.Entry{Kind: rootfs.Bind, Target: n, Source: rootfs.Source{Path: "/dev/" + n}})
-	}
+	r.nodes()
 	for _, l := range [][2]string{{"fd", "/proc/self/fd"}, {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
 		{"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"}} {
 		dev(rootfs.Entry{Kind: rootfs.Symlink, Target: l[0], Text: l[1]})
@@ -149,7 +164,7 @@ func (r *resolver) devices() {
 	dev(rootfs.Entry{Kind: rootfs.Devpts, Target: "pts"})
 }
 
-func (r *resolver) tmpfs(label, target string, m Mount) {
+func tmpfs(label string, m Mount) rootfs.Entry {
 	size, inodes := int64(DefaultTmpfsSize), int64(DefaultTmpfsInodes)
 	if m.Size > 0 {
 		size = int64(m.Size)
@@ -157,8 +172,8 @@ func (r *resolver) tmpfs(label, target string, m Mount) {
 	if m.Inodes > 0 {
 		inodes = m.Inodes
 	}
-	r.add(rootfs.Entry{Kind: rootfs.Tmpfs, Label: label, Target: strings.TrimPrefix(target, "/"), Size: size, Inodes: inodes,
-		Mode: mode(m.Mode, 0o1777), Attr: attrPrivate})
+	return rootfs.Entry{Kind: rootfs.Tmpfs, Label: label, Target: strings.TrimPrefix(m.Target, "/"), Size: size, Inodes: inodes,
+		Mode: mode(m.Mode, 0o1777), Attr: attrPrivate}
 }
 
 // mode reads an octal mode; Check has read it before.
@@ -190,24 +205,26 @@ func (r *resolver) proc() error {
 	return nil
 }
 
+var scratchDirs = []string{"/dev/shm", "/tmp", DefaultWorkdir, "/output"}
+
 // scratch makes the writable directories that the Spec does not mount itself; they share one tmpfs and its limits.
 func (r *resolver) scratch() {
 	own := map[string]bool{}
 	for _, m := range r.spec.Mounts {
 		own[m.Target] = true
 	}
-	for _, d := range []string{"/dev/shm", "/tmp", DefaultWorkdir, "/output"} {
+	for _, d := range scratchDirs {
 		if !own[d] && (r.spec.Rootfs.Path == "" || d != "/output") {
 			r.add(rootfs.Entry{Kind: rootfs.Scratch, Label: "scratch", Target: d[1:], Mode: 0o1777})
 		}
 	}
 }
 
+// mounts decides the caller's own.
 func (r *resolver) mounts() error {
-	first := len(r.root.Entries)
 	defer func() {
-		if first < len(r.root.Entries) {
-			r.root.Entries[first].Guarded = true
+		if len(r.own) > 0 {
+			r.own[0].Guarded = true
 		}
 	}()
 	for i, m := range r.spec.Mounts {
@@ -216,13 +233,13 @@ func (r *resolver) mounts() error {
 		key := label + ".source"
 		switch m.Type {
 		case MountTmpfs:
-			r.tmpfs(label, m.Target, m)
+			r.addOwn(tmpfs(label, m))
 		case MountDir:
-			r.add(rootfs.Entry{Kind: rootfs.Dir, Label: label, Target: target, Mode: mode(m.Mode, 0o755)})
+			r.addOwn(rootfs.Entry{Kind: rootfs.Dir, Label: label, Target: target, Mode: mode(m.Mode, 0o755)})
 		case MountSymlink:
-			r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: label, Target: target, Text: m.Source})
+			r.addOwn(rootfs.Entry{Kind: rootfs.Symlink, Label: label, Target: target, Text: m.Source})
 		case MountFile:
-			r.add(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: r.host.Sources[key].Content, Mode: mode(m.Mode, 0o444)})
+			r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: r.host.Sources[key].Content, Mode: mode(m.Mode, 0o444)})
 		case MountBind:
 			if err := r.bind(label, key, target, m); err != nil {
 				return err
@@ -252,31 +269,35 @@ func (r *resolver) bind(label, key, target string, m Mount) error {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s is bound, not overlaid: %s", m.Target, host.NoOverlay))
 		}
 	}
-	r.add(e)
+	r.addOwn(e)
 	return nil
 }
 
 // source says how the jail gets at a file of the host: for root the keeper makes the mount, idmapped, and passes it,
-// since the stage is nobody by then; for others the jail opens the path again and checks that it is the same file.
+// since the stage is nobody by then; for others the jail opens the path again and checks that it is the same file, or,
+// born where the host's tree is not, gets the mount from a process that does.
 func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error) {
 	h := r.host.Sources[key]
 	s := rootfs.Source{Path: h.Path, Dev: h.Dev, Ino: h.Ino, Dir: h.Dir}
-	if !r.host.Drop || r.host.Missing["idmap"] != "" && contains(r.spec.Optional, "idmap") {
-		if r.host.Drop {
+	idmap := false
+	if r.host.Drop {
+		if r.host.Missing["idmap"] != "" && contains(r.spec.Optional, "idmap") {
 			r.Enforced["idmap"] = "not enforced: " + r.host.Missing["idmap"] + " (optional)"
+			return s, nil
 		}
+		why := h.NoIDMap
+		if w := r.host.Missing["idmap"]; w != "" {
+			why = w
+		}
+		var err error
+		if idmap, err = r.have("idmap", "binds show their owner's files as the payload's", why, ""); err != nil {
+			return s, err
+		}
+	} else if r.warm == nil {
 		return s, nil
 	}
-	why := h.NoIDMap
-	if w := r.host.Missing["idmap"]; w != "" {
-		why = w
-	}
-	idmap, err := r.have("idmap", "binds show their owner's files as the payload's", why, "")
-	if err != nil {
-		return s, err
-	}
-	s.Passed, s.FD = true, slotPassed+program.Slot(len(r.Passed))
-	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, IDMap: idmap, Target: target})
-	r.Jail = program.New(int(slotPassed) + len(r.Passed))
+	s.Passed, s.FD = true, r.in
+	r.in++
+	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, IDMap: idmap, Target: target, slot: s.FD, head: r.Head == nil})
 	return s, nil
 }

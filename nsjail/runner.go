@@ -16,19 +16,97 @@ import (
 )
 
 // Runner makes jails through one stage process, which it keeps. Its methods may be called from several goroutines.
+//
+// The stage stands in a small tree of its own, a copy of whose mounts each jail starts with, and the Runner remembers
+// what it has worked out for the kinds of Spec that it has met: both make a start faster and change nothing about the
+// jail. What the tree shows of the host's /usr is always the present; its copies of a few files of /etc (certificates,
+// ld.so.cache) are those of the moment when the Runner was made.
 type Runner struct {
-	stage *stage.Stage
+	stage  *stage.Stage
+	tree   *stand // nil: jails start from the host's tree, because of
+	why    string
+	outfit *outfitter
+	nets   *netPool
+	room   chan struct{} // one for each jail that may run at once; nil is no bound
 
 	mu      sync.Mutex
 	dropped *Host           // the identity that the stage has taken, if the caller is root
 	idmaps  map[[2]int]int  // user namespaces for idmapped mounts, by the source's uid and gid
 	jails   map[*Cmd]func() // running jails and how to kill them
+	cold    *Runner         // for the Specs that a prepared tree is not for
+	ending  sync.WaitGroup  // jails whose namespaces are being taken apart
 	closed  bool
 	swept   bool // what killed keepers have left was looked for
 }
 
-// NewRunner starts a stage: this program's binary again, which needs no other file.
-func NewRunner() (*Runner, error) {
+// RunnerOptions are what a Runner does ahead of its jails. The zero value is NewRunner's.
+type RunnerOptions struct {
+	// Pool is how many network namespaces, each with lo up, are kept ready; they refill in the background.
+	Pool int
+	// Reuse gives the network namespace of a jail that has ended to another one, if every counter, socket, address and
+	// route in it is as it was when it was new: if the payload has not touched the network at all.
+	Reuse bool
+	// Jails is how many jails may run at once; Start waits for one to end, or for its context. 0 is as many as the limit
+	// on open files has room for.
+	Jails int
+	// Cold makes each jail from the host's tree, as `brig run` does: for a program that makes one or two.
+	Cold bool
+}
+
+// NewRunner starts a stage: this program's binary again, which needs no other file. Where the machine does not allow a
+// prepared tree, jails take longer and are the same; their Plan has a note that says why.
+func NewRunner() (*Runner, error) { return NewRunnerWith(RunnerOptions{}) }
+
+// NewRunnerWith is NewRunner with options.
+func NewRunnerWith(o RunnerOptions) (*Runner, error) {
+	if o.Pool < 0 || o.Jails < 0 {
+		return nil, &Error{Fault: FaultCaller, Op: "runner", Detail: "a negative Pool or Jails", Remedy: "give how many, or 0"}
+	}
+	r, err := newStage()
+	if err != nil {
+		return nil, err
+	}
+	r.room = make(chan struct{}, roomFor(o.Jails))
+	if o.Cold {
+		return r, nil
+	}
+	if r.tree, err = r.prepareStage(o.Pool > 0); err != nil {
+		fresh, ferr := newStage()
+		if ferr = errors.Join(ferr, r.stage.Close()); ferr != nil {
+			return nil, ferr
+		}
+		r.why, r.stage, r.dropped, r.tree = err.Error(), fresh.stage, nil, nil
+		return r, nil
+	}
+	r.outfit = &outfitter{host: r.tree.host, first: r.stage}
+	if o.Pool > 0 {
+		r.nets = &netPool{outfit: r.outfit, want: o.Pool, reuse: o.Reuse}
+		e, err := r.nets.make() // the first tells whether it can be done
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		r.nets.ready = append(r.nets.ready, e)
+	}
+	return r, nil
+}
+
+// filesPerJail is how many descriptors a jail takes in the keeper while it starts: report, pidfd, streams, sources.
+const filesPerJail = 12
+
+// roomFor is how many jails may run at once.
+func roomFor(asked int) int {
+	if asked > 0 {
+		return asked
+	}
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
+		return 64
+	}
+	return int(min(max(int64(l.Cur)-64, filesPerJail)/filesPerJail, 1<<20))
+}
+
+// newStage makes a Runner whose jails start from the host's tree.
+func newStage() (*Runner, error) {
 	s, err := stage.Start()
 	if err != nil {
 		return nil, &Error{Fault: FaultHost, Op: "stage", Detail: err.Error(), Remedy: "see that /proc is mounted and that processes can be started"}
@@ -42,18 +120,54 @@ func EarlyRunner() (*Runner, error) {
 	if s := stage.TakeEarly(); s != nil {
 		return newRunner(s), nil
 	}
-	return NewRunner()
+	return newStage()
 }
 
 func newRunner(s *stage.Stage) *Runner {
 	return &Runner{stage: s, idmaps: map[[2]int]int{}, jails: map[*Cmd]func(){}}
 }
 
-// Close kills the jails that still run and ends the stage.
-func (r *Runner) Close() error {
+// coldRunner is the Runner for jails that start from the host's tree.
+func (r *Runner) coldRunner() (*Runner, error) {
+	if r.tree == nil {
+		return r, nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
+		return nil, os.ErrClosed
+	}
+	var err error
+	if r.cold == nil {
+		r.cold, err = newStage()
+	}
+	return r.cold, err
+}
+
+// enter waits until one more jail may run.
+func (r *Runner) enter(ctx context.Context) error {
+	if r.room == nil {
+		return nil
+	}
+	select {
+	case r.room <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *Runner) leave() {
+	if r.room != nil {
+		<-r.room
+	}
+}
+
+// Close kills the jails that still run or are parked and ends the stage. Nothing is left.
+func (r *Runner) Close() error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
 		return nil
 	}
 	r.closed = true
@@ -63,6 +177,16 @@ func (r *Runner) Close() error {
 	var errs []error
 	for _, fd := range r.idmaps {
 		errs = append(errs, unix.Close(fd))
+	}
+	cold := r.cold
+	r.mu.Unlock()
+	if cold != nil {
+		errs = append(errs, cold.Close())
+	}
+	errs = append(errs, r.tree.close(), r.nets.Close())
+	r.ending.Wait()
+	if r.outfit != nil {
+		errs = append(errs, r.outfit.Close())
 	}
 	return errors.Join(append(errs, r.stage.Close())...)
 }
@@ -139,15 +263,21 @@ func opError(phase string, p *program.Program, err error) error {
 	return &Error{Fault: FaultHost, Step: oe.Op + 1, Of: len(p.Ops), Op: op.Label, Detail: op.Call(), Errno: oe.Errno}
 }
 
-// pass makes the mounts that the keeper hands over: open_tree(2), mount_setattr(2).
-func (r *Runner) pass(p *Plan) (fds []int, err error) {
-	defer func() {
-		if err != nil {
-			closeAll(fds)
-		}
-	}()
+// pass makes the mounts that are handed over with the head of a program or with its rest: open_tree(2), mount_setattr(2).
+func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 	for _, m := range p.Passed {
+		if m.head != head && p.Head != nil {
+			continue
+		}
 		src := p.Host.Sources[m.Key]
+		if !p.Host.Drop {
+			fd, err := r.outfit.mount(m.Key, src, m.Attr)
+			if err != nil {
+				return err
+			}
+			h.put(m.slot, fd)
+			continue
+		}
 		fail := func(op string, err error) error {
 			e := &Error{Fault: FaultHost, Op: op, Detail: quote(src.Path), Remedy: "use another file system, or accept a plain bind: --optional idmap"}
 			if !errors.As(err, &e.Errno) {
@@ -157,14 +287,14 @@ func (r *Runner) pass(p *Plan) (fds []int, err error) {
 		}
 		fd, err := unix.OpenTree(src.fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 		if err != nil {
-			return fds, fail("open_tree", err)
+			return fail("open_tree", err)
 		}
-		fds = append(fds, fd)
+		h.put(m.slot, fd)
 		attr := unix.MountAttr{Attr_set: m.Attr}
 		if m.IDMap {
 			ns, err := r.idmap(src, p.Host)
 			if err != nil {
-				return fds, fail("idmap", err)
+				return fail("idmap", err)
 			}
 			attr.Attr_set |= unix.MOUNT_ATTR_IDMAP
 			attr.Userns_fd = uint64(ns)
@@ -176,10 +306,10 @@ func (r *Runner) pass(p *Plan) (fds []int, err error) {
 			err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
 		}
 		if err != nil {
-			return fds, fail("idmapped mount (mount_setattr)", err)
+			return fail("idmapped mount (mount_setattr)", err)
 		}
 	}
-	return fds, nil
+	return nil
 }
 
 // idmap gives a user namespace that shows the source's owner as the payload. A process has to live in it while its

@@ -1,5 +1,10 @@
 package nsjail
 
+import (
+	"maps"
+	"slices"
+)
+
 // Limits bound a jail's use of the machine. A zero field means its default; the defaults are in defaults.go.
 //
 // Those from Memory on are held by a control group (cgroups(7)) that the jail has for itself, and so hold for all its
@@ -79,4 +84,15 @@ type IOLimit struct {
 	// ReadIOPS and WriteIOPS are operations per second.
 	ReadIOPS  int64 `json:"read_iops,omitempty"`
 	WriteIOPS int64 `json:"write_iops,omitempty"`
+}
+
+// clone is a copy that shares nothing with the original.
+func (s *Spec) clone() *Spec {
+	c := *s
+	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Require, &c.Optional, &c.Limits.Cgroup} {
+		*list = slices.Clone(*list)
+	}
+	c.Mounts, c.Limits.IO = slices.Clone(c.Mounts), slices.Clone(c.Limits.IO)
+	c.Limits.Rlimits, c.Limits.HugeTLB = maps.Clone(c.Limits.Rlimits), maps.Clone(c.Limits.HugeTLB)
+	return &c
 }

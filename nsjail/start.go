@@ -27,7 +27,7 @@ func (c *Cmd) Start() (err error) {
 	}
 	c.mark(0)
 	if c.own {
-		if c.runner, err = NewRunner(); err != nil {
+		if c.runner, err = newStage(); err != nil {
 			return err
 		}
 		defer func() {
@@ -39,27 +39,50 @@ func (c *Cmd) Start() (err error) {
 	if problems := c.Spec.Check(); len(problems) > 0 {
 		return problems[0].asError()
 	}
+	c.state.stats = cgroup.Unknown()
+	c.state.cpuLimit = time.Duration(c.Spec.Limits.CPUTime)
+	c.state.oomGroup = c.Spec.Limits.Memory > 0 && !c.Spec.Limits.NoOOMGroup
+	if err := c.runner.enter(c.ctx); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			c.runner.leave()
+		}
+	}()
+	if c.runner.tree != nil && preparable(&c.Spec) && c.edit == nil {
+		return c.startWarm()
+	}
+	return c.startCold()
+}
+
+// startCold makes the jail from the host's tree.
+func (c *Cmd) startCold() (err error) {
+	cold, err := c.runner.coldRunner()
+	if err != nil {
+		return err
+	}
 	host, err := Look(&c.Spec)
 	if err != nil {
 		return err
 	}
 	defer host.Close()
-	host.EarlyStage = c.runner.stage.Early
-	if d := c.runner.identity(); d != nil { // one stage, one unprivileged user
+	host.EarlyStage = cold.stage.Early
+	if d := cold.identity(); d != nil { // one stage, one unprivileged user
 		host.PayloadUID, host.PayloadGID = d.PayloadUID, d.PayloadGID
 	}
 	c.mark(1)
 	if c.plan, err = resolveChecked(&c.Spec, host); err != nil {
 		return err
 	}
+	if c.runner.why != "" {
+		c.plan.Notes = append(c.plan.Notes, "made from the host's tree, which takes longer: "+c.runner.why)
+	}
 	if c.edit != nil {
 		c.edit(c.plan)
 	}
 	c.mark(2)
-	c.state.stats = cgroup.Unknown()
-	c.state.cpuLimit = time.Duration(c.Spec.Limits.CPUTime)
-	c.state.oomGroup = c.Spec.Limits.Memory > 0 && !c.Spec.Limits.NoOOMGroup
-	return c.spawn()
+	return c.spawn(cold)
 }
 
 func (p Problem) asError() error {
@@ -73,49 +96,36 @@ func (r *Runner) identity() *Host {
 }
 
 // spawn hands the plan to the stage and waits for the payload's execve(2).
-func (c *Cmd) spawn() (err error) {
-	var theirs []int // descriptors that the jail gets: ours to close once the stage has them
-	defer func() { closeAll(theirs) }()
-	ours, jail, err := reportSocket()
+func (c *Cmd) spawn(r *Runner) error {
+	j, err := r.bear(c.plan, func(h *handover) error { return c.fill(r, h) }, func(req program.Request, fds []int) (int, error) {
+		c.mark(3)
+		return r.stage.Do(c.plan.Jail, req, fds...)
+	})
+	if err != nil {
+		return c.abandon(err)
+	}
+	c.mark(4)
+	c.adopt(j)
+	return c.follow()
+}
+
+// fill adds the streams and the mounts that the jail does not have yet.
+func (c *Cmd) fill(r *Runner, h *handover) error {
+	streams, err := c.openStreams()
+	h.put(c.plan.stdio, streams...)
 	if err != nil {
 		return err
 	}
-	c.report = ours
-	theirs = append(theirs, jail)
-	streams, err := c.openStreams()
-	theirs = append(theirs, streams...)
+	return r.pass(c.plan, h, false)
+}
+
+// follow watches the jail from here on, and waits for the payload's start.
+func (c *Cmd) follow() error {
+	err := c.runner.register(c)
+	if err == nil {
+		err = c.watchOOM()
+	}
 	if err != nil {
-		return c.abandon(err)
-	}
-	passed, err := c.runner.pass(c.plan)
-	if err != nil {
-		return c.abandon(err)
-	}
-	theirs = append(theirs, passed...)
-	if err := c.runner.adopt(c.plan); err != nil {
-		return c.abandon(err)
-	}
-	group, into, err := c.makeGroup()
-	theirs = append(theirs, group...)
-	if err != nil {
-		return c.abandon(err)
-	}
-	if into >= 0 { // the last one; the stage counts the program itself, too
-		into = len(theirs)
-	}
-	c.mark(3)
-	pid, err := c.runner.stage.Do(c.plan.Jail, program.Request{CloneFlags: c.plan.Flags, Cgroup: into, Ward: c.Spec.NoInit}, theirs...)
-	if err != nil {
-		return c.abandon(c.cloneError(err))
-	}
-	c.mark(4)
-	closeAll(theirs)
-	theirs = nil
-	if err := c.adoptPid(pid); err != nil {
-		reap(pid)
-		return c.abandon(err)
-	}
-	if err := c.watchOOM(); err != nil {
 		c.kill()
 		_, _, werr := c.waitPid()
 		return errors.Join(c.abandon(err), werr)
@@ -123,14 +133,14 @@ func (c *Cmd) spawn() (err error) {
 	return c.confirm()
 }
 
-// adoptPid holds the jail's first process by a pidfd, which the netpoller waits on: no thread per jail.
-func (c *Cmd) adoptPid(pid int) error {
-	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
-	if err != nil {
-		return &Error{Fault: FaultHost, Op: "pidfd_open", Detail: err.Error()}
+// adopt makes a jail the command's.
+func (c *Cmd) adopt(j *parked) {
+	c.pid, c.pidfd, c.report, c.group, c.net = j.pid, j.pidfd, j.report, j.group, j.net
+	if c.group != nil {
+		for name, why := range c.group.Lost {
+			c.plan.lose(name, why)
+		}
 	}
-	c.pid, c.pidfd = pid, os.NewFile(uintptr(fd), "pidfd")
-	return c.runner.register(c)
 }
 
 func (r *Runner) register(c *Cmd) error {
@@ -206,22 +216,11 @@ func (c *Cmd) abandon(err error) error {
 		c.runner.forget(c)
 		c.pidfd.Close()
 	}
-	c.report.Close()
+	if c.report != nil {
+		c.report.Close()
+	}
 	for _, f := range c.closers {
 		f.Close()
 	}
 	return errors.Join(err, c.endGroup())
-}
-
-// reportSocket is a pair whose far end only the jail's init will hold.
-func reportSocket() (ours *os.File, jail int, err error) {
-	sv, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, -1, &Error{Fault: FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
-	}
-	if err := unix.SetNonblock(sv[0], true); err != nil {
-		closeAll(sv[:])
-		return nil, -1, err
-	}
-	return os.NewFile(uintptr(sv[0]), "report"), sv[1], nil
 }

@@ -10,7 +10,13 @@ type Step struct {
 }
 
 // Steps are the operations of the stage (for root only) and of the jail, numbered as errors number them.
-func (p *Plan) Steps() (drop, jail []Step) { return steps(p.Drop), steps(p.Jail) }
+func (p *Plan) Steps() (drop, jail []Step) {
+	jail = append(steps(p.Head), steps(p.Jail)...)
+	for i := range jail {
+		jail[i].N = i + 1
+	}
+	return steps(p.Drop), jail
+}
 
 // CloneFlags are the new namespaces by name.
 func (p *Plan) CloneFlags() []string {

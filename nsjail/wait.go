@@ -15,11 +15,13 @@ import (
 var errNoReport = errors.New("no report")
 
 // receive reads one message of the report socket: a report, or the terminal's master side.
-func (c *Cmd) receive() (rep stage.Report, master *os.File, err error) {
+func (c *Cmd) receive() (stage.Report, *os.File, error) { return receive(c.report) }
+
+func receive(report *os.File) (rep stage.Report, master *os.File, err error) {
 	var buf [stage.ReportSize]byte
 	oob := make([]byte, unix.CmsgSpace(4))
 	var n, oobn int
-	rc, err := c.report.SyscallConn()
+	rc, err := report.SyscallConn()
 	if err != nil {
 		return rep, nil, err
 	}
@@ -91,7 +93,9 @@ func (c *Cmd) waitPid() (status int, usage stage.Usage, err error) {
 	return status, stage.UsageOf(&sru), err
 }
 
-// Wait waits for the end of the whole jail and of the copying of its output.
+// Wait waits for the end of the whole jail and of the copying of its output: none of its processes is left. Of a
+// Runner's jail without a bind and without a control group the kernel may still be taking the namespaces apart; Close
+// waits for that.
 func (c *Cmd) Wait() (*Result, error) {
 	if c.pidfd == nil || c.result != nil {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
@@ -111,13 +115,19 @@ func (c *Cmd) Wait() (*Result, error) {
 			c.heed(&rep)
 		}
 	}
-	pidStatus, pidUsage, err := c.waitPid()
+	var err error
+	if reported && c.passes() {
+		c.runner.collect(c)
+	} else {
+		pidStatus, pidUsage, werr := c.waitPid()
+		if err = errors.Join(werr, c.pidfd.Close()); !reported {
+			status, usage = pidStatus, pidUsage
+			c.state.lost = !c.Spec.NoInit
+		}
+		c.net.back()
+	}
 	c.mark(6)
 	c.unwatch()
-	if !reported {
-		status, usage = pidStatus, pidUsage
-		c.state.lost = !c.Spec.NoInit
-	}
 	c.state.done.Store(true)
 	c.state.why = cause(c.state.cause.Load())
 	if (reported && !asked || c.Spec.NoInit && err == nil && syscall.WaitStatus(status).Exited()) && !c.state.warned.Load() {
@@ -137,11 +147,30 @@ func (c *Cmd) Wait() (*Result, error) {
 	r.Violation = newViolation(c.state.violation)
 	r.Phases = c.phases()
 	c.runner.forget(c)
-	err = errors.Join(err, c.pidfd.Close(), c.report.Close(), c.copyError())
+	err = errors.Join(err, c.report.Close(), c.copyError())
+	c.runner.leave()
 	if c.own {
 		err = errors.Join(err, c.runner.Close())
 	}
 	return r, err
+}
+
+// passes says that the jail's end need not be waited for: its processes have all gone, init has said so and is about to
+// follow, and there is nothing of the caller's that its namespaces still hold. The kernel takes some tenths of a
+// millisecond to take them apart.
+func (c *Cmd) passes() bool {
+	return !c.own && c.runner.tree != nil && c.group == nil && len(c.plan.Passed) == 0 && c.plan.Flags&unix.CLONE_NEWPID != 0
+}
+
+// collect waits for such a jail's end in the background.
+func (r *Runner) collect(c *Cmd) {
+	r.ending.Add(1)
+	go func() {
+		defer r.ending.Done()
+		_, _, _ = c.waitPid() // of use to nobody any more
+		c.pidfd.Close()
+		c.net.back()
+	}()
 }
 
 func (c *Cmd) phases() Phases {

@@ -193,15 +193,22 @@ func (b *builder) point(p string, dir bool) program.Slot {
 	return b.at(p, unix.O_PATH, 0)
 }
 
+// make makes sure that a mount point exists in a tree of ours. Procfs has its own.
+func (b *builder) make(p string, dir bool) {
+	switch {
+	case b.procIs != "" && strings.HasPrefix(p, b.procIs+"/"):
+	case dir:
+		b.mkdir(p, 0o755)
+	default:
+		b.parents(p)
+		b.Add(b.label, unix.SYS_MKNODAT, b.root.Arg(), program.Str(p), regular(), program.Int(0)).May(unix.EEXIST)
+	}
+}
+
 // attach puts a detached mount on a path of the new root.
 func (b *builder) attach(m program.Slot, p string, dir bool) {
 	if b.ours {
-		if dir {
-			b.mkdir(p, 0o755)
-		} else {
-			b.parents(p)
-			b.Add(b.label, unix.SYS_MKNODAT, b.root.Arg(), program.Str(p), regular(), program.Int(0)).May(unix.EEXIST)
-		}
+		b.make(p, dir)
 		b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), b.root.Arg(), program.Str(p), fromEmpty())
 		return
 	}

@@ -13,6 +13,11 @@ import (
 func (b *builder) entry(e *Entry) {
 	switch e.Kind {
 	case Bind:
+		if s := &e.Source; b.ours && !s.Dir && s.Ino == 0 && e.Attr == 0 { // a device
+			b.make(e.Target, false)
+			b.bind(s.Path, e.Target)
+			return
+		}
 		t := b.tree(&e.Source, e.Attr)
 		b.attach(t, e.Target, e.Source.Dir)
 		b.Program.Close(b.label, t)
@@ -49,10 +54,20 @@ func (b *builder) mounted(m program.Slot, target string) {
 	b.Program.Close(b.label, m)
 }
 
+// Procfs makes the jail's procfs, detached: the first thing of all, because a new process sets itself up through it,
+// and has then no use for the host's.
+func Procfs(p *program.Program) program.Slot {
+	b := &builder{Program: p, label: "procfs"}
+	return b.newMount("proc", nosuid|nodev|noexec)
+}
+
 // procfs keeps the mount's descriptor where others may have shaped the tree, for the masks. A link such as "proc -> ."
 // in an image would mount it on the root itself, where "/.." finds it and a lookup of "proc/keys" does not.
 func (b *builder) procfs(e *Entry) {
-	m := b.newMount("proc", nosuid|nodev|noexec)
+	m := b.spec.Proc
+	if m == 0 || b.procIs != "" {
+		m = b.newMount("proc", nosuid|nodev|noexec)
+	}
 	if e.NoUserNS {
 		fd := b.Open(b.label, unix.SYS_OPENAT, m.Arg(), program.Str("sys/user/max_user_namespaces"), program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
 		b.Add(b.label, unix.SYS_WRITE, fd.Arg(), program.Str("0"), program.Int(1))
@@ -60,9 +75,11 @@ func (b *builder) procfs(e *Entry) {
 	}
 	if b.ours {
 		b.mounted(m, e.Target)
+		b.procIs = e.Target
 		return
 	}
 	b.attach(m, e.Target, true)
+	b.procIs = e.Target
 	if b.procAt != "" {
 		b.Program.Close(b.label, b.proc)
 	}
@@ -87,6 +104,11 @@ func (b *builder) scratch(e *Entry) {
 // overlay shows a directory through an overlay of its own: flock(2), inotify(7) and AF_UNIX sockets work on the
 // overlay's inodes, so they do not reach another jail or the host. The bind below it stays hidden.
 func (b *builder) overlay(e *Entry) {
+	if e.Source.Mounted {
+		m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", e.Source.Path + ":/" + emptyDir}, [2]string{"userxattr", ""})
+		b.mounted(m, e.Target)
+		return
+	}
 	t := b.tree(&e.Source, e.Attr)
 	var at program.Slot
 	if b.ours {
@@ -111,6 +133,8 @@ func (b *builder) overlay(e *Entry) {
 	b.Add(b.label, unix.SYS_CLOSE, program.Int(fdLower))
 }
 
+const emptyDir = "var/empty"
+
 // openEmpty opens an empty directory at a fixed number, as the second lower layer of overlays. It must stay: a removed
 // directory answers readdir(3) with ENOENT, and the overlay with it.
 func (b *builder) openEmpty() {
@@ -118,8 +142,8 @@ func (b *builder) openEmpty() {
 		return
 	}
 	b.empty = true
-	b.mkdir("var/empty", 0o555)
-	b.keepEmpty(b.at("var/empty", unix.O_PATH, 0))
+	b.mkdir(emptyDir, 0o555)
+	b.keepEmpty(b.at(emptyDir, unix.O_PATH, 0))
 }
 
 func (b *builder) keepEmpty(fd program.Slot) {
@@ -182,9 +206,22 @@ func (b *builder) mask(e *Entry) {
 		b.mounted(t, e.Target)
 		return
 	}
+	if b.ours && b.masked != "" { // one mount has the attributes, and its copies have them too
+		b.bind(b.masked, e.Target)
+		return
+	}
 	t := b.tree(&Source{Path: "/dev/null"}, rdonly|nosuid|noexec)
 	b.attach(t, e.Target, false)
 	b.Program.Close(b.label, t)
+	if b.ours {
+		b.masked = e.Target
+	}
+}
+
+// bind is mount(2) MS_BIND in a tree of ours, below the working directory: two operations fewer than open_tree(2) and
+// move_mount(2) for a mount that needs no attributes of its own.
+func (b *builder) bind(from, to string) {
+	b.Add(b.label, unix.SYS_MOUNT, program.Str(from), program.Str(to), program.Named(0, "NULL"), program.Named(unix.MS_BIND, "MS_BIND"), program.Named(0, "NULL"))
 }
 
 // sealed makes a directory or file of the tree read-only by a mount of itself.

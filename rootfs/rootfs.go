@@ -14,6 +14,7 @@
 package rootfs
 
 import (
+	"maps"
 	"slices"
 
 	"brig/internal/program"
@@ -27,6 +28,7 @@ type Source struct {
 	Dev, Ino uint64 // what the keeper saw there; 0 for the system's own files, which need no check
 	FD       program.Slot
 	Passed   bool // FD holds a detached mount that the keeper has made (open_tree(2)), with its attributes set
+	Mounted  bool // Path is a mount of the namespace that the jail's is a copy of: as a layer it needs no mount of its own
 	Dir      bool
 }
 
@@ -43,7 +45,7 @@ const (
 	Symlink             // a link with Text
 	File                // a file with Text as its content
 	Copy                // a file with the content of the system's file Source, at most Size bytes
-	Proc                // procfs: proc(5)
+	Proc                // procfs (proc(5)), if Root.Proc is none
 	Devpts              // a private devpts
 	Mask                // nothing readable: an empty file or directory over the target
 	Sealed              // the target itself made read-only
@@ -77,6 +79,10 @@ type Root struct {
 	Image        *Image
 	Entries      []Entry
 	Watched      bool // each tmpfs that the payload can fill stays open for init
+	// Over says that the jail is born in a mount namespace that holds a prepared tree and nothing else of the host's.
+	Over bool
+	// Proc holds the jail's procfs, made by Procfs before the tree; 0 for none.
+	Proc program.Slot
 }
 
 const (
@@ -95,6 +101,9 @@ const (
 	fdEmpty = 261
 )
 
+// TreeFD is a fixed descriptor number for Hold.
+const TreeFD = 262
+
 // FirstDisk is the first of the fixed descriptor numbers at which the tmpfs mounts that the payload can fill stay open
 // for init, and MaxDisks how many do.
 const (
@@ -107,47 +116,69 @@ const putOld = ".put_old"
 
 type builder struct {
 	*program.Program
+	spec *Root
 	root program.Slot // the new root
 	// staging is the tmpfs that holds it, or is it
 	staging program.Slot
 	label   string
 	made    map[string]bool // directories that exist by our own doing
 	empty   bool            // fdEmpty is open
+	masked  string          // a mask of a file that stands already, to be mounted again
 	// proc is the jail's procfs at procAt, once it stands where an image may have put links: its masks are found from
 	// it, and not by a second lookup of a path that may lead elsewhere by then
 	proc   program.Slot
 	procAt string
+	procIs string // where procfs stands, in a tree of ours too
 	// ours says that everything in the new root was made by this program, so that a path needs no guarded lookup.
 	// It ends with the first thing that somebody else may have shaped.
 	ours  bool
 	disks [][]string // nil: none is wanted
 }
 
-// Build appends the operations that make the tree and enter it. It gives the targets of each tmpfs that stays open from
-// FirstDisk on.
-func Build(p *program.Program, r *Root) (disks [][]string) {
-	b := &builder{Program: p, label: "rootfs", made: map[string]bool{"": true}, ours: r.Image == nil}
+// Tree is a root that is being made. Its steps are Begin, Add, Enter and Seal, with Add also between the last two for
+// what needs nothing of the host's tree.
+type Tree struct{ b builder }
+
+// Begin appends the operations that make the tree up to the root's entries.
+func Begin(p *program.Program, r *Root) *Tree {
+	t := &Tree{builder{Program: p, spec: r, label: "rootfs", made: map[string]bool{"": true}, ours: r.Image == nil}}
+	b := &t.b
 	if r.Watched {
 		b.disks = [][]string{}
 	}
 	b.Add("mount", unix.SYS_MOUNT, program.Str(""), program.Str("/"), program.Str(""),
 		program.Named(unix.MS_REC|unix.MS_PRIVATE, "MS_REC|MS_PRIVATE"), program.Int(0))
 	b.Add("mount", unix.SYS_UMASK, program.Int(0)) // the modes below are meant
-	b.stage(r)
-	if slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Kind == Overlay }) {
+	b.stage()
+	if slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Kind == Overlay && !e.Source.Mounted }) {
 		b.openEmpty() // now: a mount of the caller may cover its place
 	}
-	for i := range r.Entries {
-		e := &r.Entries[i]
+	t.Add(r.Entries)
+	return t
+}
+
+// Add appends the operations for entries, in order.
+func (t *Tree) Add(entries []Entry) {
+	b := &t.b
+	for i := range entries {
+		e := &entries[i]
 		if b.label = e.Label; b.label == "" {
 			b.label = "rootfs"
 		}
 		b.ours = b.ours && !e.Guarded
 		b.entry(e)
 	}
-	b.enter(r)
-	return b.disks
 }
+
+// On gives the tree as it stands, to go on with in another program: the rest of the same list.
+func (t *Tree) On(p *program.Program) *Tree {
+	c := &Tree{t.b}
+	c.b.Program, c.b.made, c.b.disks = p, maps.Clone(t.b.made), slices.Clone(t.b.disks)
+	return c
+}
+
+// Disks are the targets of each tmpfs that stays open from FirstDisk on.
+func (t *Tree) Disks() [][]string { return t.b.disks }
 
 // keepDisk leaves a tmpfs open for init.
 func (b *builder) keepDisk(m program.Slot, targets ...string) {
@@ -172,7 +203,8 @@ func (r *Root) shared() (targets []string) {
 
 // stage makes the root: a tmpfs over "/", which hides nothing, because an absolute path starts at the process's root
 // and does not look for a mount on top of it.
-func (b *builder) stage(r *Root) {
+func (b *builder) stage() {
+	r := b.spec
 	b.root = b.newTmpfs(r.Size, r.Inodes, 0o755, nosuid|nodev)
 	b.staging = b.root
 	b.keepDisk(b.staging, r.shared()...)
@@ -206,26 +238,45 @@ func (b *builder) stage(r *Root) {
 	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
 }
 
-// enter makes the tree the root and drops the host's. pivot_root(".", ".") alone would not do: a symbolic link in an
+// Enter makes the tree the root and drops the host's. pivot_root(".", ".") alone would not do: a symbolic link in an
 // image or a shared directory can lead a mount onto the root itself ("proc -> .."), and umount2(".") then takes that
 // one away and leaves the host's tree at "/..". So the host's root goes to a directory of the staging tmpfs that nobody
 // else has shaped; behind a second pivot, from staging to an image, there is nothing of the host's.
-func (b *builder) enter(r *Root) {
+//
+// A prepared tree stays, beneath the jail's root: it holds nothing that a jail may not see, umount2(2) would wait for the
+// kernel (RCU, up to milliseconds), and to get below a mount takes capabilities with which every mount could be undone.
+// chroot(2) on top of the namespace's root is the namespace's root to the kernel: a user namespace can be made there.
+func (t *Tree) Enter() {
+	b := &t.b
 	b.label = "pivot"
-	detach := program.Named(unix.MNT_DETACH, "MNT_DETACH")
-	b.Add(b.label, unix.SYS_FCHDIR, b.staging.Arg())
+	if b.spec.Over {
+		b.Add(b.label, unix.SYS_FCHDIR, b.staging.Arg())
+		b.Add(b.label, unix.SYS_CHROOT, program.Str("."))
+		return
+	}
+	b.enter(b.staging.Arg())
+}
+
+func (b *builder) enter(staging program.Arg) {
+	b.Add(b.label, unix.SYS_FCHDIR, staging)
 	b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str(putOld), octal(0o700))
 	b.Add(b.label, unix.SYS_PIVOT_ROOT, program.Str("."), program.Str(putOld))
-	b.Add(b.label, unix.SYS_UMOUNT2, program.Str(putOld), detach)
+	b.Add(b.label, unix.SYS_UMOUNT2, program.Str(putOld), detach())
 	b.Add(b.label, unix.SYS_UNLINKAT, program.CWD(), program.Str(putOld), program.Named(unix.AT_REMOVEDIR, "AT_REMOVEDIR"))
-	if r.Image != nil {
+}
+
+// Seal makes the root read-only and lets go of it.
+func (t *Tree) Seal() {
+	b := &t.b
+	b.label = "pivot"
+	if b.spec.Image != nil {
 		b.Program.Close(b.label, b.staging)
 		b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
 		b.Add(b.label, unix.SYS_PIVOT_ROOT, program.Str("."), program.Str("."))
-		b.Add(b.label, unix.SYS_UMOUNT2, program.Str("."), detach)
+		b.Add(b.label, unix.SYS_UMOUNT2, program.Str("."), detach())
 	}
 	b.Add(b.label, unix.SYS_CHDIR, program.Str("/"))
-	if r.Image == nil || !r.Image.Writable {
+	if b.spec.Image == nil || !b.spec.Image.Writable {
 		b.setattr(program.CWD(), "/", rdonly|nosuid|nodev, 0)
 	}
 	if b.procAt != "" {
@@ -233,3 +284,34 @@ func (b *builder) enter(r *Root) {
 	}
 	b.Program.Close(b.label, b.root)
 }
+
+// Hold keeps the tree's root open at a fixed descriptor number, for Finish in another program.
+func (t *Tree) Hold(fd int) {
+	t.b.Add("pivot", unix.SYS_DUP3, t.b.root.Arg(), program.Int(fd), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+	t.b.Program.Close("pivot", t.b.root)
+}
+
+// Finish is Enter and Seal for a tree that Hold has kept.
+func Finish(p *program.Program, fd int) {
+	b := &builder{Program: p, label: "pivot"}
+	b.enter(program.Int(fd))
+	b.Add(b.label, unix.SYS_CHDIR, program.Str("/"))
+	b.setattr(program.CWD(), "/", rdonly|nosuid|nodev, 0)
+	b.Add(b.label, unix.SYS_CLOSE, program.Int(fd))
+}
+
+// ProcOn mounts a procfs on a tree that Hold has kept; the process is one of a pid namespace of its own, and shares the
+// tree's mount namespace.
+func ProcOn(p *program.Program, fd int) {
+	b := &builder{Program: p, label: "proc"}
+	m := b.newMount("proc", nosuid|nodev|noexec)
+	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.Int(fd), program.Str("proc"), fromEmpty())
+}
+
+// MountTree clones the mounts at a source, detached, with the attributes.
+func MountTree(p *program.Program, label string, s *Source, attr uint64) program.Slot {
+	b := &builder{Program: p, label: label}
+	return b.tree(s, attr)
+}
+
+func detach() program.Arg { return program.Named(unix.MNT_DETACH, "MNT_DETACH") }

@@ -80,10 +80,17 @@ func roots() map[string]*Root {
 	}
 }
 
+func whole(p *program.Program, r *Root) [][]string {
+	tree := Begin(p, r)
+	tree.Enter()
+	tree.Seal()
+	return tree.Disks()
+}
+
 func build(r *Root) *program.Program {
 	p := program.New(firstSlot + 1)
 	r.Watched = true
-	Build(p, r)
+	whole(p, r)
 	return p
 }
 
@@ -271,7 +278,7 @@ func TestDisks(t *testing.T) {
 		"too many":       {Root{Watched: true, Entries: many}, "[[/a] [/b] [/c] [/d] [/e] [/f] [/g] [/h]]"},
 	} {
 		p := program.New(firstSlot + 1)
-		got := Build(p, &test.r)
+		got := whole(p, &test.r)
 		kept := 0
 		for i := range p.Ops {
 			if o := &p.Ops[i]; o.NR == unix.SYS_DUP3 && strings.Contains(o.Call(), ", "+strconv.Itoa(FirstDisk+kept)+", O_CLOEXEC") {

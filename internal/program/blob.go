@@ -7,7 +7,7 @@ import (
 
 // The binary form, in the byte order and with the word size of the machine:
 //
-//	header  48 bytes   magic size nops nreloc dataoff nfds kind cgroup(int32) cloneflags(uint64) flags pad
+//	header  48 bytes   magic size nops nreloc dataoff nfds kind cgroup(int32) cloneflags(uint64) flags netns(int32)
 //	op      64 bytes   nr | save slots data flags | ok[4] | pad | six 64-bit arguments
 //	reloc    4 bytes   offset into data of a cell that holds an offset into data
 //	data               strings, structures, arrays; the last byte is NUL
@@ -29,6 +29,7 @@ type Kind uint32
 const (
 	Spawn Kind = 0 // a new process, in new namespaces
 	Self  Kind = 1 // the stage itself
+	Later Kind = 2 // a process that waits at Park
 )
 
 // Request is how a program is to be performed.
@@ -36,6 +37,7 @@ type Request struct {
 	Kind       Kind
 	CloneFlags uint64 // clone3(2) flags: the new namespaces
 	Cgroup     int    // index of the passed descriptor for CLONE_INTO_CGROUP, or -1
+	Netns      int    // index of the passed descriptor of the network namespace to be born in, or 0 for none
 	Ward       bool   // the stage kills the process when the keeper is gone (a jail without init)
 }
 
@@ -55,6 +57,9 @@ func (p *Program) Encode(r Request) ([]byte, error) {
 		ops = e.op(ops, &p.Ops[i])
 	}
 	e.data = append(e.data, 0)
+	if p.rest {
+		r = Request{Kind: Later, Cgroup: -1}
+	}
 	if p.next > noSlot {
 		return nil, fmt.Errorf("program: %d slots are more than %d", p.next, noSlot)
 	}
@@ -73,6 +78,7 @@ func (p *Program) Encode(r Request) ([]byte, error) {
 	if r.Ward {
 		out[40] = 1
 	}
+	le.PutUint32(out[44:], uint32(int32(r.Netns)))
 	copy(out[headerSize:], ops)
 	for i, rel := range e.relocs {
 		le.PutUint32(out[headerSize+len(ops)+4*i:], rel)

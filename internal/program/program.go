@@ -4,6 +4,9 @@
 package program
 
 import (
+	"slices"
+	"strconv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -19,6 +22,9 @@ const (
 	// report socket; the number of the slot where the list will leave a filter's listener, or 0; how many tmpfs
 	// mounts stand open for init at fixed descriptor numbers.
 	Fork = 0xffff0001
+	// Park waits for the rest of the list, which the keeper sends when it knows it (Rest): the slot of the report socket,
+	// the number of the first slot for what comes with it.
+	Park = 0xffff0003
 	// Same checks that a descriptor is the file that the keeper looked at: slot, device number, inode number.
 	Same = 0xffff0002
 )
@@ -70,10 +76,23 @@ type Program struct {
 	fds  int // slots that hold passed descriptors
 	next Slot
 	free []Slot
+	rest bool // it is the rest of another list
 }
 
 // New starts a program that will receive fds descriptors, in slots 0 to fds-1.
 func New(fds int) *Program { return &Program{fds: fds, next: Slot(fds), Ops: make([]Op, 0, 384)} }
+
+// Park appends the operation that waits for the rest of the list, which comes with fds descriptors and its own, and
+// gives the slot of the first of them.
+func (p *Program) Park(label string, report Slot) (first Slot) {
+	p.Add(label, Park, report.Arg(), Named(int(p.next), "&$"+strconv.Itoa(int(p.next))))
+	return p.next + 1 // the rest itself lies before
+}
+
+// Rest starts the rest of a list that ends with Park. It comes with fds descriptors, and finds all slots as they were.
+func (p *Program) Rest(fds int) *Program {
+	return &Program{fds: fds + 1, next: p.next + Slot(fds) + 1, free: slices.Clone(p.free), rest: true, Ops: make([]Op, 0, 48)}
+}
 
 // FDs is how many descriptors the program expects.
 func (p *Program) FDs() int { return p.fds }

@@ -1,5 +1,5 @@
 # /proc/keys is masked: it lists keys of the host's users.
-# off: call="proc/keys", MOVE_MOUNT
+# off: call="proc/keys", MS_BIND
 import os
 from kernel import *
 

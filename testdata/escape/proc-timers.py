@@ -1,5 +1,5 @@
 # /proc/timer_list is masked: it names processes of the host.
-# off: call="proc/timer_list", MOVE_MOUNT
+# off: call="proc/timer_list", MS_BIND
 import os
 from kernel import *
 

@@ -37,11 +37,10 @@ static void end(struct init *in, int status, int asked) {
 	if (r->own && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) r->a = SIGSYS; // as the filter's own kill would have it
 	else r->own = 0;
 	measure(r, in->disks);
-	SYS2(SYS_kill, -1, SIGKILL);
-	for (;;) {
-		long p = SYS4(SYS_wait4, -1, 0, __WALL, 0);
-		if (p < 0 && p != -EINTR) break; // ECHILD: all gone
-	}
+	// Whoever is left is our child or a descendant of one. kill(2) looks at every process of the machine.
+	long p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0);
+	if (p != -ECHILD) SYS2(SYS_kill, -1, SIGKILL);
+	while (p >= 0 || p == -EINTR) p = SYS4(SYS_wait4, -1, 0, __WALL, 0); // ECHILD: all gone
 	SYS2(SYS_getrusage, RUSAGE_CHILDREN, &r->usage);
 	while (SYS3(SYS_write, REPORT, r, sizeof *r) == -EINTR) {}
 	SYS1(SYS_exit_group, 0);

@@ -19,8 +19,8 @@ int brig_check(char *base, size_t size, int nfds) {
 	if (size < sizeof *h || h->magic != MAGIC || h->size != size) return -EBADMSG;
 	uint64_t ops_end = sizeof *h + (uint64_t)h->nops * sizeof(struct op);
 	uint64_t want = (ops_end + 4ull * h->nreloc + 7) & ~7ull;
-	if (want != h->dataoff || h->dataoff >= size || (int)h->nfds != nfds || h->kind > KIND_SELF) return -EBADMSG;
-	if (h->cgroup < -1 || h->cgroup >= nfds || base[size - 1] != 0) return -EBADMSG;
+	if (want != h->dataoff || h->dataoff >= size || (int)h->nfds != nfds || h->kind > KIND_LATER) return -EBADMSG;
+	if (h->cgroup < -1 || h->cgroup >= nfds || h->netns < 0 || h->netns >= nfds || base[size - 1] != 0) return -EBADMSG;
 	uint64_t len = size - h->dataoff;
 	char *data = base + h->dataoff;
 	struct op *o = (struct op *)(base + sizeof *h);
@@ -66,30 +66,58 @@ static long fork_init(const long *a, struct rest *rest) {
 	return -errno;
 }
 
-// brig_run performs a checked program from an operation on. It gives -1, or the index of the operation that failed,
-// with *err set.
-int brig_run(char *base, long *slots, uint32_t from, int *err) {
-	struct header *h = (struct header *)base;
-	struct op *o = (struct op *)(base + sizeof *h) + from;
-	for (uint32_t i = from; i < h->nops; i++, o++) {
-		long a[6], r;
-		for (int k = 0; k < 6; k++) a[k] = o->slots & (1 << k) ? slots[o->a[k]] : (long)o->a[k];
-		if (o->nr == OP_FORK) r = fork_init(a, &(struct rest){base, slots, i + 1, 0, 0});
-		else if (o->nr == OP_SAME) r = same((int)a[0], (uint64_t)a[1], (uint64_t)a[2]);
-		else { // openat2(2): EAGAIN if a rename or mount anywhere on the machine has raced with a ".."
-			int tries = 0;
-			do r = brig_sys(o->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-			while (r == -EAGAIN && o->nr == SYS_openat2 && ++tries < 10000);
+// load receives a program and its descriptors. It gives how many, 0 when the other side is gone, or an error.
+static int load(int sock, char **base, size_t *size, long *slots, int room) {
+	int fds[MAX_FDS], n = brig_receive(sock, fds);
+	*base = n > 0 ? brig_map(fds[0], size) : 0;
+	for (int i = 0; i < n && i < room; i++) slots[i] = fds[i];
+	int err = n == 0 ? 0 : !*base || n > room ? -EBADMSG : brig_check(*base, *size, n);
+	return err ? err : n;
+}
+
+// park waits for the rest of the program and makes it the one under way.
+static long park(const long *a, struct rest *r) {
+	size_t size;
+	char *base;
+	if (a[1] < 0 || a[1] >= NSLOTS) return -EINVAL;
+	int n = load((int)a[0], &base, &size, r->slots + a[1], NSLOTS - (int)a[1]);
+	if (n == 0) return -ECANCELED;
+	if (n < 0) return n;
+	if (((struct header *)base)->kind != KIND_LATER) return -EBADMSG;
+	r->before += ((struct header *)r->base)->nops;
+	r->base = base, r->from = 0;
+	return 0;
+}
+
+// operation performs one.
+static long operation(const struct op *o, struct rest *r) {
+	long a[6], got;
+	for (int k = 0; k < 6; k++) a[k] = o->slots & (1 << k) ? r->slots[o->a[k]] : (long)o->a[k];
+	if (o->nr == OP_FORK) return fork_init(a, r);
+	if (o->nr == OP_SAME) return same((int)a[0], (uint64_t)a[1], (uint64_t)a[2]);
+	if (o->nr == OP_PARK) return park(a, r);
+	int tries = 0; // openat2(2): EAGAIN if a rename or mount anywhere on the machine has raced with a ".."
+	do got = brig_sys(o->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	while (got == -EAGAIN && o->nr == SYS_openat2 && ++tries < 10000);
+	if (o->nr == SYS_write && got >= 0 && got < a[2]) return -ENOSPC; // a full file system, as close as write(2) comes to it
+	return got;
+}
+
+// brig_run performs a checked program. It gives -1, or the index of the operation that failed, with r->err set.
+int brig_run(struct rest *r) {
+	while (r->from < ((struct header *)r->base)->nops) {
+		struct op *o = (struct op *)(r->base + sizeof(struct header)) + r->from++;
+		uint32_t at = r->before + r->from - 1;
+		long got = operation(o, r);
+		if (got >= 0 || got <= -4096) {
+			if (o->save != NO_SLOT) r->slots[o->save] = got;
+			continue;
 		}
-		if (o->nr == SYS_write && r >= 0 && r < a[2]) r = -ENOSPC; // a full file system, as close as write(2) comes to it
-		if (r < 0 && r > -4096) {
-			int ok = 0;
-			for (int k = 0; k < 4; k++) ok |= o->ok[k] && o->ok[k] == -r;
-			if (ok) continue;
-			*err = (int)-r;
-			return (int)i;
-		}
-		if (o->save != NO_SLOT) slots[o->save] = r;
+		int ok = 0;
+		for (int k = 0; k < 4; k++) ok |= o->ok[k] && o->ok[k] == -got;
+		if (ok) continue;
+		r->err = (int)-got;
+		return (int)at;
 	}
 	return -1;
 }
@@ -99,10 +127,11 @@ int brig_run(char *base, long *slots, uint32_t from, int *err) {
 static int perform(void *rest) {
 	struct rest *r = rest;
 	uint64_t none = 0;
-	if (r->from) SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
-	r->op = brig_run(r->base, r->slots, r->from, &r->err);
-	if (r->op < 0) r->op = (int)((struct header *)r->base)->nops, r->err = ENOEXEC; // a program that ends without execve(2)
-	if (!r->from) brig_tell((int)r->slots[SLOT_REPORT], REPORT_FAIL, r->op, r->err);
+	int child = r->from > 0;
+	if (child) SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
+	r->op = brig_run(r);
+	if (r->op < 0) r->op = (int)(r->before + r->from), r->err = ENOEXEC; // a program that ends without execve(2)
+	if (!child) brig_tell((int)r->slots[SLOT_REPORT], REPORT_FAIL, r->op, r->err);
 	return (int)SYS1(SYS_exit_group, 125);
 }
 
@@ -119,15 +148,6 @@ static void prune(void) {
 	nwards = n;
 }
 
-// load receives a program and its descriptors. It gives how many, 0 when the other side is gone, or an error.
-static int load(int sock, char **base, size_t *size, long *slots) {
-	int fds[MAX_FDS], n = brig_receive(sock, fds);
-	*base = n > 0 ? brig_map(fds[0], size) : 0;
-	for (int i = 0; i < n; i++) slots[i] = fds[i];
-	int err = n == 0 ? 0 : !*base ? -EBADMSG : brig_check(*base, *size, n);
-	return err ? err : n;
-}
-
 // spawn_ahead makes a default jail's first process before its program is known: most of what clone3(2) takes is then
 // spent while the keeper plans. It waits on a socket of its own, whose closing ends it.
 static long spawn_ahead(int sock) {
@@ -136,22 +156,25 @@ static long spawn_ahead(int sock) {
 	size_t size;
 	char *base;
 	if (pid) return pid < 0 ? 0 : pid; // a request will meet the same error, and report it
-	if (load(sock, &base, &size, slots) > 0) perform(&(struct rest){.base = base, .slots = slots});
+	if (load(sock, &base, &size, slots, NSLOTS) > 0) perform(&(struct rest){.base = base, .slots = slots});
 	return SYS1(SYS_exit_group, 125);
 }
 
-// clone_into makes a process in a cgroup. Who may is asked of the caller, and root's stage is nobody: for this one call
-// it raises the capability that it has kept. The new user namespace gives the child others, for itself, and none here.
-static long clone_into(struct clone_args *ca) {
+// clone_raised makes a process in a cgroup, or in a network namespace that stood ready. Who may is asked of the caller,
+// and root's stage is nobody: for these calls it raises the capabilities that it has kept. The new user namespace gives
+// the child others, for itself, and none here.
+static long clone_raised(struct clone_args *ca, int netns) {
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct was[2], may[2];
 	if (!(ca->flags & CLONE_NEWUSER)) return -EPERM;
 	long err = SYS2(SYS_capget, &h, was);
 	if (err) return err;
 	memcpy(may, was, sizeof may);
-	may[0].effective |= may[0].permitted & 1u << CAP_DAC_OVERRIDE;
+	may[0].effective |= may[0].permitted & (1u << CAP_DAC_OVERRIDE | 1u << CAP_SYS_ADMIN);
 	SYS2(SYS_capset, &h, may);
-	long pid = SYS2(SYS_clone3, ca, sizeof *ca);
+	long pid = netns < 0 ? 0 : SYS2(SYS_setns, netns, CLONE_NEWNET);
+	if (!pid) pid = SYS2(SYS_clone3, ca, sizeof *ca);
+	if (pid && netns >= 0 && SYS2(SYS_setns, FD_HOME, CLONE_NEWNET)) _exit(1); // the next jail must not be born there
 	if (pid && SYS2(SYS_capset, &h, was)) _exit(1); // what was raised must not stay so
 	return pid;
 }
@@ -165,7 +188,8 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 	}
 	struct clone_args ca = {.flags = h->clone_flags | CLONE_PARENT | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&pidfd};
 	if (h->cgroup >= 0) ca.flags |= CLONE_INTO_CGROUP, ca.cgroup = (uint64_t)slots[h->cgroup];
-	long pid = h->cgroup >= 0 ? clone_into(&ca) : SYS2(SYS_clone3, &ca, sizeof ca);
+	int plain = h->cgroup < 0 && !h->netns;
+	long pid = plain ? SYS2(SYS_clone3, &ca, sizeof ca) : clone_raised(&ca, h->netns ? (int)slots[h->netns] : -1);
 	if (pid == 0) perform(&(struct rest){.base = base, .slots = slots});
 	if (pid < 0) { rep->err = (int)-pid; return; }
 	rep->pid = (int)pid;
@@ -174,7 +198,7 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 }
 
 // drop makes root's early stage the host user that nobody else is; for a later one the keeper sends a program. Of root's
-// capabilities one stays, for clone_into.
+// capabilities one stays, for clone_raised.
 static void drop(void) {
 	uint32_t id = PAYLOAD_IDS + (uint32_t)getppid() % PAYLOAD_ID_COUNT;
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -204,11 +228,13 @@ void brig_serve(int sock, int ahead) {
 		long slots[NSLOTS] = {0};
 		size_t size;
 		char *base;
-		int n = load(sock, &base, &size, slots);
+		int n = load(sock, &base, &size, slots, NSLOTS);
 		if (n == 0) break;
+		struct rest r = {.base = base, .slots = slots};
 		rep = (struct reply){.op = -1, .uid = geteuid()};
 		if (n < 0) rep.err = -n;
-		else if (((struct header *)base)->kind == KIND_SELF) rep.op = brig_run(base, slots, 0, &rep.err);
+		else if (((struct header *)base)->kind == KIND_SELF) rep.op = brig_run(&r), rep.err = r.err;
+		else if (((struct header *)base)->kind == KIND_LATER) rep.err = EBADMSG;
 		else spawn(base, slots, &rep);
 		if (base) munmap(base, size);
 		for (int i = 0; i < (n > 0 ? n : MAX_FDS) && slots[i] > 0; i++) close((int)slots[i]); // not what a program saved

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 	"syscall"
 
@@ -27,6 +26,9 @@ const (
 	SlotReport  = program.Slot(1)
 	SlotUser    = program.Slot(2)
 )
+
+// HomeFD is where a prepared stage keeps its own network namespace open, and so can leave a jail's.
+const HomeFD = C.FD_HOME
 
 // MaxFDs is how many descriptors a request can carry beside the program and the report socket (unix(7) SCM_MAX_FD).
 const MaxFDs = C.MAX_FDS - 2
@@ -132,15 +134,35 @@ func (s *Stage) Close() error {
 // Do has the stage perform a program; fds fill the slots from SlotReport on. It gives the pid of the spawned process,
 // a child of the caller, or 0 for a program that the stage ran in itself.
 func (s *Stage) Do(p *program.Program, req program.Request, fds ...int) (int, error) {
+	f, err := NewFile(p, req)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return s.DoFile(f, nil, fds...)
+}
+
+// File is a program in its binary form, in memory of its own (memfd_create(2)), to be performed any number of times.
+type File struct {
+	fd  int
+	req program.Request
+}
+
+// NewFile encodes a program.
+func NewFile(p *program.Program, req program.Request) (*File, error) {
 	blob, err := p.Encode(req)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	mem, err := memfd(blob)
-	if err != nil {
-		return 0, err
-	}
-	defer unix.Close(mem)
+	fd, err := memfd(blob)
+	return &File{fd, req}, err
+}
+
+// Close frees the memory.
+func (f *File) Close() error { return unix.Close(f.fd) }
+
+// DoFile is Do for a program that is encoded already. meanwhile, if not nil, runs while the stage works.
+func (s *Stage) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sock < 0 {
@@ -149,13 +171,12 @@ func (s *Stage) Do(p *program.Program, req program.Request, fds ...int) (int, er
 	if err := s.greet(); err != nil {
 		return 0, err
 	}
-	ahead := s.ahead > 0 && req == program.Request{CloneFlags: C.DEFAULT_NAMESPACES, Cgroup: -1}
+	ahead := s.ahead > 0 && f.req == program.Request{CloneFlags: C.DEFAULT_NAMESPACES, Cgroup: -1}
 	sock := s.sock
 	if ahead {
 		sock = s.aheadSock
 	}
-	err = unix.Sendmsg(sock, []byte{0}, unix.UnixRights(append([]int{mem}, fds...)...), nil, unix.MSG_NOSIGNAL)
-	if err != nil {
+	if err := send(sock, f.fd, fds); err != nil {
 		return 0, os.NewSyscallError("sendmsg to the stage", err)
 	}
 	if ahead { // its report is the answer
@@ -163,8 +184,10 @@ func (s *Stage) Do(p *program.Program, req program.Request, fds ...int) (int, er
 		s.ahead = 0
 		return pid, unix.Close(sock)
 	}
+	if meanwhile != nil {
+		meanwhile()
+	}
 	rep, err := s.reply()
-	runtime.KeepAlive(fds)
 	if err != nil {
 		return 0, err
 	}
@@ -174,11 +197,33 @@ func (s *Stage) Do(p *program.Program, req program.Request, fds ...int) (int, er
 	return rep.pid, nil
 }
 
+// SendRest gives a process that waits at program.Park the rest of its program; sock is the other end of its report
+// socket.
+func SendRest(sock int, rest *program.Program, fds ...int) error {
+	f, err := NewFile(rest, program.Request{})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return send(sock, f.fd, fds)
+}
+
+// send passes a program and its descriptors: unix(7) SCM_RIGHTS. MSG_DONTWAIT would be of no use: a socket of this type
+// takes a whole message, and nobody sends a second before the first is read.
+func send(sock, mem int, fds []int) error {
+	all := make([]int, 1, 8)
+	all[0] = mem
+	return unix.Sendmsg(sock, []byte{0}, unix.UnixRights(append(all, fds...)...), nil, unix.MSG_NOSIGNAL)
+}
+
 // Payload ids: the first of the range that root's payloads run as, and how many there are.
 const (
 	PayloadIDs     = C.PAYLOAD_IDS
 	PayloadIDCount = C.PAYLOAD_ID_COUNT
 )
+
+// Pid is the stage's process.
+func (s *Stage) Pid() int { return s.pid }
 
 // UID is the user that the stage is.
 func (s *Stage) UID() (int, error) {

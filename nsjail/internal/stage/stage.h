@@ -24,6 +24,7 @@
 #define MAGIC 0x31475242u
 #define OP_FORK 0xffff0001u
 #define OP_SAME 0xffff0002u
+#define OP_PARK 0xffff0003u
 enum {
 	NSLOTS = 256,
 	NO_SLOT = 0xff,
@@ -31,12 +32,14 @@ enum {
 	MAX_FDS = 250,   // SCM_MAX_FD is 253: unix(7)
 	MAX_WARDS = 1024,
 	KIND_SELF = 1,
+	KIND_LATER = 2,
 	FLAG_WARD = 1,
 	PAYLOAD_IDS = 2000000000, // the first host id of root's payloads: above accounts, subordinate ids and systemd's ranges
 	PAYLOAD_ID_COUNT = 100000000,
 	REPORT_FAIL = 1, // a: index of the operation, b: errno
 	REPORT_EXEC = 2, // a: the payload's pid in the jail
 	REPORT_EXIT = 3, // a: wait status, b: 1 if the keeper asked for the end
+	FD_HOME = 263,   // a prepared stage's own network namespace
 	FD_DISK = 264,   // the first of the descriptors of tmpfs mounts that init keeps (package rootfs)
 	MAX_DISKS = 8,
 };
@@ -49,7 +52,8 @@ struct header {
 	uint32_t magic, size, nops, nreloc, dataoff, nfds, kind;
 	int32_t cgroup;
 	uint64_t clone_flags;
-	uint32_t flags, pad;
+	uint32_t flags;
+	int32_t netns;
 };
 struct op {
 	uint32_t nr;
@@ -71,12 +75,13 @@ struct report {
 	int64_t used;  // bytes, of all disks
 };
 
-// What a program does after fork_init: its child performs it in init's memory, up to execve(2).
+// A program under way. After fork_init its child goes on with it in init's memory, up to execve(2).
 struct rest {
 	char *base;
 	long *slots;
-	uint32_t from;
-	int op, err; // what has failed
+	uint32_t from;   // the operation to go on with
+	uint32_t before; // operations of the parts that came earlier
+	int op, err;     // what has failed
 };
 
 // What the constructor leaves for the keeper: descriptors, or -1, and the stage's pid.
@@ -93,7 +98,7 @@ long brig_sys(long n, long a, long b, long c, long d, long e, long f);
 #define SYS4(n, a, b, c, d) brig_sys(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
 int brig_check(char *base, size_t size, int nfds);
-int brig_run(char *base, long *slots, uint32_t from, int *err);
+int brig_run(struct rest *r);
 void brig_serve(int sock, int ahead);
 void brig_tell(int fd, int type, int a, int b); // a report
 void brig_init(long payload, int report, int listener, int disks, struct rest *rest); // process 1 of a jail: does not return

@@ -58,7 +58,7 @@ static int try(const char *blob, size_t size, int nfds) {
 	} else {
 		struct header *h = (struct header *)p;
 		long slots[NSLOTS] = {0};
-		int err = 0;
+		struct rest rest = {.base = p, .slots = slots};
 		data = p + h->dataoff, len = size - h->dataoff;
 		for (int i = 0; i < nfds; i++) slots[i] = 3 + i;
 		uint32_t *rel = (uint32_t *)(p + sizeof *h + h->nops * sizeof(struct op));
@@ -67,9 +67,9 @@ static int try(const char *blob, size_t size, int nfds) {
 			must((char *)to >= data && (char *)to < data + len, "a relocated cell points outside");
 			look(to);
 		}
-		int op = brig_run(p, slots, 0, &err);
+		int op = brig_run(&rest);
 		must(op >= -1 && op < (int)h->nops, "an index outside the program");
-		must(op < 0 || (err > 0 && err < 4096), "a failure without errno");
+		must(op < 0 || (rest.err > 0 && rest.err < 4096), "a failure without errno");
 		accepted++;
 	}
 	free(p);
@@ -111,9 +111,11 @@ static void named(int nfds) {
 	BAD("data earlier", h->dataoff -= 8);
 	BAD("no data", h->dataoff = (uint32_t)size);
 	BAD("another number of descriptors", h->nfds++);
-	BAD("an unknown kind", h->kind = 2);
+	BAD("an unknown kind", h->kind = 3);
 	BAD("the cgroup after the last descriptor", h->cgroup = nfds);
 	BAD("a negative cgroup", h->cgroup = -2);
+	BAD("the network namespace after the last descriptor", h->netns = nfds);
+	BAD("a negative network namespace", h->netns = -1);
 	BAD("no closing NUL", buf[size - 1] = 1);
 	BAD("slot 256", find(1, &k)->a[k] = NSLOTS);
 	BAD("slot 2^63", find(1, &k)->a[k] = 1ull << 63);

@@ -1,0 +1,140 @@
+package nsjail
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"brig/internal/program"
+	"brig/nsjail/internal/stage"
+
+	"golang.org/x/sys/unix"
+)
+
+// outfitter is a second stage, in the host's tree and, for an ordinary user, in the first one's user namespace: it makes
+// what needs capabilities there, while the first makes jails.
+type outfitter struct {
+	host  *Host
+	first *stage.Stage
+	home  bool // it makes network namespaces
+
+	mu    sync.Mutex
+	stage *stage.Stage
+}
+
+func (o *outfitter) start() (err error) {
+	if o.stage, err = stage.Start(); err != nil {
+		return err
+	}
+	p, fds := program.New(2), []int{}
+	if o.host.Drop {
+		p = dropProgram(o.host, rootCaps, rootCaps)
+	} else {
+		ns, err := unix.Open("/proc/"+strconv.Itoa(o.first.Pid())+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return os.NewSyscallError("open of the stage's user namespace", err)
+		}
+		p = program.New(3)
+		p.Add("prepare", unix.SYS_SETNS, stage.SlotUser.Arg(), program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
+		p.Add("prepare", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNS, "CLONE_NEWNS"))
+		fds = []int{ns}
+	}
+	report, far, err := reportSocket()
+	if err == nil {
+		defer report.Close()
+		_, err = o.stage.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, append([]int{far}, fds...)...)
+		unix.Close(far)
+	}
+	closeAll(fds)
+	if err != nil {
+		return errors.Join(opError("prepare", p, err), o.close())
+	}
+	return nil
+}
+
+func (o *outfitter) close() error {
+	if o.stage == nil {
+		return nil
+	}
+	err := o.stage.Close()
+	o.stage = nil
+	return err
+}
+
+// Close ends it.
+func (o *outfitter) Close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.close()
+}
+
+// do has a program performed that passes one descriptor; then is called before anything else is done there.
+func (o *outfitter) do(p *program.Program, then func(pid int) error) (fd int, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.stage == nil {
+		if err := o.start(); err != nil {
+			return -1, err
+		}
+	}
+	sv, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, &Error{Fault: FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+	}
+	defer closeAll(sv[:])
+	if _, err := o.stage.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, sv[1]); err != nil {
+		return -1, err
+	}
+	oob := make([]byte, unix.CmsgSpace(4))
+	_, n, _, _, err := unix.Recvmsg(sv[0], make([]byte, 1), oob, unix.MSG_CMSG_CLOEXEC|unix.MSG_DONTWAIT)
+	if err != nil {
+		return -1, os.NewSyscallError("recvmsg from the stage", err)
+	}
+	msgs, err := unix.ParseSocketControlMessage(oob[:n])
+	if err != nil {
+		return -1, err
+	}
+	fds, err := unix.ParseUnixRights(&msgs[0])
+	if err != nil {
+		return -1, err
+	}
+	if then != nil {
+		if err := then(o.stage.Pid()); err != nil {
+			unix.Close(fds[0])
+			return -1, err
+		}
+	}
+	return fds[0], nil
+}
+
+// mount makes a mount of a source. Its mount namespace is a copy of the host's, which may have fallen behind where
+// mounts do not propagate (mount_namespaces(7)): then a new copy is taken, once.
+func (o *outfitter) mount(key string, src *Source, attr uint64) (int, error) {
+	p := mountProgram(src, attr)
+	fd, err := o.do(p, nil)
+	if stale(err) {
+		if err := o.Close(); err != nil {
+			return -1, err
+		}
+		fd, err = o.do(p, nil)
+	}
+	if err == nil {
+		return fd, nil
+	}
+	var e *Error
+	if errors.As(err, &e) || !errors.As(opError("mount", p, err), &e) {
+		return -1, err
+	}
+	e.Fault, e.Remedy = remedy(strings.TrimSuffix(key, ".source"), e.Detail, e.Errno)
+	e.Op = strings.TrimSuffix(key, ".source")
+	return -1, blame(e)
+}
+
+func stale(err error) bool {
+	var oe *stage.OpError
+	return errors.As(err, &oe) && slices.Contains([]syscall.Errno{unix.ESTALE, unix.ENOENT, unix.ENOTDIR, unix.EINVAL}, oe.Errno)
+}

@@ -1,0 +1,124 @@
+package nsjail
+
+import (
+	"errors"
+	"os"
+
+	"brig/cgroup"
+	"brig/internal/program"
+	"brig/nsjail/internal/stage"
+
+	"golang.org/x/sys/unix"
+)
+
+// parked is a jail's first process and what the keeper holds of it, before a command is known or soon after.
+type parked struct {
+	pid    int
+	pidfd  *os.File
+	report *os.File
+	group  *cgroup.Group
+	net    *netEntry
+	from   *template // nil for a jail that was made in one go
+}
+
+// handover are the descriptors that go to a jail, by the slot that each fills: ours to close once they are gone.
+type handover struct {
+	from program.Slot
+	fds  []int
+}
+
+func (h *handover) put(at program.Slot, fds ...int) {
+	for i, fd := range fds {
+		n := int(at-h.from) + i
+		for len(h.fds) <= n {
+			h.fds = append(h.fds, -1)
+		}
+		h.fds[n] = fd
+	}
+}
+
+func (h *handover) close() {
+	for _, fd := range h.fds {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+	}
+}
+
+// bear has a jail's first process made: fill adds what comes with its program beside the report socket and the group,
+// do asks the stage. When it fails, nothing is left.
+func (r *Runner) bear(p *Plan, fill func(*handover) error, do func(program.Request, []int) (int, error)) (j *parked, err error) {
+	h := &handover{from: stage.SlotReport}
+	defer h.close()
+	j = &parked{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, j.discard())
+		}
+	}()
+	var jail int
+	if j.report, jail, err = reportSocket(); err != nil {
+		return j, err
+	}
+	h.put(stage.SlotReport, jail)
+	if err := fill(h); err != nil {
+		return j, err
+	}
+	if err := r.adopt(p); err != nil {
+		return j, err
+	}
+	group, fds, into, err := p.makeGroup()
+	j.group = group
+	h.put(p.joinAt, fds...)
+	if err != nil {
+		return j, err
+	}
+	req := p.request()
+	if !into {
+		req.Cgroup = -1
+	}
+	if j.pid, err = do(req, h.fds); err != nil {
+		return j, p.cloneError(err)
+	}
+	// held by a pidfd, which the netpoller waits on: no thread a jail
+	fd, err := unix.PidfdOpen(j.pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		reap(j.pid)
+		return j, &Error{Fault: FaultHost, Op: "pidfd_open", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+	}
+	j.pidfd = os.NewFile(uintptr(fd), "pidfd")
+	return j, nil
+}
+
+// discard ends a jail that no command will have.
+func (j *parked) discard() error {
+	var errs []error
+	if j.report != nil { // whoever waits at its other end sees that nothing more will come
+		errs = append(errs, j.report.Close())
+	}
+	if j.pidfd != nil {
+		reap(j.pid)
+		errs = append(errs, j.pidfd.Close())
+	}
+	if j.group != nil {
+		if populated, err := j.group.Populated(); err != nil || populated {
+			errs = append(errs, err, j.group.Kill())
+		}
+		errs = append(errs, j.group.Remove())
+	}
+	j.net.drop()
+	return errors.Join(errs...)
+}
+
+// reportSocket is a pair whose far end only the jail's init will hold.
+func reportSocket() (ours *os.File, jail int, err error) {
+	sv, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, -1, &Error{Fault: FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+	}
+	if err := unix.SetNonblock(sv[0], true); err != nil {
+		closeAll(sv[:])
+		return nil, -1, err
+	}
+	return os.NewFile(uintptr(sv[0]), "report"), sv[1], nil
+}

@@ -1,0 +1,167 @@
+package nsjail
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"brig/internal/program"
+	"brig/netns"
+	"brig/nsjail/internal/stage"
+	"brig/rootfs"
+
+	"golang.org/x/sys/unix"
+)
+
+// Preparation is what a Runner's stage performs once, before it makes jails.
+type Preparation struct {
+	What    string
+	Program *program.Program
+	request program.Request
+}
+
+// prepare plans the stage's own small tree, a mount namespace with what every jail shows of the host and nothing else:
+// a jail that is born there copies a dozen mounts instead of all of the host's. home says that jails will be born in
+// network namespaces that stand ready, so that the stage needs one to come back to.
+func prepare(h *Host, home bool) ([]Preparation, *warm) {
+	w := &warm{}
+	self := program.Request{Kind: program.Self, Cgroup: -1}
+	tree := program.New(2)
+	enterNamespaces(tree, h, home)
+	root := &rootfs.Root{Size: int64(DefaultTmpfsSize), Inodes: DefaultTmpfsInodes, Entries: preparedEntries(h, w)}
+	rootfs.Begin(tree, root).Hold(rootfs.TreeFD)
+	// The kernel lets a jail mount a procfs only where it sees a whole one. That of a pid namespace whose only process
+	// has ended shows no process.
+	proc := program.New(2)
+	rootfs.ProcOn(proc, rootfs.TreeFD)
+	proc.Add("proc", unix.SYS_EXIT_GROUP, program.Int(0))
+	enter := program.New(2)
+	rootfs.Finish(enter, rootfs.TreeFD)
+	w.steps = []Preparation{{"a tree of its own", tree, self}, {"the procfs of no process", proc, program.Request{CloneFlags: unix.CLONE_NEWPID, Cgroup: -1}},
+		{"the tree becomes the root", enter, self}}
+	return w.steps, w
+}
+
+// enterNamespaces leaves the host's namespaces. An ordinary user needs a user namespace to have others; root is root
+// until the tree stands, but makes it as the user that its payloads run as.
+func enterNamespaces(p *program.Program, h *Host, home bool) {
+	flags := uint64(unix.CLONE_NEWNS)
+	if !h.Drop {
+		flags |= unix.CLONE_NEWUSER
+	}
+	if home {
+		flags |= unix.CLONE_NEWNET
+	}
+	p.Add("prepare", unix.SYS_UNSHARE, program.Named(flags, strings.Join(flagNames(flags), "|")))
+	r := &resolver{Plan: &Plan{Jail: p}}
+	if h.Drop {
+		p.Add("prepare", unix.SYS_SETFSGID, program.Int(h.PayloadGID))
+		p.Add("prepare", unix.SYS_SETFSUID, program.Int(h.PayloadUID))
+	} else {
+		r.writeSelf("user", "setgroups", "deny")
+		r.writeSelf("user", "uid_map", fmt.Sprintf("%d %d 1", h.UID, h.UID))
+		r.writeSelf("user", "gid_map", fmt.Sprintf("%d %d 1", h.GID, h.GID))
+	}
+	if home {
+		fd := p.Open("net", unix.SYS_OPENAT, program.CWD(), program.Str("/proc/self/ns/net"), program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
+		p.Add("net", unix.SYS_DUP3, fd.Arg(), program.Int(stage.HomeFD), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+		p.Close("net", fd)
+	}
+}
+
+// preparedEntries are the host's directories and devices, and the /etc of a default jail.
+func preparedEntries(h *Host, w *warm) []rootfs.Entry {
+	r := &resolver{spec: &Spec{}, host: h}
+	w.etc = true
+	r.add(rootfs.Entry{Kind: rootfs.Dir, Target: "var/empty", Mode: 0o555})
+	r.add(rootfs.Entry{Kind: rootfs.Dir, Label: "proc", Target: "proc", Mode: 0o555})
+	var bound []rootfs.Entry
+	for _, d := range h.System {
+		if d.Link != "" {
+			r.link(d.Name, d.Link)
+			continue
+		}
+		if copies, ok := copyEtc(d.Name); ok {
+			r.root.Entries = append(r.root.Entries, copies...)
+			continue
+		}
+		w.etc = w.etc && !strings.HasPrefix(d.Name, "etc/")
+		bound = append(bound, rootfs.Entry{Kind: rootfs.Bind, Target: d.Name, Source: rootfs.Source{Path: "/" + d.Name, Dir: true}, Attr: attrRead})
+	}
+	r.root.Entries = append(r.root.Entries, bound...)
+	r.etc()
+	r.nodes()
+	return r.root.Entries
+}
+
+// The most that a prepared tree copies of /etc; a larger directory is bound there, and overlaid by each jail.
+const (
+	maxEtcEntries = 4096
+	maxEtcBytes   = 16 << 20
+)
+
+// copyEtc lists a directory of /etc to be copied: what everybody may read.
+func copyEtc(name string) (list []rootfs.Entry, ok bool) {
+	if !strings.HasPrefix(name, "etc/") {
+		return nil, false
+	}
+	left, bytes := maxEtcEntries, int64(maxEtcBytes)
+	err := filepath.WalkDir("/"+name, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if left--; left < 0 {
+			return unix.E2BIG
+		}
+		e := rootfs.Entry{Label: "etc", Target: path[1:]}
+		switch info, err := d.Info(); {
+		case err != nil:
+			return err
+		case d.IsDir():
+			e.Kind, e.Mode = rootfs.Dir, 0o755
+		case d.Type() == os.ModeSymlink:
+			e.Kind = rootfs.Symlink
+			if e.Text, err = os.Readlink(path); err != nil {
+				return err
+			}
+		case d.Type().IsRegular() && info.Mode()&0o004 != 0 && info.Size() <= maxEtcFile:
+			e.Kind, e.Source, e.Size, e.Mode = rootfs.Copy, rootfs.Source{Path: path}, maxEtcFile, 0o444
+			if bytes -= info.Size(); bytes < 0 {
+				return unix.E2BIG
+			}
+		default:
+			return nil
+		}
+		list = append(list, e)
+		return nil
+	})
+	return list, err == nil
+}
+
+// netProgram makes a network namespace with lo up and passes it to the keeper; the process stays in it until the next.
+func netProgram() *program.Program {
+	p := program.New(2)
+	p.Add("net", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
+	netns.Loopback(p)
+	ns := netns.Descriptor(p)
+	passFD(p, "net", ns, "[network namespace]")
+	return p
+}
+
+// mountProgram makes a mount of a caller's source and passes it to the keeper: open_tree(2) needs a process whose user
+// namespace owns the mount namespace.
+func mountProgram(src *Source, attr uint64) *program.Program {
+	p := program.New(2)
+	t := rootfs.MountTree(p, "mount", &rootfs.Source{Path: src.Path, Dev: src.Dev, Ino: src.Ino}, attr)
+	passFD(p, "mount", t, "[mount]")
+	return p
+}
+
+// passFD sends a descriptor to the keeper and closes it.
+func passFD(p *program.Program, label string, fd program.Slot, what string) {
+	p.Add(label, unix.SYS_DUP3, fd.Arg(), program.Int(fdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+	p.Close(label, fd)
+	p.Add(label, unix.SYS_SENDMSG, stage.SlotReport.Arg(), fdMessage(what), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add(label, unix.SYS_CLOSE, program.Int(fdMaster))
+}

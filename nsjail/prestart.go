@@ -1,0 +1,198 @@
+package nsjail
+
+import (
+	"errors"
+	"slices"
+	"sync"
+)
+
+// yard is where jails of one kind stand parked.
+type yard struct {
+	runner *Runner
+	spec   Spec
+	key    Spec
+
+	mu      sync.Mutex
+	want    int
+	ready   []*parked
+	filling bool
+	closed  bool
+	fillers sync.WaitGroup
+}
+
+// Prestart keeps n jails ready for Specs like s: fresh ones, parked before the streams, the working directory, the
+// filter and the command are known (and before the mounts, unless the Spec has a Rootfs), each used once. Specs are
+// alike that differ in nothing but Args, Env, PassEnv, Workdir, the clocks Wall, Idle and Grace, Output and OutputLimit
+// and, without a Rootfs, in Mounts. What is taken is made again in the background; while none is ready, Start makes one.
+//
+// The first is made before Prestart returns, so that an error is not lost. A second call for the like changes n; 0 ends
+// it. A parked jail holds two descriptors, two processes and, if its limits need one, a control group.
+func (r *Runner) Prestart(s Spec, n int) error {
+	if problems := s.Check(); len(problems) > 0 {
+		return problems[0].asError()
+	}
+	if n < 0 {
+		return &Error{Fault: FaultCaller, Op: "prestart", Detail: "a negative number of jails", Remedy: "give how many to keep ready"}
+	}
+	if r.tree == nil || !preparable(&s) {
+		why := "the host's network is not in a prepared tree"
+		if r.tree == nil {
+			why = r.why
+		}
+		return &Error{Fault: FaultHost, Op: "prestart", Detail: why, Remedy: "run without Prestart, which takes longer for each jail"}
+	}
+	y := r.tree.yard(r, &s)
+	if n > 0 {
+		j, err := r.park(&s, nil)
+		if err != nil {
+			return err
+		}
+		y.mu.Lock()
+		y.ready = append(y.ready, j)
+		y.mu.Unlock()
+	}
+	return y.resize(n)
+}
+
+// yard gives the one for a Spec, new or not.
+func (st *stand) yard(r *Runner, s *Spec) *yard {
+	key := headSpec(s)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if y := st.find(&key); y != nil {
+		return y
+	}
+	own := s.clone()
+	y := &yard{runner: r, spec: *own, key: headSpec(own), closed: st.done}
+	st.yards = append(st.yards, y)
+	return y
+}
+
+func (st *stand) find(key *Spec) *yard {
+	for _, y := range st.yards {
+		if sameSpec(&y.key, key) {
+			return y
+		}
+	}
+	return nil
+}
+
+// take gives a parked jail for a Spec, or nil. One whose head does not fit any more is not used.
+func (r *Runner) take(s *Spec) (*parked, error) {
+	r.tree.mu.Lock()
+	none := len(r.tree.yards) == 0
+	r.tree.mu.Unlock()
+	if none {
+		return nil, nil
+	}
+	key, filter, err := r.tree.ask(s)
+	if err != nil {
+		return nil, err
+	}
+	r.tree.mu.Lock()
+	y := r.tree.find(&key)
+	r.tree.mu.Unlock()
+	if y == nil {
+		return nil, nil
+	}
+	for {
+		j := y.pop()
+		if j == nil || j.from.fits(&key, filter) && j.waits() {
+			return j, nil
+		}
+		if err := j.discard(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (y *yard) pop() *parked {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	var j *parked
+	if len(y.ready) > 0 {
+		j, y.ready = y.ready[0], y.ready[1:]
+	}
+	y.refill()
+	return j
+}
+
+// refill starts the background work. The caller holds the lock.
+func (y *yard) refill() {
+	if !y.filling && !y.closed && len(y.ready) < y.want {
+		y.filling = true
+		y.fillers.Add(1)
+		go y.fill()
+	}
+}
+
+// fill parks jails until there are enough. An error ends it until the next take, which then makes its own jail and
+// meets the same error.
+func (y *yard) fill() {
+	defer y.fillers.Done()
+	for {
+		j, err := y.runner.park(&y.spec, nil)
+		y.mu.Lock()
+		keep := err == nil && !y.closed && len(y.ready) < y.want
+		if keep {
+			y.ready = append(y.ready, j)
+		}
+		stop := err != nil || y.closed || len(y.ready) >= y.want
+		if stop {
+			y.filling = false
+		}
+		y.mu.Unlock()
+		if err == nil && !keep {
+			_ = j.discard() // nobody is left to be told
+		}
+		if stop {
+			return
+		}
+	}
+}
+
+// resize sets how many stand ready.
+func (y *yard) resize(n int) error {
+	y.mu.Lock()
+	y.want = n
+	var extra []*parked
+	if len(y.ready) > n {
+		extra = slices.Clone(y.ready[n:])
+		y.ready = y.ready[:n]
+	}
+	y.refill()
+	y.mu.Unlock()
+	return discardAll(extra)
+}
+
+// clear ends the jails that were parked for a template.
+func (y *yard) clear(t *template) error {
+	y.mu.Lock()
+	var old []*parked
+	y.ready = slices.DeleteFunc(y.ready, func(j *parked) bool {
+		if j.from == t {
+			old = append(old, j)
+		}
+		return j.from == t
+	})
+	y.mu.Unlock()
+	return discardAll(old)
+}
+
+func (y *yard) close() error {
+	y.mu.Lock()
+	y.closed = true
+	old := y.ready
+	y.ready = nil
+	y.mu.Unlock()
+	y.fillers.Wait()
+	return discardAll(old)
+}
+
+func discardAll(list []*parked) error {
+	var errs []error
+	for _, j := range list {
+		errs = append(errs, j.discard())
+	}
+	return errors.Join(errs...)
+}

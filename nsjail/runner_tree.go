@@ -1,0 +1,196 @@
+package nsjail
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+
+	"brig/internal/program"
+	"brig/nsjail/internal/stage"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxTemplates is how many kinds of Spec a Runner remembers.
+const maxTemplates = 16
+
+// stand is a stage that stands in a tree of its own, with what has been worked out for it.
+type stand struct {
+	host  *Host    // as prepared for
+	warm  [2]*warm // without and with a network namespace that stood ready
+	mu    sync.Mutex
+	kinds []*template // the one that was used last comes first
+	yards []*yard
+	done  bool
+}
+
+// prepareStage has the stage make its tree and move into it. After an error the stage is of no use.
+func (r *Runner) prepareStage(home bool) (*stand, error) {
+	h, err := Look(&Spec{})
+	if err != nil {
+		return nil, err
+	}
+	if why := prepareMissing(h); why != "" {
+		return nil, errors.New(why)
+	}
+	if home && h.Drop {
+		h.Kept |= 1 << unix.CAP_SYS_ADMIN
+	}
+	steps, w := prepare(h, home)
+	for _, s := range steps {
+		if err := r.perform(s); err != nil {
+			return nil, err
+		}
+	}
+	pooled := *w
+	pooled.pooled = true
+	st := &stand{host: h, warm: [2]*warm{w, &pooled}}
+	return st, r.adopt(&Plan{Drop: dropFor(h), Host: h})
+}
+
+func dropFor(h *Host) *program.Program {
+	if !h.Drop {
+		return nil
+	}
+	return dropProgram(h, 0, h.Kept)
+}
+
+// perform has the stage perform one preparation, in itself or in a process that it waits for.
+func (r *Runner) perform(s Preparation) error {
+	report, far, err := reportSocket()
+	if err != nil {
+		return err
+	}
+	defer report.Close()
+	pid, err := r.stage.Do(s.Program, s.request, far)
+	unix.Close(far)
+	if err != nil {
+		return opError("prepare", s.Program, err)
+	}
+	if pid == 0 {
+		return nil
+	}
+	var ws syscall.WaitStatus
+	for {
+		if _, err := syscall.Wait4(pid, &ws, 0, nil); err != syscall.EINTR {
+			break
+		}
+	}
+	if ws.Exited() && ws.ExitStatus() == 0 {
+		return nil
+	}
+	rep, _, err := receive(report)
+	if err != nil || rep.Type != stage.ReportFail {
+		return &Error{Fault: FaultHost, Op: "prepare", Detail: s.What + ": the process was killed"}
+	}
+	return opError("prepare", s.Program, &stage.OpError{Op: rep.A, Errno: syscall.Errno(rep.B)})
+}
+
+// kind gives the template for a Spec, from those that are remembered or a new one, until stand.used.
+func (r *Runner) kind(s *Spec, pooled bool) (t *template, known bool, err error) {
+	key, filter, err := r.tree.ask(s)
+	if err != nil {
+		return nil, false, err
+	}
+	r.tree.mu.Lock()
+	defer r.tree.mu.Unlock()
+	if r.tree.done {
+		return nil, false, os.ErrClosed
+	}
+	w := r.tree.warm[0]
+	if pooled {
+		w = r.tree.warm[1]
+	}
+	at := slices.IndexFunc(r.tree.kinds, func(t *template) bool { return t.base.warm == w && t.fits(&key, filter) })
+	if at >= 0 {
+		t = r.tree.kinds[at]
+		copy(r.tree.kinds[1:at+1], r.tree.kinds[:at])
+		r.tree.kinds[0] = t
+		t.uses++
+		return t, true, nil
+	}
+	head := *s
+	if early(s) {
+		head.Mounts = nil
+	}
+	h, err := Look(&head)
+	if err != nil {
+		return nil, false, err
+	}
+	h.PayloadUID, h.PayloadGID, h.Kept = r.tree.host.PayloadUID, r.tree.host.PayloadGID, r.tree.host.Kept
+	if t, err = newTemplate(s, h, w); err != nil {
+		return nil, false, errors.Join(err, h.Close())
+	}
+	t.uses++
+	r.tree.kinds = slices.Insert(r.tree.kinds, 0, t)
+	if n := len(r.tree.kinds) - 1; n == maxTemplates {
+		r.tree.kinds[n].release()
+		r.tree.kinds = r.tree.kinds[:n]
+	}
+	return t, false, nil
+}
+
+// close ends the parked jails and forgets everything.
+func (st *stand) close() error {
+	if st == nil {
+		return nil
+	}
+	st.mu.Lock()
+	st.done = true
+	for _, t := range st.kinds {
+		t.release()
+	}
+	yards := st.yards
+	st.kinds, st.yards = nil, nil
+	st.mu.Unlock()
+	var errs []error
+	for _, y := range yards {
+		errs = append(errs, y.close())
+	}
+	return errors.Join(errs...)
+}
+
+// release closes what a template holds, when nobody uses it any more. The caller holds the lock.
+func (t *template) release() {
+	t.gone = true
+	if t.uses == 0 {
+		_ = t.file.Close()
+		_ = t.base.host.Close()
+	}
+}
+
+// used ends what kind began.
+func (st *stand) used(t *template) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if t.uses--; t.gone {
+		t.release()
+	}
+}
+
+// ask gives what a template has to fit. The filter is nil unless it comes from a file, which may have changed.
+func (st *stand) ask(s *Spec) (key Spec, filter []byte, err error) {
+	if fileProfile(s.Seccomp) {
+		h := &Host{Kernel: st.host.Kernel, Missing: map[string]string{}}
+		err = h.lookFilter(s)
+		filter = h.Filter
+	}
+	return headSpec(s), filter, err
+}
+
+// forgetKind drops a template that does not describe the machine any more, with the jails that were parked for it.
+func (st *stand) forgetKind(t *template) error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if at := slices.Index(st.kinds, t); at >= 0 {
+		st.kinds = slices.Delete(st.kinds, at, at+1)
+		t.release()
+	}
+	var errs []error
+	for _, y := range st.yards {
+		errs = append(errs, y.clear(t))
+	}
+	return errors.Join(errs...)
+}

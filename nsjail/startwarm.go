@@ -1,0 +1,202 @@
+package nsjail
+
+import (
+	"errors"
+	"os"
+
+	"brig/internal/program"
+	"brig/nsjail/internal/stage"
+
+	"golang.org/x/sys/unix"
+)
+
+// errStale says that a template's head shows other files than the Spec names by now.
+var errStale = errors.New("the sources of the jail's head were replaced")
+
+// rest is what a run adds to a head.
+type rest struct {
+	cmd    *Cmd
+	runner *Runner
+	host   *Host
+	fds    handover
+}
+
+// startWarm makes the jail from the stage's own tree. A jail that was parked for a Spec like this one is taken, or else
+// the head of its program is sent at once, so that the stage works while the keeper looks at the run's own sources.
+func (c *Cmd) startWarm() error {
+	w := &rest{cmd: c, runner: c.runner}
+	defer w.close()
+	j, err := w.jail()
+	if err == nil {
+		if err = w.pass(); err == nil {
+			err = j.send(c.plan.Jail, w.fds.fds)
+		}
+		c.mark(4)
+		if err != nil {
+			err = errors.Join(err, j.discard())
+		}
+	}
+	if err != nil {
+		return c.abandon(err)
+	}
+	c.adopt(j)
+	return c.follow()
+}
+
+// jail takes a parked jail or has one made, and writes the rest of its program.
+func (w *rest) jail() (*parked, error) {
+	for {
+		j, err := w.runner.take(&w.cmd.Spec)
+		if err != nil {
+			return nil, err
+		}
+		if j == nil {
+			break
+		}
+		if err = w.write(j.from); err == nil {
+			return j, nil
+		}
+		err = errors.Join(err, j.discard())
+		if !errors.Is(err, errStale) {
+			return nil, err
+		}
+		if err := w.runner.tree.forgetKind(j.from); err != nil {
+			return nil, err
+		}
+	}
+	return w.runner.park(&w.cmd.Spec, w.write)
+}
+
+// write looks at what the run brings, and plans the rest.
+func (w *rest) write(t *template) (err error) {
+	w.close()
+	c := w.cmd
+	if w.host, err = t.run(&c.Spec); err != nil {
+		return err
+	}
+	if !t.sameSources(w.host) {
+		return errStale
+	}
+	c.mark(1)
+	if c.plan, err = t.plan(&c.Spec, w.host); err != nil {
+		return err
+	}
+	c.mark(2)
+	w.fds.from = c.plan.stdio
+	streams, err := c.openStreams()
+	w.fds.put(c.plan.stdio, streams...)
+	c.mark(3)
+	return err
+}
+
+// pass adds the mounts. It may need the stage itself, which by now has answered.
+func (w *rest) pass() error { return w.runner.pass(w.cmd.plan, &w.fds, false) }
+
+func (w *rest) close() {
+	w.fds.close()
+	w.fds = handover{}
+	if w.host != nil {
+		_ = w.host.Close() // descriptors that were only looked through
+		w.host = nil
+	}
+}
+
+// park has the head of a Spec's jails performed, up to where it waits for the rest; meanwhile, if not nil, runs as long
+// as the stage works. What a template says of the machine may not hold any more: after a failure it is made anew, once.
+func (r *Runner) park(s *Spec, meanwhile func(*template) error) (*parked, error) {
+	for {
+		var net *netEntry
+		if wantsPool(s) {
+			net = r.nets.take()
+		}
+		t, known, err := r.kind(s, net != nil)
+		if err != nil {
+			net.drop()
+			return nil, err
+		}
+		var later error
+		j, err := r.head(t, net, func() {
+			if meanwhile != nil {
+				later = meanwhile(t)
+			}
+		})
+		r.tree.used(t)
+		if err == nil && later == nil {
+			return j, nil
+		}
+		if err == nil {
+			err = errors.Join(later, j.discard())
+		}
+		if !known || later != nil && !errors.Is(later, errStale) {
+			return nil, err
+		}
+		if err := r.tree.forgetKind(t); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// head makes the first process of a jail.
+func (r *Runner) head(t *template, net *netEntry, meanwhile func()) (*parked, error) {
+	p := t.base.Plan
+	j, err := r.bear(p, func(h *handover) error {
+		if net != nil {
+			fd, err := net.handle()
+			if err != nil {
+				return os.NewSyscallError("fcntl", err)
+			}
+			h.put(p.netns, fd)
+		}
+		return r.pass(p, h, true)
+	}, func(req program.Request, fds []int) (int, error) {
+		if req == p.request() {
+			return r.stage.DoFile(t.file, meanwhile, fds...)
+		}
+		f, err := stage.NewFile(p.Head, req) // a group that could not be made, and may be missing
+		if err != nil {
+			return 0, err
+		}
+		defer f.Close()
+		return r.stage.DoFile(f, meanwhile, fds...)
+	})
+	if err != nil {
+		net.drop()
+		return nil, err
+	}
+	j.net, j.from = net, t
+	return j, nil
+}
+
+// waits says whether a parked jail is still there: nothing has come from it, and its end of the socket is open.
+func (j *parked) waits() bool {
+	rc, err := j.report.SyscallConn()
+	if err != nil {
+		return false
+	}
+	there := false
+	err = rc.Control(func(fd uintptr) {
+		_, _, rerr := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		there = rerr == unix.EAGAIN
+	})
+	return err == nil && there
+}
+
+// send gives a parked jail the rest of its program.
+func (j *parked) send(rest *program.Program, fds []int) error {
+	rc, err := j.report.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var serr error
+	if err := rc.Control(func(fd uintptr) { serr = stage.SendRest(int(fd), rest, fds...) }); err != nil {
+		return err
+	}
+	var size program.SizeError
+	switch {
+	case serr == nil:
+		return nil
+	case errors.As(serr, &size):
+		return &Error{Fault: FaultCaller, Op: "plan", Detail: serr.Error(), Remedy: "make the arguments or files smaller"}
+	}
+	return &Error{Fault: FaultHost, Op: "stage", Detail: "the rest of the program: " + serr.Error(), Remedy: "look for an out-of-memory kill in the kernel log"}
+}

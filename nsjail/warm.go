@@ -1,0 +1,181 @@
+package nsjail
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"brig/internal/program"
+	"brig/nsjail/internal/stage"
+
+	"golang.org/x/sys/unix"
+)
+
+// warm is what a resolver of a Runner knows beyond the Host: the stage stands in a tree of its own.
+type warm struct {
+	etc    bool          // the tree's /etc is the whole one of a jail with the default identity
+	pooled bool          // the jail is born in a network namespace that stood ready
+	steps  []Preparation // what it has performed
+}
+
+// headSpec is the part of a Spec on which the head of its program depends: two Specs with the same one share a template.
+// What a run may change at no cost is left out: command, environment, working directory, clocks and output. The
+// caller's mounts belong to the rest, but for an image, whose mount points cannot be made once it is the root.
+func headSpec(s *Spec) Spec {
+	k := *s
+	k.Args, k.Env, k.PassEnv, k.Workdir = nil, nil, nil, ""
+	l := &k.Limits
+	l.Wall, l.Idle, l.Grace, l.Output, l.OutputLimit = 0, 0, 0, 0, 0
+	if early(s) {
+		k.Mounts = []Mount{{}}
+		for _, d := range scratchDirs {
+			if slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Target == d }) {
+				k.Mounts = append(k.Mounts, Mount{Target: d})
+			}
+		}
+	}
+	return k
+}
+
+// early says that the head ends before the caller's mounts.
+func early(s *Spec) bool { return s.Rootfs.Path == "" && len(s.Mounts) > 0 }
+
+// template is a head that is made once, and what it takes to write the rest of a run's program.
+type template struct {
+	key    Spec
+	base   resolver
+	first  int // slot of the first descriptor that comes with the rest
+	file   *stage.File
+	filter []byte
+
+	uses int  // starts that are using file and the sources just now
+	gone bool // nobody will begin to
+}
+
+// newTemplate resolves the head for a Spec and a Host.
+func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
+	s = s.clone()
+	t := &template{key: headSpec(s), filter: h.Filter}
+	r := resolver{Plan: &Plan{Spec: s, Host: h, Enforced: map[string]string{}, Prepared: w.steps}, spec: s, host: h, warm: w}
+	if err := r.decide(); err != nil {
+		return nil, err
+	}
+	if !early(s) {
+		if err := r.mounts(); err != nil {
+			return nil, err
+		}
+	}
+	r.groupSlots()
+	if w.pooled {
+		r.netns = r.in
+		r.in++
+	}
+	r.begin()
+	if !early(s) {
+		r.tree.Add(r.own)
+	}
+	r.tree.Enter()
+	r.settle()
+	if !early(s) {
+		r.close()
+	}
+	t.first = int(r.Jail.Park("park", stage.SlotReport))
+	r.Head = r.Jail
+	t.base = r
+	var err error
+	t.file, err = stage.NewFile(r.Head, r.request())
+	return t, err
+}
+
+// fits says whether the template is one for a Spec and the filter that it means now.
+func (t *template) fits(key *Spec, filter []byte) bool {
+	return sameSpec(&t.key, key) && (len(filter) == 0 || slices.Equal(t.filter, filter))
+}
+
+func sameSpec(a, b *Spec) bool { return reflect.DeepEqual(a, b) }
+
+// plan writes the rest for one run. host is the template's, with what is the run's own.
+func (t *template) plan(s *Spec, h *Host) (*Plan, error) {
+	r, p := t.base, *t.base.Plan
+	p.Spec, p.Host = s, h
+	p.Enforced, p.Notes = maps.Clone(p.Enforced), slices.Clone(p.Notes)
+	p.Passed = slices.Clone(p.Passed)
+	r.Plan, r.spec, r.host = &p, s, h
+	r.in = program.Slot(t.first)
+	r.stdio = r.in
+	r.in += 3
+	if early(s) {
+		r.own = nil
+		if err := r.mounts(); err != nil {
+			return nil, err
+		}
+	}
+	r.Jail = r.Head.Rest(int(r.in) - t.first)
+	r.tree = t.base.tree.On(r.Jail)
+	if early(s) {
+		r.tree.Add(r.own)
+		r.close()
+	}
+	if err := r.finish(); err != nil {
+		return nil, err
+	}
+	r.Notes = append(append(r.Notes, h.FilterNotes...), h.Partial...)
+	return r.Plan, nil
+}
+
+// sameSources says whether what the head shows of the host is still what the template has seen.
+func (t *template) sameSources(h *Host) bool {
+	for _, m := range t.base.Passed {
+		was, now := t.base.host.Sources[m.Key], h.Sources[m.Key]
+		if now == nil || was.Dev != now.Dev || was.Ino != now.Ino || was.UID != now.UID || was.GID != now.GID {
+			return false
+		}
+	}
+	return true
+}
+
+// run gives the Host of one run: the template's facts of the machine, and the run's own sources, variables and filter.
+func (t *template) run(s *Spec) (*Host, error) {
+	h := *t.base.host
+	h.Sources, h.Partial, h.Env = map[string]*Source{}, nil, nil
+	steps := []func(*Spec) error{h.lookEnv, h.lookSources}
+	if fileProfile(s.Seccomp) {
+		steps = append(steps, h.lookFilter)
+	} else {
+		steps = append(steps, h.lookGuard)
+	}
+	if len(s.Mounts) > 0 { // what is mounted below them decides how they are shown
+		steps = append([]func(*Spec) error{h.lookMounts}, steps...)
+	}
+	for _, step := range steps {
+		if err := step(s); err != nil {
+			return nil, errors.Join(needProc(err), h.Close())
+		}
+	}
+	return &h, nil
+}
+
+// preparable says whether a Spec's jails can start from a prepared tree. The host's network is not there.
+func preparable(s *Spec) bool { return s.Net != NetHost }
+
+func wantsPool(s *Spec) bool { return s.Net == "" || s.Net == NetLoopback }
+
+// prepareMissing says why this machine has no prepared trees, or "".
+func prepareMissing(h *Host) string {
+	for _, m := range []string{"user", "proc"} {
+		if why := h.Missing[m]; why != "" {
+			return why
+		}
+	}
+	if h.Drop && h.Missing["idmap"] != "" {
+		return h.Missing["idmap"]
+	}
+	if h.Kernel.AtLeast(minKernel.Major, minKernel.Minor) {
+		return ""
+	}
+	return fmt.Sprintf("Linux %d.%d is too old", h.Kernel.Major, h.Kernel.Minor)
+}
+
+const rootCaps = uint32(1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN)
