@@ -82,6 +82,18 @@ func addBind(p *Plan, dir string) bool {
 	extra.Add("off", unix.SYS_MKDIRAT, root, program.Str(rel), program.Int(0o755)).May(unix.EEXIST)
 	extra.Add("off", unix.SYS_MOVE_MOUNT, spare.Arg(), program.Str(""), root, program.Str(rel), program.Int(unix.MOVE_MOUNT_F_EMPTY_PATH))
 	p.Jail.Ops = slices.Insert(p.Jail.Ops, at, extra.Ops...)
+	return dir != "/proc" || hostProcfs(p)
+}
+
+// hostProcfs has the process set itself up through the host's procfs, and not through one of its own.
+func hostProcfs(p *Plan) bool {
+	own := func(op program.Op) bool { return op.Label == "procfs" }
+	at := slices.IndexFunc(p.Jail.Ops, own)
+	slot := p.Jail.Ops[slices.IndexFunc(p.Jail.Ops, func(op program.Op) bool { return own(op) && op.NR == unix.SYS_FSMOUNT })].Save
+	p.Jail.Ops = slices.DeleteFunc(p.Jail.Ops, own)
+	extra := program.New(0)
+	extra.Add("off", unix.SYS_OPENAT, program.CWD(), program.Str("/proc"), program.Int(unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC), program.Int(0)).Save = slot
+	p.Jail.Ops = slices.Insert(p.Jail.Ops, at, extra.Ops...)
 	return true
 }
 
@@ -113,6 +125,9 @@ var planChanges = map[string]func(*Plan) bool{
 	"no-masks": func(p *Plan) bool { // every mount of procfs but procfs itself
 		first := true
 		return deleteOps(p, func(op *program.Op) bool {
+			if op.Label == "proc" && op.NR == unix.SYS_MOUNT {
+				return true
+			}
 			if op.Label != "proc" || op.NR != unix.SYS_MOVE_MOUNT {
 				return false
 			}

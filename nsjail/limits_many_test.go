@@ -51,7 +51,7 @@ func TestLimitManyRole(t *testing.T) {
 	for i := range 40 {
 		limitedOne(t, r, i)
 	}
-	before := holding(t, tmp)
+	before := settled(t, tmp)
 	begin := time.Now()
 	for i := range row {
 		limitedOne(t, r, i)

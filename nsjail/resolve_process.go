@@ -28,6 +28,9 @@ func (r *resolver) decide() error {
 func (r *resolver) begin() {
 	r.Jail = program.New(int(r.in))
 	r.identity()
+	if r.warm != nil && r.spec.Rootfs.Path != "" {
+		rootfs.ProcOver(r.Jail)
+	}
 	r.joinGroup()
 	r.session()
 	files := r.host.HardLimits["nofile"]

@@ -3,9 +3,7 @@ package nsjail
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"strconv"
 	"sync"
 	"syscall"
 
@@ -37,72 +35,6 @@ type Runner struct {
 	ending  sync.WaitGroup  // jails whose namespaces are being taken apart
 	closed  bool
 	swept   bool // what killed keepers have left was looked for
-}
-
-// RunnerOptions are what a Runner does ahead of its jails. The zero value is NewRunner's.
-type RunnerOptions struct {
-	// Pool is how many network namespaces, each with lo up, are kept ready; they refill in the background.
-	Pool int
-	// Reuse gives the network namespace of a jail that has ended to another one, if every counter, socket, address and
-	// route in it is as it was when it was new: if the payload has not touched the network at all.
-	Reuse bool
-	// Jails is how many jails may run at once; Start waits for one to end, or for its context. 0 is as many as the limit
-	// on open files has room for.
-	Jails int
-	// Cold makes each jail from the host's tree, as `brig run` does: for a program that makes one or two.
-	Cold bool
-}
-
-// NewRunner starts a stage: this program's binary again, which needs no other file. Where the machine does not allow a
-// prepared tree, jails take longer and are the same; their Plan has a note that says why.
-func NewRunner() (*Runner, error) { return NewRunnerWith(RunnerOptions{}) }
-
-// NewRunnerWith is NewRunner with options.
-func NewRunnerWith(o RunnerOptions) (*Runner, error) {
-	if o.Pool < 0 || o.Jails < 0 {
-		return nil, &Error{Fault: FaultCaller, Op: "runner", Detail: "a negative Pool or Jails", Remedy: "give how many, or 0"}
-	}
-	r, err := newStage()
-	if err != nil {
-		return nil, err
-	}
-	r.room = make(chan struct{}, roomFor(o.Jails))
-	if o.Cold {
-		return r, nil
-	}
-	if r.tree, err = r.prepareStage(o.Pool > 0); err != nil {
-		fresh, ferr := newStage()
-		if ferr = errors.Join(ferr, r.stage.Close()); ferr != nil {
-			return nil, ferr
-		}
-		r.why, r.stage, r.dropped, r.tree = err.Error(), fresh.stage, nil, nil
-		return r, nil
-	}
-	r.outfit = &outfitter{host: r.tree.host, first: r.stage}
-	if o.Pool > 0 {
-		r.nets = &netPool{outfit: r.outfit, want: o.Pool, reuse: o.Reuse}
-		e, err := r.nets.make() // the first tells whether it can be done
-		if err != nil {
-			return nil, errors.Join(err, r.Close())
-		}
-		r.nets.ready = append(r.nets.ready, e)
-	}
-	return r, nil
-}
-
-// filesPerJail is how many descriptors a jail takes in the keeper while it starts: report, pidfd, streams, sources.
-const filesPerJail = 12
-
-// roomFor is how many jails may run at once.
-func roomFor(asked int) int {
-	if asked > 0 {
-		return asked
-	}
-	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
-		return 64
-	}
-	return int(min(max(int64(l.Cur)-64, filesPerJail)/filesPerJail, 1<<20))
 }
 
 // newStage makes a Runner whose jails start from the host's tree.
@@ -261,90 +193,6 @@ func opError(phase string, p *program.Program, err error) error {
 	}
 	op := &p.Ops[oe.Op]
 	return &Error{Fault: FaultHost, Step: oe.Op + 1, Of: len(p.Ops), Op: op.Label, Detail: op.Call(), Errno: oe.Errno}
-}
-
-// pass makes the mounts that are handed over with the head of a program or with its rest: open_tree(2), mount_setattr(2).
-func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
-	for _, m := range p.Passed {
-		if m.head != head && p.Head != nil {
-			continue
-		}
-		src := p.Host.Sources[m.Key]
-		if !p.Host.Drop {
-			fd, err := r.outfit.mount(m.Key, src, m.Attr)
-			if err != nil {
-				return err
-			}
-			h.put(m.slot, fd)
-			continue
-		}
-		fail := func(op string, err error) error {
-			e := &Error{Fault: FaultHost, Op: op, Detail: quote(src.Path), Remedy: "use another file system, or accept a plain bind: --optional idmap"}
-			if !errors.As(err, &e.Errno) {
-				e.Detail += ": " + err.Error()
-			}
-			return e
-		}
-		fd, err := unix.OpenTree(src.fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
-		if err != nil {
-			return fail("open_tree", err)
-		}
-		h.put(m.slot, fd)
-		attr := unix.MountAttr{Attr_set: m.Attr}
-		if m.IDMap {
-			ns, err := r.idmap(src, p.Host)
-			if err != nil {
-				return fail("idmap", err)
-			}
-			attr.Attr_set |= unix.MOUNT_ATTR_IDMAP
-			attr.Userns_fd = uint64(ns)
-		}
-		err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
-		if err != nil && m.IDMap && contains(p.Spec.Optional, "idmap") { // the file system, or one mounted below, has none
-			p.Enforced["idmap"] = "not enforced for " + quote(m.Target) + ": mount_setattr: " + err.Error() + " (optional)"
-			attr = unix.MountAttr{Attr_set: m.Attr}
-			err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
-		}
-		if err != nil {
-			return fail("idmapped mount (mount_setattr)", err)
-		}
-	}
-	return nil
-}
-
-// idmap gives a user namespace that shows the source's owner as the payload. A process has to live in it while its
-// map is written: user_namespaces(7); the stage spawns one that only waits.
-func (r *Runner) idmap(src *Source, h *Host) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := [2]int{src.UID, src.GID}
-	if fd, ok := r.idmaps[key]; ok {
-		return fd, nil
-	}
-	p := program.New(2)
-	p.Add("wait", unix.SYS_PPOLL, program.Named(0, "NULL"), program.Int(0), program.Named(0, "NULL"), program.Named(0, "NULL"), program.Int(0))
-	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, err
-	}
-	defer unix.Close(null)
-	pid, err := r.stage.Do(p, program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1, Ward: true}, null)
-	if err != nil {
-		return -1, opError("idmap", p, err)
-	}
-	defer reap(pid)
-	dir := "/proc/" + strconv.Itoa(pid)
-	for _, m := range []struct{ file, text string }{{"/uid_map", fmt.Sprintf("%d %d 1", src.UID, h.PayloadUID)},
-		{"/gid_map", fmt.Sprintf("%d %d 1", src.GID, h.PayloadGID)}} {
-		if err := os.WriteFile(dir+m.file, []byte(m.text), 0); err != nil {
-			return -1, err
-		}
-	}
-	fd, err := unix.Open(dir+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err == nil {
-		r.idmaps[key] = fd
-	}
-	return fd, err
 }
 
 // reap kills and collects a child that has no pidfd; its pid is ours until it is collected.

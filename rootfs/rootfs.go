@@ -101,9 +101,6 @@ const (
 	fdEmpty = 261
 )
 
-// TreeFD is a fixed descriptor number for Hold.
-const TreeFD = 262
-
 // FirstDisk is the first of the fixed descriptor numbers at which the tmpfs mounts that the payload can fill stay open
 // for init, and MaxDisks how many do.
 const (
@@ -283,35 +280,6 @@ func (t *Tree) Seal() {
 		b.Program.Close(b.label, b.proc)
 	}
 	b.Program.Close(b.label, b.root)
-}
-
-// Hold keeps the tree's root open at a fixed descriptor number, for Finish in another program.
-func (t *Tree) Hold(fd int) {
-	t.b.Add("pivot", unix.SYS_DUP3, t.b.root.Arg(), program.Int(fd), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
-	t.b.Program.Close("pivot", t.b.root)
-}
-
-// Finish is Enter and Seal for a tree that Hold has kept.
-func Finish(p *program.Program, fd int) {
-	b := &builder{Program: p, label: "pivot"}
-	b.enter(program.Int(fd))
-	b.Add(b.label, unix.SYS_CHDIR, program.Str("/"))
-	b.setattr(program.CWD(), "/", rdonly|nosuid|nodev, 0)
-	b.Add(b.label, unix.SYS_CLOSE, program.Int(fd))
-}
-
-// ProcOn mounts a procfs on a tree that Hold has kept; the process is one of a pid namespace of its own, and shares the
-// tree's mount namespace.
-func ProcOn(p *program.Program, fd int) {
-	b := &builder{Program: p, label: "proc"}
-	m := b.newMount("proc", nosuid|nodev|noexec)
-	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.Int(fd), program.Str("proc"), fromEmpty())
-}
-
-// MountTree clones the mounts at a source, detached, with the attributes.
-func MountTree(p *program.Program, label string, s *Source, attr uint64) program.Slot {
-	b := &builder{Program: p, label: label}
-	return b.tree(s, attr)
 }
 
 func detach() program.Arg { return program.Named(unix.MNT_DETACH, "MNT_DETACH") }

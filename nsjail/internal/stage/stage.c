@@ -81,8 +81,7 @@ static long park(const long *a, struct rest *r) {
 	char *base;
 	if (a[1] < 0 || a[1] >= NSLOTS) return -EINVAL;
 	int n = load((int)a[0], &base, &size, r->slots + a[1], NSLOTS - (int)a[1]);
-	if (n == 0) return -ECANCELED;
-	if (n < 0) return n;
+	if (n <= 0) return n ? n : -ECANCELED;
 	if (((struct header *)base)->kind != KIND_LATER) return -EBADMSG;
 	r->before += ((struct header *)r->base)->nops;
 	r->base = base, r->from = 0;

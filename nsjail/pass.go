@@ -1,0 +1,96 @@
+package nsjail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"brig/internal/program"
+
+	"golang.org/x/sys/unix"
+)
+
+// pass makes the mounts that are handed over with the head of a program or with its rest: open_tree(2), mount_setattr(2).
+func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
+	for _, m := range p.Passed {
+		if m.head != head && p.Head != nil {
+			continue
+		}
+		src := p.Host.Sources[m.Key]
+		if !p.Host.Drop {
+			fd, err := r.outfit.mount(m.Key, src, m.Attr)
+			if err != nil {
+				return err
+			}
+			h.put(m.slot, fd)
+			continue
+		}
+		fail := func(op string, err error) error {
+			e := &Error{Fault: FaultHost, Op: op, Detail: quote(src.Path), Remedy: "use another file system, or accept a plain bind: --optional idmap"}
+			if !errors.As(err, &e.Errno) {
+				e.Detail += ": " + err.Error()
+			}
+			return e
+		}
+		fd, err := unix.OpenTree(src.fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
+		if err != nil {
+			return fail("open_tree", err)
+		}
+		h.put(m.slot, fd)
+		attr := unix.MountAttr{Attr_set: m.Attr}
+		if m.IDMap {
+			ns, err := r.idmap(src, p.Host)
+			if err != nil {
+				return fail("idmap", err)
+			}
+			attr.Attr_set |= unix.MOUNT_ATTR_IDMAP
+			attr.Userns_fd = uint64(ns)
+		}
+		err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
+		if err != nil && m.IDMap && contains(p.Spec.Optional, "idmap") { // the file system, or one mounted below, has none
+			p.Enforced["idmap"] = "not enforced for " + quote(m.Target) + ": mount_setattr: " + err.Error() + " (optional)"
+			attr = unix.MountAttr{Attr_set: m.Attr}
+			err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
+		}
+		if err != nil {
+			return fail("idmapped mount (mount_setattr)", err)
+		}
+	}
+	return nil
+}
+
+// idmap gives a user namespace that shows the source's owner as the payload. A process has to live in it while its
+// map is written: user_namespaces(7); the stage spawns one that only waits.
+func (r *Runner) idmap(src *Source, h *Host) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := [2]int{src.UID, src.GID}
+	if fd, ok := r.idmaps[key]; ok {
+		return fd, nil
+	}
+	p := program.New(2)
+	p.Add("wait", unix.SYS_PPOLL, program.Named(0, "NULL"), program.Int(0), program.Named(0, "NULL"), program.Named(0, "NULL"), program.Int(0))
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(null)
+	pid, err := r.stage.Do(p, program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1, Ward: true}, null)
+	if err != nil {
+		return -1, opError("idmap", p, err)
+	}
+	defer reap(pid)
+	dir := "/proc/" + strconv.Itoa(pid)
+	for _, m := range []struct{ file, text string }{{"/uid_map", fmt.Sprintf("%d %d 1", src.UID, h.PayloadUID)},
+		{"/gid_map", fmt.Sprintf("%d %d 1", src.GID, h.PayloadGID)}} {
+		if err := os.WriteFile(dir+m.file, []byte(m.text), 0); err != nil {
+			return -1, err
+		}
+	}
+	fd, err := unix.Open(dir+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		r.idmaps[key] = fd
+	}
+	return fd, err
+}

@@ -1,0 +1,73 @@
+package nsjail
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// RunnerOptions are what a Runner does ahead of its jails. The zero value is NewRunner's.
+type RunnerOptions struct {
+	// Pool is how many network namespaces, each with lo up, are kept ready; they refill in the background.
+	Pool int
+	// Reuse gives the network namespace of a jail that has ended to another one, if every counter, socket, address and
+	// route in it is as it was when it was new: if the payload has not touched the network at all.
+	Reuse bool
+	// Jails is how many jails may run at once; Start waits for one to end, or for its context. 0 is as many as the limit
+	// on open files has room for.
+	Jails int
+	// Cold makes each jail from the host's tree, as `brig run` does: for a program that makes one or two.
+	Cold bool
+}
+
+// NewRunner starts a stage: this program's binary again, which needs no other file. Where the machine does not allow a
+// prepared tree, jails take longer and are the same; their Plan has a note that says why.
+func NewRunner() (*Runner, error) { return NewRunnerWith(RunnerOptions{}) }
+
+// NewRunnerWith is NewRunner with options.
+func NewRunnerWith(o RunnerOptions) (*Runner, error) {
+	if o.Pool < 0 || o.Jails < 0 {
+		return nil, &Error{Fault: FaultCaller, Op: "runner", Detail: "a negative Pool or Jails", Remedy: "give how many, or 0"}
+	}
+	r, err := newStage()
+	if err != nil {
+		return nil, err
+	}
+	r.room = make(chan struct{}, roomFor(o.Jails))
+	if o.Cold {
+		return r, nil
+	}
+	if r.tree, err = r.prepareStage(o.Pool > 0); err != nil {
+		fresh, ferr := newStage()
+		if ferr = errors.Join(ferr, r.stage.Close()); ferr != nil {
+			return nil, ferr
+		}
+		r.why, r.stage, r.dropped, r.tree = err.Error(), fresh.stage, nil, nil
+		return r, nil
+	}
+	r.outfit = &outfitter{host: r.tree.host, first: r.stage}
+	if o.Pool > 0 {
+		r.nets = &netPool{outfit: r.outfit, want: o.Pool, reuse: o.Reuse}
+		e, err := r.nets.make() // the first tells whether it can be done
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		r.nets.ready = append(r.nets.ready, e)
+	}
+	return r, nil
+}
+
+// filesPerJail is how many descriptors a jail takes in the keeper while it starts: report, pidfd, streams, sources.
+const filesPerJail = 12
+
+// roomFor is how many jails may run at once.
+func roomFor(asked int) int {
+	if asked > 0 {
+		return asked
+	}
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
+		return 64
+	}
+	return int(min(max(int64(l.Cur)-64, filesPerJail)/filesPerJail, 1<<20))
+}
