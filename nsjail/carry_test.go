@@ -1,0 +1,254 @@
+package nsjail
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// dirty leaves everything that a payload can leave behind; observe prints whatever could show it.
+const dirty = `
+import os, socket, ctypes, subprocess, mmap
+libc = ctypes.CDLL(None, use_errno=True)
+for d in ("/tmp", "/work", "/output", "/dev/shm"):
+    open(d + "/left", "w").write("x" * 10000)
+    os.symlink("/etc/passwd", d + "/link")
+libc.shmget(4711, 4096, 0o1666)
+libc.semget(4712, 3, 0o1666)
+libc.msgget(4713, 0o1666)
+libc.mq_open(b"/left", 0o102, 0o666, None)
+s = socket.socket(socket.AF_UNIX); s.bind("\0left"); s.listen()
+os.set_inheritable(s.fileno(), True)
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.sendto(b"x", ("127.0.0.1", 9))
+t = socket.create_server(("127.0.0.1", 8080)); c = socket.create_connection(("127.0.0.1", 8080)); c.send(b"x")
+try: socket.create_connection(("192.0.2.1", 80), timeout=0.1)
+except OSError: pass
+libc.inotify_add_watch(libc.inotify_init(), b"/usr/bin", 0xfff)
+libc.syscall(248, b"user", b"left", b"x", 1, -3)
+try: socket.sethostname("left")
+except OSError: pass
+for i in range(50): subprocess.run(["/bin/true"])
+if os.fork() == 0:
+    os.setsid()
+    import time; time.sleep(1000)
+print("done")
+`
+
+const observe = `
+import os, subprocess
+for d in ("/tmp", "/work", "/output", "/dev/shm", "/", "/etc", "/dev", "/run", "/home"):
+    print(d, sorted(os.listdir(d)))
+    if d in ("/tmp", "/work", "/output", "/dev/shm"): print("room", d, os.statvfs(d).f_bfree, os.statvfs(d).f_ffree)
+for f in sorted(os.listdir("/proc/net")):
+    p = "/proc/net/" + f
+    if f in ("protocols", "ptype", "fib_trie", "psched", "softnet_stat"): continue  # of the whole kernel
+    if f == "netlink":  # the addresses and numbers of the kernel's own sockets are other ones each time
+        print(p, [l.split()[1:9] for l in open(p)])
+        continue
+    try: print(p, repr(open(p).read()) if os.path.isfile(p) else "")
+    except OSError as e: print(p, e.errno)
+for f in ("sysvipc/shm", "sysvipc/sem", "sysvipc/msg", "keys", "self/mounts", "sys/kernel/hostname", "sys/kernel/domainname",
+          "sys/fs/mqueue/queues_max", "sys/net/ipv4/ip_local_port_range", "sys/net/ipv4/ping_group_range", "sys/net/core/somaxconn",
+          "self/oom_score_adj", "self/limits", "self/uid_map", "self/cgroup"):
+    try: print(f, repr(open("/proc/" + f).read()))
+    except OSError as e: print(f, e.errno)
+print(sorted(p for p in os.listdir("/proc") if p.isdigit()))
+for f in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp:", "Seccomp_filters", "Groups", "SigIgn", "SigBlk", "NSpid", "Umask"):
+    print([l for l in open("/proc/self/status") if l.startswith(f)])
+print([(k, os.readlink("/proc/self/fd/" + k).split(":")[0]) for k in os.listdir("/proc/self/fd") if int(k) < 3])
+print(open("/proc/self/stat").read().split(")")[1].split()[1:5])
+print(os.getcwd(), sorted(os.environ.items()))
+`
+
+// TestNothingCarriesOver lets a payload leave what it can, and compares what the next one sees with what the first jail
+// of all saw: of one made from the host's tree, from the stage's, with a namespace from the pool, and one that was
+// parked while the other ran.
+func TestNothingCarriesOver(t *testing.T) {
+	needs(t, "python3")
+	look := func(r *Runner) string {
+		t.Helper()
+		out, res := mustRun(t, r.Command("/usr/bin/python3", "-I", "-c", observe))
+		if res.Status != StatusOK {
+			t.Fatalf("%s %d: %s", res.Status, res.ExitCode, out)
+		}
+		return out
+	}
+	want, cold := look(runnerWith(t, RunnerOptions{})), look(runnerWith(t, RunnerOptions{Cold: true}))
+	if d := differ(cold, want); strings.Count(d, "\n") > 8 || strings.Count(d, "- room") != 4 { // the copies of /etc lie elsewhere
+		t.Errorf("a jail from the host's tree and one from the stage's:\n%s", d)
+	}
+	r := runnerWith(t, RunnerOptions{Pool: 1, Reuse: true})
+	for _, parked := range []int{0, 1} {
+		if err := r.Prestart(Spec{Args: []string{"true"}}, parked); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 {
+			if d := differ(want, look(r)); d != "" {
+				t.Errorf("%d parked, round %d:\n%s", parked, i, d)
+			}
+			wantOutput(t, r.Command("/usr/bin/python3", "-I", "-c", dirty), "done")
+		}
+	}
+}
+
+// differ gives the lines in which two texts differ.
+func differ(a, b string) (d string) {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range max(len(x), len(y)) {
+		var l, m string
+		if i < len(x) {
+			l = x[i]
+		}
+		if i < len(y) {
+			m = y[i]
+		}
+		if l != m && !(strings.HasPrefix(l, "sockets: used") || strings.Contains(l, "lowerdir=")) {
+			d += fmt.Sprintf("- %s\n+ %s\n", l, m)
+		}
+	}
+	return d
+}
+
+// A network namespace comes back to the pool only if nobody can tell that it was used.
+func TestReuse(t *testing.T) {
+	needs(t, "python3")
+	r := runnerWith(t, RunnerOptions{Pool: 1, Reuse: true})
+	number := func() (ino uint64) {
+		r.nets.mu.Lock()
+		defer r.nets.mu.Unlock()
+		var st unix.Stat_t
+		if len(r.nets.ready) == 1 && unix.Fstat(r.nets.ready[0].fd, &st) == nil {
+			ino = st.Ino
+		}
+		return ino
+	}
+	r.nets.want = 0 // what is taken is not made again, so that there is room for it to come back
+	first := number()
+	for range 3 {
+		wantOutput(t, r.Command("readlink", "/proc/self/ns/net"), fmt.Sprintf("net:[%d]", first))
+		r.nets.mu.Lock()
+		r.nets.want = 1
+		r.nets.mu.Unlock()
+		until(t, "a namespace stands ready", func() bool { return number() != 0 })
+		r.nets.mu.Lock()
+		r.nets.want = 0
+		r.nets.mu.Unlock()
+	}
+	_ = first
+}
+
+// What a payload does with its network shows, so that the namespace is not used again.
+func TestNetStateNoticesEverything(t *testing.T) {
+	needs(t, "python3")
+	r := runnerWith(t, RunnerOptions{Pool: 1, Reuse: true})
+	for name, script := range map[string]string{
+		"nothing":       "pass",
+		"udp":           "s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.sendto(b'x',('127.0.0.1',9))",
+		"udp6":          "s=socket.socket(socket.AF_INET6,socket.SOCK_DGRAM); s.sendto(b'x',('::1',9))",
+		"unreachable":   "s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.sendto(b'x',('192.0.2.1',9))",
+		"unreachable 6": "s=socket.socket(socket.AF_INET6,socket.SOCK_DGRAM); s.sendto(b'x',('2001:db8::1',9))",
+		"refused":       "socket.socket().connect_ex(('127.0.0.1',1)); raise OSError",
+		"connection":    "l=socket.create_server(('127.0.0.1',0)); c=socket.create_connection(l.getsockname()); a=l.accept(); c.close()",
+	} {
+		e := r.nets.take()
+		for e == nil {
+			e = r.nets.take()
+		}
+		if !e.seen.unchanged() {
+			t.Errorf("%s: it has changed before anybody was there", name)
+		}
+		r.nets.mu.Lock()
+		r.nets.ready = append([]*netEntry{}, e)
+		r.nets.mu.Unlock()
+		c := r.Command("/usr/bin/python3", "-I", "-c", "import socket\ntry:\n  "+script+"\nexcept OSError: pass")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		got, seen := c.net, c.net.seen
+		c.net = nil // ours to look at
+		if _, err := c.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if seen.unchanged() != (name == "nothing") {
+			t.Errorf("%s: unchanged is %t", name, seen.unchanged())
+		}
+		got.drop()
+	}
+}
+
+// Many at once through everything that a Runner can have ready; each has its own directory and says its own number.
+func TestPoolsUnderLoad(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{Pool: 4, Reuse: true, Jails: 12})
+	for _, s := range []Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []Mount{{Type: MountTmpfs, Target: "/work"}}}} {
+		if err := r.Prestart(s, 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rounds := 12
+	if testing.Short() {
+		rounds = 4
+	}
+	var wg sync.WaitGroup
+	for client := range 16 {
+		dir := shared(t, 1000)
+		wg.Go(func() {
+			for i := range rounds {
+				id := fmt.Sprintf("%d-%d", client, i)
+				c := r.shell("echo " + id + " >>/work/log; cat /work/log | wc -l; echo " + id)
+				want := "1\n" + id
+				if i%2 == 1 {
+					c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}}
+					want = fmt.Sprintf("%d\n%s", i/2+1, id)
+				}
+				out, _, err := c.Output()
+				if err != nil || strings.TrimSpace(string(out)) != want {
+					t.Errorf("%s: %q, %v, want %q", id, out, err, want)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Close while jails start, run and are parked: no start succeeds afterwards, and nothing is left.
+func TestCloseUnderLoad(t *testing.T) {
+	before := len(childrenOf(os.Getpid()))
+	for range 5 {
+		r, err := NewRunnerWith(RunnerOptions{Pool: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Prestart(Spec{Args: []string{"true"}}, 4); err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		begun := make(chan bool, 100)
+		for range 6 {
+			wg.Go(func() {
+				for {
+					begun <- true
+					if _, err := r.Command("sleep", "0.01").Run(); err != nil {
+						return
+					}
+				}
+			})
+		}
+		for range 20 {
+			<-begun
+		}
+		go func() {
+			for range begun {
+			}
+		}()
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+		close(begun)
+	}
+	until(t, "all children are collected", func() bool { return len(childrenOf(os.Getpid())) == before })
+}

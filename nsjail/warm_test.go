@@ -1,0 +1,315 @@
+package nsjail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func runnerWith(t *testing.T, o RunnerOptions) *Runner {
+	t.Helper()
+	r, err := NewRunnerWith(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if r.tree == nil && !o.Cold {
+		t.Fatal("the stage has no tree of its own: " + r.why)
+	}
+	return r
+}
+
+func (r *Runner) shell(script string) *Cmd { return r.Command("/bin/sh", "-c", script) }
+
+// until waits for something that happens in the background.
+func until(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for range 500 {
+		if f() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("never: " + what)
+}
+
+func (y *yard) pids() (list []int) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	for _, j := range y.ready {
+		list = append(list, j.pid)
+	}
+	return list
+}
+
+// A template is shared by what differs in nothing that it holds, and by nothing else.
+func TestKindsOfSpec(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{})
+	dir := shared(t, 1000)
+	if err := os.WriteFile(filepath.Join(dir, "f"), []byte("from the host"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, c := range []struct {
+			change func(*Spec)
+			script string
+			want   string
+			kinds  int
+		}{
+			{func(*Spec) {}, "echo $PWD $A $#; hostname; id -u; umask", "/work 0\nbrig\n1000\n0022", 1},
+			{func(s *Spec) { s.Env, s.Workdir, s.Limits.Wall = []string{"A=b"}, "/tmp", Duration(time.Minute) }, "echo $PWD $A", "/tmp b", 1},
+			{func(s *Spec) { s.Limits.Output = 1 << 20 }, "echo out", "out", 1},
+			{func(s *Spec) { s.Hostname = "ship" }, "hostname; cat /etc/hostname; grep -c ship /etc/hosts", "ship\nship\n1", 2},
+			{func(s *Spec) { s.User = "7:8" }, "id -u; id -g; grep ^brig: /etc/passwd | cut -d: -f3,4", "7\n8\n7:8", 3},
+			{func(s *Spec) { s.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}} }, "cat /input/f; ls /work | wc -l", "from the host0", 4},
+			{func(s *Spec) { s.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/elsewhere"}} }, "cat /elsewhere/f", "from the host", 4},
+			{func(s *Spec) { s.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}} }, "cat f; echo x >g && rm g", "from the host", 5},
+			{func(s *Spec) { s.Net = NetNone }, "cat /proc/net/if_inet6 | wc -l", "0", 6},
+			{func(s *Spec) { s.NoInit = true }, "echo $$", "1", 7},
+			{func(s *Spec) { s.Seccomp = "unconfined" }, "grep Seccomp: /proc/self/status | cut -f2", "0", 8},
+		} {
+			cmd := r.shell(c.script)
+			c.change(&cmd.Spec)
+			wantOutput(t, cmd, c.want)
+			if n := len(r.tree.kinds); n < c.kinds {
+				t.Errorf("%q: %d kinds are remembered, want %d", c.script, n, c.kinds)
+			}
+		}
+	}
+	if n := len(r.tree.kinds); n != 8 {
+		t.Errorf("%d kinds are remembered, want 8", n)
+	}
+	for i := range 2 * maxTemplates {
+		cmd := r.shell("hostname")
+		cmd.Spec.Hostname = fmt.Sprint("host", i)
+		wantOutput(t, cmd, cmd.Spec.Hostname)
+	}
+	if n := len(r.tree.kinds); n != maxTemplates {
+		t.Errorf("%d kinds are remembered, want %d", n, maxTemplates)
+	}
+}
+
+// A caller may use its Spec for something else after a jail was made.
+func TestTemplatesAreTheRunnersOwn(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{})
+	s := Spec{Args: []string{"/bin/sh", "-c", "ulimit -n"}, Limits: Limits{Rlimits: map[string]Rlimit{"nofile": {64, 64}}}}
+	wantOutput(t, r.CommandSpec(t.Context(), s), "64")
+	s.Limits.Rlimits["nofile"] = Rlimit{65, 65}
+	wantOutput(t, r.CommandSpec(t.Context(), s), "65")
+}
+
+func TestParkedJailsAreUsedOnce(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{Pool: 2})
+	spec := Spec{Args: []string{"true"}}
+	if err := r.Prestart(spec, 3); err != nil {
+		t.Fatal(err)
+	}
+	y := r.tree.yards[0]
+	used := map[int]bool{}
+	for i := range 12 {
+		until(t, "three jails are parked", func() bool { return len(y.pids()) == 3 })
+		ready := y.pids()
+		c := r.shell(`for d in /tmp /work /output /dev/shm; do ls -A $d; echo x >$d/left; done; echo $0`)
+		c.Spec.Args = append(c.Spec.Args, fmt.Sprint("run", i))
+		wantOutput(t, c, fmt.Sprint("run", i))
+		if !slices.Contains(ready, c.Pid()) || used[c.Pid()] {
+			t.Errorf("run %d was pid %d; parked were %v, used before %v", i, c.Pid(), ready, used)
+		}
+		used[c.Pid()] = true
+	}
+	if err := r.Prestart(spec, 0); err != nil || len(y.pids()) != 0 {
+		t.Errorf("after Prestart 0: %v, %v", y.pids(), err)
+	}
+	wantOutput(t, r.shell("echo without"), "without")
+}
+
+// Somebody kills a parked jail: it is not used.
+func TestParkedJailIsKilled(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{})
+	for _, s := range []Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []Mount{{Type: MountTmpfs, Target: "/x"}}}} {
+		if err := r.Prestart(s, 1); err != nil {
+			t.Fatal(err)
+		}
+		y := r.tree.yard(r, &s)
+		until(t, "a jail is parked", func() bool { return len(y.pids()) == 1 })
+		dead := y.pids()[0]
+		j := y.ready[0]
+		if err := unix.Kill(dead, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "its end shows", func() bool { return !j.waits() })
+		c := r.CommandSpec(t.Context(), s)
+		c.Spec.Args = []string{"echo", "fresh"}
+		wantOutput(t, c, "fresh")
+		if c.Pid() == dead {
+			t.Error("a dead jail was used")
+		}
+	}
+}
+
+func TestPrestartErrors(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{})
+	dir := shared(t, 1000)
+	for name, s := range map[string]Spec{
+		"bad Spec":    {},
+		"no image":    {Args: []string{"true"}, Rootfs: Rootfs{Path: dir + "/none"}},
+		"host's net":  {Args: []string{"true"}, Net: NetHost},
+		"empty image": {Args: []string{"true"}, Rootfs: Rootfs{Path: dir}, Optional: []string{"overlay"}, Require: []string{"nothing"}},
+	} {
+		var e *Error
+		if err := r.Prestart(s, 1); !errors.As(err, &e) || e.Remedy == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := r.Prestart(Spec{Args: []string{"true"}}, -1); err == nil {
+		t.Error("-1 jails")
+	}
+	if _, err := NewRunnerWith(RunnerOptions{Pool: -1}); err == nil {
+		t.Error("a pool of -1")
+	}
+	cold := runnerWith(t, RunnerOptions{Cold: true})
+	if err := cold.Prestart(Spec{Args: []string{"true"}}, 1); err == nil {
+		t.Error("Prestart without a prepared tree")
+	}
+	wantOutput(t, cold.shell("echo cold"), "cold")
+}
+
+// The host's network is not in the stage's tree, and no jail meets another one's.
+func TestHostNetBesideThePool(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{Pool: 2})
+	own, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for i := range 9 {
+		c := r.Command("readlink", "/proc/self/ns/net")
+		if c.Spec.Net = []Net{NetLoopback, NetHost, NetNone}[i%3]; c.Spec.Net == NetHost {
+			wantOutput(t, c, own)
+			continue
+		}
+		out, _ := mustRun(t, c)
+		if seen[out] || out == own {
+			t.Errorf("%s: %s again", c.Spec.Net, out)
+		}
+		seen[out] = true
+	}
+}
+
+func TestBackpressure(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{Jails: 2})
+	var held []*Cmd
+	for range 2 {
+		c := r.Command("sleep", "100")
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, c)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := r.CommandContext(ctx, "true").Start(); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a third jail: %v", err)
+	}
+	started := make(chan error)
+	go func() {
+		_, err := r.Command("true").Run()
+		started <- err
+	}()
+	for _, c := range held {
+		if err := c.Signal(unix.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-started; err != nil {
+		t.Error(err)
+	}
+	if _, err := r.Command("/missing").Run(); err == nil {
+		t.Error("a command that is not there")
+	}
+	var wg sync.WaitGroup
+	for range 20 { // a failed start gave its place back
+		wg.Go(func() {
+			if _, err := r.Command("true").Run(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// An image that was replaced is not what the parked jails show.
+func TestImageIsReplaced(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{})
+	dir := shared(t, 1000)
+	image := func(text string) string {
+		at, err := os.MkdirTemp(dir, "image")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range []string{"bin", "dev", "proc", "tmp", "work"} {
+			if err := os.Mkdir(filepath.Join(at, d), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		busybox(t, filepath.Join(at, "bin/busybox"))
+		if err := errors.Join(os.WriteFile(filepath.Join(at, "text"), []byte(text), 0o644), os.Chmod(at, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	at := filepath.Join(dir, "current")
+	if err := os.Rename(image("one"), at); err != nil {
+		t.Fatal(err)
+	}
+	s := Spec{Args: []string{"/bin/busybox", "cat", "/text"}, Rootfs: Rootfs{Path: at}}
+	if err := r.Prestart(s, 2); err != nil {
+		t.Fatal(err)
+	}
+	wantOutput(t, r.CommandSpec(t.Context(), s), "one")
+	if err := errors.Join(os.Rename(at, at+".old"), os.Rename(image("two"), at)); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		wantOutput(t, r.CommandSpec(t.Context(), s), "two")
+	}
+}
+
+// busybox puts a static program into an image.
+func busybox(t *testing.T, at string) {
+	t.Helper()
+	b, err := os.ReadFile("/bin/busybox")
+	if err != nil {
+		t.Skip("there is no static busybox here")
+	}
+	if err := os.WriteFile(at, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a machine does not allow makes a Runner slower, and says so.
+func TestWithoutAPreparedTree(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{Cold: true})
+	r.why = "a reason"
+	c := r.shell("echo same")
+	wantOutput(t, c, "same")
+	if !slices.ContainsFunc(c.Plan().Notes, func(n string) bool { return strings.Contains(n, "a reason") }) {
+		t.Errorf("notes %q", c.Plan().Notes)
+	}
+}
