@@ -25,6 +25,9 @@ func (c *checker) isolation(s *Spec) {
 
 // mechanisms checks the names under require and optional.
 func (c *checker) mechanisms(s *Spec) {
+	if len(s.Require)+len(s.Optional) == 0 {
+		return
+	}
 	known, asked := mechanismNames(), s.Limits.asked()
 	for _, list := range []struct {
 		field string

@@ -38,14 +38,25 @@ func TestKeeper(t *testing.T) {
 	if !strings.HasPrefix(role, "keeper") {
 		t.Skip("it is a role of TestKeeperIsKilled")
 	}
-	r, err := NewRunner()
+	pools := RunnerOptions{}
+	if role == "keeper-pools" {
+		pools.Pool = 3
+	}
+	r, err := NewRunnerWith(pools)
 	if err != nil {
 		t.Fatal(err)
 	}
+	fmt.Fprint(os.Stderr, "r")
 	c := r.CommandContext(context.Background(), "/bin/sh", "-c", killScript)
 	c.Spec.NoInit = role == "keeper-noinit"
+	if role == "keeper-pools" {
+		for _, s := range []Spec{c.Spec, {Args: []string{"true"}, Mounts: []Mount{{Type: MountTmpfs, Target: "/x"}}}} {
+			if err := r.Prestart(s, 3); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	c.Stdout = os.NewFile(3, "out")
-	fmt.Fprint(os.Stderr, "r")
 	if _, err := c.Run(); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +81,7 @@ func TestKiller(t *testing.T) {
 		{"brig run", []string{brig, "run", "--", "/bin/sh", "-c", killScript}, "", false, 15 * time.Millisecond},
 		{"brig run --no-init", []string{brig, "run", "--no-init", "--", "/bin/sh", "-c", killScript}, "", false, 15 * time.Millisecond},
 		{"library", []string{"/proc/self/exe", "-test.run=^TestKeeper$"}, "keeper", true, 15 * time.Millisecond},
+		{"library, pools", []string{"/proc/self/exe", "-test.run=^TestKeeper$"}, "keeper-pools", true, 15 * time.Millisecond},
 		{"library, no init", []string{"/proc/self/exe", "-test.run=^TestKeeper$"}, "keeper-noinit", true, 15 * time.Millisecond},
 	} {
 		for !k.killAt(t, tmp, k.within) && k.within < time.Minute { // a slow machine, an emulated one say, takes longer to start

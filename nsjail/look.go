@@ -123,12 +123,22 @@ func readText(path string) string {
 	return string(bytes.TrimSpace(b))
 }
 
+// readInt reads a setting of one number, which one read(2) gives whole, without a page of the heap for it.
 func readInt(path string) (int, bool) {
-	b, err := readFile(path)
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0, false // a setting that this kernel does not have
 	}
-	v, err := strconv.Atoi(string(bytes.TrimSpace(b)))
+	defer unix.Close(fd)
+	var b [32]byte
+	n, err := unix.Read(fd, b[:])
+	for err == unix.EINTR {
+		n, err = unix.Read(fd, b[:])
+	}
+	if err != nil {
+		return 0, false
+	}
+	v, err := strconv.Atoi(string(bytes.TrimSpace(b[:n])))
 	return v, err == nil
 }
 
@@ -195,7 +205,12 @@ func hostRoot() (bool, error) {
 }
 
 func (h *Host) lookEnv(s *Spec) error {
-	h.Term = os.Getenv("TERM")
+	if s.TTY { // else it does not count, and the first look at the environment is a start's to pay
+		h.Term = os.Getenv("TERM")
+	}
+	if len(s.PassEnv) == 0 {
+		return nil
+	}
 	var err error
 	h.Env, err = PassEnv(s.PassEnv, syscall.Environ())
 	return err

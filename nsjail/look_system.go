@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -84,19 +85,32 @@ func (h *Host) lookUsr() error {
 	return nil
 }
 
-// javaConfigs are the directories of /etc without which Debian's Java does not start.
+// javaConfigs are the directories of /etc without which Debian's Java does not start: /usr/lib/jvm/java-17-openjdk-amd64
+// has links into /etc/java-17-openjdk. They are not looked for in /etc, which is large.
 func javaConfigs() (names []string) {
-	if unix.Access("/usr/lib/jvm", unix.F_OK) != nil {
-		return nil
-	}
-	list, err := filepath.Glob("/etc/java-*")
+	fd, err := unix.Open("/usr/lib/jvm", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil // only a bad pattern
+		return nil // no Java
 	}
-	for _, dir := range list {
-		names = append(names, strings.TrimPrefix(dir, "/"))
+	defer unix.Close(fd)
+	var entries []string
+	for buf := make([]byte, 2048); ; {
+		n, err := unix.ReadDirent(fd, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			break // Java will say that it lacks its configuration
+		}
+		_, _, entries = unix.ParseDirent(buf[:n], -1, entries)
 	}
-	return names
+	for _, e := range entries {
+		if i := strings.LastIndexByte(e, '-'); strings.HasPrefix(e, "java-") && i >= len("java-") {
+			names = append(names, "etc/"+e[:i]) // one that does not exist is passed over
+		}
+	}
+	slices.Sort(names) // the order of a directory is not the plan's
+	return slices.Compact(names)
 }
 
 // maxEtcFile bounds each copy of a file of /etc.

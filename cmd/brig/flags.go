@@ -45,7 +45,7 @@ func (f *flag) usage() string {
 // flags is the flag table of run, explain and spec. The three take the same flags, so that one word turns what is
 // run into what is explained.
 func flags(command string) []flag {
-	var table []flag
+	table := make([]flag, 0, 64)
 	for _, group := range [][]flag{fileFlags(), envFlags(), isolationFlags(command), limitFlags(), groupFlags(), reportFlags()} {
 		for i := range group {
 			group[i].group = group[0].group
@@ -109,6 +109,7 @@ func isolationFlags(command string) []flag {
 		seccomp.setBare, seccomp.greedy = setSeccompTable, true
 		seccomp.help += "; alone or without a command, print the filter"
 	}
+	names := mechanisms()
 	return []flag{
 		{name: "net", args: []string{"none|loopback|host"}, path: "net", set: setNet, words: []string{"none", "loopback", "host"},
 			group: "Isolation", help: "the network: nothing, lo only (the default), or the host's own"},
@@ -119,9 +120,9 @@ func isolationFlags(command string) []flag {
 			help: "run an init as pid 1 that reaps and forwards signals (the default)"},
 		{name: "no-init", path: "no_init", set: setNoInit,
 			help: "make the payload pid 1"},
-		{name: "require", args: []string{"NAME,..."}, many: true, words: mechanisms(), set: setRequire,
+		{name: "require", args: []string{"NAME,..."}, many: true, words: names, set: setRequire,
 			help: "fail unless these mechanisms are in force, with no fall-back"},
-		{name: "optional", args: []string{"NAME,..."}, many: true, words: mechanisms(), set: setOptional,
+		{name: "optional", args: []string{"NAME,..."}, many: true, words: names, set: setOptional,
 			help: "go on without these mechanisms where they are missing, and say so in the report"},
 	}
 }

@@ -17,7 +17,10 @@ type given struct {
 // parse reads the command line that follows run, explain or spec. --spec comes first wherever it stands; then the
 // other flags change what it says, in their order.
 func parse(name string, args []string, read readFunc) (inv *invocation, help bool, err error) {
-	table := flags(name)
+	var table []flag
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "--" { // without a flag, a start needs no table
+		table = flags(name)
+	}
 	list, words, help, err := scan(table, args)
 	if err != nil || help {
 		return nil, help, err

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"unicode/utf8"
 
@@ -125,10 +127,20 @@ func await(runner *nsjail.Runner, c *nsjail.Cmd, std stdio) (result *nsjail.Resu
 	if err := c.Start(); err != nil {
 		return nil, false, err
 	}
+	if l := &c.Spec.Limits; l.Output != 0 || l.OutputLimit != 0 || l.Idle != 0 { // two streams are copied at a time
+		widen()
+	}
 	defer forwardSignals(c, caught, s)()
 	retired := runner.Retire()
 	result, err = c.Wait()
 	return result, true, errors.Join(err, retired)
+}
+
+// widen has Go use all processors: for a short start keeper.c shows it one, and Go itself looks again after a second.
+func widen() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.SetDefaultGOMAXPROCS()
+	}
 }
 
 // startCode says why nothing has run.

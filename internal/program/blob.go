@@ -51,26 +51,26 @@ func (e SizeError) Error() string {
 
 // Encode makes the binary form. It fails only for a program that is too large.
 func (p *Program) Encode(r Request) ([]byte, error) {
-	e := encoder{arrays: map[*data]uint64{}}
-	ops := make([]byte, 0, len(p.Ops)*opSize)
-	for i := range p.Ops {
-		ops = e.op(ops, &p.Ops[i])
-	}
-	e.data = append(e.data, 0)
 	if p.rest {
 		r = Request{Kind: Later, Cgroup: -1}
 	}
 	if p.next > noSlot {
 		return nil, fmt.Errorf("program: %d slots are more than %d", p.next, noSlot)
 	}
-	dataOff := align8(headerSize + len(ops) + 4*len(e.relocs))
-	size := dataOff + len(e.data)
+	e := encoder{arrays: map[*data]uint64{}}
+	relocs, bytes := e.measure(p.Ops)
+	dataOff := align8(headerSize + opSize*len(p.Ops) + 4*relocs)
+	size := dataOff + bytes + 1
 	if size > MaxBlob {
 		return nil, SizeError(size)
 	}
-	out := make([]byte, dataOff, size)
+	out := make([]byte, size) // one buffer of the right size: a start pays for each page that it touches
+	e.relocs, e.data = out[headerSize+opSize*len(p.Ops):][:0], out[dataOff:][:0]
+	for i := range p.Ops {
+		e.op(out[headerSize+opSize*i:][:opSize], &p.Ops[i])
+	}
 	le := binary.NativeEndian
-	for i, v := range []uint32{Magic, uint32(size), uint32(len(p.Ops)), uint32(len(e.relocs)), uint32(dataOff),
+	for i, v := range []uint32{Magic, uint32(size), uint32(len(p.Ops)), uint32(relocs), uint32(dataOff),
 		uint32(p.fds), uint32(r.Kind), uint32(int32(r.Cgroup))} {
 		le.PutUint32(out[4*i:], v)
 	}
@@ -79,17 +79,42 @@ func (p *Program) Encode(r Request) ([]byte, error) {
 		out[40] = 1
 	}
 	le.PutUint32(out[44:], uint32(int32(r.Netns)))
-	copy(out[headerSize:], ops)
-	for i, rel := range e.relocs {
-		le.PutUint32(out[headerSize+len(ops)+4*i:], rel)
-	}
-	return append(out, e.data...), nil
+	return out, nil
 }
 
+// encoder fills the parts of a blob in place.
 type encoder struct {
 	data   []byte
-	relocs []uint32
+	relocs []byte
 	arrays map[*data]uint64 // where an array stands already: the tries of execve(2) share argv and environment
+}
+
+const unplaced = ^uint64(0)
+
+// measure counts the relocations and the bytes that op will put, in the same order.
+func (e *encoder) measure(ops []Op) (relocs, bytes int) {
+	for i := range ops {
+		for k := range ops[i].Args {
+			a := &ops[i].Args[k]
+			if a.kind != kData {
+				continue
+			}
+			if len(a.data.ptrs) > 0 {
+				if _, twice := e.arrays[a.data]; twice {
+					continue
+				}
+				e.arrays[a.data] = unplaced
+			}
+			bytes = align8(bytes) + len(a.data.bytes)
+			relocs += len(a.data.ptrs)
+			for _, p := range a.data.ptrs {
+				if p.data != nil {
+					bytes = align8(bytes) + len(p.data)
+				}
+			}
+		}
+	}
+	return relocs, bytes
 }
 
 func align8(n int) int { return (n + 7) &^ 7 }
@@ -107,8 +132,9 @@ func (e *encoder) arg(a *Arg) uint64 {
 	if a.kind != kData {
 		return a.val
 	}
-	if off, ok := e.arrays[a.data]; ok {
-		return off
+	array := len(a.data.ptrs) > 0
+	if array && e.arrays[a.data] != unplaced {
+		return e.arrays[a.data]
 	}
 	off := e.put(a.data.bytes)
 	for _, p := range a.data.ptrs {
@@ -117,14 +143,16 @@ func (e *encoder) arg(a *Arg) uint64 {
 			to = e.put(p.data)
 		}
 		binary.NativeEndian.PutUint64(e.data[off+p.cell:], uint64(to))
-		e.relocs = append(e.relocs, uint32(off+p.cell))
+		e.relocs = binary.NativeEndian.AppendUint32(e.relocs, uint32(off+p.cell))
+	}
+	if array {
 		e.arrays[a.data] = uint64(off)
 	}
 	return uint64(off)
 }
 
-func (e *encoder) op(out []byte, o *Op) []byte {
-	var b [opSize]byte
+// op writes an operation over zeros.
+func (e *encoder) op(b []byte, o *Op) {
 	le := binary.NativeEndian
 	le.PutUint32(b[0:], o.NR)
 	b[4] = noSlot
@@ -142,5 +170,4 @@ func (e *encoder) op(out []byte, o *Op) []byte {
 		}
 		le.PutUint64(b[16+8*i:], e.arg(a))
 	}
-	return append(out, b[:]...)
 }

@@ -2,6 +2,7 @@
 // settles what Go could do only later or slower. A library's keeper does none of this.
 #include "stage.h"
 #include <fcntl.h>
+#include <malloc.h>
 
 static struct early early = {-1, -1, -1};
 
@@ -39,14 +40,40 @@ static void keep_no_setid(void) {
 }
 
 extern const char *const brig_stage_grouped[] __attribute__((weak)); // beginnings of flags, up to a null
+extern const char *const brig_stage_late[] __attribute__((weak));
 
-// grouped says that a flag asks for a control group: the jail must be born in it, so a process made ahead is of no use.
-// That is no more than a guess, which costs time where it is wrong.
-static int grouped(int argc, char **argv) {
-	for (int i = 2; &brig_stage_grouped && i < argc && strcmp(argv[i], "--"); i++)
-		for (const char *const *p = brig_stage_grouped; *p; p++)
+// begins says that a flag begins so. That is no more than a guess, which costs time where it is wrong.
+static int begins(int argc, char **argv, const char *const *with) {
+	for (int i = 2; with && i < argc && strcmp(argv[i], "--"); i++)
+		for (const char *const *p = with; *p; p++)
 			if (!strncmp(argv[i], *p, strlen(*p))) return 1;
 	return 0;
+}
+
+// A Go runtime that sees one processor starts with one P: it wakes no thread for each goroutine that becomes ready, which
+// a start would pay for and has no work for. Go looks for more processors every second, and then takes them all. So the
+// process is on one from here to Go's first mmap(2), which comes after the count and before the first thread: no thread
+// and no child inherits that. It takes a binary linked with --wrap=mmap, and an architecture where Go calls the library's.
+static cpu_set_t processors;
+static int narrowed;
+
+void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset) __attribute__((weak));
+
+void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset) {
+	if (narrowed) narrowed = 0, sched_setaffinity(0, sizeof processors, &processors);
+	return __real_mmap(at, size, prot, flags, fd, offset);
+}
+
+static void narrow(void) {
+	cpu_set_t one;
+	int cpu = sched_getcpu();
+#if !defined __x86_64__ && !defined __aarch64__
+	return;
+#endif
+	if (!__real_mmap || cpu < 0 || sched_getaffinity(0, sizeof processors, &processors)) return;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	narrowed = !sched_setaffinity(0, sizeof one, &one);
 }
 
 void brig_keeper(int argc, char **argv, char **envp) {
@@ -57,7 +84,8 @@ void brig_keeper(int argc, char **argv, char **envp) {
 	}
 	int sv[2], av[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then starts a stage the other way
-	if (grouped(argc, argv)) av[0] = av[1] = NOTHING_AHEAD;
+	// a jail with a group must be born in it, so a process made ahead is of no use
+	if (begins(argc, argv, brig_stage_grouped)) av[0] = av[1] = NOTHING_AHEAD;
 	else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
 	long pid = -1;
 	struct clone_args ca = {.exit_signal = SIGCHLD};
@@ -71,4 +99,6 @@ void brig_keeper(int argc, char **argv, char **envp) {
 	close(sv[1]), close(av[1]);
 	if (pid > 0) early = (struct early){sv[0], av[0], (int)pid};
 	else close(sv[0]), close(av[0]);
+	mallopt(M_ARENA_MAX, 1); // else each of Go's threads maps an arena, for the few bytes that it frees at its start
+	if (pid > 0 && !begins(argc, argv, brig_stage_late)) narrow();
 }

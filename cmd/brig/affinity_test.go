@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestAffinity: Go starts on one processor, and neither the payload nor a thread of the keeper is left there.
+func TestAffinity(t *testing.T) {
+	var want unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &want); err != nil {
+		t.Fatal(err)
+	}
+	if want.Count() < 2 {
+		t.Skip("one processor")
+	}
+	for _, flag := range []string{"--init", "--no-init"} {
+		cmd := exec.Command(brigBinary(t), "run", flag, "--", "sh", "-c", "nproc; read line")
+		cmd.Env = append(os.Environ(), "GOMAXPROCS=", "GODEBUG=schedtrace=1000000") // one line at the start
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stderr, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		trace, err := bufio.NewReader(stderr).ReadString('\n')
+		if err != nil || !strings.Contains(trace, " gomaxprocs=1 ") {
+			t.Errorf("%s: Go has not started on one processor: %q (%v)", flag, trace, err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil || strings.TrimSpace(line) != strconv.Itoa(want.Count()) {
+			t.Errorf("%s: the payload has %q processors, want %d (%v)", flag, line, want.Count(), err)
+		}
+		sameProcessors(t, cmd.Process.Pid, want)
+		if _, err := in.Write([]byte("\n")); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+}
+
+func sameProcessors(t *testing.T, pid int, want unix.CPUSet) {
+	t.Helper()
+	tasks, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*")
+	if err != nil || len(tasks) < 2 {
+		t.Fatalf("threads %v: %v", tasks, err)
+	}
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(filepath.Base(task))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got unix.CPUSet
+		if err := unix.SchedGetaffinity(tid, &got); err == unix.ESRCH {
+			continue
+		} else if err != nil || got != want {
+			t.Errorf("thread %d is on %v, want %v (%v)", tid, got, want, err)
+		}
+	}
+}
