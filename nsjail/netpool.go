@@ -3,6 +3,7 @@ package nsjail
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -43,14 +44,18 @@ func (p *netPool) take() *netEntry {
 	return e
 }
 
-// refill starts the background work. The caller holds the lock.
+// refill starts the background work, at once where nothing is ready. The caller holds the lock.
 func (p *netPool) refill() {
 	if p.filling || p.closed || len(p.ready) >= p.want {
 		return
 	}
 	p.filling = true
 	p.fillers.Add(1)
-	go p.fill()
+	if len(p.ready) == 0 {
+		go p.fill()
+	} else {
+		time.AfterFunc(refillPause, p.fill)
+	}
 }
 
 // fill makes namespaces until enough are ready. An error ends it until the next take: jails are made without.

@@ -163,8 +163,9 @@ type resolver struct {
 	tree *rootfs.Tree
 	warm *warm // nil for a jail that starts from the host's tree
 
-	layout *cgroup.Layout
-	join   []string // the version 1 hierarchies that the process joins by itself
+	layout   *cgroup.Layout
+	filtered bool     // the head has loaded the filter
+	join     []string // the version 1 hierarchies that the process joins by itself
 }
 
 // Resolve decides everything that a Spec leaves to the machine. It is pure: the same Spec and Host give the same

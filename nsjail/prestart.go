@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 // yard is where jails of one kind stand parked.
@@ -117,12 +118,21 @@ func (y *yard) pop() *parked {
 	return j
 }
 
-// refill starts the background work. The caller holds the lock.
+// refillPause is how long the background work waits for the start that it follows: a jail is made in less, unless its
+// processor is taken away by the making of the next.
+const refillPause = 2 * time.Millisecond
+
+// refill starts the background work, at once where nothing is ready. The caller holds the lock.
 func (y *yard) refill() {
-	if !y.filling && !y.closed && len(y.ready) < y.want {
-		y.filling = true
-		y.fillers.Add(1)
+	if y.filling || y.closed || len(y.ready) >= y.want {
+		return
+	}
+	y.filling = true
+	y.fillers.Add(1)
+	if len(y.ready) == 0 {
 		go y.fill()
+	} else {
+		time.AfterFunc(refillPause, y.fill)
 	}
 }
 

@@ -71,8 +71,10 @@ func (r *resolver) finish() error {
 	if err := r.limitProcesses(); err != nil {
 		return err
 	}
-	if err := r.filter(); err != nil {
-		return err
+	if !r.filtered {
+		if err := r.filter(); err != nil {
+			return err
+		}
 	}
 	r.execve()
 	r.Wall = r.spec.Limits.Wall

@@ -9,6 +9,7 @@ import (
 
 	"brig/internal/program"
 	"brig/nsjail/internal/stage"
+	"brig/seccomp"
 
 	"golang.org/x/sys/unix"
 )
@@ -80,6 +81,11 @@ func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
 	r.settle()
 	if !early(s) {
 		r.close()
+		if r.filtered = restUnder(s, h); r.filtered {
+			if err := r.filter(); err != nil {
+				return nil, err
+			}
+		}
 	}
 	t.first = int(r.Jail.Park("park", stage.SlotReport))
 	r.Head = r.Jail
@@ -92,6 +98,16 @@ func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
 // fits says whether the template is one for a Spec and the filter that it means now.
 func (t *template) fits(key *Spec, filter []byte) bool {
 	return sameSpec(&t.key, key) && (len(filter) == 0 || slices.Equal(t.filter, filter))
+}
+
+// restUnder says whether the filter lets a process receive and perform the rest of a list, so that the head can load it.
+func restUnder(s *Spec, h *Host) bool {
+	if s.TTY || len(h.Filter) == 0 || fileProfile(s.Seccomp) || h.Guard != nil || h.Missing["seccomp"] != "" {
+		return false
+	}
+	calls := []int32{unix.SYS_RT_SIGPROCMASK, unix.SYS_RECVMSG, unix.SYS_NEWFSTATAT, unix.SYS_FSTAT, unix.SYS_MMAP, unix.SYS_CLOSE, unix.SYS_DUP3,
+		unix.SYS_PRLIMIT64, unix.SYS_CHDIR, unix.SYS_CLOSE_RANGE, unix.SYS_EXECVE, unix.SYS_EXIT_GROUP}
+	return !slices.ContainsFunc(calls, func(nr int32) bool { return !seccomp.Simulate(h.Filter, seccomp.Data{Nr: nr}).Permits() })
 }
 
 func sameSpec(a, b *Spec) bool { return reflect.DeepEqual(a, b) }
