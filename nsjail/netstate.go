@@ -14,7 +14,7 @@ import (
 // and what could not be sent has been counted by its protocol. Those that a kernel does not have are left out.
 var netFiles = []string{"dev", "snmp", "snmp6", "netstat", "sockstat", "sockstat6", "if_inet6", "route", "ipv6_route", "fib_triestat",
 	"arp", "tcp", "tcp6", "udp", "udp6", "udplite", "udplite6", "raw", "raw6", "icmp", "icmp6", "unix", "packet", "netlink",
-	"igmp", "igmp6", "mcfilter", "mcfilter6", "dev_mcast", "ptype", "rt6_stats", "rt_acct", "xfrm_stat", "sctp/snmp"}
+	"igmp", "igmp6", "mcfilter", "mcfilter6", "ip6_flowlabel", "anycast6", "dev_mcast", "dev_snmp6/lo", "ptype", "rt6_stats", "rt_acct", "xfrm_stat", "sctp/snmp"}
 
 // netState is a network namespace as it was when it was new, and the open files that show it now: an open file of
 // /proc/PID/net stays that of its namespace.
