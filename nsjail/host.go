@@ -57,6 +57,8 @@ type Host struct {
 	FilterNotes []string `json:"filter_notes,omitempty"`
 	// EarlyStage says that the stage was forked by the process's main thread, which lives as long as the process.
 	EarlyStage bool `json:"early_stage"`
+	// EarlyNet says that the stage has made the jail's network namespace, with lo up, and stands in it.
+	EarlyNet bool `json:"early_net,omitempty"`
 
 	mounts []byte // /proc/self/mountinfo
 }

@@ -59,7 +59,7 @@ func (r *resolver) namespaces() error {
 	} else {
 		r.Enforced["net"] = "new namespace, " + string(r.net())
 		if r.pooled() {
-			r.Enforced["net"] += ", from the pool"
+			r.Enforced["net"] += ", made ahead"
 		} else {
 			r.Flags |= unix.CLONE_NEWNET
 		}
@@ -71,7 +71,9 @@ func (r *resolver) namespaces() error {
 }
 
 // pooled says that the jail is born in a network namespace that stood ready, with lo up.
-func (r *resolver) pooled() bool { return r.warm != nil && r.warm.pooled }
+func (r *resolver) pooled() bool {
+	return r.warm != nil && r.warm.pooled || r.host.EarlyNet && r.net() == NetLoopback
+}
 
 func (r *resolver) net() Net {
 	if r.spec.Net == "" {

@@ -59,6 +59,19 @@ func newRunner(s *stage.Stage) *Runner {
 	return &Runner{stage: s, idmaps: map[[2]int]int{}, jails: map[*Cmd]func(){}}
 }
 
+// replace takes another stage: the first stands where the jail must not be born, or has died.
+func (r *Runner) replace() error {
+	fresh, err := newStage()
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := r.stage
+	r.stage, r.dropped = fresh.stage, nil
+	return old.Close()
+}
+
 // coldRunner is the Runner for jails that start from the host's tree.
 func (r *Runner) coldRunner() (*Runner, error) {
 	if r.tree == nil {

@@ -67,6 +67,12 @@ func (c *Cmd) startCold() (err error) {
 		return err
 	}
 	defer host.Close()
+	if host.EarlyNet, err = cold.stage.OwnNet(); err != nil || host.EarlyNet && c.Spec.Net == NetHost {
+		if err = cold.replace(); err != nil {
+			return err
+		}
+		host.EarlyNet = false
+	}
 	host.EarlyStage = cold.stage.Early
 	if d := cold.identity(); d != nil { // one stage, one unprivileged user
 		host.PayloadUID, host.PayloadGID = d.PayloadUID, d.PayloadGID

@@ -7,9 +7,12 @@ package main
 // this symbol and is called with this word.
 const char *const brig_stage_early = "run";
 
-// With a flag that begins so the jail has a control group, and nothing is made ahead.
-const char *const brig_stage_grouped[] = {"--memory", "-m", "--cpu", "--pids-limit", "--no-oom-group", "--device-", "--io-", "--hugetlb", "--cgroup",
+// With a flag that begins so the jail must be born in a control group or be the stage's ward, and no process is made ahead.
+const char *const brig_stage_grouped[] = {"--memory", "-m", "--cpu", "--pids-limit", "--no-oom-group", "--device-", "--io-", "--hugetlb", "--cgroup", "--no-init",
 	"--systemd-scope", 0};
+
+// With these it may not want a network namespace of its own with lo up, and none is made ahead of a jail with a group.
+const char *const brig_stage_own_net[] = {"--net", "--spec", "--systemd-scope", 0};
 
 // With these Go starts a stage of its own, which inherits the keeper's processors: keeper.c must not have set them.
 const char *const brig_stage_late[] = {"--systemd-scope", 0};

@@ -2,6 +2,9 @@
 // settles what Go could do only later or slower. A library's keeper does none of this.
 #include "stage.h"
 #include <fcntl.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
 #include <malloc.h>
 
 static struct early early = {-1, -1, -1};
@@ -76,6 +79,30 @@ static void narrow(void) {
 	narrowed = !sched_setaffinity(0, sizeof one, &one);
 }
 
+static int put(const char *file, const char *text) {
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
+	close(fd);
+	return n < 0;
+}
+
+extern const char *const brig_stage_own_net[] __attribute__((weak));
+
+// net_ahead makes the network namespace of a jail that will be born in a control group: a third of a start. An ordinary
+// user needs a user namespace for it, in which the jail's own then is. lo cannot fail to come up there.
+static int net_ahead(void) {
+	char uid[64], gid[64];
+	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+	snprintf(uid, sizeof uid, "%u %u 1", geteuid(), geteuid()), snprintf(gid, sizeof gid, "%u %u 1", getegid(), getegid());
+	int user = geteuid() ? CLONE_NEWUSER : 0;
+	if (unshare(user | CLONE_NEWNET)) return NOTHING_AHEAD;
+	if (user && (put("/proc/self/setgroups", "deny") || put("/proc/self/uid_map", uid) || put("/proc/self/gid_map", gid))) _exit(1);
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (ioctl(s, SIOCSIFFLAGS, &lo)) _exit(1);
+	close(s);
+	return NET_AHEAD;
+}
+
 void brig_keeper(int argc, char **argv, char **envp) {
 	keep_no_setid();
 	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
@@ -84,7 +111,7 @@ void brig_keeper(int argc, char **argv, char **envp) {
 	}
 	int sv[2], av[2];
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then starts a stage the other way
-	// a jail with a group must be born in it, so a process made ahead is of no use
+	// a process made ahead is of no use to a jail that must be born in a group
 	if (begins(argc, argv, brig_stage_grouped)) av[0] = av[1] = NOTHING_AHEAD;
 	else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
 	long pid = -1;
@@ -94,6 +121,7 @@ void brig_keeper(int argc, char **argv, char **envp) {
 	if (pid == 0) {
 		close(sv[0]), close(av[0]);
 		syscall(SYS_setsid); // a Ctrl-C at the terminal is the keeper's to forward, not our end
+		if (av[1] == NOTHING_AHEAD && !begins(argc, argv, brig_stage_own_net)) av[1] = net_ahead();
 		brig_become(argc, argv, envp, sv[1], av[1]);
 	}
 	close(sv[1]), close(av[1]);

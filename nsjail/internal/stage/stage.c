@@ -221,7 +221,7 @@ void brig_serve(int sock, int ahead) {
 	if (!getrlimit(RLIMIT_NOFILE, &nofile)) nofile.rlim_cur = nofile.rlim_max, setrlimit(RLIMIT_NOFILE, &nofile);
 	prctl(PR_SET_NAME, "brig-stage");
 	if (ahead != -1) drop();
-	struct reply rep = {.pid = ahead >= 0 ? (int)spawn_ahead(ahead) : 0, .op = -1, .uid = geteuid()};
+	struct reply rep = {.pid = ahead >= 0 ? (int)spawn_ahead(ahead) : 0, .op = ahead == NET_AHEAD ? 1 : -1, .uid = geteuid()};
 	close(ahead);
 	while (send(sock, &rep, sizeof rep, MSG_NOSIGNAL) > 0) { // the first says who we are
 		long slots[NSLOTS] = {0};

@@ -41,6 +41,7 @@ type Stage struct {
 	pid   int
 	hello bool
 	uid   int
+	net   bool
 
 	ahead     int // the default jail's first process that an early stage has made ahead of its program; 0 for none
 	aheadSock int // where that process waits for it
@@ -233,6 +234,17 @@ func (s *Stage) UID() (int, error) {
 	return s.uid, err
 }
 
+// OwnNet says that the stage stands in a network namespace that was made for its jail, with lo up.
+func (s *Stage) OwnNet() (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.Early || s.aheadSock != C.NOTHING_AHEAD {
+		return false, nil
+	}
+	err := s.greet()
+	return s.net, err
+}
+
 // greet reads the stage's first message.
 func (s *Stage) greet() error {
 	if s.hello {
@@ -240,7 +252,7 @@ func (s *Stage) greet() error {
 	}
 	rep, err := s.reply()
 	if err == nil {
-		s.hello, s.uid, s.ahead = true, rep.uid, rep.pid
+		s.hello, s.uid, s.ahead, s.net = true, rep.uid, rep.pid, rep.op > 0
 	}
 	return err
 }

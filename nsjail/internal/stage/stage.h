@@ -86,6 +86,7 @@ struct rest {
 
 // What the constructor leaves for the keeper: descriptors, or -1, and the stage's pid.
 #define NOTHING_AHEAD (-2) // an early stage that is to make no process before it is asked
+#define NET_AHEAD (-3)     // nor that, but it stands in a network namespace that is the jail's
 struct early {
 	int stage, ahead, pid;
 };
