@@ -143,25 +143,6 @@ func (s *Stage) Do(p *program.Program, req program.Request, fds ...int) (int, er
 	return s.DoFile(f, nil, fds...)
 }
 
-// File is a program in its binary form, in memory of its own (memfd_create(2)), to be performed any number of times.
-type File struct {
-	fd  int
-	req program.Request
-}
-
-// NewFile encodes a program.
-func NewFile(p *program.Program, req program.Request) (*File, error) {
-	blob, err := p.Encode(req)
-	if err != nil {
-		return nil, err
-	}
-	fd, err := memfd(blob)
-	return &File{fd, req}, err
-}
-
-// Close frees the memory.
-func (f *File) Close() error { return unix.Close(f.fd) }
-
 // DoFile is Do for a program that is encoded already. meanwhile, if not nil, runs while the stage works.
 func (s *Stage) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	s.mu.Lock()
@@ -196,25 +177,6 @@ func (s *Stage) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 		return 0, &OpError{rep.op, rep.err}
 	}
 	return rep.pid, nil
-}
-
-// SendRest gives a process that waits at program.Park the rest of its program; sock is the other end of its report
-// socket.
-func SendRest(sock int, rest *program.Program, fds ...int) error {
-	f, err := NewFile(rest, program.Request{})
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return send(sock, f.fd, fds)
-}
-
-// send passes a program and its descriptors: unix(7) SCM_RIGHTS. MSG_DONTWAIT would be of no use: a socket of this type
-// takes a whole message, and nobody sends a second before the first is read.
-func send(sock, mem int, fds []int) error {
-	all := make([]int, 1, 8)
-	all[0] = mem
-	return unix.Sendmsg(sock, []byte{0}, unix.UnixRights(append(all, fds...)...), nil, unix.MSG_NOSIGNAL)
 }
 
 // Payload ids: the first of the range that root's payloads run as, and how many there are.
@@ -271,26 +233,6 @@ func (s *Stage) reply() (r reply, err error) {
 	ne := binary.NativeEndian
 	i32 := func(o int) int { return int(int32(ne.Uint32(b[o:]))) }
 	return reply{i32(0), i32(4), int(ne.Uint32(b[12:])), syscall.Errno(ne.Uint32(b[8:]))}, nil
-}
-
-// memfd holds a program: memfd_create(2), Linux 3.17.
-func memfd(blob []byte) (int, error) {
-	fd, err := unix.MemfdCreate("brig", unix.MFD_CLOEXEC)
-	if err != nil {
-		return -1, os.NewSyscallError("memfd_create", err)
-	}
-	for len(blob) > 0 {
-		n, err := unix.Write(fd, blob)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			unix.Close(fd)
-			return -1, os.NewSyscallError("write of the program", err)
-		}
-		blob = blob[n:]
-	}
-	return fd, nil
 }
 
 func read(fd int, b []byte) (int, error) {

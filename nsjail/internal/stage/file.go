@@ -1,0 +1,67 @@
+package stage
+
+import (
+	"os"
+
+	"brig/internal/program"
+
+	"golang.org/x/sys/unix"
+)
+
+// File is a program in its binary form, in memory of its own (memfd_create(2)), to be performed any number of times.
+type File struct {
+	fd  int
+	req program.Request
+}
+
+// NewFile encodes a program.
+func NewFile(p *program.Program, req program.Request) (*File, error) {
+	blob, err := p.Encode(req)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := memfd(blob)
+	return &File{fd, req}, err
+}
+
+// Close frees the memory.
+func (f *File) Close() error { return unix.Close(f.fd) }
+
+// SendRest gives a process that waits at program.Park the rest of its program; sock is the other end of its report
+// socket.
+func SendRest(sock int, rest *program.Program, fds ...int) error {
+	f, err := NewFile(rest, program.Request{})
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return send(sock, f.fd, fds)
+}
+
+// send passes a program and its descriptors: unix(7) SCM_RIGHTS. MSG_DONTWAIT would be of no use: a socket of this type
+// takes a whole message, and nobody sends a second before the first is read.
+func send(sock, mem int, fds []int) error {
+	all := make([]int, 1, 8)
+	all[0] = mem
+	return unix.Sendmsg(sock, []byte{0}, unix.UnixRights(append(all, fds...)...), nil, unix.MSG_NOSIGNAL)
+}
+
+// memfd holds a program: memfd_create(2), Linux 3.17.
+func memfd(blob []byte) (int, error) {
+	fd, err := unix.MemfdCreate("brig", unix.MFD_CLOEXEC)
+	if err != nil {
+		return -1, os.NewSyscallError("memfd_create", err)
+	}
+	for len(blob) > 0 {
+		n, err := unix.Write(fd, blob)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			unix.Close(fd)
+			return -1, os.NewSyscallError("write of the program", err)
+		}
+		blob = blob[n:]
+	}
+	return fd, nil
+}
