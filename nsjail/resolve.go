@@ -145,7 +145,9 @@ func (r *resolver) session() {
 	if r.host.EarlyStage {
 		p.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"), program.Named(int(unix.SIGKILL), "SIGKILL"))
 	}
-	p.Add("session", unix.SYS_SETSID)
+	if r.warm == nil || r.spec.NoInit { // else init stays in the stage's session, which has no terminal, and the payload gets its own
+		p.Add("session", unix.SYS_SETSID)
+	}
 	op := p.Add("session", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING, "KEYCTL_JOIN_SESSION_KEYRING"), program.Named(0, "NULL"))
 	r.Enforced["keyring"] = "new session keyring"
 	if contains(r.spec.Optional, "keyring") { // an outer seccomp filter may refuse it, and keyctl(2) may be left out

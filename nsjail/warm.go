@@ -91,8 +91,11 @@ func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
 	r.Head = r.Jail
 	t.base = r
 	var err error
-	t.file, err = stage.NewFile(r.Head, r.request())
-	return t, err
+	if t.file, err = stage.NewFile(r.Head, r.request()); err != nil {
+		return nil, err
+	}
+	t.file.Keep = true
+	return t, nil
 }
 
 // fits says whether the template is one for a Spec and the filter that it means now.

@@ -8,8 +8,8 @@
 
 extern const char *const brig_stage_early __attribute__((weak)); // the subcommand that wants a stage
 
-int brig_receive(int sock, int *fds) {
-	char byte;
+int brig_receive(int sock, int *fds, int *keep) {
+	char byte = 0;
 	char buf[CMSG_SPACE(MAX_FDS * sizeof(int))] __attribute__((aligned(8))); // cmsg(3): a struct cmsghdr comes first
 	struct iovec iov = {&byte, 1};
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = buf, .msg_controllen = sizeof buf};
@@ -18,6 +18,7 @@ int brig_receive(int sock, int *fds) {
 	if (n <= 0) return 0;
 	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
 	if (!h || h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS) return -1;
+	*keep = byte == 1;
 	size_t len = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 	memcpy(fds, CMSG_DATA(h), len * sizeof(int));
 	if (len >= 2 && !(m.msg_flags & MSG_CTRUNC)) return (int)len;

@@ -12,6 +12,8 @@ import (
 type File struct {
 	fd  int
 	req program.Request
+	// Keep asks the stage to keep it, mapped and checked, until another one is to be kept.
+	Keep bool
 }
 
 // NewFile encodes a program.
@@ -21,7 +23,7 @@ func NewFile(p *program.Program, req program.Request) (*File, error) {
 		return nil, err
 	}
 	fd, err := memfd(blob)
-	return &File{fd, req}, err
+	return &File{fd: fd, req: req}, err
 }
 
 // Close frees the memory.
@@ -35,15 +37,18 @@ func SendRest(sock int, rest *program.Program, fds ...int) error {
 		return err
 	}
 	defer f.Close()
-	return send(sock, f.fd, fds)
+	return f.send(sock, fds)
 }
 
 // send passes a program and its descriptors: unix(7) SCM_RIGHTS. MSG_DONTWAIT would be of no use: a socket of this type
 // takes a whole message, and nobody sends a second before the first is read.
-func send(sock, mem int, fds []int) error {
-	all := make([]int, 1, 8)
-	all[0] = mem
-	return unix.Sendmsg(sock, []byte{0}, unix.UnixRights(append(all, fds...)...), nil, unix.MSG_NOSIGNAL)
+func (f *File) send(sock int, fds []int) error {
+	all := append(make([]int, 0, 8), f.fd)
+	keep := []byte{0}
+	if f.Keep {
+		keep[0] = 1
+	}
+	return unix.Sendmsg(sock, keep, unix.UnixRights(append(all, fds...)...), nil, unix.MSG_NOSIGNAL)
 }
 
 // memfd holds a program: memfd_create(2), Linux 3.17.

@@ -1,7 +1,6 @@
 // The keeper of one jail, before the Go runtime starts: it forks its stage, which then prepares while Go starts, and
 // settles what Go could do only later or slower. A library's keeper does none of this.
 #include "stage.h"
-#include <fcntl.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <sys/ioctl.h>

@@ -66,13 +66,27 @@ static long fork_init(const long *a, struct rest *rest) {
 	return -errno;
 }
 
+// The last program that came to be kept: a Runner sends the same head for each jail of a kind. Its file stays open, so
+// that its inode number is no other file's.
+static struct { int fd; struct stat st; char *base; size_t size; } kept = {.fd = -1};
+
 // load receives a program and its descriptors. It gives how many, 0 when the other side is gone, or an error.
 static int load(int sock, char **base, size_t *size, long *slots, int room) {
-	int fds[MAX_FDS], n = brig_receive(sock, fds);
-	*base = n > 0 ? brig_map(fds[0], size) : 0;
+	struct stat st;
+	int fds[MAX_FDS], keep = 0, n = brig_receive(sock, fds, &keep);
+	*base = 0;
 	for (int i = 0; i < n && i < room; i++) slots[i] = fds[i];
-	int err = n == 0 ? 0 : !*base || n > room ? -EBADMSG : brig_check(*base, *size, n);
-	return err ? err : n;
+	if (n <= 0 || n > room || fstat(fds[0], &st)) return n == 0 ? 0 : -EBADMSG;
+	if (keep && kept.base && st.st_ino == kept.st.st_ino && st.st_dev == kept.st.st_dev) {
+		*base = kept.base, *size = kept.size;
+		return (int)((struct header *)*base)->nfds == n ? n : -EBADMSG;
+	}
+	int err = (*base = brig_map(fds[0], size)) ? brig_check(*base, *size, n) : -EBADMSG;
+	if (err || !keep) return err ? err : n;
+	if (kept.base) munmap(kept.base, kept.size), close(kept.fd);
+	kept.base = *base, kept.size = *size, kept.st = st, kept.fd = fcntl(fds[0], F_DUPFD_CLOEXEC, 0);
+	if (kept.fd < 0) kept.base = 0;
+	return n;
 }
 
 // park waits for the rest of the program and makes it the one under way.
@@ -235,7 +249,7 @@ void brig_serve(int sock, int ahead) {
 		else if (((struct header *)base)->kind == KIND_SELF) rep.op = brig_run(&r), rep.err = r.err;
 		else if (((struct header *)base)->kind == KIND_LATER) rep.err = EBADMSG;
 		else spawn(base, slots, &rep);
-		if (base) munmap(base, size);
+		if (base && base != kept.base) munmap(base, size);
 		for (int i = 0; i < (n > 0 ? n : MAX_FDS) && slots[i] > 0; i++) close((int)slots[i]); // not what a program saved
 	}
 	for (int i = 0; i < nwards; i++) SYS4(SYS_pidfd_send_signal, wards[i], SIGKILL, 0, 0);

@@ -158,7 +158,7 @@ func (s *Stage) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	if ahead {
 		sock = s.aheadSock
 	}
-	if err := send(sock, f.fd, fds); err != nil {
+	if err := f.send(sock, fds); err != nil {
 		return 0, os.NewSyscallError("sendmsg to the stage", err)
 	}
 	if ahead { // its report is the answer

@@ -3,6 +3,7 @@
 #define BRIG_STAGE_H
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/sched.h>
 #include <poll.h>
@@ -103,7 +104,7 @@ int brig_run(struct rest *r);
 void brig_serve(int sock, int ahead);
 void brig_tell(int fd, int type, int a, int b); // a report
 void brig_init(long payload, int report, int listener, int disks, struct rest *rest); // process 1 of a jail: does not return
-int brig_receive(int sock, int *fds); // how many descriptors came; 0: the keeper is gone; -1: not a request
+int brig_receive(int sock, int *fds, int *keep); // how many descriptors came; 0: the keeper is gone; -1: not a request
 char *brig_map(int fd, size_t *size);
 void brig_become(int argc, char **argv, char **envp, int sock, int ahead); // serves and exits
 void brig_keeper(int argc, char **argv, char **envp);
