@@ -20,7 +20,6 @@ import (
 type outfitter struct {
 	host  *Host
 	first *stage.Stage
-	home  bool // it makes network namespaces
 
 	mu    sync.Mutex
 	stage *stage.Stage
@@ -30,7 +29,8 @@ func (o *outfitter) start() (err error) {
 	if o.stage, err = stage.Start(); err != nil {
 		return err
 	}
-	p, fds := program.New(2), []int{}
+	var p *program.Program
+	var fds []int
 	if o.host.Drop {
 		p = dropProgram(o.host, rootCaps, rootCaps)
 	} else {

@@ -2,6 +2,7 @@ package nsjail
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -48,11 +49,23 @@ func (r *Runner) Prestart(s Spec, n int) error {
 		if err != nil {
 			return err
 		}
-		y.mu.Lock()
-		y.ready = append(y.ready, j)
-		y.mu.Unlock()
+		if !y.add(j, n) {
+			return errors.Join(os.ErrClosed, j.discard())
+		}
 	}
 	return y.resize(n)
+}
+
+// add takes a jail, unless the Runner was closed.
+func (y *yard) add(j *parked, want int) bool {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.closed {
+		return false
+	}
+	y.want = want
+	y.ready = append(y.ready, j)
+	return true
 }
 
 // yard gives the one for a Spec, new or not.

@@ -115,9 +115,10 @@ func (r *Runner) park(s *Spec, meanwhile func(*template) error) (*parked, error)
 			return nil, err
 		}
 		var later error
+		written := false
 		j, err := r.head(t, net, func() {
 			if meanwhile != nil {
-				later = meanwhile(t)
+				written, later = true, meanwhile(t)
 			}
 		})
 		r.tree.used(t)
@@ -127,7 +128,7 @@ func (r *Runner) park(s *Spec, meanwhile func(*template) error) (*parked, error)
 		if err == nil {
 			err = errors.Join(later, j.discard())
 		}
-		if !known || later != nil && !errors.Is(later, errStale) {
+		if !known || written && !errors.Is(later, errStale) { // streams are opened once
 			return nil, err
 		}
 		if err := r.tree.forgetKind(t); err != nil {
