@@ -52,6 +52,7 @@ type Cmd struct {
 	state    outcome
 	group    *cgroup.Group // nil for none
 	net      *netEntry     // nil for a network namespace of its own
+	from     *template     // nil for a jail that was made in one go
 	frozen   atomic.Bool
 	stopOOM  func() error // nil for nothing to stop
 	timers   timers
@@ -148,7 +149,17 @@ func (c *Cmd) signal(s unix.Signal) error {
 }
 
 // Plan is what Start has decided; nil before.
-func (c *Cmd) Plan() *Plan { return c.plan }
+func (c *Cmd) Plan() *Plan {
+	if c.plan == nil || c.plan.Jail != nil {
+		return c.plan
+	}
+	p, err := c.from.plan(&c.Spec, c.plan.Host)
+	if err != nil { // cannot be: it was written before
+		return nil
+	}
+	p.Enforced, p.Notes = c.plan.Enforced, c.plan.Notes
+	return p
+}
 
 // Pid is the host's pid of the jail's process 1; 0 before Start.
 func (c *Cmd) Pid() int { return c.pid }

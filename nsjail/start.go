@@ -141,7 +141,7 @@ func (c *Cmd) follow() error {
 
 // adopt makes a jail the command's.
 func (c *Cmd) adopt(j *parked) {
-	c.pid, c.pidfd, c.report, c.group, c.net = j.pid, j.pidfd, j.report, j.group, j.net
+	c.pid, c.pidfd, c.report, c.group, c.net, c.from = j.pid, j.pidfd, j.report, j.group, j.net, j.from
 	if c.group != nil {
 		for name, why := range c.group.Lost {
 			c.plan.lose(name, why)
@@ -180,6 +180,9 @@ func (c *Cmd) confirm() error {
 			c.state.running.Store(true)
 			c.watchPayload()
 			c.startCopies()
+			if c.from != nil { // a thousand running jails need no thousand programs: Plan writes it again
+				c.plan.Jail = nil
+			}
 			return nil
 		case err == nil && rep.Type == stage.ReportFail:
 			err = c.setupError(rep)

@@ -100,8 +100,39 @@ func (c *Cmd) Wait() (*Result, error) {
 	if c.pidfd == nil || c.result != nil {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
 	}
-	r := &Result{Enforced: c.plan.Enforced, Notes: c.plan.Notes, SpecDigest: c.Spec.Digest()}
-	c.result = r
+	c.result = &Result{Enforced: c.plan.Enforced, Notes: c.plan.Notes, SpecDigest: c.Spec.Digest()}
+	c.rest()
+	return c.finish()
+}
+
+// rest waits until there is something to be received. It needs little stack, and so does a goroutine that waits for a
+// jail's end: at the next collection Go takes back what is less than a quarter full.
+//
+//go:noinline
+func (c *Cmd) rest() {
+	f := c.report
+	if c.Spec.NoInit {
+		f = c.pidfd
+	}
+	rc, err := f.SyscallConn()
+	if err != nil {
+		return // whoever reads it will say why
+	}
+	_ = rc.Read(readable) // as above
+}
+
+// readable says whether a descriptor has something to read, or its end: poll(2).
+func readable(fd uintptr) bool {
+	p := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(p[:], 0)
+	return n > 0 || err != nil && err != unix.EINTR
+}
+
+// finish is what is left of Wait then.
+//
+//go:noinline
+func (c *Cmd) finish() (*Result, error) {
+	r := c.result
 	c.state.disk = -1 // unless init says
 	if c.group != nil {
 		c.runner.sweepGroups(c.plan.Host.Cgroup)

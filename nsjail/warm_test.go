@@ -313,3 +313,26 @@ func TestWithoutAPreparedTree(t *testing.T) {
 		t.Errorf("notes %q", c.Plan().Notes)
 	}
 }
+
+// The plan of a running jail is complete, whoever made it: a Runner forgets the part that it can write again.
+func TestPlanOfARunningJail(t *testing.T) {
+	dir := shared(t, 1000)
+	for name, r := range map[string]*Runner{"warm": runnerWith(t, RunnerOptions{}), "cold": runnerWith(t, RunnerOptions{Cold: true})} {
+		c := r.shell("true")
+		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}}
+		mustRun(t, c)
+		text := c.Plan().String()
+		_, steps := c.Plan().Steps()
+		for _, want := range []string{"execve(\"/bin/sh\", [\"/bin/sh\", \"-c\", \"true\"]", "mounts[0]", "fork_init(", "# mount: new namespace"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
+		if len(steps) < 150 || steps[len(steps)-1].Label != "exec" || steps[len(steps)-1].N != len(steps) {
+			t.Errorf("%s: %d steps, the last is %+v", name, len(steps), steps[len(steps)-1])
+		}
+		if (name == "warm") != strings.Contains(text, "park(") || (name == "warm") != strings.Contains(text, "# stage: a tree of its own") {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+}
