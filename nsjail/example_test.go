@@ -110,6 +110,31 @@ func ExampleRunner() {
 	// 4
 }
 
+// What is known in advance can be made in advance: network namespaces, and whole jails that only wait for a command. Each
+// is used once.
+func ExampleRunner_Prestart() {
+	runner, err := nsjail.NewRunnerWith(nsjail.RunnerOptions{Pool: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer runner.Close()
+	spec := nsjail.Spec{Args: []string{"true"}, Limits: nsjail.Limits{Processes: 16}}
+	if err := runner.Prestart(spec, 2); err != nil {
+		log.Fatal(err)
+	}
+	for _, word := range []string{"one", "two"} {
+		spec.Args = []string{"echo", word} // as are Env, Workdir, Mounts and the clocks, it is the run's own
+		out, _, err := runner.CommandSpec(context.Background(), spec).Output()
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s", out)
+	}
+	// Output:
+	// one
+	// two
+}
+
 // Check finds what is wrong with a Spec without looking at the machine.
 func ExampleSpec_Check() {
 	spec := nsjail.Spec{Args: []string{"true"}, Net: "bridge"}
