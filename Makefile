@@ -6,7 +6,6 @@ SHELL       := /bin/bash
 PREFIX      ?= /usr/local
 GO          ?= go
 FUZZTIME    ?= 15s
-ROUNDS      ?= 200
 
 # No VCS stamp: it would need git, and fail in a checkout that another user owns. The tests build programs, too.
 export GOFLAGS += -buildvcs=false
@@ -18,7 +17,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 BUILDFLAGS := -trimpath -tags netgo,osusergo \
               -ldflags '-linkmode external -extldflags -static -s -w'
 
-.PHONY: help deps deps-test deps-vm build run test check fuzz compare install clean test-systemd test-vm
+.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install clean test-systemd test-vm
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -62,8 +61,12 @@ test-systemd: build ## delegation by systemd 252, told as stories in a guest wit
 	@GO='$(GO)' scripts/deps.sh systemd
 	@scripts/systemd/test.sh bin/brig
 
-compare: build deps-test ## start-up time, interleaved with bubblewrap making the same jail (ROUNDS=200)
-	$(GO) run ./internal/compare -rounds $(ROUNDS) bin/brig
+bench: build ## compare, on this machine, what isolation costs: with brig and with whatever else is installed (ARGS=--quick)
+	$(GO) build $(BUILDFLAGS) -o bin/brig-bench ./cmd/brig-bench
+	bin/brig-bench --brig bin/brig $(ARGS)
+
+bench-deps: ## install what make bench compares brig with, as far as Debian has it
+	@GO='$(GO)' scripts/deps.sh bench
 
 install: build ## install the binary, the manual page and the completions under PREFIX (/usr/local)
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/man/man1'

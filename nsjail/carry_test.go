@@ -52,7 +52,7 @@ for f in sorted(os.listdir("/proc/net")):
     try: print(p, repr(open(p).read()) if os.path.isfile(p) else "")
     except OSError as e: print(p, e.errno)
 for f in ("sysvipc/shm", "sysvipc/sem", "sysvipc/msg", "keys", "self/mounts", "sys/kernel/hostname", "sys/kernel/domainname",
-          "sys/fs/mqueue/queues_max", "sys/net/ipv4/ip_local_port_range", "sys/net/ipv4/ping_group_range", "sys/net/core/somaxconn",
+          "sys/fs/mqueue/queues_max", "sys/net/ipv4/ip_local_port_range", "sys/net/ipv4/ping_group_range",
           "self/oom_score_adj", "self/limits", "self/uid_map", "self/cgroup"):
     try: print(f, repr(open("/proc/" + f).read()))
     except OSError as e: print(f, e.errno)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# deps.sh build|test|systemd: install what is missing, or say what is. Quick and silent when everything is there.
+# deps.sh build|test|systemd|vm|bench: install what is missing, or say what is. Quick and silent when everything is there.
 set -euo pipefail
 what=${1:-build}
 go=${GO:-go}
@@ -30,6 +30,16 @@ if [ "$what" = test ]; then
 	need perl file /usr/bin/perl
 	need strace command strace
 fi
+if [ "$what" = bench ]; then
+	need bubblewrap command bwrap
+	need crun command crun
+	need docker.io command dockerd
+	need firejail command firejail
+	need podman command podman
+	need runc command runc
+	need runsc command runsc
+	need uidmap command newuidmap
+fi
 if [ "$what" = systemd ]; then
 	need busybox-static file /bin/busybox
 	need cpio command cpio
@@ -51,7 +61,7 @@ if [ "$what" = vm ]; then
 fi
 
 install_missing() {
-	local apt=(env DEBIAN_FRONTEND=noninteractive apt-get)
+	local apt=(env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get) # in runlevel 1 invoke-rc.d(8) starts no service
 	if [ "$(id -u)" -ne 0 ]; then apt=(sudo "${apt[@]}"); fi
 	if ! command -v apt-get >/dev/null || ! command -v "${apt[0]}" >/dev/null; then return 1; fi
 	echo "deps: installing ${missing[*]}"

@@ -13,6 +13,7 @@ import (
 const (
 	root    = "../.."
 	program = "brig/internal/program"
+	bench   = "brig/cmd/brig-bench/internal/"
 )
 
 // ours says which packages of this module a package may import; imports run down, never up or across. A package that
@@ -20,7 +21,6 @@ const (
 var ours = map[string][]string{
 	program:                      {},
 	"brig/internal/arch":         {},
-	"brig/internal/compare":      {"brig/nsjail"},
 	"brig/internal/docs":         {},
 	"brig/internal/testuser":     {},
 	"brig/cgroup":                {program},
@@ -31,6 +31,16 @@ var ours = map[string][]string{
 	"brig/nsjail/internal/stage": {program},
 	"brig/nsjail":                {program, "brig/nsjail/internal/stage", "brig/cgroup", "brig/netns", "brig/rootfs", "brig/seccomp"},
 	"brig/cmd/brig":              {"brig/nsjail"},
+	"brig/cmd/brig-bench":        {"brig/nsjail", bench + "load", bench + "machine", bench + "measure", bench + "peers", bench + "report", bench + "result", bench + "terminal"},
+	bench + "load":               {"brig/nsjail", bench + "peers", bench + "procfs"},
+	bench + "machine":            {bench + "result"},
+	bench + "measure":            {"brig/nsjail", bench + "load", bench + "peers", bench + "procfs", bench + "result", bench + "stats"},
+	bench + "peers":              {"brig/nsjail", "brig/seccomp", bench + "result"},
+	bench + "procfs":             {},
+	bench + "report":             {bench + "result"},
+	bench + "result":             {},
+	bench + "stats":              {bench + "result"},
+	bench + "terminal":           {bench + "machine", bench + "result"},
 }
 
 // outer is what programs that use the library may import: nothing but the library.
@@ -46,6 +56,8 @@ var doors = map[string]string{
 	"github.com/vishvananda/netlink":           "brig/netns",
 	"github.com/rogpeppe/go-internal":          "tests",
 	"golang.org/x/tools":                       "tests",
+	"golang.org/x/image":                       bench + "report",
+	"gonum.org/v1/plot":                        bench + "report",
 	"golang.org/x/sys":                         "everybody",
 }
 

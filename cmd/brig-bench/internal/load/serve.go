@@ -1,0 +1,95 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+)
+
+// worker is a running worker.
+type worker struct {
+	cfg    Config
+	ctx    context.Context
+	heap   [][]byte // what Config.Heap holds live
+	spawn  spawner
+	grown  *growth
+	closes []func() error
+}
+
+// Serve is the command `load`: it answers requests until in ends. args is a Config as JSON, or nothing.
+func Serve(ctx context.Context, args []string, in io.Reader, out io.Writer) (err error) {
+	w := &worker{ctx: ctx}
+	if len(args) > 0 {
+		if err := json.Unmarshal([]byte(args[0]), &w.cfg); err != nil {
+			return fmt.Errorf("load: bad configuration: %w; it is the benchmark's own command, started by it alone", err)
+		}
+	}
+	if w.cfg.Mounts > 0 {
+		return addMounts(w.cfg)
+	}
+	w.spawn.cfg = w.cfg
+	w.heap = fill(w.cfg.Heap)
+	defer func() { err = errors.Join(err, w.close()) }()
+	if w.cfg.Blast > 0 {
+		return blast(out, w.cfg.Blast)
+	}
+	lines, enc := bufio.NewScanner(in), json.NewEncoder(out)
+	for lines.Scan() {
+		var r Request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return fmt.Errorf("load: bad request: %w", err)
+		}
+		reply, err := w.answer(r)
+		if err != nil {
+			reply.Error = err.Error()
+		}
+		if err := enc.Encode(reply); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+func (w *worker) close() (err error) {
+	for _, c := range append(w.closes, w.spawn.close) {
+		err = errors.Join(err, c())
+	}
+	runtime.KeepAlive(w.heap)
+	return err
+}
+
+func (w *worker) answer(r Request) (Reply, error) {
+	if n, ok, err := probe(r); ok {
+		return Reply{Nanos: []int64{n}}, err
+	}
+	switch r.Op {
+	case "grow":
+		return w.grow(r.N)
+	case "grown":
+		return w.grownStarts(r.N)
+	case "busy":
+		return w.busy(r)
+	case "pauses":
+		return w.pauses(r)
+	case "run":
+		return w.spawn.times(w.ctx, r)
+	}
+	return Reply{}, fmt.Errorf("no operation of that name")
+}
+
+// fill makes a live heap. Each page is written, or the kernel would give it no memory.
+func fill(bytes int64) (heap [][]byte) {
+	const chunk = 1 << 20
+	for ; bytes > 0; bytes -= chunk {
+		c := make([]byte, chunk)
+		for i := 0; i < len(c); i += 4096 {
+			c[i] = 1
+		}
+		heap = append(heap, c)
+	}
+	return heap
+}

@@ -1,0 +1,236 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"brig/cmd/brig-bench/internal/result"
+	"brig/cmd/brig-bench/internal/stats"
+)
+
+// Contender is one side of a comparison. Sample takes one sample, in the table's unit.
+type Contender struct {
+	Name   string
+	Sample func(ctx context.Context) (float64, error)
+}
+
+// Plan says how samples are taken. The base is sampled twice in each round: how far it is from itself bounds what is
+// called a difference.
+type Plan struct {
+	Rounds int
+	Warm   int           // rounds that are not counted; at least one is made
+	Idle   time.Duration // before each sample
+	Budget time.Duration // no round begins after it, but for the fewest that a verdict needs; 0 is no bound
+	Base   string        // the contender that the others are compared with
+	Brisk  bool          // leave out whoever is slow
+	Words  stats.Words
+}
+
+// Series is what Interleave has sampled, a number or NaN for each contender and round.
+type Series struct {
+	plan   Plan
+	order  []string
+	taken  map[string][]float64
+	failed map[string]error
+	slow   []string // left out
+}
+
+const (
+	again       = " (again)"
+	slow        = 40 * time.Millisecond // whoever takes longer sits some rounds out
+	fewest      = 8                     // rounds of the slowest, and rounds in spite of the budget
+	fewestQuick = 5
+	respite     = 50 * time.Millisecond // after whoever is slow
+	settling    = 2 * time.Second       // for kernel work that the warm-up has left behind
+)
+
+// Interleave samples all contenders in each round. The orders of the rounds are a Williams square: over a cycle each
+// contender stands at each place, and follows each other one, equally often, so that what a jail leaves the kernel to
+// clean up falls to nobody in particular. A contender that fails is out.
+func Interleave(ctx context.Context, e *Env, p Plan, all []Contender) (*Series, error) {
+	s := &Series{plan: p, taken: map[string][]float64{}, failed: map[string]error{}}
+	for _, c := range all {
+		s.order = append(s.order, c.Name)
+		if c.Name == p.Base {
+			all = append(slices.Clip(all), Contender{c.Name + again, c.Sample})
+		}
+	}
+	least := fewest
+	if e.Quick {
+		least = fewestQuick
+	}
+	stride, err := s.warm(ctx, e, all, least)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	for round := range p.Rounds {
+		if p.Budget > 0 && round >= least && time.Since(start) > p.Budget {
+			break
+		}
+		for _, c := range all {
+			s.taken[c.Name] = append(s.taken[c.Name], math.NaN())
+		}
+		e.say("round %d of %d", round+1, p.Rounds)
+		for _, k := range williams(len(all), round) {
+			if c := all[k]; s.failed[c.Name] == nil && stride[k] > 0 && (round < least || round%stride[k] == 0) {
+				if err := s.turn(ctx, c, round, stride[k] > 1); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return s, nil
+}
+
+// warm gives each contender its first turns, and says in which rounds it takes part: every so manyth, and for 0 in none.
+func (s *Series) warm(ctx context.Context, e *Env, all []Contender, least int) ([]int, error) {
+	stride := make([]int, len(all))
+	for i := range max(1, s.plan.Warm) {
+		for k, c := range all {
+			if s.failed[c.Name] != nil || i > 0 && stride[k] != 1 {
+				continue
+			}
+			e.say("warming up: %s", c.Name)
+			took, err := s.timed(ctx, c)
+			if err == nil && took > slow && took < 3*slow { // perhaps the machine was
+				var second time.Duration
+				second, err = s.timed(ctx, c)
+				took = min(took, second)
+			}
+			if err != nil {
+				return nil, err
+			}
+			stride[k] = max(1, min(int(took/slow)+1, s.plan.Rounds/least))
+			if s.plan.Brisk && took > slow {
+				stride[k] = 0
+				s.slow = append(s.slow, c.Name)
+			}
+		}
+	}
+	return stride, sleep(ctx, min(s.plan.Budget/10, settling))
+}
+
+// timed is how long a sample takes to take.
+func (s *Series) timed(ctx context.Context, c Contender) (time.Duration, error) {
+	start := time.Now()
+	_, err := s.sample(ctx, c)
+	return time.Since(start), err
+}
+
+// turn is a contender's part of a round. A slow one is an engine, which cleans up behind its answer: the next one waits.
+func (s *Series) turn(ctx context.Context, c Contender, round int, slow bool) error {
+	if err := sleep(ctx, s.plan.Idle); err != nil {
+		return err
+	}
+	v, err := s.sample(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.taken[c.Name][round] = v
+	if slow {
+		return sleep(ctx, respite)
+	}
+	return nil
+}
+
+// sample notes a contender's failure; its own error is that of the context.
+func (s *Series) sample(ctx context.Context, c Contender) (float64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	v, err := c.Sample(ctx)
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	if err != nil {
+		s.failed[c.Name] = err
+		return math.NaN(), nil
+	}
+	return v, nil
+}
+
+// williams is the order of n contenders in a round.
+func williams(n, round int) []int {
+	order := make([]int, n)
+	for i := range order {
+		at := (i + 1) / 2
+		if i%2 == 0 {
+			at = n - at
+		}
+		order[i] = (at + round) % n
+	}
+	if n%2 == 1 && round/n%2 == 1 { // an odd number needs the mirrored square, too
+		slices.Reverse(order)
+	}
+	return order
+}
+
+// Samples are a contender's, one for each round, NaN where it sat out.
+func (s *Series) Samples(name string) []float64 { return s.taken[name] }
+
+// Floor is the smallest difference that counts, as a share of 1.
+func (s *Series) Floor() float64 {
+	return stats.Floor(s.taken[s.plan.Base], s.taken[s.plan.Base+again])
+}
+
+// Rows are the contenders' figures in the order in which they were given, each compared with the base.
+func (s *Series) Rows() (rows []result.Row) {
+	floor := s.Floor()
+	for _, name := range s.order {
+		if err := s.failed[name]; err != nil {
+			rows = append(rows, result.Row{Tool: name, Error: err.Error()})
+			continue
+		}
+		if slices.Contains(s.slow, name) {
+			continue
+		}
+		row := stats.Row(name, s.taken[name])
+		if name != s.plan.Base {
+			row.Ratio = stats.Compare(s.plan.Base, s.taken[name], s.taken[s.plan.Base], floor, s.plan.Words)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// Notes say how the samples were taken and what the noise was.
+func (s *Series) Notes() []string {
+	rounds := len(s.taken[s.plan.Base])
+	notes := []string{fmt.Sprintf("%d interleaved rounds; a contender that takes longer than %d ms sits some out, and the next one waits %d ms",
+		rounds, slow/time.Millisecond, respite/time.Millisecond)}
+	if len(s.slow) > 0 {
+		notes = append(notes, "left out because they are slow: "+strings.Join(s.slow, ", "))
+	}
+	if a, b := s.taken[s.plan.Base], s.taken[s.plan.Base+again]; len(stats.Present(b)) > 0 {
+		iv := stats.Ratio(b, a)
+		notes = append(notes, fmt.Sprintf("%s against itself: %.3f (%.3f to %.3f); a difference below %.1f %% is called none",
+			s.plan.Base, iv.Median, iv.Low, iv.High, 100*s.Floor()))
+	}
+	return notes
+}
+
+func (e *Env) say(format string, args ...any) {
+	if e.Progress != nil {
+		e.Progress(format, args...)
+	}
+}
+
+// sleep ends early with the context.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,146 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"brig/cmd/brig-bench/internal/stats"
+)
+
+// Over a cycle each stands at each place, and each follows each other one, equally often.
+func TestWilliams(t *testing.T) {
+	for n := 2; n <= 13; n++ {
+		cycle := n
+		if n%2 == 1 {
+			cycle = 2 * n
+		}
+		place, after := map[[2]int]int{}, map[[2]int]int{}
+		for round := range cycle {
+			order := williams(n, round)
+			if sorted := slices.Sorted(slices.Values(order)); sorted[0] != 0 || sorted[n-1] != n-1 || len(slices.Compact(sorted)) != n {
+				t.Fatalf("%d contenders, round %d: %v", n, round, order)
+			}
+			for i, k := range order {
+				place[[2]int{k, i}]++
+				if i > 0 {
+					after[[2]int{order[i-1], k}]++
+				}
+			}
+		}
+		if len(place) != n*n || len(after) != n*(n-1) {
+			t.Errorf("%d contenders: %d places of %d, %d neighbours of %d", n, len(place), n*n, len(after), n*(n-1))
+		}
+		for k, times := range after {
+			if times != cycle/n {
+				t.Errorf("%d contenders: %d follows %d %d times, want %d", n, k[1], k[0], times, cycle/n)
+			}
+		}
+	}
+}
+
+// fixed gives the same figure each time, and counts.
+func fixed(name string, v float64, calls map[string]int) Contender {
+	return Contender{name, func(context.Context) (float64, error) { calls[name]++; return v, nil }}
+}
+
+func TestInterleave(t *testing.T) {
+	calls := map[string]int{}
+	broken := Contender{"broken", func(context.Context) (float64, error) {
+		if calls["broken"]++; calls["broken"] > 3 {
+			return 0, errors.New("no more")
+		}
+		return 1, nil
+	}}
+	s, err := Interleave(t.Context(), &Env{}, Plan{Rounds: 20, Warm: 2, Base: "base", Words: stats.Time},
+		[]Contender{fixed("half", 1, calls), fixed("base", 2, calls), broken})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if calls["half"] != 22 || calls["base"] != 44 || calls["broken"] != 4 {
+		t.Errorf("calls: %v", calls)
+	}
+	rows := s.Rows()
+	if len(rows) != 3 || rows[0].Tool != "half" || rows[0].N != 20 || rows[0].Ratio.Verdict != "faster" || rows[0].Ratio.Median != 0.5 {
+		t.Fatalf("rows: %+v", rows)
+	}
+	if rows[1].Ratio != nil || rows[2].Error != "no more" {
+		t.Errorf("rows: %+v", rows)
+	}
+	if notes := strings.Join(s.Notes(), "\n"); !strings.Contains(notes, "20 interleaved rounds") || !strings.Contains(notes, "base against itself: 1.000") {
+		t.Errorf("notes: %s", notes)
+	}
+}
+
+func TestInterleaveLeavesOut(t *testing.T) {
+	calls := map[string]int{}
+	late := Contender{"late", func(context.Context) (float64, error) {
+		calls["late"]++
+		time.Sleep(slow + time.Millisecond)
+		return 50, nil
+	}}
+	all := []Contender{fixed("base", 2, calls), late}
+	s, err := Interleave(t.Context(), &Env{Quick: true}, Plan{Rounds: 12, Base: "base"}, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(stats.Present(s.Samples("late"))); n < fewestQuick || n >= 12 {
+		t.Errorf("a slow contender took part in %d of 12 rounds", n)
+	}
+	if s, err = Interleave(t.Context(), &Env{}, Plan{Rounds: 12, Base: "base", Brisk: true}, all); err != nil {
+		t.Fatal(err)
+	}
+	if rows := s.Rows(); len(rows) != 1 || !strings.Contains(strings.Join(s.Notes(), "\n"), "slow: late") {
+		t.Errorf("rows %+v, notes %q", rows, s.Notes())
+	}
+}
+
+// A budget ends the rounds, but not before there are enough for a verdict.
+func TestInterleaveBudget(t *testing.T) {
+	calls := map[string]int{}
+	s, err := Interleave(t.Context(), &Env{}, Plan{Rounds: 1000, Base: "base", Budget: time.Nanosecond}, []Contender{fixed("base", 2, calls)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.Samples("base")); n != fewest {
+		t.Errorf("%d rounds, want %d", n, fewest)
+	}
+}
+
+func TestInterleaveEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	_, err := Interleave(ctx, &Env{}, Plan{Rounds: 1000, Base: "base"}, []Contender{{"base", func(context.Context) (float64, error) {
+		if n++; n == 5 {
+			cancel()
+		}
+		return 1, nil
+	}}})
+	if !errors.Is(err, context.Canceled) || n != 5 {
+		t.Errorf("%d samples, %v", n, err)
+	}
+}
+
+func TestCount(t *testing.T) {
+	for _, c := range []struct {
+		env  Env
+		want int
+	}{{Env{}, 100}, {Env{Quick: true}, 10}, {Env{Quick: true, Rounds: 3}, 3}} {
+		if got := c.env.Count(100, 10); got != c.want {
+			t.Errorf("%+v: %d, want %d", c.env, got, c.want)
+		}
+	}
+}
+
+func TestDimensionsHaveDistinctWords(t *testing.T) {
+	seen := map[string]bool{}
+	for _, d := range Dimensions() {
+		if seen[d.ID] || d.ID == "" || strings.ContainsAny(d.ID, " ,") || d.Title == "" || d.Run == nil {
+			t.Errorf("%+v", d)
+		}
+		seen[d.ID] = true
+	}
+}

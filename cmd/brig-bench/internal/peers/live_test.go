@@ -1,0 +1,107 @@
+package peers
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"brig/nsjail"
+)
+
+// live are the tools that this machine has, less those that need a program or an engine.
+func live(t *testing.T) []*Tool {
+	t.Helper()
+	h := &Host{Dir: t.TempDir(), Brig: "/nonexistent", Root: os.Geteuid() == 0, Runner: nsjail.NewRunnerWith}
+	for dir := h.Dir; dir != "/" && dir != os.TempDir(); dir = dir[:strings.LastIndexByte(dir, '/')] { // runc's stranger must get there
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if err := h.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return slices.DeleteFunc(All(h), func(tool *Tool) bool {
+		return tool.Info.Absent != "" || !slices.Contains([]string{"brig Runner", "brig Runner, prestarted", "bubblewrap", "runc", "crun"}, tool.Info.Name)
+	})
+}
+
+// The jails that are compared are the same in what a jail can see of itself.
+func TestJailsAreTheSame(t *testing.T) {
+	for _, tool := range live(t) {
+		t.Run(tool.Info.Name, func(t *testing.T) {
+			differs, err := tool.Inspect()
+			if err != nil {
+				t.Skipf("makes no jail here: %v", err)
+			}
+			if len(differs) > 0 {
+				t.Errorf("%q", differs)
+			}
+		})
+	}
+}
+
+// Streams, binds and exit codes work alike.
+func TestJobs(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/in", []byte("in"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range live(t) {
+		t.Run(tool.Info.Name, func(t *testing.T) {
+			ready, err := tool.Prepare(Job{Args: []string{"/bin/sh", "-c", `cat /bound/in; cat; echo -n :$(pwd); touch /tmp/x || exit 4; test -e /etc/shadow && exit 5; touch /usr/x 2>/dev/null && exit 6; exit 0`},
+				Binds: []Bind{{Source: dir, Target: "/bound"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ready.Close()
+			var out strings.Builder
+			p, err := ready.Start(Streams{In: strings.NewReader("+stdin"), Out: &out})
+			if err != nil {
+				t.Skipf("makes no jail here: %v", err)
+			}
+			if err := p.Wait(); err != nil {
+				if strings.Contains(err.Error(), "hybrid") {
+					t.Skip(err)
+				}
+				t.Fatal(err)
+			}
+			if out.String() != "in+stdin:/work" {
+				t.Errorf("said %q", out.String())
+			}
+		})
+	}
+}
+
+// A limit that a tool takes is one that it holds.
+func TestLimitsHold(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("an ordinary user may have no control group to give")
+	}
+	for _, tool := range live(t) {
+		if !tool.Limits {
+			continue
+		}
+		t.Run(tool.Info.Name, func(t *testing.T) {
+			for size, fits := range map[string]bool{"4M": true, "200M": false} {
+				ready, err := tool.Prepare(Job{Args: []string{"/bin/sh", "-c", "head -c " + size + " /dev/zero | tail | wc -c >/dev/null; test $(head -c " + size + " /dev/zero | tail | wc -c) -gt 0"},
+					Limits: Limits{Memory: 64 << 20, CPUs: 1, Processes: 64}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = ready.Run()
+				if cerr := ready.Close(); cerr != nil {
+					t.Error(cerr)
+				}
+				if err != nil && strings.Contains(err.Error(), "hybrid") {
+					t.Skip(err)
+				}
+				if (err == nil) != fits {
+					t.Errorf("%s under 64 MiB: %v", size, err)
+				}
+			}
+		})
+	}
+}

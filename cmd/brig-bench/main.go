@@ -1,0 +1,30 @@
+// Command brig-bench compares, on this machine, what it costs to isolate a command: with brig, as a program and as a
+// library, and with whatever else is installed, each making the same jail as far as it can.
+//
+//	brig-bench [--quick] [--only ID,ID] [--rounds N] [--json FILE] [--html FILE] [--user] [--brig PATH] | --list
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"brig/cmd/brig-bench/internal/load"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if len(os.Args) > 1 && os.Args[1] == load.Subcommand {
+		if err := load.Serve(ctx, os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			os.Exit(say(err, 1))
+		}
+		return
+	}
+	o, err := parse(os.Args[1:])
+	if err != nil {
+		os.Exit(say(err, 2))
+	}
+	os.Exit(start(ctx, o))
+}
