@@ -21,6 +21,8 @@ type Host struct {
 	Missing map[string]string `json:"missing,omitempty"`
 	// System lists what the minimal root takes from the host's, in order.
 	System []SystemDir `json:"system"`
+	// NoEtcOverlay says why /etc as a whole cannot be a layer of an overlay; "" if it can.
+	NoEtcOverlay string `json:"no_etc_overlay,omitempty"`
 	// Files are the files of /etc that a program needs and that say nothing about the host; a jail gets copies.
 	Files []string `json:"files"`
 	// ProcFiles lists the paths of Masks that exist here.

@@ -45,8 +45,12 @@ func (h *Host) lookSystem(s *Spec) error {
 	return h.lookUsr()
 }
 
+// unasked stands for the answer to a question that nobody has had.
+const unasked = "nothing of it is shown"
+
 // lookUsr reads what the minimal root takes from the host.
 func (h *Host) lookUsr() error {
+	h.NoEtcOverlay = unasked
 	names := []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc/alternatives", "etc/ssl/certs", "etc/pki/tls/certs", "etc/pki/ca-trust"}
 	for _, name := range append(names, javaConfigs()...) {
 		var st unix.Stat_t
@@ -67,7 +71,9 @@ func (h *Host) lookUsr() error {
 				continue
 			}
 		case unix.S_IFDIR:
-			d.NoOverlay = h.noOverlay("/" + name)
+			if d.NoOverlay = h.noOverlay("/" + name); strings.HasPrefix(name, "etc/") && h.NoEtcOverlay == unasked {
+				h.NoEtcOverlay = h.noOverlay("/etc")
+			}
 		default:
 			continue
 		}

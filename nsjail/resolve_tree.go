@@ -78,6 +78,10 @@ func (r *resolver) system() error {
 	if err != nil {
 		return err
 	}
+	covered := overlay && r.warm == nil && r.host.NoEtcOverlay == "" && r.etcDirs() > 1
+	if covered {
+		r.add(rootfs.Entry{Kind: rootfs.Cover, Label: "etc", Source: rootfs.Source{Path: "/etc", Dir: true}, Attr: attrRead})
+	}
 	for _, d := range r.host.System {
 		if d.Link != "" {
 			r.link(d.Name, d.Link)
@@ -87,7 +91,7 @@ func (r *resolver) system() error {
 			continue
 		}
 		e := rootfs.Entry{Kind: rootfs.Bind, Target: d.Name, Source: rootfs.Source{Path: "/" + d.Name, Dir: true}, Attr: attrRead}
-		if overlay {
+		if overlay && !(covered && strings.HasPrefix(d.Name, "etc/")) {
 			e.Kind, e.Source.Mounted = rootfs.Overlay, r.warm != nil
 		}
 		r.add(e)
@@ -103,6 +107,16 @@ func (r *resolver) system() error {
 		r.etc()
 	}
 	return nil
+}
+
+// etcDirs is how many directories of the host's /etc the jail shows.
+func (r *resolver) etcDirs() (n int) {
+	for _, d := range r.host.System {
+		if d.Link == "" && strings.HasPrefix(d.Name, "etc/") {
+			n++
+		}
+	}
+	return n
 }
 
 // preparedEtc says that the stage's tree holds the jail's whole /etc.

@@ -23,6 +23,10 @@ func (b *builder) entry(e *Entry) {
 		b.Program.Close(b.label, t)
 	case Overlay:
 		b.overlay(e)
+	case Cover:
+		m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", fmt.Sprintf("%s:/proc/self/fd/%d", e.Source.Path, fdEmpty)}, [2]string{"userxattr", ""})
+		b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.CWD(), program.Str(e.Source.Path), fromEmpty())
+		b.Program.Close(b.label, m)
 	case Tmpfs:
 		m := b.newTmpfs(e.Size, e.Inodes, e.Mode, e.Attr)
 		b.keepDisk(m, "/"+e.Target)

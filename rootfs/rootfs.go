@@ -39,6 +39,7 @@ type Kind int
 const (
 	Bind    Kind = iota // a mount of Source
 	Overlay             // a private read-only overlay of the directory Source (overlayfs)
+	Cover               // the same over Source itself, in the tree that the jail leaves: binds from there are of the overlay
 	Tmpfs               // a tmpfs(5) of Size bytes and Inodes files
 	Scratch             // a writable directory of the staging tmpfs
 	Dir                 // a directory
@@ -147,7 +148,7 @@ func Begin(p *program.Program, r *Root) *Tree {
 		program.Named(unix.MS_REC|unix.MS_PRIVATE, "MS_REC|MS_PRIVATE"), program.Int(0))
 	b.Add("mount", unix.SYS_UMASK, program.Int(0)) // the modes below are meant
 	b.stage()
-	if slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Kind == Overlay && !e.Source.Mounted }) {
+	if slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Kind == Cover || e.Kind == Overlay && !e.Source.Mounted }) {
 		b.openEmpty() // now: a mount of the caller may cover its place
 	}
 	t.Add(r.Entries)
