@@ -111,12 +111,17 @@ func dropProgram(h *Host, effective, kept uint32) *program.Program {
 
 // writeSelf writes to a file of the process's own /proc: the jail's procfs, or the host's where there is no other.
 func (r *resolver) writeSelf(label, name, text string) {
-	p, dir := r.Jail, program.CWD()
+	dir := program.CWD()
 	if name = "self/" + name; r.root.Proc != 0 {
 		dir = r.root.Proc.Arg()
 	} else {
 		name = "/proc/" + name
 	}
+	r.writeAt(label, dir, name, text)
+}
+
+func (r *resolver) writeAt(label string, dir program.Arg, name, text string) {
+	p := r.Jail
 	fd := p.Open(label, unix.SYS_OPENAT, dir, program.Str(name), program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
 	p.Add(label, unix.SYS_WRITE, fd.Arg(), program.Str(text), program.Int(len(text)))
 	p.Close(label, fd)
@@ -129,10 +134,26 @@ func (r *resolver) identity() {
 	}
 	uid, gid, _ := ParseUser(r.user()) // namespaces has parsed it
 	r.writeSelf("user", "setgroups", "deny")
-	r.writeSelf("user", "uid_map", fmt.Sprintf("%d %d 1", uid, r.host.PayloadUID))
-	r.writeSelf("user", "gid_map", fmt.Sprintf("%d %d 1", gid, r.host.PayloadGID))
-	if r.host.OOMScoreAdj < jailOOMScore { // the keeper must outlive what it watches
-		r.writeSelf("user", "oom_score_adj", strconv.Itoa(jailOOMScore))
+	// a fixed width: an early stage writes these before anybody has told it what
+	r.writeSelf("user", "uid_map", fmt.Sprintf("%d %10d 1", uid, r.host.PayloadUID))
+	r.writeSelf("user", "gid_map", fmt.Sprintf("%d %10d 1", gid, r.host.PayloadGID))
+	if r.root.Proc == 0 || r.spec.Rootfs.Path != "" {
+		r.outlived(r.selfDir())
+	}
+}
+
+// selfDir is where the process's own oom_score_adj is, before it has a root.
+func (r *resolver) selfDir() (program.Arg, string) {
+	if r.root.Proc != 0 {
+		return r.root.Proc.Arg(), "self/oom_score_adj"
+	}
+	return program.CWD(), "/proc/self/oom_score_adj"
+}
+
+// outlived makes the kernel choose the jail before its keeper, which must outlive what it watches.
+func (r *resolver) outlived(dir program.Arg, name string) {
+	if r.host.OOMScoreAdj < jailOOMScore {
+		r.writeAt("user", dir, name, strconv.Itoa(jailOOMScore))
 	}
 }
 

@@ -24,9 +24,14 @@ func (r *resolver) decide() error {
 	return nil
 }
 
+// firstSlot is where the slots of a list begin that a stage may perform the beginning of before it comes (stage.Ahead).
+const firstSlot = program.Slot(64)
+
 // begin writes the first part of the one list of what the jail's first process does, up to the caller's mounts.
 func (r *resolver) begin() {
-	r.Jail = program.New(int(r.in))
+	if r.Jail = program.New(int(r.in)); r.warm == nil {
+		r.Jail = program.NewAt(int(r.in), firstSlot)
+	}
 	r.identity()
 	if r.warm != nil && r.spec.Rootfs.Path != "" {
 		rootfs.ProcOver(r.Jail)
@@ -41,6 +46,9 @@ func (r *resolver) begin() {
 
 // settle follows when the host's tree is gone.
 func (r *resolver) settle() {
+	if r.root.Proc != 0 && r.spec.Rootfs.Path == "" {
+		r.outlived(program.CWD(), "/proc/self/oom_score_adj")
+	}
 	r.names()
 	r.Jail.Add("process", unix.SYS_SETPRIORITY, program.Named(0, "PRIO_PROCESS"), program.Int(0), program.Int(0)).May(unix.EACCES, unix.EPERM)
 }

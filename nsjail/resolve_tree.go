@@ -22,15 +22,22 @@ func (r *resolver) static() error {
 		if err := r.image(); err != nil {
 			return err
 		}
-	} else {
-		if err := r.system(); err != nil {
+		r.devices()
+		if err := r.proc(); err != nil {
 			return err
 		}
+	} else {
+		overlay, err := r.usr()
+		if err != nil {
+			return err
+		}
+		r.devices()
+		if err := r.proc(); err != nil {
+			return err
+		}
+		r.skeleton(overlay)
 	}
-	r.devices()
-	if err := r.proc(); err != nil {
-		return err
-	}
+	r.hide()
 	r.scratch()
 	return nil
 }
@@ -66,47 +73,57 @@ func (r *resolver) image() error {
 	return nil
 }
 
-// system takes /usr and its companions from the host.
-func (r *resolver) system() error {
+// usr takes /usr and its companions from the host. It stands first of what every default jail has, with the devices and
+// procfs: an early stage makes them before its program comes (stage.Ahead).
+func (r *resolver) usr() (overlay bool, err error) {
 	why := ""
 	for _, d := range r.host.System {
 		if d.Link == "" && d.NoOverlay != "" {
 			why = d.NoOverlay
 		}
 	}
-	overlay, err := r.have("overlay", "private overlays of the system's directories", why, "bind")
-	if err != nil {
-		return err
+	if overlay, err = r.have("overlay", "private overlays of the system's directories", why, "bind"); err != nil {
+		return false, err
 	}
+	for _, d := range r.host.System {
+		if d.Link == "" && !strings.HasPrefix(d.Name, "etc/") {
+			r.systemDir(d, overlay)
+		}
+	}
+	return overlay, nil
+}
+
+func (r *resolver) systemDir(d SystemDir, overlay bool) {
+	e := rootfs.Entry{Kind: rootfs.Bind, Target: d.Name, Source: rootfs.Source{Path: "/" + d.Name, Dir: true}, Attr: attrRead}
+	if overlay {
+		e.Kind, e.Source.Mounted = rootfs.Overlay, r.warm != nil
+	}
+	r.add(e)
+}
+
+// skeleton is the rest of the minimal root.
+func (r *resolver) skeleton(overlay bool) {
 	covered := overlay && r.warm == nil && r.host.NoEtcOverlay == "" && r.etcDirs() > 1
 	if covered {
 		r.add(rootfs.Entry{Kind: rootfs.Cover, Label: "etc", Source: rootfs.Source{Path: "/etc", Dir: true}, Attr: attrRead})
 	}
 	for _, d := range r.host.System {
-		if d.Link != "" {
+		switch etc := strings.HasPrefix(d.Name, "etc/"); {
+		case d.Link != "":
 			r.link(d.Name, d.Link)
-			continue
+		case etc && !r.preparedEtc(overlay):
+			r.systemDir(d, overlay && !covered)
 		}
-		if r.preparedEtc(overlay) && strings.HasPrefix(d.Name, "etc/") {
-			continue
-		}
-		e := rootfs.Entry{Kind: rootfs.Bind, Target: d.Name, Source: rootfs.Source{Path: "/" + d.Name, Dir: true}, Attr: attrRead}
-		if overlay && !(covered && strings.HasPrefix(d.Name, "etc/")) {
-			e.Kind, e.Source.Mounted = rootfs.Overlay, r.warm != nil
-		}
-		r.add(e)
-	}
-	if r.preparedEtc(overlay) {
-		r.add(rootfs.Entry{Kind: rootfs.Overlay, Label: "etc", Target: "etc", Source: rootfs.Source{Path: "/etc", Dir: true, Mounted: true}, Attr: attrRead})
 	}
 	for _, d := range []string{"input", "run", "root", "home"} {
 		r.add(rootfs.Entry{Kind: rootfs.Dir, Target: d, Mode: 0o755})
 	}
 	r.link("var/tmp", "/tmp")
-	if !r.preparedEtc(overlay) {
-		r.etc()
+	if r.preparedEtc(overlay) {
+		r.add(rootfs.Entry{Kind: rootfs.Overlay, Label: "etc", Target: "etc", Source: rootfs.Source{Path: "/etc", Dir: true, Mounted: true}, Attr: attrRead})
+		return
 	}
-	return nil
+	r.etc()
 }
 
 // etcDirs is how many directories of the host's /etc the jail shows.
@@ -208,15 +225,24 @@ func (r *resolver) proc() error {
 		return nil
 	}
 	r.add(rootfs.Entry{Kind: rootfs.Proc, Label: "proc", Target: "proc", NoUserNS: r.ownsGroup()})
+	r.masks(rootfs.Sealed, true)
+	return nil
+}
+
+// hide covers what is not to be read of procfs.
+func (r *resolver) hide() {
+	if r.host.Missing["proc"] == "" {
+		r.masks(rootfs.Mask, false)
+	}
+}
+
+func (r *resolver) masks(kind rootfs.Kind, sealed bool) {
 	_, readOnly := Masks()
 	for _, f := range r.host.ProcFiles {
-		e := rootfs.Entry{Kind: rootfs.Mask, Label: "proc", Target: "proc/" + f.Name, SourceIsDir: f.Dir}
-		if contains(readOnly, f.Name) {
-			e.Kind = rootfs.Sealed
+		if contains(readOnly, f.Name) == sealed {
+			r.add(rootfs.Entry{Kind: kind, Label: "proc", Target: "proc/" + f.Name, SourceIsDir: f.Dir && !sealed})
 		}
-		r.add(e)
 	}
-	return nil
 }
 
 var scratchDirs = []string{"/dev/shm", "/tmp", DefaultWorkdir, "/output"}

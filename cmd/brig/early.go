@@ -14,6 +14,9 @@ const char *const brig_stage_grouped[] = {"--memory", "-m", "--cpu", "--pids-lim
 // With these it may not want a network namespace of its own with lo up, and none is made ahead of a jail with a group.
 const char *const brig_stage_own_net[] = {"--net", "--spec", "--systemd-scope", 0};
 
+// With these its list may begin with something else than every default jail's, and only its namespaces are made ahead.
+const char *const brig_stage_odd[] = {"--rootfs", "--spec", "--user", "--optional", 0};
+
 // With these Go starts a stage of its own, which inherits the keeper's processors: keeper.c must not have set them.
 const char *const brig_stage_late[] = {"--systemd-scope", 0};
 */

@@ -15,8 +15,8 @@ import (
 // stage.c reads it with the same layout and checks every offset before the first operation runs.
 const (
 	Magic      = 0x31475242 // "BRG1"
-	headerSize = 48
-	opSize     = 64
+	HeaderSize = 48
+	OpSize     = 64
 	noSlot     = 0xff
 	// MaxBlob bounds a program: argv and environment are at most 2 MiB on Linux (execve(2)), and the rest is small.
 	MaxBlob = 16 << 20
@@ -59,15 +59,15 @@ func (p *Program) Encode(r Request) ([]byte, error) {
 	}
 	e := encoder{arrays: map[*data]uint64{}}
 	relocs, bytes := e.measure(p.Ops)
-	dataOff := align8(headerSize + opSize*len(p.Ops) + 4*relocs)
+	dataOff := align8(HeaderSize + OpSize*len(p.Ops) + 4*relocs)
 	size := dataOff + bytes + 1
 	if size > MaxBlob {
 		return nil, SizeError(size)
 	}
 	out := make([]byte, size) // one buffer of the right size: a start pays for each page that it touches
-	e.relocs, e.data = out[headerSize+opSize*len(p.Ops):][:0], out[dataOff:][:0]
+	e.relocs, e.data = out[HeaderSize+OpSize*len(p.Ops):][:0], out[dataOff:][:0]
 	for i := range p.Ops {
-		e.op(out[headerSize+opSize*i:][:opSize], &p.Ops[i])
+		e.op(out[HeaderSize+OpSize*i:][:OpSize], &p.Ops[i])
 	}
 	le := binary.NativeEndian
 	for i, v := range []uint32{Magic, uint32(size), uint32(len(p.Ops)), uint32(relocs), uint32(dataOff),

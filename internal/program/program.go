@@ -82,6 +82,13 @@ type Program struct {
 // New starts a program that will receive fds descriptors, in slots 0 to fds-1.
 func New(fds int) *Program { return &Program{fds: fds, next: Slot(fds), Ops: make([]Op, 0, 384)} }
 
+// NewAt is New for a list whose own slots begin at a fixed number, so that they do not depend on how much comes with it.
+func NewAt(fds int, first Slot) *Program {
+	p := New(fds)
+	p.next = max(p.next, first)
+	return p
+}
+
 // Park appends the operation that waits for the rest of the list, which comes with fds descriptors and its own, and
 // gives the slot of the first of them.
 func (p *Program) Park(label string, report Slot) (first Slot) {

@@ -111,7 +111,7 @@ func TestEncodeRefusesTooMuch(t *testing.T) {
 		t.Errorf("a program over MaxBlob: %v", err)
 	}
 	fits := New(0)
-	fits.Add("w", unix.SYS_WRITE, Int(1), Bytes(make([]byte, MaxBlob-headerSize-opSize-1)))
+	fits.Add("w", unix.SYS_WRITE, Int(1), Bytes(make([]byte, MaxBlob-HeaderSize-OpSize-1)))
 	if b, err := fits.Encode(Request{}); err != nil || len(b) != MaxBlob {
 		t.Errorf("a program of MaxBlob: %d bytes, %v", len(b), err)
 	}

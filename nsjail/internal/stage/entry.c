@@ -53,16 +53,16 @@ static int is_stage_socket(int fd) {
 	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &m) && cred.pid == getppid();
 }
 
-void brig_become(int argc, char **argv, char **envp, int sock, int ahead) {
+void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int begin) {
 	wipe(argc, argv, envp);
-	brig_serve(sock, ahead);
+	brig_serve(sock, ahead, begin);
 }
 
 __attribute__((constructor)) static void brig_enter(int argc, char **argv, char **envp) {
 	if (argc < 1 || getauxval(AT_SECURE)) return;
 	if (!strcmp(argv[0], "brig-stage") && is_stage_socket(3)) {
 		syscall(SYS_close_range, 4, ~0u, 0); // what the keeper's own caller left open
-		brig_become(argc, argv, envp, 3, -1);
+		brig_become(argc, argv, envp, 3, -1, 0);
 	}
 	if (&brig_stage_early && argc > 1 && !strcmp(argv[1], brig_stage_early)) brig_keeper(argc, argv, envp);
 }

@@ -14,6 +14,8 @@ type File struct {
 	req program.Request
 	// Keep asks the stage to keep it, mapped and checked, until another one is to be kept.
 	Keep bool
+
+	blob []byte
 }
 
 // NewFile encodes a program.
@@ -23,7 +25,7 @@ func NewFile(p *program.Program, req program.Request) (*File, error) {
 		return nil, err
 	}
 	fd, err := memfd(blob)
-	return &File{fd: fd, req: req}, err
+	return &File{fd: fd, req: req, blob: blob}, err
 }
 
 // Close frees the memory.

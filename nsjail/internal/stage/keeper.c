@@ -102,6 +102,21 @@ static int net_ahead(void) {
 	return NET_AHEAD;
 }
 
+extern const char *const brig_stage_odd[] __attribute__((weak));
+
+unsigned char *brig_ahead_program(size_t *size) {
+#ifdef __x86_64__
+	static unsigned char list[] __attribute__((aligned(16))) = {
+#include "ahead_amd64.h"
+	};
+	*size = sizeof list;
+	return list;
+#else
+	*size = 0;
+	return 0;
+#endif
+}
+
 void brig_keeper(int argc, char **argv, char **envp) {
 	keep_no_setid();
 	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
@@ -121,7 +136,7 @@ void brig_keeper(int argc, char **argv, char **envp) {
 		close(sv[0]), close(av[0]);
 		syscall(SYS_setsid); // a Ctrl-C at the terminal is the keeper's to forward, not our end
 		if (av[1] == NOTHING_AHEAD && !begins(argc, argv, brig_stage_own_net)) av[1] = net_ahead();
-		brig_become(argc, argv, envp, sv[1], av[1]);
+		brig_become(argc, argv, envp, sv[1], av[1], !begins(argc, argv, brig_stage_odd));
 	}
 	close(sv[1]), close(av[1]);
 	if (pid > 0) early = (struct early){sv[0], av[0], (int)pid};

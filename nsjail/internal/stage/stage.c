@@ -60,6 +60,7 @@ static long fork_init(const long *a, struct rest *rest) {
 	uint64_t all = ~0ull, slot = (uint64_t)a[1];
 	if (slot >= NSLOTS || (uint64_t)a[2] > MAX_DISKS) return -EINVAL;
 	if (slot) rest->slots[slot] = -1;
+	rest->child = 1;
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
 	int pid = clone(perform, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, rest);
 	if (pid > 0) brig_init(pid, (int)a[0], slot ? (int)rest->slots[slot] : -1, (int)a[2], rest);
@@ -140,7 +141,7 @@ int brig_run(struct rest *r) {
 static int perform(void *rest) {
 	struct rest *r = rest;
 	uint64_t none = 0;
-	int child = r->from > 0;
+	int child = r->child;
 	if (child) SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
 	r->op = brig_run(r);
 	if (r->op < 0) r->op = (int)(r->before + r->from), r->err = ENOEXEC; // a program that ends without execve(2)
@@ -161,15 +162,35 @@ static void prune(void) {
 	nwards = n;
 }
 
-// spawn_ahead makes a default jail's first process before its program is known: most of what clone3(2) takes is then
-// spent while the keeper plans. It waits on a socket of its own, whose closing ends it.
-static long spawn_ahead(int sock) {
+// begin performs the beginning of the default jail's list, which the keeper has found in its own before it sends that.
+// It gives how many operations are done; the one that has failed will be met again, and reported.
+static uint32_t begin(long *slots) {
+	size_t size;
+	char *base = (char *)brig_ahead_program(&size);
+	if (!base) return 0;
+	for (int i = 0; i < 2; i++) {
+		char *at = memmem(base, size, i ? AHEAD_GID : AHEAD_UID, AHEAD_IDS);
+		if (!at) return 0;
+		uint32_t id = i ? getegid() : geteuid();
+		for (int k = AHEAD_IDS - 1; k >= 0; k--, id /= 10) at[k] = id || k == AHEAD_IDS - 1 ? (char)('0' + id % 10) : ' ';
+	}
+	struct rest r = {.base = base, .slots = slots};
+	if (brig_check(base, size, (int)((struct header *)base)->nfds)) return 0;
+	int failed = brig_run(&r);
+	return failed < 0 ? r.from : (uint32_t)failed;
+}
+
+// spawn_ahead makes a default jail's first process before its program is known: most of what clone3(2) takes, and what
+// every default jail begins with, is then spent while the keeper plans. It waits on a socket of its own, whose closing
+// ends it.
+static long spawn_ahead(int sock, int begins) {
 	struct clone_args ca = {.flags = DEFAULT_NAMESPACES | CLONE_PARENT};
 	long slots[NSLOTS] = {0}, pid = SYS2(SYS_clone3, &ca, sizeof ca);
 	size_t size;
 	char *base;
 	if (pid) return pid < 0 ? 0 : pid; // a request will meet the same error, and report it
-	if (load(sock, &base, &size, slots, NSLOTS) > 0) perform(&(struct rest){.base = base, .slots = slots});
+	uint32_t done = begins ? begin(slots) : 0;
+	if (load(sock, &base, &size, slots, NSLOTS) > 0) perform(&(struct rest){.base = base, .slots = slots, .from = done});
 	return SYS1(SYS_exit_group, 125);
 }
 
@@ -226,7 +247,7 @@ static void drop(void) {
 }
 
 // serve performs one request after the other until the keeper is gone.
-void brig_serve(int sock, int ahead) {
+void brig_serve(int sock, int ahead, int begin) {
 	uint64_t none = 0;
 	struct sigaction dfl = {.sa_handler = SIG_DFL}; // all zero, as the kernel's own structure; make(1) ignores signal 32
 	for (int s = 1; s < NSIG; s++) SYS4(SYS_rt_sigaction, s, &dfl, 0, 8); // the caller's nohup must not reach the payload
@@ -235,7 +256,7 @@ void brig_serve(int sock, int ahead) {
 	if (!getrlimit(RLIMIT_NOFILE, &nofile)) nofile.rlim_cur = nofile.rlim_max, setrlimit(RLIMIT_NOFILE, &nofile);
 	prctl(PR_SET_NAME, "brig-stage");
 	if (ahead != -1) drop();
-	struct reply rep = {.pid = ahead >= 0 ? (int)spawn_ahead(ahead) : 0, .op = ahead == NET_AHEAD ? 1 : -1, .uid = geteuid()};
+	struct reply rep = {.pid = ahead >= 0 ? (int)spawn_ahead(ahead, begin) : 0, .op = ahead == NET_AHEAD ? 1 : -1, .err = begin, .uid = geteuid()};
 	close(ahead);
 	while (send(sock, &rep, sizeof rep, MSG_NOSIGNAL) > 0) { // the first says who we are
 		long slots[NSLOTS] = {0};

@@ -45,6 +45,8 @@ type Stage struct {
 
 	ahead     int // the default jail's first process that an early stage has made ahead of its program; 0 for none
 	aheadSock int // where that process waits for it
+	begun     bool
+	unused    int // such a process that has turned out to be of no use, to be collected
 }
 
 // OpError is a failure of the operation with index Op, or of the request itself (Op < 0).
@@ -122,7 +124,7 @@ func (s *Stage) Close() error {
 	err := s.Retire()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, pid := range []*int{&s.ahead, &s.pid} {
+	for _, pid := range []*int{&s.ahead, &s.unused, &s.pid} {
 		for *pid > 0 {
 			if _, werr := unix.Wait4(*pid, nil, unix.WALL, nil); werr != unix.EINTR {
 				*pid = 0
@@ -153,7 +155,10 @@ func (s *Stage) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	if err := s.greet(); err != nil {
 		return 0, err
 	}
-	ahead := s.ahead > 0 && f.req == program.Request{CloneFlags: C.DEFAULT_NAMESPACES, Cgroup: -1}
+	ahead, err := s.takesAhead(f)
+	if err != nil {
+		return 0, err
+	}
 	sock := s.sock
 	if ahead {
 		sock = s.aheadSock
@@ -214,7 +219,7 @@ func (s *Stage) greet() error {
 	}
 	rep, err := s.reply()
 	if err == nil {
-		s.hello, s.uid, s.ahead, s.net = true, rep.uid, rep.pid, rep.op > 0
+		s.hello, s.uid, s.ahead, s.net, s.begun = true, rep.uid, rep.pid, rep.op > 0, rep.err > 0
 	}
 	return err
 }

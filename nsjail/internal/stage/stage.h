@@ -40,6 +40,7 @@ enum {
 	REPORT_FAIL = 1, // a: index of the operation, b: errno
 	REPORT_EXEC = 2, // a: the payload's pid in the jail
 	REPORT_EXIT = 3, // a: wait status, b: 1 if the keeper asked for the end
+	AHEAD_IDS = 10,  // the width of an id in a map
 	FD_HOME = 263,   // a prepared stage's own network namespace
 	FD_DISK = 264,   // the first of the descriptors of tmpfs mounts that init keeps (package rootfs)
 	MAX_DISKS = 8,
@@ -76,12 +77,17 @@ struct report {
 	int64_t used;  // bytes, of all disks
 };
 
+// What stands for the stage's ids in the program that an early stage holds.
+#define AHEAD_UID "4294967294"
+#define AHEAD_GID "4294967293"
+
 // A program under way. After fork_init its child goes on with it in init's memory, up to execve(2).
 struct rest {
 	char *base;
 	long *slots;
 	uint32_t from;   // the operation to go on with
 	uint32_t before; // operations of the parts that came earlier
+	int child;       // it is the payload's process, and not the jail's first
 	int op, err;     // what has failed
 };
 
@@ -101,12 +107,13 @@ long brig_sys(long n, long a, long b, long c, long d, long e, long f);
 
 int brig_check(char *base, size_t size, int nfds);
 int brig_run(struct rest *r);
-void brig_serve(int sock, int ahead);
+void brig_serve(int sock, int ahead, int begin);
+unsigned char *brig_ahead_program(size_t *size); // the beginning of the default jail's list, or 0
 void brig_tell(int fd, int type, int a, int b); // a report
 void brig_init(long payload, int report, int listener, int disks, struct rest *rest); // process 1 of a jail: does not return
 int brig_receive(int sock, int *fds, int *keep); // how many descriptors came; 0: the keeper is gone; -1: not a request
 char *brig_map(int fd, size_t *size);
-void brig_become(int argc, char **argv, char **envp, int sock, int ahead); // serves and exits
+void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int begin); // serves and exits
 void brig_keeper(int argc, char **argv, char **envp);
 struct early brig_early(void);
 int brig_catch_signals(void); // a pipe with a byte for each signal, or -1

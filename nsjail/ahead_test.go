@@ -1,0 +1,69 @@
+package nsjail
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"brig/internal/program"
+	"brig/nsjail/internal/stage"
+)
+
+const aheadFile = "internal/stage/ahead_amd64.h"
+
+// aheadProgram is the beginning of the default jail's list, up to the last of what every machine has: what an early
+// stage performs before its program comes.
+func aheadProgram(t *testing.T) []byte {
+	t.Helper()
+	h := &Host{Kernel: Kernel{6, 1}, UID: 1000, GID: 1000, PayloadUID: stage.AheadUID, PayloadGID: stage.AheadGID, EarlyStage: true,
+		Missing: map[string]string{}, HardLimits: map[string]int64{"nofile": 4096}, System: []SystemDir{{Name: "usr"}}, LastCap: 40,
+		ProcFiles: []ProcFile{{"bus", true}, {"fs", true}, {"irq", true}, {"sys", true}}}
+	p, err := Resolve(&Spec{Args: []string{"true"}, Seccomp: "unconfined"}, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := -1
+	for i := range p.Jail.Ops {
+		if strings.Contains(p.Jail.Ops[i].Call(), `"proc/sys", MOVE_MOUNT`) {
+			last = i + 1 // and the close(2) after it
+		}
+	}
+	if last < 0 || !strings.HasPrefix(p.Jail.Ops[last].Call(), "close(") {
+		t.Fatalf("the list has another order: operation %d", last)
+	}
+	p.Jail.Ops = p.Jail.Ops[:last+1]
+	blob, err := p.Jail.Encode(program.Request{Cgroup: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return blob
+}
+
+// TestAheadIsTheBeginning keeps the list that an early stage holds the same as the one that Resolve writes.
+func TestAheadIsTheBeginning(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("other architectures have no such list")
+	}
+	blob := aheadProgram(t)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "// Made by go test ./nsjail -run TestAheadIsTheBeginning -update: %d bytes.\n", len(blob))
+	for i, c := range blob {
+		fmt.Fprintf(&b, "%d,", c)
+		if i%40 == 39 {
+			b.WriteByte('\n')
+		}
+	}
+	b.WriteByte('\n')
+	if *update {
+		if err := os.WriteFile(aheadFile, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(stage.Ahead(), blob) {
+		t.Errorf("%s is not the beginning of the list; rewrite it with -update", aheadFile)
+	}
+}
