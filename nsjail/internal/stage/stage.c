@@ -149,7 +149,7 @@ static int perform(void *rest) {
 	return (int)SYS1(SYS_exit_group, 125);
 }
 
-static int wards[MAX_WARDS], nwards;
+static int wards[MAX_WARDS], nwards, own_sock = -1;
 
 // prune forgets the wards that have ended; a pidfd is readable then (pidfd_open(2)).
 static void prune(void) {
@@ -162,34 +162,32 @@ static void prune(void) {
 	nwards = n;
 }
 
-// begin performs the beginning of the default jail's list, which the keeper has found in its own before it sends that.
-// It gives how many operations are done; the one that has failed will be met again, and reported.
-static uint32_t begin(long *slots) {
-	size_t size;
-	char *base = (char *)brig_ahead_program(&size);
-	if (!base) return 0;
-	for (int i = 0; i < 2; i++) {
-		char *at = memmem(base, size, i ? AHEAD_GID : AHEAD_UID, AHEAD_IDS);
-		if (!at) return 0;
+// own_ids writes the stage's ids into the list that it holds; in the new user namespace it will have none.
+static char *own_ids(size_t *size) {
+	char *base = (char *)brig_ahead_program(size);
+	for (int i = 0; base && i < 2; i++) {
+		char *at = memmem(base, *size, i ? AHEAD_GID : AHEAD_UID, AHEAD_IDS);
 		uint32_t id = i ? getegid() : geteuid();
+		if (!at) return 0;
 		for (int k = AHEAD_IDS - 1; k >= 0; k--, id /= 10) at[k] = id || k == AHEAD_IDS - 1 ? (char)('0' + id % 10) : ' ';
 	}
-	struct rest r = {.base = base, .slots = slots};
-	if (brig_check(base, size, (int)((struct header *)base)->nfds)) return 0;
-	int failed = brig_run(&r);
-	return failed < 0 ? r.from : (uint32_t)failed;
+	return base && !brig_check(base, *size, (int)((struct header *)base)->nfds) ? base : 0;
 }
 
-// spawn_ahead makes a default jail's first process before its program is known: most of what clone3(2) takes, and what
-// every default jail begins with, is then spent while the keeper plans. It waits on a socket of its own, whose closing
+// spawn_ahead makes a default jail's first process before its program is known. It performs what every default jail's
+// list begins with, which the keeper finds in its own before it sends that: all this is then done while the keeper
+// plans. An operation that fails is met again, and reported. The process waits on a socket of its own, whose closing
 // ends it.
 static long spawn_ahead(int sock, int begins) {
+	size_t size;
+	char *base = begins ? own_ids(&size) : 0;
 	struct clone_args ca = {.flags = DEFAULT_NAMESPACES | CLONE_PARENT};
 	long slots[NSLOTS] = {0}, pid = SYS2(SYS_clone3, &ca, sizeof ca);
-	size_t size;
-	char *base;
 	if (pid) return pid < 0 ? 0 : pid; // a request will meet the same error, and report it
-	uint32_t done = begins ? begin(slots) : 0;
+	SYS1(SYS_close, own_sock);
+	struct rest r = {.base = base, .slots = slots};
+	int failed = base ? brig_run(&r) : 0;
+	uint32_t done = failed < 0 ? r.from : (uint32_t)failed;
 	if (load(sock, &base, &size, slots, NSLOTS) > 0) perform(&(struct rest){.base = base, .slots = slots, .from = done});
 	return SYS1(SYS_exit_group, 125);
 }
@@ -224,7 +222,10 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 	if (h->cgroup >= 0) ca.flags |= CLONE_INTO_CGROUP, ca.cgroup = (uint64_t)slots[h->cgroup];
 	int plain = h->cgroup < 0 && !h->netns;
 	long pid = plain ? SYS2(SYS_clone3, &ca, sizeof ca) : clone_raised(&ca, h->netns ? (int)slots[h->netns] : -1);
-	if (pid == 0) perform(&(struct rest){.base = base, .slots = slots});
+	if (pid == 0) { // a jail must not hold the keeper's end of the stage's life, nor its network namespace
+		SYS1(SYS_close, own_sock), SYS1(SYS_close, FD_HOME);
+		perform(&(struct rest){.base = base, .slots = slots});
+	}
 	if (pid < 0) { rep->err = (int)-pid; return; }
 	rep->pid = (int)pid;
 	if (h->flags & FLAG_WARD) wards[nwards++] = pidfd;
@@ -248,6 +249,7 @@ static void drop(void) {
 
 // serve performs one request after the other until the keeper is gone.
 void brig_serve(int sock, int ahead, int begin) {
+	own_sock = sock;
 	uint64_t none = 0;
 	struct sigaction dfl = {.sa_handler = SIG_DFL}; // all zero, as the kernel's own structure; make(1) ignores signal 32
 	for (int s = 1; s < NSIG; s++) SYS4(SYS_rt_sigaction, s, &dfl, 0, 8); // the caller's nohup must not reach the payload
