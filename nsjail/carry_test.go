@@ -158,7 +158,7 @@ func TestNetStateNoticesEverything(t *testing.T) {
 		for e == nil {
 			e = r.nets.take()
 		}
-		if !e.seen.unchanged() {
+		if !e.unchanged() {
 			t.Errorf("%s: it has changed before anybody was there", name)
 		}
 		r.nets.mu.Lock()
@@ -168,13 +168,13 @@ func TestNetStateNoticesEverything(t *testing.T) {
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		got, seen := c.net, c.net.seen
+		got := c.net
 		c.net = nil // ours to look at
 		if _, err := c.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		if seen.unchanged() != (name == "nothing") {
-			t.Errorf("%s: unchanged is %t", name, seen.unchanged())
+		if same := got.unchanged(); same != (name == "nothing") {
+			t.Errorf("%s: unchanged is %t", name, same)
 		}
 		got.drop()
 	}
@@ -251,4 +251,129 @@ func TestCloseUnderLoad(t *testing.T) {
 		close(begun)
 	}
 	until(t, "all children are collected", func() bool { return len(childrenOf(os.Getpid())) == before })
+}
+
+// A payload without brig's filter makes a user namespace, and in it a procfs: the kernel allows that only to who sees a
+// whole one, and neither the jail's own nor the one beneath its root is.
+func TestNoWholeProcfsIsInSight(t *testing.T) {
+	needs(t, "python3")
+	script := `
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.unshare(0x10000000 | 0x20000 | 0x20000000) == 0, os.strerror(ctypes.get_errno())
+if os.fork() == 0:
+    r = libc.mount(b"p", b"/tmp", b"proc", 0, None)
+    os._exit(0 if r else 1)
+print("contained" if os.wait()[1] == 0 else "mounted")
+`
+	dir := shared(t, 1000)
+	r := runnerWith(t, RunnerOptions{Pool: 1})
+	for _, mounts := range [][]Mount{nil, {{Type: MountBind, Source: dir, Target: "/input"}}} {
+		c := r.Command("/usr/bin/python3", "-I", "-c", script)
+		c.Spec.Seccomp, c.Spec.Mounts = "unconfined", mounts
+		wantOutput(t, c, "contained")
+	}
+}
+
+// A file that a mount copies into a jail with an image is the one of the moment.
+func TestCopiedFileChanges(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{})
+	dir := shared(t, 1000)
+	for _, d := range []string{"bin", "dev", "proc", "tmp", "work"} {
+		if err := os.MkdirAll(dir+"/image/"+d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	busybox(t, dir+"/image/bin/busybox")
+	s := Spec{Args: []string{"/bin/busybox", "cat", "/copy"}, Rootfs: Rootfs{Path: dir + "/image"},
+		Mounts: []Mount{{Type: MountFile, Source: dir + "/file", Target: "/copy"}}}
+	for _, text := range []string{"one", "two", "three"} {
+		if err := os.WriteFile(dir+"/file", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		wantOutput(t, r.CommandSpec(t.Context(), s), text)
+	}
+}
+
+// What a caller puts below /etc finds its place, though a jail's /etc is usually one overlay.
+func TestOwnEtc(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{})
+	dir := shared(t, 1000)
+	if err := os.WriteFile(dir+"/conf", []byte("conf"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		wantOutput(t, r.shell("cat /etc/app/conf 2>/dev/null; echo none"), "none")
+		c := r.shell("cat /etc/app/conf; ls /etc/new; grep -c brig /etc/passwd")
+		c.Spec.Mounts = []Mount{{Type: MountFile, Source: dir + "/conf", Target: "/etc/app/conf"}, {Type: MountDir, Target: "/etc/new"}}
+		wantOutput(t, c, "conf1")
+	}
+}
+
+// The stage's death is an error of the next start and not a silence, whatever stands parked.
+func TestStageDies(t *testing.T) {
+	for name, s := range map[string]Spec{"filtered": {}, "mounts": {Mounts: []Mount{{Type: MountTmpfs, Target: "/x"}}}, "unconfined": {Seccomp: "unconfined"}} {
+		r := runnerWith(t, RunnerOptions{})
+		s.Args = []string{"true"}
+		if err := r.Prestart(s, 2); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "two are parked", func() bool { return len(r.tree.yards[0].pids()) == 2 })
+		if err := unix.Kill(r.stage.Pid(), unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		c := r.Command("true")
+		c.Spec.Hostname = "another"
+		if _, err := c.Run(); err == nil || !strings.Contains(err.Error(), "stage") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The outfitter is replaced when somebody has killed it.
+func TestOutfitterDies(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{Pool: 1})
+	dir := shared(t, 1000)
+	for range 3 {
+		c := r.shell("echo there")
+		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}}
+		wantOutput(t, c, "there")
+		r.outfit.mu.Lock()
+		pid := r.outfit.stage.Pid()
+		r.outfit.mu.Unlock()
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		r.nets.take().drop()
+		until(t, "the pool refills", func() bool {
+			r.nets.mu.Lock()
+			defer r.nets.mu.Unlock()
+			return len(r.nets.ready) > 0
+		})
+	}
+}
+
+// Failed starts leave nothing open.
+func TestFailedStartsLeaveNothing(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{Pool: 2, Reuse: true})
+	count := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	fail := func() {
+		if _, err := r.Command("/missing").Run(); err == nil {
+			t.Error("a command that is not there")
+		}
+	}
+	for range 5 {
+		fail()
+	}
+	before := count()
+	for range 40 {
+		fail()
+	}
+	until(t, "descriptors come down", func() bool { return count() <= before+6 })
 }

@@ -136,6 +136,9 @@ func (c *Cmd) Signal(sig os.Signal) error {
 }
 
 func (c *Cmd) signal(s unix.Signal) error {
+	if c.state.done.Load() {
+		return os.ErrProcessDone
+	}
 	rc, err := c.pidfd.SyscallConn()
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type netPool struct {
 type netEntry struct {
 	fd   int
 	pool *netPool
-	seen *netState // as it was when new; nil where it is not to be used again
+	seen netState // as it was when new; nil where it is not to be used again
 }
 
 // take gives one, or nil.
@@ -88,9 +88,10 @@ func (p *netPool) make() (*netEntry, error) {
 		}
 		return err
 	}
-	fd, err := p.outfit.do(netProgram(), look)
+	list := netProgram()
+	fd, err := p.outfit.do(list, look)
 	if err != nil {
-		return nil, err
+		return nil, opError("pool", list, err)
 	}
 	e.fd = fd
 	return e, nil
@@ -102,7 +103,7 @@ func (e *netEntry) back() {
 		return
 	}
 	p := e.pool
-	if e.seen != nil && e.seen.unchanged() {
+	if e.seen != nil && e.unchanged() {
 		p.mu.Lock()
 		if !p.closed && len(p.ready) < p.want {
 			p.ready = append(p.ready, e)
@@ -130,7 +131,6 @@ func (e *netEntry) drop() {
 	if e.fd >= 0 {
 		unix.Close(e.fd)
 	}
-	e.seen.close()
 }
 
 // Close drops all.

@@ -21,8 +21,9 @@ type outfitter struct {
 	host  *Host
 	first *stage.Stage
 
-	mu    sync.Mutex
-	stage *stage.Stage
+	mu     sync.Mutex
+	stage  *stage.Stage
+	closed bool
 }
 
 func (o *outfitter) start() (err error) {
@@ -69,13 +70,37 @@ func (o *outfitter) close() error {
 func (o *outfitter) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.closed = true
 	return o.close()
 }
 
-// do has a program performed that passes one descriptor; then is called before anything else is done there.
-func (o *outfitter) do(p *program.Program, then func(pid int) error) (fd int, err error) {
+// renew ends it until it is needed again.
+func (o *outfitter) renew() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.close()
+}
+
+// do has a program performed that passes one descriptor; then is called before anything else is done there. A process
+// that somebody has killed is replaced, once.
+func (o *outfitter) do(p *program.Program, then func(pid int) error, fds ...int) (fd int, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var oe *stage.OpError
+	had := o.stage != nil
+	if fd, err = o.try(p, then, fds); err == nil || errors.As(err, &oe) || !had || o.closed {
+		return fd, err
+	}
+	if err := o.close(); err != nil {
+		return -1, err
+	}
+	return o.try(p, then, fds)
+}
+
+func (o *outfitter) try(p *program.Program, then func(pid int) error, pass []int) (fd int, err error) {
+	if o.closed {
+		return -1, os.ErrClosed
+	}
 	if o.stage == nil {
 		if err := o.start(); err != nil {
 			return -1, err
@@ -86,7 +111,7 @@ func (o *outfitter) do(p *program.Program, then func(pid int) error) (fd int, er
 		return -1, &Error{Fault: FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
 	}
 	defer closeAll(sv[:])
-	if _, err := o.stage.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, sv[1]); err != nil {
+	if _, err := o.stage.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, append([]int{sv[1]}, pass...)...); err != nil {
 		return -1, err
 	}
 	oob := make([]byte, unix.CmsgSpace(4))
@@ -117,7 +142,7 @@ func (o *outfitter) mount(key string, src *Source, attr uint64) (int, error) {
 	p := mountProgram(src, attr)
 	fd, err := o.do(p, nil)
 	if stale(err) {
-		if err := o.Close(); err != nil {
+		if err := o.renew(); err != nil {
 			return -1, err
 		}
 		fd, err = o.do(p, nil)

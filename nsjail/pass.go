@@ -49,7 +49,12 @@ func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 		}
 		err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
 		if err != nil && m.IDMap && contains(p.Spec.Optional, "idmap") { // the file system, or one mounted below, has none
-			p.Enforced["idmap"] = "not enforced for " + quote(m.Target) + ": mount_setattr: " + err.Error() + " (optional)"
+			why := "not enforced for " + quote(m.Target) + ": mount_setattr: " + err.Error() + " (optional)"
+			if head && p.Head != nil { // this plan is a template's, and others read it
+				p.headMap.Store(&why)
+			} else {
+				p.Enforced["idmap"] = why
+			}
 			attr = unix.MountAttr{Attr_set: m.Attr}
 			err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
 		}

@@ -3,6 +3,7 @@ package nsjail
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"brig/cgroup"
 	"brig/internal/program"
@@ -43,6 +44,8 @@ type Plan struct {
 	// where the keeper puts the first of three streams, the descriptors of the group, a network namespace, and the first
 	// slot that it does not fill
 	stdio, joinAt, netns, in program.Slot
+
+	headMap atomic.Pointer[string] // why the mounts of the head are not idmapped
 
 	heard    []byte       // the filter where init listens to it; nil where the kernel itself kills
 	listener program.Slot // of heard
@@ -116,6 +119,15 @@ func (p *Plan) String() string {
 		fmt.Fprintf(&b, "# note: %s\n", n)
 	}
 	return b.String()
+}
+
+// copy is another plan with the same contents.
+func (p *Plan) copy() *Plan {
+	c := &Plan{Spec: p.Spec, Host: p.Host, Flags: p.Flags, Drop: p.Drop, Prepared: p.Prepared, Head: p.Head, Passed: p.Passed, Group: p.Group,
+		Wall: p.Wall, Enforced: p.Enforced, Notes: p.Notes, Disks: p.Disks, stdio: p.stdio, joinAt: p.joinAt, netns: p.netns, in: p.in,
+		heard: p.heard, listener: p.listener}
+	c.headMap.Store(p.headMap.Load())
+	return c
 }
 
 // request is how the stage is to perform the list or its head.

@@ -2,6 +2,7 @@ package nsjail
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,6 +119,8 @@ func copyEtc(name string) (list []rootfs.Entry, ok bool) {
 		switch info, err := d.Info(); {
 		case err != nil:
 			return err
+		case d.IsDir() && info.Mode()&0o005 != 0o005: // nobody but its owner sees what is in it
+			return fs.SkipDir
 		case d.IsDir():
 			e.Kind, e.Mode = rootfs.Dir, 0o755
 		case d.Type() == os.ModeSymlink:
@@ -146,6 +149,14 @@ func netProgram() *program.Program {
 	netns.Loopback(p)
 	ns := netns.Descriptor(p)
 	passFD(p, "net", ns, "[network namespace]")
+	return p
+}
+
+// enterProgram enters a network namespace that stood ready, and passes it back.
+func enterProgram() *program.Program {
+	p := program.New(3)
+	p.Add("net", unix.SYS_SETNS, stage.SlotUser.Arg(), program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
+	passFD(p, "net", netns.Descriptor(p), "[network namespace]")
 	return p
 }
 

@@ -27,7 +27,8 @@ type yard struct {
 // alike that differ in nothing but Args, Env, PassEnv, Workdir, the clocks Wall, Idle and Grace, Output and OutputLimit
 // and, without a Rootfs, in Mounts. What is taken is made again in the background; while none is ready, Start makes one.
 //
-// The first is made before Prestart returns, so that an error is not lost. A second call for the like changes n; 0 ends
+// The first is sent on its way before Prestart returns: an error in making its namespaces or its group is not lost. One
+// that its own process meets later, Start meets again. A second call for the like changes n; 0 ends
 // it. A parked jail holds two descriptors, two processes and, if its limits need one, a control group.
 func (r *Runner) Prestart(s Spec, n int) error {
 	if problems := s.Check(); len(problems) > 0 {
@@ -43,6 +44,10 @@ func (r *Runner) Prestart(s Spec, n int) error {
 		}
 		return &Error{Fault: FaultHost, Op: "prestart", Detail: why, Remedy: "run without Prestart, which takes longer for each jail"}
 	}
+	if err := r.start(); err != nil {
+		return err
+	}
+	defer r.starts.Done()
 	y := r.tree.yard(r, &s)
 	if n > 0 {
 		j, err := r.park(&s, nil)

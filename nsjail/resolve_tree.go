@@ -138,7 +138,7 @@ func (r *resolver) etcDirs() (n int) {
 
 // preparedEtc says that the stage's tree holds the jail's whole /etc.
 func (r *resolver) preparedEtc(overlay bool) bool {
-	return overlay && r.warm != nil && r.warm.etc && r.spec.User == "" && r.spec.Hostname == ""
+	return overlay && r.warm != nil && r.warm.etc && r.spec.User == "" && r.spec.Hostname == "" && !ownEtc(r.spec)
 }
 
 // etc writes an /etc that says nothing about the host.

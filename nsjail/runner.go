@@ -33,6 +33,7 @@ type Runner struct {
 	jails   map[*Cmd]func() // running jails and how to kill them
 	cold    *Runner         // for the Specs that a prepared tree is not for
 	ending  sync.WaitGroup  // jails whose namespaces are being taken apart
+	starts  sync.WaitGroup  // starts under way
 	closed  bool
 	swept   bool // what killed keepers have left was looked for
 }
@@ -102,6 +103,17 @@ func (r *Runner) enter(ctx context.Context) error {
 	}
 }
 
+// start announces a start, which Close waits for: what it uses must not be closed under it.
+func (r *Runner) start() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return os.ErrClosed
+	}
+	r.starts.Add(1)
+	return nil
+}
+
 func (r *Runner) leave() {
 	if r.room != nil {
 		<-r.room
@@ -119,12 +131,10 @@ func (r *Runner) Close() error {
 	for _, kill := range r.jails {
 		kill()
 	}
-	var errs []error
-	for _, fd := range r.idmaps {
-		errs = append(errs, unix.Close(fd))
-	}
 	cold := r.cold
 	r.mu.Unlock()
+	r.starts.Wait()
+	var errs []error
 	if cold != nil {
 		errs = append(errs, cold.Close())
 	}
@@ -132,6 +142,9 @@ func (r *Runner) Close() error {
 	r.ending.Wait()
 	if r.outfit != nil {
 		errs = append(errs, r.outfit.Close())
+	}
+	for _, fd := range r.idmaps {
+		errs = append(errs, unix.Close(fd))
 	}
 	return errors.Join(append(errs, r.stage.Close())...)
 }
@@ -198,7 +211,11 @@ func (r *Runner) adopt(p *Plan) error {
 // opError names the operation of a program that failed.
 func opError(phase string, p *program.Program, err error) error {
 	var oe *stage.OpError
-	if !errors.As(err, &oe) {
+	var told *Error
+	switch {
+	case errors.As(err, &told), errors.Is(err, os.ErrClosed):
+		return err
+	case !errors.As(err, &oe):
 		return &Error{Fault: FaultBrig, Op: phase, Detail: err.Error()}
 	}
 	if oe.Op < 0 || oe.Op >= len(p.Ops) {

@@ -11,7 +11,8 @@ type RunnerOptions struct {
 	// Pool is how many network namespaces, each with lo up, are kept ready; they refill in the background.
 	Pool int
 	// Reuse gives the network namespace of a jail that has ended to another one, if every counter, socket, address and
-	// route in it is as it was when it was new: if the payload has not touched the network at all.
+	// route in it is as it was when it was new: if the payload has not touched the network at all. One thing is known that
+	// does not show: that somebody has asked for an exclusive IPv6 flow label.
 	Reuse bool
 	// Jails is how many jails may run at once; Start waits for one to end, or for its context. 0 is as many as the limit
 	// on open files has room for.

@@ -45,11 +45,18 @@ func (c *Cmd) Start() (err error) {
 	if err := c.runner.enter(c.ctx); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			c.runner.leave()
-		}
-	}()
+	if err = c.runner.start(); err == nil {
+		err = c.begin()
+		c.runner.starts.Done()
+	}
+	if err != nil {
+		c.runner.leave()
+	}
+	return err
+}
+
+// begin starts the jail the way that its Runner and its Spec allow.
+func (c *Cmd) begin() error {
 	if c.runner.tree != nil && preparable(&c.Spec) && c.edit == nil {
 		return c.startWarm()
 	}
@@ -231,5 +238,7 @@ func (c *Cmd) abandon(err error) error {
 	for _, f := range c.closers {
 		f.Close()
 	}
+	c.net.drop()
+	c.net = nil
 	return errors.Join(err, c.endGroup())
 }

@@ -29,7 +29,7 @@ func (c *Cmd) startWarm() error {
 	j, err := w.jail()
 	if err == nil {
 		if err = w.pass(); err == nil {
-			err = j.send(c.plan.Jail, w.fds.fds)
+			err = c.send(j, w.fds.fds)
 		}
 		c.mark(4)
 		if err != nil {
@@ -182,22 +182,28 @@ func (j *parked) waits() bool {
 	return err == nil && there
 }
 
-// send gives a parked jail the rest of its program.
-func (j *parked) send(rest *program.Program, fds []int) error {
+// send gives a parked jail the rest of its program. One that has met an error before says so.
+func (c *Cmd) send(j *parked, fds []int) error {
 	rc, err := j.report.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var serr error
-	if err := rc.Control(func(fd uintptr) { serr = stage.SendRest(int(fd), rest, fds...) }); err != nil {
+	if err := rc.Control(func(fd uintptr) { serr = stage.SendRest(int(fd), c.plan.Jail, fds...) }); err != nil {
 		return err
 	}
 	var size program.SizeError
 	switch {
 	case serr == nil:
 		return nil
+	case errors.Is(serr, unix.EMFILE), errors.Is(serr, unix.ENFILE):
+		return &Error{Fault: FaultHost, Op: "stage", Detail: "the rest of the program: " + serr.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
 	case errors.As(serr, &size):
 		return &Error{Fault: FaultCaller, Op: "plan", Detail: serr.Error(), Remedy: "make the arguments or files smaller"}
+	case errors.Is(serr, unix.EPIPE), errors.Is(serr, unix.ECONNRESET):
+		if rep, _, rerr := receive(j.report); rerr == nil && rep.Type == stage.ReportFail {
+			return c.setupError(rep)
+		}
 	}
 	return &Error{Fault: FaultHost, Op: "stage", Detail: "the rest of the program: " + serr.Error(), Remedy: "look for an out-of-memory kill in the kernel log"}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"brig/internal/program"
 	"brig/nsjail/internal/stage"
@@ -36,8 +37,16 @@ func headSpec(s *Spec) Spec {
 				k.Mounts = append(k.Mounts, Mount{Target: d})
 			}
 		}
+		if ownEtc(s) {
+			k.Mounts = append(k.Mounts, Mount{Target: "/etc"})
+		}
 	}
 	return k
+}
+
+// ownEtc says that a Spec puts something into /etc, which then cannot be one overlay.
+func ownEtc(s *Spec) bool {
+	return slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Target == "/etc" || strings.HasPrefix(m.Target, "/etc/") })
 }
 
 // early says that the head ends before the caller's mounts.
@@ -50,6 +59,7 @@ type template struct {
 	first  int // slot of the first descriptor that comes with the rest
 	file   *stage.File
 	filter []byte
+	group  string // the keeper's own control groups, if the head has to do with them
 
 	uses int  // starts that are using file and the sources just now
 	gone bool // nobody will begin to
@@ -58,7 +68,7 @@ type template struct {
 // newTemplate resolves the head for a Spec and a Host.
 func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
 	s = s.clone()
-	t := &template{key: headSpec(s), filter: h.Filter}
+	t := &template{key: headSpec(s), filter: h.Filter, group: ownGroups(s)}
 	r := resolver{Plan: &Plan{Spec: s, Host: h, Enforced: map[string]string{}, Prepared: w.steps}, spec: s, host: h, warm: w}
 	if err := r.decide(); err != nil {
 		return nil, err
@@ -98,9 +108,17 @@ func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
 	return t, nil
 }
 
+// ownGroups is where the keeper is, for a Spec whose jails have a group below that.
+func ownGroups(s *Spec) string {
+	if !wantsGroup(s) {
+		return ""
+	}
+	return readText("/proc/self/cgroup")
+}
+
 // fits says whether the template is one for a Spec and the filter that it means now.
 func (t *template) fits(key *Spec, filter []byte) bool {
-	return sameSpec(&t.key, key) && (len(filter) == 0 || slices.Equal(t.filter, filter))
+	return sameSpec(&t.key, key) && t.group == ownGroups(key) && (len(filter) == 0 || slices.Equal(t.filter, filter))
 }
 
 // restUnder says whether the filter lets a process receive and perform the rest of a list, so that the head can load it.
@@ -117,11 +135,14 @@ func sameSpec(a, b *Spec) bool { return reflect.DeepEqual(a, b) }
 
 // plan writes the rest for one run. host is the template's, with what is the run's own.
 func (t *template) plan(s *Spec, h *Host) (*Plan, error) {
-	r, p := t.base, *t.base.Plan
+	r, p := t.base, t.base.Plan.copy()
 	p.Spec, p.Host = s, h
 	p.Enforced, p.Notes = maps.Clone(p.Enforced), slices.Clone(p.Notes)
 	p.Passed = slices.Clone(p.Passed)
-	r.Plan, r.spec, r.host = &p, s, h
+	if why := p.headMap.Load(); why != nil {
+		p.Enforced["idmap"] = *why
+	}
+	r.Plan, r.spec, r.host = p, s, h
 	r.in = program.Slot(t.first)
 	r.stdio = r.in
 	r.in += 3
@@ -146,6 +167,11 @@ func (t *template) plan(s *Spec, h *Host) (*Plan, error) {
 
 // sameSources says whether what the head shows of the host is still what the template has seen.
 func (t *template) sameSources(h *Host) bool {
+	for key, was := range t.base.host.Sources {
+		if now := h.Sources[key]; now == nil || was.Content != now.Content {
+			return false
+		}
+	}
 	for _, m := range t.base.Passed {
 		was, now := t.base.host.Sources[m.Key], h.Sources[m.Key]
 		if now == nil || was.Dev != now.Dev || was.Ino != now.Ino || was.UID != now.UID || was.GID != now.GID {

@@ -248,6 +248,8 @@ func (t *Tree) Enter() {
 	b := &t.b
 	b.label = "pivot"
 	if b.spec.Over {
+		// a procfs with a mount over a part of it does not let a user namespace of the payload's mount a whole one
+		b.bind("/"+emptyDir, "/proc/sys")
 		b.Add(b.label, unix.SYS_FCHDIR, b.staging.Arg())
 		b.Add(b.label, unix.SYS_CHROOT, program.Str("."))
 		return

@@ -17,9 +17,9 @@ const (
 	maxFile     = 300 // lines
 	maxFunc     = 60
 	maxMain     = 40
-	maxStage    = 270 // lines of code in stage.c and entry.c: the stage
+	maxStage    = 290 // lines of code in stage.c and entry.c: the stage
 	maxInit     = 120 // in init.c: process 1 of a jail
-	maxAllStage = 560 // the keeper's part and the shared layouts too
+	maxAllStage = 600 // the keeper's part and the shared layouts too
 )
 
 // binaries are the files that may hold other than text.
@@ -216,7 +216,7 @@ func TestTheStageStaysSmall(t *testing.T) {
 		t.Errorf("lines of code: the stage has %d of %d, init %d of %d, all of the C %d of %d", stage, maxStage, first, maxInit, total, maxAllStage)
 	}
 	c, err := filepath.Glob(filepath.Join(root, "nsjail/internal/stage", "*.[chS]"))
-	if err != nil || len(c) != 5 {
+	if err != nil || len(c) != 6 { // ahead_amd64.h is generated
 		t.Errorf("the C is %q, %v", c, err)
 	}
 }
