@@ -27,11 +27,11 @@ func aheadProgram(t *testing.T) []byte {
 	}
 	last := -1
 	for i := range p.Jail.Ops {
-		if strings.Contains(p.Jail.Ops[i].Call(), `"proc/sys", MOVE_MOUNT`) {
-			last = i + 1 // and the close(2) after it
+		if strings.Contains(p.Jail.Ops[i].Call(), `"proc/sys", NULL, MS_BIND`) {
+			last = i + 1 // and the attributes of this mount
 		}
 	}
-	if last < 0 || !strings.HasPrefix(p.Jail.Ops[last].Call(), "close(") {
+	if last < 0 || !strings.HasPrefix(p.Jail.Ops[last].Call(), "mount_setattr(") {
 		t.Fatalf("the list has another order: operation %d", last)
 	}
 	p.Jail.Ops = p.Jail.Ops[:last+1]

@@ -46,7 +46,7 @@ func (p *netPool) take() *netEntry {
 
 // refill starts the background work, at once where nothing is ready. The caller holds the lock.
 func (p *netPool) refill() {
-	if p.filling || p.closed || len(p.ready) >= p.want {
+	if p.filling || p.closed || !low(len(p.ready), p.want) {
 		return
 	}
 	p.filling = true

@@ -140,9 +140,13 @@ func (y *yard) pop() *parked {
 // processor is taken away by the making of the next.
 const refillPause = 2 * time.Millisecond
 
+// low says that a pool is to be filled again: a large one at half of what it is to hold, so that it leaves the processors
+// to the jails in between.
+func low(ready, want int) bool { return ready < want && (want < 8 || ready <= want/2) }
+
 // refill starts the background work, at once where nothing is ready. The caller holds the lock.
 func (y *yard) refill() {
-	if y.filling || y.closed || len(y.ready) >= y.want {
+	if y.filling || y.closed || !low(len(y.ready), y.want) {
 		return
 	}
 	y.filling = true

@@ -100,6 +100,10 @@ func (b *builder) scratch(e *Entry) {
 		name = "scratch-" + strings.ReplaceAll(name, "/", "-")
 		b.Add(b.label, unix.SYS_MKDIRAT, b.staging.Arg(), program.Str(name), octal(e.Mode))
 	}
+	if b.ours {
+		b.bind(name, name)
+		return
+	}
 	t := b.Open(b.label, unix.SYS_OPEN_TREE, b.staging.Arg(), program.Str(name),
 		program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC"))
 	b.mounted(t, e.Target)
@@ -231,11 +235,8 @@ func (b *builder) bind(from, to string) {
 // sealed makes a directory or file of the tree read-only by a mount of itself.
 func (b *builder) sealed(e *Entry) {
 	if b.ours {
-		t := b.Open(b.label, unix.SYS_OPEN_TREE, b.root.Arg(), program.Str(e.Target),
-			program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC"))
-		b.setattr(t.Arg(), "", rdonly|nosuid|nodev|noexec, unix.AT_EMPTY_PATH)
-		b.Add(b.label, unix.SYS_MOVE_MOUNT, t.Arg(), program.Str(""), b.root.Arg(), program.Str(e.Target), fromEmpty())
-		b.Program.Close(b.label, t)
+		b.bind(e.Target, e.Target)
+		b.setattr(b.root.Arg(), e.Target, rdonly|nosuid|nodev|noexec, 0)
 		return
 	}
 	from := b.at(e.Target, unix.O_PATH, 0)

@@ -17,7 +17,7 @@ import (
 type options struct {
 	quick, list, user, help bool
 	rounds                  int
-	only                    []string
+	only, tools             []string
 	json, html, brig        string
 }
 
@@ -30,6 +30,7 @@ const usage = `brig-bench compares what isolating a command costs, on this machi
   brig-bench --html report.html --json report.json
 
   --quick        fewer and shorter rounds
+  --tools A,B    compare with these only, by the beginning of their names: bubblewrap,runc
   --rounds N     so many rounds of each measurement, whatever they take
   --only ID,ID   these measurements only
   --list         list the measurements and the tools
@@ -41,7 +42,7 @@ const usage = `brig-bench compares what isolating a command costs, on this machi
 
 // parse reads the command line. Its errors are one line each.
 func parse(args []string) (o options, err error) {
-	var only string
+	var only, tools string
 	f := flag.NewFlagSet("brig-bench", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.BoolVar(&o.quick, "quick", false, "")
@@ -49,6 +50,7 @@ func parse(args []string) (o options, err error) {
 	f.BoolVar(&o.user, "user", false, "")
 	f.IntVar(&o.rounds, "rounds", 0, "")
 	f.StringVar(&only, "only", "", "")
+	f.StringVar(&tools, "tools", "", "")
 	f.StringVar(&o.json, "json", "", "")
 	f.StringVar(&o.html, "html", "", "")
 	f.StringVar(&o.brig, "brig", "", "")
@@ -67,6 +69,9 @@ func parse(args []string) (o options, err error) {
 	case o.user && os.Geteuid() != 0:
 		return o, errors.New("--user: is for root; leave it out, you are an ordinary user")
 	}
+	if set["tools"] {
+		o.tools = strings.Split(tools, ",")
+	}
 	if o.only, err = chosen(only, set["only"]); err != nil {
 		return o, err
 	}
@@ -84,6 +89,12 @@ func parse(args []string) (o options, err error) {
 		return o, fmt.Errorf("--brig %s: is no program; build it with make build", o.brig)
 	}
 	return o, nil
+}
+
+// wants says whether a tool takes part: brig and the bare process always do.
+func (o *options) wants(tool string) bool {
+	return o.tools == nil || tool == "no jail" || strings.HasPrefix(tool, "brig") ||
+		slices.ContainsFunc(o.tools, func(t string) bool { return t != "" && strings.HasPrefix(tool, t) })
 }
 
 // chosen checks the list of --only.

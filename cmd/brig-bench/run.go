@@ -87,6 +87,10 @@ func run(ctx context.Context, o options, files outputs) (err error) {
 	tools := peers.All(host)
 	defer func() { err = errors.Join(err, peers.Close(tools)) }()
 	for _, t := range tools {
+		if !o.wants(t.Info.Name) {
+			t.Info.Absent = "left out by --tools"
+			continue
+		}
 		line.Say("looking at " + t.Info.Name)
 		t.Open(ctx)
 		t.Look()

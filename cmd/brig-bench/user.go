@@ -73,6 +73,9 @@ func userArgs(o options, brig string, f outputs) (args []string, extra []*os.Fil
 	if o.only != nil {
 		args = append(args, "--only", strings.Join(o.only, ","))
 	}
+	if o.tools != nil {
+		args = append(args, "--tools", strings.Join(o.tools, ","))
+	}
 	pass := func(flag, name string, file *os.File) {
 		if name == "-" {
 			args = append(args, flag, name)
