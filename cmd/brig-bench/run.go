@@ -86,17 +86,8 @@ func run(ctx context.Context, o options, files outputs) (err error) {
 	line.Say("looking for tools")
 	tools := peers.All(host)
 	defer func() { err = errors.Join(err, peers.Close(tools)) }()
-	for _, t := range tools {
-		if !o.wants(t.Info.Name) {
-			t.Info.Absent = "left out by --tools"
-			continue
-		}
-		line.Say("looking at " + t.Info.Name)
-		t.Open(ctx)
-		t.Look()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	if err := open(ctx, o, tools, line); err != nil {
+		return err
 	}
 	if o.list {
 		line.Done()
@@ -133,6 +124,23 @@ func run(ctx context.Context, o options, files outputs) (err error) {
 	found.Machine.LoadAfter = machine.Load()
 	found.Finished = time.Now().UTC()
 	return errors.Join(text.Foot(found), files.write(found))
+}
+
+// open makes the tools ready that take part.
+func open(ctx context.Context, o options, tools []*peers.Tool, line *terminal.Progress) error {
+	for _, t := range tools {
+		if !o.wants(t.Info.Name) {
+			t.Info.Absent = "left out by --tools"
+			continue
+		}
+		line.Say("looking at " + t.Info.Name)
+		t.Open(ctx)
+		t.Look()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // list names the measurements and the tools.

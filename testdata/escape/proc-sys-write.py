@@ -1,6 +1,6 @@
 # Settings below /proc/sys cannot be written, not even the IPC namespace's own by its root.
 # spec: {"user": "0:0"}
-# off: call="proc/sys", NULL
+# off: call="proc/sys", 0, {attr_set
 import os
 from kernel import *
 
