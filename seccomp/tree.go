@@ -26,7 +26,7 @@ func (t *Table) CompileTree() ([]byte, error) {
 		ret(KillProcess),
 		ret(t.Default),
 	}, tree(t.ranges())...)
-	bpf := encode(p)
+	bpf := encode(shrink(p))
 	if p, err := decodeProgram(bpf); err != nil {
 		return nil, fmt.Errorf("seccomp: tree: %w", err)
 	} else if err := t.verify(p, a); err != nil {

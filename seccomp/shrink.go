@@ -1,0 +1,146 @@
+package seccomp
+
+// shrink gives the same filter in fewer instructions. Whoever loads it pays for each: the kernel converts, checks and
+// compiles them all. Three things are left out: masks that mask nothing, loads of what is loaded already, and every
+// answer but one of a kind, at the end, to which all jumps go. A filter in which a jump would have to be too long
+// (255 instructions, bpf(2)) stays as it is. Jumps go forward only, so one walk in order sees all ways to a place.
+func shrink(p []insn) []insn {
+	skip := redundant(p)
+	at := func(i int) int { // past what is left out
+		for skip[i] || p[i].code == bpfJa {
+			if p[i].code == bpfJa {
+				i += int(p[i].k)
+			}
+			i++
+		}
+		return i
+	}
+	s := shrinker{p: p, at: at, place: map[int]int{}, answers: map[uint32]int{}}
+	for i := range p {
+		if s.reached(i) && p[i].code != bpfRet {
+			s.place[i] = len(s.order)
+			s.order = append(s.order, i)
+		}
+	}
+	if out := s.write(); out != nil && len(out) < len(p) {
+		return out
+	}
+	return p
+}
+
+type shrinker struct {
+	p       []insn
+	at      func(int) int
+	order   []int       // the instructions that stay, but for the answers
+	place   map[int]int // and where each stands
+	answers map[uint32]int
+	ends    []uint32
+	live    map[int]bool
+}
+
+// reached says whether there is a way to an instruction that stays.
+func (s *shrinker) reached(i int) bool {
+	if s.live == nil {
+		s.live = map[int]bool{s.at(0): true}
+		for j := range s.p {
+			if !s.live[j] || s.p[j].code == bpfRet {
+				continue
+			}
+			for _, to := range s.targets(j) {
+				s.live[to] = true
+			}
+		}
+	}
+	return s.live[i]
+}
+
+// targets are where an instruction leads: for a condition if it holds, and if not.
+func (s *shrinker) targets(i int) []int {
+	if in := s.p[i]; conditional(in) {
+		return []int{s.at(i + 1 + int(in.jt)), s.at(i + 1 + int(in.jf))}
+	}
+	return []int{s.at(i + 1)}
+}
+
+func conditional(i insn) bool {
+	return i.code == bpfJeq || i.code == bpfJgt || i.code == bpfJge || i.code == bpfJset
+}
+
+// write lays the instructions out; nil if a jump is too long or an instruction does not lead to the next one.
+func (s *shrinker) write() []insn {
+	out := make([]insn, 0, len(s.p))
+	for n, i := range s.order {
+		in := s.p[i]
+		to := s.targets(i)
+		if !conditional(in) {
+			if s.p[to[0]].code == bpfRet || s.place[to[0]] != n+1 {
+				return nil
+			}
+			out = append(out, in)
+			continue
+		}
+		jt, jf := s.where(to[0])-n-1, s.where(to[1])-n-1
+		if jt > 255 || jf > 255 {
+			return nil
+		}
+		out = append(out, insn{in.code, uint8(jt), uint8(jf), in.k})
+	}
+	for _, k := range s.ends {
+		out = append(out, insn{code: bpfRet, k: k})
+	}
+	return out
+}
+
+// where an instruction stands; each answer has one place, after all others.
+func (s *shrinker) where(i int) int {
+	if s.p[i].code != bpfRet {
+		return s.place[i]
+	}
+	n, ok := s.answers[s.p[i].k]
+	if !ok {
+		n = len(s.order) + len(s.ends)
+		s.answers[s.p[i].k] = n
+		s.ends = append(s.ends, s.p[i].k)
+	}
+	return n
+}
+
+// redundant marks masks of all bits, and loads of the word that the accumulator holds on every way there.
+func redundant(p []insn) []bool {
+	const nothing, several = -1, -2
+	skip, holds := make([]bool, len(p)), make([]int, len(p)+1)
+	for i := range holds {
+		holds[i] = nothing
+	}
+	meet := func(i, what int) {
+		if holds[i] == nothing {
+			holds[i] = what
+		} else if holds[i] != what {
+			holds[i] = several
+		}
+	}
+	meet(0, several)
+	for i, in := range p {
+		now := holds[i]
+		switch {
+		case in.code == bpfLoad:
+			skip[i] = now == int(in.k)
+			now = int(in.k)
+		case in.code == bpfAnd && in.k == 0xffffffff:
+			skip[i] = true
+		case conditional(in):
+			meet(i+1+int(in.jt), now)
+			meet(i+1+int(in.jf), now)
+			continue
+		case in.code == bpfJa:
+			meet(i+1+int(in.k), now)
+			continue
+		case in.code == bpfRet:
+			continue
+		default:
+			now = several
+		}
+		meet(i+1, now)
+	}
+	return skip
+}
