@@ -15,6 +15,9 @@ func shrink(p []insn) []insn {
 		}
 		return i
 	}
+	if first := p[at(0)]; first.code == bpfRet {
+		return []insn{first}
+	}
 	s := shrinker{p: p, at: at, place: map[int]int{}, answers: map[uint32]int{}}
 	for i := range p {
 		if s.reached(i) && p[i].code != bpfRet {
