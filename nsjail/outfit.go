@@ -37,7 +37,7 @@ func (o *outfitter) start() (err error) {
 	} else {
 		ns, err := unix.Open("/proc/"+strconv.Itoa(o.first.Pid())+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
-			return os.NewSyscallError("open of the stage's user namespace", err)
+			return errors.Join(os.NewSyscallError("open of the stage's user namespace", err), o.close())
 		}
 		p = program.New(3)
 		p.Add("prepare", unix.SYS_SETNS, stage.SlotUser.Arg(), program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))

@@ -17,8 +17,8 @@ import (
 //
 // The stage stands in a small tree of its own, a copy of whose mounts each jail starts with, and the Runner remembers
 // what it has worked out for the kinds of Spec that it has met: both make a start faster and change nothing about the
-// jail. What the tree shows of the host's /usr is always the present; its copies of a few files of /etc (certificates,
-// ld.so.cache) are those of the moment when the Runner was made.
+// jail. The host's /usr in it is the present one, but for what is mounted there later; its copies of a few files of /etc
+// (certificates, ld.so.cache) are those of the moment when the Runner was made.
 type Runner struct {
 	stage  *stage.Stage
 	tree   *stand // nil: jails start from the host's tree, because of
