@@ -16,7 +16,7 @@ func (c *checker) isolation(s *Spec) {
 		c.add("net", quote(string(s.Net))+" is not a network mode", didYouMean(string(s.Net), []string{"none", "loopback", "host"}))
 	}
 	// The presets belong to package seccomp, so that an unknown one is found by Resolve.
-	if strings.Contains(s.Seccomp, "/") {
+	if fileProfile(s.Seccomp) {
 		c.hostPath("seccomp", s.Seccomp)
 	} else {
 		c.text("seccomp", s.Seccomp)

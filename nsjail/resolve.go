@@ -64,9 +64,7 @@ func (r *resolver) namespaces() error {
 			r.Flags |= unix.CLONE_NEWNET
 		}
 	}
-	if h.Drop {
-		r.Drop = dropProgram(h, 0, h.Kept)
-	}
+	r.Drop = dropFor(h)
 	return nil
 }
 
@@ -87,6 +85,14 @@ func (r *resolver) user() string {
 		return fmt.Sprintf("%d:%d", DefaultUID, DefaultGID)
 	}
 	return r.spec.User
+}
+
+// dropFor is what a stage performs for this caller; nil where the caller is not root.
+func dropFor(h *Host) *program.Program {
+	if !h.Drop {
+		return nil
+	}
+	return dropProgram(h, 0, h.Kept)
 }
 
 // dropProgram makes the stage an unprivileged user of the host, so that from here on root's jails are made exactly

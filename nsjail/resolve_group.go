@@ -198,7 +198,7 @@ func (r *resolver) ownsGroup() bool { return r.Group != nil && !r.host.Drop }
 
 // keepLimits refuses a jail whose payload could lift its own limits.
 func (r *resolver) keepLimits() error {
-	own := r.spec.Seccomp != "unconfined" && !strings.Contains(r.spec.Seccomp, "/") && r.host.Missing["seccomp"] == ""
+	own := r.spec.Seccomp != "unconfined" && !fileProfile(r.spec.Seccomp) && r.host.Missing["seccomp"] == ""
 	if own || !r.ownsGroup() {
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"syscall"
 
-	"brig/internal/program"
 	"brig/nsjail/internal/stage"
 
 	"golang.org/x/sys/unix"
@@ -48,13 +47,6 @@ func (r *Runner) prepareStage(home bool) (*stand, error) {
 	pooled.pooled = true
 	st := &stand{host: h, warm: [2]*warm{w, &pooled}}
 	return st, r.adopt(&Plan{Drop: dropFor(h), Host: h})
-}
-
-func dropFor(h *Host) *program.Program {
-	if !h.Drop {
-		return nil
-	}
-	return dropProgram(h, 0, h.Kept)
 }
 
 // perform has the stage perform one preparation, in itself or in a process that it waits for.

@@ -191,7 +191,7 @@ func (t *template) run(s *Spec) (*Host, error) {
 	} else {
 		steps = append(steps, h.lookGuard)
 	}
-	if len(s.Mounts) > 0 { // what is mounted below them decides how they are shown
+	if len(s.Mounts) > 0 || s.Rootfs.Path != "" { // what is mounted below them decides how they are shown
 		steps = append([]func(*Spec) error{h.lookMounts}, steps...)
 	}
 	for _, step := range steps {
