@@ -9,12 +9,11 @@ import (
 // isolation checks the network and the system-call filter.
 func (c *checker) isolation(s *Spec) {
 	switch s.Net {
-	case "", NetNone, NetLoopback, NetHost:
-	case "egress":
-		c.add("net", `"egress" (a list of allowed destinations) is not in this version`, "write none, loopback or host")
+	case "", NetNone, NetLoopback, NetEgress, NetHost:
 	default:
-		c.add("net", quote(string(s.Net))+" is not a network mode", didYouMean(string(s.Net), []string{"none", "loopback", "host"}))
+		c.add("net", quote(string(s.Net))+" is not a network mode", didYouMean(string(s.Net), []string{"none", "loopback", "egress", "host"}))
 	}
+	c.network(s)
 	// The presets belong to package seccomp, so that an unknown one is found by Resolve.
 	if fileProfile(s.Seccomp) {
 		c.hostPath("seccomp", s.Seccomp)

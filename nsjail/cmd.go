@@ -33,6 +33,10 @@ type Cmd struct {
 	// set its size, and again whenever that changes (ioctl_tty(2) TIOCSWINSZ).
 	Terminal func(master *os.File)
 
+	// NetworkLog, if set, gets one JSON line (egress.Event) for each connection and each refused attempt of a jail with
+	// NetEgress, and for each connection to a published port. One Write is one line.
+	NetworkLog io.Writer
+
 	edit     func(*Plan) // a test's change of the plan
 	runner   *Runner
 	own      bool // the runner belongs to this Cmd
@@ -52,6 +56,7 @@ type Cmd struct {
 	state    outcome
 	group    *cgroup.Group // nil for none
 	net      *netEntry     // nil for a network namespace of its own
+	network  *network      // nil for a jail that reaches nothing and publishes nothing
 	from     *template     // nil for a jail that was made in one go
 	frozen   atomic.Bool
 	stopOOM  func() error // nil for nothing to stop

@@ -63,6 +63,10 @@ func remedy(label, call string, errno syscall.Errno) (Fault, string) {
 		return FaultHost, "an outer sandbox or an LSM forbids user namespaces; `brig doctor` tells which"
 	case label == "user" && errno == unix.EROFS:
 		return FaultHost, "/proc is mounted read-only here; run mount -o remount,rw,bind /proc, or give the outer container a writable /proc (docker run --security-opt systempaths=unconfined)"
+	case label == "net" && strings.HasPrefix(call, "recvfrom") && errno == unix.EAGAIN:
+		return FaultHost, "the kernel has refused a route or a rule of the jail's own network namespace; a policy for every port needs nf_tables with NAT (modprobe nft_redir), and one that names its ports does not"
+	case label == "net" && strings.HasPrefix(call, "dup3") && errno == unix.EBADF:
+		return FaultHost, "the hard limit on open files is too low for the sockets of this policy: raise it to 512 with ulimit -Hn, or name fewer ports"
 	case errno == unix.EMFILE, errno == unix.EBADF && strings.HasPrefix(call, "dup3"):
 		return FaultHost, fmt.Sprintf("the hard limit on open files is too low: a jail needs %d; raise it with ulimit -Hn", neededFiles)
 	case label == "pivot" && errno == unix.EINVAL:

@@ -57,6 +57,8 @@ type Host struct {
 	NoListener string `json:"no_listener,omitempty"`
 	// FilterNotes are what the profile asked for and the library does not know.
 	FilterNotes []string `json:"filter_notes,omitempty"`
+	// IPv6 says that the kernel makes IPv6 sockets. It is looked at where the Spec wants sockets.
+	IPv6 bool `json:"ipv6,omitempty"`
 	// EarlyStage says that the stage was forked by the process's main thread, which lives as long as the process.
 	EarlyStage bool `json:"early_stage"`
 	// EarlyNet says that the stage has made the jail's network namespace, with lo up, and stands in it.

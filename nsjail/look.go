@@ -19,7 +19,7 @@ import (
 // Close the Host when the jail has been started.
 func Look(s *Spec) (*Host, error) {
 	h := &Host{UID: os.Geteuid(), GID: os.Getegid(), Missing: map[string]string{}, Sources: map[string]*Source{}}
-	for _, step := range []func(*Spec) error{h.lookKernel, h.lookIdentity, h.lookSystem, h.lookEnv, h.lookFilter, h.lookListener, h.lookSources, h.lookGroup} {
+	for _, step := range []func(*Spec) error{h.lookKernel, h.lookIdentity, h.lookSystem, h.lookEnv, h.lookFilter, h.lookListener, h.lookNetwork, h.lookSources, h.lookGroup} {
 		if err := step(s); err != nil {
 			return nil, errors.Join(needProc(err), h.Close())
 		}

@@ -7,6 +7,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/program"
+	"brig/netns"
 	"brig/rootfs"
 )
 
@@ -44,6 +45,8 @@ type Plan struct {
 	// where the keeper puts the first of three streams, the descriptors of the group, a network namespace, and the first
 	// slot that it does not fill
 	stdio, joinAt, netns, in program.Slot
+
+	sockets *netns.Sockets // of the jail's network, which it passes to the keeper; nil for none
 
 	headMap atomic.Pointer[string] // why the mounts of the head are not idmapped
 
@@ -125,7 +128,7 @@ func (p *Plan) String() string {
 func (p *Plan) copy() *Plan {
 	c := &Plan{Spec: p.Spec, Host: p.Host, Flags: p.Flags, Drop: p.Drop, Prepared: p.Prepared, Head: p.Head, Passed: p.Passed, Group: p.Group,
 		Wall: p.Wall, Enforced: p.Enforced, Notes: p.Notes, Disks: p.Disks, stdio: p.stdio, joinAt: p.joinAt, netns: p.netns, in: p.in,
-		heard: p.heard, listener: p.listener}
+		sockets: p.sockets, heard: p.heard, listener: p.listener}
 	c.headMap.Store(p.headMap.Load())
 	return c
 }

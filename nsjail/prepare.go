@@ -173,6 +173,6 @@ func mountProgram(src *Source, attr uint64) *program.Program {
 func passFD(p *program.Program, label string, fd program.Slot, what string) {
 	p.Add(label, unix.SYS_DUP3, fd.Arg(), program.Int(fdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	p.Close(label, fd)
-	p.Add(label, unix.SYS_SENDMSG, stage.SlotReport.Arg(), fdMessage(what), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add(label, unix.SYS_SENDMSG, stage.SlotReport.Arg(), fdMessage(what, fdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 	p.Add(label, unix.SYS_CLOSE, program.Int(fdMaster))
 }

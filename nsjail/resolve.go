@@ -65,7 +65,7 @@ func (r *resolver) namespaces() error {
 		}
 	}
 	r.Drop = dropFor(h)
-	return nil
+	return r.network()
 }
 
 // pooled says that the jail is born in a network namespace that stood ready, with lo up.
@@ -208,9 +208,10 @@ func (r *resolver) names() {
 	}
 	p.Add("uts", unix.SYS_SETHOSTNAME, program.Str(name), program.Int(len(name)))
 	p.Add("uts", unix.SYS_SETDOMAINNAME, program.Str("(none)"), program.Int(len("(none)")))
-	if r.net() == NetLoopback && !r.pooled() {
+	if r.net() != NetHost && r.net() != NetNone && !r.pooled() {
 		netns.Loopback(p)
 	}
+	r.openSockets()
 }
 
 // rlimits gives every limit its number and value in a fixed order.

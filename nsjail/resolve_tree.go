@@ -163,7 +163,8 @@ func (r *resolver) etc() {
 	file("hosts", "127.0.0.1\tlocalhost "+name+"\n::1\tlocalhost ip6-localhost ip6-loopback\n")
 	file("hostname", name+"\n")
 	file("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nservices: files\nprotocols: files\n")
-	file("resolv.conf", "")
+	// resolv.conf(5) means the same without it. With NetEgress brig answers there, as at every address.
+	file("resolv.conf", "nameserver 127.0.0.1\n")
 	file("shells", "/bin/sh\n/bin/bash\n")
 	for _, f := range r.host.Files {
 		r.add(rootfs.Entry{Kind: rootfs.Copy, Label: "etc", Target: f, Source: rootfs.Source{Path: "/" + f}, Size: maxEtcFile, Mode: 0o444})

@@ -21,7 +21,7 @@ func (r *resolver) terminal() {
 	s := p.Open("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCGPTPEER, "TIOCGPTPEER"),
 		program.Named(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, "O_RDWR|O_NOCTTY|O_CLOEXEC"))
 	p.Add("tty", unix.SYS_DUP3, m.Arg(), program.Int(fdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
-	p.Add("tty", unix.SYS_SENDMSG, stage.SlotReport.Arg(), fdMessage("[master]"), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add("tty", unix.SYS_SENDMSG, stage.SlotReport.Arg(), fdMessage("[master]", fdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 	p.Add("tty", unix.SYS_CLOSE, program.Int(fdMaster))
 	p.Close("tty", m)
 	for i := range 3 {
@@ -31,14 +31,14 @@ func (r *resolver) terminal() {
 	p.Add("tty", unix.SYS_IOCTL, program.Int(0), program.Named(unix.TIOCSCTTY, "TIOCSCTTY"), program.Int(0))
 }
 
-// fdMessage is a struct msghdr with its iovec, one byte, and fdMaster as SCM_RIGHTS: sendmsg(2), cmsg(3).
-func fdMessage(what string) program.Arg {
+// fdMessage is a struct msghdr with its iovec, one byte, and descriptors as SCM_RIGHTS: sendmsg(2), cmsg(3).
+func fdMessage(what string, fds ...int) program.Arg {
 	const iov, text, control = 56, 72, 80
 	b := make([]byte, control)
 	ne := binary.NativeEndian
-	ne.PutUint64(b[24:], 1)                         // msg_iovlen
-	ne.PutUint64(b[40:], uint64(unix.CmsgSpace(4))) // msg_controllen
-	ne.PutUint64(b[iov+8:], 1)                      // iov_len
-	return program.Struct(append(b, unix.UnixRights(fdMaster)...), program.Text("{SCM_RIGHTS: "+what+"}")).
+	ne.PutUint64(b[24:], 1)                                  // msg_iovlen
+	ne.PutUint64(b[40:], uint64(unix.CmsgSpace(4*len(fds)))) // msg_controllen
+	ne.PutUint64(b[iov+8:], 1)                               // iov_len
+	return program.Struct(append(b, unix.UnixRights(fds...)...), program.Text("{SCM_RIGHTS: "+what+"}")).
 		WithOwnPointer(16, iov).WithOwnPointer(iov, text).WithOwnPointer(32, control)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"brig/cgroup"
+	"brig/netns/egress"
 	"brig/nsjail/internal/stage"
 )
 
@@ -43,6 +44,8 @@ type Result struct {
 	// Violation is what the filter has ended a process of the jail for, whether or not it was the payload itself; nil
 	// where nothing is known.
 	Violation *Violation `json:"violation,omitempty"`
+	// Network is what a jail with NetEgress, or with published ports, has reached and tried to reach; nil for others.
+	Network *egress.Summary `json:"network,omitempty"`
 	// Enforced says by what each mechanism was held, or why it was not.
 	Enforced map[string]string `json:"enforced,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`

@@ -1,5 +1,7 @@
 package nsjail
 
+import "brig/netns/egress"
+
 // Spec says what a jail is, and nothing about the machine it will run on: the same Spec means the same on every
 // host. Its JSON form and the flags of `brig run` say the same thing (`brig spec` prints one for the other).
 // The zero Spec with Args is the default jail.
@@ -24,6 +26,11 @@ type Spec struct {
 	Mounts []Mount `json:"mounts,omitempty"`
 	// Net is NetLoopback when "".
 	Net Net `json:"net,omitempty"`
+	// Egress is what NetEgress lets the payload reach; nil is nothing.
+	Egress *egress.Policy `json:"egress,omitempty"`
+	// Publish lists ports of the jail that the host may connect to, "[IP:]HOST:JAIL[/tcp]": TCP, on 127.0.0.1 unless an
+	// address of the host is given.
+	Publish []string `json:"publish,omitempty"`
 	// TTY gives the payload a pseudo-terminal of its own as stdin, stdout and stderr (pty(7)).
 	TTY bool `json:"tty,omitempty"`
 	// NoInit makes the payload pid 1 of its namespace instead of a child of brig's init.
@@ -91,5 +98,6 @@ type Net string
 const (
 	NetNone     Net = "none"     // a network namespace whose lo is down
 	NetLoopback Net = "loopback" // a network namespace with lo up and nothing else: the default
+	NetEgress   Net = "egress"   // a network namespace from which what Spec.Egress names is reached, and nothing else
 	NetHost     Net = "host"     // the caller's own network: no isolation
 )

@@ -89,7 +89,7 @@ type IOLimit struct {
 // clone is a copy that shares nothing with the original.
 func (s *Spec) clone() *Spec {
 	c := *s
-	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Require, &c.Optional, &c.Limits.Cgroup} {
+	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Publish, &c.Require, &c.Optional, &c.Limits.Cgroup} {
 		*list = slices.Clone(*list)
 	}
 	c.Mounts, c.Limits.IO = slices.Clone(c.Mounts), slices.Clone(c.Limits.IO)

@@ -2,8 +2,12 @@ package nsjail
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+
+	"brig/netns/egress"
 )
 
 // specFields are the keys of a Spec. A test compares them with the tags of the type.
@@ -18,6 +22,8 @@ func specFields(s *Spec) []field {
 		{"rootfs", nested(rootfsFields(&s.Rootfs))},
 		{"mounts", mountList(&s.Mounts)},
 		{"net", str(&s.Net)},
+		{"egress", policy(&s.Egress)},
+		{"publish", strs(&s.Publish)},
 		{"tty", boolean(&s.TTY)},
 		{"no_init", boolean(&s.NoInit)},
 		{"seccomp", str(&s.Seccomp)},
@@ -42,6 +48,23 @@ func mountFieldList(m *Mount) []field {
 		{"size", bytesOf(&m.Size)},
 		{"inodes", integer(&m.Inodes)},
 		{"mode", str(&m.Mode)},
+	}
+}
+
+// policy reads what a jail may reach by the reader that a policy file has, which is as strict.
+func policy(to **egress.Policy) func(*specReader, string) error {
+	return func(d *specReader, path string) error {
+		var raw json.RawMessage
+		if err := d.json.Decode(&raw); err != nil {
+			return fmt.Errorf("%s: %s is not JSON: %w; correct it", d.where(), path, err)
+		}
+		p, err := egress.ParsePolicy(raw)
+		var problem *egress.Problem
+		if errors.As(err, &problem) {
+			return fmt.Errorf("%s: %s; %s", strings.TrimSuffix(path+"."+problem.Path, "."), problem.Reason, problem.Fix)
+		}
+		*to = p
+		return err
 	}
 }
 

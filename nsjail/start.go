@@ -56,7 +56,10 @@ func (c *Cmd) Start() (err error) {
 }
 
 // begin starts the jail the way that its Runner and its Spec allow.
-func (c *Cmd) begin() error {
+func (c *Cmd) begin() (err error) {
+	if c.network, err = openNetwork(&c.Spec, c.NetworkLog); err != nil {
+		return err
+	}
 	if c.runner.tree != nil && preparable(&c.Spec) && c.edit == nil {
 		return c.startWarm()
 	}
@@ -176,12 +179,14 @@ func (r *Runner) forget(c *Cmd) {
 func (c *Cmd) confirm() error {
 	c.startWatch()
 	for {
-		rep, master, err := c.receive()
-		if master != nil {
-			c.attachTerminal(master)
-			continue
+		rep, fds, err := c.receive()
+		if len(fds) > 0 {
+			if err = c.take(fds); err == nil {
+				continue
+			}
 		}
 		switch {
+		case len(fds) > 0: // take has failed
 		case err == nil && rep.Type == stage.ReportExec, errors.Is(err, errNoReport) && c.Spec.NoInit:
 			c.mark(5)
 			c.state.running.Store(true)
@@ -205,6 +210,18 @@ func (c *Cmd) confirm() error {
 		c.unwatch()
 		return errors.Join(c.abandon(err), werr)
 	}
+}
+
+// take puts to use what a jail has sent: first the sockets of its network, if it has any, then its terminal.
+func (c *Cmd) take(fds []int) error {
+	if c.network != nil && !c.network.serving {
+		return c.network.serve(fds, c.plan.sockets.List())
+	}
+	master, err := masterFile(fds[0])
+	if err == nil {
+		c.attachTerminal(master)
+	}
+	return err
 }
 
 // interrupted is the error for a jail that its own keeper has ended while it was being made.
@@ -240,5 +257,6 @@ func (c *Cmd) abandon(err error) error {
 	}
 	c.net.drop()
 	c.net = nil
+	c.network.close()
 	return errors.Join(err, c.endGroup())
 }

@@ -14,12 +14,13 @@ import (
 // errNoReport says that nobody holds the far end of the report socket any more.
 var errNoReport = errors.New("no report")
 
-// receive reads one message of the report socket: a report, or the terminal's master side.
-func (c *Cmd) receive() (stage.Report, *os.File, error) { return receive(c.report) }
+// receive reads one message of the report socket: a report, or descriptors (the sockets of the jail's network, the
+// terminal's master side).
+func (c *Cmd) receive() (stage.Report, []int, error) { return receive(c.report) }
 
-func receive(report *os.File) (rep stage.Report, master *os.File, err error) {
+func receive(report *os.File) (rep stage.Report, fds []int, err error) {
 	var buf [stage.ReportSize]byte
-	oob := make([]byte, unix.CmsgSpace(4))
+	oob := make([]byte, unix.CmsgSpace(4*stage.MaxFDs))
 	var n, oobn int
 	rc, err := report.SyscallConn()
 	if err != nil {
@@ -41,26 +42,27 @@ func receive(report *os.File) (rep stage.Report, master *os.File, err error) {
 	case n == 0:
 		return rep, nil, errNoReport
 	case oobn > 0:
-		master, err = masterFile(oob[:oobn])
-		return rep, master, err
+		fds, err = descriptors(oob[:oobn])
+		return rep, fds, err
 	}
 	rep, err = stage.ParseReport(buf[:n])
 	return rep, nil, err
 }
 
-func masterFile(oob []byte) (*os.File, error) {
+// descriptors are those of one control message: unix(7) SCM_RIGHTS.
+func descriptors(oob []byte) ([]int, error) {
 	msgs, err := unix.ParseSocketControlMessage(oob)
 	if err != nil {
 		return nil, err
 	}
-	fds, err := unix.ParseUnixRights(&msgs[0])
-	if err != nil {
-		return nil, err
+	return unix.ParseUnixRights(&msgs[0])
+}
+
+func masterFile(fd int) (*os.File, error) {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
 	}
-	if err := unix.SetNonblock(fds[0], true); err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fds[0]), "ptmx"), nil
+	return os.NewFile(uintptr(fd), "ptmx"), nil
 }
 
 // waitPid waits for the jail's first process through its pidfd: waitid(2) P_PIDFD, Linux 5.4. The kernel lets it end
@@ -176,6 +178,7 @@ func (c *Cmd) finish() (*Result, error) {
 	r.Output = c.counts()
 	r.decide(status, &c.state)
 	r.Violation = newViolation(c.state.violation)
+	r.Network = c.network.close()
 	r.Phases = c.phases()
 	c.runner.forget(c)
 	err = errors.Join(err, c.report.Close(), c.copyError())

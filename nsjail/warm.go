@@ -205,7 +205,7 @@ func (t *template) run(s *Spec) (*Host, error) {
 // preparable says whether a Spec's jails can start from a prepared tree. The host's network is not there.
 func preparable(s *Spec) bool { return s.Net != NetHost }
 
-func wantsPool(s *Spec) bool { return s.Net == "" || s.Net == NetLoopback }
+func wantsPool(s *Spec) bool { return (s.Net == "" || s.Net == NetLoopback) && len(s.Publish) == 0 }
 
 // prepareMissing says why this machine has no prepared trees, or "".
 func prepareMissing(h *Host) string {

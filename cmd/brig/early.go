@@ -12,7 +12,7 @@ const char *const brig_stage_grouped[] = {"--memory", "-m", "--cpu", "--pids-lim
 	"--systemd-scope", 0};
 
 // With these it may not want a network namespace of its own with lo up, and none is made ahead of a jail with a group.
-const char *const brig_stage_own_net[] = {"--net", "--spec", "--systemd-scope", 0};
+const char *const brig_stage_own_net[] = {"--net", "--allow", "--deny", "--spec", "--systemd-scope", 0};
 
 // With these its list may begin with something else than every default jail's, and only its namespaces are made ahead.
 const char *const brig_stage_odd[] = {"--rootfs", "--spec", "--user", "--optional", 0};

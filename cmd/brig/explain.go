@@ -22,6 +22,9 @@ func explain(inv *invocation, std stdio) int {
 	if inv.seccompTable {
 		return filterTable(inv, std)
 	}
+	if inv.netTable {
+		return policyText(inv, std)
+	}
 	host, err := nsjail.Look(&inv.spec)
 	if err != nil {
 		return fail(std, describe(inv, err))

@@ -46,7 +46,7 @@ func (f *flag) usage() string {
 // run into what is explained.
 func flags(command string) []flag {
 	table := make([]flag, 0, 64)
-	for _, group := range [][]flag{fileFlags(), envFlags(), isolationFlags(command), limitFlags(), groupFlags(), reportFlags()} {
+	for _, group := range [][]flag{fileFlags(), envFlags(), networkFlags(command), isolationFlags(command), limitFlags(), groupFlags(), reportFlags()} {
 		for i := range group {
 			group[i].group = group[0].group
 		}
@@ -102,7 +102,7 @@ func envFlags() []flag {
 }
 
 func isolationFlags(command string) []flag {
-	seccomp := flag{name: "seccomp", args: []string{"FILE|NAME"}, files: true, path: "seccomp", set: setSeccomp,
+	seccomp := flag{name: "seccomp", group: "Isolation", args: []string{"FILE|NAME"}, files: true, path: "seccomp", set: setSeccomp,
 		words: []string{"default", "unconfined"},
 		help:  "the system-call filter: default, unconfined, a preset, or a profile in docker's JSON (a path has a /)"}
 	if command == "explain" {
@@ -111,8 +111,6 @@ func isolationFlags(command string) []flag {
 	}
 	names := mechanisms()
 	return []flag{
-		{name: "net", args: []string{"none|loopback|host"}, path: "net", set: setNet, words: []string{"none", "loopback", "host"},
-			group: "Isolation", help: "the network: nothing, lo only (the default), or the host's own"},
 		seccomp,
 		{name: "tty", short: 't', path: "tty", set: setTTY,
 			help: "give the payload a terminal of its own, for shells and editors"},

@@ -17,6 +17,7 @@ func examples() []example {
 		{"brig run --work . --timeout 30s --pids-limit 64 -- make test", "a build with limits"},
 		{"brig run --work . -m 512m --cpus 1.5 --cpu-time 1m -- ./untrusted", "limits that a control group holds for all its processes together"},
 		{"brig run --rootfs ./alpine --tty -- /bin/sh", "a shell in another distribution"},
+		{"brig run --work . --allow pypi.org --allow files.pythonhosted.org -- pip install -t . requests", "a network of two names, for any program; the rest is refused and recorded"},
 		{"brig run --work . --json --max-output 64k -- ./untrusted", "a report for a program to read"},
 		{"brig explain --work . -- make test", "what run would do, without doing it"},
 		{"brig explain --seccomp", "the system-call filter"},

@@ -17,6 +17,8 @@ type invocation struct {
 	json         bool   // --json: the answer goes to stdout as JSON
 	seccompTable bool   // explain: print the system-call filter instead of the plan
 	specFile     string // --spec, or ""
+	netTable     bool   // explain: print the network's policy instead of the plan
+	netLog       string // --net-log: a file to append to, "-" or ""
 	systemdScope bool   // --systemd-scope: the group is to be made in a scope of systemd's
 
 	// origin maps a place in the Spec ("mounts[2]") to what the caller wrote to get it ("--bind"), so that a problem
@@ -28,13 +30,16 @@ type invocation struct {
 func (inv *invocation) problems() []string {
 	var lines []string
 	for _, p := range inv.spec.Check() {
-		if p.Path == "args" && len(inv.spec.Args) == 0 && (inv.seccompTable || inv.command == "spec") {
+		if p.Path == "args" && len(inv.spec.Args) == 0 && (inv.seccompTable || inv.netTable || inv.command == "spec") {
 			continue // the filter needs no command, and a Spec without one is a base for others
 		}
 		lines = append(lines, inv.translate(p))
 	}
 	if l := inv.spec.Limits; l.Grace > 0 && l.Idle == 0 && (l.Wall < 0 || l.Wall == 0 && inv.spec.TTY) {
 		lines = append(lines, inv.where("limits.grace")+": there is no limit that could begin it; set --timeout or --idle-timeout, or leave it out")
+	}
+	if inv.netLog != "" && inv.spec.Net != nsjail.NetEgress && len(inv.spec.Publish) == 0 {
+		lines = append(lines, "--net-log: there is no network to record; add --allow, --net egress or --publish, or leave it out")
 	}
 	if inv.json && inv.spec.TTY && inv.command == "run" {
 		lines = append(lines, "--json: stdout belongs to the terminal of --tty; write the report with --report FILE")

@@ -79,7 +79,7 @@ func TestParseRefuses(t *testing.T) {
 		"--uzer 1":                        `"--uzer" is not a flag; did you mean --user?`,
 		"--Memory=1":                      `"--Memory" is not a flag; did you mean --memory?`,
 		"--xyzzyplugh":                    `"--xyzzyplugh" is not a flag; brig help run lists them`,
-		"-xy":                             `"-xy" is not a flag; the short ones are -e, -w, -u, -t, -m, -h`,
+		"-xy":                             `"-xy" is not a flag; the short ones are -e, -w, -u, -p, -t, -m, -h`,
 		"-tx":                             `--tty: it takes no value; write --tty alone`,
 		"--tty=false":                     `--tty: it takes no value; write --tty alone`,
 		"--workdir":                       `--workdir: a value is missing; write --workdir DIR`,

@@ -39,6 +39,10 @@ func run(inv *invocation, std stdio) int {
 	if err != nil {
 		return fail(std, err.Error())
 	}
+	log, err := openNetLog(inv, std)
+	if err != nil {
+		return fail(std, err.Error())
+	}
 	runner, err := newRunner(inv)
 	if err != nil {
 		code := fail(std, err.Error())
@@ -49,6 +53,9 @@ func run(inv *invocation, std stdio) int {
 	}
 	c := runner.CommandSpec(context.Background(), inv.spec)
 	c.Stdin, c.Stdout, c.Stderr = std.in, std.out, std.err
+	if log != nil {
+		c.NetworkLog = log
+	}
 	var stdout, stderr bytes.Buffer
 	if inv.json {
 		c.Stdout, c.Stderr = &stdout, &stderr
@@ -127,7 +134,7 @@ func await(runner *nsjail.Runner, c *nsjail.Cmd, std stdio) (result *nsjail.Resu
 	if err := c.Start(); err != nil {
 		return nil, false, err
 	}
-	if l := &c.Spec.Limits; l.Output != 0 || l.OutputLimit != 0 || l.Idle != 0 { // two streams are copied at a time
+	if l := &c.Spec.Limits; l.Output != 0 || l.OutputLimit != 0 || l.Idle != 0 || c.Spec.Net == nsjail.NetEgress || len(c.Spec.Publish) > 0 { // much is copied at a time
 		widen()
 	}
 	defer forwardSignals(c, caught, s)()

@@ -29,6 +29,7 @@ var names = [...]struct {
 	nr   uint32
 	name string
 }{
+	{unix.SYS_BIND, "bind"}, {unix.SYS_LISTEN, "listen"}, {unix.SYS_RECVFROM, "recvfrom"}, {unix.SYS_SENDTO, "sendto"}, {unix.SYS_SETSOCKOPT, "setsockopt"},
 	{unix.SYS_CAPSET, "capset"}, {unix.SYS_CHDIR, "chdir"}, {unix.SYS_CHROOT, "chroot"}, {unix.SYS_CLOSE, "close"}, {unix.SYS_CLOSE_RANGE, "close_range"},
 	{unix.SYS_DUP3, "dup3"}, {unix.SYS_EXECVE, "execve"}, {unix.SYS_EXIT_GROUP, "exit_group"}, {unix.SYS_FCHDIR, "fchdir"}, {unix.SYS_FSCONFIG, "fsconfig"},
 	{unix.SYS_FSMOUNT, "fsmount"}, {unix.SYS_FSOPEN, "fsopen"}, {unix.SYS_GETPPID, "getppid"}, {unix.SYS_IOCTL, "ioctl"},

@@ -7,7 +7,7 @@
 # What the guest needs to start, then what the suites use of a host: overlay for /usr, network devices, socket families
 # that a jail must refuse, an I/O scheduler with weights.
 modules=(virtio_pci virtio_blk virtio_console virtio_rng squashfs overlay
-	loop fuse dummy veth tun bridge vsock vsock_loopback af_alg algif_hash algif_skcipher af_key bfq ext4)
+	loop fuse dummy veth tun bridge nft_chain_nat nft_redir vsock vsock_loopback af_alg algif_hash algif_skcipher af_key bfq ext4)
 
 # package KERNEL: the package that the metapackage stands for today.
 package() {

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"brig/netns/egress"
+	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
+)
+
+func networkFlags(command string) []flag {
+	network := flag{name: "net", args: []string{"none|loopback|egress|host"}, path: "net", set: setNet,
+		words: []string{"none", "loopback", "egress", "host"}, group: "Network",
+		help: "nothing, lo only (the default), what --allow names, or the host's own"}
+	if command == "explain" {
+		network.setBare, network.greedy = setNetTable, true
+		network.help += "; alone, print what --allow and --deny amount to"
+	}
+	return []flag{
+		network,
+		{name: "allow", args: []string{"[MODE://]HOST[:PORTS]"}, many: true, set: ruleFlag("allow"),
+			help: "let the payload reach a name, *.name, address or prefix (example.com, *.pypi.org:443, tcp://10.1.2.0/24:5432, udp://192.0.2.7:123); modes: http, tls, tcp, udp"},
+		{name: "deny", args: []string{"HOST[:PORTS]"}, many: true, set: ruleFlag("deny"),
+			help: "refuse it whatever --allow says"},
+		{name: "net-policy", args: []string{"FILE|-"}, files: true, set: setNetPolicy,
+			help: "take rules and limits from a JSON file, or from the settings of srt; --allow and --deny add to it"},
+		{name: "net-limit", args: []string{"NAME=VALUE,..."}, many: true, set: setNetLimit,
+			words: []string{"max_connections=", "connections_per_second=", "max_connection_bytes=", "max_bytes=", "bandwidth=", "connect_timeout=", "idle_timeout="},
+			help:  "bound it: max_connections, connections_per_second, max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout"},
+		{name: "net-log", args: []string{"FILE|-"}, files: true, set: setNetLog,
+			help: "append a JSON line for each connection and each refused attempt to FILE; - is stderr"},
+		{name: "publish", short: 'p', args: []string{"[IP:]HOST:JAIL"}, many: true, set: setPublish,
+			help: "let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP"},
+	}
+}
+
+func setNetTable(b *builder) error {
+	b.inv.netTable = true
+	return nil
+}
+
+// policy is the Spec's, which naming a rule or limit brings into being. A rule also chooses the mode, unless a flag has.
+func (b *builder) policy() *egress.Policy {
+	s := &b.inv.spec
+	if s.Egress == nil {
+		s.Egress = &egress.Policy{}
+		b.inv.origin["egress"] = b.flag
+	}
+	if s.Net == "" {
+		s.Net = nsjail.NetEgress
+	}
+	return s.Egress
+}
+
+func ruleFlag(list string) func(*builder, []string) error {
+	return func(b *builder, v []string) error {
+		rule, err := egress.ParseRule(v[0])
+		if err != nil {
+			return inWords(err)
+		}
+		p := b.policy()
+		to := &p.Allow
+		if list == "deny" {
+			to = &p.Deny
+		}
+		b.inv.origin[place("egress."+list, len(*to))] = b.flag + " " + show(v[0])
+		*to = append(*to, rule)
+		return nil
+	}
+}
+
+// inWords is a problem of a rule as the command line says it.
+func inWords(err error) error {
+	var p *egress.Problem
+	if errors.As(err, &p) && p.Fix != "" {
+		return fmt.Errorf("%s; %s", p.Reason, p.Fix)
+	}
+	return err
+}
+
+// maxPolicy bounds what --net-policy reads.
+const maxPolicy = 1 << 20
+
+func setNetPolicy(b *builder, v []string) error {
+	data, err := b.read(v[0], maxPolicy)
+	if err != nil {
+		return err
+	}
+	b.flag += " " + show(v[0])
+	file, err := egress.ParsePolicy(data)
+	if err != nil {
+		return err
+	}
+	if old := b.inv.spec.Egress; old != nil { // the flags that stood before
+		if len(old.Allow)+len(old.Deny) == 0 {
+			return errors.New("there are limits already; name the file before --net-limit, and after --spec none")
+		}
+		b.moveRules("egress.allow", len(old.Allow), len(file.Allow))
+		b.moveRules("egress.deny", len(old.Deny), len(file.Deny))
+		file.Allow, file.Deny = append(file.Allow, old.Allow...), append(file.Deny, old.Deny...)
+		b.inv.spec.Egress = nil
+	}
+	b.policy()
+	b.inv.spec.Egress = file
+	return nil
+}
+
+// moveRules keeps the origin of n rules that others are put in front of.
+func (b *builder) moveRules(list string, n, by int) {
+	for i := n - 1; i >= 0; i-- {
+		b.inv.origin[place(list, i+by)] = b.inv.origin[place(list, i)]
+		delete(b.inv.origin, place(list, i))
+	}
+}
+
+// setNetLimit sets fields of the policy by the names that they have in JSON.
+func setNetLimit(b *builder, v []string) error {
+	for _, item := range strings.Split(v[0], ",") {
+		name, value, ok := strings.Cut(item, "=")
+		if !ok {
+			return fmt.Errorf("%s has no value; write it as in max_connections=20", show(item))
+		}
+		if err := b.policy().SetLimit(name, value); err != nil {
+			return fmt.Errorf("%s: %w", show(item), inWords(err))
+		}
+		b.inv.origin["egress."+name] = b.flag + " " + show(item)
+	}
+	return nil
+}
+
+func setNetLog(b *builder, v []string) error { return notEmpty(&b.inv.netLog, v[0], "net.jsonl") }
+
+func setPublish(b *builder, v []string) error {
+	b.add("publish", &b.inv.spec.Publish, v[0])
+	return nil
+}
+
+// openNetLog opens the file of --net-log before the payload exists, which might otherwise put a link in its place.
+func openNetLog(inv *invocation, std stdio) (*os.File, error) {
+	switch inv.netLog {
+	case "":
+		return nil, nil
+	case "-":
+		return std.err, nil
+	}
+	fd, err := unix.Open(inv.netLog, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
+	if errors.Is(err, unix.ELOOP) {
+		return nil, fmt.Errorf("--net-log: %s is a symbolic link; name the file itself", show(inv.netLog))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--net-log: %s: %w; name a file that can be written", show(inv.netLog), err)
+	}
+	return os.NewFile(uintptr(fd), inv.netLog), nil
+}
+
+// policyText is `brig explain --net`: what a policy amounts to, and what other tools would have to be told.
+func policyText(inv *invocation, std stdio) int {
+	p := inv.spec.Egress
+	if p == nil {
+		p = &egress.Policy{}
+	}
+	table, nft, kubernetes := p.Table(), p.NFT(), p.Kubernetes("brig")
+	if !inv.json {
+		return emit(std, table+"\n# the same for nft(8), as far as it can say it\n"+nft+"\n# the same for Kubernetes, as far as it can say it\n"+kubernetes)
+	}
+	answer := struct {
+		Policy     *egress.Policy `json:"policy"`
+		Rules      []egress.Row   `json:"rules"`
+		NFT        string         `json:"nft"`
+		Kubernetes string         `json:"kubernetes"`
+	}{p, egress.Effective(p), nft, kubernetes}
+	if err := writeJSON(std.out, answer); err != nil {
+		return fail(std, "cannot write to stdout: "+reason(err))
+	}
+	return 0
+}

@@ -1,0 +1,280 @@
+package egress
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"time"
+
+	"brig/netns/egress/wire"
+)
+
+const (
+	soOriginalDst = 80 // SO_ORIGINAL_DST and IP6T_SO_ORIGINAL_DST of netfilter
+	httpPort      = 80
+)
+
+// conn is one connection out of the jail.
+type conn struct {
+	s     *Server
+	c     *net.TCPConn
+	to    netip.AddrPort
+	name  string // "": the payload used an address
+	d     Decision
+	f     *flow
+	e     Event
+	begin time.Time
+}
+
+// arrived takes an accepted connection. It does not wait: what the limits refuse ends here.
+func (s *Server) arrived(c *net.TCPConn, redirected bool) {
+	k := &conn{s: s, c: c, begin: time.Now(), e: Event{Kind: KindTCP}}
+	to, err := s.destination(c, redirected)
+	if err != nil { // it has been reset already, or nothing was redirected
+		k.refuse(VerdictError, ReasonProtocol)
+		return
+	}
+	k.to = netip.AddrPortFrom(plainAddr(to.Addr()), to.Port())
+	k.e.Destination, k.e.Port = k.to.String(), k.to.Port()
+	k.name, _ = s.pool.Name(k.to.Addr())
+	k.e.Name = k.name
+	if r := s.lim.enter(); r != ReasonNone {
+		k.refuse(VerdictDeny, r)
+		return
+	}
+	if !s.track(c) {
+		s.lim.leave()
+		k.refuse(VerdictError, ReasonClosed)
+		return
+	}
+	s.wg.Go(func() {
+		defer s.lim.leave()
+		defer s.untrack(c)
+		k.serve()
+	})
+}
+
+// destination is where the peer wanted to go: the local address, for its own stack took every address for local.
+func destination(c *net.TCPConn, redirected bool) (netip.AddrPort, error) {
+	local, ok := c.LocalAddr().(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}, errors.New("no local address")
+	}
+	at := local.AddrPort()
+	if !redirected {
+		return at, nil
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return at, err
+	}
+	var to netip.AddrPort
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		if at.Addr().Unmap().Is4() { // struct sockaddr_in: family, port, address
+			var b *syscall.IPv6Mreq
+			if b, failed = syscall.GetsockoptIPv6Mreq(int(fd), syscall.IPPROTO_IP, soOriginalDst); failed == nil {
+				m := b.Multiaddr
+				to = netip.AddrPortFrom(netip.AddrFrom4([4]byte(m[4:8])), binary.BigEndian.Uint16(m[2:]))
+			}
+			return
+		}
+		var b *syscall.IPv6MTUInfo // begins with a struct sockaddr_in6
+		if b, failed = syscall.GetsockoptIPv6MTUInfo(int(fd), syscall.IPPROTO_IPV6, soOriginalDst); failed == nil {
+			port := binary.NativeEndian.AppendUint16(nil, b.Addr.Port)
+			to = netip.AddrPortFrom(netip.AddrFrom16(b.Addr.Addr), binary.BigEndian.Uint16(port))
+		}
+	})
+	return to, errors.Join(err, failed)
+}
+
+// decide asks the policy. An address of the synthetic range without a name leads nowhere.
+func (s *Server) decide(name string, to netip.AddrPort, udp bool) Decision {
+	switch {
+	case name != "" && udp:
+		return Decision{Reason: ReasonUDP}
+	case name != "":
+		return s.m.Host(name, to.Port())
+	case Synthetic(to.Addr()):
+		return Decision{Reason: ReasonNoRule}
+	}
+	return s.m.Addr(to.Addr(), to.Port(), udp)
+}
+
+func (k *conn) serve() {
+	k.d = k.s.decide(k.name, k.to, false)
+	k.f = newFlow(k.s.ctx, k.s.lim, k.s.idle)
+	k.e.Rule = k.d.Text
+	switch {
+	case k.d.Allow && k.d.Mode == ModeHTTP, !k.d.Allow && k.to.Port() == httpPort:
+		k.e.Kind = KindHTTP
+		k.serveHTTP()
+	case !k.d.Allow:
+		k.refuse(VerdictDeny, k.d.Reason)
+	case k.d.Mode == ModeTLS:
+		k.e.Kind = KindTLS
+		k.serveTLS()
+	default:
+		k.relay(nil)
+	}
+}
+
+// refuse ends the connection with an RST and a line.
+func (k *conn) refuse(v Verdict, r Reason) {
+	reset(k.c)
+	k.e.Verdict, k.e.Reason = v, r
+	k.done()
+}
+
+// done writes the connection's line.
+func (k *conn) done() {
+	if k.f != nil {
+		k.e.Sent, k.e.Received = k.f.sent.Load(), k.f.received.Load()
+	}
+	k.e.DurationMS = milliseconds(time.Since(k.begin))
+	k.s.log.add(k.e)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// dial connects to the server; on failure it says why. list: the vetted addresses of before, or nil.
+func (k *conn) dial(list []netip.AddrPort) (*net.TCPConn, []netip.AddrPort, *failure) {
+	ctx, cancel := context.WithTimeout(k.s.ctx, k.s.dialer.timeout)
+	defer cancel()
+	vet := k.s.dialer.vetName
+	if k.name == "" {
+		vet = func(to netip.AddrPort) Reason { return k.s.dialer.vetAddr(to, false) }
+		list = []netip.AddrPort{k.to}
+	}
+	if list == nil {
+		var failed *failure
+		if list, failed = k.s.dialer.candidates(ctx, k.name, k.to.Port()); failed != nil {
+			return nil, nil, k.closing(failed)
+		}
+	}
+	c, to, failed := k.s.dialer.connect(ctx, "tcp", list, vet)
+	if failed != nil {
+		return nil, list, k.closing(failed)
+	}
+	up, ok := c.(*net.TCPConn)
+	if !ok || !k.s.track(c) {
+		_ = c.Close() // not a connection that we can relay, or not any more
+		return nil, list, k.closing(&failure{VerdictError, ReasonConnectFailed, to.String()})
+	}
+	k.e.Address = to.String()
+	return up, list, nil
+}
+
+// closing blames the end of the server where it is to blame.
+func (k *conn) closing(f *failure) *failure {
+	if k.s.ctx.Err() != nil {
+		return &failure{VerdictError, ReasonClosed, f.address}
+	}
+	return f
+}
+
+// relay connects, sends what was read already and moves bytes until both sides have ended.
+func (k *conn) relay(first []byte) {
+	up, _, failed := k.dial(nil)
+	if failed != nil {
+		k.e.Address = failed.address
+		k.refuse(failed.verdict, failed.reason)
+		return
+	}
+	defer k.s.untrack(up)
+	k.e.Verdict = VerdictAllow
+	err := k.f.write(up, first, &k.f.sent)
+	if err == nil {
+		first = nil // up to 64 KiB that a long connection need not keep
+		err = k.f.pipe(k.c, up)
+	}
+	if err != nil {
+		reset(k.c)
+		reset(up)
+	}
+	k.e.Reason = k.ended(err)
+	k.done()
+}
+
+// ended is the reason for which we ended a relay; that a peer did is none.
+func (k *conn) ended(err error) Reason {
+	switch {
+	case err == nil:
+		return ReasonNone
+	case k.s.ctx.Err() != nil:
+		return ReasonClosed
+	case errors.Is(err, errIdle):
+		return ReasonIdleTimeout
+	case errors.Is(err, errMaxBytes):
+		return ReasonMaxBytes
+	}
+	return ReasonNone
+}
+
+// serveTLS reads the ClientHello and compares the name in it.
+func (k *conn) serveTLS() {
+	h := &wire.Hello{}
+	if v, r := k.hello(h); r != ReasonNone {
+		k.e.SNI = h.SNI
+		k.refuse(v, r)
+		return
+	}
+	k.e.SNI = h.SNI
+	if sni, ok := NormalizeName(h.SNI); !ok || sni != k.name {
+		k.refuse(VerdictDeny, ReasonSNIMismatch)
+		return
+	}
+	first := h.Bytes()
+	h = nil
+	k.relay(first)
+}
+
+// hello reads until the ClientHello is complete.
+func (k *conn) hello(h *wire.Hello) (Verdict, Reason) {
+	if err := k.c.SetReadDeadline(time.Now().Add(k.s.head)); err != nil {
+		return VerdictError, ReasonClosed
+	}
+	buf := buffers.Get().(*[copyBuffer]byte)
+	defer buffers.Put(buf)
+	for {
+		n, err := k.c.Read(buf[:])
+		if n > 0 {
+			switch done, err := h.Feed(buf[:n]); {
+			case done:
+				return "", ReasonNone
+			case err != nil:
+				return VerdictDeny, reasonOf(err, ReasonNotTLS)
+			}
+		}
+		if err != nil {
+			return k.unread(err, len(h.Bytes()), ReasonNotTLS)
+		}
+	}
+}
+
+// unread says what it means that a head did not come: n bytes of it did.
+func (k *conn) unread(err error, n int, bad Reason) (Verdict, Reason) {
+	switch {
+	case k.s.ctx.Err() != nil:
+		return VerdictError, ReasonClosed
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return VerdictDeny, ReasonSlow
+	case n > 0 && (err == io.EOF || err == io.ErrUnexpectedEOF):
+		return VerdictDeny, bad
+	}
+	return VerdictError, ReasonClosed
+}
+
+// reasonOf is the Reason of one of wire's errors.
+func reasonOf(err error, otherwise Reason) Reason {
+	var bad *wire.Error
+	if errors.As(err, &bad) {
+		return Reason(bad.Reason)
+	}
+	return otherwise
+}

@@ -1,0 +1,228 @@
+package egress
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"brig/netns/egress/wire"
+)
+
+var errDeadline = os.ErrDeadlineExceeded
+
+// bodyGrace is how long a server may still answer once the request's body has failed, and a body may still come once the
+// server has answered.
+const bodyGrace = time.Second
+
+// forward sends a request that was allowed and relays its responses.
+func (w *web) forward(req *wire.Request) bool {
+	for {
+		if failed := w.connect(); failed != nil {
+			if failed.reason == ReasonClosed {
+				return w.abort(failed.verdict, failed.reason)
+			}
+			return w.refuse(failed.verdict, statusOf(failed), failed.reason, w.target())
+		}
+		again := w.used && req.Body.Kind == wire.None && (req.Method == "GET" || req.Method == "HEAD" || req.Method == "OPTIONS")
+		keep, err := w.exchange(req, again)
+		if err == nil {
+			return keep
+		}
+		w.drop() // the server closed it between two requests: once more on a new one
+	}
+}
+
+// statusOf is the HTTP status of a failed connect.
+func statusOf(f *failure) int {
+	switch {
+	case f.verdict == VerdictDeny:
+		return 403
+	case f.reason == ReasonConnectTimeout:
+		return 504
+	}
+	return 502
+}
+
+// upload is a request's body on its way.
+type upload struct {
+	done chan struct{}
+	err  error
+}
+
+// send copies the request's body while its response is read.
+func (w *web) send(req *wire.Request) *upload {
+	u := &upload{done: make(chan struct{})}
+	if req.Body.Kind == wire.None {
+		close(u.done)
+		return u
+	}
+	up := w.up
+	go func() { // ends before forward does: see wait
+		defer close(u.done)
+		if u.err = w.body(up, w.in, w.br, req.Body); u.err != nil {
+			up.deadline(time.Now().Add(bodyGrace)) // it may have said why
+		}
+	}()
+	return u
+}
+
+// wait ends the upload; false: not all of it was sent, and no request can follow.
+func (w *web) wait(u *upload, grace time.Duration) bool {
+	select {
+	case <-u.done:
+		return u.err == nil
+	default:
+	}
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case <-u.done:
+	case <-t.C:
+		w.k.f.stop.Store(true)
+		w.in.deadline(time.Unix(0, 1))
+		reset(w.up.c)
+		<-u.done
+	}
+	return u.err == nil
+}
+
+// exchange sends a request and relays the responses to it. An error: nothing came back, and it was to be tried again.
+func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
+	if _, err := w.up.Write(req.Head); err != nil {
+		if again && w.k.ended(err) == ReasonNone {
+			return false, err
+		}
+		return w.unanswered(err), nil
+	}
+	u := w.send(req)
+	for range maxInterim {
+		res, err := w.response(req)
+		if err != nil {
+			w.wait(u, 0)
+			if again && !w.answered() && w.k.ended(err) == ReasonNone && reasonOf(err, "") == "" {
+				return false, err
+			}
+			if reasonOf(u.err, "") != "" { // the payload's own body is to blame
+				return w.refuse(VerdictDeny, 400, reasonOf(u.err, ReasonProtocol), w.target()), nil
+			}
+			return w.unanswered(err), nil
+		}
+		w.k.e.Status, w.used = res.Status, true
+		if len(res.Head) > 0 {
+			_, err = w.in.Write(res.Head)
+		}
+		if err == nil && res.Interim {
+			continue
+		}
+		return w.finish(req, res, u, err), nil
+	}
+	w.wait(u, 0)
+	return w.unanswered(errors.New("too many interim responses")), nil
+}
+
+// answered says whether a byte of a response has come.
+func (w *web) answered() bool { return w.k.f.received.Load() != w.r || w.upbr.Buffered() > 0 }
+
+func (w *web) response(req *wire.Request) (*wire.Response, error) {
+	head, err := wire.ReadHead(w.upbr, wire.MaxHead)
+	if err != nil {
+		return nil, err
+	}
+	return wire.ParseResponse(head, req)
+}
+
+// unanswered ends a request to which the server had no proper response.
+func (w *web) unanswered(err error) bool {
+	switch r := w.k.ended(err); {
+	case r == ReasonClosed, w.k.f.received.Load() != w.r:
+		return w.abort(VerdictError, r)
+	case r == ReasonIdleTimeout:
+		return w.refuse(VerdictError, 504, r, w.target())
+	case r == ReasonMaxBytes:
+		return w.refuse(VerdictDeny, 403, r, w.target())
+	}
+	return w.refuse(VerdictError, 502, ReasonProtocol, w.target())
+}
+
+// finish relays the body of the final response, or everything after an upgrade.
+func (w *web) finish(req *wire.Request, res *wire.Response, u *upload, err error) bool {
+	if err == nil && res.Upgrade {
+		err = w.upgraded()
+		w.wait(u, 0)
+		w.line(VerdictAllow, w.k.ended(err))
+		return false
+	}
+	if err == nil {
+		err = w.body(w.in, w.up, w.upbr, res.Body)
+	}
+	grace := bodyGrace
+	if err != nil {
+		grace = 0
+	}
+	sent := w.wait(u, grace)
+	if err != nil {
+		r := w.k.ended(err)
+		if r == ReasonNone && (errors.Is(err, io.ErrUnexpectedEOF) || reasonOf(err, "") != "") {
+			r = ReasonProtocol // the server's body is not as long as it said
+		}
+		return w.abort(VerdictAllow, r)
+	}
+	w.line(VerdictAllow, ReasonNone)
+	if res.Close || req.Close || !sent || res.Body.Kind == wire.UntilClose {
+		w.linger()
+		return false
+	}
+	return true
+}
+
+// upgraded relays bytes both ways: what both readers hold first.
+func (w *web) upgraded() error {
+	f := w.k.f
+	for _, way := range []struct {
+		dst *metered
+		src *bufio.Reader
+	}{{w.up, w.br}, {w.in, w.upbr}} {
+		b, err := way.src.Peek(way.src.Buffered())
+		if err == nil && len(b) > 0 {
+			_, err = way.dst.Write(b)
+		}
+		if err != nil {
+			reset(w.k.c)
+			return err
+		}
+	}
+	return f.pipe(w.k.c, w.up.c)
+}
+
+// body copies a body: chunks as they are checked, anything else first from the reader and then from the connection, so
+// that large ones are spliced.
+func (w *web) body(dst, src *metered, br *bufio.Reader, fr wire.Framing) error {
+	left := fr.Length
+	switch fr.Kind {
+	case wire.None:
+		return nil
+	case wire.Chunked:
+		_, err := wire.CopyBody(dst, br, fr, nil)
+		return err
+	case wire.UntilClose:
+		left = noLimit
+	}
+	b, err := br.Peek(int(min(int64(br.Buffered()), left)))
+	if err == nil && len(b) > 0 {
+		_, err = dst.Write(b)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := br.Discard(len(b)); err != nil {
+		return err
+	}
+	left -= int64(len(b))
+	n, err := w.k.f.copy(dst.c, src.c, left, dst.count)
+	if err == nil && n < left && fr.Kind == wire.Length {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}

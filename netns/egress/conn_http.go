@@ -1,0 +1,267 @@
+package egress
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"brig/netns/egress/wire"
+)
+
+const (
+	webBuffer   = 4 << 10 // of each side's reader
+	maxInterim  = 16      // 1xx responses to one request
+	lingerTime  = time.Second
+	lingerBytes = 256 << 10
+)
+
+// web is one connection in http mode: requests in their order, each with its own decision and line.
+type web struct {
+	k     *conn
+	in    *metered // the payload
+	br    *bufio.Reader
+	up    *metered // the server; nil: not connected
+	upbr  *bufio.Reader
+	list  []netip.AddrPort // the vetted addresses: resolved once
+	used  bool             // the server has answered on this connection before
+	begin time.Time
+	s, r  int64 // bytes sent and received before this request
+}
+
+// serveHTTP reads requests until either side ends.
+func (k *conn) serveHTTP() {
+	w := &web{k: k, in: k.f.meter(k.c, &k.f.received)}
+	w.br = bufio.NewReaderSize(w.in, webBuffer)
+	base := k.e
+	for first := true; ; first = false {
+		w.begin, w.s, w.r = k.begin, k.f.sent.Load(), k.f.received.Load()
+		if !first {
+			if _, err := w.br.Peek(1); err != nil {
+				break // between two requests nothing is refused
+			}
+			k.e, w.begin = base, time.Now()
+		}
+		if !w.request() {
+			break
+		}
+	}
+	w.drop()
+}
+
+// drop ends the server's connection.
+func (w *web) drop() {
+	if w.up != nil {
+		w.k.s.untrack(w.up.c)
+		w.up, w.upbr, w.used = nil, nil, false
+	}
+}
+
+// line writes the request's line.
+func (w *web) line(v Verdict, r Reason) {
+	e, f := w.k.e, w.k.f
+	e.Verdict, e.Reason = v, r
+	e.Sent, e.Received = f.sent.Load()-w.s, f.received.Load()-w.r
+	e.DurationMS = milliseconds(time.Since(w.begin))
+	w.k.s.log.add(e)
+}
+
+// abort ends both connections with an RST and writes the line.
+func (w *web) abort(v Verdict, r Reason) bool {
+	reset(w.k.c)
+	if w.up != nil {
+		reset(w.up.c)
+	}
+	w.line(v, r)
+	return false
+}
+
+// refuse answers the request itself and ends the connection.
+func (w *web) refuse(v Verdict, status int, r Reason, host string) bool {
+	k := w.k
+	k.e.Status = status
+	body := wire.Refusal(status, string(r), host, k.to.Port(), k.e.Method, k.e.Path, r.Hint(host, k.to.Port()))
+	err := k.c.SetWriteDeadline(time.Now().Add(k.s.head))
+	if err == nil {
+		_, err = k.c.Write(body)
+	}
+	w.line(v, r)
+	if err != nil {
+		reset(k.c)
+		return false
+	}
+	w.linger()
+	return false
+}
+
+// linger ends the connection so that what was written arrives: a close with unread bytes would be an RST.
+func (w *web) linger() {
+	c := w.k.c
+	if c.CloseWrite() != nil || c.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		return // it has gone
+	}
+	buf := buffers.Get().(*[copyBuffer]byte)
+	defer buffers.Put(buf)
+	for n := 0; n < lingerBytes; {
+		m, err := c.Read(buf[:])
+		if n += m; err != nil {
+			return
+		}
+	}
+}
+
+// request serves one request and says whether another may follow.
+func (w *web) request() bool {
+	k := w.k
+	w.in.deadline(time.Now().Add(k.s.head))
+	head, err := wire.ReadHead(w.br, wire.MaxHead)
+	w.in.deadline(time.Time{})
+	var req *wire.Request
+	if err == nil {
+		req, err = wire.ParseRequest(head)
+	}
+	var bad *wire.Error
+	switch {
+	case !k.d.Allow && err != nil:
+		return w.abort(VerdictDeny, k.d.Reason)
+	case errors.As(err, &bad):
+		return w.refuse(VerdictDeny, bad.Status(), Reason(bad.Reason), w.target())
+	case err != nil:
+		n := 0
+		if err != io.EOF {
+			n = 1
+		}
+		return w.abort(k.unread(err, n, ReasonNotHTTP))
+	}
+	k.e.Method, k.e.Path, k.e.Host = req.Method, req.Path, req.Host
+	if !k.d.Allow {
+		return w.refuse(VerdictDeny, 403, k.d.Reason, w.target())
+	}
+	if r := w.check(req); r != ReasonNone {
+		host := w.target()
+		if r == ReasonHostMismatch {
+			host = req.Host
+		}
+		return w.refuse(VerdictDeny, 403, r, host)
+	}
+	return w.forward(req)
+}
+
+// target is what the payload wanted to reach, as it would write it in a rule.
+func (w *web) target() string {
+	if w.k.name != "" {
+		return w.k.name
+	}
+	return w.k.to.Addr().String()
+}
+
+// check compares a request with the policy.
+func (w *web) check(req *wire.Request) Reason {
+	k := w.k
+	if req.HostPort != 0 && req.HostPort != int(k.to.Port()) {
+		return ReasonHostMismatch
+	}
+	if host, ok := NormalizeName(req.Host); !ok || host != k.name {
+		return ReasonHostMismatch
+	}
+	if r := k.s.m.Request(k.d, req.Method, req.Target); r != ReasonNone {
+		return r
+	}
+	if (req.Upgrade || req.Override != "") && !k.s.m.Unlimited(k.d) {
+		return ReasonMethod // what follows an upgrade has no methods; an override hides one
+	}
+	return ReasonNone
+}
+
+// connect has a connection to the server, the one of the last request if it still stands.
+func (w *web) connect() *failure {
+	if w.up != nil && (w.upbr.Buffered() > 0 || readable(w.up.c)) {
+		w.drop() // ended, or says what nobody asked for
+	}
+	if w.up != nil {
+		return nil
+	}
+	up, list, failed := w.k.dial(w.list)
+	if w.list = list; failed != nil {
+		w.k.e.Address = failed.address
+		return failed
+	}
+	w.up = w.k.f.meter(up, &w.k.f.sent)
+	w.upbr = bufio.NewReaderSize(w.up, webBuffer)
+	return nil
+}
+
+// readable says whether there is something to read: a byte, the end or an error.
+func readable(c *net.TCPConn) bool {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return true
+	}
+	got := true
+	err = raw.Control(func(fd uintptr) {
+		var b [1]byte
+		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		got = err != syscall.EAGAIN && err != syscall.EINTR
+	})
+	return got || err != nil
+}
+
+// metered is one side of a connection in http mode: it has deadlines for each wait, and what it writes is counted.
+type metered struct {
+	f     *flow
+	c     *net.TCPConn
+	count *atomic.Int64
+	until atomic.Int64 // Unix nanoseconds, the latest that a read may end; 0: when the flow is idle
+}
+
+func (f *flow) meter(c *net.TCPConn, count *atomic.Int64) *metered {
+	return &metered{f: f, c: c, count: count}
+}
+
+// deadline bounds the reads from now on, one that waits already included; the zero time: only by idleness.
+func (m *metered) deadline(t time.Time) {
+	if t.IsZero() {
+		m.until.Store(0)
+		return
+	}
+	m.until.Store(t.UnixNano())
+	_ = m.c.SetReadDeadline(t) // of a closed connection: the read says so
+}
+
+// Read waits until the deadline.
+func (m *metered) Read(b []byte) (int, error) {
+	for {
+		end := m.f.expiry()
+		if err := m.c.SetReadDeadline(end); err != nil {
+			return 0, err
+		}
+		bound := m.until.Load()
+		if bound != 0 {
+			if err := m.c.SetReadDeadline(time.Unix(0, bound)); err != nil {
+				return 0, err
+			}
+		}
+		n, err := m.c.Read(b)
+		if n > 0 {
+			m.f.touch()
+		}
+		if n > 0 || !errors.Is(err, errDeadline) || bound != 0 || m.until.Load() != 0 {
+			return n, err
+		}
+		if !m.f.expiry().After(end) {
+			return 0, errIdle
+		}
+	}
+}
+
+// Write sends all of b.
+func (m *metered) Write(b []byte) (int, error) {
+	if err := m.f.write(m.c, b, m.count); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}

@@ -1,0 +1,264 @@
+package egress
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// site is an HTTP server behind a.test:80.
+func (r *rig) site(name string) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, q *http.Request) { fmt.Fprintf(w, "%s %s", q.Method, q.URL.Path) })
+	mux.HandleFunc("/big", func(w http.ResponseWriter, q *http.Request) { _, _ = w.Write(make([]byte, 3<<20)) })
+	mux.HandleFunc("/chunked", func(w http.ResponseWriter, q *http.Request) {
+		for range 3 {
+			_, _ = io.WriteString(w, "part")
+			w.(http.Flusher).Flush()
+		}
+	})
+	mux.HandleFunc("/upload", func(w http.ResponseWriter, q *http.Request) {
+		n, err := io.Copy(io.Discard, q.Body)
+		fmt.Fprint(w, n, err)
+	})
+	mux.HandleFunc("/early", func(w http.ResponseWriter, q *http.Request) { http.Error(w, "no", 413) })
+	mux.HandleFunc("/empty", func(w http.ResponseWriter, q *http.Request) { w.WriteHeader(204) })
+	mux.HandleFunc("/short", func(w http.ResponseWriter, q *http.Request) {
+		c, b, _ := w.(http.Hijacker).Hijack()
+		fmt.Fprint(b, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort")
+		b.Flush()
+		c.Close()
+	})
+	mux.HandleFunc("/junk", func(w http.ResponseWriter, q *http.Request) {
+		c, b, _ := w.(http.Hijacker).Hijack()
+		fmt.Fprint(b, "SSH-2.0-x\r\n\r\n")
+		b.Flush()
+		c.Close()
+	})
+	mux.HandleFunc("/ws", func(w http.ResponseWriter, q *http.Request) {
+		c, b, _ := w.(http.Hijacker).Hijack()
+		fmt.Fprint(b, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+		b.Flush()
+		_, _ = io.Copy(c, b)
+		c.Close()
+	})
+	l := listenTCP(r.t)
+	r.at(name, 80, addrPort(l.Addr()))
+	s := &http.Server{Handler: mux}
+	go s.Serve(l)
+	r.t.Cleanup(func() { s.Close() })
+}
+
+// client is an HTTP client in the jail.
+func (r *rig) client(name string) *http.Client {
+	return &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{Dial: func(_, _ string) (net.Conn, error) { return r.dialErr(r.to(name, 80)) }}}
+}
+
+func get(t *testing.T, c *http.Client, url string) (int, string) {
+	t.Helper()
+	res, err := c.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}
+
+func TestHTTPRequestsOnOneConnection(t *testing.T) {
+	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+	r.site("a.test")
+	c := r.client("a.test")
+	for _, path := range []string{"/one", "/two?secret=1", "/chunked", "/empty", "/big"} {
+		status, body := get(t, c, "http://a.test"+path)
+		if status/100 != 2 || path == "/big" && len(body) != 3<<20 || path == "/chunked" && body != "partpartpart" {
+			t.Errorf("%s: %d, %d bytes", path, status, len(body))
+		}
+	}
+	for _, body := range []io.Reader{strings.NewReader(strings.Repeat("x", 1<<20)), io.LimitReader(strings.NewReader(strings.Repeat("x", 1<<20)), 1<<20)} {
+		res, err := c.Post("http://a.test/upload", "", body) // with a length, and chunked
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(res.Body); string(got) != "1048576 <nil>" {
+			t.Errorf("%q, %v", got, err)
+		}
+		res.Body.Close()
+	}
+	c.CloseIdleConnections()
+	r.wait(7)
+	all := r.end(7)
+	if len(r.dialed) != 1 {
+		t.Errorf("dialled %v", r.dialed)
+	}
+	for i, e := range all {
+		if e.Verdict != VerdictAllow || e.Kind != KindHTTP || e.Status/100 != 2 || e.Host != "a.test" || e.Sent == 0 || e.Received == 0 ||
+			strings.Contains(e.Path, "secret") || i == 4 && e.Received < 3<<20 || i > 4 && (e.Sent < 1<<20 || e.Method != "POST") {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+func TestHTTPRefusals(t *testing.T) {
+	policy := Policy{Allow: []Rule{{Host: "a.test", Mode: ModeHTTP, Methods: []string{"GET", "HEAD"}, Paths: []string{"/api"}}, {Host: "b.test"}}}
+	for _, c := range []struct {
+		name, site, request string
+		status              int
+		reason              Reason
+	}{
+		{"method", "a.test", "DELETE /api HTTP/1.1\r\nHost: a.test\r\n\r\n", 403, ReasonMethod},
+		{"path", "a.test", "GET /other HTTP/1.1\r\nHost: a.test\r\n\r\n", 403, ReasonPath},
+		{"dot path", "a.test", "GET /api/../other HTTP/1.1\r\nHost: a.test\r\n\r\n", 403, ReasonPath},
+		{"host", "a.test", "GET /api HTTP/1.1\r\nHost: evil.test\r\n\r\n", 403, ReasonHostMismatch},
+		{"port in host", "a.test", "GET /api HTTP/1.1\r\nHost: a.test:81\r\n\r\n", 403, ReasonHostMismatch},
+		{"not allowed at all", "c.test", "GET /api HTTP/1.1\r\nHost: c.test\r\n\r\n", 403, ReasonNoRule},
+		{"upgrade with limits", "a.test", "GET /api HTTP/1.1\r\nHost: a.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n", 403, ReasonMethod},
+		{"override with limits", "a.test", "GET /api HTTP/1.1\r\nHost: a.test\r\nX-HTTP-Method-Override: DELETE\r\n\r\n", 403, ReasonMethod},
+		{"smuggling", "b.test", "POST / HTTP/1.1\r\nHost: b.test\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "protocol"},
+		{"http/2", "b.test", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, ""},
+		{"not http", "b.test", "\x16\x03\x01\x02\x00\x01\x00\x01", 400, ReasonNotHTTP},
+		{"name in error", "d.test", "GET / HTTP/1.1\r\nHost: d.test\r\n\r\n", 403, ReasonNoRule},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, policy).serve()
+			r.site("a.test")
+			r.site("b.test")
+			conn := r.dial(r.to(c.site, 80))
+			fmt.Fprint(conn, c.request)
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var said struct {
+				Error, Reason, Host, Allow string
+				Port                       int
+			}
+			if err := json.NewDecoder(res.Body).Decode(&said); err != nil || said.Error != "egress_denied" || said.Host == "" || said.Port != 80 {
+				t.Errorf("%+v, %v", said, err)
+			}
+			r.wait(1)
+			e := r.end(1)[0]
+			if res.StatusCode != c.status || e.Status != c.status || e.Verdict != VerdictDeny || c.reason != "" && e.Reason != c.reason || said.Reason != string(e.Reason) {
+				t.Errorf("%d %+v", res.StatusCode, e)
+			}
+			if len(r.dialed) > 0 {
+				t.Errorf("dialled %v", r.dialed)
+			}
+		})
+	}
+}
+
+func TestHTTPPipeliningInOrder(t *testing.T) {
+	r := newRig(t, Policy{Allow: []Rule{{Host: "a.test", Mode: ModeHTTP, Methods: []string{"GET", "POST"}}}}).serve()
+	r.site("a.test")
+	conn := r.dial(r.to("a.test", 80))
+	fmt.Fprint(conn, "GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\nPOST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n\r\nabc"+
+		"DELETE /3 HTTP/1.1\r\nHost: a.test\r\n\r\nGET /4 HTTP/1.1\r\nHost: a.test\r\n\r\n")
+	br := bufio.NewReader(conn)
+	for i, want := range []int{200, 200, 403} {
+		res, err := http.ReadResponse(br, nil)
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		body, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != want || i == 0 && string(body) != "GET /1" || i == 1 && string(body) != "3 <nil>" {
+			t.Errorf("%d: %d %q %v", i, res.StatusCode, body, err)
+		}
+	}
+	if rest, err := io.ReadAll(br); len(rest) > 0 {
+		t.Errorf("%q, %v", rest, err)
+	}
+	r.wait(3)
+	r.end(3)
+}
+
+func TestWebsocket(t *testing.T) {
+	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+	r.site("a.test")
+	conn := r.dial(r.to("a.test", 80))
+	fmt.Fprint(conn, "GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\nearly")
+	br := bufio.NewReader(conn)
+	res, err := http.ReadResponse(br, nil)
+	if err != nil || res.StatusCode != 101 {
+		t.Fatal(res, err)
+	}
+	fmt.Fprint(conn, "late")
+	_ = conn.CloseWrite()
+	if got, err := io.ReadAll(br); string(got) != "helloearlylate" {
+		t.Errorf("%q, %v", got, err)
+	}
+	r.wait(1)
+	if e := r.end(1)[0]; e.Status != 101 || e.Verdict != VerdictAllow || e.Reason != "" {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestHTTPBadServers(t *testing.T) {
+	for _, c := range []struct {
+		path    string
+		status  int // that the client sees; 0: the connection breaks
+		verdict Verdict
+		reason  Reason
+	}{
+		{"/junk", 502, VerdictError, ReasonProtocol},
+		{"/short", 0, VerdictAllow, ReasonProtocol},
+	} {
+		r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+		r.site("a.test")
+		res, err := r.client("a.test").Get("http://a.test" + c.path)
+		if err == nil && c.status == 0 {
+			_, err = io.ReadAll(res.Body)
+		}
+		if c.status == 0 && err == nil || c.status != 0 && (err != nil || res.StatusCode != c.status) {
+			t.Errorf("%s: %v", c.path, err)
+		}
+		r.wait(1)
+		if e := r.end(1)[0]; e.Verdict != c.verdict || e.Reason != c.reason {
+			t.Errorf("%s: %+v", c.path, e)
+		}
+	}
+}
+
+// A server that closes between two requests is asked again on a new connection, whose address is the one that was vetted.
+func TestHTTPServerThatClosesInBetween(t *testing.T) {
+	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+	r.server("a.test", 80, func(c *net.TCPConn) {
+		if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+			fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		}
+		c.Close() // without having said so
+	})
+	c := r.client("a.test")
+	for range 3 {
+		if status, body := get(t, c, "http://a.test/"); status != 200 || body != "ok" {
+			t.Errorf("%d %q", status, body)
+		}
+	}
+	r.wait(3)
+	r.end(3)
+}
+
+// An answer before the end of the upload must reach the client, and ends the connection.
+func TestHTTPEarlyAnswer(t *testing.T) {
+	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
+	r.site("a.test")
+	conn := r.dial(r.to("a.test", 80))
+	fmt.Fprint(conn, "POST /early HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000000\r\n\r\nabc")
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || res.StatusCode != 413 {
+		t.Fatal(res, err)
+	}
+	r.wait(1)
+	if e := r.end(1)[0]; e.Status != 413 || e.Verdict != VerdictAllow {
+		t.Errorf("%+v", e)
+	}
+}

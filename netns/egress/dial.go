@@ -1,0 +1,240 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+const (
+	ownFresh = 5 * time.Second // how long the host's own addresses are believed
+	minTry   = 2 * time.Second // least time for one address, as long as connect_timeout has it
+	maxTries = 8               // addresses of one name
+)
+
+// dialer connects to what a decision allowed: it resolves, vets and dials in the host's network.
+type dialer struct {
+	policy  *Policy
+	m       *Matcher
+	timeout time.Duration
+	lookup  func(ctx context.Context, name string) ([]netip.Addr, error)
+	dial    func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) // nil: the real thing
+	own     *ownAddresses
+}
+
+func newDialer(c *Config, m *Matcher) *dialer {
+	d := &dialer{policy: c.Policy, m: m, timeout: time.Duration(c.Policy.ConnectTimeout), lookup: c.Lookup, dial: c.Dial,
+		own: &ownAddresses{read: c.Own}}
+	if d.timeout <= 0 {
+		d.timeout = DefaultConnectTimeout
+	}
+	if d.own.read == nil {
+		d.own.read = interfaceAddrs
+	}
+	if d.lookup == nil {
+		r := resolver(c.Policy.DNSServers())
+		d.lookup = func(ctx context.Context, name string) ([]netip.Addr, error) {
+			return r.LookupNetIP(ctx, "ip", name+".") // the dot: no search domain
+		}
+	}
+	return d
+}
+
+// resolver asks the given servers in turn, or those of the host.
+func resolver(servers []netip.AddrPort) *net.Resolver {
+	r := &net.Resolver{PreferGo: true}
+	if len(servers) > 0 {
+		var next atomic.Uint32
+		r.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, network, servers[int(next.Add(1)-1)%len(servers)].String())
+		}
+	}
+	return r
+}
+
+// failure says why there is no connection.
+type failure struct {
+	verdict Verdict
+	reason  Reason
+	address string // the last that was dialled or refused
+}
+
+func denied(r Reason, a netip.AddrPort) *failure {
+	return &failure{VerdictDeny, r, a.String()}
+}
+
+// candidates are the vetted addresses of a name. Asked for once for each connection, so that what was vetted is dialled.
+func (d *dialer) candidates(ctx context.Context, name string, port uint16) ([]netip.AddrPort, *failure) {
+	found, err := d.lookup(ctx, name)
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound, err == nil && len(found) == 0:
+		return nil, &failure{verdict: VerdictError, reason: ReasonNoAddress}
+	case err != nil:
+		return nil, &failure{verdict: VerdictError, reason: ReasonResolveFailed}
+	}
+	var list []netip.AddrPort
+	var refused *failure
+	for _, a := range found {
+		to := netip.AddrPortFrom(plainAddr(a), port)
+		if r := d.vetName(to); r != ReasonNone {
+			if refused == nil {
+				refused = denied(r, to)
+			}
+		} else if len(list) < maxTries {
+			list = append(list, to)
+		}
+	}
+	if len(list) == 0 {
+		return nil, refused
+	}
+	return list, nil
+}
+
+// vetName says why a name may not lead to an address.
+func (d *dialer) vetName(to netip.AddrPort) Reason {
+	if r := d.m.Vet(to.Addr(), to.Port()); r != ReasonNone {
+		return r
+	}
+	if d.own.has(to.Addr()) {
+		return ReasonOwnAddress
+	}
+	return ReasonNone
+}
+
+// vetAddr says why an address that a rule allows may not be dialled after all: the host's own addresses must be written
+// out one by one, its loopback is never reached.
+func (d *dialer) vetAddr(to netip.AddrPort, udp bool) Reason {
+	a := to.Addr()
+	switch {
+	case a.IsLoopback() || a.IsUnspecified():
+		return ReasonOwnAddress
+	case Metadata(a):
+		return ReasonMetadata
+	case d.own.has(a) && !d.writtenOut(to, udp):
+		return ReasonOwnAddress
+	}
+	return ReasonNone
+}
+
+func (d *dialer) writtenOut(to netip.AddrPort, udp bool) bool {
+	for i := range d.policy.Allow {
+		r := &d.policy.Allow[i]
+		p, problem := parsePrefix(r.CIDR)
+		if r.CIDR == "" || problem != nil || !p.IsSingleIP() || p.Addr() != to.Addr() || (r.Mode == ModeUDP) != udp {
+			continue
+		}
+		if slices.ContainsFunc(r.Ports, func(p Ports) bool { return p.Contains(to.Port()) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// connect dials the addresses one after the other; each has its share of the time that is left. network is tcp or udp.
+func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrPort, vet func(netip.AddrPort) Reason) (net.Conn, netip.AddrPort, *failure) {
+	var last *failure
+	for i, to := range list {
+		if r := vet(to); r != ReasonNone {
+			last = denied(r, to)
+			continue
+		}
+		end, _ := ctx.Deadline()
+		left := time.Until(end)
+		try, cancel := context.WithTimeout(ctx, max(left/time.Duration(len(list)-i), min(minTry, left)))
+		c, err := d.one(try, network+family(to), to, vet)
+		cancel()
+		if err == nil {
+			return c, to, nil
+		}
+		var refused vetError
+		switch {
+		case errors.As(err, &refused):
+			last = denied(Reason(refused), to)
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
+			last = &failure{VerdictError, ReasonConnectTimeout, to.String()}
+		default:
+			last = &failure{VerdictError, ReasonConnectFailed, to.String()}
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, netip.AddrPort{}, last
+}
+
+func family(to netip.AddrPort) string {
+	if to.Addr().Is4() {
+		return "4"
+	}
+	return "6"
+}
+
+// vetError is a Reason that comes out of a dial.
+type vetError Reason
+
+func (e vetError) Error() string { return string(e) }
+
+func (d *dialer) one(ctx context.Context, network string, to netip.AddrPort, vet func(netip.AddrPort) Reason) (net.Conn, error) {
+	if d.dial != nil {
+		return d.dial(ctx, network, to)
+	}
+	real := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address) // the socket's own last word
+		if err != nil {
+			return err
+		}
+		if r := vet(netip.AddrPortFrom(plainAddr(at.Addr()), at.Port())); r != ReasonNone {
+			return vetError(r)
+		}
+		return nil
+	}}
+	return real.DialContext(ctx, network, to.String())
+}
+
+// ownAddresses are those of the host's interfaces, read anew when they are old.
+type ownAddresses struct {
+	read func() ([]netip.Addr, error)
+	mu   sync.Mutex
+	at   time.Time
+	set  map[netip.Addr]bool
+}
+
+// has says whether a is the host's own. As long as the list could never be read, every address is.
+func (o *ownAddresses) has(a netip.Addr) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if time.Since(o.at) > ownFresh {
+		if list, err := o.read(); err == nil {
+			o.at, o.set = time.Now(), make(map[netip.Addr]bool, len(list))
+			for _, own := range list {
+				o.set[plainAddr(own)] = true
+			}
+		}
+	}
+	return o.set == nil || a.IsLoopback() || a.IsUnspecified() || o.set[a]
+}
+
+func interfaceAddrs() ([]netip.Addr, error) {
+	all, err := net.InterfaceAddrs()
+	var list []netip.Addr
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok {
+			if ip, ok := netip.AddrFromSlice(n.IP); ok {
+				list = append(list, ip)
+			}
+		}
+	}
+	return list, err
+}
+
+// plainAddr is the address without a zone, an IPv4-mapped one as IPv4: neither may decide what a rule matches.
+func plainAddr(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }

@@ -1,0 +1,174 @@
+package egress
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"brig/netns/egress/wire"
+)
+
+const (
+	dnsQuery   = 4096 // bytes of a query that are looked at
+	dnsWrite   = time.Second
+	dnsStreams = 64              // connections at once
+	dnsStream  = 2 * time.Minute // the life of one
+	askedNames = 1024
+	askedFor   = 2 * time.Second
+)
+
+// serveDNS answers queries until the socket is closed. There is nothing that it could wait for.
+func (s *Server) serveDNS(c *net.UDPConn) {
+	buf, oob := make([]byte, dnsQuery), make([]byte, ancillary)
+	for {
+		n, oobn, _, from, err := c.ReadMsgUDPAddrPort(buf, oob)
+		if err != nil {
+			if s.ctx.Err() != nil {
+				return
+			}
+			s.pause(acceptPause)
+			continue
+		}
+		to, known := askedAddr(oob[:oobn])
+		reply := s.answer(buf[:n], netip.AddrPortFrom(plainAddr(to), portDNS))
+		if reply == nil || c.SetWriteDeadline(time.Now().Add(dnsWrite)) != nil {
+			continue
+		}
+		var info []byte
+		if known {
+			info = answerFrom(to)
+		}
+		_, _, _ = c.WriteMsgUDPAddrPort(reply, info, from) // who asked and has gone will not miss it
+	}
+}
+
+// answer answers one query and records what it refuses.
+func (s *Server) answer(query []byte, to netip.AddrPort) []byte {
+	knows := func(name string) bool {
+		name, ok := NormalizeName(name)
+		return ok && s.m.Knows(name)
+	}
+	address := func(name string) (netip.Addr, bool) {
+		name, ok := NormalizeName(name)
+		if !ok {
+			return netip.Addr{}, false
+		}
+		return s.pool.Addr(name)
+	}
+	reply, q := wire.Answer(query, knows, address)
+	if q.Verdict == string(VerdictDeny) && s.lookups.first(q.Name, q.Type, time.Now()) {
+		e := Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: Reason(q.Reason), Name: q.Name, Port: portDNS}
+		if to.Addr().IsValid() {
+			e.Destination = to.String()
+		}
+		if e.Reason == ReasonNoRule {
+			e.Reason, e.Rule = s.whyUnknown(q.Name)
+		}
+		s.log.add(e)
+	}
+	return reply
+}
+
+// whyUnknown says more of a name that no rule knows: it may be denied, or no name.
+func (s *Server) whyUnknown(name string) (Reason, string) {
+	name, ok := NormalizeName(name)
+	if !ok {
+		return ReasonNameInvalid, ""
+	}
+	if d := s.m.Host(name, 443); d.Reason == ReasonDenied {
+		return d.Reason, d.Text
+	}
+	return ReasonNoRule, ""
+}
+
+// serveDNSTCP answers queries over TCP: two bytes of length before each message.
+func (s *Server) serveDNSTCP(l *net.TCPListener) {
+	var streams atomic.Int64
+	s.listen(l, func(c *net.TCPConn) {
+		if streams.Add(1) > dnsStreams || !s.track(c) {
+			streams.Add(-1)
+			reset(c)
+			s.log.add(Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: ReasonMaxConnections, Port: portDNS})
+			return
+		}
+		s.wg.Go(func() {
+			defer streams.Add(-1)
+			defer s.untrack(c)
+			s.dnsStream(c)
+		})
+	})
+}
+
+func (s *Server) dnsStream(c *net.TCPConn) {
+	var to netip.AddrPort
+	if a, err := s.destination(c, false); err == nil {
+		to = netip.AddrPortFrom(plainAddr(a.Addr()), portDNS)
+	}
+	end := time.Now().Add(dnsStream)
+	for {
+		until := time.Now().Add(s.head)
+		if until.After(end) {
+			until = end
+		}
+		var size [2]byte
+		if c.SetDeadline(until) != nil {
+			return
+		}
+		if _, err := io.ReadFull(c, size[:]); err != nil {
+			return // asked and answered, or too slow: the client sees the end
+		}
+		query := make([]byte, min(int(binary.BigEndian.Uint16(size[:])), dnsQuery))
+		if _, err := io.ReadFull(c, query); err != nil {
+			return
+		}
+		reply := s.answer(query, to)
+		if reply == nil || len(query) < int(binary.BigEndian.Uint16(size[:])) {
+			return
+		}
+		if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...)); err != nil {
+			return
+		}
+	}
+}
+
+// asked remembers refused names for a moment: one look-up asks for A and AAAA, and perhaps for HTTPS. That is one attempt
+// and one line.
+type asked struct {
+	mu    sync.Mutex
+	names map[string]askedName
+}
+
+type askedName struct {
+	at    time.Time
+	types [3]uint16 // that have been asked for in this attempt
+}
+
+func newAsked() *asked { return &asked{names: map[string]askedName{}} }
+
+// first says whether a query begins an attempt. A type that was asked for before does.
+func (a *asked) first(name string, kind uint16, now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	e, known := a.names[name]
+	if known && now.Sub(e.at) < askedFor {
+		for i, t := range e.types {
+			if t == kind {
+				break
+			}
+			if t == 0 {
+				e.types[i] = kind
+				a.names[name] = e
+				return false
+			}
+		}
+	}
+	if !known && len(a.names) >= askedNames {
+		clear(a.names)
+	}
+	a.names[name] = askedName{now, [3]uint16{kind}}
+	return true
+}

@@ -1,0 +1,131 @@
+package egress
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// limits are the bounds that all connections share. A bound of 0 in the policy is none.
+type limits struct {
+	max  int64
+	open atomic.Int64
+
+	bytes     *quota // of all connections; nil: no bound
+	perConn   int64
+	rate      *bucket // connections; nil: no bound
+	bandwidth *bucket // bytes; nil: no bound
+}
+
+func newLimits(p *Policy) *limits {
+	l := &limits{max: int64(p.MaxConnections), perConn: int64(p.MaxConnectionBytes)}
+	if l.max <= 0 {
+		l.max = DefaultMaxConnections
+	}
+	if p.MaxBytes > 0 {
+		l.bytes = newQuota(int64(p.MaxBytes))
+	}
+	if p.ConnectionsPerSecond > 0 {
+		l.rate = newBucket(float64(p.ConnectionsPerSecond), float64(p.ConnectionsPerSecond))
+	}
+	if p.Bandwidth > 0 { // a tenth of a second may go at once
+		l.bandwidth = newBucket(float64(p.Bandwidth), float64(p.Bandwidth)/10)
+	}
+	return l
+}
+
+// enter takes one of the connections, or says which bound refuses it. Each "" needs its leave.
+func (l *limits) enter() Reason {
+	if l.open.Add(1) > l.max {
+		l.open.Add(-1)
+		return ReasonMaxConnections
+	}
+	if l.rate != nil && !l.rate.try(1, time.Now()) {
+		l.open.Add(-1)
+		return ReasonRate
+	}
+	return ReasonNone
+}
+
+func (l *limits) leave() { l.open.Add(-1) }
+
+// quota is a number of bytes that can be used up. A nil quota has no end.
+type quota struct{ left atomic.Int64 }
+
+func newQuota(n int64) *quota {
+	q := &quota{}
+	q.left.Store(n)
+	return q
+}
+
+// take gives up to n bytes.
+func (q *quota) take(n int64) int64 {
+	if q == nil {
+		return n
+	}
+	for {
+		left := q.left.Load()
+		k := min(n, left)
+		if k <= 0 {
+			return 0
+		}
+		if q.left.CompareAndSwap(left, left-k) {
+			return k
+		}
+	}
+}
+
+// give returns what was taken and not used.
+func (q *quota) give(n int64) {
+	if q != nil && n > 0 {
+		q.left.Add(n)
+	}
+}
+
+// bucket is a token bucket.
+type bucket struct {
+	mu     sync.Mutex
+	rate   float64 // tokens per second
+	burst  float64
+	tokens float64
+	at     time.Time
+}
+
+func newBucket(rate, burst float64) *bucket {
+	burst = max(burst, 1)
+	return &bucket{rate: rate, burst: burst, tokens: burst}
+}
+
+func (b *bucket) refill(now time.Time) {
+	if !b.at.IsZero() && now.After(b.at) {
+		b.tokens = min(b.burst, b.tokens+now.Sub(b.at).Seconds()*b.rate)
+	}
+	b.at = now
+}
+
+// try takes n tokens if they are there, or the bucket is full.
+func (b *bucket) try(n float64, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.refill(now); b.tokens < min(n, b.burst) {
+		return false
+	}
+	b.tokens -= n
+	return true
+}
+
+// owe takes n tokens, there or not, and says how long it takes until they are paid for.
+func (b *bucket) owe(n float64, now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refill(now)
+	if b.tokens -= n; b.tokens >= 0 {
+		return 0
+	}
+	return time.Duration(-b.tokens / b.rate * float64(time.Second))
+}
+
+// chunk is how much may be read at once, so that one read does not use up a second.
+func (b *bucket) chunk() int {
+	return int(min(max(b.rate/16, 256), copyBuffer))
+}

@@ -1,0 +1,268 @@
+package egress
+
+import (
+	"io"
+	"sync"
+	"time"
+)
+
+// Bounds of the log. Refused attempts have their own share of a second's lines, so that a flood of them hides nothing
+// that was allowed.
+const (
+	linesPerSecond = 1000
+	linesQueued    = 4096
+	foldAfter      = 8    // equal refused lines within a second; the next ones are counted
+	foldKeys       = 1000 // different refused lines that are watched at once
+	floodKeys      = 64
+	logFlush       = 2 * time.Second // how long Close waits for the log
+)
+
+// journal counts events and writes their lines. Its lock is never held over a write.
+type journal struct {
+	jail string
+	out  io.Writer
+	now  func() time.Time
+
+	mu      sync.Mutex
+	sum     *Summary
+	folds   map[Event]*tally
+	floods  map[floodKey]*Event
+	second  time.Time // begin of the second that lines counts
+	lines   map[bool]int
+	armed   *time.Timer // sweeps folds and floods; nil: nothing to sweep
+	closed  bool
+	queue   chan []byte
+	written chan struct{} // closed when the writer has ended
+}
+
+// tally is what has become of equal refused events since a time.
+type tally struct {
+	since  time.Time
+	seen   int
+	folded int
+}
+
+// floodKey is what is left of an event when there are too many: the hosts of allowed ones, since somebody will ask.
+type floodKey struct {
+	verdict Verdict
+	reason  Reason
+	name    string
+}
+
+func newJournal(jail string, out io.Writer) *journal {
+	j := &journal{jail: jail, out: out, now: time.Now, sum: newSummary(), folds: map[Event]*tally{}, floods: map[floodKey]*Event{},
+		lines: map[bool]int{}, queue: make(chan []byte, linesQueued), written: make(chan struct{})}
+	go j.write()
+	return j
+}
+
+// write is the goroutine that alone waits for the log.
+func (j *journal) write() {
+	defer close(j.written)
+	for line := range j.queue {
+		if _, err := j.out.Write(line); err != nil {
+			j.dropped(1, err)
+		}
+	}
+}
+
+func (j *journal) dropped(n int, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sum.LinesDropped += n
+	if err != nil && j.sum.LogError == "" {
+		j.sum.LogError = printable(err.Error(), 256)
+	}
+}
+
+// add records one event. It never waits for the log.
+func (j *journal) add(e Event) {
+	e.Jail, e.Repeated = j.jail, 0
+	e.clean()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e.Time = j.now().UTC().Truncate(time.Microsecond)
+	if j.closed { // nobody is left to write it
+		j.sum.count(&e)
+		j.sum.LinesDropped++
+		return
+	}
+	if e.Verdict == VerdictAllow || !j.foldIn(e) {
+		j.emit(e)
+	}
+}
+
+// foldIn counts a refused event among its equals and says whether that is all there is to do.
+func (j *journal) foldIn(e Event) bool {
+	key := e
+	key.Time, key.DurationMS, key.Sent, key.Received = time.Time{}, 0, 0, 0
+	if e.Sent != 0 || e.Received != 0 {
+		return false // a failure that moved bytes is told apart
+	}
+	f := j.folds[key]
+	if f == nil {
+		if len(j.folds) >= foldKeys {
+			return false
+		}
+		f = &tally{since: e.Time}
+		j.folds[key] = f
+		j.arm()
+	}
+	if f.seen++; f.seen <= foldAfter {
+		return false
+	}
+	f.folded++
+	j.sum.count(&e)
+	return true
+}
+
+// emit counts an event and queues its line, or counts it in the flood line where there is no room.
+func (j *journal) emit(e Event) {
+	if !j.room(e.Verdict == VerdictAllow) {
+		j.flood(e)
+		return
+	}
+	j.sum.count(&e)
+	j.enqueue(&e)
+}
+
+// room says whether this second has a line left, and the queue too.
+func (j *journal) room(allowed bool) bool {
+	if now := j.now(); now.Sub(j.second) >= time.Second {
+		j.second = now
+		clear(j.lines)
+	}
+	if j.lines[allowed] >= linesPerSecond || len(j.queue) >= cap(j.queue)-2*floodKeys {
+		return false
+	}
+	j.lines[allowed]++
+	return true
+}
+
+func (j *journal) flood(e Event) {
+	k := floodKey{verdict: e.Verdict, reason: e.Reason}
+	if e.Verdict == VerdictAllow && len(j.floods) < floodKeys {
+		k.name = e.Name
+	}
+	f := j.floods[k]
+	if f == nil {
+		f = &Event{Jail: j.jail, Kind: KindFlood, Verdict: k.verdict, Reason: k.reason, Name: k.name}
+		j.floods[k] = f
+		j.arm()
+	}
+	one := *f
+	one.Repeated, one.Sent, one.Received = e.weight(), e.Sent, e.Received
+	j.sum.count(&one)
+	f.Repeated, f.Sent, f.Received = f.Repeated+one.Repeated, f.Sent+e.Sent, f.Received+e.Received
+}
+
+// enqueue hands the line to the writer; an event that is in the summary already.
+func (j *journal) enqueue(e *Event) bool {
+	if j.out == nil {
+		j.sum.remember(e)
+		return true
+	}
+	line, err := e.line()
+	if err == nil {
+		select {
+		case j.queue <- line:
+			j.sum.remember(e)
+			return true
+		default:
+			return false
+		}
+	}
+	j.sum.LinesDropped += e.weight()
+	j.sum.LogError = printable(err.Error(), 256)
+	return true
+}
+
+// arm has sweep run within a second.
+func (j *journal) arm() {
+	if j.armed == nil && !j.closed {
+		j.armed = time.AfterFunc(time.Second, j.sweep)
+	}
+}
+
+func (j *journal) sweep() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.armed = nil
+	if j.closed {
+		return
+	}
+	j.flush(false)
+	if len(j.folds)+len(j.floods) > 0 {
+		j.arm()
+	}
+}
+
+// flush writes the lines of what was folded for a second, and of the floods; all: of everything, at the end.
+func (j *journal) flush(all bool) {
+	now := j.now()
+	for key, f := range j.folds {
+		if !all && now.Sub(f.since) < time.Second {
+			continue
+		}
+		if f.folded > 0 {
+			e := key
+			e.Time, e.Repeated = now.UTC().Truncate(time.Microsecond), f.folded
+			if !j.enqueue(&e) {
+				continue // the log is slow: next second
+			}
+			f.since, f.seen, f.folded = now, foldAfter, 0 // goes on folding
+			continue
+		}
+		delete(j.folds, key)
+	}
+	for key, f := range j.floods {
+		f.Time = now.UTC().Truncate(time.Microsecond)
+		if j.enqueue(f) {
+			delete(j.floods, key)
+		}
+	}
+}
+
+// summary is the state now, what is folded included.
+func (j *journal) summary() *Summary {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.sum.clone()
+}
+
+// close writes what is left and waits for the log, but no longer than logFlush: what it has not taken then is dropped.
+func (j *journal) close() {
+	deadline := time.Now().Add(logFlush)
+	if d, ok := j.out.(interface{ SetWriteDeadline(time.Time) error }); ok {
+		_ = d.SetWriteDeadline(deadline) // a file without deadlines; then the wait below ends us
+	}
+	for again := true; again; {
+		j.mu.Lock()
+		j.flush(true)
+		for key, f := range j.folds {
+			if f.folded == 0 {
+				delete(j.folds, key)
+			}
+		}
+		again = len(j.folds)+len(j.floods) > 0 && time.Now().Before(deadline)
+		j.mu.Unlock()
+		if again {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	j.mu.Lock()
+	j.closed = true
+	for _, f := range j.folds {
+		j.sum.LinesDropped += f.folded
+	}
+	for _, f := range j.floods {
+		j.sum.LinesDropped += f.Repeated
+	}
+	close(j.queue)
+	j.mu.Unlock()
+	select {
+	case <-j.written:
+	case <-time.After(time.Until(deadline)):
+		j.dropped(len(j.queue), nil)
+	}
+}

@@ -1,0 +1,324 @@
+package egress
+
+import (
+	"net/netip"
+	"testing"
+)
+
+// matcher compiles a policy's text.
+func matcher(t *testing.T, text string) *Matcher {
+	t.Helper()
+	p, err := ParsePolicy([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := p.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+const names1 = `{"allow": ["example.com", "*.pypi.org:443", "tcp://db.example:5432", "ssh.example:22", "any.example:*", "plain.example:8000-8010",
+    "https.example:443", "tcp://https.example:443", "*.shared.example", "secret.shared.example:22", "late.example:9000"],
+  "deny": ["evil.pypi.org", "*.evil.shared.example", "any.example:25", "late.example:1-65535"],
+  "blocked_hosts": ["tracker.shared.example", "*.ads.shared.example"]}`
+
+func TestHost(t *testing.T) {
+	m := matcher(t, names1)
+	for _, c := range []struct {
+		name   string
+		port   uint16
+		mode   Mode
+		reason Reason
+	}{
+		{"example.com", 443, ModeTLS, ""},
+		{"example.com", 80, ModeHTTP, ""},
+		{"EXAMPLE.com.", 443, ModeTLS, ""},
+		{"example.com", 8443, "", ReasonPort},
+		{"example.com", 22, "", ReasonPort},
+		{"www.example.com", 443, "", ReasonNoRule},
+		{"com", 443, "", ReasonNoRule},
+		{"xample.com", 443, "", ReasonNoRule},
+		{"example.com.evil.com", 443, "", ReasonNoRule},
+		{"notexample.com", 443, "", ReasonNoRule},
+		// a wildcard is everything below, at any depth, and not its own suffix
+		{"files.pypi.org", 443, ModeTLS, ""},
+		{"a.b.c.pypi.org", 443, ModeTLS, ""},
+		{"pypi.org", 443, "", ReasonNoRule},
+		{"xpypi.org", 443, "", ReasonNoRule},
+		{"files.pypi.org", 80, "", ReasonPort},
+		{"files.pypi.org.evil.com", 443, "", ReasonNoRule},
+		// deny wins, also over what is more exact
+		{"evil.pypi.org", 443, "", ReasonDenied},
+		{"evil.pypi.org", 80, "", ReasonDenied},
+		{"x.evil.pypi.org", 443, ModeTLS, ""},
+		{"evil.shared.example", 443, ModeTLS, ""},
+		{"x.evil.shared.example", 443, "", ReasonDenied},
+		{"tracker.shared.example", 443, "", ReasonDenied},
+		{"ads.shared.example", 443, ModeTLS, ""},
+		{"x.ads.shared.example", 80, "", ReasonDenied},
+		{"any.example", 25, "", ReasonDenied},
+		{"late.example", 9000, "", ReasonDenied},
+		// modes by port, and rules add up
+		{"any.example", 80, ModeHTTP, ""},
+		{"any.example", 443, ModeTLS, ""},
+		{"any.example", 8443, ModeTCP, ""},
+		{"any.example", 65535, ModeTCP, ""},
+		{"any.example", 1, ModeTCP, ""},
+		{"any.example", 0, "", ReasonPort},
+		{"any.example", 53, "", ReasonPort},
+		{"db.example", 5432, ModeTCP, ""},
+		{"ssh.example", 22, ModeTCP, ""},
+		{"plain.example", 8000, ModeTCP, ""},
+		{"plain.example", 8010, ModeTCP, ""},
+		{"plain.example", 8011, "", ReasonPort},
+		{"plain.example", 7999, "", ReasonPort},
+		{"https.example", 443, ModeTCP, ""},
+		{"secret.shared.example", 443, ModeTLS, ""},
+		{"secret.shared.example", 22, ModeTCP, ""},
+		// what is no name
+		{"", 443, "", ReasonNameInvalid},
+		{"example.com\x00", 443, "", ReasonNameInvalid},
+		{"*.pypi.org", 443, "", ReasonNameInvalid},
+		{"10.1.2.3", 443, "", ReasonNameInvalid},
+		{"b\u00fccher.example", 443, "", ReasonNameInvalid},
+	} {
+		d := m.Host(c.name, c.port)
+		if d.Allow != (c.reason == "") || d.Mode != c.mode || d.Reason != c.reason {
+			t.Errorf("Host(%q, %d) = %+v; want mode %q, reason %q", c.name, c.port, d, c.mode, c.reason)
+		}
+		if decided := d.Allow || d.Reason == ReasonDenied; decided != (d.Rule != nil) || decided != (d.Text != "") {
+			t.Errorf("Host(%q, %d): rule %v, text %q", c.name, c.port, d.Rule, d.Text)
+		}
+	}
+}
+
+func TestKnows(t *testing.T) {
+	m := matcher(t, names1)
+	for name, want := range map[string]bool{
+		"example.com": true, "EXAMPLE.COM.": true, "www.example.com": false, "pypi.org": false, "a.pypi.org": true, "evil.pypi.org": false,
+		"any.example": true, "late.example": false, "tracker.shared.example": false, "x.evil.shared.example": false, "": false, "a..pypi.org": false,
+		"a\x00.pypi.org": false, "10.0.0.1": false, "_x.pypi.org": true, "xn--a.pypi.org": false,
+	} {
+		if got := m.Knows(name); got != want {
+			t.Errorf("Knows(%q) = %v", name, got)
+		}
+	}
+	if (&Matcher{}).Knows("example.com") || (&Matcher{}).Host("example.com", 443).Allow {
+		t.Error("an empty matcher knows a name")
+	}
+}
+
+func TestAllowedPorts(t *testing.T) {
+	m := matcher(t, `{"allow": ["example.com:*", "shop.example", "mail.example:25", "10.0.0.0/8:*", "udp://192.0.2.1:123"], "allowed_ports": [443, "5000-6000"]}`)
+	for _, c := range []struct {
+		name string
+		port uint16
+		want bool
+	}{{"example.com", 443, true}, {"example.com", 5000, true}, {"example.com", 80, false}, {"shop.example", 443, true}, {"shop.example", 80, false},
+		{"shop.example", 5000, false}, {"mail.example", 25, false}} {
+		if d := m.Host(c.name, c.port); d.Allow != c.want {
+			t.Errorf("Host(%s, %d) = %+v", c.name, c.port, d)
+		}
+	}
+	if m.Knows("mail.example") || !m.Knows("shop.example") {
+		t.Error("a name without a port left is known, or one with is not")
+	}
+	if ip := netip.MustParseAddr("10.0.0.1"); m.Addr(ip, 22, false).Allow || !m.Addr(ip, 5432, false).Allow {
+		t.Error("an address rule is not narrowed")
+	}
+	if m.Addr(netip.MustParseAddr("192.0.2.1"), 123, true).Allow {
+		t.Error("a udp rule is not narrowed")
+	}
+}
+
+const addresses = `{"allow": ["10.1.2.0/24:5432", "203.0.114.7:22,80", "0.0.0.0/0:443", "[::/0]:443", "udp://192.0.2.1:123", "udp://17.0.0.0/8:123",
+    "192.168.0.0/16:8000-8010", "[fd12::/16]:80", "100.0.0.0/9:80", "8.0.0.0/5:8080", "[2001:db8::/32]:80", "172.16.0.0/12:1", "example.com"],
+  "deny": ["10.1.2.66", "44.0.0.0/8:443", "203.0.114.7:80"], "blocked_hosts": ["45.0.0.0/8", "2606::1"]}`
+
+func TestAddr(t *testing.T) {
+	m := matcher(t, addresses)
+	for _, c := range []struct {
+		addr   string
+		port   uint16
+		udp    bool
+		reason Reason
+	}{
+		{"10.1.2.3", 5432, false, ""},
+		{"10.1.2.3", 5433, false, ReasonPort},
+		{"10.1.2.3", 443, false, ReasonPort}, // 0.0.0.0/0:443 does not open it
+		{"10.1.3.3", 443, false, ReasonBlocked},
+		{"10.1.3.3", 5432, false, ReasonBlocked},
+		{"10.1.2.66", 5432, false, ReasonDenied},
+		{"::ffff:10.1.2.3", 5432, false, ""}, // what connect(2) does with it
+		{"::ffff:10.1.3.3", 443, false, ReasonBlocked},
+		{"203.0.114.7", 22, false, ""},
+		{"203.0.114.7", 80, false, ReasonDenied},
+		{"203.0.114.7", 443, false, ""},
+		{"203.0.114.7", 23, false, ReasonPort},
+		{"1.1.1.1", 443, false, ""},
+		{"1.1.1.1", 444, false, ReasonPort},
+		{"1.1.1.1", 443, true, ReasonUDP},
+		{"44.1.1.1", 443, false, ReasonDenied},
+		{"44.1.1.1", 80, false, ReasonPort},
+		{"45.1.1.1", 443, false, ReasonDenied},
+		{"45.1.1.1", 443, true, ReasonDenied},
+		{"2606::1", 443, false, ReasonDenied},
+		{"2606::2", 443, false, ""},
+		{"192.0.2.1", 123, true, ""},
+		{"192.0.2.1", 124, true, ReasonPort},
+		{"192.0.2.1", 123, false, ReasonBlocked},
+		{"192.0.2.2", 123, true, ReasonBlocked},
+		{"17.1.1.1", 123, true, ""},
+		{"17.1.1.1", 123, false, ReasonPort},
+		{"18.1.1.1", 123, true, ReasonUDP},
+		{"192.168.3.4", 8005, false, ""},
+		{"192.168.3.4", 443, false, ReasonPort},
+		{"fd12::5", 80, false, ""},
+		{"fd13::5", 80, false, ReasonBlocked},
+		{"fd13::5", 443, false, ReasonBlocked},   // nor does ::/0
+		{"100.64.0.1", 80, false, ReasonBlocked}, // /9 is wider than the range, not within
+		{"100.0.0.1", 80, false, ""},
+		{"10.0.0.1", 8080, false, ReasonBlocked}, // 8.0.0.0/5 holds 10.0.0.0/8
+		{"9.0.0.1", 8080, false, ""},
+		{"2001:db8::1", 80, false, ""},
+		{"172.20.0.1", 1, false, ""},
+		{"127.0.0.1", 443, false, ReasonBlocked},
+		{"0.0.0.0", 443, false, ReasonBlocked},
+		{"::1", 443, false, ReasonBlocked},
+		{"198.18.0.1", 443, false, ReasonBlocked},
+		{"64:ff9b::a01:203", 5432, false, ReasonBlocked},
+		{"64:ff9b::808:808", 443, false, ReasonBlocked},
+		{"2002:a01:203::1", 443, false, ReasonBlocked},
+		{"2001:0:a01:203::1", 443, false, ReasonBlocked},
+		{"2a00::5efe:a01:203", 443, false, ReasonBlocked},
+		{"fe80::1%lo", 443, false, ReasonBlocked},
+		{"2606::2%lo", 443, false, ReasonBlocked},
+		{"169.254.169.254", 80, false, ReasonMetadata},
+		{"::ffff:169.254.169.254", 80, false, ReasonMetadata},
+		{"168.63.129.16", 443, false, ReasonMetadata},
+		{"169.254.169.254", 80, true, ReasonMetadata},
+		{"fd00:ec2::254", 443, false, ReasonMetadata},
+	} {
+		d := m.Addr(netip.MustParseAddr(c.addr), c.port, c.udp)
+		if d.Allow != (c.reason == "") || d.Reason != c.reason {
+			t.Errorf("Addr(%s, %d, %v) = %+v; want %q", c.addr, c.port, c.udp, d, c.reason)
+		}
+		if want := map[bool]Mode{true: ModeUDP, false: ModeTCP}[c.udp]; d.Allow && (d.Mode != want || d.Rule == nil || d.Text == "") {
+			t.Errorf("Addr(%s, %d, %v) = %+v", c.addr, c.port, c.udp, d)
+		}
+	}
+	if d := (&Matcher{}).Addr(netip.Addr{}, 443, false); d.Allow {
+		t.Error("no address is allowed")
+	}
+}
+
+func TestVet(t *testing.T) {
+	m := matcher(t, addresses)
+	for addr, want := range map[string]Reason{
+		"1.1.1.1": "", "::ffff:1.1.1.1": "", "2606::2": "", "44.1.1.1": ReasonDenied, "45.1.1.1": ReasonDenied, "2606::1": ReasonDenied,
+		"10.1.2.3": ReasonBlocked, "::ffff:10.1.2.3": ReasonBlocked, "192.168.3.4": ReasonBlocked, "fd12::5": ReasonBlocked, "192.0.2.1": ReasonBlocked,
+		"127.0.0.1": ReasonBlocked, "::1": ReasonBlocked, "0.0.0.0": ReasonBlocked, "198.18.0.1": ReasonBlocked, "fe80::1": ReasonBlocked,
+		"2606::2%eth0": ReasonBlocked, "64:ff9b::101:101": ReasonBlocked, "2002:101:101::1": ReasonBlocked, "2001:0:101:101::1": ReasonBlocked,
+		"169.254.169.254": ReasonMetadata, "168.63.129.16": ReasonMetadata, "64:ff9b::a9fe:a9fe": ReasonMetadata,
+	} {
+		if got := m.Vet(netip.MustParseAddr(addr), 443); got != want {
+			t.Errorf("Vet(%s) = %q, want %q", addr, got, want)
+		}
+	}
+	if got := m.Vet(netip.MustParseAddr("44.1.1.1"), 80); got != "" {
+		t.Errorf("a deny rule for port 443 counts at 80: %q", got)
+	}
+	if got := m.Vet(netip.Addr{}, 443); got != ReasonBlocked {
+		t.Errorf("Vet of no address = %q", got)
+	}
+}
+
+func TestRequest(t *testing.T) {
+	m := matcher(t, requests)
+	for _, c := range []struct {
+		host, method, path string
+		want               Reason
+	}{
+		{"open.org", "DELETE", "/x/../y", ""},
+		{"open.org", "OPTIONS", "*", ""},
+		{"api.example", "GET", "/v1", ""},
+		{"api.example", "GET", "/v1/", ""},
+		{"api.example", "HEAD", "/v1/x/y?q=/../..", ""},
+		{"api.example", "GET", "/v1?x", ""},
+		{"api.example", "GET", "/v1#x", ""},
+		{"api.example", "GET", "/v10", ReasonPath},
+		{"api.example", "GET", "/v", ReasonPath},
+		{"api.example", "GET", "/", ReasonPath},
+		{"api.example", "GET", "", ReasonPath},
+		{"api.example", "GET", "*", ReasonPath},
+		{"api.example", "GET", "/V1", ReasonPath},
+		{"api.example", "GET", "v1", ReasonPath},
+		{"api.example", "PUT", "/v1", ReasonMethod},
+		{"api.example", "get", "/v1", ReasonMethod},
+		{"api.example", "", "/v1", ReasonMethod},
+		// any rule that allows both suffices; none lends its half to another
+		{"api.example", "POST", "/hook/1", ""},
+		{"api.example", "POST", "/v1", ReasonPath},
+		{"api.example", "GET", "/hook", ReasonPath},
+		{"www.example", "POST", "/hook", ""},
+		{"www.example", "GET", "/hook", ReasonMethod},
+		// one path, many spellings
+		{"api.example", "GET", "/%76%31/x", ""},
+		{"api.example", "GET", "/v1/../secret", ReasonPath},
+		{"api.example", "GET", "/secret/../v1/x", ReasonPath},
+		{"api.example", "GET", "/v1/./x", ReasonPath},
+		{"api.example", "GET", "/v1/..", ReasonPath},
+		{"api.example", "GET", "/v1/%2e%2e/secret", ReasonPath},
+		{"api.example", "GET", "/v1/%2E./secret", ReasonPath},
+		{"api.example", "GET", "/v1/..;/secret", ReasonPath},
+		{"api.example", "GET", "/v1/..;x=1/secret", ReasonPath},
+		{"api.example", "GET", "/v1/%252e%252e/secret", ReasonPath},
+		{"api.example", "GET", "/v1%2f..%2fsecret", ReasonPath},
+		{"api.example", "GET", "/v1/x%2Fy", ReasonPath},
+		{"api.example", "GET", `/v1/..\secret`, ReasonPath},
+		{"api.example", "GET", "/v1/%5c..%5csecret", ReasonPath},
+		{"api.example", "GET", "/v1/%00", ReasonPath},
+		{"api.example", "GET", "/v1/%0d%0a", ReasonPath},
+		{"api.example", "GET", "/v1/%", ReasonPath},
+		{"api.example", "GET", "/v1/%4", ReasonPath},
+		{"api.example", "GET", "/v1/%zz", ReasonPath},
+		{"api.example", "GET", "/v1/...", ""},
+		{"api.example", "GET", "/v1/.hidden", ""},
+		{"api.example", "GET", "/v1//x", ""},
+		{"api.example", "GET", "//v1/x", ReasonPath},
+		{"api.example", "GET", "/x//v1", ReasonPath},
+		{"api.example", "GET", "/v1;p/x", ReasonPath},
+		{"get.org", "GET", "/anything/../at/all", ""},
+		{"get.org", "HEAD", "/", ReasonMethod},
+		{"path.org", "ANY", "/%c3%bc/x", ""},
+		{"path.org", "ANY", "/\u00fc", ""},
+		{"path.org", "ANY", "/%fc", ReasonPath},
+		{"root.org", "GET", "/x", ""},
+		{"root.org", "GET", "/x/%2e%2e", ReasonPath},
+		{"root.org", "OPTIONS", "*", ReasonPath},
+	} {
+		d := m.Host(c.host, 80)
+		if !d.Allow || d.Mode != ModeHTTP {
+			t.Fatalf("Host(%s) = %+v", c.host, d)
+		}
+		if got := m.Request(d, c.method, c.path); got != c.want {
+			t.Errorf("Request(%s %s %s) = %q, want %q", c.method, c.host, c.path, got, c.want)
+		}
+	}
+	for host, want := range map[string]bool{"open.org": true, "api.example": false, "get.org": false, "path.org": false, "nowhere.org": false} {
+		if got := m.Unlimited(m.Host(host, 80)); got != want {
+			t.Errorf("Unlimited(%s) = %v", host, got)
+		}
+	}
+	if got := m.Request(m.Host("nowhere.org", 80), "GET", "/"); got != ReasonNoRule {
+		t.Errorf("a request that no decision allowed: %q", got)
+	}
+}
+
+const requests = `{"allow": ["open.org",
+    {"host": "api.example", "ports": [80], "mode": "http", "methods": ["GET", "HEAD"], "paths": ["/v1/"]},
+    {"host": "*.example", "ports": [80], "mode": "http", "methods": ["POST"], "paths": ["/hook"]},
+    {"host": "get.org", "mode": "http", "methods": ["GET"]}, {"host": "path.org", "mode": "http", "paths": ["/\u00fc", "/x"]},
+    {"host": "root.org", "mode": "http", "paths": ["/"]}]}`

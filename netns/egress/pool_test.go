@@ -1,0 +1,107 @@
+package egress
+
+import (
+	"net/netip"
+	"strconv"
+	"sync"
+	"testing"
+)
+
+func TestPool(t *testing.T) {
+	p := NewPool()
+	seen := map[netip.Addr]string{}
+	for i := range MaxNames {
+		name := strconv.Itoa(i) + ".example"
+		a, ok := p.Addr(name)
+		if !ok || seen[a] != "" || !Synthetic(a) || Blocked(a) != "benchmark" {
+			t.Fatalf("name %d: %v, %v, before that %q", i, a, ok, seen[a])
+		}
+		seen[a] = name
+	}
+	if a, ok := p.Addr("one.more.example"); ok || a.IsValid() || p.Len() != MaxNames {
+		t.Errorf("a full pool of %d gives %v, %v", p.Len(), a, ok)
+	}
+	if a, ok := p.Addr("7.example"); !ok || seen[a] != "7.example" {
+		t.Errorf("a full pool has forgotten: %v, %v", a, ok)
+	}
+	for a, name := range seen {
+		mapped := netip.AddrFrom16(a.As16())
+		if got, ok := p.Name(a); !ok || got != name {
+			t.Fatalf("Name(%v) = %q, %v", a, got, ok)
+		}
+		if got, ok := p.Name(mapped); !ok || got != name {
+			t.Fatalf("Name(%v) = %q, %v", mapped, got, ok)
+		}
+	}
+	for _, s := range []string{"198.18.0.0", "198.19.255.255", "198.19.0.1", "198.17.255.255", "198.20.0.0", "0.0.0.0", "255.255.255.255", "::", "::1", "2001:2::1"} {
+		if name, ok := p.Name(netip.MustParseAddr(s)); ok {
+			t.Errorf("Name(%s) = %q", s, name)
+		}
+	}
+	if name, ok := p.Name(netip.Addr{}); ok {
+		t.Errorf("Name of no address = %q", name)
+	}
+	if name, ok := NewPool().Name(netip.MustParseAddr("198.18.0.1")); ok {
+		t.Errorf("an empty pool knows %q", name)
+	}
+}
+
+func TestSynthetic(t *testing.T) {
+	for s, want := range map[string]bool{"198.18.0.0": true, "198.19.255.255": true, "::ffff:198.18.0.1": true, "198.17.255.255": false, "198.20.0.0": false, "::1": false} {
+		if got := Synthetic(netip.MustParseAddr(s)); got != want {
+			t.Errorf("Synthetic(%s) = %v", s, got)
+		}
+	}
+}
+
+// Many ask at once, all for the same names: each name gets one address, each address is one name's.
+func TestPoolConcurrent(t *testing.T) {
+	const clients, each = 8, 2000
+	p := NewPool()
+	got := make([][]netip.Addr, clients)
+	var all sync.WaitGroup
+	for c := range clients {
+		all.Go(func() {
+			for i := range each {
+				name := strconv.Itoa((i*7+c*13)%each) + ".example"
+				a, ok := p.Addr(name)
+				if back, known := p.Name(a); !ok || !known || back != name {
+					t.Errorf("%s: %v, then %q", name, a, back)
+					return
+				}
+			}
+			for i := range each {
+				a, _ := p.Addr(strconv.Itoa(i) + ".example")
+				got[c] = append(got[c], a)
+			}
+		})
+	}
+	all.Wait()
+	if p.Len() != each {
+		t.Errorf("the pool has %d names, not %d", p.Len(), each)
+	}
+	for c := range got {
+		for i := range got[c] {
+			if got[c][i] != got[0][i] {
+				t.Fatalf("name %d is %v for one and %v for another", i, got[0][i], got[c][i])
+			}
+		}
+	}
+}
+
+// A matcher is shared by all connections.
+func TestMatcherConcurrent(t *testing.T) {
+	m := matcher(t, names1)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 500 {
+				if !m.Host("a.pypi.org", 443).Allow || m.Knows("evil.pypi.org") || m.Addr(netip.MustParseAddr("1.1.1.1"), 443, false).Allow {
+					t.Error("a decision changed")
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}

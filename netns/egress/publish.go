@@ -1,0 +1,191 @@
+package egress
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+const (
+	publishConnect = 10 * time.Second // for a connect inside the jail, and for its last bytes
+	tcpEstablished = 1                // enum in the kernel's net/tcp_states.h
+	tcpSynSent     = 2
+	tcpSynRecv     = 3
+	tcpClose       = 7
+)
+
+// Published is a port of the host that leads into the jail.
+type Published struct {
+	// Listener is the host's.
+	Listener *net.TCPListener
+	// To is where connections go, in the jail.
+	To netip.AddrPort
+	// Conns are unconnected TCP sockets of the jail's namespace, of To's family. Each serves one connection at a time,
+	// again and again: nobody need enter the namespace. What is beyond their number waits in the listener's queue.
+	Conns []*os.File
+}
+
+// publish serves one port.
+func (s *Server) publish(p Published) {
+	free := make(chan *os.File, len(p.Conns))
+	for _, f := range p.Conns {
+		if s.track(f) {
+			free <- f
+		}
+	}
+	s.start(p.Listener, func() {
+		for {
+			select {
+			case f := <-free:
+				if !s.accepted(p, f, func() { free <- f }) {
+					return
+				}
+			case <-s.ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+// accepted waits for one connection and has it served with f; then back is called. False: the listener is closed.
+func (s *Server) accepted(p Published, f *os.File, back func()) bool {
+	for {
+		c, err := p.Listener.AcceptTCP()
+		switch {
+		case err == nil && s.track(c):
+			s.wg.Go(func() {
+				defer back()
+				defer s.untrack(c)
+				s.lead(p, f, c)
+			})
+			return true
+		case err == nil, s.ctx.Err() != nil, errors.Is(err, net.ErrClosed), errors.Is(err, os.ErrInvalid):
+			return false
+		}
+		s.pause(acceptPause)
+	}
+}
+
+// lead relays one connection into the jail.
+func (s *Server) lead(p Published, f *os.File, c *net.TCPConn) {
+	k := &conn{s: s, c: c, begin: time.Now(), e: Event{Kind: KindPublish, Address: p.To.String(), Destination: c.LocalAddr().String(), Port: p.To.Port()}}
+	k.f = newFlow(s.ctx, s.lim, s.idle)
+	jail, err := s.intoJail(f, p.To)
+	if err != nil {
+		reason := ReasonConnectFailed
+		switch {
+		case s.ctx.Err() != nil:
+			reason = ReasonClosed
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			reason = ReasonConnectTimeout
+		}
+		k.refuse(VerdictError, reason)
+		s.disconnect(f)
+		return
+	}
+	k.e.Verdict = VerdictAllow
+	err = k.f.pipe(jail, c)
+	if err == nil {
+		s.drained(f)
+	}
+	s.untrack(jail)
+	s.disconnect(f)
+	k.e.Reason = k.ended(err)
+	k.done()
+}
+
+// intoJail connects f. The net.Conn is a second descriptor of the same socket, which stays when this one is closed.
+func (s *Server) intoJail(f *os.File, to netip.AddrPort) (*net.TCPConn, error) {
+	generic, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	c, ok := generic.(*net.TCPConn)
+	if !ok || !s.track(generic) {
+		return nil, errors.Join(errors.New("not a TCP socket, or closed"), generic.Close())
+	}
+	raw, err := c.SyscallConn()
+	if err == nil {
+		err = connect(c, raw, to)
+	}
+	if err != nil {
+		s.untrack(c)
+		return nil, err
+	}
+	return c, nil
+}
+
+// connect is connect(2) with the runtime's poller for the wait.
+func connect(c *net.TCPConn, raw syscall.RawConn, to netip.AddrPort) error {
+	var sa syscall.Sockaddr = &syscall.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}
+	if to.Addr().Is4() {
+		sa = &syscall.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
+	}
+	var failed error
+	err := raw.Control(func(fd uintptr) { failed = syscall.Connect(int(fd), sa) })
+	if err != nil || failed != nil && failed != syscall.EINPROGRESS && failed != syscall.EINTR {
+		return errors.Join(err, failed)
+	}
+	if err := c.SetWriteDeadline(time.Now().Add(publishConnect)); err != nil {
+		return err
+	}
+	failed = nil
+	err = raw.Write(func(fd uintptr) bool { // the poller may speak of the socket's former life: the state decides
+		switch tcpState(fd) {
+		case tcpEstablished:
+			return true
+		case tcpSynSent, tcpSynRecv:
+			return false
+		}
+		code, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR)
+		switch {
+		case err != nil:
+			failed = err
+		case code != 0:
+			failed = syscall.Errno(code)
+		}
+		return true
+	})
+	return errors.Join(err, failed)
+}
+
+// tcpState is the first byte of struct tcp_info; 0: unknown.
+func tcpState(fd uintptr) int {
+	n, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_INFO)
+	if err != nil {
+		return 0
+	}
+	return int(binary.NativeEndian.AppendUint32(nil, uint32(n))[0])
+}
+
+// drained waits until the jail's end has taken the last bytes, for a disconnect throws away what has not been sent.
+func (s *Server) drained(f *os.File) {
+	end := time.Now().Add(publishConnect)
+	for d := 100 * time.Microsecond; time.Now().Before(end) && s.ctx.Err() == nil; d = min(2*d, 20*time.Millisecond) {
+		state := tcpClose
+		if raw, err := f.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { state = tcpState(fd) }) // closed: then it is no matter
+		}
+		if state == tcpClose {
+			return
+		}
+		s.pause(d)
+	}
+}
+
+// disconnect makes f a fresh socket: connect(2) with AF_UNSPEC.
+func (s *Server) disconnect(f *os.File) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return // closed
+	}
+	_ = raw.Control(func(fd uintptr) { // fails only for what is not a socket
+		var unspec [16]byte // struct sockaddr, sa_family AF_UNSPEC
+		_, _, _ = syscall.Syscall(syscall.SYS_CONNECT, fd, uintptr(unsafe.Pointer(&unspec)), unsafe.Sizeof(unspec))
+	})
+}

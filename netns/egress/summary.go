@@ -1,0 +1,86 @@
+package egress
+
+import "strconv"
+
+// Bounds of a Summary: what is beyond is counted under "other".
+const (
+	maxHosts  = 64
+	maxWords  = 16 // methods
+	maxRecent = 20
+	other     = "other"
+)
+
+// Summary adds up the lines of the log: Total is the sum over the lines of Repeated, or of 1 where a line has none, and so
+// are the parts. Each attempt has a verdict and a host, few have a reason, a method or a status.
+type Summary struct {
+	Total        int             `json:"total"`
+	ByVerdict    map[Verdict]int `json:"by_verdict"`
+	ByReason     map[Reason]int  `json:"by_reason,omitempty"`
+	ByHost       map[string]int  `json:"by_host,omitempty"` // names and addresses, the first 64; the rest is "other"
+	ByMethod     map[string]int  `json:"by_method,omitempty"`
+	ByStatus     map[string]int  `json:"by_status,omitempty"`
+	Sent         int64           `json:"sent"`                    // bytes out of the jail
+	Received     int64           `json:"received"`                // bytes into the jail
+	Recent       []Event         `json:"recent,omitempty"`        // the last 20 lines, oldest first
+	LinesDropped int             `json:"lines_dropped,omitempty"` // attempts whose line the log did not take
+	LogError     string          `json:"log_error,omitempty"`     // the first error of the log
+}
+
+// newSummary has its maps, so that no reader need ask.
+func newSummary() *Summary {
+	return &Summary{ByVerdict: map[Verdict]int{}, ByReason: map[Reason]int{}, ByHost: map[string]int{},
+		ByMethod: map[string]int{}, ByStatus: map[string]int{}}
+}
+
+// count adds an attempt as its line will show it.
+func (s *Summary) count(e *Event) {
+	n := e.weight()
+	s.Total += n
+	s.ByVerdict[e.Verdict] += n
+	if e.Reason != "" {
+		s.ByReason[e.Reason] += n
+	}
+	bump(s.ByHost, e.target(), n, maxHosts)
+	if e.Method != "" {
+		bump(s.ByMethod, e.Method, n, maxWords)
+	}
+	if e.Status != 0 {
+		bump(s.ByStatus, strconv.Itoa(e.Status), n, maxHosts)
+	}
+	s.Sent += e.Sent
+	s.Received += e.Received
+}
+
+// remember keeps a line among the recent ones.
+func (s *Summary) remember(e *Event) {
+	if len(s.Recent) == maxRecent {
+		copy(s.Recent, s.Recent[1:])
+		s.Recent = s.Recent[:maxRecent-1]
+	}
+	s.Recent = append(s.Recent, *e)
+}
+
+// bump counts n under key as long as the map has room for another key.
+func bump(m map[string]int, key string, n, limit int) {
+	if _, known := m[key]; key == "" || !known && len(m) >= limit {
+		key = other
+	}
+	m[key] += n
+}
+
+// clone is a copy that shares nothing.
+func (s *Summary) clone() *Summary {
+	c := *s
+	c.ByVerdict, c.ByReason = copied(s.ByVerdict), copied(s.ByReason)
+	c.ByHost, c.ByMethod, c.ByStatus = copied(s.ByHost), copied(s.ByMethod), copied(s.ByStatus)
+	c.Recent = append([]Event(nil), s.Recent...)
+	return &c
+}
+
+func copied[K comparable](m map[K]int) map[K]int {
+	c := make(map[K]int, len(m))
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
+}

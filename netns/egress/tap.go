@@ -1,0 +1,145 @@
+package egress
+
+import (
+	"encoding/binary"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+const (
+	soProtocol = 38 // SO_PROTOCOL
+	soDomain   = 39 // SO_DOMAIN
+	tapPacket  = 256
+	tapFlows   = 4096
+	tapTCP     = 3 * time.Minute // how long a SYN may be sent anew
+	tapUDP     = time.Second
+)
+
+// probe is what a tap reads of a packet.
+type probe struct {
+	proto    byte // 6 or 17
+	from, to netip.AddrPort
+	seq      uint32 // of a SYN: the same in each retransmission
+}
+
+// serveTap makes a refused line of each attempt for which nobody listens.
+func (s *Server) serveTap(c *net.IPConn) {
+	domain, proto, err := tapFamily(c)
+	if err != nil {
+		return // not a socket
+	}
+	seen := map[probe]time.Time{}
+	buf, oob := make([]byte, tapPacket), make([]byte, ancillary)
+	for {
+		n, oobn, _, from, err := c.ReadMsgIP(buf, oob)
+		if err != nil {
+			if s.ctx.Err() != nil {
+				return
+			}
+			s.pause(acceptPause)
+			continue
+		}
+		var p probe
+		ok := false
+		if domain == syscall.AF_INET {
+			p, ok = parseTap4(buf[:n])
+		} else if to, known := askedAddr(oob[:oobn]); known && from != nil {
+			if a, valid := netip.AddrFromSlice(from.IP); valid {
+				p, ok = parseTransport(byte(proto), plainAddr(a), plainAddr(to), buf[:n])
+			}
+		}
+		if ok && s.tapWants(p) && newAttempt(seen, p, time.Now()) {
+			s.unheard(p)
+		}
+	}
+}
+
+// tapFamily asks a raw socket what it is; IPv6 ones do not give the IP header.
+func tapFamily(c *net.IPConn) (domain, proto int, err error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, 0, err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		if domain, failed = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, soDomain); failed == nil {
+			proto, failed = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, soProtocol)
+		}
+	})
+	if err == nil {
+		err = failed
+	}
+	return domain, proto, err
+}
+
+// parseTap4 reads an IPv4 packet. The bytes are the payload's own: nothing in them is taken on trust.
+func parseTap4(b []byte) (probe, bool) {
+	if len(b) < 20 || b[0]>>4 != 4 {
+		return probe{}, false
+	}
+	head := int(b[0]&15) * 4
+	if head < 20 || len(b) < head || binary.BigEndian.Uint16(b[6:])&0x1fff != 0 { // not the first fragment
+		return probe{}, false
+	}
+	return parseTransport(b[9], netip.AddrFrom4([4]byte(b[12:16])), netip.AddrFrom4([4]byte(b[16:20])), b[head:])
+}
+
+// parseTransport reads a TCP header that opens a connection, or a UDP header.
+func parseTransport(proto byte, from, to netip.Addr, b []byte) (p probe, ok bool) {
+	if len(b) < 8 {
+		return p, false
+	}
+	p.proto = proto
+	p.from = netip.AddrPortFrom(from, binary.BigEndian.Uint16(b))
+	p.to = netip.AddrPortFrom(to, binary.BigEndian.Uint16(b[2:]))
+	switch proto {
+	case syscall.IPPROTO_TCP:
+		const syn, ack, rst = 2, 16, 4
+		if len(b) < 20 || b[13]&(syn|ack|rst) != syn {
+			return p, false
+		}
+		p.seq = binary.BigEndian.Uint32(b[4:])
+		return p, true
+	case syscall.IPPROTO_UDP:
+		return p, true
+	}
+	return p, false
+}
+
+// tapWants leaves out what was meant for the jail itself.
+func (s *Server) tapWants(p probe) bool {
+	a := p.to.Addr()
+	return !a.IsLoopback() && !a.IsUnspecified() && !s.local[a]
+}
+
+// newAttempt says whether a packet begins an attempt, rather than repeating one.
+func newAttempt(seen map[probe]time.Time, p probe, now time.Time) bool {
+	life := tapTCP
+	if p.proto == syscall.IPPROTO_UDP {
+		life = tapUDP
+	}
+	at, known := seen[p]
+	if !known && len(seen) >= tapFlows {
+		clear(seen)
+	}
+	if seen[p] = now; known && now.Sub(at) < life {
+		return false
+	}
+	return true
+}
+
+// unheard writes the line of an attempt that no socket took.
+func (s *Server) unheard(p probe) {
+	e := Event{Kind: KindTCP, Verdict: VerdictDeny, Reason: ReasonPort, Destination: p.to.String(), Port: p.to.Port()}
+	udp := p.proto == syscall.IPPROTO_UDP
+	if udp {
+		e.Kind = KindUDP
+	}
+	e.Name, _ = s.pool.Name(p.to.Addr())
+	if d := s.decide(e.Name, p.to, udp); !d.Allow && d.Reason != ReasonNone {
+		e.Reason, e.Rule = d.Reason, d.Text
+	}
+	s.log.add(e)
+}

@@ -1,0 +1,210 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// maxDatagram is the largest datagram in bytes.
+const maxDatagram = 65535
+
+var datagrams = sync.Pool{New: func() any { return new([maxDatagram]byte) }}
+
+// association names a session: what UDP has for a connection.
+type association struct{ from, to netip.AddrPort }
+
+// session is one association with its own connected socket in the host's network.
+type session struct {
+	up    *net.UDPConn
+	f     *flow
+	e     Event
+	begin time.Time
+}
+
+// datagramRelay serves one socket of the jail.
+type datagramRelay struct {
+	s    *Server
+	c    *net.UDPConn
+	port uint16
+	mu   sync.Mutex
+	open map[association]*session
+}
+
+// serveUDP relays datagrams until the socket is closed.
+func (s *Server) serveUDP(c *net.UDPConn) {
+	r := &datagramRelay{s: s, c: c, open: map[association]*session{}}
+	if a, ok := c.LocalAddr().(*net.UDPAddr); ok {
+		r.port = uint16(a.Port)
+	}
+	buf, oob := make([]byte, maxDatagram), make([]byte, ancillary)
+	for {
+		n, oobn, _, from, err := c.ReadMsgUDPAddrPort(buf, oob)
+		if err != nil {
+			if s.ctx.Err() != nil {
+				return
+			}
+			s.pause(acceptPause)
+			continue
+		}
+		if to, ok := askedAddr(oob[:oobn]); ok {
+			r.datagram(buf[:n], from, to)
+		}
+	}
+}
+
+// datagram sends one datagram on, through the session that it belongs to.
+func (r *datagramRelay) datagram(b []byte, from netip.AddrPort, to netip.Addr) {
+	key := association{from, netip.AddrPortFrom(to, r.port)}
+	r.mu.Lock()
+	x := r.open[key]
+	r.mu.Unlock()
+	if x == nil {
+		if x = r.begin(key); x == nil {
+			return
+		}
+	}
+	n := int64(len(b))
+	if got := x.f.take(n); got < n {
+		x.f.give(got)
+		x.f.stop.Store(true)
+		_ = x.up.SetReadDeadline(time.Unix(0, 1)) // wakes the session, which ends; of a closed one: it has
+		return
+	}
+	if bw := r.s.lim.bandwidth; bw != nil && !bw.try(float64(n), time.Now()) {
+		return // as a full queue would: the others must not wait
+	}
+	x.f.touch()
+	if x.up.SetWriteDeadline(time.Now().Add(time.Second)) != nil {
+		return
+	}
+	if m, err := x.up.Write(b); err == nil { // an error is that of an earlier datagram, or this one is lost: datagrams are
+		x.f.sent.Add(int64(m))
+	}
+}
+
+// begin opens a session, or refuses to with a line.
+func (r *datagramRelay) begin(key association) *session {
+	s, to := r.s, netip.AddrPortFrom(plainAddr(key.to.Addr()), key.to.Port())
+	if s.udpWanted != nil {
+		to = s.udpWanted(to)
+	}
+	e := Event{Kind: KindUDP, Destination: to.String(), Port: to.Port()}
+	e.Name, _ = s.pool.Name(to.Addr())
+	refuse := func(v Verdict, why Reason) *session {
+		e.Verdict, e.Reason = v, why
+		s.log.add(e)
+		return nil
+	}
+	d := s.decide(e.Name, to, true)
+	e.Rule = d.Text
+	if !d.Allow {
+		return refuse(VerdictDeny, d.Reason)
+	}
+	if q := s.lim.bytes; q != nil && q.left.Load() <= 0 {
+		return refuse(VerdictDeny, ReasonMaxBytes)
+	}
+	if why := s.lim.enter(); why != ReasonNone {
+		return refuse(VerdictDeny, why)
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, s.dialer.timeout)
+	defer cancel()
+	vet := func(to netip.AddrPort) Reason { return s.dialer.vetAddr(to, true) }
+	c, at, failed := s.dialer.connect(ctx, "udp", []netip.AddrPort{to}, vet)
+	if failed != nil {
+		s.lim.leave()
+		e.Address = failed.address
+		return refuse(failed.verdict, failed.reason)
+	}
+	up, ok := c.(*net.UDPConn)
+	if !ok || !s.track(c) {
+		s.lim.leave()
+		_ = c.Close() // not a socket that we can relay, or not any more
+		return refuse(VerdictError, ReasonClosed)
+	}
+	e.Address, e.Verdict = at.String(), VerdictAllow
+	x := &session{up: up, f: newFlow(s.ctx, s.lim, s.udp), e: e, begin: time.Now()}
+	r.mu.Lock()
+	r.open[key] = x
+	r.mu.Unlock()
+	s.wg.Go(func() { r.serve(key, x) })
+	return x
+}
+
+// serve brings the answers back until the session has been idle.
+func (r *datagramRelay) serve(key association, x *session) {
+	x.e.Reason = r.back(key, x)
+	r.mu.Lock()
+	delete(r.open, key)
+	r.mu.Unlock()
+	r.s.untrack(x.up)
+	r.s.lim.leave()
+	x.e.Sent, x.e.Received = x.f.sent.Load(), x.f.received.Load()
+	x.e.DurationMS = milliseconds(time.Since(x.begin))
+	r.s.log.add(x.e)
+}
+
+func (r *datagramRelay) back(key association, x *session) Reason {
+	raw, err := x.up.SyscallConn()
+	if err != nil {
+		return ReasonClosed
+	}
+	info := answerFrom(key.to.Addr())
+	for {
+		end := x.f.expiry()
+		if x.up.SetReadDeadline(end) != nil {
+			return ReasonClosed
+		}
+		if x.f.stop.Load() {
+			return ReasonMaxBytes
+		}
+		err := r.one(raw, key, x, info)
+		switch {
+		case errors.Is(err, errMaxBytes):
+			return ReasonMaxBytes
+		case r.s.ctx.Err() != nil, errors.Is(err, net.ErrClosed):
+			return ReasonClosed
+		case errors.Is(err, os.ErrDeadlineExceeded) && !x.f.expiry().After(end) && !x.f.stop.Load():
+			return ReasonNone // how a session ends
+		}
+	}
+}
+
+// one waits for one datagram, with no buffer until it is there, and passes it on. What the network says of an earlier one
+// (a port that is closed) is no end.
+func (r *datagramRelay) one(raw syscall.RawConn, key association, x *session, info []byte) error {
+	var buf *[maxDatagram]byte
+	n, failed := 0, error(nil)
+	err := raw.Read(func(fd uintptr) bool {
+		buf = datagrams.Get().(*[maxDatagram]byte)
+		n, failed = ignoringEINTR(func() (int, error) { return syscall.Read(int(fd), buf[:]) })
+		if failed == syscall.EAGAIN {
+			datagrams.Put(buf)
+			buf = nil
+			return false
+		}
+		return true
+	})
+	if buf != nil {
+		defer datagrams.Put(buf)
+	}
+	if err != nil || failed != nil {
+		return err
+	}
+	if got := x.f.take(int64(n)); got < int64(n) {
+		x.f.give(got)
+		return errMaxBytes
+	}
+	if err := r.c.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	if _, _, err := r.c.WriteMsgUDPAddrPort(buf[:n], info, key.from); err == nil { // else it is lost
+		x.f.received.Add(int64(n))
+	}
+	return x.f.pace(n)
+}

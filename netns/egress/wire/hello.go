@@ -1,0 +1,211 @@
+package wire
+
+import "encoding/binary"
+
+// MaxHello is how many bytes a ClientHello may have on the wire, record headers included.
+const MaxHello = 64 << 10
+
+// RFC 8446, 6066, 7301, 9849.
+const (
+	recordHandshake = 22
+	maxRecord       = 16 << 10
+	clientHello     = 1
+	maxExtensions   = 128
+	extSNI          = 0
+	extALPN         = 16
+	extECH          = 0xfe0d
+)
+
+// Hello reads a ClientHello that may come in any number of records and reads. The zero value is ready.
+//
+// What the SNI binds is the address: the keeper resolves and dials the name that was checked. It does not bind what is said
+// inside TLS, nor a second ClientHello after a HelloRetryRequest: like an HTTP Host inside the encryption, those are between
+// the payload and the server of an allowed name. Encrypted ClientHello is therefore let through. A real one cannot be told
+// from the GREASE that browsers send; its outer SNI is what counts and was checked, the inner name is known to that same
+// server only, and the responder gives out no HTTPS records, whence the keys come. It is reported, so that it can be seen.
+type Hello struct {
+	SNI  string   // the name asked for: lower case, of letters, digits, '-', '_' and '.'; never empty when done
+	ALPN []string // the protocols offered; any bytes
+	ECH  bool     // an encrypted_client_hello extension is there: a hidden name, or GREASE
+
+	raw  []byte // as fed
+	msg  []byte // the handshake message, without record headers
+	next int    // in raw: the next record's header
+	done bool
+	err  error
+}
+
+// Feed takes the next bytes (and keeps no reference to them). It says done when SNI and the rest are known; an error is an
+// *Error with NotTLS, NoSNI or NameInvalid, and comes with the first byte that no ClientHello has there.
+func (h *Hello) Feed(b []byte) (done bool, err error) {
+	if h.err != nil {
+		return false, h.err
+	}
+	h.raw = append(h.raw, b...)
+	if !h.done {
+		if h.done, h.err = h.advance(); h.err != nil {
+			return false, h.err
+		}
+	}
+	return h.done, nil
+}
+
+// Bytes is all that was fed, what came after the ClientHello included: what must go upstream first.
+func (h *Hello) Bytes() []byte { return h.raw }
+
+// advance takes whole records from raw.
+func (h *Hello) advance() (bool, error) {
+	for {
+		rec := h.raw[h.next:]
+		for i, c := range rec[:min(len(rec), 3)] {
+			if i == 0 && c != recordHandshake || i == 1 && c != 3 || i == 2 && c > 4 {
+				return false, refuse(NotTLS, "not a TLS handshake record")
+			}
+		}
+		if len(rec) < 5 {
+			return false, nil
+		}
+		n := int(binary.BigEndian.Uint16(rec[3:]))
+		if n == 0 || n > maxRecord || h.next+5+n > MaxHello {
+			return false, refuse(NotTLS, "a record of %d bytes, %d bytes into the ClientHello", n, h.next)
+		}
+		part := rec[5:min(len(rec), 5+n)]
+		if len(h.msg) == 0 && len(part) > 0 && part[0] != clientHello {
+			return false, refuse(NotTLS, "the first message is not a ClientHello")
+		}
+		if len(part) < n {
+			return false, nil
+		}
+		h.msg = append(h.msg, part...)
+		h.next += 5 + n
+		if len(h.msg) < 4 {
+			continue
+		}
+		want := 4 + (int(h.msg[1])<<16 | int(h.msg[2])<<8 | int(h.msg[3]))
+		if want > MaxHello {
+			return false, refuse(NotTLS, "a ClientHello of %d bytes", want)
+		}
+		if len(h.msg) > want {
+			return false, refuse(NotTLS, "bytes after the ClientHello in its record")
+		}
+		if len(h.msg) == want {
+			err := h.parse(h.msg[4:])
+			h.msg = nil
+			return err == nil, err
+		}
+	}
+}
+
+// input is what is left of a message. A read beyond its end sets bad and gives nothing.
+type input struct {
+	b   []byte
+	bad bool
+}
+
+func (in *input) take(n int) []byte {
+	if n > len(in.b) {
+		in.bad, in.b = true, nil
+		return nil
+	}
+	v := in.b[:n]
+	in.b = in.b[n:]
+	return v
+}
+
+// vector takes a length of size bytes, 1 or 2, and as many bytes.
+func (in *input) vector(size int) []byte {
+	n := 0
+	for _, c := range in.take(size) {
+		n = n<<8 | int(c)
+	}
+	return in.take(n)
+}
+
+func (h *Hello) parse(body []byte) error {
+	in := &input{b: body}
+	version := in.take(2)
+	in.take(32) // random
+	session, suites, compression := in.vector(1), in.vector(2), in.vector(1)
+	if in.bad || version[0] != 3 || len(session) > 32 || len(suites) == 0 || len(suites)%2 != 0 || len(compression) == 0 {
+		return refuse(NotTLS, "a malformed ClientHello")
+	}
+	if len(in.b) == 0 {
+		return refuse(NoSNI, "a ClientHello without extensions")
+	}
+	list := &input{b: in.vector(2)}
+	if in.bad || len(in.b) != 0 {
+		return refuse(NotTLS, "malformed extensions of a ClientHello")
+	}
+	seen := make([]uint16, 0, 32)
+	for len(list.b) > 0 {
+		head := list.take(2)
+		body := list.vector(2)
+		if list.bad {
+			return refuse(NotTLS, "a malformed extension of a ClientHello")
+		}
+		kind := binary.BigEndian.Uint16(head)
+		for _, k := range seen {
+			if k == kind {
+				return refuse(NotTLS, "extension %d twice in a ClientHello", kind)
+			}
+		}
+		if seen = append(seen, kind); len(seen) > maxExtensions {
+			return refuse(NotTLS, "more than %d extensions in a ClientHello", maxExtensions)
+		}
+		if err := h.extension(kind, body); err != nil {
+			return err
+		}
+	}
+	if h.SNI == "" {
+		return refuse(NoSNI, "a ClientHello without a server name")
+	}
+	return nil
+}
+
+func (h *Hello) extension(kind uint16, body []byte) error {
+	in := &input{b: body}
+	switch kind {
+	case extSNI:
+		return h.serverName(in)
+	case extALPN:
+		list := &input{b: in.vector(2)}
+		for len(list.b) > 0 && !list.bad {
+			p := list.vector(1)
+			list.bad = list.bad || len(p) == 0
+			h.ALPN = append(h.ALPN, string(p))
+		}
+		if in.bad || list.bad || len(in.b) != 0 || len(h.ALPN) == 0 {
+			return refuse(NotTLS, "a malformed ALPN extension")
+		}
+	case extECH:
+		if len(body) == 0 || body[0] != 0 { // 1 is the inner hello, which has no business outside
+			return refuse(NotTLS, "a malformed encrypted_client_hello extension")
+		}
+		h.ECH = true
+	}
+	return nil
+}
+
+// serverName takes the one host name; the standard allows no second, and no other type was ever defined.
+func (h *Hello) serverName(in *input) error {
+	list := &input{b: in.vector(2)}
+	kind := list.take(1)
+	name := list.vector(2)
+	if in.bad || list.bad || len(in.b) != 0 || len(list.b) != 0 || kind[0] != 0 {
+		return refuse(NotTLS, "a malformed server_name extension")
+	}
+	if len(name) == 0 {
+		return refuse(NoSNI, "an empty server name")
+	}
+	if len(name) > 254 {
+		return refuse(NameInvalid, "a server name of %d bytes", len(name))
+	}
+	sni := make([]byte, len(name))
+	for i, c := range name {
+		if sni[i] = lower(c); c != '.' && !nameByte(sni[i]) {
+			return refuse(NameInvalid, "a server name with byte %#02x", c)
+		}
+	}
+	h.SNI = string(sni)
+	return nil
+}

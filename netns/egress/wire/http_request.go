@@ -1,0 +1,260 @@
+package wire
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+const (
+	http11      = "HTTP/1.1"
+	http10      = "HTTP/1.0"
+	defaultPort = 80
+)
+
+// BodyKind says where a body ends.
+type BodyKind int
+
+// The kinds of bodies.
+const (
+	None       BodyKind = iota // there is none
+	Length                     // after Framing.Length bytes
+	Chunked                    // after the chunk of length 0
+	UntilClose                 // with the connection (responses only)
+)
+
+// Framing is where a body ends.
+type Framing struct {
+	Kind   BodyKind
+	Length int64 // bytes, for Kind Length
+}
+
+// Request is a request's head.
+type Request struct {
+	Method, Version string // "GET", "HTTP/1.1"
+	Target          string // what goes upstream: origin-form, or "*"
+	Path            string // Target without the query, as sent; for policy checks use CleanPath(Target)
+	Host            string // lower case, no port, no last dot; an address is in its canonical form without brackets
+	HostPort        int    // the port in Host, 0: none
+	Close           bool   // the connection ends after the response (asked for, HTTP/1.0, GET with a body …)
+	Upgrade         bool   // asks for a websocket, and Head does too: refuse, or relay bytes after a Response with Upgrade
+	// ExpectContinue: the client waits for a 1xx before it sends the body, and Head asks upstream for one. If another
+	// response comes first nobody knows whether the body will follow: end both connections after it.
+	ExpectContinue bool
+	// Override is the name of the first field by which some servers take another method or path than the first line has
+	// ("X-HTTP-Method-Override"), "" if none: refuse where a rule limits methods or paths.
+	Override string
+	Body     Framing
+	Head     []byte // canonical: what to send upstream
+}
+
+// ParseRequest reads a request's head as ReadHead gave it. What a client sends after a request with Upgrade must not be
+// read before the response's head has come: only that says whether it is the next request.
+//
+// An absolute target must agree with Host and goes upstream in origin-form. Fields that are for one hop only, and those that
+// Connection names, do not go upstream, nor do upgrades other than to a websocket (a server may always ignore them). HTTP/1.0
+// is passed on as such, for one request a connection.
+func ParseRequest(head []byte) (*Request, error) {
+	h, err := split(head)
+	if err != nil {
+		return nil, err
+	}
+	r := &Request{Override: h.override}
+	if err := r.firstLine(h.first); err != nil {
+		return nil, err
+	}
+	if len(h.host) != 1 {
+		return nil, refuse(HostMismatch, "%d Host fields", len(h.host))
+	}
+	canonical, err := r.setHost(h.host[0])
+	if err != nil {
+		return nil, err
+	}
+	if err := r.originForm(); err != nil {
+		return nil, err
+	}
+	if r.Body, err = h.framing(r.Version, None); err != nil {
+		return nil, err
+	}
+	r.Close = r.Version == http10 || h.option("close") || r.hasBody() && bodiless(r.Method)
+	if r.Upgrade = h.websocket() && r.Version == http11 && r.Method == "GET" && !r.hasBody(); r.Upgrade && r.Close {
+		return nil, refuse(Protocol, "an upgrade of a connection that is to be closed")
+	}
+	if len(h.expect) > 0 {
+		if len(h.expect) > 1 || !strings.EqualFold(h.expect[0], "100-continue") {
+			return nil, refuse(Protocol, "an Expect field other than 100-continue")
+		}
+		r.ExpectContinue = r.Version == http11 && r.hasBody()
+	}
+	r.Head = h.emit(r.Method+" "+r.Target+" "+r.Version, []string{"Host: " + canonical}, r.Body, r.tail())
+	return r, nil
+}
+
+func (r *Request) hasBody() bool { return r.Body.Kind != None && r.Body != Framing{Kind: Length} }
+
+// bodiless says whether servers do not expect a body. One that leaves it unread takes it for the next request, which nobody
+// has checked, unless this request was the last.
+func bodiless(method string) bool {
+	return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE"
+}
+
+// EndAfter makes a request with a body the last of its connection, and changes Head so that the server knows. Use it where
+// a rule limits methods or paths: there are servers that leave the body of a POST unread too, and read it as a request.
+func (r *Request) EndAfter() {
+	if r.Close || !r.hasBody() {
+		return
+	}
+	r.Close = true
+	r.Head = append(r.Head[:len(r.Head)-2:len(r.Head)-2], "Connection: close\r\n\r\n"...)
+}
+
+// tail is what this hop says for itself.
+func (r *Request) tail() (lines []string) {
+	if r.ExpectContinue {
+		lines = append(lines, "Expect: 100-continue")
+	}
+	switch {
+	case r.Upgrade:
+		lines = append(lines, "Connection: Upgrade", "Upgrade: websocket")
+	case r.Close:
+		lines = append(lines, "Connection: close")
+	}
+	return lines
+}
+
+func (r *Request) firstLine(line string) error {
+	method, rest, _ := strings.Cut(line, " ")
+	target, version, ok := strings.Cut(rest, " ")
+	if !ok || !strings.HasPrefix(version, "HTTP/") {
+		return refuse(NotHTTP, "the first line is not METHOD TARGET HTTP/1.1")
+	}
+	if version != http11 && version != http10 {
+		return refuse(NotHTTP, "a version other than HTTP/1.1 and HTTP/1.0")
+	}
+	for i := range len(method) { // some servers take "get" for GET, and no registered method has other characters
+		if c := method[i]; (c < 'A' || c > 'Z') && c != '-' {
+			return refuse(BadMethod, "a method with other than upper-case letters")
+		}
+	}
+	if method == "" || len(method) > 32 {
+		return refuse(BadMethod, "a method of %d bytes", len(method))
+	}
+	if method == "CONNECT" {
+		return refuse(BadMethod, "CONNECT: this is not a proxy")
+	}
+	for i := range len(target) {
+		if c := target[i]; c <= ' ' || c >= 0x7f || c == '#' {
+			return refuse(Protocol, "byte %#02x in the request target", c)
+		}
+	}
+	r.Method, r.Target, r.Version = method, target, version
+	return nil
+}
+
+// setHost reads a Host field and gives it back in its canonical spelling.
+func (r *Request) setHost(value string) (canonical string, err error) {
+	host, port, ok := authority(value)
+	if !ok {
+		return "", refuse(NameInvalid, "the Host field is not a host name or address with an optional port")
+	}
+	r.Host, r.HostPort = host, port
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port != 0 {
+		host += ":" + strconv.Itoa(port)
+	}
+	return host, nil
+}
+
+// originForm makes an origin-form target of an absolute one, which must name the same host and port as Host.
+func (r *Request) originForm() error {
+	switch {
+	case r.Target == "*" && r.Method == "OPTIONS":
+	case strings.HasPrefix(r.Target, "/"):
+	case len(r.Target) > 7 && strings.EqualFold(r.Target[:7], "http://"):
+		rest := r.Target[7:]
+		end := strings.IndexAny(rest, "/?")
+		if end < 0 {
+			end = len(rest)
+		}
+		host, port, ok := authority(rest[:end])
+		if !ok || host != r.Host || portOr80(port) != portOr80(r.HostPort) {
+			return refuse(HostMismatch, "the request target and Host disagree")
+		}
+		r.Target = rest[end:]
+		if r.Target == "" && r.Method == "OPTIONS" {
+			r.Target = "*"
+		} else if !strings.HasPrefix(r.Target, "/") {
+			r.Target = "/" + r.Target
+		}
+	default:
+		return refuse(Protocol, "the request target is neither a path nor an http:// URL")
+	}
+	r.Path, _, _ = strings.Cut(r.Target, "?")
+	return nil
+}
+
+func portOr80(port int) int {
+	if port == 0 {
+		return defaultPort
+	}
+	return port
+}
+
+// authority reads "host", "host:port", "[v6]", "[v6]:port". It refuses user names, ports with leading zeros, and names
+// that some programs read as addresses.
+func authority(s string) (host string, port int, ok bool) {
+	host = s
+	if i := strings.LastIndexByte(s, ':'); i >= 0 && !strings.HasSuffix(s, "]") {
+		n, good := decimal(s[i+1:])
+		if !good || n < 1 || n > 65535 {
+			return "", 0, false
+		}
+		host, port = s[:i], int(n)
+	}
+	if inner, v6 := strings.CutPrefix(host, "["); v6 {
+		inner, closed := strings.CutSuffix(inner, "]")
+		a, err := netip.ParseAddr(inner)
+		if !closed || err != nil || !a.Is6() || a.Zone() != "" || a.Is4In6() {
+			return "", 0, false
+		}
+		return a.String(), port, true
+	}
+	host, ok = hostName(host)
+	return host, port, ok
+}
+
+// hostName is a name or a dotted-quad address in lower case without its last dot. That each label is in order is for the
+// caller to say, who has the policy's normaliser.
+func hostName(s string) (string, bool) {
+	s = strings.TrimSuffix(s, ".")
+	if len(s) > 253 {
+		return "", false
+	}
+	b := []byte(s)
+	for i, c := range b {
+		if b[i] = lower(c); c != '.' && !nameByte(b[i]) {
+			return "", false
+		}
+	}
+	labels := strings.Split(string(b), ".")
+	for _, l := range labels {
+		if l == "" || len(l) > 63 {
+			return "", false
+		}
+	}
+	if numeric(labels[len(labels)-1]) {
+		a, err := netip.ParseAddr(string(b))
+		return string(b), err == nil && a.Is4()
+	}
+	return string(b), true
+}
+
+// numeric says whether a name with this last label is an address to some programs: 1, 010, 0x7f.
+func numeric(label string) bool {
+	if digits, hex := strings.CutPrefix(label, "0x"); hex {
+		return strings.Trim(digits, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}

@@ -1,0 +1,77 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Response is a response's head.
+type Response struct {
+	Status  int
+	Interim bool // 1xx other than 101: pass Head on and read the next head; bound how often
+	Upgrade bool // 101, and the request asked for it: from here on bytes are relayed
+	Close   bool // the connection ends after the body; Head says so
+	Body    Framing
+	Head    []byte // canonical: what to send to the client; empty for an Interim to an HTTP/1.0 client
+}
+
+// ParseResponse reads the head of a response to req, as ReadHead gave it. Of req it looks at Method, Version, Upgrade and
+// Close. A response whose end is not certain closes the connection.
+func ParseResponse(head []byte, req *Request) (*Response, error) {
+	h, err := split(head)
+	if err != nil {
+		return nil, err
+	}
+	version, reason, r, err := statusLine(h.first)
+	if err != nil {
+		return nil, err
+	}
+	if r.Body, err = h.framing(version, UntilClose); err != nil {
+		return nil, err
+	}
+	r.Interim = r.Status < 200 && r.Status != 101
+	if r.Upgrade = r.Status == 101; r.Upgrade && (!req.Upgrade || !h.websocket() || version != http11) {
+		return nil, refuse(Protocol, "a switch of protocols that was not asked for")
+	}
+	r.Close = req.Close || version == http10 || h.option("close")
+	declared := r.Body // what Head says, where it differs from what comes
+	switch {
+	case r.Status < 200 || r.Status == 204:
+		if r.Body.Kind == Chunked || r.Body.Kind == Length && r.Body.Length > 0 { // who believes it waits for a body
+			r.Close = true
+		}
+		r.Body, declared = Framing{}, Framing{}
+	case req.Method == "HEAD" || r.Status == 304:
+		r.Body = Framing{}
+	case r.Body.Kind == UntilClose:
+		r.Close = true
+	case r.Body.Kind == Chunked && req.Version == http10:
+		return nil, refuse(Protocol, "a chunked response to an HTTP/1.0 request")
+	}
+	if r.Interim && req.Version == http10 {
+		return r, nil
+	}
+	var tail []string
+	switch {
+	case r.Upgrade:
+		tail = []string{"Connection: Upgrade", "Upgrade: websocket"}
+	case r.Close && !r.Interim:
+		tail = []string{"Connection: close"}
+	}
+	r.Head = h.emit(http11+" "+strconv.Itoa(r.Status)+" "+reason, nil, declared, tail)
+	return r, nil
+}
+
+// statusLine reads "HTTP/1.1 200 OK"; the reason, and the space before it, may be missing.
+func statusLine(line string) (version, reason string, r *Response, err error) {
+	version, rest, ok := strings.Cut(line, " ")
+	if !ok || version != http11 && version != http10 {
+		return "", "", nil, refuse(NotHTTP, "the first line of the response is not HTTP/1.1 STATUS")
+	}
+	code, reason, _ := strings.Cut(rest, " ")
+	n, ok := decimal(code)
+	if !ok || len(code) != 3 || n < 100 {
+		return "", "", nil, refuse(NotHTTP, "a malformed status in the response")
+	}
+	return version, reason, &Response{Status: int(n)}, nil
+}

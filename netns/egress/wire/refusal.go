@@ -1,0 +1,56 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+const maxEcho = 512 // bytes of each text that a refusal repeats
+
+// Refusal is a whole HTTP response that says in JSON what was refused and which flag would allow it (hint: "--allow RULE", or
+// empty when nothing would). It says Connection: close; the body is left out for HEAD. "error" is egress_denied, and
+// egress_failed from status 500 on: then the policy is not the reason.
+func Refusal(status int, reason, host string, port uint16, method, path, hint string) []byte {
+	denied := "egress_denied"
+	if status >= 500 {
+		denied = "egress_failed"
+	}
+	body, err := json.Marshal(struct {
+		Error  string `json:"error"`
+		Reason string `json:"reason"`
+		Host   string `json:"host"`
+		Port   uint16 `json:"port"`
+		Method string `json:"method,omitempty"`
+		Path   string `json:"path,omitempty"`
+		Rule   string `json:"rule,omitempty"`  // that is missing
+		Allow  string `json:"allow,omitempty"` // the flag
+	}{denied, cut(reason), cut(host), port, cut(method), cut(path), cut(strings.TrimPrefix(hint, "--allow ")), cut(hint)})
+	if err != nil { // strings and a number always have a JSON form
+		body = []byte(`{"error":"egress_denied"}`)
+	}
+	body = append(body, '\n')
+	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
+		status, statusText(status), len(body))
+	if method == "HEAD" {
+		return []byte(head)
+	}
+	return append([]byte(head), body...)
+}
+
+// cut keeps the start of a text that may come from the payload; json.Marshal escapes it and mends a cut character.
+func cut(s string) string {
+	if len(s) > maxEcho {
+		return s[:maxEcho] + "…"
+	}
+	return s
+}
+
+func statusText(status int) string {
+	texts := map[int]string{400: "Bad Request", 403: "Forbidden", 408: "Request Timeout", 417: "Expectation Failed", 429: "Too Many Requests",
+		431: "Request Header Fields Too Large", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout"}
+	if t, ok := texts[status]; ok {
+		return t
+	}
+	return "Refused"
+}

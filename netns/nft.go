@@ -1,0 +1,137 @@
+package netns
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"brig/internal/program"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// What x/sys does not name of linux/netfilter.h and linux/netfilter/nf_tables.h.
+const (
+	nfProtoIPv4, nfProtoIPv6 = 2, 10
+	nfInetLocalOut           = 3
+	nfPriorityDNAT           = -100
+	batchBegin, batchEnd     = 0x10, 0x11 // NFNL_MSG_BATCH_*
+	reg1                     = 1          // NFT_REG_1
+	metaL4Proto              = 16         // NFT_META_L4PROTO
+	cmpEq, cmpNeq            = 0, 1
+	baseNetwork, baseTransp  = 1, 2 // NFT_PAYLOAD_*_HEADER
+	nested                   = unix.NLA_F_NESTED
+)
+
+// redirect makes the namespace's own firewall bring each TCP connection that leaves a process to the catch-all
+// listener, but for what stays in the jail and for DNS: nft(8) redirect. The host's rules are another namespace's.
+func redirect(p *program.Program, ipv6 bool) {
+	list := []message{batch(batchBegin)}
+	list = append(list, table(nfProtoIPv4, loopback4, own4)...)
+	if ipv6 {
+		list = append(list, table(nfProtoIPv6, loopback6, own6)...)
+	}
+	exchange(p, unix.NETLINK_NETFILTER, "NETLINK_NETFILTER", append(list, batch(batchEnd)))
+}
+
+// match is bytes of the network header that a connection must not have: it would stay in the jail.
+type match struct {
+	offset int
+	bytes  []byte
+}
+
+var (
+	loopback4 = match{16, []byte{127}}
+	own4      = match{16, Own4.AsSlice()}
+	loopback6 = match{24, []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}}
+	own6      = match{24, Own6.AsSlice()}
+)
+
+// table is a table of one family with one chain and one rule.
+func table(family uint8, not ...match) []message {
+	name := nl.NewRtAttr(unix.NFTA_TABLE_NAME, nl.ZeroTerminated("brig"))
+	hook := nl.NewRtAttr(unix.NFTA_CHAIN_HOOK|nested, nil)
+	hook.AddRtAttr(unix.NFTA_HOOK_HOOKNUM, nl.BEUint32Attr(nfInetLocalOut))
+	priority := int32(nfPriorityDNAT)
+	hook.AddRtAttr(unix.NFTA_HOOK_PRIORITY, nl.BEUint32Attr(uint32(priority)))
+	rule := nl.NewRtAttr(unix.NFTA_RULE_EXPRESSIONS|nested, nil)
+	expression(rule, "meta", number(unix.NFTA_META_DREG, reg1), number(unix.NFTA_META_KEY, metaL4Proto))
+	compare(rule, cmpEq, []byte{unix.IPPROTO_TCP})
+	for _, m := range not {
+		load(rule, baseNetwork, m.offset, len(m.bytes))
+		compare(rule, cmpNeq, m.bytes)
+	}
+	load(rule, baseTransp, 2, 2)
+	compare(rule, cmpNeq, []byte{0, 53})
+	expression(rule, "immediate", number(unix.NFTA_IMMEDIATE_DREG, reg1), value(unix.NFTA_IMMEDIATE_DATA, binary.BigEndian.AppendUint16(nil, CatchAllPort)))
+	expression(rule, "redir", number(unix.NFTA_REDIR_REG_PROTO_MIN, reg1))
+	ip := "ip"
+	if family == nfProtoIPv6 {
+		ip = "ip6"
+	}
+	return []message{
+		nftMessage(unix.NFT_MSG_NEWTABLE, family, "add table "+ip+" brig", name),
+		nftMessage(unix.NFT_MSG_NEWCHAIN, family, "add chain "+ip+" brig out {type nat hook output priority dstnat;}",
+			nl.NewRtAttr(unix.NFTA_CHAIN_TABLE, nl.ZeroTerminated("brig")), nl.NewRtAttr(unix.NFTA_CHAIN_NAME, nl.ZeroTerminated("out")),
+			hook, nl.NewRtAttr(unix.NFTA_CHAIN_TYPE, nl.ZeroTerminated("nat"))),
+		nftMessage(unix.NFT_MSG_NEWRULE, family, fmt.Sprintf("add rule %s brig out meta l4proto tcp %s daddr not the jail's own tcp dport != 53 redirect to :%d", ip, ip, CatchAllPort),
+			nl.NewRtAttr(unix.NFTA_RULE_TABLE, nl.ZeroTerminated("brig")), nl.NewRtAttr(unix.NFTA_RULE_CHAIN, nl.ZeroTerminated("out")), rule),
+	}
+}
+
+// nfGenMsg is a struct nfgenmsg: family, version 0, and a resource number in network order.
+type nfGenMsg struct {
+	family uint8
+	res    uint16
+}
+
+func (m nfGenMsg) Len() int { return 4 }
+
+func (m nfGenMsg) Serialize() []byte {
+	return binary.BigEndian.AppendUint16([]byte{m.family, 0}, m.res)
+}
+
+func batch(kind int) message {
+	text := "begin"
+	if kind == batchEnd {
+		text = "commit"
+	}
+	return newMessage(kind, 0, text, false, nfGenMsg{unix.AF_UNSPEC, unix.NFNL_SUBSYS_NFTABLES})
+}
+
+// nftMessage asks for an answer: a batch that the kernel does not take as a whole has one that is missing.
+func nftMessage(kind int, family uint8, text string, attrs ...*nl.RtAttr) message {
+	parts := []nl.NetlinkRequestData{nfGenMsg{family, 0}}
+	for _, a := range attrs {
+		parts = append(parts, a)
+	}
+	return newMessage(unix.NFNL_SUBSYS_NFTABLES<<8|kind, unix.NLM_F_CREATE|unix.NLM_F_APPEND, text, true, parts...)
+}
+
+// expression appends one to a rule.
+func expression(rule *nl.RtAttr, name string, data ...*nl.RtAttr) {
+	e := rule.AddRtAttr(unix.NFTA_LIST_ELEM|nested, nil)
+	e.AddRtAttr(unix.NFTA_EXPR_NAME, nl.ZeroTerminated(name))
+	d := e.AddRtAttr(unix.NFTA_EXPR_DATA|nested, nil)
+	for _, a := range data {
+		d.AddChild(a)
+	}
+}
+
+// load reads bytes of a header into the register, and compare continues only if they are equal, or not.
+func load(rule *nl.RtAttr, base uint32, offset, n int) {
+	expression(rule, "payload", number(unix.NFTA_PAYLOAD_DREG, reg1), number(unix.NFTA_PAYLOAD_BASE, base),
+		number(unix.NFTA_PAYLOAD_OFFSET, uint32(offset)), number(unix.NFTA_PAYLOAD_LEN, uint32(n)))
+}
+
+func compare(rule *nl.RtAttr, op uint32, bytes []byte) {
+	expression(rule, "cmp", number(unix.NFTA_CMP_SREG, reg1), number(unix.NFTA_CMP_OP, op), value(unix.NFTA_CMP_DATA, bytes))
+}
+
+func number(kind int, v uint32) *nl.RtAttr { return nl.NewRtAttr(kind, nl.BEUint32Attr(v)) }
+
+func value(kind int, b []byte) *nl.RtAttr {
+	a := nl.NewRtAttr(kind|nested, nil)
+	a.AddRtAttr(unix.NFTA_DATA_VALUE, b)
+	return a
+}

@@ -1,0 +1,82 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Verify says whether descriptors that came from a jail are what List announces, and all of one network namespace that
+// is not the caller's own: SO_DOMAIN, SO_TYPE, SO_PROTOCOL, SO_ACCEPTCONN (socket(7)), SO_NETNS_COOKIE (Linux 5.14, and
+// not looked at where the kernel has none).
+func Verify(fds []int, list []Socket) error {
+	if len(fds) != len(list) {
+		return fmt.Errorf("%d sockets instead of %d", len(fds), len(list))
+	}
+	own, err := ownCookie()
+	if err != nil {
+		return err
+	}
+	jail := own
+	for i, s := range list {
+		cookie, err := s.verify(fds[i])
+		if err != nil {
+			return fmt.Errorf("the %s socket, %d of %d: %w", s.Role, i+1, len(list), err)
+		}
+		if i == 0 {
+			jail = cookie
+		}
+		if cookie != jail || cookie != 0 && cookie == own {
+			return fmt.Errorf("the %s socket, %d of %d: it belongs to another network namespace", s.Role, i+1, len(list))
+		}
+	}
+	return nil
+}
+
+func (s Socket) verify(fd int) (cookie uint64, err error) {
+	domain, kind, accepts := unix.AF_INET, unix.SOCK_STREAM, 1
+	if s.IPv6 {
+		domain = unix.AF_INET6
+	}
+	switch {
+	case s.Role == RoleTap:
+		kind, accepts = unix.SOCK_RAW, 0
+	case s.Role == RoleDial:
+		accepts = 0
+	case s.Protocol == unix.IPPROTO_UDP:
+		kind, accepts = unix.SOCK_DGRAM, 0
+	}
+	for _, o := range []struct {
+		name      string
+		opt, want int
+	}{{"SO_DOMAIN", unix.SO_DOMAIN, domain}, {"SO_TYPE", unix.SO_TYPE, kind}, {"SO_PROTOCOL", unix.SO_PROTOCOL, s.Protocol},
+		{"SO_ACCEPTCONN", unix.SO_ACCEPTCONN, accepts}} {
+		got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, o.opt)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", o.name, err)
+		}
+		if got != o.want {
+			return 0, fmt.Errorf("%s is %d, not %d", o.name, got, o.want)
+		}
+	}
+	return netnsCookie(fd)
+}
+
+// netnsCookie is 0 where the kernel has none.
+func netnsCookie(fd int) (uint64, error) {
+	c, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
+	if errors.Is(err, unix.ENOPROTOOPT) {
+		return 0, nil
+	}
+	return c, err
+}
+
+func ownCookie() (uint64, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(fd)
+	return netnsCookie(fd)
+}

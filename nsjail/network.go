@@ -1,0 +1,169 @@
+package nsjail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+
+	"brig/netns"
+	"brig/netns/egress"
+
+	"golang.org/x/sys/unix"
+)
+
+// network is the keeper's side of a jail's network: what the payload connects to arrives here.
+type network struct {
+	server    *egress.Server
+	published []egress.Published
+	serving   bool
+	ended     bool
+}
+
+// openNetwork checks the policy and opens the published ports of the host before there is a jail. It gives nil where
+// the Spec wants neither.
+func openNetwork(s *Spec, log io.Writer) (n *network, err error) {
+	if s.Net != NetEgress && len(s.Publish) == 0 {
+		return nil, nil
+	}
+	n = &network{}
+	defer func() {
+		if err != nil {
+			n.close()
+		}
+	}()
+	for i, text := range s.Publish {
+		p, _ := parsePublished(text) // Check has
+		l, err := listenTCP(p.host)
+		if err != nil {
+			return n, &Error{Fault: FaultCaller, Op: index("publish", i), Detail: err.Error(), Remedy: "choose another port or address"}
+		}
+		n.published = append(n.published, egress.Published{Listener: l, To: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), p.port)})
+	}
+	policy := s.Egress
+	if policy == nil {
+		policy = &egress.Policy{}
+	}
+	name := s.Hostname
+	if name == "" {
+		name = DefaultHostname
+	}
+	n.server, err = egress.New(egress.Config{Policy: policy, Jail: name, Log: log})
+	if err != nil {
+		return n, &Error{Fault: FaultCaller, Op: "egress", Detail: err.Error(), Remedy: "mend the policy"}
+	}
+	return n, nil
+}
+
+// listenTCP listens on the host. Plain TCP, since splice(2) does not work with MPTCP, which Go would take.
+func listenTCP(at netip.AddrPort) (*net.TCPListener, error) {
+	var c net.ListenConfig
+	c.SetMultipathTCP(false)
+	l, err := c.Listen(context.Background(), "tcp", at.String())
+	if err != nil {
+		return nil, err
+	}
+	return l.(*net.TCPListener), nil // of which package net promises nothing else for "tcp"
+}
+
+// serve takes the sockets that the jail has opened, before anything of the payload's ran there.
+func (n *network) serve(fds []int, want []netns.Socket) error {
+	if err := netns.Verify(fds, want); err != nil {
+		closeAll(fds)
+		return &Error{Fault: FaultBrig, Op: "net", Detail: err.Error()}
+	}
+	s := egress.Sockets{Local: []netip.Addr{netns.Own4, netns.Own6}}
+	var dial []*os.File
+	var errs []error
+	for i, w := range want {
+		f := os.NewFile(uintptr(fds[i]), string(w.Role))
+		if w.Role == netns.RoleDial {
+			dial = append(dial, f)
+			continue
+		}
+		errs = append(errs, place(&s, w, f), f.Close())
+	}
+	for i := range n.published {
+		n.published[i].Conns = share(dial, i, len(n.published))
+	}
+	s.Publish = n.published
+	n.serving = true
+	n.server.Serve(s) // what came through is served, or closed with the server
+	return errors.Join(errs...)
+}
+
+// share is the part of the sockets that the i-th of n published ports has.
+func share(dial []*os.File, i, n int) []*os.File {
+	return dial[i*len(dial)/n : (i+1)*len(dial)/n]
+}
+
+// place puts a socket where the server expects it.
+func place(s *egress.Sockets, w netns.Socket, f *os.File) error {
+	switch w.Role {
+	case netns.RoleDNS, netns.RoleUDP, netns.RoleTap:
+		c, err := net.FilePacketConn(f)
+		if err != nil {
+			return err
+		}
+		switch c := c.(type) {
+		case *net.UDPConn:
+			if w.Role == netns.RoleDNS {
+				s.DNS = c
+			} else {
+				s.UDP = append(s.UDP, c)
+			}
+		case *net.IPConn:
+			s.Taps = append(s.Taps, c)
+		}
+		return nil
+	}
+	l, err := net.FileListener(f)
+	if err != nil {
+		return err
+	}
+	t, ok := l.(*net.TCPListener)
+	switch {
+	case !ok:
+		return errors.Join(fmt.Errorf("the %s socket is no TCP listener", w.Role), l.Close())
+	case w.Role == netns.RoleDNSTCP:
+		s.DNSTCP = t
+	case w.Role == netns.RoleCatchAll:
+		s.CatchAll = t
+	default:
+		s.TCP = append(s.TCP, t)
+	}
+	return nil
+}
+
+// close ends all connections and says what there was; nil where there is no network.
+func (n *network) close() *egress.Summary {
+	if n == nil || n.ended {
+		return nil
+	}
+	n.ended = true
+	if !n.serving {
+		for _, p := range n.published {
+			p.Listener.Close()
+		}
+	}
+	if n.server == nil {
+		return nil
+	}
+	return n.server.Close()
+}
+
+// lookNetwork asks whether the kernel makes IPv6 sockets (ipv6(7)); a machine may have none.
+func (h *Host) lookNetwork(s *Spec) error {
+	if s.Net != NetEgress {
+		return nil
+	}
+	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	h.IPv6 = true
+	return unix.Close(fd)
+}

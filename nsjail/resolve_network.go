@@ -1,0 +1,64 @@
+package nsjail
+
+import (
+	"fmt"
+
+	"brig/internal/program"
+	"brig/netns"
+	"brig/netns/egress"
+	"brig/nsjail/internal/stage"
+
+	"golang.org/x/sys/unix"
+)
+
+// fdSockets is the number of the first socket that a jail passes to its keeper: a control message has to name it.
+const fdSockets = 280
+
+// dialSockets is how many connections to published ports a jail may have at once.
+const dialSockets = 32
+
+// network decides the sockets of the jail's network namespace that the keeper gets.
+func (r *resolver) network() error {
+	s := r.spec
+	if s.Net != NetEgress && len(s.Publish) == 0 {
+		return nil
+	}
+	r.sockets = &netns.Sockets{Egress: s.Net == NetEgress, IPv6: r.host.IPv6}
+	if len(s.Publish) > 0 {
+		r.sockets.Dial = dialSockets
+		r.Notes = append(r.Notes, fmt.Sprintf("published: %v", s.Publish))
+	}
+	if s.Net != NetEgress {
+		return nil
+	}
+	policy := s.Egress
+	if policy == nil {
+		policy = &egress.Policy{}
+	}
+	r.sockets.TCP, r.sockets.All = policy.TCPPorts()
+	var problem *egress.Problem
+	if r.sockets.UDP, problem = policy.UDPPorts(); problem != nil {
+		return &Error{Fault: FaultCaller, Op: "egress." + problem.Path, Detail: problem.Reason, Remedy: problem.Fix}
+	}
+	r.Enforced["net"] += fmt.Sprintf(": %d rules allow, %d deny, by name; every attempt passes the keeper", len(policy.Allow), len(policy.Deny))
+	if r.sockets.All {
+		r.Enforced["net"] += "; all ports by an nft redirect in the namespace"
+	}
+	return nil
+}
+
+// openSockets has the jail's first process open them while it has its capabilities, and pass them on.
+func (r *resolver) openSockets() {
+	if r.sockets == nil {
+		return
+	}
+	p := r.Jail
+	r.sockets.Open(p, fdSockets)
+	n := len(r.sockets.List())
+	fds := make([]int, n)
+	for i := range fds {
+		fds[i] = fdSockets + i
+	}
+	p.Add("net", unix.SYS_SENDMSG, stage.SlotReport.Arg(), fdMessage(fmt.Sprintf("[%d sockets]", n), fds...), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add("net", unix.SYS_CLOSE_RANGE, program.Int(fdSockets), program.Int(fdSockets+n-1), program.Int(0))
+}
