@@ -30,7 +30,9 @@
 //
 // The keeper is the Go program that called Start. It holds the wall clock, the context, its end of the report socket, a
 // pidfd of the jail's first process, the jail's control group where a limit asks for one (package cgroup), and our ends of
-// the pipes. It is that process's parent.
+// the pipes. It is that process's parent. With NetEgress it also holds the sockets that the jail's first process has opened
+// in its network namespace while it had capabilities there: whatever the payload connects to arrives at these, and package
+// netns/egress decides, dials and relays. When the keeper dies, they are gone, and nothing is reached any more.
 //
 // The stage is a second process of the same binary, taken over by a C constructor before the Go runtime starts
 // (internal/stage). It is single-threaded, holds no policy, and decides nothing: it maps a program, checks every offset in

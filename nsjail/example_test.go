@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"brig/netns/egress"
 	"brig/nsjail"
 )
 
@@ -75,6 +76,22 @@ func ExampleCmd_limits() {
 	result, err := cmd.Run()
 	fmt.Println(err, result.Status, result.TimedOut)
 	// Output: <nil> timeout true
+}
+
+// A network of one name. Whatever else the payload tries is refused at once, and recorded.
+func ExampleCmd_egress() {
+	cmd := nsjail.Command("bash", "-c", "getent hosts example.com; getent hosts example.org || echo refused")
+	cmd.Spec.Net = nsjail.NetEgress
+	cmd.Spec.Egress = &egress.Policy{Allow: []egress.Rule{{Host: "example.com", Ports: []egress.Ports{{From: 443, To: 443}}}}}
+	out, result, err := cmd.Output()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s%v %s", out, result.Network.ByReason, result.Network.Recent[0].Name)
+	// Output:
+	// 198.18.0.1      example.com
+	// refused
+	// map[no_rule:1] example.org
 }
 
 // The end of a context ends the jail and everything in it.

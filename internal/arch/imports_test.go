@@ -45,8 +45,8 @@ var ours = map[string][]string{
 	bench + "terminal":           {bench + "machine", bench + "result"},
 }
 
-// outer is what programs that use the library may import: nothing but the library.
-var outer = []string{"brig/nsjail"}
+// outer is what programs that use the library may import: the library, and the type of a policy.
+var outer = []string{"brig/nsjail", "brig/netns/egress"}
 
 // doors says which package alone may import a library; the longest path that fits decides. golang.org/x/sys is
 // everybody's: it is the kernel's own words.
