@@ -2,13 +2,14 @@ package seccomp
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -125,7 +126,7 @@ func readEntry(dir int, name string) ([]byte, bool) {
 // writeEntry makes the file under another name and renames it, so that a reader sees all of it or nothing.
 func writeEntry(dir int, name string, bpf []byte) error {
 	sum := sha256.Sum256(bpf)
-	temp := ".tmp-" + rand.Text()
+	temp := ".tmp-" + strconv.FormatUint(rand.Uint64(), 36) // a directory of ours alone; O_EXCL does the rest
 	fd, err := unix.Openat(dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
