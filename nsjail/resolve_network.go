@@ -35,7 +35,9 @@ func (r *resolver) network() error {
 	if policy == nil {
 		policy = &egress.Policy{}
 	}
-	r.sockets.TCP, r.sockets.All = policy.TCPPorts()
+	if r.sockets.TCP, r.sockets.All = policy.TCPPorts(); r.sockets.All {
+		r.sockets.TCP = nil // the one listener for all takes these, too
+	}
 	var problem *egress.Problem
 	if r.sockets.UDP, problem = policy.UDPPorts(); problem != nil {
 		return &Error{Fault: FaultCaller, Op: "egress." + problem.Path, Detail: problem.Reason, Remedy: problem.Fix}

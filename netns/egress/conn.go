@@ -35,8 +35,9 @@ type conn struct {
 func (s *Server) arrived(c *net.TCPConn, redirected bool) {
 	k := &conn{s: s, c: c, begin: time.Now(), e: Event{Kind: KindTCP}}
 	to, err := s.destination(c, redirected)
-	if err != nil { // it has been reset already, or nothing was redirected
-		k.refuse(VerdictError, ReasonProtocol)
+	if err != nil { // nothing was redirected: somebody found the catch-all's own port
+		k.e.Destination = c.LocalAddr().String()
+		k.refuse(VerdictDeny, ReasonPort)
 		return
 	}
 	k.to = netip.AddrPortFrom(plainAddr(to.Addr()), to.Port())
@@ -188,7 +189,10 @@ func (k *conn) relay(first []byte) {
 	}
 	defer k.s.untrack(up)
 	k.e.Verdict = VerdictAllow
-	err := k.f.write(up, first, &k.f.sent)
+	var err error
+	if len(first) > 0 {
+		err = k.f.write(up, first, &k.f.sent)
+	}
 	if err == nil {
 		first = nil // up to 64 KiB that a long connection need not keep
 		err = k.f.pipe(k.c, up)

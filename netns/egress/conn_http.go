@@ -17,7 +17,7 @@ const (
 	webBuffer   = 4 << 10 // of each side's reader
 	maxInterim  = 16      // 1xx responses to one request
 	lingerTime  = time.Second
-	lingerBytes = 256 << 10
+	lingerBytes = 8 << 20
 )
 
 // web is one connection in http mode: requests in their order, each with its own decision and line.

@@ -126,8 +126,7 @@ func (d *dialer) vetAddr(to netip.AddrPort, udp bool) Reason {
 }
 
 func (d *dialer) writtenOut(to netip.AddrPort, udp bool) bool {
-	for i := range d.policy.Allow {
-		r := &d.policy.Allow[i]
+	for _, r := range d.policy.allows() {
 		p, problem := parsePrefix(r.CIDR)
 		if r.CIDR == "" || problem != nil || !p.IsSingleIP() || p.Addr() != to.Addr() || (r.Mode == ModeUDP) != udp {
 			continue

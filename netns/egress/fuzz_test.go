@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/netip"
+	"net/url"
+	"path"
 	"reflect"
 	"strings"
 	"testing"
@@ -99,7 +101,7 @@ func FuzzParsePolicy(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	never := []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1"), netip.MustParseAddr("64:ff9b::7f00:1"), netip.MustParseAddr("198.18.0.1")}
-	never = append(never, metadata...)
+	never = append(never, metadata()...)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, notes, err := LoadPolicy(data)
 		if err != nil {
@@ -133,6 +135,53 @@ func FuzzParsePolicy(f *testing.F) {
 			for _, r := range text {
 				if r < ' ' && r != '\n' && r != '\t' || r == '\ufffd' {
 					t.Fatalf("%q in %q", r, text)
+				}
+			}
+		}
+	})
+}
+
+// FuzzRequest: a path that is allowed is below its prefix however it is decoded and cleaned.
+func FuzzRequest(f *testing.F) {
+	for _, s := range []string{"/v1", "/v1/", "/v1/../x", "/v1/%2e%2e/x", "/%76%31/x?q", "/v1//x", "//v1", "/v1/..;/x", "/v1%2fx", "/v1/%252e", `/v1\x`, "*", ""} {
+		f.Add(s)
+	}
+	p, err := ParsePolicy([]byte(requests))
+	if err != nil {
+		f.Fatal(err)
+	}
+	m, err := p.Compile()
+	if err != nil {
+		f.Fatal(err)
+	}
+	d := m.Host("api.example", 80)
+	f.Fuzz(func(t *testing.T, target string) {
+		if m.Request(d, "GET", target) != "" {
+			return
+		}
+		raw, _, _ := strings.Cut(target, "?")
+		raw, _, _ = strings.Cut(raw, "#")
+		for _, reading := range []func(string) (string, error){
+			func(s string) (string, error) { return s, nil }, url.PathUnescape,
+			func(s string) (string, error) {
+				once, err := url.PathUnescape(s)
+				if twice, err := url.PathUnescape(once); err == nil {
+					return twice, nil
+				}
+				return once, err
+			},
+		} {
+			read, err := reading(raw)
+			if err != nil {
+				t.Fatalf("%q is allowed and does not decode: %v", target, err)
+			}
+			for _, form := range []string{read, strings.ReplaceAll(read, `\`, "/")} {
+				clean := path.Clean(form)
+				if decoded, err := url.PathUnescape(clean); err == nil {
+					clean = path.Clean(decoded)
+				}
+				if clean != "/v1" && !strings.HasPrefix(clean, "/v1/") {
+					t.Fatalf("%q is allowed and may be read as %q", target, clean)
 				}
 			}
 		}

@@ -19,7 +19,7 @@ const (
 // in whatever case; a policy must not mean one thing to a reviewer and another to us.
 type node struct {
 	kind string // "object", "array", "string", "number", "bool", "null"
-	text string // of a string or number
+	text string // of a string, number or bool
 	keys []string
 	vals []*node // of an object, one a key; of an array
 }
@@ -78,7 +78,8 @@ func parseTree(data []byte) (*node, *Problem) {
 		text = "it ends too early"
 	}
 	line := 1 + bytes.Count(data[:min(int(d.InputOffset()), len(data))], []byte("\n"))
-	return nil, &Problem{Reason: "the policy is not JSON: line " + strconv.Itoa(line) + ": " + text, Fix: `write an object, as {"allow": ["example.com"]}`}
+	return nil, &Problem{Reason: "the policy is not JSON: line " + strconv.Itoa(line) + ": " + text,
+		Fix: `write an object, as {"allow": ["example.com"]}`}
 }
 
 // readNode reads one value. An error is the text's, a problem is the content's.
@@ -93,7 +94,7 @@ func readNode(d *json.Decoder, depth int) (*node, *Problem, error) {
 	case json.Number:
 		return &node{kind: "number", text: t.String()}, nil, nil
 	case bool:
-		return &node{kind: "bool"}, nil, nil
+		return &node{kind: "bool", text: strconv.FormatBool(t)}, nil, nil
 	case json.Delim:
 		if depth == maxDepth {
 			return nil, &Problem{Reason: "it is nested deeper than " + strconv.Itoa(maxDepth), Fix: "a policy needs four levels"}, nil

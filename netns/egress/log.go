@@ -14,14 +14,15 @@ const (
 	foldAfter      = 8    // equal refused lines within a second; the next ones are counted
 	foldKeys       = 1000 // different refused lines that are watched at once
 	floodKeys      = 64
-	logFlush       = 2 * time.Second // how long Close waits for the log
+	logPatience    = 2 * time.Second // how long close waits for the log
 )
 
 // journal counts events and writes their lines. Its lock is never held over a write.
 type journal struct {
-	jail string
-	out  io.Writer
-	now  func() time.Time
+	jail     string
+	out      io.Writer
+	now      func() time.Time
+	patience time.Duration
 
 	mu      sync.Mutex
 	sum     *Summary
@@ -50,8 +51,8 @@ type floodKey struct {
 }
 
 func newJournal(jail string, out io.Writer) *journal {
-	j := &journal{jail: jail, out: out, now: time.Now, sum: newSummary(), folds: map[Event]*tally{}, floods: map[floodKey]*Event{},
-		lines: map[bool]int{}, queue: make(chan []byte, linesQueued), written: make(chan struct{})}
+	j := &journal{jail: jail, out: out, now: time.Now, patience: logPatience, sum: newSummary(),
+		folds: map[Event]*tally{}, floods: map[floodKey]*Event{}, lines: map[bool]int{}, queue: make(chan []byte, linesQueued), written: make(chan struct{})}
 	go j.write()
 	return j
 }
@@ -172,7 +173,7 @@ func (j *journal) enqueue(e *Event) bool {
 			return false
 		}
 	}
-	j.sum.LinesDropped += e.weight()
+	j.sum.LinesDropped++
 	j.sum.LogError = printable(err.Error(), 256)
 	return true
 }
@@ -230,12 +231,10 @@ func (j *journal) summary() *Summary {
 	return j.sum.clone()
 }
 
-// close writes what is left and waits for the log, but no longer than logFlush: what it has not taken then is dropped.
+// close writes what is left and waits for the log, but no longer than patience: what it has not taken then is dropped. A
+// Write that never returns keeps its goroutine; the log may be others' too, so nothing is done to it.
 func (j *journal) close() {
-	deadline := time.Now().Add(logFlush)
-	if d, ok := j.out.(interface{ SetWriteDeadline(time.Time) error }); ok {
-		_ = d.SetWriteDeadline(deadline) // a file without deadlines; then the wait below ends us
-	}
+	deadline := time.Now().Add(j.patience)
 	for again := true; again; {
 		j.mu.Lock()
 		j.flush(true)
@@ -252,17 +251,12 @@ func (j *journal) close() {
 	}
 	j.mu.Lock()
 	j.closed = true
-	for _, f := range j.folds {
-		j.sum.LinesDropped += f.folded
-	}
-	for _, f := range j.floods {
-		j.sum.LinesDropped += f.Repeated
-	}
+	j.sum.LinesDropped += len(j.folds) + len(j.floods)
 	close(j.queue)
 	j.mu.Unlock()
 	select {
 	case <-j.written:
 	case <-time.After(time.Until(deadline)):
-		j.dropped(len(j.queue), nil)
+		j.dropped(len(j.queue)+1, nil) // and the one that it is at
 	}
 }

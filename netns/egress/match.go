@@ -2,6 +2,7 @@ package egress
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,7 @@ type Decision struct {
 type Matcher struct {
 	allow, deny             names
 	allowPrefix, denyPrefix []*compiled
+	closed                  portSet // where deny rules hold for every address, so that no name need be resolved
 }
 
 // compiled is a canonical rule with its ports spelt out.
@@ -41,7 +43,7 @@ func (p *Policy) Compile() (*Matcher, error) {
 		return nil, join(problems)
 	}
 	m := &Matcher{}
-	for i, r := range p.Allow {
+	for i, r := range p.allows() {
 		r, _ = allowRule(r) // checked above
 		m.allow, m.allowPrefix = m.allow.add(m.allowPrefix, &compiled{rule: r, text: r.String(), order: i, ports: p.narrowed(&r)})
 	}
@@ -49,11 +51,23 @@ func (p *Policy) Compile() (*Matcher, error) {
 		r, _ = denyRule(r)
 		m.deny, m.denyPrefix = m.deny.add(m.denyPrefix, compileDeny(r))
 	}
-	for _, host := range p.BlockedHosts {
+	for _, host := range p.blocks() {
 		r, _ := blockedHost(host)
 		m.deny, m.denyPrefix = m.deny.add(m.denyPrefix, compileDeny(r))
 	}
+	m.closed = m.closedPorts(false).and(m.closedPorts(true))
 	return m, nil
+}
+
+// closedPorts are the ports at which every address of one family is denied.
+func (m *Matcher) closedPorts(six bool) portSet {
+	var ports []Ports
+	for _, c := range m.denyPrefix {
+		if c.prefix.Bits() == 0 && c.prefix.Addr().Is6() == six {
+			ports = append(ports, c.ports...)
+		}
+	}
+	return newPortSet(ports)
 }
 
 // compileDeny compiles a deny rule, for which no ports are all of them.
@@ -74,7 +88,9 @@ func (n names) add(prefixes []*compiled, c *compiled) (names, []*compiled) {
 		c.prefix, _ = parsePrefix(c.rule.CIDR)
 		return n, append(prefixes, c)
 	}
-	if suffix, wild := strings.CutPrefix(c.rule.Host, "*."); wild {
+	if c.rule.Host == anyHost {
+		n.below[""] = append(n.below[""], c)
+	} else if suffix, wild := strings.CutPrefix(c.rule.Host, "*."); wild {
 		n.below[suffix] = append(n.below[suffix], c)
 	} else {
 		n.exact[c.rule.Host] = append(n.exact[c.rule.Host], c)
@@ -85,6 +101,11 @@ func (n names) add(prefixes []*compiled, c *compiled) (names, []*compiled) {
 // each calls yield with every rule for a normalised name until yield says false.
 func (n names) each(name string, yield func(*compiled) bool) {
 	for _, c := range n.exact[name] {
+		if !yield(c) {
+			return
+		}
+	}
+	for _, c := range n.below[""] {
 		if !yield(c) {
 			return
 		}
@@ -112,6 +133,10 @@ func (m *Matcher) Host(name string, port uint16) Decision {
 		}
 		return d.Rule == nil
 	})
+	if d.Rule == nil && m.closed.contains(port) {
+		c := m.denies(netip.IPv4Unspecified(), port)
+		d.Reason, d.Rule, d.Text = ReasonDenied, &c.rule, c.text
+	}
 	if d.Rule != nil {
 		return d
 	}
@@ -157,15 +182,14 @@ func (m *Matcher) Knows(name string) bool {
 	if !ok {
 		return false
 	}
-	var gone portSet
+	denied := m.closed
 	m.deny.each(name, func(c *compiled) bool {
-		gone = append(gone, c.ports...)
+		denied = newPortSet(slices.Concat(denied, c.ports))
 		return true
 	})
-	gone = newPortSet(gone)
 	known := false
 	m.allow.each(name, func(c *compiled) bool {
-		known = c.ports.minus(gone).count() > 0
+		known = c.ports.minus(denied).count() > 0
 		return !known
 	})
 	return known

@@ -1,6 +1,9 @@
 package egress
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Bounds of a name: RFC 1035 §2.3.4, in bytes of its text without the final dot.
 const (
@@ -54,7 +57,7 @@ func onlyLDH(s string) string {
 		case c < ' ', c == 0x7f:
 			return "it has control bytes"
 		default:
-			return "it has the byte " + string(rune(c)) + ", which no host name has"
+			return "it has " + strconv.QuoteRuneToASCII(rune(c)) + ", which no host name has"
 		}
 	}
 	return ""

@@ -21,15 +21,10 @@ func punycodeProblem(s string) string {
 	if !ok {
 		return "an xn-- label is not Punycode"
 	}
-	ascii := true
 	for _, r := range runes {
-		ascii = ascii && r < punyFirst
 		if !labelRune(r) {
 			return "an xn-- label has a character that no label has"
 		}
-	}
-	if ascii {
-		return "an xn-- label encodes plain ASCII"
 	}
 	if again, ok := punyEncode(runes); !ok || again != s {
 		return "an xn-- label is not the canonical Punycode"
@@ -52,7 +47,8 @@ func labelRune(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.So)
 }
 
-// punyDecode is RFC 3492 §6.2 on lower-case text of at most a label's length, which also keeps the sums small.
+// punyDecode is RFC 3492 §6.2 on lower-case text of at most a label's length, which also keeps the sums small. Text
+// that encodes nothing but ASCII is refused.
 func punyDecode(s string) ([]rune, bool) {
 	var out []rune
 	if i := strings.LastIndexByte(s, '-'); i > 0 {

@@ -124,7 +124,7 @@ func nftSetOf(ports portSet) string {
 
 // metadataOf gives the metadata addresses of one family.
 func metadataOf(six bool) (out []netip.Prefix) {
-	for _, a := range metadata {
+	for _, a := range metadata() {
 		if a.Is6() == six {
 			out = append(out, netip.PrefixFrom(a, a.BitLen()))
 		}
@@ -134,9 +134,9 @@ func metadataOf(six bool) (out []netip.Prefix) {
 
 // blockedOf gives the blocked ranges of one family without those that lie within another.
 func blockedOf(six bool) (out []netip.Prefix) {
-	for i, c := range classes {
+	for i, c := range classes() {
 		nested := false
-		for j, other := range classes {
+		for j, other := range classes() {
 			nested = nested || i != j && within(c.prefix, other.prefix)
 		}
 		if !nested && c.prefix.Addr().Is6() == six {

@@ -3,7 +3,6 @@ package egress
 import (
 	"math"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,12 +22,18 @@ const (
 type Policy struct {
 	// Allow names what may be reached; empty: nothing. Rules add up: what any of them allows is allowed.
 	Allow []Rule `json:"allow,omitempty"`
+	// AllowedHosts are names, *.names, addresses and prefixes, each allowed at AllowedPorts, or at 80 and 443 without these.
+	AllowedHosts []string `json:"allowed_hosts,omitempty"`
+	// AllowOutbound, if it is false, allows nothing whatever the rules say; true and nil leave it to the rules.
+	AllowOutbound *bool `json:"allow_outbound,omitempty"`
 	// Deny wins over Allow.
 	Deny []Rule `json:"deny,omitempty"`
 	// AllowedPorts narrows every allow rule to these ports; empty: no narrowing.
 	AllowedPorts []Ports `json:"allowed_ports,omitempty"`
 	// BlockedHosts are names, *.names, addresses and prefixes that are denied at every port.
 	BlockedHosts []string `json:"blocked_hosts,omitempty"`
+	// BlockedRanges are more of them.
+	BlockedRanges []string `json:"blocked_ranges,omitempty"`
 	// MaxConnections is how many connections may be open at once; 0: DefaultMaxConnections.
 	MaxConnections int `json:"max_connections,omitempty"`
 	// ConnectionsPerSecond bounds new connections; 0: no bound.
@@ -61,7 +66,7 @@ func (p *Policy) Check() (problems []Problem) {
 		check func(Rule) (Rule, *Problem)
 	}{{"allow", p.Allow, allowRule}, {"deny", p.Deny, denyRule}} {
 		if len(list.rules) > MaxRules {
-			add(&Problem{list.name, "it has more than " + strconv.Itoa(MaxRules) + " rules", "replace names below one suffix by *.suffix"})
+			add(&Problem{list.name, "it has more than " + strconv.Itoa(MaxRules) + " rules", "write *.suffix for names below one suffix"})
 		}
 		for i, r := range list.rules {
 			_, problem := list.check(r)
@@ -70,12 +75,20 @@ func (p *Policy) Check() (problems []Problem) {
 	}
 	for i, ports := range p.AllowedPorts {
 		if ports.From == 0 || ports.From > ports.To {
-			add(&Problem{index("allowed_ports", i), "the range " + ports.String() + " is empty or has port 0", "write ports from 1 to 65535, the lower one first"})
+			add(badRange(ports).at(index("allowed_ports", i)))
 		}
+	}
+	for i, host := range p.AllowedHosts {
+		_, problem := p.allowedHost(host)
+		add(problem.at(index("allowed_hosts", i)))
 	}
 	for i, host := range p.BlockedHosts {
 		_, problem := blockedHost(host)
 		add(problem.at(index("blocked_hosts", i)))
+	}
+	for i, host := range p.BlockedRanges {
+		_, problem := blockedHost(host)
+		add(problem.at(index("blocked_ranges", i)))
 	}
 	for i, server := range p.DNS {
 		_, problem := dnsServer(server)
@@ -105,7 +118,8 @@ func (p *Policy) checkBounds() (problems []Problem) {
 		case bound.value < 0:
 			problems = append(problems, Problem{bound.path, "it is negative", "write a positive number, or leave it out"})
 		case bound.value > bound.max:
-			problems = append(problems, Problem{bound.path, "it is above " + strconv.FormatInt(bound.max, 10), "write a smaller number, or leave it out"})
+			problems = append(problems, Problem{bound.path, "it is above " + strconv.FormatInt(bound.max, 10),
+				"write a smaller number, or leave it out"})
 		}
 	}
 	for _, d := range []struct {
@@ -113,7 +127,8 @@ func (p *Policy) checkBounds() (problems []Problem) {
 		value Duration
 	}{{"connect_timeout", p.ConnectTimeout}, {"idle_timeout", p.IdleTimeout}} {
 		if value := time.Duration(d.value); value != 0 && (value < time.Millisecond || value > 30*24*time.Hour) {
-			problems = append(problems, Problem{d.path, value.String() + " is not between 1ms and 720h", `write a time as "30s", or leave it out`})
+			problems = append(problems, Problem{d.path, value.String() + " is not between 1ms and 720h",
+				`write a time as "30s", or leave it out`})
 		}
 	}
 	return problems
@@ -127,15 +142,15 @@ func allowRule(r Rule) (Rule, *Problem) {
 	}
 	if r.CIDR == "" {
 		if r.effective().count() == 0 {
-			return r, &Problem{"ports", "port 53 is the jail's own resolver, which answers for allowed names", "leave port 53 out"}
+			return r, &Problem{"ports", "port 53 is the jail's own resolver", "leave port 53 out: it answers for every allowed name"}
 		}
 		return r, nil
 	}
 	prefix, _ := parsePrefix(r.CIDR)
 	if Metadata(prefix.Addr()) && prefix.IsSingleIP() {
-		return r, &Problem{"cidr", r.CIDR + " is a metadata service, which hands out a host's credentials", "leave it out: no rule opens it"}
+		return r, &Problem{"cidr", r.CIDR + " is a metadata service, which hands out credentials", "leave it out: no rule opens it"}
 	}
-	for _, c := range classes {
+	for _, c := range classes() {
 		if c.never && c.prefix.Contains(prefix.Addr()) && c.prefix.Bits() <= prefix.Bits() {
 			return r, &Problem{"cidr", r.CIDR + " is " + c.why + " and never leaves the jail", neverFix(c.why)}
 		}
@@ -146,7 +161,8 @@ func allowRule(r Rule) (Rule, *Problem) {
 	switch {
 	case len(r.Ports) == 0:
 		r.Ports = []Ports{{443, 443}}
-		return r, &Problem{"ports", "a rule for addresses must name its ports", "write " + r.String() + " or " + strings.TrimSuffix(r.String(), "443") + "*"}
+		return r, &Problem{"ports", "a rule for addresses must name its ports",
+			"write " + r.String() + " or " + strings.TrimSuffix(r.String(), "443") + "*"}
 	case r.effective().count() == 0:
 		return r, &Problem{"ports", "port 53 is the jail's own resolver", "leave port 53 out; the keeper's servers are named in dns"}
 	}
@@ -175,23 +191,6 @@ func denyRule(r Rule) (Rule, *Problem) {
 	return r, problem
 }
 
-// blockedHost reads an entry of blocked_hosts as a deny rule.
-func blockedHost(s string) (Rule, *Problem) {
-	target := s
-	if inner, ok := strings.CutPrefix(s, "["); ok && strings.HasSuffix(inner, "]") {
-		target = strings.TrimSuffix(inner, "]")
-	}
-	r := Rule{Host: target}
-	if looksLikeAddress(target) {
-		r = Rule{CIDR: target}
-	}
-	r, problem := r.canonical()
-	if problem != nil {
-		return r, &Problem{"", problem.Reason, problem.Fix}
-	}
-	return r, nil
-}
-
 // dnsServer reads "ADDR" or "ADDR:PORT"; the port is 53 unless it is given.
 func dnsServer(s string) (netip.AddrPort, *Problem) {
 	if a, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil && !a.IsUnspecified() && !a.IsMulticast() {
@@ -212,78 +211,4 @@ func (p *Policy) DNSServers() (servers []netip.AddrPort) {
 		}
 	}
 	return servers
-}
-
-// effective is the set of ports that a rule opens or, without ports, what its mode stands for.
-func (r *Rule) effective() portSet {
-	ports := r.Ports
-	if len(ports) == 0 && r.Host != "" {
-		switch r.Mode {
-		case ModeHTTP:
-			ports = []Ports{{80, 80}}
-		case ModeTLS:
-			ports = []Ports{{443, 443}}
-		default:
-			ports = []Ports{{80, 80}, {443, 443}}
-		}
-	}
-	return newPortSet(ports).minus(portSet{{portDNS, portDNS}})
-}
-
-// narrowed is effective within AllowedPorts.
-func (p *Policy) narrowed(r *Rule) portSet {
-	if len(p.AllowedPorts) == 0 {
-		return r.effective()
-	}
-	return r.effective().and(newPortSet(p.AllowedPorts))
-}
-
-// TCPPorts gives the ports that need a listener, sorted and without 53. With all, some rules name more than
-// MaxListeners ports together, and the ports beyond those given need the catch-all.
-func (p *Policy) TCPPorts() (ports []uint16, all bool) {
-	var sets []portSet
-	for _, r := range p.Allow {
-		if r.Mode != ModeUDP {
-			sets = append(sets, p.narrowed(&r))
-		}
-	}
-	slices.SortStableFunc(sets, func(a, b portSet) int { return a.count() - b.count() })
-	var union portSet
-	for _, s := range sets {
-		next := newPortSet(slices.Concat(union, s))
-		if next.count() > MaxListeners {
-			all = true
-			break
-		}
-		union = next
-	}
-	return union.list(), all
-}
-
-// UDPPorts gives the ports of the udp rules, sorted.
-func (p *Policy) UDPPorts() (ports []uint16, err *Problem) {
-	var union portSet
-	for i, r := range p.Allow {
-		if r.Mode != ModeUDP {
-			continue
-		}
-		if newPortSet(r.Ports).contains(portDNS) {
-			return nil, &Problem{index("allow", i) + ".ports", "UDP port 53 is the jail's own resolver", "leave port 53 out; the keeper's servers are named in dns"}
-		}
-		union = newPortSet(slices.Concat(union, p.narrowed(&r)))
-		if union.count() > MaxUDPPorts {
-			return nil, &Problem{index("allow", i) + ".ports", "the udp rules name more than " + strconv.Itoa(MaxUDPPorts) + " ports together", "name the ports that are needed, as udp://192.0.2.1:123"}
-		}
-	}
-	return union.list(), nil
-}
-
-// list spells a small set out.
-func (s portSet) list() (ports []uint16) {
-	for _, p := range s {
-		for port := int(p.From); port <= int(p.To); port++ {
-			ports = append(ports, uint16(port))
-		}
-	}
-	return ports
 }

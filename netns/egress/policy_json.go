@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -43,7 +42,8 @@ func LoadPolicy(data []byte) (p *Policy, notes []string, err error) {
 	return p, notes, nil
 }
 
-// UnmarshalJSON is ParsePolicy for a policy within another structure.
+// UnmarshalJSON is ParsePolicy for a policy within another structure. What json.Marshal writes of a policy that has
+// passed Check is read back as the same policy, in its canonical form.
 func (p *Policy) UnmarshalJSON(data []byte) error {
 	parsed, err := ParsePolicy(data)
 	if err == nil {
@@ -52,23 +52,17 @@ func (p *Policy) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON writes what ParsePolicy reads back as the same policy. It refuses a policy that ParsePolicy would refuse.
-func (p Policy) MarshalJSON() ([]byte, error) {
-	if problems := p.Check(); len(problems) > 0 {
-		return nil, join(problems)
-	}
-	type plain Policy // without this method
-	return json.Marshal(plain(p))
-}
-
 // read fills the policy from its object; rules become canonical.
 func (p *Policy) read(n *node) *Problem {
 	hosts := `an array of strings, as ["ads.example.com", "192.0.2.0/24"]`
 	return readFields(n, `an object, as {"allow": ["example.com"]}`, append([]field{
 		{"allow", list(&p.Allow, `an array of rules, as ["example.com"]`, ruleNode)},
+		{"allowed_hosts", list(&p.AllowedHosts, hosts, blockedNode)},
+		{"allow_outbound", p.outbound},
 		{"deny", list(&p.Deny, `an array of rules, as ["example.com"]`, ruleNode)},
 		{"allowed_ports", full(list(&p.AllowedPorts, `an array of ports, as [443, "8000-8010"]`, portsNode))},
 		{"blocked_hosts", list(&p.BlockedHosts, hosts, blockedNode)},
+		{"blocked_ranges", list(&p.BlockedRanges, hosts, blockedNode)},
 		{"dns", list(&p.DNS, `an array of addresses, as ["192.0.2.53"]`, stringNode)},
 	}, p.limits()...))
 }
@@ -84,6 +78,15 @@ func (p *Policy) limits() []field {
 		{"connect_timeout", p.ConnectTimeout.read},
 		{"idle_timeout", p.IdleTimeout.read},
 	}
+}
+
+func (p *Policy) outbound(n *node) *Problem {
+	if problem := n.want("bool", "true or false"); problem != nil {
+		return problem
+	}
+	yes := n.text == "true"
+	p.AllowOutbound = &yes
+	return nil
 }
 
 // UnmarshalJSON reads an object or the flag form as a string; the rule becomes canonical.

@@ -32,6 +32,10 @@ type Published struct {
 
 // publish serves one port.
 func (s *Server) publish(p Published) {
+	if len(p.Conns) == 0 {
+		_ = p.Listener.Close() // a refusal at once rather than a queue that nobody serves
+		return
+	}
 	free := make(chan *os.File, len(p.Conns))
 	for _, f := range p.Conns {
 		if s.track(f) {

@@ -1,6 +1,9 @@
 package egress
 
-import "net/netip"
+import (
+	"net/netip"
+	"sync"
+)
 
 // class is one range of addresses that are not the public internet's.
 type class struct {
@@ -13,72 +16,76 @@ type class struct {
 // longest prefix first within an address family where ranges nest. The last lines leave 2000::/3, all that is assigned.
 // Never: what another form writes (translated addresses), what belongs to the jail itself (loopback, and 198.18.0.0/15,
 // where its synthetic addresses are), and what no TCP or UDP server has (multicast, broadcast, link-local IPv6 without
-// its zone).
-var classes = []class{
-	in("0.0.0.0/8", "unspecified", true),
-	in("10.0.0.0/8", "private", false),
-	in("100.64.0.0/10", "cgnat", false),
-	in("127.0.0.0/8", "loopback", true),
-	in("169.254.0.0/16", "link-local", false),
-	in("172.16.0.0/12", "private", false),
-	in("192.0.0.0/24", "reserved", false),
-	in("192.0.2.0/24", "test", false),
-	in("192.88.99.0/24", "6to4", true),
-	in("192.168.0.0/16", "private", false),
-	in("198.18.0.0/15", "benchmark", true),
-	in("198.51.100.0/24", "test", false),
-	in("203.0.113.0/24", "test", false),
-	in("224.0.0.0/4", "multicast", true),
-	in("255.255.255.255/32", "broadcast", true),
-	in("240.0.0.0/4", "reserved", false),
+// its zone). It is made when it is first needed: every start of brig would pay for it.
+var classes = sync.OnceValue(func() []class {
+	return []class{
+		in("0.0.0.0/8", "unspecified", true),
+		in("10.0.0.0/8", "private", false),
+		in("100.64.0.0/10", "cgnat", false),
+		in("127.0.0.0/8", "loopback", true),
+		in("169.254.0.0/16", "link-local", false),
+		in("172.16.0.0/12", "private", false),
+		in("192.0.0.0/24", "reserved", false),
+		in("192.0.2.0/24", "test", false),
+		in("192.88.99.0/24", "6to4", true),
+		in("192.168.0.0/16", "private", false),
+		in("198.18.0.0/15", "benchmark", true),
+		in("198.51.100.0/24", "test", false),
+		in("203.0.113.0/24", "test", false),
+		in("224.0.0.0/4", "multicast", true),
+		in("255.255.255.255/32", "broadcast", true),
+		in("240.0.0.0/4", "reserved", false),
 
-	in("::/128", "unspecified", true),
-	in("::1/128", "loopback", true),
-	in("::/96", "compatible", true),
-	in("::ffff:0:0/96", "mapped", true),
-	in("::ffff:0:0:0/96", "mapped", true),
-	in("64:ff9b::/96", "nat64", true),
-	in("64:ff9b:1::/48", "nat64", true),
-	in("100::/64", "discard", true),
-	in("2001::/32", "teredo", true),
-	in("2001:2::/48", "benchmark", false),
-	in("2001::/23", "reserved", false),
-	in("2001:db8::/32", "documentation", false),
-	in("2002::/16", "6to4", true),
-	in("3fff::/20", "documentation", false),
-	in("fc00::/7", "private", false),
-	in("fe80::/10", "link-local", true),
-	in("fec0::/10", "private", false),
-	in("ff00::/8", "multicast", true),
-	in("::/3", "reserved", false),
-	in("4000::/2", "reserved", false),
-	in("8000::/1", "reserved", false),
-}
+		in("::/128", "unspecified", true),
+		in("::1/128", "loopback", true),
+		in("::/96", "compatible", true),
+		in("::ffff:0:0/96", "mapped", true),
+		in("::ffff:0:0:0/96", "mapped", true),
+		in("64:ff9b::/96", "nat64", true),
+		in("64:ff9b:1::/48", "nat64", true),
+		in("100::/64", "discard", true),
+		in("2001::/32", "teredo", true),
+		in("2001:2::/48", "benchmark", false),
+		in("2001::/23", "reserved", false),
+		in("2001:db8::/32", "documentation", false),
+		in("2002::/16", "6to4", true),
+		in("3fff::/20", "documentation", false),
+		in("fc00::/7", "private", false),
+		in("fe80::/10", "link-local", true),
+		in("fec0::/10", "private", false),
+		in("ff00::/8", "multicast", true),
+		in("::/3", "reserved", false),
+		in("4000::/2", "reserved", false),
+		in("8000::/1", "reserved", false),
+	}
+})
 
 func in(prefix, why string, never bool) class {
 	return class{netip.MustParsePrefix(prefix), why, never}
 }
 
 // metadata are the addresses at which clouds hand their credentials to whoever asks.
-var metadata = []netip.Addr{
-	netip.MustParseAddr("169.254.169.254"),    // nearly every cloud
-	netip.MustParseAddr("169.254.170.2"),      // Amazon ECS
-	netip.MustParseAddr("169.254.170.23"),     // Amazon EKS
-	netip.MustParseAddr("169.254.169.253"),    // Amazon's resolver
-	netip.MustParseAddr("169.254.169.250"),    // Rancher
-	netip.MustParseAddr("169.254.0.23"),       // Tencent
-	netip.MustParseAddr("169.254.42.42"),      // Scaleway
-	netip.MustParseAddr("100.100.100.200"),    // Alibaba
-	netip.MustParseAddr("168.63.129.16"),      // Azure's WireServer, a public address by its number
-	netip.MustParseAddr("192.0.0.192"),        // Oracle
-	netip.MustParseAddr("fd00:ec2::254"),      // Amazon EC2
-	netip.MustParseAddr("fd00:ec2::23"),       // Amazon EKS
-	netip.MustParseAddr("fd00:ec2::253"),      // Amazon's resolver
-	netip.MustParseAddr("fd20:ce::254"),       // Google
-	netip.MustParseAddr("fd00:42::42"),        // Scaleway
-	netip.MustParseAddr("fd00:c1::a9fe:a9fe"), // Oracle
-	netip.MustParseAddr("fe80::a9fe:a9fe"),    // OpenStack
-}
+var metadata = sync.OnceValue(func() []netip.Addr {
+	return []netip.Addr{
+		netip.MustParseAddr("169.254.169.254"),    // nearly every cloud
+		netip.MustParseAddr("169.254.170.2"),      // Amazon ECS
+		netip.MustParseAddr("169.254.170.23"),     // Amazon EKS
+		netip.MustParseAddr("169.254.169.253"),    // Amazon's resolver
+		netip.MustParseAddr("169.254.169.250"),    // Rancher
+		netip.MustParseAddr("169.254.0.23"),       // Tencent
+		netip.MustParseAddr("169.254.42.42"),      // Scaleway
+		netip.MustParseAddr("100.100.100.200"),    // Alibaba
+		netip.MustParseAddr("168.63.129.16"),      // Azure's WireServer, a public address by its number
+		netip.MustParseAddr("192.0.0.192"),        // Oracle
+		netip.MustParseAddr("fd00:ec2::254"),      // Amazon EC2
+		netip.MustParseAddr("fd00:ec2::23"),       // Amazon EKS
+		netip.MustParseAddr("fd00:ec2::253"),      // Amazon's resolver
+		netip.MustParseAddr("fd20:ce::254"),       // Google
+		netip.MustParseAddr("fd00:42::42"),        // Scaleway
+		netip.MustParseAddr("fd00:c1::a9fe:a9fe"), // Oracle
+		netip.MustParseAddr("fe80::a9fe:a9fe"),    // OpenStack
+	}
+})
 
 // Blocked says in a word why no name may lead to a: "private", "loopback", "link-local", "cgnat", "metadata", "test",
 // "documentation", "benchmark", "multicast", "broadcast", "reserved", "unspecified", "discard", and for addresses that
@@ -109,7 +116,7 @@ func classOf(a netip.Addr) (class, bool) {
 	if a.Is4In6() { // netip.Prefix.Contains never matches these
 		return class{prefix: netip.PrefixFrom(a, a.BitLen()), why: "mapped", never: true}, true
 	}
-	for _, c := range classes {
+	for _, c := range classes() {
 		if c.prefix.Contains(a) {
 			return c, true
 		}
@@ -128,7 +135,7 @@ func Metadata(a netip.Addr) bool {
 }
 
 func isMetadata(a netip.Addr) bool {
-	for _, m := range metadata {
+	for _, m := range metadata() {
 		if a == m {
 			return true
 		}

@@ -66,7 +66,7 @@ func TestMetadataNever(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range metadata {
+	for _, a := range metadata() {
 		forms := []netip.Addr{a}
 		if a.Is4() {
 			forms = append(forms, netip.AddrFrom16(a.As16()))

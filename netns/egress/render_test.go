@@ -86,3 +86,20 @@ func TestKubernetesName(t *testing.T) {
 		}
 	}
 }
+
+// What is denied whole has no entry, and an exception is smaller than what it is an exception of.
+func TestKubernetesDenials(t *testing.T) {
+	p, err := ParsePolicy([]byte(`{"allow": ["44.1.0.0/16:80", "45.0.0.0/8:80,81"], "deny": ["44.0.0.0/8", "45.0.0.0/8:81", "45.1.0.0/16", "45.1.2.3"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := p.Kubernetes("x")
+	if strings.Contains(text, "44.") || strings.Contains(text, "81") || strings.Contains(text, "45.1.2.3") ||
+		strings.Count(text, "cidr: 45.0.0.0/8\n") != 1 || strings.Count(text, "- 45.1.0.0/16\n") != 1 {
+		t.Error(text)
+	}
+	p.Deny = append(p.Deny, Rule{CIDR: "45.0.0.0/8"})
+	if text := p.Kubernetes("x"); !strings.HasSuffix(text, "  egress: []\n") {
+		t.Error(text)
+	}
+}

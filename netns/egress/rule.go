@@ -21,7 +21,7 @@ const (
 
 // Rule names one destination: exactly one of Host and CIDR is set.
 type Rule struct {
-	// Host is an exact name, or "*.suffix": every name below suffix at any depth, not suffix itself.
+	// Host is an exact name, or "*.suffix": every name below suffix at any depth, not suffix itself, or "*": every name.
 	Host string `json:"host,omitempty"`
 	// CIDR is an address or a canonical prefix ("10.1.2.0/24").
 	CIDR string `json:"cidr,omitempty"`
@@ -35,6 +35,9 @@ type Rule struct {
 	// Paths are the path prefixes that are allowed, by whole segments (http mode only); empty: every one.
 	Paths []string `json:"paths,omitempty"`
 }
+
+// anyHost is the Host of a rule for every name: what is public on the internet, as long as it is asked for by name.
+const anyHost = "*"
 
 // Ports is a range of ports, both ends included. {1, 65535} is "*".
 type Ports struct{ From, To uint16 }
@@ -65,7 +68,7 @@ func (r Rule) canonical() (Rule, *Problem) {
 	}
 	for i, p := range r.Ports {
 		if p.From == 0 || p.From > p.To {
-			return c, (&Problem{Reason: "the range " + p.String() + " is empty or has port 0", Fix: "write ports from 1 to 65535, the lower one first"}).at(index("ports", i))
+			return c, badRange(p).at(index("ports", i))
 		}
 	}
 	c.Ports = newPortSet(r.Ports)
@@ -83,8 +86,11 @@ func (r Rule) canonical() (Rule, *Problem) {
 	return c, nil
 }
 
-// canonicalHost reads a name or "*.suffix".
+// canonicalHost reads a name, "*.suffix" or "*".
 func canonicalHost(s string) (string, *Problem) {
+	if s == anyHost {
+		return s, nil
+	}
 	suffix, wild := strings.CutPrefix(s, "*.")
 	name, why := normalize(suffix)
 	if why == "" && wild && len(name) > maxName-2 { // one more label and its dot
@@ -101,8 +107,6 @@ func canonicalHost(s string) (string, *Problem) {
 	case s == "":
 		why, fix = "the rule names nothing", `set host ("example.com") or cidr ("192.0.2.0/24")`
 		return "", &Problem{Reason: why, Fix: fix}
-	case s == "*":
-		fix = "name the hosts; every public address at one port is the pair of rules 0.0.0.0/0:443 and [::/0]:443"
 	case strings.ContainsAny(s, "/?#@"):
 		fix = `write the name alone; a path goes into a policy file: {"host": "example.com", "mode": "http", "paths": ["/api"]}`
 	case strings.Contains(suffix, "*"):
@@ -124,9 +128,11 @@ func (r *Rule) checkMode() *Problem {
 	}
 	switch {
 	case r.Mode == ModeUDP && r.Host != "":
-		return &Problem{"mode", "udp goes to addresses only: a datagram does not say for which name it is", "name the server's address: udp://192.0.2.1:123"}
+		return &Problem{"mode", "udp goes to addresses only: a datagram does not say for which name it is",
+			"name the server's address: udp://192.0.2.1:123"}
 	case r.CIDR != "" && (r.Mode == ModeTLS || r.Mode == ModeHTTP):
-		return &Problem{"mode", "an address has no name that could be checked in mode " + string(r.Mode), "use a host, or the mode tcp"}
+		return &Problem{"mode", "an address has no name that could be checked in mode " + string(r.Mode),
+			"use a host, or the mode tcp"}
 	case r.Mode != ModeHTTP && len(r.Methods) > 0:
 		return &Problem{"methods", "methods are looked at in http mode only", `add "mode": "http"`}
 	case r.Mode != ModeHTTP && len(r.Paths) > 0:
@@ -137,7 +143,8 @@ func (r *Rule) checkMode() *Problem {
 		case !methodToken(m):
 			return &Problem{index("methods", i), quote(m) + " is no HTTP method", "write it in capitals, as GET"}
 		case m == "CONNECT":
-			return &Problem{index("methods", i), "CONNECT is never forwarded: it would hide what follows", "leave it out; allow the destination itself"}
+			return &Problem{index("methods", i), "CONNECT is never forwarded: it would hide what follows",
+				"leave it out; allow the destination itself"}
 		}
 	}
 	return nil
@@ -157,7 +164,8 @@ func canonicalPath(p string) (string, *Problem) {
 	case len(p) > 1024:
 		return "", &Problem{Reason: quote(p) + " is longer than 1024 bytes", Fix: fix}
 	case strings.ContainsAny(p, "%?#*\\;\"") || strings.ContainsFunc(p, func(r rune) bool { return !plainRune(r) }):
-		return "", &Problem{Reason: quote(p) + " has a character that a prefix cannot have", Fix: fix + ", decoded, without query, wildcards and control characters"}
+		return "", &Problem{Reason: quote(p) + " has a character that a prefix cannot have",
+			Fix: fix + ", decoded, without query, wildcards and control characters"}
 	case strings.TrimSuffix(p, "/") != strings.TrimSuffix(path.Clean(p), "/"):
 		return "", &Problem{Reason: quote(p) + " is not clean", Fix: "write " + path.Clean(p)}
 	}

@@ -62,6 +62,11 @@ func parsePorts(s string) (Ports, *Problem) {
 	return Ports{from, to}, nil
 }
 
+// badRange is the problem of a range that no parser has seen.
+func badRange(p Ports) *Problem {
+	return &Problem{Reason: "the range " + p.String() + " is empty or has port 0", Fix: "write ports from 1 to 65535, the lower one first"}
+}
+
 // parsePort takes digits only, without a leading zero, so that a port has one spelling.
 func parsePort(s string) (uint16, bool) {
 	n, err := strconv.ParseUint(s, 10, 16)

@@ -51,7 +51,8 @@ func parseRule(text string) (r Rule, problem *Problem) {
 func splitPorts(s string) (target, ports string, hasPorts bool, problem *Problem) {
 	if !strings.HasPrefix(s, "[") {
 		if strings.Count(s, ":") > 1 {
-			return "", "", false, &Problem{Reason: quote(s) + " has more than one colon", Fix: "write an IPv6 address in brackets: [2001:db8::1]:443"}
+			return "", "", false, &Problem{Reason: quote(s) + " has more than one colon",
+				Fix: "write an IPv6 address in brackets: [2001:db8::1]:443"}
 		}
 		target, ports, hasPorts = strings.Cut(s, ":")
 		return target, ports, hasPorts, nil
@@ -59,7 +60,8 @@ func splitPorts(s string) (target, ports string, hasPorts bool, problem *Problem
 	target, after, closed := strings.Cut(s[1:], "]")
 	ports, hasPorts = strings.CutPrefix(after, ":")
 	if !closed || after != "" && !hasPorts || !strings.Contains(target, ":") {
-		return "", "", false, &Problem{Reason: quote(s) + " is no bracketed IPv6 address or prefix", Fix: "write [2001:db8::1]:443 or [2001:db8::/32]:443"}
+		return "", "", false, &Problem{Reason: quote(s) + " is no bracketed IPv6 address or prefix",
+			Fix: "write [2001:db8::1]:443 or [2001:db8::/32]:443"}
 	}
 	return target, ports, hasPorts, nil
 }
@@ -129,7 +131,8 @@ func parsePrefix(s string) (netip.Prefix, *Problem) {
 		}
 		return p, &Problem{Reason: quote(s) + " is an IPv4 address written as IPv6", Fix: fix}
 	case p.Masked() != p:
-		return p, &Problem{Reason: quote(s) + " has bits set beyond its prefix length", Fix: "write " + p.Masked().String() + " for the network, or " + a.String() + " for the one address"}
+		return p, &Problem{Reason: quote(s) + " has bits set beyond its prefix length",
+			Fix: "write " + p.Masked().String() + " for the network, or " + a.String() + " for the one address"}
 	}
 	return p, nil
 }

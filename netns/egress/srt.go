@@ -11,6 +11,9 @@ var srtKeys = []string{"deniedDomainReasons", "strictAllowlist", "allowUnixSocke
 	"allowLocalBinding", "allowMachLookup", "httpProxyPort", "socksProxyPort", "mitmProxy", "filterRequest",
 	"tlsTerminate", "parentProxy"}
 
+// srtPorts begins the note about entries without a port.
+const srtPorts = "network.allowedDomains: entries without a port open 80 and 443 only; name others as "
+
 // isSRT tells the settings file of sandbox-runtime ("srt"): its lists stand in an object "network", which a policy
 // does not have.
 func isSRT(n *node) bool {
@@ -81,7 +84,9 @@ func (p *Policy) srtAllow(s string, notes *[]string) *Problem {
 		if r.CIDR != "" {
 			r.Ports = []Ports{{80, 80}, {443, 443}}
 		}
-		*notes = append(*notes, "network.allowedDomains: "+quote(s)+" opens ports 80 and 443 only; name another port as "+quote(s+":8443"))
+		if note := srtPorts + quote(s+":8443"); !slices.ContainsFunc(*notes, func(n string) bool { return strings.HasPrefix(n, srtPorts) }) {
+			*notes = append(*notes, note) // once for all entries
+		}
 	}
 	if r, problem = allowRule(r); problem == nil {
 		p.Allow = append(p.Allow, r)

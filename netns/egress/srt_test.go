@@ -35,7 +35,7 @@ func TestSRT(t *testing.T) {
 	}
 	text := strings.Join(notes, "\n")
 	for _, note := range []string{
-		`network.allowedDomains: "github.com" opens ports 80 and 443 only; name another port as "github.com:8443"`,
+		`network.allowedDomains: entries without a port open 80 and 443 only; name others as "github.com:8443"`,
 		`network.allowedDomains: "localhost": ignored: the jail's loopback is its own`,
 		`network.strictAllowlist: ignored`, `network.allowUnixSockets: ignored`, `network.httpProxyPort: ignored`, `network.somethingNew: ignored: unknown`,
 		`network.deniedDomainReasons: ignored`, `filesystem: ignored: not about the network`, `ignoreViolations: ignored`,
@@ -67,6 +67,13 @@ func TestSRTMatches(t *testing.T) {
 			t.Errorf("with everything denied, Vet(%s) = %q", a, got)
 		}
 	}
+	if d := none.Host("github.com", 443); d.Reason != ReasonDenied || d.Text != "0.0.0.0/0" || none.Knows("github.com") {
+		t.Errorf("with everything denied, a name is still looked up: %+v", d)
+	}
+	half := matcher(t, `{"allow": ["github.com"], "deny": ["0.0.0.0/0", "[::/0]:443"]}`)
+	if half.Host("github.com", 443).Allow || !half.Host("github.com", 80).Allow || !half.Knows("github.com") {
+		t.Error("one family's denial counts for both")
+	}
 }
 
 func TestSRTRefuses(t *testing.T) {
@@ -76,7 +83,6 @@ func TestSRTRefuses(t *testing.T) {
 		`{"network": {"allowedDomains": "a.com"}}`:                `network.allowedDomains: it is a string, not an array`,
 		`{"network": {"allowedDomains": ["a.com", 5]}}`:           `network.allowedDomains[1]: it is a number, not a string`,
 		`{"network": {"allowedDomains": ["https://a.com"]}}`:      `network.allowedDomains[0]: "https://a.com" has a scheme`,
-		`{"network": {"allowedDomains": ["*"]}}`:                  `network.allowedDomains[0]: "*" is no host name`,
 		`{"network": {"allowedDomains": ["a.com/x"]}}`:            `network.allowedDomains[0]: "a.com/x" is no host name`,
 		`{"network": {"allowedDomains": ["169.254.169.254"]}}`:    `network.allowedDomains[0]: 169.254.169.254 is a metadata service`,
 		`{"network": {"allowedDomains": ["2001:db8::1:443"]}}`:    `network.allowedDomains[0]: "2001:db8::1:443" has more than one colon`,

@@ -2,19 +2,18 @@ package egress
 
 import (
 	"strings"
-	"text/tabwriter"
 	"unicode/utf8"
 )
 
 // Row is one line of the effective policy.
 type Row struct {
-	Verdict  string // "deny", "allow"
-	Target   string // a name, *.name, address or prefix
-	Protocol string // "tcp", "udp", "any"
-	Ports    string // "443", "80,8000-8010", "*"
-	Mode     Mode   // of an allow row; never ModeDefault
-	Methods  string // "GET,HEAD", empty: every one
-	Paths    string // "/api /v2", empty: every one
+	Verdict  string `json:"verdict"`           // "deny", "allow"
+	Target   string `json:"target"`            // a name, *.name, address or prefix
+	Protocol string `json:"protocol"`          // "tcp", "udp", "any"
+	Ports    string `json:"ports"`             // "443", "80,8000-8010", "*"
+	Mode     Mode   `json:"mode,omitempty"`    // of an allow row; never ModeDefault
+	Methods  string `json:"methods,omitempty"` // "GET,HEAD", empty: every one
+	Paths    string `json:"paths,omitempty"`   // "/api /v2", empty: every one
 }
 
 // Effective gives the policy as it is applied, in the order in which it is: denials first, then each allow rule split
@@ -80,7 +79,7 @@ func (p *Policy) denials() (out []*compiled) {
 			out = append(out, compilePrefix(compileDeny(r)))
 		}
 	}
-	for _, host := range p.BlockedHosts {
+	for _, host := range p.blocks() {
 		if r, problem := blockedHost(host); problem == nil {
 			out = append(out, compilePrefix(compileDeny(r)))
 		}
@@ -90,7 +89,7 @@ func (p *Policy) denials() (out []*compiled) {
 
 // allowances are the allow rules that have ports left.
 func (p *Policy) allowances() (out []*compiled) {
-	for _, r := range p.Allow {
+	for _, r := range p.allows() {
 		r, problem := allowRule(r)
 		if c := (&compiled{rule: r, ports: p.narrowed(&r)}); problem == nil && c.ports.count() > 0 {
 			out = append(out, compilePrefix(c))
@@ -108,22 +107,13 @@ func compilePrefix(c *compiled) *compiled {
 
 // Table gives the effective policy as text in columns, with what holds in every policy below.
 func (p *Policy) Table() string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	line := func(cells ...string) {
-		for i, cell := range cells {
-			if cell == "" {
-				cells[i] = "-"
-			}
-		}
-		write(w, strings.Join(cells, "\t")+"\n")
-	}
-	line("VERDICT", "TARGET", "PROTOCOL", "PORTS", "MODE", "METHODS", "PATHS")
+	lines := [][]string{{"VERDICT", "TARGET", "PROTOCOL", "PORTS", "MODE", "METHODS", "PATHS"}}
 	for _, r := range Effective(p) {
-		line(r.Verdict, r.Target, r.Protocol, r.Ports, string(r.Mode), r.Methods, r.Paths)
+		lines = append(lines, []string{r.Verdict, r.Target, r.Protocol, r.Ports, string(r.Mode), r.Methods, r.Paths})
 	}
-	line("deny", "everything else", "any", "*", "", "", "")
-	flush(w)
+	lines = append(lines, []string{"deny", "everything else", "any", "*", "", "", ""})
+	var b strings.Builder
+	columns(&b, lines)
 	b.WriteString("\nDenials win. A name never leads to one of these ranges. A rule for addresses opens those of the second list\n" +
 		"within which it lies:\n")
 	for _, s := range []struct {
@@ -132,8 +122,8 @@ func (p *Policy) Table() string {
 	}{{"never", true}, {"by address", false}} {
 		wrap(&b, "  "+s.title+": ", classTexts(s.never))
 	}
-	addrs := make([]string, len(metadata))
-	for i, a := range metadata {
+	addrs := make([]string, len(metadata()))
+	for i, a := range metadata() {
 		addrs[i] = a.String()
 	}
 	wrap(&b, "  never, as metadata services: ", addrs)
@@ -142,7 +132,7 @@ func (p *Policy) Table() string {
 
 // classTexts lists the ranges of one kind.
 func classTexts(never bool) (texts []string) {
-	for _, c := range classes {
+	for _, c := range classes() {
 		if c.never == never {
 			texts = append(texts, c.prefix.String()+" ("+c.why+")")
 		}
@@ -166,15 +156,24 @@ func wrap(b *strings.Builder, title string, words []string) {
 	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// write and flush go to a strings.Builder, which has no errors to give.
-func write(w *tabwriter.Writer, s string) {
-	if _, err := w.Write([]byte(s)); err != nil {
-		panic(err)
+// columns aligns cells; an empty one is a hyphen.
+func columns(b *strings.Builder, lines [][]string) {
+	widths := make([]int, len(lines[0]))
+	for _, line := range lines {
+		for i, cell := range line {
+			if cell == "" {
+				line[i] = "-"
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
+		}
 	}
-}
-
-func flush(w *tabwriter.Writer) {
-	if err := w.Flush(); err != nil {
-		panic(err)
+	for _, line := range lines {
+		for i, cell := range line {
+			b.WriteString(cell)
+			if i < len(line)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+			}
+		}
+		b.WriteString("\n")
 	}
 }

@@ -14,7 +14,9 @@ import (
 
 var synthetic = netip.MustParseAddr("198.18.0.7")
 
-func knows(name string) bool { return name == "example.com" || strings.HasSuffix(name, ".pypi.org") }
+func knows(name string) bool {
+	return strings.HasSuffix(name, ".arpa") || name == "example.com" || strings.HasSuffix(name, ".pypi.org")
+}
 
 func give(string) (netip.Addr, bool) { return synthetic, true }
 
@@ -66,6 +68,10 @@ func TestAnswer(t *testing.T) {
 		{"EDNS0 denied", ask("evil.org", 1, 1, 1, edns0...), 3, "deny", NoRule, "evil.org", true},
 		{"EDNS version 1", ask("example.com", 1, 1, 1, ednsV1...), 16, "", "", "", true},
 		{"EDNS0 option too long", ask("example.com", 1, 1, 1, badOpt...), 1, "", "", "", false},
+		{"EDNS0 record too short", ask("example.com", 1, 1, 1, edns0[:10]...), 1, "", "", "", false},
+		{"bytes after EDNS0", ask("example.com", 1, 1, 1, append(edns0[:11:11], 0)...), 1, "", "", "", false},
+		{"EDNS0 with an owner", ask("example.com", 1, 1, 1, append([]byte{1, 'a'}, edns0...)...), 1, "", "", "", false},
+		{"name without an end", plain[:24], 1, "", "", "", false},
 		{"EDNS0 twice", ask("example.com", 1, 1, 2, append(edns0[:11:11], edns0...)...), 1, "", "", "", false},
 		{"TSIG", ask("example.com", 1, 1, 1, tsig...), 1, "", "", "", false},
 		{"additional record missing", ask("example.com", 1, 1, 1), 1, "", "", "", false},
@@ -87,7 +93,7 @@ func TestAnswer(t *testing.T) {
 		{"AXFR", ask("example.com", 252, 1, 0), 5, "deny", Protocol, "example.com", false},
 		{"compression pointer", append(with(plain, 4, 0, 1)[:12], 0xc0, 12, 0, 1, 0, 1), 1, "", "", "", false},
 		{"label of 64", ask(strings.Repeat("a", 64)+".pypi.org", 1, 1, 0), 1, "", "", "", false},
-		{"name of 256", ask("a"+strings.Replace(longest, "h", "hh", 1), 1, 1, 0), 1, "", "", "", false},
+		{"name of 256", ask(strings.Replace(longest, "h", "hh", 1), 1, 1, 0), 1, "", "", "", false},
 		{"two questions", append(with(plain, 5, 2), hidden...), 1, "", "", "", false},
 		{"no question", with(plain, 5, 0)[:12], 1, "", "", "", false},
 		{"an answer section", with(plain, 7, 1), 1, "", "", "", false},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"strconv"
-	"sync"
 )
 
 const (
@@ -13,8 +12,6 @@ const (
 	maxChunkWaste = 16 << 10 // bytes of extensions and trailers in a body: they are dropped, and must not be the body
 	writeBuffer   = 4 << 10
 )
-
-var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, writeBuffer) }}
 
 // CopyBody copies a body and returns how many bytes it wrote, framing included. limit is called with the number of bytes
 // before each write, which is of at most 4096 or what src holds; its error ends the copy and is returned. nil: no limit.
@@ -31,14 +28,11 @@ func CopyBody(dst io.Writer, src *bufio.Reader, f Framing, limit func(n int) err
 			err = nil
 		}
 	case Chunked:
-		w := writers.Get().(*bufio.Writer)
-		w.Reset(m)
+		w := bufio.NewWriterSize(m, writeBuffer) // joins a chunk's size to the start of its data
 		c := chunks{src: src, w: w}
 		if err = c.copy(); err == nil {
 			err = w.Flush()
 		}
-		w.Reset(nil)
-		writers.Put(w)
 	}
 	return m.n, err
 }

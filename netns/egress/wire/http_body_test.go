@@ -115,6 +115,12 @@ func TestCopyBodyLimit(t *testing.T) {
 			t.Errorf("%s: %d %v", name, n, err)
 		}
 	}
+	for name, in := range map[string]string{"size": "5\r\n", "chunk": "5\r\nhel", "end": "5\r\nhello", "last": "0\r\n\r\n", "big": "2000\r\n" + strings.Repeat("x", 8192)} {
+		src := bufio.NewReaderSize(strings.NewReader(in), 16)
+		if n, err := CopyBody(io.Discard, src, Framing{Kind: Chunked}, func(int) error { return enough }); err != enough || n != 0 {
+			t.Errorf("%s: %d %v", name, n, err)
+		}
+	}
 	src := bufio.NewReader(io.MultiReader(strings.NewReader("5\r\nhel"), failing{}))
 	if _, err := CopyBody(io.Discard, src, Framing{Kind: Chunked}, nil); err != errFailing {
 		t.Error(err)

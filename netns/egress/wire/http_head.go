@@ -38,7 +38,7 @@ func ReadHead(r *bufio.Reader, max int) ([]byte, error) {
 			return nil, err
 		}
 		head, last = append(head, c), c
-		if n := len(head); c == '\n' && n >= 4 && head[n-3] == '\n' {
+		if n := len(head); c == '\n' && head[n-3] == '\n' { // a first line is three bytes at least
 			return head, nil
 		}
 	}

@@ -1,0 +1,161 @@
+package egress
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"runtime"
+	"testing"
+)
+
+// memory is what the heap and the stacks hold in bytes, of this process.
+func memory() int64 {
+	for range 3 {
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc + m.StackInuse)
+}
+
+// many opens n connections, has each move some bytes and says what they hold together.
+func many(t *testing.T, n, size int, dial func() (*net.TCPConn, error)) int64 {
+	t.Helper()
+	before := memory()
+	conns := make([]*net.TCPConn, n)
+	for i := range conns {
+		c, err := dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns[i] = c
+		go func() { _, _ = c.Write(make([]byte, size)) }()
+		if _, err := io.CopyN(io.Discard, c, int64(size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := memory() - before
+	for _, c := range conns {
+		c.Close()
+	}
+	return held
+}
+
+func TestThousandConnectionsAtOnce(t *testing.T) {
+	const n, most = 1000, 32 << 10
+	for _, c := range []struct {
+		name string
+		size int
+	}{{"small", 100}, {"spliced", 2 * spliceAfter}} {
+		direct := listenTCP(t)
+		go func() {
+			for {
+				c, err := direct.AcceptTCP()
+				if err != nil {
+					return
+				}
+				go echo(c)
+			}
+		}()
+		ends := many(t, n, c.size, func() (*net.TCPConn, error) {
+			c, err := net.Dial("tcp4", direct.Addr().String())
+			if err != nil {
+				return nil, err
+			}
+			return c.(*net.TCPConn), nil
+		})
+		r := newRig(t, Policy{Allow: rules("tcp://a.test:5000"), MaxConnections: n}).serve()
+		r.server("a.test", 5000, echo)
+		to := r.to("a.test", 5000)
+		held := many(t, n, c.size, func() (*net.TCPConn, error) { return r.dialErr(to) })
+		r.wait(n)
+		r.end(n)
+		each := (held - ends) / n
+		t.Logf("%s: %d bytes for each connection", c.name, each)
+		if each > most {
+			t.Errorf("%s: %d bytes for each connection", c.name, each)
+		}
+	}
+}
+
+// paths are the two ways to one echo or discard server.
+func paths(b *testing.B, handle func(*net.TCPConn), run func(b *testing.B, dial func() (net.Conn, error))) {
+	r := newRig(b, Policy{Allow: rules("tcp://a.test:5000")}).serve()
+	r.server("a.test", 5000, handle)
+	to := r.to("a.test", 5000)
+	at := r.world[netip.AddrPortFrom(r.names["a.test"][0], 5000)]
+	b.Run("direct", func(b *testing.B) { run(b, func() (net.Conn, error) { return net.Dial("tcp4", at.String()) }) })
+	b.Run("relay", func(b *testing.B) { run(b, func() (net.Conn, error) { return r.dialErr(to) }) })
+}
+
+func BenchmarkUpload(b *testing.B) {
+	paths(b, func(c *net.TCPConn) {
+		buf := make([]byte, 256<<10)
+		for {
+			if _, err := c.Read(buf); err != nil {
+				_, _ = c.Write([]byte("x"))
+				c.Close()
+				return
+			}
+		}
+	}, func(b *testing.B, dial func() (net.Conn, error)) {
+		c, err := dial()
+		if err != nil {
+			b.Fatal(err)
+		}
+		buf := make([]byte, 1<<20)
+		b.SetBytes(int64(len(buf)))
+		for b.Loop() {
+			if _, err := c.Write(buf); err != nil {
+				b.Fatal(err)
+			}
+		}
+		_ = c.(*net.TCPConn).CloseWrite()
+		_, _ = c.Read(buf)
+		c.Close()
+	})
+}
+
+func BenchmarkDownload(b *testing.B) {
+	paths(b, func(c *net.TCPConn) {
+		buf := make([]byte, 256<<10)
+		for {
+			if _, err := c.Write(buf); err != nil {
+				c.Close()
+				return
+			}
+		}
+	}, func(b *testing.B, dial func() (net.Conn, error)) {
+		c, err := dial()
+		if err != nil {
+			b.Fatal(err)
+		}
+		buf := make([]byte, 1<<20)
+		b.SetBytes(int64(len(buf)))
+		for b.Loop() {
+			if _, err := io.ReadFull(c, buf); err != nil {
+				b.Fatal(err)
+			}
+		}
+		c.Close()
+	})
+}
+
+func BenchmarkConnect(b *testing.B) {
+	paths(b, echo, func(b *testing.B, dial func() (net.Conn, error)) {
+		one := make([]byte, 1)
+		for b.Loop() {
+			c, err := dial()
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := c.Write(one); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := io.ReadFull(c, one); err != nil {
+				b.Fatal(err)
+			}
+			c.Close()
+		}
+	})
+}
