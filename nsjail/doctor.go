@@ -52,6 +52,8 @@ type Facts struct {
 	// Default is a default jail, Relaxed one without the mechanisms that can be spared, which is tried only where the
 	// first fails, and Shared one with a writable bind of the current directory, tried only for root.
 	Default, Relaxed, Shared Trial
+	// Egress is a jail with NetEgress, EveryPort one whose policy names all ports; tried where the default works.
+	Egress, EveryPort Trial
 	// Unread lists what could not be read in time.
 	Unread []string
 }
@@ -80,7 +82,7 @@ func (t *Trial) failedAt() string {
 // jail, is whether a default jail works.
 func Diagnose(f *Facts) []Finding {
 	list := []Finding{f.jail()}
-	for _, check := range []func() Finding{f.kernel, f.userNamespaces, f.root, f.proc, f.overlay, f.idmap, f.seccomp, f.library,
+	for _, check := range []func() Finding{f.kernel, f.userNamespaces, f.root, f.proc, f.overlay, f.idmap, f.seccomp, f.library, f.egress,
 		f.outerFilter, f.container, f.lsm, f.namespaceLimits, f.limits, f.memory, f.cgroups, f.landlock, f.yama, f.tiocsti, f.vsock} {
 		if x := check(); x.Name != "" {
 			list = append(list, x)

@@ -150,6 +150,7 @@ func (f *Facts) tryJails(ctx context.Context) {
 		f.Relaxed = f.try(ctx, "jail with --optional", Spec{Optional: spared()})
 		return
 	}
+	f.tryNetwork(ctx)
 	dir, err := os.Getwd()
 	if f.Host == nil || !f.Host.Drop || f.Host.Missing["idmap"] != "" || err != nil {
 		return

@@ -36,6 +36,13 @@ func (f *Facts) fails(op string, errno syscall.Errno, detail string) *Facts {
 	return f
 }
 
+// tried is a machine on which jails with a network were tried.
+func tried(egress, everyPort Trial) *Facts {
+	f := aMachine()
+	f.Egress, f.EveryPort = egress, everyPort
+	return f
+}
+
 func (f *Facts) with(path, text string) *Facts { f.Files[path] = text; return f }
 
 // want is what a finding must be; why and fix are parts of the text.
@@ -56,6 +63,9 @@ func TestDiagnose(t *testing.T) {
 		facts *Facts
 		want  []want
 	}{
+		{"egress", tried(Trial{Tried: true}, Trial{Tried: true}), []want{{"egress", Present, "at every port", ""}}},
+		{"egress without nf_tables", tried(Trial{Tried: true}, Trial{Tried: true, Err: errors.New("no")}), []want{{"egress", Partial, "nf_tables", "modprobe"}}},
+		{"no egress", tried(Trial{Tried: true, Err: errors.New("refused")}, Trial{}), []want{{"egress", Partial, "refused", ""}}},
 		{"all well", aMachine(), []want{{"jail", Present, "in 4 ms", ""}, {"user", Present, "", ""}, {"proc", Present, "", ""},
 			{"cgroup", Present, "delegated", ""}, {"outer filter", Present, "", ""}}},
 		{"Ubuntu 24.04", aMachine().fails("user", 0, "no user namespace can be made").with("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n"),
