@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"brig/netns/egress"
 )
 
 // good is a Spec that Check accepts, for the tests to break in one place.
@@ -72,9 +74,9 @@ func TestCheckNamesPlaceReasonAndFix(t *testing.T) {
 		"host charset":   {func(s *Spec) { s.Hostname = "a_b" }, `hostname: "a_b" is not a host name; use letters, digits, - and ., and begin with a letter or digit`},
 		"host dash":      {func(s *Spec) { s.Hostname = "-a" }, `hostname: "-a" is not a host name...`},
 		"host long":      {func(s *Spec) { s.Hostname = strings.Repeat("a", 65) }, `hostname: "` + strings.Repeat("a", 64) + `"... (65 bytes) is longer than 64 bytes; shorten it`},
-		"egress":         {func(s *Spec) { s.Net = "egress" }, `net: "egress" (a list of allowed destinations) is not in this version; write none, loopback or host`},
+		"egress":         {func(s *Spec) { s.Egress = &egress.Policy{} }, `net: there is a policy for egress, which this mode does not have; write egress, or leave the policy out`},
 		"net typo":       {func(s *Spec) { s.Net = "lopback" }, `net: "lopback" is not a network mode; did you mean loopback?`},
-		"net other":      {func(s *Spec) { s.Net = "bridge" }, `net: "bridge" is not a network mode; write one of none, loopback, host`},
+		"net other":      {func(s *Spec) { s.Net = "bridge" }, `net: "bridge" is not a network mode; write one of none, loopback, egress, host`},
 		"seccomp NUL":    {func(s *Spec) { s.Seccomp = "/a\x00" }, `seccomp: "/a\x00" has a NUL byte at offset 2...`},
 		"rlimit name":    {func(s *Spec) { s.Limits.Rlimits["nofiles"] = Rlimit{} }, `limits.rlimits: "nofiles" is not a resource of getrlimit(2); did you mean nofile?`},
 		"soft > hard":    {func(s *Spec) { s.Limits.Rlimits["core"] = Rlimit{2, 1} }, `limits.rlimits.core: the soft limit 2 is more than the hard limit 1...`},
