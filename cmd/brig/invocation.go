@@ -12,14 +12,15 @@ import (
 type invocation struct {
 	command      string // run, explain or spec
 	spec         nsjail.Spec
-	report       string // --report: a file to write the report to, or ""
-	reportFD     int    // --report-fd: a descriptor to write it to, or -1
-	json         bool   // --json: the answer goes to stdout as JSON
-	seccompTable bool   // explain: print the system-call filter instead of the plan
-	specFile     string // --spec, or ""
-	netTable     bool   // explain: print the network's policy instead of the plan
-	netLog       string // --net-log: a file to append to, "-" or ""
-	systemdScope bool   // --systemd-scope: the group is to be made in a scope of systemd's
+	report       string   // --report: a file to write the report to, or ""
+	reportFD     int      // --report-fd: a descriptor to write it to, or -1
+	json         bool     // --json: the answer goes to stdout as JSON
+	seccompTable bool     // explain: print the system-call filter instead of the plan
+	specFile     string   // --spec, or ""
+	netTable     bool     // explain: print the network's policy instead of the plan
+	netLog       string   // --net-log: a file to append to, "-" or ""
+	notes        []string // what of the input means less here than where it came from
+	systemdScope bool     // --systemd-scope: the group is to be made in a scope of systemd's
 
 	// origin maps a place in the Spec ("mounts[2]") to what the caller wrote to get it ("--bind"), so that a problem
 	// of the Spec is reported in the caller's words.

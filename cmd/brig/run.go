@@ -39,6 +39,9 @@ func run(inv *invocation, std stdio) int {
 	if err != nil {
 		return fail(std, err.Error())
 	}
+	for _, n := range inv.notes {
+		say(std, "%s", n)
+	}
 	log, err := openNetLog(inv, std)
 	if err != nil {
 		return fail(std, err.Error())

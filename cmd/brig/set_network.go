@@ -91,9 +91,12 @@ func setNetPolicy(b *builder, v []string) error {
 		return err
 	}
 	b.flag += " " + show(v[0])
-	file, err := egress.ParsePolicy(data)
+	file, notes, err := egress.LoadPolicy(data)
 	if err != nil {
 		return err
+	}
+	for _, n := range notes {
+		b.inv.notes = append(b.inv.notes, b.flag+": "+n)
 	}
 	if old := b.inv.spec.Egress; old != nil { // the flags that stood before
 		if len(old.Allow)+len(old.Deny) == 0 {
@@ -162,6 +165,9 @@ func policyText(inv *invocation, std stdio) int {
 	p := inv.spec.Egress
 	if p == nil {
 		p = &egress.Policy{}
+	}
+	for _, n := range inv.notes {
+		say(std, "%s", n)
 	}
 	table, nft, kubernetes := p.Table(), p.NFT(), p.Kubernetes("brig")
 	if !inv.json {

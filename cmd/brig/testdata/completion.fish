@@ -27,7 +27,7 @@ complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l workdir -s
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l user -s u -x -d 'who the payload is inside the jail, instead of 1000:1000; outside it stays nobody'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l hostname -x -d 'the host name inside the jail, instead of brig'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l net -x -a 'none loopback egress host' -d 'nothing, lo only (the default), what --allow names, or the host'\''s own'
-complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l allow -x -d 'let the payload reach a name, *.name, address or prefix (example.com, '\''*.pypi.org:443'\'', tcp://10.1.2.0/24:5432, udp://192.0.2.7:123); modes: http, tls, tcp, udp'
+complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l allow -x -d 'let the payload reach a name, *.name, address or prefix (example.com, *.pypi.org:443, tcp://10.1.2.0/24:5432, udp://192.0.2.7:123); modes: http, tls, tcp, udp'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l deny -x -d 'refuse it whatever --allow says'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l net-policy -r -F -d 'take rules and limits from a JSON file, or from the settings of srt; --allow and --deny add to it'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l net-limit -x -a 'max_connections= connections_per_second= max_connection_bytes= max_bytes= bandwidth= connect_timeout= idle_timeout=' -d 'bound it: max_connections, connections_per_second, max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout'

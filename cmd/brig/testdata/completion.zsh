@@ -45,7 +45,7 @@ _brig() {
 			'--user=[who the payload is inside the jail, instead of 1000\:1000; outside it stays nobody]:UID\[\:GID\]:'
 			'--hostname=[the host name inside the jail, instead of brig]:NAME:'
 			'--net=[nothing, lo only (the default), what --allow names, or the host'\''s own]:none|loopback|egress|host:(none loopback egress host)'
-			'*--allow=[let the payload reach a name, *.name, address or prefix (example.com, '\''*.pypi.org\:443'\'', tcp\://10.1.2.0/24\:5432, udp\://192.0.2.7\:123); modes\: http, tls, tcp, udp]:\[MODE\://\]HOST\[\:PORTS\]:'
+			'*--allow=[let the payload reach a name, *.name, address or prefix (example.com, *.pypi.org\:443, tcp\://10.1.2.0/24\:5432, udp\://192.0.2.7\:123); modes\: http, tls, tcp, udp]:\[MODE\://\]HOST\[\:PORTS\]:'
 			'*--deny=[refuse it whatever --allow says]:HOST\[\:PORTS\]:'
 			'--net-policy=[take rules and limits from a JSON file, or from the settings of srt; --allow and --deny add to it]:FILE|-:_files'
 			'*--net-limit=[bound it\: max_connections, connections_per_second, max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout]:NAME=VALUE,...:(max_connections= connections_per_second= max_connection_bytes= max_bytes= bandwidth= connect_timeout= idle_timeout=)'
