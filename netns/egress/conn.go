@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,6 +30,8 @@ type conn struct {
 	f     *flow
 	e     Event
 	begin time.Time
+
+	sending atomic.Bool
 }
 
 // arrived takes an accepted connection. It does not wait: what the limits refuse ends here.
@@ -53,8 +56,10 @@ func (s *Server) arrived(c *net.TCPConn, redirected bool) {
 		k.refuse(VerdictError, ReasonClosed)
 		return
 	}
+	k.busy(true)
 	s.wg.Go(func() {
 		defer s.lim.leave()
+		defer k.busy(false)
 		defer s.untrack(c)
 		k.serve()
 	})
@@ -110,6 +115,7 @@ func (s *Server) decide(name string, to netip.AddrPort, udp bool) Decision {
 func (k *conn) serve() {
 	k.d = k.s.decide(k.name, k.to, false)
 	k.f = newFlow(k.s.ctx, k.s.lim, k.s.idle)
+	k.f.said = func() { k.busy(false) }
 	k.e.Rule = k.d.Text
 	switch {
 	case k.d.Allow && k.d.Mode == ModeHTTP, !k.d.Allow && k.to.Port() == httpPort:

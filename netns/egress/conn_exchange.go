@@ -2,9 +2,11 @@ package egress
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"brig/netns/egress/wire"
@@ -55,12 +57,14 @@ type upload struct {
 func (w *web) send(req *wire.Request) *upload {
 	u := &upload{done: make(chan struct{})}
 	if req.Body.Kind == wire.None {
+		w.k.busy(req.Upgrade) // what follows an upgrade is said, too
 		close(u.done)
 		return u
 	}
 	up := w.up
 	go func() { // ends before forward does: see wait
 		defer close(u.done)
+		defer w.k.busy(false)
 		if u.err = w.body(up, w.in, w.br, req.Body); u.err != nil {
 			up.deadline(time.Now().Add(bodyGrace)) // it may have said why
 		}
@@ -81,7 +85,7 @@ func (w *web) wait(u *upload, grace time.Duration) bool {
 	case <-u.done:
 	case <-t.C:
 		w.k.f.stop.Store(true)
-		w.in.deadline(time.Unix(0, 1))
+		w.in.deadline(w.k.f.begin)
 		reset(w.up.c)
 		<-u.done
 	}
@@ -104,10 +108,7 @@ func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
 			if again && !w.answered() && w.k.ended(err) == ReasonNone && reasonOf(err, "") == "" {
 				return false, err
 			}
-			if reasonOf(u.err, "") != "" { // the payload's own body is to blame
-				return w.refuse(VerdictDeny, 400, reasonOf(u.err, ReasonProtocol), w.target()), nil
-			}
-			return w.unanswered(err), nil
+			return w.blame(err, u.err), nil
 		}
 		w.k.e.Status, w.used = res.Status, true
 		if len(res.Head) > 0 {
@@ -131,6 +132,19 @@ func (w *web) response(req *wire.Request) (*wire.Response, error) {
 		return nil, err
 	}
 	return wire.ParseResponse(head, req)
+}
+
+// blame ends a request without a response: for what went wrong with its body, if anything did.
+func (w *web) blame(err, body error) bool {
+	switch r := reasonOf(body, ReasonNone); {
+	case r != ReasonNone:
+		return w.refuse(VerdictDeny, 400, r, w.target())
+	case errors.Is(body, io.ErrUnexpectedEOF):
+		return w.abort(VerdictError, ReasonClosed)
+	case w.k.ended(body) != ReasonNone:
+		err = body
+	}
+	return w.unanswered(err)
 }
 
 // unanswered ends a request to which the server had no proper response.
@@ -204,6 +218,9 @@ func (w *web) body(dst, src *metered, br *bufio.Reader, fr wire.Framing) error {
 	case wire.None:
 		return nil
 	case wire.Chunked:
+		if src == w.up && br.Buffered() >= webBuffer*3/4 {
+			return w.bulk(dst, br)
+		}
 		_, err := wire.CopyBody(dst, br, fr, nil)
 		return err
 	case wire.UntilClose:
@@ -223,6 +240,28 @@ func (w *web) body(dst, src *metered, br *bufio.Reader, fr wire.Framing) error {
 	n, err := w.k.f.copy(dst.c, src.c, left, dst.count)
 	if err == nil && n < left && fr.Kind == wire.Length {
 		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+var bulkReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, copyBuffer) }}
+
+// bulk copies a chunked response of which much has come at once: with a larger buffer, that slow streams need not hold.
+func (w *web) bulk(dst *metered, br *bufio.Reader) error {
+	held, err := br.Peek(br.Buffered())
+	if err != nil {
+		return err
+	}
+	big := bulkReaders.Get().(*bufio.Reader)
+	big.Reset(io.MultiReader(bytes.NewReader(held), w.up))
+	_, err = wire.CopyBody(dst, big, wire.Framing{Kind: wire.Chunked}, nil)
+	if big.Buffered() > 0 {
+		w.spent = true // what nobody asked for: connect takes no more from there
+	}
+	big.Reset(nil)
+	bulkReaders.Put(big)
+	if err == nil {
+		_, err = br.Discard(len(held))
 	}
 	return err
 }

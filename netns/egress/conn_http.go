@@ -28,7 +28,9 @@ type web struct {
 	up    *metered // the server; nil: not connected
 	upbr  *bufio.Reader
 	list  []netip.AddrPort // the vetted addresses: resolved once
+	at    string           // the one that was dialled
 	used  bool             // the server has answered on this connection before
+	spent bool             // it has said more than an answer
 	begin time.Time
 	s, r  int64 // bytes sent and received before this request
 }
@@ -57,7 +59,7 @@ func (k *conn) serveHTTP() {
 func (w *web) drop() {
 	if w.up != nil {
 		w.k.s.untrack(w.up.c)
-		w.up, w.upbr, w.used = nil, nil, false
+		w.up, w.upbr, w.used, w.spent = nil, nil, false, false
 	}
 }
 
@@ -83,6 +85,7 @@ func (w *web) abort(v Verdict, r Reason) bool {
 // refuse answers the request itself and ends the connection.
 func (w *web) refuse(v Verdict, status int, r Reason, host string) bool {
 	k := w.k
+	k.busy(false)
 	k.e.Status = status
 	body := wire.Refusal(status, string(r), host, k.to.Port(), k.e.Method, k.e.Path, r.Hint(host, k.to.Port()))
 	err := k.c.SetWriteDeadline(time.Now().Add(k.s.head))
@@ -148,6 +151,10 @@ func (w *web) request() bool {
 		}
 		return w.refuse(VerdictDeny, 403, r, host)
 	}
+	if !k.s.m.Unlimited(k.d) { // a body that a server leaves unread must not become a request that nobody has checked
+		req.EndAfter()
+	}
+	k.busy(true)
 	return w.forward(req)
 }
 
@@ -179,10 +186,11 @@ func (w *web) check(req *wire.Request) Reason {
 
 // connect has a connection to the server, the one of the last request if it still stands.
 func (w *web) connect() *failure {
-	if w.up != nil && (w.upbr.Buffered() > 0 || readable(w.up.c)) {
+	if w.up != nil && (w.spent || w.upbr.Buffered() > 0 || readable(w.up.c)) {
 		w.drop() // ended, or says what nobody asked for
 	}
 	if w.up != nil {
+		w.k.e.Address = w.at
 		return nil
 	}
 	up, list, failed := w.k.dial(w.list)
@@ -190,6 +198,7 @@ func (w *web) connect() *failure {
 		w.k.e.Address = failed.address
 		return failed
 	}
+	w.at = w.k.e.Address
 	w.up = w.k.f.meter(up, &w.k.f.sent)
 	w.upbr = bufio.NewReaderSize(w.up, webBuffer)
 	return nil
@@ -215,7 +224,7 @@ type metered struct {
 	f     *flow
 	c     *net.TCPConn
 	count *atomic.Int64
-	until atomic.Int64 // Unix nanoseconds, the latest that a read may end; 0: when the flow is idle
+	until atomic.Int64 // the latest that a read may end, nanoseconds after the flow began; 0: when the flow is idle
 }
 
 func (f *flow) meter(c *net.TCPConn, count *atomic.Int64) *metered {
@@ -228,7 +237,7 @@ func (m *metered) deadline(t time.Time) {
 		m.until.Store(0)
 		return
 	}
-	m.until.Store(t.UnixNano())
+	m.until.Store(max(int64(t.Sub(m.f.begin)), 1))
 	_ = m.c.SetReadDeadline(t) // of a closed connection: the read says so
 }
 
@@ -241,7 +250,7 @@ func (m *metered) Read(b []byte) (int, error) {
 		}
 		bound := m.until.Load()
 		if bound != 0 {
-			if err := m.c.SetReadDeadline(time.Unix(0, bound)); err != nil {
+			if err := m.c.SetReadDeadline(m.f.begin.Add(time.Duration(bound))); err != nil {
 				return 0, err
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 const (
 	ownFresh = 5 * time.Second // how long the host's own addresses are believed
-	minTry   = 2 * time.Second // least time for one address, as long as connect_timeout has it
+	maxTry   = 3 * time.Second // for one address while there is another
 	maxTries = 8               // addresses of one name
 )
 
@@ -148,7 +148,10 @@ func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrP
 		}
 		end, _ := ctx.Deadline()
 		left := time.Until(end)
-		try, cancel := context.WithTimeout(ctx, max(left/time.Duration(len(list)-i), min(minTry, left)))
+		if others := len(list) - i - 1; others > 0 {
+			left = min(left/time.Duration(others+1), maxTry)
+		}
+		try, cancel := context.WithTimeout(ctx, left)
 		c, err := d.one(try, network+family(to), to, vet)
 		cancel()
 		if err == nil {

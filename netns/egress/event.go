@@ -79,7 +79,7 @@ func (e *Event) clean() {
 	for _, f := range []struct {
 		text *string
 		max  int
-	}{{&e.Jail, 100}, {&e.Rule, 160}, {&e.Name, 256}, {&e.Address, 56}, {&e.Destination, 56}, {&e.SNI, 200}, {&e.Host, 200},
+	}{{&e.Jail, 100}, {&e.Rule, 280}, {&e.Name, 256}, {&e.Address, 56}, {&e.Destination, 56}, {&e.SNI, 256}, {&e.Host, 256},
 		{&e.Method, 32}, {&e.Path, 400}} {
 		*f.text = printable(*f.text, f.max)
 	}

@@ -50,7 +50,10 @@ func (l *limits) enter() Reason {
 func (l *limits) leave() { l.open.Add(-1) }
 
 // quota is a number of bytes that can be used up. A nil quota has no end.
-type quota struct{ left atomic.Int64 }
+type quota struct {
+	left atomic.Int64
+	held atomic.Int64 // of what was taken in advance: some of it may come back
+}
 
 func newQuota(n int64) *quota {
 	q := &quota{}
@@ -81,6 +84,15 @@ func (q *quota) give(n int64) {
 		q.left.Add(n)
 	}
 }
+
+// hold counts n bytes as taken in advance, or no longer so.
+func (q *quota) hold(n int64) {
+	if q != nil {
+		q.held.Add(n)
+	}
+}
+
+func (q *quota) lent() bool { return q != nil && q.held.Load() > 0 }
 
 // bucket is a token bucket.
 type bucket struct {

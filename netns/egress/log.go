@@ -9,8 +9,9 @@ import (
 // Bounds of the log. Refused attempts have their own share of a second's lines, so that a flood of them hides nothing
 // that was allowed.
 const (
-	linesPerSecond = 1000
-	linesQueued    = 4096
+	linesPerSecond = 1000 // of refused attempts
+	linesAllowed   = 4000 // of the others
+	linesQueued    = 8192
 	foldAfter      = 8    // equal refused lines within a second; the next ones are counted
 	foldKeys       = 1000 // different refused lines that are watched at once
 	floodKeys      = 64
@@ -105,7 +106,7 @@ func (j *journal) foldIn(e Event) bool {
 		if len(j.folds) >= foldKeys {
 			return false
 		}
-		f = &tally{since: e.Time}
+		f = &tally{since: j.now()}
 		j.folds[key] = f
 		j.arm()
 	}
@@ -133,7 +134,11 @@ func (j *journal) room(allowed bool) bool {
 		j.second = now
 		clear(j.lines)
 	}
-	if j.lines[allowed] >= linesPerSecond || len(j.queue) >= cap(j.queue)-2*floodKeys {
+	most := linesPerSecond
+	if allowed {
+		most = linesAllowed
+	}
+	if j.lines[allowed] >= most || len(j.queue) >= cap(j.queue)-2*floodKeys {
 		return false
 	}
 	j.lines[allowed]++
@@ -250,7 +255,9 @@ func (j *journal) close() {
 		}
 	}
 	j.mu.Lock()
-	j.closed = true
+	if j.closed = true; j.armed != nil {
+		j.armed.Stop()
+	}
 	j.sum.LinesDropped += len(j.folds) + len(j.floods)
 	close(j.queue)
 	j.mu.Unlock()

@@ -62,7 +62,7 @@ func TestFloodOfDifferentRefusals(t *testing.T) {
 
 func TestFloodOfAllowedKeepsBytesAndHosts(t *testing.T) {
 	j, l := stopped(t)
-	for range 5000 {
+	for range 3 * linesAllowed {
 		j.add(Event{Kind: KindHTTP, Verdict: VerdictAllow, Name: "a.test", Sent: 2, Received: 3, Method: "GET", Status: 200})
 	}
 	j.close()

@@ -38,9 +38,8 @@ func (s *Server) publish(p Published) {
 	}
 	free := make(chan *os.File, len(p.Conns))
 	for _, f := range p.Conns {
-		if s.track(f) {
-			free <- f
-		}
+		s.keep(f) // its descriptor is used by number: it must not be closed meanwhile
+		free <- f
 	}
 	s.start(p.Listener, func() {
 		for {

@@ -36,23 +36,24 @@ type flow struct {
 	own            *quota // max_connection_bytes
 	idle           time.Duration
 	sent, received atomic.Int64
-	last           atomic.Int64 // when a byte moved last, Unix nanoseconds; in the future while bandwidth holds it back
+	begin          time.Time
+	last           atomic.Int64 // when a byte moved last, nanoseconds after begin; in the future while bandwidth holds it back
 	stop           atomic.Bool  // no more is to be read
+	said           func()       // called when all that the payload has said is passed on; nil: nobody asks
 }
 
 func newFlow(ctx context.Context, lim *limits, idle time.Duration) *flow {
-	f := &flow{ctx: ctx, lim: lim, idle: idle}
+	f := &flow{ctx: ctx, lim: lim, idle: idle, begin: time.Now()}
 	if lim.perConn > 0 {
 		f.own = newQuota(lim.perConn)
 	}
-	f.touch()
 	return f
 }
 
-func (f *flow) touch() { f.last.Store(time.Now().UnixNano()) }
+func (f *flow) touch() { f.last.Store(int64(time.Since(f.begin))) }
 
 // expiry is when the flow has been idle for too long.
-func (f *flow) expiry() time.Time { return time.Unix(0, f.last.Load()).Add(f.idle) }
+func (f *flow) expiry() time.Time { return f.begin.Add(time.Duration(f.last.Load()) + f.idle) }
 
 // take asks both quotas for n bytes.
 func (f *flow) take(n int64) int64 {
@@ -67,6 +68,21 @@ func (f *flow) give(n int64) {
 	f.lim.bytes.give(n)
 }
 
+func (f *flow) hold(n int64) {
+	f.own.hold(n)
+	f.lim.bytes.hold(n)
+}
+
+// takeAll is take that waits for what a splice may give back.
+func (f *flow) takeAll(n int64) int64 {
+	k := f.take(n)
+	for k < n && f.ctx.Err() == nil && (f.own.lent() || f.lim.bytes.lent()) {
+		time.Sleep(spliceSlice / 50)
+		k += f.take(n - k)
+	}
+	return k
+}
+
 // pace waits as long as the bandwidth asks for n bytes.
 func (f *flow) pace(n int) error {
 	f.touch()
@@ -78,7 +94,7 @@ func (f *flow) pace(n int) error {
 	if d <= 0 {
 		return nil
 	}
-	f.last.Store(now.Add(d).UnixNano())
+	f.last.Store(int64(now.Add(d).Sub(f.begin)))
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -91,7 +107,7 @@ func (f *flow) pace(n int) error {
 
 // write sends what was read, as far as the quotas allow, and counts it.
 func (f *flow) write(dst *net.TCPConn, b []byte, count *atomic.Int64) error {
-	k := f.take(int64(len(b)))
+	k := f.takeAll(int64(len(b)))
 	if k == 0 && len(b) > 0 {
 		return errMaxBytes
 	}
@@ -109,75 +125,6 @@ func (f *flow) write(dst *net.TCPConn, b []byte, count *atomic.Int64) error {
 		return errMaxBytes
 	}
 	return f.pace(n)
-}
-
-// source reads a connection with no buffer of its own while nothing comes.
-type source struct {
-	f    *flow
-	conn *net.TCPConn
-	raw  syscall.RawConn
-	max  int // of one read
-	buf  *[copyBuffer]byte
-	n    int
-	err  error
-}
-
-func (f *flow) source(c *net.TCPConn) (*source, error) {
-	raw, err := c.SyscallConn()
-	s := &source{f: f, conn: c, raw: raw, max: copyBuffer}
-	if f.lim.bandwidth != nil {
-		s.max = f.lim.bandwidth.chunk()
-	}
-	return s, err
-}
-
-// await calls ready until it says true, each time that the connection can be read, or the flow is idle for too long.
-func (s *source) await(ready func(fd uintptr) bool) error {
-	for {
-		until := s.f.expiry()
-		if err := s.conn.SetReadDeadline(until); err != nil {
-			return err
-		}
-		if s.f.stop.Load() { // whoever sets it moves the deadline afterwards
-			return errStopped
-		}
-		err := s.raw.Read(ready)
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			return err
-		}
-		if !s.f.expiry().After(until) { // nor has the other direction moved
-			return errIdle
-		}
-	}
-}
-
-func (s *source) read(fd uintptr) bool {
-	if s.buf == nil {
-		s.buf = buffers.Get().(*[copyBuffer]byte)
-	}
-	s.n, s.err = ignoringEINTR(func() (int, error) { return syscall.Read(int(fd), s.buf[:s.max]) })
-	if s.err == syscall.EAGAIN {
-		s.release()
-		return false
-	}
-	return true
-}
-
-// peek says whether there is something to read: a byte, the end or an error.
-func (s *source) peek(fd uintptr) bool {
-	var b [1]byte
-	_, err := ignoringEINTR(func() (int, error) {
-		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		return n, err
-	})
-	return err != syscall.EAGAIN
-}
-
-func (s *source) release() {
-	if s.buf != nil {
-		buffers.Put(s.buf)
-		s.buf = nil
-	}
 }
 
 // copy moves up to limit bytes; n < limit without an error is the end of src.
@@ -207,7 +154,7 @@ func (f *flow) copy(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (n 
 		if err == nil && s.n > 0 {
 			err = f.write(dst, s.buf[:s.n], count)
 		}
-		k := s.n
+		k := max(s.n, 0) // -1 with an error
 		s.n = 0
 		s.release()
 		if n += int64(k); err != nil || k == 0 {
@@ -222,7 +169,11 @@ func (f *flow) splice(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (
 	if f.own != nil || f.lim.bytes != nil {
 		want := min(limit, spliceQuota)
 		got := f.take(want)
-		defer func() { f.give(got - n) }()
+		f.hold(got)
+		defer func() {
+			f.give(got - n)
+			f.hold(-got)
+		}()
 		if got < min(want, copyBuffer) {
 			return 0, false, false, nil // the copy counts to the byte
 		}
@@ -247,20 +198,14 @@ func (f *flow) splice(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (
 	return n, err == nil && n < limit, true, err
 }
 
-// ignoringEINTR repeats a system call that a signal has cut short.
-func ignoringEINTR(call func() (int, error)) (int, error) {
-	for {
-		if n, err := call(); err != syscall.EINTR {
-			return n, err
-		}
-	}
-}
-
 // pipe relays both directions until both have ended, or one has failed. An end is passed on as one: half a close.
 func (f *flow) pipe(jail, out *net.TCPConn) error {
 	back := make(chan error, 1)
 	go func() { back <- f.direction(jail, out, &f.received) }()
 	up := f.direction(out, jail, &f.sent)
+	if f.said != nil {
+		f.said()
+	}
 	down := <-back
 	if errors.Is(up, net.ErrClosed) || up == nil { // the first failure closes both; the other direction only notices
 		return down

@@ -1,10 +1,13 @@
 package egress
 
 import (
+	"context"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"runtime"
+	"strconv"
 	"testing"
 )
 
@@ -158,4 +161,40 @@ func BenchmarkConnect(b *testing.B) {
 			c.Close()
 		}
 	})
+}
+
+// BenchmarkHTTP downloads through http mode, with a length and in chunks.
+func BenchmarkHTTP(b *testing.B) {
+	for _, path := range []string{"/length", "/chunks"} {
+		r := newRig(b, Policy{Allow: rules("a.test")}).serve()
+		l := listenTCP(b)
+		r.at("a.test", 80, addrPort(l.Addr()))
+		part := make([]byte, 256<<10)
+		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+			if q.URL.Path == "/length" {
+				w.Header().Set("Content-Length", strconv.Itoa(64*len(part)))
+			}
+			for range 64 {
+				_, _ = w.Write(part)
+			}
+		})}
+		go s.Serve(l)
+		defer s.Close()
+		direct := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("tcp4", l.Addr().String()) }}}
+		for name, c := range map[string]*http.Client{"direct": direct, "relay": r.client("a.test")} {
+			b.Run(name+path, func(b *testing.B) {
+				b.SetBytes(int64(64 * len(part)))
+				for b.Loop() {
+					res, err := c.Get("http://a.test" + path)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if n, err := io.Copy(io.Discard, res.Body); err != nil || n != int64(64*len(part)) {
+						b.Fatal(n, err)
+					}
+					res.Body.Close()
+				}
+			})
+		}
+	}
 }

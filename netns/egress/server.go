@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -70,8 +71,11 @@ type Server struct {
 	wg     sync.WaitGroup
 	mu     sync.Mutex
 	open   map[io.Closer]struct{} // what Close closes; nil: closed
+	last   []io.Closer            // what it closes when nobody uses it any more
 	end    sync.Once
 
+	ready   []syscall.Conn // set by Serve
+	sending sending
 	lookups *asked
 	local   map[netip.Addr]bool
 	// destination is what the peer wanted to reach; tests have another.
@@ -101,6 +105,7 @@ func New(c Config) (*Server, error) {
 
 // Serve begins to serve the sockets and returns at once.
 func (s *Server) Serve(k Sockets) {
+	s.ready = k.readySockets()
 	for _, a := range k.Local {
 		s.local[plainAddr(a)] = true
 	}
@@ -150,6 +155,17 @@ func (s *Server) track(c io.Closer) bool {
 	return true
 }
 
+// keep has Close close c after everything else.
+func (s *Server) keep(c io.Closer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		_ = c.Close() // nobody waits for it
+		return
+	}
+	s.last = append(s.last, c)
+}
+
 // untrack closes c, if it is still open.
 func (s *Server) untrack(c io.Closer) {
 	s.mu.Lock()
@@ -185,10 +201,13 @@ func (s *Server) pause(d time.Duration) {
 	}
 }
 
-// Close ends every connection, waits for all goroutines, writes what the log still lacks and gives the final summary. It may
-// be called more than once.
+// Close ends every connection, waits for all goroutines, writes what the log still lacks and gives the final summary. What the
+// payload had said until then is passed on first, as far as its servers take it within a second. It may be called more
+// than once.
 func (s *Server) Close() *Summary {
 	s.end.Do(func() {
+		s.settle()
+		s.sending.wait(sendTime)
 		s.cancel()
 		s.mu.Lock()
 		open := s.open
@@ -202,6 +221,9 @@ func (s *Server) Close() *Summary {
 			}
 		}
 		s.wg.Wait()
+		for _, c := range s.last {
+			_ = c.Close() // a socket that nobody is connected to
+		}
 		s.log.close()
 	})
 	return s.log.summary()

@@ -196,7 +196,8 @@ func (r *rig) dialErr(to netip.AddrPort) (*net.TCPConn, error) {
 	}
 	if !source.IsValid() {
 		n := len(r.wanted) + 2
-		source = netip.AddrFrom4([4]byte{127, 9, byte(n >> 8), byte(n)})
+		port := addrPort(r.jail.Addr()).Port() // another source for each rig: closed connections keep theirs for a minute
+		source = netip.AddrFrom4([4]byte{127, 128 | byte(port>>8), byte(port), byte(n)})
 		r.wanted[source] = to
 	}
 	r.mu.Unlock()

@@ -1,0 +1,116 @@
+package egress
+
+import (
+	"net"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+const (
+	settleTime = 250 * time.Millisecond // at the end: for what has arrived and was not read yet
+	settleStep = 100 * time.Microsecond
+	sendTime   = time.Second // at the end: for what the payload has said and its server has not taken yet
+)
+
+// sending counts the connections whose payload may have said something that has not been passed on.
+type sending struct {
+	mu   sync.Mutex
+	n    int
+	zero chan struct{} // closed when n is 0; nil: nobody waits
+}
+
+func (s *sending) add(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n += n; s.n == 0 && s.zero != nil {
+		close(s.zero)
+		s.zero = nil
+	}
+}
+
+// wait waits until nobody is sending, but no longer than d.
+func (s *sending) wait(d time.Duration) {
+	s.mu.Lock()
+	zero := s.zero
+	if s.n > 0 && zero == nil {
+		zero = make(chan struct{})
+		s.zero = zero
+	}
+	idle := s.n == 0
+	s.mu.Unlock()
+	if idle {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-zero:
+	case <-t.C:
+	}
+}
+
+// busy says whether the payload of a connection may have said something that has not been passed on.
+func (k *conn) busy(yes bool) {
+	if k.sending.Swap(yes) == yes {
+		return
+	}
+	if yes {
+		k.s.sending.add(1)
+	} else {
+		k.s.sending.add(-1)
+	}
+}
+
+// settle waits until the goroutines have read what had arrived when the jail ended: an attempt just before the end has
+// its line like any other.
+func (s *Server) settle() {
+	for end := time.Now().Add(settleTime); s.pending() && time.Now().Before(end); {
+		time.Sleep(settleStep)
+	}
+}
+
+// pollFd is a struct pollfd: poll(2).
+type pollFd struct {
+	fd              int32
+	events, revents int16
+}
+
+const pollIn = 1
+
+// pending says whether one of the sockets has something that was not read yet: ppoll(2).
+func (s *Server) pending() bool {
+	var list []pollFd
+	for _, c := range s.ready {
+		raw, err := c.SyscallConn()
+		if err != nil {
+			continue // closed
+		}
+		_ = raw.Control(func(fd uintptr) { list = append(list, pollFd{fd: int32(fd), events: pollIn}) }) // closed: nothing to wait for
+	}
+	if len(list) == 0 {
+		return false
+	}
+	var now syscall.Timespec
+	n, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&list[0])), uintptr(len(list)), uintptr(unsafe.Pointer(&now)), 0, 0, 0)
+	return errno == syscall.EINTR || errno == 0 && n > 0
+}
+
+// readySockets are those on which the payload's attempts arrive.
+func (k *Sockets) readySockets() (list []syscall.Conn) {
+	for _, l := range append([]*net.TCPListener{k.CatchAll, k.DNSTCP}, k.TCP...) {
+		if l != nil {
+			list = append(list, l)
+		}
+	}
+	for _, c := range append([]*net.UDPConn{k.DNS}, k.UDP...) {
+		if c != nil {
+			list = append(list, c)
+		}
+	}
+	for _, c := range k.Taps {
+		list = append(list, c)
+	}
+	return list
+}

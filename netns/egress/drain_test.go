@@ -1,0 +1,66 @@
+package egress
+
+import (
+	"io"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// What the payload has said goes out when it has ended, though its server is slow to take it; the line counts it.
+func TestCloseSendsWhatWasSaid(t *testing.T) {
+	const size = 256 << 10 // what the sockets between them hold
+	r := newRig(t, Policy{Allow: []Rule{{Host: "a.test", Ports: []Ports{{5000, 5000}}}}}).serve()
+	got := make(chan int64, 1)
+	begin := make(chan struct{})
+	r.server("a.test", 5000, func(c *net.TCPConn) {
+		defer c.Close()
+		<-begin
+		n, _ := io.Copy(io.Discard, c)
+		got <- n
+	})
+	c := r.dial(r.to("a.test", 5000))
+	if _, err := c.Write(make([]byte, size)); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	time.AfterFunc(20*time.Millisecond, func() { close(begin) }) // while Close waits
+	if e := r.end(1)[0]; e.Sent != size || e.Verdict != VerdictAllow {
+		t.Errorf("%+v", e)
+	}
+	if n := <-got; n != size {
+		t.Errorf("%d of %d bytes arrived", n, size)
+	}
+}
+
+// A server that takes nothing keeps Close for a second, and no longer.
+func TestCloseDoesNotWaitForever(t *testing.T) {
+	r := newRig(t, Policy{Allow: []Rule{{Host: "a.test", Ports: []Ports{{5000, 5000}}}}}).serve()
+	end := make(chan struct{})
+	defer close(end)
+	r.server("a.test", 5000, func(c *net.TCPConn) { <-end; c.Close() })
+	c := r.dial(r.to("a.test", 5000))
+	stuck := make(chan struct{})
+	go func() {
+		_ = c.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+		_, _ = c.Write(make([]byte, 64<<20))
+		close(stuck)
+	}()
+	<-stuck
+	if e := r.end(1)[0]; e.Reason != ReasonClosed {
+		t.Errorf("%+v", e)
+	}
+}
+
+// Connections that nobody has accepted yet when the jail ends have their lines.
+func TestCloseReadsWhatHasArrived(t *testing.T) {
+	r := newRig(t, Policy{})
+	const n = 8
+	for range n {
+		c := r.dial(netip.MustParseAddrPort("8.8.8.8:5000"))
+		c.Close()
+	}
+	r.serve()
+	r.end(n)
+}
