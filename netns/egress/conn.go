@@ -115,7 +115,6 @@ func (s *Server) decide(name string, to netip.AddrPort, udp bool) Decision {
 func (k *conn) serve() {
 	k.d = k.s.decide(k.name, k.to, false)
 	k.f = newFlow(k.s.ctx, k.s.lim, k.s.idle)
-	k.f.said = func() { k.busy(false) }
 	k.e.Rule = k.d.Text
 	switch {
 	case k.d.Allow && k.d.Mode == ModeHTTP, !k.d.Allow && k.to.Port() == httpPort:

@@ -57,7 +57,9 @@ type upload struct {
 func (w *web) send(req *wire.Request) *upload {
 	u := &upload{done: make(chan struct{})}
 	if req.Body.Kind == wire.None {
-		w.k.busy(req.Upgrade) // what follows an upgrade is said, too
+		if !req.Upgrade { // what follows an upgrade is said, too
+			w.k.passedOn(w.up.c)
+		}
 		close(u.done)
 		return u
 	}
@@ -67,7 +69,9 @@ func (w *web) send(req *wire.Request) *upload {
 		defer w.k.busy(false)
 		if u.err = w.body(up, w.in, w.br, req.Body); u.err != nil {
 			up.deadline(time.Now().Add(bodyGrace)) // it may have said why
+			return
 		}
+		w.k.passedOn(up.c)
 	}()
 	return u
 }
@@ -94,6 +98,7 @@ func (w *web) wait(u *upload, grace time.Duration) bool {
 
 // exchange sends a request and relays the responses to it. An error: nothing came back, and it was to be tried again.
 func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
+	w.k.s.whole(w.up.c, false)
 	if _, err := w.up.Write(req.Head); err != nil {
 		if again && w.k.ended(err) == ReasonNone {
 			return false, err
@@ -207,7 +212,9 @@ func (w *web) upgraded() error {
 			return err
 		}
 	}
-	return f.pipe(w.k.c, w.up.c)
+	up := w.up.c
+	f.said = func() { w.k.passedOn(up) }
+	return f.pipe(w.k.c, up)
 }
 
 // body copies a body: chunks as they are checked, anything else first from the reader and then from the connection, so

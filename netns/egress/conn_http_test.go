@@ -159,11 +159,11 @@ func TestHTTPRefusals(t *testing.T) {
 }
 
 func TestHTTPPipeliningInOrder(t *testing.T) {
-	r := newRig(t, Policy{Allow: []Rule{{Host: "a.test", Mode: ModeHTTP, Methods: []string{"GET", "POST"}}}}).serve()
+	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
 	r.site("a.test")
 	conn := r.dial(r.to("a.test", 80))
 	fmt.Fprint(conn, "GET /1 HTTP/1.1\r\nHost: a.test\r\n\r\nPOST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n\r\nabc"+
-		"DELETE /3 HTTP/1.1\r\nHost: a.test\r\n\r\nGET /4 HTTP/1.1\r\nHost: a.test\r\n\r\n")
+		"GET /3 HTTP/1.1\r\nHost: b.test\r\n\r\nGET /4 HTTP/1.1\r\nHost: a.test\r\n\r\n")
 	br := bufio.NewReader(conn)
 	for i, want := range []int{200, 200, 403} {
 		res, err := http.ReadResponse(br, nil)
@@ -180,6 +180,28 @@ func TestHTTPPipeliningInOrder(t *testing.T) {
 	}
 	r.wait(3)
 	r.end(3)
+}
+
+// Where methods are limited, a body that the server leaves unread must not become a request that nobody has checked: the
+// connection ends with it.
+func TestBodyEndsALimitedConnection(t *testing.T) {
+	r := newRig(t, Policy{Allow: []Rule{{Host: "a.test", Mode: ModeHTTP, Methods: []string{"GET", "POST"}}}}).serve()
+	r.site("a.test")
+	conn := r.dial(r.to("a.test", 80))
+	fmt.Fprint(conn, "POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n\r\nabcGET /2 HTTP/1.1\r\nHost: a.test\r\n\r\n")
+	br := bufio.NewReader(conn)
+	res, err := http.ReadResponse(br, nil)
+	if err != nil || res.StatusCode != 200 || !res.Close {
+		t.Fatal(res, err)
+	}
+	if _, err := io.ReadAll(res.Body); err != nil {
+		t.Error(err)
+	}
+	if rest, err := io.ReadAll(br); len(rest) > 0 {
+		t.Errorf("%q, %v", rest, err)
+	}
+	r.wait(1)
+	r.end(1)
 }
 
 func TestWebsocket(t *testing.T) {

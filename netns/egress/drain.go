@@ -63,6 +63,12 @@ func (k *conn) busy(yes bool) {
 	}
 }
 
+// passedOn says that all that the payload has said so far was written to its server.
+func (k *conn) passedOn(up *net.TCPConn) {
+	k.s.whole(up, true)
+	k.busy(false)
+}
+
 // settle waits until the goroutines have read what had arrived when the jail ended: an attempt just before the end has
 // its line like any other.
 func (s *Server) settle() {

@@ -29,6 +29,9 @@ func TestCloseSendsWhatWasSaid(t *testing.T) {
 	if e := r.end(1)[0]; e.Sent != size || e.Verdict != VerdictAllow {
 		t.Errorf("%+v", e)
 	}
+	if t.Failed() {
+		return
+	}
 	if n := <-got; n != size {
 		t.Errorf("%d of %d bytes arrived", n, size)
 	}

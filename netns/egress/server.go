@@ -70,8 +70,8 @@ type Server struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	mu     sync.Mutex
-	open   map[io.Closer]struct{} // what Close closes; nil: closed
-	last   []io.Closer            // what it closes when nobody uses it any more
+	open   map[io.Closer]bool // what Close closes, true: without an RST; nil: closed
+	last   []io.Closer        // what it closes when nobody uses it any more
 	end    sync.Once
 
 	ready   []syscall.Conn // set by Serve
@@ -94,7 +94,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{policy: c.Policy, m: m, pool: NewPool(), log: newJournal(c.Jail, c.Log), lim: newLimits(c.Policy), dialer: newDialer(&c, m),
 		idle: time.Duration(c.Policy.IdleTimeout), head: headTimeout, udp: udpIdle,
-		open: map[io.Closer]struct{}{}, lookups: newAsked(), local: map[netip.Addr]bool{}, destination: destination}
+		open: map[io.Closer]bool{}, lookups: newAsked(), local: map[netip.Addr]bool{}, destination: destination}
 	if s.idle <= 0 {
 		s.idle = DefaultIdleTimeout
 	}
@@ -151,8 +151,17 @@ func (s *Server) track(c io.Closer) bool {
 		_ = c.Close() // nobody waits for it
 		return false
 	}
-	s.open[c] = struct{}{}
+	s.open[c] = false
 	return true
+}
+
+// whole has Close close a connection so that what was written to it arrives: nothing is missing.
+func (s *Server) whole(c io.Closer, yes bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, tracked := s.open[c]; tracked {
+		s.open[c] = yes
+	}
 }
 
 // keep has Close close c after everything else.
@@ -213,8 +222,8 @@ func (s *Server) Close() *Summary {
 		open := s.open
 		s.open = nil
 		s.mu.Unlock()
-		for c := range open {
-			if t, ok := c.(*net.TCPConn); ok {
+		for c, whole := range open {
+			if t, ok := c.(*net.TCPConn); ok && !whole {
 				reset(t)
 			} else {
 				_ = c.Close() // its goroutine sees it
