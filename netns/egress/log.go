@@ -77,6 +77,13 @@ func (j *journal) dropped(n int, err error) {
 	}
 }
 
+// unseen counts packets of which nothing else is known.
+func (j *journal) unseen(n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.sum.Unrecorded += n
+}
+
 // add records one event. It never waits for the log.
 func (j *journal) add(e Event) {
 	e.Jail, e.Repeated = j.jail, 0

@@ -74,7 +74,8 @@ type Server struct {
 	last   []io.Closer        // what it closes when nobody uses it any more
 	end    sync.Once
 
-	ready   []syscall.Conn // set by Serve
+	ready   []syscall.Conn // set by Serve, and so are
+	taps    []*net.IPConn
 	sending sending
 	lookups *asked
 	local   map[netip.Addr]bool
@@ -105,7 +106,7 @@ func New(c Config) (*Server, error) {
 
 // Serve begins to serve the sockets and returns at once.
 func (s *Server) Serve(k Sockets) {
-	s.ready = k.readySockets()
+	s.ready, s.taps = k.readySockets(), k.Taps
 	for _, a := range k.Local {
 		s.local[plainAddr(a)] = true
 	}
@@ -216,6 +217,7 @@ func (s *Server) pause(d time.Duration) {
 func (s *Server) Close() *Summary {
 	s.end.Do(func() {
 		s.settle()
+		s.log.unseen(unseen(s.taps))
 		s.sending.wait(sendTime)
 		s.cancel()
 		s.mu.Lock()

@@ -6,11 +6,13 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 const (
 	soProtocol = 38 // SO_PROTOCOL
 	soDomain   = 39 // SO_DOMAIN
+	soMemInfo  = 55 // SO_MEMINFO
 	tapPacket  = 256
 	tapFlows   = 4096
 	tapTCP     = 3 * time.Minute // how long a SYN may be sent anew
@@ -54,6 +56,25 @@ func (s *Server) serveTap(c *net.IPConn) {
 			s.unheard(p)
 		}
 	}
+}
+
+// unseen adds up the packets for which the taps had no room: socket(7) SO_MEMINFO, the last of nine numbers.
+func unseen(taps []*net.IPConn) (n int) {
+	for _, c := range taps {
+		raw, err := c.SyscallConn()
+		if err != nil {
+			continue // closed
+		}
+		_ = raw.Control(func(fd uintptr) { // closed: nothing is known
+			var info [9]uint32
+			size := uint32(unsafe.Sizeof(info))
+			_, _, errno := syscall.Syscall6(syscall.SYS_GETSOCKOPT, fd, syscall.SOL_SOCKET, soMemInfo, uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+			if errno == 0 {
+				n += int(info[8])
+			}
+		})
+	}
+	return n
 }
 
 // tapFamily asks a raw socket what it is; IPv6 ones do not give the IP header.
