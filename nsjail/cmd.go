@@ -58,6 +58,7 @@ type Cmd struct {
 	net      *netEntry     // nil for a network namespace of its own
 	network  *network      // nil for a jail that reaches nothing and publishes nothing
 	from     *template     // nil for a jail that was made in one go
+	sockets  []int         // of the network, if they came before the command
 	frozen   atomic.Bool
 	stopOOM  func() error // nil for nothing to stop
 	timers   timers

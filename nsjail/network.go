@@ -161,6 +161,9 @@ func (h *Host) lookNetwork(s *Spec) error {
 		return nil
 	}
 	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if off, ok := readInt("/proc/sys/net/ipv6/conf/default/disable_ipv6"); err == nil && ok && off != 0 {
+		err = errors.Join(unix.EAFNOSUPPORT, unix.Close(fd)) // a namespace may begin as this one did
+	}
 	if err != nil {
 		return nil
 	}

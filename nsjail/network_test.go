@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -74,6 +76,8 @@ func (r *record) want(t *testing.T, want ...string) {
 		}
 		got = append(got, fmt.Sprintf("%s %s %s %s", e.Kind, e.Verdict, e.Reason, where))
 	}
+	slices.Sort(got) // attempts that follow each other at once may be written in any order
+	slices.Sort(want)
 	if strings.Join(got, "\n") != strings.Join(want, "\n") || len(r.bad) > 0 {
 		t.Errorf("got\n%s\nwant\n%s\nbroken lines: %q", strings.Join(got, "\n"), strings.Join(want, "\n"), r.bad)
 	}
@@ -190,12 +194,7 @@ func TestPublish(t *testing.T) {
 	warm := runnerWith(t, RunnerOptions{Pool: 2})
 	for name, c := range map[string]*Cmd{"loopback": shell(""), "egress": egressCmd(t, ""), "runner": warm.Command("x")} {
 		t.Run(name, func(t *testing.T) {
-			free, err := net.Listen("tcp4", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			address := free.Addr().String()
-			free.Close()
+			address := freePort(t)
 			c.Spec.Args = []string{"/usr/bin/python3", "-uc", echoServer}
 			c.Spec.Publish = []string{address + ":7000"}
 			log := &record{}
@@ -269,11 +268,18 @@ func TestEgressThroughARunner(t *testing.T) {
 	if err := r.Prestart(s, 2); err != nil {
 		t.Fatal(err)
 	}
-	for range 5 {
+	for i := range 5 {
 		c, log := r.CommandSpec(context.Background(), s), &record{}
 		c.NetworkLog = log
+		y := r.tree.yards[0]
+		until(t, "two jails are parked", func() bool { return len(y.pids()) == 2 })
+		time.Sleep(10 * time.Millisecond) // both cases are right: that they have sent their sockets by now, and that they have not
+		ready := y.pids()
 		if _, err := c.Run(); err != nil {
 			t.Fatal(err)
+		}
+		if !slices.Contains(ready, c.Pid()) {
+			t.Errorf("run %d was pid %d; parked were %v", i, c.Pid(), ready)
 		}
 		log.want(t, "http deny no_rule 8.8.8.8:80", "tcp deny no_rule 8.8.8.8:81")
 	}
@@ -308,5 +314,62 @@ func TestSpecHoldsAPolicy(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), want+":") && !strings.HasPrefix(err.Error(), want+".") {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// A start that fails closes what it has opened for the network, whatever it fails at.
+func TestFailedStartLeavesNoNetwork(t *testing.T) {
+	for name, r := range map[string]*Runner{"cold": runnerWith(t, RunnerOptions{Cold: true}), "warm": runnerWith(t, RunnerOptions{})} {
+		before := runtime.NumGoroutine()
+		for range 10 {
+			c := r.CommandSpec(context.Background(), Spec{Args: []string{"true"}, Net: NetEgress, Publish: []string{freePort(t) + ":80"},
+				Mounts: []Mount{{Type: MountBind, Source: "/no/such/file", Target: "/x"}}})
+			if _, err := c.Run(); err == nil {
+				t.Fatal("it runs")
+			}
+			if l, err := net.Listen("tcp4", c.Spec.Publish[0][:strings.LastIndexByte(c.Spec.Publish[0], ':')]); err != nil {
+				t.Errorf("%s: the port is still open: %v", name, err)
+			} else {
+				l.Close()
+			}
+		}
+		until(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= before })
+	}
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// The caller's later changes to its policy are nobody's business: neither a jail's nor a template's.
+func TestPolicyIsTheJailsOwn(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{})
+	p := policyOf(t, "tcp://8.8.8.8:9000")
+	s := Spec{Args: []string{"/bin/bash", "-c", tryTCP + "try 8.8.4.4 9000; try 8.8.4.4 9100"}, Net: NetEgress, Egress: p}
+	want := func(s Spec, want ...string) {
+		t.Helper()
+		c, log := r.CommandSpec(context.Background(), s), &record{}
+		c.NetworkLog = log
+		if _, err := c.Run(); err != nil {
+			t.Fatal(err)
+		}
+		log.want(t, want...)
+		if _, all := c.Plan().Spec.Egress.TCPPorts(); all {
+			t.Error("all ports")
+		}
+	}
+	lines := []string{"tcp deny no_rule 8.8.4.4:9000", "tcp deny no_rule 8.8.4.4:9100"}
+	want(s, lines...)
+	p.Allow = append(p.Allow, policyOf(t, "tcp://8.8.8.8:9100").Allow...)
+	p.Allow[0].Ports[0] = egress.Ports{From: 7, To: 7}
+	want(s, lines...)
+	if ports, _ := r.tree.kinds[1].key.Egress.TCPPorts(); !slices.Equal(ports, []uint16{9000}) {
+		t.Errorf("the first kind of Spec has become one for ports %v", ports)
 	}
 }

@@ -19,6 +19,8 @@ type parked struct {
 	group  *cgroup.Group
 	net    *netEntry
 	from   *template // nil for a jail that was made in one go
+
+	sockets []int // of its network, if it has sent them already
 }
 
 // handover are the descriptors that go to a jail, by the slot that each fills: ours to close once they are gone.
@@ -107,6 +109,7 @@ func (j *parked) discard() error {
 		errs = append(errs, j.group.Remove())
 	}
 	j.net.drop()
+	closeAll(j.sockets)
 	return errors.Join(errs...)
 }
 

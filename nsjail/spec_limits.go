@@ -92,6 +92,7 @@ func (s *Spec) clone() *Spec {
 	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Publish, &c.Require, &c.Optional, &c.Limits.Cgroup} {
 		*list = slices.Clone(*list)
 	}
+	c.Egress = c.Egress.Clone()
 	c.Mounts, c.Limits.IO = slices.Clone(c.Mounts), slices.Clone(c.Limits.IO)
 	c.Limits.Rlimits, c.Limits.HugeTLB = maps.Clone(c.Limits.Rlimits), maps.Clone(c.Limits.HugeTLB)
 	return &c

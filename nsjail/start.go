@@ -57,9 +57,15 @@ func (c *Cmd) Start() (err error) {
 
 // begin starts the jail the way that its Runner and its Spec allow.
 func (c *Cmd) begin() (err error) {
+	c.Spec.Egress = c.Spec.Egress.Clone() // the caller's may change
 	if c.network, err = openNetwork(&c.Spec, c.NetworkLog); err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			c.network.close()
+		}
+	}()
 	if c.runner.tree != nil && preparable(&c.Spec) && c.edit == nil {
 		return c.startWarm()
 	}
@@ -151,7 +157,7 @@ func (c *Cmd) follow() error {
 
 // adopt makes a jail the command's.
 func (c *Cmd) adopt(j *parked) {
-	c.pid, c.pidfd, c.report, c.group, c.net, c.from = j.pid, j.pidfd, j.report, j.group, j.net, j.from
+	c.pid, c.pidfd, c.report, c.group, c.net, c.from, c.sockets = j.pid, j.pidfd, j.report, j.group, j.net, j.from, j.sockets
 	if c.group != nil {
 		for name, why := range c.group.Lost {
 			c.plan.lose(name, why)
@@ -178,6 +184,13 @@ func (r *Runner) forget(c *Cmd) {
 // confirm waits for the first report: the failed operation, or the payload's start.
 func (c *Cmd) confirm() error {
 	c.startWatch()
+	if c.sockets != nil { // they came while the jail was parked
+		fds := c.sockets
+		c.sockets = nil
+		if err := c.network.serve(fds, c.plan.sockets.List()); err != nil {
+			return c.failed(err)
+		}
+	}
 	for {
 		rep, fds, err := c.receive()
 		if len(fds) > 0 {
@@ -205,11 +218,16 @@ func (c *Cmd) confirm() error {
 		default:
 			err = c.killedEarly()
 		}
-		_ = c.signal(unix.SIGKILL)
-		_, _, werr := c.waitPid()
-		c.unwatch()
-		return errors.Join(c.abandon(err), werr)
+		return c.failed(err)
 	}
+}
+
+// failed ends a jail that has been born and could not start.
+func (c *Cmd) failed(err error) error {
+	_ = c.signal(unix.SIGKILL)
+	_, _, werr := c.waitPid()
+	c.unwatch()
+	return errors.Join(c.abandon(err), werr)
 }
 
 // take puts to use what a jail has sent: first the sockets of its network, if it has any, then its terminal.
@@ -252,6 +270,8 @@ func (c *Cmd) abandon(err error) error {
 	if c.report != nil {
 		c.report.Close()
 	}
+	closeAll(c.sockets)
+	c.sockets = nil
 	for _, f := range c.closers {
 		f.Close()
 	}

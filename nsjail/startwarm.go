@@ -168,7 +168,8 @@ func (r *Runner) head(t *template, net *netEntry, meanwhile func()) (*parked, er
 	return j, nil
 }
 
-// waits says whether a parked jail is still there: nothing has come from it, and its end of the socket is open.
+// waits says whether a parked jail is still there: nothing has come from it but the sockets of its network, which are
+// kept, and its end of the socket is open.
 func (j *parked) waits() bool {
 	rc, err := j.report.SyscallConn()
 	if err != nil {
@@ -176,8 +177,17 @@ func (j *parked) waits() bool {
 	}
 	there := false
 	err = rc.Control(func(fd uintptr) {
-		_, _, rerr := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
-		there = rerr == unix.EAGAIN
+		for {
+			oob := make([]byte, unix.CmsgSpace(4*stage.MaxFDs))
+			n, oobn, _, _, rerr := unix.Recvmsg(int(fd), make([]byte, stage.ReportSize), oob, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
+			there = rerr == unix.EAGAIN
+			if n != 1 || oobn == 0 || j.sockets != nil || j.from.base.sockets == nil {
+				return
+			}
+			if j.sockets, rerr = descriptors(oob[:oobn]); rerr != nil {
+				return
+			}
+		}
 	})
 	return err == nil && there
 }

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	webBuffer   = 4 << 10 // of each side's reader
-	maxInterim  = 16      // 1xx responses to one request
+	webBuffer   = 4 << 10     // of each side's reader
+	refusalTime = time.Second // for a request that is refused in any case
+	maxInterim  = 16          // 1xx responses to one request
 	lingerTime  = time.Second
 	lingerBytes = 8 << 20
 )
@@ -120,7 +121,11 @@ func (w *web) linger() {
 // request serves one request and says whether another may follow.
 func (w *web) request() bool {
 	k := w.k
-	w.in.deadline(time.Now().Add(k.s.head))
+	wait := k.s.head
+	if !k.d.Allow {
+		wait = min(wait, refusalTime)
+	}
+	w.in.deadline(time.Now().Add(wait))
 	head, err := wire.ReadHead(w.br, wire.MaxHead)
 	w.in.deadline(time.Time{})
 	var req *wire.Request
@@ -151,9 +156,7 @@ func (w *web) request() bool {
 		}
 		return w.refuse(VerdictDeny, 403, r, host)
 	}
-	if !k.s.m.Unlimited(k.d) { // a body that a server leaves unread must not become a request that nobody has checked
-		req.EndAfter()
-	}
+	req.EndAfter() // a body that the server leaves unread must not become a request that nobody has checked
 	k.busy(true)
 	return w.forward(req)
 }
@@ -175,7 +178,11 @@ func (w *web) check(req *wire.Request) Reason {
 	if host, ok := NormalizeName(req.Host); !ok || host != k.name {
 		return ReasonHostMismatch
 	}
-	if r := k.s.m.Request(k.d, req.Method, req.Target); r != ReasonNone {
+	target := req.Target
+	if _, plain := wire.CleanPath(target); !plain {
+		target = "" // which no path prefix allows
+	}
+	if r := k.s.m.Request(k.d, req.Method, target); r != ReasonNone {
 		return r
 	}
 	if (req.Upgrade || req.Override != "") && !k.s.m.Unlimited(k.d) {

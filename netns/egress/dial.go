@@ -7,14 +7,12 @@ import (
 	"net/netip"
 	"os"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 )
 
 const (
-	ownFresh = 5 * time.Second // how long the host's own addresses are believed
 	maxTry   = 3 * time.Second // for one address while there is another
 	maxTries = 8               // addresses of one name
 )
@@ -34,9 +32,6 @@ func newDialer(c *Config, m *Matcher) *dialer {
 		own: &ownAddresses{read: c.Own}}
 	if d.timeout <= 0 {
 		d.timeout = DefaultConnectTimeout
-	}
-	if d.own.read == nil {
-		d.own.read = interfaceAddrs
 	}
 	if d.lookup == nil {
 		r := resolver(c.Policy.DNSServers())
@@ -104,8 +99,18 @@ func (d *dialer) vetName(to netip.AddrPort) Reason {
 	if r := d.m.Vet(to.Addr(), to.Port()); r != ReasonNone {
 		return r
 	}
-	if d.own.has(to.Addr()) {
-		return ReasonOwnAddress
+	return d.placed(to.Addr(), false)
+}
+
+// placed refuses the host's own addresses, unless they were written out, and those that no one host has.
+func (d *dialer) placed(a netip.Addr, writtenOut bool) Reason {
+	switch d.own.where(a) {
+	case ours:
+		if !writtenOut {
+			return ReasonOwnAddress
+		}
+	case nowhere:
+		return ReasonBlocked
 	}
 	return ReasonNone
 }
@@ -119,10 +124,8 @@ func (d *dialer) vetAddr(to netip.AddrPort, udp bool) Reason {
 		return ReasonOwnAddress
 	case Metadata(a):
 		return ReasonMetadata
-	case d.own.has(a) && !d.writtenOut(to, udp):
-		return ReasonOwnAddress
 	}
-	return ReasonNone
+	return d.placed(a, d.writtenOut(to, udp))
 }
 
 func (d *dialer) writtenOut(to netip.AddrPort, udp bool) bool {
@@ -202,40 +205,28 @@ func (d *dialer) one(ctx context.Context, network string, to netip.AddrPort, vet
 	return real.DialContext(ctx, network, to.String())
 }
 
-// ownAddresses are those of the host's interfaces, read anew when they are old.
+// ownAddresses tells the host's own addresses from others: by its routing, or by a list where a test has one.
 type ownAddresses struct {
-	read func() ([]netip.Addr, error)
-	mu   sync.Mutex
-	at   time.Time
-	set  map[netip.Addr]bool
+	read func() ([]netip.Addr, error) // nil: the real thing
 }
 
-// has says whether a is the host's own. As long as the list could never be read, every address is.
-func (o *ownAddresses) has(a netip.Addr) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if time.Since(o.at) > ownFresh {
-		if list, err := o.read(); err == nil {
-			o.at, o.set = time.Now(), make(map[netip.Addr]bool, len(list))
-			for _, own := range list {
-				o.set[plainAddr(own)] = true
-			}
-		}
+// where says where an address is. What cannot be found out is the host's own.
+func (o *ownAddresses) where(a netip.Addr) placement {
+	if a.IsLoopback() || a.IsUnspecified() {
+		return ours
 	}
-	return o.set == nil || a.IsLoopback() || a.IsUnspecified() || o.set[a]
-}
-
-func interfaceAddrs() ([]netip.Addr, error) {
-	all, err := net.InterfaceAddrs()
-	var list []netip.Addr
-	for _, a := range all {
-		if n, ok := a.(*net.IPNet); ok {
-			if ip, ok := netip.AddrFromSlice(n.IP); ok {
-				list = append(list, ip)
-			}
+	if o.read == nil {
+		p, err := place(a)
+		if err != nil {
+			return ours
 		}
+		return p
 	}
-	return list, err
+	list, err := o.read()
+	if err != nil || slices.ContainsFunc(list, func(own netip.Addr) bool { return plainAddr(own) == a }) {
+		return ours
+	}
+	return elsewhere
 }
 
 // plainAddr is the address without a zone, an IPv4-mapped one as IPv4: neither may decide what a rule matches.

@@ -24,7 +24,7 @@ type Config struct {
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 	// Dial connects to a vetted address; network is tcp4, tcp6, udp4 or udp6.
 	Dial func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error)
-	// Own gives the host's own addresses; it is called every few seconds.
+	// Own gives the host's own addresses, which are asked of its routing otherwise.
 	Own func() ([]netip.Addr, error)
 }
 

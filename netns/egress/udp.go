@@ -77,6 +77,7 @@ func (r *datagramRelay) datagram(b []byte, from netip.AddrPort, to netip.Addr) {
 		return
 	}
 	if bw := r.s.lim.bandwidth; bw != nil && !bw.try(float64(n), time.Now()) {
+		x.f.give(n)
 		return // as a full queue would: the others must not wait
 	}
 	x.f.touch()

@@ -1,0 +1,90 @@
+package egress
+
+import (
+	"encoding/binary"
+	"errors"
+	"net/netip"
+	"syscall"
+)
+
+// placement is where an address is, seen from the host.
+type placement uint8
+
+const (
+	elsewhere placement = iota // a host of its own
+	ours                       // the host itself
+	nowhere                    // no one host: broadcast, multicast
+)
+
+const (
+	rtnUnicast, rtnLocal = 1, 2 // the type of a route: rtnetlink(7)
+	routeWait            = 1    // seconds for the kernel's answer, which comes at once
+)
+
+// place asks the host's routing where an address is. The list of its interfaces' addresses would not do: a local route
+// needs no address, and an address may have come a moment ago.
+func place(a netip.Addr) (placement, error) {
+	kind, err := routeType(a)
+	switch {
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EINVAL):
+		return elsewhere, nil // no route, or one that forbids it: connect(2) will say so
+	case err != nil:
+		return ours, err
+	case kind == rtnUnicast:
+		return elsewhere, nil
+	case kind == rtnLocal:
+		return ours, nil
+	}
+	return nowhere, nil
+}
+
+// routeType is the type of the route that the host would take: RTM_GETROUTE, rtnetlink(7).
+func routeType(a netip.Addr) (byte, error) {
+	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_RAW|syscall.SOCK_CLOEXEC, syscall.NETLINK_ROUTE)
+	if err != nil {
+		return 0, err
+	}
+	defer syscall.Close(fd)
+	if err := syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &syscall.Timeval{Sec: routeWait}); err != nil {
+		return 0, err
+	}
+	if err := syscall.Sendto(fd, routeRequest(a), 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {
+		return 0, err
+	}
+	buf := make([]byte, 4096)
+	n, _, err := syscall.Recvfrom(fd, buf, 0)
+	if err != nil {
+		return 0, err
+	}
+	list, err := syscall.ParseNetlinkMessage(buf[:n])
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range list {
+		switch {
+		case m.Header.Type == syscall.RTM_NEWROUTE && len(m.Data) >= syscall.SizeofRtMsg:
+			return m.Data[7], nil // rtm_type
+		case m.Header.Type == syscall.NLMSG_ERROR && len(m.Data) >= 4:
+			return 0, syscall.Errno(-int32(binary.NativeEndian.Uint32(m.Data)))
+		}
+	}
+	return 0, errors.New("no answer about a route")
+}
+
+// routeRequest is a struct nlmsghdr, a struct rtmsg and the attribute RTA_DST.
+func routeRequest(a netip.Addr) []byte {
+	family := byte(syscall.AF_INET)
+	if a.Is6() {
+		family = syscall.AF_INET6
+	}
+	ne := binary.NativeEndian
+	dst := a.AsSlice()
+	size := syscall.SizeofNlMsghdr + syscall.SizeofRtMsg + syscall.SizeofRtAttr + len(dst)
+	b := ne.AppendUint32(nil, uint32(size))
+	b = ne.AppendUint16(b, syscall.RTM_GETROUTE)
+	b = ne.AppendUint16(b, syscall.NLM_F_REQUEST)
+	b = append(b, make([]byte, 8)...)                                            // sequence number, port
+	b = append(b, family, byte(len(dst)*8), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)        // rtm_family, rtm_dst_len
+	b = ne.AppendUint16(ne.AppendUint16(b, uint16(4+len(dst))), syscall.RTA_DST) // rta_len, rta_type
+	return append(b, dst...)
+}
