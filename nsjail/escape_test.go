@@ -32,7 +32,7 @@ func TestEscape(t *testing.T) {
 	if len(attacks) < 60 {
 		t.Errorf("%d attacks are fewer than the 60 that the suite promises", len(attacks))
 	}
-	warm := warmRunner(t)
+	warm, alone := warmRunner(t), runnerWith(t, RunnerOptions{})
 	for _, a := range attacks {
 		t.Run(strings.TrimSuffix(a.name, filepath.Ext(a.name)), func(t *testing.T) {
 			t.Parallel()
@@ -45,6 +45,9 @@ func TestEscape(t *testing.T) {
 			if len(a.plans) == 0 { // a jail whose plan is changed is made from the host's tree
 				if v, detail := a.run(t, warm, false); v != contained {
 					t.Errorf("%s\nin a jail of a Runner's with pools: %s, %s", a.claim, v, detail)
+				}
+				if v, detail := a.run(t, alone, false); v != contained {
+					t.Errorf("%s\nin a jail of a Runner's without: %s, %s", a.claim, v, detail)
 				}
 			}
 			if a.noOff != "" {

@@ -73,13 +73,17 @@ func (r *resolver) listen() {
 	r.listener = r.Jail.Reserve()
 }
 
-// forkArgs are the arguments of program.Fork.
-func (r *resolver) forkArgs() []program.Arg {
+// forkArgs are the arguments of program.Fork; init performs so many operations itself.
+func (r *resolver) forkArgs(own int) []program.Arg {
 	listener := program.Int(0)
 	if r.heard != nil {
 		listener = program.Named(int(r.listener), "&$"+strconv.Itoa(int(r.listener)))
 	}
-	return []program.Arg{stage.SlotReport.Arg(), listener, program.Int(len(r.Disks))}
+	args := []program.Arg{stage.SlotReport.Arg(), listener, program.Int(len(r.Disks))}
+	if own > 0 {
+		args = append(args, program.Named(own, fmt.Sprintf("%d /* operations that follow: init's, at the same time */", own)))
+	}
+	return args
 }
 
 // heed keeps what init has seen beside the payload's end. A guard kills by itself, and no listener hears of it.

@@ -49,7 +49,7 @@ func (h *handover) close() {
 
 // bear has a jail's first process made: fill adds what comes with its program beside the report socket and the group,
 // do asks the stage. When it fails, nothing is left.
-func (r *Runner) bear(p *Plan, fill func(*handover) error, do func(program.Request, []int) (int, error)) (j *parked, err error) {
+func (r *Runner) bear(p *Plan, fill func(*handover) error, do func(*parked, program.Request, []int) (int, error)) (j *parked, err error) {
 	h := &handover{from: stage.SlotReport}
 	defer h.close()
 	j = &parked{}
@@ -79,7 +79,7 @@ func (r *Runner) bear(p *Plan, fill func(*handover) error, do func(program.Reque
 	if !into {
 		req.Cgroup = -1
 	}
-	if j.pid, err = do(req, h.fds); err != nil {
+	if j.pid, err = do(j, req, h.fds); err != nil {
 		return j, p.cloneError(err)
 	}
 	// held by a pidfd, which the netpoller waits on: no thread a jail

@@ -180,6 +180,7 @@ type resolver struct {
 
 	layout   *cgroup.Layout
 	filtered bool     // the head has loaded the filter
+	posts    int      // what the payload's process waits for before it goes on in the tree (program.Join)
 	join     []string // the version 1 hierarchies that the process joins by itself
 }
 

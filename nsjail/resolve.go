@@ -208,10 +208,13 @@ func (r *resolver) names() {
 	}
 	p.Add("uts", unix.SYS_SETHOSTNAME, program.Str(name), program.Int(len(name)))
 	p.Add("uts", unix.SYS_SETDOMAINNAME, program.Str("(none)"), program.Int(len("(none)")))
+}
+
+// loopback brings lo up.
+func (r *resolver) loopback() {
 	if r.net() != NetHost && r.net() != NetNone && !r.pooled() {
-		netns.Loopback(p)
+		netns.Loopback(r.Jail)
 	}
-	r.openSockets()
 }
 
 // rlimits gives every limit its number and value in a fixed order.

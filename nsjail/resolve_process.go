@@ -29,6 +29,12 @@ const firstSlot = program.Slot(64)
 
 // begin writes the first part of the one list of what the jail's first process does, up to the caller's mounts.
 func (r *resolver) begin() {
+	r.born()
+	r.plant()
+}
+
+// born is what every process of the jail inherits.
+func (r *resolver) born() {
 	if r.Jail = program.New(int(r.in)); r.warm == nil {
 		r.Jail = program.NewAt(int(r.in), firstSlot)
 	}
@@ -38,9 +44,14 @@ func (r *resolver) begin() {
 	}
 	r.joinGroup()
 	r.session()
+}
+
+// plant begins the tree.
+func (r *resolver) plant() {
 	files := r.host.HardLimits["nofile"]
 	r.root.Watched = !r.spec.NoInit && (files < 0 || files >= rootfs.FirstDisk+rootfs.MaxDisks)
 	r.root.Over = r.warm != nil
+	r.root.Later = r.warm != nil && len(r.spec.Mounts) > 0
 	r.tree = rootfs.Begin(r.Jail, &r.root)
 }
 
@@ -50,17 +61,28 @@ func (r *resolver) settle() {
 		r.outlived(program.CWD(), "/proc/self/oom_score_adj")
 	}
 	r.names()
+	r.loopback()
+	r.openSockets()
+	r.nice()
+}
+
+func (r *resolver) nice() {
 	r.Jail.Add("process", unix.SYS_SETPRIORITY, program.Named(0, "PRIO_PROCESS"), program.Int(0), program.Int(0)).May(unix.EACCES, unix.EPERM)
 }
 
 // close ends with the tree and with all privileges.
 func (r *resolver) close() {
-	r.tree.Seal()
-	r.Disks = r.tree.Disks()
-	r.Jail.Add("process", unix.SYS_UMASK, program.Named(0o22, "022"))
+	r.seal()
 	r.listen()
 	r.privileges()
 	r.init()
+}
+
+// seal ends with the tree.
+func (r *resolver) seal() {
+	r.tree.Seal()
+	r.Disks = r.tree.Disks()
+	r.Jail.Add("process", unix.SYS_UMASK, program.Named(0o22, "022"))
 }
 
 // finish writes what depends on the run: streams, command, environment.
@@ -73,6 +95,9 @@ func (r *resolver) finish() error {
 	workdir := r.spec.Workdir
 	if workdir == "" {
 		workdir = DefaultWorkdir
+	}
+	if r.posts > 0 {
+		p.Add("init", program.Join, program.Int(r.posts))
 	}
 	p.Add("workdir", unix.SYS_CHDIR, program.Str(workdir))
 	p.Add("fds", unix.SYS_CLOSE_RANGE, program.Int(3), program.Named(^uint32(0), "~0U"), program.Named(unix.CLOSE_RANGE_CLOEXEC, "CLOSE_RANGE_CLOEXEC"))
@@ -104,40 +129,21 @@ func (r *resolver) streams() {
 	}
 }
 
-// privileges drops all capabilities for ever: capabilities(7), prctl(2).
-func (r *resolver) privileges() {
-	p := r.Jail
-	pr := func(op int, name string, arg program.Arg) *program.Op {
-		return p.Add("caps", unix.SYS_PRCTL, program.Named(op, name), arg, program.Int(0), program.Int(0), program.Int(0))
-	}
-	for c := 0; c <= r.host.LastCap; c++ {
-		pr(unix.PR_CAPBSET_DROP, "PR_CAPBSET_DROP", program.Int(c))
-	}
-	pr(unix.PR_CAP_AMBIENT, "PR_CAP_AMBIENT", program.Named(unix.PR_CAP_AMBIENT_CLEAR_ALL, "PR_CAP_AMBIENT_CLEAR_ALL"))
-	// SECBIT_NOROOT, _NO_SETUID_FIXUP, _NO_CAP_AMBIENT_RAISE and the locks of all four
-	pr(unix.PR_SET_SECUREBITS, "PR_SET_SECUREBITS", program.Named(0xef, "0xef /* all locked */"))
-	p.Add("caps", unix.SYS_CAPSET, capHeader(), program.Struct(make([]byte, 24), program.Text("{0, 0, 0}")))
-	pr(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", program.Int(1))
-}
-
-// capHeader is a struct __user_cap_header_struct: capget(2).
-func capHeader() program.Arg {
-	hdr := make([]byte, 8)
-	binary.NativeEndian.PutUint32(hdr, unix.LINUX_CAPABILITY_VERSION_3)
-	return program.Struct(hdr, program.Text("{_LINUX_CAPABILITY_VERSION_3, 0}"))
-}
-
 func (r *resolver) init() {
 	p := r.Jail
 	if r.spec.NoInit {
 		r.Enforced["init"] = "not enforced: the payload is pid 1 (--no-init)"
 	} else {
-		// init keeps the stage's memory: nobody in the jail may look into it (ptrace(2) PTRACE_MODE_READ)
-		p.Add("init", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(0))
-		p.Add("init", program.Fork, r.forkArgs()...)
+		r.hideMemory()
+		p.Add("init", program.Fork, r.forkArgs(0)...)
 		p.Add("session", unix.SYS_SETSID)
 		r.Enforced["init"] = "brig's init is pid 1"
 	}
+}
+
+// hideMemory keeps everybody in the jail from looking into init's memory, which is the stage's: ptrace(2) PTRACE_MODE_READ.
+func (r *resolver) hideMemory() {
+	r.Jail.Add("init", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(0))
 }
 
 // limitProcesses sets RLIMIT_NPROC, which counts in the user namespace. Behind pids.max of a control group, which also
@@ -217,8 +223,10 @@ func (r *resolver) filter() error {
 		return nil
 	}
 	// init is the listener (seccomp_unotify(2), Linux 5.0). It takes the lowest free number, which must lie below the
-	// payload's own limit; whatever has this one is not needed any more.
-	r.Jail.Add("fds", unix.SYS_CLOSE, program.Int(minFiles-1)).May(unix.EBADF)
+	// payload's own limit, if that is set by now; whatever has this one is not needed any more then.
+	if !r.filtered {
+		r.Jail.Add("fds", unix.SYS_CLOSE, program.Int(minFiles-1)).May(unix.EBADF)
+	}
 	r.loadFilter(r.heard, r.host.FilterFlags|unix.SECCOMP_FILTER_FLAG_NEW_LISTENER).Save = r.listener
 	return nil
 }

@@ -119,7 +119,7 @@ func (r *Runner) identity() *Host {
 
 // spawn hands the plan to the stage and waits for the payload's execve(2).
 func (c *Cmd) spawn(r *Runner) error {
-	j, err := r.bear(c.plan, func(h *handover) error { return c.fill(r, h) }, func(req program.Request, fds []int) (int, error) {
+	j, err := r.bear(c.plan, func(h *handover) error { return c.fill(r, h) }, func(_ *parked, req program.Request, fds []int) (int, error) {
 		c.mark(3)
 		return r.stage.Do(c.plan.Jail, req, fds...)
 	})

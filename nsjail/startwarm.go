@@ -19,6 +19,7 @@ type rest struct {
 	runner *Runner
 	host   *Host
 	fds    handover
+	sent   bool
 }
 
 // startWarm makes the jail from the stage's own tree. A jail that was parked for a Spec like this one is taken, or else
@@ -28,8 +29,8 @@ func (c *Cmd) startWarm() error {
 	defer w.close()
 	j, err := w.jail()
 	if err == nil {
-		if err = w.pass(); err == nil {
-			err = c.send(j, w.fds.fds)
+		if !w.sent {
+			err = w.send(j)
 		}
 		c.mark(4)
 		if err != nil {
@@ -64,7 +65,18 @@ func (w *rest) jail() (*parked, error) {
 			return nil, err
 		}
 	}
-	return w.runner.park(&w.cmd.Spec, w.write)
+	return w.runner.park(&w.cmd.Spec, w.meanwhile)
+}
+
+// meanwhile writes the rest while the stage works. What needs nothing of the stage is on its way before the jail waits
+// for it: its keeper may have no processor by then.
+func (w *rest) meanwhile(j *parked, t *template) error {
+	err := w.write(t)
+	if err == nil && len(w.cmd.plan.Passed) == len(t.base.Passed) {
+		w.sent = true
+		err = w.cmd.send(j, w.fds.fds)
+	}
+	return err
 }
 
 // write looks at what the run brings, and plans the rest.
@@ -89,8 +101,13 @@ func (w *rest) write(t *template) (err error) {
 	return err
 }
 
-// pass adds the mounts. It may need the stage itself, which by now has answered.
-func (w *rest) pass() error { return w.runner.pass(w.cmd.plan, &w.fds, false) }
+// send adds the mounts, for which it may need the stage itself, which by now has answered.
+func (w *rest) send(j *parked) error {
+	if err := w.runner.pass(w.cmd.plan, &w.fds, false); err != nil {
+		return err
+	}
+	return w.cmd.send(j, w.fds.fds)
+}
 
 func (w *rest) close() {
 	w.fds.close()
@@ -103,7 +120,7 @@ func (w *rest) close() {
 
 // park has the head of a Spec's jails performed, up to where it waits for the rest; meanwhile, if not nil, runs as long
 // as the stage works. What a template says of the machine may not hold any more: after a failure it is made anew, once.
-func (r *Runner) park(s *Spec, meanwhile func(*template) error) (*parked, error) {
+func (r *Runner) park(s *Spec, meanwhile func(*parked, *template) error) (*parked, error) {
 	for {
 		var net *netEntry
 		if wantsPool(s) {
@@ -116,9 +133,9 @@ func (r *Runner) park(s *Spec, meanwhile func(*template) error) (*parked, error)
 		}
 		var later error
 		written := false
-		j, err := r.head(t, net, func() {
+		j, err := r.head(t, net, func(j *parked) {
 			if meanwhile != nil {
-				written, later = true, meanwhile(t)
+				written, later = true, meanwhile(j, t)
 			}
 		})
 		r.tree.used(t)
@@ -138,7 +155,7 @@ func (r *Runner) park(s *Spec, meanwhile func(*template) error) (*parked, error)
 }
 
 // head makes the first process of a jail.
-func (r *Runner) head(t *template, net *netEntry, meanwhile func()) (*parked, error) {
+func (r *Runner) head(t *template, net *netEntry, meanwhile func(*parked)) (*parked, error) {
 	p := t.base.Plan
 	j, err := r.bear(p, func(h *handover) error {
 		if net != nil {
@@ -149,16 +166,17 @@ func (r *Runner) head(t *template, net *netEntry, meanwhile func()) (*parked, er
 			h.put(p.netns, fd)
 		}
 		return r.pass(p, h, true)
-	}, func(req program.Request, fds []int) (int, error) {
+	}, func(j *parked, req program.Request, fds []int) (int, error) {
+		then := func() { meanwhile(j) }
 		if req == p.request() {
-			return r.stage.DoFile(t.file, meanwhile, fds...)
+			return r.stage.DoFile(t.file, then, fds...)
 		}
 		f, err := stage.NewFile(p.Head, req) // a group that could not be made, and may be missing
 		if err != nil {
 			return 0, err
 		}
 		defer f.Close()
-		return r.stage.DoFile(f, meanwhile, fds...)
+		return r.stage.DoFile(f, then, fds...)
 	})
 	if err != nil {
 		net.drop()

@@ -83,19 +83,12 @@ func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
 		r.netns = r.in
 		r.in++
 	}
-	r.begin()
-	if !early(s) {
-		r.tree.Add(r.own)
-	}
-	r.tree.Enter()
-	r.settle()
-	if !early(s) {
-		r.close()
-		if r.filtered = restUnder(s, h); r.filtered {
-			if err := r.filter(); err != nil {
-				return nil, err
-			}
+	if r.filtered = !early(s) && restUnder(s, h); r.filtered && !s.NoInit && canAtOnce && s.Rootfs.Path == "" && r.sockets == nil {
+		if err := r.atOnce(); err != nil {
+			return nil, err
 		}
+	} else if err := r.inTurn(); err != nil {
+		return nil, err
 	}
 	t.first = int(r.Jail.Park("park", stage.SlotReport))
 	r.Head = r.Jail
@@ -106,6 +99,24 @@ func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
 	}
 	t.file.Keep = true
 	return t, nil
+}
+
+// inTurn writes a head that one process performs, or init and then its child.
+func (r *resolver) inTurn() error {
+	r.begin()
+	if !early(r.spec) {
+		r.tree.Add(r.own)
+	}
+	r.tree.Enter()
+	r.settle()
+	if early(r.spec) {
+		return nil
+	}
+	r.close()
+	if !r.filtered {
+		return nil
+	}
+	return r.filter()
 }
 
 // ownGroups is where the keeper is, for a Spec whose jails have a group below that.
@@ -126,7 +137,7 @@ func restUnder(s *Spec, h *Host) bool {
 	if s.TTY || len(h.Filter) == 0 || fileProfile(s.Seccomp) || h.Guard != nil || h.Missing["seccomp"] != "" {
 		return false
 	}
-	calls := []int32{unix.SYS_RT_SIGPROCMASK, unix.SYS_RECVMSG, unix.SYS_NEWFSTATAT, unix.SYS_FSTAT, unix.SYS_MMAP, unix.SYS_CLOSE, unix.SYS_DUP3,
+	calls := []int32{unix.SYS_RT_SIGPROCMASK, unix.SYS_FUTEX, unix.SYS_RECVMSG, unix.SYS_NEWFSTATAT, unix.SYS_FSTAT, unix.SYS_MMAP, unix.SYS_CLOSE, unix.SYS_DUP3,
 		unix.SYS_PRLIMIT64, unix.SYS_CHDIR, unix.SYS_CLOSE_RANGE, unix.SYS_EXECVE, unix.SYS_EXIT_GROUP}
 	return !slices.ContainsFunc(calls, func(nr int32) bool { return !seccomp.Simulate(h.Filter, seccomp.Data{Nr: nr}).Permits() })
 }

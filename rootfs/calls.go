@@ -81,9 +81,36 @@ func (b *builder) newMount(fstype string, attr uint64, options ...[2]string) pro
 	return m
 }
 
+// mountAt makes a mount at a path below the working directory by mount(2), one operation instead of eight: for a tree of
+// ours in a mount namespace that holds nothing of the host's, where nobody can change what the path means.
+func (b *builder) mountAt(fstype, target string, attr uint64, options ...[2]string) {
+	var data []string
+	for _, o := range options {
+		data = append(data, strings.TrimSuffix(o[0]+"="+o[1], "="))
+	}
+	flags, names := 0, []string{}
+	for _, f := range []struct {
+		attr uint64
+		flag int
+		name string
+	}{{rdonly, unix.MS_RDONLY, "MS_RDONLY"}, {nosuid, unix.MS_NOSUID, "MS_NOSUID"}, {nodev, unix.MS_NODEV, "MS_NODEV"}, {noexec, unix.MS_NOEXEC, "MS_NOEXEC"}} {
+		if attr&f.attr != 0 {
+			flags, names = flags|f.flag, append(names, f.name)
+		}
+	}
+	b.Add(b.label, unix.SYS_MOUNT, program.Str("none"), program.Str(target), program.Str(fstype),
+		program.Named(flags, strings.Join(names, "|")), program.Str(strings.Join(data, ",")))
+}
+
+// brief says that mountAt will do.
+func (b *builder) brief() bool { return b.ours && b.spec.Over }
+
 func (b *builder) newTmpfs(size, inodes int64, mode uint32, attr uint64) program.Slot {
-	return b.newMount("tmpfs", attr, [2]string{"size", strconv.FormatInt(size, 10)},
-		[2]string{"nr_inodes", strconv.FormatInt(inodes, 10)}, [2]string{"mode", strconv.FormatUint(uint64(mode), 8)})
+	return b.newMount("tmpfs", attr, tmpfsOptions(size, inodes, mode)...)
+}
+
+func tmpfsOptions(size, inodes int64, mode uint32) [][2]string {
+	return [][2]string{{"size", strconv.FormatInt(size, 10)}, {"nr_inodes", strconv.FormatInt(inodes, 10)}, {"mode", strconv.FormatUint(uint64(mode), 8)}}
 }
 
 // tree clones the mounts at a source (open_tree(2), Linux 5.2) and sets their attributes, recursively: a read-only

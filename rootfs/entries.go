@@ -36,8 +36,7 @@ func (b *builder) entry(e *Entry) {
 	case Proc:
 		b.procfs(e)
 	case Devpts:
-		b.mounted(b.newMount("devpts", nosuid|noexec, [2]string{"newinstance", ""}, [2]string{"ptmxmode", "0666"},
-			[2]string{"mode", "0620"}), e.Target)
+		b.fresh("devpts", e.Target, nosuid|noexec, [2]string{"newinstance", ""}, [2]string{"ptmxmode", "0666"}, [2]string{"mode", "0620"})
 	case Dir:
 		b.mkdir(e.Target, e.Mode)
 	case Symlink:
@@ -51,6 +50,16 @@ func (b *builder) entry(e *Entry) {
 	case Sealed:
 		b.sealed(e)
 	}
+}
+
+// fresh makes a mount at a target.
+func (b *builder) fresh(fstype, target string, attr uint64, options ...[2]string) {
+	if b.brief() {
+		b.make(target, true)
+		b.mountAt(fstype, target, attr, options...)
+		return
+	}
+	b.mounted(b.newMount(fstype, attr, options...), target)
 }
 
 func (b *builder) mounted(m program.Slot, target string) {
@@ -113,8 +122,7 @@ func (b *builder) scratch(e *Entry) {
 // overlay's inodes, so they do not reach another jail or the host. The bind below it stays hidden.
 func (b *builder) overlay(e *Entry) {
 	if e.Source.Mounted {
-		m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", e.Source.Path + ":/" + emptyDir}, [2]string{"userxattr", ""})
-		b.mounted(m, e.Target)
+		b.fresh("overlay", e.Target, e.Attr, [2]string{"lowerdir", e.Source.Path + ":/" + emptyDir}, [2]string{"userxattr", ""})
 		return
 	}
 	t := b.tree(&e.Source, e.Attr)
@@ -206,6 +214,12 @@ func (b *builder) copy(e *Entry) {
 
 // mask covers a path with an empty read-only directory, or with the jail's /dev/null.
 func (b *builder) mask(e *Entry) {
+	if e.SourceIsDir && b.brief() {
+		b.mkdir(emptyDir, 0o555)
+		b.bind(emptyDir, e.Target)
+		b.setattr(program.CWD(), e.Target, rdonly|nosuid|nodev|noexec, 0)
+		return
+	}
 	if e.SourceIsDir {
 		b.openEmpty()
 		t := b.Open(b.label, unix.SYS_OPEN_TREE, program.Int(fdEmpty), program.Str(""),
@@ -216,6 +230,12 @@ func (b *builder) mask(e *Entry) {
 	}
 	if b.ours && b.masked != "" { // one mount has the attributes, and its copies have them too
 		b.bind(b.masked, e.Target)
+		return
+	}
+	if b.brief() {
+		b.bind("/dev/null", e.Target)
+		b.setattr(program.CWD(), e.Target, rdonly|nosuid|noexec, 0)
+		b.masked = e.Target
 		return
 	}
 	t := b.tree(&Source{Path: "/dev/null"}, rdonly|nosuid|noexec)

@@ -80,6 +80,8 @@ type Root struct {
 	Image        *Image
 	Entries      []Entry
 	Watched      bool // each tmpfs that the payload can fill stays open for init
+	// Later says that entries will be added that may need the empty directory.
+	Later bool
 	// Over says that the jail is born in a mount namespace that holds a prepared tree and nothing else of the host's.
 	Over bool
 	// Proc holds the jail's procfs, made by Procfs before the tree; 0 for none.
@@ -144,11 +146,13 @@ func Begin(p *program.Program, r *Root) *Tree {
 	if r.Watched {
 		b.disks = [][]string{}
 	}
-	b.Add("mount", unix.SYS_MOUNT, program.Str(""), program.Str("/"), program.Str(""),
-		program.Named(unix.MS_REC|unix.MS_PRIVATE, "MS_REC|MS_PRIVATE"), program.Int(0))
+	if !r.Over { // the stage's mounts are private, and so are copies of them
+		b.Add("mount", unix.SYS_MOUNT, program.Str(""), program.Str("/"), program.Str(""),
+			program.Named(unix.MS_REC|unix.MS_PRIVATE, "MS_REC|MS_PRIVATE"), program.Int(0))
+	}
 	b.Add("mount", unix.SYS_UMASK, program.Int(0)) // the modes below are meant
 	b.stage()
-	if slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Kind == Cover || e.Kind == Overlay && !e.Source.Mounted }) {
+	if r.Later || slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Kind == Cover || e.Kind == Overlay && !e.Source.Mounted }) {
 		b.openEmpty() // now: a mount of the caller may cover its place
 	}
 	t.Add(r.Entries)
@@ -203,10 +207,17 @@ func (r *Root) shared() (targets []string) {
 // and does not look for a mount on top of it.
 func (b *builder) stage() {
 	r := b.spec
-	b.root = b.newTmpfs(r.Size, r.Inodes, 0o755, nosuid|nodev)
+	if b.brief() { // ".." of the root is looked up with what is mounted there
+		b.mountAt("tmpfs", "/", nosuid|nodev, tmpfsOptions(r.Size, r.Inodes, 0o755)...)
+		b.root = b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str("/.."), oPath(unix.O_DIRECTORY), program.Int(0))
+	} else {
+		b.root = b.newTmpfs(r.Size, r.Inodes, 0o755, nosuid|nodev)
+	}
 	b.staging = b.root
 	b.keepDisk(b.staging, r.shared()...)
-	b.Add(b.label, unix.SYS_MOVE_MOUNT, b.root.Arg(), program.Str(""), program.CWD(), program.Str("/"), fromEmpty())
+	if !b.brief() {
+		b.Add(b.label, unix.SYS_MOVE_MOUNT, b.root.Arg(), program.Str(""), program.CWD(), program.Str("/"), fromEmpty())
+	}
 	b.Add(b.label, unix.SYS_FCHDIR, b.root.Arg())
 	if r.Image == nil {
 		return

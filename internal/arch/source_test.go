@@ -17,9 +17,9 @@ const (
 	maxFile     = 300 // lines
 	maxFunc     = 60
 	maxMain     = 40
-	maxStage    = 290 // lines of code in stage.c and entry.c: the stage
+	maxStage    = 305 // lines of code in stage.c and entry.c: the stage
 	maxInit     = 120 // in init.c: process 1 of a jail
-	maxAllStage = 600 // the keeper's part and the shared layouts too
+	maxAllStage = 630 // the keeper's part and the shared layouts too
 )
 
 // binaries are the files that may hold other than text.

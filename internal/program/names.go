@@ -11,6 +11,10 @@ func Name(nr uint32) string {
 	switch nr {
 	case Fork:
 		return "fork_init"
+	case Join:
+		return "join"
+	case Post:
+		return "post"
 	case Park:
 		return "park"
 	case Same:

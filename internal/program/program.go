@@ -20,8 +20,13 @@ const MaxSlots = 256
 const (
 	// Fork splits the process: the parent becomes init, the child goes on with the list. Arguments: the slot of the
 	// report socket; the number of the slot where the list will leave a filter's listener, or 0; how many tmpfs
-	// mounts stand open for init at fixed descriptor numbers.
+	// mounts stand open for init at fixed descriptor numbers; how many of the operations that follow init performs itself,
+	// while the child goes on behind them.
 	Fork = 0xffff0001
+	// Post is one of those: it says to the child that init has come so far. Their end says so, too.
+	Post = 0xffff0005
+	// Join waits until init has said so that many times.
+	Join = 0xffff0004
 	// Park waits for the rest of the list, which the keeper sends when it knows it (Rest): the slot of the report socket,
 	// the number of the first slot for what comes with it.
 	Park = 0xffff0003
@@ -182,6 +187,14 @@ func (p *Program) Reserve() (s Slot) {
 		s, p.next = p.next, p.next+1
 	}
 	return s
+}
+
+// Hold keeps the slots that are free now from being used, until release: those of operations that are performed at the same
+// time must differ.
+func (p *Program) Hold() (release func()) {
+	held := p.free
+	p.free = nil
+	return func() { p.free = append(p.free, held...) }
 }
 
 // Open appends an operation whose result is a new descriptor and returns its slot.

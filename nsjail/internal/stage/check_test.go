@@ -47,7 +47,10 @@ func sampleProgram() *program.Program {
 	p.Add("b", unix.SYS_SENDMSG, SlotReport.Arg(), program.Struct(make([]byte, 32), program.Text("{msg}")).
 		WithOwnPointer(0, 16).WithPointer(16, []byte("payload\x00")), program.Int(0))
 	p.Add("b", program.Same, fd.Arg(), program.Int(1), program.Int(2)).May(unix.ESTALE, unix.EBADF)
-	p.Add("b", program.Fork, SlotReport.Arg(), program.Int(9), program.Int(1)).May(unix.EAGAIN)
+	p.Add("b", program.Fork, SlotReport.Arg(), program.Int(9), program.Int(1), program.Int(2)).May(unix.EAGAIN)
+	p.Add("b", unix.SYS_UMASK, program.Int(0))
+	p.Add("b", program.Post).May(unix.EINVAL)
+	p.Add("b", program.Join, program.Int(2)).May(unix.ENOSYS)
 	p.Add("b", unix.SYS_EXECVE, program.Str("/usr/bin/sh"), argv, program.Strs(nil))
 	return p
 }

@@ -45,7 +45,7 @@ func hop() int {
 // buildDriver compiles the stage with the sanitizers and testdata/check_main.c. Where the compiler has none it leaves
 // its message, for TestMalformedPrograms to show.
 func buildDriver(dir string) error {
-	args := []string{"-g", "-O1", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
+	args := []string{"-g", "-O1", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-DBRIG_CALL=test_syscall", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
 	probe := filepath.Join(dir, "probe.c")
 	if err := os.WriteFile(probe, []byte("int main(void) { return 0; }\n"), 0o644); err != nil {
 		return err

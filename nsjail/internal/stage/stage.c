@@ -8,11 +8,6 @@
 // has no fork_init. Every system call is raw: no libc state survives clone3(2).
 #include "stage.h"
 
-long brig_sys(long n, long a, long b, long c, long d, long e, long f) {
-	long r = syscall(n, a, b, c, d, e, f);
-	return r == -1 ? -errno : r;
-}
-
 // brig_check accepts a program only if every offset in it stays inside it, and makes pointers of the offsets.
 int brig_check(char *base, size_t size, int nfds) {
 	struct header *h = (struct header *)base;
@@ -51,18 +46,49 @@ static long same(int fd, uint64_t dev, uint64_t ino) {
 
 static int perform(void *rest);
 
+// post has init tell its child that it has come so far, and join waits until it has so many times: futex(2).
+static long post(struct rest *own) {
+	__atomic_add_fetch(&own->of->posts, 1, __ATOMIC_RELEASE);
+	return SYS3(SYS_futex, &own->of->posts, FUTEX_WAKE, 1);
+}
+
+static long join(struct rest *r, int posts) {
+	long err = 0;
+	for (int n; err >= 0 && (n = __atomic_load_n(&r->posts, __ATOMIC_ACQUIRE)) < posts;)
+		if ((err = SYS4(SYS_futex, &r->posts, FUTEX_WAIT, n, 0)) == -EAGAIN || err == -EINTR) err = 0;
+	return err;
+}
+
+// own_part has init perform its part of the list, and waits until its child has started the payload or failed. The
+// kernel's own wake is not of one process alone.
+static void own_part(struct rest *own, int pid) {
+	int op = brig_run(own), *tid = &own->of->tid;
+	if (op >= 0) {
+		brig_tell((int)own->slots[SLOT_REPORT], REPORT_FAIL, op, own->err);
+		SYS1(SYS_exit_group, 125); // and with it goes the child
+	}
+	post(own);
+	while (__atomic_load_n(tid, __ATOMIC_ACQUIRE) == pid) SYS4(SYS_futex, tid, FUTEX_WAIT, pid, 0);
+}
+
 // fork_init makes the caller init and runs the rest of the program in a child. The child borrows init's memory until
-// its execve(2) (CLONE_VM|CLONE_VFORK), so it needs a stack of its own, and nothing is copied. It has init's descriptors
+// its execve(2) (CLONE_VM), so it needs a stack of its own, and nothing is copied. It has init's descriptors
 // too (CLONE_FILES), so that a filter's listener, which it leaves in slot a[1], is init's; execve(2) gives it a table of
-// its own, and every descriptor is close-on-exec. Init goes on when the payload has started or failed.
+// its own, and every descriptor is close-on-exec. Of the operations that follow, init performs a[3] itself at the same
+// time, with the same root and working directory (CLONE_FS); the child goes on behind them. Init goes on when the
+// payload has started or failed (CLONE_VFORK, or CLONE_CHILD_CLEARTID).
 static long fork_init(const long *a, struct rest *rest) {
 	static char stack[64 << 10] __attribute__((aligned(16)));
 	uint64_t all = ~0ull, slot = (uint64_t)a[1];
-	if (slot >= NSLOTS || (uint64_t)a[2] > MAX_DISKS) return -EINVAL;
+	struct rest own = *rest;
+	if (slot >= NSLOTS || (uint64_t)a[2] > MAX_DISKS || (uint64_t)a[3] > ((struct header *)rest->base)->nops - rest->from) return -EINVAL;
 	if (slot) rest->slots[slot] = -1;
+	own.to = rest->from += (uint32_t)a[3], own.of = rest;
 	rest->child = 1;
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
-	int pid = clone(perform, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, rest);
+	int flags = CLONE_VM | CLONE_FILES | SIGCHLD | (a[3] ? CLONE_FS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID : CLONE_VFORK);
+	int pid = clone(perform, stack + sizeof stack, flags, rest, &rest->tid, 0, &rest->tid);
+	if (pid > 0 && a[3]) own_part(&own, pid);
 	if (pid > 0) brig_init(pid, (int)a[0], slot ? (int)rest->slots[slot] : -1, (int)a[2], rest);
 	return -errno;
 }
@@ -110,6 +136,8 @@ static long operation(const struct op *o, struct rest *r) {
 	if (o->nr == OP_FORK) return fork_init(a, r);
 	if (o->nr == OP_SAME) return same((int)a[0], (uint64_t)a[1], (uint64_t)a[2]);
 	if (o->nr == OP_PARK) return park(a, r);
+	if (o->nr == OP_JOIN) return join(r, (int)a[0]);
+	if (o->nr == OP_POST) return r->of ? post(r) : -EINVAL;
 	int tries = 0; // openat2(2): EAGAIN if a rename or mount anywhere on the machine has raced with a ".."
 	do got = brig_sys(o->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	while (got == -EAGAIN && o->nr == SYS_openat2 && ++tries < 10000);
@@ -119,7 +147,7 @@ static long operation(const struct op *o, struct rest *r) {
 
 // brig_run performs a checked program. It gives -1, or the index of the operation that failed, with r->err set.
 int brig_run(struct rest *r) {
-	while (r->from < ((struct header *)r->base)->nops) {
+	while (r->from < ((struct header *)r->base)->nops && (!r->to || r->from < r->to)) {
 		struct op *o = (struct op *)(r->base + sizeof(struct header)) + r->from++;
 		uint32_t at = r->before + r->from - 1;
 		long got = operation(o, r);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/futex.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
@@ -26,6 +27,8 @@
 #define OP_FORK 0xffff0001u
 #define OP_SAME 0xffff0002u
 #define OP_PARK 0xffff0003u
+#define OP_JOIN 0xffff0004u
+#define OP_POST 0xffff0005u
 enum {
 	NSLOTS = 256,
 	NO_SLOT = 0xff,
@@ -85,10 +88,12 @@ struct report {
 struct rest {
 	char *base;
 	long *slots;
-	uint32_t from;   // the operation to go on with
+	uint32_t from, to; // the operation to go on with, and where to end before the list does, or 0
 	uint32_t before; // operations of the parts that came earlier
 	int child;       // it is the payload's process, and not the jail's first
 	int op, err;     // what has failed
+	int tid, posts;  // of the child, until its execve(2) or end; how often init has told it how far it is
+	struct rest *of; // the child's, in init's own part
 };
 
 // What the constructor leaves for the keeper: descriptors, or -1, and the stage's pid.
@@ -98,8 +103,23 @@ struct early {
 	int stage, ahead, pid;
 };
 
-// A system call, or -errno. Every one is raw: no libc state survives clone3(2).
-long brig_sys(long n, long a, long b, long c, long d, long e, long f);
+// A system call, or -errno. Every one is raw: no libc state survives clone3(2), and init and its child share one errno,
+// so that both may make calls at the same time (fork_init) only where libc has no part in them. A test has a call of its own.
+#ifdef BRIG_CALL
+long BRIG_CALL(long n, ...);
+#elif !defined __x86_64__
+#define BRIG_CALL syscall
+#endif
+static inline long brig_sys(long n, long a, long b, long c, long d, long e, long f) {
+#ifdef BRIG_CALL
+	long r = BRIG_CALL(n, a, b, c, d, e, f);
+	return r == -1 ? -errno : r;
+#else
+	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+	__asm__ volatile("syscall" : "+a"(n) : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+	return n;
+#endif
+}
 #define SYS1(n, a) brig_sys(n, (long)(a), 0, 0, 0, 0, 0)
 #define SYS2(n, a, b) brig_sys(n, (long)(a), (long)(b), 0, 0, 0, 0)
 #define SYS3(n, a, b, c) brig_sys(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)

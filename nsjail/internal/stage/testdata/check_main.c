@@ -1,12 +1,14 @@
 // A driver that feeds malformed programs to the stage's checker and interpreter, under AddressSanitizer and UBSan.
 // The system calls are replaced: each answers at random and reads every string that it is given, so that a pointer
 // that leaves the program's memory is seen. usage: check_main BLOB ROUNDS, where BLOB is a valid program.
+#ifndef BRIG_CALL
+#error "the stage would make real system calls with random arguments"
+#endif
 #include "../stage.h"
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#define syscall test_syscall
 #define clone test_clone
 long test_syscall(long nr, ...);
 int test_clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);

@@ -1,0 +1,83 @@
+package nsjail
+
+import (
+	"runtime"
+
+	"brig/internal/program"
+	"brig/netns"
+	"brig/nsjail/internal/stage"
+	"brig/rootfs"
+
+	"golang.org/x/sys/unix"
+)
+
+// canAtOnce says that two processes of the stage in one memory can make system calls at the same time (stage.h).
+const canAtOnce = runtime.GOARCH == "amd64"
+
+// atOnce writes a head that init and the payload's process perform at the same time, since a machine has more than one
+// processor. Until the tree stands both have the one root; each gives up its capabilities itself, and the payload's does
+// not come to execve(2) before init has.
+func (r *resolver) atOnce() error {
+	r.born()
+	r.outlived(r.selfDir()) // later, with memory that is shared, the kernel would look at every process of the machine
+	r.nice()
+	r.bound()
+	r.listen()
+	rootfs.Widen(r.Jail, stage.SlotReport)
+	part := r.netBeside
+	if r.pooled() {
+		part = r.treeBeside
+	}
+	fork := len(r.Jail.Ops)
+	r.Jail.Add("init", program.Fork)
+	rest := part()
+	own := len(r.Jail.Ops) - fork - 1
+	release := r.Jail.Hold()
+	r.Jail.Add("session", unix.SYS_SETSID)
+	rest()
+	r.surrender()
+	r.Jail.Ops[fork].Args = r.forkArgs(own)
+	r.Enforced["init"] = "brig's init is pid 1"
+	err := r.filter()
+	release()
+	return err
+}
+
+// treeBeside has init make the tree, while the payload's process loads the filter. It gives what else that performs.
+// Init leaves the shared root at the end, and the payload's process waits for that before its working directory.
+func (r *resolver) treeBeside() (rest func()) {
+	r.wholeTree()
+	r.Jail.Add("init", unix.SYS_UNSHARE, program.Named(unix.CLONE_FS, "CLONE_FS"))
+	r.surrender()
+	r.posts = 1
+	return func() {}
+}
+
+// netBeside has init make the network namespace, while the payload's process makes the tree, and then enters it.
+func (r *resolver) netBeside() (rest func()) {
+	p := r.Jail
+	r.Flags &^= unix.CLONE_NEWNET
+	p.Add("net", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
+	ns := netns.Descriptor(p)
+	p.Add("net", program.Post)
+	r.loopback()
+	r.surrender()
+	r.posts = 2
+	return func() {
+		r.wholeTree()
+		p.Add("net", program.Join, program.Int(1))
+		p.Add("net", unix.SYS_SETNS, ns.Arg(), program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
+		p.Close("net", ns)
+		p.Add("init", unix.SYS_UNSHARE, program.Named(unix.CLONE_FS, "CLONE_FS"))
+	}
+}
+
+// wholeTree makes the tree the root.
+func (r *resolver) wholeTree() {
+	r.plant()
+	r.tree.Add(r.own)
+	r.tree.Enter()
+	r.names()
+	r.seal()
+	r.hideMemory()
+}

@@ -1,0 +1,103 @@
+package nsjail
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"brig/internal/program"
+
+	"golang.org/x/sys/unix"
+)
+
+// parts gives the operations that init performs while the payload's process performs those behind them.
+func parts(t *testing.T, p *program.Program) (before, own, child []program.Op) {
+	t.Helper()
+	at := slices.IndexFunc(p.Ops, func(o program.Op) bool { return o.NR == program.Fork })
+	var n int
+	if at < 0 || len(p.Ops[at].Args) < 4 {
+		return nil, nil, nil
+	}
+	if _, err := fmt.Sscanf(p.Ops[at].Args[3].String(), "%d", &n); err != nil || at+1+n > len(p.Ops) {
+		t.Fatal(p.Ops[at].Call(), err)
+	}
+	return p.Ops[:at], p.Ops[at+1 : at+1+n], p.Ops[at+1+n:]
+}
+
+// opAt is where the first operation with a text is, or -1.
+func opAt(ops []program.Op, text string) int {
+	return slices.IndexFunc(ops, func(o program.Op) bool { return strings.Contains(o.Call(), text) })
+}
+
+// What is performed at the same time must not meet in a slot, and neither process may come to the payload's execve(2) with
+// what the other still needs or has.
+func TestWhatIsDoneAtOnce(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("in turn on " + runtime.GOARCH)
+	}
+	for _, pool := range []int{0, 1} {
+		r := runnerWith(t, RunnerOptions{Pool: pool})
+		var c *Cmd
+		until(t, "a namespace stands ready", func() bool {
+			c = r.shell("true")
+			mustRun(t, c)
+			return pool == 0 || strings.Contains(c.Plan().Enforced["net"], "made ahead")
+		})
+		before, own, child := parts(t, c.Plan().Head)
+		if own == nil {
+			t.Fatalf("pool of %d: in turn:\n%s", pool, c.Plan())
+		}
+		saved := map[program.Slot]bool{}
+		for _, o := range own {
+			saved[o.Save] = true
+		}
+		for _, o := range child {
+			if o.Save >= 0 && saved[o.Save] {
+				t.Errorf("pool of %d: both save into $%d: %s", pool, o.Save, o.Call())
+			}
+		}
+		posts := 1
+		for _, o := range own {
+			if o.NR == program.Post {
+				posts++
+			}
+		}
+		rest := c.Plan().Jail.Ops
+		order(t, pool, "before", before, "uid_map", "gid_map", "KEYCTL_JOIN_SESSION_KEYRING", "oom_score_adj", "PR_CAPBSET_DROP, 40", "PR_SET_SECUREBITS")
+		order(t, pool, "init", own, "capset(", "PR_SET_NO_NEW_PRIVS")
+		order(t, pool, "child", child, "setsid()", "capset(", "PR_SET_NO_NEW_PRIVS", "seccomp(", "park(")
+		order(t, pool, "rest", rest, fmt.Sprintf("join(%d)", posts), "chdir(", "CLOSE_RANGE_CLOEXEC", "execve(")
+		tree := own
+		if pool == 0 {
+			tree = child
+			order(t, pool, "net", own, "CLONE_NEWNET", "post()", "SIOCSIFFLAGS", "capset(")
+			order(t, pool, "net", child, "join(1)", "setns(", "CLONE_FS", "capset(")
+		}
+		order(t, pool, "tree", tree, "chroot(", "{attr_set=RDONLY|NOSUID|NODEV}", "umask(022)", "PR_SET_DUMPABLE, 0", "unshare(CLONE_FS)", "capset(")
+		for _, o := range slices.Concat(own[opAt(own, "capset("):], child[opAt(child, "capset("):]) {
+			if slices.Contains([]uint32{unix.SYS_MOUNT, unix.SYS_MOVE_MOUNT, unix.SYS_SETNS, unix.SYS_UNSHARE, unix.SYS_CHROOT}, o.NR) {
+				t.Errorf("pool of %d: without capabilities: %s", pool, o.Call())
+			}
+		}
+		set := "CapInh:0CapPrm:0CapEff:0CapBnd:0CapAmb:0NoNewPrivs:1"
+		out, _ := mustRun(t, r.shell(`for p in 1 self; do grep -h -e ^Cap -e ^NoNewPrivs /proc/$p/status; done | tr -d '\t' | sed 's/:00*$/:0/' | tr -d '\n'`))
+		if got := strings.TrimSpace(out); got != set+set {
+			t.Errorf("pool of %d: init and the payload have %s", pool, got)
+		}
+	}
+}
+
+// order checks that texts stand in operations, one behind the other.
+func order(t *testing.T, pool int, what string, ops []program.Op, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		at := opAt(ops, text)
+		if at < 0 {
+			t.Errorf("pool of %d, %s: %q is missing or too early", pool, what, text)
+			return
+		}
+		ops = ops[at:]
+	}
+}
