@@ -35,9 +35,11 @@ if [ "$what" = bench ]; then
 	need crun command crun
 	need docker.io command dockerd
 	need firejail command firejail
+	need passt command pasta
 	need podman command podman
 	need runc command runc
 	need runsc command runsc
+	need slirp4netns command slirp4netns
 	need uidmap command newuidmap
 fi
 if [ "$what" = systemd ]; then

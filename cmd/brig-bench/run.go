@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/machine"
 	"brig/cmd/brig-bench/internal/measure"
 	"brig/cmd/brig-bench/internal/peers"
@@ -89,17 +90,21 @@ func run(ctx context.Context, o options, files outputs) (err error) {
 	if err := open(ctx, o, tools, line); err != nil {
 		return err
 	}
+	relays := relaysOf(host, o)
 	if o.list {
 		line.Done()
-		return list(os.Stdout, tools)
+		return list(os.Stdout, tools, relays)
 	}
 	found := &result.Report{Started: time.Now().UTC(), Quick: o.quick, Machine: machine.Look()}
-	env := &measure.Env{Quick: o.quick, Rounds: o.rounds, Brig: o.brig, Dir: dir, Runner: nsjail.NewRunnerWith}
+	env := &measure.Env{Quick: o.quick, Rounds: o.rounds, Brig: o.brig, Dir: dir, Runner: nsjail.NewRunnerWith, Relays: relays}
 	for _, t := range tools {
 		found.Tools = append(found.Tools, t.Info)
 		if t.Info.Absent == "" {
 			env.Tools = append(env.Tools, t)
 		}
+	}
+	for _, r := range relays {
+		found.Tools = append(found.Tools, r.Info)
 	}
 	text := terminal.New(files.text, terminal.Colours(files.text))
 	line.Done()
@@ -143,20 +148,38 @@ func open(ctx context.Context, o options, tools []*peers.Tool, line *terminal.Pr
 	return nil
 }
 
+// relaysOf are the contenders of the network measurements.
+func relaysOf(h *peers.Host, o options) []*peers.Relay {
+	all := peers.Relays(h, load.Server)
+	for _, r := range all {
+		if r.Info.Name != peers.Direct && !o.wants(r.Info.Name) {
+			r.Info.Absent = "left out by --tools"
+		}
+	}
+	return all
+}
+
 // list names the measurements and the tools.
-func list(w io.Writer, tools []*peers.Tool) error {
+func list(w io.Writer, tools []*peers.Tool, relays []*peers.Relay) error {
 	var b strings.Builder
 	b.WriteString("measurements\n")
 	for _, d := range measure.Dimensions() {
 		fmt.Fprintf(&b, "  %-16s %s\n", d.ID, d.Title)
 	}
 	b.WriteString("tools\n")
+	infos := make([]result.Tool, 0, len(tools)+len(relays))
 	for _, t := range tools {
-		what := t.Info.Version
-		if t.Info.Absent != "" {
-			what = "absent: " + t.Info.Absent
+		infos = append(infos, t.Info)
+	}
+	for _, r := range relays {
+		infos = append(infos, r.Info)
+	}
+	for _, t := range infos {
+		what := t.Version
+		if t.Absent != "" {
+			what = "absent: " + t.Absent
 		}
-		fmt.Fprintf(&b, "  %-26s %s\n", t.Info.Name, what)
+		fmt.Fprintf(&b, "  %-26s %s\n", t.Name, what)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -1,9 +1,11 @@
 package stage
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"brig/internal/program"
@@ -22,12 +24,16 @@ func TestMalformedPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "blob")
-	if err := os.WriteFile(file, blob, 0o600); err != nil {
+	file := filepath.Join(testuser.Dir(), fmt.Sprintf("blob-%d", os.Geteuid()))
+	if err := os.WriteFile(file, blob, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	defer os.Remove(file)
 	cmd := exec.Command(filepath.Join(testuser.Dir(), "check_main"), file, "100000")
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")
+	if os.Geteuid() == 0 { // the driver makes no system call of the program's; should it ever, it is nobody who does
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: testuser.UID, Gid: testuser.UID}}
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -21,6 +21,8 @@ const Subcommand = "load"
 // Request asks a worker for one measurement.
 type Request struct {
 	Op string `json:"op"`
+	// In is where: the name of a contender in the arena. Empty is the worker itself.
+	In string `json:"in,omitempty"`
 	// Arg is what the operation works on: a path, a command line's name.
 	Arg string `json:"arg,omitempty"`
 	// N is how often to perform it, or milliseconds for an operation that takes a time.
@@ -33,6 +35,8 @@ type Reply struct {
 	Nanos []int64 `json:"ns,omitempty"`
 	// Usage is what the worker itself holds: the answer to "grow".
 	Usage *Usage `json:"usage,omitempty"`
+	// Held is what a relay's processes hold, in bytes: the answer to "net-relay".
+	Held int64 `json:"held,omitempty"`
 	// Pauses is the answer to "pauses".
 	Pauses *Pauses `json:"pauses,omitempty"`
 	// Error is why there is no answer.
@@ -49,6 +53,10 @@ type Config struct {
 	Dir string `json:"dir,omitempty"`
 	// Outside is the caller's mount namespace, in which nothing is to be mounted.
 	Outside string `json:"outside,omitempty"`
+	// Network is the caller's network namespace: the worker is to make its own the arena.
+	Network string `json:"network,omitempty"`
+	// Arena has the worker be the arena's server, and start whom requests name.
+	Arena bool `json:"arena,omitempty"`
 	// Brig is the brig program, and Scratch a private directory for the tools' files.
 	Brig    string `json:"brig,omitempty"`
 	Scratch string `json:"scratch,omitempty"`

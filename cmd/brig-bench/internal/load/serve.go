@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"runtime"
 )
 
@@ -17,6 +18,8 @@ type worker struct {
 	heap   [][]byte // what Config.Heap holds live
 	spawn  spawner
 	grown  *growth
+	arena  *arena
+	held   []net.Conn // what net-hold keeps open
 	closes []func() error
 }
 
@@ -31,11 +34,20 @@ func Serve(ctx context.Context, args []string, in io.Reader, out io.Writer) (err
 	if w.cfg.Mounts > 0 {
 		return addMounts(w.cfg)
 	}
+	if w.cfg.Network != "" {
+		return makeArena(w.cfg)
+	}
 	w.spawn.cfg = w.cfg
 	w.heap = fill(w.cfg.Heap)
 	defer func() { err = errors.Join(err, w.close()) }()
 	if w.cfg.Blast > 0 {
 		return blast(out, w.cfg.Blast)
+	}
+	if w.cfg.Arena {
+		if w.arena, err = newArena(ctx, w.cfg); err != nil {
+			return err
+		}
+		w.closes = append(w.closes, w.arena.close)
 	}
 	lines, enc := bufio.NewScanner(in), json.NewEncoder(out)
 	for lines.Scan() {
@@ -63,8 +75,14 @@ func (w *worker) close() (err error) {
 }
 
 func (w *worker) answer(r Request) (Reply, error) {
+	if r.In != "" && w.arena != nil {
+		return w.arena.ask(r)
+	}
 	if n, ok, err := probe(r); ok {
 		return Reply{Nanos: []int64{n}}, err
+	}
+	if reply, ok, err := w.net(r); ok {
+		return reply, err
 	}
 	switch r.Op {
 	case "grow":

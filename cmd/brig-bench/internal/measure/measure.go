@@ -3,6 +3,7 @@ package measure
 
 import (
 	"context"
+	"slices"
 
 	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/result"
@@ -25,6 +26,7 @@ type Env struct {
 	Brig     string                           // the brig program
 	Dir      string                           // a private directory, removed at the end of the run
 	Tools    []*peers.Tool                    // those that are present
+	Relays   []*peers.Relay                   // present or not: a table says who is absent
 	Progress func(format string, args ...any) // says what is being done, in a line that the next one replaces
 	// Runner makes Runners; the caller closes them.
 	Runner func(nsjail.RunnerOptions) (*nsjail.Runner, error)
@@ -43,5 +45,5 @@ func (e *Env) Count(full, quick int) int {
 
 // Dimensions lists them in the order in which they run and are shown.
 func Dimensions() []Dimension {
-	return append([]Dimension{latency(), latencyIdle(), latencyLimits(), throughput()}, inner()...)
+	return slices.Concat([]Dimension{latency(), latencyIdle(), latencyLimits(), throughput()}, inner(), network())
 }

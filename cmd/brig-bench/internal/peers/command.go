@@ -163,10 +163,13 @@ func installed(t *Tool, program, pkg string) (path string, ok bool) {
 	}
 	t.Info.Absent = "not installed; Debian has no package of it"
 	if pkg != "" {
-		t.Info.Absent = "not installed; Debian's package is " + pkg
+		t.Info.Absent = notInstalled(pkg)
 	}
 	return "", false
 }
+
+// notInstalled says which of Debian's packages has a program.
+func notInstalled(pkg string) string { return "not installed; Debian's package is " + pkg }
 
 // version is the first number with a dot in what a program says of itself.
 func version(env []string, argv ...string) string {
