@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +23,11 @@ func TestMalformedPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(testuser.Dir(), fmt.Sprintf("blob-%d", os.Geteuid()))
+	dir := t.TempDir()
+	if os.Geteuid() == 0 {
+		dir = testuser.Dir() // which others can read
+	}
+	file := filepath.Join(dir, "blob")
 	if err := os.WriteFile(file, blob, 0o644); err != nil {
 		t.Fatal(err)
 	}
