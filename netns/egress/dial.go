@@ -80,7 +80,7 @@ func (d *dialer) candidates(ctx context.Context, name string, port uint16) ([]ne
 	var refused *failure
 	for _, a := range found {
 		to := netip.AddrPortFrom(plainAddr(a), port)
-		if r := d.vetName(to); r != ReasonNone {
+		if r := d.m.Vet(to.Addr(), to.Port()); r != ReasonNone { // the rest is seen when it is dialled
 			if refused == nil {
 				refused = denied(r, to)
 			}
@@ -145,9 +145,11 @@ func (d *dialer) writtenOut(to netip.AddrPort, udp bool) bool {
 func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrPort, vet func(netip.AddrPort) Reason) (net.Conn, netip.AddrPort, *failure) {
 	var last *failure
 	for i, to := range list {
-		if r := vet(to); r != ReasonNone {
-			last = denied(r, to)
-			continue
+		if d.dial != nil { // else one has it asked
+			if r := vet(to); r != ReasonNone {
+				last = denied(r, to)
+				continue
+			}
 		}
 		end, _ := ctx.Deadline()
 		left := time.Until(end)
@@ -192,7 +194,7 @@ func (d *dialer) one(ctx context.Context, network string, to netip.AddrPort, vet
 	if d.dial != nil {
 		return d.dial(ctx, network, to)
 	}
-	real := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
+	real := net.Dialer{KeepAlive: -1 /* idle_timeout ends what is dead */, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address) // the socket's own last word
 		if err != nil {
 			return err

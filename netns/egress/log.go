@@ -10,6 +10,7 @@ import (
 // that was allowed.
 const (
 	linesPerSecond = 1000 // of refused attempts
+	bytesPerSecond = 1 << 20
 	linesAllowed   = 4000 // of the others
 	linesQueued    = 8192
 	foldAfter      = 8    // equal refused lines within a second; the next ones are counted
@@ -31,6 +32,7 @@ type journal struct {
 	floods  map[floodKey]*Event
 	second  time.Time // begin of the second that lines counts
 	lines   map[bool]int
+	bytes   int         // of the lines of that second
 	armed   *time.Timer // sweeps folds and floods; nil: nothing to sweep
 	closed  bool
 	queue   chan []byte
@@ -138,14 +140,14 @@ func (j *journal) emit(e Event) {
 // room says whether this second has a line left, and the queue too.
 func (j *journal) room(allowed bool) bool {
 	if now := j.now(); now.Sub(j.second) >= time.Second {
-		j.second = now
+		j.second, j.bytes = now, 0
 		clear(j.lines)
 	}
 	most := linesPerSecond
 	if allowed {
 		most = linesAllowed
 	}
-	if j.lines[allowed] >= most || len(j.queue) >= cap(j.queue)-2*floodKeys {
+	if j.bytes >= bytesPerSecond || j.lines[allowed] >= most || len(j.queue) >= cap(j.queue)-2*floodKeys {
 		return false
 	}
 	j.lines[allowed]++
@@ -179,6 +181,7 @@ func (j *journal) enqueue(e *Event) bool {
 	if err == nil {
 		select {
 		case j.queue <- line:
+			j.bytes += len(line)
 			j.sum.remember(e)
 			return true
 		default:
