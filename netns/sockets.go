@@ -126,6 +126,8 @@ func (c *Sockets) listen(p *program.Program, fd program.Slot, s Socket) {
 	if s.Protocol == unix.IPPROTO_UDP { // an answer comes from where the question went: ip(7) IP_PKTINFO
 		if s.IPv6 {
 			option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", unix.IPV6_RECVPKTINFO, "IPV6_RECVPKTINFO", 1)
+			// IPv6 wants a source address to be an interface's, though the route makes it local: ipv6(7)
+			option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", unix.IPV6_FREEBIND, "IPV6_FREEBIND", 1)
 		} else {
 			option(p, fd, unix.IPPROTO_IP, "IPPROTO_IP", unix.IP_PKTINFO, "IP_PKTINFO", 1)
 		}

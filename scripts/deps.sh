@@ -25,10 +25,14 @@ need libseccomp-dev file '/usr/lib/*/libseccomp.a' '/usr/lib*/libseccomp.a'
 need python3 file /usr/bin/python3
 if [ "$what" = test ]; then
 	need bubblewrap command bwrap
+	need curl command curl
 	need git file /usr/bin/git
+	need iproute2 command ip
 	need nodejs file /usr/bin/node
 	need perl file /usr/bin/perl
+	need python3-pip file /usr/bin/pip3
 	need strace command strace
+	need wget command wget
 fi
 if [ "$what" = bench ]; then
 	need bubblewrap command bwrap

@@ -23,6 +23,8 @@ var ours = map[string][]string{
 	"brig/internal/arch":         {},
 	"brig/internal/docs":         {},
 	"brig/internal/testuser":     {},
+	"brig/internal/rig":          {},
+	"brig/netns/egress/rigtest":  {},
 	"brig/cgroup":                {program},
 	"brig/cgroup/monitor":        {},
 	"brig/netns":                 {program},

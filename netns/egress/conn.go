@@ -152,6 +152,9 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 func (k *conn) dial(list []netip.AddrPort) (*net.TCPConn, []netip.AddrPort, *failure) {
 	ctx, cancel := context.WithTimeout(k.s.ctx, k.s.dialer.timeout)
 	defer cancel()
+	if q := k.s.lim.bytes; q != nil && q.left.Load() <= 0 {
+		return nil, list, &failure{verdict: VerdictDeny, reason: ReasonMaxBytes}
+	}
 	vet := k.s.dialer.vetName
 	if k.name == "" {
 		vet = func(to netip.AddrPort) Reason { return k.s.dialer.vetAddr(to, false) }

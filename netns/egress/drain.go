@@ -103,13 +103,18 @@ func (s *Server) pending() bool {
 	return errno == syscall.EINTR || errno == 0 && n > 0
 }
 
-// readySockets are those on which the payload's attempts arrive.
-func (k *Sockets) readySockets() (list []syscall.Conn) {
+// listeners are those on which the payload's connections arrive.
+func (k *Sockets) listeners() (list []syscall.Conn) {
 	for _, l := range append([]*net.TCPListener{k.CatchAll, k.DNSTCP}, k.TCP...) {
 		if l != nil {
 			list = append(list, l)
 		}
 	}
+	return list
+}
+
+// packetSockets are those that receive its packets.
+func (k *Sockets) packetSockets() (list []syscall.Conn) {
 	for _, c := range append([]*net.UDPConn{k.DNS}, k.UDP...) {
 		if c != nil {
 			list = append(list, c)

@@ -74,8 +74,8 @@ type Server struct {
 	last   []io.Closer        // what it closes when nobody uses it any more
 	end    sync.Once
 
-	ready   []syscall.Conn // set by Serve, and so are
-	taps    []*net.IPConn
+	ready   []syscall.Conn // set by Serve
+	packets []syscall.Conn // those of them that receive packets
 	sending sending
 	lookups *asked
 	local   map[netip.Addr]bool
@@ -106,7 +106,8 @@ func New(c Config) (*Server, error) {
 
 // Serve begins to serve the sockets and returns at once.
 func (s *Server) Serve(k Sockets) {
-	s.ready, s.taps = k.readySockets(), k.Taps
+	s.packets = k.packetSockets()
+	s.ready = append(k.listeners(), s.packets...)
 	for _, a := range k.Local {
 		s.local[plainAddr(a)] = true
 	}
@@ -217,7 +218,7 @@ func (s *Server) pause(d time.Duration) {
 func (s *Server) Close() *Summary {
 	s.end.Do(func() {
 		s.settle()
-		s.log.unseen(unseen(s.taps))
+		s.log.unseen(unseen(s.packets))
 		s.sending.wait(sendTime)
 		s.cancel()
 		s.mu.Lock()

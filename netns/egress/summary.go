@@ -22,7 +22,7 @@ type Summary struct {
 	Sent         int64           `json:"sent"`                    // bytes out of the jail
 	Received     int64           `json:"received"`                // bytes into the jail
 	Recent       []Event         `json:"recent,omitempty"`        // the last 20 lines, oldest first
-	Unrecorded   int             `json:"unrecorded,omitempty"`    // packets of attempts that came faster than taps were read
+	Unrecorded   int             `json:"unrecorded,omitempty"`    // packets that came faster than they were read: attempts without a line
 	LinesDropped int             `json:"lines_dropped,omitempty"` // lines that the log did not take
 	LogError     string          `json:"log_error,omitempty"`     // the first error of the log
 }

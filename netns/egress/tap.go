@@ -58,9 +58,9 @@ func (s *Server) serveTap(c *net.IPConn) {
 	}
 }
 
-// unseen adds up the packets for which the taps had no room: socket(7) SO_MEMINFO, the last of nine numbers.
-func unseen(taps []*net.IPConn) (n int) {
-	for _, c := range taps {
+// unseen adds up the packets for which sockets had no room: socket(7) SO_MEMINFO, the last of nine numbers.
+func unseen(list []syscall.Conn) (n int) {
+	for _, c := range list {
 		raw, err := c.SyscallConn()
 		if err != nil {
 			continue // closed

@@ -19,10 +19,11 @@ const (
 
 // ReadHead reads a head up to and including its empty line, at most max bytes. io.EOF: nothing came at all. An *Error comes
 // with the first byte that no head has there (a control byte, LF without CR, CR without LF, a first byte that begins no
-// word), so that a client that speaks something else does not wait; other errors are the reader's.
+// word, a first line without "HTTP/"), so that a client that speaks something else does not wait; other errors are the reader's.
 func ReadHead(r *bufio.Reader, max int) ([]byte, error) {
 	head := make([]byte, 0, min(max, 512))
 	last := byte('\n') // the first line must not be empty
+	spoken := false    // the first line was one of HTTP
 	for len(head) < max {
 		c, err := r.ReadByte()
 		if err != nil {
@@ -37,7 +38,11 @@ func ReadHead(r *bufio.Reader, max int) ([]byte, error) {
 		if err := headByte(last, c); err != nil {
 			return nil, err
 		}
-		head, last = append(head, c), c
+		if head, last = append(head, c), c; c == '\n' && !spoken {
+			if spoken = bytes.Contains(head, []byte("HTTP/")); !spoken {
+				return nil, refuse(NotHTTP, "the first line is none of HTTP/1")
+			}
+		}
 		if n := len(head); c == '\n' && head[n-3] == '\n' { // a first line is three bytes at least
 			return head, nil
 		}

@@ -1,0 +1,176 @@
+package rig
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Packet is what one or more packets that left H had in common.
+type Packet struct {
+	Proto string // tcp, udp, icmp, icmpv6, or the number
+	To    netip.AddrPort
+}
+
+// String is for a test's message.
+func (p Packet) String() string { return p.Proto + " " + p.To.String() }
+
+// Capture records each packet that leaves H by its cable. Safe for concurrent use.
+type Capture struct {
+	file *os.File
+	fd   int
+	own  [6]byte // H's end: everything that is not sent to it has left
+	mu   sync.Mutex
+	seen map[Packet]int
+	bad  int    // frames too short to read
+	mark uint16 // the port of the last mark
+}
+
+func newCapture(device string) (*Capture, error) {
+	dev, err := net.InterfaceByName(device)
+	if err != nil {
+		return nil, err
+	}
+	proto := binary.NativeEndian.Uint16([]byte{unix.ETH_P_ALL >> 8, unix.ETH_P_ALL & 0xff})
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("socket(AF_PACKET): %w", err)
+	}
+	// the kernel's ceiling holds where the capability is one of a user namespace only; losses are counted either way
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 16<<20) != nil {
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 16<<20)
+	}
+	list := bulkFilter(dev.HardwareAddr)
+	filter := unix.SockFprog{Len: uint16(len(list)), Filter: &list[0]}
+	err = errors.Join(err, unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &filter))
+	err = errors.Join(err, unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: proto, Ifindex: dev.Index}))
+	if err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
+	}
+	c := &Capture{file: os.NewFile(uintptr(fd), "capture"), fd: fd, seen: map[Packet]int{}}
+	copy(c.own[:], dev.HardwareAddr)
+	go c.read()
+	return c, nil
+}
+
+func (c *Capture) read() {
+	frame := make([]byte, 128)
+	for {
+		n, err := c.file.Read(frame)
+		if err != nil {
+			return
+		}
+		if n < 14 || [6]byte(frame[:6]) == c.own || frame[0]&1 == 1 && [6]byte(frame[6:12]) != c.own {
+			continue // to H, or to everybody from W
+		}
+		p, kind := parseFrame(frame[:n])
+		c.mu.Lock()
+		switch kind {
+		case frameIP:
+			c.seen[p]++
+		case frameBad:
+			c.bad++
+		}
+		c.mu.Unlock()
+	}
+}
+
+const (
+	frameIP    = iota
+	frameQuiet // ARP, neighbour discovery and multicast reports: the kernel's own housekeeping of the cable
+	frameBad
+)
+
+func parseFrame(f []byte) (p Packet, kind int) {
+	var proto byte
+	var to netip.Addr
+	body := f[14:]
+	switch ether := binary.BigEndian.Uint16(f[12:]); {
+	case ether == unix.ETH_P_ARP:
+		return p, frameQuiet
+	case ether == unix.ETH_P_IP && len(body) >= 20:
+		proto, to = body[9], netip.AddrFrom4([4]byte(body[16:20]))
+		head := int(body[0]&15) * 4
+		body = body[min(head, len(body)):]
+	case ether == unix.ETH_P_IPV6 && len(body) >= 40:
+		proto, to, body = body[6], netip.AddrFrom16([16]byte(body[24:40])), body[40:]
+		if proto == unix.IPPROTO_HOPOPTS && len(body) >= 8 {
+			proto, body = body[0], body[min(8+8*int(body[1]), len(body)):]
+		}
+		if proto == unix.IPPROTO_ICMPV6 && len(body) > 0 && (body[0] >= 130 && body[0] <= 137 || body[0] == 143) {
+			return p, frameQuiet
+		}
+	default:
+		return p, frameBad
+	}
+	names := map[byte]string{unix.IPPROTO_TCP: "tcp", unix.IPPROTO_UDP: "udp", unix.IPPROTO_ICMP: "icmp", unix.IPPROTO_ICMPV6: "icmpv6"}
+	name, known := names[proto]
+	if !known {
+		name = fmt.Sprintf("protocol %d", proto)
+	}
+	port := uint16(0)
+	if (name == "tcp" || name == "udp") && len(body) >= 4 {
+		port = binary.BigEndian.Uint16(body[2:])
+	}
+	return Packet{name, netip.AddrPortFrom(to, port)}, frameIP
+}
+
+// Take gives what has left since the last Take, sorted, and forgets it. An error means that the record has holes.
+func (c *Capture) Take() ([]Packet, error) {
+	if err := c.sync(); err != nil {
+		return nil, err
+	}
+	stats, err := unix.GetsockoptTpacketStats(c.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS) // reading sets them to 0
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []Packet
+	for p := range c.seen {
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b Packet) int {
+		if d := a.To.Compare(b.To); d != 0 {
+			return d
+		}
+		return len(a.Proto) - len(b.Proto)
+	})
+	clear(c.seen)
+	if stats.Drops > 0 || c.bad > 0 {
+		return list, fmt.Errorf("the capture has lost %d packets and could not read %d", stats.Drops, c.bad)
+	}
+	return list, nil
+}
+
+// sync sends a mark and waits until the capture has read it, and so everything before it.
+func (c *Capture) sync() error {
+	c.mark = max(c.mark, 40000) + 1
+	to := netip.AddrPortFrom(netip.MustParseAddr(WorldAddr), c.mark)
+	conn, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(to))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte("mark")); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		c.mu.Lock()
+		seen := c.seen[Packet{"udp", to}] > 0
+		delete(c.seen, Packet{"udp", to})
+		c.mu.Unlock()
+		if seen {
+			return nil
+		}
+	}
+	return errors.New("the capture does not see what this process sends: it proves nothing")
+}

@@ -1,0 +1,170 @@
+package rig
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+)
+
+// DNS is W's name server, with authority for the whole world: a name that it does not know is the evil site's, so that a
+// question that gets through to it also leads somewhere.
+type DNS struct {
+	visits *Visits
+	mu     sync.Mutex
+	hosts  map[string]func(nth int) []string
+	asked  map[string]int
+}
+
+func newDNS(v *Visits) *DNS {
+	return &DNS{visits: v, hosts: map[string]func(int) []string{}, asked: map[string]int{}}
+}
+
+// Set gives a name its addresses, or "alias NAME" and what that has, or "silence". The nth question, from 0, of type A or AAAA gets those of nth % len(answers), of its family.
+func (d *DNS) Set(name string, answers ...[]string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.hosts[name] = func(nth int) []string { return answers[nth%len(answers)] }
+}
+
+// Known says that a name has been Set, or is below such a one that begins with "*.".
+func (d *DNS) Known(name string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.find(name) != nil
+}
+
+func (d *DNS) find(name string) func(int) []string {
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	if f := d.hosts[name]; f != nil {
+		return f
+	}
+	for i, c := range name {
+		if f := d.hosts["*"+name[i:]]; c == '.' && f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// answer replies to one message; nil is silence.
+func (d *DNS) answer(at string, q []byte) []byte {
+	name, end := question(q)
+	if end == 0 {
+		d.visits.add(Visit{Kind: "dns", At: at, What: "unreadable: " + string(q), Evil: true})
+		return nil
+	}
+	kind := binary.BigEndian.Uint16(q[end-4:])
+	d.mu.Lock()
+	f := d.find(name)
+	nth := d.asked[name+string(rune(kind))]
+	d.asked[name+string(rune(kind))]++
+	d.mu.Unlock()
+	d.visits.add(Visit{Kind: "dns", At: at, What: name, Evil: f == nil})
+	addrs := []string{EvilAddr, EvilAddr6}
+	if f != nil {
+		addrs = f(nth)
+	}
+	if len(addrs) == 1 && addrs[0] == "silence" {
+		return nil
+	}
+	reply := append([]byte{}, q[:end]...)
+	copy(reply[2:], []byte{0x84 | q[2]&1, 0x80, 0, 1, 0, 0, 0, 0, 0, 0})
+	n, owner := 0, uint16(12) // where the name is that a record is about
+	for _, a := range addrs {
+		if alias, is := strings.CutPrefix(a, "alias "); is { // the addresses after it are the alias's
+			at := len(reply) + 12
+			reply = append(reply, record(owner, cname, labels(alias))...)
+			owner = uint16(at)
+			n++
+			continue
+		}
+		data, want := netip.MustParseAddr(a).AsSlice(), uint16(1)
+		if len(data) == 16 {
+			want = 28
+		}
+		if kind == want {
+			reply = append(reply, record(owner, want, data)...)
+			n++
+		}
+	}
+	if kind != 1 && kind != 28 {
+		reply = append(reply, record(owner, kind, []byte("\x04EVIL"))...) // the shape of a TXT record
+		n++
+	}
+	reply[7] = byte(n)
+	return reply
+}
+
+const cname = 5
+
+// labels is a name as DNS writes it.
+func labels(name string) (wire []byte) {
+	for _, l := range strings.Split(name, ".") {
+		wire = append(append(wire, byte(len(l))), l...)
+	}
+	return append(wire, 0)
+}
+
+func record(owner, kind uint16, data []byte) []byte {
+	r := []byte{0xc0 | byte(owner>>8), byte(owner), byte(kind >> 8), byte(kind), 0, 1, 0, 0, 0, 0, 0, byte(len(data))}
+	return append(r, data...)
+}
+
+// question reads the first question: its name, every byte as it came, and where it ends, 0 if it is none.
+func question(q []byte) (name string, end int) {
+	if len(q) < 12 {
+		return "", 0
+	}
+	var labels []string
+	for i := 12; i < len(q); {
+		n := int(q[i])
+		if n == 0 && i+5 <= len(q) {
+			return strings.Join(labels, "."), i + 5
+		}
+		if n > 63 || i+1+n > len(q) {
+			return "", 0
+		}
+		labels = append(labels, string(q[i+1:i+1+n]))
+		i += 1 + n
+	}
+	return "", 0
+}
+
+// serveUDP answers on one address, since a reply has to come from where the question went.
+func (d *DNS) serveUDP(c *net.UDPConn) {
+	buf := make([]byte, 4096)
+	for {
+		n, from, err := c.ReadFromUDPAddrPort(buf)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			continue
+		}
+		if reply := d.answer(c.LocalAddr().String(), buf[:n]); reply != nil {
+			_, _ = c.WriteToUDPAddrPort(reply, from) // who has gone needs no reply
+		}
+	}
+}
+
+func (d *DNS) serveTCP(c net.Conn) {
+	defer c.Close()
+	for {
+		var size [2]byte
+		if _, err := io.ReadFull(c, size[:]); err != nil {
+			return
+		}
+		q := make([]byte, binary.BigEndian.Uint16(size[:]))
+		if _, err := io.ReadFull(c, q); err != nil {
+			return
+		}
+		reply := d.answer(c.LocalAddr().String(), q)
+		if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...)); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package rig
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const insideVar = "BRIG_RIG" // set in the process that lives in H
+
+// Caller says who the test is in H. Root is root in every case.
+type Caller int
+
+const (
+	Self    Caller = iota // the same uid as outside; an ordinary user has no capability but the rig's own process
+	AsRoot0               // an ordinary user is uid 0 of its own user namespace, with every capability there
+)
+
+// Inside says that this process lives in H.
+func Inside() bool { return os.Getenv(insideVar) != "" }
+
+// Enter gives true in H. Outside it runs the calling test again in H, takes over its verdict and gives false.
+func Enter(t *testing.T, who Caller) bool {
+	t.Helper()
+	if Inside() {
+		return true
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("no ip(8) to make network namespaces with: install iproute2")
+	}
+	before, err := TakeSnapshot(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe, arguments(t.Name())...)
+	cmd.Env = append(os.Environ(), insideVar+"=1", "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = attributes(who)
+	runtime.LockOSThread() // Pdeathsig is sent when the thread ends that has forked
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		t.Skipf("this machine makes no network namespace for uid %d: %v", os.Getuid(), err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("in the rig: %v", err)
+	}
+	after, err := TakeSnapshot(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := before.Diff(after); diff != "" {
+		t.Errorf("the real host's network has changed:\n%s", diff)
+	}
+	return false
+}
+
+// arguments are those of this process, with the one test instead of its part of a pattern.
+func arguments(test string) (list []string) {
+	var elements []string
+	for _, e := range strings.Split(test, "/") {
+		elements = append(elements, "^"+e+"$")
+	}
+	for _, a := range os.Args[1:] {
+		if pattern, ok := strings.CutPrefix(a, "-test.run="); ok {
+			// of alternatives nobody can say whose the elements below are
+			if below := strings.Split(pattern, "/"); len(below) > len(elements) && !strings.Contains(below[0], "|") && !strings.Contains(pattern, "|Test") {
+				elements = append(elements, below[len(elements):]...)
+			}
+			continue
+		}
+		if !strings.HasPrefix(a, "-test.testlogfile=") && !strings.HasPrefix(a, "-test.coverprofile=") {
+			list = append(list, a)
+		}
+	}
+	return append(list, "-test.run="+strings.Join(elements, "/"))
+}
+
+// attributes make the namespaces; all but root need one of users first, which owns the others.
+func attributes(who Caller) *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET, Pdeathsig: unix.SIGKILL}
+	if os.Geteuid() == 0 {
+		return a
+	}
+	uid, gid := os.Getuid(), os.Getgid()
+	a.Cloneflags |= unix.CLONE_NEWUSER
+	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	if who == AsRoot0 {
+		a.UidMappings[0].ContainerID, a.GidMappings[0].ContainerID = 0, 0
+	} else { // execve(2) takes every other capability from a uid that is not 0
+		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_NET_BIND_SERVICE}
+	}
+	return a
+}
+
+// Start starts a command in H as the test's caller would: without the capabilities that only the rig needs.
+func Start(cmd *exec.Cmd) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine, and its capabilities with it
+		done <- start(cmd)
+	}()
+	return <-done
+}
+
+func start(cmd *exec.Cmd) error {
+	if os.Geteuid() != 0 {
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		var data [2]unix.CapUserData
+		if err := unix.Capget(&header, &data[0]); err != nil {
+			return fmt.Errorf("capget: %w", err)
+		}
+		for i := range data {
+			data[i].Inheritable = 0 // and with it the ambient set: capabilities(7)
+		}
+		if err := unix.Capset(&header, &data[0]); err != nil {
+			return fmt.Errorf("capset: %w", err)
+		}
+	}
+	return cmd.Start()
+}

@@ -1,0 +1,183 @@
+package rig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Addresses of the rig. Every other address of the pretended internet is in addresses4 and addresses6.
+const (
+	HostAddr   = "100.127.0.2"      // H's side of the cable
+	HostPublic = "93.184.217.2"     // another address of H's, that looks public
+	HostAddr6  = "2600:127::2"      // H's side, IPv6
+	WorldAddr  = "100.127.0.1"      // W's side; its DNS server is what H's resolv.conf names
+	GoodAddr   = "93.184.216.34"    // sites that policies allow
+	EvilAddr   = "93.184.216.35"    // a site that no policy allows
+	SharedAddr = "93.184.216.36"    // one server for good and evil names
+	GoodAddr6  = "2606:4700::34"    // as GoodAddr
+	EvilAddr6  = "2606:4700::35"    // as EvilAddr
+	worldAddr6 = "2600:127::1"      // W's side, IPv6
+	uplink     = "h0"               // H's end of the cable
+	resolvConf = "/etc/resolv.conf" // replaced in H's mount namespace only
+)
+
+// addresses4 and addresses6 are W's own: whoever reaches one has left the jail, whether or not a router would carry it.
+var (
+	addresses4 = []string{GoodAddr, EvilAddr, SharedAddr, "8.8.8.8", "1.1.1.1", "169.254.169.254", "169.254.170.2", "10.0.0.1", "10.1.2.3",
+		"172.16.0.1", "192.168.0.1", "100.64.0.1", "100.100.100.200", "168.63.129.16", "192.0.2.1", "198.51.100.1", "203.0.113.1", "198.18.0.1",
+		"198.18.0.2", "198.19.255.254", "192.88.99.1", "192.0.0.192", "10.0.2.100", "240.0.0.1", "1.2.3.4"}
+	addresses6 = []string{GoodAddr6, EvilAddr6, "fd00::1", "fd00:ec2::254", "64:ff9b::a00:1", "64:ff9b::5db8:d823", "2002:a00:1::1", "2002:5db8:d823::1",
+		"2001::1", "2001:db8::1", "fec0::1", "100::1"}
+)
+
+// Rig is H and W with everything in them.
+type Rig struct {
+	Dir     string // for files that the jail's caller may read
+	IPv6    bool   // the machine has it
+	World   *Space // W
+	Visits  *Visits
+	DNS     *DNS
+	CA      *CA
+	Capture *Capture
+}
+
+// New makes the rig in the namespaces that Enter has made. dir is a directory that H's programs may read.
+func New(dir string) (*Rig, error) {
+	world, err := newSpace()
+	if err != nil {
+		return nil, err
+	}
+	ca, err := newCA()
+	if err != nil {
+		return nil, err
+	}
+	off, err := os.ReadFile("/proc/sys/net/ipv6/conf/lo/disable_ipv6")
+	r := &Rig{Dir: dir, IPv6: err == nil && string(off) == "0\n", World: world, Visits: &Visits{}, CA: ca}
+	r.DNS = newDNS(r.Visits)
+	if err := os.WriteFile(r.CAFile(), ca.PEM(), 0o644); err != nil {
+		return nil, err
+	}
+	for _, step := range []func() error{r.cable, r.resolver, r.serveWorld, r.serveHost, r.acquaint} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	if r.Capture, err = newCapture(uplink); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// CAFile is the certificate of the authority that signs for every site of W, in PEM.
+func (r *Rig) CAFile() string { return filepath.Join(r.Dir, "ca.pem") }
+
+// cable joins H and W and gives both their addresses and routes.
+func (r *Rig) cable() error {
+	world := [][]string{{"link", "set", "lo", "up"}, {"addr", "add", WorldAddr + "/24", "dev", "w0"}, {"link", "set", "w0", "up"},
+		{"route", "add", HostPublic + "/32", "dev", "w0"}}
+	host := [][]string{{"addr", "add", HostAddr + "/24", "dev", uplink}, {"addr", "add", HostPublic + "/32", "dev", uplink},
+		{"link", "set", uplink, "up"}, {"route", "add", "default", "via", WorldAddr}}
+	for _, a := range addresses4 {
+		world = append(world, []string{"addr", "add", a + "/32", "dev", "lo"})
+	}
+	if r.IPv6 {
+		// no link-local addresses: they would appear in the middle of a test, when the kernel has made sure of them
+		world = slices.Insert(world, 0, []string{"link", "set", "w0", "addrgenmode", "none"})
+		host = slices.Insert(host, 0, []string{"link", "set", uplink, "addrgenmode", "none"})
+		world = append(world, []string{"addr", "add", worldAddr6 + "/64", "dev", "w0", "nodad"})
+		host = append(host, []string{"addr", "add", HostAddr6 + "/64", "dev", uplink, "nodad"},
+			[]string{"-6", "route", "add", "default", "via", worldAddr6})
+		for _, a := range addresses6 {
+			world = append(world, []string{"addr", "add", a + "/128", "dev", "lo", "nodad"})
+		}
+	}
+	first := [][]string{{"link", "set", "lo", "up"}, {"link", "add", uplink, "type", "veth", "peer", "name", "w0", "netns", r.World.path}}
+	if err := ip(first); err != nil {
+		return err
+	}
+	if err := r.World.Do(func() error { return ip(world) }); err != nil {
+		return err
+	}
+	if err := ip(host); err != nil || !r.IPv6 {
+		return err
+	}
+	return settled()
+}
+
+// settled waits for the route that the kernel adds on its own to an IPv6 address: a snapshot has it, or has it not.
+func settled() error {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		out, err := exec.Command("ip", "-6", "route", "show", "table", "local").Output()
+		if err != nil || strings.Contains(string(out), HostAddr6) {
+			return err
+		}
+	}
+	return fmt.Errorf("the kernel has made no route for %s", HostAddr6)
+}
+
+// acquaint has both ends of the cable learn the other's hardware address, which takes a busy machine its time.
+func (r *Rig) acquaint() error {
+	addresses := []string{GoodAddr}
+	if r.IPv6 {
+		addresses = append(addresses, GoodAddr6)
+	}
+	for _, a := range addresses { // by UDP, which sends nothing afterwards
+		c, err := net.Dial("udp", net.JoinHostPort(a, udpPorts[0]))
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		for tries := 30; ; tries-- {
+			err := c.SetDeadline(time.Now().Add(time.Second))
+			if err == nil {
+				_, err = c.Write([]byte("who"))
+			}
+			if err == nil {
+				_, err = c.Read(make([]byte, 1))
+			}
+			if err == nil {
+				break
+			}
+			if tries == 0 {
+				return fmt.Errorf("nobody answers in W: %w", err)
+			}
+		}
+	}
+	r.Visits.Take()
+	return nil
+}
+
+// ip runs ip(8) for each command, in the network namespace of the calling thread.
+func ip(commands [][]string) error {
+	for _, c := range commands {
+		cmd := exec.Command("ip", c...)
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("ip %s: %w: %s", strings.Join(c, " "), err, out.String())
+		}
+	}
+	return nil
+}
+
+// resolver makes H's programs ask W's DNS server.
+func (r *Rig) resolver() error {
+	real, err := filepath.EvalSymlinks(resolvConf)
+	if err != nil {
+		return fmt.Errorf("there is no %s to replace: %w", resolvConf, err)
+	}
+	own := filepath.Join(r.Dir, "resolv.conf")
+	text := "nameserver " + WorldAddr + "\noptions timeout:2 attempts:1\n"
+	return errors.Join(os.WriteFile(own, []byte(text), 0o644), unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+		unix.Mount(own, real, "", unix.MS_BIND, ""))
+}

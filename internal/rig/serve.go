@@ -1,0 +1,194 @@
+package rig
+
+import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Ports of W, on every address: a line that says whose it is, then an echo. HTTP is on 80, 81 and 8080, TLS on 443, 8443.
+var (
+	echoPorts  = []string{"7", "22", "25", "5432", "6379", "9000", "17000"}
+	httpPorts  = []string{"80", "81", "8080"}
+	httpsPorts = []string{"443", "8443"}
+	udpPorts   = []string{"123", "443", "9999", "5353"}
+)
+
+// sites are the names that W serves and policies of the suite may allow.
+var sites = []string{"good.example", "other.example", "git.example", "pypi.example", "npm.example", "big.example", "shared.example"}
+
+func goodAddress(a net.Addr) bool {
+	host, _, err := net.SplitHostPort(a.String())
+	return err == nil && slices.Contains([]string{GoodAddr, SharedAddr, GoodAddr6, "::ffff:" + GoodAddr}, host)
+}
+
+// word is what a server says of itself: payloads look for EVIL and SECRET.
+func word(good bool) string {
+	if good {
+		return "good"
+	}
+	return "EVIL"
+}
+
+func (r *Rig) names() {
+	for _, s := range sites {
+		r.DNS.Set(s, []string{GoodAddr})
+	}
+	r.DNS.Set("shared.example", []string{SharedAddr})
+	r.DNS.Set("*.many.example", []string{GoodAddr})
+	r.DNS.Set("six.example", []string{GoodAddr6})
+	r.DNS.Set("silent.example", []string{"silence"})
+	r.DNS.Set("nowhere.example", []string{})
+	r.DNS.Set("blackhole.example", []string{"93.184.216.99"}) // nobody answers there
+}
+
+// serveWorld starts W's servers.
+func (r *Rig) serveWorld() error {
+	r.names()
+	return r.World.Do(func() error {
+		var errs []error
+		dns := []string{WorldAddr, "8.8.8.8", "1.1.1.1"}
+		for _, a := range dns {
+			c, err := net.ListenPacket("udp", net.JoinHostPort(a, "53"))
+			l, lerr := net.Listen("tcp", net.JoinHostPort(a, "53"))
+			if err := errors.Join(err, lerr); err != nil {
+				return err
+			}
+			go r.DNS.serveUDP(c.(*net.UDPConn))
+			go accept(l, r.DNS.serveTCP)
+		}
+		for _, p := range udpPorts {
+			for _, a := range slices.Concat(addresses4, r.sixth()) {
+				errs = append(errs, r.echoUDP(net.JoinHostPort(a, p)))
+			}
+		}
+		for _, p := range echoPorts {
+			errs = append(errs, r.listen(p, func(l net.Listener) { accept(l, r.echoTCP) }))
+		}
+		for _, p := range httpPorts {
+			errs = append(errs, r.listen(p, func(l net.Listener) { r.httpServer(false).Serve(&taped{l, r.Visits}) }))
+		}
+		for _, p := range httpsPorts {
+			errs = append(errs, r.listen(p, func(l net.Listener) { r.httpServer(true).ServeTLS(l, "", "") }))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+func (r *Rig) sixth() []string {
+	if r.IPv6 {
+		return addresses6
+	}
+	return nil
+}
+
+// listen serves a port of every address of the calling thread's namespace.
+func (r *Rig) listen(port string, serve func(net.Listener)) error {
+	l, err := net.Listen("tcp", ":"+port)
+	if err == nil {
+		go serve(l)
+	}
+	return err
+}
+
+func accept(l net.Listener, serve func(net.Conn)) {
+	for {
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err == nil {
+			go serve(c)
+		}
+	}
+}
+
+func (r *Rig) echoUDP(address string) error {
+	c, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return err
+	}
+	go func() {
+		buf := make([]byte, 2048)
+		for {
+			n, from, err := c.ReadFrom(buf)
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			good := goodAddress(c.LocalAddr())
+			r.Visits.add(Visit{Kind: "udp", At: c.LocalAddr().String(), What: string(buf[:n]), Evil: !good})
+			if err == nil {
+				_, _ = c.WriteTo(append([]byte(word(good)+" "), buf[:n]...), from)
+			}
+		}
+	}()
+	return nil
+}
+
+func (r *Rig) echoTCP(c net.Conn) {
+	defer c.Close()
+	good := goodAddress(c.LocalAddr())
+	r.Visits.add(Visit{Kind: "tcp", At: c.LocalAddr().String(), Evil: !good})
+	if _, err := fmt.Fprintf(c, "%s %s\n", word(good), c.LocalAddr()); err == nil {
+		_, _ = io.Copy(c, bufio.NewReader(c))
+	}
+}
+
+// httpServer answers each request with the site's name and the request itself.
+func (r *Rig) httpServer(secure bool) *http.Server {
+	return &http.Server{
+		Handler:           r.handler(),
+		ReadHeaderTimeout: 30 * time.Second,
+		ErrorLog:          quiet,
+		TLSConfig: &tls.Config{NextProtos: []string{"h2", "http/1.1"}, GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			good := goodAddress(h.Conn.LocalAddr()) && r.good(h.ServerName)
+			r.Visits.add(Visit{Kind: "tls", At: h.Conn.LocalAddr().String(), What: h.ServerName, Evil: !good})
+			return r.CA.certificate(h)
+		}},
+	}
+}
+
+// good says that a Host is one of the sites that a policy may allow.
+func (r *Rig) good(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	return host == GoodAddr || host == GoodAddr6 || r.DNS.Known(strings.ToLower(host))
+}
+
+// taped keeps the first bytes of each connection: an evil request may hide in a good one.
+type taped struct {
+	net.Listener
+	visits *Visits
+}
+
+type tape struct {
+	net.Conn
+	visits *Visits
+	heard  []byte
+}
+
+func (t *taped) Accept() (net.Conn, error) {
+	c, err := t.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &tape{Conn: c, visits: t.visits}, nil
+}
+
+func (t *tape) Read(b []byte) (int, error) {
+	n, err := t.Conn.Read(b)
+	if len(t.heard) < 64<<10 && n > 0 {
+		t.heard = append(t.heard, b[:n]...)
+		t.visits.addRaw(string(t.heard))
+	}
+	return n, err
+}

@@ -1,0 +1,120 @@
+package rig
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// quiet is the log of servers that are attacked for a living.
+var quiet = log.New(io.Discard, "", 0)
+
+// handler is every site of W.
+func (r *Rig) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", r.echoHTTP)
+	mux.HandleFunc("/status/{code}", func(w http.ResponseWriter, q *http.Request) {
+		code, err := strconv.Atoi(q.PathValue("code"))
+		if err != nil || code < 200 || code > 599 {
+			code = http.StatusBadRequest
+		}
+		w.WriteHeader(code)
+	})
+	mux.HandleFunc("/redirect", func(w http.ResponseWriter, q *http.Request) {
+		http.Redirect(w, q, "http://evil.example/redirected", http.StatusFound)
+	})
+	mux.HandleFunc("/bytes/{n}", func(w http.ResponseWriter, q *http.Request) {
+		n, _ := strconv.ParseInt(q.PathValue("n"), 10, 64)
+		w.Header().Set("Content-Length", strconv.FormatInt(max(n, 0), 10))
+		_, _ = io.CopyN(w, zeros{}, max(n, 0)) // a client may leave early
+	})
+	mux.HandleFunc("/sink", func(w http.ResponseWriter, q *http.Request) {
+		n, err := io.Copy(io.Discard, q.Body)
+		fmt.Fprintln(w, n, "bytes", err)
+	})
+	mux.HandleFunc("/upgrade", upgrade)
+	mux.HandleFunc("/drip", func(w http.ResponseWriter, q *http.Request) {
+		for range 20 {
+			fmt.Fprintln(w, "drip")
+			w.(http.Flusher).Flush()
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	mux.Handle("git.example/", r.git())
+	mux.Handle("pypi.example/", pypi())
+	mux.Handle("npm.example/", npm())
+	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		local := q.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		good := goodAddress(local) && r.good(q.Host) && !forbidden(q)
+		r.Visits.add(Visit{Kind: "http", At: local.String(), What: q.Method + " " + q.URL.String() + " Host: " + q.Host, Evil: !good})
+		if !good {
+			r.echoHTTP(w, q)
+			return
+		}
+		if q.Host != "" && strings.HasSuffix(q.Host, ":8080") {
+			q.Host = strings.TrimSuffix(q.Host, ":8080")
+		}
+		mux.ServeHTTP(w, q)
+	})
+}
+
+// upgrade speaks a protocol of its own after 101: it repeats what it hears.
+func upgrade(w http.ResponseWriter, _ *http.Request) {
+	h, ok := w.(http.Hijacker)
+	if !ok {
+		http.Error(w, "HTTP/2 has no upgrades", http.StatusBadRequest)
+		return
+	}
+	c, buffered, err := h.Hijack()
+	if err != nil {
+		return
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"); err == nil {
+		_, _ = io.Copy(c, buffered)
+	}
+}
+
+// forbidden are requests that no rule of the suite allows anywhere.
+func forbidden(q *http.Request) bool {
+	return q.Method == http.MethodDelete || q.Method == http.MethodConnect || strings.HasPrefix(path.Clean("/"+q.URL.Path), "/private")
+}
+
+// echoHTTP says whose site this is and repeats the request.
+func (r *Rig) echoHTTP(w http.ResponseWriter, q *http.Request) {
+	local := q.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	dump, err := httputil.DumpRequest(q, true)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	good := goodAddress(local) && r.good(q.Host) && !forbidden(q)
+	w.Header().Set("X-Site", word(good))
+	fmt.Fprintf(w, "%s site %s at %s\n%s", word(good), q.Host, local, dump)
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+// serveHost starts the servers of H: secrets of the host, which a jail must not reach.
+func (r *Rig) serveHost() error {
+	secret := func(c net.Conn) {
+		defer c.Close()
+		r.Visits.add(Visit{Kind: "secret", At: c.LocalAddr().String(), Evil: true})
+		_, _ = io.WriteString(c, "HTTP/1.0 200 OK\r\nContent-Length: 7\r\n\r\nSECRET\n")
+	}
+	for _, port := range []string{"80", "443", "17000", "6379"} {
+		if err := r.listen(port, func(l net.Listener) { accept(l, secret) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package rig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Snapshot is what a network namespace says of itself: a section's name, and its sorted lines.
+type Snapshot map[string][]string
+
+// TakeSnapshot reads the calling process's network namespace: interfaces, addresses, routes, rules, net sysctls, and,
+// where wanted, listeners. (The real host's listeners are other people's, too.)
+func TakeSnapshot(listeners bool) (Snapshot, error) {
+	s := Snapshot{}
+	for _, args := range [][]string{{"-o", "link"}, {"-o", "addr"}, {"-4", "route", "show", "table", "all"}, {"-6", "route", "show", "table", "all"},
+		{"-4", "rule"}, {"-6", "rule"}} {
+		cmd := exec.Command("ip", args...)
+		cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("ip %s: %w", strings.Join(args, " "), err)
+		}
+		for line := range strings.Lines(string(out)) {
+			s.add("ip "+strings.Join(args, " "), timeless(line))
+		}
+	}
+	if out, err := exec.Command("nft", "list", "ruleset").Output(); err == nil { // where it is installed and allowed
+		for line := range strings.Lines(string(out)) {
+			s.add("nft list ruleset", timeless(line))
+		}
+	}
+	if listeners {
+		for _, proto := range []string{"tcp", "tcp6", "udp", "udp6", "raw", "raw6"} {
+			if err := s.listeners(proto); err != nil {
+				return nil, err
+			}
+		}
+	}
+	err := s.sysctls()
+	for _, lines := range s {
+		slices.Sort(lines)
+	}
+	return s, err
+}
+
+func (s Snapshot) add(section, line string) { s[section] = append(s[section], line) }
+
+// timeless drops the fields that count down.
+func timeless(line string) string {
+	var kept []string
+	fields := strings.Fields(line)
+	for i := 0; i < len(fields); i++ {
+		if f := fields[i]; f == "valid_lft" || f == "preferred_lft" || f == "expires" {
+			i++
+			continue
+		}
+		kept = append(kept, fields[i])
+	}
+	return strings.Join(kept, " ")
+}
+
+// listeners adds the sockets that wait for somebody, without their inode numbers.
+func (s Snapshot) listeners(proto string) error {
+	text, err := os.ReadFile("/proc/thread-self/net/" + proto)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // no IPv6
+	}
+	for i, line := range strings.Split(string(text), "\n") {
+		f := strings.Fields(line)
+		if i == 0 || len(f) < 4 || strings.HasPrefix(proto, "tcp") && f[3] != "0A" || strings.HasPrefix(proto, "udp") && f[3] != "07" {
+			continue
+		}
+		s.add("listeners", proto+" "+f[1])
+	}
+	return err
+}
+
+// moving are the net sysctls that are counters or keys that the kernel makes when they are first needed.
+var moving = []string{"nf_conntrack_count", "tcp_fastopen_key", "nf_conntrack_max", "nf_conntrack_buckets"}
+
+func (s Snapshot) sysctls() error {
+	return filepath.WalkDir("/proc/sys/net", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || slices.Contains(moving, filepath.Base(path)) {
+			return nil // of the errors, too: an interface's directory may have just gone
+		}
+		if text, err := os.ReadFile(path); err == nil { // some can only be written
+			s.add("sysctls", strings.TrimPrefix(path, "/proc/sys/")+" = "+string(bytes.TrimSpace(text)))
+		}
+		return nil
+	})
+}
+
+// Diff gives the lines that are not in both, with - and +, or "" where the two are equal.
+func (s Snapshot) Diff(later Snapshot) string {
+	var out []string
+	for _, section := range sections(s, later) {
+		for _, line := range s[section] {
+			if !slices.Contains(later[section], line) {
+				out = append(out, "- "+section+": "+line)
+			}
+		}
+		for _, line := range later[section] {
+			if !slices.Contains(s[section], line) {
+				out = append(out, "+ "+section+": "+line)
+			}
+		}
+		if len(out) == 0 && len(s[section]) != len(later[section]) {
+			out = append(out, fmt.Sprintf("%s: %d lines became %d", section, len(s[section]), len(later[section])))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func sections(a, b Snapshot) (names []string) {
+	for _, s := range []Snapshot{a, b} {
+		for name := range s {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}

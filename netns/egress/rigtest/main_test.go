@@ -1,0 +1,20 @@
+package rigtest
+
+import (
+	"os"
+	"testing"
+
+	"brig/internal/rig"
+	"brig/internal/testuser"
+)
+
+// TestMain runs the suite as root and as an ordinary user; a process that lives in the rig is already one of them.
+func TestMain(m *testing.M) {
+	if code, is := goClient(); is {
+		os.Exit(code)
+	}
+	if rig.Inside() {
+		os.Exit(m.Run())
+	}
+	os.Exit(testuser.Main(m, testuser.Build("./cmd/brig", "brig")))
+}

@@ -1,0 +1,6 @@
+# An address that no rule names is refused, whatever the Host says.
+# log: verdict=deny reason=no_rule destination=93.184.216.35:80
+# off: host
+from egress import *
+
+verdict(tcp("93.184.216.35", 80))

@@ -1,0 +1,6 @@
+# NULL records, the widest pipe of DNS tunnels, do not pass.
+# log: none, an allowed name that has no such record is no attempt at anything
+# off: host
+from egress import *
+
+answered(ask(question("good.example", 10)))

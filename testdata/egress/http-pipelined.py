@@ -1,0 +1,10 @@
+# The second request of a connection is checked like the first.
+# allow: shared.example
+# wire: tcp 93.184.216.36:80
+# never: evil.example
+# log: kind=http verdict=allow name=shared.example host=shared.example status=200
+# log: kind=http verdict=deny name=shared.example reason=host_mismatch host=evil.example
+# off: host
+from egress import *
+
+verdict(tcp(four("shared.example"), 80, b"GET / HTTP/1.1\r\nHost: shared.example\r\n\r\n" + b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"))

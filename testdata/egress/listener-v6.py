@@ -1,0 +1,17 @@
+# IPv6 does not either.
+# allow: tcp://good.example:17000
+# needs: ipv6
+# log: none, nothing leaves
+# off: none, nobody listens there in the host's network
+from egress import *
+
+def take(to, port, family=socket.AF_INET, **options):
+    with socket.socket(family) as s:
+        for name in options:
+            s.setsockopt(socket.SOL_SOCKET, getattr(socket, name), 1)
+        s.bind((to, port))
+        s.listen()
+        return s.getsockname()
+
+
+denied("bind", lambda: take("::", 17000, socket.AF_INET6, SO_REUSEPORT=1, SO_REUSEADDR=1))

@@ -1,0 +1,8 @@
+# A right-to-left override in a path is refused, or written as text.
+# allow: shared.example
+# log: kind=http name=shared.example verdict=deny reason=protocol
+# wire: tcp 93.184.216.36:80
+# off: none, there is no log
+from egress import *
+
+verdict(tcp(four("shared.example"), 80, b"GET /\xe2\x80\xae HTTP/1.1\r\nHost: shared.example\r\nConnection: close\r\n\r\n"))

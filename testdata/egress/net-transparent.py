@@ -1,0 +1,6 @@
+# IP_TRANSPARENT takes a capability.
+# log: none, the option is refused
+# off: none, it takes a capability
+from egress import *
+
+denied("setsockopt", socket.socket().setsockopt, socket.IPPROTO_IP, 19, 1)
