@@ -58,6 +58,11 @@ func TestWhatIsDoneAtOnce(t *testing.T) {
 				t.Errorf("pool of %d: both save into $%d: %s", pool, o.Save, o.Call())
 			}
 		}
+		for _, o := range own { // these are calls of libc's, or of the one process that parks
+			if o.NR == program.Same || o.NR == program.Park {
+				t.Errorf("pool of %d: init performs %s while its child works", pool, o.Call())
+			}
+		}
 		posts := 1
 		for _, o := range own {
 			if o.NR == program.Post {
@@ -99,5 +104,29 @@ func order(t *testing.T, pool int, what string, ops []program.Op, texts ...strin
 			return
 		}
 		ops = ops[at:]
+	}
+}
+
+// Where an outer filter does not permit setns(2), a Runner's jails are made in turn.
+func TestWithoutSetns(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{})
+	r.tree.warm[0].noSetns = true
+	c := r.shell("cat /proc/net/if_inet6 | wc -l")
+	wantOutput(t, c, "1")
+	if _, own, _ := parts(t, c.Plan().Head); own != nil {
+		t.Errorf("at once:\n%s", c.Plan())
+	}
+}
+
+// A head that fails after its rest has been sent says what has failed, and not that it is gone.
+func TestFailureBehindTheRestIsNamed(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{})
+	wantOutput(t, r.shell("echo fine"), "fine")
+	for range 200 {
+		c := r.shell("true")
+		c.Spec.Workdir = "/no/such/directory"
+		if e := startError(t, c); e.Op != "workdir" || e.Step == 0 {
+			t.Fatalf("%+v", e)
+		}
 	}
 }

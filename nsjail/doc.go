@@ -22,7 +22,8 @@
 //	                              ▼
 //	                            Result
 //
-// The order of what happens in a jail is spelled in one place, resolver.process, and every failure names its operation:
+// The order of what happens in a jail is spelled in one place, resolveChecked (for a Runner: newTemplate, with inTurn or
+// atOnce), and every failure names its operation:
 // "step 290 of 306: mounts[0]: openat(...): no such file or directory; ...". There are no branches in a program. Whatever
 // has to be decided is decided by Resolve, in Go, outside.
 //
@@ -94,8 +95,11 @@
 // Its program is in two parts. The head depends on the kind of Spec only (headSpec); it is made once for each kind, and
 // ends with the operation park, which waits on the report socket for the rest. The rest is written for each run, while
 // the stage works. Prestart sends heads in advance: then only the rest is left to be done when Start is called. A parked
-// process that finds the socket closed ends. The list is the same one whether the second part comes at once or later,
-// and its order is spelled in the same place.
+// process that finds the socket closed ends. The list is the same one whether the second part comes at once or later.
+//
+// Where nothing of the caller's is mounted, init and the payload's process work at the same time (atonce.go): from the
+// first operations on they share memory, descriptors and the root; init performs a part of the list of its own, makes the
+// network namespace or, where one stood ready, the tree, and the other process waits for it (join) before execve(2).
 //
 //	head    procfs, identity, group, session, tree, names, lo [, read-only root, capabilities, init, filter]  park
 //	rest    [the caller's mounts, read-only root, capabilities, init,] streams, limits, working directory [, filter], execve(2)

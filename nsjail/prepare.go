@@ -142,6 +142,15 @@ func copyEtc(name string) (list []rootfs.Entry, ok bool) {
 	return list, err == nil
 }
 
+// setnsTrial is a process that enters its own network namespace, which changes nothing: an outer filter may refuse it.
+func setnsTrial() Preparation {
+	p := program.New(2)
+	ns := netns.Descriptor(p)
+	p.Add("net", unix.SYS_SETNS, ns.Arg(), program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
+	p.Add("net", unix.SYS_EXIT_GROUP, program.Int(0))
+	return Preparation{"whether setns(2) is permitted", p, program.Request{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWNET, Cgroup: -1}}
+}
+
 // netProgram makes a network namespace with lo up and passes it to the keeper; the process stays in it until the next.
 func netProgram() *program.Program {
 	p := program.New(2)

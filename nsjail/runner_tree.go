@@ -38,6 +38,7 @@ func (r *Runner) prepareStage(home bool) (*stand, error) {
 		h.Kept |= 1 << unix.CAP_SYS_ADMIN
 	}
 	steps, w := prepare(h, home)
+	w.noSetns = r.perform(setnsTrial()) != nil // it is done without, then
 	for _, s := range steps {
 		if err := r.perform(s); err != nil {
 			return nil, err

@@ -256,7 +256,7 @@ func (c *Cmd) interrupted() error {
 // killedEarly is the error for a first process that somebody has killed before the payload started.
 func (c *Cmd) killedEarly() error {
 	if c.group != nil && c.group.OOMKills() > 0 {
-		return &Error{Fault: FaultCaller, Op: "limits.memory", Detail: "it is too little to make the jail in: out of memory before the payload started", Remedy: "raise it: a jail takes some 300 KiB for itself"}
+		return &Error{Fault: FaultCaller, Op: "limits.memory", Detail: "it is too little to make the jail in: out of memory before the payload started", Remedy: "raise it: a jail takes some 400 KiB for itself"}
 	}
 	return &Error{Fault: FaultHost, Op: "set-up", Detail: "the jail's first process was killed before the payload started", Remedy: "look for an out-of-memory kill in the kernel log"}
 }

@@ -28,8 +28,10 @@ func receive(report *os.File) (rep stage.Report, fds []int, err error) {
 	}
 	var rerr error
 	err = rc.Read(func(fd uintptr) bool {
-		for {
-			if n, oobn, _, _, rerr = unix.Recvmsg(int(fd), buf[:], oob, unix.MSG_CMSG_CLOEXEC); rerr != unix.EINTR {
+		for tries := 0; ; tries++ {
+			n, oobn, _, _, rerr = unix.Recvmsg(int(fd), buf[:], oob, unix.MSG_CMSG_CLOEXEC)
+			// a jail that has failed with its rest unread: the kernel says so once, before it gives what the jail has said
+			if rerr != unix.EINTR && (rerr != unix.ECONNRESET || tries > 0) {
 				return rerr != unix.EAGAIN
 			}
 		}

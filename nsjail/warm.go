@@ -20,6 +20,8 @@ type warm struct {
 	etc    bool          // the tree's /etc is the whole one of a jail with the default identity
 	pooled bool          // the jail is born in a network namespace that stood ready
 	steps  []Preparation // what it has performed
+
+	noSetns bool // an outer filter does not permit setns(2)
 }
 
 // headSpec is the part of a Spec on which the head of its program depends: two Specs with the same one share a template.
@@ -83,7 +85,7 @@ func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
 		r.netns = r.in
 		r.in++
 	}
-	if r.filtered = !early(s) && restUnder(s, h); r.filtered && !s.NoInit && canAtOnce && s.Rootfs.Path == "" && r.sockets == nil {
+	if r.filtered = !early(s) && restUnder(s, h); r.filtered && !s.NoInit && canAtOnce && s.Rootfs.Path == "" && r.sockets == nil && (w.pooled || !w.noSetns) {
 		if err := r.atOnce(); err != nil {
 			return nil, err
 		}

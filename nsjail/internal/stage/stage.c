@@ -59,8 +59,8 @@ static long join(struct rest *r, int posts) {
 	return err;
 }
 
-// own_part has init perform its part of the list, and waits until its child has started the payload or failed. The
-// kernel's own wake is not of one process alone.
+// own_part has init perform its part of the list, and waits until its child has started the payload or failed: the kernel
+// clears tid then, and wakes who waits for it in any process, so the futex(2) is no private one.
 static void own_part(struct rest *own, int pid) {
 	int op = brig_run(own), *tid = &own->of->tid;
 	if (op >= 0) {
