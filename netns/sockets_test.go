@@ -67,7 +67,7 @@ func TestMessagesAreRepeatable(t *testing.T) {
 		}
 		return string(b)
 	}
-	if encode() != encode() {
+	if first, second := encode(), encode(); first != second {
 		t.Error("they differ")
 	}
 }
