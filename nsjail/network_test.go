@@ -160,6 +160,37 @@ func TestEgressEveryPort(t *testing.T) {
 	}
 }
 
+// A server of the payload's may have a port of the policy's where every port is redirected, and cannot have it otherwise.
+func TestPortOfThePolicy(t *testing.T) {
+	const serve = `
+import socket
+try:
+    s = socket.create_server(("0.0.0.0", 8080))
+except OSError as e:
+    raise SystemExit(e.strerror)
+c = socket.create_connection(("127.0.0.1", 8080), 5)
+print(s.accept()[1] == c.getsockname())
+try:
+    socket.create_connection(("8.8.8.8", 8080), 5).recv(1)
+except OSError as e:
+    print(e.strerror)
+`
+	for redirect, want := range map[bool]string{true: "True\nConnection reset by peer\n", false: "Address already in use"} {
+		c := egressCmd(t, "", "tcp://9.9.9.9:8080")
+		c.Spec.Egress.Redirect = redirect
+		c.Spec.Args = []string{"/usr/bin/python3", "-c", serve}
+		log := &record{}
+		c.NetworkLog = log
+		out, r := mustRun(t, c)
+		if !strings.HasPrefix(out, want) || redirect != (r.Status == StatusOK) {
+			t.Errorf("redirect %v: %s, %q", redirect, r.Status, out)
+		}
+		if redirect {
+			log.want(t, "tcp deny no_rule 8.8.8.8:8080")
+		}
+	}
+}
+
 // The stage cannot read what netlink answers: a refused message must end the start all the same.
 func TestRefusedMessageEndsTheStart(t *testing.T) {
 	for _, what := range []string{"RTM_NEWADDR", "add table"} {

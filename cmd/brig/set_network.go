@@ -31,6 +31,8 @@ func networkFlags(command string) []flag {
 		{name: "net-limit", args: []string{"NAME=VALUE,..."}, many: true, set: setNetLimit,
 			words: []string{"max_connections=", "connections_per_second=", "max_connection_bytes=", "max_bytes=", "bandwidth=", "connect_timeout=", "idle_timeout="},
 			help:  "bound it: max_connections, connections_per_second, max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout"},
+		{name: "net-redirect", set: setNetRedirect,
+			help: "bring every port to one listener by an nft redirect in the jail's own namespace, so that the payload may listen on the policy's ports itself"},
 		{name: "net-log", args: []string{"FILE|-"}, files: true, set: setNetLog,
 			help: "append a JSON line for each connection and each refused attempt to FILE; - is stderr"},
 		{name: "publish", short: 'p', args: []string{"[IP:]HOST:JAIL"}, many: true, set: setPublish,
@@ -99,7 +101,8 @@ func setNetPolicy(b *builder, v []string) error {
 		b.inv.notes = append(b.inv.notes, b.flag+": "+n)
 	}
 	if old := b.inv.spec.Egress; old != nil { // the flags that stood before
-		if len(old.Allow)+len(old.Deny) == 0 {
+		file.Redirect = file.Redirect || old.Redirect
+		if len(old.Allow)+len(old.Deny) == 0 && !old.Redirect {
 			return errors.New("there are limits already; name the file before --net-limit, and after --spec none")
 		}
 		b.moveRules("egress.allow", len(old.Allow), len(file.Allow))
@@ -132,6 +135,11 @@ func setNetLimit(b *builder, v []string) error {
 		}
 		b.inv.origin["egress."+name] = b.flag + " " + show(item)
 	}
+	return nil
+}
+
+func setNetRedirect(b *builder, _ []string) error {
+	b.policy().Redirect = true
 	return nil
 }
 

@@ -10,7 +10,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	yes := true
 	p := &Policy{Allow: []Rule{{Host: "a.test", Ports: []Ports{{1, 2}}, Methods: []string{"GET"}, Paths: []string{"/a"}}},
 		Deny: []Rule{{CIDR: "10.0.0.0/8", Ports: []Ports{{3, 3}}, Methods: []string{"PUT"}, Paths: []string{"/b"}}}, AllowedPorts: []Ports{{1, 9}},
-		AllowedHosts: []string{"b.test"}, BlockedHosts: []string{"c.test"}, BlockedRanges: []string{"192.0.2.0/24"}, DNS: []string{"192.0.2.53"}, AllowOutbound: &yes}
+		AllowedHosts: []string{"b.test"}, BlockedHosts: []string{"c.test"}, BlockedRanges: []string{"192.0.2.0/24"}, DNS: []string{"192.0.2.53"}, AllowOutbound: &yes, Redirect: true}
 	c := p.Clone()
 	if !reflect.DeepEqual(p, c) {
 		t.Errorf("%+v", c)

@@ -34,6 +34,9 @@ type Policy struct {
 	BlockedHosts []string `json:"blocked_hosts,omitempty"`
 	// BlockedRanges are more of them.
 	BlockedRanges []string `json:"blocked_ranges,omitempty"`
+	// Redirect has the jail's own namespace bring every TCP port to one listener (nft(8) redirect), as a policy of many ports
+	// needs it anyway: then the policy's ports are free for servers of the payload's.
+	Redirect bool `json:"redirect,omitempty"`
 	// MaxConnections is how many connections may be open at once; 0: DefaultMaxConnections.
 	MaxConnections int `json:"max_connections,omitempty"`
 	// ConnectionsPerSecond bounds new connections; 0: no bound.

@@ -58,7 +58,8 @@ func (p *Policy) read(n *node) *Problem {
 	return readFields(n, `an object, as {"allow": ["example.com"]}`, append([]field{
 		{"allow", list(&p.Allow, `an array of rules, as ["example.com"]`, ruleNode)},
 		{"allowed_hosts", list(&p.AllowedHosts, hosts, blockedNode)},
-		{"allow_outbound", p.outbound},
+		{"allow_outbound", yesOrNo(func(yes bool) { p.AllowOutbound = &yes })},
+		{"redirect", yesOrNo(func(yes bool) { p.Redirect = yes })},
 		{"deny", list(&p.Deny, `an array of rules, as ["example.com"]`, ruleNode)},
 		{"allowed_ports", full(list(&p.AllowedPorts, `an array of ports, as [443, "8000-8010"]`, portsNode))},
 		{"blocked_hosts", list(&p.BlockedHosts, hosts, blockedNode)},
@@ -80,13 +81,11 @@ func (p *Policy) limits() []field {
 	}
 }
 
-func (p *Policy) outbound(n *node) *Problem {
-	if problem := n.want("bool", "true or false"); problem != nil {
-		return problem
+func yesOrNo(set func(bool)) func(*node) *Problem {
+	return func(n *node) *Problem {
+		set(n.text == "true")
+		return n.want("bool", "true or false")
 	}
-	yes := n.text == "true"
-	p.AllowOutbound = &yes
-	return nil
 }
 
 // UnmarshalJSON reads an object or the flag form as a string; the rule becomes canonical.

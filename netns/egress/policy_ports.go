@@ -30,8 +30,11 @@ func (p *Policy) narrowed(r *Rule) portSet {
 }
 
 // TCPPorts gives the ports that need a listener, sorted and without 53. With all, some rules name more than
-// MaxListeners ports together, and the ports beyond those given need the catch-all.
+// MaxListeners ports together, or Redirect is set, and the ports beyond those given need the catch-all.
 func (p *Policy) TCPPorts() (ports []uint16, all bool) {
+	if p.Redirect {
+		return nil, true
+	}
 	var sets []portSet
 	for _, r := range p.allows() {
 		if r.Mode != ModeUDP {

@@ -101,7 +101,7 @@ func TestParsePolicyRefuses(t *testing.T) {
 		`{"allowedPorts": [1]}`:        `did you mean allowed_ports?`,
 		`{"maxconnections": 1}`:        `did you mean max_connections?`,
 		`{"blocked": []}`:              `did you mean blocked_hosts?`,
-		`{"zzzzzzzzzzzz": 1}`:          `write one of allow, allowed_hosts, allow_outbound, deny, allowed_ports`,
+		`{"zzzzzzzzzzzz": 1}`:          `write one of allow, allowed_hosts, allow_outbound, redirect, deny, allowed_ports`,
 		"{\"a\\nb\": 1}":               `"a\nb": there is no such field`,
 		`{"allow": [], "allow": []}`:   `allow: the key stands there twice`,
 		`{"allow": null}`:              `allow: it is null, not an array`,
@@ -287,6 +287,7 @@ func TestForeignFields(t *testing.T) {
 		`{"allow_outbound": true}`:                                               {"a.test:443": false},
 		`{"allowed_hosts": ["*"], "blocked_ranges": ["192.0.2.0/24", "b.test"]}`: {"a.test:443": true, "b.test:443": false, "192.0.2.7:443": false},
 		`{"allow": ["*:443"], "deny": ["*.evil.test"]}`:                          {"a.test:443": true, "a.test:80": false, "x.evil.test:443": false, "evil.test:443": true},
+		`{"allow": ["a.test:8080"], "redirect": true}`:                           {"a.test:8080": true, "a.test:8081": false},
 		`{"allow": ["*"], "blocked_hosts": ["*"]}`:                               {"a.test:443": false},
 	} {
 		p, err := ParsePolicy([]byte(text))

@@ -31,6 +31,7 @@ complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l allow -x -
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l deny -x -d 'refuse it whatever --allow says'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l net-policy -r -F -d 'take rules and limits from a JSON file, or from the settings of srt; --allow and --deny add to it'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l net-limit -x -a 'max_connections= connections_per_second= max_connection_bytes= max_bytes= bandwidth= connect_timeout= idle_timeout=' -d 'bound it: max_connections, connections_per_second, max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout'
+complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l net-redirect -d 'bring every port to one listener by an nft redirect in the jail'\''s own namespace, so that the payload may listen on the policy'\''s ports itself'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l net-log -r -F -d 'append a JSON line for each connection and each refused attempt to FILE; - is stderr'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l publish -s p -x -d 'let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l seccomp -r -F -a 'default unconfined' -d 'the system-call filter: default, unconfined, a preset, or a profile in docker'\''s JSON (a path has a /)'
