@@ -156,7 +156,13 @@ func (s *suite) escape(t *testing.T, a *attack) {
 	t.Helper()
 	j := a.jail
 	j.network = "host"
-	if o := s.run(t, &j); verdict(o) != "ESCAPED" {
+	var o *outcome
+	for tries := 0; tries < 3; tries++ { // a machine that is busy makes an attack miss; to succeed once proves it
+		if o = s.run(t, &j); verdict(o) == "ESCAPED" {
+			break
+		}
+	}
+	if verdict(o) != "ESCAPED" {
 		t.Errorf("%s\nwith --net host: %s: the attack proves nothing\n%.600s\n%.600s", a.claim, verdict(o), o.out, o.errOut)
 	}
 	s.Visits.Take()
