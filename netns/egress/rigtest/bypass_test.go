@@ -15,6 +15,9 @@ import (
 // resolver is what H's resolv.conf names: brig itself may ask it.
 const resolver = "udp " + rig.WorldAddr + ":53"
 
+// lateAnswer is what H's kernel says to an answer of the name server's for which the keeper does not wait any more.
+const lateAnswer = "icmp " + rig.WorldAddr + ":0"
+
 // parts is how many rigs share the attacks, so that the waiting of one is not the waiting of all.
 const parts = 4
 
@@ -81,20 +84,25 @@ func bypass(t *testing.T, s *suite, part int, off bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, a := range attacks {
-		if i%parts != part {
-			continue
+	each := func(suffix string, f func(t *testing.T, a *attack)) {
+		for i, a := range attacks {
+			if i%parts != part {
+				continue
+			}
+			t.Run(strings.TrimSuffix(a.name, ".py")+suffix, func(t *testing.T) {
+				if a.needs6 && !s.IPv6 {
+					t.Skip("this machine has no IPv6")
+				}
+				f(t, a)
+			})
 		}
-		t.Run(strings.TrimSuffix(a.name, ".py"), func(t *testing.T) {
-			if a.needs6 && !s.IPv6 {
-				t.Skip("this machine has no IPv6")
-			}
-			s.contain(t, a)
-			if off && a.off {
-				s.escape(t, a)
-			}
-		})
 	}
+	each("", s.contain)
+	each("-off", func(t *testing.T, a *attack) { // afterwards: the last packets of an escape may come late
+		if off && a.off {
+			s.escape(t, a)
+		}
+	})
 	after, err := rig.TakeSnapshot(true)
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +152,7 @@ func (s *suite) checkWorld(t *testing.T, a *attack) {
 		t.Error(err)
 	}
 	for _, p := range packets {
-		if text := p.String(); text != resolver && !slices.Contains(a.wire, text) && !slices.Contains(s.last, text) {
+		if text := p.String(); text != resolver && text != lateAnswer && !slices.Contains(a.wire, text) && !slices.Contains(s.last, text) {
 			t.Errorf("%s\non the wire: %s", a.claim, text)
 		}
 	}
