@@ -17,17 +17,19 @@ import (
 
 // Addresses of the rig. Every other address of the pretended internet is in addresses4 and addresses6.
 const (
-	HostAddr   = "100.127.0.2"      // H's side of the cable
-	HostPublic = "93.184.217.2"     // another address of H's, that looks public
-	HostAddr6  = "2600:127::2"      // H's side, IPv6
-	WorldAddr  = "100.127.0.1"      // W's side; its DNS server is what H's resolv.conf names
-	GoodAddr   = "93.184.216.34"    // sites that policies allow
-	EvilAddr   = "93.184.216.35"    // a site that no policy allows
-	SharedAddr = "93.184.216.36"    // one server for good and evil names
-	GoodAddr6  = "2606:4700::34"    // as GoodAddr
-	EvilAddr6  = "2606:4700::35"    // as EvilAddr
-	worldAddr6 = "2600:127::1"      // W's side, IPv6
-	uplink     = "h0"               // H's end of the cable
+	HostAddr   = "100.127.0.2"   // H's side of the cable
+	HostPublic = "93.184.217.2"  // another address of H's, that looks public
+	HostAddr6  = "2600:127::2"   // H's side, IPv6
+	WorldAddr  = "100.127.0.1"   // W's side; its DNS server is what H's resolv.conf names
+	GoodAddr   = "93.184.216.34" // sites that policies allow
+	EvilAddr   = "93.184.216.35" // a site that no policy allows
+	SharedAddr = "93.184.216.36" // one server for good and evil names
+	GoodAddr6  = "2606:4700::34" // as GoodAddr
+	EvilAddr6  = "2606:4700::35" // as EvilAddr
+	worldAddr6 = "2600:127::1"   // W's side, IPv6
+	uplink     = "h0"            // H's end of the cable
+	hostMAC    = "02:00:00:00:00:01"
+	worldMAC   = "02:00:00:00:00:02"
 	resolvConf = "/etc/resolv.conf" // replaced in H's mount namespace only
 )
 
@@ -101,7 +103,17 @@ func (r *Rig) cable() error {
 			world = append(world, []string{"addr", "add", a + "/128", "dev", "lo", "nodad"})
 		}
 	}
-	first := [][]string{{"link", "set", "lo", "up"}, {"link", "add", uplink, "type", "veth", "peer", "name", "w0", "netns", r.World.path}}
+	// the two know each other: on a busy machine a question for a neighbour may time out, and is not asked again for a while
+	for _, a := range []string{HostAddr, HostPublic, HostAddr6} {
+		world = append(world, []string{"neigh", "replace", a, "lladdr", hostMAC, "dev", "w0", "nud", "permanent"})
+	}
+	for _, a := range []string{WorldAddr, worldAddr6} {
+		host = append(host, []string{"neigh", "replace", a, "lladdr", worldMAC, "dev", uplink, "nud", "permanent"})
+	}
+	if !r.IPv6 {
+		world, host = world[:len(world)-1], host[:len(host)-1]
+	}
+	first := [][]string{{"link", "set", "lo", "up"}, {"link", "add", uplink, "address", hostMAC, "type", "veth", "peer", "name", "w0", "address", worldMAC, "netns", r.World.path}}
 	if err := ip(first); err != nil {
 		return err
 	}
