@@ -43,15 +43,11 @@ func openNetwork(s *Spec, log io.Writer) (n *network, err error) {
 		}
 		n.published = append(n.published, egress.Published{Listener: l, To: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), p.port)})
 	}
-	policy := s.Egress
-	if policy == nil {
-		policy = &egress.Policy{}
-	}
 	name := s.Hostname
 	if name == "" {
 		name = DefaultHostname
 	}
-	n.server, err = egress.New(egress.Config{Policy: policy, Jail: name, Log: log})
+	n.server, err = egress.New(egress.Config{Policy: s.policy(), Jail: name, Log: log})
 	if err != nil {
 		return n, &Error{Fault: FaultCaller, Op: "egress", Detail: err.Error(), Remedy: "mend the policy"}
 	}

@@ -31,10 +31,7 @@ func (r *resolver) network() error {
 	if s.Net != NetEgress {
 		return nil
 	}
-	policy := s.Egress
-	if policy == nil {
-		policy = &egress.Policy{}
-	}
+	policy := s.policy()
 	if r.sockets.TCP, r.sockets.All = policy.TCPPorts(); r.sockets.All {
 		r.sockets.TCP = nil // the one listener for all takes these, too
 	}
@@ -47,6 +44,14 @@ func (r *resolver) network() error {
 		r.Enforced["net"] += "; all ports by an nft redirect in the namespace"
 	}
 	return nil
+}
+
+// policy is Egress; nil allows nothing, as an empty one does.
+func (s *Spec) policy() *egress.Policy {
+	if s.Egress == nil {
+		return &egress.Policy{}
+	}
+	return s.Egress
 }
 
 // openSockets has the jail's first process open them while it has its capabilities, and pass them on.
