@@ -45,7 +45,12 @@ func (c *checker) mounts(mounts []Mount) {
 		c.add("mounts", fmt.Sprintf("%d is more than %d", len(mounts), maxMounts), "bind a common parent directory instead")
 		return
 	}
+	data := 0
 	for i, m := range mounts {
+		if data += len(m.Content); data > maxData {
+			c.add("mounts", fmt.Sprintf("their contents are more than %s together", Bytes(maxData)), "bind files instead")
+			return
+		}
 		field := index("mounts", i)
 		c.mountFields(field, m)
 		if c.target(field+".target", m) {
@@ -96,9 +101,11 @@ func (c *checker) mountFields(field string, m Mount) {
 	wantsSource, wantsMode := true, false
 	switch m.Type {
 	case MountBind, MountSymlink:
+	case MountVolume:
+		c.volume(field+".source", m.Source)
 	case MountFile:
 		wantsMode = true
-	case MountTmpfs, MountDir:
+	case MountTmpfs, MountDir, MountData:
 		wantsSource, wantsMode = false, true
 	default:
 		c.mountType(field+".type", string(m.Type))
@@ -114,8 +121,14 @@ func (c *checker) mountFields(field string, m Mount) {
 	case m.Source != "":
 		c.add(field+".source", fmt.Sprintf("%s: a %s has no source", quote(m.Source), m.Type), "remove it")
 	}
-	if m.Writable && m.Type != MountBind {
-		c.add(field+".writable", "it is only for a bind", "remove it")
+	if m.Writable && m.Type != MountBind && m.Type != MountVolume {
+		c.add(field+".writable", "it is only for a bind or a volume", "remove it")
+	}
+	if m.Content != "" && m.Type != MountData {
+		c.add(field+".content", "it is only for a data", "remove it")
+	}
+	if len(m.Content) > maxFileCopy {
+		c.add(field+".content", fmt.Sprintf("%d bytes are more than %s", len(m.Content), Bytes(maxFileCopy)), "bind a file instead")
 	}
 	if m.Live && (m.Type != MountBind || m.Writable) {
 		c.add(field+".live", "it is only for a read-only bind", "remove it")
@@ -126,8 +139,16 @@ func (c *checker) mountFields(field string, m Mount) {
 	c.capacity(field, m)
 }
 
+// volume checks what names a directory of a Volume.
+func (c *checker) volume(field, source string) {
+	id, dir, found := strings.Cut(source, "/")
+	if source != "" && (id == "" || !found || dir == "" || dir == "." || dir == ".." || strings.Contains(dir, "/")) {
+		c.add(field, quote(source)+" does not name a directory of a volume", `write the volume's id, "/", and one directory`)
+	}
+}
+
 func (c *checker) mountType(field, value string) {
-	types := []string{string(MountBind), string(MountTmpfs), string(MountDir), string(MountSymlink), string(MountFile)}
+	types := []string{string(MountBind), string(MountTmpfs), string(MountDir), string(MountSymlink), string(MountFile), string(MountData), string(MountVolume)}
 	if value == "" {
 		c.add(field, "is empty", "write one of "+strings.Join(types, ", "))
 		return

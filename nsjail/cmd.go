@@ -37,6 +37,9 @@ type Cmd struct {
 	// NetEgress, and for each connection to a published port. One Write is one line.
 	NetworkLog io.Writer
 
+	wantDigest bool
+	digest     string // of the programs that make the jail, if it is wanted
+
 	edit     func(*Plan) // a test's change of the plan
 	runner   *Runner
 	own      bool // the runner belongs to this Cmd

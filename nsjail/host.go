@@ -104,7 +104,8 @@ type Source struct {
 	NoIDMap   string `json:"no_idmap,omitempty"`
 	Content   string `json:"-"` // of a MountFile
 
-	fd int // O_PATH, or the file
+	fd          int    // O_PATH, or the file
+	volume, dir string // of a MountVolume
 }
 
 // Masks are the parts of /proc that are hidden or read-only in a jail: what other containers mask, and why is in

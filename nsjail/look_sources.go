@@ -15,6 +15,9 @@ import (
 // maxFileCopy bounds what --file copies into a jail; a bind carries more.
 const maxFileCopy = 4 << 20
 
+// maxData bounds what the contents of a Spec's mounts add to its program.
+const maxData = 12 << 20
+
 // lookSources opens every file of the host that the Spec names, once, before the payload exists.
 func (h *Host) lookSources(s *Spec) error {
 	if s.Rootfs.Path != "" {

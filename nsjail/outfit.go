@@ -106,12 +106,24 @@ func (o *outfitter) try(p *program.Program, then func(pid int) error, pass []int
 			return -1, err
 		}
 	}
+	if fd, err = askStage(o.stage, p, pass...); err != nil || then == nil {
+		return fd, err
+	}
+	if err := then(o.stage.Pid()); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// askStage has a stage perform a program that passes one descriptor back.
+func askStage(st *stage.Stage, p *program.Program, pass ...int) (fd int, err error) {
 	sv, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, &Error{Fault: FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
 	}
 	defer closeAll(sv[:])
-	if _, err := o.stage.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, append([]int{sv[1]}, pass...)...); err != nil {
+	if _, err := st.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, append([]int{sv[1]}, pass...)...); err != nil {
 		return -1, err
 	}
 	oob := make([]byte, unix.CmsgSpace(4))
@@ -126,12 +138,6 @@ func (o *outfitter) try(p *program.Program, then func(pid int) error, pass []int
 	fds, err := unix.ParseUnixRights(&msgs[0])
 	if err != nil {
 		return -1, err
-	}
-	if then != nil {
-		if err := then(o.stage.Pid()); err != nil {
-			unix.Close(fds[0])
-			return -1, err
-		}
 	}
 	return fds[0], nil
 }

@@ -18,6 +18,14 @@ func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 			continue
 		}
 		src := p.Host.Sources[m.Key]
+		if src.volume != "" {
+			fd, err := r.volumes.mount(src, m.Attr)
+			if err != nil {
+				return err
+			}
+			h.put(m.slot, fd)
+			continue
+		}
 		if !p.Host.Drop {
 			fd, err := r.outfit.mount(m.Key, src, m.Attr)
 			if err != nil {

@@ -27,6 +27,12 @@ func (r *resolver) mounts() error {
 			r.addOwn(rootfs.Entry{Kind: rootfs.Symlink, Label: label, Target: target, Text: m.Source})
 		case MountFile:
 			r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: r.host.Sources[key].Content, Mode: mode(m.Mode, 0o444)})
+		case MountData:
+			r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: m.Content, Mode: mode(m.Mode, 0o444)})
+		case MountVolume:
+			if err := r.volume(label, key, target, m); err != nil {
+				return err
+			}
 		case MountBind:
 			if err := r.bind(label, key, target, m); err != nil {
 				return err
@@ -57,6 +63,24 @@ func (r *resolver) bind(label, key, target string, m Mount) error {
 		}
 	}
 	r.addOwn(e)
+	return nil
+}
+
+// volume shows a directory of a Volume: the mount is made where the volume is, and passed.
+func (r *resolver) volume(label, key, target string, m Mount) error {
+	attr := attrPrivate
+	if !m.Writable {
+		attr = attrRead
+	}
+	h := r.host.Sources[key]
+	if h == nil {
+		id, _, _ := strings.Cut(m.Source, "/")
+		return noVolume(key, id)
+	}
+	src := rootfs.Source{Path: m.Source, Dir: true, Passed: true, FD: r.in}
+	r.in++
+	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, Target: m.Target, slot: src.FD, head: r.Head == nil})
+	r.addOwn(rootfs.Entry{Kind: rootfs.Bind, Label: label, Target: target, Source: src, Attr: attr})
 	return nil
 }
 

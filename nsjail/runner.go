@@ -20,12 +20,13 @@ import (
 // jail. The host's /usr in it is the present one, but for what is mounted there later; its copies of a few files of /etc
 // (certificates, ld.so.cache) are those of the moment when the Runner was made.
 type Runner struct {
-	stage  *stage.Stage
-	tree   *stand // nil: jails start from the host's tree, because of
-	why    string
-	outfit *outfitter
-	nets   *netPool
-	room   chan struct{} // one for each jail that may run at once; nil is no bound
+	stage   *stage.Stage
+	tree    *stand // nil: jails start from the host's tree, because of
+	why     string
+	outfit  *outfitter
+	nets    *netPool
+	volumes *volumeStore
+	room    chan struct{} // one for each jail that may run at once; nil is no bound
 
 	mu      sync.Mutex
 	dropped *Host           // the identity that the stage has taken, if the caller is root
@@ -57,7 +58,7 @@ func EarlyRunner() (*Runner, error) {
 }
 
 func newRunner(s *stage.Stage) *Runner {
-	return &Runner{stage: s, idmaps: map[[2]int]int{}, jails: map[*Cmd]func(){}}
+	return &Runner{stage: s, volumes: &volumeStore{}, idmaps: map[[2]int]int{}, jails: map[*Cmd]func(){}}
 }
 
 // replace takes another stage: the first stands where the jail must not be born, or has died.
@@ -85,7 +86,9 @@ func (r *Runner) coldRunner() (*Runner, error) {
 	}
 	var err error
 	if r.cold == nil {
-		r.cold, err = newStage()
+		if r.cold, err = newStage(); err == nil {
+			r.cold.volumes = r.volumes
+		}
 	}
 	return r.cold, err
 }
@@ -140,6 +143,7 @@ func (r *Runner) Close() error {
 	}
 	errs = append(errs, r.tree.close(), r.nets.Close())
 	r.ending.Wait()
+	errs = append(errs, r.volumes.close())
 	if r.outfit != nil {
 		errs = append(errs, r.outfit.Close())
 	}

@@ -112,6 +112,9 @@ func (r *Runner) kind(s *Spec, pooled bool) (t *template, known bool, err error)
 	if err != nil {
 		return nil, false, err
 	}
+	if err := r.volumes.look(&head, h); err != nil {
+		return nil, false, errors.Join(err, h.Close())
+	}
 	was := r.tree.host
 	h.PayloadUID, h.PayloadGID, h.Kept = was.PayloadUID, was.PayloadGID, was.Kept
 	if s.Rootfs.Path == "" { // what the stage's tree has, and not what the host has by now

@@ -69,12 +69,14 @@ const (
 	MountDir     MountType = "dir"     // an empty directory
 	MountSymlink MountType = "symlink" // a symbolic link whose text is Source
 	MountFile    MountType = "file"    // a private read-only copy of the host's file Source
+	MountData    MountType = "data"    // a private read-only file that holds Content
+	MountVolume  MountType = "volume"  // a directory of a Volume, "ID/dir", read-only unless Writable
 )
 
 // Mount is one entry of the jail's tree.
 type Mount struct {
 	Type MountType `json:"type"`
-	// Source is a path of the host (bind, file) or the text of a symlink.
+	// Source is a path of the host (bind, file), the text of a symlink, or a volume's id and directory.
 	Source string `json:"source,omitempty"`
 	// Target is an absolute, clean path in the jail.
 	Target string `json:"target"`
@@ -87,8 +89,10 @@ type Mount struct {
 	Size Bytes `json:"size,omitempty"`
 	// Inodes is the number of files that a tmpfs may hold; 0 means DefaultTmpfsInodes.
 	Inodes int64 `json:"inodes,omitempty"`
-	// Mode is the permission of a tmpfs, dir or file, in octal ("1777"); "" means 1777, 755 and 444.
+	// Mode is the permission of a tmpfs, dir, file or data, in octal ("1777"); "" means 1777, 755, 444 and 444.
 	Mode string `json:"mode,omitempty"`
+	// Content is what a data holds, at most 4 MiB each and 12 MiB together.
+	Content string `json:"content,omitempty"`
 }
 
 // Net is the jail's network.

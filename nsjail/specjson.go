@@ -60,6 +60,7 @@ func (s *Spec) eachRaw(visit func(path, value string)) {
 	}
 	for i, m := range s.Mounts {
 		visit(index("mounts", i)+".source", m.Source)
+		visit(index("mounts", i)+".content", m.Content)
 	}
 	for i, l := range s.Limits.IO {
 		visit(index("limits.io", i)+".path", l.Path)

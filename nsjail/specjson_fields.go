@@ -48,6 +48,7 @@ func mountFieldList(m *Mount) []field {
 		{"size", bytesOf(&m.Size)},
 		{"inodes", integer(&m.Inodes)},
 		{"mode", str(&m.Mode)},
+		{"content", str(&m.Content)},
 	}
 }
 

@@ -83,6 +83,9 @@ func (c *Cmd) startCold() (err error) {
 		return err
 	}
 	defer host.Close()
+	if err := c.runner.volumes.look(&c.Spec, host); err != nil {
+		return err
+	}
 	if host.EarlyNet, err = cold.stage.OwnNet(); err != nil || host.EarlyNet && c.Spec.Net == NetHost {
 		if err = cold.replace(); err != nil {
 			return err
@@ -121,6 +124,9 @@ func (r *Runner) identity() *Host {
 func (c *Cmd) spawn(r *Runner) error {
 	j, err := r.bear(c.plan, func(h *handover) error { return c.fill(r, h) }, func(_ *parked, req program.Request, fds []int) (int, error) {
 		c.mark(3)
+		if err := c.digestPlan(nil, req); err != nil {
+			return 0, err
+		}
 		return r.stage.Do(c.plan.Jail, req, fds...)
 	})
 	if err != nil {

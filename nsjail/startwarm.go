@@ -74,7 +74,7 @@ func (w *rest) meanwhile(j *parked, t *template) error {
 	err := w.write(t)
 	if err == nil && len(w.cmd.plan.Passed) == len(t.base.Passed) {
 		w.sent = true
-		err = w.cmd.send(j, w.fds.fds)
+		err = w.cmd.send(j, t, w.fds.fds)
 	}
 	return err
 }
@@ -84,6 +84,9 @@ func (w *rest) write(t *template) (err error) {
 	w.close()
 	c := w.cmd
 	if w.host, err = t.run(&c.Spec); err != nil {
+		return err
+	}
+	if err := c.runner.volumes.look(&c.Spec, w.host); err != nil {
 		return err
 	}
 	if !t.sameSources(w.host) {
@@ -106,7 +109,7 @@ func (w *rest) send(j *parked) error {
 	if err := w.runner.pass(w.cmd.plan, &w.fds, false); err != nil {
 		return err
 	}
-	return w.cmd.send(j, w.fds.fds)
+	return w.cmd.send(j, j.from, w.fds.fds)
 }
 
 func (w *rest) close() {
@@ -211,9 +214,12 @@ func (j *parked) waits() bool {
 }
 
 // send gives a parked jail the rest of its program. One that has met an error before says so.
-func (c *Cmd) send(j *parked, fds []int) error {
+func (c *Cmd) send(j *parked, t *template, fds []int) error {
 	rc, err := j.report.SyscallConn()
 	if err != nil {
+		return err
+	}
+	if err := c.digestPlan(t, program.Request{}); err != nil {
 		return err
 	}
 	var serr error

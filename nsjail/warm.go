@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"brig/internal/program"
 	"brig/nsjail/internal/stage"
@@ -62,6 +63,10 @@ type template struct {
 	file   *stage.File
 	filter []byte
 	group  string // the keeper's own control groups, if the head has to do with them
+
+	sumOnce sync.Once // of the head
+	sum     []byte
+	sumErr  error
 
 	uses int  // starts that are using file and the sources just now
 	gone bool // nobody will begin to

@@ -1,0 +1,45 @@
+package nsjail
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"brig/internal/program"
+)
+
+// digestOf names a program by the SHA-256 of its binary form.
+func digestOf(p *program.Program, r program.Request) ([]byte, error) {
+	b, err := p.Encode(r)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(b)
+	return sum[:], nil
+}
+
+// digest names the head, which is worked out once.
+func (t *template) digest() ([]byte, error) {
+	t.sumOnce.Do(func() { t.sum, t.sumErr = digestOf(t.base.Head, t.base.request()) })
+	return t.sum, t.sumErr
+}
+
+// digestPlan says what the stage is told to perform: the hash of a jail's program, or of those of its head and its rest.
+func (c *Cmd) digestPlan(t *template, r program.Request) error {
+	if !c.wantDigest {
+		return nil
+	}
+	sum, err := digestOf(c.plan.Jail, r)
+	if err != nil {
+		return err
+	}
+	if t != nil {
+		head, err := t.digest()
+		if err != nil {
+			return err
+		}
+		both := sha256.Sum256(append(head[:len(head):len(head)], sum...))
+		sum = both[:]
+	}
+	c.digest = hex.EncodeToString(sum)
+	return nil
+}

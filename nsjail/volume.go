@@ -1,0 +1,268 @@
+package nsjail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"brig/internal/program"
+	"brig/nsjail/internal/stage"
+	"brig/rootfs"
+
+	"golang.org/x/sys/unix"
+)
+
+// Volume is a file system in memory that several jails of a Runner can have one after the other or at once, by mounts of
+// type MountVolume. It stands in no directory of the host: it is reached by its descriptor, and is gone when it is closed,
+// with its Runner, or with this process, even by SIGKILL. What it holds counts as memory of the control group of whoever
+// wrote it.
+type Volume struct {
+	id    string
+	root  *os.File
+	store *volumeStore
+	uid   int
+	gid   int
+}
+
+// VolumeOptions describe a Volume. 0 means DefaultTmpfsSize and DefaultTmpfsInodes.
+type VolumeOptions struct {
+	Size   Bytes // it holds at most; the kernel answers ENOSPC (tmpfs(5), size)
+	Inodes int64 // files that it holds at most (nr_inodes)
+	// Dirs are the directories that it begins with, one name each; jails have them, and not the volume's root.
+	Dirs []string
+}
+
+// ID names the volume in Mount.Source, "ID/dir". It means something to its Runner only.
+func (v *Volume) ID() string { return v.id }
+
+// Root is the volume's root directory, open for reading. What a payload has left below it is to be read with suspicion.
+func (v *Volume) Root() *os.File { return v.root }
+
+// Owner is the host's uid and gid that payloads have, and their files in the volume.
+func (v *Volume) Owner() (uid, gid int) { return v.uid, v.gid }
+
+// Close gives the volume up. Jails that show it keep it until they end.
+func (v *Volume) Close() error { return v.store.drop(v) }
+
+// volumeStore is a stage in a mount namespace of its own, where volumes are attached: nobody else sees them there.
+type volumeStore struct {
+	mu      sync.Mutex
+	stage   *stage.Stage
+	place   int // descriptor of the directory of volumes
+	volumes map[string]*Volume
+	last    int
+	closed  bool
+}
+
+// NewVolume makes a Volume, as root and as an ordinary user. A Runner that has no prepared tree has none.
+func (r *Runner) NewVolume(o VolumeOptions) (*Volume, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if err := r.start(); err != nil {
+		return nil, err
+	}
+	defer r.starts.Done()
+	if r.tree == nil {
+		why := r.why
+		if why == "" {
+			why = "it is a cold Runner"
+		}
+		return nil, &Error{Fault: FaultHost, Op: "volume", Detail: "this Runner has no prepared tree: " + why, Remedy: "bind a directory instead"}
+	}
+	return r.volumes.make(r, &o)
+}
+
+func (o *VolumeOptions) check() error {
+	bad := func(detail, remedy string) error {
+		return &Error{Fault: FaultCaller, Op: "volume", Detail: detail, Remedy: remedy}
+	}
+	if o.Size < 0 || o.Inodes < 0 {
+		return bad("a negative size or number of files", "give how much, or 0 for the default")
+	}
+	for _, d := range o.Dirs {
+		if d == "" || d == "." || d == ".." || strings.ContainsAny(d, "/\x00") || len(d) > 255 {
+			return bad(quote(d)+" is not a name for a directory", "give one plain name each")
+		}
+	}
+	if o.Size == 0 {
+		o.Size = DefaultTmpfsSize
+	}
+	if o.Inodes == 0 {
+		o.Inodes = DefaultTmpfsInodes
+	}
+	return nil
+}
+
+func (s *volumeStore) make(r *Runner, o *VolumeOptions) (*Volume, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, os.ErrClosed
+	}
+	if err := s.open(r); err != nil {
+		return nil, err
+	}
+	s.last++
+	v := &Volume{id: "v" + strconv.Itoa(s.last), store: s, uid: r.tree.host.PayloadUID, gid: r.tree.host.PayloadGID}
+	if !r.tree.host.Drop {
+		v.uid, v.gid = r.tree.host.UID, r.tree.host.GID
+	}
+	p := program.New(3)
+	m := rootfs.Volume(p, "volume", stage.SlotUser, v.id, int64(o.Size), o.Inodes, o.Dirs)
+	passFD(p, "volume", m, "[volume]")
+	fd, err := askStage(s.stage, p, s.place)
+	if err != nil {
+		return nil, opError("volume", p, err)
+	}
+	defer unix.Close(fd)
+	root, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, errors.Join(os.NewSyscallError("openat of a volume", err), s.detach(v))
+	}
+	v.root = os.NewFile(uintptr(root), "volume")
+	s.volumes[v.id] = v
+	return v, nil
+}
+
+// open starts the stage when the first volume is made.
+func (s *volumeStore) open(r *Runner) (err error) {
+	if s.stage != nil {
+		return nil
+	}
+	st, err := stage.Start()
+	if err != nil {
+		return err
+	}
+	place, err := openStore(st, r)
+	if err != nil {
+		return errors.Join(err, st.Close())
+	}
+	s.stage, s.place, s.volumes = st, place, map[string]*Volume{}
+	return nil
+}
+
+func openStore(st *stage.Stage, r *Runner) (place int, err error) {
+	h := r.tree.host
+	p := program.New(3)
+	in := []int{}
+	if h.Drop {
+		drop := dropProgram(h, rootCaps, rootCaps)
+		if err := perform(st, drop); err != nil {
+			return -1, opError("volume", drop, err)
+		}
+		p = program.New(2)
+	} else {
+		ns, err := unix.Open("/proc/"+strconv.Itoa(r.stage.Pid())+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return -1, os.NewSyscallError("open of the stage's user namespace", err)
+		}
+		defer unix.Close(ns)
+		in = append(in, ns)
+		p.Add("volume", unix.SYS_SETNS, stage.SlotUser.Arg(), program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
+	}
+	p.Add("volume", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNS, "CLONE_NEWNS"))
+	m := rootfs.VolumeStore(p, "volume")
+	passFD(p, "volume", m, "[place]")
+	place, err = askStage(st, p, in...)
+	if err != nil {
+		return -1, opError("volume", p, err)
+	}
+	return place, nil
+}
+
+// mount clones a directory of a volume, for a jail.
+func (s *volumeStore) mount(src *Source, attr uint64) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.volumes[src.volume]
+	if v == nil {
+		return -1, noVolume(src.Path, src.volume)
+	}
+	p := program.New(3)
+	t := rootfs.VolumeTree(p, "volume", stage.SlotUser, src.dir, attr)
+	passFD(p, "volume", t, "[mount]")
+	fd, err := askStage(s.stage, p, int(v.root.Fd()))
+	if err != nil {
+		return -1, opError("volume", p, err)
+	}
+	return fd, nil
+}
+
+func noVolume(key, id string) error {
+	return &Error{Fault: FaultCaller, Op: key, Detail: "there is no volume " + quote(id) + " here: it was closed, or belongs to another program",
+		Remedy: "make one with Runner.NewVolume, or bind a directory"}
+}
+
+// look finds the volumes that a Spec's mounts name.
+func (s *volumeStore) look(spec *Spec, h *Host) error {
+	for i, m := range spec.Mounts {
+		if m.Type != MountVolume {
+			continue
+		}
+		key := fmt.Sprintf("mounts[%d].source", i)
+		id, dir, _ := strings.Cut(m.Source, "/")
+		s.mu.Lock()
+		v := s.volumes[id]
+		s.mu.Unlock()
+		if v == nil {
+			return noVolume(key, id)
+		}
+		h.Sources[key] = &Source{Path: key, Dir: true, UID: v.uid, GID: v.gid, fd: -1, volume: id, dir: dir}
+	}
+	return nil
+}
+
+func (s *volumeStore) detach(v *Volume) error {
+	p := program.New(3)
+	rootfs.DropVolume(p, "volume", stage.SlotUser, v.id)
+	if err := perform(s.stage, p, s.place); err != nil {
+		return opError("volume", p, err)
+	}
+	return nil
+}
+
+func (s *volumeStore) drop(v *Volume) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.volumes[v.id] != v {
+		return nil
+	}
+	delete(s.volumes, v.id)
+	err := v.root.Close()
+	if s.closed {
+		return err
+	}
+	return errors.Join(err, s.detach(v))
+}
+
+// close ends the stage, and with it what is attached in its mount namespace.
+func (s *volumeStore) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.stage == nil {
+		return nil
+	}
+	errs := []error{s.stage.Close(), unix.Close(s.place)}
+	for _, v := range s.volumes {
+		errs = append(errs, v.root.Close())
+	}
+	s.volumes, s.stage = nil, nil
+	return errors.Join(errs...)
+}
+
+// perform has a stage perform a program that passes nothing back.
+func perform(st *stage.Stage, p *program.Program, fds ...int) error {
+	report, far, err := reportSocket()
+	if err != nil {
+		return err
+	}
+	defer report.Close()
+	defer unix.Close(far)
+	_, err = st.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, append([]int{far}, fds...)...)
+	return err
+}
