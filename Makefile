@@ -32,9 +32,10 @@ deps-vm:
 deps-test: ## install what the tests need as well
 	@GO='$(GO)' scripts/deps.sh test
 
-build: deps ## build bin/brig, one static binary
+build: deps ## build bin/brig and bin/brigd, each one static binary
 	@mkdir -p bin
 	$(GO) build $(BUILDFLAGS) -o bin/brig ./cmd/brig
+	$(GO) build $(BUILDFLAGS) -o bin/brigd ./cmd/brigd
 
 run: build ## the demo: an agent's analysis of real data that then tries to break out
 	@testdata/demo/run.sh bin/brig bin/demo-output
@@ -69,9 +70,9 @@ bench: build ## compare, on this machine, what isolation costs: with brig and wi
 bench-deps: ## install what make bench compares brig with, as far as Debian has it
 	@GO='$(GO)' scripts/deps.sh bench
 
-install: build ## install the binary, the manual page and the completions under PREFIX (/usr/local)
+install: build ## install the binaries, the manual page and the completions under PREFIX (/usr/local)
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/man/man1'
-	install -m 755 bin/brig '$(DESTDIR)$(PREFIX)/bin/brig'
+	install -m 755 bin/brig bin/brigd '$(DESTDIR)$(PREFIX)/bin/'
 	install -m 644 docs/brig.1 '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1'
 	@scripts/completions.sh bin/brig '$(DESTDIR)$(PREFIX)/share'
 

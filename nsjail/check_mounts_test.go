@@ -30,8 +30,8 @@ func TestCheckMounts(t *testing.T) {
 		"source long":    {Mount{Type: MountFile, Source: strings.Repeat("a", 4096), Target: "/a"}, `mounts[0].source: "aaa...`},
 		"source tmpfs":   {Mount{Type: MountTmpfs, Source: "a", Target: "/a"}, `mounts[0].source: "a": a tmpfs has no source; remove it`},
 		"type":           {Mount{Type: "bnd", Target: "/a"}, `mounts[0].type: "bnd" is not a type of mount; did you mean bind?`},
-		"no type":        {Mount{Target: "/a"}, `mounts[0].type: is empty; write one of bind, tmpfs, dir, symlink, file`},
-		"writable dir":   {Mount{Type: MountDir, Target: "/a", Writable: true}, `mounts[0].writable: it is only for a bind; remove it`},
+		"no type":        {Mount{Target: "/a"}, `mounts[0].type: is empty; write one of bind, tmpfs, dir, symlink, file, data, volume`},
+		"writable dir":   {Mount{Type: MountDir, Target: "/a", Writable: true}, `mounts[0].writable: it is only for a bind or a volume; remove it`},
 		"live dir":       {Mount{Type: MountDir, Target: "/a", Live: true}, `mounts[0].live: it is only for a read-only bind; remove it`},
 		"live writable":  {Mount{Type: MountBind, Source: "a", Target: "/a", Live: true, Writable: true}, `mounts[0].live: it is only...`},
 		"mode":           {Mount{Type: MountDir, Target: "/a", Mode: "9"}, `mounts[0].mode: "9" is not a mode; write up to 1777 in octal digits, as in 755`},
@@ -39,6 +39,11 @@ func TestCheckMounts(t *testing.T) {
 		"mode of bind":   {Mount{Type: MountBind, Source: "a", Target: "/a", Mode: "755"}, `mounts[0].mode: "755": a bind has no mode of its own; remove it`},
 		"size of dir":    {Mount{Type: MountDir, Target: "/a", Size: 1}, `mounts[0].size: it is only for a tmpfs; remove it`},
 		"negative size":  {Mount{Type: MountTmpfs, Target: "/a", Size: -1}, `mounts[0].size: -1 is negative; write a positive number`},
+		"data source":    {Mount{Type: MountData, Source: "a", Target: "/a"}, `mounts[0].source: "a": a data has no source; remove it`},
+		"bind content":   {Mount{Type: MountBind, Source: "a", Target: "/a", Content: "c"}, `mounts[0].content: it is only for a data; remove it`},
+		"volume":         {Mount{Type: MountVolume, Source: "v1", Target: "/a"}, `mounts[0].source: "v1" does not name a directory of a volume...`},
+		"volume up":      {Mount{Type: MountVolume, Source: "v1/..", Target: "/a"}, `mounts[0].source: "v1/.." does not name a directory of a volume...`},
+		"volume deep":    {Mount{Type: MountVolume, Source: "v1/a/b", Target: "/a"}, `mounts[0].source: "v1/a/b" does not name a directory of a volume...`},
 		"negative inode": {Mount{Type: MountTmpfs, Target: "/a", Inodes: -1}, `mounts[0].inodes: -1 is negative; write a positive number`},
 	}
 	for name, tt := range tests {

@@ -48,6 +48,9 @@
 // the first one's user namespace, and makes what takes capabilities there: network namespaces for the pool, and mounts of
 // an ordinary caller's sources. Each is passed to the keeper as a descriptor.
 //
+// The store is a third stage, made with a Runner's first Volume: it stands in a mount namespace that nobody else sees, where
+// the volumes are attached, and makes the mounts of them that jails get.
+//
 // Init is process 1 of the jail, a fork of the stage that never executes anything. It has no environment, a neutral command
 // line, is not dumpable, and holds a few descriptors: the report socket, a signalfd(2), the listener of the payload's filter
 // (seccomp_unotify(2)), and the jail's tmpfs mounts, whose state it reports. It reaps, forwards signals, kills what
@@ -114,6 +117,7 @@
 //	init        the kernel kills every process of the pid namespace; the keeper reads end of file, StatusSignal
 //	stage       running jails go on: they are not its children; the next Start fails, naming the stage
 //	outfitter   the next mount or refill fails, naming the stage
+//	store       jails that show a volume keep it; the next one of it fails, naming the stage
 //	keeper      its end of the report socket closes: init exits, and with it the namespace. Before there is an init:
 //	            the first process, having waited for a program or performed it, meets the closed socket at the latest
 //	            as init; from an early stage it also has PR_SET_PDEATHSIG. Without init the stage, whose own socket

@@ -29,7 +29,9 @@ if [ "$what" = test ]; then
 	need git file /usr/bin/git
 	need iproute2 command ip
 	need nodejs file /usr/bin/node
+	need npm command npm
 	need perl file /usr/bin/perl
+	need prometheus command promtool
 	need python3-pip file /usr/bin/pip3
 	need strace command strace
 	need wget command wget

@@ -14,7 +14,11 @@ const (
 	root    = "../.."
 	program = "brig/internal/program"
 	bench   = "brig/cmd/brig-bench/internal/"
+	daemon  = "brig/cmd/brigd/internal/"
 )
+
+// wrappers each take an Executor and give one, or prepare a Job; they know nsjail and not each other.
+var wrappers = []string{"brig/nsjail/sandbox", "brig/nsjail/lang", "brig/nsjail/text", "brig/nsjail/policy", "brig/nsjail/token", "brig/nsjail/audit"}
 
 // ours says which packages of this module a package may import; imports run down, never up or across. A package that
 // is not in the table is a room without a place in the house.
@@ -34,7 +38,27 @@ var ours = map[string][]string{
 	"brig/seccomp":               {program},
 	"brig/nsjail/internal/stage": {program},
 	"brig/nsjail":                {program, "brig/nsjail/internal/stage", "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/rootfs", "brig/seccomp"},
+	"brig/nsjail/sandbox":        {"brig/nsjail"},
+	"brig/nsjail/lang":           {"brig/nsjail"},
+	"brig/nsjail/text":           {},
+	"brig/nsjail/policy":         {"brig/nsjail", "brig/netns/egress"},
+	"brig/nsjail/token":          {"brig/nsjail"},
+	"brig/nsjail/audit":          {"brig/nsjail"},
+	"brig/nsjail/engine":         append([]string{"brig/nsjail", "brig/netns/egress"}, wrappers...),
 	"brig/cmd/brig":              {"brig/nsjail", "brig/netns/egress"},
+	"brig/cmd/brigd":             append([]string{"brig/nsjail", "brig/nsjail/engine", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "config", daemon + "listen", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "tokencmd", daemon + "trace"}, wrappers...),
+	daemon + "admit":             {"brig/nsjail"},
+	daemon + "api":               {"brig/nsjail", "brig/nsjail/engine", daemon + "schema"},
+	daemon + "auditcmd":          {"brig/nsjail/audit"},
+	daemon + "config":            {"brig/nsjail"},
+	daemon + "listen":            {"brig/nsjail"},
+	daemon + "mcp":               {"brig/nsjail", "brig/nsjail/engine", daemon + "schema", daemon + "tools"},
+	daemon + "metrics":           {"brig/nsjail", "brig/netns/egress"},
+	daemon + "policycmd":         {"brig/nsjail", "brig/nsjail/policy"},
+	daemon + "schema":            {},
+	daemon + "tokencmd":          {"brig/nsjail/token"},
+	daemon + "tools":             {"brig/nsjail"},
+	daemon + "trace":             {"brig/nsjail"},
 	"brig/cmd/brig-bench":        {"brig/nsjail", bench + "load", bench + "machine", bench + "measure", bench + "peers", bench + "report", bench + "result", bench + "terminal"},
 	bench + "load":               {"brig/nsjail", bench + "peers", bench + "procfs"},
 	bench + "machine":            {bench + "result"},
@@ -62,6 +86,13 @@ var doors = map[string]string{
 	"golang.org/x/tools":                       "tests",
 	"golang.org/x/image":                       bench + "report",
 	"gonum.org/v1/plot":                        bench + "report",
+	"github.com/prometheus":                    daemon + "metrics",
+	"github.com/modelcontextprotocol/go-sdk":   daemon + "mcp",
+	"github.com/google/jsonschema-go":          daemon + "schema",
+	"go.yaml.in/yaml/v3":                       daemon + "tools",
+	"golang.org/x/time":                        daemon + "admit",
+	"go.opentelemetry.io":                      daemon + "trace",
+	"github.com/getkin/kin-openapi":            "tests",
 	"golang.org/x/sys":                         "everybody",
 }
 

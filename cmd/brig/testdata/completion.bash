@@ -3,12 +3,12 @@ _brig() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} left=0 flag= i
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run explain spec doctor gc version help completion man" -- "$cur"))
+		COMPREPLY=($(compgen -W "run explain spec doctor gc policy token audit serve mcp version help completion man" -- "$cur"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
 	run|explain|spec) ;;
-	help) COMPREPLY=($(compgen -W "run explain spec doctor gc version help completion man" -- "$cur")); return ;;
+	help) COMPREPLY=($(compgen -W "run explain spec doctor gc policy token audit serve mcp version help completion man" -- "$cur")); return ;;
 	completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")); return ;;
 	gc) COMPREPLY=($(compgen -W "--json --cgroup-parent --help" -- "$cur")); return ;;
 	doctor|version) COMPREPLY=($(compgen -W "--json --help" -- "$cur")); return ;;

@@ -98,7 +98,7 @@ full() { [ "$VM_SET" = full ]; }
 # Python, which takes seconds under emulation) a few that lean on the kernel most.
 quick_nsjail='TestExitCodes|TestSignalKillEndsEverything|TestCPUTime|TestReadOnly|TestRootfs$|TestIdentity|TestProcessLimit|TestTmpfsLimits'
 quick_nsjail+='|TestLimitFiles|TestLimitMemory$|TestLimitProcesses$|TestLimitCPUTimeOfTree|TestLimitCannotBeLifted|TestLimitsOfThisCaller'
-quick_nsjail+='|TestEgressAllowsNothing|TestEgressEveryPort|TestEgressThroughARunner|TestPublish$|TestRefusedMessage|TestPrestart|TestWhatIsDoneAtOnce'
+quick_nsjail+='|TestEgressAllowsNothing|TestEgressEveryPort|TestEgressThroughARunner|TestPublish$|TestRefusedMessage|TestVolume|TestData$|TestPrestart|TestWhatIsDoneAtOnce'
 quick_nsjail+='|TestEscape/^(ns-clone|cap-host-root|cap-group|plant-bind|host-flood-tmpfs)$'
 
 # suites ROLE: all packages whose tests speak to the kernel. Those of seccomp that compute only are left out.

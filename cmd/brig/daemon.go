@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// daemonCmd makes a command that brigd performs: it links what a start of brig should not pay for. The brigd beside this
+// program is taken, or else the one on PATH.
+func daemonCmd(name string) func([]string, stdio) int {
+	return func(args []string, std stdio) int {
+		path, err := findDaemon()
+		if err != nil {
+			return fail(std, name+": it is a command of brigd, which is neither beside brig nor on PATH; install it (make install), or name its directory in PATH")
+		}
+		argv := append([]string{"brigd", name}, args...)
+		err = syscall.Exec(path, argv, os.Environ()) // execve(2): it returns only when it has failed
+		return fail(std, name+": "+show(path)+": "+reason(err)+"; install brigd again")
+	}
+}
+
+func findDaemon() (string, error) {
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), "brigd")
+		if st, err := os.Stat(beside); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return beside, nil
+		}
+	}
+	path, err := exec.LookPath("brigd")
+	if errors.Is(err, exec.ErrDot) { // a brigd in the current directory is nobody's choice
+		return "", err
+	}
+	return path, err
+}
