@@ -1,0 +1,133 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	newSuffix  = ".new"
+	tornSuffix = ".torn"
+	digits     = 6 // in the name of an older file, at least
+)
+
+// numbered is the name of an older file.
+func numbered(base string, n int) string { return fmt.Sprintf("%s.%0*d", base, digits, n) }
+
+// numberOf reads it; 0 for another name.
+func numberOf(base, name string) int {
+	text, ok := strings.CutPrefix(name, base+".")
+	n, err := strconv.Atoi(text)
+	if !ok || err != nil || n < 1 || numbered(base, n) != name {
+		return 0
+	}
+	return n
+}
+
+// numbersIn lists the numbers of a log's older files, in order.
+func numbersIn(dir, base string) (list []int, err error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if n := numberOf(base, name); n > 0 {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// numbers lists those of the log itself; the path leads to the directory that is open.
+func (l *Log) numbers() ([]int, error) {
+	return numbersIn("/proc/self/fd/"+strconv.Itoa(int(l.dir.Fd())), l.base)
+}
+
+// openDir opens the log's directory, in which nobody else may rename files, and makes it if it is not there.
+func openDir(path string) (*os.File, error) {
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) // open(2)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	dir := os.NewFile(uintptr(fd), path)
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil { // fstat(2)
+		switch {
+		case st.Uid != 0 && int(st.Uid) != os.Geteuid() && os.Geteuid() != 0:
+			err = fmt.Errorf("its directory belongs to user %d; put it into one of your own", st.Uid)
+		case st.Mode&0o022 != 0 && st.Mode&unix.S_ISVTX == 0:
+			err = fmt.Errorf("its directory has mode %04o, so that others can put another file in its place: chmod go-w %s", st.Mode&0o7777, path)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
+}
+
+// openFile opens a regular file in the log's directory that is ours alone: no link of any kind, and nobody else may write
+// or, unless he is in its group, read it.
+func openFile(dir *os.File, name string, flags int) (*os.File, error) {
+	fd, err := unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600) // openat(2)
+	if errors.Is(err, unix.ELOOP) {
+		return nil, fmt.Errorf("%s is a symbolic link; name the file itself", name)
+	} else if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), dir.Name()+"/"+name)
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil { // fstat(2)
+		switch {
+		case st.Mode&unix.S_IFMT != unix.S_IFREG:
+			err = fmt.Errorf("%s is not a regular file", name)
+		case int(st.Uid) != os.Geteuid():
+			err = fmt.Errorf("%s belongs to user %d, and must be that of user %d", name, st.Uid, os.Geteuid())
+		case st.Nlink != 1:
+			err = fmt.Errorf("%s has %d hard links; it must have one name only", name, st.Nlink)
+		case st.Mode&0o037 != 0:
+			err = fmt.Errorf("%s has mode %04o, which lets others at it: chmod 600 it", name, st.Mode&0o7777)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// lockFile makes this process the only writer, until the descriptor is closed.
+func lockFile(dir *os.File, name string) (*os.File, error) {
+	f, err := openFile(dir, name, unix.O_RDWR|unix.O_CREAT)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil { // flock(2)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = errors.New("another process writes it; stop that one, or name another file")
+		}
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// remove removes a file, if it is there.
+func remove(dir *os.File, name string) error {
+	if err := unix.Unlinkat(int(dir.Fd()), name, 0); err != nil && !errors.Is(err, unix.ENOENT) { // unlinkat(2)
+		return &os.PathError{Op: "remove", Path: name, Err: err}
+	}
+	return nil
+}

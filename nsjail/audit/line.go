@@ -1,0 +1,90 @@
+package audit
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Line is an event in its place.
+type Line struct {
+	// Seq counts from 1, through all files of a log.
+	Seq uint64 `json:"seq"`
+	// Time is the writer's clock.
+	Time time.Time `json:"time"`
+	// Prev is the Hash of the line before, and of the first line of all 64 zeros.
+	Prev string `json:"prev"`
+	Event
+	// Hash is the SHA-256, in hexadecimal, of the line's bytes up to this field: everything before `,"sha256":`.
+	Hash string `json:"sha256"`
+}
+
+// origin is the Prev of the first line of all.
+var origin = strings.Repeat("0", 64)
+
+const (
+	hashField = `,"sha256":"`
+	tailSize  = len(hashField) + 64 + len(`"}`)
+)
+
+// head is a line's beginning, in front of its event's fields.
+func head(seq uint64, at time.Time, prev string) []byte {
+	out := append(make([]byte, 0, 1024), `{"seq":`...)
+	out = strconv.AppendUint(out, seq, 10)
+	out = append(out, `,"time":"`...)
+	out = at.AppendFormat(out, time.RFC3339Nano)
+	out = append(out, `","prev":"`...)
+	out = append(out, prev...)
+	return append(out, `",`...)
+}
+
+// build gives a line with its newline, and its hash.
+func build(seq uint64, at time.Time, prev string, fields []byte) (line []byte, hash string) {
+	line = append(head(seq, at.UTC(), prev), fields...)
+	sum := sha256.Sum256(line)
+	hash = hex.EncodeToString(sum[:])
+	line = append(line, hashField...)
+	line = append(line, hash...)
+	return append(line, "\"}\n"...), hash
+}
+
+// ParseLine reads a line without its newline and checks it by itself: its form and its hash, not its place.
+func ParseLine(data []byte) (*Line, error) {
+	if len(data) > MaxLine {
+		return nil, fmt.Errorf("it is longer than %d bytes", MaxLine)
+	}
+	if len(data) < tailSize || !bytes.HasPrefix(data[len(data)-tailSize:], []byte(hashField)) {
+		return nil, errors.New("it does not end with its hash")
+	}
+	sum := sha256.Sum256(data[:len(data)-tailSize])
+	if hash := hex.EncodeToString(sum[:]); string(data[len(data)-tailSize+len(hashField):]) != hash+`"}` {
+		return nil, errors.New("it was altered: its hash does not fit")
+	}
+	var l Line
+	if err := json.Unmarshal(data, &l); err != nil {
+		return nil, fmt.Errorf("it is not an event: %w", err)
+	}
+	if !bytes.HasPrefix(data, head(l.Seq, l.Time, l.Prev)) || l.Time.Location() != time.UTC || len(l.Prev) != 64 || l.Kind == "" {
+		return nil, errors.New("it does not begin with its number, its time and the hash of the line before")
+	}
+	return &l, nil
+}
+
+// follows says why a line cannot come after one with the number and hash.
+func (l *Line) follows(seq uint64, hash string) error {
+	switch {
+	case l.Seq > seq+1:
+		return fmt.Errorf("it is number %d and follows number %d: %d lines are missing", l.Seq, seq, l.Seq-seq-1)
+	case l.Seq != seq+1:
+		return fmt.Errorf("it is number %d and follows number %d: lines were inserted, doubled or moved", l.Seq, seq)
+	case l.Prev != hash:
+		return errors.New("it does not name the line before it: that one, or this one, was replaced")
+	}
+	return nil
+}

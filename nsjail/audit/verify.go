@@ -1,0 +1,278 @@
+package audit
+
+import (
+	"bufio"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Report is what Verify has found.
+type Report struct {
+	Files  []string `json:"files"`
+	Events uint64   `json:"events"`
+	// Started, Ended and Refused count runs.
+	Started uint64 `json:"runs_started"`
+	Ended   uint64 `json:"runs_ended"`
+	Refused uint64 `json:"runs_refused"`
+	// Unfinished are runs that have started and not ended: they are under way, or the writer was killed, or a gap is where
+	// their end would be. At most a thousand are named.
+	Unfinished []string `json:"unfinished,omitempty"`
+	// FirstSeq and FirstPrev are where the chain begins: 1 and zeros, unless older files were removed.
+	FirstSeq  uint64 `json:"first_seq"`
+	FirstPrev string `json:"first_prev"`
+	// LastSeq and LastHash are where it ends. Nothing in a log can show that its end was cut off: compare them with what
+	// was noted elsewhere, or see Signed.
+	LastSeq  uint64    `json:"last_seq"`
+	LastHash string    `json:"last_sha256"`
+	First    time.Time `json:"first_time"`
+	Last     time.Time `json:"last_time"`
+	// Gaps counts the times when nothing could be written, and Missed the events that are missing for it; Recovered, the
+	// torn lines that were set aside; Reopened, the writers that did not end in good order.
+	Gaps      uint64 `json:"gaps"`
+	Missed    uint64 `json:"missed_events"`
+	Recovered uint64 `json:"recovered"`
+	Reopened  uint64 `json:"killed_writers"`
+	// Signed is the number of the last checkpoint whose signature holds; 0 if there is none, or no key to check it with.
+	Signed uint64 `json:"signed_to,omitempty"`
+}
+
+// BadLine is the first line of a log at which it is not what was written.
+type BadLine struct {
+	File string
+	Line int // from 1
+	Why  error
+}
+
+func (b *BadLine) Error() string { return fmt.Sprintf("%s, line %d: %v", b.File, b.Line, b.Why) }
+
+// Unwrap is the cause.
+func (b *BadLine) Unwrap() error { return b.Why }
+
+// VerifyOptions say what else to check.
+type VerifyOptions struct {
+	// Keys are trusted to sign checkpoints. With any, a checkpoint by another key is an error, and so is a log without one.
+	Keys []ed25519.PublicKey
+	// AnchorSeq and AnchorHash are what Log.Last or an earlier Report has said: the log must still have that line.
+	AnchorSeq  uint64
+	AnchorHash string
+	// Each, if set, is called for every line, in order. An error ends it.
+	Each func(*Line) error
+}
+
+// Verify reads a log from its oldest file to its end and checks that each line is whole and follows the one before. One
+// path stands for itself and the older files beside it; several are taken as they are, oldest first. The error is a
+// *BadLine if the log is wrong; the Report is of what comes before it.
+func Verify(paths ...string) (Report, error) { return VerifyOptions{}.Verify(paths...) }
+
+// Verify is the function Verify with options.
+func (o VerifyOptions) Verify(paths ...string) (Report, error) {
+	c := &checker{o: o, open: map[string]bool{}, r: Report{LastHash: origin}}
+	files, err := openAll(paths)
+	defer func() {
+		for _, f := range files {
+			_ = f.Close() // opened for reading
+		}
+	}()
+	for _, f := range files {
+		if err != nil {
+			break
+		}
+		err = c.file(f)
+	}
+	for run := range c.open {
+		if len(c.r.Unfinished) == 1000 {
+			break
+		}
+		c.r.Unfinished = append(c.r.Unfinished, run)
+	}
+	slices.Sort(c.r.Unfinished)
+	switch {
+	case err != nil:
+	case o.AnchorSeq > 0 && !c.anchored:
+		err = fmt.Errorf("number %d, which was noted elsewhere, is missing: the log has %d to %d", o.AnchorSeq, c.r.FirstSeq, c.r.LastSeq)
+	case len(o.Keys) > 0 && c.r.Signed == 0:
+		err = errors.New("no checkpoint is signed with a key that is trusted")
+	}
+	return c.r, err
+}
+
+// Files lists a log's files, the oldest first: the older ones beside it, and itself.
+func Files(path string) ([]string, error) {
+	dir, base := filepath.Split(path)
+	numbers, err := numbersIn(filepath.Clean("./"+dir), base)
+	if filepath.IsAbs(path) {
+		numbers, err = numbersIn(filepath.Clean(dir), base)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, n := range numbers {
+		list = append(list, dir+numbered(base, n))
+	}
+	return append(list, path), nil
+}
+
+// openAll opens the files before the first is read. If the writer has begun a new one in between, it looks again.
+func openAll(paths []string) (files []*os.File, err error) {
+	if len(paths) != 1 {
+		return openEach(paths)
+	}
+	for range 10 {
+		list, err := Files(paths[0])
+		if err != nil {
+			return nil, err
+		}
+		if files, err = openEach(list); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return files, err
+		}
+		again, lerr := Files(paths[0])
+		if lerr != nil || slices.Equal(list, again) {
+			return files, errors.Join(err, lerr)
+		}
+		for _, f := range files {
+			_ = f.Close()
+		}
+	}
+	return nil, fmt.Errorf("%s: the files change faster than they can be opened", paths[0])
+}
+
+func openEach(paths []string) (files []*os.File, err error) {
+	if len(paths) == 0 {
+		return nil, errors.New("no file is named")
+	}
+	for _, p := range paths {
+		f, err := os.Open(p)
+		if err != nil {
+			return files, err
+		}
+		files = append(files, f)
+		if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+			return files, errors.Join(err, fmt.Errorf("%s is not a regular file", p))
+		}
+	}
+	return files, nil
+}
+
+// checker is a Verify under way.
+type checker struct {
+	o        VerifyOptions
+	r        Report
+	open     map[string]bool // runs
+	running  bool            // a writer has begun and not ended
+	anchored bool
+}
+
+func (c *checker) file(f *os.File) error {
+	c.r.Files = append(c.r.Files, f.Name())
+	in := bufio.NewReaderSize(f, MaxLine+1)
+	for n := 1; ; n++ {
+		text, err := in.ReadSlice('\n')
+		switch {
+		case err == io.EOF && len(text) == 0:
+			return nil
+		case err == io.EOF:
+			err = errors.New("it is cut off: a writer was killed here, or is just writing it; to open the log for writing sets it aside")
+		case err == bufio.ErrBufferFull:
+			err = fmt.Errorf("it is longer than %d bytes", MaxLine)
+		case err == nil:
+			err = c.line(text[:len(text)-1])
+		}
+		var stop *stopError
+		if errors.As(err, &stop) {
+			return stop.error
+		} else if err != nil {
+			return &BadLine{f.Name(), n, err}
+		}
+	}
+}
+
+// stopError is what VerifyOptions.Each has returned: no line is to blame.
+type stopError struct{ error }
+
+func (c *checker) line(text []byte) error {
+	l, err := ParseLine(text)
+	if err != nil {
+		return err
+	}
+	r := &c.r
+	if r.Events == 0 && l.Seq > 1 { // older files were removed
+		r.LastSeq, r.LastHash = l.Seq-1, l.Prev
+	}
+	if err := l.follows(r.LastSeq, r.LastHash); err != nil {
+		return err
+	}
+	if r.Events == 0 {
+		r.FirstSeq, r.FirstPrev, r.First = l.Seq, l.Prev, l.Time
+	}
+	if l.Seq == c.o.AnchorSeq {
+		if l.Hash != c.o.AnchorHash {
+			return fmt.Errorf("its hash is %s, and %s was noted elsewhere: the log was rewritten", l.Hash, c.o.AnchorHash)
+		}
+		c.anchored = true
+	}
+	if err := c.count(l); err != nil {
+		return err
+	}
+	r.Events++
+	r.LastSeq, r.LastHash, r.Last = l.Seq, l.Hash, l.Time
+	if c.o.Each != nil {
+		if err := c.o.Each(l); err != nil {
+			return &stopError{err}
+		}
+	}
+	return nil
+}
+
+func (c *checker) count(l *Line) error {
+	r := &c.r
+	switch l.Kind {
+	case RunStart:
+		r.Started++
+		c.open[l.Run] = true
+	case RunEnd:
+		r.Ended++
+		delete(c.open, l.Run)
+	case RunRefused:
+		r.Refused++
+	case LogGap:
+		r.Gaps++
+		r.Missed += uint64(max(l.Missed, 0))
+	case LogRecovered:
+		r.Recovered++
+	case LogOpen:
+		if c.running {
+			r.Reopened++
+		}
+		c.running = true
+	case LogClose:
+		c.running = false
+	case LogCheckpoint:
+		return c.signature(l)
+	}
+	return nil
+}
+
+func (c *checker) signature(l *Line) error {
+	if len(c.o.Keys) == 0 {
+		return nil
+	}
+	sig, err := base64.StdEncoding.Strict().DecodeString(l.Signature)
+	if err != nil {
+		return errors.New("its signature is not base64")
+	}
+	for _, k := range c.o.Keys {
+		if len(k) == ed25519.PublicKeySize && KeyID(k) == l.Key && ed25519.Verify(k, signedText(l.Seq, l.Prev), sig) {
+			c.r.Signed = l.Seq
+			return nil
+		}
+	}
+	return fmt.Errorf("the signature by the key %s does not hold, or that key is not trusted", clean(l.Key, maxName))
+}

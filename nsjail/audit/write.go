@@ -1,0 +1,194 @@
+package audit
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// put writes one line with one write(2), into a new file if it does not fit any more. Called with mu held.
+func (l *Log) put(fields []byte) error {
+	if l.size > 0 && l.size+int64(len(fields)) > l.o.MaxBytes {
+		if err := l.rotate(); err != nil {
+			return err
+		}
+	}
+	return l.putHere(fields)
+}
+
+func (l *Log) putHere(fields []byte) error {
+	line, hash := build(l.seq+1, time.Now(), l.hash, fields)
+	if n, err := l.f.Write(line); err != nil {
+		if n > 0 {
+			err = errors.Join(err, l.f.Truncate(l.size)) // half a line; if it stays, mend tries again
+		}
+		return err
+	}
+	l.size += int64(len(line))
+	l.seq, l.hash, l.unsure = l.seq+1, hash, true
+	return nil
+}
+
+// breakOff notes that an event was not written. Called with mu held.
+func (l *Log) breakOff(err error) {
+	if l.broken == nil {
+		l.broken = err
+	}
+}
+
+// mend tries to write again, beginning with what was missed. Called with mu held.
+func (l *Log) mend() error {
+	if err := l.f.Truncate(l.size); err != nil {
+		return fmt.Errorf("since %w: cutting off an unfinished line: %w", l.broken, err)
+	}
+	e := Event{Kind: LogGap, Missed: l.missed, Runs: l.runs, Error: l.broken.Error()}
+	fields, err := e.encode()
+	if err == nil {
+		err = l.put(fields)
+	}
+	if err == nil {
+		err = l.f.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("still: %w", err)
+	}
+	l.broken, l.missed, l.runs = nil, 0, nil
+	return nil
+}
+
+// syncer syncs: for each batch, or in each interval.
+func (l *Log) syncer() {
+	defer close(l.done)
+	var tick <-chan time.Time
+	if l.o.Sync == SyncInterval {
+		t := time.NewTicker(l.o.Interval)
+		defer t.Stop()
+		tick = t.C
+	}
+	for {
+		select {
+		case _, open := <-l.work:
+			if !open {
+				return
+			}
+		case <-tick:
+		}
+		l.mu.Lock()
+		b, f, unsure := l.next, l.f, l.unsure
+		l.next, l.unsure = nil, false
+		l.mu.Unlock()
+		var err error
+		if unsure || b != nil {
+			err = f.Sync()
+		}
+		if errors.Is(err, os.ErrClosed) { // rotate has synced it, or Close will
+			err = nil
+		}
+		if err != nil {
+			l.mu.Lock()
+			l.breakOff(fmt.Errorf("what was written last may be lost after a power failure: %w", err))
+			l.mu.Unlock()
+		}
+		if b != nil {
+			b.err = err
+			close(b.done)
+		}
+	}
+}
+
+// signedText is what a checkpoint signs: its own place, and with the hash everything before.
+func signedText(seq uint64, prev string) []byte {
+	return fmt.Appendf(nil, "brig audit 1: checkpoint\x00%d %s", seq, prev)
+}
+
+// checkpoint signs the chain so far. Called with mu held.
+func (l *Log) checkpoint() error {
+	sig := ed25519.Sign(l.o.Key, signedText(l.seq+1, l.hash))
+	e := Event{Kind: LogCheckpoint, Key: KeyID(l.o.Key.Public().(ed25519.PublicKey)), Signature: base64.StdEncoding.EncodeToString(sig)}
+	fields, err := e.encode()
+	if err == nil {
+		err = l.putHere(fields)
+	}
+	if err == nil {
+		l.since = 0
+	}
+	return err
+}
+
+// KeyID names a public key: 16 hexadecimal digits of its SHA-256.
+func KeyID(key ed25519.PublicKey) string { return digest(key)[:16] }
+
+// rotate begins a new file, whose first line carries the chain on, and gives the old one the next number. Called with mu
+// held. At every moment there is a complete chain on the disk: resume finishes what was begun.
+func (l *Log) rotate() (err error) {
+	if len(l.o.Key) > 0 {
+		if err := l.checkpoint(); err != nil {
+			return err
+		}
+	}
+	if err := l.f.Sync(); err != nil {
+		return err
+	}
+	old := numbered(l.base, l.number+1)
+	e := Event{Kind: LogRotated, File: old}
+	fields, err := e.encode()
+	if err != nil {
+		return err
+	}
+	line, hash := build(l.seq+1, time.Now(), l.hash, fields)
+	f, err := l.newFile(line)
+	if err != nil {
+		return fmt.Errorf("a new file: %w", err)
+	}
+	d := int(l.dir.Fd())
+	if err = unix.Renameat2(d, l.base, d, old, unix.RENAME_NOREPLACE); err == nil { // renameat2(2)
+		if err = unix.Renameat(d, l.base+newSuffix, d, l.base); err != nil { // renameat(2)
+			err = errors.Join(err, unix.Renameat(d, old, d, l.base))
+		}
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("renaming %s to %s: %w", l.base, old, err), f.Close())
+	}
+	err = errors.Join(l.dir.Sync(), l.f.Close())
+	l.f, l.size, l.number = f, int64(len(line)), l.number+1
+	l.seq, l.hash = l.seq+1, hash
+	return errors.Join(err, l.prune())
+}
+
+// newFile makes the next file under its temporary name, with its first line on the disk.
+func (l *Log) newFile(line []byte) (*os.File, error) {
+	if err := remove(l.dir, l.base+newSuffix); err != nil { // of an attempt that failed
+		return nil, err
+	}
+	f, err := openFile(l.dir, l.base+newSuffix, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_EXCL)
+	if err != nil {
+		return nil, err
+	}
+	n, err := f.Write(line)
+	if err == nil && n != len(line) {
+		err = io.ErrShortWrite
+	}
+	if err = errors.Join(err, f.Sync()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// prune removes the oldest files beyond Keep.
+func (l *Log) prune() error {
+	if l.o.Keep == 0 {
+		return nil
+	}
+	numbers, err := l.numbers()
+	for len(numbers) > l.o.Keep && err == nil {
+		err = remove(l.dir, numbered(l.base, numbers[0]))
+		numbers = numbers[1:]
+	}
+	return err
+}

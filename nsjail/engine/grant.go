@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"brig/nsjail"
+	"brig/nsjail/policy"
+	"brig/nsjail/sandbox"
+	"brig/nsjail/token"
+)
+
+// Grant is what a verified capability token allows.
+type Grant struct {
+	token    *token.Token
+	policies []*policy.Policy
+}
+
+// id names the token in logs; "" where there is none.
+func (g *Grant) id() string {
+	if g == nil {
+		return ""
+	}
+	return g.token.ID()
+}
+
+// Authenticate says who comes with a capability token. It is called again for each request: a token may be revoked.
+func (e *Engine) Authenticate(bearer string, now time.Time) (Caller, *nsjail.Refusal) {
+	if len(e.opts.TokenKeys) == 0 {
+		return Caller{}, &nsjail.Refusal{Message: "this engine knows no key that tokens are signed with", Code: "tokens_unknown", Layer: "auth",
+			NextSteps: []string{"ask the operator to start brigd with a token key"}}
+	}
+	t, err := token.Parse(bearer)
+	if err == nil {
+		err = token.Verify(t, e.opts.TokenKeys, now)
+	}
+	if err == nil {
+		err = e.opts.Ledger.Revoked(t.IDs()...)
+	}
+	if err != nil {
+		return Caller{}, asRefusal(err, "token", "token_refused")
+	}
+	g := &Grant{token: t}
+	for i, doc := range t.Policies() {
+		p, err := policy.Parse(doc)
+		if err != nil {
+			return Caller{}, &nsjail.Refusal{Message: fmt.Sprintf("policy %d of the token: %v", i+1, err), Code: "token_policy", Layer: "token",
+				NextSteps: []string{"ask whoever made the token for another one"}}
+		}
+		g.policies = append(g.policies, p)
+	}
+	return Caller{Agent: t.Agent(), Grant: g}, nil
+}
+
+// policiesOf are those that must all allow what a caller asks for.
+func (e *Engine) policiesOf(c Caller) []*policy.Policy {
+	if c.Grant == nil {
+		return e.opts.Policies
+	}
+	return append(slices.Clone(e.opts.Policies), c.Grant.policies...)
+}
+
+// each gives the first refusal of the policies.
+func (e *Engine) each(c Caller, ask func(*policy.Policy) *nsjail.Refusal) *nsjail.Refusal {
+	for _, p := range e.policiesOf(c) {
+		if no := ask(p); no != nil {
+			return no
+		}
+	}
+	return nil
+}
+
+// decide asks every policy, and then counts the run of the token.
+func (e *Engine) decide(c Caller, j *nsjail.Job, r *Request) {
+	policy.DecideAll(j, e.policiesOf(c)...)
+	sizes := make([]int64, 0, len(r.Files))
+	for _, f := range r.Files {
+		sizes = append(sizes, int64(len(f.Data)))
+	}
+	slices.Sort(sizes) // the same refusal for the same request
+	if no := e.each(c, func(p *policy.Policy) *nsjail.Refusal {
+		if no := p.CheckStdin(int64(len(r.Stdin))); no != nil {
+			return no
+		}
+		return p.CheckFiles(sizes)
+	}); no != nil {
+		j.Refuse(no)
+	}
+	if c.Grant == nil || j.Verdict.Refusal != nil {
+		return
+	}
+	if err := e.opts.Ledger.Spend(c.Grant.token, time.Now()); err != nil {
+		j.Refuse(asRefusal(err, "token", "token_refused"))
+	}
+}
+
+// agentOf says on whose behalf a request is: the token's agent, or else who the caller says.
+func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
+	agent := c.Agent
+	switch {
+	case agent == "" && asked == "":
+		return "default", nil
+	case agent == "":
+		agent = asked
+	case asked != "" && asked != agent:
+		return "", &nsjail.Refusal{Message: "the request names another agent than its token", Code: "other_agent", Layer: "auth", Rule: "agent_id",
+			NextSteps: []string{"leave agent_id out"}}
+	}
+	if err := sandbox.CheckAgent(agent); err != nil {
+		return "", asRefusal(err, "request", "bad_agent")
+	}
+	return agent, nil
+}
+
+// asRefusal gives an error the form of a refusal, unless it has it.
+func asRefusal(err error, layer, code string) *nsjail.Refusal {
+	var no *nsjail.Refusal
+	if errors.As(err, &no) {
+		return no
+	}
+	return &nsjail.Refusal{Message: err.Error(), Code: code, Layer: layer}
+}

@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"brig/netns/egress"
+	"brig/nsjail"
+)
+
+// Bounds of a request.
+const (
+	MaxFiles    = 100     // files of a request without a sandbox: each is a mount of the jail
+	MaxEnv      = 256     // variables and secrets
+	MaxStdin    = 8 << 20 // bytes of Stdin
+	MaxArgs     = 1024    // words of Cmd, and of Args
+	maxFilePath = 1024    // bytes
+)
+
+func bad(rule, code, message string, next ...string) *nsjail.Refusal {
+	return &nsjail.Refusal{Message: message, Code: code, Layer: "request", Rule: rule, NextSteps: next}
+}
+
+// job makes a Job of a request, but for its code, its sandbox and its streams.
+func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
+	if no := r.check(); no != nil {
+		return nil, no
+	}
+	agent, no := agentOf(c, r.Agent)
+	if no != nil {
+		return nil, no
+	}
+	j := &nsjail.Job{ID: newID("run"), Agent: agent, Token: c.Grant.id(), Sandbox: r.Sandbox, Spec: e.base()}
+	s := &j.Spec
+	s.Args, s.Workdir = slices.Clone(r.Cmd), r.Cwd
+	for _, vars := range []map[string]string{r.Env, r.Secrets} {
+		for _, name := range slices.Sorted(maps.Keys(vars)) {
+			s.Env = append(s.Env, name+"="+vars[name])
+		}
+	}
+	s.Limits.Wall = e.opts.Timeout
+	if r.Timeout > 0 {
+		s.Limits.Wall = r.Timeout
+	}
+	s.Limits.Memory = e.opts.Memory
+	if r.Memory > 0 {
+		s.Limits.Memory = r.Memory
+	}
+	if r.CPUs > 0 {
+		s.Limits.CPUs = r.CPUs
+	}
+	if no := network(s, r.Network); no != nil {
+		return nil, no
+	}
+	if r.Sandbox == "" {
+		return j, inlineFiles(s, r.Files)
+	}
+	return j, nil
+}
+
+// base is a Spec of the engine's own.
+func (e *Engine) base() nsjail.Spec {
+	s := e.opts.Base
+	s.Args, s.Mounts = nil, nil
+	s.Env, s.PassEnv = slices.Clone(s.Env), slices.Clone(s.PassEnv)
+	s.Limits.Rlimits = maps.Clone(s.Limits.Rlimits)
+	return s
+}
+
+func (r *Request) check() *nsjail.Refusal {
+	switch {
+	case len(r.Cmd) > 0 && (r.Code != "" || r.Language != ""):
+		return bad("cmd", "code_and_cmd", "both code and cmd are given", "send either language and code, or cmd")
+	case len(r.Cmd) == 0 && r.Language == "" && r.Code == "":
+		return bad("cmd", "nothing_to_run", "neither code nor cmd is given", "send language and code, or cmd as a list of words")
+	case len(r.Cmd) == 0 && r.Language == "":
+		return bad("language", "language_missing", "code is given without its language", "send language, one of those that the list of languages names")
+	case len(r.Cmd) > MaxArgs || len(r.Args) > MaxArgs:
+		return bad("args", "too_many_args", fmt.Sprintf("more than %d arguments", MaxArgs), "put them into a file or into stdin")
+	case len(r.Cmd) > 0 && len(r.Args) > 0:
+		return bad("args", "args_without_code", "args are for code", "append them to cmd")
+	case len(r.Stdin) > MaxStdin:
+		return bad("stdin", "stdin_too_large", fmt.Sprintf("stdin has %d bytes, more than %d", len(r.Stdin), MaxStdin), "put it into a file of a sandbox and read that")
+	case r.Timeout < 0 || r.Memory < 0 || r.CPUs < 0 || r.MaxOutput < 0:
+		return bad("timeout", "negative_limit", "a limit is negative", "leave it out, or send a positive one")
+	case len(r.Env)+len(r.Secrets) > MaxEnv:
+		return bad("env", "too_many_variables", fmt.Sprintf("more than %d variables", MaxEnv), "put them into a file")
+	}
+	return r.checkNames()
+}
+
+// checkNames refuses names of variables that the jail would take for something else. What else is wrong with them, the
+// Spec's own check says.
+func (r *Request) checkNames() *nsjail.Refusal {
+	for field, vars := range map[string]map[string]string{"env": r.Env, "secrets": r.Secrets} {
+		for name := range vars {
+			if name == "" || strings.ContainsAny(name, "=\x00") {
+				return bad(field, "bad_variable", fmt.Sprintf("%q is not the name of a variable", name), "use letters, digits and underscores")
+			}
+		}
+	}
+	for name := range r.Secrets {
+		if _, twice := r.Env[name]; twice {
+			return bad("secrets", "variable_twice", fmt.Sprintf("%q is in env and in secrets", name), "leave it out of env")
+		}
+	}
+	return nil
+}
+
+// network turns rules into a policy of the jail's network.
+func network(s *nsjail.Spec, rules []string) *nsjail.Refusal {
+	if len(rules) == 0 {
+		return nil
+	}
+	p := &egress.Policy{}
+	if s.Egress != nil {
+		p = s.Egress.Clone()
+		p.Allow = nil
+	}
+	for i, text := range rules {
+		rule, err := egress.ParseRule(text)
+		if err != nil {
+			return bad(fmt.Sprintf("network[%d]", i), "bad_network_rule", err.Error(), `write a host and a port, as in "example.org:443"`)
+		}
+		p.Allow = append(p.Allow, rule)
+	}
+	s.Net, s.Egress = nsjail.NetEgress, p
+	return nil
+}
+
+// inlineFiles puts a request's files into the jail itself.
+func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
+	if len(files) > MaxFiles {
+		return bad("files", "too_many_files", fmt.Sprintf("%d files are more than %d", len(files), MaxFiles), "send an archive, or create a sandbox and put them there")
+	}
+	total := 0
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if no := checkFileName(name); no != nil {
+			return no
+		}
+		f := files[name]
+		if total += len(f.Data); len(f.Data) > 4<<20 || total > 11<<20 { // nsjail.Mount.Content's bounds, less the code's
+			return bad("files", "files_too_large", fmt.Sprintf("%q: a file of a run has at most 4 MiB, and all together 11 MiB", name),
+				"create a sandbox and put the file there")
+		}
+		m := nsjail.Mount{Type: nsjail.MountData, Target: "/input/" + name, Content: string(f.Data)}
+		if f.Executable {
+			m.Mode = "555"
+		}
+		s.Mounts = append(s.Mounts, m)
+	}
+	return nil
+}
+
+func checkFileName(name string) *nsjail.Refusal {
+	if name == "" || len(name) > maxFilePath || path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." ||
+		strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\x00") {
+		return bad("files", "bad_file_name", fmt.Sprintf("%.200q is not a relative path below /input", name), `name files like "data.csv" or "dir/data.csv"`)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"brig/netns/egress"
+	"brig/nsjail"
+)
+
+// Run runs a request and says what happened; it always answers. With a stream, the output comes there, a piece at a time
+// and never two at once, while the run goes on; a stream that blocks holds the payload up. The end of ctx ends the run.
+func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Event)) *Response {
+	j, no := e.job(c, r)
+	if no == nil && r.Language != "" {
+		no = e.langs.Prepare(j, r.Language, r.Code, r.Args)
+	}
+	if no != nil {
+		return refused(j, no)
+	}
+	if r.Sandbox != "" {
+		box, release, no := e.enter(&ctx, c, j, r)
+		if no != nil {
+			return refused(j, no)
+		}
+		defer release()
+		showBox(&j.Spec, box.Volume().ID())
+	}
+	j.Stdin = strings.NewReader(r.Stdin)
+	if r.StdinReader != nil {
+		j.Stdin = r.StdinReader
+	} else if r.Stdin == "" {
+		j.Stdin = nil
+	}
+	limit := e.opts.MaxOutput
+	if r.MaxOutput > 0 {
+		limit = min(limit, r.MaxOutput)
+	}
+	out := newOutput(j, r, limit, stream)
+	e.decide(c, j, r)
+	res, err := e.chain.Execute(ctx, j)
+	err = errors.Join(err, out.close())
+	a := answer(j, res, err)
+	out.put(a)
+	return a
+}
+
+// refused is the answer to a request that did not become a run.
+func refused(j *nsjail.Job, no *nsjail.Refusal) *Response {
+	a := &Response{Status: "refused", ExitCode: -1, Error: no}
+	if j != nil {
+		a.ID = j.ID
+	} else {
+		a.ID = newID("run")
+	}
+	return a
+}
+
+// answer turns a Result, or the error that there is none for, into a Response.
+func answer(j *nsjail.Job, res *nsjail.Result, err error) *Response {
+	a := &Response{ID: j.ID, ExitCode: -1, Narrowed: j.Verdict.Narrowed}
+	var no *nsjail.Refusal
+	var jail *nsjail.Error
+	switch {
+	case errors.As(err, &no):
+		a.Status, a.Error = "refused", no
+		return a
+	case err != nil && res == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+		a.Status = string(nsjail.StatusCancelled)
+		return a
+	case errors.As(err, &jail):
+		a.Status, a.Error = string(nsjail.StatusError), jailRefusal(jail)
+		return a
+	case err != nil && res == nil:
+		a.Status, a.Error = string(nsjail.StatusError), &nsjail.Refusal{Message: err.Error(), Code: "jail_failed", Layer: "jail"}
+		return a
+	}
+	a.Status, a.ExitCode, a.Signal, a.TimedOut = string(res.Status), res.ExitCode, res.Signal, res.TimedOut
+	a.Usage, a.LimitsHit, a.Enforced = &res.Usage, res.LimitsHit, maps.Clone(res.Enforced)
+	a.Violations = violations(res)
+	if res.Network != nil {
+		if a.Network, err = json.Marshal(res.Network); err != nil {
+			a.Network = nil // cannot be: it is plain data
+		}
+	}
+	return a
+}
+
+// jailRefusal says why a jail could not be made, to whoever asked for it.
+func jailRefusal(e *nsjail.Error) *nsjail.Refusal {
+	no := &nsjail.Refusal{Message: e.Error(), Code: "jail_failed", Layer: "jail", Rule: e.Op}
+	switch {
+	case e.Op == "exec" && e.Fault != nsjail.FaultBrig:
+		no.Code = "command_not_runnable"
+		no.NextSteps = []string{"name a program that is in the jail: what the machine has in /usr/bin, or a file below /work that is executable"}
+	case e.Fault == nsjail.FaultCaller:
+		no.Code = "bad_request"
+	case e.Fault == nsjail.FaultHost:
+		no.Code = "host_lacks"
+	}
+	if e.Remedy != "" {
+		no.NextSteps = append(no.NextSteps, e.Remedy)
+	}
+	return no
+}
+
+// violations lists what was tried and is forbidden.
+func violations(res *nsjail.Result) (list []Violation) {
+	if v := res.Violation; v != nil {
+		list = append(list, Violation{Type: "syscall", Detail: v.Syscall, Count: int64(v.Count)})
+	}
+	if n := res.Network; n != nil && n.ByVerdict[egress.VerdictDeny] > 0 {
+		var why []string
+		for reason := range n.ByReason {
+			why = append(why, string(reason))
+		}
+		slices.Sort(why)
+		list = append(list, Violation{Type: "network", Detail: strings.Join(why, ", "), Count: int64(n.ByVerdict[egress.VerdictDeny])})
+	}
+	return list
+}

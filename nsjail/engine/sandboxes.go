@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"time"
+
+	"brig/nsjail"
+	"brig/nsjail/policy"
+	"brig/nsjail/sandbox"
+)
+
+// MaxPutSize bounds a file that is put into a sandbox, in bytes; its quota does, too.
+const MaxPutSize = 1 << 30
+
+// enter takes a request's sandbox into use: its end ends ctx, and its expiry waits. It puts the request's files there.
+func (e *Engine) enter(ctx *context.Context, c Caller, j *nsjail.Job, r *Request) (*sandbox.Sandbox, func(), *nsjail.Refusal) {
+	box, err := e.boxes.Get(j.Agent, r.Sandbox)
+	if err != nil {
+		return nil, nil, asRefusal(err, "sandbox", "sandbox_unknown")
+	}
+	run, release, err := box.Acquire(*ctx)
+	if err != nil {
+		return nil, nil, asRefusal(err, "sandbox", "sandbox_unknown")
+	}
+	if no := e.putFiles(c, box, r.Files); no != nil {
+		release()
+		return nil, nil, no
+	}
+	*ctx = run
+	return box, release, nil
+}
+
+// showBox mounts a sandbox's three directories.
+func showBox(s *nsjail.Spec, volume string) {
+	s.Mounts = append([]nsjail.Mount{
+		{Type: nsjail.MountVolume, Source: volume + "/input", Target: "/input"},
+		{Type: nsjail.MountVolume, Source: volume + "/work", Target: "/work", Writable: true},
+		{Type: nsjail.MountVolume, Source: volume + "/output", Target: "/output", Writable: true},
+	}, s.Mounts...)
+}
+
+func (e *Engine) putFiles(c Caller, box *sandbox.Sandbox, files map[string]File) *nsjail.Refusal {
+	if len(files) > 0 {
+		if no := e.mayDo(c, "put"); no != nil {
+			return no
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if no := checkFileName(name); no != nil {
+			return no
+		}
+		f := files[name]
+		mode := fs.FileMode(0o644)
+		if f.Executable {
+			mode = 0o755
+		}
+		if _, err := box.Tree().Put(path.Join("/input", name), bytes.NewReader(f.Data), mode, int64(len(f.Data))); err != nil {
+			return asRefusal(err, "sandbox", "file_refused")
+		}
+	}
+	return nil
+}
+
+// mayDo asks the policies for an operation on sandboxes: one of policy.Operations.
+func (e *Engine) mayDo(c Caller, op string) *nsjail.Refusal {
+	return e.each(c, func(p *policy.Policy) *nsjail.Refusal { return p.CheckOperation(op) })
+}
+
+// CreateSandbox makes a work area.
+func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (*SandboxInfo, error) {
+	agent, no := agentOf(c, r.Agent)
+	if no != nil {
+		return nil, no
+	}
+	if r.Disk < 0 || r.Inodes < 0 || r.TTL < 0 {
+		return nil, bad("disk", "negative_limit", "a limit of the sandbox is negative", "leave it out, or send a positive one")
+	}
+	if no := e.mayDo(c, "create"); no != nil {
+		return nil, no
+	}
+	disk, inodes, ttl := r.Disk, r.Inodes, r.TTL
+	for _, p := range e.policiesOf(c) {
+		disk, inodes, ttl = p.NarrowSandbox(disk, inodes, ttl)
+	}
+	box, err := e.boxes.Create(agent, sandbox.CreateOptions{Size: int64(disk), Inodes: inodes, TTL: time.Duration(ttl)})
+	if err != nil {
+		return nil, asRefusal(err, "sandbox", "sandbox_refused")
+	}
+	if no := e.putFiles(c, box, r.Files); no != nil {
+		_ = e.boxes.Delete(agent, box.ID) // the refusal says what is wrong
+		return nil, no
+	}
+	return e.info(box), nil
+}
+
+// Sandboxes lists the caller's.
+func (e *Engine) Sandboxes(c Caller) []SandboxInfo {
+	agent, no := agentOf(c, "")
+	if no != nil {
+		return nil
+	}
+	list := []SandboxInfo{}
+	for _, box := range e.boxes.List(agent) {
+		list = append(list, *e.info(box))
+	}
+	return list
+}
+
+// Sandbox describes one of the caller's.
+func (e *Engine) Sandbox(c Caller, id string) (*SandboxInfo, error) {
+	box, err := e.box(c, id)
+	if err != nil {
+		return nil, err
+	}
+	return e.info(box), nil
+}
+
+// DeleteSandbox ends what runs in a sandbox of the caller's, and removes it.
+func (e *Engine) DeleteSandbox(c Caller, id string) error {
+	agent, no := agentOf(c, "")
+	if no != nil {
+		return no
+	}
+	if no := e.mayDo(c, "delete"); no != nil {
+		return no
+	}
+	if err := e.boxes.Delete(agent, id); err != nil {
+		return asRefusal(err, "sandbox", "sandbox_unknown")
+	}
+	return nil
+}
+
+// box finds a sandbox of the caller's; another's is unknown.
+func (e *Engine) box(c Caller, id string) (*sandbox.Sandbox, error) {
+	agent, no := agentOf(c, "")
+	if no != nil {
+		return nil, no
+	}
+	box, err := e.boxes.Get(agent, id)
+	if err != nil {
+		return nil, asRefusal(err, "sandbox", "sandbox_unknown")
+	}
+	return box, nil
+}
+
+func (e *Engine) info(box *sandbox.Sandbox) *SandboxInfo {
+	i := &SandboxInfo{ID: box.ID, Agent: box.Agent, Created: box.Created, Expires: box.Expires(), Disk: box.Size, Inodes: box.Inodes, Running: box.Running()}
+	if bytes, inodes, err := box.Tree().Usage(); err == nil {
+		i.Used, i.UsedIno = bytes, inodes
+	}
+	return i
+}
+
+// inBox does something with the files of a sandbox, if the policies allow the operation.
+func (e *Engine) inBox(c Caller, id, op string, do func(*sandbox.Tree) error) error {
+	if no := e.mayDo(c, op); no != nil {
+		return no
+	}
+	box, err := e.box(c, id)
+	if err != nil {
+		return err
+	}
+	if err := do(box.Tree()); err != nil {
+		return asRefusal(err, "sandbox", "file_refused")
+	}
+	return nil
+}
+
+// PutFile writes a file of a sandbox: an absolute path as the jail sees it, or one below /work.
+func (e *Engine) PutFile(c Caller, id, path string, r io.Reader) (info *FileInfo, err error) {
+	err = e.inBox(c, id, "put", func(t *sandbox.Tree) (err error) {
+		info, err = t.Put(path, r, 0o644, MaxPutSize)
+		return err
+	})
+	return info, err
+}
+
+// GetFile opens a file of a sandbox; a regular file, whatever its name has become meanwhile.
+func (e *Engine) GetFile(c Caller, id, path string) (f io.ReadCloser, info *FileInfo, err error) {
+	err = e.inBox(c, id, "get", func(t *sandbox.Tree) error {
+		file, i, err := t.Open(path)
+		if err == nil {
+			f, info = file, i
+		}
+		return err
+	})
+	return f, info, err
+}
+
+// ListFiles lists a directory of a sandbox, or all below it; more says that there are others.
+func (e *Engine) ListFiles(c Caller, id, path string, recursive bool) (list []FileInfo, more bool, err error) {
+	err = e.inBox(c, id, "list", func(t *sandbox.Tree) (err error) {
+		list, more, err = t.List(path, recursive, maxListed)
+		return err
+	})
+	return list, more, err
+}
+
+// maxListed is how many files one answer lists.
+const maxListed = 10000
+
+// DeleteFile removes a file or a directory of a sandbox with everything in it.
+func (e *Engine) DeleteFile(c Caller, id, path string) error {
+	return e.inBox(c, id, "delete", func(t *sandbox.Tree) error { return t.Remove(path) })
+}
+
+// Allowed says whether a payload in the sandbox may read, or write, a path.
+func (e *Engine) Allowed(c Caller, id, path string, write bool) (yes bool, err error) {
+	err = e.inBox(c, id, "list", func(t *sandbox.Tree) (err error) {
+		yes, err = t.Allowed(path, write)
+		return err
+	})
+	return yes, err
+}
+
+// Languages lists what code can be written in here. The first call asks each for its version, in a jail.
+func (e *Engine) Languages() []Language {
+	_ = e.langs.Versions(context.Background(), e.runner) // without one, a version is ""
+	list := []Language{}
+	for _, l := range e.langs.List() {
+		list = append(list, Language{Name: l.Name, Version: l.Version, Path: l.Path})
+	}
+	return list
+}
+
+// FillGoCache compiles Go's standard library into a volume that every run of Go code sees read-only, so that one takes half
+// a second instead of fifteen of processor time. It takes about a minute of processor time and 256 MiB of memory; runs
+// meanwhile do without.
+func (e *Engine) FillGoCache(ctx context.Context) error {
+	v, err := e.runner.NewVolume(nsjail.VolumeOptions{Size: 320 << 20, Inodes: 8192, Dirs: []string{"cache"}})
+	if err != nil {
+		return err
+	}
+	if err := e.langs.FillGoCache(ctx, e.runner, v.ID()+"/cache"); err != nil {
+		return errors.Join(err, v.Close())
+	}
+	return nil // the volume ends with the Runner
+}

@@ -1,0 +1,110 @@
+package lang
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
+)
+
+// shown is what a default jail has of the host's tree.
+var shown = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives"}
+
+// maxLinks bounds a walk through symbolic links, as path_resolution(7) does.
+const maxLinks = 40
+
+// program is an executable file: by what name it was found, and which file that is.
+type program struct{ path, real string }
+
+// lookup finds a row's programs: all of them, the best first, since the first may turn out not to work.
+func (l *Languages) lookup(r *row) (list []program) {
+	seen := map[string]bool{}
+	for _, name := range r.programs {
+		for _, dir := range append(strings.Split(nsjail.DefaultPath, ":"), r.dirs...) {
+			p := program{path: path.Join(dir, name)}
+			if l.resolve(&p) && !seen[p.real] {
+				seen[p.real] = true
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// resolve says whether a jail could execute a path.
+func (l *Languages) resolve(p *program) bool {
+	if l.root == nil {
+		return p.onHost()
+	}
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	fd, err := unix.Openat2(int(l.root.Fd()), strings.TrimPrefix(p.path, "/"), &how)
+	if err != nil {
+		return false // openat2(2): it is not there, or not for us
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return false
+	}
+	p.real = fmt.Sprintf("%d:%d", st.Dev, st.Ino)
+	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Mode&0o111 != 0
+}
+
+// onHost follows a path of the host by the links that a default jail shows, and no other: one that leads through /opt
+// leads nowhere in the jail.
+func (p *program) onHost() bool {
+	at, rest := "/", p.path
+	for links := 0; rest != ""; {
+		name, after, _ := strings.Cut(strings.TrimLeft(rest, "/"), "/")
+		rest = after
+		if name == "" || name == "." {
+			continue
+		}
+		next := path.Join(at, name)
+		var st unix.Stat_t
+		if !visible(next) || unix.Lstat(next, &st) != nil {
+			return false
+		}
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFDIR:
+			at = next
+		case unix.S_IFLNK:
+			text, err := os.Readlink(next)
+			if links++; err != nil || links > maxLinks {
+				return false
+			}
+			if path.IsAbs(text) {
+				at = "/"
+			}
+			rest = text + "/" + rest
+		case unix.S_IFREG:
+			p.real = next
+			return strings.Trim(rest, "/") == "" && executable(next, st.Mode)
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// visible says whether a jail has a path, or a directory of that name on the way to what it has.
+func visible(p string) bool {
+	for _, dir := range shown {
+		if p == dir || strings.HasPrefix(p, dir+"/") || strings.HasPrefix(dir, p+"/") || p == "/" {
+			return true
+		}
+	}
+	return false
+}
+
+// executable says whether the payload may execute a file: the caller, or for root a user whom nothing belongs to.
+func executable(file string, mode uint32) bool {
+	if os.Geteuid() == 0 {
+		return mode&0o001 != 0
+	}
+	return unix.Faccessat(unix.AT_FDCWD, file, unix.X_OK, unix.AT_EACCESS) == nil
+}

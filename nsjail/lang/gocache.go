@@ -1,0 +1,68 @@
+package lang
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// FillGoCache compiles Go's standard library once, so that a run of Go code takes half a second and not fifteen of
+// processor time. What it compiles is kept in a volume: source is "ID/dir" of one (nsjail.Runner.NewVolume) that exec's
+// Runner has made, with room for 256 MiB and 4,096 files. From there on Prepare mounts it read-only for Go code. Nobody's
+// code has a part in it, so that it can be shared by all. With no packages named, it is GoPackages that are compiled.
+// It takes about a minute of processor time, and may run while others use the Languages.
+func (l *Languages) FillGoCache(ctx context.Context, exec nsjail.Executor, source string, packages ...string) error {
+	g, program, no := l.find("go")
+	if no != nil {
+		return no
+	}
+	if l.rootfs != "" {
+		return errors.New("a cache for Go needs a mount point in the image, which is read-only; use the default root")
+	}
+	if len(packages) == 0 {
+		packages = GoPackages()
+	}
+	var code strings.Builder
+	code.WriteString("package main\n")
+	for _, p := range packages {
+		fmt.Fprintf(&code, "import _ %q\n", p)
+	}
+	code.WriteString("func main() {}\n")
+	var messages head
+	cache := nsjail.Mount{Type: nsjail.MountVolume, Source: source, Target: goCacheAt, Writable: true}
+	j := &nsjail.Job{ID: "go-cache", Stdout: &messages, Stderr: &messages}
+	l.write(j, g.row, program, code.String(), nil)
+	j.Spec.Mounts = append(j.Spec.Mounts, cache)
+	result, err := exec.Execute(ctx, j)
+	if err != nil {
+		return fmt.Errorf("Go's cache: %w", err)
+	}
+	if result.Status != nsjail.StatusOK {
+		return fmt.Errorf("Go's cache was not filled: %s, exit code %d: %s", result.Status, result.ExitCode, firstLine(messages.String()))
+	}
+	cache.Writable = false
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.goCache = &cache
+	return nil
+}
+
+// DropGoCache makes Prepare mount none any more: to be called before the volume is closed.
+func (l *Languages) DropGoCache() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.goCache = nil
+}
+
+// GoPackages are the packages of Go's standard library that FillGoCache compiles, with all that they import.
+func GoPackages() []string {
+	return []string{"archive/tar", "archive/zip", "bufio", "bytes", "cmp", "compress/gzip", "container/heap", "container/list",
+		"context", "crypto/sha256", "encoding/base64", "encoding/binary", "encoding/csv", "encoding/hex", "encoding/json",
+		"encoding/xml", "errors", "flag", "fmt", "go/ast", "go/parser", "hash/fnv", "io", "iter", "log", "log/slog", "maps", "math",
+		"math/big", "math/bits", "math/cmplx", "math/rand", "math/rand/v2", "net/http", "net/url", "os", "os/exec", "os/signal",
+		"path/filepath", "reflect", "regexp", "runtime/debug", "slices", "sort", "strconv", "strings", "sync", "sync/atomic",
+		"testing", "text/tabwriter", "text/template", "time", "unicode", "unicode/utf8"}
+}

@@ -1,0 +1,83 @@
+package lang
+
+// row is a language: which programs run it, and how.
+type row struct {
+	name    string
+	aliases []string
+	// programs are looked for in this order, each in every directory of the path and then in dirs.
+	programs []string
+	dirs     []string
+	// file is the name that the code gets.
+	file string
+	// flags stand before the file, and separator after it.
+	flags     []string
+	separator []string
+	// script makes the program that runs, if it is a compiler: see compiled.
+	script string
+	// pathVar is the variable that lists directories of modules.
+	pathVar string
+	// probe is a program that prints the version; probeArgs are arguments that do, where a program would take long.
+	probe     string
+	probeArgs []string
+}
+
+// The scripts of compilers. $1 is the compiler, $2 the code's file, $3 the directory of Go's prepared cache, whether or
+// not it is there, and the rest are the program's arguments. Neither reads stdin: that is the program's. What a compiler
+// prints goes to stderr, and what it leaves in /tmp is gone before the program runs.
+const (
+	scriptC = `cc=$1 src=$2; shift 3
+"$cc" -O2 -pthread -iquote . -iquote /input -o /tmp/main "$src" -lm </dev/null >&2 || exit $?
+exec /tmp/main "$@"`
+
+	scriptGo = `go=$1 src=$2 cache=$3; shift 3
+[ -d "$cache" ] || cache=/tmp/go-cache
+CGO_ENABLED=0 GOCACHE=$cache GOENV=off GOFLAGS=-buildvcs=false GOPATH=/tmp/go GOPROXY=off GOSUMDB=off GOTELEMETRY=off \
+GOTOOLCHAIN=local GOWORK=off "$go" build -o /tmp/main "$src" </dev/null >&2 || exit $?
+rm -rf /tmp/go-cache /tmp/go
+exec /tmp/main "$@"`
+)
+
+// rows are the languages that this package knows.
+func rows() []row {
+	return []row{
+		{name: "python", aliases: []string{"python3", "py"}, programs: []string{"python3", "python"}, file: "main.py",
+			flags: []string{"-u", "-B"}, pathVar: "PYTHONPATH", probe: "import sys\nprint('%d.%d.%d' % sys.version_info[:3])\n"},
+		{name: "javascript", aliases: []string{"js", "node", "nodejs"}, programs: []string{"node", "nodejs"}, file: "main.js",
+			pathVar: "NODE_PATH", probe: "console.log(process.versions.node)\n"},
+		{name: "javascript-module", aliases: []string{"mjs", "esm"}, programs: []string{"node", "nodejs"}, file: "main.mjs",
+			probe: "import process from 'node:process'\nconsole.log(process.versions.node)\n"},
+		{name: "bash", aliases: []string{"shell"}, programs: []string{"bash"}, file: "main.sh",
+			probe: "echo \"${BASH_VERSION%%(*}\"\n"},
+		{name: "sh", aliases: []string{"posix-shell"}, programs: []string{"sh"}, file: "main.sh", probe: "echo sh\n"},
+		{name: "perl", aliases: []string{"pl"}, programs: []string{"perl"}, file: "main.pl", pathVar: "PERL5LIB",
+			probe: "printf \"%vd\\n\", $^V;\n"},
+		{name: "c", programs: []string{"cc", "gcc", "clang"}, file: "main.c", script: scriptC,
+			probe: "#include <stdio.h>\nint main(void) { puts(__VERSION__); }\n"},
+		{name: "c++", aliases: []string{"cpp", "cxx", "cplusplus"}, programs: []string{"c++", "g++", "clang++"}, file: "main.cpp",
+			script: scriptC, probe: "#include <cstdio>\nint main() { std::puts(__VERSION__); }\n"},
+		{name: "go", aliases: []string{"golang"}, programs: []string{"go"},
+			dirs: []string{"/usr/local/go/bin", "/usr/lib/go/bin", "/usr/lib/golang/bin"}, file: "main.go", script: scriptGo,
+			probeArgs: []string{"version"}},
+		{name: "java", programs: []string{"java"}, file: "Main.java", flags: []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"},
+			probeArgs: []string{"--version"}},
+		{name: "ruby", aliases: []string{"rb"}, programs: []string{"ruby"}, file: "main.rb", pathVar: "RUBYLIB", probe: "puts RUBY_VERSION\n"},
+		{name: "lua", programs: []string{"lua", "lua5.4", "lua5.3", "luajit"}, file: "main.lua", probe: "print(_VERSION)\n"},
+		{name: "php", programs: []string{"php"}, file: "main.php", probe: "<?php echo PHP_VERSION, \"\\n\";\n"},
+		{name: "tcl", programs: []string{"tclsh"}, file: "main.tcl", probe: "puts [info patchlevel]\n"},
+		{name: "awk", programs: []string{"awk"}, file: "main.awk", flags: []string{"-f"}, separator: []string{"--"},
+			probe: "BEGIN { print PROCINFO[\"version\"] }\n"},
+		{name: "r", programs: []string{"Rscript"}, file: "main.R",
+			probe: "cat(R.version$major, R.version$minor, sep = \".\")\n"},
+	}
+}
+
+// EnvNames are the variables that Prepare may add to a Job's Spec.Env. They hold directories of the jail, no secret, and
+// a policy about names has no need to forbid them.
+func EnvNames() (names []string) {
+	for _, r := range rows() {
+		if r.pathVar != "" {
+			names = append(names, r.pathVar)
+		}
+	}
+	return names
+}

@@ -1,0 +1,151 @@
+package lang
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"brig/nsjail"
+)
+
+// The bounds of what a program may take to say its version.
+const (
+	probeTime   = nsjail.Duration(30 * time.Second)
+	probeOutput = 4 << 10 // bytes that are kept of each stream
+	probeAtOnce = 2       // jails
+)
+
+// Versions runs a small program of each language that was not asked yet in a jail, which exec makes: a default one. It
+// fills in Info.Version, and drops a program that does not work there; the next of the same name takes its place. An
+// error says that there were no answers, because jails could not be made or took too long; the languages stay listed, and
+// the next call asks again.
+func (l *Languages) Versions(ctx context.Context, exec nsjail.Executor) error {
+	l.asking.Lock()
+	defer l.asking.Unlock()
+	room := make(chan struct{}, probeAtOnce)
+	errs := make([]error, len(l.rows))
+	var wait sync.WaitGroup
+	for i := range l.rows {
+		g := l.names[l.rows[i].name]
+		if len(g.programs) == 0 || g.asked { // only under asking are they changed
+			continue
+		}
+		wait.Add(1)
+		room <- struct{}{}
+		go func() {
+			defer func() { <-room; wait.Done() }()
+			errs[i] = l.ask(ctx, exec, g)
+		}()
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// ask tries a language's programs until one works.
+func (l *Languages) ask(ctx context.Context, exec nsjail.Executor, g *language) error {
+	for _, p := range g.programs {
+		version, broken, err := l.probe(ctx, exec, g.row, p.path)
+		if err != nil {
+			return fmt.Errorf("the version of %s (%s): %w", g.name, p.path, err)
+		}
+		l.mu.Lock()
+		if broken == "" {
+			g.version, g.asked = version, true
+		} else {
+			g.programs, g.broken = g.programs[1:], p.path+": "+broken
+		}
+		l.mu.Unlock()
+		if broken == "" {
+			return nil
+		}
+	}
+	return nil
+}
+
+// probe runs one program. broken says why it does not work; "" if it does.
+func (l *Languages) probe(ctx context.Context, exec nsjail.Executor, r *row, program string) (version, broken string, err error) {
+	var out, messages head
+	j := &nsjail.Job{ID: "version-" + r.name, Stdout: &out, Stderr: &messages}
+	j.Spec.Rootfs.Path = l.rootfs
+	j.Spec.Limits.Wall = probeTime
+	if r.probeArgs == nil {
+		l.fill(j, r, program, r.probe, nil)
+	} else {
+		j.Language, j.Spec.Args = r.name, append([]string{program}, r.probeArgs...)
+	}
+	result, err := exec.Execute(ctx, j)
+	switch {
+	case errors.Is(err, nsjail.ErrNotFound), errors.Is(err, nsjail.ErrNotExecutable):
+		return "", err.Error(), nil
+	case err != nil:
+		return "", "", err
+	}
+	switch result.Status {
+	case nsjail.StatusOK:
+		return parseVersion(out.String()), "", nil
+	case nsjail.StatusFailed, nsjail.StatusSignal, nsjail.StatusViolation:
+		why := firstLine(messages.String())
+		if why == "" {
+			why = "it prints no reason"
+		}
+		return "", fmt.Sprintf("%s, exit code %d: %s", result.Status, result.ExitCode, why), nil
+	}
+	return "", "", fmt.Errorf("the jail ended with status %s", result.Status)
+}
+
+// head keeps the beginning of what is written to it.
+type head struct{ bytes.Buffer }
+
+func (h *head) Write(b []byte) (int, error) {
+	if room := probeOutput - h.Len(); room > 0 {
+		h.Buffer.Write(b[:min(room, len(b))])
+	}
+	return len(b), nil
+}
+
+// maxVersion bounds what is taken for a version, and maxReason a line of an error.
+const (
+	maxVersion = 40
+	maxReason  = 200
+)
+
+// parseVersion finds the first number with a dot, with what belongs to it: "go version go1.26.8 linux/amd64" is "1.26.8".
+func parseVersion(out string) string {
+	for i := 0; i < len(out); i++ {
+		if !digit(out[i]) {
+			continue
+		}
+		n, dot := i, false
+		for n < len(out) && (digit(out[n]) || out[n] == '.' || dot && versionByte(out[n])) {
+			dot = dot || out[n] == '.'
+			n++
+		}
+		if v := strings.TrimRight(out[i:n], ".-+_"); strings.Contains(v, ".") && len(v) <= maxVersion {
+			return v
+		}
+		i = n
+	}
+	return ""
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// versionByte is what may follow the first dot: "5.2.15-rc1+deb12".
+func versionByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c == '-' || c == '+' || c == '_' || c == '~'
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	line = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, line)
+	return strings.ToValidUTF8(line[:min(len(line), maxReason)], "")
+}

@@ -1,0 +1,210 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// Check gives everything that is wrong with the policy on any machine, each as one line that names the JSON path and the
+// remedy. A policy that a program has made is judged by the same lines as one that was read.
+func (p *Policy) Check() (problems []string) {
+	c := &checker{}
+	c.name("name", p.Name)
+	c.name("extends", p.Extends)
+	for i, k := range p.Commands {
+		c.command("commands["+strconv.Itoa(i)+"]", k)
+	}
+	c.each("languages", p.Languages, "is not the name of a language", "write it as in python", func(s string) bool {
+		return s == Any || validName(s) || s == "c++"
+	})
+	c.paths("paths.read", p.Paths.Read, false)
+	c.paths("paths.write", p.Paths.Write, false)
+	c.paths("paths.targets", p.Paths.Targets, false)
+	c.paths("paths.roots", p.Paths.Roots, true)
+	c.oneOf("network.modes", toStrings(p.Network.Modes), []string{"none", "loopback", "egress", "host"})
+	if p.Network.Egress != nil {
+		for _, e := range p.Network.Egress.Check() {
+			c.add(strings.TrimSuffix("network.egress."+e.Path, "."), e.Reason, e.Fix)
+		}
+	}
+	for i, ports := range p.Network.Publish {
+		if ports.From == 0 || ports.From > ports.To {
+			c.add("network.publish["+strconv.Itoa(i)+"]", "the range is empty or has port 0", "write ports from 1 to 65535")
+		}
+	}
+	c.each("environment.set", p.Environment.Set, "is not a name of variables", "write it as in LC_*", validVariable)
+	c.each("environment.pass", p.Environment.Pass, "is not a name of variables", "write it as in LC_*", validVariable)
+	c.limits(&p.Limits)
+	c.oneOf("sandbox.operations", p.Sandbox.Operations, Operations())
+	c.each("seccomp", p.Seccomp, "is not the name of a filter", "write default, another preset, unconfined, or a path", func(s string) bool {
+		return s != "" && s == strings.TrimSpace(s)
+	})
+	c.oneOf("require", p.Require, mechanismNames())
+	c.oneOf("optional", p.Optional, mechanismNames())
+	c.oneOf("features", p.Features, featureNames())
+	for i, name := range p.Require {
+		if why := p.unrequirable(name); why != "" {
+			c.add("require["+strconv.Itoa(i)+"]", quote(name)+" "+why, "set the ceiling, or leave it out")
+		}
+		if slices.Contains(p.Optional, name) {
+			c.add("require", quote(name)+" is also listed under optional", "remove one of the two")
+		}
+	}
+	return c.problems
+}
+
+// unrequirable says why a run of this policy could not have the mechanism: nsjail refuses to require a limit that is not
+// set, and only a ceiling sets one for every run.
+func (p *Policy) unrequirable(name string) string {
+	set, limit := map[string]bool{"memory": p.Limits.Memory > 0, "cpus": p.Limits.CPUs > 0, "cpu_time": p.Limits.CPUTime > 0,
+		"memory_swap": false, "memory_high": false, "memory_low": false, "memory_min": false, "cpu_burst": false, "cpu_weight": false,
+		"cpuset": false, "io": false, "io_weight": false, "hugetlb": false, "cgroup_file": false}[name]
+	if limit && !set {
+		return "is a limit for which there is no ceiling here"
+	}
+	return ""
+}
+
+// checker collects problems, so that one run names them all.
+type checker struct{ problems []string }
+
+func (c *checker) add(path, reason, fix string) {
+	c.problems = append(c.problems, path+": "+reason+"; "+fix)
+}
+
+func (c *checker) name(path, s string) {
+	if s != "" && !validName(s) {
+		c.add(path, quote(s)+" is not a profile's name", "write at most 64 lower-case letters, digits, '-', '_' and '.'")
+	}
+}
+
+func (c *checker) each(path string, list []string, reason, fix string, ok func(string) bool) {
+	for i, s := range list {
+		if !ok(s) {
+			c.add(path+"["+strconv.Itoa(i)+"]", quote(s)+" "+reason, fix)
+		}
+	}
+}
+
+func (c *checker) oneOf(path string, list, known []string) {
+	c.each(path, list, "is not known here", "write one of "+strings.Join(known, ", "), func(s string) bool { return slices.Contains(known, s) })
+}
+
+func (c *checker) paths(field string, list []string, empty bool) {
+	c.each(field, list, "is not an absolute path without . and ..", "write it as in /srv/data", func(s string) bool {
+		return empty && s == "" || cleanAbs(s)
+	})
+}
+
+// Bounds of patterns: matching takes time by items and arguments.
+const (
+	maxPatternItems = 1024
+	maxGlob         = 256
+)
+
+// cleanAbs says whether a path has one reading.
+func cleanAbs(s string) bool {
+	return strings.HasPrefix(s, "/") && path.Clean(s) == s && !strings.ContainsRune(s, 0)
+}
+
+// validVariable takes a name or a glob in the form of path.Match.
+func validVariable(s string) bool {
+	_, err := path.Match(s, "")
+	return err == nil && s != "" && !strings.ContainsAny(s, "=\x00")
+}
+
+func (c *checker) command(at string, k Command) {
+	switch {
+	case k.Command == "":
+		c.add(at, "it has no command", "name one, as in python3")
+	case k.Command == Any, strings.HasPrefix(k.Command, "/") && cleanAbs(k.Command) && k.Command != "/":
+	case strings.ContainsAny(k.Command, "/\x00") || k.Command == "." || k.Command == "..":
+		c.add(at, quote(k.Command)+" is neither a name nor an absolute path without . and ..", "write it as in python3 or /usr/bin/python3")
+	case strings.ContainsAny(k.Command, "*?["):
+		c.add(at, quote(k.Command)+" is a glob", "name each command, or write * for all")
+	case strings.ContainsAny(k.Command, " \t\n"):
+		c.add(at, quote(k.Command)+" has a blank", "name the executable alone; its arguments are for allow")
+	}
+	items := 0
+	for _, list := range [][][]string{k.Allow, k.Deny} {
+		for _, pattern := range list {
+			items += len(pattern)
+			for _, item := range pattern {
+				if len(item) > maxGlob && strings.ContainsAny(item, "*?") {
+					c.add(at, fmt.Sprintf("an item with a wildcard has %d bytes, more than %d", len(item), maxGlob), "shorten it")
+				}
+			}
+		}
+	}
+	if items > maxPatternItems {
+		c.add(at, fmt.Sprintf("its patterns have %d items together, more than %d", items, maxPatternItems), "allow fewer forms")
+	}
+	for i, f := range k.Flags {
+		if !option(strings.TrimSuffix(f, "=")) {
+			c.add(at+".flags["+strconv.Itoa(i)+"]", quote(f)+" is not an option", "write it as in -l, --long or --output=")
+		}
+	}
+	for i, f := range k.DenyFlags {
+		if !option(f) {
+			c.add(at+".deny_flags["+strconv.Itoa(i)+"]", quote(f)+" is not an option", "write it as in -o, --output or -exec")
+		}
+	}
+}
+
+// option says whether s is a name of an option, without a value.
+func option(s string) bool {
+	name := strings.TrimLeft(s, "-")
+	return len(s) > len(name) && len(s)-len(name) <= 2 && name != "" && !strings.ContainsAny(name, "= \x00")
+}
+
+func (c *checker) limits(l *Limits) {
+	names := make([]string, len(ceilings))
+	for i, k := range ceilings {
+		names[i] = k.name
+		if v := k.of(l); v < 0 {
+			c.add("limits."+k.name, "it is negative", "write a bound, or leave it out for none")
+		}
+	}
+	c.oneOf("limits.refuse", l.Refuse, names)
+	switch {
+	case !(l.CPUs >= 0 && l.CPUs <= 1<<16):
+		c.add("limits.cpus", fmt.Sprint(l.CPUs, " is not a number of processors"), "write it as in 0.5 or 2")
+	case l.CPUs > 0 && l.CPUs < 0.01:
+		c.add("limits.cpus", "it is less than the 1ms in 100ms that the kernel gives at least", "write at least 0.01")
+	case l.Memory > 0 && l.Memory < 128<<10:
+		c.add("limits.memory", l.Memory.String()+" is less than the kernel's own needs for one process", "write at least 128k")
+	case l.MemorySwap > 0 && l.Memory == 0:
+		c.add("limits.memory_swap", "it counts memory and swap together, and there is no ceiling of memory", "set memory as well")
+	case l.MemorySwap > 0 && l.MemorySwap < l.Memory:
+		c.add("limits.memory_swap", "it counts memory and swap together, and is below memory", "write at least "+l.Memory.String())
+	}
+}
+
+func toStrings[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}
+
+func mechanismNames() (names []string) {
+	for _, m := range nsjail.Mechanisms() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func featureNames() (names []string) {
+	for name := range Features() {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}

@@ -1,0 +1,223 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
+)
+
+// command checks Args[0] by the file that the jail will execute, and the rest by patterns.
+//
+// A command is allowed if an entry leads to the same file (device and inode number) and the last name of both is the same:
+// a program that is many, as busybox is, tells by the name that it was called by what to be.
+func (p *Policy) command(s *nsjail.Spec, v *view) *nsjail.Refusal {
+	if strings.IndexByte(strings.Join(s.Args, ""), 0) >= 0 { // no policy sees another argument than the kernel does
+		return p.refusal("commands", "invalid_request", "an argument has a NUL byte", "Leave it out.")
+	}
+	entries, refusal := p.entries(s, v)
+	if refusal != nil {
+		return refusal
+	}
+	var why *nsjail.Refusal
+	allowed := false
+	for _, k := range entries {
+		denied, r := p.arguments(k, s.Args[1:])
+		if denied {
+			return r // what an entry denies, no other allows
+		}
+		if r == nil {
+			allowed = true
+		} else if why == nil {
+			why = r
+		}
+	}
+	if allowed {
+		return nil
+	}
+	return why
+}
+
+// entries are those that name what will be executed; a refusal if there is none.
+func (p *Policy) entries(s *nsjail.Spec, v *view) (list []Command, _ *nsjail.Refusal) {
+	name := s.Args[0]
+	for _, k := range p.Commands {
+		if k.Command == Any {
+			list = append(list, k)
+		}
+	}
+	certain := len(list) == 0
+	files, err := candidates(s, v)
+	if err != nil || len(files) == 0 {
+		if !certain {
+			return p.alsoByName(list, name), nil
+		}
+		return nil, p.notFound(name, err)
+	}
+	for _, f := range files {
+		var own []Command
+		for _, k := range p.Commands {
+			switch {
+			case k.Command == Any:
+			case p.same(k, name, f, v), !certain && (path.Base(k.Command) == path.Base(name) || sameFile(k, f, v)):
+				own = append(own, k)
+			}
+		}
+		if len(own) == 0 && certain {
+			return nil, p.notAllowed(name, f, v)
+		}
+		list = append(list, own...)
+	}
+	return list, nil
+}
+
+// alsoByName adds entries by their name alone where any command is allowed, so that what one denies stays denied where
+// nobody can tell which file it is.
+func (p *Policy) alsoByName(list []Command, name string) []Command {
+	for _, k := range p.Commands {
+		if k.Command != Any && path.Base(k.Command) == path.Base(name) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// same says whether an entry leads to the file, by the same last name.
+func (p *Policy) same(k Command, name string, f *file, v *view) bool {
+	if path.Base(k.Command) != path.Base(name) || strings.HasSuffix(name, "/") {
+		return false
+	}
+	return sameFile(k, f, v) && !p.writable(f, v)
+}
+
+// sameFile says whether an entry leads to the file, by whatever name.
+func sameFile(k Command, f *file, v *view) bool {
+	own, err := lookPath(k.Command, nsjail.DefaultPath, "/", v)
+	return err == nil && len(own) > 0 && own[0].dev == f.dev && own[0].ino == f.ino
+}
+
+// writable says whether a run of this policy may write to where the file is on the host.
+func (p *Policy) writable(f *file, v *view) bool {
+	if f.bind < 0 {
+		return false
+	}
+	where, err := hostPath(v.spec.Mounts[f.bind].Source)
+	if err != nil {
+		return true
+	}
+	return p.covers(p.Paths.Write, where) || slices.ContainsFunc(p.Paths.Write, func(w string) bool { return under(real(w), where) })
+}
+
+// candidates are the files that the jail may execute for a Spec, in order: the kernel takes the first that it can.
+func candidates(s *nsjail.Spec, v *view) ([]*file, error) {
+	dirs := nsjail.DefaultPath
+	for _, e := range s.Env {
+		if value, ok := strings.CutPrefix(e, "PATH="); ok {
+			dirs = value // the last one counts, as in nsjail.BuildEnv
+		}
+	}
+	if slices.Contains(s.PassEnv, "PATH") || slices.ContainsFunc(s.PassEnv, func(g string) bool { ok, err := path.Match(g, "PATH"); return ok || err != nil }) {
+		return nil, errors.New("its PATH comes from the caller's environment")
+	}
+	workdir := s.Workdir
+	if workdir == "" {
+		workdir = nsjail.DefaultWorkdir
+	}
+	return lookPath(s.Args[0], dirs, workdir, v)
+}
+
+// lookPath does what nsjail does to find a command: each absolute directory of PATH in turn, and on from what does not
+// exist or cannot be executed. A file that only some can execute leaves open whether the next one is tried.
+func lookPath(name, dirs, workdir string, v *view) (list []*file, err error) {
+	if strings.Contains(name, "/") {
+		if !strings.HasPrefix(name, "/") {
+			name = workdir + "/" + name
+		}
+		f, err := v.resolve(name)
+		if err != nil || !executable(f) {
+			return nil, err
+		}
+		return []*file{f}, nil
+	}
+	tried := false
+	for dir := range strings.SplitSeq(dirs, ":") {
+		if !path.IsAbs(dir) {
+			continue
+		}
+		tried = true
+		f, err := v.resolve(path.Join(dir, name))
+		switch {
+		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), err == nil && !executable(f):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", path.Join(dir, name), err)
+		}
+		list = append(list, f)
+		if f.mode&0o001 != 0 {
+			return list, nil
+		}
+	}
+	if !tried {
+		return lookPath("/"+name, "", "/", v)
+	}
+	return list, nil
+}
+
+func executable(f *file) bool { return f.mode&unix.S_IFMT == unix.S_IFREG && f.mode&0o111 != 0 }
+
+// notFound refuses what no file was found for, or nobody can tell which.
+func (p *Policy) notFound(name string, err error) *nsjail.Refusal {
+	if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+		return p.refusal("commands", "command_not_allowed", fmt.Sprintf("%s is not allowed: %v", quote(name), err),
+			"Use one of the allowed commands, by its name: "+p.commandNames()+".")
+	}
+	if slices.ContainsFunc(p.Commands, func(k Command) bool { return k.Command == name }) {
+		return p.refusal("commands", "command_not_found", quote(name)+" is allowed, and is not installed in the jail", p.otherCommands(name))
+	}
+	return p.refusal("commands", "command_not_allowed", quote(name)+" is not among the allowed commands", p.useCommands())
+}
+
+func (p *Policy) notAllowed(name string, f *file, v *view) *nsjail.Refusal {
+	next := []string{p.useCommands()}
+	for _, k := range p.Commands {
+		if k.Command != Any && path.Base(k.Command) != path.Base(name) && sameFile(k, f, v) {
+			next = []string{fmt.Sprintf("It is the same file as the allowed %s: call it by that name.", quote(k.Command)), next[0]}
+			break
+		}
+	}
+	if len(p.Languages) > 0 {
+		next = append(next, "Or send code in one of the allowed languages: "+strings.Join(p.Languages, ", ")+".")
+	}
+	return p.refusal("commands", "command_not_allowed", fmt.Sprintf("%s (%s) is not among the allowed commands", quote(name), quote(f.path)), next...)
+}
+
+func (p *Policy) useCommands() string {
+	if len(p.Commands) == 0 {
+		if len(p.Languages) > 0 {
+			return "No command is allowed; send code in one of the allowed languages: " + strings.Join(p.Languages, ", ") + "."
+		}
+		return "No command is allowed; ask the operator for another policy."
+	}
+	return "Use one of the allowed commands: " + p.commandNames() + "."
+}
+
+func (p *Policy) otherCommands(name string) string {
+	rest := slices.DeleteFunc(strings.Split(p.commandNames(), ", "), func(s string) bool { return s == name })
+	return "Do it without " + quote(name) + "; other allowed commands: " + orNone(rest) + "."
+}
+
+// commandNames lists the entries, for a sentence.
+func (p *Policy) commandNames() string {
+	var names []string
+	for _, k := range p.Commands {
+		if !slices.Contains(names, k.Command) {
+			names = append(names, k.Command)
+		}
+	}
+	return orNone(names)
+}

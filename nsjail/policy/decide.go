@@ -1,0 +1,217 @@
+package policy
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// Decide narrows j.Spec to what p allows, or refuses the Job. Of a Job that was refused already it changes nothing.
+func (p *Policy) Decide(j *nsjail.Job) { DecideAll(j, p) }
+
+// DecideAll lets every policy judge the Job as it was asked for, and then each narrow it: the result lies within all of
+// them, and neither the verdict nor the Spec depends on their order. (Of policies that decide one after the other, the later
+// judge what the earlier have narrowed: a ceiling that refuses then may have nothing to refuse any more.) A policy that
+// Check finds fault with refuses.
+func DecideAll(j *nsjail.Job, ps ...*Policy) {
+	if j.Verdict.Refusal != nil {
+		return
+	}
+	if len(ps) > 0 {
+		if r := wellFormed(j, ps[0]); r != nil {
+			j.Refuse(r)
+			return
+		}
+	}
+	v := newView(&j.Spec)
+	defer v.close()
+	for _, p := range ps {
+		if r := p.judge(j, v); r != nil {
+			j.Refuse(r)
+			return
+		}
+	}
+	for _, p := range ps {
+		said := p.apply(&j.Spec)
+		for _, s := range said {
+			if !slices.Contains(j.Verdict.Narrowed, s) {
+				j.Verdict.Narrowed = append(j.Verdict.Narrowed, s)
+			}
+		}
+		if name := p.label(); !slices.Contains(j.Verdict.Policies, name) {
+			j.Verdict.Policies = append(j.Verdict.Policies, name)
+		}
+	}
+}
+
+// Wrap gives an Executor that asks every policy before next. A refused Job goes on to next, so that it can be written down.
+func Wrap(next nsjail.Executor, ps ...*Policy) nsjail.Executor { return &wrapper{next, ps} }
+
+type wrapper struct {
+	next nsjail.Executor
+	all  []*Policy
+}
+
+func (w *wrapper) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+	DecideAll(j, w.all...)
+	return w.next.Execute(ctx, j)
+}
+
+// wellFormed refuses a Spec that no machine would run: a negative size or a NaN must not be compared with a ceiling.
+func wellFormed(j *nsjail.Job, p *Policy) *nsjail.Refusal {
+	problems := j.Spec.Check()
+	if len(problems) == 0 {
+		return nil
+	}
+	r := p.refusal(problems[0].Path, "invalid_request", problems[0].Path+" is not valid: "+problems[0].Reason, sentence(problems[0].Fix))
+	r.Rule = problems[0].Path
+	return r
+}
+
+// judge says no, or nothing. It changes nothing.
+func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
+	if problems := p.Check(); len(problems) > 0 {
+		return p.refusal(strings.SplitN(problems[0], ":", 2)[0], "invalid_policy", "the policy itself is not valid: "+problems[0],
+			"Tell the operator to correct the policy; brig policy lint names every problem.")
+	}
+	s := &j.Spec
+	for _, rule := range []func() *nsjail.Refusal{
+		func() *nsjail.Refusal { return p.program(j, v) },
+		func() *nsjail.Refusal { return p.root(s) },
+		func() *nsjail.Refusal { return p.mounts(s, v) },
+		func() *nsjail.Refusal { return p.network(s) },
+		func() *nsjail.Refusal { return p.environment(j) },
+		func() *nsjail.Refusal { return p.seccomp(s) },
+		func() *nsjail.Refusal { return p.extras(s) },
+		func() *nsjail.Refusal { return p.rlimits(s) },
+		func() *nsjail.Refusal { return p.tooMuch(s) },
+	} {
+		if r := rule(); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
+// apply narrows what judge has let pass. It only ever takes away.
+func (p *Policy) apply(s *nsjail.Spec) []string {
+	said := p.narrow(s)
+	said = append(said, p.narrowEgress(s)...)
+	return append(said, p.mechanisms(s)...)
+}
+
+// program checks what is executed, or what it was made from.
+func (p *Policy) program(j *nsjail.Job, v *view) *nsjail.Refusal {
+	if j.Language == "" {
+		return p.command(&j.Spec, v)
+	}
+	if !slices.Contains(p.Languages, j.Language) && !slices.Contains(p.Languages, Any) {
+		next := "Use one of the allowed languages: " + strings.Join(p.Languages, ", ") + "."
+		if len(p.Languages) == 0 {
+			next = "Run one of the allowed commands instead: " + p.commandNames() + "."
+		}
+		return p.refusal("languages", "language_not_allowed", "code in "+quote(j.Language)+" is not allowed", next)
+	}
+	return p.CheckCode(int64(len(j.Code)))
+}
+
+func (p *Policy) seccomp(s *nsjail.Spec) *nsjail.Refusal {
+	name := s.Seccomp
+	if name == "" {
+		name = "default"
+	}
+	if slices.Contains(p.Seccomp, name) {
+		return nil
+	}
+	return p.refusal("seccomp", "seccomp_not_allowed", "the system-call filter "+quote(name)+" is not allowed", "Use one of the allowed filters: "+orNone(p.Seccomp)+".")
+}
+
+// mechanisms adds what is required and takes away what is not optional.
+func (p *Policy) mechanisms(s *nsjail.Spec) (said []string) {
+	optional := slices.DeleteFunc(slices.Clone(s.Optional), func(name string) bool { return !slices.Contains(p.Optional, name) })
+	if len(optional) < len(s.Optional) {
+		if len(optional) == 0 {
+			optional = nil
+		}
+		s.Optional = optional
+		said = append(said, p.label()+": what may be missing cut to "+orNone(optional)+".")
+	}
+	require := slices.Clone(s.Require)
+	for _, name := range p.Require {
+		if !slices.Contains(require, name) {
+			require = append(require, name)
+		}
+	}
+	if len(require) > len(s.Require) {
+		slices.Sort(require) // the same for every order of policies
+		s.Require = require
+		said = append(said, p.label()+": required "+strings.Join(p.Require, ", ")+".")
+	}
+	return said
+}
+
+// extras refuses what only a feature allows.
+func (p *Policy) extras(s *nsjail.Spec) *nsjail.Refusal {
+	l := &s.Limits
+	for _, e := range []struct {
+		asked          bool
+		feature, field string
+	}{
+		{s.TTY, "tty", "tty"},
+		{s.NoInit, "no_init", "no_init"},
+		{!plainUser(s.User), "user", "user"},
+		{s.Rootfs.Writable, "writable_root", "rootfs.writable"},
+		{l.MemoryLow != 0, "priority", "limits.memory_low"},
+		{l.MemoryMin != 0, "priority", "limits.memory_min"},
+		{l.CPUBurst != 0, "priority", "limits.cpu_burst"},
+		{l.CPUWeight != 0, "priority", "limits.cpu_weight"},
+		{l.IOWeight != 0, "priority", "limits.io_weight"},
+		{l.CPUSet != "", "cpuset", "limits.cpuset"},
+		{l.CPUSetMems != "", "cpuset", "limits.cpuset_mems"},
+		{len(l.IO) > 0, "io", "limits.io"},
+		{len(l.Cgroup) > 0, "cgroup_files", "limits.cgroup"},
+		{s.CgroupParent != "", "cgroup_parent", "cgroup_parent"},
+		{slices.ContainsFunc(s.Mounts, func(m nsjail.Mount) bool { return m.Live }), "live", "mounts.live"},
+	} {
+		if e.asked && !p.has(e.feature) {
+			return p.noFeature(e.feature, e.field)
+		}
+	}
+	return nil
+}
+
+// plainUser says whether an identity is the default one, in either spelling.
+func plainUser(u string) bool { return u == "" || u == "1000" || u == "1000:1000" }
+
+func (p *Policy) has(feature string) bool { return slices.Contains(p.Features, feature) }
+
+func (p *Policy) noFeature(feature, field string) *nsjail.Refusal {
+	return p.refusal("features", "feature_not_allowed", field+" asks for "+Features()[feature]+", which is not allowed", "Leave "+field+" out.")
+}
+
+// refusal is a no of this policy.
+func (p *Policy) refusal(field, code, message string, next ...string) *nsjail.Refusal {
+	return &nsjail.Refusal{Message: sentence(message), Code: code, Layer: "policy", Rule: p.label() + ": " + field, NextSteps: next}
+}
+
+// sentence ends with a full stop.
+func sentence(s string) string {
+	if s == "" || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
+}
+
+// orNone is a list in a sentence.
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	const most = 40
+	if len(list) > most {
+		return strings.Join(list[:most], ", ") + " and others"
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,184 @@
+package policy
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// builtIn are the profiles that come with brig.
+//
+//go:embed profiles/*.json
+var builtIn embed.FS
+
+// maxDepth bounds how many profiles extend each other.
+const maxDepth = 16
+
+// Parse reads a policy. It is strict: keys that are unknown or there twice, values of the wrong type and what Check finds
+// are errors that name the place. What it extends is looked for among the built-in profiles.
+func Parse(data []byte) (*Policy, error) { return ParseIn("", data) }
+
+// ParseIn is Parse that looks for what the policy extends in the directory dir first, unless that is "".
+func ParseIn(dir string, data []byte) (*Policy, error) {
+	return loader{dir: dir}.parse(data)
+}
+
+// LoadProfile reads the profile of a name: the file NAME.json of the directory dir, unless that is "", or a built-in one.
+func LoadProfile(dir, name string) (*Policy, error) {
+	return loader{dir: dir}.load(name)
+}
+
+// BuiltIn are the names of the built-in profiles, sorted.
+func BuiltIn() []string {
+	list, err := builtIn.ReadDir("profiles")
+	if err != nil {
+		return nil // it is embedded: a build without it fails
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, strings.TrimSuffix(e.Name(), ".json"))
+	}
+	return names
+}
+
+// Profiles are the names that LoadProfile finds, sorted: the files of dir, unless that is "", and the built-in ones.
+func Profiles(dir string) ([]string, error) {
+	names := BuiltIn()
+	if dir != "" {
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, fmt.Errorf("the directory of profiles: %w; make it, or leave it out", err)
+		}
+		for _, e := range list {
+			if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && validName(name) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// loader follows extends.
+type loader struct {
+	dir   string
+	chain []string // the names on the way
+}
+
+func (l loader) load(name string) (*Policy, error) {
+	if !validName(name) {
+		return nil, fmt.Errorf("%s is not a profile's name; write lower-case letters, digits, '-', '_' and '.'", quote(name))
+	}
+	if slices.Contains(l.chain, name) {
+		return nil, fmt.Errorf("extends: %s extends itself; name another profile", strings.Join(append(l.chain, name), " -> "))
+	}
+	if len(l.chain) >= maxDepth {
+		return nil, fmt.Errorf("extends: more than %d profiles extend each other; shorten the chain", maxDepth)
+	}
+	l.chain = append(slices.Clone(l.chain), name)
+	data, err := l.read(name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("profile %s: %w", name, err)
+	}
+	if p.Name != name && p.Name != "" {
+		return nil, fmt.Errorf("profile %s: name: it is %s; write the file's name, or leave it out", name, quote(p.Name))
+	}
+	p.Name = name
+	return p, nil
+}
+
+func (l loader) read(name string) ([]byte, error) {
+	if l.dir != "" {
+		root, err := os.OpenRoot(l.dir)
+		if err != nil {
+			return nil, fmt.Errorf("the directory of profiles: %w; make it, or leave it out", err)
+		}
+		defer root.Close()
+		data, err := readBounded(root, name+".json")
+		if !errors.Is(err, fs.ErrNotExist) {
+			return data, wrap("profile "+name, err)
+		}
+	}
+	data, err := builtIn.ReadFile("profiles/" + name + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("there is no profile %s; write one of %s", name, strings.Join(BuiltIn(), ", "))
+	}
+	return data, nil
+}
+
+// readBounded reads a regular file. O_NONBLOCK: a FIFO must not hang us.
+func readBounded(root *os.Root, name string) ([]byte, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil {
+		return nil, err
+	} else if !st.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file; write a file")
+	}
+	return io.ReadAll(io.LimitReader(f, MaxSize+1))
+}
+
+// parse reads a document over what it extends.
+func (l loader) parse(data []byte) (*Policy, error) {
+	own := &Policy{}
+	if err := document(data, own.fields()); err != nil {
+		return nil, err
+	}
+	p := &Policy{}
+	if own.Extends != "" {
+		base, err := l.load(own.Extends)
+		if err != nil {
+			return nil, wrapExtends(own.Extends, err)
+		}
+		p = base.Clone()
+		p.Name, p.Description = "", ""
+	}
+	if err := document(data, p.fields()); err != nil {
+		return nil, err
+	}
+	p.defaults()
+	if problems := p.Check(); len(problems) > 0 {
+		return nil, errors.New(strings.Join(problems, "; "))
+	}
+	return p, nil
+}
+
+func wrapExtends(name string, err error) error {
+	if strings.HasPrefix(err.Error(), "extends: ") {
+		return err
+	}
+	return fmt.Errorf("extends: %s: %w", quote(name), err)
+}
+
+// defaults fills in the lists whose absence does not mean that nothing is allowed.
+func (p *Policy) defaults() {
+	if p.Paths.Roots == nil {
+		p.Paths.Roots = []string{""}
+	}
+	if p.Network.Modes == nil {
+		p.Network.Modes = append(p.Network.Modes, "none", "loopback")
+	}
+	if p.Seccomp == nil {
+		p.Seccomp = []string{"default"}
+	}
+}
+
+// namePattern is what a profile's name looks like; validName says the same.
+const namePattern = `^[a-z0-9][a-z0-9._-]{0,63}$`
+
+func validName(name string) bool {
+	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == "" &&
+		!strings.ContainsAny(name[:1], "._-")
+}

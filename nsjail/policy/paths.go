@@ -1,0 +1,119 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// root checks which tree is the jail's root.
+func (p *Policy) root(s *nsjail.Spec) *nsjail.Refusal {
+	if s.Rootfs.Path == "" {
+		if slices.Contains(p.Paths.Roots, "") {
+			return nil
+		}
+		return p.refusal("paths.roots", "root_not_allowed", "the minimal root is not allowed", "Use one of the allowed roots: "+orNone(p.Paths.Roots)+".")
+	}
+	where, err := hostPath(s.Rootfs.Path)
+	if err == nil && slices.ContainsFunc(p.Paths.Roots, func(r string) bool { return r != "" && under(where, real(r)) }) {
+		return nil
+	}
+	return p.refusal("paths.roots", "root_not_allowed", fmt.Sprintf("the root %s is not allowed%s", quote(s.Rootfs.Path), because(err)),
+		"Leave rootfs out, or use one of the allowed roots: "+orNone(slices.DeleteFunc(slices.Clone(p.Paths.Roots), func(r string) bool { return r == "" }))+".")
+}
+
+// mounts checks each mount's source on the host and its target in the jail.
+func (p *Policy) mounts(s *nsjail.Spec, v *view) *nsjail.Refusal {
+	if v.bad != nil && !p.anyTarget() {
+		return p.refusal("paths.targets", "path_not_allowed", fmt.Sprintf("a mount's target cannot be told: %v", v.bad),
+			"Put the mount beside the writable one, not below it.")
+	}
+	for i, m := range s.Mounts {
+		field := fmt.Sprintf("mounts[%d]", i)
+		if r := p.mountSource(field, m); r != nil {
+			return r
+		}
+		if !p.targetAllowed(v.targets[i]) {
+			return p.refusal("paths.targets", "path_not_allowed", fmt.Sprintf("%s: nothing may be put at %s in the jail", field, quote(m.Target)),
+				"Use a target below one of "+strings.Join(append(WorkAreas(), p.Paths.Targets...), ", ")+".")
+		}
+	}
+	return nil
+}
+
+func (p *Policy) anyTarget() bool { return slices.Contains(p.Paths.Targets, "/") }
+
+func (p *Policy) targetAllowed(target string) bool {
+	in := func(dir string) bool { return under(target, dir) }
+	return slices.ContainsFunc(WorkAreas(), in) || slices.ContainsFunc(p.Paths.Targets, in) || target == "/dev/shm"
+}
+
+func (p *Policy) mountSource(field string, m nsjail.Mount) *nsjail.Refusal {
+	switch m.Type {
+	case nsjail.MountTmpfs, nsjail.MountDir, nsjail.MountSymlink, nsjail.MountData:
+		return nil // nothing of the host's
+	case nsjail.MountVolume:
+		if m.Writable && inputOf(m.Source) {
+			return p.refusal("paths.write", "path_not_allowed", field+": a sandbox's input is read-only", "Write to /work or /output.")
+		}
+		return nil
+	case nsjail.MountBind, nsjail.MountFile:
+	default:
+		return p.refusal("paths", "path_not_allowed", field+": no policy knows mounts of type "+quote(string(m.Type)), "Leave it out.")
+	}
+	where, err := hostPath(m.Source)
+	lists, name := [][]string{p.Paths.Write, p.Paths.Read}, "read"
+	if m.Writable {
+		lists, name = [][]string{p.Paths.Write}, "write"
+	}
+	if err == nil && p.movable(where) {
+		return p.refusal("paths."+name, "path_not_allowed", fmt.Sprintf("%s: %s lies below a path that runs write to, where it can be replaced by a link", field, quote(m.Source)),
+			"Share the whole of one of "+orNone(p.Paths.Write)+", and name the file below it in the jail.")
+	}
+	for _, list := range lists {
+		if err == nil && p.covers(list, where) {
+			return nil
+		}
+	}
+	return p.refusal("paths."+name, "path_not_allowed", fmt.Sprintf("%s: to %s %s of the host is not allowed%s", field, name, quote(m.Source), because(err)),
+		"Use a path below one of "+orNone(slices.Concat(lists...))+", or put the files into the request.")
+}
+
+// covers says whether a real path is one of a list or below it, by whole names.
+func (p *Policy) covers(list []string, where string) bool {
+	return slices.ContainsFunc(list, func(dir string) bool { return under(where, real(dir)) })
+}
+
+// movable says whether a path lies below one that runs may write to: whoever runs there can put a link in its place
+// between this look and the jail's.
+func (p *Policy) movable(where string) bool {
+	return slices.ContainsFunc(p.Paths.Write, func(dir string) bool { return dir != "/" && where != real(dir) && under(where, real(dir)) })
+}
+
+// hostPath is where a path of the host leads: every link followed, and what it is named by now.
+func hostPath(source string) (string, error) {
+	abs, err := filepath.Abs(source)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+// real is a policy's own path with its links followed, or as it is written if it does not exist.
+func real(dir string) string {
+	if where, err := filepath.EvalSymlinks(dir); err == nil {
+		return where
+	}
+	return path.Clean(dir)
+}
+
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%v)", err)
+}

@@ -1,0 +1,191 @@
+package policy
+
+import (
+	"encoding/json"
+	"slices"
+
+	"brig/netns/egress"
+	"brig/nsjail"
+)
+
+// Policy is what a run may be. The zero Policy allows nothing to run. A list that is absent allows nothing, except where
+// its field says otherwise; a bound that is absent binds nothing.
+type Policy struct {
+	// Name stands in refusals and logs: lower-case letters, digits, '-', '_' and '.'.
+	Name string `json:"name,omitempty"`
+	// Description is for people.
+	Description string `json:"description,omitempty"`
+	// Extends names the profile that this one starts from: each key given here replaces that profile's; within an object
+	// (paths, network, environment, limits, inputs, sandbox), each of its keys does.
+	Extends string `json:"extends,omitempty"`
+	// Commands are what may be executed; "*" is anything.
+	Commands []Command `json:"commands,omitempty"`
+	// Languages are what code may be written in; "*" is any.
+	Languages []string `json:"languages,omitempty"`
+	// Paths are the files of the host that may be shown, and where.
+	Paths Paths `json:"paths,omitzero"`
+	// Network is what may be reached.
+	Network Network `json:"network,omitzero"`
+	// Environment names the variables that may be set.
+	Environment Environment `json:"environment,omitzero"`
+	// Limits are ceilings.
+	Limits Limits `json:"limits,omitzero"`
+	// Inputs bound what comes with a request.
+	Inputs Inputs `json:"inputs,omitzero"`
+	// Sandbox is what may be done with kept work areas.
+	Sandbox Sandbox `json:"sandbox,omitzero"`
+	// Seccomp names the allowed system-call filters; absent: "default".
+	Seccomp []string `json:"seccomp,omitempty"`
+	// Require names mechanisms that must be in force (see nsjail.Mechanisms); they are added to the run's.
+	Require []string `json:"require,omitempty"`
+	// Optional names mechanisms that a run may do without; others are taken from its list.
+	Optional []string `json:"optional,omitempty"`
+	// Features are the rest of what a Spec can ask for: see Features.
+	Features []string `json:"features,omitempty"`
+}
+
+// Command is one executable that may be run. In JSON a string stands for a Command with any arguments.
+type Command struct {
+	// Command is a name, looked for in the jail's default PATH, an absolute path of the jail, or "*".
+	Command string `json:"command"`
+	// Allow are patterns of which one must match the arguments; empty: any arguments.
+	Allow [][]string `json:"allow,omitempty"`
+	// Deny are patterns of which none may match.
+	Deny [][]string `json:"deny,omitempty"`
+	// Flags, if present, are the only options: each argument that begins with '-' must be one of them.
+	Flags []string `json:"flags,omitempty"`
+	// DenyFlags are options that must not occur in any spelling.
+	DenyFlags []string `json:"deny_flags,omitempty"`
+}
+
+// Paths are absolute. A path stands for itself and for what is below it.
+type Paths struct {
+	// Read are paths of the host that may be shown in the jail, Write those that it may also write to.
+	Read  []string `json:"read,omitempty"`
+	Write []string `json:"write,omitempty"`
+	// Targets are paths of the jail where mounts may be put, beside the work areas (see WorkAreas).
+	Targets []string `json:"targets,omitempty"`
+	// Roots are directories of the host that may be the jail's root; "" is the minimal root made of /usr. Absent: that one.
+	Roots []string `json:"roots,omitempty"`
+}
+
+// Network is what may be reached.
+type Network struct {
+	// Modes are the allowed network modes; absent: none and loopback.
+	Modes []nsjail.Net `json:"modes,omitempty"`
+	// Egress covers the rules of a run: each of these must lie within it. Its denials and bounds are added to the run's.
+	Egress *egress.Policy `json:"egress,omitempty"`
+	// Publish are the ports of the host's 127.0.0.1 that a run may listen on.
+	Publish []egress.Ports `json:"publish,omitempty"`
+}
+
+// Environment names variables. A name may be a glob, which matches no name that holds a secret or steers what a program
+// loads: such a name must be written out.
+type Environment struct {
+	// Set are the variables that a run may set, Pass those that it may have from the caller's own environment.
+	Set  []string `json:"set,omitempty"`
+	Pass []string `json:"pass,omitempty"`
+}
+
+// Limits are ceilings of a Spec's limits: what is above is lowered, what is absent gets the ceiling. Zero: no ceiling.
+type Limits struct {
+	Wall        nsjail.Duration `json:"wall,omitempty"`
+	Idle        nsjail.Duration `json:"idle,omitempty"`
+	Grace       nsjail.Duration `json:"grace,omitempty"` // absent: DefaultGrace, if there is a ceiling of wall
+	CPUTime     nsjail.Duration `json:"cpu_time,omitempty"`
+	CPUs        float64         `json:"cpus,omitempty"`
+	Memory      nsjail.Bytes    `json:"memory,omitempty"`
+	MemorySwap  nsjail.Bytes    `json:"memory_swap,omitempty"` // memory and swap together; absent: as Memory
+	Processes   int64           `json:"processes,omitempty"`
+	Output      nsjail.Bytes    `json:"output,omitempty"`
+	OutputLimit nsjail.Bytes    `json:"output_limit,omitempty"`
+	Tmpfs       nsjail.Bytes    `json:"tmpfs,omitempty"` // of each tmpfs that a run mounts
+	TmpfsInodes int64           `json:"tmpfs_inodes,omitempty"`
+	RootSize    nsjail.Bytes    `json:"root_size,omitempty"` // of a writable root
+	FileSize    nsjail.Bytes    `json:"file_size,omitempty"` // of each file: RLIMIT_FSIZE
+	OpenFiles   int64           `json:"open_files,omitempty"`
+	// Refuse names the ceilings above which a run is refused instead of narrowed.
+	Refuse []string `json:"refuse,omitempty"`
+}
+
+// Inputs bound a request. Zero: no bound.
+type Inputs struct {
+	Files      int64        `json:"files,omitempty"`       // how many
+	FileBytes  nsjail.Bytes `json:"file_bytes,omitempty"`  // of each
+	TotalBytes nsjail.Bytes `json:"total_bytes,omitempty"` // of all files
+	CodeBytes  nsjail.Bytes `json:"code_bytes,omitempty"`
+	StdinBytes nsjail.Bytes `json:"stdin_bytes,omitempty"`
+}
+
+// Sandbox is what may be done with kept work areas.
+type Sandbox struct {
+	// Operations are of Operations.
+	Operations []string `json:"operations,omitempty"`
+	// Disk, Inodes and TTL are ceilings of a new one; zero: none.
+	Disk   nsjail.Bytes    `json:"disk,omitempty"`
+	Inodes int64           `json:"inodes,omitempty"`
+	TTL    nsjail.Duration `json:"ttl,omitempty"`
+}
+
+// Operations lists what can be done with a sandbox.
+func Operations() []string { return []string{"create", "put", "get", "list", "delete"} }
+
+// Any is the name of all commands and of all languages, and the host path of everything is "/".
+const Any = "*"
+
+// Features lists what a Spec can ask for beside the fields that a policy has, with a line for a reader.
+func Features() map[string]string {
+	return map[string]string{
+		"tty":           "a terminal of its own",
+		"no_init":       "to be process 1 of its pid namespace",
+		"user":          "an identity other than 1000:1000",
+		"live":          "to see changes of the host's files at once",
+		"writable_root": "to write to a copy of its root in memory",
+		"priority":      "a share, a reserve or a burst of processor, memory or device traffic before others",
+		"cpuset":        "a choice of processors and memory nodes",
+		"io":            "limits on block devices, which name files of the host",
+		"rlimits":       "resource limits above nsjail's defaults",
+		"cgroup_parent": "a control group of the host to be made below",
+		"cgroup_files":  "other files of its control group, which can lift the ceilings of memory, processes and processors",
+	}
+}
+
+// Clone is a copy that shares nothing with p.
+func (p *Policy) Clone() *Policy {
+	c := *p
+	c.Commands = slices.Clone(p.Commands)
+	for i, k := range c.Commands {
+		c.Commands[i].Allow, c.Commands[i].Deny = cloneLists(k.Allow), cloneLists(k.Deny)
+		c.Commands[i].Flags, c.Commands[i].DenyFlags = slices.Clone(k.Flags), slices.Clone(k.DenyFlags)
+	}
+	for _, l := range []*[]string{&c.Languages, &c.Paths.Read, &c.Paths.Write, &c.Paths.Targets, &c.Paths.Roots, &c.Environment.Set,
+		&c.Environment.Pass, &c.Limits.Refuse, &c.Sandbox.Operations, &c.Seccomp, &c.Require, &c.Optional, &c.Features} {
+		*l = slices.Clone(*l)
+	}
+	c.Network.Modes, c.Network.Publish = slices.Clone(p.Network.Modes), slices.Clone(p.Network.Publish)
+	c.Network.Egress = p.Network.Egress.Clone()
+	return &c
+}
+
+func cloneLists(l [][]string) [][]string {
+	l = slices.Clone(l)
+	for i := range l {
+		l[i] = slices.Clone(l[i])
+	}
+	return l
+}
+
+// JSON is the policy with what it inherited, in one canonical form, which Parse reads back.
+func (p *Policy) JSON() ([]byte, error) {
+	flat := *p
+	flat.Extends = ""
+	return json.MarshalIndent(&flat, "", "  ")
+}
+
+// label is the policy's name in a sentence.
+func (p *Policy) label() string {
+	if p.Name == "" {
+		return "policy"
+	}
+	return p.Name
+}

@@ -1,0 +1,142 @@
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
+)
+
+// swap renames, until told to stop, a directory and a link to one that nobody may reach over each other, a file and a
+// link, a file and a FIFO, and moves a directory up and down.
+func swap(around string, stop *atomic.Bool) {
+	work := filepath.Join(around, "volume/work")
+	for i := 0; !stop.Load(); i++ {
+		for _, name := range []string{"d", "f", "d/f"} {
+			_ = unix.Renameat2(unix.AT_FDCWD, filepath.Join(work, name), unix.AT_FDCWD, filepath.Join(work, name+".link"), unix.RENAME_EXCHANGE)
+		}
+		_ = os.Rename(filepath.Join(work, "d/sub/deep"), filepath.Join(work, "deep"))
+		_ = os.Rename(filepath.Join(work, "deep"), filepath.Join(work, "d/sub/deep"))
+		if i%16 == 0 {
+			furnish(around)
+		}
+	}
+}
+
+// furnish makes what swap swaps, where a Remove has taken it.
+func furnish(around string) {
+	work := filepath.Join(around, "volume/work")
+	_ = os.MkdirAll(filepath.Join(work, "d/sub/deep/er"), 0o755)
+	_ = os.WriteFile(filepath.Join(work, "f"), []byte("inside"), 0o644)
+	_ = os.WriteFile(filepath.Join(work, "d/f"), []byte("inside"), 0o644)
+	_ = os.Symlink(filepath.Join(around, "outside"), filepath.Join(work, "d.link"))
+	_ = os.Symlink("../../outside", filepath.Join(work, "d/sub.link"))
+	_ = os.Symlink(filepath.Join(around, "outside/f"), filepath.Join(work, "f.link"))
+	_ = unix.Mkfifo(filepath.Join(work, "d/f.link"), 0o644)
+}
+
+// Whatever is renamed between two system calls, what is read was inside, and outside nothing changes.
+func TestSwapRaces(t *testing.T) {
+	v, around := newDir(t)
+	tree := NewTree(v)
+	outside := filepath.Join(around, "outside")
+	must(t, os.MkdirAll(filepath.Join(outside, "sub/deep"), 0o755))
+	for _, f := range []string{"f", "sub/f", "sub/deep/f"} {
+		must(t, os.WriteFile(filepath.Join(outside, f), []byte("secret"), 0o644))
+	}
+	before := snapshot(t, outside)
+	furnish(around)
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() { swap(around, &stop) })
+	}
+	done := map[string]int{}
+	for range 1500 {
+		for _, p := range []string{"f", "d/f", "d/sub/f"} {
+			got, err := tryRead(tree, p)
+			if count(t, done, "read", err); got != "" && got != "inside" && got != "put" {
+				t.Errorf("%s: read %q", p, got)
+			}
+			_, err = tree.Put(p, strings.NewReader("put"), 0o666, 0)
+			count(t, done, "put", err)
+		}
+		count(t, done, "mkdir", tree.Mkdir("d/sub/new/er"))
+		_, _, err := tree.List("/work", true, 0)
+		count(t, done, "list", err)
+		for _, p := range []string{"d/sub/deep", "d/sub/new", "d/f", "d"} {
+			count(t, done, "remove", tree.Remove(p))
+		}
+		for _, p := range []string{"d/f", "d/../f", "d/sub/deep"} {
+			_, err := tree.Allowed(p, true)
+			count(t, done, "allowed", err)
+		}
+	}
+	stop.Store(true)
+	wg.Wait()
+	if after := snapshot(t, outside); after != before {
+		t.Errorf("outside was\n%sand is\n%s", before, after)
+	}
+	for _, what := range []string{"read", "put", "mkdir", "list", "remove", "allowed"} {
+		if done[what] == 0 || done[what+" refused"] == 0 && what != "allowed" && what != "list" {
+			t.Errorf("%s: the race did not go both ways: %v", what, done)
+		}
+	}
+	t.Log(done)
+}
+
+func tryRead(tree *Tree, p string) (string, error) {
+	f, _, err := tree.Open(p)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	return string(b), err
+}
+
+// count takes a refusal as an answer, and any other error as a fault.
+func count(t *testing.T, done map[string]int, what string, err error) {
+	t.Helper()
+	var r *nsjail.Refusal
+	switch {
+	case err == nil:
+		done[what]++
+	case errors.As(err, &r):
+		done[what+" refused"]++
+	default:
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+// snapshot tells a directory's names, modes, owners, times and texts.
+func snapshot(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	must(t, filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		var st unix.Stat_t
+		if err := unix.Lstat(p, &st); err != nil {
+			return err
+		}
+		text := []byte{}
+		if d.Type().IsRegular() {
+			if text, err = os.ReadFile(p); err != nil {
+				return err
+			}
+		}
+		b.WriteString(p + " " + octal(st.Mode) + " " + itoa(int(st.Uid)) + " " + itoa(int(st.Nlink)) + " " + itoa(int(st.Mtim.Nano())) + " " + itoa(int(st.Ctim.Nano())) + " " + string(text) + "\n")
+		return nil
+	}))
+	return b.String()
+}

@@ -1,0 +1,51 @@
+package text
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+func BenchmarkFilter(b *testing.B) {
+	ascii := strings.Repeat("The quick brown fox jumps over the lazy dog, and 12 others.\n", 1<<14)
+	secrets := []string{"hunter2hunter2", "ghp_0123456789abcdefghijklmnopqrstuvwxyz", "postgres://user:pass@host/db?x=1"}
+	for _, c := range []struct {
+		name, in string
+		o        Options
+	}{
+		{"ascii", ascii, Options{}},
+		{"ascii-strip", ascii, Options{StripANSI: true}},
+		{"ascii-mask", ascii, Options{Secrets: secrets}},
+		{"ascii-all", ascii, Options{Secrets: secrets, StripANSI: true}},
+		{"utf8-all", strings.Repeat("Größe: 12 µm, 3 € «ça»\n", 1<<15), Options{Secrets: secrets, StripANSI: true}},
+		{"colours-all", strings.Repeat("\x1b[1;32mok\x1b[0m some test of the suite\n", 1<<15), Options{Secrets: secrets, StripANSI: true}},
+		{"binary-all", strings.Repeat("\x00\xff\x1b\xc2\x80abc\xe2", 1<<17), Options{Secrets: secrets, StripANSI: true}},
+		{"secrets-all", strings.Repeat("a=hunter2hunter2 ", 1<<16), Options{Secrets: secrets, StripANSI: true}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			in := []byte(c.in)
+			b.SetBytes(int64(len(in)))
+			for b.Loop() {
+				f := New(io.Discard, c.o)
+				f.Write(in)
+				f.Close()
+			}
+		})
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		New(io.Discard, Options{Secrets: []string{"hunter2hunter2", "ghp_0123456789abcdefghijklmnopqrstuvwxyz"}, StripANSI: true})
+	}
+}
+
+func BenchmarkCapture(b *testing.B) {
+	in := make([]byte, 32<<10)
+	b.SetBytes(int64(len(in)))
+	c := NewCapture(1 << 20)
+	for b.Loop() {
+		c.Write(in)
+	}
+}

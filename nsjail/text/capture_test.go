@@ -1,0 +1,65 @@
+package text
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestCapture(t *testing.T) {
+	for _, c := range []struct {
+		in      string
+		limit   int64
+		want    string
+		dropped int64
+	}{
+		{"", 0, "", 0},
+		{"abc", 0, "", 3},
+		{"abc", -5, "", 3},
+		{"abc", 1, "a", 2},
+		{"abc", 3, "abc", 0},
+		{"abcdefghij", 4, "abij", 6},
+		{"abcdefghij", 5, "abcij", 5},
+		{"€€€€", 12, "€€€€", 0},
+		{"€€€€", 11, "€€€", 3},
+		{"€€€€", 7, "€€", 6},
+		{"🦊🦊🦊", 6, "", 12},
+	} {
+		x := NewCapture(c.limit)
+		io.WriteString(x, c.in[:len(c.in)/2])
+		io.WriteString(x, c.in[len(c.in)/2:])
+		if x.String() != c.want || x.Dropped() != c.dropped || x.Total() != int64(len(c.in)) {
+			t.Errorf("%q, %d: %q and %d missing", c.in, c.limit, x.String(), x.Dropped())
+		}
+	}
+}
+
+func TestCaptureSaysWhatIsMissing(t *testing.T) {
+	in := strings.Repeat("a", 500) + strings.Repeat("b", 500) + strings.Repeat("c", 500)
+	c := NewCapture(400)
+	io.WriteString(c, in)
+	s := c.String()
+	head, tail := c.Parts()
+	if want := string(head) + "\n[... 1151 bytes left out ...]\n" + string(tail); s != want || c.Dropped() != 1151 {
+		t.Errorf("%d %q", c.Dropped(), s)
+	}
+	if !strings.HasPrefix(s, strings.Repeat("a", 170)) || !strings.HasSuffix(s, strings.Repeat("c", 170)) || len(s) > 400 {
+		t.Errorf("%q", s)
+	}
+	io.WriteString(c, "the end") // it may be read in between
+	if !strings.HasSuffix(c.String(), "cthe end") || c.Dropped() != 1158 {
+		t.Errorf("%d %q", c.Dropped(), c.String())
+	}
+}
+
+// TestMaskedBeforeCut: a secret at the edge of the head is masked whole.
+func TestMaskedBeforeCut(t *testing.T) {
+	for limit := range int64(40) {
+		c := NewCapture(limit)
+		f := New(c, Options{Secrets: []string{"hunter2"}})
+		io.WriteString(f, "12345678 hunter2 and more, and hunter2 again")
+		if err := f.Close(); err != nil || strings.Contains(c.String(), "unt") || strings.Contains(c.String(), "er2") {
+			t.Errorf("%v %q", err, c.String())
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package text
+
+import (
+	"bytes"
+	"io"
+)
+
+// Options say what a Filter does beside making UTF-8.
+type Options struct {
+	// Secrets are values to mask: each as it is, and as base64, hexadecimal, URLs and JSON write it. White space around
+	// a value does not count, and one of less than MinSecret bytes is not masked: it would be found everywhere. Of a
+	// value with several lines, each long one is masked, too. The longest form is what a Filter may hold back, so that
+	// the caller bounds number and size.
+	Secrets []string
+	// StripANSI removes terminal sequences (ECMA-48, xterm): CSI, OSC, DCS and the like, other escapes, and the control
+	// characters U+0080 to U+009F. Afterwards no ESC is left. A string such as a window's title that has no end is
+	// taken to end at the end of its line, or after 64 KiB.
+	StripANSI bool
+}
+
+// Filter is a writer that cleans what passes. It is for one goroutine at a time.
+type Filter struct {
+	w      io.Writer
+	first  stage
+	masks  []*masker
+	out    []byte // what this Write has made so far
+	err    error
+	closed bool
+}
+
+// stage is one part of a Filter. What it is given may be overwritten after the call.
+type stage interface {
+	write(b []byte)
+	close()
+}
+
+// piece bounds what is worked on at once, and with it the buffers, in bytes.
+const piece = 64 << 10
+
+// New makes a Filter that writes to w.
+func New(w io.Writer, o Options) *Filter {
+	f := &Filter{w: w}
+	forms := forms(o.Secrets, o.StripANSI)
+	mask := freeMask(forms)
+	var next stage = (*output)(f)
+	if late := holdingReplacement(forms); len(late) > 0 {
+		next = f.mask(next, late, mask)
+	}
+	next = &fixer{next: next}
+	if len(forms) > 0 {
+		next = f.mask(next, forms, mask)
+	}
+	if o.StripANSI {
+		next = &stripper{next: next}
+	}
+	f.first = next
+	return f
+}
+
+func (f *Filter) mask(next stage, patterns [][]byte, mask string) stage {
+	m := newMasker(next, patterns, mask)
+	f.masks = append(f.masks, m)
+	return m
+}
+
+// Clean is a text as a Filter would write it.
+func Clean(s string, o Options) string {
+	var b bytes.Buffer
+	f := New(&b, o)
+	_, _ = io.WriteString(f, s) // a Buffer takes everything
+	_ = f.Close()
+	return b.String()
+}
+
+// Masked is how many masks have been written so far.
+func (f *Filter) Masked() (n int64) {
+	for _, m := range f.masks {
+		n += m.count
+	}
+	return n
+}
+
+// Write takes bytes. What they end with may be held back until the next Write or Close: the beginning of a secret, a
+// part of a rune. After an error of the writer behind it, every Write returns that.
+func (f *Filter) Write(b []byte) (n int, err error) {
+	if f.closed {
+		return 0, io.ErrClosedPipe
+	}
+	for n < len(b) && f.err == nil {
+		part := b[n:min(n+piece, len(b))]
+		f.first.write(part)
+		if f.flush(); f.err == nil {
+			n += len(part)
+		}
+	}
+	return n, f.err
+}
+
+// Close writes what was held back. It does not close the writer behind the Filter.
+func (f *Filter) Close() error {
+	if !f.closed && f.err == nil {
+		f.first.close()
+		f.flush()
+	}
+	f.closed = true
+	return f.err
+}
+
+func (f *Filter) flush() {
+	if len(f.out) == 0 {
+		return
+	}
+	n, err := f.w.Write(f.out)
+	if err == nil && n < len(f.out) {
+		err = io.ErrShortWrite
+	}
+	f.out, f.err = f.out[:0], err
+}
+
+// output is the last stage: one Write of the Filter is one of the writer behind it.
+type output Filter
+
+func (o *output) write(b []byte) { o.out = append(o.out, b...) }
+
+func (o *output) close() {}

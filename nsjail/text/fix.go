@@ -1,0 +1,98 @@
+package text
+
+import "unicode/utf8"
+
+// replacement is U+FFFD in UTF-8.
+const replacement = "\uFFFD"
+
+var replacementBytes = []byte(replacement)
+
+// fixer is the stage that makes valid UTF-8: each byte that is no part of a rune becomes U+FFFD, as in a conversion of
+// Go's to []rune and in encoding/json.
+type fixer struct {
+	next stage
+	part [utf8.UTFMax]byte // the beginning of a rune
+	n    int
+}
+
+func (f *fixer) write(b []byte) {
+	for f.n > 0 && len(b) > 0 {
+		f.part[f.n] = b[0]
+		f.n++
+		b = b[1:]
+		for f.n > 0 && utf8.FullRune(f.part[:f.n]) {
+			f.n = copy(f.part[:], f.part[f.one(f.part[:f.n]):f.n])
+		}
+	}
+	b = b[:len(b)-f.keep(b)]
+	for len(b) > 0 {
+		n := validPrefix(b)
+		if n > 0 {
+			f.next.write(b[:n])
+		}
+		if b = b[n:]; len(b) > 0 {
+			b = b[f.one(b):]
+		}
+	}
+}
+
+// one writes the rune that b begins with, and says how many bytes it has.
+func (f *fixer) one(b []byte) int {
+	r, size := utf8.DecodeRune(b)
+	if r == utf8.RuneError && size == 1 {
+		f.next.write(replacementBytes)
+	} else {
+		f.next.write(b[:size])
+	}
+	return size
+}
+
+// keep holds back a rune that is not complete, and says how many bytes it has.
+func (f *fixer) keep(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if end := b[len(b)-n:]; utf8.RuneStart(end[0]) {
+			if !utf8.FullRune(end) {
+				f.n = copy(f.part[:], end)
+			}
+			break
+		}
+	}
+	return f.n
+}
+
+// validPrefix is how many bytes from the beginning on are runes.
+func validPrefix(b []byte) int {
+	if utf8.Valid(b) {
+		return len(b)
+	}
+	n := 0
+	for n < len(b) {
+		if b[n] < utf8.RuneSelf {
+			n++
+			continue
+		}
+		r, size := utf8.DecodeRune(b[n:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+func (f *fixer) close() {
+	for range f.n {
+		f.next.write(replacementBytes)
+	}
+	f.n = 0
+	f.next.close()
+}
+
+// fix is a text as a fixer writes it.
+func fix(s string) string {
+	b := make([]byte, 0, len(s)+8)
+	for _, r := range s { // an invalid byte is utf8.RuneError
+		b = utf8.AppendRune(b, r)
+	}
+	return string(b)
+}

@@ -1,0 +1,134 @@
+package text
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// plainMask is what a masker has to do, written down without a thought for speed.
+func plainMask(b []byte, patterns [][]byte, mask string) []byte {
+	end, from := 0, 0
+	var out []byte
+	for i := range b {
+		n := 0
+		for _, p := range patterns {
+			if bytes.HasPrefix(b[i:], p) {
+				n = max(n, len(p))
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		if i >= end {
+			out = append(append(out, b[from:i]...), mask...)
+		}
+		end = max(end, i+n)
+		from = end
+	}
+	return append(out, b[from:]...)
+}
+
+type collect struct{ b []byte }
+
+func (c *collect) write(b []byte) { c.b = append(c.b, b...) }
+func (c *collect) close()         {}
+
+// FuzzFilter: what comes out is UTF-8 and has no secret and, stripped, no control sequence, however it was split.
+func FuzzFilter(f *testing.F) {
+	f.Add([]byte("pass=hunter2 \x1b[31m\xff\xe2\x82"), "hunter2", "ter2 ", uint64(0x5bd1e995), true)
+	f.Add([]byte("aaaaaaaaaaaaaaaabaaaa"), "aaaab", "aaaa", uint64(1), false)
+	f.Add([]byte("\xc2\x1b]\x9b\xc2\xc2\x9b\xff\xfdabc***x"), "\uFFFDabc", "***x", uint64(77), true)
+	f.Add([]byte("aHVudGVyMmh1bnRlcjI=%2Babc+"), "hunter2hunter2", "+abc+", uint64(3), false)
+	f.Add([]byte("\x1bP\x1b\\\x1b^\n\x1b[\x1b(\x1b"), "abcd", "\x1b[1mx", uint64(9), true)
+	f.Fuzz(func(t *testing.T, in []byte, a, b string, split uint64, strip bool) {
+		o := Options{Secrets: []string{a, b}, StripANSI: strip}
+		want := Clean(string(in), o)
+		var out bytes.Buffer
+		filter := New(&out, o)
+		for rest := in; len(rest) > 0; {
+			n := min(int(split%7)+1, len(rest))
+			split = split*6364136223846793005 + 1442695040888963407
+			part := bytes.Clone(rest[:n])
+			if _, err := filter.Write(part); err != nil {
+				t.Fatal(err)
+			}
+			clear(part) // a writer keeps nothing that it was given
+			rest = rest[n:]
+		}
+		if err := filter.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got := out.String()
+		if got != want {
+			t.Errorf("split: %q, whole: %q", got, want)
+		}
+		if !utf8.ValidString(got) {
+			t.Errorf("no UTF-8: %q", got)
+		}
+		if strip && strings.ContainsFunc(got, func(r rune) bool { return r == 0x1b || r >= 0x80 && r < 0xa0 }) {
+			t.Errorf("a control character is left: %q", got)
+		}
+		patterns := forms(o.Secrets, strip)
+		free := !bytes.ContainsAny(bytes.Join(patterns, nil), freeMask(patterns))
+		for _, s := range o.Secrets {
+			if s = strings.Trim(s, space); free && len(s) >= MinSecret && utf8.ValidString(s) && strings.Contains(got, s) {
+				t.Errorf("%q is in %q", s, got)
+			}
+		}
+		if len(patterns) > 0 {
+			c := &collect{}
+			m := newMasker(c, patterns, "***")
+			for _, x := range in {
+				m.write([]byte{x})
+			}
+			m.close()
+			if slow := plainMask(in, patterns, "***"); !bytes.Equal(c.b, slow) {
+				t.Errorf("masked: %q, and slowly %q", c.b, slow)
+			}
+		}
+	})
+}
+
+// FuzzCapture: head, tail and what was dropped are all that was written, in their order.
+func FuzzCapture(f *testing.F) {
+	f.Add([]byte("hello, wörld"), int64(5), uint8(3))
+	f.Add([]byte(strings.Repeat("€uro", 200)), int64(301), uint8(50))
+	f.Add([]byte("\x80\x80\x80\xff\xff"), int64(3), uint8(1))
+	f.Add([]byte("x"), int64(-1), uint8(0))
+	f.Fuzz(func(t *testing.T, in []byte, limit int64, step uint8) {
+		limit = min(limit, 1<<20)
+		c := NewCapture(limit)
+		for rest := in; len(rest) > 0; {
+			n := min(int(step)+1, len(rest))
+			if k, err := c.Write(rest[:n]); k != n || err != nil {
+				t.Fatal(k, err)
+			}
+			rest = rest[n:]
+		}
+		head, tail := c.Parts()
+		if c.Total() != int64(len(in)) || int64(len(head)+len(tail))+c.Dropped() != c.Total() {
+			t.Errorf("%d + %d + %d of %d", len(head), len(tail), c.Dropped(), len(in))
+		}
+		if !bytes.HasPrefix(in, head) || !bytes.HasSuffix(in, tail) {
+			t.Errorf("%q and %q of %q", head, tail, in)
+		}
+		s := c.String()
+		if int64(len(s)) > max(limit, 0) {
+			t.Errorf("%d bytes of a limit of %d", len(s), limit)
+		}
+		if utf8.Valid(in) && !utf8.ValidString(s) {
+			t.Errorf("a rune was cut: %q", s)
+		}
+		if int64(len(in)) <= limit && s != string(in) {
+			t.Errorf("%q of %q", s, in)
+		}
+		if over := int64(len(in)) - limit; over > 0 && limit > 0 && c.Dropped() > over+gapSize+6 {
+			t.Errorf("%d were dropped, and %d had to be", c.Dropped(), over)
+		}
+		if int64(cap(c.head)+cap(c.tail)) > max(limit, 0) {
+			t.Errorf("it has %d bytes for a limit of %d", cap(c.head)+cap(c.tail), limit)
+		}
+	})
+}

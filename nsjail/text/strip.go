@@ -1,0 +1,189 @@
+package text
+
+import "bytes"
+
+// stripper is the stage that removes terminal sequences. It keeps a state and no text.
+//
+// The 8-bit control characters are looked for as UTF-8 has them, 0xC2 0x80 to 0xC2 0x9F: as a single byte they are no
+// character there. 0xC2 without a continuation becomes U+FFFD here, so that removing what stands behind it cannot join
+// it with another byte to a control character.
+type stripper struct {
+	next  stage
+	state state
+	n     int  // bytes of the sequence so far
+	c2    bool // the byte before was 0xC2: held back in plain text, swallowed in a string
+}
+
+type state uint8
+
+const (
+	plain  state = iota
+	escape       // after ESC
+	inter        // ESC and an intermediate byte: "ESC ( B"
+	csi          // control sequence: ESC [
+	line         // OSC, SOS, PM, APC: a string without a line end
+	device       // DCS: a string that may have lines, as sixels do
+)
+
+// The bounds of sequences, in bytes. A longer one is taken for text from there on.
+const (
+	maxInter  = 16
+	maxCSI    = 256
+	maxString = 64 << 10
+)
+
+const (
+	bel = 0x07
+	can = 0x18
+	sub = 0x1a
+	esc = 0x1b
+	c2  = 0xc2
+)
+
+func (s *stripper) write(b []byte) {
+	nextEsc, nextC2 := -1, -1
+	for i := 0; i < len(b); {
+		if s.state != plain || s.c2 {
+			if s.step(b[i]) {
+				i++
+			}
+			continue
+		}
+		from := i
+		for {
+			if nextEsc < i {
+				nextEsc = index(b, i, esc)
+			}
+			if nextC2 < i {
+				nextC2 = index(b, i, c2)
+			}
+			i = min(nextEsc, nextC2)
+			if i+1 >= len(b) || b[i] == esc || b[i+1] < 0xa0 || b[i+1] > 0xbf {
+				break
+			}
+			i += 2 // a character from U+00A0 to U+00BF
+		}
+		if from < i {
+			s.next.write(b[from:i])
+		}
+		if i < len(b) {
+			s.step(b[i]) // ESC or 0xC2: it changes the state
+			i++
+		}
+	}
+}
+
+// index is where c stands from i on; the length of b, if it does not.
+func index(b []byte, i int, c byte) int {
+	if n := bytes.IndexByte(b[i:], c); n >= 0 {
+		return i + n
+	}
+	return len(b)
+}
+
+// step takes one byte, and says whether it is done with it: else it has changed the state, and takes it again.
+func (s *stripper) step(c byte) bool {
+	switch s.state {
+	case plain:
+		return s.text(c)
+	case escape:
+		return s.escape(c)
+	case inter:
+		return s.until(c, 0x20, 0x2f, 0x30, maxInter)
+	case csi:
+		return s.until(c, 0x20, 0x3f, 0x40, maxCSI)
+	}
+	return s.inString(c)
+}
+
+func (s *stripper) enter(to state) bool {
+	s.state, s.n, s.c2 = to, 0, false
+	return true
+}
+
+// leave ends a sequence before c, which is text again.
+func (s *stripper) leave() bool {
+	s.enter(plain)
+	return false
+}
+
+func (s *stripper) text(c byte) bool {
+	switch {
+	case s.c2 && c >= 0xa0 && c <= 0xbf:
+		s.c2 = false
+		s.next.write([]byte{c2, c})
+	case s.c2 && c >= 0x80 && c <= 0x9f:
+		s.c2 = false
+		s.introduce(c - 0x40) // U+009B is ESC [
+	case s.c2:
+		s.c2 = false
+		s.next.write(replacementBytes)
+		return false
+	case c == c2:
+		s.c2 = true
+	case c == esc:
+		s.enter(escape)
+	default:
+		s.next.write([]byte{c})
+	}
+	return true
+}
+
+// introduce begins what ESC and c begin.
+func (s *stripper) introduce(c byte) {
+	switch c {
+	case '[':
+		s.enter(csi)
+	case ']', 'X', '^', '_':
+		s.enter(line)
+	case 'P':
+		s.enter(device)
+	default:
+		s.enter(plain)
+	}
+}
+
+func (s *stripper) escape(c byte) bool {
+	switch {
+	case c >= 0x20 && c <= 0x2f:
+		return s.enter(inter)
+	case c >= 0x30 && c <= 0x7e:
+		s.introduce(c)
+		return true
+	}
+	return s.leave()
+}
+
+// until takes bytes from low to high, and one from final to '~' that ends the sequence.
+func (s *stripper) until(c, low, high, final byte, most int) bool {
+	switch s.n++; {
+	case c >= final && c <= '~':
+		return s.enter(plain)
+	case c < low || c > high || s.n > most:
+		return s.leave()
+	}
+	return true
+}
+
+func (s *stripper) inString(c byte) bool {
+	end := s.c2 && c == 0x9c // U+009C, ST
+	s.c2 = c == c2
+	switch s.n++; {
+	case end, c == bel, c == can, c == sub:
+		return s.enter(plain)
+	case c == esc: // of ESC \, or of the next sequence
+		return s.enter(escape)
+	case c == '\n' && s.state == line, s.n > maxString:
+		return s.leave()
+	}
+	return true
+}
+
+// close drops a sequence that has no end.
+func (s *stripper) close() {
+	if s.state == plain && s.c2 {
+		s.next.write(replacementBytes)
+	}
+	s.enter(plain)
+	s.next.close()
+}

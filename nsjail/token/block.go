@@ -1,0 +1,177 @@
+package token
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What a token may hold.
+const (
+	// MaxText is the longest text of a token, in bytes.
+	MaxText = 16 << 10
+	// MaxBlocks is how many blocks a token may have.
+	MaxBlocks = 16
+	// MaxAgent and MaxNote are the longest agent and note, in bytes.
+	MaxAgent, MaxNote = 128, 256
+	// MaxRuns is the largest number of runs.
+	MaxRuns = 1 << 40
+)
+
+// Block is what one block of a token says. Each field narrows; the zero Block allows everything, but has an id of its own
+// that can be revoked.
+type Block struct {
+	// Agent is on whose behalf the holder acts: letters, digits and ._:@/+- . One block of a token may say it, once.
+	Agent string
+	// Expires is when the token ends, and NotBefore when it begins; seconds count, and the zero time is no limit.
+	Expires, NotBefore time.Time
+	// Issued is when the block was made. Mint and Attenuate set it, and nothing depends on it.
+	Issued time.Time
+	// Runs is how many runs all holders of the block may make together; 0 is no limit.
+	Runs int64
+	// Policy is a policy document of brig as a JSON object, or empty. This package does not read it.
+	Policy json.RawMessage
+	// Note is for people: who got it, and why.
+	Note string
+}
+
+// content is a Block as it is signed.
+type content struct {
+	Agent     string          `json:"agent,omitempty"`
+	Expires   int64           `json:"expires,omitempty"` // seconds since 1970
+	Issued    int64           `json:"issued,omitempty"`
+	NotBefore int64           `json:"not_before,omitempty"`
+	Note      string          `json:"note,omitempty"`
+	Policy    json.RawMessage `json:"policy,omitempty"`
+	Runs      int64           `json:"runs,omitempty"`
+}
+
+// maxTime is the last second of the year 9999, which RFC 3339 can still write.
+const maxTime = 253402300799
+
+// encode gives the only form of a block's content, or says what cannot be in one.
+func (b *Block) encode() ([]byte, error) {
+	c := content{Agent: b.Agent, Expires: seconds(b.Expires), Issued: seconds(b.Issued), NotBefore: seconds(b.NotBefore),
+		Note: b.Note, Policy: b.Policy, Runs: b.Runs}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return c.bytes()
+}
+
+func (c *content) bytes() ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(c); err != nil { // compacts the policy, too
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// decode reads what encode wrote, and nothing else.
+func decode(data []byte) (b Block, err error) {
+	var c content
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c); err != nil {
+		return b, errors.New("its content is not the JSON of a block that this brig knows")
+	}
+	if err := c.check(); err != nil {
+		return b, err
+	}
+	if again, err := c.bytes(); err != nil || !bytes.Equal(again, data) {
+		return b, errors.New("its content is not in the canonical form")
+	}
+	return Block{Agent: c.Agent, Expires: instant(c.Expires), Issued: instant(c.Issued), NotBefore: instant(c.NotBefore),
+		Note: c.Note, Policy: c.Policy, Runs: c.Runs}, nil
+}
+
+func (c *content) check() error {
+	switch {
+	case len(c.Agent) > MaxAgent || strings.ContainsFunc(c.Agent, notInAgent):
+		return fmt.Errorf("agent: at most %d letters, digits and ._:@/+-", MaxAgent)
+	case len(c.Note) > MaxNote || !utf8.ValidString(c.Note) || strings.ContainsFunc(c.Note, notPrintable):
+		return fmt.Errorf("note: at most %d bytes of printable text", MaxNote)
+	case c.Runs < 0 || c.Runs > MaxRuns:
+		return fmt.Errorf("runs: 1 to %d, or 0 for no limit", int64(MaxRuns))
+	}
+	for _, t := range []int64{c.Expires, c.Issued, c.NotBefore} {
+		if t < 0 || t > maxTime {
+			return errors.New("expires, not_before, issued: a time from 1970 to 9999")
+		}
+	}
+	if len(c.Policy) == 0 {
+		return nil
+	}
+	if !json.Valid(c.Policy) || !utf8.Valid(c.Policy) || !bytes.HasPrefix(bytes.TrimLeft(c.Policy, " \t\r\n"), []byte("{")) {
+		return errors.New("policy: a JSON object in UTF-8")
+	}
+	if twice(c.Policy) {
+		return errors.New("policy: a field that is there twice; two readers could take it differently")
+	}
+	return nil
+}
+
+func notInAgent(r rune) bool {
+	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	return !letter && !strings.ContainsRune("._:@/+-", r)
+}
+
+func notPrintable(r rune) bool { return !unicode.IsPrint(r) }
+
+// twice says whether an object in valid JSON has a field twice, at any depth.
+func twice(data []byte) bool {
+	type level struct {
+		keys map[string]bool // nil in an array
+		key  bool            // a key comes next
+	}
+	var stack []level
+	for d := json.NewDecoder(bytes.NewReader(data)); ; {
+		tok, err := d.Token()
+		if err != nil {
+			return err != io.EOF // what cannot be read is no better
+		}
+		top := len(stack) - 1
+		if name, ok := tok.(string); ok && top >= 0 && stack[top].key {
+			if stack[top].keys[name] {
+				return true
+			}
+			stack[top].keys[name], stack[top].key = true, false
+			continue
+		}
+		switch tok {
+		case json.Delim('{'):
+			stack = append(stack, level{map[string]bool{}, true})
+			continue
+		case json.Delim('['):
+			stack = append(stack, level{})
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			stack, top = stack[:top], top-1
+		}
+		if top >= 0 { // a value has ended
+			stack[top].key = stack[top].keys != nil
+		}
+	}
+}
+
+func seconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(t.Unix(), -1)
+}
+
+func instant(s int64) time.Time {
+	if s == 0 {
+		return time.Time{}
+	}
+	return time.Unix(s, 0).UTC()
+}

@@ -1,0 +1,143 @@
+package token
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxKeyFile bounds a file of keys, in bytes.
+const maxKeyFile = 64 << 10
+
+func issuerOf(key ed25519.PublicKey) (id [issuerSize]byte) {
+	sum := sha256.Sum256(key)
+	copy(id[:], sum[:])
+	return id
+}
+
+// KeyID names a public key: 16 hexadecimal digits of its SHA-256. A token carries that of its issuer.
+func KeyID(key ed25519.PublicKey) string {
+	id := issuerOf(key)
+	return hex.EncodeToString(id[:])
+}
+
+// GenerateKey makes an issuer's key pair.
+func GenerateKey() (ed25519.PublicKey, ed25519.PrivateKey, error) { return ed25519.GenerateKey(nil) }
+
+// WritePrivateKey writes a new file with the key in PEM (PKCS #8), readable by its owner only. A file that is there
+// already is an error.
+func WritePrivateKey(path string, key ed25519.PrivateKey) error {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	return writeNew(path, 0o600, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+}
+
+// WritePublicKey writes a new file with the key in PEM (PKIX). A file that is there already is an error.
+func WritePublicKey(path string, key ed25519.PublicKey) error {
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return err
+	}
+	return writeNew(path, 0o644, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+}
+
+func writeNew(path string, mode os.FileMode, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s exists, and a key is never overwritten; choose another name", path)
+	} else if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// ReadPrivateKey reads an issuer's key: one PEM block of PKCS #8. A file that others than its owner may read or write is
+// refused, and so is a symbolic link.
+func ReadPrivateKey(path string) (ed25519.PrivateKey, error) {
+	data, err := readKeyFile(path, 0o077, "chmod 600")
+	if err != nil {
+		return nil, err
+	}
+	p, rest := pem.Decode(data)
+	if p == nil || p.Type != "PRIVATE KEY" || len(bytes.TrimSpace(rest)) > 0 {
+		return nil, fmt.Errorf("%s does not hold one PRIVATE KEY in PEM", path)
+	}
+	key, err := x509.ParsePKCS8PrivateKey(p.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s does not hold a PKCS #8 key", path) // an error of the parser could quote it
+	}
+	private, ok := key.(ed25519.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("%s holds a key that is not ed25519; brigd token keygen makes one", path)
+	}
+	return private, nil
+}
+
+// ReadPublicKeys reads the keys that are trusted: one or more PEM blocks of PKIX, so that a new key can be trusted before
+// the old one is not. A file that others than its owner may write is refused, and so is a symbolic link.
+func ReadPublicKeys(path string) (keys []ed25519.PublicKey, err error) {
+	data, err := readKeyFile(path, 0o022, "chmod go-w")
+	if err != nil {
+		return nil, err
+	}
+	for len(bytes.TrimSpace(data)) > 0 {
+		var p *pem.Block
+		if p, data = pem.Decode(data); p == nil || p.Type != "PUBLIC KEY" {
+			return nil, fmt.Errorf("%s: block %d is not a PUBLIC KEY in PEM", path, len(keys)+1)
+		}
+		key, err := x509.ParsePKIXPublicKey(p.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("%s: block %d: %w", path, len(keys)+1, err)
+		}
+		public, ok := key.(ed25519.PublicKey)
+		if !ok {
+			return nil, fmt.Errorf("%s: block %d is not an ed25519 key", path, len(keys)+1)
+		}
+		keys = append(keys, public)
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%s holds no key", path)
+	}
+	return keys, nil
+}
+
+// readKeyFile reads a regular file on which nobody else has any of the permissions in forbidden.
+func readKeyFile(path string, forbidden os.FileMode, remedy string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, unix.ELOOP) {
+		return nil, fmt.Errorf("%s is a symbolic link; name the file itself", path)
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil { // fstat(2)
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	switch {
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		return nil, fmt.Errorf("%s belongs to user %d, and must be root's or that of user %d", path, st.Uid, os.Geteuid())
+	case os.FileMode(st.Mode)&forbidden != 0:
+		return nil, fmt.Errorf("%s has mode %04o, which lets others at it: %s %s", path, st.Mode&0o7777, remedy, path)
+	case st.Size > maxKeyFile:
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d of a file of keys", path, st.Size, maxKeyFile)
+	}
+	return io.ReadAll(io.LimitReader(f, maxKeyFile))
+}

@@ -1,0 +1,143 @@
+package token
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	revokedDir = "revoked"
+	maxReason  = 256
+)
+
+// Revocation is why and when an id was revoked, as its file says.
+type Revocation struct {
+	ID      string    `json:"id"`
+	Time    time.Time `json:"time"`
+	Reason  string    `json:"reason,omitempty"`
+	Expires time.Time `json:"expires,omitzero"` // of the tokens that it concerns; zero if that is not known
+}
+
+// Revoke withdraws, in the ledger in a directory, every token that has a block with the id, from the moment it returns
+// and in every process that asks: it makes a file. Expires, if not zero, is when those tokens end by themselves; the file is
+// removed some time after. To revoke twice is no error.
+func Revoke(path, id, reason string, expires time.Time) error {
+	dir, err := openDir(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	var st unix.Stat_t
+	if err := unix.Fstatat(int(dir.Fd()), countsFile, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil { // fstatat(2)
+		return refuse(CodeLedger, "", "%s is not the directory of a ledger (%v): name the one that brigd uses", path, err)
+	}
+	revoked, err := openRevoked(dir, path)
+	if err != nil {
+		return err
+	}
+	defer revoked.Close()
+	return revoke(revoked, Revocation{ID: id, Reason: reason, Expires: expires})
+}
+
+// Revoke is the function Revoke for an open ledger.
+func (l *Ledger) Revoke(id, reason string) error {
+	return revoke(l.revoked, Revocation{ID: id, Reason: reason})
+}
+
+func revoke(dir *os.File, r Revocation) error {
+	if !isID(r.ID) {
+		return refuse(CodeMalformed, "id", "what to revoke is the id of a token's block, 32 hexadecimal digits: brigd token inspect shows them")
+	}
+	if len(r.Reason) > maxReason || strings.ContainsFunc(r.Reason, notPrintable) {
+		return refuse(CodeMalformed, "reason", "the reason may have %d bytes of printable text", maxReason)
+	}
+	r.Time = time.Now().UTC()
+	text, err := json.Marshal(&r)
+	if err != nil {
+		return fmt.Errorf("revoke: %w", err)
+	}
+	f, err := openAt(dir, r.ID, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	} else if err != nil {
+		return refuse(CodeLedger, "", "%s could not be revoked: %v", r.ID, err)
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err := errors.Join(err, f.Sync(), f.Close(), dir.Sync()); err != nil {
+		return refuse(CodeLedger, "", "%s is revoked, but perhaps not after a power failure: %v", r.ID, err)
+	}
+	return nil
+}
+
+func openRevoked(dir *os.File, path string) (*os.File, error) {
+	d := int(dir.Fd())
+	if err := unix.Mkdirat(d, revokedDir, 0o700); err == nil { // mkdirat(2)
+		if err := dir.Sync(); err != nil {
+			return nil, err
+		}
+	} else if !errors.Is(err, unix.EEXIST) {
+		return nil, fmt.Errorf("the ledger %s: %w", path, os.NewSyscallError("mkdirat "+revokedDir, err))
+	}
+	fd, err := unix.Openat(d, revokedDir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0) // openat(2)
+	if err != nil {
+		return nil, fmt.Errorf("the ledger %s: %w", path, os.NewSyscallError("openat "+revokedDir, err))
+	}
+	f := os.NewFile(uintptr(fd), path+"/"+revokedDir)
+	if err := private(f, unix.S_IFDIR); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Revoked returns nil if none of the ids is revoked, and otherwise, or if that cannot be found out, a *nsjail.Refusal.
+func (l *Ledger) Revoked(ids ...string) error {
+	for _, id := range ids {
+		if !isID(id) {
+			return refuse(CodeMalformed, "id", "an id has 32 hexadecimal digits")
+		}
+		var st unix.Stat_t
+		switch err := unix.Fstatat(int(l.revoked.Fd()), id, &st, unix.AT_SYMLINK_NOFOLLOW); { // fstatat(2)
+		case err == nil:
+			return refuse(CodeRevoked, "id", "the token is revoked (%s)", id)
+		case !errors.Is(err, unix.ENOENT):
+			return refuse(CodeLedger, "", "whether the token is revoked cannot be found out: %v", err)
+		}
+	}
+	return nil
+}
+
+// pruneRevoked removes what concerns only tokens that have expired long ago. What cannot be read stays.
+func (l *Ledger) pruneRevoked() error {
+	names, err := l.revoked.Readdirnames(-1)
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.revoked.Name(), err)
+	}
+	for _, id := range names {
+		f, err := openAt(l.revoked, id, unix.O_RDONLY)
+		if err != nil {
+			continue // perhaps root's: it revokes all the same
+		}
+		var r Revocation
+		err = json.NewDecoder(io.LimitReader(f, 4096)).Decode(&r)
+		_ = f.Close()
+		if err != nil || r.ID != id || r.Expires.IsZero() || time.Since(r.Expires) < grace {
+			continue
+		}
+		if err := unix.Unlinkat(int(l.revoked.Fd()), id, 0); err != nil { // unlinkat(2)
+			return fmt.Errorf("%s: %w", l.revoked.Name(), os.NewSyscallError("unlinkat", err))
+		}
+	}
+	return nil
+}
+
+// isID says whether a text has the form of an id.
+func isID(s string) bool {
+	return len(s) == 32 && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
+}

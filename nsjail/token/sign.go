@@ -1,0 +1,150 @@
+package token
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Mint makes a token of one block, signed with the issuer's key.
+func Mint(key ed25519.PrivateKey, b Block) (*Token, error) {
+	if len(key) != ed25519.PrivateKeySize {
+		return nil, fmt.Errorf("mint: the key is no ed25519 private key")
+	}
+	t := &Token{issuer: issuerOf(key.Public().(ed25519.PublicKey))}
+	return t.with(key, b)
+}
+
+// Attenuate makes a token that allows what t does and b, too. It needs no key but the one in t, and does not ask whether
+// t is trusted anywhere. A block that only seems to widen is refused, so that nobody relies on it. t stays as it is.
+func Attenuate(t *Token, b Block) (*Token, error) {
+	key, err := t.lastKey()
+	if err != nil {
+		return nil, err
+	}
+	switch end := t.Expires(); {
+	case b.Agent != "" && t.Agent() != "":
+		return nil, refuse(CodeWider, "agent", "the token is the agent %s's already, and an agent cannot be changed", t.Agent())
+	case !end.IsZero() && b.Expires.After(end):
+		return nil, refuse(CodeWider, "expires", "the token expires at %s, and cannot be made to last longer", stamp(end))
+	case len(t.blocks) == MaxBlocks:
+		return nil, refuse(CodeWider, "", "the token has %d blocks already, which is the limit", MaxBlocks)
+	}
+	return t.with(key, b)
+}
+
+// with is t and one more block, signed with key.
+func (t *Token) with(key ed25519.PrivateKey, b Block) (*Token, error) {
+	if b.Issued.IsZero() {
+		b.Issued = time.Now()
+	}
+	content, err := b.encode()
+	if err != nil {
+		return nil, fmt.Errorf("a block of a token: %w", err)
+	}
+	if len(content) > MaxText {
+		return nil, fmt.Errorf("a block of %d bytes: a token may have %d", len(content), MaxText)
+	}
+	public, next, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, fmt.Errorf("a key for the next block: %w", err)
+	}
+	n := block{content: content, next: public}
+	if n.Block, err = decode(content); err != nil {
+		return nil, fmt.Errorf("a block of a token: %w", err)
+	}
+	var before []byte
+	if i := len(t.blocks); i > 0 {
+		before = t.blocks[i-1].signature
+	}
+	what := n.signed(len(t.blocks), t.issuer, before)
+	n.signature = ed25519.Sign(key, what)
+	n.name(what)
+	out := &Token{issuer: t.issuer, blocks: append(slices.Clip(t.blocks), n), secret: next.Seed()}
+	if size := len(out.Text()); size > MaxText {
+		return nil, fmt.Errorf("the token would be %d bytes long, and may be %d: give it a smaller policy or fewer blocks", size, MaxText)
+	}
+	return out, nil
+}
+
+// Seal makes a token that allows what t does and that nobody can narrow: it holds no secret key.
+func Seal(t *Token) (*Token, error) {
+	key, err := t.lastKey()
+	if err != nil {
+		return nil, err
+	}
+	out := &Token{issuer: t.issuer, blocks: t.blocks}
+	out.seal = ed25519.Sign(key, out.sealed())
+	if size := len(out.Text()); size > MaxText {
+		return nil, fmt.Errorf("the sealed token would be %d bytes long, and may be %d", size, MaxText)
+	}
+	return out, nil
+}
+
+// sealed is what a seal covers.
+func (t *Token) sealed() []byte { return append([]byte(domainSeal), t.body()...) }
+
+// lastKey is what the next block is signed with.
+func (t *Token) lastKey() (ed25519.PrivateKey, error) {
+	if t.seal != nil {
+		return nil, refuse(CodeSealed, "", "the token is sealed: nobody can narrow it")
+	}
+	key := ed25519.NewKeyFromSeed(t.secret)
+	if !bytes.Equal(key.Public().(ed25519.PublicKey), t.blocks[len(t.blocks)-1].next) {
+		return nil, refuse(CodeSignature, "", "the token does not end with the key of its last block")
+	}
+	return key, nil
+}
+
+// Verify says whether one of the trusted keys has issued t, every block is as it was signed, none is missing, and all of
+// them hold at now. The error is a *nsjail.Refusal; it says nothing of the token but ids and times. Whether t is revoked
+// or spent is for a Ledger to say.
+func Verify(t *Token, keys []ed25519.PublicKey, now time.Time) error {
+	i := slices.IndexFunc(keys, func(k ed25519.PublicKey) bool {
+		return len(k) == ed25519.PublicKeySize && issuerOf(k) == t.issuer
+	})
+	if i < 0 {
+		return refuse(CodeUntrusted, "issuer", "the token was issued with the key %s, which is not trusted here", t.Issuer())
+	}
+	root := [32]byte(keys[i])
+	if seen := t.trusted.Load(); seen == nil || *seen != root {
+		if err := t.checkSignatures(keys[i]); err != nil {
+			return err
+		}
+		t.trusted.Store(&root)
+	}
+	return t.checkTime(now)
+}
+
+func (t *Token) checkSignatures(key ed25519.PublicKey) error {
+	var before []byte
+	for i := range t.blocks {
+		b := &t.blocks[i]
+		if !ed25519.Verify(key, b.signed(i, t.issuer, before), b.signature) {
+			return refuse(CodeSignature, "", "the signature of block %d does not fit", i)
+		}
+		key, before = b.next, b.signature
+	}
+	if t.seal != nil {
+		if !ed25519.Verify(key, t.sealed(), t.seal) {
+			return refuse(CodeSignature, "", "the seal does not fit")
+		}
+		return nil
+	}
+	_, err := t.lastKey()
+	return err
+}
+
+func (t *Token) checkTime(now time.Time) error {
+	if end := t.Expires(); !end.IsZero() && !now.Before(end) {
+		return refuse(CodeExpired, "expires", "the token has expired at %s", stamp(end))
+	}
+	if begin := t.NotBefore(); now.Before(begin) {
+		return refuse(CodeNotYetValid, "not_before", "the token is valid from %s on", stamp(begin))
+	}
+	return nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

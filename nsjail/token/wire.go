@@ -1,0 +1,168 @@
+package token
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+const (
+	prefix = "brig1."
+
+	domainBlock = "brig token 1: block\x00"
+	domainSeal  = "brig token 1: seal\x00"
+	domainID    = "brig token 1: id\x00"
+
+	endSecret = 0
+	endSeal   = 1
+
+	issuerSize = 8
+)
+
+// block is one as it stands in a token.
+type block struct {
+	Block
+	id        string
+	content   []byte
+	next      ed25519.PublicKey
+	signature []byte
+}
+
+// signed is what the signature of the block at position i covers, given the signature of the one before it.
+func (b *block) signed(i int, issuer [issuerSize]byte, before []byte) []byte {
+	out := append([]byte(domainBlock), byte(i))
+	out = append(out, issuer[:]...)
+	if i == 0 {
+		before = make([]byte, ed25519.SignatureSize)
+	}
+	out = append(out, before...)
+	out = binary.BigEndian.AppendUint16(out, uint16(len(b.content)))
+	out = append(out, b.content...)
+	return append(out, b.next...)
+}
+
+// name sets the block's id.
+func (b *block) name(signed []byte) {
+	h := sha256.New()
+	h.Write([]byte(domainID))
+	h.Write(signed)
+	h.Write(b.signature)
+	b.id = hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// body is the raw token up to its end.
+func (t *Token) body() []byte {
+	out := append(t.issuer[:len(t.issuer):len(t.issuer)], byte(len(t.blocks)))
+	for i := range t.blocks {
+		b := &t.blocks[i]
+		out = binary.BigEndian.AppendUint16(out, uint16(len(b.content)))
+		out = append(out, b.content...)
+		out = append(out, b.next...)
+		out = append(out, b.signature...)
+	}
+	return out
+}
+
+// Text is the token itself. Whoever has it may use it: keep it out of logs and arguments.
+func (t *Token) Text() string {
+	out := t.body()
+	if t.seal != nil {
+		out = append(append(out, endSeal), t.seal...)
+	} else {
+		out = append(append(out, endSecret), t.secret...)
+	}
+	return prefix + base64.RawURLEncoding.EncodeToString(out)
+}
+
+// reader takes a raw token apart; what is missing makes it short.
+type reader struct {
+	data  []byte
+	short bool
+}
+
+func (r *reader) take(n int) []byte {
+	if r.short || n > len(r.data) {
+		r.short = true
+		return nil
+	}
+	out := r.data[:n:n]
+	r.data = r.data[n:]
+	return out
+}
+
+func (r *reader) number(size int) (n int) {
+	for _, c := range r.take(size) {
+		n = n<<8 | int(c)
+	}
+	return n
+}
+
+// Parse reads a token's text. It says nothing about who made it: see Verify. Of each token there is one text, and no
+// other is accepted. The error is a *nsjail.Refusal.
+func Parse(text string) (*Token, error) {
+	if len(text) > MaxText {
+		return nil, malformed("it is longer than %d bytes", MaxText)
+	}
+	body, ok := strings.CutPrefix(text, prefix)
+	if !ok {
+		return nil, malformed("it does not begin with %s", prefix)
+	}
+	if strings.ContainsAny(body, "\r\n") { // which package base64 would skip
+		return nil, malformed("it has a line break in it")
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(body)
+	if err != nil {
+		return nil, malformed("what follows %s is not unpadded base64url", prefix)
+	}
+	r := &reader{data: raw}
+	t := &Token{}
+	copy(t.issuer[:], r.take(issuerSize))
+	count := r.number(1)
+	if !r.short && (count < 1 || count > MaxBlocks) {
+		return nil, malformed("it has %d blocks and may have 1 to %d", count, MaxBlocks)
+	}
+	if err := t.readBlocks(r, count); err != nil {
+		return nil, err
+	}
+	switch end := r.number(1); {
+	case r.short: // said below
+	case end == endSecret:
+		t.secret = r.take(ed25519.SeedSize)
+	case end == endSeal:
+		t.seal = r.take(ed25519.SignatureSize)
+	default:
+		return nil, malformed("it ends in a way that this brig does not know")
+	}
+	if r.short {
+		return nil, malformed("a part of it is missing")
+	}
+	if len(r.data) > 0 {
+		return nil, malformed("%d bytes follow its end", len(r.data))
+	}
+	return t, nil
+}
+
+func (t *Token) readBlocks(r *reader, count int) error {
+	var before []byte
+	for i := range count {
+		b := block{content: r.take(r.number(2)), next: r.take(ed25519.PublicKeySize), signature: r.take(ed25519.SignatureSize)}
+		if r.short {
+			return malformed("a part of it is missing")
+		}
+		var err error
+		if b.Block, err = decode(b.content); err != nil {
+			return malformed("block %d: %v", i, err)
+		}
+		if b.Agent != "" && t.Agent() != "" {
+			return malformed("block %d names an agent, and an earlier one has", i)
+		}
+		b.name(b.signed(i, t.issuer, before))
+		before = b.signature
+		t.blocks = append(slices.Clip(t.blocks), b)
+	}
+	return nil
+}
