@@ -30,7 +30,7 @@ func TestRun(t *testing.T) {
 			Files: map[string]File{"a/b.txt": {Data: []byte("text\n")}, "x": {Data: []byte("#!"), Executable: true}}}, "failed", "text\n-r-xr-xr-x\n", "Read-only"},
 		"env":       {Request{Cmd: []string{"/bin/sh", "-c", "echo $A $B"}, Env: map[string]string{"A": "x y"}, Secrets: map[string]string{"B": "hunter22"}}, "ok", "x y ***\n", ""},
 		"cwd":       {Request{Cmd: []string{"pwd"}, Cwd: "/tmp"}, "ok", "/tmp\n", ""},
-		"timeout":   {Request{Cmd: []string{"sleep", "100"}, Timeout: Seconds(100 * time.Millisecond)}, "timeout", "", ""},
+		"timeout":   {Request{Cmd: []string{"sleep", "100"}, Timeout: Seconds(time.Second)}, "timeout", "", ""},
 		"signal":    {Request{Cmd: []string{"/bin/sh", "-c", "kill -SEGV $$"}}, "signal", "", ""},
 		"no answer": {Request{Cmd: []string{"/bin/true"}}, "ok", "", ""},
 		"bytes":     {Request{Cmd: []string{"printf", `a\377b`}}, "ok", "a\ufffdb", ""},

@@ -110,5 +110,7 @@ suites() {
 	suite "$1" seccomp "${short[@]}" -test.run='^TestLive'
 	suite "$1" nsjail/internal/stage "${short[@]}"
 	suite "$1" nsjail "${short[@]}" "${nsjail[@]}"
+	suite "$1" nsjail/sandbox "${short[@]}"
+	suite "$1" nsjail/engine "${short[@]}" -test.run='^(TestRun|TestSandbox|TestStream|TestCancel|TestManyAtOnce)$'
 	suite "$1" cmd/brig "${short[@]}" -test.run="$cli"
 }
