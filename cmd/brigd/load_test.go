@@ -2,14 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,39 +18,6 @@ import (
 	"brig/nsjail/audit"
 )
 
-// daemon is a brigd that a test has started.
-type daemon struct {
-	cmd    *exec.Cmd
-	socket string
-	log    *bytes.Buffer
-	client *http.Client
-}
-
-// startDaemon starts brigd with a socket in dir and waits until it answers.
-func startDaemon(t *testing.T, dir string, flags ...string) *daemon {
-	t.Helper()
-	d := &daemon{socket: filepath.Join(dir, "s"), log: &bytes.Buffer{}}
-	d.cmd = exec.Command(brigd(t), append([]string{"serve", "--listen", "unix:" + d.socket}, flags...)...)
-	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
-	if err := d.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.cmd.Process.Kill(); _ = d.cmd.Wait() })
-	d.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", d.socket)
-		}}}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if r, err := d.client.Get("http://brigd/healthz"); err == nil {
-			r.Body.Close()
-			return d
-		}
-		if time.Now().After(end) {
-			t.Fatalf("brigd does not answer:\n%s", d.log)
-		}
-	}
-}
-
 // answered is what a client of the load has seen.
 type answered struct {
 	ID      string `json:"id"`
@@ -63,13 +27,13 @@ type answered struct {
 }
 
 // ask sends one run, again after each 429, and gives the answer.
-func (d *daemon) ask(agent, script string) (a answered, err error) {
+func ask(c *http.Client, agent, script string) (a answered, err error) {
 	body, err := json.Marshal(map[string]any{"cmd": []string{"/bin/sh", "-c", script}, "agent_id": agent})
 	if err != nil {
 		return a, err
 	}
 	for {
-		r, err := d.client.Post("http://brigd/v1/run", "application/json", bytes.NewReader(body))
+		r, err := c.Post("http://brigd/v1/run", "application/json", bytes.NewReader(body))
 		if err != nil {
 			return a, err
 		}
@@ -92,6 +56,19 @@ func (d *daemon) ask(agent, script string) (a answered, err error) {
 	}
 }
 
+// loadFlags are brigd's for a load, with an audit log.
+func loadFlags(t *testing.T) (log string, flags []string) {
+	d := dir(t)
+	log = filepath.Join(d, "audit.jsonl")
+	return log, []string{"serve", "--listen", "unix:" + filepath.Join(d, "s"), "--audit", log, "--pool", "16", "--queue", "512", "--rate", "0"}
+}
+
+// manyConnections is brigd's client for many goroutines.
+func manyConnections(d *proc) *http.Client {
+	d.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 256
+	return d.client
+}
+
 // 200 clients run many jails each through one brigd: no answer is lost, doubled or another's, nobody waits for ever while
 // others are served, memory stays bounded, and the audit log has an event before and after each.
 func TestLoad(t *testing.T) {
@@ -99,9 +76,9 @@ func TestLoad(t *testing.T) {
 	if os.Getenv("BRIG_TEST_FULL") != "" {
 		each = 50
 	}
-	dir := t.TempDir()
-	log := filepath.Join(dir, "audit.jsonl")
-	d := startDaemon(t, dir, "--audit", log, "--pool", "16", "--queue", "512", "--rate", "0")
+	log, flags := loadFlags(t)
+	d := begin(t, nil, flags...)
+	client := manyConnections(d)
 	var mu sync.Mutex
 	seen := map[string]bool{}
 	waits := make([][]time.Duration, clients)
@@ -114,7 +91,7 @@ func TestLoad(t *testing.T) {
 			for i := range each {
 				want := fmt.Sprintf("client %d run %d\n", c, i)
 				start := time.Now()
-				a, err := d.ask(fmt.Sprint("agent-", c), "printf 'client %d run %d\\n' "+fmt.Sprint(c, " ", i))
+				a, err := ask(client, fmt.Sprint("agent-", c), "printf 'client %d run %d\\n' "+fmt.Sprint(c, " ", i))
 				if err != nil || a.Status != "ok" || a.Stdout != want {
 					t.Errorf("client %d run %d: %+v %v", c, i, a, err)
 					return
@@ -140,12 +117,8 @@ func TestLoad(t *testing.T) {
 	if rss > 512<<20 {
 		t.Errorf("brigd held %d MiB", rss>>20)
 	}
-	if err := d.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.cmd.Wait(); err != nil {
-		t.Errorf("brigd ended with %v:\n%s", err, d.log)
-	}
+	d.signal(os.Interrupt)
+	d.end()
 	before, after := events(t, log)
 	for id := range seen {
 		if !before[id] || !after[id] {
@@ -216,4 +189,88 @@ func events(t *testing.T, log string) (before, after map[string]bool) {
 		}
 	}
 	return before, after
+}
+
+// brigd is killed in the middle of a load: what it has answered is in the log, every run that began has an event before it,
+// nothing of a payload is left, and the next brigd takes over the socket and the log.
+func TestKilledUnderLoad(t *testing.T) {
+	log, flags := loadFlags(t)
+	d := begin(t, nil, flags...)
+	client := manyConnections(d)
+	_, box := d.do("POST", "/v1/sandboxes", map[string]any{})
+	nap := fmt.Sprint(1e8 + float64(os.Getpid())) // seconds, and a mark in the process table
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	enough := make(chan struct{})
+	var wg sync.WaitGroup
+	for c := range 32 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for c < 4 {
+				if _, err := ask(client, "sleeper", "exec sleep "+nap); err != nil {
+					return
+				}
+			}
+			for i := 0; ; i++ {
+				a, err := ask(client, fmt.Sprint("agent-", c), fmt.Sprint("echo ", c, " ", i))
+				if err != nil {
+					return // it was killed
+				}
+				mu.Lock()
+				seen[a.ID] = true
+				if len(seen) == 300 {
+					close(enough)
+				}
+				mu.Unlock()
+			}
+		}()
+	}
+	<-enough
+	if sleeping(nap) == 0 {
+		t.Error("no sleeper runs")
+	}
+	d.signal(os.Kill)
+	wg.Wait()
+	for n := 0; sleeping(nap) > 0; n++ { // the kernel takes the jails apart
+		if n > 1000 {
+			t.Fatalf("%d payloads outlive brigd", sleeping(nap))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	next := begin(t, nil, flags...)
+	if code, a := next.run("echo back"); code != http.StatusOK || a["stdout"] != "back\n" {
+		t.Errorf("after the restart: %d %v", code, a)
+	}
+	if code, _ := next.do("GET", "/v1/sandboxes/"+fmt.Sprint(box["id"]), nil); code != http.StatusNotFound {
+		t.Errorf("a sandbox of the killed brigd: %d", code)
+	}
+	next.signal(os.Interrupt)
+	next.end()
+	before, after := events(t, log)
+	for id := range seen {
+		if !before[id] || !after[id] {
+			t.Errorf("the run %s was answered and lacks an event: before %v, after %v", id, before[id], after[id])
+		}
+	}
+	for id := range after {
+		if !before[id] {
+			t.Errorf("the run %s ended and never began", id)
+		}
+	}
+	t.Logf("%d answered, %d begun, %d ended", len(seen), len(before), len(after))
+}
+
+// sleeping counts the processes that sleep for so long.
+func sleeping(nap string) (n int) {
+	list, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return -1
+	}
+	for _, file := range list {
+		if text, err := os.ReadFile(file); err == nil && string(text) == "sleep\x00"+nap+"\x00" {
+			n++
+		}
+	}
+	return n
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -187,11 +188,13 @@ func marshal(v any) ([]byte, error) {
 // escape writes every character of a JSON text that is not printable as \uNNNN: control characters of both ranges,
 // what turns the direction of writing, line separators, invisible ones. Outside strings JSON has none of them.
 func escape(data []byte) []byte {
-	plain := func(r rune) bool { return r != 0x7f && (r < utf8.RuneSelf || unicode.IsPrint(r)) }
-	if bytes.IndexFunc(data, func(r rune) bool { return !plain(r) }) < 0 {
+	first := slices.IndexFunc(data, func(c byte) bool { return c >= 0x7f })
+	if first < 0 {
 		return data
 	}
-	out := make([]byte, 0, len(data)+64)
+	plain := func(r rune) bool { return r != 0x7f && (r < utf8.RuneSelf || unicode.IsPrint(r)) }
+	out := append(make([]byte, 0, len(data)+64), data[:first]...)
+	data = data[first:]
 	for len(data) > 0 {
 		r, n := utf8.DecodeRune(data)
 		switch {

@@ -23,6 +23,8 @@ type Line struct {
 	Event
 	// Hash is the SHA-256, in hexadecimal, of the line's bytes up to this field: everything before `,"sha256":`.
 	Hash string `json:"sha256"`
+	// Raw is the line as it is in the file, without its newline. It is not kept: copy it.
+	Raw []byte `json:"-"`
 }
 
 // origin is the Prev of the first line of all.
@@ -73,6 +75,7 @@ func ParseLine(data []byte) (*Line, error) {
 	if !bytes.HasPrefix(data, head(l.Seq, l.Time, l.Prev)) || l.Time.Location() != time.UTC || len(l.Prev) != 64 || l.Kind == "" {
 		return nil, errors.New("it does not begin with its number, its time and the hash of the line before")
 	}
+	l.Raw = data
 	return &l, nil
 }
 

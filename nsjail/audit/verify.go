@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Report is what Verify has found.
@@ -55,6 +57,9 @@ func (b *BadLine) Error() string { return fmt.Sprintf("%s, line %d: %v", b.File,
 // Unwrap is the cause.
 func (b *BadLine) Unwrap() error { return b.Why }
 
+// ErrNotProven is in the error where every line is good and what VerifyOptions ask for is not there.
+var ErrNotProven = errors.New("not all of the log is here")
+
 // VerifyOptions say what else to check.
 type VerifyOptions struct {
 	// Keys are trusted to sign checkpoints. With any, a checkpoint by another key is an error, and so is a log without one.
@@ -96,9 +101,9 @@ func (o VerifyOptions) Verify(paths ...string) (Report, error) {
 	switch {
 	case err != nil:
 	case o.AnchorSeq > 0 && !c.anchored:
-		err = fmt.Errorf("number %d, which was noted elsewhere, is missing: the log has %d to %d", o.AnchorSeq, c.r.FirstSeq, c.r.LastSeq)
+		err = fmt.Errorf("%w: number %d, which was noted elsewhere, is missing; the log has %d to %d", ErrNotProven, o.AnchorSeq, c.r.FirstSeq, c.r.LastSeq)
 	case len(o.Keys) > 0 && c.r.Signed == 0:
-		err = errors.New("no checkpoint is signed with a key that is trusted")
+		err = fmt.Errorf("%w: no checkpoint is signed with a key that is trusted", ErrNotProven)
 	}
 	return c.r, err
 }
@@ -106,10 +111,7 @@ func (o VerifyOptions) Verify(paths ...string) (Report, error) {
 // Files lists a log's files, the oldest first: the older ones beside it, and itself.
 func Files(path string) ([]string, error) {
 	dir, base := filepath.Split(path)
-	numbers, err := numbersIn(filepath.Clean("./"+dir), base)
-	if filepath.IsAbs(path) {
-		numbers, err = numbersIn(filepath.Clean(dir), base)
-	}
+	numbers, err := numbersIn(filepath.Clean(dir), base)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +151,7 @@ func openEach(paths []string) (files []*os.File, err error) {
 		return nil, errors.New("no file is named")
 	}
 	for _, p := range paths {
-		f, err := os.Open(p)
+		f, err := os.OpenFile(p, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO must not keep us
 		if err != nil {
 			return files, err
 		}
@@ -274,5 +276,5 @@ func (c *checker) signature(l *Line) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the signature by the key %s does not hold, or that key is not trusted", clean(l.Key, maxName))
+	return fmt.Errorf("the signature by the key %q does not hold, or that key is not trusted", clean(l.Key, maxName))
 }

@@ -40,8 +40,11 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	if r.MaxOutput > 0 {
 		limit = min(limit, r.MaxOutput)
 	}
-	out := newOutput(j, r, limit, stream)
 	e.decide(c, j, r)
+	if kept := j.Spec.Limits.Output; kept > 0 { // what the jail cuts is lost to the filter: half a secret is no secret to it
+		limit, j.Spec.Limits.Output = min(limit, kept), 0
+	}
+	out := newOutput(j, r, limit, stream)
 	res, err := e.chain.Execute(ctx, j)
 	err = errors.Join(err, out.close())
 	a := answer(j, res, err)

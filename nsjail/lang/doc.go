@@ -17,6 +17,8 @@
 // Whether a program works there is known when Versions has run it in a jail: one that fails gives way to the next of its
 // name, and a language without any is listed no more.
 //
+// Python writes its output at once (-u). What C, C++, Perl and most others print to a pipe comes when they flush it.
+//
 // # What the code finds
 //
 // Its own modules beside it: the working directory and /input are in the search path of Python, Node.js (require of a

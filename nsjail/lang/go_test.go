@@ -17,6 +17,9 @@ import (
 func TestGo(t *testing.T) {
 	l := Find()
 	need(t, l, "go")
+	if testing.Short() {
+		t.Skip("to compile Go's runtime takes 8 s of processor time")
+	}
 	t.Parallel()
 	kept := filepath.Join(testuser.Dir(), "go-cache") // of the first run, for the second
 	if _, err := os.Stat(kept); err == nil {

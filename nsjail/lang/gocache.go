@@ -38,10 +38,10 @@ func (l *Languages) FillGoCache(ctx context.Context, exec nsjail.Executor, sourc
 	j.Spec.Mounts = append(j.Spec.Mounts, cache)
 	result, err := exec.Execute(ctx, j)
 	if err != nil {
-		return fmt.Errorf("Go's cache: %w", err)
+		return fmt.Errorf("cache for Go: %w", err)
 	}
 	if result.Status != nsjail.StatusOK {
-		return fmt.Errorf("Go's cache was not filled: %s, exit code %d: %s", result.Status, result.ExitCode, firstLine(messages.String()))
+		return fmt.Errorf("cache for Go: it was not filled: %s, exit code %d: %s", result.Status, result.ExitCode, firstLine(messages.String()))
 	}
 	cache.Writable = false
 	l.mu.Lock()

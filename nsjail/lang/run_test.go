@@ -1,8 +1,11 @@
 package lang
 
 import (
+	"context"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"brig/nsjail"
 )
@@ -38,6 +41,7 @@ func TestArgsStdinExitCode(t *testing.T) {
 			continue
 		}
 		t.Run(info.Name, func(t *testing.T) {
+			need(t, l, info.Name)
 			t.Parallel()
 			want := odd
 			switch info.Name {
@@ -156,5 +160,40 @@ func TestModulesBesideTheCode(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// answering is stdin and stdout of a conversation: it answers once it was asked.
+type answering struct {
+	io.Writer
+	asked string
+}
+
+func (a *answering) Write(b []byte) (int, error) {
+	if a.asked += string(b); a.asked == "ready\n" {
+		if _, err := io.WriteString(a.Writer, "answer\n"); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+// TestOutputComesAtOnce: a program that waits for an answer has asked before.
+func TestOutputComesAtOnce(t *testing.T) {
+	l := Find()
+	for language, code := range map[string]string{"python": "print('ready')\nprint(input())\n", "bash": "echo ready; read x; echo $x\n"} {
+		need(t, l, language)
+		in, answer := io.Pipe()
+		talk := &answering{Writer: answer}
+		j := &nsjail.Job{Stdin: in, Stdout: talk}
+		j.Spec.Limits.Wall = nsjail.Duration(time.Minute)
+		if no := l.Prepare(j, language, code, nil); no != nil {
+			t.Fatal(no)
+		}
+		result, err := runner(t).Execute(context.Background(), j)
+		if err != nil || result.Status != nsjail.StatusOK || talk.asked != "ready\nanswer\n" {
+			t.Errorf("%s: %v %+v %q", language, err, result, talk.asked)
+		}
+		answer.Close()
 	}
 }

@@ -58,7 +58,7 @@ func rows() []row {
 		{name: "go", aliases: []string{"golang"}, programs: []string{"go"},
 			dirs: []string{"/usr/local/go/bin", "/usr/lib/go/bin", "/usr/lib/golang/bin"}, file: "main.go", script: scriptGo,
 			probeArgs: []string{"version"}},
-		{name: "java", programs: []string{"java"}, file: "Main.java", flags: []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"},
+		{name: "java", programs: []string{"java"}, file: "Main.java", flags: []string{"-XX:+UseSerialGC"},
 			probeArgs: []string{"--version"}},
 		{name: "ruby", aliases: []string{"rb"}, programs: []string{"ruby"}, file: "main.rb", pathVar: "RUBYLIB", probe: "puts RUBY_VERSION\n"},
 		{name: "lua", programs: []string{"lua", "lua5.4", "lua5.3", "luajit"}, file: "main.lua", probe: "print(_VERSION)\n"},

@@ -154,3 +154,19 @@ func TestParseVersion(t *testing.T) {
 		}
 	}
 }
+
+// FuzzParseVersion: what a program prints becomes a short word without anything that a terminal or a page would obey.
+func FuzzParseVersion(f *testing.F) {
+	f.Add("go version go1.26.8 linux/amd64\n")
+	f.Add("1.2-rc1+deb12\x1b[31m")
+	f.Add("9.9.9.9.......")
+	f.Fuzz(func(t *testing.T, out string) {
+		v := parseVersion(out)
+		if len(v) > maxVersion || !strings.Contains(out, v) || v != "" && !strings.Contains(v, ".") || strings.Trim(v, "0123456789abcdefghijklmnopqrstuvwxyz.-+_~") != "" {
+			t.Errorf("%q of %q", v, out)
+		}
+		if l := firstLine(out); len(l) > maxReason || strings.ContainsAny(l, "\n\r\x1b") {
+			t.Errorf("%q of %q", l, out)
+		}
+	})
+}

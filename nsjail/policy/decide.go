@@ -105,9 +105,12 @@ func (p *Policy) apply(s *nsjail.Spec) []string {
 // program checks what is executed, or what it was made from.
 func (p *Policy) program(j *nsjail.Job, v *view) *nsjail.Refusal {
 	if j.Language == "" {
+		if open(p, p.Commands) {
+			return nil
+		}
 		return p.command(&j.Spec, v)
 	}
-	if !slices.Contains(p.Languages, j.Language) && !slices.Contains(p.Languages, Any) {
+	if !open(p, p.Languages) && !slices.Contains(p.Languages, j.Language) && !slices.Contains(p.Languages, Any) {
 		next := "Use one of the allowed languages: " + strings.Join(p.Languages, ", ") + "."
 		if len(p.Languages) == 0 {
 			next = "Run one of the allowed commands instead: " + p.commandNames() + "."
@@ -122,7 +125,7 @@ func (p *Policy) seccomp(s *nsjail.Spec) *nsjail.Refusal {
 	if name == "" {
 		name = "default"
 	}
-	if slices.Contains(p.Seccomp, name) {
+	if open(p, p.Seccomp) || slices.Contains(p.Seccomp, name) {
 		return nil
 	}
 	return p.refusal("seccomp", "seccomp_not_allowed", "the system-call filter "+quote(name)+" is not allowed", "Use one of the allowed filters: "+orNone(p.Seccomp)+".")
@@ -130,7 +133,9 @@ func (p *Policy) seccomp(s *nsjail.Spec) *nsjail.Refusal {
 
 // mechanisms adds what is required and takes away what is not optional.
 func (p *Policy) mechanisms(s *nsjail.Spec) (said []string) {
-	optional := slices.DeleteFunc(slices.Clone(s.Optional), func(name string) bool { return !slices.Contains(p.Optional, name) })
+	optional := slices.DeleteFunc(slices.Clone(s.Optional), func(name string) bool {
+		return slices.Contains(p.Require, name) || !open(p, p.Optional) && !slices.Contains(p.Optional, name)
+	})
 	if len(optional) < len(s.Optional) {
 		if len(optional) == 0 {
 			optional = nil
@@ -185,7 +190,9 @@ func (p *Policy) extras(s *nsjail.Spec) *nsjail.Refusal {
 // plainUser says whether an identity is the default one, in either spelling.
 func plainUser(u string) bool { return u == "" || u == "1000" || u == "1000:1000" }
 
-func (p *Policy) has(feature string) bool { return slices.Contains(p.Features, feature) }
+func (p *Policy) has(feature string) bool {
+	return open(p, p.Features) || slices.Contains(p.Features, feature)
+}
 
 func (p *Policy) noFeature(feature, field string) *nsjail.Refusal {
 	return p.refusal("features", "feature_not_allowed", field+" asks for "+Features()[feature]+", which is not allowed", "Leave "+field+" out.")

@@ -17,6 +17,7 @@ func (p *Policy) narrowEgress(s *nsjail.Spec) (said []string) {
 		return nil
 	}
 	e := s.Egress.Clone() // the policy may be the caller's
+	var set []string
 	before := len(e.Deny) + len(e.BlockedHosts)
 	e.Deny = union(e.Deny, own.Deny, func(r egress.Rule) string { return r.String() })
 	e.BlockedHosts = union(e.BlockedHosts, slices.Concat(own.BlockedHosts, own.BlockedRanges), func(h string) string { return h })
@@ -29,7 +30,10 @@ func (p *Policy) narrowEgress(s *nsjail.Spec) (said []string) {
 			continue
 		}
 		b.set(e, most)
-		said = append(said, fmt.Sprintf("%s: network %s set to %s.", p.label(), b.name, b.show(most)))
+		set = append(set, b.name+" "+b.show(most))
+	}
+	if len(set) > 0 {
+		said = append(said, fmt.Sprintf("%s: bounds of the network: %s.", p.label(), strings.Join(set, ", ")))
 	}
 	if len(own.DNS) > 0 && len(e.DNS) == 0 {
 		e.DNS = slices.Clone(own.DNS)

@@ -13,7 +13,7 @@ func (p *Policy) environment(j *nsjail.Job) *nsjail.Refusal {
 	s := &j.Spec
 	for _, e := range s.Env {
 		name, _, _ := strings.Cut(e, "=")
-		if variableAllowed(p.Environment.Set, name) || j.Language != "" && languageSets(s, e) {
+		if open(p, p.Environment.Set) || variableAllowed(p.Environment.Set, name) || j.Language != "" && languageSets(s, e) {
 			continue
 		}
 		return p.refusal("environment.set", "variable_not_allowed", "the variable "+quote(name)+" may not be set"+steerReason(name),
@@ -21,7 +21,7 @@ func (p *Policy) environment(j *nsjail.Job) *nsjail.Refusal {
 	}
 	for _, pattern := range s.PassEnv {
 		glob := strings.ContainsAny(pattern, `*?[\`)
-		if glob && slices.Contains(p.Environment.Pass, pattern) || !glob && variableAllowed(p.Environment.Pass, pattern) {
+		if open(p, p.Environment.Pass) || glob && slices.Contains(p.Environment.Pass, pattern) || !glob && variableAllowed(p.Environment.Pass, pattern) {
 			continue
 		}
 		return p.refusal("environment.pass", "variable_not_allowed", fmt.Sprintf("%s may not be passed from the caller's environment", quote(pattern)),

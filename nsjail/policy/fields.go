@@ -19,6 +19,7 @@ func (p *Policy) fields() []field {
 		{"name", "lower-case letters, digits, - _ and .; a file's name without .json", str(&p.Name, namePattern)},
 		{"description", "for people", str(&p.Description, "")},
 		{"extends", "the profile that this one starts from; keys given here replace its", str(&p.Extends, namePattern)},
+		{"open", "lists that are absent allow everything: for policies that stand beside others", boolean(&p.Open)},
 		{"commands", "what may be executed: a name, a path of the jail, or \"*\"", commandList(&p.Commands)},
 		{"languages", "what code may be written in; \"*\" is any", strs(&p.Languages)},
 		{"paths", "files of the host that may be shown, and where", object(p.Paths.fields())},
@@ -101,15 +102,32 @@ func (c *Command) fields() []field {
 }
 
 func object(fields []field) value {
-	return value{func(r *reader, path string) error { return r.object(path, fields) }, objectSchema(fields)}
+	return value{func(r *reader, path string) error { return r.object(path, fields) }, func() map[string]any { return objectSchema(fields) }}
 }
 
 func str(to *string, pattern string) value {
-	s := map[string]any{"type": "string"}
-	if pattern != "" {
-		s["pattern"] = pattern
-	}
-	return value{func(r *reader, path string) error { return text(r, path, to) }, s}
+	return value{func(r *reader, path string) error { return text(r, path, to) }, func() map[string]any {
+		s := map[string]any{"type": "string"}
+		if pattern != "" {
+			s["pattern"] = pattern
+		}
+		return s
+	}}
+}
+
+func boolean(to *bool) value {
+	return value{func(r *reader, path string) error {
+		t, err := r.token(path)
+		if err != nil {
+			return err
+		}
+		b, ok := t.(bool)
+		if !ok {
+			return r.wrongType(path, t, "true or false")
+		}
+		*to = b
+		return nil
+	}, func() map[string]any { return map[string]any{"type": "boolean"} }}
 }
 
 func text[T ~string](r *reader, path string, to *T) error {
@@ -134,11 +152,10 @@ func strs[T ~string](to *[]T) value {
 			*to = append(*to, s)
 			return err
 		})
-	}, map[string]any{"type": "array", "items": map[string]any{"type": "string"}}}
+	}, func() map[string]any { return list(map[string]any{"type": "string"}) }}
 }
 
 func patterns(to *[][]string) value {
-	inner := strs(new([]string)).schema
 	return value{func(r *reader, path string) error {
 		*to = [][]string{}
 		return r.list(path, func(path string) error {
@@ -147,7 +164,7 @@ func patterns(to *[][]string) value {
 			*to = append(*to, p)
 			return err
 		})
-	}, map[string]any{"type": "array", "items": inner}}
+	}, func() map[string]any { return list(strs(new([]string)).schema()) }}
 }
 
 func size(to *nsjail.Bytes) value {
@@ -166,7 +183,9 @@ func duration(to *nsjail.Duration) value {
 
 func quantity(want, pattern string, parse func(string) error) value {
 	return value{func(r *reader, path string) error { return r.quantity(path, want, parse) },
-		map[string]any{"anyOf": []any{map[string]any{"type": "string", "pattern": pattern}, map[string]any{"type": "number", "exclusiveMinimum": 0}}}}
+		func() map[string]any {
+			return map[string]any{"anyOf": []any{map[string]any{"type": "string", "pattern": pattern}, map[string]any{"type": "number", "exclusiveMinimum": 0}}}
+		}}
 }
 
 func count(to *int64) value {
@@ -179,7 +198,7 @@ func count(to *int64) value {
 			err = fmt.Errorf("%s is not a whole number of at most 63 bits; write one", quote(n))
 		}
 		return wrap(path, err)
-	}, map[string]any{"type": "integer", "minimum": 1}}
+	}, func() map[string]any { return map[string]any{"type": "integer", "minimum": 1} }}
 }
 
 func number(to *float64) value {
@@ -192,7 +211,9 @@ func number(to *float64) value {
 			err = fmt.Errorf("%s is not between 0 and 65536; write it as in 0.5 or 2", quote(n))
 		}
 		return wrap(path, err)
-	}, map[string]any{"type": "number", "exclusiveMinimum": 0, "maximum": 1 << 16}}
+	}, func() map[string]any {
+		return map[string]any{"type": "number", "exclusiveMinimum": 0, "maximum": 1 << 16}
+	}}
 }
 
 // number reads a number's text.
@@ -216,8 +237,6 @@ func wrap(path string, err error) error {
 }
 
 func commandList(to *[]Command) value {
-	one := objectSchema((&Command{}).fields())
-	one["required"] = []string{"command"}
 	return value{func(r *reader, path string) error {
 		*to = []Command{}
 		return r.list(path, func(path string) error {
@@ -240,7 +259,11 @@ func commandList(to *[]Command) value {
 			*to = append(*to, c)
 			return err
 		})
-	}, map[string]any{"type": "array", "items": map[string]any{"anyOf": []any{map[string]any{"type": "string"}, one}}}}
+	}, func() map[string]any {
+		one := objectSchema((&Command{}).fields())
+		one["required"] = []string{"command"}
+		return list(map[string]any{"anyOf": []any{map[string]any{"type": "string"}, one}})
+	}}
 }
 
 // egressPolicy reads what may be reached by the reader that a policy file of `brig run` has, which is as strict.
@@ -257,7 +280,7 @@ func egressPolicy(to **egress.Policy) value {
 		}
 		*to = p
 		return wrap(path, err)
-	}, egressSchema()}
+	}, egressSchema}
 }
 
 func portList(to *[]egress.Ports) value {
@@ -273,5 +296,5 @@ func portList(to *[]egress.Ports) value {
 			*to = append(*to, p)
 			return wrap(path, err)
 		})
-	}, map[string]any{"type": "array", "items": portsSchema()}}
+	}, func() map[string]any { return list(portsSchema()) }}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"brig/nsjail"
@@ -46,8 +47,9 @@ var ceilings = []ceiling{
 	rlimit("open_files", "nofile", func(l *Limits) int64 { return l.OpenFiles }, showCount),
 }
 
-// narrow lowers what is above the ceilings and gives a sentence for each change.
+// narrow lowers what is above the ceilings. It gives a sentence for each limit that was asked for, and one for all others.
 func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
+	var unasked []string
 	for _, c := range ceilings {
 		most := c.of(&p.Limits)
 		v, asked := c.get(s)
@@ -58,8 +60,11 @@ func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
 		if asked {
 			said = append(said, fmt.Sprintf("%s: %s lowered from %s to %s.", p.label(), c.name, showOr(c, v), c.show(most)))
 		} else {
-			said = append(said, fmt.Sprintf("%s: %s set to %s.", p.label(), c.name, c.show(most)))
+			unasked = append(unasked, c.name+" "+c.show(most))
 		}
+	}
+	if len(unasked) > 0 {
+		said = append(said, fmt.Sprintf("%s: limits where none was asked for: %s.", p.label(), strings.Join(unasked, ", ")))
 	}
 	return said
 }

@@ -17,17 +17,17 @@ func (p *Policy) network(s *nsjail.Spec) *nsjail.Refusal {
 	if mode == "" {
 		mode = nsjail.NetLoopback
 	}
-	if !slices.Contains(p.Network.Modes, mode) {
+	if !open(p, p.Network.Modes) && !slices.Contains(p.Network.Modes, mode) {
 		return p.refusal("network.modes", "network_not_allowed", "the network mode "+string(mode)+" is not allowed",
 			"Use one of the allowed modes: "+orNone(toStrings(p.Network.Modes))+".")
 	}
 	for _, text := range s.Publish {
-		if !p.mayPublish(text) {
+		if !open(p, p.Network.Publish) && !p.mayPublish(text) {
 			return p.refusal("network.publish", "network_not_allowed", quote(text)+" may not be published",
 				"Publish at the host's 127.0.0.1 only, at one of the ports "+ports(p.Network.Publish)+".")
 		}
 	}
-	if mode == nsjail.NetEgress && s.Egress != nil {
+	if mode == nsjail.NetEgress && s.Egress != nil && !(p.Open && p.Network.Egress == nil) {
 		return p.egress(s.Egress)
 	}
 	return nil

@@ -164,6 +164,9 @@ func wrapExtends(name string, err error) error {
 
 // defaults fills in the lists whose absence does not mean that nothing is allowed.
 func (p *Policy) defaults() {
+	if p.Open {
+		return
+	}
 	if p.Paths.Roots == nil {
 		p.Paths.Roots = []string{""}
 	}

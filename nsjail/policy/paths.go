@@ -12,6 +12,9 @@ import (
 
 // root checks which tree is the jail's root.
 func (p *Policy) root(s *nsjail.Spec) *nsjail.Refusal {
+	if open(p, p.Paths.Roots) {
+		return nil
+	}
 	if s.Rootfs.Path == "" {
 		if slices.Contains(p.Paths.Roots, "") {
 			return nil
@@ -45,14 +48,19 @@ func (p *Policy) mounts(s *nsjail.Spec, v *view) *nsjail.Refusal {
 	return nil
 }
 
-func (p *Policy) anyTarget() bool { return slices.Contains(p.Paths.Targets, "/") }
+func (p *Policy) anyTarget() bool {
+	return open(p, p.Paths.Targets) || slices.Contains(p.Paths.Targets, "/")
+}
 
 func (p *Policy) targetAllowed(target string) bool {
 	in := func(dir string) bool { return under(target, dir) }
-	return slices.ContainsFunc(WorkAreas(), in) || slices.ContainsFunc(p.Paths.Targets, in) || target == "/dev/shm"
+	return p.anyTarget() || slices.ContainsFunc(WorkAreas(), in) || slices.ContainsFunc(p.Paths.Targets, in) || target == "/dev/shm"
 }
 
 func (p *Policy) mountSource(field string, m nsjail.Mount) *nsjail.Refusal {
+	if open(p, p.Paths.Read) && open(p, p.Paths.Write) {
+		return nil
+	}
 	switch m.Type {
 	case nsjail.MountTmpfs, nsjail.MountDir, nsjail.MountSymlink, nsjail.MountData:
 		return nil // nothing of the host's

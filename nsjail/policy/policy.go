@@ -18,10 +18,13 @@ type Policy struct {
 	// Extends names the profile that this one starts from: each key given here replaces that profile's; within an object
 	// (paths, network, environment, limits, inputs, sandbox), each of its keys does.
 	Extends string `json:"extends,omitempty"`
+	// Open leaves alone what the policy does not mention: a list that is absent then allows everything instead of nothing.
+	// It is for policies that stand beside others, as in a token's block. Paths.Read and Paths.Write count as one list.
+	Open bool `json:"open,omitempty"`
 	// Commands are what may be executed; "*" is anything.
-	Commands []Command `json:"commands,omitempty"`
+	Commands []Command `json:"commands,omitzero"`
 	// Languages are what code may be written in; "*" is any.
-	Languages []string `json:"languages,omitempty"`
+	Languages []string `json:"languages,omitzero"`
 	// Paths are the files of the host that may be shown, and where.
 	Paths Paths `json:"paths,omitzero"`
 	// Network is what may be reached.
@@ -35,13 +38,13 @@ type Policy struct {
 	// Sandbox is what may be done with kept work areas.
 	Sandbox Sandbox `json:"sandbox,omitzero"`
 	// Seccomp names the allowed system-call filters; absent: "default".
-	Seccomp []string `json:"seccomp,omitempty"`
+	Seccomp []string `json:"seccomp,omitzero"`
 	// Require names mechanisms that must be in force (see nsjail.Mechanisms); they are added to the run's.
-	Require []string `json:"require,omitempty"`
+	Require []string `json:"require,omitzero"`
 	// Optional names mechanisms that a run may do without; others are taken from its list.
-	Optional []string `json:"optional,omitempty"`
+	Optional []string `json:"optional,omitzero"`
 	// Features are the rest of what a Spec can ask for: see Features.
-	Features []string `json:"features,omitempty"`
+	Features []string `json:"features,omitzero"`
 }
 
 // Command is one executable that may be run. In JSON a string stands for a Command with any arguments.
@@ -49,42 +52,42 @@ type Command struct {
 	// Command is a name, looked for in the jail's default PATH, an absolute path of the jail, or "*".
 	Command string `json:"command"`
 	// Allow are patterns of which one must match the arguments; empty: any arguments.
-	Allow [][]string `json:"allow,omitempty"`
+	Allow [][]string `json:"allow,omitzero"`
 	// Deny are patterns of which none may match.
-	Deny [][]string `json:"deny,omitempty"`
+	Deny [][]string `json:"deny,omitzero"`
 	// Flags, if present, are the only options: each argument that begins with '-' must be one of them.
-	Flags []string `json:"flags,omitempty"`
+	Flags []string `json:"flags,omitzero"`
 	// DenyFlags are options that must not occur in any spelling.
-	DenyFlags []string `json:"deny_flags,omitempty"`
+	DenyFlags []string `json:"deny_flags,omitzero"`
 }
 
 // Paths are absolute. A path stands for itself and for what is below it.
 type Paths struct {
 	// Read are paths of the host that may be shown in the jail, Write those that it may also write to.
-	Read  []string `json:"read,omitempty"`
-	Write []string `json:"write,omitempty"`
+	Read  []string `json:"read,omitzero"`
+	Write []string `json:"write,omitzero"`
 	// Targets are paths of the jail where mounts may be put, beside the work areas (see WorkAreas).
-	Targets []string `json:"targets,omitempty"`
+	Targets []string `json:"targets,omitzero"`
 	// Roots are directories of the host that may be the jail's root; "" is the minimal root made of /usr. Absent: that one.
-	Roots []string `json:"roots,omitempty"`
+	Roots []string `json:"roots,omitzero"`
 }
 
 // Network is what may be reached.
 type Network struct {
 	// Modes are the allowed network modes; absent: none and loopback.
-	Modes []nsjail.Net `json:"modes,omitempty"`
+	Modes []nsjail.Net `json:"modes,omitzero"`
 	// Egress covers the rules of a run: each of these must lie within it. Its denials and bounds are added to the run's.
 	Egress *egress.Policy `json:"egress,omitempty"`
 	// Publish are the ports of the host's 127.0.0.1 that a run may listen on.
-	Publish []egress.Ports `json:"publish,omitempty"`
+	Publish []egress.Ports `json:"publish,omitzero"`
 }
 
 // Environment names variables. A name may be a glob, which matches no name that holds a secret or steers what a program
 // loads: such a name must be written out.
 type Environment struct {
 	// Set are the variables that a run may set, Pass those that it may have from the caller's own environment.
-	Set  []string `json:"set,omitempty"`
-	Pass []string `json:"pass,omitempty"`
+	Set  []string `json:"set,omitzero"`
+	Pass []string `json:"pass,omitzero"`
 }
 
 // Limits are ceilings of a Spec's limits: what is above is lowered, what is absent gets the ceiling. Zero: no ceiling.
@@ -105,7 +108,7 @@ type Limits struct {
 	FileSize    nsjail.Bytes    `json:"file_size,omitempty"` // of each file: RLIMIT_FSIZE
 	OpenFiles   int64           `json:"open_files,omitempty"`
 	// Refuse names the ceilings above which a run is refused instead of narrowed.
-	Refuse []string `json:"refuse,omitempty"`
+	Refuse []string `json:"refuse,omitzero"`
 }
 
 // Inputs bound a request. Zero: no bound.
@@ -120,7 +123,7 @@ type Inputs struct {
 // Sandbox is what may be done with kept work areas.
 type Sandbox struct {
 	// Operations are of Operations.
-	Operations []string `json:"operations,omitempty"`
+	Operations []string `json:"operations,omitzero"`
 	// Disk, Inodes and TTL are ceilings of a new one; zero: none.
 	Disk   nsjail.Bytes    `json:"disk,omitempty"`
 	Inodes int64           `json:"inodes,omitempty"`
@@ -181,6 +184,9 @@ func (p *Policy) JSON() ([]byte, error) {
 	flat.Extends = ""
 	return json.MarshalIndent(&flat, "", "  ")
 }
+
+// open says whether a list is left alone.
+func open[T any](p *Policy, list []T) bool { return p.Open && list == nil }
 
 // label is the policy's name in a sentence.
 func (p *Policy) label() string {

@@ -91,7 +91,7 @@ func TestParseErrorsNameThePlace(t *testing.T) {
 		``:                                     "line 1 column 1: the JSON ends too early",
 		`[]`:                                   "the policy: it is a list; write an object",
 		`null`:                                 "the policy: it is null; write an object",
-		`{} x`:                                 "line 1 column 5: there is data after",
+		`{} x`:                                 "line 1 column 4: there is data after",
 		`{"comands":[]}`:                       `the policy: "comands" is not a key here; write one of $schema, name,`,
 		`{"name":"a","name":"b"}`:              "name: the key is there twice; remove one",
 		`{"limits":{"wall":"1s","wall":"2s"}}`: "limits.wall: the key is there twice",

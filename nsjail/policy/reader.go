@@ -36,7 +36,7 @@ type field struct {
 // value reads what follows into the place that it was made for.
 type value struct {
 	read   func(r *reader, path string) error
-	schema map[string]any
+	schema func() map[string]any
 }
 
 // document reads one object and nothing after it.

@@ -48,7 +48,7 @@ func (p *Policy) within(field, what string, n, most int64, next string) *nsjail.
 
 // CheckOperation refuses an operation with a sandbox: see Operations.
 func (p *Policy) CheckOperation(op string) *nsjail.Refusal {
-	if slices.Contains(p.Sandbox.Operations, op) {
+	if slices.Contains(p.Sandbox.Operations, op) || open(p, p.Sandbox.Operations) && slices.Contains(Operations(), op) {
 		return nil
 	}
 	return p.refusal("sandbox.operations", "operation_not_allowed", "to "+op+" is not allowed with sandboxes",

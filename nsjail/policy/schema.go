@@ -49,7 +49,7 @@ func items(of any) map[string]any {
 func objectSchema(fields []field) map[string]any {
 	properties := map[string]any{}
 	for _, f := range fields {
-		s := maps.Clone(f.value.schema)
+		s := f.value.schema()
 		s["description"] = f.doc
 		properties[f.name] = s
 	}

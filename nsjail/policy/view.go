@@ -37,7 +37,15 @@ type view struct {
 	spec    *nsjail.Spec
 	targets []string    // of spec.Mounts, where they will be in the end: links on the way are followed
 	fds     map[int]int // a source's descriptor, by the mount's index; -1 is the root's
-	bad     error       // why no path can be told
+	seen    map[string]seen
+	bad     error // why no path can be told
+}
+
+// seen is what look has found: a path is read once.
+type seen struct {
+	f    *file
+	link string
+	err  error
 }
 
 // file is what a path leads to.
@@ -49,13 +57,14 @@ type file struct {
 }
 
 func newView(s *nsjail.Spec) *view {
-	v := &view{spec: s, fds: map[int]int{}}
+	v := &view{spec: s, fds: map[int]int{}, seen: map[string]seen{}}
 	for i := range s.Mounts {
 		where, err := v.canonical(s.Mounts[i].Target)
 		if err != nil && v.bad == nil {
 			v.bad = err
 		}
 		v.targets = append(v.targets, where)
+		clear(v.seen) // the mount may hide what was there
 	}
 	return v
 }
@@ -169,7 +178,16 @@ func first(p string) (name, rest string) {
 }
 
 // look reads one name, whose parent is canonical. link is its text if it is a link.
-func (v *view) look(p string) (f *file, link string, err error) {
+func (v *view) look(p string) (*file, string, error) {
+	if have, ok := v.seen[p]; ok {
+		return have.f, have.link, have.err
+	}
+	f, link, err := v.read(p)
+	v.seen[p] = seen{f, link, err}
+	return f, link, err
+}
+
+func (v *view) read(p string) (f *file, link string, err error) {
 	bind, fd, rel, err := v.source(p)
 	if err == nil && rel == "." { // the source of a bind: its path has been followed already
 		return v.stat(p, bind, fd)

@@ -220,7 +220,7 @@ func TestRemoveLocked(t *testing.T) {
 
 // A call that would take too long ends, and the next one goes on.
 func TestBounds(t *testing.T) {
-	v, around := newDir(t)
+	v, around := newDirIn(t, inMemory(t))
 	tree := NewTree(v)
 	for i := range 300 {
 		must(t, os.MkdirAll(filepath.Join(around, "volume/work/wide", strconv.Itoa(i), "x"), 0o755))

@@ -33,8 +33,32 @@ func (v *dirVolume) Close() error      { return v.root.Close() }
 // newDir makes one below a temporary directory, in which it is "volume".
 func newDir(t testing.TB) (v *dirVolume, around string) {
 	t.Helper()
-	around = t.TempDir()
-	v = &dirVolume{uid: os.Getuid(), gid: os.Getgid()}
+	return newDirIn(t, t.TempDir())
+}
+
+// inMemory is a directory where much can be renamed in little time, if there is one.
+func inMemory(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "brig-sandbox-")
+	if err != nil {
+		t.Logf("on a disk: %v", err)
+		return t.TempDir()
+	}
+	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	return dir
+}
+
+func newDirIn(t testing.TB, around string) (*dirVolume, string) {
+	t.Helper()
+	v := openVolume(t, around)
+	t.Cleanup(func() { v.root.Close() })
+	return v, around
+}
+
+// openVolume makes one that is the caller's to close.
+func openVolume(t testing.TB, around string) *dirVolume {
+	t.Helper()
+	v := &dirVolume{uid: os.Getuid(), gid: os.Getgid()}
 	if v.uid == 0 {
 		v.uid, v.gid = testuser.UID, testuser.UID
 	}
@@ -45,8 +69,7 @@ func newDir(t testing.TB) (v *dirVolume, around string) {
 	var err error
 	v.root, err = os.Open(filepath.Join(around, "volume"))
 	must(t, err)
-	t.Cleanup(func() { v.root.Close() })
-	return v, around
+	return v
 }
 
 // newReal makes one as a Runner does.

@@ -15,37 +15,63 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// swap renames, until told to stop, a directory and a link to one that nobody may reach over each other, a file and a
-// link, a file and a FIFO, and moves a directory up and down.
-func swap(around string, stop *atomic.Bool) {
-	work := filepath.Join(around, "volume/work")
+// attacker changes names in /work, and itself follows no link.
+type attacker struct{ work int }
+
+// in calls f with a directory of a path without links, if there is one.
+func (a attacker) in(path string, f func(dir int)) {
+	fd, err := openat2(a.work, path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err == nil {
+		f(fd)
+		unix.Close(fd)
+	}
+}
+
+// swap exchanges, until told to stop, a directory and a link to one that nobody may reach, a file and a link, a file and a
+// FIFO, and moves a directory up and down.
+func (a attacker) swap(around string, stop *atomic.Bool) {
+	exchange := func(dir int, name string) {
+		_ = unix.Renameat2(dir, name, dir, name+".link", unix.RENAME_EXCHANGE)
+	}
 	for i := 0; !stop.Load(); i++ {
-		for _, name := range []string{"d", "f", "d/f"} {
-			_ = unix.Renameat2(unix.AT_FDCWD, filepath.Join(work, name), unix.AT_FDCWD, filepath.Join(work, name+".link"), unix.RENAME_EXCHANGE)
-		}
-		_ = os.Rename(filepath.Join(work, "d/sub/deep"), filepath.Join(work, "deep"))
-		_ = os.Rename(filepath.Join(work, "deep"), filepath.Join(work, "d/sub/deep"))
+		exchange(a.work, "d")
+		exchange(a.work, "f")
+		a.in("d", func(d int) { exchange(d, "f"); exchange(d, "sub") })
+		a.in("d/sub", func(sub int) {
+			_ = unix.Renameat(sub, "deep", a.work, "deep")
+			_ = unix.Renameat(a.work, "deep", sub, "deep")
+		})
 		if i%16 == 0 {
-			furnish(around)
+			a.furnish(around)
 		}
 	}
 }
 
 // furnish makes what swap swaps, where a Remove has taken it.
-func furnish(around string) {
-	work := filepath.Join(around, "volume/work")
-	_ = os.MkdirAll(filepath.Join(work, "d/sub/deep/er"), 0o755)
-	_ = os.WriteFile(filepath.Join(work, "f"), []byte("inside"), 0o644)
-	_ = os.WriteFile(filepath.Join(work, "d/f"), []byte("inside"), 0o644)
-	_ = os.Symlink(filepath.Join(around, "outside"), filepath.Join(work, "d.link"))
-	_ = os.Symlink("../../outside", filepath.Join(work, "d/sub.link"))
-	_ = os.Symlink(filepath.Join(around, "outside/f"), filepath.Join(work, "f.link"))
-	_ = unix.Mkfifo(filepath.Join(work, "d/f.link"), 0o644)
+func (a attacker) furnish(around string) {
+	write := func(dir int, name string) {
+		if fd, err := openat2(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NONBLOCK, 0o644); err == nil {
+			_, _ = unix.Write(fd, []byte("inside"))
+			unix.Close(fd)
+		}
+	}
+	_ = unix.Mkdirat(a.work, "d", 0o755)
+	_ = unix.Symlinkat(around+"/outside", a.work, "d.link")
+	_ = unix.Symlinkat(around+"/outside/f", a.work, "f.link")
+	write(a.work, "f")
+	a.in("d", func(d int) {
+		write(d, "f")
+		_ = unix.Mknodat(d, "f.link", unix.S_IFIFO|0o644, 0)
+		_ = unix.Mkdirat(d, "sub", 0o755)
+		_ = unix.Symlinkat("../../outside/sub", d, "sub.link")
+	})
+	a.in("d/sub", func(sub int) { _ = unix.Mkdirat(sub, "deep", 0o755) })
+	a.in("d/sub/deep", func(deep int) { _ = unix.Mkdirat(deep, "er", 0o755) })
 }
 
 // Whatever is renamed between two system calls, what is read was inside, and outside nothing changes.
 func TestSwapRaces(t *testing.T) {
-	v, around := newDir(t)
+	v, around := newDirIn(t, inMemory(t))
 	tree := NewTree(v)
 	outside := filepath.Join(around, "outside")
 	must(t, os.MkdirAll(filepath.Join(outside, "sub/deep"), 0o755))
@@ -53,14 +79,18 @@ func TestSwapRaces(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(outside, f), []byte("secret"), 0o644))
 	}
 	before := snapshot(t, outside)
-	furnish(around)
+	work, err := unix.Open(filepath.Join(around, "volume/work"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	must(t, err)
+	defer unix.Close(work)
+	a := attacker{work}
+	a.furnish(around)
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	for range 2 {
-		wg.Go(func() { swap(around, &stop) })
+		wg.Go(func() { a.swap(around, &stop) })
 	}
 	done := map[string]int{}
-	for range 1500 {
+	for range 500 {
 		for _, p := range []string{"f", "d/f", "d/sub/f"} {
 			got, err := tryRead(tree, p)
 			if count(t, done, "read", err); got != "" && got != "inside" && got != "put" {

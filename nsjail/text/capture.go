@@ -109,7 +109,7 @@ func trimStart(b []byte) []byte {
 }
 
 // String is what is kept, at most the limit, with a line in the gap that says how many bytes are missing, if the limit has
-// room for that (200 bytes). A payload can print such a line, too; Dropped is the truth.
+// room for that (184 bytes). A payload can print such a line, too; Dropped is the truth.
 func (c *Capture) String() string {
 	head, tail := c.Parts()
 	dropped := c.total - int64(len(head)) - int64(len(tail))

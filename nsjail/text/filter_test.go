@@ -177,7 +177,7 @@ func TestMaskForms(t *testing.T) {
 			"query":          url.QueryEscape(secret),
 			"path":           url.PathEscape(secret),
 			"JSON":           string(js),
-			"Python's JSON":  ascii(strings.ReplaceAll(strings.ReplaceAll(string(js), `\u003c`, "<"), `\u003e`, ">")),
+			"Python's JSON":  ascii(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(js))),
 		} {
 			got := every(t, "<"+s+">", Options{Secrets: []string{secret}})
 			if !strings.Contains(got, "***") && !strings.Contains(got, "###") || len(got) > 2+3+8+len("you:xyz ")*4/3 {
@@ -247,7 +247,7 @@ func TestHoldsBackNoMore(t *testing.T) {
 	var b bytes.Buffer
 	f := New(&b, Options{Secrets: []string{"hunter2"}, StripANSI: true})
 	for _, step := range []struct{ in, out string }{
-		{"Password: ", "Password: "}, {"h", ""}, {"a", "ha"}, {"hunte", ""}, {"r3", "hunter3"}, {"\x1b[", ""}, {"31mok", "ok"}, {"\xe2\x82", ""}, {"\xac", "€"},
+		{"Password: ", "Password: "}, {"h", ""}, {"x", "hx"}, {"hunte", ""}, {"r3", "hunter3"}, {"\x1b[", ""}, {"31mok", "ok"}, {"\xe2\x82", ""}, {"\xac", "€"},
 		{"xhunter", "x"}, {"2", "***"}, {"hh", "h"}, {"hunter2", "h***"},
 	} {
 		b.Reset()

@@ -13,9 +13,11 @@ type fixer struct {
 	next stage
 	part [utf8.UTFMax]byte // the beginning of a rune
 	n    int
+	out  []byte
 }
 
 func (f *fixer) write(b []byte) {
+	f.out = f.out[:0]
 	for f.n > 0 && len(b) > 0 {
 		f.part[f.n] = b[0]
 		f.n++
@@ -25,26 +27,31 @@ func (f *fixer) write(b []byte) {
 		}
 	}
 	b = b[:len(b)-f.keep(b)]
-	for len(b) > 0 {
-		n := validPrefix(b)
-		if n > 0 {
-			f.next.write(b[:n])
-		}
-		if b = b[n:]; len(b) > 0 {
-			b = b[f.one(b):]
-		}
+	if len(f.out) == 0 && utf8.Valid(b) {
+		f.next.write(b)
+		return
 	}
+	for len(b) > 0 {
+		b = b[f.one(b):]
+	}
+	f.next.write(f.out)
 }
 
-// one writes the rune that b begins with, and says how many bytes it has.
+// one takes the rune that b begins with, or all the ASCII there, and says how many bytes that is.
 func (f *fixer) one(b []byte) int {
-	r, size := utf8.DecodeRune(b)
-	if r == utf8.RuneError && size == 1 {
-		f.next.write(replacementBytes)
-	} else {
-		f.next.write(b[:size])
+	n := 0
+	for n < len(b) && b[n] < utf8.RuneSelf {
+		n++
 	}
-	return size
+	if n == 0 {
+		var r rune
+		if r, n = utf8.DecodeRune(b); r == utf8.RuneError && n == 1 {
+			f.out = append(f.out, replacement...)
+			return n
+		}
+	}
+	f.out = append(f.out, b[:n]...)
+	return n
 }
 
 // keep holds back a rune that is not complete, and says how many bytes it has.
@@ -53,31 +60,12 @@ func (f *fixer) keep(b []byte) int {
 		if end := b[len(b)-n:]; utf8.RuneStart(end[0]) {
 			if !utf8.FullRune(end) {
 				f.n = copy(f.part[:], end)
+				return n
 			}
 			break
 		}
 	}
-	return f.n
-}
-
-// validPrefix is how many bytes from the beginning on are runes.
-func validPrefix(b []byte) int {
-	if utf8.Valid(b) {
-		return len(b)
-	}
-	n := 0
-	for n < len(b) {
-		if b[n] < utf8.RuneSelf {
-			n++
-			continue
-		}
-		r, size := utf8.DecodeRune(b[n:])
-		if r == utf8.RuneError && size == 1 {
-			break
-		}
-		n += size
-	}
-	return n
+	return 0
 }
 
 func (f *fixer) close() {

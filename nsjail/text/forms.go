@@ -79,6 +79,7 @@ func encoded(s string, add func(string)) {
 			text := strings.TrimSuffix(b.String(), "\n")
 			add(text[1 : len(text)-1])
 			add(ascii(text[1 : len(text)-1]))
+			add(strings.ReplaceAll(ascii(text[1:len(text)-1]), "/", `\/`)) // PHP
 		}
 	}
 }

@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -42,54 +43,83 @@ func FuzzFilter(f *testing.F) {
 	f.Add([]byte("\xc2\x1b]\x9b\xc2\xc2\x9b\xff\xfdabc***x"), "\uFFFDabc", "***x", uint64(77), true)
 	f.Add([]byte("aHVudGVyMmh1bnRlcjI=%2Babc+"), "hunter2hunter2", "+abc+", uint64(3), false)
 	f.Add([]byte("\x1bP\x1b\\\x1b^\n\x1b[\x1b(\x1b"), "abcd", "\x1b[1mx", uint64(9), true)
-	f.Fuzz(func(t *testing.T, in []byte, a, b string, split uint64, strip bool) {
-		o := Options{Secrets: []string{a, b}, StripANSI: strip}
-		want := Clean(string(in), o)
-		var out bytes.Buffer
-		filter := New(&out, o)
-		for rest := in; len(rest) > 0; {
-			n := min(int(split%7)+1, len(rest))
-			split = split*6364136223846793005 + 1442695040888963407
-			part := bytes.Clone(rest[:n])
-			if _, err := filter.Write(part); err != nil {
-				t.Fatal(err)
-			}
-			clear(part) // a writer keeps nothing that it was given
-			rest = rest[n:]
-		}
-		if err := filter.Close(); err != nil {
+	f.Fuzz(checkFilter)
+}
+
+func checkFilter(t *testing.T, in []byte, a, b string, split uint64, strip bool) {
+	o := Options{Secrets: []string{a, b}, StripANSI: strip}
+	want := Clean(string(in), o)
+	var out bytes.Buffer
+	filter := New(&out, o)
+	for rest := in; len(rest) > 0; {
+		n := min(int(split%7)+1, len(rest))
+		split = split*6364136223846793005 + 1442695040888963407
+		part := bytes.Clone(rest[:n])
+		if _, err := filter.Write(part); err != nil {
 			t.Fatal(err)
 		}
-		got := out.String()
-		if got != want {
-			t.Errorf("split: %q, whole: %q", got, want)
+		clear(part) // a writer keeps nothing that it was given
+		rest = rest[n:]
+	}
+	if err := filter.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := out.String()
+	if got != want {
+		t.Errorf("split: %q, whole: %q", got, want)
+	}
+	if !utf8.ValidString(got) {
+		t.Errorf("no UTF-8: %q", got)
+	}
+	if strip && strings.ContainsFunc(got, func(r rune) bool { return r == 0x1b || r >= 0x80 && r < 0xa0 }) {
+		t.Errorf("a control character is left: %q", got)
+	}
+	patterns := forms(o.Secrets, strip)
+	free := !bytes.ContainsAny(bytes.Join(patterns, nil), freeMask(patterns))
+	for _, s := range o.Secrets {
+		if s = strings.Trim(s, space); free && len(s) >= MinSecret && utf8.ValidString(s) && strings.Contains(got, s) {
+			t.Errorf("%q is in %q", s, got)
 		}
-		if !utf8.ValidString(got) {
-			t.Errorf("no UTF-8: %q", got)
+	}
+	if len(patterns) > 0 {
+		c := &collect{}
+		m := newMasker(c, patterns, "***")
+		for _, x := range in {
+			m.write([]byte{x})
 		}
-		if strip && strings.ContainsFunc(got, func(r rune) bool { return r == 0x1b || r >= 0x80 && r < 0xa0 }) {
-			t.Errorf("a control character is left: %q", got)
+		m.close()
+		if slow := plainMask(in, patterns, "***"); !bytes.Equal(c.b, slow) {
+			t.Errorf("masked: %q, and slowly %q", c.b, slow)
 		}
-		patterns := forms(o.Secrets, strip)
-		free := !bytes.ContainsAny(bytes.Join(patterns, nil), freeMask(patterns))
-		for _, s := range o.Secrets {
-			if s = strings.Trim(s, space); free && len(s) >= MinSecret && utf8.ValidString(s) && strings.Contains(got, s) {
-				t.Errorf("%q is in %q", s, got)
-			}
-		}
-		if len(patterns) > 0 {
-			c := &collect{}
-			m := newMasker(c, patterns, "***")
-			for _, x := range in {
-				m.write([]byte{x})
-			}
-			m.close()
-			if slow := plainMask(in, patterns, "***"); !bytes.Equal(c.b, slow) {
-				t.Errorf("masked: %q, and slowly %q", c.b, slow)
-			}
-		}
-	})
+	}
 }
+
+// TestFilterAtRandom makes what a fuzzer is slow to find: secrets that overlap each other, the mask and sequences.
+func TestFilterAtRandom(t *testing.T) {
+	parts := []string{"a", "b", "ab", "*", "***", "#", "\x1b", "[", "m", "]", "\\", "\a", "\xc2", "\x9b", "\x9c", "\x80", "\xa3", "\uFFFD", "\xef", "\xbf", "\xbd", "\n", "61", "YW", "%"}
+	r := rand.New(rand.NewPCG(1, 2))
+	text := func(most int) string {
+		var b strings.Builder
+		for range r.IntN(most) {
+			b.WriteString(parts[r.IntN(len(parts))])
+		}
+		return b.String()
+	}
+	for range rounds {
+		a, b := text(8), text(8)
+		var in strings.Builder
+		for range r.IntN(8) {
+			in.WriteString([]string{a, b, text(6)}[r.IntN(3)])
+		}
+		checkFilter(t, []byte(in.String()), a, b, r.Uint64(), r.IntN(2) == 0)
+		if t.Failed() {
+			t.Fatalf("%q without %q and %q", in.String(), a, b)
+		}
+	}
+}
+
+// rounds of TestFilterAtRandom take about a second.
+const rounds = 3000
 
 // FuzzCapture: head, tail and what was dropped are all that was written, in their order.
 func FuzzCapture(f *testing.F) {
@@ -124,7 +154,7 @@ func FuzzCapture(f *testing.F) {
 		if int64(len(in)) <= limit && s != string(in) {
 			t.Errorf("%q of %q", s, in)
 		}
-		if over := int64(len(in)) - limit; over > 0 && limit > 0 && c.Dropped() > over+gapSize+6 {
+		if over := int64(len(in)) - limit; over > 0 && limit > 0 && c.Dropped() > over+int64(gapSize)+6 {
 			t.Errorf("%d were dropped, and %d had to be", c.Dropped(), over)
 		}
 		if int64(cap(c.head)+cap(c.tail)) > max(limit, 0) {

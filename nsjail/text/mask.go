@@ -8,14 +8,16 @@ import (
 // masker is the stage that puts a mask in the place of each pattern. Where occurrences overlap, one mask stands for all
 // that they cover: of "abcdefg" and the secrets abcde and defg nothing is left.
 //
-// It looks at each place for the first four bytes of a pattern, by a hash into a set of bits, and compares where that hits.
+// It searches as Wu and Manber do: the last three bytes of a window as long as the shortest pattern say how far it may be
+// moved, by a table, and only where that says 0 patterns are compared. Nobody but the owner of a secret can make that slow.
 type masker struct {
 	next    stage
 	mask    []byte
 	count   int64
 	longest int
+	window  int
 
-	bits  [1 << 10]uint64     // of the hashes of first four bytes
+	shift [1 << 13]uint8
 	by    map[uint32][][]byte // patterns by their first four bytes, the longest first
 	short [4]map[uint32]bool  // the first one, two and three bytes
 
@@ -23,25 +25,36 @@ type masker struct {
 	covered int    // so much of it belongs to a mask that is written already
 }
 
+// maxWindow bounds the window in bytes.
+const maxWindow = 128
+
 // newMasker takes patterns of at least four bytes, the longest first.
 func newMasker(next stage, patterns [][]byte, mask string) *masker {
 	m := &masker{next: next, mask: []byte(mask), by: map[uint32][][]byte{}}
 	for n := range m.short {
 		m.short[n] = map[uint32]bool{}
 	}
+	m.longest, m.window = len(patterns[0]), min(len(patterns[len(patterns)-1]), maxWindow)
+	for i := range m.shift {
+		m.shift[i] = uint8(m.window - 2)
+	}
 	for _, p := range patterns {
 		v := binary.LittleEndian.Uint32(p)
 		m.by[v] = append(m.by[v], p)
-		m.bits[hash(v)>>6] |= 1 << (hash(v) & 63)
 		for n := 1; n < 4; n++ {
 			m.short[n][first(p[:n])] = true
 		}
-		m.longest = max(m.longest, len(p))
+		for end := 3; end <= m.window; end++ {
+			s := &m.shift[hash(p[end-3], p[end-2], p[end-1])]
+			*s = min(*s, uint8(m.window-end))
+		}
 	}
 	return m
 }
 
-func hash(v uint32) uint32 { return v * 0x9e3779b1 >> 16 }
+func hash(a, b, c byte) uint32 {
+	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 0x9e3779b1 >> 19
+}
 
 // first is a number for up to three bytes.
 func first(b []byte) (v uint32) {
@@ -93,23 +106,17 @@ func (m *masker) pass(b []byte, last bool) int {
 	return at
 }
 
-// candidate is the first place from i on where a pattern may begin. Of the last three nothing is known.
+// candidate is the first place from i on where a pattern may begin. Of those less than a window before the end nothing
+// is known.
 func (m *masker) candidate(b []byte, i int) int {
-	if i > len(b)-4 {
-		return i
-	}
-	v := binary.LittleEndian.Uint32(b[i:])
-	for _, c := range b[i+4:] {
-		if h := hash(v); m.bits[h>>6]&(1<<(h&63)) != 0 {
+	for end := i + m.window; end <= len(b); end = i + m.window {
+		step := m.shift[hash(b[end-3], b[end-2], b[end-1])]
+		if step == 0 {
 			return i
 		}
-		i++
-		v = v>>8 | uint32(c)<<24
+		i += int(step)
 	}
-	if h := hash(v); m.bits[h>>6]&(1<<(h&63)) != 0 {
-		return i
-	}
-	return i + 1
+	return i
 }
 
 // match is the length of the longest pattern that b begins with.

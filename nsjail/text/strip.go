@@ -2,7 +2,7 @@ package text
 
 import "bytes"
 
-// stripper is the stage that removes terminal sequences. It keeps a state and no text.
+// stripper is the stage that removes terminal sequences. Between writes it keeps a state and no text.
 //
 // The 8-bit control characters are looked for as UTF-8 has them, 0xC2 0x80 to 0xC2 0x9F: as a single byte they are no
 // character there. 0xC2 without a continuation becomes U+FFFD here, so that removing what stands behind it cannot join
@@ -12,6 +12,7 @@ type stripper struct {
 	state state
 	n     int  // bytes of the sequence so far
 	c2    bool // the byte before was 0xC2: held back in plain text, swallowed in a string
+	out   []byte
 }
 
 type state uint8
@@ -63,13 +64,23 @@ func (s *stripper) write(b []byte) {
 			}
 			i += 2 // a character from U+00A0 to U+00BF
 		}
-		if from < i {
-			s.next.write(b[from:i])
+		if from == 0 && i == len(b) && len(s.out) == 0 {
+			s.next.write(b)
+			return
 		}
+		s.out = append(s.out, b[from:i]...)
 		if i < len(b) {
 			s.step(b[i]) // ESC or 0xC2: it changes the state
 			i++
 		}
+	}
+	s.flush()
+}
+
+func (s *stripper) flush() {
+	if len(s.out) > 0 {
+		s.next.write(s.out)
+		s.out = s.out[:0]
 	}
 }
 
@@ -111,20 +122,20 @@ func (s *stripper) text(c byte) bool {
 	switch {
 	case s.c2 && c >= 0xa0 && c <= 0xbf:
 		s.c2 = false
-		s.next.write([]byte{c2, c})
+		s.out = append(s.out, c2, c)
 	case s.c2 && c >= 0x80 && c <= 0x9f:
 		s.c2 = false
 		s.introduce(c - 0x40) // U+009B is ESC [
 	case s.c2:
 		s.c2 = false
-		s.next.write(replacementBytes)
+		s.out = append(s.out, replacement...)
 		return false
 	case c == c2:
 		s.c2 = true
 	case c == esc:
 		s.enter(escape)
 	default:
-		s.next.write([]byte{c})
+		s.out = append(s.out, c)
 	}
 	return true
 }
@@ -182,8 +193,9 @@ func (s *stripper) inString(c byte) bool {
 // close drops a sequence that has no end.
 func (s *stripper) close() {
 	if s.state == plain && s.c2 {
-		s.next.write(replacementBytes)
+		s.out = append(s.out, replacement...)
 	}
 	s.enter(plain)
+	s.flush()
 	s.next.close()
 }

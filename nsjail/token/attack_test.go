@@ -141,6 +141,47 @@ func TestEveryCharacterCounts(t *testing.T) {
 	}
 }
 
+// A holder who uses one key for the next block of two tokens cannot carry over what others add to the first.
+func TestReusedKey(t *testing.T) {
+	public, private := newKey(t)
+	shared, sharedKey := newKey(t)
+	base := must(t)(Mint(private, Block{}))
+	baseKey := ed25519.NewKeyFromSeed(base.secret)
+	with := func(runs int64) *Token {
+		return forge(t, must(t)(Attenuate(base, Block{Runs: runs})), func(f *Token) {
+			f.blocks[1].next, f.secret = shared, sharedKey.Seed()
+			f.blocks[1].signature = ed25519.Sign(baseKey, f.blocks[1].signed(1, f.issuer, f.blocks[0].signature))
+		})
+	}
+	few, many := with(1), with(1000)
+	verified(t, public, few)
+	added, sealed := must(t)(Attenuate(few, Block{Note: "paid"})), must(t)(Seal(few))
+	for what, f := range map[string]*Token{
+		"block": forge(t, added, func(f *Token) { f.blocks[1] = many.blocks[1] }),
+		"seal":  forge(t, sealed, func(f *Token) { f.blocks[1] = many.blocks[1] }),
+	} {
+		wants(t, what, Verify(f, []ed25519.PublicKey{public}, noon), CodeSignature)
+	}
+}
+
+// The last character of a text may have bits that no byte needs; they must be zero, or there would be several texts.
+func TestSpareBits(t *testing.T) {
+	_, private := newKey(t)
+	for n := range 3 {
+		text := must(t)(Mint(private, Block{Note: strings.Repeat("n", n+1)})).Text()
+		last := 0
+		for _, r := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" {
+			if f, err := Parse(text[:len(text)-1] + string(r)); err == nil {
+				last++
+				again(t, f)
+			}
+		}
+		if spare := 64 >> (2 * ((3 - (len(text)-len(prefix))*6/8%3) % 3)); last != spare {
+			t.Errorf("%d last characters are read, want %d", last, spare)
+		}
+	}
+}
+
 func TestParseRefuses(t *testing.T) {
 	c := newChain(t)
 	text := c.last().Text()

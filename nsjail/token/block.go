@@ -19,7 +19,7 @@ const (
 	// MaxBlocks is how many blocks a token may have.
 	MaxBlocks = 16
 	// MaxAgent and MaxNote are the longest agent and note, in bytes.
-	MaxAgent, MaxNote = 128, 256
+	MaxAgent, MaxNote = 64, 256
 	// MaxRuns is the largest number of runs.
 	MaxRuns = 1 << 40
 )
@@ -27,7 +27,8 @@ const (
 // Block is what one block of a token says. Each field narrows; the zero Block allows everything, but has an id of its own
 // that can be revoked.
 type Block struct {
-	// Agent is on whose behalf the holder acts: letters, digits and ._:@/+- . One block of a token may say it, once.
+	// Agent is on whose behalf the holder acts: letters, digits and, but for the first, any of ._:@- . One block of a token
+	// may say it, once. Without it, the holder may act for anybody.
 	Agent string
 	// Expires is when the token ends, and NotBefore when it begins; seconds count, and the zero time is no limit.
 	Expires, NotBefore time.Time
@@ -95,8 +96,8 @@ func decode(data []byte) (b Block, err error) {
 
 func (c *content) check() error {
 	switch {
-	case len(c.Agent) > MaxAgent || strings.ContainsFunc(c.Agent, notInAgent):
-		return fmt.Errorf("agent: at most %d letters, digits and ._:@/+-", MaxAgent)
+	case len(c.Agent) > MaxAgent || strings.ContainsFunc(c.Agent, notInAgent) || strings.IndexAny(c.Agent, "._:@-") == 0:
+		return fmt.Errorf("agent: at most %d letters, digits and, but for the first, any of ._:@-", MaxAgent)
 	case len(c.Note) > MaxNote || !utf8.ValidString(c.Note) || strings.ContainsFunc(c.Note, notPrintable):
 		return fmt.Errorf("note: at most %d bytes of printable text", MaxNote)
 	case c.Runs < 0 || c.Runs > MaxRuns:
@@ -121,7 +122,7 @@ func (c *content) check() error {
 
 func notInAgent(r rune) bool {
 	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-	return !letter && !strings.ContainsRune("._:@/+-", r)
+	return !letter && !strings.ContainsRune("._:@-", r)
 }
 
 func notPrintable(r rune) bool { return !unicode.IsPrint(r) }

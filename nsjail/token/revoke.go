@@ -29,21 +29,37 @@ type Revocation struct {
 // and in every process that asks: it makes a file. Expires, if not zero, is when those tokens end by themselves; the file is
 // removed some time after. To revoke twice is no error.
 func Revoke(path, id, reason string, expires time.Time) error {
-	dir, err := openDir(path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	var st unix.Stat_t
-	if err := unix.Fstatat(int(dir.Fd()), countsFile, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil { // fstatat(2)
-		return refuse(CodeLedger, "", "%s is not the directory of a ledger (%v): name the one that brigd uses", path, err)
-	}
-	revoked, err := openRevoked(dir, path)
+	revoked, err := openBeside(path)
 	if err != nil {
 		return err
 	}
 	defer revoked.Close()
 	return revoke(revoked, Revocation{ID: id, Reason: reason, Expires: expires})
+}
+
+// Revoked is the method Revoked for a ledger that another process has open.
+func Revoked(path string, ids ...string) error {
+	revoked, err := openBeside(path)
+	if err != nil {
+		return err
+	}
+	defer revoked.Close()
+	return isRevoked(revoked, ids)
+}
+
+// openBeside opens the revocations of a ledger that is there already: in a directory that was mistyped, nobody would
+// look for them.
+func openBeside(path string) (*os.File, error) {
+	dir, err := openDir(path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	var st unix.Stat_t
+	if err := unix.Fstatat(int(dir.Fd()), countsFile, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil { // fstatat(2)
+		return nil, refuse(CodeLedger, "", "%s is not the directory of a ledger (%v): name the one that brigd uses", path, err)
+	}
+	return openRevoked(dir, path)
 }
 
 // Revoke is the function Revoke for an open ledger.
@@ -97,13 +113,15 @@ func openRevoked(dir *os.File, path string) (*os.File, error) {
 }
 
 // Revoked returns nil if none of the ids is revoked, and otherwise, or if that cannot be found out, a *nsjail.Refusal.
-func (l *Ledger) Revoked(ids ...string) error {
+func (l *Ledger) Revoked(ids ...string) error { return isRevoked(l.revoked, ids) }
+
+func isRevoked(dir *os.File, ids []string) error {
 	for _, id := range ids {
 		if !isID(id) {
 			return refuse(CodeMalformed, "id", "an id has 32 hexadecimal digits")
 		}
 		var st unix.Stat_t
-		switch err := unix.Fstatat(int(l.revoked.Fd()), id, &st, unix.AT_SYMLINK_NOFOLLOW); { // fstatat(2)
+		switch err := unix.Fstatat(int(dir.Fd()), id, &st, unix.AT_SYMLINK_NOFOLLOW); { // fstatat(2)
 		case err == nil:
 			return refuse(CodeRevoked, "id", "the token is revoked (%s)", id)
 		case !errors.Is(err, unix.ENOENT):

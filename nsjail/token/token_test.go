@@ -65,7 +65,7 @@ func again(t testing.TB, tok *Token) *Token {
 
 func TestTokenSaysWhatItsBlocksSay(t *testing.T) {
 	public, private := newKey(t)
-	tok := must(t)(Mint(private, Block{Agent: "ci/build@x", Expires: noon.Add(time.Hour), Policy: json.RawMessage(`{ "a": [1, {"b": "<&>\u2028"}] }`)}))
+	tok := must(t)(Mint(private, Block{Agent: "ci.build@x", Expires: noon.Add(time.Hour), Policy: json.RawMessage(`{ "a": [1, {"b": "<&>\u2028"}] }`)}))
 	first := tok.ID()
 	tok = must(t)(Attenuate(again(t, tok), Block{Runs: 5, NotBefore: noon, Note: "für ü"}))
 	tok = must(t)(Attenuate(again(t, tok), Block{Expires: noon.Add(time.Minute), Policy: json.RawMessage(`{}`)}))
@@ -74,7 +74,7 @@ func TestTokenSaysWhatItsBlocksSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	ids := tok.IDs()
-	if len(ids) != 3 || ids[0] != first || ids[2] != tok.ID() || tok.Agent() != "ci/build@x" || len(tok.Policies()) != 2 {
+	if len(ids) != 3 || ids[0] != first || ids[2] != tok.ID() || tok.Agent() != "ci.build@x" || len(tok.Policies()) != 2 {
 		t.Errorf("%v: %v %q %q", tok, ids, tok.Agent(), tok.Policies())
 	}
 	if !tok.Expires().Equal(noon.Add(time.Minute)) || !tok.NotBefore().Equal(noon) || len(tok.Runs()) != 1 || tok.Runs()[ids[1]] != 5 {
@@ -150,7 +150,7 @@ func TestWhatABlockMayHold(t *testing.T) {
 	_, private := newKey(t)
 	big := json.RawMessage(`{"a":"` + strings.Repeat("x", MaxText) + `"}`)
 	for _, b := range []Block{
-		{Agent: "a b"}, {Agent: "a\n"}, {Agent: "ä"}, {Agent: strings.Repeat("a", MaxAgent+1)}, {Note: "\x1b[2J"}, {Note: "\u202e"},
+		{Agent: "a b"}, {Agent: "-a"}, {Agent: "a/b"}, {Agent: "a\n"}, {Agent: "ä"}, {Agent: strings.Repeat("a", MaxAgent+1)}, {Note: "\x1b[2J"}, {Note: "\u202e"},
 		{Note: "\xff"}, {Note: strings.Repeat("n", MaxNote+1)}, {Runs: -1}, {Runs: MaxRuns + 1}, {Policy: json.RawMessage(`[]`)},
 		{Policy: json.RawMessage(`null`)}, {Policy: json.RawMessage(`{}{}`)}, {Policy: json.RawMessage(`{"a":1,"a":2}`)},
 		{Policy: json.RawMessage(`{"x":[{"a":[],"b":{},"a":0}]}`)}, {Policy: json.RawMessage("{\"a\":\"\xff\"}")}, {Policy: big},

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"brig/cmd/brigd/internal/config"
+	"brig/cmd/brigd/internal/listen"
+	"brig/nsjail"
+	"brig/nsjail/engine"
+)
+
+// authenticator says who sends a request: it is asked for each.
+type authenticator struct {
+	keys   *listen.Keys                                                        // nil: there are none
+	tokens func(bearer string, now time.Time) (engine.Caller, *nsjail.Refusal) // nil: none are taken
+	always bool                                                                // at Unix sockets, too
+}
+
+// newAuthenticator reads the keys.
+func newAuthenticator(c *config.Config, e *engine.Engine) (*authenticator, error) {
+	a := &authenticator{always: c.RequireToken}
+	if len(c.TokenKeys) > 0 {
+		a.tokens = e.Authenticate
+	}
+	if c.APIKeyFile == "" {
+		return a, nil
+	}
+	var err error
+	a.keys, err = listen.LoadKeys(c.APIKeyFile)
+	return a, err
+}
+
+// caller says who sends a request, by what it shows, or else by what the kernel or TLS says of the connection. Whoever is
+// not known is refused, whatever let the connection in.
+func (a *authenticator) caller(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+	if values := r.Header.Values("Authorization"); len(values) > 0 {
+		return a.bearer(values)
+	}
+	if peer := listen.PeerOf(r.Context()); peer.Local && !a.always {
+		if peer.Own() {
+			return engine.Caller{}, nil
+		}
+		return engine.Caller{Agent: "uid-" + strconv.Itoa(peer.UID)}, nil
+	}
+	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && !a.always {
+		name := listen.CertName(r.TLS)
+		if !listen.GoodAgent(name) {
+			return engine.Caller{}, refuseAuth("certificate_name", "certificate", "the common name of your certificate is no agent's name",
+				"use a certificate whose common name begins with a letter or digit and has at most 64 of those and . _ -")
+		}
+		return engine.Caller{Agent: name}, nil
+	}
+	return engine.Caller{}, refuseAuth("authentication_required", "Authorization", "nothing says who you are", "send the header Authorization: Bearer TOKEN")
+}
+
+func (a *authenticator) bearer(values []string) (engine.Caller, *nsjail.Refusal) {
+	scheme, word, _ := strings.Cut(values[0], " ")
+	word = strings.TrimSpace(word)
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || word == "" {
+		return engine.Caller{}, refuseAuth("invalid_authorization", "Authorization", "the header Authorization is not one bearer token",
+			"send one header, Authorization: Bearer TOKEN")
+	}
+	if a.keys != nil {
+		if agent, ok := a.keys.Agent(word); ok {
+			return engine.Caller{Agent: agent}, nil
+		}
+	}
+	if a.tokens != nil {
+		return a.tokens(word, time.Now())
+	}
+	if a.keys == nil {
+		return engine.Caller{}, refuseAuth("tokens_unknown", "Authorization", "this brigd takes no tokens", "leave the header Authorization out",
+			"or ask the operator to start brigd with --token-key or --api-key-file")
+	}
+	return engine.Caller{}, refuseAuth("unknown_key", "Authorization", "nobody has this key", "ask the operator for another key")
+}
+
+func refuseAuth(code, rule, message string, next ...string) *nsjail.Refusal {
+	return &nsjail.Refusal{Message: message, Code: code, Layer: "auth", Rule: rule, NextSteps: next}
+}

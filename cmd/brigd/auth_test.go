@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"brig/cmd/brigd/internal/listen"
+)
+
+// By TCP only those are served who prove who they are, each as its own agent.
+func TestKeys(t *testing.T) {
+	d := dir(t)
+	coder, other := strings.Repeat("c", 40), strings.Repeat("o", 40)
+	keys := file(t, d+"/keys", "coder "+coder+"\nother "+other+"\n")
+	p := begin(t, nil, "serve", "--listen", "tcp:127.0.0.1:0", "--api-key-file", keys)
+	p.url = "http://localhost"
+	if status, a := p.run("echo hello"); status != 401 || a["code"] != "authentication_required" {
+		t.Errorf("without a key: %d %v", status, a)
+	}
+	for _, wrong := range []string{"x", strings.Repeat("x", 40), coder + "c", coder[1:], "sha256:" + coder, coder + " " + other} {
+		p.key = wrong
+		for _, path := range []string{"/v1/run", "/v1/sandboxes", "/mcp"} {
+			if status, a := p.do("POST", path, map[string]any{"cmd": []string{"true"}}); status != 401 {
+				t.Errorf("the key %q at %s: %d %v", wrong, path, status, a)
+			}
+		}
+		if status, a := p.do("GET", "/metrics", nil); status != 401 && status != 200 {
+			t.Errorf("the key %q: %d %v", wrong, status, a)
+		}
+	}
+	p.key = coder
+	if status, a := p.run("echo hello"); status != 200 || a["stdout"] != "hello\n" {
+		t.Errorf("with a key: %d %v", status, a)
+	}
+	status, box := p.do("POST", "/v1/sandboxes", map[string]any{})
+	if status != 201 || box["agent_id"] != "coder" {
+		t.Fatalf("a sandbox: %d %v", status, box)
+	}
+	id := box["id"].(string)
+	if status, a := p.do("GET", "/v1/sandboxes/"+id, nil, "X-Agent-Id", "other"); status < 400 {
+		t.Errorf("the coder calls itself other: %d %v", status, a)
+	}
+	p.key = other
+	for _, method := range []string{"GET", "DELETE"} {
+		if status, a := p.do(method, "/v1/sandboxes/"+id, nil); status != 404 {
+			t.Errorf("%s of another's sandbox: %d %v", method, status, a)
+		}
+	}
+	if status, a := p.do("GET", "/v1/sandboxes", nil, "Host", "evil.example"); status != 421 && status != 403 && status != 400 {
+		t.Errorf("a name that was pointed here: %d %v", status, a)
+	}
+	p.signal(syscall.SIGTERM)
+	p.end()
+	for _, secret := range []string{coder, other} {
+		if strings.Contains(p.logged(), secret) {
+			t.Error("a key stands in the log")
+		}
+	}
+}
+
+// call runs a subcommand and gives what it prints.
+func call(t *testing.T, in string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(brigd(t), args...)
+	cmd.Stdin = strings.NewReader(in)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%q: %v\n%s", args, err, &stderr)
+	}
+	return string(out)
+}
+
+func TestTokens(t *testing.T) {
+	d := dir(t)
+	call(t, "", "token", "keygen", "--out", d+"/issuer")
+	call(t, "", "token", "keygen", "--out", d+"/stranger")
+	mint := func(key string, more ...string) string {
+		return strings.TrimSpace(call(t, "", append([]string{"token", "mint", "--key", d + "/" + key, "--agent", "ci"}, more...)...))
+	}
+	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--token-key", d+"/issuer.pub", "--state-dir", d+"/state", "--require-token", "--audit", d+"/a")
+	if status, a := p.run("true"); status != 401 {
+		t.Errorf("without a token: %d %v", status, a)
+	}
+	p.key = mint("stranger.key")
+	if status, a := p.run("true"); status != 401 {
+		t.Errorf("a stranger's token: %d %v", status, a)
+	}
+	p.key = mint("issuer.key", "--runs", "2")
+	for i, want := range []int{200, 200, 403} {
+		if status, a := p.run("true"); status != want {
+			t.Errorf("run %d of 2: %d, not %d: %v", i+1, status, want, a)
+		}
+	}
+	p.key = mint("issuer.key")
+	if status, a := p.run("echo hello"); status != 200 || a["stdout"] != "hello\n" {
+		t.Errorf("a token: %d %v", status, a)
+	}
+	call(t, p.key, "token", "revoke", "--state-dir", d+"/state", "--reason", "test")
+	if status, a := p.run("true"); status != 401 && status != 403 {
+		t.Errorf("a revoked token: %d %v", status, a)
+	}
+	p.signal(syscall.SIGTERM)
+	p.end()
+	log, err := os.ReadFile(d + "/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(p.logged(), p.key) || bytes.Contains(log, []byte(p.key)) {
+		t.Error("a token stands in a log")
+	}
+}
+
+// Who has no key and no certificate of an agent's is nobody, whatever let the connection in.
+func TestNobody(t *testing.T) {
+	keys, err := listen.ParseKeys("coder " + strings.Repeat("k", 40))
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(name string, header ...string) *http.Request {
+		r, err := http.NewRequest("GET", "http://x/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range header {
+			r.Header.Add("Authorization", h)
+		}
+		if name != "-" {
+			r.TLS = &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{{Subject: pkix.Name{CommonName: name}}}}}
+		}
+		return r
+	}
+	key := "Bearer " + strings.Repeat("k", 40)
+	for _, x := range []struct {
+		a     *authenticator
+		r     *http.Request
+		agent string // "" is a refusal
+	}{
+		{&authenticator{}, with("-"), ""},
+		{&authenticator{}, with("-", key), ""},
+		{&authenticator{}, with("builder"), "builder"},
+		{&authenticator{}, with("../builder"), ""},
+		{&authenticator{}, with(""), ""},
+		{&authenticator{}, with("builder", key), ""}, // a key that cannot be checked is not left aside
+		{&authenticator{always: true}, with("builder"), ""},
+		{&authenticator{keys: keys}, with("-", key), "coder"},
+		{&authenticator{keys: keys}, with("builder", key), "coder"},
+		{&authenticator{keys: keys}, with("-", key, key), ""},
+		{&authenticator{keys: keys}, with("-", "Basic "+strings.Repeat("k", 40)), ""},
+		{&authenticator{keys: keys}, with("-", "Bearer "), ""},
+		{&authenticator{keys: keys}, with("builder", "Bearer wrong"), ""},
+	} {
+		c, no := x.a.caller(x.r)
+		if c.Agent != x.agent || (no == nil) != (x.agent != "") {
+			t.Errorf("%+v: %q, %v; want %q", x.r.Header, c.Agent, no, x.agent)
+		}
+	}
+}
+
+// An MCP client on stdin and stdout: nothing but the protocol is on stdout.
+func TestMCPStdio(t *testing.T) {
+	cmd := exec.Command(brigd(t), "mcp", "--agent", "desk")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill() }()
+	answers := json.NewDecoder(out)
+	ask := func(message string) (a map[string]any) {
+		t.Helper()
+		if _, err := io.WriteString(in, message+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		for a["id"] == nil {
+			a = nil
+			if err := answers.Decode(&a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return a
+	}
+	a := ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	if a["result"] == nil {
+		t.Errorf("initialize: %v", a)
+	}
+	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	a = ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_command","arguments":{"cmd":["echo","from the jail"]}}}`)
+	if text, err := json.Marshal(a); err != nil || !bytes.Contains(text, []byte("from the jail")) {
+		t.Errorf("run_command: %s, %v", text, err)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+func TestMCPByHTTP(t *testing.T) {
+	d := dir(t)
+	key := strings.Repeat("k", 40)
+	p := begin(t, nil, "mcp", "--http", "--listen", "tcp:127.0.0.1:0", "--api-key-file", file(t, d+"/keys", "coder "+key))
+	p.url = "http://localhost"
+	initialize := map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": map[string]any{"protocolVersion": "2025-06-18",
+		"capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "t", "version": "1"}}}
+	accept := []string{"Accept", "application/json, text/event-stream"}
+	if status, a := p.do("POST", "/mcp", initialize, accept...); status != 401 {
+		t.Errorf("without a key: %d %v", status, a)
+	}
+	p.key = key
+	if status, a := p.do("POST", "/mcp", initialize, accept...); status != 200 || !strings.Contains(a["text"].(string), "serverInfo") {
+		t.Errorf("%d %v", status, a)
+	}
+	if status, a := p.do("GET", "/healthz", nil); status != 200 {
+		t.Errorf("healthz: %d %v", status, a)
+	}
+	if status, a := p.run("true"); status != 404 {
+		t.Errorf("the other face: %d %v", status, a)
+	}
+	p.signal(syscall.SIGTERM) // a session is open
+	p.end()
+}

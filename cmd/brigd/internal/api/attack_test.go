@@ -1,0 +1,403 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"brig/nsjail"
+	"brig/nsjail/engine"
+)
+
+func TestMalformedBodies(t *testing.T) {
+	f := newFake()
+	g := newRig(t, Options{Engine: f, MaxBody: 1 << 20})
+	for _, c := range []struct {
+		body, code string
+		status     int
+		rule       string
+	}{
+		{`{`, "syntax", 400, ""},
+		{``, "unsupported_media_type", 415, ""},
+		{`{"code":"say"} {}`, "syntax", 400, ""},
+		{`{"cod":"say"}`, "unknown_field", 400, "did you mean code"},
+		{`{"code":"a","code":"b"}`, "duplicate_key", 400, `"rule":"code"`},
+		{`{"code":7}`, "wrong_type", 400, `"rule":"code"`},
+		{`{"code":null}`, "wrong_type", 400, "leave it out"},
+		{`{"cmd":["id",1]}`, "wrong_type", 400, "cmd[1]"},
+		{`{"memory":"much"}`, "invalid_value", 400, `"rule":"memory"`},
+		{`{"timeout":"soon"}`, "invalid_value", 400, `"rule":"timeout"`},
+		{`{"files":{"a":{"base64":"?"}}}`, "invalid_value", 400, "files.a"},
+		{`{"files":{"a":{"base64":"","hex":""}}}`, "invalid_value", 400, "files.a"},
+		{"{\"code\":\"\xff\"}", "encoding", 400, "UTF-8"},
+		{`{"code":"\ud800"}`, "encoding", 400, "surrogate"},
+		{strings.Repeat(`{"files":`, 100), "too_deep", 400, "32"},
+		{strings.Repeat("[", 100_000), "too_deep", 400, ""},
+		{`{"cmd":[` + strings.Repeat(`"",`, 110_000) + `""]}`, "too_many_values", 400, ""},
+		{`{"code":"` + strings.Repeat("a", 1<<20) + `"}`, "body_too_large", 413, ""},
+		{`{"code":"say","agent_id":"a\r\nSet-Cookie: b"}`, "invalid_agent", 400, "agent_id"},
+		{`{"code":"say","agent_id":"../b"}`, "invalid_agent", 400, "agent_id"},
+	} {
+		r := g.refused(c.status, c.code, "POST", "/v1/run", c.body)
+		if !strings.Contains(string(r.text), c.rule) || len(r.text) > 1000 {
+			t.Errorf("%.60s: %s", c.body, r.text)
+		}
+	}
+	if f.n != 0 {
+		t.Errorf("%d runs", f.n)
+	}
+	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "application/jsonx", "x", "application/json; a"} {
+		g.refused(415, "unsupported_media_type", "POST", "/v1/run", `{"code":"say"}`, "Content-Type", kind)
+	}
+	g.refused(415, "unsupported_media_type", "POST", "/v1/run", `{"code":"say"}`, "Content-Encoding", "gzip")
+	g.do(200, "POST", "/v1/run", `{"code":"say"}`, "Content-Type", "application/json; charset=UTF-8")
+}
+
+// raw sends bytes and gives the answers' status lines, as long as there are any.
+func (g *rig) raw(network, request string) (answers []*http.Response) {
+	g.Helper()
+	address := g.socket
+	if network == "tcp" {
+		address = g.tcp
+	}
+	c, err := net.Dial(network, address)
+	if err != nil {
+		g.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		g.Fatal(err)
+	}
+	go io.WriteString(c, request) // the server may close before it has read everything
+	for r := bufio.NewReader(c); ; {
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			return answers
+		}
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return answers
+		}
+		resp.Body = io.NopCloser(bytes.NewReader(text))
+		if answers = append(answers, resp); resp.Close {
+			return answers
+		}
+	}
+}
+
+func TestRawRequests(t *testing.T) {
+	f := newFake()
+	g := newRig(t, Options{Engine: f, MaxBody: 1 << 16, BodyTime: 200 * time.Millisecond})
+	run := "POST /v1/run HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	quit := "GET /v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+	big := strings.Repeat("a", 1<<17)
+	for _, c := range []struct{ what, request, want string }{
+		{"a body that never comes", run + "Content-Length: 10\r\n\r\n{", "408"},
+		{"a chunked body that never ends", run + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", "408"},
+		{"a large length announced", run + "Content-Length: 99999999999\r\n\r\n", "413"},
+		{"a large chunked body", run + "Transfer-Encoding: chunked\r\n\r\n20000\r\n" + big + "\r\n0\r\n\r\n", "413"},
+		{"a chunked body", run + "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\ne\r\n{\"code\":\"say\"}\r\n0\r\n\r\n", "200"},
+		{"no length and no chunks", run + "\r\n" + quit, "400 200"},
+		{"a length and chunks", run + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + quit, "400 200"}, // the chunks count: RFC 9112, section 6.3
+		{"two lengths", run + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}" + quit, "400"},
+		{"a negative length", run + "Content-Length: -2\r\n\r\n{}" + quit, "400"},
+		{"an unknown coding", run + "Transfer-Encoding: gzip\r\n\r\n{}" + quit, "501"},
+		{"a broken chunk", run + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", "400"},
+		{"two content types", run + "Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}" + quit, "415 200"},
+		{"two hosts", "GET /v1/version HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", "400"},
+		{"a long header", "GET /v1/version HTTP/1.1\r\nHost: x\r\nA: " + big + "\r\n\r\n", "431"},
+		{"HTTP/0.9", "GET /v1/version\r\n\r\n", "400"},
+		{"CONNECT", "CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\nConnection: close\r\n\r\n", "404"},
+		{"an unknown method", "BREW /v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "405"},
+		{"OPTIONS *", "OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "200"},
+		{"an absolute target", "GET http://x/v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "200"},
+		{"two agents", "GET /v1/sandboxes HTTP/1.1\r\nHost: x\r\nX-Agent-Id: a\r\nX-Agent-Id: b\r\nConnection: close\r\n\r\n", "400"},
+		{"a body where none belongs", "GET /v1/version HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n", "200"},
+		{"a body where nothing is", "POST /v2/run HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "404"},
+		{"pipelined", "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n" + quit, "200 200"},
+	} {
+		var got []string
+		for _, a := range g.raw("unix", c.request) {
+			got = append(got, fmt.Sprint(a.StatusCode))
+			for name := range a.Header {
+				if name == "Set-Cookie" {
+					t.Errorf("%s: %v", c.what, a.Header)
+				}
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, not %s", c.what, got, c.want)
+		}
+	}
+	if free := g.s.budget.free.Load(); free != g.s.MaxBuffered {
+		t.Errorf("%d bytes of the budget are left, not all", free)
+	}
+}
+
+func TestPaths(t *testing.T) {
+	f := newFake()
+	g := newRig(t, Options{Engine: f})
+	var box engine.SandboxInfo
+	g.do(201, "POST", "/v1/sandboxes", `{}`).into(t, &box)
+	at := "/v1/sandboxes/" + box.ID + "/files"
+	for _, c := range []struct{ path, want string }{
+		{"/work/a", "200 /work/a"},
+		{"/work/a%0d%0aSet-Cookie:%20x", "200 /work/a\r\nSet-Cookie: x"},
+		{"/work/%ff%fe", "200 /work/\xff\xfe"},
+		{`/work/..\..\a`, `200 /work/..\..\a`},
+		{"/work/..%5ca", `200 /work/..\a`},
+		{"/work/...", "200 /work/..."},
+		{"/work/a%25b", "200 /work/a%b"},
+		{"/work/a%3fb%23c", "200 /work/a?b#c"},
+		{"/work/../../etc/passwd", "400"},
+		{"/work/%2e%2e/%2E./etc/passwd", "400"},
+		{"/work/..%2f..%2fetc%2fpasswd", "400"},
+		{"/work/a%2fb", "400"},
+		{"/work/%00", "400"},
+		{"/work/a%00b", "400"},
+		{"/work//a", "400"},
+		{"//etc/passwd", "400"},
+		{"/./work/a", "400"},
+		{"/work/", "400"},
+		{"/", "400"},
+		{"/work/" + strings.Repeat("a/", 2100) + "a", "400"},
+		{"/../../../v1/version", "400"},
+	} {
+		request := "PUT " + at + c.path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx"
+		answers := g.raw("unix", request)
+		if len(answers) != 1 {
+			t.Fatalf("%q: %d answers", c.path, len(answers))
+		}
+		got := fmt.Sprint(answers[0].StatusCode)
+		for path := range f.boxes[box.ID].files {
+			got += " " + path
+			delete(f.boxes[box.ID].files, path)
+		}
+		if got != c.want || answers[0].Header.Get("Set-Cookie") != "" || answers[0].Header.Get("Location") != "" {
+			t.Errorf("%q: %q, not %q", c.path, got, c.want)
+		}
+	}
+	for _, path := range []string{"//v1/version", "/v1//version", "/v1/version/", "/v1/./version", "/v1/%76ersion", "/v1/x/../version", "/", "", "/v1/sandboxes/", "/v1/sandboxes/a%0d%0ab",
+		"/v1/sandboxes/..", "/v1/sandboxes/%2e%2e/exec", "/v1/sandboxes/" + strings.Repeat("a", 200), "/v1/sandboxes/a%2fb", "/V1/version"} {
+		request := "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+		answers := g.raw("unix", request)
+		if len(answers) != 1 || answers[0].StatusCode != 404 && path != "" || answers[0].Header.Get("Location") != "" {
+			t.Errorf("%q: %v", path, answers)
+		}
+	}
+}
+
+func TestMethods(t *testing.T) {
+	g := newRig(t, Options{Engine: newFake()})
+	for path, allow := range map[string]string{"/v1/run": "POST", "/v1/sandboxes": "POST, GET", "/v1/sandboxes/x": "GET, DELETE", "/v1/sandboxes/x/files/work/a": "PUT, GET, DELETE",
+		"/v1/runs/x": "DELETE", "/healthz": "GET"} {
+		if r := g.refused(405, "method_not_allowed", "PATCH", path, ""); r.Header.Get("Allow") != allow {
+			t.Errorf("%s: Allow %q", path, r.Header.Get("Allow"))
+		}
+	}
+	g.refused(404, "route_not_found", "GET", "/v2/run", "")
+	g.refused(404, "route_not_found", "GET", "/metrics", "") // there are none
+	g.refused(400, "unknown_parameter", "POST", "/v1/run?debug=1", `{"code":"say"}`)
+	g.refused(500, "internal", "POST", "/v1/run", `{"code":"panic"}`)
+	g.do(200, "POST", "/v1/run", `{"code":"say"}`)
+}
+
+// Another agent's things are unknown.
+func TestCrossAgent(t *testing.T) {
+	f := newFake()
+	g := newRig(t, Options{Engine: f})
+	var box engine.SandboxInfo
+	g.do(201, "POST", "/v1/sandboxes", `{"agent_id":"alice"}`).into(t, &box)
+	at := "/v1/sandboxes/" + box.ID
+	alice, bob := []string{"X-Agent-Id", "alice"}, []string{"X-Agent-Id", "bob"}
+	g.do(200, "PUT", at+"/files/work/a", "x", alice...)
+	for _, who := range [][]string{bob, nil} {
+		g.refused(404, "not_found", "GET", at, "", who...)
+		g.refused(404, "not_found", "DELETE", at, "", who...)
+		g.refused(404, "not_found", "GET", at+"/files", "", who...)
+		g.refused(404, "not_found", "GET", at+"/files/work/a", "", who...)
+		g.refused(404, "not_found", "PUT", at+"/files/work/a", "y", who...)
+		g.refused(404, "not_found", "DELETE", at+"/files/work/a", "", who...)
+		g.refused(404, "sandbox_unknown", "POST", at+"/exec", `{"cmd":["id"]}`, who...)
+		g.refused(404, "sandbox_unknown", "POST", "/v1/run", `{"cmd":["id"],"sandbox":"`+box.ID+`"}`, who...)
+		if r := g.do(200, "GET", "/v1/sandboxes", "", who...); strings.Contains(string(r.text), box.ID) {
+			t.Errorf("%s", r.text)
+		}
+	}
+	g.refused(403, "agent_mismatch", "POST", at+"/exec", `{"cmd":["id"],"agent_id":"alice"}`, bob...)
+	if r := g.do(200, "GET", at+"/files/work/a", "", alice...); string(r.text) != "x" {
+		t.Errorf("%q", r.text)
+	}
+	g.refused(400, "invalid_agent", "GET", "/v1/sandboxes", "", "X-Agent-Id", "a b")
+}
+
+// verify knows one token.
+func verify(token string, _ time.Time) (engine.Caller, *nsjail.Refusal) {
+	if token != "good" {
+		return engine.Caller{}, no("token", "token_signature", "", "the token was altered", "ask for another")
+	}
+	return engine.Caller{Agent: "alice"}, nil
+}
+
+func TestAuthentication(t *testing.T) {
+	f := newFake()
+	g := newRig(t, Options{Engine: f, Authenticate: Bearer(verify)})
+	for _, bad := range []string{"Bearer bad", "Bearer", "Basic YTpi", "Bearer  ", "good"} {
+		r := g.do(401, "POST", "/v1/run", `{"code":"say"}`, "Authorization", bad)
+		if r.Header.Get("WWW-Authenticate") != `Bearer realm="brigd", error="invalid_token"` || f.n != 0 {
+			t.Errorf("%s: %v", bad, r.Header)
+		}
+	}
+	good := []string{"Authorization", "bearer good"}
+	g.do(200, "POST", "/v1/run", `{"code":"say"}`, good...)
+	if f.caller.Agent != "alice" {
+		t.Errorf("%+v", f.caller)
+	}
+	g.do(200, "POST", "/v1/run", `{"code":"say","agent_id":"alice"}`, good...)
+	g.refused(403, "agent_mismatch", "POST", "/v1/run", `{"code":"say","agent_id":"bob"}`, good...)
+	g.refused(403, "agent_mismatch", "POST", "/v1/run", `{"code":"say"}`, append(good, "X-Agent-Id", "bob")...)
+	two := g.raw("unix", "GET /v1/sandboxes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nAuthorization: Bearer bad\r\nConnection: close\r\n\r\n")
+	if len(two) != 1 || two[0].StatusCode != 401 {
+		t.Errorf("two tokens: %v", two)
+	}
+}
+
+// By TCP nobody is let in who shows nothing, nobody who calls by a foreign name, and no page of a browser.
+func TestTCP(t *testing.T) {
+	f := newFake()
+	open := newRig(t, Options{Engine: f})
+	guarded := newRig(t, Options{Engine: f, Authenticate: Bearer(verify), Hosts: []string{"brig.example"}, Origins: []string{"https://good.example"},
+		Health: func() map[string]string { return map[string]string{"secret": "x"} }})
+	careless := newRig(t, Options{Engine: f, Authenticate: func(*http.Request) (engine.Caller, *nsjail.Refusal) { return engine.Caller{}, nil }})
+	get := func(g *rig, path, headers string) int {
+		t.Helper()
+		answers := g.raw("tcp", "GET "+path+" HTTP/1.1\r\n"+headers+"Connection: close\r\n\r\n")
+		if len(answers) != 1 {
+			t.Fatalf("%d answers", len(answers))
+		}
+		if text, _ := io.ReadAll(answers[0].Body); bytes.Contains(text, []byte("secret")) && !strings.Contains(headers, "good") {
+			t.Errorf("%s", text)
+		}
+		return answers[0].StatusCode
+	}
+	auth := "Authorization: Bearer good\r\n"
+	for _, c := range []struct {
+		g       *rig
+		path    string
+		headers string
+		want    int
+	}{
+		{open, "/v1/version", "Host: localhost\r\n", 401},
+		{open, "/v1/version", "Host: localhost\r\n" + auth, 401},
+		{open, "/nothing", "Host: localhost\r\n", 401},
+		{open, "/metrics", "Host: localhost\r\n", 401},
+		{open, "/openapi.json", "Host: localhost\r\n", 401},
+		{open, "/healthz", "Host: localhost\r\n", 200},
+		{careless, "/v1/sandboxes", "Host: localhost\r\n", 401},
+		{guarded, "/v1/sandboxes", "Host: localhost\r\n", 401},
+		{guarded, "/v1/sandboxes", "Host: localhost\r\n" + auth, 200},
+		{guarded, "/v1/sandboxes", "Host: localhost:80\r\n" + auth, 200},
+		{guarded, "/v1/sandboxes", "Host: " + guarded.tcp + "\r\n" + auth, 200},
+		{guarded, "/v1/sandboxes", "Host: BRIG.example:1\r\n" + auth, 200},
+		{guarded, "/v1/sandboxes", "Host: attacker.example\r\n" + auth, 421},
+		{guarded, "/v1/sandboxes", "Host: 10.0.0.1\r\n" + auth, 421},
+		{guarded, "/v1/sandboxes", "Host: \r\n" + auth, 421},
+		{guarded, "/healthz", "Host: attacker.example\r\n", 421},
+		{guarded, "/healthz", "Host: localhost\r\n", 200},
+		{guarded, "/v1/sandboxes", "Host: localhost\r\nOrigin: https://evil.example\r\n" + auth, 403},
+		{guarded, "/v1/sandboxes", "Host: localhost\r\nOrigin: null\r\n" + auth, 403},
+		{guarded, "/v1/sandboxes", "Host: localhost\r\nOrigin: https://good.example\r\n" + auth, 200},
+		{guarded, "/v1/sandboxes", "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n" + auth, 403},
+		{guarded, "/v1/sandboxes", "Host: localhost\r\nSec-Fetch-Site: none\r\n" + auth, 200},
+	} {
+		if got := get(c.g, c.path, c.headers); got != c.want {
+			t.Errorf("%s %q: %d, not %d", c.path, c.headers, got, c.want)
+		}
+	}
+	pre := guarded.raw("tcp", "OPTIONS /v1/run HTTP/1.1\r\nHost: localhost\r\nOrigin: https://good.example\r\nConnection: close\r\n\r\n")
+	if len(pre) != 1 || pre[0].StatusCode != 204 || pre[0].Header.Get("Access-Control-Allow-Methods") != "POST" {
+		t.Errorf("%v", pre)
+	}
+	guarded.refused(403, "origin_not_allowed", "GET", "/v1/version", "", "Origin", "https://evil.example")
+}
+
+func TestFilesAreBounded(t *testing.T) {
+	f := newFake()
+	g := newRig(t, Options{Engine: f, MaxFile: 1000})
+	var box engine.SandboxInfo
+	g.do(201, "POST", "/v1/sandboxes", `{}`).into(t, &box)
+	at := "/v1/sandboxes/" + box.ID + "/files/work/"
+	g.do(200, "PUT", at+"a", strings.Repeat("x", 1000))
+	g.refused(413, "body_too_large", "PUT", at+"b", strings.Repeat("x", 1001))
+	r := g.request("PUT", at+"b", "")
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(strings.Repeat("x", 1001))), -1 // chunked
+	g.isRefusal(g.send(413, r), "body_too_large")
+	g.refused(404, "not_found", "GET", at+"b", "")
+	g.refused(415, "unsupported_media_type", "PUT", at+"b", "x", "Content-Encoding", "gzip")
+	g.do(200, "PUT", at+"sparse", "x")
+	g.refused(413, "too_large", "GET", at+"sparse", "")
+	g.do(200, "PUT", at+"shrinks", "x")
+	resp, err := g.client.Do(g.request("GET", at+"shrinks", ""))
+	if err == nil {
+		_, err = io.ReadAll(resp.Body)
+		resp.Body.Close()
+	}
+	if err == nil {
+		t.Error("a file that became shorter looks whole")
+	}
+}
+
+func TestBodiesShareABudget(t *testing.T) {
+	g := newRig(t, Options{Engine: newFake(), MaxBuffered: 10_000})
+	g.do(200, "POST", "/v1/run", `{"code":"say `+strings.Repeat("x", 8000)+`"}`)
+	if r := g.refused(429, "body_budget", "POST", "/v1/run", `{"code":"say `+strings.Repeat("x", 20000)+`"}`); r.Header.Get("Retry-After") != "1" {
+		t.Errorf("%v", r.Header)
+	}
+	g.do(200, "POST", "/v1/run", `{"code":"say"}`)
+}
+
+func TestRequestsAreBounded(t *testing.T) {
+	f := newFake()
+	g := newRig(t, Options{Engine: f, MaxRequests: 1})
+	_, next := g.open(t.Context(), "/v1/run", `{"code":"wait"}`, ndjsonType)
+	id := next().ID
+	g.refused(503, "too_many_requests", "GET", "/v1/version", "")
+	g.do(200, "GET", "/healthz", "")
+	_ = id
+}
+
+// What a client sends stays in one line of the log, as a value.
+func TestLogInjection(t *testing.T) {
+	var mu sync.Mutex
+	var text bytes.Buffer
+	log := slog.New(slog.NewJSONHandler(lockedWriter{&mu, &text}, nil))
+	g := newRig(t, Options{Engine: newFake(), Logger: log})
+	g.do(404, "GET", "/v1/sandboxes/x/files/work/a%0a%7b%22level%22:%22FORGED%22%7d", "")
+	g.do(400, "POST", "/v1/run", "{\"code\":\"say\",\"agent_id\":\"a\\nFORGED\"}")
+	g.do(200, "GET", "/v1/version", "", "X-Request-Id", strings.Repeat("F", 500))
+	g.raw("unix", "GET /v1/version HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\x1b[31mFORGED\r\nConnection: close\r\n\r\n")
+	mu.Lock()
+	defer mu.Unlock()
+	if strings.Contains(text.String(), "FORGED") || strings.Contains(text.String(), "\x1b") || strings.Contains(text.String(), "FFFF") {
+		t.Errorf("%s", text.String())
+	}
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (l lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}

@@ -1,0 +1,141 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+
+	"brig/nsjail/engine"
+)
+
+// handleList answers GET /v1/sandboxes/{id}/files.
+func (c *call) handleList() error {
+	path := "/work"
+	if c.query.Has("path") {
+		path = c.query.Get("path")
+	}
+	recursive := c.query.Get("recursive")
+	list, more, err := c.Engine.ListFiles(c.caller, c.id, path, recursive == "1" || recursive == "true")
+	if err != nil {
+		return err
+	}
+	if list == nil {
+		list = []engine.FileInfo{}
+	}
+	c.answer(http.StatusOK, FileList{list, more})
+	return nil
+}
+
+// upload is a body on its way into a file. It notes why it ended, since whoever reads it may not pass that on.
+type upload struct {
+	body   io.Reader
+	left   int64
+	failed error
+	large  bool
+	done   bool
+}
+
+func (u *upload) Read(p []byte) (int, error) {
+	if int64(len(p)) > u.left+1 {
+		p = p[:u.left+1]
+	}
+	n, err := u.body.Read(p)
+	if u.left -= int64(n); u.left < 0 {
+		u.large, u.failed = true, errors.New("the body is too large")
+		return 0, u.failed
+	}
+	if u.done = err == io.EOF; err != nil && !u.done {
+		u.failed = err
+	}
+	return n, err
+}
+
+// handlePut answers PUT of a file. A PUT from a foreign page is not sent without asking (guard refuses it), so that any type
+// of content is taken; only a compressed one would not be what it says.
+func (c *call) handlePut() error {
+	if err := c.plain(); err != nil {
+		return err
+	}
+	if c.r.ContentLength > c.MaxFile {
+		return c.tooLarge(c.MaxFile)
+	}
+	done := c.readTime(8 * c.BodyTime)
+	defer done()
+	u := &upload{body: c.r.Body, left: c.MaxFile}
+	info, err := c.Engine.PutFile(c.caller, c.id, c.path, u)
+	c.taken = u.done
+	switch {
+	case u.large:
+		return c.tooLarge(c.MaxFile)
+	case u.failed != nil:
+		return c.readFailed(u.failed)
+	case err != nil:
+		return err
+	}
+	c.answer(http.StatusOK, info)
+	return nil
+}
+
+// handleGet answers GET of a file. Its size is what it was when it was opened: what a run adds is left out, and if a run
+// makes it shorter, the connection breaks before the announced end.
+func (c *call) handleGet() error {
+	f, info, err := c.Engine.GetFile(c.caller, c.id, c.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info.Size > c.MaxFile {
+		return no("request", "too_large", "path", fmt.Sprintf("the file has %d bytes, more than %d", info.Size, c.MaxFile), "split it in a run, and get the parts")
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", binary)
+	h.Set("Content-Disposition", "attachment")
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Content-Length", strconv.FormatInt(info.Size, 10))
+	c.head(http.StatusOK)
+	if c.r.Method == http.MethodHead {
+		return nil
+	}
+	if err := c.send(f, info.Size); err != nil {
+		c.failed = err
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// send writes exactly size bytes, each piece in its time.
+func (c *call) send(f io.Reader, size int64) error {
+	buf := make([]byte, 64<<10)
+	for size > 0 {
+		n, err := f.Read(buf[:min(int64(len(buf)), size)])
+		size -= int64(n)
+		if n > 0 {
+			c.writeTime()
+			if _, err := c.w.Write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF && size > 0 {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil && err != io.EOF && !errors.Is(err, os.ErrClosed) {
+			return err
+		}
+		if errors.Is(err, os.ErrClosed) {
+			return io.ErrUnexpectedEOF // the sandbox is gone
+		}
+	}
+	return nil
+}
+
+// handleDelete answers DELETE of a file.
+func (c *call) handleDelete() error {
+	if err := c.Engine.DeleteFile(c.caller, c.id, c.path); err != nil {
+		return err
+	}
+	c.head(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,52 @@
+package api
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"brig/internal/testuser"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/openapi.json")
+
+const committed = "../../../../docs/openapi.json"
+
+// TestOpenAPIFile: docs/openapi.json is the document of these routes and types; and it is valid: see document.
+func TestOpenAPIFile(t *testing.T) {
+	if testuser.Second() {
+		t.Skip("the checkout is there for the first run only")
+	}
+	doc := document(t)
+	text := OpenAPI("v1")
+	if *update {
+		if err := os.WriteFile(committed, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(committed)
+	if err != nil || !bytes.Equal(have, text) {
+		t.Errorf("docs/openapi.json is stale (%v): go test ./cmd/brigd/internal/api -run OpenAPIFile -update", err)
+	}
+	for _, rt := range routes() {
+		op := doc.Paths.Value(rt.path).GetOperation(rt.method)
+		if op == nil || op.OperationID != rt.id || op.Summary == "" {
+			t.Errorf("%s %s is not in the document", rt.method, rt.path)
+		}
+	}
+	for name, s := range doc.Components.Schemas {
+		if s.Value.Description == "" {
+			t.Errorf("%s has no description", name)
+		}
+		for field, p := range s.Value.Properties {
+			if (name == "Request" || name == "Refusal") && p.Value.Description == "" {
+				t.Errorf("%s.%s has no description", name, field)
+			}
+		}
+	}
+	if strings.Contains(string(text), `"null"`) {
+		t.Error("something may be null")
+	}
+}

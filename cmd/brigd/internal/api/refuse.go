@@ -1,0 +1,151 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"brig/cmd/brigd/internal/schema"
+	"brig/nsjail"
+)
+
+// statuses are the codes that have a status of their own; what is not here has its layer's.
+var statuses = map[string]int{
+	// this package's
+	"route_not_found": 404, "run_unknown": 404, "method_not_allowed": 405, "not_acceptable": 406, "body_timeout": 408,
+	"stdin_closed": 409, "stdin_not_streamed": 409, "body_too_large": 413, "unsupported_media_type": 415,
+	"host_not_allowed": 421, "origin_not_allowed": 403, "agent_mismatch": 403, "body_budget": 429, "too_many_requests": 503,
+	// the gate's
+	"draining": 503,
+	// the engine's
+	"other_agent": 403, "sandbox_unknown": 404, "files_too_large": 413, "too_many_files": 413, "stdin_too_large": 413,
+	"bad_request": 400, "command_not_runnable": 422, "host_lacks": 501,
+	// the sandboxes'
+	"bad_path": 400, "bad_agent": 400, "bad_option": 400, "outside_sandbox": 403, "symlink": 403, "permission_denied": 403,
+	"not_found": 404, "too_large": 413, "too_many_sandboxes": 429, "too_much_work": 503, "disk_full": 507, "out_of_sandbox_space": 507,
+	// the tokens'
+	"token_ledger": 503,
+}
+
+// layers are the statuses of the layers.
+var layers = map[string]int{"request": 400, "auth": 401, "token": 403, "policy": 403, "quota": 429, "queue": 429, "sandbox": 409, "jail": 500}
+
+// statusOf is the HTTP status of a refusal.
+func statusOf(r *nsjail.Refusal) int {
+	if s := statuses[r.Code]; s != 0 {
+		return s
+	}
+	if s := layers[r.Layer]; s != 0 {
+		return s
+	}
+	return http.StatusInternalServerError
+}
+
+// no is a refusal of this package's own.
+func no(layer, code, rule, message string, next ...string) *nsjail.Refusal {
+	return &nsjail.Refusal{Message: message, Code: code, Layer: layer, Rule: rule, NextSteps: next}
+}
+
+// refusalOf gives any error the form of a refusal. What is no refusal is a fault of ours, whose words stay in the log.
+func refusalOf(err error) (r *nsjail.Refusal, known bool) {
+	var bad *schema.Error
+	switch {
+	case errors.As(err, &r):
+		return r, true
+	case errors.As(err, &bad):
+		message := bad.Message
+		if bad.Path != "" {
+			message = bad.Path + ": " + message
+		}
+		return no("request", bad.Code, bad.Path, message, bad.Fix), true
+	default:
+		return no("jail", "internal", "", "brigd could not do it: a fault of its own, or of this machine",
+			"look in brigd's log for the line with this answer's X-Request-Id"), false
+	}
+}
+
+// retryAfter is in whole seconds, at least 1; 0 where it makes no sense to ask again.
+func retryAfter(err error) int {
+	var d interface{ RetryAfter() time.Duration }
+	var s interface{ RetrySeconds() int }
+	switch {
+	case errors.As(err, &d):
+		return max(1, int((d.RetryAfter()+time.Second-1)/time.Second))
+	case errors.As(err, &s):
+		return max(1, s.RetrySeconds())
+	}
+	return 0
+}
+
+// soon is a refusal that passes in a second.
+type soon struct{ *nsjail.Refusal }
+
+func (s soon) Unwrap() error { return s.Refusal }
+
+// RetryAfter is a second.
+func (soon) RetryAfter() time.Duration { return time.Second }
+
+// fail answers with an error.
+func (c *call) fail(err error) {
+	if c.wrote || errors.Is(err, context.Canceled) && c.r.Context().Err() != nil {
+		c.status, c.failed = statusGone, err
+		return // there is nobody to answer, or the answer has begun
+	}
+	r, known := refusalOf(err)
+	c.code = r.Code
+	if !known {
+		c.failed = err
+	}
+	status := statusOf(r)
+	if errors.As(err, new(unauthorized)) {
+		status = http.StatusUnauthorized
+	}
+	h := c.w.Header()
+	if after := retryAfter(err); after > 0 {
+		h.Set("Retry-After", strconv.Itoa(after))
+	}
+	if status == http.StatusUnauthorized {
+		challenge := `Bearer realm="brigd"`
+		if len(c.r.Header.Values("Authorization")) > 0 {
+			challenge += `, error="invalid_token"`
+		}
+		h.Set("WWW-Authenticate", challenge)
+	}
+	c.answer(status, r)
+}
+
+// statusGone is what is logged where nobody is left to be answered.
+const statusGone = 499
+
+// answer writes JSON.
+func (c *call) answer(status int, body any) {
+	text, err := encode(body)
+	if err != nil {
+		c.failed, status, c.code = err, http.StatusInternalServerError, "internal"
+		text = []byte(`{"error":"brigd could not write its answer as JSON","code":"internal","layer":"jail"}` + "\n")
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	c.writeTime()
+	c.head(status)
+	_, c.failed = keep(c.failed, c.w, text)
+}
+
+// keep writes, and gives the first error.
+func keep(before error, w http.ResponseWriter, text []byte) (int, error) {
+	n, err := w.Write(text)
+	if before != nil {
+		err = before
+	}
+	return n, err
+}
+
+// encode writes a value as one line of JSON.
+func encode(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	return append(text, '\n'), err
+}

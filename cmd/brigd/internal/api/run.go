@@ -1,0 +1,198 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+
+	"brig/nsjail"
+	"brig/nsjail/engine"
+)
+
+const (
+	jsonType   = "application/json"
+	ndjsonType = "application/x-ndjson"
+	sseType    = "text/event-stream"
+)
+
+// handleRun answers POST /v1/run and POST /v1/sandboxes/{id}/exec.
+func (c *call) handleRun() error {
+	kind, err := accepted(c.r.Header.Values("Accept"))
+	if err != nil {
+		return err
+	}
+	var req engine.Request
+	if err := c.body(&req); err != nil {
+		return err
+	}
+	if err := c.actFor(req.Agent, "agent_id"); err != nil {
+		return err
+	}
+	req.Agent = ""
+	if c.id != "" && req.Sandbox != "" && req.Sandbox != c.id {
+		return no("request", "two_sandboxes", "sandbox", "sandbox: the path names another one", "leave sandbox out")
+	}
+	if c.id != "" {
+		req.Sandbox = c.id
+	}
+	ctx, cancel := context.WithCancelCause(c.r.Context())
+	defer cancel(nil)
+	var in *stdin
+	if c.query.Has("stdin") {
+		if kind == jsonType {
+			return no("request", "stdin_needs_stream", "stdin", "a run whose input is streamed has to stream its output, too", "send Accept: "+ndjsonType)
+		}
+		in = newStdin(req.Stdin)
+		defer in.end()
+		req.StdinReader = in // Stdin stays, for whoever bounds it
+	}
+	release, err := c.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if kind == jsonType {
+		return c.runWhole(ctx, &req, release)
+	}
+	return c.runStream(ctx, cancel, &req, kind, in, release)
+}
+
+// enter waits at the gate. release may be called twice.
+func (c *call) enter(ctx context.Context) (release func(), err error) {
+	if c.Gate == nil {
+		return func() {}, nil
+	}
+	release, err = c.Gate.Enter(ctx, agentOf(c.caller))
+	if err == nil {
+		return sync.OnceFunc(release), nil
+	}
+	if errors.As(err, new(*nsjail.Refusal)) || ctx.Err() != nil {
+		return nil, err
+	}
+	if after := retryAfter(err); after > 0 {
+		return nil, rejected{no("queue", "queue_full", "queue", err.Error(), fmt.Sprintf("send the same request again in %d s", after)), err}
+	}
+	return nil, err
+}
+
+// rejected gives a gate's error the form of a refusal.
+type rejected struct {
+	*nsjail.Refusal
+	gate error
+}
+
+func (r rejected) Unwrap() []error { return []error{r.Refusal, r.gate} }
+
+// runWhole answers when the run has ended. The place is free before the answer is written: a slow reader does not hold it.
+func (c *call) runWhole(ctx context.Context, req *engine.Request, release func()) error {
+	resp := c.Engine.Run(ctx, c.caller, req, nil)
+	release()
+	c.ran(resp.ID)
+	if resp.Error != nil {
+		return resp.Error
+	}
+	if err := c.r.Context().Err(); err != nil {
+		return err
+	}
+	c.answer(http.StatusOK, resp)
+	return nil
+}
+
+// ran notes a run's id in the answer's headers and in the log.
+func (c *call) ran(id string) {
+	if !c.wrote && idPattern.MatchString(id) {
+		c.run = id
+		c.w.Header().Set("X-Run-Id", id)
+	}
+}
+
+// accepted chooses the form of the answer: the first type of the header Accept that there is.
+func accepted(values []string) (string, error) {
+	if len(values) == 0 {
+		return jsonType, nil
+	}
+	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		name, params, _ := strings.Cut(part, ";")
+		if _, q, ok := strings.Cut(strings.ReplaceAll(params, " ", ""), "q="); ok {
+			if v, err := strconv.ParseFloat(q, 64); err != nil || v <= 0 {
+				continue
+			}
+		}
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case jsonType, "application/*", "*/*":
+			return jsonType, nil
+		case ndjsonType:
+			return ndjsonType, nil
+		case sseType:
+			return sseType, nil
+		}
+	}
+	return "", no("request", "not_acceptable", "Accept", "the answer comes in none of these types", "send Accept: "+jsonType+", "+ndjsonType+" or "+sseType)
+}
+
+// stream writes events as they come.
+type stream struct {
+	*call
+	kind   string
+	in     *stdin
+	cancel context.CancelCauseFunc
+	going  *run // in the registry, once it has started
+	broken error
+}
+
+// runStream answers with events while the run goes on.
+func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, req *engine.Request, kind string, in *stdin, release func()) error {
+	s := &stream{call: c, kind: kind, in: in, cancel: cancel}
+	resp := c.Engine.Run(ctx, c.caller, req, s.event)
+	release()
+	if s.going != nil {
+		c.runs.remove(s.going)
+	}
+	if resp.Error != nil && !c.wrote {
+		c.ran(resp.ID)
+		return resp.Error
+	}
+	if s.broken == nil {
+		s.event(engine.Event{Type: "end", ID: resp.ID, Result: resp})
+	}
+	if s.broken != nil {
+		c.status, c.failed = statusGone, s.broken
+	}
+	return nil
+}
+
+// event writes one event. A client that is gone, or does not take it in time, loses its run.
+func (s *stream) event(e engine.Event) {
+	if s.broken != nil {
+		return
+	}
+	if !s.wrote {
+		s.ran(e.ID)
+		h := s.w.Header()
+		h.Set("Content-Type", s.kind)
+		h.Set("X-Accel-Buffering", "no") // nginx would keep the events back
+		s.head(http.StatusOK)
+	}
+	if e.Type == "start" && s.going == nil {
+		s.run = e.ID
+		s.going = s.runs.add(agentOf(s.caller), e.ID, s.in, s.cancel)
+	}
+	text, err := encode(e)
+	if err == nil {
+		if s.kind == sseType {
+			text = append([]byte("event: "+e.Type+"\ndata: "), append(text, '\n')...)
+		}
+		s.writeTime()
+		if _, err = s.w.Write(text); err == nil {
+			err = s.ctl.Flush()
+		}
+	}
+	if err != nil {
+		s.broken = err
+		s.cancel(err)
+	}
+}

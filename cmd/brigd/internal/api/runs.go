@@ -1,0 +1,225 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+// registry knows the streamed runs that go on, so that their agents can cancel them and send them input.
+type registry struct {
+	mu   sync.Mutex
+	runs map[string]*run
+}
+
+// run is a streamed run that goes on.
+type run struct {
+	agent, id string
+	in        *stdin
+	cancel    context.CancelCauseFunc
+	done      chan struct{}
+}
+
+func (g *registry) add(agent, id string, in *stdin, cancel context.CancelCauseFunc) *run {
+	r := &run{agent, id, in, cancel, make(chan struct{})}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.runs == nil {
+		g.runs = map[string]*run{}
+	}
+	g.runs[id] = r
+	return r
+}
+
+func (g *registry) remove(r *run) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.runs, r.id)
+	close(r.done)
+}
+
+// find gives an agent's run; another's is unknown.
+func (c *call) find() (*run, error) {
+	c.runs.mu.Lock()
+	defer c.runs.mu.Unlock()
+	if r := c.runs.runs[c.id]; r != nil && r.agent == agentOf(c.caller) {
+		return r, nil
+	}
+	return nil, no("request", "run_unknown", "id", "no streamed run with this id goes on", "take the id from the run's start event, before its end event")
+}
+
+// handleCancel answers DELETE /v1/runs/{id}.
+func (c *call) handleCancel() error {
+	r, err := c.find()
+	if err != nil {
+		return err
+	}
+	c.run = r.id
+	r.cancel(context.Canceled)
+	select {
+	case <-r.done:
+	case <-c.r.Context().Done():
+		return c.r.Context().Err()
+	}
+	c.head(http.StatusNoContent)
+	return nil
+}
+
+// handleStdin answers POST /v1/runs/{id}/stdin. It takes no more of the body than the run takes of its input.
+func (c *call) handleStdin() error {
+	if err := c.mediaType(binary); err != nil {
+		return err
+	}
+	r, err := c.find()
+	if err != nil {
+		return err
+	}
+	c.run = r.id
+	if r.in == nil {
+		return no("request", "stdin_not_streamed", "id", "the run takes no input from here", "start it with ?stdin=stream")
+	}
+	release, ok := r.in.lock(c.r.Context())
+	if !ok {
+		return c.stdinClosed()
+	}
+	defer release()
+	stop := c.stopReading(r)
+	defer stop()
+	var taken int64
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := c.readPiece(r, buf)
+		if n > 0 {
+			if !r.in.write(c.r.Context(), buf[:n]) {
+				return c.stdinClosed()
+			}
+			taken += int64(n)
+		}
+		if err == io.EOF {
+			c.taken = true
+			break
+		}
+		if err != nil && r.ended() {
+			return c.stdinClosed()
+		}
+		if err != nil {
+			return c.readFailed(err)
+		}
+	}
+	if v := c.query.Get("eof"); v == "1" || v == "true" {
+		r.in.finish()
+	}
+	stop()
+	c.answer(http.StatusOK, StdinTaken{taken})
+	return nil
+}
+
+// readPiece reads a part of the body, for which the client has BodyTime.
+func (c *call) readPiece(r *run, buf []byte) (int, error) {
+	if err := c.ctl.SetReadDeadline(time.Now().Add(c.BodyTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	if r.ended() { // stopReading's deadline may have come before ours
+		return 0, os.ErrDeadlineExceeded
+	}
+	return c.r.Body.Read(buf)
+}
+
+// stopReading ends a Read of the body when the run ends. The function that it gives takes all that back.
+func (c *call) stopReading(r *run) (stop func()) {
+	quit, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		select {
+		case <-r.done:
+			_ = c.ctl.SetReadDeadline(time.Unix(1, 0)) // without it the client's next bytes end the Read
+		case <-quit:
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(quit)
+		<-gone
+		_ = c.ctl.SetReadDeadline(time.Time{}) // it only fails on a connection that is gone
+	})
+}
+
+func (r *run) ended() bool {
+	select {
+	case <-r.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *call) stdinClosed() error {
+	c.w.Header().Set("Connection", "close")
+	return no("request", "stdin_closed", "id", "the run's input has ended, or the run has", "send input before eof=1 and before the end event")
+}
+
+// stdin is the standard input of a run, from one request after the other. Whoever writes waits until it is read.
+type stdin struct {
+	pieces chan []byte
+	rest   []byte
+	eof    chan struct{} // no more will come
+	closed chan struct{} // nobody reads any more
+	turn   chan struct{} // one writer at a time
+	once   [2]sync.Once
+}
+
+func newStdin(first string) *stdin {
+	return &stdin{pieces: make(chan []byte), rest: []byte(first), eof: make(chan struct{}), closed: make(chan struct{}), turn: make(chan struct{}, 1)}
+}
+
+// Read gives what has been sent, to the run.
+func (s *stdin) Read(p []byte) (int, error) {
+	if len(s.rest) == 0 {
+		select {
+		case s.rest = <-s.pieces:
+		case <-s.eof:
+			return 0, io.EOF
+		case <-s.closed:
+			return 0, os.ErrClosed
+		}
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// lock waits for the writer's turn; false if there is nothing to write to any more.
+func (s *stdin) lock(ctx context.Context) (release func(), ok bool) {
+	select {
+	case s.turn <- struct{}{}:
+	case <-s.closed:
+		return nil, false
+	case <-ctx.Done():
+		return nil, false
+	}
+	select {
+	case <-s.eof:
+		<-s.turn
+		return nil, false
+	default:
+		return func() { <-s.turn }, true
+	}
+}
+
+// write hands a piece over; false if nobody reads any more.
+func (s *stdin) write(ctx context.Context, p []byte) bool {
+	select {
+	case s.pieces <- append([]byte(nil), p...):
+		return true
+	case <-s.closed:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// finish says that no more will come, and end that nobody reads any more.
+func (s *stdin) finish() { s.once[0].Do(func() { close(s.eof) }) }
+func (s *stdin) end()    { s.once[1].Do(func() { close(s.closed) }) }

@@ -1,0 +1,131 @@
+package api
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"brig/nsjail"
+	"brig/nsjail/engine"
+)
+
+// certificate makes a certificate that signs itself.
+func certificate(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+// A client certificate is enough by TCP; over HTTP/2 everything is as over HTTP/1.
+func TestClientCertificates(t *testing.T) {
+	server, roots := certificate(t, "server")
+	alice, clients := certificate(t, "alice")
+	h := New(Options{Engine: newFake(), BodyTime: 200 * time.Millisecond, Authenticate: func(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+		return engine.Caller{Agent: r.TLS.VerifiedChains[0][0].Subject.CommonName}, nil
+	}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := HTTPServer(h, nil)
+	srv.TLSConfig = &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: clients, ClientAuth: tls.VerifyClientCertIfGiven, MinVersion: tls.VersionTLS13}
+	go srv.ServeTLS(l, "", "")
+	t.Cleanup(func() { srv.Close() })
+	url := fmt.Sprintf("https://localhost:%d", l.Addr().(*net.TCPAddr).Port)
+	for _, two := range []bool{false, true} {
+		for _, known := range []bool{false, true} {
+			config := &tls.Config{RootCAs: roots, ServerName: "localhost"}
+			if known {
+				config.Certificates = []tls.Certificate{alice}
+			}
+			tr := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: two}
+			c := &http.Client{Transport: tr}
+			post := func(path, body string) (int, string) {
+				t.Helper()
+				r, err := http.NewRequest("POST", url+path, strings.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Content-Type", jsonType)
+				r.Header.Set("Accept", ndjsonType)
+				resp, err := c.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				text, err := io.ReadAll(resp.Body)
+				if err != nil || (resp.ProtoMajor == 2) != two {
+					t.Errorf("%v %s", err, resp.Proto)
+				}
+				return resp.StatusCode, string(text)
+			}
+			if status, text := post("/v1/run", `{"code":"say hi"}`); known != (status == 200) || known != strings.Contains(text, `"hi"`) || !known && status != 401 {
+				t.Errorf("HTTP/2 %v, known %v: %d %s", two, known, status, text)
+			}
+			if status, _ := post("/v1/run", `{"code":"say`+strings.Repeat("x", 1<<20)); known && status != 400 {
+				t.Errorf("HTTP/2 %v: a broken body: %d", two, status)
+			}
+			tr.CloseIdleConnections()
+		}
+	}
+}
+
+// Many at once: each answer is its own request's.
+func TestAnswersAreNotMixedUp(t *testing.T) {
+	g := newRig(t, Options{Engine: newFake(), MaxBuffered: 1 << 20})
+	var all sync.WaitGroup
+	for client := range 20 {
+		all.Go(func() {
+			for n := range 10 {
+				want := fmt.Sprintf("%d-%d-%s", client, n, strings.Repeat("x", client*100))
+				r := g.request("POST", "/v1/run", `{"code":"say `+want+`"}`, "X-Request-Id", fmt.Sprintf("r%d-%d", client, n))
+				if n%2 == 1 {
+					r.Header.Set("Accept", ndjsonType)
+				}
+				resp, err := g.client.Do(r)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				text, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				quoted, _ := json.Marshal(want)
+				if err != nil || strings.Count(string(text), string(quoted)) != 1 || resp.Header.Get("X-Request-Id") != r.Header.Get("X-Request-Id") {
+					t.Errorf("%v %.100s", err, text)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if free := g.s.budget.free.Load(); free != 1<<20 || len(g.s.places) != 0 || len(g.s.runs.runs) != 0 {
+		t.Errorf("%d bytes of the budget, %d places, %d runs", free, len(g.s.places), len(g.s.runs.runs))
+	}
+}

@@ -1,0 +1,216 @@
+// Package auditcmd is brigd audit: it checks an audit log and shows what is in it.
+package auditcmd
+
+import (
+	"bufio"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"brig/nsjail"
+	"brig/nsjail/audit"
+	"brig/nsjail/token"
+)
+
+// Exit codes.
+const (
+	exitOK    = 0
+	exitNo    = 1   // the log is not as it was written
+	exitUsage = 125 // brigd could not do what it was told to
+)
+
+const usage = `  brigd audit verify audit.jsonl
+  brigd audit verify --anchor 5120:9f86d081884c7d65... audit.jsonl   # what verify has said before
+  brigd audit show --agent ci --since 1h audit.jsonl
+  brigd audit show --run run_x --json audit.jsonl
+
+Usage: brigd audit verify [FLAG...] FILE...
+       brigd audit show [FLAG...] FILE...
+
+One FILE stands for itself and the older files beside it (FILE.000001 and so on); several are read as they are, the
+oldest first.
+
+verify checks that each line is whole and follows the one before, and prints how many there are and the last hash. Keep
+that elsewhere: nothing in a log shows that its end was cut off.
+  --anchor N:HASH  the log must still have line N with this hash
+  --key FILE       a public key that signs checkpoints; may be repeated
+  --json           the report as JSON
+
+show prints events, and checks the chain as it goes.
+  --run ID, --agent NAME, --token ID, --sandbox ID, --event KIND, --status STATUS
+                   only those that have it; the status of a refused run is refused
+  --since WHEN, --until WHEN
+                   a duration back from now (90m) or an instant (2030-01-31T12:00:00Z)
+  --last N         the last N of them
+  --json           the lines as they are in the log
+
+Exit codes: 0; 1 the log is not as it was written; 125 brigd could not do it.
+`
+
+// Run runs brigd audit with the arguments that follow these words, and gives the exit code.
+func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	out := bufio.NewWriter(stdout)
+	err := (&command{out: out}).run(args)
+	if errors.Is(err, flag.ErrHelp) {
+		_, err = io.WriteString(out, usage)
+	}
+	if ferr := out.Flush(); ferr != nil && err == nil {
+		err = fmt.Errorf("cannot write to standard output: %w", ferr)
+	}
+	if err == nil {
+		return exitOK
+	}
+	code := exitUsage
+	var no *notGood
+	if errors.As(err, &no) {
+		code = exitNo
+	}
+	if _, werr := fmt.Fprintln(stderr, printable("brigd audit: "+err.Error())); werr != nil {
+		return exitUsage
+	}
+	return code
+}
+
+// notGood is what Verify has found.
+type notGood struct{ error }
+
+func (n *notGood) Unwrap() error { return n.error }
+
+type command struct {
+	out    *bufio.Writer
+	f      *flag.FlagSet
+	json   bool
+	verify audit.VerifyOptions
+	filter filter
+	last   int
+}
+
+func (c *command) run(args []string) error {
+	if len(args) == 0 {
+		return errors.New("there is no command; write verify or show, or --help")
+	}
+	word := args[0]
+	c.f = flag.NewFlagSet(word, flag.ContinueOnError)
+	c.f.SetOutput(io.Discard)
+	c.f.BoolVar(&c.json, "json", false, "")
+	run := c.runVerify
+	switch word {
+	case "verify":
+		c.f.Func("anchor", "", c.anchor)
+		c.f.Func("key", "", func(path string) error {
+			keys, err := token.ReadPublicKeys(path)
+			c.verify.Keys = append(c.verify.Keys, keys...)
+			return err
+		})
+	case "show":
+		run = c.runShow
+		c.filter.flags(c.f)
+		c.f.Func("last", "", func(s string) (err error) {
+			if c.last, err = strconv.Atoi(s); err != nil || c.last < 1 || c.last > 1e6 {
+				return errors.New("write a number from 1 to 1000000")
+			}
+			return nil
+		})
+	case "help", "-h", "--help":
+		return flag.ErrHelp
+	default:
+		near := nsjail.Nearest(word, []string{"verify", "show"})
+		if near != "" {
+			near = "; did you mean " + near + "?"
+		}
+		return fmt.Errorf("%.64q is not a command of it%s", word, near)
+	}
+	if err := c.f.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
+		return err
+	} else if err != nil {
+		return fmt.Errorf("%s: %w; brigd audit --help lists the flags", word, err)
+	}
+	if c.f.NArg() == 0 {
+		return fmt.Errorf("%s: name the file, as in brigd audit %s audit.jsonl", word, word)
+	}
+	return run()
+}
+
+func (c *command) anchor(text string) (err error) {
+	n, hash, _ := strings.Cut(text, ":")
+	if c.verify.AnchorSeq, err = strconv.ParseUint(n, 10, 64); err != nil || c.verify.AnchorSeq == 0 {
+		return errors.New("write N:HASH as brigd audit verify prints it")
+	}
+	if b, err := hex.DecodeString(hash); err != nil || len(b) != 32 {
+		return errors.New("after N: come the 64 digits of the hash")
+	}
+	c.verify.AnchorHash = strings.ToLower(hash)
+	return nil
+}
+
+func (c *command) runVerify() error {
+	r, err := c.check()
+	if c.json {
+		text, jerr := json.Marshal(&r)
+		if jerr != nil {
+			return jerr
+		}
+		fmt.Fprintln(c.out, printable(string(text)))
+		return err
+	}
+	fmt.Fprintf(c.out, "%d events in %d files, numbers %d to %d, %s to %s\n", r.Events, len(r.Files), r.FirstSeq, r.LastSeq, stamp(r.First), stamp(r.Last))
+	fmt.Fprintf(c.out, "%d runs started, %d ended, %d refused\n", r.Started, r.Ended, r.Refused)
+	for _, x := range []struct {
+		n    uint64
+		text string
+	}{{uint64(len(r.Unfinished)), "runs have not ended: they are under way, or their writer was killed"}, {r.Gaps, "times nothing could be written"},
+		{r.Missed, "events are missing for that"}, {r.Recovered, "torn lines were set aside"}, {r.Reopened, "writers did not end in good order"}} {
+		if x.n > 0 {
+			fmt.Fprintf(c.out, "%d %s\n", x.n, x.text)
+		}
+	}
+	if r.FirstSeq > 1 {
+		fmt.Fprintf(c.out, "the files before number %d are not here\n", r.FirstSeq)
+	}
+	if r.Signed > 0 {
+		fmt.Fprintf(c.out, "signed up to number %d\n", r.Signed)
+	}
+	if err == nil {
+		fmt.Fprintf(c.out, "whole; anchor %d:%s\n", r.LastSeq, r.LastHash)
+	}
+	return err
+}
+
+// check verifies, and tells a log that is wrong from one that cannot be read.
+func (c *command) check() (audit.Report, error) {
+	r, err := c.verify.Verify(c.f.Args()...)
+	var bad *audit.BadLine
+	if errors.As(err, &bad) || errors.Is(err, audit.ErrNotProven) {
+		err = &notGood{err}
+	}
+	return r, err
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// printable writes what is not as \uNNNN, so that it can act on no terminal; JSON stays JSON.
+func printable(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, c := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+	return b.String()
+}

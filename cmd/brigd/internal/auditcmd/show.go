@@ -1,0 +1,142 @@
+package auditcmd
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"strings"
+	"time"
+
+	"brig/nsjail/audit"
+)
+
+// filter says which events to show: those that fit every field that is set.
+type filter struct {
+	run, agent, token, sandbox, event, status string
+	since, until                              time.Time
+}
+
+func (f *filter) flags(set *flag.FlagSet) {
+	for name, to := range map[string]*string{"run": &f.run, "agent": &f.agent, "token": &f.token, "sandbox": &f.sandbox, "event": &f.event, "status": &f.status} {
+		set.StringVar(to, name, "", "")
+	}
+	for name, to := range map[string]*time.Time{"since": &f.since, "until": &f.until} {
+		set.Func(name, "", func(s string) (err error) {
+			if d, derr := time.ParseDuration(s); derr == nil {
+				*to = time.Now().Add(-d)
+				return nil
+			}
+			if *to, err = time.Parse(time.RFC3339, s); err != nil {
+				return fmt.Errorf("write a duration like 90m or an instant like 2030-01-31T12:00:00Z")
+			}
+			return nil
+		})
+	}
+}
+
+func (f *filter) fits(l *audit.Line) bool {
+	for _, x := range []struct{ want, is string }{{f.run, l.Run}, {f.agent, l.Agent}, {f.token, l.Token}, {f.sandbox, l.Sandbox}, {f.event, l.Kind}, {f.status, status(l)}} {
+		if x.want != "" && x.want != x.is {
+			return false
+		}
+	}
+	return !l.Time.Before(f.since) && (f.until.IsZero() || !l.Time.After(f.until))
+}
+
+// status is how a run ended, or that it was refused.
+func status(l *audit.Line) string {
+	if l.Kind == audit.RunRefused {
+		return "refused"
+	}
+	return l.Status
+}
+
+func (c *command) runShow() error {
+	if !c.json {
+		fmt.Fprintf(c.out, "%-24s %-14s %-20s %-12s %-9s %4s  %s\n", "TIME", "EVENT", "RUN", "AGENT", "STATUS", "EXIT", "DETAIL")
+	}
+	var ring []string // the last ones
+	c.verify.Each = func(l *audit.Line) error {
+		if !c.filter.fits(l) {
+			return nil
+		}
+		text := c.line(l)
+		if c.last == 0 {
+			_, err := c.out.WriteString(text)
+			return err
+		}
+		if ring = append(ring, text); len(ring) > 2*c.last {
+			ring = append(ring[:0:0], ring[len(ring)-c.last:]...)
+		}
+		return nil
+	}
+	_, err := c.check()
+	for _, text := range ring[max(0, len(ring)-c.last):] {
+		if _, werr := c.out.WriteString(text); werr != nil {
+			return fmt.Errorf("cannot write to standard output: %w", werr)
+		}
+	}
+	return err
+}
+
+// line is an event as it is shown.
+func (c *command) line(l *audit.Line) string {
+	if c.json {
+		return printable(string(bytes.ToValidUTF8(l.Raw, []byte("\ufffd")))) + "\n"
+	}
+	exit := ""
+	if l.ExitCode != nil {
+		exit = fmt.Sprint(*l.ExitCode)
+	}
+	return fmt.Sprintf("%-24s %-14s %-20s %-12s %-9s %4s  %s\n", stamp(l.Time), word(l.Kind), word(l.Run), word(l.Agent), word(status(l)), exit, printable(detail(l)))
+}
+
+// word is a name in a column; one with blanks in it could pass for two columns.
+func word(s string) string {
+	s = strings.ReplaceAll(printable(s), " ", `\u0020`)
+	switch {
+	case s == "":
+		return "-"
+	case len(s) > 60:
+		return s[:60] + "..."
+	}
+	return s
+}
+
+// detail is what is worth a look about an event.
+func detail(l *audit.Line) string {
+	var parts []string
+	add := func(name, value string) {
+		if value != "" {
+			parts = append(parts, name+value)
+		}
+	}
+	add("token ", l.Token)
+	add("sandbox ", l.Sandbox)
+	add("language ", l.Language)
+	if len(l.Argv) > 0 {
+		add("argv ", fmt.Sprintf("%q", l.Argv))
+	}
+	if v := l.Verdict; v != nil {
+		add("policies ", strings.Join(v.Policies, ","))
+		add("narrowed: ", strings.Join(v.Narrowed, "; "))
+		if !v.Allowed {
+			add("", v.Layer+" "+v.Code+": "+v.Error)
+		}
+	}
+	add("signal ", l.Signal)
+	add("limits ", strings.Join(l.LimitsHit, ","))
+	if l.Violation != nil {
+		add("violation ", l.Violation.String())
+	}
+	if n := l.Network; n != nil {
+		add("network ", fmt.Sprintf("%d (%d bytes out, %d in)", n.Total, n.Sent, n.Received))
+	}
+	if l.Missed > 0 {
+		add("missed ", fmt.Sprintf("%d events, of the runs %s", l.Missed, strings.Join(l.Runs, ",")))
+	}
+	add("file ", l.File)
+	add("error: ", l.Error)
+	add("", l.Note)
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,171 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// ErrHelp says that the flags ask for help.
+var ErrHelp = errors.New("help is wanted")
+
+// rowsOf are the settings of a command of brigd: serve or mcp.
+func rowsOf(c *Config, command string) (list []row) {
+	for _, r := range table(c) {
+		if r.only == "" || r.only == command {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// given is a flag on the command line.
+type given struct {
+	row   *row
+	value string
+}
+
+// Parse reads the flags of a command, serve or mcp, and the file that --config names. What it gives has been checked.
+func Parse(command string, args []string) (*Config, error) {
+	c := Default()
+	rows := rowsOf(c, command)
+	list, file, err := scan(rows, args)
+	if err != nil {
+		return nil, err
+	}
+	if file != "" {
+		data, err := readFile(file)
+		if err == nil {
+			err = c.readJSON(file, command, data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--config %s: %w", show(file), err)
+		}
+	}
+	seen := map[string]bool{}
+	for _, g := range list {
+		name := "--" + g.row.flag
+		_, many := g.row.to.(*[]string)
+		if seen[name] && !many {
+			return nil, fmt.Errorf("%s: it is given twice; keep one", name)
+		}
+		if err := g.row.set(g.value, !seen[name]); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		seen[name] = true
+		c.from[g.row.path] = name
+	}
+	if err := c.check(command); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// scan splits the command line into flags and their values.
+func scan(rows []row, args []string) (list []given, file string, err error) {
+	for len(args) > 0 {
+		name, value, attached := strings.Cut(args[0], "=")
+		args = args[1:]
+		if name == "-h" || name == "--help" {
+			return nil, "", ErrHelp
+		}
+		r := find(rows, name)
+		isSwitch := r != nil && r.arg == ""
+		switch {
+		case r == nil && name != "--config":
+			return nil, "", unknown(rows, name)
+		case isSwitch && attached && value == "":
+			return nil, "", fmt.Errorf("%s: the value is missing after =; write %s alone", name, name)
+		case !isSwitch && !attached && (len(args) == 0 || strings.HasPrefix(args[0], "--")):
+			return nil, "", fmt.Errorf("%s: a value is missing; write %s %s", name, name, argOf(r))
+		case !isSwitch && !attached:
+			value, args = args[0], args[1:]
+		}
+		if r != nil {
+			list = append(list, given{r, value})
+			continue
+		}
+		if file != "" || value == "" {
+			return nil, "", errors.New("--config: it is empty or given twice; write --config FILE once")
+		}
+		file = value
+	}
+	return list, file, nil
+}
+
+func argOf(r *row) string {
+	if r == nil {
+		return "FILE"
+	}
+	return r.arg
+}
+
+func find(rows []row, name string) *row {
+	for i := range rows {
+		if name == "--"+rows[i].flag {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
+func unknown(rows []row, name string) error {
+	if !strings.HasPrefix(name, "-") {
+		return fmt.Errorf("%s is not wanted here; brigd takes flags only", show(name))
+	}
+	names := []string{"config"}
+	for _, r := range rows {
+		names = append(names, r.flag)
+	}
+	if near := nsjail.Nearest(strings.TrimLeft(name, "-"), names); near != "" {
+		return fmt.Errorf("%s is not a flag; did you mean --%s?", show(name), near)
+	}
+	return fmt.Errorf("%s is not a flag; brigd help serve lists them", show(name))
+}
+
+// Row is a setting as help shows it.
+type Row struct {
+	// Flag is how it is written, Path its key in the file, Help one sentence, and Group the heading that it stands under.
+	Flag, Path, Help, Group string
+}
+
+// Rows are the settings of a command, in the order of help.
+func Rows(command string) (list []Row) {
+	group := ""
+	for _, r := range rowsOf(Default(), command) {
+		if r.group != "" {
+			group = r.group
+		}
+		usage := "--" + r.flag
+		if r.arg != "" {
+			usage += " " + r.arg
+		}
+		list = append(list, Row{usage, r.path, r.help + r.standard(), group})
+	}
+	return list
+}
+
+// standard is what applies where nothing is said.
+func (r *row) standard() string {
+	text := ""
+	switch v := r.to.(type) {
+	case *string:
+		text = *v
+	case *int:
+		if *v != 0 {
+			text = fmt.Sprint(*v)
+		}
+	case *nsjail.Bytes:
+		if *v != 0 {
+			text = v.String()
+		}
+	case *nsjail.Duration:
+		text = v.String()
+	}
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}

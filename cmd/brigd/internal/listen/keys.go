@@ -1,0 +1,106 @@
+package listen
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// minKey is how long an API key is at least, in bytes: a shorter one can be guessed.
+const minKey = 20
+
+// maxAgent bounds an agent's name, in bytes.
+const maxAgent = 64
+
+// Keys are static bearer keys, each of an agent.
+type Keys struct {
+	agents []string
+	sums   [][sha256.Size]byte
+}
+
+// LoadKeys reads a file of keys: a line each, AGENT KEY or AGENT sha256:HEX (the digest of the key); # begins a comment.
+func LoadKeys(path string) (*Keys, error) {
+	text, err := readFile(path, true)
+	if err != nil {
+		return nil, fmt.Errorf("the file of keys: %w", err)
+	}
+	k, err := ParseKeys(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return k, nil
+}
+
+// ParseKeys is LoadKeys of a text. Its errors show no key.
+func ParseKeys(text string) (*Keys, error) {
+	k := &Keys{}
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		f := strings.Fields(line)
+		if len(f) != 2 || !GoodAgent(f[0]) {
+			return nil, fmt.Errorf("line %d is not an agent and its key; write AGENT KEY, where AGENT begins with a letter or digit and has at most %d of those and . _ -", n, maxAgent)
+		}
+		sum, err := keySum(f[1])
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		for _, other := range k.sums {
+			if other == sum {
+				return nil, fmt.Errorf("line %d has the key of an earlier line; give each agent its own", n)
+			}
+		}
+		k.agents, k.sums = append(k.agents, f[0]), append(k.sums, sum)
+	}
+	if len(k.agents) == 0 {
+		return nil, errors.New("there is no key in it; write a line AGENT KEY, as in: coder $(openssl rand -hex 32)")
+	}
+	return k, nil
+}
+
+func keySum(key string) (sum [sha256.Size]byte, err error) {
+	if digits, ok := strings.CutPrefix(key, "sha256:"); ok {
+		b, err := hex.DecodeString(digits)
+		if err != nil || len(b) != len(sum) {
+			return sum, errors.New("sha256: is not followed by 64 hexadecimal digits; write those that sha256sum(1) prints for the key")
+		}
+		return [sha256.Size]byte(b), nil
+	}
+	if len(key) < minKey {
+		return sum, fmt.Errorf("the key has %d bytes, and one of fewer than %d can be guessed; make one with openssl rand -hex 32", len(key), minKey)
+	}
+	return sha256.Sum256([]byte(key)), nil
+}
+
+// Agent is whose key this is. It takes as long for a wrong key as for a right one.
+func (k *Keys) Agent(key string) (agent string, ok bool) {
+	sum, found := sha256.Sum256([]byte(key)), -1
+	for i := range k.sums {
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(sum[:], k.sums[i][:]), i, found)
+	}
+	if found < 0 {
+		return "", false
+	}
+	return k.agents[found], true
+}
+
+// GoodAgent says whether a name can be an agent's: a word that stands in logs, file names and URLs as it is.
+func GoodAgent(s string) bool {
+	if len(s) == 0 || len(s) > maxAgent {
+		return false
+	}
+	for i, c := range []byte(s) {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && (i == 0 || c != '.' && c != '_' && c != '-') {
+			return false
+		}
+	}
+	return true
+}

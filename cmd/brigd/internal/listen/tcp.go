@@ -1,0 +1,152 @@
+package listen
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// TLSFiles name what TLS needs, as PEM files. All empty is no TLS.
+type TLSFiles struct {
+	// Cert is the server's certificate with its chain, and Key its private key.
+	Cert, Key string
+	// ClientCA are the authorities of the clients' certificates, which every client must show; "" asks for none.
+	ClientCA string
+}
+
+// Config loads the files; nil if there are none.
+func (f TLSFiles) Config() (*tls.Config, error) {
+	if f == (TLSFiles{}) {
+		return nil, nil
+	}
+	certText, err := readFile(f.Cert, false)
+	if err != nil {
+		return nil, fmt.Errorf("the server's certificate: %w", err)
+	}
+	keyText, err := readFile(f.Key, true)
+	if err != nil {
+		return nil, fmt.Errorf("the server's private key: %w", err)
+	}
+	pair, err := tls.X509KeyPair(certText, keyText)
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s: %w; give a certificate and its own key, in PEM", f.Cert, f.Key, err)
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
+	if f.ClientCA == "" {
+		return c, nil
+	}
+	caText, err := readFile(f.ClientCA, false)
+	if err != nil {
+		return nil, fmt.Errorf("the clients' authority: %w", err)
+	}
+	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
+	if !c.ClientCAs.AppendCertsFromPEM(caText) {
+		return nil, fmt.Errorf("%s has no certificate in PEM; give the authority that signs the clients' certificates", f.ClientCA)
+	}
+	return c, nil
+}
+
+// CertName is who a verified client certificate says that its holder is: its common name, else its first DNS name.
+func CertName(s *tls.ConnectionState) string {
+	if s == nil || len(s.VerifiedChains) == 0 || len(s.VerifiedChains[0]) == 0 {
+		return ""
+	}
+	cert := s.VerifiedChains[0][0]
+	if cert.Subject.CommonName == "" && len(cert.DNSNames) > 0 {
+		return cert.DNSNames[0]
+	}
+	return cert.Subject.CommonName
+}
+
+// TCP listens at HOST:PORT, within a bound. Without TLS the host must be a loopback address, since whoever sees a token may
+// use it.
+func TCP(ctx context.Context, address string, c *tls.Config, b *Bound) (net.Listener, error) {
+	addr, err := Address(address)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil && !addr.Addr().IsLoopback() {
+		return nil, fmt.Errorf("tcp:%s is no loopback address, and a token sent there can be read on the way; add --tls-cert and --tls-key, or listen at 127.0.0.1", address)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr.String())
+	if err != nil {
+		return nil, fmt.Errorf("tcp:%s: %w; choose an address and a free port of this machine", address, reason(err))
+	}
+	return Secure(l, c, b), nil
+}
+
+// Secure puts a listener within a bound, and TLS around that where there is a configuration: http.Server has to see the
+// connections as TLS's own.
+func Secure(l net.Listener, c *tls.Config, b *Bound) net.Listener {
+	l = b.Listener(l)
+	if c != nil {
+		l = tls.NewListener(l, c)
+	}
+	return l
+}
+
+// Address reads HOST:PORT, where HOST is a literal address or "localhost": a name would be whatever a resolver says.
+func Address(s string) (netip.AddrPort, error) {
+	host, port, err := net.SplitHostPort(s)
+	if host == "localhost" {
+		host = "127.0.0.1"
+	}
+	a, aErr := netip.ParseAddrPort(net.JoinHostPort(host, port))
+	if err != nil || aErr != nil {
+		return a, fmt.Errorf("%q is no address to listen at; write HOST:PORT, as in 127.0.0.1:8470 or [::1]:8470", clip(s))
+	}
+	return a, nil
+}
+
+// IsLoopback is true of a socket that only this machine reaches.
+func IsLoopback(a net.Addr) bool {
+	t, ok := a.(*net.TCPAddr)
+	return ok && t.IP.IsLoopback()
+}
+
+// maxFile bounds certificates, keys and lists of keys, in bytes.
+const maxFile = 1 << 20
+
+// readFile reads a regular file; a secret one must not be everybody's to read.
+func readFile(path string, secret bool) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO must not hang the start
+	if err != nil {
+		return nil, fmt.Errorf("%w; name a file that can be read", err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file; name one", path)
+	case secret && st.Mode().Perm()&0o007 != 0:
+		return nil, fmt.Errorf("%s has mode %04o, so that everybody can use it; write chmod 600 %s", path, st.Mode().Perm(), path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(text) > maxFile {
+		err = errors.New("the file is larger than 1 MiB; give only what is needed")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return text, nil
+}
+
+// clip shortens what somebody else has written.
+func clip(s string) string {
+	const most = 64
+	if len(s) > most {
+		return s[:most] + "..."
+	}
+	return s
+}

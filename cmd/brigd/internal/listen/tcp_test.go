@@ -1,0 +1,251 @@
+package listen
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestTCPOnlyLoopbackWithoutTLS(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", "[::]:0", "192.0.2.1:0", ":0", "example.org:80", "127.0.0.1", "", "127.0.0.1:http", "127.0.0.1:70000"} {
+		if l, err := TCP(t.Context(), address, nil, NewBound(8)); err == nil {
+			t.Errorf("%s: listens at %s", address, l.Addr())
+			l.Close()
+		}
+	}
+	for _, address := range []string{"127.0.0.1:0", "localhost:0"} {
+		l, err := TCP(t.Context(), address, nil, NewBound(8))
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		if !IsLoopback(l.Addr()) {
+			t.Errorf("%s is no loopback address", l.Addr())
+		}
+		l.Close()
+	}
+}
+
+func TestBound(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewBound(4).Listener(inner)
+	accepted := make(chan net.Conn, 10)
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				ended <- err
+				return
+			}
+			accepted <- c
+		}
+	}()
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	var served []net.Conn
+	for range 3 {
+		dial()
+		served = append(served, <-accepted)
+	}
+	over := dial() // three of four places are one address's
+	if _, err := over.Read(make([]byte, 1)); err == nil {
+		t.Error("a fourth connection is served")
+	}
+	for range 2 { // a second Close gives nothing back
+		if err := served[0].Close(); err != nil && !strings.Contains(err.Error(), "closed") {
+			t.Error(err)
+		}
+	}
+	dial()
+	<-accepted
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("Accept goes on after Close")
+	}
+}
+
+func TestClosedWhileFull(t *testing.T) {
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := NewBound(1)
+	b.places <- struct{}{}
+	l := b.Listener(inner)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := l.Accept()
+		ended <- err
+	}()
+	l.Close()
+	if err := <-ended; err != net.ErrClosed {
+		t.Errorf("Accept ended with %v", err)
+	}
+}
+
+// authority signs certificates for a test.
+type authority struct {
+	t    *testing.T
+	dir  string
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	a := &authority{t: t, dir: t.TempDir()}
+	a.cert, a.key = a.issue("ca", nil)
+	return a
+}
+
+// issue makes NAME.pem and NAME.key in the authority's directory.
+func (a *authority) issue(name string, use []x509.ExtKeyUsage) (*x509.Certificate, *ecdsa.PrivateKey) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, ExtKeyUsage: use,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: use == nil, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
+	parent, signer := a.cert, a.key
+	if parent == nil {
+		parent, signer = c, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{name + ".pem": {Type: "CERTIFICATE", Bytes: der}, name + ".key": {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(filepath.Join(a.dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	if c, err = x509.ParseCertificate(der); err != nil {
+		a.t.Fatal(err)
+	}
+	return c, key
+}
+
+func (a *authority) path(name string) string { return filepath.Join(a.dir, name) }
+
+func TestMutualTLS(t *testing.T) {
+	a, stranger := newAuthority(t), newAuthority(t)
+	a.issue("server", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth})
+	a.issue("coder", []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth})
+	stranger.issue("coder", []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth})
+	c, err := TLSFiles{Cert: a.path("server.pem"), Key: a.path("server.key"), ClientCA: a.path("ca.pem")}.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := TCP(t.Context(), "127.0.0.1:0", c, NewBound(8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	names := make(chan string)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			tc := conn.(*tls.Conn)
+			name := "refused"
+			if tc.HandshakeContext(context.Background()) == nil {
+				s := tc.ConnectionState()
+				name = CertName(&s)
+			}
+			conn.Close()
+			names <- name
+		}
+	}()
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	for _, from := range []*authority{a, stranger, nil} {
+		cc := &tls.Config{RootCAs: pool}
+		want := "refused"
+		if from != nil {
+			pair, err := tls.LoadX509KeyPair(from.path("coder.pem"), from.path("coder.key"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cc.Certificates = []tls.Certificate{pair}
+		}
+		if from == a {
+			want = "coder"
+		}
+		conn, err := tls.Dial("tcp", l.Addr().String(), cc)
+		if got := <-names; got != want {
+			t.Errorf("the server calls it %q, not %q (%v)", got, want, err)
+		}
+		if err == nil {
+			conn.Close()
+		}
+	}
+	if CertName(nil) != "" || CertName(&tls.ConnectionState{}) != "" {
+		t.Error("nobody has a name")
+	}
+}
+
+func TestTLSFiles(t *testing.T) {
+	a := newAuthority(t)
+	a.issue("s", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth})
+	a.issue("o", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth})
+	if c, err := (TLSFiles{}).Config(); c != nil || err != nil {
+		t.Errorf("nothing: %v, %v", c, err)
+	}
+	if err := unix.Mkfifo(a.path("fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(a.path("huge"), bytes.Repeat([]byte("x"), maxFile+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, f := range map[string]TLSFiles{
+		"private key":       {Cert: a.path("s.pem")},
+		"certificate":       {Key: a.path("s.key")},
+		"its own key":       {Cert: a.path("s.pem"), Key: a.path("o.key")},
+		"no regular file":   {Cert: a.path("fifo"), Key: a.path("s.key")},
+		"larger than":       {Cert: a.path("huge"), Key: a.path("s.key")},
+		"no certificate in": {Cert: a.path("s.pem"), Key: a.path("s.key"), ClientCA: a.path("s.key")},
+	} {
+		if _, err := f.Config(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	if err := os.Chmod(a.path("s.key"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (TLSFiles{Cert: a.path("s.pem"), Key: a.path("s.key")}).Config(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a key that everybody can read: %v", err)
+	}
+}

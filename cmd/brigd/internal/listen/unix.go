@@ -1,0 +1,241 @@
+// Package listen opens brigd's sockets: a Unix socket of the user's own, TCP for callers who prove who they are, or what
+// systemd(1) has opened already. It says of each connection who is at its other end.
+//
+// A Unix socket is guarded three times: by its mode, by the peer's credentials (SO_PEERCRED, unix(7)), which the kernel
+// vouches for, and by a lock file beside it, which whoever holds the socket keeps locked (flock(2)) from before it looks at
+// the path until after it has removed it.
+package listen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxPath is how long the path of a Unix socket may be: sun_path of unix(7), with its NUL.
+const maxPath = 107
+
+// UnixOptions say how a Unix socket is made.
+type UnixOptions struct {
+	// Path is where. "" is DefaultPath.
+	Path string
+	// UIDs are users who may connect besides this process's own and root. With any, everybody may reach the socket, and
+	// the credentials alone decide.
+	UIDs []int
+}
+
+// Unix is a Unix socket that this process alone holds.
+type Unix struct {
+	net.Listener
+	path string
+	dir  *os.File // of the socket and its lock
+	lock *os.File
+}
+
+// DefaultPath is where brigd listens if nobody says otherwise, its directory made if need be: brigd.sock in
+// $XDG_RUNTIME_DIR; without that variable in /run/brigd for root and in /tmp/brigd-UID for anybody else, a directory that
+// must be the user's own, with mode 0700.
+func DefaultPath() (string, error) {
+	dir := os.Getenv("XDG_RUNTIME_DIR")
+	if dir != "" {
+		return filepath.Join(dir, "brigd.sock"), nil
+	}
+	if dir = "/run/brigd"; os.Geteuid() != 0 {
+		dir = "/tmp/brigd-" + strconv.Itoa(os.Geteuid())
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("the directory of the socket cannot be made: %w; name another with --listen unix:PATH", err)
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil { // lstat(2)
+		return "", fmt.Errorf("%s: %w; name another with --listen unix:PATH", dir, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
+		return "", fmt.Errorf("%s is not a directory of yours alone, with mode 0700; remove it, or name another place with --listen unix:PATH", dir)
+	}
+	return filepath.Join(dir, "brigd.sock"), nil
+}
+
+// ListenUnix makes the socket. What it finds at the path it replaces only if it is a socket of this user's at which nobody
+// answers.
+func ListenUnix(ctx context.Context, o UnixOptions) (*Unix, error) {
+	path := o.Path
+	if path == "" {
+		var err error
+		if path, err = DefaultPath(); err != nil {
+			return nil, err
+		}
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(path) > maxPath {
+		return nil, fmt.Errorf("%s: a socket's path has at most %d bytes, and this one %d; choose a shorter one", path, maxPath, len(path))
+	}
+	u := &Unix{path: path}
+	if err := u.hold(); err != nil {
+		return nil, errors.Join(err, u.release())
+	}
+	if err := u.clear(); err != nil {
+		return nil, errors.Join(err, u.release())
+	}
+	mode := uint32(0o600)
+	if len(o.UIDs) > 0 {
+		mode = 0o666
+	}
+	c := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error { // between socket(2) and bind(2), which keeps the mode
+		var mErr error
+		err := raw.Control(func(fd uintptr) { mErr = unix.Fchmod(int(fd), mode) })
+		return errors.Join(err, mErr)
+	}}
+	var mask int
+	if len(o.UIDs) > 0 { // umask(2) would take from the mode; nothing else makes files yet
+		mask = unix.Umask(0)
+	}
+	l, err := c.Listen(ctx, "unix", u.held())
+	if len(o.UIDs) > 0 {
+		unix.Umask(mask)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, reason(err)), u.release())
+	}
+	if ul, ok := l.(*net.UnixListener); ok {
+		ul.SetUnlinkOnClose(false) // Close does it, by the directory that is held
+	}
+	u.Listener = &guarded{Listener: l, uids: o.UIDs}
+	return u, nil
+}
+
+// Path is where the socket is.
+func (u *Unix) Path() string { return u.path }
+
+// Addr is the socket's path, and not the way by which it was made.
+func (u *Unix) Addr() net.Addr { return &net.UnixAddr{Name: u.path, Net: "unix"} }
+
+// Remove closes the socket, removes it, and gives up the lock. Close alone leaves the path, so that nobody takes it while
+// connections are still served.
+func (u *Unix) Remove() error {
+	err := u.Close()
+	if errors.Is(err, net.ErrClosed) {
+		err = nil
+	}
+	return errors.Join(err, unix.Unlinkat(int(u.dir.Fd()), filepath.Base(u.path), 0), u.release())
+}
+
+// held is the socket's path by way of the directory that is held open: a directory put in its place is not met.
+func (u *Unix) held() string {
+	return "/proc/self/fd/" + strconv.Itoa(int(u.dir.Fd())) + "/" + filepath.Base(u.path)
+}
+
+// hold opens the directory and takes the lock.
+func (u *Unix) hold() (err error) {
+	parent := filepath.Dir(u.path)
+	if u.dir, err = os.OpenFile(parent, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		return fmt.Errorf("the directory of the socket: %w; make it, or name another with --listen unix:PATH", err)
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(u.dir.Fd()), &st); err != nil {
+		return fmt.Errorf("%s: fstat(2): %w", parent, err)
+	}
+	if foreign := st.Uid != 0 && int(st.Uid) != os.Geteuid(); foreign || st.Mode&0o022 != 0 && st.Mode&unix.S_ISVTX == 0 {
+		return fmt.Errorf("others may replace what is in %s; choose a directory that is yours alone", parent)
+	}
+	for range 100 { // as often as another takes the lock and removes it in between
+		if held, err := u.flock(); held || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s.lock is removed again and again by others; name another place with --listen unix:PATH", u.path)
+}
+
+// flock opens the lock and locks it; false if the file has been removed meanwhile by the one who held it.
+func (u *Unix) flock() (held bool, err error) {
+	name := filepath.Base(u.path) + ".lock"
+	fd, err := unix.Openat(int(u.dir.Fd()), name, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600) // open(2)
+	if err != nil {
+		return false, fmt.Errorf("the lock %s.lock: %w; remove it if no brigd uses it, or name another place with --listen unix:PATH", u.path, err)
+	}
+	f := os.NewFile(uintptr(fd), u.path+".lock")
+	defer func() {
+		if held {
+			u.lock = f
+		} else {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	var st, now unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return false, fmt.Errorf("%s: fstat(2): %w", f.Name(), err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() {
+		return false, fmt.Errorf("%s is not a file of yours; remove it, or name another place with --listen unix:PATH", f.Name())
+	}
+	err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) // flock(2)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return false, fmt.Errorf("another brigd listens at %s; stop it, or name another place with --listen unix:PATH", u.path)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: flock(2): %w", f.Name(), err)
+	}
+	err = unix.Fstatat(int(u.dir.Fd()), name, &now, unix.AT_SYMLINK_NOFOLLOW)
+	return err == nil && now.Ino == st.Ino && now.Dev == st.Dev, nil
+}
+
+// release removes the lock's file, which whoever has opened it meanwhile sees once it has the lock, and gives the lock up.
+func (u *Unix) release() error {
+	var errs []error
+	if u.lock != nil {
+		errs = append(errs, unix.Unlinkat(int(u.dir.Fd()), filepath.Base(u.path)+".lock", 0))
+	}
+	for _, f := range []*os.File{u.lock, u.dir} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// clear removes a socket that a killed brigd has left. The lock is held.
+func (u *Unix) clear() error {
+	var st unix.Stat_t
+	name := filepath.Base(u.path)
+	err := unix.Fstatat(int(u.dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", u.path, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFSOCK || int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s is there and no socket of yours; remove it, or name another place with --listen unix:PATH", u.path)
+	}
+	c, err := net.DialTimeout("unix", u.held(), 2*time.Second)
+	if err == nil {
+		return errors.Join(fmt.Errorf("somebody answers at %s; stop that program, or name another place with --listen unix:PATH", u.path), c.Close())
+	}
+	if !errors.Is(err, unix.ECONNREFUSED) {
+		return fmt.Errorf("%s: nobody can say whether it is in use: %w; remove it if it is not", u.path, reason(err))
+	}
+	if err := unix.Unlinkat(int(u.dir.Fd()), name, 0); err != nil {
+		return fmt.Errorf("%s: unlinkat(2): %w", u.path, err)
+	}
+	return nil
+}
+
+// reason is what a net error says without the path by which it was tried.
+func reason(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}

@@ -1,0 +1,287 @@
+package listen
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// open listens at path, and closes at the end of the test.
+func open(t *testing.T, o UnixOptions) *Unix {
+	t.Helper()
+	u, err := ListenUnix(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = u.Remove() })
+	return u
+}
+
+// refused requires an error with these words.
+func refused(t *testing.T, path string, words ...string) {
+	t.Helper()
+	u, err := ListenUnix(t.Context(), UnixOptions{Path: path})
+	if err == nil {
+		t.Fatalf("%s: listens: %v", path, u.Remove())
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%q is not in %q", w, err)
+		}
+	}
+}
+
+func TestUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "brigd.sock")
+	u := open(t, UnixOptions{Path: path})
+	st, err := os.Lstat(path)
+	if err != nil || st.Mode() != os.ModeSocket|0o600 {
+		t.Errorf("mode %v, %v", st.Mode(), err)
+	}
+	peer := make(chan Peer, 1)
+	go func() {
+		if c, err := u.Accept(); err == nil {
+			peer <- PeerOf(WithPeer(t.Context(), c))
+		}
+		close(peer)
+	}()
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if p := <-peer; !p.Local || p.UID != os.Geteuid() || !p.Own() {
+		t.Errorf("the peer is %+v", p)
+	}
+	if u.Addr().String() != path {
+		t.Errorf("the address is %s", u.Addr())
+	}
+	refused(t, path, "another brigd", "--listen")
+	if err := u.Remove(); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+	open(t, UnixOptions{Path: path})
+}
+
+// Of many that start at once with a stale socket, exactly one gets it.
+func TestOneOfManyHoldsTheSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	stale(t, path)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var held []*Unix
+	for range 20 {
+		wg.Go(func() {
+			if u, err := ListenUnix(context.Background(), UnixOptions{Path: path}); err == nil {
+				mu.Lock()
+				held = append(held, u)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if len(held) != 1 {
+		t.Errorf("%d hold it", len(held))
+	}
+	for _, u := range held {
+		if err := u.Remove(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// stale leaves a socket at which nobody answers.
+func stale(t *testing.T, path string) {
+	t.Helper()
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatIsInTheWayStays(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	l, err := net.Listen("unix", in("answers"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	refused(t, in("answers"), "somebody answers")
+	if err := os.WriteFile(in("file"), []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, in("file"), "no socket of yours")
+	if err := os.Symlink(in("file"), in("link")); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, in("link"), "no socket of yours")
+	if err := os.Symlink(in("file"), in("l.lock")); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, in("l"), "the lock")
+	if err := unix.Mkfifo(in("f.lock"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, in("f"), "is not a file of yours")
+	refused(t, in("none/s"), "directory of the socket")
+	refused(t, in(strings.Repeat("x", 120)), "at most 107 bytes")
+	if got, err := os.ReadFile(in("file")); err != nil || string(got) != "precious" {
+		t.Errorf("the file is %q, %v", got, err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, in("s"), "others may replace")
+}
+
+func TestAnothersSocketIsNotTaken(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make another's socket")
+	}
+	path := filepath.Join(t.TempDir(), "s")
+	stale(t, path)
+	if err := os.Lchown(path, 12345, 12345); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, path, "no socket of yours")
+}
+
+func TestDefaultPath(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_RUNTIME_DIR", dir)
+	if p, err := DefaultPath(); err != nil || p != dir+"/brigd.sock" {
+		t.Errorf("%s, %v", p, err)
+	}
+	t.Setenv("XDG_RUNTIME_DIR", "")
+	if os.Geteuid() == 0 {
+		t.Skip("root's directory is /run/brigd: it may be a running brigd's, and is left alone")
+	}
+	own := "/tmp/brigd-" + strconv.Itoa(os.Geteuid())
+	if _, err := os.Lstat(own); err == nil {
+		t.Skip(own + " is in use")
+	}
+	p, err := DefaultPath()
+	if err != nil || p != own+"/brigd.sock" {
+		t.Fatalf("%s, %v", p, err)
+	}
+	defer os.Remove(own)
+	if err := os.Chmod(own, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := DefaultPath(); err == nil || !strings.Contains(err.Error(), "mode 0700") {
+		t.Errorf("everybody may look into it: %v", err)
+	}
+	if err := os.Remove(own); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, own); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := DefaultPath(); err == nil {
+		t.Error("a symbolic link is taken")
+	}
+}
+
+// connectVar has this binary connect to a socket and say whether it was served: another user, for TestPeers.
+const connectVar = "BRIG_TEST_CONNECT"
+
+func TestConnectAsAnother(t *testing.T) {
+	path := os.Getenv(connectVar)
+	if path == "" {
+		t.Skip("it is started by TestPeers")
+	}
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		t.Log("NO:", err)
+		return
+	}
+	defer c.Close()
+	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(make([]byte, 1)); n == 1 {
+		t.Log("SERVED")
+	} else {
+		t.Log("NO:", err)
+	}
+}
+
+// Other users are turned away by the mode, and where the mode lets them in, by their credentials.
+func TestPeers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be several users")
+	}
+	dir, err := os.MkdirTemp("", "brig-peers-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	exe := filepath.Join(dir, "t")
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(exe, self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	try := func(path string, uid uint32) string {
+		cmd := exec.Command(exe, "-test.run=^TestConnectAsAnother$", "-test.v")
+		cmd.Env = []string{connectVar + "=" + path, "BRIG_TEST_DIR=" + dir, "TMPDIR=/tmp"}
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid, Groups: []uint32{}}}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	serve := func(u *Unix) {
+		for {
+			c, err := u.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Write([]byte("x"))
+			_ = c.Close()
+		}
+	}
+	own := open(t, UnixOptions{Path: filepath.Join(dir, "own")})
+	go serve(own)
+	if out := try(own.Path(), 12345); !strings.Contains(out, "permission denied") {
+		t.Errorf("the mode lets in: %s", out)
+	}
+	if err := os.Chmod(own.Path(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out := try(own.Path(), 12345); strings.Contains(out, "SERVED") {
+		t.Error("another user is served at a socket whose mode is open")
+	}
+	shared := open(t, UnixOptions{Path: filepath.Join(dir, "shared"), UIDs: []int{12345}})
+	go serve(shared)
+	for uid, want := range map[uint32]bool{0: true, 12345: true, 12346: false} {
+		if out := try(shared.Path(), uid); strings.Contains(out, "SERVED") != want {
+			t.Errorf("uid %d, who may connect: %v: %s", uid, want, out)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"brig/cmd/brigd/internal/schema"
+	"brig/cmd/brigd/internal/tools"
+	"brig/nsjail"
+	"brig/nsjail/engine"
+)
+
+type noArgs struct{}
+
+type languagesOut struct {
+	Languages []engine.Language `json:"languages" jsonschema:"what run_code can run here"`
+	Error     *nsjail.Refusal   `json:"error,omitempty"`
+}
+
+// builtin are the tools that every server has.
+func (s *service) builtin() []*tool {
+	list := append(runTools(), fileTools()...)
+	return append(list, define[noArgs, languagesOut]("list_languages", "List languages", "Lists the languages that run_code can run on this machine.",
+		sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},
+		func(no *nsjail.Refusal) any { return &languagesOut{Languages: []engine.Language{}, Error: no} },
+		func(_ context.Context, c *call, _ *noArgs) *sdk.CallToolResult {
+			out := &languagesOut{Languages: append([]engine.Language{}, c.o.Engine.Languages()...)}
+			var b strings.Builder
+			fmt.Fprintf(&b, "%d languages:\n", len(out.Languages))
+			for _, l := range out.Languages {
+				fmt.Fprintf(&b, "%s (%s)\n", l.Name, l.Version)
+			}
+			return result(out, false, b.String())
+		}))
+}
+
+// declare adds the tools of a file.
+func (s *service) declare(set *tools.Set) error {
+	taken := map[string]bool{}
+	for _, t := range s.tools {
+		taken[t.def.Name] = true
+	}
+	for _, d := range set.Tools {
+		if taken[d.Name] {
+			return fmt.Errorf("%s: the tool %s has the name of one that every server has: rename it", s.o.ToolsFile, d.Name)
+		}
+		in, err := schema.Parse(d.InputSchema())
+		if err != nil {
+			return fmt.Errorf("%s: the tool %s: %w", s.o.ToolsFile, d.Name, err)
+		}
+		t := &tool{refused: refusedRun}
+		t.def = &sdk.Tool{Name: d.Name, Title: d.Title, Description: d.Description, InputSchema: in, OutputSchema: schema.For[engine.Response](),
+			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: d.ReadOnly, OpenWorldHint: no()}}
+		if len(d.Network()) > 0 {
+			t.def.Annotations.OpenWorldHint = yes()
+		}
+		t.call = func(ctx context.Context, c *call) *sdk.CallToolResult {
+			r, no := d.Request(c.args)
+			if no != nil {
+				return c.refuse(no)
+			}
+			return c.run(ctx, r, d.Fresh())
+		}
+		s.tools = append(s.tools, t)
+	}
+	return nil
+}

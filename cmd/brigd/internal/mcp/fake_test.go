@@ -1,0 +1,237 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"brig/cmd/brigd/internal/schema"
+	"brig/nsjail"
+	"brig/nsjail/engine"
+)
+
+// fake is an engine without jails: files in memory, and runs that a test invents.
+type fake struct {
+	mu      sync.Mutex
+	boxes   map[string]map[string]string // files, by sandbox
+	owners  map[string]string
+	made    int
+	last    *engine.Request
+	run     func(ctx context.Context, r *engine.Request, stream func(engine.Event)) *engine.Response
+	deleted chan string
+}
+
+func newFake() *fake {
+	return &fake{boxes: map[string]map[string]string{}, owners: map[string]string{}, deleted: make(chan string, 100)}
+}
+
+func gone() *nsjail.Refusal {
+	return &nsjail.Refusal{Message: "The sandbox is gone.", Code: "not_found", Layer: "sandbox", NextSteps: []string{"make one"}}
+}
+
+func (f *fake) Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response {
+	f.mu.Lock()
+	f.last = r
+	run, owner := f.run, f.owners[r.Sandbox]
+	f.mu.Unlock()
+	if r.Sandbox != "" && owner != "of "+c.Agent {
+		return &engine.Response{Status: "refused", ExitCode: -1, Error: gone()}
+	}
+	if run == nil {
+		a := &engine.Response{ID: "run_1", Status: "ok", Usage: &nsjail.Usage{}}
+		if stream == nil {
+			a.Stdout = strings.Join(append(r.Cmd, r.Code, r.Stdin), "|")
+		}
+		return a
+	}
+	return run(ctx, r, stream)
+}
+
+func (f *fake) Languages() []engine.Language {
+	return []engine.Language{{Name: "python", Version: "3", Path: "/usr/bin/python3"}}
+}
+
+func (f *fake) CreateSandbox(_ context.Context, c engine.Caller, _ *engine.SandboxRequest) (*engine.SandboxInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.made++
+	id := fmt.Sprint("box_", f.made)
+	f.boxes[id], f.owners[id] = map[string]string{}, "of "+c.Agent
+	return &engine.SandboxInfo{ID: id}, nil
+}
+
+func (f *fake) get(c engine.Caller, id string) (map[string]string, error) {
+	if f.boxes[id] == nil || f.owners[id] != "of "+c.Agent {
+		return nil, gone()
+	}
+	return f.boxes[id], nil
+}
+
+func (f *fake) Sandbox(c engine.Caller, id string) (*engine.SandboxInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, err := f.get(c, id)
+	return &engine.SandboxInfo{ID: id}, err
+}
+
+func (f *fake) DeleteSandbox(c engine.Caller, id string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.get(c, id); err != nil {
+		return err
+	}
+	delete(f.boxes, id)
+	f.deleted <- id
+	return nil
+}
+
+func (f *fake) PutFile(c engine.Caller, id, path string, r io.Reader) (*engine.FileInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	box, err := f.get(c, id)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(r)
+	box[path] = string(data)
+	return &engine.FileInfo{Path: path, Type: "file", Size: int64(len(data)), Mode: "0644"}, err
+}
+
+func (f *fake) GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	box, err := f.get(c, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, ok := box[path]
+	if !ok {
+		return nil, nil, &nsjail.Refusal{Message: "There is no such file.", Code: "not_found", Layer: "sandbox", NextSteps: []string{"list them"}}
+	}
+	return io.NopCloser(bytes.NewBufferString(text)), &engine.FileInfo{Path: path, Type: "file", Size: int64(len(text)), Mode: "0644"}, nil
+}
+
+func (f *fake) ListFiles(c engine.Caller, id, path string, _ bool) (list []engine.FileInfo, more bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	box, err := f.get(c, id)
+	for name, text := range box {
+		if strings.HasPrefix(name, path) {
+			list = append(list, engine.FileInfo{Path: name, Type: "file", Size: int64(len(text))})
+		}
+	}
+	return list, false, err
+}
+
+func (f *fake) DeleteFile(c engine.Caller, id, path string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	box, err := f.get(c, id)
+	delete(box, path)
+	return err
+}
+
+// waiting is a run that goes on until it is cancelled; started and ended tell when.
+func (f *fake) waiting() (started, ended chan struct{}) {
+	started, ended = make(chan struct{}, 100), make(chan struct{}, 100)
+	f.run = func(ctx context.Context, _ *engine.Request, stream func(engine.Event)) *engine.Response {
+		if stream != nil {
+			stream(engine.Event{Type: "start"})
+			stream(engine.Event{Type: "stdout", Data: "one\ntw"})
+			stream(engine.Event{Type: "stdout", Data: "o\x1b[2J\n"})
+		}
+		started <- struct{}{}
+		<-ctx.Done()
+		ended <- struct{}{}
+		return &engine.Response{Status: "cancelled", ExitCode: -1}
+	}
+	return started, ended
+}
+
+// connect is a client of a session of its own, in memory.
+func connect(t *testing.T, s *service, o *sdk.ClientOptions) (*sdk.ClientSession, *session) {
+	t.Helper()
+	x := s.open(engine.Caller{}, "", nil)
+	here, there := sdk.NewInMemoryTransports()
+	if _, err := x.server.Connect(t.Context(), there, nil); err != nil {
+		t.Fatal(err)
+	}
+	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).Connect(t.Context(), here, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = client.Close()
+		x.end()
+	})
+	return client, x
+}
+
+func service1(t *testing.T, o Options) *service {
+	t.Helper()
+	s, err := newService(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// answer is a result, taken apart.
+type answer struct {
+	engine.Response
+	isError bool
+	text    string // all blocks
+	blocks  []string
+	raw     string // the structured content
+}
+
+// call calls a tool and checks the structured content against the tool's schema.
+func call1(t *testing.T, client *sdk.ClientSession, name string, args any) answer {
+	t.Helper()
+	r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: args})
+	if err != nil {
+		t.Fatalf("%s %v: %v", name, args, err)
+	}
+	a := answer{isError: r.IsError}
+	for _, c := range r.Content {
+		a.blocks = append(a.blocks, c.(*sdk.TextContent).Text)
+	}
+	a.text = strings.Join(a.blocks, "\n")
+	raw, err := json.Marshal(r.StructuredContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.raw = string(raw)
+	if err := json.Unmarshal(raw, &a.Response); err != nil {
+		t.Fatalf("%s: %v in %s", name, err, raw)
+	}
+	list, err := client.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(list.Tools, func(t *sdk.Tool) bool { return t.Name == name })
+	text, err := json.Marshal(list.Tools[i].OutputSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := schema.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check, err := schema.Compile(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := check.CheckJSON(raw); err != nil {
+		t.Errorf("%s: the structured content is not as the schema says: %v\n%s", name, err, raw)
+	}
+	return a
+}

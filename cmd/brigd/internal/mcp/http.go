@@ -1,0 +1,248 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"brig/nsjail"
+	"brig/nsjail/engine"
+)
+
+const (
+	sessionHeader = "Mcp-Session-Id"
+	// callHeader carries, within this process, the key of the HTTP request that a call came with. A client's own is removed.
+	callHeader = "Brig-Http-Request"
+)
+
+// Server serves MCP over streamable HTTP. Who may come in is decided in front of it; see Options.Caller.
+type Server struct {
+	*service
+	inner http.Handler
+
+	mu       sync.Mutex
+	sessions map[string]*owned
+	closed   bool
+}
+
+// owned is a session and whose it is.
+type owned struct {
+	*session
+	owner string
+	probe bool // it ends with the request that began it: the client asks which protocol is spoken here
+}
+
+// Handler is NewServer for a caller that has nothing to close and whose file of tools is known to be good: what is wrong
+// with the options, every request is told.
+func Handler(o Options) http.Handler {
+	s, err := NewServer(o)
+	if err != nil {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			refuseHTTP(w, http.StatusInternalServerError, &nsjail.Refusal{Message: err.Error(), Code: "bad_options", Layer: "request", NextSteps: []string{"Tell the operator of the server."}})
+		})
+	}
+	return s
+}
+
+// NewServer makes a Server. Close ends its sessions.
+func NewServer(o Options) (*Server, error) {
+	service, err := newService(o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{service: service, sessions: map[string]*owned{}}
+	s.inner = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
+		x, _ := r.Context().Value(sessionKey{}).(*owned)
+		if x == nil {
+			return nil
+		}
+		return x.server
+	}, &sdk.StreamableHTTPOptions{Logger: service.o.Logger, SessionTimeout: service.o.IdleTimeout, MaxRequestBodyBytes: int64(service.o.MaxMessage)})
+	return s, nil
+}
+
+type sessionKey struct{}
+
+// Close cancels what runs and removes all sessions with their sandboxes. Requests that come later are refused.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	var list []*owned
+	for _, x := range s.sessions {
+		list = append(list, x)
+	}
+	s.mu.Unlock()
+	var all sync.WaitGroup
+	for _, x := range list {
+		all.Go(x.close)
+	}
+	all.Wait()
+	return nil
+}
+
+// Sessions is how many there are.
+func (s *Server) Sessions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, _ := s.count("")
+	return all
+}
+
+// count is how many sessions there are, and how many of them are one caller's. s.mu is held.
+func (s *Server) count(owner string) (all, mine int) {
+	for _, x := range s.sessions {
+		if x.probe {
+			continue
+		}
+		if all++; x.owner == owner {
+			mine++
+		}
+	}
+	return all, mine
+}
+
+// sessionless is the first version of the protocol without sessions. The SDK answers what is sent in it, over HTTP, with the
+// versions that this server speaks, and ends the connection.
+const sessionless = "2026-07-28"
+
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if no := crossOrigin(r); no != nil {
+		refuseHTTP(w, http.StatusForbidden, no)
+		return
+	}
+	c, no := s.o.Caller(r)
+	if no != nil {
+		refuseHTTP(w, http.StatusUnauthorized, no)
+		return
+	}
+	id := r.Header.Get(sessionHeader)
+	if id == "" && r.Method != http.MethodPost {
+		refuseHTTP(w, http.StatusBadRequest, &nsjail.Refusal{Message: "the header " + sessionHeader + " is missing", Code: "no_session", Layer: "request",
+			NextSteps: []string{"POST an initialize request first, and send back the header that it answers with."}})
+		return
+	}
+	x, status, no := s.find(c, owner(c, r), id, r.Header.Get("Mcp-Protocol-Version") >= sessionless)
+	if no != nil {
+		refuseHTTP(w, status, no)
+		return
+	}
+	x.become(c)
+	if r.Method == http.MethodDelete {
+		x.cancel(errEnded) // the SDK waits for the calls
+	}
+	ctx, forget := s.remember(context.WithValue(r.Context(), sessionKey{}, x))
+	defer forget()
+	r = r.WithContext(ctx)
+	r.Header = r.Header.Clone()
+	r.Header.Set(callHeader, keyOf(ctx))
+	s.inner.ServeHTTP(w, r)
+	if r.Method == http.MethodDelete || !x.isBound() { // unbound: it was no request of the protocol, and the SDK has closed the connection
+		x.close()
+	}
+}
+
+// find is a session of the caller's, or a new one for "". Another caller's is as unknown as one that never was.
+func (s *Server) find(c engine.Caller, who, id string, probe bool) (*owned, int, *nsjail.Refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id != "" {
+		if x := s.sessions[id]; x != nil && x.owner == who {
+			return x, 0, nil
+		}
+		return nil, http.StatusNotFound, &nsjail.Refusal{Message: "there is no such session", Code: "session_unknown", Layer: "request",
+			NextSteps: []string{"It has ended, or is not yours: begin a new one with an initialize request."}}
+	}
+	if s.closed {
+		return nil, http.StatusServiceUnavailable, &nsjail.Refusal{Message: "the server ends", Code: "draining", Layer: "queue", NextSteps: []string{"Try again later."}}
+	}
+	all, mine := s.count(who)
+	if !probe && (all >= s.o.MaxSessions || mine >= s.o.MaxSessionsPerCaller) || len(s.sessions) >= 2*s.o.MaxSessions {
+		return nil, http.StatusTooManyRequests, &nsjail.Refusal{Message: "there are as many sessions as there may be", Code: "too_many_sessions", Layer: "quota",
+			NextSteps: []string{"End a session with DELETE, or wait until an idle one expires."}}
+	}
+	id = rand.Text()
+	x := &owned{owner: who, probe: probe}
+	x.session = s.open(c, id, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.sessions, id)
+	})
+	s.sessions[id] = x
+	return x, 0, nil
+}
+
+// owner tells callers apart: by agent, and by the token that a request carries. It is no secret, unlike the token.
+func owner(c engine.Caller, r *http.Request) string {
+	sum := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+	return hex.EncodeToString(sum[:]) + " " + c.Agent
+}
+
+// crossOrigin refuses what a browser sends for a page of somebody else's. A page under a name that it has made lead here
+// (DNS rebinding) the SDK refuses: what arrives at a loopback address must name one as its Host.
+func crossOrigin(r *http.Request) *nsjail.Refusal {
+	no := &nsjail.Refusal{Message: "a page of another origin may not use this server", Code: "cross_origin", Layer: "auth",
+		NextSteps: []string{"Use a program that is no browser, or a page from this server."}}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+	default:
+		return no
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return nil
+	}
+	if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Host != r.Host {
+		return no
+	}
+	return nil
+}
+
+func refuseHTTP(w http.ResponseWriter, status int, no *nsjail.Refusal) {
+	w.Header().Set("Content-Type", "application/json")
+	switch status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "5")
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(no) // a client that has gone needs no answer
+}
+
+type keyKey struct{}
+
+// remember makes an HTTP request's context known to its calls.
+func (s *service) remember(ctx context.Context) (context.Context, func()) {
+	key := rand.Text()
+	ctx = context.WithValue(ctx, keyKey{}, key)
+	s.requests.Store(key, ctx)
+	return ctx, func() { s.requests.Delete(key) }
+}
+
+func keyOf(ctx context.Context) string {
+	key, _ := ctx.Value(keyKey{}).(string)
+	return key
+}
+
+// follow ends a call when the HTTP request that brought it does: its result could not be delivered any more.
+func (s *service) follow(ctx context.Context, h http.Header) (_ context.Context, stop func()) {
+	key := h.Get(callHeader)
+	if key == "" {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	request, ok := s.requests.Load(key)
+	if !ok {
+		cancel(errGone)
+		return ctx, func() {}
+	}
+	forget := context.AfterFunc(request.(context.Context), func() { cancel(errGone) })
+	return ctx, func() { forget(); cancel(nil) }
+}

@@ -1,0 +1,133 @@
+// Package mcp lets a model's program use the engine through the Model Context Protocol, over stdio or streamable HTTP. It is
+// the door of the protocol's go-sdk.
+//
+// Each MCP session has a sandbox of its own, made when the first tool needs it and removed when the session ends: /input,
+// /work and /output stay from call to call, so that write_file, run_code, run_command, the declared tools, read_file and
+// list_files all see the same files. No argument names a sandbox, so no session reaches another's. A program that fails and
+// a request that is refused are results with isError, which a model can read and act on; errors of the protocol are left to
+// mistakes in the protocol. A cancelled call, a session that ends and an HTTP client that goes away end the jail.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"brig/cmd/brigd/internal/tools"
+	"brig/nsjail"
+	"brig/nsjail/engine"
+)
+
+// Engine is what the tools need of engine.Engine.
+type Engine interface {
+	Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response
+	Languages() []engine.Language
+	CreateSandbox(ctx context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo, error)
+	Sandbox(c engine.Caller, id string) (*engine.SandboxInfo, error)
+	DeleteSandbox(c engine.Caller, id string) error
+	PutFile(c engine.Caller, id, path string, r io.Reader) (*engine.FileInfo, error)
+	GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error)
+	ListFiles(c engine.Caller, id, path string, recursive bool) ([]engine.FileInfo, bool, error)
+	DeleteFile(c engine.Caller, id, path string) error
+}
+
+// Gate admits runs. Enter waits for a run's turn; the run calls release when it has ended. A *nsjail.Refusal in the error
+// goes to the model.
+type Gate interface {
+	Enter(ctx context.Context, c engine.Caller) (release func(), err error)
+}
+
+// Options are what a server is made of. Engine is needed; other zero fields have the defaults in parentheses.
+type Options struct {
+	Engine Engine
+	// Gate is entered by each run (every run starts at once).
+	Gate Gate
+	// ToolsFile declares more tools: see package tools (none).
+	ToolsFile string
+	// Version is the server's ("unknown").
+	Version string
+	// Logger gets what happens to sessions (nothing is logged). Over stdio it must not write to stdout.
+	Logger *slog.Logger
+
+	// Local is who a session over stdio acts for, and In and Out are its streams (stdin, stdout).
+	Local engine.Caller
+	In    io.ReadCloser
+	Out   io.WriteCloser
+
+	// Caller says who sends an HTTP request, from what the middleware in front of the Handler has put into it (the zero
+	// Caller). A session belongs to the Agent of the request that began it and to its Authorization header, if it has one:
+	// to anybody else it does not exist.
+	Caller func(*http.Request) (engine.Caller, *nsjail.Refusal)
+	// IdleTimeout is how long a session over HTTP lives without a request (30 minutes).
+	IdleTimeout time.Duration
+	// MaxSessions bounds the sessions over HTTP (128), and MaxSessionsPerCaller those of one caller (32).
+	MaxSessions, MaxSessionsPerCaller int
+
+	// MaxCalls bounds the calls of a session that run at the same time (16).
+	MaxCalls int
+	// MaxMessage bounds a message from a client, in bytes (8 MiB).
+	MaxMessage int
+	// Sandbox is what a session's sandbox is made from (the engine's defaults).
+	Sandbox engine.SandboxRequest
+}
+
+// The bounds of what one call may return, in bytes and in files; a call may ask for less.
+const (
+	defaultOutput = 64 << 10 // of stdout and of stderr
+	defaultRead   = 128 << 10
+	maxRead       = 1 << 20
+	maxListed     = 1000
+)
+
+// service is what all sessions share.
+type service struct {
+	o     Options
+	tools []*tool
+	name  string
+	// requests are the contexts of the HTTP requests that are being served, by a key that their calls carry.
+	requests sync.Map
+}
+
+func newService(o Options) (*service, error) {
+	if o.Engine == nil {
+		return nil, errors.New("mcp: there is no engine; set Options.Engine")
+	}
+	set := func(n *int, to int) {
+		if *n <= 0 {
+			*n = to
+		}
+	}
+	set(&o.MaxSessions, 128)
+	set(&o.MaxSessionsPerCaller, 32)
+	set(&o.MaxCalls, 16)
+	set(&o.MaxMessage, 8<<20)
+	if o.IdleTimeout <= 0 {
+		o.IdleTimeout = 30 * time.Minute
+	}
+	if o.Version == "" {
+		o.Version = "unknown"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Caller == nil {
+		o.Caller = func(*http.Request) (engine.Caller, *nsjail.Refusal) { return engine.Caller{}, nil }
+	}
+	s := &service{o: o, name: "brig"}
+	s.tools = s.builtin()
+	if o.ToolsFile == "" {
+		return s, nil
+	}
+	declared, err := tools.Load(o.ToolsFile)
+	if err != nil {
+		return nil, err
+	}
+	if declared.Name != "" {
+		s.name = declared.Name
+	}
+	return s, s.declare(declared)
+}

@@ -1,0 +1,156 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"brig/nsjail/engine"
+)
+
+// tick is the least time between two notifications of one call, and beat the most: clients wait longer for who is alive.
+const (
+	tick = 500 * time.Millisecond
+	beat = 10 * time.Second
+)
+
+// maxLine is how many bytes of a program's last line a notification repeats.
+const maxLine = 200
+
+// progress tells a client how a call goes on. What it says is sent by a goroutine of its own, so that a client that does not
+// read holds no program up. A nil progress says nothing.
+type progress struct {
+	token any
+	to    *sdk.ServerSession
+
+	ctx   context.Context
+	since time.Time
+	total float64 // seconds; 0 if the call names no limit
+	wake  chan struct{}
+	stop  chan struct{}
+	done  chan struct{}
+
+	mu           sync.Mutex
+	state        string // before there is output
+	bytes, lines int64
+	last         string // the last line, as far as it has come; with '\n' if it is complete
+}
+
+// begin starts it.
+func (p *progress) begin(ctx context.Context, limit time.Duration) {
+	if p == nil {
+		return
+	}
+	p.ctx, p.since, p.total = ctx, time.Now(), limit.Seconds()
+	p.wake, p.stop, p.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	go p.send()
+}
+
+// end stops it, and returns when nothing more will be sent.
+func (p *progress) end() {
+	if p == nil {
+		return
+	}
+	close(p.stop)
+	<-p.done
+}
+
+// say is what happens before there is output.
+func (p *progress) say(state string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state = state
+	p.signal()
+}
+
+// event takes the start, or a piece of the output.
+func (p *progress) event(e engine.Event) {
+	if e.Type == "start" {
+		p.say("started")
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bytes += int64(len(e.Data))
+	p.lines += int64(strings.Count(e.Data, "\n"))
+	p.last = lastLine(p.last, e.Data)
+	p.signal()
+}
+
+func (p *progress) signal() {
+	select {
+	case p.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// lastLine is the last line of known and data that is not empty.
+func lastLine(known, data string) string {
+	text := strings.TrimRight(data, "\r\n")
+	complete := len(text) < len(data)
+	if i := strings.LastIndexAny(text, "\r\n"); i >= 0 {
+		known, text = "", text[i+1:]
+	} else if text != "" && strings.HasSuffix(known, "\n") {
+		known = ""
+	}
+	line := strings.TrimSuffix(known, "\n") + text
+	if len(line) > maxLine {
+		line = strings.ToValidUTF8(line[:maxLine], "")
+	}
+	if complete || text == "" && strings.HasSuffix(known, "\n") {
+		line += "\n"
+	}
+	return line
+}
+
+func (p *progress) send() {
+	defer close(p.done)
+	for {
+		alive := time.NewTimer(beat)
+		select {
+		case <-p.stop:
+		case <-p.ctx.Done():
+		case <-p.wake:
+			p.notify()
+		case <-alive.C:
+			p.notify()
+		}
+		alive.Stop()
+		pause := time.NewTimer(tick)
+		select {
+		case <-p.stop:
+			pause.Stop()
+			return
+		case <-p.ctx.Done():
+			pause.Stop()
+			return
+		case <-pause.C:
+		}
+	}
+}
+
+// notify sends how it is now. Its unit is seconds, which always grow, as the protocol wants it.
+func (p *progress) notify() {
+	p.mu.Lock()
+	text := p.state
+	if p.bytes > 0 {
+		last := strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return -1 // whoever shows it may be a terminal
+			}
+			return r
+		}, p.last)
+		text = fmt.Sprintf("%d lines, %d bytes so far; last: %s", p.lines, p.bytes, last)
+	}
+	p.mu.Unlock()
+	_ = p.to.NotifyProgress(p.ctx, &sdk.ProgressNotificationParams{ // a client that cannot be told gets no result either
+		ProgressToken: p.token, Progress: time.Since(p.since).Seconds(), Total: p.total, Message: text})
+}

@@ -1,0 +1,193 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"brig/nsjail"
+	"brig/nsjail/engine"
+	"brig/nsjail/text"
+)
+
+// limits are the arguments that all runs have.
+type limits struct {
+	Stdin     string                 `json:"stdin,omitempty" jsonschema:"the standard input"`
+	Files     map[string]engine.File `json:"files,omitempty" jsonschema:"files to put below /input before it starts, by relative path"`
+	Timeout   engine.Seconds         `json:"timeout,omitempty" jsonschema:"how long it may take: seconds, or a text like 1m30s"`
+	Memory    engine.Size            `json:"memory,omitempty" jsonschema:"how much memory it may hold: bytes, or a text like 512m"`
+	CPUs      float64                `json:"cpus,omitempty" jsonschema:"how many processors' worth of time it gets"`
+	Env       map[string]string      `json:"env,omitempty" jsonschema:"environment variables"`
+	Secrets   map[string]string      `json:"secrets,omitempty" jsonschema:"environment variables whose values are masked in the output"`
+	Cwd       string                 `json:"cwd,omitempty" jsonschema:"the absolute directory that it starts in; /work if left out"`
+	Network   []string               `json:"network,omitempty" jsonschema:"what it may reach, such as example.org:443 or *.example.org; nothing if left out"`
+	MaxOutput engine.Size            `json:"max_output,omitempty" jsonschema:"how many bytes of stdout and of stderr are returned, head and tail; 64k if left out"`
+	StripANSI bool                   `json:"strip_ansi,omitempty" jsonschema:"remove terminal escape sequences from the output"`
+}
+
+type codeIn struct {
+	Language string   `json:"language" jsonschema:"one of those that list_languages names, such as python"`
+	Code     string   `json:"code" jsonschema:"the program's text"`
+	Args     []string `json:"args,omitempty" jsonschema:"the program's arguments"`
+	limits
+}
+
+type commandIn struct {
+	Cmd []string `json:"cmd" jsonschema:"a program and its arguments, each an element of its own; no shell reads them"`
+	limits
+}
+
+// request makes a request with what l says.
+func (l *limits) request() *engine.Request {
+	return &engine.Request{Stdin: l.Stdin, Files: l.Files, Timeout: l.Timeout, Memory: l.Memory, CPUs: l.CPUs, Env: l.Env, Secrets: l.Secrets,
+		Cwd: l.Cwd, Network: l.Network, MaxOutput: l.MaxOutput, StripANSI: l.StripANSI}
+}
+
+const jail = " It runs in a jail with the session's files: /input is read-only, /work (where it starts) and /output keep what it writes for later " +
+	"calls, /tmp does not. It sees the machine's programs in /usr and no other files, has no privileges, and reaches no network but what the " +
+	"argument network names. When the call ends, all its processes end. A result says how it ended, even if it failed."
+
+func runTools() []*tool {
+	hints := sdk.ToolAnnotations{DestructiveHint: yes(), OpenWorldHint: yes()}
+	return []*tool{
+		define[codeIn, engine.Response]("run_code", "Run code", "Runs a program in one of the languages that list_languages names, and returns its output."+jail, hints, refusedRun,
+			func(ctx context.Context, c *call, in *codeIn) *sdk.CallToolResult {
+				r := in.request()
+				r.Language, r.Code, r.Args = in.Language, in.Code, in.Args
+				return c.run(ctx, r, false)
+			}),
+		define[commandIn, engine.Response]("run_command", "Run a command", "Runs a command and returns its output. No shell reads cmd: for pipes and wildcards run "+
+			"[\"sh\", \"-c\", \"...\"]."+jail, hints, refusedRun,
+			func(ctx context.Context, c *call, in *commandIn) *sdk.CallToolResult {
+				r := in.request()
+				r.Cmd = in.Cmd
+				return c.run(ctx, r, false)
+			}),
+	}
+}
+
+func yes() *bool { b := true; return &b }
+
+func no() *bool { b := false; return &b }
+
+func refusedRun(no *nsjail.Refusal) any {
+	return &engine.Response{Status: "refused", ExitCode: -1, Error: no}
+}
+
+// run runs a request in the session's sandbox, or in a fresh one.
+func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.CallToolResult {
+	if !fresh {
+		id, no := c.box(ctx)
+		if no != nil {
+			return c.refuse(no)
+		}
+		r.Sandbox = id
+	}
+	if r.MaxOutput <= 0 {
+		r.MaxOutput = defaultOutput
+	}
+	c.progress.begin(ctx, time.Duration(r.Timeout))
+	defer c.progress.end() // before the result is sent
+	if c.o.Gate != nil {
+		c.progress.say("waiting for its turn")
+		release, err := c.o.Gate.Enter(ctx, c.who())
+		if err != nil {
+			return c.refuse(asRefusal(err))
+		}
+		defer release()
+	}
+	a := c.watched(ctx, r)
+	if a.Error != nil {
+		a.Error = c.lost(r.Sandbox, a.Error)
+		return refusal(a, a.Error)
+	}
+	return result(a, a.Status != string(nsjail.StatusOK), told(a)...)
+}
+
+// watched runs a request and reports its progress, if the client asked for that.
+func (c *call) watched(ctx context.Context, r *engine.Request) *engine.Response {
+	if c.progress == nil {
+		return c.o.Engine.Run(ctx, c.who(), r, nil)
+	}
+	streams := map[string]*text.Capture{"stdout": text.NewCapture(int64(r.MaxOutput)), "stderr": text.NewCapture(int64(r.MaxOutput))}
+	a := c.o.Engine.Run(ctx, c.who(), r, func(e engine.Event) {
+		if s := streams[e.Type]; s != nil {
+			_, _ = s.Write([]byte(e.Data)) // a Capture takes everything
+		}
+		c.progress.event(e)
+	})
+	a.Stdout, a.Stderr = streams["stdout"].String(), streams["stderr"].String()
+	if t := (engine.Truncated{Stdout: streams["stdout"].Dropped(), Stderr: streams["stderr"].Dropped()}); t != (engine.Truncated{}) {
+		a.Truncated = &t
+	}
+	return a
+}
+
+// told is a response as a model reads it: what happened, and each stream that is not empty.
+func told(a *engine.Response) []string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", a.Status, ending(a))
+	if a.Usage != nil {
+		fmt.Fprintf(&b, " after %.3g s", time.Duration(a.Usage.Wall).Seconds())
+	}
+	b.WriteString(".\n")
+	if text := advice[a.Status]; text != "" {
+		fmt.Fprintf(&b, "%s\n", text)
+	}
+	for _, v := range a.Violations {
+		fmt.Fprintf(&b, "Forbidden %s, %d times: %s.\n", v.Type, v.Count, v.Detail)
+		if v.Type == "network" {
+			b.WriteString("Name what it may reach in the argument network, such as \"example.org:443\".\n")
+		}
+	}
+	for _, s := range a.Narrowed {
+		fmt.Fprintf(&b, "A policy changed the request: %s\n", sentence(s))
+	}
+	missing := engine.Truncated{}
+	if a.Truncated != nil {
+		missing = *a.Truncated
+	}
+	texts := []string{""}
+	for _, s := range []struct {
+		name, text string
+		missing    int64
+	}{{"stdout", a.Stdout, missing.Stdout}, {"stderr", a.Stderr, missing.Stderr}} {
+		if s.missing > 0 {
+			fmt.Fprintf(&b, "%s lacks %d bytes in its middle: ask for more with max_output, or write it to a file and read that.\n", s.name, s.missing)
+		}
+		if s.text != "" {
+			texts = append(texts, s.name+":\n"+s.text)
+		} else {
+			fmt.Fprintf(&b, "%s is empty.\n", s.name)
+		}
+	}
+	texts[0] = b.String()
+	return texts
+}
+
+func ending(a *engine.Response) string {
+	switch {
+	case a.TimedOut:
+		return "the time limit ended it"
+	case a.Signal != "":
+		return "signal " + a.Signal + " ended it"
+	case a.ExitCode < 0:
+		return "it did not exit by itself"
+	}
+	return fmt.Sprintf("exit code %d", a.ExitCode)
+}
+
+// advice says what to do about an end that the program did not choose.
+var advice = map[string]string{
+	"timeout":   "Make it faster, divide the work, or call again with a longer timeout.",
+	"cpu":       "It used all its processor time: make it faster, or divide the work.",
+	"memory":    "It ran out of memory: use less, or call again with more memory.",
+	"processes": "It may not start that many processes: start fewer.",
+	"output":    "It printed more than it may: print less, or write to a file below /work.",
+	"disk":      "Its disk is full: delete files below /work or /output, or write less.",
+	"violation": "It made a system call that the jail does not allow.",
+	"cancelled": "The call was cancelled.",
+}

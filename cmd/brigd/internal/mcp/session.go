@@ -1,0 +1,201 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"brig/nsjail"
+	"brig/nsjail/engine"
+)
+
+// session is one MCP session and what it owns: its calls and its sandbox.
+type session struct {
+	*service
+	ctx    context.Context // ends with the session, and ends its calls
+	cancel context.CancelCauseFunc
+	server *sdk.Server
+	// onEnd is called once, after everything is gone.
+	onEnd func()
+
+	mu     sync.Mutex
+	caller engine.Caller
+	calls  int
+	ended  bool
+	once   sync.Once
+	idle   chan struct{} // closed when it has ended and no call is left
+	bound  bool          // a client has begun to initialize it
+
+	making  sync.Mutex // held while the sandbox is made
+	sandbox string
+}
+
+var (
+	errEnded = errors.New("the MCP session has ended")
+	errGone  = errors.New("the HTTP client has gone")
+)
+
+// open makes a session with a server of its own; id is what HTTP clients know it by.
+func (s *service) open(c engine.Caller, id string, onEnd func()) *session {
+	x := &session{service: s, caller: c, idle: make(chan struct{}), onEnd: onEnd}
+	x.ctx, x.cancel = context.WithCancelCause(context.Background())
+	x.server = sdk.NewServer(&sdk.Implementation{Name: s.name, Title: "brig: a jail for untrusted code", Version: s.o.Version}, &sdk.ServerOptions{
+		Instructions: instructions,
+		Logger:       s.o.Logger,
+		Capabilities: &sdk.ServerCapabilities{},
+		GetSessionID: func() string { return id },
+	})
+	x.server.AddReceivingMiddleware(x.watch)
+	for _, t := range s.tools {
+		x.server.AddTool(t.def, x.handler(t))
+	}
+	return x
+}
+
+const instructions = "Runs code and commands that nobody trusts in a jail on the server's machine. All tools of this session share one " +
+	"work area: /input (read-only for programs), /work (the working directory) and /output; files there stay until the session ends. " +
+	"Programs see the machine's programs in /usr, no other files, and no network unless a call names what may be reached. " +
+	"A result with isError says what went wrong, and next_steps how to go on."
+
+// watch notes which connection the session has, so that everything ends with it.
+func (x *session) watch(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if conn, ok := req.GetSession().(*sdk.ServerSession); ok {
+			x.mu.Lock()
+			first := !x.bound
+			x.bound = true
+			x.mu.Unlock()
+			if first {
+				go func() {
+					_ = conn.Wait() // why it ended, the SDK has logged
+					x.end()
+				}()
+			}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// isBound says that watch ends the session.
+func (x *session) isBound() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.bound
+}
+
+// begin counts a call. Its context ends with the session; done must be called.
+func (x *session) begin(ctx context.Context) (_ context.Context, done func(), no *nsjail.Refusal) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended {
+		return nil, nil, &nsjail.Refusal{Message: "the session has ended", Code: "session_ended", Layer: "sandbox", NextSteps: []string{"Begin a new session."}}
+	}
+	if x.calls >= x.o.MaxCalls {
+		return nil, nil, &nsjail.Refusal{Message: fmt.Sprintf("%d calls of this session run already", x.calls), Code: "too_many_calls", Layer: "quota",
+			NextSteps: []string{"Wait for one of them to end, or cancel it, and call again."}}
+	}
+	x.calls++
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(x.ctx, func() { cancel(errEnded) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.calls--; x.ended && x.calls == 0 {
+			close(x.idle)
+		}
+	}, nil
+}
+
+// end cancels the session's calls, waits for them and removes its sandbox. All callers return when that is done.
+func (x *session) end() {
+	x.once.Do(func() {
+		x.mu.Lock()
+		x.ended = true
+		if x.calls == 0 {
+			close(x.idle)
+		}
+		x.mu.Unlock()
+		x.cancel(errEnded)
+		<-x.idle
+		if x.sandbox != "" { // nobody is left who could change it
+			if err := x.o.Engine.DeleteSandbox(x.who(), x.sandbox); err != nil {
+				x.o.Logger.Error("the sandbox of an MCP session is not removed", "sandbox", x.sandbox, "err", err)
+			}
+		}
+		if x.onEnd != nil {
+			x.onEnd()
+		}
+	})
+}
+
+// close is end, from this side of the connection.
+func (x *session) close() {
+	x.end()
+	for conn := range x.server.Sessions() {
+		_ = conn.Close() // it says why it ended, which is us
+	}
+}
+
+func (x *session) who() engine.Caller {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.caller
+}
+
+// become is called with each authenticated request of the session: the same caller, but what it may do is as of now.
+func (x *session) become(c engine.Caller) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.caller = c
+}
+
+// box is the id of the session's sandbox, which is made if there is none.
+func (x *session) box(ctx context.Context) (string, *nsjail.Refusal) {
+	x.making.Lock()
+	defer x.making.Unlock()
+	if x.sandbox != "" {
+		return x.sandbox, nil
+	}
+	r := x.o.Sandbox
+	info, err := x.o.Engine.CreateSandbox(ctx, x.who(), &r)
+	if err != nil {
+		return "", asRefusal(err)
+	}
+	x.sandbox = info.ID
+	return info.ID, nil
+}
+
+// lost forgets a sandbox that has expired, so that the next call gets a new one, and tells the model so.
+func (x *session) lost(id string, no *nsjail.Refusal) *nsjail.Refusal {
+	if id == "" || no.Layer != "sandbox" {
+		return no
+	}
+	if _, err := x.o.Engine.Sandbox(x.who(), id); err == nil {
+		return no // it is about a file
+	}
+	x.making.Lock()
+	defer x.making.Unlock()
+	if x.sandbox == id {
+		x.sandbox = ""
+	}
+	again := *no
+	again.NextSteps = []string{"The session's work area has expired and its files are gone. Call again: you get a new, empty one."}
+	return &again
+}
+
+// asRefusal gives an error of the engine the form that a model reads.
+func asRefusal(err error) *nsjail.Refusal {
+	var no *nsjail.Refusal
+	if errors.As(err, &no) {
+		return no
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, errEnded) || errors.Is(err, errGone) {
+		return &nsjail.Refusal{Message: "the call was cancelled", Code: "cancelled", Layer: "request", NextSteps: []string{"Call again if you still need the result."}}
+	}
+	return &nsjail.Refusal{Message: err.Error(), Code: "failed", Layer: "jail", NextSteps: []string{"Tell the operator of the server."}}
+}

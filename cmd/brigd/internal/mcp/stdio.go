@@ -1,0 +1,45 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// ServeStdio serves one session on o.In and o.Out until In ends or ctx does; nil then. Nothing but the protocol is written
+// to Out. When In ends, calls that still run are cancelled: the client has gone.
+func ServeStdio(ctx context.Context, o Options) error {
+	s, err := newService(o)
+	if err != nil {
+		return err
+	}
+	in, out := io.ReadCloser(os.Stdin), io.WriteCloser(os.Stdout)
+	if o.In != nil {
+		in = o.In
+	}
+	if o.Out != nil {
+		out = o.Out
+	}
+	x := s.open(o.Local, "", nil)
+	defer x.end()
+	err = x.server.Run(x.until(ctx), &sdk.IOTransport{Reader: in, Writer: keepOpen{out}, MaxLineLength: s.o.MaxMessage})
+	if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return fmt.Errorf("the MCP session over stdio has failed: %w", err)
+}
+
+// until is ctx, whose end also cancels the calls: the SDK waits for them.
+func (x *session) until(ctx context.Context) context.Context {
+	context.AfterFunc(ctx, func() { x.cancel(errEnded) })
+	return ctx
+}
+
+// keepOpen leaves closing to whoever opened it.
+type keepOpen struct{ io.Writer }
+
+func (keepOpen) Close() error { return nil }

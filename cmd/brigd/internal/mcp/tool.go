@@ -1,0 +1,151 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"brig/cmd/brigd/internal/schema"
+	"brig/nsjail"
+)
+
+// tool is one tool as every session has it.
+type tool struct {
+	def *sdk.Tool
+	// call does it. The result's structured content is as def.OutputSchema says.
+	call func(ctx context.Context, c *call) *sdk.CallToolResult
+	// refused is the structured content of a refusal.
+	refused func(*nsjail.Refusal) any
+}
+
+// call is one call of a tool.
+type call struct {
+	*session
+	tool     *tool
+	args     json.RawMessage
+	progress *progress // nil if the client does not want to know
+}
+
+// define makes a tool whose arguments are an In and whose structured content is an Out.
+func define[In, Out any](name, title, description string, hints sdk.ToolAnnotations, refused func(*nsjail.Refusal) any,
+	do func(ctx context.Context, c *call, in *In) *sdk.CallToolResult) *tool {
+	t := &tool{refused: refused}
+	arguments := schema.For[In]()
+	t.def = &sdk.Tool{Name: name, Title: title, Description: description, Annotations: &hints, InputSchema: arguments, OutputSchema: schema.For[Out]()}
+	t.call = func(ctx context.Context, c *call) *sdk.CallToolResult {
+		in := new(In)
+		if no := decode(c.args, in, name, arguments.Required); no != nil {
+			return c.refuse(no)
+		}
+		return do(ctx, c, in)
+	}
+	return t
+}
+
+// handler is what the SDK calls for a tool of this session.
+func (x *session) handler(t *tool) sdk.ToolHandler {
+	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		c := &call{session: x, tool: t, args: req.Params.Arguments}
+		ctx, done, no := x.begin(ctx)
+		if no != nil {
+			return c.refuse(no), nil
+		}
+		defer done()
+		if req.Extra != nil {
+			var stop func()
+			ctx, stop = x.follow(ctx, req.Extra.Header)
+			defer stop()
+		}
+		if token := req.Params.GetProgressToken(); token != nil {
+			c.progress = &progress{token: token, to: req.Session}
+		}
+		x.o.Logger.Debug("an MCP tool is called", "tool", t.def.Name, "bytes", len(c.args))
+		return t.call(ctx, c), nil
+	}
+}
+
+// decode reads arguments strictly. A null is as good as nothing: models write it for what they leave out.
+func decode(data json.RawMessage, in any, name string, required []string) *nsjail.Refusal {
+	if len(data) == 0 {
+		data = json.RawMessage("{}")
+	}
+	err := schema.Scan(data, schema.Limits{})
+	var members map[string]json.RawMessage
+	if err == nil && json.Unmarshal(data, &members) == nil {
+		for key, value := range members {
+			if string(value) == "null" {
+				delete(members, key)
+			}
+		}
+		if data, err = json.Marshal(members); err == nil {
+			err = schema.Decode(data, in, schema.Limits{})
+		}
+		for _, key := range required {
+			if _, ok := members[key]; err == nil && !ok {
+				err = &schema.Error{Code: "missing_field", Path: key, Message: "it is missing", Fix: "send it, and call " + name + " again"}
+			}
+		}
+	} else if err == nil {
+		err = &schema.Error{Code: "wrong_type", Message: "the arguments are no object", Fix: "send a JSON object"}
+	}
+	if err == nil {
+		return nil
+	}
+	no := &nsjail.Refusal{Message: err.Error(), Code: "invalid_argument", Layer: "request", Rule: name, NextSteps: []string{"Correct the arguments and call " + name + " again."}}
+	var e *schema.Error
+	if errors.As(err, &e) {
+		no.Message, no.Code = strings.TrimPrefix(e.Path+": ", ": ")+e.Message+".", e.Code
+		no.Rule = strings.TrimSuffix(name+": "+e.Path, ": ")
+		no.NextSteps = []string{sentence(e.Fix)}
+	}
+	return no
+}
+
+// refuse is the result of a call that was refused.
+func (c *call) refuse(no *nsjail.Refusal) *sdk.CallToolResult { return refusal(c.tool.refused(no), no) }
+
+func refusal(structured any, no *nsjail.Refusal) *sdk.CallToolResult {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Refused (%s, %s): %s\n", no.Layer, no.Code, sentence(no.Message))
+	if no.Rule != "" {
+		fmt.Fprintf(&b, "Rule: %s\n", no.Rule)
+	}
+	if len(no.NextSteps) > 0 {
+		b.WriteString("Next steps:\n")
+	}
+	for _, step := range no.NextSteps {
+		fmt.Fprintf(&b, "- %s\n", sentence(step))
+	}
+	return result(structured, true, b.String())
+}
+
+// sentence gives a text a capital letter and a full stop.
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return s
+	}
+	if strings.IndexByte(".?!", s[len(s)-1]) < 0 {
+		s += "."
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// result has a structured content, and each text in a block of its own: what a program prints cannot pass for what the
+// server says.
+func result(structured any, isError bool, texts ...string) *sdk.CallToolResult {
+	r := &sdk.CallToolResult{IsError: isError, Content: []sdk.Content{}}
+	for _, text := range texts {
+		r.Content = append(r.Content, &sdk.TextContent{Text: text})
+	}
+	data, err := json.Marshal(structured)
+	if err != nil { // cannot be: it is plain data
+		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "The result has no JSON form: " + err.Error() + "."}}}
+	}
+	r.StructuredContent = json.RawMessage(data)
+	return r
+}

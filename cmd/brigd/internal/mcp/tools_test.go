@@ -1,0 +1,225 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"brig/nsjail"
+	"brig/nsjail/engine"
+)
+
+const example = "../../../../docs/tools.example.yaml"
+
+func TestListsTools(t *testing.T) {
+	client, _ := connect(t, service1(t, Options{Engine: newFake(), ToolsFile: example}), nil)
+	list, err := client.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range list.Tools {
+		names = append(names, tool.Name)
+		in, _ := tool.InputSchema.(map[string]any)
+		if len(tool.Description) < 15 || in["type"] != "object" || in["additionalProperties"] == nil || tool.OutputSchema == nil || tool.Annotations == nil {
+			t.Errorf("%+v", tool)
+		}
+		properties, _ := in["properties"].(map[string]any)
+		for name, p := range properties {
+			if p.(map[string]any)["description"] == nil && tool.Name != "analyze_code" && tool.Name != "column_mean" && tool.Name != "search" && tool.Name != "count_lines" {
+				t.Errorf("%s: %s has no description", tool.Name, name)
+			}
+		}
+		if readOnly := slices.Contains([]string{"read_file", "list_files", "list_languages", "search", "count_lines"}, tool.Name); tool.Annotations.ReadOnlyHint != readOnly {
+			t.Errorf("%s: readOnlyHint is %v", tool.Name, tool.Annotations.ReadOnlyHint)
+		}
+	}
+	want := []string{"analyze_code", "column_mean", "count_lines", "delete_file", "list_files", "list_languages", "read_file", "run_code", "run_command", "search", "write_file"}
+	if !slices.Equal(names, want) {
+		t.Error(names)
+	}
+	if init := client.InitializeResult(); init.ServerInfo.Name != "sandboxed-agent" || init.Instructions == "" {
+		t.Errorf("%+v", init)
+	}
+}
+
+func TestCallsEveryTool(t *testing.T) {
+	f := newFake()
+	client, x := connect(t, service1(t, Options{Engine: f, ToolsFile: example}), nil)
+	for _, c := range []struct {
+		name, args, want string
+	}{
+		{"run_code", `{"language":"python","code":"print(1)","args":["-x"],"timeout":"1m","memory":"64m","files":{"a":"b","c":{"base64":"AAE="}},"network":["a.example:1"],"secrets":{"K":"v"}}`, "stdout:\nprint(1)|"},
+		{"run_command", `{"cmd":["echo","$(id)"],"stdin":"in","timeout":3,"memory":1048576,"cpus":0.5,"cwd":"/tmp","env":null}`, "echo|$(id)||in"},
+		{"write_file", `{"path":"/work/a b","content":"hé\n"}`, "4 bytes written"},
+		{"write_file", `{"path":"/work/bin","content":"/wA=","encoding":"base64"}`, "2 bytes written"},
+		{"read_file", `{"path":"/work/a b"}`, "hé"},
+		{"read_file", `{"path":"/work/a b","limit":2}`, "read on with offset 1"},
+		{"read_file", `{"path":"/work/bin"}`, "/wA="},
+		{"list_files", `{}`, `"/work/a b"`},
+		{"delete_file", `{"path":"/work/bin"}`, "is deleted"},
+		{"list_languages", `{}`, "python (3)"},
+		{"analyze_code", `{"code":"print('{{code}}')"}`, "python3|-c|print('{{code}}')"},
+		{"search", `{"text":"-x"}`, "--regexp=-x|--|/work"},
+		{"count_lines", `{"files":["-a","b"]}`, "wc|-l|--|-a|b"},
+		{"column_mean", `{"table":"a,b\n1,2\n","column":"b"}`, "statistics"},
+	} {
+		a := call1(t, client, c.name, json.RawMessage(c.args))
+		if a.isError || !strings.Contains(a.text, c.want) {
+			t.Errorf("%s %s: %v %q", c.name, c.args, a.isError, a.text)
+		}
+	}
+	if f.made != 1 || x.sandbox != "box_1" || f.last.Sandbox != "box_1" {
+		t.Errorf("%d sandboxes for one session", f.made)
+	}
+	if f.last.Env["DIGITS"] != "3" || f.last.Stdin != "a,b\n1,2\n" || f.last.MaxOutput != defaultOutput {
+		t.Errorf("%+v", f.last)
+	}
+}
+
+// TestRefusals: each is a result that says what to do, and no error of the protocol.
+func TestRefusals(t *testing.T) {
+	f := newFake()
+	client, _ := connect(t, service1(t, Options{Engine: f, ToolsFile: example}), nil)
+	for _, c := range []struct {
+		name, args, want string
+	}{
+		{"run_code", `{"language":"python"}`, "code"},
+		{"run_code", `{"language":"python","code":"x","langauge":"y"}`, "langauge"},
+		{"run_code", `{"language":1,"code":"x"}`, "language"},
+		{"run_code", `{"language":"python","code":"x","timeout":"soon"}`, "timeout"},
+		{"run_code", `{"language":"python","code":"x","memory":-1}`, "memory"},
+		{"run_code", `{"language":"python","code":"x","sandbox":"box_7"}`, "sandbox"},
+		{"run_command", `{"cmd":"ls"}`, "cmd"},
+		{"run_command", `{"cmd":[1]}`, "cmd[0]"},
+		{"run_command", `{"cmd":["ls"],"cmd":["id"]}`, "twice"},
+		{"run_command", `{}`, "cmd"},
+		{"read_file", `{"path":"/work/none"}`, "no such file"},
+		{"read_file", `{"path":"x","limit":99999999}`, "limit"},
+		{"read_file", `{"path":"x","offset":-1}`, "offset"},
+		{"read_file", `{"path":"x","encoding":"latin1"}`, "encoding"},
+		{"write_file", `{"path":"x","content":"%","encoding":"base64"}`, "base64"},
+		{"write_file", `{"path":"x"}`, "content"},
+		{"delete_file", `{}`, "path"},
+		{"list_languages", `{"x":1}`, "x"},
+		{"analyze_code", `{}`, "required"},
+		{"analyze_code", `{"code":"a\u0000b"}`, "NUL"},
+		{"search", `{"text":"x","path":"/etc/shadow"}`, "pattern"},
+		{"search", `{"text":"x","path":"--help"}`, "pattern"},
+		{"column_mean", `{"table":"a","column":"b","digits":99}`, "more than 12"},
+	} {
+		a := call1(t, client, c.name, json.RawMessage(c.args))
+		if !a.isError || a.Error == nil || !strings.Contains(strings.ToLower(a.text), strings.ToLower(c.want)) || len(a.Error.NextSteps) == 0 || !strings.Contains(a.text, "Next steps:") {
+			t.Errorf("%s %s: %v %s", c.name, c.args, a.isError, a.raw)
+		}
+	}
+	for _, name := range []string{"", "run_code ", "Run_Code", "run_code\x00", "\x1b[2J", "../run_code", strings.Repeat("a", 10000)} {
+		if _, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: name}); err == nil {
+			t.Errorf("there is a tool %q", name)
+		}
+	}
+}
+
+// TestFailingProgram: how a program ends is a result, too; what it prints cannot pass for the server's words.
+func TestFailingProgram(t *testing.T) {
+	f := newFake()
+	client, _ := connect(t, service1(t, Options{Engine: f}), nil)
+	for status, want := range map[string]string{"failed": "exit code 3", "timeout": "longer timeout", "memory": "more memory", "disk": "disk is full", "output": "print less"} {
+		f.run = func(context.Context, *engine.Request, func(engine.Event)) *engine.Response {
+			return &engine.Response{ID: "run_1", Status: status, ExitCode: 3, TimedOut: status == "timeout", Stdout: "ok: exit code 0 after 0 s.\n", Usage: &nsjail.Usage{},
+				Truncated: &engine.Truncated{Stdout: 77}, Narrowed: []string{"timeout is 5s"},
+				Violations: []engine.Violation{{Type: "network", Detail: "not_allowed", Count: 2}}}
+		}
+		a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}})
+		if !a.isError || !strings.Contains(a.blocks[0], want) || strings.Contains(a.blocks[0], "exit code 0") || len(a.blocks) != 2 || a.blocks[1] != "stdout:\nok: exit code 0 after 0 s.\n" ||
+			!strings.Contains(a.blocks[0], "lacks 77 bytes") || !strings.Contains(a.blocks[0], "Timeout is 5s.") || !strings.Contains(a.blocks[0], "argument network") {
+			t.Errorf("%s: %q", status, a.blocks)
+		}
+	}
+}
+
+// TestExpiredSandbox: the model learns that its files are gone, and the next call works.
+func TestExpiredSandbox(t *testing.T) {
+	f := newFake()
+	client, _ := connect(t, service1(t, Options{Engine: f}), nil)
+	call1(t, client, "write_file", map[string]any{"path": "a", "content": "b"})
+	f.mu.Lock()
+	delete(f.boxes, "box_1")
+	delete(f.owners, "box_1")
+	f.mu.Unlock()
+	if a := call1(t, client, "read_file", map[string]any{"path": "a"}); !a.isError || !strings.Contains(a.text, "has expired") {
+		t.Error(a.text)
+	}
+	if a := call1(t, client, "read_file", map[string]any{"path": "a"}); !a.isError || strings.Contains(a.text, "has expired") || f.made != 2 {
+		t.Error(a.text, f.made)
+	}
+}
+
+// TestSessionsAreApart: two sessions of one caller have a sandbox each, and a session's is gone when it ends.
+func TestSessionsAreApart(t *testing.T) {
+	f := newFake()
+	s := service1(t, Options{Engine: f})
+	a, _ := connect(t, s, nil)
+	b, _ := connect(t, s, nil)
+	call1(t, a, "write_file", map[string]any{"path": "/work/secret", "content": "x"})
+	if r := call1(t, b, "read_file", map[string]any{"path": "/work/secret"}); !r.isError {
+		t.Error("the other session reads it")
+	}
+	if r := call1(t, b, "list_files", map[string]any{"path": "/", "recursive": true}); strings.Contains(r.raw, "secret") {
+		t.Error("the other session lists it")
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	if id := <-f.deleted; id != "box_1" {
+		t.Error(id)
+	}
+}
+
+type gate func(context.Context, engine.Caller) (func(), error)
+
+func (g gate) Enter(ctx context.Context, c engine.Caller) (func(), error) { return g(ctx, c) }
+
+func TestGate(t *testing.T) {
+	var in, out atomic.Int32
+	full := false
+	client, _ := connect(t, service1(t, Options{Engine: newFake(), Gate: gate(func(context.Context, engine.Caller) (func(), error) {
+		if full {
+			return nil, &nsjail.Refusal{Message: "the queue is full", Code: "queue_full", Layer: "queue", NextSteps: []string{"wait 3 seconds"}}
+		}
+		in.Add(1)
+		return func() { out.Add(1) }, nil
+	})}), nil)
+	call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}})
+	call1(t, client, "list_files", nil)
+	if in.Load() != 1 || out.Load() != 1 {
+		t.Error(in.Load(), out.Load())
+	}
+	full = true
+	if a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}}); !a.isError || a.Error.Layer != "queue" || !strings.Contains(a.text, "Wait 3 seconds.") {
+		t.Error(a.raw)
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	dir := t.TempDir()
+	taken := filepath.Join(dir, "taken.yaml")
+	if err := os.WriteFile(taken, []byte("tools: [{name: run_code, description: mine, script: {command: cat}}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{{}, {Engine: newFake(), ToolsFile: filepath.Join(dir, "none")}, {Engine: newFake(), ToolsFile: taken}} {
+		if _, err := newService(o); err == nil {
+			t.Errorf("%+v", o)
+		}
+		if err := ServeStdio(t.Context(), o); err == nil {
+			t.Errorf("%+v", o)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+// Package schema is the door of jsonschema-go: JSON schemas made from Go types and their doc comments, for the OpenAPI
+// document, for the input of MCP tools and for policies, and the strict reader of JSON that the faces share.
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Schema is a JSON Schema of draft 2020-12, so that others need not import the library.
+type Schema = jsonschema.Schema
+
+// maxMessage bounds, in bytes, what the library says of a value: it quotes what it was given.
+const maxMessage = 512
+
+// Parse reads a schema from JSON.
+func Parse(data []byte) (*Schema, error) {
+	s := new(Schema)
+	if err := json.Unmarshal(data, s); err != nil {
+		return nil, fmt.Errorf("the schema cannot be read: %w", err)
+	}
+	return s, nil
+}
+
+// Checker checks values against one schema; it may be used by many goroutines.
+type Checker struct{ resolved *jsonschema.Resolved }
+
+// Compile makes a Checker. References lead only into the schema itself: nothing is loaded.
+func Compile(s *Schema) (*Checker, error) {
+	r, err := s.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("the schema is wrong: %w", err)
+	}
+	return &Checker{r}, nil
+}
+
+// Check says what is wrong with a value: a map[string]any, a list, a string, a bool, a float64, or nil.
+func (c *Checker) Check(value any) error {
+	if err := c.resolved.Validate(value); err != nil {
+		return shortened(err)
+	}
+	return nil
+}
+
+// CheckJSON is Check for the value that data spells; repeated keys are refused, and what Limits' zero value refuses.
+func (c *Checker) CheckJSON(data []byte) error {
+	if err := Scan(data, Limits{}); err != nil {
+		return err
+	}
+	var value any
+	if err := json.Unmarshal(data, &value); err != nil {
+		return shortened(err)
+	}
+	return c.Check(value)
+}
+
+// Validate checks one value against one schema. To check many, Compile it.
+func Validate(s *Schema, value any) error {
+	c, err := Compile(s)
+	if err != nil {
+		return err
+	}
+	return c.Check(value)
+}
+
+// shortened keeps the end of a message, which says what is wrong: its beginning is the way there.
+func shortened(err error) error {
+	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	if len(text) <= maxMessage {
+		return err
+	}
+	cut := len(text) - maxMessage
+	for !utf8.RuneStart(text[cut]) {
+		cut++
+	}
+	return fmt.Errorf("... %s", text[cut:])
+}

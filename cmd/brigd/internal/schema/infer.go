@@ -1,0 +1,143 @@
+package schema
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"brig/nsjail"
+	"brig/nsjail/engine"
+)
+
+// For is the schema of a Go type, whole, with nothing referred to. Optional fields are those with omitempty or omitzero,
+// and null is not allowed anywhere. It panics if the type has no JSON form: that is a mistake in the program.
+func For[T any]() *Schema { return ForType(reflect.TypeFor[T]()) }
+
+// ForType is For of a type that is known only when the program runs.
+func ForType(t reflect.Type) *Schema { return infer(t, special()) }
+
+// Components are the schemas of types by their names; where one type has another of them as a field, the schema says
+// {"$ref": prefix + name}.
+func Components(prefix string, types ...reflect.Type) map[string]*Schema {
+	known := special()
+	for _, t := range types {
+		known[t] = &Schema{Ref: prefix + t.Name()}
+	}
+	out := map[string]*Schema{}
+	for _, t := range types {
+		others := maps.Clone(known)
+		delete(others, t)
+		if s, ok := special()[t]; ok {
+			out[t.Name()] = s
+			continue
+		}
+		out[t.Name()] = infer(t, others)
+	}
+	return out
+}
+
+func infer(t reflect.Type, known map[reflect.Type]*Schema) *Schema {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: known})
+	if err != nil {
+		panic(fmt.Sprintf("schema: %v", err))
+	}
+	dropNull(s)
+	describe(t, s)
+	return s
+}
+
+// special are the types whose JSON form is not that of their fields.
+func special() map[reflect.Type]*Schema {
+	zero := 0.0
+	return map[reflect.Type]*Schema{
+		reflect.TypeFor[engine.Size](): {Types: []string{"integer", "string"}, Minimum: &zero, Pattern: `^[0-9]+([bB]|[kmgtpKMGTP]([iI]?[bB])?)?$`,
+			Description: `bytes, or a text like "512m"`, Examples: []any{"512m"}},
+		reflect.TypeFor[engine.Seconds](): {Types: []string{"number", "string"}, Minimum: &zero,
+			Description: `seconds, or a text like "1m30s"`, Examples: []any{30}},
+		reflect.TypeFor[engine.File](): {Description: "the content of a file: a text, or bytes as base64", AnyOf: []*Schema{
+			{Type: "string"}, {Type: "object", AdditionalProperties: &Schema{Not: &Schema{}}, Properties: map[string]*Schema{
+				"text":       {Type: "string", Description: "the content, if it is text"},
+				"base64":     {Type: "string", ContentEncoding: "base64", Description: "the content, if it is not"},
+				"executable": {Type: "boolean", Description: "gives it mode 0555 instead of 0444"},
+			}, PropertyOrder: []string{"text", "base64", "executable"}}}},
+		reflect.TypeFor[nsjail.Millis]():   {Type: "number", Description: "milliseconds"},
+		reflect.TypeFor[json.RawMessage](): {Type: "object"},
+		reflect.TypeFor[[]byte]():          {Type: "string", ContentEncoding: "base64"},
+		reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
+	}
+}
+
+// dropNull removes what the library allows for nil pointers and slices: a field that is not there is left out.
+func dropNull(s *Schema) {
+	if s == nil {
+		return
+	}
+	if i := slices.Index(s.Types, "null"); i >= 0 {
+		if s.Types = slices.Delete(s.Types, i, i+1); len(s.Types) == 1 {
+			s.Type, s.Types = s.Types[0], nil
+		} else if len(s.Types) == 0 {
+			s.Types = nil
+		}
+	}
+	for _, p := range s.Properties {
+		dropNull(p)
+	}
+	dropNull(s.Items)
+	dropNull(s.AdditionalProperties)
+}
+
+//go:embed descriptions.json
+var descriptionsJSON []byte
+
+// descriptions are the doc comments of the fields that JSON shows, by "package.Type.Field"; a test makes the file from
+// the source and fails when it is stale.
+var descriptions = sync.OnceValue(func() (m map[string]string) {
+	if err := json.Unmarshal(descriptionsJSON, &m); err != nil {
+		panic(err)
+	}
+	return m
+})
+
+// describe gives each field of a struct, and of the structs in it, what its doc comment says.
+func describe(t reflect.Type, s *Schema) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+		switch {
+		case t.Kind() == reflect.Slice && s.Items != nil:
+			s = s.Items
+		case t.Kind() == reflect.Map && s.AdditionalProperties != nil:
+			s = s.AdditionalProperties
+		}
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || s.Properties == nil {
+		return
+	}
+	if s.Description == "" {
+		s.Description = descriptions()[typeName(t)]
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		p := s.Properties[name]
+		if p == nil {
+			continue
+		}
+		describe(f.Type, p)
+		if text := descriptions()[typeName(t)+"."+f.Name]; text != "" && f.Tag.Get("jsonschema") == "" {
+			p.Description = text
+		}
+	}
+}
+
+// typeName is the last part of the package's path, and the type's name.
+func typeName(t reflect.Type) string {
+	path := t.PkgPath()
+	return path[strings.LastIndexByte(path, '/')+1:] + "." + t.Name()
+}

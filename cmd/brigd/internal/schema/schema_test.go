@@ -1,0 +1,170 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"brig/nsjail/engine"
+)
+
+type inner struct {
+	Name string `json:"name"`
+}
+
+type outer struct {
+	Text  string            `json:"text,omitempty"`
+	N     int8              `json:"n,omitempty"`
+	F     float64           `json:"f,omitempty"`
+	On    bool              `json:"on,omitempty"`
+	List  []string          `json:"list,omitempty"`
+	Map   map[string]string `json:"map,omitempty"`
+	In    *inner            `json:"in,omitempty"`
+	Ins   []inner           `json:"ins,omitempty"`
+	Any   any               `json:"any,omitempty"`
+	Skip  string            `json:"-"`
+	Plain string
+}
+
+func TestDecode(t *testing.T) {
+	var got outer
+	err := Decode([]byte(` {"text":"a\u00e9\ud83d\ude00\ufffd","n":-5,"f":1e2,"on":true,"list":["x",""],"map":{"k y":"v"},"in":{"name":"i"},
+		"ins":[{"name":"1"},{"name":"2"}],"any":{"a":[1]},"Plain":"p"} `), &got, Limits{})
+	want := outer{Text: "aé😀\uFFFD", N: -5, F: 100, On: true, List: []string{"x", ""}, Map: map[string]string{"k y": "v"}, In: &inner{"i"},
+		Ins: []inner{{"1"}, {"2"}}, Any: map[string]any{"a": []any{1.0}}, Plain: "p"}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("%v\n%+v\n%+v", err, got, want)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	deep := strings.Repeat(`{"any":`, 40) + "1" + strings.Repeat("}", 40)
+	for _, c := range []struct{ in, code, want string }{
+		{``, "syntax", "line 1 column 1"},
+		{`{`, "syntax", "line 1 column 2"},
+		{"{\n\"text\":\"a\"]", "syntax", "line 2 column 11"},
+		{`{"text":"a"} x`, "syntax", "data after"},
+		{`{"text":"a"}{}`, "syntax", "data after"},
+		{`{'text':1}`, "syntax", "double quotes"},
+		{"{\"text\":\"a\nb\"}", "syntax", "control character"},
+		{`{"text":"\x"}`, "syntax", "escape"},
+		{`{"text":"\u12g4"}`, "syntax", "hexadecimal"},
+		{`{"n":01}`, "syntax", "comma"},
+		{`{"n":NaN}`, "syntax", "no JSON value"},
+		{`{"text":"\ud800"}`, "encoding", "text: a string has half of a surrogate pair"},
+		{`{"text":"\ude00\ud83d"}`, "encoding", "surrogate"},
+		{`{"text":"\ud83d\ud83d"}`, "encoding", "surrogate"},
+		{"{\"text\":\"\xff\"}", "encoding", "UTF-8"},
+		{`{"text":"a","text":"b"}`, "duplicate_key", "text: the key is there twice"},
+		{`{"text":"a","t\u0065xt":"b"}`, "duplicate_key", "text"},
+		{`{"map":{"a":"1","a":"2"}}`, "duplicate_key", "map.a"},
+		{`{"any":[{"x y":1,"x y":2}]}`, "duplicate_key", `any[0]["x y"]`},
+		{`{"txt":"a"}`, "unknown_field", `"txt" is not a field here; did you mean text?`},
+		{`{"TEXT":"a"}`, "unknown_field", "did you mean text?"},
+		{`{"Skip":"a"}`, "unknown_field", `"Skip"`},
+		{`{"in":{"nmae":"a"}}`, "unknown_field", "in: "},
+		{`{"text":1}`, "wrong_type", "text: it is the number 1; write a string"},
+		{`{"text":null}`, "wrong_type", "text: it is null; leave it out"},
+		{`{"n":300}`, "wrong_type", "n: it is the number 300"},
+		{`{"n":1.5}`, "wrong_type", "a whole number"},
+		{`{"on":"true"}`, "wrong_type", "write true or false"},
+		{`{"list":"x"}`, "wrong_type", "list: it is a string; write a list"},
+		{`{"list":["x",7]}`, "wrong_type", "list[1]: it is the number 7"},
+		{`{"map":[]}`, "wrong_type", "map: it is a list; write an object"},
+		{`{"map":{"k y":1}}`, "wrong_type", `map["k y"]: `},
+		{`{"ins":[{"name":true}]}`, "wrong_type", "ins[0].name: it is true"},
+		{`[]`, "wrong_type", "it is a list; write an object"},
+		{`null`, "wrong_type", "it is null"},
+		{deep, "too_deep", "more than 32 deep"},
+		{`{"any":[` + strings.Repeat("1,", DefaultValues) + `1]}`, "too_many_values", "100000"},
+		{`{"` + strings.Repeat("a", 1000) + `":1}`, "unknown_field", "aaa..."},
+	} {
+		var v outer
+		err := Decode([]byte(c.in), &v, Limits{})
+		var e *Error
+		if !errors.As(err, &e) || e.Code != c.code || !strings.Contains(err.Error(), c.want) || e.Fix == "" || len(err.Error()) > 400 {
+			t.Errorf("%.60q: %v, not %s %q", c.in, err, c.code, c.want)
+		}
+	}
+}
+
+// FuzzDecode: what is accepted is JSON, and what is refused as no JSON is none.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{`{}`, `{"text":"\ud83d\ude00"}`, `{"ins":[{"name":"a"}],"any":[1,-0.5e+3,true,null]}`, `[[[]]]`, `"a"`, `{"a":1,"a":2}`, "-", "1e", "tru", "{\"a\"", `{"a":}`, `[1,]`, "\x00"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var v outer
+		err := Decode(data, &v, Limits{})
+		scan := Scan(data, Limits{})
+		var e *Error
+		switch {
+		case scan == nil && !json.Valid(data):
+			t.Fatalf("accepted what is no JSON: %q", data)
+		case errors.As(scan, &e) && e.Code == "syntax" && json.Valid(data):
+			t.Fatalf("refused JSON: %q: %v", data, scan)
+		case err == nil && json.Unmarshal(data, new(outer)) != nil:
+			t.Fatalf("accepted what does not fit: %q", data)
+		}
+	})
+}
+
+func TestForRequest(t *testing.T) {
+	s := For[engine.Request]()
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), `"null"`) || s.Description == "" {
+		t.Errorf("%s", text)
+	}
+	for name, p := range s.Properties {
+		if p.Description == "" {
+			t.Errorf("%s has no description", name)
+		}
+	}
+	c, err := Compile(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{
+		`{"language":"python","code":"1","timeout":"1m","memory":"512m","files":{"a":"x","b":{"base64":"AA==","executable":true}}}`: "",
+		`{"cmd":["id"],"timeout":1.5,"memory":4096}`: "",
+		`{"cmd":"id"}`:              "type",
+		`{"memory":"lots"}`:         "pattern",
+		`{"memory":-1}`:             "minimum",
+		`{"files":{"a":1}}`:         "files",
+		`{"comand":[]}`:             "comand",
+		`{"cmd":["a"],"cmd":["b"]}`: "twice",
+	} {
+		if err := c.CheckJSON([]byte(in)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, not %q", in, err, want)
+		}
+	}
+}
+
+func TestComponentsRefer(t *testing.T) {
+	set := Components("#/c/", reflect.TypeFor[engine.Response](), reflect.TypeFor[engine.Truncated](), reflect.TypeFor[engine.Size]())
+	p := set["Response"].Properties["truncated"]
+	if p == nil || p.Ref != "#/c/Truncated" || p.Types != nil || set["Truncated"].Properties["stdout_bytes"] == nil || set["Bytes"].Pattern == "" {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestMessagesAreBounded(t *testing.T) {
+	s, err := Parse([]byte(`{"type":"string","maxLength":3}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Validate(s, strings.Repeat("é", 10000)); err == nil || len(err.Error()) > maxMessage+8 {
+		t.Errorf("%v", err)
+	}
+	if _, err := Parse([]byte(`{"type":1}`)); err == nil {
+		t.Error("a wrong schema is accepted")
+	}
+	if _, err := Compile(&Schema{Ref: "https://example.org/x"}); err == nil {
+		t.Error("a remote reference is accepted")
+	}
+}

@@ -1,0 +1,141 @@
+package tokencmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"brig/nsjail/policy"
+	"brig/nsjail/token"
+)
+
+// lifetime is how long a token is valid if mint is not told.
+const lifetime = 24 * time.Hour
+
+// maxPolicy bounds a file with a policy, in bytes: a token is not longer.
+const maxPolicy = token.MaxText
+
+func (c *command) keygen() error {
+	if c.out1 == "" {
+		return errors.New("--out NAME is missing: the keys are NAME.key and NAME.pub")
+	}
+	public, private, err := token.GenerateKey()
+	if err != nil {
+		return err
+	}
+	if err := token.WritePrivateKey(c.out1+".key", private); err != nil {
+		return err
+	}
+	if err := token.WritePublicKey(c.out1+".pub", public); err != nil {
+		return errors.Join(err, os.Remove(c.out1+".key"))
+	}
+	return c.print("key %s: %s.key is secret and issues tokens, %s.pub lets brigd check them (--token-key)\n", token.KeyID(public),
+		printable(c.out1), printable(c.out1))
+}
+
+func (c *command) mint() error {
+	switch {
+	case c.key == "":
+		return errors.New("--key FILE is missing: brigd token keygen makes one")
+	case (c.agent == "") != c.anyAgent:
+		return errors.New("write either --agent NAME or --any-agent: a token without an agent may act for all of them")
+	case c.expires == "":
+		c.expires = lifetime.String()
+	}
+	key, err := token.ReadPrivateKey(c.key)
+	if err != nil {
+		return fmt.Errorf("--key: %w", err)
+	}
+	b, err := c.block()
+	if err != nil {
+		return err
+	}
+	t, err := token.Mint(key, b)
+	return c.give(t, err)
+}
+
+func (c *command) attenuate() error {
+	b, err := c.block()
+	if err != nil {
+		return err
+	}
+	t, err := c.read()
+	if err == nil {
+		t, err = token.Attenuate(t, b)
+	}
+	return c.give(t, err)
+}
+
+// give prints a token, sealed if asked.
+func (c *command) give(t *token.Token, err error) error {
+	if err == nil && c.seal {
+		t, err = token.Seal(t)
+	}
+	if err != nil {
+		return err
+	}
+	return c.print("%s\n", t.Text())
+}
+
+// block is what the flags say.
+func (c *command) block() (b token.Block, err error) {
+	b = token.Block{Agent: c.agent, Runs: c.runs, Note: c.note}
+	now := time.Now()
+	if b.Expires, err = instant(c.expires, now); err != nil {
+		return b, fmt.Errorf("--expires: %w", err)
+	}
+	if !b.Expires.IsZero() && !b.Expires.After(now) {
+		return b, errors.New("--expires: that is over already")
+	}
+	if b.NotBefore, err = instant(c.notBefore, now); err != nil {
+		return b, fmt.Errorf("--not-before: %w", err)
+	}
+	if c.policy != "" {
+		if b.Policy, err = document(c.policy); err != nil {
+			return b, fmt.Errorf("--policy: %w", err)
+		}
+	}
+	return b, nil
+}
+
+func instant(text string, now time.Time) (time.Time, error) {
+	if text == "" || text == "never" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return now.Add(d), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, fmt.Errorf("%.64q is neither a duration like 8h nor an instant like 2030-01-31T12:00:00Z", text)
+	}
+	return t, nil
+}
+
+// document is a policy as a token carries it: a built-in profile by its name, or what a file holds, once it has been read
+// as brigd will read it.
+func document(what string) (json.RawMessage, error) {
+	var data []byte
+	if slices.Contains(policy.BuiltIn(), what) {
+		data = []byte(`{"name":"` + what + `","extends":"` + what + `"}`)
+	} else {
+		f, err := os.Open(what)
+		if err != nil {
+			return nil, fmt.Errorf("it is no built-in profile (%v), and %w", policy.BuiltIn(), err)
+		}
+		defer f.Close()
+		if data, err = io.ReadAll(io.LimitReader(f, maxPolicy+1)); err != nil {
+			return nil, err
+		} else if len(data) > maxPolicy {
+			return nil, fmt.Errorf("%s is longer than the %d bytes that a token may have", what, maxPolicy)
+		}
+	}
+	if _, err := policy.Parse(data); err != nil {
+		return nil, err
+	}
+	return data, nil
+}

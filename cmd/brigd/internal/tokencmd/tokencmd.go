@@ -1,0 +1,208 @@
+// Package tokencmd is brigd token: it makes, narrows, shows, checks and revokes capability tokens.
+//
+// A token is never an argument, where every user of the machine could read it: it is read from standard input, or from the
+// file that --token names, and written to standard output.
+package tokencmd
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"brig/nsjail"
+	"brig/nsjail/token"
+)
+
+// Exit codes.
+const (
+	exitOK    = 0
+	exitNo    = 1   // the token is not valid
+	exitUsage = 125 // brigd could not do what it was told to
+)
+
+const usage = `  brigd token keygen --out issuer                       # issuer.key (secret) and issuer.pub
+  brigd token mint --key issuer.key --agent ci --expires 8h --runs 100 --policy minimal >ci.token
+  brigd token attenuate --token ci.token --expires 10m --runs 1 | brigd token inspect
+  brigd token verify --token-key issuer.pub --state-dir state <ci.token
+  brigd token revoke --state-dir state --token ci.token --reason "laptop lost"
+
+Usage: brigd token COMMAND [FLAG...]
+
+  keygen     make an issuer's key pair: --out NAME
+  mint       issue a token: --key FILE, --agent NAME or --any-agent, and what narrows
+  attenuate  make a narrower token of one, without any key: what narrows
+  inspect    show what a token says, unchecked: --json
+  verify     check it: --token-key FILE, again for each key; --state-dir DIR asks for revocation, too
+  revoke     withdraw a token and all that were made from it: --state-dir DIR, and an ID or a token; --reason TEXT
+
+A token is read from standard input, or from --token FILE, and written to standard output.
+
+What narrows:
+  --expires WHEN     a duration from now (8h, 30m), an instant (2030-01-31T12:00:00Z) or never; mint: 24h if not given
+  --not-before WHEN  the same
+  --runs N           so many runs, of all holders together
+  --policy WHAT      a file with a policy, or the name of a built-in profile
+  --agent NAME       on whose behalf; only if the token does not say it
+  --note TEXT        for people
+  --seal             nobody can narrow the result
+
+Exit codes: 0; 1 the token is not valid; 125 brigd could not do it.
+`
+
+// Run runs brigd token with the arguments that follow these words, and gives the exit code.
+func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	c := &command{in: stdin, out: stdout}
+	err := c.run(args)
+	if err == nil {
+		return exitOK
+	}
+	if errors.Is(err, flag.ErrHelp) {
+		if _, err = io.WriteString(stdout, usage); err == nil {
+			return exitOK
+		}
+	}
+	var no *nsjail.Refusal
+	text := "brigd token: " + err.Error()
+	if errors.As(err, &no) {
+		text = "brigd token: " + strings.Replace(err.Error(), no.Error(), no.Message, 1) + "\n  " + strings.Join(no.NextSteps, "\n  ")
+	}
+	var lines []string
+	for _, l := range strings.Split(text, "\n") {
+		lines = append(lines, printable(l))
+	}
+	if _, werr := fmt.Fprintln(stderr, strings.Join(lines, "\n")); werr != nil || no == nil || no.Code == token.CodeLedger {
+		return exitUsage
+	}
+	return exitNo
+}
+
+// command is one of brigd token under way.
+type command struct {
+	in  io.Reader
+	out io.Writer
+	f   *flag.FlagSet
+
+	out1, key, agent, expires, notBefore, policy, note, token, state, reason string
+
+	runs                  int64
+	anyAgent, seal, json_ bool
+	keys                  []string
+}
+
+func (c *command) run(args []string) error {
+	if len(args) == 0 {
+		return errors.New("there is no command; write one of keygen, mint, attenuate, inspect, verify and revoke, or --help")
+	}
+	word := args[0]
+	c.f = flag.NewFlagSet(word, flag.ContinueOnError)
+	c.f.SetOutput(io.Discard)
+	run, ok := map[string]func() error{"keygen": c.keygen, "mint": c.mint, "attenuate": c.attenuate, "inspect": c.inspect,
+		"verify": c.verify, "revoke": c.revoke, "help": nil, "-h": nil, "--help": nil}[word]
+	switch {
+	case !ok:
+		near := nsjail.Nearest(word, []string{"keygen", "mint", "attenuate", "inspect", "verify", "revoke"})
+		if near != "" {
+			near = "; did you mean " + near + "?"
+		}
+		return fmt.Errorf("%.64q is not a command of it%s", word, near)
+	case run == nil:
+		return flag.ErrHelp
+	}
+	c.flags(word)
+	if err := c.f.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
+		return err
+	} else if err != nil {
+		return fmt.Errorf("%s: %w; brigd token --help lists the flags", word, err)
+	}
+	if n := c.f.NArg(); n > 1 || n == 1 && word != "revoke" {
+		return fmt.Errorf("%s: there is an argument too many, or a flag after it; a token is read from standard input or from --token FILE", word)
+	}
+	if err := run(); err != nil {
+		return fmt.Errorf("%s: %w", word, err)
+	}
+	return nil
+}
+
+// flags are those that a command takes.
+func (c *command) flags(word string) {
+	text := func(words, name string, to *string) {
+		if strings.Contains(" "+words+" ", " "+word+" ") {
+			c.f.StringVar(to, name, "", "")
+		}
+	}
+	text("keygen", "out", &c.out1)
+	text("mint", "key", &c.key)
+	text("attenuate inspect verify revoke", "token", &c.token)
+	text("verify revoke", "state-dir", &c.state)
+	text("revoke", "reason", &c.reason)
+	for name, to := range map[string]*string{"agent": &c.agent, "expires": &c.expires, "not-before": &c.notBefore, "policy": &c.policy, "note": &c.note} {
+		text("mint attenuate", name, to)
+	}
+	switch word {
+	case "mint", "attenuate":
+		c.f.BoolVar(&c.seal, "seal", false, "")
+		c.f.Func("runs", "", func(s string) (err error) {
+			if c.runs, err = strconv.ParseInt(s, 10, 64); err != nil || c.runs < 1 || c.runs > token.MaxRuns {
+				return fmt.Errorf("write a number from 1 to %d", int64(token.MaxRuns))
+			}
+			return nil
+		})
+		if word == "mint" {
+			c.f.BoolVar(&c.anyAgent, "any-agent", false, "")
+		}
+	case "inspect":
+		c.f.BoolVar(&c.json_, "json", false, "")
+	case "verify":
+		c.f.Func("token-key", "", func(s string) error { c.keys = append(c.keys, s); return nil })
+	}
+}
+
+// read reads the token.
+func (c *command) read() (*token.Token, error) {
+	in := c.in
+	if c.token != "" && c.token != "-" {
+		f, err := os.Open(c.token)
+		if err != nil {
+			return nil, fmt.Errorf("--token: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, token.MaxText+2))
+	if err != nil {
+		return nil, fmt.Errorf("reading the token: %w", err)
+	}
+	text, ok := strings.CutSuffix(string(data), "\n")
+	if ok {
+		text = strings.TrimSuffix(text, "\r")
+	}
+	return token.Parse(text)
+}
+
+// print writes to standard output.
+func (c *command) print(format string, args ...any) error {
+	if _, err := fmt.Fprintf(c.out, format, args...); err != nil {
+		return fmt.Errorf("cannot write to standard output: %w", err)
+	}
+	return nil
+}
+
+// printable writes what is not as \uNNNN, so that it can act on no terminal; JSON stays JSON.
+func printable(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, c := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,136 @@
+package tools
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"brig/netns/egress"
+	"brig/nsjail/engine"
+)
+
+// box is what the jail of a tool's runs allows; zero fields are the engine's own defaults.
+type box struct {
+	network []string
+	memory  engine.Size
+	timeout engine.Seconds
+	cpus    float64
+	fresh   bool
+}
+
+func (b box) clone() box {
+	b.network = slices.Clone(b.network)
+	return b
+}
+
+// box reads the key sandbox over what b holds already: a tool's own words win over those of the whole file.
+func (r *reader) box(n *yaml.Node, path string, b *box) {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!bool" {
+		if !r.boolean(n, path) {
+			r.problem(n, path, "every tool runs in the jail: write true, or what the jail allows")
+		}
+		return
+	}
+	var network, allow *yaml.Node
+	r.mapping(n, path, fields{
+		"type": func(n *yaml.Node, p string) {
+			if text := r.text(n, p); text != "brig" {
+				r.problem(n, p, "%q is not what runs tools here: write brig, or remove it (and image with it)", short(text))
+			}
+		},
+		"network": func(n *yaml.Node, _ string) { network = n },
+		"allow":   func(n *yaml.Node, _ string) { allow = n },
+		"readonly_root": func(n *yaml.Node, p string) {
+			if !r.boolean(n, p) {
+				r.problem(n, p, "the root is always read-only: write true, and let the tool write to /work, /output or /tmp")
+			}
+		},
+		"memory":  func(n *yaml.Node, p string) { r.unit(n, p, &b.memory, "a size such as 512m") },
+		"timeout": func(n *yaml.Node, p string) { r.unit(n, p, &b.timeout, "a time such as 30s") },
+		"cpus":    func(n *yaml.Node, p string) { r.unit(n, p, &b.cpus, "a number such as 0.5") },
+		"fresh":   func(n *yaml.Node, p string) { b.fresh = r.boolean(n, p) },
+	})
+	r.network(network, allow, path, b)
+}
+
+// network reads what may be reached: "none", "restricted" to the rules in allow, or the rules themselves.
+func (r *reader) network(network, allow *yaml.Node, path string, b *box) {
+	switch {
+	case network == nil && allow == nil:
+	case network == nil:
+		b.network = r.rules(allow, path+".allow")
+	case network.Kind == yaml.SequenceNode && allow != nil:
+		r.problem(allow, path+".allow", "network lists rules already: keep one list")
+	case network.Kind == yaml.SequenceNode:
+		b.network = r.rules(network, path+".network")
+	default:
+		switch text := r.text(network, path+".network"); {
+		case text == "restricted":
+			if b.network = nil; allow != nil {
+				b.network = r.rules(allow, path+".allow")
+			}
+		case text == "none" && allow != nil:
+			r.problem(allow, path+".allow", "network is none: write network: restricted, or remove allow")
+		case text == "none":
+			b.network = nil
+		default:
+			r.problem(network, path+".network", "%q names no place: write none, or restricted and a list allow, such as [\"example.org:443\"]", short(text))
+		}
+	}
+}
+
+func (r *reader) rules(n *yaml.Node, path string) (list []string) {
+	r.list(n, path, maxList, func(n *yaml.Node, p string) {
+		text := r.text(n, p)
+		if len(placeholders(text)) > 0 {
+			r.problem(n, p, "what may be reached cannot be a parameter: write the rule out")
+			return
+		}
+		if _, err := egress.ParseRule(text); err != nil {
+			r.problem(n, p, "%v", err)
+			return
+		}
+		list = append(list, text)
+	})
+	return list
+}
+
+// unit reads a figure with its unit as JSON requests have them.
+func (r *reader) unit(n *yaml.Node, path string, to any, want string) {
+	if n.Kind != yaml.ScalarNode {
+		r.problem(n, path, "it is %s: write %s", kindOf(n), want)
+		return
+	}
+	text := []byte(n.Value)
+	if n.Tag != "!!int" && n.Tag != "!!float" {
+		text, _ = json.Marshal(n.Value) // a string has a JSON form
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		r.problem(n, path, "%q is not what belongs here: write %s", short(n.Value), want)
+		return
+	}
+	if numberOf(to) <= 0 {
+		r.problem(n, path, "it is not more than 0: write %s", want)
+	}
+}
+
+func numberOf(v any) float64 {
+	switch v := v.(type) {
+	case *engine.Size:
+		return float64(*v)
+	case *engine.Seconds:
+		return float64(*v)
+	case *float64:
+		return *v
+	}
+	return 0
+}
+
+// relative says whether a file can be put below /input by this name.
+func relative(name string) bool {
+	return name != "" && len(name) <= 255 && name[0] != '/' && path.Clean(name) == name && name != "." && name != ".." &&
+		!strings.HasPrefix(name, "../") && !strings.ContainsRune(name, 0)
+}

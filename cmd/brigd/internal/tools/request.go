@@ -1,0 +1,234 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"brig/cmd/brigd/internal/schema"
+	"brig/nsjail"
+	"brig/nsjail/engine"
+)
+
+// The bounds of what a call becomes, in bytes: Linux takes no longer element of argv (execve(2), MAX_ARG_STRLEN).
+const (
+	maxElement = 128<<10 - 1
+	maxCommand = 1 << 20
+	maxTexts   = 8 << 20 // stdin, environment and files together
+)
+
+// Request is the run that a call of the tool asks for; arguments is a JSON object. Nothing of it is run here.
+func (t *Tool) Request(arguments []byte) (*engine.Request, *nsjail.Refusal) {
+	call, no := t.read(arguments)
+	if no != nil {
+		return nil, no
+	}
+	r := &engine.Request{Language: t.language, Code: t.code, Cwd: t.cwd, Network: slices.Clone(t.box.network),
+		Memory: t.box.memory, Timeout: t.box.timeout, CPUs: t.box.cpus}
+	var argv []string
+	for _, e := range t.command {
+		if no := call.element(e, &argv); no != nil {
+			return nil, no
+		}
+	}
+	if r.Cmd = argv; t.language != "" {
+		r.Cmd, r.Args = nil, argv
+	}
+	left := maxTexts
+	text := func(l template, nul bool) (string, *nsjail.Refusal) {
+		s, param := call.text(l)
+		if left -= len(s); left < 0 {
+			return "", call.refuse(param, "its value is too long", "send at most 8 MiB together")
+		}
+		if !nul && strings.ContainsRune(s, 0) {
+			return "", call.refuse(param, "it holds a NUL character, which no variable can", "remove it")
+		}
+		return s, nil
+	}
+	if r.Stdin, no = text(t.stdin, true); no != nil {
+		return nil, no
+	}
+	for _, e := range t.env {
+		if call.missing(e.value) {
+			continue
+		}
+		s, no := text(e.value, false)
+		if no != nil {
+			return nil, no
+		}
+		if r.Env == nil {
+			r.Env = map[string]string{}
+		}
+		r.Env[e.name] = s
+	}
+	for _, f := range t.files {
+		if call.missing(f.value) {
+			continue
+		}
+		s, no := text(f.value, true)
+		if no != nil {
+			return nil, no
+		}
+		if r.Files == nil {
+			r.Files = map[string]engine.File{}
+		}
+		r.Files[f.name] = engine.File{Data: []byte(s)}
+	}
+	return r, nil
+}
+
+// call is one call of a tool, with the values of its parameters; those without one are not in it.
+type call struct {
+	tool   *Tool
+	values map[string]value
+	argv   int // bytes so far
+}
+
+// read checks what was sent against the tool's parameters. A null is as good as nothing: models write it for what they leave
+// out.
+func (t *Tool) read(arguments []byte) (*call, *nsjail.Refusal) {
+	c := &call{tool: t, values: map[string]value{}}
+	if len(bytes.TrimSpace(arguments)) == 0 {
+		arguments = []byte("{}")
+	}
+	if err := schema.Scan(arguments, schema.Limits{}); err != nil {
+		var e *schema.Error
+		if errors.As(err, &e) {
+			return nil, c.refuse("", e.Message, e.Fix)
+		}
+		return nil, c.refuse("", err.Error(), "send a JSON object")
+	}
+	var sent map[string]json.RawMessage
+	if json.Unmarshal(arguments, &sent) != nil {
+		return nil, c.refuse("", "the arguments are "+kindJSON(arguments), "send a JSON object")
+	}
+	for name := range sent {
+		if t.param(name) == nil {
+			return nil, c.refuse("", fmt.Sprintf("%q is not a parameter of this tool", short(name)), t.whichParams(name))
+		}
+	}
+	for i := range t.Params {
+		p := &t.Params[i]
+		data, ok := sent[p.Name]
+		if !ok || string(bytes.TrimSpace(data)) == "null" {
+			if p.Required {
+				return nil, c.refuse(p.Name, "it is required, and missing", "send it")
+			}
+			if p.def != nil {
+				c.values[p.Name] = *p.def
+			}
+			continue
+		}
+		v, wrong := p.read(data)
+		if wrong != "" {
+			what, fix, ok := strings.Cut(wrong, ": ")
+			if !ok {
+				fix = "send a value that does"
+			}
+			return nil, c.refuse(p.Name, what, fix)
+		}
+		c.values[p.Name] = v
+	}
+	return c, nil
+}
+
+func (t *Tool) whichParams(name string) string {
+	var known []string
+	for _, p := range t.Params {
+		known = append(known, p.Name)
+	}
+	if near := nsjail.Nearest(name, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	if len(known) == 0 {
+		return "send no arguments: it takes none"
+	}
+	return "it takes " + strings.Join(known, ", ")
+}
+
+// refuse is a no to the call because of one parameter, or of "" for all of it.
+func (c *call) refuse(param, what, fix string) *nsjail.Refusal {
+	r := &nsjail.Refusal{Code: "invalid_argument", Layer: "request", Rule: c.tool.Name, Message: what + "."}
+	if param != "" {
+		r.Message, r.Rule = param+": "+what+".", c.tool.Name+": "+param
+	}
+	r.NextSteps = []string{strings.ToUpper(fix[:1]) + fix[1:] + ", and call " + c.tool.Name + " again."}
+	if strings.HasSuffix(fix, "?") {
+		r.NextSteps = []string{strings.ToUpper(fix[:1]) + fix[1:] + " Call " + c.tool.Name + " again."}
+	}
+	return r
+}
+
+// missing says that a template names a parameter that has no value.
+func (c *call) missing(l template) bool {
+	return slices.ContainsFunc(l, func(p piece) bool {
+		_, ok := c.values[p.param]
+		return p.param != "" && !ok
+	})
+}
+
+// text fills a template in one pass; param is the last parameter in it. What has no value is nothing.
+func (c *call) text(l template) (s, param string) {
+	var out strings.Builder
+	for _, p := range l {
+		if out.WriteString(p.literal); p.param != "" {
+			param = p.param
+			out.WriteString(c.values[p.param].text)
+		}
+	}
+	return out.String(), param
+}
+
+// element appends what one element of the file becomes: nothing, if a parameter in it has no value.
+func (c *call) element(e element, argv *[]string) *nsjail.Refusal {
+	if e.when != "" {
+		if v, ok := c.values[e.when]; !ok || !v.truth {
+			return nil
+		}
+		for _, inner := range e.list {
+			if no := c.element(inner, argv); no != nil {
+				return no
+			}
+		}
+		return nil
+	}
+	if c.missing(e.template) {
+		return nil
+	}
+	first := ""
+	if len(e.template) > 0 {
+		first = e.template[0].param
+	}
+	list := []string{""}
+	if sole := e.template.sole(); sole != nil && sole.splice {
+		list = c.values[sole.param].list
+	} else {
+		list[0], _ = c.text(e.template)
+	}
+	for _, s := range list {
+		if no := c.checkElement(s, first, e.operand); no != nil {
+			return no
+		}
+		*argv = append(*argv, s)
+	}
+	return nil
+}
+
+// checkElement looks at one finished element of argv, which begins with the value of param, or with a literal if that is "".
+func (c *call) checkElement(s, param string, operand bool) *nsjail.Refusal {
+	if c.argv += len(s) + 1; len(s) > maxElement || c.argv > maxCommand {
+		return c.refuse(param, fmt.Sprintf("an argument of %d bytes is too long for a command", len(s)), "send less, or write it into a file with write_file first")
+	}
+	if strings.ContainsRune(s, 0) {
+		return c.refuse(param, "it holds a NUL character, which no argument of a command can", "remove it")
+	}
+	if param == "" || operand || c.tool.language != "" || !strings.HasPrefix(s, "-") || c.tool.param(param).AllowDash {
+		return nil
+	}
+	no := c.refuse(param, fmt.Sprintf("it begins with '-', so that the command would read %q as an option", short(s)), "write ./ before the name of a file, or another value")
+	no.Code = "option_injection"
+	return no
+}

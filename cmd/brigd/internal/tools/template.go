@@ -1,0 +1,191 @@
+package tools
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// piece is a part of a template: a literal, or a parameter's value.
+type piece struct {
+	literal string
+	param   string // "" for a literal
+	splice  bool   // an array, one element of argv for each of its own
+}
+
+// template is a text with parameters in it: "{{name}}", or "{{name...}}" for an array's elements. "{{{{" stands for two
+// braces. It is cut into pieces once, when the file is read: values are not looked at for braces.
+type template []piece
+
+// namedTemplate is a variable of the environment or a file with its content.
+type namedTemplate struct {
+	name  string
+	value template
+}
+
+// element is an element of script.args: a template, or several that are there only when a parameter is.
+type element struct {
+	template template
+	when     string // a parameter's name; "" for always
+	list     []element
+	// operand says that what the template becomes is not read as an option, whatever it begins with.
+	operand bool
+}
+
+var placeholder = regexp.MustCompile(`^\{\{ ?([A-Za-z_][A-Za-z0-9_-]{0,63})(\.\.\.)? ?\}\}`)
+
+// placeholders are the names in the double braces of a text, well-formed ones only.
+func placeholders(text string) (names []string) {
+	for {
+		_, rest, ok := strings.Cut(text, "{{")
+		if !ok {
+			return names
+		}
+		if m := placeholder.FindStringSubmatch("{{" + rest); m != nil {
+			names = append(names, m[1])
+		}
+		text = rest
+	}
+}
+
+// template reads one, and checks that its parameters exist.
+func (t *Tool) template(r *reader, n *yaml.Node, path string) (list template) {
+	text := r.text(n, path)
+	literal := func(s string) {
+		if k := len(list); k > 0 && list[k-1].param == "" {
+			list[k-1].literal += s
+		} else if s != "" {
+			list = append(list, piece{literal: s})
+		}
+	}
+	for {
+		before, rest, ok := strings.Cut(text, "{{")
+		if literal(before); !ok {
+			return list
+		}
+		if strings.HasPrefix(rest, "{{") {
+			literal("{{")
+			text = rest[2:]
+			continue
+		}
+		m := placeholder.FindStringSubmatch("{{" + rest)
+		if m == nil {
+			r.problem(n, path, "{{%s is no parameter: write {{name}}, or {{{{ for two braces", short(rest))
+			return list
+		}
+		p := t.param(m[1])
+		switch {
+		case p == nil:
+			r.problem(n, path, "{{%s}} is not among the tool's parameters: declare it", m[1])
+		case m[2] != "" && p.Type != "array":
+			r.problem(n, path, "{{%s...}} needs an array, and %s is %s: write {{%s}}", m[1], m[1], p.Type, m[1])
+		}
+		list = append(list, piece{param: m[1], splice: m[2] != ""})
+		text = rest[len(m[0])-2:]
+	}
+}
+
+// sole is the parameter that the template consists of, nil if there is anything else.
+func (l template) sole() *piece {
+	if len(l) != 1 || l[0].param == "" {
+		return nil
+	}
+	return &l[0]
+}
+
+// element reads one element of argv.
+func (t *Tool) element(r *reader, n *yaml.Node, path string) element {
+	if n.Kind == yaml.MappingNode {
+		e := element{}
+		r.mapping(n, path, fields{
+			"when": func(n *yaml.Node, p string) {
+				if e.when = r.text(n, p); t.param(e.when) == nil {
+					r.problem(n, p, "%q is not among the tool's parameters: declare it", short(e.when))
+				}
+			},
+			"args": func(n *yaml.Node, p string) {
+				r.list(n, p, maxList, func(n *yaml.Node, p string) {
+					if n.Kind == yaml.MappingNode {
+						r.problem(n, p, "a list under when holds texts only: write the element after it")
+						return
+					}
+					e.list = append(e.list, t.element(r, n, p))
+				})
+			},
+		})
+		if e.when == "" || len(e.list) == 0 {
+			r.problem(n, path, "it needs when, the name of a parameter, and args")
+		}
+		return e
+	}
+	e := element{template: t.template(r, n, path)}
+	for i, p := range e.template {
+		param := t.param(p.param)
+		switch {
+		case p.param == "" || param == nil:
+		case p.splice && len(e.template) > 1:
+			r.problem(n, path, "{{%s...}} becomes several arguments: let it stand alone", p.param)
+		case param.Type == "array" && !p.splice:
+			r.problem(n, path, "%s is an array: write {{%s...}}, which becomes one argument for each of its elements", p.param, p.param)
+		case i == 1 && strings.Trim(e.template[0].literal, "-") == "":
+			r.problem(n, path, "the value of %s would choose the option: write the option's name out, as in --name={{%s}}", p.param, p.param)
+		}
+	}
+	return e
+}
+
+// interpreters are programs that take a program's text after an option: the option, and whether all that follows the text
+// is the program's own.
+var interpreters = []struct {
+	name, option *regexp.Regexp
+	ends         bool
+}{
+	{regexp.MustCompile(`^((ba|da|z|k|a|mk|pdk)?sh|fish|busybox|python[0-9.]*)$`), regexp.MustCompile(`^-[A-Za-z]*c$|^--command$`), true},
+	{regexp.MustCompile(`^(perl|ruby|php|lua|node|nodejs|deno|bun|tclsh|Rscript)[0-9.]*$`), regexp.MustCompile(`^-[A-Za-z]*[eErp]$|^--(eval|print|run)$`), false},
+}
+
+// checkPrograms refuses parameters inside a program's text, where a value would become code, and notes which elements are
+// read as no option whatever they begin with.
+func (t *Tool) checkPrograms(r *reader, args *yaml.Node, at string) {
+	which, text, over := -1, false, false // an interpreter, its option, the end of options
+	for i := range t.command {
+		e := &t.command[i]
+		if e.when != "" {
+			for k := range e.list {
+				e.list[k].operand = over
+			}
+			text = false
+			continue
+		}
+		word, literal := e.template.constant()
+		switch {
+		case text && !literal && e.template.sole() == nil:
+			k := slices.IndexFunc(e.template, func(p piece) bool { return p.param != "" })
+			r.problem(args, at, "element %d puts a parameter into a program's text, where its value is code: give it as an argument of its own, "+
+				"as in [\"-c\", \"wc -l <\\\"$1\\\"\", \"sh\", \"{{%s}}\"]", i-1, e.template[k].param)
+		case text:
+			over = interpreters[which].ends
+		}
+		e.operand = over || text
+		text = which >= 0 && !over && literal && interpreters[which].option.MatchString(word)
+		if over = over || literal && word == "--"; which >= 0 || !literal {
+			continue
+		}
+		for k := range interpreters {
+			if interpreters[k].name.MatchString(path.Base(word)) {
+				which = k
+			}
+		}
+	}
+}
+
+// constant is the text of a template without parameters.
+func (l template) constant() (text string, ok bool) {
+	if len(l) == 0 {
+		return "", true
+	}
+	return l[0].literal, len(l) == 1 && l[0].param == ""
+}

@@ -1,0 +1,159 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// value is what a call gives a parameter, as the texts that a template takes.
+type value struct {
+	text  string   // of a scalar; the JSON of an array or object
+	list  []string // an array's elements
+	truth bool     // a boolean's value; true for every other type
+}
+
+// read reads a JSON value of the parameter's type; wrong says what is not right with it and how it would be.
+func (p *Param) read(data json.RawMessage) (v value, wrong string) {
+	switch p.Type {
+	case "array":
+		v, wrong = p.readArray(data)
+	case "object":
+		v, wrong = readObject(data)
+	default:
+		v.truth = true
+		v.text, wrong = scalar(data, p.Type)
+		if p.Type == "boolean" {
+			v.truth = v.text == "true"
+		}
+	}
+	if wrong != "" {
+		return v, wrong
+	}
+	return v, p.rule.check(p, v)
+}
+
+func (p *Param) readArray(data json.RawMessage) (v value, wrong string) {
+	var items []json.RawMessage
+	if json.Unmarshal(data, &items) != nil {
+		return v, "it is " + kindJSON(data) + ": write a list"
+	}
+	most := maxItems
+	if p.rule.maxSize != nil {
+		most = *p.rule.maxSize
+	}
+	if len(items) > most {
+		return v, fmt.Sprintf("it has %d elements: write at most %d", len(items), most)
+	}
+	for i, item := range items {
+		text, wrong := scalar(item, p.Items)
+		if wrong != "" {
+			return v, fmt.Sprintf("element %d: %s", i, wrong)
+		}
+		v.list = append(v.list, text)
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, data); err != nil {
+		return v, "it is no JSON: write a list"
+	}
+	v.text, v.truth = out.String(), true
+	return v, ""
+}
+
+func readObject(data json.RawMessage) (v value, wrong string) {
+	var out bytes.Buffer
+	if text := bytes.TrimSpace(data); len(text) == 0 || text[0] != '{' || json.Compact(&out, text) != nil {
+		return v, "it is " + kindJSON(data) + ": write an object"
+	}
+	return value{text: out.String(), truth: true}, ""
+}
+
+// scalar is the text of a JSON value of one of the plain types.
+func scalar(data json.RawMessage, kind string) (text, wrong string) {
+	data = bytes.TrimSpace(data)
+	switch kind {
+	case "string":
+		if len(data) > 0 && data[0] == '"' && json.Unmarshal(data, &text) == nil {
+			return text, ""
+		}
+		return "", "it is " + kindJSON(data) + ": write a text"
+	case "boolean":
+		if text = string(data); text == "true" || text == "false" {
+			return text, ""
+		}
+		return "", "it is " + kindJSON(data) + ": write true or false"
+	}
+	var f float64
+	if len(data) == 0 || data[0] != '-' && (data[0] < '0' || data[0] > '9') || json.Unmarshal(data, &f) != nil {
+		return "", "it is " + kindJSON(data) + ": write a number"
+	}
+	if kind == "number" {
+		return strconv.FormatFloat(f, 'g', -1, 64), ""
+	}
+	if i, err := strconv.ParseInt(string(data), 10, 64); err == nil {
+		return strconv.FormatInt(i, 10), ""
+	}
+	if f != math.Trunc(f) || math.Abs(f) >= 1<<53 {
+		return "", "it is " + kindJSON(data) + ": write a whole number"
+	}
+	return strconv.FormatInt(int64(f), 10), ""
+}
+
+func kindJSON(data json.RawMessage) string {
+	switch text := strings.TrimSpace(string(data)); {
+	case text == "":
+		return "empty"
+	case text[0] == '{':
+		return "an object"
+	case text[0] == '[':
+		return "a list"
+	case text[0] == '"':
+		return "a text"
+	case text[0] == '-' || text[0] >= '0' && text[0] <= '9':
+		return "the number " + short(text)
+	default:
+		return short(text)
+	}
+}
+
+// check says what of the file's rules a value breaks.
+func (r *rule) check(p *Param, v value) string {
+	if len(r.enum) > 0 && !slices.ContainsFunc(r.enum, func(e value) bool { return e.text == v.text }) {
+		var known []string
+		for _, e := range r.enum {
+			known = append(known, e.text)
+		}
+		return "it is not among the values that it may have: write one of " + strings.Join(known, ", ")
+	}
+	if p.Type == "integer" || p.Type == "number" {
+		f, err := strconv.ParseFloat(v.text, 64)
+		if err != nil {
+			return "it is no number: write one"
+		}
+		if r.min != nil && f < *r.min {
+			return fmt.Sprintf("it is less than %g: write %g or more", *r.min, *r.min)
+		}
+		if r.max != nil && f > *r.max {
+			return fmt.Sprintf("it is more than %g: write %g or less", *r.max, *r.max)
+		}
+		return ""
+	}
+	size, what := length(v.text), "characters"
+	if p.Type == "array" {
+		size, what = len(v.list), "elements"
+	}
+	if r.minLength != nil && size < *r.minLength {
+		return fmt.Sprintf("it has %d %s: write at least %d", size, what, *r.minLength)
+	}
+	if r.maxSize != nil && size > *r.maxSize {
+		return fmt.Sprintf("it has %d %s: write at most %d", size, what, *r.maxSize)
+	}
+	if r.pattern != nil && !r.pattern.MatchString(v.text) {
+		return "it does not match the pattern " + r.pattern.String()
+	}
+	return ""
+}

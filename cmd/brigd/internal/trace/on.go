@@ -1,0 +1,194 @@
+//go:build otel
+
+package trace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"brig/nsjail"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+// Enabled says whether this build can trace.
+const Enabled = true
+
+// Tracer makes spans, and sends them in the background.
+type Tracer struct {
+	tracer   trace.Tracer
+	parent   propagation.TraceContext
+	provider *sdk.TracerProvider // nil: nobody is told
+}
+
+// New makes a Tracer that sends to where the variables say.
+func New(ctx context.Context, o Options) (*Tracer, error) {
+	if !wanted() {
+		return &Tracer{tracer: noop.NewTracerProvider().Tracer("brigd")}, nil
+	}
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("traces: %w; correct the OTEL_EXPORTER_OTLP_* variables", err)
+	}
+	if o.Logger != nil {
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("traces are not delivered", slog.String("error", err.Error())) }))
+	}
+	return newTracer(ctx, o, sdk.WithBatcher(exporter))
+}
+
+func newTracer(ctx context.Context, o Options, more ...sdk.TracerProviderOption) (*Tracer, error) {
+	r, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "brigd"), attribute.String("service.version", o.Version)),
+		resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("traces: %w; correct OTEL_RESOURCE_ATTRIBUTES", err)
+	}
+	p := sdk.NewTracerProvider(append([]sdk.TracerProviderOption{sdk.WithResource(r)}, more...)...)
+	return &Tracer{tracer: p.Tracer("brigd", trace.WithInstrumentationVersion(o.Version)), provider: p}, nil
+}
+
+// wanted says whether the variables name a place to send to.
+func wanted() bool {
+	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
+		return false
+	}
+	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+}
+
+// Close sends what has not been sent, until ctx ends.
+func (t *Tracer) Close(ctx context.Context) error {
+	if t.provider == nil {
+		return nil
+	}
+	return t.provider.Shutdown(ctx)
+}
+
+// Handler makes a span of each request.
+func (t *Tracer) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := t.parent.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+		ctx, span := t.tracer.Start(ctx, "HTTP "+method(r.Method), trace.WithSpanKind(trace.SpanKindServer),
+			trace.WithAttributes(attribute.String("http.request.method", method(r.Method)), attribute.String("url.path", clip(r.URL.Path))))
+		defer span.End()
+		s := &status{ResponseWriter: w, code: http.StatusOK}
+		next.ServeHTTP(s, r.WithContext(ctx))
+		span.SetAttributes(attribute.Int("http.response.status_code", s.code))
+		if s.code >= 500 {
+			span.SetStatus(codes.Error, http.StatusText(s.code))
+		}
+	})
+}
+
+// status remembers what a handler answers.
+type status struct {
+	http.ResponseWriter
+	code int
+	set  bool
+}
+
+// WriteHeader notes the first final code.
+func (s *status) WriteHeader(code int) {
+	if !s.set && code >= 200 {
+		s.code, s.set = code, true
+	}
+	s.ResponseWriter.WriteHeader(code)
+}
+
+// Flush passes on what a stream has so far.
+func (s *status) Flush() { _ = http.NewResponseController(s.ResponseWriter).Flush() } // a writer that cannot has nothing to hold back
+
+// Unwrap is for http.ResponseController.
+func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// Gate makes a span of each wait.
+func (t *Tracer) Gate(next Gate) Gate { return tracedGate{t, next} }
+
+type tracedGate struct {
+	*Tracer
+	next Gate
+}
+
+// Enter is the gate's.
+func (g tracedGate) Enter(ctx context.Context, caller string) (func(), error) {
+	_, span := g.tracer.Start(ctx, "queue")
+	defer span.End()
+	release, err := g.next.Enter(ctx, caller)
+	g.failed(span, err)
+	return release, err
+}
+
+// Wrap makes a span of each run.
+func (t *Tracer) Wrap(next nsjail.Executor) nsjail.Executor { return traced{t, next} }
+
+type traced struct {
+	*Tracer
+	next nsjail.Executor
+}
+
+// Execute is next's.
+func (t traced) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+	start := time.Now()
+	ctx, span := t.tracer.Start(ctx, "run", trace.WithTimestamp(start), trace.WithAttributes(attribute.String("brig.run.id", clip(j.ID)),
+		attribute.String("brig.agent", clip(j.Agent)), attribute.String("brig.token.id", clip(j.Token)), attribute.String("brig.sandbox", clip(j.Sandbox)),
+		attribute.String("brig.language", clip(j.Language))))
+	defer span.End()
+	r, err := t.next.Execute(ctx, j)
+	t.failed(span, err)
+	if r == nil {
+		return r, err
+	}
+	span.SetAttributes(attribute.String("brig.status", string(r.Status)), attribute.Int("brig.exit_code", r.ExitCode),
+		attribute.StringSlice("brig.limits_hit", r.LimitsHit))
+	at := start
+	for _, p := range []struct {
+		name string
+		us   int64
+	}{{"look", r.Phases.Look}, {"resolve", r.Phases.Resolve}, {"prepare", r.Phases.Prepare}, {"spawn", r.Phases.Spawn}, {"exec", r.Phases.Exec},
+		{"run", r.Phases.Run}, {"end", r.Phases.End}} {
+		at = at.Add(time.Duration(max(p.us, 0)) * time.Microsecond)
+		span.AddEvent(p.name+" done", trace.WithTimestamp(at))
+	}
+	return r, err
+}
+
+// failed notes an error: a refusal by its code, since its sentence may quote the payload.
+func (t *Tracer) failed(span trace.Span, err error) {
+	var no *nsjail.Refusal
+	switch {
+	case err == nil:
+	case errors.As(err, &no):
+		span.SetAttributes(attribute.String("brig.refused.layer", clip(no.Layer)), attribute.String("brig.refused.code", clip(no.Code)))
+	case errors.Is(err, context.Canceled):
+		span.SetStatus(codes.Error, "cancelled")
+	default:
+		span.SetStatus(codes.Error, clip(err.Error()))
+	}
+}
+
+// method keeps what a client may invent out of a span's name.
+func method(m string) string {
+	switch m {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return m
+	}
+	return "_OTHER"
+}
+
+// clip bounds what others have written.
+func clip(s string) string {
+	const most = 256
+	return strings.ToValidUTF8(s[:min(len(s), most)], "")
+}

@@ -1,0 +1,18 @@
+// Command brigd runs untrusted programs for others who ask: by HTTP and JSON on a Unix socket or, with proof of who calls, by
+// TCP, and by the Model Context Protocol. It also mints tokens, explains policies and verifies the audit log.
+//
+// This package reads settings, puts the parts together, and ends them in order. What a run is belongs to nsjail/engine.
+package main
+
+import (
+	"os"
+)
+
+// stdio is what a command reads and writes.
+type stdio struct {
+	in, out, err *os.File
+}
+
+func main() {
+	os.Exit(dispatch(os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
+}

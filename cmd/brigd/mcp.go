@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"brig/cmd/brigd/internal/config"
+	"brig/cmd/brigd/internal/mcp"
+	"brig/cmd/brigd/internal/trace"
+	"brig/nsjail/engine"
+)
+
+// tokenVar holds the capability token of the client on stdin.
+const tokenVar = "BRIGD_TOKEN"
+
+// mcpCmd is brigd mcp.
+func mcpCmd(args []string, std stdio) int {
+	c, code := settings("mcp", args, std)
+	if c == nil {
+		return code
+	}
+	if c.HTTP {
+		return runService(c, std, (*service).mcp)
+	}
+	return mcpStdio(c, std)
+}
+
+// byAgent admits an MCP session's runs to the gate by their agent.
+type byAgent struct{ gate trace.Gate }
+
+// Enter is mcp.Gate's.
+func (f byAgent) Enter(ctx context.Context, c engine.Caller) (func(), error) {
+	agent := c.Agent
+	if agent == "" {
+		agent = "default"
+	}
+	return f.gate.Enter(ctx, agent)
+}
+
+func (p *parts) mcpOptions() mcp.Options {
+	return mcp.Options{Engine: p.engine, Gate: byAgent{p.trace.Gate(p.gate)}, ToolsFile: p.c.Tools, Version: version, Logger: p.log}
+}
+
+// mcp is the handler of MCP by HTTP: /mcp, and what a service needs to be watched.
+func (d *service) mcp() (http.Handler, error) {
+	o := d.mcpOptions()
+	o.Caller, o.Engine = d.auth.caller, endable{d.engine, d.runs}
+	s, err := mcp.NewServer(o)
+	if err != nil {
+		return nil, err
+	}
+	d.ended = append(d.ended, s.Close)
+	watched := d.api()
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", s)
+	for _, path := range []string{"/healthz", "/metrics", "/v1/version"} {
+		mux.Handle(path, watched)
+	}
+	return mux, nil
+}
+
+// mcpStdio serves one client on stdin and stdout.
+func mcpStdio(c *config.Config, std stdio) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	p, err := assemble(ctx, c, newLogger(std.err, c))
+	if err != nil {
+		return fail(std, "mcp: "+err.Error())
+	}
+	code := p.stdio(ctx, std)
+	if err := p.close(ctx); err != nil {
+		return fail(std, "mcp: "+err.Error())
+	}
+	return code
+}
+
+func (p *parts) stdio(ctx context.Context, std stdio) int {
+	o := p.mcpOptions()
+	o.In, o.Out, o.Local = std.in, std.out, engine.Caller{Agent: p.c.Agent}
+	if bearer := os.Getenv(tokenVar); bearer != "" {
+		if err := os.Unsetenv(tokenVar); err != nil {
+			return fail(std, "mcp: "+err.Error())
+		}
+		if len(p.c.TokenKeys) == 0 {
+			return fail(std, "mcp: $"+tokenVar+" is set and nothing can check it; add --token-key FILE and --state-dir DIR")
+		}
+		caller, no := p.engine.Authenticate(bearer, time.Now())
+		if no != nil {
+			return fail(std, "mcp: $"+tokenVar+": "+no.Error())
+		}
+		if p.c.Agent != "" && caller.Agent != p.c.Agent {
+			return fail(std, "mcp: --agent is another than the token's; leave it out")
+		}
+		o.Local = caller
+	}
+	if err := mcp.ServeStdio(ctx, o); err != nil {
+		return fail(std, "mcp: "+err.Error())
+	}
+	return 0
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"brig/cmd/brigd/internal/admit"
+	"brig/cmd/brigd/internal/config"
+	"brig/cmd/brigd/internal/metrics"
+	"brig/cmd/brigd/internal/trace"
+	"brig/nsjail"
+	"brig/nsjail/audit"
+	"brig/nsjail/engine"
+	"brig/nsjail/policy"
+	"brig/nsjail/sandbox"
+	"brig/nsjail/token"
+)
+
+// parts is what both faces stand on.
+type parts struct {
+	c       *config.Config
+	log     *slog.Logger
+	engine  *engine.Engine
+	gate    *admit.Gate
+	metrics *metrics.Metrics
+	trace   *trace.Tracer
+	audit   *audit.Log
+	ledger  *token.Ledger
+}
+
+// assemble makes the parts, in an order in which each has what it needs. What has been made when one fails is closed.
+func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts, err error) {
+	p = &parts{c: c, log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close(ctx))
+			p = nil
+		}
+	}()
+	o, err := engineOptions(c)
+	if err != nil {
+		return p, err
+	}
+	p.collect(o.Base.CgroupParent)
+	if p.trace, err = trace.New(ctx, trace.Options{Version: version, Logger: log}); err != nil {
+		return p, err
+	}
+	if err = p.records(&o); err != nil {
+		return p, err
+	}
+	p.gauges()
+	p.gate = p.newGate()
+	o.Wrap = func(next nsjail.Executor) nsjail.Executor { return p.metrics.Wrap(p.trace.Wrap(next)) }
+	o.Sandboxes.Removed = func(b *sandbox.Sandbox, by string, err error) {
+		if err != nil {
+			log.Error("a sandbox is not removed", slog.String("sandbox", b.ID), slog.String("by", by), slog.String("error", err.Error()))
+		}
+	}
+	if p.engine, err = engine.New(o); err != nil {
+		return p, fmt.Errorf("the engine: %w; brig doctor says what this machine lacks", err)
+	}
+	return p, nil
+}
+
+// records opens the audit log and the ledger of tokens.
+func (p *parts) records(o *engine.Options) (err error) {
+	if p.c.AuditPath != "" {
+		p.audit, err = audit.Open(audit.Options{Path: p.c.AuditPath, MaxBytes: int64(p.c.AuditMaxBytes), Keep: p.c.AuditKeep, Sync: p.c.AuditSync})
+		if err != nil {
+			return fmt.Errorf("--audit: %w", err)
+		}
+		o.Audit = p.audit
+	}
+	for _, file := range p.c.TokenKeys {
+		keys, err := token.ReadPublicKeys(file)
+		if err != nil {
+			return fmt.Errorf("--token-key: %w", err)
+		}
+		o.TokenKeys = append(o.TokenKeys, keys...)
+	}
+	if len(o.TokenKeys) == 0 {
+		return nil
+	}
+	if p.ledger, err = token.OpenLedger(p.c.StateDir); err != nil {
+		return fmt.Errorf("--state-dir: %w", err)
+	}
+	o.Ledger = p.ledger
+	return nil
+}
+
+// gauges makes the metrics. They are read later, when the parts are there.
+func (p *parts) gauges() {
+	o := metrics.Options{Version: version, Depth: func() int { return p.gate.Depth() }, Running: func() int { return p.gate.Running() }}
+	if p.audit != nil {
+		o.AuditBroken = func() bool { return p.audit.Broken() != nil }
+	}
+	p.metrics = metrics.New(o)
+}
+
+func (p *parts) newGate() *admit.Gate {
+	queue := p.c.Queue
+	if queue == 0 {
+		queue = -1 // nobody waits
+	}
+	return admit.New(admit.Options{Running: p.c.Running, PerCaller: p.c.PerCaller, Queue: queue, QueuePerCaller: min(p.c.QueuePerCaller, p.c.Queue),
+		Rate: p.c.Rate, Burst: p.c.Burst, Waited: p.metrics.Waited, Refused: p.metrics.Rejected})
+}
+
+// collect removes what a brigd that was killed has left of its control groups. Nothing else outlives one.
+func (p *parts) collect(parent string) {
+	removed, busy, err := nsjail.CollectGroups(parent)
+	if err != nil {
+		p.log.Warn("control groups of earlier runs are not looked for", slog.String("error", err.Error()))
+		return
+	}
+	if len(removed) > 0 {
+		p.log.Info("control groups of earlier runs are removed", slog.Int("removed", len(removed)), slog.Int("in_use", busy))
+	}
+}
+
+// close ends the parts, the last first.
+func (p *parts) close(ctx context.Context) error {
+	var errs []error
+	if p.engine != nil {
+		errs = append(errs, p.engine.Close())
+	}
+	if p.audit != nil {
+		errs = append(errs, p.audit.Close())
+	}
+	if p.ledger != nil {
+		errs = append(errs, p.ledger.Close())
+	}
+	if p.trace != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if err := p.trace.Close(ctx); err != nil {
+			p.log.Warn("the last traces are not delivered", slog.String("error", err.Error()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// engineOptions are what the settings say about runs.
+func engineOptions(c *config.Config) (o engine.Options, err error) {
+	if c.SpecFile != "" {
+		text, err := readText(c.SpecFile, nsjail.MaxSpecSize)
+		if err != nil {
+			return o, fmt.Errorf("--spec: %w", err)
+		}
+		s, err := nsjail.ParseSpec(text)
+		if err != nil {
+			return o, fmt.Errorf("--spec %s: %w", show(c.SpecFile), err)
+		}
+		if len(s.Args) > 0 || len(s.Mounts) > 0 {
+			return o, fmt.Errorf("--spec %s: it has a command or mounts, and those are a request's; remove args and mounts", show(c.SpecFile))
+		}
+		o.Base = *s
+	}
+	for _, name := range c.Policies {
+		p, err := loadPolicy(c.PolicyDir, name)
+		if err != nil {
+			return o, fmt.Errorf("--policy %s: %w", show(name), err)
+		}
+		o.Policies = append(o.Policies, p)
+	}
+	o.Runner.Pool = c.Pool
+	o.Timeout, o.Memory, o.MaxOutput = c.Timeout, c.Memory, c.MaxOutput
+	o.Sandboxes = sandbox.StoreOptions{Max: c.Sandboxes, MaxPerAgent: min(c.SandboxesPerAgent, c.Sandboxes), MaxBytes: int64(c.SandboxBytes),
+		DefaultSize: int64(c.SandboxSize), MaxSize: int64(c.SandboxMax), DefaultInodes: int64(c.SandboxInodes), MaxInodes: max(1<<20, int64(c.SandboxInodes)),
+		DefaultTTL: time.Duration(c.SandboxTTL), MaxTTL: time.Duration(c.SandboxMaxTTL)}
+	return o, nil
+}
+
+// loadPolicy reads a file, or a profile by its name.
+func loadPolicy(dir, name string) (*policy.Policy, error) {
+	if !strings.Contains(name, "/") && !strings.HasSuffix(name, ".json") {
+		return policy.LoadProfile(dir, name)
+	}
+	text, err := readText(name, 1<<20)
+	if err != nil {
+		return nil, err
+	}
+	return policy.ParseIn(dir, text)
+}
+
+// readText reads a file of at most so many bytes.
+func readText(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s is larger than %d bytes; shorten it", path, most)
+	}
+	return text, err
+}

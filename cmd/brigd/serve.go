@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"brig/cmd/brigd/internal/api"
+	"brig/cmd/brigd/internal/config"
+	"brig/cmd/brigd/internal/listen"
+)
+
+// serveCmd is brigd serve.
+func serveCmd(args []string, std stdio) int {
+	c, code := settings("serve", args, std)
+	if c == nil {
+		return code
+	}
+	return runService(c, std, func(d *service) (http.Handler, error) { return d.api(), nil })
+}
+
+// service is a brigd that serves HTTP.
+type service struct {
+	*parts
+	auth     *authenticator
+	runs     context.Context // ends when what still runs has to
+	sockets  *sockets
+	server   *http.Server
+	draining atomic.Bool
+	ended    []func() error // what the handler needs at the end, before connections are closed
+}
+
+// runService serves a handler until a signal comes.
+func runService(c *config.Config, std stdio, handler func(*service) (http.Handler, error)) int {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	defer signal.Stop(signals)
+	log := newLogger(std.err, c)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	d, err := startService(ctx, c, log, handler)
+	if err != nil {
+		return fail(std, err.Error())
+	}
+	err = d.serve(signals, cancel)
+	if err = errors.Join(err, d.stop(ctx)); err != nil {
+		log.Error("the end is not in order", slog.String("error", err.Error()))
+		return exitUsage
+	}
+	log.Info("ended")
+	return 0
+}
+
+// startService makes everything, the sockets last: who can connect is served.
+func startService(ctx context.Context, c *config.Config, log *slog.Logger, handler func(*service) (http.Handler, error)) (d *service, err error) {
+	d = &service{runs: ctx}
+	if d.parts, err = assemble(ctx, c, log); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.stop(ctx))
+			d = nil
+		}
+	}()
+	if d.auth, err = newAuthenticator(c, d.engine); err != nil {
+		return d, err
+	}
+	h, err := handler(d)
+	if err != nil {
+		return d, err
+	}
+	d.server = api.HTTPServer(d.trace.Handler(h), log)
+	d.server.ConnContext = listen.WithPeer
+	if d.sockets, err = openSockets(ctx, c); err != nil {
+		return d, err
+	}
+	return d, nil
+}
+
+// api is the handler of HTTP and JSON.
+func (d *service) api() http.Handler {
+	return api.New(api.Options{Engine: endable{d.engine, d.runs}, Gate: d.trace.Gate(d.gate), Authenticate: d.auth.caller, Metrics: d.metrics.Handler(), Logger: d.log,
+		Ready: d.ready, Health: d.health, Version: version, Hosts: d.c.Hosts, Origins: d.c.Origins, MaxBody: int64(d.c.MaxBody), MaxFile: int64(d.c.MaxFile),
+		MaxRequests: d.c.MaxRequests})
+}
+
+// ready says whether runs are taken.
+func (d *service) ready() bool {
+	return !d.draining.Load() && (d.audit == nil || d.audit.Broken() == nil)
+}
+
+// health is what callers may know.
+func (d *service) health() map[string]string {
+	m := map[string]string{"running": strconv.Itoa(d.gate.Running()), "waiting": strconv.Itoa(d.gate.Depth()), "draining": strconv.FormatBool(d.draining.Load())}
+	if d.audit != nil {
+		m["audit"] = "ok"
+		if d.audit.Broken() != nil {
+			m["audit"] = "broken: runs are refused until it can be written again"
+		}
+	}
+	return m
+}
+
+// serve answers requests until a signal comes, and then lets what runs end: for the drain timeout, or until a second
+// signal. cancel ends what still runs.
+func (d *service) serve(signals <-chan os.Signal, cancel context.CancelCauseFunc) error {
+	failed := make(chan error, len(d.sockets.list))
+	for _, l := range d.sockets.list {
+		go func() { failed <- d.server.Serve(l) }()
+	}
+	d.log.Info("ready", slog.Any("listen", d.sockets.names()), slog.String("version", version), slog.Int("pid", os.Getpid()))
+	d.notify("READY=1\nSTATUS=ready")
+	var why error
+	select {
+	case s := <-signals:
+		d.log.Info("draining", slog.String("signal", s.String()), slog.Int("running", d.gate.Running()), slog.Int("waiting", d.gate.Depth()))
+	case err := <-failed:
+		why = fmt.Errorf("a socket has failed: %w", err)
+		d.log.Error("draining", slog.String("error", why.Error()))
+	}
+	d.drain(signals, cancel)
+	return why
+}
+
+// drain takes no more runs and waits for those that there are. /healthz answers 503 meanwhile.
+func (d *service) drain(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
+	d.draining.Store(true)
+	d.notify("STOPPING=1\nSTATUS=draining")
+	ctx, enough := context.WithTimeout(context.Background(), time.Duration(d.c.DrainTimeout))
+	defer enough()
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-signals:
+			enough()
+		case <-done:
+		}
+	}()
+	if err := d.gate.Drain(ctx); err != nil {
+		d.log.Warn("runs are cancelled", slog.Int("running", d.gate.Running()), slog.String("cause", err.Error()))
+	}
+	for _, end := range d.ended {
+		if err := end(); err != nil {
+			d.log.Warn("a session is not ended in order", slog.String("error", err.Error()))
+		}
+	}
+	if d.gate.Running() > 0 {
+		cancel(errors.New("brigd is shutting down"))
+	}
+}
+
+// lastAnswers is how long clients may take to fetch their answers once nothing runs any more.
+const lastAnswers = 5 * time.Second
+
+// stop closes connections, then sockets, then the parts.
+func (d *service) stop(ctx context.Context) error {
+	var errs []error
+	if d.server != nil {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
+		defer cancel()
+		if err := d.server.Shutdown(last); err != nil {
+			d.log.Warn("connections are cut off", slog.String("error", err.Error()))
+			errs = append(errs, d.server.Close())
+		}
+	}
+	if d.sockets != nil {
+		errs = append(errs, d.sockets.close())
+	}
+	return errors.Join(append(errs, d.parts.close(ctx))...)
+}
+
+// notify tells a service manager.
+func (d *service) notify(state string) {
+	if err := listen.Notify(state); err != nil {
+		d.log.Warn("the service manager is not told", slog.String("error", err.Error()))
+	}
+}

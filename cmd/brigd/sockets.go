@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"brig/cmd/brigd/internal/config"
+	"brig/cmd/brigd/internal/listen"
+)
+
+// sockets are what brigd serves.
+type sockets struct {
+	bound *listen.Bound
+	list  []net.Listener
+	unix  []*listen.Unix // those of list that have to be removed
+}
+
+// openSockets opens what the settings name, or takes what a service manager has opened. A port at which nobody has to prove
+// who he is is refused, whoever has opened it.
+func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) {
+	s = &sockets{bound: listen.NewBound(c.MaxConnections)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+			s = nil
+		}
+	}()
+	t, err := listen.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, ClientCA: c.ClientCA}.Config()
+	if err != nil {
+		return s, err
+	}
+	o := listen.UnixOptions{UIDs: c.UIDs()}
+	given, err := listen.Inherited(o)
+	if err != nil {
+		return s, err
+	}
+	for _, l := range given {
+		if l.Addr().Network() != "tcp" {
+			s.list = append(s.list, s.bound.Listener(l))
+			continue
+		}
+		s.list = append(s.list, listen.Secure(l, t, s.bound))
+		if err := c.CheckTCP(listen.IsLoopback(l.Addr())); err != nil {
+			return s, fmt.Errorf("the socket %s of LISTEN_FDS: %w", l.Addr(), err)
+		}
+	}
+	where := c.Listen
+	if len(given) == 0 && len(where) == 0 {
+		where = []string{"unix"}
+	}
+	for _, w := range where {
+		if err := s.open(ctx, w, o, t); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func (s *sockets) open(ctx context.Context, where string, o listen.UnixOptions, t *tls.Config) error {
+	if address, ok := strings.CutPrefix(where, "tcp:"); ok {
+		l, err := listen.TCP(ctx, address, t, s.bound)
+		if err == nil {
+			s.list = append(s.list, l)
+		}
+		return err
+	}
+	o.Path, _ = strings.CutPrefix(strings.TrimPrefix(where, "unix"), ":")
+	u, err := listen.ListenUnix(ctx, o)
+	if err == nil {
+		s.list, s.unix = append(s.list, s.bound.Listener(u)), append(s.unix, u)
+	}
+	return err
+}
+
+// close closes all, and removes what has a path.
+func (s *sockets) close() error {
+	var errs []error
+	for _, l := range s.list {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	for _, u := range s.unix {
+		errs = append(errs, u.Remove())
+	}
+	s.list, s.unix = nil, nil
+	return errors.Join(errs...)
+}
+
+// names are where the sockets are, for the log.
+func (s *sockets) names() (list []string) {
+	for _, l := range s.list {
+		list = append(list, l.Addr().Network()+":"+l.Addr().String())
+	}
+	return list
+}

@@ -1,0 +1,333 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"brig/nsjail"
+)
+
+func open(t testing.TB, o Options) *Log {
+	t.Helper()
+	l, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func closeLog(t testing.TB, l *Log) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lines verifies a log and gives what it says.
+func lines(t testing.TB, path string) (list []*Line, r Report) {
+	t.Helper()
+	r, err := VerifyOptions{Each: func(l *Line) error { list = append(list, l); return nil }}.Verify(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list, r
+}
+
+func kinds(list []*Line) (out []string) {
+	for _, l := range list {
+		out = append(out, l.Kind)
+	}
+	return out
+}
+
+func job(id string) *nsjail.Job {
+	return &nsjail.Job{ID: id, Agent: "ci", Token: "t1", Sandbox: "s1", Language: "python", Code: []byte("print(1)"),
+		Spec: nsjail.Spec{Args: []string{"python3", "-c", "SECRET-ARG"}, Env: []string{"K=SECRET-ENV"}}}
+}
+
+func TestARunHasTwoEvents(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a", "audit.jsonl")
+	l := open(t, Options{Path: path})
+	fake := &echo{during: func(*nsjail.Job) {
+		list, _ := lines(t, path) // it is written before anything runs
+		if len(list) != 2 || list[1].Kind != RunStart {
+			t.Errorf("before the run: %v", kinds(list))
+		}
+	}}
+	j := job("r1")
+	j.Verdict.Policies, j.Verdict.Narrowed = []string{"minimal"}, []string{"memory: 1g to 512m"}
+	if _, err := Wrap(fake, l).Execute(context.Background(), j); err != nil || !j.WantPlanDigest {
+		t.Fatal(err, j.WantPlanDigest)
+	}
+	closeLog(t, l)
+	list, r := lines(t, path)
+	if !slices.Equal(kinds(list), []string{LogOpen, RunStart, RunEnd, LogClose}) || r.Started != 1 || r.Ended != 1 || len(r.Unfinished) > 0 {
+		t.Fatalf("%v %+v", kinds(list), r)
+	}
+	s, e := list[1], list[2]
+	spec := strings.TrimPrefix(j.Spec.Digest(), "sha256:")
+	if s.Run != "r1" || s.Agent != "ci" || s.Token != "t1" || s.Sandbox != "s1" || s.Language != "python" || s.Argc != 3 || s.CodeBytes != 8 ||
+		s.CodeDigest != digest([]byte("print(1)")) || s.ArgvDigest != digest([]byte("python3\x00-c\x00SECRET-ARG\x00")) || s.SpecDigest != spec ||
+		!s.Verdict.Allowed || s.Verdict.Policies[0] != "minimal" || len(s.Verdict.Narrowed) != 1 {
+		t.Errorf("%+v", s)
+	}
+	if e.Run != "r1" || e.Status != "ok" || *e.ExitCode != 0 || e.PlanDigest != strings.Repeat("a", 64) || e.Output.StdoutBytes != 3 ||
+		!bytes.Contains(e.Usage, []byte(`"wall_ms":`)) || e.Token != "t1" {
+		t.Errorf("%+v", e)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || bytes.Contains(data, []byte("SECRET")) || bytes.Contains(data, []byte("print(")) {
+		t.Errorf("the log holds the code, an argument or a variable: %s %v", data, err)
+	}
+	if st, err := os.Stat(path); err != nil || st.Mode() != 0o600 {
+		t.Error(st.Mode(), err)
+	}
+}
+
+func TestARefusedJobHasOne(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := open(t, Options{Path: path, Argv: true})
+	fake := &echo{}
+	e := Wrap(fake, l)
+	j := job("r1")
+	j.Refuse(&nsjail.Refusal{Message: "no", Code: "command_not_allowed", Layer: "policy", Rule: "minimal: commands"})
+	var no *nsjail.Refusal
+	if _, err := e.Execute(context.Background(), j); !errors.As(err, &no) || no.Code != "command_not_allowed" || len(fake.ran) > 0 {
+		t.Error(err, fake.ran)
+	}
+	inner := Wrap(executor(func(j *nsjail.Job) (*nsjail.Result, error) {
+		return nil, &nsjail.Refusal{Message: "full", Code: "queue_full", Layer: "queue"}
+	}), l)
+	if _, err := inner.Execute(context.Background(), job("r2")); !errors.As(err, &no) {
+		t.Error(err)
+	}
+	broken := Wrap(executor(func(j *nsjail.Job) (*nsjail.Result, error) { return nil, errors.New("no stage") }), l)
+	if _, err := broken.Execute(context.Background(), job("r3")); err == nil {
+		t.Error("an error was lost")
+	}
+	list, r := lines(t, path)
+	if !slices.Equal(kinds(list), []string{LogOpen, RunRefused, RunStart, RunEnd, RunStart, RunEnd}) || r.Refused != 1 {
+		t.Fatal(kinds(list))
+	}
+	if v := list[1].Verdict; v.Allowed || v.Layer != "policy" || v.Rule != "minimal: commands" || v.Error != "no" || len(list[1].Argv) != 3 {
+		t.Errorf("%+v", v)
+	}
+	if list[3].Status != "refused" || list[3].Verdict.Layer != "queue" || list[5].Status != "error" || list[5].Error != "no stage" {
+		t.Errorf("%+v %+v", list[3], list[5])
+	}
+}
+
+type executor func(j *nsjail.Job) (*nsjail.Result, error)
+
+func (f executor) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error) { return f(j) }
+
+// Every change of a log is found, at the line where it is.
+func TestTampering(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := open(t, Options{Path: path})
+	e := Wrap(&echo{}, l)
+	for i := range 5 {
+		if _, err := e.Execute(context.Background(), job(fmt.Sprint("r", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeLog(t, l)
+	seq, hash := l.Last()
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	split := func() [][]byte { return bytes.SplitAfter(bytes.Clone(good), []byte("\n")) }
+	join := func(l [][]byte) []byte { return bytes.Join(l, nil) }
+	rehash := func(line []byte, edit func(string) string) []byte { // a forger knows how to hash
+		var old Line
+		if err := json.Unmarshal(line, &old); err != nil {
+			t.Fatal(err)
+		}
+		_, fields, _ := strings.Cut(string(line[:len(line)-1-tailSize]), `"prev":"`+old.Prev+`",`)
+		out, _ := build(old.Seq, old.Time, old.Prev, []byte(edit(fields)))
+		return out
+	}
+	for what, c := range map[string]struct {
+		line int
+		edit func() []byte
+	}{
+		"edited": {3, func() []byte {
+			l := split()
+			l[2] = bytes.Replace(l[2], []byte(`"ci"`), []byte(`"cj"`), 1)
+			return join(l)
+		}},
+		"hash edited": {3, func() []byte { l := split(); l[2][len(l[2])-6] ^= 1; return join(l) }},
+		"edited, hashed": {4, func() []byte {
+			l := split()
+			l[2] = rehash(l[2], func(f string) string { return strings.Replace(f, `"ci"`, `"cj"`, 1) })
+			return join(l)
+		}},
+		"deleted":                    {3, func() []byte { l := split(); return join(slices.Delete(l, 2, 3)) }},
+		"two deleted":                {3, func() []byte { l := split(); return join(slices.Delete(l, 2, 4)) }},
+		"first deleted, seq 2 first": {0, func() []byte { return join(split()[1:]) }},
+		"doubled":                    {4, func() []byte { l := split(); return join(slices.Insert(l, 3, l[2])) }},
+		"exchanged":                  {3, func() []byte { l := split(); l[2], l[3] = l[3], l[2]; return join(l) }},
+		"inserted": {4, func() []byte {
+			l := split()
+			return join(slices.Insert(l, 3, rehash(l[2], func(f string) string { return f })))
+		}},
+		"empty line":    {3, func() []byte { l := split(); return join(slices.Insert(l, 2, []byte("\n"))) }},
+		"blank in line": {3, func() []byte { l := split(); l[2] = append([]byte(" "), l[2]...); return join(l) }},
+		"cut in a line": {12, func() []byte { return good[:len(good)-9] }},
+		"no newline":    {12, func() []byte { return good[:len(good)-1] }},
+		"CRLF":          {1, func() []byte { return bytes.ReplaceAll(good, []byte("\n"), []byte("\r\n")) }},
+		"field twice": {3, func() []byte {
+			l := split()
+			l[2] = rehash(l[2], func(f string) string { return f + `,"seq":3,"seq":9` })
+			return join(l)
+		}},
+		"long line": {3, func() []byte { l := split(); return join(slices.Insert(l, 2, bytes.Repeat([]byte("x"), MaxLine+9))) }},
+		"NUL":       {13, func() []byte { return append(bytes.Clone(good), 0, '\n') }},
+	} {
+		if err := os.WriteFile(path, c.edit(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Verify(path)
+		var bad *BadLine
+		if c.line == 0 && err == nil {
+			_, err = VerifyOptions{AnchorSeq: 1, AnchorHash: hash}.Verify(path)
+			if err == nil {
+				t.Errorf("%s: not found", what)
+			}
+			continue
+		}
+		if !errors.As(err, &bad) || bad.Line != c.line {
+			t.Errorf("%s: %v, want line %d", what, err, c.line)
+		}
+	}
+	cut := join(split()[:8]) // whole lines from the end: only who has noted the end can tell
+	if err := os.WriteFile(path, cut, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(path); err != nil {
+		t.Error(err)
+	}
+	if _, err := (VerifyOptions{AnchorSeq: seq, AnchorHash: hash}).Verify(path); err == nil {
+		t.Error("a log without its end has passed the anchor")
+	}
+	if _, err := (VerifyOptions{AnchorSeq: 3, AnchorHash: hash}).Verify(path); err == nil {
+		t.Error("another hash has passed the anchor")
+	}
+}
+
+// Whatever a payload or a caller puts into a name, a line is one line of printable characters, and says what it was.
+func TestInjection(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := open(t, Options{Path: path, Argv: true})
+	evil := "a\n{\"seq\":99}\r\x1b[2J\x00\u202e\u2028\u0085\ufeff\u200b\x7f\"\\\U000e0041é"
+	j := job(evil)
+	j.Agent, j.Language, j.Spec.Args = "\xff\xfe"+evil, strings.Repeat("ü", 4000), []string{evil, strings.Repeat("\x01", 1<<20), "more"}
+	j.Verdict.Narrowed = slices.Repeat([]string{evil}, 100)
+	if _, err := Wrap(&echo{}, l).Execute(context.Background(), j); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Append(Event{Kind: "log.close"}); err == nil {
+		t.Error("a caller has written an event of the log's own")
+	}
+	if err := l.Append(Event{Kind: "x\n"}); err == nil {
+		t.Error("a kind with a newline")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || bytes.Count(data, []byte("\n")) != 3 {
+		t.Fatalf("%d lines, %v", bytes.Count(data, []byte("\n")), err)
+	}
+	for _, r := range string(data) {
+		if r != '\n' && (r < 0x20 || r == 0x7f || r >= 0x80 && r != 'é' && r != 'ü') || r == utf8.RuneError {
+			t.Fatalf("%U is in the log", r)
+		}
+	}
+	list, _ := lines(t, path)
+	if list[1].Run != evil || list[1].Agent != `\xff\xfe`+evil || !strings.HasSuffix(list[1].Language, " bytes]") || len(list[1].Verdict.Narrowed) != maxList+1 {
+		t.Errorf("%q %q", list[1].Run, list[1].Agent)
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	for _, sync := range []string{SyncInterval, SyncAlways, SyncNever} {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		l := open(t, Options{Path: path, MaxBytes: 1 << 20, Sync: sync})
+		many(t, Wrap(&echo{}, l), 40, 30)
+		closeLog(t, l)
+		_, r := lines(t, path)
+		if r.Started != 1200 || r.Ended != 1200 || len(r.Unfinished) > 0 || len(r.Files) < 2 {
+			t.Errorf("%s: %+v", sync, r)
+		}
+	}
+}
+
+// many has so many clients run so many jobs each.
+func many(t *testing.T, e nsjail.Executor, clients, jobs int) {
+	t.Helper()
+	var wait sync.WaitGroup
+	for c := range clients {
+		wait.Go(func() {
+			for i := range jobs {
+				if _, err := e.Execute(context.Background(), job(fmt.Sprintf("%d-%d", c, i))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func TestCheckpoints(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := open(t, Options{Path: path, Key: private, CheckpointEvery: 10})
+	many(t, Wrap(&echo{}, l), 2, 10)
+	closeLog(t, l)
+	if r, err := (VerifyOptions{Keys: []ed25519.PublicKey{other, public}}).Verify(path); err != nil || r.Signed != r.LastSeq {
+		t.Errorf("%+v %v", r, err)
+	}
+	if _, err := (VerifyOptions{Keys: []ed25519.PublicKey{other}}).Verify(path); err == nil {
+		t.Error("a signature by another key holds")
+	}
+	list, _ := lines(t, path)
+	forged := bytes.Buffer{} // all of it written anew, with other names, by somebody without the key
+	hash := origin
+	for _, old := range list {
+		old.Agent = strings.Replace(old.Agent, "ci", "xx", 1)
+		fields, err := old.Event.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var line []byte
+		line, hash = build(old.Seq, old.Time, hash, fields)
+		forged.Write(line)
+	}
+	if err := os.WriteFile(path, forged.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(path); err != nil {
+		t.Error(err)
+	}
+	if _, err := (VerifyOptions{Keys: []ed25519.PublicKey{public}}).Verify(path); err == nil {
+		t.Error("a log that was written anew passes for signed")
+	}
+}

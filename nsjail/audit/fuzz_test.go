@@ -1,0 +1,117 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"brig/nsjail"
+)
+
+// What ParseLine accepts is what build makes of it, byte for byte up to the event's own fields.
+func FuzzParseLine(f *testing.F) {
+	fields, err := Event{Kind: RunEnd, Run: "r", Status: "ok", Usage: []byte(`{"wall_ms":1.5}`)}.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	line, _ := build(7, time.Unix(1<<30, 5), origin, fields)
+	f.Add(bytes.TrimSuffix(line, []byte("\n")))
+	f.Add([]byte(`{"seq":1}`))
+	f.Add([]byte{})
+	f.Add([]byte(`"event":"x","seq":9,"note":"` + strings.Repeat("n", tailSize) + `"`))
+	f.Add([]byte(`"event":"x","prev":"","note":"` + strings.Repeat("n", tailSize) + `"`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > tailSize { // give it a hash that fits, or nothing would get any further
+			line, _ := build(1, time.Unix(0, 0), origin, data)
+			if l, err := ParseLine(line[:len(line)-1]); err == nil && (l.Seq != 1 || l.Prev != origin) {
+				t.Fatalf("%s is read as number %d", line, l.Seq)
+			}
+		}
+		l, err := ParseLine(data)
+		if err != nil {
+			return
+		}
+		if !bytes.HasPrefix(data, head(l.Seq, l.Time, l.Prev)) || !bytes.HasSuffix(data, []byte(l.Hash+`"}`)) {
+			t.Fatalf("%q", data)
+		}
+	})
+}
+
+func FuzzEncode(f *testing.F) {
+	f.Add("a", "b\n\x1b[2J", "\xff\u202e")
+	f.Fuzz(func(t *testing.T, run, agent, note string) {
+		fields, err := Event{Kind: "x", Run: run, Agent: agent, Note: note, Argv: []string{run, note}, Verdict: &Verdict{Error: agent}}.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, _ := build(1, time.Unix(0, 0), origin, fields)
+		line = line[:len(line)-1]
+		if !utf8.Valid(line) || strings.ContainsFunc(string(line), func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Fatalf("%q", line)
+		}
+		l, err := ParseLine(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if utf8.ValidString(run) && len(run) <= maxName && l.Run != run {
+			t.Fatalf("%q was written as %q", run, l.Run)
+		}
+	})
+}
+
+func benchmarkWrap(b *testing.B, sync string, clients int) {
+	l := open(b, Options{Path: filepath.Join(b.TempDir(), "a"), Sync: sync})
+	e := Wrap(&echo{}, l)
+	run(b, clients, func() {
+		if _, err := e.Execute(context.Background(), job("r")); err != nil {
+			b.Error(err)
+		}
+	})
+}
+
+// run calls f b.N times by so many goroutines.
+func run(b *testing.B, clients int, f func()) {
+	var wait sync.WaitGroup
+	for c := range clients {
+		wait.Go(func() {
+			for i := c; i < b.N; i += clients {
+				f()
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func BenchmarkWrapInterval(b *testing.B)        { benchmarkWrap(b, SyncInterval, 1) }
+func BenchmarkWrapIntervalMany(b *testing.B)    { benchmarkWrap(b, SyncInterval, 200) }
+func BenchmarkWrapAlways(b *testing.B)          { benchmarkWrap(b, SyncAlways, 1) }
+func BenchmarkWrapAlways200AtOnce(b *testing.B) { benchmarkWrap(b, SyncAlways, 200) }
+
+// The same with a jail: compare the three.
+func BenchmarkRunner(b *testing.B)              { benchmarkRunner(b, "") }
+func BenchmarkRunnerAudited(b *testing.B)       { benchmarkRunner(b, SyncInterval) }
+func BenchmarkRunnerAuditedAlways(b *testing.B) { benchmarkRunner(b, SyncAlways) }
+
+func benchmarkRunner(b *testing.B, sync string) {
+	r, err := nsjail.NewRunner()
+	if err != nil {
+		b.Skip("no Runner here: ", err)
+	}
+	defer r.Close()
+	var e nsjail.Executor = r
+	if sync != "" {
+		e = Wrap(r, open(b, Options{Path: filepath.Join(b.TempDir(), "a"), Sync: sync}))
+	}
+	run(b, 1, func() {
+		j := &nsjail.Job{ID: "r", Spec: nsjail.Spec{Args: []string{"true"}}}
+		if res, err := e.Execute(context.Background(), j); err != nil || res.ExitCode != 0 {
+			b.Error(res, err)
+		}
+	})
+}

@@ -1,0 +1,250 @@
+package policy
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"brig/netns/egress"
+	"brig/nsjail"
+)
+
+// Finding is what Lint has to say about a policy.
+type Finding struct {
+	// Level is "error" for what cannot work and "warning" for what may not be meant.
+	Level string `json:"level"`
+	// Path is the field's.
+	Path    string `json:"path"`
+	Message string `json:"message"`
+}
+
+// Lint looks for what a policy says and its writer may not mean, on this machine: executables that are not there, rules
+// that nothing reaches, and what opens more than it seems to.
+func Lint(p *Policy) []Finding {
+	l := &linter{p: p}
+	for _, problem := range p.Check() {
+		at, what, _ := strings.Cut(problem, ": ")
+		l.add("error", at, what)
+	}
+	for i, name := range p.Seccomp {
+		if !strings.Contains(name, "/") && name != "unconfined" && !slices.Contains(Presets(), name) {
+			l.add("error", fmt.Sprintf("seccomp[%d]", i), quote(name)+" is not a filter; write one of "+strings.Join(Presets(), ", "))
+		}
+	}
+	l.commands()
+	l.limits()
+	l.network()
+	l.paths()
+	l.rest()
+	return l.found
+}
+
+// Presets are the names of nsjail's system-call filters: those of package seccomp, which a test compares.
+func Presets() []string { return []string{"default", "strict", "compute", "build", "debug"} }
+
+type linter struct {
+	p     *Policy
+	found []Finding
+}
+
+func (l *linter) add(level, path, message string) {
+	l.found = append(l.found, Finding{level, path, message})
+}
+
+func (l *linter) warn(path, format string, a ...any) {
+	l.add("warning", path, fmt.Sprintf(format, a...))
+}
+
+// launchers execute what their arguments, their input or their settings say.
+var launchers = map[string]string{
+	"a shell": "sh bash dash zsh ksh fish csh tcsh ash busybox toybox",
+	"an interpreter": "python python2 python3 perl ruby node nodejs deno bun lua lua5.3 lua5.4 luajit php tclsh expect awk gawk mawk nawk Rscript guile java jshell " +
+		"osascript pwsh gdb sqlite3 bc ed ex vi vim nvim emacs",
+	"a launcher of other programs": "env xargs nice nohup timeout setsid stdbuf ionice chrt taskset unshare nsenter chroot sudo su doas runuser flock watch time parallel " +
+		"script strace ltrace ssh scp rsync socat nc ncat make cmake ninja meson gmake cargo go gcc g++ cc c++ clang clang++ ld npm npx yarn pnpm pip pip3 uv mvn gradle " +
+		"git hg svn tmux screen start-stop-daemon systemd-run setarch linux64 ld.so run-parts less more man",
+	"a program with options that execute others (-exec, --to-command, e)": "find fd tar sed zip rsync sort split curl wget cpio dd",
+}
+
+func launcher(name string) string {
+	for what, list := range launchers {
+		if slices.Contains(strings.Fields(list), path.Base(name)) || strings.HasPrefix(path.Base(name), "ld-linux") {
+			return what
+		}
+	}
+	return ""
+}
+
+func (l *linter) commands() {
+	p := l.p
+	if p.Open {
+		l.warn("open", "what it does not mention it allows: alone it is no policy for anybody")
+	}
+	if p.Open && (p.Commands == nil) != (p.Languages == nil) {
+		l.warn("open", "of commands and languages it mentions one: the other may still run anything")
+	}
+	if len(p.Commands)+len(p.Languages) == 0 && !p.Open {
+		l.warn("commands", "neither a command nor a language is allowed: nothing can be run")
+	}
+	v := newView(&nsjail.Spec{})
+	defer v.close()
+	plain := map[string]int{}
+	for i, k := range p.Commands {
+		at := fmt.Sprintf("commands[%d]", i)
+		if first, have := plain[k.Command]; have && len(k.Deny)+len(k.DenyFlags) == 0 {
+			l.warn(at, "nothing depends on it: commands[%d] allows %s with any arguments", first, k.Command)
+		}
+		if k.Allow == nil && k.Flags == nil && k.Deny == nil && k.DenyFlags == nil {
+			plain[k.Command] = i
+		}
+		for j, a := range k.Allow {
+			if slices.ContainsFunc(k.Deny, func(d []string) bool { return slices.Equal(a, d) || len(d) == 1 && d[0] == Rest }) {
+				l.warn(fmt.Sprintf("%s.allow[%d]", at, j), "nothing reaches it: deny has the same")
+			}
+		}
+		if len(k.Deny) > 0 && k.Allow == nil && k.Flags == nil {
+			l.warn(at+".deny", "whatever it does not think of is allowed; allow and flags name what is needed instead")
+		}
+		l.command(at, k, v)
+	}
+	if len(p.Languages) > 0 && len(p.Commands) > 0 && !slices.ContainsFunc(p.Commands, func(k Command) bool { return k.Command == Any }) {
+		l.warn("languages", "code may execute whatever the jail shows: commands holds for what a request names")
+	}
+}
+
+func (l *linter) command(at string, k Command, v *view) {
+	if k.Command == Any {
+		l.warn(at, "any command is allowed, also what a run has written to /work")
+		return
+	}
+	files, err := lookPath(k.Command, nsjail.DefaultPath, "/", v)
+	if (err != nil || len(files) == 0) && slices.Contains(l.p.Paths.Roots, "") {
+		l.warn(at, "%s is not on this machine, or not where a jail shows it (/usr, /bin, /sbin)", k.Command)
+	}
+	what := launcher(k.Command)
+	if what == "" {
+		return
+	}
+	options := strings.Contains(what, "options") && len(k.DenyFlags) > 0
+	if k.Allow == nil && k.Flags == nil && !options {
+		l.warn(at, "%s is %s: with any arguments it executes anything that the jail shows", k.Command, what)
+	}
+}
+
+func (l *linter) limits() {
+	c := &l.p.Limits
+	for _, m := range []struct {
+		name    string
+		missing bool
+		why     string
+	}{
+		{"memory", c.Memory == 0, "a run may use all of the machine's"},
+		{"wall", c.Wall == 0, "a run may ask for any time"},
+		{"processes", c.Processes == 0, "a run may ask for any number"},
+		{"cpus", c.CPUs == 0, "a run may use every processor"},
+		{"output_limit", c.OutputLimit == 0 && c.Output == 0, "a run may print without end"},
+	} {
+		if m.missing && !l.p.Open {
+			l.warn("limits."+m.name, "there is no ceiling: %s", m.why)
+		}
+	}
+	for i, name := range l.p.Optional {
+		if map[string]bool{"memory": c.Memory > 0, "cpus": c.CPUs > 0, "cpu_time": c.CPUTime > 0, "processes": c.Processes > 0}[name] {
+			l.warn(fmt.Sprintf("optional[%d]", i), "a run may ask to do without %s where the machine has no control groups: its ceiling does not hold there", name)
+		}
+	}
+	if c.Grace > 0 && c.Wall > 0 && c.Grace > c.Wall {
+		l.warn("limits.grace", "it is longer than wall: a run may last %s more", c.Grace)
+	}
+}
+
+func (l *linter) network() {
+	n := &l.p.Network
+	modes := func(m nsjail.Net) bool { return slices.Contains(n.Modes, m) }
+	if modes(nsjail.NetHost) {
+		l.warn("network.modes", "host is the caller's own network: nothing is held back")
+	}
+	var rows []egress.Row
+	if n.Egress != nil && len(n.Egress.Check()) == 0 {
+		rows = allows(n.Egress)
+	}
+	switch {
+	case len(rows) > 0 && !modes(nsjail.NetEgress):
+		l.warn("network.egress", "nothing reaches it: the mode egress is not allowed")
+	case modes(nsjail.NetEgress) && len(rows) == 0:
+		l.warn("network.egress", "the mode egress is allowed, and nothing may be reached")
+	}
+	for _, r := range rows {
+		p, address := prefix(r.Target)
+		switch {
+		case r.Target == "*":
+			l.warn("network.egress", "%s: every public name is allowed; whoever owns one receives what the run knows", rowText(r))
+		case address && p.Bits() < 16 && p.Addr().Is4(), address && p.Bits() < 32 && p.Addr().Is6():
+			l.warn("network.egress", "%s: it is a wide range of addresses", rowText(r))
+		case address && egress.Blocked(p.Addr()) != "":
+			l.warn("network.egress", "%s: it is %s, not the public internet", rowText(r), egress.Blocked(p.Addr()))
+		}
+		if r.Mode == egress.ModeTCP && !address {
+			l.warn("network.egress", "%s: in mode tcp a name cannot be told from others at the same server", rowText(r))
+		}
+	}
+	if len(n.Publish) > 0 && !modes(nsjail.NetLoopback) && !modes(nsjail.NetEgress) {
+		l.warn("network.publish", "nothing reaches it: only loopback and egress can publish")
+	}
+}
+
+func (l *linter) paths() {
+	wide := []string{"/", "/etc", "/root", "/home", "/var", "/var/run", "/run", "/proc", "/sys", "/dev", "/boot", "/tmp"}
+	for _, list := range []struct {
+		name  string
+		paths []string
+	}{{"read", l.p.Paths.Read}, {"write", l.p.Paths.Write}, {"roots", l.p.Paths.Roots}} {
+		for i, dir := range list.paths {
+			at := fmt.Sprintf("paths.%s[%d]", list.name, i)
+			where, err := hostPath(dir)
+			switch {
+			case dir == "":
+			case slices.Contains(wide, dir) || list.name == "write" && slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/lib", "/sbin", "/opt"}, func(s string) bool { return under(dir, s) }):
+				l.warn(at, "%s is wide: it has what others rely on or keep to themselves", quote(dir))
+			case err != nil:
+				l.warn(at, "%s is not on this machine", quote(dir))
+			case where != dir:
+				l.warn(at, "%s is a link to %s, which is what counts", quote(dir), quote(where))
+			}
+		}
+	}
+	for i, dir := range l.p.Paths.Targets {
+		if slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64"}, func(s string) bool { return under(dir, s) || under(s, dir) }) {
+			l.warn(fmt.Sprintf("paths.targets[%d]", i), "a mount at %s can take the place of programs and libraries: commands does not hold then", quote(dir))
+		}
+	}
+}
+
+func (l *linter) rest() {
+	p := l.p
+	limited := !slices.ContainsFunc(p.Commands, func(k Command) bool { return k.Command == Any }) && len(p.Commands) > 0
+	for i, name := range p.Environment.Set {
+		if !strings.ContainsAny(name, `*?[\`) && steers(name) && limited {
+			l.warn(fmt.Sprintf("environment.set[%d]", i), "%s steers what programs load or run: commands does not hold then", name)
+		}
+	}
+	for i, name := range p.Environment.Pass {
+		if !strings.ContainsAny(name, `*?[\`) && nsjail.Sensitive(name) {
+			l.warn(fmt.Sprintf("environment.pass[%d]", i), "%s is a secret by its name; every run can read it, and print it", name)
+		}
+	}
+	for i, name := range p.Seccomp {
+		if name == "unconfined" || name == "debug" {
+			l.warn(fmt.Sprintf("seccomp[%d]", i), "%s lets through system calls that a payload does not need", name)
+		}
+	}
+	for i, name := range p.Features {
+		switch name {
+		case "cgroup_files":
+			l.warn(fmt.Sprintf("features[%d]", i), "a run can lift the ceilings of memory, processes and processors with it")
+		case "cgroup_parent", "no_init", "priority", "rlimits":
+			l.warn(fmt.Sprintf("features[%d]", i), "%s: %s", name, Features()[name])
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package policy
+
+import (
+	"reflect"
+	"testing"
+
+	"brig/netns/egress"
+	"brig/nsjail"
+)
+
+// The profile any changes nothing and refuses nothing that nsjail takes.
+func TestAnyIsNeutral(t *testing.T) {
+	p, err := LoadProfile("", "any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := nsjail.Spec{Args: []string{"/work/x"}, Env: []string{"LD_PRELOAD=x", "API_KEY=y"}, PassEnv: []string{"*"}, User: "0", TTY: true, NoInit: true, Seccomp: "unconfined",
+		Net: nsjail.NetEgress, Egress: &egress.Policy{Allow: []egress.Rule{{CIDR: "192.0.2.1", Ports: []egress.Ports{{From: 123, To: 123}}, Mode: egress.ModeUDP}}, DNS: []string{"10.0.0.1"}},
+		Publish: []string{"0.0.0.0:80:80"}, Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: "/etc", Target: "/usr", Writable: true}}, Optional: []string{"user"}, CgroupParent: "/x",
+		Limits: nsjail.Limits{Wall: -1, Processes: -1, CPUWeight: 9, Cgroup: []string{"a.b=c"}, Rlimits: map[string]nsjail.Rlimit{"core": {Soft: -1, Hard: -1}}}}
+	if problems := s.Check(); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	j := &nsjail.Job{Spec: s}
+	if p.Decide(j); j.Verdict.Refusal != nil || len(j.Verdict.Narrowed) > 0 || !reflect.DeepEqual(j.Spec, s) {
+		t.Error(j.Verdict, string(j.Spec.JSON()))
+	}
+	if r := p.CheckOperation("delete"); r != nil {
+		t.Error(r)
+	}
+}
+
+// What an open policy mentions it judges, and an empty list is a mention, also after JSON.
+func TestOpenPoliciesJudgeWhatTheyMention(t *testing.T) {
+	egressSpec := nsjail.Spec{Args: []string{"id"}, Net: nsjail.NetEgress, Egress: &egress.Policy{AllowedHosts: []string{"example.org"}}}
+	bind := nsjail.Spec{Args: []string{"id"}, Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: "/etc", Target: "/work", Writable: true}}}
+	for text, c := range map[string]struct {
+		s  nsjail.Spec
+		ok bool
+	}{
+		`{"open":true,"commands":[]}`:                                  {nsjail.Spec{Args: []string{"id"}}, false},
+		`{"extends":"any","commands":["id"]}`:                          {nsjail.Spec{Args: []string{"id"}}, true},
+		`{"extends":"any","commands":["ls"]}`:                          {nsjail.Spec{Args: []string{"id"}}, false},
+		`{"extends":"any","languages":[]}`:                             {nsjail.Spec{Args: []string{"id"}}, true},
+		`{"extends":"any","network":{"modes":["none"]}}`:               {egressSpec, false},
+		`{"extends":"any","network":{"egress":{}}}`:                    {egressSpec, false},
+		`{"extends":"any","network":{"egress":{"allow":["*.org"]}}}`:   {egressSpec, true},
+		`{"extends":"any","network":{"egress":{"allow":["*.b","*"]}}}`: {egressSpec, true},
+		`{"extends":"any","paths":{"read":["/etc"]}}`:                  {bind, false}, // to write is not to read
+		`{"extends":"any","paths":{"write":["/etc"]}}`:                 {bind, true},
+		`{"extends":"any","paths":{"targets":[]}}`:                     {bind, true}, // the work areas
+		`{"extends":"any","environment":{"set":[]}}`:                   {nsjail.Spec{Args: []string{"id"}, Env: []string{"A=b"}}, false},
+		`{"extends":"any","features":[]}`:                              {nsjail.Spec{Args: []string{"id"}, TTY: true}, false},
+		`{"extends":"any","seccomp":[]}`:                               {nsjail.Spec{Args: []string{"id"}}, false},
+		`{"extends":"any","open":false}`:                               {nsjail.Spec{Args: []string{"id"}}, false},
+		`{"extends":"minimal","open":true,"languages":["python"]}`:     {nsjail.Spec{Args: []string{"bash"}}, false},
+	} {
+		p := parsed(t, text)
+		data, err := p.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []*Policy{p, parsed(t, string(data)), p.Clone()} {
+			if j := decided(t, p, c.s); (j.Verdict.Refusal == nil) != c.ok {
+				t.Errorf("%s: %v", text, j.Verdict.Refusal)
+			}
+		}
+	}
+}
