@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/cmd/brigd/internal/auditcmd"
 	"brig/cmd/brigd/internal/config"
+	"brig/cmd/brigd/internal/policycmd"
 	"brig/cmd/brigd/internal/tokencmd"
 	"brig/nsjail"
 )
@@ -31,7 +33,9 @@ func commands() []command {
 	return []command{
 		{"serve", "[FLAG...]", "serve HTTP and JSON, by default on a Unix socket of your own", serveCmd, false},
 		{"mcp", "[FLAG...]", "serve the Model Context Protocol, on stdin and stdout or with --http", mcpCmd, false},
+		{"policy", "COMMAND", "check, compare and explain policies", wrapped(policycmd.Run), true},
 		{"token", "COMMAND", "make, narrow, show, check and revoke capability tokens", wrapped(tokencmd.Run), true},
+		{"audit", "COMMAND", "verify and show the audit log", wrapped(auditcmd.Run), true},
 		{"version", "[--json]", "print the version", versionCmd, false},
 		{"help", "[COMMAND]", "print help", helpCmd, false},
 	}

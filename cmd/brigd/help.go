@@ -89,13 +89,14 @@ func commandHelp(name string) string {
 const helpTail = `
 Sizes are as docker's (64k, 512m, 1g), times as Go's (500ms, 30s, 1h) or in seconds.
 
-The default socket is $XDG_RUNTIME_DIR/brigd.sock; without that variable /run/brigd/brigd.sock for root and
-/tmp/brigd-UID/brigd.sock for anybody else, in a directory with mode 0700. Sockets that systemd has opened
-(LISTEN_FDS) are served instead, under the same rules, and it is told when brigd is ready (NOTIFY_SOCKET).
+The default socket is $XDG_RUNTIME_DIR/brigd.sock; without that variable /run/brigd/brigd.sock
+for root and /tmp/brigd-UID/brigd.sock for anybody else, in a directory with mode 0700. Sockets
+that systemd has opened (LISTEN_FDS) are served instead, under the same rules, and it is told when
+brigd is ready (NOTIFY_SOCKET).
 
 Signals:
-  SIGTERM, SIGINT   take no more runs, let those go on that have begun, for --drain-timeout, and end;
-                    a second one cancels them
+  SIGTERM, SIGINT, SIGHUP   take no more runs, let those go on that have been taken, for
+                            --drain-timeout, and end; a second one cancels them
 
 Exit codes:
   0    ended as it was told to

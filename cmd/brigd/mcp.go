@@ -42,13 +42,13 @@ func (f byAgent) Enter(ctx context.Context, c engine.Caller) (func(), error) {
 }
 
 func (p *parts) mcpOptions() mcp.Options {
-	return mcp.Options{Engine: p.engine, Gate: byAgent{p.trace.Gate(p.gate)}, ToolsFile: p.c.Tools, Version: version, Logger: p.log}
+	return mcp.Options{Engine: p.served(), Gate: byAgent{p.trace.Gate(p.gate)}, ToolsFile: p.c.Tools, Version: version, Logger: p.log}
 }
 
 // mcp is the handler of MCP by HTTP: /mcp, and what a service needs to be watched.
 func (d *service) mcp() (http.Handler, error) {
 	o := d.mcpOptions()
-	o.Caller, o.Engine = d.auth.caller, endable{d.engine, d.runs}
+	o.Caller = d.auth.caller
 	s, err := mcp.NewServer(o)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (d *service) mcp() (http.Handler, error) {
 
 // mcpStdio serves one client on stdin and stdout.
 func mcpStdio(c *config.Config, std stdio) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer stop()
 	p, err := assemble(ctx, c, newLogger(std.err, c))
 	if err != nil {

@@ -32,11 +32,13 @@ type parts struct {
 	trace   *trace.Tracer
 	audit   *audit.Log
 	ledger  *token.Ledger
+	areas   *areas
+	runs    context.Context // ends when what still runs has to
 }
 
 // assemble makes the parts, in an order in which each has what it needs. What has been made when one fails is closed.
 func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts, err error) {
-	p = &parts{c: c, log: log}
+	p = &parts{c: c, log: log, areas: &areas{ids: map[string]bool{}}, runs: ctx}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close(ctx))
@@ -58,6 +60,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts
 	p.gate = p.newGate()
 	o.Wrap = func(next nsjail.Executor) nsjail.Executor { return p.metrics.Wrap(p.trace.Wrap(next)) }
 	o.Sandboxes.Removed = func(b *sandbox.Sandbox, by string, err error) {
+		p.areas.removed(b)
 		if err != nil {
 			log.Error("a sandbox is not removed", slog.String("sandbox", b.ID), slog.String("by", by), slog.String("error", err.Error()))
 		}
@@ -96,7 +99,7 @@ func (p *parts) records(o *engine.Options) (err error) {
 
 // gauges makes the metrics. They are read later, when the parts are there.
 func (p *parts) gauges() {
-	o := metrics.Options{Version: version, Depth: func() int { return p.gate.Depth() }, Running: func() int { return p.gate.Running() }}
+	o := metrics.Options{Version: version, Sandboxes: p.areas.count, Depth: func() int { return p.gate.Depth() }, Running: func() int { return p.gate.Running() }}
 	if p.audit != nil {
 		o.AuditBroken = func() bool { return p.audit.Broken() != nil }
 	}
@@ -108,7 +111,7 @@ func (p *parts) newGate() *admit.Gate {
 	if queue == 0 {
 		queue = -1 // nobody waits
 	}
-	return admit.New(admit.Options{Running: p.c.Running, PerCaller: p.c.PerCaller, Queue: queue, QueuePerCaller: min(p.c.QueuePerCaller, p.c.Queue),
+	return admit.New(admit.Options{Running: p.c.Places(), PerCaller: p.c.PerCaller, Queue: queue, QueuePerCaller: min(p.c.QueuePerCaller, p.c.Queue),
 		Rate: p.c.Rate, Burst: p.c.Burst, Waited: p.metrics.Waited, Refused: p.metrics.Rejected})
 }
 
@@ -123,6 +126,9 @@ func (p *parts) collect(parent string) {
 		p.log.Info("control groups of earlier runs are removed", slog.Int("removed", len(removed)), slog.Int("in_use", busy))
 	}
 }
+
+// served is the engine as the faces see it.
+func (p *parts) served() endable { return endable{p.engine, p.runs, p.areas} }
 
 // close ends the parts, the last first.
 func (p *parts) close(ctx context.Context) error {

@@ -31,7 +31,6 @@ func serveCmd(args []string, std stdio) int {
 type service struct {
 	*parts
 	auth     *authenticator
-	runs     context.Context // ends when what still runs has to
 	sockets  *sockets
 	server   *http.Server
 	draining atomic.Bool
@@ -41,7 +40,7 @@ type service struct {
 // runService serves a handler until a signal comes.
 func runService(c *config.Config, std stdio, handler func(*service) (http.Handler, error)) int {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	log := newLogger(std.err, c)
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -61,7 +60,7 @@ func runService(c *config.Config, std stdio, handler func(*service) (http.Handle
 
 // startService makes everything, the sockets last: who can connect is served.
 func startService(ctx context.Context, c *config.Config, log *slog.Logger, handler func(*service) (http.Handler, error)) (d *service, err error) {
-	d = &service{runs: ctx}
+	d = &service{}
 	if d.parts, err = assemble(ctx, c, log); err != nil {
 		return nil, err
 	}
@@ -83,12 +82,15 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 	if d.sockets, err = openSockets(ctx, c); err != nil {
 		return d, err
 	}
+	if d.sockets.tcp && len(c.Policies) == 0 {
+		log.Warn("callers by TCP may do whatever a jail may, and reach any network that they name; --policy bounds that")
+	}
 	return d, nil
 }
 
 // api is the handler of HTTP and JSON.
 func (d *service) api() http.Handler {
-	return api.New(api.Options{Engine: endable{d.engine, d.runs}, Gate: d.trace.Gate(d.gate), Authenticate: d.auth.caller, Metrics: d.metrics.Handler(), Logger: d.log,
+	return api.New(api.Options{Engine: d.served(), Gate: d.trace.Gate(d.gate), Authenticate: d.auth.caller, Metrics: d.metrics.Handler(), Logger: d.log,
 		Ready: d.ready, Health: d.health, Version: version, Hosts: d.c.Hosts, Origins: d.c.Origins, MaxBody: int64(d.c.MaxBody), MaxFile: int64(d.c.MaxFile),
 		MaxRequests: d.c.MaxRequests})
 }

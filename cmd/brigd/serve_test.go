@@ -232,3 +232,47 @@ func TestServiceManager(t *testing.T) {
 		t.Errorf("the manager's socket: %v", err)
 	}
 }
+
+// The metrics know how many sandboxes there are.
+func TestWorkAreas(t *testing.T) {
+	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s")
+	shows := func(want string) {
+		t.Helper()
+		if _, a := p.do("GET", "/metrics", nil); !strings.Contains(a["text"].(string), "\nsandbox_work_areas "+want+"\n") {
+			t.Errorf("not %s work areas", want)
+		}
+	}
+	_, box := p.do("POST", "/v1/sandboxes", map[string]any{})
+	if status, a := p.do("POST", "/v1/sandboxes", map[string]any{"disk": "9999g"}); status < 400 {
+		t.Errorf("%d %v", status, a)
+	}
+	shows("1")
+	if status, a := p.do("DELETE", "/v1/sandboxes/"+box["id"].(string), nil); status != 204 {
+		t.Errorf("%d %v", status, a)
+	}
+	shows("0")
+	p.signal(syscall.SIGHUP)
+	p.end()
+}
+
+func TestHelp(t *testing.T) {
+	for _, x := range [][]string{{"help"}, {"--help"}, {"help", "serve"}, {"serve", "--help"}, {"serve", "--running", "3", "-h"}, {"help", "mcp"}, {"mcp", "-h"}} {
+		out := call(t, "", x...)
+		if !strings.HasPrefix(out, "Examples:\n") {
+			t.Errorf("%q begins with %.40q", x, out)
+		}
+		for line := range strings.Lines(out) {
+			if len(line) > helpWidth+1 && !strings.HasPrefix(line, "  curl") {
+				t.Errorf("%q: a wide line: %q", x, line)
+			}
+		}
+	}
+	for _, name := range []string{"policy", "token", "audit"} { // they have their own
+		if out := call(t, "", "help", name); out != call(t, "", name, "--help") || !strings.Contains(out, name+" COMMAND") && !strings.Contains(out, name+" verify") {
+			t.Errorf("%s: %q", name, out)
+		}
+	}
+	if out := call(t, "", "version"); out != "brigd "+version+"\n" {
+		t.Errorf("%q", out)
+	}
+}

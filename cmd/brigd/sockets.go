@@ -17,6 +17,7 @@ type sockets struct {
 	bound *listen.Bound
 	list  []net.Listener
 	unix  []*listen.Unix // those of list that have to be removed
+	tcp   bool
 }
 
 // openSockets opens what the settings name, or takes what a service manager has opened. A port at which nobody has to prove
@@ -43,6 +44,7 @@ func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) 
 			s.list = append(s.list, s.bound.Listener(l))
 			continue
 		}
+		s.tcp = true
 		s.list = append(s.list, listen.Secure(l, t, s.bound))
 		if err := c.CheckTCP(listen.IsLoopback(l.Addr())); err != nil {
 			return s, fmt.Errorf("the socket %s of LISTEN_FDS: %w", l.Addr(), err)
@@ -64,7 +66,7 @@ func (s *sockets) open(ctx context.Context, where string, o listen.UnixOptions, 
 	if address, ok := strings.CutPrefix(where, "tcp:"); ok {
 		l, err := listen.TCP(ctx, address, t, s.bound)
 		if err == nil {
-			s.list = append(s.list, l)
+			s.list, s.tcp = append(s.list, l), true
 		}
 		return err
 	}

@@ -141,8 +141,13 @@ type stream struct {
 	in     *stdin
 	cancel context.CancelCauseFunc
 	going  *run // in the registry, once it has started
+	early  []engine.Event
 	broken error
 }
+
+// maxEarly is how many events may come before the start and wait for it: the engine says it when the program may have
+// said something already.
+const maxEarly = 64
 
 // runStream answers with events while the run goes on.
 func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, req *engine.Request, kind string, in *stdin, release func()) error {
@@ -165,8 +170,27 @@ func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, re
 	return nil
 }
 
-// event writes one event. A client that is gone, or does not take it in time, loses its run.
+// event takes one event: the start comes first.
 func (s *stream) event(e engine.Event) {
+	if s.going == nil && e.Type != "start" && e.Type != "end" && len(s.early) < maxEarly {
+		s.early = append(s.early, e)
+		return
+	}
+	before := s.early
+	s.early = nil
+	if e.Type == "start" {
+		s.write(e)
+	}
+	for _, b := range before {
+		s.write(b)
+	}
+	if e.Type != "start" {
+		s.write(e)
+	}
+}
+
+// write writes one event. A client that is gone, or does not take it in time, loses its run.
+func (s *stream) write(e engine.Event) {
 	if s.broken != nil {
 		return
 	}

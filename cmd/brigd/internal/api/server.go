@@ -256,7 +256,7 @@ func (c *call) hostAllowed() bool {
 // second to arrive.
 func (c *call) head(status int) {
 	if c.r.ContentLength != 0 && !c.taken {
-		_ = c.ctl.SetReadDeadline(time.Now().Add(time.Second)) // it only fails on a connection that is gone
+		_ = c.ctl.SetReadDeadline(time.Now().Add(min(time.Second, c.BodyTime))) // it only fails on a connection that is gone
 	}
 	c.status, c.wrote = status, true
 	c.w.WriteHeader(status)

@@ -131,8 +131,8 @@ func (c *Config) checkSandboxes() error {
 
 func (c *Config) checkQueue() error {
 	switch {
-	case c.PerCaller > c.Running:
-		return fmt.Errorf("%s is %d, more than --running %d, which all have together; change one", c.name("queue.per_caller"), c.PerCaller, c.Running)
+	case c.PerCaller > c.Places():
+		return fmt.Errorf("%s is %d, more than --running %d, which all have together; change one", c.name("queue.per_caller"), c.PerCaller, c.Places())
 	case c.Set("queue.waiting_per_caller") && c.QueuePerCaller > c.Queue:
 		return fmt.Errorf("%s is %d, more than --queue %d, which all have together; change one", c.name("queue.waiting_per_caller"), c.QueuePerCaller, c.Queue)
 	case c.Burst > 0 && c.Rate == 0:

@@ -7,6 +7,8 @@
 package config
 
 import (
+	"runtime"
+
 	"brig/nsjail"
 )
 
@@ -74,13 +76,21 @@ type Config struct {
 // Default is what a Config is before anything is said.
 func Default() *Config {
 	return &Config{MaxConnections: 1024, MaxRequests: 1024, MaxBody: 32 << 20, MaxFile: 256 << 20,
-		AuditSync: "always", AuditMaxBytes: 64 << 20,
+		AuditSync: "interval", AuditMaxBytes: 64 << 20,
 		Timeout: nsjail.Duration(60e9), MaxOutput: 1 << 20,
 		Sandboxes: 64, SandboxesPerAgent: 16, SandboxBytes: 4 << 30, SandboxSize: 256 << 20, SandboxMax: 1 << 30, SandboxInodes: 65536,
 		SandboxTTL: nsjail.Duration(1800e9), SandboxMaxTTL: nsjail.Duration(24 * 3600e9),
-		Running: 4, Queue: 1024, QueuePerCaller: 512,
+		Queue: 1024, QueuePerCaller: 512,
 		DrainTimeout: nsjail.Duration(30e9), LogFormat: "text", LogLevel: "info",
 		from: map[string]string{}}
+}
+
+// Places is how many runs there are at once.
+func (c *Config) Places() int {
+	if c.Running == 0 {
+		return 2 * runtime.NumCPU()
+	}
+	return c.Running
 }
 
 // Set says whether a setting, named by its place in the file, was given at all.

@@ -12,13 +12,15 @@ import (
 	"brig/nsjail/engine"
 )
 
-var sleeping = &sdk.CallToolParams{Name: "run_command", Arguments: map[string]any{"cmd": []string{"sleep"}, "timeout": 7}}
+// sleeping is a call that a fake's waiting run takes; the client changes what it is given.
+func sleeping() *sdk.CallToolParams {
+	return &sdk.CallToolParams{Name: "run_command", Arguments: map[string]any{"cmd": []string{"sleep"}, "timeout": 7}}
+}
 
 // withToken is a call that asks for its progress.
 func withToken(p *sdk.CallToolParams, token any) *sdk.CallToolParams {
-	q := &sdk.CallToolParams{Name: p.Name, Arguments: p.Arguments}
-	q.SetProgressToken(token)
-	return q
+	p.SetProgressToken(token)
+	return p
 }
 
 func TestCancelEndsTheRun(t *testing.T) {
@@ -30,7 +32,7 @@ func TestCancelEndsTheRun(t *testing.T) {
 		<-started
 		cancel()
 	}()
-	if _, err := client.CallTool(ctx, sleeping); !errors.Is(err, context.Canceled) {
+	if _, err := client.CallTool(ctx, sleeping()); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	<-ended
@@ -44,7 +46,7 @@ func TestProgress(t *testing.T) {
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { told <- r.Params },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { _, _ = client.CallTool(ctx, withToken(sleeping, "tok")) }()
+	go func() { _, _ = client.CallTool(ctx, withToken(sleeping(), "tok")) }()
 	p := <-told
 	for last := 0.0; !strings.Contains(p.Message, "2 lines, 12 bytes so far; last: two[2J"); p = <-told {
 		if p.Progress <= last {
@@ -96,7 +98,7 @@ func TestTooManyCalls(t *testing.T) {
 	started, ended := f.waiting()
 	client, x := connect(t, service1(t, Options{Engine: f, MaxCalls: 2}), nil)
 	for range 2 {
-		go func() { _, _ = client.CallTool(t.Context(), sleeping) }()
+		go func() { _, _ = client.CallTool(t.Context(), sleeping()) }()
 		<-started
 	}
 	if a := call1(t, client, "list_files", nil); !a.isError || a.Error.Code != "too_many_calls" {
@@ -142,7 +144,7 @@ func TestStdioEnds(t *testing.T) {
 		started, ended := f.waiting()
 		ctx, cancel := context.WithCancel(t.Context())
 		s := serve(t, ctx, Options{Engine: f})
-		go func() { _, _ = s.client.CallTool(t.Context(), sleeping) }()
+		go func() { _, _ = s.client.CallTool(t.Context(), sleeping()) }()
 		<-started
 		if way == "eof" {
 			_ = s.in.Close()

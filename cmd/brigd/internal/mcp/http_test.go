@@ -231,10 +231,7 @@ func TestHTTPEnds(t *testing.T) {
 				}
 			}()
 		} else {
-			go func() {
-				r, err := client.CallTool(ctx, sleeping)
-				println(way, r, err.Error())
-			}()
+			go func() { _, _ = client.CallTool(ctx, sleeping()) }()
 		}
 		<-started
 		switch way {

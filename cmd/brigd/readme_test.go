@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"brig/internal/testuser"
+)
+
+// shareReadme copies what TestReadme reads to where the ordinary user may read it, too.
+func shareReadme(dir string) error {
+	if err := os.MkdirAll(filepath.Join(dir, "clients", "python"), 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{"README.md", "clients/python/brig.py"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// What README.md promises for the first 60 seconds works, line by line, in a directory that looks like a checkout.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(testuser.Dir(), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "## 60 seconds to an agent\n")
+	block, _, _ := strings.Cut(strings.TrimSpace(rest), "\n\n")
+	var lines []string
+	for line := range strings.Lines(block) {
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	if len(lines) != 4 || lines[0] != "make build" || !strings.HasSuffix(lines[1], " &") {
+		t.Fatalf("the block has changed: %q", lines)
+	}
+	d := dir(t)
+	if err := os.Mkdir(filepath.Join(d, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{brigd(t): "bin/brigd", filepath.Join(testuser.Dir(), "clients"): "clients"} {
+		if err := os.Symlink(from, filepath.Join(d, to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	words := strings.Fields(strings.TrimSuffix(lines[1], " &"))
+	serve := exec.Command(words[0], words[1:]...)
+	serve.Path, serve.Dir = filepath.Join(d, words[0]), d
+	p := beginCmd(t, serve, nil)
+	for _, line := range lines[2:] {
+		sh := exec.Command("bash", "-c", line)
+		sh.Dir = d
+		out, err := sh.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "42") {
+			t.Errorf("%s: %v\n%s\n%s", line, err, out, p.logged())
+		}
+	}
+	p.signal(os.Interrupt)
+	p.end()
+}
