@@ -69,6 +69,7 @@ type Refusal struct {
 	NextSteps []string `json:"next_steps,omitempty"`
 }
 
+// Error is who says no, and the sentence.
 func (r *Refusal) Error() string { return r.Layer + ": " + r.Message }
 
 // Execute runs a Job, unless it was refused.

@@ -104,6 +104,13 @@ func (m Millis) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(time.Duration(m).Microseconds())/1000, 'f', -1, 64), nil
 }
 
+// UnmarshalJSON reads milliseconds.
+func (m *Millis) UnmarshalJSON(j []byte) error {
+	f, err := strconv.ParseFloat(string(j), 64)
+	*m = Millis(f * float64(time.Millisecond))
+	return err
+}
+
 // Output counts what the payload wrote to the streams that brig reads; a stream that is passed through is not counted.
 type Output struct {
 	StdoutBytes   int64 `json:"stdout_bytes"`

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -24,12 +25,28 @@ func (s *Spec) JSON() []byte {
 	return indented.Bytes()
 }
 
-// Digest names what the Spec says: "sha256:" and the hash of its canonical form without indent. Strings that JSON
-// cannot carry are hashed again byte by byte, so that two different Specs never share a digest.
+// Digest names what the Spec says: "sha256:" and the hash of its canonical form without indent, and without the contents of
+// mounts, whose hashes follow. Strings that JSON cannot carry are hashed again byte by byte, so that two different Specs
+// never share a digest.
 func (s *Spec) Digest() string {
 	h := sha256.New()
-	h.Write(s.compact())
-	s.eachRaw(func(path, value string) {
+	c := *s
+	for i, m := range s.Mounts {
+		if m.Content == "" {
+			continue
+		}
+		if &c.Mounts[0] == &s.Mounts[0] {
+			c.Mounts = slices.Clone(s.Mounts)
+		}
+		c.Mounts[i].Content = ""
+	}
+	h.Write(c.compact())
+	for i, m := range s.Mounts {
+		if m.Content != "" {
+			fmt.Fprintf(h, "\n%s.content=%x", index("mounts", i), sha256.Sum256([]byte(m.Content)))
+		}
+	}
+	c.eachRaw(func(path, value string) {
 		if !utf8.ValidString(value) {
 			fmt.Fprintf(h, "\n%s=%q", path, value)
 		}

@@ -43,7 +43,8 @@
 //
 // # When it cannot be written
 //
-// A full disk, an error of the disk, a log that was closed: the run is refused, and nothing runs. If the event after a run
+// A full disk, an error of the disk, a log that was closed, moved, removed, cut off or written by somebody else (so no
+// logrotate(8): Options.MaxBytes does that): the run is refused, and nothing runs. If the event after a run
 // cannot be written, its result is returned with a note. From then on each run is refused until a write succeeds, and the
 // first line that does is log.gap.
 //

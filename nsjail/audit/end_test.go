@@ -3,7 +3,6 @@ package audit
 import (
 	"bufio"
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -229,52 +228,5 @@ func TestRotationKilledBetweenItsSteps(t *testing.T) {
 		if _, err := os.Lstat(path + newSuffix); err == nil {
 			t.Errorf("step %d: %s%s is left over", step, path, newSuffix)
 		}
-	}
-}
-
-func TestFilesThatOthersCanTouch(t *testing.T) {
-	for what, spoil := range map[string]func(p string) error{
-		"symlink":         func(p string) error { return os.Symlink("elsewhere", p) },
-		"hard link":       func(p string) error { return os.Link(p+".other", p) },
-		"directory":       func(p string) error { return os.Mkdir(p, 0o700) },
-		"world-readable":  func(p string) error { _ = os.WriteFile(p, nil, 0o600); return os.Chmod(p, 0o604) },
-		"group-writable":  func(p string) error { _ = os.WriteFile(p, nil, 0o600); return os.Chmod(p, 0o660) },
-		"lock a symlink":  func(p string) error { return os.Symlink("x", p+".lock") },
-		"open directory":  func(p string) error { return os.Chmod(filepath.Dir(p), 0o777) },
-		"second writer":   func(p string) error { _, err := Open(Options{Path: p}); return err },
-		"path of nothing": func(p string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(p))) },
-	} {
-		dir := filepath.Join(t.TempDir(), "x", "d")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, "audit.jsonl")
-		if err := os.WriteFile(path+".other", nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := spoil(path); err != nil {
-			t.Fatal(what, err)
-		}
-		if l, err := Open(Options{Path: path}); err == nil {
-			t.Errorf("%s: opened", what)
-			_ = l.Close()
-		}
-	}
-	for _, o := range []Options{{}, {Path: "x", MaxBytes: 5}, {Path: "x", Sync: "often"}, {Path: "x", Keep: -1}, {Path: "x", Key: []byte("k")}} {
-		if _, err := Open(o); err == nil {
-			t.Errorf("%+v: opened", o)
-		}
-	}
-}
-
-func TestClosed(t *testing.T) {
-	l := open(t, Options{Path: filepath.Join(t.TempDir(), "a")})
-	closeLog(t, l)
-	if err := l.Append(Event{Kind: "note"}); err == nil {
-		t.Error("a closed log was written")
-	}
-	closeLog(t, l)
-	if fmt.Sprint(l.Broken()) != "<nil>" {
-		t.Error(l.Broken())
 	}
 }

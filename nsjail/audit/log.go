@@ -83,6 +83,7 @@ type Log struct {
 	unsure bool   // something was written that was not synced
 	closed bool
 
+	half   bool  // f ends with a part of a line that could not be written
 	broken error // why nothing can be written; nil if it can
 	missed int64 // events that were not written since
 	runs   []string

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -14,6 +13,9 @@ import (
 
 // put writes one line with one write(2), into a new file if it does not fit any more. Called with mu held.
 func (l *Log) put(fields []byte) error {
+	if err := l.intact(); err != nil {
+		return err
+	}
 	if l.size > 0 && l.size+int64(len(fields)) > l.o.MaxBytes {
 		if err := l.rotate(); err != nil {
 			return err
@@ -25,9 +27,7 @@ func (l *Log) put(fields []byte) error {
 func (l *Log) putHere(fields []byte) error {
 	line, hash := build(l.seq+1, time.Now(), l.hash, fields)
 	if n, err := l.f.Write(line); err != nil {
-		if n > 0 {
-			err = errors.Join(err, l.f.Truncate(l.size)) // half a line; if it stays, mend tries again
-		}
+		l.half = n > 0
 		return err
 	}
 	l.size += int64(len(line))
@@ -42,10 +42,35 @@ func (l *Log) breakOff(err error) {
 	}
 }
 
+// intact says whether the file is still the one of that name and holds what was written, all of it and nothing else. It is
+// asked before each line: to a file that somebody has removed, moved or cut off, lines would be added for nobody to see.
+// Called with mu held.
+func (l *Log) intact() error {
+	var here, there unix.Stat_t
+	if err := unix.Fstat(int(l.f.Fd()), &here); err != nil { // fstat(2)
+		return os.NewSyscallError("fstat", err)
+	}
+	if err := unix.Fstatat(int(l.dir.Fd()), l.base, &there, unix.AT_SYMLINK_NOFOLLOW); err != nil { // fstatat(2)
+		return fmt.Errorf("%s was moved or removed (%w); put it back, or start the writer again", l.base, err)
+	}
+	switch {
+	case here.Dev != there.Dev || here.Ino != there.Ino:
+		return fmt.Errorf("%s was replaced by another file; put it back, or start the writer again", l.base)
+	case here.Size < l.size:
+		return fmt.Errorf("%s was cut off from %d to %d bytes; move it away and start the writer again", l.base, l.size, here.Size)
+	case here.Size > l.size:
+		return fmt.Errorf("%s has %d bytes that its writer did not write; start the writer again", l.base, here.Size-l.size)
+	}
+	return nil
+}
+
 // mend tries to write again, beginning with what was missed. Called with mu held.
 func (l *Log) mend() error {
-	if err := l.f.Truncate(l.size); err != nil {
-		return fmt.Errorf("since %w: cutting off an unfinished line: %w", l.broken, err)
+	if l.half {
+		if err := l.f.Truncate(l.size); err != nil {
+			return fmt.Errorf("since %w: cutting off an unfinished line: %w", l.broken, err)
+		}
+		l.half = false
 	}
 	e := Event{Kind: LogGap, Missed: l.missed, Runs: l.runs, Error: l.broken.Error()}
 	fields, err := e.encode()
@@ -56,7 +81,7 @@ func (l *Log) mend() error {
 		err = l.f.Sync()
 	}
 	if err != nil {
-		return fmt.Errorf("still: %w", err)
+		return err
 	}
 	l.broken, l.missed, l.runs = nil, 0, nil
 	return nil
@@ -170,10 +195,7 @@ func (l *Log) newFile(line []byte) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := f.Write(line)
-	if err == nil && n != len(line) {
-		err = io.ErrShortWrite
-	}
+	_, err = f.Write(line)
 	if err = errors.Join(err, f.Sync()); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -71,21 +71,21 @@ type Response struct {
 	Stdout   string `json:"stdout"`
 	Stderr   string `json:"stderr"`
 	TimedOut bool   `json:"timed_out"`
-	// Usage is what the run took; null if nothing has run.
+	// Usage is what the run took; left out if nothing has run.
 	Usage *nsjail.Usage `json:"usage,omitempty"`
 	// LimitsHit names the limits that were met.
 	LimitsHit []string `json:"limits_hit,omitempty"`
 	// Violations are what was tried and is forbidden.
 	Violations []Violation `json:"violations,omitempty"`
-	// Network sums up what was reached and refused; null without a network.
+	// Network sums up what was reached and refused; left out without a network.
 	Network json.RawMessage `json:"network,omitempty"`
-	// Truncated says how many bytes of each stream are missing; null if none is.
+	// Truncated says how many bytes of each stream are missing; left out if none is.
 	Truncated *Truncated `json:"truncated,omitempty"`
 	// Narrowed says what a policy has taken away from the request, a sentence each.
 	Narrowed []string `json:"narrowed,omitempty"`
 	// Enforced says by what each protection was held.
 	Enforced map[string]string `json:"enforced,omitempty"`
-	// Error says why nothing has run; null if it has.
+	// Error says why nothing has run; left out if it has.
 	Error *nsjail.Refusal `json:"error,omitempty"`
 }
 
@@ -124,9 +124,11 @@ type Caller struct {
 
 // SandboxRequest asks for a work area: /input (read-only in the jail), /work and /output, kept from run to run.
 type SandboxRequest struct {
+	// Agent is whose sandbox it is, where no token says so.
 	Agent string `json:"agent_id,omitempty"`
-	// Disk is how many bytes it may hold, in memory, and Inodes how many files.
-	Disk   Size  `json:"disk,omitempty"`
+	// Disk is how many bytes it may hold, in memory.
+	Disk Size `json:"disk,omitempty"`
+	// Inodes is how many files and directories it may have.
 	Inodes int64 `json:"inodes,omitempty"`
 	// TTL is how long it lives without being used.
 	TTL Seconds `json:"ttl,omitempty"`
@@ -136,15 +138,24 @@ type SandboxRequest struct {
 
 // SandboxInfo describes one.
 type SandboxInfo struct {
-	ID      string    `json:"id"`
-	Agent   string    `json:"agent_id"`
+	// ID names it in requests; nobody can guess it.
+	ID string `json:"id"`
+	// Agent is whose it is: others do not see it.
+	Agent string `json:"agent_id"`
+	// Created is when it was made.
 	Created time.Time `json:"created"`
+	// Expires is when it ends if nothing uses it until then.
 	Expires time.Time `json:"expires"`
-	Disk    int64     `json:"disk_bytes"`
-	Used    int64     `json:"disk_used_bytes"`
-	Inodes  int64     `json:"inodes"`
-	UsedIno int64     `json:"inodes_used"`
-	Running int       `json:"running"`
+	// Disk is how many bytes it may hold.
+	Disk int64 `json:"disk_bytes"`
+	// Used is how many it holds.
+	Used int64 `json:"disk_used_bytes"`
+	// Inodes is how many files and directories it may have.
+	Inodes int64 `json:"inodes"`
+	// UsedIno is how many it has.
+	UsedIno int64 `json:"inodes_used"`
+	// Running is how many runs are in it now.
+	Running int `json:"running"`
 }
 
 // FileInfo is one entry of a sandbox.

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
@@ -94,6 +95,16 @@ func (e *Engine) decide(c Caller, j *nsjail.Job, r *Request) {
 	if err := e.opts.Ledger.Spend(c.Grant.token, time.Now()); err != nil {
 		j.Refuse(asRefusal(err, "token", "token_refused"))
 	}
+}
+
+// bounded ends a stream of standard input where the policies' stdin_bytes end.
+func (e *Engine) bounded(c Caller, in io.Reader) io.Reader {
+	for _, p := range e.policiesOf(c) {
+		if n := int64(p.Inputs.StdinBytes); n > 0 {
+			in = io.LimitReader(in, n)
+		}
+	}
+	return in
 }
 
 // agentOf says on whose behalf a request is: the token's agent, or else who the caller says.

@@ -24,11 +24,11 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 		opts.Secrets = append(opts.Secrets, secret)
 	}
 	slices.Sort(opts.Secrets)
-	var once sync.Mutex
+	begin := &beginning{stream: stream, id: j.ID}
 	for i, kind := range []string{"stdout", "stderr"} {
 		var to io.Writer
 		if stream != nil {
-			to = &pieces{kind: kind, mu: &once, to: stream}
+			to = &pieces{kind: kind, to: begin}
 		} else {
 			o.captures[i] = text.NewCapture(int64(limit))
 			to = o.captures[i]
@@ -37,15 +37,7 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 	}
 	j.Stdout, j.Stderr = o.filters[0], o.filters[1]
 	if stream != nil {
-		started := j.Started
-		j.Started = func(c *nsjail.Cmd) {
-			if started != nil {
-				started(c)
-			}
-			once.Lock()
-			defer once.Unlock()
-			stream(Event{Type: "start", ID: j.ID})
-		}
+		j.Started = func(*nsjail.Cmd) { begin.send(Event{}) }
 	}
 	return o
 }
@@ -64,19 +56,37 @@ func (o *output) put(r *Response) {
 	}
 }
 
+// beginning hands Events on, one at a time, with "start" as the first: a payload may have written before anybody could say
+// that it runs.
+type beginning struct {
+	mu     sync.Mutex
+	begun  bool
+	id     string
+	stream func(Event)
+}
+
+// send hands on an Event, or only the start if it is none.
+func (b *beginning) send(e Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.begun {
+		b.begun = true
+		b.stream(Event{Type: "start", ID: b.id})
+	}
+	if e.Type != "" {
+		b.stream(e)
+	}
+}
+
 // pieces hands a stream on as Events.
 type pieces struct {
 	kind string
-	mu   *sync.Mutex
-	to   func(Event)
+	to   *beginning
 }
 
 func (p *pieces) Write(b []byte) (int, error) {
-	if len(b) == 0 {
-		return 0, nil
+	if len(b) > 0 {
+		p.to.send(Event{Type: p.kind, Data: string(b)})
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.to(Event{Type: p.kind, Data: string(b)})
 	return len(b), nil
 }

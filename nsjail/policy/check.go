@@ -17,6 +17,9 @@ func (p *Policy) Check() (problems []string) {
 	c := &checker{}
 	c.name("name", p.Name)
 	c.name("extends", p.Extends)
+	if len(p.Commands) > maxCommands {
+		c.add("commands", fmt.Sprintf("%d entries are more than %d", len(p.Commands), maxCommands), "write * for all")
+	}
 	for i, k := range p.Commands {
 		c.command("commands["+strconv.Itoa(i)+"]", k)
 	}
@@ -104,6 +107,7 @@ func (c *checker) paths(field string, list []string, empty bool) {
 
 // Bounds of patterns: matching takes time by items and arguments.
 const (
+	maxCommands     = 1024
 	maxPatternItems = 1024
 	maxGlob         = 256
 )

@@ -101,12 +101,19 @@ func sameFile(k Command, f *file, v *view) bool {
 	return err == nil && len(own) > 0 && own[0].dev == f.dev && own[0].ino == f.ino
 }
 
-// writable says whether a run of this policy may write to where the file is on the host.
+// writable says whether a run of this policy may write to where the file is on the host: then it may be anybody's by now.
 func (p *Policy) writable(f *file, v *view) bool {
-	if f.bind < 0 {
+	if len(p.Paths.Write) == 0 {
 		return false
 	}
-	where, err := hostPath(v.spec.Mounts[f.bind].Source)
+	source := v.spec.Rootfs.Path
+	switch {
+	case f.bind >= 0:
+		source = v.spec.Mounts[f.bind].Source
+	case source == "":
+		return p.covers(p.Paths.Write, f.path) // the minimal root shows it where the host has it
+	}
+	where, err := hostPath(source)
 	if err != nil {
 		return true
 	}
@@ -184,7 +191,10 @@ func (p *Policy) notFound(name string, err error) *nsjail.Refusal {
 
 func (p *Policy) notAllowed(name string, f *file, v *view) *nsjail.Refusal {
 	next := []string{p.useCommands()}
-	for _, k := range p.Commands {
+	if p.writable(f, v) {
+		next = append(next, "A program below a path that runs may write to is no allowed command.")
+	}
+	for _, k := range p.Commands[:min(len(p.Commands), 64)] {
 		if k.Command != Any && path.Base(k.Command) != path.Base(name) && sameFile(k, f, v) {
 			next = []string{fmt.Sprintf("It is the same file as the allowed %s: call it by that name.", quote(k.Command)), next[0]}
 			break

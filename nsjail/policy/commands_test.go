@@ -72,6 +72,7 @@ func TestCommandsByTheFileThatIsExecuted(t *testing.T) {
 		{"out", nil, ""},                      // a link out of the image leads to its own /bin/sh
 		{"nowhere", nil, "command_not_found"}, // a link to nothing
 		{"secretive", nil, ""},
+		{"secretive", env("PATH=/usr/bin:/opt/tools"), "command_not_allowed"}, // the first may not be executable to the payload
 
 		// What lies at the path is not the image's any more.
 		{"/usr/bin/python3", mount(nsjail.Mount{Type: nsjail.MountData, Target: "/usr/bin/python3.11", Content: "#!/bin/sh\n", Mode: "555"}), "command_not_allowed"},
@@ -213,4 +214,32 @@ func FuzzFits(f *testing.F) {
 			t.Errorf("%q %q", item, arg)
 		}
 	})
+}
+
+// What can be written to through a bind is no allowed command, whoever allows the bind.
+func TestAWritableBindHoldsNoCommands(t *testing.T) {
+	root := image(t)
+	for write, ok := range map[bool]bool{false: true, true: false} {
+		m := nsjail.Mount{Type: nsjail.MountBind, Source: filepath.Join(root, "usr/bin"), Target: "/opt/tools", Writable: write}
+		s := nsjail.Spec{Args: []string{"/opt/tools/git"}, Rootfs: nsjail.Rootfs{Path: root}, Mounts: []nsjail.Mount{m}}
+		if j := decided(t, parsed(t, `{"extends":"any","commands":["git"]}`), s); (j.Verdict.Refusal == nil) != ok {
+			t.Errorf("writable %v: %v", write, j.Verdict.Refusal)
+		}
+	}
+}
+
+// Where runs may write on the host, no file is the one that was allowed.
+func TestAProgramThatRunsMayReplaceIsNotAllowed(t *testing.T) {
+	root := image(t)
+	for write, ok := range map[string]bool{"/nothing": true, root: false, root + "/usr": false, filepath.Dir(root): false} {
+		p := parsed(t, fmt.Sprintf(`{"commands":["git"],"paths":{"roots":[%q],"write":[%q]}}`, root, write))
+		if j := decided(t, p, nsjail.Spec{Args: []string{"git"}, Rootfs: nsjail.Rootfs{Path: root}}); (j.Verdict.Refusal == nil) != ok {
+			t.Errorf("%s: %v", write, j.Verdict.Refusal)
+		}
+	}
+	for write, ok := range map[string]bool{"/usr/local/share": true, "/usr": false, "/": false} {
+		if j := decided(t, parsed(t, fmt.Sprintf(`{"commands":["ls"],"paths":{"write":[%q]}}`, write)), nsjail.Spec{Args: []string{"ls"}}); (j.Verdict.Refusal == nil) != ok {
+			t.Errorf("%s: %v", write, j.Verdict.Refusal)
+		}
+	}
 }

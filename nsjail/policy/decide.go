@@ -66,12 +66,15 @@ func wellFormed(j *nsjail.Job, p *Policy) *nsjail.Refusal {
 		return nil
 	}
 	r := p.refusal(problems[0].Path, "invalid_request", problems[0].Path+" is not valid: "+problems[0].Reason, sentence(problems[0].Fix))
-	r.Rule = problems[0].Path
+	r.Rule, r.Layer = problems[0].Path, "request"
 	return r
 }
 
 // judge says no, or nothing. It changes nothing.
 func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
+	whole := *p
+	whole.defaults() // of a policy that a program has made
+	p = &whole
 	if problems := p.Check(); len(problems) > 0 {
 		return p.refusal(strings.SplitN(problems[0], ":", 2)[0], "invalid_policy", "the policy itself is not valid: "+problems[0],
 			"Tell the operator to correct the policy; brig policy lint names every problem.")
@@ -216,7 +219,7 @@ func orNone(list []string) string {
 	if len(list) == 0 {
 		return "none"
 	}
-	const most = 40
+	const most = 64
 	if len(list) > most {
 		return strings.Join(list[:most], ", ") + " and others"
 	}

@@ -37,6 +37,8 @@
 // What one entry denies, no other allows. deny_flags, and options in deny, are found in every usual spelling: "-o x", "-ox",
 // "-vo", "--output=x", "--outp"; but a program may have more: a list of what is allowed is the safer one.
 //
+// A Job with a Language is judged by languages: its Args are package lang's.
+//
 // Commands hold for what a request names. What that program executes afterwards is not looked at: who may run a shell,
 // an interpreter, env, xargs, make or find -exec may run whatever the jail shows, and so may code in any language. Lint
 // says so. Paths, network, limits and the system-call filter hold whatever is executed.

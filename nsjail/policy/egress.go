@@ -35,9 +35,6 @@ func (p *Policy) narrowEgress(s *nsjail.Spec) (said []string) {
 	if len(set) > 0 {
 		said = append(said, fmt.Sprintf("%s: bounds of the network: %s.", p.label(), strings.Join(set, ", ")))
 	}
-	if len(own.DNS) > 0 && len(e.DNS) == 0 {
-		e.DNS = slices.Clone(own.DNS)
-	}
 	s.Egress = e
 	return said
 }

@@ -57,6 +57,10 @@ func variableAllowed(list []string, name string) bool {
 // steers says whether a variable changes which code a program loads or runs, so that it undoes a list of commands.
 func steers(name string) bool {
 	n := strings.ToUpper(name)
+	if slices.Contains([]string{"PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8", "PYTHONIOENCODING", "NODE_ENV", "GOMAXPROCS", "GOGC",
+		"GOMEMLIMIT", "GOOS", "GOARCH", "RUST_BACKTRACE"}, n) {
+		return false
+	}
 	for _, prefix := range []string{"LD_", "BASH_", "PYTHON", "PERL", "RUBY", "GEM_", "NODE_", "NPM_", "GIT_", "GCC_", "JAVA_", "JDK_", "_JAVA", "LUA_", "PHP", "DYLD_",
 		"GO", "CGO_", "RUST", "CARGO_", "MAKE", "LESS", "GTK_", "QT_", "SSL_", "OPENSSL_", "GCONV", "MALLOC_", "XDG_"} {
 		if strings.HasPrefix(n, prefix) {

@@ -23,7 +23,7 @@ func decided(t testing.TB, p *Policy, s nsjail.Spec) *nsjail.Job {
 	t.Helper()
 	j := &nsjail.Job{Spec: s}
 	p.Decide(j)
-	if r := j.Verdict.Refusal; r != nil && (r.Layer != "policy" || r.Code == "" || r.Message == "" || r.Rule == "" || len(r.NextSteps) == 0 || r.NextSteps[0] == "") {
+	if r := j.Verdict.Refusal; r != nil && (r.Layer != "policy" && r.Code != "invalid_request" || r.Code == "" || r.Message == "" || r.Rule == "" || len(r.NextSteps) == 0 || r.NextSteps[0] == "") {
 		t.Errorf("a refusal that nobody can act on: %+v", r)
 	}
 	return j
@@ -39,7 +39,7 @@ func image(t testing.TB) string {
 		}
 	}
 	for name, mode := range map[string]os.FileMode{"usr/bin/python3.11": 0o755, "usr/bin/busybox": 0o755, "usr/bin/git": 0o755, "usr/bin/plain": 0o644,
-		"opt/tools/git": 0o755, "usr/bin/secretive": 0o750, "etc/passwd": 0o644} {
+		"opt/tools/git": 0o755, "usr/bin/secretive": 0o750, "opt/tools/secretive": 0o755, "etc/passwd": 0o644} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(name), mode); err != nil {
 			t.Fatal(err)
 		}

@@ -122,12 +122,17 @@ func getWall(s *nsjail.Spec) (int64, bool) {
 	}
 }
 
-// getCPUTime reads the field alone. RLIMIT_CPU is another limit, of each process; a Spec with both is not valid, so that
-// setting this one drops that one.
 func getCPUTime(s *nsjail.Spec) (int64, bool) { return zeroIsAll(int64(s.Limits.CPUTime)) }
 
+// setCPUTime takes the place of RLIMIT_CPU, since a Spec with both is not valid: what each process may have, all may have
+// together then, if it is less.
 func setCPUTime(s *nsjail.Spec, d nsjail.Duration) {
-	setRlimit(s, "cpu", 0, false)
+	if r, own := s.Limits.Rlimits["cpu"]; own {
+		if r.Hard >= 0 && r.Hard < int64(d/nsjail.Duration(time.Second)) {
+			d = nsjail.Duration(max(r.Hard, 1)) * nsjail.Duration(time.Second)
+		}
+		setRlimit(s, "cpu", 0, false)
+	}
 	s.Limits.CPUTime = d
 }
 

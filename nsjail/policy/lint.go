@@ -64,8 +64,11 @@ var launchers = map[string]string{
 	"a launcher of other programs": "env xargs nice nohup timeout setsid stdbuf ionice chrt taskset unshare nsenter chroot sudo su doas runuser flock watch time parallel " +
 		"script strace ltrace ssh scp rsync socat nc ncat make cmake ninja meson gmake cargo go gcc g++ cc c++ clang clang++ ld npm npx yarn pnpm pip pip3 uv mvn gradle " +
 		"git hg svn tmux screen start-stop-daemon systemd-run setarch linux64 ld.so run-parts less more man",
-	"a program with options that execute others (-exec, --to-command, e)": "find fd tar sed zip rsync sort split curl wget cpio dd",
+	"a program with options that execute others (-exec, --to-command, e)": "find fd tar sed zip sort split curl wget cpio dd",
 }
+
+// languages are the names that package lang gives to a Job.
+const languages = "python javascript javascript-module bash sh perl c c++ go java ruby lua php tcl awk r"
 
 func launcher(name string) string {
 	for what, list := range launchers {
@@ -108,6 +111,11 @@ func (l *linter) commands() {
 		}
 		l.command(at, k, v)
 	}
+	for i, name := range p.Languages {
+		if name != Any && !slices.Contains(strings.Fields(languages), name) {
+			l.warn(fmt.Sprintf("languages[%d]", i), "%s is not the name of a language that brig runs; an alias does not count", name)
+		}
+	}
 	if len(p.Languages) > 0 && len(p.Commands) > 0 && !slices.ContainsFunc(p.Commands, func(k Command) bool { return k.Command == Any }) {
 		l.warn("languages", "code may execute whatever the jail shows: commands holds for what a request names")
 	}
@@ -126,10 +134,20 @@ func (l *linter) command(at string, k Command, v *view) {
 	if what == "" {
 		return
 	}
-	options := strings.Contains(what, "options") && len(k.DenyFlags) > 0
-	if k.Allow == nil && k.Flags == nil && !options {
+	if strings.Contains(what, "options") && (len(k.DenyFlags) > 0 || l.everything()) {
+		return
+	}
+	if k.Allow == nil && k.Flags == nil {
 		l.warn(at, "%s is %s: with any arguments it executes anything that the jail shows", k.Command, what)
 	}
+}
+
+// everything says whether some command executes anything by its nature, so that one that can by its options adds nothing.
+func (l *linter) everything() bool {
+	return slices.ContainsFunc(l.p.Commands, func(k Command) bool {
+		what := launcher(k.Command)
+		return k.Command == Any || what != "" && !strings.Contains(what, "options") && k.Allow == nil && k.Flags == nil
+	})
 }
 
 func (l *linter) limits() {
@@ -149,10 +167,14 @@ func (l *linter) limits() {
 			l.warn("limits."+m.name, "there is no ceiling: %s", m.why)
 		}
 	}
-	for i, name := range l.p.Optional {
+	var loose []string
+	for _, name := range l.p.Optional {
 		if map[string]bool{"memory": c.Memory > 0, "cpus": c.CPUs > 0, "cpu_time": c.CPUTime > 0, "processes": c.Processes > 0}[name] {
-			l.warn(fmt.Sprintf("optional[%d]", i), "a run may ask to do without %s where the machine has no control groups: its ceiling does not hold there", name)
+			loose = append(loose, name)
 		}
+	}
+	if len(loose) > 0 {
+		l.warn("optional", "a run may ask to do without %s where the machine has no control groups: these ceilings do not hold there", strings.Join(loose, ", "))
 	}
 	if c.Grace > 0 && c.Wall > 0 && c.Grace > c.Wall {
 		l.warn("limits.grace", "it is longer than wall: a run may last %s more", c.Grace)

@@ -52,13 +52,20 @@ func ports(list []egress.Ports) string {
 	return orNone(texts)
 }
 
+// maxPairs bounds the work of comparing rules with rules.
+const maxPairs = 1 << 20
+
 // egress checks that what the run's rules allow lies within what the policy's allow. Denials are added by narrowEgress.
 func (p *Policy) egress(asked *egress.Policy) *nsjail.Refusal {
 	var have []egress.Row
 	if p.Network.Egress != nil {
 		have = allows(p.Network.Egress)
 	}
-	for _, row := range allows(asked) {
+	rows := allows(asked)
+	if len(rows)*len(have) > maxPairs {
+		return p.refusal("network.egress", "network_not_allowed", fmt.Sprintf("%d rules are too many to compare with %d", len(rows), len(have)), "Ask for fewer rules.")
+	}
+	for _, row := range rows {
 		if !covered(row, have) {
 			return p.refusal("network.egress", "network_not_allowed", "to reach "+rowText(row)+" is not allowed", p.reachable(have))
 		}
@@ -229,6 +236,3 @@ func without(set, cut []egress.Ports) []egress.Ports {
 	}
 	return set
 }
-
-// quoteRow is for messages of lint and diff.
-func quoteRow(r egress.Row) string { return fmt.Sprintf("%s %s", r.Verdict, rowText(r)) }

@@ -67,3 +67,16 @@ func TestOpenPoliciesJudgeWhatTheyMention(t *testing.T) {
 		}
 	}
 }
+
+// A Policy that a program has made has the defaults of one that was read.
+func TestAPolicyNeedNotBeRead(t *testing.T) {
+	p := &Policy{Commands: []Command{{Command: "ls"}}}
+	if j := decided(t, p, nsjail.Spec{Args: []string{"ls"}}); j.Verdict.Refusal != nil {
+		t.Error(j.Verdict.Refusal)
+	}
+	for _, bad := range []*Policy{{}, {Commands: []Command{{Command: "a b"}}}, {Commands: []Command{{Command: "ls"}}, Limits: Limits{Wall: -1}}} {
+		if j := decided(t, bad, nsjail.Spec{Args: []string{"ls"}}); j.Verdict.Refusal == nil {
+			t.Errorf("%+v allowed it", bad)
+		}
+	}
+}

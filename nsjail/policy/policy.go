@@ -76,7 +76,8 @@ type Paths struct {
 type Network struct {
 	// Modes are the allowed network modes; absent: none and loopback.
 	Modes []nsjail.Net `json:"modes,omitzero"`
-	// Egress covers the rules of a run: each of these must lie within it. Its denials and bounds are added to the run's.
+	// Egress covers the rules of a run: each of these must lie within it. Its denials and bounds are added to the run's, and
+	// its DNS servers are those that a run may name.
 	Egress *egress.Policy `json:"egress,omitempty"`
 	// Publish are the ports of the host's 127.0.0.1 that a run may listen on.
 	Publish []egress.Ports `json:"publish,omitzero"`

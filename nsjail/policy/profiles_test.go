@@ -66,6 +66,11 @@ func TestInheritance(t *testing.T) {
 	if p.Limits.Memory != 1<<30 || p.Limits.Wall.String() != "5s" || len(p.Commands) != 1 || p.Commands[0].Command != "cat" || p.Name != "mine" || p.Description != "x" {
 		t.Errorf("%+v", p)
 	}
+	if text, err := p.JSON(); err != nil || !strings.Contains(string(text), `"seccomp": [
+    "default"
+  ]`) {
+		t.Errorf("what is meant by absence is not shown: %v %s", err, text)
+	}
 	for name, want := range map[string]string{
 		"a": "extends: a -> b -> a extends itself", "self": "extends: self -> self extends itself", "other": `profile other: name: it is "another"`,
 		"lost": "there is no profile nobody; write one of any,", "../minimal": "is not a profile's name", "/etc/passwd": "is not a profile's name",

@@ -36,10 +36,15 @@ func TestAllowed(t *testing.T) {
 		must(t, os.Chmod(at+"/work/ro", 0o555))
 		must(t, os.Chmod(at+"/work/locked", 0))
 		must(t, os.Chmod(at+"/output/o", 0o444))
+		must(t, os.Symlink("f", at+"/work/link1"))
+		for i := 2; i <= 41; i++ {
+			must(t, os.Symlink(fmt.Sprint("link", i-1), fmt.Sprint(at, "/work/link", i)))
+		}
 		for _, c := range []struct {
 			path        string
 			read, write bool
 		}{
+			{"link40", true, true}, {"link41", false, false},
 			{"/work/f", true, true}, {"f", true, true}, {"./f", true, true}, {"/work", true, true}, {"/work/", true, true}, {"/input", true, false},
 			{"/input/in", true, false}, {"/input/fresh", false, false}, {"/output/o", true, false}, {"/output/fresh", false, true},
 			{"fresh", false, true}, {"fresh/", false, false}, {"none/fresh", false, false}, {"f/", false, false}, {"f/x", false, false},
@@ -238,6 +243,36 @@ func atRoot(tree *Tree, p string) (yes bool) {
 		return nil
 	})
 	return yes
+}
+
+// Where there are neither links nor locked directories, what can be read is what Stat finds, of any path whatever.
+func FuzzAllowed(f *testing.F) {
+	v, _ := newDirIn(f, inMemory(f))
+	tree := NewTree(v)
+	for _, p := range []string{"a/b/f", "/input/f", "/output/\xff"} {
+		put(f, tree, p, "")
+	}
+	for _, s := range []string{"", "/", "a/b/f", "a/b/f/", "a//./b/f/.", "/input/f", "/output/\xff", "a/../a/b", "../../input/f", "/etc/passwd", "x\x00", "a/b/new", "/input/new"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, p string) {
+		r, err := tree.Allowed(p, false)
+		w, werr := tree.Allowed(p, true)
+		if err != nil || werr != nil {
+			t.Fatalf("%q: %v, %v", p, err, werr)
+		}
+		place, refusal := parse(p)
+		if refusal != nil {
+			return
+		}
+		_, err = tree.Stat(p)
+		if r != (err == nil && place.area != "") {
+			t.Errorf("%q: %v, and Stat says %v", p, r, err)
+		}
+		if w && (place.area == "input" || place.area == "") {
+			t.Errorf("%q can be written", p)
+		}
+	})
 }
 
 // asPayload runs f on a thread of its own that is the payload's user to the file system (setfsuid(2)), and then ends.

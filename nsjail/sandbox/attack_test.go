@@ -192,8 +192,12 @@ func TestRemoveLocked(t *testing.T) {
 		must(t, tree.Mkdir("keep"))
 		put(t, tree, "keep/f", "kept")
 		must(t, os.Chmod(at+"/work/keep", 0o555))
-		for _, d := range []string{"top/a/b/c", "top/a/x", "top/y/z/1/2/3"} {
+		for _, d := range []string{"top/a/b/c", "top/a/x", "top/y/z/1/2/3", "top/half/500/d", "top/half/444/d", "top/half/100/d", "top/500/d"} {
 			must(t, tree.Mkdir(d))
+		}
+		for d, mode := range map[string]os.FileMode{"half/500": 0o500, "half/444": 0o444, "half/100": 0o100, "500": 0o500} {
+			put(t, tree, "top/"+d+"/f", "")
+			must(t, os.Chmod(at+"/work/top/"+d, mode))
 		}
 		put(t, tree, "top/a/b/c/f", "")
 		for _, d := range []string{"top", "top/a", "top/a/b"} {
@@ -246,4 +250,33 @@ func TestBounds(t *testing.T) {
 	}
 	_, _, err = tree.List("/work", true, 0)
 	wantCode(t, "list without time", err, CodeTooMuch)
+}
+
+// A list is bounded in bytes as well, and leaves out what no path can name.
+func TestListBytes(t *testing.T) {
+	v := newReal(t, 1<<20, 5000)
+	tree := NewTree(v)
+	long := strings.Repeat("n", 200)
+	dir := strings.Repeat(long+"/", 20)
+	must(t, tree.Mkdir(dir))
+	fd, err := tree.open(place{area: "work", names: strings.Split(strings.Trim(dir, "/"), "/")}, unix.O_PATH)
+	must(t, err)
+	defer unix.Close(fd)
+	for i := range 2300 {
+		must(t, unix.Mkdirat(fd, strconv.Itoa(i), 0o755))
+	}
+	list, more, err := tree.List("/work", true, 0)
+	if err != nil || !more || len(list) < 2000 || len(list) >= 2320 {
+		t.Errorf("%d entries, %v, %v", len(list), more, err)
+	}
+	must(t, tree.Remove(long))
+	must(t, tree.Mkdir(dir))
+	fd, err = tree.open(place{area: "work", names: strings.Split(strings.Trim(dir, "/"), "/")}, unix.O_PATH)
+	must(t, err)
+	defer unix.Close(fd)
+	must(t, unix.Mkdirat(fd, strings.Repeat("n", 255), 0o755))
+	must(t, unix.Mkdirat(fd, "short", 0o755))
+	if list, more, err = tree.List("/work", true, 0); err != nil || !more || len(list) != 21 {
+		t.Errorf("%d entries, %v, %v", len(list), more, err)
+	}
 }

@@ -13,11 +13,7 @@ import (
 
 // spec is a jail that has a volume as a sandbox has it.
 func spec(v Volume, args ...string) nsjail.Spec {
-	s := nsjail.Spec{Args: args}
-	for _, a := range areas {
-		s.Mounts = append(s.Mounts, nsjail.Mount{Type: nsjail.MountVolume, Source: v.ID() + "/" + a, Target: "/" + a, Writable: a != "input"})
-	}
-	return s
+	return nsjail.Spec{Args: args, Mounts: Mounts(v)}
 }
 
 func runIn(t *testing.T, v Volume, script string) string {
@@ -166,5 +162,53 @@ func TestJailRaces(t *testing.T) {
 	}
 	if bytes, inodes, err := tree.Usage(); err != nil || inodes != 4 || bytes != 0 {
 		t.Errorf("%d inodes and %d bytes are left, %v", inodes, bytes, err)
+	}
+}
+
+// A Store of a Runner's volumes: what runs in a sandbox that is deleted ends, and its memory with it.
+func TestStoreOfVolumes(t *testing.T) {
+	r, err := runner()
+	must(t, err)
+	s := NewStore(StoreOptions{Make: func(size, inodes int64) (Volume, error) {
+		return r.NewVolume(nsjail.VolumeOptions{Size: nsjail.Bytes(size), Inodes: inodes, Dirs: areas})
+	}})
+	warm := newReal(t, 1<<20, 100) // the Runner has what it keeps
+	runIn(t, warm, "true")
+	must(t, warm.Close())
+	before := openFiles(t)
+	b, err := s.Create("ann", CreateOptions{Size: 1 << 20, Inodes: 100})
+	must(t, err)
+	other, err := s.Create("bob", CreateOptions{})
+	must(t, err)
+	put(t, b.Tree(), "f", "ann's")
+	slow, _, err := b.Tree().Open("f") // and nobody closes it
+	must(t, err)
+	if out := runIn(t, other.Volume(), "ls -A /work; cat /work/f"); strings.Contains(out, "ann") {
+		t.Errorf("bob finds %q", out)
+	}
+	ctx, release, err := b.Acquire(context.Background())
+	must(t, err)
+	c := r.CommandSpec(ctx, spec(b.Volume(), "/bin/sh", "-c", "cat f; exec sleep 1000"))
+	ended := make(chan nsjail.Status, 1)
+	must(t, c.Start())
+	go func() {
+		res, err := c.Wait()
+		release()
+		if err != nil {
+			t.Error(err)
+			res = &nsjail.Result{}
+		}
+		ended <- res.Status
+	}()
+	must(t, s.Delete("ann", b.ID))
+	if status := <-ended; status != nsjail.StatusCancelled {
+		t.Errorf("the run ended as %s", status)
+	}
+	if _, err := slow.Read(make([]byte, 1)); err == nil {
+		t.Error("a file of a deleted sandbox is read")
+	}
+	must(t, s.Close())
+	if after := openFiles(t); after > before {
+		t.Errorf("%d descriptors, were %d", after, before)
 	}
 }

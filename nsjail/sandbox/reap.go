@@ -26,8 +26,8 @@ func (s *Store) reap() {
 			continue
 		}
 		var timer <-chan time.Time
-		if next > 0 {
-			timer = s.o.After(next)
+		if !next.IsZero() {
+			timer = s.o.At(next)
 		}
 		select {
 		case <-timer:
@@ -38,19 +38,19 @@ func (s *Store) reap() {
 	}
 }
 
-// expiring takes out what has expired, and says how long nothing else will; 0 if nothing can.
-func (s *Store) expiring() (expired []*Sandbox, next time.Duration) {
+// expiring takes out what has expired, and says when the next may; the zero time if nothing can.
+func (s *Store) expiring() (expired []*Sandbox, next time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.o.Now()
 	for _, b := range s.live {
-		switch left := b.used.Add(b.TTL).Sub(now); {
+		switch end := b.used.Add(b.TTL); {
 		case len(b.runs) > 0:
-		case left <= 0:
+		case b.expired(now):
 			s.leave(b)
 			expired = append(expired, b)
-		case next == 0 || left < next:
-			next = left
+		case next.IsZero() || end.Before(next):
+			next = end
 		}
 	}
 	return expired, next

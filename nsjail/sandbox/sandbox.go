@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"brig/nsjail"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -36,6 +38,15 @@ func (b *Sandbox) Tree() *Tree { return b.tree }
 
 // Volume is what its files are in, for the mounts of a run: between Acquire and release it stays.
 func (b *Sandbox) Volume() Volume { return b.volume }
+
+// Mounts are a sandbox's Volume as a jail has it: /input read-only, /work and /output.
+func Mounts(v Volume) []nsjail.Mount {
+	var m []nsjail.Mount
+	for _, a := range areas {
+		m = append(m, nsjail.Mount{Type: nsjail.MountVolume, Source: v.ID() + "/" + a, Target: "/" + a, Writable: a != "input"})
+	}
+	return m
+}
 
 // Acquire is called before a run. Until release, which may be called more than once, the sandbox does not expire; if it is
 // deleted meanwhile, the context ends with a *nsjail.Refusal as its cause, and whoever deletes waits for release.

@@ -13,7 +13,7 @@ import (
 // StoreOptions say how a Store makes sandboxes and how many. 0 means the default that stands beside it.
 type StoreOptions struct {
 	// Make makes a Volume of a size in bytes and a number of inodes, with the directories input, work and output. It may be
-	// called concurrently.
+	// called concurrently; without it Create fails.
 	Make func(size, inodes int64) (Volume, error)
 	// Max is how many sandboxes there may be (100), MaxPerAgent how many of one agent (Max), and MaxBytes what the quotas of
 	// all may add up to (4 GiB). An inode in use takes about 1 KiB of the kernel's memory besides.
@@ -26,11 +26,11 @@ type StoreOptions struct {
 	DefaultSize, MaxSize, DefaultInodes, MaxInodes int64
 	// DefaultTTL (1 hour) and MaxTTL (24 hours) are how long a sandbox lives without being used.
 	DefaultTTL, MaxTTL time.Duration
-	// Now and After are the clock: time.Now and time.After.
-	Now   func() time.Time
-	After func(time.Duration) <-chan time.Time
+	// Now is the clock, and At tells when it has come to a moment: time.Now and a timer.
+	Now func() time.Time
+	At  func(time.Time) <-chan time.Time
 	// Removed, if set, is called when a sandbox has ended, by what (Deleted, Expired or Closed), with the error of closing
-	// its Volume. It may be called concurrently.
+	// its Volume. It may be called concurrently, and must not wait for Store.Close.
 	Removed func(s *Sandbox, by string, err error)
 }
 
@@ -56,8 +56,8 @@ func (o *StoreOptions) fill() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.After == nil {
-		o.After = time.After
+	if o.At == nil {
+		o.At = func(t time.Time) <-chan time.Time { return time.After(time.Until(t)) }
 	}
 }
 
@@ -103,6 +103,9 @@ type CreateOptions struct {
 func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 	if err := CheckAgent(agent); err != nil {
 		return nil, err
+	}
+	if s.o.Make == nil {
+		return nil, errors.New("sandbox: StoreOptions.Make is missing: give Runner.NewVolume")
 	}
 	if err := s.bound(&o); err != nil {
 		return nil, err

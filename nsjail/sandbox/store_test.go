@@ -29,11 +29,15 @@ func (c *clock) Now() time.Time {
 	return c.now
 }
 
-func (c *clock) After(d time.Duration) <-chan time.Time {
+func (c *clock) At(t time.Time) <-chan time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ch := make(chan time.Time, 1)
-	c.timers[ch] = c.now.Add(d)
+	if t.After(c.now) {
+		c.timers[ch] = t
+	} else {
+		ch <- c.now
+	}
 	return ch
 }
 
@@ -80,7 +84,7 @@ func newWorld(t *testing.T, o StoreOptions) *world {
 		w.open.Add(1)
 		return counted{openVolume(t, dir), &w.open}, nil
 	}
-	o.Now, o.After = w.clock.Now, w.clock.After
+	o.Now, o.At = w.clock.Now, w.clock.At
 	o.Removed = func(s *Sandbox, by string, err error) {
 		if err != nil {
 			t.Errorf("%s %s: %v", s.ID, by, err)
@@ -330,13 +334,14 @@ func TestDeleteWhileRunning(t *testing.T) {
 
 // Everything at once: agents make, use and delete, the clock runs, and the Store is closed in the middle.
 func TestStoreConcurrently(t *testing.T) {
-	w := newWorld(t, StoreOptions{Max: 8, MaxPerAgent: 3, DefaultTTL: time.Minute, MaxRuns: 2})
+	w := newWorld(t, StoreOptions{Max: 50, MaxPerAgent: 3, DefaultTTL: time.Minute, MaxRuns: 2})
 	var wg sync.WaitGroup
+	var rounds atomic.Int64
 	for i := range 8 {
 		agent := fmt.Sprint("agent", i%4)
 		wg.Go(func() {
-			for n := range 60 {
-				if i == 0 && n == 40 {
+			for range 60 {
+				if rounds.Add(1) == 300 {
 					must(t, w.Close())
 				}
 				b, err := w.Create(agent, CreateOptions{})

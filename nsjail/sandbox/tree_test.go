@@ -195,6 +195,9 @@ func TestClose(t *testing.T) {
 		}()
 		_, err = w.Write([]byte("some")) // taken: the file is staged
 		must(t, err)
+		if list, _, err := tree.List("/", true, 0); err != nil || len(list) != 4 || list[3].Path != "/work/f" {
+			t.Errorf("while a file is being put: %q, %v", paths(list), err)
+		}
 		tree.Close()
 		if _, err := f.Read(make([]byte, 1)); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("an open file: %v", err)

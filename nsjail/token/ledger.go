@@ -153,7 +153,7 @@ func (l *Ledger) join(t *Token, now time.Time) (*batch, error) {
 		if e := l.used[b.id]; e == nil {
 			fresh++
 		} else if e.used >= b.Runs {
-			return nil, refuse(CodeSpent, "runs", "the token's %d runs are used (block %d)", b.Runs, i)
+			return nil, refuse(CodeSpent, "runs", "all runs of the token are used: %d of %d (block %d)", e.used, b.Runs, i)
 		}
 	}
 	if l.roots[root]+fresh > maxEntriesOfRoot || len(l.used)+fresh > maxEntries {

@@ -90,9 +90,19 @@ func TestCompaction(t *testing.T) {
 	l.mu.Unlock()
 	_ = l.Close()
 	l = open(t, dir)
-	l.mu.Lock()
-	l.file.size = 2 * compactFrom // as if it had grown; the writer is idle
-	l.mu.Unlock()
+	long := must(t)(Mint(private, Block{})) // a line of its counts has some 1600 bytes
+	for len(long.blocks) < MaxBlocks {
+		long = must(t)(Attenuate(long, Block{Runs: 1000}))
+	}
+	verified(t, public, long)
+	for range compactFrom/1600 + 20 {
+		if err := l.Spend(long, later); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st, err := os.Stat(dir + "/" + countsFile); err != nil || st.Size() > compactFrom/2 {
+		t.Errorf("the file of counts was not replaced: %v %v", st.Size(), err)
+	}
 	if err := l.Spend(stays, later); err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +120,39 @@ func TestCompaction(t *testing.T) {
 	}
 	if names, _ := filepath.Glob(dir + "/*"); len(names) != 3 {
 		t.Errorf("left over: %q", names)
+	}
+}
+
+// A file of counts that somebody removes or cuts off while the ledger is open is written anew; if its directory is gone,
+// nothing is allowed.
+func TestCountsTouchedWhileOpen(t *testing.T) {
+	public, private := newKey(t)
+	for what, spoil := range map[string]func(dir string) error{
+		"removed": func(d string) error { return os.Remove(d + "/" + countsFile) },
+		"cut off": func(d string) error { return os.Truncate(d+"/"+countsFile, 3) },
+		"gone":    os.RemoveAll,
+	} {
+		dir := filepath.Join(t.TempDir(), "l")
+		l := open(t, dir)
+		tok := verified(t, public, must(t)(Mint(private, Block{Runs: 10})))
+		for i := range int64(3) {
+			if i == 2 {
+				if err := spoil(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := l.Spend(tok, noon); (err != nil) != (i == 2 && what == "gone") {
+				t.Errorf("%s, run %d: %v", what, i, err)
+			}
+		}
+		if what == "gone" {
+			wants(t, what, l.Revoked(tok.ID()), CodeLedger)
+			continue
+		}
+		_ = l.Close()
+		if l = open(t, dir); l.Used(tok.ID()) != 3 {
+			t.Errorf("%s: %d runs are counted", what, l.Used(tok.ID()))
+		}
 	}
 }
 

@@ -70,6 +70,10 @@ func (l *Ledger) writer() {
 // write appends lines, or replaces the file where it cannot be appended to.
 func (l *Ledger) write(text []byte) error {
 	f := &l.file
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.f.Fd()), &st); err != nil || st.Nlink == 0 || st.Size != f.size { // fstat(2)
+		f.broken = true // removed, or touched by somebody else
+	}
 	if f.broken || f.size > max(compactFrom, 4*f.base) {
 		if err := l.compact(); err == nil || f.broken {
 			return err // the new file holds the batch, too

@@ -116,6 +116,10 @@ func openRevoked(dir *os.File, path string) (*os.File, error) {
 func (l *Ledger) Revoked(ids ...string) error { return isRevoked(l.revoked, ids) }
 
 func isRevoked(dir *os.File, ids []string) error {
+	var here unix.Stat_t
+	if err := unix.Fstat(int(dir.Fd()), &here); err != nil || here.Nlink == 0 { // fstat(2)
+		return refuse(CodeLedger, "", "whether the token is revoked cannot be found out: %s was closed or removed (%v)", dir.Name(), err)
+	}
 	for _, id := range ids {
 		if !isID(id) {
 			return refuse(CodeMalformed, "id", "an id has 32 hexadecimal digits")

@@ -91,11 +91,13 @@ func (c *call) recovered() {
 
 // log writes one line for a request. What the client has chosen is in values only, which slog's handlers quote.
 func (c *call) log(start time.Time) {
-	name := ""
+	name, level := "", slog.LevelInfo
 	if c.route != nil {
 		name = c.route.id
 	}
-	level := slog.LevelInfo
+	if name == "health" || name == "metrics" {
+		level = slog.LevelDebug // they are asked for every few seconds
+	}
 	attrs := []slog.Attr{slog.String("request", c.request), slog.String("method", c.r.Method), slog.String("route", name), slog.Int("status", c.status),
 		slog.Duration("took", time.Since(start)), slog.String("agent", agentOf(c.caller))}
 	if c.run != "" {

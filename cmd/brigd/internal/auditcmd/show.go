@@ -53,7 +53,7 @@ func status(l *audit.Line) string {
 
 func (c *command) runShow() error {
 	if !c.json {
-		fmt.Fprintf(c.out, "%-24s %-14s %-20s %-12s %-9s %4s  %s\n", "TIME", "EVENT", "RUN", "AGENT", "STATUS", "EXIT", "DETAIL")
+		fmt.Fprintf(c.out, "%-24s %-13s %-30s %-12s %-9s %4s  %s\n", "TIME", "EVENT", "RUN", "AGENT", "STATUS", "EXIT", "DETAIL")
 	}
 	var ring []string // the last ones
 	c.verify.Each = func(l *audit.Line) error {
@@ -88,7 +88,7 @@ func (c *command) line(l *audit.Line) string {
 	if l.ExitCode != nil {
 		exit = fmt.Sprint(*l.ExitCode)
 	}
-	return fmt.Sprintf("%-24s %-14s %-20s %-12s %-9s %4s  %s\n", stamp(l.Time), word(l.Kind), word(l.Run), word(l.Agent), word(status(l)), exit, printable(detail(l)))
+	return fmt.Sprintf("%-24s %-13s %-30s %-12s %-9s %4s  %s\n", stamp(l.Time), word(l.Kind), word(l.Run), word(l.Agent), word(status(l)), exit, printable(detail(l)))
 }
 
 // word is a name in a column; one with blanks in it could pass for two columns.
@@ -98,7 +98,7 @@ func word(s string) string {
 	case s == "":
 		return "-"
 	case len(s) > 60:
-		return s[:60] + "..."
+		return strings.ToValidUTF8(s[:60], "") + "..."
 	}
 	return s
 }

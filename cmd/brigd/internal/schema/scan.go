@@ -29,6 +29,7 @@ type Error struct {
 	Fix     string // what to do, in the imperative
 }
 
+// Error is one sentence.
 func (e *Error) Error() string {
 	return strings.TrimPrefix(e.Path+": ", ": ") + e.Message + "; " + e.Fix
 }

@@ -1,0 +1,637 @@
+"""A client of brigd, which runs code and commands that nobody trusts in jails.
+
+One file, the standard library only, Python 3.9 or newer:
+
+    import brig
+
+    with brig.Client() as client:
+        result = client.run("print(6 * 7)", language="python", timeout=10)
+        print(result.status, result.stdout)
+
+        with client.sandbox() as box:              # /input, /work and /output, kept from run to run
+            box.put("/input/data.csv", b"a,b\n1,2\n")
+            box.run(cmd=["sort", "-o", "/output/sorted", "/input/data.csv"])
+            print(box.read("/output/sorted"))
+
+        with client.stream("import time\nfor i in range(3): print(i, flush=True); time.sleep(1)") as run:
+            for event in run:
+                print(event.type, event.data)
+
+What brigd refuses raises Refused, whose next_steps say how to proceed. How a program ended is no exception: look at
+Result.status. A Client may be used by several threads; a Stream by one, but for cancel, send and close.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import dataclasses
+import http.client
+import ipaddress
+import json
+import os
+import random
+import socket as _socket
+import ssl
+import sys
+import time
+import urllib.parse
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import IO, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
+
+__all__ = [
+    "BrigError", "Client", "Event", "FileInfo", "Language", "NotFound", "ProtocolError", "Refused", "Result", "Sandbox",
+    "SandboxInfo", "Stream", "Truncated", "TryAgain", "Unauthorized", "Unreachable", "Violation", "default_socket", "main",
+]
+
+MAX_ANSWER = 256 << 20  # bytes of a JSON answer, or of one event
+MAX_WAIT = 60.0  # seconds that one Retry-After may take
+
+FileContent = Union[str, bytes]
+Size = Union[int, str]  # bytes, or a text like "512m"
+Seconds = Union[float, str]  # seconds, or a text like "1m30s"
+
+
+class BrigError(Exception):
+    """Anything that this module raises."""
+
+
+class Unreachable(BrigError):
+    """brigd does not answer, or the connection has broken: whether a run has happened is not known."""
+
+
+class ProtocolError(BrigError):
+    """The answer is not one of brigd's."""
+
+
+class Refused(BrigError):
+    """Nothing has run, because somebody said no: layer is who, rule what said so, next_steps how to proceed."""
+
+    def __init__(self, status: int, body: Mapping[str, Any], retry_after: Optional[float] = None) -> None:
+        self.status = status
+        self.message = str(body.get("error", ""))
+        self.code = str(body.get("code", ""))
+        self.layer = str(body.get("layer", ""))
+        self.rule = str(body.get("rule", ""))
+        self.next_steps: List[str] = [str(s) for s in body.get("next_steps") or []]
+        self.retry_after = retry_after
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return "\n".join(["%s: %s" % (self.layer, self.message)] + ["- " + s for s in self.next_steps])
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The refusal as a model may read it."""
+        return {"error": self.message, "code": self.code, "layer": self.layer, "rule": self.rule, "next_steps": self.next_steps}
+
+
+class NotFound(Refused):
+    """There is no such sandbox, file or run; or it is another agent's."""
+
+
+class Unauthorized(Refused):
+    """The token is missing, wrong, expired or does not allow this, or a policy does not."""
+
+
+class TryAgain(Refused):
+    """Too many runs at once. The client has already waited and tried as often as it was told to."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Something forbidden that a run has tried."""
+
+    type: str
+    detail: str = ""
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class Truncated:
+    """How many bytes were left out between the head and the tail of each stream."""
+
+    stdout_bytes: int = 0
+    stderr_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What happened. status is ok, failed, signal, timeout, cpu, memory, processes, output, disk, violation, cancelled."""
+
+    id: str
+    status: str
+    exit_code: int = -1
+    signal: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    timed_out: bool = False
+    usage: Dict[str, Any] = field(default_factory=dict)
+    limits_hit: List[str] = field(default_factory=list)
+    violations: List[Violation] = field(default_factory=list)
+    network: Optional[Dict[str, Any]] = None
+    truncated: Optional[Truncated] = None
+    narrowed: List[str] = field(default_factory=list)
+    enforced: Dict[str, str] = field(default_factory=dict)
+    error: Optional[Dict[str, Any]] = None
+
+    @property
+    def ok(self) -> bool:
+        """True if the program exited with 0, and no limit was in its way."""
+        return self.status == "ok"
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The result as a model may read it: how it ended and what it said, without what is empty."""
+        d = dataclasses.asdict(self)
+        more = ("signal", "stderr", "timed_out", "limits_hit", "violations", "truncated", "narrowed", "error")
+        return {**{k: d[k] for k in ("status", "exit_code", "stdout")}, **{k: d[k] for k in more if d[k]}}
+
+
+@dataclass(frozen=True)
+class Event:
+    """A piece of a running run: type is start, stdout, stderr or end."""
+
+    type: str
+    id: str = ""
+    data: str = ""
+    result: Optional[Result] = None
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language that code may be written in."""
+
+    language: str
+    version: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class SandboxInfo:
+    """A sandbox as brigd describes it. Times are in RFC 3339."""
+
+    id: str
+    agent_id: str = ""
+    created: str = ""
+    expires: str = ""
+    disk_bytes: int = 0
+    disk_used_bytes: int = 0
+    inodes: int = 0
+    inodes_used: int = 0
+    running: int = 0
+
+
+@dataclass(frozen=True)
+class FileInfo:
+    """One file of a sandbox. type is file, dir, symlink or other; mode is in octal."""
+
+    path: str
+    type: str = ""
+    size: int = 0
+    mode: str = ""
+    mtime: str = ""
+    target: str = ""
+    path_base64: str = ""
+
+    @property
+    def raw(self) -> bytes:
+        """The path in bytes, also where they are no UTF-8."""
+        return base64.b64decode(self.path_base64) if self.path_base64 else self.path.encode()
+
+
+_T = TypeVar("_T")
+
+
+def _load(kind: Type[_T], body: Any) -> _T:
+    """Make a dataclass of a JSON object. Fields that it does not know are left out: brigd may be newer."""
+    if not isinstance(body, dict):
+        raise ProtocolError("brigd's answer has no %s" % kind.__name__)
+    known = {f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    values = {k: v for k, v in body.items() if k in known and v is not None}
+    if kind is Result:
+        values["violations"] = [_load(Violation, v) for v in values.get("violations", [])]
+        if "truncated" in values:
+            values["truncated"] = _load(Truncated, values["truncated"])
+    if kind is Event and "result" in values:
+        values["result"] = _load(Result, values["result"])
+    try:
+        return kind(**values)
+    except TypeError as e:
+        raise ProtocolError("brigd's answer is no whole %s: %s" % (kind.__name__, e)) from e
+
+
+def _json(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as e:
+        raise ProtocolError("brigd's answer is no JSON: %s" % e) from e
+
+
+def default_socket() -> str:
+    """Where brigd listens if nobody says otherwise."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if runtime:
+        return os.path.join(runtime, "brigd.sock")
+    return "/run/brigd/brigd.sock" if os.geteuid() == 0 else "/tmp/brigd-%d/brigd.sock" % os.geteuid()
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout: Optional[float]) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _file(content: FileContent) -> Union[str, Dict[str, str]]:
+    if isinstance(content, str):
+        return content
+    return {"base64": base64.b64encode(content).decode()}
+
+
+def _request(code: Optional[str], language: Optional[str], cmd: Optional[Sequence[str]], files: Optional[Mapping[str, FileContent]],
+             fields: Mapping[str, Any]) -> Dict[str, Any]:
+    """Make a request: what is None is left out."""
+    if (code is None) == (cmd is None):
+        raise ValueError("give either code or cmd")
+    if isinstance(cmd, str):
+        raise ValueError('cmd is a list of words, as in ["ls", "-l"]: no shell reads it')
+    body = {k: v for k, v in fields.items() if v is not None}
+    if code is not None:
+        body.update(code=code, language=language or "python")
+    else:
+        body["cmd"] = list(cmd or [])
+    if files:
+        body["files"] = {name: _file(content) for name, content in files.items()}
+    return body
+
+
+class Client:
+    """A connection to brigd: by a Unix socket, or by a URL with a token or a client certificate.
+
+    socket     the path of brigd's socket. Without socket and url: $BRIGD_URL, $BRIGD_SOCKET, or default_socket()
+    url        "https://host:port", "http://localhost:port" or "unix:/path"
+    token      a capability token; default: $BRIGD_TOKEN
+    agent_id   on whose behalf, where no token says so
+    tls        for https; default: the system's certificates
+    timeout    seconds for an answer, but for runs, which have their own limit
+    retries    how often to wait and ask again where brigd says when (429 and 503 with Retry-After)
+    """
+
+    def __init__(self, socket: Optional[str] = None, url: Optional[str] = None, token: Optional[str] = None, *, agent_id: Optional[str] = None,
+                 tls: Optional[ssl.SSLContext] = None, timeout: float = 60.0, retries: int = 5) -> None:
+        if socket and url:
+            raise ValueError("give either socket or url")
+        if not socket and not url:
+            url, socket = os.environ.get("BRIGD_URL"), os.environ.get("BRIGD_SOCKET")
+        if url and url.startswith("unix:"):
+            socket, url = "/" + url[len("unix:"):].lstrip("/"), None
+        self._token = token if token is not None else os.environ.get("BRIGD_TOKEN")
+        self._agent, self._timeout, self._retries = agent_id, timeout, retries
+        self._sleep: Callable[[float], None] = time.sleep
+        self._connect = self._by_url(url, tls) if url else self._by_socket(socket or default_socket())
+
+    def _by_socket(self, path: str) -> Callable[[Optional[float]], http.client.HTTPConnection]:
+        self._where = "unix:" + path
+        return lambda timeout: _UnixConnection(path, timeout)
+
+    def _by_url(self, url: str, tls: Optional[ssl.SSLContext]) -> Callable[[Optional[float]], http.client.HTTPConnection]:
+        u = urllib.parse.urlsplit(url)
+        host, port = u.hostname or "", u.port
+        if u.scheme not in ("http", "https") or not host or u.path not in ("", "/") or u.query or u.username:
+            raise ValueError("url has to be https://HOST:PORT, http://localhost:PORT or unix:/PATH")
+        self._where = "%s://%s" % (u.scheme, u.netloc)
+        if u.scheme == "https":
+            context = tls or ssl.create_default_context()
+            return lambda timeout: http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
+        if not _loopback(host):
+            raise ValueError("http:// would show the token to the network; use https://")
+        return lambda timeout: http.client.HTTPConnection(host, port, timeout=timeout)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        return None
+
+    # -- requests
+
+    def _send(self, method: str, path: str, body: Union[bytes, IO[bytes], None], kind: str, accept: str,
+              timeout: Optional[float]) -> Tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        """Send a request, wait as brigd says and try again, and give an answer that is no refusal."""
+        headers = {"Accept": accept}
+        if body is not None:
+            headers["Content-Type"] = kind
+        if self._token:
+            headers["Authorization"] = "Bearer " + self._token
+        if self._agent:
+            headers["X-Agent-Id"] = self._agent
+        tries = self._retries if body is None or isinstance(body, bytes) else 0
+        while True:
+            connection = self._connect(timeout)
+            try:
+                connection.request(method, path, body=body, headers=headers)
+                answer = connection.getresponse()
+                if answer.status < 300:
+                    return connection, answer
+                no = self._refusal(answer)
+            except (OSError, http.client.HTTPException) as e:
+                connection.close()
+                raise Unreachable("%s: %s; is brigd running?" % (self._where, e or type(e).__name__)) from e
+            except BaseException:
+                connection.close()
+                raise
+            connection.close()
+            if no.retry_after is None or tries <= 0 or no.retry_after > MAX_WAIT:
+                raise no
+            tries -= 1
+            self._sleep(no.retry_after * (1 + random.random() / 4))  # not all at once
+
+    def _refusal(self, answer: http.client.HTTPResponse) -> Refused:
+        text = answer.read(1 << 20)
+        try:
+            body = json.loads(text)
+        except ValueError:
+            body = None
+        if not isinstance(body, dict) or "error" not in body:
+            body = {"error": "HTTP %d %s" % (answer.status, answer.reason), "code": "http", "layer": "http"}
+        after = answer.headers.get("Retry-After", "")
+        kind = {401: Unauthorized, 403: Unauthorized, 404: NotFound, 429: TryAgain, 503: TryAgain}.get(answer.status, Refused)
+        return kind(answer.status, body, float(after) if after.isdigit() else None)
+
+    def _call(self, method: str, path: str, body: Any = None, *, long: bool = False) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        text = self._bytes(method, path, data, "application/json", "application/json", None if long else self._timeout)
+        return _json(text) if text else None
+
+    def _bytes(self, method: str, path: str, data: Union[bytes, IO[bytes], None], kind: str, accept: str, timeout: Optional[float]) -> bytes:
+        connection, answer = self._send(method, path, data, kind, accept, timeout)
+        try:
+            text = answer.read(MAX_ANSWER + 1)
+        except (OSError, http.client.HTTPException) as e:
+            raise Unreachable("%s: the answer broke off: %s" % (self._where, e or type(e).__name__)) from e
+        finally:
+            left = answer.length
+            connection.close()
+        if len(text) > MAX_ANSWER:
+            raise ProtocolError("the answer has more than %d bytes" % MAX_ANSWER)
+        if left:  # read(n) does not say so
+            raise Unreachable("%s: the answer broke off %d bytes before its end" % (self._where, left))
+        return text
+
+    # -- runs
+
+    def run(self, code: Optional[str] = None, *, language: Optional[str] = None, cmd: Optional[Sequence[str]] = None, args: Optional[Sequence[str]] = None,
+            files: Optional[Mapping[str, FileContent]] = None, stdin: Optional[str] = None, timeout: Optional[Seconds] = None,
+            memory: Optional[Size] = None, cpus: Optional[float] = None, env: Optional[Mapping[str, str]] = None,
+            secrets: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None, network: Optional[Sequence[str]] = None,
+            sandbox: Optional[str] = None, max_output: Optional[Size] = None, strip_ansi: Optional[bool] = None) -> Result:
+        """Run code, or a command as a list of words, and wait for its end.
+
+        files are put below /input by their relative names; network names what may be reached, as "example.org:443";
+        secrets are environment variables whose values are masked in the output.
+        """
+        body = _request(code, language, cmd, files, dict(args=args, stdin=stdin, timeout=timeout, memory=memory, cpus=cpus, env=env, secrets=secrets, cwd=cwd,
+                                                         network=network, sandbox=sandbox, max_output=max_output, strip_ansi=strip_ansi))
+        return _load(Result, self._call("POST", "/v1/run", body, long=True))
+
+    def stream(self, code: Optional[str] = None, *, language: Optional[str] = None, cmd: Optional[Sequence[str]] = None, args: Optional[Sequence[str]] = None,
+               files: Optional[Mapping[str, FileContent]] = None, stdin: Optional[str] = None, timeout: Optional[Seconds] = None,
+               memory: Optional[Size] = None, cpus: Optional[float] = None, env: Optional[Mapping[str, str]] = None,
+               secrets: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None, network: Optional[Sequence[str]] = None,
+               sandbox: Optional[str] = None, strip_ansi: Optional[bool] = None, interactive: bool = False) -> Stream:
+        """Run as run does, but give the output as it comes. With interactive, Stream.send goes to the standard input."""
+        body = _request(code, language, cmd, files, dict(args=args, stdin=stdin, timeout=timeout, memory=memory, cpus=cpus, env=env, secrets=secrets, cwd=cwd,
+                                                         network=network, sandbox=sandbox, strip_ansi=strip_ansi))
+        path = "/v1/run" + ("?stdin=stream" if interactive else "")
+        connection, answer = self._send("POST", path, json.dumps(body).encode(), "application/json", "application/x-ndjson", None)
+        return Stream(self, connection, answer)
+
+    # -- sandboxes
+
+    def sandbox(self, *, disk: Optional[Size] = None, inodes: Optional[int] = None, ttl: Optional[Seconds] = None,
+                files: Optional[Mapping[str, FileContent]] = None) -> Sandbox:
+        """Make a sandbox; a with statement deletes it in the end. ttl is how long it lives without being used."""
+        body: Dict[str, Any] = {k: v for k, v in dict(disk=disk, inodes=inodes, ttl=ttl).items() if v is not None}
+        if files:
+            body["files"] = {name: _file(content) for name, content in files.items()}
+        return Sandbox(self, _load(SandboxInfo, self._call("POST", "/v1/sandboxes", body)).id)
+
+    def open_sandbox(self, id: str) -> Sandbox:
+        """Use a sandbox that there is already."""
+        box = Sandbox(self, id)
+        box.info()
+        return box
+
+    def sandboxes(self) -> List[SandboxInfo]:
+        """List the agent's sandboxes."""
+        return [_load(SandboxInfo, b) for b in self._call("GET", "/v1/sandboxes").get("sandboxes", [])]
+
+    # -- about brigd
+
+    def languages(self) -> List[Language]:
+        """List the languages that work there."""
+        return [_load(Language, b) for b in self._call("GET", "/v1/languages").get("languages", [])]
+
+    def version(self) -> str:
+        """brigd's version."""
+        return str(self._call("GET", "/v1/version").get("version", ""))
+
+
+class Stream:
+    """A run that goes on: iterate over its Events, the last of which has the result. Leaving a with statement ends the run."""
+
+    def __init__(self, client: Client, connection: http.client.HTTPConnection, answer: http.client.HTTPResponse) -> None:
+        self._client, self._connection, self._answer = client, connection, answer
+        self.id: str = answer.headers.get("X-Run-Id", "")
+        self.result: Optional[Result] = None
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Event]:
+        return self
+
+    def __next__(self) -> Event:
+        if self.result is not None:
+            raise StopIteration
+        try:
+            line = self._answer.readline(MAX_ANSWER)
+        except (OSError, http.client.HTTPException, ValueError, AttributeError) as e:
+            raise Unreachable("the stream broke off: %s" % (e or type(e).__name__)) from e
+        if not line.endswith(b"\n"):
+            raise Unreachable("the stream broke off before its end; the run is cancelled")
+        event = _load(Event, _json(line))
+        self.id = self.id or event.id
+        if event.type == "end":
+            self.result = event.result
+            self.close()
+            if self.result is None:
+                raise ProtocolError("the end of the stream has no result")
+        return event
+
+    def wait(self) -> Result:
+        """Read to the end and give the result, whose stdout and stderr are what was still to come."""
+        out: Dict[str, List[str]] = {"stdout": [], "stderr": []}
+        for event in self:
+            if event.type in out:
+                out[event.type].append(event.data)
+        if self.result is None:
+            raise ProtocolError("the stream has no end")
+        return dataclasses.replace(self.result, stdout="".join(out["stdout"]), stderr="".join(out["stderr"]))
+
+    def _path(self) -> str:
+        if not self.id:
+            raise ValueError("the run has not started: read its first event")
+        return "/v1/runs/" + urllib.parse.quote(self.id, safe="")
+
+    def send(self, data: FileContent, *, eof: bool = False) -> int:
+        """Send standard input; returns how many bytes the run has taken. With eof nothing more follows."""
+        raw = data.encode() if isinstance(data, str) else data
+        text = self._client._bytes("POST", self._path() + "/stdin" + ("?eof=1" if eof else ""), raw, "application/octet-stream", "application/json", None)
+        return int(_json(text).get("bytes", 0))
+
+    def cancel(self) -> None:
+        """Cancel the run and wait until it has ended; its events, with the result, can still be read."""
+        try:
+            self._client._call("DELETE", self._path())
+        except NotFound:
+            pass  # it has ended by itself
+
+    def close(self) -> None:
+        """Close the connection, which ends the run if it still goes on."""
+        self._answer.close()
+        self._connection.close()
+
+
+class Sandbox:
+    """A work area of brigd's: /input (read-only in runs), /work and /output, kept from run to run."""
+
+    def __init__(self, client: Client, id: str) -> None:
+        self._client, self.id = client, id
+        self._path = "/v1/sandboxes/" + urllib.parse.quote(id, safe="")
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        try:
+            self.close()
+        except BrigError:
+            if kind is None:
+                raise
+
+    def info(self) -> SandboxInfo:
+        """How it stands: quota, what is used, when it expires."""
+        return _load(SandboxInfo, self._client._call("GET", self._path))
+
+    def run(self, code: Optional[str] = None, *, language: Optional[str] = None, cmd: Optional[Sequence[str]] = None, **options: Any) -> Result:
+        """Run code or a command in it: as Client.run."""
+        return self._client.run(code, language=language, cmd=cmd, sandbox=self.id, **options)
+
+    def stream(self, code: Optional[str] = None, *, language: Optional[str] = None, cmd: Optional[Sequence[str]] = None, **options: Any) -> Stream:
+        """Run code or a command in it: as Client.stream."""
+        return self._client.stream(code, language=language, cmd=cmd, sandbox=self.id, **options)
+
+    def _file(self, path: Union[str, bytes]) -> str:
+        raw = path if isinstance(path, bytes) else path.encode("utf-8", "surrogateescape")
+        if not raw.startswith(b"/"):
+            raw = b"/work/" + raw
+        return self._path + "/files" + urllib.parse.quote(raw, safe="/")
+
+    def put(self, path: Union[str, bytes], content: Union[FileContent, IO[bytes]]) -> FileInfo:
+        """Write a file: an absolute path as the jail sees it, or one below /work."""
+        data = content.encode() if isinstance(content, str) else content
+        return _load(FileInfo, _json(self._client._bytes("PUT", self._file(path), data, "application/octet-stream", "application/json", self._client._timeout)))
+
+    def read(self, path: Union[str, bytes]) -> bytes:
+        """Read a regular file."""
+        return self._client._bytes("GET", self._file(path), None, "", "*/*", self._client._timeout)
+
+    def read_text(self, path: Union[str, bytes]) -> str:
+        """Read a text; bytes that are no UTF-8 become U+FFFD."""
+        return self.read(path).decode("utf-8", "replace")
+
+    def list(self, path: str = "/work", *, recursive: bool = False) -> List[FileInfo]:
+        """List a directory, or everything below it: as many files as one answer of brigd's has."""
+        query = urllib.parse.urlencode({"path": path, "recursive": "1" if recursive else "0"})
+        return [_load(FileInfo, f) for f in self._client._call("GET", self._path + "/files?" + query).get("files", [])]
+
+    def delete(self, path: Union[str, bytes]) -> None:
+        """Remove a file, or a directory with everything in it."""
+        self._client._call("DELETE", self._file(path))
+
+    def close(self) -> None:
+        """End what runs in it and delete it. One that is gone already is no error."""
+        try:
+            self._client._call("DELETE", self._path)
+        except NotFound:
+            pass
+
+
+def main(argv: Optional[Sequence[str]] = None) -> int:
+    """A small command line: python3 brig.py run [--language L] [--timeout S] [-e CODE | FILE | -- COMMAND [ARG...]]."""
+    parser = argparse.ArgumentParser(prog="brig.py", description="Run something in brigd's jail and show what it says as it says it.")
+    parser.add_argument("--socket", help="brigd's Unix socket")
+    parser.add_argument("--url", help="brigd's URL, with a token in $BRIGD_TOKEN")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verbs.add_parser("languages", help="list the languages that work there")
+    run = verbs.add_parser("run", help="run code from a file, code, or a command")
+    run.add_argument("--language", default="python")
+    run.add_argument("--timeout", help='seconds, or a text like "1m30s"')
+    run.add_argument("-e", dest="code", metavar="CODE", help="the code itself")
+    run.add_argument("words", nargs="*", metavar="FILE | -- COMMAND [ARG...]")
+    words = list(sys.argv[1:] if argv is None else argv)
+    command = words[words.index("--") + 1:] if "--" in words else None
+    options = parser.parse_args(words[:words.index("--")] if "--" in words else words)
+    try:
+        client = Client(options.socket, options.url)
+        if options.verb == "languages":
+            for language in client.languages():
+                print(language.language, language.version, language.path, sep="\t")
+            return 0
+        code = options.code
+        if command is None and code is None:
+            if len(options.words) != 1:
+                parser.error("give one file, -e CODE, or -- COMMAND")
+            with open(options.words[0], encoding="utf-8") as f:
+                code = f.read()
+        stream = client.stream(code, language=options.language if command is None else None, cmd=command, timeout=options.timeout,
+                               strip_ansi=sys.stdout.isatty() or None)  # a program may not drive the terminal
+        return _show(stream)
+    except (BrigError, OSError, ValueError) as e:
+        print("brig.py: %s" % e, file=sys.stderr)
+        return 125
+
+
+def _show(stream: Stream) -> int:
+    with stream:
+        for event in stream:
+            if event.type in ("stdout", "stderr"):
+                to = sys.stdout if event.type == "stdout" else sys.stderr
+                to.write(event.data)
+                to.flush()
+    result = stream.result
+    if result is None or result.error:
+        print("brig.py: %s" % (result.error if result else "no result"), file=sys.stderr)
+        return 125
+    if result.status not in ("ok", "failed"):
+        print("brig.py: %s" % result.status, file=sys.stderr)
+    return result.exit_code if result.exit_code >= 0 else 124 if result.timed_out else 128
+
+
+if __name__ == "__main__":
+    sys.exit(main())

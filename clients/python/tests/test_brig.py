@@ -1,0 +1,294 @@
+"""Tests of the client. Those of Server need brigd: BRIG_TEST_SOCKET names its socket."""
+
+from __future__ import annotations
+
+import ast
+import http.server
+import importlib.util
+import inspect
+import io
+import json
+import os
+import pathlib
+import threading
+import typing
+import unittest
+import unittest.mock
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any, Callable, Dict, List, Tuple
+
+import brig
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+SOCKET = os.environ.get("BRIG_TEST_SOCKET", "")
+OPENAPI = os.environ.get("BRIG_TEST_OPENAPI", "")
+
+Answer = Tuple[int, Dict[str, str], bytes]
+
+
+class Script:
+    """A server that gives prepared answers, to whatever is asked."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.asked: List[Tuple[str, str, Dict[str, str], bytes]] = []
+        script, left = self, list(answers)
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                script.asked.append((self.command, self.path, dict(self.headers), body))
+                status, headers, text = left.pop(0)
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                if "Content-Length" not in headers:
+                    self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_POST = do_PUT = do_DELETE = do
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01})
+        self.thread.start()
+
+    def __enter__(self) -> Script:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+def refusal(status: int, code: str, **headers: str) -> Answer:
+    body = {"error": "no", "code": code, "layer": "queue", "next_steps": ["wait"]}
+    return status, {k.replace("_", "-"): v for k, v in headers.items()}, json.dumps(body).encode()
+
+
+OK: Answer = (200, {}, b'{"id":"run_1","status":"ok","exit_code":0,"stdout":"x","new_field":1}')
+
+
+class Protocol(unittest.TestCase):
+    def client(self, script: Script, **options: Any) -> Tuple[brig.Client, List[float]]:
+        client, slept = brig.Client(url=script.url, token="t", **options), []
+        client._sleep = slept.append
+        return client, slept
+
+    def test_waits_and_tries_again(self) -> None:
+        with Script(refusal(429, "queue_full", Retry_After="2"), refusal(503, "draining", Retry_After="1"), OK) as script:
+            client, slept = self.client(script)
+            result = client.run("1")
+            self.assertEqual((result.stdout, result.to_dict()), ("x", {"status": "ok", "exit_code": 0, "stdout": "x"}))
+        self.assertEqual(len(script.asked), 3)
+        self.assertTrue(2 <= slept[0] <= 2.5 and 1 <= slept[1] <= 1.25, slept)
+        self.assertEqual(len({a[3] for a in script.asked}), 1)
+        self.assertEqual(script.asked[0][2]["Authorization"], "Bearer t")
+
+    def test_gives_up(self) -> None:
+        for answers, options in (([refusal(429, "queue_full", Retry_After="1")] * 3, {"retries": 2}), ([refusal(429, "queue_full", Retry_After="9999")], {}),
+                                 ([refusal(429, "too_many_sandboxes")], {})):
+            with Script(*answers) as script:
+                client, slept = self.client(script, **options)
+                with self.assertRaises(brig.TryAgain) as no:
+                    client.run("1")
+            self.assertEqual((len(script.asked), no.exception.next_steps), (len(answers), ["wait"]))
+
+    def test_refusals_are_not_repeated(self) -> None:
+        for status, kind in ((400, brig.Refused), (401, brig.Unauthorized), (403, brig.Unauthorized), (404, brig.NotFound), (507, brig.Refused)):
+            with Script(refusal(status, "c")) as script:
+                client, _ = self.client(script)
+                with self.assertRaises(kind) as no:
+                    client.run("1")
+                self.assertEqual((no.exception.status, no.exception.code, no.exception.to_dict()["layer"]), (status, "c", "queue"))
+
+    def test_strange_answers(self) -> None:
+        for answer, kind in (((200, {}, b"no json"), brig.ProtocolError), ((200, {}, b"[]"), brig.ProtocolError), ((200, {}, b"{}"), brig.ProtocolError),
+                             ((502, {}, b"<html>"), brig.Refused)):
+            with Script(answer) as script:
+                client, _ = self.client(script)
+                with self.assertRaises(kind):
+                    client.run("1")
+        with self.assertRaises(brig.Unreachable):
+            brig.Client(socket="/nonexistent/brigd.sock").version()
+
+    def test_answer_that_breaks_off(self) -> None:
+        with Script((200, {"Content-Length": "100"}, b"short")) as script:
+            client, _ = self.client(script)
+            with self.assertRaises(brig.Unreachable):
+                brig.Sandbox(client, "sb").read("x")
+
+    def test_stream_that_breaks_off(self) -> None:
+        for text in (b"", b'{"type":"start","id":"run_1"}\n', b'{"type":"stdout","data":"x"'):
+            with Script((200, {}, text)) as script:
+                client, _ = self.client(script)
+                with self.assertRaises(brig.Unreachable):
+                    client.stream("1").wait()
+
+    def test_names_cannot_leave_their_place(self) -> None:
+        answer: Answer = (200, {}, b"x")
+        with Script(*[answer] * 3) as script:
+            client, _ = self.client(script)
+            box = brig.Sandbox(client, "a/../b?c\r\nX: y")
+            box.read("a b/ü?#%\r\n")
+            box.read(b"/output/\xff")
+            box.read("../x")
+        paths = [a[1] for a in script.asked]
+        self.assertEqual(paths[0], "/v1/sandboxes/a%2F..%2Fb%3Fc%0D%0AX%3A%20y/files/work/a%20b/%C3%BC%3F%23%25%0D%0A")
+        self.assertTrue(paths[1].endswith("/files/output/%FF") and paths[2].endswith("/files/work/../x"), paths)
+
+    def test_wrong_arguments(self) -> None:
+        calls: List[Callable[[], Any]] = [
+            lambda: brig.Client("s").run(), lambda: brig.Client("s").run("1", cmd=["a"]), lambda: brig.Client("s").run(cmd="ls -l"),
+            lambda: brig.Client("s", "http://localhost"), lambda: brig.Client(url="ftp://x"), lambda: brig.Client(url="http://example.org"),
+            lambda: brig.Client(url="https://u:p@x"),
+        ]
+        for call in calls:
+            self.assertRaises(ValueError, call)
+
+    def test_files_become_text_or_base64(self) -> None:
+        with Script(OK) as script:
+            client, _ = self.client(script)
+            client.run(cmd=["id"], files={"a": "text", "b": b"\xff"}, timeout=3, memory=None)
+        self.assertEqual(json.loads(script.asked[0][3]), {"cmd": ["id"], "files": {"a": "text", "b": {"base64": "/w=="}}, "timeout": 3})
+
+
+class Source(unittest.TestCase):
+    def test_everything_public_is_annotated_and_documented(self) -> None:
+        n = 0
+        for name in brig.__all__:
+            thing = getattr(brig, name)
+            self.assertTrue(inspect.getdoc(thing), name)
+            members = [thing] if inspect.isfunction(thing) else [m for k, m in vars(thing).items() if inspect.isfunction(m) and (k[0] != "_" or k == "__init__")]
+            for f in members:
+                hints = typing.get_type_hints(f, vars(brig))
+                missing = [p for p in inspect.signature(f).parameters if p != "self" and p not in hints]
+                self.assertFalse(missing or "return" not in hints, (name, f.__name__, missing))
+                if f.__name__[0] != "_":
+                    self.assertTrue(inspect.getdoc(f), (name, f.__name__))
+                n += 1
+        self.assertGreater(n, 30)
+
+    def test_examples_import_without_their_frameworks(self) -> None:
+        files = sorted((HERE / "examples").glob("*.py"))
+        self.assertGreater(len(files), 5)
+        for path in files:
+            spec = importlib.util.spec_from_file_location(path.stem, path)
+            assert spec and spec.loader
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            self.assertTrue(callable(module.main), path)
+
+    def test_standard_library_only(self) -> None:
+        tree = ast.parse((HERE / "brig.py").read_text(), feature_version=(3, 9))
+        names = {a.name.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+        names |= {(n.module or "").split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+        known = {"__future__", "argparse", "base64", "dataclasses", "http", "ipaddress", "json", "os", "random", "socket", "ssl", "sys", "time", "types", "typing", "urllib"}
+        self.assertFalse(names - known)
+
+    @unittest.skipUnless(OPENAPI, "BRIG_TEST_OPENAPI does not name docs/openapi.json")
+    def test_fields_are_those_of_the_document(self) -> None:
+        schemas = json.loads(pathlib.Path(OPENAPI).read_text())["components"]["schemas"]
+        for kind, name in ((brig.Result, "Response"), (brig.Event, "Event"), (brig.SandboxInfo, "SandboxInfo"), (brig.FileInfo, "Entry"), (brig.Language, "Language"),
+                           (brig.Violation, "Violation"), (brig.Truncated, "Truncated")):
+            self.assertEqual({f.name for f in brig.dataclasses.fields(kind)}, set(schemas[name]["properties"]), name)
+        request = set(schemas["Request"]["properties"]) - {"agent_id"}
+        self.assertEqual(set(inspect.signature(brig.Client.run).parameters) - {"self"}, request)
+        self.assertEqual(set(inspect.signature(brig.Client.stream).parameters) - {"self", "interactive"}, request - {"max_output"})
+        self.assertEqual(set(inspect.signature(brig.Client.sandbox).parameters) - {"self"}, set(schemas["SandboxRequest"]["properties"]) - {"agent_id"})
+
+
+@unittest.skipUnless(SOCKET, "BRIG_TEST_SOCKET does not name brigd's socket")
+class Server(unittest.TestCase):
+    def setUp(self) -> None:
+        self.client = brig.Client(SOCKET)
+
+    def test_run(self) -> None:
+        result = self.client.run("import sys\nprint(6 * 7, sys.argv[1], open('/input/f').read())\nsys.exit(3)", args=["ü"], files={"f": "hello"}, timeout=20)
+        self.assertEqual((result.status, result.exit_code, result.stdout, result.ok), ("failed", 3, "42 ü hello\n", False))
+        self.assertEqual(self.client.run(cmd=["cat"], stdin="in", timeout=20).stdout, "in")
+        self.assertIn("usage", vars(result))
+
+    def test_refusals(self) -> None:
+        with self.assertRaises(brig.Refused) as no:
+            self.client.run("x", language="klingon")
+        self.assertTrue(no.exception.next_steps and no.exception.status == 400, no.exception)
+        with self.assertRaises(brig.NotFound):
+            self.client.open_sandbox("sb_unknown")
+
+    def test_stream_and_input(self) -> None:
+        code = "print('name?', flush=True)\nprint('hello', input(), flush=True)"
+        with self.client.stream(code, interactive=True, timeout=30) as run:
+            said = ""
+            for event in run:
+                said += event.data
+                if said == "name?\n" and event.type == "stdout":  # one write may come in several events
+                    self.assertEqual(run.send("brig\n", eof=True), 5)
+        assert run.result
+        self.assertEqual((said, run.result.status), ("name?\nhello brig\n", "ok"))
+
+    def test_cancel(self) -> None:
+        with self.client.stream(cmd=["sleep", "60"], timeout=90) as run:
+            for event in run:
+                if event.type == "start":
+                    run.cancel()
+        assert run.result
+        self.assertEqual(run.result.status, "cancelled")
+        run.cancel()  # what has ended stays so
+
+    def test_sandbox(self) -> None:
+        with self.client.sandbox(disk="8m", ttl="5m", files={"numbers": "3\n1\n2\n"}) as box:
+            self.assertTrue(box.run(cmd=["sort", "-o", "/output/sorted", "/input/numbers"], timeout=20).ok)
+            self.assertEqual(box.read_text("/output/sorted"), "1\n2\n3\n")
+            box.put("note", b"\x00\xff")
+            self.assertEqual(box.read("/work/note"), b"\x00\xff")
+            self.assertEqual([f.path for f in box.list()], ["/work/note"])
+            self.assertIn(box.id, [b.id for b in self.client.sandboxes()])
+            self.assertEqual(self.client.open_sandbox(box.id).info().id, box.id)
+            box.delete("note")
+            with self.assertRaises(brig.NotFound):
+                box.read("note")
+            with self.assertRaises(brig.Refused):
+                box.read("../../etc/passwd")
+        with self.assertRaises(brig.NotFound):
+            box.info()
+
+    def test_about(self) -> None:
+        self.assertIn("python", [x.language for x in self.client.languages()])
+        self.assertTrue(self.client.version())
+
+    def test_command_line(self) -> None:
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            code = brig.main(["--socket", SOCKET, "run", "-e", "import sys; print(1); sys.exit(4)"])
+            again = brig.main(["--socket", SOCKET, "run", "--", "echo", "--", "x"])
+            wrong = brig.main(["--socket", "/nonexistent", "languages"])
+        self.assertEqual((code, again, wrong, out.getvalue()), (4, 0, 125, "1\n-- x\n"), err.getvalue())
+
+    def test_examples(self) -> None:
+        spec = importlib.util.spec_from_file_location("plain", HERE / "examples" / "plain.py")
+        assert spec and spec.loader
+        plain = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(plain)
+        self.assertEqual(json.loads(plain.run_python(self.client, "print(6*7)"))["stdout"], "42\n")
+        out = io.StringIO()
+        with unittest.mock.patch.dict(os.environ, BRIGD_SOCKET=SOCKET), redirect_stdout(out):
+            plain.main()
+        self.assertIn("ok\n1\n2\n3\n", out.getvalue())
+        spec = importlib.util.spec_from_file_location("smol", HERE / "examples" / "smolagents_executor.py")
+        assert spec and spec.loader
+        smol = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(smol)
+        with self.client.sandbox() as box:
+            self.assertEqual(smol.run_step(box, "print(1)"), (None, "1\n", False))
+            self.assertEqual(smol.run_step(box, "print(2); final_answer({'n': 42})"), ({"n": 42}, "2\n", True))
+            with self.assertRaises(RuntimeError):
+                smol.run_step(box, "1/0")
+
+
+if __name__ == "__main__":
+    unittest.main()

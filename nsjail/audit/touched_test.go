@@ -1,0 +1,140 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestFilesThatOthersCanTouch(t *testing.T) {
+	for what, spoil := range map[string]func(p string) error{
+		"symlink":         func(p string) error { return os.Symlink("elsewhere", p) },
+		"hard link":       func(p string) error { return os.Link(p+".other", p) },
+		"directory":       func(p string) error { return os.Mkdir(p, 0o700) },
+		"world-readable":  func(p string) error { _ = os.WriteFile(p, nil, 0o600); return os.Chmod(p, 0o604) },
+		"group-writable":  func(p string) error { _ = os.WriteFile(p, nil, 0o600); return os.Chmod(p, 0o660) },
+		"lock a symlink":  func(p string) error { return os.Symlink("x", p+".lock") },
+		"open directory":  func(p string) error { return os.Chmod(filepath.Dir(p), 0o777) },
+		"second writer":   func(p string) error { _, err := Open(Options{Path: p}); return err },
+		"path of nothing": func(p string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(p))) },
+	} {
+		dir := filepath.Join(t.TempDir(), "x", "d")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "audit.jsonl")
+		if err := os.WriteFile(path+".other", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := spoil(path); err != nil {
+			t.Fatal(what, err)
+		}
+		if l, err := Open(Options{Path: path}); err == nil {
+			t.Errorf("%s: opened", what)
+			_ = l.Close()
+		}
+	}
+	for _, o := range []Options{{}, {Path: "x", MaxBytes: 5}, {Path: "x", Sync: "often"}, {Path: "x", Keep: -1}, {Path: "x", Key: []byte("k")}} {
+		if _, err := Open(o); err == nil {
+			t.Errorf("%+v: opened", o)
+		}
+	}
+}
+
+// A log that somebody moves, removes, cuts off or writes to while it is open takes no event, and neither does what he puts
+// in its place. Where it comes back, it goes on, and the gap is recorded.
+func TestTouchedWhileOpen(t *testing.T) {
+	for what, c := range map[string]struct {
+		spoil, back func(p string) error
+	}{
+		"moved":    {func(p string) error { return os.Rename(p, p+".away") }, func(p string) error { return os.Rename(p+".away", p) }},
+		"removed":  {os.Remove, nil},
+		"cut off":  {func(p string) error { return os.Truncate(p, 10) }, nil},
+		"emptied":  {func(p string) error { return os.Truncate(p, 0) }, nil},
+		"replaced": {func(p string) error { return errors.Join(os.Rename(p, p+".away"), os.WriteFile(p, nil, 0o600)) }, nil},
+		"written":  {func(p string) error { appendTo(t, p, "x\n"); return nil }, nil},
+	} {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		l := open(t, Options{Path: path})
+		if err := errors.Join(l.Append(Event{Kind: "note"}), c.spoil(path)); err != nil {
+			t.Fatal(err)
+		}
+		fake := &echo{}
+		for range 2 {
+			if _, err := Wrap(fake, l).Execute(context.Background(), job("r")); err == nil || l.Broken() == nil {
+				t.Errorf("%s: a run was recorded", what)
+			}
+		}
+		if len(fake.ran) > 0 {
+			t.Errorf("%s: a run was made", what)
+		}
+		if c.back == nil {
+			continue
+		}
+		if err := c.back(path); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Wrap(fake, l).Execute(context.Background(), job("r")); err != nil {
+			t.Errorf("%s and put back: %v", what, err)
+		}
+		if _, r := lines(t, path); r.Gaps != 1 || r.Missed != 2 || r.Ended != 1 {
+			t.Errorf("%s and put back: %+v", what, r)
+		}
+	}
+}
+
+// Where an event may not have reached the disk, SyncAlways says so, and the run is refused.
+func TestSyncFails(t *testing.T) {
+	l := open(t, Options{Path: filepath.Join(t.TempDir(), "audit.jsonl"), Sync: SyncAlways})
+	r, w, err := os.Pipe() // to which one can write, and which cannot be synced
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	l.mu.Lock()
+	b, err := l.append([]byte(`"event":"x"`), nil)
+	real := l.f
+	l.f = w
+	l.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-b.done
+	if b.err == nil && l.Broken() == nil {
+		// the syncer had taken the real file already; the next batch gets the other
+		l.mu.Lock()
+		l.next = &batch{done: make(chan struct{})}
+		b = l.next
+		l.work <- struct{}{}
+		l.mu.Unlock()
+		<-b.done
+	}
+	if b.err == nil || l.Broken() == nil {
+		t.Error("an event that was not synced passes for written")
+	}
+	l.mu.Lock()
+	l.f = real
+	l.mu.Unlock()
+	_ = w.Close()
+	if err := l.Append(Event{Kind: "note"}); err != nil {
+		t.Error(err)
+	}
+	if _, rep := lines(t, real.Name()); rep.Gaps != 1 {
+		t.Errorf("%+v", rep)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	l := open(t, Options{Path: filepath.Join(t.TempDir(), "a")})
+	closeLog(t, l)
+	if err := l.Append(Event{Kind: "note"}); err == nil {
+		t.Error("a closed log was written")
+	}
+	closeLog(t, l)
+	if fmt.Sprint(l.Broken()) != "<nil>" {
+		t.Error(l.Broken())
+	}
+}
