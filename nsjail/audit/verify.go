@@ -52,6 +52,7 @@ type BadLine struct {
 	Why  error
 }
 
+// Error names the file, the line and the reason.
 func (b *BadLine) Error() string { return fmt.Sprintf("%s, line %d: %v", b.File, b.Line, b.Why) }
 
 // Unwrap is the cause.

@@ -73,7 +73,7 @@ func (e *Engine) each(c Caller, ask func(*policy.Policy) *nsjail.Refusal) *nsjai
 	return nil
 }
 
-// decide asks every policy, and then counts the run of the token.
+// decide asks every policy.
 func (e *Engine) decide(c Caller, j *nsjail.Job, r *Request) {
 	policy.DecideAll(j, e.policiesOf(c)...)
 	sizes := make([]int64, 0, len(r.Files))
@@ -89,6 +89,10 @@ func (e *Engine) decide(c Caller, j *nsjail.Job, r *Request) {
 	}); no != nil {
 		j.Refuse(no)
 	}
+}
+
+// spend counts the run of the token, once everybody else has said yes.
+func (e *Engine) spend(c Caller, j *nsjail.Job) {
 	if c.Grant == nil || j.Verdict.Refusal != nil {
 		return
 	}

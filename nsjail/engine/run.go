@@ -10,6 +10,7 @@ import (
 
 	"brig/netns/egress"
 	"brig/nsjail"
+	"brig/nsjail/sandbox"
 )
 
 // Run runs a request and says what happened; it always answers. With a stream, the output comes there, a piece at a time
@@ -22,13 +23,14 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	if no != nil {
 		return refused(j, no)
 	}
+	var box *sandbox.Sandbox
 	if r.Sandbox != "" {
-		box, release, no := e.enter(&ctx, c, j, r)
-		if no != nil {
+		var release func()
+		if box, release, no = e.enter(&ctx, j); no != nil {
 			return refused(j, no)
 		}
 		defer release()
-		showBox(&j.Spec, box.Volume().ID())
+		j.Spec.Mounts = append(sandbox.Mounts(box.Volume()), j.Spec.Mounts...)
 	}
 	j.Stdin = strings.NewReader(r.Stdin)
 	if r.StdinReader != nil {
@@ -41,6 +43,12 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 		limit = min(limit, r.MaxOutput)
 	}
 	e.decide(c, j, r)
+	if box != nil && j.Verdict.Refusal == nil {
+		if no := e.putFiles(c, box, r.Files); no != nil {
+			j.Refuse(no)
+		}
+	}
+	e.spend(c, j)
 	if kept := j.Spec.Limits.Output; kept > 0 { // what the jail cuts is lost to the filter: half a secret is no secret to it
 		limit, j.Spec.Limits.Output = min(limit, kept), 0
 	}

@@ -19,9 +19,9 @@ import (
 // MaxPutSize bounds a file that is put into a sandbox, in bytes; its quota does, too.
 const MaxPutSize = 1 << 30
 
-// enter takes a request's sandbox into use: its end ends ctx, and its expiry waits. It puts the request's files there.
-func (e *Engine) enter(ctx *context.Context, c Caller, j *nsjail.Job, r *Request) (*sandbox.Sandbox, func(), *nsjail.Refusal) {
-	box, err := e.boxes.Get(j.Agent, r.Sandbox)
+// enter takes a Job's sandbox into use: its end ends ctx, and its expiry waits.
+func (e *Engine) enter(ctx *context.Context, j *nsjail.Job) (*sandbox.Sandbox, func(), *nsjail.Refusal) {
+	box, err := e.boxes.Get(j.Agent, j.Sandbox)
 	if err != nil {
 		return nil, nil, asRefusal(err, "sandbox", "sandbox_unknown")
 	}
@@ -29,21 +29,8 @@ func (e *Engine) enter(ctx *context.Context, c Caller, j *nsjail.Job, r *Request
 	if err != nil {
 		return nil, nil, asRefusal(err, "sandbox", "sandbox_unknown")
 	}
-	if no := e.putFiles(c, box, r.Files); no != nil {
-		release()
-		return nil, nil, no
-	}
 	*ctx = run
 	return box, release, nil
-}
-
-// showBox mounts a sandbox's three directories.
-func showBox(s *nsjail.Spec, volume string) {
-	s.Mounts = append([]nsjail.Mount{
-		{Type: nsjail.MountVolume, Source: volume + "/input", Target: "/input"},
-		{Type: nsjail.MountVolume, Source: volume + "/work", Target: "/work", Writable: true},
-		{Type: nsjail.MountVolume, Source: volume + "/output", Target: "/output", Writable: true},
-	}, s.Mounts...)
 }
 
 func (e *Engine) putFiles(c Caller, box *sandbox.Sandbox, files map[string]File) *nsjail.Refusal {

@@ -21,7 +21,7 @@ func TestPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"data/link": "../secret", "alias": "data", "out/swap": "../secret"} {
+	for link, to := range map[string]string{"data/link": "../secret", "alias": "data", "out/swap": "../secret", "out/good": "../data"} {
 		if err := os.Symlink(to, filepath.Join(host, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -90,12 +90,26 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%d %+v: %v", i, c.m, j.Verdict.Refusal)
 		}
 	}
+	// A link that another run can change in between plays no part: the jail gets what was judged.
+	for source, want := range map[string]string{"/out/good": "/data", "/alias/sub": "/data/sub", up + "/data": "/data"} {
+		j := decided(t, p, nsjail.Spec{Args: []string{"id"}, Mounts: []nsjail.Mount{bind(source, "/input", false)}})
+		if j.Verdict.Refusal != nil || j.Spec.Mounts[0].Source != host+want {
+			t.Errorf("%s: %v, %s", source, j.Verdict.Refusal, j.Spec.Mounts[0].Source)
+		}
+	}
 	// Below what a payload has written to, or a link of the Spec's own, nobody can tell where a target is.
 	for i, first := range []nsjail.Mount{bind("/out", "/work", true), {Type: nsjail.MountVolume, Source: "a/work", Target: "/work", Writable: true},
 		{Type: nsjail.MountVolume, Source: "a/output", Target: "/work"}, {Type: nsjail.MountSymlink, Source: "/usr/bin", Target: "/work"}} {
 		s := nsjail.Spec{Args: []string{"id"}, Mounts: []nsjail.Mount{first, {Type: nsjail.MountData, Target: "/work/l/x", Content: "y"}}}
 		if j := decided(t, p, s); j.Verdict.Refusal == nil || j.Verdict.Refusal.Code != "path_not_allowed" {
 			t.Errorf("below %d: %v", i, j.Verdict.Refusal)
+		}
+	}
+	roots := parsed(t, fmt.Sprintf(`{"commands":["*"],"paths":{"roots":["%[1]s/data","%[1]s/out"],"write":["%[1]s/out"]}}`, host))
+	for root, want := range map[string]string{"/data": "/data", "/alias": "/data", "/out/good": "/data", "/data/sub": "/data/sub", "/out": "/out", "/out/sub": "", "/data/link": "", "/secret": ""} {
+		j := decided(t, roots, nsjail.Spec{Args: []string{"id"}, Rootfs: nsjail.Rootfs{Path: host + root}})
+		if (j.Verdict.Refusal == nil) != (want != "") || want != "" && j.Spec.Rootfs.Path != host+want {
+			t.Errorf("root %s: %v, %s", root, j.Verdict.Refusal, j.Spec.Rootfs.Path)
 		}
 	}
 	for root, ok := range map[string]bool{"": true, "/": false, host: false} {

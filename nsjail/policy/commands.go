@@ -106,14 +106,10 @@ func (p *Policy) writable(f *file, v *view) bool {
 	if len(p.Paths.Write) == 0 {
 		return false
 	}
-	source := v.spec.Rootfs.Path
-	switch {
-	case f.bind >= 0:
-		source = v.spec.Mounts[f.bind].Source
-	case source == "":
+	if f.bind < 0 && v.spec.Rootfs.Path == "" {
 		return p.covers(p.Paths.Write, f.path) // the minimal root shows it where the host has it
 	}
-	where, err := hostPath(source)
+	where, err := v.host(f.bind)
 	if err != nil {
 		return true
 	}

@@ -25,7 +25,8 @@ func DecideAll(j *nsjail.Job, ps ...*Policy) {
 			return
 		}
 	}
-	v := newView(&j.Spec)
+	asked := j.Spec
+	v := newView(&asked)
 	defer v.close()
 	for _, p := range ps {
 		if r := p.judge(j, v); r != nil {
@@ -34,6 +35,7 @@ func DecideAll(j *nsjail.Job, ps ...*Policy) {
 		}
 	}
 	for _, p := range ps {
+		p.pin(&j.Spec, v)
 		said := p.apply(&j.Spec)
 		for _, s := range said {
 			if !slices.Contains(j.Verdict.Narrowed, s) {
@@ -82,7 +84,7 @@ func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
 	s := &j.Spec
 	for _, rule := range []func() *nsjail.Refusal{
 		func() *nsjail.Refusal { return p.program(j, v) },
-		func() *nsjail.Refusal { return p.root(s) },
+		func() *nsjail.Refusal { return p.root(s, v) },
 		func() *nsjail.Refusal { return p.mounts(s, v) },
 		func() *nsjail.Refusal { return p.network(s) },
 		func() *nsjail.Refusal { return p.environment(j) },

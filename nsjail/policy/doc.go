@@ -45,7 +45,7 @@
 //
 // # Paths
 //
-// A path of the host counts by where it leads. Below a path that runs write to, only the whole of that path can be shown:
+// A path of the host counts by where it leads, and that is what the Spec names from then on. Below a path that runs write to, only the whole of that path can be shown:
 // anything deeper could be replaced by a link between this look and the jail's. Mounts go to the work areas and to
 // paths.targets only, counted by where the target is in the end.
 //

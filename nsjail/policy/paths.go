@@ -11,7 +11,7 @@ import (
 )
 
 // root checks which tree is the jail's root.
-func (p *Policy) root(s *nsjail.Spec) *nsjail.Refusal {
+func (p *Policy) root(s *nsjail.Spec, v *view) *nsjail.Refusal {
 	if open(p, p.Paths.Roots) {
 		return nil
 	}
@@ -21,8 +21,8 @@ func (p *Policy) root(s *nsjail.Spec) *nsjail.Refusal {
 		}
 		return p.refusal("paths.roots", "root_not_allowed", "the minimal root is not allowed", "Use one of the allowed roots: "+orNone(p.Paths.Roots)+".")
 	}
-	where, err := hostPath(s.Rootfs.Path)
-	if err == nil && slices.ContainsFunc(p.Paths.Roots, func(r string) bool { return r != "" && under(where, real(r)) }) {
+	where, err := v.host(-1)
+	if err == nil && !p.movable(where) && slices.ContainsFunc(p.Paths.Roots, func(r string) bool { return r != "" && under(where, real(r)) }) {
 		return nil
 	}
 	return p.refusal("paths.roots", "root_not_allowed", fmt.Sprintf("the root %s is not allowed%s", quote(s.Rootfs.Path), because(err)),
@@ -37,7 +37,7 @@ func (p *Policy) mounts(s *nsjail.Spec, v *view) *nsjail.Refusal {
 	}
 	for i, m := range s.Mounts {
 		field := fmt.Sprintf("mounts[%d]", i)
-		if r := p.mountSource(field, m); r != nil {
+		if r := p.mountSource(field, i, v); r != nil {
 			return r
 		}
 		if !p.targetAllowed(v.targets[i]) {
@@ -57,7 +57,8 @@ func (p *Policy) targetAllowed(target string) bool {
 	return p.anyTarget() || slices.ContainsFunc(WorkAreas(), in) || slices.ContainsFunc(p.Paths.Targets, in) || target == "/dev/shm"
 }
 
-func (p *Policy) mountSource(field string, m nsjail.Mount) *nsjail.Refusal {
+func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
+	m := v.spec.Mounts[i]
 	if open(p, p.Paths.Read) && open(p, p.Paths.Write) {
 		return nil
 	}
@@ -73,7 +74,7 @@ func (p *Policy) mountSource(field string, m nsjail.Mount) *nsjail.Refusal {
 	default:
 		return p.refusal("paths", "path_not_allowed", field+": no policy knows mounts of type "+quote(string(m.Type)), "Leave it out.")
 	}
-	where, err := hostPath(m.Source)
+	where, err := v.host(i)
 	lists, name := [][]string{p.Paths.Write, p.Paths.Read}, "read"
 	if m.Writable {
 		lists, name = [][]string{p.Paths.Write}, "write"
@@ -89,6 +90,27 @@ func (p *Policy) mountSource(field string, m nsjail.Mount) *nsjail.Refusal {
 	}
 	return p.refusal("paths."+name, "path_not_allowed", fmt.Sprintf("%s: to %s %s of the host is not allowed%s", field, name, quote(m.Source), because(err)),
 		"Use a path below one of "+orNone(slices.Concat(lists...))+", or put the files into the request.")
+}
+
+// pin writes where the sources lead into the Spec: a link on the way, which somebody may change before the jail is made,
+// plays no part any more.
+func (p *Policy) pin(s *nsjail.Spec, v *view) {
+	if where, err := v.host(-1); err == nil && s.Rootfs.Path != "" && !open(p, p.Paths.Roots) {
+		s.Rootfs.Path = where
+	}
+	if open(p, p.Paths.Read) && open(p, p.Paths.Write) {
+		return
+	}
+	mounts := slices.Clone(s.Mounts) // the list may be the caller's
+	for i, m := range mounts {
+		if m.Type != nsjail.MountBind && m.Type != nsjail.MountFile {
+			continue
+		}
+		if where, err := v.host(i); err == nil {
+			mounts[i].Source = where
+		}
+	}
+	s.Mounts = mounts
 }
 
 // covers says whether a real path is one of a list or below it, by whole names.

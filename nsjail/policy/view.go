@@ -38,7 +38,14 @@ type view struct {
 	targets []string    // of spec.Mounts, where they will be in the end: links on the way are followed
 	fds     map[int]int // a source's descriptor, by the mount's index; -1 is the root's
 	seen    map[string]seen
+	hosts   map[int]leads // by the mount's index, -1 for the root
 	bad     error // why no path can be told
+}
+
+// leads is where a source leads on the host.
+type leads struct {
+	path string
+	err  error
 }
 
 // seen is what look has found: a path is read once.
@@ -57,7 +64,7 @@ type file struct {
 }
 
 func newView(s *nsjail.Spec) *view {
-	v := &view{spec: s, fds: map[int]int{}, seen: map[string]seen{}}
+	v := &view{spec: s, fds: map[int]int{}, seen: map[string]seen{}, hosts: map[int]leads{}}
 	for i := range s.Mounts {
 		where, err := v.canonical(s.Mounts[i].Target)
 		if err != nil && v.bad == nil {
@@ -241,22 +248,22 @@ func (v *view) source(p string) (bind, fd int, rel string, err error) {
 		if m.Type != nsjail.MountBind || m.Writable {
 			return i, -1, "", errUnknown
 		}
-		fd, err := v.open(i, m.Source)
+		fd, err := v.open(i)
 		return i, fd, relative(p, v.targets[i]), err
 	}
-	made, from := minScratch, "/"
-	if v.spec.Rootfs.Path != "" {
-		made, from = scratch, v.spec.Rootfs.Path
+	minimal, made := v.spec.Rootfs.Path == "", scratch
+	if minimal {
+		made = minScratch
 	}
 	for _, dir := range made {
 		if under(p, dir) {
 			return -1, -1, "", errUnknown
 		}
 	}
-	if from == "/" && !shown(p) && p != "/etc" {
+	if minimal && !shown(p) && p != "/etc" {
 		return -1, -1, "", unix.ENOENT // the minimal root has nothing else of the host's
 	}
-	fd, err = v.open(-1, from)
+	fd, err = v.open(-1)
 	return -1, fd, relative(p, "/"), err
 }
 
@@ -271,16 +278,38 @@ func shown(p string) bool {
 }
 
 // open holds a source's descriptor.
-func (v *view) open(i int, source string) (int, error) {
+func (v *view) open(i int) (int, error) {
 	if fd, ok := v.fds[i]; ok {
 		return fd, nil
 	}
-	fd, err := unix.Open(source, unix.O_PATH|unix.O_CLOEXEC, 0)
+	where, err := v.host(i)
+	if err != nil {
+		return -1, err
+	}
+	fd, err := unix.Open(where, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
 	v.fds[i] = fd
 	return fd, nil
+}
+
+// host is where a mount's source leads, every link followed; of index -1, the root's. It is found once: what is judged is
+// what pin writes into the Spec.
+func (v *view) host(i int) (string, error) {
+	if have, ok := v.hosts[i]; ok {
+		return have.path, have.err
+	}
+	source := v.spec.Rootfs.Path
+	if i >= 0 {
+		source = v.spec.Mounts[i].Source
+	}
+	where, err := "/", error(nil)
+	if source != "" {
+		where, err = hostPath(source)
+	}
+	v.hosts[i] = leads{where, err}
+	return where, err
 }
 
 // under says whether p is dir or below it, by whole names.

@@ -31,6 +31,7 @@ type Rejected struct {
 	RetryAfter time.Duration
 }
 
+// Error is the Refusal's.
 func (r *Rejected) Error() string { return r.Refusal.Error() }
 
 // Unwrap gives the Refusal.

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 
 // check refuses what contradicts itself, and above all a port that is open to anybody.
 func (c *Config) check(command string) error {
-	for _, f := range []func() error{c.checkTLS, c.checkListen, c.checkUIDs, c.checkSandboxes, c.checkQueue} {
+	for _, f := range []func() error{c.checkTLS, c.checkListen, c.checkPages, c.checkUIDs, c.checkSandboxes, c.checkQueue} {
 		if err := f(); err != nil {
 			return err
 		}
@@ -22,7 +23,7 @@ func (c *Config) check(command string) error {
 	if c.RequireToken && !c.proof() {
 		return fmt.Errorf("%s has nothing to check a token with; add --token-key FILE or --api-key-file FILE", c.name("auth.require_token"))
 	}
-	for _, path := range []string{"audit.sync", "audit.max_bytes", "audit.keep"} {
+	for _, path := range []string{"audit.sync", "audit.max_bytes", "audit.keep", "audit.key", "audit.argv"} {
 		if c.Set(path) && c.AuditPath == "" {
 			return fmt.Errorf("%s is about an audit log, and there is none; add --audit FILE", c.name(path))
 		}
@@ -94,6 +95,24 @@ func (c *Config) CheckTCP(loopback bool) error {
 			"or --tls-cert, --tls-key and --client-ca for clients' certificates, or listen at a Unix socket")
 	case !loopback && c.TLSCert == "":
 		return errors.New("it is no loopback address, and a token sent there can be read on the way; add --tls-cert and --tls-key, or listen at 127.0.0.1")
+	}
+	return nil
+}
+
+// checkPages reads Hosts and Origins as browsers write them: a host in small letters, an origin without a path.
+func (c *Config) checkPages() error {
+	for i, h := range c.Hosts {
+		if strings.ContainsAny(h, "/:@[]* ") {
+			return fmt.Errorf("%s: %s is no host name; write it without scheme and port, as in build.example.org", c.name("http.hosts"), show(h))
+		}
+		c.Hosts[i] = strings.ToLower(h)
+	}
+	for i, o := range c.Origins {
+		u, err := url.Parse(o)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Scheme+"://"+u.Host != o {
+			return fmt.Errorf("%s: %s is no web page's origin; write scheme, host and port alone, as in https://example.org", c.name("http.origins"), show(o))
+		}
+		c.Origins[i] = strings.ToLower(o)
 	}
 	return nil
 }

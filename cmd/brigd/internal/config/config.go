@@ -35,7 +35,9 @@ type Config struct {
 	Policies  []string
 	PolicyDir string
 	// AuditPath is the audit log, "" for none; AuditSync when it reaches the disk; AuditMaxBytes and AuditKeep rotate it.
-	AuditPath, AuditSync string
+	// AuditKey signs it, and AuditArgv has commands written down in words.
+	AuditPath, AuditSync, AuditKey string
+	AuditArgv                      bool
 	AuditMaxBytes        nsjail.Bytes
 	AuditKeep            int
 	// StateDir holds the ledger of tokens.

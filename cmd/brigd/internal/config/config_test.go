@@ -148,6 +148,12 @@ func TestFlagErrors(t *testing.T) {
 		{[]string{"--per-caller", "9", "--running", "4"}, []string{"--running 4"}},
 		{[]string{"--queue", "5", "--queue-per-caller", "6"}, []string{"--queue 5"}},
 		{[]string{"--burst", "5"}, []string{"--rate"}},
+		{[]string{"--host", "http://x"}, []string{"--host", "no host name"}},
+		{[]string{"--host", "*.example.org"}, []string{"no host name"}},
+		{[]string{"--origin", "example.org"}, []string{"--origin", "https://example.org"}},
+		{[]string{"--origin", "https://example.org/"}, []string{"no web page's origin"}},
+		{[]string{"--origin", "null"}, []string{"no web page's origin"}},
+		{[]string{"--origin", "*"}, []string{"no web page's origin"}},
 		{[]string{"--http"}, []string{`"--http" is not a flag`}},
 	} {
 		_, err := Parse("serve", x.args)
@@ -173,6 +179,7 @@ func TestGoodTCP(t *testing.T) {
 	tls := []string{"--tls-cert", "c", "--tls-key", "k"}
 	for _, args := range [][]string{
 		append([]string{"--listen", "tcp:127.0.0.1:1"}, key...),
+		append([]string{"--listen", "tcp:127.0.0.1:1", "--host", "Build.example.org", "--origin", "http://localhost:3000"}, key...),
 		append([]string{"--listen", "tcp:[::1]:1", "--listen", "unix:/x"}, key...),
 		{"--listen", "tcp:127.0.0.1:1", "--token-key", "k", "--state-dir", "d"},
 		append(append([]string{"--listen", "tcp:0.0.0.0:1"}, key...), tls...),
@@ -253,6 +260,22 @@ func FuzzFile(f *testing.F) {
 					t.Errorf("an open port: %s", data)
 				}
 			}
+		}
+	})
+}
+
+func FuzzFlags(f *testing.F) {
+	for _, s := range []string{"", "--running\n3", "--listen\ntcp:127.0.0.1:0\n--client-ca\nx", "--tls-cert=\n=", "--require-token\n--require-token=false", "-h", "--rate=1e999"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		args := strings.Split(s, "\n")
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "--config", "--confi") // no file is read
+		}
+		c, err := Parse("serve", args)
+		if err == nil && len(c.Listen) > 0 && strings.HasPrefix(c.Listen[0], "tcp:") && !c.proof() && c.ClientCA == "" {
+			t.Errorf("an open port: %q", args)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -79,6 +80,17 @@ func TestProgressKeepsTheOutput(t *testing.T) {
 	m := r.StructuredContent.(map[string]any)
 	if len(m["stdout"].(string)) > 1100 || m["stderr"] != "err" || m["truncated"] == nil {
 		t.Errorf("%.300v", m)
+	}
+}
+
+// TestPanic: a mistake of ours is one call's, and not the server's end.
+func TestPanic(t *testing.T) {
+	f := newFake()
+	f.run = func(context.Context, *engine.Request, func(engine.Event)) *engine.Response { panic("no") }
+	var log strings.Builder
+	client, _ := connect(t, service1(t, Options{Engine: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}), nil)
+	if a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}}); !a.isError || a.Error.Code != "internal" || !strings.Contains(log.String(), "panicked") {
+		t.Error(a.raw, log.String())
 	}
 }
 

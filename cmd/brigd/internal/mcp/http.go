@@ -6,8 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"log/slog"
 	"net/http"
-	"net/url"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -64,7 +64,8 @@ func NewServer(o Options) (*Server, error) {
 			return nil
 		}
 		return x.server
-	}, &sdk.StreamableHTTPOptions{Logger: service.o.Logger, SessionTimeout: service.o.IdleTimeout, MaxRequestBodyBytes: int64(service.o.MaxMessage)})
+	}, &sdk.StreamableHTTPOptions{Logger: slog.New(quiet{service.o.Logger.Handler()}), SessionTimeout: service.o.IdleTimeout, MaxRequestBodyBytes: int64(service.o.MaxMessage),
+		DisableLocalhostProtection: true}) // ours is stricter, and knows Options.Hosts
 	return s, nil
 }
 
@@ -112,9 +113,15 @@ func (s *Server) count(owner string) (all, mine int) {
 // versions that this server speaks, and ends the connection.
 const sessionless = "2026-07-28"
 
+// ServeHTTP serves one request of the protocol, whatever its path: POST, GET, DELETE and a browser's OPTIONS.
+// ServeHTTP answers one request of the streamable HTTP transport.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if no := crossOrigin(r); no != nil {
+	if no := s.ours(w.Header(), r); no != nil {
 		refuseHTTP(w, http.StatusForbidden, no)
+		return
+	}
+	if r.Method == http.MethodOptions { // a browser asks whether an allowed page may call
+		w.WriteHeader(http.StatusNoContent)
 		return
 	}
 	c, no := s.o.Caller(r)
@@ -182,26 +189,6 @@ func (s *Server) find(c engine.Caller, who, id string, probe bool) (*owned, int,
 func owner(c engine.Caller, r *http.Request) string {
 	sum := sha256.Sum256([]byte(r.Header.Get("Authorization")))
 	return hex.EncodeToString(sum[:]) + " " + c.Agent
-}
-
-// crossOrigin refuses what a browser sends for a page of somebody else's. A page under a name that it has made lead here
-// (DNS rebinding) the SDK refuses: what arrives at a loopback address must name one as its Host.
-func crossOrigin(r *http.Request) *nsjail.Refusal {
-	no := &nsjail.Refusal{Message: "a page of another origin may not use this server", Code: "cross_origin", Layer: "auth",
-		NextSteps: []string{"Use a program that is no browser, or a page from this server."}}
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "none", "same-origin":
-	default:
-		return no
-	}
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return nil
-	}
-	if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Host != r.Host {
-		return no
-	}
-	return nil
 }
 
 func refuseHTTP(w http.ResponseWriter, status int, no *nsjail.Refusal) {

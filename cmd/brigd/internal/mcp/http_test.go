@@ -139,7 +139,7 @@ func TestSessionOfAnotherCaller(t *testing.T) {
 
 func TestHostileHTTP(t *testing.T) {
 	f := newFake()
-	s, url := listen(t, Options{Engine: f, MaxMessage: 1 << 16})
+	s, url := listen(t, Options{Engine: f, MaxMessage: 1 << 16, Hosts: []string{"brig.example"}, Origins: []string{"https://good.example"}})
 	host := strings.TrimPrefix(url, "http://")
 	for name, c := range map[string]struct {
 		status int
@@ -152,7 +152,13 @@ func TestHostileHTTP(t *testing.T) {
 		"other local port": {403, "POST", initialize, []string{"Origin", "http://127.0.0.1:1"}},
 		"fetch metadata":   {403, "POST", initialize, []string{"Sec-Fetch-Site", "cross-site"}},
 		"rebinding":        {403, "POST", initialize, []string{"Host", "evil.example", "Origin", "http://evil.example"}},
-		"own origin":       {200, "POST", initialize, []string{"Origin", "http://" + host}},
+		"two origins":      {403, "POST", initialize, []string{"Origin", "https://good.example, http://evil.example"}},
+		"other name":       {403, "POST", initialize, []string{"Host", "evil.example"}},
+		"other address":    {403, "POST", initialize, []string{"Host", "127.0.0.2"}},
+		"no page's origin": {403, "POST", initialize, []string{"Origin", "http://" + host}},
+		"preflight":        {204, "OPTIONS", "", []string{"Origin", "https://good.example"}},
+		"bad preflight":    {403, "OPTIONS", "", []string{"Origin", "https://evil.example"}},
+		"allowed name":     {200, "POST", initialize, []string{"Origin", "https://good.example", "Host", "brig.example:80"}},
 		"too large":        {413, "POST", `{"x":"` + strings.Repeat("x", 1<<17) + `"}`, nil},
 		"no JSON":          {400, "POST", "hello", nil},
 		"empty":            {400, "POST", "", nil},
@@ -169,7 +175,7 @@ func TestHostileHTTP(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}
-	if s.Sessions() != 1 { // that of "own origin"
+	if s.Sessions() != 1 { // that of "allowed name"
 		t.Error(s.Sessions(), "sessions")
 	}
 }

@@ -62,6 +62,11 @@ type Options struct {
 	// Caller). A session belongs to the Agent of the request that began it and to its Authorization header, if it has one:
 	// to anybody else it does not exist.
 	Caller func(*http.Request) (engine.Caller, *nsjail.Refusal)
+	// Hosts are the names, without port, by which a TCP client may call, besides localhost and the address that it has
+	// reached: a name that a web page has made lead here is none of them.
+	Hosts []string
+	// Origins are the web pages, as "https://example.org", whose scripts may call (none).
+	Origins []string
 	// IdleTimeout is how long a session over HTTP lives without a request (30 minutes).
 	IdleTimeout time.Duration
 	// MaxSessions bounds the sessions over HTTP (128), and MaxSessionsPerCaller those of one caller (32).

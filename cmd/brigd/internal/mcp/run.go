@@ -104,8 +104,17 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 		a.Error = c.lost(r.Sandbox, a.Error)
 		return refusal(a, a.Error)
 	}
-	return result(a, a.Status != string(nsjail.StatusOK), told(a)...)
+	enforced := a.Enforced
+	a.Enforced = nil // it is for programs: a model would read it after every call
+	res := result(a, a.Status != string(nsjail.StatusOK), told(a)...)
+	if len(enforced) > 0 {
+		res.Meta = sdk.Meta{enforcedKey: enforced}
+	}
+	return res
 }
+
+// enforcedKey is where a result's _meta says by what each protection was held.
+const enforcedKey = "brig/enforced"
 
 // watched runs a request and reports its progress, if the client asked for that.
 func (c *call) watched(ctx context.Context, r *engine.Request) *engine.Response {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -44,7 +45,7 @@ func (s *service) open(c engine.Caller, id string, onEnd func()) *session {
 	x.ctx, x.cancel = context.WithCancelCause(context.Background())
 	x.server = sdk.NewServer(&sdk.Implementation{Name: s.name, Title: "brig: a jail for untrusted code", Version: s.o.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
-		Logger:       s.o.Logger,
+		Logger:       slog.New(quiet{s.o.Logger.Handler()}),
 		Capabilities: &sdk.ServerCapabilities{},
 		GetSessionID: func() string { return id },
 	})
@@ -53,6 +54,14 @@ func (s *service) open(c engine.Caller, id string, onEnd func()) *session {
 		x.server.AddTool(t.def, x.handler(t))
 	}
 	return x
+}
+
+// quiet passes on what went wrong: the SDK also logs each connection, several times.
+type quiet struct{ slog.Handler }
+
+// Enabled is slog.Handler's.
+func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && q.Handler.Enabled(ctx, l)
 }
 
 const instructions = "Runs code and commands that nobody trusts in a jail on the server's machine. All tools of this session share one " +

@@ -26,17 +26,18 @@ func ServeStdio(ctx context.Context, o Options) error {
 	}
 	x := s.open(o.Local, "", nil)
 	defer x.end()
-	err = x.server.Run(x.until(ctx), &sdk.IOTransport{Reader: in, Writer: keepOpen{out}, MaxLineLength: s.o.MaxMessage})
-	if err == nil || ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return nil
+	conn, err := x.server.Connect(ctx, &sdk.IOTransport{Reader: in, Writer: keepOpen{out}, MaxLineLength: s.o.MaxMessage}, nil)
+	if err != nil {
+		return fmt.Errorf("the MCP session over stdio cannot begin: %w", err)
 	}
-	return fmt.Errorf("the MCP session over stdio has failed: %w", err)
-}
-
-// until is ctx, whose end also cancels the calls: the SDK waits for them.
-func (x *session) until(ctx context.Context) context.Context {
-	context.AfterFunc(ctx, func() { x.cancel(errEnded) })
-	return ctx
+	defer context.AfterFunc(ctx, func() {
+		x.end() // closing waits for the calls
+		_ = conn.Close()
+	})()
+	if err := conn.Wait(); err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("the MCP session over stdio has failed: %w", err)
+	}
+	return nil
 }
 
 // keepOpen leaves closing to whoever opened it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -48,8 +49,14 @@ func define[In, Out any](name, title, description string, hints sdk.ToolAnnotati
 
 // handler is what the SDK calls for a tool of this session.
 func (x *session) handler(t *tool) sdk.ToolHandler {
-	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	return func(ctx context.Context, req *sdk.CallToolRequest) (res *sdk.CallToolResult, _ error) {
 		c := &call{session: x, tool: t, args: req.Params.Arguments}
+		defer func() {
+			if why := recover(); why != nil { // the SDK's goroutine would end the process, and with it everybody's sessions
+				x.o.Logger.Error("an MCP tool has panicked", "tool", t.def.Name, "why", why, "stack", string(debug.Stack()))
+				res = c.refuse(&nsjail.Refusal{Message: "the server has made a mistake", Code: "internal", Layer: "request", NextSteps: []string{"Tell the operator of the server, whose log says more."}})
+			}
+		}()
 		ctx, done, no := x.begin(ctx)
 		if no != nil {
 			return c.refuse(no), nil

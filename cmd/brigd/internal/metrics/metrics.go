@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"brig/nsjail"
@@ -113,14 +114,15 @@ type counted struct {
 
 // Execute runs a Job and counts it, refused or not.
 func (c *counted) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+	if seen, ok := ctx.Value(seenKey{}).(*atomic.Bool); ok {
+		seen.Store(true)
+	}
 	if j.Verdict.Refusal != nil {
 		c.refused(j.Verdict.Refusal)
 		return c.next.Execute(ctx, j)
 	}
 	start := time.Now()
-	c.active.Inc()
-	r, err := c.next.Execute(ctx, j)
-	c.active.Dec()
+	r, err := c.run(ctx, j)
 	var no *nsjail.Refusal
 	switch {
 	case errors.As(err, &no):
@@ -134,4 +136,23 @@ func (c *counted) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, e
 		c.ended(r)
 	}
 	return r, err
+}
+
+func (c *counted) run(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+	c.active.Inc()
+	defer c.active.Dec()
+	return c.next.Execute(ctx, j)
+}
+
+type seenKey struct{}
+
+// Request goes around one that should become a Job: where it is refused before it is one, done counts that. A nil Refusal
+// counts nothing.
+func (m *Metrics) Request(ctx context.Context) (marked context.Context, done func(*nsjail.Refusal)) {
+	seen := new(atomic.Bool)
+	return context.WithValue(ctx, seenKey{}, seen), func(no *nsjail.Refusal) {
+		if no != nil && !seen.Load() {
+			m.refused(no)
+		}
+	}
 }

@@ -134,6 +134,23 @@ func TestOtherEnds(t *testing.T) {
 	}
 }
 
+// A request that is refused before it is a Job counts once, and so does one that is a Job.
+func TestRequest(t *testing.T) {
+	m := New(Options{})
+	no := &nsjail.Refusal{Layer: "policy"}
+	for _, becomes := range []bool{false, true} {
+		ctx, done := m.Request(t.Context())
+		if becomes {
+			if _, err := m.Wrap(answer{err: no}).Execute(ctx, &nsjail.Job{Verdict: nsjail.Verdict{Refusal: no}}); err == nil {
+				t.Error("it has run")
+			}
+		}
+		done(no)
+		done(nil)
+	}
+	has(t, page(t, m), `sandbox_executions_total{status="refused"} 2`, `sandbox_refusals_total{layer="policy"} 2`)
+}
+
 // The client library has promtool's own checks.
 func TestNames(t *testing.T) {
 	problems, err := testutil.GatherAndLint(New(all()).registry)

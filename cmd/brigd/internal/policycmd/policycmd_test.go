@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"brig/cmd/brigd/internal/schema"
+	"brig/nsjail/lang"
 	"brig/nsjail/policy"
 	"brig/seccomp"
 )
@@ -17,6 +18,20 @@ import (
 func TestPresetsAreSeccomps(t *testing.T) {
 	if got, want := policy.Presets(), seccomp.Presets(); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestLintKnowsTheLanguages(t *testing.T) {
+	said := func(name string) bool {
+		return slices.ContainsFunc(policy.Lint(&policy.Policy{Languages: []string{name}}), func(f policy.Finding) bool { return f.Path == "languages[0]" })
+	}
+	for _, l := range lang.Find().List() {
+		if said(l.Name) {
+			t.Error(l.Name, "is not known")
+		}
+	}
+	if !said("py") {
+		t.Error("an alias passes for a name")
 	}
 }
 
@@ -66,14 +81,19 @@ func TestCommands(t *testing.T) {
 		{"show", "", []string{"show", "--dir", dir, "mine"}, 0, []string{`"wall": "5s"`, `"cpu_time": "1m0s"`, `"name": "mine"`}},
 		{"show of standard input", `{"extends":"judge","limits":{"wall":"3s"}}`, []string{"show", "-"}, 0, []string{`"wall": "3s"`, `"cpu_time": "10s"`}},
 		{"schema", "", []string{"schema"}, 0, []string{"json-schema.org/draft/2020-12"}},
-		{"lint", "", []string{"lint", "minimal"}, 0, []string{"minimal: warning: optional[0]: a run may ask to do without memory", "0 errors"}},
+		{"lint", "", []string{"lint", "minimal"}, 0, []string{"minimal: warning: optional: a run may ask to do without memory, cpus", "0 errors"}},
 		{"lint strictly", "", []string{"lint", "--strict", "minimal"}, 1, nil},
 		{"lint of everything", "", []string{"lint"}, 0, []string{"in 7 policies", "build: warning: commands[0]: any command is allowed"}},
 		{"lint of a wide one", "", []string{"lint", file}, 0, []string{
 			"commands[0]: bash is a shell: with any arguments it executes anything", "commands[1]: any command is allowed", "commands[2]: no-such-command is not on this machine",
-			"commands[3]: find is a program with options that execute others", "commands[4].deny: whatever it does not think of is allowed", "limits.memory: there is no ceiling", "limits.wall: there is no ceiling",
+			"commands[4].deny: whatever it does not think of is allowed", "limits.memory: there is no ceiling", "limits.wall: there is no ceiling",
 			"network.modes: host is the caller's own network", "every public name is allowed", "in mode tcp a name cannot be told", "10.0.0.0/8:443: it is a wide range", "seccomp[0]: unconfined lets through",
 			`paths.write[0]: "/" is wide`, "features[0]: a run can lift the ceilings"}},
+		{"lint of find", `{"commands":["find",{"command":"find","deny_flags":["-exec"]},{"command":"/usr/bin/env","allow":[["a"]],"deny":[["a"]]},"ls",{"command":"ls","flags":["-l"]}],"network":{"egress":{"allow":["a.example"]}},"environment":{"set":["LD_PRELOAD","PATH"],"pass":["API_KEY"]},"limits":{"wall":"1s","grace":"2s"}}`, []string{"lint", "-"}, 0, []string{
+			"commands[0]: find is a program with options that execute others", "commands[2].allow[0]: nothing reaches it", "commands[4]: nothing depends on it: commands[3] allows ls",
+			"network.egress: nothing reaches it: the mode egress is not allowed", "environment.set[0]: LD_PRELOAD steers", "environment.set[1]: PATH steers", "environment.pass[0]: API_KEY is a secret", "limits.grace: it is longer than wall"}},
+		{"lint of an open one", `{"open":true,"languages":["python"]}`, []string{"lint", "-"}, 0, []string{"open: what it does not mention it allows", "of commands and languages it mentions one"}},
+		{"lint of an empty one", `{}`, []string{"lint", "-"}, 0, []string{"nothing can be run"}},
 		{"lint of a bad one", "", []string{"lint", "--dir", dir, "bad", "mine"}, 1, []string{`bad: error: profile bad: limits: "memroy" is not a key here; write one of wall`, "1 errors"}},
 		{"lint of a filter", "", []string{"lint", "--dir", dir, "preset"}, 1, []string{`preset: error: seccomp[0]: "defualt" is not a filter; write one of default, strict`}},
 		{"lint in JSON", "", []string{"lint", "--json", "--dir", dir, "bad"}, 1, []string{`"level": "error"`, `"errors": 1`}},

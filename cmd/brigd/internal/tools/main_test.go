@@ -114,7 +114,7 @@ func nested(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Re
 
 // TestOptions is about values that a command could read as options.
 func TestOptions(t *testing.T) {
-	const one = "    parameters: [{name: a}, {name: l, type: array}, {name: n, type: number}, {name: free, allow_dash: true}]\n"
+	const one = "    parameters: [{name: a}, {name: l, type: array}, {name: n, type: number}, {name: free, allow_dash: true}, {name: r, required: true}]\n"
 	for _, c := range []struct {
 		script, args string
 		ok           bool
@@ -134,13 +134,19 @@ func TestOptions(t *testing.T) {
 		{`{command: cat, args: ["{{free}}"]}`, `{"free":"-n"}`, true},
 		{`{command: cat, args: [{when: a, args: ["{{a}}"]}]}`, `{"a":"-n"}`, false},
 		{`{command: cat, args: [--, {when: a, args: ["{{a}}"]}]}`, `{"a":"-n"}`, true},
-		{`{command: python3, args: [-c, "{{a}}"]}`, `{"a":"-1"}`, true},
+		{`{command: python3, args: [-c, "{{r}}"]}`, `{"r":"-1"}`, true},
+		{`{command: python3, args: [{when: a, args: [-c, "{{a}}"]}]}`, `{"a":"-1"}`, true},
+		{`{command: python3, args: [{when: l, args: [-c, "1"]}, "{{a}}"]}`, `{"a":"-c"}`, false},
+		{`{command: cat, args: [{when: l, args: [--]}, "{{a}}"]}`, `{"a":"-n"}`, false},
 		{`{command: python3, args: ["{{a}}"]}`, `{"a":"-c"}`, false},
 		{`{command: sh, args: [-c, "cat \"$1\"", sh, "{{a}}"]}`, `{"a":"-n"}`, true},
 		{`{command: perl, args: [-e, "print 1", "{{a}}"]}`, `{"a":"-n"}`, false},
-		{`{command: sh, args: [-e, "{{a}}"]}`, `{"a":"-c"}`, false},
-		{`{command: grep, args: [-e, "{{a}}"]}`, `{"a":"-c"}`, false},
+		{`{command: sh, args: [-e, "{{r}}"]}`, `{"r":"-c"}`, false},
+		{`{command: grep, args: [-e, "{{r}}"]}`, `{"r":"-c"}`, false},
 	} {
+		if !strings.Contains(c.args, `"r"`) {
+			c.args = strings.Replace(c.args, "{", `{"r":"r",`, 1)
+		}
 		_, no := parse(t, one+"    script: "+c.script+"\n").Request([]byte(c.args))
 		if (no == nil) != c.ok {
 			t.Errorf("%s %s: %+v", c.script, c.args, no)

@@ -26,26 +26,6 @@ const maxItems = 1000
 func (t *Tool) addParam(r *reader, n *yaml.Node, path string) {
 	p := Param{Type: "string"}
 	var def, enum *yaml.Node
-	length := func(to **int) func(*yaml.Node, string) {
-		return func(n *yaml.Node, at string) {
-			var v int
-			if n.Tag != "!!int" || n.Decode(&v) != nil || v < 0 {
-				r.problem(n, at, "it is %s: write a whole number", kindOf(n))
-				return
-			}
-			*to = &v
-		}
-	}
-	bound := func(to **float64) func(*yaml.Node, string) {
-		return func(n *yaml.Node, at string) {
-			var v float64
-			if n.Tag != "!!int" && n.Tag != "!!float" || n.Decode(&v) != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-				r.problem(n, at, "it is %s: write a number", kindOf(n))
-				return
-			}
-			*to = &v
-		}
-	}
 	ok := r.mapping(n, path, fields{
 		"name": func(n *yaml.Node, at string) {
 			if p.Name = r.text(n, at); !paramName.MatchString(p.Name) {
@@ -68,8 +48,8 @@ func (t *Tool) addParam(r *reader, n *yaml.Node, path string) {
 			}
 			p.rule.pattern = re
 		},
-		"min": bound(&p.rule.min), "max": bound(&p.rule.max),
-		"min_length": length(&p.rule.minLength), "max_length": length(&p.rule.maxSize),
+		"min": r.bound(&p.rule.min), "max": r.bound(&p.rule.max),
+		"min_length": r.length(&p.rule.minLength), "max_length": r.length(&p.rule.maxSize),
 	})
 	if !ok {
 		return
@@ -91,6 +71,30 @@ func (t *Tool) addParam(r *reader, n *yaml.Node, path string) {
 		}
 	}
 	t.Params = append(t.Params, p)
+}
+
+// length reads a number of characters or elements.
+func (r *reader) length(to **int) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) {
+		var v int
+		if n.Tag != "!!int" || n.Decode(&v) != nil || v < 0 {
+			r.problem(n, path, "it is %s: write a whole number", kindOf(n))
+			return
+		}
+		*to = &v
+	}
+}
+
+// bound reads what a number may not pass.
+func (r *reader) bound(to **float64) func(*yaml.Node, string) {
+	return func(n *yaml.Node, path string) {
+		var v float64
+		if n.Tag != "!!int" && n.Tag != "!!float" || n.Decode(&v) != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			r.problem(n, path, "it is %s: write a number", kindOf(n))
+			return
+		}
+		*to = &v
+	}
 }
 
 // consistent refuses rules that mean nothing for the type.

@@ -154,7 +154,7 @@ func (t *Tool) parts(r *reader, path string, l later) {
 		r.list(l.args, path+".args", maxList, func(n *yaml.Node, p string) {
 			t.command = append(t.command, t.element(r, n, p))
 		})
-		t.checkPrograms(r, l.args, path+".args")
+		t.checkArgs(r, l.args, path+".args")
 	}
 	if l.stdin != nil {
 		t.stdin = t.template(r, l.stdin, path+".stdin")

@@ -118,6 +118,15 @@ func TestTemplatesThatInject(t *testing.T) {
 		`{command: cat, args: ["{{l}}"]}`,
 		`{command: cat, args: ["x{{l...}}"]}`,
 		`{command: cat, args: ["{{a...}}"]}`,
+		// The same with words that may be left out.
+		`{command: bash, args: [{when: a, args: [-c, "echo {{a}}"]}]}`,
+		`{command: bash, args: [{when: l, args: [-c]}, "echo {{a}}"]}`,
+		`{command: bash, args: [-c, {when: l, args: [x]}, "echo {{a}}"]}`,
+		`{command: bash, args: [-c, "{{a}}", "{{l...}}"]}`,
+		`{command: grep, args: [-e, "{{a}}", --, "{{l...}}"]}`,
+		`{command: grep, args: [-e, "x{{a}}", --, "{{l...}}"]}`,
+		`{command: grep, args: [-e, "{{l...}}", --, x]}`,
+		`{command: grep, args: [{when: l, args: [-e, "{{a}}"]}, --, x]}`,
 	} {
 		_, err := Parse("t.yaml", []byte("tools:\n  - name: x\n    description: d\n    parameters: [{name: a}, {name: l, type: array}]\n    script: "+script+"\n"))
 		if err == nil {

@@ -37,47 +37,55 @@ func (t *Tool) Request(arguments []byte) (*engine.Request, *nsjail.Refusal) {
 	if r.Cmd = argv; t.language != "" {
 		r.Cmd, r.Args = nil, argv
 	}
-	left := maxTexts
-	text := func(l template, nul bool) (string, *nsjail.Refusal) {
-		s, param := call.text(l)
-		if left -= len(s); left < 0 {
-			return "", call.refuse(param, "its value is too long", "send at most 8 MiB together")
-		}
-		if !nul && strings.ContainsRune(s, 0) {
-			return "", call.refuse(param, "it holds a NUL character, which no variable can", "remove it")
-		}
-		return s, nil
-	}
-	if r.Stdin, no = text(t.stdin, true); no != nil {
+	if no := call.texts(r); no != nil {
 		return nil, no
 	}
-	for _, e := range t.env {
-		if call.missing(e.value) {
+	return r, nil
+}
+
+// texts fills what is no argument: stdin, variables and files. What names a parameter without a value is left out.
+func (c *call) texts(r *engine.Request) (no *nsjail.Refusal) {
+	left := maxTexts
+	if r.Stdin, no = c.bounded(c.tool.stdin, &left, true); no != nil {
+		return no
+	}
+	for _, e := range c.tool.env {
+		if c.missing(e.value) {
 			continue
-		}
-		s, no := text(e.value, false)
-		if no != nil {
-			return nil, no
 		}
 		if r.Env == nil {
 			r.Env = map[string]string{}
 		}
-		r.Env[e.name] = s
-	}
-	for _, f := range t.files {
-		if call.missing(f.value) {
-			continue
+		if r.Env[e.name], no = c.bounded(e.value, &left, false); no != nil {
+			return no
 		}
-		s, no := text(f.value, true)
-		if no != nil {
-			return nil, no
+	}
+	for _, f := range c.tool.files {
+		if c.missing(f.value) {
+			continue
 		}
 		if r.Files == nil {
 			r.Files = map[string]engine.File{}
 		}
+		s, no := c.bounded(f.value, &left, true)
+		if no != nil {
+			return no
+		}
 		r.Files[f.name] = engine.File{Data: []byte(s)}
 	}
-	return r, nil
+	return nil
+}
+
+// bounded is text, of which left bytes remain.
+func (c *call) bounded(l template, left *int, nul bool) (string, *nsjail.Refusal) {
+	s, param := c.text(l)
+	if *left -= len(s); *left < 0 {
+		return "", c.refuse(param, "its value is too long", "send at most 8 MiB together")
+	}
+	if !nul && strings.ContainsRune(s, 0) {
+		return "", c.refuse(param, "it holds a NUL character, which no variable can", "remove it")
+	}
+	return s, nil
 }
 
 // call is one call of a tool, with the values of its parameters; those without one are not in it.

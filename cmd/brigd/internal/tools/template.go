@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -147,39 +148,74 @@ var interpreters = []struct {
 	{regexp.MustCompile(`^(perl|ruby|php|lua|node|nodejs|deno|bun|tclsh|Rscript)[0-9.]*$`), regexp.MustCompile(`^-[A-Za-z]*[eErp]$|^--(eval|print|run)$`), false},
 }
 
-// checkPrograms refuses parameters inside a program's text, where a value would become code, and notes which elements are
-// read as no option whatever they begin with.
-func (t *Tool) checkPrograms(r *reader, args *yaml.Node, at string) {
-	which, text, over := -1, false, false // an interpreter, its option, the end of options
+// reading is how a command reads the next element: what it may be, for all that may be left out before it, and what it is
+// for certain.
+type reading struct {
+	which      int  // the interpreter, -1 for none
+	mayBeText  bool // a program's text
+	isText     bool
+	over       bool // no option any more
+	afterWord  string
+	afterFixed bool // afterWord is a literal
+}
+
+// checkArgs refuses parameters inside a program's text, where a value would become code, and those without which the words
+// around them would mean something else. It notes which elements are read as no option whatever they begin with.
+func (t *Tool) checkArgs(r *reader, args *yaml.Node, at string) {
+	now := reading{which: -1}
 	for i := range t.command {
 		e := &t.command[i]
-		if e.when != "" {
-			for k := range e.list {
-				e.list[k].operand = over
-			}
-			text = false
+		if e.when == "" {
+			t.checkElement(r, args, fmt.Sprintf("%s[%d]", at, i-1), e, "", &now)
 			continue
 		}
-		word, literal := e.template.constant()
+		inner := now
+		for k := range e.list {
+			t.checkElement(r, args, fmt.Sprintf("%s[%d].args[%d]", at, i-1, k), &e.list[k], e.when, &inner)
+		}
+		now.which, now.mayBeText, now.isText = max(now.which, inner.which), now.mayBeText || inner.mayBeText, now.isText && inner.isText
+		now.afterFixed = false
+	}
+}
+
+func (t *Tool) checkElement(r *reader, args *yaml.Node, at string, e *element, when string, now *reading) {
+	word, fixed := e.template.constant()
+	if !fixed {
+		p, sole := t.leaves(e.template, when), e.template.sole()
 		switch {
-		case text && !literal && e.template.sole() == nil:
+		case now.mayBeText && sole == nil:
 			k := slices.IndexFunc(e.template, func(p piece) bool { return p.param != "" })
-			r.problem(args, at, "element %d puts a parameter into a program's text, where its value is code: give it as an argument of its own, "+
-				"as in [\"-c\", \"wc -l <\\\"$1\\\"\", \"sh\", \"{{%s}}\"]", i-1, e.template[k].param)
-		case text:
-			over = interpreters[which].ends
-		}
-		e.operand = over || text
-		text = which >= 0 && !over && literal && interpreters[which].option.MatchString(word)
-		if over = over || literal && word == "--"; which >= 0 || !literal {
-			continue
-		}
-		for k := range interpreters {
-			if interpreters[k].name.MatchString(path.Base(word)) {
-				which = k
-			}
+			r.problem(args, at, "it puts a parameter into a program's text, where its value is code: give it as an argument of its own, "+
+				"as in [\"-c\", \"wc -l <\\\"$1\\\"\", \"sh\", \"{{%s}}\"]", e.template[k].param)
+		case p != "" && (now.mayBeText || now.afterFixed && len(now.afterWord) > 1 && now.afterWord[0] == '-' && now.afterWord != "--"):
+			r.problem(args, at, "without %s, %s would take the argument after it: make %s required, give it a default, or write {when: %s, args: [%s, ...]}",
+				p, short(now.afterWord), p, p, short(now.afterWord))
 		}
 	}
+	e.operand = now.over || now.isText
+	now.over = now.over || now.isText && interpreters[now.which].ends || fixed && word == "--"
+	text := now.which >= 0 && !now.over && fixed && interpreters[now.which].option.MatchString(word)
+	now.mayBeText, now.isText, now.afterWord, now.afterFixed = text, text, word, fixed
+	for k := range interpreters {
+		if now.which < 0 && fixed && interpreters[k].name.MatchString(path.Base(word)) {
+			now.which = k
+		}
+	}
+}
+
+// leaves is a parameter of a template without which it is left out, "" if it always becomes something.
+func (t *Tool) leaves(l template, when string) string {
+	for _, piece := range l {
+		p := t.param(piece.param)
+		if piece.param == "" || p == nil {
+			continue
+		}
+		empty := piece.splice && (p.rule.minLength == nil || *p.rule.minLength == 0)
+		if empty || !p.Required && p.def == nil && p.Name != when {
+			return p.Name
+		}
+	}
+	return ""
 }
 
 // constant is the text of a template without parameters.

@@ -1,0 +1,52 @@
+package mcp
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// ours says whether a request is for this server, and not sent by a browser for somebody else's page; it tells the browser
+// of an allowed page that it may.
+func (s *Server) ours(h http.Header, r *http.Request) *nsjail.Refusal {
+	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok && !s.known(r.Host, addr) {
+		return &nsjail.Refusal{Message: "this server is not called by the name in the header Host", Code: "host_not_allowed", Layer: "auth", Rule: "Host",
+			NextSteps: []string{"Call it by localhost or by its address, or start it with --host and this name."}}
+	}
+	no := &nsjail.Refusal{Message: "a browser has sent this for a page of another origin", Code: "origin_not_allowed", Layer: "auth", Rule: "Origin",
+		NextSteps: []string{"Call it from a program, or start it with --origin and this page's origin."}}
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 {
+		if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" {
+			return no
+		}
+		return nil
+	}
+	if len(origins) > 1 || !slices.Contains(s.o.Origins, origins[0]) {
+		return no
+	}
+	h.Set("Access-Control-Allow-Origin", origins[0])
+	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, Mcp-Protocol-Version, "+sessionHeader)
+	h.Set("Access-Control-Expose-Headers", sessionHeader)
+	h.Add("Vary", "Origin")
+	return nil
+}
+
+// known says whether a TCP client may call the server by this name, with or without a port.
+func (s *Server) known(host string, local *net.TCPAddr) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if host == "localhost" || slices.Contains(s.o.Hosts, host) {
+		return true
+	}
+	named, err := netip.ParseAddr(host)
+	reached, ok := netip.AddrFromSlice(local.IP)
+	return err == nil && ok && named.Unmap() == reached.Unmap()
+}
