@@ -89,7 +89,8 @@ func TestTokens(t *testing.T) {
 	mint := func(key string, more ...string) string {
 		return strings.TrimSpace(call(t, "", append([]string{"token", "mint", "--key", d + "/" + key, "--agent", "ci"}, more...)...))
 	}
-	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--token-key", d+"/issuer.pub", "--state-dir", d+"/state", "--require-token", "--audit", d+"/a")
+	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--token-key", d+"/issuer.pub", "--state-dir", d+"/state", "--require-token",
+		"--audit", d+"/a", "--audit-key", d+"/issuer.key", "--audit-argv", "--audit-sync", "always")
 	if status, a := p.run("true"); status != 401 {
 		t.Errorf("without a token: %d %v", status, a)
 	}
@@ -113,12 +114,16 @@ func TestTokens(t *testing.T) {
 	}
 	p.signal(syscall.SIGTERM)
 	p.end()
+	call(t, "", "audit", "verify", "--key", d+"/issuer.pub", d+"/a")
 	log, err := os.ReadFile(d + "/a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(p.logged(), p.key) || bytes.Contains(log, []byte(p.key)) {
 		t.Error("a token stands in a log")
+	}
+	if !bytes.Contains(log, []byte("echo hello")) {
+		t.Error("the commands are not in the audit log")
 	}
 }
 
@@ -170,6 +175,15 @@ func TestNobody(t *testing.T) {
 
 // An MCP client on stdin and stdout: nothing but the protocol is on stdout.
 func TestMCPStdio(t *testing.T) {
+	t.Run("until its input ends", func(t *testing.T) {
+		stdioClient(t, func(_ *os.Process, in io.Closer) error { return in.Close() })
+	})
+	t.Run("until a signal", func(t *testing.T) {
+		stdioClient(t, func(p *os.Process, _ io.Closer) error { return p.Signal(syscall.SIGTERM) })
+	})
+}
+
+func stdioClient(t *testing.T, end func(*os.Process, io.Closer) error) {
 	cmd := exec.Command(brigd(t), "mcp", "--agent", "desk")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -209,7 +223,7 @@ func TestMCPStdio(t *testing.T) {
 	if text, err := json.Marshal(a); err != nil || !bytes.Contains(text, []byte("from the jail")) {
 		t.Errorf("run_command: %s, %v", text, err)
 	}
-	if err := in.Close(); err != nil {
+	if err := end(cmd.Process, in); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {

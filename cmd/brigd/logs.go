@@ -4,6 +4,8 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"brig/cmd/brigd/internal/config"
 )
@@ -36,8 +38,25 @@ func harmless(_ []string, a slog.Attr) slog.Attr {
 	case "authorization", "token", "bearer", "key", "secret", "secrets", "password", "env":
 		return slog.String(a.Key, "(not logged)")
 	}
-	if a.Value.Kind() == slog.KindString && len(a.Value.String()) > maxLogged {
-		return slog.String(a.Key, a.Value.String()[:maxLogged]+"...")
+	if err, ok := a.Value.Any().(error); ok {
+		a.Value = slog.StringValue(err.Error())
+	}
+	if a.Value.Kind() == slog.KindString {
+		a.Value = slog.StringValue(tame(a.Value.String()))
 	}
 	return a
+}
+
+// tame shortens a text and takes out of it what is invisible and beyond ASCII, as marks of writing direction: JSON lets
+// them stand. The rest is what the handlers quote.
+func tame(s string) string {
+	if len(s) > maxLogged {
+		s = strings.ToValidUTF8(s[:maxLogged], "") + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if r >= utf8.RuneSelf && !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }

@@ -21,7 +21,9 @@ import (
 
 // TestMain runs the suite as root and as an ordinary user, against the real binary: a jail takes over its process before Go
 // starts.
-func TestMain(m *testing.M) { os.Exit(testuser.Main(m, testuser.Build("./cmd/brigd", "brigd"), shareReadme)) }
+func TestMain(m *testing.M) {
+	os.Exit(testuser.Main(m, testuser.Build("./cmd/brigd", "brigd"), shareReadme))
+}
 
 // brigd is the binary under test, which testuser has built for both users; BRIGD_BIN names another.
 func brigd(t *testing.T) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"os/signal"
@@ -97,7 +98,20 @@ func (p *parts) stdio(ctx context.Context, std stdio) int {
 		}
 		o.Local = caller
 	}
-	if err := mcp.ServeStdio(ctx, o); err != nil {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case err := <-p.stage.gone:
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	err := mcp.ServeStdio(ctx, o)
+	if cause := context.Cause(ctx); err == nil && errors.Is(cause, errStageGone) {
+		err = cause
+	}
+	if err != nil {
 		return fail(std, "mcp: "+err.Error())
 	}
 	return 0

@@ -33,12 +33,13 @@ type parts struct {
 	audit   *audit.Log
 	ledger  *token.Ledger
 	areas   *areas
+	stage   *stageWatch
 	runs    context.Context // ends when what still runs has to
 }
 
 // assemble makes the parts, in an order in which each has what it needs. What has been made when one fails is closed.
 func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts, err error) {
-	p = &parts{c: c, log: log, areas: &areas{ids: map[string]bool{}}, runs: ctx}
+	p = &parts{c: c, log: log, areas: &areas{ids: map[string]bool{}}, stage: newStageWatch(), runs: ctx}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close(ctx))
@@ -74,9 +75,8 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts
 // records opens the audit log and the ledger of tokens.
 func (p *parts) records(o *engine.Options) (err error) {
 	if p.c.AuditPath != "" {
-		p.audit, err = audit.Open(audit.Options{Path: p.c.AuditPath, MaxBytes: int64(p.c.AuditMaxBytes), Keep: p.c.AuditKeep, Sync: p.c.AuditSync})
-		if err != nil {
-			return fmt.Errorf("--audit: %w", err)
+		if p.audit, err = openAudit(p.c); err != nil {
+			return err
 		}
 		o.Audit = p.audit
 	}
@@ -95,6 +95,21 @@ func (p *parts) records(o *engine.Options) (err error) {
 	}
 	o.Ledger = p.ledger
 	return nil
+}
+
+func openAudit(c *config.Config) (*audit.Log, error) {
+	o := audit.Options{Path: c.AuditPath, MaxBytes: int64(c.AuditMaxBytes), Keep: c.AuditKeep, Sync: c.AuditSync, Argv: c.AuditArgv}
+	if c.AuditKey != "" {
+		var err error
+		if o.Key, err = token.ReadPrivateKey(c.AuditKey); err != nil {
+			return nil, fmt.Errorf("--audit-key: %w", err)
+		}
+	}
+	l, err := audit.Open(o)
+	if err != nil {
+		return nil, fmt.Errorf("--audit: %w", err)
+	}
+	return l, nil
 }
 
 // gauges makes the metrics. They are read later, when the parts are there.
@@ -128,7 +143,7 @@ func (p *parts) collect(parent string) {
 }
 
 // served is the engine as the faces see it.
-func (p *parts) served() endable { return endable{p.engine, p.runs, p.areas} }
+func (p *parts) served() endable { return endable{p.engine, p.runs, p.areas, p.metrics, p.stage} }
 
 // close ends the parts, the last first.
 func (p *parts) close(ctx context.Context) error {

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
+	"brig/cmd/brigd/internal/metrics"
 	"brig/nsjail/engine"
 	"brig/nsjail/sandbox"
 )
@@ -12,8 +15,10 @@ import (
 // clients, go on, so that a run that brigd has cancelled is answered. It also notes which sandboxes there are.
 type endable struct {
 	*engine.Engine
-	runs  context.Context
-	areas *areas
+	runs    context.Context
+	areas   *areas
+	metrics *metrics.Metrics
+	stage   *stageWatch
 }
 
 // Run is the engine's.
@@ -22,7 +27,13 @@ func (e endable) Run(ctx context.Context, c engine.Caller, r *engine.Request, st
 	defer cancel(nil)
 	stop := context.AfterFunc(e.runs, func() { cancel(context.Cause(e.runs)) })
 	defer stop()
-	return e.Engine.Run(ctx, c, r, stream)
+	ctx, done := e.metrics.Request(ctx)
+	a := e.Engine.Run(ctx, c, r, stream)
+	if a.Status == "refused" {
+		done(a.Error)
+	}
+	e.stage.see(a)
+	return a
 }
 
 // CreateSandbox is the engine's.
@@ -32,6 +43,44 @@ func (e endable) CreateSandbox(ctx context.Context, c engine.Caller, r *engine.S
 		e.areas.add(info.ID)
 	}
 	return info, err
+}
+
+// stageFailures is how many runs, one after the other, fail for want of the stage before it is given up.
+const stageFailures = 3
+
+// stageWatch notices that the stage, the process that makes jails, is gone: killed for want of memory, say. Nothing brings
+// it back but a new start.
+type stageWatch struct {
+	mu     sync.Mutex
+	failed int
+	gone   chan error // has the reason
+}
+
+var errStageGone = errors.New("no jail can be made any more")
+
+func newStageWatch() *stageWatch { return &stageWatch{gone: make(chan error, 1)} }
+
+func (w *stageWatch) see(a *engine.Response) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case a.Status == "refused":
+		return // nothing was to be made
+	case a.Error == nil || a.Error.Rule != "stage":
+		w.failed = 0
+		return
+	}
+	if w.failed++; w.failed == stageFailures {
+		w.say(fmt.Errorf("%w (%s); start brigd again, and look for an out-of-memory kill in the kernel log", errStageGone, a.Error.Message))
+	}
+}
+
+// say leaves the reason where it is looked for, unless there is one.
+func (w *stageWatch) say(err error) {
+	select {
+	case w.gone <- err:
+	default:
+	}
 }
 
 // areas are the ids of the sandboxes that exist.

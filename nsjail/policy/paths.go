@@ -2,8 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,7 +20,7 @@ func (p *Policy) root(s *nsjail.Spec, v *view) *nsjail.Refusal {
 		return p.refusal("paths.roots", "root_not_allowed", "the minimal root is not allowed", "Use one of the allowed roots: "+orNone(p.Paths.Roots)+".")
 	}
 	where, err := v.host(-1)
-	if err == nil && !p.movable(where) && slices.ContainsFunc(p.Paths.Roots, func(r string) bool { return r != "" && under(where, real(r)) }) {
+	if err == nil && !p.movable(where) && slices.ContainsFunc(p.Paths.Roots, func(r string) bool { return r != "" && under(where, led(r)) }) {
 		return nil
 	}
 	return p.refusal("paths.roots", "root_not_allowed", fmt.Sprintf("the root %s is not allowed%s", quote(s.Rootfs.Path), because(err)),
@@ -115,30 +113,13 @@ func (p *Policy) pin(s *nsjail.Spec, v *view) {
 
 // covers says whether a real path is one of a list or below it, by whole names.
 func (p *Policy) covers(list []string, where string) bool {
-	return slices.ContainsFunc(list, func(dir string) bool { return under(where, real(dir)) })
+	return slices.ContainsFunc(list, func(dir string) bool { return under(where, led(dir)) })
 }
 
 // movable says whether a path lies below one that runs may write to: whoever runs there can put a link in its place
 // between this look and the jail's.
 func (p *Policy) movable(where string) bool {
-	return slices.ContainsFunc(p.Paths.Write, func(dir string) bool { return dir != "/" && where != real(dir) && under(where, real(dir)) })
-}
-
-// hostPath is where a path of the host leads: every link followed, and what it is named by now.
-func hostPath(source string) (string, error) {
-	abs, err := filepath.Abs(source)
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(abs)
-}
-
-// real is a policy's own path with its links followed, or as it is written if it does not exist.
-func real(dir string) string {
-	if where, err := filepath.EvalSymlinks(dir); err == nil {
-		return where
-	}
-	return path.Clean(dir)
+	return slices.ContainsFunc(p.Paths.Write, func(dir string) bool { return dir != "/" && where != led(dir) && under(where, led(dir)) })
 }
 
 func because(err error) string {

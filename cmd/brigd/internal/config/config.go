@@ -38,8 +38,8 @@ type Config struct {
 	// AuditKey signs it, and AuditArgv has commands written down in words.
 	AuditPath, AuditSync, AuditKey string
 	AuditArgv                      bool
-	AuditMaxBytes        nsjail.Bytes
-	AuditKeep            int
+	AuditMaxBytes                  nsjail.Bytes
+	AuditKeep                      int
 	// StateDir holds the ledger of tokens.
 	StateDir string
 

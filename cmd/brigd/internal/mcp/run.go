@@ -147,7 +147,7 @@ func told(a *engine.Response) []string {
 		fmt.Fprintf(&b, "%s\n", text)
 	}
 	for _, v := range a.Violations {
-		fmt.Fprintf(&b, "Forbidden %s, %d times: %s.\n", v.Type, v.Count, v.Detail)
+		fmt.Fprintf(&b, "Forbidden %s (%d): %s.\n", v.Type, v.Count, v.Detail)
 		if v.Type == "network" {
 			b.WriteString("Name what it may reach in the argument network, such as \"example.org:443\".\n")
 		}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// The metrics know how many sandboxes there are.
+func TestWorkAreas(t *testing.T) {
+	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s")
+	shows := func(want string) {
+		t.Helper()
+		if _, a := p.do("GET", "/metrics", nil); !strings.Contains(a["text"].(string), "\nsandbox_work_areas "+want+"\n") {
+			t.Errorf("not %s work areas", want)
+		}
+	}
+	_, box := p.do("POST", "/v1/sandboxes", map[string]any{})
+	if status, a := p.do("POST", "/v1/sandboxes", map[string]any{"disk": "9999g"}); status < 400 {
+		t.Errorf("%d %v", status, a)
+	}
+	shows("1")
+	if status, a := p.do("DELETE", "/v1/sandboxes/"+box["id"].(string), nil); status != 204 {
+		t.Errorf("%d %v", status, a)
+	}
+	shows("0")
+	if status, a := p.do("POST", "/v1/run", map[string]any{"cmd": []string{"true"}, "sandbox": box["id"]}); status != 404 {
+		t.Errorf("%d %v", status, a)
+	}
+	if _, a := p.do("GET", "/metrics", nil); !strings.Contains(a["text"].(string), "\nsandbox_executions_total{status=\"refused\"} 1\n") {
+		t.Error("a refused request is not counted")
+	}
+	p.signal(syscall.SIGHUP)
+	p.end()
+}
+
+func TestHelp(t *testing.T) {
+	for _, x := range [][]string{{"help"}, {"--help"}, {"help", "serve"}, {"serve", "--help"}, {"serve", "--running", "3", "-h"}, {"help", "mcp"}, {"mcp", "-h"}} {
+		out := call(t, "", x...)
+		if !strings.HasPrefix(out, "Examples:\n") {
+			t.Errorf("%q begins with %.40q", x, out)
+		}
+		for line := range strings.Lines(out) {
+			if len(line) > helpWidth+1 && !strings.HasPrefix(line, "  curl") {
+				t.Errorf("%q: a wide line: %q", x, line)
+			}
+		}
+	}
+	for _, name := range []string{"policy", "token", "audit"} { // they have their own
+		if out := call(t, "", "help", name); out != call(t, "", name, "--help") || !strings.Contains(out, name+" COMMAND") && !strings.Contains(out, name+" verify") {
+			t.Errorf("%s: %q", name, out)
+		}
+	}
+	if out := call(t, "", "version"); out != "brigd "+version+"\n" {
+		t.Errorf("%q", out)
+	}
+}
+
+// A brigd whose stage is gone can do nothing, says so, and ends, so that it can be started again.
+func TestStageGone(t *testing.T) {
+	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s")
+	if status, a := p.run("true"); status != 200 {
+		t.Fatalf("%d %v", status, a)
+	}
+	list, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range list {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(text), ") ") // pid (comm) state ppid: proc(5)
+		if w := strings.Fields(rest); len(w) > 1 && w[1] == strconv.Itoa(p.cmd.Process.Pid) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range stageFailures {
+		if status, a := p.run("true"); status != 500 {
+			t.Errorf("%d %v", status, a)
+		}
+	}
+	if err := p.cmd.Wait(); err == nil || p.cmd.ProcessState.ExitCode() != exitUsage {
+		t.Errorf("it ended with %v\n%s", err, p.logged())
+	}
+	if !strings.Contains(p.logged(), "no jail can be made any more") {
+		t.Errorf("the log: %s", p.logged())
+	}
+}
