@@ -17,7 +17,7 @@ export PATH := $(PATH):/usr/sbin:/sbin
 BUILDFLAGS := -trimpath -tags netgo,osusergo \
               -ldflags '-linkmode external -extldflags -static -s -w'
 
-.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install clean test-systemd test-vm
+.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install clean test-mcp test-systemd test-vm
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -41,9 +41,13 @@ run: build ## the demo: an agent's analysis of real data that then tries to brea
 	@testdata/demo/run.sh bin/brig bin/demo-output
 
 test: deps-test check ## everything that this machine can check, as root and as an ordinary user, and Debian's kernels in guests
-	$(GO) test -count=1 $$($(GO) list ./... | grep -v /rigtest)
+	BRIG_NEED_PROMTOOL=1 $(GO) test -count=1 $$($(GO) list ./... | grep -v /rigtest)
 	@scripts/rigtest.sh '$(GO)' 1m # by itself: taking many network namespaces apart slows down whoever makes one
 	@$(MAKE) --no-print-directory test-vm VM_SET=quick
+
+test-mcp: build ## the MCP inspector lists and calls every tool of brigd mcp, over stdio and HTTP (installs it from npm into bin)
+	@GO='$(GO)' scripts/deps.sh test
+	@scripts/mcp-inspector.sh bin/brigd
 
 test-vm: deps-vm ## the suites under Debian's kernels 6.1 and 6.12, in guests (VM_SET=quick, VM_LANES, VM_RUN)
 	@GO='$(GO)' scripts/vm/all.sh

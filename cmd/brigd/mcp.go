@@ -49,7 +49,7 @@ func (p *parts) mcpOptions() mcp.Options {
 // mcp is the handler of MCP by HTTP: /mcp, and what a service needs to be watched.
 func (d *service) mcp() (http.Handler, error) {
 	o := d.mcpOptions()
-	o.Caller = d.auth.caller
+	o.Caller, o.Hosts, o.Origins = d.auth.caller, d.c.Hosts, d.c.Origins
 	s, err := mcp.NewServer(o)
 	if err != nil {
 		return nil, err

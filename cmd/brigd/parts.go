@@ -69,7 +69,20 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts
 	if p.engine, err = engine.New(o); err != nil {
 		return p, fmt.Errorf("the engine: %w; brig doctor says what this machine lacks", err)
 	}
+	if c.GoCache {
+		go p.fillGoCache(ctx)
+	}
 	return p, nil
+}
+
+// fillGoCache goes on beside runs, which do without until it is done.
+func (p *parts) fillGoCache(ctx context.Context) {
+	begin := time.Now()
+	if err := p.engine.FillGoCache(ctx); err != nil && ctx.Err() == nil {
+		p.log.Error("Go code runs without a cache", slog.String("error", err.Error()))
+		return
+	}
+	p.log.Info("Go's standard library is compiled", slog.Duration("took", time.Since(begin)))
 }
 
 // records opens the audit log and the ledger of tokens.
@@ -189,6 +202,14 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 			return o, fmt.Errorf("--policy %s: %w", show(name), err)
 		}
 		o.Policies = append(o.Policies, p)
+	}
+	for _, names := range c.Optional {
+		o.Base.Optional = append(o.Base.Optional, strings.Split(names, ",")...)
+	}
+	for _, problem := range o.Base.Check() {
+		if problem.Path != "args" { // a request brings them
+			return o, fmt.Errorf("what every jail begins with (--spec, --optional): %w", problem)
+		}
 	}
 	o.Runner.Pool = c.Pool
 	o.Timeout, o.Memory, o.MaxOutput = c.Timeout, c.Memory, c.MaxOutput

@@ -67,9 +67,6 @@ func New(o Options) (*Engine, error) {
 	if o.MaxOutput == 0 {
 		o.MaxOutput = DefaultMaxOutput
 	}
-	if o.Base.Limits.OutputLimit == 0 {
-		o.Base.Limits.OutputLimit = DefaultOutputLimit
-	}
 	r, err := nsjail.NewRunnerWith(o.Runner)
 	if err != nil {
 		return nil, err
@@ -81,7 +78,11 @@ func New(o Options) (*Engine, error) {
 	if o.Audit != nil {
 		e.chain = audit.Wrap(e.chain, o.Audit)
 	}
-	e.langs = lang.Find()
+	if image := o.Base.Rootfs.Path; image == "" {
+		e.langs = lang.Find()
+	} else if e.langs, err = lang.FindIn(image); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
 	o.Sandboxes.Make = e.makeVolume
 	e.boxes = sandbox.NewStore(o.Sandboxes)
 	return e, nil

@@ -41,14 +41,7 @@ func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 			s.Env = append(s.Env, name+"="+vars[name])
 		}
 	}
-	s.Limits.Wall = e.opts.Timeout
-	if r.Timeout > 0 {
-		s.Limits.Wall = r.Timeout
-	}
-	s.Limits.Memory = e.opts.Memory
-	if r.Memory > 0 {
-		s.Limits.Memory = r.Memory
-	}
+	s.Limits.Wall, s.Limits.Memory = r.Timeout, r.Memory
 	if r.CPUs > 0 {
 		s.Limits.CPUs = r.CPUs
 	}
@@ -59,6 +52,19 @@ func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 		return j, inlineFiles(s, r.Files)
 	}
 	return j, nil
+}
+
+// fill sets what nobody has asked for and no policy has set lower. It comes after the policies, which judge what was asked.
+func (e *Engine) fill(s *nsjail.Spec, r *Request) {
+	if l := &s.Limits; r.Timeout == 0 && (l.Wall <= 0 || l.Wall > e.opts.Timeout) {
+		l.Wall = e.opts.Timeout
+	}
+	if l := &s.Limits; r.Memory == 0 && e.opts.Memory > 0 && (l.Memory == 0 || l.Memory > e.opts.Memory) {
+		l.Memory = e.opts.Memory
+	}
+	if l := &s.Limits; l.OutputLimit == 0 {
+		l.OutputLimit = DefaultOutputLimit
+	}
 }
 
 // base is a Spec of the engine's own.

@@ -21,13 +21,13 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 		no = e.langs.Prepare(j, r.Language, r.Code, r.Args)
 	}
 	if no != nil {
-		return refused(j, no)
+		return e.refuse(ctx, j, no)
 	}
 	var box *sandbox.Sandbox
 	if r.Sandbox != "" {
 		var release func()
 		if box, release, no = e.enter(&ctx, j); no != nil {
-			return refused(j, no)
+			return e.refuse(ctx, j, no)
 		}
 		defer release()
 		j.Spec.Mounts = append(sandbox.Mounts(box.Volume()), j.Spec.Mounts...)
@@ -48,6 +48,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 			j.Refuse(no)
 		}
 	}
+	e.fill(&j.Spec, r)
 	e.spend(c, j)
 	if kept := j.Spec.Limits.Output; kept > 0 { // what the jail cuts is lost to the filter: half a secret is no secret to it
 		limit, j.Spec.Limits.Output = min(limit, kept), 0
@@ -60,15 +61,14 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	return a
 }
 
-// refused is the answer to a request that did not become a run.
-func refused(j *nsjail.Job, no *nsjail.Refusal) *Response {
-	a := &Response{Status: "refused", ExitCode: -1, Error: no}
-	if j != nil {
-		a.ID = j.ID
-	} else {
-		a.ID = newID("run")
+// refuse is the answer to a request that does not run. If it has become a Job, whoever writes down what happens sees it.
+func (e *Engine) refuse(ctx context.Context, j *nsjail.Job, no *nsjail.Refusal) *Response {
+	if j == nil {
+		return &Response{ID: newID("run"), Status: "refused", ExitCode: -1, Error: no}
 	}
-	return a
+	j.Refuse(no)
+	res, err := e.chain.Execute(ctx, j)
+	return answer(j, res, err)
 }
 
 // answer turns a Result, or the error that there is none for, into a Response.
@@ -112,8 +112,11 @@ func jailRefusal(e *nsjail.Error) *nsjail.Refusal {
 		no.Code = "bad_request"
 	case e.Fault == nsjail.FaultHost:
 		no.Code = "host_lacks"
+		no.NextSteps = []string{"send the request without what this machine cannot do: " + e.Op}
 	}
-	if e.Remedy != "" {
+	if e.Remedy != "" && e.Fault == nsjail.FaultHost {
+		no.NextSteps = append(no.NextSteps, "or have the operator see to it: "+e.Remedy)
+	} else if e.Remedy != "" && no.Code == "bad_request" {
 		no.NextSteps = append(no.NextSteps, e.Remedy)
 	}
 	return no

@@ -113,7 +113,7 @@ func (p *Policy) writable(f *file, v *view) bool {
 	if err != nil {
 		return true
 	}
-	return p.covers(p.Paths.Write, where) || slices.ContainsFunc(p.Paths.Write, func(w string) bool { return under(led(w), where) })
+	return p.covers(p.Paths.Write, where) || slices.ContainsFunc(p.Paths.Write, func(w string) bool { return under(settled(w), where) })
 }
 
 // candidates are the files that the jail may execute for a Spec, in order: the kernel takes the first that it can.

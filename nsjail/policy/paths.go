@@ -20,7 +20,7 @@ func (p *Policy) root(s *nsjail.Spec, v *view) *nsjail.Refusal {
 		return p.refusal("paths.roots", "root_not_allowed", "the minimal root is not allowed", "Use one of the allowed roots: "+orNone(p.Paths.Roots)+".")
 	}
 	where, err := v.host(-1)
-	if err == nil && !p.movable(where) && slices.ContainsFunc(p.Paths.Roots, func(r string) bool { return r != "" && under(where, led(r)) }) {
+	if err == nil && !p.movable(where) && slices.ContainsFunc(p.Paths.Roots, func(r string) bool { return r != "" && under(where, settled(r)) }) {
 		return nil
 	}
 	return p.refusal("paths.roots", "root_not_allowed", fmt.Sprintf("the root %s is not allowed%s", quote(s.Rootfs.Path), because(err)),
@@ -113,13 +113,13 @@ func (p *Policy) pin(s *nsjail.Spec, v *view) {
 
 // covers says whether a real path is one of a list or below it, by whole names.
 func (p *Policy) covers(list []string, where string) bool {
-	return slices.ContainsFunc(list, func(dir string) bool { return under(where, led(dir)) })
+	return slices.ContainsFunc(list, func(dir string) bool { return under(where, settled(dir)) })
 }
 
 // movable says whether a path lies below one that runs may write to: whoever runs there can put a link in its place
 // between this look and the jail's.
 func (p *Policy) movable(where string) bool {
-	return slices.ContainsFunc(p.Paths.Write, func(dir string) bool { return dir != "/" && where != led(dir) && under(where, led(dir)) })
+	return slices.ContainsFunc(p.Paths.Write, func(dir string) bool { return dir != "/" && where != settled(dir) && under(where, settled(dir)) })
 }
 
 func because(err error) string {

@@ -106,8 +106,8 @@ func hostPath(source string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// led is a policy's own path with its links followed, or as it is written if it does not exist.
-func led(dir string) string {
+// settled is a policy's own path with its links followed, or as it is written if it does not exist.
+func settled(dir string) string {
 	if where, err := filepath.EvalSymlinks(dir); err == nil {
 		return where
 	}

@@ -46,6 +46,10 @@ type Config struct {
 	// SpecFile is what every jail begins with; Pool network namespaces stand ready.
 	SpecFile string
 	Pool     int
+	// Optional are mechanisms that jails may do without where the machine lacks them.
+	Optional []string
+	// GoCache has Go's standard library compiled ahead.
+	GoCache bool
 	// Timeout, Memory and MaxOutput are those of a request that names none.
 	Timeout   nsjail.Duration
 	Memory    nsjail.Bytes

@@ -70,6 +70,8 @@ func boundRows(c *Config) []row {
 	return []row{
 		{flag: "spec", path: "jails.spec", arg: "FILE", group: "Jails", to: &c.SpecFile, help: "what every jail begins with: the JSON of brig spec, without a command and mounts"},
 		{flag: "pool", path: "jails.pool", arg: "N", to: &c.Pool, max: 4096, help: "keep so many network namespaces ready"},
+		{flag: "optional", path: "jails.optional", arg: "A,B", to: &c.Optional, help: "mechanisms that a jail may do without where this machine lacks them, as in memory,cpus for a user without a control group; may be repeated"},
+		{flag: "go-cache", path: "jails.go_cache", to: &c.GoCache, help: "compile Go's standard library once, in the background, so that each run of Go code need not: a minute of one processor and some 110 MiB of memory"},
 		{flag: "timeout", path: "jails.timeout", arg: "TIME", to: &c.Timeout, min: 0.001, max: maxTime, help: "how long a run may take whose request does not say"},
 		{flag: "memory", path: "jails.memory", arg: "SIZE", to: &c.Memory, max: maxBytes, help: "how much memory a run may hold whose request does not say; 0 is no limit"},
 		{flag: "max-output", path: "jails.max_output", arg: "SIZE", to: &c.MaxOutput, min: 1, max: 1 << 30, help: "how much of stdout and of stderr is returned at most"},

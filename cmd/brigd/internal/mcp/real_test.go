@@ -29,13 +29,16 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(testuser.Main(m, func(dir string) error {
-		text, err := os.ReadFile(example)
+		text, err := os.ReadFile("../../../../docs/tools.example.yaml")
 		if err != nil {
 			return err
 		}
 		return os.WriteFile(filepath.Join(dir, "tools.yaml"), text, 0o644)
 	}))
 }
+
+// declared is the example, where both users can read it.
+func declared() string { return filepath.Join(testuser.Dir(), "tools.yaml") }
 
 func realEngine(t *testing.T) *engine.Engine {
 	t.Helper()
@@ -95,7 +98,7 @@ func really(t *testing.T, client *sdk.ClientSession, name, args string) (o outco
 
 // TestReal is a session as a model has it: what one tool leaves, the others find.
 func TestReal(t *testing.T) {
-	client, _ := connect(t, service1(t, Options{Engine: realEngine(t), ToolsFile: filepath.Join(testuser.Dir(), "tools.yaml")}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: realEngine(t), ToolsFile: declared()}), nil)
 	for _, c := range []struct{ name, args, status, want string }{
 		{"run_code", `{"language":"python","code":"open('/work/n','w').write('one\\ntwo\\n'); print(6*7)"}`, "ok", "42\n"},
 		{"run_command", `{"cmd":["sh","-c","cat n; echo three >>n; pwd; echo $A"],"env":{"A":"a b"}}`, "ok", "one\ntwo\n/work\na b\n"},
@@ -141,7 +144,7 @@ func TestReal(t *testing.T) {
 
 // TestRealAttacks: what a payload leaves is no way to the host, to another session or to the protocol.
 func TestRealAttacks(t *testing.T) {
-	s := service1(t, Options{Engine: realEngine(t), ToolsFile: filepath.Join(testuser.Dir(), "tools.yaml")})
+	s := service1(t, Options{Engine: realEngine(t), ToolsFile: declared()})
 	client, x := connect(t, s, nil)
 	other, _ := connect(t, s, nil)
 	really(t, other, "write_file", `{"path":"/work/secret","content":"of the other"}`)

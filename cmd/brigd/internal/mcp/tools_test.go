@@ -16,10 +16,8 @@ import (
 	"brig/nsjail/engine"
 )
 
-const example = "../../../../docs/tools.example.yaml"
-
 func TestListsTools(t *testing.T) {
-	client, _ := connect(t, service1(t, Options{Engine: newFake(), ToolsFile: example}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: newFake(), ToolsFile: declared()}), nil)
 	list, err := client.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +50,7 @@ func TestListsTools(t *testing.T) {
 
 func TestCallsEveryTool(t *testing.T) {
 	f := newFake()
-	client, x := connect(t, service1(t, Options{Engine: f, ToolsFile: example}), nil)
+	client, x := connect(t, service1(t, Options{Engine: f, ToolsFile: declared()}), nil)
 	for _, c := range []struct {
 		name, args, want string
 	}{
@@ -87,7 +85,7 @@ func TestCallsEveryTool(t *testing.T) {
 // TestRefusals: each is a result that says what to do, and no error of the protocol.
 func TestRefusals(t *testing.T) {
 	f := newFake()
-	client, _ := connect(t, service1(t, Options{Engine: f, ToolsFile: example}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: f, ToolsFile: declared()}), nil)
 	for _, c := range []struct {
 		name, args, want string
 	}{
