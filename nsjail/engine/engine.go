@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -67,6 +68,14 @@ func New(o Options) (*Engine, error) {
 	if o.MaxOutput == 0 {
 		o.MaxOutput = DefaultMaxOutput
 	}
+	sealed := make([]*policy.Policy, len(o.Policies))
+	for i, p := range o.Policies {
+		var err error
+		if sealed[i], err = p.Seal(); err != nil {
+			return nil, fmt.Errorf("engine: policy %q: %w", p.Name, err)
+		}
+	}
+	o.Policies = sealed
 	r, err := nsjail.NewRunnerWith(o.Runner)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,18 @@ func DecideAll(j *nsjail.Job, ps ...*Policy) {
 }
 
 // Wrap gives an Executor that asks every policy before next. A refused Job goes on to next, so that it can be written down.
-func Wrap(next nsjail.Executor, ps ...*Policy) nsjail.Executor { return &wrapper{next, ps} }
+// The policies are copied; one that Check finds fault with refuses every run.
+func Wrap(next nsjail.Executor, ps ...*Policy) nsjail.Executor {
+	w := &wrapper{next: next}
+	for _, p := range ps {
+		c, err := p.Seal()
+		if err != nil {
+			c = p.Clone()
+		}
+		w.all = append(w.all, c)
+	}
+	return w
+}
 
 type wrapper struct {
 	next nsjail.Executor
@@ -77,7 +88,7 @@ func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
 	whole := *p
 	whole.defaults() // of a policy that a program has made
 	p = &whole
-	if problems := p.Check(); len(problems) > 0 {
+	if problems := p.problems(); len(problems) > 0 {
 		return p.refusal(strings.SplitN(problems[0], ":", 2)[0], "invalid_policy", "the policy itself is not valid: "+problems[0],
 			"Tell the operator to correct the policy; brig policy lint names every problem.")
 	}
@@ -98,6 +109,14 @@ func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
 		}
 	}
 	return nil
+}
+
+// problems is Check, once for a sealed policy.
+func (p *Policy) problems() []string {
+	if p.sealed {
+		return nil
+	}
+	return p.Check()
 }
 
 // apply narrows what judge has let pass. It only ever takes away.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"context"
 	"reflect"
 	"testing"
 
@@ -80,3 +81,30 @@ func TestAPolicyNeedNotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// A sealed policy is a copy that decides the same; what is wrong with a policy cannot be sealed, and refuses when wrapped.
+func TestSeal(t *testing.T) {
+	p := parsed(t, `{"name":"p","commands":["echo"],"seccomp":["default"],"network":{"modes":["loopback"]}}`)
+	s, err := p.Seal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Commands[0].Command = "cat"
+	j := &nsjail.Job{Spec: nsjail.Spec{Args: []string{"echo"}}}
+	if s.Decide(j); j.Verdict.Refusal != nil {
+		t.Errorf("the copy has changed: %v", j.Verdict.Refusal)
+	}
+	p.Features = []string{"no-such-feature"}
+	if _, err := p.Seal(); err == nil {
+		t.Error("an unknown feature was sealed")
+	}
+	j = &nsjail.Job{Spec: nsjail.Spec{Args: []string{"cat"}}}
+	if _, err := Wrap(passes{}, p).Execute(context.Background(), j); err != nil || j.Verdict.Refusal == nil || j.Verdict.Refusal.Code != "invalid_policy" {
+		t.Errorf("%v %v", err, j.Verdict.Refusal)
+	}
+}
+
+// passes is an Executor that runs nothing.
+type passes struct{}
+
+func (passes) Execute(context.Context, *nsjail.Job) (*nsjail.Result, error) { return nil, nil }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"brig/netns/egress"
@@ -45,6 +46,8 @@ type Policy struct {
 	Optional []string `json:"optional,omitzero"`
 	// Features are the rest of what a Spec can ask for: see Features.
 	Features []string `json:"features,omitzero"`
+
+	sealed bool // Check has found nothing, and nobody changes it any more
 }
 
 // Command is one executable that may be run. In JSON a string stands for a Command with any arguments.
@@ -154,9 +157,20 @@ func Features() map[string]string {
 	}
 }
 
+// Seal gives a copy that Decide does not check again each time; it must not be changed. An error is the first problem.
+func (p *Policy) Seal() (*Policy, error) {
+	if problems := p.Check(); len(problems) > 0 {
+		return nil, errors.New(problems[0])
+	}
+	c := p.Clone()
+	c.sealed = true
+	return c, nil
+}
+
 // Clone is a copy that shares nothing with p.
 func (p *Policy) Clone() *Policy {
 	c := *p
+	c.sealed = false
 	c.Commands = slices.Clone(p.Commands)
 	for i, k := range c.Commands {
 		c.Commands[i].Allow, c.Commands[i].Deny = cloneLists(k.Allow), cloneLists(k.Deny)

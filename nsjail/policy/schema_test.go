@@ -75,8 +75,10 @@ func TestFieldsAreTheTagsOfTheTypes(t *testing.T) {
 
 func tagsOf(typ reflect.Type) (tags []string) {
 	for i := range typ.NumField() {
-		tag, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
-		tags = append(tags, tag)
+		if f := typ.Field(i); f.IsExported() {
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			tags = append(tags, tag)
+		}
 	}
 	return tags
 }
