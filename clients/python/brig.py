@@ -570,6 +570,11 @@ class Sandbox:
         query = urllib.parse.urlencode({"path": path, "recursive": "1" if recursive else "0"})
         return [_load(FileInfo, f) for f in self._client._call("GET", self._path + "/files?" + query).get("files", [])]
 
+    def allowed(self, path: str, write: bool = False) -> bool:
+        """Say whether a run in the sandbox could read a path, or write it, as the kernel would answer there, now."""
+        query = urllib.parse.urlencode({"path": path, "write": "1" if write else "0"})
+        return bool(self._client._call("GET", self._path + "/allowed?" + query).get("allowed"))
+
     def delete(self, path: Union[str, bytes]) -> None:
         """Remove a file, or a directory with everything in it."""
         self._client._call("DELETE", self._file(path))

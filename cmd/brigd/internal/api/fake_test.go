@@ -225,6 +225,13 @@ func (f *fake) ListFiles(c engine.Caller, id, path string, _ bool) (list []engin
 	return list, false, nil
 }
 
+func (f *fake) Allowed(c engine.Caller, id, path string, write bool) (bool, error) {
+	if _, err := f.box(c, id); err != nil {
+		return false, err
+	}
+	return strings.HasPrefix(path, "/work/") || strings.HasPrefix(path, "/input/") && !write, nil
+}
+
 func (f *fake) DeleteFile(c engine.Caller, id, path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

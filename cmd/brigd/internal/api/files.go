@@ -29,6 +29,17 @@ func (c *call) handleList() error {
 	return nil
 }
 
+// handleAllowed answers GET /v1/sandboxes/{id}/allowed.
+func (c *call) handleAllowed() error {
+	write := c.query.Get("write")
+	yes, err := c.Engine.Allowed(c.caller, c.id, c.query.Get("path"), write == "1" || write == "true")
+	if err != nil {
+		return err
+	}
+	c.answer(http.StatusOK, PathAllowed{yes})
+	return nil
+}
+
 // upload is a body on its way into a file. It notes why it ended, since whoever reads it may not pass that on.
 type upload struct {
 	body   io.Reader

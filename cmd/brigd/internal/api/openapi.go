@@ -84,7 +84,7 @@ func (rt *route) parameters() []object {
 		list = append(list, object{"name": "id", "in": "path", "required": true, "schema": object{"type": "string", "pattern": idPattern.String()}})
 	}
 	if strings.Contains(rt.path, "{path}") {
-		list = append(list, object{"name": "path", "in": "path", "required": true, "schema": text, "allowReserved": true,
+		list = append(list, object{"name": "path", "in": "path", "required": true, "schema": text,
 			"description": "the path in the jail without its first slash; slashes stand for themselves, each name is percent-encoded for itself"})
 	}
 	for _, p := range rt.query {

@@ -24,6 +24,7 @@ type Engine interface {
 	GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error)
 	ListFiles(c engine.Caller, id, path string, recursive bool) ([]engine.FileInfo, bool, error)
 	DeleteFile(c engine.Caller, id, path string) error
+	Allowed(c engine.Caller, id, path string, write bool) (bool, error)
 }
 
 // Gate lets runs in, a bounded number at a time.

@@ -202,6 +202,13 @@ func TestRealFiles(t *testing.T) {
 	if len(files.Files) != 9 {
 		t.Errorf("%+v", files)
 	}
+	for query, want := range map[string]bool{"path=/work/nothing": false, "path=/work/nothing&write=1": true, "path=/input/in": true, "path=/input/in&write=1": false,
+		"path=/work/link": false, "path=/etc/passwd": false, "path=/work/shut/../../input/in": false} {
+		var answer PathAllowed
+		if g.do(200, "GET", at+"/allowed?"+query, "").into(t, &answer); answer.Allowed != want {
+			t.Errorf("%s: %v", query, answer.Allowed)
+		}
+	}
 	g.refused(403, "outside_sandbox", "GET", at+"/files/etc/passwd", "")
 	g.refused(403, "outside_sandbox", "PUT", at+"/files/usr/bin/x", "x")
 	g.refused(403, "symlink", "PUT", at+"/files/work/dir/x", "x")

@@ -57,6 +57,8 @@ func routes() []route {
 			query: []param{stdin}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](), events: true, fails: runFails, handle: (*call).handleRun},
 		{method: "GET", path: "/v1/sandboxes/{id}/files", id: "listFiles", summary: "List a directory of a sandbox, by default /work.",
 			query: []param{{"path", "the directory, absolute or below /work", nil}, {"recursive", "1: everything below it", yesNo}}, status: 200, out: typeOf[FileList](), fails: []int{409}, handle: (*call).handleList},
+		{method: "GET", path: "/v1/sandboxes/{id}/allowed", id: "pathAllowed", summary: "Say whether a run in the sandbox could read a path, or write it, as the kernel would answer there.",
+			query: []param{{"path", "the path, absolute or below /work", nil}, {"write", "1: write it", yesNo}}, status: 200, out: typeOf[PathAllowed](), fails: []int{409}, handle: (*call).handleAllowed},
 		{method: "PUT", path: file, id: "putFile", summary: "Write a file of a sandbox. The path is the file's absolute path in the jail: files/work/a.txt is /work/a.txt.",
 			raw: binary, status: 200, out: typeOf[engine.FileInfo](), fails: []int{408, 409, 413, 415, 507}, handle: (*call).handlePut},
 		{method: "GET", path: file, id: "getFile", summary: "Read a file of a sandbox.", status: 200, rawOut: binary, fails: []int{409, 413}, handle: (*call).handleGet},
@@ -77,7 +79,7 @@ func components() []reflect.Type {
 	return []reflect.Type{typeOf[engine.Request](), typeOf[engine.Response](), typeOf[engine.Event](), typeOf[engine.SandboxRequest](), typeOf[engine.SandboxInfo](),
 		typeOf[engine.File](), typeOf[engine.Size](), typeOf[engine.Seconds](), typeOf[engine.Violation](), typeOf[engine.Truncated](), typeOf[engine.Language](),
 		typeOf[engine.FileInfo](), typeOf[nsjail.Refusal](), typeOf[nsjail.Usage](),
-		typeOf[SandboxList](), typeOf[FileList](), typeOf[LanguageList](), typeOf[StdinTaken](), typeOf[Version](), typeOf[Health]()}
+		typeOf[SandboxList](), typeOf[FileList](), typeOf[PathAllowed](), typeOf[LanguageList](), typeOf[StdinTaken](), typeOf[Version](), typeOf[Health]()}
 }
 
 // SandboxList is the answer to GET /v1/sandboxes.
@@ -90,6 +92,12 @@ type FileList struct {
 	Files []engine.FileInfo `json:"files"`
 	// More says that there are more than one answer lists.
 	More bool `json:"more"`
+}
+
+// PathAllowed is the answer to GET /v1/sandboxes/{id}/allowed.
+type PathAllowed struct {
+	// Allowed is an answer for this moment: only the jail itself is a guard.
+	Allowed bool `json:"allowed"`
 }
 
 // LanguageList is the answer to GET /v1/languages.
