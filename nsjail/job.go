@@ -25,6 +25,9 @@ type Job struct {
 	// Started, if set, is called once the payload runs.
 	Started func(*Cmd)
 
+	// Redact, if set, takes secrets out of a text that is to be shown or written down.
+	Redact func(string) string
+
 	// Verdict is what has been decided about the Job on its way.
 	Verdict Verdict
 	// PlanDigest is the SHA-256, in hexadecimal, of the programs that the stage has performed; set by Runner.Execute if
