@@ -79,6 +79,11 @@ func (c *checker) args(s *Spec) {
 	}
 	for i, e := range s.Env {
 		total += len(e) + 1 + 8
+		if at := strings.IndexByte(e, 0); at >= 0 { // its value may be a secret
+			name, _, _ := strings.Cut(e, "=")
+			c.add(index("env", i), fmt.Sprintf("%s has a NUL byte at offset %d, which no system call can carry", quote(name), at), "remove it")
+			continue
+		}
 		c.word(index("env", i), e)
 	}
 	if most := argMax(s.Limits.Rlimits); total > most {

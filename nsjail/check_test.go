@@ -53,7 +53,7 @@ func TestCheckNamesPlaceReasonAndFix(t *testing.T) {
 		"no args":        {func(s *Spec) { s.Args = nil }, `args: there is no command to run; name one, as in ["id"]`},
 		"empty name":     {func(s *Spec) { s.Args[0] = "" }, `args[0]: the command is empty; name a program`},
 		"NUL in arg":     {func(s *Spec) { s.Args[1] = "a\x00b" }, `args[1]: "a\x00b" has a NUL byte at offset 1, which no system call can carry; remove it`},
-		"NUL in env":     {func(s *Spec) { s.Env[0] = "A\x00=b" }, `env[0]: "A\x00=b" has a NUL byte at offset 1...`},
+		"NUL in env":     {func(s *Spec) { s.Env[0] = "A\x00=b" }, `env[0]: "A\x00" has a NUL byte at offset 1...`},
 		"long arg":       {func(s *Spec) { s.Args[1] = strings.Repeat("x", 131072) }, `args[1]: 131072 bytes is more than the 131071 that execve(2) takes in one string (E2BIG)...`},
 		"many args":      {func(s *Spec) { s.Args = make3(20, 120000) }, `args: arguments and environment take 2400221 bytes, and execve(2) takes at most 2093056 (E2BIG)...`},
 		"env no =":       {func(s *Spec) { s.Env[0] = "A" }, `env[0]: "A" has no =; write NAME=value, or list the name under pass_env`},

@@ -3,6 +3,7 @@ package nsjail
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 
 	"brig/internal/program"
 )
@@ -23,7 +24,8 @@ func (t *template) digest() ([]byte, error) {
 	return t.sum, t.sumErr
 }
 
-// digestPlan says what the stage is told to perform: the hash of a jail's program, or of those of its head and its rest.
+// digestPlan says what the stage is told to perform: the hash of a jail's program, or of those of its head and its rest, with
+// the mounts that are handed over.
 func (c *Cmd) digestPlan(t *template, r program.Request) error {
 	if !c.wantDigest {
 		return nil
@@ -40,6 +42,12 @@ func (c *Cmd) digestPlan(t *template, r program.Request) error {
 		both := sha256.Sum256(append(head[:len(head):len(head)], sum...))
 		sum = both[:]
 	}
-	c.digest = hex.EncodeToString(sum)
+	h := sha256.New()
+	h.Write(sum)
+	for _, m := range c.plan.Passed { // what comes by descriptor is not in the programs
+		src := c.plan.Host.Sources[m.Key]
+		fmt.Fprintf(h, "\n%q %#x %v %q %d %d %q %q", m.Key, m.Attr, m.IDMap, m.Target, src.Dev, src.Ino, src.volume, src.dir)
+	}
+	c.digest = hex.EncodeToString(h.Sum(nil))
 	return nil
 }

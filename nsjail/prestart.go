@@ -81,7 +81,7 @@ func (st *stand) yard(r *Runner, s *Spec) *yard {
 	if y := st.find(&key); y != nil {
 		return y
 	}
-	own := s.clone()
+	own := s.Clone()
 	y := &yard{runner: r, spec: *own, key: headSpec(own), closed: st.done}
 	st.yards = append(st.yards, y)
 	return y

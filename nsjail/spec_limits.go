@@ -86,8 +86,8 @@ type IOLimit struct {
 	WriteIOPS int64 `json:"write_iops,omitempty"`
 }
 
-// clone is a copy that shares nothing with the original.
-func (s *Spec) clone() *Spec {
+// Clone is a copy that shares nothing with the original.
+func (s *Spec) Clone() *Spec {
 	c := *s
 	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Publish, &c.Require, &c.Optional, &c.Limits.Cgroup} {
 		*list = slices.Clone(*list)

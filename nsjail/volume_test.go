@@ -198,6 +198,20 @@ func TestPlanDigest(t *testing.T) {
 		}
 	}
 	r := runnerWith(t, RunnerOptions{})
+	v := newVolume(t, r, VolumeOptions{Dirs: []string{"input", "work"}})
+	ro, rw := volumeSpec(v, "/bin/true"), volumeSpec(v, "/bin/true")
+	rw.Mounts[0].Writable = true
+	var sums []string
+	for _, s := range []Spec{ro, rw} {
+		j := Job{Spec: s, WantPlanDigest: true}
+		if _, err := r.Execute(context.Background(), &j); err != nil {
+			t.Fatal(err)
+		}
+		sums = append(sums, j.PlanDigest)
+	}
+	if sums[0] == sums[1] {
+		t.Error("a volume to read and one to write have the same digest")
+	}
 	no := &Refusal{Message: "no", Layer: "policy"}
 	j := Job{Spec: Spec{Args: []string{"/bin/true"}}, Verdict: Verdict{Refusal: no}}
 	if res, err := r.Execute(context.Background(), &j); res != nil || err != no {

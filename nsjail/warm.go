@@ -74,7 +74,7 @@ type template struct {
 
 // newTemplate resolves the head for a Spec and a Host.
 func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
-	s = s.clone()
+	s = s.Clone()
 	t := &template{key: headSpec(s), filter: h.Filter, group: ownGroups(s)}
 	r := resolver{Plan: &Plan{Spec: s, Host: h, Enforced: map[string]string{}, Prepared: w.steps}, spec: s, host: h, warm: w}
 	if err := r.decide(); err != nil {

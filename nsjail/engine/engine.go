@@ -80,7 +80,7 @@ func New(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{opts: o, runner: r, chain: r}
+	e := &Engine{opts: o, runner: r, chain: last{r}}
 	if o.Wrap != nil {
 		e.chain = o.Wrap(e.chain)
 	}

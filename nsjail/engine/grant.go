@@ -76,11 +76,7 @@ func (e *Engine) each(c Caller, ask func(*policy.Policy) *nsjail.Refusal) *nsjai
 // decide asks every policy.
 func (e *Engine) decide(c Caller, j *nsjail.Job, r *Request) {
 	policy.DecideAll(j, e.policiesOf(c)...)
-	sizes := make([]int64, 0, len(r.Files))
-	for _, f := range r.Files {
-		sizes = append(sizes, int64(len(f.Data)))
-	}
-	slices.Sort(sizes) // the same refusal for the same request
+	sizes := fileSizes(r.Files)
 	if no := e.each(c, func(p *policy.Policy) *nsjail.Refusal {
 		if no := p.CheckStdin(int64(len(r.Stdin))); no != nil {
 			return no
@@ -89,6 +85,15 @@ func (e *Engine) decide(c Caller, j *nsjail.Job, r *Request) {
 	}); no != nil {
 		j.Refuse(no)
 	}
+}
+
+func fileSizes(files map[string]File) []int64 {
+	sizes := make([]int64, 0, len(files))
+	for _, f := range files {
+		sizes = append(sizes, int64(len(f.Data)))
+	}
+	slices.Sort(sizes) // the same refusal for the same request
+	return sizes
 }
 
 // spend counts the run of the token, once everybody else has said yes.
@@ -136,4 +141,12 @@ func asRefusal(err error, layer, code string) *nsjail.Refusal {
 		return no
 	}
 	return &nsjail.Refusal{Message: err.Error(), Code: code, Layer: layer}
+}
+
+// IDs are the ids of the token's blocks, the first one's first: those of a token that it was made from are their beginning.
+func (g *Grant) IDs() []string {
+	if g == nil {
+		return nil
+	}
+	return g.token.IDs()
 }

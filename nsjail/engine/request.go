@@ -9,6 +9,7 @@ import (
 
 	"brig/netns/egress"
 	"brig/nsjail"
+	"brig/nsjail/text"
 )
 
 // Bounds of a request.
@@ -17,6 +18,7 @@ const (
 	MaxEnv      = 256     // variables and secrets
 	MaxStdin    = 8 << 20 // bytes of Stdin
 	MaxArgs     = 1024    // words of Cmd, and of Args
+	MaxSecrets  = 64      // of which each has 4 bytes to 16 KiB, and all together 64 KiB
 	maxFilePath = 1024    // bytes
 )
 
@@ -41,10 +43,8 @@ func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 			s.Env = append(s.Env, name+"="+vars[name])
 		}
 	}
-	s.Limits.Wall, s.Limits.Memory = r.Timeout, r.Memory
-	if r.CPUs > 0 {
-		s.Limits.CPUs = r.CPUs
-	}
+	l := &s.Limits
+	l.Wall, l.Memory, l.CPUs = atMost(l.Wall, r.Timeout), atMost(l.Memory, r.Memory), atMost(l.CPUs, r.CPUs)
 	if no := network(s, r.Network); no != nil {
 		return nil, no
 	}
@@ -54,26 +54,33 @@ func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 	return j, nil
 }
 
+// atMost is what is asked for, but no more than the base allows, and the base's where nothing is asked.
+func atMost[T ~int64 | ~float64](base, asked T) T {
+	if asked == 0 || base > 0 && base < asked {
+		return base
+	}
+	return asked
+}
+
 // fill sets what nobody has asked for and no policy has set lower. It comes after the policies, which judge what was asked.
 func (e *Engine) fill(s *nsjail.Spec, r *Request) {
-	if l := &s.Limits; r.Timeout == 0 && (l.Wall <= 0 || l.Wall > e.opts.Timeout) {
+	l, base := &s.Limits, &e.opts.Base.Limits
+	if r.Timeout == 0 && base.Wall == 0 && (l.Wall == 0 || l.Wall > e.opts.Timeout) {
 		l.Wall = e.opts.Timeout
 	}
-	if l := &s.Limits; r.Memory == 0 && e.opts.Memory > 0 && (l.Memory == 0 || l.Memory > e.opts.Memory) {
+	if r.Memory == 0 && base.Memory == 0 && e.opts.Memory > 0 && (l.Memory == 0 || l.Memory > e.opts.Memory) {
 		l.Memory = e.opts.Memory
 	}
-	if l := &s.Limits; l.OutputLimit == 0 {
+	if l.OutputLimit == 0 {
 		l.OutputLimit = DefaultOutputLimit
 	}
 }
 
 // base is a Spec of the engine's own.
 func (e *Engine) base() nsjail.Spec {
-	s := e.opts.Base
+	s := e.opts.Base.Clone()
 	s.Args, s.Mounts = nil, nil
-	s.Env, s.PassEnv = slices.Clone(s.Env), slices.Clone(s.PassEnv)
-	s.Limits.Rlimits = maps.Clone(s.Limits.Rlimits)
-	return s
+	return *s
 }
 
 func (r *Request) check() *nsjail.Refusal {
@@ -95,14 +102,38 @@ func (r *Request) check() *nsjail.Refusal {
 	case len(r.Env)+len(r.Secrets) > MaxEnv:
 		return bad("env", "too_many_variables", fmt.Sprintf("more than %d variables", MaxEnv), "put them into a file")
 	}
+	if no := r.checkSecrets(); no != nil {
+		return no
+	}
 	return r.checkNames()
+}
+
+// checkSecrets bounds what every byte of output is compared with. Nothing of a value is said.
+func (r *Request) checkSecrets() *nsjail.Refusal {
+	total := 0
+	for name, value := range r.Secrets {
+		total += len(value)
+		switch {
+		case len(value) < text.MinSecret:
+			return bad("secrets", "secret_too_short", fmt.Sprintf("the value of %.80q has fewer than %d bytes, and would be masked everywhere", name, text.MinSecret), "send it in env if it is no secret")
+		case len(value) > 16<<10:
+			return bad("secrets", "secret_too_long", fmt.Sprintf("the value of %.80q has %d bytes, more than 16 KiB", name, len(value)), "put it into a file")
+		}
+	}
+	if len(r.Secrets) > MaxSecrets || total > 64<<10 {
+		return bad("secrets", "too_many_secrets", fmt.Sprintf("%d secrets of %d bytes are more than %d, or than 64 KiB", len(r.Secrets), total, MaxSecrets), "send fewer")
+	}
+	return nil
 }
 
 // checkNames refuses names of variables that the jail would take for something else. What else is wrong with them, the
 // Spec's own check says.
 func (r *Request) checkNames() *nsjail.Refusal {
 	for field, vars := range map[string]map[string]string{"env": r.Env, "secrets": r.Secrets} {
-		for name := range vars {
+		for name, value := range vars {
+			if strings.Contains(value, "\x00") {
+				return bad(field, "bad_variable", fmt.Sprintf("the value of %.80q has a NUL byte", name), "remove it, or put the value into a file")
+			}
 			if name == "" || strings.ContainsAny(name, "=\x00") {
 				return bad(field, "bad_variable", fmt.Sprintf("%q is not the name of a variable", name), "use letters, digits and underscores")
 			}

@@ -38,27 +38,55 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	} else if r.Stdin == "" {
 		j.Stdin = nil
 	}
-	limit := e.opts.MaxOutput
-	if r.MaxOutput > 0 {
-		limit = min(limit, r.MaxOutput)
-	}
 	e.decide(c, j, r)
-	if box != nil && j.Verdict.Refusal == nil {
-		if no := e.putFiles(c, box, r.Files); no != nil {
+	e.fill(&j.Spec, r)
+	e.spend(c, j)
+	if j.Verdict.Refusal != nil {
+		return e.refuse(ctx, j, j.Verdict.Refusal)
+	}
+	out := newOutput(j, r, e.limit(j, r, stream != nil), stream)
+	if box != nil && len(r.Files) > 0 {
+		ctx = context.WithValue(ctx, putKey{}, func() *nsjail.Refusal { return e.putFiles(c, box, r.Files) })
+	}
+	res, err := e.chain.Execute(ctx, j)
+	err = errors.Join(err, out.close(res))
+	a := answer(j, res, err)
+	out.put(a)
+	out.redact(j, a)
+	return a
+}
+
+// limit is how much of each stream is returned; 0 is all. What the jail itself cut would be lost to the filter: half a secret
+// is no secret to it.
+func (e *Engine) limit(j *nsjail.Job, r *Request, stream bool) nsjail.Bytes {
+	kept := e.opts.MaxOutput
+	if stream {
+		kept = 0 // the caller takes it piece by piece
+	}
+	l := &j.Spec.Limits.Output
+	for _, n := range []nsjail.Bytes{r.MaxOutput, *l} {
+		if n > 0 && (kept == 0 || n < kept) {
+			kept = n
+		}
+	}
+	*l = 0
+	return kept
+}
+
+// putKey is where a context has what is to be done just before a run: the audit log has its event by then.
+type putKey struct{}
+
+// last is the innermost Executor.
+type last struct{ runner *nsjail.Runner }
+
+// Execute puts a run's files into its sandbox, and runs it.
+func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+	if put, ok := ctx.Value(putKey{}).(func() *nsjail.Refusal); ok && j.Verdict.Refusal == nil {
+		if no := put(); no != nil {
 			j.Refuse(no)
 		}
 	}
-	e.fill(&j.Spec, r)
-	e.spend(c, j)
-	if kept := j.Spec.Limits.Output; kept > 0 { // what the jail cuts is lost to the filter: half a secret is no secret to it
-		limit, j.Spec.Limits.Output = min(limit, kept), 0
-	}
-	out := newOutput(j, r, limit, stream)
-	res, err := e.chain.Execute(ctx, j)
-	err = errors.Join(err, out.close())
-	a := answer(j, res, err)
-	out.put(a)
-	return a
+	return l.runner.Execute(ctx, j)
 }
 
 // refuse is the answer to a request that does not run. If it has become a Job, whoever writes down what happens sees it.

@@ -72,6 +72,10 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 	if no := e.mayDo(c, "create"); no != nil {
 		return nil, no
 	}
+	sizes := fileSizes(r.Files)
+	if no := e.each(c, func(p *policy.Policy) *nsjail.Refusal { return p.CheckFiles(sizes) }); no != nil {
+		return nil, no
+	}
 	disk, inodes, ttl := r.Disk, r.Inodes, r.TTL
 	for _, p := range e.policiesOf(c) {
 		disk, inodes, ttl = p.NarrowSandbox(disk, inodes, ttl)
@@ -163,7 +167,13 @@ func (e *Engine) inBox(c Caller, id, op string, do func(*sandbox.Tree) error) er
 // PutFile writes a file of a sandbox: an absolute path as the jail sees it, or one below /work.
 func (e *Engine) PutFile(c Caller, id, path string, r io.Reader) (info *FileInfo, err error) {
 	err = e.inBox(c, id, "put", func(t *sandbox.Tree) (err error) {
-		info, err = t.Put(path, r, 0o644, MaxPutSize)
+		most := int64(MaxPutSize)
+		for _, p := range e.policiesOf(c) {
+			if n := int64(p.Inputs.FileBytes); n > 0 {
+				most = min(most, n)
+			}
+		}
+		info, err = t.Put(path, r, 0o644, most)
 		return err
 	})
 	return info, err

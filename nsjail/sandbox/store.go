@@ -16,7 +16,7 @@ type StoreOptions struct {
 	// called concurrently; without it Create fails.
 	Make func(size, inodes int64) (Volume, error)
 	// Max is how many sandboxes there may be (100), MaxPerAgent how many of one agent (Max), and MaxBytes what the quotas of
-	// all may add up to (4 GiB). An inode in use takes about 1 KiB of the kernel's memory besides.
+	// all may add up to (4 GiB), with a KiB of the kernel's memory for each inode.
 	Max, MaxPerAgent int
 	MaxBytes         int64
 	// MaxRuns is how many runs one sandbox may have at a time; 0 is any number.
@@ -110,13 +110,13 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 	if err := s.bound(&o); err != nil {
 		return nil, err
 	}
-	if err := s.reserve(agent, o.Size); err != nil {
+	if err := s.reserve(agent, charge(o.Size, o.Inodes)); err != nil {
 		return nil, err
 	}
 	defer s.pending.Done()
 	v, err := s.o.Make(o.Size, o.Inodes)
 	if err != nil {
-		s.free(agent, o.Size)
+		s.free(agent, charge(o.Size, o.Inodes))
 		return nil, fmt.Errorf("sandbox: make a volume of %d bytes and %d inodes: %w", o.Size, o.Inodes, err)
 	}
 	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, Size: o.Size, Inodes: o.Inodes, TTL: o.TTL,
@@ -127,7 +127,7 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 	}
 	if err != nil {
 		err = errors.Join(err, v.Close())
-		s.free(agent, o.Size)
+		s.free(agent, charge(o.Size, o.Inodes))
 		return nil, err
 	}
 	return b, nil
@@ -154,6 +154,9 @@ func (s *Store) bound(o *CreateOptions) error {
 	}
 	return nil
 }
+
+// charge is what a sandbox may take of the machine's memory: its bytes, and about a KiB of the kernel's for each file.
+func charge(size, inodes int64) int64 { return size + inodes<<10 }
 
 // reserve counts a sandbox before it is made, and says that something is pending.
 func (s *Store) reserve(agent string, size int64) error {

@@ -142,7 +142,7 @@ func TestStore(t *testing.T) {
 	wantCode(t, "the tree of one that is deleted", err, CodeNotFound)
 	_, _, err = a.Acquire(context.Background())
 	wantCode(t, "acquire", err, CodeNotFound)
-	if n, bytes := w.Usage(); n != 2 || bytes != 512<<20 {
+	if n, bytes := w.Usage(); n != 2 || bytes != 2*(256<<20+16384<<10) {
 		t.Errorf("%d, %d", n, bytes)
 	}
 }
@@ -177,7 +177,7 @@ func TestAnotherAgents(t *testing.T) {
 }
 
 func TestStoreBounds(t *testing.T) {
-	w := newWorld(t, StoreOptions{Max: 4, MaxPerAgent: 2, MaxBytes: 1000, DefaultSize: 100, MaxSize: 700, MaxInodes: 1000, MaxTTL: time.Hour})
+	w := newWorld(t, StoreOptions{Max: 4, MaxPerAgent: 2, MaxBytes: 1000 << 20, DefaultSize: 100 << 20, MaxSize: 700 << 20, DefaultInodes: 100, MaxInodes: 1000, MaxTTL: time.Hour})
 	for _, c := range []struct {
 		agent string
 		o     CreateOptions
@@ -185,13 +185,13 @@ func TestStoreBounds(t *testing.T) {
 	}{
 		{"a b", CreateOptions{}, CodeBadAgent},
 		{"ann", CreateOptions{Size: -1}, CodeBadOption},
-		{"ann", CreateOptions{Size: 701}, CodeBadOption},
+		{"ann", CreateOptions{Size: 700<<20 + 1}, CodeBadOption},
 		{"ann", CreateOptions{Inodes: 5}, CodeBadOption},
 		{"ann", CreateOptions{Inodes: 1001}, CodeBadOption},
 		{"ann", CreateOptions{TTL: -1}, CodeBadOption},
 		{"ann", CreateOptions{TTL: time.Hour + 1}, CodeBadOption},
-		{"ann", CreateOptions{Size: 700, TTL: time.Hour, Inodes: 1000}, ""},
-		{"bob", CreateOptions{Size: 301}, CodeTooBig},
+		{"ann", CreateOptions{Size: 700 << 20, TTL: time.Hour, Inodes: 1000}, ""},
+		{"bob", CreateOptions{Size: 301 << 20}, CodeTooBig},
 		{"ann", CreateOptions{}, ""},
 		{"ann", CreateOptions{}, CodeTooMany},
 		{"bob", CreateOptions{Size: 1}, ""},
@@ -203,8 +203,21 @@ func TestStoreBounds(t *testing.T) {
 		w.clock.advance(time.Second) // the oldest is first in a list
 	}
 	must(t, w.Delete("ann", w.List("ann")[0].ID))
-	if _, err := w.Create("carl", CreateOptions{Size: 300}); err != nil {
+	if _, err := w.Create("carl", CreateOptions{Size: 300 << 20}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Files cost memory that no quota of bytes counts: they are charged, too.
+func TestInodesAreCharged(t *testing.T) {
+	w := newWorld(t, StoreOptions{MaxBytes: 1 << 20})
+	_, err := w.Create("ann", CreateOptions{Size: 1, Inodes: 1024})
+	wantCode(t, "a mebibyte of inodes and a byte", err, CodeTooBig)
+	if _, err := w.Create("ann", CreateOptions{Size: 1024, Inodes: 1023}); err != nil {
+		t.Error(err)
+	}
+	if _, bytes := w.Usage(); bytes != 1<<20 {
+		t.Errorf("%d bytes are counted", bytes)
 	}
 }
 
