@@ -71,7 +71,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"too_many_args":        {Cmd: long},
 		"negative_limit":       {Cmd: []string{"id"}, Timeout: -1},
 		"bad_variable":         {Cmd: []string{"id"}, Env: map[string]string{"A=B": "c"}},
-		"variable_twice":       {Cmd: []string{"id"}, Env: map[string]string{"A": "c"}, Secrets: map[string]string{"A": "d"}},
+		"variable_twice":       {Cmd: []string{"id"}, Env: map[string]string{"A": "c"}, Secrets: map[string]string{"A": "dddd"}},
 		"bad_file_name":        {Cmd: []string{"id"}, Files: map[string]File{"../x": {}}},
 		"files_too_large":      {Cmd: []string{"id"}, Files: map[string]File{"x": {Data: make([]byte, 5<<20)}}},
 		"bad_network_rule":     {Cmd: []string{"id"}, Network: []string{"http://x/y z"}},

@@ -151,6 +151,9 @@ func orAny(n numeric) string {
 }
 
 func minus(list, less []string) (left []string) {
+	if slices.Contains(less, Any) { // has everything
+		return nil
+	}
 	for _, s := range list {
 		if !slices.Contains(less, s) && !slices.Contains(left, s) {
 			left = append(left, s)

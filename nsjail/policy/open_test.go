@@ -108,3 +108,18 @@ func TestSeal(t *testing.T) {
 type passes struct{}
 
 func (passes) Execute(context.Context, *nsjail.Job) (*nsjail.Result, error) { return nil, nil }
+
+// What allows everything allows nothing less than a list.
+func TestDiffKnowsAny(t *testing.T) {
+	list, all := parsed(t, `{"commands":["echo","cat"]}`), parsed(t, `{"commands":["*"]}`)
+	for _, c := range Diff(list, all) {
+		if c.Field == "commands" && (len(c.Less) > 0 || len(c.More) != 1) {
+			t.Errorf("%+v", c)
+		}
+	}
+	for _, c := range Diff(all, list) {
+		if c.Field == "commands" && (len(c.More) > 0 || len(c.Less) != 1) {
+			t.Errorf("%+v", c)
+		}
+	}
+}
