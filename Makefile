@@ -42,6 +42,7 @@ run: build ## the demo: an agent's analysis of real data that then tries to brea
 
 test: deps-test check ## everything that this machine can check, as root and as an ordinary user, and Debian's kernels in guests
 	BRIG_NEED_PROMTOOL=1 $(GO) test -count=1 $$($(GO) list ./... | grep -v /rigtest)
+	$(GO) test -count=1 -tags otel ./cmd/brigd/internal/trace
 	@scripts/rigtest.sh '$(GO)' 1m # by itself: taking many network namespaces apart slows down whoever makes one
 	@$(MAKE) --no-print-directory test-vm VM_SET=quick
 
