@@ -20,6 +20,8 @@
 //	run.end      run agent token sandbox language plan_sha256 status exit_code signal timed_out limits_hit output usage
 //	             network violation error, and verdict where the refusal came from further in
 //	run.refused  what run.start has, where somebody has said no: verdict says who and why, and there is no run.end
+//	             plan_sha256 is of what the stage was told to perform, which is everything that the jail is made of: the
+//	             programs, and the identity and attributes of the mounts that were passed to it by descriptor
 //	log.open     a writer has begun: note
 //	log.close    it has ended in good order
 //	log.gap      events could not be written: missed, runs, error
@@ -29,6 +31,10 @@
 //
 // Code, arguments, environment and output are never in it: a digest tells whether they were what somebody says. The
 // arguments themselves are there on demand (Options.Argv).
+//
+// Where a Job knows its secrets (nsjail.Job.Redact), they are taken out of the texts that a caller or a payload may have put
+// them into, before these are cut: errors, refusals and their rules, what was narrowed, the language, the hosts of the
+// network summary, and the arguments. Digests are of what was there.
 //
 // Names and messages come from callers and payloads. In a line there are printable characters only: everything that is not
 // is \uNNNN, and bytes that are not UTF-8 are the four characters \xNN. So a name holds no line, no terminal sequence, and

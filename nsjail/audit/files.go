@@ -131,3 +131,14 @@ func remove(dir *os.File, name string) error {
 	}
 	return nil
 }
+
+// fileID is which file it is: st_dev and st_ino of stat(2).
+type fileID struct{ dev, ino uint64 }
+
+func identify(f *os.File) (fileID, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil { // fstat(2)
+		return fileID{}, fmt.Errorf("%s: %w", f.Name(), os.NewSyscallError("fstat", err))
+	}
+	return fileID{st.Dev, st.Ino}, nil
+}

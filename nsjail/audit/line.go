@@ -36,8 +36,10 @@ const (
 )
 
 // head is a line's beginning, in front of its event's fields.
-func head(seq uint64, at time.Time, prev string) []byte {
-	out := append(make([]byte, 0, 1024), `{"seq":`...)
+func head(seq uint64, at time.Time, prev string) []byte { return appendHead(nil, seq, at, prev) }
+
+func appendHead(out []byte, seq uint64, at time.Time, prev string) []byte {
+	out = append(out, `{"seq":`...)
 	out = strconv.AppendUint(out, seq, 10)
 	out = append(out, `,"time":"`...)
 	out = at.AppendFormat(out, time.RFC3339Nano)
@@ -48,9 +50,14 @@ func head(seq uint64, at time.Time, prev string) []byte {
 
 // build gives a line with its newline, and its hash.
 func build(seq uint64, at time.Time, prev string, fields []byte) (line []byte, hash string) {
-	line = append(head(seq, at.UTC(), prev), fields...)
+	return buildIn(nil, seq, at, prev, fields)
+}
+
+// buildIn is build into a buffer that is used again.
+func buildIn(room []byte, seq uint64, at time.Time, prev string, fields []byte) (line []byte, hash string) {
+	line = append(appendHead(room[:0], seq, at.UTC(), prev), fields...)
 	sum := sha256.Sum256(line)
-	hash = hex.EncodeToString(sum[:])
+	hash = hexOf(&sum)
 	line = append(line, hashField...)
 	line = append(line, hash...)
 	return append(line, "\"}\n"...), hash

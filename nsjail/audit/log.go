@@ -75,13 +75,16 @@ type Log struct {
 
 	mu     sync.Mutex
 	f      *os.File
-	size   int64 // of the good lines in f, in bytes
-	number int   // of the newest older file
+	id     fileID // of f
+	size   int64  // of the good lines in f, in bytes
+	number int    // of the newest older file
 	seq    uint64
 	hash   string // of the last line
 	since  int    // events since the last checkpoint
 	unsure bool   // something was written that was not synced
 	closed bool
+
+	fields, line []byte // buffers that are used again
 
 	half   bool  // f ends with a part of a line that could not be written
 	broken error // why nothing can be written; nil if it can
@@ -155,11 +158,17 @@ func (l *Log) Append(e Event) error {
 	if strings.HasPrefix(e.Kind, "log.") || e.Kind == "" || strings.Trim(e.Kind, "abcdefghijklmnopqrstuvwxyz._") != "" {
 		return fmt.Errorf("audit: an event may not be called %q: small letters, dots and underscores, and not log", clean(e.Kind, maxName))
 	}
-	fields, err := e.encode()
+	return l.add(&e)
+}
+
+// add is Append, of any kind.
+func (l *Log) add(e *Event) error {
 	l.mu.Lock()
+	fields, err := e.appendTo(l.fields[:0])
+	l.fields = fields
 	b, err := l.append(fields, err)
 	if err != nil {
-		l.miss(&e)
+		l.miss(e)
 	}
 	l.mu.Unlock()
 	if b == nil || err != nil {

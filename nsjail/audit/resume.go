@@ -34,6 +34,9 @@ func (l *Log) resume() (torn *Event, err error) {
 			err = l.dir.Sync()
 		}
 	}
+	if err == nil {
+		l.id, err = identify(l.f)
+	}
 	if err != nil {
 		return nil, err
 	}

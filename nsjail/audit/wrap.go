@@ -21,7 +21,8 @@ type wrapper struct {
 func (w *wrapper) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
 	j.WantPlanDigest = true
 	refused := j.Verdict.Refusal != nil
-	if err := w.log.Append(before(j, w.log.o.Argv)); err != nil && !refused {
+	first := before(j, w.log.o.Argv)
+	if err := w.log.add(&first); err != nil && !refused {
 		j.Refuse(&nsjail.Refusal{Code: "audit_unavailable", Layer: "audit", Rule: "run.start",
 			Message: "the run could not be written to the audit log, and nothing runs unrecorded: " + err.Error(),
 			NextSteps: []string{"Tell whoever runs this service: the audit log has to be made writable again.",
@@ -32,11 +33,8 @@ func (w *wrapper) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, e
 	if refused {
 		return r, err
 	}
-	e, failed := after(j, r, err)
-	if failed == nil {
-		failed = w.log.Append(e)
-	}
-	if failed != nil && r != nil {
+	last := after(j, r, err)
+	if failed := w.log.add(&last); failed != nil && r != nil {
 		r.Notes = append(r.Notes, "the end of this run could not be written to the audit log: "+failed.Error())
 	}
 	return r, err

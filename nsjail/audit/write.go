@@ -25,7 +25,8 @@ func (l *Log) put(fields []byte) error {
 }
 
 func (l *Log) putHere(fields []byte) error {
-	line, hash := build(l.seq+1, time.Now(), l.hash, fields)
+	line, hash := buildIn(l.line, l.seq+1, time.Now(), l.hash, fields)
+	l.line = line
 	if n, err := l.f.Write(line); err != nil {
 		l.half = n > 0
 		return err
@@ -46,20 +47,17 @@ func (l *Log) breakOff(err error) {
 // asked before each line: to a file that somebody has removed, moved or cut off, lines would be added for nobody to see.
 // Called with mu held.
 func (l *Log) intact() error {
-	var here, there unix.Stat_t
-	if err := unix.Fstat(int(l.f.Fd()), &here); err != nil { // fstat(2)
-		return os.NewSyscallError("fstat", err)
-	}
+	var there unix.Stat_t
 	if err := unix.Fstatat(int(l.dir.Fd()), l.base, &there, unix.AT_SYMLINK_NOFOLLOW); err != nil { // fstatat(2)
 		return fmt.Errorf("%s was moved or removed (%w); put it back, or start the writer again", l.base, err)
 	}
 	switch {
-	case here.Dev != there.Dev || here.Ino != there.Ino:
+	case l.id != fileID{there.Dev, there.Ino}: // no other file can have them while l.f is open
 		return fmt.Errorf("%s was replaced by another file; put it back, or start the writer again", l.base)
-	case here.Size < l.size:
-		return fmt.Errorf("%s was cut off from %d to %d bytes; move it away and start the writer again", l.base, l.size, here.Size)
-	case here.Size > l.size:
-		return fmt.Errorf("%s has %d bytes that its writer did not write; start the writer again", l.base, here.Size-l.size)
+	case there.Size < l.size:
+		return fmt.Errorf("%s was cut off from %d to %d bytes; move it away and start the writer again", l.base, l.size, there.Size)
+	case there.Size > l.size:
+		return fmt.Errorf("%s has %d bytes that its writer did not write; start the writer again", l.base, there.Size-l.size)
 	}
 	return nil
 }
@@ -171,6 +169,10 @@ func (l *Log) rotate() (err error) {
 	if err != nil {
 		return fmt.Errorf("a new file: %w", err)
 	}
+	id, err := identify(f)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
 	d := int(l.dir.Fd())
 	if err = unix.Renameat2(d, l.base, d, old, unix.RENAME_NOREPLACE); err == nil { // renameat2(2)
 		if err = unix.Renameat(d, l.base+newSuffix, d, l.base); err != nil { // renameat(2)
@@ -181,7 +183,7 @@ func (l *Log) rotate() (err error) {
 		return errors.Join(fmt.Errorf("renaming %s to %s: %w", l.base, old, err), f.Close())
 	}
 	err = errors.Join(l.dir.Sync(), l.f.Close())
-	l.f, l.size, l.number = f, int64(len(line)), l.number+1
+	l.f, l.id, l.size, l.number = f, id, int64(len(line)), l.number+1
 	l.seq, l.hash = l.seq+1, hash
 	return errors.Join(err, l.prune())
 }

@@ -20,6 +20,7 @@ func BenchmarkFilter(b *testing.B) {
 		{"utf8-all", strings.Repeat("Größe: 12 µm, 3 € «ça»\n", 1<<15), Options{Secrets: secrets, StripANSI: true}},
 		{"colours-all", strings.Repeat("\x1b[1;32mok\x1b[0m some test of the suite\n", 1<<15), Options{Secrets: secrets, StripANSI: true}},
 		{"binary-all", strings.Repeat("\x00\xff\x1b\xc2\x80abc\xe2", 1<<17), Options{Secrets: secrets, StripANSI: true}},
+		{"attack", strings.Repeat("a", 1<<17), Options{Set: NewSet(alike(64, 1024))}},
 		{"secrets-all", strings.Repeat("a=hunter2hunter2 ", 1<<16), Options{Secrets: secrets, StripANSI: true}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
@@ -38,6 +39,27 @@ func BenchmarkNew(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		New(io.Discard, Options{Secrets: []string{"hunter2hunter2", "ghp_0123456789abcdefghijklmnopqrstuvwxyz"}, StripANSI: true})
+	}
+}
+
+func BenchmarkNewSet(b *testing.B) {
+	for _, c := range []struct {
+		name    string
+		secrets []string
+	}{{"alike", alike(8, 8<<10)}, {"most", most("a+b/c d<é")}} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				NewSet(c.secrets)
+			}
+		})
+	}
+}
+
+func BenchmarkSetClean(b *testing.B) {
+	set := NewSet([]string{"hunter2hunter2"})
+	b.ReportAllocs()
+	for b.Loop() {
+		set.Clean("lookup example.org: no such host", true)
 	}
 }
 

@@ -14,6 +14,9 @@
 //
 // What a Filter writes, all pieces together, depends on the bytes that it was given and not on how they were split into
 // writes. Each stage holds back only what it cannot decide yet: a begun sequence by its state, a begun secret, a begun rune.
+// Close writes that; where more would have come, as after a timeout, CloseCut does, which shows no begun secret.
+//
+// The work is linear in the output, whatever it and the secrets are. A Set is the secrets made ready, once for all streams.
 //
 // # What masking is for
 //

@@ -12,6 +12,8 @@ type Options struct {
 	// value with several lines, each long one is masked, too. The longest form is what a Filter may hold back, so that
 	// the caller bounds number and size.
 	Secrets []string
+	// Set takes the place of Secrets, if it is not nil: the same values for several Filters need be prepared only once.
+	Set *Set
 	// StripANSI removes terminal sequences (ECMA-48, xterm): CSI, OSC, DCS and the like, other escapes, and the control
 	// characters U+0080 to U+009F. Afterwards no ESC is left. A string such as a window's title that has no end is
 	// taken to end at the end of its line, or after 64 KiB.
@@ -31,7 +33,7 @@ type Filter struct {
 // stage is one part of a Filter. What it is given may be overwritten after the call.
 type stage interface {
 	write(b []byte)
-	close()
+	close(cut bool) // cut: more would have come
 }
 
 // piece bounds what is worked on at once, and with it the buffers, in bytes.
@@ -40,15 +42,18 @@ const piece = 64 << 10
 // New makes a Filter that writes to w.
 func New(w io.Writer, o Options) *Filter {
 	f := &Filter{w: w}
-	forms := forms(o.Secrets, o.StripANSI)
-	mask := freeMask(forms)
+	set := o.Set
+	if set == nil && len(o.Secrets) > 0 {
+		set = NewSet(o.Secrets)
+	}
 	var next stage = (*output)(f)
-	if late := holdingReplacement(forms); len(late) > 0 {
-		next = f.mask(next, late, mask)
+	masks := set != nil && set.find != nil
+	if masks && set.late {
+		next = f.mask(next, set)
 	}
 	next = &fixer{next: next}
-	if len(forms) > 0 {
-		next = f.mask(next, forms, mask)
+	if masks {
+		next = f.mask(next, set)
 	}
 	if o.StripANSI {
 		next = &stripper{next: next}
@@ -57,8 +62,8 @@ func New(w io.Writer, o Options) *Filter {
 	return f
 }
 
-func (f *Filter) mask(next stage, patterns [][]byte, mask string) stage {
-	m := newMasker(next, patterns, mask)
+func (f *Filter) mask(next stage, s *Set) stage {
+	m := newMasker(next, s)
 	f.masks = append(f.masks, m)
 	return m
 }
@@ -97,9 +102,15 @@ func (f *Filter) Write(b []byte) (n int, err error) {
 }
 
 // Close writes what was held back. It does not close the writer behind the Filter.
-func (f *Filter) Close() error {
+func (f *Filter) Close() error { return f.close(false) }
+
+// CloseCut is Close for an output that was cut, as by a timeout or a limit: if it ends with the beginning of a secret, of
+// four bytes or more, a mask is written for that.
+func (f *Filter) CloseCut() error { return f.close(true) }
+
+func (f *Filter) close(cut bool) error {
 	if !f.closed && f.err == nil {
-		f.first.close()
+		f.first.close(cut)
 		f.flush()
 	}
 	f.closed = true
@@ -122,4 +133,4 @@ type output Filter
 
 func (o *output) write(b []byte) { o.out = append(o.out, b...) }
 
-func (o *output) close() {}
+func (o *output) close(bool) {}

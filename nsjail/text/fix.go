@@ -68,12 +68,12 @@ func (f *fixer) keep(b []byte) int {
 	return 0
 }
 
-func (f *fixer) close() {
+func (f *fixer) close(cut bool) {
 	for range f.n {
 		f.next.write(replacementBytes)
 	}
 	f.n = 0
-	f.next.close()
+	f.next.close(cut)
 }
 
 // fix is a text as a fixer writes it.

@@ -21,8 +21,8 @@ const (
 	space   = " \t\r\n"
 )
 
-// forms are the patterns of secrets, each once, the longest first.
-func forms(secrets []string, stripped bool) (list [][]byte) {
+// forms are the patterns of secrets, each once.
+func forms(secrets []string) (list [][]byte) {
 	seen := map[string]bool{}
 	add := func(s string, least int) {
 		if len(s) >= least && !seen[s] {
@@ -35,10 +35,8 @@ func forms(secrets []string, stripped bool) (list [][]byte) {
 			continue
 		}
 		add(s, MinSecret)
-		add(fix(s), MinSecret) // as it is shown where it is no UTF-8
-		if stripped {
-			add(Clean(s, Options{StripANSI: true}), MinSecret)
-		}
+		add(fix(s), MinSecret)                             // as it is shown where it is no UTF-8
+		add(Clean(s, Options{StripANSI: true}), MinSecret) // as it is shown on a terminal
 		encoded(s, func(form string) { add(form, minForm) })
 		if strings.ContainsAny(s, "\r\n") {
 			for l := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == '\r' || r == '\n' }) {
@@ -48,7 +46,6 @@ func forms(secrets []string, stripped bool) (list [][]byte) {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b []byte) int { return len(b) - len(a) })
 	return list
 }
 
@@ -104,14 +101,9 @@ func ascii(s string) string {
 	return b.String()
 }
 
-// holdingReplacement are the patterns that UTF-8 being made may bring about.
-func holdingReplacement(patterns [][]byte) (list [][]byte) {
-	for _, p := range patterns {
-		if utf8.Valid(p) && bytes.Contains(p, replacementBytes) {
-			list = append(list, p)
-		}
-	}
-	return list
+// holdReplacement says whether UTF-8 being made may bring about one of the patterns.
+func holdReplacement(patterns [][]byte) bool {
+	return slices.ContainsFunc(patterns, func(p []byte) bool { return utf8.Valid(p) && bytes.Contains(p, replacementBytes) })
 }
 
 // freeMask is what stands for a secret: a text of which no pattern has a byte, so that it cannot be a part of another

@@ -9,14 +9,17 @@ import (
 )
 
 // plainMask is what a masker has to do, written down without a thought for speed.
-func plainMask(b []byte, patterns [][]byte, mask string) []byte {
+func plainMask(b []byte, patterns [][]byte, mask string, cut bool) []byte {
 	end, from := 0, 0
 	var out []byte
 	for i := range b {
-		n := 0
+		n, left := 0, b[i:]
 		for _, p := range patterns {
-			if bytes.HasPrefix(b[i:], p) {
+			if bytes.HasPrefix(left, p) {
 				n = max(n, len(p))
+			}
+			if cut && len(left) >= minCut && bytes.HasPrefix(p, left) {
+				n = len(left)
 			}
 		}
 		if n == 0 {
@@ -34,7 +37,7 @@ func plainMask(b []byte, patterns [][]byte, mask string) []byte {
 type collect struct{ b []byte }
 
 func (c *collect) write(b []byte) { c.b = append(c.b, b...) }
-func (c *collect) close()         {}
+func (c *collect) close(bool)     {}
 
 // FuzzFilter: what comes out is UTF-8 and has no secret and, stripped, no control sequence, however it was split.
 func FuzzFilter(f *testing.F) {
@@ -42,6 +45,8 @@ func FuzzFilter(f *testing.F) {
 	f.Add([]byte("aaaaaaaaaaaaaaaabaaaa"), "aaaab", "aaaa", uint64(1), false)
 	f.Add([]byte("\xc2\x1b]\x9b\xc2\xc2\x9b\xff\xfdabc***x"), "\uFFFDabc", "***x", uint64(77), true)
 	f.Add([]byte("aHVudGVyMmh1bnRlcjI=%2Babc+"), "hunter2hunter2", "+abc+", uint64(3), false)
+	f.Add([]byte("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac"), "aaaaaaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaaaaaac", uint64(5), false)
+	f.Add([]byte("key: sk-hunter22-hun\xc2"), "sk-hunter22-hun\u00a3", "hunter22-hunters", uint64(6), true)
 	f.Add([]byte("\x1bP\x1b\\\x1b^\n\x1b[\x1b(\x1b"), "abcd", "\x1b[1mx", uint64(9), true)
 	f.Fuzz(checkFilter)
 }
@@ -74,7 +79,7 @@ func checkFilter(t *testing.T, in []byte, a, b string, split uint64, strip bool)
 	if strip && strings.ContainsFunc(got, func(r rune) bool { return r == 0x1b || r >= 0x80 && r < 0xa0 }) {
 		t.Errorf("a control character is left: %q", got)
 	}
-	patterns := forms(o.Secrets, strip)
+	patterns := forms(o.Secrets)
 	free := !bytes.ContainsAny(bytes.Join(patterns, nil), freeMask(patterns))
 	for _, s := range o.Secrets {
 		if s = strings.Trim(s, space); free && len(s) >= MinSecret && utf8.ValidString(s) && strings.Contains(got, s) {
@@ -82,14 +87,68 @@ func checkFilter(t *testing.T, in []byte, a, b string, split uint64, strip bool)
 		}
 	}
 	if len(patterns) > 0 {
-		c := &collect{}
-		m := newMasker(c, patterns, "***")
-		for _, x := range in {
-			m.write([]byte{x})
+		checkMasker(t, in, patterns, split)
+	}
+}
+
+// checkMasker compares a masker with plainMask.
+func checkMasker(t *testing.T, in []byte, patterns [][]byte, split uint64) {
+	t.Helper()
+	set := newSet(patterns)
+	for _, cut := range []bool{false, true} {
+		want := plainMask(in, patterns, string(set.mask), cut)
+		for _, size := range []int{1, int(split%13) + 2, len(in) + 1} {
+			c := &collect{}
+			m := newMasker(c, set)
+			for rest := in; len(rest) > 0; rest = rest[min(size, len(rest)):] {
+				part := bytes.Clone(rest[:min(size, len(rest))])
+				m.write(part)
+				clear(part)
+			}
+			m.close(cut)
+			if !bytes.Equal(c.b, want) {
+				t.Errorf("cut %v, pieces of %d: %q without %q is %q, and slowly %q", cut, size, in, patterns, c.b, want)
+			}
+			if m.steps > 4*int64(len(in)) {
+				t.Errorf("%d steps for %d bytes", m.steps, len(in))
+			}
 		}
-		m.close()
-		if slow := plainMask(in, patterns, "***"); !bytes.Equal(c.b, slow) {
-			t.Errorf("masked: %q, and slowly %q", c.b, slow)
+	}
+}
+
+// TestMaskerAtRandom: patterns of few different bytes, that hold, begin and follow each other.
+func TestMaskerAtRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range rounds {
+		letters := []string{"ab", "abc", "aaab", "ab\x00\xff"}[r.IntN(4)]
+		text := func(n int) []byte {
+			b := make([]byte, n)
+			for i := range b {
+				b[i] = letters[r.IntN(len(letters))]
+			}
+			return b
+		}
+		var patterns [][]byte
+		seen := map[string]bool{}
+		in := text(r.IntN(40))
+		for range 1 + r.IntN(1+r.IntN(40)) {
+			p := text(4 + r.IntN(1+r.IntN(30)))
+			if k := len(patterns); k > 0 && r.IntN(2) == 0 { // the beginning of another one, and something else
+				of := patterns[r.IntN(k)]
+				p = append(bytes.Clone(of[:r.IntN(len(of)+1)]), p[r.IntN(len(p)):]...)
+			}
+			if len(p) < MinSecret || seen[string(p)] {
+				continue
+			}
+			seen[string(p)] = true
+			patterns = append(patterns, p)
+			in = append(in, p[r.IntN(3):len(p)-r.IntN(2)]...)
+		}
+		if len(patterns) > 0 {
+			checkMasker(t, append(in, patterns[0][:3]...), patterns, r.Uint64())
+		}
+		if t.Failed() {
+			return
 		}
 	}
 }
@@ -118,8 +177,8 @@ func TestFilterAtRandom(t *testing.T) {
 	}
 }
 
-// rounds of TestFilterAtRandom take about a second.
-const rounds = 3000
+// rounds of the tests at random take about a second.
+const rounds = 2000
 
 // FuzzCapture: head, tail and what was dropped are all that was written, in their order.
 func FuzzCapture(f *testing.F) {

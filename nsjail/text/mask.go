@@ -1,146 +1,180 @@
 package text
 
-import (
-	"bytes"
-	"encoding/binary"
-)
-
 // masker is the stage that puts a mask in the place of each pattern. Where occurrences overlap, one mask stands for all
 // that they cover: of "abcdefg" and the secrets abcde and defg nothing is left.
 //
-// It searches as Wu and Manber do: the last three bytes of a window as long as the shortest pattern say how far it may be
-// moved, by a table, and only where that says 0 patterns are compared. Nobody but the owner of a secret can make that slow.
+// Where nothing has begun, a skipper looks for a place where something may; from there an automaton takes every byte once.
+// Neither looks back, so that the work is linear in the text. Places are counted in bytes since the beginning of it.
 type masker struct {
-	next    stage
-	mask    []byte
-	count   int64
-	longest int
-	window  int
+	next  stage
+	set   *Set
+	count int64
+	steps int64 // of the automaton and the skipper, for the tests
 
-	shift [1 << 13]uint8
-	by    map[uint32][][]byte // patterns by their first four bytes, the longest first
-	short [4]map[uint32]bool  // the first one, two and three bytes
-
-	held    []byte // the end of what came, which may be the beginning of a pattern
-	covered int    // so much of it belongs to a mask that is written already
+	state uint32
+	depth int    // bytes that led to it: they may be the beginning of a pattern
+	held  []byte // ends with these
+	pos   int64  // where held ends
+	done  int64  // what is before is written, or belongs to a mask that is
+	found []span // masks to be, none of which overlaps another, from head on
+	head  int
 }
 
-// maxWindow bounds the window in bytes.
-const maxWindow = 128
+type span struct{ from, to int64 }
 
-// newMasker takes patterns of at least four bytes, the longest first.
-func newMasker(next stage, patterns [][]byte, mask string) *masker {
-	m := &masker{next: next, mask: []byte(mask), by: map[uint32][][]byte{}}
-	for n := range m.short {
-		m.short[n] = map[uint32]bool{}
-	}
-	m.longest, m.window = len(patterns[0]), min(len(patterns[len(patterns)-1]), maxWindow)
-	for i := range m.shift {
-		m.shift[i] = uint8(m.window - 2)
-	}
-	for _, p := range patterns {
-		v := binary.LittleEndian.Uint32(p)
-		m.by[v] = append(m.by[v], p)
-		for n := 1; n < 4; n++ {
-			m.short[n][first(p[:n])] = true
-		}
-		for end := 3; end <= m.window; end++ {
-			s := &m.shift[hash(p[end-3], p[end-2], p[end-1])]
-			*s = min(*s, uint8(m.window-end))
-		}
-	}
-	return m
-}
+// minCut is the length in bytes from which on the beginning of a pattern is masked where a text is cut.
+const minCut = 4
 
-func hash(a, b, c byte) uint32 {
-	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 0x9e3779b1 >> 19
-}
-
-// first is a number for up to three bytes.
-func first(b []byte) (v uint32) {
-	for i, c := range b {
-		v |= uint32(c) << (8 * i)
-	}
-	return v
-}
+// newMasker takes a Set with patterns.
+func newMasker(next stage, s *Set) *masker { return &masker{next: next, set: s} }
 
 func (m *masker) write(b []byte) {
-	if len(m.held) == 0 {
-		m.held = append(m.held, b[m.pass(b, false):]...)
-		return
-	}
-	m.held = append(m.held, b...)
-	m.held = m.held[:copy(m.held, m.held[m.pass(m.held, false):])]
-}
-
-func (m *masker) close() {
-	m.pass(m.held, true)
-	m.held = m.held[:0]
-	m.next.close()
-}
-
-// pass writes what is decided, and says how much of b that is. The first m.covered bytes of b belong to a mask already.
-func (m *masker) pass(b []byte, last bool) int {
-	end := m.covered // of the mask: what is before needs no writing
-	from := end      // what was not written yet
-	at := len(b)     // what has to wait
-	for i := m.candidate(b, 0); i < len(b); i = m.candidate(b, i+1) {
-		if n := m.match(b[i:]); n > 0 {
-			if i >= end {
-				m.next.write(b[from:i])
-				m.next.write(m.mask)
-				m.count++
+	for i := 0; i < len(b); {
+		if m.state != 0 {
+			if i = m.along(b, i); i < len(b) {
+				i = m.step(b, i)
 			}
-			end = max(end, i+n)
-			from = end
+			continue
 		}
-		if !last && len(b)-i < m.longest && m.begins(b[i:]) {
-			at = i
-			break
+		at, steps := m.set.skip.from(b, i)
+		m.steps += int64(steps)
+		if i = at; i < len(b) {
+			i = m.step(b, i)
 		}
 	}
-	if from < at {
-		m.next.write(b[from:at])
-	}
-	m.covered = max(0, end-at)
-	return at
+	m.put(b, m.pos+int64(len(b)-m.depth))
+	m.hold(b)
+	m.pos += int64(len(b))
 }
 
-// candidate is the first place from i on where a pattern may begin. Of those less than a window before the end nothing
-// is known.
-func (m *masker) candidate(b []byte, i int) int {
-	for end := i + m.window; end <= len(b); end = i + m.window {
-		step := m.shift[hash(b[end-3], b[end-2], b[end-1])]
-		if step == 0 {
-			return i
-		}
-		i += int(step)
+// along takes bytes as long as they only lead to the next state of a chain, which step can do, but not as fast.
+func (m *masker) along(b []byte, i int) int {
+	a, v, from := m.set.find, m.state, i
+	for i < len(b) && a.node[v].link&lastFlag == 0 && a.label[v+1] == b[i] && a.node[v+1].out == 0 {
+		v++
+		i++
+	}
+	m.state = v
+	m.depth += i - from
+	m.steps += int64(i - from)
+	return i
+}
+
+// step takes b[i], and says where to go on.
+func (m *masker) step(b []byte, i int) int {
+	a, c := m.set.find, b[i]
+	v, failed := m.state, false
+	to := a.child(v, c)
+	for m.steps++; to == 0 && v != 0; m.steps++ {
+		v, failed = a.fail(v), true
+		to = a.child(v, c)
+	}
+	v = to
+	i++
+	m.state = v
+	switch {
+	case v == 0:
+		m.depth = 0
+	case failed:
+		m.depth = a.depth(v)
+	default:
+		m.depth++
+	}
+	if n := a.node[v].out; n > 0 {
+		m.add(b, span{m.pos + int64(i) - int64(n), m.pos + int64(i)}, m.pos+int64(i-m.depth))
+	}
+	if failed && v != 0 && m.depth < m.set.skip.window {
+		return m.jump(b, i)
 	}
 	return i
 }
 
-// match is the length of the longest pattern that b begins with.
-func (m *masker) match(b []byte) int {
-	if len(b) < 4 {
-		return 0
+// jump leaves a state before b[i] if the skipper knows that no pattern begins where that did.
+func (m *masker) jump(b []byte, i int) int {
+	s := &m.set.skip
+	from := i - m.depth
+	end := from + s.window
+	if end < 3 || end > len(b) {
+		return i
 	}
-	for _, p := range m.by[binary.LittleEndian.Uint32(b)] {
-		if bytes.HasPrefix(b, p) {
-			return len(p)
-		}
+	m.steps++
+	to := from + int(s.shift[s.hash(b[end-3], b[end-2], b[end-1])])
+	if to < i {
+		return i
 	}
-	return 0
+	m.state, m.depth = 0, 0
+	return to
 }
 
-// begins says whether b is the beginning of a longer pattern.
-func (m *masker) begins(b []byte) bool {
-	if len(b) < 4 {
-		return m.short[len(b)][first(b)]
+// add takes an occurrence. None that comes later will begin before at, or end before this one does.
+func (m *masker) add(b []byte, s span, at int64) {
+	for len(m.found) > m.head && m.found[len(m.found)-1].to > s.from {
+		s.from = min(s.from, m.found[len(m.found)-1].from)
+		m.found = m.found[:len(m.found)-1]
 	}
-	for _, p := range m.by[binary.LittleEndian.Uint32(b)] {
-		if len(p) > len(b) && bytes.HasPrefix(p, b) {
-			return true
-		}
+	if s.from < m.done {
+		m.done = s.to // more of a mask that is written
+		return
 	}
-	return false
+	m.found = append(m.found, s)
+	m.masks(b, at)
+}
+
+// masks writes those that begin at a place or before it, and what is before them.
+func (m *masker) masks(b []byte, at int64) {
+	for ; m.head < len(m.found) && m.found[m.head].from <= at; m.head++ {
+		s := m.found[m.head]
+		m.text(b, s.from)
+		m.next.write(m.set.mask)
+		m.count++
+		m.done = s.to
+	}
+	if 2*m.head >= len(m.found) {
+		m.found = m.found[:copy(m.found, m.found[m.head:])]
+		m.head = 0
+	}
+}
+
+// put writes everything before a place.
+func (m *masker) put(b []byte, to int64) {
+	if m.head < len(m.found) {
+		m.masks(b, to)
+	}
+	m.text(b, to)
+}
+
+// text writes what is before a place as it is. It stands in held or in b.
+func (m *masker) text(b []byte, to int64) {
+	if m.done < m.pos && m.done < to {
+		n := min(m.pos, to)
+		m.next.write(m.held[len(m.held)-int(m.pos-m.done) : len(m.held)-int(m.pos-n)])
+		m.done = n
+	}
+	if m.done < to {
+		m.next.write(b[m.done-m.pos : to-m.pos])
+		m.done = to
+	}
+}
+
+// hold keeps the end of held and b that may be the beginning of a pattern. What is before it is removed only when it is the
+// larger part: else many small writes would move a long one many times.
+func (m *masker) hold(b []byte) {
+	if m.depth <= len(b) {
+		m.held = append(m.held[:0], b[len(b)-m.depth:]...)
+		return
+	}
+	m.held = append(m.held, b...)
+	if waste := len(m.held) - m.depth; waste > m.depth {
+		m.held = m.held[:copy(m.held, m.held[waste:])]
+	}
+}
+
+// close writes what was held back. What a cut text ends with is masked, too, if it is the beginning of a pattern.
+func (m *masker) close(cut bool) {
+	if cut && m.depth >= minCut {
+		m.add(nil, span{m.pos - int64(m.depth), m.pos}, m.pos)
+	}
+	m.put(nil, m.pos)
+	m.state, m.depth, m.held = 0, 0, nil
+	m.next.close(cut)
 }

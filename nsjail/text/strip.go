@@ -190,12 +190,17 @@ func (s *stripper) inString(c byte) bool {
 	return true
 }
 
-// close drops a sequence that has no end.
-func (s *stripper) close() {
-	if s.state == plain && s.c2 {
+// close drops a sequence that has no end. A 0xC2 that is left becomes U+FFFD in any case; where the text was cut, only after
+// masking, as the secret that it may be a part of has a 0xC2 there.
+func (s *stripper) close(cut bool) {
+	switch {
+	case s.state != plain || !s.c2:
+	case cut:
+		s.out = append(s.out, c2)
+	default:
 		s.out = append(s.out, replacement...)
 	}
 	s.enter(plain)
 	s.flush()
-	s.next.close()
+	s.next.close(cut)
 }

@@ -8,11 +8,13 @@ import (
 	"time"
 )
 
-// Bounds of a ledger: how many blocks it counts at a time, and how many that come from one issued token, whose holder can
-// make as many narrower ones as he likes.
+// Bounds of a ledger: how many blocks it counts at a time, how many that come from one issued token, and how many that come
+// from one second block. A holder can make as many narrower tokens as he likes: he fills his own share by that, and not the
+// one of those to whom the same token was handed on.
 const (
-	maxEntries       = 1 << 20
-	maxEntriesOfRoot = 4096
+	maxEntries         = 1 << 20
+	maxEntriesOfRoot   = 1 << 18
+	maxEntriesOfHolder = 4096
 )
 
 // grace is how long counts and revocations are kept after their token has expired: the clock may be set back.
@@ -23,16 +25,21 @@ const grace = 24 * time.Hour
 //
 // The directory (mode 0700) holds the file counts (lines with a checksum each, appended and synced before Spend returns,
 // and now and then replaced by a shorter file), the file lock, and for each revoked id a file in the directory revoked.
+//
+// It counts at most 4096 blocks that come from one second block of a token, so that whoever narrows his own part of a shared
+// token again and again is refused himself, and nobody else is.
 type Ledger struct {
 	dir, revoked *os.File // directories
 	lock         *os.File
 
-	mu     sync.Mutex
-	used   map[string]*entry // by the id of the block
-	roots  map[string]int    // how many entries have it as their root
-	next   *batch            // who waits for the next write; nil if nobody
-	latest int64             // the latest time seen, in seconds since 1970
-	closed bool
+	mu      sync.Mutex
+	used    map[string]*entry // by the id of the block
+	roots   map[string]int    // how many entries have it as their root
+	holders map[string]int    // how many are, or come from, the second block of that id
+	next    *batch            // who waits for the next write; nil if nobody
+	latest  int64             // the latest time seen, in seconds since 1970
+	swept   time.Time         // when room was last looked for
+	closed  bool
 
 	work chan struct{} // one token: there is a batch
 	done chan struct{} // closed when the writer has ended
@@ -43,6 +50,7 @@ type Ledger struct {
 // entry is how often a block was used.
 type entry struct {
 	root    string // the id of the token's first block
+	between string // the ids of the blocks between that one and this one, 16 bytes each
 	used    int64
 	expires int64 // seconds since 1970; 0 is never
 }
@@ -65,7 +73,8 @@ func OpenLedger(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{dir: dir, used: map[string]*entry{}, roots: map[string]int{}, work: make(chan struct{}, 1), done: make(chan struct{})}
+	l := &Ledger{dir: dir, used: map[string]*entry{}, roots: map[string]int{}, holders: map[string]int{},
+		work: make(chan struct{}, 1), done: make(chan struct{})}
 	if err := l.open(path); err != nil {
 		return nil, errors.Join(err, closeAll(l.dir, l.revoked, l.lock, l.file.f))
 	}
@@ -83,6 +92,7 @@ func (l *Ledger) open(path string) (err error) {
 	if err = l.load(path); err != nil {
 		return err
 	}
+	l.sweep()
 	return l.pruneRevoked()
 }
 
@@ -143,21 +153,8 @@ func (l *Ledger) join(t *Token, now time.Time) (*batch, error) {
 	if l.closed {
 		return nil, refuse(CodeLedger, "", "the ledger is closed")
 	}
-	root := t.blocks[0].id
-	fresh := 0
-	for i := range t.blocks {
-		b := &t.blocks[i]
-		if b.Runs == 0 {
-			continue
-		}
-		if e := l.used[b.id]; e == nil {
-			fresh++
-		} else if e.used >= b.Runs {
-			return nil, refuse(CodeSpent, "runs", "all runs of the token are used: %d of %d (block %d)", e.used, b.Runs, i)
-		}
-	}
-	if l.roots[root]+fresh > maxEntriesOfRoot || len(l.used)+fresh > maxEntries {
-		return nil, refuse(CodeSpent, "runs", "too many narrowed tokens with runs of their own were made from this one: %d are counted", l.roots[root])
+	if err := l.mayCount(t); err != nil {
+		return nil, err
 	}
 	if l.next == nil {
 		l.next = &batch{added: map[string]int64{}, done: make(chan struct{})}
@@ -171,14 +168,57 @@ func (l *Ledger) join(t *Token, now time.Time) (*batch, error) {
 		}
 		e := l.used[b.id]
 		if e == nil {
-			e = &entry{root: root, expires: seconds(t.expiresAt(i))}
-			l.used[b.id] = e
-			l.roots[root]++
+			e = &entry{root: t.blocks[0].id, between: t.between(i), expires: seconds(t.expiresAt(i))}
+			l.remember(b.id, e)
 		}
 		e.used++
 		l.next.added[b.id]++
 	}
 	return l.next, nil
+}
+
+// mayCount says whether every block of t has a run left, and there is room for those that nobody has used yet. Called with
+// mu held.
+func (l *Ledger) mayCount(t *Token) error {
+	fresh, own := 0, 0 // own: those that are charged to the second block
+	for i := range t.blocks {
+		b := &t.blocks[i]
+		if b.Runs == 0 {
+			continue
+		}
+		if e := l.used[b.id]; e == nil {
+			if fresh++; i > 0 {
+				own++
+			}
+		} else if e.used >= b.Runs {
+			return refuse(CodeSpent, "runs", "all runs of the token are used: %d of %d (block %d)", e.used, b.Runs, i)
+		}
+	}
+	if fresh == 0 {
+		return nil
+	}
+	err := l.hasRoom(t, fresh, own)
+	if err != nil && time.Since(l.swept) > sweepEvery {
+		l.sweep()
+		err = l.hasRoom(t, fresh, own)
+	}
+	return err
+}
+
+func (l *Ledger) hasRoom(t *Token, fresh, own int) error {
+	const until = "until some of them have expired or are revoked, use one that was used before, or ask for another token"
+	root := t.blocks[0].id
+	switch {
+	case own > 0 && l.holders[t.blocks[1].id]+own > maxEntriesOfHolder:
+		return refuse(CodeSpent, "runs", "too many narrowed tokens with runs of their own were made from the block %s: %d are counted; %s",
+			t.blocks[1].id, l.holders[t.blocks[1].id], until)
+	case l.roots[root]+fresh > maxEntriesOfRoot:
+		return refuse(CodeSpent, "runs", "too many narrowed tokens with runs of their own were made from the block %s: %d are counted; %s",
+			root, l.roots[root], until)
+	case len(l.used)+fresh > maxEntries:
+		return refuse(CodeSpent, "runs", "the ledger counts %d tokens, which is its limit; %s", len(l.used), until)
+	}
+	return nil
 }
 
 // undo takes back what a batch has counted. Called with mu held.
@@ -189,13 +229,6 @@ func (l *Ledger) undo(b *batch) {
 		} else if e.used -= n; e.used <= 0 {
 			l.forget(id, e)
 		}
-	}
-}
-
-func (l *Ledger) forget(id string, e *entry) {
-	delete(l.used, id)
-	if l.roots[e.root]--; l.roots[e.root] == 0 {
-		delete(l.roots, e.root)
 	}
 }
 

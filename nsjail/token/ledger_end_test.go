@@ -156,20 +156,6 @@ func TestCountsTouchedWhileOpen(t *testing.T) {
 	}
 }
 
-// A holder cannot fill the ledger with tokens that he narrows himself.
-func TestEntriesOfOneTokenAreBounded(t *testing.T) {
-	l := open(t, filepath.Join(t.TempDir(), "l"))
-	public, private := newKey(t)
-	base := must(t)(Mint(private, Block{}))
-	l.mu.Lock()
-	l.roots[base.ID()] = maxEntriesOfRoot - 1
-	l.mu.Unlock()
-	if err := l.Spend(verified(t, public, must(t)(Attenuate(base, Block{Runs: 1}))), noon); err != nil {
-		t.Error(err)
-	}
-	wants(t, "one more", l.Spend(verified(t, public, must(t)(Attenuate(base, Block{Runs: 1}))), noon), CodeSpent)
-}
-
 func TestKeyFiles(t *testing.T) {
 	dir := t.TempDir()
 	public, private := newKey(t)
@@ -235,7 +221,7 @@ func FuzzRecord(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		l := &Ledger{used: map[string]*entry{}, roots: map[string]int{}}
+		l := &Ledger{used: map[string]*entry{}, roots: map[string]int{}, holders: map[string]int{}}
 		if good, err := l.read(append([]byte(header), data...)); err == nil && good > len(header)+len(data) {
 			t.Fatal(good)
 		}

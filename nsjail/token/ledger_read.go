@@ -152,7 +152,8 @@ func parseRecord(line []byte) (*record, error) {
 		return nil, err
 	}
 	for _, c := range r.Counts {
-		if !isID(c.ID) || !isID(c.Root) || c.Used < 1 || c.Used > MaxRuns || c.Expires < 0 {
+		if !isID(c.ID) || !isID(c.Root) || c.Used < 1 || c.Used > MaxRuns || c.Expires < 0 ||
+			len(c.Between)%rawID != 0 || len(c.Between) > (MaxBlocks-2)*rawID || len(c.Between) > 0 && c.ID == c.Root {
 			return nil, errors.New("it holds a count that cannot be")
 		}
 	}
@@ -164,9 +165,8 @@ func (l *Ledger) apply(r *record) {
 	for _, c := range r.Counts {
 		e := l.used[c.ID]
 		if e == nil {
-			e = &entry{root: c.Root}
-			l.used[c.ID] = e
-			l.roots[c.Root]++
+			e = &entry{root: c.Root, between: string(c.Between)}
+			l.remember(c.ID, e)
 		}
 		e.used, e.expires = c.Used, c.Expires
 	}

@@ -21,6 +21,9 @@ const (
 	maxLineEntries = 1000
 	// compactFrom is the size in bytes from which on a file of counts is replaced when it is four times what it would be.
 	compactFrom = 256 << 10
+	// compactAt is the size from which on it is replaced in any case: what is longer than maxCounts could not be read again.
+	// A ledger of maxEntries with the longest chains is smaller.
+	compactAt = maxCounts / 4 * 3
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -36,6 +39,7 @@ type record struct {
 type count struct {
 	ID      string `json:"id"`
 	Root    string `json:"root"`
+	Between []byte `json:"between,omitempty"` // the ids of the blocks between the two, 16 bytes each
 	Used    int64  `json:"used"`
 	Expires int64  `json:"expires,omitempty"`
 }
@@ -74,7 +78,7 @@ func (l *Ledger) write(text []byte) error {
 	if err := unix.Fstat(int(f.f.Fd()), &st); err != nil || st.Nlink == 0 || st.Size != f.size { // fstat(2)
 		f.broken = true // removed, or touched by somebody else
 	}
-	if f.broken || f.size > max(compactFrom, 4*f.base) {
+	if f.broken || f.size > min(max(compactFrom, 4*f.base), compactAt) {
 		if err := l.compact(); err == nil || f.broken {
 			return err // the new file holds the batch, too
 		}
@@ -94,17 +98,22 @@ func (l *Ledger) write(text []byte) error {
 
 // encode gives the lines of a batch. Called with mu held.
 func (l *Ledger) encode(b *batch) []byte {
-	return l.lines(slices.Collect(maps.Keys(b.added)), &l.file.lines)
+	return l.lines(slices.Collect(maps.Keys(b.added)), &l.file.lines, b)
 }
 
-// lines gives the entries with the given ids as they are now.
-func (l *Ledger) lines(ids []string, line *int64) (text []byte) {
+// lines gives the entries with the given ids as they are now. What is between a block and its root is in the first line of
+// an entry only: of those that b has made, or, without a b, of all.
+func (l *Ledger) lines(ids []string, line *int64, b *batch) (text []byte) {
 	for part := range slices.Chunk(ids, maxLineEntries) {
 		*line++
 		r := record{Line: *line, Time: l.latest}
 		for _, id := range part {
 			e := l.used[id]
-			r.Counts = append(r.Counts, count{id, e.root, e.used, e.expires})
+			c := count{ID: id, Root: e.root, Used: e.used, Expires: e.expires}
+			if b == nil || e.used == b.added[id] {
+				c.Between = []byte(e.between)
+			}
+			r.Counts = append(r.Counts, c)
 		}
 		data, err := json.Marshal(&r)
 		if err != nil {
@@ -115,16 +124,12 @@ func (l *Ledger) lines(ids []string, line *int64) (text []byte) {
 	return text
 }
 
-// compact replaces the file by one with each entry once, without those whose token has expired long ago.
+// compact replaces the file by one with each entry once, without those that no token needs any more.
 func (l *Ledger) compact() error {
 	l.mu.Lock()
-	for id, e := range l.used {
-		if e.expires != 0 && e.expires < l.latest-int64(grace.Seconds()) && !l.awaited(id) {
-			l.forget(id, e)
-		}
-	}
+	l.sweep()
 	var line int64
-	text := append([]byte(header), l.lines(slices.Sorted(maps.Keys(l.used)), &line)...)
+	text := append([]byte(header), l.lines(slices.Sorted(maps.Keys(l.used)), &line, nil)...)
 	l.mu.Unlock()
 	f, err := replace(l.dir, text)
 	if f == nil {

@@ -27,7 +27,8 @@ type Revocation struct {
 
 // Revoke withdraws, in the ledger in a directory, every token that has a block with the id, from the moment it returns
 // and in every process that asks: it makes a file. Expires, if not zero, is when those tokens end by themselves; the file is
-// removed some time after. To revoke twice is no error.
+// removed some time after. To revoke twice is no error. What the ledger has counted for them is forgotten: whoever removes
+// the file to take a revocation back may give them all their runs anew.
 func Revoke(path, id, reason string, expires time.Time) error {
 	revoked, err := openBeside(path)
 	if err != nil {
@@ -135,11 +136,23 @@ func isRevoked(dir *os.File, ids []string) error {
 	return nil
 }
 
-// pruneRevoked removes what concerns only tokens that have expired long ago. What cannot be read stays.
-func (l *Ledger) pruneRevoked() error {
+// revokedNames reads the directory. Called with mu held: its position is everybody's.
+func (l *Ledger) revokedNames() ([]string, error) {
+	if _, err := l.revoked.Seek(0, io.SeekStart); err != nil { // lseek(2)
+		return nil, fmt.Errorf("%s: %w", l.revoked.Name(), err)
+	}
 	names, err := l.revoked.Readdirnames(-1)
 	if err != nil {
-		return fmt.Errorf("%s: %w", l.revoked.Name(), err)
+		return nil, fmt.Errorf("%s: %w", l.revoked.Name(), err)
+	}
+	return names, nil
+}
+
+// pruneRevoked removes what concerns only tokens that have expired long ago. What cannot be read stays.
+func (l *Ledger) pruneRevoked() error {
+	names, err := l.revokedNames()
+	if err != nil {
+		return err
 	}
 	for _, id := range names {
 		f, err := openAt(l.revoked, id, unix.O_RDONLY)
