@@ -92,6 +92,9 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s: %s", what, errs)
 		}
 	}
+	if err := os.WriteFile(path, bytes.Replace(data, []byte(`"r2"`), []byte(`"r9"`), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	cli(t, 1, "show", path)
 	for _, args := range [][]string{nil, {"verfy"}, {"verify"}, {"verify", path + "none"}, {"verify", "--anchor", "x", path}, {"verify", "--anchor", "5:zz", path},
 		{"verify", "--key", path, path}, {"show", "--since", "soon", path}, {"show", "--last", "0", path}, {"show", filepath.Dir(path)}} {
