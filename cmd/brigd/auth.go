@@ -43,7 +43,7 @@ func (a *authenticator) caller(r *http.Request) (engine.Caller, *nsjail.Refusal)
 		if peer.Own() {
 			return engine.Caller{}, nil
 		}
-		return engine.Caller{Agent: "uid-" + strconv.Itoa(peer.UID)}, nil
+		return engine.Caller{Agent: listen.LocalUser + strconv.Itoa(peer.UID)}, nil
 	}
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && !a.always {
 		name := listen.CertName(r.TLS)
@@ -51,7 +51,7 @@ func (a *authenticator) caller(r *http.Request) (engine.Caller, *nsjail.Refusal)
 			return engine.Caller{}, refuseAuth("certificate_name", "certificate", "the common name of your certificate is no agent's name",
 				"use a certificate whose common name begins with a letter or digit and has at most 64 of those and . _ -")
 		}
-		return engine.Caller{Agent: name}, nil
+		return foreign(engine.Caller{Agent: name})
 	}
 	return engine.Caller{}, refuseAuth("authentication_required", "Authorization", "nothing says who you are", "send the header Authorization: Bearer TOKEN")
 }
@@ -65,17 +65,29 @@ func (a *authenticator) bearer(values []string) (engine.Caller, *nsjail.Refusal)
 	}
 	if a.keys != nil {
 		if agent, ok := a.keys.Agent(word); ok {
-			return engine.Caller{Agent: agent}, nil
+			return foreign(engine.Caller{Agent: agent})
 		}
 	}
 	if a.tokens != nil {
-		return a.tokens(word, time.Now())
+		c, no := a.tokens(word, time.Now())
+		if no != nil {
+			return engine.Caller{}, no
+		}
+		return foreign(c)
 	}
 	if a.keys == nil {
 		return engine.Caller{}, refuseAuth("tokens_unknown", "Authorization", "this brigd takes no tokens", "leave the header Authorization out",
 			"or ask the operator to start brigd with --token-key or --api-key-file")
 	}
 	return engine.Caller{}, refuseAuth("unknown_key", "Authorization", "nobody has this key", "ask the operator for another key")
+}
+
+// foreign lets nobody who has proved who it is have a local user's name, and with it that user's sandboxes.
+func foreign(c engine.Caller) (engine.Caller, *nsjail.Refusal) {
+	if err := listen.Foreign(c.Agent); err != nil {
+		return engine.Caller{}, refuseAuth("agent_reserved", "agent", err.Error(), "ask whoever made your key, token or certificate for one with another agent's name")
+	}
+	return c, nil
 }
 
 func refuseAuth(code, rule, message string, next ...string) *nsjail.Refusal {

@@ -13,8 +13,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"brig/cmd/brigd/internal/listen"
+	"brig/nsjail"
+	"brig/nsjail/engine"
 )
 
 // By TCP only those are served who prove who they are, each as its own agent.
@@ -146,6 +149,9 @@ func TestNobody(t *testing.T) {
 		}
 		return r
 	}
+	named := func(agent string) func(string, time.Time) (engine.Caller, *nsjail.Refusal) {
+		return func(string, time.Time) (engine.Caller, *nsjail.Refusal) { return engine.Caller{Agent: agent}, nil }
+	}
 	key := "Bearer " + strings.Repeat("k", 40)
 	for _, x := range []struct {
 		a     *authenticator
@@ -157,6 +163,11 @@ func TestNobody(t *testing.T) {
 		{&authenticator{}, with("builder"), "builder"},
 		{&authenticator{}, with("../builder"), ""},
 		{&authenticator{}, with(""), ""},
+		{&authenticator{}, with("default"), ""},
+		{&authenticator{}, with("uid-1000"), ""},
+		{&authenticator{tokens: named("coder")}, with("-", key), "coder"},
+		{&authenticator{tokens: named("default")}, with("-", key), ""},
+		{&authenticator{tokens: named("uid-0")}, with("-", key), ""},
 		{&authenticator{}, with("builder", key), ""}, // a key that cannot be checked is not left aside
 		{&authenticator{always: true}, with("builder"), ""},
 		{&authenticator{keys: keys}, with("-", key), "coder"},

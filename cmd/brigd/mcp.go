@@ -43,7 +43,8 @@ func (f byAgent) Enter(ctx context.Context, c engine.Caller) (func(), error) {
 }
 
 func (p *parts) mcpOptions() mcp.Options {
-	return mcp.Options{Engine: p.served(), Gate: byAgent{p.trace.Gate(p.gate)}, ToolsFile: p.c.Tools, Version: version, Logger: p.log}
+	return mcp.Options{Engine: p.served(), Gate: byAgent{p.trace.Gate(p.gate)}, ToolsFile: p.c.Tools, Version: version, Logger: p.log,
+		MaxMessage: int(p.c.MaxBody), MaxRequests: p.c.MaxRequests}
 }
 
 // mcp is the handler of MCP by HTTP: /mcp, and what a service needs to be watched.
@@ -56,12 +57,18 @@ func (d *service) mcp() (http.Handler, error) {
 	}
 	d.ended = append(d.ended, s.Close)
 	watched := d.api()
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", s)
-	for _, path := range []string{"/healthz", "/metrics", "/v1/version"} {
-		mux.Handle(path, watched)
-	}
-	return mux, nil
+	nothing := s.Elsewhere()
+	// No http.ServeMux: its own answers, as redirections, wait for the request's body without an end.
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/mcp":
+			s.ServeHTTP(w, r)
+		case "/healthz", "/metrics", "/v1/version":
+			watched.ServeHTTP(w, r)
+		default:
+			nothing.ServeHTTP(w, r)
+		}
+	}), nil
 }
 
 // mcpStdio serves one client on stdin and stdout.

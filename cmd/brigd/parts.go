@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"strings"
 	"time"
 
 	"brig/cmd/brigd/internal/admit"
 	"brig/cmd/brigd/internal/config"
+	"brig/cmd/brigd/internal/files"
 	"brig/cmd/brigd/internal/metrics"
+	"brig/cmd/brigd/internal/tokencmd"
 	"brig/cmd/brigd/internal/trace"
 	"brig/nsjail"
 	"brig/nsjail/audit"
@@ -96,7 +96,7 @@ func (p *parts) records(o *engine.Options) (err error) {
 	for _, file := range p.c.TokenKeys {
 		keys, err := token.ReadPublicKeys(file)
 		if err != nil {
-			return fmt.Errorf("--token-key: %w", err)
+			return tokencmd.KeyError("--token-key", err)
 		}
 		o.TokenKeys = append(o.TokenKeys, keys...)
 	}
@@ -115,7 +115,7 @@ func openAudit(c *config.Config) (*audit.Log, error) {
 	if c.AuditKey != "" {
 		var err error
 		if o.Key, err = token.ReadPrivateKey(c.AuditKey); err != nil {
-			return nil, fmt.Errorf("--audit-key: %w", err)
+			return nil, tokencmd.KeyError("--audit-key", err)
 		}
 	}
 	l, err := audit.Open(o)
@@ -183,7 +183,7 @@ func (p *parts) close(ctx context.Context) error {
 // engineOptions are what the settings say about runs.
 func engineOptions(c *config.Config) (o engine.Options, err error) {
 	if c.SpecFile != "" {
-		text, err := readText(c.SpecFile, nsjail.MaxSpecSize)
+		text, err := files.Read(c.SpecFile, nsjail.MaxSpecSize)
 		if err != nil {
 			return o, fmt.Errorf("--spec: %w", err)
 		}
@@ -224,23 +224,9 @@ func loadPolicy(dir, name string) (*policy.Policy, error) {
 	if !strings.Contains(name, "/") && !strings.HasSuffix(name, ".json") {
 		return policy.LoadProfile(dir, name)
 	}
-	text, err := readText(name, 1<<20)
+	text, err := files.Read(name, policy.MaxSize)
 	if err != nil {
 		return nil, err
 	}
 	return policy.ParseIn(dir, text)
-}
-
-// readText reads a file of at most so many bytes.
-func readText(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s is larger than %d bytes; shorten it", path, most)
-	}
-	return text, err
 }

@@ -45,7 +45,7 @@ func runService(c *config.Config, std stdio, handler func(*service) (http.Handle
 	log := newLogger(std.err, c)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	d, err := startService(ctx, c, log, handler)
+	d, err := startUnlessSignalled(signals, cancel, func() (*service, error) { return startService(ctx, c, log, handler) })
 	if err != nil {
 		return fail(std, err.Error())
 	}
@@ -56,6 +56,38 @@ func runService(c *config.Config, std stdio, handler func(*service) (http.Handle
 	}
 	log.Info("ended")
 	return 0
+}
+
+// startGrace is how long a start may take to end once a signal has come.
+const startGrace = 2 * time.Second
+
+// startUnlessSignalled gives what start makes. A signal meanwhile ends the start, even one that hangs: what is left of that
+// ends with this process.
+func startUnlessSignalled(signals <-chan os.Signal, cancel context.CancelCauseFunc, start func() (*service, error)) (*service, error) {
+	var d *service
+	made := make(chan error, 1)
+	go func() {
+		var err error
+		d, err = start()
+		made <- err
+	}()
+	select {
+	case err := <-made:
+		return d, err
+	case s := <-signals:
+		err := fmt.Errorf("%s has ended the start", s)
+		cancel(err)
+		select {
+		case failed := <-made:
+			if failed == nil {
+				failed = d.stop(context.Background())
+			}
+			return nil, errors.Join(err, failed)
+		case <-signals:
+		case <-time.After(startGrace):
+		}
+		return nil, err
+	}
 }
 
 // startService makes everything, the sockets last: who can connect is served.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -40,6 +41,10 @@ func TestServeWithoutFlags(t *testing.T) {
 func TestStartsThatAreRefused(t *testing.T) {
 	d := dir(t)
 	env := []string{"XDG_RUNTIME_DIR=" + d}
+	fifo := d + "/fi/fo"
+	if err := errors.Join(os.Mkdir(d+"/fi", 0o700), syscall.Mkfifo(fifo, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	key := file(t, d+"/keys", "coder "+strings.Repeat("k", 40))
 	open := file(t, d+"/open", "coder "+strings.Repeat("k", 40))
 	if err := os.Chmod(open, 0o644); err != nil {
@@ -57,6 +62,12 @@ func TestStartsThatAreRefused(t *testing.T) {
 		{"serve --listen tcp:127.0.0.1:0 --tls-cert " + key + " --tls-key " + key + " --client-ca " + key, "in PEM"},
 		{"serve --listen unix:/nonexistent/s", "directory of the socket"},
 		{"serve --policy no-such-profile", "--policy"},
+		{"serve --policy " + fifo, "no regular file"},
+		{"serve --spec " + fifo, "no regular file"},
+		{"mcp --tools " + fifo, "no regular file"},
+		{"serve --token-key " + d + "/none --state-dir " + d + "/state", "brigd token keygen --out NAME"},
+		{"serve --allow-uid 12345", "add --listen unix:PATH"},
+		{"serve --allow-uid 12345 --listen unix", "add --listen unix:PATH"},
 		{"serve --spec " + key, "--spec"},
 		{"serve --token-key " + key + " --state-dir " + d + "/state", "--token-key"},
 		{"serve --audit " + key + "/a", "--audit"},

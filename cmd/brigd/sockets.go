@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"brig/cmd/brigd/internal/config"
@@ -14,7 +15,8 @@ import (
 
 // sockets are what brigd serves.
 type sockets struct {
-	bound *listen.Bound
+	local *listen.Bound // of Unix sockets
+	far   *listen.Bound // of TCP
 	list  []net.Listener
 	unix  []*listen.Unix // those of list that have to be removed
 	tcp   bool
@@ -23,7 +25,7 @@ type sockets struct {
 // openSockets opens what the settings name, or takes what a service manager has opened. A port at which nobody has to prove
 // who he is is refused, whoever has opened it.
 func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) {
-	s = &sockets{bound: listen.NewBound(c.MaxConnections)}
+	s = &sockets{local: listen.NewBound(c.MaxConnections), far: listen.NewBound(c.MaxConnections)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -39,16 +41,20 @@ func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) 
 	if err != nil {
 		return s, err
 	}
+	byPath := slices.ContainsFunc(c.Listen, func(w string) bool { return strings.HasPrefix(w, "unix:") })
 	for _, l := range given {
 		if l.Addr().Network() != "tcp" {
-			s.list = append(s.list, s.bound.Listener(l))
+			s.list, byPath = append(s.list, s.local.Listener(l)), true
 			continue
 		}
 		s.tcp = true
-		s.list = append(s.list, listen.Secure(l, t, s.bound))
+		s.list = append(s.list, listen.Secure(l, t, s.far))
 		if err := c.CheckTCP(listen.IsLoopback(l.Addr())); err != nil {
 			return s, fmt.Errorf("the socket %s of LISTEN_FDS: %w", l.Addr(), err)
 		}
+	}
+	if len(o.UIDs) > 0 && !byPath {
+		return s, errors.New("--allow-uid: those users reach no socket, since the default one is in a directory of yours alone; add --listen unix:PATH in a directory that they can reach")
 	}
 	where := c.Listen
 	if len(given) == 0 && len(where) == 0 {
@@ -64,7 +70,7 @@ func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) 
 
 func (s *sockets) open(ctx context.Context, where string, o listen.UnixOptions, t *tls.Config) error {
 	if address, ok := strings.CutPrefix(where, "tcp:"); ok {
-		l, err := listen.TCP(ctx, address, t, s.bound)
+		l, err := listen.TCP(ctx, address, t, s.far)
 		if err == nil {
 			s.list, s.tcp = append(s.list, l), true
 		}
@@ -73,7 +79,7 @@ func (s *sockets) open(ctx context.Context, where string, o listen.UnixOptions, 
 	o.Path, _ = strings.CutPrefix(strings.TrimPrefix(where, "unix"), ":")
 	u, err := listen.ListenUnix(ctx, o)
 	if err == nil {
-		s.list, s.unix = append(s.list, s.bound.Listener(u)), append(s.unix, u)
+		s.list, s.unix = append(s.list, s.local.Listener(u)), append(s.unix, u)
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"brig/nsjail"
@@ -116,17 +117,27 @@ func (e *Engine) bounded(c Caller, in io.Reader) io.Reader {
 	return in
 }
 
+// Local is the agent of a caller who says nothing of one and has no token; "uid-" and a number are other local users. A token
+// stands for neither.
+const Local = "default"
+
 // agentOf says on whose behalf a request is: the token's agent, or else who the caller says.
 func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
 	agent := c.Agent
 	switch {
+	case agent == "" && asked == "" && c.Grant != nil:
+		agent = "anybody" // a token for any agent, which does not say which
 	case agent == "" && asked == "":
-		return "default", nil
+		return Local, nil
 	case agent == "":
 		agent = asked
 	case asked != "" && asked != agent:
 		return "", &nsjail.Refusal{Message: "the request names another agent than its token", Code: "other_agent", Layer: "auth", Rule: "agent_id",
 			NextSteps: []string{"leave agent_id out"}}
+	}
+	if c.Grant != nil && (agent == Local || strings.HasPrefix(agent, "uid-")) {
+		return "", &nsjail.Refusal{Message: fmt.Sprintf("the agent %q is a local caller, whom no token stands for", agent), Code: "agent_reserved", Layer: "auth", Rule: "agent_id",
+			NextSteps: []string{"name another agent"}}
 	}
 	if err := sandbox.CheckAgent(agent); err != nil {
 		return "", asRefusal(err, "request", "bad_agent")

@@ -116,7 +116,7 @@ func TestRawRequests(t *testing.T) {
 		{"HTTP/0.9", "GET /v1/version\r\n\r\n", "400"},
 		{"CONNECT", "CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\nConnection: close\r\n\r\n", "404"},
 		{"an unknown method", "BREW /v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "405"},
-		{"OPTIONS *", "OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "200"},
+		{"OPTIONS *", "OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "404"},
 		{"an absolute target", "GET http://x/v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "200"},
 		{"two agents", "GET /v1/sandboxes HTTP/1.1\r\nHost: x\r\nX-Agent-Id: a\r\nX-Agent-Id: b\r\nConnection: close\r\n\r\n", "400"},
 		{"a body where none belongs", "GET /v1/version HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n", "200"},

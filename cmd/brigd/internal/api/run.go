@@ -203,7 +203,7 @@ func (s *stream) write(e engine.Event) {
 	}
 	if e.Type == "start" && s.going == nil {
 		s.run = e.ID
-		s.going = s.runs.add(agentOf(s.caller), e.ID, s.in, s.cancel)
+		s.going = s.runs.add(s.caller, e.ID, s.in, s.cancel)
 	}
 	text, err := encode(e)
 	if err == nil {

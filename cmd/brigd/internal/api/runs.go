@@ -6,8 +6,11 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
+
+	"brig/nsjail/engine"
 )
 
 // registry knows the streamed runs that go on, so that their agents can cancel them and send them input.
@@ -19,13 +22,14 @@ type registry struct {
 // run is a streamed run that goes on.
 type run struct {
 	agent, id string
+	chain     []string // the ids of the token that started it, the issuer's block first; none without a token
 	in        *stdin
 	cancel    context.CancelCauseFunc
 	done      chan struct{}
 }
 
-func (g *registry) add(agent, id string, in *stdin, cancel context.CancelCauseFunc) *run {
-	r := &run{agent, id, in, cancel, make(chan struct{})}
+func (g *registry) add(by engine.Caller, id string, in *stdin, cancel context.CancelCauseFunc) *run {
+	r := &run{agentOf(by), id, by.Grant.IDs(), in, cancel, make(chan struct{})}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.runs == nil {
@@ -42,11 +46,18 @@ func (g *registry) remove(r *run) {
 	close(r.done)
 }
 
-// find gives an agent's run; another's is unknown.
+// isFor says whether a caller may steer the run: its agent may, by the token that has started it, by one that this was made
+// from, or without any. The holder of a token that was narrowed would act with the rights of the one that it came from.
+func (r *run) isFor(c engine.Caller) bool {
+	chain := c.Grant.IDs()
+	return r.agent == agentOf(c) && len(chain) <= len(r.chain) && slices.Equal(chain, r.chain[:len(chain)])
+}
+
+// find gives a run that the caller may steer; another is unknown.
 func (c *call) find() (*run, error) {
 	c.runs.mu.Lock()
 	defer c.runs.mu.Unlock()
-	if r := c.runs.runs[c.id]; r != nil && r.agent == agentOf(c.caller) {
+	if r := c.runs.runs[c.id]; r != nil && r.isFor(c.caller) {
 		return r, nil
 	}
 	return nil, no("request", "run_unknown", "id", "no streamed run with this id goes on", "take the id from the run's start event, before its end event")

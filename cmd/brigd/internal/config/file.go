@@ -6,38 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
 
 	"brig/nsjail"
-
-	"golang.org/x/sys/unix"
 )
 
 // maxFile is the size of a file of settings, in bytes.
 const maxFile = 1 << 20
-
-// readFile reads a regular file of at most maxFile bytes.
-func readFile(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO must not hang the start
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file; name one")
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = errors.New("it is larger than 1 MiB; shorten it")
-	}
-	return text, err
-}
 
 // reader reads JSON token by token, since json.Unmarshal takes repeated keys and cannot say where a value stands.
 type reader struct {

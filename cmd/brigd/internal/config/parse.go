@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"brig/cmd/brigd/internal/files"
 	"brig/nsjail"
 )
 
@@ -36,7 +37,7 @@ func Parse(command string, args []string) (*Config, error) {
 		return nil, err
 	}
 	if file != "" {
-		data, err := readFile(file)
+		data, err := files.Read(file, maxFile)
 		if err == nil {
 			err = c.readJSON(file, command, data)
 		}

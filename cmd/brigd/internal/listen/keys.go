@@ -7,7 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"brig/cmd/brigd/internal/files"
 )
+
+// maxFile bounds certificates, keys and lists of keys, in bytes.
+const maxFile = 1 << 20
 
 // minKey is how long an API key is at least, in bytes: a shorter one can be guessed.
 const minKey = 20
@@ -23,7 +28,7 @@ type Keys struct {
 
 // LoadKeys reads a file of keys: a line each, AGENT KEY or AGENT sha256:HEX (the digest of the key); # begins a comment.
 func LoadKeys(path string) (*Keys, error) {
-	text, err := readFile(path, true)
+	text, err := files.ReadSecret(path, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("the file of keys: %w", err)
 	}
@@ -47,6 +52,9 @@ func ParseKeys(text string) (*Keys, error) {
 		f := strings.Fields(line)
 		if len(f) != 2 || !GoodAgent(f[0]) {
 			return nil, fmt.Errorf("line %d is not an agent and its key; write AGENT KEY, where AGENT begins with a letter or digit and has at most %d of those and . _ -", n, maxAgent)
+		}
+		if err := Foreign(f[0]); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		sum, err := keySum(f[1])
 		if err != nil {
@@ -89,6 +97,22 @@ func (k *Keys) Agent(key string) (agent string, ok bool) {
 		return "", false
 	}
 	return k.agents[found], true
+}
+
+// LocalAgent and LocalUser name those whom the kernel vouches for at a Unix socket: the owner, and a user by the number that
+// follows.
+const (
+	LocalAgent = "default"
+	LocalUser  = "uid-"
+)
+
+// Foreign refuses a local agent's name to whoever proves by a key, a token or a certificate who it is: with the name it would
+// have that one's sandboxes.
+func Foreign(agent string) error {
+	if agent == LocalAgent || strings.HasPrefix(agent, LocalUser) {
+		return fmt.Errorf("the agent's name %q is kept for users of the Unix socket (%s, and %sNUMBER); choose another", clip(agent), LocalAgent, LocalUser)
+	}
+	return nil
 }
 
 // GoodAgent says whether a name can be an agent's: a word that stands in logs, file names and URLs as it is.

@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"slices"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -86,98 +85,4 @@ func WithPeer(ctx context.Context, c net.Conn) context.Context {
 func PeerOf(ctx context.Context) Peer {
 	p, _ := ctx.Value(peerKey{}).(Peer)
 	return p
-}
-
-// Bound is a set of listeners that have at most so many connections at once.
-type Bound struct {
-	places    chan struct{}
-	perSource int
-
-	mu      sync.Mutex
-	sources map[string]int
-}
-
-// NewBound allows connections at once, and three quarters of them to one address.
-func NewBound(connections int) *Bound {
-	return &Bound{places: make(chan struct{}, connections), perSource: max(1, connections*3/4), sources: map[string]int{}}
-}
-
-// Listener is l within the bound: while there is no place, connections wait in the kernel's queue.
-func (b *Bound) Listener(l net.Listener) net.Listener {
-	return &boundListener{Listener: l, bound: b, done: make(chan struct{})}
-}
-
-type boundListener struct {
-	net.Listener
-	bound *Bound
-	done  chan struct{}
-	once  sync.Once
-}
-
-// bounded is a connection that holds a place.
-type bounded struct {
-	net.Conn
-	once  sync.Once
-	leave func()
-}
-
-// Accept waits for a place, and then for a connection.
-func (l *boundListener) Accept() (net.Conn, error) {
-	select {
-	case l.bound.places <- struct{}{}:
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			<-l.bound.places
-			return nil, err
-		}
-		from, ok := l.bound.enter(c)
-		if !ok {
-			_ = c.Close() // it has three quarters of all connections
-			continue
-		}
-		return &bounded{Conn: c, leave: func() { l.bound.leave(from) }}, nil
-	}
-}
-
-// Close ends Accept.
-func (l *boundListener) Close() error {
-	l.once.Do(func() { close(l.done) })
-	return l.Listener.Close()
-}
-
-// Close gives the place back.
-func (c *bounded) Close() error {
-	err := c.Conn.Close()
-	c.once.Do(c.leave)
-	return err
-}
-
-func (b *Bound) enter(c net.Conn) (from string, ok bool) {
-	from, _, err := net.SplitHostPort(c.RemoteAddr().String())
-	if err != nil {
-		return "", true // a Unix socket: its users are trusted with all places
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.sources[from] >= b.perSource {
-		return "", false
-	}
-	b.sources[from]++
-	return from, true
-}
-
-func (b *Bound) leave(from string) {
-	<-b.places
-	if from == "" {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.sources[from]--; b.sources[from] == 0 {
-		delete(b.sources, from)
-	}
 }

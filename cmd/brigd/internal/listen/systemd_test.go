@@ -27,7 +27,8 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "# nothing", "coder short", "coder", "coder " + long + " more", "a/b " + long, "../x " + long, "-x " + long,
-		strings.Repeat("a", 65) + " " + long, "a " + long + "\nb " + long, "a sha256:00", "a sha256:" + strings.Repeat("zz", 32)} {
+		strings.Repeat("a", 65) + " " + long, "a " + long + "\nb " + long, "a sha256:00", "a sha256:" + strings.Repeat("zz", 32),
+		"default " + long, "uid-0 " + long, "coder " + long + "\nuid-x " + long + "2"} {
 		if _, err := ParseKeys(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		} else if strings.Contains(err.Error(), long) {
@@ -46,7 +47,7 @@ func FuzzKeys(f *testing.F) {
 			return
 		}
 		for _, a := range k.agents {
-			if !GoodAgent(a) {
+			if !GoodAgent(a) || Foreign(a) != nil {
 				t.Errorf("agent %q", a)
 			}
 		}

@@ -4,14 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
-	"os"
 
-	"golang.org/x/sys/unix"
+	"brig/cmd/brigd/internal/files"
 )
 
 // TLSFiles name what TLS needs, as PEM files. All empty is no TLS.
@@ -27,11 +24,11 @@ func (f TLSFiles) Config() (*tls.Config, error) {
 	if f == (TLSFiles{}) {
 		return nil, nil
 	}
-	certText, err := readFile(f.Cert, false)
+	certText, err := files.Read(f.Cert, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("the server's certificate: %w", err)
 	}
-	keyText, err := readFile(f.Key, true)
+	keyText, err := files.ReadSecret(f.Key, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("the server's private key: %w", err)
 	}
@@ -43,7 +40,7 @@ func (f TLSFiles) Config() (*tls.Config, error) {
 	if f.ClientCA == "" {
 		return c, nil
 	}
-	caText, err := readFile(f.ClientCA, false)
+	caText, err := files.Read(f.ClientCA, maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("the clients' authority: %w", err)
 	}
@@ -111,35 +108,6 @@ func Address(s string) (netip.AddrPort, error) {
 func IsLoopback(a net.Addr) bool {
 	t, ok := a.(*net.TCPAddr)
 	return ok && t.IP.IsLoopback()
-}
-
-// maxFile bounds certificates, keys and lists of keys, in bytes.
-const maxFile = 1 << 20
-
-// readFile reads a regular file; a secret one must not be everybody's to read.
-func readFile(path string, secret bool) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO must not hang the start
-	if err != nil {
-		return nil, fmt.Errorf("%w; name a file that can be read", err)
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !st.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file; name one", path)
-	case secret && st.Mode().Perm()&0o007 != 0:
-		return nil, fmt.Errorf("%s has mode %04o, so that everybody can use it; write chmod 600 %s", path, st.Mode().Perm(), path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(text) > maxFile {
-		err = errors.New("the file is larger than 1 MiB; give only what is needed")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return text, nil
 }
 
 // clip shortens what somebody else has written.

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"os"
@@ -104,9 +105,17 @@ func TestClosedWhileFull(t *testing.T) {
 		_, err := l.Accept()
 		ended <- err
 	}()
+	c, err := net.Dial("tcp", inner.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
 	l.Close()
-	if err := <-ended; err != net.ErrClosed {
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Accept ended with %v", err)
+	}
+	if _, err := c.Read(make([]byte, 1)); err == nil || len(b.sources) > 0 {
+		t.Errorf("who waited for a place is kept: %v, %v", err, b.sources)
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -25,7 +25,9 @@ const (
 // Server serves MCP over streamable HTTP. Who may come in is decided in front of it; see Options.Caller.
 type Server struct {
 	*service
-	inner http.Handler
+	inner  http.Handler
+	places chan struct{} // of the requests that are answered at once
+	held   atomic.Int64  // bytes of bodies
 
 	mu       sync.Mutex
 	sessions map[string]*owned
@@ -44,8 +46,8 @@ type owned struct {
 func Handler(o Options) http.Handler {
 	s, err := NewServer(o)
 	if err != nil {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			refuseHTTP(w, http.StatusInternalServerError, &nsjail.Refusal{Message: err.Error(), Code: "bad_options", Layer: "request", NextSteps: []string{"Tell the operator of the server."}})
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			refuseHTTP(w, r, http.StatusInternalServerError, &nsjail.Refusal{Message: err.Error(), Code: "bad_options", Layer: "request", NextSteps: []string{"Tell the operator of the server."}})
 		})
 	}
 	return s
@@ -57,14 +59,15 @@ func NewServer(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{service: service, sessions: map[string]*owned{}}
+	s := &Server{service: service, sessions: map[string]*owned{}, places: make(chan struct{}, service.o.MaxRequests)}
 	s.inner = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		x, _ := r.Context().Value(sessionKey{}).(*owned)
 		if x == nil {
 			return nil
 		}
 		return x.server
-	}, &sdk.StreamableHTTPOptions{Logger: slog.New(quiet{service.o.Logger.Handler()}), SessionTimeout: service.o.IdleTimeout, MaxRequestBodyBytes: int64(service.o.MaxMessage),
+	}, &sdk.StreamableHTTPOptions{Logger: slog.New(quiet{service.o.Logger.Handler()}), SessionTimeout: service.o.IdleTimeout,
+		MaxRequestBodyBytes:        int64(service.o.MaxMessage),
 		DisableLocalhostProtection: true}) // ours is stricter, and knows Options.Hosts
 	return s, nil
 }
@@ -113,46 +116,79 @@ func (s *Server) count(owner string) (all, mine int) {
 // versions that this server speaks, and ends the connection.
 const sessionless = "2026-07-28"
 
-// ServeHTTP serves one request of the protocol, whatever its path: POST, GET, DELETE and a browser's OPTIONS.
-// ServeHTTP answers one request of the streamable HTTP transport.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if no := s.ours(w.Header(), r); no != nil {
-		refuseHTTP(w, http.StatusForbidden, no)
-		return
+// ServeHTTP answers one request of the streamable HTTP transport, whatever its path: POST, GET, DELETE and a browser's
+// OPTIONS.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.visited(w, r, "mcp", s.answer) }
+
+// Elsewhere answers requests for paths at which there is nothing: to those who may come in, it says so.
+func (s *Server) Elsewhere() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.visited(w, r, "", func(v *visit) (int, *nsjail.Refusal) {
+			if _, status, no := s.enter(v); no != nil {
+				return status, no
+			}
+			return http.StatusNotFound, refuse("request", "route_not_found", "path", "there is nothing at this path", "MCP is spoken at /mcp.")
+		})
+	})
+}
+
+// enter says who calls, or why nobody may.
+func (s *Server) enter(v *visit) (engine.Caller, int, *nsjail.Refusal) {
+	if status, no := s.ours(v.Header(), v.r); no != nil {
+		return engine.Caller{}, status, no
 	}
-	if r.Method == http.MethodOptions { // a browser asks whether an allowed page may call
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	c, no := s.o.Caller(r)
+	c, no := s.o.Caller(v.r)
 	if no != nil {
-		refuseHTTP(w, http.StatusUnauthorized, no)
-		return
+		return c, http.StatusUnauthorized, no
 	}
-	id := r.Header.Get(sessionHeader)
-	if id == "" && r.Method != http.MethodPost {
-		refuseHTTP(w, http.StatusBadRequest, &nsjail.Refusal{Message: "the header " + sessionHeader + " is missing", Code: "no_session", Layer: "request",
-			NextSteps: []string{"POST an initialize request first, and send back the header that it answers with."}})
-		return
+	v.agent = c.Agent
+	return c, 0, nil
+}
+
+func (s *Server) answer(v *visit) (int, *nsjail.Refusal) {
+	if v.r.Method == http.MethodOptions { // a browser asks whether an allowed page may call
+		status, no := s.ours(v.Header(), v.r)
+		if no == nil {
+			v.WriteHeader(http.StatusNoContent)
+		}
+		return status, no
 	}
-	x, status, no := s.find(c, owner(c, r), id, r.Header.Get("Mcp-Protocol-Version") >= sessionless)
+	c, status, no := s.enter(v)
 	if no != nil {
-		refuseHTTP(w, status, no)
-		return
+		return status, no
+	}
+	select {
+	case s.places <- struct{}{}:
+		defer func() { <-s.places }()
+	default:
+		return http.StatusServiceUnavailable, refuse("queue", "too_many_requests", "requests", "as many requests are being answered as may be at once", "Send the same request again in a second.")
+	}
+	id := v.r.Header.Get(sessionHeader)
+	if id == "" && v.r.Method != http.MethodPost {
+		return http.StatusBadRequest, refuse("request", "no_session", sessionHeader, "the header "+sessionHeader+" is missing",
+			"POST an initialize request first, and send back the header that it answers with.")
+	}
+	if status, no := v.body(); no != nil {
+		return status, no
+	}
+	x, status, no := s.find(c, owner(c, v.r), id, v.r.Header.Get("Mcp-Protocol-Version") >= sessionless)
+	if no != nil {
+		return status, no
 	}
 	x.become(c)
-	if r.Method == http.MethodDelete {
+	if v.r.Method == http.MethodDelete {
 		x.cancel(errEnded) // the SDK waits for the calls
 	}
-	ctx, forget := s.remember(context.WithValue(r.Context(), sessionKey{}, x))
+	ctx, forget := s.remember(context.WithValue(v.r.Context(), sessionKey{}, x))
 	defer forget()
-	r = r.WithContext(ctx)
+	r := v.r.WithContext(ctx)
 	r.Header = r.Header.Clone()
 	r.Header.Set(callHeader, keyOf(ctx))
-	s.inner.ServeHTTP(w, r)
+	s.inner.ServeHTTP(v, r)
 	if r.Method == http.MethodDelete || !x.isBound() { // unbound: it was no request of the protocol, and the SDK has closed the connection
 		x.close()
 	}
+	return 0, nil
 }
 
 // find is a session of the caller's, or a new one for "". Another caller's is as unknown as one that never was.
@@ -189,18 +225,6 @@ func (s *Server) find(c engine.Caller, who, id string, probe bool) (*owned, int,
 func owner(c engine.Caller, r *http.Request) string {
 	sum := sha256.Sum256([]byte(r.Header.Get("Authorization")))
 	return hex.EncodeToString(sum[:]) + " " + c.Agent
-}
-
-func refuseHTTP(w http.ResponseWriter, status int, no *nsjail.Refusal) {
-	w.Header().Set("Content-Type", "application/json")
-	switch status {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", "5")
-	case http.StatusUnauthorized:
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	}
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(no) // a client that has gone needs no answer
 }
 
 type keyKey struct{}

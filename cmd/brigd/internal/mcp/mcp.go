@@ -50,7 +50,7 @@ type Options struct {
 	ToolsFile string
 	// Version is the server's ("unknown").
 	Version string
-	// Logger gets what happens to sessions (nothing is logged). Over stdio it must not write to stdout.
+	// Logger gets a line for each HTTP request, and what happens to sessions (nothing is logged). Over stdio it must not write to stdout.
 	Logger *slog.Logger
 
 	// Local is who a session over stdio acts for, and In and Out are its streams (stdin, stdout).
@@ -72,6 +72,12 @@ type Options struct {
 	// MaxSessions bounds the sessions over HTTP (128), and MaxSessionsPerCaller those of one caller (32).
 	MaxSessions, MaxSessionsPerCaller int
 
+	// MaxRequests bounds the HTTP requests that are answered at the same time, streams among them (1024).
+	MaxRequests int
+	// BodyTime is how long the body of an HTTP request may take to arrive (30 s), and WriteTime how long a client may take
+	// for each piece of an answer (30 s).
+	BodyTime, WriteTime time.Duration
+
 	// MaxCalls bounds the calls of a session that run at the same time (16).
 	MaxCalls int
 	// MaxMessage bounds a message from a client, in bytes (8 MiB).
@@ -83,6 +89,7 @@ type Options struct {
 // The bounds of what one call may return, in bytes and in files; a call may ask for less.
 const (
 	defaultOutput = 64 << 10 // of stdout and of stderr
+	maxOutput     = 4 << 20  // likewise, whatever a client asks for
 	defaultRead   = 128 << 10
 	maxRead       = 1 << 20
 	maxListed     = 1000
@@ -108,11 +115,17 @@ func newService(o Options) (*service, error) {
 	}
 	set(&o.MaxSessions, 128)
 	set(&o.MaxSessionsPerCaller, 32)
+	set(&o.MaxRequests, 1024)
 	set(&o.MaxCalls, 16)
 	set(&o.MaxMessage, 8<<20)
-	if o.IdleTimeout <= 0 {
-		o.IdleTimeout = 30 * time.Minute
+	wait := func(d *time.Duration, to time.Duration) {
+		if *d <= 0 {
+			*d = to
+		}
 	}
+	wait(&o.IdleTimeout, 30*time.Minute)
+	wait(&o.BodyTime, 30*time.Second)
+	wait(&o.WriteTime, 30*time.Second)
 	if o.Version == "" {
 		o.Version = "unknown"
 	}

@@ -12,29 +12,29 @@ import (
 
 // ours says whether a request is for this server, and not sent by a browser for somebody else's page; it tells the browser
 // of an allowed page that it may.
-func (s *Server) ours(h http.Header, r *http.Request) *nsjail.Refusal {
+func (s *Server) ours(h http.Header, r *http.Request) (int, *nsjail.Refusal) {
 	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok && !s.known(r.Host, addr) {
-		return &nsjail.Refusal{Message: "this server is not called by the name in the header Host", Code: "host_not_allowed", Layer: "auth", Rule: "Host",
-			NextSteps: []string{"Call it by localhost or by its address, or start it with --host and this name."}}
+		return http.StatusMisdirectedRequest, refuse("request", "host_not_allowed", "Host", "this server is not called by that name",
+			"Call it by localhost or by its address, or start it with --host and this name.")
 	}
-	no := &nsjail.Refusal{Message: "a browser has sent this for a page of another origin", Code: "origin_not_allowed", Layer: "auth", Rule: "Origin",
-		NextSteps: []string{"Call it from a program, or start it with --origin and this page's origin."}}
+	no := refuse("auth", "origin_not_allowed", "Origin", "a browser has sent this for a page of another origin",
+		"Call it from a program, or start it with --origin and this page's origin.")
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 {
 		if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" {
-			return no
+			return http.StatusForbidden, no
 		}
-		return nil
+		return 0, nil
 	}
 	if len(origins) > 1 || !slices.Contains(s.o.Origins, origins[0]) {
-		return no
+		return http.StatusForbidden, no
 	}
 	h.Set("Access-Control-Allow-Origin", origins[0])
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, Mcp-Protocol-Version, "+sessionHeader)
 	h.Set("Access-Control-Expose-Headers", sessionHeader)
 	h.Add("Vary", "Origin")
-	return nil
+	return 0, nil
 }
 
 // known says whether a TCP client may call the server by this name, with or without a port.

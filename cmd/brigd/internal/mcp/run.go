@@ -121,15 +121,22 @@ func (c *call) watched(ctx context.Context, r *engine.Request) *engine.Response 
 	if c.progress == nil {
 		return c.o.Engine.Run(ctx, c.who(), r, nil)
 	}
-	streams := map[string]*text.Capture{"stdout": text.NewCapture(int64(r.MaxOutput)), "stderr": text.NewCapture(int64(r.MaxOutput))}
-	a := c.o.Engine.Run(ctx, c.who(), r, func(e engine.Event) {
+	kept := int64(min(r.MaxOutput, maxOutput))
+	streams := map[string]*text.Capture{"stdout": text.NewCapture(kept), "stderr": text.NewCapture(kept)}
+	all := *r
+	all.MaxOutput = 0 // head and tail are taken here
+	a := c.o.Engine.Run(ctx, c.who(), &all, func(e engine.Event) {
 		if s := streams[e.Type]; s != nil {
 			_, _ = s.Write([]byte(e.Data)) // a Capture takes everything
 		}
 		c.progress.event(e)
 	})
 	a.Stdout, a.Stderr = streams["stdout"].String(), streams["stderr"].String()
-	if t := (engine.Truncated{Stdout: streams["stdout"].Dropped(), Stderr: streams["stderr"].Dropped()}); t != (engine.Truncated{}) {
+	t := engine.Truncated{Stdout: streams["stdout"].Dropped(), Stderr: streams["stderr"].Dropped()}
+	if a.Truncated != nil { // a policy's limit
+		t.Stdout, t.Stderr = t.Stdout+a.Truncated.Stdout, t.Stderr+a.Truncated.Stderr
+	}
+	if t != (engine.Truncated{}) {
 		a.Truncated = &t
 	}
 	return a

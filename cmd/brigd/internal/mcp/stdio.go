@@ -11,7 +11,8 @@ import (
 )
 
 // ServeStdio serves one session on o.In and o.Out until In ends or ctx does; nil then. Nothing but the protocol is written
-// to Out. When In ends, calls that still run are cancelled: the client has gone.
+// to Out. What is no message is answered with an error, and the session goes on. When In ends, calls that still run are
+// cancelled: the client has gone.
 func ServeStdio(ctx context.Context, o Options) error {
 	s, err := newService(o)
 	if err != nil {
@@ -26,7 +27,8 @@ func ServeStdio(ctx context.Context, o Options) error {
 	}
 	x := s.open(o.Local, "", nil)
 	defer x.end()
-	conn, err := x.server.Connect(ctx, &sdk.IOTransport{Reader: in, Writer: keepOpen{out}, MaxLineLength: s.o.MaxMessage}, nil)
+	both := &oneByOne{w: out}
+	conn, err := x.server.Connect(ctx, &sdk.IOTransport{Reader: newLines(in, both, s.o.MaxMessage, x.batches), Writer: keepOpen{both}, MaxLineLength: -1}, nil)
 	if err != nil {
 		return fmt.Errorf("the MCP session over stdio cannot begin: %w", err)
 	}
@@ -38,6 +40,16 @@ func ServeStdio(ctx context.Context, o Options) error {
 		return fmt.Errorf("the MCP session over stdio has failed: %w", err)
 	}
 	return nil
+}
+
+// batches says whether the client has asked for a version of the protocol that has batches: they went with 2025-06-18.
+func (x *session) batches() bool {
+	for conn := range x.server.Sessions() {
+		if p := conn.InitializeParams(); p != nil {
+			return p.ProtocolVersion == "2024-11-05" || p.ProtocolVersion == "2025-03-26"
+		}
+	}
+	return false
 }
 
 // keepOpen leaves closing to whoever opened it.

@@ -8,11 +8,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"unicode"
 
+	"brig/cmd/brigd/internal/files"
 	"brig/nsjail"
 	"brig/nsjail/policy"
 )
@@ -20,8 +20,8 @@ import (
 // Exit codes.
 const (
 	exitOK    = 0
-	exitNo    = 1 // lint: errors; diff: they differ; explain: the run is refused
-	exitUsage = 2 // it cannot be done: a wrong flag, or a policy that cannot be read
+	exitNo    = 1   // lint: errors; diff: they differ; explain: the run is refused
+	exitUsage = 125 // it cannot be done: a wrong flag, or a policy that cannot be read
 )
 
 const usage = `  brig policy list
@@ -48,7 +48,7 @@ Flags:
   --spec FILE      explain: the run, as brig spec prints it; - is standard input
   --language NAME  explain: a run of code in this language
 
-Exit codes: 0; 1 lint has found errors, diff a difference, or explain a refusal; 2 it cannot be done.
+Exit codes: 0; 1 lint has found errors, diff a difference, or explain a refusal; 125 it cannot be done.
 `
 
 // Run runs brigd policy with the arguments that follow these words, and gives the exit code.
@@ -185,23 +185,21 @@ func (c *command) load(what string) (*policy.Policy, error) {
 	return p, nil
 }
 
-// read reads at most a policy's, or a Spec's, largest size, and one byte more, which their parsers refuse.
+// read reads at most a policy's, or a Spec's, largest size; of standard input one byte more, which their parsers refuse.
 func (c *command) read(name string) ([]byte, error) {
-	in := c.in
-	if name == "-" {
-		if c.taken {
-			return nil, errors.New("standard input can be read once; put one of the two into a file")
-		}
-		c.taken = true
-	} else {
-		f, err := os.Open(name)
+	const most = max(policy.MaxSize, nsjail.MaxSpecSize)
+	if name != "-" {
+		data, err := files.Read(name, most)
 		if err != nil {
-			return nil, fmt.Errorf("%w; name a file that can be read, or a profile", err)
+			return nil, fmt.Errorf("%w (a profile is named without / and .json, and - is standard input)", err)
 		}
-		defer f.Close()
-		in = f
+		return data, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(in, max(policy.MaxSize, nsjail.MaxSpecSize)+1))
+	if c.taken {
+		return nil, errors.New("standard input can be read once; put one of the two into a file")
+	}
+	c.taken = true
+	data, err := io.ReadAll(io.LimitReader(c.in, most+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

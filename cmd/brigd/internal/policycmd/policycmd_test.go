@@ -13,6 +13,8 @@ import (
 	"brig/nsjail/lang"
 	"brig/nsjail/policy"
 	"brig/seccomp"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestPresetsAreSeccomps(t *testing.T) {
@@ -67,11 +69,15 @@ func TestCommands(t *testing.T) {
 	if err := os.WriteFile(spec, []byte(`{"args":["cat","/input/x"],"limits":{"wall":"1h"},"hostname":"h"}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, stdin string
 		args        []string
 		code        int
-		want        []string // in stdout, or with code 2 in stderr
+		want        []string // in stdout, or with code 125 in stderr
 	}{
 		{"help", "", []string{"--help"}, 0, []string{"Usage: brig policy COMMAND"}},
 		{"help of a command", "", []string{"lint", "--help"}, 0, []string{"Exit codes: 0; 1 lint"}},
@@ -112,23 +118,25 @@ func TestCommands(t *testing.T) {
 		{"explain another language", "", []string{"explain", "--language", "perl", "judge"}, 1, []string{`code in "perl" is not allowed`}},
 		{"no terminal is told anything", "", []string{"explain", "minimal", "--", "\x1b[31mcat"}, 1, []string{`refused: "\x1b[31mcat" is not among`}},
 
-		{"no command", "", nil, 2, []string{"brig policy: there is no command; write one of list, show"}},
-		{"a misspelt one", "", []string{"lnit"}, 2, []string{`"lnit" is not a command; did you mean lint?`}},
-		{"a flag of another", "", []string{"list", "--strict"}, 2, []string{"list: flag provided but not defined: -strict; brig policy --help lists the flags"}},
-		{"one policy for diff", "", []string{"diff", "minimal"}, 2, []string{"diff: name two policies"}},
-		{"none for show", "", []string{"show"}, 2, []string{"show: name a policy"}},
-		{"two for show", "", []string{"show", "minimal", "build"}, 2, []string{`show: "build" is one too many`}},
-		{"an unknown profile", "", []string{"show", "nobody"}, 2, []string{"there is no profile nobody; write one of any, browse"}},
-		{"a name with ..", "", []string{"show", "..json"}, 2, []string{"no such file"}},
-		{"a file that is not there", "", []string{"show", "./nobody"}, 2, []string{"open ./nobody: no such file or directory; name a file"}},
-		{"standard input twice", "{}", []string{"diff", "-", "-"}, 2, []string{"standard input can be read once"}},
-		{"a spec that is none", "", []string{"explain", "--spec", file, "minimal"}, 2, []string{`wide.json: the spec: "commands" is not a key here`}},
-		{"nothing after --", "", []string{"explain", "minimal", "--"}, 2, []string{"there is no command after --"}},
-		{"a command for list", "", []string{"list", "--", "id"}, 2, []string{`list: it takes no command after --; remove "id"`}},
+		{"no command", "", nil, 125, []string{"brig policy: there is no command; write one of list, show"}},
+		{"a misspelt one", "", []string{"lnit"}, 125, []string{`"lnit" is not a command; did you mean lint?`}},
+		{"a flag of another", "", []string{"list", "--strict"}, 125, []string{"list: flag provided but not defined: -strict; brig policy --help lists the flags"}},
+		{"one policy for diff", "", []string{"diff", "minimal"}, 125, []string{"diff: name two policies"}},
+		{"none for show", "", []string{"show"}, 125, []string{"show: name a policy"}},
+		{"two for show", "", []string{"show", "minimal", "build"}, 125, []string{`show: "build" is one too many`}},
+		{"an unknown profile", "", []string{"show", "nobody"}, 125, []string{"there is no profile nobody; write one of any, browse"}},
+		{"a name with ..", "", []string{"show", "..json"}, 125, []string{"no such file"}},
+		{"a file that is not there", "", []string{"show", "./nobody"}, 125, []string{"open ./nobody: no such file or directory; name a file"}},
+		{"a FIFO", "", []string{"show", fifo}, 125, []string{"no regular file; name one"}},
+		{"a FIFO for a spec", "", []string{"explain", "--spec", fifo, "minimal"}, 125, []string{"no regular file; name one"}},
+		{"standard input twice", "{}", []string{"diff", "-", "-"}, 125, []string{"standard input can be read once"}},
+		{"a spec that is none", "", []string{"explain", "--spec", file, "minimal"}, 125, []string{`wide.json: the spec: "commands" is not a key here`}},
+		{"nothing after --", "", []string{"explain", "minimal", "--"}, 125, []string{"there is no command after --"}},
+		{"a command for list", "", []string{"list", "--", "id"}, 125, []string{`list: it takes no command after --; remove "id"`}},
 	} {
 		code, stdout, stderr := run(t, c.stdin, c.args...)
 		text := stdout
-		if c.code == 2 {
+		if c.code == 125 {
 			text = stderr
 			if strings.Count(stderr, "\n") != 1 || stdout != "" {
 				t.Errorf("%s: not one error: %q %q", c.name, stdout, stderr)
@@ -147,7 +155,7 @@ func TestCommands(t *testing.T) {
 		if strings.ContainsRune(text, 0x1b) {
 			t.Errorf("%s: an escape sequence reached the terminal: %q", c.name, text)
 		}
-		if slices.Contains(c.args, "--json") && c.code != 2 && !json.Valid([]byte(stdout)) {
+		if slices.Contains(c.args, "--json") && c.code != 125 && !json.Valid([]byte(stdout)) {
 			t.Errorf("%s: not JSON: %s", c.name, stdout)
 		}
 	}

@@ -87,7 +87,7 @@ func (c *command) verify() error {
 	for _, path := range c.keys {
 		list, err := token.ReadPublicKeys(path)
 		if err != nil {
-			return fmt.Errorf("--token-key: %w", err)
+			return KeyError("--token-key", err)
 		}
 		keys = append(keys, list...)
 	}

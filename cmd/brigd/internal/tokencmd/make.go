@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
 
+	"brig/cmd/brigd/internal/files"
+	"brig/cmd/brigd/internal/listen"
 	"brig/nsjail/policy"
 	"brig/nsjail/token"
 )
@@ -48,7 +50,7 @@ func (c *command) mint() error {
 	}
 	key, err := token.ReadPrivateKey(c.key)
 	if err != nil {
-		return fmt.Errorf("--key: %w", err)
+		return KeyError("--key", err)
 	}
 	b, err := c.block()
 	if err != nil {
@@ -81,9 +83,20 @@ func (c *command) give(t *token.Token, err error) error {
 	return c.print("%s\n", t.Text())
 }
 
+// KeyError is the error of reading a flag's file of keys: where there is none, it says what makes one.
+func KeyError(flag string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w; brigd token keygen --out NAME makes NAME.key and NAME.pub", flag, err)
+	}
+	return fmt.Errorf("%s: %w", flag, err)
+}
+
 // block is what the flags say.
 func (c *command) block() (b token.Block, err error) {
 	b = token.Block{Agent: c.agent, Runs: c.runs, Note: c.note}
+	if err := listen.Foreign(c.agent); err != nil {
+		return b, fmt.Errorf("--agent: %w", err)
+	}
 	now := time.Now()
 	if b.Expires, err = instant(c.expires, now); err != nil {
 		return b, fmt.Errorf("--expires: %w", err)
@@ -123,15 +136,9 @@ func document(what string) (json.RawMessage, error) {
 	if slices.Contains(policy.BuiltIn(), what) {
 		data = []byte(`{"name":"` + what + `","extends":"` + what + `"}`)
 	} else {
-		f, err := os.Open(what)
-		if err != nil {
+		var err error
+		if data, err = files.Read(what, maxPolicy); err != nil {
 			return nil, fmt.Errorf("it is no built-in profile (%v), and %w", policy.BuiltIn(), err)
-		}
-		defer f.Close()
-		if data, err = io.ReadAll(io.LimitReader(f, maxPolicy+1)); err != nil {
-			return nil, err
-		} else if len(data) > maxPolicy {
-			return nil, fmt.Errorf("%s is longer than the %d bytes that a token may have", what, maxPolicy)
 		}
 	}
 	if _, err := policy.Parse(data); err != nil {

@@ -9,11 +9,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 
+	"brig/cmd/brigd/internal/files"
 	"brig/nsjail"
 	"brig/nsjail/token"
 )
@@ -164,17 +164,13 @@ func (c *command) flags(word string) {
 
 // read reads the token.
 func (c *command) read() (*token.Token, error) {
-	in := c.in
+	var data []byte
+	var err error
 	if c.token != "" && c.token != "-" {
-		f, err := os.Open(c.token)
-		if err != nil {
+		if data, err = files.Read(c.token, token.MaxText+2); err != nil {
 			return nil, fmt.Errorf("--token: %w", err)
 		}
-		defer f.Close()
-		in = f
-	}
-	data, err := io.ReadAll(io.LimitReader(in, token.MaxText+2))
-	if err != nil {
+	} else if data, err = io.ReadAll(io.LimitReader(c.in, token.MaxText+2)); err != nil {
 		return nil, fmt.Errorf("reading the token: %w", err)
 	}
 	text, ok := strings.CutSuffix(string(data), "\n")

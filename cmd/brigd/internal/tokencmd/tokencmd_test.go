@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"brig/nsjail/token"
+
+	"golang.org/x/sys/unix"
 )
 
 // cli runs brigd token.
@@ -94,6 +96,11 @@ func TestWhatIsRefused(t *testing.T) {
 		{125, "over already", mint("--any-agent", "--expires", "-1s")},
 		{125, "runs", mint("--any-agent", "--runs", "0")},
 		{125, "agent", mint("--agent", "a\nb")},
+		{125, "kept for users of the Unix socket", mint("--agent", "default")},
+		{125, "kept for users of the Unix socket", mint("--agent", "uid-1000")},
+		{125, "kept for users of the Unix socket", []string{"attenuate", "--agent", "uid-0"}},
+		{125, "brigd token keygen --out NAME", []string{"mint", "--key", dir + "/none", "--any-agent"}},
+		{125, "brigd token keygen --out NAME", []string{"verify", "--token-key", dir + "/none"}},
 		{125, "comands", mint("--any-agent", "--policy", dir+"/wrong.json")},
 		{125, "built-in", mint("--any-agent", "--policy", "nowhere")},
 		{125, "argument too many", mint("--any-agent", tok)},
@@ -118,6 +125,21 @@ func TestWhatIsRefused(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"mint", "--help"}, {"help"}} {
 		if out, _ := cli(t, 0, "", args...); !strings.Contains(out, "Usage: brigd token") {
 			t.Error(out)
+		}
+	}
+}
+
+// What is no file is not waited for.
+func TestNoFIFOIsWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	fifo := dir + "/fifo"
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cli(t, 0, "", "keygen", "--out", dir+"/a")
+	for _, args := range [][]string{{"inspect", "--token", fifo}, {"mint", "--key", dir + "/a.key", "--any-agent", "--policy", fifo}} {
+		if _, errs := cli(t, 125, "", args...); !strings.Contains(errs, "no regular file; name one") {
+			t.Errorf("%q: %s", args, errs)
 		}
 	}
 }

@@ -9,8 +9,8 @@ package tools
 
 import (
 	"fmt"
-	"io"
-	"os"
+
+	"brig/cmd/brigd/internal/files"
 )
 
 // The bounds of a file of tools.
@@ -70,21 +70,9 @@ type Param struct {
 
 // Load reads a file of tools: a regular file of at most MaxFile bytes.
 func Load(path string) (*Set, error) {
-	f, err := os.Open(path)
+	data, err := files.Read(path, MaxFile)
 	if err != nil {
-		return nil, fmt.Errorf("the file of tools cannot be read: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("the file of tools cannot be read: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file: name a file of tools", path)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("the file of tools cannot be read: %w", err)
+		return nil, fmt.Errorf("the file of tools: %w", err)
 	}
 	return Parse(path, data)
 }

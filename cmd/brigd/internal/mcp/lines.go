@@ -1,0 +1,145 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// maxBatch is how many messages a client of an old version may put into one line.
+const maxBatch = 100
+
+// lines stands between a client's stream and the SDK, which ends the session at the first line that is no message: such a
+// line is answered here, with an error that has no id as JSON-RPC 2.0, section 5, says, and the next one is read.
+type lines struct {
+	in  *bufio.Reader
+	end io.Closer
+	out io.Writer
+	max int // bytes of a line, without its end
+	// batches says whether the client speaks a version that has them.
+	batches func() bool
+	ready   []byte // has been looked at, and is for the SDK
+}
+
+func newLines(in io.ReadCloser, out io.Writer, most int, batches func() bool) *lines {
+	return &lines{in: bufio.NewReaderSize(in, 32<<10), end: in, out: out, max: most, batches: batches}
+}
+
+// Read gives the SDK lines that are messages.
+func (l *lines) Read(p []byte) (int, error) {
+	for len(l.ready) == 0 {
+		line, err := l.line()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		if wrong := l.look(line); wrong != nil {
+			return 0, wrong
+		}
+		if err != nil && len(l.ready) == 0 {
+			return 0, err
+		}
+	}
+	n := copy(p, l.ready)
+	l.ready = l.ready[n:]
+	return n, nil
+}
+
+// Close closes the client's stream.
+func (l *lines) Close() error { return l.end.Close() }
+
+// line is the next one without its end. One that is too long is answered and skipped; no more of it is kept than may be.
+func (l *lines) line() (line []byte, err error) {
+	long := false
+	for {
+		part, err := l.in.ReadSlice('\n') // at most a buffer
+		if !long {
+			line = append(line, part...)
+			if len(bytes.TrimRight(line, "\r\n")) > l.max {
+				long, line = true, nil
+				if wrong := l.answer(jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message has more than %d bytes: send less, or a file in parts", l.max)); wrong != nil {
+					return nil, wrong
+				}
+			}
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.TrimSpace(line), err
+		}
+	}
+}
+
+// look makes ready what is a message, and answers what is none.
+func (l *lines) look(line []byte) error {
+	switch {
+	case len(line) == 0:
+		return nil
+	case !json.Valid(line):
+		return l.answer(jsonrpc.CodeParseError, "this line is no JSON text: send one message on each line")
+	case line[0] != '[':
+		return l.message(line)
+	case !l.batches():
+		return l.answer(jsonrpc.CodeInvalidRequest, "this version of the protocol has no batches: send one message on each line")
+	}
+	// The SDK leaves a batch unanswered that has a notification in it, and ends the session where an id is there twice:
+	// its messages go on one by one, and are answered one by one.
+	list := json.NewDecoder(bytes.NewReader(line))
+	if _, err := list.Token(); err != nil {
+		return err
+	}
+	var batch []json.RawMessage
+	for list.More() && len(batch) <= maxBatch {
+		var one json.RawMessage
+		if err := list.Decode(&one); err != nil {
+			return err
+		}
+		batch = append(batch, one)
+	}
+	if len(batch) == 0 || len(batch) > maxBatch {
+		return l.answer(jsonrpc.CodeInvalidRequest, fmt.Sprintf("a batch has 1 to %d messages", maxBatch))
+	}
+	for _, one := range batch {
+		if err := l.message(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lines) message(text []byte) error {
+	if _, err := jsonrpc.DecodeMessage(text); err != nil {
+		return l.answer(jsonrpc.CodeInvalidRequest, `this is no message of JSON-RPC: it has "jsonrpc":"2.0", a method that is a string, and an id that is a string or a number if it is to be answered`)
+	}
+	l.ready = append(append(l.ready, text...), '\n')
+	return nil
+}
+
+func (l *lines) answer(code int, message string) error {
+	_, err := fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%s}}`+"\n", code, quoted(message))
+	return err
+}
+
+func quoted(s string) []byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return []byte(`""`) // no string is without JSON
+	}
+	return text
+}
+
+// oneByOne lets the SDK and lines write to one client: a message is one call of Write.
+type oneByOne struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write is io.Writer's.
+func (o *oneByOne) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.w.Write(p)
+}

@@ -1,0 +1,155 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const ping = `{"jsonrpc":"2.0","id":"after","method":"ping"}`
+
+// TestStdioGoesOn: what is no message is answered as JSON-RPC says, and the session lives.
+func TestStdioGoesOn(t *testing.T) {
+	const long = 1 << 12
+	inner := strings.Replace(ping, "after", "inner", 1) // two with one id would be a mistake of another kind
+	old := strings.Replace(initialize, "2025-06-18", "2025-03-26", 1)
+	for name, c := range map[string]struct {
+		begin, line string
+		codes       string // of the errors without an id
+	}{
+		"nonsense":          {initialize, "hello", "[-32700]"},
+		"half":              {initialize, `{"jsonrpc":"2.0","id":1,`, "[-32700]"},
+		"two in a line":     {initialize, inner + inner, "[-32700]"},
+		"bytes":             {initialize, "\xff\xfe\x00", "[-32700]"},
+		"deep":              {initialize, strings.Repeat("[", long-1), "[-32700]"},
+		"too long":          {initialize, strings.Repeat("x", long+1), "[-32600]"},
+		"far too long":      {initialize, `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 1<<20), "[-32600]"},
+		"as long as it may": {initialize, inner + strings.Repeat(" ", long-len(inner)), "[]"},
+		"empty lines":       {initialize, "\n\r\n  \n", "[]"},
+		"null":              {initialize, "null", "[-32600]"},
+		"a number":          {initialize, "7", "[-32600]"},
+		"nothing in it":     {initialize, "{}", "[-32600]"},
+		"no version":        {initialize, `{"id":1,"method":"ping"}`, "[-32600]"},
+		"odd id":            {initialize, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, "[-32600]"},
+		"odd method":        {initialize, `{"jsonrpc":"2.0","id":1,"method":7}`, "[-32600]"},
+		"stray answer":      {initialize, `{"jsonrpc":"2.0","id":99,"result":{}}`, "[]"},
+		"batch":             {initialize, "[" + inner + "]", "[-32600]"},
+		"old batch":         {old, `[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","method":"notifications/x"},` + inner + "]", "[]"},
+		"old batch, bad":    {old, "[1," + inner + ",null]", "[-32600 -32600]"},
+		"old batch, empty":  {old, "[]", "[-32600]"},
+		"old batch, large":  {old, "[1" + strings.Repeat(",1", 500) + "]", "[-32600]"},
+	} {
+		in, toServer := io.Pipe()
+		fromServer, out := io.Pipe()
+		served := make(chan error, 1)
+		go func() {
+			served <- ServeStdio(t.Context(), Options{Engine: newFake(), In: in, Out: out, MaxMessage: long})
+			_ = out.Close()
+		}()
+		answers := json.NewDecoder(fromServer)
+		next := func() (id any, code int, ok bool) {
+			var a struct {
+				ID    any
+				Error struct{ Code int }
+			}
+			err := answers.Decode(&a)
+			return a.ID, a.Error.Code, err == nil
+		}
+		write := func(text string) {
+			go func() { _, _ = io.WriteString(toServer, text) }()
+		}
+		write(c.begin + "\n")
+		if id, _, ok := next(); !ok || id != 1.0 {
+			t.Errorf("%s: no session", name)
+		}
+		write(c.line + "\r\n" + ping + "\n")
+		pings, codes := 1, []int{}
+		if strings.Contains(c.line, `"inner"`) && c.codes != "[-32700]" && name != "batch" {
+			pings++
+		}
+		for pings > 0 {
+			id, code, ok := next()
+			if !ok {
+				t.Errorf("%s: the session has ended", name)
+				break
+			}
+			if id == nil {
+				codes = append(codes, code)
+			} else if id == "after" || id == "inner" {
+				pings--
+			}
+		}
+		if fmt.Sprint(codes) != c.codes {
+			t.Errorf("%s: %v, not %s", name, codes, c.codes)
+		}
+		_ = toServer.Close()
+		if err := <-served; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// endless is a line without an end, or with one after so many bytes.
+type endless struct{ left int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.left <= 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), e.left)
+	for i := range p[:n] {
+		p[i] = 'x'
+	}
+	e.left -= n
+	return n, nil
+}
+
+// TestLongLineIsNotKept: a line of any length takes no more memory than a message may.
+func TestLongLineIsNotKept(t *testing.T) {
+	var out strings.Builder
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := ServeStdio(t.Context(), Options{Engine: newFake(), In: io.NopCloser(&endless{left: 256 << 20}), Out: writeCloser{&out}, MaxMessage: 1 << 16})
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; err != nil || grown > 16<<20 {
+		t.Errorf("%v; %d bytes were allocated", err, grown)
+	}
+	if strings.Count(out.String(), "\n") != 1 || !strings.Contains(out.String(), "-32600") {
+		t.Errorf("%.300q", out.String())
+	}
+}
+
+// FuzzLines: whatever comes in, what goes on to the SDK is a message on each line, and what comes out an error on each.
+func FuzzLines(f *testing.F) {
+	for _, text := range []string{ping, initialize + "\n" + ping, "[" + ping + "," + ping + "]\r\n", "[[1]]", "{}\n\n\x00\n", "\"\\ud800\"\n", strings.Repeat("[", 300)} {
+		f.Add(text, true)
+		f.Add(text, false)
+	}
+	f.Fuzz(func(t *testing.T, text string, batches bool) {
+		var out strings.Builder
+		l := newLines(io.NopCloser(strings.NewReader(text)), &out, 256, func() bool { return batches })
+		passed, err := io.ReadAll(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := (&sdk.IOTransport{Reader: io.NopCloser(strings.NewReader(string(passed))), Writer: keepOpen{&out}, MaxLineLength: -1}).Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range strings.Count(string(passed), "\n") {
+			if _, err := conn.Read(t.Context()); err != nil {
+				t.Fatalf("%q is passed on: %v", passed, err)
+			}
+		}
+		for line := range strings.Lines(out.String()) {
+			if !json.Valid([]byte(line)) || !strings.Contains(line, `"id":null`) {
+				t.Fatalf("%q is answered", line)
+			}
+		}
+	})
+}

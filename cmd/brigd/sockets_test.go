@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"brig/cmd/brigd/internal/config"
+	"brig/cmd/brigd/internal/listen"
+)
+
+// Connections by TCP that say nothing keep nobody out of the Unix socket, and one place is enough for two sockets.
+func TestStrangersKeepNobodyOut(t *testing.T) {
+	for _, most := range []string{"1", "8"} {
+		d := dir(t)
+		c, err := config.Parse("serve", []string{"--listen", "unix:" + d + "/s", "--listen", "tcp:127.0.0.1:0", "--api-key-file", d, "--max-connections", most})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := openSockets(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := &http.Server{ConnContext: listen.WithPeer, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if !listen.PeerOf(r.Context()).Own() {
+				t.Error("it is not seen that the owner calls")
+			}
+		})}
+		for _, l := range s.list {
+			go func() { _ = server.Serve(l) }() // until it is closed
+		}
+		for range 48 {
+			c, err := net.Dial("tcp", s.list[1].Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+		}
+		client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, "unix", d+"/s")
+			}}}
+		for range 3 {
+			a, err := client.Get("http://brigd/")
+			if err != nil {
+				t.Fatalf("--max-connections %s: %v", most, err)
+			}
+			a.Body.Close()
+		}
+		if err := errors.Join(server.Close(), s.close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A signal ends a start that hangs, and one that fails to notice.
+func TestSignalsEndAStart(t *testing.T) {
+	log, err := os.Create(t.TempDir() + "/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	c, err := config.Parse("serve", []string{"--listen", "unix:" + dir(t) + "/s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := runService(c, stdio{err: log}, func(*service) (http.Handler, error) {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		<-t.Context().Done() // longer than this test
+		return nil, errors.New("ended")
+	})
+	said, err := os.ReadFile(log.Name())
+	if err != nil || code != exitUsage || !strings.Contains(string(said), "terminated has ended the start") {
+		t.Errorf("%d: %s, %v", code, said, err)
+	}
+	signals := make(chan os.Signal, 1)
+	signals <- syscall.SIGINT
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err = startUnlessSignalled(signals, cancel, func() (*service, error) {
+		<-ctx.Done()
+		return nil, errors.New("a start is undone")
+	})
+	if err == nil || !strings.Contains(err.Error(), "interrupt has ended the start") || !strings.Contains(err.Error(), "undone") {
+		t.Error(err)
+	}
+}
