@@ -84,7 +84,7 @@ func Default() *Config {
 	return &Config{MaxConnections: 1024, MaxRequests: 1024, MaxBody: 32 << 20, MaxFile: 256 << 20,
 		AuditSync: "interval", AuditMaxBytes: 64 << 20,
 		Timeout: nsjail.Duration(60e9), MaxOutput: 1 << 20,
-		Sandboxes: 64, SandboxesPerAgent: 16, SandboxBytes: 4 << 30, SandboxSize: 256 << 20, SandboxMax: 1 << 30, SandboxInodes: 65536,
+		Sandboxes: 64, SandboxesPerAgent: 16, SandboxBytes: 4 << 30, SandboxSize: 128 << 20, SandboxMax: 1 << 30, SandboxInodes: 16384,
 		SandboxTTL: nsjail.Duration(1800e9), SandboxMaxTTL: nsjail.Duration(24 * 3600e9),
 		Queue: 1024, QueuePerCaller: 512,
 		DrainTimeout: nsjail.Duration(30e9), LogFormat: "text", LogLevel: "info",

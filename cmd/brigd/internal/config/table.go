@@ -77,7 +77,7 @@ func boundRows(c *Config) []row {
 		{flag: "max-output", path: "jails.max_output", arg: "SIZE", to: &c.MaxOutput, min: 1, max: 1 << 30, help: "how much of stdout and of stderr is returned at most"},
 		{flag: "sandboxes", path: "sandboxes.max", arg: "N", group: "Sandboxes", to: &c.Sandboxes, min: 1, max: maxCount, help: "how many there may be"},
 		{flag: "sandboxes-per-agent", path: "sandboxes.per_agent", arg: "N", to: &c.SandboxesPerAgent, min: 1, max: maxCount, help: "how many of one agent"},
-		{flag: "sandbox-bytes", path: "sandboxes.total_bytes", arg: "SIZE", to: &c.SandboxBytes, min: 1 << 20, max: maxBytes, help: "what all may hold together, in memory"},
+		{flag: "sandbox-bytes", path: "sandboxes.total_bytes", arg: "SIZE", to: &c.SandboxBytes, min: 1 << 20, max: maxBytes, help: "what all may hold together, in memory; each file counts for 1k more"},
 		{flag: "sandbox-size", path: "sandboxes.size", arg: "SIZE", to: &c.SandboxSize, min: 1 << 16, max: maxBytes, help: "what one may hold whose request does not say"},
 		{flag: "sandbox-max-size", path: "sandboxes.max_size", arg: "SIZE", to: &c.SandboxMax, min: 1 << 16, max: maxBytes, help: "what one may hold at most"},
 		{flag: "sandbox-inodes", path: "sandboxes.inodes", arg: "N", to: &c.SandboxInodes, min: 16, max: 1 << 30, help: "how many files and directories one may have whose request does not say"},
