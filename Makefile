@@ -47,7 +47,7 @@ test: deps-test check ## everything that this machine can check, as root and as 
 	@$(MAKE) --no-print-directory test-vm VM_SET=quick
 
 test-mcp: build ## the MCP inspector lists and calls every tool of brigd mcp, over stdio and HTTP (installs it from npm into bin)
-	@GO='$(GO)' scripts/deps.sh test
+	@GO='$(GO)' scripts/deps.sh mcp
 	@scripts/mcp-inspector.sh bin/brigd
 
 test-vm: deps-vm ## the suites under Debian's kernels 6.1 and 6.12, in guests (VM_SET=quick, VM_LANES, VM_RUN)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# deps.sh build|test|systemd|vm|bench: install what is missing, or say what is. Quick and silent when everything is there.
+# deps.sh build|test|mcp|systemd|vm|bench: install what is missing, or say what is. Quick and silent when everything is there.
 set -euo pipefail
 what=${1:-build}
 go=${GO:-go}
@@ -29,12 +29,15 @@ if [ "$what" = test ]; then
 	need git file /usr/bin/git
 	need iproute2 command ip
 	need nodejs file /usr/bin/node
-	need npm command npm
 	need perl file /usr/bin/perl
 	need prometheus command promtool
 	need python3-pip file /usr/bin/pip3
 	need strace command strace
 	need wget command wget
+fi
+if [ "$what" = mcp ]; then
+	need nodejs command node
+	need npm command npm
 fi
 if [ "$what" = bench ]; then
 	need bubblewrap command bwrap
