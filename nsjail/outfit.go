@@ -35,26 +35,42 @@ func (o *outfitter) start() (err error) {
 	if o.host.Drop {
 		p = dropProgram(o.host, rootCaps, rootCaps)
 	} else {
-		ns, err := unix.Open("/proc/"+strconv.Itoa(o.first.Pid())+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		ns, err := userNamespace(o.first)
 		if err != nil {
-			return errors.Join(os.NewSyscallError("open of the stage's user namespace", err), o.close())
+			return errors.Join(err, o.close())
 		}
 		p = program.New(3)
 		p.Add("prepare", unix.SYS_SETNS, stage.SlotUser.Arg(), program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
 		p.Add("prepare", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNS, "CLONE_NEWNS"))
 		fds = []int{ns}
 	}
-	report, far, err := reportSocket()
-	if err == nil {
-		defer report.Close()
-		_, err = o.stage.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, append([]int{far}, fds...)...)
-		unix.Close(far)
-	}
+	err = perform(o.stage, p, fds...)
 	closeAll(fds)
 	if err != nil {
 		return errors.Join(opError("prepare", p, err), o.close())
 	}
 	return nil
+}
+
+// userNamespace opens the one that a stage is in.
+func userNamespace(s *stage.Stage) (int, error) {
+	ns, err := unix.Open("/proc/"+strconv.Itoa(s.Pid())+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, os.NewSyscallError("open of the stage's user namespace", err)
+	}
+	return ns, nil
+}
+
+// perform has a stage perform a program that passes nothing back.
+func perform(st *stage.Stage, p *program.Program, fds ...int) error {
+	report, far, err := reportSocket()
+	if err != nil {
+		return err
+	}
+	defer report.Close()
+	defer unix.Close(far)
+	_, err = st.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, append([]int{far}, fds...)...)
+	return err
 }
 
 func (o *outfitter) close() error {

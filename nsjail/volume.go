@@ -156,9 +156,9 @@ func openStore(st *stage.Stage, r *Runner) (place int, err error) {
 		}
 		p = program.New(2)
 	} else {
-		ns, err := unix.Open("/proc/"+strconv.Itoa(r.stage.Pid())+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		ns, err := userNamespace(r.stage)
 		if err != nil {
-			return -1, os.NewSyscallError("open of the stage's user namespace", err)
+			return -1, err
 		}
 		defer unix.Close(ns)
 		in = append(in, ns)
@@ -253,16 +253,4 @@ func (s *volumeStore) close() error {
 	}
 	s.volumes, s.stage = nil, nil
 	return errors.Join(errs...)
-}
-
-// perform has a stage perform a program that passes nothing back.
-func perform(st *stage.Stage, p *program.Program, fds ...int) error {
-	report, far, err := reportSocket()
-	if err != nil {
-		return err
-	}
-	defer report.Close()
-	defer unix.Close(far)
-	_, err = st.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, append([]int{far}, fds...)...)
-	return err
 }

@@ -6,6 +6,7 @@ package testuser
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -67,6 +68,19 @@ func runs(m *testing.M, dir string) int {
 		return code
 	}
 	return delegated(dir)
+}
+
+// SecondOnly has the ordinary user's run be of the tests that match a pattern, unless the command line names others.
+func SecondOnly(pattern string) {
+	if !Second() {
+		return
+	}
+	flag.Parse()
+	if run := flag.Lookup("test.run"); run.Value.String() == "" {
+		if err := run.Value.Set(pattern); err != nil {
+			panic(err)
+		}
+	}
 }
 
 // Second says that this is a run as an ordinary user that Main has started.

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,14 +17,7 @@ import (
 
 // TestMain runs everything as it was started, and what makes jails, TestReal, once more as an ordinary user.
 func TestMain(m *testing.M) {
-	if testuser.Second() {
-		flag.Parse()
-		if run := flag.Lookup("test.run"); run.Value.String() == "" {
-			if err := run.Value.Set("^TestReal"); err != nil {
-				panic(err)
-			}
-		}
-	}
+	testuser.SecondOnly("^TestReal")
 	os.Exit(testuser.Main(m, func(dir string) error {
 		if err := os.CopyFS(filepath.Join(dir, "python"), os.DirFS("../../../../clients/python")); err != nil {
 			return err

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
 
+	"brig/cmd/brigd/internal/terminal"
 	"brig/nsjail"
 	"brig/nsjail/audit"
 	"brig/nsjail/token"
@@ -72,7 +72,7 @@ func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if errors.As(err, &no) {
 		code = exitNo
 	}
-	if _, werr := fmt.Fprintln(stderr, printable("brigd audit: "+err.Error())); werr != nil {
+	if _, werr := fmt.Fprintln(stderr, terminal.Printable("brigd audit: "+err.Error())); werr != nil {
 		return exitUsage
 	}
 	return code
@@ -157,7 +157,7 @@ func (c *command) runVerify() error {
 		if jerr != nil {
 			return jerr
 		}
-		fmt.Fprintln(c.out, printable(string(text)))
+		fmt.Fprintln(c.out, terminal.Printable(string(text)))
 		return err
 	}
 	fmt.Fprintf(c.out, "%d events in %d files, numbers %d to %d, %s to %s\n", r.Events, len(r.Files), r.FirstSeq, r.LastSeq, stamp(r.First), stamp(r.Last))
@@ -198,19 +198,4 @@ func stamp(t time.Time) string {
 		return "-"
 	}
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
-// printable writes what is not as \uNNNN, so that it can act on no terminal; JSON stays JSON.
-func printable(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strconv.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, c := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, c)
-		}
-	}
-	return b.String()
 }

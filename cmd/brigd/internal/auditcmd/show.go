@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"brig/cmd/brigd/internal/terminal"
 	"brig/nsjail/audit"
 )
 
@@ -82,18 +83,18 @@ func (c *command) runShow() error {
 // line is an event as it is shown.
 func (c *command) line(l *audit.Line) string {
 	if c.json {
-		return printable(string(bytes.ToValidUTF8(l.Raw, []byte("\ufffd")))) + "\n"
+		return terminal.Printable(string(bytes.ToValidUTF8(l.Raw, []byte("\ufffd")))) + "\n"
 	}
 	exit := ""
 	if l.ExitCode != nil {
 		exit = fmt.Sprint(*l.ExitCode)
 	}
-	return fmt.Sprintf("%-24s %-13s %-30s %-12s %-9s %4s  %s\n", stamp(l.Time), word(l.Kind), word(l.Run), word(l.Agent), word(status(l)), exit, printable(detail(l)))
+	return fmt.Sprintf("%-24s %-13s %-30s %-12s %-9s %4s  %s\n", stamp(l.Time), word(l.Kind), word(l.Run), word(l.Agent), word(status(l)), exit, terminal.Printable(detail(l)))
 }
 
 // word is a name in a column; one with blanks in it could pass for two columns.
 func word(s string) string {
-	s = strings.ReplaceAll(printable(s), " ", `\u0020`)
+	s = strings.ReplaceAll(terminal.Printable(s), " ", `\u0020`)
 	switch {
 	case s == "":
 		return "-"

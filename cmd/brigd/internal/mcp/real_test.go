@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,14 +19,7 @@ import (
 
 // TestMain runs everything as it was started, and what makes jails, TestReal, once more as an ordinary user.
 func TestMain(m *testing.M) {
-	if testuser.Second() {
-		flag.Parse()
-		if run := flag.Lookup("test.run"); run.Value.String() == "" {
-			if err := run.Value.Set("^TestReal"); err != nil {
-				panic(err)
-			}
-		}
-	}
+	testuser.SecondOnly("^TestReal")
 	os.Exit(testuser.Main(m, func(dir string) error {
 		text, err := os.ReadFile("../../../../docs/tools.example.yaml")
 		if err != nil {

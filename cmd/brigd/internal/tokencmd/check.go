@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"brig/cmd/brigd/internal/terminal"
 	"brig/nsjail/token"
 )
 
@@ -48,7 +49,7 @@ func (c *command) inspect() error {
 		if err != nil {
 			return err
 		}
-		return c.print("%s\n", printable(string(text)))
+		return c.print("%s\n", terminal.Printable(string(text)))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "token   %s (not checked: see brigd token verify)\nissuer  %s\nsealed  %v\n", s.ID, s.Issuer, s.Sealed)
@@ -56,7 +57,7 @@ func (c *command) inspect() error {
 		fmt.Fprintf(&b, "\nblock %d  %s\n", i, k.ID)
 		row := func(name, value string) {
 			if value != "" {
-				fmt.Fprintf(&b, "  %-11s %s\n", name, printable(value))
+				fmt.Fprintf(&b, "  %-11s %s\n", name, terminal.Printable(value))
 			}
 		}
 		row("agent", k.Agent)

@@ -11,6 +11,7 @@ import (
 
 	"brig/cmd/brigd/internal/files"
 	"brig/cmd/brigd/internal/listen"
+	"brig/cmd/brigd/internal/terminal"
 	"brig/nsjail/policy"
 	"brig/nsjail/token"
 )
@@ -36,7 +37,7 @@ func (c *command) keygen() error {
 		return errors.Join(err, os.Remove(c.out1+".key"))
 	}
 	return c.print("key %s: %s.key is secret and issues tokens, %s.pub lets brigd check them (--token-key)\n", token.KeyID(public),
-		printable(c.out1), printable(c.out1))
+		terminal.Printable(c.out1), terminal.Printable(c.out1))
 }
 
 func (c *command) mint() error {

@@ -11,9 +11,9 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 
 	"brig/cmd/brigd/internal/files"
+	"brig/cmd/brigd/internal/terminal"
 	"brig/nsjail"
 	"brig/nsjail/token"
 )
@@ -73,7 +73,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	var lines []string
 	for _, l := range strings.Split(text, "\n") {
-		lines = append(lines, printable(l))
+		lines = append(lines, terminal.Printable(l))
 	}
 	if _, werr := fmt.Fprintln(stderr, strings.Join(lines, "\n")); werr != nil || no == nil || no.Code == token.CodeLedger {
 		return exitUsage
@@ -186,19 +186,4 @@ func (c *command) print(format string, args ...any) error {
 		return fmt.Errorf("cannot write to standard output: %w", err)
 	}
 	return nil
-}
-
-// printable writes what is not as \uNNNN, so that it can act on no terminal; JSON stays JSON.
-func printable(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strconv.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, c := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, c)
-		}
-	}
-	return b.String()
 }
