@@ -27,7 +27,7 @@ func (s *Server) serveDNS(c *net.UDPConn) {
 	for {
 		n, oobn, _, from, err := c.ReadMsgUDPAddrPort(buf, oob)
 		if err != nil {
-			if s.ctx.Err() != nil {
+			if s.hushed.Load() {
 				return
 			}
 			s.pause(acceptPause)
@@ -95,8 +95,10 @@ func (s *Server) serveDNSTCP(l *net.TCPListener) {
 			s.log.add(Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: ReasonMaxConnections, Port: portDNS})
 			return
 		}
+		s.sending.add(1)
 		s.wg.Go(func() {
 			defer streams.Add(-1)
+			defer s.sending.add(-1)
 			defer s.untrack(c)
 			s.dnsStream(c)
 		})

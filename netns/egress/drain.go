@@ -77,6 +77,21 @@ func (s *Server) settle() {
 	}
 }
 
+// hush has the readers return, when they have done with what they took last: it is counted and has its goroutine before
+// anything is cut off.
+func (s *Server) hush() {
+	s.hushed.Store(true)
+	for _, c := range s.ready {
+		switch c := c.(type) {
+		case *net.TCPListener:
+			_ = c.SetDeadline(time.Unix(0, 1)) // wakes it; of a closed one: it has returned
+		case interface{ SetReadDeadline(time.Time) error }:
+			_ = c.SetReadDeadline(time.Unix(0, 1))
+		}
+	}
+	s.readers.Wait()
+}
+
 // pollFd is a struct pollfd: poll(2).
 type pollFd struct {
 	fd              int32

@@ -67,3 +67,26 @@ func TestCloseReadsWhatHasArrived(t *testing.T) {
 	r.serve()
 	r.end(n)
 }
+
+// A connection that was accepted at the very end, and not looked at, is judged like any other.
+func TestCloseWaitsForWhatItHasTaken(t *testing.T) {
+	r := newRig(t, Policy{})
+	real, taken := r.s.destination, make(chan struct{})
+	r.s.destination = func(c *net.TCPConn, redirected bool) (netip.AddrPort, error) {
+		close(taken)
+		for !r.s.hushed.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		select {
+		case <-r.s.ctx.Done(): // Close did not wait
+		case <-time.After(20 * time.Millisecond):
+		}
+		return real(c, redirected)
+	}
+	r.serve()
+	r.dial(netip.MustParseAddrPort("8.8.8.8:5000"))
+	<-taken
+	if e := r.end(1)[0]; e.Verdict != VerdictDeny || e.Reason != ReasonNoRule {
+		t.Errorf("%+v", e)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -75,6 +76,8 @@ type Server struct {
 	end    sync.Once
 
 	ready   []syscall.Conn // set by Serve
+	readers sync.WaitGroup // the goroutines that take what arrives on them
+	hushed  atomic.Bool    // they are to return
 	packets []syscall.Conn // those of them that receive packets
 	sending sending
 	lookups *asked
@@ -121,28 +124,37 @@ func (s *Server) Serve(k Sockets) {
 		s.serveDNSTCP(k.DNSTCP)
 	}
 	if k.DNS != nil {
-		s.start(k.DNS, func() { s.serveDNS(k.DNS) })
+		s.reader(k.DNS, func() { s.serveDNS(k.DNS) })
 	}
 	for _, c := range k.UDP {
-		s.start(c, func() { s.serveUDP(c) })
+		s.reader(c, func() { s.serveUDP(c) })
 	}
 	for _, c := range k.Taps {
-		s.start(c, func() { s.serveTap(c) })
+		s.reader(c, func() { s.serveTap(c) })
 	}
 	for _, p := range k.Publish {
 		s.publish(p)
 	}
 }
 
-// start runs f until it returns; Close closes c, which must make it return.
-func (s *Server) start(c io.Closer, f func()) {
+// start runs f until it returns; Close closes c, which must make it return. False: the server is closed.
+func (s *Server) start(c io.Closer, f func()) bool {
 	if !s.track(c) {
-		return
+		return false
 	}
 	s.wg.Go(func() {
 		defer s.untrack(c)
 		f()
 	})
+	return true
+}
+
+// reader is start for a goroutine that takes what arrives on c, and returns when it is hushed.
+func (s *Server) reader(c io.Closer, f func()) {
+	s.readers.Add(1)
+	if !s.start(c, func() { defer s.readers.Done(); f() }) {
+		s.readers.Done()
+	}
 }
 
 // track has Close close c. False: the server is closed, and so is c now.
@@ -187,14 +199,14 @@ func (s *Server) untrack(c io.Closer) {
 
 // listen accepts connections for arrived, which must not wait.
 func (s *Server) listen(l *net.TCPListener, arrived func(*net.TCPConn)) {
-	s.start(l, func() {
+	s.reader(l, func() {
 		for {
 			c, err := l.AcceptTCP()
 			if err == nil {
 				arrived(c)
 				continue
 			}
-			if s.ctx.Err() != nil || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrInvalid) {
+			if s.hushed.Load() || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrInvalid) {
 				return
 			}
 			s.pause(acceptPause)
@@ -219,6 +231,7 @@ func (s *Server) Close() *Summary {
 	s.end.Do(func() {
 		s.settle()
 		s.log.unseen(unseen(s.packets))
+		s.hush()
 		s.sending.wait(sendTime)
 		s.cancel()
 		s.mu.Lock()

@@ -37,7 +37,7 @@ func (s *Server) serveTap(c *net.IPConn) {
 	for {
 		n, oobn, _, from, err := c.ReadMsgIP(buf, oob)
 		if err != nil {
-			if s.ctx.Err() != nil {
+			if s.hushed.Load() {
 				return
 			}
 			s.pause(acceptPause)

@@ -46,7 +46,7 @@ func (s *Server) serveUDP(c *net.UDPConn) {
 	for {
 		n, oobn, _, from, err := c.ReadMsgUDPAddrPort(buf, oob)
 		if err != nil {
-			if s.ctx.Err() != nil {
+			if s.hushed.Load() {
 				return
 			}
 			s.pause(acceptPause)
