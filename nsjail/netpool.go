@@ -1,7 +1,6 @@
 package nsjail
 
 import (
-	"errors"
 	"sync"
 	"time"
 
@@ -26,7 +25,7 @@ type netPool struct {
 type netEntry struct {
 	fd   int
 	pool *netPool
-	seen netState // as it was when new; nil where it is not to be used again
+	view *netView // as it was when new; nil where it is not to be used again
 }
 
 // take gives one, or nil.
@@ -46,7 +45,7 @@ func (p *netPool) take() *netEntry {
 
 // refill starts the background work, at once where nothing is ready. The caller holds the lock.
 func (p *netPool) refill() {
-	if p.filling || p.closed || !low(len(p.ready), p.want) {
+	if p.filling || p.closed || !low(len(p.ready), p.target()) {
 		return
 	}
 	p.filling = true
@@ -68,7 +67,7 @@ func (p *netPool) fill() {
 			p.ready = append(p.ready, e)
 			e = nil
 		}
-		stop := err != nil || p.closed || len(p.ready) >= p.want
+		stop := err != nil || p.closed || len(p.ready) >= p.target()
 		if stop {
 			p.filling = false
 		}
@@ -80,11 +79,19 @@ func (p *netPool) fill() {
 	}
 }
 
+// target is how many it makes. Where they come back, few: most of those that a jail takes have had another one.
+func (p *netPool) target() int {
+	if p.reuse {
+		return (p.want + 3) / 4
+	}
+	return p.want
+}
+
 func (p *netPool) make() (*netEntry, error) {
 	e := &netEntry{pool: p}
 	look := func(pid int) (err error) {
 		if p.reuse {
-			e.seen, err = lookNet(pid)
+			e.view, err = viewNet(pid)
 		}
 		return err
 	}
@@ -103,7 +110,7 @@ func (e *netEntry) back() {
 		return
 	}
 	p := e.pool
-	if e.seen != nil && e.unchanged() {
+	if e.view != nil && e.view.unchanged() {
 		p.mu.Lock()
 		if !p.closed && len(p.ready) < p.want {
 			p.ready = append(p.ready, e)
@@ -116,7 +123,7 @@ func (e *netEntry) back() {
 
 // handle is a descriptor for the stage, which it closes.
 func (e *netEntry) handle() (int, error) {
-	if e.seen == nil {
+	if e.view == nil {
 		fd := e.fd
 		e.fd = -1
 		return fd, nil
@@ -131,6 +138,7 @@ func (e *netEntry) drop() {
 	if e.fd >= 0 {
 		unix.Close(e.fd)
 	}
+	e.view.close()
 }
 
 // Close drops all.
@@ -149,6 +157,3 @@ func (p *netPool) Close() error {
 	p.fillers.Wait()
 	return nil
 }
-
-// errNoState says that a namespace cannot be checked, and so not be used again.
-var errNoState = errors.New("/proc/PID/net cannot be read")

@@ -99,21 +99,21 @@ func (o *outfitter) renew() error {
 
 // do has a program performed that passes one descriptor; then is called before anything else is done there. A process
 // that somebody has killed is replaced, once.
-func (o *outfitter) do(p *program.Program, then func(pid int) error, fds ...int) (fd int, err error) {
+func (o *outfitter) do(p *program.Program, then func(pid int) error) (fd int, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var oe *stage.OpError
 	had := o.stage != nil
-	if fd, err = o.try(p, then, fds); err == nil || errors.As(err, &oe) || !had || o.closed {
+	if fd, err = o.try(p, then); err == nil || errors.As(err, &oe) || !had || o.closed {
 		return fd, err
 	}
 	if err := o.close(); err != nil {
 		return -1, err
 	}
-	return o.try(p, then, fds)
+	return o.try(p, then)
 }
 
-func (o *outfitter) try(p *program.Program, then func(pid int) error, pass []int) (fd int, err error) {
+func (o *outfitter) try(p *program.Program, then func(pid int) error) (fd int, err error) {
 	if o.closed {
 		return -1, os.ErrClosed
 	}
@@ -122,7 +122,7 @@ func (o *outfitter) try(p *program.Program, then func(pid int) error, pass []int
 			return -1, err
 		}
 	}
-	if fd, err = askStage(o.stage, p, pass...); err != nil || then == nil {
+	if fd, err = askStage(o.stage, p); err != nil || then == nil {
 		return fd, err
 	}
 	if err := then(o.stage.Pid()); err != nil {

@@ -161,14 +161,6 @@ func netProgram() *program.Program {
 	return p
 }
 
-// enterProgram enters a network namespace that stood ready, and passes it back.
-func enterProgram() *program.Program {
-	p := program.New(3)
-	p.Add("net", unix.SYS_SETNS, stage.SlotUser.Arg(), program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
-	passFD(p, "net", netns.Descriptor(p), "[network namespace]")
-	return p
-}
-
 // mountProgram makes a mount of a caller's source and passes it to the keeper: open_tree(2) needs a process whose user
 // namespace owns the mount namespace.
 func mountProgram(src *Source, attr uint64) *program.Program {

@@ -13,6 +13,8 @@ type yard struct {
 	runner *Runner
 	spec   Spec
 	key    Spec
+	own    bool      // nobody has asked for it
+	used   time.Time // when a jail was last taken; stand.mu guards both
 
 	mu      sync.Mutex
 	want    int
@@ -79,6 +81,7 @@ func (st *stand) yard(r *Runner, s *Spec) *yard {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if y := st.find(&key); y != nil {
+		y.own = false
 		return y
 	}
 	own := s.Clone()
@@ -110,6 +113,9 @@ func (r *Runner) take(s *Spec) (*parked, error) {
 	}
 	r.tree.mu.Lock()
 	y := r.tree.find(&key)
+	if y != nil {
+		y.used = time.Now()
+	}
 	r.tree.mu.Unlock()
 	if y == nil {
 		return nil, nil
@@ -149,13 +155,20 @@ func (y *yard) refill() {
 	if y.filling || y.closed || !low(len(y.ready), y.want) {
 		return
 	}
+	if len(y.ready) > 0 {
+		y.later()
+		return
+	}
 	y.filling = true
 	y.fillers.Add(1)
-	if len(y.ready) == 0 {
-		go y.fill()
-	} else {
-		time.AfterFunc(refillPause, y.fill)
-	}
+	go y.fill()
+}
+
+// later starts it when the start that is under way will be over. The caller holds the lock.
+func (y *yard) later() {
+	y.filling = true
+	y.fillers.Add(1)
+	time.AfterFunc(refillPause, y.fill)
 }
 
 // fill parks jails until there are enough. An error ends it until the next take, which then makes its own jail and

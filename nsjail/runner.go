@@ -25,6 +25,7 @@ type Runner struct {
 	why     string
 	outfit  *outfitter
 	nets    *netPool
+	pool    int // RunnerOptions.Pool
 	volumes *volumeStore
 	room    chan struct{} // one for each jail that may run at once; nil is no bound
 

@@ -8,7 +8,9 @@ import (
 
 // RunnerOptions are what a Runner does ahead of its jails. The zero value is NewRunner's.
 type RunnerOptions struct {
-	// Pool is how many network namespaces, each with lo up, are kept ready; they refill in the background.
+	// Pool is how many network namespaces, each with lo up, are kept ready, and how many jails of the kinds of Spec that
+	// start again and again: fresh ones, each used once (see Prestart, which does so before the first start). They refill in
+	// the background.
 	Pool int
 	// Reuse gives the network namespace of a jail that has ended to another one, if every counter, socket, address and
 	// route in it is as it was when it was new: if the payload has not touched the network at all. One thing is known that
@@ -48,6 +50,7 @@ func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 	}
 	r.outfit = &outfitter{host: r.tree.host, first: r.stage}
 	if o.Pool > 0 {
+		r.pool = o.Pool
 		r.nets = &netPool{outfit: r.outfit, want: o.Pool, reuse: o.Reuse}
 		e, err := r.nets.make() // the first tells whether it can be done
 		if err != nil {

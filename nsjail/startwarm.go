@@ -65,7 +65,11 @@ func (w *rest) jail() (*parked, error) {
 			return nil, err
 		}
 	}
-	return w.runner.park(&w.cmd.Spec, w.meanwhile)
+	j, err := w.runner.park(&w.cmd.Spec, w.meanwhile)
+	if err == nil {
+		w.runner.repeated(&w.cmd.Spec, j.from)
+	}
+	return j, err
 }
 
 // meanwhile writes the rest while the stage works. What needs nothing of the stage is on its way before the jail waits

@@ -68,6 +68,8 @@ type template struct {
 	sum     []byte
 	sumErr  error
 
+	starts int // without a jail that was parked
+
 	uses int  // starts that are using file and the sources just now
 	gone bool // nobody will begin to
 }

@@ -1,8 +1,6 @@
 package main
 
 /*
-#cgo LDFLAGS: -Wl,--wrap=mmap
-
 // The stage's constructor (nsjail/internal/stage) forks a stage before the Go runtime starts when a binary defines
 // this symbol and is called with this word.
 const char *const brig_stage_early = "run";

@@ -53,26 +53,20 @@ static int begins(int argc, char **argv, const char *const *with) {
 }
 
 // A Go runtime that sees one processor starts with one P: it wakes no thread for each goroutine that becomes ready, which
-// a start would pay for and has no work for. Go looks for more processors every second, and then takes them all. So the
-// process is on one from here to Go's first mmap(2), which comes after the count and before the first thread: no thread
-// and no child inherits that. It takes a binary linked with --wrap=mmap, and an architecture where Go calls the library's.
+// a start would pay for and has no work for. Its first threads take turns: on another processor each would wait there for
+// the stage. So the process is on one from here on, and the Go side gives its threads the others once the stage has its
+// program (Widen). Go looks for more processors every second, and then takes them all.
 static cpu_set_t processors;
 static int narrowed;
 
-void *__real_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset) __attribute__((weak));
-
-void *__wrap_mmap(void *at, size_t size, int prot, int flags, int fd, off_t offset) {
-	if (narrowed) narrowed = 0, sched_setaffinity(0, sizeof processors, &processors);
-	return __real_mmap(at, size, prot, flags, fd, offset);
+const void *brig_processors(void) {
+	return narrowed ? &processors : 0;
 }
 
 static void narrow(void) {
 	cpu_set_t one;
 	int cpu = sched_getcpu();
-#if !defined __x86_64__ && !defined __aarch64__
-	return;
-#endif
-	if (!__real_mmap || cpu < 0 || sched_getaffinity(0, sizeof processors, &processors)) return;
+	if (cpu < 0 || sched_getaffinity(0, sizeof processors, &processors) || CPU_COUNT(&processors) < 2) return;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	narrowed = !sched_setaffinity(0, sizeof one, &one);

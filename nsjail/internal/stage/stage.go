@@ -78,6 +78,7 @@ func fcntlClosed(fd int) bool {
 
 // Start executes this binary again as a stage, with an empty environment and nothing open but its socket.
 func Start() (*Stage, error) {
+	widen.Do(widenAll)
 	sv, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
@@ -166,6 +167,7 @@ func (s *Stage) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	if err := f.send(sock, fds); err != nil {
 		return 0, os.NewSyscallError("sendmsg to the stage", err)
 	}
+	widen.Do(widenAll)
 	if ahead { // its report is the answer
 		pid := s.ahead
 		s.ahead = 0

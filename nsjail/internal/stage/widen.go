@@ -1,0 +1,41 @@
+package stage
+
+/*
+#include "stage.h"
+*/
+import "C"
+
+import (
+	"os"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+var widen sync.Once
+
+// widenAll gives every thread the processors that the process had before its constructor put it on one (keeper.c). A
+// thread that is made meanwhile has those of its maker, so it looks until all have them.
+func widenAll() {
+	all := (*unix.CPUSet)(C.brig_processors())
+	if all == nil {
+		return
+	}
+	wide := map[int]bool{}
+	for more := true; more; {
+		more = false
+		tasks, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return // no /proc: the keeper stays on one processor, and says why it cannot make a jail
+		}
+		for _, t := range tasks {
+			tid, err := strconv.Atoi(t.Name())
+			if err != nil || wide[tid] {
+				continue
+			}
+			wide[tid] = true
+			more = unix.SchedSetaffinity(tid, all) == nil || more // it may have ended
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package nsjail
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	maxRepeated  = 4               // kinds of Spec of which a Pool parks jails by itself
+	repeatedIdle = 5 * time.Second // what a kind must have been without a start to make room for another
+)
+
+// repeated has jails of a kind of Spec that starts again parked as well, as many as the pool is to hold for all such
+// kinds together: what starts twice is likely to start once more. The jails of a kind that Prestart was asked for are
+// that call's business.
+func (r *Runner) repeated(s *Spec, t *template) {
+	if r.pool == 0 || !preparable(s) {
+		return
+	}
+	st := r.tree
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	key := headSpec(s)
+	if t.starts++; t.starts < 2 || t.gone || st.done || st.find(&key) != nil {
+		return
+	}
+	own := st.ownYards()
+	if len(own) == min(maxRepeated, r.pool) {
+		idlest := slices.MinFunc(own, func(a, b *yard) int { return a.used.Compare(b.used) })
+		if time.Since(idlest.used) < repeatedIdle {
+			return
+		}
+		st.yards = slices.DeleteFunc(st.yards, func(y *yard) bool { return y == idlest })
+		own = slices.DeleteFunc(own, func(y *yard) bool { return y == idlest })
+		r.ending.Go(func() { _ = idlest.close() }) // nobody is left to be told
+	}
+	spec := *key.Clone() // nothing of what is the run's own
+	spec.Args = []string{"true"}
+	y := &yard{runner: r, spec: spec, key: *key.Clone(), used: time.Now(), own: true}
+	own = append(own, y)
+	st.yards = append(st.yards, y)
+	for _, y := range own {
+		y.share(r.pool / len(own))
+	}
+}
+
+// ownYards are those that nobody has asked for. The caller holds the lock.
+func (st *stand) ownYards() (list []*yard) {
+	for _, y := range st.yards {
+		if y.own {
+			list = append(list, y)
+		}
+	}
+	return list
+}
+
+// share sets how many stand ready; the start that is under way goes first.
+func (y *yard) share(n int) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.want = n
+	if extra := len(y.ready) - n; extra > 0 {
+		old := slices.Clone(y.ready[n:])
+		y.ready = y.ready[:n]
+		y.runner.ending.Go(func() { _ = discardAll(old) }) // as above
+	}
+	if !y.filling && !y.closed && low(len(y.ready), n) {
+		y.later()
+	}
+}
