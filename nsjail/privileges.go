@@ -10,7 +10,9 @@ import (
 
 // privileges drops all capabilities for ever: capabilities(7), prctl(2).
 func (r *resolver) privileges() {
-	r.bound()
+	if r.warm != nil { // else it is done (treeless)
+		r.bound()
+	}
 	r.surrender()
 }
 

@@ -30,7 +30,16 @@ const firstSlot = program.Slot(64)
 // begin writes the first part of the one list of what the jail's first process does, up to the caller's mounts.
 func (r *resolver) begin() {
 	r.born()
+	if r.warm == nil {
+		r.treeless()
+	}
 	r.plant()
+}
+
+// treeless is what needs no tree. It stands here so that an early stage does it while the keeper plans (stage.Ahead).
+func (r *resolver) treeless() {
+	r.loopback()
+	r.bound()
 }
 
 // born is what every process of the jail inherits.
@@ -61,7 +70,9 @@ func (r *resolver) settle() {
 		r.outlived(program.CWD(), "/proc/self/oom_score_adj")
 	}
 	r.names()
-	r.loopback()
+	if r.warm != nil {
+		r.loopback()
+	}
 	r.openSockets()
 	r.nice()
 }

@@ -104,7 +104,10 @@ func (c *Cmd) Wait() (*Result, error) {
 	if c.pidfd == nil || c.result != nil {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
 	}
-	c.result = &Result{Enforced: c.plan.Enforced, Notes: c.plan.Notes, SpecDigest: c.Spec.Digest()}
+	c.result = &Result{Enforced: c.plan.Enforced, Notes: c.plan.Notes}
+	if !c.plan.Host.EarlyStage {
+		c.result.SpecDigest = c.Spec.Digest()
+	}
 	c.rest()
 	return c.finish()
 }

@@ -76,3 +76,17 @@ func sameProcessors(t *testing.T, pid int, want unix.CPUSet) {
 		}
 	}
 }
+
+// TestTimerSlack: nor is a payload woken as late as the keeper lets itself be, whoever makes it.
+func TestTimerSlack(t *testing.T) {
+	want, err := os.ReadFile("/proc/self/timerslack_ns")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, flags := range [][]string{nil, {"--net", "none"}, {"--net", "host"}, {"--no-init"}, {"--user", "7:8"}} {
+		out, err := exec.Command(brigBinary(t), append(append([]string{"run"}, flags...), "--", "cat", "/proc/self/timerslack_ns")...).Output()
+		if err != nil || string(out) != string(want) {
+			t.Errorf("%q: %q, %v; want %q", flags, out, err, want)
+		}
+	}
+}

@@ -67,6 +67,9 @@ func run(inv *invocation, std stdio) int {
 		}
 	}
 	result, code := perform(runner, c, inv, std)
+	if (inv.json || len(out) > 0) && result.SpecDigest == "" {
+		result.SpecDigest = c.Spec.Digest()
+	}
 	if err := runner.Close(); err != nil {
 		code = fail(std, err.Error())
 	}

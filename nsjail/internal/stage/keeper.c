@@ -52,16 +52,21 @@ static int begins(int argc, char **argv, const char *const *with) {
 	return 0;
 }
 
+// quiet says that a jail wants no lo, which the list that is held ahead brings up. The value may be a word of its own.
+static int quiet(int argc, char **argv) {
+	for (int i = 2; i + 1 < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--net") && (!strcmp(argv[i + 1], "none") || !strcmp(argv[i + 1], "host"))) return 1;
+	return 0;
+}
+
 // A Go runtime that sees one processor starts with one P: it wakes no thread for each goroutine that becomes ready, which
 // a start would pay for and has no work for. Its first threads take turns: on another processor each would wait there for
 // the stage. So the process is on one from here on, and the Go side gives its threads the others once the stage has its
 // program (Widen). Go looks for more processors every second, and then takes them all.
 static cpu_set_t processors;
-static int narrowed;
+static int narrowed, slack;
 
-const void *brig_processors(void) {
-	return narrowed ? &processors : 0;
-}
+const void *brig_processors(int *was) { return *was = slack, narrowed ? &processors : 0; }
 
 static void narrow(void) {
 	cpu_set_t one;
@@ -70,6 +75,7 @@ static void narrow(void) {
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	narrowed = !sched_setaffinity(0, sizeof one, &one);
+	slack = prctl(PR_GET_TIMERSLACK), prctl(PR_SET_TIMERSLACK, 1000000ul); // ns: Go's monitor sleeps for 20,000 at a time
 }
 
 static int put(const char *file, const char *text) {
@@ -100,6 +106,8 @@ extern const char *const brig_stage_odd[] __attribute__((weak));
 
 unsigned char *brig_ahead_program(size_t *size) {
 #ifdef __x86_64__
+	*size = 0;
+	if (prctl(PR_CAPBSET_READ, AHEAD_LAST_CAP) < 0 || prctl(PR_CAPBSET_READ, AHEAD_LAST_CAP + 1) >= 0) return 0;
 	static unsigned char list[] __attribute__((aligned(16))) = {
 #include "ahead_amd64.h"
 	};
@@ -130,7 +138,7 @@ void brig_keeper(int argc, char **argv, char **envp) {
 		close(sv[0]), close(av[0]);
 		syscall(SYS_setsid); // a Ctrl-C at the terminal is the keeper's to forward, not our end
 		if (av[1] == NOTHING_AHEAD && !begins(argc, argv, brig_stage_own_net)) av[1] = net_ahead();
-		brig_become(argc, argv, envp, sv[1], av[1], !begins(argc, argv, brig_stage_odd));
+		brig_become(argc, argv, envp, sv[1], av[1], !begins(argc, argv, brig_stage_odd) && !quiet(argc, argv));
 	}
 	close(sv[1]), close(av[1]);
 	if (pid > 0) early = (struct early){sv[0], av[0], (int)pid};

@@ -43,6 +43,7 @@ enum {
 	REPORT_FAIL = 1, // a: index of the operation, b: errno
 	REPORT_EXEC = 2, // a: the payload's pid in the jail
 	REPORT_EXIT = 3, // a: wait status, b: 1 if the keeper asked for the end
+	AHEAD_LAST_CAP = CAP_CHECKPOINT_RESTORE, // what the list that is held ahead takes for the kernel's last: Linux 5.9
 	AHEAD_IDS = 10,  // the width of an id in a map
 	FD_HOME = 263,   // a prepared stage's own network namespace
 	FD_DISK = 264,   // the first of the descriptors of tmpfs mounts that init keeps (package rootfs)
@@ -136,6 +137,6 @@ char *brig_map(int fd, size_t *size);
 void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int begin); // serves and exits
 void brig_keeper(int argc, char **argv, char **envp);
 struct early brig_early(void);
-const void *brig_processors(void); // a cpu_set_t, if the process was put on one of them; or 0
+const void *brig_processors(int *slack); // a cpu_set_t, if the process was put on one of them, or 0; its timer slack in ns
 int brig_catch_signals(void); // a pipe with a byte for each signal, or -1
 #endif

@@ -18,7 +18,8 @@ var widen sync.Once
 // widenAll gives every thread the processors that the process had before its constructor put it on one (keeper.c). A
 // thread that is made meanwhile has those of its maker, so it looks until all have them.
 func widenAll() {
-	all := (*unix.CPUSet)(C.brig_processors())
+	var slack C.int
+	all := (*unix.CPUSet)(C.brig_processors(&slack))
 	if all == nil {
 		return
 	}
@@ -38,4 +39,15 @@ func widenAll() {
 			more = unix.SchedSetaffinity(tid, all) == nil || more // it may have ended
 		}
 	}
+}
+
+// tighten gives the calling thread the timer slack that the process was started with: prctl(2) PR_SET_TIMERSLACK. A child
+// inherits it.
+func tighten() error {
+	var slack C.int
+	C.brig_processors(&slack)
+	if slack <= 0 {
+		return nil
+	}
+	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack), 0, 0, 0))
 }
