@@ -21,7 +21,7 @@ func (r *Runner) repeated(s *Spec, t *template) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	key := headSpec(s)
-	if t.starts++; t.starts < 2 || t.gone || st.done || st.find(&key) != nil {
+	if t.starts++; t.starts < 2 && !st.started(t) || t.gone || st.done || st.find(&key) != nil {
 		return
 	}
 	own := st.ownYards()
@@ -42,6 +42,11 @@ func (r *Runner) repeated(s *Spec, t *template) {
 	for _, y := range own {
 		y.share(r.pool / len(own))
 	}
+}
+
+// started says that the kind has started before with the other kind of network namespace, one from the pool or not.
+func (st *stand) started(t *template) bool {
+	return slices.ContainsFunc(st.kinds, func(k *template) bool { return k != t && k.starts > 0 && sameSpec(&k.key, &t.key) })
 }
 
 // ownYards are those that nobody has asked for. The caller holds the lock.
