@@ -98,7 +98,8 @@
 // Its program is in two parts. The head depends on the kind of Spec only (headSpec); it is made once for each kind, and
 // ends with the operation park, which waits on the report socket for the rest. The rest is written for each run, while
 // the stage works. Prestart sends heads in advance, and so does a Runner with a pool for what starts again: then only the
-// rest is left to be done when Start is called. A parked process that finds the socket closed ends. The list is the same one whether the second part comes at once or later.
+// rest is left to be done when Start is called. A parked process that finds the socket closed ends. The list is the same
+// one whether the second part comes at once or later.
 //
 // Where nothing of the caller's is mounted, init and the payload's process work at the same time (atonce.go): from the
 // first operations on they share memory, descriptors and the root; init performs a part of the list of its own, makes the

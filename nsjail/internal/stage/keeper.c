@@ -62,7 +62,7 @@ static int quiet(int argc, char **argv) {
 // A Go runtime that sees one processor starts with one P: it wakes no thread for each goroutine that becomes ready, which
 // a start would pay for and has no work for. Its first threads take turns: on another processor each would wait there for
 // the stage. So the process is on one from here on, and the Go side gives its threads the others once the stage has its
-// program (Widen). Go looks for more processors every second, and then takes them all.
+// program (widen.go). Go looks for more processors every second, and then takes them all.
 static cpu_set_t processors;
 static int narrowed, slack;
 
