@@ -101,8 +101,15 @@ func (r *resolver) systemDir(d SystemDir, overlay bool) {
 	r.add(e)
 }
 
-// skeleton is the rest of the minimal root.
+// skeleton is the rest of the minimal root. What no machine has otherwise comes first: an early stage makes it, too.
 func (r *resolver) skeleton(overlay bool) {
+	for _, d := range []string{"input", "run", "root", "home"} {
+		r.add(rootfs.Entry{Kind: rootfs.Dir, Target: d, Mode: 0o755})
+	}
+	r.link("var/tmp", "/tmp")
+	if !r.preparedEtc(overlay) {
+		r.etc()
+	}
 	covered := overlay && r.warm == nil && r.host.NoEtcOverlay == "" && r.etcDirs() > 1
 	if covered {
 		r.add(rootfs.Entry{Kind: rootfs.Cover, Label: "etc", Source: rootfs.Source{Path: "/etc", Dir: true}, Attr: attrRead})
@@ -115,15 +122,11 @@ func (r *resolver) skeleton(overlay bool) {
 			r.systemDir(d, overlay && !covered)
 		}
 	}
-	for _, d := range []string{"input", "run", "root", "home"} {
-		r.add(rootfs.Entry{Kind: rootfs.Dir, Target: d, Mode: 0o755})
-	}
-	r.link("var/tmp", "/tmp")
 	if r.preparedEtc(overlay) {
 		r.add(rootfs.Entry{Kind: rootfs.Overlay, Label: "etc", Target: "etc", Source: rootfs.Source{Path: "/etc", Dir: true, Mounted: true}, Attr: attrRead})
 		return
 	}
-	r.etc()
+	r.etcOfHost()
 }
 
 // etcDirs is how many directories of the host's /etc the jail shows.
@@ -166,13 +169,17 @@ func (r *resolver) etc() {
 	// resolv.conf(5) means the same without it. With NetEgress brig answers there, as at every address.
 	file("resolv.conf", "nameserver 127.0.0.1\n")
 	file("shells", "/bin/sh\n/bin/bash\n")
+	r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: "etc", Target: "etc/mtab", Text: "/proc/self/mounts"})
+}
+
+// etcOfHost copies what says nothing about the host and programs need.
+func (r *resolver) etcOfHost() {
 	for _, f := range r.host.Files {
 		r.add(rootfs.Entry{Kind: rootfs.Copy, Label: "etc", Target: f, Source: rootfs.Source{Path: "/" + f}, Size: maxEtcFile, Mode: 0o444})
 	}
 	if r.host.Localtime != "" {
 		r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: "etc", Target: "etc/localtime", Text: r.host.Localtime})
 	}
-	r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: "etc", Target: "etc/mtab", Text: "/proc/self/mounts"})
 }
 
 func (r *resolver) nodes() {

@@ -13,7 +13,7 @@ const char *const brig_stage_grouped[] = {"--memory", "-m", "--cpu", "--pids-lim
 const char *const brig_stage_own_net[] = {"--net", "--allow", "--deny", "--spec", "--systemd-scope", 0};
 
 // With these its list may begin with something else than every default jail's, and only its namespaces are made ahead.
-const char *const brig_stage_odd[] = {"--rootfs", "--spec", "--user", "--optional", "--net=none", "--net=host", 0};
+const char *const brig_stage_odd[] = {"--rootfs", "--spec", "--user", "--optional", "--hostname", "--net=none", "--net=host", 0};
 
 // With these Go starts a stage of its own, which inherits the keeper's processors: keeper.c must not have set them.
 const char *const brig_stage_late[] = {"--systemd-scope", 0};
