@@ -105,7 +105,7 @@
 // first operations on they share memory, descriptors and the root; init performs a part of the list of its own, makes the
 // network namespace or, where one stood ready, the tree, and the other process waits for it (join) before execve(2).
 //
-//	head    procfs, identity, group, session, tree, names, lo [, read-only root, capabilities, init, filter]  park
+//	head    procfs, identity, group, session, lo, bounding set, tree, names [, read-only root, capabilities, init, filter]  park
 //	rest    [the caller's mounts, read-only root, capabilities, init,] streams, limits, working directory [, filter], execve(2)
 //
 // The parts in brackets belong to the head unless the Spec has mounts of its own (and no image), and the filter only

@@ -60,7 +60,7 @@ func (r *Runner) Prestart(s Spec, n int) error {
 			return errors.Join(os.ErrClosed, j.discard())
 		}
 	}
-	return y.resize(n)
+	return discardAll(y.resize(n, (*yard).refill))
 }
 
 // add takes a jail, unless the Runner was closed.
@@ -84,8 +84,13 @@ func (st *stand) yard(r *Runner, s *Spec) *yard {
 		y.own = false
 		return y
 	}
+	return st.open(r, s)
+}
+
+// open adds one. The caller holds the lock.
+func (st *stand) open(r *Runner, s *Spec) *yard {
 	own := s.Clone()
-	y := &yard{runner: r, spec: *own, key: headSpec(own), closed: st.done}
+	y := &yard{runner: r, spec: *own, key: headSpec(own), used: time.Now(), closed: st.done}
 	st.yards = append(st.yards, y)
 	return y
 }
@@ -152,23 +157,23 @@ func low(ready, want int) bool { return ready < want && (want < 8 || ready <= wa
 
 // refill starts the background work, at once where nothing is ready. The caller holds the lock.
 func (y *yard) refill() {
+	if len(y.ready) == 0 {
+		y.begin(func() { go y.fill() })
+	} else {
+		y.later()
+	}
+}
+
+// later is refill for when the start that is under way is over. The caller holds the lock.
+func (y *yard) later() { y.begin(func() { time.AfterFunc(refillPause, y.fill) }) }
+
+func (y *yard) begin(start func()) {
 	if y.filling || y.closed || !low(len(y.ready), y.want) {
 		return
 	}
-	if len(y.ready) > 0 {
-		y.later()
-		return
-	}
 	y.filling = true
 	y.fillers.Add(1)
-	go y.fill()
-}
-
-// later starts it when the start that is under way will be over. The caller holds the lock.
-func (y *yard) later() {
-	y.filling = true
-	y.fillers.Add(1)
-	time.AfterFunc(refillPause, y.fill)
+	start()
 }
 
 // fill parks jails until there are enough. An error ends it until the next take, which then makes its own jail and
@@ -196,18 +201,17 @@ func (y *yard) fill() {
 	}
 }
 
-// resize sets how many stand ready.
-func (y *yard) resize(n int) error {
+// resize sets how many stand ready, has fill make what lacks, and gives those that are too many.
+func (y *yard) resize(n int, fill func(*yard)) (extra []*parked) {
 	y.mu.Lock()
+	defer y.mu.Unlock()
 	y.want = n
-	var extra []*parked
 	if len(y.ready) > n {
 		extra = slices.Clone(y.ready[n:])
 		y.ready = y.ready[:n]
 	}
-	y.refill()
-	y.mu.Unlock()
-	return discardAll(extra)
+	fill(y)
+	return extra
 }
 
 // clear ends the jails that were parked for a template.

@@ -8,14 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// privileges drops all capabilities for ever: capabilities(7), prctl(2).
-func (r *resolver) privileges() {
-	if r.warm != nil { // else it is done (treeless)
-		r.bound()
-	}
-	r.surrender()
-}
-
 func (r *resolver) prctl(op int, name string, arg program.Arg) {
 	r.Jail.Add("caps", unix.SYS_PRCTL, program.Named(op, name), arg, program.Int(0), program.Int(0), program.Int(0))
 }
@@ -30,7 +22,7 @@ func (r *resolver) bound() {
 	r.prctl(unix.PR_SET_SECUREBITS, "PR_SET_SECUREBITS", program.Named(0xef, "0xef /* all locked */"))
 }
 
-// surrender gives up what a process has.
+// surrender gives up what a process has; with bound, for ever: capabilities(7), prctl(2).
 func (r *resolver) surrender() {
 	r.Jail.Add("caps", unix.SYS_CAPSET, capHeader(), program.Struct(make([]byte, 24), program.Text("{0, 0, 0}")))
 	r.prctl(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", program.Int(1))

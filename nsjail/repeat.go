@@ -34,13 +34,13 @@ func (r *Runner) repeated(s *Spec, t *template) {
 		own = slices.DeleteFunc(own, func(y *yard) bool { return y == idlest })
 		r.ending.Go(func() { _ = idlest.close() }) // nobody is left to be told
 	}
-	spec := *key.Clone() // nothing of what is the run's own
-	spec.Args = []string{"true"}
-	y := &yard{runner: r, spec: spec, key: *key.Clone(), used: time.Now(), own: true}
+	key.Args = []string{"true"} // and nothing of what is the run's own
+	y := st.open(r, &key)
+	y.own = true
 	own = append(own, y)
-	st.yards = append(st.yards, y)
 	for _, y := range own {
-		y.share(r.pool / len(own))
+		extra := y.resize(r.pool/len(own), (*yard).later) // the start that is under way goes first
+		r.ending.Go(func() { _ = discardAll(extra) })     // as above
 	}
 }
 
@@ -57,19 +57,4 @@ func (st *stand) ownYards() (list []*yard) {
 		}
 	}
 	return list
-}
-
-// share sets how many stand ready; the start that is under way goes first.
-func (y *yard) share(n int) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	y.want = n
-	if extra := len(y.ready) - n; extra > 0 {
-		old := slices.Clone(y.ready[n:])
-		y.ready = y.ready[:n]
-		y.runner.ending.Go(func() { _ = discardAll(old) }) // as above
-	}
-	if !y.filling && !y.closed && low(len(y.ready), n) {
-		y.later()
-	}
 }

@@ -30,9 +30,7 @@ const firstSlot = program.Slot(64)
 // begin writes the first part of the one list of what the jail's first process does, up to the caller's mounts.
 func (r *resolver) begin() {
 	r.born()
-	if r.warm == nil {
-		r.treeless()
-	}
+	r.treeless()
 	r.plant()
 }
 
@@ -70,9 +68,6 @@ func (r *resolver) settle() {
 		r.outlived(program.CWD(), "/proc/self/oom_score_adj")
 	}
 	r.names()
-	if r.warm != nil {
-		r.loopback()
-	}
 	r.openSockets()
 	r.nice()
 }
@@ -85,7 +80,7 @@ func (r *resolver) nice() {
 func (r *resolver) close() {
 	r.seal()
 	r.listen()
-	r.privileges()
+	r.surrender()
 	r.init()
 }
 
