@@ -28,24 +28,56 @@ func (r *resolver) atOnce() error {
 	if r.pooled() {
 		part = r.treeBeside
 	}
+	return r.fork(part)
+}
+
+// fork makes of the list's process two: init, which performs what own writes, and the payload's, which performs what own
+// gives and goes on.
+func (r *resolver) fork(own func() (rest func())) error {
 	fork := len(r.Jail.Ops)
 	r.Jail.Add("init", program.Fork)
-	rest := part()
-	own := len(r.Jail.Ops) - fork - 1
+	rest := own()
+	n := len(r.Jail.Ops) - fork - 1
 	release := r.Jail.Hold()
 	r.Jail.Add("session", unix.SYS_SETSID)
 	rest()
 	r.surrender()
-	r.Jail.Ops[fork].Args = r.forkArgs(own)
+	r.Jail.Ops[fork].Args = r.forkArgs(n)
 	r.Enforced["init"] = "brig's init is pid 1"
 	err := r.filter()
 	release()
 	return err
 }
 
+// earlyAtOnce writes the list of a jail that an early stage has begun: the two processes part where that beginning ends.
+func (r *resolver) earlyAtOnce() error {
+	r.filtered = true
+	r.root.First = r.everywhere
+	r.begin()
+	r.outlived(program.CWD(), "proc/self/oom_score_adj") // of the new root, which is not the root yet
+	r.nice()
+	r.listen()
+	return r.fork(func() (rest func()) {
+		r.tree.Rest()
+		return r.ownTree()
+	})
+}
+
+// canEarlyAtOnce says whether it can be.
+func (r *resolver) canEarlyAtOnce() bool {
+	s := r.spec
+	return r.host.EarlyStage && canAtOnce && !s.NoInit && s.Rootfs.Path == "" && r.sockets == nil && r.host.Missing["proc"] == "" && restUnder(s, r.host)
+}
+
 // treeBeside has init make the tree, while the payload's process loads the filter. It gives what else that performs.
-// Init leaves the shared root at the end, and the payload's process waits for that before its working directory.
 func (r *resolver) treeBeside() (rest func()) {
+	r.plant()
+	return r.ownTree()
+}
+
+// ownTree has init end with the tree and leave the shared root; the payload's process waits for that before its working
+// directory.
+func (r *resolver) ownTree() (rest func()) {
 	r.wholeTree()
 	r.Jail.Add("init", unix.SYS_UNSHARE, program.Named(unix.CLONE_FS, "CLONE_FS"))
 	r.surrender()
@@ -64,6 +96,7 @@ func (r *resolver) netBeside() (rest func()) {
 	r.surrender()
 	r.posts = 2
 	return func() {
+		r.plant()
 		r.wholeTree()
 		p.Add("net", program.Join, program.Int(1))
 		p.Add("net", unix.SYS_SETNS, ns.Arg(), program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
@@ -72,12 +105,12 @@ func (r *resolver) netBeside() (rest func()) {
 	}
 }
 
-// wholeTree makes the tree the root.
+// wholeTree ends with the tree and makes it the root.
 func (r *resolver) wholeTree() {
-	r.plant()
 	r.tree.Add(r.own)
 	r.tree.Enter()
 	r.names()
+	r.leaveBehind()
 	r.seal()
 	r.hideMemory()
 }

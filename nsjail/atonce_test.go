@@ -49,15 +49,7 @@ func TestWhatIsDoneAtOnce(t *testing.T) {
 		if own == nil {
 			t.Fatalf("pool of %d: in turn:\n%s", pool, c.Plan())
 		}
-		saved := map[program.Slot]bool{}
-		for _, o := range own {
-			saved[o.Save] = true
-		}
-		for _, o := range child {
-			if o.Save >= 0 && saved[o.Save] {
-				t.Errorf("pool of %d: both save into $%d: %s", pool, o.Save, o.Call())
-			}
-		}
+		apart(t, pool, own, child)
 		for _, o := range own { // these are calls of libc's, or of the one process that parks
 			if o.NR == program.Same || o.NR == program.Park {
 				t.Errorf("pool of %d: init performs %s while its child works", pool, o.Call())
@@ -81,15 +73,76 @@ func TestWhatIsDoneAtOnce(t *testing.T) {
 			order(t, pool, "net", child, "join(1)", "setns(", "CLONE_FS", "capset(")
 		}
 		order(t, pool, "tree", tree, "chroot(", "{attr_set=RDONLY|NOSUID|NODEV}", "umask(022)", "PR_SET_DUMPABLE, 0", "unshare(CLONE_FS)", "capset(")
-		for _, o := range slices.Concat(own[opAt(own, "capset("):], child[opAt(child, "capset("):]) {
-			if slices.Contains([]uint32{unix.SYS_MOUNT, unix.SYS_MOVE_MOUNT, unix.SYS_SETNS, unix.SYS_UNSHARE, unix.SYS_CHROOT}, o.NR) {
-				t.Errorf("pool of %d: without capabilities: %s", pool, o.Call())
-			}
-		}
 		set := "CapInh:0CapPrm:0CapEff:0CapBnd:0CapAmb:0NoNewPrivs:1"
 		out, _ := mustRun(t, r.shell(`for p in 1 self; do grep -h -e ^Cap -e ^NoNewPrivs /proc/$p/status; done | tr -d '\t' | sed 's/:00*$/:0/' | tr -d '\n'`))
 		if got := strings.TrimSpace(out); got != set+set {
 			t.Errorf("pool of %d: init and the payload have %s", pool, got)
+		}
+	}
+}
+
+// apart checks that two processes save into different slots, and that neither needs what it has given up.
+func apart(t *testing.T, pool int, own, child []program.Op) {
+	t.Helper()
+	saved := map[program.Slot]bool{}
+	for _, o := range own {
+		saved[o.Save] = true
+	}
+	for _, o := range child {
+		if o.Save >= 0 && saved[o.Save] {
+			t.Errorf("pool of %d: both save into $%d: %s", pool, o.Save, o.Call())
+		}
+	}
+	for _, o := range slices.Concat(own[opAt(own, "capset("):], child[opAt(child, "capset("):]) {
+		if slices.Contains([]uint32{unix.SYS_MOUNT, unix.SYS_MOVE_MOUNT, unix.SYS_SETNS, unix.SYS_UNSHARE, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT}, o.NR) {
+			t.Errorf("pool of %d: without capabilities: %s", pool, o.Call())
+		}
+	}
+}
+
+// The jail of an early stage is made by two processes from where the stage's own beginning of the list ends. What a Spec
+// has for which they cannot part is made in turn.
+func TestEarlyAtOnce(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("in turn on " + runtime.GOARCH)
+	}
+	dir := t.TempDir()
+	plan := func(s Spec) *Plan {
+		s.Args = []string{"true"}
+		h, err := Look(&s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		h.EarlyStage = true
+		p, err := Resolve(&s, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, s := range []Spec{{}, {Mounts: []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, {Type: MountTmpfs, Target: "/home"}}}} {
+		before, own, child := parts(t, plan(s).Jail)
+		if own == nil {
+			t.Fatalf("in turn:\n%s", plan(s))
+		}
+		apart(t, 0, own, child)
+		order(t, 0, "before", before, "uid_map", "KEYCTL_JOIN_SESSION_KEYRING", "PR_CAPBSET_DROP, 40", `"etc/mtab"`, "proc/self/oom_score_adj", "setpriority(")
+		order(t, 0, "init", own, "pivot_root(", "umount2(", "sethostname(", "{attr_set=RDONLY|NOSUID|NODEV}", "umask(022)", "PR_SET_DUMPABLE, 0", "unshare(CLONE_FS)",
+			"capset(", "PR_SET_NO_NEW_PRIVS")
+		order(t, 0, "child", child, "setsid()", "capset(", "PR_SET_NO_NEW_PRIVS", "seccomp(", "join(1)", "chdir(", "CLOSE_RANGE_CLOEXEC", "execve(")
+		if at := opAt(child, "join("); opAt(child, "/") < at { // no path is looked up before the tree stands
+			t.Errorf("before the tree stands: %s", child[opAt(child, "/")].Call())
+		}
+	}
+	for name, s := range map[string]Spec{
+		"tty":      {TTY: true},
+		"egress":   {Net: NetEgress, Egress: policyOf(t, "example.com")},
+		"no init":  {NoInit: true},
+		"unfilter": {Seccomp: "unconfined"},
+	} {
+		if _, own, _ := parts(t, plan(s).Jail); own != nil {
+			t.Errorf("%s: at once", name)
 		}
 	}
 }

@@ -44,7 +44,7 @@ type Plan struct {
 
 	// where the keeper puts the first of three streams, the descriptors of the group, a network namespace, and the first
 	// slot that it does not fill
-	stdio, joinAt, netns, in program.Slot
+	stdio, joinAt, netns, garbage, in program.Slot
 
 	sockets *netns.Sockets // of the jail's network, which it passes to the keeper; nil for none
 
@@ -178,10 +178,11 @@ type resolver struct {
 	tree *rootfs.Tree
 	warm *warm // nil for a jail that starts from the host's tree
 
-	layout   *cgroup.Layout
-	filtered bool     // the head has loaded the filter
-	posts    int      // what the payload's process waits for before it goes on in the tree (program.Join)
-	join     []string // the version 1 hierarchies that the process joins by itself
+	layout     *cgroup.Layout
+	everywhere int      // how many of the root's entries no machine has otherwise
+	filtered   bool     // the head has loaded the filter
+	posts      int      // what the payload's process waits for before it goes on in the tree (program.Join)
+	join       []string // the version 1 hierarchies that the process joins by itself
 }
 
 // Resolve decides everything that a Spec leaves to the machine. It is pure: the same Spec and Host give the same
@@ -205,16 +206,31 @@ func resolveChecked(s *Spec, h *Host) (*Plan, error) {
 		return nil, err
 	}
 	r.groupSlots()
-	r.begin()
-	r.tree.Add(r.own)
-	r.tree.Enter()
-	r.settle()
-	r.close()
+	if r.behind() {
+		r.garbage = r.in
+		r.in += 2
+	}
+	if err := r.write(); err != nil {
+		return nil, err
+	}
 	if err := r.finish(); err != nil {
 		return nil, err
 	}
 	r.Notes = append(append(r.Notes, h.FilterNotes...), h.Partial...)
 	return r.Plan, nil
+}
+
+// write writes the list up to where it depends on the run.
+func (r *resolver) write() error {
+	if r.canEarlyAtOnce() {
+		return r.earlyAtOnce()
+	}
+	r.begin()
+	r.tree.Add(r.own)
+	r.tree.Enter()
+	r.settle()
+	r.close()
+	return nil
 }
 
 // have decides whether a mechanism is used: an error where it is missing and the Spec does not call it optional.

@@ -69,6 +69,7 @@ func (r *resolver) settle() {
 	}
 	r.names()
 	r.openSockets()
+	r.leaveBehind()
 	r.nice()
 }
 

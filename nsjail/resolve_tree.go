@@ -110,6 +110,7 @@ func (r *resolver) skeleton(overlay bool) {
 	if !r.preparedEtc(overlay) {
 		r.etc()
 	}
+	r.everywhere = len(r.root.Entries)
 	covered := overlay && r.warm == nil && r.host.NoEtcOverlay == "" && r.etcDirs() > 1
 	if covered {
 		r.add(rootfs.Entry{Kind: rootfs.Cover, Label: "etc", Source: rootfs.Source{Path: "/etc", Dir: true}, Attr: attrRead})

@@ -141,6 +141,9 @@ func (c *Cmd) spawn(r *Runner) error {
 func (c *Cmd) fill(r *Runner, h *handover) error {
 	streams, err := c.openStreams()
 	h.put(c.plan.stdio, streams...)
+	if err == nil {
+		err = c.fillGarbage(h)
+	}
 	if err != nil {
 		return err
 	}

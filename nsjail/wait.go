@@ -74,6 +74,9 @@ func (c *Cmd) waitPid() (status int, usage stage.Usage, err error) {
 	if err != nil {
 		return 0, usage, err
 	}
+	if c.plan.Host.EarlyStage {
+		_ = rc.Control(block)
+	}
 	var werr error
 	var ru unix.Rusage
 	err = rc.Read(func(fd uintptr) bool {
@@ -125,13 +128,26 @@ func (c *Cmd) rest() {
 	if err != nil {
 		return // whoever reads it will say why
 	}
-	_ = rc.Read(readable) // as above
+	if c.plan.Host.EarlyStage {
+		_ = rc.Control(block)
+	} else {
+		_ = rc.Read(readable) // as above
+	}
 }
 
 // readable says whether a descriptor has something to read, or its end: poll(2).
-func readable(fd uintptr) bool {
+func readable(fd uintptr) bool { return poll(fd, 0) }
+
+// block waits for that in a thread of its own, for a keeper of one jail. The runtime's poller would wake two more threads
+// to say so, and start one of them: a tenth of a millisecond.
+func block(fd uintptr) {
+	for !poll(fd, -1) {
+	}
+}
+
+func poll(fd uintptr, timeout int) bool {
 	p := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(p[:], 0)
+	n, err := unix.Poll(p[:], timeout)
 	return n > 0 || err != nil && err != unix.EINTR
 }
 

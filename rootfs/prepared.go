@@ -1,6 +1,9 @@
 package rootfs
 
 import (
+	"maps"
+	"slices"
+
 	"brig/internal/program"
 
 	"golang.org/x/sys/unix"
@@ -51,4 +54,11 @@ func ProcOver(p *program.Program) {
 // larger only after a grace period (RCU), some milliseconds. The descriptor is replaced or closed with the others.
 func Widen(p *program.Program, some program.Slot) {
 	p.Add("fds", unix.SYS_DUP3, some.Arg(), program.Int(fdEmpty), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+}
+
+// On gives the tree as it stands, to go on with in another program: the rest of the same list.
+func (t *Tree) On(p *program.Program) *Tree {
+	c := &Tree{t.b}
+	c.b.Program, c.b.made, c.b.disks = p, maps.Clone(t.b.made), slices.Clone(t.b.disks)
+	return c
 }

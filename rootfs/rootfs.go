@@ -14,7 +14,6 @@
 package rootfs
 
 import (
-	"maps"
 	"slices"
 
 	"brig/internal/program"
@@ -80,6 +79,8 @@ type Root struct {
 	Image        *Image
 	Entries      []Entry
 	Watched      bool // each tmpfs that the payload can fill stays open for init
+	// First is how many of the entries Begin adds, so that something can be done before Rest adds the others; 0 is all.
+	First int
 	// Later says that entries will be added that may need the empty directory.
 	Later bool
 	// Over says that the jail is born in a mount namespace that holds a prepared tree and nothing else of the host's.
@@ -155,9 +156,15 @@ func Begin(p *program.Program, r *Root) *Tree {
 	if r.Later || slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Kind == Cover || e.Kind == Overlay && !e.Source.Mounted }) {
 		b.openEmpty() // now: a mount of the caller may cover its place
 	}
-	t.Add(r.Entries)
+	if r.First == 0 {
+		r.First = len(r.Entries)
+	}
+	t.Add(r.Entries[:r.First])
 	return t
 }
+
+// Rest appends the operations for the root's entries that Begin has left out.
+func (t *Tree) Rest() { t.Add(t.b.spec.Entries[t.b.spec.First:]) }
 
 // Add appends the operations for entries, in order.
 func (t *Tree) Add(entries []Entry) {
@@ -170,13 +177,6 @@ func (t *Tree) Add(entries []Entry) {
 		b.ours = b.ours && !e.Guarded
 		b.entry(e)
 	}
-}
-
-// On gives the tree as it stands, to go on with in another program: the rest of the same list.
-func (t *Tree) On(p *program.Program) *Tree {
-	c := &Tree{t.b}
-	c.b.Program, c.b.made, c.b.disks = p, maps.Clone(t.b.made), slices.Clone(t.b.disks)
-	return c
 }
 
 // Disks are the targets of each tmpfs that stays open from FirstDisk on.

@@ -25,13 +25,16 @@ const (
 
 // Ahead is the beginning of the default jail's list, in its binary form: what an early stage performs in the jail's first
 // process before it has the list, so that it is done while the keeper plans. It is nil where there is none.
-func Ahead() []byte {
+func Ahead() []byte { return bytes.Clone(ahead()) }
+
+// ahead is not to be written to.
+func ahead() []byte {
 	var size C.size_t
 	p := C.brig_ahead_program(&size)
 	if p == nil {
 		return nil
 	}
-	return bytes.Clone(unsafe.Slice((*byte)(unsafe.Pointer(p)), int(size)))
+	return unsafe.Slice((*byte)(unsafe.Pointer(p)), int(size))
 }
 
 // takesAhead says whether the process that was made ahead is the one for a program: it is for a default jail, and the
@@ -40,7 +43,7 @@ func (s *Stage) takesAhead(f *File) (bool, error) {
 	if s.ahead <= 0 || f.req != (program.Request{CloneFlags: C.DEFAULT_NAMESPACES, Cgroup: -1}) {
 		return false, nil
 	}
-	if !s.begun || beginsWith(f.blob, Ahead(), s.uid, s.gid()) {
+	if !s.begun || beginsWith(f.blob, ahead(), s.uid, s.gid()) {
 		return true, nil
 	}
 	s.unused, s.ahead = s.ahead, 0
@@ -61,12 +64,20 @@ func beginsWith(blob, begin []byte, uid, gid int) bool {
 		n, at := int(binary.NativeEndian.Uint32(b[8:])), int(binary.NativeEndian.Uint32(b[16:]))
 		return b[program.HeaderSize : program.HeaderSize+n*program.OpSize], b[at:]
 	}
-	for _, id := range []struct{ was, is int }{{AheadUID, uid}, {AheadGID, gid}} {
-		begin = bytes.Replace(begin, padded(id.was), padded(id.is), 1)
-	}
 	want, wantData := ops(begin)
 	list, data := ops(blob)
-	return bytes.HasPrefix(list, want) && bytes.HasPrefix(data, wantData[:len(wantData)-1]) // less the last NUL
+	if !bytes.HasPrefix(list, want) {
+		return false
+	}
+	wantData = wantData[:len(wantData)-1] // less the last NUL
+	for _, id := range []struct{ was, is int }{{AheadUID, uid}, {AheadGID, gid}} {
+		i := bytes.Index(wantData, padded(id.was))
+		if i < 0 || !bytes.HasPrefix(data, wantData[:i]) || !bytes.HasPrefix(data[i:], padded(id.is)) {
+			return false
+		}
+		wantData, data = wantData[i+C.AHEAD_IDS:], data[i+C.AHEAD_IDS:]
+	}
+	return bytes.HasPrefix(data, wantData)
 }
 
 // padded is an id as a map of an early stage holds it.

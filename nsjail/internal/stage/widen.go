@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,7 @@ func widenAll() {
 	if all == nil {
 		return
 	}
+	raised()
 	wide := map[int]bool{}
 	for more := true; more; {
 		more = false
@@ -38,6 +40,15 @@ func widenAll() {
 			wide[tid] = true
 			more = unix.SchedSetaffinity(tid, all) == nil || more // it may have ended
 		}
+	}
+}
+
+// raised has children inherit the limit on open files as it is now: package syscall would give them back what the
+// constructor has left, none. A stage sets its own.
+func raised() {
+	var files syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
+		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files) // to what it is: no error is to be had
 	}
 }
 

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 func env(t *testing.T) *Env {
 	t.Helper()
 	dir := t.TempDir()
-	e := &Env{Quick: true, Rounds: 2, Brig: "/no/brig", Dir: dir, Runner: nsjail.NewRunnerWith}
+	e := &Env{Quick: true, Rounds: 2, Patience: time.Hour, Brig: "/no/brig", Dir: dir, Runner: nsjail.NewRunnerWith}
 	for _, tool := range peers.All(&peers.Host{Dir: dir, Brig: e.Brig, Root: os.Geteuid() == 0, Runner: e.Runner}) {
 		if tool.Info.Name == "no jail" || tool.Info.Name == "brig Runner" {
 			e.Tools = append(e.Tools, tool)

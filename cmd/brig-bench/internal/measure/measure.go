@@ -4,6 +4,7 @@ package measure
 import (
 	"context"
 	"slices"
+	"time"
 
 	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/result"
@@ -30,6 +31,8 @@ type Env struct {
 	Progress func(format string, args ...any) // says what is being done, in a line that the next one replaces
 	// Runner makes Runners; the caller closes them.
 	Runner func(nsjail.RunnerOptions) (*nsjail.Runner, error)
+	// Patience is how long all jails of a tool may take to start; 0 is 15 seconds, and one for a quick run.
+	Patience time.Duration
 }
 
 // Count is the number of rounds: what the user asked for, or else one of the two.

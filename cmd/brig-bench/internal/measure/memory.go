@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -87,8 +88,8 @@ func (m *memoryRun) measure(ctx context.Context, e *Env) error {
 
 // once takes a sample, unless the tool has failed with so many or is too slow to start so many this often.
 func (m *memoryRun) once(ctx context.Context, e *Env, t *peers.Tool, n, round int, got map[int][]held) error {
-	patience, once := 15*time.Second, 4*time.Second
-	if e.Quick {
+	patience, once := cmp.Or(e.Patience, 15*time.Second), 4*time.Second
+	if e.Quick && e.Patience == 0 {
 		patience = time.Second
 	}
 	failed := m.failed[t.Info.Name]
