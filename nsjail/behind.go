@@ -1,7 +1,8 @@
 package nsjail
 
 import (
-	"errors"
+	"os"
+	"slices"
 
 	"brig/internal/program"
 
@@ -11,13 +12,14 @@ import (
 // Fixed numbers, which a control message has to name.
 const (
 	fdGarbage   = 259
-	fdNamespace = 262 // and the master side of a terminal before
+	fdNamespace = 262 // fdMaster comes later
 )
 
-// behind says that nobody but the kernel needs to know when the jail's mounts are gone.
+// behind says that nobody but the kernel needs to know when the jail's mounts are gone: none is of the caller's.
 func (r *resolver) behind() bool {
-	files := r.host.HardLimits["nofile"]
-	return r.host.EarlyStage && !r.spec.NoInit && r.host.Missing["proc"] == "" && len(r.Passed) == 0 && r.Group == nil && (files < 0 || files > fdNamespace)
+	s := r.spec
+	return r.host.EarlyStage && !s.NoInit && s.Rootfs.Path == "" && r.host.Missing["proc"] == "" &&
+		!slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Type == MountBind || m.Type == MountVolume })
 }
 
 // leaveBehind has the kernel take the jail's mounts apart behind the run, by a thread of its own. The last process of a
@@ -52,11 +54,11 @@ func (c *Cmd) fillGarbage(h *handover) error {
 	if err != nil {
 		return &Error{Fault: FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
 	}
-	for i, fd := range sv {
+	h.put(c.plan.garbage, sv[:]...)
+	for _, fd := range sv {
 		mine, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
-		h.put(c.plan.garbage+program.Slot(i), fd)
 		if err != nil {
-			return errors.Join(err, unix.Close(sv[1]))
+			return os.NewSyscallError("fcntl", err)
 		}
 		c.closers = append(c.closers, descriptor(mine))
 	}

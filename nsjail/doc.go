@@ -22,7 +22,7 @@
 //	                              ▼
 //	                            Result
 //
-// The order of what happens in a jail is spelled in one place, resolveChecked (for a Runner: newTemplate, with inTurn or
+// The order of what happens in a jail is spelled in one place, resolver.write (for a Runner: newTemplate, with inTurn or
 // atOnce), and every failure names its operation:
 // "step 290 of 306: mounts[0]: openat(...): no such file or directory; ...". There are no branches in a program. Whatever
 // has to be decided is decided by Resolve, in Go, outside.

@@ -102,7 +102,7 @@ func (c *Cmd) waitPid() (status int, usage stage.Usage, err error) {
 
 // Wait waits for the end of the whole jail and of the copying of its output: none of its processes is left. Of a
 // Runner's jail without a bind and without a control group the kernel may still be taking the namespaces apart; Close
-// waits for that.
+// waits for that. With EarlyRunner it may be the mounts, and nothing waits for them.
 func (c *Cmd) Wait() (*Result, error) {
 	if c.pidfd == nil || c.result != nil {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")

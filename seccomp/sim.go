@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"slices"
 )
 
 // insn is struct sock_filter.
@@ -116,6 +117,16 @@ func Simulate(bpf []byte, d Data) Action {
 		d.Arch = a.audit
 	}
 	return run(p, d)
+}
+
+// PermitsAll says whether a filter lets all of these calls of the machine's own architecture happen, with zeros as arguments.
+func PermitsAll(bpf []byte, calls ...int32) bool {
+	p, err := decodeProgram(bpf)
+	if err != nil {
+		return false
+	}
+	a, _ := findArch(runtime.GOARCH)
+	return !slices.ContainsFunc(calls, func(nr int32) bool { return !run(p, Data{Nr: nr, Arch: a.audit}).Permits() })
 }
 
 func (d Data) bytes() (b [dataLen]byte) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,6 +88,22 @@ func TestTimerSlack(t *testing.T) {
 		out, err := exec.Command(brigBinary(t), append(append([]string{"run"}, flags...), "--", "cat", "/proc/self/timerslack_ns")...).Output()
 		if err != nil || string(out) != string(want) {
 			t.Errorf("%q: %q, %v; want %q", flags, out, err, want)
+		}
+	}
+}
+
+// TestOpenFiles: the keeper may open no file before Go runs, and that is of no consequence to a payload, nor to what the
+// keeper itself has to open and to start for it.
+func TestOpenFiles(t *testing.T) {
+	bind := t.TempDir()
+	for _, flags := range [][]string{nil, {"--ro-bind", bind, "/input"}, {"--no-init"}, {"--net", "none"}} {
+		for _, limit := range []string{"-Sn 64", "-n 300"} {
+			args := append([]string{"-c", "ulimit " + limit + ` && ulimit -Hn; exec "$@"`, "sh", brigBinary(t), "run"}, flags...)
+			out, err := exec.Command("sh", append(args, "--", "sh", "-c", "ulimit -Hn; ulimit -Sn")...).CombinedOutput()
+			var outer, hard, soft int
+			if _, serr := fmt.Sscan(string(out), &outer, &hard, &soft); err != nil || serr != nil || hard != min(outer, 4096) || soft != min(hard, 1024) {
+				t.Errorf("%q with ulimit %s: %q, %v", flags, limit, out, err)
+			}
 		}
 	}
 }
