@@ -42,8 +42,8 @@ type Plan struct {
 	// Disks are the targets of each tmpfs that init holds open, to say at the end which is full.
 	Disks [][]string
 
-	// where the keeper puts the first of three streams, the descriptors of the group, a network namespace, and the first
-	// slot that it does not fill
+	// where the keeper puts the first of three streams, the descriptors of the group, a network namespace, the first of two
+	// sockets (leaveBehind), and the first slot that it does not fill
 	stdio, joinAt, netns, garbage, in program.Slot
 
 	sockets *netns.Sockets // of the jail's network, which it passes to the keeper; nil for none
@@ -127,7 +127,7 @@ func (p *Plan) String() string {
 // copy is another plan with the same contents.
 func (p *Plan) copy() *Plan {
 	c := &Plan{Spec: p.Spec, Host: p.Host, Flags: p.Flags, Drop: p.Drop, Prepared: p.Prepared, Head: p.Head, Passed: p.Passed, Group: p.Group,
-		Wall: p.Wall, Enforced: p.Enforced, Notes: p.Notes, Disks: p.Disks, stdio: p.stdio, joinAt: p.joinAt, netns: p.netns, in: p.in,
+		Wall: p.Wall, Enforced: p.Enforced, Notes: p.Notes, Disks: p.Disks, stdio: p.stdio, joinAt: p.joinAt, netns: p.netns, garbage: p.garbage, in: p.in,
 		sockets: p.sockets, heard: p.heard, listener: p.listener}
 	c.headMap.Store(p.headMap.Load())
 	return c

@@ -37,16 +37,16 @@ func TestNoMountNamespaceStays(t *testing.T) {
 		t.Fatalf("the limit does not hold: %v, %s", err, out)
 	}
 	for name, script := range map[string]string{
-		"end":     `for i in $(seq 60); do "$1" run -- true || exit; done`,
-		"failure": `for i in $(seq 60); do "$1" run -- /no/such/file 2>/dev/null; [ $? = 127 ] || exit 1; done`,
-		"binds":   `for i in $(seq 60); do "$1" run --ro-bind /var /input -- true || exit; done`,
+		"end":     `for i in $(seq 25); do "$1" run -- true || exit; done`,
+		"failure": `for i in $(seq 25); do "$1" run -- /no/such/file 2>/dev/null; [ $? = 127 ] || exit 1; done`,
+		"binds":   `for i in $(seq 25); do "$1" run --ro-bind /var /input -- true || exit; done`,
 		"kill": `d=$(mktemp -d) || exit
-			for i in $(seq 60); do
+			for i in $(seq 25); do
 				mkfifo $d/$i && { "$1" run -- sh -c 'echo up; exec sleep 100' >$d/$i & } && read line <$d/$i && [ "$line" = up ] || exit 1
 				kill -9 $!; wait $! 2>/dev/null
 			done; rm -r $d`,
 	} {
-		if out, err := inUserNamespace(t, "echo 20 >"+limit+" || exit; "+script); err != nil {
+		if out, err := inUserNamespace(t, "echo 12 >"+limit+" || exit; "+script); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}

@@ -63,10 +63,10 @@ static int quiet(int argc, char **argv) {
 // a start would pay for and has no work for. Its first threads take turns: on another processor each would wait there for
 // the stage. So the process is on one from here on, and the Go side gives its threads the others once the stage has its
 // program (widen.go). Go looks for more processors every second, and then takes them all. For a quota it would also look
-// once into the files of its control group, which takes a tenth of a millisecond, and with a thousand mounts two whole
-// ones: as long as it may open no file at all, it finds none, and package syscall raises that limit again before any Go code
-// of ours. (libc, which asks /proc/self/maps, then does not say either where the first thread's stack ends. Go takes 0 for
-// that, and leaves it to the kernel to find an overflow.)
+// once into the mount table and the files of its control group, a tenth of a millisecond: as long as it may open no file at
+// all, it finds none, and package syscall raises that limit again before any Go code of ours. (libc, which asks
+// /proc/self/maps, then does not say either where the first thread's stack ends. Go takes 0 for that, and leaves it to the
+// kernel to find an overflow.)
 static cpu_set_t processors;
 static int narrowed, slack;
 
