@@ -51,7 +51,6 @@ func (r *resolver) fork(own func() (rest func())) error {
 
 // earlyAtOnce writes the list of a jail that an early stage has begun: the two processes part where that beginning ends.
 func (r *resolver) earlyAtOnce() error {
-	r.filtered = true
 	r.root.First = r.everywhere
 	r.begin()
 	r.outlived(program.CWD(), "proc/self/oom_score_adj") // of the new root, which is not the root yet
@@ -63,10 +62,9 @@ func (r *resolver) earlyAtOnce() error {
 	})
 }
 
-// canEarlyAtOnce says whether it can be.
-func (r *resolver) canEarlyAtOnce() bool {
-	s := r.spec
-	return r.host.EarlyStage && canAtOnce && !s.NoInit && s.Rootfs.Path == "" && r.sockets == nil && r.host.Missing["proc"] == "" && restUnder(s, r.host)
+// canPart says whether init and the payload's process can make a jail together, where the filter lets the second go on.
+func (r *resolver) canPart() bool {
+	return canAtOnce && !r.spec.NoInit && r.spec.Rootfs.Path == "" && r.sockets == nil
 }
 
 // treeBeside has init make the tree, while the payload's process loads the filter. It gives what else that performs.

@@ -107,20 +107,7 @@ func TestEarlyAtOnce(t *testing.T) {
 		t.Skip("in turn on " + runtime.GOARCH)
 	}
 	dir := t.TempDir()
-	plan := func(s Spec) *Plan {
-		s.Args = []string{"true"}
-		h, err := Look(&s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer h.Close()
-		h.EarlyStage = true
-		p, err := Resolve(&s, h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
+	plan := func(s Spec) *Plan { return earlyPlan(t, s) }
 	for _, s := range []Spec{{}, {Mounts: []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, {Type: MountTmpfs, Target: "/home"}}}} {
 		before, own, child := parts(t, plan(s).Jail)
 		if own == nil {

@@ -50,9 +50,9 @@ func (c *Cmd) fillGarbage(h *handover) error {
 	if c.plan.garbage == 0 {
 		return nil
 	}
-	sv, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	sv, err := socketpair(unix.SOCK_DGRAM)
 	if err != nil {
-		return &Error{Fault: FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+		return err
 	}
 	h.put(c.plan.garbage, sv[:]...)
 	for _, fd := range sv {

@@ -17,18 +17,8 @@ func TestOnlyOwnMountsAreLeftBehind(t *testing.T) {
 		"image":   {Spec{Rootfs: Rootfs{Path: dir}}, false},
 		"no init": {Spec{NoInit: true}, false},
 	} {
-		tt.spec.Args = []string{"true"}
-		h, err := Look(&tt.spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.EarlyStage = true
-		p, err := Resolve(&tt.spec, h)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		} else if got := opAt(p.Jail.Ops, "[itself, mount namespace]") >= 0; got != tt.want {
+		if got := opAt(earlyPlan(t, tt.spec).Jail.Ops, "[itself, mount namespace]") >= 0; got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
-		h.Close()
 	}
 }

@@ -200,9 +200,9 @@ func TestWallLimitIsReported(t *testing.T) {
 // init is killed.
 func TestWallLimitKeepsTheUsage(t *testing.T) {
 	c := shell("(while :; do :; done) & while :; do :; done")
-	c.Spec.Limits.Wall = Duration(400 * time.Millisecond)
+	c.Spec.Limits.Wall = Duration(2 * time.Second) // on a busy machine they get little of it
 	_, r := mustRun(t, c)
-	if used := time.Duration(r.Usage.User + r.Usage.System); r.Status != StatusTimeout || !r.TimedOut || used < 10*time.Millisecond { // a busy machine gives them little
+	if used := time.Duration(r.Usage.User + r.Usage.System); r.Status != StatusTimeout || !r.TimedOut || used < 50*time.Millisecond {
 		t.Errorf("%s of processor time: %+v", used, r)
 	}
 }

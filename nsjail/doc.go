@@ -86,7 +86,8 @@
 // waitid(2) on the pidfd for EXIT.
 //
 // With a stage that cmd/brig has forked, the first process exists already when the program is ready: the keeper sends it
-// there, over that process's own socket, and the first answer is its report.
+// there, over that process's own socket, and the first answer is its report. Init then makes the rest of the tree while the
+// payload's process loads the filter (earlyAtOnce).
 //
 // # What a Runner keeps ready
 //

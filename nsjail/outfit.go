@@ -134,9 +134,9 @@ func (o *outfitter) try(p *program.Program, then func(pid int) error) (fd int, e
 
 // askStage has a stage perform a program that passes one descriptor back.
 func askStage(st *stage.Stage, p *program.Program, pass ...int) (fd int, err error) {
-	sv, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	sv, err := socketpair(unix.SOCK_SEQPACKET)
 	if err != nil {
-		return -1, &Error{Fault: FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+		return -1, err
 	}
 	defer closeAll(sv[:])
 	if _, err := st.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, append([]int{sv[1]}, pass...)...); err != nil {

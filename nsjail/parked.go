@@ -115,13 +115,21 @@ func (j *parked) discard() error {
 
 // reportSocket is a pair whose far end only the jail's init will hold.
 func reportSocket() (ours *os.File, jail int, err error) {
-	sv, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	sv, err := socketpair(unix.SOCK_SEQPACKET)
 	if err != nil {
-		return nil, -1, &Error{Fault: FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+		return nil, -1, err
 	}
 	if err := unix.SetNonblock(sv[0], true); err != nil {
 		closeAll(sv[:])
 		return nil, -1, err
 	}
 	return os.NewFile(uintptr(sv[0]), "report"), sv[1], nil
+}
+
+// socketpair is a pair of Unix sockets of a type: socketpair(2).
+func socketpair(kind int) (sv [2]int, err error) {
+	if sv, err = unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0); err != nil {
+		err = &Error{Fault: FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+	}
+	return sv, err
 }

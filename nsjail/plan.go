@@ -222,7 +222,7 @@ func resolveChecked(s *Spec, h *Host) (*Plan, error) {
 
 // write writes the list up to where it depends on the run.
 func (r *resolver) write() error {
-	if r.canEarlyAtOnce() {
+	if r.filtered = r.host.EarlyStage && r.host.Missing["proc"] == "" && r.canPart() && restUnder(r.spec, r.host); r.filtered {
 		return r.earlyAtOnce()
 	}
 	r.begin()

@@ -92,7 +92,7 @@ func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
 		r.netns = r.in
 		r.in++
 	}
-	if r.filtered = !early(s) && restUnder(s, h); r.filtered && !s.NoInit && canAtOnce && s.Rootfs.Path == "" && r.sockets == nil && (w.pooled || !w.noSetns) {
+	if r.filtered = !early(s) && restUnder(s, h); r.filtered && r.canPart() && (w.pooled || !w.noSetns) {
 		if err := r.atOnce(); err != nil {
 			return nil, err
 		}

@@ -112,6 +112,10 @@ func Simulate(bpf []byte, d Data) Action {
 	if err != nil {
 		return KillProcess
 	}
+	return simulate(p, d)
+}
+
+func simulate(p []insn, d Data) Action {
 	if d.Arch == 0 {
 		a, _ := findArch(runtime.GOARCH)
 		d.Arch = a.audit
@@ -122,11 +126,7 @@ func Simulate(bpf []byte, d Data) Action {
 // PermitsAll says whether a filter lets all of these calls of the machine's own architecture happen, with zeros as arguments.
 func PermitsAll(bpf []byte, calls ...int32) bool {
 	p, err := decodeProgram(bpf)
-	if err != nil {
-		return false
-	}
-	a, _ := findArch(runtime.GOARCH)
-	return !slices.ContainsFunc(calls, func(nr int32) bool { return !run(p, Data{Nr: nr, Arch: a.audit}).Permits() })
+	return err == nil && !slices.ContainsFunc(calls, func(nr int32) bool { return !simulate(p, Data{Nr: nr}).Permits() })
 }
 
 func (d Data) bytes() (b [dataLen]byte) {

@@ -88,10 +88,11 @@ func (m *memoryRun) measure(ctx context.Context, e *Env) error {
 
 // once takes a sample, unless the tool has failed with so many or is too slow to start so many this often.
 func (m *memoryRun) once(ctx context.Context, e *Env, t *peers.Tool, n, round int, got map[int][]held) error {
-	patience, once := cmp.Or(e.Patience, 15*time.Second), 4*time.Second
-	if e.Quick && e.Patience == 0 {
+	patience, once := 15*time.Second, 4*time.Second
+	if e.Quick {
 		patience = time.Second
 	}
+	patience = cmp.Or(e.Patience, patience)
 	failed := m.failed[t.Info.Name]
 	if first := got[1]; n > 1 && len(first) > 0 {
 		switch took := first[0].took * time.Duration(n); {
