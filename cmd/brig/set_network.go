@@ -29,8 +29,10 @@ func networkFlags(command string) []flag {
 		{name: "net-policy", args: []string{"FILE|-"}, files: true, set: setNetPolicy,
 			help: "take rules and limits from a JSON file, or from the settings of srt; --allow and --deny add to it"},
 		{name: "net-limit", args: []string{"NAME=VALUE,..."}, many: true, set: setNetLimit,
-			words: []string{"max_connections=", "connections_per_second=", "max_connection_bytes=", "max_bytes=", "bandwidth=", "connect_timeout=", "idle_timeout="},
-			help:  "bound it: max_connections, connections_per_second, max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout"},
+			words: []string{"max_connections=", "connections_per_second=", "names_per_second=",
+				"max_connection_bytes=", "max_bytes=", "bandwidth=", "connect_timeout=", "idle_timeout="},
+			help: "bound it: max_connections, connections_per_second, names_per_second (new names below a wildcard), " +
+				"max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout"},
 		{name: "net-redirect", set: setNetRedirect,
 			help: "bring every port to one listener by an nft redirect in the jail's own namespace, so that the payload may listen on the policy's ports itself"},
 		{name: "net-log", args: []string{"FILE|-"}, files: true, set: setNetLog,

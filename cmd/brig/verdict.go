@@ -18,6 +18,9 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std stdio)
 	if line := verdict(c.Plan(), inv, result); line != "" {
 		say(std, "%s", line)
 	}
+	if line := result.Network.RefusedLine(); line != "" && !inv.json && inv.netLog != "-" {
+		say(std, "%s", line)
+	}
 	switch {
 	case result.Status == nsjail.StatusTimeout:
 		return exitTimeout

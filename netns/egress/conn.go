@@ -161,6 +161,9 @@ func (k *conn) dial(list []netip.AddrPort) (*net.TCPConn, []netip.AddrPort, *fai
 		list = []netip.AddrPort{k.to}
 	}
 	if list == nil {
+		if r := k.s.lim.name(k.name, &k.d); r != ReasonNone {
+			return nil, nil, &failure{verdict: VerdictDeny, reason: r}
+		}
 		var failed *failure
 		if list, failed = k.s.dialer.candidates(ctx, k.name, k.to.Port()); failed != nil {
 			return nil, nil, k.closing(failed)

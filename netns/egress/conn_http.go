@@ -88,7 +88,7 @@ func (w *web) refuse(v Verdict, status int, r Reason, host string) bool {
 	k := w.k
 	k.busy(false)
 	k.e.Status = status
-	body := wire.Refusal(status, string(r), host, k.to.Port(), k.e.Method, k.e.Path, r.Hint(host, k.to.Port()))
+	body := wire.Refusal(status, string(r), host, k.to.Port(), k.e.Method, k.e.Path, r.Hint(w.target(), k.to.Port(), k.e.Address))
 	err := k.c.SetWriteDeadline(time.Now().Add(k.s.head))
 	if err == nil {
 		_, err = k.c.Write(body)
@@ -199,6 +199,9 @@ func (w *web) connect() *failure {
 	if w.up != nil {
 		w.k.e.Address = w.at
 		return nil
+	}
+	if rate := w.k.s.lim.rate; rate != nil && w.list != nil && !rate.try(1, time.Now()) {
+		return &failure{verdict: VerdictDeny, reason: ReasonRate} // the first dial was counted as the connection arrived
 	}
 	up, list, failed := w.k.dial(w.list)
 	if w.list = list; failed != nil {

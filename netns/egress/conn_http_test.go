@@ -29,6 +29,12 @@ func (r *rig) site(name string) {
 		fmt.Fprint(w, n, err)
 	})
 	mux.HandleFunc("/early", func(w http.ResponseWriter, q *http.Request) { http.Error(w, "no", http.StatusRequestEntityTooLarge) })
+	mux.HandleFunc("/closes", func(w http.ResponseWriter, q *http.Request) { // though it has not announced that
+		c, b, _ := w.(http.Hijacker).Hijack()
+		fmt.Fprint(b, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+		b.Flush()
+		c.Close()
+	})
 	mux.HandleFunc("/empty", func(w http.ResponseWriter, q *http.Request) { w.WriteHeader(204) })
 	mux.HandleFunc("/short", func(w http.ResponseWriter, q *http.Request) {
 		c, b, _ := w.(http.Hijacker).Hijack()
@@ -282,5 +288,22 @@ func TestHTTPEarlyAnswer(t *testing.T) {
 	r.wait(1)
 	if e := r.end(1)[0]; e.Status != 413 || e.Verdict != VerdictAllow {
 		t.Errorf("%+v", e)
+	}
+}
+
+// Each connection to the server counts, not only the payload's own, which may stay the same one.
+func TestRateCountsDials(t *testing.T) {
+	r := newRig(t, Policy{Allow: rules("a.test"), ConnectionsPerSecond: 1}).serve()
+	r.site("a.test")
+	c := r.client("a.test")
+	refused := 0
+	for range 20 {
+		if status, body := get(t, c, "http://a.test/closes"); status == 403 && strings.Contains(body, `"reason":"rate"`) {
+			refused++
+			break // and the connection has ended
+		}
+	}
+	if refused == 0 {
+		t.Error("20 connections to the server within a second")
 	}
 }

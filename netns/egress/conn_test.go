@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -229,6 +230,27 @@ func TestLimits(t *testing.T) {
 			if e.Verdict != VerdictAllow || e.Reason != ReasonClosed {
 				t.Errorf("%+v", e)
 			}
+		}
+	})
+	t.Run("names", func(t *testing.T) {
+		r := newRig(t, Policy{Allow: rules("tcp://*.a.test:5000", "tcp://b.test:5000"), NamesPerSecond: 1}).serve()
+		answered := 0
+		for i := range 60 {
+			name := fmt.Sprintf("n%d.a.test", i)
+			r.server(name, 5000, echo)
+			if r.lives(r.to(name, 5000)) {
+				answered++
+			}
+		}
+		if answered < 5 || answered > 50 { // five at once, then one each second
+			t.Errorf("%d of 60 new names were resolved", answered)
+		}
+		r.server("b.test", 5000, echo)
+		if !r.lives(r.to("n0.a.test", 5000)) || !r.lives(r.to("b.test", 5000)) {
+			t.Error("a name that was resolved before, or that a rule spells out, is not new")
+		}
+		if e := r.log.all(); e[len(e)-1].Reason != ReasonNone && e[len(e)-1].Reason != ReasonRate {
+			t.Errorf("%+v", e[len(e)-1])
 		}
 	})
 	t.Run("rate", func(t *testing.T) {

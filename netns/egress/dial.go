@@ -94,12 +94,12 @@ func (d *dialer) candidates(ctx context.Context, name string, port uint16) ([]ne
 	return list, nil
 }
 
-// vetName says why a name may not lead to an address.
+// vetName returns why a name may not lead to an address.
 func (d *dialer) vetName(to netip.AddrPort) Reason {
 	if r := d.m.Vet(to.Addr(), to.Port()); r != ReasonNone {
 		return r
 	}
-	return d.placed(to.Addr(), false)
+	return d.placed(to.Addr(), d.writtenOut(to, false))
 }
 
 // placed refuses the host's own addresses, unless they were written out, and those that no one host has.

@@ -118,18 +118,13 @@ func (s *Server) pending() bool {
 	return errno == syscall.EINTR || errno == 0 && n > 0
 }
 
-// listeners are those on which the payload's connections arrive.
-func (k *Sockets) listeners() (list []syscall.Conn) {
+// arriving returns the sockets on which the payload's connections and packets arrive.
+func (k *Sockets) arriving() (list []syscall.Conn) {
 	for _, l := range append([]*net.TCPListener{k.CatchAll, k.DNSTCP}, k.TCP...) {
 		if l != nil {
 			list = append(list, l)
 		}
 	}
-	return list
-}
-
-// packetSockets are those that receive its packets.
-func (k *Sockets) packetSockets() (list []syscall.Conn) {
 	for _, c := range append([]*net.UDPConn{k.DNS}, k.UDP...) {
 		if c != nil {
 			list = append(list, c)

@@ -1,10 +1,13 @@
 package egress
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
+
+const maxNames = 4096 // that are remembered as resolved before
 
 // limits are the bounds that all connections share. A bound of 0 in the policy is none.
 type limits struct {
@@ -15,6 +18,10 @@ type limits struct {
 	perConn   int64
 	rate      *bucket // connections; nil: no bound
 	bandwidth *bucket // bytes; nil: no bound
+
+	names *bucket // names that a wildcard allows, each when it is new
+	mu    sync.Mutex
+	known map[string]bool // of them, at most maxNames
 }
 
 func newLimits(p *Policy) *limits {
@@ -22,6 +29,11 @@ func newLimits(p *Policy) *limits {
 	if l.max <= 0 {
 		l.max = DefaultMaxConnections
 	}
+	names := float64(p.NamesPerSecond)
+	if names <= 0 {
+		names = DefaultNamesPerSecond
+	}
+	l.names, l.known = newBucket(names, 5*names), map[string]bool{}
 	if p.MaxBytes > 0 {
 		l.bytes = newQuota(int64(p.MaxBytes))
 	}
@@ -44,6 +56,26 @@ func (l *limits) enter() Reason {
 		l.open.Add(-1)
 		return ReasonRate
 	}
+	return ReasonNone
+}
+
+// name takes a name that d allowed, or returns which bound refuses it. Only a wildcard lets the payload choose it.
+func (l *limits) name(name string, d *Decision) Reason {
+	if d.Rule == nil || d.Rule.Host != anyHost && !strings.HasPrefix(d.Rule.Host, "*.") {
+		return ReasonNone
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known[name] {
+		return ReasonNone
+	}
+	if !l.names.try(1, time.Now()) {
+		return ReasonRate
+	}
+	if len(l.known) >= maxNames {
+		clear(l.known)
+	}
+	l.known[name] = true
 	return ReasonNone
 }
 

@@ -6,7 +6,7 @@ import "strings"
 // "bandwidth" "1m", "idle_timeout" "30s". The error is a *Problem.
 func (p *Policy) SetLimit(key, value string) error {
 	n := &node{kind: "object", keys: []string{key}, vals: []*node{{kind: "string", text: value}}}
-	if strings.HasPrefix(key, "max_connections") || key == "connections_per_second" {
+	if strings.HasPrefix(key, "max_connections") || strings.HasSuffix(key, "s_per_second") {
 		n.vals[0].kind = "number"
 	}
 	fields := p.limits()

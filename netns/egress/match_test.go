@@ -230,6 +230,19 @@ func TestVet(t *testing.T) {
 	if got := m.Vet(netip.MustParseAddr("44.1.1.1"), 80); got != "" {
 		t.Errorf("a deny rule for port 443 counts at 80: %q", got)
 	}
+	// a rule for addresses opens a blocked range to names as well, at its ports; metadata and loopback stay closed
+	m = matcher(t, `{"allow": ["a.test", "10.1.2.0/24:443", "169.254.0.0/16:443", "0.0.0.0/0:443", "udp://10.9.9.9:443"]}`)
+	for addr, want := range map[string]Reason{
+		"10.1.2.3": "", "::ffff:10.1.2.3": "", "10.1.3.3": ReasonBlocked, "10.9.9.9": ReasonBlocked, "169.254.169.254": ReasonMetadata,
+		"127.0.0.1": ReasonBlocked, "198.18.0.1": ReasonBlocked,
+	} {
+		if got := m.Vet(netip.MustParseAddr(addr), 443); got != want {
+			t.Errorf("Vet(%s) = %q, want %q", addr, got, want)
+		}
+	}
+	if got := m.Vet(netip.MustParseAddr("10.1.2.3"), 80); got != ReasonBlocked {
+		t.Errorf("a rule for port 443 counts at 80: %q", got)
+	}
 	if got := m.Vet(netip.Addr{}, 443); got != ReasonBlocked {
 		t.Errorf("Vet of no address = %q", got)
 	}

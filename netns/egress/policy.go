@@ -13,6 +13,7 @@ const (
 	DefaultMaxConnections = 256              // connections at once
 	DefaultConnectTimeout = 10 * time.Second // for resolving a name and connecting to one of its addresses
 	DefaultIdleTimeout    = 5 * time.Minute  // without a byte in either direction
+	DefaultNamesPerSecond = 20               // new names below wildcards; five times as many at once
 	MaxListeners          = 64               // TCP ports with a listener of their own; more need the catch-all
 	MaxUDPPorts           = 16               // UDP ports of all udp rules together
 	MaxRules              = 16384            // rules in each list, so that a compiled policy stays below some MiB
@@ -41,6 +42,9 @@ type Policy struct {
 	MaxConnections int `json:"max_connections,omitempty"`
 	// ConnectionsPerSecond bounds new connections; 0: no bound.
 	ConnectionsPerSecond int `json:"connections_per_second,omitempty"`
+	// NamesPerSecond bounds how many different names a rule with a wildcard has resolved each second, since the names
+	// themselves carry data to their owner's name server; 0: DefaultNamesPerSecond.
+	NamesPerSecond int `json:"names_per_second,omitempty"`
 	// MaxConnectionBytes bounds the bytes of one connection, both ways together; 0: no bound.
 	MaxConnectionBytes Bytes `json:"max_connection_bytes,omitempty"`
 	// MaxBytes bounds the bytes of all connections together; 0: no bound.
@@ -113,6 +117,7 @@ func (p *Policy) checkBounds() (problems []Problem) {
 	}{
 		{"max_connections", int64(p.MaxConnections), 65536},
 		{"connections_per_second", int64(p.ConnectionsPerSecond), 1 << 20},
+		{"names_per_second", int64(p.NamesPerSecond), 1 << 20},
 		{"max_connection_bytes", int64(p.MaxConnectionBytes), math.MaxInt64},
 		{"max_bytes", int64(p.MaxBytes), math.MaxInt64},
 		{"bandwidth", int64(p.Bandwidth), 1 << 50},

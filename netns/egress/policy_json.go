@@ -73,6 +73,7 @@ func (p *Policy) limits() []field {
 	return []field{
 		{"max_connections", integer(func(v int64) { p.MaxConnections = int(v) }, math.MaxInt32)},
 		{"connections_per_second", integer(func(v int64) { p.ConnectionsPerSecond = int(v) }, math.MaxInt32)},
+		{"names_per_second", integer(func(v int64) { p.NamesPerSecond = int(v) }, math.MaxInt32)},
 		{"max_connection_bytes", p.MaxConnectionBytes.read},
 		{"max_bytes", p.MaxBytes.read},
 		{"bandwidth", p.Bandwidth.read},

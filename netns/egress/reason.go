@@ -32,7 +32,7 @@ const (
 	ReasonIdleTimeout    Reason = "idle_timeout"    // idle_timeout has passed without a byte
 	ReasonSlow           Reason = "slow"            // the head or the ClientHello was not complete in time
 	ReasonMaxConnections Reason = "max_connections" // as many connections as max_connections are open
-	ReasonRate           Reason = "rate"            // connections_per_second is used up
+	ReasonRate           Reason = "rate"            // connections_per_second or names_per_second is used up
 	ReasonMaxBytes       Reason = "max_bytes"       // max_connection_bytes or max_bytes is used up
 	ReasonProtocol       Reason = "protocol"        // the peer broke its protocol
 	ReasonUDP            Reason = "udp"             // UDP, and no udp rule allows it
@@ -50,11 +50,19 @@ func Reasons() []Reason {
 		ReasonClosed, ReasonType}
 }
 
-// Hint is the flag that would allow what was refused with r ("--allow example.com:8443"), empty where no flag would.
-// Host is a name or an address; port 0 leaves the ports out.
-func (r Reason) Hint(host string, port uint16) string {
+// Hint returns the flag that would allow what was refused with r ("--allow example.com:8443"), or "" where no flag would.
+// Host is the name or address that the payload wanted; port 0 leaves the ports out. At is the address, ADDR:PORT, to
+// which the name led, or "": a blocked one needs a rule of its own beside the name's.
+func (r Reason) Hint(host string, port uint16, at string) string {
+	scheme := ""
 	switch r {
-	case ReasonNoRule, ReasonPort, ReasonUDP, ReasonBlocked, ReasonNotTLS, ReasonNotHTTP, ReasonNoSNI:
+	case ReasonNoRule, ReasonPort, ReasonUDP:
+	case ReasonBlocked, ReasonOwnAddress:
+		if to, err := netip.ParseAddrPort(at); err == nil {
+			return r.addressHint(to.Addr().Unmap(), to.Port())
+		}
+	case ReasonNotTLS, ReasonNotHTTP, ReasonNoSNI, ReasonSNIMismatch, ReasonHostMismatch:
+		scheme = "tcp://" // which compares no name
 	default:
 		return ""
 	}
@@ -62,12 +70,8 @@ func (r Reason) Hint(host string, port uint16) string {
 		return r.addressHint(a.Unmap(), port)
 	}
 	name, ok := NormalizeName(host)
-	if !ok || port == portDNS || r == ReasonUDP || r == ReasonBlocked {
-		return "" // a name is never given UDP nor a blocked address, and port 53 is the jail's own
-	}
-	scheme := ""
-	if r == ReasonNotTLS || r == ReasonNotHTTP || r == ReasonNoSNI {
-		scheme = "tcp://"
+	if !ok || port == portDNS || r == ReasonUDP || r == ReasonBlocked || r == ReasonOwnAddress {
+		return "" // a name's rule opens no UDP and no blocked address, and port 53 is the jail's own
 	}
 	if port == 0 {
 		return "--allow " + scheme + name

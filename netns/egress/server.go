@@ -78,7 +78,6 @@ type Server struct {
 	ready   []syscall.Conn // set by Serve
 	readers sync.WaitGroup // the goroutines that take what arrives on them
 	hushed  atomic.Bool    // they are to return
-	packets []syscall.Conn // those of them that receive packets
 	sending sending
 	lookups *asked
 	local   map[netip.Addr]bool
@@ -109,8 +108,7 @@ func New(c Config) (*Server, error) {
 
 // Serve begins to serve the sockets and returns at once.
 func (s *Server) Serve(k Sockets) {
-	s.packets = k.packetSockets()
-	s.ready = append(k.listeners(), s.packets...)
+	s.ready = k.arriving()
 	for _, a := range k.Local {
 		s.local[plainAddr(a)] = true
 	}
@@ -230,7 +228,7 @@ func (s *Server) pause(d time.Duration) {
 func (s *Server) Close() *Summary {
 	s.end.Do(func() {
 		s.settle()
-		s.log.unseen(unseen(s.packets))
+		s.log.unseen(unseen(s.ready))
 		s.hush()
 		s.sending.wait(sendTime)
 		s.cancel()

@@ -210,6 +210,21 @@ func (r *rig) dialErr(to netip.AddrPort) (*net.TCPConn, error) {
 	return c.(*net.TCPConn), c.SetDeadline(time.Now().Add(20 * time.Second))
 }
 
+// lives reports whether an echo server answers.
+func (r *rig) lives(to netip.AddrPort) bool {
+	c, err := r.dialErr(to)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	_, err = c.Write([]byte{1})
+	n := 0
+	if err == nil {
+		n, err = c.Read(make([]byte, 1))
+	}
+	return n == 1 && err == nil
+}
+
 // wait gives the lines once there are n of them.
 func (r *rig) wait(n int) []Event {
 	r.t.Helper()

@@ -1,6 +1,9 @@
 package egress
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Bounds of a Summary: what is beyond is counted under "other".
 const (
@@ -21,6 +24,7 @@ type Summary struct {
 	ByStatus     map[string]int  `json:"by_status,omitempty"`
 	Sent         int64           `json:"sent"`                    // bytes out of the jail
 	Received     int64           `json:"received"`                // bytes into the jail
+	Refused      []Refused       `json:"refused,omitempty"`       // what the policy refused, the first 16 kinds
 	Recent       []Event         `json:"recent,omitempty"`        // the last 20 lines, oldest first
 	Unrecorded   int             `json:"unrecorded,omitempty"`    // packets that came faster than they were read: attempts without a line
 	LinesDropped int             `json:"lines_dropped,omitempty"` // lines that the log did not take
@@ -42,6 +46,9 @@ func (s *Summary) count(e *Event) {
 		s.ByReason[e.Reason] += n
 	}
 	bump(s.ByHost, e.target(), n, maxHosts)
+	if e.Verdict == VerdictDeny {
+		s.refuse(e, n)
+	}
 	if e.Method != "" {
 		bump(s.ByMethod, e.Method, n, maxWords)
 	}
@@ -74,7 +81,7 @@ func (s *Summary) clone() *Summary {
 	c := *s
 	c.ByVerdict, c.ByReason = copied(s.ByVerdict), copied(s.ByReason)
 	c.ByHost, c.ByMethod, c.ByStatus = copied(s.ByHost), copied(s.ByMethod), copied(s.ByStatus)
-	c.Recent = append([]Event(nil), s.Recent...)
+	c.Recent, c.Refused = slices.Clone(s.Recent), slices.Clone(s.Refused)
 	return &c
 }
 

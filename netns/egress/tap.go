@@ -58,7 +58,8 @@ func (s *Server) serveTap(c *net.IPConn) {
 	}
 }
 
-// unseen adds up the packets for which sockets had no room: socket(7) SO_MEMINFO, the last of nine numbers.
+// unseen returns how many packets sockets had no room for: datagrams, and connections that met a full accept queue.
+// socket(7) SO_MEMINFO (>= 4.12), the last of nine numbers.
 func unseen(list []syscall.Conn) (n int) {
 	for _, c := range list {
 		raw, err := c.SyscallConn()

@@ -1,9 +1,11 @@
 package egress
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -110,4 +112,34 @@ func TestTapReadsAnything(t *testing.T) {
 	if len(seen) > tapFlows {
 		t.Errorf("%d flows", len(seen))
 	}
+}
+
+// A connection that meets a full accept queue leaves no line; it is counted as unseen.
+func TestFullAcceptQueueIsCounted(t *testing.T) {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := os.NewFile(uintptr(fd), "listener")
+	defer f.Close()
+	err = errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.FileListener(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	waiting := (&Sockets{TCP: []*net.TCPListener{l.(*net.TCPListener)}}).arriving()
+	for range 100 { // none is accepted
+		c, err := net.DialTimeout("tcp4", l.Addr().String(), 10*time.Millisecond)
+		if err == nil {
+			defer c.Close()
+		}
+		if unseen(waiting) > 0 {
+			return
+		}
+	}
+	t.Error("100 connections to a queue of two, and none was dropped")
 }

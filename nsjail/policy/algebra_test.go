@@ -52,7 +52,7 @@ func TestEveryFieldOfASpecIsKnown(t *testing.T) {
 	}
 	// What an egress policy can say: allow* are covered, deny* and blocked* added, bounds lowered, redirect is the jail's own.
 	want := []string{"allow", "allow_outbound", "allowed_hosts", "allowed_ports", "bandwidth", "blocked_hosts", "blocked_ranges", "connect_timeout", "connections_per_second", "deny", "dns", "idle_timeout",
-		"max_bytes", "max_connection_bytes", "max_connections", "redirect"}
+		"max_bytes", "max_connection_bytes", "max_connections", "names_per_second", "redirect"}
 	tags := tagsOf(reflect.TypeFor[egress.Policy]())
 	if slices.Sort(tags); !slices.Equal(tags, want) {
 		t.Errorf("an egress policy has %v, and the policies know %v", tags, want)

@@ -67,6 +67,8 @@ var bounds = []bound{
 		func(p *egress.Policy, v int64) { p.MaxConnections = int(v) }, showCount},
 	{"connections_per_second", 0, func(p *egress.Policy) int64 { return int64(p.ConnectionsPerSecond) },
 		func(p *egress.Policy, v int64) { p.ConnectionsPerSecond = int(v) }, showCount},
+	{"names_per_second", egress.DefaultNamesPerSecond, func(p *egress.Policy) int64 { return int64(p.NamesPerSecond) },
+		func(p *egress.Policy, v int64) { p.NamesPerSecond = int(v) }, showCount},
 	{"max_connection_bytes", 0, func(p *egress.Policy) int64 { return int64(p.MaxConnectionBytes) },
 		func(p *egress.Policy, v int64) { p.MaxConnectionBytes = egress.Bytes(v) }, showBytes},
 	{"max_bytes", 0, func(p *egress.Policy) int64 { return int64(p.MaxBytes) },

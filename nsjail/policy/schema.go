@@ -69,7 +69,8 @@ func egressSchema() map[string]any {
 	return map[string]any{"type": "object", "properties": map[string]any{
 		"allow": rules, "allowed_hosts": texts, "allow_outbound": map[string]any{"type": "boolean"}, "deny": rules,
 		"allowed_ports": list(portsSchema()), "blocked_hosts": texts, "blocked_ranges": texts, "redirect": map[string]any{"type": "boolean"},
-		"max_connections": count, "connections_per_second": count, "max_connection_bytes": quantity, "max_bytes": quantity, "bandwidth": quantity,
+		"max_connections": count, "connections_per_second": count, "names_per_second": count,
+		"max_connection_bytes": quantity, "max_bytes": quantity, "bandwidth": quantity,
 		"connect_timeout": text, "idle_timeout": text, "dns": texts,
 	}}
 }

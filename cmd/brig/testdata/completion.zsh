@@ -53,7 +53,7 @@ _brig() {
 			'*--allow=[let the payload reach a name, *.name, address or prefix (example.com, *.pypi.org\:443, tcp\://10.1.2.0/24\:5432, udp\://192.0.2.7\:123); modes\: http, tls, tcp, udp]:\[MODE\://\]HOST\[\:PORTS\]:'
 			'*--deny=[refuse it whatever --allow says]:HOST\[\:PORTS\]:'
 			'--net-policy=[take rules and limits from a JSON file, or from the settings of srt; --allow and --deny add to it]:FILE|-:_files'
-			'*--net-limit=[bound it\: max_connections, connections_per_second, max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout]:NAME=VALUE,...:(max_connections= connections_per_second= max_connection_bytes= max_bytes= bandwidth= connect_timeout= idle_timeout=)'
+			'*--net-limit=[bound it\: max_connections, connections_per_second, names_per_second (new names below a wildcard), max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout]:NAME=VALUE,...:(max_connections= connections_per_second= names_per_second= max_connection_bytes= max_bytes= bandwidth= connect_timeout= idle_timeout=)'
 			'--net-redirect[bring every port to one listener by an nft redirect in the jail'\''s own namespace, so that the payload may listen on the policy'\''s ports itself]'
 			'--net-log=[append a JSON line for each connection and each refused attempt to FILE; - is stderr]:FILE|-:_files'
 			'*-p[let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP]:\[IP\:\]HOST\:JAIL:'

@@ -29,7 +29,8 @@ func TestEgressRefusal(t *testing.T) {
 	}{
 		{"address", "http://93.184.216.35/x", "no_rule", "--allow 93.184.216.35:80", []string{"good.example"}},
 		{"quotes", `-g|http://93.184.216.35/x?"},{\"`, "no_rule", "--allow 93.184.216.35:80", []string{"good.example"}},
-		{"host", "-H|Host: evil.example|http://good.example/x", "host_mismatch", "", []string{"good.example"}},
+		{"host", "-H|Host: evil.example|http://good.example/x", "host_mismatch", "--allow tcp://good.example:80", []string{"good.example"}},
+		{"private", "http://ten.example/x", "blocked_address", "--allow 10.0.0.1:80", []string{"ten.example"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			args := append([]string{"--", "curl", "-sS", "-w", "\n%{http_code} %{content_type}"}, strings.Split(c.url, "|")...)
@@ -51,6 +52,27 @@ func TestEgressRefusal(t *testing.T) {
 				t.Errorf("allow is %q, want %q", allow, c.allow)
 			}
 		})
+	}
+}
+
+// TestEgressInternalName: a name that leads to a private address is reached where a rule for that address allows it, too;
+// until then one line on stderr names the flag.
+func TestEgressInternalName(t *testing.T) {
+	if !rig.Enter(t, rig.Self) {
+		return
+	}
+	s := newSuite(t)
+	const fetch = `import urllib.request as u
+try: print(u.urlopen("http://ten.example/").read())
+except Exception as e: print(e)`
+	refused := s.run(t, &jail{network: "egress", allow: []string{"ten.example"}, args: []string{"--", "python3", "-c", fetch}})
+	const line = "brig: the network refused ten.example:80 once: it leads to 10.0.0.1, a private address (--allow 10.0.0.1:80)\n"
+	if refused.errOut != line || !strings.Contains(refused.out, "403") {
+		t.Errorf("%q %q", refused.out, refused.errOut)
+	}
+	reached := s.run(t, &jail{network: "egress", allow: []string{"ten.example", "10.0.0.1:80"}, args: []string{"--", "python3", "-c", fetch}})
+	if reached.errOut != "" || !strings.Contains(reached.out, "EVIL") { // as the rig's server there calls itself
+		t.Errorf("%q %q", reached.out, reached.errOut)
 	}
 }
 

@@ -1,0 +1,121 @@
+package egress
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Bounds of what is told of refusals.
+const (
+	maxRefused = 16 // entries of Summary.Refused
+	maxTold    = 3  // of them in RefusedLine
+)
+
+// Refused counts the attempts that the policy refused for one reason at one destination.
+type Refused struct {
+	Host    string `json:"host"`           // the name that was looked up, else the address
+	Port    uint16 `json:"port,omitempty"` // 0: the name was only looked up
+	Reason  Reason `json:"reason"`
+	Address string `json:"address,omitempty"` // ADDR:PORT to which the name led, where that is why
+	Count   int    `json:"count"`
+	Fix     string `json:"fix,omitempty"` // the flag that would allow it; empty where none would
+}
+
+// refuse counts n attempts of a refused event, if there is room for it or its like is there.
+func (s *Summary) refuse(e *Event, n int) {
+	r := Refused{Host: e.target(), Port: e.Port, Reason: e.Reason, Address: e.Address}
+	if e.Kind == KindDNS {
+		r.Port = 0
+	}
+	if r.Host == "" || r.Reason == ReasonType {
+		return
+	}
+	for i := range s.Refused {
+		if have := &s.Refused[i]; have.Host == r.Host && have.Port == r.Port && have.Reason == r.Reason && have.Address == r.Address {
+			have.Count += n
+			return
+		}
+	}
+	if len(s.Refused) < maxRefused {
+		r.Count, r.Fix = n, r.Reason.Hint(r.Host, r.Port, r.Address)
+		s.Refused = append(s.Refused, r)
+	}
+}
+
+// RefusedLine returns one line of English about what the policy refused, with the flags that would allow it, or "". It is
+// printable ASCII.
+func (s *Summary) RefusedLine() string {
+	if s == nil || len(s.Refused) == 0 {
+		return ""
+	}
+	var parts []string
+	more := s.ByVerdict[VerdictDeny] + s.Unrecorded
+	for i := range s.Refused[:min(len(s.Refused), maxTold)] {
+		r := &s.Refused[i]
+		more -= r.Count
+		parts = append(parts, r.text())
+	}
+	line := "the network refused " + strings.Join(parts, "; ")
+	if more > 0 {
+		line += fmt.Sprintf("; and %d more (--net-log FILE lists them)", more)
+	}
+	return line
+}
+
+func (r *Refused) text() string {
+	host := r.Host
+	if r.Port != 0 {
+		host = fmt.Sprintf("%s:%d", bracketed(host), r.Port)
+	}
+	s := fmt.Sprintf("%s %s: %s", host, times(r.Count), r.why())
+	if r.Fix != "" {
+		s += " (" + r.Fix + ")"
+	}
+	return s
+}
+
+// why explains the reason in words.
+func (r *Refused) why() string {
+	at, kind := r.Host, ""
+	if to, err := netip.ParseAddrPort(r.Address); err == nil {
+		at = to.Addr().String()
+	}
+	if a, err := netip.ParseAddr(at); err == nil {
+		if kind = Blocked(a); kind != "" {
+			kind = ", a " + kind + " address"
+		}
+	}
+	switch r.Reason {
+	case ReasonNoRule, ReasonUDP:
+		return "no rule allows it"
+	case ReasonPort:
+		return "no rule allows this port"
+	case ReasonDenied:
+		return "a rule denies it"
+	case ReasonBlocked, ReasonMetadata, ReasonOwnAddress:
+		if r.Reason == ReasonOwnAddress {
+			kind = ", which is this machine's"
+		}
+		if at == r.Host {
+			return "it is" + strings.TrimPrefix(kind, ",")
+		}
+		return "it leads to " + at + kind
+	}
+	return strings.ReplaceAll(string(r.Reason), "_", " ")
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// bracketed puts an IPv6 address in brackets, as before a port.
+func bracketed(host string) string {
+	if strings.Contains(host, ":") {
+		return "[" + host + "]"
+	}
+	return host
+}
