@@ -77,7 +77,7 @@ func jailed(name string, act func(*invocation, stdio) int) func([]string, stdio)
 	return func(args []string, std stdio) int {
 		inv, help, err := parse(name, args, fileReader(std.in))
 		if err != nil {
-			return fail(std, err.Error())
+			return fail(std, strings.Split(err.Error(), "\n")...)
 		}
 		if help {
 			return emit(std, commandHelp(name))

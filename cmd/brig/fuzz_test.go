@@ -27,7 +27,7 @@ func FuzzParse(f *testing.F) {
 			var lines []string
 			switch {
 			case err != nil:
-				lines = []string{err.Error()}
+				lines = strings.Split(err.Error(), "\n")
 			case !help:
 				lines = inv.problems()
 			}

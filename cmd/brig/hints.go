@@ -13,8 +13,6 @@ func dockerHints() []hint {
 	return []hint{
 		{[]string{"-v", "--volume"}, "write --bind SRC DST, or --ro-bind SRC DST for :ro"},
 		{[]string{"--mount"}, "write --bind SRC DST, --ro-bind SRC DST or --tmpfs DST"},
-		{[]string{"--rm"}, "a jail never leaves anything behind; leave it out"},
-		{[]string{"-i", "--interactive"}, "stdin is always passed through; leave it out, or write --tty for a terminal"},
 		{[]string{"-d", "--detach"}, "brig stays until the command ends; leave it out"},
 		{[]string{"--name"}, "a jail has no name; leave it out, or write --hostname NAME"},
 		{[]string{"--network"}, "write --net loopback (the default, docker's none), --net none (not even lo), --allow HOST for what the payload may reach, or --net host"},

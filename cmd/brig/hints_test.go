@@ -23,7 +23,11 @@ func TestHintsNameRealFlags(t *testing.T) {
 				t.Errorf("%s: it is a flag of brig, or here twice", f)
 			}
 			seen[f] = true
-			if _, _, _, err := lookup(table, strings.TrimSuffix(f, "*")+"=x"); err == nil || !strings.HasSuffix(err.Error(), " is not a flag; "+h.says) {
+			word := strings.TrimSuffix(f, "*") + "=x"
+			if found, _, _ := lookup(table, word); found != nil {
+				t.Errorf("%s: it is --%s of brig", f, found.name)
+			}
+			if err := notAFlag(table, word); !strings.HasSuffix(err.Error(), " is not a flag; "+h.says) {
 				t.Errorf("%s: %v", f, err)
 			}
 		}
@@ -37,15 +41,19 @@ func TestHintsNameRealFlags(t *testing.T) {
 
 func TestHints(t *testing.T) {
 	for line, want := range map[string]string{
-		"--rm -it":                        `"--rm" is not a flag; a jail never leaves anything behind; leave it out`,
-		"-it":                             `"-it" is not a flag; stdin is always passed through; leave it out, or write --tty for a terminal`,
+		"-itx": `"-x" is not a flag; the short ones are -e, -w, -u, -p, -t, -i, -m, -h`,
+		"--rm -it -v a:/b --name n --memroy 1 id -x": `"-v" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro`,
+		"--rm -v a:/b --name n -w /x --memroy 1 -- id -x": `"-v" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro` + "\n" +
+			`"--name" is not a flag; a jail has no name; leave it out, or write --hostname NAME` + "\n" + `"--memroy" is not a flag; did you mean --memory?`,
+		"--volume=a:/b --privileged --tmpfs": `"--volume" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro` + "\n" +
+			`"--privileged" is not a flag; no flag gives the payload a capability; leave it out` + "\n" + `--tmpfs: a value is missing; write --tmpfs DST[:size=64m,inodes=1000,mode=1777]`,
 		"-v a:/b":                         `"-v" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro`,
 		"--volume=a:/b":                   `"--volume" is not a flag; write --bind SRC DST, or --ro-bind SRC DST for :ro`,
 		"--network=none":                  `"--network" is not a flag; write --net loopback (the default, docker's none), --net none (not even lo), --allow HOST for what the payload may reach, or --net host`,
 		"--unshare-pid":                   `"--unshare-pid" is not a flag; the jail always has namespaces of its own; leave it out`,
 		"--unshare-net":                   `"--unshare-net" is not a flag; the network is only lo already, or write --net none; leave it out`,
 		"--dev-bind-try /a /a":            `"--dev-bind-try" is not a flag; write --bind SRC DST; devices cannot be opened through it`,
-		"-x":                              `"-x" is not a flag; the short ones are -e, -w, -u, -p, -t, -m, -h`,
+		"-x":                              `"-x" is not a flag; the short ones are -e, -w, -u, -p, -t, -i, -m, -h`,
 		"--volum":                         `"--volum" is not a flag; brig help run lists them`,
 		"--cpu-quota 50000":               `"--cpu-quota" is not a flag; write --cpus N, which is the quota divided by --cpu-period`,
 		"-c 512":                          `"-c" is not a flag; write --cpu-weight N, where 100 is docker's 1024`,

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"brig/nsjail"
@@ -61,23 +63,30 @@ func (b *builder) apply(g given) error {
 	return g.flag.set(b, g.values)
 }
 
-// scan splits words into flags with their values and the command, which begins at the first word that is neither.
+// scan splits words into flags with their values and the command, which begins at the first word that is neither. It
+// goes on after a flag that brig does not have, so that one answer names them all.
 func scan(table []flag, words []string) (list []given, command []string, help bool, err error) {
 	count := map[string]string{}
+	var unknown []error
 	for len(words) > 0 {
 		word := words[0]
 		if word == "--" {
-			return list, words[1:], false, nil
+			words = words[1:]
+			break
 		}
 		if len(word) < 2 || word[0] != '-' {
-			return list, words, false, nil
+			break
 		}
 		if word == "-h" || word == "--help" {
 			return nil, nil, true, nil
 		}
 		g, rest, err := scanFlag(table, words)
+		if err == errUnknown {
+			unknown, words = append(unknown, notAFlag(table, word)), afterUnknown(words)
+			continue
+		}
 		if err != nil {
-			return nil, nil, false, err
+			return nil, nil, false, errors.Join(append(unknown, err)...)
 		}
 		key := g.flag.key()
 		order := g.bare && g.flag.greedy // `--seccomp` as an order to explain, not as a choice of the filter
@@ -92,17 +101,35 @@ func scan(table []flag, words []string) (list []given, command []string, help bo
 		}
 		list, words = append(list, g), rest
 	}
-	return list, nil, false, nil
+	if len(unknown) > 0 {
+		return nil, nil, false, errors.Join(unknown...)
+	}
+	return list, words, false, nil
+}
+
+// afterUnknown are the words behind a flag that brig does not have, and behind what may be its values: before a -- no
+// word can be the command.
+func afterUnknown(words []string) []string {
+	words = words[1:]
+	end := slices.Index(words, "--")
+	for n := 0; n < end; n++ {
+		if strings.HasPrefix(words[n], "-") {
+			end = n
+		}
+	}
+	return words[max(end, 0):]
 }
 
 // scanFlag reads the flag that words begin with.
 func scanFlag(table []flag, words []string) (g given, rest []string, err error) {
-	f, value, attached, err := lookup(table, words[0])
-	if err != nil {
-		return g, nil, err
+	f, value, attached := lookup(table, words[0])
+	if f == nil {
+		return g, nil, errUnknown
 	}
 	g, rest = given{flag: f}, words[1:]
 	switch {
+	case attached && len(f.args) == 0 && words[0][1] != '-' && !strings.Contains(words[0], "="): // docker's -it
+		return g, append([]string{"-" + words[0][2:]}, rest...), nil
 	case attached && len(f.args) == 0:
 		return g, nil, fmt.Errorf("--%s: it takes no value; write --%s alone", f.name, f.name)
 	case attached && len(f.args) > 1:
@@ -139,38 +166,47 @@ func isValue(table []flag, rest []string) bool {
 	if !strings.HasPrefix(rest[0], "-") || len(rest[0]) < 2 {
 		return true
 	}
-	_, _, attached, err := lookup(table, rest[0])
+	f, _, attached := lookup(table, rest[0])
 	short := rest[0][1] != '-'
-	return err != nil || (short && attached) // "-1", or a negative value that begins like a short flag
+	return f == nil || short && attached && len(f.args) > 0 // "-1", or a negative value that begins like a short flag
 }
 
-// lookup finds the flag of a word, and the value after = (or after a short flag).
-func lookup(table []flag, word string) (f *flag, value string, attached bool, err error) {
+// lookup finds the flag of a word, or nil, and the value after = (or after a short flag).
+func lookup(table []flag, word string) (f *flag, value string, attached bool) {
 	name, value, attached := strings.Cut(word, "=")
 	for i := range table {
 		f := &table[i]
 		if name == "--"+f.name {
-			return f, value, attached, nil
+			return f, value, attached
 		}
 		if f.short != 0 && word[0] == '-' && word[1] == f.short {
 			value := strings.TrimPrefix(word[2:], "=")
-			return f, value, len(word) > 2, nil
+			return f, value, len(word) > 2
 		}
 	}
+	return nil, "", false
+}
+
+// errUnknown is scanFlag's for a word that looks like a flag and is none.
+var errUnknown = errors.New("not a flag")
+
+// notAFlag tells what to write instead.
+func notAFlag(table []flag, word string) error {
+	name, _, _ := strings.Cut(word, "=")
 	if says := hintFor(name); says != "" {
-		return nil, "", false, fmt.Errorf("%s is not a flag; %s", show(name), says)
+		return fmt.Errorf("%s is not a flag; %s", show(name), says)
 	}
 	if !strings.HasPrefix(word, "--") {
-		return nil, "", false, fmt.Errorf("%s is not a flag; the short ones are %s", show(word), shortFlags(table))
+		return fmt.Errorf("%s is not a flag; the short ones are %s", show(word), shortFlags(table))
 	}
 	var names []string
 	for _, f := range table {
 		names = append(names, f.name)
 	}
 	if near := nsjail.Nearest(name[2:], names); near != "" {
-		return nil, "", false, fmt.Errorf("%s is not a flag; did you mean --%s?", show(name), near)
+		return fmt.Errorf("%s is not a flag; did you mean --%s?", show(name), near)
 	}
-	return nil, "", false, fmt.Errorf("%s is not a flag; brig help run lists them", show(name))
+	return fmt.Errorf("%s is not a flag; brig help run lists them", show(name))
 }
 
 func shortFlags(table []flag) string {

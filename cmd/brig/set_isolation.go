@@ -36,6 +36,9 @@ func setTTY(b *builder, _ []string) error {
 	return nil
 }
 
+// asAlways is for a flag of docker's that asks for what a jail always does.
+func asAlways(*builder, []string) error { return nil }
+
 func setInit(b *builder, _ []string) error {
 	b.inv.spec.NoInit = false
 	return nil

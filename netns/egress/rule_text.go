@@ -21,10 +21,16 @@ func ParseRule(text string) (Rule, error) {
 func parseRule(text string) (r Rule, problem *Problem) {
 	rest := text
 	if mode, after, ok := strings.Cut(text, "://"); ok {
+		rest = after
+		if strings.EqualFold(mode, "https") { // a URL pasted from a browser; http is a mode already
+			mode = string(ModeTLS)
+		}
 		if r.Mode, problem = parseMode(mode); problem != nil {
 			return Rule{}, problem
 		}
-		rest = after
+		if r.Mode == ModeTLS || r.Mode == ModeHTTP {
+			rest = strings.TrimSuffix(rest, "/")
+		}
 	}
 	target, ports, hasPorts, problem := splitPorts(rest)
 	if problem != nil {

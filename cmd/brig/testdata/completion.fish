@@ -41,6 +41,8 @@ complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l net-log -r
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l publish -s p -x -d 'let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l seccomp -r -F -a 'default unconfined' -d 'the system-call filter: default, unconfined, a preset, or a profile in docker'\''s JSON (a path has a /)'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l tty -s t -d 'give the payload a terminal of its own, for shells and editors'
+complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l interactive -s i -d 'no effect: stdin always reaches the payload, so docker'\''s -it is --tty'
+complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l rm -d 'no effect: a jail never leaves anything behind'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l init -d 'run an init as pid 1 that reaps and forwards signals (the default)'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l no-init -d 'make the payload pid 1'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l require -x -a 'user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_swap memory_high memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file' -d 'fail unless these mechanisms are in force, with no fall-back'
