@@ -55,6 +55,8 @@ func TestNesting(t *testing.T) {
 		private = []string{"unshare", "-Urm"}
 	}
 	rootless := []string{"unshare", "-Ur"}
+	// A machine may have more than one procfs mounted, and one that is complete is enough for the kernel.
+	masked, readOnly := eachProc(`mount --bind /dev/null "$p/version"`), eachProc(`mount -o remount,ro,bind "$p"`)
 	tests := []struct {
 		name  string
 		in    []string // the command that makes the place
@@ -79,13 +81,13 @@ func TestNesting(t *testing.T) {
 			want: []string{"clone3:", "user.max_net_namespaces is 0"}},
 		{name: "no network namespaces and the host's network", in: rootless, setup: "echo 0 >/proc/sys/user/max_net_namespaces", only: "user",
 			spec: `{"net": "host"}`, want: []string{works}},
-		{name: "a masked /proc", in: private, setup: "mount --bind /dev/null /proc/version",
-			want: []string{"proc:", `"/proc/version" is mounted over it`, "systempaths=unconfined", "--optional proc"}},
-		{name: "a masked /proc, accepted", in: private, setup: "mount --bind /dev/null /proc/version", spec: `{"optional": ["proc"]}`, want: []string{works}},
-		{name: "a masked /proc and a complete one", in: private, setup: "mount --bind /dev/null /proc/version; mkdir p; mount -t proc proc p",
+		{name: "a masked /proc", in: private, setup: masked,
+			want: []string{"proc:", `/version" is mounted over it`, "systempaths=unconfined", "--optional proc"}},
+		{name: "a masked /proc, accepted", in: private, setup: masked, spec: `{"optional": ["proc"]}`, want: []string{works}},
+		{name: "a masked /proc and a complete one", in: private, setup: masked + "; mkdir p; mount -t proc proc p",
 			want: []string{works}, only: "root"},
-		{name: "a read-only /proc", in: private, setup: "mount -o remount,ro,bind /proc", want: []string{"proc:", "read-only", "unmask"}},
-		{name: "a read-only /proc, accepted in vain", in: private, setup: "mount -o remount,ro,bind /proc", spec: `{"optional": ["proc"]}`,
+		{name: "a read-only /proc", in: private, setup: readOnly, want: []string{"proc:", "read-only", "unmask"}},
+		{name: "a read-only /proc, accepted in vain", in: private, setup: readOnly, spec: `{"optional": ["proc"]}`,
 			want: []string{"step ", "user:", "read-only file system", "remount,rw"}},
 		{name: "no /proc", in: private, setup: "mount -t tmpfs none /proc", want: []string{"/proc is mounted"}},
 		{name: "a chroot to a mount point", in: append(private, "sh", "-ec", `mkdir -p r; mount --rbind / r; exec chroot r "$0" "$@"`),
@@ -96,7 +98,7 @@ func TestNesting(t *testing.T) {
 		{name: "few open files", in: []string{"env"}, setup: "ulimit -n 100", want: []string{"dup3", "bad file descriptor", "open files is too low", "263", "ulimit -Hn"}},
 		{name: "small files only", in: []string{"env"}, setup: "ulimit -f 1", want: []string{"file too large", "ulimit -f"}},
 		{name: "a strange mount table", in: private, setup: `mount --make-rshared /; for i in 1 2 3 4 5 6 7 8; do mkdir -p "m $i"; mount -t tmpfs none "m $i"; mount --bind "m $i" "m $i"; done
-mkdir -p "$(printf 'new\nline')"; mount -t tmpfs none "$(printf 'new\nline')"; mount --bind /tmp /tmp`, want: []string{works}},
+mkdir -p "$(printf 'new\nline')"; mount -t tmpfs none "$(printf 'new\nline')"; mount --rbind /tmp /tmp`, want: []string{works}},
 		{name: "a covered root", in: private, setup: "mount --rbind / /", want: []string{"clone3:", "covers this process's root", "umount /"}},
 		{name: "a covered root, uncovered", in: private, setup: "mount --rbind / /; umount -l /", want: []string{works}, only: "root"},
 	}
@@ -113,6 +115,11 @@ mkdir -p "$(printf 'new\nline')"; mount -t tmpfs none "$(printf 'new\nline')"; m
 			}
 		})
 	}
+}
+
+// eachProc is a command of the shell for each procfs that is mounted, $p.
+func eachProc(command string) string {
+	return `awk '$4 == "/" && / - proc /{gsub(/%/, "%%", $5); print $5}' /proc/self/mountinfo | while read -r p; do p=$(printf "$p"); ` + command + "; done"
 }
 
 // nestIn runs the helper in a place and gives its line.
