@@ -22,7 +22,7 @@ type StepError struct {
 
 // Error is one line.
 func (e *StepError) Error() string {
-	return fmt.Sprintf("step %d of %d: %s: %v; %s", e.Step, e.Of, e.Op, e.Err, e.Remedy)
+	return fmt.Sprintf("%s: %v; %s (step %d of %d)", e.Op, e.Err, e.Remedy, e.Step, e.Of)
 }
 
 // Unwrap gives the cause.

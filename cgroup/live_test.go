@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -132,7 +131,7 @@ func TestFailures(t *testing.T) {
 			if !slices.ContainsFunc(tt.causes, func(c error) bool { return c != nil && errors.Is(err, c) }) && !strings.Contains(err.Error(), "the kernel has made") {
 				t.Errorf("the cause is %v", s.Err)
 			}
-			if strings.ContainsAny(err.Error(), "\n\x1b") || !strings.HasPrefix(err.Error(), "step "+strconv.Itoa(s.Step)+" of ") {
+			if strings.ContainsAny(err.Error(), "\n\x1b") || !strings.HasSuffix(err.Error(), fmt.Sprintf("(step %d of %d)", s.Step, s.Of)) {
 				t.Errorf("%q", err)
 			}
 			t.Log(err)

@@ -1,10 +1,12 @@
 package nsjail
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -43,5 +45,122 @@ func TestRemedyWorks(t *testing.T) {
 		c := Command(m[1])
 		c.Spec.Mounts = []Mount{{Type: MountBind, Source: m[2], Target: m[3]}}
 		wantOutput(t, c, "found")
+	}
+}
+
+// TestWhyItCannotRun: a file that is there and cannot run has a reason of its own, and one that is not there a flag that
+// brings it in.
+func TestWhyItCannotRun(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, text := range map[string]string{
+		"good":     "#!/bin/sh\n",
+		"crlf":     "#!/bin/sh\r\necho\r\n",
+		"lost":     "#! /opt/none/python -u\n",
+		"nested":   "#!/work/lost\n",
+		"loader":   string(elfWith("/lib/ld-none.so.1")),
+		"plain":    "echo\n",
+		"sub/tool": "#!/bin/sh\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.WriteFile("notx", nil, 0o644), os.Symlink("/opt/none", "dangling"), os.Symlink("/../lost", "up")); err != nil {
+		t.Fatal(err)
+	}
+	work := []Mount{{Type: MountBind, Source: ".", Target: "/work", Writable: true}}
+	empty := Rootfs{Path: t.TempDir()}
+	for _, tt := range []struct {
+		command string
+		mounts  []Mount
+		root    Rootfs
+		kind    error
+		want    string
+	}{
+		{"./good", nil, Rootfs{}, ErrNotFound, "the jail does not see this directory; add --work ."},
+		{"sub/tool", nil, Rootfs{}, ErrNotFound, "the jail does not see this directory; add --work ."},
+		{filepath.Join(dir, "sub", "tool"), nil, Rootfs{}, ErrNotFound, "add --work . and write ./sub/tool"},
+		{"good", work, Rootfs{}, ErrNotFound, "it is not on the PATH; for the file in this directory write ./good"},
+		{"./crlf", work, Rootfs{}, ErrNotFound, `sed -i 's/\r$//' FILE`},
+		{"./lost", work, Rootfs{}, ErrNotFound, `names the interpreter "/opt/none/python", which is not in the jail`},
+		{"./up", work, Rootfs{}, ErrNotFound, `names the interpreter "/opt/none/python"`}, // a link cannot leave what is shared
+		{"./nested", work, Rootfs{}, ErrNotFound, "an interpreter or loader that it needs"},
+		{"./loader", work, Rootfs{}, ErrNotFound, `it needs the loader "/lib/ld-none.so.1", which is not in the jail`},
+		{"./dangling", work, Rootfs{}, ErrNotFound, "not on this machine's PATH"},
+		{"./plain", work, Rootfs{}, ErrNotExecutable, "#!/bin/sh"},
+		{"./notx", work, Rootfs{}, ErrNotExecutable, "chmod +x"},
+		{"./sub", work, Rootfs{}, ErrNotExecutable, "it is a directory"},
+		{"ls", nil, empty, ErrNotFound, "the tree of --rootfs has no such file"},
+		{"/bin/no-such", nil, Rootfs{}, ErrNotFound, "it is not on this machine's PATH either"},
+	} {
+		c := Command(tt.command)
+		c.Spec.Mounts, c.Spec.Rootfs = tt.mounts, tt.root
+		if tt.root.Path != "" {
+			for _, d := range []string{"dev", "proc", "tmp", "work", "output", "etc"} {
+				if err := os.MkdirAll(filepath.Join(tt.root.Path, d), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_, err := c.Run()
+		var e *Error
+		if !errors.Is(err, tt.kind) || !errors.As(err, &e) {
+			t.Errorf("%s: %v", tt.command, err)
+			continue
+		}
+		if !strings.Contains(e.Remedy, tt.want) || !strings.HasPrefix(err.Error(), "cannot run ") || strings.Contains(err.Error(), "step ") || e.Step == 0 {
+			t.Errorf("%s: %v; want %q", tt.command, err, tt.want)
+		}
+	}
+}
+
+// elfWith is the beginning of an ELF file whose one program header names a loader.
+func elfWith(path string) []byte {
+	le := binary.LittleEndian
+	b := append(make([]byte, 64+56), path+"\x00"...)
+	copy(b, "\x7fELF\x02\x01\x01")
+	le.PutUint16(b[16:], 2)  // ET_EXEC
+	le.PutUint16(b[18:], 62) // EM_X86_64
+	le.PutUint32(b[20:], 1)
+	le.PutUint64(b[32:], 64)
+	le.PutUint16(b[52:], 64)
+	le.PutUint16(b[54:], 56)
+	le.PutUint16(b[56:], 1)
+	le.PutUint32(b[64:], 3) // PT_INTERP
+	le.PutUint64(b[72:], 64+56)
+	le.PutUint64(b[96:], uint64(len(path)+1))
+	return b
+}
+
+func FuzzInterpreter(f *testing.F) {
+	f.Add([]byte("#! /bin/sh -e\n"))
+	f.Add([]byte("#!\r\n"))
+	f.Add(elfWith("/lib/ld.so"))
+	f.Add(elfWith("/lib/ld.so")[:100])
+	f.Fuzz(func(t *testing.T, head []byte) {
+		kind, path := interpreter(head)
+		if (path != "") && kind == "" || len(path) > len(head) || strings.ContainsAny(path, "\x00\n") && kind == script {
+			t.Errorf("%q: %s %q", head, kind, path)
+		}
+	})
+}
+
+// TestErrorLines: the operation and the cause come first, and the step with its call last.
+func TestErrorLines(t *testing.T) {
+	e := &Error{Op: "mounts[0]", Detail: "same_file($67, 0xfe00, 611)", Step: 234, Of: 284, Errno: 116, Remedy: "share another"}
+	const cause = "stale file handle; share another (step 234 of 284"
+	if got := e.Error(); got != "mounts[0]: "+cause+": same_file($67, 0xfe00, 611))" {
+		t.Error(got)
+	}
+	if got := e.Named("--work"); got != "--work: "+cause+", mounts[0]: same_file($67, 0xfe00, 611))" {
+		t.Error(got)
+	}
+	plain := &Error{Op: "limits.memory", Detail: "control group: none", Remedy: "make one"}
+	if got := plain.Named("--memory"); got != "--memory: control group: none; make one" {
+		t.Error(got)
 	}
 }

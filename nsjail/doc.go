@@ -24,7 +24,7 @@
 //
 // The order of what happens in a jail is spelled in one place, resolver.write (for a Runner: newTemplate, with inTurn or
 // atOnce), and every failure names its operation:
-// "step 290 of 306: mounts[0]: openat(...): no such file or directory; ...". There are no branches in a program. Whatever
+// "mounts[0]: no such file or directory; ... (step 290 of 306: openat(...))". There are no branches in a program. Whatever
 // has to be decided is decided by Resolve, in Go, outside.
 //
 // # Actors

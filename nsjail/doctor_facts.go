@@ -182,7 +182,7 @@ func tryJail(ctx context.Context, s Spec) Trial {
 	r, err := c.Run()
 	t.Millis = time.Since(start).Milliseconds()
 	if p := c.Plan(); p != nil {
-		t.Steps, t.Enforced = len(p.Jail.Ops), p.Enforced
+		t.Enforced = p.Enforced
 	}
 	switch {
 	case errors.Is(err, ErrNotFound):

@@ -25,7 +25,7 @@ func aMachine() *Facts {
 		},
 		Host:    &Host{UID: 1000, Missing: map[string]string{}, HardLimits: map[string]int64{"nofile": 1048576, "nproc": 96365}},
 		Groups:  cgroup.Layout{Mode: cgroup.V2, Group: "/a", Dir: "/sys/fs/cgroup/a", Enabled: []string{"cpu", "io", "memory", "pids"}, Delegated: true},
-		Default: Trial{Tried: true, Steps: 300, Millis: 4, Enforced: map[string]string{"overlay": "private overlays"}},
+		Default: Trial{Tried: true, Millis: 4, Enforced: map[string]string{"overlay": "private overlays"}},
 	}
 }
 

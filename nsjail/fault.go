@@ -28,14 +28,17 @@ type Error struct {
 	Remedy string        `json:"remedy,omitempty"`
 }
 
-// Error is one line: step, operation, operands, cause, remedy.
-func (e *Error) Error() string {
+// Error is one line: operation, cause, remedy, and the failing step with its call.
+func (e *Error) Error() string { return e.Named(e.Op) }
+
+// Named is the line of Error with another name for the operation, such as the flag that asked for it.
+func (e *Error) Named(name string) string {
 	var b strings.Builder
-	if e.Of > 0 {
-		fmt.Fprintf(&b, "step %d of %d: ", e.Step, e.Of)
+	if e.Op == opExec {
+		name = "cannot run " + e.Detail
 	}
-	b.WriteString(e.Op)
-	if e.Detail != "" {
+	b.WriteString(name)
+	if e.Detail != "" && e.Of == 0 {
 		b.WriteString(": " + e.Detail)
 	}
 	if e.Errno != 0 {
@@ -44,8 +47,21 @@ func (e *Error) Error() string {
 	if e.Remedy != "" {
 		b.WriteString("; " + e.Remedy)
 	}
-	return b.String()
+	if e.Of == 0 || e.Op == opExec { // that is always the last step
+		return b.String()
+	}
+	fmt.Fprintf(&b, " (step %d of %d", e.Step, e.Of)
+	if name != e.Op { // explain numbers its steps under the plan's own labels
+		b.WriteString(", " + e.Op)
+	}
+	if e.Detail != "" {
+		b.WriteString(": " + e.Detail)
+	}
+	return b.String() + ")"
 }
+
+// opExec is the label of the steps that try to start the command.
+const opExec = "exec"
 
 // Unwrap gives the errno, so that errors.Is(err, os.ErrPermission) works.
 func (e *Error) Unwrap() error {

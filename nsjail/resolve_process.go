@@ -278,7 +278,7 @@ func (r *resolver) execve() {
 	}
 	argv, env := program.Strs(r.spec.Args), program.Strs(r.Env)
 	for i, file := range r.exec {
-		op := r.Jail.Add("exec", unix.SYS_EXECVE, program.Str(file), argv, env)
+		op := r.Jail.Add(opExec, unix.SYS_EXECVE, program.Str(file), argv, env)
 		if i < len(r.exec)-1 {
 			op.May(unix.ENOENT, unix.ENOTDIR, unix.EACCES)
 		}

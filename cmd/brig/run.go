@@ -174,15 +174,7 @@ func describe(inv *invocation, err error) string {
 	if !errors.As(err, &e) {
 		return err.Error()
 	}
-	flag := inv.where(e.Op)
-	if flag == e.Op {
-		return err.Error()
-	}
-	named := *e
-	if named.Op = flag; e.Of > 0 { // explain numbers its steps under the plan's own label
-		named.Op += ", " + e.Op
-	}
-	return named.Error()
+	return e.Named(inv.where(e.Op))
 }
 
 func failedResult(inv *invocation, err error) *nsjail.Result {

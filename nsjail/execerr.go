@@ -1,0 +1,213 @@
+package nsjail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNotFound and ErrNotExecutable tell why the command could not be started; errors.Is finds them in Start's error.
+var (
+	ErrNotFound      = errors.New("command not found in the jail")
+	ErrNotExecutable = errors.New("command not executable in the jail")
+)
+
+// ExecError is a command that the jail could not start.
+type ExecError struct {
+	Cause *Error
+	Kind  error // ErrNotFound or ErrNotExecutable
+}
+
+// Error is Cause's line.
+func (e *ExecError) Error() string { return e.Cause.Error() }
+
+// Is matches Kind.
+func (e *ExecError) Is(target error) bool { return target == e.Kind }
+
+// Unwrap returns the Error.
+func (e *ExecError) Unwrap() error { return e.Cause }
+
+// execError tells a missing command from one that may not run, and finds the flag that would bring it in.
+func (c *Cmd) execError(e *Error) error {
+	name := c.Spec.Args[0]
+	e.Fault, e.Detail = FaultCaller, quote(name)
+	switch e.Errno {
+	case unix.ENOENT, unix.ENOTDIR:
+		e.Remedy = c.missing(name)
+		return &ExecError{e, ErrNotFound}
+	case unix.E2BIG:
+		e.Remedy = "arguments and environment are too large for the payload's stack limit (execve(2))"
+	case unix.ENOEXEC:
+		e.Remedy = "it is no program that this kernel runs; a script needs a first line such as #!/bin/sh"
+	case unix.EACCES:
+		e.Remedy = c.forbidden()
+	}
+	return &ExecError{e, ErrNotExecutable}
+}
+
+// forbidden tells which of the reasons for EACCES holds.
+func (c *Cmd) forbidden() string {
+	for _, p := range c.plan.exec {
+		switch mode, _ := c.inJail(p); {
+		case mode&unix.S_IFMT == unix.S_IFDIR:
+			return "it is a directory; name a program in it"
+		case mode&unix.S_IFMT == unix.S_IFREG && mode&0o111 == 0:
+			return "it has no x permission; run chmod +x on it, or name its interpreter, as in sh FILE"
+		}
+	}
+	return "it is a directory, has no x permission, or lies on a noexec mount"
+}
+
+// missing tells what the jail lacks where execve(2) returns ENOENT: the interpreter or loader of a file that is there,
+// or the file itself.
+func (c *Cmd) missing(name string) string {
+	for _, p := range c.plan.exec {
+		mode, head := c.inJail(p)
+		if mode == 0 {
+			continue
+		}
+		kind, needs := interpreter(head)
+		switch there, _ := c.inJail(needs); {
+		case strings.HasSuffix(needs, "\r"):
+			return "its first line ends with a carriage return, as on Windows; remove them: sed -i 's/\\r$//' FILE"
+		case needs == "" || there != 0:
+			return "an interpreter or loader that it needs is not in the jail"
+		case kind == loader:
+			return "it needs the loader " + quote(needs) + ", which is not in the jail; put it there with the libraries that ldd lists, or link it statically"
+		default:
+			return "its first line names the interpreter " + quote(needs) + ", which is not in the jail; correct that line, or bring it in with --ro-bind"
+		}
+	}
+	return c.whereIsIt(name)
+}
+
+// whereIsIt finds a file that the jail lacks on the host, and the flag that brings it in.
+func (c *Cmd) whereIsIt(name string) string {
+	host, err := exec.LookPath(name)
+	if err != nil {
+		if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() && !strings.Contains(name, "/") {
+			return "it is not on the PATH; for the file in this directory write ./" + name
+		}
+		return "it is not on this machine's PATH either"
+	}
+	if host, err = filepath.Abs(host); err != nil {
+		return err.Error()
+	}
+	if rel := c.fromWork(host); rel != "" && strings.Contains(name, "/") {
+		if name == rel || name == "./"+rel {
+			return "the jail does not see this directory; add --work ."
+		}
+		return "the jail does not see this directory; add --work . and write ./" + rel
+	}
+	real, err := filepath.EvalSymlinks(host)
+	if err != nil {
+		real = host
+	}
+	switch system := strings.HasPrefix(real, "/usr/"); {
+	case system && c.Spec.Rootfs.Path != "":
+		return "the tree of --rootfs has no such file; install it there (the host's " + real + " needs the host's libraries)"
+	case system && strings.Contains(name, "/"):
+		return "there is no such path in the jail; the host has it as " + real
+	case system:
+		return fmt.Sprintf("the host has it as %s, which is not on the jail's PATH; name it in full", real)
+	}
+	dir := filepath.Dir(filepath.Dir(real)) // the prefix: a program wants its lib and share too
+	if _, err := os.Stat(filepath.Join(dir, "lib")); err != nil || dir == "/" {
+		dir = filepath.Dir(real)
+	}
+	return fmt.Sprintf("the host has it as %s; add --ro-bind %s %s and name it in full", real, dir, dir)
+}
+
+// fromWork is the path of a file of the host from the caller's directory, where --work . would show it; "" otherwise.
+func (c *Cmd) fromWork(host string) string {
+	taken := slices.ContainsFunc(c.Spec.Mounts, func(m Mount) bool { return m.Target == DefaultWorkdir })
+	here, err := os.Getwd()
+	if err != nil || taken || c.workdir() != DefaultWorkdir {
+		return ""
+	}
+	if rel, err := filepath.Rel(here, host); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return ""
+}
+
+func (c *Cmd) workdir() string {
+	if c.Spec.Workdir != "" {
+		return c.Spec.Workdir
+	}
+	return DefaultWorkdir
+}
+
+// inJail finds what a path of the jail is on the host: its mode, 0 where the jail has none or it cannot be told, and
+// the beginning of a regular file. It runs only when the command could not be started. The payload's own links are
+// resolved within what was shared, so that they lead nowhere else: openat2(2), RESOLVE_IN_ROOT.
+func (c *Cmd) inJail(p string) (mode uint32, head []byte) {
+	if p == "" {
+		return 0, nil
+	}
+	if !path.IsAbs(p) {
+		p = path.Join(c.workdir(), p)
+	}
+	root, rest := c.source(path.Clean(p))
+	if root == "" {
+		return 0, nil
+	}
+	dir, err := unix.Open(root, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, nil
+	}
+	defer unix.Close(dir)
+	fd := dir
+	if rest = strings.Trim(rest, "/"); rest != "" {
+		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+		if fd, err = unix.Openat2(dir, rest, &how); err != nil {
+			return 0, nil
+		}
+		defer unix.Close(fd)
+	}
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) != nil {
+		return 0, nil
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return st.Mode, nil
+	}
+	f, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", fd)) // no device, fifo or socket: fstat(2) has ruled them out
+	if err != nil {
+		return st.Mode, nil
+	}
+	defer f.Close()
+	head = make([]byte, 4096) // an ELF file names its loader near the beginning
+	n, _ := f.Read(head)      // of less there is less to tell
+	return st.Mode, head[:n]
+}
+
+// source is the directory or file of the host behind a path of the jail, and the rest of the path below it.
+func (c *Cmd) source(p string) (root, rest string) {
+	rest = p
+	switch first, _, _ := strings.Cut(p[1:], "/"); {
+	case c.Spec.Rootfs.Path != "":
+		root = c.Spec.Rootfs.Path
+	case first == "usr" || first == "bin" || first == "sbin" || strings.HasPrefix(first, "lib"):
+		root = "/"
+	}
+	best := -1
+	for _, m := range c.Spec.Mounts {
+		below, ok := strings.CutPrefix(p, strings.TrimSuffix(m.Target, "/"))
+		if !ok || below != "" && below[0] != '/' || len(m.Target) < best {
+			continue
+		}
+		best, root, rest = len(m.Target), "", below
+		if m.Type == MountBind || m.Type == MountFile {
+			root = m.Source
+		}
+	}
+	return root, rest
+}
