@@ -17,6 +17,7 @@ type authenticator struct {
 	keys   *listen.Keys                                                        // nil: there are none
 	tokens func(bearer string, now time.Time) (engine.Caller, *nsjail.Refusal) // nil: none are taken
 	always bool                                                                // at Unix sockets, too
+	note   func(no *nsjail.Refusal, source string)                             // who was refused; nil: nobody wants to know
 }
 
 // newAuthenticator reads the keys.
@@ -36,6 +37,14 @@ func newAuthenticator(c *config.Config, e *engine.Engine) (*authenticator, error
 // caller says who sends a request, by what it shows, or else by what the kernel or TLS says of the connection. Whoever is
 // not known is refused, whatever let the connection in.
 func (a *authenticator) caller(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+	c, no := a.whoIs(r)
+	if no != nil && a.note != nil {
+		a.note(no, listen.Source(r))
+	}
+	return c, no
+}
+
+func (a *authenticator) whoIs(r *http.Request) (engine.Caller, *nsjail.Refusal) {
 	if values := r.Header.Values("Authorization"); len(values) > 0 {
 		return a.bearer(values)
 	}

@@ -32,6 +32,7 @@ type parts struct {
 	trace   *trace.Tracer
 	audit   *audit.Log
 	ledger  *token.Ledger
+	refused *audit.Refusals // who was not let in; nil without an audit log
 	areas   *areas
 	stage   *stageWatch
 	runs    context.Context // ends when what still runs has to
@@ -88,10 +89,10 @@ func (p *parts) fillGoCache(ctx context.Context) {
 // records opens the audit log and the ledger of tokens.
 func (p *parts) records(o *engine.Options) (err error) {
 	if p.c.AuditPath != "" {
-		if p.audit, err = openAudit(p.c); err != nil {
+		if p.audit, err = openAudit(p.c, p.log); err != nil {
 			return err
 		}
-		o.Audit = p.audit
+		o.Audit, p.refused = p.audit, audit.NewRefusals(p.audit)
 	}
 	for _, file := range p.c.TokenKeys {
 		keys, err := token.ReadPublicKeys(file)
@@ -110,8 +111,15 @@ func (p *parts) records(o *engine.Options) (err error) {
 	return nil
 }
 
-func openAudit(c *config.Config) (*audit.Log, error) {
+func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
 	o := audit.Options{Path: c.AuditPath, MaxBytes: int64(c.AuditMaxBytes), Keep: c.AuditKeep, Sync: c.AuditSync, Argv: c.AuditArgv}
+	o.Broken = func(why error) {
+		if why == nil {
+			log.Info("the audit log can be written again")
+			return
+		}
+		log.Error("the audit log cannot be written: all is refused until it can", slog.String("audit", c.AuditPath), slog.String("error", why.Error()))
+	}
 	if c.AuditKey != "" {
 		var err error
 		if o.Key, err = token.ReadPrivateKey(c.AuditKey); err != nil {
@@ -165,6 +173,7 @@ func (p *parts) close(ctx context.Context) error {
 		errs = append(errs, p.engine.Close())
 	}
 	if p.audit != nil {
+		p.refused.Close()
 		errs = append(errs, p.audit.Close())
 	}
 	if p.ledger != nil {

@@ -105,6 +105,9 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 	if d.auth, err = newAuthenticator(c, d.engine); err != nil {
 		return d, err
 	}
+	if d.refused != nil {
+		d.auth.note = d.refused.Add
+	}
 	h, err := handler(d)
 	if err != nil {
 		return d, err

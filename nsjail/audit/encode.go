@@ -44,6 +44,9 @@ func (e *Event) about(w *writer) {
 	w.intField("argc", int64(e.Argc))
 	w.textField("spec_sha256", e.SpecDigest, maxName)
 	w.textField("plan_sha256", e.PlanDigest, maxName)
+	w.textField("path", e.Path, maxText)
+	w.textField("source", e.Source, maxName)
+	w.intField("count", e.Count)
 	w.argv(e.Argv)
 	if v := e.Verdict; v != nil {
 		w.open("verdict")

@@ -27,7 +27,8 @@ func (e Event) byReflection(t *testing.T) []byte {
 		&e.PlanDigest, &e.Status, &e.Signal, &e.File, &e.Digest, &e.Key, &e.Signature} {
 		*s = clean(*s, maxName)
 	}
-	e.Error, e.Note = clean(e.Error, maxText), clean(e.Note, maxText)
+	e.Source = clean(e.Source, maxName)
+	e.Path, e.Error, e.Note = clean(e.Path, maxText), clean(e.Error, maxText), clean(e.Note, maxText)
 	e.LimitsHit, e.Runs = cleanAll(e.LimitsHit, maxName), cleanAll(e.Runs, maxName)
 	if v := e.Verdict; v != nil {
 		e.Verdict = &Verdict{Allowed: v.Allowed, Policies: cleanAll(v.Policies, maxName), Narrowed: cleanAll(v.Narrowed, maxText),

@@ -74,7 +74,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	got := strings.Split(string(out), "\n")
 	want := []string{"run-0", "err: <nil> notes: false", "run-1", "err: <nil> notes: false", "run-2", "err: <nil> notes: true",
-		"err: audit: the run could not be written", "err: audit: the run could not be written", "run-5", "err: <nil> notes: false", "close: <nil>", ""}
+		"err: audit: this could not be written", "err: audit: this could not be written", "run-5", "err: <nil> notes: false", "close: <nil>", ""}
 	if len(got) != len(want) {
 		t.Fatalf("%q", got)
 	}

@@ -40,7 +40,7 @@ func before(j *nsjail.Job, argv bool) Event {
 	if j.Verdict.Refusal != nil {
 		e.Kind = RunRefused
 	}
-	e.Verdict = verdict(j)
+	e.Verdict = verdict(j, argv)
 	if len(j.Code) > 0 {
 		e.CodeDigest, e.CodeBytes = digest(j.Code), len(j.Code)
 	}
@@ -60,7 +60,7 @@ func before(j *nsjail.Job, argv bool) Event {
 }
 
 // after describes how a Job ended.
-func after(j *nsjail.Job, r *nsjail.Result, err error) Event {
+func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 	e, redact := about(RunEnd, j), redactor(j.Redact)
 	e.PlanDigest = j.PlanDigest
 	if err != nil {
@@ -68,9 +68,9 @@ func after(j *nsjail.Job, r *nsjail.Result, err error) Event {
 		if e.Status = string(nsjail.StatusError); errors.As(err, &no) {
 			e.Status, err = "refused", no
 			j.Refuse(no)
-			e.Verdict = verdict(j)
+			e.Verdict = verdict(j, argv)
 		}
-		e.Error = redact.text(err.Error())
+		e.Error = redact.text(message(err, argv))
 	}
 	if r == nil {
 		return e
@@ -81,20 +81,40 @@ func after(j *nsjail.Job, r *nsjail.Result, err error) Event {
 		e.reached = network(r, redact)
 	}
 	if r.Error != nil && e.Error == "" {
-		e.Error = redact.text(r.Error.Error())
+		e.Error = redact.text(message(r.Error, argv))
 	}
 	return e
+}
+
+// message is an error's own with argv, and else what holds no word of a caller's: the operation and the system's error.
+func message(err error, argv bool) string {
+	var jail *nsjail.Error
+	var no *nsjail.Refusal
+	switch {
+	case argv:
+		return err.Error()
+	case errors.As(err, &no):
+		return no.Layer + ": " + no.Code
+	case errors.As(err, &jail) && jail.Errno != 0:
+		return jail.Op + ": " + jail.Errno.Error()
+	case errors.As(err, &jail):
+		return jail.Op
+	}
+	return "failed"
 }
 
 func about(kind string, j *nsjail.Job) Event {
 	return Event{Kind: kind, Run: j.ID, Agent: j.Agent, Token: j.Token, Sandbox: j.Sandbox, Language: redactor(j.Redact).text(j.Language)}
 }
 
-func verdict(j *nsjail.Job) *Verdict {
+func verdict(j *nsjail.Job, argv bool) *Verdict {
 	redact := redactor(j.Redact)
 	v := &Verdict{Allowed: j.Verdict.Refusal == nil, Policies: j.Verdict.Policies, Narrowed: redact.list(j.Verdict.Narrowed)}
 	if r := j.Verdict.Refusal; r != nil {
-		v.Layer, v.Code, v.Rule, v.Error = r.Layer, r.Code, redact.text(r.Rule), redact.text(r.Message)
+		v.Layer, v.Code, v.Rule = r.Layer, r.Code, redact.text(r.Rule)
+		if argv {
+			v.Error = redact.text(r.Message)
+		}
 	}
 	return v
 }

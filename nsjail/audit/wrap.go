@@ -22,20 +22,26 @@ func (w *wrapper) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, e
 	j.WantPlanDigest = true
 	refused := j.Verdict.Refusal != nil
 	first := before(j, w.log.o.Argv)
-	if err := w.log.add(&first); err != nil && !refused {
-		j.Refuse(&nsjail.Refusal{Code: "audit_unavailable", Layer: "audit", Rule: "run.start",
-			Message: "the run could not be written to the audit log, and nothing runs unrecorded: " + err.Error(),
-			NextSteps: []string{"Tell whoever runs this service: the audit log has to be made writable again.",
-				"Try again later; nothing has run."}})
+	if w.log.add(&first) != nil && !refused {
+		j.Refuse(Unavailable(RunStart))
 		return w.next.Execute(ctx, j)
 	}
 	r, err := w.next.Execute(ctx, j)
 	if refused {
 		return r, err
 	}
-	last := after(j, r, err)
-	if failed := w.log.add(&last); failed != nil && r != nil {
-		r.Notes = append(r.Notes, "the end of this run could not be written to the audit log: "+failed.Error())
+	last := after(j, r, err, w.log.o.Argv)
+	if w.log.add(&last) != nil && r != nil {
+		r.Notes = append(r.Notes, "the end of this run could not be written to the audit log")
 	}
 	return r, err
+}
+
+// Unavailable is the refusal of what an event of a kind could not be written about. Why, and where the log is, is for its
+// owner to know: see Options.Broken.
+func Unavailable(kind string) *nsjail.Refusal {
+	return &nsjail.Refusal{Code: "audit_unavailable", Layer: "audit", Rule: kind,
+		Message: "this could not be written to the audit log, and nothing happens unrecorded",
+		NextSteps: []string{"Send the same request again in a few seconds; nothing has happened.",
+			"If it goes on, tell whoever runs this service: the audit log has to be made writable again."}}
 }

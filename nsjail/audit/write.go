@@ -40,6 +40,13 @@ func (l *Log) putHere(fields []byte) error {
 func (l *Log) breakOff(err error) {
 	if l.broken == nil {
 		l.broken = err
+		l.tell(err)
+	}
+}
+
+func (l *Log) tell(why error) {
+	if l.o.Broken != nil {
+		l.o.Broken(why)
 	}
 }
 
@@ -82,6 +89,7 @@ func (l *Log) mend() error {
 		return err
 	}
 	l.broken, l.missed, l.runs = nil, 0, nil
+	l.tell(nil)
 	return nil
 }
 

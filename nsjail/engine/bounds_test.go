@@ -93,7 +93,7 @@ func TestInputsBoundSandboxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, want := range map[int]bool{10: true, 11: false} {
-		if _, err := e.PutFile(Caller{}, box.ID, "f", strings.NewReader(strings.Repeat("x", n))); (err == nil) != want {
+		if _, err := e.PutFile(Caller{}, box.ID, "f", strings.NewReader(strings.Repeat("x", n)), 0); (err == nil) != want {
 			t.Errorf("a file of %d bytes: %v", n, err)
 		}
 	}

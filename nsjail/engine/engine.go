@@ -55,6 +55,7 @@ type Engine struct {
 	chain  nsjail.Executor
 	langs  *lang.Languages
 	boxes  *sandbox.Store
+	leases *leases
 }
 
 // New makes an Engine. Close ends it; the Ledger and the Log stay the caller's.
@@ -92,13 +93,17 @@ func New(o Options) (*Engine, error) {
 	} else if e.langs, err = lang.FindIn(image); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	o.Sandboxes.Make = e.makeVolume
+	e.leases = newLeases(o.Ledger)
+	o.Sandboxes.Make, o.Sandboxes.Removed = e.makeVolume, e.removed
 	e.boxes = sandbox.NewStore(o.Sandboxes)
 	return e, nil
 }
 
 // Close ends what runs, removes every sandbox and closes the Runner.
-func (e *Engine) Close() error { return errors.Join(e.boxes.Close(), e.runner.Close()) }
+func (e *Engine) Close() error {
+	e.leases.close()
+	return errors.Join(e.boxes.Close(), e.runner.Close())
+}
 
 func (e *Engine) makeVolume(size, inodes int64) (sandbox.Volume, error) {
 	v, err := e.runner.NewVolume(nsjail.VolumeOptions{Size: nsjail.Bytes(size), Inodes: inodes, Dirs: []string{"input", "work", "output"}})

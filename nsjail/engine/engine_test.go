@@ -161,7 +161,7 @@ func TestSandbox(t *testing.T) {
 	if _, _, err := e.GetFile(other, box.ID, "/output/o"); err == nil {
 		t.Error("another agent reads a file")
 	}
-	if _, err := e.PutFile(me, box.ID, "notes/a.txt", strings.NewReader("put")); err != nil {
+	if _, err := e.PutFile(me, box.ID, "notes/a.txt", strings.NewReader("put"), 0); err != nil {
 		t.Error(err)
 	}
 	if a := run(me, "cat /work/notes/a.txt; echo more >>/work/notes/a.txt; head -c 2000000 /dev/zero >/work/big"); a.Stdout != "put" || !strings.Contains(a.Stderr, "No space") {

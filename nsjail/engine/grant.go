@@ -145,10 +145,10 @@ func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
 	return agent, nil
 }
 
-// asRefusal gives an error the form of a refusal, unless it has it.
+// asRefusal gives an error the form of a refusal, unless it has it; nil stays nil.
 func asRefusal(err error, layer, code string) *nsjail.Refusal {
 	var no *nsjail.Refusal
-	if errors.As(err, &no) {
+	if err == nil || errors.As(err, &no) {
 		return no
 	}
 	return &nsjail.Refusal{Message: err.Error(), Code: code, Layer: layer}
@@ -160,4 +160,11 @@ func (g *Grant) IDs() []string {
 		return nil
 	}
 	return g.token.IDs()
+}
+
+// Covers reports whether a token that begins with the chain of ids may be acted for: it is the grant's own, or was made
+// from it. Without a grant every one may.
+func (g *Grant) Covers(chain []string) bool {
+	own := g.IDs()
+	return len(own) <= len(chain) && slices.Equal(own, chain[:len(own)])
 }

@@ -175,7 +175,8 @@ func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
 	}
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if no := checkFileName(name); no != nil {
+		below, no := fileName(name)
+		if no != nil {
 			return no
 		}
 		f := files[name]
@@ -183,7 +184,7 @@ func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
 			return bad("files", "files_too_large", fmt.Sprintf("%q: a file of a run has at most 4 MiB, and all together 11 MiB", name),
 				"create a sandbox and put the file there")
 		}
-		m := nsjail.Mount{Type: nsjail.MountData, Target: "/input/" + name, Content: string(f.Data)}
+		m := nsjail.Mount{Type: nsjail.MountData, Target: "/input/" + below, Content: string(f.Data)}
 		if f.Executable {
 			m.Mode = "555"
 		}
@@ -192,10 +193,17 @@ func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
 	return nil
 }
 
-func checkFileName(name string) *nsjail.Refusal {
-	if name == "" || len(name) > maxFilePath || path.IsAbs(name) || path.Clean(name) != name || name == "." || name == ".." ||
-		strings.HasPrefix(name, "../") || strings.ContainsAny(name, "\x00") {
-		return bad("files", "bad_file_name", fmt.Sprintf("%.200q is not a relative path below /input", name), `name files like "data.csv" or "dir/data.csv"`)
+// fileName is the path below /input of a file that a request brings: "d" and "/input/d" are the same one. "input/d" is
+// written by people who mean that one, too, but could mean /input/input/d.
+func fileName(name string) (below string, no *nsjail.Refusal) {
+	below, absolute := strings.CutPrefix(name, "/input/")
+	if below == "" || len(below) > maxFilePath || path.IsAbs(below) || path.Clean(below) != below || below == "." || below == ".." ||
+		strings.HasPrefix(below, "../") || strings.ContainsAny(below, "\x00") {
+		return "", bad("files", "bad_file_name", fmt.Sprintf("%.200q is not a path below /input", name), `name files like "data.csv", "dir/data.csv" or "/input/data.csv"`)
 	}
-	return nil
+	if rest, twice := strings.CutPrefix(below, "input/"); twice && !absolute {
+		return "", bad("files", "bad_file_name", fmt.Sprintf("%.200q is a relative path, and those are below /input already", name),
+			fmt.Sprintf("write %.200q, or %.200q if it is to be that", "/input/"+rest, "/input/"+below))
+	}
+	return below, nil
 }

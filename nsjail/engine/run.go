@@ -7,6 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"brig/netns/egress"
 	"brig/nsjail"
@@ -16,6 +19,9 @@ import (
 // Run runs a request and says what happened; it always answers. With a stream, the output comes there, a piece at a time
 // and never two at once, while the run goes on; a stream that blocks holds the payload up. The end of ctx ends the run.
 func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Event)) *Response {
+	if c.Agent == "" {
+		c.Agent = r.Agent
+	}
 	j, no := e.job(c, r)
 	if no == nil && r.Language != "" {
 		no = e.langs.Prepare(j, r.Language, r.Code, r.Args)
@@ -26,7 +32,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	var box *sandbox.Sandbox
 	if r.Sandbox != "" {
 		var release func()
-		if box, release, no = e.enter(&ctx, j); no != nil {
+		if box, release, no = e.enter(&ctx, c, j); no != nil {
 			return e.refuse(ctx, j, no)
 		}
 		defer release()
@@ -40,13 +46,14 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	}
 	e.decide(c, j, r)
 	e.fill(&j.Spec, r)
+	defer e.lend(&ctx, c, j, time.Now())()
 	e.spend(c, j)
 	if j.Verdict.Refusal != nil {
 		return e.refuse(ctx, j, j.Verdict.Refusal)
 	}
 	out := newOutput(j, r, e.limit(j, r, stream != nil), stream)
 	if box != nil && len(r.Files) > 0 {
-		ctx = context.WithValue(ctx, putKey{}, func() *nsjail.Refusal { return e.putFiles(c, box, r.Files) })
+		ctx = context.WithValue(ctx, putKey{}, func() *nsjail.Refusal { return e.putFiles(c, box, j.ID, r.Files) })
 	}
 	res, err := e.chain.Execute(ctx, j)
 	err = errors.Join(err, out.close(res))
@@ -111,6 +118,9 @@ func answer(j *nsjail.Job, res *nsjail.Result, err error) *Response {
 	case err != nil && res == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		a.Status = string(nsjail.StatusCancelled)
 		return a
+	case res == nil && full(err):
+		a.Status, a.Error = string(nsjail.StatusError), machineFull(err.Error())
+		return a
 	case errors.As(err, &jail):
 		a.Status, a.Error = string(nsjail.StatusError), jailRefusal(jail)
 		return a
@@ -127,6 +137,17 @@ func answer(j *nsjail.Job, res *nsjail.Result, err error) *Response {
 		}
 	}
 	return a
+}
+
+// full reports whether an error is a want that passes: of descriptors, memory, processes or namespaces.
+func full(err error) bool {
+	return slices.ContainsFunc([]error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN, unix.ENOSPC}, func(e error) bool { return errors.Is(err, e) })
+}
+
+// machineFull is for what the machine, or brigd's share of it, has no room for at present.
+func machineFull(why string) *nsjail.Refusal {
+	return &nsjail.Refusal{Message: "this machine has no room for another jail at present: " + why, Code: "machine_full", Layer: "jail",
+		NextSteps: []string{"send the same request again in a few seconds"}}
 }
 
 // jailRefusal says why a jail could not be made, to whoever asked for it.

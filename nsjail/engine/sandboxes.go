@@ -7,11 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"time"
 
 	"brig/nsjail"
+	"brig/nsjail/audit"
 	"brig/nsjail/policy"
 	"brig/nsjail/sandbox"
 )
@@ -20,11 +20,12 @@ import (
 const MaxPutSize = 1 << 30
 
 // enter takes a Job's sandbox into use: its end ends ctx, and its expiry waits.
-func (e *Engine) enter(ctx *context.Context, j *nsjail.Job) (*sandbox.Sandbox, func(), *nsjail.Refusal) {
-	box, err := e.boxes.Get(j.Agent, j.Sandbox)
-	if err != nil {
-		return nil, nil, asRefusal(err, "sandbox", "sandbox_unknown")
+func (e *Engine) enter(ctx *context.Context, c Caller, j *nsjail.Job) (*sandbox.Sandbox, func(), *nsjail.Refusal) {
+	box, no := e.box(c, j.Sandbox)
+	if no != nil {
+		return nil, nil, no
 	}
+	j.Agent = box.Agent
 	run, release, err := box.Acquire(*ctx)
 	if err != nil {
 		return nil, nil, asRefusal(err, "sandbox", "sandbox_unknown")
@@ -33,14 +34,16 @@ func (e *Engine) enter(ctx *context.Context, j *nsjail.Job) (*sandbox.Sandbox, f
 	return box, release, nil
 }
 
-func (e *Engine) putFiles(c Caller, box *sandbox.Sandbox, files map[string]File) *nsjail.Refusal {
+// putFiles puts a request's files below /input; run is the id of the run that brings them.
+func (e *Engine) putFiles(c Caller, box *sandbox.Sandbox, run string, files map[string]File) *nsjail.Refusal {
 	if len(files) > 0 {
 		if no := e.mayDo(c, "put"); no != nil {
 			return no
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if no := checkFileName(name); no != nil {
+		below, no := fileName(name)
+		if no != nil {
 			return no
 		}
 		f := files[name]
@@ -48,15 +51,20 @@ func (e *Engine) putFiles(c Caller, box *sandbox.Sandbox, files map[string]File)
 		if f.Executable {
 			mode = 0o755
 		}
-		if _, err := box.Tree().Put(path.Join("/input", name), bytes.NewReader(f.Data), mode, int64(len(f.Data))); err != nil {
+		v := onFile(audit.FilePut, c, box, "/input/"+below)
+		v.Run = run
+		if _, err := e.put(box, v, v.Path, bytes.NewReader(f.Data), mode, int64(len(f.Data))); err != nil {
 			return asRefusal(err, "sandbox", "file_refused")
 		}
 	}
 	return nil
 }
 
-// mayDo asks the policies for an operation on sandboxes: one of policy.Operations.
+// mayDo asks the policies for an operation on sandboxes, one of policy.Operations, and whether the token is still good.
 func (e *Engine) mayDo(c Caller, op string) *nsjail.Refusal {
+	if no := e.holds(c); no != nil {
+		return no
+	}
 	return e.each(c, func(p *policy.Policy) *nsjail.Refusal { return p.CheckOperation(op) })
 }
 
@@ -80,11 +88,18 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 	for _, p := range e.policiesOf(c) {
 		disk, inodes, ttl = p.NarrowSandbox(disk, inodes, ttl)
 	}
-	box, err := e.boxes.Create(agent, sandbox.CreateOptions{Size: int64(disk), Inodes: inodes, TTL: time.Duration(ttl)})
+	box, err := e.boxes.Create(agent, sandbox.CreateOptions{Size: int64(disk), Inodes: inodes, TTL: time.Duration(ttl), Chain: c.Grant.IDs()})
+	if full(err) {
+		return nil, machineFull(err.Error())
+	}
 	if err != nil {
 		return nil, asRefusal(err, "sandbox", "sandbox_refused")
 	}
-	if no := e.putFiles(c, box, r.Files); no != nil {
+	e.lendSandbox(c, box)
+	if no = e.record(about(audit.SandboxCreate, c, box)); no == nil {
+		no = e.putFiles(c, box, "", r.Files)
+	}
+	if no != nil {
 		_ = e.boxes.Delete(agent, box.ID) // the refusal says what is wrong
 		return nil, no
 	}
@@ -93,52 +108,62 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 
 // Sandboxes lists the caller's.
 func (e *Engine) Sandboxes(c Caller) []SandboxInfo {
-	agent, no := agentOf(c, "")
-	if no != nil {
-		return nil
-	}
 	list := []SandboxInfo{}
-	for _, box := range e.boxes.List(agent) {
-		list = append(list, *e.info(box))
+	for _, box := range e.boxes.List(c.agent()) {
+		if c.Grant.Covers(box.Chain) {
+			list = append(list, *e.info(box))
+		}
 	}
 	return list
 }
 
 // Sandbox describes one of the caller's.
 func (e *Engine) Sandbox(c Caller, id string) (*SandboxInfo, error) {
-	box, err := e.box(c, id)
-	if err != nil {
-		return nil, err
+	box, no := e.box(c, id)
+	if no != nil {
+		return nil, no
 	}
 	return e.info(box), nil
 }
 
 // DeleteSandbox ends what runs in a sandbox of the caller's, and removes it.
 func (e *Engine) DeleteSandbox(c Caller, id string) error {
-	agent, no := agentOf(c, "")
-	if no != nil {
-		return no
-	}
 	if no := e.mayDo(c, "delete"); no != nil {
 		return no
 	}
-	if err := e.boxes.Delete(agent, id); err != nil {
+	box, no := e.box(c, id)
+	if no == nil {
+		no = e.record(about(audit.SandboxDelete, c, box))
+	}
+	if no != nil {
+		return no
+	}
+	if err := e.boxes.Delete(box.Agent, id); err != nil {
 		return asRefusal(err, "sandbox", "sandbox_unknown")
 	}
 	return nil
 }
 
-// box finds a sandbox of the caller's; another's is unknown.
-func (e *Engine) box(c Caller, id string) (*sandbox.Sandbox, error) {
-	agent, no := agentOf(c, "")
-	if no != nil {
-		return nil, no
+// box finds a sandbox that is the caller's; another is unknown. It is an agent's, and of the token that has made it: the
+// holder of that one and of those that it was made from may use it, and the holder of a narrower one may not, who would have
+// what he writes there run with rights that he does not have. Who names no agent may act for any.
+func (e *Engine) box(c Caller, id string) (*sandbox.Sandbox, *nsjail.Refusal) {
+	box, err := e.boxes.Get(c.agent(), id)
+	if err == nil && !c.Grant.Covers(box.Chain) {
+		_, err = e.boxes.Get("-", id) // no agent's name: the same words as of one that never was
 	}
-	box, err := e.boxes.Get(agent, id)
 	if err != nil {
 		return nil, asRefusal(err, "sandbox", "sandbox_unknown")
 	}
 	return box, nil
+}
+
+// agent is whose sandboxes a caller asks for.
+func (c Caller) agent() string {
+	if c.Agent == "" {
+		return sandbox.Any
+	}
+	return c.Agent
 }
 
 func (e *Engine) info(box *sandbox.Sandbox) *SandboxInfo {
@@ -146,34 +171,41 @@ func (e *Engine) info(box *sandbox.Sandbox) *SandboxInfo {
 	if bytes, inodes, err := box.Tree().Usage(); err == nil {
 		i.Used, i.UsedIno = bytes, inodes
 	}
+	if end := e.leases.until(box.ID); !end.IsZero() && end.Before(i.Expires) {
+		i.Expires = end
+	}
 	return i
 }
 
 // inBox does something with the files of a sandbox, if the policies allow the operation.
-func (e *Engine) inBox(c Caller, id, op string, do func(*sandbox.Tree) error) error {
+func (e *Engine) inBox(c Caller, id, op string, do func(*sandbox.Sandbox) error) error {
 	if no := e.mayDo(c, op); no != nil {
 		return no
 	}
-	box, err := e.box(c, id)
-	if err != nil {
-		return err
+	box, no := e.box(c, id)
+	if no != nil {
+		return no
 	}
-	if err := do(box.Tree()); err != nil {
+	if err := do(box); err != nil {
 		return asRefusal(err, "sandbox", "file_refused")
 	}
 	return nil
 }
 
-// PutFile writes a file of a sandbox: an absolute path as the jail sees it, or one below /work.
-func (e *Engine) PutFile(c Caller, id, path string, r io.Reader) (info *FileInfo, err error) {
-	err = e.inBox(c, id, "put", func(t *sandbox.Tree) (err error) {
+// PutFile writes a file of a sandbox: an absolute path as the jail sees it, or one below /work. Of mode the nine permission
+// bits count; 0 is 0644.
+func (e *Engine) PutFile(c Caller, id, path string, r io.Reader, mode fs.FileMode) (info *FileInfo, err error) {
+	if mode == 0 {
+		mode = 0o644
+	}
+	err = e.inBox(c, id, "put", func(box *sandbox.Sandbox) (err error) {
 		most := int64(MaxPutSize)
 		for _, p := range e.policiesOf(c) {
 			if n := int64(p.Inputs.FileBytes); n > 0 {
 				most = min(most, n)
 			}
 		}
-		info, err = t.Put(path, r, 0o644, most)
+		info, err = e.put(box, onFile(audit.FilePut, c, box, path), path, r, mode, most)
 		return err
 	})
 	return info, err
@@ -181,8 +213,8 @@ func (e *Engine) PutFile(c Caller, id, path string, r io.Reader) (info *FileInfo
 
 // GetFile opens a file of a sandbox; a regular file, whatever its name has become meanwhile.
 func (e *Engine) GetFile(c Caller, id, path string) (f io.ReadCloser, info *FileInfo, err error) {
-	err = e.inBox(c, id, "get", func(t *sandbox.Tree) error {
-		file, i, err := t.Open(path)
+	err = e.inBox(c, id, "get", func(box *sandbox.Sandbox) error {
+		file, i, err := box.Tree().Open(path)
 		if err == nil {
 			f, info = file, i
 		}
@@ -193,8 +225,8 @@ func (e *Engine) GetFile(c Caller, id, path string) (f io.ReadCloser, info *File
 
 // ListFiles lists a directory of a sandbox, or all below it; more says that there are others.
 func (e *Engine) ListFiles(c Caller, id, path string, recursive bool) (list []FileInfo, more bool, err error) {
-	err = e.inBox(c, id, "list", func(t *sandbox.Tree) (err error) {
-		list, more, err = t.List(path, recursive, maxListed)
+	err = e.inBox(c, id, "list", func(box *sandbox.Sandbox) (err error) {
+		list, more, err = box.Tree().List(path, recursive, maxListed)
 		return err
 	})
 	return list, more, err
@@ -205,13 +237,21 @@ const maxListed = 10000
 
 // DeleteFile removes a file or a directory of a sandbox with everything in it.
 func (e *Engine) DeleteFile(c Caller, id, path string) error {
-	return e.inBox(c, id, "delete", func(t *sandbox.Tree) error { return t.Remove(path) })
+	return e.inBox(c, id, "delete", func(box *sandbox.Sandbox) error {
+		if err := sandbox.CheckPath(path); err != nil {
+			return err
+		}
+		if no := e.record(onFile(audit.FileDelete, c, box, path)); no != nil {
+			return no
+		}
+		return box.Tree().Remove(path)
+	})
 }
 
 // Allowed says whether a payload in the sandbox may read, or write, a path.
 func (e *Engine) Allowed(c Caller, id, path string, write bool) (yes bool, err error) {
-	err = e.inBox(c, id, "list", func(t *sandbox.Tree) (err error) {
-		yes, err = t.Allowed(path, write)
+	err = e.inBox(c, id, "list", func(box *sandbox.Sandbox) (err error) {
+		yes, err = box.Tree().Allowed(path, write)
 		return err
 	})
 	return yes, err

@@ -2,6 +2,9 @@ package sandbox
 
 const maxAgent = 64 // bytes
 
+// Any stands for every agent where a sandbox is looked for. It is no agent's name.
+const Any = "*"
+
 // CheckAgent refuses what is no name for an agent: it has 1 to 64 ASCII letters, digits and . _ : @ -, and begins with a
 // letter or digit. It stands in logs and file names of others.
 func CheckAgent(name string) error {

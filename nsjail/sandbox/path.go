@@ -24,7 +24,8 @@ type place struct {
 }
 
 // parse takes a path as the jail sees it: absolute, or relative to /work. It may have any bytes that a path may have, but
-// no "..": whoever looks at such a path and whoever follows it see two different files when a link is involved.
+// no "..": whoever looks at such a path and whoever follows it see two different files when a link is involved. A relative
+// one does not begin with an area's name: "input/d" would be /work/input/d, and is written by people who mean /input/d.
 func parse(path string) (place, *nsjail.Refusal) {
 	switch {
 	case path == "":
@@ -36,6 +37,9 @@ func parse(path string) (place, *nsjail.Refusal) {
 	}
 	var p place
 	if path[0] != '/' {
+		if first, _, deeper := strings.Cut(path, "/"); deeper && slices.Contains(areas, first) {
+			return place{}, refuse(CodeBadPath, "%s is a relative path, which is below /work: write %s, or %s", show(path), show("/"+path), show("/work/"+path))
+		}
 		p.area = "work"
 	}
 	for name := range strings.SplitSeq(path, "/") {
@@ -58,6 +62,14 @@ func parse(path string) (place, *nsjail.Refusal) {
 	last := path[strings.LastIndexByte(path, '/')+1:]
 	p.slash = last == "" || last == "."
 	return p, nil
+}
+
+// CheckPath refuses, with a *nsjail.Refusal, what names nothing below an area.
+func CheckPath(path string) error {
+	if _, r := below(path); r != nil {
+		return r
+	}
+	return nil
 }
 
 // below parses a path that has to name something below an area.

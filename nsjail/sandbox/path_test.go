@@ -11,7 +11,8 @@ func TestParse(t *testing.T) {
 		{"a.txt", "/work/a.txt", ""},
 		{"/work/a.txt", "/work/a.txt", ""},
 		{"/input/./d//f", "/input/d/f", ""},
-		{"input/f", "/work/input/f", ""},
+		{"./input/f", "/work/input/f", ""},
+		{"input", "/work/input", ""},
 		{"./a", "/work/a", ""},
 		{"//output", "/output", ""},
 		{"/output/d/", "/output/d", ""},
@@ -21,6 +22,7 @@ func TestParse(t *testing.T) {
 		{"..a/.../b..", "/work/..a/.../b..", ""},
 		{long, "/work/" + long, ""},
 		{"", "", CodeBadPath},
+		{"input/f", "", CodeBadPath}, // it reads as /input/f
 		{"..", "", CodeBadPath},
 		{"/work/../etc/passwd", "", CodeBadPath},
 		{"/input/../work", "", CodeBadPath},

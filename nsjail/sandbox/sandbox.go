@@ -19,6 +19,7 @@ type Sandbox struct {
 	Size    int64         // its quota in bytes
 	Inodes  int64         // and in files
 	TTL     time.Duration // without being used
+	Chain   []string      // what else its owner is known by, such as a token's ids; the Store only keeps it
 
 	store  *Store
 	volume Volume
@@ -32,6 +33,9 @@ type Sandbox struct {
 }
 
 type run struct{ cancel context.CancelCauseFunc }
+
+// of reports whether it is the agent's.
+func (b *Sandbox) of(agent string) bool { return b.Agent == agent || agent == Any }
 
 // Tree reads and writes its files. After the sandbox has ended it refuses.
 func (b *Sandbox) Tree() *Tree { return b.tree }

@@ -97,6 +97,7 @@ type CreateOptions struct {
 	Size   int64 // bytes
 	Inodes int64 // files
 	TTL    time.Duration
+	Chain  []string // see Sandbox.Chain
 }
 
 // Create makes a sandbox of an agent.
@@ -119,7 +120,7 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 		s.free(agent, charge(o.Size, o.Inodes))
 		return nil, fmt.Errorf("sandbox: make a volume of %d bytes and %d inodes: %w", o.Size, o.Inodes, err)
 	}
-	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, Size: o.Size, Inodes: o.Inodes, TTL: o.TTL,
+	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, Size: o.Size, Inodes: o.Inodes, TTL: o.TTL, Chain: slices.Clone(o.Chain),
 		store: s, volume: v, tree: NewTree(v), runs: map[*run]struct{}{}, idle: make(chan struct{})}
 	b.tree.used = b.touch
 	if err = b.tree.check(); err == nil {
@@ -200,7 +201,7 @@ func (s *Store) add(b *Sandbox) error {
 	return nil
 }
 
-// Get finds an agent's sandbox. It is no use of it: see Sandbox.Expires.
+// Get finds an agent's sandbox, or with Any anybody's. It is no use of it: see Sandbox.Expires.
 func (s *Store) Get(agent, id string) (*Sandbox, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,20 +211,20 @@ func (s *Store) Get(agent, id string) (*Sandbox, error) {
 // get says the same of an id that was never given, one that is over, and one of another agent's.
 func (s *Store) get(agent, id string) (*Sandbox, error) {
 	b := s.live[id]
-	if b == nil || b.Agent != agent || b.expired(s.o.Now()) {
+	if b == nil || !b.of(agent) || b.expired(s.o.Now()) {
 		return nil, refuse(CodeNotFound, "There is no sandbox %s: it was never made, or deleted, or has expired", show(id))
 	}
 	return b, nil
 }
 
-// List gives an agent's sandboxes, the oldest first.
+// List returns an agent's sandboxes, or with Any everybody's, the oldest first.
 func (s *Store) List(agent string) []*Sandbox {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []*Sandbox
 	now := s.o.Now()
 	for _, b := range s.live {
-		if b.Agent == agent && !b.expired(now) {
+		if b.of(agent) && !b.expired(now) {
 			list = append(list, b)
 		}
 	}

@@ -126,7 +126,7 @@ func TestStore(t *testing.T) {
 	}
 	want := []string{a.ID, b.ID}
 	slices.Sort(want)
-	if !slices.Equal(ids("ann"), want) || !slices.Equal(ids("bob"), []string{other.ID}) || ids("eve") != nil || ids("") != nil {
+	if !slices.Equal(ids("ann"), want) || !slices.Equal(ids("bob"), []string{other.ID}) || ids("eve") != nil || ids("") != nil || len(ids(Any)) != 3 {
 		t.Errorf("%q %q", ids("ann"), ids("bob"))
 	}
 	put(t, a.Tree(), "f", "ann's")

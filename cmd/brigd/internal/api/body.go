@@ -50,6 +50,10 @@ func (c *call) plain() error {
 
 // body reads the request's JSON into what v points to.
 func (c *call) body(v any) error {
+	if c.route.bare && c.r.ContentLength == 0 {
+		c.taken = true
+		return nil
+	}
 	if err := c.mediaType("application/json"); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"sort"
 	"strings"
 	"sync"
@@ -166,7 +167,7 @@ func (f *fake) DeleteSandbox(c engine.Caller, id string) error {
 	return nil
 }
 
-func (f *fake) PutFile(c engine.Caller, id, path string, r io.Reader) (*engine.FileInfo, error) {
+func (f *fake) PutFile(c engine.Caller, id, path string, r io.Reader, _ fs.FileMode) (*engine.FileInfo, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("reading: %w", err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"strconv"
@@ -73,10 +74,14 @@ func (c *call) handlePut() error {
 	if c.r.ContentLength > c.MaxFile {
 		return c.tooLarge(c.MaxFile)
 	}
+	mode, err := c.mode()
+	if err != nil {
+		return err
+	}
 	done := c.readTime(8 * c.BodyTime)
 	defer done()
 	u := &upload{body: c.r.Body, left: c.MaxFile}
-	info, err := c.Engine.PutFile(c.caller, c.id, c.path, u)
+	info, err := c.Engine.PutFile(c.caller, c.id, c.path, u, mode)
 	c.taken = u.done
 	switch {
 	case u.large:
@@ -88,6 +93,18 @@ func (c *call) handlePut() error {
 	}
 	c.answer(http.StatusOK, info)
 	return nil
+}
+
+// mode is what the query asks for; 0 if it does not.
+func (c *call) mode() (fs.FileMode, error) {
+	if !c.query.Has("mode") {
+		return 0, nil
+	}
+	mode, err := strconv.ParseUint(c.query.Get("mode"), 8, 32)
+	if err != nil || mode == 0 || mode > 0o777 {
+		return 0, no("request", "invalid_parameter", "mode", "mode: this is no file's mode", "write three octal digits, such as 755")
+	}
+	return fs.FileMode(mode), nil
 }
 
 // handleGet answers GET of a file. Its size is what it was when it was opened: what a run adds is left out, and if a run

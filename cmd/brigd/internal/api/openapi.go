@@ -64,7 +64,7 @@ func (rt *route) operation() object {
 	op := object{"operationId": rt.id, "summary": rt.summary, "parameters": rt.parameters(), "responses": rt.responses()}
 	switch {
 	case rt.in != nil:
-		op["requestBody"] = object{"required": true, "content": object{jsonType: object{"schema": ref(rt.in)}}}
+		op["requestBody"] = object{"required": !rt.bare, "content": object{jsonType: object{"schema": ref(rt.in)}}}
 	case rt.raw != "" && rt.method == http.MethodPut:
 		op["requestBody"] = object{"content": object{rt.raw: object{}, "*/*": object{}}}
 	case rt.raw != "":

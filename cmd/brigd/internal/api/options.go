@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -20,7 +21,7 @@ type Engine interface {
 	Sandboxes(c engine.Caller) []engine.SandboxInfo
 	Sandbox(c engine.Caller, id string) (*engine.SandboxInfo, error)
 	DeleteSandbox(c engine.Caller, id string) error
-	PutFile(c engine.Caller, id, path string, r io.Reader) (*engine.FileInfo, error)
+	PutFile(c engine.Caller, id, path string, r io.Reader, mode fs.FileMode) (*engine.FileInfo, error)
 	GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error)
 	ListFiles(c engine.Caller, id, path string, recursive bool) ([]engine.FileInfo, bool, error)
 	DeleteFile(c engine.Caller, id, path string) error

@@ -46,7 +46,7 @@ func (f *filter) fits(l *audit.Line) bool {
 
 // status is how a run ended, or that it was refused.
 func status(l *audit.Line) string {
-	if l.Kind == audit.RunRefused {
+	if l.Kind == audit.RunRefused || l.Kind == audit.AuthRefused {
 		return "refused"
 	}
 	return l.Status
@@ -54,7 +54,7 @@ func status(l *audit.Line) string {
 
 func (c *command) runShow() error {
 	if !c.json {
-		fmt.Fprintf(c.out, "%-24s %-13s %-30s %-12s %-9s %4s  %s\n", "TIME", "EVENT", "RUN", "AGENT", "STATUS", "EXIT", "DETAIL")
+		fmt.Fprintf(c.out, "%-24s %-14s %-30s %-12s %-9s %4s  %s\n", "TIME", "EVENT", "RUN", "AGENT", "STATUS", "EXIT", "DETAIL")
 	}
 	var ring []string // the last ones
 	c.verify.Each = func(l *audit.Line) error {
@@ -89,7 +89,7 @@ func (c *command) line(l *audit.Line) string {
 	if l.ExitCode != nil {
 		exit = fmt.Sprint(*l.ExitCode)
 	}
-	return fmt.Sprintf("%-24s %-13s %-30s %-12s %-9s %4s  %s\n", stamp(l.Time), word(l.Kind), word(l.Run), word(l.Agent), word(status(l)), exit, terminal.Printable(detail(l)))
+	return fmt.Sprintf("%-24s %-14s %-30s %-12s %-9s %4s  %s\n", stamp(l.Time), word(l.Kind), word(l.Run), word(l.Agent), word(status(l)), exit, terminal.Printable(detail(l)))
 }
 
 // word is a name in a column; one with blanks in it could pass for two columns.
@@ -122,7 +122,9 @@ func detail(l *audit.Line) string {
 		add("policies ", strings.Join(v.Policies, ","))
 		add("narrowed: ", strings.Join(v.Narrowed, "; "))
 		if !v.Allowed {
-			add("", v.Layer+" "+v.Code+": "+v.Error)
+			add("", v.Layer+" "+v.Code)
+			add("rule ", v.Rule)
+			add("error: ", v.Error)
 		}
 	}
 	add("signal ", l.Signal)
@@ -136,7 +138,15 @@ func detail(l *audit.Line) string {
 	if l.Missed > 0 {
 		add("missed ", fmt.Sprintf("%d events, of the runs %s", l.Missed, strings.Join(l.Runs, ",")))
 	}
+	add("path ", l.Path)
 	add("file ", l.File)
+	if l.Digest != "" {
+		add("sha256 ", fmt.Sprintf("%s of %d bytes", l.Digest, l.Bytes))
+	}
+	add("from ", l.Source)
+	if l.Count > 1 {
+		add("", fmt.Sprintf("%d times", l.Count))
+	}
 	add("error: ", l.Error)
 	add("", l.Note)
 	return strings.Join(parts, ", ")

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"slices"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -66,6 +68,18 @@ func peerUID(c net.Conn) (int, error) {
 		return -1, credErr
 	}
 	return int(cred.Uid), nil
+}
+
+// Source is where a request comes from, for logs: an address without its port, or a local user.
+func Source(r *http.Request) string {
+	if p := PeerOf(r.Context()); p.Local {
+		return "uid-" + strconv.Itoa(p.UID)
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return "unknown"
+	}
+	return host
 }
 
 type peerKey struct{}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -93,7 +94,7 @@ func (f *fake) DeleteSandbox(c engine.Caller, id string) error {
 	return nil
 }
 
-func (f *fake) PutFile(c engine.Caller, id, path string, r io.Reader) (*engine.FileInfo, error) {
+func (f *fake) PutFile(c engine.Caller, id, path string, r io.Reader, _ fs.FileMode) (*engine.FileInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	box, err := f.get(c, id)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"unicode/utf8"
 
@@ -37,8 +38,9 @@ type readOut struct {
 
 type writeIn struct {
 	pathIn
-	Content string `json:"content" jsonschema:"what the file is to hold"`
-	As      string `json:"encoding,omitempty" jsonschema:"text if left out, or base64"`
+	Content    string `json:"content" jsonschema:"what the file is to hold"`
+	As         string `json:"encoding,omitempty" jsonschema:"text if left out, or base64"`
+	Executable bool   `json:"executable,omitempty" jsonschema:"it is a program or script that is to be run by its name"`
 }
 
 type fileOut struct {
@@ -121,7 +123,7 @@ func readFile(ctx context.Context, c *call, in *readIn) *sdk.CallToolResult {
 	if next := in.Offset + int64(len(data)); next < info.Size && len(data) > 0 {
 		out.Next = next
 	}
-	head := fmt.Sprintf("%s: %d of %d bytes from byte %d, as %s.\n", info.Path, len(data), info.Size, in.Offset, out.Encoding)
+	head := fmt.Sprintf("%q: %d of %d bytes from byte %d, as %s.\n", info.Path, len(data), info.Size, in.Offset, out.Encoding)
 	if out.Next > 0 {
 		head += fmt.Sprintf("There is more: read on with offset %d.\n", out.Next)
 	}
@@ -170,15 +172,19 @@ func writeFile(ctx context.Context, c *call, in *writeIn) *sdk.CallToolResult {
 	default:
 		return c.bad("encoding", fmt.Sprintf("%.20q is none", in.As), "Write text or base64.")
 	}
+	mode := fs.FileMode(0o644)
+	if in.Executable {
+		mode = 0o755
+	}
 	id, no := c.box(ctx)
 	if no != nil {
 		return c.refuse(no)
 	}
-	info, err := c.o.Engine.PutFile(c.who(), id, in.Path, content)
+	info, err := c.o.Engine.PutFile(c.who(), id, in.Path, content, mode)
 	if err != nil {
 		return c.failed(id, err)
 	}
-	return result(&fileOut{File: info}, false, fmt.Sprintf("%s: %d bytes written.", info.Path, info.Size))
+	return result(&fileOut{File: info}, false, fmt.Sprintf("%q: %d bytes written.", info.Path, info.Size))
 }
 
 func listFiles(ctx context.Context, c *call, in *listIn) *sdk.CallToolResult {

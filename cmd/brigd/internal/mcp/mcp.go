@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -29,7 +30,7 @@ type Engine interface {
 	CreateSandbox(ctx context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo, error)
 	Sandbox(c engine.Caller, id string) (*engine.SandboxInfo, error)
 	DeleteSandbox(c engine.Caller, id string) error
-	PutFile(c engine.Caller, id, path string, r io.Reader) (*engine.FileInfo, error)
+	PutFile(c engine.Caller, id, path string, r io.Reader, mode fs.FileMode) (*engine.FileInfo, error)
 	GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error)
 	ListFiles(c engine.Caller, id, path string, recursive bool) ([]engine.FileInfo, bool, error)
 	DeleteFile(c engine.Caller, id, path string) error

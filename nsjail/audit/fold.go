@@ -1,0 +1,87 @@
+package audit
+
+import (
+	"sync"
+	"time"
+
+	"brig/nsjail"
+)
+
+// foldTime is how long refusals are counted before they are written, and maxFolds how many kinds of them are told apart.
+const (
+	foldTime = time.Minute
+	maxFolds = 64
+)
+
+// Refusals writes down who was not let in, and not how often he tries: the first of a kind is an event at once, and the
+// others of a minute are one event with their number. A flood of wrong keys does not fill the disk.
+type Refusals struct {
+	log   *Log
+	after func(time.Duration, func()) *time.Timer // time.AfterFunc
+	mu    sync.Mutex
+	kinds map[fold]int64 // how many came since the first one
+	timer *time.Timer    // nil without kinds
+}
+
+// fold is a kind of refusal: what is the same in one event.
+type fold struct{ layer, code, rule, source string }
+
+// NewRefusals returns Refusals that are written to a log. Close it before the log.
+func NewRefusals(l *Log) *Refusals {
+	return &Refusals{log: l, after: time.AfterFunc, kinds: map[fold]int64{}}
+}
+
+// Add takes one refusal; source is where it came from, such as an address without its port. An error is the log's to tell
+// (Options.Broken): nothing is allowed by it.
+func (r *Refusals) Add(no *nsjail.Refusal, source string) {
+	k := fold{no.Layer, no.Code, no.Rule, source}
+	r.mu.Lock()
+	_, known := r.kinds[k]
+	if !known && len(r.kinds) >= maxFolds {
+		k.source = "elsewhere"
+		_, known = r.kinds[k]
+	}
+	if known {
+		r.kinds[k]++
+	} else {
+		r.kinds[k] = 0
+	}
+	if r.timer == nil {
+		r.timer = r.after(foldTime, r.flush)
+	}
+	r.mu.Unlock()
+	if !known {
+		r.write(k, 1)
+	}
+}
+
+func (r *Refusals) write(k fold, n int64) {
+	e := Event{Kind: AuthRefused, Source: k.source, Verdict: &Verdict{Layer: k.layer, Code: k.code, Rule: k.rule}}
+	if n > 1 {
+		e.Count = n
+	}
+	_ = r.log.Append(e) // see Add
+}
+
+// flush writes what was counted, and forgets all kinds.
+func (r *Refusals) flush() {
+	r.mu.Lock()
+	kinds := r.kinds
+	r.kinds, r.timer = map[fold]int64{}, nil
+	r.mu.Unlock()
+	for k, n := range kinds {
+		if n > 0 {
+			r.write(k, n)
+		}
+	}
+}
+
+// Close writes what was counted.
+func (r *Refusals) Close() {
+	r.mu.Lock()
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	r.mu.Unlock()
+	r.flush()
+}

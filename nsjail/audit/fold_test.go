@@ -1,0 +1,105 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brig/nsjail"
+)
+
+// A flood of wrong keys is counted, and does not fill the disk; who comes from where is bounded, too.
+func TestRefusalsAreFolded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	l := open(t, Options{Path: path})
+	r := NewRefusals(l)
+	var minute func()
+	r.after = func(_ time.Duration, f func()) *time.Timer { minute = f; return time.NewTimer(time.Hour) }
+	wrong := &nsjail.Refusal{Layer: "auth", Code: "unknown_key", Rule: "Authorization", Message: "SECRET"}
+	for range 1000 {
+		r.Add(wrong, "10.0.0.1")
+	}
+	minute()
+	r.Add(wrong, "10.0.0.1")
+	for i := range 1000 {
+		r.Add(wrong, fmt.Sprint("10.0.1.", i))
+	}
+	r.Close()
+	r.Close()
+	closeLog(t, l)
+	list, _ := lines(t, path)
+	var total int64
+	for _, e := range list {
+		if e.Kind == AuthRefused {
+			total += max(e.Count, 1)
+		}
+	}
+	if len(list) > maxFolds+6 || total != 2001 || list[2].Count != 999 || list[2].Source != "10.0.0.1" || list[2].Verdict.Code != "unknown_key" || list[2].Verdict.Error != "" {
+		t.Errorf("%d events of %d refusals, %+v", len(list), total, list[2])
+	}
+}
+
+// Without Options.Argv no word of a command is in the log, also not by way of a message.
+func TestMessagesHoldNoArguments(t *testing.T) {
+	for _, argv := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "audit.jsonl")
+		l := open(t, Options{Path: path, Argv: argv})
+		for i, err := range []error{
+			&nsjail.ExecError{Cause: &nsjail.Error{Fault: nsjail.FaultCaller, Op: "exec", Detail: `"/opt/CUSTOMER"`, Errno: unix.ENOENT}, Kind: nsjail.ErrNotFound},
+			&nsjail.Error{Fault: nsjail.FaultCaller, Op: "workdir", Detail: `chdir("/CUSTOMER")`, Errno: unix.ENOENT},
+			&nsjail.Error{Fault: nsjail.FaultHost, Op: "memory", Detail: "CUSTOMER"},
+			&nsjail.Refusal{Layer: "queue", Code: "queue_full", Message: "CUSTOMER"},
+			errors.New("CUSTOMER"),
+		} {
+			e := Wrap(executor(func(*nsjail.Job) (*nsjail.Result, error) { return nil, err }), l)
+			_, _ = e.Execute(context.Background(), job(fmt.Sprint("r", i)))
+		}
+		j := job("refused")
+		j.Refuse(&nsjail.Refusal{Layer: "policy", Code: "argument_not_allowed", Rule: "minimal: commands", Message: `the argument "CUSTOMER"`})
+		_, _ = Wrap(&echo{}, l).Execute(context.Background(), j)
+		closeLog(t, l)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "CUSTOMER"); n > 0 != argv {
+			t.Errorf("argv %v: %d\n%s", argv, n, text)
+		}
+		for _, want := range []string{`"error":"exec: no such file or directory"`, `"error":"memory"`, `"code":"queue_full"`, `"rule":"minimal: commands"`} {
+			if !argv && !strings.Contains(string(text), want) {
+				t.Errorf("%s is not in\n%s", want, text)
+			}
+		}
+	}
+}
+
+// The owner of the log is told why it cannot be written, once, and when it can again.
+func TestBrokenIsTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	var told []error
+	l := open(t, Options{Path: path, Broken: func(why error) { told = append(told, why) }})
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if l.Append(Event{Kind: "test"}) == nil {
+			t.Error("written to a file that was moved")
+		}
+	}
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Append(Event{Kind: "test"}); err != nil {
+		t.Error(err)
+	}
+	if len(told) != 2 || told[0] == nil || told[1] != nil {
+		t.Errorf("%v", told)
+	}
+}
