@@ -131,7 +131,7 @@ func TestShow(t *testing.T) {
 		rows int
 		says string
 	}{
-		{nil, 7, "policy command_not_allowed: not that"},
+		{nil, 7, "policy command_not_allowed"},
 		{[]string{"--run", "r1"}, 2, "failed"},
 		{[]string{"--agent", "a"}, 4, `r3\u0020ok\u000a\u001b[31m\u202e`},
 		{[]string{"--status", "refused"}, 1, "r2"},
