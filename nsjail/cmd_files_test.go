@@ -184,3 +184,26 @@ except OSError as e: print("refused")'`)
 	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}}
 	wantOutput(t, c, "refused")
 }
+
+// What a jail takes from the host's /etc for itself does not get in the way of what the caller shares from there: a file,
+// a directory, a link to one, and the whole of the host's tree.
+func TestBindFromEtc(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink("/etc/ssl", link); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile("/etc/hosts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cold := shell("cat /f; ls -d /d/certs /l/certs; cat /host/etc/hosts; ls -d /host/boot")
+	cold.Spec.Optional = []string{"sockets"}
+	cold.Spec.Mounts = []Mount{{Type: MountBind, Source: "/etc/hosts", Target: "/f"}, {Type: MountBind, Source: "/etc/ssl", Target: "/d", Live: true},
+		{Type: MountBind, Source: link, Target: "/l"}, {Type: MountBind, Source: "/", Target: "/host"}}
+	text := string(want) + "/d/certs\n/l/certs\n" + string(want) + "/host/boot"
+	r := runnerWith(t, RunnerOptions{})
+	for range 2 { // the second one begins with a template
+		wantOutput(t, r.CommandSpec(t.Context(), cold.Spec), text)
+	}
+	wantOutput(t, cold, text)
+}

@@ -187,3 +187,14 @@ func TestTargetThroughALink(t *testing.T) {
 	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, {Type: MountBind, Source: src, Target: "/work/in"}}
 	wantOutput(t, c, "host")
 }
+
+// The host's own tree serves as a root, too, with what is mounted below it.
+func TestHostAsRoot(t *testing.T) {
+	c := shell("id -u; cat /etc/hosts; touch /etc/brig-test 2>/dev/null || echo refused")
+	c.Spec.Rootfs.Path = "/"
+	want, err := os.ReadFile("/etc/hosts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOutput(t, c, "1000\n"+string(want)+"refused")
+}

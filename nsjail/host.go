@@ -97,6 +97,7 @@ type Source struct {
 	Path     string `json:"path"` // absolute
 	Dev, Ino uint64 `json:"-"`
 	Dir      bool   `json:"dir"`
+	Root     bool   `json:"root,omitempty"` // it is the host's root
 	UID      int    `json:"uid"`
 	GID      int    `json:"gid"`
 	// NoOverlay and NoIDMap say why the mechanism does not work there; "" if it does.

@@ -83,6 +83,8 @@ func (h *Host) open(key, path string) (*Source, error) {
 		if src.NoOverlay = h.noOverlay(abs); strings.ContainsAny(abs, "\n") {
 			src.NoOverlay = "its name has a newline"
 		}
+		var root unix.Stat_t
+		src.Root = src.NoOverlay != "" && unix.Stat("/", &root) == nil && root.Dev == st.Dev && root.Ino == st.Ino
 	case unix.S_IFREG:
 		src.NoOverlay = "it is a file"
 	case unix.S_IFSOCK:

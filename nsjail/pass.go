@@ -46,31 +46,52 @@ func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 			return fail("open_tree", err)
 		}
 		h.put(m.slot, fd)
-		attr := unix.MountAttr{Attr_set: m.Attr}
+		ns := -1
 		if m.IDMap {
-			ns, err := r.idmap(src, p.Host)
-			if err != nil {
+			if ns, err = r.idmap(src, p.Host); err != nil {
 				return fail("idmap", err)
 			}
-			attr.Attr_set |= unix.MOUNT_ATTR_IDMAP
-			attr.Userns_fd = uint64(ns)
 		}
-		err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
-		if err != nil && m.IDMap && contains(p.Spec.Optional, "idmap") { // the file system, or one mounted below, has none
-			why := "not enforced for " + quote(m.Target) + ": mount_setattr: " + err.Error() + " (optional)"
-			if head && p.Head != nil { // this plan is a template's, and others read it
-				p.headMap.Store(&why)
-			} else {
-				p.Enforced["idmap"] = why
-			}
-			attr = unix.MountAttr{Attr_set: m.Attr}
-			err = unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr)
-		}
+		why, err := setAttributes(fd, &m, ns, p.Spec)
 		if err != nil {
 			return fail("idmapped mount (mount_setattr)", err)
 		}
+		if why != "" && head && p.Head != nil { // this plan is a template's, and others read it
+			p.headMap.Store(&why)
+		} else if why != "" {
+			p.Enforced["idmap"] = why
+		}
 	}
 	return nil
+}
+
+// setAttributes sets what a mount is to have, with everything below it: mount_setattr(2). ns is the user namespace by which
+// it is idmapped, or -1. Not every file system can be, and one that is mounted below the source then keeps its owners, as
+// whom the payload has no rights. why is what was given up.
+func setAttributes(fd int, m *Passed, ns int, s *Spec) (why string, err error) {
+	attr := unix.MountAttr{Attr_set: m.Attr}
+	plain := attr
+	if ns >= 0 {
+		attr.Attr_set |= unix.MOUNT_ATTR_IDMAP
+		attr.Userns_fd = uint64(ns)
+	}
+	const all = unix.AT_EMPTY_PATH | unix.AT_RECURSIVE
+	if err = unix.MountSetattr(fd, "", all, &attr); err == nil || ns < 0 {
+		return "", err
+	}
+	if !contains(s.Optional, "idmap") && contains(s.Require, "idmap") {
+		return "", err
+	}
+	if perr := unix.MountSetattr(fd, "", all, &plain); perr != nil {
+		return "", perr
+	}
+	if unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &attr) == nil {
+		return "binds show their owner's files as the payload's, but not what is mounted below " + quote(m.Target) + ": mount_setattr: " + err.Error(), nil
+	}
+	if contains(s.Optional, "idmap") {
+		return "not enforced for " + quote(m.Target) + ": mount_setattr: " + err.Error() + " (optional)", nil
+	}
+	return "", err
 }
 
 // idmap gives a user namespace that shows the source's owner as the payload. A process has to live in it while its

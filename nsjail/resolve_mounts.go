@@ -89,7 +89,7 @@ func (r *resolver) volume(label, key, target string, m Mount) error {
 // born where the host's tree is not, gets the mount from a process that does.
 func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error) {
 	h := r.host.Sources[key]
-	s := rootfs.Source{Path: h.Path, Dev: h.Dev, Ino: h.Ino, Dir: h.Dir}
+	s := rootfs.Source{Path: h.Path, Dev: h.Dev, Ino: h.Ino, Dir: h.Dir, Root: h.Root}
 	idmap := false
 	if r.host.Drop {
 		if r.host.Missing["idmap"] != "" && contains(r.spec.Optional, "idmap") {

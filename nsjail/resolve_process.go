@@ -58,6 +58,7 @@ func (r *resolver) plant() {
 	files := r.host.HardLimits["nofile"]
 	r.root.Watched = !r.spec.NoInit && (files < 0 || files >= rootfs.FirstDisk+rootfs.MaxDisks)
 	r.root.Over = r.warm != nil
+	r.root.Own = r.own
 	r.root.Later = r.warm != nil && len(r.spec.Mounts) > 0
 	r.tree = rootfs.Begin(r.Jail, &r.root)
 }

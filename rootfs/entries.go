@@ -24,6 +24,7 @@ func (b *builder) entry(e *Entry) {
 	case Overlay:
 		b.overlay(e)
 	case Cover:
+		b.takeSources()
 		m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", fmt.Sprintf("%s:/proc/self/fd/%d", e.Source.Path, fdEmpty)}, [2]string{"userxattr", ""})
 		b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.CWD(), program.Str(e.Source.Path), fromEmpty())
 		b.Program.Close(b.label, m)
@@ -50,6 +51,18 @@ func (b *builder) entry(e *Entry) {
 	case Sealed:
 		b.sealed(e)
 	}
+}
+
+// takeSources clones the caller's sources before one is covered: a path at, below or above it then leads to another file.
+func (b *builder) takeSources() {
+	cover := b.label
+	for i := range b.spec.Own {
+		if e := &b.spec.Own[i]; e.Source.Ino != 0 && !e.Source.Passed {
+			b.label = e.Label
+			e.Source.FD, e.Source.Passed = b.tree(&e.Source, e.Attr), true
+		}
+	}
+	b.label = cover
 }
 
 // fresh makes a mount at a target.
