@@ -38,6 +38,7 @@ type knob struct {
 	legacy     string // the controller of version 1
 	v1         []setting
 	lacking    string // why version 1 has none
+	within     string // the file of another knob that holds it in version 2
 	implied    bool
 }
 
@@ -86,6 +87,9 @@ func (l *Limits) memoryKnobs(add func(bool, knob)) {
 		memory.v2 = append(memory.v2, set("memory.oom.group", "1"))
 	}
 	add(l.Memory > 0, memory)
+	// Version 1 counts the buffers of TCP and UDP apart from all other memory, and not at all before this file is written.
+	add(l.Memory > 0, knob{mechanism: "memory_sockets", controller: "memory", within: "memory.max",
+		v1: []setting{size("memory.kmem.tcp.limit_in_bytes", l.Memory)}, implied: true})
 	total := l.Memory + l.Swap.Max
 	if l.Swap.Max < 0 {
 		total = -1

@@ -124,6 +124,9 @@ func (r *resolving) add(base string, version int, k *knob, settings []setting) {
 	if k.implied {
 		r.Optional[k.mechanism] = true
 	}
+	if len(settings) == 0 {
+		texts = append(texts, k.within)
+	}
 	text := version1or2(version) + " " + strings.Join(texts, ", ")
 	if had := r.Enforced[k.mechanism]; had != "" { // several files of --cgroup
 		text = had + ", " + text

@@ -128,6 +128,11 @@ func TestResolveIsConsistent(t *testing.T) {
 	for name, l := range layouts() {
 		for mechanism, want := range parts {
 			p := Resolve(want, &l)
+			if (p.Enforced["memory_sockets"] != "") != (p.Enforced["memory"] != "") {
+				t.Errorf("%s, %s: enforced %q", name, mechanism, p.Enforced)
+			}
+			delete(p.Enforced, "memory_sockets") // it goes with memory
+			delete(p.Missing, "memory_sockets")
 			if (p.Enforced[mechanism] == "") == (p.Missing[mechanism] == "") || len(p.Enforced)+len(p.Missing) != 1 {
 				t.Errorf("%s, %s: enforced %q, missing %q", name, mechanism, p.Enforced, p.Missing)
 			}

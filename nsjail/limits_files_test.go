@@ -21,6 +21,7 @@ var limitFiles = []struct {
 	alternatives string // what else the kernel makes of it
 }{
 	{"memory", func(l *Limits) { l.Memory = 64 << 20 }, "memory.max", "67108864", "memory", "memory.limit_in_bytes", "67108864", ""},
+	{"memory_sockets", func(l *Limits) { l.Memory = 64 << 20 }, "memory.max", "67108864", "memory", "memory.kmem.tcp.limit_in_bytes", "67108864", ""},
 	{"memory_swap", func(l *Limits) { l.Memory, l.MemorySwap = 64<<20, 96<<20 }, "memory.swap.max", "33554432", "memory", "memory.memsw.limit_in_bytes", "100663296", ""},
 	{"memory_high", func(l *Limits) { l.MemoryHigh = 32 << 20 }, "memory.high", "33554432", "", "", "", ""},
 	{"memory_low", func(l *Limits) { l.MemoryLow = 16 << 20 }, "memory.low", "16777216", "memory", "memory.soft_limit_in_bytes", "16777216", ""},
@@ -83,7 +84,7 @@ func TestLimitFiles(t *testing.T) {
 			if text := strings.TrimSpace(string(got)); err != nil || text != want {
 				t.Errorf("%s is %q, want %q: %v", name, text, want, err)
 			}
-			if !regexp.MustCompile(`^cgroup[12] .*` + regexp.QuoteMeta(name) + `=`).MatchString(r.Enforced[f.name]) {
+			if !regexp.MustCompile(`^cgroup[12] .*` + regexp.QuoteMeta(name)).MatchString(r.Enforced[f.name]) {
 				t.Errorf("enforced %q, which does not name %s", r.Enforced[f.name], name)
 			}
 		})

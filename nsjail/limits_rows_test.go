@@ -26,6 +26,7 @@ func tableRows() []tableRow {
 		{"`--pids-limit 32`", "processes", "", limited(func(l *Limits) { l.Processes = 32 })},
 		{"`--cpu-time 10s`", "cpu_time", "", limited(func(l *Limits) { l.CPUTime = 10e9 })},
 		{"`--memory 64m`", "memory", "", limited(func(l *Limits) { l.Memory = 64 << 20 })},
+		{"`--memory 64m`, TCP and UDP", "memory_sockets", "", limited(func(l *Limits) { l.Memory = 64 << 20 })},
 		{"`--memory 64m --no-oom-group`", "memory", "", limited(func(l *Limits) { l.Memory, l.NoOOMGroup = 64<<20, true })},
 		{"`--memory 64m --memory-swap 96m`", "memory_swap", "", limited(func(l *Limits) { l.Memory, l.MemorySwap = 64<<20, 96<<20 })},
 		{"`--memory-high 32m`", "memory_high", "", limited(func(l *Limits) { l.MemoryHigh = 32 << 20 })},

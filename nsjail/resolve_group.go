@@ -40,6 +40,10 @@ func (r *resolver) group() error {
 	if r.spec.Limits.MemorySwap == 0 && r.spec.Limits.Memory > 0 {
 		r.impliedSwap(p)
 	}
+	if p.Enforced["memory"] != "" {
+		r.Notes = append(r.Notes, uncounted)
+		p.Optional["memory_sockets"] = !contains(r.spec.Require, "memory_sockets")
+	}
 	for _, name := range r.spec.Optional {
 		p.Optional[name] = true
 	}
@@ -54,6 +58,9 @@ func (r *resolver) group() error {
 	return nil
 }
 
+// uncounted is what no control group counts, of either version.
+const uncounted = "the limit on memory does not count messages that wait in netlink sockets, nor the machine code of seccomp filters that the payload loads"
+
 // countsInit says that pids.max has room for brig's own process.
 func (r *resolver) countsInit() string {
 	if r.spec.NoInit {
@@ -62,10 +69,14 @@ func (r *resolver) countsInit() string {
 	return " (init is one of them)"
 }
 
-// groupMechanism records by what a limit is held. Without a group, two have something to fall back on.
+// groupMechanism records by what a limit is held. Without a group, one has something to fall back on, and one was not asked
+// for by itself.
 func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
 	fallback := ""
-	if name == "cpu_time" {
+	switch name {
+	case "memory_sockets":
+		fallback = "not enforced"
+	case "cpu_time":
 		fallback = fmt.Sprintf("RLIMIT_CPU %s for each process by itself", (time.Duration(r.spec.Limits.CPUTime) + time.Second - 1).Truncate(time.Second))
 	}
 	by := p.Enforced[name]
