@@ -41,8 +41,10 @@ func earlyPlan(t *testing.T, s Spec) *Plan {
 func aheadProgram(t *testing.T) []byte {
 	t.Helper()
 	h := &Host{Kernel: Kernel{6, 1}, UID: 1000, GID: 1000, PayloadUID: stage.AheadUID, PayloadGID: stage.AheadGID, EarlyStage: true,
-		Missing: map[string]string{}, HardLimits: map[string]int64{"nofile": 4096}, System: []SystemDir{{Name: "usr"}}, LastCap: 40,
-		ProcFiles: []ProcFile{{"bus", true}, {"fs", true}, {"irq", true}, {"sys", true}}}
+		Missing: map[string]string{}, HardLimits: map[string]int64{"nofile": 4096}, System: []SystemDir{{Name: "usr"}}, LastCap: 40}
+	for _, name := range everyKernel {
+		h.ProcFiles = append(h.ProcFiles, ProcFile{name, slices.Contains([]string{"irq", "bus", "fs", "sys"}, name)})
+	}
 	p, err := Resolve(&Spec{Args: []string{"true"}, Seccomp: "unconfined"}, h)
 	if err != nil {
 		t.Fatal(err)

@@ -19,14 +19,20 @@ const (
 	DefaultGID         = 1000
 	DefaultHostname    = "brig"
 	DefaultWorkdir     = "/work"
+	DefaultTerminals   = 64    // pseudo-terminals: the machine has some thousands (kernel.pty.max)
+	DefaultInotify     = 32    // inotify(7) instances: the caller's user often has 128 for all that it runs
+	DefaultWatches     = 16384 // inotify watches
 	DefaultPath        = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 )
 
 // DefaultRlimits are set unless Limits.Rlimits names them. RLIMIT_AS and RLIMIT_FSIZE are not here, on purpose:
 // they break Node.js, the JVM and WebAssembly. The rest keeps the hard limit of the caller.
+//
+// The kernel refuses to pass descriptors to a process whose user has more of them under way than its RLIMIT_NOFILE (unix(7),
+// ETOOMANYREFS). Most programs have 1,024, and a payload can go beyond its own limit by one message, which is 253.
 var DefaultRlimits = map[string]Rlimit{
 	"core":       {0, 0},
-	"nofile":     {1024, 4096},
+	"nofile":     {768, 768},
 	"memlock":    {64 << 10, 64 << 10},
 	"msgqueue":   {819200, 819200},
 	"sigpending": {1024, 1024},

@@ -61,6 +61,8 @@ func failures() []failure {
 		{"proc*", "", errnos{unix.EPERM}, FaultHost, "this container's /proc is masked, and the kernel then refuses a new one (mount_namespaces(7)); run the outer container with an unmasked /proc, or accept an empty one: --optional proc"},
 		{"workdir", "", nil, FaultCaller, "--workdir must be a directory of the jail that the payload may enter"},
 		{"session", "keyctl", nil, FaultHost, "an outer filter forbids keyctl(2); accept that: --optional keyring"},
+		{"tty", "", errnos{unix.ENOSPC}, FaultHost, "all pseudo-terminals of this machine are in use (kernel.pty.nr): raise kernel.pty.max with sysctl, or end what holds them"},
+		{"inotify", "", nil, FaultHost, "a limit on inotify(7) cannot be set in the jail's own user namespace; an outer sandbox forbids it, or the kernel lacks CONFIG_INOTIFY_USER"},
 		{"", "", errnos{unix.ENOSPC}, FaultHost, "raise user.max_mnt_namespaces and its neighbours (namespaces(7)), or fs.mount-max"},
 		{"", "", errnos{unix.ENOMEM}, FaultHost, "free memory"},
 		{"", "openat", errnos{unix.EACCES}, FaultCaller, "the jail's user may not reach that path; see namei -l"},

@@ -112,6 +112,10 @@ type Source struct {
 // Masks are the parts of /proc that are hidden or read-only in a jail: what other containers mask, and why is in
 // THREATS.md. A path that the kernel does not have needs no mask.
 func Masks() (hidden, readOnly []string) {
-	return []string{"acpi", "asound", "interrupts", "kcore", "keys", "latency_stats", "sched_debug", "scsi", "timer_list"},
-		[]string{"bus", "fs", "irq", "sys", "sysrq-trigger"}
+	return []string{"acpi", "asound", "interrupts", "irq", "kcore", "key-users", "keys", "latency_stats", "locks", "sched_debug", "scsi", "softirqs",
+			"timer_list"},
+		[]string{"bus", "fs", "sys", "sysrq-trigger"}
 }
+
+// everyKernel are those of them that are there on any machine: an early stage covers them (stage.Ahead).
+var everyKernel = []string{"interrupts", "irq", "key-users", "keys", "locks", "softirqs", "timer_list", "bus", "fs", "sys"}

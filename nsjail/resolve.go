@@ -143,9 +143,22 @@ func (r *resolver) identity() {
 	// a fixed width: an early stage writes these before anybody has told it what
 	r.writeSelf("user", "uid_map", fmt.Sprintf("%d %10d 1", uid, r.host.PayloadUID))
 	r.writeSelf("user", "gid_map", fmt.Sprintf("%d %10d 1", gid, r.host.PayloadGID))
+	if r.root.Proc != 0 {
+		r.ofUser("inotify", "max_inotify_instances", DefaultInotify)
+		r.ofUser("inotify", "max_inotify_watches", DefaultWatches)
+	}
+	if r.ownsGroup() && r.root.Proc != 0 {
+		r.ofUser("user", "max_user_namespaces", 0)
+	}
 	if r.root.Proc == 0 || r.spec.Rootfs.Path != "" {
 		r.outlived(r.selfDir())
 	}
+}
+
+// ofUser bounds what the jail's user namespace may have of a kind that the kernel counts for each user: namespaces(7), sysctl
+// user.*. What the jail takes counts as the caller's, too, so a limit below the caller's leaves the rest to its other programs.
+func (r *resolver) ofUser(label, name string, n int) {
+	r.writeAt(label, r.root.Proc.Arg(), "sys/user/"+name, strconv.Itoa(n))
 }
 
 // selfDir is where the process's own oom_score_adj is, before it has a root.

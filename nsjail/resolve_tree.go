@@ -201,7 +201,7 @@ func (r *resolver) devices() {
 		{"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"}} {
 		dev(rootfs.Entry{Kind: rootfs.Symlink, Target: l[0], Text: l[1]})
 	}
-	dev(rootfs.Entry{Kind: rootfs.Devpts, Target: "pts"})
+	dev(rootfs.Entry{Kind: rootfs.Devpts, Target: "pts", Inodes: DefaultTerminals})
 }
 
 func tmpfs(label string, m Mount) rootfs.Entry {
@@ -233,23 +233,28 @@ func (r *resolver) proc() error {
 		r.add(rootfs.Entry{Kind: rootfs.Dir, Label: "proc", Target: "proc", Mode: 0o555})
 		return nil
 	}
-	r.add(rootfs.Entry{Kind: rootfs.Proc, Label: "proc", Target: "proc", NoUserNS: r.ownsGroup()})
-	r.masks(rootfs.Sealed, true)
+	r.add(rootfs.Entry{Kind: rootfs.Proc, Label: "proc", Target: "proc"})
+	r.masks(true)
 	return nil
 }
 
-// hide covers what is not to be read of procfs.
+// hide covers the rest of what is not to be read or written of procfs.
 func (r *resolver) hide() {
 	if r.host.Missing["proc"] == "" {
-		r.masks(rootfs.Mask, false)
+		r.masks(false)
 	}
 }
 
-func (r *resolver) masks(kind rootfs.Kind, sealed bool) {
+// masks covers what every kernel has, or what some have.
+func (r *resolver) masks(always bool) {
 	_, readOnly := Masks()
 	for _, f := range r.host.ProcFiles {
-		if contains(readOnly, f.Name) == sealed {
-			r.add(rootfs.Entry{Kind: kind, Label: "proc", Target: "proc/" + f.Name, SourceIsDir: f.Dir && !sealed})
+		kind := rootfs.Mask
+		if contains(readOnly, f.Name) {
+			kind = rootfs.Sealed
+		}
+		if contains(everyKernel, f.Name) == always {
+			r.add(rootfs.Entry{Kind: kind, Label: "proc", Target: "proc/" + f.Name, SourceIsDir: f.Dir && kind == rootfs.Mask})
 		}
 	}
 }

@@ -3,6 +3,7 @@ package rootfs
 import (
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"brig/internal/program"
@@ -37,7 +38,8 @@ func (b *builder) entry(e *Entry) {
 	case Proc:
 		b.procfs(e)
 	case Devpts:
-		b.fresh("devpts", e.Target, nosuid|noexec, [2]string{"newinstance", ""}, [2]string{"ptmxmode", "0666"}, [2]string{"mode", "0620"})
+		b.fresh("devpts", e.Target, nosuid|noexec, [2]string{"newinstance", ""}, [2]string{"ptmxmode", "0666"}, [2]string{"mode", "0620"},
+			[2]string{"max", strconv.FormatInt(e.Inodes, 10)})
 	case Dir:
 		b.mkdir(e.Target, e.Mode)
 	case Symlink:
@@ -93,11 +95,6 @@ func (b *builder) procfs(e *Entry) {
 	m := b.spec.Proc
 	if m == 0 || b.procIs != "" {
 		m = b.newMount("proc", nosuid|nodev|noexec)
-	}
-	if e.NoUserNS {
-		fd := b.Open(b.label, unix.SYS_OPENAT, m.Arg(), program.Str("sys/user/max_user_namespaces"), program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
-		b.Add(b.label, unix.SYS_WRITE, fd.Arg(), program.Str("0"), program.Int(1))
-		b.Program.Close(b.label, fd)
 	}
 	if b.ours {
 		b.mounted(m, e.Target)
@@ -225,12 +222,10 @@ func (b *builder) copy(e *Entry) {
 	b.Program.Close(b.label, from)
 }
 
-// mask covers a path with an empty read-only directory, or with the jail's /dev/null.
+// mask covers a path with an empty read-only directory, or with /dev/null.
 func (b *builder) mask(e *Entry) {
-	if e.SourceIsDir && b.brief() {
-		b.mkdir(emptyDir, 0o555)
-		b.bind(emptyDir, e.Target)
-		b.setattr(program.CWD(), e.Target, rdonly|nosuid|nodev|noexec, 0)
+	if b.ours {
+		b.maskOurs(e)
 		return
 	}
 	if e.SourceIsDir {
@@ -241,22 +236,25 @@ func (b *builder) mask(e *Entry) {
 		b.mounted(t, e.Target)
 		return
 	}
-	if b.ours && b.masked != "" { // one mount has the attributes, and its copies have them too
-		b.bind(b.masked, e.Target)
-		return
-	}
-	if b.brief() {
-		b.bind("/dev/null", e.Target)
-		b.setattr(program.CWD(), e.Target, rdonly|nosuid|noexec, 0)
-		b.masked = e.Target
-		return
-	}
 	t := b.tree(&Source{Path: "/dev/null"}, rdonly|nosuid|noexec)
 	b.attach(t, e.Target, false)
 	b.Program.Close(b.label, t)
-	if b.ours {
-		b.masked = e.Target
+}
+
+// maskOurs does that in a tree of ours. One mount of each kind has the attributes, and its copies have them too.
+func (b *builder) maskOurs(e *Entry) {
+	kind, from, attr := 0, "/dev/null", uint64(rdonly|nosuid|noexec)
+	if e.SourceIsDir {
+		kind, from, attr = 1, emptyDir, attr|nodev
+		b.mkdir(emptyDir, 0o555)
 	}
+	if was := b.masked[kind]; was != "" {
+		b.bind(was, e.Target)
+		return
+	}
+	b.bind(from, e.Target)
+	b.setattr(program.CWD(), e.Target, attr, 0)
+	b.masked[kind] = e.Target
 }
 
 // bind is mount(2) MS_BIND in a tree of ours, below the working directory: two operations fewer than open_tree(2) and

@@ -59,9 +59,8 @@ type Entry struct {
 	Target       string
 	Source       Source
 	Text         string
-	Size, Inodes int64
+	Size, Inodes int64 // of a Devpts, Inodes is how many terminals
 	Mode         uint32
-	NoUserNS     bool   // Proc: no further user namespace can be made below the jail's (namespaces(7))
 	Attr         uint64 // MOUNT_ATTR_* of a mount
 	SourceIsDir  bool   // Mask: the target is a directory
 	Guarded      bool   // from here on, the tree holds what others may have shaped
@@ -126,7 +125,7 @@ type builder struct {
 	label   string
 	made    map[string]bool // directories that exist by our own doing
 	empty   bool            // fdEmpty is open
-	masked  string          // a mask of a file that stands already, to be mounted again
+	masked  [2]string       // a mask of a file and one of a directory that stand already, to be mounted again
 	// proc is the jail's procfs at procAt, once it stands where an image may have put links: its masks are found from
 	// it, and not by a second lookup of a path that may lead elsewhere by then
 	proc   program.Slot

@@ -32,7 +32,7 @@ func skeleton() []Entry {
 		{Kind: Copy, Label: "etc", Target: "etc/services", Source: Source{Path: "/etc/services"}, Size: 1 << 20, Mode: 0o444},
 		{Kind: Tmpfs, Label: "dev", Target: "dev", Size: 65536, Inodes: 64, Mode: 0o755, Attr: nosuid},
 		{Kind: Bind, Label: "dev", Target: "dev/null", Source: Source{Path: "/dev/null"}, Attr: nosuid | noexec},
-		{Kind: Devpts, Label: "dev", Target: "dev/pts"},
+		{Kind: Devpts, Label: "dev", Target: "dev/pts", Inodes: 64},
 		{Kind: Proc, Label: "proc", Target: "proc"},
 		{Kind: Mask, Label: "proc", Target: "proc/kcore"},
 		{Kind: Mask, Label: "proc", Target: "proc/acpi", SourceIsDir: true},

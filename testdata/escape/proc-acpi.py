@@ -1,5 +1,5 @@
 # /proc/acpi is covered by an empty directory.
-# off: call="proc/acpi", MOVE_MOUNT
+# off: call="proc/acpi", NULL
 import os
 from kernel import *
 

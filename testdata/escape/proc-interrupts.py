@@ -1,5 +1,5 @@
 # /proc/interrupts is masked: its counters are a side channel to the keyboard and to other jails.
-# off: call="proc/interrupts", MOVE_MOUNT
+# off: call="proc/interrupts"
 from kernel import *
 
 text = open("/proc/interrupts").read()

@@ -33,7 +33,7 @@ func googleNsjail(h *Host) *Tool {
 func nsjailArgs(nsjail string, uid, gid int, t tree, j Job) []string {
 	args := []string{nsjail, "--mode", "o", "--really_quiet", "--time_limit", "0", "--user", fmt.Sprintf("1000:%d:1", uid), "--group", fmt.Sprintf("1000:%d:1", gid),
 		"--hostname", "brig", "--cwd", "/work", "--env", jailPath, "--env", jailHome, "--rlimit_as", "hard", "--rlimit_fsize", "hard",
-		"--rlimit_nofile", "1024", "--rlimit_core", "0", "--rlimit_stack", "8", "--nice_level", "0"}
+		"--rlimit_nofile", "768", "--rlimit_core", "0", "--rlimit_stack", "8", "--nice_level", "0"}
 	for _, name := range t.Dirs {
 		args = append(args, "--bindmount_ro", name)
 	}

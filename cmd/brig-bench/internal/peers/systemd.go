@@ -61,7 +61,7 @@ func systemdArgs(path, id string, root bool, j Job) []string {
 	properties := []string{"PrivateUsers=yes", "PrivateNetwork=yes", "PrivateIPC=yes", "ProtectHostname=yes", "ProtectSystem=strict", "ProtectHome=yes",
 		"PrivateTmp=yes", "PrivateDevices=yes", "ProtectProc=invisible", "ProcSubset=pid", "ProtectControlGroups=yes", "ProtectKernelTunables=yes",
 		"NoNewPrivileges=yes", "CapabilityBoundingSet=", "SystemCallFilter=@system-service", "SystemCallArchitectures=native", "RestrictNamespaces=yes",
-		"KeyringMode=private", "LimitCORE=0", "LimitNOFILE=1024:4096"}
+		"KeyringMode=private", "LimitCORE=0", "LimitNOFILE=768"}
 	if root {
 		properties = append(properties, "DynamicUser=yes")
 	}

@@ -1,0 +1,28 @@
+package nsjail
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestRemedies: a limit of the machine's that a jail meets is named, and no other.
+func TestRemedies(t *testing.T) {
+	for _, tt := range []struct {
+		label, call string
+		errno       syscall.Errno
+		want        string
+	}{
+		{"tty", `openat(AT_FDCWD, "/dev/pts/ptmx", O_RDWR|O_NOCTTY|O_CLOEXEC, 0)`, unix.ENOSPC, "kernel.pty.max"},
+		{"rootfs", "fsmount($64, FSMOUNT_CLOEXEC, 0)", unix.ENOSPC, "user.max_mnt_namespaces"},
+		{"inotify", `openat($65, "sys/user/max_inotify_instances", O_WRONLY|O_CLOEXEC, 0)`, unix.ENOENT, "CONFIG_INOTIFY_USER"},
+		{"user", `write($64, "1000 1000 1", 11)`, unix.EPERM, "user namespaces"},
+	} {
+		fault, got := remedy(tt.label, tt.call, tt.errno)
+		if fault != FaultHost || !strings.Contains(got, tt.want) {
+			t.Errorf("%s, %v: fault %v, %q, want %q", tt.call, tt.errno, fault, got, tt.want)
+		}
+	}
+}
