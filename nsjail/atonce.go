@@ -20,7 +20,6 @@ const canAtOnce = runtime.GOARCH == "amd64"
 func (r *resolver) atOnce() error {
 	r.born()
 	r.outlived(r.selfDir()) // later, with memory that is shared, the kernel would look at every process of the machine
-	r.nice()
 	r.bound()
 	r.listen()
 	rootfs.Widen(r.Jail, stage.SlotReport)
@@ -54,7 +53,6 @@ func (r *resolver) earlyAtOnce() error {
 	r.root.First = r.everywhere
 	r.begin()
 	r.outlived(program.CWD(), "proc/self/oom_score_adj") // of the new root, which is not the root yet
-	r.nice()
 	r.listen()
 	return r.fork(func() (rest func()) {
 		r.tree.Rest()

@@ -114,7 +114,7 @@ func TestEarlyAtOnce(t *testing.T) {
 			t.Fatalf("in turn:\n%s", plan(s))
 		}
 		apart(t, 0, own, child)
-		order(t, 0, "before", before, "uid_map", "KEYCTL_JOIN_SESSION_KEYRING", "PR_CAPBSET_DROP, 40", `"etc/mtab"`, "proc/self/oom_score_adj", "setpriority(")
+		order(t, 0, "before", before, "uid_map", "KEYCTL_JOIN_SESSION_KEYRING", "PR_CAPBSET_DROP, 40", `"etc/mtab"`, "proc/self/oom_score_adj")
 		order(t, 0, "init", own, "pivot_root(", "umount2(", "sethostname(", "{attr_set=RDONLY|NOSUID|NODEV}", "umask(022)", "PR_SET_DUMPABLE, 0", "unshare(CLONE_FS)",
 			"capset(", "PR_SET_NO_NEW_PRIVS")
 		order(t, 0, "child", child, "setsid()", "capset(", "PR_SET_NO_NEW_PRIVS", "seccomp(", "join(1)", "chdir(", "CLOSE_RANGE_CLOEXEC", "execve(")

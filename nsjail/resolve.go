@@ -176,8 +176,10 @@ func (r *resolver) outlived(dir program.Arg, name string) {
 	}
 }
 
-// jailOOMScore makes the kernel choose a jail before its keeper: proc(5) oom_score_adj.
-const jailOOMScore = 100
+// jailOOMScore has the kernel choose a process of a jail before any other of the machine, and of these the largest:
+// proc(5) oom_score_adj. At less, a jail's memory that is in no process's score (tmpfs, socket buffers) could cost a
+// process of the host its life.
+const jailOOMScore = 1000
 
 // session leaves the caller's session and keyrings.
 func (r *resolver) session() {

@@ -71,11 +71,6 @@ func (r *resolver) settle() {
 	r.names()
 	r.openSockets()
 	r.leaveBehind()
-	r.nice()
-}
-
-func (r *resolver) nice() {
-	r.Jail.Add("process", unix.SYS_SETPRIORITY, program.Named(0, "PRIO_PROCESS"), program.Int(0), program.Int(0)).May(unix.EACCES, unix.EPERM)
 }
 
 // close ends with the tree and with all privileges.

@@ -1,6 +1,16 @@
 package main
 
 /*
+#include <signal.h>
+
+// Go's runtime would answer SIGQUIT with a crash and exit code 2, which may be a payload's, and unblocks it in each thread.
+// So it does not get to handle it (its handlers take a siginfo_t): until ours comes (keeper.c), SIGQUIT ends the process.
+// This takes the place of libc's function, which has the second name, in this binary alone.
+int __sigaction(int, const struct sigaction *, struct sigaction *);
+int sigaction(int sig, const struct sigaction *act, struct sigaction *was) {
+	return __sigaction(sig, sig == SIGQUIT && act && act->sa_flags & SA_SIGINFO ? 0 : act, was);
+}
+
 // The stage's constructor (nsjail/internal/stage) forks a stage before the Go runtime starts when a binary defines
 // this symbol and is called with this word.
 const char *const brig_stage_early = "run";
@@ -13,7 +23,7 @@ const char *const brig_stage_grouped[] = {"--memory", "-m", "--cpu", "--pids-lim
 const char *const brig_stage_own_net[] = {"--net", "--allow", "--deny", "--spec", "--systemd-scope", 0};
 
 // With these its list may begin with something else than every default jail's, and only its namespaces are made ahead.
-const char *const brig_stage_odd[] = {"--rootfs", "--spec", "--user", "--optional", "--hostname", "--net=none", "--net=host", 0};
+const char *const brig_stage_odd[] = {"--rootfs", "--spec", "--user", "--optional", "--hostname", "--net=none", "--net=host", "--net none", "--net host", 0};
 
 // With these Go starts a stage of its own, which inherits the keeper's processors: keeper.c must not have set them.
 const char *const brig_stage_late[] = {"--systemd-scope", 0};

@@ -4,6 +4,7 @@
 //   - A binary that defines brig_stage_early (cmd/brig) forks its stage for the command "run", so that it prepares
 //     while Go starts: keeper.c.
 #include "stage.h"
+#include <linux/ioprio.h>
 #include <sys/auxv.h>
 
 extern const char *const brig_stage_early __attribute__((weak)); // the subcommand that wants a stage
@@ -34,17 +35,6 @@ char *brig_map(int fd, size_t *size) {
 	return p == MAP_FAILED ? 0 : p;
 }
 
-// wipe clears the strings that /proc/PID/cmdline and /proc/PID/environ show: they hold the caller's secrets, and a
-// forked init would inherit them.
-static void wipe(int argc, char **argv, char **envp) {
-	char *from = argv[0], *to = argc ? argv[argc - 1] + strlen(argv[argc - 1]) : from;
-	for (char **e = envp; *e; e++)
-		if (*e + strlen(*e) > to) to = *e + strlen(*e);
-	if (from && to > from) memset(from, 0, (size_t)(to - from));
-	if (from && to - from > 5) memcpy(from, "init", 5);
-	*envp = 0;
-}
-
 static int is_stage_socket(int fd) {
 	struct ucred cred; // socketpair(2) credentials are those of the process that made it: our parent
 	int type = 0;
@@ -53,8 +43,21 @@ static int is_stage_socket(int fd) {
 	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &m) && cred.pid == getppid();
 }
 
+// brig_become clears the strings that /proc/PID/cmdline and /proc/PID/environ show: they hold the caller's secrets, and a
+// forked init would inherit them. Every jail inherits the stage's scheduling, too. A caller's real-time policy, nice value
+// below 0 and real-time I/O class are not the payload's; to lower these no privilege is needed (sched(7), ioprio_set(2)).
+// What makes a caller slower than others stays: a nice value above 0, SCHED_BATCH, SCHED_IDLE. So do its processors.
 void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int begin) {
-	wipe(argc, argv, envp);
+	char *from = argv[0], *to = argv[argc - 1] + strlen(argv[argc - 1]);
+	for (char **e = envp; *e; e++)
+		if (*e + strlen(*e) > to) to = *e + strlen(*e);
+	memset(from, 0, (size_t)(to - from)), memcpy(from, "init", to - from > 5 ? 5 : 0);
+	*envp = 0;
+	int policy = sched_getscheduler(0), self = IOPRIO_WHO_PROCESS;
+	if (policy == SCHED_FIFO || policy == SCHED_RR) sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+	if (getpriority(PRIO_PROCESS, 0) < 0) setpriority(PRIO_PROCESS, 0, 0);
+	if (IOPRIO_PRIO_CLASS(syscall(SYS_ioprio_get, self, 0)) == IOPRIO_CLASS_RT) syscall(SYS_ioprio_set, self, 0, 0);
+	prctl(PR_SET_TIMERSLACK, 50000ul); // ns, the kernel's default: prctl(2)
 	brig_serve(sock, ahead, begin);
 }
 

@@ -41,21 +41,25 @@ static void keep_no_setid(void) {
 	syscall(SYS_capset, &h, d);
 }
 
-extern const char *const brig_stage_grouped[] __attribute__((weak)); // beginnings of flags, up to a null
-extern const char *const brig_stage_late[] __attribute__((weak));
-
-// begins says that a flag begins so. That is no more than a guess, which costs time where it is wrong.
-static int begins(int argc, char **argv, const char *const *with) {
-	for (int i = 2; with && i < argc && strcmp(argv[i], "--"); i++)
-		for (const char *const *p = with; *p; p++)
-			if (!strncmp(argv[i], *p, strlen(*p))) return 1;
-	return 0;
+// need ends the process where the Go runtime would not start, but crash with exit code 2. Go raises the soft limit on open
+// files itself. Of addresses it reserves some 700 MiB before main; up to 1.3 GiB that may leave its heap none.
+static void need(int resource, rlim_t least, const char *few) {
+	struct rlimit l;
+	int none = getrlimit(resource, &l) || (resource == RLIMIT_AS ? l.rlim_cur : l.rlim_max) >= least;
+	if (!none && write(2, few, strlen(few))) _exit(125);
 }
 
-// quiet says that a jail wants no lo, which the list that is held ahead brings up. The value may be a word of its own.
-static int quiet(int argc, char **argv) {
-	for (int i = 2; i + 1 < argc && strcmp(argv[i], "--"); i++)
-		if (!strcmp(argv[i], "--net") && (!strcmp(argv[i + 1], "none") || !strcmp(argv[i + 1], "host"))) return 1;
+// Beginnings of flags, up to a null.
+extern __attribute__((weak)) const char *const brig_stage_grouped[], *const brig_stage_late[], *const brig_stage_own_net[], *const brig_stage_odd[];
+
+// begins says that a flag begins so. That is no more than a guess, which costs time where it is wrong. Behind a space
+// stands the whole of a value that is a word of its own.
+static int begins(int argc, char **argv, const char *const *with) {
+	for (int i = 2; with && i < argc && strcmp(argv[i], "--"); i++)
+		for (const char *const *p = with; *p; p++) {
+			size_t n = strcspn(*p, " ");
+			if (!strncmp(argv[i], *p, n) && (!(*p)[n] || (i + 1 < argc && !strcmp(argv[i + 1], *p + n + 1)))) return 1;
+		}
 	return 0;
 }
 
@@ -68,30 +72,26 @@ static int quiet(int argc, char **argv) {
 // /proc/self/maps, then does not say either where the first thread's stack ends. Go takes 0 for that, and leaves it to the
 // kernel to find an overflow.)
 static cpu_set_t processors;
-static int narrowed, slack;
+static int narrowed;
 
-const void *brig_processors(int *was) { return *was = slack, narrowed ? &processors : 0; }
+const void *brig_processors(void) { return narrowed ? &processors : 0; }
 
 static void narrow(void) {
-	cpu_set_t one;
+	cpu_set_t one = {0};
 	int cpu = sched_getcpu();
 	if (cpu < 0 || sched_getaffinity(0, sizeof processors, &processors) || CPU_COUNT(&processors) < 2) return;
-	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	narrowed = !sched_setaffinity(0, sizeof one, &one);
 	struct rlimit files;
 	if (!getrlimit(RLIMIT_NOFILE, &files)) files.rlim_cur = 0, setrlimit(RLIMIT_NOFILE, &files);
-	slack = prctl(PR_GET_TIMERSLACK), prctl(PR_SET_TIMERSLACK, 1000000ul); // ns: Go's monitor sleeps for 20,000 at a time
+	prctl(PR_SET_TIMERSLACK, 1000000ul); // ns: Go's monitor sleeps for 20,000 at a time
 }
 
 static int put(const char *file, const char *text) {
-	int fd = open(file, O_WRONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
+	int fd = open(file, O_WRONLY | O_CLOEXEC), n = fd < 0 ? -1 : (int)write(fd, text, strlen(text));
 	close(fd);
 	return n < 0;
 }
-
-extern const char *const brig_stage_own_net[] __attribute__((weak));
 
 // net_ahead makes the network namespace of a jail that will be born in a control group: a third of a start. An ordinary
 // user needs a user namespace for it, in which the jail's own then is. lo cannot fail to come up there.
@@ -108,22 +108,20 @@ static int net_ahead(void) {
 	return NET_AHEAD;
 }
 
-extern const char *const brig_stage_odd[] __attribute__((weak));
-
 unsigned char *brig_ahead_program(size_t *size) {
-	*size = 0;
 #ifdef __x86_64__
-	if (prctl(PR_CAPBSET_READ, AHEAD_LAST_CAP) < 0 || prctl(PR_CAPBSET_READ, AHEAD_LAST_CAP + 1) >= 0) return 0;
 	static unsigned char list[] __attribute__((aligned(16))) = {
 #include "ahead_amd64.h"
 	};
-	*size = sizeof list;
-	return list;
+	if (prctl(PR_CAPBSET_READ, AHEAD_LAST_CAP) >= 0 && prctl(PR_CAPBSET_READ, AHEAD_LAST_CAP + 1) < 0)
+		return *size = sizeof list, list;
 #endif
-	return 0;
+	return *size = 0, (void *)0;
 }
 
 void brig_keeper(int argc, char **argv, char **envp) {
+	need(RLIMIT_AS, 3ul << 29, "brig: the limit on address space is too low; raise it to 1572864 (ulimit -v), or limit the payload alone: --ulimit as=BYTES\n");
+	need(RLIMIT_NOFILE, 64, "brig: the hard limit on open files is too low; raise it to 263 (ulimit -Hn)\n");
 	keep_no_setid();
 	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
 		struct sigaction now;
@@ -142,7 +140,7 @@ void brig_keeper(int argc, char **argv, char **envp) {
 		close(sv[0]), close(av[0]);
 		syscall(SYS_setsid); // a Ctrl-C at the terminal is the keeper's to forward, not our end
 		if (av[1] == NOTHING_AHEAD && !begins(argc, argv, brig_stage_own_net)) av[1] = net_ahead();
-		brig_become(argc, argv, envp, sv[1], av[1], !begins(argc, argv, brig_stage_odd) && !quiet(argc, argv));
+		brig_become(argc, argv, envp, sv[1], av[1], !begins(argc, argv, brig_stage_odd));
 	}
 	close(sv[1]), close(av[1]);
 	if (pid > 0) early = (struct early){sv[0], av[0], (int)pid};

@@ -267,11 +267,10 @@ static void drop(void) {
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct d[2];
 	if (geteuid() || SYS2(SYS_capget, &h, d)) return;
-	d[0] = (struct __user_cap_data_struct){.permitted = d[0].permitted & 1u << CAP_DAC_OVERRIDE};
-	d[1] = (struct __user_cap_data_struct){0};
+	struct __user_cap_data_struct few[2] = {{.permitted = d[0].permitted & 1u << CAP_DAC_OVERRIDE}};
 	if (prctl(PR_SET_KEEPCAPS, 1) || SYS2(SYS_setgroups, 0, 0) || SYS3(SYS_setresgid, id, id, id)) return;
 	if (SYS3(SYS_setresuid, id, id, id)) return;
-	if (SYS2(SYS_capset, &h, d)) _exit(1); // all of root's capabilities must not stay
+	if (SYS2(SYS_capset, &h, few)) _exit(1); // all of root's capabilities must not stay
 	prctl(PR_SET_DUMPABLE, 1);
 }
 

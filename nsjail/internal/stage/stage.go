@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 	"syscall"
 
@@ -92,12 +91,6 @@ func Start() (*Stage, error) {
 	}
 	defer null.Close()
 	n := null.Fd()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := tighten(); err != nil {
-		unix.Close(sv[0])
-		return nil, err
-	}
 	// A Setsid keeps the terminal's signals away: they are the keeper's to forward.
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{"brig-stage"}, &syscall.ProcAttr{
 		Env: []string{}, Files: []uintptr{n, n, n, uintptr(sv[1])}, Sys: &syscall.SysProcAttr{Setsid: true}})

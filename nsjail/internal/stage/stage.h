@@ -137,6 +137,6 @@ char *brig_map(int fd, size_t *size);
 void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int begin); // serves and exits
 void brig_keeper(int argc, char **argv, char **envp);
 struct early brig_early(void);
-const void *brig_processors(int *slack); // a cpu_set_t, if the process was put on one of them, or 0; its timer slack in ns
+const void *brig_processors(void); // a cpu_set_t, if the process was put on one of them, or 0
 int brig_catch_signals(void); // a pipe with a byte for each signal, or -1
 #endif

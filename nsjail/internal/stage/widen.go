@@ -19,8 +19,7 @@ var widen sync.Once
 // widenAll gives every thread the processors that the process had before its constructor put it on one (keeper.c). A
 // thread that is made meanwhile has those of its maker, so it looks until all have them.
 func widenAll() {
-	var slack C.int
-	all := (*unix.CPUSet)(C.brig_processors(&slack))
+	all := (*unix.CPUSet)(C.brig_processors())
 	if all == nil {
 		return
 	}
@@ -50,15 +49,4 @@ func raised() {
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
 		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files) // to what it is: no error is to be had
 	}
-}
-
-// tighten gives the calling thread the timer slack that the process was started with: prctl(2) PR_SET_TIMERSLACK. A child
-// inherits it.
-func tighten() error {
-	var slack C.int
-	C.brig_processors(&slack)
-	if slack <= 0 {
-		return nil
-	}
-	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack), 0, 0, 0))
 }
