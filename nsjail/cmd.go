@@ -39,6 +39,7 @@ type Cmd struct {
 
 	wantDigest bool
 	digest     string // of the programs that make the jail, if it is wanted
+	ended      func() // see Job.Ended
 
 	edit     func(*Plan) // a test's change of the plan
 	runner   *Runner

@@ -24,6 +24,8 @@ type Job struct {
 	NetworkLog     io.Writer
 	// Started, if set, is called once the payload runs.
 	Started func(*Cmd)
+	// Ended, if set, is called once no process of a jail that has started is left, and before its output is waited for.
+	Ended func()
 
 	// Redact, if set, takes secrets out of a text that is to be shown or written down.
 	Redact func(string) string
@@ -82,7 +84,7 @@ func (r *Runner) Execute(ctx context.Context, j *Job) (*Result, error) {
 	}
 	c := r.CommandSpec(ctx, j.Spec)
 	c.Stdin, c.Stdout, c.Stderr, c.NetworkLog = j.Stdin, j.Stdout, j.Stderr, j.NetworkLog
-	c.wantDigest = j.WantPlanDigest
+	c.wantDigest, c.ended = j.WantPlanDigest, j.Ended
 	err := c.Start()
 	if j.PlanDigest = c.digest; err != nil {
 		return nil, err

@@ -189,6 +189,9 @@ func (c *Cmd) finish() (*Result, error) {
 		c.state.why = notEnded
 	}
 	err = errors.Join(err, c.endGroup())
+	if c.ended != nil {
+		c.ended()
+	}
 	c.copies.Wait()
 	for _, f := range c.closers {
 		f.Close()

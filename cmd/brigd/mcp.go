@@ -30,20 +30,19 @@ func mcpCmd(args []string, std stdio) int {
 	return mcpStdio(c, std)
 }
 
-// byAgent admits an MCP session's runs to the gate by their agent.
-type byAgent struct{ gate trace.Gate }
+// byCaller admits an MCP session's runs to the gate by their caller.
+type byCaller struct{ gate trace.Gate }
 
 // Enter is mcp.Gate's.
-func (f byAgent) Enter(ctx context.Context, c engine.Caller) (func(), error) {
-	agent := c.Agent
-	if agent == "" {
-		agent = "default"
+func (f byCaller) Enter(ctx context.Context, c engine.Caller) (func(), error) {
+	if err := f.gate.Ask(c.Key()); err != nil {
+		return nil, err
 	}
-	return f.gate.Enter(ctx, agent)
+	return f.gate.Enter(ctx, c.Key())
 }
 
 func (p *parts) mcpOptions() mcp.Options {
-	return mcp.Options{Engine: p.served(), Gate: byAgent{p.trace.Gate(p.gate)}, ToolsFile: p.c.Tools, Version: version, Logger: p.log,
+	return mcp.Options{Engine: p.served(), Gate: byCaller{p.trace.Gate(p.gate)}, ToolsFile: p.c.Tools, Version: version, Logger: p.log,
 		MaxMessage: int(p.c.MaxBody), MaxRequests: p.c.MaxRequests}
 }
 

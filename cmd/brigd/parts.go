@@ -221,9 +221,10 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 		}
 	}
 	o.Runner.Pool = c.Pool
-	o.Timeout, o.Memory, o.MaxOutput = c.Timeout, c.Memory, c.MaxOutput
+	o.Timeout, o.MaxTimeout, o.Memory, o.MaxOutput = c.Timeout, c.MaxTimeout, c.Memory, c.MaxOutput
 	o.Sandboxes = sandbox.StoreOptions{Max: c.Sandboxes, MaxPerAgent: min(c.SandboxesPerAgent, c.Sandboxes), MaxBytes: int64(c.SandboxBytes),
-		DefaultSize: int64(c.SandboxSize), MaxSize: int64(c.SandboxMax), DefaultInodes: int64(c.SandboxInodes), MaxInodes: max(1<<20, int64(c.SandboxInodes)),
+		MaxBytesPerAgent: int64(c.AgentBytes()),
+		DefaultSize:      int64(c.SandboxSize), MaxSize: int64(c.SandboxMax), DefaultInodes: int64(c.SandboxInodes), MaxInodes: max(1<<20, int64(c.SandboxInodes)),
 		DefaultTTL: time.Duration(c.SandboxTTL), MaxTTL: time.Duration(c.SandboxMaxTTL)}
 	return o, nil
 }

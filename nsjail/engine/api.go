@@ -20,6 +20,8 @@ type Request struct {
 	Cmd []string `json:"cmd,omitempty"`
 	// StdinReader is read instead of Stdin, as the run goes on; nil for Stdin.
 	StdinReader io.Reader `json:"-"`
+	// Ended, if set, is called when a jail that has begun has no process left, which may be long before its output is taken.
+	Ended func() `json:"-"`
 	// Args are given to Code as its arguments.
 	Args []string `json:"args,omitempty"`
 	// Files are put below /input, read-only, by their relative path. In a sandbox they stay there.

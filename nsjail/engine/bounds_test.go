@@ -28,17 +28,21 @@ func TestBaseIsACeiling(t *testing.T) {
 		"base":           {nsjail.Limits{Wall: second, Memory: 64 << 20, CPUs: 0.5}, Request{}, second, 64 << 20, 0.5},
 		"more than base": {nsjail.Limits{Wall: second, Memory: 64 << 20, CPUs: 0.5}, Request{Timeout: hour, Memory: 1 << 30, CPUs: 2}, second, 64 << 20, 0.5},
 		"less than base": {nsjail.Limits{Wall: hour, Memory: 64 << 20, CPUs: 1}, Request{Timeout: second, Memory: 1 << 20, CPUs: 0.1}, second, 1 << 20, 0.1},
-		"no wall":        {nsjail.Limits{Wall: -1}, Request{}, -1, 32 << 20, 0},
+		"no wall":        {nsjail.Limits{Wall: -1}, Request{}, 2 * hour, 32 << 20, 0},
+		"for ever":       {nsjail.Limits{}, Request{Timeout: 1e9 * second}, 2 * hour, 32 << 20, 0},
 	} {
-		e := &Engine{opts: Options{Base: nsjail.Spec{Limits: c.base}, Timeout: DefaultTimeout, Memory: 32 << 20}}
+		e := &Engine{opts: Options{Base: nsjail.Spec{Limits: c.base}, Timeout: DefaultTimeout, MaxTimeout: 2 * hour, Memory: 32 << 20}}
 		c.r.Cmd = []string{"id"}
 		j, no := e.job(Caller{}, &c.r)
 		if no != nil {
 			t.Fatal(no)
 		}
-		e.fill(&j.Spec, &c.r)
+		e.fill(j, &c.r)
 		if l := j.Spec.Limits; l.Wall != c.wall || l.Memory != c.mem || l.CPUs != c.cpus || l.OutputLimit != DefaultOutputLimit {
 			t.Errorf("%s: %v %v %v", name, l.Wall, l.Memory, l.CPUs)
+		}
+		if said := len(j.Verdict.Narrowed) > 0; said != (c.wall == 2*hour) {
+			t.Errorf("%s: %q", name, j.Verdict.Narrowed)
 		}
 	}
 }

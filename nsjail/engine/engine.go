@@ -26,6 +26,9 @@ type Options struct {
 	// Timeout and Memory are those of a request that names none; 0 is DefaultTimeout, and no limit on memory.
 	Timeout nsjail.Duration
 	Memory  nsjail.Bytes
+	// MaxTimeout is how long any run may take, whatever it asks for and policies allow; 0 is DefaultMaxTimeout, or Timeout if
+	// that is more.
+	MaxTimeout nsjail.Duration
 	// MaxOutput is how much of each stream is returned at most, and without a request for less; 0 is DefaultMaxOutput.
 	MaxOutput nsjail.Bytes
 	// Policies must all allow a run.
@@ -44,6 +47,7 @@ type Options struct {
 // The defaults of Options.
 const (
 	DefaultTimeout     = nsjail.Duration(time.Minute)
+	DefaultMaxTimeout  = nsjail.Duration(time.Hour)
 	DefaultMaxOutput   = nsjail.Bytes(1 << 20)   // of each stream, in a Response
 	DefaultOutputLimit = nsjail.Bytes(256 << 20) // both streams together; more ends the run
 )
@@ -56,6 +60,7 @@ type Engine struct {
 	langs  *lang.Languages
 	boxes  *sandbox.Store
 	leases *leases
+	grants grants
 }
 
 // New makes an Engine. Close ends it; the Ledger and the Log stay the caller's.
@@ -65,6 +70,9 @@ func New(o Options) (*Engine, error) {
 	}
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
+	}
+	if o.MaxTimeout == 0 {
+		o.MaxTimeout = max(DefaultMaxTimeout, o.Timeout)
 	}
 	if o.MaxOutput == 0 {
 		o.MaxOutput = DefaultMaxOutput

@@ -28,34 +28,6 @@ func (g *Grant) id() string {
 	return g.token.ID()
 }
 
-// Authenticate says who comes with a capability token. It is called again for each request: a token may be revoked.
-func (e *Engine) Authenticate(bearer string, now time.Time) (Caller, *nsjail.Refusal) {
-	if len(e.opts.TokenKeys) == 0 {
-		return Caller{}, &nsjail.Refusal{Message: "this engine knows no key that tokens are signed with", Code: "tokens_unknown", Layer: "auth",
-			NextSteps: []string{"ask the operator to start brigd with a token key"}}
-	}
-	t, err := token.Parse(bearer)
-	if err == nil {
-		err = token.Verify(t, e.opts.TokenKeys, now)
-	}
-	if err == nil {
-		err = e.opts.Ledger.Revoked(t.IDs()...)
-	}
-	if err != nil {
-		return Caller{}, asRefusal(err, "token", "token_refused")
-	}
-	g := &Grant{token: t}
-	for i, doc := range t.Policies() {
-		p, err := policy.Parse(doc)
-		if err != nil {
-			return Caller{}, &nsjail.Refusal{Message: fmt.Sprintf("policy %d of the token: %v", i+1, err), Code: "token_policy", Layer: "token",
-				NextSteps: []string{"ask whoever made the token for another one"}}
-		}
-		g.policies = append(g.policies, p)
-	}
-	return Caller{Agent: t.Agent(), Grant: g}, nil
-}
-
 // policiesOf are those that must all allow what a caller asks for.
 func (e *Engine) policiesOf(c Caller) []*policy.Policy {
 	if c.Grant == nil {
@@ -125,10 +97,10 @@ const Local = "default"
 func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
 	agent := c.Agent
 	switch {
-	case agent == "" && asked == "" && c.Grant != nil:
-		agent = "anybody" // a token for any agent, which does not say which
-	case agent == "" && asked == "":
+	case agent == "" && asked == "" && c.Grant == nil:
 		return Local, nil
+	case agent == "" && asked == "":
+		agent = anybody
 	case agent == "":
 		agent = asked
 	case asked != "" && asked != agent:

@@ -63,10 +63,18 @@ func atMost[T ~int64 | ~float64](base, asked T) T {
 }
 
 // fill sets what nobody has asked for and no policy has set lower. It comes after the policies, which judge what was asked.
-func (e *Engine) fill(s *nsjail.Spec, r *Request) {
-	l, base := &s.Limits, &e.opts.Base.Limits
+func (e *Engine) fill(j *nsjail.Job, r *Request) {
+	l, base := &j.Spec.Limits, &e.opts.Base.Limits
 	if r.Timeout == 0 && base.Wall == 0 && (l.Wall == 0 || l.Wall > e.opts.Timeout) {
 		l.Wall = e.opts.Timeout
+	}
+	if most := e.opts.MaxTimeout; l.Wall < 0 || l.Wall > most {
+		from := "none"
+		if l.Wall > 0 {
+			from = l.Wall.String()
+		}
+		j.Verdict.Narrowed = append(j.Verdict.Narrowed, fmt.Sprintf("limits.wall lowered from %s to %s, the most that a run may take here.", from, most))
+		l.Wall = most
 	}
 	if r.Memory == 0 && base.Memory == 0 && e.opts.Memory > 0 && (l.Memory == 0 || l.Memory > e.opts.Memory) {
 		l.Memory = e.opts.Memory

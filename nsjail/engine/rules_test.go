@@ -100,6 +100,9 @@ func TestPolicyTokenAndAudit(t *testing.T) {
 	if a := e.Run(ctx, c, &Request{Cmd: []string{"echo"}}, nil); a.Error == nil || a.Error.Layer != "token" {
 		t.Errorf("a fourth run of three: %+v %+v", a, a.Error)
 	}
+	if again, no := e.Authenticate(narrow.Text(), time.Now()); no != nil || again.Grant != c.Grant || again.Key() != "bot" {
+		t.Errorf("the token is read anew for each request: %v", no)
+	}
 	if _, no := e.Authenticate(strings.Replace(narrow.Text(), "A", "B", 1), time.Now()); no == nil {
 		t.Error("a changed token")
 	}

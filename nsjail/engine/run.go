@@ -38,14 +38,14 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 		defer release()
 		j.Spec.Mounts = append(sandbox.Mounts(box.Volume()), j.Spec.Mounts...)
 	}
-	j.Stdin = strings.NewReader(r.Stdin)
+	j.Stdin, j.Ended = strings.NewReader(r.Stdin), r.Ended
 	if r.StdinReader != nil {
 		j.Stdin = e.bounded(c, r.StdinReader)
 	} else if r.Stdin == "" {
 		j.Stdin = nil
 	}
 	e.decide(c, j, r)
-	e.fill(&j.Spec, r)
+	e.fill(j, r)
 	defer e.lend(&ctx, c, j, time.Now())()
 	e.spend(c, j)
 	if j.Verdict.Refusal != nil {

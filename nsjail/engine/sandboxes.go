@@ -88,7 +88,8 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 	for _, p := range e.policiesOf(c) {
 		disk, inodes, ttl = p.NarrowSandbox(disk, inodes, ttl)
 	}
-	box, err := e.boxes.Create(agent, sandbox.CreateOptions{Size: int64(disk), Inodes: inodes, TTL: time.Duration(ttl), Chain: c.Grant.IDs()})
+	box, err := e.boxes.Create(agent, sandbox.CreateOptions{Size: int64(disk), Inodes: inodes, TTL: time.Duration(ttl), Chain: c.Grant.IDs(),
+		Account: Caller{agent, c.Grant}.Key()})
 	if full(err) {
 		return nil, machineFull(err.Error())
 	}

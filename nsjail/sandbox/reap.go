@@ -65,7 +65,7 @@ func (s *Store) remove(b *Sandbox, by string) error {
 	if err != nil {
 		err = fmt.Errorf("sandbox: close the volume of %s: %w", b.ID, err)
 	}
-	s.free(b.Agent, charge(b.Size, b.Inodes))
+	s.free(b.account, charge(b.Size, b.Inodes))
 	if s.o.Removed != nil {
 		s.o.Removed(b, by, err)
 	}

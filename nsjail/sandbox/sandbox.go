@@ -21,9 +21,10 @@ type Sandbox struct {
 	TTL     time.Duration // without being used
 	Chain   []string      // what else its owner is known by, such as a token's ids; the Store only keeps it
 
-	store  *Store
-	volume Volume
-	tree   *Tree
+	account string // see CreateOptions
+	store   *Store
+	volume  Volume
+	tree    *Tree
 
 	// by store.mu
 	used    time.Time // last

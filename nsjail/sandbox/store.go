@@ -15,10 +15,11 @@ type StoreOptions struct {
 	// Make makes a Volume of a size in bytes and a number of inodes, with the directories input, work and output. It may be
 	// called concurrently; without it Create fails.
 	Make func(size, inodes int64) (Volume, error)
-	// Max is how many sandboxes there may be (100), MaxPerAgent how many of one agent (Max), and MaxBytes what the quotas of
-	// all may add up to (4 GiB), with a KiB of the kernel's memory for each inode.
-	Max, MaxPerAgent int
-	MaxBytes         int64
+	// Max is how many sandboxes there may be (100), and MaxPerAgent how many of one agent (Max). MaxBytes is what the quotas
+	// of all may add up to (4 GiB), with a KiB of the kernel's memory for each inode, and MaxBytesPerAgent those of one agent
+	// (MaxBytes).
+	Max, MaxPerAgent           int
+	MaxBytes, MaxBytesPerAgent int64
 	// MaxRuns is how many runs one sandbox may have at a time; 0 is any number.
 	MaxRuns int
 	// DefaultSize (256 MiB) and MaxSize (MaxBytes) are of one sandbox, in bytes; DefaultInodes (16,384) and MaxInodes (2^20)
@@ -47,7 +48,8 @@ func (o *StoreOptions) fill() {
 	or(&o.Max, 100)
 	or(&o.MaxPerAgent, o.Max)
 	or(&o.MaxBytes, 4<<30)
-	or(&o.MaxSize, o.MaxBytes)
+	or(&o.MaxBytesPerAgent, o.MaxBytes)
+	or(&o.MaxSize, o.MaxBytesPerAgent)
 	or(&o.DefaultSize, min(256<<20, o.MaxSize))
 	or(&o.MaxInodes, 1<<20)
 	or(&o.DefaultInodes, min(16<<10, o.MaxInodes))
@@ -77,9 +79,8 @@ type Store struct {
 	mu      sync.Mutex // also of what changes in a Sandbox
 	closed  bool
 	live    map[string]*Sandbox
-	agents  map[string]int // sandboxes of each, with those that are being made and removed
-	count   int            // of them all
-	bytes   int64          // of their quotas
+	agents  map[string]account
+	account                // of them all
 	pending sync.WaitGroup // those that are being made and removed
 }
 
@@ -87,7 +88,7 @@ type Store struct {
 func NewStore(o StoreOptions) *Store {
 	o.fill()
 	s := &Store{o: o, wake: make(chan struct{}, 1), done: make(chan struct{}), end: make(chan struct{}),
-		live: map[string]*Sandbox{}, agents: map[string]int{}}
+		live: map[string]*Sandbox{}, agents: map[string]account{}}
 	go s.reap()
 	return s
 }
@@ -98,6 +99,8 @@ type CreateOptions struct {
 	Inodes int64 // files
 	TTL    time.Duration
 	Chain  []string // see Sandbox.Chain
+	// Account is whose sandbox it is for MaxPerAgent and MaxBytesPerAgent; the agent if it is "".
+	Account string
 }
 
 // Create makes a sandbox of an agent.
@@ -111,24 +114,27 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 	if err := s.bound(&o); err != nil {
 		return nil, err
 	}
-	if err := s.reserve(agent, charge(o.Size, o.Inodes)); err != nil {
+	if o.Account == "" {
+		o.Account = agent
+	}
+	if err := s.reserve(o.Account, charge(o.Size, o.Inodes)); err != nil {
 		return nil, err
 	}
 	defer s.pending.Done()
 	v, err := s.o.Make(o.Size, o.Inodes)
 	if err != nil {
-		s.free(agent, charge(o.Size, o.Inodes))
+		s.free(o.Account, charge(o.Size, o.Inodes))
 		return nil, fmt.Errorf("sandbox: make a volume of %d bytes and %d inodes: %w", o.Size, o.Inodes, err)
 	}
 	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, Size: o.Size, Inodes: o.Inodes, TTL: o.TTL, Chain: slices.Clone(o.Chain),
-		store: s, volume: v, tree: NewTree(v), runs: map[*run]struct{}{}, idle: make(chan struct{})}
+		account: o.Account, store: s, volume: v, tree: NewTree(v), runs: map[*run]struct{}{}, idle: make(chan struct{})}
 	b.tree.used = b.touch
 	if err = b.tree.check(); err == nil {
 		err = s.add(b)
 	}
 	if err != nil {
 		err = errors.Join(err, v.Close())
-		s.free(agent, charge(o.Size, o.Inodes))
+		s.free(o.Account, charge(o.Size, o.Inodes))
 		return nil, err
 	}
 	return b, nil
@@ -154,38 +160,6 @@ func (s *Store) bound(o *CreateOptions) error {
 		return refuse(CodeBadOption, "A time to live of %v is out of bounds: at most %v", o.TTL, s.o.MaxTTL)
 	}
 	return nil
-}
-
-// charge is what a sandbox may take of the machine's memory: its bytes, and about a KiB of the kernel's for each file.
-func charge(size, inodes int64) int64 { return size + inodes<<10 }
-
-// reserve counts a sandbox before it is made, and says that something is pending.
-func (s *Store) reserve(agent string, size int64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.closed:
-		return refuse(CodeBusy, "No sandbox is made any more: the program is ending")
-	case s.agents[agent] >= s.o.MaxPerAgent:
-		return refuse(CodeTooMany, "The agent has %d sandboxes, as many as it may have", s.agents[agent])
-	case s.count >= s.o.Max:
-		return refuse(CodeTooMany, "There are %d sandboxes, as many as there may be", s.count)
-	case size > s.o.MaxBytes-s.bytes:
-		return refuse(CodeTooBig, "%d bytes are more than the %d that are left for all sandboxes", size, s.o.MaxBytes-s.bytes)
-	}
-	s.count, s.bytes = s.count+1, s.bytes+size
-	s.agents[agent]++
-	s.pending.Add(1)
-	return nil
-}
-
-func (s *Store) free(agent string, size int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.count, s.bytes = s.count-1, s.bytes-size
-	if s.agents[agent]--; s.agents[agent] == 0 {
-		delete(s.agents, agent)
-	}
 }
 
 func (s *Store) add(b *Sandbox) error {

@@ -208,6 +208,34 @@ func TestStoreBounds(t *testing.T) {
 	}
 }
 
+// One agent's sandboxes have a share of all bytes, and what counts is the account, not the name that a caller chose.
+func TestBytesOfOneAgent(t *testing.T) {
+	w := newWorld(t, StoreOptions{MaxPerAgent: 3, MaxBytes: 400 << 20, MaxBytesPerAgent: 200 << 20, DefaultInodes: 16})
+	for _, c := range []struct {
+		agent, account string
+		mib            int64
+		code           string
+	}{
+		{"ann", "", 201, CodeBadOption},
+		{"ann", "", 150, ""},
+		{"ann", "", 60, CodeTooBig},
+		{"ann", "", 40, ""},
+		{"n0", "token 1", 100, ""},
+		{"n1", "token 1", 100, CodeTooBig},
+		{"n1", "token 1", 10, ""},
+		{"n2", "token 1", 10, ""},
+		{"n3", "token 1", 1, CodeTooMany},
+		{"bob", "", 60, ""},
+	} {
+		_, err := w.Create(c.agent, CreateOptions{Size: c.mib << 20, Account: c.account})
+		wantCode(t, fmt.Sprintf("%+v", c), err, c.code)
+	}
+	must(t, w.Delete("n0", w.List("n0")[0].ID))
+	if _, err := w.Create("n4", CreateOptions{Size: 100 << 20, Account: "token 1"}); err != nil {
+		t.Errorf("what was freed: %v", err)
+	}
+}
+
 // Files cost memory that no quota of bytes counts: they are charged, too.
 func TestInodesAreCharged(t *testing.T) {
 	w := newWorld(t, StoreOptions{MaxBytes: 1 << 20})

@@ -18,7 +18,8 @@ import (
 
 // Options bound a Gate. A zero field has the default that stands beside it.
 type Options struct {
-	// Running is how many runs are under way at once (4), and PerCaller how many of them are one caller's (Running).
+	// Running is how many runs are under way at once (4), and PerCaller how many of them are one caller's (three quarters of
+	// Running, at least 1): the others have a place when one caller's runs do not end.
 	Running, PerCaller int
 	// Queue is how many wait, all callers' together (1024), and QueuePerCaller how many of them are one caller's (Queue).
 	// A negative Queue means that nobody waits.
@@ -42,7 +43,7 @@ func (o *Options) defaults() {
 		}
 	}
 	set(&o.Running, 4)
-	set(&o.PerCaller, o.Running)
+	set(&o.PerCaller, max(1, o.Running*3/4))
 	if o.Queue < 0 {
 		o.Queue, o.QueuePerCaller = 0, 0
 	} else {
@@ -95,6 +96,21 @@ type waiter struct {
 func New(o Options) *Gate {
 	o.defaults()
 	return &Gate{o: o, callers: map[string]*caller{}, idle: list.New(), empty: make(chan struct{}), held: time.Second}
+}
+
+// Ask takes one run from the rate of caller. It comes before Enter, and before anything else that a request costs: what is
+// refused here should have been cheap. The error is a *Rejected.
+func (g *Gate) Ask(caller string) error {
+	g.mu.Lock()
+	c := g.caller(caller)
+	no := g.tooFast(c, time.Now())
+	g.settle(c)
+	g.mu.Unlock()
+	if no != nil {
+		g.o.Refused(no.Refusal.Code)
+		return no
+	}
+	return nil
 }
 
 // Enter waits for the turn of a run of caller. The run must call release when it has ended; a second call does nothing. The

@@ -70,7 +70,7 @@ func (b *bench) end() {
 // A caller with a thousand runs in the queue delays another's single run by one end.
 func TestOneRunIsNotStarvedByAThousand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, Options{Running: 2, Queue: 2000})
+		b := newBench(t, Options{Running: 2, PerCaller: 2, Queue: 2000})
 		for range 1000 {
 			b.job(t.Context(), "many", time.Second)
 		}
@@ -120,7 +120,7 @@ func TestRoundsAreEqual(t *testing.T) {
 // Long runs of one caller never hold all the places that another waits for.
 func TestFewestRunningFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, Options{Running: 4, Queue: 100})
+		b := newBench(t, Options{Running: 4, PerCaller: 4, Queue: 100})
 		for range 8 {
 			b.job(t.Context(), "short", time.Second)
 		}
@@ -203,9 +203,8 @@ func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{Running: 100, Rate: 0.5, Burst: 2})
 		try := func(caller string) *Rejected {
-			release, err := g.Enter(t.Context(), caller)
+			err := g.Ask(caller)
 			if err == nil {
-				release()
 				return nil
 			}
 			var no *Rejected
@@ -281,7 +280,11 @@ func TestCancelAtTheMomentOfAdmission(t *testing.T) {
 func TestIdleCallersAreForgotten(t *testing.T) {
 	g := New(Options{Running: 1, Rate: 1, Callers: 10})
 	for i := range 1000 {
-		release, err := g.Enter(t.Context(), fmt.Sprint("caller ", i))
+		name := fmt.Sprint("caller ", i)
+		if err := g.Ask(name); err != nil {
+			t.Fatal(err)
+		}
+		release, err := g.Enter(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +293,7 @@ func TestIdleCallersAreForgotten(t *testing.T) {
 	if g.Callers() != 10 || g.idle.Len() != 10 {
 		t.Errorf("%d callers are remembered, %d as idle", g.Callers(), g.idle.Len())
 	}
-	if _, err := g.Enter(t.Context(), "caller 999"); err == nil {
+	if err := g.Ask("caller 999"); err == nil {
 		t.Error("the last one's rate is forgotten")
 	}
 }

@@ -17,9 +17,6 @@ func (g *Gate) join(name string, now time.Time) (w, pushed *waiter, no *Rejected
 	}
 	c := g.caller(name)
 	defer g.settle(c)
-	if no := g.tooFast(c, now); no != nil {
-		return nil, nil, no
-	}
 	starts := len(c.queue) == 0 && c.running < g.o.PerCaller && g.running < g.o.Running
 	if !starts {
 		if len(c.queue) >= g.o.QueuePerCaller {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/cmd/brigd/internal/body"
 	"brig/nsjail/engine"
 )
 
@@ -136,7 +137,7 @@ func TestRawRequests(t *testing.T) {
 			t.Errorf("%s: %q, not %s", c.what, got, c.want)
 		}
 	}
-	if free := g.s.budget.free.Load(); free != g.s.MaxBuffered {
+	if free := g.s.bodies.Free(); free != g.s.MaxBuffered {
 		t.Errorf("%d bytes of the budget are left, not all", free)
 	}
 }
@@ -236,9 +237,10 @@ func TestFilesAreBounded(t *testing.T) {
 }
 
 func TestBodiesShareABudget(t *testing.T) {
-	g := newRig(t, Options{Engine: newFake(), MaxBuffered: 10_000})
-	g.do(200, "POST", "/v1/run", `{"code":"say `+strings.Repeat("x", 8000)+`"}`)
-	if r := g.refused(429, "body_budget", "POST", "/v1/run", `{"code":"say `+strings.Repeat("x", 20000)+`"}`); r.Header.Get("Retry-After") != "1" {
+	g := newRig(t, Options{Engine: newFake()})
+	g.s.bodies = body.NewBudget(400_000, 0) // a quarter of it is one caller's, and 64 KiB each body has besides
+	g.do(200, "POST", "/v1/run", `{"code":"say `+strings.Repeat("x", 160_000)+`"}`)
+	if r := g.refused(429, "body_budget", "POST", "/v1/run", `{"code":"say `+strings.Repeat("x", 170_000)+`"}`); r.Header.Get("Retry-After") != "1" {
 		t.Errorf("%v", r.Header)
 	}
 	g.do(200, "POST", "/v1/run", `{"code":"say"}`)

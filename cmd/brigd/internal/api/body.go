@@ -3,29 +3,15 @@ package api
 import (
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"os"
 	"strings"
-	"sync/atomic"
 	"time"
 
+	"brig/cmd/brigd/internal/body"
 	"brig/cmd/brigd/internal/schema"
 )
-
-// budget is the memory that all bodies share, in bytes.
-type budget struct{ free atomic.Int64 }
-
-func (b *budget) take(n int64) bool {
-	if b.free.Add(-n) < 0 {
-		b.free.Add(n)
-		return false
-	}
-	return true
-}
-
-func (b *budget) give(n int64) { b.free.Add(n) }
 
 // mediaType refuses a body of another type, also what a browser's form can send for a foreign page; or one that is
 // compressed, since a small one could become anything.
@@ -71,62 +57,32 @@ func (c *call) tooLarge(most int64) error {
 }
 
 // read takes the whole body, within its size, its time and the budget that all requests share.
-func (c *call) read() ([]byte, error) {
-	if c.r.ContentLength > c.MaxBody {
+func (c *call) read() (text []byte, err error) {
+	text, c.release, err = c.bodies.Read(c.caller.Key(), c.r, c.ctl, body.Limits{Most: c.MaxBody, Time: c.BodyTime})
+	defer c.readTime(0)
+	switch {
+	case errors.Is(err, body.ErrTooLarge):
 		return nil, c.tooLarge(c.MaxBody)
+	case errors.Is(err, body.ErrNoBudget):
+		c.w.Header().Set("Connection", "close")
+		return nil, soon{no("queue", "body_budget", "body", err.Error(), "send the same request again in a second")}
+	case err != nil:
+		return nil, c.readFailed(err)
 	}
-	done := c.readTime(c.BodyTime)
-	defer done()
-	var text []byte
-	if n := c.r.ContentLength; n > 0 {
-		if !c.hold(n) {
-			return nil, c.noBudget()
-		}
-		text = make([]byte, 0, n+1)
-	}
-	for {
-		if len(text) == cap(text) {
-			if !c.hold(int64(max(cap(text), 4096))) {
-				return nil, c.noBudget()
-			}
-			text = append(make([]byte, 0, 2*max(cap(text), 4096)), text...)
-		}
-		n, err := c.r.Body.Read(text[len(text):cap(text)])
-		text = text[:len(text)+n]
-		switch {
-		case int64(len(text)) > c.MaxBody:
-			return nil, c.tooLarge(c.MaxBody)
-		case err == io.EOF:
-			c.taken = true
-			return text, nil
-		case err != nil:
-			return nil, c.readFailed(err)
-		}
-	}
+	c.taken = true
+	return text, nil
 }
 
-func (c *call) hold(n int64) bool {
-	if !c.budget.take(n) {
-		return false
+// readTime gives the client so long for what it sends next; 0 is for ever, since the connection is watched for its end once
+// the body is there.
+func (c *call) readTime(d time.Duration) {
+	var t time.Time
+	if d > 0 {
+		t = time.Now().Add(d)
 	}
-	c.held += n
-	return true
-}
-
-func (c *call) noBudget() error {
-	c.w.Header().Set("Connection", "close")
-	return soon{no("queue", "body_budget", "body", "the bodies of all requests together take as much memory as they may", "send the same request again in a second")}
-}
-
-// readTime gives the client so long for its body; done ends that, since the connection is watched for its end afterwards.
-func (c *call) readTime(d time.Duration) (done func()) {
-	set := func(t time.Time) {
-		if err := c.ctl.SetReadDeadline(t); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			c.failed = err
-		}
+	if err := c.ctl.SetReadDeadline(t); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		c.failed = err
 	}
-	set(time.Now().Add(d))
-	return func() { set(time.Time{}) }
 }
 
 // readFailed says why a body did not arrive.

@@ -121,7 +121,7 @@ func (f *fake) CreateSandbox(_ context.Context, c engine.Caller, r *engine.Sandb
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Unix(1e9, 0).UTC()
-	b := &fakeBox{engine.SandboxInfo{ID: id, Agent: agentOf(c), Created: now, Expires: now.Add(time.Hour), Disk: int64(r.Disk)}, map[string][]byte{}}
+	b := &fakeBox{engine.SandboxInfo{ID: id, Agent: c.Name(), Created: now, Expires: now.Add(time.Hour), Disk: int64(r.Disk)}, map[string][]byte{}}
 	for name, file := range r.Files {
 		b.files["/input/"+name] = file.Data
 	}
@@ -133,7 +133,7 @@ func (f *fake) Sandboxes(c engine.Caller) (list []engine.SandboxInfo) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, b := range f.boxes {
-		if b.info.Agent == agentOf(c) {
+		if b.info.Agent == c.Name() {
 			list = append(list, b.info)
 		}
 	}
@@ -141,7 +141,7 @@ func (f *fake) Sandboxes(c engine.Caller) (list []engine.SandboxInfo) {
 }
 
 func (f *fake) box(c engine.Caller, id string) (*fakeBox, error) {
-	if b := f.boxes[id]; b != nil && b.info.Agent == agentOf(c) {
+	if b := f.boxes[id]; b != nil && b.info.Agent == c.Name() {
 		return b, nil
 	}
 	return nil, unknown("not_found", "sandbox")

@@ -78,8 +78,8 @@ func (c *call) handlePut() error {
 	if err != nil {
 		return err
 	}
-	done := c.readTime(8 * c.BodyTime)
-	defer done()
+	c.readTime(8 * c.BodyTime)
+	defer c.readTime(0)
 	u := &upload{body: c.r.Body, left: c.MaxFile}
 	info, err := c.Engine.PutFile(c.caller, c.id, c.path, u, mode)
 	c.taken = u.done

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"brig/cmd/brigd/internal/body"
 	"brig/nsjail"
 	"brig/nsjail/engine"
 )
@@ -30,8 +31,10 @@ type Engine interface {
 
 // Gate lets runs in, a bounded number at a time.
 type Gate interface {
-	// Enter waits for a place; release gives it back. An error may have RetryAfter() time.Duration, or RetrySeconds() int,
+	// Ask counts a run as asked for, before its body is read; Enter waits for a place; release gives it back. Both count by
+	// engine.Caller.Key. An error may have RetryAfter() time.Duration, or RetrySeconds() int,
 	// and be or wrap an *nsjail.Refusal, whose code "draining" says that it is the same for everybody.
+	Ask(caller string) error
 	Enter(ctx context.Context, caller string) (release func(), err error)
 }
 
@@ -57,9 +60,9 @@ type Options struct {
 
 	MaxBody     int64         // bytes of a JSON body (32 MiB)
 	MaxFile     int64         // bytes of a file up or down (256 MiB)
-	MaxBuffered int64         // bytes of all JSON bodies that are held at once (256 MiB)
+	MaxBuffered int64         // bytes of all JSON bodies that are held at once, at least four of MaxBody (256 MiB)
 	MaxRequests int           // at once (1024)
-	BodyTime    time.Duration // for a JSON body to arrive (30 s); a file has eight times that
+	BodyTime    time.Duration // for a JSON body to arrive (30 s), and a second more for each MiB; a file has eight times that
 	WriteTime   time.Duration // for a client to take a piece of the answer (30 s)
 }
 
@@ -95,7 +98,7 @@ func New(o Options) http.Handler { return newServer(o) }
 func newServer(o Options) *server {
 	o.defaults()
 	s := &server{Options: o, routes: routes(), places: make(chan struct{}, o.MaxRequests)}
-	s.budget.free.Store(o.MaxBuffered)
+	s.bodies = body.NewBudget(o.MaxBuffered, o.MaxBody)
 	s.openapi = OpenAPI(o.Version)
 	return s
 }

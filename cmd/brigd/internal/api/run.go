@@ -25,12 +25,22 @@ func (c *call) handleRun() error {
 	if err != nil {
 		return err
 	}
+	if c.caller != (engine.Caller{}) { // else the body may say whose run it is
+		if err := c.ask(); err != nil {
+			return err
+		}
+	}
 	var req engine.Request
 	if err := c.body(&req); err != nil {
 		return err
 	}
 	if err := c.actFor(req.Agent, "agent_id"); err != nil {
 		return err
+	}
+	if !c.asked {
+		if err := c.ask(); err != nil {
+			return err
+		}
 	}
 	req.Agent = ""
 	if c.id != "" && req.Sandbox != "" && req.Sandbox != c.id {
@@ -55,10 +65,20 @@ func (c *call) handleRun() error {
 		return err
 	}
 	defer release()
+	req.Ended = release // whoever takes the output slowly holds no place
 	if kind == jsonType {
 		return c.runWhole(ctx, &req, release)
 	}
 	return c.runStream(ctx, cancel, &req, kind, in, release)
+}
+
+// ask counts the run as asked for.
+func (c *call) ask() error {
+	c.asked = true
+	if c.Gate == nil {
+		return nil
+	}
+	return c.atGate(c.r.Context(), c.Gate.Ask(c.caller.Key()))
 }
 
 // enter waits at the gate. release may be called twice.
@@ -66,17 +86,22 @@ func (c *call) enter(ctx context.Context) (release func(), err error) {
 	if c.Gate == nil {
 		return func() {}, nil
 	}
-	release, err = c.Gate.Enter(ctx, agentOf(c.caller))
+	release, err = c.Gate.Enter(ctx, c.caller.Key())
 	if err == nil {
 		return sync.OnceFunc(release), nil
 	}
-	if errors.As(err, new(*nsjail.Refusal)) || ctx.Err() != nil {
-		return nil, err
+	return nil, c.atGate(ctx, err)
+}
+
+// atGate gives an error of the gate's the form of a refusal.
+func (c *call) atGate(ctx context.Context, err error) error {
+	if err == nil || errors.As(err, new(*nsjail.Refusal)) || ctx.Err() != nil {
+		return err
 	}
 	if after := retryAfter(err); after > 0 {
-		return nil, rejected{no("queue", "queue_full", "queue", err.Error(), fmt.Sprintf("send the same request again in %d s", after)), err}
+		return rejected{no("queue", "queue_full", "queue", err.Error(), fmt.Sprintf("send the same request again in %d s", after)), err}
 	}
-	return nil, err
+	return err
 }
 
 // rejected gives a gate's error the form of a refusal.

@@ -29,7 +29,7 @@ type run struct {
 }
 
 func (g *registry) add(by engine.Caller, id string, in *stdin, cancel context.CancelCauseFunc) *run {
-	r := &run{agentOf(by), id, by.Grant.IDs(), in, cancel, make(chan struct{})}
+	r := &run{by.Name(), id, by.Grant.IDs(), in, cancel, make(chan struct{})}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.runs == nil {
@@ -50,7 +50,7 @@ func (g *registry) remove(r *run) {
 // from, or without any. The holder of a token that was narrowed would act with the rights of the one that it came from.
 func (r *run) isFor(c engine.Caller) bool {
 	chain := c.Grant.IDs()
-	return r.agent == agentOf(c) && len(chain) <= len(r.chain) && slices.Equal(chain, r.chain[:len(chain)])
+	return r.agent == c.Name() && len(chain) <= len(r.chain) && slices.Equal(chain, r.chain[:len(chain)])
 }
 
 // find gives a run that the caller may steer; another is unknown.

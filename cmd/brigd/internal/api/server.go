@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"brig/cmd/brigd/internal/body"
 	"brig/nsjail"
 	"brig/nsjail/engine"
 )
@@ -24,7 +25,7 @@ type server struct {
 	Options
 	routes  []route
 	openapi []byte
-	budget  budget
+	bodies  *body.Budget
 	places  chan struct{}
 	runs    registry
 }
@@ -40,8 +41,10 @@ type call struct {
 	id     string // of the path: a sandbox or a run
 	path   string // of a file, absolute, as the jail sees it
 	query  url.Values
-	held   int64 // of the budget, in bytes
-	taken  bool  // the whole body has been read
+	taken  bool // the whole body has been read
+	asked  bool // the gate
+
+	release func() // gives back what the body takes of the memory of all; nil if it has taken nothing
 
 	// for the log
 	request string
@@ -77,7 +80,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // recovered keeps a mistake of ours from ending more than one request.
 func (c *call) recovered() {
-	c.budget.give(c.held)
+	if c.release != nil {
+		c.release()
+	}
 	p := recover()
 	if p == nil {
 		return
@@ -99,7 +104,7 @@ func (c *call) log(start time.Time) {
 		level = slog.LevelDebug // they are asked for every few seconds
 	}
 	attrs := []slog.Attr{slog.String("request", c.request), slog.String("method", c.r.Method), slog.String("route", name), slog.Int("status", c.status),
-		slog.Duration("took", time.Since(start)), slog.String("agent", agentOf(c.caller))}
+		slog.Duration("took", time.Since(start)), slog.String("agent", c.caller.Name())}
 	if c.run != "" {
 		attrs = append(attrs, slog.String("run", c.run))
 	}
@@ -113,14 +118,6 @@ func (c *call) log(start time.Time) {
 		}
 	}
 	c.Logger.LogAttrs(c.r.Context(), level, "request", attrs...)
-}
-
-// agentOf is on whose behalf a caller comes, for the gate, for the runs' owners and for the log.
-func agentOf(c engine.Caller) string {
-	if c.Agent == "" {
-		return "default"
-	}
-	return c.Agent
 }
 
 func (c *call) serve() error {

@@ -100,7 +100,7 @@ func TestClientCertificates(t *testing.T) {
 
 // Many at once: each answer is its own request's.
 func TestAnswersAreNotMixedUp(t *testing.T) {
-	g := newRig(t, Options{Engine: newFake(), MaxBuffered: 1 << 20})
+	g := newRig(t, Options{Engine: newFake()})
 	var all sync.WaitGroup
 	for client := range 20 {
 		all.Go(func() {
@@ -125,7 +125,7 @@ func TestAnswersAreNotMixedUp(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if free := g.s.budget.free.Load(); free != 1<<20 || len(g.s.places) != 0 || len(g.s.runs.runs) != 0 {
+	if free := g.s.bodies.Free(); free != g.s.MaxBuffered || len(g.s.places) != 0 || len(g.s.runs.runs) != 0 {
 		t.Errorf("%d bytes of the budget, %d places, %d runs", free, len(g.s.places), len(g.s.runs.runs))
 	}
 }

@@ -50,18 +50,18 @@ type Config struct {
 	Optional []string
 	// GoCache has Go's standard library compiled ahead.
 	GoCache bool
-	// Timeout, Memory and MaxOutput are those of a request that names none.
-	Timeout   nsjail.Duration
-	Memory    nsjail.Bytes
-	MaxOutput nsjail.Bytes
+	// Timeout, Memory and MaxOutput are those of a request that names none, and MaxTimeout is what one may name.
+	Timeout, MaxTimeout nsjail.Duration
+	Memory, MaxOutput   nsjail.Bytes
 
 	// The bounds of sandboxes; sizes in bytes.
-	Sandboxes, SandboxesPerAgent          int
-	SandboxBytes, SandboxSize, SandboxMax nsjail.Bytes
-	SandboxInodes                         int
-	SandboxTTL, SandboxMaxTTL             nsjail.Duration
+	Sandboxes, SandboxesPerAgent       int
+	SandboxBytes, SandboxBytesPerAgent nsjail.Bytes // of one agent: 0 is half of all
+	SandboxSize, SandboxMax            nsjail.Bytes
+	SandboxInodes                      int
+	SandboxTTL, SandboxMaxTTL          nsjail.Duration
 
-	// Running, PerCaller, Queue and QueuePerCaller count runs; Rate is runs a second of a caller, and Burst at once.
+	// Running, PerCaller (0 is three quarters of Running), Queue and QueuePerCaller count runs; Rate is runs a second of a caller, and Burst at once.
 	Running, PerCaller, Queue, QueuePerCaller int
 	Rate                                      float64
 	Burst                                     int
@@ -83,7 +83,7 @@ type Config struct {
 func Default() *Config {
 	return &Config{MaxConnections: 1024, MaxRequests: 1024, MaxBody: 32 << 20, MaxFile: 256 << 20,
 		AuditSync: "interval", AuditMaxBytes: 64 << 20,
-		Timeout: nsjail.Duration(60e9), MaxOutput: 1 << 20,
+		Timeout: nsjail.Duration(60e9), MaxTimeout: nsjail.Duration(3600e9), MaxOutput: 1 << 20,
 		Sandboxes: 64, SandboxesPerAgent: 16, SandboxBytes: 4 << 30, SandboxSize: 128 << 20, SandboxMax: 1 << 30, SandboxInodes: 16384,
 		SandboxTTL: nsjail.Duration(1800e9), SandboxMaxTTL: nsjail.Duration(24 * 3600e9),
 		Queue: 1024, QueuePerCaller: 512,
@@ -97,6 +97,14 @@ func (c *Config) Places() int {
 		return 2 * runtime.NumCPU()
 	}
 	return c.Running
+}
+
+// AgentBytes is what one agent's sandboxes may hold together.
+func (c *Config) AgentBytes() nsjail.Bytes {
+	if c.SandboxBytesPerAgent == 0 {
+		return c.SandboxBytes / 2
+	}
+	return c.SandboxBytesPerAgent
 }
 
 // Set says whether a setting, named by its place in the file, was given at all.

@@ -37,7 +37,7 @@ func sample(r *row) (text string, inJSON any) {
 	case *nsjail.Bytes:
 		return "41943040", 41943040
 	case *nsjail.Duration:
-		return "1h", "1h"
+		return "2h", "2h"
 	}
 	if len(r.words) > 0 {
 		last := r.words[len(r.words)-1]
@@ -143,7 +143,7 @@ func TestFlagErrors(t *testing.T) {
 		{[]string{"--audit-sync", "never"}, []string{"--audit FILE"}},
 		{[]string{"--allow-uid", "nobody"}, []string{"--allow-uid", "id -u"}},
 		{[]string{"--sandbox-size", "2g"}, []string{"--sandbox-max-size 1g"}},
-		{[]string{"--sandbox-max-size", "8g"}, []string{"--sandbox-bytes 4g"}},
+		{[]string{"--sandbox-max-size", "8g"}, []string{"--sandbox-bytes-per-agent 2g"}},
 		{[]string{"--sandbox-ttl", "48h"}, []string{"--sandbox-max-ttl"}},
 		{[]string{"--per-caller", "9", "--running", "4"}, []string{"--running 4"}},
 		{[]string{"--queue", "5", "--queue-per-caller", "6"}, []string{"--queue 5"}},

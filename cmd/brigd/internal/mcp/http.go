@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"brig/cmd/brigd/internal/body"
 	"brig/nsjail"
 	"brig/nsjail/engine"
 )
@@ -27,7 +27,7 @@ type Server struct {
 	*service
 	inner  http.Handler
 	places chan struct{} // of the requests that are answered at once
-	held   atomic.Int64  // bytes of bodies
+	bodies *body.Budget
 
 	mu       sync.Mutex
 	sessions map[string]*owned
@@ -38,7 +38,8 @@ type Server struct {
 type owned struct {
 	*session
 	owner string
-	probe bool // it ends with the request that began it: the client asks which protocol is spoken here
+	key   string // what its caller is counted by: engine.Caller.Key
+	probe bool   // it ends with the request that began it: the client asks which protocol is spoken here
 }
 
 // Handler is NewServer for a caller that has nothing to close and whose file of tools is known to be good: what is wrong
@@ -59,7 +60,8 @@ func NewServer(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{service: service, sessions: map[string]*owned{}, places: make(chan struct{}, service.o.MaxRequests)}
+	s := &Server{service: service, sessions: map[string]*owned{}, places: make(chan struct{}, service.o.MaxRequests),
+		bodies: body.NewBudget(maxHeld, int64(service.o.MaxMessage))}
 	s.inner = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		x, _ := r.Context().Value(sessionKey{}).(*owned)
 		if x == nil {
@@ -99,13 +101,14 @@ func (s *Server) Sessions() int {
 	return all
 }
 
-// count is how many sessions there are, and how many of them are one caller's. s.mu is held.
-func (s *Server) count(owner string) (all, mine int) {
+// count is how many sessions there are, and how many of them are one caller's, whatever copies of a token it has. s.mu is
+// held.
+func (s *Server) count(key string) (all, mine int) {
 	for _, x := range s.sessions {
 		if x.probe {
 			continue
 		}
-		if all++; x.owner == owner {
+		if all++; x.key == key {
 			mine++
 		}
 	}
@@ -141,7 +144,7 @@ func (s *Server) enter(v *visit) (engine.Caller, int, *nsjail.Refusal) {
 	if no != nil {
 		return c, http.StatusUnauthorized, no
 	}
-	v.agent = c.Agent
+	v.agent = c.Name()
 	return c, 0, nil
 }
 
@@ -168,7 +171,7 @@ func (s *Server) answer(v *visit) (int, *nsjail.Refusal) {
 		return http.StatusBadRequest, refuse("request", "no_session", sessionHeader, "the header "+sessionHeader+" is missing",
 			"POST an initialize request first, and send back the header that it answers with.")
 	}
-	if status, no := v.body(); no != nil {
+	if status, no := v.read(c.Key()); no != nil {
 		return status, no
 	}
 	x, status, no := s.find(c, owner(c, v.r), id, v.r.Header.Get("Mcp-Protocol-Version") >= sessionless)
@@ -205,13 +208,13 @@ func (s *Server) find(c engine.Caller, who, id string, probe bool) (*owned, int,
 	if s.closed {
 		return nil, http.StatusServiceUnavailable, &nsjail.Refusal{Message: "the server ends", Code: "draining", Layer: "queue", NextSteps: []string{"Try again later."}}
 	}
-	all, mine := s.count(who)
+	all, mine := s.count(c.Key())
 	if !probe && (all >= s.o.MaxSessions || mine >= s.o.MaxSessionsPerCaller) || len(s.sessions) >= 2*s.o.MaxSessions {
 		return nil, http.StatusTooManyRequests, &nsjail.Refusal{Message: "there are as many sessions as there may be", Code: "too_many_sessions", Layer: "quota",
 			NextSteps: []string{"End a session with DELETE, or wait until an idle one expires."}}
 	}
 	id = rand.Text()
-	x := &owned{owner: who, probe: probe}
+	x := &owned{owner: who, key: c.Key(), probe: probe}
 	x.session = s.open(c, id, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -36,7 +36,7 @@ type Engine interface {
 	DeleteFile(c engine.Caller, id, path string) error
 }
 
-// Gate admits runs. Enter waits for a run's turn; the run calls release when it has ended. A *nsjail.Refusal in the error
+// Gate admits runs. Enter waits for a run's turn; the run calls release when it has ended, perhaps twice. A *nsjail.Refusal in the error
 // goes to the model.
 type Gate interface {
 	Enter(ctx context.Context, c engine.Caller) (release func(), err error)
@@ -75,7 +75,7 @@ type Options struct {
 
 	// MaxRequests bounds the HTTP requests that are answered at the same time, streams among them (1024).
 	MaxRequests int
-	// BodyTime is how long the body of an HTTP request may take to arrive (30 s), and WriteTime how long a client may take
+	// BodyTime is how long the body of an HTTP request may take to arrive, with a second more for each MiB (30 s), and WriteTime how long a client may take
 	// for each piece of an answer (30 s).
 	BodyTime, WriteTime time.Duration
 

@@ -98,6 +98,7 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 			return c.refuse(asRefusal(err))
 		}
 		defer release()
+		r.Ended = release
 	}
 	a := c.watched(ctx, r)
 	if a.Error != nil {

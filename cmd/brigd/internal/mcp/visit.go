@@ -14,10 +14,12 @@ import (
 	"strconv"
 	"time"
 
+	"brig/cmd/brigd/internal/body"
 	"brig/nsjail"
+	"brig/nsjail/engine"
 )
 
-// maxHeld is the memory in bytes that the bodies of all requests share.
+// maxHeld is the memory in bytes that the bodies of all requests share, if four of the largest need no more.
 const maxHeld = 256 << 20
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
@@ -28,8 +30,9 @@ type visit struct {
 	s     *Server
 	r     *http.Request
 	ctl   *http.ResponseController
-	held  int64 // of the memory, in bytes
-	taken bool  // the whole body has been read
+	taken bool // the whole body has been read
+	// release gives back what the body takes of the memory of all.
+	release func()
 
 	// for the log
 	request, route, agent, code string
@@ -42,12 +45,12 @@ const statusGone = 499
 // visited answers one request by serve, or with the refusal and the status that it returns, and writes a line about it.
 func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string, serve func(*visit) (int, *nsjail.Refusal)) {
 	start := time.Now()
-	v := &visit{ResponseWriter: w, s: s, r: r, ctl: http.NewResponseController(w), route: route, status: statusGone}
+	v := &visit{ResponseWriter: w, s: s, r: r, ctl: http.NewResponseController(w), route: route, agent: engine.Local, status: statusGone, release: func() {}}
 	if v.request = r.Header.Get("X-Request-Id"); !idPattern.MatchString(v.request) {
 		v.request = rand.Text()
 	}
 	defer v.log(start)
-	defer func() { s.held.Add(-v.held) }()
+	defer func() { v.release() }()
 	defer v.writeTime(s.o.WriteTime) // for what is still buffered; the next request on the connection sets its own
 	v.writeTime(0)                   // the last request on the connection had one
 	h := w.Header()
@@ -62,12 +65,8 @@ func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string, s
 
 // log writes one line. What the client has chosen is in values only, which slog's handlers quote.
 func (v *visit) log(start time.Time) {
-	agent := v.agent
-	if agent == "" {
-		agent = "default"
-	}
 	attrs := []slog.Attr{slog.String("request", v.request), slog.String("method", v.r.Method), slog.String("route", v.route), slog.Int("status", v.status),
-		slog.Duration("took", time.Since(start)), slog.String("agent", agent)}
+		slog.Duration("took", time.Since(start)), slog.String("agent", v.agent)}
 	if v.code != "" {
 		attrs = append(attrs, slog.String("code", v.code))
 	}
@@ -124,51 +123,25 @@ func deadline(d time.Duration) time.Time {
 	return time.Now().Add(d)
 }
 
-// body reads the whole of it, within its size, its time and the memory that all share, and makes it the request's.
-func (v *visit) body() (int, *nsjail.Refusal) {
-	most := int64(v.s.o.MaxMessage)
-	if v.r.ContentLength > most {
-		return tooLarge(most)
+// read takes the whole body, within its size, its time and the memory that all share, and makes it the request's.
+func (v *visit) read(key string) (int, *nsjail.Refusal) {
+	text, release, err := v.s.bodies.Read(key, v.r, v.ctl, body.Limits{Most: int64(v.s.o.MaxMessage), Time: v.s.o.BodyTime})
+	v.release = release
+	switch {
+	case err == nil:
+		v.taken = true
+		v.readTime(0) // from now on the connection is watched for its end
+		v.r.Body = io.NopCloser(bytes.NewReader(text))
+		return 0, nil
+	case errors.Is(err, body.ErrTooLarge):
+		return http.StatusRequestEntityTooLarge, refuse("request", "body_too_large", "body", fmt.Sprintf("the body has more than %d bytes", v.s.o.MaxMessage), "Send less, or a file in parts.")
+	case errors.Is(err, body.ErrNoBudget):
+		return http.StatusTooManyRequests, refuse("queue", "body_budget", "body", err.Error(), "Send the same request again in a second.")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return http.StatusRequestTimeout, refuse("request", "body_timeout", "body", "the body took too long to arrive", "Send it faster, or in smaller requests.")
+	default:
+		return http.StatusBadRequest, refuse("request", "body_broken", "body", "the body ended before its announced end, or is not framed as HTTP says", "Send the request again.")
 	}
-	v.readTime(v.s.o.BodyTime)
-	var text []byte
-	for size := max(v.r.ContentLength+1, 512); ; size = int64(2 * cap(text)) {
-		if size -= int64(cap(text)); !v.hold(size) {
-			return http.StatusTooManyRequests, refuse("queue", "body_budget", "body", "the bodies of all requests together take as much memory as they may", "Send the same request again in a second.")
-		}
-		text = append(make([]byte, 0, int64(cap(text))+size), text...)
-		for len(text) < cap(text) {
-			n, err := v.r.Body.Read(text[len(text):cap(text)])
-			text = text[:len(text)+n]
-			switch {
-			case int64(len(text)) > most:
-				return tooLarge(most)
-			case errors.Is(err, io.EOF):
-				v.taken = true
-				v.readTime(0) // from now on the connection is watched for its end
-				v.r.Body = io.NopCloser(bytes.NewReader(text))
-				return 0, nil
-			case errors.Is(err, os.ErrDeadlineExceeded):
-				return http.StatusRequestTimeout, refuse("request", "body_timeout", "body", "the body took too long to arrive", "Send it faster, or in smaller requests.")
-			case err != nil:
-				return http.StatusBadRequest, refuse("request", "body_broken", "body", "the body ended before its announced end, or is not framed as HTTP says", "Send the request again.")
-			}
-		}
-	}
-}
-
-// hold takes memory until the request's end.
-func (v *visit) hold(n int64) bool {
-	if v.s.held.Add(n) > max(maxHeld, 4*int64(v.s.o.MaxMessage)) {
-		v.s.held.Add(-n)
-		return false
-	}
-	v.held += n
-	return true
-}
-
-func tooLarge(most int64) (int, *nsjail.Refusal) {
-	return http.StatusRequestEntityTooLarge, refuse("request", "body_too_large", "body", fmt.Sprintf("the body has more than %d bytes", most), "Send less, or a file in parts.")
 }
 
 func refuse(layer, code, rule, message string, next ...string) *nsjail.Refusal {

@@ -121,6 +121,9 @@ type tracedGate struct {
 	next Gate
 }
 
+// Ask is the gate's.
+func (g tracedGate) Ask(caller string) error { return g.next.Ask(caller) }
+
 // Enter is the gate's.
 func (g tracedGate) Enter(ctx context.Context, caller string) (func(), error) {
 	_, span := g.tracer.Start(ctx, "queue")

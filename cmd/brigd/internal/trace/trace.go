@@ -21,5 +21,6 @@ type Options struct {
 
 // Gate is what lets runs in: admit.Gate.
 type Gate interface {
+	Ask(caller string) error
 	Enter(ctx context.Context, caller string) (release func(), err error)
 }

@@ -13,6 +13,8 @@ import (
 
 type gate struct{ err error }
 
+func (g gate) Ask(string) error { return g.err }
+
 func (g gate) Enter(context.Context, string) (func(), error) { return func() {}, g.err }
 
 type runner struct {

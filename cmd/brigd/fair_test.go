@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// served is a brigd with API keys of alice and bob, by TCP on loopback, where the clients are of one source.
+func served(t *testing.T, args ...string) *proc {
+	t.Helper()
+	d := dir(t)
+	keys := file(t, d+"/keys", "alice "+strings.Repeat("a", 40)+"\nbob "+strings.Repeat("b", 40)+"\n")
+	p := begin(t, nil, append(args, "--listen", "tcp:127.0.0.1:0", "--api-key-file", keys)...)
+	p.url, p.key = "http://localhost", strings.Repeat("a", 40)
+	return p
+}
+
+// open opens a connection of bob's and sends the beginning of a request.
+func (p *proc) open(begin string) net.Conn {
+	p.t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(p.addr, "tcp:"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { c.Close() })
+	if _, err := io.WriteString(c, begin); err != nil {
+		p.t.Fatal(err)
+	}
+	return c
+}
+
+// Bodies that are announced and do not come keep nobody out, by HTTP and by MCP.
+func TestAnnouncedBodies(t *testing.T) {
+	for _, c := range []struct{ command, path string }{{"serve", "/v1/run"}, {"mcp", "/mcp"}} {
+		args := []string{c.command}
+		if c.command == "mcp" {
+			args = append(args, "--http")
+		}
+		p := served(t, args...)
+		for range 8 {
+			c := p.open("POST " + c.path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + strings.Repeat("b", 40) +
+				"\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 33554432\r\n\r\n")
+			if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, "100") { // brigd waits for the body
+				t.Fatalf("%q %v", line, err)
+			}
+			if _, err := io.WriteString(c, "{"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 5 {
+			switch c.command {
+			case "serve":
+				if status, a := p.run("true"); status != 200 {
+					t.Errorf("alice's run: %d %v", status, a)
+				}
+			default:
+				if status, a := p.initialize(); status != 200 {
+					t.Errorf("alice's session: %d %v", status, a)
+				}
+			}
+		}
+	}
+}
+
+// initialize begins an MCP session.
+func (p *proc) initialize() (int, map[string]any) {
+	p.t.Helper()
+	return p.do("POST", "/mcp", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": map[string]any{"protocolVersion": "2025-06-18",
+		"capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "t", "version": "1"}}}, "Accept", "application/json, text/event-stream")
+}
+
+// The holder of a token that names no agent is one caller, whatever agents it names and whatever it makes of its token.
+func TestNamesAreNoCallers(t *testing.T) {
+	d := dir(t)
+	call(t, "", "token", "keygen", "--out", d+"/issuer")
+	open := strings.TrimSpace(call(t, "", "token", "mint", "--key", d+"/issuer.key", "--any-agent"))
+	p := begin(t, nil, "serve", "--listen", "unix:"+d+"/s", "--token-key", d+"/issuer.pub", "--state-dir", d+"/state",
+		"--rate", "0.001", "--burst", "3", "--sandboxes-per-agent", "2")
+	count := func(do func(i int) (int, map[string]any)) (taken int) {
+		for i := range 12 {
+			p.key = open
+			if i%2 == 1 {
+				p.key = strings.TrimSpace(call(t, open, "token", "attenuate", "--agent", fmt.Sprint("n", i)))
+			}
+			if status, a := do(i); status < 300 {
+				taken++
+			} else if status != 429 {
+				t.Fatalf("%d %v", status, a)
+			}
+		}
+		return taken
+	}
+	if n := count(func(i int) (int, map[string]any) { return p.run("true", "X-Agent-Id", fmt.Sprint("n", i)) }); n != 3 {
+		t.Errorf("%d runs of a burst of 3", n)
+	}
+	if n := count(func(i int) (int, map[string]any) {
+		return p.do("POST", "/v1/sandboxes", map[string]any{"disk": "1m"}, "X-Agent-Id", fmt.Sprint("n", i))
+	}); n != 2 {
+		t.Errorf("%d sandboxes of 2", n)
+	}
+	p.key = ""
+	if status, a := p.run("true"); status != 200 {
+		t.Errorf("the owner is refused for it: %d %v", status, a)
+	}
+	if status, a := p.do("POST", "/v1/sandboxes", map[string]any{}); status != 201 {
+		t.Errorf("the owner is refused for it: %d %v", status, a)
+	}
+}
+
+// Copies of a token have the sessions of one caller together.
+func TestSessionsAreCounted(t *testing.T) {
+	d := dir(t)
+	call(t, "", "token", "keygen", "--out", d+"/issuer")
+	first := strings.TrimSpace(call(t, "", "token", "mint", "--key", d+"/issuer.key", "--agent", "bot"))
+	p := begin(t, nil, "mcp", "--http", "--listen", "unix:"+d+"/s", "--token-key", d+"/issuer.pub", "--state-dir", d+"/state")
+	taken := 0
+	for i := range 10 {
+		p.key = strings.TrimSpace(call(t, first, "token", "attenuate", "--note", fmt.Sprint("n", i)))
+		for range 14 {
+			if status, _ := p.initialize(); status == 200 {
+				taken++
+			}
+		}
+	}
+	if taken != 32 {
+		t.Errorf("%d sessions of one agent, not 32", taken)
+	}
+	p.key = ""
+	if status, a := p.initialize(); status != 200 {
+		t.Errorf("the owner's session: %d %v", status, a)
+	}
+}
+
+// hold begins a streamed run of an agent's and gives its connection, of which nothing is read any more.
+func (p *proc) hold(agent, script string, timeout string) io.Closer {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(p.t.Context())
+	r, err := http.NewRequestWithContext(ctx, "POST", p.url+"/v1/run",
+		strings.NewReader(fmt.Sprintf(`{"cmd":["/bin/sh","-c",%q],"timeout":%q}`, script, timeout)))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for k, v := range map[string]string{"Content-Type": "application/json", "Accept": "application/x-ndjson", "X-Agent-Id": agent} {
+		r.Header.Set(k, v)
+	}
+	w, err := p.client.Do(r)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { cancel(); w.Body.Close() })
+	return w.Body
+}
+
+// A run too many is refused before its body is asked for.
+func TestRateComesFirst(t *testing.T) {
+	p := served(t, "serve", "--rate", "0.001", "--burst", "1")
+	for i, want := range []string{"100", "429"} {
+		c := p.open("POST /v1/run HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + strings.Repeat("b", 40) +
+			"\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 30000000\r\n\r\n")
+		if line, err := bufio.NewReader(c).ReadString('\n'); err != nil || !strings.Contains(line, want) {
+			t.Errorf("run %d: %q %v, not %s", i+1, line, err, want)
+		}
+	}
+	if status, a := p.run("true"); status != 200 {
+		t.Errorf("alice pays for it: %d %v", status, a)
+	}
+}
+
+// One caller's runs leave a place to others, and a stream that is not read holds none once its jail has ended.
+func TestPlacesAreShared(t *testing.T) {
+	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s", "--running", "4", "--drain-timeout", "0s")
+	for range 3 {
+		p.hold("alice", "echo; sleep 60", "60s")
+	}
+	ended := make(chan int, 1)
+	go func() { status, _ := p.run("sleep 60", "X-Agent-Id", "alice"); ended <- status }()
+	p.until("waiting", "1")
+	if status, a := p.run("true", "X-Agent-Id", "bob"); status != 200 {
+		t.Errorf("bob's run: %d %v", status, a)
+	}
+	p.signal(syscall.SIGTERM)
+	<-ended
+
+	p = begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s", "--running", "1")
+	p.hold("alice", "yes", "1s")
+	p.until("running", "0")
+	if status, a := p.run("true", "X-Agent-Id", "bob"); status != 200 {
+		t.Errorf("bob's run: %d %v", status, a)
+	}
+}
+
+// A request does not choose a time beyond the operator's, and hears so.
+func TestLongestTimeout(t *testing.T) {
+	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s", "--timeout", "1s", "--max-timeout", "1s")
+	status, a := p.do("POST", "/v1/run", map[string]any{"cmd": []string{"sleep", "60"}, "timeout": 1e9})
+	if status != 200 || a["timed_out"] != true || !strings.Contains(fmt.Sprint(a["narrowed"]), "lowered") {
+		t.Errorf("%d %v", status, a)
+	}
+}
+
+// One agent's sandboxes leave half of all bytes to others.
+func TestBytesAreShared(t *testing.T) {
+	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s", "--sandbox-bytes", "40m", "--sandbox-max-size", "20m", "--sandbox-size", "8m", "--sandbox-inodes", "64")
+	made := map[string]int{}
+	for _, agent := range []string{"alice", "alice", "alice", "alice", "bob", "bob"} {
+		status, a := p.do("POST", "/v1/sandboxes", map[string]any{}, "X-Agent-Id", agent)
+		if status == 201 {
+			made[agent]++
+		} else if status != 507 || a["code"] != "out_of_sandbox_space" {
+			t.Errorf("%d %v", status, a)
+		}
+	}
+	if made["alice"] != 2 || made["bob"] != 2 {
+		t.Errorf("%v", made)
+	}
+}
