@@ -5,6 +5,9 @@ import (
 	"io"
 	"os"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // capture copies a stream to a writer: all of it, or its head at once and its tail at the end.
@@ -27,22 +30,65 @@ func newCapture(src *os.File, dst io.Writer, limit int64) *capture {
 // copy reads to the end of the stream even when the writer fails: a payload that is not read from would hang.
 func (c *capture) copy() {
 	buf := make([]byte, 64<<10)
-	for {
-		n, err := c.src.Read(buf)
-		pass := n
-		if c.said != nil {
-			pass = c.said(n)
-		}
-		c.take(buf[:pass])
-		c.total += int64(n - pass)
-		if err != nil {
-			if err != io.EOF && !errors.Is(err, syscall.EIO) { // EIO: the last slave side of a terminal is closed
-				c.err = errors.Join(c.err, err)
-			}
-			break
-		}
+	n, err := 0, error(nil)
+	for err == nil {
+		n, err = c.src.Read(buf)
+		c.pass(buf[:n])
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = c.drain(buf)
+	}
+	if err != io.EOF && !errors.Is(err, syscall.EIO) { // EIO: the last slave side of a terminal is closed
+		c.err = errors.Join(c.err, err)
 	}
 	c.flush()
+}
+
+func (c *capture) pass(b []byte) {
+	n := len(b)
+	if c.said != nil {
+		n = c.said(n)
+	}
+	c.take(b[:n])
+	c.total += int64(len(b) - n)
+}
+
+// over has copy come to its end: no process of the jail is left, and what each has written can be read. Whatever else
+// holds the far end was given it by the payload (unix(7) SCM_RIGHTS), and would keep it open for as long as it liked.
+// An error means that copy is at its end.
+func (c *capture) over() { _ = c.src.SetReadDeadline(time.Unix(1, 0)) }
+
+// mostLeft bounds what is read of a terminal then: its buffers hold 64 KiB.
+const mostLeft = 128 << 10
+
+// drain reads what the stream holds.
+func (c *capture) drain(buf []byte) error {
+	rc, err := c.src.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var rerr error
+	err = rc.Control(func(fd uintptr) {
+		left, ferr := unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0)
+		if ferr != nil {
+			left = mostLeft
+		} else if left, rerr = unix.IoctlGetInt(int(fd), unix.TIOCINQ); rerr != nil {
+			return
+		}
+		for left > 0 && rerr == nil {
+			var n int
+			if n, rerr = unix.Read(int(fd), buf[:min(left, len(buf))]); n > 0 {
+				c.pass(buf[:n])
+				left -= n
+			} else if n == 0 {
+				return
+			}
+		}
+	})
+	if rerr == unix.EAGAIN {
+		rerr = nil
+	}
+	return errors.Join(err, rerr)
 }
 
 // flush writes the tail, from its oldest byte.
@@ -88,6 +134,9 @@ func (c *capture) write(b []byte) {
 	}
 	n, err := c.dst.Write(b)
 	c.written += int64(n)
+	if errors.Is(err, syscall.ECONNRESET) { // a socket's word for it
+		err = syscall.EPIPE
+	}
 	if c.err = err; errors.Is(err, syscall.EPIPE) { // nobody reads: the payload is to meet that as it would without us
 		_ = c.src.Close()
 	}

@@ -22,12 +22,13 @@ import (
 type Cmd struct {
 	// Spec describes the jail; Command has set Args.
 	Spec Spec
-	// Stdin is the payload's standard input; nil is empty. An *os.File is passed straight through, unless it is a
-	// regular file open for reading only, which the payload could open again for writing: that one is copied.
+	// Stdin is the payload's standard input; nil is empty. An *os.File that is a pipe, a terminal or /dev/null is opened
+	// again for the payload; any other is copied through a pipe.
 	Stdin io.Reader
-	// Stdout and Stderr receive the output; nil drops it. An *os.File is passed straight through, unless
-	// Spec.Limits.Output bounds the output. If both are the same comparable writer, one goroutine writes, in the order
-	// in which the payload wrote, and the Result counts all as stdout.
+	// Stdout and Stderr receive the output; nil drops it. An *os.File that is a pipe, a terminal or /dev/null is opened
+	// again for the payload, unless Spec.Limits bounds the output; any other is copied. If both are the same comparable
+	// writer, or the same file that is copied, one goroutine writes, in the order in which the payload wrote, and the
+	// Result counts all as stdout.
 	Stdout, Stderr io.Writer
 	// Terminal, if set with Spec.TTY, is called with the master side of the payload's terminal before it starts: to
 	// set its size, and again whenever that changes (ioctl_tty(2) TIOCSWINSZ).
@@ -51,6 +52,7 @@ type Cmd struct {
 	pid      int
 	plan     *Plan
 	copies   sync.WaitGroup
+	loans    []loan // of the caller's terminals
 	out      [2]*capture
 	closers  []io.Closer // our ends of pipes
 	copyIn   *os.File    // our end of stdin's pipe

@@ -104,7 +104,7 @@ func TestOutputKinds(t *testing.T) {
 	c.Stdout, c.Stderr = f, f
 	r, err := c.Run()
 	b, rerr := os.ReadFile(f.Name())
-	if err != nil || rerr != nil || string(b) != "out\nerr\n" || r.Output != (Output{}) {
+	if err != nil || rerr != nil || string(b) != "out\nerr\n" || r.Output != (Output{StdoutBytes: 8}) {
 		t.Errorf("a file: %q, %+v, %v, %v", b, r, err, rerr)
 	}
 	if r, err := shell(script).Run(); err != nil || r.Output != (Output{}) {

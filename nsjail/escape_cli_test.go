@@ -55,6 +55,9 @@ func (a *attack) runCLI(t *testing.T) (verdict, string) {
 	}
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if s.stderr != nil {
+		cmd.Stderr = s.stderr
+	}
 	err = cmd.Run()
 	s.output = out.Bytes()
 	for _, check := range s.checks {

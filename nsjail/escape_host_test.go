@@ -54,30 +54,6 @@ func setupForgedReport(t *testing.T, s *scene) {
 	})
 }
 
-// setupTerminal gives the payload a terminal of the host as its stdin and looks for characters that nobody typed.
-func setupTerminal(t *testing.T, s *scene) {
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { master.Close() })
-	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	fd, _, e := unix.Syscall(unix.SYS_IOCTL, master.Fd(), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
-	if e != 0 {
-		t.Fatal(e)
-	}
-	s.stdin = os.NewFile(fd, "terminal")
-	t.Cleanup(func() { s.stdin.Close() })
-	s.check(func() string {
-		if n, err := unix.IoctlGetInt(int(s.stdin.Fd()), unix.TIOCINQ); err != nil || n > 0 {
-			return fmt.Sprintf("%d characters were typed into the host's terminal (%v)", n, err)
-		}
-		return ""
-	})
-}
-
 // setupSubmount puts a writable mount below $DIR/in: read-only has to reach it too.
 func setupSubmount(t *testing.T, s *scene) {
 	p := s.path("in/sub")

@@ -122,6 +122,10 @@ var planChanges = map[string]func(*Plan) bool{
 		return replaceMap(p, "0")
 	},
 	"plain-lookup": plainLookup,
+	"same-files": func(p *Plan) bool {
+		p.sameFiles = true
+		return true
+	},
 	"no-masks": func(p *Plan) bool { // every mount of procfs but procfs itself
 		first := true
 		return deleteOps(p, func(op *program.Op) bool {

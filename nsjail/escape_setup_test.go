@@ -20,6 +20,7 @@ import (
 type scene struct {
 	vars   map[string]string
 	stdin  *os.File
+	stderr *os.File        // nil: a buffer
 	checks []func() string // each looks at the host afterwards and gives the evidence of an escape, or ""
 	output []byte
 	result *Result
@@ -75,6 +76,7 @@ var setups = map[string]func(*testing.T, *scene){
 	"host-shm": setupSharedMemory, "host-toucher": setupToucher, "image": setupImage, "image-proc": setupImageProc,
 	"host-dev-shm": setupDevShm,
 	"loopback":     setupLoopback, "output": setupOutput, "owner": setupOwner, "planted-link": setupPlantedLink,
+	"pipe": setupPipe, "log": setupLog,
 	"secret-env": setupSecretEnv, "session-key": setupSessionKey, "setuid": setupSetuid, "sleeper": setupSleeper,
 	"submount": setupSubmount, "terminal": setupTerminal, "unix-socket": setupUnixSocket, "untouched": setupUntouched,
 }

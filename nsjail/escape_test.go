@@ -119,6 +119,9 @@ func (a *attack) run(t *testing.T, r *Runner, off bool) (verdict, string) {
 	}
 	var out, errOut bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errOut
+	if s.stderr != nil {
+		c.Stderr = s.stderr
+	}
 	if c.edit = func(p *Plan) {
 		switchOff(t, s, p, a.plans)
 		if off {

@@ -37,8 +37,8 @@ func (p *Plan) makeGroup() (g *cgroup.Group, fds []int, into bool, err error) {
 		}
 		return g, append(fds, fd), true, nil
 	}
-	fds, err = appendNull(fds) // it could not be made, and limits nothing
-	return g, fds, false, err
+	null, err := openNull() // it could not be made, and limits nothing
+	return g, append(fds, null), false, err
 }
 
 // watchOOM ends the jail with the first process that it loses for want of memory, where the kernel does not do so itself.

@@ -48,6 +48,8 @@ type Plan struct {
 
 	sockets *netns.Sockets // of the jail's network, which it passes to the keeper; nil for none
 
+	sameFiles bool // a test's: the caller's own files are passed, and none is opened again
+
 	headMap atomic.Pointer[string] // why the mounts of the head are not idmapped
 
 	heard    []byte       // the filter where init listens to it; nil where the kernel itself kills

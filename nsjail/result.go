@@ -113,7 +113,7 @@ func (m *Millis) UnmarshalJSON(j []byte) error {
 	return err
 }
 
-// Output counts what the payload wrote to the streams that brig reads; a stream that is passed through is not counted.
+// Output counts what the payload wrote to the streams that brig reads; one that is not copied is not counted.
 type Output struct {
 	StdoutBytes   int64 `json:"stdout_bytes"`
 	StdoutDropped int64 `json:"stdout_dropped"`

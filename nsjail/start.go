@@ -281,9 +281,7 @@ func (c *Cmd) abandon(err error) error {
 	}
 	closeAll(c.sockets)
 	c.sockets = nil
-	for _, f := range c.closers {
-		f.Close()
-	}
+	c.endStreams()
 	c.net.drop()
 	c.net = nil
 	c.network.close()

@@ -2,6 +2,7 @@ package nsjail
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -10,55 +11,75 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openStreams gives the three descriptors that become the payload's stdin, stdout and stderr: the caller's own files
-// where nothing has to be read or bounded, pipes to be copied otherwise, /dev/null for what is not set.
-func (c *Cmd) openStreams() (fds []int, err error) {
-	if c.Spec.TTY { // the payload's terminal takes their place
-		for range 3 {
-			if fds, err = appendNull(fds); err != nil {
-				return fds, err
-			}
-		}
-		return fds, nil
-	}
-	if fds, err = c.openStdin(fds); err != nil {
-		return fds, err
-	}
-	l := &c.Spec.Limits
-	through := l.Output == 0 && l.OutputLimit == 0 && l.Idle == 0
-	for i, w := range []io.Writer{c.Stdout, c.Stderr} {
-		if f, ok := w.(*os.File); ok && f != nil && through {
-			if fds, err = appendDup(fds, f); err != nil {
-				return fds, err
-			}
-			continue
-		}
-		if w == nil && through {
-			if fds, err = appendNull(fds); err != nil {
-				return fds, err
-			}
-			continue
-		}
-		if i == 1 && c.out[0] != nil && sameWriter(c.Stdout, c.Stderr) { // one pipe, which keeps the order
-			fd, err := unix.FcntlInt(uintptr(fds[len(fds)-1]), unix.F_DUPFD_CLOEXEC, 0)
-			if err != nil {
-				return fds, os.NewSyscallError("fcntl", err)
-			}
-			fds = append(fds, fd)
-			continue
-		}
-		ours, theirs, err := c.pipe(false)
+// openStreams returns the three descriptors that become the payload's stdin, stdout and stderr: the caller's own
+// files, opened again, where nothing has to be read or bounded and that is possible; pipes to be copied otherwise;
+// /dev/null for what is not set.
+func (c *Cmd) openStreams() ([]int, error) {
+	l := lender{cmd: c, fds: make([]int, 0, 3)}
+	for i := range streamNames {
+		fd, err := l.open(i)
 		if err != nil {
-			return fds, err
+			return l.fds, err
 		}
-		fds = append(fds, theirs)
-		if w == nil {
-			w = io.Discard
-		}
-		c.out[i] = newCapture(ours, w, int64(l.Output))
-		c.out[i].said = c.said
+		l.fds = append(l.fds, fd)
 	}
-	return fds, nil
+	return l.fds, nil
+}
+
+// open opens stream i, behind those that are open.
+func (l *lender) open(i int) (int, error) {
+	switch {
+	case l.cmd.Spec.TTY: // the payload's terminal takes its place
+		return openNull()
+	case i == 0:
+		return l.stdin()
+	}
+	return l.output(i - 1)
+}
+
+func (l *lender) stdin() (int, error) {
+	c := l.cmd
+	if c.Stdin == nil {
+		return openNull()
+	}
+	if f, ok := c.Stdin.(*os.File); ok {
+		if fd, err := l.lend(f); fd >= 0 || err != nil {
+			return fd, err
+		}
+	}
+	ours, theirs, err := c.pipe(true)
+	c.copyIn = ours
+	return theirs, err
+}
+
+// output opens stdout (0) or stderr (1).
+func (l *lender) output(i int) (int, error) {
+	c := l.cmd
+	w := [2]io.Writer{c.Stdout, c.Stderr}[i]
+	if limits := &c.Spec.Limits; limits.Output == 0 && limits.OutputLimit == 0 && limits.Idle == 0 {
+		if w == nil {
+			return openNull()
+		}
+		if f, ok := w.(*os.File); ok && f != nil {
+			if fd, err := l.lend(f); fd >= 0 || err != nil {
+				return fd, err
+			}
+		}
+	}
+	// one pipe keeps the order
+	if i == 1 && c.out[0] != nil && (sameWriter(c.Stdout, c.Stderr) || l.files[1].same(&l.files[2])) {
+		return unix.FcntlInt(uintptr(l.fds[1]), unix.F_DUPFD_CLOEXEC, 0)
+	}
+	ours, theirs, err := c.pipe(false)
+	if err != nil {
+		return -1, err
+	}
+	if w == nil {
+		w = io.Discard
+	}
+	c.out[i] = newCapture(ours, w, int64(c.Spec.Limits.Output))
+	c.out[i].said = c.said
+	return theirs, nil
 }
 
 func sameWriter(a, b io.Writer) (same bool) {
@@ -66,60 +87,13 @@ func sameWriter(a, b io.Writer) (same bool) {
 	return a != nil && a == b
 }
 
-func (c *Cmd) openStdin(fds []int) ([]int, error) {
-	if c.Stdin == nil {
-		return appendNull(fds)
-	}
-	if f, ok := c.Stdin.(*os.File); ok && !readOnlyFile(f) {
-		return appendDup(fds, f)
-	}
-	ours, theirs, err := c.pipe(true)
-	if err != nil {
-		return fds, err
-	}
-	c.copyIn = ours
-	return append(fds, theirs), nil
-}
-
-// readOnlyFile says whether f is a regular file that the caller lends for reading only. A descriptor of it would be
-// more: through /proc/self/fd/0 its owner opens it again for writing (proc(5)), and the payload is the owner when the
-// caller is not root. It is copied through a pipe.
-func readOnlyFile(f *os.File) bool {
-	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() {
-		return false
-	}
-	rc, err := f.SyscallConn()
-	if err != nil {
-		return false
-	}
-	flags := 0
-	var ferr error
-	err = rc.Control(func(fd uintptr) { flags, ferr = unix.FcntlInt(fd, unix.F_GETFL, 0) })
-	return err == nil && ferr == nil && flags&unix.O_ACCMODE == unix.O_RDONLY
-}
-
-func appendNull(fds []int) ([]int, error) {
+func openNull() (int, error) {
 	fd, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return fds, &Error{Fault: FaultHost, Op: "stdio", Detail: err.Error()}
+		return -1, &Error{Fault: FaultHost, Op: "stdio", Detail: os.DevNull + ": " + err.Error(),
+			Remedy: "raise the limit on open files (ulimit -n), or mount a device file system on /dev"}
 	}
-	return append(fds, fd), nil
-}
-
-// appendDup lends a file of the caller's. Fd makes one that Go has set to not block (a pipe of os.Pipe) blocking again,
-// as os/exec does: a program that reads its standard input expects to wait, not EAGAIN.
-func appendDup(fds []int, f *os.File) ([]int, error) {
-	// openat(2) below a directory's descriptor, and "..", lead to the whole file system of the host
-	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return fds, &Error{Fault: FaultCaller, Op: "stdio", Detail: quote(f.Name()) + " is a directory: the payload could walk the host's files from it",
-			Remedy: "pass a file, a pipe or a terminal; share a directory with --input"}
-	}
-	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return fds, &Error{Fault: FaultCaller, Op: "stdio", Detail: quote(f.Name()) + ": " + err.Error(), Remedy: "pass an open file"}
-	}
-	return append(fds, fd), nil
+	return fd, nil
 }
 
 // pipe makes a pipe between us and the payload; to says that we write. The payload may open its end again through
@@ -127,7 +101,8 @@ func appendDup(fds []int, f *os.File) ([]int, error) {
 func (c *Cmd) pipe(to bool) (ours *os.File, theirs int, err error) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
-		return nil, -1, &Error{Fault: FaultHost, Op: "pipe2", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+		return nil, -1, &Error{Fault: FaultHost, Op: "pipe2", Detail: err.Error(),
+			Remedy: "raise the limit on open files (ulimit -n)"}
 	}
 	mine, other := p[0], p[1]
 	if to {
@@ -186,6 +161,20 @@ func (c *Cmd) attachTerminal(m *os.File) {
 	c.out[0].said = c.said
 }
 
+// endStreams ends the copying, and what was lent, once the jail has ended.
+func (c *Cmd) endStreams() {
+	for _, o := range c.out {
+		if o != nil {
+			o.over()
+		}
+	}
+	c.copies.Wait()
+	for _, f := range c.closers {
+		f.Close()
+	}
+	c.endLoans()
+}
+
 // counts is what went through our hands.
 func (c *Cmd) counts() (o Output) {
 	if s := c.out[0]; s != nil {
@@ -200,13 +189,13 @@ func (c *Cmd) counts() (o Output) {
 // copyError is why output or input could not be copied to or from the caller.
 func (c *Cmd) copyError() error {
 	var errs []error
-	for _, o := range c.out {
-		if o != nil && !errors.Is(o.err, syscall.EPIPE) {
-			errs = append(errs, o.err)
+	for i, o := range c.out {
+		if o != nil && o.err != nil && !errors.Is(o.err, syscall.EPIPE) {
+			errs = append(errs, fmt.Errorf("%s: %w", streamNames[i+1], o.err))
 		}
 	}
 	if e := c.stdinErr.Load(); e != nil {
-		errs = append(errs, *e)
+		errs = append(errs, fmt.Errorf("stdin: %w", *e))
 	}
 	return errors.Join(errs...)
 }

@@ -192,10 +192,7 @@ func (c *Cmd) finish() (*Result, error) {
 	if c.ended != nil {
 		c.ended()
 	}
-	c.copies.Wait()
-	for _, f := range c.closers {
-		f.Close()
-	}
+	c.endStreams()
 	r.setUsage(usage, &c.state.stats)
 	r.Usage.Disk = Count(c.state.disk)
 	r.Usage.Wall = Millis(c.marks[6].Sub(c.marks[5]))

@@ -34,7 +34,8 @@ type answer struct {
 
 // run is `brig run`.
 func run(inv *invocation, std stdio) int {
-	signal.Ignore(unix.SIGPIPE) // a reader that has gone is the payload's affair; we have a report to write and a group to remove
+	// a reader that has gone, or a limit on files, is the payload's affair; we have a report to write and a group to remove
+	signal.Ignore(unix.SIGPIPE, unix.SIGXFSZ)
 	out, err := openReport(inv)
 	if err != nil {
 		return fail(std, err.Error())

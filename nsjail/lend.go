@@ -1,0 +1,134 @@
+package nsjail
+
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// streamNames are the payload's descriptors 0, 1 and 2 in messages.
+var streamNames = [3]string{"stdin", "stdout", "stderr"}
+
+// lender opens the caller's files for the payload.
+type lender struct {
+	cmd   *Cmd
+	fds   []int // the payload's streams, as far as they are open
+	files [3]lent
+}
+
+// lent is a file of the caller's that becomes a stream of the payload's.
+type lent struct {
+	known    bool // the stream is a file
+	dev, ino uint64
+	access   int // O_RDONLY, O_WRONLY or O_RDWR
+	copied   bool
+}
+
+// same reports whether both are the same file.
+func (l *lent) same(m *lent) bool {
+	return l.known && m.known && l.dev == m.dev && l.ino == m.ino
+}
+
+// lend opens f again as the next stream. File status flags, the offset and the owner of signals belong to an open file
+// description (open(2)): of a duplicate the payload could change them under the caller, which may outlive it. lend
+// returns -1 for a file to be copied: a new description of a regular file could be truncated or read back, and a
+// socket has none.
+func (l *lender) lend(f *os.File) (fd int, err error) {
+	fd = -1
+	rc, err := f.SyscallConn()
+	if err == nil {
+		cerr := rc.Control(func(ours uintptr) { fd, err = l.reopen(f, int(ours)) })
+		if cerr != nil {
+			err = cerr
+		}
+	}
+	if _, ours := err.(*Error); err != nil && !ours {
+		err = &Error{Fault: FaultCaller, Op: streamNames[len(l.fds)], Detail: quote(f.Name()) + ": " + err.Error(),
+			Remedy: "pass an open file"}
+	}
+	return fd, err
+}
+
+func (l *lender) reopen(f *os.File, ours int) (fd int, err error) {
+	flags, err := unix.FcntlInt(uintptr(ours), unix.F_GETFL, 0)
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(ours, &st); err != nil {
+		return -1, err
+	}
+	if l.cmd.plan.sameFiles {
+		return unix.FcntlInt(uintptr(ours), unix.F_DUPFD_CLOEXEC, 0)
+	}
+	i := len(l.fds)
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR { // openat(2) below its descriptor, and "..", lead to every file of the host
+		return -1, &Error{Fault: FaultCaller, Op: streamNames[i],
+			Detail: quote(f.Name()) + " is a directory: the payload could walk the host's files from it",
+			Remedy: "pass a file, a pipe or a terminal; share a directory with --input"}
+	}
+	now := &l.files[i]
+	*now = lent{known: true, dev: st.Dev, ino: st.Ino, access: flags & unix.O_ACCMODE}
+	for k := range l.files[:i] {
+		if m := &l.files[k]; now.same(m) && now.access == m.access && !m.copied {
+			return unix.FcntlInt(uintptr(l.fds[k]), unix.F_DUPFD_CLOEXEC, 0)
+		}
+	}
+	fd = l.cmd.openAgain(ours, now.access, &st)
+	now.copied = fd < 0
+	return fd, nil
+}
+
+// openAgain returns a description of the payload's own, or -1: also where the caller may not open its own file, as a
+// terminal after su(1).
+func (c *Cmd) openAgain(ours, access int, st *unix.Stat_t) int {
+	path := "/proc/self/fd/" + strconv.Itoa(ours)
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFIFO:
+		return c.openPipe(path, ours, access, st)
+	case unix.S_IFCHR:
+		const memory = 1 // /dev/null and the like: devices.txt of the kernel's documentation
+		if unix.Major(st.Rdev) == memory {
+			return tryOpen(path, access)
+		}
+		if _, err := unix.IoctlGetTermios(ours, unix.TCGETS); err == nil {
+			return c.openTerminal(path, access, st)
+		}
+	}
+	return -1
+}
+
+// openPipe opens a pipe or FIFO. The payload may open its stream again as /dev/stdout; where it has another uid than
+// the caller, the mode has to let it. A pipe's mode admits nobody else: it is reached only through a process that
+// holds it. A FIFO is reached by its name, and its mode stays as it is.
+func (c *Cmd) openPipe(path string, ours, access int, st *unix.Stat_t) int {
+	var fs unix.Statfs_t
+	if unix.Fstatfs(ours, &fs) != nil {
+		return -1
+	}
+	named := fs.Type != unix.PIPEFS_MAGIC
+	if c.plan.Host.Drop {
+		need := [unix.O_ACCMODE + 1]uint32{unix.O_RDONLY: 0o4, unix.O_WRONLY: 0o2, unix.O_RDWR: 0o6}[access]
+		if st.Mode&need != need && (named || unix.Fchmod(ours, st.Mode&0o7777|need) != nil) {
+			return -1
+		}
+	}
+	if named { // without a far end open(2) would wait for one: fifo(7)
+		hold := tryOpen(path, unix.O_RDWR|unix.O_NONBLOCK)
+		if hold < 0 {
+			return -1
+		}
+		defer unix.Close(hold)
+	}
+	return tryOpen(path, access)
+}
+
+// tryOpen returns -1 for a file that cannot be opened: the stream is copied then, which needs no open(2).
+func tryOpen(path string, flags int) int {
+	fd, err := unix.Open(path, flags|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		return -1
+	}
+	return fd
+}

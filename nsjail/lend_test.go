@@ -1,0 +1,297 @@
+package nsjail
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"brig/internal/testuser"
+
+	"golang.org/x/sys/unix"
+)
+
+// callersFile is one that a payload gets as a stream, and the far end of it.
+type callersFile struct {
+	near *os.File
+	far  io.ReadWriteCloser // nil: there is none
+}
+
+// arrived returns what the payload has written, once nobody else can write any more.
+func (f callersFile) arrived(t *testing.T) string {
+	t.Helper()
+	if f.far == nil {
+		b, err := os.ReadFile(f.near.Name())
+		if err != nil {
+			t.Error(err)
+		}
+		return string(b)
+	}
+	f.near.Close()
+	b, _ := io.ReadAll(f.far) // a terminal's end is an error
+	return strings.ReplaceAll(string(b), "\r", "")
+}
+
+// callersFiles are the kinds of files that callers have; in is for stdin, which the text "x\n" can be read from.
+var callersFiles = map[string]func(t *testing.T, in bool) callersFile{
+	"pipe": func(t *testing.T, in bool) callersFile {
+		r, w, err := os.Pipe()
+		return ends(t, in, r, w, err)
+	},
+	"FIFO": func(t *testing.T, in bool) callersFile {
+		name := filepath.Join(t.TempDir(), "fifo")
+		if err := unix.Mkfifo(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := os.OpenFile(name, os.O_WRONLY, 0)
+		return ends(t, in, r, w, err)
+	},
+	"socket": func(t *testing.T, in bool) callersFile {
+		p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		far := os.NewFile(uintptr(p[1]), "far")
+		conn, err := net.FileConn(far)
+		far.Close()
+		if err == nil && in {
+			_, err = io.WriteString(conn, "x\n")
+		}
+		return callersFile{keep(t, os.NewFile(uintptr(p[0]), "socket"), err), conn.(*net.UnixConn)}
+	},
+	"terminal": func(t *testing.T, in bool) callersFile {
+		master, slave := pseudoTerminal(t)
+		if in {
+			fmt.Fprintln(master, "x")
+		}
+		return callersFile{slave, master}
+	},
+	"file": func(t *testing.T, in bool) callersFile { return regular(t, in, os.O_RDONLY, os.O_WRONLY) },
+	"log":  func(t *testing.T, in bool) callersFile { return regular(t, in, os.O_RDWR, os.O_RDWR|os.O_APPEND) },
+	"null": func(t *testing.T, in bool) callersFile {
+		f, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		return callersFile{keep(t, f, err), nil}
+	},
+}
+
+func ends(t *testing.T, in bool, r, w *os.File, err error) callersFile {
+	keep(t, r, err)
+	keep(t, w, err)
+	if in {
+		fmt.Fprintln(w, "x")
+		return callersFile{r, w}
+	}
+	return callersFile{w, r}
+}
+
+func regular(t *testing.T, in bool, input, output int) callersFile {
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !in {
+		input = output
+		if err := os.Truncate(name, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := os.OpenFile(name, input, 0)
+	return callersFile{keep(t, f, err), nil}
+}
+
+func keep(t *testing.T, f *os.File, err error) *os.File {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// pseudoTerminal returns both sides of a terminal that is nobody's: pty(7).
+func pseudoTerminal(t *testing.T) (master, slave *os.File) {
+	t.Helper()
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if e != 0 {
+		t.Fatal(e)
+	}
+	return keep(t, os.NewFile(uintptr(fd), "master"), nil), keep(t, os.NewFile(peer, "terminal"), nil)
+}
+
+// streamsOf returns three streams: f as stream i, and the buffers for the others.
+func streamsOf(f *os.File, i int, other io.Writer) (in io.Reader, out, errs io.Writer) {
+	out, errs = other, other
+	switch i {
+	case 0:
+		in = f
+	case 1:
+		out = f
+	case 2:
+		errs = f
+	}
+	return in, out, errs
+}
+
+// ways are how a jail comes about.
+func ways(t *testing.T) map[string]func(script string, f *os.File, i int, other io.Writer) error {
+	pooled, plain := warmRunner(t), runnerWith(t, RunnerOptions{})
+	by := func(c *Cmd, f *os.File, i int, other io.Writer) error {
+		c.Stdin, c.Stdout, c.Stderr = streamsOf(f, i, other)
+		r, err := c.Run()
+		if err == nil && r.ExitCode != 0 {
+			err = fmt.Errorf("%s, exit code %d", r.Status, r.ExitCode)
+		}
+		return err
+	}
+	return map[string]func(string, *os.File, int, io.Writer) error{
+		"brig run": func(script string, f *os.File, i int, other io.Writer) error {
+			cmd := exec.Command(filepath.Join(testuser.Dir(), "brig"), "run", "--", "sh", "-c", script)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = streamsOf(f, i, other)
+			return cmd.Run()
+		},
+		"cold": func(script string, f *os.File, i int, other io.Writer) error { return by(shell(script), f, i, other) },
+		"runner": func(script string, f *os.File, i int, other io.Writer) error {
+			return by(plain.Command("sh", "-c", script), f, i, other)
+		},
+		"pool": func(script string, f *os.File, i int, other io.Writer) error {
+			return by(pooled.Command("sh", "-c", script), f, i, other)
+		},
+	}
+}
+
+// TestStreamsOpenAgain: scripts write to /dev/stderr and read from /dev/stdin, whatever their caller has there.
+func TestStreamsOpenAgain(t *testing.T) {
+	scripts := [3]string{"head -n 1 /dev/stdin", "echo x >/dev/stdout; echo y >/proc/self/fd/1",
+		"echo x >/dev/stderr; echo y >/proc/self/fd/2"}
+	for way, run := range ways(t) {
+		for kind, open := range callersFiles {
+			for i, script := range scripts {
+				t.Run(way+"/"+kind+"/"+streamNames[i], func(t *testing.T) {
+					f, want := open(t, i == 0), map[bool]string{true: "x\n", false: "x\ny\n"}[i == 0]
+					if kind == "null" {
+						want = ""
+					}
+					before, err := unix.FcntlInt(f.near.Fd(), unix.F_GETFL, 0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					var other bytes.Buffer
+					if err := run(script, f.near, i, &other); err != nil {
+						t.Errorf("%v, %q", err, other.String())
+					}
+					if after, err := unix.FcntlInt(f.near.Fd(), unix.F_GETFL, 0); err != nil || after != before {
+						t.Errorf("the file's flags are %#o, they were %#o, %v", after, before, err)
+					}
+					got := other.String()
+					if i > 0 {
+						got = f.arrived(t)
+					}
+					if got != want {
+						t.Errorf("%q, want %q", got, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestStreamsOfOneFile: what a payload writes to a file by both streams stands there in order.
+func TestStreamsOfOneFile(t *testing.T) {
+	for kind, open := range callersFiles {
+		if kind == "null" {
+			continue
+		}
+		f := open(t, false)
+		c := shell("for i in 1 2 3; do echo $i; echo $i >&2; done")
+		c.Stdout, c.Stderr = f.near, f.near
+		if r, err := c.Run(); err != nil || r.ExitCode != 0 {
+			t.Errorf("%s: %+v, %v", kind, r, err)
+		}
+		if got, want := f.arrived(t), "1\n1\n2\n2\n3\n3\n"; got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+	}
+}
+
+// TestPassedOutputHoldsNobody: a payload that hands its output to another jail ends all the same, and with it what brig
+// reads.
+func TestPassedOutputHoldsNobody(t *testing.T) {
+	const hold = `
+import array, os, socket, time
+s = socket.socket(socket.AF_UNIX); s.bind("/work/s"); s.listen()
+print("ready", flush=True)
+fd = array.array("i", s.accept()[0].recvmsg(1, 64)[1][0][2])[0]
+while not os.path.exists("/work/over"): time.sleep(0.001)
+try: os.write(fd, b"late\n")
+except BrokenPipeError: print("refused", flush=True)
+`
+	const give = `
+import array, os, socket
+c = socket.socket(socket.AF_UNIX); c.connect("/work/s")
+os.write(1, b"early\n" * 1000)
+c.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1]))])
+`
+	shared := t.TempDir()
+	if err := os.Chmod(shared, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	jail := func(code string) *Cmd {
+		c := Command("python3", "-c", code)
+		c.Spec.Mounts = []Mount{{Type: MountBind, Source: shared, Target: "/work", Writable: true}}
+		c.Spec.Optional = []string{"sockets"}
+		return c
+	}
+	said, theirs, err := os.Pipe()
+	keep(t, theirs, err)
+	holder := jail(hold)
+	holder.Stdout, holder.Stderr = theirs, os.Stderr
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs.Close()
+	lines := bufio.NewScanner(said)
+	if !lines.Scan() {
+		t.Fatal("the other jail does not listen")
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		out, r, err := jail(give).Output()
+		if want := strings.Repeat("early\n", 1000); err != nil || r.Status != StatusOK || string(out) != want {
+			t.Errorf("%d bytes, want %d; %+v, %v", len(out), len(want), r, err)
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("the jail with the descriptor holds the keeper")
+	}
+	if err := os.WriteFile(filepath.Join(shared, "over"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if lines.Scan(); lines.Text() != "refused" {
+		t.Errorf("a late write: %q", lines.Text())
+	}
+	if r, err := holder.Wait(); err != nil || r.Status != StatusOK {
+		t.Errorf("the other jail: %+v, %v", r, err)
+	}
+	<-ended
+}
