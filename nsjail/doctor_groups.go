@@ -2,6 +2,7 @@ package nsjail
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -50,6 +51,7 @@ func heldLimits(l *cgroup.Layout) (held, missing []string) {
 // groupsFix is what the administrator, or the caller, can do.
 func (f *Facts) groupsFix() string {
 	l := &f.Groups
+	delegate := fmt.Sprintf("brig doctor --delegate %d | sudo sh", f.UID)
 	switch {
 	case l.Mode == cgroup.None:
 		return "mount -t cgroup2 cgroup2 /sys/fs/cgroup"
@@ -62,9 +64,7 @@ func (f *Facts) groupsFix() string {
 	case l.Mode == cgroup.V2 && l.Systemd:
 		return "systemd-run --user --scope -p Delegate=yes brig run ..., or brig run --systemd-scope ..."
 	case l.Systemd && f.UID != 0:
-		return "boot with systemd.unified_cgroup_hierarchy=1, then systemd-run --user --scope -p Delegate=yes brig run ..."
-	case l.Mode == cgroup.V2:
-		return "as root make a group, chown it with its cgroup.procs, cgroup.threads and cgroup.subtree_control, and start brig inside"
+		return delegate + "; or boot with systemd.unified_cgroup_hierarchy=1, and write brig run --systemd-scope ..."
 	}
-	return "as root make a group in each hierarchy, chown it with its cgroup.procs and tasks, and start brig inside"
+	return delegate
 }
