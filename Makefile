@@ -17,11 +17,11 @@ export PATH := $(PATH):/usr/sbin:/sbin
 BUILDFLAGS := -trimpath -tags netgo,osusergo \
               -ldflags '-linkmode external -extldflags -static -s -w'
 
-.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install clean test-mcp test-systemd test-vm
+.PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install uninstall clean test-mcp test-systemd test-vm
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 deps: ## install what the build and the demo need (Debian packages, with sudo where not root)
 	@GO='$(GO)' scripts/deps.sh build
@@ -75,11 +75,17 @@ bench: build ## compare, on this machine, what isolation costs: with brig and wi
 bench-deps: ## install what make bench compares brig with, as far as Debian has it
 	@GO='$(GO)' scripts/deps.sh bench
 
-install: build ## install the binaries, the manual page and the completions under PREFIX (/usr/local)
-	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/man/man1'
+install: build ## install the binaries, the manual pages and the completions under PREFIX (/usr/local)
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/man/man8'
 	install -m 755 bin/brig bin/brigd '$(DESTDIR)$(PREFIX)/bin/'
 	install -m 644 docs/brig.1 '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1'
-	@scripts/completions.sh bin/brig '$(DESTDIR)$(PREFIX)/share'
+	install -m 644 docs/brigd.8 '$(DESTDIR)$(PREFIX)/share/man/man8/brigd.8'
+	@scripts/completions.sh bin '$(DESTDIR)$(PREFIX)/share'
+
+uninstall: ## remove what install has put under PREFIX
+	rm -f '$(DESTDIR)$(PREFIX)/bin/brig' '$(DESTDIR)$(PREFIX)/bin/brigd'
+	rm -f '$(DESTDIR)$(PREFIX)/share/man/man1/brig.1' '$(DESTDIR)$(PREFIX)/share/man/man8/brigd.8'
+	@scripts/completions.sh -r '$(DESTDIR)$(PREFIX)/share'
 
 clean: ## remove what make has made
 	rm -rf bin

@@ -91,6 +91,9 @@ func profileError(name string, err error) error {
 	return &Error{Fault: FaultCaller, Op: "seccomp", Detail: quote(name) + ": " + err.Error(), Remedy: "mend the profile, or use --seccomp default"}
 }
 
+// SeccompNames are the filters that Spec.Seccomp knows by name; anything else is a file.
+func SeccompNames() []string { return append(seccomp.Presets(), "unconfined") }
+
 // readProfile gives a preset or a file, and the bytes that identify it.
 func readProfile(name string) ([]byte, *seccomp.Profile, error) {
 	if name == "" {
@@ -100,7 +103,7 @@ func readProfile(name string) ([]byte, *seccomp.Profile, error) {
 		p, err := seccomp.Preset(name)
 		if err != nil {
 			return nil, nil, &Error{Fault: FaultCaller, Op: "seccomp", Detail: quote(name) + " is not a preset",
-				Remedy: didYouMean(name, append([]string{"unconfined"}, seccomp.Presets()...)) + ", or a file's path with a slash"}
+				Remedy: didYouMean(name, SeccompNames()) + ", or a file's path with a slash"}
 		}
 		return []byte("preset " + name), p, nil
 	}

@@ -1,12 +1,19 @@
 #!/bin/bash
-# completions.sh BRIG SHARE: write the shell completions, which brig makes from its own flag table, below SHARE.
+# completions.sh BIN SHARE: write the shell completions, which brig and brigd make from their own flag tables, below SHARE.
+# completions.sh -r SHARE: remove them.
 set -euo pipefail
-brig=$1 share=$2
-put() { # SHELL FILE
-	install -d "$(dirname "$share/$2")"
-	"$brig" completion "$1" >"$share/$2"
-	echo "wrote $share/$2"
+bin=$1 share=$2
+put() { # PROGRAM SHELL FILE
+	if [ "$bin" = -r ]; then
+		rm -f "$share/$3"
+		return
+	fi
+	install -d "$(dirname "$share/$3")"
+	"$bin/$1" completion "$2" >"$share/$3"
+	echo "wrote $share/$3"
 }
-put bash bash-completion/completions/brig
-put zsh zsh/site-functions/_brig
-put fish fish/vendor_completions.d/brig.fish
+for p in brig brigd; do
+	put $p bash bash-completion/completions/$p
+	put $p zsh zsh/site-functions/_$p
+	put $p fish fish/vendor_completions.d/$p.fish
+done

@@ -29,15 +29,15 @@ func commands() []command {
 		{"run", jail, "run a command in a jail and exit as it did", true, jailed("run", run)},
 		{"explain", jail, "print what run would do, system call by system call, and do nothing", true, jailed("explain", explain)},
 		{"spec", jail, "print the JSON that the flags mean, for --spec or for the Go library", true, jailed("spec", printSpec)},
-		{"doctor", "[--json]", "say which mechanisms this machine has and what to do about the missing ones", false, doctorCmd},
+		{"doctor", "[--json|--delegate USER]", "say which mechanisms this machine has and what to do about the missing ones", false, doctorCmd},
 		{"gc", "[--json] [--cgroup-parent PATH]", "remove the control groups that killed runs have left", false, gcCmd},
-		{"policy", "lint|diff|explain|list|show [ARG...]", "check and compare what agents may do (brigd policy)", false, daemonCmd("policy")},
+		{"policy", "list|show|schema|lint|diff|explain [ARG...]", "check and compare what agents may do (brigd policy)", false, daemonCmd("policy")},
 		{"token", "keygen|mint|attenuate|inspect|verify|revoke [ARG...]", "make and narrow capability tokens (brigd token)", false, daemonCmd("token")},
 		{"audit", "verify|show [ARG...]", "check and read an audit log (brigd audit)", false, daemonCmd("audit")},
 		{"serve", "[FLAG...]", "run jails for programs that ask by HTTP (brigd serve)", false, daemonCmd("serve")},
 		{"mcp", "[FLAG...]", "run jails for a model that asks by MCP (brigd mcp)", false, daemonCmd("mcp")},
 		{"version", "[--json]", "print the version", false, versionCmd},
-		{"help", "[COMMAND]", "print help", false, helpCmd},
+		{"help", "[COMMAND|TOPIC]", "print help; the topics are net, limits and seccomp", false, helpCmd},
 		{"completion", "bash|zsh|fish", "print the completion script of a shell", false, completionCmd},
 		{"man", "", "print the manual page brig(1) in roff", false, manCmd},
 	}
@@ -99,14 +99,6 @@ func printSpec(inv *invocation, std stdio) int {
 		return fail(std, inv.translate(bad[0]))
 	}
 	return emit(std, string(inv.spec.JSON()))
-}
-
-func doctorCmd(args []string, std stdio) int {
-	asJSON, code := onlyJSON("doctor", args, std)
-	if code >= 0 {
-		return code
-	}
-	return doctor(asJSON, std)
 }
 
 // onlyJSON reads the flags of a command that has none but --json and --help; code is -1 when the command goes on.

@@ -34,6 +34,41 @@ func commandNames() string {
 	return strings.Join(names, " ")
 }
 
+// choices are the words that may follow a command that makes no jail: its own commands, and its flags.
+func choices(c command) []string {
+	var list []string
+	first, _, _ := strings.Cut(c.args, " ")
+	switch {
+	case c.name == "help":
+		list = strings.Fields(commandNames())
+		for _, t := range topics() {
+			list = append(list, t.name)
+		}
+	case strings.Contains(first, "|") && !strings.HasPrefix(first, "["):
+		list = strings.Split(first, "|")
+	}
+	for _, f := range plainFlags(c.name) {
+		list = append(list, "--"+f.name)
+	}
+	return append(list, "--help")
+}
+
+// bashPlain has a case for each command that makes no jail. Files follow the commands of brigd.
+func bashPlain() string {
+	var b strings.Builder
+	for _, c := range commands() {
+		if c.jails {
+			continue
+		}
+		files := ""
+		if strings.Contains(c.args, "ARG") {
+			files = `; ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur"))`
+		}
+		b.WriteString("\t" + c.name + `) COMPREPLY=($(compgen -W "` + strings.Join(choices(c), " ") + `" -- "$cur"))` + files + "; return ;;\n")
+	}
+	return b.String()
+}
+
 func flagNames(table []flag) string {
 	names := []string{"--help"}
 	for _, f := range table {
@@ -94,11 +129,7 @@ _brig() {
 	fi
 	case ${COMP_WORDS[1]} in
 	run|explain|spec) ;;
-	help) COMPREPLY=($(compgen -W "` + commandNames() + `" -- "$cur")); return ;;
-	completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")); return ;;
-	gc) COMPREPLY=($(compgen -W "--json --cgroup-parent --help" -- "$cur")); return ;;
-	doctor|version) COMPREPLY=($(compgen -W "--json --help" -- "$cur")); return ;;
-	*) return ;;
+` + bashPlain() + `	*) return ;;
 	esac
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		if [[ ${COMP_WORDS[i]} == "=" ]]; then left=1; continue; fi # readline breaks --flag=value into three words

@@ -17,9 +17,18 @@ func zshCompletion() string {
 		}
 	}
 	b.WriteString("\t\t\t'(- *)--help[print help]'\n\t\t)\n\t\t_arguments -S $flags '(-)1:command:_command_names -e' '*::argument:_normal'\n\t\t;;\n" +
-		"\thelp) _describe 'command of brig' commands ;;\n\tcompletion) _values shell bash zsh fish ;;\n\tdoctor|version) _arguments '--json[answer in JSON]' ;;\n" +
-		"\tgc) _arguments '--json[answer in JSON]' '--cgroup-parent=[look below this group]:path:' ;;\n" +
-		"\tesac\n}\nif [ \"$funcstack[1]\" = _brig ]; then\n\t_brig \"$@\"\nelse\n\tcompdef _brig brig\nfi\n")
+		zshPlain() + "\tesac\n}\nif [ \"$funcstack[1]\" = _brig ]; then\n\t_brig \"$@\"\nelse\n\tcompdef _brig brig\nfi\n")
+	return b.String()
+}
+
+// zshPlain has a case for each command that makes no jail.
+func zshPlain() string {
+	var b strings.Builder
+	for _, c := range commands() {
+		if !c.jails {
+			b.WriteString("\t" + c.name + ") if ((CURRENT == 2)); then compadd -- " + strings.Join(choices(c), " ") + "; else _files; fi ;;\n")
+		}
+	}
 	return b.String()
 }
 
@@ -80,10 +89,28 @@ func fishCompletion() string {
 		}
 		b.WriteString(line + " -d " + shellQuote(f.help) + "\n")
 	}
-	b.WriteString("complete -c brig -f -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'\n" +
-		"complete -c brig -f -n '__fish_seen_subcommand_from help' -a " + shellQuote(commandNames()) + "\n" +
-		"complete -c brig -f -n '__fish_seen_subcommand_from doctor version gc' -l json -d 'answer in JSON'\n" +
-		"complete -c brig -n '__fish_seen_subcommand_from gc' -l cgroup-parent -x -d 'look below this group'\n")
+	for _, c := range commands() {
+		if c.jails {
+			continue
+		}
+		seen := "complete -c brig -f -n '__fish_seen_subcommand_from " + c.name + "'"
+		var words []string
+		for _, w := range choices(c) {
+			if !strings.HasPrefix(w, "-") {
+				words = append(words, w)
+			}
+		}
+		if len(words) > 0 {
+			b.WriteString(seen + " -a " + shellQuote(strings.Join(words, " ")) + "\n")
+		}
+		for _, f := range plainFlags(c.name) {
+			value := ""
+			if len(f.args) > 0 {
+				value = " -x"
+			}
+			b.WriteString(seen + " -l " + f.name + value + " -d " + shellQuote(f.help) + "\n")
+		}
+	}
 	return b.String()
 }
 

@@ -22,6 +22,30 @@ type diagnosis struct {
 	Findings []nsjail.Finding `json:"findings"`
 }
 
+func doctorCmd(args []string, std stdio) int {
+	list, words, help, err := scan(plainFlags("doctor"), args)
+	switch {
+	case err != nil:
+		return fail(std, strings.Split("doctor: "+err.Error(), "\n")...)
+	case help:
+		return emit(std, commandHelp("doctor"))
+	case len(words) > 0:
+		return fail(std, "doctor: "+show(words[0])+" is not wanted; write brig doctor, brig doctor --json or brig doctor --delegate USER")
+	}
+	asJSON := false
+	for _, g := range list {
+		if g.flag.name == "delegate" {
+			script, err := nsjail.DelegateScript(g.values[0])
+			if err != nil {
+				return fail(std, "doctor: --delegate: "+err.Error())
+			}
+			return emit(std, script)
+		}
+		asJSON = true
+	}
+	return doctor(asJSON, std)
+}
+
 // doctor is `brig doctor`: it tries jails on this machine and says what it has. The exit code is 0 if a default jail
 // works and 1 if it does not.
 func doctor(asJSON bool, std stdio) int {

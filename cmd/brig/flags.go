@@ -103,8 +103,9 @@ func envFlags() []flag {
 
 func isolationFlags(command string) []flag {
 	seccomp := flag{name: "seccomp", group: "Isolation", args: []string{"FILE|NAME"}, files: true, path: "seccomp", set: setSeccomp,
-		words: []string{"default", "unconfined"},
-		help:  "the system-call filter: default, unconfined, a preset, or a profile in docker's JSON (a path has a /)"}
+		words: nsjail.SeccompNames(),
+		help: "the system-call filter: " + strings.Join(nsjail.SeccompNames(), ", ") +
+			", or a profile in docker's JSON (a path has a /); brig help seccomp"}
 	if command == "explain" {
 		seccomp.setBare, seccomp.greedy = setSeccompTable, true
 		seccomp.help += "; alone or without a command, print the filter"

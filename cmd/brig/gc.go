@@ -14,20 +14,12 @@ type collection struct {
 	Busy    int      `json:"busy"`    // how many belong to jails that run
 }
 
-// gcFlags are the flags of gc, in the form that scan reads.
-func gcFlags() []flag {
-	return []flag{
-		{name: "json", help: "answer in JSON"},
-		{name: "cgroup-parent", args: []string{"PATH"}, help: "look below this group, named as in /proc/self/cgroup, instead of the own one"},
-	}
-}
-
 // gcCmd is `brig gc`: it ends and removes what keepers that were killed have left, and touches no jail that runs.
 func gcCmd(args []string, std stdio) int {
 	parent, asJSON, help, err := parseGC(args)
 	switch {
 	case err != nil:
-		return fail(std, "gc: "+err.Error())
+		return fail(std, strings.Split("gc: "+err.Error(), "\n")...)
 	case help:
 		return emit(std, commandHelp("gc"))
 	}
@@ -54,7 +46,7 @@ func gcCmd(args []string, std stdio) int {
 }
 
 func parseGC(args []string) (parent string, asJSON, help bool, err error) {
-	list, words, help, err := scan(gcFlags(), args)
+	list, words, help, err := scan(plainFlags("gc"), args)
 	if err != nil || help {
 		return "", false, help, err
 	}

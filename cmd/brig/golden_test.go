@@ -40,6 +40,9 @@ func TestGolden(t *testing.T) {
 	for _, name := range []string{"run", "explain", "spec", "doctor", "gc"} {
 		golden(t, "testdata/help-"+name+".txt", commandHelp(name))
 	}
+	for _, topic := range topics() {
+		golden(t, "testdata/help-"+topic.name+".txt", topic.help())
+	}
 	golden(t, "testdata/completion.bash", bashCompletion())
 	golden(t, "testdata/completion.zsh", zshCompletion())
 	golden(t, "testdata/completion.fish", fishCompletion())
@@ -60,6 +63,13 @@ func TestHelpFits(t *testing.T) {
 		for _, line := range strings.Split(commandHelp(c.name), "\n") {
 			if len(line) > helpWidth {
 				t.Errorf("%s: %d columns: %s", c.name, len(line), line)
+			}
+		}
+	}
+	for _, topic := range topics() {
+		for _, line := range strings.Split(topic.help(), "\n") {
+			if len(line) > helpWidth {
+				t.Errorf("%s: %d columns: %s", topic.name, len(line), line)
 			}
 		}
 	}
@@ -94,6 +104,12 @@ func TestBashCompletion(t *testing.T) {
 		"brig run --bind a /b --net no":      "none",
 		"brig completion f":                  "fish",
 		"brig doctor --j":                    "--json",
+		"brig doctor --del":                  "--delegate",
+		"brig policy li":                     "list lint",
+		"brig token at":                      "attenuate",
+		"brig audit v":                       "verify",
+		"brig help lim":                      "limits",
+		"brig run --seccomp s":               "strict",
 		"brig gc --cg":                       "--cgroup-parent",
 		"brig run -m 64m --require memory_s": "memory_swap",
 		"brig run --hugetlb 2":               "2MB=",

@@ -55,7 +55,7 @@ func mainHelp() string {
 	for _, c := range commands() {
 		row(&b, c.name, c.what, 14)
 	}
-	b.WriteString("\nbrig help COMMAND lists the flags. brig man | man -l - is the manual page.\n")
+	b.WriteString("\nbrig help COMMAND lists the flags; brig help net, limits or seccomp is about these. brig man | man -l - is the manual page.\n")
 	return b.String()
 }
 
@@ -96,18 +96,42 @@ func commandHelp(name string) string {
 // plainHelp is the help of a command that makes no jail.
 func plainHelp(c command) string {
 	var b strings.Builder
-	b.WriteString("Usage: " + strings.TrimSpace("brig "+c.name+" "+c.args) + "\n\n" + upperFirst(c.what) + ".\n")
-	switch c.name {
-	case "doctor":
-		b.WriteString("\nExit codes:\n  0    a default jail works here\n  1    it does not; a finding with \"fix:\" says what to do\n")
-	case "gc":
-		b.WriteString("\nThat is what a brig left which was itself killed (SIGKILL, a crash): whatever still runs there is\n" +
-			"killed, and the group removed. Jails that run are left alone.\n\nFlags:\n")
-		for _, f := range gcFlags() {
+	b.WriteString("Usage: " + strings.TrimSpace("brig "+c.name+" "+c.args) + "\n\n" + upperFirst(c.what) + ".\n" + more(c.name))
+	if list := plainFlags(c.name); len(list) > 0 {
+		b.WriteString("\nFlags:\n")
+		for _, f := range list {
 			row(&b, flagColumn(f), f.help, 30)
 		}
 	}
 	return b.String()
+}
+
+// more is what the one line of a command leaves out.
+func more(name string) string {
+	switch name {
+	case "doctor":
+		return "\nExit codes:\n  0    a default jail works here\n  1    it does not; a finding with \"fix:\" says what to do\n"
+	case "gc":
+		return "\nThat is what a brig left which was itself killed (SIGKILL, a crash): whatever still runs there is\n" +
+			"killed, and the group removed. Jails that run are left alone.\n"
+	}
+	return ""
+}
+
+// plainFlags are the flags of a command that makes no jail.
+func plainFlags(name string) []flag {
+	asJSON := flag{name: "json", help: "answer in JSON"}
+	switch name {
+	case "doctor":
+		return []flag{asJSON, {name: "delegate", args: []string{"USER"},
+			help: "print the commands by which root gives USER, a name or a uid, control groups; pipe them into sudo sh"}}
+	case "gc":
+		return []flag{asJSON, {name: "cgroup-parent", args: []string{"PATH"},
+			help: "look below this group, named as in /proc/self/cgroup, instead of the own one"}}
+	case "version":
+		return []flag{asJSON}
+	}
+	return nil
 }
 
 func flagColumn(f flag) string {
@@ -152,11 +176,17 @@ func helpCmd(args []string, std stdio) int {
 		}
 		names = append(names, c.name)
 	}
+	for _, t := range topics() {
+		if t.name == args[0] {
+			return emit(std, t.help())
+		}
+		names = append(names, t.name)
+	}
 	fix := "write one of " + strings.Join(names, ", ")
 	if near := nsjail.Nearest(args[0], names); near != "" {
 		fix = "did you mean " + near + "?"
 	}
-	return fail(std, "help: "+show(args[0])+" is not a command of brig; "+fix)
+	return fail(std, "help: "+show(args[0])+" is neither a command of brig nor a topic; "+fix)
 }
 
 // version is the version of this source.

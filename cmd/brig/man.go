@@ -1,6 +1,10 @@
 package main
 
-import "strings"
+import (
+	"strings"
+
+	"brig/internal/roff"
+)
 
 func manCmd(args []string, std stdio) int {
 	if len(args) > 0 {
@@ -19,88 +23,58 @@ func wantsNothing(name string, args []string, std stdio) int {
 
 // manPage is brig(1), in the man macros of groff_man(7).
 func manPage() string {
-	m := &roff{}
-	m.raw(`.TH BRIG 1 "" "brig ` + version + `" "User Commands"`)
-	m.section("NAME", "brig - "+summary)
-	m.section("SYNOPSIS")
+	m := roff.New("BRIG", "1", "brig "+version, "User Commands")
+	m.Section("NAME", "brig - "+summary)
+	m.Section("SYNOPSIS")
 	for _, c := range commands() {
-		m.raw(".br", strings.TrimSpace(`\fBbrig `+roffText(c.name)+`\fR `+roffText(c.args)))
+		m.Raw(".br", strings.TrimSpace(`\fBbrig `+roff.Text(c.name)+`\fR `+roff.Text(c.args)))
 	}
-	m.section("DESCRIPTION", "brig runs a command in Linux namespaces of its own, on a read-only root made of the host's /usr, "+
+	m.Section("DESCRIPTION", "brig runs a command in Linux namespaces of its own, on a read-only root made of the host's /usr, "+
 		"without network, without capabilities, behind a system-call filter and with limits. It needs no daemon and no root. "+
 		"What the machine cannot give, brig refuses to go without, unless --optional says so.")
-	m.section("EXAMPLES")
+	m.Section("EXAMPLES")
 	for _, e := range examples() {
-		m.raw(".TP", `\fB`+roffText(e.line)+`\fR`, roffText(upperFirst(e.what)+"."))
+		m.Item(e.line, "", e.what)
 	}
-	m.section("COMMANDS")
+	m.Section("COMMANDS")
 	for _, c := range commands() {
-		m.raw(".TP", strings.TrimSpace(`\fB`+roffText(c.name)+`\fR `+roffText(c.args)), roffText(upperFirst(c.what)+"."))
+		m.Item(c.name, c.args, c.what)
 	}
-	m.section("OPTIONS", "These are the flags of run, explain and spec. A flag is written --name VALUE or --name=VALUE; those with two values take two words. "+
+	m.Section("OPTIONS", "These are the flags of run, explain and spec. A flag is written --name VALUE or --name=VALUE; those with two values take two words. "+
 		"The first word that is no flag, or what follows --, is the command.")
-	m.flags()
-	m.section("CONTROL GROUPS", "Limits of memory, processors, block devices and huge pages, and the processor time of all processes together, are held by a "+
+	manFlags(m)
+	m.Section("CONTROL GROUPS", "Limits of memory, processors, block devices and huge pages, and the processor time of all processes together, are held by a "+
 		"control group that brig makes for the jail below its own, or below --cgroup-parent, and removes at the end. Where the machine or the caller's "+
 		"rights cannot hold a limit, brig does not start, unless --optional names its mechanism (memory, memory_sockets, memory_swap, memory_high, memory_low, memory_min, "+
 		"cpus, cpu_burst, cpu_weight, cpuset, io, io_weight, hugetlb, cgroup_file); the report then says that it was not enforced. Two have a fall-back: --cpu-time limits each "+
 		"process by itself, and --pids-limit counts in the user namespace; --require cpu_time refuses the first. "+
 		"An ordinary user of a machine with systemd is given a group to divide by --systemd-scope.",
 		"What a brig that was itself killed leaves behind is removed by brig gc.")
-	m.section("VARIABLES", "The command gets PATH, HOME, LANG and TERM, and what --env, --env-file and --pass-env add. A glob of --pass-env never matches "+
+	m.Section("VARIABLES", "The command gets PATH, HOME, LANG and TERM, and what --env, --env-file and --pass-env add. A glob of --pass-env never matches "+
 		"a name that looks like a secret (*TOKEN*, *SECRET*, *KEY*, *PASS*, *CREDENTIAL*, those of cloud providers and of agents), one that steers the "+
 		"dynamic loader (LD_*), or a URL with a password in it; such a variable must be named in full.")
-	m.section("REPORT", "--report, --report-fd and --json give one JSON object that says how the command ended, what it used and what was in force. "+
+	m.Section("REPORT", "--report, --report-fd and --json give one JSON object that says how the command ended, what it used and what was in force. "+
 		"An exit code can be forged by the command; the report cannot.")
-	m.section("EXIT STATUS")
+	m.Section("EXIT STATUS")
 	for _, e := range exitCodes() {
-		m.raw(".TP", `\fB`+roffText(e.code)+`\fR`, roffText(upperFirst(e.what)+"."))
+		m.Item(e.code, "", e.what)
 	}
-	m.section("SEE ALSO", "namespaces(7), user_namespaces(7), cgroups(7), seccomp(2), getrlimit(2)")
-	return m.b.String()
+	m.Section("SEE ALSO", "namespaces(7), user_namespaces(7), cgroups(7), seccomp(2), getrlimit(2), brigd(8)")
+	return m.String()
 }
 
-// roff collects lines of a manual page.
-type roff struct{ b strings.Builder }
-
-// raw writes lines that are roff already.
-func (m *roff) raw(lines ...string) {
-	for _, l := range lines {
-		m.b.WriteString(l + "\n")
-	}
-}
-
-func (m *roff) section(title string, paragraphs ...string) {
-	m.raw(`.SH "` + title + `"`)
-	for i, p := range paragraphs {
-		if i > 0 {
-			m.raw(".PP")
-		}
-		m.raw(roffText(p))
-	}
-}
-
-func (m *roff) flags() {
+// manFlags writes the table of flags.
+func manFlags(m *roff.Page) {
 	group := ""
 	for _, f := range flags("explain") { // the fullest of the three tables
 		if f.group != group {
 			group = f.group
-			m.raw(`.SS "` + roffText(group) + `"`)
+			m.Sub(group)
 		}
 		name, values, _ := strings.Cut(f.usage(), " ")
-		title := `\fB` + roffText(name) + `\fR`
 		if f.short != 0 {
-			title = `\fB` + roffText("-"+string(f.short)) + `\fR, ` + title
+			name = "-" + string(f.short) + ", " + name
 		}
-		m.raw(".TP", strings.TrimSpace(title+" "+roffText(values)), roffText(upperFirst(f.help)+"."))
+		m.Item(name, values, f.help)
 	}
-}
-
-// roffText keeps roff from reading commands and typography into plain text.
-func roffText(s string) string {
-	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", "\\`").Replace(s)
-	if strings.HasPrefix(s, ".") {
-		s = `\&` + s
-	}
-	return s
 }

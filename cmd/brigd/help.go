@@ -18,7 +18,7 @@ func examples() []example {
 		{"serve", "brigd serve --listen tcp:127.0.0.1:8470 --api-key-file keys", "TCP, for callers with a key"},
 		{"serve", "brigd serve --config /etc/brigd.json", "the same settings in a file"},
 		{"mcp", "brigd mcp", "MCP on stdin and stdout: what to write into an MCP client's configuration"},
-		{"mcp", "brigd mcp --tools gantz.yaml --policy minimal", "tools of your own, and a policy"},
+		{"mcp", "brigd mcp --tools tools.yaml --policy minimal", "tools of your own, and a policy"},
 		{"mcp", "brigd mcp --http --listen tcp:127.0.0.1:8471 --api-key-file keys", "MCP by HTTP at /mcp"},
 	}
 }
@@ -89,10 +89,7 @@ func commandHelp(name string) string {
 const helpTail = `
 Sizes are as docker's (64k, 512m, 1g), times as Go's (500ms, 30s, 1h) or in seconds.
 
-The default socket is $XDG_RUNTIME_DIR/brigd.sock; without that variable /run/brigd/brigd.sock
-for root and /tmp/brigd-UID/brigd.sock for anybody else, in a directory with mode 0700. Sockets
-that systemd has opened (LISTEN_FDS) are served instead, under the same rules, and it is told when
-brigd is ready (NOTIFY_SOCKET).
+` + socketText + `
 
 Signals:
   SIGTERM, SIGINT, SIGHUP   take no more runs, let those go on that have been taken, for
@@ -102,6 +99,12 @@ Exit codes:
   0    ended as it was told to
   125  brigd could not start; a line on stderr says why
 `
+
+// socketText is what the flags leave out about sockets.
+const socketText = `The default socket is $XDG_RUNTIME_DIR/brigd.sock; without that variable /run/brigd/brigd.sock
+for root and /tmp/brigd-UID/brigd.sock for anybody else, in a directory with mode 0700. Sockets
+that systemd has opened (LISTEN_FDS) are served instead, under the same rules, and it is told when
+brigd is ready (NOTIFY_SOCKET).`
 
 func writeExamples(b *strings.Builder, name string) {
 	first := true

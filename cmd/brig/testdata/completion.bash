@@ -8,10 +8,17 @@ _brig() {
 	fi
 	case ${COMP_WORDS[1]} in
 	run|explain|spec) ;;
-	help) COMPREPLY=($(compgen -W "run explain spec doctor gc policy token audit serve mcp version help completion man" -- "$cur")); return ;;
-	completion) COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")); return ;;
+	doctor) COMPREPLY=($(compgen -W "--json --delegate --help" -- "$cur")); return ;;
 	gc) COMPREPLY=($(compgen -W "--json --cgroup-parent --help" -- "$cur")); return ;;
-	doctor|version) COMPREPLY=($(compgen -W "--json --help" -- "$cur")); return ;;
+	policy) COMPREPLY=($(compgen -W "list show schema lint diff explain --help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	token) COMPREPLY=($(compgen -W "keygen mint attenuate inspect verify revoke --help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	audit) COMPREPLY=($(compgen -W "verify show --help" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;
+	serve) COMPREPLY=($(compgen -W "--help" -- "$cur")); return ;;
+	mcp) COMPREPLY=($(compgen -W "--help" -- "$cur")); return ;;
+	version) COMPREPLY=($(compgen -W "--json --help" -- "$cur")); return ;;
+	help) COMPREPLY=($(compgen -W "run explain spec doctor gc policy token audit serve mcp version help completion man net limits seccomp --help" -- "$cur")); return ;;
+	completion) COMPREPLY=($(compgen -W "bash zsh fish --help" -- "$cur")); return ;;
+	man) COMPREPLY=($(compgen -W "--help" -- "$cur")); return ;;
 	*) return ;;
 	esac
 	for ((i = 2; i < COMP_CWORD; i++)); do
@@ -38,7 +45,7 @@ _brig() {
 	case $flag in
 	--net) COMPREPLY=($(compgen -W "none loopback egress host" -- "$cur")) ;;
 	--net-limit) COMPREPLY=($(compgen -W "max_connections= connections_per_second= names_per_second= max_connection_bytes= max_bytes= bandwidth= connect_timeout= idle_timeout=" -- "$cur")) ;;
-	--seccomp) COMPREPLY=($(compgen -W "default unconfined" -- "$cur")) ;;
+	--seccomp) COMPREPLY=($(compgen -W "default strict compute build debug unconfined" -- "$cur")) ;;
 	--require) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_sockets memory_swap memory_high memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file" -- "$cur")) ;;
 	--optional) COMPREPLY=($(compgen -W "user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_sockets memory_swap memory_high memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file" -- "$cur")) ;;
 	--ulimit) COMPREPLY=($(compgen -W "as= core= cpu= data= fsize= locks= memlock= msgqueue= nice= nofile= nproc= rss= rtprio= rttime= sigpending= stack=" -- "$cur")) ;;

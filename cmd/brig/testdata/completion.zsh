@@ -14,7 +14,7 @@ _brig() {
 		'serve:run jails for programs that ask by HTTP (brigd serve)'
 		'mcp:run jails for a model that asks by MCP (brigd mcp)'
 		'version:print the version'
-		'help:print help'
+		'help:print help; the topics are net, limits and seccomp'
 		'completion:print the completion script of a shell'
 		'man:print the manual page brig(1) in roff'
 	)
@@ -50,7 +50,7 @@ _brig() {
 			'--user=[who the payload is inside the jail, instead of 1000\:1000; outside it stays nobody]:UID\[\:GID\]:'
 			'--hostname=[the host name inside the jail, instead of brig]:NAME:'
 			'--net=[nothing, lo only (the default), what --allow names, or the host'\''s own]:none|loopback|egress|host:(none loopback egress host)'
-			'*--allow=[let the payload reach a name, *.name, address or prefix (example.com, *.pypi.org\:443, tcp\://10.1.2.0/24\:5432, udp\://192.0.2.7\:123); modes\: http, tls, tcp, udp]:\[MODE\://\]HOST\[\:PORTS\]:'
+			'*--allow=[let the payload reach a name, *.name (every name below it), address or prefix (example.com, *.pypi.org\:443, tcp\://10.1.2.0/24\:5432, udp\://192.0.2.7\:123); modes\: http, tls, tcp, udp]:\[MODE\://\]HOST\[\:PORTS\]:'
 			'*--deny=[refuse it whatever --allow says]:HOST\[\:PORTS\]:'
 			'--net-policy=[take rules and limits from a JSON file, or from the settings of srt; --allow and --deny add to it]:FILE|-:_files'
 			'*--net-limit=[bound it\: max_connections, connections_per_second, names_per_second (new names below a wildcard), max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout]:NAME=VALUE,...:(max_connections= connections_per_second= names_per_second= max_connection_bytes= max_bytes= bandwidth= connect_timeout= idle_timeout=)'
@@ -58,7 +58,7 @@ _brig() {
 			'--net-log=[append a JSON line for each connection and each refused attempt to FILE; - is stderr]:FILE|-:_files'
 			'*-p[let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP]:\[IP\:\]HOST\:JAIL:'
 			'*--publish=[let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP]:\[IP\:\]HOST\:JAIL:'
-			'--seccomp=[the system-call filter\: default, unconfined, a preset, or a profile in docker'\''s JSON (a path has a /)]:FILE|NAME:{_values value default unconfined; _files}'
+			'--seccomp=[the system-call filter\: default, strict, compute, build, debug, unconfined, or a profile in docker'\''s JSON (a path has a /); brig help seccomp]:FILE|NAME:{_values value default strict compute build debug unconfined; _files}'
 			'-t[give the payload a terminal of its own, for shells and editors]'
 			'--tty[give the payload a terminal of its own, for shells and editors]'
 			'*-i[no effect\: stdin always reaches the payload, so docker'\''s -it is --tty]'
@@ -106,10 +106,17 @@ _brig() {
 		)
 		_arguments -S $flags '(-)1:command:_command_names -e' '*::argument:_normal'
 		;;
-	help) _describe 'command of brig' commands ;;
-	completion) _values shell bash zsh fish ;;
-	doctor|version) _arguments '--json[answer in JSON]' ;;
-	gc) _arguments '--json[answer in JSON]' '--cgroup-parent=[look below this group]:path:' ;;
+	doctor) if ((CURRENT == 2)); then compadd -- --json --delegate --help; else _files; fi ;;
+	gc) if ((CURRENT == 2)); then compadd -- --json --cgroup-parent --help; else _files; fi ;;
+	policy) if ((CURRENT == 2)); then compadd -- list show schema lint diff explain --help; else _files; fi ;;
+	token) if ((CURRENT == 2)); then compadd -- keygen mint attenuate inspect verify revoke --help; else _files; fi ;;
+	audit) if ((CURRENT == 2)); then compadd -- verify show --help; else _files; fi ;;
+	serve) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
+	mcp) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
+	version) if ((CURRENT == 2)); then compadd -- --json --help; else _files; fi ;;
+	help) if ((CURRENT == 2)); then compadd -- run explain spec doctor gc policy token audit serve mcp version help completion man net limits seccomp --help; else _files; fi ;;
+	completion) if ((CURRENT == 2)); then compadd -- bash zsh fish --help; else _files; fi ;;
+	man) if ((CURRENT == 2)); then compadd -- --help; else _files; fi ;;
 	esac
 }
 if [ "$funcstack[1]" = _brig ]; then

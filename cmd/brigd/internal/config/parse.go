@@ -130,6 +130,7 @@ func unknown(rows []row, name string) error {
 type Row struct {
 	// Flag is how it is written, Path its key in the file, Help one sentence, and Group the heading that it stands under.
 	Flag, Path, Help, Group string
+	Words                   []string // the only values
 }
 
 // Rows are the settings of a command, in the order of help.
@@ -143,7 +144,7 @@ func Rows(command string) (list []Row) {
 		if r.arg != "" {
 			usage += " " + r.arg
 		}
-		list = append(list, Row{usage, r.path, r.help + r.standard(), group})
+		list = append(list, Row{usage, r.path, r.help + r.standard(), group, r.words})
 	}
 	return list
 }
