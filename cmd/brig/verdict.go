@@ -58,7 +58,11 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 	case nsjail.StatusOutput:
 		return fmt.Sprintf("more than %s of output ended the jail (--output-limit)", sized(l.OutputLimit))
 	case nsjail.StatusDisk:
-		return "the payload failed, and a file system of the jail was full (--tmpfs DST:size=..., --rootfs-writable)"
+		return "the payload failed, and a file system of the jail was full (--tmpfs DST:size=..., --rootfs-writable=SIZE)"
+	case nsjail.StatusOK:
+		if slices.Contains(r.LimitsHit, "disk") {
+			return "a file system of the jail was full when the payload ended: what it wrote there may be incomplete (--tmpfs DST:size=..., --rootfs-writable=SIZE)"
+		}
 	case nsjail.StatusViolation:
 		return violated(r.Violation)
 	}
