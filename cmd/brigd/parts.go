@@ -70,6 +70,9 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts
 	if p.engine, err = engine.New(o); err != nil {
 		return p, fmt.Errorf("the engine: %w; brig doctor says what this machine lacks", err)
 	}
+	if err = p.engine.Lacks(); err != nil {
+		return p, err
+	}
 	if c.GoCache {
 		go p.fillGoCache(ctx)
 	}

@@ -51,18 +51,12 @@ func TestReadme(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	words := strings.Fields(strings.TrimSuffix(lines[1], " &"))
-	serve := exec.Command(words[0], words[1:]...)
-	serve.Path, serve.Dir = filepath.Join(d, words[0]), d
-	p := beginCmd(t, serve, nil)
-	for _, line := range lines[2:] {
-		sh := exec.Command("bash", "-c", line)
-		sh.Dir = d
-		out, err := sh.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), "42") {
-			t.Errorf("%s: %v\n%s\n%s", line, err, out, p.logged())
-		}
+	// As it is pasted: one line after the other, whether or not brigd is ready.
+	script := strings.Join(lines[1:], "\n") + "\nkill $!; wait $!\n"
+	sh := exec.Command("bash", "-c", script)
+	sh.Dir = d
+	out, err := sh.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), `"stdout":"42\n"`) || !strings.Contains(string(out), "\n42\n") {
+		t.Errorf("%s: %v\n%s", script, err, out)
 	}
-	p.signal(os.Interrupt)
-	p.end()
 }

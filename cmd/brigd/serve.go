@@ -90,18 +90,24 @@ func startUnlessSignalled(signals <-chan os.Signal, cancel context.CancelCauseFu
 	}
 }
 
-// startService makes everything, the sockets last: who can connect is served.
+// startService makes everything, the sockets first: who calls right after the start waits until it is served, and does not
+// find nothing there.
 func startService(ctx context.Context, c *config.Config, log *slog.Logger, handler func(*service) (http.Handler, error)) (d *service, err error) {
-	d = &service{}
-	if d.parts, err = assemble(ctx, c, log); err != nil {
-		return nil, err
-	}
+	d = &service{parts: &parts{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.stop(ctx))
 			d = nil
 		}
 	}()
+	if d.sockets, err = openSockets(ctx, c); err != nil {
+		return d, err
+	}
+	made, err := assemble(ctx, c, log)
+	if err != nil {
+		return d, err
+	}
+	d.parts = made
 	if d.auth, err = newAuthenticator(c, d.engine); err != nil {
 		return d, err
 	}
@@ -114,9 +120,6 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 	}
 	d.server = api.HTTPServer(d.trace.Handler(h), log)
 	d.server.ConnContext = listen.WithPeer
-	if d.sockets, err = openSockets(ctx, c); err != nil {
-		return d, err
-	}
 	if d.sockets.tcp && len(c.Policies) == 0 {
 		log.Warn("callers by TCP may do whatever a jail may, and reach any network that they name; --policy bounds that")
 	}

@@ -106,12 +106,12 @@ func TestUnrecordedIsUndone(t *testing.T) {
 // A want that passes is no fault of the request, nor of what the machine is.
 func TestMachineFull(t *testing.T) {
 	for _, err := range []error{&nsjail.Error{Fault: nsjail.FaultHost, Op: "socketpair", Errno: unix.EMFILE}, &nsjail.Error{Fault: nsjail.FaultHost, Op: "clone3", Errno: unix.EAGAIN}} {
-		a := answer(&nsjail.Job{}, nil, err)
+		a := answer(&nsjail.Job{}, &Request{}, nil, err)
 		if a.Error == nil || a.Error.Code != "machine_full" || a.Status != "error" {
 			t.Errorf("%v: %+v", err, a.Error)
 		}
 	}
-	if a := answer(&nsjail.Job{}, nil, &nsjail.Error{Fault: nsjail.FaultHost, Op: "memory", Errno: unix.EACCES}); a.Error.Code != "host_lacks" {
+	if a := answer(&nsjail.Job{}, &Request{}, nil, &nsjail.Error{Fault: nsjail.FaultHost, Op: "memory", Errno: unix.EACCES}); a.Error.Code != "host_lacks" {
 		t.Errorf("%+v", a.Error)
 	}
 }

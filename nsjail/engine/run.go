@@ -57,7 +57,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	}
 	res, err := e.chain.Execute(ctx, j)
 	err = errors.Join(err, out.close(res))
-	a := answer(j, res, err)
+	a := answer(j, r, res, err)
 	out.put(a)
 	out.redact(j, a)
 	return a
@@ -103,11 +103,11 @@ func (e *Engine) refuse(ctx context.Context, j *nsjail.Job, no *nsjail.Refusal) 
 	}
 	j.Refuse(no)
 	res, err := e.chain.Execute(ctx, j)
-	return answer(j, res, err)
+	return answer(j, &Request{}, res, err)
 }
 
 // answer turns a Result, or the error that there is none for, into a Response.
-func answer(j *nsjail.Job, res *nsjail.Result, err error) *Response {
+func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response {
 	a := &Response{ID: j.ID, ExitCode: -1, Narrowed: j.Verdict.Narrowed}
 	var no *nsjail.Refusal
 	var jail *nsjail.Error
@@ -122,7 +122,7 @@ func answer(j *nsjail.Job, res *nsjail.Result, err error) *Response {
 		a.Status, a.Error = string(nsjail.StatusError), machineFull(err.Error())
 		return a
 	case errors.As(err, &jail):
-		a.Status, a.Error = string(nsjail.StatusError), jailRefusal(jail)
+		a.Status, a.Error = string(nsjail.StatusError), jailRefusal(r, jail)
 		return a
 	case err != nil && res == nil:
 		a.Status, a.Error = string(nsjail.StatusError), &nsjail.Refusal{Message: err.Error(), Code: "jail_failed", Layer: "jail"}
@@ -151,7 +151,7 @@ func machineFull(why string) *nsjail.Refusal {
 }
 
 // jailRefusal says why a jail could not be made, to whoever asked for it.
-func jailRefusal(e *nsjail.Error) *nsjail.Refusal {
+func jailRefusal(r *Request, e *nsjail.Error) *nsjail.Refusal {
 	no := &nsjail.Refusal{Message: e.Error(), Code: "jail_failed", Layer: "jail", Rule: e.Op}
 	switch {
 	case e.Op == "exec" && e.Fault != nsjail.FaultBrig:
@@ -160,12 +160,9 @@ func jailRefusal(e *nsjail.Error) *nsjail.Refusal {
 	case e.Fault == nsjail.FaultCaller:
 		no.Code = "bad_request"
 	case e.Fault == nsjail.FaultHost:
-		no.Code = "host_lacks"
-		no.NextSteps = []string{"send the request without what this machine cannot do: " + e.Op}
+		return hostRefusal(r, e)
 	}
-	if e.Remedy != "" && e.Fault == nsjail.FaultHost {
-		no.NextSteps = append(no.NextSteps, "or have the operator see to it: "+e.Remedy)
-	} else if e.Remedy != "" && no.Code == "bad_request" {
+	if e.Remedy != "" && no.Code == "bad_request" {
 		no.NextSteps = append(no.NextSteps, e.Remedy)
 	}
 	return no

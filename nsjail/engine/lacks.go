@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"brig/nsjail"
+)
+
+// Lacks looks whether this machine can hold what every run of the engine has to have: what Options.Base and the policies ask
+// for, whatever the request. The error names all mechanisms that it cannot hold, and the flag of brigd's that does without.
+func (e *Engine) Lacks() error {
+	var missing []string
+	var first *nsjail.Error
+	for range nsjail.Mechanisms() {
+		err := e.possible(missing)
+		var jail *nsjail.Error
+		if !errors.As(err, &jail) || jail.Fault != nsjail.FaultHost {
+			break
+		}
+		name, known := mechanism(jail.Op)
+		if !known {
+			return err
+		}
+		if slices.Contains(missing, name) {
+			return lacking([]string{name}, jail, "every run would be refused: a policy requires %s", "")
+		}
+		missing = append(missing, name)
+		if first == nil {
+			first = jail
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return lacking(missing, first, "every run would be refused: a policy or a default asks for %s", ", or have runs do without: --optional "+strings.Join(missing, ","))
+}
+
+// lacking says what every run asks for in vain, why, and what to do about it.
+func lacking(missing []string, why *nsjail.Error, asked, instead string) error {
+	remedy, _, _ := strings.Cut(why.Remedy, ", or accept") // a flag that another one may have to stand beside
+	return fmt.Errorf(asked+", and this machine cannot hold that: %s: %s; %s%s", strings.Join(missing, ", "), why.Op, why.Detail, remedy, instead)
+}
+
+// possible resolves what every run begins with, as if some mechanisms were optional. It starts nothing.
+func (e *Engine) possible(optional []string) error {
+	j := &nsjail.Job{Spec: e.base()}
+	s := &j.Spec
+	s.Args, s.Optional = []string{"true"}, append(s.Optional, optional...)
+	for _, p := range e.opts.Policies {
+		p.Lower(s)
+	}
+	e.fill(j, &Request{})
+	h, err := nsjail.Look(s)
+	if err != nil {
+		return err
+	}
+	_, err = nsjail.Resolve(s, h)
+	return errors.Join(err, h.Close())
+}
+
+// mechanism is the name under which Spec.Optional lists what an operation is about.
+func mechanism(op string) (name string, known bool) {
+	name = strings.TrimPrefix(op, "limits.")
+	return name, slices.ContainsFunc(nsjail.Mechanisms(), func(m nsjail.Mechanism) bool { return m.Name == name })
+}
+
+// asks reports whether a request itself asks for a mechanism. What it does not ask for, a policy or the engine does.
+func (r *Request) asks(mechanism string) bool {
+	switch mechanism {
+	case "memory":
+		return r.Memory != 0
+	case "cpus":
+		return r.CPUs != 0
+	case "net":
+		return len(r.Network) > 0
+	}
+	return false
+}
+
+// hostRefusal is for a jail that this machine cannot make. The request is blamed only for what it has asked for.
+func hostRefusal(r *Request, jail *nsjail.Error) *nsjail.Refusal {
+	no := &nsjail.Refusal{Message: jail.Error(), Code: "host_lacks", Layer: "jail", Rule: jail.Op}
+	name, known := mechanism(jail.Op)
+	if r.asks(name) {
+		no.NextSteps = []string{"send the request without what this machine cannot do: " + jail.Op}
+	}
+	if jail.Remedy != "" {
+		no.NextSteps = append(no.NextSteps, "have the operator see to it: "+jail.Remedy)
+	}
+	if known && !r.asks(name) {
+		no.NextSteps = append(no.NextSteps, "a policy or a default of the operator's asks for "+name+", and not the request: no other request will do")
+	}
+	return no
+}
