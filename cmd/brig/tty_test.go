@@ -204,12 +204,7 @@ func TestTerminalIsRestored(t *testing.T) {
 		c := onTerminal(t, "version")
 		c.exit()
 		before := c.termios()
-		c.cmd = exec.Command(brigBinary(t), append([]string{"run", "--tty"}, run.args...)...)
-		c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = c.slave, c.slave, c.slave
-		c.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-		if err := c.cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		c.start(append([]string{brigBinary(t), "run", "--tty"}, run.args...)...)
 		if code := c.exit(); code != run.want {
 			t.Errorf("%q: exit code %d, want %d", run.args, code, run.want)
 		}
