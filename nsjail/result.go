@@ -58,7 +58,8 @@ type Result struct {
 }
 
 // Usage is what all processes of the jail took together. Without a control group the times are those of getrusage(2);
-// with one they hold brig's own set-up in the jail, too, about a millisecond. A negative figure is one that this kernel
+// with one they hold brig's own set-up in the jail, too, about a millisecond. Wall begins with
+// the set-up. A negative figure is one that this kernel
 // or layout does not give: JSON leaves it out.
 type Usage struct {
 	Wall              Millis `json:"wall_ms"`

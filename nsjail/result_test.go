@@ -96,3 +96,16 @@ func TestResultAsJSON(t *testing.T) {
 		t.Errorf("%v\n got %s\nwant %s", err, got, want)
 	}
 }
+
+// TestWallCoversProcessorTime: one thread cannot have used more processor time than has passed.
+func TestWallCoversProcessorTime(t *testing.T) {
+	plain := runnerWith(t, RunnerOptions{})
+	for way, c := range map[string]func() *Cmd{"cold": func() *Cmd { return Command("true") }, "runner": func() *Cmd { return plain.Command("true") }} {
+		for range 5 {
+			_, r := mustRun(t, c())
+			if r.Usage.Wall < r.Usage.User+r.Usage.System {
+				t.Errorf("%s: %s of the clock, %s of a processor", way, time.Duration(r.Usage.Wall), time.Duration(r.Usage.User+r.Usage.System))
+			}
+		}
+	}
+}

@@ -195,7 +195,7 @@ func (c *Cmd) finish() (*Result, error) {
 	c.endStreams()
 	r.setUsage(usage, &c.state.stats)
 	r.Usage.Disk = Count(c.state.disk)
-	r.Usage.Wall = Millis(c.marks[6].Sub(c.marks[5]))
+	r.Usage.Wall = Millis(c.marks[6].Sub(c.begun()))
 	r.Output = c.counts()
 	r.decide(status, &c.state)
 	r.Violation = newViolation(c.state.violation)
@@ -226,6 +226,14 @@ func (r *Runner) collect(c *Cmd) {
 		c.pidfd.Close()
 		c.net.back()
 	}()
+}
+
+// begun is when the jail's work could begin. The processor time that is reported holds set-up of the payload's process.
+func (c *Cmd) begun() time.Time {
+	if c.from != nil { // the head of its program went first
+		return c.marks[0]
+	}
+	return c.marks[3]
 }
 
 func (c *Cmd) phases() Phases {

@@ -135,7 +135,7 @@ func reportFlags() []flag {
 		{name: "spec", args: []string{"FILE|-"}, files: true, set: setSpec, group: "Input and report",
 			help: "begin with the JSON of brig spec; the other flags change it"},
 		{name: "report", args: []string{"FILE"}, files: true, set: setReport,
-			help: "write the report, one JSON object, to FILE"},
+			help: "write the report, one JSON object, to FILE, or to stdout: -"},
 		{name: "report-fd", args: []string{"N"}, set: setReportFD,
 			help: "write the report to the open descriptor N"},
 		{name: "json", set: setJSON,

@@ -45,6 +45,9 @@ func (inv *invocation) problems() []string {
 	if inv.json && inv.spec.TTY && inv.command == "run" {
 		lines = append(lines, "--json: stdout belongs to the terminal of --tty; write the report with --report FILE")
 	}
+	if inv.json && inv.report == "-" && inv.command == "run" {
+		lines = append(lines, "--report: -: stdout is where --json writes, and its object holds the report; leave one out")
+	}
 	return lines
 }
 

@@ -22,9 +22,13 @@ type reportFile struct {
 	named bool // by --report: the name has to lead to it at the end, too
 }
 
-func openReport(inv *invocation) (report, error) {
+func openReport(inv *invocation, std stdio) (report, error) {
 	var r report
-	if inv.report != "" {
+	switch inv.report {
+	case "":
+	case "-":
+		r = append(r, reportFile{std.out, false})
+	default:
 		fd, err := unix.Open(inv.report, unix.O_WRONLY|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o644)
 		if errors.Is(err, unix.ELOOP) {
 			return nil, fmt.Errorf("--report: %s is a symbolic link; name the file itself, or use --report-fd", show(inv.report))
@@ -89,7 +93,7 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-func encode(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
+func encode(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
 // say prints a line about how the payload ended; a stderr that is gone does not change the exit code.
 func say(std stdio, format string, args ...any) {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"brig/nsjail"
+	"brig/nsjail/text"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,7 +37,7 @@ type answer struct {
 func run(inv *invocation, std stdio) int {
 	// a reader that has gone, or a limit on files, is the payload's affair; we have a report to write and a group to remove
 	signal.Ignore(unix.SIGPIPE, unix.SIGXFSZ)
-	out, err := openReport(inv)
+	out, err := openReport(inv, std)
 	if err != nil {
 		return fail(std, err.Error())
 	}
@@ -74,11 +75,15 @@ func run(inv *invocation, std stdio) int {
 	if err := runner.Close(); err != nil {
 		code = fail(std, err.Error())
 	}
+	var a *answer
+	if inv.json {
+		a = newAnswer(result, int64(c.Spec.Limits.Output), stdout.Bytes(), stderr.Bytes())
+	}
 	if err := out.write(result); err != nil {
 		code = fail(std, err.Error())
 	}
 	if inv.json {
-		if err := writeJSON(std.out, newAnswer(result, stdout.Bytes(), stderr.Bytes())); err != nil {
+		if err := writeJSON(std.out, a); err != nil {
 			code = fail(std, "cannot write the report to stdout: "+reason(err)+"; give it a reader or more room")
 		}
 	}
@@ -89,7 +94,7 @@ func run(inv *invocation, std stdio) int {
 func refuse(inv *invocation, line string, std stdio) {
 	where, detail, _ := strings.Cut(line, ": ")
 	r := failedResult(inv, &nsjail.Error{Fault: nsjail.FaultCaller, Op: where, Detail: detail})
-	out, err := openReport(inv)
+	out, err := openReport(inv, std)
 	if err == nil {
 		err = out.write(r)
 	}
@@ -97,7 +102,7 @@ func refuse(inv *invocation, line string, std stdio) {
 		fail(std, err.Error())
 	}
 	if inv.json {
-		if err := writeJSON(std.out, newAnswer(r, nil, nil)); err != nil {
+		if err := writeJSON(std.out, newAnswer(r, 0, nil, nil)); err != nil {
 			fail(std, err.Error())
 		}
 	}
@@ -186,11 +191,15 @@ func failedResult(inv *invocation, err error) *nsjail.Result {
 	return r
 }
 
-func newAnswer(r *nsjail.Result, stdout, stderr []byte) *answer {
-	a := &answer{Result: r, Stdout: string(stdout), Stderr: string(stderr)}
-	if !utf8.Valid(stdout) || !utf8.Valid(stderr) {
+// newAnswer puts a line into the gap of each stream that was cut at the limit, and counts what makes room for it as dropped.
+func newAnswer(r *nsjail.Result, limit int64, stdout, stderr []byte) *answer {
+	o := &r.Output
+	out, errs := text.CaptureOf(limit, stdout, o.StdoutBytes), text.CaptureOf(limit, stderr, o.StderrBytes)
+	o.StdoutDropped, o.StderrDropped = out.Dropped(), errs.Dropped()
+	a := &answer{Result: r, Stdout: out.String(), Stderr: errs.String()}
+	if !utf8.ValidString(a.Stdout) || !utf8.ValidString(a.Stderr) {
 		a.Encoding = "base64"
-		a.Stdout, a.Stderr = encode(stdout), encode(stderr)
+		a.Stdout, a.Stderr = encode(a.Stdout), encode(a.Stderr)
 	}
 	return a
 }

@@ -20,6 +20,20 @@ func NewCapture(limit int64) *Capture {
 	return &Capture{limit: max(0, limit)}
 }
 
+// CaptureOf returns a Capture that holds what somebody else has kept of total bytes: their head and tail, divided as
+// those of a Capture of that limit.
+func CaptureOf(limit int64, kept []byte, total int64) *Capture {
+	c := NewCapture(limit)
+	n := len(kept)
+	if int64(n) < c.limit { // what is missing came after them
+		c.limit = max(c.limit, total)
+	} else {
+		n = c.headSize()
+	}
+	c.head, c.tail, c.total = kept[:n:n], kept[n:], total
+	return c
+}
+
 // Write takes everything and never fails.
 func (c *Capture) Write(b []byte) (int, error) {
 	n := len(b)

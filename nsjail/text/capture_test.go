@@ -63,3 +63,24 @@ func TestMaskedBeforeCut(t *testing.T) {
 		}
 	}
 }
+
+// What somebody else has kept reads as if a Capture had kept it.
+func TestCaptureOf(t *testing.T) {
+	all := strings.Repeat("0123456789", 100)
+	for _, limit := range []int{0, 1, 100, 185, 300, 999, 1000, 2000} {
+		own := NewCapture(int64(limit))
+		own.Write([]byte(all))
+		kept := all
+		if limit < len(all) {
+			kept = all[:limit-limit/2] + all[len(all)-limit/2:]
+		}
+		other := CaptureOf(int64(limit), []byte(kept), int64(len(all)))
+		if own.String() != other.String() || own.Dropped() != other.Dropped() {
+			t.Errorf("limit %d: %q, %d dropped; want %q, %d", limit, other.String(), other.Dropped(), own.String(), own.Dropped())
+		}
+	}
+	cut := CaptureOf(1000, []byte("begin"), 5000) // ended by another limit than its own
+	if got, want := cut.String(), "begin\n[... 4995 bytes left out ...]\n"; got != want || cut.Dropped() != 4995 {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -77,7 +77,7 @@ complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l cgroup -x 
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l cgroup-parent -x -d 'make the group below this one, named as in /proc/self/cgroup, instead of the own one'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l systemd-scope -d 'of run only: ask systemd for a scope to make the group in'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l spec -r -F -d 'begin with the JSON of brig spec; the other flags change it'
-complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l report -r -F -d 'write the report, one JSON object, to FILE'
+complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l report -r -F -d 'write the report, one JSON object, to FILE, or to stdout: -'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l report-fd -x -d 'write the report to the open descriptor N'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l json -d 'print the report (or the plan) on stdout as JSON, with the captured stdout and stderr inside'
 complete -c brig -f -n '__fish_seen_subcommand_from doctor' -l json -d 'answer in JSON'

@@ -99,7 +99,7 @@ _brig() {
 			'--cgroup-parent=[make the group below this one, named as in /proc/self/cgroup, instead of the own one]:PATH:'
 			'--systemd-scope[of run only\: ask systemd for a scope to make the group in]'
 			'--spec=[begin with the JSON of brig spec; the other flags change it]:FILE|-:_files'
-			'--report=[write the report, one JSON object, to FILE]:FILE:_files'
+			'--report=[write the report, one JSON object, to FILE, or to stdout\: -]:FILE:_files'
 			'--report-fd=[write the report to the open descriptor N]:N:'
 			'--json[print the report (or the plan) on stdout as JSON, with the captured stdout and stderr inside]'
 			'(- *)--help[print help]'
