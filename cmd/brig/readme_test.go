@@ -23,26 +23,24 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"job/analyse.py": "open('/output/answer', 'w').write('42')\n",
-		"untrusted":      "#!/bin/sh\necho out\n",
-		"Makefile":       "test:\n\t@echo tested >tested\n",
-		"out/.keep":      "",
+		"untrusted": "#!/bin/sh\necho out\n",
+		"Makefile":  "test:\n\t@echo tested >tested\n",
 	} {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ran := 0
-	for _, line := range regexp.MustCompile(`(?m)^    (?:\$ )?(brig .*)$`).FindAllStringSubmatch(string(readme), -1) {
+	for _, line := range regexp.MustCompile(`(?m)^    (?:\$ )?((?:brig|mkdir) .*)$`).FindAllStringSubmatch(string(readme), -1) {
 		if strings.Contains(line[1], "--tty") {
 			continue
 		}
 		ran++
-		cmd := exec.Command("sh", "-c", line[1])
+		command := line[1]
+		if strings.Contains(command, " pip ") { // it wants the internet
+			command = strings.Replace(command, "brig run", "brig explain", 1)
+		}
+		cmd := exec.Command("sh", "-c", command)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(brigBinary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
 		out, err := cmd.CombinedOutput()
@@ -59,7 +57,7 @@ func TestReadmeCommands(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if ran < 8 {
+	if ran < 10 {
 		t.Errorf("only %d command lines found", ran)
 	}
 }
