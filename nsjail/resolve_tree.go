@@ -231,6 +231,7 @@ func (r *resolver) proc() error {
 	}
 	if !ok {
 		r.add(rootfs.Entry{Kind: rootfs.Dir, Label: "proc", Target: "proc", Mode: 0o555})
+		r.Notes = append(r.Notes, "without a /proc of its own the jail has no limits on inotify(7) but the user's")
 		return nil
 	}
 	r.add(rootfs.Entry{Kind: rootfs.Proc, Label: "proc", Target: "proc"})
