@@ -38,7 +38,10 @@ func newAuthenticator(c *config.Config, e *engine.Engine) (*authenticator, error
 // not known is refused, whatever let the connection in.
 func (a *authenticator) caller(r *http.Request) (engine.Caller, *nsjail.Refusal) {
 	c, no := a.whoIs(r)
-	if no != nil && a.note != nil {
+	switch {
+	case no == nil:
+		listen.Known(r.Context())
+	case a.note != nil:
 		a.note(no, listen.Source(r))
 	}
 	return c, no

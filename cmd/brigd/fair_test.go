@@ -158,6 +158,33 @@ func (p *proc) hold(agent, script string, timeout string) io.Closer {
 	return w.Body
 }
 
+// Who has not shown a key, or waits for nothing, loses its connection while others need one.
+func TestStrangersYield(t *testing.T) {
+	const most = 16
+	for name, c := range map[string]struct{ request, answer string }{
+		"a request each":    {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 200"},
+		"half a request":    {"GET /healthz HTTP/1.1\r\nHost: loc", ""},
+		"nothing":           {"", ""},
+		"a key, and no run": {"GET /v1/version HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + strings.Repeat("b", 40) + "\r\n\r\n", "HTTP/1.1 200"},
+	} {
+		p := served(t, "serve", "--max-connections", fmt.Sprint(most))
+		for range most {
+			conn := p.open(c.request)
+			if c.answer != "" {
+				if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.HasPrefix(line, c.answer) {
+					t.Fatalf("%s: %q %v", name, line, err)
+				}
+			}
+		}
+		for range 3 {
+			p.client.CloseIdleConnections()
+			if status, a := p.run("true"); status != 200 {
+				t.Errorf("%s: alice's run: %d %v", name, status, a)
+			}
+		}
+	}
+}
+
 // A run too many is refused before its body is asked for.
 func TestRateComesFirst(t *testing.T) {
 	p := served(t, "serve", "--rate", "0.001", "--burst", "1")

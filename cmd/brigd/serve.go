@@ -119,7 +119,7 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 		return d, err
 	}
 	d.server = api.HTTPServer(d.trace.Handler(h), log)
-	d.server.ConnContext = listen.WithPeer
+	d.server.ConnContext, d.server.ConnState = listen.WithPeer, listen.State
 	if d.sockets.tcp && len(c.Policies) == 0 {
 		log.Warn("callers by TCP may do whatever a jail may, and reach any network that they name; --policy bounds that")
 	}

@@ -104,7 +104,7 @@ func newServer(o Options) *server {
 }
 
 // HTTPServer is a server for h with limits on what a client may do before a handler sees it: 10 s and 32 KiB for the
-// headers, two minutes between requests. Bodies and answers have the handler's own.
+// headers, two minutes between requests (5 s by TCP until the first that is authenticated: package listen). Bodies and answers have the handler's own.
 func HTTPServer(h http.Handler, logger *slog.Logger) *http.Server {
 	s := &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
 	if logger != nil {

@@ -1,21 +1,38 @@
 package listen
 
 import (
+	"container/list"
+	"context"
 	"net"
+	"net/http"
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Bound is a set of listeners that serve at most so many connections at once. Those of TCP and those of Unix sockets have one
-// each, so that strangers who hold connections open keep no local user out.
+// each, so that strangers who hold connections open keep no local user out. While places are short, a new connection gets
+// that of a stranger, who has sent no authenticated request yet, or else of a caller who waits for nothing; the one that has
+// been so for longest goes first.
 type Bound struct {
 	places    chan struct{}
 	perSource int
+	waiting   atomic.Int32 // for a place
 
 	mu      sync.Mutex
 	sources map[string]int
+	spare   [2]list.List // of *bounded: strangers, and callers who wait for nothing
 }
+
+const (
+	strangers = iota
+	callers
+)
+
+// strangerTime is how long a connection may be silent until its first authenticated request.
+const strangerTime = 5 * time.Second
 
 // NewBound allows connections at once, and three quarters of them to one source.
 func NewBound(connections int) *Bound {
@@ -38,8 +55,12 @@ type boundListener struct {
 // bounded is a connection that holds a place.
 type bounded struct {
 	net.Conn
-	once  sync.Once
-	leave func()
+	bound *Bound
+	from  string
+	known atomic.Bool
+	gone  bool          // by bound.mu
+	in    *list.List    // that it is in, by bound.mu; nil: it may not be closed for another
+	at    *list.Element // in that list
 }
 
 // Accept waits for a connection, and then for a place for it. Who has its share already finds its connection closed.
@@ -49,18 +70,45 @@ func (l *boundListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		from := source(c)
-		if !l.bound.enter(from) {
-			_ = c.Close() // it has three quarters of all connections
+		b, from := l.bound, source(c)
+		if !b.enter(from) && !(b.drop(func(o *bounded) bool { return o.from == from }) && b.enter(from)) {
+			_ = c.Close() // it has three quarters of all connections, and uses them
+			continue
+		}
+		if !l.place() {
+			b.leave(from)
+			_ = c.Close() // it is not served any more
+			return nil, net.ErrClosed
+		}
+		x := &bounded{Conn: c, bound: b, from: from}
+		if _, local := c.(*local); local {
+			x.known.Store(true) // the kernel has said who it is
+		} else {
+			b.file(x, strangers)
+		}
+		return x, nil
+	}
+}
+
+// place takes a place, which another's connection may lose for it. False: the listener is closed.
+func (l *boundListener) place() bool {
+	b := l.bound
+	b.waiting.Add(1)
+	defer b.waiting.Add(-1)
+	for {
+		select {
+		case b.places <- struct{}{}:
+			return true
+		default:
+		}
+		if b.drop(func(*bounded) bool { return true }) {
 			continue
 		}
 		select {
-		case l.bound.places <- struct{}{}:
-			return &bounded{Conn: c, leave: func() { <-l.bound.places; l.bound.leave(from) }}, nil
+		case b.places <- struct{}{}:
+			return true
 		case <-l.done:
-			l.bound.leave(from)
-			_ = c.Close() // it is not served any more
-			return nil, net.ErrClosed
+			return false
 		}
 	}
 }
@@ -74,8 +122,104 @@ func (l *boundListener) Close() error {
 // Close gives the place back.
 func (c *bounded) Close() error {
 	err := c.Conn.Close()
-	c.once.Do(c.leave)
+	b := c.bound
+	b.mu.Lock()
+	first := !c.gone
+	c.gone = true
+	b.unfile(c)
+	b.mu.Unlock()
+	if first {
+		<-b.places
+		b.leave(c.from)
+	}
 	return err
+}
+
+// SetReadDeadline is net.Conn's, but a stranger has only a short time, whatever the server would give it.
+func (c *bounded) SetReadDeadline(t time.Time) error {
+	if most := time.Now().Add(strangerTime); !c.known.Load() && (t.IsZero() || t.After(most)) {
+		t = most
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// file puts a connection among those that may be closed for another: for one that waits already, at once.
+func (b *Bound) file(c *bounded, kind int) {
+	b.mu.Lock()
+	b.unfile(c)
+	if !c.gone {
+		c.in = &b.spare[kind]
+		c.at = c.in.PushBack(c)
+	}
+	b.mu.Unlock()
+	if b.waiting.Load() > 0 && len(b.places) == cap(b.places) {
+		b.drop(func(*bounded) bool { return true })
+	}
+}
+
+// unfile takes it out again. The caller has the lock.
+func (b *Bound) unfile(c *bounded) {
+	if c.in != nil {
+		c.in.Remove(c.at)
+		c.in, c.at = nil, nil
+	}
+}
+
+// drop closes the first connection of those that may be, and says whether there was one.
+func (b *Bound) drop(which func(*bounded) bool) bool {
+	b.mu.Lock()
+	var found *bounded
+	for kind := range b.spare {
+		for e := b.spare[kind].Front(); e != nil && found == nil; e = e.Next() {
+			if c, ok := e.Value.(*bounded); ok && which(c) {
+				found = c
+			}
+		}
+	}
+	if found != nil {
+		b.unfile(found)
+	}
+	b.mu.Unlock()
+	if found != nil {
+		_ = found.Close() // its server sees it
+	}
+	return found != nil
+}
+
+type boundKey struct{}
+
+// inner is the connection below TLS.
+func inner(c net.Conn) net.Conn {
+	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
+		return t.NetConn()
+	}
+	return c
+}
+
+// Known says that a request's connection is no stranger's: the request has shown whose it is.
+func Known(ctx context.Context) {
+	c, _ := ctx.Value(boundKey{}).(*bounded)
+	if c == nil || c.known.Swap(true) {
+		return
+	}
+	c.bound.mu.Lock()
+	c.bound.unfile(c)
+	c.bound.mu.Unlock()
+	_ = c.Conn.SetReadDeadline(time.Time{}) // a stranger's may still be set; it only fails on a connection that is gone
+}
+
+// State is for http.Server.ConnState: a caller whose connection is idle may lose it to another.
+func State(c net.Conn, s http.ConnState) {
+	x, ok := inner(c).(*bounded)
+	switch {
+	case !ok || !x.known.Load():
+	case s == http.StateIdle:
+		x.bound.file(x, callers)
+	case s == http.StateActive:
+		x.bound.mu.Lock()
+		x.bound.unfile(x)
+		x.bound.mu.Unlock()
+	}
 }
 
 // source is who shares the places of a connection: a user, an address of IPv4, a network of IPv6, where one host has a /64,

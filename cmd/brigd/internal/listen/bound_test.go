@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"context"
 	"net"
 	"os"
 	"testing"
@@ -73,5 +74,37 @@ func TestSource(t *testing.T) {
 	}
 	if own := source(&local{uid: os.Geteuid()}); own != "" || source(&local{}) != "" {
 		t.Errorf("the owner is %q", own)
+	}
+}
+
+// timed notes its deadline.
+type timed struct {
+	far
+	at time.Time
+}
+
+func (c *timed) SetReadDeadline(t time.Time) error { c.at = t; return nil }
+
+// A stranger has seconds, whatever the server gives it; who is known has what the server gives.
+func TestStrangersHaveLittleTime(t *testing.T) {
+	c := &timed{}
+	b := &bounded{Conn: c, bound: NewBound(1)}
+	now := time.Now()
+	for _, x := range []struct{ given, least, most time.Duration }{
+		{0, strangerTime, strangerTime + time.Minute}, {2 * time.Hour, strangerTime, strangerTime + time.Minute}, {time.Second, time.Second, time.Second},
+	} {
+		set := time.Time{}
+		if x.given > 0 {
+			set = now.Add(x.given)
+		}
+		if err := b.SetReadDeadline(set); err != nil || c.at.Before(now.Add(x.least)) || c.at.After(now.Add(x.most)) {
+			t.Errorf("given %v, it has %v; %v", x.given, c.at.Sub(now), err)
+		}
+	}
+	if Known(context.WithValue(t.Context(), boundKey{}, b)); !c.at.IsZero() {
+		t.Errorf("who is known still has a stranger's time: %v", c.at)
+	}
+	if err := b.SetReadDeadline(now.Add(time.Hour)); err != nil || !c.at.Equal(now.Add(time.Hour)) {
+		t.Errorf("who is known has %v; %v", c.at, err)
 	}
 }

@@ -84,9 +84,10 @@ func Source(r *http.Request) string {
 
 type peerKey struct{}
 
-// WithPeer is for http.Server.ConnContext: it notes who has connected.
+// WithPeer is for http.Server.ConnContext: it notes who has connected, and what Known needs.
 func WithPeer(ctx context.Context, c net.Conn) context.Context {
-	if b, ok := c.(*bounded); ok {
+	if b, ok := inner(c).(*bounded); ok {
+		ctx = context.WithValue(ctx, boundKey{}, b)
 		c = b.Conn
 	}
 	if l, ok := c.(*local); ok {

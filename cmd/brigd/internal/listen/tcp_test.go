@@ -13,6 +13,7 @@ import (
 	"errors"
 	"math/big"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,12 +69,13 @@ func TestBound(t *testing.T) {
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
-	var served []net.Conn
+	var served, clients []net.Conn
 	for range 3 {
-		dial()
+		clients = append(clients, dial())
 		served = append(served, <-accepted)
+		Known(context.WithValue(t.Context(), boundKey{}, served[len(served)-1]))
 	}
-	over := dial() // three of four places are one address's
+	over := dial() // three of four places are one address's, and in use
 	if _, err := over.Read(make([]byte, 1)); err == nil {
 		t.Error("a fourth connection is served")
 	}
@@ -82,8 +84,21 @@ func TestBound(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	stranger := dial()
+	<-accepted
 	dial()
 	<-accepted
+	if _, err := stranger.Read(make([]byte, 1)); err == nil {
+		t.Error("a stranger keeps the place that another needs")
+	}
+	State(served[1], http.StateIdle)
+	for range 2 { // the stranger's place, and the idle one
+		dial()
+		Known(context.WithValue(t.Context(), boundKey{}, <-accepted))
+	}
+	if _, err := clients[1].Read(make([]byte, 1)); err == nil {
+		t.Error("an idle connection is kept while another has no place")
+	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
