@@ -31,8 +31,11 @@ import ipaddress
 import json
 import os
 import random
+import re
 import socket as _socket
 import ssl
+import stat
+import struct
 import sys
 import time
 import urllib.parse
@@ -42,11 +45,12 @@ from typing import IO, Any, Callable, Dict, Iterator, List, Mapping, Optional, S
 
 __all__ = [
     "BrigError", "Client", "Event", "FileInfo", "Language", "NotFound", "ProtocolError", "Refused", "Result", "Sandbox",
-    "SandboxInfo", "Stream", "Truncated", "TryAgain", "Unauthorized", "Unreachable", "Violation", "default_socket", "main",
+    "SandboxInfo", "Stream", "Truncated", "TryAgain", "Unauthorized", "Unreachable", "Untrusted", "Violation", "default_socket", "main",
 ]
 
 MAX_ANSWER = 256 << 20  # bytes of a JSON answer, or of one event
 MAX_WAIT = 60.0  # seconds that one Retry-After may take
+_units = {"h": 3600.0, "m": 60.0, "s": 1.0, "": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 FileContent = Union[str, bytes]
 Size = Union[int, str]  # bytes, or a text like "512m"
@@ -59,6 +63,10 @@ class BrigError(Exception):
 
 class Unreachable(BrigError):
     """brigd does not answer, or the connection has broken: whether a run has happened is not known."""
+
+
+class Untrusted(BrigError):
+    """Somebody else listens where brigd should. Nothing has been sent: no token, no secret, no code."""
 
 
 class ProtocolError(BrigError):
@@ -74,7 +82,8 @@ class Refused(BrigError):
         self.code = str(body.get("code", ""))
         self.layer = str(body.get("layer", ""))
         self.rule = str(body.get("rule", ""))
-        self.next_steps: List[str] = [str(s) for s in body.get("next_steps") or []]
+        steps = body.get("next_steps")
+        self.next_steps: List[str] = [str(s) for s in steps] if isinstance(steps, list) else []
         self.retry_after = retry_after
         super().__init__(self.message)
 
@@ -206,25 +215,50 @@ def _load(kind: Type[_T], body: Any) -> _T:
     """Make a dataclass of a JSON object. Fields that it does not know are left out: brigd may be newer."""
     if not isinstance(body, dict):
         raise ProtocolError("brigd's answer has no %s" % kind.__name__)
-    known = {f.name for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    values = {k: v for k, v in body.items() if k in known and v is not None}
-    if kind is Result:
-        values["violations"] = [_load(Violation, v) for v in values.get("violations", [])]
-        if "truncated" in values:
-            values["truncated"] = _load(Truncated, values["truncated"])
-    if kind is Event and "result" in values:
-        values["result"] = _load(Result, values["result"])
+    values = {}
+    for f in dataclasses.fields(kind):  # type: ignore[arg-type]
+        value = body.get(f.name)
+        if value is None:
+            continue
+        if kind is Result and f.name == "violations":
+            value = _list(Violation, body, f.name)
+        elif kind is Result and f.name == "truncated":
+            value = _load(Truncated, value)
+        elif kind is Event and f.name == "result":
+            value = _load(Result, value)
+        elif not isinstance(value, _kinds[str(f.type).split("[")[0]]):
+            raise ProtocolError("brigd's answer has a %s whose %s is no %s" % (kind.__name__, f.name, f.type))
+        values[f.name] = value
     try:
         return kind(**values)
     except TypeError as e:
         raise ProtocolError("brigd's answer is no whole %s: %s" % (kind.__name__, e)) from e
 
 
+# What JSON has for the types of the fields above, which are texts here.
+_kinds: Dict[str, Any] = {"str": str, "int": int, "bool": bool, "Dict": dict, "List": list, "Optional": object}
+
+
+def _list(kind: Type[_T], body: Any, name: str) -> List[_T]:
+    values = body.get(name) if isinstance(body, dict) else None
+    if not isinstance(values, list):
+        raise ProtocolError("brigd's answer has no list of %s" % name)
+    return [_load(kind, v) for v in values]
+
+
 def _json(text: bytes) -> Any:
     try:
         return json.loads(text)
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise ProtocolError("brigd's answer is no JSON: %s" % e) from e
+
+
+def _field(text: bytes, name: str, kind: Type[_T]) -> _T:
+    body = _json(text)
+    value = body.get(name) if isinstance(body, dict) else None
+    if not isinstance(value, kind):
+        raise ProtocolError("brigd's answer has no %s" % name)
+    return value
 
 
 def default_socket() -> str:
@@ -236,14 +270,29 @@ def default_socket() -> str:
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: str, timeout: Optional[float]) -> None:
+    """A connection to brigd's socket, if it is brigd's: a token must not be shown to whoever has made /tmp/brigd-UID first."""
+
+    def __init__(self, path: str, timeout: Optional[float], private: bool, peer_uid: Optional[int]) -> None:
         super().__init__("localhost", timeout=timeout)
-        self._path = path
+        self._path, self._private, self._peer_uid = path, private, peer_uid
 
     def connect(self) -> None:
+        if self._private:
+            self._check_directory()
         self.sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
+        # SO_PEERCRED of unix(7): who has called listen(2).
+        _, uid, _ = struct.unpack("3i", self.sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, struct.calcsize("3i")))
+        if uid not in (0, os.geteuid(), self._peer_uid):
+            self.close()
+            raise Untrusted("uid %d listens at %s, and is neither root nor you; if that is whom you mean, pass peer_uid=%d" % (uid, self._path, uid))
+
+    def _check_directory(self) -> None:
+        directory = os.path.dirname(self._path)
+        st = os.lstat(directory)
+        if not stat.S_ISDIR(st.st_mode) or st.st_uid != os.geteuid() or st.st_mode & 0o077:
+            raise Untrusted("%s is not a directory of yours alone (mode 0700); name brigd's socket, or have it removed" % directory)
 
 
 def _loopback(host: str) -> bool:
@@ -267,6 +316,9 @@ def _request(code: Optional[str], language: Optional[str], cmd: Optional[Sequenc
     if isinstance(cmd, str):
         raise ValueError('cmd is a list of words, as in ["ls", "-l"]: no shell reads it')
     body = {k: v for k, v in fields.items() if v is not None}
+    for name, value in body.items():
+        if isinstance(value, float) and not abs(value) < float("inf"):
+            raise ValueError("%s has to be a finite number" % name)
     if code is not None:
         body.update(code=code, language=language or "python")
     else:
@@ -285,11 +337,14 @@ class Client:
     agent_id   on whose behalf, where no token says so
     tls        for https; default: the system's certificates
     timeout    seconds for an answer, but for runs, which have their own limit
+    read_timeout  seconds to wait for a run beyond its own time limit, where it has one: in brigd's queue, and for its answer
+    peer_uid   who may serve the Unix socket besides root and this user
     retries    how often to wait and ask again where brigd says when (429 and 503 with Retry-After)
     """
 
     def __init__(self, socket: Optional[str] = None, url: Optional[str] = None, token: Optional[str] = None, *, agent_id: Optional[str] = None,
-                 tls: Optional[ssl.SSLContext] = None, timeout: float = 60.0, retries: int = 5) -> None:
+                 tls: Optional[ssl.SSLContext] = None, timeout: float = 60.0, read_timeout: Optional[float] = 300.0,
+                 peer_uid: Optional[int] = None, retries: int = 5) -> None:
         if socket and url:
             raise ValueError("give either socket or url")
         if not socket and not url:
@@ -297,13 +352,14 @@ class Client:
         if url and url.startswith("unix:"):
             socket, url = "/" + url[len("unix:"):].lstrip("/"), None
         self._token = token if token is not None else os.environ.get("BRIGD_TOKEN")
-        self._agent, self._timeout, self._retries = agent_id, timeout, retries
+        self._agent, self._timeout, self._retries, self._read_timeout, self._peer_uid = agent_id, timeout, retries, read_timeout, peer_uid
         self._sleep: Callable[[float], None] = time.sleep
-        self._connect = self._by_url(url, tls) if url else self._by_socket(socket or default_socket())
+        self._connect = self._by_url(url, tls) if url else self._by_socket(socket)
 
-    def _by_socket(self, path: str) -> Callable[[Optional[float]], http.client.HTTPConnection]:
+    def _by_socket(self, socket: Optional[str]) -> Callable[[Optional[float]], http.client.HTTPConnection]:
+        path = socket or default_socket()
         self._where = "unix:" + path
-        return lambda timeout: _UnixConnection(path, timeout)
+        return lambda timeout: _UnixConnection(path, timeout, not socket, self._peer_uid)
 
     def _by_url(self, url: str, tls: Optional[ssl.SSLContext]) -> Callable[[Optional[float]], http.client.HTTPConnection]:
         u = urllib.parse.urlsplit(url)
@@ -338,10 +394,11 @@ class Client:
             headers["X-Agent-Id"] = self._agent
         tries = self._retries if body is None or isinstance(body, bytes) else 0
         while True:
-            connection = self._connect(timeout)
+            connection = self._connect(self._timeout)
             try:
-                connection.request(method, path, body=body, headers=headers)
-                answer = connection.getresponse()
+                connection.connect()
+                self._patience(connection, timeout)
+                answer = self._ask(connection, method, path, body, headers)
                 if answer.status < 300:
                     return connection, answer
                 no = self._refusal(answer)
@@ -357,22 +414,53 @@ class Client:
             tries -= 1
             self._sleep(no.retry_after * (1 + random.random() / 4))  # not all at once
 
+    def _patience(self, connection: http.client.HTTPConnection, timeout: Optional[float]) -> None:
+        """Say how long an answer may take, and have the kernel notice where nobody is there any more."""
+        connection.sock.settimeout(timeout)
+        if connection.sock.family != _socket.AF_UNIX:
+            connection.sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_KEEPALIVE, 1)
+            for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):  # tcp(7); not everywhere
+                if hasattr(_socket, name):
+                    connection.sock.setsockopt(_socket.IPPROTO_TCP, getattr(_socket, name), value)
+
+    def _ask(self, connection: http.client.HTTPConnection, method: str, path: str, body: Union[bytes, IO[bytes], None],
+             headers: Mapping[str, str]) -> http.client.HTTPResponse:
+        try:
+            connection.request(method, path, body=body, headers=dict(headers))
+        except (BrokenPipeError, ConnectionResetError):
+            try:
+                return connection.getresponse()  # brigd has refused the body before it had come
+            except (OSError, http.client.HTTPException):
+                pass
+            raise
+        return connection.getresponse()
+
+    def _run_timeout(self, timeout: Optional[Seconds]) -> Optional[float]:
+        """How long to wait for a run: for what it may take, where that is said, and read_timeout."""
+        if self._read_timeout is None:
+            return None
+        if isinstance(timeout, (int, float)):
+            return float(timeout) + self._read_timeout
+        known = 0.0
+        for number, unit in re.findall(r"([0-9.]+)(ms|us|µs|ns|h|m|s)?", timeout or ""):
+            known += float(number) * _units[unit] if number.strip(".") and number.count(".") < 2 else 0.0
+        return known + self._read_timeout
+
     def _refusal(self, answer: http.client.HTTPResponse) -> Refused:
         text = answer.read(1 << 20)
         try:
             body = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict) or "error" not in body:
             body = {"error": "HTTP %d %s" % (answer.status, answer.reason), "code": "http", "layer": "http"}
         after = answer.headers.get("Retry-After", "")
         kind = {401: Unauthorized, 403: Unauthorized, 404: NotFound, 429: TryAgain, 503: TryAgain}.get(answer.status, Refused)
-        return kind(answer.status, body, float(after) if after.isdigit() else None)
+        return kind(answer.status, body, float(after) if after.isascii() and after.isdigit() else None)
 
-    def _call(self, method: str, path: str, body: Any = None, *, long: bool = False) -> Any:
-        data = None if body is None else json.dumps(body).encode()
-        text = self._bytes(method, path, data, "application/json", "application/json", None if long else self._timeout)
-        return _json(text) if text else None
+    def _call(self, method: str, path: str, body: Any = None) -> bytes:
+        data = None if body is None else json.dumps(body, allow_nan=False).encode()
+        return self._bytes(method, path, data, "application/json", "application/json", self._timeout)
 
     def _bytes(self, method: str, path: str, data: Union[bytes, IO[bytes], None], kind: str, accept: str, timeout: Optional[float]) -> bytes:
         connection, answer = self._send(method, path, data, kind, accept, timeout)
@@ -403,7 +491,8 @@ class Client:
         """
         body = _request(code, language, cmd, files, dict(args=args, stdin=stdin, timeout=timeout, memory=memory, cpus=cpus, env=env, secrets=secrets, cwd=cwd,
                                                          network=network, sandbox=sandbox, max_output=max_output, strip_ansi=strip_ansi))
-        return _load(Result, self._call("POST", "/v1/run", body, long=True))
+        data = json.dumps(body, allow_nan=False).encode()
+        return _load(Result, _json(self._bytes("POST", "/v1/run", data, "application/json", "application/json", self._run_timeout(timeout))))
 
     def stream(self, code: Optional[str] = None, *, language: Optional[str] = None, cmd: Optional[Sequence[str]] = None, args: Optional[Sequence[str]] = None,
                files: Optional[Mapping[str, FileContent]] = None, stdin: Optional[str] = None, timeout: Optional[Seconds] = None,
@@ -414,7 +503,7 @@ class Client:
         body = _request(code, language, cmd, files, dict(args=args, stdin=stdin, timeout=timeout, memory=memory, cpus=cpus, env=env, secrets=secrets, cwd=cwd,
                                                          network=network, sandbox=sandbox, strip_ansi=strip_ansi))
         path = "/v1/run" + ("?stdin=stream" if interactive else "")
-        connection, answer = self._send("POST", path, json.dumps(body).encode(), "application/json", "application/x-ndjson", None)
+        connection, answer = self._send("POST", path, json.dumps(body, allow_nan=False).encode(), "application/json", "application/x-ndjson", self._run_timeout(timeout))
         return Stream(self, connection, answer)
 
     # -- sandboxes
@@ -425,7 +514,7 @@ class Client:
         body: Dict[str, Any] = {k: v for k, v in dict(disk=disk, inodes=inodes, ttl=ttl).items() if v is not None}
         if files:
             body["files"] = {name: _file(content) for name, content in files.items()}
-        return Sandbox(self, _load(SandboxInfo, self._call("POST", "/v1/sandboxes", body)).id)
+        return Sandbox(self, _load(SandboxInfo, _json(self._call("POST", "/v1/sandboxes", body))).id)
 
     def open_sandbox(self, id: str) -> Sandbox:
         """Use a sandbox that there is already."""
@@ -435,17 +524,17 @@ class Client:
 
     def sandboxes(self) -> List[SandboxInfo]:
         """List the agent's sandboxes."""
-        return [_load(SandboxInfo, b) for b in self._call("GET", "/v1/sandboxes").get("sandboxes", [])]
+        return _list(SandboxInfo, _json(self._call("GET", "/v1/sandboxes")), "sandboxes")
 
     # -- about brigd
 
     def languages(self) -> List[Language]:
         """List the languages that work there."""
-        return [_load(Language, b) for b in self._call("GET", "/v1/languages").get("languages", [])]
+        return _list(Language, _json(self._call("GET", "/v1/languages")), "languages")
 
     def version(self) -> str:
         """brigd's version."""
-        return str(self._call("GET", "/v1/version").get("version", ""))
+        return _field(self._call("GET", "/v1/version"), "version", str)
 
 
 class Stream:
@@ -499,10 +588,15 @@ class Stream:
         return "/v1/runs/" + urllib.parse.quote(self.id, safe="")
 
     def send(self, data: FileContent, *, eof: bool = False) -> int:
-        """Send standard input; returns how many bytes the run has taken. With eof nothing more follows."""
+        """Send standard input; returns how many bytes the run has taken. With eof nothing more follows.
+
+        It returns when the run has taken all. A program that answers while it reads, as cat does, takes no more once some 64 KiB
+        of its output wait to be read: send less at once and read the events in between, or read them in another thread. A
+        run whose output is not read for half a minute is ended by brigd.
+        """
         raw = data.encode() if isinstance(data, str) else data
-        text = self._client._bytes("POST", self._path() + "/stdin" + ("?eof=1" if eof else ""), raw, "application/octet-stream", "application/json", None)
-        return int(_json(text).get("bytes", 0))
+        text = self._client._bytes("POST", self._path() + "/stdin" + ("?eof=1" if eof else ""), raw, "application/octet-stream", "application/json", self._client._read_timeout)
+        return _field(text, "bytes", int)
 
     def cancel(self) -> None:
         """Cancel the run and wait until it has ended; its events, with the result, can still be read."""
@@ -536,7 +630,7 @@ class Sandbox:
 
     def info(self) -> SandboxInfo:
         """How it stands: quota, what is used, when it expires."""
-        return _load(SandboxInfo, self._client._call("GET", self._path))
+        return _load(SandboxInfo, _json(self._client._call("GET", self._path)))
 
     def run(self, code: Optional[str] = None, *, language: Optional[str] = None, cmd: Optional[Sequence[str]] = None, **options: Any) -> Result:
         """Run code or a command in it: as Client.run."""
@@ -548,14 +642,17 @@ class Sandbox:
 
     def _file(self, path: Union[str, bytes]) -> str:
         raw = path if isinstance(path, bytes) else path.encode("utf-8", "surrogateescape")
+        if raw.startswith((b"input/", b"work/", b"output/")):
+            raise ValueError("%r is a relative path, which is below /work: write %r, or %r" % (path, b"/" + raw, b"/work/" + raw))
         if not raw.startswith(b"/"):
             raw = b"/work/" + raw
         return self._path + "/files" + urllib.parse.quote(raw, safe="/")
 
-    def put(self, path: Union[str, bytes], content: Union[FileContent, IO[bytes]]) -> FileInfo:
-        """Write a file: an absolute path as the jail sees it, or one below /work."""
+    def put(self, path: Union[str, bytes], content: Union[FileContent, IO[bytes]], *, mode: int = 0o644) -> FileInfo:
+        """Write a file: an absolute path as the jail sees it, or one below /work. mode is its permissions."""
         data = content.encode() if isinstance(content, str) else content
-        return _load(FileInfo, _json(self._client._bytes("PUT", self._file(path), data, "application/octet-stream", "application/json", self._client._timeout)))
+        where = self._file(path) + ("" if mode == 0o644 else "?mode=%o" % mode)
+        return _load(FileInfo, _json(self._client._bytes("PUT", where, data, "application/octet-stream", "application/json", self._client._timeout)))
 
     def read(self, path: Union[str, bytes]) -> bytes:
         """Read a regular file."""
@@ -566,14 +663,42 @@ class Sandbox:
         return self.read(path).decode("utf-8", "replace")
 
     def list(self, path: str = "/work", *, recursive: bool = False) -> List[FileInfo]:
-        """List a directory, or everything below it: as many files as one answer of brigd's has."""
-        query = urllib.parse.urlencode({"path": path, "recursive": "1" if recursive else "0"})
-        return [_load(FileInfo, f) for f in self._client._call("GET", self._path + "/files?" + query).get("files", [])]
+        """List a directory, or everything below it: all that can be listed, however many answers of brigd's that takes."""
+        found, more = self._page(path, recursive, b"")
+        if not more:
+            return found
+        if recursive:  # more than one answer has: a directory at a time
+            todo, found = [path.encode("utf-8", "surrogateescape")], []
+            while todo:
+                files = self._directory(todo.pop())
+                found += files
+                todo += [f.raw for f in files if f.type == "dir"]
+            return sorted(found, key=lambda f: f.raw)
+        return found + self._directory(path, found[-1].raw if found else b"")
+
+    def _directory(self, path: Union[str, bytes], after: bytes = b"") -> List[FileInfo]:
+        """All of a directory behind a path in it, a page after the other."""
+        found: List[FileInfo] = []
+        more = True
+        while more:
+            page, more = self._page(path, False, after)
+            found += page
+            if not page or page[-1].raw <= after:
+                break
+            after = page[-1].raw
+        return found
+
+    def _page(self, path: Union[str, bytes], recursive: bool, after: bytes) -> Tuple[List[FileInfo], bool]:
+        query: Dict[str, Union[str, bytes]] = {"path": path, "recursive": "1" if recursive else "0"}
+        if after:
+            query["after"] = after
+        text = self._client._call("GET", self._path + "/files?" + urllib.parse.urlencode(query, errors="surrogateescape"))
+        return _list(FileInfo, _json(text), "files"), _field(text, "more", bool)
 
     def allowed(self, path: str, write: bool = False) -> bool:
         """Say whether a run in the sandbox could read a path, or write it, as the kernel would answer there, now."""
         query = urllib.parse.urlencode({"path": path, "write": "1" if write else "0"})
-        return bool(self._client._call("GET", self._path + "/allowed?" + query).get("allowed"))
+        return _field(self._client._call("GET", self._path + "/allowed?" + query), "allowed", bool)
 
     def delete(self, path: Union[str, bytes]) -> None:
         """Remove a file, or a directory with everything in it."""
@@ -591,6 +716,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     """A small command line: python3 brig.py run [--language L] [--timeout S] [-e CODE | FILE | -- COMMAND [ARG...]]."""
     parser = argparse.ArgumentParser(prog="brig.py", description="Run something in brigd's jail and show what it says as it says it.")
     parser.add_argument("--socket", help="brigd's Unix socket")
+    parser.add_argument("--peer-uid", type=int, help="who may serve the socket besides root and you")
     parser.add_argument("--url", help="brigd's URL, with a token in $BRIGD_TOKEN")
     verbs = parser.add_subparsers(dest="verb", required=True)
     verbs.add_parser("languages", help="list the languages that work there")
@@ -603,7 +729,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     command = words[words.index("--") + 1:] if "--" in words else None
     options = parser.parse_args(words[:words.index("--")] if "--" in words else words)
     try:
-        client = Client(options.socket, options.url)
+        client = Client(options.socket, options.url, peer_uid=options.peer_uid)
         if options.verb == "languages":
             for language in client.languages():
                 print(language.language, language.version, language.path, sep="\t")

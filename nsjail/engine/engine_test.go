@@ -167,7 +167,7 @@ func TestSandbox(t *testing.T) {
 	if a := run(me, "cat /work/notes/a.txt; echo more >>/work/notes/a.txt; head -c 2000000 /dev/zero >/work/big"); a.Stdout != "put" || !strings.Contains(a.Stderr, "No space") {
 		t.Errorf("%+v", a)
 	}
-	list, more, err := e.ListFiles(me, box.ID, "/", true)
+	list, more, err := e.ListFiles(me, box.ID, "/", true, "")
 	if err != nil || more || len(list) < 5 {
 		t.Errorf("%v %v %v", list, more, err)
 	}

@@ -107,7 +107,7 @@ func TestNarrowedTokensHaveTheirOwnSandboxes(t *testing.T) {
 		"another local user":             {Caller{Agent: "uid-1"}, own, false},
 	} {
 		_, err := g.PutFile(c.by, c.box, "json.py", strings.NewReader("print('mine')"), 0)
-		_, _, listed := g.ListFiles(c.by, c.box, "/work", false)
+		_, _, listed := g.ListFiles(c.by, c.box, "/work", false, "")
 		a := g.Run(context.Background(), c.by, &Request{Sandbox: c.box, Cmd: []string{"true"}}, nil)
 		seen := slices.ContainsFunc(g.Sandboxes(c.by), func(i SandboxInfo) bool { return i.ID == c.box })
 		if (err == nil) != c.sees || (listed == nil) != c.sees || (a.Status == "ok") != c.sees || seen != c.sees {

@@ -224,10 +224,11 @@ func (e *Engine) GetFile(c Caller, id, path string) (f io.ReadCloser, info *File
 	return f, info, err
 }
 
-// ListFiles lists a directory of a sandbox, or all below it; more says that there are others.
-func (e *Engine) ListFiles(c Caller, id, path string, recursive bool) (list []FileInfo, more bool, err error) {
+// ListFiles lists a directory of a sandbox, or all below it; more says that there are others. Of a directory they can be had
+// with the last path as after.
+func (e *Engine) ListFiles(c Caller, id, path string, recursive bool, after string) (list []FileInfo, more bool, err error) {
 	err = e.inBox(c, id, "list", func(box *sandbox.Sandbox) (err error) {
-		list, more, err = box.Tree().List(path, recursive, maxListed)
+		list, more, err = box.Tree().List(path, recursive, after, maxListed)
 		return err
 	})
 	return list, more, err

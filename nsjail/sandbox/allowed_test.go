@@ -218,7 +218,7 @@ func btoi(b bool) int {
 
 func clear(t *testing.T, tree *Tree) {
 	for _, area := range []string{"/work", "/output"} {
-		list, _, err := tree.List(area, false, 0)
+		list, _, err := tree.List(area, false, "", 0)
 		must(t, err)
 		for _, e := range list {
 			must(t, tree.Remove(e.Path))

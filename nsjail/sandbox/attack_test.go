@@ -53,14 +53,14 @@ func TestTypes(t *testing.T) {
 			wantCode(t, "put below "+name, err, code)
 			wantCode(t, "mkdir "+name, tree.Mkdir(name), code)
 			wantCode(t, "remove below "+name, tree.Remove(name+"/f"), code)
-			_, _, err = tree.List(name, true, 0)
+			_, _, err = tree.List(name, true, "", 0)
 			wantCode(t, "list "+name, err, code)
 			e, err := tree.Stat(name)
 			if err != nil || e.Target != links[name] || e.Type == "file" {
 				t.Errorf("%s: %+v, %v", name, e, err)
 			}
 		}
-		list, more, err := tree.List("/work", true, 0)
+		list, more, err := tree.List("/work", true, "", 0)
 		if err != nil || more || len(list) != len(kinds)+2 {
 			t.Errorf("%q, %v, %v", paths(list), more, err)
 		}
@@ -108,7 +108,7 @@ func TestNames(t *testing.T) {
 			must(t, os.MkdirAll(filepath.Join(at, "work", name), 0o755))
 			must(t, os.WriteFile(filepath.Join(at, "work", name, name), []byte(name), 0o644))
 		}
-		list, more, err := tree.List("/work", true, 0)
+		list, more, err := tree.List("/work", true, "", 0)
 		if err != nil || more || len(list) != 2*len(hostile) {
 			t.Fatalf("%d of %d entries, %v, %v", len(list), 2*len(hostile), more, err)
 		}
@@ -164,13 +164,13 @@ func TestDeep(t *testing.T) {
 			depth = 1000 // a disk takes its time
 		}
 		deepen(t, at+"/work", depth)
-		list, more, err := tree.List("/work", true, 0)
+		list, more, err := tree.List("/work", true, "", 0)
 		if err != nil || !more || len(list) != maxDepth+1 {
 			t.Errorf("%d entries, %v, %v", len(list), more, err)
 		}
 		before := openFiles(t)
 		must(t, tree.Remove("d"))
-		if list, more, err = tree.List("/work", true, 0); err != nil || more || len(list) != 0 {
+		if list, more, err = tree.List("/work", true, "", 0); err != nil || more || len(list) != 0 {
 			t.Errorf("%d entries are left, %v, %v", len(list), more, err)
 		}
 		if after := openFiles(t); after != before {
@@ -207,7 +207,7 @@ func TestRemoveLocked(t *testing.T) {
 		for _, d := range []string{"top/y/z/1/2/3", "top/y/z/1/2", "top/y/z/1", "top/y/z", "top/y", "top/a/b/c", "top/a/b", "top/a/x", "top/a", "top"} {
 			must(t, os.Chmod(at+"/work/"+d, 0))
 		}
-		list, more, err := tree.List("/work", true, 0)
+		list, more, err := tree.List("/work", true, "", 0)
 		if err != nil || os.Getuid() != 0 && (!more || len(list) != 3) {
 			t.Errorf("%q, %v, %v", paths(list), more, err)
 		}
@@ -229,11 +229,11 @@ func TestBounds(t *testing.T) {
 	for i := range 300 {
 		must(t, os.MkdirAll(filepath.Join(around, "volume/work/wide", strconv.Itoa(i), "x"), 0o755))
 	}
-	if list, more, err := tree.List("wide", true, 100); err != nil || !more || len(list) != 100 || !slices.IsSorted(paths(list)) {
+	if list, more, err := tree.List("wide", true, "", 100); err != nil || !more || len(list) != 100 || !slices.IsSorted(paths(list)) {
 		t.Errorf("%d, %v, %v", len(list), more, err)
 	}
 	tree.visits = 500
-	_, _, err := tree.List("wide", true, 0)
+	_, _, err := tree.List("wide", true, "", 0)
 	wantCode(t, "list", err, CodeTooMuch)
 	calls := 1
 	for err = tree.Remove("wide"); err != nil && calls < 10; err = tree.Remove("wide") {
@@ -248,7 +248,7 @@ func TestBounds(t *testing.T) {
 	for i := range 300 {
 		must(t, os.Mkdir(filepath.Join(around, "volume/work/d", strconv.Itoa(i)), 0o755))
 	}
-	_, _, err = tree.List("/work", true, 0)
+	_, _, err = tree.List("/work", true, "", 0)
 	wantCode(t, "list without time", err, CodeTooMuch)
 }
 
@@ -265,7 +265,7 @@ func TestListBytes(t *testing.T) {
 	for i := range 2300 {
 		must(t, unix.Mkdirat(fd, strconv.Itoa(i), 0o755))
 	}
-	list, more, err := tree.List("/work", true, 0)
+	list, more, err := tree.List("/work", true, "", 0)
 	if err != nil || !more || len(list) < 2000 || len(list) >= 2320 {
 		t.Errorf("%d entries, %v, %v", len(list), more, err)
 	}
@@ -276,7 +276,7 @@ func TestListBytes(t *testing.T) {
 	defer unix.Close(fd)
 	must(t, unix.Mkdirat(fd, strings.Repeat("n", 255), 0o755))
 	must(t, unix.Mkdirat(fd, "short", 0o755))
-	if list, more, err = tree.List("/work", true, 0); err != nil || !more || len(list) != 21 {
+	if list, more, err = tree.List("/work", true, "", 0); err != nil || !more || len(list) != 21 {
 		t.Errorf("%d entries, %v, %v", len(list), more, err)
 	}
 }

@@ -139,7 +139,7 @@ func TestJailRaces(t *testing.T) {
 		}
 		_, err = tree.Put("d/f", strings.NewReader("put"), 0o644, 0)
 		count(t, done, "put", err)
-		_, _, err = tree.List("/work", true, 0)
+		_, _, err = tree.List("/work", true, "", 0)
 		count(t, done, "list", err)
 		count(t, done, "remove", tree.Remove("d/a/b"))
 		if i%50 == 0 {
@@ -154,7 +154,7 @@ func TestJailRaces(t *testing.T) {
 	}
 	t.Log(done)
 	for _, area := range []string{"/work", "/output"} {
-		list, _, err := tree.List(area, false, 0)
+		list, _, err := tree.List(area, false, "", 0)
 		must(t, err)
 		for _, e := range list {
 			must(t, tree.Remove(e.Path))

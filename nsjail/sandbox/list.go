@@ -44,7 +44,9 @@ func (b *budget) spend(do string, p place) error {
 // List gives what is in a directory, and with recursive what is in those below it: directories nearer to it first count
 // against max, and the list is sorted by path. It enters no symbolic link. more says that there are others: beyond max
 // (1 to MaxList; 0 is MaxList), too deep, with a path too long to be named, or in a directory whose mode forbids to look.
-func (t *Tree) List(path string, recursive bool, max int) (list []Entry, more bool, err error) {
+// Of a single directory it is the first max entries behind the path after, in bytes as Entry has them, so that the last path
+// of one list begins the next.
+func (t *Tree) List(path string, recursive bool, after string, max int) (list []Entry, more bool, err error) {
 	p, r := parse(path)
 	if r != nil {
 		return nil, false, r
@@ -55,7 +57,10 @@ func (t *Tree) List(path string, recursive bool, max int) (list []Entry, more bo
 	if max <= 0 || max > MaxList {
 		max = MaxList
 	}
-	l := &lister{t: t, budget: t.newBudget(), max: max, recursive: recursive}
+	if recursive && after != "" {
+		return nil, false, refuse(CodeBadOption, "A list of all that is below a directory has no second page")
+	}
+	l := &lister{t: t, budget: t.newBudget(), max: max, recursive: recursive, after: after}
 	if err := l.dir(p); err != nil {
 		return nil, false, explain("list", p, err)
 	}
@@ -89,6 +94,7 @@ type lister struct {
 	budget    *budget
 	max       int
 	recursive bool
+	after     string
 	bytes     int
 	list      []named
 	dirs      []place // to be entered
@@ -119,24 +125,50 @@ func (l *lister) dir(p place) error {
 	}
 	d := os.NewFile(uintptr(fd), p.String())
 	defer d.Close()
+	var first []string // of a directory alone: the first names, to be looked at when all are known
 	for !l.full {
 		names, err := d.Readdirnames(256)
 		for _, name := range names {
-			if p.area == "" && !slices.Contains(areas, name) {
+			switch {
+			case p.area == "" && !slices.Contains(areas, name):
 				continue // staged, not in the jail
+			case !l.recursive:
+				if err := l.budget.spend("list", p); err != nil {
+					return err
+				}
+				if p.child(name).String() > l.after {
+					first = append(first, name)
+				}
+				continue
 			}
 			if err := l.add(fd, p.child(name), name); err != nil {
 				return err
 			}
 		}
-		if err == io.EOF {
-			return nil
+		if first = l.cut(first, 2*l.max); err == io.EOF {
+			break
 		}
 		if err != nil {
 			return err
 		}
 	}
+	slices.Sort(first)
+	for _, name := range l.cut(first, l.max) {
+		if err := l.add(fd, p.child(name), name); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// cut leaves the first names, as many as a list may have, of more than so many.
+func (l *lister) cut(names []string, most int) []string {
+	if len(names) <= most {
+		return names
+	}
+	slices.Sort(names)
+	l.more = true
+	return names[:l.max]
 }
 
 func (l *lister) add(dir int, p place, name string) error {

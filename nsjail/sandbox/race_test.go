@@ -100,7 +100,7 @@ func TestSwapRaces(t *testing.T) {
 			count(t, done, "put", err)
 		}
 		count(t, done, "mkdir", tree.Mkdir("d/sub/new/er"))
-		_, _, err := tree.List("/work", true, 0)
+		_, _, err := tree.List("/work", true, "", 0)
 		count(t, done, "list", err)
 		for _, p := range []string{"d/sub/deep", "d/sub/new", "d/f", "d"} {
 			count(t, done, "remove", tree.Remove(p))

@@ -397,7 +397,7 @@ func TestStoreConcurrently(t *testing.T) {
 					if got, err := tryRead(b.Tree(), "f"); err == nil && got != agent {
 						t.Errorf("%s has read %q", agent, got)
 					}
-					count(t, map[string]int{}, "list", func() error { _, _, err := b.Tree().List("/", true, 0); return err }())
+					count(t, map[string]int{}, "list", func() error { _, _, err := b.Tree().List("/", true, "", 0); return err }())
 					b.Expires()
 				}
 				if list := w.List(agent); len(list) > 2 {

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -34,16 +35,16 @@ func TestPutOpenListRemove(t *testing.T) {
 				t.Errorf("%s is %d:%d %o", p, st.Uid, st.Gid, st.Mode)
 			}
 		}
-		list, more, err := tree.List("/", true, 0)
+		list, more, err := tree.List("/", true, "", 0)
 		must(t, err)
 		want := []string{"/input", "/input/data", "/output", "/output/empty", "/work", "/work/a", "/work/a/b", "/work/a/b/run.sh"}
 		if !slices.Equal(paths(list), want) || more {
 			t.Errorf("%q, %v", paths(list), more)
 		}
-		if list, more, err = tree.List("/", true, 3); err != nil || !more || len(list) != 3 || list[2].Path != "/work" {
+		if list, more, err = tree.List("/", true, "", 3); err != nil || !more || len(list) != 3 || list[2].Path != "/work" {
 			t.Errorf("three: %q, %v, %v", paths(list), more, err)
 		}
-		if list, more, err = tree.List(".", false, 0); err != nil || more || len(list) != 1 || list[0].Type != "dir" {
+		if list, more, err = tree.List(".", false, "", 0); err != nil || more || len(list) != 1 || list[0].Type != "dir" {
 			t.Errorf("one level: %+v, %v, %v", list, more, err)
 		}
 		must(t, tree.Mkdir("/work/a/b/")) // there already
@@ -66,7 +67,7 @@ func TestRefusals(t *testing.T) {
 		must(t, tree.Mkdir("d/e"))
 		putAt := func(path string) error { _, err := tree.Put(path, strings.NewReader("x"), 0o644, 0); return err }
 		open := func(path string) error { _, _, err := tree.Open(path); return err }
-		list := func(path string) error { _, _, err := tree.List(path, true, 0); return err }
+		list := func(path string) error { _, _, err := tree.List(path, true, "", 0); return err }
 		stat := func(path string) error { _, err := tree.Stat(path); return err }
 		for _, c := range []struct {
 			what string
@@ -195,7 +196,7 @@ func TestClose(t *testing.T) {
 		}()
 		_, err = w.Write([]byte("some")) // taken: the file is staged
 		must(t, err)
-		if list, _, err := tree.List("/", true, 0); err != nil || len(list) != 4 || list[3].Path != "/work/f" {
+		if list, _, err := tree.List("/", true, "", 0); err != nil || len(list) != 4 || list[3].Path != "/work/f" {
 			t.Errorf("while a file is being put: %q, %v", paths(list), err)
 		}
 		tree.Close()
@@ -220,7 +221,7 @@ func TestVolumeClosed(t *testing.T) {
 	must(t, v.Close())
 	_, err := tree.Put("f", strings.NewReader(""), 0o644, 0)
 	wantCode(t, "put", err, CodeNotFound)
-	_, _, err = tree.List("/", true, 0)
+	_, _, err = tree.List("/", true, "", 0)
 	wantCode(t, "list", err, CodeNotFound)
 	_, err = tree.Allowed("f", false)
 	wantCode(t, "allowed", err, CodeNotFound)
@@ -241,4 +242,38 @@ func TestHeldFilesArePruned(t *testing.T) {
 	if n := len(tree.files); n > 64 {
 		t.Errorf("%d files are held", n)
 	}
+}
+
+// A directory with more files than one list has is listed whole, a page after the other.
+func TestListPages(t *testing.T) {
+	each(t, func(t *testing.T, tree *Tree, _ string) {
+		want := map[string]bool{}
+		for i := range 25 {
+			name := fmt.Sprintf("/work/f%02d\xff", i*7%25)
+			put(t, tree, name, "")
+			want[name] = true
+		}
+		after, more := "", true
+		for pages := 1; more; pages++ {
+			var list []Entry
+			var err error
+			if list, more, err = tree.List("/work", false, after, 4); err != nil || len(list) == 0 || len(list) > 4 || more != (pages < 7) {
+				t.Fatal(pages, list, more, err)
+			}
+			for _, e := range list {
+				raw := string(e.RawPath)
+				if !want[raw] || raw <= after {
+					t.Errorf("%q after %q", raw, after)
+				}
+				delete(want, raw)
+				after = raw
+			}
+		}
+		if len(want) > 0 {
+			t.Errorf("not listed: %v", want)
+		}
+		if _, _, err := tree.List("/work", true, "/work/a", 4); err == nil {
+			t.Error("a second page of a tree")
+		}
+	})
 }

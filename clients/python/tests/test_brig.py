@@ -10,12 +10,15 @@ import io
 import json
 import os
 import pathlib
+import socket
+import struct
+import tempfile
 import threading
 import typing
 import unittest
 import unittest.mock
 from contextlib import redirect_stderr, redirect_stdout
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import brig
 
@@ -107,11 +110,20 @@ class Protocol(unittest.TestCase):
                 self.assertEqual((no.exception.status, no.exception.code, no.exception.to_dict()["layer"]), (status, "c", "queue"))
 
     def test_strange_answers(self) -> None:
-        for answer, kind in (((200, {}, b"no json"), brig.ProtocolError), ((200, {}, b"[]"), brig.ProtocolError), ((200, {}, b"{}"), brig.ProtocolError),
-                             ((502, {}, b"<html>"), brig.Refused)):
-            with Script(answer) as script:
+        good = b'{"id":"r","status":"ok"'
+        for text in (b"no json", b"[]", b"{}", b"null", b"[1]", b"[" * 100000, good + b',"violations":5}', good + b',"violations":[1]}', good + b',"truncated":[]}',
+                     good + b',"exit_code":"0"}', good + b',"stdout":7}', good + b',"usage":[]}', b"\xff", b""):
+            calls: List[Callable[[brig.Client], Any]] = [lambda c: c.run("1"), lambda c: c.languages(), lambda c: c.version(), lambda c: c.sandboxes(),
+                                                         lambda c: brig.Sandbox(c, "s").list(), lambda c: brig.Sandbox(c, "s").allowed("x")]
+            for call in calls:
+                with Script((200, {}, text)) as script:
+                    client, _ = self.client(script)
+                    with self.assertRaises(brig.ProtocolError, msg=text[:60]):
+                        call(client)
+        for status, headers, body in ((502, {}, b"<html>"), (502, {}, b"[" * 100000), (429, {"Retry-After": "\u00b2"}, b'{"error":"no","next_steps":5}')):
+            with Script((status, headers, body)) as script:
                 client, _ = self.client(script)
-                with self.assertRaises(kind):
+                with self.assertRaises(brig.Refused):
                     client.run("1")
         with self.assertRaises(brig.Unreachable):
             brig.Client(socket="/nonexistent/brigd.sock").version()
@@ -145,7 +157,8 @@ class Protocol(unittest.TestCase):
         calls: List[Callable[[], Any]] = [
             lambda: brig.Client("s").run(), lambda: brig.Client("s").run("1", cmd=["a"]), lambda: brig.Client("s").run(cmd="ls -l"),
             lambda: brig.Client("s", "http://localhost"), lambda: brig.Client(url="ftp://x"), lambda: brig.Client(url="http://example.org"),
-            lambda: brig.Client(url="https://u:p@x"),
+            lambda: brig.Client(url="https://u:p@x"), lambda: brig.Client("s").run("1", timeout=float("nan")), lambda: brig.Client("s").run("1", cpus=float("inf")),
+            lambda: brig.Client("s").run("1", env={"A": float("nan")}), lambda: brig.Sandbox(brig.Client("s"), "b").put("input/d", b""),  # type: ignore[dict-item]
         ]
         for call in calls:
             self.assertRaises(ValueError, call)
@@ -155,6 +168,86 @@ class Protocol(unittest.TestCase):
             client, _ = self.client(script)
             client.run(cmd=["id"], files={"a": "text", "b": b"\xff"}, timeout=3, memory=None)
         self.assertEqual(json.loads(script.asked[0][3]), {"cmd": ["id"], "files": {"a": "text", "b": {"base64": "/w=="}}, "timeout": 3})
+
+
+class Early:
+    """A server that answers before it has read the body, and closes; or does not answer at all."""
+
+    def __init__(self, where: str, answer: Optional[bytes]) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(where)
+        self.socket.listen()
+        self.answer, self.got = answer, b""
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    def serve(self) -> None:
+        connection, _ = self.socket.accept()
+        with connection:
+            self.got = connection.recv(1 << 16)
+            if self.got and self.answer is not None:
+                connection.sendall(self.answer)
+                return
+            while connection.recv(1 << 16):
+                pass
+
+    def __enter__(self) -> Early:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.thread.join()
+        self.socket.close()
+
+
+class Socket(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.path = directory.name + "/brigd.sock"
+
+    def test_a_refusal_before_the_end_of_the_body_is_read(self) -> None:
+        for status, code in ((413, "body_too_large"), (507, "disk_full"), (404, "not_found")):
+            text = json.dumps({"error": "no", "code": code, "layer": "request"}).encode()
+            with Early(self.path, b"HTTP/1.1 %d No\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (status, len(text), text)):
+                with self.assertRaises(brig.Refused) as no:
+                    brig.Sandbox(brig.Client(self.path), "sb").put("/work/big", b"a" * (64 << 20))
+            self.assertEqual((no.exception.status, no.exception.code), (status, code))
+            os.remove(self.path)
+
+    def test_a_server_that_is_silent(self) -> None:
+        with Early(self.path, None):
+            with self.assertRaises(brig.Unreachable):
+                brig.Client(self.path, read_timeout=0.1).run("1", timeout="10ms")
+        client = brig.Client(self.path, read_timeout=5)
+        waits = [client._run_timeout(t) for t in (None, 2, 1.5, "90", "1m30s", "1h", "2.5s", "500ms", "...", "x")]
+        self.assertEqual(waits, [5, 7, 6.5, 95, 95, 3605, 7.5, 5.5, 5, 5])
+        self.assertIsNone(brig.Client(self.path, read_timeout=None)._run_timeout(1))
+
+    def test_only_brigd_is_told_anything(self) -> None:
+        me = os.geteuid()
+        for uid, options, trusted in ((me, {}, True), (0, {}, True), (12345, {}, False), (12345, {"peer_uid": 12345}, True), (12345, {"peer_uid": 1}, False)):
+            client = brig.Client(self.path, token="t", **options)
+            with unittest.mock.patch("socket.socket.getsockopt", return_value=struct.pack("3i", 1, uid, uid)), Early(self.path, b"HTTP/1.1 404 No\r\n\r\n") as server:
+                with self.assertRaises(brig.NotFound if trusted else brig.Untrusted) as why:
+                    client.run("1", secrets={"KEY": "sk-victim"})
+            self.assertEqual(bool(server.got), trusted, why.exception)
+            os.remove(self.path)
+
+    def test_the_default_socket_is_in_a_directory_of_ones_own(self) -> None:
+        directory = os.path.dirname(self.path)
+        with unittest.mock.patch.dict(os.environ, XDG_RUNTIME_DIR=directory):
+            for mode in (0o777, 0o755, 0o710, 0o701):
+                os.chmod(directory, mode)
+                with self.assertRaises(brig.Untrusted):
+                    brig.Client().version()
+            os.chmod(directory, 0o700)
+            with self.assertRaises(brig.Unreachable):  # nothing is there
+                brig.Client().version()
+            with unittest.mock.patch("os.geteuid", return_value=os.geteuid() + 1), self.assertRaises(brig.Untrusted):
+                brig.Client().version()
+            os.symlink(directory, directory + "/link")
+        with unittest.mock.patch.dict(os.environ, XDG_RUNTIME_DIR=directory + "/link"), self.assertRaises(brig.Untrusted):
+            brig.Client().version()
 
 
 class Source(unittest.TestCase):
@@ -187,7 +280,7 @@ class Source(unittest.TestCase):
         tree = ast.parse((HERE / "brig.py").read_text(), feature_version=(3, 9))
         names = {a.name.split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         names |= {(n.module or "").split(".")[0] for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
-        known = {"__future__", "argparse", "base64", "dataclasses", "http", "ipaddress", "json", "os", "random", "socket", "ssl", "sys", "time", "types", "typing", "urllib"}
+        known = {"__future__", "argparse", "base64", "dataclasses", "http", "ipaddress", "json", "os", "random", "re", "socket", "ssl", "stat", "struct", "sys", "time", "types", "typing", "urllib"}
         self.assertFalse(names - known)
 
     @unittest.skipUnless(OPENAPI, "BRIG_TEST_OPENAPI does not name docs/openapi.json")
@@ -247,6 +340,13 @@ class Server(unittest.TestCase):
             box.put("note", b"\x00\xff")
             self.assertEqual(box.read("/work/note"), b"\x00\xff")
             self.assertEqual([f.path for f in box.list()], ["/work/note"])
+            self.assertEqual(box.put("/work/tool", b"#!/bin/sh\necho works", mode=0o755).mode, "0755")
+            self.assertEqual(box.run(cmd=["/work/tool"], timeout=20).stdout, "works\n")
+            box.delete("tool")
+            self.assertTrue(box.run(cmd=["sh", "-c", "mkdir many && cd many && seq 10500 | xargs touch"], timeout=60).ok)
+            self.assertEqual(len(box.list("/work/many")), 10500)
+            self.assertEqual(len(box.list(recursive=True)), 10502)
+            box.delete("many")
             self.assertIn(box.id, [b.id for b in self.client.sandboxes()])
             self.assertEqual(self.client.open_sandbox(box.id).info().id, box.id)
             box.delete("note")

@@ -210,7 +210,7 @@ func (f *fake) GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine
 	return io.NopCloser(bytes.NewReader(data)), e, nil
 }
 
-func (f *fake) ListFiles(c engine.Caller, id, path string, _ bool) (list []engine.FileInfo, more bool, err error) {
+func (f *fake) ListFiles(c engine.Caller, id, path string, _ bool, _ string) (list []engine.FileInfo, more bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	b, err := f.box(c, id)

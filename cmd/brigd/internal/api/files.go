@@ -19,7 +19,7 @@ func (c *call) handleList() error {
 		path = c.query.Get("path")
 	}
 	recursive := c.query.Get("recursive")
-	list, more, err := c.Engine.ListFiles(c.caller, c.id, path, recursive == "1" || recursive == "true")
+	list, more, err := c.Engine.ListFiles(c.caller, c.id, path, recursive == "1" || recursive == "true", c.query.Get("after"))
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type Engine interface {
 	DeleteSandbox(c engine.Caller, id string) error
 	PutFile(c engine.Caller, id, path string, r io.Reader, mode fs.FileMode) (*engine.FileInfo, error)
 	GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error)
-	ListFiles(c engine.Caller, id, path string, recursive bool) ([]engine.FileInfo, bool, error)
+	ListFiles(c engine.Caller, id, path string, recursive bool, after string) ([]engine.FileInfo, bool, error)
 	DeleteFile(c engine.Caller, id, path string) error
 	Allowed(c engine.Caller, id, path string, write bool) (bool, error)
 }

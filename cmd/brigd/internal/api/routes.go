@@ -57,7 +57,7 @@ func routes() []route {
 		{method: "POST", path: "/v1/sandboxes/{id}/exec", id: "exec", summary: "Run a program or a command in a sandbox.",
 			query: []param{stdin}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](), events: true, fails: runFails, handle: (*call).handleRun},
 		{method: "GET", path: "/v1/sandboxes/{id}/files", id: "listFiles", summary: "List a directory of a sandbox, by default /work.",
-			query: []param{{"path", "the directory, absolute or below /work", nil}, {"recursive", "1: everything below it", yesNo}}, status: 200, out: typeOf[FileList](), fails: []int{409}, handle: (*call).handleList},
+			query: []param{{"path", "the directory, absolute or below /work", nil}, {"recursive", "1: everything below it", yesNo}, {"after", "only what comes behind this path, in bytes: the last of an answer with more; not with recursive", nil}}, status: 200, out: typeOf[FileList](), fails: []int{409}, handle: (*call).handleList},
 		{method: "GET", path: "/v1/sandboxes/{id}/allowed", id: "pathAllowed", summary: "Say whether a run in the sandbox could read a path, or write it, as the kernel would answer there.",
 			query: []param{{"path", "the path, absolute or below /work", nil}, {"write", "1: write it", yesNo}}, status: 200, out: typeOf[PathAllowed](), fails: []int{409}, handle: (*call).handleAllowed},
 		{method: "PUT", path: file, id: "putFile", summary: "Write a file of a sandbox. The path is the file's absolute path in the jail: files/work/a.txt is /work/a.txt.",

@@ -120,7 +120,7 @@ func (f *fake) GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine
 	return io.NopCloser(bytes.NewBufferString(text)), &engine.FileInfo{Path: path, Type: "file", Size: int64(len(text)), Mode: "0644"}, nil
 }
 
-func (f *fake) ListFiles(c engine.Caller, id, path string, _ bool) (list []engine.FileInfo, more bool, err error) {
+func (f *fake) ListFiles(c engine.Caller, id, path string, _ bool, _ string) (list []engine.FileInfo, more bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	box, err := f.get(c, id)

@@ -195,7 +195,7 @@ func listFiles(ctx context.Context, c *call, in *listIn) *sdk.CallToolResult {
 	if no != nil {
 		return c.refuse(no)
 	}
-	list, more, err := c.o.Engine.ListFiles(c.who(), id, in.Path, in.Recursive)
+	list, more, err := c.o.Engine.ListFiles(c.who(), id, in.Path, in.Recursive, "")
 	if err != nil {
 		return c.failed(id, err)
 	}
