@@ -78,6 +78,7 @@ type outcome struct {
 	lastOutput atomic.Int64 // when, in nanoseconds since the call
 	output     atomic.Int64 // bytes, for the limit that ends the jail
 	running    atomic.Bool  // the payload has started
+	asked      atomic.Bool  // Stop has asked it to end
 	over       atomic.Bool  // they were more than the limit
 	done       atomic.Bool  // the jail has ended: nothing is left to be ended
 	why        cause        // cause, if it was what ended the jail and not too late

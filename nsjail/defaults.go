@@ -9,6 +9,7 @@ import (
 // The defaults of a jail. They are generous: they stop an accident, and the caller narrows them for an enemy.
 const (
 	DefaultWall        = Duration(time.Hour)
+	DefaultGrace       = Duration(10 * time.Second) // Cmd.Stop
 	DefaultCPUPeriod   = Duration(cgroup.DefaultPeriod)
 	DefaultProcesses   = 1024
 	DefaultTmpfsSize   = Bytes(256 << 20) // of each --tmpfs, and of /tmp, /work, /output and /dev/shm together

@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"bytes"
 	"os"
 
 	"brig/nsjail/internal/stage"
@@ -10,27 +11,60 @@ import (
 
 // Signals are what a shell or a supervisor sends to the keeper of one jail: INT TERM HUP QUIT USR1 USR2 TSTP CONT
 // WINCH, less those that the caller ignores.
-type Signals struct{ pipe *os.File }
+type Signals struct {
+	pipe  *os.File
+	queue []byte
+}
 
 // CatchSignals catches them from now on, for the whole process and for good, in place of the Go runtime. It is for a
 // program that lives as long as its jail, as cmd/brig does; others use os/signal.
 func CatchSignals() *Signals {
 	if fd := stage.CatchSignals(); fd >= 0 {
-		return &Signals{os.NewFile(uintptr(fd), "signals")}
+		return &Signals{pipe: os.NewFile(uintptr(fd), "signals")}
 	}
 	return &Signals{}
 }
 
-// Next waits for a signal; false means that Close was called.
+// Next waits for a signal; false means that Close was called. A SIGTSTP that a SIGCONT has followed is dropped, as the
+// kernel drops one that is pending: signal(7).
 func (s *Signals) Next() (unix.Signal, bool) {
-	var b [1]byte
-	if s.pipe == nil {
-		return 0, false
+	var b [64]byte
+	for len(s.queue) == 0 {
+		if s.pipe == nil {
+			return 0, false
+		}
+		n, err := s.pipe.Read(b[:])
+		if err != nil {
+			return 0, false
+		}
+		s.add(b[:n])
 	}
-	if n, err := s.pipe.Read(b[:]); err != nil || n != 1 {
-		return 0, false
+	sig := s.queue[0]
+	s.queue = s.queue[1:]
+	return unix.Signal(sig), true
+}
+
+func (s *Signals) add(b []byte) {
+	s.queue = append(s.queue, b...)
+	if last := bytes.LastIndexByte(s.queue, byte(unix.SIGCONT)); last >= 0 {
+		s.queue = append(bytes.ReplaceAll(s.queue[:last], []byte{byte(unix.SIGTSTP)}, nil), s.queue[last:]...)
 	}
-	return unix.Signal(b[0]), true
+}
+
+// Continued reports whether a SIGCONT has come that Next has not returned yet.
+func (s *Signals) Continued() bool {
+	rc, err := s.pipe.SyscallConn()
+	if err != nil {
+		return false // it is closed: the jail has ended
+	}
+	_ = rc.Read(func(fd uintptr) bool { // the same error
+		var b [64]byte
+		if n, err := unix.Read(int(fd), b[:]); err == nil { // else EAGAIN: none waits
+			s.add(b[:n])
+		}
+		return true
+	})
+	return bytes.IndexByte(s.queue, byte(unix.SIGCONT)) >= 0
 }
 
 // Close ends Next.

@@ -1,7 +1,9 @@
 package nsjail
 
 import (
+	"cmp"
 	"context"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -41,7 +43,7 @@ func (c *Cmd) watchPayload() {
 }
 
 func (c *Cmd) unwatch() {
-	c.timers.stop()
+	c.timers.end()
 	c.stopCtx()
 }
 
@@ -82,6 +84,25 @@ func (c *Cmd) endFor(why cause) {
 		c.state.warned.Store(false)
 	}
 	c.end()
+}
+
+// Stop asks the payload to end, with a signal. Unless the jail has ended within Limits.Grace, or DefaultGrace where that is
+// 0, it is killed, with status cancelled. Another Stop meanwhile passes its signal on, and does not prolong that. SIGKILL
+// ends the jail at once.
+func (c *Cmd) Stop(sig os.Signal) error {
+	kill := func() {
+		c.state.cause.CompareAndSwap(int32(notEnded), int32(endedCancel)) // the limit that comes first has asked already
+		c.end()
+	}
+	if sig == unix.SIGKILL {
+		kill()
+		return nil
+	}
+	err := c.Signal(sig)
+	if err == nil && c.state.asked.CompareAndSwap(false, true) {
+		c.timers.start(&c.timers.stop, time.Duration(cmp.Or(c.Spec.Limits.Grace, DefaultGrace)), kill)
+	}
+	return err
 }
 
 // endGrace is how long init may take to end the jail before it is killed, and startGrace as long as nobody knows whether

@@ -36,9 +36,6 @@ func (inv *invocation) problems() []string {
 		}
 		lines = append(lines, inv.translate(p))
 	}
-	if l := inv.spec.Limits; l.Grace > 0 && l.Idle == 0 && (l.Wall < 0 || l.Wall == 0 && inv.spec.TTY) {
-		lines = append(lines, inv.where("limits.grace")+": there is no limit that could begin it; set --timeout or --idle-timeout, or leave it out")
-	}
 	if inv.netLog != "" && inv.spec.Net != nsjail.NetEgress && len(inv.spec.Publish) == 0 {
 		lines = append(lines, "--net-log: there is no network to record; add --allow, --net egress or --publish, or leave it out")
 	}

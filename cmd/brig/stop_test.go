@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -85,4 +86,28 @@ func descendants(pid int) (list []int) {
 		}
 	}
 	return list
+}
+
+// TestStopWhileItStarts: stopped and continued at any moment of its start, brig goes on. A terminal has a second SIGCONT
+// for it (fg), a supervisor has not.
+func TestStopWhileItStarts(t *testing.T) {
+	for i := range 30 {
+		cmd := exec.Command(brigBinary(t), "run", "--", "true")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for range i * 700 { // some time, which a busy machine stretches for both
+			_ = syscall.Kill(cmd.Process.Pid, 0)
+		}
+		ended := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() }) // the error says that it has ended
+		for _, sig := range []syscall.Signal{syscall.SIGTSTP, syscall.SIGCONT} {
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("moment %d: %v", i, err)
+		}
+		ended.Stop()
+	}
 }

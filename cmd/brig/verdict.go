@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -43,6 +44,10 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 			return fmt.Sprintf("no output for %s ended the jail (--idle-timeout)", l.Idle)
 		}
 		return fmt.Sprintf("the wall-clock limit of %s ended the jail (--timeout)", p.Wall)
+	case nsjail.StatusCancelled:
+		return fmt.Sprintf("the payload had not ended %s after the signal, and was killed (--grace)", cmp.Or(l.Grace, nsjail.DefaultGrace))
+	case nsjail.StatusSignal:
+		return died(inv, r.Signal)
 	case nsjail.StatusCPU:
 		return fmt.Sprintf("the processor-time limit of %s ended the payload (--cpu-time)", l.CPUTime)
 	case nsjail.StatusMemory:
@@ -67,6 +72,18 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 		return violated(r.Violation)
 	}
 	return ""
+}
+
+// died is what a shell writes about a command that a signal has ended: nothing for SIGINT and SIGPIPE.
+func died(inv *invocation, name string) string {
+	switch sig := unix.Signal(signalNumber(name)); {
+	case inv.json || sig == unix.SIGINT || sig == unix.SIGPIPE:
+		return ""
+	case sig == unix.SIGKILL:
+		return "killed (SIGKILL): by the payload itself, from outside, or for want of memory of the machine; no limit of brig's did it"
+	default:
+		return fmt.Sprintf("%s (%s)", sig, name)
+	}
 }
 
 // violated names the call where it is known.

@@ -49,7 +49,7 @@ complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l require -x
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l optional -x -a 'user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_sockets memory_swap memory_high memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file' -d 'go on without these mechanisms where they are missing, and say so in the report'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l timeout -x -d 'end everything after TIME (30s, 5m; default 1h; 0 for no limit)'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l idle-timeout -x -d 'end everything when neither stdout nor stderr has said anything for TIME'
-complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l grace -x -d 'at either of them SIGTERM comes first, and SIGKILL after TIME'
+complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l grace -x -d 'a payload has TIME to end after SIGTERM, SIGHUP or a second SIGINT to brig (default 10s), and, if it is given, after the SIGTERM that these two limits then begin with; then everything is killed'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l cpu-time -x -d 'the processor time of all processes together; of each by itself where there is no control group'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l pids-limit -x -d 'how many processes and threads at once (default 1024; 0 or -1 for no limit)'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l memory -s m -x -d 'memory, with page cache and tmpfs; beyond it the whole jail is killed'

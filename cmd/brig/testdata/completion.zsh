@@ -70,7 +70,7 @@ _brig() {
 			'*--optional=[go on without these mechanisms where they are missing, and say so in the report]:NAME,...:(user mount pid net ipc uts cgroup seccomp overlay idmap keyring proc init processes sockets memory memory_sockets memory_swap memory_high memory_low memory_min cpus cpu_burst cpu_weight cpuset cpu_time io io_weight hugetlb cgroup_file)'
 			'--timeout=[end everything after TIME (30s, 5m; default 1h; 0 for no limit)]:TIME:'
 			'--idle-timeout=[end everything when neither stdout nor stderr has said anything for TIME]:TIME:'
-			'--grace=[at either of them SIGTERM comes first, and SIGKILL after TIME]:TIME:'
+			'--grace=[a payload has TIME to end after SIGTERM, SIGHUP or a second SIGINT to brig (default 10s), and, if it is given, after the SIGTERM that these two limits then begin with; then everything is killed]:TIME:'
 			'--cpu-time=[the processor time of all processes together; of each by itself where there is no control group]:TIME:'
 			'--pids-limit=[how many processes and threads at once (default 1024; 0 or -1 for no limit)]:N:'
 			'-m[memory, with page cache and tmpfs; beyond it the whole jail is killed]:SIZE:'

@@ -13,7 +13,10 @@ struct early brig_early(void) { return early; }
 // What the keeper of one jail passes on. os/signal takes two thread switches for each signal at start, and a
 // signalfd(2) would miss those that Go unblocks in every thread; so a handler of ours replaces Go's.
 static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
-static sigset_t ignored; // by the caller (nohup), as seen before the Go runtime changed it
+// ignored is what the caller ignores (nohup), as seen before the Go runtime changed it. SIGTSTP and SIGCONT wait for
+// brig_catch_signals, so that the kernel drops the one that the other has followed. Then one thread takes them, one handler
+// after the other: two threads, or a handler within another, would write the later one first.
+static sigset_t ignored, stops;
 static int caught[2];
 
 static void on_signal(int sig) {
@@ -24,10 +27,11 @@ static void on_signal(int sig) {
 }
 
 int brig_catch_signals(void) {
-	struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
+	struct sigaction act = {.sa_handler = on_signal, .sa_mask = stops, .sa_flags = SA_RESTART | SA_ONSTACK};
 	if (pipe2(caught, O_CLOEXEC | O_NONBLOCK)) return -1;
 	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
 		if (!sigismember(&ignored, passed[i])) sigaction(passed[i], &act, 0);
+	pthread_sigmask(SIG_UNBLOCK, &stops, 0);
 	return caught[0];
 }
 
@@ -120,6 +124,7 @@ unsigned char *brig_ahead_program(size_t *size) {
 }
 
 void brig_keeper(int argc, char **argv, char **envp) {
+	sigaddset(&stops, SIGTSTP), sigaddset(&stops, SIGCONT), pthread_sigmask(SIG_BLOCK, &stops, 0);
 	need(RLIMIT_AS, 3ul << 29, "brig: the limit on address space is too low; raise it to 1572864 (ulimit -v), or limit the payload alone: --ulimit as=BYTES\n");
 	need(RLIMIT_NOFILE, 64, "brig: the hard limit on open files is too low; raise it to 263 (ulimit -Hn)\n");
 	keep_no_setid();
