@@ -56,7 +56,8 @@
 // (seccomp_unotify(2)), and the jail's tmpfs mounts, whose state it reports. It reaps, forwards signals, kills what
 // violates the filter, and ends the jail with the payload or with the keeper. Spec.NoInit leaves it out.
 //
-// The payload is the command. It has descriptors 0, 1 and 2, one user id, no capability, and no way to gain one.
+// The payload is the command. It has descriptors 0, 1 and 2, one user id, no capability, and no way to gain one. Its
+// streams are the caller's pipes, terminals and memory devices, opened again, and pipes to the keeper otherwise.
 //
 // # Channels and order
 //

@@ -231,6 +231,34 @@ func TestStreamsOfOneFile(t *testing.T) {
 	}
 }
 
+// TestInputIsLeft: what comes when the jail has ended is the next reader's, and no goroutine of the keeper's waits for
+// it.
+func TestInputIsLeft(t *testing.T) {
+	for _, kind := range []string{"socket", "FIFO", "pipe"} {
+		f := callersFiles[kind](t, true)
+		c := shell("head -n 1 >&2")
+		c.Stdin = f.near
+		wantOutput(t, c, "x")
+		got := make(chan string)
+		go func() {
+			b := make([]byte, 100)
+			n, _ := f.near.Read(b)
+			got <- string(b[:n])
+		}()
+		if _, err := io.WriteString(f.far, "later"); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case s := <-got:
+			if s != "later" {
+				t.Errorf("%s: %q was left", kind, s)
+			}
+		case <-time.After(20 * time.Second):
+			t.Errorf("%s: somebody else has read it", kind)
+		}
+	}
+}
+
 // TestPassedOutputHoldsNobody: a payload that hands its output to another jail ends all the same, and with it what brig
 // reads.
 func TestPassedOutputHoldsNobody(t *testing.T) {

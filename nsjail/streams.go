@@ -125,7 +125,11 @@ func (c *Cmd) startCopies() {
 	if in := c.copyIn; in != nil {
 		// not waited for: a caller's reader may block for ever after the payload has gone
 		go func() {
-			_, err := io.Copy(in, c.Stdin)
+			from := c.Stdin
+			if f, ok := from.(*os.File); ok {
+				from = wanted{f, in}
+			}
+			_, err := io.Copy(in, from)
 			if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, fs.ErrClosed) {
 				c.stdinErr.Store(&err)
 			}
@@ -137,6 +141,41 @@ func (c *Cmd) startCopies() {
 			c.copies.Go(o.copy)
 		}
 	}
+}
+
+// wanted reads a file as long as the payload may read what came of it: the rest is the next reader's, and no thread
+// waits for a socket's sake when the jail has ended.
+type wanted struct{ from, in *os.File }
+
+// Read waits for something to read, or returns io.EOF where no process has the far end of the pipe any more: poll(2).
+func (w wanted) Read(b []byte) (n int, err error) {
+	from, err := w.from.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	in, err := w.in.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	p := [2]unix.PollFd{{Events: unix.POLLIN}, {}}
+	var perr error
+	err = from.Control(func(fd uintptr) {
+		p[0].Fd = int32(fd)
+		err := in.Control(func(fd uintptr) {
+			p[1].Fd = int32(fd)
+			for perr = unix.EINTR; perr == unix.EINTR; {
+				_, perr = unix.Poll(p[:], -1)
+			}
+		})
+		perr = errors.Join(perr, err)
+	})
+	if err = errors.Join(err, perr); err != nil {
+		return 0, err
+	}
+	if p[1].Revents != 0 {
+		return 0, io.EOF
+	}
+	return w.from.Read(b)
 }
 
 // attachTerminal connects the master side of the payload's terminal.
@@ -191,7 +230,7 @@ func (c *Cmd) copyError() error {
 	var errs []error
 	for i, o := range c.out {
 		if o != nil && o.err != nil && !errors.Is(o.err, syscall.EPIPE) {
-			errs = append(errs, fmt.Errorf("%s: %w", streamNames[i+1], o.err))
+			errs = append(errs, fmt.Errorf("%s: %w; give it more room", streamNames[i+1], o.err))
 		}
 	}
 	if e := c.stdinErr.Load(); e != nil {
