@@ -22,6 +22,9 @@ func DelegateScript(user string) (string, error) {
 	return delegateScript(l, user, os.Getuid(), os.Getppid())
 }
 
+// delegateCommand is what an ordinary user is told to type.
+func delegateCommand(uid int) string { return fmt.Sprintf("brig doctor --delegate %d | sudo sh", uid) }
+
 func delegateScript(l *cgroup.Layout, user string, uid, shell int) (string, error) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 	var dirs []string

@@ -2,7 +2,6 @@ package nsjail
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -51,7 +50,7 @@ func heldLimits(l *cgroup.Layout) (held, missing []string) {
 // groupsFix is what the administrator, or the caller, can do.
 func (f *Facts) groupsFix() string {
 	l := &f.Groups
-	delegate := fmt.Sprintf("brig doctor --delegate %d | sudo sh", f.UID)
+	delegate := delegateCommand(f.UID)
 	switch {
 	case l.Mode == cgroup.None:
 		return "mount -t cgroup2 cgroup2 /sys/fs/cgroup"

@@ -121,11 +121,10 @@ func (r *resolver) groupRemedy(name, why string) string {
 		return "add --systemd-scope, or start it with systemd-run --scope -p Delegate=yes brig run ..." + without
 	case l.Systemd:
 		return "add --systemd-scope, or start it with systemd-run --user --scope -p Delegate=yes brig run ..." + without
+	case r.host.UID == 0:
+		return "start brig in a group that it may write to" + without
 	}
-	if l.Mode != cgroup.V2 {
-		return "have root make a group for you in each hierarchy, chown it with its cgroup.procs and tasks, and start brig inside" + without
-	}
-	return "have root make a group for you, chown it with its cgroup.procs and cgroup.subtree_control, and start brig inside" + without
+	return "have root give you groups of your own: " + delegateCommand(r.host.UID) + without
 }
 
 // impliedSwap says what became of the swap that nobody asked for: none is to be used.

@@ -72,7 +72,7 @@ var ours = map[string][]string{
 	bench + "report":             {bench + "result"},
 	bench + "result":             {},
 	bench + "stats":              {bench + "result"},
-	bench + "terminal":           {bench + "machine", bench + "result"},
+	bench + "terminal":           {bench + "result"},
 }
 
 // outer is what programs that use the library may import: the library, and the type of a policy.

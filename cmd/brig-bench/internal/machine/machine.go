@@ -45,9 +45,6 @@ func Load() float64 {
 	return v
 }
 
-// Busy says that a load average of that many processors leaves too little for a measurement.
-func Busy(load float64, processors int) bool { return load > 0.5*float64(processors) }
-
 func read(name string) string {
 	text, err := os.ReadFile(name)
 	if err != nil {

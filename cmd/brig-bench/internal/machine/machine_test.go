@@ -24,18 +24,6 @@ func TestLook(t *testing.T) {
 	}
 }
 
-func TestBusy(t *testing.T) {
-	for _, c := range []struct {
-		load       float64
-		processors int
-		want       bool
-	}{{0.2, 2, false}, {1, 2, false}, {1.2, 2, true}, {3, 8, false}} {
-		if got := Busy(c.load, c.processors); got != c.want {
-			t.Errorf("%v on %d: %v", c.load, c.processors, got)
-		}
-	}
-}
-
 func TestField(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(name, []byte("a=1\nmodel name\t: A CPU\nmodel name\t: another\n"), 0o600); err != nil {

@@ -53,6 +53,7 @@ type page struct {
 	Style    template.CSS
 	Lead     string
 	Quick    bool
+	Warning  string // the machine was busy
 	Machine  []fact
 	Sections []section
 	Present  []result.Tool
@@ -80,7 +81,7 @@ type line struct {
 }
 
 func newPage(r *result.Report) (*page, error) {
-	p := &page{Style: template.CSS(pageStyle), Lead: summary(r), Quick: r.Quick, Machine: machine(r)}
+	p := &page{Style: template.CSS(pageStyle), Lead: summary(r), Quick: r.Quick, Warning: r.Machine.Warning(), Machine: machine(r)}
 	for _, t := range r.Tools {
 		if t.Absent != "" {
 			p.Absent = append(p.Absent, t)
@@ -97,7 +98,7 @@ func newPage(r *result.Report) (*page, error) {
 		}
 		s := section{Table: *t, Anchor: anchorName(t.ID, taken), Plot: template.HTML(plot), Columns: 4}
 		for _, row := range t.Rows {
-			s.Lines = append(s.Lines, newLine(t, row))
+			s.add(newLine(t, row))
 			s.Ratios = s.Ratios || row.Ratio != nil
 		}
 		if s.Ratios {
@@ -106,6 +107,17 @@ func newPage(r *result.Report) (*page, error) {
 		p.Sections = append(p.Sections, s)
 	}
 	return p, nil
+}
+
+// add joins the tools that could not be measured for one and the same reason in one line.
+func (s *section) add(l line) {
+	if n := len(s.Lines) - 1; n >= 0 && l.Error != "" && s.Lines[n].Error == l.Error && s.Lines[n].X == l.X {
+		if s.Lines[n].Tool != l.Tool {
+			s.Lines[n].Tool += ", " + l.Tool
+		}
+		return
+	}
+	s.Lines = append(s.Lines, l)
 }
 
 // newLine writes a row's figures. A percentile that was not taken is empty.

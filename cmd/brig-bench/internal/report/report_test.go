@@ -87,10 +87,12 @@ func TestEscapes(t *testing.T) {
 
 func TestPageSays(t *testing.T) {
 	r := sample()
-	r.Quick = true
-	r.Tables = append(r.Tables, result.Table{ID: "start", Title: "Again", Question: "Why twice?"})
+	r.Quick, r.Machine.LoadBefore = true, 50.4
+	r.Tables = append(r.Tables, result.Table{ID: "start", Title: "Again", Question: "Why twice?"},
+		result.Table{ID: "group", Title: "In a group", Rows: []result.Row{{Tool: "one", Error: "no group"}, {Tool: "two", Error: "no group"}, {Tool: "three", Error: "no disk"}}})
 	page := string(render(t, r))
 	for _, want := range []string{"not measured: exit status 1", "no daemon answers", "1 March 2026, 09:30 UTC, for 17m12s", "8 GiB", "quick run",
+		"load average before the run was 50.4", "one, two</th>", "three</th>",
 		`id="t-start"`, `id="t-start-2"`, "There are no figures in this table.", "<b>1.19</b> × brig run", `<td class="none">no difference shown</td>`,
 		`<td class="shown">slower</td>`, "no system-call filter", "A difference below 2.1 %"} {
 		if !strings.Contains(page, want) {

@@ -2,7 +2,10 @@
 // the terminal's table and the HTML report are drawn from.
 package result
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Report is a whole run.
 type Report struct {
@@ -26,6 +29,14 @@ type Machine struct {
 	User       string  `json:"user"` // "root" or "user"
 	LoadBefore float64 `json:"load_before"`
 	LoadAfter  float64 `json:"load_after"`
+}
+
+// Warning is a sentence about a load average that leaves too little of the processors for a measurement, or "".
+func (m *Machine) Warning() string {
+	if m.LoadBefore <= 0.5*float64(m.Processors) {
+		return ""
+	}
+	return fmt.Sprintf("The load average before the run was %.1f on %d processors: figures may be too high, and differences hidden.", m.LoadBefore, m.Processors)
 }
 
 // Tool is a contender.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"brig/cmd/brig-bench/internal/machine"
 	"brig/cmd/brig-bench/internal/result"
 
 	"golang.org/x/sys/unix"
@@ -65,7 +64,9 @@ func (p *Printer) Head(r *result.Report) error {
 		where += ", virtual (" + m.Virtual + ")"
 	}
 	fmt.Fprintf(&b, "%s\n", where)
-	p.busy(&b, "before the run", m.LoadBefore, m.Processors)
+	if warning := m.Warning(); warning != "" {
+		b.WriteString(p.paint(red, warning) + "\n")
+	}
 	b.WriteString("\n")
 	for _, t := range r.Tools {
 		if t.Absent != "" {
@@ -81,18 +82,12 @@ func (p *Printer) Head(r *result.Report) error {
 	return err
 }
 
-// Foot ends a report: a warning if the machine was busy, and what it took.
+// Foot ends a report with what it took.
 func (p *Printer) Foot(r *result.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%.0f s\n", r.Finished.Sub(r.Started).Seconds())
 	_, err := io.WriteString(p.w, b.String())
 	return err
-}
-
-func (p *Printer) busy(b *strings.Builder, when string, load float64, processors int) {
-	if machine.Busy(load, processors) {
-		fmt.Fprintf(b, "%s\n", p.paint(red, fmt.Sprintf("The load average %s was %.1f on %d processors: figures may be too high, and differences hidden.", when, load, processors)))
-	}
 }
 
 // Table prints one table with its question and notes.
