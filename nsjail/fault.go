@@ -17,7 +17,7 @@ const (
 	FaultBrig    Fault = "brig"    // a defect of this program
 )
 
-// Error is why a jail could not be made. Nothing of the payload has run when a function returns one.
+// Error is why a jail could not be made. Nothing of the payload has run when a function returns one, but for Wait's.
 type Error struct {
 	Fault  Fault         `json:"fault"`
 	Step   int           `json:"step,omitempty"` // the failing step, from 1

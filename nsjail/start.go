@@ -158,7 +158,7 @@ func (c *Cmd) follow() error {
 	}
 	if err != nil {
 		c.kill()
-		_, _, werr := c.waitPid()
+		_, _, werr := c.waitPid(endWait)
 		return errors.Join(c.abandon(err), werr)
 	}
 	return c.confirm()
@@ -233,8 +233,8 @@ func (c *Cmd) confirm() error {
 
 // failed ends a jail that has been born and could not start.
 func (c *Cmd) failed(err error) error {
-	_ = c.signal(unix.SIGKILL)
-	_, _, werr := c.waitPid()
+	c.kill()
+	_, _, werr := c.waitPid(endWait)
 	c.unwatch()
 	return errors.Join(c.abandon(err), werr)
 }

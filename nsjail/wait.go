@@ -68,14 +68,24 @@ func masterFile(fd int) (*os.File, error) {
 }
 
 // waitPid waits for the jail's first process through its pidfd: waitid(2) P_PIDFD, Linux 5.4. The kernel lets it end
-// only after every other process of the pid namespace has.
-func (c *Cmd) waitPid() (status int, usage stage.Usage, err error) {
+// only after every other process of the pid namespace has. It is about to: the wait is bounded.
+func (c *Cmd) waitPid(most time.Duration) (status int, usage stage.Usage, err error) {
 	rc, err := c.pidfd.SyscallConn()
 	if err != nil {
 		return 0, usage, err
 	}
-	if c.plan.Host.EarlyStage {
-		_ = rc.Control(block)
+	if !c.Spec.NoInit { // else hurry has bounded it, or it has ended
+		end := time.Now().Add(most)
+		over := !c.plan.Host.EarlyStage
+		if !over {
+			_ = rc.Control(func(fd uintptr) { over = !poll(fd, int(most.Milliseconds())) })
+		}
+		if over {
+			err = c.pidfd.SetReadDeadline(end)
+		}
+		if err != nil {
+			return 0, usage, err
+		}
 	}
 	var werr error
 	var ru unix.Rusage
@@ -102,7 +112,8 @@ func (c *Cmd) waitPid() (status int, usage stage.Usage, err error) {
 
 // Wait waits for the end of the whole jail and of the copying of its output: none of its processes is left. Of a
 // Runner's jail without a bind and without a control group the kernel may still be taking the namespaces apart; Close
-// waits for that. With EarlyRunner it may be the mounts, and nothing waits for them.
+// waits for that. With EarlyRunner it may be the mounts, and nothing waits for them. Processes that do not end within ten
+// seconds of their SIGKILL are an *Error, which names them, beside a Result with StatusError; all else is released.
 func (c *Cmd) Wait() (*Result, error) {
 	if c.pidfd == nil || c.result != nil {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
@@ -128,7 +139,7 @@ func (c *Cmd) rest() {
 	if err != nil {
 		return // whoever reads it will say why
 	}
-	if c.plan.Host.EarlyStage {
+	if c.plan.Host.EarlyStage && !c.Spec.NoInit {
 		_ = rc.Control(block)
 	} else {
 		_ = rc.Read(readable) // as above
@@ -161,24 +172,28 @@ func (c *Cmd) finish() (*Result, error) {
 		c.runner.sweepGroups(c.plan.Host.Cgroup)
 	}
 	status, usage := 0, stage.Usage{}
-	reported, asked := false, false
+	reported, asked, left := false, false, false
 	if !c.Spec.NoInit {
 		rep, _, err := c.receive()
 		if reported = err == nil && rep.Type == stage.ReportExit; reported {
-			status, usage, asked = rep.A, rep.Usage, rep.B != 0
+			status, usage, asked, left = rep.A, rep.Usage, rep.B&stage.EndAsked != 0, rep.B&stage.EndLeft != 0
 			c.heed(&rep)
 		}
 	}
 	var err error
-	if reported && c.passes() {
+	if reported && !left && c.passes() {
 		c.runner.collect(c)
 	} else {
-		pidStatus, pidUsage, werr := c.waitPid()
-		if err = errors.Join(werr, c.pidfd.Close()); !reported {
+		most := endWait
+		if left { // init has waited as long
+			most = time.Second
+		}
+		pidStatus, pidUsage, werr := c.waitPid(most)
+		if !reported {
 			status, usage = pidStatus, pidUsage
 			c.state.lost = !c.Spec.NoInit
 		}
-		c.net.back()
+		err = c.giveBack(werr)
 	}
 	c.mark(6)
 	c.unwatch()
@@ -197,7 +212,10 @@ func (c *Cmd) finish() (*Result, error) {
 	r.Usage.Disk = Count(c.state.disk)
 	r.Usage.Wall = Millis(c.marks[6].Sub(c.begun()))
 	r.Output = c.counts()
-	r.decide(status, &c.state)
+	if r.decide(status, &c.state); stuck(err) {
+		r.Status, r.ExitCode = StatusError, -1
+		errors.As(err, &r.Error)
+	}
 	r.Violation = newViolation(c.state.violation)
 	r.Network = c.network.close()
 	r.Phases = c.phases()
@@ -222,9 +240,8 @@ func (r *Runner) collect(c *Cmd) {
 	r.ending.Add(1)
 	go func() {
 		defer r.ending.Done()
-		_, _, _ = c.waitPid() // of use to nobody any more
-		c.pidfd.Close()
-		c.net.back()
+		_, _, err := c.waitPid(endWait)
+		_ = c.giveBack(err) // of use to nobody any more
 	}()
 }
 

@@ -142,6 +142,7 @@ func (c *Cmd) kill() {
 	if c.frozen.Load() {
 		_ = c.group.Freeze(false)
 	}
+	c.hurry()
 }
 
 // said counts what the payload has written, and gives how many of n bytes the limit on output lets pass.

@@ -3,6 +3,7 @@
 #include "stage.h"
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/ptrace.h>
 #include <sys/vfs.h>
 
 enum { REPORT, SIGNALS, LISTENER, NFDS };
@@ -33,14 +34,17 @@ static void measure(struct report *r, int disks) {
 // end kills what is left in the pid namespace, reaps it all, and reports how the payload ended and what all used.
 static void end(struct init *in, int status, int asked) {
 	struct report *r = &in->end;
-	r->type = REPORT_EXIT, r->a = status, r->b = asked;
+	r->type = REPORT_EXIT, r->a = status, r->b = asked ? END_ASKED : 0;
 	if (r->own && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) r->a = SIGSYS; // as the filter's own kill would have it
 	else r->own = 0;
 	measure(r, in->disks);
 	// Whoever is left is our child or a descendant of one. kill(2) looks at every process of the machine.
 	long p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0);
 	if (p != -ECHILD) SYS2(SYS_kill, -1, SIGKILL);
-	while (p >= 0 || p == -EINTR) p = SYS4(SYS_wait4, -1, 0, __WALL, 0); // ECHILD: all gone
+	uint64_t child = 1ull << (SIGCHLD - 1);
+	struct timespec most = {.tv_sec = END_SECONDS}; // from one end to the next
+	for (; p >= 0 && !(r->b & END_LEFT); p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0)) // ECHILD: all gone
+		if (!p && SYS4(SYS_rt_sigtimedwait, &child, 0, &most, 8) == -EAGAIN) r->b |= END_LEFT;
 	SYS2(SYS_getrusage, RUSAGE_CHILDREN, &r->usage);
 	while (SYS3(SYS_write, REPORT, r, sizeof *r) == -EINTR) {}
 	SYS1(SYS_exit_group, 0);
@@ -58,13 +62,19 @@ static void violation(struct init *in) {
 	if (n.pid > 1) SYS2(SYS_kill, n.pid, SIGKILL); // 0 would be ourselves
 }
 
+// forward passes a signal of the keeper's on. Its sender is in no pid namespace of ours; a payload can call itself so,
+// too, but not with the si_code of kill(2): rt_sigqueueinfo(2).
 static void forward(struct init *in) {
 	struct signalfd_siginfo si;
-	if (SYS3(SYS_read, SIGNALS, &si, sizeof si) != sizeof si) return;
+	if (SYS3(SYS_read, SIGNALS, &si, sizeof si) != sizeof si || si.ssi_pid || si.ssi_code != SI_USER) return;
 	if (si.ssi_signo == SIGTSTP) SYS2(SYS_kill, -1, SIGSTOP);
 	else if (si.ssi_signo == SIGCONT) SYS2(SYS_kill, -1, SIGCONT);
-	else if (si.ssi_signo != SIGCHLD) SYS2(SYS_kill, in->payload, si.ssi_signo);
+	else SYS2(SYS_kill, in->payload, si.ssi_signo);
 }
+
+// detach lets go of a process that has made its parent, us, its tracer, and passes on the signal that it has stopped for;
+// SIGTRAP is an execve(2)'s: ptrace(2), PTRACE_TRACEME.
+static void detach(long pid, int sig) { SYS4(SYS_ptrace, PTRACE_DETACH, pid, 0, sig == SIGTRAP ? 0 : sig); }
 
 // settle keeps the descriptors that init needs and closes all others.
 static void settle(int report, int listener, int disks) {
@@ -93,7 +103,8 @@ void brig_init(long payload, int report, int listener, int disks, struct rest *r
 		char byte;
 		int reaped = 0;
 		while (reaped < 64 && (pid = SYS4(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0) {
-			if (pid == payload) end(&in, status, 0);
+			if (WIFSTOPPED(status)) detach(pid, WSTOPSIG(status));
+			else if (pid == payload) end(&in, status, 0);
 			reaped++;
 		}
 		struct timespec now = {0};

@@ -16,8 +16,17 @@ import (
 const (
 	ReportFail = C.REPORT_FAIL // A: operation, B: errno
 	ReportExec = C.REPORT_EXEC // A: the payload's pid in the jail
-	ReportExit = C.REPORT_EXIT // A: wait status, B: 1 if the keeper asked for the end
+	ReportExit = C.REPORT_EXIT // A: wait status, B: EndAsked, EndLeft
 )
+
+// What ReportExit says of the end: the keeper asked for it; processes are left that SIGKILL has not ended.
+const (
+	EndAsked = C.END_ASKED
+	EndLeft  = C.END_LEFT
+)
+
+// EndSeconds is how long init, or a keeper without one, waits for processes that have been killed.
+const EndSeconds = C.END_SECONDS
 
 // FDDisk is the first of the fixed descriptor numbers at which init keeps tmpfs mounts, and MaxDisks how many it keeps.
 const (

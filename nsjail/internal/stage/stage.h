@@ -30,19 +30,18 @@
 #define OP_JOIN 0xffff0004u
 #define OP_POST 0xffff0005u
 enum {
-	NSLOTS = 256,
-	NO_SLOT = 0xff,
+	NSLOTS = 256, NO_SLOT = 0xff,
 	SLOT_REPORT = 1, // slot 0 is the program itself
 	MAX_FDS = 250,   // SCM_MAX_FD is 253: unix(7)
 	MAX_WARDS = 1024,
-	KIND_SELF = 1,
-	KIND_LATER = 2,
-	FLAG_WARD = 1,
+	KIND_SELF = 1, KIND_LATER = 2, FLAG_WARD = 1,
 	PAYLOAD_IDS = 2000000000, // the first host id of root's payloads: above accounts, subordinate ids and systemd's ranges
 	PAYLOAD_ID_COUNT = 100000000,
 	REPORT_FAIL = 1, // a: index of the operation, b: errno
 	REPORT_EXEC = 2, // a: the payload's pid in the jail
-	REPORT_EXIT = 3, // a: wait status, b: 1 if the keeper asked for the end
+	REPORT_EXIT = 3, // a: wait status, b: of END_*
+	// the keeper asked for the end; processes are left that SIGKILL did not end in so many seconds
+	END_ASKED = 1, END_LEFT = 2, END_SECONDS = 10,
 	AHEAD_LAST_CAP = CAP_CHECKPOINT_RESTORE, // what the list that is held ahead takes for the kernel's last: Linux 5.9
 	AHEAD_IDS = 10,  // the width of an id in a map
 	FD_HOME = 263,   // a prepared stage's own network namespace
@@ -100,9 +99,7 @@ struct rest {
 // What the constructor leaves for the keeper: descriptors, or -1, and the stage's pid.
 #define NOTHING_AHEAD (-2) // an early stage that is to make no process before it is asked
 #define NET_AHEAD (-3)     // nor that, but it stands in a network namespace that is the jail's
-struct early {
-	int stage, ahead, pid;
-};
+struct early { int stage, ahead, pid; };
 
 // A system call, or -errno. Every one is raw: no libc state survives clone3(2), and init and its child share one errno,
 // so that both may make calls at the same time (fork_init) only where libc has no part in them. A test has a call of its own.

@@ -1,0 +1,103 @@
+package nsjail
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"brig/nsjail/internal/stage"
+
+	"golang.org/x/sys/unix"
+)
+
+// endWait bounds the wait for processes after their SIGKILL. Two that trace each other (PTRACE_O_TRACEEXIT, which every
+// filter but unconfined refuses) never end, and one in a system call on a dead NFS or FUSE server may not.
+const endWait = stage.EndSeconds * time.Second
+
+// hurry ends the wait for the jail's first process in endWait. Without init that process is the payload's, and one that
+// it traces or that traces it may keep it from ending: all others are killed, too, as long as new ones come.
+func (c *Cmd) hurry() {
+	if !c.Spec.NoInit {
+		return // init's own end closes the report socket
+	}
+	end := time.Now().Add(endWait)
+	_ = c.pidfd.SetReadDeadline(end) // an error means that it is closed: the jail has ended
+	var pass func()
+	pass = func() {
+		if killBelow(c.pid) && time.Now().Before(end) && !c.state.done.Load() {
+			time.AfterFunc(endGrace, pass)
+		}
+	}
+	pass()
+}
+
+// killBelow sends SIGKILL to all descendants of a process, and says whether there were any. Each is held by a pidfd and
+// found again below its parent before it gets the signal: its number cannot have become another's meanwhile.
+func killBelow(pid int) (any bool) {
+	for _, p := range below(pid) {
+		fd, err := unix.PidfdOpen(p, 0)
+		if err != nil {
+			continue
+		}
+		if slices.Contains(below(pid), p) {
+			any = true
+			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // an error means that it has ended
+		}
+		unix.Close(fd)
+	}
+	return any
+}
+
+// below lists the descendants of a process: /proc/PID/task/TID/children, proc(5).
+func below(pid int) (list []int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well-formed
+	for _, t := range tasks {
+		text, err := os.ReadFile(t)
+		if err != nil {
+			continue // a thread that has ended
+		}
+		for _, word := range strings.Fields(string(text)) {
+			if child, err := strconv.Atoi(word); err == nil {
+				list = append(append(list, child), below(child)...)
+			}
+		}
+	}
+	return list
+}
+
+// giveBack returns the jail's network namespace to the pool, or leaves it to processes that did not end in time: they are
+// reaped should they ever do so. err is that of the wait for them.
+func (c *Cmd) giveBack(err error) error {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.net.back()
+		return errors.Join(err, c.pidfd.Close())
+	}
+	go func() {
+		defer c.pidfd.Close()
+		if rc, err := c.pidfd.SyscallConn(); err == nil && c.pidfd.SetReadDeadline(time.Time{}) == nil {
+			_ = rc.Read(func(fd uintptr) bool {
+				return unix.Waitid(unix.P_PIDFD, int(fd), nil, unix.WEXITED, nil) != unix.EAGAIN
+			})
+		}
+	}()
+	c.net.drop()
+	var names []string
+	for _, p := range append([]int{c.pid}, below(c.pid)...) {
+		names = append(names, strconv.Itoa(p))
+	}
+	return &Error{Fault: FaultHost, Op: opEnd, Detail: fmt.Sprintf("processes %s did not end within %s of SIGKILL", strings.Join(names, " "), endWait),
+		Remedy: "look at /proc/PID/stack as root for what they wait for"}
+}
+
+const opEnd = "end"
+
+// stuck says that the wait for a jail's processes was given up. What else the jail held is released then.
+func stuck(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Op == opEnd
+}
