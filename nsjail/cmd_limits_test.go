@@ -70,7 +70,7 @@ func TestUlimitAboveTheCallers(t *testing.T) {
 
 func TestDefaultLimits(t *testing.T) {
 	out, _ := mustRun(t, Command("cat", "/proc/self/limits"))
-	for name, want := range map[string]string{"core": "0", "nofile": "768", "nproc": "1025", "as": "unlimited", "fsize": "unlimited"} {
+	for name, want := range map[string]string{"core": "1", "nofile": "768", "nproc": "1025", "as": "unlimited", "fsize": "unlimited"} {
 		if soft, _ := readLimit(out, limitLines[name]); soft != want {
 			t.Errorf("%s is %s by default, want %s", name, soft, want)
 		}

@@ -32,7 +32,7 @@ const (
 // The kernel refuses to pass descriptors to a process whose user has more of them under way than its RLIMIT_NOFILE (unix(7),
 // ETOOMANYREFS). Most programs have 1,024, and a payload can go beyond its own limit by one message, which is 253.
 var DefaultRlimits = map[string]Rlimit{
-	"core":       {0, 0},
+	"core":       {1, 1}, // bytes; at 1 a crash starts no helper on the host: core(5), kernel.core_pattern
 	"nofile":     {768, 768},
 	"memlock":    {64 << 10, 64 << 10},
 	"msgqueue":   {819200, 819200},

@@ -58,21 +58,31 @@ func (h *Host) lookFilter(s *Spec) error {
 // fileProfile says that a Spec's Seccomp is the path of a profile.
 func fileProfile(name string) bool { return strings.Contains(name, "/") }
 
-// lookGuard gives the filter beneath a profile that is not ours, where the payload may write to the host's files.
+// shares says whether the payload may write to a directory of the host.
+func shares(s *Spec) bool {
+	return slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Type == MountBind && m.Writable })
+}
+
+// lookGuard gives the filter beneath a profile that is not ours, and that of an unconfined jail where the payload may
+// write to the host's files.
 func (h *Host) lookGuard(s *Spec) error {
-	shares := slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Type == MountBind && m.Writable })
-	if h.Guard = nil; !shares || s.Seccomp != "unconfined" && !fileProfile(s.Seccomp) {
+	if h.Guard = nil; !fileProfile(s.Seccomp) && (!shares(s) || s.Seccomp != "unconfined") {
 		return nil
 	}
-	if bpf, ok := seccomp.GuardBPF(); ok {
-		h.Guard = bpf
-		return nil
+	bpf, ok := seccomp.GuardBPF(shares(s))
+	if !ok {
+		table, err := seccomp.GuardTable(shares(s))
+		if err != nil {
+			return err
+		}
+		if bpf, err = table.Compile(); err != nil {
+			return err
+		}
 	}
-	table, err := seccomp.GuardTable()
-	if err == nil {
-		h.Guard, err = table.Compile()
+	if h.Guard = bpf; fileProfile(s.Seccomp) {
+		h.Guard = seccomp.LeaveKills(bpf)
 	}
-	return err
+	return nil
 }
 
 // compile takes the filter from the caller's cache, where there is one.

@@ -86,10 +86,10 @@ func (r *resolver) forkArgs(own int) []program.Arg {
 	return args
 }
 
-// heed keeps what init has seen beside the payload's end. A guard kills by itself, and no listener hears of it.
+// heed keeps what init has seen beside the payload's end.
 func (c *Cmd) heed(rep *stage.Report) {
 	o := &c.state
-	o.violation, o.listened = rep.Violation, c.plan.heard != nil && c.plan.Host.Guard == nil
+	o.violation, o.listened = rep.Violation, c.plan.heard != nil
 	o.disk = rep.Disk.Used
 	for i, targets := range c.plan.Disks {
 		if rep.Disk.Full&(1<<i) != 0 {

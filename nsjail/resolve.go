@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -232,27 +233,15 @@ func (r *resolver) loopback() {
 	}
 }
 
-// rlimits gives every limit its number and value in a fixed order.
+// rlimits gives every limit its number and value in a fixed order. RLIMIT_CORE is set already.
 func (r *resolver) rlimits() error {
-	numbers := rlimitNumbers()
 	for _, name := range RlimitNames() {
-		want, named := r.spec.Limits.Rlimits[name]
-		if !named {
-			var ok bool
-			if want, ok = DefaultRlimits[name]; !ok {
-				continue
-			}
+		if name == "core" {
+			continue
 		}
-		hard := r.host.HardLimits[name]
-		if hard >= 0 && (want.Hard < 0 || want.Hard > hard) {
-			if named {
-				return &Error{Fault: FaultCaller, Op: "limits.rlimits." + name,
-					Detail: fmt.Sprintf("the hard limit %d is above the caller's own, %d", want.Hard, hard),
-					Remedy: "lower it, or raise the caller's with ulimit -H"}
-			}
-			want = Rlimit{min(want.Soft, hard), hard}
+		if err := r.rlimit(name); err != nil {
+			return err
 		}
-		r.setRlimit(numbers[name], name, want)
 	}
 	if cpu := r.spec.Limits.CPUTime; cpu > 0 {
 		s := int64(math.Ceil(float64(cpu) / 1e9))
@@ -265,6 +254,31 @@ func (r *resolver) rlimits() error {
 		// one second between SIGXCPU and SIGKILL
 		r.setRlimit(unix.RLIMIT_CPU, "cpu", Rlimit{s, s + 1})
 	}
+	return nil
+}
+
+// rlimit sets the limit that the Spec names, or else the default, as far as the caller's own goes.
+func (r *resolver) rlimit(name string) error {
+	want, named := r.spec.Limits.Rlimits[name]
+	if !named {
+		var ok bool
+		if want, ok = DefaultRlimits[name]; !ok {
+			return nil
+		}
+	}
+	hard := r.host.HardLimits[name]
+	if hard >= 0 && (want.Hard < 0 || want.Hard > hard) {
+		if named {
+			return &Error{Fault: FaultCaller, Op: "limits.rlimits." + name,
+				Detail: fmt.Sprintf("the hard limit %d is above the caller's own, %d", want.Hard, hard),
+				Remedy: "lower it, or raise the caller's with ulimit -H"}
+		}
+		want = Rlimit{min(want.Soft, hard), hard}
+	}
+	if name == "core" && want.Soft == 0 && hard != 0 { // 0 does not keep a crash from starting the host's helper: core(5)
+		want = Rlimit{1, cmp.Or(want.Hard, 1)}
+	}
+	r.setRlimit(rlimitNumbers()[name], name, want)
 	return nil
 }
 

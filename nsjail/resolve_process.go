@@ -196,11 +196,14 @@ func (r *resolver) withoutInit(n int64) int64 {
 	return n - 1
 }
 
-// filter loads the seccomp filters last: nothing of ours but execve(2) runs under them. seccomp(2), Linux 3.17.
+// filter loads the seccomp filters, and before them sets RLIMIT_CORE, which they leave to nobody. seccomp(2), Linux 3.17.
 func (r *resolver) filter() error {
+	if err := r.rlimit("core"); err != nil {
+		return err
+	}
 	if r.host.Guard != nil {
 		r.loadFilter(r.host.Guard, 0)
-		r.Notes = append(r.Notes, "a filter of brig's own stops what makes or could make files with S_ISUID or S_ISGID (openat2(2) and io_uring too), and foreign ABIs, since the payload may write to the host's files")
+		r.Notes = append(r.Notes, r.guardNote())
 	}
 	if r.spec.Seccomp == "unconfined" {
 		if contains(r.spec.Require, "seccomp") {
@@ -232,6 +235,15 @@ func (r *resolver) filter() error {
 	}
 	r.loadFilter(r.heard, r.host.FilterFlags|unix.SECCOMP_FILTER_FLAG_NEW_LISTENER).Save = r.listener
 	return nil
+}
+
+// guardNote tells what the guard refuses: seccomp.GuardTable.
+func (r *resolver) guardNote() string {
+	note := "a filter of brig's own refuses what the default filter refuses for its arguments"
+	if shares(r.spec) {
+		note += ", and what makes or could make files with S_ISUID or S_ISGID (openat2(2) and io_uring too), since the payload may write to the host's files"
+	}
+	return note
 }
 
 func (r *resolver) loadFilter(filter []byte, flags uint) *program.Op {

@@ -10,10 +10,16 @@ func argName(call string, arg int) string {
 		names = []string{"domain", "type", "protocol"}
 	case "clone":
 		names = []string{"flags"}
-	case "ioctl":
-		names = []string{"fd", "cmd"}
-	case "fcntl":
-		names = []string{"fd", "cmd"}
+	case "ioctl", "fcntl":
+		names = []string{"fd", "cmd", "arg"}
+	case "setpriority", "ioprio_set":
+		names = []string{"which", "who"}
+	case "setrlimit":
+		names = []string{"resource", "new"}
+	case "prlimit64":
+		names = []string{"pid", "resource", "new", "old"}
+	case "setsockopt":
+		names = []string{"fd", "level", "option"}
 	case "personality":
 		names = []string{"persona"}
 	case "open":
@@ -23,7 +29,7 @@ func argName(call string, arg int) string {
 	case "prctl", "arch_prctl":
 		names = []string{"option"}
 	case "ptrace":
-		names = []string{"request", "pid"}
+		names = []string{"request", "pid", "addr", "data"}
 	case "mmap", "mprotect":
 		names = []string{"addr", "length", "prot", "flags"}
 	case "kill", "tkill":
@@ -58,10 +64,16 @@ func valueName(call string, c Cond) string {
 		return familyName(c.Value)
 	case call == "socket" && c.Arg == 1 && c.Mask == 0xf && c.Value == 10:
 		return "SOCK_PACKET"
-	case call == "ioctl" && c.Arg == 1 && c.Value == 0x5412:
-		return "TIOCSTI"
-	case call == "ioctl" && c.Arg == 1 && c.Value == 0x541c:
-		return "TIOCLINUX"
+	case (call == "ioctl" || call == "fcntl") && c.Arg == 1 && exact:
+		return requestName(call, c.Value)
+	case call == "ptrace" && c.Arg == 0 && exact:
+		return map[uint64]string{0x4206: "PTRACE_SEIZE", 0x4200: "PTRACE_SETOPTIONS", 21: "PTRACE_OLDSETOPTIONS"}[c.Value]
+	case call == "ptrace" && c.Arg == 3 && c.Mask == 0x40:
+		return "PTRACE_O_TRACEEXIT"
+	case (call == "setrlimit" && c.Arg == 0 || call == "prlimit64" && c.Arg == 1) && c.Value == 4:
+		return "RLIMIT_CORE"
+	case call == "setsockopt" && c.Arg == 2:
+		return map[uint64]string{26: "SO_ATTACH_FILTER", 51: "SO_ATTACH_REUSEPORT_CBPF"}[c.Value]
 	case call == "clone" && c.Mask == 0x7e020000 && c.Value == 0:
 		return "no CLONE_NEW* flag"
 	case call == "clone" && c.Mask == 0x7e030000 && c.Value == 0x10000:
@@ -70,6 +82,14 @@ func valueName(call string, c Cond) string {
 		return personaName(c.Value)
 	}
 	return ""
+}
+
+func requestName(call string, v uint64) string {
+	if call == "fcntl" {
+		return map[uint64]string{4: "F_SETFL", 10: "F_SETSIG", 1024: "F_SETLEASE"}[v]
+	}
+	return map[uint64]string{0x540c: "TIOCEXCL", 0x5412: "TIOCSTI", 0x541c: "TIOCLINUX", 0x5423: "TIOCSETD",
+		0x5452: "FIOASYNC", 0x8004667d: "FIOASYNC"}[v]
 }
 
 func familyName(v uint64) string {

@@ -14,5 +14,13 @@ func DefaultBPF() ([]byte, bool) { return []byte(defaultBPF), true }
 //go:embed guard_amd64.bpf
 var guardBPF string
 
+//go:embed guard_files_amd64.bpf
+var guardFilesBPF string
+
 // GuardBPF is the compiled GuardTable.
-func GuardBPF() ([]byte, bool) { return []byte(guardBPF), true }
+func GuardBPF(files bool) ([]byte, bool) {
+	if files {
+		return []byte(guardFilesBPF), true
+	}
+	return []byte(guardBPF), true
+}

@@ -75,8 +75,8 @@ func TestForbiddenIoctlsStayFew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rules[0].Name == "ioctl" && len(low) > 34 {
-			t.Errorf("ioctl takes %d masks; 34 are enough for two forbidden numbers", len(low))
+		if rules[0].Name == "ioctl" && len(low) > 44 {
+			t.Errorf("ioctl takes %d masks; 44 are enough for five forbidden numbers", len(low))
 		}
 	}
 }
@@ -98,8 +98,9 @@ func TestVerifyCatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, holds := range track(good) {
-		// libseccomp ends with a return that nothing reaches.
-		if good[i].code != bpfRet || holds == unreached {
+		// libseccomp ends with a return that nothing reaches, and has some that no argument leads to: behind x & 0 != 0
+		never := i > 1 && good[i-2].code == bpfAnd && good[i-2].k == 0 && good[i-1].code == bpfJeq && good[i-1].jt == 1
+		if good[i].code != bpfRet || holds == unreached || never {
 			continue
 		}
 		p := append([]insn(nil), good...)

@@ -6,13 +6,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// GuardTable is what stands beneath a profile that is not ours when a jail may write to a directory of the host: it
-// allows everything but giving a file S_ISUID or S_ISGID. Such a file would keep its owner's rights on the host, where
-// the jail's nosuid mount does not reach. An empty file counts: a write takes the bits away, but not if the writer has
-// CAP_FSETID, as the host's root has.
-func GuardTable() (*Table, error) {
-	eperm, enosys := uint(unix.EPERM), uint(unix.ENOSYS)
+// GuardTable is the filter beneath a profile that is not ours. It allows everything but what the default profile refuses
+// for its arguments: what a payload could do to the host's processes and terminals, and to the end of its own jail.
+//
+// With files, for a jail that may write to a directory of the host, it also refuses to give a file S_ISUID or S_ISGID.
+// Such a file would keep its owner's rights on the host, where the jail's nosuid mount does not reach. An empty file
+// counts: a write takes the bits away, but not if the writer has CAP_FSETID, as the host's root has.
+func GuardTable(files bool) (*Table, error) {
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
+	for _, s := range Default().Syscalls {
+		if s.Action == "SCMP_ACT_ERRNO" && len(s.Args) > 0 {
+			p.Syscalls = append(p.Syscalls, s)
+		}
+	}
+	if files {
+		p.guardFiles()
+	}
+	return p.Resolve(Target{Arch: runtime.GOARCH})
+}
+
+func (p *Profile) guardFiles() {
+	eperm, enosys := uint(unix.EPERM), uint(unix.ENOSYS)
 	deny := func(name string, args ...Arg) {
 		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: &eperm, Args: args})
 	}
@@ -35,5 +49,4 @@ func GuardTable() (*Table, error) {
 	for _, name := range []string{"openat2", "io_uring_setup"} {
 		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: &enosys})
 	}
-	return p.Resolve(Target{Arch: runtime.GOARCH})
 }

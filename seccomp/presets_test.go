@@ -49,7 +49,7 @@ func both(c call) []call {
 func TestDefaultVerdicts(t *testing.T) {
 	_, bpf := compiled(t, Default(), native())
 	allowed := `read write openat close mmap mprotect execve execveat futex wait4 ptrace process_vm_readv seccomp
-		landlock_create_ruleset inotify_init1 getrandom memfd_create shmget semget mq_open io_setup pidfd_open rseq
+		landlock_create_ruleset inotify_init1 getrandom memfd_create shmget semget mq_open pidfd_open rseq
 		close_range mseal statmount setxattrat kill prctl mknodat timer_create flock bind connect accept4 sendmsg`
 	refused := `unshare setns mount umount2 open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr pivot_root chroot
 		bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register keyctl add_key request_key
@@ -57,7 +57,7 @@ func TestDefaultVerdicts(t *testing.T) {
 		reboot settimeofday clock_settime iopl ioperm init_module finit_module delete_module nfsservctl lookup_dcookie
 		vhangup fanotify_init modify_ldt sethostname setdomainname kcmp pidfd_getfd process_madvise mbind set_mempolicy
 		move_pages migrate_pages lsm_get_self_attr lsm_set_self_attr uselib ustat sysfs`
-	newer := `clone3 open_tree_attr file_getattr file_setattr listns rseq_slice_yield`
+	newer := `clone3 io_setup open_tree_attr file_getattr file_setattr listns rseq_slice_yield`
 	for action, names := range map[Action]string{Allow: allowed, eperm: refused, enosys: newer} {
 		for _, name := range strings.Fields(names) {
 			check(t, bpf, both(call{name: name, want: action}))
@@ -111,7 +111,7 @@ func TestDefaultArguments(t *testing.T) {
 	_, bpf := compiled(t, Default(), native())
 	for cmd := range uint64(0x10000) {
 		want := Allow
-		if cmd == unix.TIOCSTI || cmd == unix.TIOCLINUX {
+		if slices.Contains([]uint64{unix.TIOCSTI, unix.TIOCLINUX, unix.TIOCSETD, unix.TIOCEXCL, fioasync}, cmd) {
 			want = eperm
 		}
 		check(t, bpf, both(call{"ioctl", [6]uint64{1: cmd}, want}))
@@ -132,8 +132,8 @@ func TestDefaultArguments(t *testing.T) {
 		c.args[flagsArg] = flag | uint64(unix.SIGCHLD)
 		check(t, bpf, []call{c})
 	}
-	usual := []uint64{0, 8, 0x20000, 0x20008, 0xffffffff}
-	for _, v := range append(usual, 1, 4, 0x40000, 0x400000, 0x20001, 0xfffffffe) {
+	usual := []uint64{0, 8, 0x20000, 0x20008, 0x40000, 0x40008, 0xffffffff}
+	for _, v := range append(usual, 1, 4, 0x400000, 0x440000, 0x20001, 0xfffffffe) {
 		c := call{"personality", [6]uint64{v}, eperm}
 		if slices.Contains(usual, v) {
 			c.want = Allow
@@ -141,6 +141,52 @@ func TestDefaultArguments(t *testing.T) {
 		check(t, bpf, both(c))
 	}
 }
+
+const fioasync = 0x5452 // of every architecture but ppc64le
+
+// TestRefusedArguments has a line for each argument that a preset which allows the call otherwise refuses.
+func TestRefusedArguments(t *testing.T) {
+	pretended := ErrnoAction(0)
+	lines := []struct {
+		presets string // those that permit the call
+		call    call
+		fine    [6]uint64 // arguments that are allowed
+	}{
+		{"default debug", call{"ptrace", [6]uint64{unix.PTRACE_SEIZE, 7, 0, unix.PTRACE_O_TRACEEXIT | 1}, eperm}, [6]uint64{unix.PTRACE_SEIZE, 7, 0, unix.PTRACE_O_TRACEFORK}},
+		{"default debug", call{"ptrace", [6]uint64{unix.PTRACE_SETOPTIONS, 7, 0, unix.PTRACE_O_TRACEEXIT}, eperm}, [6]uint64{unix.PTRACE_SETOPTIONS, 7, 0, unix.PTRACE_O_EXITKILL}},
+		{"default debug", call{"ptrace", [6]uint64{ptraceOldSetOptions, 7, 0, unix.PTRACE_O_TRACEEXIT}, eperm}, [6]uint64{unix.PTRACE_GETREGSET, 7, 1, 0x7ff0_0000_0040}},
+		{"default build debug strict compute", call{"fcntl", [6]uint64{0, unix.F_SETSIG, 9}, eperm}, [6]uint64{0, unix.F_SETOWN, 7}},
+		{"default build debug strict compute", call{"fcntl", [6]uint64{0, unix.F_SETFL, unix.O_ASYNC | unix.O_NONBLOCK}, eperm}, [6]uint64{0, unix.F_SETFL, unix.O_NONBLOCK}},
+		{"default build debug strict compute", call{"fcntl", [6]uint64{0, unix.F_SETLEASE, unix.F_RDLCK}, eperm}, [6]uint64{0, unix.F_SETLK, 1}},
+		{"default build debug strict compute", call{"ioctl", [6]uint64{0, fioasync}, eperm}, [6]uint64{0, unix.TCGETS}},
+		{"default build debug strict compute", call{"ioctl", [6]uint64{0, unix.TIOCSETD}, eperm}, [6]uint64{0, unix.TIOCGETD}},
+		{"default build debug strict compute", call{"ioctl", [6]uint64{0, unix.TIOCEXCL}, eperm}, [6]uint64{0, unix.TIOCNXCL}},
+		{"default build debug strict", call{"setrlimit", [6]uint64{unix.RLIMIT_CORE, 8}, pretended}, [6]uint64{unix.RLIMIT_NOFILE, 8}},
+		{"default build debug strict compute", call{"prlimit64", [6]uint64{0, unix.RLIMIT_CORE, 8}, pretended}, [6]uint64{0, unix.RLIMIT_CORE, 0, 8}},
+		{"default build debug strict compute", call{"prlimit64", [6]uint64{0, unix.RLIMIT_CORE, 1 << 32, 8}, pretended}, [6]uint64{0, unix.RLIMIT_CORE + 1, 8, 8}},
+		{"default build debug strict compute", call{"prlimit64", [6]uint64{1, unix.RLIMIT_CPU, 8}, eperm}, [6]uint64{2, unix.RLIMIT_CPU, 8}},
+		{"default build debug strict compute", call{"sched_setaffinity", [6]uint64{1, 8, 8}, eperm}, [6]uint64{0, 8, 8}},
+		{"default build debug strict", call{"setpriority", [6]uint64{unix.PRIO_USER, 0, 19}, eperm}, [6]uint64{unix.PRIO_PGRP, 0, 19}},
+		{"default build debug strict", call{"ioprio_set", [6]uint64{3, 0, 19}, eperm}, [6]uint64{2, 0, 19}},
+		{"default build debug", call{"setsockopt", [6]uint64{3, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, 8, 16}, eperm}, [6]uint64{3, unix.IPPROTO_TCP, unix.SO_ATTACH_FILTER}},
+		{"default build debug", call{"setsockopt", [6]uint64{3, unix.SOL_SOCKET, unix.SO_ATTACH_REUSEPORT_CBPF}, eperm}, [6]uint64{3, unix.SOL_SOCKET, unix.SO_DETACH_FILTER}},
+	}
+	for _, preset := range Presets() {
+		p, err := Preset(preset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, bpf := compiled(t, p, native())
+		for _, l := range lines {
+			if slices.Contains(strings.Fields(l.presets), preset) {
+				check(t, bpf, []call{{l.call.name, l.fine, Allow}})
+				check(t, bpf, both(l.call))
+			}
+		}
+	}
+}
+
+const ptraceOldSetOptions = 21 // asm/ptrace-abi.h; kernel/ptrace.c takes it for PTRACE_SETOPTIONS
 
 func TestPresets(t *testing.T) {
 	for _, name := range Presets() {

@@ -52,7 +52,8 @@ func (t *Table) compare(p []insn, a arch, nr int32, rules []Rule) error {
 	return nil
 }
 
-// probes gives argument vectors around the constants of the rules' conditions: all combinations, or a fixed sample.
+// probes gives argument vectors around the constants of the rules' conditions: all combinations, or those around each
+// rule and a fixed sample.
 func probes(rules []Rule) [][6]uint64 {
 	var values [6][]uint64
 	total := 1
@@ -70,6 +71,19 @@ func probes(rules []Rule) [][6]uint64 {
 			}))
 		}
 		return out
+	}
+	for _, r := range rules { // each as it holds, with one argument changed
+		var base [6]uint64
+		for _, c := range r.Conds {
+			base[c.Arg] |= c.Value
+		}
+		for i := range values {
+			for _, v := range values[i] {
+				one := base
+				one[i] = v
+				out = append(out, one)
+			}
+		}
 	}
 	random := rand.New(rand.NewPCG(1, 2)) // seeded: the same profile is always checked alike
 	for range maxProbes {
@@ -97,6 +111,9 @@ func probeValues(rules []Rule, arg int) []uint64 {
 			if c.Op == MaskedEq && c.Mask != 0 {
 				low := c.Mask & -c.Mask
 				out = append(out, v|^c.Mask, v^low, (v|^c.Mask)^low)
+				for m := c.Mask; m != 0; m &= m - 1 {
+					out = append(out, v^m&-m)
+				}
 			}
 		}
 	}

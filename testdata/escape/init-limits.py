@@ -11,5 +11,8 @@ done = [what for what, r in (
     ("sched_setaffinity", call(203, 1, len(mask), mask)),
     ("sched_setscheduler", call("sched_setscheduler", 1, 5, struct.pack("i", 0))),
     ("setpriority", call("setpriority", 0, 1, 19)),
+    ("setpriority of all of its uid", call("setpriority", 2, 0, 19)),
+    ("setpriority, high bits", call("setpriority", 2 | 1 << 32, 0, 19)),
+    ("ioprio_set of all of its uid", call(251, 3, 1000, 7 | 3 << 13)),
 ) if r == 0]
 escaped(f"init has suffered {done}") if done else contained("init is not for the payload to limit")

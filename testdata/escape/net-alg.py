@@ -1,4 +1,4 @@
-# AF_ALG, an interface to much kernel code, is refused before the kernel looks for it.
+# AF_ALG, an interface to much kernel code and the first call of Copy Fail (CVE-2026-31431), is refused before the kernel looks for it.
 # off: spec={"seccomp": "unconfined"}
 from kernel import *
 

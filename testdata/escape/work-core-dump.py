@@ -2,6 +2,7 @@
 # setup: core-dump
 # spec: {"mounts": [{"type": "bind", "source": "$DIR/work", "target": "/work", "writable": true}]}
 # off: label=rlimit
+# off: call=seccomp(SECCOMP_SET_MODE_FILTER
 import os
 import resource
 from kernel import *

@@ -16,7 +16,7 @@ NR = dict(
     keyctl=250, openat=257, migrate_pages=256, mknodat=259, fchmodat=268, unshare=272, move_pages=279, perf_event_open=298,
     fanotify_init=300, name_to_handle_at=303, open_by_handle_at=304, setns=308, process_vm_readv=310,
     finit_module=313, bpf=321, userfaultfd=323, io_uring_setup=425, open_tree=428, move_mount=429, fsopen=430,
-    clone3=435, pidfd_open=434, openat2=437, pidfd_getfd=438, mount_setattr=442, fchmodat2=452,
+    pidfd_send_signal=424, clone3=435, pidfd_open=434, openat2=437, pidfd_getfd=438, mount_setattr=442, fchmodat2=452,
 )
 
 
