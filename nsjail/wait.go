@@ -171,7 +171,7 @@ func (c *Cmd) finish() (*Result, error) {
 	if c.group != nil {
 		c.runner.sweepGroups(c.plan.Host.Cgroup)
 	}
-	status, usage := 0, stage.Usage{}
+	status, usage, most := 0, stage.Usage{}, endWait
 	reported, asked, left := false, false, false
 	if !c.Spec.NoInit {
 		rep, _, err := c.receive()
@@ -184,16 +184,13 @@ func (c *Cmd) finish() (*Result, error) {
 	if reported && !left && c.passes() {
 		c.runner.collect(c)
 	} else {
-		most := endWait
 		if left { // init has waited as long
 			most = time.Second
 		}
 		pidStatus, pidUsage, werr := c.waitPid(most)
-		if !reported {
-			status, usage = pidStatus, pidUsage
-			c.state.lost = !c.Spec.NoInit
+		if err = c.giveBack(werr); !reported {
+			status, usage, c.state.lost = pidStatus, pidUsage, !c.Spec.NoInit
 		}
-		err = c.giveBack(werr)
 	}
 	c.mark(6)
 	c.unwatch()

@@ -33,8 +33,7 @@ enum {
 	NSLOTS = 256, NO_SLOT = 0xff,
 	SLOT_REPORT = 1, // slot 0 is the program itself
 	MAX_FDS = 250,   // SCM_MAX_FD is 253: unix(7)
-	MAX_WARDS = 1024,
-	KIND_SELF = 1, KIND_LATER = 2, FLAG_WARD = 1,
+	MAX_WARDS = 1024, KIND_SELF = 1, KIND_LATER = 2, FLAG_WARD = 1,
 	PAYLOAD_IDS = 2000000000, // the first host id of root's payloads: above accounts, subordinate ids and systemd's ranges
 	PAYLOAD_ID_COUNT = 100000000,
 	REPORT_FAIL = 1, // a: index of the operation, b: errno
@@ -45,8 +44,7 @@ enum {
 	AHEAD_LAST_CAP = CAP_CHECKPOINT_RESTORE, // what the list that is held ahead takes for the kernel's last: Linux 5.9
 	AHEAD_IDS = 10,  // the width of an id in a map
 	FD_HOME = 263,   // a prepared stage's own network namespace
-	FD_DISK = 264,   // the first of the descriptors of tmpfs mounts that init keeps (package rootfs)
-	MAX_DISKS = 8,
+	FD_DISK = 264, MAX_DISKS = 8, // the descriptors of tmpfs mounts that init keeps (package rootfs): the first, how many
 };
 
 // The namespaces of a default jail; an early stage makes them while the keeper still plans.
@@ -63,14 +61,10 @@ struct header {
 struct op {
 	uint32_t nr;
 	uint8_t save, slots, data, pad0;
-	uint8_t ok[4];
-	uint32_t pad1;
+	uint8_t ok[4]; uint32_t pad1;
 	uint64_t a[6];
 };
-struct reply {
-	int32_t pid, op, err;
-	uint32_t uid; // the stage's
-};
+struct reply { int32_t pid, op, err; uint32_t uid; }; // the stage's
 struct report {
 	int32_t type, a, b, own; // own: 1 if a violation ended the payload itself
 	struct rusage usage;
