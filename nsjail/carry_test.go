@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -383,4 +384,33 @@ func TestFailedStartsLeaveNothing(t *testing.T) {
 		fail()
 	}
 	until(t, "descriptors come down", func() bool { return count() <= before+60 }) // by now jails are parked
+}
+
+// Every jail shows the same public configuration and nothing private, whether it takes it from the host's /etc or from a
+// Runner's copies, whole or piece by piece.
+func TestPublicEtc(t *testing.T) {
+	h, err := Look(&Spec{Args: []string{"true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	names := slices.Clone(h.Files)
+	for _, d := range h.System {
+		if strings.HasPrefix(d.Name, "etc/") {
+			names = append(names, d.Name)
+		}
+	}
+	script := "cd /; for n in " + strings.Join(names, " ") + "; do test -e $n || test -L $n || echo no $n; done; cd /etc; ls -d " + strings.Join(privateEtc, " ") + " 2>/dev/null"
+	r := runnerWith(t, RunnerOptions{})
+	for name, c := range map[string]*Cmd{"cold": shell(script), "copies": r.shell(script), "piece by piece": r.shell(script), "one more": r.shell(script)} {
+		switch name {
+		case "piece by piece":
+			c.Spec.Mounts = []Mount{{Type: MountData, Target: "/etc/app.conf", Content: "x"}}
+		case "one more":
+			c.Spec.Etc = []string{"services"}
+		}
+		if out, _, err := c.Output(); err != nil || len(out) > 0 {
+			t.Errorf("%s: %s (%v)", name, out, err)
+		}
+	}
 }

@@ -28,6 +28,7 @@ func (s *Spec) Check() []Problem {
 	c.identity(s)
 	c.rootfs(s.Rootfs)
 	c.mounts(s.Mounts)
+	c.etcNames(s)
 	c.isolation(s)
 	c.limits(&s.Limits)
 	c.cgroupParent(s.CgroupParent)

@@ -50,6 +50,9 @@ func TestCheckNamesPlaceReasonAndFix(t *testing.T) {
 		breakIt func(*Spec)
 		want    string // the whole line, or its beginning when it ends in ...
 	}{
+		"etc of image":   {func(s *Spec) { s.Etc = []string{"fonts"} }, `etc: a rootfs has its own /etc; remove it, or bind what is missing there`},
+		"etc upwards":    {func(s *Spec) { s.Rootfs, s.Etc = Rootfs{}, []string{"a/../../b"} }, `etc[0]: "a/../../b" is not a name in /etc...`},
+		"etc private":    {func(s *Spec) { s.Rootfs, s.Etc = Rootfs{}, []string{"x", "ssh/sshd_config"} }, `etc[1]: "ssh/sshd_config" is or holds accounts...`},
 		"no args":        {func(s *Spec) { s.Args = nil }, `args: there is no command to run; name one, as in ["id"]`},
 		"empty name":     {func(s *Spec) { s.Args[0] = "" }, `args[0]: the command is empty; name a program`},
 		"NUL in arg":     {func(s *Spec) { s.Args[1] = "a\x00b" }, `args[1]: "a\x00b" has a NUL byte at offset 1, which no system call can carry; remove it`},

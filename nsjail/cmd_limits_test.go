@@ -139,11 +139,11 @@ func TestHostnameAndWorkdir(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	for k, v := range map[string]string{"BT_ONE": "1", "BT_TWO": "2 2", "BT_TOKEN": "t", "BT_PROXY": "http://u:p@h/", "LD_BTX": "x", "BT_MULTI": "a\nb"} {
+	for k, v := range map[string]string{"BT_ONE": "1", "BT_TWO": "2 2", "BT_TOKEN": "t", "BT_PROXY": "http://u:p@h/", "LD_BTX": "x", "BT_MULTI": "a\nb", "TZ": "Asia/Tokyo"} {
 		t.Setenv(k, v)
 	}
 	c := shell("env | sort")
-	wantOutput(t, c, "HOME=/work\nLANG=C.UTF-8\nPATH="+DefaultPath+"\nPWD=/work\nTERM=dumb")
+	wantOutput(t, c, "HOME=/home/brig\nLANG=C.UTF-8\nPATH="+DefaultPath+"\nPWD=/work\nTERM=dumb\nTZ=Asia/Tokyo")
 	c = shell("env -u PATH env | grep -e BT -e SET | sort")
 	c.Spec.PassEnv = []string{"BT_*", "LD_*"}
 	c.Spec.Env = []string{"SET=it", "EMPTYSET=", "BT_ONE=mine"}

@@ -12,7 +12,7 @@ const (
 	DefaultGrace       = Duration(10 * time.Second) // Cmd.Stop
 	DefaultCPUPeriod   = Duration(cgroup.DefaultPeriod)
 	DefaultProcesses   = 1024
-	DefaultTmpfsSize   = Bytes(256 << 20) // of each --tmpfs, and of /tmp, /work, /output and /dev/shm together
+	DefaultTmpfsSize   = Bytes(256 << 20) // of each --tmpfs, and of /tmp, /work, /output, /home/brig and /dev/shm together
 	DefaultTmpfsInodes = 65536            // likewise
 	DefaultRootSize    = Bytes(1 << 30)
 	DefaultCapture     = Bytes(8 << 20) // Command.Output and CombinedOutput, each stream
@@ -20,6 +20,7 @@ const (
 	DefaultGID         = 1000
 	DefaultHostname    = "brig"
 	DefaultWorkdir     = "/work"
+	DefaultHome        = "/home/brig"
 	DefaultTerminals   = 64    // pseudo-terminals: the machine has some thousands (kernel.pty.max)
 	DefaultInotify     = 32    // inotify(7) instances: the caller's user often has 128 for all that it runs
 	DefaultWatches     = 16384 // inotify watches

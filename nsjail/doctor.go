@@ -54,6 +54,8 @@ type Facts struct {
 	Default, Relaxed, Shared Trial
 	// Egress is a jail with NetEgress, EveryPort one whose policy names all ports; tried where the default works.
 	Egress, EveryPort Trial
+	// Etc are names in /etc that something in /usr has a link to and a default jail lacks.
+	Etc []string
 	// Unread lists what could not be read in time.
 	Unread []string
 }
@@ -82,7 +84,7 @@ func (t *Trial) failedAt() string {
 func Diagnose(f *Facts) []Finding {
 	list := []Finding{f.jail()}
 	for _, check := range []func() Finding{f.kernel, f.userNamespaces, f.root, f.proc, f.overlay, f.idmap, f.seccomp, f.library, f.egress,
-		f.outerFilter, f.container, f.lsm, f.namespaceLimits, f.limits, f.memory, f.cgroups, f.landlock, f.yama, f.tiocsti, f.vsock} {
+		f.outerFilter, f.container, f.lsm, f.namespaceLimits, f.limits, f.memory, f.cgroups, f.landlock, f.yama, f.tiocsti, f.vsock, f.etc} {
 		if x := check(); x.Name != "" {
 			list = append(list, x)
 		}

@@ -33,6 +33,9 @@ func Examine(ctx context.Context) *Facts {
 	within(f, "control groups", readTime, detectGroups,
 		func(g groups) { f.Groups, f.GroupsErr = g.layout, g.err })
 	within(f, "host", readTime, lookDefault, func(h *Host) { f.Host = h })
+	if f.Host != nil {
+		within(f, "links of /usr", linkTime, func() []string { return lookLinks(f.Host) }, func(l []string) { f.Etc = l })
+	}
 	f.tryJails(ctx)
 	return f
 }

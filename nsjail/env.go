@@ -107,7 +107,7 @@ func BuildEnv(s *Spec, passed []string, term string) []string {
 	case term == "":
 		term = "xterm-256color"
 	}
-	env := []string{"PATH=" + DefaultPath, "HOME=" + DefaultWorkdir, "LANG=C.UTF-8", "TERM=" + term}
+	env := []string{"PATH=" + DefaultPath, "HOME=" + home(s), "LANG=C.UTF-8", "TERM=" + term}
 	place := map[string]int{}
 	for i, e := range env {
 		name, _, _ := strings.Cut(e, "=")
@@ -125,4 +125,22 @@ func BuildEnv(s *Spec, passed []string, term string) []string {
 		}
 	}
 	return env
+}
+
+// home is where programs keep what is theirs: a place of the jail's own, which ends with it. With a volume at /work it is
+// there, since what a volume keeps from run to run is the payload's. An image need have no /home.
+func home(s *Spec) string {
+	h := DefaultHome
+	if s.Rootfs.Path != "" {
+		h = "/tmp"
+	}
+	for _, m := range s.Mounts {
+		if m.Type == MountVolume && m.Target == DefaultWorkdir && m.Writable {
+			return DefaultWorkdir
+		}
+		if m.Type != MountDir && strings.HasPrefix(DefaultHome, m.Target+"/") { // it covers the jail's
+			h = "/tmp"
+		}
+	}
+	return h
 }

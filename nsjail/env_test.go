@@ -49,9 +49,13 @@ func TestBuildEnv(t *testing.T) {
 		term   string
 		want   []string
 	}{
-		{&Spec{}, nil, "vt100", []string{"PATH=" + DefaultPath, "HOME=/work", "LANG=C.UTF-8", "TERM=dumb"}},
-		{&Spec{TTY: true}, nil, "", []string{"PATH=" + DefaultPath, "HOME=/work", "LANG=C.UTF-8", "TERM=xterm-256color"}},
-		{&Spec{TTY: true}, nil, "vt100", []string{"PATH=" + DefaultPath, "HOME=/work", "LANG=C.UTF-8", "TERM=vt100"}},
+		{&Spec{}, nil, "vt100", []string{"PATH=" + DefaultPath, "HOME=/home/brig", "LANG=C.UTF-8", "TERM=dumb"}},
+		{&Spec{Rootfs: Rootfs{Path: "/image"}}, nil, "", []string{"PATH=" + DefaultPath, "HOME=/tmp", "LANG=C.UTF-8", "TERM=dumb"}},
+		{&Spec{Mounts: []Mount{{Type: MountBind, Target: "/home"}}}, nil, "", []string{"PATH=" + DefaultPath, "HOME=/tmp", "LANG=C.UTF-8", "TERM=dumb"}},
+		{&Spec{Mounts: []Mount{{Type: MountVolume, Target: "/work", Writable: true}}}, nil, "",
+			[]string{"PATH=" + DefaultPath, "HOME=/work", "LANG=C.UTF-8", "TERM=dumb"}},
+		{&Spec{TTY: true}, nil, "", []string{"PATH=" + DefaultPath, "HOME=/home/brig", "LANG=C.UTF-8", "TERM=xterm-256color"}},
+		{&Spec{TTY: true}, nil, "vt100", []string{"PATH=" + DefaultPath, "HOME=/home/brig", "LANG=C.UTF-8", "TERM=vt100"}},
 		{&Spec{Env: []string{"B=2", "A=3", "B=4", "HOME=/h"}}, []string{"A=1", "PATH=/p"}, "",
 			[]string{"PATH=/p", "HOME=/h", "LANG=C.UTF-8", "TERM=dumb", "A=3", "B=4"}},
 	} {

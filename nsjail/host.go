@@ -39,8 +39,8 @@ type Host struct {
 	Cgroup *cgroup.Layout `json:"cgroup,omitempty"`
 	// Devices are the block devices of Limits.IO, by its paths.
 	Devices map[string]Device `json:"devices,omitempty"`
-	// Localtime is the text of the link /etc/localtime, if it points into /usr.
-	Localtime string `json:"localtime,omitempty"`
+	// CPUs are the processors that are online, as /sys/devices/system/cpu/online lists them; "" if nothing says so.
+	CPUs string `json:"cpus,omitempty"`
 	// Partial lists checks that could not be completed.
 	Partial []string `json:"partial,omitempty"`
 	// Env holds the variables that Spec.PassEnv lets through.

@@ -208,10 +208,7 @@ func (h *Host) lookEnv(s *Spec) error {
 	if s.TTY { // else it does not count, and the first look at the environment is a start's to pay
 		h.Term = os.Getenv("TERM")
 	}
-	if len(s.PassEnv) == 0 {
-		return nil
-	}
 	var err error
-	h.Env, err = PassEnv(s.PassEnv, syscall.Environ())
+	h.Env, err = PassEnv(append([]string{"TZ"}, s.PassEnv...), syscall.Environ())
 	return err
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -42,20 +40,18 @@ func (h *Host) lookSystem(s *Spec) error {
 	if s.Rootfs.Path != "" {
 		return nil
 	}
-	return h.lookUsr()
+	return h.lookUsr(s)
 }
 
 // unasked stands for the answer to a question that nobody has had.
 const unasked = "nothing of it is shown"
 
 // lookUsr reads what the minimal root takes from the host.
-func (h *Host) lookUsr() error {
-	h.NoEtcOverlay = unasked
-	names := []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc/alternatives", "etc/ssl/certs", "etc/pki/tls/certs", "etc/pki/ca-trust"}
-	for _, name := range append(names, javaConfigs()...) {
+func (h *Host) lookUsr(s *Spec) error {
+	for _, name := range []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"} {
 		var st unix.Stat_t
 		err := unix.Lstat("/"+name, &st)
-		if err == unix.ENOENT || err == unix.ENOTDIR {
+		if err == unix.ENOENT {
 			continue
 		}
 		if err != nil {
@@ -67,60 +63,16 @@ func (h *Host) lookUsr() error {
 			if d.Link, err = os.Readlink("/" + name); err != nil {
 				return err
 			}
-			if strings.HasPrefix(name, "etc/") && !strings.HasPrefix(filepath.Join("/", filepath.Dir(name), d.Link), "/usr/") {
-				continue
-			}
 		case unix.S_IFDIR:
-			if d.NoOverlay = h.noOverlay("/" + name); strings.HasPrefix(name, "etc/") && h.NoEtcOverlay == unasked {
-				h.NoEtcOverlay = h.noOverlay("/etc")
-			}
+			d.NoOverlay = h.noOverlay("/" + name)
 		default:
 			continue
 		}
 		h.System = append(h.System, d)
 	}
-	for _, name := range []string{"ld.so.cache", "services", "protocols", "ssl/openssl.cnf"} {
-		var st unix.Stat_t
-		if unix.Stat("/etc/"+name, &st) == nil && st.Mode&(unix.S_IFMT|0o004) == unix.S_IFREG|0o004 && st.Size <= maxEtcFile {
-			h.Files = append(h.Files, "etc/"+name)
-		}
-	}
-	if link, err := os.Readlink("/etc/localtime"); err == nil && strings.HasPrefix(filepath.Join("/etc", link), "/usr/share/zoneinfo/") {
-		h.Localtime = link
-	}
-	return nil
+	h.CPUs = readText("/sys/devices/system/cpu/online")
+	return h.lookEtc(s)
 }
-
-// javaConfigs are the directories of /etc without which Debian's Java does not start: /usr/lib/jvm/java-17-openjdk-amd64
-// has links into /etc/java-17-openjdk. They are not looked for in /etc, which is large.
-func javaConfigs() (names []string) {
-	fd, err := unix.Open("/usr/lib/jvm", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil // no Java
-	}
-	defer unix.Close(fd)
-	var entries []string
-	for buf := make([]byte, 2048); ; {
-		n, err := unix.ReadDirent(fd, buf)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
-			break // Java will say that it lacks its configuration
-		}
-		_, _, entries = unix.ParseDirent(buf[:n], -1, entries)
-	}
-	for _, e := range entries {
-		if i := strings.LastIndexByte(e, '-'); strings.HasPrefix(e, "java-") && i >= len("java-") {
-			names = append(names, "etc/"+e[:i]) // one that does not exist is passed over
-		}
-	}
-	slices.Sort(names) // the order of a directory is not the plan's
-	return slices.Compact(names)
-}
-
-// maxEtcFile bounds each copy of a file of /etc.
-const maxEtcFile = 1 << 20
 
 // noOverlay says why a directory cannot be a lower layer, or "".
 func (h *Host) noOverlay(dir string) string {

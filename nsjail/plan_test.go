@@ -133,9 +133,10 @@ func diff(a, b string) string {
 // ordinaryHost is a Debian-like machine whose caller is an ordinary user.
 func ordinaryHost() *Host {
 	h := &Host{Kernel: Kernel{6, 1}, UID: 1000, GID: 1000, PayloadUID: 1000, PayloadGID: 1000, LastCap: 1, Missing: map[string]string{},
-		System: []SystemDir{{Name: "usr"}, {Name: "bin", Link: "usr/bin"}, {Name: "lib", Link: "usr/lib"}, {Name: "etc/alternatives"}},
-		Files:  []string{"etc/ld.so.cache", "etc/services"}, ProcFiles: []ProcFile{{"acpi", true}, {"kcore", false}, {"sys", true}},
-		Localtime: "/usr/share/zoneinfo/Europe/Vienna", Term: "xterm", Filter: make([]byte, 8*100), HardLimits: map[string]int64{},
+		System: []SystemDir{{Name: "usr"}, {Name: "bin", Link: "usr/bin"}, {Name: "lib", Link: "usr/lib"}, {Name: "etc/alternatives"}, {Name: "etc/fonts"},
+			{Name: "etc/localtime", Link: "/usr/share/zoneinfo/Europe/Vienna"}},
+		Files: []string{"etc/ld.so.cache", "etc/services"}, CPUs: "0-1", ProcFiles: []ProcFile{{"acpi", true}, {"kcore", false}, {"sys", true}},
+		Term: "xterm", Filter: make([]byte, 8*100), HardLimits: map[string]int64{},
 		Sources: map[string]*Source{}}
 	for _, name := range RlimitNames() {
 		h.HardLimits[name] = -1

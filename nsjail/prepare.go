@@ -92,7 +92,7 @@ func preparedEntries(h *Host, w *warm) []rootfs.Entry {
 	}
 	r.root.Entries = append(r.root.Entries, bound...)
 	r.etc()
-	r.etcOfHost()
+	r.etcOfHost(false)
 	r.nodes()
 	return r.root.Entries
 }

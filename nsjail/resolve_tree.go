@@ -2,6 +2,7 @@ package nsjail
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,31 +104,47 @@ func (r *resolver) systemDir(d SystemDir, overlay bool) {
 
 // skeleton is the rest of the minimal root. What no machine has otherwise comes first: an early stage makes it, too.
 func (r *resolver) skeleton(overlay bool) {
-	for _, d := range []string{"input", "run", "root", "home"} {
+	for _, d := range []string{"input", "run", "root", "home", cpuDir} {
 		r.add(rootfs.Entry{Kind: rootfs.Dir, Target: d, Mode: 0o755})
 	}
 	r.link("var/tmp", "/tmp")
-	if !r.preparedEtc(overlay) {
+	r.link(cpuDir+"/possible", "online")
+	r.link(cpuDir+"/present", "online")
+	prepared := r.preparedEtc(overlay)
+	if !prepared {
 		r.etc()
 	}
 	r.everywhere = len(r.root.Entries)
-	covered := overlay && r.warm == nil && r.host.NoEtcOverlay == "" && r.etcDirs() > 1
+	covered := overlay && !prepared && r.etcDirs() > 1 && (r.warm == nil && r.host.NoEtcOverlay == "" || r.warm != nil && r.warm.etc)
 	if covered {
-		r.add(rootfs.Entry{Kind: rootfs.Cover, Label: "etc", Source: rootfs.Source{Path: "/etc", Dir: true}, Attr: attrRead})
+		r.add(rootfs.Entry{Kind: rootfs.Cover, Label: "etc", Source: rootfs.Source{Path: "/etc", Dir: true, Mounted: r.warm != nil}, Attr: attrRead})
 	}
 	for _, d := range r.host.System {
 		switch etc := strings.HasPrefix(d.Name, "etc/"); {
-		case d.Link != "":
+		case d.Link != "" && !(etc && prepared):
 			r.link(d.Name, d.Link)
-		case etc && !r.preparedEtc(overlay):
-			r.systemDir(d, overlay && !covered)
+		case etc && covered:
+			r.covered(d.Name, true)
+		case etc && !prepared:
+			r.systemDir(d, overlay)
 		}
 	}
-	if r.preparedEtc(overlay) {
+	if prepared {
 		r.add(rootfs.Entry{Kind: rootfs.Overlay, Label: "etc", Target: "etc", Source: rootfs.Source{Path: "/etc", Dir: true, Mounted: true}, Attr: attrRead})
-		return
+	} else {
+		r.etcOfHost(covered)
 	}
-	r.etcOfHost()
+	if r.host.CPUs != "" {
+		r.add(rootfs.Entry{Kind: rootfs.File, Target: cpuDir + "/online", Text: r.host.CPUs + "\n", Mode: 0o444})
+	}
+}
+
+// cpuDir is all that a jail has of /sys: how many processors there are, which lscpu(1) and glibc look for there.
+const cpuDir = "sys/devices/system/cpu"
+
+// covered shows what lies below a Cover, whose attributes a mount of a part of it has.
+func (r *resolver) covered(name string, dir bool) {
+	r.add(rootfs.Entry{Kind: rootfs.Bind, Label: "etc", Target: name, Source: rootfs.Source{Path: "/" + name, Dir: dir}})
 }
 
 // etcDirs is how many directories of the host's /etc the jail shows.
@@ -145,25 +162,27 @@ func (r *resolver) preparedEtc(overlay bool) bool {
 	return overlay && r.warm != nil && r.warm.etc && r.spec.User == "" && r.spec.Hostname == "" && !ownEtc(r.spec)
 }
 
-// etc writes an /etc that says nothing about the host.
+// etc writes an /etc that says nothing about the host. The users and groups are those that every Debian has.
 func (r *resolver) etc() {
 	uid, gid, _ := ParseUser(r.user()) // namespaces has parsed it
 	file := func(name, text string) {
-		r.add(rootfs.Entry{Kind: rootfs.File, Label: "etc", Target: "etc/" + name, Text: text, Mode: 0o444})
+		if r.net() != NetHost || !slices.Contains(r.host.Files, "etc/"+name) {
+			r.add(rootfs.Entry{Kind: rootfs.File, Label: "etc", Target: "etc/" + name, Text: text, Mode: 0o444})
+		}
 	}
 	name := r.spec.Hostname
 	if name == "" {
 		name = DefaultHostname
 	}
-	passwd, group := "root:x:0:0:root:/root:/bin/sh\n", "root:x:0:\n"
+	passwd, group, root := "", "", DefaultHome
 	if uid != 0 {
-		passwd += fmt.Sprintf("brig:x:%d:%d::%s:/bin/sh\n", uid, gid, DefaultWorkdir)
+		root, passwd = "/root", fmt.Sprintf("brig:x:%d:%d::%s:/bin/sh\n", uid, gid, DefaultHome)
 	}
 	if gid != 0 {
-		group += fmt.Sprintf("brig:x:%d:\n", gid)
+		group = fmt.Sprintf("brig:x:%d:\n", gid)
 	}
-	file("passwd", passwd+"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n")
-	file("group", group+"nogroup:x:65534:\n")
+	file("passwd", "root:x:0:0:root:"+root+":/bin/sh\n"+passwd+baseUsers)
+	file("group", "root:x:0:\n"+group+baseGroups)
 	file("hosts", "127.0.0.1\tlocalhost "+name+"\n::1\tlocalhost ip6-localhost ip6-loopback\n")
 	file("hostname", name+"\n")
 	file("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nservices: files\nprotocols: files\n")
@@ -173,13 +192,14 @@ func (r *resolver) etc() {
 	r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: "etc", Target: "etc/mtab", Text: "/proc/self/mounts"})
 }
 
-// etcOfHost copies what says nothing about the host and programs need.
-func (r *resolver) etcOfHost() {
+// etcOfHost shows the files that say nothing about the host and that programs need: below a Cover as they are, or copies.
+func (r *resolver) etcOfHost(covered bool) {
 	for _, f := range r.host.Files {
+		if covered && !slices.Contains(netEtc, f) { // which may be links
+			r.covered(f, false)
+			continue
+		}
 		r.add(rootfs.Entry{Kind: rootfs.Copy, Label: "etc", Target: f, Source: rootfs.Source{Path: "/" + f}, Size: maxEtcFile, Mode: 0o444})
-	}
-	if r.host.Localtime != "" {
-		r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: "etc", Target: "etc/localtime", Text: r.host.Localtime})
 	}
 }
 
@@ -260,7 +280,7 @@ func (r *resolver) masks(always bool) {
 	}
 }
 
-var scratchDirs = []string{"/dev/shm", "/tmp", DefaultWorkdir, "/output"}
+var scratchDirs = []string{"/dev/shm", "/tmp", DefaultWorkdir, "/output", DefaultHome}
 
 // scratch makes the writable directories that the Spec does not mount itself; they share one tmpfs and its limits.
 func (r *resolver) scratch() {
@@ -269,8 +289,12 @@ func (r *resolver) scratch() {
 		own[m.Target] = true
 	}
 	for _, d := range scratchDirs {
-		if !own[d] && (r.spec.Rootfs.Path == "" || d != "/output") {
-			r.add(rootfs.Entry{Kind: rootfs.Scratch, Label: "scratch", Target: d[1:], Mode: 0o1777})
+		mode := uint32(0o1777)
+		if d == DefaultHome {
+			mode = 0o700
+		}
+		if !own[d] && (r.spec.Rootfs.Path == "" || d != "/output" && d != DefaultHome) {
+			r.add(rootfs.Entry{Kind: rootfs.Scratch, Label: "scratch", Target: d[1:], Mode: mode})
 		}
 	}
 }

@@ -118,7 +118,7 @@ func (r *Runner) kind(s *Spec, pooled bool) (t *template, known bool, err error)
 	was := r.tree.host
 	h.PayloadUID, h.PayloadGID, h.Kept = was.PayloadUID, was.PayloadGID, was.Kept
 	if s.Rootfs.Path == "" { // what the stage's tree has, and not what the host has by now
-		h.System, h.Files, h.Localtime = was.System, was.Files, was.Localtime
+		h.System, h.Files, h.CPUs = was.System, was.Files, was.CPUs
 	}
 	if t, err = newTemplate(s, h, w); err != nil {
 		return nil, false, errors.Join(err, h.Close())

@@ -8,7 +8,8 @@ import "brig/netns/egress"
 type Spec struct {
 	// Args is the command and its arguments. A name without a slash is looked for in the jail's PATH.
 	Args []string `json:"args"`
-	// Env is the payload's environment, "NAME=value", beside PATH, HOME, LANG and TERM, which it may override.
+	// Env is the payload's environment, "NAME=value", beside PATH, HOME, LANG, TERM and the
+	// caller's TZ, which it may override.
 	Env []string `json:"env,omitempty"`
 	// PassEnv names variables of the caller to pass on. A name may be a glob (`LC_*`); a glob never matches a
 	// sensitive name (see Sensitive), which must be written out.
@@ -24,6 +25,9 @@ type Spec struct {
 	Rootfs Rootfs `json:"rootfs,omitzero"`
 	// Mounts are performed in order after the skeleton of the root.
 	Mounts []Mount `json:"mounts,omitempty"`
+	// Etc names directories and files of the host's /etc that the payload sees at their place, read-only and as far as
+	// everybody may read them, beside the public configuration that every jail has (SPECIFICATION.md, "/etc").
+	Etc []string `json:"etc,omitempty"`
 	// Net is NetLoopback when "".
 	Net Net `json:"net,omitempty"`
 	// Egress is what NetEgress lets the payload reach; nil is nothing.

@@ -91,7 +91,7 @@ type IOLimit struct {
 // Clone is a copy that shares nothing with the original.
 func (s *Spec) Clone() *Spec {
 	c := *s
-	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Publish, &c.Require, &c.Optional, &c.Limits.Cgroup} {
+	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Etc, &c.Publish, &c.Require, &c.Optional, &c.Limits.Cgroup} {
 		*list = slices.Clone(*list)
 	}
 	c.Egress = c.Egress.Clone()

@@ -21,6 +21,7 @@ func specFields(s *Spec) []field {
 		{"hostname", str(&s.Hostname)},
 		{"rootfs", nested(rootfsFields(&s.Rootfs))},
 		{"mounts", mountList(&s.Mounts)},
+		{"etc", strs(&s.Etc)},
 		{"net", str(&s.Net)},
 		{"egress", policy(&s.Egress)},
 		{"publish", strs(&s.Publish)},

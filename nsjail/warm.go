@@ -221,8 +221,9 @@ func (t *template) run(s *Spec) (*Host, error) {
 	return &h, nil
 }
 
-// preparable says whether a Spec's jails can start from a prepared tree. The host's network is not there.
-func preparable(s *Spec) bool { return s.Net != NetHost }
+// preparable says whether a Spec's jails can start from a prepared tree. The host's network is not there,
+// nor is more of its /etc than every jail has.
+func preparable(s *Spec) bool { return s.Net != NetHost && len(s.Etc) == 0 }
 
 func wantsPool(s *Spec) bool { return (s.Net == "" || s.Net == NetLoopback) && len(s.Publish) == 0 }
 

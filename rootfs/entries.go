@@ -14,8 +14,8 @@ import (
 func (b *builder) entry(e *Entry) {
 	switch e.Kind {
 	case Bind:
-		if s := &e.Source; b.ours && !s.Dir && s.Ino == 0 && e.Attr == 0 { // a device
-			b.make(e.Target, false)
+		if s := &e.Source; b.ours && !s.Passed && s.Ino == 0 && e.Attr == 0 { // a device, or below a Cover
+			b.make(e.Target, s.Dir)
 			b.bind(s.Path, e.Target)
 			return
 		}
@@ -26,6 +26,10 @@ func (b *builder) entry(e *Entry) {
 		b.overlay(e)
 	case Cover:
 		b.takeSources()
+		if e.Source.Mounted {
+			b.mountAt("overlay", e.Source.Path, e.Attr, [2]string{"lowerdir", e.Source.Path + ":/" + emptyDir}, [2]string{"userxattr", ""})
+			return
+		}
 		m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", fmt.Sprintf("%s:/proc/self/fd/%d", e.Source.Path, fdEmpty)}, [2]string{"userxattr", ""})
 		b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.CWD(), program.Str(e.Source.Path), fromEmpty())
 		b.Program.Close(b.label, m)

@@ -77,6 +77,8 @@ func fileFlags() []flag {
 			help: "an empty directory"},
 		{name: "file", args: []string{"SRC", "DST"}, many: true, files: true, set: mountFlag(nsjail.Mount{Type: nsjail.MountFile}),
 			help: "a private read-only copy of the file SRC at DST"},
+		{name: "etc", args: []string{"NAME"}, many: true, set: setEtc,
+			help: "show /etc/NAME of the host too, as far as everybody may read it; brig doctor lists what programs look for there"},
 		{name: "rootfs", args: []string{"DIR"}, files: true, path: "rootfs.path", set: setRootfs,
 			help: "use the directory tree DIR as the root instead of the host's /usr"},
 		{name: "rootfs-writable", args: []string{"SIZE"}, path: "rootfs.writable", set: setRootfsWritable, setBare: setRootfsBare,

@@ -50,7 +50,7 @@ func manPage() string {
 		"process by itself, and --pids-limit counts in the user namespace; --require cpu_time refuses the first. "+
 		"An ordinary user of a machine with systemd is given a group to divide by --systemd-scope.",
 		"What a brig that was itself killed leaves behind is removed by brig gc.")
-	m.Section("VARIABLES", "The command gets PATH, HOME, LANG and TERM, and what --env, --env-file and --pass-env add. A glob of --pass-env never matches "+
+	m.Section("VARIABLES", "The command gets PATH, HOME, LANG, TERM and the caller's TZ, and what --env, --env-file and --pass-env add. A glob of --pass-env never matches "+
 		"a name that looks like a secret (*TOKEN*, *SECRET*, *KEY*, *PASS*, *CREDENTIAL*, those of cloud providers and of agents), one that steers the "+
 		"dynamic loader (LD_*), or a URL with a password in it; such a variable must be named in full.")
 	m.Section("REPORT", "--report, --report-fd and --json give one JSON object that says how the command ended, what it used and what was in force. "+

@@ -138,3 +138,8 @@ func setRootfsBare(b *builder) error {
 	b.inv.spec.Rootfs.Writable = true
 	return nil
 }
+
+func setEtc(b *builder, v []string) error {
+	b.add("etc", &b.inv.spec.Etc, strings.TrimPrefix(v[0], "/etc/"))
+	return nil
+}

@@ -23,7 +23,7 @@ func TestNumbers(t *testing.T) {
 	rows := map[string]string{
 		"wall clock":            time.Duration(nsjail.DefaultWall).String(),
 		"processes and threads": fmt.Sprint(nsjail.DefaultProcesses),
-		"`/tmp`, `/work`, `/output` and `/dev/shm` together, and each `--tmpfs`": mib(nsjail.DefaultTmpfsSize),
+		"`/tmp`, `/work`, `/output`, `/home/brig` and `/dev/shm` together, and each `--tmpfs`": mib(nsjail.DefaultTmpfsSize),
 		"files in them":   fmt.Sprint(nsjail.DefaultTmpfsInodes),
 		"a writable root": mib(nsjail.DefaultRootSize),
 		"output kept, each stream, with `--json`": mib(nsjail.DefaultCapture),

@@ -33,6 +33,11 @@ func (p *Policy) mounts(s *nsjail.Spec, v *view) *nsjail.Refusal {
 		return p.refusal("paths.targets", "path_not_allowed", fmt.Sprintf("a mount's target cannot be told: %v", v.bad),
 			"Put the mount beside the writable one, not below it.")
 	}
+	for _, name := range s.Etc {
+		if !open(p, p.Paths.Read) && !p.covers(p.Paths.Read, "/etc/"+name) {
+			return p.refusal("paths.read", "path_not_allowed", "etc: "+quote("/etc/"+name)+" may not be read", "Leave it out.")
+		}
+	}
 	for i, m := range s.Mounts {
 		field := fmt.Sprintf("mounts[%d]", i)
 		if r := p.mountSource(field, i, v); r != nil {

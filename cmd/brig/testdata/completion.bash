@@ -27,7 +27,7 @@ _brig() {
 		flag=${COMP_WORDS[i]}
 		case $flag in
 		--) i=$((i + 1)); _brig_command "$i"; return ;;
-		--input|--work|--output|--tmpfs|--dir|--rootfs|-e|--env|--env-file|--pass-env|-w|--workdir|-u|--user|--hostname|--net|--allow|--deny|--net-policy|--net-limit|--net-log|-p|--publish|--seccomp|--require|--optional|--timeout|--idle-timeout|--grace|--cpu-time|--pids-limit|-m|--memory|--memory-swap|--cpus|--max-output|--output-limit|--ulimit|--memory-high|--memory-reservation|--memory-min|--cpu-period|--cpu-burst|--cpu-weight|--cpuset-cpus|--cpuset-mems|--device-read-bps|--device-write-bps|--device-read-iops|--device-write-iops|--io-weight|--hugetlb|--cgroup|--cgroup-parent|--spec|--report|--report-fd) left=1 ;;
+		--input|--work|--output|--tmpfs|--dir|--etc|--rootfs|-e|--env|--env-file|--pass-env|-w|--workdir|-u|--user|--hostname|--net|--allow|--deny|--net-policy|--net-limit|--net-log|-p|--publish|--seccomp|--require|--optional|--timeout|--idle-timeout|--grace|--cpu-time|--pids-limit|-m|--memory|--memory-swap|--cpus|--max-output|--output-limit|--ulimit|--memory-high|--memory-reservation|--memory-min|--cpu-period|--cpu-burst|--cpu-weight|--cpuset-cpus|--cpuset-mems|--device-read-bps|--device-write-bps|--device-read-iops|--device-write-iops|--io-weight|--hugetlb|--cgroup|--cgroup-parent|--spec|--report|--report-fd) left=1 ;;
 		--bind|--ro-bind|--ro-bind-live|--symlink|--file) left=2 ;;
 		-*) ;;
 		*) _brig_command "$i"; return ;;
@@ -36,7 +36,7 @@ _brig() {
 	if [[ $cur == "=" ]]; then cur=; left=1; fi
 	if ((left == 0)); then
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W "--help --input --work --output --bind --ro-bind --ro-bind-live --tmpfs --symlink --dir --file --rootfs --rootfs-writable --env --env-file --pass-env --workdir --user --hostname --net --allow --deny --net-policy --net-limit --net-redirect --net-log --publish --seccomp --tty --interactive --rm --init --no-init --require --optional --timeout --idle-timeout --grace --cpu-time --pids-limit --memory --memory-swap --cpus --max-output --output-limit --ulimit --memory-high --memory-reservation --memory-min --no-oom-group --cpu-period --cpu-burst --cpu-weight --cpuset-cpus --cpuset-mems --device-read-bps --device-write-bps --device-read-iops --device-write-iops --io-weight --hugetlb --cgroup --cgroup-parent --systemd-scope --spec --report --report-fd --json" -- "$cur"))
+			COMPREPLY=($(compgen -W "--help --input --work --output --bind --ro-bind --ro-bind-live --tmpfs --symlink --dir --file --etc --rootfs --rootfs-writable --env --env-file --pass-env --workdir --user --hostname --net --allow --deny --net-policy --net-limit --net-redirect --net-log --publish --seccomp --tty --interactive --rm --init --no-init --require --optional --timeout --idle-timeout --grace --cpu-time --pids-limit --memory --memory-swap --cpus --max-output --output-limit --ulimit --memory-high --memory-reservation --memory-min --no-oom-group --cpu-period --cpu-burst --cpu-weight --cpuset-cpus --cpuset-mems --device-read-bps --device-write-bps --device-read-iops --device-write-iops --io-weight --hugetlb --cgroup --cgroup-parent --systemd-scope --spec --report --report-fd --json" -- "$cur"))
 		else
 			_brig_command "$COMP_CWORD"
 		fi

@@ -23,6 +23,7 @@ complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l tmpfs -x -
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l symlink -x -d 'a symbolic link at LINKPATH that says TEXT'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l dir -x -d 'an empty directory'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l file -r -F -d 'a private read-only copy of the file SRC at DST'
+complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l etc -x -d 'show /etc/NAME of the host too, as far as everybody may read it; brig doctor lists what programs look for there'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l rootfs -r -F -d 'use the directory tree DIR as the root instead of the host'\''s /usr'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l rootfs-writable -d 'let the payload write to its root; up to SIZE is kept in memory and dropped at the end'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l env -s e -x -d 'set a variable; the name alone passes the caller'\''s value'

@@ -38,6 +38,7 @@ _brig() {
 			'*--symlink[a symbolic link at LINKPATH that says TEXT]:TEXT::LINKPATH:'
 			'*--dir=[an empty directory]:DST:'
 			'*--file[a private read-only copy of the file SRC at DST]:SRC:_files:DST:'
+			'*--etc=[show /etc/NAME of the host too, as far as everybody may read it; brig doctor lists what programs look for there]:NAME:'
 			'--rootfs=[use the directory tree DIR as the root instead of the host'\''s /usr]:DIR:_files'
 			'--rootfs-writable=-[let the payload write to its root; up to SIZE is kept in memory and dropped at the end]::SIZE:'
 			'*-e[set a variable; the name alone passes the caller'\''s value]:NAME\[=VALUE\]:'
