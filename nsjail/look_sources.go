@@ -65,7 +65,10 @@ func (h *Host) open(key, path string) (*Source, error) {
 	fd, err := unix.Open(abs, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		remedy := "name a path that exists"
-		if errors.Is(err, unix.EACCES) {
+		switch {
+		case errors.Is(err, unix.ENOENT) && strings.HasPrefix(key, "mounts["):
+			remedy += ", or make a directory first: mkdir -p " + quote(path)
+		case errors.Is(err, unix.EACCES):
 			remedy = "give this user search permission on every directory of the path"
 		}
 		return nil, sourceError(key, path, err, remedy)
