@@ -155,9 +155,9 @@ func TestBrigInBrig(t *testing.T) {
 		name, seccomp, inner string
 		want                 []string
 	}{
-		{"the default filter, the default jail", "", "{}", []string{"proc:", "masked", "--optional proc"}},
+		{"the default filter, the default jail", "", "{}", []string{"proc:", "masked", "in a brig jail: --seccomp unconfined outside, --optional proc inside"}},
 		{"the default filter forbids it", "", `{"optional": ["proc", "keyring"]}`, []string{"clone3:", "function not implemented", "outer seccomp filter", "--seccomp unconfined"}},
-		{"without a filter, the default jail", "unconfined", "{}", []string{"proc:", "masked", "--optional proc"}},
+		{"without a filter, the default jail", "unconfined", "{}", []string{"proc:", "masked", "in a brig jail: --seccomp unconfined outside, --optional proc inside"}},
 		{"without a filter, without a procfs", "unconfined", `{"optional": ["proc"]}`, []string{"ok 1000"}},
 		{"the outer jail's tree as the inner one's", "unconfined", `{"optional": ["proc"], "rootfs": {"path": "/"}}`, []string{"ok 1000"}},
 		{"a filter of its own inside", "unconfined", `{"optional": ["proc"], "require": ["seccomp"]}`, []string{"ok 1000"}},
