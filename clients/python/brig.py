@@ -483,14 +483,16 @@ class Client:
             files: Optional[Mapping[str, FileContent]] = None, stdin: Optional[str] = None, timeout: Optional[Seconds] = None,
             memory: Optional[Size] = None, cpus: Optional[float] = None, env: Optional[Mapping[str, str]] = None,
             secrets: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None, network: Optional[Sequence[str]] = None,
-            sandbox: Optional[str] = None, max_output: Optional[Size] = None, strip_ansi: Optional[bool] = None) -> Result:
+            sandbox: Optional[str] = None, max_output: Optional[Size] = None, strip_ansi: Optional[bool] = None,
+            strip: Optional[str] = None) -> Result:
         """Run code, or a command as a list of words, and wait for its end.
 
         files are put below /input by their relative names; network names what may be reached, as "example.org:443";
-        secrets are environment variables whose values are masked in the output.
+        secrets are environment variables whose values are masked in the output; strip "ansi" takes terminal sequences out of it,
+        and "all" what else acts on a terminal or is not seen.
         """
         body = _request(code, language, cmd, files, dict(args=args, stdin=stdin, timeout=timeout, memory=memory, cpus=cpus, env=env, secrets=secrets, cwd=cwd,
-                                                         network=network, sandbox=sandbox, max_output=max_output, strip_ansi=strip_ansi))
+                                                         network=network, sandbox=sandbox, max_output=max_output, strip_ansi=strip_ansi, strip=strip))
         data = json.dumps(body, allow_nan=False).encode()
         return _load(Result, _json(self._bytes("POST", "/v1/run", data, "application/json", "application/json", self._run_timeout(timeout))))
 
@@ -498,10 +500,11 @@ class Client:
                files: Optional[Mapping[str, FileContent]] = None, stdin: Optional[str] = None, timeout: Optional[Seconds] = None,
                memory: Optional[Size] = None, cpus: Optional[float] = None, env: Optional[Mapping[str, str]] = None,
                secrets: Optional[Mapping[str, str]] = None, cwd: Optional[str] = None, network: Optional[Sequence[str]] = None,
-               sandbox: Optional[str] = None, strip_ansi: Optional[bool] = None, interactive: bool = False) -> Stream:
+               sandbox: Optional[str] = None, strip_ansi: Optional[bool] = None,
+               strip: Optional[str] = None, interactive: bool = False) -> Stream:
         """Run as run does, but give the output as it comes. With interactive, Stream.send goes to the standard input."""
         body = _request(code, language, cmd, files, dict(args=args, stdin=stdin, timeout=timeout, memory=memory, cpus=cpus, env=env, secrets=secrets, cwd=cwd,
-                                                         network=network, sandbox=sandbox, strip_ansi=strip_ansi))
+                                                         network=network, sandbox=sandbox, strip_ansi=strip_ansi, strip=strip))
         path = "/v1/run" + ("?stdin=stream" if interactive else "")
         connection, answer = self._send("POST", path, json.dumps(body, allow_nan=False).encode(), "application/json", "application/x-ndjson", self._run_timeout(timeout))
         return Stream(self, connection, answer)
@@ -741,7 +744,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
             with open(options.words[0], encoding="utf-8") as f:
                 code = f.read()
         stream = client.stream(code, language=options.language if command is None else None, cmd=command, timeout=options.timeout,
-                               strip_ansi=sys.stdout.isatty() or None)  # a program may not drive the terminal
+                               strip="all" if sys.stdout.isatty() else None)  # a program may not drive the terminal
         return _show(stream)
     except (BrigError, OSError, ValueError) as e:
         print("brig.py: %s" % e, file=sys.stderr)

@@ -48,8 +48,11 @@ type Request struct {
 	Agent string `json:"agent_id,omitempty"`
 	// MaxOutput is how many bytes of stdout and of stderr are returned, head and tail.
 	MaxOutput Size `json:"max_output,omitempty"`
-	// StripANSI removes terminal escape sequences from the output.
+	// StripANSI removes terminal escape sequences from the output: it is Strip "ansi".
 	StripANSI bool `json:"strip_ansi,omitempty"`
+	// Strip is what is taken out of the output: "none", "ansi" (terminal escape sequences), or "all": those, other control
+	// characters but tabs and ends of lines, and characters that nobody sees.
+	Strip string `json:"strip,omitempty"`
 }
 
 // File is the content of a file in JSON: a text, or {"base64": "..."} for bytes that are none.

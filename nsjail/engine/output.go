@@ -18,7 +18,7 @@ type output struct {
 	captures [2]*text.Capture // nil in a stream
 	pieces   [2]*pieces       // nil otherwise
 	secrets  *text.Set
-	strip    bool
+	strip    text.Options // how, without the secrets
 }
 
 // newOutput sets a Job's streams up. A limit of 0 is none.
@@ -28,7 +28,9 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 		secrets = append(secrets, value)
 	}
 	slices.Sort(secrets)
-	o := &output{secrets: text.NewSet(secrets), strip: r.StripANSI}
+	o := &output{secrets: text.NewSet(secrets), strip: text.Options{StripANSI: r.StripANSI || r.Strip == "ansi", StripAll: r.Strip == "all"}}
+	filter := o.strip
+	filter.Set = o.secrets
 	begin := &beginning{stream: stream, id: j.ID}
 	for i, kind := range []string{"stdout", "stderr"} {
 		var to io.Writer
@@ -39,7 +41,7 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 			o.captures[i] = text.NewCapture(int64(limit))
 			to = o.captures[i]
 		}
-		o.filters[i] = text.New(to, text.Options{Set: o.secrets, StripANSI: r.StripANSI})
+		o.filters[i] = text.New(to, filter)
 	}
 	j.Stdout, j.Stderr = o.filters[0], o.filters[1]
 	if len(secrets) > 0 {

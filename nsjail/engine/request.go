@@ -110,6 +110,9 @@ func (r *Request) check() *nsjail.Refusal {
 	case len(r.Env)+len(r.Secrets) > MaxEnv:
 		return bad("env", "too_many_variables", fmt.Sprintf("more than %d variables", MaxEnv), "put them into a file")
 	}
+	if !slices.Contains([]string{"", "none", "ansi", "all"}, r.Strip) {
+		return bad("strip", "bad_strip", fmt.Sprintf("strip: %.20q is none of none, ansi and all", r.Strip), "write one of them, or leave it out")
+	}
 	if no := r.checkSecrets(); no != nil {
 		return no
 	}

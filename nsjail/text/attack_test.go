@@ -71,7 +71,7 @@ func TestAlikeAreMasked(t *testing.T) {
 	secrets := alike(250, 700)
 	set := NewSet(secrets)
 	for i, s := range secrets {
-		if got := set.Clean("aaa"+s+"x"+s[:699]+"\n"+s[1:], false); got != "aaa***x"+s[:699]+"\n"+s[1:] {
+		if got := set.Clean("aaa"+s+"x"+s[:699]+"\n"+s[1:], Options{}); got != "aaa***x"+s[:699]+"\n"+s[1:] {
 			t.Fatalf("%d: %.40q", i, got)
 		}
 	}
@@ -103,7 +103,7 @@ func TestSetIsBounded(t *testing.T) {
 			t.Errorf("%q: %d bytes", filler, size)
 		}
 		for _, s := range secrets[:3] {
-			if got := set.Clean(s+"\n"+s, false); strings.Contains(got, s[:8]) {
+			if got := set.Clean(s+"\n"+s, Options{}); strings.Contains(got, s[:8]) {
 				t.Errorf("%.40q", got)
 			}
 		}
@@ -146,7 +146,7 @@ func TestSetIsShared(t *testing.T) {
 					f.Write([]byte{c})
 					runtime.Gosched()
 				}
-				if err := f.Close(); err != nil || b.String() != want || set.Clean(in, strip) != want {
+				if err := f.Close(); err != nil || b.String() != want || set.Clean(in, Options{StripANSI: strip}) != want {
 					t.Errorf("%v %q, not %q", err, b.String(), want)
 				}
 			})
@@ -166,11 +166,11 @@ func TestSetClean(t *testing.T) {
 		{NewSet([]string{"hunter2"}), "dial hunt\x1b[0mer2.example: no", "dial ***.example: no"},
 		{NewSet([]string{"hunter2"}), "hunter", "hunter"},
 	} {
-		if got := c.set.Clean(c.in, true); got != c.want {
+		if got := c.set.Clean(c.in, Options{StripANSI: true}); got != c.want {
 			t.Errorf("%q: %q, not %q", c.in, got, c.want)
 		}
 	}
-	if got := NewSet([]string{"hunter2"}).Clean("\x1bhunter2", false); got != "\x1b***" {
+	if got := NewSet([]string{"hunter2"}).Clean("\x1bhunter2", Options{}); got != "\x1b***" {
 		t.Errorf("%q", got)
 	}
 }

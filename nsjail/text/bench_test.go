@@ -59,7 +59,7 @@ func BenchmarkSetClean(b *testing.B) {
 	set := NewSet([]string{"hunter2hunter2"})
 	b.ReportAllocs()
 	for b.Loop() {
-		set.Clean("lookup example.org: no such host", true)
+		set.Clean("lookup example.org: no such host", Options{StripANSI: true})
 	}
 }
 

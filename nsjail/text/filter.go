@@ -18,6 +18,10 @@ type Options struct {
 	// characters U+0080 to U+009F. Afterwards no ESC is left. A string such as a window's title that has no end is
 	// taken to end at the end of its line, or after 64 KiB.
 	StripANSI bool
+	// StripAll is StripANSI, and removes what else acts on a terminal or is not seen: control characters but for tabs and ends
+	// of lines, marks of the direction of writing, zero-width characters, line separators of Unicode, tags and variation
+	// selectors. A carriage return that does not end a line ends one then.
+	StripAll bool
 }
 
 // Filter is a writer that cleans what passes. It is for one goroutine at a time.
@@ -48,14 +52,17 @@ func New(w io.Writer, o Options) *Filter {
 	}
 	var next stage = (*output)(f)
 	masks := set != nil && set.find != nil
-	if masks && set.late {
-		next = f.mask(next, set)
+	if masks && (set.late || o.StripAll) {
+		next = f.mask(next, set) // a secret may only now be in one piece
+	}
+	if o.StripAll {
+		next = &unseen{next: next}
 	}
 	next = &fixer{next: next}
 	if masks {
 		next = f.mask(next, set)
 	}
-	if o.StripANSI {
+	if o.StripANSI || o.StripAll {
 		next = &stripper{next: next}
 	}
 	f.first = next

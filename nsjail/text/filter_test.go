@@ -274,3 +274,28 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Error("no UTF-8")
 	}
 }
+
+// With StripAll nothing is left that a terminal obeys or that only a model sees; and no secret comes together by that.
+func TestStripAll(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain\ttext\n":                      "plain\ttext\n",
+		"ok\r\nnext\r\r\n":                   "ok\nnext\n",
+		" 10%\r 20%\r":                       " 10%\n 20%",
+		"rm -rf /\recho ok":                  "rm -rf /\necho ok",
+		"abc\b\b\bxyz\x7f\x00\a":             "abcxyz",
+		"a\u202eb\u2066c\u2069\u200f\u061cd": "abcd",
+		"ze\u200bro\u200d\u2060\ufeff width": "zero width",
+		"line\u2028paragraph\u2029":          "lineparagraph",
+		"hi\U000e0069\U000e0067\U000e007f":   "hi",
+		"byte\U000e0100\U000e01ef":           "byte",
+		"\x1b[31mred\x1b[0m \u009b2Jgone":    "red gone",
+		"\xe2\x80\u200b\x8b":                 "\ufffd\ufffd\ufffd",
+		"Größe 日本 « ça » \U0001f600 e\u0301": "Größe 日本 « ça » \U0001f600 e\u0301",
+		"h\u200bun\x1b[0mt\u202eer2!":        "***!",
+		"hun\x00ter2, hunter2":               "***, ***",
+	} {
+		if got := every(t, in, Options{Secrets: []string{"hunter2"}, StripAll: true}); got != want {
+			t.Errorf("%q: %q, not %q", in, got, want)
+		}
+	}
+}

@@ -52,7 +52,7 @@ func FuzzFilter(f *testing.F) {
 }
 
 func checkFilter(t *testing.T, in []byte, a, b string, split uint64, strip bool) {
-	o := Options{Secrets: []string{a, b}, StripANSI: strip}
+	o := Options{Secrets: []string{a, b}, StripANSI: strip, StripAll: strip && split%2 == 1}
 	want := Clean(string(in), o)
 	var out bytes.Buffer
 	filter := New(&out, o)
@@ -78,6 +78,9 @@ func checkFilter(t *testing.T, in []byte, a, b string, split uint64, strip bool)
 	}
 	if strip && strings.ContainsFunc(got, func(r rune) bool { return r == 0x1b || r >= 0x80 && r < 0xa0 }) {
 		t.Errorf("a control character is left: %q", got)
+	}
+	if o.StripAll && strings.ContainsFunc(got, isHidden) {
+		t.Errorf("what is not seen is left: %q", got)
 	}
 	patterns := forms(o.Secrets)
 	free := !bytes.ContainsAny(bytes.Join(patterns, nil), freeMask(patterns))

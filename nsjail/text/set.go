@@ -27,11 +27,12 @@ func newSet(patterns [][]byte) *Set {
 	return s
 }
 
-// Clean is a single text, such as an error or a name, as a Filter of the Set would write it. With strip, terminal
-// sequences are removed. A nil Set has no secrets.
-func (s *Set) Clean(text string, strip bool) string {
+// Clean is a single text, such as an error or a name, as a Filter of the Set would write it: o says what else it does. A nil
+// Set has no secrets.
+func (s *Set) Clean(text string, o Options) string {
 	var b strings.Builder
-	f := New(&b, Options{Set: s, StripANSI: strip})
+	o.Set = s
+	f := New(&b, o)
 	_, _ = io.WriteString(f, text) // a Builder takes everything
 	_ = f.Close()
 	return b.String()

@@ -45,7 +45,7 @@ func table(c *Config) []row {
 		row{flag: "log-format", path: "log.format", arg: "FORMAT", to: &c.LogFormat, words: []string{"text", "json"}, help: "text or json, on stderr"},
 		row{flag: "log-level", path: "log.level", arg: "LEVEL", to: &c.LogLevel, words: []string{"debug", "info", "warn", "error"}, help: "debug, info, warn or error"},
 		row{flag: "http", path: "mcp.http", group: "MCP", to: &c.HTTP, only: "mcp", help: "serve MCP by HTTP at /mcp, at --listen, instead of on stdin and stdout"},
-		row{flag: "tools", path: "mcp.tools", arg: "FILE", only: "mcp", to: &c.Tools, help: "offer the tools that this YAML file declares, too"},
+		row{flag: "tools", path: "mcp.tools", arg: "FILE", only: "mcp", to: &c.Tools, help: "offer the tools that this YAML file declares, too: docs/tools.example.yaml is one; gantz has the same form"},
 		row{flag: "agent", path: "mcp.agent", arg: "NAME", only: "mcp", to: &c.Agent, help: "on whose behalf the client on stdin asks; $BRIGD_TOKEN, a capability token, says so too and bounds it"},
 	)
 }

@@ -24,11 +24,12 @@ type lines struct {
 	max int // bytes of a line, without its end
 	// batches says whether the client speaks a version that has them.
 	batches func() bool
+	flying  *flight
 	ready   []byte // has been looked at, and is for the SDK
 }
 
-func newLines(in io.ReadCloser, out io.Writer, most int, batches func() bool) *lines {
-	return &lines{in: bufio.NewReaderSize(in, 32<<10), end: in, out: out, max: most, batches: batches}
+func newLines(in io.ReadCloser, out io.Writer, most int, batches func() bool, flying *flight) *lines {
+	return &lines{in: bufio.NewReaderSize(in, 32<<10), end: in, out: out, max: most, batches: batches, flying: flying}
 }
 
 // Read gives the SDK lines that are messages.
@@ -114,6 +115,13 @@ func (l *lines) message(text []byte) error {
 	if _, err := jsonrpc.DecodeMessage(text); err != nil {
 		return l.answer(jsonrpc.CodeInvalidRequest, `this is no message of JSON-RPC: it has "jsonrpc":"2.0", a method that is a string, and an id that is a string or a number if it is to be answered`)
 	}
+	e, wrong := open(text)
+	if wrong == "" && !l.flying.begin(e) {
+		wrong = "a request with its id is still being answered: give each its own"
+	}
+	if wrong != "" {
+		return l.answer(jsonrpc.CodeInvalidRequest, "this is no message that all would read alike: "+wrong)
+	}
 	l.ready = append(append(l.ready, text...), '\n')
 	return nil
 }
@@ -133,12 +141,14 @@ func quoted(s string) []byte {
 
 // oneByOne lets the SDK and lines write to one client: a message is one call of Write.
 type oneByOne struct {
-	mu sync.Mutex
-	w  io.Writer
+	mu     sync.Mutex
+	w      io.Writer
+	flying *flight
 }
 
 // Write is io.Writer's.
 func (o *oneByOne) Write(p []byte) (int, error) {
+	o.flying.end(p) // before the client can have read it
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.w.Write(p)

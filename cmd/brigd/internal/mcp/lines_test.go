@@ -37,6 +37,14 @@ func TestStdioGoesOn(t *testing.T) {
 		"no version":        {initialize, `{"id":1,"method":"ping"}`, "[-32600]"},
 		"odd id":            {initialize, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, "[-32600]"},
 		"odd method":        {initialize, `{"jsonrpc":"2.0","id":1,"method":7}`, "[-32600]"},
+		"large id":          {initialize, `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, "[-32600]"},
+		"larger id":         {initialize, `{"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"}`, "[-32600]"},
+		"half an id":        {initialize, `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, "[-32600]"},
+		"an id of powers":   {initialize, `{"jsonrpc":"2.0","id":1e3,"method":"ping"}`, "[-32600]"},
+		"no id":             {initialize, `{"jsonrpc":"2.0","id":null,"method":"ping"}`, "[-32600]"},
+		"large letters":     {initialize, `{"jsonrpc":"2.0","id":9,"METHOD":"ping"}`, "[-32600]"},
+		"two methods":       {initialize, `{"jsonrpc":"2.0","id":9,"method":"ping","method":"tools/list"}`, "[-32600]"},
+		"two ids":           {initialize, `{"jsonrpc":"2.0","id":9,"id":10,"method":"ping"}`, "[-32600]"},
 		"stray answer":      {initialize, `{"jsonrpc":"2.0","id":99,"result":{}}`, "[]"},
 		"batch":             {initialize, "[" + inner + "]", "[-32600]"},
 		"old batch":         {old, `[{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","method":"notifications/x"},` + inner + "]", "[]"},
@@ -132,7 +140,7 @@ func FuzzLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, batches bool) {
 		var out strings.Builder
-		l := newLines(io.NopCloser(strings.NewReader(text)), &out, 256, func() bool { return batches })
+		l := newLines(io.NopCloser(strings.NewReader(text)), &out, 256, func() bool { return batches }, &flight{})
 		passed, err := io.ReadAll(l)
 		if err != nil {
 			t.Fatal(err)

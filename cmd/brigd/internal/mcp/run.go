@@ -25,7 +25,7 @@ type limits struct {
 	Cwd       string                 `json:"cwd,omitempty" jsonschema:"the absolute directory that it starts in; /work if left out"`
 	Network   []string               `json:"network,omitempty" jsonschema:"what it may reach, such as example.org:443 or *.example.org; nothing if left out"`
 	MaxOutput engine.Size            `json:"max_output,omitempty" jsonschema:"how many bytes of stdout and of stderr are returned, head and tail; 64k if left out"`
-	StripANSI bool                   `json:"strip_ansi,omitempty" jsonschema:"remove terminal escape sequences from the output"`
+	Strip     string                 `json:"strip,omitempty" jsonschema:"what is taken out of the output: all (terminal escape sequences, control characters and what nobody sees; if left out), ansi (the first of these), or none"`
 }
 
 type codeIn struct {
@@ -42,8 +42,11 @@ type commandIn struct {
 
 // request makes a request with what l says.
 func (l *limits) request() *engine.Request {
+	if l.Strip == "" {
+		l.Strip = "all"
+	}
 	return &engine.Request{Stdin: l.Stdin, Files: l.Files, Timeout: l.Timeout, Memory: l.Memory, CPUs: l.CPUs, Env: l.Env, Secrets: l.Secrets,
-		Cwd: l.Cwd, Network: l.Network, MaxOutput: l.MaxOutput, StripANSI: l.StripANSI}
+		Cwd: l.Cwd, Network: l.Network, MaxOutput: l.MaxOutput, Strip: l.Strip}
 }
 
 const jail = " It runs in a jail with the session's files: /input is read-only, /work (where it starts) and /output keep what it writes for later " +

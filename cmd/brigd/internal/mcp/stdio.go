@@ -27,8 +27,9 @@ func ServeStdio(ctx context.Context, o Options) error {
 	}
 	x := s.open(o.Local, "", nil)
 	defer x.end()
-	both := &oneByOne{w: out}
-	conn, err := x.server.Connect(ctx, &sdk.IOTransport{Reader: newLines(in, both, s.o.MaxMessage, x.batches), Writer: keepOpen{both}, MaxLineLength: -1}, nil)
+	flying := &flight{}
+	both := &oneByOne{w: out, flying: flying}
+	conn, err := x.server.Connect(ctx, &sdk.IOTransport{Reader: newLines(in, both, s.o.MaxMessage, x.batches, flying), Writer: keepOpen{both}, MaxLineLength: -1}, nil)
 	if err != nil {
 		return fmt.Errorf("the MCP session over stdio cannot begin: %w", err)
 	}

@@ -102,6 +102,9 @@ func decode(data json.RawMessage, in any, name string, required []string) *nsjai
 	if err == nil {
 		return nil
 	}
+	if step := shellStep(name, members); step != "" {
+		return &nsjail.Refusal{Message: "cmd is a list of words, and no shell reads it.", Code: "wrong_type", Layer: "request", Rule: name + ": cmd", NextSteps: []string{step}}
+	}
 	no := &nsjail.Refusal{Message: err.Error(), Code: "invalid_argument", Layer: "request", Rule: name, NextSteps: []string{"Correct the arguments and call " + name + " again."}}
 	var e *schema.Error
 	if errors.As(err, &e) {
@@ -110,6 +113,31 @@ func decode(data json.RawMessage, in any, name string, required []string) *nsjai
 		no.NextSteps = []string{sentence(e.Fix)}
 	}
 	return no
+}
+
+// shellStep says how to run a command line: models send one under several names before they read what cmd is.
+func shellStep(name string, members map[string]json.RawMessage) string {
+	if name != "run_command" {
+		return ""
+	}
+	for _, key := range []string{"cmd", "command", "commandline", "command_line", "script", "shell"} {
+		var line string
+		if json.Unmarshal(members[key], &line) != nil || line == "" {
+			continue
+		}
+		words := "..."
+		if len(line) <= 1000 {
+			words = line
+		}
+		var text strings.Builder
+		e := json.NewEncoder(&text)
+		e.SetEscapeHTML(false) // a model reads it, and no page
+		if e.Encode(words) != nil {
+			return "" // no text is without JSON
+		}
+		return `You mean {"cmd": ["sh", "-c", ` + strings.TrimSpace(text.String()) + "]}."
+	}
+	return ""
 }
 
 // refuse is the result of a call that was refused.

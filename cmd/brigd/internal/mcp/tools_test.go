@@ -221,3 +221,21 @@ func TestBadOptions(t *testing.T) {
 		}
 	}
 }
+
+// A command line is what a model sends first: it is told what to send instead.
+func TestCommandLines(t *testing.T) {
+	client, _ := connect(t, service1(t, Options{Engine: newFake()}), nil)
+	for _, key := range []string{"cmd", "command", "shell"} {
+		o, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "run_command", Arguments: json.RawMessage(`{"` + key + `":"cat a && wc <b"}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := o.Content[0].(*sdk.TextContent).Text; !o.IsError || !strings.Contains(text, `- You mean {"cmd": ["sh", "-c", "cat a && wc <b"]}.`) {
+			t.Errorf("%s: %s", key, text)
+		}
+	}
+	o, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "run_command", Arguments: json.RawMessage(`{"cmd":["id"],"colour":"x"}`)})
+	if err != nil || strings.Contains(o.Content[0].(*sdk.TextContent).Text, "You mean") {
+		t.Errorf("%+v %v", o, err)
+	}
+}

@@ -132,6 +132,12 @@ func (v *visit) read(key string) (int, *nsjail.Refusal) {
 		v.taken = true
 		v.readTime(0) // from now on the connection is watched for its end
 		v.r.Body = io.NopCloser(bytes.NewReader(text))
+		if trimmed := bytes.TrimLeft(text, " \t\r\n"); json.Valid(trimmed) && v.r.Method == http.MethodPost {
+			if _, wrong := open(trimmed); wrong != "" {
+				return http.StatusBadRequest, refuse("request", "invalid_message", "body", "this is no message that all would read alike: "+wrong,
+					"Send one message of JSON-RPC 2.0 in each request, whose id is a text or an integer.")
+			}
+		}
 		return 0, nil
 	case errors.Is(err, body.ErrTooLarge):
 		return http.StatusRequestEntityTooLarge, refuse("request", "body_too_large", "body", fmt.Sprintf("the body has more than %d bytes", v.s.o.MaxMessage), "Send less, or a file in parts.")

@@ -1,0 +1,135 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// members are what a message of JSON-RPC may have: JSON-RPC 2.0, sections 4 and 5.
+var members = []string{"jsonrpc", "id", "method", "params", "result", "error"}
+
+// maxID bounds a number that names a request: readers that take it for a float keep it up to there.
+const maxID = 1 << 53
+
+// envelope is of a message what tells it from others: its id, and whether it is to be answered.
+type envelope struct {
+	id   string
+	call bool
+}
+
+// open reads the envelope of a JSON object. wrong says what another reader could take for something else: the SDK takes
+// "METHOD" for method, the last of two, and an id of 9007199254740993 for one less.
+func open(text []byte) (e envelope, wrong string) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return e, "it is no object"
+	}
+	seen := map[string]json.RawMessage{}
+	for d.More() {
+		key, err := d.Token()
+		name, ok := key.(string)
+		if err != nil || !ok {
+			return e, "it is no object"
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return e, "it is no JSON text"
+		}
+		if i := slices.IndexFunc(members, func(m string) bool { return strings.EqualFold(m, name) }); i >= 0 && members[i] != name {
+			return e, fmt.Sprintf("%q is not %q: write it in small letters", name, members[i])
+		}
+		if _, twice := seen[name]; twice {
+			return e, fmt.Sprintf("%q is there twice", name)
+		}
+		seen[name] = value
+	}
+	id, has := seen["id"]
+	_, e.call = seen["method"]
+	if e.call = e.call && has; has && !goodID(id, e.call) {
+		return e, fmt.Sprintf("its id is neither a text nor an integer up to %d", int64(maxID))
+	}
+	e.id = canonical(id)
+	return e, ""
+}
+
+// canonical is the same for all ways to write an id.
+func canonical(id json.RawMessage) string {
+	var text string
+	if json.Unmarshal(id, &text) == nil {
+		return strconv.Quote(text)
+	}
+	return string(id)
+}
+
+// goodID reports whether an id is one that every reader takes for the same. An answer to what had none has null.
+func goodID(id json.RawMessage, call bool) bool {
+	if id[0] == '"' {
+		return true
+	}
+	if string(id) == "null" {
+		return !call
+	}
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return err == nil && -maxID <= n && n <= maxID && strconv.FormatInt(n, 10) == string(id)
+}
+
+// answered is the id of an answer that the SDK has written; "" of another message. It reads no further than it must.
+func answered(text []byte) (id string) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return ""
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil || key == "method" {
+			return ""
+		}
+		if id != "" && (key == "result" || key == "error") {
+			return id
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return ""
+		}
+		if key == "id" {
+			id = canonical(value)
+		}
+	}
+	return ""
+}
+
+// flight knows the requests of a stream that are being answered: the SDK leaves a second one with the same id unanswered.
+type flight struct {
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+// begin takes a request; false if there is one with its id.
+func (f *flight) begin(e envelope) bool {
+	if !e.call {
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ids[e.id] {
+		return false
+	}
+	if f.ids == nil {
+		f.ids = map[string]bool{}
+	}
+	f.ids[e.id] = true
+	return true
+}
+
+// end takes what has been written.
+func (f *flight) end(text []byte) {
+	id := answered(text)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.ids, id)
+}
