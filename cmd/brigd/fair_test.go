@@ -2,14 +2,18 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // served is a brigd with API keys of alice and bob, by TCP on loopback, where the clients are of one source.
@@ -138,12 +142,15 @@ func TestSessionsAreCounted(t *testing.T) {
 	}
 }
 
-// hold begins a streamed run of an agent's and gives its connection, of which nothing is read any more.
-func (p *proc) hold(agent, script string, timeout string) io.Closer {
+// stream begins a streamed run of an agent's, which has begun when it returns.
+func (p *proc) stream(agent string, run map[string]any) *http.Response {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(p.t.Context())
-	r, err := http.NewRequestWithContext(ctx, "POST", p.url+"/v1/run",
-		strings.NewReader(fmt.Sprintf(`{"cmd":["/bin/sh","-c",%q],"timeout":%q}`, script, timeout)))
+	text, err := json.Marshal(run)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(ctx, "POST", p.url+"/v1/run", bytes.NewReader(text))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -155,7 +162,67 @@ func (p *proc) hold(agent, script string, timeout string) io.Closer {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { cancel(); w.Body.Close() })
-	return w.Body
+	return w
+}
+
+// next reads a stream of events until one of a kind, and gives what it says of the network.
+func next(t *testing.T, events *json.Decoder, kind string) string {
+	t.Helper()
+	for {
+		var e struct {
+			Type   string
+			Result struct{ Network json.RawMessage }
+		}
+		if err := events.Decode(&e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Type == kind {
+			return string(e.Result.Network)
+		}
+	}
+}
+
+// The connections of one agent's jails leave brigd descriptors for others, and what is refused for want of them is not blamed
+// on an address or a name.
+func TestDescriptorsAreShared(t *testing.T) {
+	p := beginCmd(t, exec.Command("/bin/sh", "-c", `ulimit -n 400 && exec "$@"`, "sh",
+		brigd(t), "serve", "--listen", "unix:"+dir(t)+"/s", "--running", "5", "--sandboxes", "8"), nil)
+	const program = `
+import socket, time
+held = []
+for i in range(250):
+    try:
+        held.append(socket.create_connection(("good.example", 443)))
+    except OSError:
+        pass
+print(len(held), flush=True)
+time.sleep(60)`
+	var evil []*json.Decoder
+	var ids []string
+	for range 3 {
+		w := p.stream("evil", map[string]any{"cmd": []string{"python3", "-c", program}, "network": []string{"good.example:443"}})
+		evil, ids = append(evil, json.NewDecoder(w.Body)), append(ids, w.Header.Get("X-Run-Id"))
+	}
+	for _, e := range evil {
+		next(t, e, "stdout")
+	}
+	p.client.Timeout = 8 * time.Second // less than a connection that says nothing has
+	for range 4 {
+		if status, a := p.run("true", "X-Agent-Id", "good"); status != 200 {
+			t.Errorf("a run: %d %v", status, a)
+		}
+		if status, a := p.do("POST", "/v1/sandboxes", map[string]any{"disk": "1m"}, "X-Agent-Id", "good"); status != 201 {
+			t.Errorf("a sandbox: %d %v", status, a)
+		}
+	}
+	for i, e := range evil {
+		if status, a := p.do("DELETE", "/v1/runs/"+ids[i], nil, "X-Agent-Id", "evil"); status != 204 {
+			t.Fatalf("%d %v", status, a)
+		}
+		if network := next(t, e, "end"); !strings.Contains(network, `"resources"`) || strings.Contains(network, "own_address") || strings.Contains(network, "resolve_failed") {
+			t.Errorf("the record: %.400s", network)
+		}
+	}
 }
 
 // Who has not shown a key, or waits for nothing, loses its connection while others need one.
@@ -204,7 +271,7 @@ func TestRateComesFirst(t *testing.T) {
 func TestPlacesAreShared(t *testing.T) {
 	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s", "--running", "4", "--drain-timeout", "0s")
 	for range 3 {
-		p.hold("alice", "echo; sleep 60", "60s")
+		p.stream("alice", map[string]any{"cmd": []string{"/bin/sh", "-c", "echo; sleep 60"}})
 	}
 	ended := make(chan int, 1)
 	go func() { status, _ := p.run("sleep 60", "X-Agent-Id", "alice"); ended <- status }()
@@ -216,7 +283,7 @@ func TestPlacesAreShared(t *testing.T) {
 	<-ended
 
 	p = begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s", "--running", "1")
-	p.hold("alice", "yes", "1s")
+	p.stream("alice", map[string]any{"cmd": []string{"yes"}, "timeout": "1s"}) // of which nothing is read any more
 	p.until("running", "0")
 	if status, a := p.run("true", "X-Agent-Id", "bob"); status != 200 {
 		t.Errorf("bob's run: %d %v", status, a)

@@ -51,6 +51,9 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts
 	if err != nil {
 		return p, err
 	}
+	if err = p.descriptors(); err != nil {
+		return p, err
+	}
 	p.collect(o.Base.CgroupParent)
 	if p.trace, err = trace.New(ctx, trace.Options{Version: version, Logger: log}); err != nil {
 		return p, err

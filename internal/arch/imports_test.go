@@ -47,7 +47,7 @@ var ours = map[string][]string{
 	"brig/nsjail/audit":          {"brig/nsjail"},
 	"brig/nsjail/engine":         append([]string{"brig/nsjail", "brig/netns/egress"}, wrappers...),
 	"brig/cmd/brig":              {"brig/nsjail", "brig/nsjail/text", "brig/netns/egress", "brig/internal/roff"},
-	"brig/cmd/brigd":             append([]string{"brig/internal/roff", "brig/nsjail", "brig/nsjail/engine", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "config", daemon + "files", daemon + "listen", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "tokencmd", daemon + "trace"}, wrappers...),
+	"brig/cmd/brigd":             append([]string{"brig/internal/roff", "brig/nsjail", "brig/nsjail/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "config", daemon + "files", daemon + "listen", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "tokencmd", daemon + "trace"}, wrappers...),
 	daemon + "admit":             {"brig/nsjail"},
 	daemon + "api":               {"brig/nsjail", "brig/nsjail/engine", daemon + "body", daemon + "schema"},
 	daemon + "auditcmd":          {"brig/nsjail", "brig/nsjail/audit", "brig/nsjail/token", daemon + "terminal"},

@@ -63,7 +63,7 @@ type failure struct {
 }
 
 func denied(r Reason, a netip.AddrPort) *failure {
-	return &failure{VerdictDeny, r, a.String()}
+	return &failure{r.verdict(), r, a.String()}
 }
 
 // candidates are the vetted addresses of a name. Asked for once for each connection, so that what was vetted is dialled.
@@ -73,6 +73,8 @@ func (d *dialer) candidates(ctx context.Context, name string, port uint16) ([]ne
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound, err == nil && len(found) == 0:
 		return nil, &failure{verdict: VerdictError, reason: ReasonNoAddress}
+	case exhausted(err):
+		return nil, &failure{verdict: VerdictError, reason: ReasonResources}
 	case err != nil:
 		return nil, &failure{verdict: VerdictError, reason: ReasonResolveFailed}
 	}
@@ -111,6 +113,8 @@ func (d *dialer) placed(a netip.Addr, writtenOut bool) Reason {
 		}
 	case nowhere:
 		return ReasonBlocked
+	case unknown:
+		return ReasonResources
 	}
 	return ReasonNone
 }
@@ -168,6 +172,8 @@ func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrP
 			last = denied(Reason(refused), to)
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
 			last = &failure{VerdictError, ReasonConnectTimeout, to.String()}
+		case exhausted(err):
+			last = &failure{VerdictError, ReasonResources, to.String()}
 		default:
 			last = &failure{VerdictError, ReasonConnectFailed, to.String()}
 		}
@@ -219,7 +225,10 @@ func (o *ownAddresses) where(a netip.Addr) placement {
 	}
 	if o.read == nil {
 		p, err := place(a)
-		if err != nil {
+		switch {
+		case exhausted(err):
+			return unknown
+		case err != nil:
 			return ours
 		}
 		return p

@@ -11,8 +11,9 @@ const maxNames = 4096 // that are remembered as resolved before
 
 // limits are the bounds that all connections share. A bound of 0 in the policy is none.
 type limits struct {
-	max  int64
-	open atomic.Int64
+	max   int64
+	share int64 // of what the process may have open; 0: no bound
+	open  atomic.Int64
 
 	bytes     *quota // of all connections; nil: no bound
 	perConn   int64
@@ -25,7 +26,7 @@ type limits struct {
 }
 
 func newLimits(p *Policy) *limits {
-	l := &limits{max: int64(p.MaxConnections), perConn: int64(p.MaxConnectionBytes)}
+	l := &limits{max: int64(p.MaxConnections), share: share.Load(), perConn: int64(p.MaxConnectionBytes)}
 	if l.max <= 0 {
 		l.max = DefaultMaxConnections
 	}
@@ -48,9 +49,13 @@ func newLimits(p *Policy) *limits {
 
 // enter takes one of the connections, or says which bound refuses it. Each "" needs its leave.
 func (l *limits) enter() Reason {
-	if l.open.Add(1) > l.max {
+	switch open := l.open.Add(1); {
+	case open > l.max:
 		l.open.Add(-1)
 		return ReasonMaxConnections
+	case l.share > 0 && open > l.share:
+		l.open.Add(-1)
+		return ReasonResources
 	}
 	if l.rate != nil && !l.rate.try(1, time.Now()) {
 		l.open.Add(-1)

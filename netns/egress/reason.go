@@ -38,6 +38,7 @@ const (
 	ReasonUDP            Reason = "udp"             // UDP, and no udp rule allows it
 	ReasonPoolExhausted  Reason = "pool_exhausted"  // more names than synthetic addresses
 	ReasonClosed         Reason = "closed"          // the jail has ended
+	ReasonResources      Reason = "resources"       // this machine has no descriptor or memory left for it, or the jail has its share
 	ReasonType           Reason = "type"            // a DNS query of a type that is never answered
 )
 
@@ -47,7 +48,7 @@ func Reasons() []Reason {
 		ReasonNameInvalid, ReasonSNIMismatch, ReasonNoSNI, ReasonNotTLS, ReasonHostMismatch, ReasonNotHTTP, ReasonMethod,
 		ReasonPath, ReasonResolveFailed, ReasonNoAddress, ReasonConnectFailed, ReasonConnectTimeout, ReasonIdleTimeout,
 		ReasonSlow, ReasonMaxConnections, ReasonRate, ReasonMaxBytes, ReasonProtocol, ReasonUDP, ReasonPoolExhausted,
-		ReasonClosed, ReasonType}
+		ReasonClosed, ReasonResources, ReasonType}
 }
 
 // Hint returns the flag that would allow what was refused with r ("--allow example.com:8443"), or "" where no flag would.

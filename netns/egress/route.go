@@ -14,6 +14,7 @@ const (
 	elsewhere placement = iota // a host of its own
 	ours                       // the host itself
 	nowhere                    // no one host: broadcast, multicast
+	unknown                    // there is no descriptor left to ask with: nothing is dialled
 )
 
 const (

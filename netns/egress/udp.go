@@ -111,7 +111,7 @@ func (r *datagramRelay) begin(key association) *session {
 		return refuse(VerdictDeny, ReasonMaxBytes)
 	}
 	if why := s.lim.enter(); why != ReasonNone {
-		return refuse(VerdictDeny, why)
+		return refuse(why.verdict(), why)
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.dialer.timeout)
 	defer cancel()

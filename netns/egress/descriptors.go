@@ -1,0 +1,53 @@
+package egress
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+// perConnection is how many descriptors a connection may take: its two ends, and a pipe for each direction that splice(2)
+// has taken over (two and two).
+const perConnection = 6
+
+// share is how many connections one Server of this process may have open; 0 is as many as its policy allows.
+var share atomic.Int64
+
+// ShareDescriptors divides what this process may have open (RLIMIT_NOFILE, getrlimit(2)) among its Servers, of which there
+// are so many at once: the process keeps so many descriptors, and a Server that is made later has at most its part of the
+// others, whatever its policy allows. A connection above that is an error, resources. Without a call there is no bound but
+// the policy's.
+func ShareDescriptors(keep, servers int) error {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return fmt.Errorf("getrlimit(2): %w", err)
+	}
+	n := (int64(min(l.Cur, 1<<40)) - int64(keep)) / int64(perConnection*servers)
+	if n < 1 {
+		return fmt.Errorf("a process may have %d files open, and %d jails at once need %d; raise the hard limit (ulimit -n, LimitNOFILE=) or have fewer jails",
+			l.Cur, servers, keep+perConnection*servers)
+	}
+	share.Store(n)
+	return nil
+}
+
+// exhausted reports whether an error says that this process or the machine is out of descriptors or of memory for sockets.
+// The resolver gives errors as text.
+func exhausted(err error) bool {
+	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
+		if errors.Is(err, e) || err != nil && strings.HasSuffix(err.Error(), e.Error()) {
+			return true
+		}
+	}
+	return false
+}
+
+// verdict is Deny where the policy refuses, and Error where it is the machine that has no room.
+func (r Reason) verdict() Verdict {
+	if r == ReasonResources {
+		return VerdictError
+	}
+	return VerdictDeny
+}

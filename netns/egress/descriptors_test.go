@@ -1,0 +1,64 @@
+package egress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// What this machine has no room for is an error of its own kind, and neither the name nor the address is blamed.
+func TestResources(t *testing.T) {
+	socket := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", syscall.EMFILE)}
+	for _, c := range []struct {
+		err  error
+		want Reason
+	}{
+		{socket, ReasonResources},
+		{&net.DNSError{Err: socket.Error(), Name: "example.com"}, ReasonResources}, // as package net writes it
+		{fmt.Errorf("x: %w", syscall.ENFILE), ReasonResources},
+		{errors.New("refused"), ReasonResolveFailed},
+	} {
+		d := &dialer{lookup: func(context.Context, string) ([]netip.Addr, error) { return nil, c.err }}
+		_, f := d.candidates(t.Context(), "example.com", 443)
+		if f.reason != c.want || f.verdict != VerdictError {
+			t.Errorf("%v: %+v", c.err, f)
+		}
+	}
+	if f := denied(ReasonResources, netip.AddrPort{}); f.verdict != VerdictError {
+		t.Errorf("%+v", f)
+	}
+	if f := denied(ReasonOwnAddress, netip.AddrPort{}); f.verdict != VerdictDeny {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A jail has its part of what the process may have open, whatever its policy allows.
+func TestShareOfDescriptors(t *testing.T) {
+	defer share.Store(share.Load())
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		t.Fatal(err)
+	}
+	if err := ShareDescriptors(int(l.Cur), 4); err == nil {
+		t.Error("nothing is left, and no error")
+	}
+	if err := ShareDescriptors(int(l.Cur)-2*4*perConnection, 4); err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range map[int]Reason{1: ReasonMaxConnections, 0: ReasonResources} {
+		lim := newLimits(&Policy{MaxConnections: most})
+		var got Reason
+		n := 0
+		for ; got == ReasonNone; n++ {
+			got = lim.enter()
+		}
+		if got != want || n != 3-most {
+			t.Errorf("%d: %s after %d", most, got, n)
+		}
+	}
+}
