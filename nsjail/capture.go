@@ -14,6 +14,7 @@ import (
 type capture struct {
 	src   *os.File
 	dst   io.Writer
+	own   *os.File        // to be closed at the end, which whatever reads it may wait for; nil: none
 	limit int64           // 0: everything
 	said  func(n int) int // told of n bytes, it says how many may pass; nil: all
 
@@ -42,6 +43,9 @@ func (c *capture) copy() {
 		c.err = errors.Join(c.err, err)
 	}
 	c.flush()
+	if c.own != nil {
+		c.err = errors.Join(c.err, c.own.Close())
+	}
 }
 
 func (c *capture) pass(b []byte) {

@@ -52,7 +52,8 @@ type Cmd struct {
 	pid      int
 	plan     *Plan
 	copies   sync.WaitGroup
-	loans    []loan // of the caller's terminals
+	loans    []loan   // of the caller's files
+	stdin    *os.File // what brig copies for Stdin, if that is a file
 	out      [2]*capture
 	closers  []io.Closer // our ends of pipes
 	copyIn   *os.File    // our end of stdin's pipe

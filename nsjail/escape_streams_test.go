@@ -55,6 +55,9 @@ func setupPipe(t *testing.T, s *scene) {
 		if now, err := unix.FcntlInt(s.stdin.Fd(), unix.F_GETFL, 0); err != nil || now != flags {
 			return fmt.Sprintf("the flags of the caller's pipe were %#o and are %#o (%v)", flags, now, err)
 		}
+		if st, err := s.stdin.Stat(); err != nil || st.Mode().Perm()&0o722 != 0o600 {
+			return fmt.Sprintf("the caller's pipe: %v (%v)", st, err)
+		}
 		if owner, err := unix.FcntlInt(s.stdin.Fd(), unix.F_GETOWN, 0); err != nil || owner != 0 {
 			return fmt.Sprintf("the signals of the caller's pipe go to %d (%v)", owner, err)
 		}

@@ -21,8 +21,8 @@ type lender struct {
 type lent struct {
 	known    bool // the stream is a file
 	dev, ino uint64
-	access   int // O_RDONLY, O_WRONLY or O_RDWR
-	copied   bool
+	access   int      // O_RDONLY, O_WRONLY or O_RDWR
+	copied   *os.File // what brig copies from or to: a duplicate, since the caller may close its own; nil for none
 }
 
 // same reports whether both are the same file.
@@ -71,35 +71,46 @@ func (l *lender) reopen(f *os.File, ours int) (fd int, err error) {
 	now := &l.files[i]
 	*now = lent{known: true, dev: st.Dev, ino: st.Ino, access: flags & unix.O_ACCMODE}
 	for k := range l.files[:i] {
-		if m := &l.files[k]; now.same(m) && now.access == m.access && !m.copied {
+		if m := &l.files[k]; now.same(m) && now.access == m.access && m.copied == nil {
 			return unix.FcntlInt(uintptr(l.fds[k]), unix.F_DUPFD_CLOEXEC, 0)
 		}
 	}
-	fd = l.cmd.openAgain(ours, now.access, &st)
-	now.copied = fd < 0
-	return fd, nil
+	if fd = l.cmd.openAgain(f, ours, now.access, &st); fd >= 0 {
+		return fd, nil
+	}
+	ours, err = unix.FcntlInt(uintptr(ours), unix.F_DUPFD_CLOEXEC, 0)
+	if err == nil {
+		now.copied = os.NewFile(uintptr(ours), f.Name())
+		l.cmd.closers = append(l.cmd.closers, now.copied)
+	}
+	return -1, err
 }
 
 // openAgain returns a description of the payload's own, or -1: also where the caller may not open its own file, as a
 // terminal after su(1).
-func (c *Cmd) openAgain(ours, access int, st *unix.Stat_t) int {
+func (c *Cmd) openAgain(f *os.File, ours, access int, st *unix.Stat_t) int {
 	path := "/proc/self/fd/" + strconv.Itoa(ours)
+	fd := -1
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFIFO:
-		return c.openPipe(path, ours, access, st)
+		fd = c.openPipe(path, ours, access, st)
 	case unix.S_IFCHR:
-		const memory, null = 1, 3 // devices.txt of the kernel's documentation
-		switch major, minor := unix.Major(st.Rdev), unix.Minor(st.Rdev); {
-		case major == memory && minor == null: // by its name: the way through procfs takes ten times as long at first
+		// devices.txt of the kernel's documentation
+		const null, zero, full, random, urandom = 1<<8 | 3, 1<<8 | 5, 1<<8 | 7, 1<<8 | 8, 1<<8 | 9
+		switch st.Rdev {
+		case null: // by its name: the way through procfs takes ten times as long at first
 			return tryOpen(os.DevNull, access)
-		case major == memory:
+		case zero, full, random, urandom:
 			return tryOpen(path, access)
 		}
 		if _, err := unix.IoctlGetTermios(ours, unix.TCGETS); err == nil {
-			return c.openTerminal(path, access, st)
+			fd = tryOpen(path, access)
 		}
 	}
-	return -1
+	if fd >= 0 {
+		c.note(f, ours, st)
+	}
+	return fd
 }
 
 // openPipe opens a pipe or FIFO. The payload may open its stream again as /dev/stdout; where it has another uid than

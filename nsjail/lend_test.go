@@ -3,6 +3,7 @@ package nsjail
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"brig/internal/testuser"
+	"brig/nsjail/internal/stage"
 
 	"golang.org/x/sys/unix"
 )
@@ -209,6 +211,80 @@ func TestStreamsOpenAgain(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestTerminalLentBefore: the group that a keeper has left on a terminal when it was killed stands in nobody's way, and
+// that of one that lives is not ours to change.
+func TestTerminalLentBefore(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("an ordinary user's payload owns the terminal")
+	}
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for pid, want := range map[int]Status{gone.Process.Pid: StatusOK, 1: StatusFailed} {
+		_, slave := pseudoTerminal(t)
+		fd, gid := int(slave.Fd()), stage.PayloadIDs+pid
+		if err := errors.Join(unix.Fchown(fd, -1, gid), unix.Fchmod(fd, 0o660)); err != nil {
+			t.Fatal(err)
+		}
+		c := shell("echo x >/dev/stdin")
+		c.Stdin = slave
+		if _, r := mustRun(t, c); r.Status != want {
+			t.Errorf("pid %d: %s, want %s", pid, r.Status, want)
+		}
+		var st unix.Stat_t
+		if err := unix.Fstat(fd, &st); err != nil || int(st.Gid) != gid || st.Mode&0o777 != 0o660 {
+			t.Errorf("pid %d: the terminal is left as %d %#o, %v", pid, st.Gid, st.Mode, err)
+		}
+	}
+}
+
+// TestFilesClosedAfterStart: as with exec.Cmd, the caller may close its files once the command runs, and reads their far
+// ends up to the end before it calls Wait.
+func TestFilesClosedAfterStart(t *testing.T) {
+	for kind, open := range callersFiles {
+		in, out := open(t, true), open(t, false)
+		c := shell("read a; echo $a; read b; echo y")
+		c.Stdin, c.Stdout = in.near, out.near
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		in.near.Close()
+		if in.far != nil {
+			fmt.Fprintln(in.far, "now")
+		}
+		got, want := "", "x\ny\n"
+		if out.far != nil {
+			got = out.arrived(t)
+		}
+		if r, err := c.Wait(); err != nil || r.Status != StatusOK {
+			t.Errorf("%s: %+v, %v", kind, r, err)
+		}
+		switch {
+		case kind == "null":
+			want = ""
+		case out.far == nil:
+			got = out.arrived(t)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+	}
+}
+
+// TestReaderIsGone: output that nobody reads is SIGPIPE for the payload, whether or not brig copies it.
+func TestReaderIsGone(t *testing.T) {
+	for _, kind := range []string{"pipe", "FIFO", "socket"} {
+		f := callersFiles[kind](t, false)
+		f.far.Close()
+		c := Command("yes")
+		c.Stdout = f.near
+		if r, err := c.Run(); err != nil || r.Signal != "SIGPIPE" {
+			t.Errorf("%s: %+v, %v", kind, r, err)
 		}
 	}
 }

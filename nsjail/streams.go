@@ -46,6 +46,7 @@ func (l *lender) stdin() (int, error) {
 		if fd, err := l.lend(f); fd >= 0 || err != nil {
 			return fd, err
 		}
+		c.stdin = l.files[0].copied
 	}
 	ours, theirs, err := c.pipe(true)
 	c.copyIn = ours
@@ -79,6 +80,9 @@ func (l *lender) output(i int) (int, error) {
 	}
 	c.out[i] = newCapture(ours, w, int64(c.Spec.Limits.Output))
 	c.out[i].said = c.said
+	if f := l.files[i+1].copied; f != nil {
+		c.out[i].dst, c.out[i].own = f, f
+	}
 	return theirs, nil
 }
 
@@ -126,8 +130,8 @@ func (c *Cmd) startCopies() {
 		// not waited for: a caller's reader may block for ever after the payload has gone
 		go func() {
 			from := c.Stdin
-			if f, ok := from.(*os.File); ok {
-				from = wanted{f, in}
+			if c.stdin != nil {
+				from = wanted{c.stdin, in}
 			}
 			_, err := io.Copy(in, from)
 			if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, fs.ErrClosed) {
@@ -157,22 +161,21 @@ func (w wanted) Read(b []byte) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	p := [2]unix.PollFd{{Events: unix.POLLIN}, {}}
+	p := [2]unix.PollFd{{Events: unix.POLLIN}, {Revents: unix.POLLERR}}
 	var perr error
 	err = from.Control(func(fd uintptr) {
 		p[0].Fd = int32(fd)
-		err := in.Control(func(fd uintptr) {
-			p[1].Fd = int32(fd)
+		_ = in.Control(func(fd uintptr) { // an error means that the jail has ended and the pipe is closed
+			p[1] = unix.PollFd{Fd: int32(fd)}
 			for perr = unix.EINTR; perr == unix.EINTR; {
 				_, perr = unix.Poll(p[:], -1)
 			}
 		})
-		perr = errors.Join(perr, err)
 	})
-	if err = errors.Join(err, perr); err != nil {
-		return 0, err
-	}
-	if p[1].Revents != 0 {
+	switch {
+	case err != nil || perr != nil:
+		return 0, errors.Join(err, perr)
+	case p[1].Revents != 0:
 		return 0, io.EOF
 	}
 	return w.from.Read(b)

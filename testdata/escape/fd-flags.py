@@ -10,4 +10,8 @@ for command, value in ((fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_NONB
         fcntl.fcntl(0, command, value)
     except OSError:
         pass
+try:
+    os.fchmod(0, 0)
+except OSError:
+    pass
 contained("the caller looks at its file")

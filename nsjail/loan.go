@@ -1,0 +1,103 @@
+package nsjail
+
+import (
+	"os"
+
+	"brig/nsjail/internal/stage"
+
+	"golang.org/x/sys/unix"
+)
+
+// loan is what a payload can change of a file that it has, though it has an open file description of its own: the mode of
+// what its uid owns, and a terminal's state. It is put back when the jail has ended, by the caller's own descriptor: one
+// more would keep the far end from seeing the end of the stream.
+type loan struct {
+	file     *os.File
+	mode     uint32 // permissions
+	gid      int    // -1: neither this nor mode is to be put back
+	terminal *terminalState
+}
+
+// terminalState is what ioctl_tty(2) and termios(3) change.
+type terminalState struct {
+	modes                 unix.Termios
+	discipline, exclusive int
+}
+
+// note remembers what the loan of f is to end with. Called by root, it lends a terminal to the payload's group, so that
+// /dev/stderr can be opened: the payload, which is not the owner, cannot let anybody else in. Were the keeper killed, the
+// terminal would be left with a group that no process has.
+func (c *Cmd) note(f *os.File, fd int, st *unix.Stat_t) {
+	l := loan{file: f, mode: st.Mode & 0o7777, gid: int(st.Gid)}
+	if st.Mode&unix.S_IFMT == unix.S_IFCHR {
+		l.terminal = readTerminal(fd)
+		if h := c.plan.Host; h.Drop {
+			if lentOut(l.gid) || unix.Fchown(fd, -1, h.PayloadGID) != nil {
+				l.gid = -1
+			} else {
+				_ = unix.Fchmod(fd, l.mode&0o700|0o60) // without it the payload has only the descriptor
+			}
+		}
+	} else if c.plan.Host.Drop { // the payload owns no pipe of root's
+		return
+	}
+	c.loans = append(c.loans, l)
+}
+
+// lentOut reports whether a group is that of another keeper's payloads, which will give the terminal the one that it had.
+func lentOut(gid int) bool {
+	pid := gid - stage.PayloadIDs
+	return pid > 0 && pid < stage.PayloadIDCount && unix.Kill(pid, 0) == nil
+}
+
+// endLoans puts all back. An error means that the caller has closed the file, or that the terminal is gone.
+func (c *Cmd) endLoans() {
+	for i := range c.loans {
+		if rc, err := c.loans[i].file.SyscallConn(); err == nil {
+			_ = rc.Control(func(fd uintptr) { c.loans[i].end(int(fd)) })
+		}
+	}
+	c.loans = nil
+}
+
+func (l *loan) end(fd int) {
+	var now unix.Stat_t
+	if unix.Fstat(fd, &now) == nil && l.gid >= 0 {
+		if int(now.Gid) != l.gid {
+			_ = unix.Fchown(fd, -1, l.gid)
+		}
+		// nobody is let in who is not now: what was noted may be another jail's doing
+		if mode := now.Mode & 0o7777; mode != l.mode {
+			_ = unix.Fchmod(fd, mode&l.mode|l.mode&0o700)
+		}
+	}
+	if l.terminal != nil {
+		l.terminal.restore(fd)
+	}
+}
+
+func readTerminal(fd int) *terminalState {
+	t := &terminalState{}
+	if modes, err := unix.IoctlGetTermios(fd, unix.TCGETS); err == nil {
+		t.modes = *modes
+	}
+	t.discipline, _ = unix.IoctlGetInt(fd, unix.TIOCGETD)
+	t.exclusive, _ = unix.IoctlGetInt(fd, unix.TIOCGEXCL)
+	return t
+}
+
+func (t *terminalState) restore(fd int) {
+	if now, err := unix.IoctlGetInt(fd, unix.TIOCGETD); err == nil && now != t.discipline {
+		_ = unix.IoctlSetPointerInt(fd, unix.TIOCSETD, t.discipline)
+	}
+	if t.exclusive == 0 {
+		_ = unix.IoctlSetInt(fd, unix.TIOCNXCL, 0)
+	}
+	// In the background the modes are by now those of whatever runs in the foreground, and to set them would stop us.
+	if group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil && group != unix.Getpgrp() {
+		return
+	}
+	if now, err := unix.IoctlGetTermios(fd, unix.TCGETS); err == nil && *now != t.modes {
+		_ = unix.IoctlSetTermios(fd, unix.TCSETS, &t.modes)
+	}
+}
