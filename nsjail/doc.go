@@ -140,7 +140,8 @@
 // # Files of the host
 //
 // A source is opened once, by Look, before the payload exists. Called by root, the keeper clones the mount from that
-// descriptor (open_tree(2)), maps its owner to the payload's uid (an idmapped mount) and passes it. Called by anyone else,
+// descriptor (open_tree(2)), maps its owner to the payload's uid (an idmapped mount) and passes it. Called by anyone else, or
+// by root without the capabilities for that, whose payload then is the owner of what it writes to (owner.go),
 // the jail opens the path again and compares device and inode number with what the keeper still holds open; a source that was
 // replaced in between is an error (ESTALE). Targets are reached from the descriptor of the new root by openat2(2) with
 // RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS: see package rootfs.

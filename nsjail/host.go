@@ -17,6 +17,8 @@ type Host struct {
 	// nobody has.
 	PayloadUID int `json:"payload_uid"`
 	PayloadGID int `json:"payload_gid"`
+	// Owner is the owner of a bind who the payload of a root without CAP_SYS_ADMIN is, or 0.
+	Owner int `json:"owner,omitempty"`
 	// Missing maps a mechanism (see Mechanisms) to why this machine does not have it.
 	Missing map[string]string `json:"missing,omitempty"`
 	// System lists what the minimal root takes from the host's, in order.
@@ -100,6 +102,7 @@ type Source struct {
 	Root     bool   `json:"root,omitempty"` // it is the host's root
 	UID      int    `json:"uid"`
 	GID      int    `json:"gid"`
+	Mode     uint32 `json:"mode,omitempty"` // inode(7)
 	// NoOverlay and NoIDMap say why the mechanism does not work there; "" if it does.
 	NoOverlay string `json:"no_overlay,omitempty"`
 	NoIDMap   string `json:"no_idmap,omitempty"`

@@ -80,6 +80,7 @@ func (h *Host) open(key, path string) (*Source, error) {
 		return nil, sourceError(key, path, err, "check the file system")
 	}
 	src.Dev, src.Ino, src.UID, src.GID = uint64(st.Dev), st.Ino, int(st.Uid), int(st.Gid)
+	src.Mode = st.Mode
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 		src.Dir = true

@@ -91,17 +91,11 @@ func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error
 	h := r.host.Sources[key]
 	s := rootfs.Source{Path: h.Path, Dev: h.Dev, Ino: h.Ino, Dir: h.Dir, Root: h.Root}
 	idmap := false
-	if r.host.Drop {
-		if r.host.Missing["idmap"] != "" && contains(r.spec.Optional, "idmap") {
-			r.Enforced["idmap"] = "not enforced: " + r.host.Missing["idmap"] + " (optional)"
-			return s, nil
-		}
-		why := h.NoIDMap
-		if w := r.host.Missing["idmap"]; w != "" {
-			why = w
-		}
+	if r.host.Drop && r.host.Missing["idmap"] != "" {
+		return s, r.plain(h, attr)
+	} else if r.host.Drop {
 		var err error
-		if idmap, err = r.have("idmap", "binds show their owner's files as the payload's", why, ""); err != nil {
+		if idmap, err = r.have("idmap", "binds show their owner's files as the payload's", h.NoIDMap, ""); err != nil {
 			return s, err
 		}
 	} else if r.warm == nil {

@@ -33,7 +33,7 @@ type Runner struct {
 	dropped *Host           // the identity that the stage has taken, if the caller is root
 	idmaps  map[[2]int]int  // user namespaces for idmapped mounts, by the source's uid and gid
 	jails   map[*Cmd]func() // running jails and how to kill them
-	cold    *Runner         // for the Specs that a prepared tree is not for
+	cold    map[int]*Runner // for the Specs that a prepared tree is not for
 	ending  sync.WaitGroup  // jails whose namespaces are being taken apart
 	starts  sync.WaitGroup  // starts under way
 	closed  bool
@@ -59,7 +59,7 @@ func EarlyRunner() (*Runner, error) {
 }
 
 func newRunner(s *stage.Stage) *Runner {
-	return &Runner{stage: s, volumes: &volumeStore{}, idmaps: map[[2]int]int{}, jails: map[*Cmd]func(){}}
+	return &Runner{stage: s, volumes: &volumeStore{}, idmaps: map[[2]int]int{}, jails: map[*Cmd]func(){}, cold: map[int]*Runner{}}
 }
 
 // replace takes another stage: the first stands where the jail must not be born, or has died.
@@ -75,9 +75,10 @@ func (r *Runner) replace() error {
 	return old.Close()
 }
 
-// coldRunner is the Runner for jails that start from the host's tree.
-func (r *Runner) coldRunner() (*Runner, error) {
-	if r.tree == nil {
+// coldRunner is the Runner for jails that start from the host's tree, with payloads that are the owner of a bind
+// (Host.Owner), or for 0 any other: a stage becomes one user, once.
+func (r *Runner) coldRunner(owner int) (*Runner, error) {
+	if r.tree == nil && owner == 0 {
 		return r, nil
 	}
 	r.mu.Lock()
@@ -85,13 +86,15 @@ func (r *Runner) coldRunner() (*Runner, error) {
 	if r.closed {
 		return nil, os.ErrClosed
 	}
-	var err error
-	if r.cold == nil {
-		if r.cold, err = newStage(); err == nil {
-			r.cold.volumes = r.volumes
-		}
+	if cold := r.cold[owner]; cold != nil {
+		return cold, nil
 	}
-	return r.cold, err
+	cold, err := newStage()
+	if err == nil {
+		cold.volumes = r.volumes
+		r.cold[owner] = cold
+	}
+	return cold, err
 }
 
 // enter waits until one more jail may run.
@@ -135,11 +138,10 @@ func (r *Runner) Close() error {
 	for _, kill := range r.jails {
 		kill()
 	}
-	cold := r.cold
 	r.mu.Unlock()
 	r.starts.Wait()
 	var errs []error
-	if cold != nil {
+	for _, cold := range r.cold {
 		errs = append(errs, cold.Close())
 	}
 	errs = append(errs, r.tree.close(), r.nets.Close())

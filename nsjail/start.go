@@ -74,15 +74,15 @@ func (c *Cmd) begin() (err error) {
 
 // startCold makes the jail from the host's tree.
 func (c *Cmd) startCold() (err error) {
-	cold, err := c.runner.coldRunner()
-	if err != nil {
-		return err
-	}
 	host, err := Look(&c.Spec)
 	if err != nil {
 		return err
 	}
 	defer host.Close()
+	cold, err := c.runner.coldRunner(host.Owner)
+	if err != nil {
+		return err
+	}
 	if err := c.runner.volumes.look(&c.Spec, host); err != nil {
 		return err
 	}

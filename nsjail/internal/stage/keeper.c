@@ -98,7 +98,8 @@ static int put(const char *file, const char *text) {
 }
 
 // net_ahead makes the network namespace of a jail that will be born in a control group: a third of a start. An ordinary
-// user needs a user namespace for it, in which the jail's own then is. lo cannot fail to come up there.
+// user needs a user namespace for it, in which the jail's own then is. Root without CAP_NET_ADMIN cannot bring lo up: its jail
+// makes a namespace of its own.
 static int net_ahead(void) {
 	char uid[64], gid[64];
 	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
@@ -107,9 +108,9 @@ static int net_ahead(void) {
 	if (unshare(user | CLONE_NEWNET)) return NOTHING_AHEAD;
 	if (user && (put("/proc/self/setgroups", "deny") || put("/proc/self/uid_map", uid) || put("/proc/self/gid_map", gid))) _exit(1);
 	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (ioctl(s, SIOCSIFFLAGS, &lo)) _exit(1);
+	int down = ioctl(s, SIOCSIFFLAGS, &lo);
 	close(s);
-	return NET_AHEAD;
+	return down ? NOTHING_AHEAD : NET_AHEAD;
 }
 
 unsigned char *brig_ahead_program(size_t *size) {
