@@ -97,7 +97,7 @@ full() { [ "$VM_SET" = full ]; }
 # The quick set's part of nsjail: starts, ends, mounts, identities, limits and refusals, and of the attacks (each starts
 # Python, which takes seconds under emulation) a few that lean on the kernel most.
 quick_nsjail='TestExitCodes|TestSignalKillEndsEverything|TestCPUTime|TestReadOnly|TestRootfs$|TestIdentity|TestProcessLimit|TestTmpfsLimits'
-quick_nsjail+='|TestLimitFiles|TestLimitMemory$|TestLimitProcesses$|TestLimitCPUTimeOfTree|TestLimitCannotBeLifted|TestLimitsOfThisCaller'
+quick_nsjail+='|TestLimitFiles|TestLimitMemory$|TestLimitTaken/(TCP|UDP|netlink)|TestLimitProcesses$|TestLimitCPUTimeOfTree|TestLimitCannotBeLifted|TestLimitsOfThisCaller'
 quick_nsjail+='|TestEgressAllowsNothing|TestEgressEveryPort|TestEgressThroughARunner|TestPublish$|TestRefusedMessage|TestVolume|TestData$|TestPrestart|TestWhatIsDoneAtOnce'
 quick_nsjail+='|TestEscape/^(ns-clone|cap-host-root|cap-group|plant-bind|host-flood-tmpfs)$'
 
