@@ -19,7 +19,7 @@ const resolver = "udp " + rig.WorldAddr + ":53"
 const lateAnswer = "icmp " + rig.WorldAddr + ":0"
 
 // parts is how many rigs share the attacks, so that the waiting of one is not the waiting of all.
-const parts = 4
+const parts = 6
 
 // TestEgressBypass runs every attack of testdata/egress in a jail with --net egress, which must hold, must log exactly
 // what the attack's header says, and must let nothing else on the wire; and again with --net host, which must not hold: so

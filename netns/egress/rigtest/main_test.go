@@ -1,7 +1,9 @@
 package rigtest
 
 import (
+	"flag"
 	"os"
+	"strconv"
 	"testing"
 
 	"brig/internal/rig"
@@ -15,6 +17,10 @@ func TestMain(m *testing.M) {
 	}
 	if rig.Inside() {
 		os.Exit(m.Run())
+	}
+	// all parts at once: the attacks wait more than they compute
+	if err := flag.Set("test.parallel", strconv.Itoa(parts)); err != nil {
+		panic(err)
 	}
 	os.Exit(testuser.Main(m, testuser.Build("./cmd/brig", "brig")))
 }
