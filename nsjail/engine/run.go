@@ -24,6 +24,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	}
 	j, no := e.job(c, r)
 	if no == nil && r.Language != "" {
+		_ = e.langs.Try(ctx, e.runner, r.Language) // what cannot be tried may work: the run will tell
 		no = e.langs.Prepare(j, r.Language, r.Code, r.Args)
 	}
 	if no != nil {

@@ -22,8 +22,6 @@ type Languages struct {
 
 	mu      sync.Mutex // of what follows, and of each language
 	goCache *nsjail.Mount
-
-	asking sync.Mutex // one goroutine asks for versions at a time
 }
 
 // language is a row on this machine.
@@ -33,6 +31,8 @@ type language struct {
 	asked    bool      // the first has run
 	version  string
 	broken   string // why the last of them did not work
+
+	asking sync.Mutex // one goroutine tries it at a time
 }
 
 // Info describes a language that works here.

@@ -20,20 +20,15 @@ const (
 )
 
 // Versions runs a small program of each language that was not asked yet in a jail, which exec makes: a default one. It
-// fills in Info.Version, and drops a program that does not work there; the next of the same name takes its place. An
+// fills in Info.Version, and drops a program that does not print 42 there; the next of the same name takes its place. An
 // error says that there were no answers, because jails could not be made or took too long; the languages stay listed, and
 // the next call asks again.
 func (l *Languages) Versions(ctx context.Context, exec nsjail.Executor) error {
-	l.asking.Lock()
-	defer l.asking.Unlock()
 	room := make(chan struct{}, probeAtOnce)
 	errs := make([]error, len(l.rows))
 	var wait sync.WaitGroup
 	for i := range l.rows {
 		g := l.names[l.rows[i].name]
-		if len(g.programs) == 0 || g.asked { // only under asking are they changed
-			continue
-		}
 		wait.Add(1)
 		room <- struct{}{}
 		go func() {
@@ -45,9 +40,26 @@ func (l *Languages) Versions(ctx context.Context, exec nsjail.Executor) error {
 	return errors.Join(errs...)
 }
 
+// Try is Versions for one language, by any of its names, before it is used for the first time. Nothing is known of what cannot
+// be tried.
+func (l *Languages) Try(ctx context.Context, exec nsjail.Executor, name string) error {
+	if g := l.names[strings.ToLower(strings.TrimSpace(name))]; g != nil {
+		return l.ask(ctx, exec, g)
+	}
+	return nil
+}
+
 // ask tries a language's programs until one works.
 func (l *Languages) ask(ctx context.Context, exec nsjail.Executor, g *language) error {
-	for _, p := range g.programs {
+	g.asking.Lock()
+	defer g.asking.Unlock()
+	l.mu.Lock()
+	asked, programs := g.asked, g.programs
+	l.mu.Unlock()
+	if asked {
+		return nil
+	}
+	for _, p := range programs {
 		version, broken, err := l.probe(ctx, exec, g.row, p.path)
 		if err != nil {
 			return fmt.Errorf("the version of %s (%s): %w", g.name, p.path, err)
@@ -86,6 +98,9 @@ func (l *Languages) probe(ctx context.Context, exec nsjail.Executor, r *row, pro
 	}
 	switch result.Status {
 	case nsjail.StatusOK:
+		if lines := strings.Fields(out.String()); r.probeArgs == nil && (len(lines) == 0 || lines[len(lines)-1] != "42") {
+			return "", fmt.Sprintf("it does not print 6*7, but %q", cut(out.String())), nil
+		}
 		return parseVersion(out.String()), "", nil
 	case nsjail.StatusFailed, nsjail.StatusSignal, nsjail.StatusViolation:
 		why := firstLine(messages.String())

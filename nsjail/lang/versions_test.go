@@ -73,7 +73,7 @@ func two() *Languages {
 func TestVersionsOfBrokenPrograms(t *testing.T) {
 	failing := func(j *nsjail.Job) (*nsjail.Result, error) {
 		if j.Spec.Args[0] == "/usr/bin/python3" {
-			j.Stdout.Write([]byte("3.11.7\n"))
+			j.Stdout.Write([]byte("3.11.7\n42\n"))
 			return &nsjail.Result{Status: nsjail.StatusOK}, nil
 		}
 		j.Stderr.Write([]byte("pyenv: \x1b[31mnot here\n" + strings.Repeat("x", 1<<20)))
@@ -97,6 +97,21 @@ func TestVersionsOfBrokenPrograms(t *testing.T) {
 	no := l.Prepare(new(nsjail.Job), "python", "", nil)
 	if no == nil || no.Code != "language_missing" || !strings.HasSuffix(no.Message, "/usr/local/bin/python3: failed, exit code 127: pyenv: [31mnot here") {
 		t.Errorf("%+v", no)
+	}
+
+	l = two()
+	idle := &fake{do: func(j *nsjail.Job) (*nsjail.Result, error) {
+		j.Stdout.Write([]byte("R version 4.2.2\n\x1b[31mcannot find system Renviron\n"))
+		return &nsjail.Result{Status: nsjail.StatusOK}, nil
+	}}
+	if err := l.Try(t.Context(), idle, "py"); err != nil || len(l.List()) != 0 || idle.calls != 2 {
+		t.Errorf("a language that does not print 42: %v %+v after %d calls", err, l.List(), idle.calls)
+	}
+	if no := l.Prepare(new(nsjail.Job), "python", "", nil); no == nil || !strings.Contains(no.Message, `it does not print 6*7, but "R version`) || strings.Contains(no.Message, "\x1b") {
+		t.Errorf("%+v", no)
+	}
+	if err := l.Try(t.Context(), idle, "python"); err != nil || idle.calls != 2 {
+		t.Errorf("%v: it is tried again", err)
 	}
 
 	for _, kind := range []error{nsjail.ErrNotFound, nsjail.ErrNotExecutable} {
