@@ -141,6 +141,7 @@ class Result:
     network: Optional[Dict[str, Any]] = None
     truncated: Optional[Truncated] = None
     narrowed: List[str] = field(default_factory=list)
+    hints: List[str] = field(default_factory=list)
     enforced: Dict[str, str] = field(default_factory=dict)
     error: Optional[Dict[str, Any]] = None
 
@@ -152,7 +153,7 @@ class Result:
     def to_dict(self) -> Dict[str, Any]:
         """The result as a model may read it: how it ended and what it said, without what is empty."""
         d = dataclasses.asdict(self)
-        more = ("signal", "stderr", "timed_out", "limits_hit", "violations", "truncated", "narrowed", "error")
+        more = ("signal", "stderr", "timed_out", "limits_hit", "violations", "truncated", "narrowed", "hints", "error")
         return {**{k: d[k] for k in ("status", "exit_code", "stdout")}, **{k: d[k] for k in more if d[k]}}
 
 

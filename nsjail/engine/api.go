@@ -88,6 +88,8 @@ type Response struct {
 	Truncated *Truncated `json:"truncated,omitempty"`
 	// Narrowed says what a policy has taken away from the request, a sentence each.
 	Narrowed []string `json:"narrowed,omitempty"`
+	// Hints are guesses, from its last words, why the payload has failed.
+	Hints []string `json:"hints,omitempty"`
 	// Enforced says by what each protection was held.
 	Enforced map[string]string `json:"enforced,omitempty"`
 	// Error says why nothing has run; left out if it has.

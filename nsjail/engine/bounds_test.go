@@ -141,3 +141,21 @@ func TestSecretsElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// Who cannot resolve a name without a network is told that there is none, as a guess, and nobody else is.
+func TestHints(t *testing.T) {
+	e := newEngine(t, Options{})
+	const fails = "echo 'socket.gaierror: [Errno -3] Temporary failure in name resolution' >&2; exit 1"
+	for script, want := range map[string]bool{fails: true, "head -c 100000 /dev/zero >&2; " + fails: true, fails + "\n": true, strings.Replace(fails, "exit 1", "exit 0", 1): false, "exit 1": false,
+		strings.Replace(fails, ">&2", "", 1): false} {
+		for _, stream := range []func(Event){nil, func(Event) {}} {
+			a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"sh", "-c", script}}, stream)
+			if (len(a.Hints) == 1) != want {
+				t.Errorf("%.60s: %+v", script, a.Hints)
+			}
+		}
+	}
+	if a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"sh", "-c", fails}, Network: []string{"example.org:443"}}, nil); len(a.Hints) > 0 {
+		t.Errorf("with a network: %+v", a.Hints)
+	}
+}

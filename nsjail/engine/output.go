@@ -18,6 +18,7 @@ type output struct {
 	captures [2]*text.Capture // nil in a stream
 	pieces   [2]*pieces       // nil otherwise
 	secrets  *text.Set
+	last     tail         // of stderr
 	strip    text.Options // how, without the secrets
 }
 
@@ -40,6 +41,9 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 		} else {
 			o.captures[i] = text.NewCapture(int64(limit))
 			to = o.captures[i]
+		}
+		if i == 1 {
+			to = io.MultiWriter(to, &o.last)
 		}
 		o.filters[i] = text.New(to, filter)
 	}

@@ -60,6 +60,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	err = errors.Join(err, out.close(res))
 	a := answer(j, r, res, err)
 	out.put(a)
+	a.Hints = hints(j, res, out.last.kept)
 	out.redact(j, a)
 	return a
 }

@@ -163,6 +163,9 @@ func told(a *engine.Response) []string {
 			b.WriteString("Name what it may reach in the argument network, such as \"example.org:443\".\n")
 		}
 	}
+	for _, s := range a.Hints {
+		fmt.Fprintf(&b, "A guess: %s\n", s)
+	}
 	for _, s := range a.Narrowed {
 		fmt.Fprintf(&b, "A policy changed the request: %s\n", sentence(s))
 	}
