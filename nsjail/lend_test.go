@@ -338,6 +338,11 @@ func TestInputIsLeft(t *testing.T) {
 // TestPassedOutputHoldsNobody: a payload that hands its output to another jail ends all the same, and with it what brig
 // reads.
 func TestPassedOutputHoldsNobody(t *testing.T) {
+	t.Run("pipe", func(t *testing.T) { passOutput(t, false) })
+	t.Run("terminal", func(t *testing.T) { passOutput(t, true) })
+}
+
+func passOutput(t *testing.T, tty bool) {
 	const hold = `
 import array, os, socket, time
 s = socket.socket(socket.AF_UNIX); s.bind("/work/s"); s.listen()
@@ -345,7 +350,7 @@ print("ready", flush=True)
 fd = array.array("i", s.accept()[0].recvmsg(1, 64)[1][0][2])[0]
 while not os.path.exists("/work/over"): time.sleep(0.001)
 try: os.write(fd, b"late\n")
-except BrokenPipeError: print("refused", flush=True)
+except OSError: print("refused", flush=True)
 `
 	const give = `
 import array, os, socket
@@ -378,7 +383,10 @@ c.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1]))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		out, r, err := jail(give).Output()
+		giver := jail(give)
+		giver.Spec.TTY = tty
+		out, r, err := giver.Output()
+		out = bytes.ReplaceAll(out, []byte("\r"), nil)
 		if want := strings.Repeat("early\n", 1000); err != nil || r.Status != StatusOK || string(out) != want {
 			t.Errorf("%d bytes, want %d; %+v, %v", len(out), len(want), r, err)
 		}

@@ -42,7 +42,7 @@ func (l *lender) stdin() (int, error) {
 	if c.Stdin == nil {
 		return openNull()
 	}
-	if f, ok := c.Stdin.(*os.File); ok {
+	if f, ok := c.Stdin.(*os.File); ok && f != nil {
 		if fd, err := l.lend(f); fd >= 0 || err != nil {
 			return fd, err
 		}
