@@ -27,6 +27,12 @@ func asUser(ctx context.Context, o options, files outputs) (code int, err error)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	self, brig := filepath.Join(dir, "brig-bench"), filepath.Join(dir, "brig")
+	daemon := filepath.Join(filepath.Dir(o.brig), "brigd") // which the measurement of requests needs, if it is there
+	if _, err := os.Stat(daemon); err == nil {
+		if err := copyProgram(daemon, filepath.Join(dir, "brigd")); err != nil {
+			return 1, err
+		}
+	}
 	if err := errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, uid, uid), copyProgram("/proc/self/exe", self), copyProgram(o.brig, brig)); err != nil {
 		return 1, err
 	}

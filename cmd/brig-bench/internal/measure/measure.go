@@ -48,5 +48,5 @@ func (e *Env) Count(full, quick int) int {
 
 // Dimensions lists them in the order in which they run and are shown.
 func Dimensions() []Dimension {
-	return slices.Concat([]Dimension{latency(), latencyIdle(), latencyLimits(), throughput()}, inner(), network())
+	return slices.Concat([]Dimension{latency(), latencyIdle(), latencyLimits(), throughput()}, inner(), network(), []Dimension{api()})
 }

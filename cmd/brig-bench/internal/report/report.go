@@ -69,12 +69,14 @@ type section struct {
 	Plot    template.HTML
 	Lines   []line
 	Ratios  bool // whether any row has one
+	Rates   bool // likewise
 	Columns int  // that the reason spans in a row without figures
 }
 
 // line is a row as it is written.
 type line struct {
 	Tool, Class, X, N, P50, P90, P99 string
+	Rate                             string
 	Ratio, To, Interval, Verdict     string
 	Shown                            bool // whether the verdict is a difference
 	Error                            string
@@ -100,9 +102,13 @@ func newPage(r *result.Report) (*page, error) {
 		for _, row := range t.Rows {
 			s.add(newLine(t, row))
 			s.Ratios = s.Ratios || row.Ratio != nil
+			s.Rates = s.Rates || row.Rate != 0
 		}
 		if s.Ratios {
 			s.Columns += 2
+		}
+		if s.Rates {
+			s.Columns++
 		}
 		p.Sections = append(p.Sections, s)
 	}
@@ -139,6 +145,9 @@ func newLine(t *result.Table, r result.Row) line {
 	}
 	if drawable(r.P99) {
 		l.P99 = number(r.P99)
+	}
+	if r.Rate != 0 {
+		l.Rate = number(r.Rate)
 	}
 	if q := r.Ratio; q != nil {
 		l.Ratio, l.To, l.Verdict, l.Shown = number(q.Median), q.To, q.Verdict, q.Verdict != noDifference

@@ -109,6 +109,18 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
 
+// A table of times may say how many there were in a second, and a row without figures spans that, too.
+func TestRates(t *testing.T) {
+	r := &result.Report{Tables: []result.Table{{ID: "api", Title: "T", Unit: "ms", X: "clients", Rows: []result.Row{
+		{Tool: "/bin/true", X: 1, N: 9, P50: 2, P90: 3, P99: 4, Rate: 512}, {Tool: "python", X: 1, Error: "none"}}}}}
+	page := string(render(t, r))
+	for _, want := range []string{`<th scope="col" class="n">a second</th>`, `<td class="n">512</td>`, `colspan="5"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%q is not on the page", want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	if err := Write(&bytes.Buffer{}, nil); err == nil {
 		t.Error("no report is a report")

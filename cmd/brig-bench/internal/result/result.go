@@ -67,6 +67,7 @@ type Row struct {
 	P50   float64 `json:"p50"`
 	P90   float64 `json:"p90,omitempty"`
 	P99   float64 `json:"p99,omitempty"`
+	Rate  float64 `json:"rate,omitempty"` // how many a second, where the figures are how long each took
 	Ratio *Ratio  `json:"ratio,omitempty"`
 	Error string  `json:"error,omitempty"` // why there is no figure
 }

@@ -94,7 +94,7 @@ func (p *Printer) Foot(r *result.Report) error {
 func (p *Printer) Table(t result.Table) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\n%s\n\n", p.paint(bold, t.Title), t.Question)
-	head := []string{"", t.X, "p50", "p90", "p99", "n", ""}
+	head := []string{"", t.X, "p50", "p90", "p99", "a second", "n", ""}
 	lines := [][]string{head}
 	for _, r := range t.Rows {
 		lines = append(lines, cells(t, r))
@@ -136,20 +136,23 @@ func (p *Printer) Table(t result.Table) error {
 
 // cells are a row's columns; the last is the comparison or the error.
 func cells(t result.Table, r result.Row) []string {
-	c := []string{r.Tool, "", "", "", "", "", ""}
+	c := []string{r.Tool, "", "", "", "", "", "", ""}
 	if t.X != "" && (r.Error == "" || r.X != 0) {
 		c[1] = fmt.Sprintf("%g", r.X)
 	}
 	if r.Error != "" {
-		c[6] = r.Error
+		c[7] = r.Error
 		return c
 	}
-	c[2], c[5] = Figure(r.P50), fmt.Sprint(r.N)
+	c[2], c[6] = Figure(r.P50), fmt.Sprint(r.N)
+	if r.Rate != 0 {
+		c[5] = Figure(r.Rate)
+	}
 	if r.P90 != 0 || r.P99 != 0 { // a figure without a distribution has neither
 		c[3], c[4] = Figure(r.P90), Figure(r.P99)
 	}
 	if r.Ratio != nil {
-		c[6] = fmt.Sprintf("%s of %s (%s to %s): %s", Times(r.Ratio.Median), r.Ratio.To, Times(r.Ratio.Low), Times(r.Ratio.High), r.Ratio.Verdict)
+		c[7] = fmt.Sprintf("%s of %s (%s to %s): %s", Times(r.Ratio.Median), r.Ratio.To, Times(r.Ratio.Low), Times(r.Ratio.High), r.Ratio.Verdict)
 	}
 	return c
 }

@@ -46,6 +46,11 @@ func TestTableWithX(t *testing.T) {
 	if lines := strings.Split(b.String(), "\n"); lines[4] != "     clients   p50  n  1/s" || lines[5] != "  a       16  2.00  1" || strings.TrimSpace(lines[6]) == "b" {
 		t.Errorf("got\n%s", b.String())
 	}
+	b.Reset()
+	err = New(&b, false).Table(result.Table{Title: "T", Unit: "ms", Rows: []result.Row{{Tool: "a", N: 9, P50: 2, P90: 3, P99: 4, Rate: 512}}})
+	if lines := strings.Split(b.String(), "\n"); err != nil || lines[4] != "      p50   p90   p99  a second  n  ms" || lines[5] != "  a  2.00  3.00  4.00       512  9" {
+		t.Errorf("%v, got\n%s", err, b.String())
+	}
 }
 
 func TestColours(t *testing.T) {
