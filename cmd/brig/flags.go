@@ -116,7 +116,7 @@ func isolationFlags(command string) []flag {
 	return []flag{
 		seccomp,
 		{name: "tty", short: 't', path: "tty", set: setTTY,
-			help: "give the payload a terminal of its own, for shells and editors"},
+			help: "give the payload a terminal of its own, for shells and editors; ~. at the start of a line ends the jail, ~? lists more"},
 		{name: "interactive", short: 'i', many: true, set: asAlways,
 			help: "no effect: stdin always reaches the payload, so docker's -it is --tty"},
 		{name: "rm", many: true, set: asAlways,

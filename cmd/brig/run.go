@@ -122,7 +122,7 @@ func newRunner(inv *invocation) (*nsjail.Runner, error) {
 
 // perform runs the jail and says how it ended.
 func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std stdio) (*nsjail.Result, int) {
-	result, started, err := await(runner, c, std)
+	result, started, err := await(runner, c, inv, std)
 	switch {
 	case err != nil && !started:
 		return failedResult(inv, err), startCode(inv, err, std)
@@ -134,13 +134,14 @@ func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std stdio) (
 
 // await starts the jail, passes signals and the terminal on, and waits. When it returns, the terminal is the caller's
 // again, so that messages look right on it.
-func await(runner *nsjail.Runner, c *nsjail.Cmd, std stdio) (result *nsjail.Result, started bool, err error) {
+func await(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std stdio) (result *nsjail.Result, started bool, err error) {
 	var s *screen
 	if c.Spec.TTY {
 		if s, err = terminal(c, std); err != nil {
 			return nil, false, err
 		}
 		defer s.restore()
+		c.Stdin = listen(c, inv, std)
 	}
 	caught := nsjail.CatchSignals()
 	if err := c.Start(); err != nil {

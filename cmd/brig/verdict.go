@@ -45,6 +45,9 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 		}
 		return fmt.Sprintf("the wall-clock limit of %s ended the jail (--timeout)", p.Wall)
 	case nsjail.StatusCancelled:
+		if inv.escaped {
+			return "~. ended the jail"
+		}
 		return fmt.Sprintf("the payload had not ended %s after the signal, and was killed (--grace)", cmp.Or(l.Grace, nsjail.DefaultGrace))
 	case nsjail.StatusSignal:
 		return died(inv, r.Signal)

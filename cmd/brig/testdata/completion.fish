@@ -41,7 +41,7 @@ complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l net-redire
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l net-log -r -F -d 'append a JSON line for each connection and each refused attempt to FILE; - is stderr'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l publish -s p -x -d 'let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l seccomp -r -F -a 'default strict compute build debug unconfined' -d 'the system-call filter: default, strict, compute, build, debug, unconfined, or a profile in docker'\''s JSON (a path has a /); brig help seccomp'
-complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l tty -s t -d 'give the payload a terminal of its own, for shells and editors'
+complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l tty -s t -d 'give the payload a terminal of its own, for shells and editors; ~. at the start of a line ends the jail, ~? lists more'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l interactive -s i -d 'no effect: stdin always reaches the payload, so docker'\''s -it is --tty'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l rm -d 'no effect: a jail never leaves anything behind'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l init -d 'run an init as pid 1 that reaps and forwards signals (the default)'

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
+)
+
+// keys are what is typed at the terminal for the payload, less brig's own escapes, which are those of ssh(1): a tilde at the
+// start of a line, and a character.
+type keys struct {
+	in    io.Reader
+	do    func(escape byte)
+	held  bool // a tilde that may begin an escape
+	typed bool // something since the start of the line
+}
+
+const (
+	escapeEnd, escapeStop, escapeHelp = '.', 'Z' & 0x1f, '?'
+
+	escapes = "brig: at the start of a line ~. ends the jail, ~^Z suspends brig with it, ~~ is a tilde, ~? shows this"
+)
+
+// Read reads keys for the payload.
+func (k *keys) Read(p []byte) (n int, err error) {
+	b := make([]byte, max(1, len(p)-1)) // a held tilde comes on top
+	for n == 0 && err == nil {
+		var got int
+		got, err = k.in.Read(b)
+		n = copy(p, k.filter(b[:got]))
+	}
+	return n, err
+}
+
+func (k *keys) filter(typed []byte) (out []byte) {
+	for _, c := range typed {
+		if held := k.held; held {
+			k.held = false
+			if bytes.IndexByte([]byte{escapeEnd, escapeStop, escapeHelp}, c) >= 0 {
+				k.do(c)
+				continue
+			}
+			if out = append(out, '~'); c == '~' {
+				k.typed = true
+				continue
+			}
+		} else if c == '~' && !k.typed {
+			k.held = true
+			continue
+		}
+		k.typed = c != '\r' && c != '\n'
+		out = append(out, c)
+	}
+	return out
+}
+
+// listen takes the escapes out of what is typed. A payload that has stopped itself, as a shell's suspend does, has stopped
+// its terminal: at the next keys brig suspends itself with it, as Ctrl-Z does without a terminal of the payload's.
+func listen(c *nsjail.Cmd, inv *invocation, std stdio) io.Reader {
+	stopped := false
+	do := func(escape byte) {
+		switch escape {
+		case escapeEnd:
+			inv.escaped = true
+			_ = c.Stop(unix.SIGKILL) // no error is to be had
+		case escapeStop:
+			suspend(c)
+		case escapeHelp:
+			fmt.Fprintf(std.err, "\r\n%s\r\n", escapes)
+		}
+	}
+	return &keys{do: do, in: readerFunc(func(p []byte) (int, error) {
+		n, err := std.in.Read(p)
+		was := stopped
+		if stopped = n > 0 && hasStopped(c); was && stopped { // once it may be about to go on
+			suspend(c)
+			stopped = false
+		}
+		return n, err
+	})}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// suspend stops brig's process group, and so the jail. Where no shell could continue it (an orphaned process group, setpgid(2)),
+// the payload goes on instead.
+func suspend(c *nsjail.Cmd) {
+	parent := os.Getppid()
+	session, err := unix.Getsid(parent)
+	own, oerr := unix.Getsid(0)
+	group, gerr := unix.Getpgid(parent)
+	if err != nil || oerr != nil || gerr != nil || session != own || group == unix.Getpgrp() {
+		_ = c.Signal(unix.SIGCONT) // an error says that the jail has ended
+		return
+	}
+	_ = unix.Kill(0, unix.SIGTSTP)
+}
+
+// hasStopped reports whether the payload is stopped by a signal: proc_pid_stat(5). It is the first child of the jail's first
+// process; without an init it is that itself.
+func hasStopped(c *nsjail.Cmd) bool {
+	payload := strconv.Itoa(c.Pid())
+	if !c.Spec.NoInit {
+		children, _ := os.ReadFile("/proc/" + payload + "/task/" + payload + "/children") // it has ended: neither can be read
+		payload, _, _ = strings.Cut(string(children), " ")
+	}
+	stat, _ := os.ReadFile("/proc/" + payload + "/stat")
+	return bytes.HasPrefix(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" T "))
+}

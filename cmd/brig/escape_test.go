@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"testing"
+	"testing/iotest"
+	"time"
+)
+
+// What reaches the payload is what was typed, less the escapes, however it is cut.
+func TestKeys(t *testing.T) {
+	for _, c := range []struct{ typed, payload, escapes string }{
+		{"ls ~/x\r~.", "ls ~/x\r", "."},
+		{"~/bin/x\r", "~/bin/x\r", ""},
+		{"~~/x\r~~.\r", "~/x\r~.\r", ""},
+		{"a~.\r~?~\x1a~.", "a~.\r", "?\x1a."},
+		{"~\r~.", "~\r", "."},
+		{"~a~.\n~.", "~a~.\n", "."},
+		{"", "", ""},
+	} {
+		for _, in := range []io.Reader{bytes.NewBufferString(c.typed), iotest.OneByteReader(bytes.NewBufferString(c.typed)),
+			iotest.DataErrReader(bytes.NewBufferString(c.typed))} {
+			var done []byte
+			got, err := io.ReadAll(&keys{in: in, do: func(b byte) { done = append(done, b) }})
+			if err != nil || string(got) != c.payload || string(done) != c.escapes {
+				t.Errorf("%q: %q, escapes %q, %v; want %q, %q", c.typed, got, done, err, c.payload, c.escapes)
+			}
+		}
+	}
+}
+
+func FuzzKeys(f *testing.F) {
+	f.Add([]byte("a\r~~b\r~/c"))
+	f.Add([]byte("~.\n~?~~~\x1a~"))
+	f.Fuzz(func(t *testing.T, typed []byte) {
+		whole := (&keys{do: func(byte) {}}).filter(typed)
+		one, pieces := &keys{do: func(byte) {}}, []byte(nil)
+		for _, b := range typed {
+			pieces = append(pieces, one.filter([]byte{b})...)
+		}
+		if !bytes.Equal(whole, pieces) {
+			t.Errorf("%q: %q at once, %q one by one", typed, whole, pieces)
+		}
+		if len(whole) > len(typed) {
+			t.Errorf("%q: %q is more than was typed", typed, whole)
+		}
+	})
+}
+
+// TestEscapes is somebody whose payload answers no key, and somebody who suspends a shell in a jail.
+func TestEscapes(t *testing.T) {
+	c := onTerminal(t, "run", "--tty", "--timeout", "60s", "--", "sh", "-c", "stty raw -isig; echo ready; trap '' TERM HUP; while :; do sleep 1; done")
+	c.see("ready")
+	c.keys("x\x03\r~?")
+	c.see("~. ends the jail")
+	c.keys("~.")
+	c.see("brig: ~. ended the jail")
+	if code := c.exit(); code != 137 {
+		t.Errorf("exit code %d, want 137", code)
+	}
+	if _, err := os.Stat("/usr/bin/bash"); err != nil {
+		t.Skip(err)
+	}
+	c = onTerminal(t, "version")
+	c.exit()
+	c.start("bash", "--norc", "--noprofile", "-i")
+	c.keys("PS1='OUT''SIDE> '\r")
+	c.see("OUTSIDE> ")
+	c.keys(brigBinary(t) + " run --tty --timeout 60s --env PS1='IN''SIDE> ' -- bash --norc --noprofile -i\r")
+	for range 2 {
+		c.see("INSIDE> ")
+		c.keys("suspend\r")
+		c.press("\r", "Stopped")
+		c.see("OUTSIDE> ")
+		c.keys("fg\r")
+	}
+	c.keys("\r")
+	c.see("INSIDE> ")
+	c.keys("~\x1a")
+	c.see("Stopped")
+	c.see("OUTSIDE> ")
+	c.keys("fg\r")
+	c.press("\r", "INSIDE> ")
+	c.keys("exit 7\r")
+	c.see("OUTSIDE> ")
+	c.keys("echo co''de=$?\r")
+	c.see("code=7")
+	c.keys("exit\r")
+	c.exit()
+}
+
+// press presses a key again and again until the terminal shows a text.
+func (c *console) press(key, want string) {
+	c.t.Helper()
+	for range 400 {
+		c.keys(key)
+		timeout := time.After(50 * time.Millisecond)
+		for waits := true; waits; {
+			select {
+			case <-c.more:
+			case <-timeout:
+				waits = false
+			}
+			c.mu.Lock()
+			shown := bytes.Contains(c.text.Bytes(), []byte(want))
+			c.mu.Unlock()
+			if shown {
+				c.see(want)
+				return
+			}
+		}
+	}
+	c.see(want) // fails
+}
