@@ -103,6 +103,7 @@ func TestWritableIsLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := shell("cat go >/dev/null; cat late")
+	c.Spec.Optional = []string{"sockets"} // the FIFO
 	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}}
 	var out strings.Builder
 	c.Stdout = &out
@@ -146,7 +147,7 @@ func TestBadSources(t *testing.T) {
 		says     string
 	}{
 		{MountBind, filepath.Join(dir, "not\x1b[31m\nthere"), false, unix.ENOENT, `\x1b`}, {MountBind, sock, false, 0, "is a socket"},
-		{MountBind, fifo, false, 0, "neither"}, {MountBind, "/dev/null", false, 0, "neither"}, {MountBind, dir, true, 0, "holds a socket"},
+		{MountBind, fifo, false, 0, "neither"}, {MountBind, "/dev/null", false, 0, "neither"}, {MountBind, dir, true, 0, "holds a "},
 		{MountFile, fifo, false, 0, "not a regular file"}, {MountFile, dir, false, 0, "not a regular file"}, {MountFile, big, false, 0, "larger"},
 		{MountFile, sock, false, unix.ENXIO, ""}, {MountBind, big + "/x", false, unix.ENOTDIR, ""},
 	} {
@@ -206,4 +207,29 @@ func TestBindFromEtc(t *testing.T) {
 		wantOutput(t, r.CommandSpec(t.Context(), cold.Spec), text)
 	}
 	wantOutput(t, cold, text)
+}
+
+// A socket in a writable directory keeps a jail away as long as a process has it, of whatever type it is; what a dead
+// process has left does not.
+func TestDeadSockets(t *testing.T) {
+	for _, kind := range []int{unix.SOCK_STREAM, unix.SOCK_DGRAM, unix.SOCK_SEQPACKET} {
+		dir := t.TempDir()
+		fd, err := unix.Socket(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Bind(fd, &unix.SockaddrUnix{Name: filepath.Join(dir, "s")}); err != nil {
+			t.Fatal(err)
+		}
+		c := func() *Cmd {
+			c := shell("rm s && echo removed")
+			c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}}
+			return c
+		}
+		if e := startError(t, c()); !strings.Contains(e.Error(), `holds a socket of a running process, "s"`) {
+			t.Errorf("type %d: %v", kind, e)
+		}
+		unix.Close(fd)
+		wantOutput(t, c(), "removed")
+	}
 }

@@ -122,6 +122,9 @@ var planChanges = map[string]func(*Plan) bool{
 		return replaceMap(p, "0")
 	},
 	"plain-lookup": plainLookup,
+	"no-pins": func(p *Plan) bool {
+		return deleteOps(p, func(op *program.Op) bool { return strings.HasSuffix(op.Label, ".pin") })
+	},
 	"same-files": func(p *Plan) bool {
 		p.sameFiles = true
 		return true

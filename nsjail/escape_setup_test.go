@@ -71,7 +71,7 @@ func (s *scene) check(f func() string) { s.checks = append(s.checks, f) }
 // setups are the scenes by name.
 var setups = map[string]func(*testing.T, *scene){
 	"abstract-socket": setupAbstractSocket, "core-dump": setupCoreDump, "daemon": setupDaemon, "device": setupDevice,
-	"forged-report": setupForgedReport, "host-flock": setupFlock, "host-message-queue": setupMessageQueue,
+	"forged-report": setupForgedReport, "hard-link": setupHardLink, "host-fifo": setupFIFO, "protected": setupProtected, "host-flock": setupFlock, "host-message-queue": setupMessageQueue,
 	"host-names": setupHostNames, "host-posix-queue": setupPosixQueue, "host-process": setupHostProcess,
 	"host-shm": setupSharedMemory, "host-toucher": setupToucher, "image": setupImage, "image-proc": setupImageProc,
 	"host-dev-shm": setupDevShm,
@@ -207,4 +207,40 @@ func setupPlantedLink(t *testing.T, s *scene) {
 		}
 		return ""
 	})
+}
+
+// setupProtected makes a hook in $DIR/work, which has to stay as it is.
+func setupProtected(t *testing.T, s *scene) {
+	if err := os.MkdirAll(s.path("work/.git/hooks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, "work/.git/hooks/pre-commit", "good")
+	s.check(func() string {
+		if b, err := os.ReadFile(s.path("work/.git/hooks/pre-commit")); err == nil && string(b) != "good" {
+			return "the host's hook was replaced"
+		}
+		return ""
+	})
+}
+
+// setupHardLink gives it a second name.
+func setupHardLink(t *testing.T, s *scene) {
+	if err := os.Link(s.path("work/.git/hooks/pre-commit"), s.path("work/same")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// setupFIFO makes a FIFO that the host reads.
+func setupFIFO(t *testing.T, s *scene) {
+	if err := unix.Mkfifo(s.path("in/fifo"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(s.path("in/fifo"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Open(s.path("in/fifo"), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
 }

@@ -56,7 +56,7 @@ func failures() []failure {
 		{"mounts[*", "", errnos{unix.EEXIST}, FaultCaller, "the target exists already; choose another"},
 		{"mounts[*", "", errnos{unix.EROFS}, FaultCaller, noMountPoint},
 		{"rootfs", "", errnos{unix.EROFS}, FaultCaller, noMountPoint},
-		{"mounts[*", "", errnos{unix.ENOTDIR, unix.ELOOP, unix.ENOENT}, FaultCaller, "a part of the target's path is no directory, or a symbolic link that leads nowhere in the jail"},
+		{"mounts[*", "", errnos{unix.ENOTDIR, unix.ELOOP, unix.ENOENT}, FaultCaller, "a part of the target's path is no directory, or a symbolic link that leads nowhere in the jail or that the payload could replace, since it lies in a writable mount; name the path that it leads to"},
 		{"", "", errnos{unix.ESTALE}, FaultCaller, "the source was replaced while the jail was being made; share a path that nobody else can change"},
 		{"proc*", "", errnos{unix.EPERM}, FaultHost, "this container's /proc is masked, and the kernel then refuses a new one (mount_namespaces(7)); run the outer container with an unmasked /proc, or accept an empty one: --optional proc"},
 		{"workdir", "", nil, FaultCaller, "--workdir must be a directory of the jail that the payload may enter"},

@@ -66,6 +66,7 @@ type Host struct {
 	// EarlyNet says that the stage has made the jail's network namespace, with lo up, and stands in it.
 	EarlyNet bool `json:"early_net,omitempty"`
 
+	bound  int64  // bytes of the files that are shown as copies
 	mounts []byte // /proc/self/mountinfo
 }
 
@@ -106,7 +107,9 @@ type Source struct {
 	// NoOverlay and NoIDMap say why the mechanism does not work there; "" if it does.
 	NoOverlay string `json:"no_overlay,omitempty"`
 	NoIDMap   string `json:"no_idmap,omitempty"`
-	Content   string `json:"-"` // of a MountFile
+	Content   string `json:"-"` // of a MountFile, or of a file that is shown as a copy
+	// Copied says that a bind of a file is shown as a copy: locks and watches do not cross it.
+	Copied bool `json:"copied,omitempty"`
 
 	fd          int    // O_PATH, or the file
 	volume, dir string // of a MountVolume

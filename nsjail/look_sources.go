@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,8 +37,13 @@ func (h *Host) lookSources(s *Spec) error {
 			if err != nil {
 				return err
 			}
-			if err := h.sockets(s, key, m, src); err != nil {
+			if err := h.channels(s, key, m, src); err != nil {
 				return err
+			}
+			if !m.Writable && !m.Live && !src.Dir {
+				if err := h.copyBound(src); err != nil {
+					return err
+				}
 			}
 		case MountFile:
 			if err := h.copyFile(key, m.Source); err != nil {
@@ -46,7 +51,7 @@ func (h *Host) lookSources(s *Spec) error {
 			}
 		}
 	}
-	return nil
+	return h.hardLinks(s)
 }
 
 func sourceError(key, path string, err error, remedy string) error {
@@ -90,13 +95,50 @@ func (h *Host) open(key, path string) (*Source, error) {
 		var root unix.Stat_t
 		src.Root = src.NoOverlay != "" && unix.Stat("/", &root) == nil && root.Dev == st.Dev && root.Ino == st.Ino
 	case unix.S_IFREG:
-		src.NoOverlay = "it is a file"
+		src.NoOverlay = "it is a file of more than " + Bytes(maxBoundCopy).String()
 	case unix.S_IFSOCK:
 		return nil, sourceError(key, path, errors.New("is a socket: the payload could talk to the host through it"), "do not share it")
 	default:
 		return nil, sourceError(key, path, errors.New("is neither a directory nor a regular file"), "share a directory or a file")
 	}
 	return src, nil
+}
+
+// maxBoundCopy bounds the file behind a read-only bind that is shown as a copy, and maxBoundCopies all of them: locks,
+// leases and watches of a file itself would cross to the host.
+const (
+	maxBoundCopy   = 1 << 20
+	maxBoundCopies = 8 << 20
+)
+
+// copyBound reads a file of which a read-only bind shows a copy. What is no storage (proc(5), sysfs), too large or not for
+// the caller to read stays a bind.
+func (h *Host) copyBound(src *Source) error {
+	var st unix.Statfs_t
+	link := "/proc/self/fd/" + strconv.Itoa(src.fd)
+	if err := unix.Fstatfs(src.fd, &st); err != nil || !layers(int64(st.Type)) && st.Type != unix.OVERLAYFS_SUPER_MAGIC {
+		src.NoOverlay = fmt.Sprintf("file system type %#x is not known to hold files alone", st.Type)
+		return nil
+	}
+	fd, err := unix.Open(link, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if errors.Is(err, unix.EACCES) {
+		src.NoOverlay = "this user cannot read it"
+		return nil
+	}
+	if err != nil {
+		return sourceError("mounts", src.Path, err, "name a readable file")
+	}
+	f := os.NewFile(uintptr(fd), src.Path)
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, min(maxBoundCopy, maxBoundCopies-h.bound)+1))
+	if err != nil {
+		return sourceError("mounts", src.Path, err, "name a readable file")
+	}
+	if n := int64(len(b)); n <= maxBoundCopy && h.bound+n <= maxBoundCopies {
+		h.bound += n
+		src.Copied, src.Content = true, string(b)
+	}
+	return nil
 }
 
 func (h *Host) copyFile(key, path string) error {
@@ -122,71 +164,5 @@ func (h *Host) copyFile(key, path string) error {
 		return sourceError(key, path, fmt.Errorf("is larger than %s", Bytes(maxFileCopy)), "bind it with --ro-bind instead")
 	}
 	h.Sources[key] = &Source{Path: path, Content: string(b), fd: -1}
-	return nil
-}
-
-// maxWalk bounds the search for sockets, so that a huge tree does not delay the jail.
-const maxWalk = 4096
-
-// sockets refuses a bind through which the payload could reach a socket of the host: a read-only mount does not stop
-// connect(2). A private overlay does, so only what is shared live is searched.
-func (h *Host) sockets(s *Spec, key string, m Mount, src *Source) error {
-	if !src.Dir || contains(s.Optional, "sockets") || !m.Writable && !m.Live && src.NoOverlay == "" {
-		return nil
-	}
-	seen := 0
-	err := walk(src.fd, "", &seen, 0)
-	var found socketFound
-	if errors.As(err, &found) {
-		return sourceError(key, m.Source, fmt.Errorf("holds a socket, %s: the payload could talk to the host through it", quote(string(found))),
-			"remove it, share it with --input, or list sockets under --optional")
-	}
-	if err != nil {
-		return sourceError(key, m.Source, err, "make the tree readable, or list sockets under --optional")
-	}
-	if seen >= maxWalk {
-		h.Partial = append(h.Partial, fmt.Sprintf("sockets: only the first %d entries of %s were checked", maxWalk, quote(m.Source)))
-	}
-	return nil
-}
-
-type socketFound string
-
-func (socketFound) Error() string { return "socket" }
-
-// walk looks at a tree through descriptors: names in it belong to whoever may write there.
-func walk(dirfd int, prefix string, seen *int, depth int) error {
-	fd, err := unix.Openat(dirfd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if errors.Is(err, syscall.EACCES) {
-		return nil // the payload cannot look there either
-	}
-	if err != nil {
-		return err
-	}
-	d := os.NewFile(uintptr(fd), prefix)
-	defer d.Close()
-	for *seen < maxWalk && depth < 32 {
-		list, err := d.ReadDir(256)
-		for _, e := range list {
-			if *seen++; e.Type()&os.ModeSocket != 0 {
-				return socketFound(filepath.Join(prefix, e.Name()))
-			}
-			if !e.IsDir() || *seen >= maxWalk {
-				continue
-			}
-			sub, err := unix.Openat(fd, e.Name(), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-			if err != nil {
-				continue // it went away, or is no directory any more
-			}
-			err = walk(sub, filepath.Join(prefix, e.Name()), seen, depth+1)
-			unix.Close(sub)
-			if err != nil {
-				return err
-			}
-		}
-		if err != nil {
-			return nil // io.EOF
-		}
-	}
 	return nil
 }

@@ -90,12 +90,21 @@ func (h *Host) noOverlay(dir string) string {
 	if err := unix.Statfs(dir, &st); err != nil {
 		return "statfs: " + err.Error()
 	}
-	switch int64(st.Type) {
-	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.F2FS_SUPER_MAGIC,
-		unix.SQUASHFS_MAGIC, unix.EROFS_SUPER_MAGIC_V1, 0x2fc12fc1: // the last is ZFS
+	switch {
+	case layers(int64(st.Type)):
 		return ""
-	case unix.OVERLAYFS_SUPER_MAGIC:
+	case st.Type == unix.OVERLAYFS_SUPER_MAGIC:
 		return dir + " is on an overlay already, and they stack only twice"
 	}
 	return fmt.Sprintf("file system type %#x of %s is not known to work as a layer", st.Type, dir)
+}
+
+// layers reports whether a file system of this type (statfs(2)) is known to work as a layer of an overlay.
+func layers(magic int64) bool {
+	switch magic {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.F2FS_SUPER_MAGIC,
+		unix.SQUASHFS_MAGIC, unix.EROFS_SUPER_MAGIC_V1, 0x2fc12fc1: // the last is ZFS
+		return true
+	}
+	return false
 }

@@ -2,6 +2,8 @@ package nsjail
 
 import (
 	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"brig/rootfs"
@@ -18,6 +20,7 @@ func (r *resolver) mounts() error {
 		label := fmt.Sprintf("mounts[%d]", i)
 		target := strings.TrimPrefix(m.Target, "/")
 		key := label + ".source"
+		first, inside := len(r.own), r.pin(i)
 		switch m.Type {
 		case MountTmpfs:
 			r.addOwn(tmpfs(label, m))
@@ -38,11 +41,53 @@ func (r *resolver) mounts() error {
 				return err
 			}
 		}
+		for k := first; k < len(r.own); k++ {
+			r.own[k].NoLinks = inside
+		}
 	}
 	return nil
 }
 
+// pin keeps what is mounted inside of a writable mount where it is: the payload could rename a directory between the two,
+// and put another in its place. A mount point cannot be renamed, removed or replaced, so each of these directories becomes
+// one. inside reports whether there is such a mount; a symbolic link in it could be replaced, too, and is not followed.
+func (r *resolver) pin(i int) (inside bool) {
+	m := r.spec.Mounts[i]
+	if m.Type == MountDir || m.Type == MountSymlink {
+		return false
+	}
+	var dirs []string
+	for dir := path.Dir(m.Target); dir != "/"; dir = path.Dir(dir) {
+		at := -1
+		for j, o := range r.spec.Mounts[:i] {
+			if o.Type != MountDir && o.Type != MountSymlink && (o.Target == dir || strings.HasPrefix(dir, o.Target+"/")) &&
+				(at < 0 || len(o.Target) > len(r.spec.Mounts[at].Target)) {
+				at = j
+			}
+		}
+		if at < 0 || !r.spec.Mounts[at].Writable {
+			break
+		}
+		inside = true
+		if r.spec.Mounts[at].Target == dir {
+			break
+		}
+		dirs = append(dirs, strings.TrimPrefix(dir, "/"))
+	}
+	for _, dir := range slices.Backward(dirs) {
+		if !slices.ContainsFunc(r.own, func(e rootfs.Entry) bool { return e.Kind == rootfs.Pin && e.Target == dir }) {
+			r.addOwn(rootfs.Entry{Kind: rootfs.Pin, Label: fmt.Sprintf("mounts[%d].pin", i), Target: dir, NoLinks: true})
+		}
+	}
+	return inside
+}
+
 func (r *resolver) bind(label, key, target string, m Mount) error {
+	host := r.host.Sources[key]
+	if host.Copied {
+		r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: host.Content, Mode: 0o444 | host.Mode&0o111})
+		return nil
+	}
 	attr := attrPrivate
 	if !m.Writable {
 		attr = attrRead
@@ -52,14 +97,13 @@ func (r *resolver) bind(label, key, target string, m Mount) error {
 		return err
 	}
 	e := rootfs.Entry{Kind: rootfs.Bind, Label: label, Target: target, Source: src, Attr: attr}
-	host := r.host.Sources[key]
-	if !m.Writable && !m.Live && host.Dir {
+	if !m.Writable && !m.Live {
 		if host.NoOverlay == "" {
 			e.Kind = rootfs.Overlay
 		} else if contains(r.spec.Require, "overlay") {
 			return &Error{Fault: FaultHost, Op: "overlay", Detail: m.Target + ": " + host.NoOverlay, Remedy: "do not require overlay"}
 		} else {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s is bound, not overlaid: %s", m.Target, host.NoOverlay))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s is bound, neither overlaid nor copied, so that locks and watches (inotify(7)) cross it: %s", m.Target, host.NoOverlay))
 		}
 	}
 	r.addOwn(e)

@@ -187,7 +187,7 @@ func (t *template) plan(s *Spec, h *Host) (*Plan, error) {
 // sameSources says whether what the head shows of the host is still what the template has seen.
 func (t *template) sameSources(h *Host) bool {
 	for key, was := range t.base.host.Sources {
-		if now := h.Sources[key]; now == nil || was.Content != now.Content {
+		if now := h.Sources[key]; now == nil || was.Content != now.Content || was.Copied != now.Copied || now.Copied && was.Mode != now.Mode {
 			return false
 		}
 	}

@@ -113,14 +113,18 @@ func tmpfsOptions(size, inodes int64, mode uint32) [][2]string {
 	return [][2]string{{"size", strconv.FormatInt(size, 10)}, {"nr_inodes", strconv.FormatInt(inodes, 10)}, {"mode", strconv.FormatUint(uint64(mode), 8)}}
 }
 
+func cloneAll() program.Arg {
+	return program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH,
+		"OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC|AT_RECURSIVE|AT_EMPTY_PATH")
+}
+
 // tree clones the mounts at a source (open_tree(2), Linux 5.2) and sets their attributes, recursively: a read-only
 // bind whose submounts stay writable would be none.
 func (b *builder) tree(s *Source, attr uint64) program.Slot {
 	if s.Passed {
 		return s.FD
 	}
-	flags := program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH,
-		"OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC|AT_RECURSIVE|AT_EMPTY_PATH")
+	flags := cloneAll()
 	var t program.Slot
 	if s.Ino == 0 {
 		t = b.Open(b.label, unix.SYS_OPEN_TREE, program.CWD(), program.Str(s.Path), flags)
@@ -142,6 +146,9 @@ func (b *builder) at(p string, flags uint64, mode uint32) program.Slot {
 	binary.NativeEndian.PutUint64(how, flags|unix.O_CLOEXEC)
 	binary.NativeEndian.PutUint64(how[8:], uint64(mode))
 	binary.NativeEndian.PutUint64(how[16:], resolve)
+	if b.noLinks {
+		binary.NativeEndian.PutUint64(how[16:], resolve|unix.RESOLVE_NO_SYMLINKS)
+	}
 	if p == "" {
 		p = "."
 	}
@@ -172,7 +179,11 @@ func showHow(b []byte) string {
 	case f&unix.O_CREAT != 0:
 		s = "O_CREAT|O_WRONLY"
 	}
-	return s + ", RESOLVE_IN_ROOT|RESOLVE_NO_MAGICLINKS"
+	s += ", RESOLVE_IN_ROOT|RESOLVE_NO_MAGICLINKS"
+	if binary.NativeEndian.Uint64(b[16:])&unix.RESOLVE_NO_SYMLINKS != 0 {
+		s += "|RESOLVE_NO_SYMLINKS"
+	}
+	return s
 }
 
 // showAttr prints a struct mount_attr.

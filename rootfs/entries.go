@@ -56,6 +56,13 @@ func (b *builder) entry(e *Entry) {
 		b.mask(e)
 	case Sealed:
 		b.sealed(e)
+	case Pin:
+		b.mkdir(e.Target, 0o755)
+		at := b.at(e.Target, unix.O_PATH, 0)
+		t := b.Open(b.label, unix.SYS_OPEN_TREE, at.Arg(), program.Str(""), cloneAll())
+		b.attachTo(t, at)
+		b.Program.Close(b.label, t)
+		b.Program.Close(b.label, at)
 	}
 }
 

@@ -50,6 +50,7 @@ const (
 	Devpts              // a private devpts
 	Mask                // nothing readable: an empty file or directory over the target
 	Sealed              // the target itself made read-only
+	Pin                 // the target mounted on itself, so that nobody can rename or remove it (rename(2) EBUSY)
 )
 
 // Entry is one thing in the tree. Target is relative to the root, without a leading slash.
@@ -63,6 +64,7 @@ type Entry struct {
 	Mode         uint32
 	Attr         uint64 // MOUNT_ATTR_* of a mount
 	SourceIsDir  bool   // Mask: the target is a directory
+	NoLinks      bool   // no symbolic link on the way to the target: others could replace it
 	Guarded      bool   // from here on, the tree holds what others may have shaped
 }
 
@@ -133,8 +135,9 @@ type builder struct {
 	procIs string // where procfs stands, in a tree of ours too
 	// ours says that everything in the new root was made by this program, so that a path needs no guarded lookup.
 	// It ends with the first thing that somebody else may have shaped.
-	ours  bool
-	disks [][]string // nil: none is wanted
+	ours    bool
+	noLinks bool       // of the entry that is being made
+	disks   [][]string // nil: none is wanted
 }
 
 // Tree is a root that is being made. Its steps are Begin, Add, Enter and Seal, with Add also between the last two for
@@ -178,7 +181,7 @@ func (t *Tree) Add(entries []Entry) {
 		if b.label = e.Label; b.label == "" {
 			b.label = "rootfs"
 		}
-		b.ours = b.ours && !e.Guarded
+		b.ours, b.noLinks = b.ours && !e.Guarded, e.NoLinks
 		b.entry(e)
 	}
 }

@@ -66,7 +66,7 @@ func fileFlags() []flag {
 		{name: "bind", args: []string{"SRC", "DST"}, many: true, files: true, set: mountFlag(nsjail.Mount{Type: nsjail.MountBind, Writable: true}),
 			help: "show SRC of the host at DST, writable"},
 		{name: "ro-bind", args: []string{"SRC", "DST"}, many: true, files: true, set: mountFlag(nsjail.Mount{Type: nsjail.MountBind}),
-			help: "show SRC of the host at DST, read-only with everything mounted below it"},
+			help: "show SRC of the host at DST, read-only with everything mounted below it; a small file as a copy"},
 		{name: "ro-bind-live", args: []string{"SRC", "DST"}, many: true, files: true, set: mountFlag(nsjail.Mount{Type: nsjail.MountBind, Live: true}),
 			help: "the same, and the host's later changes show; locks and watches cross it"},
 		{name: "tmpfs", args: []string{"DST[:size=64m,inodes=1000,mode=1777]"}, many: true, set: setTmpfs,

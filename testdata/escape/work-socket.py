@@ -1,4 +1,4 @@
-# A writable directory that holds a socket of the host is not shared without a word: the jail is refused.
+# A writable directory that holds a socket of a process of the host is not shared without a word: the jail is refused.
 # refusal: Look finds the socket
 # setup: unix-socket
 # spec: {"mounts": [{"type": "bind", "source": "$DIR/in", "target": "/work", "writable": true}]}

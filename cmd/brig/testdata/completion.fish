@@ -17,7 +17,7 @@ complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l input -r -
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l work -r -F -d 'show SRC at /work, or DST, writable; the payload starts in /work'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l output -r -F -d 'show SRC at /output, or DST, writable'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l bind -r -F -d 'show SRC of the host at DST, writable'
-complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l ro-bind -r -F -d 'show SRC of the host at DST, read-only with everything mounted below it'
+complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l ro-bind -r -F -d 'show SRC of the host at DST, read-only with everything mounted below it; a small file as a copy'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l ro-bind-live -r -F -d 'the same, and the host'\''s later changes show; locks and watches cross it'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l tmpfs -x -d 'an empty directory in memory; what is written there is dropped at the end'
 complete -c brig -n '__fish_seen_subcommand_from run explain spec' -l symlink -x -d 'a symbolic link at LINKPATH that says TEXT'

@@ -32,7 +32,7 @@ _brig() {
 			'*--work=[show SRC at /work, or DST, writable; the payload starts in /work]:SRC\[\:DST\]:_files'
 			'*--output=[show SRC at /output, or DST, writable]:SRC\[\:DST\]:_files'
 			'*--bind[show SRC of the host at DST, writable]:SRC:_files:DST:'
-			'*--ro-bind[show SRC of the host at DST, read-only with everything mounted below it]:SRC:_files:DST:'
+			'*--ro-bind[show SRC of the host at DST, read-only with everything mounted below it; a small file as a copy]:SRC:_files:DST:'
 			'*--ro-bind-live[the same, and the host'\''s later changes show; locks and watches cross it]:SRC:_files:DST:'
 			'*--tmpfs=[an empty directory in memory; what is written there is dropped at the end]:DST\[\:size=64m,inodes=1000,mode=1777\]:'
 			'*--symlink[a symbolic link at LINKPATH that says TEXT]:TEXT::LINKPATH:'
