@@ -73,7 +73,7 @@ func TestKiller(t *testing.T) {
 	tmp := t.TempDir()
 	before := mountLines(t)
 	brig := filepath.Join(testuser.Dir(), "brig")
-	moments := 50
+	moments := 40 // of each of five kinds
 	if testing.Short() {
 		moments = 8
 	}

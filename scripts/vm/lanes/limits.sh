@@ -2,6 +2,7 @@
 # Limits that need a disk of one's own, or a clock that may be set: on pure cgroup v2, where this guest is root.
 # layout: v2
 # sets: quick full
+# quick: 6.12
 dir=/tmp/io
 mkdir -p "$dir" && chmod 777 "$dir"
 dd if=/dev/urandom of="$dir/file" bs=1M count=8 2>/dev/null
