@@ -110,12 +110,13 @@ func readProfile(name string) ([]byte, *seccomp.Profile, error) {
 		name = "default"
 	}
 	if !strings.Contains(name, "/") {
-		p, err := seccomp.Preset(name)
+		data, err := seccomp.PresetSource(name)
 		if err != nil {
 			return nil, nil, &Error{Fault: FaultCaller, Op: "seccomp", Detail: quote(name) + " is not a preset",
 				Remedy: didYouMean(name, SeccompNames()) + ", or a file's path with a slash"}
 		}
-		return []byte("preset " + name), p, nil
+		p, err := seccomp.Parse(data)
+		return data, p, err
 	}
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {

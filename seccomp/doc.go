@@ -18,15 +18,16 @@
 // # Presets
 //
 //   - default: Docker's allow-list for a process without capabilities, tightened: only local, IPv4, IPv6 and
-//     NETLINK_ROUTE sockets; no TIOCSTI or TIOCLINUX; no mounting, namespaces, keyrings, bpf, perf, userfaultfd, io_uring.
+//     NETLINK_ROUTE sockets; no mounting, namespaces, keyrings, bpf, perf, userfaultfd, io_uring, io_setup; no ioctl(2) or
+//     fcntl(2) that types into a terminal, breaks it, or makes it send signals; no leases, no filters on sockets, no
+//     PTRACE_O_TRACEEXIT. RLIMIT_CORE keeps its value, though setrlimit(2) says that it was set.
 //   - strict: default without any socket but AF_UNIX, without ptrace and reading of other processes' memory, and
 //     without SysV IPC, POSIX message queues, kernel AIO, FIFOs by mknod, nested filters and personality changes.
 //   - compute: reads files, computes, writes to the descriptors that it was given. Threads, but no new process; no
 //     socket; no file is created or changed. Enough for python3.
-//   - build: default for compilers and package builds: without ptrace and netlink, but with
-//     personality(ADDR_NO_RANDOMIZE), which reproducible builds (setarch -R) and sanitizers need.
-//   - debug: default and what gdb, strace and rr-like tools miss in it: kcmp, pidfd_getfd, process_madvise,
-//     personality(ADDR_NO_RANDOMIZE).
+//   - build: default for compilers and package builds: without ptrace and netlink.
+//   - debug: default and what gdb, strace and rr-like tools miss in it: kcmp, pidfd_getfd, process_madvise, and
+//     PTRACE_O_TRACEEXIT for one tracer at a time, which nsjail's init decides (Linux 5.16; without init it is death).
 //
 // System calls that are newer than every one a profile names answer ENOSYS where the default action is an errno, because
 // libraries fall back on ENOSYS and give up on EPERM.

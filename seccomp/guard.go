@@ -14,8 +14,8 @@ import (
 // counts: a write takes the bits away, but not if the writer has CAP_FSETID, as the host's root has.
 func GuardTable(files bool) (*Table, error) {
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
-	for _, s := range Default().Syscalls {
-		if s.Action == "SCMP_ACT_ERRNO" && len(s.Args) > 0 {
+	for _, s := range Default().Syscalls { // with what it allows before it refuses: rules are tried in order
+		if len(s.Args) > 0 {
 			p.Syscalls = append(p.Syscalls, s)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"runtime"
+	"slices"
 )
 
 //go:embed presets/*.json
@@ -14,16 +15,23 @@ func Presets() []string { return []string{"default", "strict", "compute", "build
 
 // Preset gives one of the profiles in this package.
 func Preset(name string) (*Profile, error) {
-	for _, p := range Presets() {
-		if p == name {
-			data, err := presetFiles.ReadFile("presets/" + name + ".json")
-			if err != nil {
-				return nil, fmt.Errorf("seccomp: preset %s: %w; rebuild brig", name, err)
-			}
-			return Parse(data)
-		}
+	data, err := PresetSource(name)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("seccomp: unknown preset %s; %s", quote(name), suggest(name, Presets()))
+	return Parse(data)
+}
+
+// PresetSource gives the JSON of one of the profiles in this package.
+func PresetSource(name string) ([]byte, error) {
+	if !slices.Contains(Presets(), name) {
+		return nil, fmt.Errorf("seccomp: unknown preset %s; %s", quote(name), suggest(name, Presets()))
+	}
+	data, err := presetFiles.ReadFile("presets/" + name + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("seccomp: preset %s: %w; rebuild brig", name, err)
+	}
+	return data, nil
 }
 
 // Default is the profile of a jail that asks for none. A test parses it, so it cannot fail in a build that passed.

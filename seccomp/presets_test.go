@@ -147,14 +147,18 @@ const fioasync = 0x5452 // of every architecture but ppc64le
 // TestRefusedArguments has a line for each argument that a preset which allows the call otherwise refuses.
 func TestRefusedArguments(t *testing.T) {
 	pretended := ErrnoAction(0)
+	// debug: init, whom a killing answer is told to, lets one tracer be (notify.go)
 	lines := []struct {
 		presets string // those that permit the call
 		call    call
 		fine    [6]uint64 // arguments that are allowed
 	}{
-		{"default debug", call{"ptrace", [6]uint64{unix.PTRACE_SEIZE, 7, 0, unix.PTRACE_O_TRACEEXIT | 1}, eperm}, [6]uint64{unix.PTRACE_SEIZE, 7, 0, unix.PTRACE_O_TRACEFORK}},
-		{"default debug", call{"ptrace", [6]uint64{unix.PTRACE_SETOPTIONS, 7, 0, unix.PTRACE_O_TRACEEXIT}, eperm}, [6]uint64{unix.PTRACE_SETOPTIONS, 7, 0, unix.PTRACE_O_EXITKILL}},
-		{"default debug", call{"ptrace", [6]uint64{ptraceOldSetOptions, 7, 0, unix.PTRACE_O_TRACEEXIT}, eperm}, [6]uint64{unix.PTRACE_GETREGSET, 7, 1, 0x7ff0_0000_0040}},
+		{"default", call{"ptrace", [6]uint64{unix.PTRACE_SEIZE, 7, 0, unix.PTRACE_O_TRACEEXIT | 1}, eperm}, [6]uint64{unix.PTRACE_SEIZE, 7, 0, unix.PTRACE_O_TRACEFORK}},
+		{"debug", call{"ptrace", [6]uint64{unix.PTRACE_SEIZE, 7, 0, unix.PTRACE_O_TRACEEXIT | 1}, KillProcess}, [6]uint64{unix.PTRACE_SEIZE, 7, 0, unix.PTRACE_O_TRACEFORK}},
+		{"default", call{"ptrace", [6]uint64{unix.PTRACE_SETOPTIONS, 7, 0, unix.PTRACE_O_TRACEEXIT}, eperm}, [6]uint64{unix.PTRACE_SETOPTIONS, 7, 0, unix.PTRACE_O_EXITKILL}},
+		{"debug", call{"ptrace", [6]uint64{unix.PTRACE_SETOPTIONS, 7, 0, unix.PTRACE_O_TRACEEXIT}, KillProcess}, [6]uint64{unix.PTRACE_SETOPTIONS, 7, 0, unix.PTRACE_O_EXITKILL}},
+		{"default", call{"ptrace", [6]uint64{ptraceOldSetOptions, 7, 0, unix.PTRACE_O_TRACEEXIT}, eperm}, [6]uint64{unix.PTRACE_GETREGSET, 7, 1, 0x7ff0_0000_0040}},
+		{"debug", call{"ptrace", [6]uint64{ptraceOldSetOptions, 7, 0, unix.PTRACE_O_TRACEEXIT}, KillProcess}, [6]uint64{unix.PTRACE_GETREGSET, 7, 1, 0x7ff0_0000_0040}},
 		{"default build debug strict compute", call{"fcntl", [6]uint64{0, unix.F_SETSIG, 9}, eperm}, [6]uint64{0, unix.F_SETOWN, 7}},
 		{"default build debug strict compute", call{"fcntl", [6]uint64{0, unix.F_SETFL, unix.O_ASYNC | unix.O_NONBLOCK}, eperm}, [6]uint64{0, unix.F_SETFL, unix.O_NONBLOCK}},
 		{"default build debug strict compute", call{"fcntl", [6]uint64{0, unix.F_SETLEASE, unix.F_RDLCK}, eperm}, [6]uint64{0, unix.F_SETLK, 1}},

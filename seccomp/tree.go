@@ -84,6 +84,9 @@ func tree(list []leaf) []insn {
 
 // ruleCode tries the rules of one system call in order; the first that holds decides.
 func ruleCode(rules []Rule, fallback Action) []insn {
+	for len(rules) > 0 && rules[len(rules)-1].Action == fallback { // it changes nothing
+		rules = rules[:len(rules)-1]
+	}
 	code := []insn{ret(fallback)}
 	for _, r := range slices.Backward(rules) {
 		one := []insn{ret(r.Action)}

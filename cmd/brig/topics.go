@@ -41,8 +41,8 @@ func topics() []topic {
 				"  default: derived from docker's, and tighter\n" +
 				"  strict: default with no socket but AF_UNIX, no ptrace, and nothing that reads other processes' memory\n" +
 				"  compute: reads files, computes, and writes to the descriptors that it was given; threads, but no new process\n" +
-				"  build: default for compilers and package builds: no ptrace and netlink, but setarch -R works\n" +
-				"  debug: default and what gdb and strace miss in it\n" +
+				"  build: default for compilers and package builds: no ptrace and netlink\n" +
+				"  debug: default and what gdb and strace (it does not run under default) miss in it\n" +
 				"  unconfined: no filter, for a jail inside the jail\n" +
 				"A word with a / is a profile in docker's JSON, which brig checks strictly.",
 			flags: []string{"seccomp"}},

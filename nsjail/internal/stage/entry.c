@@ -10,8 +10,7 @@
 extern const char *const brig_stage_early __attribute__((weak)); // the subcommand that wants a stage
 
 int brig_receive(int sock, int *fds, int *keep) {
-	char byte = 0;
-	char buf[CMSG_SPACE(MAX_FDS * sizeof(int))] __attribute__((aligned(8))); // cmsg(3): a struct cmsghdr comes first
+	char byte = 0, buf[CMSG_SPACE(MAX_FDS * sizeof(int))] __attribute__((aligned(8))); // cmsg(3): a struct cmsghdr comes first
 	struct iovec iov = {&byte, 1};
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = buf, .msg_controllen = sizeof buf};
 	ssize_t n;

@@ -9,7 +9,7 @@
 enum { REPORT, SIGNALS, LISTENER, NFDS };
 
 struct init {
-	long payload;
+	long payload, tracer; // the process that may trace exits
 	int disks;
 	struct report end; // what the last report will say
 };
@@ -50,12 +50,24 @@ static void end(struct init *in, int status, int asked) {
 	SYS1(SYS_exit_group, 0);
 }
 
+// exits answers a call that asks for PTRACE_O_TRACEEXIT: two processes that trace each other so survive SIGKILL. One may at
+// a time (debug.json), and no thread but the leader of its process, since execve(2) would give that another number.
+static int exits(struct init *in, const struct seccomp_notif *n) {
+	uint32_t r = (uint32_t)n->data.args[0], old = 21; // PTRACE_OLDSETOPTIONS
+	struct seccomp_notif_resp a = {.id = n->id, .error = -EPERM};
+	if (n->data.nr != SYS_ptrace || (r != PTRACE_SEIZE && r != PTRACE_SETOPTIONS && r != old) || !(n->data.args[3] & PTRACE_O_TRACEEXIT)) return 0;
+	if (SYS3(SYS_tgkill, in->tracer, in->tracer, 0)) in->tracer = n->pid; // the last one is gone
+	if (in->tracer == n->pid && !SYS3(SYS_tgkill, n->pid, n->pid, 0)) a.error = 0, a.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	return SYS3(SYS_ioctl, LISTENER, SECCOMP_IOCTL_NOTIF_SEND, &a) || 1; // ENOENT: the process has ended
+}
+
 // violation takes one notice of a system call that the filter answers with death, and kills its process: nothing else
 // ends the call, and it is never performed. The notice names a thread; kill(2) takes a thread for its process.
 static void violation(struct init *in) {
 	struct seccomp_notif n = {0}; // seccomp_unotify(2): it must be zero
 	struct report *r = &in->end;
 	if (SYS3(SYS_ioctl, LISTENER, SECCOMP_IOCTL_NOTIF_RECV, &n)) return; // ENOENT: the process has ended before
+	if (exits(in, &n)) return;
 	int own = !SYS3(SYS_tgkill, in->payload, n.pid, 0); // one of the payload's threads
 	if (!r->count++ || (own && !r->own)) r->nr = n.data.nr, r->arch = n.data.arch;
 	r->own |= own;
@@ -102,11 +114,9 @@ void brig_init(long payload, int report, int listener, int disks, struct rest *r
 		long pid;
 		char byte;
 		int reaped = 0;
-		while (reaped < 64 && (pid = SYS4(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0) {
+		for (; reaped < 64 && (pid = SYS4(SYS_wait4, -1, &status, WNOHANG | __WALL, 0)) > 0; reaped++)
 			if (WIFSTOPPED(status)) detach(pid, WSTOPSIG(status));
 			else if (pid == payload) end(&in, status, 0);
-			reaped++;
-		}
 		struct timespec now = {0};
 		SYS4(SYS_ppoll, p, NFDS, reaped == 64 ? &now : 0, 0); // a flood of zombies must not hide the rest
 		// a byte from the keeper asks for the end: SIGKILL would lose what the jail's processes have used

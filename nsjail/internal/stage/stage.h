@@ -19,7 +19,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,8 +79,7 @@ struct report {
 
 // A program under way. After fork_init its child goes on with it in init's memory, up to execve(2).
 struct rest {
-	char *base;
-	long *slots;
+	char *base; long *slots;
 	uint32_t from, to; // the operation to go on with, and where to end before the list does, or 0
 	uint32_t before; // operations of the parts that came earlier
 	int child;       // it is the payload's process, and not the jail's first
