@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"brig/nsjail"
 )
 
 // TestAffinity: Go starts on one processor, and neither the payload nor a thread of the keeper is left there.
@@ -103,13 +105,13 @@ func TestTimerSlack(t *testing.T) {
 // TestOpenFiles: the keeper may open no file before Go runs, and that is of no consequence to a payload, nor to what the
 // keeper itself has to open and to start for it.
 func TestOpenFiles(t *testing.T) {
-	bind := t.TempDir()
+	bind, nofile := t.TempDir(), nsjail.DefaultRlimits["nofile"]
 	for _, flags := range [][]string{nil, {"--ro-bind", bind, "/input"}, {"--no-init"}, {"--net", "none"}} {
 		for _, limit := range []string{"-Sn 64", "-n 300"} {
 			args := append([]string{"-c", "ulimit " + limit + ` && ulimit -Hn; exec "$@"`, "sh", brigBinary(t), "run"}, flags...)
 			out, err := exec.Command("sh", append(args, "--", "sh", "-c", "ulimit -Hn; ulimit -Sn")...).CombinedOutput()
 			var outer, hard, soft int
-			if _, serr := fmt.Sscan(string(out), &outer, &hard, &soft); err != nil || serr != nil || hard != min(outer, 4096) || soft != min(hard, 1024) {
+			if _, serr := fmt.Sscan(string(out), &outer, &hard, &soft); err != nil || serr != nil || hard != min(outer, int(nofile.Hard)) || soft != min(hard, int(nofile.Soft)) {
 				t.Errorf("%q with ulimit %s: %q, %v", flags, limit, out, err)
 			}
 		}

@@ -111,7 +111,7 @@ func TestBashCompletion(t *testing.T) {
 		"brig help lim":                      "limits",
 		"brig run --seccomp s":               "strict",
 		"brig gc --cg":                       "--cgroup-parent",
-		"brig run -m 64m --require memory_s": "memory_swap",
+		"brig run -m 64m --require memory_sw": "memory_swap",
 		"brig run --hugetlb 2":               "2MB=",
 		"brig run --tty -- --memory":         "",
 		"brig run ls --memory":               "",
