@@ -113,7 +113,7 @@ func readProfile(name string) ([]byte, *seccomp.Profile, error) {
 		data, err := seccomp.PresetSource(name)
 		if err != nil {
 			return nil, nil, &Error{Fault: FaultCaller, Op: "seccomp", Detail: quote(name) + " is not a preset",
-				Remedy: didYouMean(name, SeccompNames()) + ", or a file's path with a slash"}
+				Remedy: didYouMean(name, SeccompNames()) + " (the path of a file has a slash)"}
 		}
 		p, err := seccomp.Parse(data)
 		return data, p, err

@@ -54,7 +54,7 @@ func TestHints(t *testing.T) {
 		"--unshare-net":                   `"--unshare-net" is not a flag; the network is only lo already, or write --net none; leave it out`,
 		"--dev-bind-try /a /a":            `"--dev-bind-try" is not a flag; write --bind SRC DST; devices cannot be opened through it`,
 		"-x":                              `"-x" is not a flag; the short ones are -e, -w, -u, -p, -t, -i, -m, -h`,
-		"--volum":                         `"--volum" is not a flag; brig help run lists them`,
+		"--volum":                         `"--volum" is not a flag; --help lists them`,
 		"--cpu-quota 50000":               `"--cpu-quota" is not a flag; write --cpus N, which is the quota divided by --cpu-period`,
 		"-c 512":                          `"-c" is not a flag; write --cpu-weight N, where 100 is docker's 1024`,
 		"--cgroup_mem_max 1000":           `"--cgroup_mem_max" is not a flag; write --memory SIZE`,

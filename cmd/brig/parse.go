@@ -206,7 +206,7 @@ func notAFlag(table []flag, word string) error {
 	if near := nsjail.Nearest(name[2:], names); near != "" {
 		return fmt.Errorf("%s is not a flag; did you mean --%s?", show(name), near)
 	}
-	return fmt.Errorf("%s is not a flag; brig help run lists them", show(name))
+	return fmt.Errorf("%s is not a flag; --help lists them", show(name))
 }
 
 func shortFlags(table []flag) string {

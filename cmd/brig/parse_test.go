@@ -81,7 +81,7 @@ func TestParseRefuses(t *testing.T) {
 	for line, want := range map[string]string{
 		"--uzer 1":                        `"--uzer" is not a flag; did you mean --user?`,
 		"--Memory=1":                      `"--Memory" is not a flag; did you mean --memory?`,
-		"--xyzzyplugh":                    `"--xyzzyplugh" is not a flag; brig help run lists them`,
+		"--xyzzyplugh":                    `"--xyzzyplugh" is not a flag; --help lists them`,
 		"-xy":                             `"-xy" is not a flag; the short ones are -e, -w, -u, -p, -t, -i, -m, -h`,
 		"-t=x":                            `--tty: it takes no value; write --tty alone`,
 		"--workdir -it":                   `--workdir: a value is missing before "-it"; write --workdir DIR`,
