@@ -73,6 +73,22 @@ func TestAnnouncedBodies(t *testing.T) {
 	}
 }
 
+// Requests of one caller that do not go on leave half of them to others.
+func TestRequestsAreShared(t *testing.T) {
+	p := served(t, "serve", "--max-requests", "8")
+	waiting := 0
+	for range 12 {
+		c := p.open("POST /v1/run HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + strings.Repeat("b", 40) +
+			"\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n")
+		if line, err := bufio.NewReader(c).ReadString('\n'); err == nil && strings.Contains(line, "100") {
+			waiting++
+		}
+	}
+	if status, a := p.run("true"); status != 200 || waiting != 4 {
+		t.Errorf("alice's run beside %d of bob's requests: %d %v", waiting, status, a)
+	}
+}
+
 // initialize begins an MCP session.
 func (p *proc) initialize() (int, map[string]any) {
 	p.t.Helper()

@@ -238,7 +238,7 @@ func TestFilesAreBounded(t *testing.T) {
 
 func TestBodiesShareABudget(t *testing.T) {
 	g := newRig(t, Options{Engine: newFake()})
-	g.s.bodies = body.NewBudget(400_000, 0) // a quarter of it is one caller's, and 64 KiB each body has besides
+	g.s.bodies = body.NewBudget(400_000, body.Memory) // a quarter of it is one caller's, and 64 KiB each body has besides
 	g.do(200, "POST", "/v1/run", `{"code":"say `+strings.Repeat("x", 160_000)+`"}`)
 	if r := g.refused(429, "body_budget", "POST", "/v1/run", `{"code":"say `+strings.Repeat("x", 170_000)+`"}`); r.Header.Get("Retry-After") != "1" {
 		t.Errorf("%v", r.Header)

@@ -61,7 +61,7 @@ type Options struct {
 	MaxBody     int64         // bytes of a JSON body (32 MiB)
 	MaxFile     int64         // bytes of a file up or down (256 MiB)
 	MaxBuffered int64         // bytes of all JSON bodies that are held at once, at least four of MaxBody (256 MiB)
-	MaxRequests int           // at once (1024)
+	MaxRequests int           // at once (1024), of which one caller has half of what the others leave
 	BodyTime    time.Duration // for a JSON body to arrive (30 s), and a second more for each MiB; a file has eight times that
 	WriteTime   time.Duration // for a client to take a piece of the answer (30 s)
 }
@@ -97,8 +97,7 @@ func New(o Options) http.Handler { return newServer(o) }
 
 func newServer(o Options) *server {
 	o.defaults()
-	s := &server{Options: o, routes: routes(), places: make(chan struct{}, o.MaxRequests)}
-	s.bodies = body.NewBudget(o.MaxBuffered, o.MaxBody)
+	s := &server{Options: o, routes: routes(), places: body.NewBudget(int64(o.MaxRequests), 2), bodies: body.NewBudget(max(o.MaxBuffered, body.Memory*o.MaxBody), body.Memory)}
 	s.openapi = OpenAPI(o.Version)
 	return s
 }

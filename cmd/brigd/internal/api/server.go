@@ -26,7 +26,7 @@ type server struct {
 	routes  []route
 	openapi []byte
 	bodies  *body.Budget
-	places  chan struct{}
+	places  *body.Budget // of requests
 	runs    registry
 }
 
@@ -147,12 +147,11 @@ func (c *call) serve() error {
 		return err
 	}
 	if !found.open {
-		select {
-		case c.places <- struct{}{}:
-			defer func() { <-c.places }()
-		default:
+		key := c.caller.Key() // a body may name another agent
+		if !c.places.Take(key, 1) {
 			return soon{no("queue", "too_many_requests", "requests", "as many requests are being answered as may be at once", "send the same request again in a second")}
 		}
+		defer c.places.Take(key, -1)
 	}
 	return found.handle(c)
 }

@@ -1,4 +1,4 @@
-// Package body reads the bodies of requests into memory that all requests share.
+// Package body shares among callers what requests take: their number, and the memory that their bodies are read into.
 //
 // A client holds what it has sent, and not what it has announced. The first 64 KiB of each body are outside of the budget,
 // so that small requests are taken while large ones fill it, and one caller has at most a quarter of what the others leave.
@@ -25,24 +25,28 @@ var (
 	ErrNoBudget = errors.New("the bodies of all requests, or of this caller, take as much memory as they may")
 )
 
-// Budget is the memory that bodies share. Its methods may be called concurrently.
+// Memory is the part of a Budget of bytes that one caller may have: a quarter of what the others leave.
+const Memory = 4
+
+// Budget is what callers share. Its methods may be called concurrently.
 type Budget struct {
 	mu   sync.Mutex
+	part int64
 	free int64
 	held map[string]int64 // by caller
 }
 
-// NewBudget has so many bytes, but enough for one caller to send a body of most bytes.
-func NewBudget(bytes, most int64) *Budget {
-	return &Budget{free: max(bytes, 4*most), held: map[string]int64{}}
+// NewBudget has a total, of which a caller who has something gets more up to a half (a third, ...) of what the others leave.
+func NewBudget(total, part int64) *Budget {
+	return &Budget{part: part, free: total, held: map[string]int64{}}
 }
 
-// take counts n bytes of a caller's, unless it has its share or there are no more.
-func (b *Budget) take(caller string, n int64) bool {
+// Take counts n as a caller's, unless it has its share or there is no more. What is below zero is given back.
+func (b *Budget) Take(caller string, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	has := b.held[caller]
-	if n > 0 && (n > b.free || has+n > (b.free+has)/4) {
+	if n > 0 && (n > b.free || has > 0 && has+n > (b.free+has)/b.part) {
 		return false
 	}
 	b.free -= n
@@ -61,7 +65,7 @@ type Limits struct {
 // Read takes the whole body of a request. The memory is the caller's until release, which is to be called once, in any case.
 func (b *Budget) Read(caller string, r *http.Request, w *http.ResponseController, l Limits) (text []byte, release func(), err error) {
 	var held int64
-	release = func() { b.take(caller, -held) }
+	release = func() { b.Take(caller, -held) }
 	if r.ContentLength > l.Most {
 		return nil, release, ErrTooLarge
 	}
@@ -75,7 +79,7 @@ func (b *Budget) Read(caller string, r *http.Request, w *http.ResponseController
 		if len(text) == cap(text) {
 			size := min(2*int64(cap(text)), end)
 			more := max(0, size-apart) - held
-			if !b.take(caller, more) {
+			if !b.Take(caller, more) {
 				return nil, release, ErrNoBudget
 			}
 			held += more
@@ -98,7 +102,7 @@ func (b *Budget) Read(caller string, r *http.Request, w *http.ResponseController
 	}
 }
 
-// Free is how many bytes are left.
+// Free is how much is left.
 func (b *Budget) Free() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,15 +14,16 @@ import (
 
 // A caller holds a quarter of what the others leave, and the others what is theirs.
 func TestShares(t *testing.T) {
-	b := NewBudget(1600, 1)
+	b := NewBudget(1600, Memory)
 	for _, c := range []struct {
 		caller string
 		n      int64
 		ok     bool
 		free   int64
 	}{
-		{"bob", 401, false, 1600},
-		{"bob", 400, true, 1200},
+		{"bob", 100, true, 1500},
+		{"bob", 301, false, 1500},
+		{"bob", 300, true, 1200},
 		{"bob", 1, false, 1200},
 		{"eve", 300, true, 900},
 		{"ann", 225, true, 675},
@@ -33,7 +34,7 @@ func TestShares(t *testing.T) {
 		{"ann", -225, true, 1600},
 		{"bob", 400, true, 1200},
 	} {
-		if ok := b.take(c.caller, c.n); ok != c.ok || b.Free() != c.free {
+		if ok := b.Take(c.caller, c.n); ok != c.ok || b.Free() != c.free {
 			t.Errorf("%s takes %d: %v, %d are free; want %v and %d", c.caller, c.n, ok, b.Free(), c.ok, c.free)
 		}
 	}
@@ -76,7 +77,7 @@ func (s *sent) SetReadDeadline(d time.Time) error {
 
 // What is announced and not sent takes nothing; what has been sent is counted, and given back.
 func TestWhatHasArrivedCounts(t *testing.T) {
-	b := NewBudget(64<<20, 32<<20)
+	b := NewBudget(128<<20, Memory)
 	total := b.Free()
 	begun := make(chan func(), 8)
 	for range 8 {
@@ -131,7 +132,7 @@ func TestRate(t *testing.T) {
 				}
 				_ = s.PipeWriter.Close()
 			}()
-			_, _, err := NewBudget(1, 32<<20).Read("bob", s.Request, s.w, Limits{Most: 32 << 20, Time: 30 * time.Second})
+			_, _, err := NewBudget(128<<20, Memory).Read("bob", s.Request, s.w, Limits{Most: 32 << 20, Time: 30 * time.Second})
 			if took := time.Since(start); (err == nil) != c.sent || !c.sent && !errors.Is(err, os.ErrDeadlineExceeded) || took > c.most {
 				t.Errorf("half a MiB each %v: %v after %v", c.every, err, took)
 			}
@@ -151,7 +152,7 @@ func TestSize(t *testing.T) {
 	} {
 		r := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("x", c.sent)))
 		r.ContentLength = c.length
-		text, release, err := NewBudget(0, 100).Read("bob", r, http.NewResponseController(httptest.NewRecorder()), Limits{Most: 100, Time: time.Minute})
+		text, release, err := NewBudget(100, Memory).Read("bob", r, http.NewResponseController(httptest.NewRecorder()), Limits{Most: 100, Time: time.Minute})
 		if release(); !errors.Is(err, c.err) || err == nil && len(text) != c.sent {
 			t.Errorf("%+v: %v, %d bytes", c, err, len(text))
 		}

@@ -34,7 +34,7 @@ func table(c *Config) []row {
 		{flag: "host", path: "http.hosts", arg: "NAME", to: &c.Hosts, help: "a name by which TCP clients may call this server, besides localhost and its address; may be repeated"},
 		{flag: "origin", path: "http.origins", arg: "URL", to: &c.Origins, help: "a web page's origin, as in https://example.org, whose scripts may call; may be repeated"},
 		{flag: "max-connections", path: "http.max_connections", arg: "N", to: &c.MaxConnections, min: 1, max: maxCount, help: "connections open at once, by TCP and again at Unix sockets"},
-		{flag: "max-requests", path: "http.max_requests", arg: "N", to: &c.MaxRequests, min: 1, max: maxCount, help: "HTTP requests under way at once"},
+		{flag: "max-requests", path: "http.max_requests", arg: "N", to: &c.MaxRequests, min: 1, max: maxCount, help: "HTTP requests under way at once, of which one caller has half of what the others leave"},
 		{flag: "max-body", path: "http.max_body", arg: "SIZE", to: &c.MaxBody, min: 1024, max: 1 << 30, help: "the largest JSON request"},
 		{flag: "max-file", path: "http.max_file", arg: "SIZE", to: &c.MaxFile, min: 1, max: maxBytes, help: "the largest file that is put or read"},
 	}

@@ -26,7 +26,7 @@ const (
 type Server struct {
 	*service
 	inner  http.Handler
-	places chan struct{} // of the requests that are answered at once
+	places *body.Budget // of the requests that are answered at once
 	bodies *body.Budget
 
 	mu       sync.Mutex
@@ -60,8 +60,8 @@ func NewServer(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{service: service, sessions: map[string]*owned{}, places: make(chan struct{}, service.o.MaxRequests),
-		bodies: body.NewBudget(maxHeld, int64(service.o.MaxMessage))}
+	s := &Server{service: service, sessions: map[string]*owned{}, places: body.NewBudget(int64(service.o.MaxRequests), 2),
+		bodies: body.NewBudget(max(maxHeld, body.Memory*int64(service.o.MaxMessage)), body.Memory)}
 	s.inner = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		x, _ := r.Context().Value(sessionKey{}).(*owned)
 		if x == nil {
@@ -160,12 +160,10 @@ func (s *Server) answer(v *visit) (int, *nsjail.Refusal) {
 	if no != nil {
 		return status, no
 	}
-	select {
-	case s.places <- struct{}{}:
-		defer func() { <-s.places }()
-	default:
+	if !s.places.Take(c.Key(), 1) {
 		return http.StatusServiceUnavailable, refuse("queue", "too_many_requests", "requests", "as many requests are being answered as may be at once", "Send the same request again in a second.")
 	}
+	defer s.places.Take(c.Key(), -1)
 	id := v.r.Header.Get(sessionHeader)
 	if id == "" && v.r.Method != http.MethodPost {
 		return http.StatusBadRequest, refuse("request", "no_session", sessionHeader, "the header "+sessionHeader+" is missing",
