@@ -81,7 +81,6 @@ func (l *lender) reopen(f *os.File, ours int) (fd int, err error) {
 	ours, err = unix.FcntlInt(uintptr(ours), unix.F_DUPFD_CLOEXEC, 0)
 	if err == nil {
 		now.copied = os.NewFile(uintptr(ours), f.Name())
-		l.cmd.closers = append(l.cmd.closers, now.copied)
 	}
 	return -1, err
 }

@@ -249,7 +249,7 @@ func TestFilesClosedAfterStart(t *testing.T) {
 	for kind, open := range callersFiles {
 		in, out := open(t, true), open(t, false)
 		c := shell("read a; echo $a; read b; echo y")
-		c.Stdin, c.Stdout = in.near, out.near
+		c.Stdin, c.Stdout, c.Stderr = in.near, out.near, out.near
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +356,7 @@ except OSError: print("refused", flush=True)
 import array, os, socket
 c = socket.socket(socket.AF_UNIX); c.connect("/work/s")
 os.write(1, b"early\n" * 1000)
-c.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1]))])
+c.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1, 0]))])
 `
 	shared := t.TempDir()
 	if err := os.Chmod(shared, 0o777); err != nil {
@@ -384,7 +384,9 @@ c.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1]))
 	go func() {
 		defer close(ended)
 		giver := jail(give)
-		giver.Spec.TTY = tty
+		if giver.Spec.TTY = tty; !tty {
+			giver.Stdin = callersFiles["socket"](t, true).near // which stays open
+		}
 		out, r, err := giver.Output()
 		out = bytes.ReplaceAll(out, []byte("\r"), nil)
 		if want := strings.Repeat("early\n", 1000); err != nil || r.Status != StatusOK || string(out) != want {

@@ -67,8 +67,12 @@ func (l *lender) output(i int) (int, error) {
 			}
 		}
 	}
+	file := l.files[i+1].copied
 	// one pipe keeps the order
 	if i == 1 && c.out[0] != nil && (sameWriter(c.Stdout, c.Stderr) || l.files[1].same(&l.files[2])) {
+		if file != nil {
+			file.Close()
+		}
 		return unix.FcntlInt(uintptr(l.fds[1]), unix.F_DUPFD_CLOEXEC, 0)
 	}
 	ours, theirs, err := c.pipe(false)
@@ -80,8 +84,9 @@ func (l *lender) output(i int) (int, error) {
 	}
 	c.out[i] = newCapture(ours, w, int64(c.Spec.Limits.Output))
 	c.out[i].said = c.said
-	if f := l.files[i+1].copied; f != nil {
-		c.out[i].dst, c.out[i].own = f, f
+	if file != nil {
+		c.out[i].dst, c.out[i].own = file, file
+		c.closers = append(c.closers, file) // where nothing is copied
 	}
 	return theirs, nil
 }
@@ -127,12 +132,14 @@ func (c *Cmd) pipe(to bool) (ours *os.File, theirs int, err error) {
 // startCopies begins to copy once the payload runs.
 func (c *Cmd) startCopies() {
 	if in := c.copyIn; in != nil {
+		from, end := c.Stdin, func() {}
+		if c.stdin != nil {
+			w := c.want(in)
+			from, end = w, w.close
+		}
 		// not waited for: a caller's reader may block for ever after the payload has gone
 		go func() {
-			from := c.Stdin
-			if c.stdin != nil {
-				from = wanted{c.stdin, in}
-			}
+			defer end()
 			_, err := io.Copy(in, from)
 			if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, fs.ErrClosed) {
 				c.stdinErr.Store(&err)
@@ -145,40 +152,6 @@ func (c *Cmd) startCopies() {
 			c.copies.Go(o.copy)
 		}
 	}
-}
-
-// wanted reads a file as long as the payload may read what came of it: the rest is the next reader's, and no thread
-// waits for a socket's sake when the jail has ended.
-type wanted struct{ from, in *os.File }
-
-// Read waits for something to read, or returns io.EOF where no process has the far end of the pipe any more: poll(2).
-func (w wanted) Read(b []byte) (n int, err error) {
-	from, err := w.from.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	in, err := w.in.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	p := [2]unix.PollFd{{Events: unix.POLLIN}, {Revents: unix.POLLERR}}
-	var perr error
-	err = from.Control(func(fd uintptr) {
-		p[0].Fd = int32(fd)
-		_ = in.Control(func(fd uintptr) { // an error means that the jail has ended and the pipe is closed
-			p[1] = unix.PollFd{Fd: int32(fd)}
-			for perr = unix.EINTR; perr == unix.EINTR; {
-				_, perr = unix.Poll(p[:], -1)
-			}
-		})
-	})
-	switch {
-	case err != nil || perr != nil:
-		return 0, errors.Join(err, perr)
-	case p[1].Revents != 0:
-		return 0, io.EOF
-	}
-	return w.from.Read(b)
 }
 
 // attachTerminal connects the master side of the payload's terminal.
@@ -213,6 +186,9 @@ func (c *Cmd) endStreams() {
 	c.copies.Wait()
 	for _, f := range c.closers {
 		f.Close()
+	}
+	if c.stdin != nil { // nothing was copied
+		c.stdin.Close()
 	}
 	c.endLoans()
 }

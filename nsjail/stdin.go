@@ -1,0 +1,68 @@
+package nsjail
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// wanted reads a file of the caller's as long as the payload may read what came of it: the rest is the next reader's, and
+// no thread waits for a socket's sake when the jail has ended.
+type wanted struct {
+	from *os.File
+	// ends are our end of the payload's stdin and the jail's pidfd: duplicates, since os.File.Close waits for whoever
+	// uses the descriptor, and another jail may hold the far end of the pipe.
+	ends [2]int
+	err  error
+}
+
+// want takes c.stdin over, which it closes.
+func (c *Cmd) want(in *os.File) *wanted {
+	w := &wanted{from: c.stdin, ends: [2]int{-1, -1}}
+	c.stdin = nil
+	for i, f := range []*os.File{in, c.pidfd} {
+		rc, err := f.SyscallConn()
+		if err == nil {
+			cerr := rc.Control(func(fd uintptr) { w.ends[i], err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
+			err = errors.Join(err, cerr)
+		}
+		w.err = errors.Join(w.err, err)
+	}
+	return w
+}
+
+func (w *wanted) close() {
+	w.from.Close()
+	for _, fd := range w.ends {
+		unix.Close(fd)
+	}
+}
+
+// Read waits for something to read, or returns io.EOF where the jail has ended or no process has the far end of the pipe
+// any more: poll(2).
+func (w *wanted) Read(b []byte) (n int, err error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	rc, err := w.from.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	p := [3]unix.PollFd{{Events: unix.POLLIN}, {Fd: int32(w.ends[0])}, {Fd: int32(w.ends[1]), Events: unix.POLLIN}}
+	var perr error
+	err = rc.Control(func(fd uintptr) {
+		p[0].Fd = int32(fd)
+		for perr = unix.EINTR; perr == unix.EINTR; {
+			_, perr = unix.Poll(p[:], -1)
+		}
+	})
+	switch {
+	case err != nil || perr != nil:
+		return 0, errors.Join(err, perr)
+	case p[1].Revents != 0 || p[2].Revents != 0:
+		return 0, io.EOF
+	}
+	return w.from.Read(b)
+}
