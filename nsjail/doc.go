@@ -146,6 +146,9 @@
 // replaced in between is an error (ESTALE). Targets are reached from the descriptor of the new root by openat2(2) with
 // RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS: see package rootfs.
 //
+// The keeper itself reads small files of which a read-only bind shows a copy. Inside of a writable bind the path to another
+// mount has no symbolic link, and each directory of it is mounted on itself, so that the payload cannot replace it.
+//
 // # What is enforced
 //
 // A mechanism that the Spec wants and the Host lacks is an error, unless Spec.Optional names it. What holds each mechanism, or

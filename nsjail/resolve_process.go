@@ -3,8 +3,6 @@ package nsjail
 import (
 	"encoding/binary"
 	"fmt"
-	"path"
-	"strings"
 
 	"brig/internal/program"
 	"brig/nsjail/internal/stage"
@@ -262,34 +260,4 @@ func filterFlags(flags uint) program.Arg {
 
 func showFilter(b []byte) string {
 	return fmt.Sprintf("{%d instructions}", binary.NativeEndian.Uint16(b))
-}
-
-// execve tries the command in each directory of the jail's PATH, as execvp(3) does, by the kernel that will run it.
-func (r *resolver) execve() {
-	r.Env = BuildEnv(r.spec, r.host.Env, r.host.Term)
-	name := r.spec.Args[0]
-	r.exec = []string{name}
-	if !strings.Contains(name, "/") {
-		r.exec = nil
-		for _, e := range r.Env {
-			if v, ok := strings.CutPrefix(e, "PATH="); ok {
-				for _, dir := range strings.Split(v, ":") {
-					if path.IsAbs(dir) {
-						r.exec = append(r.exec, path.Join(dir, name))
-					}
-				}
-			}
-		}
-		if len(r.exec) == 0 {
-			r.exec = []string{"/" + name}
-		}
-	}
-	argv, env := program.Strs(r.spec.Args), program.Strs(r.Env)
-	for i, file := range r.exec {
-		op := r.Jail.Add(opExec, unix.SYS_EXECVE, program.Str(file), argv, env)
-		if i < len(r.exec)-1 {
-			op.May(unix.ENOENT, unix.ENOTDIR, unix.EACCES)
-		}
-		r.execAt = append(r.execAt, len(r.Jail.Ops)-1)
-	}
 }

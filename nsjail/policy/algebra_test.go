@@ -15,7 +15,7 @@ import (
 // classes says for each field of a Spec how a policy treats it. A field that is not here is one that no policy knows:
 // decide about it, then add it.
 var classes = map[string]string{
-	"args": "commands", "env": "environment.set", "pass_env": "environment.pass", "workdir": "neutral: where a command is looked for from", "hostname": "neutral: the jail's own",
+	"args": "commands", "env": "environment.set", "pass_env": "environment.pass", "workdir": "neutral: where a command is looked for from", "hostname": "neutral: the jail's own", "etc": "paths.read",
 	"user": "feature", "rootfs.path": "paths.roots", "rootfs.writable": "feature", "rootfs.size": "limits",
 	"mounts.type": "paths", "mounts.source": "paths", "mounts.target": "paths.targets", "mounts.writable": "paths.write", "mounts.live": "feature", "mounts.size": "limits", "mounts.inodes": "limits",
 	"mounts.mode": "neutral: of the jail's own files", "mounts.content": "neutral: of the jail's own files; inputs bounds a request's",

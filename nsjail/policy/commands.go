@@ -52,14 +52,23 @@ func (p *Policy) entries(s *nsjail.Spec, v *view) (list []Command, _ *nsjail.Ref
 		}
 	}
 	certain := len(list) == 0
-	files, err := candidates(s, v)
+	files, err := candidates(s, name, v)
+	first, other := len(files), nsjail.OtherName(name)
+	if err == nil && other != "" && (first == 0 || files[first-1].mode&0o001 == 0) { // the jail goes on with that name
+		var more []*file
+		more, err = candidates(s, other, v)
+		files = append(files, more...)
+	}
 	if err != nil || len(files) == 0 {
 		if !certain {
-			return p.alsoByName(list, name), nil
+			return p.alsoByName(p.alsoByName(list, name), other), nil
 		}
 		return nil, p.notFound(name, err)
 	}
-	for _, f := range files {
+	for i, f := range files {
+		if i == first {
+			name = other
+		}
 		var own []Command
 		for _, k := range p.Commands {
 			switch {
@@ -80,7 +89,7 @@ func (p *Policy) entries(s *nsjail.Spec, v *view) (list []Command, _ *nsjail.Ref
 // nobody can tell which file it is.
 func (p *Policy) alsoByName(list []Command, name string) []Command {
 	for _, k := range p.Commands {
-		if k.Command != Any && path.Base(k.Command) == path.Base(name) {
+		if name != "" && k.Command != Any && path.Base(k.Command) == path.Base(name) {
 			list = append(list, k)
 		}
 	}
@@ -117,7 +126,7 @@ func (p *Policy) writable(f *file, v *view) bool {
 }
 
 // candidates are the files that the jail may execute for a Spec, in order: the kernel takes the first that it can.
-func candidates(s *nsjail.Spec, v *view) ([]*file, error) {
+func candidates(s *nsjail.Spec, name string, v *view) ([]*file, error) {
 	dirs := nsjail.DefaultPath
 	for _, e := range s.Env {
 		if value, ok := strings.CutPrefix(e, "PATH="); ok {
@@ -131,7 +140,7 @@ func candidates(s *nsjail.Spec, v *view) ([]*file, error) {
 	if workdir == "" {
 		workdir = nsjail.DefaultWorkdir
 	}
-	return lookPath(s.Args[0], dirs, workdir, v)
+	return lookPath(name, dirs, workdir, v)
 }
 
 // lookPath does what nsjail does to find a command: each absolute directory of PATH in turn, and on from what does not

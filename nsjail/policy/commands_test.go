@@ -38,6 +38,10 @@ func TestCommandsByTheFileThatIsExecuted(t *testing.T) {
 		{"./python3", with(func(s *nsjail.Spec) { s.Workdir = "/usr/bin" }), ""},
 		{"git", nil, ""},
 		{"ls", nil, ""},
+		{"python", nil, ""}, // there is none, and the jail goes on to python3
+		{"python", mount(nsjail.Mount{Type: nsjail.MountBind, Source: host, Target: "/usr/local/bin"}), "command_not_allowed"},
+		{"python", mount(nsjail.Mount{Type: nsjail.MountData, Target: "/usr/local/bin/python", Content: "x", Mode: "555"}), "command_not_allowed"},
+		{"pip", nil, "command_not_allowed"},
 
 		{"./python3", nil, "command_not_allowed"}, // /work is written to
 		{"python3", env("PATH=/work:/usr/bin"), "command_not_allowed"},
@@ -240,6 +244,28 @@ func TestAProgramThatRunsMayReplaceIsNotAllowed(t *testing.T) {
 	for write, ok := range map[string]bool{"/usr/local/share": true, "/usr": false, "/": false} {
 		if j := decided(t, parsed(t, fmt.Sprintf(`{"commands":["ls"],"paths":{"write":[%q]}}`, write)), nsjail.Spec{Args: []string{"ls"}}); (j.Verdict.Refusal == nil) != ok {
 			t.Errorf("%s: %v", write, j.Verdict.Refusal)
+		}
+	}
+}
+
+// What an entry denies of python3 is denied under the name by which the jail finds it, too.
+func TestDeniedByTheOtherName(t *testing.T) {
+	root := image(t)
+	p := parsed(t, fmt.Sprintf(`{"commands":["*",{"command":"python3","deny":[["-c","..."]]}],"paths":{"roots":[%q]}}`, root))
+	for args, ok := range map[string]bool{"python -c x": false, "python3 -c x": false, "python x": true} {
+		s := nsjail.Spec{Args: strings.Fields(args), Rootfs: nsjail.Rootfs{Path: root}}
+		if j := decided(t, p, s); (j.Verdict.Refusal == nil) != ok {
+			t.Errorf("%s: %v", args, j.Verdict.Refusal)
+		}
+	}
+}
+
+// More of /etc is shown only where a policy lets it be read.
+func TestEtcIsRead(t *testing.T) {
+	for policy, ok := range map[string]bool{`{"commands":["ls"]}`: false, `{"commands":["ls"],"paths":{"read":["/etc/groff"]}}`: true,
+		`{"commands":["ls"],"paths":{"read":["/etc/gro"]}}`: false} {
+		if j := decided(t, parsed(t, policy), nsjail.Spec{Args: []string{"ls"}, Etc: []string{"groff"}}); (j.Verdict.Refusal == nil) != ok {
+			t.Errorf("%s: %v", policy, j.Verdict.Refusal)
 		}
 	}
 }

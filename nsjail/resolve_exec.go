@@ -1,0 +1,59 @@
+package nsjail
+
+import (
+	"path"
+	"strings"
+
+	"brig/internal/program"
+
+	"golang.org/x/sys/unix"
+)
+
+// execve tries the command in each directory of the jail's PATH, as execvp(3) does, by the kernel that will run it, and
+// then its other name.
+func (r *resolver) execve() {
+	r.Env = BuildEnv(r.spec, r.host.Env, r.host.Term)
+	env := program.Strs(r.Env)
+	args := r.spec.Args
+	r.exec = r.candidates(args[0])
+	own := len(r.exec)
+	if other := OtherName(args[0]); other != "" {
+		r.exec = append(r.exec, r.candidates(other)...)
+	}
+	for i, file := range r.exec {
+		if i == own { // what a program takes for its own name, it looks for again
+			args = append([]string{OtherName(args[0])}, args[1:]...)
+		}
+		op := r.Jail.Add(opExec, unix.SYS_EXECVE, program.Str(file), program.Strs(args), env)
+		if i < len(r.exec)-1 {
+			op.May(unix.ENOENT, unix.ENOTDIR, unix.EACCES)
+		}
+		r.execAt = append(r.execAt, len(r.Jail.Ops)-1)
+	}
+}
+
+// candidates are the files that a command's name may mean in the jail.
+func (r *resolver) candidates(name string) (files []string) {
+	if strings.Contains(name, "/") {
+		return []string{name}
+	}
+	for _, e := range r.Env {
+		if v, ok := strings.CutPrefix(e, "PATH="); ok {
+			for _, dir := range strings.Split(v, ":") {
+				if path.IsAbs(dir) {
+					files = append(files, path.Join(dir, name))
+				}
+			}
+		}
+	}
+	if len(files) == 0 {
+		return []string{"/" + name}
+	}
+	return files
+}
+
+// OtherName is the name by which a distribution has a program that it leaves out under its own: python3 for python. It is ""
+// for other names.
+func OtherName(name string) string {
+	return map[string]string{"python": "python3", "pip": "pip3", "node": "nodejs"}[name]
+}
