@@ -122,6 +122,17 @@ func TestDiagnose(t *testing.T) {
 			f.Host.System = []SystemDir{{Name: "bin", Link: "usr/bin"}, {Name: "usr", NoOverlay: "/usr is on an overlay already, and they stack only twice"}}
 			return f
 		}(), []want{{"overlay", Partial, "overlay already", "volume"}}},
+		{"a crash helper", func() *Facts {
+			f := aMachine().with("/proc/sys/kernel/core_pattern", "|/x")
+			f.Host.HardLimits["core"] = -1
+			return f
+		}(), []want{{"core", Present, "RLIMIT_CORE is 1", ""}}},
+		{"a crash helper and no limit", func() *Facts {
+			f := aMachine().with("/proc/sys/kernel/core_pattern", "|/x")
+			f.Host.HardLimits["core"] = 0
+			return f
+		}(), []want{{"core", Partial, "hard limit", "ulimit -Hc 1"}}},
+		{"a crash socket", aMachine().with("/proc/sys/kernel/core_pattern", "@/x"), []want{{"core", Partial, "is a socket", "sysctl"}}},
 		{"few open files", func() *Facts { f := aMachine(); f.Host.HardLimits["nofile"] = 100; return f }(), []want{{"limits", Missing, "100", "ulimit -Hn"}}},
 		{"root without CAP_SYS_ADMIN", func() *Facts {
 			f := aMachine()
