@@ -18,6 +18,8 @@ func (f *Facts) outer() (kind, by string) {
 		return "gVisor", "the kernel's version"
 	case strings.HasSuffix(release, "-microsoft"): // WSL 2 has -microsoft-standard-WSL2
 		return "WSL 1", "the kernel's release"
+	case f.file("/proc/1/comm") == "brig-stage": // init is a fork of it
+		return "brig", "the name of process 1"
 	case f.Env["KUBERNETES_SERVICE_HOST"] != "":
 		return "kubernetes", "KUBERNETES_SERVICE_HOST"
 	case strings.Contains(groups, "/kubepods"):
@@ -41,6 +43,8 @@ func (f *Facts) outer() (kind, by string) {
 // outerFix is how the outer container is told to permit a jail.
 func outerFix(kind string) string {
 	switch kind {
+	case "brig":
+		return "outside brig run --seccomp unconfined ..., inside brig run --optional proc ..."
 	case "docker":
 		return "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined --security-opt apparmor=unconfined ..."
 	case "podman":
@@ -54,7 +58,7 @@ func outerFix(kind string) string {
 	case "gVisor":
 		return "run the outer container with runc: docker run --runtime=runc ..."
 	}
-	return "run brig outside of that sandbox, or let its filter pass clone3, mount, pivot_root and keyctl; in a brig jail: --seccomp unconfined"
+	return "run brig outside of that sandbox, or let its filter pass clone3, mount, pivot_root and keyctl"
 }
 
 func (f *Facts) container() Finding {

@@ -77,6 +77,17 @@ func TestDiagnose(t *testing.T) {
 			{"proc", Missing, `"/proc/kcore" is mounted over it`, "systempaths=unconfined"}, {"container", Note, "docker", "--security-opt"}, {"outer filter", Partial, "", "docker run"}}},
 		{"an image's /.dockerenv on a machine of its own", aMachine().fails("clone3", syscall.ENOSPC, "").with("/.dockerenv", "").
 			with("/proc/sys/user/max_user_namespaces", "0"), []want{{"container", Note, "docker", ""}, {"user", Missing, "is 0", "sysctl -w user.max_user_namespaces=15000"}, {"namespaces", Missing, "", "sysctl"}}},
+		{"a jail of brig's", func() *Facts {
+			f := docker().fails("proc", 0, "/proc is masked").with("/proc/1/comm", "brig-stage\n")
+			delete(f.Files, "/.dockerenv")
+			f.Relaxed = Trial{Tried: true, Err: &Error{Op: "clone3", Errno: syscall.ENOSYS}}
+			return f
+		}(), []want{{"user", Missing, "Seccomp: 2", "--seccomp unconfined"}, {"proc", Missing, "mounted over it", "--optional proc"}, {"container", Note, "brig", "outside"}}},
+		{"a jail of brig's without a filter", func() *Facts {
+			f := aMachine().fails("proc", 0, "/proc is masked").with("/proc/1/comm", "brig-stage\n")
+			f.Relaxed = Trial{Tried: true}
+			return f
+		}(), []want{{"user", Present, "", ""}, {"jail", Partial, "", "--optional proc"}}},
 		{"Podman with SELinux", aMachine().fails("mount", syscall.EACCES, "").with("/run/.containerenv", "").with("/sys/fs/selinux/enforce", "1"),
 			[]want{{"user", Missing, "SELinux", "podman run --security-opt label=disable"}}},
 		{"Kubernetes", func() *Facts {

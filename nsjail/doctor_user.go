@@ -39,12 +39,16 @@ func (f *Facts) blockers() (list []blocker) {
 	return list
 }
 
-// userFailed says whether the trial failed at what a user namespace permits.
+// userFailed says whether the trial failed at what a user namespace permits. One that ended for want of /proc had not come
+// to that: the other trial, without one, tells.
 func (f *Facts) userFailed() bool {
 	if !f.Default.Tried {
 		return true
 	}
 	e := asError(f.Default.Err)
+	if e != nil && e.Op == "proc" && f.Relaxed.Tried {
+		e = asError(f.Relaxed.Err)
+	}
 	if e == nil {
 		return false
 	}
