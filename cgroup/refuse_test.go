@@ -83,7 +83,7 @@ func TestNoDescendants(t *testing.T) {
 					t.Fatalf("%+v, %v", look, err)
 				}
 				_, err := Resolve(&want, &look).Create()
-				if !errors.Is(err, unix.EAGAIN) || !strings.Contains(err.Error(), "raise cgroup.max.descendants or cgroup.max.depth") || !strings.Contains(err.Error(), ": mkdir ") {
+				if !errors.Is(err, unix.EAGAIN) || !strings.Contains(err.Error(), "raise cgroup.max.descendants or cgroup.max.depth") || !strings.HasPrefix(err.Error(), "mkdir ") {
 					t.Errorf("got %v", err)
 				}
 			})
