@@ -9,3 +9,4 @@ expect 0 '^held$' /brig/scripts/vm/delegate.sh
 suite root cgroup -test.short
 suite root cgroup/monitor -test.short
 suite root nsjail/internal/stage -test.short
+suite root nsjail -test.short -test.run='TestLimitTaken/(TCP|UDP|netlink)|TestLimitFiles/memory'
