@@ -9,7 +9,7 @@ import (
 // A tmpfs that is full when the payload ends is said to be, by the places that lie in it; one that has been, or that
 // only a file's size bounds, is not.
 func TestFullDisksAreReported(t *testing.T) {
-	scratch := []string{"/dev/shm", "/tmp", "/work", "/output"}
+	scratch := []string{"/dev/shm", "/tmp", "/work", "/output", "/home/brig"}
 	for _, test := range []struct {
 		name, script string
 		mounts       []Mount

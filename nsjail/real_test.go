@@ -87,7 +87,7 @@ u=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); u.bind(("127.0.0.1",0)); u.se
 print(socket.gethostbyname("localhost"), socket.gethostbyname(socket.gethostname()))'`, "y\n127.0.0.1 127.0.0.1"},
 	{"python accounts", "python3", `python3 -c '
 import pwd,grp,os,getpass,locale,time
-print(getpass.getuser(),pwd.getpwuid(os.getuid()).pw_dir,grp.getgrgid(os.getgid()).gr_name,os.path.expanduser("~"))'`, "brig /work brig /work"},
+print(getpass.getuser(),pwd.getpwuid(os.getuid()).pw_dir,grp.getgrgid(os.getgid()).gr_name,os.path.expanduser("~"))'`, "brig /home/brig brig /home/brig"},
 	{"node", "node", `cat >a.js <<'X'
 const {Worker,isMainThread,parentPort}=require("worker_threads"),http=require("http"),fs=require("fs");
 if(!isMainThread){parentPort.postMessage(6*7)}else{
