@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,7 +49,7 @@ type sent struct {
 	*http.Request
 	*io.PipeWriter
 	w        *http.ResponseController
-	deadline time.Time
+	deadline atomic.Int64 // nanoseconds of the epoch
 }
 
 func request(length int64) *sent {
@@ -66,9 +67,9 @@ func (s *sent) Write([]byte) (int, error) {
 }
 
 func (s *sent) SetReadDeadline(d time.Time) error {
-	s.deadline = d
+	s.deadline.Store(d.UnixNano())
 	time.AfterFunc(time.Until(d), func() {
-		if !s.deadline.After(time.Now()) {
+		if s.deadline.Load() <= time.Now().UnixNano() {
 			_ = s.CloseWithError(os.ErrDeadlineExceeded)
 		}
 	})
