@@ -111,7 +111,10 @@ func TestMachineFull(t *testing.T) {
 			t.Errorf("%v: %+v", err, a.Error)
 		}
 	}
-	if a := answer(&nsjail.Job{}, &Request{}, nil, &nsjail.Error{Fault: nsjail.FaultHost, Op: "memory", Errno: unix.EACCES}); a.Error.Code != "host_lacks" {
-		t.Errorf("%+v", a.Error)
+	for _, lasting := range []*nsjail.Error{{Op: "memory", Errno: unix.EACCES}, {Op: "net", Step: 7, Of: 100, Errno: unix.EAGAIN}, {Op: "stdio", Step: 7, Of: 100, Errno: unix.EMFILE}} {
+		lasting.Fault = nsjail.FaultHost
+		if a := answer(&nsjail.Job{}, &Request{}, nil, lasting); a.Error.Code != "host_lacks" {
+			t.Errorf("%v: %+v", lasting, a.Error)
+		}
 	}
 }

@@ -141,8 +141,13 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 	return a
 }
 
-// full reports whether an error is a want that passes: of descriptors, memory, processes or namespaces.
+// full reports whether an error is a want that passes: of descriptors, memory, processes or namespaces. A step of the jail's own
+// program that meets such a limit will meet it again, but for memory.
 func full(err error) bool {
+	var step *nsjail.Error
+	if errors.As(err, &step) && step.Of > 0 {
+		return step.Errno == unix.ENOMEM
+	}
 	return slices.ContainsFunc([]error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN, unix.ENOSPC}, func(e error) bool { return errors.Is(err, e) })
 }
 
