@@ -55,12 +55,12 @@ func ruleRows(c *Config) []row {
 	return []row{
 		{flag: "policy", path: "policies", arg: "NAME|FILE", group: "Rules", to: &c.Policies, help: "what every run must be allowed by: a profile's name, or a file (with a / or .json); may be repeated"},
 		{flag: "policy-dir", path: "policy_dir", arg: "DIR", to: &c.PolicyDir, help: "look for profiles here before the built-in ones"},
-		{flag: "audit", path: "audit.path", arg: "FILE", to: &c.AuditPath, help: "append an event before and after every run to this log; a run that cannot be written down is refused"},
+		{flag: "audit", path: "audit.path", arg: "FILE", to: &c.AuditPath, help: "append an event before and after every run to this log, and before each change of a sandbox from outside; what cannot be written down is refused"},
 		{flag: "audit-sync", path: "audit.sync", arg: "WHEN", to: &c.AuditSync, words: []string{"always", "interval", "never"}, help: "when events must have reached the disk: always, interval (within a second) or never"},
 		{flag: "audit-max", path: "audit.max_bytes", arg: "SIZE", to: &c.AuditMaxBytes, min: 1 << 20, max: maxBytes, help: "begin a new file at this size"},
 		{flag: "audit-keep", path: "audit.keep", arg: "N", to: &c.AuditKeep, max: maxCount, help: "keep so many full files; 0 is all"},
 		{flag: "audit-key", path: "audit.key", arg: "FILE", to: &c.AuditKey, help: "sign the log's checkpoints with this private key (brigd token keygen makes one)"},
-		{flag: "audit-argv", path: "audit.argv", to: &c.AuditArgv, help: "write commands down in words and not only by their digest; they may hold what nobody should read"},
+		{flag: "audit-argv", path: "audit.argv", to: &c.AuditArgv, help: "write down commands in words, not only by their digest, and messages, which may repeat such a word; they may hold what nobody should read"},
 		{flag: "state-dir", path: "state_dir", arg: "DIR", to: &c.StateDir, help: "where tokens' runs and revocations are kept; needed with --token-key"},
 	}
 }
