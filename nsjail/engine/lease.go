@@ -148,12 +148,15 @@ func (e *Engine) lendSandbox(c Caller, box *sandbox.Sandbox) {
 	if c.Grant == nil {
 		return
 	}
-	e.leases.add(box.ID, lease{chain: box.Chain, until: c.Grant.token.Expires(), sandbox: true, end: func(why *nsjail.Refusal) {
+	var once sync.Once
+	end := func(why *nsjail.Refusal) {
 		v := about(audit.SandboxDelete, c, box)
 		v.Note = why.Code
 		_ = e.record(v)                       // it ends in any case: the log knows what it has missed
 		_ = e.boxes.Delete(box.Agent, box.ID) // it may have ended meanwhile, and StoreOptions.Removed hears the rest
-	}})
+	}
+	e.leases.add(box.ID, lease{chain: box.Chain, until: c.Grant.token.Expires(), sandbox: true,
+		end: func(why *nsjail.Refusal) { once.Do(func() { end(why) }) }})
 }
 
 // removed is told by the store of each sandbox that has ended.

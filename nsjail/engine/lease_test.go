@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,19 +22,20 @@ type guarded struct {
 	t      *testing.T
 	ledger *token.Ledger
 	log    string
+	state  string
 	key    ed25519.PrivateKey
 }
 
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
 	dir := t.TempDir()
-	g := &guarded{t: t, log: filepath.Join(dir, "audit.jsonl")}
+	g := &guarded{t: t, log: filepath.Join(dir, "audit.jsonl"), state: filepath.Join(dir, "state")}
 	log, err := audit.Open(audit.Options{Path: g.log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = log.Close() })
-	if g.ledger, err = token.OpenLedger(filepath.Join(dir, "state")); err != nil {
+	if g.ledger, err = token.OpenLedger(g.state); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.ledger.Close() })
@@ -129,17 +131,17 @@ func TestRevokedWhileItRuns(t *testing.T) {
 	bot := g.mint(token.Block{Agent: "bot"})
 	wide, narrow := g.caller(bot), g.caller(g.narrow(bot, token.Block{Note: "one"}))
 	kept, lost := g.sandbox(wide), g.sandbox(narrow)
-	revoke := func(Event) {
-		if err := g.ledger.Revoke(narrow.Grant.IDs()[1], "test"); err != nil {
-			t.Error(err)
-		}
-	}
-	for name, r := range map[string]*Request{"in a sandbox": {Sandbox: lost, Cmd: []string{"sleep", "600"}, Timeout: Seconds(time.Hour)}, "alone": {Cmd: []string{"sleep", "600"}, Timeout: Seconds(time.Hour)}} {
-		if name == "alone" {
-			narrow = g.caller(g.narrow(bot, token.Block{Note: "two"}))
-		}
-		if a := g.Run(context.Background(), narrow, r, revoke); a.Status != string(nsjail.StatusCancelled) {
-			t.Errorf("%s: %+v %+v", name, a, a.Error)
+	for _, c := range []struct {
+		by  Caller
+		box string
+	}{{narrow, lost}, {g.caller(g.narrow(bot, token.Block{Note: "two"})), ""}} {
+		a := g.Run(context.Background(), c.by, &Request{Sandbox: c.box, Cmd: []string{"sleep", "600"}, Timeout: Seconds(time.Hour)}, func(Event) {
+			if err := g.ledger.Revoke(c.by.Grant.IDs()[1], "test"); err != nil {
+				t.Error(err)
+			}
+		})
+		if a.Status != string(nsjail.StatusCancelled) {
+			t.Errorf("in %q: %+v %+v", c.box, a, a.Error)
 		}
 	}
 	g.leases.look(time.Now())
@@ -184,7 +186,7 @@ func TestLedgerThatCannotTell(t *testing.T) {
 	g := newGuarded(t)
 	c := g.caller(g.mint(token.Block{Agent: "bot"}))
 	id := g.sandbox(c)
-	a := g.Run(context.Background(), c, &Request{Cmd: []string{"sleep", "600"}}, func(Event) { _ = g.ledger.Close() })
+	a := g.Run(context.Background(), c, &Request{Cmd: []string{"sleep", "600"}}, func(Event) { _ = os.Remove(g.state + "/revoked") })
 	if a.Status != string(nsjail.StatusCancelled) {
 		t.Errorf("%+v %+v", a, a.Error)
 	}
