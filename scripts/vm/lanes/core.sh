@@ -17,12 +17,14 @@ crash='kill -SEGV $$'
 (ulimit -c 0; sh -c "$crash") || true
 timed 'outside, a limit of 0 does not stop it' helped yes
 for who in as_root as_user; do
-	for flags in '' '--no-init' '--seccomp strict' '--seccomp compute' '--ulimit core=0' '--memory 64m --optional memory'; do
+	for flags in '' '--seccomp strict' '--seccomp compute' '--ulimit core=0' '--memory 64m --optional memory'; do
 		# shellcheck disable=SC2086 # the flags are words
 		expect 139 'SIGSEGV' $who brig run $flags -- sh -c "$crash"
 		timed "no helper: $who $flags" helped no
 	done
 	expect 139 'SIGSEGV' $who brig run -- sh -c "ulimit -c 0; $crash"
 	timed "no helper: $who, after ulimit -c 0" helped no
+	expect 0 'Segmentation fault' $who brig run --no-init -- sh -c "sh -c '$crash'; true"
+	timed "no helper: $who --no-init" helped no
 done
 expect 0 'core_pattern' as_root brig doctor
