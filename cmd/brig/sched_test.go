@@ -72,6 +72,20 @@ func TestScheduling(t *testing.T) {
 			}
 		}
 	}
+	for _, flags := range [][]string{nil, {"--no-init"}, {"--net", "none"}, {"--net", "host", "--pids-limit", "9"}} {
+		t.Run(fmt.Sprint("one processor ", flags), func(t *testing.T) { // brig's own threads are put on one, and back
+			runtime.LockOSThread()
+			var one unix.CPUSet
+			one.Set(0)
+			if err := unix.SchedSetaffinity(0, &one); err != nil {
+				t.Skip(err)
+			}
+			out, err := exec.Command(brigBinary(t), append(append([]string{"run"}, flags...), "--", "nproc")...).CombinedOutput()
+			if err != nil || string(out) != "1\n" {
+				t.Errorf("%q, %v; want the processor that the caller may use", out, err)
+			}
+		})
+	}
 	t.Run("with --cpus", func(t *testing.T) { // a group's tasks file refuses a real-time process
 		if ok, err := canLimit(); err != nil || !ok {
 			t.Skip(err)
