@@ -73,11 +73,11 @@ func (c *capture) drain(buf []byte) error {
 	}
 	var rerr error
 	err = rc.Control(func(fd uintptr) {
-		left, ferr := unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0)
-		if ferr != nil {
-			left = mostLeft
-		} else if left, rerr = unix.IoctlGetInt(int(fd), unix.TIOCINQ); rerr != nil {
-			return
+		left := mostLeft
+		if _, notPipe := unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0); notPipe == nil {
+			if left, rerr = unix.IoctlGetInt(int(fd), unix.TIOCINQ); rerr != nil {
+				return
+			}
 		}
 		for left > 0 && rerr == nil {
 			var n int
