@@ -233,3 +233,31 @@ func TestDeadSockets(t *testing.T) {
 		wantOutput(t, c(), "removed")
 	}
 }
+
+// A small file behind a read-only bind is a copy, with its x permission; a large one is the host's own, and the plan says so.
+func TestBoundCopies(t *testing.T) {
+	dir := t.TempDir()
+	for name, size := range map[string]int{"script": 0, "large": maxBoundCopy + 1} {
+		if err := os.WriteFile(filepath.Join(dir, name), append([]byte("#!/bin/sh\necho ran\n"), make([]byte, size)...), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, live := range map[string]bool{"script": false, "large": true} {
+		c := shell("stat -c %d /f >/tmp/f; stat -c %d /tmp >/tmp/t; cmp -s /tmp/f /tmp/t && echo copied; test -x /f && echo x")
+		c.Spec.Mounts = []Mount{{Type: MountBind, Source: filepath.Join(dir, name), Target: "/f"}}
+		out, _ := mustRun(t, c)
+		if want := map[bool]string{false: "copied\nx\n", true: "x\n"}[live]; out != want {
+			t.Errorf("%s: %q, want %q", name, out, want)
+		}
+		p := c.Plan()
+		if noted := strings.Contains(strings.Join(p.Notes, "\n"), "locks and watches (inotify(7)) cross it: it is a file of more than"); noted != live {
+			t.Errorf("%s: notes %q", name, p.Notes)
+		}
+		c = shell("true")
+		c.Spec.Mounts = []Mount{{Type: MountBind, Source: filepath.Join(dir, name), Target: "/f"}}
+		c.Spec.Require = []string{"overlay"}
+		if _, err := c.Run(); (err != nil) != live {
+			t.Errorf("%s, required: %v", name, err)
+		}
+	}
+}

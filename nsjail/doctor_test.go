@@ -64,6 +64,7 @@ func TestDiagnose(t *testing.T) {
 		want  []want
 	}{
 		{"egress", tried(Trial{Tried: true}, Trial{Tried: true}), []want{{"egress", Present, "at every port", ""}}},
+		{"configuration that a jail lacks", &Facts{Etc: []string{"X11/rgb.txt", "foo"}}, []want{{"etc", Note, "links to: X11/rgb.txt, foo", "brig run --etc X11/rgb.txt --etc foo"}}},
 		{"egress without nf_tables", tried(Trial{Tried: true}, Trial{Tried: true, Err: errors.New("no")}), []want{{"egress", Partial, "nf_tables", "modprobe"}}},
 		{"no egress", tried(Trial{Tried: true, Err: errors.New("refused")}, Trial{}), []want{{"egress", Partial, "refused", ""}}},
 		{"all well", aMachine(), []want{{"jail", Present, "in 4 ms", ""}, {"user", Present, "", ""}, {"proc", Present, "", ""},

@@ -108,7 +108,7 @@ func (h *Host) open(key, path string) (*Source, error) {
 // leases and watches of a file itself would cross to the host.
 const (
 	maxBoundCopy   = 1 << 20
-	maxBoundCopies = 8 << 20
+	maxBoundCopies = 2 << 20
 )
 
 // copyBound reads a file of which a read-only bind shows a copy. What is no storage (proc(5), sysfs), too large or not for

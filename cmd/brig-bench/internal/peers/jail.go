@@ -13,7 +13,7 @@ import (
 // What brig's default jail has, for tools that must be told.
 const (
 	jailPath = "PATH=" + nsjail.DefaultPath
-	jailHome = "HOME=" + nsjail.DefaultWorkdir
+	jailHome = "HOME=" + nsjail.DefaultHome
 )
 
 // scratch are the writable directories of brig's default jail: each is a tmpfs for tools that cannot share one.
