@@ -85,10 +85,11 @@ type outcome struct {
 	why        cause        // cause, if it was what ended the jail and not too late
 	lost       bool         // init ended without a report
 	cpuLimit   time.Duration
-	oomGroup   bool         // one process that is killed for want of memory is all
-	full       []string     // the tmpfs that were full at the end
-	disk       int64        // bytes in all of them; -1 is unknown
-	stats      cgroup.Stats // what the control group has counted
+	sampled    time.Duration // of the payload: stage.Usage
+	oomGroup   bool          // one process that is killed for want of memory is all
+	full       []string      // the tmpfs that were full at the end
+	disk       int64         // bytes in all of them; -1 is unknown
+	stats      cgroup.Stats  // what the control group has counted
 	violation  stage.Violation
 	listened   bool // whatever violates the filter is known: SIGSYS alone is no violation
 }

@@ -201,7 +201,8 @@ func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
 }
 
 // overCPU says whether the processor time was used up: by the group's own count, or, for a limit of each process, by
-// the signal that the kernel sends for it.
+// the signal that the kernel sends for it. It compares RLIMIT_CPU with what its clock ticks have sampled, which runs ahead
+// of the precise time in getrusage(2); a payload that sends itself the signal has not used that.
 func (r *Result) overCPU(ws syscall.WaitStatus, o *outcome) bool {
 	switch {
 	case o.cpuLimit <= 0:
@@ -209,13 +210,7 @@ func (r *Result) overCPU(ws syscall.WaitStatus, o *outcome) bool {
 	case o.stats.CPU >= 0:
 		return o.stats.CPU >= o.cpuLimit
 	}
-	return ws.Signaled() && (ws.Signal() == syscall.SIGXCPU || ws.Signal() == syscall.SIGKILL) && r.spent(o.cpuLimit)
-}
-
-// spent says whether the processor time used is about the limit. The kernel checks RLIMIT_CPU against what its clock
-// ticks have sampled, which runs ahead of the precise time in getrusage(2) by some percent.
-func (r *Result) spent(limit time.Duration) bool {
-	return time.Duration(r.Usage.User+r.Usage.System) >= limit*3/4
+	return ws.Signaled() && (ws.Signal() == syscall.SIGXCPU || ws.Signal() == syscall.SIGKILL) && o.sampled >= o.cpuLimit
 }
 
 func (r *Result) setUsage(u stage.Usage, s *cgroup.Stats) {

@@ -57,7 +57,7 @@ func TestStatusIsDecidedFromFacts(t *testing.T) {
 		"init was killed":             {exited(1), 0, noted(func(o *outcome) { o.lost = true }), Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGKILL"}},
 		"SIGXCPU at the limit":        {killed(syscall.SIGXCPU), 2 * time.Second, cpu, Result{Status: StatusCPU, ExitCode: -1, Signal: "SIGXCPU"}},
 		"SIGKILL after the limit":     {killed(syscall.SIGKILL), 3 * time.Second, cpu, Result{Status: StatusCPU, ExitCode: -1, Signal: "SIGKILL"}},
-		"a forged SIGXCPU":            {killed(syscall.SIGXCPU), time.Millisecond, cpu, Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGXCPU"}},
+		"a forged SIGXCPU":            {killed(syscall.SIGXCPU), 1999 * time.Millisecond, cpu, Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGXCPU"}},
 		"SIGXCPU without a limit":     {killed(syscall.SIGXCPU), time.Hour, noted(), Result{Status: StatusSignal, ExitCode: -1, Signal: "SIGXCPU"}},
 		"out of memory, all killed":   {killed(syscall.SIGKILL), 0, noted(lost, oom), Result{Status: StatusMemory, ExitCode: -1, Signal: "SIGKILL"}},
 		"out of memory, the payload":  {killed(syscall.SIGKILL), 0, noted(oom), Result{Status: StatusMemory, ExitCode: -1, Signal: "SIGKILL"}},
@@ -76,6 +76,7 @@ func TestStatusIsDecidedFromFacts(t *testing.T) {
 	} {
 		r := &Result{}
 		r.setUsage(stage.Usage{User: test.user}, &test.o.stats)
+		test.o.sampled = test.user
 		r.decide(test.status, test.o)
 		got := Result{Status: r.Status, ExitCode: r.ExitCode, Signal: r.Signal, TimedOut: r.TimedOut}
 		if got.Status != test.want.Status || got.ExitCode != test.want.ExitCode || got.Signal != test.want.Signal || got.TimedOut != test.want.TimedOut {

@@ -87,6 +87,7 @@ func (c *Cmd) waitPid(most time.Duration) (status int, usage stage.Usage, err er
 			return 0, usage, err
 		}
 	}
+	sampled := sampledTime(c.pid)
 	var werr error
 	var ru unix.Rusage
 	err = rc.Read(func(fd uintptr) bool {
@@ -107,7 +108,16 @@ func (c *Cmd) waitPid(most time.Duration) (status int, usage stage.Usage, err er
 	}
 	sru := syscall.Rusage{Utime: syscall.Timeval(ru.Utime), Stime: syscall.Timeval(ru.Stime), Maxrss: ru.Maxrss,
 		Majflt: ru.Majflt, Nvcsw: ru.Nvcsw, Nivcsw: ru.Nivcsw}
-	return status, stage.UsageOf(&sru), err
+	usage = stage.UsageOf(&sru)
+	usage.Sampled = sampled
+	return status, usage, err
+}
+
+// sampledTime is the processor time of a process as RLIMIT_CPU counts it, or 0: its CPUCLOCK_PROF, clock_getcpuclockid(3).
+func sampledTime(pid int) time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(int32(^pid<<3), &t) // an error means that it has gone
+	return time.Duration(t.Nano())
 }
 
 // Wait waits for the end of the whole jail and of the copying of its output: none of its processes is left. Of a
@@ -206,6 +216,7 @@ func (c *Cmd) finish() (*Result, error) {
 	}
 	c.endStreams()
 	r.setUsage(usage, &c.state.stats)
+	c.state.sampled = usage.Sampled
 	r.Usage.Disk = Count(c.state.disk)
 	r.Usage.Wall = Millis(c.marks[6].Sub(c.begun()))
 	r.Output = c.counts()

@@ -65,6 +65,7 @@ type Usage struct {
 	MaxRSS                     int64 // bytes, of the largest process
 	Voluntary, Involuntary     int64 // context switches
 	MinorFaults, MajorFaults   int64
+	Sampled                    time.Duration // of the payload alone, by clock ticks: what RLIMIT_CPU is compared with
 	BlockInput, BlockOutputOps int64
 }
 
@@ -84,7 +85,7 @@ func ParseReport(b []byte) (Report, error) {
 	tv := func(i int) time.Duration {
 		return time.Duration(i64(i))*time.Second + time.Duration(i64(i+1))*time.Microsecond
 	}
-	r.Usage = Usage{User: tv(0), System: tv(2), MaxRSS: i64(4) << 10, MinorFaults: i64(8), MajorFaults: i64(9),
+	r.Usage = Usage{User: tv(0), System: tv(2), MaxRSS: i64(4) << 10, Sampled: time.Duration(i64(5)) * time.Millisecond, MinorFaults: i64(8), MajorFaults: i64(9),
 		BlockInput: i64(11), BlockOutputOps: i64(12), Voluntary: i64(16), Involuntary: i64(17)}
 	return r, nil
 }
