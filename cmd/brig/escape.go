@@ -64,7 +64,7 @@ func (k *keys) filter(typed []byte) (out []byte) {
 // listen takes the escapes out of what is typed. A payload that has stopped itself, as a shell's suspend does, has stopped
 // its terminal: at the next keys brig suspends itself with it, as Ctrl-Z does without a terminal of the payload's.
 func listen(c *nsjail.Cmd, inv *invocation, std stdio) io.Reader {
-	stopped := false
+	stopped := 0 // how often it was, in a row
 	do := func(escape byte) {
 		switch escape {
 		case escapeEnd:
@@ -78,10 +78,10 @@ func listen(c *nsjail.Cmd, inv *invocation, std stdio) io.Reader {
 	}
 	return &keys{do: do, in: readerFunc(func(p []byte) (int, error) {
 		n, err := std.in.Read(p)
-		was := stopped
-		if stopped = n > 0 && hasStopped(c); was && stopped { // once it may be about to go on
+		if n <= 0 || !hasStopped(c) {
+			stopped = 0
+		} else if stopped++; stopped == 2 { // at the first it may be about to go on, as it is at more, after fg
 			suspend(c)
-			stopped = false
 		}
 		return n, err
 	})}
