@@ -45,7 +45,8 @@ from typing import IO, Any, Callable, Dict, Iterator, List, Mapping, Optional, S
 
 __all__ = [
     "BrigError", "Client", "Event", "FileInfo", "Language", "NotFound", "ProtocolError", "Refused", "Result", "Sandbox",
-    "SandboxInfo", "Stream", "Truncated", "TryAgain", "Unauthorized", "Unreachable", "Untrusted", "Violation", "default_socket", "main",
+    "SandboxInfo", "Stream", "Truncated", "TryAgain", "Unauthorized", "Unreachable", "Untrusted", "Violation",
+    "default_socket", "main",
 ]
 
 MAX_ANSWER = 256 << 20  # bytes of a JSON answer, or of one event
@@ -66,7 +67,7 @@ class Unreachable(BrigError):
 
 
 class Untrusted(BrigError):
-    """Somebody else listens where brigd should. Nothing has been sent: no token, no secret, no code."""
+    """Another user listens where brigd should. Nothing has been sent: no token, no secret, no code."""
 
 
 class ProtocolError(BrigError):
@@ -236,7 +237,7 @@ def _load(kind: Type[_T], body: Any) -> _T:
         raise ProtocolError("brigd's answer is no whole %s: %s" % (kind.__name__, e)) from e
 
 
-# What JSON has for the types of the fields above, which are texts here.
+# The Python types of JSON values by the annotations of the fields above, which are strings here.
 _kinds: Dict[str, Any] = {"str": str, "int": int, "bool": bool, "Dict": dict, "List": list, "Optional": object}
 
 
@@ -271,7 +272,7 @@ def default_socket() -> str:
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    """A connection to brigd's socket, if it is brigd's: a token must not be shown to whoever has made /tmp/brigd-UID first."""
+    """A connection to brigd's socket. It refuses a socket of another user, who may have made /tmp/brigd-UID first."""
 
     def __init__(self, path: str, timeout: Optional[float], private: bool, peer_uid: Optional[int]) -> None:
         super().__init__("localhost", timeout=timeout)
@@ -283,17 +284,20 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
-        # SO_PEERCRED of unix(7): who has called listen(2).
-        _, uid, _ = struct.unpack("3i", self.sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, struct.calcsize("3i")))
+        # SO_PEERCRED of unix(7): pid, uid and gid of the process that called listen(2).
+        peer = self.sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, struct.calcsize("3i"))
+        _, uid, _ = struct.unpack("3i", peer)
         if uid not in (0, os.geteuid(), self._peer_uid):
             self.close()
-            raise Untrusted("uid %d listens at %s, and is neither root nor you; if that is whom you mean, pass peer_uid=%d" % (uid, self._path, uid))
+            raise Untrusted("uid %d listens at %s, and is neither root nor you; "
+                            "if that is whom you mean, pass peer_uid=%d" % (uid, self._path, uid))
 
     def _check_directory(self) -> None:
         directory = os.path.dirname(self._path)
         st = os.lstat(directory)
         if not stat.S_ISDIR(st.st_mode) or st.st_uid != os.geteuid() or st.st_mode & 0o077:
-            raise Untrusted("%s is not a directory of yours alone (mode 0700); name brigd's socket, or have it removed" % directory)
+            raise Untrusted("%s is not a directory of yours alone (mode 0700); name brigd's socket, or have it removed"
+                            % directory)
 
 
 def _loopback(host: str) -> bool:
@@ -338,8 +342,8 @@ class Client:
     agent_id   on whose behalf, where no token says so
     tls        for https; default: the system's certificates
     timeout    seconds for an answer, but for runs, which have their own limit
-    read_timeout  seconds to wait for a run beyond its own time limit, where it has one: in brigd's queue, and for its answer
-    peer_uid   who may serve the Unix socket besides root and this user
+    read_timeout  seconds to wait for a run, added to the time limit that the call names: for brigd's queue and answer
+    peer_uid   a uid that may serve the Unix socket besides root and this user
     retries    how often to wait and ask again where brigd says when (429 and 503 with Retry-After)
     """
 
@@ -353,7 +357,8 @@ class Client:
         if url and url.startswith("unix:"):
             socket, url = "/" + url[len("unix:"):].lstrip("/"), None
         self._token = token if token is not None else os.environ.get("BRIGD_TOKEN")
-        self._agent, self._timeout, self._retries, self._read_timeout, self._peer_uid = agent_id, timeout, retries, read_timeout, peer_uid
+        self._agent, self._retries, self._peer_uid = agent_id, retries, peer_uid
+        self._timeout, self._read_timeout = timeout, read_timeout
         self._sleep: Callable[[float], None] = time.sleep
         self._connect = self._by_url(url, tls) if url else self._by_socket(socket)
 
@@ -416,11 +421,12 @@ class Client:
             self._sleep(no.retry_after * (1 + random.random() / 4))  # not all at once
 
     def _patience(self, connection: http.client.HTTPConnection, timeout: Optional[float]) -> None:
-        """Say how long an answer may take, and have the kernel notice where nobody is there any more."""
+        """Set how long an answer may take, and by TCP have the kernel find out when the peer is gone."""
         connection.sock.settimeout(timeout)
         if connection.sock.family != _socket.AF_UNIX:
             connection.sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_KEEPALIVE, 1)
-            for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):  # tcp(7); not everywhere
+            # tcp(7); not every system has them
+            for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
                 if hasattr(_socket, name):
                     connection.sock.setsockopt(_socket.IPPROTO_TCP, getattr(_socket, name), value)
 
@@ -430,14 +436,14 @@ class Client:
             connection.request(method, path, body=body, headers=dict(headers))
         except (BrokenPipeError, ConnectionResetError):
             try:
-                return connection.getresponse()  # brigd has refused the body before it had come
+                return connection.getresponse()  # brigd refused the body before all of it was sent
             except (OSError, http.client.HTTPException):
                 pass
             raise
         return connection.getresponse()
 
     def _run_timeout(self, timeout: Optional[Seconds]) -> Optional[float]:
-        """How long to wait for a run: for what it may take, where that is said, and read_timeout."""
+        """Return how long to wait for a run, in seconds: its timeout, if there is one, and read_timeout."""
         if self._read_timeout is None:
             return None
         if isinstance(timeout, (int, float)):
@@ -489,13 +495,15 @@ class Client:
         """Run code, or a command as a list of words, and wait for its end.
 
         files are put below /input by their relative names; network names what may be reached, as "example.org:443";
-        secrets are environment variables whose values are masked in the output; strip "ansi" takes terminal sequences out of it,
-        and "all" what else acts on a terminal or is not seen.
+        secrets are environment variables whose values are masked in the output. strip "ansi" removes terminal sequences
+        from the output, and "all" also other characters that act on a terminal or are invisible.
         """
         body = _request(code, language, cmd, files, dict(args=args, stdin=stdin, timeout=timeout, memory=memory, cpus=cpus, env=env, secrets=secrets, cwd=cwd,
-                                                         network=network, sandbox=sandbox, max_output=max_output, strip_ansi=strip_ansi, strip=strip))
+                                                         network=network, sandbox=sandbox, max_output=max_output,
+                                                         strip_ansi=strip_ansi, strip=strip))
         data = json.dumps(body, allow_nan=False).encode()
-        return _load(Result, _json(self._bytes("POST", "/v1/run", data, "application/json", "application/json", self._run_timeout(timeout))))
+        wait = self._run_timeout(timeout)
+        return _load(Result, _json(self._bytes("POST", "/v1/run", data, "application/json", "application/json", wait)))
 
     def stream(self, code: Optional[str] = None, *, language: Optional[str] = None, cmd: Optional[Sequence[str]] = None, args: Optional[Sequence[str]] = None,
                files: Optional[Mapping[str, FileContent]] = None, stdin: Optional[str] = None, timeout: Optional[Seconds] = None,
@@ -505,9 +513,12 @@ class Client:
                strip: Optional[str] = None, interactive: bool = False) -> Stream:
         """Run as run does, but give the output as it comes. With interactive, Stream.send goes to the standard input."""
         body = _request(code, language, cmd, files, dict(args=args, stdin=stdin, timeout=timeout, memory=memory, cpus=cpus, env=env, secrets=secrets, cwd=cwd,
-                                                         network=network, sandbox=sandbox, strip_ansi=strip_ansi, strip=strip))
+                                                         network=network, sandbox=sandbox, strip_ansi=strip_ansi,
+                                                         strip=strip))
         path = "/v1/run" + ("?stdin=stream" if interactive else "")
-        connection, answer = self._send("POST", path, json.dumps(body, allow_nan=False).encode(), "application/json", "application/x-ndjson", self._run_timeout(timeout))
+        data = json.dumps(body, allow_nan=False).encode()
+        connection, answer = self._send("POST", path, data, "application/json", "application/x-ndjson",
+                                        self._run_timeout(timeout))
         return Stream(self, connection, answer)
 
     # -- sandboxes
@@ -594,12 +605,14 @@ class Stream:
     def send(self, data: FileContent, *, eof: bool = False) -> int:
         """Send standard input; returns how many bytes the run has taken. With eof nothing more follows.
 
-        It returns when the run has taken all. A program that answers while it reads, as cat does, takes no more once some 64 KiB
-        of its output wait to be read: send less at once and read the events in between, or read them in another thread. A
-        run whose output is not read for half a minute is ended by brigd.
+        It returns when the run has taken all. A program that answers while it reads, as cat does, takes no more once
+        some 64 KiB of its output wait to be read: send less at once and read the events in between, or read them in
+        another thread. brigd ends a run whose output is not read for half a minute.
         """
         raw = data.encode() if isinstance(data, str) else data
-        text = self._client._bytes("POST", self._path() + "/stdin" + ("?eof=1" if eof else ""), raw, "application/octet-stream", "application/json", self._client._read_timeout)
+        path = self._path() + "/stdin" + ("?eof=1" if eof else "")
+        text = self._client._bytes("POST", path, raw, "application/octet-stream", "application/json",
+                                   self._client._read_timeout)
         return _field(text, "bytes", int)
 
     def cancel(self) -> None:
@@ -647,7 +660,8 @@ class Sandbox:
     def _file(self, path: Union[str, bytes]) -> str:
         raw = path if isinstance(path, bytes) else path.encode("utf-8", "surrogateescape")
         if raw.startswith((b"input/", b"work/", b"output/")):
-            raise ValueError("%r is a relative path, which is below /work: write %r, or %r" % (path, b"/" + raw, b"/work/" + raw))
+            raise ValueError("%r is a relative path, which is below /work: write %r, or %r"
+                             % (path, b"/" + raw, b"/work/" + raw))
         if not raw.startswith(b"/"):
             raw = b"/work/" + raw
         return self._path + "/files" + urllib.parse.quote(raw, safe="/")
@@ -656,7 +670,9 @@ class Sandbox:
         """Write a file: an absolute path as the jail sees it, or one below /work. mode is its permissions."""
         data = content.encode() if isinstance(content, str) else content
         where = self._file(path) + ("" if mode == 0o644 else "?mode=%o" % mode)
-        return _load(FileInfo, _json(self._client._bytes("PUT", where, data, "application/octet-stream", "application/json", self._client._timeout)))
+        text = self._client._bytes("PUT", where, data, "application/octet-stream", "application/json",
+                                   self._client._timeout)
+        return _load(FileInfo, _json(text))
 
     def read(self, path: Union[str, bytes]) -> bytes:
         """Read a regular file."""
@@ -667,7 +683,7 @@ class Sandbox:
         return self.read(path).decode("utf-8", "replace")
 
     def list(self, path: str = "/work", *, recursive: bool = False) -> List[FileInfo]:
-        """List a directory, or everything below it: all that can be listed, however many answers of brigd's that takes."""
+        """List a directory, or everything below it. It asks brigd as often as a complete list needs."""
         found, more = self._page(path, recursive, b"")
         if not more:
             return found
@@ -681,7 +697,7 @@ class Sandbox:
         return found + self._directory(path, found[-1].raw if found else b"")
 
     def _directory(self, path: Union[str, bytes], after: bytes = b"") -> List[FileInfo]:
-        """All of a directory behind a path in it, a page after the other."""
+        """List a directory page by page, from behind a path in it."""
         found: List[FileInfo] = []
         more = True
         while more:
@@ -696,7 +712,8 @@ class Sandbox:
         query: Dict[str, Union[str, bytes]] = {"path": path, "recursive": "1" if recursive else "0"}
         if after:
             query["after"] = after
-        text = self._client._call("GET", self._path + "/files?" + urllib.parse.urlencode(query, errors="surrogateescape"))
+        encoded = urllib.parse.urlencode(query, errors="surrogateescape")
+        text = self._client._call("GET", self._path + "/files?" + encoded)
         return _list(FileInfo, _json(text), "files"), _field(text, "more", bool)
 
     def allowed(self, path: str, write: bool = False) -> bool:
