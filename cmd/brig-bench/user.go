@@ -27,7 +27,7 @@ func asUser(ctx context.Context, o options, files outputs) (code int, err error)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	self, brig := filepath.Join(dir, "brig-bench"), filepath.Join(dir, "brig")
-	daemon := filepath.Join(filepath.Dir(o.brig), "brigd") // which the measurement of requests needs, if it is there
+	daemon := filepath.Join(filepath.Dir(o.brig), "brigd") // for the measurement of requests; it may be missing
 	if _, err := os.Stat(daemon); err == nil {
 		if err := copyProgram(daemon, filepath.Join(dir, "brigd")); err != nil {
 			return 1, err

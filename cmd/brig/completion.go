@@ -34,7 +34,7 @@ func commandNames() string {
 	return strings.Join(names, " ")
 }
 
-// choices are the words that may follow a command that makes no jail: its own commands, and its flags.
+// choices returns the words that may follow a command that makes no jail: its own commands and its flags.
 func choices(c command) []string {
 	var list []string
 	first, _, _ := strings.Cut(c.args, " ")
@@ -53,7 +53,8 @@ func choices(c command) []string {
 	return append(list, "--help")
 }
 
-// bashPlain has a case for each command that makes no jail. Files follow the commands of brigd.
+// bashPlain writes a case for each command that makes no jail. After the first word of a command of brigd it completes
+// file names.
 func bashPlain() string {
 	var b strings.Builder
 	for _, c := range commands() {
@@ -64,7 +65,8 @@ func bashPlain() string {
 		if strings.Contains(c.args, "ARG") {
 			files = `; ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur"))`
 		}
-		b.WriteString("\t" + c.name + `) COMPREPLY=($(compgen -W "` + strings.Join(choices(c), " ") + `" -- "$cur"))` + files + "; return ;;\n")
+		words := `COMPREPLY=($(compgen -W "` + strings.Join(choices(c), " ") + `" -- "$cur"))`
+		b.WriteString("\t" + c.name + ") " + words + files + "; return ;;\n")
 	}
 	return b.String()
 }

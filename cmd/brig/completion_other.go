@@ -21,12 +21,13 @@ func zshCompletion() string {
 	return b.String()
 }
 
-// zshPlain has a case for each command that makes no jail.
+// zshPlain writes a case for each command that makes no jail.
 func zshPlain() string {
 	var b strings.Builder
 	for _, c := range commands() {
 		if !c.jails {
-			b.WriteString("\t" + c.name + ") if ((CURRENT == 2)); then compadd -- " + strings.Join(choices(c), " ") + "; else _files; fi ;;\n")
+			words := strings.Join(choices(c), " ")
+			b.WriteString("\t" + c.name + ") if ((CURRENT == 2)); then compadd -- " + words + "; else _files; fi ;;\n")
 		}
 	}
 	return b.String()

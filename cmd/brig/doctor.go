@@ -30,7 +30,8 @@ func doctorCmd(args []string, std stdio) int {
 	case help:
 		return emit(std, commandHelp("doctor"))
 	case len(words) > 0:
-		return fail(std, "doctor: "+show(words[0])+" is not wanted; write brig doctor, brig doctor --json or brig doctor --delegate USER")
+		return fail(std, "doctor: "+show(words[0])+" is not wanted; "+
+			"write brig doctor, brig doctor --json or brig doctor --delegate USER")
 	}
 	asJSON := false
 	for _, g := range list {

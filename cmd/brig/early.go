@@ -3,9 +3,10 @@ package main
 /*
 #include <signal.h>
 
-// Go's runtime would answer SIGQUIT with a crash and exit code 2, which may be a payload's, and unblocks it in each thread.
-// So it does not get to handle it (its handlers take a siginfo_t): until ours comes (keeper.c), SIGQUIT ends the process.
-// This takes the place of libc's function, which has the second name, in this binary alone.
+// Go's runtime answers SIGQUIT with a crash and exit code 2, which may also be a payload's, and unblocks the signal in
+// each thread. This sigaction(2) replaces libc's in this binary, and libc's is called by its second name. It changes
+// nothing where the runtime, whose handlers take a siginfo_t, would handle SIGQUIT. So until keeper.c sets our handler,
+// SIGQUIT ends the process.
 int __sigaction(int, const struct sigaction *, struct sigaction *);
 int sigaction(int sig, const struct sigaction *act, struct sigaction *was) {
 	return __sigaction(sig, sig == SIGQUIT && act && act->sa_flags & SA_SIGINFO ? 0 : act, was);
@@ -23,7 +24,8 @@ const char *const brig_stage_grouped[] = {"--memory", "-m", "--cpu", "--pids-lim
 const char *const brig_stage_own_net[] = {"--net", "--allow", "--deny", "--spec", "--systemd-scope", 0};
 
 // With these its list may begin with something else than every default jail's, and only its namespaces are made ahead.
-const char *const brig_stage_odd[] = {"--rootfs", "--spec", "--user", "--optional", "--hostname", "--net=none", "--net=host", "--net none", "--net host", 0};
+const char *const brig_stage_odd[] = {"--rootfs", "--spec", "--user", "--optional", "--hostname",
+	"--net=none", "--net=host", "--net none", "--net host", 0};
 
 // With these Go starts a stage of its own, which inherits the keeper's processors: keeper.c must not have set them.
 const char *const brig_stage_late[] = {"--systemd-scope", 0};

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keys are what is typed at the terminal for the payload, less brig's own escapes, which are those of ssh(1): a tilde at the
-// start of a line, and a character.
+// keys reads what is typed at the terminal for the payload, without brig's own escapes. An escape is a tilde at the
+// start of a line and a character, as in ssh(1).
 type keys struct {
 	in    io.Reader
 	do    func(escape byte)
 	held  bool // a tilde that may begin an escape
-	typed bool // something since the start of the line
+	typed bool // whether the line has a character already
 }
 
 const (
@@ -28,9 +28,9 @@ const (
 	escapes = "brig: at the start of a line ~. ends the jail, ~^Z suspends brig with it, ~~ is a tilde, ~? shows this"
 )
 
-// Read reads keys for the payload.
+// Read returns keys for the payload, without escapes.
 func (k *keys) Read(p []byte) (n int, err error) {
-	b := make([]byte, max(1, len(p)-1)) // a held tilde comes on top
+	b := make([]byte, max(1, len(p)-1)) // one byte less: a held tilde may precede them
 	for n == 0 && err == nil {
 		var got int
 		got, err = k.in.Read(b)
@@ -61,15 +61,15 @@ func (k *keys) filter(typed []byte) (out []byte) {
 	return out
 }
 
-// listen takes the escapes out of what is typed. A payload that has stopped itself, as a shell's suspend does, has stopped
-// its terminal: at the next keys brig suspends itself with it, as Ctrl-Z does without a terminal of the payload's.
+// listen returns what is typed, without the escapes. A payload that has stopped itself, as a shell's suspend does, does
+// not read its terminal. At the next keys brig then suspends itself too, as it does at Ctrl-Z without --tty.
 func listen(c *nsjail.Cmd, inv *invocation, std stdio) io.Reader {
-	stopped := 0 // how often it was, in a row
+	stopped := 0 // reads in a row at which the payload was stopped
 	do := func(escape byte) {
 		switch escape {
 		case escapeEnd:
 			inv.escaped = true
-			_ = c.Stop(unix.SIGKILL) // no error is to be had
+			_ = c.Stop(unix.SIGKILL) // it returns no error for SIGKILL
 		case escapeStop:
 			suspend(c)
 		case escapeHelp:
@@ -80,7 +80,7 @@ func listen(c *nsjail.Cmd, inv *invocation, std stdio) io.Reader {
 		n, err := std.in.Read(p)
 		if n <= 0 || !hasStopped(c) {
 			stopped = 0
-		} else if stopped++; stopped == 2 { // at the first it may be about to go on, as it is at more, after fg
+		} else if stopped++; stopped == 2 { // at the first, or after fg, it may be about to continue
 			suspend(c)
 		}
 		return n, err
@@ -91,22 +91,22 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// suspend stops brig's process group, and so the jail. Where no shell could continue it (an orphaned process group, setpgid(2)),
-// the payload goes on instead.
+// suspend stops brig's process group, and so the jail. Where no shell could continue it (an orphaned process group,
+// setpgid(2)), the payload is continued instead.
 func suspend(c *nsjail.Cmd) {
 	parent := os.Getppid()
 	session, err := unix.Getsid(parent)
 	own, oerr := unix.Getsid(0)
 	group, gerr := unix.Getpgid(parent)
 	if err != nil || oerr != nil || gerr != nil || session != own || group == unix.Getpgrp() {
-		_ = c.Signal(unix.SIGCONT) // an error says that the jail has ended
+		_ = c.Signal(unix.SIGCONT) // an error means that the jail has ended
 		return
 	}
 	_ = unix.Kill(0, unix.SIGTSTP)
 }
 
-// hasStopped reports whether the payload is stopped by a signal: proc_pid_stat(5). It is the first child of the jail's first
-// process; without an init it is that itself.
+// hasStopped reports whether the payload is stopped by a signal: proc_pid_stat(5). With an init the payload is the
+// first child of the jail's first process; without one it is that process.
 func hasStopped(c *nsjail.Cmd) bool {
 	payload := strconv.Itoa(c.Pid())
 	if !c.Spec.NoInit {

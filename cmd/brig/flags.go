@@ -78,7 +78,8 @@ func fileFlags() []flag {
 		{name: "file", args: []string{"SRC", "DST"}, many: true, files: true, set: mountFlag(nsjail.Mount{Type: nsjail.MountFile}),
 			help: "a private read-only copy of the file SRC at DST"},
 		{name: "etc", args: []string{"NAME"}, many: true, set: setEtc,
-			help: "show /etc/NAME of the host too, as far as everybody may read it; brig doctor lists what programs look for there"},
+			help: "show /etc/NAME of the host too, as far as everybody may read it; " +
+				"brig doctor lists what programs look for there"},
 		{name: "rootfs", args: []string{"DIR"}, files: true, path: "rootfs.path", set: setRootfs,
 			help: "use the directory tree DIR as the root instead of the host's /usr"},
 		{name: "rootfs-writable", args: []string{"SIZE"}, path: "rootfs.writable", set: setRootfsWritable, setBare: setRootfsBare,
@@ -116,7 +117,8 @@ func isolationFlags(command string) []flag {
 	return []flag{
 		seccomp,
 		{name: "tty", short: 't', path: "tty", set: setTTY,
-			help: "give the payload a terminal of its own, for shells and editors; ~. at the start of a line ends the jail, ~? lists more"},
+			help: "give the payload a terminal of its own, for shells and editors; " +
+				"~. at the start of a line ends the jail, ~? lists more"},
 		{name: "interactive", short: 'i', many: true, set: asAlways,
 			help: "no effect: stdin always reaches the payload, so docker's -it is --tty"},
 		{name: "rm", many: true, set: asAlways,

@@ -10,7 +10,8 @@ func limitFlags() []flag {
 		{name: "idle-timeout", args: []string{"TIME"}, path: "limits.idle", set: setIdle,
 			help: "end everything when neither stdout nor stderr has said anything for TIME"},
 		{name: "grace", args: []string{"TIME"}, path: "limits.grace", set: setGrace,
-			help: "a payload has TIME to end after SIGTERM, SIGHUP or a second SIGINT to brig (default 10s), and, if it is given, after the SIGTERM that these two limits then begin with; then everything is killed"},
+			help: "a payload has TIME to end after SIGTERM, SIGHUP or a second SIGINT to brig (default 10s), " +
+				"and, if it is given, after the SIGTERM that these two limits then begin with; then everything is killed"},
 		{name: "cpu-time", args: []string{"TIME"}, path: "limits.cpu_time", set: setCPUTime,
 			help: "the processor time of all processes together; of each by itself where there is no control group"},
 		{name: "pids-limit", args: []string{"N"}, path: "limits.processes", set: setProcesses,

@@ -55,7 +55,8 @@ func mainHelp() string {
 	for _, c := range commands() {
 		row(&b, c.name, c.what, 14)
 	}
-	b.WriteString("\nbrig help COMMAND lists the flags; brig help net, limits or seccomp is about these. brig man | man -l - is the manual page.\n")
+	b.WriteString("\nbrig help COMMAND lists the flags; brig help net, limits or seccomp is about these. " +
+		"brig man | man -l - is the manual page.\n")
 	return b.String()
 }
 
@@ -96,7 +97,8 @@ func commandHelp(name string) string {
 // plainHelp is the help of a command that makes no jail.
 func plainHelp(c command) string {
 	var b strings.Builder
-	b.WriteString("Usage: " + strings.TrimSpace("brig "+c.name+" "+c.args) + "\n\n" + upperFirst(c.what) + ".\n" + more(c.name))
+	usage := strings.TrimSpace("brig " + c.name + " " + c.args)
+	b.WriteString("Usage: " + usage + "\n\n" + upperFirst(c.what) + ".\n" + more(c.name))
 	if list := plainFlags(c.name); len(list) > 0 {
 		b.WriteString("\nFlags:\n")
 		for _, f := range list {
@@ -106,11 +108,12 @@ func plainHelp(c command) string {
 	return b.String()
 }
 
-// more is what the one line of a command leaves out.
+// more returns the part of a command's help that follows its one line.
 func more(name string) string {
 	switch name {
 	case "doctor":
-		return "\nExit codes:\n  0    a default jail works here\n  1    it does not; a finding with \"fix:\" says what to do\n"
+		return "\nExit codes:\n  0    a default jail works here\n" +
+			"  1    it does not; a finding with \"fix:\" says what to do\n"
 	case "gc":
 		return "\nThat is what a brig left which was itself killed (SIGKILL, a crash): whatever still runs there is\n" +
 			"killed, and the group removed. Jails that run are left alone.\n"
@@ -118,7 +121,7 @@ func more(name string) string {
 	return ""
 }
 
-// plainFlags are the flags of a command that makes no jail.
+// plainFlags returns the flags of a command that makes no jail.
 func plainFlags(name string) []flag {
 	asJSON := flag{name: "json", help: "answer in JSON"}
 	switch name {

@@ -21,7 +21,7 @@ type invocation struct {
 	netLog       string   // --net-log: a file to append to, "-" or ""
 	notes        []string // what of the input means less here than where it came from
 	systemdScope bool     // --systemd-scope: the group is to be made in a scope of systemd's
-	escaped      bool     // ~. was typed
+	escaped      bool     // ~. was typed, which ends the jail
 
 	// origin maps a place in the Spec ("mounts[2]") to what the caller wrote to get it ("--bind"), so that a problem
 	// of the Spec is reported in the caller's words.

@@ -63,8 +63,8 @@ func (b *builder) apply(g given) error {
 	return g.flag.set(b, g.values)
 }
 
-// scan splits words into flags with their values and the command, which begins at the first word that is neither. It
-// goes on after a flag that brig does not have, so that one answer names them all.
+// scan splits words into flags with their values and the command, which begins at the first word that is neither. After
+// a flag that brig does not have it continues, so that one error names all of them.
 func scan(table []flag, words []string) (list []given, command []string, help bool, err error) {
 	count := map[string]string{}
 	var unknown []error
@@ -107,8 +107,8 @@ func scan(table []flag, words []string) (list []given, command []string, help bo
 	return list, words, false, nil
 }
 
-// afterUnknown are the words behind a flag that brig does not have, and behind what may be its values: before a -- no
-// word can be the command.
+// afterUnknown returns the words after a flag that brig does not have. If a -- follows, the words up to the next flag
+// or that -- are left out too: they may be the flag's values, and cannot be the command.
 func afterUnknown(words []string) []string {
 	words = words[1:]
 	end := slices.Index(words, "--")
@@ -187,10 +187,10 @@ func lookup(table []flag, word string) (f *flag, value string, attached bool) {
 	return nil, "", false
 }
 
-// errUnknown is scanFlag's for a word that looks like a flag and is none.
+// errUnknown is the error of scanFlag for a word that looks like a flag but is not one.
 var errUnknown = errors.New("not a flag")
 
-// notAFlag tells what to write instead.
+// notAFlag returns an error that names what to write instead.
 func notAFlag(table []flag, word string) error {
 	name, _, _ := strings.Cut(word, "=")
 	if says := hintFor(name); says != "" {

@@ -35,7 +35,8 @@ type answer struct {
 
 // run is `brig run`.
 func run(inv *invocation, std stdio) int {
-	// a reader that has gone, or a limit on files, is the payload's affair; we have a report to write and a group to remove
+	// A reader that has gone, or a limit on the size of files, must not end brig: it has a report to write and a control
+	// group to remove.
 	signal.Ignore(unix.SIGPIPE, unix.SIGXFSZ)
 	out, err := openReport(inv, std)
 	if err != nil {
@@ -134,7 +135,9 @@ func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std stdio) (
 
 // await starts the jail, passes signals and the terminal on, and waits. When it returns, the terminal is the caller's
 // again, so that messages look right on it.
-func await(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std stdio) (result *nsjail.Result, started bool, err error) {
+func await(
+	runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std stdio,
+) (result *nsjail.Result, started bool, err error) {
 	var s *screen
 	if c.Spec.TTY {
 		if s, err = terminal(c, std); err != nil {
@@ -192,7 +195,8 @@ func failedResult(inv *invocation, err error) *nsjail.Result {
 	return r
 }
 
-// newAnswer puts a line into the gap of each stream that was cut at the limit, and counts what makes room for it as dropped.
+// newAnswer puts a line into the gap of each stream that was cut at the limit. What the line displaces counts as
+// dropped.
 func newAnswer(r *nsjail.Result, limit int64, stdout, stderr []byte) *answer {
 	o := &r.Output
 	out, errs := text.CaptureOf(limit, stdout, o.StdoutBytes), text.CaptureOf(limit, stderr, o.StderrBytes)

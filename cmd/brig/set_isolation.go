@@ -36,7 +36,7 @@ func setTTY(b *builder, _ []string) error {
 	return nil
 }
 
-// asAlways is for a flag of docker's that asks for what a jail always does.
+// asAlways sets nothing: it is for docker's flags that ask for what every jail does.
 func asAlways(*builder, []string) error { return nil }
 
 func setInit(b *builder, _ []string) error {

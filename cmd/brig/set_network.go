@@ -23,7 +23,8 @@ func networkFlags(command string) []flag {
 	return []flag{
 		network,
 		{name: "allow", args: []string{"[MODE://]HOST[:PORTS]"}, many: true, set: ruleFlag("allow"),
-			help: "let the payload reach a name, *.name (every name below it), address or prefix (example.com, *.pypi.org:443, tcp://10.1.2.0/24:5432, udp://192.0.2.7:123); modes: http, tls, tcp, udp"},
+			help: "let the payload reach a name, *.name (every name below it), address or prefix " +
+				"(example.com, *.pypi.org:443, tcp://10.1.2.0/24:5432, udp://192.0.2.7:123); modes: http, tls, tcp, udp"},
 		{name: "deny", args: []string{"HOST[:PORTS]"}, many: true, set: ruleFlag("deny"),
 			help: "refuse it whatever --allow says"},
 		{name: "net-policy", args: []string{"FILE|-"}, files: true, set: setNetPolicy,

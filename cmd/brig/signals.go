@@ -10,17 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forwardSignals passes caught signals on to a jail that runs; those of the time before come first. After one that asks for
-// the end, the payload has a time for it (--grace); a first SIGINT may be meant for what the payload is doing. Ctrl-Z stops
-// the whole jail and then brig itself, and fg continues both: signal(7). A new size of the window goes to the payload's
-// terminal, which then signals by itself.
+// forwardSignals passes caught signals on to a jail that runs, first those that came before it ran. After SIGTERM,
+// SIGHUP or a second SIGINT the payload has the time of --grace to end. A first SIGINT may be meant for a part of the
+// payload's work, and begins no such time. Ctrl-Z stops the whole jail and then brig itself, and fg continues both:
+// signal(7). A new size of the window is set on the payload's terminal, and the kernel then signals the payload
+// (SIGWINCH).
 func forwardSignals(c *nsjail.Cmd, caught *nsjail.Signals, s *screen) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		interrupted := false
 		for sig, ok := caught.Next(); ok; sig, ok = caught.Next() {
-			// An error means that the jail has ended: there is nobody to tell.
+			// An error means that the jail has ended, and the signal is no longer needed.
 			switch {
 			case sig == unix.SIGWINCH && s != nil:
 				s.resize()
@@ -43,11 +44,11 @@ func forwardSignals(c *nsjail.Cmd, caught *nsjail.Signals, s *screen) (stop func
 	}
 }
 
-// signalNumber is the number of a signal of a Result. Real-time signals have no names: SIG40.
+// signalNumber returns the number of a signal that a Result names. Real-time signals have no names: SIG40.
 func signalNumber(name string) int {
 	if n := unix.SignalNum(name); n != 0 {
 		return int(n)
 	}
-	n, _ := strconv.Atoi(strings.TrimPrefix(name, "SIG")) // nsjail has written it
+	n, _ := strconv.Atoi(strings.TrimPrefix(name, "SIG")) // nsjail wrote it, as SIG and a number
 	return n
 }

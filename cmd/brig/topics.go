@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// topic is a subject of `brig help` that several flags belong to.
+// topic is a subject of `brig help` to which several flags belong.
 type topic struct {
 	name   string
 	lines  []string // command lines worth copying
 	text   string   // paragraphs, each one line; a line "TERM: TEXT" that begins with two blanks is a row
-	groups []string // whose flags follow
-	flags  []string // and these
+	groups []string // the groups of flags that follow
+	flags  []string // further flags that follow
 }
 
 func topics() []topic {
@@ -20,24 +20,30 @@ func topics() []topic {
 			lines: []string{"brig run --allow pypi.org --allow files.pythonhosted.org --work . -- pip install -t . requests",
 				"brig run --publish 8080:80 -- ./server", "brig explain --net --allow example.com"},
 			text: "A jail has a network of its own, with the loopback interface and nothing else.\n" +
-				"--allow names what it may reach besides. Any program works unchanged: what it connects to arrives at brig, which compares the " +
-				"name in the TLS hello or the HTTP request, resolves it itself and relays. Everything else is refused at once.\n" +
+				"--allow names what it may reach besides. Any program works unchanged: what it connects to arrives at brig, " +
+				"which compares the name in the TLS hello or the HTTP request, resolves it itself and relays. " +
+				"Everything else is refused at once.\n" +
 				"*.example.com means every name below example.com; example.com itself needs a rule of its own.\n" +
-				"A name alone means ports 80 and 443; https://NAME and http://NAME mean one of them. A name leads to a private address only if " +
-				"that is allowed as well, as in --allow 10.1.2.0/24:443; the metadata service and the host's own loopback are never reached.\n" +
+				"A name alone means ports 80 and 443; https://NAME and http://NAME mean one of them. A name leads to a private " +
+				"address only if that is allowed as well, as in --allow 10.1.2.0/24:443; the metadata service and the host's own " +
+				"loopback are never reached.\n" +
 				"--net-log - shows each connection and each refused attempt.",
 			groups: []string{"Network"}},
 		{name: "limits",
-			lines: []string{"brig run --timeout 30s --pids-limit 64 --work . -- make test", "brig run --memory 512m --cpus 0.5 -- ./untrusted", "brig doctor"},
-			text: "A default jail may run for an hour, have 1024 processes and hold 256 MiB in /tmp, /work, /output and /dev/shm together. " +
-				"It has no limit on memory, processors or disks: these need a control group.\n" +
-				"Root has one everywhere. An ordinary user of a machine with systemd asks for one by --systemd-scope; elsewhere root gives one away: " +
-				"brig doctor --delegate USER prints the commands.\n" +
-				"A limit that cannot be held is an error, and nothing runs; --optional NAME goes on without it, and the report says so.",
+			lines: []string{"brig run --timeout 30s --pids-limit 64 --work . -- make test",
+				"brig run --memory 512m --cpus 0.5 -- ./untrusted", "brig doctor"},
+			text: "A default jail may run for an hour, have 1024 processes and hold 256 MiB in /tmp, /work, /output and " +
+				"/dev/shm together. It has no limit on memory, processors or disks: these need a control group.\n" +
+				"Root has one everywhere. An ordinary user of a machine with systemd asks for one by --systemd-scope; " +
+				"elsewhere root gives one away: brig doctor --delegate USER prints the commands.\n" +
+				"A limit that cannot be held is an error, and nothing runs; --optional NAME goes on without it, " +
+				"and the report says so.",
 			groups: []string{"Limits", "Control group"}},
 		{name: "seccomp",
-			lines: []string{"brig explain --seccomp", "brig run --seccomp strict -- ./untrusted", "brig explain --seccomp ./profile.json"},
-			text: "A payload may call what an allow-list of system calls permits. An unknown call returns ENOSYS, a forbidden one EPERM.\n" +
+			lines: []string{"brig explain --seccomp", "brig run --seccomp strict -- ./untrusted",
+				"brig explain --seccomp ./profile.json"},
+			text: "A payload may call what an allow-list of system calls permits. An unknown call returns ENOSYS, " +
+				"a forbidden one EPERM.\n" +
 				"  default: derived from docker's, and tighter\n" +
 				"  strict: default with no socket but AF_UNIX, no ptrace, and nothing that reads other processes' memory\n" +
 				"  compute: reads files, computes, and writes to the descriptors that it was given; threads, but no new process\n" +

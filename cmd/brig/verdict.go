@@ -48,7 +48,8 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 		if inv.escaped {
 			return "~. ended the jail"
 		}
-		return fmt.Sprintf("the payload had not ended %s after the signal, and was killed (--grace)", cmp.Or(l.Grace, nsjail.DefaultGrace))
+		grace := cmp.Or(l.Grace, nsjail.DefaultGrace)
+		return fmt.Sprintf("the payload had not ended %s after the signal, and was killed (--grace)", grace)
 	case nsjail.StatusSignal:
 		return died(inv, r.Signal)
 	case nsjail.StatusCPU:
@@ -69,7 +70,8 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 		return "the payload failed, and a file system of the jail was full (--tmpfs DST:size=..., --rootfs-writable=SIZE)"
 	case nsjail.StatusOK:
 		if slices.Contains(r.LimitsHit, "disk") {
-			return "a file system of the jail was full when the payload ended: what it wrote there may be incomplete (--tmpfs DST:size=..., --rootfs-writable=SIZE)"
+			return "a file system of the jail was full when the payload ended: what it wrote there may be incomplete " +
+				"(--tmpfs DST:size=..., --rootfs-writable=SIZE)"
 		}
 	case nsjail.StatusViolation:
 		return violated(r.Violation)
@@ -77,13 +79,14 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 	return ""
 }
 
-// died is what a shell writes about a command that a signal has ended: nothing for SIGINT and SIGPIPE.
+// died returns what a shell writes about a command that a signal has ended: "" for SIGINT and SIGPIPE.
 func died(inv *invocation, name string) string {
 	switch sig := unix.Signal(signalNumber(name)); {
 	case inv.json || sig == unix.SIGINT || sig == unix.SIGPIPE:
 		return ""
 	case sig == unix.SIGKILL:
-		return "killed (SIGKILL): by the payload itself, from outside, or for want of memory of the machine; no limit of brig's did it"
+		return "killed (SIGKILL): by the payload itself, from outside, or for want of memory of the machine; " +
+			"no limit of brig's did it"
 	default:
 		return fmt.Sprintf("%s (%s)", sig, name)
 	}

@@ -17,7 +17,7 @@ type authenticator struct {
 	keys   *listen.Keys                                                        // nil: there are none
 	tokens func(bearer string, now time.Time) (engine.Caller, *nsjail.Refusal) // nil: none are taken
 	always bool                                                                // at Unix sockets, too
-	note   func(no *nsjail.Refusal, source string)                             // who was refused; nil: nobody wants to know
+	note   func(no *nsjail.Refusal, source string)                             // is told each refusal; nil: none
 }
 
 // newAuthenticator reads the keys.

@@ -33,8 +33,10 @@ func commands() []command {
 	return []command{
 		{"serve", "[FLAG...]", "serve HTTP and JSON, by default on a Unix socket of your own", serveCmd, false},
 		{"mcp", "[FLAG...]", "serve the Model Context Protocol, on stdin and stdout or with --http", mcpCmd, false},
-		{"policy", "list|show|schema|lint|diff|explain [ARG...]", "check, compare and explain policies", wrapped(policycmd.Run), true},
-		{"token", "keygen|mint|attenuate|inspect|verify|revoke [ARG...]", "make, narrow, show, check and revoke capability tokens", wrapped(tokencmd.Run), true},
+		{"policy", "list|show|schema|lint|diff|explain [ARG...]", "check, compare and explain policies",
+			wrapped(policycmd.Run), true},
+		{"token", "keygen|mint|attenuate|inspect|verify|revoke [ARG...]",
+			"make, narrow, show, check and revoke capability tokens", wrapped(tokencmd.Run), true},
 		{"audit", "verify|show [ARG...]", "verify and show the audit log", wrapped(auditcmd.Run), true},
 		{"version", "[--json]", "print the version", versionCmd, false},
 		{"help", "[COMMAND]", "print help", helpCmd, false},

@@ -27,7 +27,7 @@ func completionCmd(args []string, std stdio) int {
 	return fail(std, "completion: it takes the name of one shell; write brigd completion bash, zsh or fish")
 }
 
-// choices are the words that may follow a command without flags of its own.
+// choices returns the words that may follow a command without flags of its own.
 func choices(c command) string {
 	first, _, _ := strings.Cut(c.args, " ")
 	switch {
@@ -49,12 +49,13 @@ func commandNames() string {
 	return strings.Join(names, " ")
 }
 
-// settingsOf are the rows of serve or mcp, with --config, which is in no file.
+// settingsOf returns the rows of serve or mcp, and one for --config, which has no key in the file.
 func settingsOf(command string) []config.Row {
 	return append(config.Rows(command), config.Row{Flag: "--config FILE", Help: "read settings from this JSON file"})
 }
 
-// values tells a shell what the value of a flag is: its words, files, or something to be typed.
+// values returns what a shell completes as the value of a flag: words, or files. typed is set where it completes
+// nothing.
 func values(r config.Row) (words string, files, typed bool) {
 	_, value, has := strings.Cut(r.Flag, " ")
 	files = strings.Contains(value, "FILE") || value == "DIR"
@@ -75,7 +76,8 @@ _brigd() {
 `)
 	for _, c := range commands() {
 		if c.name != "serve" && c.name != "mcp" {
-			b.WriteString("\t" + c.name + `) COMPREPLY=($(compgen -W "` + choices(c) + `" -- "$cur")); ((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;` + "\n")
+			b.WriteString("\t" + c.name + `) COMPREPLY=($(compgen -W "` + choices(c) + `" -- "$cur")); ` +
+				`((COMP_CWORD == 2)) || COMPREPLY=($(compgen -f -- "$cur")); return ;;` + "\n")
 			continue
 		}
 		flags := "--help"
@@ -101,12 +103,13 @@ _brigd() {
 	return b.String()
 }
 
-// quoted writes a word for zsh and fish. The help texts hold no backslash.
+// quoted quotes a word for zsh and fish. It leaves backslashes alone: the help texts have none.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func zshCompletion() string {
 	var b strings.Builder
-	b.WriteString("#compdef brigd\n# zsh completion for brigd; load it with: source <(brigd completion zsh)\n_brigd() {\n\tlocal -a commands\n\tcommands=(\n")
+	b.WriteString("#compdef brigd\n# zsh completion for brigd; load it with: source <(brigd completion zsh)\n" +
+		"_brigd() {\n\tlocal -a commands\n\tcommands=(\n")
 	for _, c := range commands() {
 		b.WriteString("\t\t" + quoted(c.name+":"+c.what) + "\n")
 	}
@@ -134,7 +137,8 @@ func zshCompletion() string {
 		}
 		b.WriteString(" ;;\n")
 	}
-	b.WriteString("\tesac\n}\nif [ \"$funcstack[1]\" = _brigd ]; then\n\t_brigd \"$@\"\nelse\n\tcompdef _brigd brigd\nfi\n")
+	b.WriteString("\tesac\n}\n" +
+		"if [ \"$funcstack[1]\" = _brigd ]; then\n\t_brigd \"$@\"\nelse\n\tcompdef _brigd brigd\nfi\n")
 	return b.String()
 }
 

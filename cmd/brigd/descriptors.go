@@ -16,11 +16,12 @@ const (
 	ownFDs     = 64
 )
 
-// descriptors divides what brigd may have open (RLIMIT_NOFILE): each kind of connections to it, by TCP and at Unix sockets,
-// has an eighth at most, and what a jail's network may take is bounded by what places and sandboxes need.
+// descriptors divides the descriptors that brigd may have open (RLIMIT_NOFILE). Connections by TCP have an eighth at
+// most, and so have those at Unix sockets. The networks of jails share what connections, places and sandboxes leave.
 func (p *parts) descriptors() error {
 	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil { // getrlimit(2); the Go runtime has raised it to the hard limit
+	// getrlimit(2); the Go runtime has raised it to the hard limit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
 		return fmt.Errorf("getrlimit(2): %w", err)
 	}
 	c := p.c

@@ -100,7 +100,7 @@ Exit codes:
   125  brigd could not start; a line on stderr says why
 `
 
-// socketText is what the flags leave out about sockets.
+// socketText tells about sockets what the help of the flags does not.
 const socketText = `The default socket is $XDG_RUNTIME_DIR/brigd.sock; without that variable /run/brigd/brigd.sock
 for root and /tmp/brigd-UID/brigd.sock for anybody else, in a directory with mode 0700. Sockets
 that systemd has opened (LISTEN_FDS) are served instead, under the same rules, and it is told when

@@ -22,7 +22,7 @@ func manCmd(args []string, std stdio) int {
 	return emit(std, manPage())
 }
 
-// manPage is brigd(8).
+// manPage returns the manual page brigd(8).
 func manPage() string {
 	m := roff.New("BRIGD", "8", "brigd "+version, "System Administration")
 	m.Section("NAME", "brigd - run untrusted programs for agents and other programs that ask")
@@ -30,9 +30,10 @@ func manPage() string {
 	for _, c := range commands() {
 		m.Raw(".br", strings.TrimSpace(`\fBbrigd `+roff.Text(c.name)+`\fR `+roff.Text(c.args)))
 	}
-	m.Section("DESCRIPTION", "brigd runs commands and code in the jails of brig(1) for callers over HTTP and JSON on a Unix socket or, with proof of who "+
-		"calls, over TCP, and for models over the Model Context Protocol. Policies narrow or refuse what a caller asks for, capability tokens bound a "+
-		"caller, and an audit log records every run. It needs no root.")
+	m.Section("DESCRIPTION", "brigd runs commands and code in the jails of brig(1) for callers over HTTP and JSON on a "+
+		"Unix socket or, with proof of who calls, over TCP, and for models over the Model Context Protocol. Policies narrow "+
+		"or refuse what a caller asks for, capability tokens bound a caller, and an audit log records every run. It needs "+
+		"no root.")
 	m.Section("EXAMPLES")
 	for _, e := range examples() {
 		m.Item(e.line, "", e.what)
@@ -41,7 +42,8 @@ func manPage() string {
 	for _, c := range commands() {
 		m.Item(c.name, c.args, c.what)
 	}
-	m.Section("OPTIONS", "These are the flags of serve and mcp. Each has a key, in brackets, in the JSON file that --config names; a flag overrides the file.")
+	m.Section("OPTIONS", "These are the flags of serve and mcp. Each has a key, in brackets, in the JSON file that "+
+		"--config names; a flag overrides the file.")
 	manRows(m)
 	m.Section("SOCKETS", strings.Join(strings.Fields(socketText), " "))
 	for _, c := range []struct {
@@ -50,10 +52,11 @@ func manPage() string {
 	}{{"POLICY", policycmd.Run}, {"TOKEN", tokencmd.Run}, {"AUDIT", auditcmd.Run}} {
 		m.Section("BRIGD " + c.name)
 		var text strings.Builder
-		c.run([]string{"--help"}, strings.NewReader(""), &text, os.Stderr) // a strings.Builder takes everything
+		c.run([]string{"--help"}, strings.NewReader(""), &text, os.Stderr) // a write to a strings.Builder does not fail
 		m.Verbatim(text.String())
 	}
-	m.Section("SIGNALS", "At SIGTERM, SIGINT or SIGHUP no more runs are taken; those that have been taken go on for --drain-timeout. A second signal cancels them.")
+	m.Section("SIGNALS", "At SIGTERM, SIGINT or SIGHUP no more runs are taken; those that have been taken go on for "+
+		"--drain-timeout. A second signal cancels them.")
 	m.Section("EXIT STATUS")
 	m.Item("0", "", "ended as it was told to")
 	m.Item("125", "", "brigd could not start; a line on stderr tells why")

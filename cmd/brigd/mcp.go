@@ -42,8 +42,8 @@ func (f byCaller) Enter(ctx context.Context, c engine.Caller) (func(), error) {
 }
 
 func (p *parts) mcpOptions() mcp.Options {
-	return mcp.Options{Engine: p.served(), Gate: byCaller{p.trace.Gate(p.gate)}, ToolsFile: p.c.Tools, Version: version, Logger: p.log,
-		MaxMessage: int(p.c.MaxBody), MaxRequests: p.c.MaxRequests}
+	return mcp.Options{Engine: p.served(), Gate: byCaller{p.trace.Gate(p.gate)}, ToolsFile: p.c.Tools, Version: version,
+		Logger: p.log, MaxMessage: int(p.c.MaxBody), MaxRequests: p.c.MaxRequests}
 }
 
 // mcp is the handler of MCP by HTTP: /mcp, and what a service needs to be watched.

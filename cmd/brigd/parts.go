@@ -32,7 +32,7 @@ type parts struct {
 	trace   *trace.Tracer
 	audit   *audit.Log
 	ledger  *token.Ledger
-	refused *audit.Refusals // who was not let in; nil without an audit log
+	refused *audit.Refusals // counts requests that were not let in; nil without an audit log
 	areas   *areas
 	stage   *stageWatch
 	runs    context.Context // ends when what still runs has to
@@ -124,7 +124,8 @@ func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
 			log.Info("the audit log can be written again")
 			return
 		}
-		log.Error("the audit log cannot be written: all is refused until it can", slog.String("audit", c.AuditPath), slog.String("error", why.Error()))
+		log.Error("the audit log cannot be written: all is refused until it can",
+			slog.String("audit", c.AuditPath), slog.String("error", why.Error()))
 	}
 	if c.AuditKey != "" {
 		var err error
@@ -230,7 +231,8 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 	o.Timeout, o.MaxTimeout, o.Memory, o.MaxOutput = c.Timeout, c.MaxTimeout, c.Memory, c.MaxOutput
 	o.Sandboxes = sandbox.StoreOptions{Max: c.Sandboxes, MaxPerAgent: min(c.SandboxesPerAgent, c.Sandboxes), MaxBytes: int64(c.SandboxBytes),
 		MaxBytesPerAgent: int64(c.AgentBytes()),
-		DefaultSize:      int64(c.SandboxSize), MaxSize: int64(c.SandboxMax), DefaultInodes: int64(c.SandboxInodes), MaxInodes: max(1<<20, int64(c.SandboxInodes)),
+		DefaultSize:      int64(c.SandboxSize), MaxSize: int64(c.SandboxMax),
+		DefaultInodes: int64(c.SandboxInodes), MaxInodes: max(1<<20, int64(c.SandboxInodes)),
 		DefaultTTL: time.Duration(c.SandboxTTL), MaxTTL: time.Duration(c.SandboxMaxTTL)}
 	return o, nil
 }

@@ -90,8 +90,8 @@ func startUnlessSignalled(signals <-chan os.Signal, cancel context.CancelCauseFu
 	}
 }
 
-// startService makes everything, the sockets first: who calls right after the start waits until it is served, and does not
-// find nothing there.
+// startService makes everything, the sockets first, so that a client that connects right after the start waits until it
+// is served and is not refused.
 func startService(ctx context.Context, c *config.Config, log *slog.Logger, handler func(*service) (http.Handler, error)) (d *service, err error) {
 	d = &service{parts: &parts{}}
 	defer func() {

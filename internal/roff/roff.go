@@ -13,10 +13,10 @@ func New(name, section, source, manual string) *Page {
 	return p
 }
 
-// String is the whole page.
+// String returns the whole page.
 func (p *Page) String() string { return p.b.String() }
 
-// Raw writes lines that are roff already.
+// Raw writes lines of roff.
 func (p *Page) Raw(lines ...string) {
 	for _, l := range lines {
 		p.b.WriteString(l + "\n")
@@ -34,15 +34,16 @@ func (p *Page) Section(title string, paragraphs ...string) {
 	}
 }
 
-// Sub writes a lesser heading.
+// Sub writes a subheading.
 func (p *Page) Sub(title string) { p.Raw(`.SS "` + Text(title) + `"`) }
 
-// Item writes a term, the rest of its line and a sentence that explains it. The sentence gets its capital and full stop.
+// Item writes a term, the rest of its line and a sentence about it, to which it adds a capital and a full stop. text
+// must not be empty.
 func (p *Page) Item(term, rest, text string) {
 	p.Raw(".TP", strings.TrimSpace(`\fB`+Text(term)+`\fR `+Text(rest)), Text(strings.ToUpper(text[:1])+text[1:]+"."))
 }
 
-// Verbatim writes text as it stands, line for line.
+// Verbatim writes text unchanged, line by line.
 func (p *Page) Verbatim(text string) {
 	p.Raw(".nf")
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -51,7 +52,7 @@ func (p *Page) Verbatim(text string) {
 	p.Raw(".fi")
 }
 
-// Text keeps roff from reading commands and typography into plain text.
+// Text escapes plain text, so that roff finds no commands in it and prints quotes and hyphens unchanged.
 func Text(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", "\\`").Replace(s)
 	if strings.HasPrefix(s, ".") {

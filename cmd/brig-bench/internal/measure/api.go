@@ -21,10 +21,10 @@ import (
 	"brig/cmd/brig-bench/internal/stats"
 )
 
-// apiClients are how many ask at once.
+// apiClients are the numbers of clients that ask at once.
 var apiClients = []int{1, 8, 64}
 
-// apiRuns are what they ask for: the body of POST /v1/run.
+// apiRuns are the runs that they ask for: bodies of POST /v1/run.
 var apiRuns = []struct{ name, body string }{
 	{"/bin/true", `{"cmd":["/bin/true"]}`},
 	{"python", `{"language":"python","code":"print(6*7)"}`},
@@ -34,11 +34,12 @@ func api() Dimension {
 	return Dimension{"api", "Requests to brigd", runAPI}
 }
 
-// runAPI starts a brigd with default settings, and has clients of different agents ask for runs, each as soon as it has its
-// answer. The turns of all numbers of clients interleave; what is shown is of all turns together.
+// runAPI starts a brigd with default settings. Clients of different agents ask it for runs, each as soon as it has its
+// answer. The turns of all numbers of clients interleave, and the figures are those of all turns together.
 func runAPI(ctx context.Context, e *Env) (t result.Table, err error) {
 	t = result.Table{ID: "api", Title: "Requests to brigd", Unit: "ms", X: "clients",
-		Question: "How long does a run take by HTTP at brigd's Unix socket, and how many are there in a second, with so many clients at once?"}
+		Question: "How long does a run take by HTTP at brigd's Unix socket, and how many are there in a second, " +
+			"with so many clients at once?"}
 	program := filepath.Join(filepath.Dir(e.Brig), "brigd")
 	if _, err := os.Stat(program); err != nil {
 		t.Notes = append(t.Notes, "left out: there is no brigd beside brig; make build makes one")
@@ -75,18 +76,19 @@ func runAPI(ctx context.Context, e *Env) (t result.Table, err error) {
 		row.X = float64(apiClients[i%len(apiClients)])
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes = append(t.Notes, "brigd with default settings, each client an agent of its own; clients and brigd share the processors")
+	t.Notes = append(t.Notes, "brigd with default settings, each client an agent of its own; "+
+		"clients and brigd share the processors")
 	return t, nil
 }
 
-// cell is what was measured of one run with one number of clients.
+// cell holds the measurements of one run with one number of clients.
 type cell struct {
-	took   []float64 // by each answered request, in milliseconds
+	took   []float64 // of each answered request, in milliseconds
 	lasted time.Duration
 	failed error
 }
 
-// turn lets n clients ask for a time, after one request each that is not counted.
+// turn lets n clients ask for the time d, after one request each that is not counted.
 func (c *cell) turn(ctx context.Context, client *http.Client, body string, n int, d time.Duration) error {
 	var mu sync.Mutex
 	var clients, warm sync.WaitGroup
@@ -122,7 +124,7 @@ func (c *cell) turn(ctx context.Context, client *http.Client, body string, n int
 	return failed
 }
 
-// ask sends one request, and takes the answer of a run that went well.
+// ask sends one request and returns how long the answer took. A run that did not end well is an error.
 func ask(ctx context.Context, client *http.Client, agent, body string) (time.Duration, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://brigd/v1/run", strings.NewReader(body))
 	if err != nil {
@@ -141,14 +143,14 @@ func ask(ctx context.Context, client *http.Client, agent, body string) (time.Dur
 	if err := errors.Join(err, w.Body.Close()); err != nil {
 		return 0, err
 	}
-	_ = json.Unmarshal(text, &answer) // what is no run says so below
+	_ = json.Unmarshal(text, &answer) // an answer of another form has no status, and fails below
 	if answer.Status != "ok" {
 		return 0, fmt.Errorf("%s: %s %s", w.Status, answer.Status, answer.Error)
 	}
 	return took, nil
 }
 
-// serveAPI starts brigd at a Unix socket of its own and waits until it says that it is ready (sd_notify(3)).
+// serveAPI starts brigd at a Unix socket of its own and waits until it is ready (sd_notify(3)).
 func serveAPI(ctx context.Context, e *Env, program string) (client *http.Client, stop func() error, err error) {
 	dir, err := os.MkdirTemp(e.Dir, "api")
 	if err != nil {
@@ -169,15 +171,16 @@ func serveAPI(ctx context.Context, e *Env, program string) (client *http.Client,
 	ended := make(chan error, 1)
 	go func() {
 		ended <- cmd.Wait()
-		_ = news.SetReadDeadline(time.Unix(1, 0)) // who waits for its news need not; it only fails when nobody does
+		_ = news.SetReadDeadline(time.Unix(1, 0)) // ends ready; it only fails on a closed socket, when ready has ended
 	}()
 	if err := errors.Join(news.SetReadDeadline(time.Now().Add(15*time.Second)), ready(news)); err != nil {
-		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill() // an error means that it has ended
 		return nil, nil, errors.Join(fmt.Errorf("brigd is not ready: %w", err), <-ended, ctx.Err(), errors.New(said.String()))
 	}
-	transport := &http.Transport{MaxIdleConnsPerHost: apiClients[len(apiClients)-1], DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, "s"))
-	}}
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: apiClients[len(apiClients)-1], DialContext: dial}
 	return &http.Client{Transport: transport}, func() error {
 		transport.CloseIdleConnections()
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -190,7 +193,7 @@ func serveAPI(ctx context.Context, e *Env, program string) (client *http.Client,
 	}, nil
 }
 
-// ready waits for the datagram that says READY=1.
+// ready waits for the datagram with READY=1.
 func ready(news *net.UnixConn) error {
 	buf := make([]byte, 4096)
 	for {

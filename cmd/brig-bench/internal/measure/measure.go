@@ -48,5 +48,6 @@ func (e *Env) Count(full, quick int) int {
 
 // Dimensions lists them in the order in which they run and are shown.
 func Dimensions() []Dimension {
-	return slices.Concat([]Dimension{latency(), latencyIdle(), latencyLimits(), throughput()}, inner(), network(), []Dimension{api()})
+	starts := []Dimension{latency(), latencyIdle(), latencyLimits(), throughput()}
+	return slices.Concat(starts, inner(), network(), []Dimension{api()})
 }

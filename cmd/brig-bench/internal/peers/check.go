@@ -12,7 +12,8 @@ import (
 const probe = `cat /proc/self/status; for n in user mnt pid net ipc uts cgroup; do echo "ns:$n $(readlink /proc/self/ns/$n)"; done
 while read -r a b c d e f g; do echo "mount:$e $f"; done </proc/self/mountinfo
 for n in kcore keys timer_list; do if [ -s /proc/$n ]; then echo "shown: /proc/$n"; fi; done
-for d in /home/* /root/* /etc/machine-id /etc/shadow; do if [ -e "$d" ] && [ "$d" != /home/brig ]; then echo "host: $d"; fi; done`
+for d in /home/* /root/* /etc/machine-id /etc/shadow; do ` +
+	`if [ -e "$d" ] && [ "$d" != /home/brig ]; then echo "host: $d"; fi; done`
 
 // Inspect starts the jail once and has it look at itself. It gives the differences from brig's default jail that it finds,
 // whatever the tool's file says; an error is a tool that makes no jail here.

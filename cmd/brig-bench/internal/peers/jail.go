@@ -84,7 +84,8 @@ func isDir(name string) bool {
 
 // ownEtc are the files of /etc that brig writes into each jail.
 var ownEtc = []struct{ name, text string }{
-	{"/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nbrig:x:1000:1000::/home/brig:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
+	{"/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nbrig:x:1000:1000::/home/brig:/bin/sh\n" +
+		"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
 	{"/etc/group", "root:x:0:\nbrig:x:1000:\nnogroup:x:65534:\n"},
 	{"/etc/hosts", "127.0.0.1\tlocalhost brig\n::1\tlocalhost ip6-localhost ip6-loopback\n"},
 	{"/etc/hostname", "brig\n"},

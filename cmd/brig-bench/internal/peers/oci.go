@@ -118,7 +118,8 @@ func filterSection() object {
 	p := seccomp.Default()
 	var calls []object
 	for _, s := range p.Syscalls {
-		// libseccomp takes no rule beside a narrower one with another action; without "done, as you think" the answer is EPERM
+		// libseccomp refuses a rule beside a narrower one with another action. So rules with errno 0, by which a call does
+		// nothing and succeeds, are left out, and those calls return EPERM.
 		if !applies(s) || s.ErrnoRet != nil && *s.ErrnoRet == 0 {
 			continue
 		}

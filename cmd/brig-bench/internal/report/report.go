@@ -53,7 +53,7 @@ type page struct {
 	Style    template.CSS
 	Lead     string
 	Quick    bool
-	Warning  string // the machine was busy
+	Warning  string // that the machine was busy, or ""
 	Machine  []fact
 	Sections []section
 	Present  []result.Tool
@@ -69,7 +69,7 @@ type section struct {
 	Plot    template.HTML
 	Lines   []line
 	Ratios  bool // whether any row has one
-	Rates   bool // likewise
+	Rates   bool // whether any row has one
 	Columns int  // that the reason spans in a row without figures
 }
 
@@ -83,7 +83,8 @@ type line struct {
 }
 
 func newPage(r *result.Report) (*page, error) {
-	p := &page{Style: template.CSS(pageStyle), Lead: summary(r), Quick: r.Quick, Warning: r.Machine.Warning(), Machine: machine(r)}
+	p := &page{Style: template.CSS(pageStyle), Lead: summary(r), Quick: r.Quick, Machine: machine(r),
+		Warning: r.Machine.Warning()}
 	for _, t := range r.Tools {
 		if t.Absent != "" {
 			p.Absent = append(p.Absent, t)

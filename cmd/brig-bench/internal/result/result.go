@@ -31,12 +31,13 @@ type Machine struct {
 	LoadAfter  float64 `json:"load_after"`
 }
 
-// Warning is a sentence about a load average that leaves too little of the processors for a measurement, or "".
+// Warning returns a sentence if the load average left too little of the processors for a measurement, else "".
 func (m *Machine) Warning() string {
 	if m.LoadBefore <= 0.5*float64(m.Processors) {
 		return ""
 	}
-	return fmt.Sprintf("The load average before the run was %.1f on %d processors: figures may be too high, and differences hidden.", m.LoadBefore, m.Processors)
+	return fmt.Sprintf("The load average before the run was %.1f on %d processors: "+
+		"figures may be too high, and differences hidden.", m.LoadBefore, m.Processors)
 }
 
 // Tool is a contender.
@@ -67,7 +68,7 @@ type Row struct {
 	P50   float64 `json:"p50"`
 	P90   float64 `json:"p90,omitempty"`
 	P99   float64 `json:"p99,omitempty"`
-	Rate  float64 `json:"rate,omitempty"` // how many a second, where the figures are how long each took
+	Rate  float64 `json:"rate,omitempty"` // how many a second, in a table of durations
 	Ratio *Ratio  `json:"ratio,omitempty"`
 	Error string  `json:"error,omitempty"` // why there is no figure
 }

@@ -82,7 +82,7 @@ func (p *Printer) Head(r *result.Report) error {
 	return err
 }
 
-// Foot ends a report with what it took.
+// Foot ends a report with the seconds that it took.
 func (p *Printer) Foot(r *result.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%.0f s\n", r.Finished.Sub(r.Started).Seconds())
@@ -152,7 +152,8 @@ func cells(t result.Table, r result.Row) []string {
 		c[3], c[4] = Figure(r.P90), Figure(r.P99)
 	}
 	if r.Ratio != nil {
-		c[7] = fmt.Sprintf("%s of %s (%s to %s): %s", Times(r.Ratio.Median), r.Ratio.To, Times(r.Ratio.Low), Times(r.Ratio.High), r.Ratio.Verdict)
+		x := r.Ratio
+		c[7] = fmt.Sprintf("%s of %s (%s to %s): %s", Times(x.Median), x.To, Times(x.Low), Times(x.High), x.Verdict)
 	}
 	return c
 }

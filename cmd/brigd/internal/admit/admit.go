@@ -18,8 +18,8 @@ import (
 
 // Options bound a Gate. A zero field has the default that stands beside it.
 type Options struct {
-	// Running is how many runs are under way at once (4), and PerCaller how many of them are one caller's (three quarters of
-	// Running, at least 1): the others have a place when one caller's runs do not end.
+	// Running is how many runs are under way at once (4), and PerCaller how many of them are one caller's (three quarters
+	// of Running, at least 1), so that other callers have a place when one caller's runs do not end.
 	Running, PerCaller int
 	// Queue is how many wait, all callers' together (1024), and QueuePerCaller how many of them are one caller's (Queue).
 	// A negative Queue means that nobody waits.
@@ -98,8 +98,8 @@ func New(o Options) *Gate {
 	return &Gate{o: o, callers: map[string]*caller{}, idle: list.New(), empty: make(chan struct{}), held: time.Second}
 }
 
-// Ask takes one run from the rate of caller. It comes before Enter, and before anything else that a request costs: what is
-// refused here should have been cheap. The error is a *Rejected.
+// Ask takes one run from the rate of caller. It is called before Enter and before other work on a request, so that a
+// refusal costs little. The error is a *Rejected.
 func (g *Gate) Ask(caller string) error {
 	g.mu.Lock()
 	c := g.caller(caller)

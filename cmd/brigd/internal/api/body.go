@@ -73,8 +73,8 @@ func (c *call) read() (text []byte, err error) {
 	return text, nil
 }
 
-// readTime gives the client so long for what it sends next; 0 is for ever, since the connection is watched for its end once
-// the body is there.
+// readTime sets how long the client may take for what it sends next. 0 is no limit: once the body is there, net/http
+// reads the connection to see its end.
 func (c *call) readTime(d time.Duration) {
 	var t time.Time
 	if d > 0 {

@@ -18,8 +18,8 @@ func (c *call) handleList() error {
 	if c.query.Has("path") {
 		path = c.query.Get("path")
 	}
-	recursive := c.query.Get("recursive")
-	list, more, err := c.Engine.ListFiles(c.caller, c.id, path, recursive == "1" || recursive == "true", c.query.Get("after"))
+	recursive := c.query.Get("recursive") == "1" || c.query.Get("recursive") == "true"
+	list, more, err := c.Engine.ListFiles(c.caller, c.id, path, recursive, c.query.Get("after"))
 	if err != nil {
 		return err
 	}
@@ -95,14 +95,15 @@ func (c *call) handlePut() error {
 	return nil
 }
 
-// mode is what the query asks for; 0 if it does not.
+// mode returns the permissions that the query names, or 0.
 func (c *call) mode() (fs.FileMode, error) {
 	if !c.query.Has("mode") {
 		return 0, nil
 	}
 	mode, err := strconv.ParseUint(c.query.Get("mode"), 8, 32)
 	if err != nil || mode == 0 || mode > 0o777 {
-		return 0, no("request", "invalid_parameter", "mode", "mode: this is no file's mode", "write three octal digits, such as 755")
+		return 0, no("request", "invalid_parameter", "mode", "mode: this is no file's mode",
+			"write three octal digits, such as 755")
 	}
 	return fs.FileMode(mode), nil
 }

@@ -31,9 +31,9 @@ type Engine interface {
 
 // Gate lets runs in, a bounded number at a time.
 type Gate interface {
-	// Ask counts a run as asked for, before its body is read; Enter waits for a place; release gives it back. Both count by
-	// engine.Caller.Key. An error may have RetryAfter() time.Duration, or RetrySeconds() int,
-	// and be or wrap an *nsjail.Refusal, whose code "draining" says that it is the same for everybody.
+	// Ask takes one run from the caller's rate, before the run's body is read. Enter waits for a place, and release frees
+	// it. Both count by engine.Caller.Key. An error may have RetryAfter() time.Duration, or RetrySeconds() int, and be or
+	// wrap an *nsjail.Refusal, whose code "draining" means that every caller is refused.
 	Ask(caller string) error
 	Enter(ctx context.Context, caller string) (release func(), err error)
 }
@@ -60,9 +60,9 @@ type Options struct {
 
 	MaxBody     int64         // bytes of a JSON body (32 MiB)
 	MaxFile     int64         // bytes of a file up or down (256 MiB)
-	MaxBuffered int64         // bytes of all JSON bodies that are held at once, at least four of MaxBody (256 MiB)
-	MaxRequests int           // at once (1024), of which one caller has half of what the others leave
-	BodyTime    time.Duration // for a JSON body to arrive (30 s), and a second more for each MiB; a file has eight times that
+	MaxBuffered int64         // bytes of all JSON bodies that are held at once, at least four times MaxBody (256 MiB)
+	MaxRequests int           // at once (1024); one caller has half of what the others leave
+	BodyTime    time.Duration // for a JSON body to arrive (30 s), and 1 s more for each MiB; a file has eight times that
 	WriteTime   time.Duration // for a client to take a piece of the answer (30 s)
 }
 
@@ -97,13 +97,16 @@ func New(o Options) http.Handler { return newServer(o) }
 
 func newServer(o Options) *server {
 	o.defaults()
-	s := &server{Options: o, routes: routes(), places: body.NewBudget(int64(o.MaxRequests), 2), bodies: body.NewBudget(max(o.MaxBuffered, body.Memory*o.MaxBody), body.Memory)}
+	buffered := max(o.MaxBuffered, body.Memory*o.MaxBody)
+	s := &server{Options: o, routes: routes(),
+		places: body.NewBudget(int64(o.MaxRequests), 2), bodies: body.NewBudget(buffered, body.Memory)}
 	s.openapi = OpenAPI(o.Version)
 	return s
 }
 
 // HTTPServer is a server for h with limits on what a client may do before a handler sees it: 10 s and 32 KiB for the
-// headers, two minutes between requests (5 s by TCP until the first that is authenticated: package listen). Bodies and answers have the handler's own.
+// headers, two minutes between requests (5 s by TCP until the first that is authenticated: package listen). For bodies
+// and answers the handler sets its own.
 func HTTPServer(h http.Handler, logger *slog.Logger) *http.Server {
 	s := &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
 	if logger != nil {

@@ -26,11 +26,11 @@ var statuses = map[string]int{
 	// the sandboxes'
 	"bad_path": 400, "bad_agent": 400, "bad_option": 400, "outside_sandbox": 403, "symlink": 403, "permission_denied": 403,
 	"not_found": 404, "too_large": 413, "too_many_sandboxes": 429, "too_much_work": 503, "disk_full": 507, "out_of_sandbox_space": 507,
-	// what passes: see again
+	// those that pass with time: see again
 	"token_ledger": 503, "audit_unavailable": 503, "machine_full": 503,
 }
 
-// again is after how many seconds it may be worth to ask once more, where the machine has to be mended or to have room.
+// again is after how many seconds a client may try again, where the machine has to be mended or to have room.
 var again = map[string]int{"token_ledger": 5, "audit_unavailable": 5, "machine_full": 5, "too_much_work": 1}
 
 // layers are the statuses of the layers.

@@ -14,7 +14,7 @@ type route struct {
 	summary      string
 	query        []param
 	in           reflect.Type // the JSON body; nil for none
-	bare         bool         // without a body, the defaults are asked for
+	bare         bool         // a request without a body asks for the defaults
 	raw          string       // the type of a body that is bytes
 	status       int          // of success
 	out          reflect.Type // the JSON answer; nil for none
@@ -50,19 +50,25 @@ func routes() []route {
 			query: []param{{"eof", "1: this is the end of the input", yesNo}}, raw: binary, status: 200, out: typeOf[StdinTaken](), fails: []int{408, 409, 415}, handle: (*call).handleStdin},
 		{method: "DELETE", path: "/v1/runs/{id}", id: "cancelRun", summary: "Cancel a streamed run. The answer comes when it has ended.", status: 204, handle: (*call).handleCancel},
 		{method: "POST", path: "/v1/sandboxes", id: "createSandbox", summary: "Make a sandbox: /input, /work and /output, kept from run to run.",
-			in: typeOf[engine.SandboxRequest](), bare: true, status: 201, out: typeOf[engine.SandboxInfo](), fails: []int{408, 409, 413, 415, 429, 507}, handle: (*call).handleCreate},
+			in: typeOf[engine.SandboxRequest](), bare: true, status: 201, out: typeOf[engine.SandboxInfo](),
+			fails: []int{408, 409, 413, 415, 429, 507}, handle: (*call).handleCreate},
 		{method: "GET", path: "/v1/sandboxes", id: "listSandboxes", summary: "List the agent's sandboxes.", status: 200, out: typeOf[SandboxList](), handle: (*call).handleSandboxes},
 		{method: "GET", path: "/v1/sandboxes/{id}", id: "getSandbox", summary: "Describe a sandbox.", status: 200, out: typeOf[engine.SandboxInfo](), handle: (*call).handleSandbox},
 		{method: "DELETE", path: "/v1/sandboxes/{id}", id: "deleteSandbox", summary: "End what runs in a sandbox, and remove it with its files.", status: 204, fails: []int{409}, handle: (*call).handleDeleteSandbox},
 		{method: "POST", path: "/v1/sandboxes/{id}/exec", id: "exec", summary: "Run a program or a command in a sandbox.",
 			query: []param{stdin}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](), events: true, fails: runFails, handle: (*call).handleRun},
 		{method: "GET", path: "/v1/sandboxes/{id}/files", id: "listFiles", summary: "List a directory of a sandbox, by default /work.",
-			query: []param{{"path", "the directory, absolute or below /work", nil}, {"recursive", "1: everything below it", yesNo}, {"after", "only what comes behind this path, in bytes: the last of an answer with more; not with recursive", nil}}, status: 200, out: typeOf[FileList](), fails: []int{409}, handle: (*call).handleList},
+			query: []param{{"path", "the directory, absolute or below /work", nil},
+				{"recursive", "1: everything below it", yesNo},
+				{"after", "only what comes behind this path, in bytes: the last of an answer with more; " +
+					"not with recursive", nil}},
+			status: 200, out: typeOf[FileList](), fails: []int{409}, handle: (*call).handleList},
 		{method: "GET", path: "/v1/sandboxes/{id}/allowed", id: "pathAllowed", summary: "Say whether a run in the sandbox could read a path, or write it, as the kernel would answer there.",
 			query: []param{{"path", "the path, absolute or below /work", nil}, {"write", "1: write it", yesNo}}, status: 200, out: typeOf[PathAllowed](), fails: []int{409}, handle: (*call).handleAllowed},
 		{method: "PUT", path: file, id: "putFile", summary: "Write a file of a sandbox. The path is the file's absolute path in the jail: files/work/a.txt is /work/a.txt.",
 			query: []param{{"mode", "the file's permissions in octal, such as 755; 644 if left out", nil}},
-			raw:   binary, status: 200, out: typeOf[engine.FileInfo](), fails: []int{408, 409, 413, 415, 507}, handle: (*call).handlePut},
+			raw:   binary, status: 200, out: typeOf[engine.FileInfo](), fails: []int{408, 409, 413, 415, 507},
+			handle: (*call).handlePut},
 		{method: "GET", path: file, id: "getFile", summary: "Read a file of a sandbox.", status: 200, rawOut: binary, fails: []int{409, 413}, handle: (*call).handleGet},
 		{method: "DELETE", path: file, id: "deleteFile", summary: "Remove a file of a sandbox, or a directory with everything in it.", status: 204, fails: []int{409}, handle: (*call).handleDelete},
 		{method: "GET", path: "/v1/languages", id: "languages", summary: "List the languages that work here.", status: 200, out: typeOf[LanguageList](), handle: (*call).handleLanguages},

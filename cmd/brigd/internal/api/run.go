@@ -25,7 +25,7 @@ func (c *call) handleRun() error {
 	if err != nil {
 		return err
 	}
-	if c.caller != (engine.Caller{}) { // else the body may say whose run it is
+	if c.caller != (engine.Caller{}) { // else the body may name the agent
 		if err := c.ask(); err != nil {
 			return err
 		}
@@ -65,14 +65,14 @@ func (c *call) handleRun() error {
 		return err
 	}
 	defer release()
-	req.Ended = release // whoever takes the output slowly holds no place
+	req.Ended = release // a slow reader of the output holds no place
 	if kind == jsonType {
 		return c.runWhole(ctx, &req, release)
 	}
 	return c.runStream(ctx, cancel, &req, kind, in, release)
 }
 
-// ask counts the run as asked for.
+// ask takes one run from the rate of the caller.
 func (c *call) ask() error {
 	c.asked = true
 	if c.Gate == nil {
@@ -93,13 +93,14 @@ func (c *call) enter(ctx context.Context) (release func(), err error) {
 	return nil, c.atGate(ctx, err)
 }
 
-// atGate gives an error of the gate's the form of a refusal.
+// atGate returns an error of the gate in the form of a refusal.
 func (c *call) atGate(ctx context.Context, err error) error {
 	if err == nil || errors.As(err, new(*nsjail.Refusal)) || ctx.Err() != nil {
 		return err
 	}
 	if after := retryAfter(err); after > 0 {
-		return rejected{no("queue", "queue_full", "queue", err.Error(), fmt.Sprintf("send the same request again in %d s", after)), err}
+		step := fmt.Sprintf("send the same request again in %d s", after)
+		return rejected{no("queue", "queue_full", "queue", err.Error(), step), err}
 	}
 	return err
 }

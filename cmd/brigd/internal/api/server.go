@@ -42,9 +42,9 @@ type call struct {
 	path   string // of a file, absolute, as the jail sees it
 	query  url.Values
 	taken  bool // the whole body has been read
-	asked  bool // the gate
+	asked  bool // the gate has been asked
 
-	release func() // gives back what the body takes of the memory of all; nil if it has taken nothing
+	release func() // returns the memory of the body to the budget; nil if it has taken none
 
 	// for the log
 	request string

@@ -52,9 +52,12 @@ func status(l *audit.Line) string {
 	return l.Status
 }
 
+// columns is the format of a row: time, event, run, agent, status, exit code and detail.
+const columns = "%-24s %-14s %-30s %-12s %-9s %4s  %s\n"
+
 func (c *command) runShow() error {
 	if !c.json {
-		fmt.Fprintf(c.out, "%-24s %-14s %-30s %-12s %-9s %4s  %s\n", "TIME", "EVENT", "RUN", "AGENT", "STATUS", "EXIT", "DETAIL")
+		fmt.Fprintf(c.out, columns, "TIME", "EVENT", "RUN", "AGENT", "STATUS", "EXIT", "DETAIL")
 	}
 	var ring []string // the last ones
 	c.verify.Each = func(l *audit.Line) error {
@@ -89,7 +92,8 @@ func (c *command) line(l *audit.Line) string {
 	if l.ExitCode != nil {
 		exit = fmt.Sprint(*l.ExitCode)
 	}
-	return fmt.Sprintf("%-24s %-14s %-30s %-12s %-9s %4s  %s\n", stamp(l.Time), word(l.Kind), word(l.Run), word(l.Agent), word(status(l)), exit, terminal.Printable(detail(l)))
+	return fmt.Sprintf(columns, stamp(l.Time), word(l.Kind), word(l.Run), word(l.Agent), word(status(l)), exit,
+		terminal.Printable(detail(l)))
 }
 
 // word is a name in a column; one with blanks in it could pass for two columns.

@@ -1,7 +1,8 @@
-// Package body shares among callers what requests take: their number, and the memory that their bodies are read into.
+// Package body divides among callers the number of requests, and the memory that their bodies are read into.
 //
-// A client holds what it has sent, and not what it has announced. The first 64 KiB of each body are outside of the budget,
-// so that small requests are taken while large ones fill it, and one caller has at most a quarter of what the others leave.
+// Memory is counted as a body arrives, not as it is announced. One caller has at most a quarter of what the others
+// leave. The first 64 KiB of each body are not counted, so that small requests are taken while large ones fill the
+// budget.
 package body
 
 import (
@@ -13,22 +14,22 @@ import (
 )
 
 const (
-	// apart is how much of each body is outside of the budget, in bytes; connections and requests are bounded elsewhere.
+	// apart is how much of each body is not counted, in bytes. The number of requests bounds the sum of it.
 	apart = 64 << 10
-	// rate is how fast a body has to arrive after its first time, in bytes a second.
+	// rate is how fast a body has to arrive after the time of Limits.Time, in bytes a second.
 	rate = 1 << 20
 )
 
-// Why a body was not read, besides os.ErrDeadlineExceeded and what the connection says.
+// Why a body was not read, besides os.ErrDeadlineExceeded and the errors of the connection.
 var (
 	ErrTooLarge = errors.New("the body is larger than it may be")
 	ErrNoBudget = errors.New("the bodies of all requests, or of this caller, take as much memory as they may")
 )
 
-// Memory is the part of a Budget of bytes that one caller may have: a quarter of what the others leave.
+// Memory is the part of a Budget of bytes: one caller has at most a quarter of what the others leave.
 const Memory = 4
 
-// Budget is what callers share. Its methods may be called concurrently.
+// Budget is a number that callers share. Its methods may be called concurrently.
 type Budget struct {
 	mu   sync.Mutex
 	part int64
@@ -36,12 +37,14 @@ type Budget struct {
 	held map[string]int64 // by caller
 }
 
-// NewBudget has a total, of which a caller who has something gets more up to a half (a third, ...) of what the others leave.
+// NewBudget returns a Budget of total. A caller that has some of it gets more only up to 1/part of what the others
+// leave.
 func NewBudget(total, part int64) *Budget {
 	return &Budget{part: part, free: total, held: map[string]int64{}}
 }
 
-// Take counts n as a caller's, unless it has its share or there is no more. What is below zero is given back.
+// Take counts n for a caller and reports whether it did: not if the caller has its share or too little is left. A
+// negative n is returned to the budget.
 func (b *Budget) Take(caller string, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,17 +62,20 @@ func (b *Budget) Take(caller string, n int64) bool {
 // Limits bound one body.
 type Limits struct {
 	Most int64         // bytes
-	Time time.Duration // in which it arrives, with a second more for each MiB that has
+	Time time.Duration // in which it arrives, and 1 s more for each MiB that has arrived
 }
 
-// Read takes the whole body of a request. The memory is the caller's until release, which is to be called once, in any case.
-func (b *Budget) Read(caller string, r *http.Request, w *http.ResponseController, l Limits) (text []byte, release func(), err error) {
+// Read returns the whole body of a request. Its memory is counted for the caller until release, which must be called
+// once, after an error too.
+func (b *Budget) Read(
+	caller string, r *http.Request, w *http.ResponseController, l Limits,
+) (text []byte, release func(), err error) {
 	var held int64
 	release = func() { b.Take(caller, -held) }
 	if r.ContentLength > l.Most {
 		return nil, release, ErrTooLarge
 	}
-	end := l.Most + 1 // one more than there may be: its last Read finds the end
+	end := l.Most + 1 // one byte more than the body may have, for the Read that returns io.EOF
 	if r.ContentLength >= 0 {
 		end = r.ContentLength + 1
 	}
@@ -102,7 +108,7 @@ func (b *Budget) Read(caller string, r *http.Request, w *http.ResponseController
 	}
 }
 
-// Free is how much is left.
+// Free returns how much is left.
 func (b *Budget) Free() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

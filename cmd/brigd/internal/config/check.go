@@ -12,7 +12,9 @@ import (
 
 // check refuses what contradicts itself, and above all a port that is open to anybody.
 func (c *Config) check(command string) error {
-	for _, f := range []func() error{c.checkTLS, c.checkListen, c.checkPages, c.checkUIDs, c.checkJails, c.checkSandboxes, c.checkQueue} {
+	checks := []func() error{c.checkTLS, c.checkListen, c.checkPages, c.checkUIDs, c.checkJails,
+		c.checkSandboxes, c.checkQueue}
+	for _, f := range checks {
 		if err := f(); err != nil {
 			return err
 		}
@@ -138,7 +140,8 @@ func (c *Config) UIDs() (list []int) {
 
 func (c *Config) checkJails() error {
 	if c.Timeout > c.MaxTimeout {
-		return fmt.Errorf("%s is %s, more than --max-timeout %s; change one", c.name("jails.timeout"), c.Timeout, c.MaxTimeout)
+		return fmt.Errorf("%s is %s, more than --max-timeout %s; change one",
+			c.name("jails.timeout"), c.Timeout, c.MaxTimeout)
 	}
 	return nil
 }
@@ -148,9 +151,11 @@ func (c *Config) checkSandboxes() error {
 	case c.SandboxSize > c.SandboxMax:
 		return fmt.Errorf("%s is %s, more than --sandbox-max-size %s; change one", c.name("sandboxes.size"), c.SandboxSize, c.SandboxMax)
 	case c.SandboxMax > c.AgentBytes():
-		return fmt.Errorf("%s is %s, more than --sandbox-bytes-per-agent %s, which one agent's have together; change one", c.name("sandboxes.max_size"), c.SandboxMax, c.AgentBytes())
+		return fmt.Errorf("%s is %s, more than --sandbox-bytes-per-agent %s, which one agent's have together; change one",
+			c.name("sandboxes.max_size"), c.SandboxMax, c.AgentBytes())
 	case c.SandboxBytesPerAgent > c.SandboxBytes:
-		return fmt.Errorf("%s is %s, more than --sandbox-bytes %s, which all have together; change one", c.name("sandboxes.bytes_per_agent"), c.SandboxBytesPerAgent, c.SandboxBytes)
+		return fmt.Errorf("%s is %s, more than --sandbox-bytes %s, which all have together; change one",
+			c.name("sandboxes.bytes_per_agent"), c.SandboxBytesPerAgent, c.SandboxBytes)
 	case c.SandboxTTL > c.SandboxMaxTTL:
 		return fmt.Errorf("%s is %s, more than --sandbox-max-ttl %s; change one", c.name("sandboxes.ttl"), c.SandboxTTL, c.SandboxMaxTTL)
 	}

@@ -50,7 +50,7 @@ type Config struct {
 	Optional []string
 	// GoCache has Go's standard library compiled ahead.
 	GoCache bool
-	// Timeout, Memory and MaxOutput are those of a request that names none, and MaxTimeout is what one may name.
+	// Timeout, Memory and MaxOutput are for a request that names none. MaxTimeout is the longest that a request may name.
 	Timeout, MaxTimeout nsjail.Duration
 	Memory, MaxOutput   nsjail.Bytes
 
@@ -61,7 +61,8 @@ type Config struct {
 	SandboxInodes                      int
 	SandboxTTL, SandboxMaxTTL          nsjail.Duration
 
-	// Running, PerCaller (0 is three quarters of Running), Queue and QueuePerCaller count runs; Rate is runs a second of a caller, and Burst at once.
+	// Running, PerCaller (0 is three quarters of Running), Queue and QueuePerCaller count runs. Rate is how many runs a
+	// second a caller may ask for, and Burst how many at once.
 	Running, PerCaller, Queue, QueuePerCaller int
 	Rate                                      float64
 	Burst                                     int
@@ -99,7 +100,7 @@ func (c *Config) Places() int {
 	return c.Running
 }
 
-// AgentBytes is what one agent's sandboxes may hold together.
+// AgentBytes returns how much one agent's sandboxes may hold together.
 func (c *Config) AgentBytes() nsjail.Bytes {
 	if c.SandboxBytesPerAgent == 0 {
 		return c.SandboxBytes / 2

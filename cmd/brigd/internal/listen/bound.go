@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Bound is a set of listeners that serve at most so many connections at once. Those of TCP and those of Unix sockets have one
-// each, so that strangers who hold connections open keep no local user out. While places are short, a new connection gets
-// that of a stranger, who has sent no authenticated request yet, or else of a caller who waits for nothing; the one that has
-// been so for longest goes first.
+// Bound is a set of listeners that serve at most so many connections at once. Those of TCP and those of Unix sockets
+// have one each, so that strangers who hold connections open keep no local user out. While all places are taken, a new
+// connection takes that of a stranger, who has sent no authenticated request yet, or else that of a caller with no
+// request under way. The one that has been so for longest is closed first.
 type Bound struct {
 	places    chan struct{}
 	perSource int
@@ -23,7 +23,7 @@ type Bound struct {
 
 	mu      sync.Mutex
 	sources map[string]int
-	spare   [2]list.List // of *bounded: strangers, and callers who wait for nothing
+	spare   [2]list.List // of *bounded: strangers, and callers with no request under way
 }
 
 const (
@@ -59,8 +59,8 @@ type bounded struct {
 	from  string
 	known atomic.Bool
 	gone  bool          // by bound.mu
-	in    *list.List    // that it is in, by bound.mu; nil: it may not be closed for another
-	at    *list.Element // in that list
+	in    *list.List    // one of bound.spare, by bound.mu; nil: it may not be closed for another
+	at    *list.Element // its place in that list
 }
 
 // Accept waits for a connection, and then for a place for it. Who has its share already finds its connection closed.
@@ -72,7 +72,7 @@ func (l *boundListener) Accept() (net.Conn, error) {
 		}
 		b, from := l.bound, source(c)
 		if !b.enter(from) && !(b.drop(func(o *bounded) bool { return o.from == from }) && b.enter(from)) {
-			_ = c.Close() // it has three quarters of all connections, and uses them
+			_ = c.Close() // this source has three quarters of all places, and uses them
 			continue
 		}
 		if !l.place() {
@@ -82,7 +82,7 @@ func (l *boundListener) Accept() (net.Conn, error) {
 		}
 		x := &bounded{Conn: c, bound: b, from: from}
 		if _, local := c.(*local); local {
-			x.known.Store(true) // the kernel has said who it is
+			x.known.Store(true) // its uid is known from the kernel
 		} else {
 			b.file(x, strangers)
 		}
@@ -90,7 +90,7 @@ func (l *boundListener) Accept() (net.Conn, error) {
 	}
 }
 
-// place takes a place, which another's connection may lose for it. False: the listener is closed.
+// place takes a place, and may close another connection for it. It returns false if the listener is closed.
 func (l *boundListener) place() bool {
 	b := l.bound
 	b.waiting.Add(1)
@@ -135,7 +135,7 @@ func (c *bounded) Close() error {
 	return err
 }
 
-// SetReadDeadline is net.Conn's, but a stranger has only a short time, whatever the server would give it.
+// SetReadDeadline is net.Conn's, but a stranger has at most strangerTime, even if the server allows more.
 func (c *bounded) SetReadDeadline(t time.Time) error {
 	if most := time.Now().Add(strangerTime); !c.known.Load() && (t.IsZero() || t.After(most)) {
 		t = most
@@ -143,7 +143,8 @@ func (c *bounded) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// file puts a connection among those that may be closed for another: for one that waits already, at once.
+// file lists a connection as one that may be closed for another. If a new one waits, the first listed one
+// is closed.
 func (b *Bound) file(c *bounded, kind int) {
 	b.mu.Lock()
 	b.unfile(c)
@@ -157,7 +158,7 @@ func (b *Bound) file(c *bounded, kind int) {
 	}
 }
 
-// unfile takes it out again. The caller has the lock.
+// unfile takes a connection off its list. The caller holds b.mu.
 func (b *Bound) unfile(c *bounded) {
 	if c.in != nil {
 		c.in.Remove(c.at)
@@ -165,7 +166,7 @@ func (b *Bound) unfile(c *bounded) {
 	}
 }
 
-// drop closes the first connection of those that may be, and says whether there was one.
+// drop closes the first listed connection that which accepts, and reports whether there was one.
 func (b *Bound) drop(which func(*bounded) bool) bool {
 	b.mu.Lock()
 	var found *bounded
@@ -181,14 +182,14 @@ func (b *Bound) drop(which func(*bounded) bool) bool {
 	}
 	b.mu.Unlock()
 	if found != nil {
-		_ = found.Close() // its server sees it
+		_ = found.Close() // the server that reads from it gets the error
 	}
 	return found != nil
 }
 
 type boundKey struct{}
 
-// inner is the connection below TLS.
+// inner returns the connection below TLS, or c.
 func inner(c net.Conn) net.Conn {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
 		return t.NetConn()
@@ -196,7 +197,7 @@ func inner(c net.Conn) net.Conn {
 	return c
 }
 
-// Known says that a request's connection is no stranger's: the request has shown whose it is.
+// Known marks the connection of an authenticated request: it is no stranger's any more.
 func Known(ctx context.Context) {
 	c, _ := ctx.Value(boundKey{}).(*bounded)
 	if c == nil || c.known.Swap(true) {
@@ -205,10 +206,10 @@ func Known(ctx context.Context) {
 	c.bound.mu.Lock()
 	c.bound.unfile(c)
 	c.bound.mu.Unlock()
-	_ = c.Conn.SetReadDeadline(time.Time{}) // a stranger's may still be set; it only fails on a connection that is gone
+	_ = c.Conn.SetReadDeadline(time.Time{}) // removes a stranger's; it only fails on a closed connection
 }
 
-// State is for http.Server.ConnState: a caller whose connection is idle may lose it to another.
+// State is for http.Server.ConnState: a caller's connection may be closed for another while it is idle.
 func State(c net.Conn, s http.ConnState) {
 	x, ok := inner(c).(*bounded)
 	switch {

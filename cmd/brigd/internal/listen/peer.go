@@ -70,7 +70,7 @@ func peerUID(c net.Conn) (int, error) {
 	return int(cred.Uid), nil
 }
 
-// Source is where a request comes from, for logs: an address without its port, or a local user.
+// Source returns where a request comes from, for logs: an address without its port, or a local user.
 func Source(r *http.Request) string {
 	if p := PeerOf(r.Context()); p.Local {
 		return "uid-" + strconv.Itoa(p.UID)
@@ -84,7 +84,7 @@ func Source(r *http.Request) string {
 
 type peerKey struct{}
 
-// WithPeer is for http.Server.ConnContext: it notes who has connected, and what Known needs.
+// WithPeer is for http.Server.ConnContext. It adds the peer, for PeerOf, and the connection, for Known.
 func WithPeer(ctx context.Context, c net.Conn) context.Context {
 	if b, ok := inner(c).(*bounded); ok {
 		ctx = context.WithValue(ctx, boundKey{}, b)

@@ -123,7 +123,8 @@ func readFile(ctx context.Context, c *call, in *readIn) *sdk.CallToolResult {
 	if next := in.Offset + int64(len(data)); next < info.Size && len(data) > 0 {
 		out.Next = next
 	}
-	head := fmt.Sprintf("%q: %d of %d bytes from byte %d, as %s.\n", info.Path, len(data), info.Size, in.Offset, out.Encoding)
+	head := fmt.Sprintf("%q: %d of %d bytes from byte %d, as %s.\n",
+		info.Path, len(data), info.Size, in.Offset, out.Encoding)
 	if out.Next > 0 {
 		head += fmt.Sprintf("There is more: read on with offset %d.\n", out.Next)
 	}

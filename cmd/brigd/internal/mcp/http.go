@@ -38,7 +38,7 @@ type Server struct {
 type owned struct {
 	*session
 	owner string
-	key   string // what its caller is counted by: engine.Caller.Key
+	key   string // its caller, for counting: engine.Caller.Key
 	probe bool   // it ends with the request that began it: the client asks which protocol is spoken here
 }
 
@@ -101,8 +101,8 @@ func (s *Server) Sessions() int {
 	return all
 }
 
-// count is how many sessions there are, and how many of them are one caller's, whatever copies of a token it has. s.mu is
-// held.
+// count returns how many sessions there are, and how many of them are one caller's. All copies of a token count as one
+// caller. The caller of count holds s.mu.
 func (s *Server) count(key string) (all, mine int) {
 	for _, x := range s.sessions {
 		if x.probe {

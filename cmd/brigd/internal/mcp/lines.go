@@ -148,7 +148,7 @@ type oneByOne struct {
 
 // Write is io.Writer's.
 func (o *oneByOne) Write(p []byte) (int, error) {
-	o.flying.end(p) // before the client can have read it
+	o.flying.end(p) // before the write, after which the client may use the id again
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.w.Write(p)

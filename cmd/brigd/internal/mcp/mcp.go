@@ -36,8 +36,8 @@ type Engine interface {
 	DeleteFile(c engine.Caller, id, path string) error
 }
 
-// Gate admits runs. Enter waits for a run's turn; the run calls release when it has ended, perhaps twice. A *nsjail.Refusal in the error
-// goes to the model.
+// Gate admits runs. Enter waits for a run's turn; the run calls release when it has ended, perhaps twice. A
+// *nsjail.Refusal in the error goes to the model.
 type Gate interface {
 	Enter(ctx context.Context, c engine.Caller) (release func(), err error)
 }
@@ -75,8 +75,8 @@ type Options struct {
 
 	// MaxRequests bounds the HTTP requests that are answered at the same time, streams among them (1024).
 	MaxRequests int
-	// BodyTime is how long the body of an HTTP request may take to arrive, with a second more for each MiB (30 s), and WriteTime how long a client may take
-	// for each piece of an answer (30 s).
+	// BodyTime is how long the body of an HTTP request may take to arrive, with a second more for each MiB (30 s).
+	// WriteTime is how long a client may take for each piece of an answer (30 s).
 	BodyTime, WriteTime time.Duration
 
 	// MaxCalls bounds the calls of a session that run at the same time (16).

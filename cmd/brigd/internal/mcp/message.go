@@ -10,20 +10,20 @@ import (
 	"sync"
 )
 
-// members are what a message of JSON-RPC may have: JSON-RPC 2.0, sections 4 and 5.
+// members are the names that an object of JSON-RPC 2.0 may have (sections 4 and 5).
 var members = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
-// maxID bounds a number that names a request: readers that take it for a float keep it up to there.
+// maxID is the largest number that an id may be: a reader that takes numbers for floats keeps integers up to it exact.
 const maxID = 1 << 53
 
-// envelope is of a message what tells it from others: its id, and whether it is to be answered.
+// envelope is a message's id, and whether the message is a call, which is to be answered.
 type envelope struct {
 	id   string
 	call bool
 }
 
-// open reads the envelope of a JSON object. wrong says what another reader could take for something else: the SDK takes
-// "METHOD" for method, the last of two, and an id of 9007199254740993 for one less.
+// open reads the envelope of a JSON object. wrong names a part that readers understand differently, or is "". The SDK
+// takes "METHOD" for method, the last of two members with one name, and the id 9007199254740993 for one less.
 func open(text []byte) (e envelope, wrong string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -40,7 +40,8 @@ func open(text []byte) (e envelope, wrong string) {
 		if err := d.Decode(&value); err != nil {
 			return e, "it is no JSON text"
 		}
-		if i := slices.IndexFunc(members, func(m string) bool { return strings.EqualFold(m, name) }); i >= 0 && members[i] != name {
+		i := slices.IndexFunc(members, func(m string) bool { return strings.EqualFold(m, name) })
+		if i >= 0 && members[i] != name {
 			return e, fmt.Sprintf("%q is not %q: write it in small letters", name, members[i])
 		}
 		if _, twice := seen[name]; twice {
@@ -57,7 +58,7 @@ func open(text []byte) (e envelope, wrong string) {
 	return e, ""
 }
 
-// canonical is the same for all ways to write an id.
+// canonical returns one form for all ways to write an id.
 func canonical(id json.RawMessage) string {
 	var text string
 	if json.Unmarshal(id, &text) == nil {
@@ -66,7 +67,7 @@ func canonical(id json.RawMessage) string {
 	return string(id)
 }
 
-// goodID reports whether an id is one that every reader takes for the same. An answer to what had none has null.
+// goodID reports whether every reader understands an id alike. An answer to a message without an id has null.
 func goodID(id json.RawMessage, call bool) bool {
 	if id[0] == '"' {
 		return true
@@ -78,7 +79,7 @@ func goodID(id json.RawMessage, call bool) bool {
 	return err == nil && -maxID <= n && n <= maxID && strconv.FormatInt(n, 10) == string(id)
 }
 
-// answered is the id of an answer that the SDK has written; "" of another message. It reads no further than it must.
+// answered returns the id of an answer that the SDK writes, or "" for another message. It reads only as far as it must.
 func answered(text []byte) (id string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -103,13 +104,14 @@ func answered(text []byte) (id string) {
 	return ""
 }
 
-// flight knows the requests of a stream that are being answered: the SDK leaves a second one with the same id unanswered.
+// flight holds the ids of a stream's requests that are being answered. The SDK would not answer a second request with
+// the same id.
 type flight struct {
 	mu  sync.Mutex
 	ids map[string]bool
 }
 
-// begin takes a request; false if there is one with its id.
+// begin adds a request. It returns false if there is one with its id.
 func (f *flight) begin(e envelope) bool {
 	if !e.call {
 		return true
@@ -126,7 +128,7 @@ func (f *flight) begin(e envelope) bool {
 	return true
 }
 
-// end takes what has been written.
+// end removes the request that a message answers.
 func (f *flight) end(text []byte) {
 	id := answered(text)
 	f.mu.Lock()

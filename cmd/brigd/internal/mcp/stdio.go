@@ -29,7 +29,8 @@ func ServeStdio(ctx context.Context, o Options) error {
 	defer x.end()
 	flying := &flight{}
 	both := &oneByOne{w: out, flying: flying}
-	conn, err := x.server.Connect(ctx, &sdk.IOTransport{Reader: newLines(in, both, s.o.MaxMessage, x.batches, flying), Writer: keepOpen{both}, MaxLineLength: -1}, nil)
+	reader := newLines(in, both, s.o.MaxMessage, x.batches, flying)
+	conn, err := x.server.Connect(ctx, &sdk.IOTransport{Reader: reader, Writer: keepOpen{both}, MaxLineLength: -1}, nil)
 	if err != nil {
 		return fmt.Errorf("the MCP session over stdio cannot begin: %w", err)
 	}

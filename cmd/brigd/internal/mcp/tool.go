@@ -103,7 +103,7 @@ func decode(data json.RawMessage, in any, name string, required []string) *nsjai
 		return nil
 	}
 	if step := shellStep(name, members); step != "" {
-		return &nsjail.Refusal{Message: "cmd is a list of words, and no shell reads it.", Code: "wrong_type", Layer: "request", Rule: name + ": cmd", NextSteps: []string{step}}
+		return refuse("request", "wrong_type", name+": cmd", "cmd is a list of words, and no shell reads it.", step)
 	}
 	no := &nsjail.Refusal{Message: err.Error(), Code: "invalid_argument", Layer: "request", Rule: name, NextSteps: []string{"Correct the arguments and call " + name + " again."}}
 	var e *schema.Error
@@ -115,7 +115,8 @@ func decode(data json.RawMessage, in any, name string, required []string) *nsjai
 	return no
 }
 
-// shellStep says how to run a command line: models send one under several names before they read what cmd is.
+// shellStep returns how to run a command line as a list of words, or "". Models send a command line under several names
+// before they read what cmd is.
 func shellStep(name string, members map[string]json.RawMessage) string {
 	if name != "run_command" {
 		return ""
@@ -131,9 +132,9 @@ func shellStep(name string, members map[string]json.RawMessage) string {
 		}
 		var text strings.Builder
 		e := json.NewEncoder(&text)
-		e.SetEscapeHTML(false) // a model reads it, and no page
+		e.SetEscapeHTML(false) // the text is for a model, not for a web page
 		if e.Encode(words) != nil {
-			return "" // no text is without JSON
+			return "" // every string can be written as JSON
 		}
 		return `You mean {"cmd": ["sh", "-c", ` + strings.TrimSpace(text.String()) + "]}."
 	}

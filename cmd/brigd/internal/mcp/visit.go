@@ -19,7 +19,7 @@ import (
 	"brig/nsjail/engine"
 )
 
-// maxHeld is the memory in bytes that the bodies of all requests share, if four of the largest need no more.
+// maxHeld is the memory in bytes that the bodies of all requests share, unless four of the largest need more.
 const maxHeld = 256 << 20
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
@@ -31,7 +31,7 @@ type visit struct {
 	r     *http.Request
 	ctl   *http.ResponseController
 	taken bool // the whole body has been read
-	// release gives back what the body takes of the memory of all.
+	// release returns the memory of the body to the budget.
 	release func()
 
 	// for the log
@@ -45,7 +45,8 @@ const statusGone = 499
 // visited answers one request by serve, or with the refusal and the status that it returns, and writes a line about it.
 func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string, serve func(*visit) (int, *nsjail.Refusal)) {
 	start := time.Now()
-	v := &visit{ResponseWriter: w, s: s, r: r, ctl: http.NewResponseController(w), route: route, agent: engine.Local, status: statusGone, release: func() {}}
+	v := &visit{ResponseWriter: w, s: s, r: r, ctl: http.NewResponseController(w), route: route,
+		agent: engine.Local, status: statusGone, release: func() {}}
 	if v.request = r.Header.Get("X-Request-Id"); !idPattern.MatchString(v.request) {
 		v.request = rand.Text()
 	}
@@ -123,30 +124,36 @@ func deadline(d time.Duration) time.Time {
 	return time.Now().Add(d)
 }
 
-// read takes the whole body, within its size, its time and the memory that all share, and makes it the request's.
+// read reads the whole body, within its size, its time and the memory that all share, and makes it the request's body.
 func (v *visit) read(key string) (int, *nsjail.Refusal) {
-	text, release, err := v.s.bodies.Read(key, v.r, v.ctl, body.Limits{Most: int64(v.s.o.MaxMessage), Time: v.s.o.BodyTime})
+	limits := body.Limits{Most: int64(v.s.o.MaxMessage), Time: v.s.o.BodyTime}
+	text, release, err := v.s.bodies.Read(key, v.r, v.ctl, limits)
 	v.release = release
 	switch {
 	case err == nil:
 		v.taken = true
-		v.readTime(0) // from now on the connection is watched for its end
+		v.readTime(0) // from now on net/http reads the connection to see its end
 		v.r.Body = io.NopCloser(bytes.NewReader(text))
 		if trimmed := bytes.TrimLeft(text, " \t\r\n"); json.Valid(trimmed) && v.r.Method == http.MethodPost {
 			if _, wrong := open(trimmed); wrong != "" {
-				return http.StatusBadRequest, refuse("request", "invalid_message", "body", "this is no message that all would read alike: "+wrong,
+				return http.StatusBadRequest, refuse("request", "invalid_message", "body",
+					"this is no message that all would read alike: "+wrong,
 					"Send one message of JSON-RPC 2.0 in each request, whose id is a text or an integer.")
 			}
 		}
 		return 0, nil
 	case errors.Is(err, body.ErrTooLarge):
-		return http.StatusRequestEntityTooLarge, refuse("request", "body_too_large", "body", fmt.Sprintf("the body has more than %d bytes", v.s.o.MaxMessage), "Send less, or a file in parts.")
+		return http.StatusRequestEntityTooLarge, refuse("request", "body_too_large", "body",
+			fmt.Sprintf("the body has more than %d bytes", v.s.o.MaxMessage), "Send less, or a file in parts.")
 	case errors.Is(err, body.ErrNoBudget):
-		return http.StatusTooManyRequests, refuse("queue", "body_budget", "body", err.Error(), "Send the same request again in a second.")
+		return http.StatusTooManyRequests, refuse("queue", "body_budget", "body", err.Error(),
+			"Send the same request again in a second.")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return http.StatusRequestTimeout, refuse("request", "body_timeout", "body", "the body took too long to arrive", "Send it faster, or in smaller requests.")
+		return http.StatusRequestTimeout, refuse("request", "body_timeout", "body",
+			"the body took too long to arrive", "Send it faster, or in smaller requests.")
 	default:
-		return http.StatusBadRequest, refuse("request", "body_broken", "body", "the body ended before its announced end, or is not framed as HTTP says", "Send the request again.")
+		return http.StatusBadRequest, refuse("request", "body_broken", "body",
+			"the body ended before its announced end, or is not framed as HTTP says", "Send the request again.")
 	}
 }
 

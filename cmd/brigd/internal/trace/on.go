@@ -121,7 +121,7 @@ type tracedGate struct {
 	next Gate
 }
 
-// Ask is the gate's.
+// Ask calls the gate's Ask, without a span.
 func (g tracedGate) Ask(caller string) error { return g.next.Ask(caller) }
 
 // Enter is the gate's.
