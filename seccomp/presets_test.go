@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	libseccomp "github.com/seccomp/libseccomp-golang"
 	"golang.org/x/sys/unix"
 )
 
@@ -262,5 +263,33 @@ func TestPresetsDiffer(t *testing.T) {
 				t.Errorf("%s permits %s, the default does not", tt.preset, name)
 			}
 		}
+	}
+}
+
+// Docker, podman and runc add a profile's rules to libseccomp as they stand, and it refuses one beside a narrower rule that
+// has another action.
+func TestLibseccompTakesThePresets(t *testing.T) {
+	for _, name := range Presets() {
+		p, err := Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := p.Resolve(native())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := libseccomp.NewFilter(table.Default.lib())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range table.Rules {
+			if r.Action == table.Default { // which they leave out
+				continue
+			}
+			if err := add(f, r.Nr, lowered{action: r.Action, conds: r.Conds}); err != nil {
+				t.Errorf("%s: syscalls[%d], %s: %v", name, r.Entry, r.Name, err)
+			}
+		}
+		f.Release()
 	}
 }
