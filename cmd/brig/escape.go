@@ -18,8 +18,9 @@ import (
 type keys struct {
 	in    io.Reader
 	do    func(escape byte)
-	held  bool // a tilde that may begin an escape
-	typed bool // whether the line has a character already
+	rest  []byte // was read, and not yet returned
+	held  bool   // a tilde that may begin an escape
+	typed bool   // whether the line has a character already
 }
 
 const (
@@ -28,13 +29,18 @@ const (
 	escapes = "brig: at the start of a line ~. ends the jail, ~^Z suspends brig with it, ~~ is a tilde, ~? shows this"
 )
 
-// Read returns keys for the payload, without escapes.
+// Read returns keys for the payload, without escapes. An error of the terminal's is met again at the next Read.
 func (k *keys) Read(p []byte) (n int, err error) {
-	b := make([]byte, max(1, len(p)-1)) // one byte less: a held tilde may precede them
-	for n == 0 && err == nil {
+	for len(k.rest) == 0 && err == nil && len(p) > 0 {
 		var got int
-		got, err = k.in.Read(b)
-		n = copy(p, k.filter(b[:got]))
+		got, err = k.in.Read(p)
+		if k.rest = k.filter(p[:got]); err != nil && k.held { // nothing follows the tilde
+			k.rest, k.held = append(k.rest, '~'), false
+		}
+	}
+	n = copy(p, k.rest)
+	if k.rest = k.rest[n:]; n > 0 {
+		err = nil
 	}
 	return n, err
 }

@@ -19,6 +19,7 @@ func TestKeys(t *testing.T) {
 		{"~\r~.", "~\r", "."},
 		{"~a~.\n~.", "~a~.\n", "."},
 		{"", "", ""},
+		{"x\n~", "x\n~", ""},
 	} {
 		for _, in := range []io.Reader{bytes.NewBufferString(c.typed), iotest.OneByteReader(bytes.NewBufferString(c.typed)),
 			iotest.DataErrReader(bytes.NewBufferString(c.typed))} {
@@ -27,6 +28,10 @@ func TestKeys(t *testing.T) {
 			if err != nil || string(got) != c.payload || string(done) != c.escapes {
 				t.Errorf("%q: %q, escapes %q, %v; want %q, %q", c.typed, got, done, err, c.payload, c.escapes)
 			}
+		}
+		slow := iotest.OneByteReader(&keys{in: bytes.NewBufferString(c.typed), do: func(byte) {}})
+		if got, err := io.ReadAll(slow); err != nil || string(got) != c.payload {
+			t.Errorf("%q, byte by byte: %q, %v; want %q", c.typed, got, err, c.payload)
 		}
 	}
 }
