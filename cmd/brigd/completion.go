@@ -87,7 +87,9 @@ _brigd() {
 		}
 		b.WriteString("\t" + c.name + ") flags=\"" + flags + "\" ;;\n")
 	}
-	b.WriteString("\t*) return ;;\n\tesac\n\tcase $prev in\n")
+	b.WriteString("\t*) return ;;\n\tesac\n" + // readline breaks --flag=value into three words
+		"\tif [[ $prev == \"=\" ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; elif [[ $cur == \"=\" ]]; then cur=; fi\n" +
+		"\tcase $prev in\n")
 	for _, r := range settingsOf("mcp") { // it has all of serve's
 		name, _, _ := strings.Cut(r.Flag, " ")
 		switch words, files, typed := values(r); {

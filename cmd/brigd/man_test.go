@@ -39,6 +39,8 @@ func TestBashCompletion(t *testing.T) {
 		"brigd serve --tool":                 "",
 		"brigd mcp --tool":                   "--tools",
 		"brigd serve --log-format j":         "json",
+		"brigd serve --log-format = j":       "json",
+		"brigd serve --log-format =":         "text json",
 		"brigd serve --running ''":           "",
 		"brigd mcp --http --audit-sync al":   "always",
 		"brigd completion z":                 "zsh",
