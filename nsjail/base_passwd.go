@@ -1,7 +1,7 @@
 package nsjail
 
-// The users and groups of Debian's base-passwd, which say nothing about the host: programs look for tty, users or www-data
-// by name. None of them can be become in a jail.
+// The users and groups of Debian's base-passwd. They reveal nothing about the host. Programs look for tty, users or
+// www-data by name. In a jail no process can become one of them.
 const (
 	baseUsers = "" +
 		"daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n" +

@@ -14,7 +14,7 @@ import (
 type capture struct {
 	src   *os.File
 	dst   io.Writer
-	own   *os.File        // to be closed at the end, which whatever reads it may wait for; nil: none
+	own   *os.File        // closed at the end, since its reader may wait for that; nil: none
 	limit int64           // 0: everything
 	said  func(n int) int // told of n bytes, it says how many may pass; nil: all
 
@@ -57,9 +57,9 @@ func (c *capture) pass(b []byte) {
 	c.total += int64(len(b) - n)
 }
 
-// over has copy come to its end: no process of the jail is left, and what each has written can be read. Whatever else
-// holds the far end was given it by the payload (unix(7) SCM_RIGHTS), and would keep it open for as long as it liked.
-// An error means that copy is at its end.
+// over makes copy end. No process of the jail is left, and all that they have written can be read. Another process may
+// hold the far end only because the payload passed it on (unix(7) SCM_RIGHTS), and could keep it open for any time. An
+// error means that copy has ended.
 func (c *capture) over() { _ = c.src.SetReadDeadline(time.Unix(1, 0)) }
 
 // mostLeft bounds what is read of a terminal then: its buffers hold 64 KiB.

@@ -30,8 +30,9 @@ const (
 // DefaultRlimits are set unless Limits.Rlimits names them. RLIMIT_AS and RLIMIT_FSIZE are not here, on purpose:
 // they break Node.js, the JVM and WebAssembly. The rest keeps the hard limit of the caller.
 //
-// The kernel refuses to pass descriptors to a process whose user has more of them under way than its RLIMIT_NOFILE (unix(7),
-// ETOOMANYREFS). Most programs have 1,024, and a payload can go beyond its own limit by one message, which is 253.
+// The kernel refuses to pass descriptors to a process whose user has more of them under way than its RLIMIT_NOFILE
+// (unix(7), ETOOMANYREFS). Most programs have 1,024, and a payload can go beyond its own limit by one message, which is
+// 253.
 var DefaultRlimits = map[string]Rlimit{
 	"core":       {1, 1}, // bytes; at 1 a crash starts no helper on the host: core(5), kernel.core_pattern
 	"nofile":     {768, 768},

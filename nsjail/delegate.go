@@ -12,8 +12,9 @@ import (
 	"brig/cgroup"
 )
 
-// DelegateScript is a script for sh(1) by which root gives a user, a name or a uid, control groups below those of this
-// process, as cgroups(7) has it under "Delegation". If this process runs as that user, its parent, a shell, moves into them.
+// DelegateScript returns a script for sh(1) with which root delegates control groups to a user, a name or a uid. They
+// lie below those of this process: cgroups(7), "Delegation". If this process runs as that user, its parent, a shell,
+// moves into them.
 func DelegateScript(user string) (string, error) {
 	l, err := cgroup.Detect("")
 	if err != nil {
@@ -29,7 +30,8 @@ func delegateScript(l *cgroup.Layout, user string, uid, shell int) (string, erro
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 	var dirs []string
 	for _, c := range slices.Sorted(maps.Keys(l.Controllers)) {
-		if dir := l.Controllers[c]; dir != "" && c != "devices" && !strings.HasPrefix(c, "name=") && !slices.Contains(dirs, dir) {
+		if dir := l.Controllers[c]; dir != "" && c != "devices" && !strings.HasPrefix(c, "name=") &&
+			!slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
 	}

@@ -24,8 +24,8 @@
 //
 // The order of what happens in a jail is spelled in one place, resolver.write (for a Runner: newTemplate, with inTurn or
 // atOnce), and every failure names its operation:
-// "mounts[0]: no such file or directory; ... (step 290 of 306: openat(...))". There are no branches in a program. Whatever
-// has to be decided is decided by Resolve, in Go, outside.
+// "mounts[0]: no such file or directory; ... (step 290 of 306: openat(...))". There are no branches in a program.
+// Whatever has to be decided is decided by Resolve, in Go, outside.
 //
 // # Actors
 //
@@ -140,14 +140,15 @@
 // # Files of the host
 //
 // A source is opened once, by Look, before the payload exists. Called by root, the keeper clones the mount from that
-// descriptor (open_tree(2)), maps its owner to the payload's uid (an idmapped mount) and passes it. Called by anyone else, or
-// by root without the capabilities for that, whose payload then is the owner of what it writes to (owner.go),
-// the jail opens the path again and compares device and inode number with what the keeper still holds open; a source that was
-// replaced in between is an error (ESTALE). Targets are reached from the descriptor of the new root by openat2(2) with
-// RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS: see package rootfs.
+// descriptor (open_tree(2)), maps its owner to the payload's uid (an idmapped mount) and passes it. Called by anyone
+// else, or by root without the capabilities for that, whose payload then is the owner of what it writes to (owner.go),
+// the jail opens the path again and compares device and inode number with what the keeper still holds open; a source
+// that was replaced in between is an error (ESTALE). Targets are reached from the descriptor of the new root by
+// openat2(2) with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS: see package rootfs.
 //
-// The keeper itself reads small files of which a read-only bind shows a copy. Inside of a writable bind the path to another
-// mount has no symbolic link, and each directory of it is mounted on itself, so that the payload cannot replace it.
+// The keeper itself reads small files of which a read-only bind shows a copy. Inside of a writable bind the path to
+// another mount has no symbolic link, and each directory of it is mounted on itself, so that the payload cannot replace
+// it.
 //
 // # What is enforced
 //

@@ -84,7 +84,8 @@ func (t *Trial) failedAt() string {
 func Diagnose(f *Facts) []Finding {
 	list := []Finding{f.jail()}
 	for _, check := range []func() Finding{f.kernel, f.userNamespaces, f.root, f.proc, f.overlay, f.idmap, f.seccomp, f.library, f.egress,
-		f.outerFilter, f.container, f.lsm, f.namespaceLimits, f.limits, f.core, f.memory, f.cgroups, f.landlock, f.yama, f.tiocsti, f.vsock, f.etc} {
+		f.outerFilter, f.container, f.lsm, f.namespaceLimits, f.limits, f.core, f.memory, f.cgroups, f.landlock, f.yama,
+		f.tiocsti, f.vsock, f.etc} {
 		if x := check(); x.Name != "" {
 			list = append(list, x)
 		}

@@ -30,7 +30,7 @@ func lookLinks(h *Host) (names []string) {
 	carried = append(carried, ownedEtc...)
 	_ = filepath.WalkDir("/usr", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type() != os.ModeSymlink {
-			return nil // what cannot be read is no program of everybody's
+			return nil // a directory that cannot be read has no program for all users
 		}
 		text, err := os.Readlink(path)
 		if err != nil {
@@ -47,11 +47,12 @@ func lookLinks(h *Host) (names []string) {
 	return names
 }
 
-// etc names programs' configuration that a jail does not show.
+// etc lists configuration of programs that a jail does not show.
 func (f *Facts) etc() Finding {
 	if len(f.Etc) == 0 {
 		return Finding{}
 	}
-	return Finding{Name: "etc", State: Note, Why: "a jail shows public configuration of /etc, but not what /usr also has links to: " + strings.Join(f.Etc, ", "),
+	return Finding{Name: "etc", State: Note, Why: "a jail shows public configuration of /etc, but not what /usr also " +
+		"has links to: " + strings.Join(f.Etc, ", "),
 		Fix: "for programs that need it, brig run --etc " + strings.Join(f.Etc, " --etc ")}
 }

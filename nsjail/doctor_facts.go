@@ -92,7 +92,8 @@ func within[T any](f *Facts, name string, limit time.Duration, read func() T, se
 
 func (f *Facts) readFiles() {
 	paths := []string{"/proc/self/status", "/proc/self/uid_map", "/proc/self/mountinfo", "/proc/self/cgroup", "/proc/self/attr/current",
-		"/proc/meminfo", "/proc/net/protocols", "/proc/sys/kernel/seccomp/actions_avail", "/sys/fs/selinux/enforce", "/run/systemd/container", "/proc/1/environ", "/proc/1/comm"}
+		"/proc/meminfo", "/proc/net/protocols", "/proc/sys/kernel/seccomp/actions_avail", "/sys/fs/selinux/enforce",
+		"/run/systemd/container", "/proc/1/environ", "/proc/1/comm"}
 	for _, name := range []string{"kernel.unprivileged_userns_clone", appArmorSwitch,
 		"kernel.yama.ptrace_scope", "kernel.overflowuid", corePattern, "dev.tty.legacy_tiocsti"} {
 		paths = append(paths, sysctlPath(name))

@@ -78,8 +78,10 @@ func (f *Facts) idmap() Finding {
 	t := &f.Shared
 	switch {
 	case f.Host.Missing["idmap"] != "":
-		x.State, x.Why = Partial, f.Host.Missing["idmap"]+", so a payload of root's is on the host the owner of what it may write to, and cannot write to what is root's"
-		x.Fix = "chown what is to be shared writably, or give the container both: docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE ..."
+		x.State, x.Why = Partial, f.Host.Missing["idmap"]+", so a payload of root's is on the host the owner of what it "+
+			"may write to, and cannot write to what is root's"
+		x.Fix = "chown what is to be shared writably, or give the container both: docker run " +
+			"--cap-add SYS_ADMIN --cap-add SYS_PTRACE ..."
 	case t.Works():
 		x.Why = "the current directory can be shared writably; new files belong to its owner"
 	case t.Tried && f.Default.Works():

@@ -94,17 +94,20 @@ func (f *Facts) limits() Finding {
 
 const corePattern = "kernel.core_pattern"
 
-// core tells of a program of the host that the kernel starts, or speaks to, for a crash: core(5).
+// core reports on a program of the host that the kernel starts, or connects to, for a crash: core(5).
 func (f *Facts) core() Finding {
-	x := Finding{Name: "core", State: Present, Why: corePattern + " starts a program as root for a crash, but for none in a jail: RLIMIT_CORE is 1 there"}
+	x := Finding{Name: "core", State: Present, Why: corePattern +
+		" starts a program as root for a crash, but for none in a jail: RLIMIT_CORE is 1 there"}
 	switch pattern := f.sysctl(corePattern); {
 	case strings.HasPrefix(pattern, "@"): // Linux 6.16
-		x.State, x.Why, x.Fix = Partial, corePattern+" is a socket, and no limit keeps a crash in a jail from it", "sysctl -w "+corePattern+"=core"
+		x.State, x.Why, x.Fix = Partial, corePattern+" is a socket, and no limit keeps a crash in a jail from it",
+			"sysctl -w "+corePattern+"=core"
 	case !strings.HasPrefix(pattern, "|"):
 		return Finding{}
 	case f.Host != nil && f.Host.HardLimits["core"] == 0:
 		x.State, x.Fix = Partial, "ulimit -Hc 1 as root, or LimitCORE=1 in the unit"
-		x.Why = corePattern + " starts a program as root for a crash in a jail, too: the hard limit on core dumps is 0, and at 1 it would not"
+		x.Why = corePattern + " starts a program as root for a crash in a jail, too: the hard limit on core dumps is 0, " +
+			"and at 1 it would not"
 	}
 	return x
 }

@@ -39,8 +39,8 @@ func (f *Facts) blockers() (list []blocker) {
 	return list
 }
 
-// userFailed says whether the trial failed at what a user namespace permits. One that ended for want of /proc had not come
-// to that: the other trial, without one, tells.
+// userFailed reports whether the trial failed at an operation that a user namespace should permit. A trial that failed
+// at /proc did not get that far; then the other trial, without /proc, decides.
 func (f *Facts) userFailed() bool {
 	if !f.Default.Tried {
 		return true

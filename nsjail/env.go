@@ -127,8 +127,8 @@ func BuildEnv(s *Spec, passed []string, term string) []string {
 	return env
 }
 
-// home is where programs keep what is theirs: a place of the jail's own, which ends with it. With a volume at /work it is
-// there, since what a volume keeps from run to run is the payload's. An image need have no /home.
+// home is the directory for programs' own files. It is the jail's own and ends with it. With a volume at /work it lies
+// there, so that it is kept from run to run. An image need not have /home.
 func home(s *Spec) string {
 	h := DefaultHome
 	if s.Rootfs.Path != "" {

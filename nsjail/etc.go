@@ -11,13 +11,13 @@ import (
 )
 
 // publicEtc is the configuration in the host's /etc that programs in /usr cannot do without, or are less safe without
-// (ImageMagick's policy.xml). A jail shows those that exist, as far as everybody may read them. Nothing here is an account,
-// a key or an identity. What a program in /usr has a link to and can do without (X11/rgb.txt) is not
-// here, since each name costs every start a mount; `brig doctor` lists it, and Spec.Etc adds it.
+// (ImageMagick's policy.xml). A jail shows those that exist, as far as every user may read them. Nothing here is an
+// account, a key or an identity. A file that programs in /usr link to and can do without (X11/rgb.txt) is not here,
+// since each name costs every start a mount; `brig doctor` lists it, and Spec.Etc adds it.
 var publicEtc = []string{"alternatives", "ssl/certs", "pki/tls/certs", "pki/ca-trust",
 	"fonts", "ImageMagick-6", "ImageMagick-7", "R", "php", "libreoffice", "chromium.d", "maven", "groff", "ld.so.conf.d",
-	"ld.so.cache", "ld.so.conf", "services", "protocols", "ssl/openssl.cnf", "mime.types", "manpath.config", "matplotlibrc",
-	"os-release"}
+	"ld.so.cache", "ld.so.conf", "services", "protocols", "ssl/openssl.cnf", "mime.types", "manpath.config",
+	"matplotlibrc", "os-release"}
 
 // netEtc are the files that a jail with the host's network takes from there.
 var netEtc = []string{"etc/hosts", "etc/resolv.conf"}
@@ -25,11 +25,13 @@ var netEtc = []string{"etc/hosts", "etc/resolv.conf"}
 // ownedEtc are the files of /etc that a jail makes itself.
 var ownedEtc = []string{"passwd", "group", "hosts", "hostname", "nsswitch.conf", "resolv.conf", "shells", "mtab"}
 
-// privateEtc are names in /etc that hold accounts, keys and identities, whatever their permissions.
-var privateEtc = []string{".pwd.lock", "NetworkManager", "cloud", "credstore", "credstore.encrypted", "crypttab", "docker", "environment",
-	"exim4", "fstab", "group-", "gshadow", "gshadow-", "hostid", "ipsec.d", "ipsec.secrets", "kerberos", "krb5.keytab", "krb5.conf.d",
-	"kubernetes", "letsencrypt", "machine-id", "netplan", "openvpn", "opt", "passwd-", "pki/tls/private", "pki/private", "ppp", "rancher",
-	"security", "shadow", "shadow-", "ssh", "ssl/private", "subgid", "subuid", "sudoers", "sudoers.d", "wireguard", "wpa_supplicant"}
+// privateEtc are names in /etc that hold accounts, keys and identities. They are refused even if every user may read
+// them.
+var privateEtc = []string{".pwd.lock", "NetworkManager", "cloud", "credstore", "credstore.encrypted", "crypttab",
+	"docker", "environment", "exim4", "fstab", "group-", "gshadow", "gshadow-", "hostid", "ipsec.d", "ipsec.secrets",
+	"kerberos", "krb5.keytab", "krb5.conf.d", "kubernetes", "letsencrypt", "machine-id", "netplan", "openvpn", "opt",
+	"passwd-", "pki/tls/private", "pki/private", "ppp", "rancher", "security", "shadow", "shadow-", "ssh", "ssl/private",
+	"subgid", "subuid", "sudoers", "sudoers.d", "wireguard", "wpa_supplicant"}
 
 // etcNames checks Spec.Etc.
 func (c *checker) etcNames(s *Spec) {
@@ -74,7 +76,8 @@ func (h *Host) lookEtc(s *Spec) error {
 	for i, name := range s.Etc {
 		why, err := h.lookEtcName("etc/" + name)
 		if err == nil && why != "" {
-			err = &Error{Fault: FaultCaller, Op: index("etc", i), Detail: quote("/etc/"+name) + " " + why, Remedy: "name public configuration that this machine has"}
+			err = &Error{Fault: FaultCaller, Op: index("etc", i), Detail: quote("/etc/"+name) + " " + why,
+				Remedy: "name public configuration that this machine has"}
 		}
 		if err != nil {
 			return err
@@ -92,7 +95,7 @@ func (h *Host) lookEtc(s *Spec) error {
 	return err
 }
 
-// leads is the path that a symbolic link leads to, but for links on the way.
+// leads returns the path that a symbolic link leads to. It does not resolve links on the way.
 func leads(link, text string) string {
 	if filepath.IsAbs(text) {
 		return filepath.Clean(text)
@@ -100,12 +103,12 @@ func leads(link, text string) string {
 	return filepath.Join(filepath.Dir(link), text)
 }
 
-// copied says whether a file may be read by everybody and is small enough to be copied.
+// copied reports whether a file may be read by every user and is small enough to be copied.
 func copied(st *unix.Stat_t) bool {
 	return st.Mode&(unix.S_IFMT|0o004) == unix.S_IFREG|0o004 && st.Size <= maxEtcFile
 }
 
-// lookEtcName adds what is called so to what the jail shows. why says what keeps it from being shown.
+// lookEtcName adds a name in /etc to those that the jail shows. why is the reason if it cannot be shown.
 func (h *Host) lookEtcName(name string) (why string, err error) {
 	var st unix.Stat_t
 	switch err := unix.Lstat("/"+name, &st); err {
@@ -151,8 +154,9 @@ func (h *Host) lookEtcName(name string) (why string, err error) {
 	return "", nil
 }
 
-// javaConfigs are the directories of /etc without which Debian's Java does not start: /usr/lib/jvm/java-17-openjdk-amd64
-// has links into /etc/java-17-openjdk. They are not looked for in /etc, which is large.
+// javaConfigs are the directories of /etc without which Debian's Java does not start:
+// /usr/lib/jvm/java-17-openjdk-amd64 has links into /etc/java-17-openjdk. They are not looked for in /etc, which is
+// large.
 func javaConfigs() (names []string) {
 	fd, err := unix.Open("/usr/lib/jvm", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -166,7 +170,7 @@ func javaConfigs() (names []string) {
 			continue
 		}
 		if err != nil || n <= 0 {
-			break // Java will say that it lacks its configuration
+			break // Java reports the missing configuration itself
 		}
 		_, _, entries = unix.ParseDirent(buf[:n], -1, entries)
 	}

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotFound and ErrNotExecutable tell why the command could not be started; errors.Is finds them in Start's error.
+// ErrNotFound and ErrNotExecutable are reasons why the command could not be started; errors.Is finds them in Start's
+// error.
 var (
 	ErrNotFound      = errors.New("command not found in the jail")
 	ErrNotExecutable = errors.New("command not executable in the jail")
@@ -34,7 +35,7 @@ func (e *ExecError) Is(target error) bool { return target == e.Kind }
 // Unwrap returns the Error.
 func (e *ExecError) Unwrap() error { return e.Cause }
 
-// execError tells a missing command from one that may not run, and finds the flag that would bring it in.
+// execError distinguishes a missing command from one that may not run, and finds the flag that would bring it in.
 func (c *Cmd) execError(e *Error) error {
 	name := c.Spec.Args[0]
 	e.Fault, e.Detail = FaultCaller, quote(name)
@@ -52,7 +53,7 @@ func (c *Cmd) execError(e *Error) error {
 	return &ExecError{e, ErrNotExecutable}
 }
 
-// forbidden tells which of the reasons for EACCES holds.
+// forbidden returns the reason for EACCES.
 func (c *Cmd) forbidden() string {
 	for _, p := range c.plan.exec {
 		switch mode, _ := c.inJail(p); {
@@ -65,7 +66,7 @@ func (c *Cmd) forbidden() string {
 	return "it is a directory, has no x permission, or lies on a noexec mount"
 }
 
-// missing tells what the jail lacks where execve(2) returns ENOENT: the interpreter or loader of a file that is there,
+// missing returns what the jail lacks when execve(2) returns ENOENT: the interpreter or loader of a file that is there,
 // or the file itself.
 func (c *Cmd) missing(name string) string {
 	for _, p := range c.plan.exec {
@@ -80,9 +81,11 @@ func (c *Cmd) missing(name string) string {
 		case needs == "" || there != 0:
 			return "an interpreter or loader that it needs is not in the jail"
 		case kind == loader:
-			return "it needs the loader " + quote(needs) + ", which is not in the jail; put it there with the libraries that ldd lists, or link it statically"
+			return "it needs the loader " + quote(needs) +
+				", which is not in the jail; put it there with the libraries that ldd lists, or link it statically"
 		default:
-			return "its first line names the interpreter " + quote(needs) + ", which is not in the jail; correct that line, or bring it in with --ro-bind"
+			return "its first line names the interpreter " + quote(needs) +
+				", which is not in the jail; correct that line, or bring it in with --ro-bind"
 		}
 	}
 	return c.whereIsIt(name)
@@ -185,7 +188,7 @@ func (c *Cmd) inJail(p string) (mode uint32, head []byte) {
 	}
 	defer f.Close()
 	head = make([]byte, 4096) // an ELF file names its loader near the beginning
-	n, _ := f.Read(head)      // of less there is less to tell
+	n, _ := f.Read(head)      // a short read finds less
 	return st.Mode, head[:n]
 }
 

@@ -32,7 +32,7 @@ func (c *Cmd) setupError(rep stage.Report) error {
 	return blame(e)
 }
 
-// failure is a row of the failures that a machine or a Spec can cause. What a row leaves empty matches everything.
+// failure is a row of the failures that a machine or a Spec can cause. An empty field matches everything.
 type failure struct {
 	label  string // of the step; a * at the end stands for any rest
 	call   string // what its call begins with
@@ -41,29 +41,43 @@ type failure struct {
 	remedy string
 }
 
-// failures are looked through in their order; the last fits all.
+// failures are searched in their order; the last row matches every failure.
 func failures() []failure {
 	type errnos = []syscall.Errno
 	files := fmt.Sprintf("the hard limit on open files is too low: a jail needs %d; raise it with ulimit -Hn", neededFiles)
 	return []failure{
-		{"user", "", errnos{unix.EPERM, unix.EACCES}, FaultHost, "an outer sandbox or an LSM forbids user namespaces; `brig doctor` tells which"},
-		{"user", "", errnos{unix.EROFS}, FaultHost, "/proc is mounted read-only here; run mount -o remount,rw,bind /proc, or give the outer container a writable /proc (docker run --security-opt systempaths=unconfined)"},
-		{"net", "recvfrom", errnos{unix.EAGAIN}, FaultHost, "the kernel has refused a route or a rule of the jail's own network namespace; a policy for every port needs nf_tables with NAT (modprobe nft_redir), and one that names its ports does not"},
-		{"net", "dup3", errnos{unix.EBADF}, FaultHost, "the hard limit on open files is too low for the sockets of this policy: raise it to 512 with ulimit -Hn, or name fewer ports"},
+		{"user", "", errnos{unix.EPERM, unix.EACCES}, FaultHost,
+			"an outer sandbox or an LSM forbids user namespaces; `brig doctor` tells which"},
+		{"user", "", errnos{unix.EROFS}, FaultHost, "/proc is mounted read-only here; run mount -o remount,rw,bind /proc, " +
+			"or give the outer container a writable /proc (docker run --security-opt systempaths=unconfined)"},
+		{"net", "recvfrom", errnos{unix.EAGAIN}, FaultHost, "the kernel has refused a route or a rule of the jail's own " +
+			"network namespace; a policy for every port needs nf_tables with NAT (modprobe nft_redir), and one that " +
+			"names its ports does not"},
+		{"net", "dup3", errnos{unix.EBADF}, FaultHost, "the hard limit on open files is too low for the sockets of this " +
+			"policy: raise it to 512 with ulimit -Hn, or name fewer ports"},
 		{"", "", errnos{unix.EMFILE}, FaultHost, files},
 		{"", "dup3", errnos{unix.EBADF}, FaultHost, files},
-		{"pivot", "", errnos{unix.EINVAL}, FaultHost, "the root is the kernel's initramfs, which pivot_root(2) cannot replace; enter a tmpfs with switch_root(8) first"},
+		{"pivot", "", errnos{unix.EINVAL}, FaultHost, "the root is the kernel's initramfs, which pivot_root(2) cannot " +
+			"replace; enter a tmpfs with switch_root(8) first"},
 		{"mounts[*", "", errnos{unix.EEXIST}, FaultCaller, "the target exists already; choose another"},
 		{"mounts[*", "", errnos{unix.EROFS}, FaultCaller, noMountPoint},
 		{"rootfs", "", errnos{unix.EROFS}, FaultCaller, noMountPoint},
-		{"mounts[*", "", errnos{unix.ENOTDIR, unix.ELOOP, unix.ENOENT}, FaultCaller, "a part of the target's path is no directory, or a symbolic link that leads nowhere in the jail or that the payload could replace, since it lies in a writable mount; name the path that it leads to"},
-		{"", "", errnos{unix.ESTALE}, FaultCaller, "the source was replaced while the jail was being made; share a path that nobody else can change"},
-		{"proc*", "", errnos{unix.EPERM}, FaultHost, "this container's /proc is masked, and the kernel then refuses a new one (mount_namespaces(7)); run the outer container with an unmasked /proc, or accept an empty one: --optional proc"},
+		{"mounts[*", "", errnos{unix.ENOTDIR, unix.ELOOP, unix.ENOENT}, FaultCaller,
+			"a part of the target's path is no directory, or a symbolic link that leads nowhere in the jail or that the " +
+				"payload could replace, since it lies in a writable mount; name the path that it leads to"},
+		{"", "", errnos{unix.ESTALE}, FaultCaller, "the source was replaced while the jail was being made; share a path " +
+			"that nobody else can change"},
+		{"proc*", "", errnos{unix.EPERM}, FaultHost, "this container's /proc is masked, and the kernel then refuses a new " +
+			"one (mount_namespaces(7)); run the outer container with an unmasked /proc, or accept an empty one: " +
+			"--optional proc"},
 		{"workdir", "", nil, FaultCaller, "--workdir must be a directory of the jail that the payload may enter"},
 		{"session", "keyctl", nil, FaultHost, "an outer filter forbids keyctl(2); accept that: --optional keyring"},
-		{"tty", "", errnos{unix.ENOSPC}, FaultHost, "all pseudo-terminals of this machine are in use (kernel.pty.nr): raise kernel.pty.max with sysctl, or end what holds them"},
-		{"inotify", "", nil, FaultHost, "a limit on inotify(7) cannot be set in the jail's own user namespace; an outer sandbox forbids it, or the kernel lacks CONFIG_INOTIFY_USER"},
-		{"", "", errnos{unix.ENOSPC}, FaultHost, "raise user.max_mnt_namespaces and its neighbours (namespaces(7)), or fs.mount-max"},
+		{"tty", "", errnos{unix.ENOSPC}, FaultHost, "all pseudo-terminals of this machine are in use (kernel.pty.nr): " +
+			"raise kernel.pty.max with sysctl, or end what holds them"},
+		{"inotify", "", nil, FaultHost, "a limit on inotify(7) cannot be set in the jail's own user namespace; an outer " +
+			"sandbox forbids it, or the kernel lacks CONFIG_INOTIFY_USER"},
+		{"", "", errnos{unix.ENOSPC}, FaultHost, "raise user.max_mnt_namespaces and its neighbours " +
+			"(namespaces(7)), or fs.mount-max"},
 		{"", "", errnos{unix.ENOMEM}, FaultHost, "free memory"},
 		{"", "openat", errnos{unix.EACCES}, FaultCaller, "the jail's user may not reach that path; see namei -l"},
 		{"", "", nil, FaultHost, "`brig doctor` checks this machine"},

@@ -58,13 +58,13 @@ func (h *Host) lookFilter(s *Spec) error {
 // fileProfile says that a Spec's Seccomp is the path of a profile.
 func fileProfile(name string) bool { return strings.Contains(name, "/") }
 
-// shares says whether the payload may write to a directory of the host.
+// shares reports whether the payload may write to a directory of the host.
 func shares(s *Spec) bool {
 	return slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Type == MountBind && m.Writable })
 }
 
-// lookGuard gives the filter beneath a profile that is not ours, and that of an unconfined jail where the payload may
-// write to the host's files.
+// lookGuard sets the filter beneath a profile from a file, and that of an unconfined jail where the payload may write
+// to the host's files.
 func (h *Host) lookGuard(s *Spec) error {
 	if h.Guard = nil; !fileProfile(s.Seccomp) && (!shares(s) || s.Seccomp != "unconfined") {
 		return nil

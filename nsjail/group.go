@@ -61,7 +61,8 @@ func groupError(err error) error {
 	if !errors.As(err, &s) {
 		return &Error{Fault: FaultHost, Op: "cgroup", Detail: err.Error()}
 	}
-	e := &Error{Fault: FaultHost, Op: "cgroup", Detail: fmt.Sprintf("control group: %s (step %d of %d)", s.Op, s.Step, s.Of), Remedy: s.Remedy}
+	e := &Error{Fault: FaultHost, Op: "cgroup",
+		Detail: fmt.Sprintf("control group: %s (step %d of %d)", s.Op, s.Step, s.Of), Remedy: s.Remedy}
 	if s.Mechanism != "" {
 		e.Op = groupPath(s.Mechanism)
 	}

@@ -17,7 +17,7 @@ type Host struct {
 	// nobody has.
 	PayloadUID int `json:"payload_uid"`
 	PayloadGID int `json:"payload_gid"`
-	// Owner is the owner of a bind who the payload of a root without CAP_SYS_ADMIN is, or 0.
+	// Owner is the uid of the payload of a root without CAP_SYS_ADMIN, which is the owner of a bind, or 0.
 	Owner int `json:"owner,omitempty"`
 	// Missing maps a mechanism (see Mechanisms) to why this machine does not have it.
 	Missing map[string]string `json:"missing,omitempty"`
@@ -41,7 +41,7 @@ type Host struct {
 	Cgroup *cgroup.Layout `json:"cgroup,omitempty"`
 	// Devices are the block devices of Limits.IO, by its paths.
 	Devices map[string]Device `json:"devices,omitempty"`
-	// CPUs are the processors that are online, as /sys/devices/system/cpu/online lists them; "" if nothing says so.
+	// CPUs are the processors that are online, as /sys/devices/system/cpu/online lists them; "" if it cannot be read.
 	CPUs string `json:"cpus,omitempty"`
 	// Partial lists checks that could not be completed.
 	Partial []string `json:"partial,omitempty"`
@@ -108,7 +108,7 @@ type Source struct {
 	NoOverlay string `json:"no_overlay,omitempty"`
 	NoIDMap   string `json:"no_idmap,omitempty"`
 	Content   string `json:"-"` // of a MountFile, or of a file that is shown as a copy
-	// Copied says that a bind of a file is shown as a copy: locks and watches do not cross it.
+	// Copied means that a bind of a file is shown as a copy: locks and watches do not cross it.
 	Copied bool `json:"copied,omitempty"`
 
 	fd          int    // O_PATH, or the file
@@ -118,10 +118,11 @@ type Source struct {
 // Masks are the parts of /proc that are hidden or read-only in a jail: what other containers mask, and why is in
 // THREATS.md. A path that the kernel does not have needs no mask.
 func Masks() (hidden, readOnly []string) {
-	return []string{"acpi", "asound", "interrupts", "irq", "kcore", "key-users", "keys", "latency_stats", "locks", "sched_debug", "scsi", "softirqs",
-			"timer_list"},
+	return []string{"acpi", "asound", "interrupts", "irq", "kcore", "key-users", "keys", "latency_stats", "locks",
+			"sched_debug", "scsi", "softirqs", "timer_list"},
 		[]string{"bus", "fs", "sys", "sysrq-trigger"}
 }
 
 // everyKernel are those of them that are there on any machine: an early stage covers them (stage.Ahead).
-var everyKernel = []string{"interrupts", "irq", "key-users", "keys", "locks", "softirqs", "timer_list", "bus", "fs", "sys"}
+var everyKernel = []string{"interrupts", "irq", "key-users", "keys", "locks", "softirqs", "timer_list",
+	"bus", "fs", "sys"}

@@ -36,8 +36,8 @@ func (c *Cmd) hurry() {
 	pass()
 }
 
-// killBelow sends SIGKILL to all descendants of a process, and says whether there were any. Each is held by a pidfd and
-// found again below its parent before it gets the signal: its number cannot have become another's meanwhile.
+// killBelow sends SIGKILL to all descendants of a process, and reports whether there were any. Each is held by a pidfd,
+// and looked for again below its parent before the signal is sent, so its number cannot have been reused meanwhile.
 func killBelow(pid int) (any bool) {
 	for _, p := range below(pid) {
 		fd, err := unix.PidfdOpen(p, 0)
@@ -70,8 +70,8 @@ func below(pid int) (list []int) {
 	return list
 }
 
-// giveBack returns the jail's network namespace to the pool, or leaves it to processes that did not end in time: they are
-// reaped should they ever do so. err is that of the wait for them.
+// giveBack returns the jail's network namespace to the pool. If processes did not end in time, it drops the namespace,
+// and reaps them if they ever end. err is the error of the wait for them.
 func (c *Cmd) giveBack(err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.net.back()
@@ -90,13 +90,15 @@ func (c *Cmd) giveBack(err error) error {
 	for _, p := range append([]int{c.pid}, below(c.pid)...) {
 		names = append(names, strconv.Itoa(p))
 	}
-	return &Error{Fault: FaultHost, Op: opEnd, Detail: fmt.Sprintf("processes %s did not end within %s of SIGKILL", strings.Join(names, " "), endWait),
+	return &Error{Fault: FaultHost, Op: opEnd, Detail: fmt.Sprintf("processes %s did not end within %s of SIGKILL",
+		strings.Join(names, " "), endWait),
 		Remedy: "look at /proc/PID/stack as root for what they wait for"}
 }
 
 const opEnd = "end"
 
-// stuck says that the wait for a jail's processes was given up. What else the jail held is released then.
+// stuck reports whether the wait for a jail's processes was given up. Everything else that the jail held is released
+// then.
 func stuck(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Op == opEnd

@@ -113,8 +113,8 @@ func (c *Cmd) openAgain(f *os.File, ours, access int, st *unix.Stat_t) int {
 }
 
 // openPipe opens a pipe or FIFO. The payload may open its stream again as /dev/stdout; where it has another uid than
-// the caller, the mode has to let it. A pipe's mode admits nobody else: it is reached only through a process that
-// holds it. A FIFO is reached by its name, and its mode stays as it is.
+// the caller, the mode has to let it. A pipe's mode admits no other process: a pipe is reached only through a process
+// that holds it. A FIFO is reached by its name, and its mode stays as it is.
 func (c *Cmd) openPipe(path string, ours, access int, st *unix.Stat_t) int {
 	var fs unix.Statfs_t
 	if unix.Fstatfs(ours, &fs) != nil {

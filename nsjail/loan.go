@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loan is what a payload can change of a file that it has, though it has an open file description of its own: the mode of
-// what its uid owns, and a terminal's state. It is put back when the jail has ended, by the caller's own descriptor: one
-// more would keep the far end from seeing the end of the stream.
+// loan is the state of a file that a payload can change through an open file description of its own: the mode, if its
+// uid owns the file, and a terminal's state. It is restored when the jail has ended, through the caller's own
+// descriptor: a duplicate would keep the far end from seeing the end of the stream.
 type loan struct {
 	file     *os.File
 	mode     uint32 // permissions
-	gid      int    // -1: neither this nor mode is to be put back
+	gid      int    // -1: neither this nor mode is restored
 	terminal *terminalState
 }
 
@@ -24,9 +24,9 @@ type terminalState struct {
 	discipline, exclusive int
 }
 
-// note remembers what the loan of f is to end with. Called by root, it lends a terminal to the payload's group, so that
-// /dev/stderr can be opened: the payload, which is not the owner, cannot let anybody else in. Were the keeper killed, the
-// terminal would be left with a group that no process has.
+// note remembers the state that f is restored to. Called by root, it lends a terminal to the payload's group, so that
+// /dev/stderr can be opened. The payload is not the owner, so it cannot admit other users. If the keeper is killed, the
+// terminal is left with a group that no process has.
 func (c *Cmd) note(f *os.File, fd int, st *unix.Stat_t) {
 	l := loan{file: f, mode: st.Mode & 0o7777, gid: int(st.Gid)}
 	if st.Mode&unix.S_IFMT == unix.S_IFCHR {
@@ -44,13 +44,13 @@ func (c *Cmd) note(f *os.File, fd int, st *unix.Stat_t) {
 	c.loans = append(c.loans, l)
 }
 
-// lentOut reports whether a group is that of another keeper's payloads, which will give the terminal the one that it had.
+// lentOut reports whether a group is that of another keeper's payloads. That keeper restores the terminal's group.
 func lentOut(gid int) bool {
 	pid := gid - stage.PayloadIDs
 	return pid > 0 && pid < stage.PayloadIDCount && unix.Kill(pid, 0) == nil
 }
 
-// endLoans puts all back. An error means that the caller has closed the file, or that the terminal is gone.
+// endLoans restores all loans. An error means that the caller has closed the file, or that the terminal is gone.
 func (c *Cmd) endLoans() {
 	for i := range c.loans {
 		if rc, err := c.loans[i].file.SyscallConn(); err == nil {
@@ -66,7 +66,7 @@ func (l *loan) end(fd int) {
 		if int(now.Gid) != l.gid {
 			_ = unix.Fchown(fd, -1, l.gid)
 		}
-		// nobody is let in who is not now: what was noted may be another jail's doing
+		// no permission is added for others: the noted mode may be one that another jail has set
 		if mode := now.Mode & 0o7777; mode != l.mode {
 			_ = unix.Fchmod(fd, mode&l.mode|l.mode&0o700)
 		}
@@ -93,7 +93,7 @@ func (t *terminalState) restore(fd int) {
 	if t.exclusive == 0 {
 		_ = unix.IoctlSetInt(fd, unix.TIOCNXCL, 0)
 	}
-	// In the background the modes are by now those of whatever runs in the foreground, and to set them would stop us.
+	// In the background the modes are by now those of the foreground job, and setting them would stop this process.
 	if group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil && group != unix.Getpgrp() {
 		return
 	}

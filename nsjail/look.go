@@ -19,7 +19,8 @@ import (
 // Close the Host when the jail has been started.
 func Look(s *Spec) (*Host, error) {
 	h := &Host{UID: os.Geteuid(), GID: os.Getegid(), Missing: map[string]string{}, Sources: map[string]*Source{}}
-	for _, step := range []func(*Spec) error{h.lookKernel, h.lookIdentity, h.lookSystem, h.lookEnv, h.lookFilter, h.lookListener, h.lookNetwork, h.lookSources, h.lookOwner, h.lookGroup} {
+	for _, step := range []func(*Spec) error{h.lookKernel, h.lookIdentity, h.lookSystem, h.lookEnv, h.lookFilter,
+		h.lookListener, h.lookNetwork, h.lookSources, h.lookOwner, h.lookGroup} {
 		if err := step(s); err != nil {
 			return nil, errors.Join(needProc(err), h.Close())
 		}
@@ -178,7 +179,7 @@ func (h *Host) lookIdentity(*Spec) error {
 	for _, need := range []struct {
 		bit  uint
 		name string
-	}{{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}} { // the latter for another user's /proc/PID/ns
+	}{{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}} { // for another user's /proc/PID/ns
 		if data[0].Effective&(1<<need.bit) == 0 {
 			h.Missing["idmap"] = need.name + " is missing"
 			break

@@ -111,8 +111,8 @@ const (
 	maxBoundCopies = 2 << 20
 )
 
-// copyBound reads a file of which a read-only bind shows a copy. What is no storage (proc(5), sysfs), too large or not for
-// the caller to read stays a bind.
+// copyBound reads a file of which a read-only bind shows a copy. A file that is not on storage (proc(5), sysfs), is too
+// large, or is not readable for the caller stays a bind.
 func (h *Host) copyBound(src *Source) error {
 	var st unix.Statfs_t
 	link := "/proc/self/fd/" + strconv.Itoa(src.fd)

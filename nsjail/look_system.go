@@ -19,7 +19,8 @@ func (h *Host) lookSystem(s *Spec) error {
 		return err
 	}
 	if why := noProc(h.mounts); why != "" {
-		h.Missing["proc"] = why + "; unmask it (docker run --security-opt systempaths=unconfined, podman run --security-opt unmask=ALL; in a brig jail: --seccomp unconfined outside, --optional proc inside)"
+		h.Missing["proc"] = why + "; unmask it (docker run --security-opt systempaths=unconfined, podman run " +
+			"--security-opt unmask=ALL; in a brig jail: --seccomp unconfined outside, --optional proc inside)"
 	}
 	if unix.Access("/sys/module/overlay", unix.F_OK) != nil { // built in without parameters, or missing
 		filesystems, err := readFile("/proc/filesystems")

@@ -15,7 +15,8 @@ import (
 const maxWalk = 4096
 
 // channels refuses a bind through which the payload could reach a process of the host: a read-only mount stops neither
-// connect(2) to a socket nor open(2) of a FIFO for writing. A private overlay does, so only what is shared live is searched.
+// connect(2) to a socket nor open(2) of a FIFO for writing. A private overlay does, so only what is shared live is
+// searched.
 func (h *Host) channels(s *Spec, key string, m Mount, src *Source) error {
 	if !src.Dir || contains(s.Optional, "sockets") || !m.Writable && !m.Live && src.NoOverlay == "" {
 		return nil
@@ -30,14 +31,15 @@ func (h *Host) channels(s *Spec, key string, m Mount, src *Source) error {
 		default:
 			return nil
 		}
-		return sourceError(key, m.Source, fmt.Errorf("holds a %s, %s: the payload could talk to the host through it", what, quote(path)),
+		return sourceError(key, m.Source, fmt.Errorf("holds a %s, %s: the payload could talk to the host through it",
+			what, quote(path)),
 			"remove it, share the tree with --input, or list sockets under --optional")
 	})
 }
 
-// alive reports whether a process has a socket bound to a file, in whatever network namespace. connect(2) with another type
-// than the socket's changes nothing and answers EPROTOTYPE; where nobody has it, the answer is ECONNREFUSED, and stays so,
-// since bind(2) makes a new file. Any other answer counts as alive.
+// alive reports whether a process has a socket bound to a file, in any network namespace. connect(2) with another type
+// than the socket's changes nothing and returns EPROTOTYPE. If no process has the socket, it returns ECONNREFUSED, now
+// and later, since bind(2) makes a new file. Any other result counts as alive.
 func alive(dirfd int, name string) bool {
 	fd, err := unix.Openat(dirfd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -55,8 +57,8 @@ func alive(dirfd int, name string) bool {
 // fileID is a file by its identity.
 type fileID struct{ dev, ino uint64 }
 
-// hardLinks refuses a file that a read-only bind inside of a writable one is to protect, and that the payload could write to
-// by another name in the writable one (link(2)).
+// hardLinks refuses a read-only bind inside of a writable one if the payload could write to a file of it by another
+// name in the writable one (link(2)).
 func (h *Host) hardLinks(s *Spec) error {
 	for i, w := range s.Mounts {
 		if w.Type != MountBind || !w.Writable {
@@ -86,7 +88,8 @@ func (h *Host) hardLinks(s *Spec) error {
 			if !found {
 				return nil
 			}
-			return sourceError(key, w.Source, fmt.Errorf("holds %s, which is the same file as the protected %s (a hard link)", quote(path), quote(protected)),
+			return sourceError(key, w.Source, fmt.Errorf("holds %s, which is the same file as the protected %s "+
+				"(a hard link)", quote(path), quote(protected)),
 				"break the link: cp "+quote(path)+" to a new file and rename that")
 		})
 		if err != nil {
@@ -138,12 +141,13 @@ func (h *Host) walk(key, source string, src *Source, visit visitor) error {
 		return sourceError(key, source, err, "make the tree readable, or list sockets under --optional")
 	}
 	if err == nil && seen >= maxWalk {
-		h.Partial = append(h.Partial, fmt.Sprintf("sockets: only the first %d entries of %s were checked", maxWalk, quote(source)))
+		h.Partial = append(h.Partial, fmt.Sprintf("sockets: only the first %d entries of %s were checked",
+			maxWalk, quote(source)))
 	}
 	return err
 }
 
-// walk looks at a tree through descriptors: names in it belong to whoever may write there.
+// walk looks at a tree through descriptors: others may write there and change its names meanwhile.
 func walk(dirfd int, prefix string, seen *int, depth int, visit visitor) error {
 	fd, err := unix.Openat(dirfd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.EACCES) {
@@ -169,7 +173,7 @@ func walk(dirfd int, prefix string, seen *int, depth int, visit visitor) error {
 			}
 			sub, err := unix.Openat(fd, e.Name(), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 			if err != nil {
-				continue // it went away, or is no directory any more
+				continue // it was removed, or is no longer a directory
 			}
 			err = walk(sub, filepath.Join(prefix, e.Name()), seen, depth+1, visit)
 			unix.Close(sub)

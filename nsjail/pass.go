@@ -65,9 +65,9 @@ func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 	return nil
 }
 
-// setAttributes sets what a mount is to have, with everything below it: mount_setattr(2). ns is the user namespace by which
-// it is idmapped, or -1. Not every file system can be, and one that is mounted below the source then keeps its owners, as
-// whom the payload has no rights. why is what was given up.
+// setAttributes sets the attributes of a mount and of everything below it: mount_setattr(2). ns is the user namespace
+// by which it is idmapped, or -1. Not every file system can be idmapped. One that is mounted below the source then
+// keeps its owners, and the payload does not have their rights. why is what was given up.
 func setAttributes(fd int, m *Passed, ns int, s *Spec) (why string, err error) {
 	attr := unix.MountAttr{Attr_set: m.Attr}
 	plain := attr
@@ -86,7 +86,8 @@ func setAttributes(fd int, m *Passed, ns int, s *Spec) (why string, err error) {
 		return "", perr
 	}
 	if unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &attr) == nil {
-		return "binds show their owner's files as the payload's, but not what is mounted below " + quote(m.Target) + ": mount_setattr: " + err.Error(), nil
+		return "binds show their owner's files as the payload's, but not what is mounted below " + quote(m.Target) +
+			": mount_setattr: " + err.Error(), nil
 	}
 	if contains(s.Optional, "idmap") {
 		return "not enforced for " + quote(m.Target) + ": mount_setattr: " + err.Error() + " (optional)", nil

@@ -154,8 +154,9 @@ func (r *resolver) identity() {
 	}
 }
 
-// ofUser bounds what the jail's user namespace may have of a kind that the kernel counts for each user: namespaces(7), sysctl
-// user.*. What the jail takes counts as the caller's, too, so a limit below the caller's leaves the rest to its other programs.
+// ofUser bounds one kind of object in the jail's user namespace that the kernel counts for each user: namespaces(7),
+// sysctl user.*. The jail's objects count as the caller's, too. So a limit below the caller's leaves the rest to its
+// other programs.
 func (r *resolver) ofUser(label, name string, n int) {
 	r.writeAt(label, r.root.Proc.Arg(), "sys/user/"+name, strconv.Itoa(n))
 }

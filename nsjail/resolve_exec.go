@@ -21,7 +21,7 @@ func (r *resolver) execve() {
 		r.exec = append(r.exec, r.candidates(other)...)
 	}
 	for i, file := range r.exec {
-		if i == own { // what a program takes for its own name, it looks for again
+		if i == own { // a program looks itself up again by this name
 			args = append([]string{OtherName(args[0])}, args[1:]...)
 		}
 		op := r.Jail.Add(opExec, unix.SYS_EXECVE, program.Str(file), program.Strs(args), env)
@@ -52,8 +52,8 @@ func (r *resolver) candidates(name string) (files []string) {
 	return files
 }
 
-// OtherName is the name by which a distribution has a program that it leaves out under its own: python3 for python. It is ""
-// for other names.
+// OtherName returns the name under which a distribution installs a program that it does not install under its usual
+// one: python3 for python. It returns "" for other names.
 func OtherName(name string) string {
 	return map[string]string{"python": "python3", "pip": "pip3", "node": "nodejs"}[name]
 }

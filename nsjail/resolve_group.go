@@ -59,7 +59,8 @@ func (r *resolver) group() error {
 }
 
 // uncounted is what no control group counts, of either version.
-const uncounted = "the limit on memory does not count messages that wait in netlink sockets, nor the machine code of seccomp filters that the payload loads"
+const uncounted = "the limit on memory does not count messages that wait in netlink sockets, nor the machine code of " +
+	"seccomp filters that the payload loads"
 
 // countsInit says that pids.max has room for brig's own process.
 func (r *resolver) countsInit() string {
@@ -69,8 +70,8 @@ func (r *resolver) countsInit() string {
 	return " (init is one of them)"
 }
 
-// groupMechanism records by what a limit is held. Without a group, one has something to fall back on, and one was not asked
-// for by itself.
+// groupMechanism records what enforces a limit. Without a group, a limit may have something to fall back on, or may not
+// have been asked for by itself.
 func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
 	fallback := ""
 	switch name {

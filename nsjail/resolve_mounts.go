@@ -48,9 +48,10 @@ func (r *resolver) mounts() error {
 	return nil
 }
 
-// pin keeps what is mounted inside of a writable mount where it is: the payload could rename a directory between the two,
-// and put another in its place. A mount point cannot be renamed, removed or replaced, so each of these directories becomes
-// one. inside reports whether there is such a mount; a symbolic link in it could be replaced, too, and is not followed.
+// pin keeps a mount inside of a writable mount at its place: the payload could otherwise rename a directory between the
+// two, and put another in its place. A mount point cannot be renamed, removed or replaced, so each of these directories
+// becomes one. inside reports whether there is such a mount; a symbolic link in it could be replaced, too, and is not
+// followed.
 func (r *resolver) pin(i int) (inside bool) {
 	m := r.spec.Mounts[i]
 	if m.Type == MountDir || m.Type == MountSymlink {
@@ -85,7 +86,8 @@ func (r *resolver) pin(i int) (inside bool) {
 func (r *resolver) bind(label, key, target string, m Mount) error {
 	host := r.host.Sources[key]
 	if host.Copied {
-		r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: host.Content, Mode: 0o444 | host.Mode&0o111})
+		r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: host.Content,
+			Mode: 0o444 | host.Mode&0o111})
 		return nil
 	}
 	attr := attrPrivate
@@ -103,7 +105,8 @@ func (r *resolver) bind(label, key, target string, m Mount) error {
 		} else if contains(r.spec.Require, "overlay") {
 			return &Error{Fault: FaultHost, Op: "overlay", Detail: m.Target + ": " + host.NoOverlay, Remedy: "do not require overlay"}
 		} else {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s is bound, neither overlaid nor copied, so that locks and watches (inotify(7)) cross it: %s", m.Target, host.NoOverlay))
+			r.Notes = append(r.Notes, fmt.Sprintf("%s is bound, neither overlaid nor copied, so that locks and watches "+
+				"(inotify(7)) cross it: %s", m.Target, host.NoOverlay))
 		}
 	}
 	r.addOwn(e)
@@ -149,4 +152,16 @@ func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error
 	r.in++
 	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, IDMap: idmap, Target: target, slot: s.FD, head: r.Head == nil})
 	return s, nil
+}
+
+func tmpfs(label string, m Mount) rootfs.Entry {
+	size, inodes := int64(DefaultTmpfsSize), int64(DefaultTmpfsInodes)
+	if m.Size > 0 {
+		size = int64(m.Size)
+	}
+	if m.Inodes > 0 {
+		inodes = m.Inodes
+	}
+	return rootfs.Entry{Kind: rootfs.Tmpfs, Label: label, Target: strings.TrimPrefix(m.Target, "/"),
+		Size: size, Inodes: inodes, Mode: mode(m.Mode, 0o1777), Attr: attrPrivate}
 }

@@ -194,7 +194,8 @@ func (r *resolver) withoutInit(n int64) int64 {
 	return n - 1
 }
 
-// filter loads the seccomp filters, and before them sets RLIMIT_CORE, which they leave to nobody. seccomp(2), Linux 3.17.
+// filter loads the seccomp filters: seccomp(2), Linux 3.17. It sets RLIMIT_CORE first, since the filters prevent that
+// later.
 func (r *resolver) filter() error {
 	if err := r.rlimit("core"); err != nil {
 		return err
@@ -235,11 +236,12 @@ func (r *resolver) filter() error {
 	return nil
 }
 
-// guardNote tells what the guard refuses: seccomp.GuardTable.
+// guardNote describes what the guard refuses: seccomp.GuardTable.
 func (r *resolver) guardNote() string {
 	note := "a filter of brig's own refuses what the default filter refuses for its arguments"
 	if shares(r.spec) {
-		note += ", and what makes or could make files with S_ISUID or S_ISGID (openat2(2) and io_uring too), since the payload may write to the host's files"
+		note += ", and what makes or could make files with S_ISUID or S_ISGID (openat2(2) and io_uring too), since the " +
+			"payload may write to the host's files"
 	}
 	return note
 }

@@ -115,9 +115,11 @@ func (r *resolver) skeleton(overlay bool) {
 		r.etc()
 	}
 	r.everywhere = len(r.root.Entries)
-	covered := overlay && !prepared && r.etcDirs() > 1 && (r.warm == nil && r.host.NoEtcOverlay == "" || r.warm != nil && r.warm.etc)
+	covered := overlay && !prepared && r.etcDirs() > 1 &&
+		(r.warm == nil && r.host.NoEtcOverlay == "" || r.warm != nil && r.warm.etc)
 	if covered {
-		r.add(rootfs.Entry{Kind: rootfs.Cover, Label: "etc", Source: rootfs.Source{Path: "/etc", Dir: true, Mounted: r.warm != nil}, Attr: attrRead})
+		src := rootfs.Source{Path: "/etc", Dir: true, Mounted: r.warm != nil}
+		r.add(rootfs.Entry{Kind: rootfs.Cover, Label: "etc", Source: src, Attr: attrRead})
 	}
 	for _, d := range r.host.System {
 		switch etc := strings.HasPrefix(d.Name, "etc/"); {
@@ -162,7 +164,7 @@ func (r *resolver) preparedEtc(overlay bool) bool {
 	return overlay && r.warm != nil && r.warm.etc && r.spec.User == "" && r.spec.Hostname == "" && !ownEtc(r.spec)
 }
 
-// etc writes an /etc that says nothing about the host. The users and groups are those that every Debian has.
+// etc writes an /etc that reveals nothing about the host. The users and groups are those that every Debian has.
 func (r *resolver) etc() {
 	uid, gid, _ := ParseUser(r.user()) // namespaces has parsed it
 	file := func(name, text string) {
@@ -192,7 +194,7 @@ func (r *resolver) etc() {
 	r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: "etc", Target: "etc/mtab", Text: "/proc/self/mounts"})
 }
 
-// etcOfHost shows the files that say nothing about the host and that programs need: below a Cover as they are, or copies.
+// etcOfHost shows public files of the host that programs need: below a Cover as they are, or as copies.
 func (r *resolver) etcOfHost(covered bool) {
 	for _, f := range r.host.Files {
 		if covered && !slices.Contains(netEtc, f) { // which may be links
@@ -224,18 +226,6 @@ func (r *resolver) devices() {
 	dev(rootfs.Entry{Kind: rootfs.Devpts, Target: "pts", Inodes: DefaultTerminals})
 }
 
-func tmpfs(label string, m Mount) rootfs.Entry {
-	size, inodes := int64(DefaultTmpfsSize), int64(DefaultTmpfsInodes)
-	if m.Size > 0 {
-		size = int64(m.Size)
-	}
-	if m.Inodes > 0 {
-		inodes = m.Inodes
-	}
-	return rootfs.Entry{Kind: rootfs.Tmpfs, Label: label, Target: strings.TrimPrefix(m.Target, "/"), Size: size, Inodes: inodes,
-		Mode: mode(m.Mode, 0o1777), Attr: attrPrivate}
-}
-
 // mode reads an octal mode; Check has read it before.
 func mode(s string, otherwise uint32) uint32 {
 	if v, err := strconv.ParseUint(s, 8, 32); err == nil {
@@ -259,14 +249,14 @@ func (r *resolver) proc() error {
 	return nil
 }
 
-// hide covers the rest of what is not to be read or written of procfs.
+// hide covers the files of procfs that only some kernels have and that must not be read or written.
 func (r *resolver) hide() {
 	if r.host.Missing["proc"] == "" {
 		r.masks(false)
 	}
 }
 
-// masks covers what every kernel has, or what some have.
+// masks covers the files that every kernel has, or those that only some have.
 func (r *resolver) masks(always bool) {
 	_, readOnly := Masks()
 	for _, f := range r.host.ProcFiles {

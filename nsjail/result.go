@@ -201,8 +201,8 @@ func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
 }
 
 // overCPU says whether the processor time was used up: by the group's own count, or, for a limit of each process, by
-// the signal that the kernel sends for it. It compares RLIMIT_CPU with what its clock ticks have sampled, which runs ahead
-// of the precise time in getrusage(2); a payload that sends itself the signal has not used that.
+// the signal that the kernel sends for it. It compares RLIMIT_CPU with the time that its clock ticks have sampled,
+// which runs ahead of the precise time in getrusage(2). A payload that sends itself the signal has not used that time.
 func (r *Result) overCPU(ws syscall.WaitStatus, o *outcome) bool {
 	switch {
 	case o.cpuLimit <= 0:

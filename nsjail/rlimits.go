@@ -23,7 +23,7 @@ func rlimitNumbers() map[string]int {
 	}
 }
 
-// rlimits gives every limit its number and value in a fixed order. RLIMIT_CORE is set already.
+// rlimits sets every limit in a fixed order. RLIMIT_CORE is set already.
 func (r *resolver) rlimits() error {
 	for _, name := range RlimitNames() {
 		if name == "core" {
@@ -36,9 +36,10 @@ func (r *resolver) rlimits() error {
 	if cpu := r.spec.Limits.CPUTime; cpu > 0 {
 		s := int64(math.Ceil(float64(cpu) / 1e9))
 		if hard := r.host.HardLimits["cpu"]; hard >= 0 && s > hard {
-			return &Error{Fault: FaultCaller, Op: "limits.cpu_time", Detail: fmt.Sprintf("%ds is above the caller's own RLIMIT_CPU, %ds", s, hard), Remedy: "lower it"}
+			return &Error{Fault: FaultCaller, Op: "limits.cpu_time",
+				Detail: fmt.Sprintf("%ds is above the caller's own RLIMIT_CPU, %ds", s, hard), Remedy: "lower it"}
 		}
-		if !strings.HasPrefix(r.Enforced["cpu_time"], "RLIMIT_CPU") { // it stands behind the keeper's clock
+		if !strings.HasPrefix(r.Enforced["cpu_time"], "RLIMIT_CPU") { // it is only a fallback for the keeper's clock
 			s++
 		}
 		// one second between SIGXCPU and SIGKILL

@@ -59,7 +59,8 @@ func EarlyRunner() (*Runner, error) {
 }
 
 func newRunner(s *stage.Stage) *Runner {
-	return &Runner{stage: s, volumes: &volumeStore{}, idmaps: map[[2]int]int{}, jails: map[*Cmd]func(){}, cold: map[int]*Runner{}}
+	return &Runner{stage: s, volumes: &volumeStore{}, idmaps: map[[2]int]int{},
+		jails: map[*Cmd]func(){}, cold: map[int]*Runner{}}
 }
 
 // replace takes another stage: the first stands where the jail must not be born, or has died.

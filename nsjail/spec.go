@@ -86,8 +86,9 @@ type Mount struct {
 	Target string `json:"target"`
 	// Writable allows writing through a bind.
 	Writable bool `json:"writable,omitempty"`
-	// Live makes a read-only bind show the host's changes at once. Without it a directory is a private read-only overlay where
-	// the kernel allows, and a file of at most 1 MiB a copy: locks, watches (inotify(7)) and sockets do not cross it.
+	// Live makes a read-only bind show the host's changes at once. Without it a directory is a private read-only overlay
+	// where the kernel allows, and a file of at most 1 MiB a copy: locks, watches (inotify(7)) and sockets do not cross
+	// it.
 	Live bool `json:"live,omitempty"`
 	// Size is the capacity of a tmpfs in bytes; 0 means DefaultTmpfsSize.
 	Size Bytes `json:"size,omitempty"`

@@ -15,9 +15,9 @@ type Limits struct {
 	Wall Duration `json:"wall,omitempty"`
 	// Idle ends the whole tree when neither stdout nor stderr has said anything for this long; 0 means never.
 	Idle Duration `json:"idle,omitempty"`
-	// Grace is how long a payload that was asked to end has for it, before everything is killed. Cmd.Stop asks with a signal;
-	// there 0 means DefaultGrace. Wall, Idle and the end of the context ask with SIGTERM only if Grace is set; 0 means
-	// SIGKILL at once.
+	// Grace is how long a payload that was asked to end has for it, before everything is killed. Cmd.Stop asks with a
+	// signal; there 0 means DefaultGrace. Wall, Idle and the end of the context ask with SIGTERM only if Grace is set; 0
+	// means SIGKILL at once.
 	Grace Duration `json:"grace,omitempty"`
 	// CPUTime is the processor time of all processes of the jail together, from its control group. Where there is
 	// none, it is that of each process, by RLIMIT_CPU in whole seconds (getrlimit(2)), and the report says so.
@@ -91,7 +91,8 @@ type IOLimit struct {
 // Clone is a copy that shares nothing with the original.
 func (s *Spec) Clone() *Spec {
 	c := *s
-	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Etc, &c.Publish, &c.Require, &c.Optional, &c.Limits.Cgroup} {
+	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Etc, &c.Publish, &c.Require, &c.Optional,
+		&c.Limits.Cgroup} {
 		*list = slices.Clone(*list)
 	}
 	c.Egress = c.Egress.Clone()

@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wanted reads a file of the caller's as long as the payload may read what came of it: the rest is the next reader's, and
-// no thread waits for a socket's sake when the jail has ended.
+// wanted reads a file of the caller's for as long as the payload may read the data. The rest is left for the next
+// reader, and no thread still waits for a socket when the jail has ended.
 type wanted struct {
 	from *os.File
-	// ends are our end of the payload's stdin and the jail's pidfd: duplicates, since os.File.Close waits for whoever
-	// uses the descriptor, and another jail may hold the far end of the pipe.
+	// ends are our end of the payload's stdin and the jail's pidfd. They are duplicates, since os.File.Close waits for
+	// each use of the descriptor to end, and another jail may hold the far end of the pipe.
 	ends [2]int
 	err  error
 }
@@ -40,8 +40,8 @@ func (w *wanted) close() {
 	}
 }
 
-// Read waits for something to read, or returns io.EOF where the jail has ended or no process has the far end of the pipe
-// any more: poll(2).
+// Read waits for something to read (poll(2)). It returns io.EOF if the jail has ended or no process has the far end of
+// the pipe any more.
 func (w *wanted) Read(b []byte) (n int, err error) {
 	if w.err != nil {
 		return 0, w.err

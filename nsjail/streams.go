@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openStreams returns the three descriptors that become the payload's stdin, stdout and stderr: the caller's own
-// files, opened again, where nothing has to be read or bounded and that is possible; pipes to be copied otherwise;
-// /dev/null for what is not set.
+// openStreams returns the three descriptors that become the payload's stdin, stdout and stderr. They are the caller's
+// own files, opened again, where that is possible and nothing has to be read or bounded. Otherwise they are pipes to be
+// copied. A stream that is not set is /dev/null.
 func (c *Cmd) openStreams() ([]int, error) {
 	l := lender{cmd: c, fds: make([]int, 0, 3)}
 	for i := range streamNames {
@@ -176,7 +176,7 @@ func (c *Cmd) attachTerminal(m *os.File) {
 	c.out[0].said = c.said
 }
 
-// endStreams ends the copying, and what was lent, once the jail has ended.
+// endStreams ends the copying and the loans, once the jail has ended.
 func (c *Cmd) endStreams() {
 	for _, o := range c.out {
 		if o != nil {

@@ -113,7 +113,8 @@ func (c *Cmd) waitPid(most time.Duration) (status int, usage stage.Usage, err er
 	return status, usage, err
 }
 
-// sampledTime is the processor time of a process as RLIMIT_CPU counts it, or 0: its CPUCLOCK_PROF, clock_getcpuclockid(3).
+// sampledTime is the processor time of a process as RLIMIT_CPU counts it, or 0: its CPUCLOCK_PROF,
+// clock_getcpuclockid(3).
 func sampledTime(pid int) time.Duration {
 	var t unix.Timespec
 	_ = unix.ClockGettime(int32(^pid<<3), &t) // an error means that it has gone
@@ -122,8 +123,9 @@ func sampledTime(pid int) time.Duration {
 
 // Wait waits for the end of the whole jail and of the copying of its output: none of its processes is left. Of a
 // Runner's jail without a bind and without a control group the kernel may still be taking the namespaces apart; Close
-// waits for that. With EarlyRunner it may be the mounts, and nothing waits for them. Processes that do not end within ten
-// seconds of their SIGKILL are an *Error, which names them, beside a Result with StatusError; all else is released.
+// waits for that. With EarlyRunner it may be the mounts, and nothing waits for them. If processes do not end within ten
+// seconds of their SIGKILL, Wait returns an *Error that names them, and a Result with StatusError; everything else is
+// released.
 func (c *Cmd) Wait() (*Result, error) {
 	if c.pidfd == nil || c.result != nil {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
@@ -249,7 +251,7 @@ func (r *Runner) collect(c *Cmd) {
 	go func() {
 		defer r.ending.Done()
 		_, _, err := c.waitPid(endWait)
-		_ = c.giveBack(err) // of use to nobody any more
+		_ = c.giveBack(err) // an error is of no use here
 	}()
 }
 

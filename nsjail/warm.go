@@ -187,7 +187,8 @@ func (t *template) plan(s *Spec, h *Host) (*Plan, error) {
 // sameSources says whether what the head shows of the host is still what the template has seen.
 func (t *template) sameSources(h *Host) bool {
 	for key, was := range t.base.host.Sources {
-		if now := h.Sources[key]; now == nil || was.Content != now.Content || was.Copied != now.Copied || now.Copied && was.Mode != now.Mode {
+		if now := h.Sources[key]; now == nil || was.Content != now.Content || was.Copied != now.Copied ||
+			now.Copied && was.Mode != now.Mode {
 			return false
 		}
 	}
@@ -221,8 +222,8 @@ func (t *template) run(s *Spec) (*Host, error) {
 	return &h, nil
 }
 
-// preparable says whether a Spec's jails can start from a prepared tree. The host's network is not there,
-// nor is more of its /etc than every jail has.
+// preparable reports whether a Spec's jails can start from a prepared tree, which has neither the host's network nor
+// more of its /etc than every jail has.
 func preparable(s *Spec) bool { return s.Net != NetHost && len(s.Etc) == 0 }
 
 func wantsPool(s *Spec) bool { return (s.Net == "" || s.Net == NetLoopback) && len(s.Publish) == 0 }

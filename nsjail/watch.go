@@ -86,9 +86,9 @@ func (c *Cmd) endFor(why cause) {
 	c.end()
 }
 
-// Stop asks the payload to end, with a signal. Unless the jail has ended within Limits.Grace, or DefaultGrace where that is
-// 0, it is killed, with status cancelled. Another Stop meanwhile passes its signal on, and does not prolong that. SIGKILL
-// ends the jail at once.
+// Stop asks the payload to end, with a signal. Unless the jail has ended within Limits.Grace, or DefaultGrace where
+// that is 0, it is killed, with status cancelled. Another Stop meanwhile passes its signal on, and does not extend that
+// time. SIGKILL ends the jail at once.
 func (c *Cmd) Stop(sig os.Signal) error {
 	kill := func() {
 		c.state.cause.CompareAndSwap(int32(notEnded), int32(endedCancel)) // the limit that comes first has asked already

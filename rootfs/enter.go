@@ -8,12 +8,13 @@ import (
 
 // Enter makes the tree the root and drops the host's. pivot_root(".", ".") alone would not do: a symbolic link in an
 // image or a shared directory can lead a mount onto the root itself ("proc -> .."), and umount2(".") then takes that
-// one away and leaves the host's tree at "/..". So the host's root goes to a directory of the staging tmpfs that nobody
-// else has shaped; behind a second pivot, from staging to an image, there is nothing of the host's.
+// one away and leaves the host's tree at "/..". So the host's root goes to a directory of the staging tmpfs, which only
+// brig writes to. After a second pivot, from staging to an image, nothing of the host is left.
 //
-// A prepared tree stays, beneath the jail's root: it holds nothing that a jail may not see, umount2(2) would wait for the
-// kernel (RCU, up to milliseconds), and to get below a mount takes capabilities with which every mount could be undone.
-// chroot(2) on top of the namespace's root is the namespace's root to the kernel: a user namespace can be made there.
+// A prepared tree stays, beneath the jail's root: it holds nothing that a jail may not see, umount2(2) would wait for
+// the kernel (RCU, up to milliseconds), and to get below a mount takes capabilities with which every mount could be
+// undone. chroot(2) on top of the namespace's root is the namespace's root to the kernel: a user namespace can be made
+// there.
 func (t *Tree) Enter() {
 	b := &t.b
 	b.label = "pivot"

@@ -27,7 +27,8 @@ func (b *builder) entry(e *Entry) {
 	case Cover:
 		b.takeSources()
 		if e.Source.Mounted {
-			b.mountAt("overlay", e.Source.Path, e.Attr, [2]string{"lowerdir", e.Source.Path + ":/" + emptyDir}, [2]string{"userxattr", ""})
+			b.mountAt("overlay", e.Source.Path, e.Attr, [2]string{"lowerdir", e.Source.Path + ":/" + emptyDir},
+				[2]string{"userxattr", ""})
 			return
 		}
 		m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", fmt.Sprintf("%s:/proc/self/fd/%d", e.Source.Path, fdEmpty)}, [2]string{"userxattr", ""})
@@ -42,7 +43,8 @@ func (b *builder) entry(e *Entry) {
 	case Proc:
 		b.procfs(e)
 	case Devpts:
-		b.fresh("devpts", e.Target, nosuid|noexec, [2]string{"newinstance", ""}, [2]string{"ptmxmode", "0666"}, [2]string{"mode", "0620"},
+		b.fresh("devpts", e.Target, nosuid|noexec, [2]string{"newinstance", ""}, [2]string{"ptmxmode", "0666"},
+			[2]string{"mode", "0620"},
 			[2]string{"max", strconv.FormatInt(e.Inodes, 10)})
 	case Dir:
 		b.mkdir(e.Target, e.Mode)
@@ -66,7 +68,8 @@ func (b *builder) entry(e *Entry) {
 	}
 }
 
-// takeSources clones the caller's sources before one is covered: a path at, below or above it then leads to another file.
+// takeSources clones the caller's sources before any of them is covered: paths at, below or above it then lead
+// elsewhere.
 func (b *builder) takeSources() {
 	cover := b.label
 	for i := range b.spec.Own {

@@ -50,7 +50,7 @@ const (
 	Devpts              // a private devpts
 	Mask                // nothing readable: an empty file or directory over the target
 	Sealed              // the target itself made read-only
-	Pin                 // the target mounted on itself, so that nobody can rename or remove it (rename(2) EBUSY)
+	Pin                 // the target mounted on itself, so that it cannot be renamed or removed (rename(2) EBUSY)
 )
 
 // Entry is one thing in the tree. Target is relative to the root, without a leading slash.

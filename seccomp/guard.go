@@ -6,12 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// GuardTable is the filter beneath a profile that is not ours. It allows everything but what the default profile refuses
-// for its arguments: what a payload could do to the host's processes and terminals, and to the end of its own jail.
+// GuardTable is the filter beneath a profile from a file. It allows everything but the calls that the default profile
+// refuses for their arguments. With those a payload could affect the host's processes and terminals, or prevent the end
+// of its own jail.
 //
-// With files, for a jail that may write to a directory of the host, it also refuses to give a file S_ISUID or S_ISGID.
-// Such a file would keep its owner's rights on the host, where the jail's nosuid mount does not reach. An empty file
-// counts: a write takes the bits away, but not if the writer has CAP_FSETID, as the host's root has.
+// With files, for a jail that may write to a directory of the host, it also refuses to set S_ISUID or S_ISGID on a
+// file. Such a file would keep its owner's rights on the host, where the jail's nosuid mount does not reach. This holds
+// for an empty file, too: a write clears the bits, but not if the writer has CAP_FSETID, as the host's root has.
 func GuardTable(files bool) (*Table, error) {
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
 	for _, s := range Default().Syscalls { // with what it allows before it refuses: rules are tried in order

@@ -46,8 +46,8 @@ func NotifyKills(bpf []byte) (out []byte, changed bool) {
 	return out, true
 }
 
-// LeaveKills rewrites a guard for its place beneath a profile that kills for the same foreign ABIs: it then allows them,
-// and the profile's answer, of which a listener hears, is the one that counts.
+// LeaveKills rewrites a guard for its place beneath a profile that kills for the same foreign ABIs: it then allows
+// them, so that the profile's own action applies, which notifies a listener.
 func LeaveKills(guard []byte) []byte {
 	out := slices.Clone(guard)
 	for i := 0; i+insnSize <= len(out); i += insnSize {

@@ -22,7 +22,7 @@ func Preset(name string) (*Profile, error) {
 	return Parse(data)
 }
 
-// PresetSource gives the JSON of one of the profiles in this package.
+// PresetSource returns the JSON of one of the profiles in this package.
 func PresetSource(name string) ([]byte, error) {
 	if !slices.Contains(Presets(), name) {
 		return nil, fmt.Errorf("seccomp: unknown preset %s; %s", quote(name), suggest(name, Presets()))

@@ -52,7 +52,7 @@ func (t *Table) compare(p []insn, a arch, nr int32, rules []Rule) error {
 	return nil
 }
 
-// probes gives argument vectors around the constants of the rules' conditions: all combinations, or those around each
+// probes returns argument vectors around the constants of the rules' conditions: all combinations, or those around each
 // rule and a fixed sample.
 func probes(rules []Rule) [][6]uint64 {
 	var values [6][]uint64

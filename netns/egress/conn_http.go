@@ -88,7 +88,8 @@ func (w *web) refuse(v Verdict, status int, r Reason, host string) bool {
 	k := w.k
 	k.busy(false)
 	k.e.Status = status
-	body := wire.Refusal(status, string(r), host, k.to.Port(), k.e.Method, k.e.Path, r.Hint(w.target(), k.to.Port(), k.e.Address))
+	body := wire.Refusal(status, string(r), host, k.to.Port(), k.e.Method, k.e.Path,
+		r.Hint(w.target(), k.to.Port(), k.e.Address))
 	err := k.c.SetWriteDeadline(time.Now().Add(k.s.head))
 	if err == nil {
 		_, err = k.c.Write(body)

@@ -8,17 +8,17 @@ import (
 	"syscall"
 )
 
-// perConnection is how many descriptors a connection may take: its two ends, and a pipe for each direction that splice(2)
-// has taken over (two and two).
+// perConnection is how many descriptors a connection may take: its two ends, and the two of a pipe for each direction
+// that splice(2) has taken over.
 const perConnection = 6
 
 // share is how many connections one Server of this process may have open; 0 is as many as its policy allows.
 var share atomic.Int64
 
-// ShareDescriptors divides what this process may have open (RLIMIT_NOFILE, getrlimit(2)) among its Servers, of which there
-// are so many at once: the process keeps so many descriptors, and a Server that is made later has at most its part of the
-// others, whatever its policy allows. A connection above that is an error, resources. Without a call there is no bound but
-// the policy's.
+// ShareDescriptors divides the descriptors that this process may have open (RLIMIT_NOFILE, getrlimit(2)) among its
+// Servers. The process keeps the number keep for itself. Each Server made later has an equal part of the rest, for at
+// most the given number of Servers at once. A connection beyond that part fails with ReasonResources, even if the
+// policy allows it. Without a call only the policy bounds connections.
 func ShareDescriptors(keep, servers int) error {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
@@ -26,15 +26,16 @@ func ShareDescriptors(keep, servers int) error {
 	}
 	n := (int64(min(l.Cur, 1<<40)) - int64(keep)) / int64(perConnection*servers)
 	if n < 1 {
-		return fmt.Errorf("a process may have %d files open, and %d jails at once need %d; raise the hard limit (ulimit -n, LimitNOFILE=) or have fewer jails",
+		return fmt.Errorf("a process may have %d files open, and %d jails at once need %d; raise the hard limit "+
+			"(ulimit -n, LimitNOFILE=) or have fewer jails",
 			l.Cur, servers, keep+perConnection*servers)
 	}
 	share.Store(n)
 	return nil
 }
 
-// exhausted reports whether an error says that this process or the machine is out of descriptors or of memory for sockets.
-// The resolver gives errors as text.
+// exhausted reports whether an error means that this process or the machine has run out of descriptors or of memory for
+// sockets. The resolver returns errors as text.
 func exhausted(err error) bool {
 	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		if errors.Is(err, e) || err != nil && strings.HasSuffix(err.Error(), e.Error()) {

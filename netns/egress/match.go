@@ -244,9 +244,10 @@ func (m *Matcher) denies(ip netip.Addr, port uint16) *compiled {
 	return nil
 }
 
-// Vet returns why a name must not lead to an address at a TCP port, or ReasonNone. A blocked range is open to a name only
-// where a rule for addresses opens it, too: then the payload may connect there without the name as well. An IPv4-mapped
-// address is judged as the IPv4 address that the kernel connects to. The host's own addresses are checked by the dialer.
+// Vet returns why a name must not lead to an address at a TCP port, or ReasonNone. A blocked range is open to a name
+// only where a rule for addresses opens it, too: then the payload may connect there without the name as well. An
+// IPv4-mapped address is judged as the IPv4 address that the kernel connects to. The host's own addresses are checked
+// by the dialer.
 func (m *Matcher) Vet(ip netip.Addr, port uint16) Reason {
 	ip = ip.Unmap()
 	switch {

@@ -38,7 +38,7 @@ const (
 	ReasonUDP            Reason = "udp"             // UDP, and no udp rule allows it
 	ReasonPoolExhausted  Reason = "pool_exhausted"  // more names than synthetic addresses
 	ReasonClosed         Reason = "closed"          // the jail has ended
-	ReasonResources      Reason = "resources"       // this machine has no descriptor or memory left for it, or the jail has its share
+	ReasonResources      Reason = "resources"       // no descriptor or memory is left, or the jail has used its share
 	ReasonType           Reason = "type"            // a DNS query of a type that is never answered
 )
 
@@ -51,7 +51,7 @@ func Reasons() []Reason {
 		ReasonClosed, ReasonResources, ReasonType}
 }
 
-// Hint returns the flag that would allow what was refused with r ("--allow example.com:8443"), or "" where no flag would.
+// Hint returns the flag that would allow what was refused with r ("--allow example.com:8443"), or "" if there is none.
 // Host is the name or address that the payload wanted; port 0 leaves the ports out. At is the address, ADDR:PORT, to
 // which the name led, or "": a blocked one needs a rule of its own beside the name's.
 func (r Reason) Hint(host string, port uint16, at string) string {

@@ -32,7 +32,8 @@ func (s *Summary) refuse(e *Event, n int) {
 		return
 	}
 	for i := range s.Refused {
-		if have := &s.Refused[i]; have.Host == r.Host && have.Port == r.Port && have.Reason == r.Reason && have.Address == r.Address {
+		have := &s.Refused[i]
+		if have.Host == r.Host && have.Port == r.Port && have.Reason == r.Reason && have.Address == r.Address {
 			have.Count += n
 			return
 		}
@@ -43,8 +44,8 @@ func (s *Summary) refuse(e *Event, n int) {
 	}
 }
 
-// RefusedLine returns one line of English about what the policy refused, with the flags that would allow it, or "". It is
-// printable ASCII.
+// RefusedLine returns one line of English, in printable ASCII, about what the policy refused, with the flags that would
+// allow it. It returns "" if nothing was refused.
 func (s *Summary) RefusedLine() string {
 	if s == nil || len(s.Refused) == 0 {
 		return ""

@@ -114,7 +114,8 @@ func (p *Policy) Table() string {
 	lines = append(lines, []string{"deny", "everything else", "any", "*", "", "", ""})
 	var b strings.Builder
 	columns(&b, lines)
-	b.WriteString("\nDenials win. A name alone never leads to one of these ranges. A rule for addresses opens those of the second\n" +
+	b.WriteString("\nDenials win. A name alone never leads to one of these ranges. A rule for addresses opens those " +
+		"of the second\n" +
 		"list within which it lies, for names as well:\n")
 	for _, s := range []struct {
 		title string

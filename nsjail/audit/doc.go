@@ -23,10 +23,10 @@
 //	             plan_sha256 is of what the stage was told to perform, which is everything that the jail is made of: the
 //	             programs, and the identity and attributes of the mounts that were passed to it by descriptor
 //	sandbox.create  agent token sandbox
-//	sandbox.delete  likewise, and a note that says why where it ends by itself; brigd's end ends all of them
+//	sandbox.delete  likewise, and a note with the reason where it ends by itself; brigd's end ends all of them
 //	file.put     agent token sandbox path bytes digest_sha256, and run where a run has brought it
 //	file.delete  agent token sandbox path
-//	auth.refused  source count verdict: who was not let in; count is of a minute, and left out for one
+//	auth.refused  source count verdict: a caller was refused; count is the number in a minute, left out for one
 //	log.open     a writer has begun: note
 //	log.close    it has ended in good order
 //	log.gap      events could not be written: missed, runs, error
@@ -38,8 +38,9 @@
 // arguments themselves, and messages of errors and refusals, which may repeat one, are there on demand (Options.Argv):
 // without it an error is what failed and the system's word for why, and a refusal its layer, code and rule.
 //
-// The events on sandboxes and files are written before they happen, but for sandbox.create, whose id is new: one that cannot
-// be written down is removed again. What runs write and remove there themselves has no event.
+// An event on a sandbox or file is written before it happens. Only sandbox.create is written afterwards, since the id
+// is new: a sandbox whose event cannot be written is removed again. What runs write and remove there themselves has no
+// event.
 //
 // Where a Job knows its secrets (nsjail.Job.Redact), they are taken out of the texts that a caller or a payload may have put
 // them into, before these are cut: errors, refusals and their rules, what was narrowed, the language, the hosts of the
@@ -59,9 +60,9 @@
 // # When it cannot be written
 //
 // A full disk, an error of the disk, a log that was closed, moved, removed, cut off or written by somebody else (so no
-// logrotate(8): Options.MaxBytes does that): the run, or whatever else it is, is refused, and nothing happens. If the event after a run
-// cannot be written, its result is returned with a note. From then on each run is refused until a write succeeds, and the
-// first line that does is log.gap.
+// logrotate(8): Options.MaxBytes does that): the run or other operation is refused, and nothing happens. If the event
+// after a run cannot be written, its result is returned with a note. From then on each run is refused until a write
+// succeeds, and the first line that does is log.gap.
 //
 // # What it proves
 //

@@ -17,7 +17,7 @@ const (
 	SandboxDelete = "sandbox.delete" // before it ends: it is deleted, has expired, or its token has
 	FilePut       = "file.put"       // before a file of a sandbox gets its content, from outside of a run
 	FileDelete    = "file.delete"    // before one is removed, likewise
-	AuthRefused   = "auth.refused"   // somebody could not say who he is; those of a minute are one event
+	AuthRefused   = "auth.refused"   // a caller could not prove who it is; those of a minute are one event
 
 	LogOpen       = "log.open"       // a writer has begun
 	LogClose      = "log.close"      // and ended in good order
@@ -48,7 +48,7 @@ type Event struct {
 	PlanDigest string `json:"plan_sha256,omitempty"`
 	// Path is the file of a sandbox, as a jail sees it; Bytes and Digest are of its content.
 	Path string `json:"path,omitempty"`
-	// Source is where who was refused came from, and Count how often, if more than once.
+	// Source is where a refused caller came from. Count is the number of its attempts, if more than one.
 	Source string `json:"source,omitempty"`
 	Count  int64  `json:"count,omitempty"`
 	// Argv is there only if Options.Argv says so.
@@ -64,13 +64,13 @@ type Event struct {
 	Usage     json.RawMessage   `json:"usage,omitempty"` // a nsjail.Usage
 	Network   *Network          `json:"network,omitempty"`
 	Violation *nsjail.Violation `json:"violation,omitempty"`
-	// Error is a message of the log's own events. Of a run's it is what failed and the system's word for why; the whole
-	// message, which may repeat an argument or a path, only if Options.Argv says so.
+	// Error is a message of the log's own events. In a run's event it is what failed and the system's error. The whole
+	// message, which may repeat an argument or a path, is there only with Options.Argv.
 	Error string `json:"error,omitempty"`
 	// Note is a sentence; of the log's own events, or of Append's caller.
 	Note string `json:"note,omitempty"`
-	// File is the name of the log's file that was rotated away or took what was torn; Bytes and Digest are of the latter, or
-	// of Path.
+	// File is the name of the log's file that was rotated away, or of the one that took a torn line. Bytes and Digest are
+	// of the torn line, or of Path.
 	File   string `json:"file,omitempty"`
 	Bytes  int64  `json:"bytes,omitempty"`
 	Digest string `json:"digest_sha256,omitempty"`
@@ -91,7 +91,7 @@ type Verdict struct {
 	Allowed  bool     `json:"allowed"`
 	Policies []string `json:"policies,omitempty"`
 	Narrowed []string `json:"narrowed,omitempty"`
-	// Layer, Code, Rule and Error are the Refusal's; Error, which may repeat an argument, only if Options.Argv says so.
+	// Layer, Code, Rule and Error are the Refusal's. Error may repeat an argument, and is there only with Options.Argv.
 	Layer string `json:"layer,omitempty"`
 	Code  string `json:"code,omitempty"`
 	Rule  string `json:"rule,omitempty"`

@@ -7,14 +7,14 @@ import (
 	"brig/nsjail"
 )
 
-// foldTime is how long refusals are counted before they are written, and maxFolds how many kinds of them are told apart.
+// foldTime is how long refusals are counted before they are written. maxFolds is how many kinds are counted separately.
 const (
 	foldTime = time.Minute
 	maxFolds = 64
 )
 
-// Refusals writes down who was not let in, and not how often he tries: the first of a kind is an event at once, and the
-// others of a minute are one event with their number. A flood of wrong keys does not fill the disk.
+// Refusals writes refused callers to the log. The first refusal of a kind is an event at once, and the others of a
+// minute are one event with their number. So a flood of wrong keys does not fill the disk.
 type Refusals struct {
 	log   *Log
 	after func(time.Duration, func()) *time.Timer // time.AfterFunc
@@ -23,7 +23,7 @@ type Refusals struct {
 	timer *time.Timer    // nil without kinds
 }
 
-// fold is a kind of refusal: what is the same in one event.
+// fold is a kind of refusal: those with the same fields are counted in one event.
 type fold struct{ layer, code, rule, source string }
 
 // NewRefusals returns Refusals that are written to a log. Close it before the log.
@@ -31,8 +31,8 @@ func NewRefusals(l *Log) *Refusals {
 	return &Refusals{log: l, after: time.AfterFunc, kinds: map[fold]int64{}}
 }
 
-// Add takes one refusal; source is where it came from, such as an address without its port. An error is the log's to tell
-// (Options.Broken): nothing is allowed by it.
+// Add takes one refusal; source is where it came from, such as an address without its port. The log reports an error to
+// Options.Broken; the caller is refused in any case.
 func (r *Refusals) Add(no *nsjail.Refusal, source string) {
 	k := fold{no.Layer, no.Code, no.Rule, source}
 	r.mu.Lock()

@@ -33,8 +33,8 @@ type Options struct {
 	Interval time.Duration
 	// Argv has the arguments written down and not only their digest. They may hold what nobody should read.
 	Argv bool
-	// Broken, if set, is called with the reason when nothing can be written any more, and with nil when it can again. It must
-	// not call the Log.
+	// Broken, if set, is called with the reason when nothing can be written any more, and with nil when writing works
+	// again. It must not call the Log.
 	Broken func(why error)
 	// Key signs a checkpoint every CheckpointEvery events (1000 by default), before each new file and at Close.
 	Key             ed25519.PrivateKey

@@ -37,8 +37,8 @@ func (w *wrapper) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, e
 	return r, err
 }
 
-// Unavailable is the refusal of what an event of a kind could not be written about. Why, and where the log is, is for its
-// owner to know: see Options.Broken.
+// Unavailable is the refusal of an operation whose event could not be written. The cause and the log's path are not in
+// it: only the log's owner learns them, through Options.Broken.
 func Unavailable(kind string) *nsjail.Refusal {
 	return &nsjail.Refusal{Code: "audit_unavailable", Layer: "audit", Rule: kind,
 		Message: "this could not be written to the audit log, and nothing happens unrecorded",

@@ -20,7 +20,8 @@ type Request struct {
 	Cmd []string `json:"cmd,omitempty"`
 	// StdinReader is read instead of Stdin, as the run goes on; nil for Stdin.
 	StdinReader io.Reader `json:"-"`
-	// Ended, if set, is called when a jail that has begun has no process left, which may be long before its output is taken.
+	// Ended, if set, is called when a jail that has begun has no process left. That may be long before its output is
+	// taken.
 	Ended func() `json:"-"`
 	// Args are given to Code as its arguments.
 	Args []string `json:"args,omitempty"`
@@ -50,8 +51,8 @@ type Request struct {
 	MaxOutput Size `json:"max_output,omitempty"`
 	// StripANSI removes terminal escape sequences from the output: it is Strip "ansi".
 	StripANSI bool `json:"strip_ansi,omitempty"`
-	// Strip is what is taken out of the output: "none", "ansi" (terminal escape sequences), or "all": those, other control
-	// characters but tabs and ends of lines, and characters that nobody sees.
+	// Strip is what is removed from the output: "none", "ansi" (terminal escape sequences), or "all": those, other control
+	// characters but tabs and ends of lines, and invisible characters.
 	Strip string `json:"strip,omitempty"`
 }
 

@@ -26,8 +26,8 @@ type Options struct {
 	// Timeout and Memory are those of a request that names none; 0 is DefaultTimeout, and no limit on memory.
 	Timeout nsjail.Duration
 	Memory  nsjail.Bytes
-	// MaxTimeout is how long any run may take, whatever it asks for and policies allow; 0 is DefaultMaxTimeout, or Timeout if
-	// that is more.
+	// MaxTimeout is how long any run may take, even if a request asks for more and policies allow it; 0 is
+	// DefaultMaxTimeout, or Timeout if that is more.
 	MaxTimeout nsjail.Duration
 	// MaxOutput is how much of each stream is returned at most, and without a request for less; 0 is DefaultMaxOutput.
 	MaxOutput nsjail.Bytes

@@ -117,7 +117,7 @@ func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
 	return agent, nil
 }
 
-// asRefusal gives an error the form of a refusal, unless it has it; nil stays nil.
+// asRefusal returns an error as a Refusal: the one that it wraps, or a new one. It returns nil for nil.
 func asRefusal(err error, layer, code string) *nsjail.Refusal {
 	var no *nsjail.Refusal
 	if err == nil || errors.As(err, &no) {
@@ -134,8 +134,8 @@ func (g *Grant) IDs() []string {
 	return g.token.IDs()
 }
 
-// Covers reports whether a token that begins with the chain of ids may be acted for: it is the grant's own, or was made
-// from it. Without a grant every one may.
+// Covers reports whether the grant's holder may act for the token with this chain of ids: it is the grant's own token,
+// or one made from it. Without a grant every chain is covered.
 func (g *Grant) Covers(chain []string) bool {
 	own := g.IDs()
 	return len(own) <= len(chain) && slices.Equal(own, chain[:len(own)])

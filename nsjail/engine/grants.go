@@ -14,18 +14,20 @@ import (
 // maxGrants is how many tokens are remembered; each is at most token.MaxText long, and has the policies of its blocks.
 const maxGrants = 256
 
-// grants remembers what tokens say, by the digest of their text: the signatures and policies of a token of many blocks take
-// milliseconds. Whether a token holds now, and whether it is revoked, is asked each time.
+// grants remembers the contents of tokens, by the digest of their text: the signatures and policies of a token of many
+// blocks take milliseconds. Whether a token is valid now, and whether it is revoked, is checked each time.
 type grants struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]*Grant
 }
 
-// Authenticate says who comes with a capability token. It is called again for each request: a token may be revoked.
+// Authenticate returns the caller that holds a capability token. It is called for each request, since a token may be
+// revoked.
 func (e *Engine) Authenticate(bearer string, now time.Time) (Caller, *nsjail.Refusal) {
 	keys := e.opts.TokenKeys
 	if len(keys) == 0 {
-		return Caller{}, &nsjail.Refusal{Message: "this engine knows no key that tokens are signed with", Code: "tokens_unknown", Layer: "auth",
+		return Caller{}, &nsjail.Refusal{Message: "this engine knows no key that tokens are signed with",
+			Code: "tokens_unknown", Layer: "auth",
 			NextSteps: []string{"ask the operator to start brigd with a token key"}}
 	}
 	digest := sha256.Sum256([]byte(bearer))
@@ -56,7 +58,8 @@ func (g *Grant) parse() error {
 	for i, doc := range g.token.Policies() {
 		p, err := policy.Parse(doc)
 		if err != nil {
-			return &nsjail.Refusal{Message: fmt.Sprintf("policy %d of the token: %v", i+1, err), Code: "token_policy", Layer: "token",
+			return &nsjail.Refusal{Message: fmt.Sprintf("policy %d of the token: %v", i+1, err),
+				Code: "token_policy", Layer: "token",
 				NextSteps: []string{"ask whoever made the token for another one"}}
 		}
 		g.policies = append(g.policies, p)
@@ -70,7 +73,7 @@ func (s *grants) find(digest [sha256.Size]byte) *Grant {
 	return s.known[digest]
 }
 
-// remember keeps a Grant, in the place of any other where there are too many. One that is not good is not kept.
+// remember keeps a Grant. It replaces any other one if there are too many. A Grant with an error is not kept.
 func (s *grants) remember(digest [sha256.Size]byte, g *Grant, err error) {
 	if err != nil {
 		return

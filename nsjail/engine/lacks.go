@@ -9,8 +9,9 @@ import (
 	"brig/nsjail"
 )
 
-// Lacks looks whether this machine can hold what every run of the engine has to have: what Options.Base and the policies ask
-// for, whatever the request. The error names all mechanisms that it cannot hold, and the flag of brigd's that does without.
+// Lacks checks whether this machine can provide the mechanisms that every run of the engine needs: those that
+// Options.Base and the policies require of every request. The error names all that are missing, and brigd's flag that
+// makes them optional.
 func (e *Engine) Lacks() error {
 	var missing []string
 	var first *nsjail.Error
@@ -35,16 +36,18 @@ func (e *Engine) Lacks() error {
 	if first == nil {
 		return nil
 	}
-	return lacking(missing, first, "every run would be refused: a policy or a default asks for %s", ", or have runs do without: --optional "+strings.Join(missing, ","))
+	return lacking(missing, first, "every run would be refused: a policy or a default asks for %s",
+		", or have runs do without: --optional "+strings.Join(missing, ","))
 }
 
-// lacking says what every run asks for in vain, why, and what to do about it.
+// lacking returns an error with the missing mechanisms, the cause and the remedy.
 func lacking(missing []string, why *nsjail.Error, asked, instead string) error {
-	remedy, _, _ := strings.Cut(why.Remedy, ", or accept") // a flag that another one may have to stand beside
-	return fmt.Errorf(asked+", and this machine cannot hold that: %s: %s; %s%s", strings.Join(missing, ", "), why.Op, why.Detail, remedy, instead)
+	remedy, _, _ := strings.Cut(why.Remedy, ", or accept") // a single flag, though several may be needed
+	return fmt.Errorf(asked+", and this machine cannot hold that: %s: %s; %s%s", strings.Join(missing, ", "),
+		why.Op, why.Detail, remedy, instead)
 }
 
-// possible resolves what every run begins with, as if some mechanisms were optional. It starts nothing.
+// possible resolves the Spec that every run begins with, as if some mechanisms were optional. It starts nothing.
 func (e *Engine) possible(optional []string) error {
 	j := &nsjail.Job{Spec: e.base()}
 	s := &j.Spec
@@ -61,7 +64,7 @@ func (e *Engine) possible(optional []string) error {
 	return errors.Join(err, h.Close())
 }
 
-// mechanism is the name under which Spec.Optional lists what an operation is about.
+// mechanism returns the name that Spec.Optional has for the mechanism of an operation.
 func mechanism(op string) (name string, known bool) {
 	name = strings.TrimPrefix(op, "limits.")
 	return name, slices.ContainsFunc(nsjail.Mechanisms(), func(m nsjail.Mechanism) bool { return m.Name == name })
@@ -91,7 +94,8 @@ func hostRefusal(r *Request, jail *nsjail.Error) *nsjail.Refusal {
 		no.NextSteps = append(no.NextSteps, "have the operator see to it: "+jail.Remedy)
 	}
 	if known && !r.asks(name) {
-		no.NextSteps = append(no.NextSteps, "a policy or a default of the operator's asks for "+name+", and not the request: no other request will do")
+		no.NextSteps = append(no.NextSteps, "a policy or a default of the operator's asks for "+name+", "+
+			"and not the request: no other request will do")
 	}
 	return no
 }

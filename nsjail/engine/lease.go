@@ -13,10 +13,10 @@ import (
 	"brig/nsjail/token"
 )
 
-// lookEvery is how often the engine looks whether a token was revoked whose run goes on.
+// lookEvery is how often the engine checks whether the token of a run or sandbox was revoked.
 const lookEvery = time.Second
 
-// lease is what a token has begun, and what ends with it: a run or a sandbox.
+// lease is a run or a sandbox that a token has begun, and that ends with the token.
 type lease struct {
 	chain   []string  // the ids of the token's blocks
 	until   time.Time // it ends then at the latest; the zero time is never
@@ -24,14 +24,14 @@ type lease struct {
 	end     func(why *nsjail.Refusal)
 }
 
-// leases are the runs and sandboxes of tokens, by their ids. Another process can revoke a token at any time (token.Revoke
-// makes a file), so they are looked at again and again.
+// leases are the runs and sandboxes of tokens, by their ids. Another process can revoke a token at any time
+// (token.Revoke makes a file), so watch checks them every lookEvery.
 type leases struct {
 	ledger *token.Ledger
 	mu     sync.Mutex
 	live   map[string]lease
 	done   chan struct{}
-	ended  chan struct{} // closed when nobody looks any more
+	ended  chan struct{} // closed when watch has returned
 }
 
 func newLeases(l *token.Ledger) *leases {
@@ -84,7 +84,7 @@ func (s *leases) watch() {
 	}
 }
 
-// look ends what has to end: runs first, since a sandbox waits for those that are in it.
+// look ends the leases that are over. Runs end first, since a sandbox waits for the runs in it.
 func (s *leases) look(now time.Time) {
 	s.mu.Lock()
 	over := map[bool][]func(){}
@@ -99,8 +99,8 @@ func (s *leases) look(now time.Time) {
 	}
 }
 
-// over is why a lease has ended. Where the ledger cannot tell whether a token is revoked, runs end and sandboxes stay:
-// nobody gets at them meanwhile, since each request is held against the ledger, too.
+// over returns why a lease has ended, or nil. If the ledger cannot be read, runs end and sandboxes stay: meanwhile no
+// token can use them, since each request is checked against the ledger, too.
 func (s *leases) over(l lease, now time.Time) *nsjail.Refusal {
 	if !l.until.IsZero() && !now.Before(l.until) {
 		return &nsjail.Refusal{Message: "the token has expired", Code: token.CodeExpired, Layer: "token", Rule: "expires"}
@@ -112,7 +112,8 @@ func (s *leases) over(l lease, now time.Time) *nsjail.Refusal {
 	return no
 }
 
-// overrun is how long after its token's expiry a run is ended if its own time limit, which was set to that, has not done it.
+// overrun is how long after its token's expiry a run is ended if its own time limit, set to that expiry, has not ended
+// it.
 const overrun = 2 * time.Second
 
 // lend makes a run end with the caller's token: by its time limit when that expires, by its context when it is revoked.
@@ -126,7 +127,8 @@ func (e *Engine) lend(ctx *context.Context, c Caller, j *nsjail.Job, now time.Ti
 		left := max(nsjail.Duration(l.until.Sub(now)), nsjail.Duration(time.Millisecond))
 		if wall := &j.Spec.Limits.Wall; *wall <= 0 || *wall > left {
 			*wall = left
-			j.Verdict.Narrowed = append(j.Verdict.Narrowed, fmt.Sprintf("token: wall is %s, since the token expires then.", left))
+			j.Verdict.Narrowed = append(j.Verdict.Narrowed,
+				fmt.Sprintf("token: wall is %s, since the token expires then.", left))
 		}
 		l.until = l.until.Add(overrun)
 	}
@@ -135,12 +137,13 @@ func (e *Engine) lend(ctx *context.Context, c Caller, j *nsjail.Job, now time.Ti
 	return func() { drop(); cancel(nil) }
 }
 
-// holds asks again whether a caller's token is good: over stdio it is shown once, and may be revoked later.
+// holds checks a caller's token again: over stdio it is shown once, and may be revoked later.
 func (e *Engine) holds(c Caller) *nsjail.Refusal {
 	if c.Grant == nil {
 		return nil
 	}
-	return asRefusal(errors.Join(token.Verify(c.Grant.token, e.opts.TokenKeys, time.Now()), e.opts.Ledger.Revoked(c.Grant.IDs()...)), "token", "token_refused")
+	valid := token.Verify(c.Grant.token, e.opts.TokenKeys, time.Now())
+	return asRefusal(errors.Join(valid, e.opts.Ledger.Revoked(c.Grant.IDs()...)), "token", "token_refused")
 }
 
 // lendSandbox makes a sandbox end with the token that has made it.

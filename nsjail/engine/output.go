@@ -29,7 +29,8 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 		secrets = append(secrets, value)
 	}
 	slices.Sort(secrets)
-	o := &output{secrets: text.NewSet(secrets), strip: text.Options{StripANSI: r.StripANSI || r.Strip == "ansi", StripAll: r.Strip == "all"}}
+	o := &output{secrets: text.NewSet(secrets),
+		strip: text.Options{StripANSI: r.StripANSI || r.Strip == "ansi", StripAll: r.Strip == "all"}}
 	filter := o.strip
 	filter.Set = o.secrets
 	begin := &beginning{stream: stream, id: j.ID}

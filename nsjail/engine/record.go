@@ -14,7 +14,7 @@ import (
 	"brig/nsjail/sandbox"
 )
 
-// record writes an event to the audit log, if there is one. What cannot be written down must not happen.
+// record writes an event to the audit log, if there is one. If that fails, the caller must refuse the operation.
 func (e *Engine) record(v audit.Event) *nsjail.Refusal {
 	if e.opts.Audit == nil || e.opts.Audit.Append(v) == nil {
 		return nil
@@ -37,7 +37,8 @@ func onFile(kind string, c Caller, box *sandbox.Sandbox, name string) audit.Even
 }
 
 // put writes a file of a sandbox. Before it gets its name there, the audit log has its digest.
-func (e *Engine) put(box *sandbox.Sandbox, v audit.Event, name string, r io.Reader, perm fs.FileMode, most int64) (*FileInfo, error) {
+func (e *Engine) put(box *sandbox.Sandbox, v audit.Event, name string, r io.Reader,
+	perm fs.FileMode, most int64) (*FileInfo, error) {
 	if e.opts.Audit == nil {
 		return box.Tree().Put(name, r, perm, most)
 	}

@@ -73,7 +73,8 @@ func (e *Engine) fill(j *nsjail.Job, r *Request) {
 		if l.Wall > 0 {
 			from = l.Wall.String()
 		}
-		j.Verdict.Narrowed = append(j.Verdict.Narrowed, fmt.Sprintf("limits.wall lowered from %s to %s, the most that a run may take here.", from, most))
+		j.Verdict.Narrowed = append(j.Verdict.Narrowed,
+			fmt.Sprintf("limits.wall lowered from %s to %s, the most that a run may take here.", from, most))
 		l.Wall = most
 	}
 	if r.Memory == 0 && base.Memory == 0 && e.opts.Memory > 0 && (l.Memory == 0 || l.Memory > e.opts.Memory) {
@@ -111,7 +112,8 @@ func (r *Request) check() *nsjail.Refusal {
 		return bad("env", "too_many_variables", fmt.Sprintf("more than %d variables", MaxEnv), "put them into a file")
 	}
 	if !slices.Contains([]string{"", "none", "ansi", "all"}, r.Strip) {
-		return bad("strip", "bad_strip", fmt.Sprintf("strip: %.20q is none of none, ansi and all", r.Strip), "write one of them, or leave it out")
+		return bad("strip", "bad_strip", fmt.Sprintf("strip: %.20q is none of none, ansi and all", r.Strip),
+			"write one of them, or leave it out")
 	}
 	if no := r.checkSecrets(); no != nil {
 		return no
@@ -205,15 +207,17 @@ func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
 }
 
 // fileName is the path below /input of a file that a request brings: "d" and "/input/d" are the same one. "input/d" is
-// written by people who mean that one, too, but could mean /input/input/d.
+// refused: it could mean either that one or /input/input/d.
 func fileName(name string) (below string, no *nsjail.Refusal) {
 	below, absolute := strings.CutPrefix(name, "/input/")
-	if below == "" || len(below) > maxFilePath || path.IsAbs(below) || path.Clean(below) != below || below == "." || below == ".." ||
-		strings.HasPrefix(below, "../") || strings.ContainsAny(below, "\x00") {
-		return "", bad("files", "bad_file_name", fmt.Sprintf("%.200q is not a path below /input", name), `name files like "data.csv", "dir/data.csv" or "/input/data.csv"`)
+	if below == "" || len(below) > maxFilePath || path.IsAbs(below) || path.Clean(below) != below || below == "." ||
+		below == ".." || strings.HasPrefix(below, "../") || strings.ContainsAny(below, "\x00") {
+		return "", bad("files", "bad_file_name", fmt.Sprintf("%.200q is not a path below /input", name),
+			`name files like "data.csv", "dir/data.csv" or "/input/data.csv"`)
 	}
 	if rest, twice := strings.CutPrefix(below, "input/"); twice && !absolute {
-		return "", bad("files", "bad_file_name", fmt.Sprintf("%.200q is a relative path, and those are below /input already", name),
+		return "", bad("files", "bad_file_name", fmt.Sprintf("%.200q is a relative path, and "+
+			"those are below /input already", name),
 			fmt.Sprintf("write %.200q, or %.200q if it is to be that", "/input/"+rest, "/input/"+below))
 	}
 	return below, nil

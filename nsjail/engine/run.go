@@ -24,7 +24,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	}
 	j, no := e.job(c, r)
 	if no == nil && r.Language != "" {
-		_ = e.langs.Try(ctx, e.runner, r.Language) // what cannot be tried may work: the run will tell
+		_ = e.langs.Try(ctx, e.runner, r.Language) // a program that could not be tried may still run
 		no = e.langs.Prepare(j, r.Language, r.Code, r.Args)
 	}
 	if no != nil {
@@ -141,19 +141,21 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 	return a
 }
 
-// full reports whether an error is a want that passes: of descriptors, memory, processes or namespaces. A step of the jail's own
-// program that meets such a limit will meet it again, but for memory.
+// full reports whether an error is a temporary lack of descriptors, memory, processes or namespaces. A step of the
+// jail's own program that meets such a limit will meet it again, unless the limit is memory.
 func full(err error) bool {
 	var step *nsjail.Error
 	if errors.As(err, &step) && step.Of > 0 {
 		return step.Errno == unix.ENOMEM
 	}
-	return slices.ContainsFunc([]error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN, unix.ENOSPC}, func(e error) bool { return errors.Is(err, e) })
+	return slices.ContainsFunc([]error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN, unix.ENOSPC},
+		func(e error) bool { return errors.Is(err, e) })
 }
 
-// machineFull is for what the machine, or brigd's share of it, has no room for at present.
+// machineFull is the refusal of a run that the machine, or brigd's share of it, has no room for at present.
 func machineFull(why string) *nsjail.Refusal {
-	return &nsjail.Refusal{Message: "this machine has no room for another jail at present: " + why, Code: "machine_full", Layer: "jail",
+	return &nsjail.Refusal{Message: "this machine has no room for another jail at present: " + why,
+		Code: "machine_full", Layer: "jail",
 		NextSteps: []string{"send the same request again in a few seconds"}}
 }
 

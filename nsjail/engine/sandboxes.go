@@ -88,7 +88,8 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 	for _, p := range e.policiesOf(c) {
 		disk, inodes, ttl = p.NarrowSandbox(disk, inodes, ttl)
 	}
-	box, err := e.boxes.Create(agent, sandbox.CreateOptions{Size: int64(disk), Inodes: inodes, TTL: time.Duration(ttl), Chain: c.Grant.IDs(),
+	box, err := e.boxes.Create(agent, sandbox.CreateOptions{Size: int64(disk), Inodes: inodes, TTL: time.Duration(ttl),
+		Chain:   c.Grant.IDs(),
 		Account: Caller{agent, c.Grant}.Key()})
 	if full(err) {
 		return nil, machineFull(err.Error())
@@ -145,13 +146,14 @@ func (e *Engine) DeleteSandbox(c Caller, id string) error {
 	return nil
 }
 
-// box finds a sandbox that is the caller's; another is unknown. It is an agent's, and of the token that has made it: the
-// holder of that one and of those that it was made from may use it, and the holder of a narrower one may not, who would have
-// what he writes there run with rights that he does not have. Who names no agent may act for any.
+// box finds a sandbox that the caller may use; any other is unknown. A sandbox belongs to an agent, and to the token
+// that made it. The holder of that token, or of one that it was made from, may use it. The holder of a narrower token
+// may not: files written with it would run with rights that the token lacks. A caller that names no agent may act for
+// any.
 func (e *Engine) box(c Caller, id string) (*sandbox.Sandbox, *nsjail.Refusal) {
 	box, err := e.boxes.Get(c.agent(), id)
 	if err == nil && !c.Grant.Covers(box.Chain) {
-		_, err = e.boxes.Get("-", id) // no agent's name: the same words as of one that never was
+		_, err = e.boxes.Get("-", id) // no agent has this name: the error is that of an id that never existed
 	}
 	if err != nil {
 		return nil, asRefusal(err, "sandbox", "sandbox_unknown")
@@ -159,7 +161,7 @@ func (e *Engine) box(c Caller, id string) (*sandbox.Sandbox, *nsjail.Refusal) {
 	return box, nil
 }
 
-// agent is whose sandboxes a caller asks for.
+// agent is the agent whose sandboxes a caller may use.
 func (c Caller) agent() string {
 	if c.Agent == "" {
 		return sandbox.Any
@@ -193,8 +195,8 @@ func (e *Engine) inBox(c Caller, id, op string, do func(*sandbox.Sandbox) error)
 	return nil
 }
 
-// PutFile writes a file of a sandbox: an absolute path as the jail sees it, or one below /work. Of mode the nine permission
-// bits count; 0 is 0644.
+// PutFile writes a file of a sandbox. path is absolute as the jail sees it, or relative to /work. Only the nine
+// permission bits of mode count; 0 is 0644.
 func (e *Engine) PutFile(c Caller, id, path string, r io.Reader, mode fs.FileMode) (info *FileInfo, err error) {
 	if mode == 0 {
 		mode = 0o644
@@ -224,9 +226,10 @@ func (e *Engine) GetFile(c Caller, id, path string) (f io.ReadCloser, info *File
 	return f, info, err
 }
 
-// ListFiles lists a directory of a sandbox, or all below it; more says that there are others. Of a directory they can be had
-// with the last path as after.
-func (e *Engine) ListFiles(c Caller, id, path string, recursive bool, after string) (list []FileInfo, more bool, err error) {
+// ListFiles lists a directory of a sandbox, or all below it. more reports whether there are further entries. Those of a
+// single directory are listed by another call with the last path as after.
+func (e *Engine) ListFiles(c Caller, id, path string, recursive bool, after string) (
+	list []FileInfo, more bool, err error) {
 	err = e.inBox(c, id, "list", func(box *sandbox.Sandbox) (err error) {
 		list, more, err = box.Tree().List(path, recursive, after, maxListed)
 		return err

@@ -16,8 +16,8 @@ type row struct {
 	script string
 	// pathVar is the variable that lists directories of modules.
 	pathVar string
-	// probe is a program that prints the version, and 6*7 in a line at the end; probeArgs are arguments that print the version
-	// alone, where a program would take long.
+	// probe is a program that prints the version, and 6*7 in a line at the end; probeArgs are arguments that print the
+	// version alone, where a program would take long.
 	probe     string
 	probeArgs []string
 }
@@ -42,7 +42,8 @@ exec /tmp/main "$@"`
 func rows() []row {
 	return []row{
 		{name: "python", aliases: []string{"python3", "py"}, programs: []string{"python3", "python"}, file: "main.py",
-			flags: []string{"-u", "-B"}, pathVar: "PYTHONPATH", probe: "import sys\nprint('%d.%d.%d' % sys.version_info[:3])\nprint(6*7)\n"},
+			flags: []string{"-u", "-B"}, pathVar: "PYTHONPATH",
+			probe: "import sys\nprint('%d.%d.%d' % sys.version_info[:3])\nprint(6*7)\n"},
 		{name: "javascript", aliases: []string{"js", "node", "nodejs"}, programs: []string{"node", "nodejs"}, file: "main.js",
 			pathVar: "NODE_PATH", probe: "console.log(process.versions.node)\nconsole.log(6*7)\n"},
 		{name: "javascript-module", aliases: []string{"mjs", "esm"}, programs: []string{"node", "nodejs"}, file: "main.mjs",
@@ -60,9 +61,12 @@ func rows() []row {
 			dirs: []string{"/usr/local/go/bin", "/usr/lib/go/bin", "/usr/lib/golang/bin"}, file: "main.go", script: scriptGo,
 			probeArgs: []string{"version"}},
 		{name: "java", programs: []string{"java"}, file: "Main.java", flags: []string{"-XX:+UseSerialGC"},
-			probe: "public class Main { public static void main(String[] a) { System.out.println(System.getProperty(\"java.version\") + \"\\n\" + 6*7); } }\n"},
-		{name: "ruby", aliases: []string{"rb"}, programs: []string{"ruby"}, file: "main.rb", pathVar: "RUBYLIB", probe: "puts RUBY_VERSION, 6*7\n"},
-		{name: "lua", programs: []string{"lua", "lua5.4", "lua5.3", "luajit"}, file: "main.lua", probe: "print(_VERSION)\nprint(6*7)\n"},
+			probe: "public class Main { public static void main(String[] a) { " +
+				"System.out.println(System.getProperty(\"java.version\") + \"\\n\" + 6*7); } }\n"},
+		{name: "ruby", aliases: []string{"rb"}, programs: []string{"ruby"}, file: "main.rb", pathVar: "RUBYLIB",
+			probe: "puts RUBY_VERSION, 6*7\n"},
+		{name: "lua", programs: []string{"lua", "lua5.4", "lua5.3", "luajit"}, file: "main.lua",
+			probe: "print(_VERSION)\nprint(6*7)\n"},
 		{name: "php", programs: []string{"php"}, file: "main.php", probe: "<?php echo PHP_VERSION, \"\\n\", 6*7, \"\\n\";\n"},
 		{name: "tcl", programs: []string{"tclsh"}, file: "main.tcl", probe: "puts [info patchlevel]\nputs [expr {6*7}]\n"},
 		{name: "awk", programs: []string{"awk"}, file: "main.awk", flags: []string{"-f"}, separator: []string{"--"},

@@ -20,9 +20,9 @@ const (
 )
 
 // Versions runs a small program of each language that was not asked yet in a jail, which exec makes: a default one. It
-// fills in Info.Version, and drops a program that does not print 42 there; the next of the same name takes its place. An
-// error says that there were no answers, because jails could not be made or took too long; the languages stay listed, and
-// the next call asks again.
+// fills in Info.Version, and drops a program that does not print 42 there; the next of the same name takes its place.
+// It returns an error if no language answered, because jails could not be made or took too long. The languages stay
+// listed, and the next call asks again.
 func (l *Languages) Versions(ctx context.Context, exec nsjail.Executor) error {
 	room := make(chan struct{}, probeAtOnce)
 	errs := make([]error, len(l.rows))
@@ -40,8 +40,8 @@ func (l *Languages) Versions(ctx context.Context, exec nsjail.Executor) error {
 	return errors.Join(errs...)
 }
 
-// Try is Versions for one language, by any of its names, before it is used for the first time. Nothing is known of what cannot
-// be tried.
+// Try is Versions for one language, by any of its names, before it is used for the first time. Nothing is known of what
+// cannot be tried.
 func (l *Languages) Try(ctx context.Context, exec nsjail.Executor, name string) error {
 	if g := l.names[strings.ToLower(strings.TrimSpace(name))]; g != nil {
 		return l.ask(ctx, exec, g)

@@ -65,7 +65,8 @@ func (p *Policy) Check() (problems []string) {
 // unrequirable says why a run of this policy could not have the mechanism: nsjail refuses to require a limit that is not
 // set, and only a ceiling sets one for every run.
 func (p *Policy) unrequirable(name string) string {
-	set, limit := map[string]bool{"memory": p.Limits.Memory > 0, "memory_sockets": p.Limits.Memory > 0, "cpus": p.Limits.CPUs > 0, "cpu_time": p.Limits.CPUTime > 0,
+	set, limit := map[string]bool{"memory": p.Limits.Memory > 0, "memory_sockets": p.Limits.Memory > 0,
+		"cpus": p.Limits.CPUs > 0, "cpu_time": p.Limits.CPUTime > 0,
 		"memory_swap": false, "memory_high": false, "memory_low": false, "memory_min": false, "cpu_burst": false, "cpu_weight": false,
 		"cpuset": false, "io": false, "io_weight": false, "hugetlb": false, "cgroup_file": false}[name]
 	if limit && !set {

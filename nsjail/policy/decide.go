@@ -126,7 +126,8 @@ func (p *Policy) apply(s *nsjail.Spec) []string {
 	return append(said, p.mechanisms(s)...)
 }
 
-// Lower narrows a Spec as a run's is that the policy has allowed, and asks nothing: for a look at what each run has to have.
+// Lower narrows a Spec as a run's is that the policy has allowed, and asks nothing: for a look at what each run has to
+// have.
 func (p *Policy) Lower(s *nsjail.Spec) { p.apply(s) }
 
 // program checks what is executed, or what it was made from.

@@ -9,7 +9,7 @@ type account struct {
 // charge is what a sandbox may take of the machine's memory: its bytes, and about a KiB of the kernel's for each file.
 func charge(size, inodes int64) int64 { return size + inodes<<10 }
 
-// reserve counts a sandbox before it is made, and says that something is pending.
+// reserve counts a sandbox before it is made, and counts an operation as pending.
 func (s *Store) reserve(agent string, size int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -44,8 +44,8 @@ func (b *budget) spend(do string, p place) error {
 // List gives what is in a directory, and with recursive what is in those below it: directories nearer to it first count
 // against max, and the list is sorted by path. It enters no symbolic link. more says that there are others: beyond max
 // (1 to MaxList; 0 is MaxList), too deep, with a path too long to be named, or in a directory whose mode forbids to look.
-// Of a single directory it is the first max entries behind the path after, in bytes as Entry has them, so that the last path
-// of one list begins the next.
+// Of a single directory it is the first max entries behind the path after, in bytes as Entry has them, so that the last
+// path of one list begins the next.
 func (t *Tree) List(path string, recursive bool, after string, max int) (list []Entry, more bool, err error) {
 	p, r := parse(path)
 	if r != nil {
@@ -161,7 +161,7 @@ func (l *lister) dir(p place) error {
 	return nil
 }
 
-// cut leaves the first names, as many as a list may have, of more than so many.
+// cut shortens a list of names to the first ones if it has more than a list may have.
 func (l *lister) cut(names []string, most int) []string {
 	if len(names) <= most {
 		return names

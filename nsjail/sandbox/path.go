@@ -23,9 +23,9 @@ type place struct {
 	slash bool // it ended in a slash, as only a directory may
 }
 
-// parse takes a path as the jail sees it: absolute, or relative to /work. It may have any bytes that a path may have, but
-// no "..": whoever looks at such a path and whoever follows it see two different files when a link is involved. A relative
-// one does not begin with an area's name: "input/d" would be /work/input/d, and is written by people who mean /input/d.
+// parse takes a path as the jail sees it: absolute, or relative to /work. It may have any bytes that a path may have,
+// but no "..": with a symbolic link on the way, the text of such a path and the kernel lead to two different files. A
+// relative path must not begin with an area's name: "input/d" would be /work/input/d, and often means /input/d.
 func parse(path string) (place, *nsjail.Refusal) {
 	switch {
 	case path == "":
@@ -38,7 +38,8 @@ func parse(path string) (place, *nsjail.Refusal) {
 	var p place
 	if path[0] != '/' {
 		if first, _, deeper := strings.Cut(path, "/"); deeper && slices.Contains(areas, first) {
-			return place{}, refuse(CodeBadPath, "%s is a relative path, which is below /work: write %s, or %s", show(path), show("/"+path), show("/work/"+path))
+			return place{}, refuse(CodeBadPath, "%s is a relative path, which is below /work: write %s, or %s",
+				show(path), show("/"+path), show("/work/"+path))
 		}
 		p.area = "work"
 	}
@@ -64,7 +65,7 @@ func parse(path string) (place, *nsjail.Refusal) {
 	return p, nil
 }
 
-// CheckPath refuses, with a *nsjail.Refusal, what names nothing below an area.
+// CheckPath refuses, with a *nsjail.Refusal, a path that is not below an area.
 func CheckPath(path string) error {
 	if _, r := below(path); r != nil {
 		return r

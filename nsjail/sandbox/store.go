@@ -15,9 +15,9 @@ type StoreOptions struct {
 	// Make makes a Volume of a size in bytes and a number of inodes, with the directories input, work and output. It may be
 	// called concurrently; without it Create fails.
 	Make func(size, inodes int64) (Volume, error)
-	// Max is how many sandboxes there may be (100), and MaxPerAgent how many of one agent (Max). MaxBytes is what the quotas
-	// of all may add up to (4 GiB), with a KiB of the kernel's memory for each inode, and MaxBytesPerAgent those of one agent
-	// (MaxBytes).
+	// Max is how many sandboxes there may be (100), and MaxPerAgent how many of one agent (Max). MaxBytes is what the
+	// quotas of all may add up to (4 GiB), with a KiB of the kernel's memory for each inode, and MaxBytesPerAgent those of
+	// one agent (MaxBytes).
 	Max, MaxPerAgent           int
 	MaxBytes, MaxBytesPerAgent int64
 	// MaxRuns is how many runs one sandbox may have at a time; 0 is any number.
@@ -126,7 +126,8 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 		s.free(o.Account, charge(o.Size, o.Inodes))
 		return nil, fmt.Errorf("sandbox: make a volume of %d bytes and %d inodes: %w", o.Size, o.Inodes, err)
 	}
-	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, Size: o.Size, Inodes: o.Inodes, TTL: o.TTL, Chain: slices.Clone(o.Chain),
+	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, Size: o.Size, Inodes: o.Inodes, TTL: o.TTL,
+		Chain:   slices.Clone(o.Chain),
 		account: o.Account, store: s, volume: v, tree: NewTree(v), runs: map[*run]struct{}{}, idle: make(chan struct{})}
 	b.tree.used = b.touch
 	if err = b.tree.check(); err == nil {

@@ -6,7 +6,7 @@
 //	           1 terminal sequences out (Options.StripANSI)       head and tail, the rest counted
 //	           2 secrets masked (Options.Secrets)
 //	           3 UTF-8, each invalid byte U+FFFD
-//	           4 what is not seen out (Options.StripAll)
+//	           4 invisible characters out (Options.StripAll)
 //	           5 secrets masked again, if one holds U+FFFD or after 4
 //
 // The order matters. Sequences go first, since "to\x1b[0mken" is a secret that nobody sees until they are gone. Masking comes

@@ -18,9 +18,9 @@ type Options struct {
 	// characters U+0080 to U+009F. Afterwards no ESC is left. A string such as a window's title that has no end is
 	// taken to end at the end of its line, or after 64 KiB.
 	StripANSI bool
-	// StripAll is StripANSI, and removes what else acts on a terminal or is not seen: control characters but for tabs and ends
-	// of lines, marks of the direction of writing, zero-width characters, line separators of Unicode, tags and variation
-	// selectors. A carriage return that does not end a line ends one then.
+	// StripAll is StripANSI, and also removes what else acts on a terminal or is invisible: control characters but for
+	// tabs and ends of lines, marks of the direction of writing, zero-width characters, line separators of Unicode, tags
+	// and variation selectors. A carriage return that does not end a line ends one then.
 	StripAll bool
 }
 

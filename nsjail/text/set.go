@@ -27,8 +27,8 @@ func newSet(patterns [][]byte) *Set {
 	return s
 }
 
-// Clean is a single text, such as an error or a name, as a Filter of the Set would write it: o says what else it does. A nil
-// Set has no secrets.
+// Clean returns a single text, such as an error or a name, as a Filter of the Set with the Options o would write it. A
+// nil Set has no secrets.
 func (s *Set) Clean(text string, o Options) string {
 	var b strings.Builder
 	o.Set = s

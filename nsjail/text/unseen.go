@@ -2,7 +2,7 @@ package text
 
 import "unicode/utf8"
 
-// unseen is the stage that removes what a terminal obeys and what nobody sees; it is behind a fixer, which hands it whole
+// unseen is the stage that removes control characters and invisible ones. It follows a fixer, which hands it whole
 // runes. A carriage return ends a line, so that one line cannot be written over another.
 type unseen struct {
 	next stage
@@ -10,7 +10,7 @@ type unseen struct {
 	out  []byte
 }
 
-// hidden are the runes beyond ASCII that have no shape of their own. A model reads them, and people do not.
+// hidden are the runes beyond ASCII that are displayed as nothing. A model reads them, and people do not see them.
 var hidden = [][2]rune{
 	{0x80, 0x9f},       // C1 controls
 	{0xad, 0xad},       // soft hyphen

@@ -10,7 +10,8 @@
 extern const char *const brig_stage_early __attribute__((weak)); // the subcommand that wants a stage
 
 int brig_receive(int sock, int *fds, int *keep) {
-	char byte = 0, buf[CMSG_SPACE(MAX_FDS * sizeof(int))] __attribute__((aligned(8))); // cmsg(3): a struct cmsghdr comes first
+	// cmsg(3): a struct cmsghdr comes first
+	char byte = 0, buf[CMSG_SPACE(MAX_FDS * sizeof(int))] __attribute__((aligned(8)));
 	struct iovec iov = {&byte, 1};
 	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = buf, .msg_controllen = sizeof buf};
 	ssize_t n;
@@ -42,10 +43,10 @@ static int is_stage_socket(int fd) {
 	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &m) && cred.pid == getppid();
 }
 
-// brig_become clears the strings that /proc/PID/cmdline and /proc/PID/environ show: they hold the caller's secrets, and a
-// forked init would inherit them. Every jail inherits the stage's scheduling, too. A caller's real-time policy, nice value
-// below 0 and real-time I/O class are not the payload's; to lower these no privilege is needed (sched(7), ioprio_set(2)).
-// What makes a caller slower than others stays: a nice value above 0, SCHED_BATCH, SCHED_IDLE. So do its processors.
+// brig_become clears the strings that /proc/PID/cmdline and /proc/PID/environ show: they hold the caller's secrets, and
+// a forked init would inherit them. Every jail inherits the stage's scheduling, too. So a caller's real-time policy,
+// nice value below 0 and real-time I/O class are reset, which needs no privilege (sched(7), ioprio_set(2)). What makes
+// a caller slower than others stays: a nice value above 0, SCHED_BATCH, SCHED_IDLE. So do its processors.
 void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int begin) {
 	char *from = argv[0], *to = argv[argc - 1] + strlen(argv[argc - 1]);
 	for (char **e = envp; *e; e++)

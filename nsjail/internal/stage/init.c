@@ -51,8 +51,9 @@ static void end(struct init *in, int status, int asked) {
 	SYS1(SYS_exit_group, 0);
 }
 
-// exits answers a call that asks for PTRACE_O_TRACEEXIT: two processes that trace each other so survive SIGKILL. One may at
-// a time (debug.json), and no thread but the leader of its process, since execve(2) would give that another number.
+// exits answers a call that asks for PTRACE_O_TRACEEXIT. Two processes that trace each other with it survive SIGKILL,
+// so only one process at a time may ask (debug.json). It must be the leader of its threads, since execve(2) would
+// change the number of another thread.
 static int exits(struct init *in, const struct seccomp_notif *n) {
 	uint32_t r = (uint32_t)n->data.args[0], old = 21; // PTRACE_OLDSETOPTIONS
 	struct seccomp_notif_resp a = {.id = n->id, .error = -EPERM};
@@ -85,8 +86,8 @@ static void forward(struct init *in) {
 	else SYS2(SYS_kill, in->payload, si.ssi_signo);
 }
 
-// detach lets go of a process that has made its parent, us, its tracer, and passes on the signal that it has stopped for;
-// SIGTRAP is an execve(2)'s: ptrace(2), PTRACE_TRACEME.
+// detach ends the tracing of a process that has made its parent, init, its tracer. It passes on the signal that the
+// process has stopped for, unless that is SIGTRAP, which an execve(2) causes: ptrace(2), PTRACE_TRACEME.
 static void detach(long pid, int sig) { SYS4(SYS_ptrace, PTRACE_DETACH, pid, 0, sig == SIGTRAP ? 0 : sig); }
 
 // settle keeps the descriptors that init needs and closes all others.

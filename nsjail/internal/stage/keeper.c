@@ -14,8 +14,8 @@ struct early brig_early(void) { return early; }
 // signalfd(2) would miss those that Go unblocks in every thread; so a handler of ours replaces Go's.
 static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
 // ignored is what the caller ignores (nohup), as seen before the Go runtime changed it. SIGTSTP and SIGCONT wait for
-// brig_catch_signals, so that the kernel drops the one that the other has followed. Then one thread takes them, one handler
-// after the other: two threads, or a handler within another, would write the later one first.
+// brig_catch_signals, so that the kernel drops the one that the other has followed. Then one thread takes them, one
+// handler after the other: two threads, or a handler within another, would write the later one first.
 static sigset_t ignored, stops;
 static int caught[2];
 
@@ -45,8 +45,8 @@ static void keep_no_setid(void) {
 	syscall(SYS_capset, &h, d);
 }
 
-// need ends the process where the Go runtime would not start, but crash with exit code 2. Go raises the soft limit on open
-// files itself. Of addresses it reserves some 700 MiB before main; up to 1.3 GiB that may leave its heap none.
+// need ends the process where the Go runtime would not start, but crash with exit code 2. Go raises the soft limit on
+// open files itself. Of addresses it reserves some 700 MiB before main; up to 1.3 GiB that may leave its heap none.
 static void need(int resource, rlim_t least, const char *few) {
 	struct rlimit l;
 	int none = getrlimit(resource, &l) || (resource == RLIMIT_AS ? l.rlim_cur : l.rlim_max) >= least;
@@ -56,8 +56,8 @@ static void need(int resource, rlim_t least, const char *few) {
 // Beginnings of flags, up to a null.
 extern __attribute__((weak)) const char *const brig_stage_grouped[], *const brig_stage_late[], *const brig_stage_own_net[], *const brig_stage_odd[];
 
-// begins says that a flag begins so. That is no more than a guess, which costs time where it is wrong. Behind a space
-// stands the whole of a value that is a word of its own.
+// begins reports whether an argument begins with one of the strings of a list. This is only a guess; a wrong one costs
+// time. After a space a string has the whole value that the next argument must be.
 static int begins(int argc, char **argv, const char *const *with) {
 	for (int i = 2; with && i < argc && strcmp(argv[i], "--"); i++)
 		for (const char *const *p = with; *p; p++) {
@@ -98,8 +98,8 @@ static int put(const char *file, const char *text) {
 }
 
 // net_ahead makes the network namespace of a jail that will be born in a control group: a third of a start. An ordinary
-// user needs a user namespace for it, in which the jail's own then is. Root without CAP_NET_ADMIN cannot bring lo up: its jail
-// makes a namespace of its own.
+// user needs a user namespace for it, in which the jail's own then is. Root without CAP_NET_ADMIN cannot bring lo up:
+// its jail makes a namespace of its own.
 static int net_ahead(void) {
 	char uid[64], gid[64];
 	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};

@@ -19,7 +19,7 @@ const (
 	ReportExit = C.REPORT_EXIT // A: wait status, B: EndAsked, EndLeft
 )
 
-// What ReportExit says of the end: the keeper asked for it; processes are left that SIGKILL has not ended.
+// Flags in ReportExit: the keeper asked for the end; SIGKILL has not ended all processes.
 const (
 	EndAsked = C.END_ASKED
 	EndLeft  = C.END_LEFT
@@ -85,7 +85,8 @@ func ParseReport(b []byte) (Report, error) {
 	tv := func(i int) time.Duration {
 		return time.Duration(i64(i))*time.Second + time.Duration(i64(i+1))*time.Microsecond
 	}
-	r.Usage = Usage{User: tv(0), System: tv(2), MaxRSS: i64(4) << 10, Sampled: time.Duration(i64(5)) * time.Millisecond, MinorFaults: i64(8), MajorFaults: i64(9),
+	r.Usage = Usage{User: tv(0), System: tv(2), MaxRSS: i64(4) << 10,
+		Sampled: time.Duration(i64(5)) * time.Millisecond, MinorFaults: i64(8), MajorFaults: i64(9),
 		BlockInput: i64(11), BlockOutputOps: i64(12), Voluntary: i64(16), Involuntary: i64(17)}
 	return r, nil
 }

@@ -80,7 +80,8 @@ struct report {
 // A program under way. After fork_init its child goes on with it in init's memory, up to execve(2).
 struct rest {
 	char *base; long *slots;
-	uint32_t from, to, before; // the operation to go on with, where to end before the list does, or 0; operations of earlier parts
+	// the operation to go on with; where to end before the list does, or 0; operations of earlier parts
+	uint32_t from, to, before;
 	int child;       // it is the payload's process, and not the jail's first
 	int op, err;     // what has failed
 	int tid, posts;  // of the child, until its execve(2) or end; how often init has told it how far it is
