@@ -2,7 +2,9 @@ package egress
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -67,7 +69,7 @@ func (s *Summary) RefusedLine() string {
 func (r *Refused) text() string {
 	host := r.Host
 	if r.Port != 0 {
-		host = fmt.Sprintf("%s:%d", bracketed(host), r.Port)
+		host = net.JoinHostPort(host, strconv.Itoa(int(r.Port)))
 	}
 	s := fmt.Sprintf("%s %s: %s", host, times(r.Count), r.why())
 	if r.Fix != "" {
@@ -111,12 +113,4 @@ func times(n int) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
-}
-
-// bracketed puts an IPv6 address in brackets, as before a port.
-func bracketed(host string) string {
-	if strings.Contains(host, ":") {
-		return "[" + host + "]"
-	}
-	return host
 }
