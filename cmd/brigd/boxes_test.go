@@ -76,8 +76,8 @@ func TestFilesOfSandboxes(t *testing.T) {
 	}
 }
 
-// Who narrows a token gives away less: not its sandboxes, and not what runs there. Who put a file there is in the audit log, as is
-// who could not come in; and a log that cannot be written is nobody's business but the operator's.
+// A narrowed token reaches neither the sandboxes of the token that it was made from nor their runs. The audit log names
+// the caller of each file, and refused callers. A caller is not told why that log cannot be written.
 func TestSandboxesOfTokens(t *testing.T) {
 	d := dir(t)
 	call(t, "", "token", "keygen", "--out", d+"/k")

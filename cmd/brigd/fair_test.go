@@ -40,7 +40,7 @@ func (p *proc) open(begin string) net.Conn {
 	return c
 }
 
-// Bodies that are announced and do not come keep nobody out, by HTTP and by MCP.
+// Announced bodies that never arrive do not use up the budget of other callers, over HTTP and over MCP.
 func TestAnnouncedBodies(t *testing.T) {
 	for _, c := range []struct{ command, path string }{{"serve", "/v1/run"}, {"mcp", "/mcp"}} {
 		args := []string{c.command}
@@ -181,7 +181,7 @@ func (p *proc) stream(agent string, run map[string]any) *http.Response {
 	return w
 }
 
-// next reads a stream of events until one of a kind, and gives what it says of the network.
+// next reads a stream of events up to the first of a kind and returns what that one reports of the network.
 func next(t *testing.T, events *json.Decoder, kind string) string {
 	t.Helper()
 	for {

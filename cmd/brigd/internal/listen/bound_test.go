@@ -85,7 +85,7 @@ type timed struct {
 
 func (c *timed) SetReadDeadline(t time.Time) error { c.at = t; return nil }
 
-// A stranger has seconds, whatever the server gives it; who is known has what the server gives.
+// A connection that has not authenticated has a few seconds; an authenticated one has the idle time of the server.
 func TestStrangersHaveLittleTime(t *testing.T) {
 	c := &timed{}
 	b := &bounded{Conn: c, bound: NewBound(1)}
