@@ -41,9 +41,9 @@ run: build ## the demo: an agent's analysis of real data that then tries to brea
 	@testdata/demo/run.sh bin/brig bin/demo-output
 
 test: deps-test check ## everything that this machine can check, as root and as an ordinary user, and Debian's kernels in guests
-	BRIG_NEED_PROMTOOL=1 $(GO) test -count=1 ./nsjail $$($(GO) list ./... | grep -vE '/rigtest$$|^brig/nsjail$$') # the longest first
+	BRIG_NEED_PROMTOOL=1 $(GO) test -count=1 ./nsjail $$($(GO) list ./... | grep -vE '/internal/test/egress$$|^brig/nsjail$$') # the longest first
 	$(GO) test -count=1 -tags otel ./cmd/brigd/internal/trace
-	@scripts/rigtest.sh '$(GO)' 20s # by itself: taking many network namespaces apart slows down whoever makes one
+	@scripts/egress.sh '$(GO)' 20s # by itself: taking many network namespaces apart slows down whoever makes one
 	@$(MAKE) --no-print-directory test-vm VM_SET=quick
 
 test-mcp: build ## the MCP inspector lists and calls every tool of brigd mcp, over stdio and HTTP (installs it from npm into bin)

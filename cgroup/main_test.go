@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // TestMain runs the suite as root, as a user without groups, and as a user in delegated ones. A child of a test is this
@@ -18,5 +18,5 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(testuser.Main(m, testuser.Delegate("")))
+	os.Exit(asuser.Main(m, asuser.Delegate("")))
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // golden are the plans as they should be: the second run has no checkout to read them from.
@@ -100,7 +100,7 @@ func TestResolve(t *testing.T) {
 			p := Resolve(everything(), &l)
 			got := shown(p)
 			file := filepath.Join("testdata", "resolve", name+".txt")
-			if *update && !testuser.Second() {
+			if *update && !asuser.Second() {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 
 	"golang.org/x/sys/unix"
 )
@@ -61,7 +61,7 @@ func TestStrangers(t *testing.T) {
 	for _, base := range l.bases() {
 		inner := path.Join(base, "of-root")
 		stale := path.Join(inner, "brig-1-1")
-		if err := errors.Join(os.Mkdir(inner, 0o755), os.Mkdir(stale, 0o700), os.Chown(base, testuser.UID, testuser.UID)); err != nil {
+		if err := errors.Join(os.Mkdir(inner, 0o755), os.Mkdir(stale, 0o700), os.Chown(base, asuser.UID, asuser.UID)); err != nil {
 			t.Fatal(err)
 		}
 		for _, dir := range []string{base, inner} {
@@ -84,7 +84,7 @@ func TestStrangers(t *testing.T) {
 		if err := os.Chown(base, 0, 0); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chown(path.Join(base, "cgroup.procs"), testuser.UID, -1); err != nil {
+		if err := os.Chown(path.Join(base, "cgroup.procs"), asuser.UID, -1); err != nil {
 			t.Fatal(err)
 		}
 		if why := stranger(inner, 2); !strings.Contains(why, "cgroup.procs belongs to user 54321") {
@@ -104,7 +104,7 @@ func TestLeafOfAnother(t *testing.T) {
 	l, _ := yard(t)
 	domestic(t, l)
 	dir, fd := home(t, l, "leafless")
-	if err := errors.Join(os.Mkdir(path.Join(dir, Leaf), 0o755), os.Chown(path.Join(dir, Leaf), testuser.UID, testuser.UID)); err != nil {
+	if err := errors.Join(os.Mkdir(path.Join(dir, Leaf), 0o755), os.Chown(path.Join(dir, Leaf), asuser.UID, asuser.UID)); err != nil {
 		t.Fatal(err)
 	}
 	c := spawn(t, fd, "wait", "")

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 
 	"golang.org/x/sys/unix"
 )
@@ -136,7 +136,7 @@ func TestSweepLeavesOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if path.Base(d) == "brig-7-7" {
-			if err := os.Chown(d, testuser.UID, testuser.UID); err != nil {
+			if err := os.Chown(d, asuser.UID, asuser.UID); err != nil {
 				t.Fatal(err)
 			}
 		}

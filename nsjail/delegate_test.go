@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"brig/cgroup"
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,7 +23,7 @@ func TestDelegateScript(t *testing.T) {
 		t.Skip("for root of a machine with control groups that can be written:", err)
 	}
 	shell := exec.Command("cat")
-	shell.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: testuser.UID, Gid: testuser.UID}}
+	shell.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: asuser.UID, Gid: asuser.UID}}
 	stdin, err := shell.StdinPipe()
 	if err == nil {
 		err = shell.Start()
@@ -31,8 +31,8 @@ func TestDelegateScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	user := strconv.Itoa(testuser.UID)
-	script, err := delegateScript(l, user, testuser.UID, shell.Process.Pid)
+	user := strconv.Itoa(asuser.UID)
+	script, err := delegateScript(l, user, asuser.UID, shell.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestDelegateScript(t *testing.T) {
 	for _, dir := range made {
 		for _, file := range []string{"", "cgroup.procs"} {
 			var st unix.Stat_t
-			if err := unix.Stat(filepath.Join(dir, file), &st); err != nil || st.Uid != testuser.UID {
+			if err := unix.Stat(filepath.Join(dir, file), &st); err != nil || st.Uid != asuser.UID {
 				t.Errorf("%s %s: uid %d, %v", dir, file, st.Uid, err)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // TestEscapeCLI runs every attack through `brig run`, whose stage begins as a copy of the command itself: what a
@@ -22,7 +22,7 @@ func TestEscapeCLI(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the attacks know the system-call numbers of x86-64 only")
 	}
-	for _, a := range loadAttacks(t, filepath.Join(testuser.Testdata(), "escape")) {
+	for _, a := range loadAttacks(t, filepath.Join(asuser.Testdata(), "escape")) {
 		t.Run(strings.TrimSuffix(a.name, filepath.Ext(a.name)), func(t *testing.T) {
 			t.Parallel()
 			if a.lane != "" && a.lane != lane() {
@@ -42,7 +42,7 @@ func (a *attack) runCLI(t *testing.T) (verdict, string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	// $DIR, and with it $MARK, stands in the arguments: nobody may read them
-	cmd := exec.CommandContext(ctx, filepath.Join(testuser.Dir(), "brig"), "run", "--spec", s.path("spec.json"), "--report", s.path("report.json"))
+	cmd := exec.CommandContext(ctx, filepath.Join(asuser.Dir(), "brig"), "run", "--spec", s.path("spec.json"), "--report", s.path("report.json"))
 	leak, err := os.Open(s.vars["DIR"])
 	if err != nil {
 		t.Fatal(err)

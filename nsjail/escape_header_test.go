@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // attack is a program of testdata/escape; testdata/escape/README.md describes its header.
@@ -170,8 +170,8 @@ func (a *attack) spec(s *scene, weak bool) (*Spec, error) {
 		spec.Args = append(spec.Args, s.expand(arg))
 	}
 	spec.Mounts = append([]Mount{
-		{Type: MountFile, Source: filepath.Join(testuser.Testdata(), "escape", a.name), Target: "/escape/" + a.name},
-		{Type: MountFile, Source: filepath.Join(testuser.Testdata(), "payload", "kernel.py"), Target: "/escape/kernel.py"},
+		{Type: MountFile, Source: filepath.Join(asuser.Testdata(), "escape", a.name), Target: "/escape/" + a.name},
+		{Type: MountFile, Source: filepath.Join(asuser.Testdata(), "payload", "kernel.py"), Target: "/escape/kernel.py"},
 	}, spec.Mounts...)
 	return spec, nil
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // TestEscapeReadme keeps the table of attacks true.
 func TestEscapeReadme(t *testing.T) {
-	dir := filepath.Join(testuser.Testdata(), "escape")
+	dir := filepath.Join(asuser.Testdata(), "escape")
 	attacks := loadAttacks(t, dir)
 	kernel := 0
 	for _, a := range attacks {
@@ -25,7 +25,7 @@ func TestEscapeReadme(t *testing.T) {
 	}
 	want := escapeReadme(attacks)
 	if *update {
-		if testuser.Second() {
+		if asuser.Second() {
 			return // its copy is older than the first run's file
 		}
 		if err := os.WriteFile(filepath.Join("..", "testdata", "escape", "README.md"), []byte(want), 0o644); err != nil {

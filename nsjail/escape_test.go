@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // verdict is what became of an attack.
@@ -28,7 +28,7 @@ func TestEscape(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the attacks know the system-call numbers of x86-64 only")
 	}
-	attacks := loadAttacks(t, filepath.Join(testuser.Testdata(), "escape"))
+	attacks := loadAttacks(t, filepath.Join(asuser.Testdata(), "escape"))
 	if len(attacks) < 60 {
 		t.Errorf("%d attacks are fewer than the 60 that the suite promises", len(attacks))
 	}

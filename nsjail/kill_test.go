@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 
 	"golang.org/x/sys/unix"
 )
@@ -72,7 +72,7 @@ func TestKiller(t *testing.T) {
 	}
 	tmp := t.TempDir()
 	before := mountLines(t)
-	brig := filepath.Join(testuser.Dir(), "brig")
+	brig := filepath.Join(asuser.Dir(), "brig")
 	moments := 40 // of each of five kinds
 	if testing.Short() {
 		moments = 8
@@ -137,7 +137,7 @@ func (k *keeperKind) killAt(t *testing.T, tmp string, delay time.Duration) (up b
 	}
 	defer out.Close()
 	defer ready.Close()
-	env := append([]string{"TMPDIR=" + tmp, roleVar + "=" + k.role, "BRIG_TEST_DIR=" + testuser.Dir()}, os.Environ()...) // the first counts
+	env := append([]string{"TMPDIR=" + tmp, roleVar + "=" + k.role, "BRIG_TEST_DIR=" + asuser.Dir()}, os.Environ()...) // the first counts
 	pid, err := syscall.ForkExec(k.argv[0], k.argv, &syscall.ProcAttr{Env: env,
 		Files: []uintptr{0, outW.Fd(), readyW.Fd(), outW.Fd()}})
 	outW.Close()

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 	"brig/nsjail/internal/stage"
 
 	"golang.org/x/sys/unix"
@@ -165,7 +165,7 @@ func ways(t *testing.T) map[string]func(script string, f *os.File, i int, other 
 	}
 	return map[string]func(string, *os.File, int, io.Writer) error{
 		"brig run": func(script string, f *os.File, i int, other io.Writer) error {
-			cmd := exec.Command(filepath.Join(testuser.Dir(), "brig"), "run", "--", "sh", "-c", script)
+			cmd := exec.Command(filepath.Join(asuser.Dir(), "brig"), "run", "--", "sh", "-c", script)
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = streamsOf(f, i, other)
 			return cmd.Run()
 		},

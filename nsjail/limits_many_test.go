@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"brig/cgroup"
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 
 	"golang.org/x/sys/unix"
 )
@@ -116,7 +116,7 @@ func groupsOf(t *testing.T, pid int) (list []string) {
 // they leave; a group that is in use it does not touch.
 func TestLimitKeeperIsKilled(t *testing.T) {
 	tight(t, "true")
-	brig := filepath.Join(testuser.Dir(), "brig")
+	brig := filepath.Join(asuser.Dir(), "brig")
 	unhurt := neighbour(t)
 	moments, left := 24, 0
 	if os.Getenv(fullVar) != "" {
@@ -184,7 +184,7 @@ func killedRun(t *testing.T, brig string, delay time.Duration) int {
 // TestLimitGC: brig gc says what it removes, once.
 func TestLimitGC(t *testing.T) {
 	tight(t, "true")
-	brig := filepath.Join(testuser.Dir(), "brig")
+	brig := filepath.Join(asuser.Dir(), "brig")
 	unhurt := neighbour(t)
 	pid := killedRun(t, brig, 0)
 	list := groupsOf(t, pid)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // TestLimitSpeed times `brig run` with and without limits that need a control group, in turn, and logs the ratio. No
@@ -19,7 +19,7 @@ func TestLimitSpeed(t *testing.T) {
 	if os.Getenv(fullVar) != "" {
 		rounds = 200
 	}
-	brig := filepath.Join(testuser.Dir(), "brig")
+	brig := filepath.Join(asuser.Dir(), "brig")
 	run := func(args ...string) time.Duration {
 		begin := time.Now()
 		if out, err := exec.Command(brig, append(append([]string{"run"}, args...), "--", "/bin/true")...).CombinedOutput(); err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"brig/cgroup"
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 
 	"golang.org/x/sys/unix"
 )
@@ -140,7 +140,7 @@ var tableMarks = regexp.MustCompile(`(?s)(<!-- limits: [^>]*-->\n).*?(<!-- end -
 
 // TestLimitTable keeps the table of SPECIFICATION.md true: it is what Resolve says of invented machines.
 func TestLimitTable(t *testing.T) {
-	if testuser.Second() {
+	if asuser.Second() {
 		t.Skip("the first run has seen it: this one has no checkout")
 	}
 	const file = "../SPECIFICATION.md"

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"brig/cgroup"
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // The stories of limits_*_test.go run as root, as an ordinary user to whom no control group is delegated, and as one
-// with a group of its own (testuser.Delegate), in whatever layout the machine has. A story whose limit the caller
+// with a group of its own (asuser.Delegate), in whatever layout the machine has. A story whose limit the caller
 // cannot have is skipped with Resolve's reason; TestLimitsOfThisCaller sees that this happens only where it must.
 
 // needsLimits skips a test whose limits this caller cannot have.
@@ -100,7 +100,7 @@ func TestLimitsOfThisCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(l)
-	if testuser.Delegated() && !l.Delegated {
+	if asuser.Delegated() && !l.Delegated {
 		t.Errorf("the groups of the suite are not delegated: %s", l.Why)
 	}
 	p := cgroup.Resolve(&cgroup.Limits{Memory: 64 << 20, Processes: 10, CPUQuota: 50e6, CPUTime: true}, l)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // runRole runs this test binary again for one test, in a role.
@@ -23,7 +23,7 @@ func runRole(role, test string) *exec.Cmd {
 		args = append(args, "-test.short")
 	}
 	cmd := exec.Command("/proc/self/exe", args...)
-	cmd.Env = append(os.Environ(), roleVar+"="+role, "BRIG_TEST_DIR="+testuser.Dir())
+	cmd.Env = append(os.Environ(), roleVar+"="+role, "BRIG_TEST_DIR="+asuser.Dir())
 	return cmd
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // nestVar holds the Spec, in JSON, of the jail that TestNestHelper makes where a story has put it.
@@ -136,7 +136,7 @@ func nestIn(t *testing.T, in []string, setup, spec string) string {
 	args := append(append([]string{}, in...), "sh", "-ec", setup+"\n"+`exec "$0" "$@"`, exe, "-test.run=^TestNestHelper$")
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), nestVar+"="+spec, "BRIG_TEST_DIR="+testuser.Dir())
+	cmd.Env = append(os.Environ(), nestVar+"="+spec, "BRIG_TEST_DIR="+asuser.Dir())
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/tools/txtar"
@@ -37,7 +37,7 @@ func TestPlans(t *testing.T) {
 			if want := content(a, section); got != want && !*update {
 				t.Errorf("section %q is\n%s\nwant\n%s\n(go test -run TestPlans -update rewrites it)", section, got, want)
 			}
-			if *update && !testuser.Second() {
+			if *update && !asuser.Second() {
 				kept := a.Files[:0]
 				for _, f := range a.Files {
 					if strings.HasSuffix(f.Name, ".json") {
@@ -53,7 +53,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-func planDir() string { return filepath.Join(testuser.Testdata(), "plan") }
+func planDir() string { return filepath.Join(asuser.Testdata(), "plan") }
 
 func golden(t *testing.T, name string) *txtar.Archive {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if place.why != nil {
 		fmt.Println("--- SKIP: everything that needs a control group of its own:", strings.ReplaceAll(place.why.Error(), "\n", "; "))
 	}
-	code := testuser.Main(m)
+	code := asuser.Main(m)
 	place.leave()
 	os.Exit(code)
 }

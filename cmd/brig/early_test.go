@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // TestGroupedFlags holds the constructor's list against the flag table: every flag of a control group is in it.
 func TestGroupedFlags(t *testing.T) {
-	if testuser.Second() {
+	if asuser.Second() {
 		t.Skip("the source was read in the first run")
 	}
 	text, err := os.ReadFile("early.go")

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 func updating() bool {
@@ -32,7 +32,7 @@ func golden(t *testing.T, file, text string) {
 }
 
 func TestGolden(t *testing.T) {
-	if testuser.Second() {
+	if asuser.Second() {
 		t.Skip("it does not depend on the user")
 	}
 	golden(t, filepath.Join("..", "..", "docs", "brig.1"), manPage())

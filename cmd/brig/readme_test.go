@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // The README's command lines are run as they stand, in a directory that holds what they speak of. Lines that want a
 // terminal have tests of their own.
 func TestReadmeCommands(t *testing.T) {
-	if testuser.Second() {
+	if asuser.Second() {
 		t.Skip("the ordinary user may not read the README")
 	}
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))

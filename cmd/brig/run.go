@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"brig/agent/text"
 	"brig/nsjail"
-	"brig/nsjail/text"
 
 	"golang.org/x/sys/unix"
 )

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,7 +41,7 @@ func (s scheduling) set() error {
 
 // TestScheduling: what puts a caller before others is not the payload's; what puts it behind them is.
 func TestScheduling(t *testing.T) {
-	if testuser.Second() {
+	if asuser.Second() {
 		t.Skip("root starts brig as this user, too, in the first run")
 	}
 	// stat's 19th and 41st field: proc(5)
@@ -57,7 +57,7 @@ func TestScheduling(t *testing.T) {
 		{"behind others", scheduling{unix.SCHED_BATCH, 0, 5, 3, 50000}, "nice 5 policy 3 slack 50000 io idle\n"},
 	} {
 		for _, flags := range [][]string{nil, {"--net", "none"}, {"--no-init"}, {"--user", "7:8"}} {
-			for _, uid := range []uint32{0, testuser.UID} {
+			for _, uid := range []uint32{0, asuser.UID} {
 				t.Run(fmt.Sprintf("%s %v %d", c.name, flags, uid), func(t *testing.T) {
 					runtime.LockOSThread() // for good: the thread ends with the goroutine
 					if err := c.caller.set(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 	"brig/nsjail"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -22,10 +22,10 @@ import (
 // as root and as an ordinary user, and the stories of limits as one with control groups of its own.
 func TestMain(m *testing.M) {
 	goflag.Bool("update", false, "rewrite golden files")
-	os.Exit(testuser.Main(m, testuser.Build("./cmd/brig", "brig"), testuser.Delegate("^TestScript$/^limits")))
+	os.Exit(asuser.Main(m, asuser.Build("./cmd/brig", "brig"), asuser.Delegate("^TestScript$/^limits")))
 }
 
-// brigBinary is the binary under test, which testuser has built for both users; BRIG_BIN names another.
+// brigBinary is the binary under test, which asuser has built for both users; BRIG_BIN names another.
 func brigBinary(t *testing.T) string {
 	t.Helper()
 	if bin := os.Getenv("BRIG_BIN"); bin != "" {
@@ -35,14 +35,14 @@ func brigBinary(t *testing.T) string {
 		}
 		return abs
 	}
-	return filepath.Join(testuser.Dir(), "brig")
+	return filepath.Join(asuser.Dir(), "brig")
 }
 
 // TestScript runs the stories against the real binary, since a jail takes over its process before Go starts.
 func TestScript(t *testing.T) {
 	bin := brigBinary(t)
-	stories := filepath.Join(testuser.Testdata(), "script")
-	if updating() && !testuser.Second() {
+	stories := filepath.Join(asuser.Testdata(), "script")
+	if updating() && !asuser.Second() {
 		stories = filepath.Join("..", "..", "testdata", "script")
 	}
 	testscript.Run(t, testscript.Params{

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/config"
 	"brig/cmd/brigd/internal/listen"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 // authenticator says who sends a request: it is asked for each.

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/listen"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 // By TCP only those are served who prove who they are, each as its own agent.

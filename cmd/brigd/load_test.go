@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/nsjail/audit"
+	"brig/agent/audit"
 )
 
 // answered is what a client of the load has seen.

@@ -16,16 +16,16 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // TestMain runs the suite as root and as an ordinary user, against the real binary: a jail takes over its process before Go
 // starts.
 func TestMain(m *testing.M) {
-	os.Exit(testuser.Main(m, testuser.Build("./cmd/brigd", "brigd"), shareReadme))
+	os.Exit(asuser.Main(m, asuser.Build("./cmd/brigd", "brigd"), shareReadme))
 }
 
-// brigd is the binary under test, which testuser has built for both users; BRIGD_BIN names another.
+// brigd is the binary under test, which asuser has built for both users; BRIGD_BIN names another.
 func brigd(t *testing.T) string {
 	t.Helper()
 	if bin := os.Getenv("BRIGD_BIN"); bin != "" {
@@ -35,7 +35,7 @@ func brigd(t *testing.T) string {
 		}
 		return abs
 	}
-	return filepath.Join(testuser.Dir(), "brigd")
+	return filepath.Join(asuser.Dir(), "brigd")
 }
 
 // proc is a brigd that runs.

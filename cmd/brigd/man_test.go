@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/brigd.8")
 
 // TestManPage: docs/brigd.8 is what brigd man prints.
 func TestManPage(t *testing.T) {
-	if testuser.Second() {
+	if asuser.Second() {
 		t.Skip("it does not depend on the user")
 	}
 	file := filepath.Join("..", "..", "docs", "brigd.8")

@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"time"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/config"
 	"brig/cmd/brigd/internal/mcp"
 	"brig/cmd/brigd/internal/trace"
-	"brig/nsjail/engine"
 )
 
 // tokenVar holds the capability token of the client on stdin.

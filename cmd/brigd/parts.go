@@ -8,6 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"brig/agent/audit"
+	"brig/agent/engine"
+	"brig/agent/policy"
+	"brig/agent/token"
+	"brig/agent/workspace"
 	"brig/cmd/brigd/internal/admit"
 	"brig/cmd/brigd/internal/config"
 	"brig/cmd/brigd/internal/files"
@@ -15,11 +20,6 @@ import (
 	"brig/cmd/brigd/internal/tokencmd"
 	"brig/cmd/brigd/internal/trace"
 	"brig/nsjail"
-	"brig/nsjail/audit"
-	"brig/nsjail/engine"
-	"brig/nsjail/policy"
-	"brig/nsjail/sandbox"
-	"brig/nsjail/token"
 )
 
 // parts is what both faces stand on.
@@ -64,7 +64,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts
 	p.gauges()
 	p.gate = p.newGate()
 	o.Wrap = func(next nsjail.Executor) nsjail.Executor { return p.metrics.Wrap(p.trace.Wrap(next)) }
-	o.Sandboxes.Removed = func(b *sandbox.Sandbox, by string, err error) {
+	o.Sandboxes.Removed = func(b *workspace.Sandbox, by string, err error) {
 		p.areas.removed(b)
 		if err != nil {
 			log.Error("a sandbox is not removed", slog.String("sandbox", b.ID), slog.String("by", by), slog.String("error", err.Error()))
@@ -229,7 +229,7 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 	}
 	o.Runner.Pool = c.Pool
 	o.Timeout, o.MaxTimeout, o.Memory, o.MaxOutput = c.Timeout, c.MaxTimeout, c.Memory, c.MaxOutput
-	o.Sandboxes = sandbox.StoreOptions{Max: c.Sandboxes, MaxPerAgent: min(c.SandboxesPerAgent, c.Sandboxes), MaxBytes: int64(c.SandboxBytes),
+	o.Sandboxes = workspace.StoreOptions{Max: c.Sandboxes, MaxPerAgent: min(c.SandboxesPerAgent, c.Sandboxes), MaxBytes: int64(c.SandboxBytes),
 		MaxBytesPerAgent: int64(c.AgentBytes()),
 		DefaultSize:      int64(c.SandboxSize), MaxSize: int64(c.SandboxMax),
 		DefaultInodes: int64(c.SandboxInodes), MaxInodes: max(1<<20, int64(c.SandboxInodes)),

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // shareReadme copies what TestReadme reads to where the ordinary user may read it, too.
@@ -29,7 +29,7 @@ func shareReadme(dir string) error {
 
 // What README.md promises for the first 60 seconds works, line by line, in a directory that looks like a checkout.
 func TestReadme(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(testuser.Dir(), "README.md"))
+	text, err := os.ReadFile(filepath.Join(asuser.Dir(), "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestReadme(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(d, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for from, to := range map[string]string{brigd(t): "bin/brigd", filepath.Join(testuser.Dir(), "clients"): "clients"} {
+	for from, to := range map[string]string{brigd(t): "bin/brigd", filepath.Join(asuser.Dir(), "clients"): "clients"} {
 		if err := os.Symlink(from, filepath.Join(d, to)); err != nil {
 			t.Fatal(err)
 		}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"sync"
 
+	"brig/agent/engine"
+	"brig/agent/workspace"
 	"brig/cmd/brigd/internal/metrics"
-	"brig/nsjail/engine"
-	"brig/nsjail/sandbox"
 )
 
 // endable is an engine whose runs also end with a context of brigd's own: the requests' contexts, which end with their
@@ -95,8 +95,8 @@ func (a *areas) add(id string) {
 	a.ids[id] = true
 }
 
-// removed is for sandbox.StoreOptions.
-func (a *areas) removed(b *sandbox.Sandbox) {
+// removed is for workspace.StoreOptions.
+func (a *areas) removed(b *workspace.Sandbox) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.ids, b.ID)

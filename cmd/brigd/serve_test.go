@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/nsjail/audit"
+	"brig/agent/audit"
 )
 
 func TestServeWithoutFlags(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"brig/agent/audit"
+	"brig/agent/policy"
 	"brig/cmd/brigd/internal/metrics"
 	"brig/nsjail"
-	"brig/nsjail/audit"
-	"brig/nsjail/policy"
 )
 
 // BenchmarkWrappers compares a run through policy, audit log and metrics with the same run without them, in pairs and

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 	"brig/nsjail"
 )
 
@@ -15,7 +15,7 @@ import (
 var files embed.FS
 
 // TestMain runs the suite as root and again as an ordinary user.
-func TestMain(m *testing.M) { os.Exit(testuser.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }
 
 func TestVerdicts(t *testing.T) {
 	dir := t.TempDir()

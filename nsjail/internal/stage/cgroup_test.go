@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 
 	"golang.org/x/sys/unix"
 )
@@ -179,7 +179,7 @@ func TestChildrenHoldNothing(t *testing.T) {
 		t.Skip("only root's stage keeps anything")
 	}
 	_, fd := newGroup(t, ownGroup(t), fmt.Sprintf("brig-nothing-%d", os.Getpid()))
-	secret := filepath.Join(testuser.Dir(), "root-only")
+	secret := filepath.Join(asuser.Dir(), "root-only")
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -230,11 +230,11 @@ func TestDelegatedCgroup(t *testing.T) {
 	home, fd := newGroup(t, top, "home")
 	jail, _ := newGroup(t, top, "jail")
 	for _, f := range []string{top, home, jail, top + "/cgroup.procs", home + "/cgroup.procs", jail + "/cgroup.procs"} {
-		if err := os.Chown(f, testuser.UID, testuser.UID); err != nil {
+		if err := os.Chown(f, asuser.UID, asuser.UID); err != nil {
 			t.Fatal(err)
 		}
 	}
-	exe := filepath.Join(testuser.Dir(), "delegated.test")
+	exe := filepath.Join(asuser.Dir(), "delegated.test")
 	text, err := os.ReadFile("/proc/self/exe")
 	if err == nil {
 		err = os.WriteFile(exe, text, 0o755)
@@ -243,9 +243,9 @@ func TestDelegatedCgroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe, "-test.run=^TestDelegated$", "-test.v")
-	cmd.Dir = testuser.Dir()
-	cmd.Env = append(os.Environ(), groupVar+"="+jail, "BRIG_TEST_DIR="+testuser.Dir())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: testuser.UID, Gid: testuser.UID, Groups: []uint32{}},
+	cmd.Dir = asuser.Dir()
+	cmd.Env = append(os.Environ(), groupVar+"="+jail, "BRIG_TEST_DIR="+asuser.Dir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: asuser.UID, Gid: asuser.UID, Groups: []uint32{}},
 		UseCgroupFD: true, CgroupFD: fd}
 	out, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestDelegated ")) {

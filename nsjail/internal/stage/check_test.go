@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,7 +16,7 @@ import (
 // TestMalformedPrograms runs the C driver, which feeds truncated, flipped and mutated programs to brig_check and
 // brig_run under AddressSanitizer and UBSan.
 func TestMalformedPrograms(t *testing.T) {
-	if why, err := os.ReadFile(filepath.Join(testuser.Dir(), "no-sanitizer")); err == nil {
+	if why, err := os.ReadFile(filepath.Join(asuser.Dir(), "no-sanitizer")); err == nil {
 		t.Skipf("the compiler cannot sanitize: %s", why)
 	}
 	blob, err := sampleProgram().Encode(program.Request{Cgroup: 2})
@@ -25,7 +25,7 @@ func TestMalformedPrograms(t *testing.T) {
 	}
 	dir := t.TempDir()
 	if os.Geteuid() == 0 {
-		dir = testuser.Dir() // which others can read
+		dir = asuser.Dir() // which others can read
 	}
 	file := filepath.Join(dir, "blob")
 	if err := os.WriteFile(file, blob, 0o644); err != nil {
@@ -36,10 +36,10 @@ func TestMalformedPrograms(t *testing.T) {
 	if testing.Short() { // no kernel has a part in it: a guest needs few
 		mutations = "5000"
 	}
-	cmd := exec.Command(filepath.Join(testuser.Dir(), "check_main"), file, mutations)
+	cmd := exec.Command(filepath.Join(asuser.Dir(), "check_main"), file, mutations)
 	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=0")
 	if os.Geteuid() == 0 { // the driver makes no system call of the program's; should it ever, it is nobody who does
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: testuser.UID, Gid: testuser.UID}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: asuser.UID, Gid: asuser.UID}}
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {

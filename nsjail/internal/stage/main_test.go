@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // strangerVar marks a child of this suite that must not become a stage; "hop" makes it start one more.
@@ -18,7 +18,7 @@ const strangerVar = "BRIG_TEST_STRANGER"
 func TestMain(m *testing.M) {
 	switch os.Getenv(strangerVar) {
 	case "":
-		os.Exit(testuser.Main(m, buildDriver))
+		os.Exit(asuser.Main(m, buildDriver))
 	case "hop":
 		os.Exit(hop())
 	}

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # lib.sh: the words of a lane script: suite, expect, as_user and others. Sourced by lane; descriptor 3 is the way out for results.
 
-uid=54321 # the suites' ordinary user, as in internal/testuser
+uid=54321 # the suites' ordinary user, as in internal/test/asuser
 export BRIG_TEST_BINARY=/brig/bin/brig PATH=/brig/bin:$PATH
 results=0 failures=0
 
@@ -110,7 +110,7 @@ suites() {
 	suite "$1" seccomp "${short[@]}" -test.run='^TestLive'
 	suite "$1" nsjail/internal/stage "${short[@]}"
 	suite "$1" nsjail "${short[@]}" "${nsjail[@]}"
-	suite "$1" nsjail/sandbox "${short[@]}"
-	suite "$1" nsjail/engine "${short[@]}" -test.run='^(TestRun|TestSandbox|TestStream|TestCancel|TestManyAtOnce)$'
+	suite "$1" agent/workspace "${short[@]}"
+	suite "$1" agent/engine "${short[@]}" -test.run='^(TestRun|TestSandbox|TestStream|TestCancel|TestManyAtOnce)$'
 	suite "$1" cmd/brig "${short[@]}" -test.run="$cli"
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/agent/engine"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 func TestRun(t *testing.T) {

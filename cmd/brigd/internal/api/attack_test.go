@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/body"
-	"brig/nsjail/engine"
 )
 
 func TestMalformedBodies(t *testing.T) {

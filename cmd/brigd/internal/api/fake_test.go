@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"brig/agent/engine"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 // fake is an Engine whose programs are words: what Code says is what the run does.

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strconv"
 
-	"brig/nsjail/engine"
+	"brig/agent/engine"
 )
 
 // handleList answers GET /v1/sandboxes/{id}/files.

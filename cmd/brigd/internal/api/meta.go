@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"strconv"
 
-	"brig/nsjail/engine"
+	"brig/agent/engine"
 )
 
 // handleLanguages answers GET /v1/languages.

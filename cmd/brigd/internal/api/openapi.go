@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/schema"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 type object = map[string]any

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/openapi.json")
@@ -16,7 +16,7 @@ const committed = "../../../../docs/openapi.json"
 
 // TestOpenAPIFile: docs/openapi.json is the document of these routes and types; and it is valid: see document.
 func TestOpenAPIFile(t *testing.T) {
-	if testuser.Second() {
+	if asuser.Second() {
 		t.Skip("the checkout is there for the first run only")
 	}
 	doc := document(t)

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/body"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 // Engine is what runs things: an *engine.Engine. Errors that are *nsjail.Refusal keep their words; others are faults.

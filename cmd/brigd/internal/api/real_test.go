@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"brig/internal/testuser"
-	"brig/nsjail/engine"
+	"brig/agent/engine"
+	"brig/internal/test/asuser"
 )
 
 // TestMain runs everything as it was started, and what makes jails, TestReal, once more as an ordinary user.
 func TestMain(m *testing.M) {
-	testuser.SecondOnly("^TestReal")
-	os.Exit(testuser.Main(m, func(dir string) error {
+	asuser.SecondOnly("^TestReal")
+	os.Exit(asuser.Main(m, func(dir string) error {
 		if err := os.CopyFS(filepath.Join(dir, "python"), os.DirFS("../../../../clients/python")); err != nil {
 			return err
 		}
@@ -222,9 +222,9 @@ func TestRealPython(t *testing.T) {
 		t.Skip("python3 is not installed")
 	}
 	g := newReal(t)
-	dir := filepath.Join(testuser.Dir(), "python")
+	dir := filepath.Join(asuser.Dir(), "python")
 	cmd := exec.CommandContext(t.Context(), python, filepath.Join(dir, "tests", "test_brig.py"))
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+dir, "PYTHONDONTWRITEBYTECODE=1", "BRIG_TEST_SOCKET="+g.socket, "BRIG_TEST_OPENAPI="+filepath.Join(testuser.Dir(), "openapi.json"))
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+dir, "PYTHONDONTWRITEBYTECODE=1", "BRIG_TEST_SOCKET="+g.socket, "BRIG_TEST_OPENAPI="+filepath.Join(asuser.Dir(), "openapi.json"))
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "OK") || strings.Contains(string(out), "skipped") {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -3,8 +3,8 @@ package api
 import (
 	"reflect"
 
+	"brig/agent/engine"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 // route is one thing that can be asked for: what the router, the check of the query and the OpenAPI document are made of.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"brig/agent/engine"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 const (

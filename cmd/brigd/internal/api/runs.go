@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"brig/nsjail/engine"
+	"brig/agent/engine"
 )
 
 // registry knows the streamed runs that go on, so that their agents can cancel them and send them input.

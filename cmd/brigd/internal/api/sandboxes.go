@@ -3,7 +3,7 @@ package api
 import (
 	"net/http"
 
-	"brig/nsjail/engine"
+	"brig/agent/engine"
 )
 
 // handleCreate answers POST /v1/sandboxes.

@@ -16,9 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/body"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 type server struct {

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"brig/agent/engine"
+	"brig/agent/token"
 	"brig/nsjail"
-	"brig/nsjail/engine"
-	"brig/nsjail/token"
 )
 
 // A run is steered by the token that has started it, by those that it was made from, and by its agent without any: the holder

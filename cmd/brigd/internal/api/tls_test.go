@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/agent/engine"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 // certificate makes a certificate that signs itself.

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"brig/agent/audit"
+	"brig/agent/token"
 	"brig/cmd/brigd/internal/terminal"
 	"brig/nsjail"
-	"brig/nsjail/audit"
-	"brig/nsjail/token"
 )
 
 // Exit codes.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/audit"
+	"brig/agent/token"
 	"brig/nsjail"
-	"brig/nsjail/audit"
-	"brig/nsjail/token"
 )
 
 func cli(t *testing.T, code int, args ...string) (out, errs string) {

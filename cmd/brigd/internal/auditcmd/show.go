@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"brig/agent/audit"
 	"brig/cmd/brigd/internal/terminal"
-	"brig/nsjail/audit"
 )
 
 // filter says which events to show: those that fit every field that is set.

@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"brig/internal/testuser"
+	"brig/internal/test/asuser"
 )
 
 // TestMain runs the suite as root and as an ordinary user.
-func TestMain(m *testing.M) { os.Exit(testuser.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(asuser.Main(m)) }

@@ -10,7 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"brig/nsjail/engine"
+	"brig/agent/engine"
 )
 
 // sleeping is a call that a fake's waiting run takes; the client changes what it is given.

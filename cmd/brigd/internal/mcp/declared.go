@@ -7,10 +7,10 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/schema"
 	"brig/cmd/brigd/internal/tools"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 type noArgs struct{}

@@ -14,9 +14,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/schema"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 // fake is an engine without jails: files in memory, and runs that a test invents.

@@ -11,9 +11,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/body"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 const (

@@ -18,9 +18,9 @@ import (
 	"sync"
 	"time"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/tools"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 // Engine is what the tools need of engine.Engine.

@@ -10,7 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"brig/nsjail/engine"
+	"brig/agent/engine"
 )
 
 // tick is the least time between two notifications of one call, and beat the most: clients wait longer for who is alive.

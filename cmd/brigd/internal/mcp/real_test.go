@@ -13,14 +13,14 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"brig/internal/testuser"
-	"brig/nsjail/engine"
+	"brig/agent/engine"
+	"brig/internal/test/asuser"
 )
 
 // TestMain runs everything as it was started, and what makes jails, TestReal, once more as an ordinary user.
 func TestMain(m *testing.M) {
-	testuser.SecondOnly("^TestReal")
-	os.Exit(testuser.Main(m, func(dir string) error {
+	asuser.SecondOnly("^TestReal")
+	os.Exit(asuser.Main(m, func(dir string) error {
 		text, err := os.ReadFile("../../../../docs/tools.example.yaml")
 		if err != nil {
 			return err
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 // declared is the example, where both users can read it.
-func declared() string { return filepath.Join(testuser.Dir(), "tools.yaml") }
+func declared() string { return filepath.Join(asuser.Dir(), "tools.yaml") }
 
 func realEngine(t *testing.T) *engine.Engine {
 	t.Helper()

@@ -8,9 +8,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"brig/agent/engine"
+	"brig/agent/text"
 	"brig/nsjail"
-	"brig/nsjail/engine"
-	"brig/nsjail/text"
 )
 
 // limits are the arguments that all runs have.

@@ -14,9 +14,9 @@ import (
 	"strconv"
 	"time"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/body"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 // maxHeld is the memory in bytes that the bodies of all requests share, unless four of the largest need more.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"unicode"
 
+	"brig/agent/policy"
 	"brig/cmd/brigd/internal/files"
 	"brig/nsjail"
-	"brig/nsjail/policy"
 )
 
 // Exit codes.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"brig/agent/lang"
+	"brig/agent/policy"
 	"brig/cmd/brigd/internal/schema"
-	"brig/nsjail/lang"
-	"brig/nsjail/policy"
 	"brig/seccomp"
 
 	"golang.org/x/sys/unix"
@@ -176,7 +176,7 @@ func TestProfilesFitTheSchema(t *testing.T) {
 		if err := check.CheckJSON([]byte(text)); err != nil {
 			t.Errorf("%s as shown: %v", name, err)
 		}
-		data, err := os.ReadFile("../../../../nsjail/policy/profiles/" + name + ".json")
+		data, err := os.ReadFile("../../../../agent/policy/profiles/" + name + ".json")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"brig/agent/policy"
 	"brig/nsjail"
-	"brig/nsjail/policy"
 )
 
 // profile is a line of list.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"brig/agent/engine"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 // For is the schema of a Go type, whole, with nothing referred to. Optional fields are those with omitempty or omitzero,

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/nsjail/engine"
+	"brig/agent/engine"
 )
 
 type inner struct {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"brig/agent/token"
 	"brig/cmd/brigd/internal/terminal"
-	"brig/nsjail/token"
 )
 
 // shown is a token for inspect --json.

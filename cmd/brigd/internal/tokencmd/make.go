@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
+	"brig/agent/policy"
+	"brig/agent/token"
 	"brig/cmd/brigd/internal/files"
 	"brig/cmd/brigd/internal/listen"
 	"brig/cmd/brigd/internal/terminal"
-	"brig/nsjail/policy"
-	"brig/nsjail/token"
 )
 
 // lifetime is how long a token is valid if mint is not told.

@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/agent/token"
 	"brig/cmd/brigd/internal/files"
 	"brig/cmd/brigd/internal/terminal"
 	"brig/nsjail"
-	"brig/nsjail/token"
 )
 
 // Exit codes.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/nsjail/token"
+	"brig/agent/token"
 
 	"golang.org/x/sys/unix"
 )

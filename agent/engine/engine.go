@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"brig/agent/audit"
+	"brig/agent/lang"
+	"brig/agent/policy"
+	"brig/agent/token"
+	"brig/agent/workspace"
+	"brig/nsjail"
+)
+
+// Options are what an Engine is made of. The zero value is an engine for one trusted caller: no policy, no audit log, no
+// tokens, defaults for the rest.
+type Options struct {
+	// Runner is how jails are made.
+	Runner nsjail.RunnerOptions
+	// Base is what every jail begins with: limits, seccomp, optional mechanisms. Its Args and Mounts are not used.
+	Base nsjail.Spec
+	// Timeout and Memory are those of a request that names none; 0 is DefaultTimeout, and no limit on memory.
+	Timeout nsjail.Duration
+	Memory  nsjail.Bytes
+	// MaxTimeout is how long any run may take, even if a request asks for more and policies allow it; 0 is
+	// DefaultMaxTimeout, or Timeout if that is more.
+	MaxTimeout nsjail.Duration
+	// MaxOutput is how much of each stream is returned at most, and without a request for less; 0 is DefaultMaxOutput.
+	MaxOutput nsjail.Bytes
+	// Policies must all allow a run.
+	Policies []*policy.Policy
+	// TokenKeys are the keys that capability tokens are signed with, and Ledger counts their runs.
+	TokenKeys []ed25519.PublicKey
+	Ledger    *token.Ledger
+	// Audit is the log that every run is written to, before and after; nil for none.
+	Audit *audit.Log
+	// Wrap, if set, wraps the Runner: metrics and traces. The audit log is outside of it.
+	Wrap func(nsjail.Executor) nsjail.Executor
+	// Sandboxes bounds the work areas; Make is the engine's own.
+	Sandboxes workspace.StoreOptions
+}
+
+// The defaults of Options.
+const (
+	DefaultTimeout     = nsjail.Duration(time.Minute)
+	DefaultMaxTimeout  = nsjail.Duration(time.Hour)
+	DefaultMaxOutput   = nsjail.Bytes(1 << 20)   // of each stream, in a Response
+	DefaultOutputLimit = nsjail.Bytes(256 << 20) // both streams together; more ends the run
+)
+
+// Engine runs requests. Its methods may be called from several goroutines.
+type Engine struct {
+	opts   Options
+	runner *nsjail.Runner
+	chain  nsjail.Executor
+	langs  *lang.Languages
+	boxes  *workspace.Store
+	leases *leases
+	grants grants
+}
+
+// New makes an Engine. Close ends it; the Ledger and the Log stay the caller's.
+func New(o Options) (*Engine, error) {
+	if len(o.TokenKeys) > 0 && o.Ledger == nil {
+		return nil, errors.New("engine: tokens need a ledger that counts their runs and knows the revoked ones; set Options.Ledger")
+	}
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.MaxTimeout == 0 {
+		o.MaxTimeout = max(DefaultMaxTimeout, o.Timeout)
+	}
+	if o.MaxOutput == 0 {
+		o.MaxOutput = DefaultMaxOutput
+	}
+	sealed := make([]*policy.Policy, len(o.Policies))
+	for i, p := range o.Policies {
+		var err error
+		if sealed[i], err = p.Seal(); err != nil {
+			return nil, fmt.Errorf("engine: policy %q: %w", p.Name, err)
+		}
+	}
+	o.Policies = sealed
+	r, err := nsjail.NewRunnerWith(o.Runner)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{opts: o, runner: r, chain: last{r}}
+	if o.Wrap != nil {
+		e.chain = o.Wrap(e.chain)
+	}
+	if o.Audit != nil {
+		e.chain = audit.Wrap(e.chain, o.Audit)
+	}
+	if image := o.Base.Rootfs.Path; image == "" {
+		e.langs = lang.Find()
+	} else if e.langs, err = lang.FindIn(image); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	e.leases = newLeases(o.Ledger)
+	o.Sandboxes.Make, o.Sandboxes.Removed = e.makeVolume, e.removed
+	e.boxes = workspace.NewStore(o.Sandboxes)
+	return e, nil
+}
+
+// Close ends what runs, removes every sandbox and closes the Runner.
+func (e *Engine) Close() error {
+	e.leases.close()
+	return errors.Join(e.boxes.Close(), e.runner.Close())
+}
+
+func (e *Engine) makeVolume(size, inodes int64) (workspace.Volume, error) {
+	v, err := e.runner.NewVolume(nsjail.VolumeOptions{Size: nsjail.Bytes(size), Inodes: inodes, Dirs: []string{"input", "work", "output"}})
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// newID is a name that nobody can guess: 130 random bits.
+func newID(kind string) string {
+	return kind + "_" + strings.ToLower(rand.Text())
+}

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"sync"
+	"time"
+
+	"brig/agent/policy"
+	"brig/agent/token"
+	"brig/nsjail"
+)
+
+// maxGrants is how many tokens are remembered; each is at most token.MaxText long, and has the policies of its blocks.
+const maxGrants = 256
+
+// grants remembers the contents of tokens, by the digest of their text: the signatures and policies of a token of many
+// blocks take milliseconds. Whether a token is valid now, and whether it is revoked, is checked each time.
+type grants struct {
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]*Grant
+}
+
+// Authenticate returns the caller that holds a capability token. It is called for each request, since a token may be
+// revoked.
+func (e *Engine) Authenticate(bearer string, now time.Time) (Caller, *nsjail.Refusal) {
+	keys := e.opts.TokenKeys
+	if len(keys) == 0 {
+		return Caller{}, &nsjail.Refusal{Message: "this engine knows no key that tokens are signed with",
+			Code: "tokens_unknown", Layer: "auth",
+			NextSteps: []string{"ask the operator to start brigd with a token key"}}
+	}
+	digest := sha256.Sum256([]byte(bearer))
+	g, err := e.grants.find(digest), error(nil)
+	if g == nil {
+		g = &Grant{}
+		g.token, err = token.Parse(bearer)
+	}
+	if err == nil {
+		err = token.Verify(g.token, keys, now)
+	}
+	if err == nil {
+		err = e.opts.Ledger.Revoked(g.token.IDs()...)
+	}
+	if err == nil && g.policies == nil {
+		err = g.parse()
+		e.grants.remember(digest, g, err)
+	}
+	if err != nil {
+		return Caller{}, asRefusal(err, "token", "token_refused")
+	}
+	return Caller{Agent: g.token.Agent(), Grant: g}, nil
+}
+
+// parse reads the policies of a token, whose signatures hold.
+func (g *Grant) parse() error {
+	g.policies = []*policy.Policy{}
+	for i, doc := range g.token.Policies() {
+		p, err := policy.Parse(doc)
+		if err != nil {
+			return &nsjail.Refusal{Message: fmt.Sprintf("policy %d of the token: %v", i+1, err),
+				Code: "token_policy", Layer: "token",
+				NextSteps: []string{"ask whoever made the token for another one"}}
+		}
+		g.policies = append(g.policies, p)
+	}
+	return nil
+}
+
+func (s *grants) find(digest [sha256.Size]byte) *Grant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[digest]
+}
+
+// remember keeps a Grant. It replaces any other one if there are too many. A Grant with an error is not kept.
+func (s *grants) remember(digest [sha256.Size]byte, g *Grant, err error) {
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other := range s.known {
+		if len(s.known) < maxGrants {
+			break
+		}
+		delete(s.known, other)
+	}
+	if s.known == nil {
+		s.known = map[[sha256.Size]byte]*Grant{}
+	}
+	s.known[digest] = g
+}

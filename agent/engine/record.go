@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"io/fs"
+	"path"
+
+	"brig/agent/audit"
+	"brig/agent/workspace"
+	"brig/nsjail"
+)
+
+// record writes an event to the audit log, if there is one. If that fails, the caller must refuse the operation.
+func (e *Engine) record(v audit.Event) *nsjail.Refusal {
+	if e.opts.Audit == nil || e.opts.Audit.Append(v) == nil {
+		return nil
+	}
+	return audit.Unavailable(v.Kind)
+}
+
+// about begins an event on a sandbox.
+func about(kind string, c Caller, box *workspace.Sandbox) audit.Event {
+	return audit.Event{Kind: kind, Agent: box.Agent, Token: c.Grant.id(), Sandbox: box.ID}
+}
+
+// onFile begins an event on a file of a sandbox.
+func onFile(kind string, c Caller, box *workspace.Sandbox, name string) audit.Event {
+	v := about(kind, c, box)
+	if v.Path = path.Clean(name); !path.IsAbs(name) {
+		v.Path = path.Join(nsjail.DefaultWorkdir, name)
+	}
+	return v
+}
+
+// put writes a file of a sandbox. Before it gets its name there, the audit log has its digest.
+func (e *Engine) put(box *workspace.Sandbox, v audit.Event, name string, r io.Reader,
+	perm fs.FileMode, most int64) (*FileInfo, error) {
+	if e.opts.Audit == nil {
+		return box.Tree().Put(name, r, perm, most)
+	}
+	w := &recorded{r: r, sum: sha256.New()}
+	w.note = func() *nsjail.Refusal {
+		v.Bytes, v.Digest = w.bytes, hex.EncodeToString(w.sum.Sum(nil))
+		return e.record(v)
+	}
+	info, err := box.Tree().Put(name, w, perm, most)
+	if w.no != nil {
+		return nil, w.no
+	}
+	return info, err
+}
+
+// recorded is a content on its way into a file. Its end is held back until note has taken it.
+type recorded struct {
+	r     io.Reader
+	sum   hash.Hash
+	bytes int64
+	note  func() *nsjail.Refusal
+	ended bool // the content, and note has been asked
+	no    *nsjail.Refusal
+}
+
+var errUnrecorded = errors.New("it could not be written to the audit log")
+
+// Read is io.Reader's. The end comes alone: a file that turns out to be too large is not noted.
+func (w *recorded) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	_, _ = w.sum.Write(p[:n]) // hash.Hash: it never fails
+	w.bytes += int64(n)
+	if err != io.EOF {
+		return n, err
+	}
+	if n > 0 {
+		w.r = eof{}
+		return n, nil
+	}
+	if !w.ended {
+		w.ended, w.no = true, w.note()
+	}
+	if w.no != nil {
+		return 0, errUnrecorded
+	}
+	return 0, io.EOF
+}
+
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"brig/agent/text"
+	"brig/netns/egress"
+	"brig/nsjail"
+)
+
+// Bounds of a request.
+const (
+	MaxFiles    = 100     // files of a request without a sandbox: each is a mount of the jail
+	MaxEnv      = 256     // variables and secrets
+	MaxStdin    = 8 << 20 // bytes of Stdin
+	MaxArgs     = 1024    // words of Cmd, and of Args
+	MaxSecrets  = 64      // of which each has 4 bytes to 16 KiB, and all together 64 KiB
+	maxFilePath = 1024    // bytes
+)
+
+func bad(rule, code, message string, next ...string) *nsjail.Refusal {
+	return &nsjail.Refusal{Message: message, Code: code, Layer: "request", Rule: rule, NextSteps: next}
+}
+
+// job makes a Job of a request, but for its code, its sandbox and its streams.
+func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
+	if no := r.check(); no != nil {
+		return nil, no
+	}
+	agent, no := agentOf(c, r.Agent)
+	if no != nil {
+		return nil, no
+	}
+	j := &nsjail.Job{ID: newID("run"), Agent: agent, Token: c.Grant.id(), Sandbox: r.Sandbox, Spec: e.base()}
+	s := &j.Spec
+	s.Args, s.Workdir = slices.Clone(r.Cmd), r.Cwd
+	for _, vars := range []map[string]string{r.Env, r.Secrets} {
+		for _, name := range slices.Sorted(maps.Keys(vars)) {
+			s.Env = append(s.Env, name+"="+vars[name])
+		}
+	}
+	l := &s.Limits
+	l.Wall, l.Memory, l.CPUs = atMost(l.Wall, r.Timeout), atMost(l.Memory, r.Memory), atMost(l.CPUs, r.CPUs)
+	if no := network(s, r.Network); no != nil {
+		return nil, no
+	}
+	if r.Sandbox == "" {
+		return j, inlineFiles(s, r.Files)
+	}
+	return j, nil
+}
+
+// atMost is what is asked for, but no more than the base allows, and the base's where nothing is asked.
+func atMost[T ~int64 | ~float64](base, asked T) T {
+	if asked == 0 || base > 0 && base < asked {
+		return base
+	}
+	return asked
+}
+
+// fill sets what nobody has asked for and no policy has set lower. It comes after the policies, which judge what was asked.
+func (e *Engine) fill(j *nsjail.Job, r *Request) {
+	l, base := &j.Spec.Limits, &e.opts.Base.Limits
+	if r.Timeout == 0 && base.Wall == 0 && (l.Wall == 0 || l.Wall > e.opts.Timeout) {
+		l.Wall = e.opts.Timeout
+	}
+	if most := e.opts.MaxTimeout; l.Wall < 0 || l.Wall > most {
+		from := "none"
+		if l.Wall > 0 {
+			from = l.Wall.String()
+		}
+		j.Verdict.Narrowed = append(j.Verdict.Narrowed,
+			fmt.Sprintf("limits.wall lowered from %s to %s, the most that a run may take here.", from, most))
+		l.Wall = most
+	}
+	if r.Memory == 0 && base.Memory == 0 && e.opts.Memory > 0 && (l.Memory == 0 || l.Memory > e.opts.Memory) {
+		l.Memory = e.opts.Memory
+	}
+	if l.OutputLimit == 0 {
+		l.OutputLimit = DefaultOutputLimit
+	}
+}
+
+// base is a Spec of the engine's own.
+func (e *Engine) base() nsjail.Spec {
+	s := e.opts.Base.Clone()
+	s.Args, s.Mounts = nil, nil
+	return *s
+}
+
+func (r *Request) check() *nsjail.Refusal {
+	switch {
+	case len(r.Cmd) > 0 && (r.Code != "" || r.Language != ""):
+		return bad("cmd", "code_and_cmd", "both code and cmd are given", "send either language and code, or cmd")
+	case len(r.Cmd) == 0 && r.Language == "" && r.Code == "":
+		return bad("cmd", "nothing_to_run", "neither code nor cmd is given", "send language and code, or cmd as a list of words")
+	case len(r.Cmd) == 0 && r.Language == "":
+		return bad("language", "language_missing", "code is given without its language", "send language, one of those that the list of languages names")
+	case len(r.Cmd) > MaxArgs || len(r.Args) > MaxArgs:
+		return bad("args", "too_many_args", fmt.Sprintf("more than %d arguments", MaxArgs), "put them into a file or into stdin")
+	case len(r.Cmd) > 0 && len(r.Args) > 0:
+		return bad("args", "args_without_code", "args are for code", "append them to cmd")
+	case len(r.Stdin) > MaxStdin:
+		return bad("stdin", "stdin_too_large", fmt.Sprintf("stdin has %d bytes, more than %d", len(r.Stdin), MaxStdin), "put it into a file of a sandbox and read that")
+	case r.Timeout < 0 || r.Memory < 0 || r.CPUs < 0 || r.MaxOutput < 0:
+		return bad("timeout", "negative_limit", "a limit is negative", "leave it out, or send a positive one")
+	case len(r.Env)+len(r.Secrets) > MaxEnv:
+		return bad("env", "too_many_variables", fmt.Sprintf("more than %d variables", MaxEnv), "put them into a file")
+	}
+	if !slices.Contains([]string{"", "none", "ansi", "all"}, r.Strip) {
+		return bad("strip", "bad_strip", fmt.Sprintf("strip: %.20q is none of none, ansi and all", r.Strip),
+			"write one of them, or leave it out")
+	}
+	if no := r.checkSecrets(); no != nil {
+		return no
+	}
+	return r.checkNames()
+}
+
+// checkSecrets bounds what every byte of output is compared with. Nothing of a value is said.
+func (r *Request) checkSecrets() *nsjail.Refusal {
+	total := 0
+	for name, value := range r.Secrets {
+		total += len(value)
+		switch {
+		case len(value) < text.MinSecret:
+			return bad("secrets", "secret_too_short", fmt.Sprintf("the value of %.80q has fewer than %d bytes, and would be masked everywhere", name, text.MinSecret), "send it in env if it is no secret")
+		case len(value) > 16<<10:
+			return bad("secrets", "secret_too_long", fmt.Sprintf("the value of %.80q has %d bytes, more than 16 KiB", name, len(value)), "put it into a file")
+		}
+	}
+	if len(r.Secrets) > MaxSecrets || total > 64<<10 {
+		return bad("secrets", "too_many_secrets", fmt.Sprintf("%d secrets of %d bytes are more than %d, or than 64 KiB", len(r.Secrets), total, MaxSecrets), "send fewer")
+	}
+	return nil
+}
+
+// checkNames refuses names of variables that the jail would take for something else. What else is wrong with them, the
+// Spec's own check says.
+func (r *Request) checkNames() *nsjail.Refusal {
+	for field, vars := range map[string]map[string]string{"env": r.Env, "secrets": r.Secrets} {
+		for name, value := range vars {
+			if strings.Contains(value, "\x00") {
+				return bad(field, "bad_variable", fmt.Sprintf("the value of %.80q has a NUL byte", name), "remove it, or put the value into a file")
+			}
+			if name == "" || strings.ContainsAny(name, "=\x00") {
+				return bad(field, "bad_variable", fmt.Sprintf("%q is not the name of a variable", name), "use letters, digits and underscores")
+			}
+		}
+	}
+	for name := range r.Secrets {
+		if _, twice := r.Env[name]; twice {
+			return bad("secrets", "variable_twice", fmt.Sprintf("%q is in env and in secrets", name), "leave it out of env")
+		}
+	}
+	return nil
+}
+
+// network turns rules into a policy of the jail's network.
+func network(s *nsjail.Spec, rules []string) *nsjail.Refusal {
+	if len(rules) == 0 {
+		return nil
+	}
+	p := &egress.Policy{}
+	if s.Egress != nil {
+		p = s.Egress.Clone()
+		p.Allow = nil
+	}
+	for i, text := range rules {
+		rule, err := egress.ParseRule(text)
+		if err != nil {
+			return bad(fmt.Sprintf("network[%d]", i), "bad_network_rule", err.Error(), `write a host and a port, as in "example.org:443"`)
+		}
+		p.Allow = append(p.Allow, rule)
+	}
+	s.Net, s.Egress = nsjail.NetEgress, p
+	return nil
+}
+
+// inlineFiles puts a request's files into the jail itself.
+func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
+	if len(files) > MaxFiles {
+		return bad("files", "too_many_files", fmt.Sprintf("%d files are more than %d", len(files), MaxFiles), "send an archive, or create a sandbox and put them there")
+	}
+	total := 0
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		below, no := fileName(name)
+		if no != nil {
+			return no
+		}
+		f := files[name]
+		if total += len(f.Data); len(f.Data) > 4<<20 || total > 11<<20 { // nsjail.Mount.Content's bounds, less the code's
+			return bad("files", "files_too_large", fmt.Sprintf("%q: a file of a run has at most 4 MiB, and all together 11 MiB", name),
+				"create a sandbox and put the file there")
+		}
+		m := nsjail.Mount{Type: nsjail.MountData, Target: "/input/" + below, Content: string(f.Data)}
+		if f.Executable {
+			m.Mode = "555"
+		}
+		s.Mounts = append(s.Mounts, m)
+	}
+	return nil
+}
+
+// fileName is the path below /input of a file that a request brings: "d" and "/input/d" are the same one. "input/d" is
+// refused: it could mean either that one or /input/input/d.
+func fileName(name string) (below string, no *nsjail.Refusal) {
+	below, absolute := strings.CutPrefix(name, "/input/")
+	if below == "" || len(below) > maxFilePath || path.IsAbs(below) || path.Clean(below) != below || below == "." ||
+		below == ".." || strings.HasPrefix(below, "../") || strings.ContainsAny(below, "\x00") {
+		return "", bad("files", "bad_file_name", fmt.Sprintf("%.200q is not a path below /input", name),
+			`name files like "data.csv", "dir/data.csv" or "/input/data.csv"`)
+	}
+	if rest, twice := strings.CutPrefix(below, "input/"); twice && !absolute {
+		return "", bad("files", "bad_file_name", fmt.Sprintf("%.200q is a relative path, and "+
+			"those are below /input already", name),
+			fmt.Sprintf("write %.200q, or %.200q if it is to be that", "/input/"+rest, "/input/"+below))
+	}
+	return below, nil
+}

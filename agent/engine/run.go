@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brig/agent/workspace"
+	"brig/netns/egress"
+	"brig/nsjail"
+)
+
+// Run runs a request and says what happened; it always answers. With a stream, the output comes there, a piece at a time
+// and never two at once, while the run goes on; a stream that blocks holds the payload up. The end of ctx ends the run.
+func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Event)) *Response {
+	if c.Agent == "" {
+		c.Agent = r.Agent
+	}
+	j, no := e.job(c, r)
+	if no == nil && r.Language != "" {
+		_ = e.langs.Try(ctx, e.runner, r.Language) // a program that could not be tried may still run
+		no = e.langs.Prepare(j, r.Language, r.Code, r.Args)
+	}
+	if no != nil {
+		return e.refuse(ctx, j, no)
+	}
+	var box *workspace.Sandbox
+	if r.Sandbox != "" {
+		var release func()
+		if box, release, no = e.enter(&ctx, c, j); no != nil {
+			return e.refuse(ctx, j, no)
+		}
+		defer release()
+		j.Spec.Mounts = append(workspace.Mounts(box.Volume()), j.Spec.Mounts...)
+	}
+	j.Stdin, j.Ended = strings.NewReader(r.Stdin), r.Ended
+	if r.StdinReader != nil {
+		j.Stdin = e.bounded(c, r.StdinReader)
+	} else if r.Stdin == "" {
+		j.Stdin = nil
+	}
+	e.decide(c, j, r)
+	e.fill(j, r)
+	defer e.lend(&ctx, c, j, time.Now())()
+	e.spend(c, j)
+	if j.Verdict.Refusal != nil {
+		return e.refuse(ctx, j, j.Verdict.Refusal)
+	}
+	out := newOutput(j, r, e.limit(j, r, stream != nil), stream)
+	if box != nil && len(r.Files) > 0 {
+		ctx = context.WithValue(ctx, putKey{}, func() *nsjail.Refusal { return e.putFiles(c, box, j.ID, r.Files) })
+	}
+	res, err := e.chain.Execute(ctx, j)
+	err = errors.Join(err, out.close(res))
+	a := answer(j, r, res, err)
+	out.put(a)
+	a.Hints = hints(j, res, out.last.kept)
+	out.redact(j, a)
+	return a
+}
+
+// limit is how much of each stream is returned; 0 is all. What the jail itself cut would be lost to the filter: half a secret
+// is no secret to it.
+func (e *Engine) limit(j *nsjail.Job, r *Request, stream bool) nsjail.Bytes {
+	kept := e.opts.MaxOutput
+	if stream {
+		kept = 0 // the caller takes it piece by piece
+	}
+	l := &j.Spec.Limits.Output
+	for _, n := range []nsjail.Bytes{r.MaxOutput, *l} {
+		if n > 0 && (kept == 0 || n < kept) {
+			kept = n
+		}
+	}
+	*l = 0
+	return kept
+}
+
+// putKey is where a context has what is to be done just before a run: the audit log has its event by then.
+type putKey struct{}
+
+// last is the innermost Executor.
+type last struct{ runner *nsjail.Runner }
+
+// Execute puts a run's files into its sandbox, and runs it.
+func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+	if put, ok := ctx.Value(putKey{}).(func() *nsjail.Refusal); ok && j.Verdict.Refusal == nil {
+		if no := put(); no != nil {
+			j.Refuse(no)
+		}
+	}
+	return l.runner.Execute(ctx, j)
+}
+
+// refuse is the answer to a request that does not run. If it has become a Job, whoever writes down what happens sees it.
+func (e *Engine) refuse(ctx context.Context, j *nsjail.Job, no *nsjail.Refusal) *Response {
+	if j == nil {
+		return &Response{ID: newID("run"), Status: "refused", ExitCode: -1, Error: no}
+	}
+	j.Refuse(no)
+	res, err := e.chain.Execute(ctx, j)
+	return answer(j, &Request{}, res, err)
+}
+
+// answer turns a Result, or the error that there is none for, into a Response.
+func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response {
+	a := &Response{ID: j.ID, ExitCode: -1, Narrowed: j.Verdict.Narrowed}
+	var no *nsjail.Refusal
+	var jail *nsjail.Error
+	switch {
+	case errors.As(err, &no):
+		a.Status, a.Error = "refused", no
+		return a
+	case err != nil && res == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+		a.Status = string(nsjail.StatusCancelled)
+		return a
+	case res == nil && full(err):
+		a.Status, a.Error = string(nsjail.StatusError), machineFull(err.Error())
+		return a
+	case errors.As(err, &jail):
+		a.Status, a.Error = string(nsjail.StatusError), jailRefusal(r, jail)
+		return a
+	case err != nil && res == nil:
+		a.Status, a.Error = string(nsjail.StatusError), &nsjail.Refusal{Message: err.Error(), Code: "jail_failed", Layer: "jail"}
+		return a
+	}
+	a.Status, a.ExitCode, a.Signal, a.TimedOut = string(res.Status), res.ExitCode, res.Signal, res.TimedOut
+	a.Usage, a.LimitsHit, a.Enforced = &res.Usage, res.LimitsHit, maps.Clone(res.Enforced)
+	a.Violations = violations(res)
+	if res.Network != nil {
+		if a.Network, err = json.Marshal(res.Network); err != nil {
+			a.Network = nil // cannot be: it is plain data
+		}
+	}
+	return a
+}
+
+// full reports whether an error is a temporary lack of descriptors, memory, processes or namespaces. A step of the
+// jail's own program that meets such a limit will meet it again, unless the limit is memory.
+func full(err error) bool {
+	var step *nsjail.Error
+	if errors.As(err, &step) && step.Of > 0 {
+		return step.Errno == unix.ENOMEM
+	}
+	return slices.ContainsFunc([]error{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN, unix.ENOSPC},
+		func(e error) bool { return errors.Is(err, e) })
+}
+
+// machineFull is the refusal of a run that the machine, or brigd's share of it, has no room for at present.
+func machineFull(why string) *nsjail.Refusal {
+	return &nsjail.Refusal{Message: "this machine has no room for another jail at present: " + why,
+		Code: "machine_full", Layer: "jail",
+		NextSteps: []string{"send the same request again in a few seconds"}}
+}
+
+// jailRefusal says why a jail could not be made, to whoever asked for it.
+func jailRefusal(r *Request, e *nsjail.Error) *nsjail.Refusal {
+	no := &nsjail.Refusal{Message: e.Error(), Code: "jail_failed", Layer: "jail", Rule: e.Op}
+	switch {
+	case e.Op == "exec" && e.Fault != nsjail.FaultBrig:
+		no.Code = "command_not_runnable"
+		no.NextSteps = []string{"name a program that is in the jail: what the machine has in /usr/bin, or a file below /work that is executable"}
+	case e.Fault == nsjail.FaultCaller:
+		no.Code = "bad_request"
+	case e.Fault == nsjail.FaultHost:
+		return hostRefusal(r, e)
+	}
+	if e.Remedy != "" && no.Code == "bad_request" {
+		no.NextSteps = append(no.NextSteps, e.Remedy)
+	}
+	return no
+}
+
+// violations lists what was tried and is forbidden.
+func violations(res *nsjail.Result) (list []Violation) {
+	if v := res.Violation; v != nil {
+		list = append(list, Violation{Type: "syscall", Detail: v.Syscall, Count: int64(v.Count)})
+	}
+	if n := res.Network; n != nil && n.ByVerdict[egress.VerdictDeny] > 0 {
+		var why []string
+		for reason := range n.ByReason {
+			why = append(why, string(reason))
+		}
+		slices.Sort(why)
+		list = append(list, Violation{Type: "network", Detail: strings.Join(why, ", "), Count: int64(n.ByVerdict[egress.VerdictDeny])})
+	}
+	return list
+}

@@ -1,0 +1,287 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"time"
+
+	"brig/agent/audit"
+	"brig/agent/policy"
+	"brig/agent/workspace"
+	"brig/nsjail"
+)
+
+// MaxPutSize bounds a file that is put into a sandbox, in bytes; its quota does, too.
+const MaxPutSize = 1 << 30
+
+// enter takes a Job's sandbox into use: its end ends ctx, and its expiry waits.
+func (e *Engine) enter(ctx *context.Context, c Caller, j *nsjail.Job) (*workspace.Sandbox, func(), *nsjail.Refusal) {
+	box, no := e.box(c, j.Sandbox)
+	if no != nil {
+		return nil, nil, no
+	}
+	j.Agent = box.Agent
+	run, release, err := box.Acquire(*ctx)
+	if err != nil {
+		return nil, nil, asRefusal(err, "sandbox", "sandbox_unknown")
+	}
+	*ctx = run
+	return box, release, nil
+}
+
+// putFiles puts a request's files below /input; run is the id of the run that brings them.
+func (e *Engine) putFiles(c Caller, box *workspace.Sandbox, run string, files map[string]File) *nsjail.Refusal {
+	if len(files) > 0 {
+		if no := e.mayDo(c, "put"); no != nil {
+			return no
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		below, no := fileName(name)
+		if no != nil {
+			return no
+		}
+		f := files[name]
+		mode := fs.FileMode(0o644)
+		if f.Executable {
+			mode = 0o755
+		}
+		v := onFile(audit.FilePut, c, box, "/input/"+below)
+		v.Run = run
+		if _, err := e.put(box, v, v.Path, bytes.NewReader(f.Data), mode, int64(len(f.Data))); err != nil {
+			return asRefusal(err, "sandbox", "file_refused")
+		}
+	}
+	return nil
+}
+
+// mayDo asks the policies for an operation on sandboxes, one of policy.Operations, and whether the token is still good.
+func (e *Engine) mayDo(c Caller, op string) *nsjail.Refusal {
+	if no := e.holds(c); no != nil {
+		return no
+	}
+	return e.each(c, func(p *policy.Policy) *nsjail.Refusal { return p.CheckOperation(op) })
+}
+
+// CreateSandbox makes a work area.
+func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (*SandboxInfo, error) {
+	agent, no := agentOf(c, r.Agent)
+	if no != nil {
+		return nil, no
+	}
+	if r.Disk < 0 || r.Inodes < 0 || r.TTL < 0 {
+		return nil, bad("disk", "negative_limit", "a limit of the sandbox is negative", "leave it out, or send a positive one")
+	}
+	if no := e.mayDo(c, "create"); no != nil {
+		return nil, no
+	}
+	sizes := fileSizes(r.Files)
+	if no := e.each(c, func(p *policy.Policy) *nsjail.Refusal { return p.CheckFiles(sizes) }); no != nil {
+		return nil, no
+	}
+	disk, inodes, ttl := r.Disk, r.Inodes, r.TTL
+	for _, p := range e.policiesOf(c) {
+		disk, inodes, ttl = p.NarrowSandbox(disk, inodes, ttl)
+	}
+	box, err := e.boxes.Create(agent, workspace.CreateOptions{Size: int64(disk), Inodes: inodes, TTL: time.Duration(ttl),
+		Chain:   c.Grant.IDs(),
+		Account: Caller{agent, c.Grant}.Key()})
+	if full(err) {
+		return nil, machineFull(err.Error())
+	}
+	if err != nil {
+		return nil, asRefusal(err, "sandbox", "sandbox_refused")
+	}
+	e.lendSandbox(c, box)
+	if no = e.record(about(audit.SandboxCreate, c, box)); no == nil {
+		no = e.putFiles(c, box, "", r.Files)
+	}
+	if no != nil {
+		_ = e.boxes.Delete(agent, box.ID) // the refusal says what is wrong
+		return nil, no
+	}
+	return e.info(box), nil
+}
+
+// Sandboxes lists the caller's.
+func (e *Engine) Sandboxes(c Caller) []SandboxInfo {
+	list := []SandboxInfo{}
+	for _, box := range e.boxes.List(c.agent()) {
+		if c.Grant.Covers(box.Chain) {
+			list = append(list, *e.info(box))
+		}
+	}
+	return list
+}
+
+// Sandbox describes one of the caller's.
+func (e *Engine) Sandbox(c Caller, id string) (*SandboxInfo, error) {
+	box, no := e.box(c, id)
+	if no != nil {
+		return nil, no
+	}
+	return e.info(box), nil
+}
+
+// DeleteSandbox ends what runs in a sandbox of the caller's, and removes it.
+func (e *Engine) DeleteSandbox(c Caller, id string) error {
+	if no := e.mayDo(c, "delete"); no != nil {
+		return no
+	}
+	box, no := e.box(c, id)
+	if no == nil {
+		no = e.record(about(audit.SandboxDelete, c, box))
+	}
+	if no != nil {
+		return no
+	}
+	if err := e.boxes.Delete(box.Agent, id); err != nil {
+		return asRefusal(err, "sandbox", "sandbox_unknown")
+	}
+	return nil
+}
+
+// box finds a sandbox that the caller may use; any other is unknown. A sandbox belongs to an agent, and to the token
+// that made it. The holder of that token, or of one that it was made from, may use it. The holder of a narrower token
+// may not: files written with it would run with rights that the token lacks. A caller that names no agent may act for
+// any.
+func (e *Engine) box(c Caller, id string) (*workspace.Sandbox, *nsjail.Refusal) {
+	box, err := e.boxes.Get(c.agent(), id)
+	if err == nil && !c.Grant.Covers(box.Chain) {
+		_, err = e.boxes.Get("-", id) // no agent has this name: the error is that of an id that never existed
+	}
+	if err != nil {
+		return nil, asRefusal(err, "sandbox", "sandbox_unknown")
+	}
+	return box, nil
+}
+
+// agent is the agent whose sandboxes a caller may use.
+func (c Caller) agent() string {
+	if c.Agent == "" {
+		return workspace.Any
+	}
+	return c.Agent
+}
+
+func (e *Engine) info(box *workspace.Sandbox) *SandboxInfo {
+	i := &SandboxInfo{ID: box.ID, Agent: box.Agent, Created: box.Created, Expires: box.Expires(), Disk: box.Size, Inodes: box.Inodes, Running: box.Running()}
+	if bytes, inodes, err := box.Tree().Usage(); err == nil {
+		i.Used, i.UsedIno = bytes, inodes
+	}
+	if end := e.leases.until(box.ID); !end.IsZero() && end.Before(i.Expires) {
+		i.Expires = end
+	}
+	return i
+}
+
+// inBox does something with the files of a sandbox, if the policies allow the operation.
+func (e *Engine) inBox(c Caller, id, op string, do func(*workspace.Sandbox) error) error {
+	if no := e.mayDo(c, op); no != nil {
+		return no
+	}
+	box, no := e.box(c, id)
+	if no != nil {
+		return no
+	}
+	if err := do(box); err != nil {
+		return asRefusal(err, "sandbox", "file_refused")
+	}
+	return nil
+}
+
+// PutFile writes a file of a sandbox. path is absolute as the jail sees it, or relative to /work. Only the nine
+// permission bits of mode count; 0 is 0644.
+func (e *Engine) PutFile(c Caller, id, path string, r io.Reader, mode fs.FileMode) (info *FileInfo, err error) {
+	if mode == 0 {
+		mode = 0o644
+	}
+	err = e.inBox(c, id, "put", func(box *workspace.Sandbox) (err error) {
+		most := int64(MaxPutSize)
+		for _, p := range e.policiesOf(c) {
+			if n := int64(p.Inputs.FileBytes); n > 0 {
+				most = min(most, n)
+			}
+		}
+		info, err = e.put(box, onFile(audit.FilePut, c, box, path), path, r, mode, most)
+		return err
+	})
+	return info, err
+}
+
+// GetFile opens a file of a sandbox; a regular file, whatever its name has become meanwhile.
+func (e *Engine) GetFile(c Caller, id, path string) (f io.ReadCloser, info *FileInfo, err error) {
+	err = e.inBox(c, id, "get", func(box *workspace.Sandbox) error {
+		file, i, err := box.Tree().Open(path)
+		if err == nil {
+			f, info = file, i
+		}
+		return err
+	})
+	return f, info, err
+}
+
+// ListFiles lists a directory of a sandbox, or all below it. more reports whether there are further entries. Those of a
+// single directory are listed by another call with the last path as after.
+func (e *Engine) ListFiles(c Caller, id, path string, recursive bool, after string) (
+	list []FileInfo, more bool, err error) {
+	err = e.inBox(c, id, "list", func(box *workspace.Sandbox) (err error) {
+		list, more, err = box.Tree().List(path, recursive, after, maxListed)
+		return err
+	})
+	return list, more, err
+}
+
+// maxListed is how many files one answer lists.
+const maxListed = 10000
+
+// DeleteFile removes a file or a directory of a sandbox with everything in it.
+func (e *Engine) DeleteFile(c Caller, id, path string) error {
+	return e.inBox(c, id, "delete", func(box *workspace.Sandbox) error {
+		if err := workspace.CheckPath(path); err != nil {
+			return err
+		}
+		if no := e.record(onFile(audit.FileDelete, c, box, path)); no != nil {
+			return no
+		}
+		return box.Tree().Remove(path)
+	})
+}
+
+// Allowed says whether a payload in the sandbox may read, or write, a path.
+func (e *Engine) Allowed(c Caller, id, path string, write bool) (yes bool, err error) {
+	err = e.inBox(c, id, "list", func(box *workspace.Sandbox) (err error) {
+		yes, err = box.Tree().Allowed(path, write)
+		return err
+	})
+	return yes, err
+}
+
+// Languages lists what code can be written in here. The first call asks each for its version, in a jail.
+func (e *Engine) Languages() []Language {
+	_ = e.langs.Versions(context.Background(), e.runner) // without one, a version is ""
+	list := []Language{}
+	for _, l := range e.langs.List() {
+		list = append(list, Language{Name: l.Name, Version: l.Version, Path: l.Path})
+	}
+	return list
+}
+
+// FillGoCache compiles Go's standard library into a volume that every run of Go code sees read-only, so that one takes half
+// a second instead of fifteen of processor time. It takes about a minute of processor time and 256 MiB of memory; runs
+// meanwhile do without.
+func (e *Engine) FillGoCache(ctx context.Context) error {
+	v, err := e.runner.NewVolume(nsjail.VolumeOptions{Size: 320 << 20, Inodes: 8192, Dirs: []string{"cache"}})
+	if err != nil {
+		return err
+	}
+	if err := e.langs.FillGoCache(ctx, e.runner, v.ID()+"/cache"); err != nil {
+		return errors.Join(err, v.Close())
+	}
+	return nil // the volume ends with the Runner
+}

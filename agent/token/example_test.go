@@ -1,0 +1,37 @@
+package token_test
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"brig/agent/token"
+)
+
+// An operator issues a token for an agent. The agent, which has no key, gives a narrower one to a helper, who cannot take
+// back what the agent has taken away.
+func Example() {
+	public, private, err := token.GenerateKey()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	agents, err := token.Mint(private, token.Block{Agent: "ci", Expires: time.Now().Add(8 * time.Hour)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	helpers, err := token.Attenuate(agents, token.Block{Runs: 1, Policy: json.RawMessage(`{"name":"only-python","languages":["python"]}`)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	received, err := token.Parse(helpers.Text()) // what comes with a request
+	if err == nil {
+		err = token.Verify(received, []ed25519.PublicKey{public}, time.Now())
+	}
+	fmt.Println(err, received.Agent(), len(received.Policies()))
+	// Output: <nil> ci 1
+}

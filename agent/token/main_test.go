@@ -1,0 +1,93 @@
+package token
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brig/internal/test/asuser"
+)
+
+const childVar = "BRIG_TOKEN_TEST_CHILD"
+
+// TestMain runs the suite as root and as an ordinary user: who may read what differs.
+func TestMain(m *testing.M) {
+	if job, dir, ok := strings.Cut(os.Getenv(childVar), " "); ok {
+		os.Exit(child(job, dir))
+	}
+	os.Exit(asuser.Main(m))
+}
+
+// child spends in a process of its own, and says on its standard output what it was told.
+func child(job, dir string) int {
+	in := bufio.NewReader(os.Stdin)
+	text, err := in.ReadString('\n')
+	if err != nil {
+		return 1
+	}
+	tok, err := Parse(strings.TrimSpace(text))
+	if err != nil {
+		return 1
+	}
+	public, err := ReadPublicKeys(dir + "/key.pub")
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	l, err := OpenLedger(dir + "/ledger")
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	if err := Verify(tok, public, time.Now()); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	if job == "full" { // setrlimit(2)
+		signal.Ignore(unix.SIGXFSZ)
+		_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 700, Max: 1 << 30})
+	}
+	for range 20 {
+		if err := l.Spend(tok, time.Now()); err != nil {
+			fmt.Println(err)
+			break
+		}
+		fmt.Println("spent")
+	}
+	if job == "full" {
+		_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 1 << 30, Max: 1 << 30})
+		fmt.Println("room:", l.Spend(tok, time.Now()), l.Used(tok.ID()))
+		return 0
+	}
+	_, _ = in.ReadString('\n') // until it is killed
+	return 0
+}
+
+// spawn starts the test binary as a child with a token.
+func spawn(t *testing.T, job, dir string, tok *Token) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), childVar+"="+job+" "+dir)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fprintln(in, tok.Text()); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, bufio.NewScanner(out)
+}

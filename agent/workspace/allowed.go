@@ -1,0 +1,229 @@
+package workspace
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxLinks is how many symbolic links one lookup follows: path_resolution(7).
+const maxLinks = 40
+
+// Allowed says whether a payload could read the file of a path, or write it, as the kernel would answer in the jail: it
+// follows symbolic links and "..", asks the mode of each directory on the way, and knows that /input is read-only there.
+// A file that does not exist can be written if it can be made. Everything but /input, /work and /output is outside, and so
+// is what a link leads to there. It is an answer for this moment: only the jail itself is a guard.
+//
+// It goes name by name, each one opened by the kernel: as root, a whole path at once would be resolved with root's
+// rights, not with the payload's.
+func (t *Tree) Allowed(path string, write bool) (bool, error) {
+	if path == "" || len(path) >= pathMax || strings.IndexByte(path, 0) >= 0 {
+		return false, nil // ENOENT, ENAMETOOLONG, and what cannot even be asked
+	}
+	if err := t.begin(); err != nil {
+		return false, err
+	}
+	if path[0] != '/' {
+		path = "/work/" + path
+	}
+	w := &walk{write: write, rest: path, top: -1, cur: -1}
+	w.uid, w.gid = t.volume.Owner()
+	defer w.close()
+	err := t.root(w.start)
+	for err == nil && !w.done {
+		err = w.step()
+	}
+	if err != nil && !denied(err) {
+		return false, explain("look up", place{area: "work"}, err)
+	}
+	return err == nil && w.yes, nil
+}
+
+// denied says that the kernel's answer is no.
+func denied(err error) bool {
+	return slices.ContainsFunc([]unix.Errno{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES, unix.EPERM, unix.ENAMETOOLONG, unix.EXDEV},
+		func(e unix.Errno) bool { return errors.Is(err, e) })
+}
+
+// walk is a lookup under way.
+type walk struct {
+	write    bool
+	uid, gid int
+	top      int // the Volume's root
+	root     unix.Stat_t
+	area     string // that cur is in; "" is the jail's root
+	cur      int    // a directory, O_PATH
+	at       unix.Stat_t
+	rest     string // of the path
+	links    int
+	done     bool
+	yes      bool
+}
+
+func (w *walk) close() {
+	if w.cur >= 0 {
+		unix.Close(w.cur)
+	}
+	if w.top >= 0 {
+		unix.Close(w.top)
+	}
+}
+
+func (w *walk) start(root int) (err error) {
+	if w.top, err = openat2(root, ".", unix.O_PATH|unix.O_DIRECTORY, 0); err != nil {
+		return err
+	}
+	if err = unix.Fstat(w.top, &w.root); err != nil {
+		return err
+	}
+	return w.goRoot()
+}
+
+// goRoot makes the jail's root, which anybody may search, the current directory.
+func (w *walk) goRoot() error {
+	fd, err := openat2(w.top, ".", unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	return w.move(fd, "")
+}
+
+// move makes a directory the current one.
+func (w *walk) move(fd int, area string) error {
+	if w.cur >= 0 {
+		unix.Close(w.cur)
+	}
+	w.cur, w.area = fd, area
+	return unix.Fstat(fd, &w.at)
+}
+
+// step takes one name of the path.
+func (w *walk) step() error {
+	w.rest = strings.TrimLeft(w.rest, "/")
+	if w.rest == "" {
+		w.end(&w.at)
+		return nil
+	}
+	name, rest, slash := strings.Cut(w.rest, "/")
+	w.rest = rest
+	if w.area == "" {
+		return w.fromRoot(name)
+	}
+	if !w.may(&w.at, unix.X_OK) {
+		return unix.EACCES
+	}
+	switch name {
+	case ".":
+		return nil
+	case "..":
+		return w.up()
+	}
+	fd, err := openat2(w.cur, name, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err == unix.ENOENT && w.write && !slash { // open(2) with O_CREAT
+		w.done, w.yes = true, w.area != "input" && w.may(&w.at, unix.W_OK)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return w.enter(fd, slash)
+}
+
+// fromRoot takes a name in the jail's root, of which only the areas are ours.
+func (w *walk) fromRoot(name string) error {
+	if name == "." || name == ".." {
+		return nil
+	}
+	if !slices.Contains(areas, name) {
+		return unix.ENOENT
+	}
+	fd, err := openat2(w.cur, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	return w.move(fd, name)
+}
+
+// up follows "..", which the kernel knows. It cannot lead above the root: what is below it is asked in the root at the
+// latest, and O_PATH opens nothing.
+func (w *walk) up() error {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
+	fd, err := unix.Openat2(w.cur, "..", &how)
+	if err != nil {
+		return err
+	}
+	area := w.area
+	if err := w.move(fd, area); err != nil {
+		return err
+	}
+	if w.at.Dev == w.root.Dev && w.at.Ino == w.root.Ino {
+		w.area = ""
+	}
+	return nil
+}
+
+// enter goes on from what a name stands for.
+func (w *walk) enter(fd int, slash bool) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		unix.Close(fd)
+		return err
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		return w.move(fd, w.area)
+	case unix.S_IFLNK:
+		defer unix.Close(fd)
+		return w.follow(fd, slash)
+	}
+	unix.Close(fd)
+	if slash {
+		return unix.ENOTDIR
+	}
+	w.end(&st)
+	return nil
+}
+
+// follow puts a link's target before the rest of the path.
+func (w *walk) follow(fd int, slash bool) error {
+	if w.links++; w.links > maxLinks {
+		return unix.ELOOP
+	}
+	target, err := readlink(fd)
+	if err != nil {
+		return err
+	}
+	if slash {
+		w.rest = target + "/" + w.rest
+	} else {
+		w.rest = target
+	}
+	if strings.HasPrefix(target, "/") {
+		return w.goRoot()
+	}
+	return nil
+}
+
+// end answers for what the path stands for.
+func (w *walk) end(st *unix.Stat_t) {
+	w.done = true
+	if w.write {
+		w.yes = w.area != "" && w.area != "input" && w.may(st, unix.W_OK)
+	} else {
+		w.yes = w.area != "" && w.may(st, unix.R_OK)
+	}
+}
+
+// may asks a file's mode for the payload's user, who has one group and no capability.
+func (w *walk) may(st *unix.Stat_t, want uint32) bool {
+	bits := st.Mode
+	switch {
+	case int(st.Uid) == w.uid:
+		bits >>= 6
+	case int(st.Gid) == w.gid:
+		bits >>= 3
+	}
+	return bits&want == want
+}

@@ -1,0 +1,113 @@
+package workspace
+
+import (
+	"slices"
+	"strings"
+
+	"brig/nsjail"
+)
+
+const (
+	pathMax = 4096 // bytes of a path with its NUL: limits.h
+	nameMax = 255  // bytes of one name
+)
+
+// areas are the directories of a Volume, which the jail sees in its root.
+var areas = []string{"input", "work", "output"}
+
+// place is a path, parsed: an area and the names below it. Without an area it is the root, which only List and Stat
+// know. No name is empty, "." or "..", or has a slash or a NUL.
+type place struct {
+	area  string
+	names []string
+	slash bool // it ended in a slash, as only a directory may
+}
+
+// parse takes a path as the jail sees it: absolute, or relative to /work. It may have any bytes that a path may have,
+// but no "..": with a symbolic link on the way, the text of such a path and the kernel lead to two different files. A
+// relative path must not begin with an area's name: "input/d" would be /work/input/d, and often means /input/d.
+func parse(path string) (place, *nsjail.Refusal) {
+	switch {
+	case path == "":
+		return place{}, refuse(CodeBadPath, "A path is empty")
+	case len(path) >= pathMax:
+		return place{}, refuse(CodeBadPath, "A path of %d bytes is too long: %s", len(path), show(path))
+	case strings.IndexByte(path, 0) >= 0:
+		return place{}, refuse(CodeBadPath, "A path has a NUL byte: %s", show(path))
+	}
+	var p place
+	if path[0] != '/' {
+		if first, _, deeper := strings.Cut(path, "/"); deeper && slices.Contains(areas, first) {
+			return place{}, refuse(CodeBadPath, "%s is a relative path, which is below /work: write %s, or %s",
+				show(path), show("/"+path), show("/work/"+path))
+		}
+		p.area = "work"
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		switch {
+		case name == "" || name == ".":
+			continue
+		case name == "..":
+			return place{}, refuse(CodeBadPath, "A path has %q in it: %s", "..", show(path))
+		case len(name) > nameMax:
+			return place{}, refuse(CodeBadPath, "A name of %d bytes is too long, the most is %d: %s", len(name), nameMax, show(path))
+		case p.area == "":
+			if !slices.Contains(areas, name) {
+				return place{}, refuse(CodeOutside, "%s is not in the sandbox", show(path))
+			}
+			p.area = name
+		default:
+			p.names = append(p.names, name)
+		}
+	}
+	last := path[strings.LastIndexByte(path, '/')+1:]
+	p.slash = last == "" || last == "."
+	return p, nil
+}
+
+// CheckPath refuses, with a *nsjail.Refusal, a path that is not below an area.
+func CheckPath(path string) error {
+	if _, r := below(path); r != nil {
+		return r
+	}
+	return nil
+}
+
+// below parses a path that has to name something below an area.
+func below(path string) (place, *nsjail.Refusal) {
+	p, r := parse(path)
+	if r == nil && len(p.names) == 0 {
+		r = refuse(CodeBadPath, "%s is a directory of the sandbox itself: name something below it", show(path))
+	}
+	return p, r
+}
+
+// rel is the path from the Volume's root.
+func (p place) rel() string {
+	if p.area == "" {
+		return "."
+	}
+	return strings.Join(append([]string{p.area}, p.names...), "/")
+}
+
+// String is the path as the jail sees it, raw.
+func (p place) String() string {
+	if p.area == "" {
+		return "/"
+	}
+	return "/" + p.rel()
+}
+
+// child is what a name stands for in a directory.
+func (p place) child(name string) place {
+	if p.area == "" {
+		return place{area: name}
+	}
+	return place{area: p.area, names: append(slices.Clip(p.names), name)}
+}
+
+// split gives the directory and the name in it, of a place below an area.
+func (p place) split() (dir place, name string) {
+	n := len(p.names) - 1
+	return place{area: p.area, names: p.names[:n:n]}, p.names[n]
+}

@@ -1,0 +1,141 @@
+package workspace
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Put writes a file with what r has, up to its end, and the directories above it that do not exist. It is there whole or
+// not at all: what had the name is replaced when everything has been written, and stays as it was if that fails. Of perm
+// the nine permission bits count. More than max bytes are refused (CodeTooLarge); 0 leaves it to the quota, whose end is
+// CodeDiskFull.
+func (t *Tree) Put(path string, r io.Reader, perm fs.FileMode, max int64) (*Entry, error) {
+	p, refusal := below(path)
+	if refusal != nil {
+		return nil, refusal
+	}
+	if p.slash {
+		return nil, refuse(CodeBadPath, "%s ends in a slash: a file is wanted", show(path))
+	}
+	if max < 0 {
+		return nil, refuse(CodeBadOption, "A file of at most %d bytes cannot be", max)
+	}
+	if err := t.begin(); err != nil {
+		return nil, err
+	}
+	e, err := t.put(p, r, permissions(perm), max)
+	if err != nil {
+		return nil, explain("write", p, err)
+	}
+	return e, nil
+}
+
+func (t *Tree) put(p place, r io.Reader, perm uint32, max int64) (e *Entry, err error) {
+	dir, _ := p.split()
+	fd, err := t.makeDirs(dir) // before the content is read, which may be long
+	if err != nil {
+		return nil, err
+	}
+	unix.Close(fd) // a directory that is held keeps the Volume: r may wait for somebody
+	f, name, err := t.stage()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		t.drop(f)
+		if cerr := f.Close(); cerr != nil && !errors.Is(cerr, os.ErrClosed) && err == nil {
+			err = cerr
+		}
+		if err != nil {
+			err = errors.Join(err, t.unstage(name))
+		}
+	}()
+	if err := fill(f, r, p, max); err != nil {
+		return nil, err
+	}
+	err = control(f, func(fd int) error {
+		if err := t.own(fd); err != nil {
+			return err
+		}
+		if err := unix.Fchmod(fd, perm); err != nil {
+			return err
+		}
+		e, err = entryOf(fd, p.String())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e, t.commit(name, p)
+}
+
+// stage makes a fresh file where no jail looks: in the Volume's root.
+func (t *Tree) stage() (f *os.File, name string, err error) {
+	name = ".put-" + rand.Text()
+	var fd int
+	err = t.root(func(root int) error {
+		fd, err = openat2(root, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	f = os.NewFile(uintptr(fd), name)
+	if err := t.hold(f); err != nil {
+		return nil, "", errors.Join(err, t.unstage(name))
+	}
+	return f, name, nil
+}
+
+// unstage removes what stage has made. A Volume that is closed takes it along.
+func (t *Tree) unstage(name string) error {
+	err := control(t.volume.Root(), func(root int) error { return unix.Unlinkat(root, name, 0) })
+	if err == nil || err == unix.ENOENT || errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	return fmt.Errorf("remove the half-written file: %s", err)
+}
+
+// commit gives the staged file its name: renameat(2) replaces what has it.
+func (t *Tree) commit(staged string, p place) error {
+	dir, name := p.split()
+	return t.root(func(root int) error {
+		fd, err := openat2(root, dir.rel(), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return unix.Renameat(root, staged, fd, name)
+	})
+}
+
+// fill copies r to a file.
+func fill(f *os.File, r io.Reader, p place, max int64) error {
+	buf := make([]byte, 64<<10)
+	var total int64
+	for idle := 0; idle < 100; idle++ {
+		n, rerr := r.Read(buf)
+		if n > 0 {
+			idle = 0
+			if total += int64(n); max > 0 && total > max {
+				return refuse(CodeTooLarge, "%s would have more than %d bytes, the most that is taken", show(p.String()), max)
+			}
+			if _, err := f.Write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		if rerr == io.EOF {
+			return nil
+		}
+		if rerr != nil {
+			return fmt.Errorf("its content could not be read to the end: %s", rerr) // its errno, if it has one, is not about the path
+		}
+	}
+	return io.ErrNoProgress
+}

@@ -1,0 +1,228 @@
+package workspace
+
+import (
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Volume is a file system with the directories input, work and output: an *nsjail.Volume.
+type Volume interface {
+	// ID names it in a Spec's mounts.
+	ID() string
+	// Root is a descriptor of its root directory, which no jail sees, and which the caller may write to.
+	Root() *os.File
+	// Owner is the user and group of the host that the payload is.
+	Owner() (uid, gid int)
+	// Close gives it up; it ends when no jail has it mounted any more.
+	Close() error
+}
+
+const (
+	maxVisits = 4 << 20         // entries that one call may look at
+	maxTime   = 1 * time.Minute // that one call may take
+)
+
+// Tree reads and writes the files of a Volume while payloads do the same. Its methods may be called concurrently. Paths
+// are absolute as the jail sees them, or relative to /work; they may hold any bytes but NUL, and no "..". What it cannot
+// do because of the path, or of what is there, is an *nsjail.Refusal.
+type Tree struct {
+	volume Volume
+	used   func() error // called at the start of what counts as a use, which it may refuse; may be nil
+	visits int          // see maxVisits
+	time   time.Duration
+
+	mu     sync.Mutex
+	closed bool
+	files  map[*os.File]struct{} // that are in somebody's hands
+	prune  int                   // the number of files at which to look for those that were closed
+}
+
+// NewTree gives the Tree of a Volume, which stays the caller's to close.
+func NewTree(v Volume) *Tree {
+	return &Tree{volume: v, visits: maxVisits, time: maxTime, files: map[*os.File]struct{}{}, prune: 64}
+}
+
+// Close ends what is being done in the Tree, and closes the files that Open has given: they would keep the Volume's
+// memory. It does not close the Volume.
+func (t *Tree) Close() {
+	t.mu.Lock()
+	files := t.files
+	t.closed, t.files = true, nil
+	t.mu.Unlock()
+	for f := range files {
+		_ = f.Close() // read only, or a file that nobody will ever see
+	}
+}
+
+// hold notes a file that Close has to close. It closes it itself if that is over.
+func (t *Tree) hold(f *os.File) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		_ = f.Close()
+		return gone()
+	}
+	if len(t.files) >= t.prune {
+		for old := range t.files {
+			if err := control(old, func(int) error { return nil }); err != nil {
+				delete(t.files, old) // the caller has closed it
+			}
+		}
+		t.prune = max(64, 2*len(t.files))
+	}
+	t.files[f] = struct{}{}
+	return nil
+}
+
+func (t *Tree) drop(f *os.File) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.files, f)
+}
+
+func (t *Tree) isClosed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed
+}
+
+// begin starts a call.
+func (t *Tree) begin() error {
+	if t.isClosed() {
+		return gone()
+	}
+	if t.used != nil {
+		return t.used()
+	}
+	return nil
+}
+
+// Stat describes one file, of any type. A symbolic link is described, not followed.
+func (t *Tree) Stat(path string) (*Entry, error) {
+	p, r := parse(path)
+	if r != nil {
+		return nil, r
+	}
+	if err := t.begin(); err != nil {
+		return nil, err
+	}
+	flags := unix.O_PATH | unix.O_NOFOLLOW
+	if p.slash {
+		flags |= unix.O_DIRECTORY
+	}
+	fd, err := t.open(p, flags)
+	if err != nil {
+		return nil, explain("read", p, err)
+	}
+	defer unix.Close(fd)
+	e, err := entryOf(fd, p.String())
+	if err != nil {
+		return nil, explain("read", p, err)
+	}
+	return e, nil
+}
+
+// Open opens a regular file to read. A payload may be writing it: it may be longer or shorter than its Entry says by the
+// time that it is read, and a sparse one is longer than all memory, so readers bound what they take. Close ends with the
+// Tree at the latest.
+func (t *Tree) Open(path string) (*os.File, *Entry, error) {
+	p, r := below(path)
+	if r != nil {
+		return nil, nil, r
+	}
+	if p.slash {
+		return nil, nil, refuse(CodeBadPath, "%s ends in a slash: a file is wanted", show(path))
+	}
+	if err := t.begin(); err != nil {
+		return nil, nil, err
+	}
+	fd, err := t.openRegular(p)
+	if err != nil {
+		return nil, nil, explain("read", p, err)
+	}
+	e, err := entryOf(fd, p.String())
+	if err != nil {
+		unix.Close(fd)
+		return nil, nil, explain("read", p, err)
+	}
+	f := os.NewFile(uintptr(fd), p.String())
+	if err := t.hold(f); err != nil {
+		return nil, nil, err
+	}
+	return f, e, nil
+}
+
+// openRegular opens what it has seen to be a regular file, and looks again at what it has opened.
+func (t *Tree) openRegular(p place) (int, error) {
+	seen, err := t.open(p, unix.O_PATH|unix.O_NOFOLLOW)
+	if err != nil {
+		return -1, err
+	}
+	err = regular(seen, p)
+	unix.Close(seen)
+	if err != nil {
+		return -1, err
+	}
+	fd, err := t.open(p, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY)
+	if err != nil {
+		return -1, err
+	}
+	if err = regular(fd, p); err == nil {
+		err = unix.SetNonblock(fd, false)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// regular refuses everything but a regular file.
+func regular(fd int, p place) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return nil
+	case unix.S_IFDIR:
+		return unix.EISDIR
+	case unix.S_IFLNK:
+		return unix.ELOOP
+	}
+	return refuse(CodeNotRegular, "%s is %s: only regular files can be read from outside of a run", show(p.String()), kindOf(st.Mode))
+}
+
+// Mkdir makes a directory, mode 0755, and those above it that do not exist. One that exists is none the worse.
+func (t *Tree) Mkdir(path string) error {
+	p, r := parse(path)
+	if r != nil {
+		return r
+	}
+	if err := t.begin(); err != nil {
+		return err
+	}
+	fd, err := t.makeDirs(p)
+	if err != nil {
+		return explain("make", p, err)
+	}
+	return unix.Close(fd)
+}
+
+// Usage says how many bytes and inodes of the Volume are taken, as fstatfs(2) says it. It does not count as a use.
+func (t *Tree) Usage() (bytes, inodes int64, err error) {
+	var st unix.Statfs_t
+	err = t.root(func(root int) error { return unix.Fstatfs(root, &st) })
+	if err != nil {
+		return 0, 0, explain("measure", place{}, err)
+	}
+	return int64(st.Blocks-st.Bfree) * st.Bsize, int64(st.Files - st.Ffree), nil
+}
+
+// permissions are those that a file from outside may have: no set-user-ID, no sticky bit.
+func permissions(perm fs.FileMode) uint32 { return uint32(perm.Perm()) }

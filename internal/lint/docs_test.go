@@ -1,0 +1,148 @@
+package lint
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// skipped are the directories that are not the project's own text.
+func skipped(name string) bool { return name == ".git" || name == "bin" || name == "node_modules" }
+
+// each calls f for every file of the project with this ending.
+func each(t *testing.T, ending string, f func(path string, content []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && skipped(d.Name()) {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ending) {
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f(path, b)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// TestLinks: each link of a document to the repository leads to a file, and to a heading if it names one.
+func TestLinks(t *testing.T) {
+	n := 0
+	each(t, ".md", func(path string, content []byte) {
+		for _, m := range link.FindAllSubmatch(content, -1) {
+			to := string(m[1])
+			if strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
+				continue
+			}
+			n++
+			file, anchor, _ := strings.Cut(to, "#")
+			target := path
+			if file != "" {
+				target = filepath.Join(filepath.Dir(path), file)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: the link to %s leads nowhere", path, to)
+				continue
+			}
+			if anchor != "" && !hasHeading(t, target, anchor) {
+				t.Errorf("%s: %s has no heading #%s", path, target, anchor)
+			}
+		}
+	})
+	if n < 20 {
+		t.Errorf("only %d links were found: the test is broken", n)
+	}
+}
+
+// hasHeading compares as forges make anchors: lower case, spaces to hyphens, punctuation dropped.
+func hasHeading(t *testing.T, file, anchor string) bool {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if !strings.HasPrefix(line, "#") {
+			continue
+		}
+		words := strings.ToLower(strings.TrimSpace(strings.TrimLeft(line, "#")))
+		slug := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(words, "")
+		if strings.ReplaceAll(slug, " ", "-") == anchor {
+			return true
+		}
+	}
+	return false
+}
+
+var testName = regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z][A-Za-z0-9_]*)`")
+
+// TestNamedTestsExist: a document that says "enforced by TestX" is wrong without a TestX.
+func TestNamedTestsExist(t *testing.T) {
+	have := map[string]bool{}
+	def := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)[A-Za-z0-9_]*)\(`)
+	each(t, "_test.go", func(_ string, content []byte) {
+		for _, m := range def.FindAllSubmatch(content, -1) {
+			have[string(m[1])] = true
+		}
+	})
+	n := 0
+	each(t, ".md", func(path string, content []byte) {
+		for _, m := range testName.FindAllSubmatch(content, -1) {
+			if n++; !have[string(m[1])] {
+				t.Errorf("%s names %s, which no file defines", path, m[1])
+			}
+		}
+	})
+	if n < 30 {
+		t.Errorf("only %d tests are named: the test is broken", n)
+	}
+}
+
+// TestFlagsExist: the README shows no flag that brig run does not have; a block about brigd has a test of its own, which runs it.
+func TestFlagsExist(t *testing.T) {
+	before, rest, _ := strings.Cut(read(t, "README.md"), "## 60 seconds to an agent\n")
+	_, after, _ := strings.Cut(rest, "\n## ")
+	help := read(t, "cmd/brig/testdata/help-run.txt")
+	flag := regexp.MustCompile(`(?:^|[\s` + "`" + `(])(--[a-z][a-z-]*[a-z])`)
+	for _, m := range flag.FindAllStringSubmatch(before+after, -1) {
+		if !regexp.MustCompile(`\s` + m[1] + `\b`).MatchString(help) {
+			t.Errorf("README.md: brig run has no %s", m[1])
+		}
+	}
+}
+
+// TestDocumentsAreSafeAndShort: no document holds a control character, and the README can be read in one sitting.
+func TestDocumentsAreSafeAndShort(t *testing.T) {
+	each(t, ".md", func(path string, content []byte) {
+		if i := bytes.IndexFunc(content, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }); i >= 0 {
+			t.Errorf("%s: byte %d is a control character", path, i)
+		}
+	})
+	if n := strings.Count(read(t, "README.md"), "\n"); n > 150 {
+		t.Errorf("README.md has %d lines; 150 are enough", n)
+	}
+}

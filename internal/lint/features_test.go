@@ -1,0 +1,300 @@
+package lint
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"brig/agent/audit"
+	"brig/agent/engine"
+	"brig/agent/policy"
+	"brig/agent/token"
+	"brig/agent/workspace"
+	"brig/netns/egress"
+	"brig/nsjail"
+)
+
+// row is a line of a table of docs/features.md: what is asked for, what brig has, where it is written and what tests it.
+type row struct{ asked, brig, code, test string }
+
+// kinds are the words that say what a name in backquotes after them is a field of, until the next such word.
+var kinds = map[string][]reflect.Type{
+	"Spec": {reflect.TypeFor[nsjail.Spec]()}, "report": {reflect.TypeFor[nsjail.Result]()}, "refusal": {reflect.TypeFor[nsjail.Refusal]()},
+	"egress": {reflect.TypeFor[egress.Policy]()}, "rule": {reflect.TypeFor[egress.Rule]()}, "record": {reflect.TypeFor[egress.Event]()},
+	"summary": {reflect.TypeFor[egress.Summary]()}, "request": {reflect.TypeFor[engine.Request]()}, "answer": {reflect.TypeFor[engine.Response]()},
+	"sandbox": {reflect.TypeFor[engine.SandboxRequest](), reflect.TypeFor[engine.SandboxInfo]()}, "entry": {reflect.TypeFor[workspace.Entry]()},
+	"policy": {reflect.TypeFor[policy.Policy]()}, "command": {reflect.TypeFor[policy.Command]()}, "token": {reflect.TypeFor[token.Block]()},
+	"audit": {reflect.TypeFor[audit.Event]()},
+}
+
+// fixed are the words before a name that stands in a file, and how it stands there.
+var fixed = map[string][2]string{
+	"tool": {"cmd/brigd/internal/tools/schema.json", `"%s":`}, "status": {"nsjail/result.go", `Status = "%s"`}, "net": {"nsjail/spec.go", `Net = "%s"`},
+	"preset": {"seccomp/presets.go", `"%s"`}, "profile": {"agent/policy/profiles", `"name": "%s"`},
+}
+
+var (
+	word     = regexp.MustCompile("`([^`]+)`|[A-Za-z]+")
+	aCall    = regexp.MustCompile(`^(?:[A-Za-z]+\.)+([A-Z][A-Za-z]+)(?:\(\))?$`)
+	aRoute   = regexp.MustCompile(`^(GET|POST|PUT|DELETE) (/[^ ?]+)$`)
+	testLink = regexp.MustCompile("^\\[`((?:Test|Fuzz)[A-Za-z0-9_]*)`\\]\\(([^)#]+)\\)$")
+)
+
+// featureRows reads the tables. A line that has not four cells, and a table with other headings, is an error.
+func featureRows(t *testing.T, text string) (list []row) {
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") {
+			continue
+		}
+		c := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i := range c {
+			c[i] = strings.TrimSpace(c[i])
+		}
+		if len(c) != 4 || c[0] == "the articles ask for" && strings.Join(c[1:], " ") != "brig code test" {
+			t.Errorf("not a row of four cells, or other headings: %s", line)
+		} else if c[0] != "the articles ask for" {
+			list = append(list, row{c[0], c[1], c[2], c[3]})
+		}
+	}
+	return list
+}
+
+// problems says what is wrong with a row. A test is in the package that its link leads to; only what brig has not may have none.
+func (r row) problems(t *testing.T) (list []string) {
+	code, links := "", link.FindAllStringSubmatch(r.code, -1)
+	for _, cell := range []string{r.asked, r.brig, strings.Join(link.FindAllString(r.code, -1), " "), r.test} {
+		if strings.Trim(cell, " -–—?.") == "" {
+			list = append(list, "a cell is empty, or has no link to code")
+		}
+	}
+	for _, m := range links {
+		path, _, _ := strings.Cut(m[1], "#")
+		b, err := os.ReadFile(filepath.Join(root, "docs", path))
+		if err != nil {
+			list = append(list, "code: "+err.Error())
+		}
+		code += string(b)
+	}
+	for part := range strings.SplitSeq(r.test, ", ") {
+		if r.test == "none" && strings.HasPrefix(r.brig, "no: ") {
+			break
+		}
+		m := testLink.FindStringSubmatch(part)
+		if m == nil {
+			list = append(list, "no link to a test: "+part)
+		} else if dir := filepath.Join("docs", m[2]); !strings.Contains(below(t, dir+" tests"), "\nfunc "+m[1]+"(") {
+			list = append(list, dir+" has no "+m[1])
+		}
+	}
+	kind := ""
+	for _, m := range word.FindAllStringSubmatch(r.brig, -1) {
+		if m[1] == "" {
+			if _, ok := fixed[m[0]]; ok || kinds[m[0]] != nil {
+				kind = m[0]
+			}
+		} else if !known(t, kind, m[1], code) {
+			list = append(list, "there is no `"+m[1]+"`, or it is no field of a "+kind)
+		}
+	}
+	return list
+}
+
+// known says whether a name in backquotes is what it looks like: a command line, a route, a metric, a call or a field.
+func known(t *testing.T, kind, name, code string) bool {
+	t.Helper()
+	path := strings.Split(name, ".")
+	if strings.HasPrefix(name, "brigd ") || strings.HasPrefix(name, "brig ") || strings.HasPrefix(name, "--") {
+		return knownFlags(t, name)
+	} else if m := aRoute.FindStringSubmatch(name); m != nil {
+		routes := strings.ReplaceAll(below(t, "cmd/brigd/internal/api/routes.go"), "path: file", `path: "/v1/sandboxes/{id}/files/{path}"`)
+		return strings.Contains(routes, `method: "`+m[1]+`", path: "`+m[2]+`"`)
+	} else if regexp.MustCompile(`^(?:sandbox|active|brigd)_[a-z_]+$`).MatchString(name) {
+		return strings.Contains(below(t, "cmd/brigd/internal/metrics"), `"`+name+`"`)
+	} else if m := aCall.FindStringSubmatch(name); m != nil {
+		return regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type )` + m[1] + `\b`).MatchString(code)
+	} else if f, ok := fixed[kind]; ok {
+		return !slices.ContainsFunc(path, func(key string) bool { return !strings.Contains(below(t, f[0]), fmt.Sprintf(f[1], key)) })
+	}
+	return slices.ContainsFunc(kinds[kind], func(typ reflect.Type) bool { return hasField(typ, path) })
+}
+
+// knownFlags checks a command line: brigd's words against its source, brig's against its help, or brigd's for what it performs.
+func knownFlags(t *testing.T, line string) bool {
+	t.Helper()
+	source, help := below(t, "cmd/brigd"), below(t, "cmd/brig/testdata")
+	program, rest, _ := strings.Cut(line, " ")
+	if strings.HasPrefix(line, "--") {
+		program, rest = "brig", "run "+line
+	}
+	if program == "brigd" {
+		help = ""
+	}
+	commands, _, _ := strings.Cut(rest, "--")
+	for _, c := range strings.Fields(commands) {
+		if !strings.Contains(help, "\n  "+c+" ") && !strings.Contains(source, `"`+c+`"`) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(regexp.MustCompile(`--[a-z][a-z-]*[a-z]`).FindAllString(rest, -1), func(f string) bool {
+		return !strings.Contains(help, " "+f) && !strings.Contains(source, `"`+f[2:]+`"`)
+	})
+}
+
+// hasField follows JSON names, and the names of fields that have none; a map has every key.
+func hasField(typ reflect.Type, path []string) bool {
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+		typ = typ.Elem()
+	}
+	if len(path) == 0 || typ.Kind() == reflect.Map {
+		return len(path) == 0 || hasField(typ.Elem(), path[1:])
+	}
+	for i := 0; typ.Kind() == reflect.Struct && i < typ.NumField(); i++ {
+		name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+		if name == path[0] || name == "" && strings.EqualFold(typ.Field(i).Name, strings.ReplaceAll(path[0], "_", "")) {
+			return hasField(typ.Field(i).Type, path[1:])
+		}
+	}
+	return false
+}
+
+var belowOnce = map[string]string{}
+
+// below is the text of a file, or of all files below a directory that are no tests; of "DIR tests", that of the tests in DIR.
+func below(t *testing.T, path string) string {
+	t.Helper()
+	if belowOnce[path] == "" {
+		each(t, "", func(p string, content []byte) {
+			rel, err := filepath.Rel(root, p)
+			dir, tests := strings.CutSuffix(path, " tests")
+			if is := strings.HasSuffix(p, "_test.go"); err == nil && is == tests && (rel == path || filepath.Dir(rel) == dir || !is && strings.HasPrefix(rel, path+"/")) {
+				belowOnce[path] += "\n" + string(content)
+			}
+		})
+	}
+	return belowOnce[path]
+}
+
+// asked are the words by which the articles call what they ask for: each stands in the first cell of a row.
+var asked = strings.Fields(`
+	gantz.yaml name description parameters type required sandbox:true script.command script.args {{code}} image network:restricted readonly_root execute(code) stdout stderr returncode return_code
+	exit_code success output text error wait(timeout) logs() uuid reproduce start-up allowed_hosts allowed_ports blocked_ranges allow_host is_allowed to_iptables create_network apply_policy --internal
+	subnet podSelector policyTypes ingress ipBlock except kube-dns allow_outbound blocked_hosts max_connections check_connection open_connection close_connection network_disabled network_mode
+	network_interfaces proxy_port log_request get_request_summary by_method by_status recent total_requests bandwidth network_required HTTPS setup() base_dir add_input get_output is_path_allowed
+	cleanup() to_docker_mounts get_path read_file write_file list_directory delete_file max_size_mb SecurityError ResourceExhaustedError allowed_paths readonly_paths read_only tmpfs --rm auto_remove
+	ephemeral immutable max_cpu_time max_memory max_file_size max_processes max_open_files RLIMIT_AS timeout timed_out 124 SIGALRM terminate() cpus cpu_quota cpuset_cpus pids-limit mem_limit
+	reservations I/O systemd-run MemoryMax asyncio.timeout() vcpu_count memory_size_mib cpu_count tmpfs_size multiprocessing seccomp_profile defaultAction architectures syscalls SCMP_CMP_NE execve
+	ptrace mount no-new-privileges cap_drop user: adduser apparmor SELinux LABEL WORKDIR ENTRYPOINT Dockerfile compose environment AWS_SECRET API_KEY PASSWORD TOKEN environment_variables
+	os.environ.copy() PATH sandbox_executions_total sandbox_execution_seconds sandbox_violations_total active_sandboxes record_execution record_violation sandbox_started sandbox_stopped logger
+	audit_log timestamp agent_code_hash output_size ALLOWED_COMMANDS ALLOWED_FILES BLOCKED_PATTERNS validate_command escalate agent_inputs isinstance guardrails sanitization capability ACLs
+	authentication authorization least-privilege max_memory_mb max_cpu_percent max_execution_time_seconds allowed_network allowed_filesystem_paths allowed_commands create_agent_environment agent_id
+	execute_in_sandbox cleanup_agent working_directory exhaustion unauthorized exfiltration persistence escalation injection supply malicious bugs privacy /etc/shadow Firecracker KVM SGX
+	RestrictedPython Kubernetes Pod`)
+
+// TestFeatures: each row of docs/features.md is whole, what it names is there, and nothing that is asked for has no row.
+func TestFeatures(t *testing.T) {
+	list, words := featureRows(t, read(t, "docs/features.md")), " "
+	if len(list) < 150 {
+		t.Errorf("only %d rows: the table or the test is broken", len(list))
+	}
+	for _, r := range list {
+		for _, p := range r.problems(t) {
+			t.Errorf("%s: %s", r.asked, p)
+		}
+		words += strings.NewReplacer("`", " ", ",", " ", ";", " ", "sandbox: true", "sandbox:true", "network: restricted", "network:restricted").Replace(r.asked) + " "
+	}
+	words = strings.Join(strings.FieldsFunc(words, func(r rune) bool { return strings.ContainsRune(" \"{}[]=", r) }), " ")
+	for _, w := range asked {
+		if !regexp.MustCompile(`(^|[ (/])` + regexp.QuoteMeta(strings.Trim(w, "{}")) + `($|[ ():])`).MatchString(words) {
+			t.Errorf("no row is about %s", w)
+		}
+	}
+}
+
+// TestFeatureRowsCanFail: a row that is wrong in one place is found out.
+func TestFeatureRowsCanFail(t *testing.T) {
+	good := row{"`timeout`", "`--timeout`; request `timeout`; Spec `limits.wall`; `engine.Engine.Run()`", "[run](../agent/engine/run.go)", "[`TestRun`](../agent/engine)"}
+	if p := good.problems(t); len(p) > 0 {
+		t.Fatal(p)
+	}
+	for _, brig := range []string{"`--timeuot`", "`brig ruin --timeout`", "`brigd serve --timeuot`", "`brig token melt`", "request `timeuot`", "Spec `limits.wall.clock`", "Spec `timeout`",
+		"`timeout`", "`engine.Engine.Walk()`", "`POST /v1/walk`", "`sandbox_walks_total`", "tool `sandbox.privileged`", "preset `walk`", "status `walked`", " "} {
+		if bad := (row{good.asked, brig, good.code, good.test}); len(bad.problems(t)) == 0 {
+			t.Errorf("nobody notices %s", brig)
+		}
+	}
+	for _, bad := range []row{
+		{" ", good.brig, good.code, good.test}, {good.asked, good.brig, "[run](../agent/engine/walk.go)", good.test}, {good.asked, good.brig, "nsjail", good.test},
+		{good.asked, good.brig, good.code, strings.Replace(good.test, "TestRun", "TestRuns", 1)}, {good.asked, good.brig, good.code, strings.Replace(good.test, "engine", "audit", 1)},
+		{good.asked, good.brig, good.code, "none"}, {good.asked, good.brig, good.code, "TestRun"}} {
+		if len(bad.problems(t)) == 0 {
+			t.Errorf("nobody notices %q", bad)
+		}
+	}
+}
+
+// ended is an Executor that runs nothing, remembers what was to be run and says that much went wrong.
+type ended struct{ spec *nsjail.Spec }
+
+func (e ended) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error) {
+	*e.spec = j.Spec
+	return &nsjail.Result{Status: nsjail.StatusTimeout, ExitCode: -1, Signal: "SIGKILL", TimedOut: true, LimitsHit: []string{"wall"}, Usage: nsjail.NoUsage(),
+		Output: nsjail.Output{StdoutBytes: 7, StderrBytes: 8, StderrDropped: 9}, Violation: &nsjail.Violation{Syscall: "mount", Count: 2},
+		Network: &egress.Summary{Total: 3, ByVerdict: map[egress.Verdict]int{egress.VerdictDeny: 3}, ByReason: map[egress.Reason]int{egress.ReasonBlocked: 3}}}, nil
+}
+
+// TestRequestAndAnswer: the fields of a request are those of the jail, and what a jail says is in the answer.
+func TestRequestAndAnswer(t *testing.T) {
+	var s nsjail.Spec
+	e, err := engine.New(engine.Options{Wrap: func(nsjail.Executor) nsjail.Executor { return ended{&s} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	var r engine.Request
+	if err := json.Unmarshal([]byte(`{"cmd":["id"],"memory":"64m","cpus":0.5,"timeout":90,"env":{"A":"b"},"cwd":"/tmp","network":["example.org:443"]}`), &r); err != nil {
+		t.Fatal(err)
+	}
+	a := e.Run(t.Context(), engine.Caller{}, &r, nil)
+	want := "[id] 64m 0.5 1m30s [A=b] /tmp egress [example.org:443] timeout -1 SIGKILL true [wall] [{syscall mount 2} {network " + string(egress.ReasonBlocked) + " 3}]\n"
+	if text := fmt.Sprintln(s.Args, s.Limits.Memory, s.Limits.CPUs, s.Limits.Wall, s.Env, s.Workdir, s.Net, s.Egress.Allow, a.Status, a.ExitCode, a.Signal, a.TimedOut, a.LimitsHit, a.Violations); text != want {
+		t.Errorf("got %swant %s%+v", text, want, a.Error)
+	}
+	r = engine.Request{Cmd: []string{"id"}}
+	if e.Run(t.Context(), engine.Caller{}, &r, nil); s.Net != "" || s.Egress != nil || s.Limits.Wall != engine.DefaultTimeout {
+		t.Errorf("a request that asks for nothing: %+v", s)
+	}
+}
+
+// TestAuditSaysHowARunEnded: the articles' fields of an audit log are in the line of a run's end, by the names of the table.
+func TestAuditSaysHowARunEnded(t *testing.T) {
+	path, begin := filepath.Join(t.TempDir(), "audit.jsonl"), time.Now().Truncate(time.Millisecond)
+	log, err := audit.Open(audit.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if _, err := audit.Wrap(ended{new(nsjail.Spec)}, log).Execute(t.Context(), &nsjail.Job{ID: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	last := lines[len(lines)-1]
+	for _, want := range []string{`"event":"run.end"`, `"status":"timeout"`, `"exit_code":-1`, `"signal":"SIGKILL"`, `"timed_out":true`, `"limits_hit":["wall"]`, `"stdout_bytes":7`,
+		`"stderr_bytes":8`, `"stderr_dropped":9`, `"syscall":"mount"`, `"by_verdict":{"deny":3}`} {
+		if !strings.Contains(last, want) {
+			t.Errorf("no %s in %s (%v)", want, last, err)
+		}
+	}
+	var line audit.Line
+	if err := json.Unmarshal([]byte(last), &line); err != nil || line.Time.Before(begin) || line.Time.After(time.Now()) {
+		t.Errorf("time %v, %v", line.Time, err)
+	}
+}

@@ -1,0 +1,193 @@
+package lint
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	root    = "../.."
+	program = "brig/internal/program"
+	bench   = "brig/cmd/brig-bench/internal/"
+	daemon  = "brig/cmd/brigd/internal/"
+)
+
+// wrappers each take an Executor and give one, or prepare a Job; they know nsjail and not each other.
+var wrappers = []string{"brig/agent/workspace", "brig/agent/lang", "brig/agent/text", "brig/agent/policy", "brig/agent/token", "brig/agent/audit"}
+
+// ours says which packages of this module a package may import; imports run down, never up or across. A package that
+// is not in the table is a room without a place in the house.
+var ours = map[string][]string{
+	program: {},
+
+	"brig/internal/lint":         {},
+	"brig/internal/roff":         {},
+	"brig/internal/test/asuser":  {},
+	"brig/internal/test/rig":     {},
+	"brig/internal/test/egress":  {},
+	"brig/cgroup":                {program},
+	"brig/cgroup/monitor":        {},
+	"brig/netns":                 {program},
+	"brig/netns/egress":          {"brig/netns/egress/wire"},
+	"brig/netns/egress/wire":     {},
+	"brig/rootfs":                {program},
+	"brig/seccomp":               {program},
+	"brig/nsjail/internal/stage": {program},
+	"brig/nsjail":                {program, "brig/nsjail/internal/stage", "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/rootfs", "brig/seccomp"},
+	"brig/agent/workspace":       {"brig/nsjail"},
+	"brig/agent/lang":            {"brig/nsjail"},
+	"brig/agent/text":            {},
+	"brig/agent/policy":          {"brig/nsjail", "brig/netns/egress"},
+	"brig/agent/token":           {"brig/nsjail"},
+	"brig/agent/audit":           {"brig/nsjail"},
+	"brig/agent/engine":          append([]string{"brig/nsjail", "brig/netns/egress"}, wrappers...),
+	"brig/cmd/brig":              {"brig/nsjail", "brig/agent/text", "brig/netns/egress", "brig/internal/roff"},
+	"brig/cmd/brigd":             append([]string{"brig/internal/roff", "brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "config", daemon + "files", daemon + "listen", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "tokencmd", daemon + "trace"}, wrappers...),
+	daemon + "admit":             {"brig/nsjail"},
+	daemon + "api":               {"brig/nsjail", "brig/agent/engine", daemon + "body", daemon + "schema"},
+	daemon + "auditcmd":          {"brig/nsjail", "brig/agent/audit", "brig/agent/token", daemon + "terminal"},
+	daemon + "body":              {},
+	daemon + "config":            {"brig/nsjail", daemon + "files", daemon + "listen"},
+	daemon + "files":             {},
+	daemon + "listen":            {"brig/nsjail", daemon + "files"},
+	daemon + "mcp":               {"brig/nsjail", "brig/agent/engine", "brig/agent/text", daemon + "body", daemon + "schema", daemon + "tools"},
+	daemon + "metrics":           {"brig/nsjail", "brig/netns/egress"},
+	daemon + "policycmd":         {"brig/nsjail", "brig/agent/policy", daemon + "files"},
+	daemon + "schema":            {"brig/nsjail", "brig/agent/engine"},
+	daemon + "terminal":          {},
+	daemon + "tokencmd":          {"brig/nsjail", "brig/agent/policy", "brig/agent/token", daemon + "files", daemon + "listen", daemon + "terminal"},
+	daemon + "tools":             {"brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "files", daemon + "schema"},
+	daemon + "trace":             {"brig/nsjail"},
+	"brig/cmd/brig-bench":        {"brig/nsjail", bench + "load", bench + "machine", bench + "measure", bench + "peers", bench + "report", bench + "result", bench + "terminal"},
+	bench + "load":               {"brig/nsjail", bench + "peers", bench + "procfs"},
+	bench + "machine":            {bench + "result"},
+	bench + "measure":            {"brig/nsjail", bench + "load", bench + "peers", bench + "procfs", bench + "result", bench + "stats"},
+	bench + "peers":              {"brig/nsjail", "brig/seccomp", bench + "result"},
+	bench + "procfs":             {},
+	bench + "report":             {bench + "result"},
+	bench + "result":             {},
+	bench + "stats":              {bench + "result"},
+	bench + "terminal":           {bench + "result"},
+}
+
+// outer is what programs that use the library may import: the library, and the type of a policy.
+var outer = []string{"brig/nsjail", "brig/netns/egress"}
+
+// doors says which package alone may import a library; the longest path that fits decides. golang.org/x/sys is
+// everybody's: it is the kernel's own words.
+var doors = map[string]string{
+	"github.com/containerd/cgroups":            "brig/cgroup",
+	"github.com/containerd/cgroups/v3/cgroup1": "brig/cgroup/monitor",
+	"github.com/containerd/cgroups/v3/cgroup2": "brig/cgroup/monitor",
+	"github.com/seccomp/libseccomp-golang":     "brig/seccomp",
+	"github.com/vishvananda/netlink":           "brig/netns",
+	"github.com/rogpeppe/go-internal":          "tests",
+	"golang.org/x/tools":                       "tests",
+	"golang.org/x/image":                       bench + "report",
+	"gonum.org/v1/plot":                        bench + "report",
+	"github.com/prometheus":                    daemon + "metrics",
+	"github.com/modelcontextprotocol/go-sdk":   daemon + "mcp",
+	"github.com/google/jsonschema-go":          daemon + "schema",
+	"go.yaml.in/yaml/v3":                       daemon + "tools",
+	"golang.org/x/time":                        daemon + "admit",
+	"go.opentelemetry.io":                      daemon + "trace",
+	"github.com/getkin/kin-openapi":            "tests",
+	"golang.org/x/sys":                         "everybody",
+}
+
+// heavy is what cmd/brig and nsjail must not reach, however indirectly: each costs every start or widens what must be
+// trusted. Package net, for egress, costs a start some 0.04 ms; netlink brings log.
+var heavy = []string{"net/http", "crypto/tls", "crypto/x509", "text/template", "html/template", "regexp", "encoding/gob", "encoding/xml",
+	"log/slog", "testing", "os/user", "plugin", "expvar",
+	"github.com/prometheus", "google.golang.org", "github.com/golang/protobuf", "github.com/cilium/ebpf", "github.com/godbus/dbus",
+	"github.com/coreos", "github.com/sirupsen", "github.com/containerd/cgroups/v3/cgroup1", "github.com/containerd/cgroups/v3/cgroup2"}
+
+// pkg is what go list says of a package.
+type pkg struct {
+	ImportPath, Dir, Name, Doc         string
+	Standard                           bool
+	GoFiles, CgoFiles, IgnoredGoFiles  []string
+	Imports, TestImports, XTestImports []string
+}
+
+func list(t *testing.T, args ...string) (pkgs []pkg) {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-buildvcs=false", "-json"}, args...)...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		var exit *exec.ExitError
+		errors.As(err, &exit)
+		t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+	}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); err == io.EOF {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+func TestImportTable(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		allowed, known := ours[p.ImportPath]
+		if strings.HasPrefix(p.ImportPath, "brig/examples/") {
+			allowed, known = outer, true
+		}
+		if !known {
+			t.Errorf("%s is not in the import table", p.ImportPath)
+			continue
+		}
+		for _, i := range p.Imports {
+			if i == "brig" || strings.HasPrefix(i, "brig/") {
+				if !slices.Contains(allowed, i) {
+					t.Errorf("%s imports %s", p.ImportPath, i)
+				}
+				continue
+			}
+			door(t, p.ImportPath, i, false)
+		}
+		for _, i := range append(p.TestImports, p.XTestImports...) {
+			door(t, p.ImportPath, i, true)
+		}
+	}
+}
+
+// door checks an import of somebody else's package.
+func door(t *testing.T, from, what string, test bool) {
+	t.Helper()
+	if first, _, _ := strings.Cut(what, "/"); !strings.Contains(first, ".") {
+		return // the standard library, or ours
+	}
+	library := ""
+	for l := range doors {
+		if (what == l || strings.HasPrefix(what, l+"/")) && len(l) > len(library) {
+			library = l
+		}
+	}
+	if keeper := doors[library]; library != "" {
+		if keeper != "everybody" && keeper != from && !strings.HasPrefix(from, keeper+"/") && (keeper != "tests" || !test) {
+			t.Errorf("%s imports %s, whose door is %s", from, what, keeper)
+		}
+		return
+	}
+	t.Errorf("%s imports %s, which has no door", from, what)
+}
+
+func TestReachesNothingHeavy(t *testing.T) {
+	for _, p := range list(t, "-deps", "./cmd/brig", "./nsjail") {
+		for _, h := range heavy {
+			if p.ImportPath == h || strings.Contains(h, ".") && strings.HasPrefix(p.ImportPath, h+"/") {
+				t.Errorf("cmd/brig or nsjail reaches %s", p.ImportPath)
+			}
+		}
+	}
+}

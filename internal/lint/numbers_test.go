@@ -1,0 +1,165 @@
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"brig/nsjail"
+	"brig/seccomp"
+)
+
+// TestNumbers: SPECIFICATION.md says what the code does.
+func TestNumbers(t *testing.T) {
+	spec := read(t, "SPECIFICATION.md")
+	mib := func(b nsjail.Bytes) string { return fmt.Sprintf("%d MiB", int64(b)>>20) }
+	rows := map[string]string{
+		"wall clock":            time.Duration(nsjail.DefaultWall).String(),
+		"processes and threads": fmt.Sprint(nsjail.DefaultProcesses),
+		"`/tmp`, `/work`, `/output`, `/home/brig` and `/dev/shm` together, and each `--tmpfs`": mib(nsjail.DefaultTmpfsSize),
+		"files in them":   fmt.Sprint(nsjail.DefaultTmpfsInodes),
+		"a writable root": mib(nsjail.DefaultRootSize),
+		"output kept, each stream, with `--json`": mib(nsjail.DefaultCapture),
+		"the payload in its jail":                 fmt.Sprintf("%d:%d", nsjail.DefaultUID, nsjail.DefaultGID),
+	}
+	for name, l := range nsjail.DefaultRlimits {
+		rows[name] = fmt.Sprintf("%d:%d", l.Soft, l.Hard)
+	}
+	for name, want := range rows {
+		m := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(name) + ` \| ([^|]*) \|`).FindStringSubmatch(spec)
+		if m == nil || m[1] != want && !strings.HasPrefix(m[1], want+" ") {
+			t.Errorf("defaults: the row %q is %q, want %s", name, m, want)
+		}
+	}
+	for _, c := range []struct{ file, pattern, promise string }{
+		{"nsjail/resolve.go", `minKernel = Kernel\{5, 12\}`, "Linux 5.12 or newer"},
+		{"nsjail/resolve_process.go", `AtLeast\(5, 14\)`, "processes needs Linux 5.14"},
+		{"nsjail/check.go", `maxMounts\s+= 128\n`, "| mounts | 128 |"},
+		{"nsjail/check.go", `maxArgBytes = 128 << 10`, "| one argument or variable | 128 KiB |"},
+		{"nsjail/check.go", `maxPath\s+= 4096`, "| a path | 4095 bytes |"},
+		{"nsjail/check.go", `maxHostname = 64`, "| a host name | 64 bytes |"},
+		{"nsjail/look_sources.go", `maxFileCopy = 4 << 20`, "| a file given by `--file` | 4 MiB |"},
+		{"nsjail/filter.go", `maxProfile = 1 << 20`, "| a seccomp profile | 1 MiB |"},
+		{"internal/program/blob.go", `MaxBlob = 16 << 20`, "16 MiB"},
+	} {
+		if !regexp.MustCompile(c.pattern).MatchString(read(t, c.file)) {
+			t.Errorf("%s has no %s any more; change SPECIFICATION.md (%q) with it", c.file, c.pattern, c.promise)
+		}
+		if !strings.Contains(spec, c.promise) {
+			t.Errorf("SPECIFICATION.md does not say %q", c.promise)
+		}
+	}
+}
+
+// TestFilterNumbers: the size of the default filter, in system calls and in instructions.
+func TestFilterNumbers(t *testing.T) {
+	bpf, ok := seccomp.DefaultBPF()
+	if !ok {
+		t.Skip("this architecture has no embedded filter")
+	}
+	table, err := nsjail.FilterTable("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^ALLOW \((\d+)\)`).FindStringSubmatch(table)
+	if m == nil {
+		t.Fatalf("no number of permitted calls in:\n%.300s", table)
+	}
+	calls, err := strconv.Atoi(m[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := regexp.MustCompile(`at most (\d+) system calls on x86-64, in at most (\d+) instructions`).FindStringSubmatch(read(t, "SPECIFICATION.md"))
+	if p == nil {
+		t.Fatal("SPECIFICATION.md has no promise on the filter")
+	}
+	if got, want := fmt.Sprint(calls, " ", len(bpf)/8), p[1]+" "+p[2]; !atMost(calls, p[1]) || !atMost(len(bpf)/8, p[2]) {
+		t.Errorf("the default filter has %s calls and instructions; SPECIFICATION.md promises at most %s", got, want)
+	}
+}
+
+// atMost compares with a number of a document.
+func atMost(n int, promise string) bool {
+	limit, err := strconv.Atoi(promise)
+	return err == nil && n <= limit
+}
+
+// TestReportFields: the table of the report has the fields of the type, and only them.
+func TestReportFields(t *testing.T) {
+	spec := read(t, "SPECIFICATION.md")
+	_, table, _ := strings.Cut(spec, "## The report")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for _, name := range jsonNames(reflect.TypeFor[nsjail.Result]()) {
+		if !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("the report's table lacks %s", name)
+		}
+	}
+	have := strings.Join(jsonNames(reflect.TypeFor[nsjail.Result]()), " ")
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllStringSubmatch(table, -1) {
+		if !strings.Contains(have, m[1]) {
+			t.Errorf("the report has no %s", m[1])
+		}
+	}
+}
+
+// jsonNames lists the names of a structure's fields and of those below it.
+func jsonNames(typ reflect.Type) (names []string) {
+	if typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	if typ.Kind() != reflect.Struct {
+		return nil
+	}
+	for i := range typ.NumField() {
+		name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			names = append(append(names, name), jsonNames(typ.Field(i).Type)...)
+		}
+	}
+	return names
+}
+
+// TestStatic: what the Makefile builds needs no other file.
+func TestStatic(t *testing.T) {
+	m := regexp.MustCompile(`-ldflags '([^']*)'`).FindStringSubmatch(read(t, "Makefile"))
+	if m == nil {
+		t.Fatal("the Makefile has no -ldflags")
+	}
+	bin := filepath.Join(t.TempDir(), "brig")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-tags", "netgo,osusergo", "-ldflags", m[1], "-o", bin, "./cmd/brig")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	interpreter(t, bin)
+}
+
+// TestOldKernels: what the specification says of kernels is what Resolve does on an invented machine.
+func TestOldKernels(t *testing.T) {
+	for _, c := range []struct {
+		kernel   nsjail.Kernel
+		optional []string
+		op       string // of the error; "" for none
+	}{
+		{nsjail.Kernel{Major: 5, Minor: 11}, []string{"processes"}, "kernel"},
+		{nsjail.Kernel{Major: 5, Minor: 12}, nil, "processes"},
+		{nsjail.Kernel{Major: 5, Minor: 12}, []string{"processes"}, ""},
+		{nsjail.Kernel{Major: 5, Minor: 14}, nil, ""},
+	} {
+		spec := nsjail.Spec{Args: []string{"true"}, Optional: c.optional}
+		host := nsjail.Host{Kernel: c.kernel, UID: 1000, GID: 1000, PayloadUID: 1000, PayloadGID: 1000, LastCap: 40, Filter: make([]byte, 8)}
+		_, err := nsjail.Resolve(&spec, &host)
+		var e *nsjail.Error
+		errors.As(err, &e)
+		if (err != nil) != (c.op != "") || e != nil && e.Op != c.op {
+			t.Errorf("Linux %d.%d, optional %v: %v, want an error of %q", c.kernel.Major, c.kernel.Minor, c.optional, err, c.op)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package lint
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	maxFile     = 300 // lines
+	maxFunc     = 60
+	maxMain     = 40
+	maxStage    = 305 // lines of code in stage.c and entry.c: the stage
+	maxInit     = 120 // in init.c: process 1 of a jail
+	maxAllStage = 630 // the keeper's part and the shared layouts too
+)
+
+// binaries are the files that may hold other than text.
+var binaries = []string{"seccomp/default_amd64.bpf", "seccomp/guard_amd64.bpf", "seccomp/guard_files_amd64.bpf"}
+
+// source is a Go file that is not a test.
+type source struct {
+	path string // in the module
+	text []byte
+	file *ast.File
+	fset *token.FileSet
+}
+
+// tree visits every file of the module that a commit would hold.
+func tree(t *testing.T, visit func(path string, text []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (rel == ".git" || rel == "bin") {
+			return filepath.SkipDir
+		}
+		if !d.Type().IsRegular() || strings.HasSuffix(rel, ".test") || rel == ".git" { // a file in a linked worktree
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err == nil {
+			visit(rel, text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sources(t *testing.T) (list []source) {
+	t.Helper()
+	tree(t, func(path string, text []byte) {
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, text, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, source{path, text, f, fset})
+	})
+	if len(list) < 50 {
+		t.Fatalf("only %d Go files found", len(list))
+	}
+	return list
+}
+
+func TestSizes(t *testing.T) {
+	for _, s := range sources(t) {
+		if n := bytes.Count(s.text, []byte{'\n'}); n > maxFile {
+			t.Errorf("%s has %d lines, more than %d", s.path, n, maxFile)
+		} else if strings.HasSuffix(s.path, "/main.go") && strings.HasPrefix(s.path, "cmd/") && n > maxMain {
+			t.Errorf("%s has %d lines, more than %d", s.path, n, maxMain)
+		}
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				if n := s.fset.Position(f.End()).Line - s.fset.Position(f.Pos()).Line + 1; n > maxFunc {
+					t.Errorf("%s: %s has %d lines, more than %d", s.path, f.Name, n, maxFunc)
+				}
+			}
+		}
+	}
+}
+
+// There is one init, the stage's constructor in C: it must run before the Go runtime.
+func TestOneInit(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+				t.Errorf("%s has an init()", s.path)
+			}
+		}
+	}
+	var where []string
+	tree(t, func(path string, text []byte) {
+		if ext := filepath.Ext(path); ext == ".c" || ext == ".h" || ext == ".go" && !strings.HasSuffix(path, "_test.go") {
+			for range bytes.Count(text, []byte("__attribute__((constructor))")) {
+				where = append(where, path)
+			}
+		}
+	})
+	if !slices.Equal(where, []string{"nsjail/internal/stage/entry.c"}) {
+		t.Errorf("C constructors in %q", where)
+	}
+}
+
+// Only a main may end the process; below it an error goes to the caller.
+func TestNoExitBelowCmd(t *testing.T) {
+	banned := map[string][]string{"os": {"Exit"}, "log": {"Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln"},
+		"syscall": {"Exit"}, "unix": {"Exit"}, "runtime": {"Goexit"}}
+	for _, s := range sources(t) {
+		if s.file.Name.Name == "main" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(banned[x.Name], sel.Sel.Name) {
+					t.Errorf("%s: %s.%s", s.fset.Position(sel.Pos()), x.Name, sel.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestEverythingExportedHasADocComment(t *testing.T) {
+	docs := map[string]bool{}
+	for _, s := range sources(t) {
+		dir := filepath.Dir(s.path)
+		docs[dir] = docs[dir] || s.file.Doc != nil
+		for _, d := range s.file.Decls {
+			undocumented(t, s, d)
+		}
+	}
+	for dir, ok := range docs {
+		if !ok {
+			t.Errorf("package %s has no doc comment", dir)
+		}
+	}
+}
+
+func undocumented(t *testing.T, s source, d ast.Decl) {
+	t.Helper()
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Doc == nil && d.Name.IsExported() && (d.Recv == nil || exportedReceiver(d.Recv)) {
+			t.Errorf("%s: %s has no doc comment", s.fset.Position(d.Pos()), d.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				if spec.Name.IsExported() && d.Doc == nil && spec.Doc == nil {
+					t.Errorf("%s: %s has no doc comment", s.fset.Position(spec.Pos()), spec.Name)
+				}
+			case *ast.ValueSpec:
+				if spec.Names[0].IsExported() && d.Doc == nil && spec.Doc == nil && spec.Comment == nil {
+					t.Errorf("%s: %s has no doc comment", s.fset.Position(spec.Pos()), spec.Names[0])
+				}
+			}
+		}
+	}
+}
+
+func exportedReceiver(r *ast.FieldList) bool {
+	e := r.List[0].Type
+	if star, ok := e.(*ast.StarExpr); ok {
+		e = star.X
+	}
+	id, ok := e.(*ast.Ident)
+	return ok && id.IsExported()
+}
+
+// codeLines counts the lines that are neither blank nor only a comment.
+func codeLines(text []byte) (n int) {
+	for _, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestTheStageStaysSmall(t *testing.T) {
+	stage, first, total := 0, 0, 0
+	for _, name := range []string{"stage.c", "entry.c", "init.c", "keeper.c", "stage.h"} {
+		text, err := os.ReadFile(filepath.Join(root, "nsjail/internal/stage", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := codeLines(text)
+		switch total += n; name {
+		case "stage.c", "entry.c":
+			stage += n
+		case "init.c":
+			first = n
+		}
+		t.Logf("%s: %d lines of code", name, n)
+	}
+	if stage > maxStage || first > maxInit || total > maxAllStage {
+		t.Errorf("lines of code: the stage has %d of %d, init %d of %d, all of the C %d of %d", stage, maxStage, first, maxInit, total, maxAllStage)
+	}
+	c, err := filepath.Glob(filepath.Join(root, "nsjail/internal/stage", "*.[chS]"))
+	if err != nil || len(c) != 6 { // ahead_amd64.h is generated
+		t.Errorf("the C is %q, %v", c, err)
+	}
+}
+
+func TestNoBinariesAndNoMachinePaths(t *testing.T) {
+	var machine [][]byte
+	for _, dir := range []string{"main", "shared", ".library", ".mirror"} {
+		machine = append(machine, []byte("/work/"+dir))
+	}
+	tree(t, func(path string, text []byte) {
+		if bytes.IndexByte(text, 0) >= 0 && !slices.Contains(binaries, filepath.ToSlash(path)) {
+			t.Errorf("%s is a binary file", path)
+		}
+		for _, m := range machine {
+			if bytes.Contains(text, m) {
+				t.Errorf("%s names a path of one machine, %s", path, m)
+			}
+		}
+	})
+}

@@ -1,0 +1,190 @@
+package egress
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"brig/internal/test/asuser"
+	"brig/internal/test/rig"
+)
+
+// resolver is what H's resolv.conf names: brig itself may ask it.
+const resolver = "udp " + rig.WorldAddr + ":53"
+
+// lateAnswer is what H's kernel says to an answer of the name server's for which the keeper does not wait any more.
+const lateAnswer = "icmp " + rig.WorldAddr + ":0"
+
+// parts is how many rigs share the attacks, so that the waiting of one is not the waiting of all.
+const parts = 6
+
+// TestEgressBypass runs every attack of testdata/egress in a jail with --net egress, which must hold, must log exactly
+// what the attack's header says, and must let nothing else on the wire; and again with --net host, which must not hold: so
+// the attack is known to be able to tell the difference.
+func TestEgressBypass(t *testing.T) {
+	inParts(t, rig.Self, func(t *testing.T, part int) { bypass(t, newSuite(t), part, true) })
+}
+
+// TestEgressBypassAsMappedRoot is the same for uid 0 of an ordinary user's namespace.
+func TestEgressBypassAsMappedRoot(t *testing.T) {
+	if !rig.Inside() && os.Geteuid() == 0 {
+		t.Skip("root needs no user namespace to be root")
+	}
+	inParts(t, rig.AsRoot0, func(t *testing.T, part int) { bypass(t, newSuite(t), part, false) })
+}
+
+// TestEgressBypassAsUserOfRootsHost is the same for an ordinary user in a network that root has made, as on any machine.
+func TestEgressBypassAsUserOfRootsHost(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	inParts(t, rig.Self, func(t *testing.T, part int) {
+		s := newSuite(t)
+		s.credential = &syscall.Credential{Uid: asuser.UID, Gid: asuser.UID, Groups: []uint32{}}
+		s.use(t, openDir(t))
+		bypass(t, s, part, false)
+	})
+}
+
+// inParts runs f once a part, each in a rig of its own.
+func inParts(t *testing.T, who rig.Caller, f func(t *testing.T, part int)) {
+	for part := range parts {
+		t.Run(fmt.Sprintf("part-%d", part), func(t *testing.T) {
+			t.Parallel()
+			if rig.Enter(t, who) {
+				f(t, part)
+			}
+		})
+	}
+}
+
+// openDir is a directory that the other user can write to.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "brig-rig-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chown(dir, asuser.UID, asuser.UID); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func bypass(t *testing.T, s *suite, part int, off bool) {
+	attacks := loadAttacks(t)
+	if len(attacks) < 70 {
+		t.Errorf("%d attacks are fewer than the 70 that the suite promises", len(attacks))
+	}
+	before, err := rig.TakeSnapshot(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	each := func(suffix string, f func(t *testing.T, a *attack)) {
+		for i, a := range attacks {
+			if i%parts != part {
+				continue
+			}
+			t.Run(strings.TrimSuffix(a.name, ".py")+suffix, func(t *testing.T) {
+				if a.needs6 && !s.IPv6 {
+					t.Skip("this machine has no IPv6")
+				}
+				f(t, a)
+			})
+		}
+	}
+	each("", s.contain)
+	each("-off", func(t *testing.T, a *attack) { // afterwards: the last packets of an escape may come late
+		if off && a.off {
+			s.escape(t, a)
+		}
+	})
+	after, err := rig.TakeSnapshot(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := before.Diff(after); diff != "" {
+		t.Errorf("the host's network has changed:\n%s", diff)
+	}
+}
+
+// contain runs the attack in a jail that has to hold.
+func (s *suite) contain(t *testing.T, a *attack) {
+	t.Helper()
+	s.Visits.Take()
+	o := s.run(t, &a.jail)
+	if v := verdict(o); v != "CONTAINED" && !a.jail.kill {
+		t.Errorf("%s\n%s: exit %d, %s\n%.600s\n%.600s", a.claim, v, o.exit, o.report.Status, o.out, o.errOut)
+	}
+	events := readLog(t, o.log)
+	switch {
+	case a.maxLines > 0 && len(events) > a.maxLines:
+		t.Errorf("%s\nthe log has %d lines", a.claim, len(events))
+	case !a.jail.kill:
+		checkLog(t, a, events)
+		checkSummary(t, o.report.Network, events)
+	case !strings.Contains(o.out, "READY") || strings.Contains(o.out, "ESCAPED"):
+		t.Errorf("%s\n%.600s\n%.600s", a.claim, o.out, o.errOut)
+	}
+	s.checkWorld(t, a)
+	if t.Failed() {
+		t.Logf("the log:\n%.3000s", o.log)
+	}
+}
+
+// checkWorld looks whom the payload has reached, and what was on the wire meanwhile.
+func (s *suite) checkWorld(t *testing.T, a *attack) {
+	t.Helper()
+	if a.rawNever != "" && s.Visits.RawHas(a.rawNever) {
+		t.Errorf("%s\na server has received %q", a.claim, a.rawNever)
+	}
+	for _, v := range s.Visits.Take() {
+		if v.Evil || v.Kind == "dns" && !a.jail.mayAsk(v.What) {
+			t.Errorf("%s\nbut: %v", a.claim, v)
+		}
+	}
+	packets, err := s.Capture.Take()
+	if err != nil {
+		t.Error(err)
+	}
+	for _, p := range packets {
+		if text := p.String(); text != resolver && text != lateAnswer && !slices.Contains(a.wire, text) && !slices.Contains(s.last, text) {
+			t.Errorf("%s\non the wire: %s", a.claim, text)
+		}
+	}
+	s.last = a.wire
+}
+
+// escape runs the attack in the host's own network, where it has to succeed.
+func (s *suite) escape(t *testing.T, a *attack) {
+	t.Helper()
+	j := a.jail
+	j.network = "host"
+	var o *outcome
+	for tries := 0; tries < 3; tries++ { // a machine that is busy makes an attack miss; to succeed once proves it
+		if o = s.run(t, &j); verdict(o) == "ESCAPED" {
+			break
+		}
+	}
+	if verdict(o) != "ESCAPED" {
+		t.Errorf("%s\nwith --net host: %s: the attack proves nothing\n%.600s\n%.600s", a.claim, verdict(o), o.out, o.errOut)
+	}
+	s.Visits.Take()
+	if _, err := s.Capture.Take(); err != nil { // what the host itself sends is no evidence
+		t.Error(err)
+	}
+}
+
+// verdict wants the word and the exit code to agree: a crash is no verdict.
+func verdict(o *outcome) string {
+	lines := strings.Split(strings.TrimRight(o.out, "\n"), "\n")
+	word, _, _ := strings.Cut(lines[len(lines)-1], " ")
+	if word == "CONTAINED" && o.exit == 0 || word == "ESCAPED" && o.exit == 1 {
+		return word
+	}
+	return fmt.Sprintf("unclear (%s, exit %d)", o.report.Status, o.exit)
+}

@@ -1,0 +1,26 @@
+package egress
+
+import (
+	"flag"
+	"os"
+	"strconv"
+	"testing"
+
+	"brig/internal/test/asuser"
+	"brig/internal/test/rig"
+)
+
+// TestMain runs the suite as root and as an ordinary user; a process that lives in the rig is already one of them.
+func TestMain(m *testing.M) {
+	if code, is := goClient(); is {
+		os.Exit(code)
+	}
+	if rig.Inside() {
+		os.Exit(m.Run())
+	}
+	// all parts at once: the attacks wait more than they compute
+	if err := flag.Set("test.parallel", strconv.Itoa(parts)); err != nil {
+		panic(err)
+	}
+	os.Exit(asuser.Main(m, asuser.Build("./cmd/brig", "brig")))
+}
