@@ -29,7 +29,7 @@ func newMessage(kind, flags int, text string, acked bool, parts ...nl.NetlinkReq
 	return message{req.Serialize(), text, acked}
 }
 
-// exchange sends requests and wants a good answer to each that asks for one. The stage cannot read an answer, so the
+// exchange sends requests and wants a good answer to each that asks for one. The launcher cannot read an answer, so the
 // socket has a filter that lets only those pass that report no error (struct nlmsgerr, netlink(7)): the kernel answers
 // before sendto(2) returns, and where a good answer is missing, recvfrom(2) fails with EAGAIN.
 func exchange(p *program.Program, protocol int, name string, list []message) {

@@ -13,7 +13,7 @@ import (
 const ifreqSize = 40
 
 // Loopback appends the operations that bring lo up in the jail's own network namespace. An ioctl(2) gives its error
-// at once, where an RTM_SETLINK message would answer with a second one that the stage cannot read.
+// at once, where an RTM_SETLINK message would answer with a second one that the launcher cannot read.
 func Loopback(p *program.Program) {
 	ifr := make([]byte, ifreqSize)
 	copy(ifr, "lo")

@@ -38,7 +38,7 @@ func TestLoopback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// struct ifreq as netdevice(7) has it: the text of an operation is not what the stage performs
+	// struct ifreq as netdevice(7) has it: the text of an operation is not what the launcher performs
 	ifr := append([]byte("lo"), make([]byte, unix.IFNAMSIZ-2)...)
 	ifr = binary.NativeEndian.AppendUint16(ifr, unix.IFF_UP|unix.IFF_RUNNING)
 	if !bytes.Contains(blob, ifr) {

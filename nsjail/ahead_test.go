@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 )
 
-const aheadFile = "internal/stage/ahead_amd64.h"
+const aheadFile = "internal/launcher/ahead_amd64.h"
 
 // lastAhead is in the last call of that beginning, and in no other.
 const lastAhead = `"etc/mtab"`
 
-// earlyPlan is what this machine does for a Spec with a stage that was forked early, which takes the same ids each time.
+// earlyPlan is what this machine does for a Spec with a launcher that was forked early, which takes the same ids each time.
 func earlyPlan(t *testing.T, s Spec) *Plan {
 	t.Helper()
 	s.Args = []string{"true"}
@@ -28,7 +28,7 @@ func earlyPlan(t *testing.T, s Spec) *Plan {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	h.EarlyStage, h.PayloadUID, h.PayloadGID = true, 1, 1
+	h.ForkedEarly, h.PayloadUID, h.PayloadGID = true, 1, 1
 	p, err := Resolve(&s, h)
 	if err != nil {
 		t.Fatalf("%+v: %v", s, err)
@@ -37,10 +37,10 @@ func earlyPlan(t *testing.T, s Spec) *Plan {
 }
 
 // aheadProgram is the beginning of the default jail's list, up to the last of what every machine has: what an early
-// stage performs before its program comes.
+// launcher performs before its program comes.
 func aheadProgram(t *testing.T) []byte {
 	t.Helper()
-	h := &Host{Kernel: Kernel{6, 1}, UID: 1000, GID: 1000, PayloadUID: stage.AheadUID, PayloadGID: stage.AheadGID, EarlyStage: true,
+	h := &Host{Kernel: Kernel{6, 1}, UID: 1000, GID: 1000, PayloadUID: launcher.AheadUID, PayloadGID: launcher.AheadGID, ForkedEarly: true,
 		Missing: map[string]string{}, HardLimits: map[string]int64{"nofile": 4096}, System: []SystemDir{{Name: "usr"}}, LastCap: 40}
 	for _, name := range everyKernel {
 		h.ProcFiles = append(h.ProcFiles, ProcFile{name, slices.Contains([]string{"irq", "bus", "fs", "sys"}, name)})
@@ -61,7 +61,7 @@ func aheadProgram(t *testing.T) []byte {
 	return blob
 }
 
-// TestAheadIsTheBeginning keeps the list that an early stage holds the same as the one that Resolve writes.
+// TestAheadIsTheBeginning keeps the list that a launcher forked early holds the same as the one that Resolve writes.
 func TestAheadIsTheBeginning(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("other architectures have no such list")
@@ -82,7 +82,7 @@ func TestAheadIsTheBeginning(t *testing.T) {
 		}
 		return
 	}
-	if !bytes.Equal(stage.Ahead(), blob) {
+	if !bytes.Equal(launcher.Ahead(), blob) {
 		t.Errorf("%s is not the beginning of the list; rewrite it with -update", aheadFile)
 	}
 }

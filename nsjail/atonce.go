@@ -5,13 +5,13 @@ import (
 
 	"brig/internal/program"
 	"brig/netns"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
 )
 
-// canAtOnce says that two processes of the stage in one memory can make system calls at the same time (stage.h).
+// canAtOnce says that two processes of the launcher in one memory can make system calls at the same time (launcher.h).
 const canAtOnce = runtime.GOARCH == "amd64"
 
 // atOnce writes a head that init and the payload's process perform at the same time, since a machine has more than one
@@ -22,7 +22,7 @@ func (r *resolver) atOnce() error {
 	r.outlived(r.selfDir()) // later, with memory that is shared, the kernel would look at every process of the machine
 	r.bound()
 	r.listen()
-	rootfs.Widen(r.Jail, stage.SlotReport)
+	rootfs.Widen(r.Jail, launcher.SlotReport)
 	part := r.netBeside
 	if r.pooled() {
 		part = r.treeBeside
@@ -48,7 +48,7 @@ func (r *resolver) fork(own func() (rest func())) error {
 	return err
 }
 
-// earlyAtOnce writes the list of a jail that an early stage has begun: the two processes part where that beginning ends.
+// earlyAtOnce writes the list of a jail that a launcher forked early has begun: the two processes part where that beginning ends.
 func (r *resolver) earlyAtOnce() error {
 	r.root.First = r.everywhere
 	r.begin()

@@ -100,7 +100,7 @@ func apart(t *testing.T, pool int, own, child []program.Op) {
 	}
 }
 
-// The jail of an early stage is made by two processes from where the stage's own beginning of the list ends. What a Spec
+// The jail of a launcher forked early is made by two processes from where the launcher's own beginning of the list ends. What a Spec
 // has for which they cannot part is made in turn.
 func TestEarlyAtOnce(t *testing.T) {
 	if runtime.GOARCH != "amd64" {

@@ -18,7 +18,7 @@ const (
 // behind says that nobody but the kernel needs to know when the jail's mounts are gone: none is of the caller's.
 func (r *resolver) behind() bool {
 	s := r.spec
-	return r.host.EarlyStage && !s.NoInit && s.Rootfs.Path == "" && r.host.Missing["proc"] == "" &&
+	return r.host.ForkedEarly && !s.NoInit && s.Rootfs.Path == "" && r.host.Missing["proc"] == "" &&
 		!slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Type == MountBind || m.Type == MountVolume })
 }
 

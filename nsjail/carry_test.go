@@ -67,7 +67,7 @@ print(os.getcwd(), sorted(os.environ.items()))
 `
 
 // TestNothingCarriesOver lets a payload leave what it can, and compares what the next one sees with what the first jail
-// of all saw: of one made from the host's tree, from the stage's, with a namespace from the pool, and one that was
+// of all saw: of one made from the host's tree, from the launcher's, with a namespace from the pool, and one that was
 // parked while the other ran.
 func TestNothingCarriesOver(t *testing.T) {
 	needs(t, "python3")
@@ -81,7 +81,7 @@ func TestNothingCarriesOver(t *testing.T) {
 	}
 	want, cold := look(runnerWith(t, RunnerOptions{})), look(runnerWith(t, RunnerOptions{Cold: true}))
 	if d := differ(cold, want); strings.Count(d, "\n") > 8 || strings.Count(d, "- room") != 4 { // the copies of /etc lie elsewhere
-		t.Errorf("a jail from the host's tree and one from the stage's:\n%s", d)
+		t.Errorf("a jail from the host's tree and one from the launcher's:\n%s", d)
 	}
 	r := runnerWith(t, RunnerOptions{Pool: 1, Reuse: true})
 	for _, parked := range []int{0, 1} {
@@ -318,8 +318,8 @@ func TestOwnEtc(t *testing.T) {
 	}
 }
 
-// The stage's death is an error of the next start and not a silence, whatever stands parked.
-func TestStageDies(t *testing.T) {
+// The launcher's death is an error of the next start and not a silence, whatever stands parked.
+func TestLauncherDies(t *testing.T) {
 	for name, s := range map[string]Spec{"filtered": {}, "mounts": {Mounts: []Mount{{Type: MountTmpfs, Target: "/x"}}}, "unconfined": {Seccomp: "unconfined"}} {
 		r := runnerWith(t, RunnerOptions{})
 		s.Args = []string{"true"}
@@ -327,12 +327,12 @@ func TestStageDies(t *testing.T) {
 			t.Fatal(err)
 		}
 		until(t, "two are parked", func() bool { return len(r.tree.yards[0].pids()) == 2 })
-		if err := unix.Kill(r.stage.Pid(), unix.SIGKILL); err != nil {
+		if err := unix.Kill(r.launcher.Pid(), unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		c := r.Command("true")
 		c.Spec.Hostname = "another"
-		if _, err := c.Run(); err == nil || !strings.Contains(err.Error(), "stage") {
+		if _, err := c.Run(); err == nil || !strings.Contains(err.Error(), "launcher") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -347,7 +347,7 @@ func TestOutfitterDies(t *testing.T) {
 		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}}
 		wantOutput(t, c, "there")
 		r.outfit.mu.Lock()
-		pid := r.outfit.stage.Pid()
+		pid := r.outfit.launcher.Pid()
 		r.outfit.mu.Unlock()
 		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 			t.Fatal(err)

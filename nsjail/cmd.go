@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"brig/cgroup"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -85,16 +85,16 @@ type outcome struct {
 	why        cause        // cause, if it was what ended the jail and not too late
 	lost       bool         // init ended without a report
 	cpuLimit   time.Duration
-	sampled    time.Duration // of the payload: stage.Usage
+	sampled    time.Duration // of the payload: launcher.Usage
 	oomGroup   bool          // one process that is killed for want of memory is all
 	full       []string      // the tmpfs that were full at the end
 	disk       int64         // bytes in all of them; -1 is unknown
 	stats      cgroup.Stats  // what the control group has counted
-	violation  stage.Violation
+	violation  launcher.Violation
 	listened   bool // whatever violates the filter is known: SIGSYS alone is no violation
 }
 
-// Command prepares a jail for a command with a stage of its own. To run many, use a Runner.
+// Command prepares a jail for a command with a launcher of its own. To run many, use a Runner.
 func Command(name string, args ...string) *Cmd {
 	return CommandContext(context.Background(), name, args...)
 }

@@ -24,7 +24,7 @@ func (t *template) digest() ([]byte, error) {
 	return t.sum, t.sumErr
 }
 
-// digestPlan says what the stage is told to perform: the hash of a jail's program, or of those of its head and its rest, with
+// digestPlan says what the launcher is told to perform: the hash of a jail's program, or of those of its head and its rest, with
 // the mounts that are handed over.
 func (c *Cmd) digestPlan(t *template, r program.Request) error {
 	if !c.wantDigest {

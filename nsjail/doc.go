@@ -35,23 +35,23 @@
 // in its network namespace while it had capabilities there: whatever the payload connects to arrives at these, and package
 // netns/egress decides, dials and relays. When the keeper dies, they are gone, and nothing is reached any more.
 //
-// The stage is a second process of the same binary, taken over by a C constructor before the Go runtime starts
-// (internal/stage). It is single-threaded, holds no policy, and decides nothing: it maps a program, checks every offset in
+// The launcher is a second process of the same binary, taken over by a C constructor before the Go runtime starts
+// (internal/launcher). It is single-threaded, holds no policy, and decides nothing: it maps a program, checks every offset in
 // it, calls clone3(2), and answers. NewRunner executes /proc/self/exe for it and has it stand in a small tree of its own
 // (below); cmd/brig forks it in the constructor and has it make the default jail's first process ahead of its program.
-// Called by root, the stage first becomes a host user
+// Called by root, the launcher first becomes a host user
 // that nobody else is, so that from there on a jail of root's is made exactly like anybody's; of its capabilities it
 // keeps CAP_DAC_OVERRIDE, out of effect but for a birth in a control group of root's, and with a pool CAP_SYS_ADMIN, for a
 // birth in a network namespace that stood ready.
 //
-// The outfitter is a Runner's second stage, made when it is needed: it stands in the host's tree, for an ordinary user in
+// The outfitter is a Runner's second launcher, made when it is needed: it stands in the host's tree, for an ordinary user in
 // the first one's user namespace, and makes what takes capabilities there: network namespaces for the pool, and mounts of
 // an ordinary caller's sources. Each is passed to the keeper as a descriptor.
 //
-// The store is a third stage, made with a Runner's first Volume: it stands in a mount namespace that nobody else sees, where
+// The store is a third launcher, made with a Runner's first Volume: it stands in a mount namespace that nobody else sees, where
 // the volumes are attached, and makes the mounts of them that jails get.
 //
-// Init is process 1 of the jail, a fork of the stage that never executes anything. It has no environment, a neutral command
+// Init is process 1 of the jail, a fork of the launcher that never executes anything. It has no environment, a neutral command
 // line, is not dumpable, and holds a few descriptors: the report socket, a signalfd(2), the listener of the payload's filter
 // (seccomp_unotify(2)), and the jail's tmpfs mounts, whose state it reports. It reaps, forwards signals, kills what
 // violates the filter, and ends the jail with the payload or with the keeper. Spec.NoInit leaves it out.
@@ -61,7 +61,7 @@
 //
 // # Channels and order
 //
-//	keeper                               stage                first process              payload
+//	keeper                               launcher             first process              payload
 //	  │ memfd(program), report socket,     │                        ·                        ·
 //	  │ stdin, stdout, stderr, mounts      │                        ·                        ·
 //	  ├───── SCM_RIGHTS, SEQPACKET ───────►│                        ·                        ·
@@ -86,20 +86,20 @@
 // the jail's own terminal comes over the same socket, before EXEC. Without init, the socket's end of file stands for EXEC and
 // waitid(2) on the pidfd for EXIT.
 //
-// With a stage that cmd/brig has forked, the first process exists already when the program is ready: the keeper sends it
+// With a launcher that cmd/brig has forked, the first process exists already when the program is ready: the keeper sends it
 // there, over that process's own socket, and the first answer is its report. Init then makes the rest of the tree while the
 // payload's process loads the filter (earlyAtOnce).
 //
 // # What a Runner keeps ready
 //
-// A Runner's stage is born in the host's tree like any other, and leaves it (prepare.go): an own mount namespace, and for
+// A Runner's launcher is born in the host's tree like any other, and leaves it (prepare.go): an own mount namespace, and for
 // an ordinary user an own user namespace, with a tmpfs that holds the host's /usr, its devices, copies of a few files of
 // /etc, and the procfs of a pid namespace without processes. A jail that starts there copies a dozen mounts instead of
 // all of the host's, overlays /etc as a whole, and covers the tree with its own root instead of unmounting it.
 //
 // Its program is in two parts. The head depends on the kind of Spec only (headSpec); it is made once for each kind, and
 // ends with the operation park, which waits on the report socket for the rest. The rest is written for each run, while
-// the stage works. Prestart sends heads in advance, and so does a Runner with a pool for what starts again: then only the
+// the launcher works. Prestart sends heads in advance, and so does a Runner with a pool for what starts again: then only the
 // rest is left to be done when Start is called. A parked process that finds the socket closed ends. The list is the same
 // one whether the second part comes at once or later.
 //
@@ -118,12 +118,12 @@
 //	dies        what the kernel and the others do
 //	payload     init kills what is left in the namespace, reaps it, reports EXIT and exits
 //	init        the kernel kills every process of the pid namespace; the keeper reads end of file, StatusSignal
-//	stage       running jails go on: they are not its children; the next Start fails, naming the stage
-//	outfitter   the next mount or refill fails, naming the stage
-//	store       jails that show a volume keep it; the next one of it fails, naming the stage
+//	launcher    running jails go on: they are not its children; the next Start fails, naming the launcher
+//	outfitter   the next mount or refill fails, naming the launcher
+//	store       jails that show a volume keep it; the next one of it fails, naming the launcher
 //	keeper      its end of the report socket closes: init exits, and with it the namespace. Before there is an init:
 //	            the first process, having waited for a program or performed it, meets the closed socket at the latest
-//	            as init; from an early stage it also has PR_SET_PDEATHSIG. Without init the stage, whose own socket
+//	            as init; from a launcher forked early it also has PR_SET_PDEATHSIG. Without init the launcher, whose own socket
 //	            ends too, kills it by the pidfd that it holds (a ward). Its control group stays, empty, and its lock on
 //	            it ends: the next start with a group, or CollectGroups, removes it
 //

@@ -45,7 +45,7 @@ func (f *Facts) namespaceLimits() Finding {
 	return x
 }
 
-// neededFiles is the least RLIMIT_NOFILE of the stage: above the highest fixed descriptor number of a program.
+// neededFiles is the least RLIMIT_NOFILE of the launcher: above the highest fixed descriptor number of a program.
 const neededFiles = fdMaster + 1
 
 func (f *Facts) limits() Finding {

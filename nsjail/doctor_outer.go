@@ -18,7 +18,7 @@ func (f *Facts) outer() (kind, by string) {
 		return "gVisor", "the kernel's version"
 	case strings.HasSuffix(release, "-microsoft"): // WSL 2 has -microsoft-standard-WSL2
 		return "WSL 1", "the kernel's release"
-	case f.file("/proc/1/comm") == "brig-stage": // init is a fork of it
+	case f.file("/proc/1/comm") == "brig-launcher": // init is a fork of it
 		return "brig", "the name of process 1"
 	case f.Env["KUBERNETES_SERVICE_HOST"] != "":
 		return "kubernetes", "KUBERNETES_SERVICE_HOST"

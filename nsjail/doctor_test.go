@@ -79,13 +79,13 @@ func TestDiagnose(t *testing.T) {
 		{"an image's /.dockerenv on a machine of its own", aMachine().fails("clone3", syscall.ENOSPC, "").with("/.dockerenv", "").
 			with("/proc/sys/user/max_user_namespaces", "0"), []want{{"container", Note, "docker", ""}, {"user", Missing, "is 0", "sysctl -w user.max_user_namespaces=15000"}, {"namespaces", Missing, "", "sysctl"}}},
 		{"a jail of brig's", func() *Facts {
-			f := docker().fails("proc", 0, "/proc is masked").with("/proc/1/comm", "brig-stage\n")
+			f := docker().fails("proc", 0, "/proc is masked").with("/proc/1/comm", "brig-launcher\n")
 			delete(f.Files, "/.dockerenv")
 			f.Relaxed = Trial{Tried: true, Err: &Error{Op: "clone3", Errno: syscall.ENOSYS}}
 			return f
 		}(), []want{{"user", Missing, "Seccomp: 2", "--seccomp unconfined"}, {"proc", Missing, "mounted over it", "--optional proc"}, {"container", Note, "brig", "outside"}}},
 		{"a jail of brig's without a filter", func() *Facts {
-			f := aMachine().fails("proc", 0, "/proc is masked").with("/proc/1/comm", "brig-stage\n")
+			f := aMachine().fails("proc", 0, "/proc is masked").with("/proc/1/comm", "brig-launcher\n")
 			f.Relaxed = Trial{Tried: true}
 			return f
 		}(), []want{{"user", Present, "", ""}, {"jail", Partial, "", "--optional proc"}}},

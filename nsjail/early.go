@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"os"
 
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,7 +19,7 @@ type Signals struct {
 // CatchSignals catches them from now on, for the whole process and for good, in place of the Go runtime. It is for a
 // program that lives as long as its jail, as cmd/brig does; others use os/signal.
 func CatchSignals() *Signals {
-	if fd := stage.CatchSignals(); fd >= 0 {
+	if fd := launcher.CatchSignals(); fd >= 0 {
 		return &Signals{pipe: os.NewFile(uintptr(fd), "signals")}
 	}
 	return &Signals{}

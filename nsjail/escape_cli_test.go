@@ -16,7 +16,7 @@ import (
 	"brig/internal/test/asuser"
 )
 
-// TestEscapeCLI runs every attack through `brig run`, whose stage begins as a copy of the command itself: what a
+// TestEscapeCLI runs every attack through `brig run`, whose launcher begins as a copy of the command itself: what a
 // careless caller leaves in its environment, arguments and open descriptors is nearer to the payload there.
 func TestEscapeCLI(t *testing.T) {
 	if runtime.GOARCH != "amd64" {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -106,7 +106,7 @@ func setupHostNames(t *testing.T, s *scene) {
 // payloadUser runs a helper of the host as the payload's uid of the host, so that nothing but a namespace protects it.
 func payloadUser(cmd *exec.Cmd) {
 	if os.Geteuid() == 0 {
-		id := uint32(stage.PayloadIDs + os.Getpid()%stage.PayloadIDCount)
+		id := uint32(launcher.PayloadIDs + os.Getpid()%launcher.PayloadIDCount)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
 	}
 }

@@ -50,7 +50,7 @@ func TestBenignSymlinks(t *testing.T) {
 }
 
 // TestRenameStorm makes jails while files are renamed all the time: openat2(2) then answers EAGAIN to a lookup with
-// "..", and the stage has to ask again, or anybody on the machine could keep jails from being made.
+// "..", and the launcher has to ask again, or anybody on the machine could keep jails from being made.
 func TestRenameStorm(t *testing.T) {
 	s := newScene(t)
 	dir, storm := s.path("work"), s.path("victim")

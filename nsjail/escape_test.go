@@ -74,7 +74,7 @@ func warmRunner(t *testing.T) *Runner {
 		}
 	})
 	if r.tree == nil {
-		t.Fatal("the stage has no tree of its own: " + r.why)
+		t.Fatal("the launcher has no tree of its own: " + r.why)
 	}
 	for _, s := range []Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []Mount{{Type: MountTmpfs, Target: "/work"}}}} {
 		if err := r.Prestart(s, 2); err != nil {

@@ -107,7 +107,7 @@ func ExampleCommandContext() {
 	// Output: <nil> cancelled
 }
 
-// A Runner keeps one stage for many jails; its methods may be called from several goroutines.
+// A Runner keeps one launcher for many jails; its methods may be called from several goroutines.
 func ExampleRunner() {
 	runner, err := nsjail.NewRunner()
 	if err != nil {

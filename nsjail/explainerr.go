@@ -8,13 +8,13 @@ import (
 	"syscall"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
 
 // setupError names the operation that failed in the jail, and the remedy.
-func (c *Cmd) setupError(rep stage.Report) error {
+func (c *Cmd) setupError(rep launcher.Report) error {
 	op, of := c.plan.op(rep.A)
 	if op == nil {
 		return &Error{Fault: FaultBrig, Op: "program", Detail: "ended without execve(2)"}
@@ -97,18 +97,18 @@ func remedy(label, call string, errno syscall.Errno) (Fault, string) {
 	return all[i].fault, all[i].remedy
 }
 
-// cloneError explains why the stage could not make the namespaces.
+// cloneError explains why the launcher could not make the namespaces.
 func (p *Plan) cloneError(err error) error {
-	var oe *stage.OpError
+	var oe *launcher.OpError
 	if errors.Is(err, unix.EFBIG) {
-		return &Error{Fault: FaultHost, Op: "stage", Detail: err.Error(), Remedy: "the limit on file sizes is too low for brig itself; raise it with ulimit -f, and bound the payload by --ulimit fsize"}
+		return &Error{Fault: FaultHost, Op: "launcher", Detail: err.Error(), Remedy: "the limit on file sizes is too low for brig itself; raise it with ulimit -f, and bound the payload by --ulimit fsize"}
 	}
 	var size program.SizeError
 	if errors.As(err, &size) {
 		return &Error{Fault: FaultCaller, Op: "plan", Detail: err.Error(), Remedy: "make the arguments or files smaller"}
 	}
 	if !errors.As(err, &oe) {
-		return &Error{Fault: FaultBrig, Op: "stage", Detail: err.Error()}
+		return &Error{Fault: FaultBrig, Op: "launcher", Detail: err.Error()}
 	}
 	e := &Error{Fault: FaultHost, Op: "clone3", Detail: strings.Join(flagNames(p.Flags), "|"), Errno: oe.Errno}
 	switch oe.Errno {

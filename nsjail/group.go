@@ -15,8 +15,8 @@ import (
 // sweepMost bounds how many groups of others a start looks at; `brig gc` looks at all.
 const sweepMost = 64
 
-// makeGroup makes the control group of the plan, and gives the descriptors that the jail and the stage need of it, in
-// the order of groupSlots. into says that the last is for CLONE_INTO_CGROUP.
+// makeGroup makes the control group of the plan, and gives the descriptors that the jail and the launcher need of it,
+// in the order of groupSlots. into says that the last is for CLONE_INTO_CGROUP.
 func (p *Plan) makeGroup() (g *cgroup.Group, fds []int, into bool, err error) {
 	if p.Group == nil {
 		return nil, nil, false, nil
@@ -75,7 +75,7 @@ func groupError(err error) error {
 	return e
 }
 
-// cloneIntoError explains why the stage could not put the jail into its group.
+// cloneIntoError explains why the launcher could not put the jail into its group.
 func cloneIntoError(e *Error) error {
 	switch e.Errno {
 	case unix.EACCES:

@@ -8,10 +8,10 @@ type Host struct {
 	// UID and GID are the caller's effective ids.
 	UID int `json:"uid"`
 	GID int `json:"gid"`
-	// Drop says that the caller is the host's root, so that the stage first becomes PayloadUID and PayloadGID.
+	// Drop says that the caller is the host's root, so that the launcher first becomes PayloadUID and PayloadGID.
 	Drop bool `json:"drop"`
-	// Kept are the capabilities that root's stage keeps, not in effect, as a set of bits (capabilities(7)): those for
-	// clone3(2) into a control group of root's, less what this root lacks in a hardened container.
+	// Kept are the capabilities that root's launcher keeps, not in effect, as a set of bits (capabilities(7)): those
+	// for clone3(2) into a control group of root's, less what this root lacks in a hardened container.
 	Kept uint32 `json:"kept,omitempty"`
 	// PayloadUID and PayloadGID are the host ids that the payload runs as: the caller's, or, for root, ids that
 	// nobody has.
@@ -61,9 +61,9 @@ type Host struct {
 	FilterNotes []string `json:"filter_notes,omitempty"`
 	// IPv6 says that the kernel makes IPv6 sockets. It is looked at where the Spec wants sockets.
 	IPv6 bool `json:"ipv6,omitempty"`
-	// EarlyStage says that the stage was forked by the process's main thread, which lives as long as the process.
-	EarlyStage bool `json:"early_stage"`
-	// EarlyNet says that the stage has made the jail's network namespace, with lo up, and stands in it.
+	// ForkedEarly says that the launcher was forked by the process's main thread, which lives as long as the process.
+	ForkedEarly bool `json:"forked_early"`
+	// EarlyNet says that the launcher has made the jail's network namespace, with lo up, and stands in it.
 	EarlyNet bool `json:"early_net,omitempty"`
 
 	bound  int64  // bytes of the files that are shown as copies
@@ -123,6 +123,6 @@ func Masks() (hidden, readOnly []string) {
 		[]string{"bus", "fs", "sys", "sysrq-trigger"}
 }
 
-// everyKernel are those of them that are there on any machine: an early stage covers them (stage.Ahead).
+// everyKernel are those of them that are there on any machine: a launcher forked early covers them (launcher.Ahead).
 var everyKernel = []string{"interrupts", "irq", "key-users", "keys", "locks", "softirqs", "timer_list",
 	"bus", "fs", "sys"}

@@ -32,8 +32,8 @@ type Job struct {
 
 	// Verdict is what has been decided about the Job on its way.
 	Verdict Verdict
-	// PlanDigest is the SHA-256, in hexadecimal, of the programs that the stage has performed; set by Runner.Execute if
-	// WantPlanDigest is.
+	// PlanDigest is the SHA-256, in hexadecimal, of the programs that the launcher has performed; set by Runner.Execute
+	// if WantPlanDigest is.
 	PlanDigest     string
 	WantPlanDigest bool
 }

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
 
 // endWait bounds the wait for processes after their SIGKILL. Two that trace each other (PTRACE_O_TRACEEXIT, which every
 // filter but unconfined refuses) never end, and one in a system call on a dead NFS or FUSE server may not.
-const endWait = stage.EndSeconds * time.Second
+const endWait = launcher.EndSeconds * time.Second
 
 // hurry ends the wait for the jail's first process in endWait. Without init that process is the payload's, and one that
 // it traces or that traces it may keep it from ending: all others are killed, too, as long as new ones come.

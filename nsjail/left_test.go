@@ -21,9 +21,9 @@ func TestNotDead(t *testing.T) {
 	t.Parallel() // with all others: it mostly waits
 	pool := runnerWith(t, RunnerOptions{Pool: 2, Reuse: true})
 	for name, prepare := range map[string]func(*Cmd){
-		"own stage": func(*Cmd) {},
-		"Runner":    func(c *Cmd) { c.runner, c.own = pool, false },
-		"no init":   func(c *Cmd) { c.Spec.NoInit = true },
+		"own launcher": func(*Cmd) {},
+		"Runner":       func(c *Cmd) { c.runner, c.own = pool, false },
+		"no init":      func(c *Cmd) { c.Spec.NoInit = true },
 		"ends by itself": func(c *Cmd) { // and init cannot reap what it leaves
 			c.Spec.Args[2] = "sleep 1000 & echo up; read x"
 		},

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -227,7 +227,7 @@ func TestTerminalLentBefore(t *testing.T) {
 	}
 	for pid, want := range map[int]Status{gone.Process.Pid: StatusOK, 1: StatusFailed} {
 		_, slave := pseudoTerminal(t)
-		fd, gid := int(slave.Fd()), stage.PayloadIDs+pid
+		fd, gid := int(slave.Fd()), launcher.PayloadIDs+pid
 		if err := errors.Join(unix.Fchown(fd, -1, gid), unix.Fchmod(fd, 0o660)); err != nil {
 			t.Fatal(err)
 		}

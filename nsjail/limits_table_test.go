@@ -183,7 +183,7 @@ func TestLimitTableIsWhole(t *testing.T) {
 }
 
 // TestLimitJoin: where there is a version 2 tree, the process is born into its group, in every plan and in the clone3(2)
-// that the stage performs; nothing is written to cgroup.procs.
+// that the launcher performs; nothing is written to cgroup.procs.
 func TestLimitJoin(t *testing.T) {
 	for _, l := range layouts() {
 		s := &Spec{Args: []string{"id"}, Limits: Limits{Memory: 64 << 20}}

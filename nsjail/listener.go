@@ -7,7 +7,7 @@ import (
 	"unsafe"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 	"brig/seccomp"
 
 	"golang.org/x/sys/unix"
@@ -79,7 +79,7 @@ func (r *resolver) forkArgs(own int) []program.Arg {
 	if r.heard != nil {
 		listener = program.Named(int(r.listener), "&$"+strconv.Itoa(int(r.listener)))
 	}
-	args := []program.Arg{stage.SlotReport.Arg(), listener, program.Int(len(r.Disks))}
+	args := []program.Arg{launcher.SlotReport.Arg(), listener, program.Int(len(r.Disks))}
 	if own > 0 {
 		args = append(args, program.Named(own, fmt.Sprintf("%d /* operations that follow: init's, at the same time */", own)))
 	}
@@ -87,7 +87,7 @@ func (r *resolver) forkArgs(own int) []program.Arg {
 }
 
 // heed keeps what init has seen beside the payload's end.
-func (c *Cmd) heed(rep *stage.Report) {
+func (c *Cmd) heed(rep *launcher.Report) {
 	o := &c.state
 	o.violation, o.listened = rep.Violation, c.plan.heard != nil
 	o.disk = rep.Disk.Used
@@ -108,7 +108,7 @@ type Violation struct {
 }
 
 // newViolation names what init has seen; nil if nothing.
-func newViolation(v stage.Violation) *Violation {
+func newViolation(v launcher.Violation) *Violation {
 	if v.Count == 0 {
 		return nil
 	}

@@ -3,7 +3,7 @@ package nsjail
 import (
 	"os"
 
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -46,8 +46,8 @@ func (c *Cmd) note(f *os.File, fd int, st *unix.Stat_t) {
 
 // lentOut reports whether a group is that of another keeper's payloads. That keeper restores the terminal's group.
 func lentOut(gid int) bool {
-	pid := gid - stage.PayloadIDs
-	return pid > 0 && pid < stage.PayloadIDCount && unix.Kill(pid, 0) == nil
+	pid := gid - launcher.PayloadIDs
+	return pid > 0 && pid < launcher.PayloadIDCount && unix.Kill(pid, 0) == nil
 }
 
 // endLoans restores all loans. An error means that the caller has closed the file, or that the terminal is gone.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -174,7 +174,7 @@ func (h *Host) lookIdentity(*Spec) error {
 	}
 	h.Drop, h.Kept = true, data[0].Permitted&(1<<unix.CAP_DAC_OVERRIDE)
 	// A live process has this pid, so no other keeper has these ids.
-	h.PayloadUID = stage.PayloadIDs + os.Getpid()%stage.PayloadIDCount
+	h.PayloadUID = launcher.PayloadIDs + os.Getpid()%launcher.PayloadIDCount
 	h.PayloadGID = h.PayloadUID
 	for _, need := range []struct {
 		bit  uint
@@ -198,7 +198,7 @@ func hostRoot() (bool, error) {
 	if len(f) != 3 || f[0] != "0" || f[1] != "0" {
 		return false, nil
 	}
-	if count, err := strconv.ParseInt(f[2], 10, 64); err != nil || count >= stage.PayloadIDs+stage.PayloadIDCount {
+	if count, err := strconv.ParseInt(f[2], 10, 64); err != nil || count >= launcher.PayloadIDs+launcher.PayloadIDCount {
 		return true, err
 	}
 	// In a user namespace inside another the map names that one's root. /proc/sys belongs to the host's, whom a

@@ -28,7 +28,7 @@ func runRole(role, test string) *exec.Cmd {
 }
 
 // held is what a process holds of the machine.
-type held struct{ children, fds, stageFDs, mounts, temp, goroutines, threads int }
+type held struct{ children, fds, launcherFDs, mounts, temp, goroutines, threads int }
 
 // holding counts; the numbers of a process at rest do not change.
 func holding(t *testing.T, tmp string) (h held) {
@@ -43,9 +43,9 @@ func holding(t *testing.T, tmp string) (h held) {
 	for _, c := range childrenOf(os.Getpid()) {
 		h.children++
 		pid, comm, _ := strings.Cut(c, " ")
-		if comm == "brig-stage" {
-			if list, err := os.ReadDir("/proc/" + pid + "/fd"); err == nil { // root's stage has become somebody else
-				h.stageFDs += len(list)
+		if comm == "brig-launcher" {
+			if list, err := os.ReadDir("/proc/" + pid + "/fd"); err == nil { // root's launcher has become somebody else
+				h.launcherFDs += len(list)
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func TestManyRole(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("%d at once: %s", atOnce, time.Since(begin))
-	oneOf(t, r, 3, dir) // the stage forgets the jails without an init that have ended when the next one starts
+	oneOf(t, r, 3, dir) // the launcher forgets the jails without an init that have ended when the next one starts
 	sameAs(t, "after many at once", before, tmp)
 	if err := r.Close(); err != nil {
 		t.Error(err)

@@ -121,7 +121,7 @@ func (e *netEntry) back() {
 	e.drop()
 }
 
-// handle is a descriptor for the stage, which it closes.
+// handle is a descriptor for the launcher, which it closes.
 func (e *netEntry) handle() (int, error) {
 	if e.view == nil {
 		fd := e.fd

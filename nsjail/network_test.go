@@ -191,7 +191,7 @@ except OSError as e:
 	}
 }
 
-// The stage cannot read what netlink answers: a refused message must end the start all the same.
+// The launcher cannot read what netlink answers: a refused message must end the start all the same.
 func TestRefusedMessageEndsTheStart(t *testing.T) {
 	for _, what := range []string{"RTM_NEWADDR", "add table"} {
 		c := bash(t, "true", "tcp://10.1.2.0/24:*")

@@ -10,24 +10,24 @@ import (
 	"syscall"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
 
-// outfitter is a second stage, in the host's tree and, for an ordinary user, in the first one's user namespace: it makes
+// outfitter is a second launcher, in the host's tree and, for an ordinary user, in the first one's user namespace: it makes
 // what needs capabilities there, while the first makes jails.
 type outfitter struct {
 	host  *Host
-	first *stage.Stage
+	first *launcher.Launcher
 
-	mu     sync.Mutex
-	stage  *stage.Stage
-	closed bool
+	mu       sync.Mutex
+	launcher *launcher.Launcher
+	closed   bool
 }
 
 func (o *outfitter) start() (err error) {
-	if o.stage, err = stage.Start(); err != nil {
+	if o.launcher, err = launcher.Start(); err != nil {
 		return err
 	}
 	var p *program.Program
@@ -40,11 +40,11 @@ func (o *outfitter) start() (err error) {
 			return errors.Join(err, o.close())
 		}
 		p = program.New(3)
-		p.Add("prepare", unix.SYS_SETNS, stage.SlotUser.Arg(), program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
+		p.Add("prepare", unix.SYS_SETNS, launcher.SlotUser.Arg(), program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
 		p.Add("prepare", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNS, "CLONE_NEWNS"))
 		fds = []int{ns}
 	}
-	err = perform(o.stage, p, fds...)
+	err = perform(o.launcher, p, fds...)
 	closeAll(fds)
 	if err != nil {
 		return errors.Join(opError("prepare", p, err), o.close())
@@ -52,17 +52,17 @@ func (o *outfitter) start() (err error) {
 	return nil
 }
 
-// userNamespace opens the one that a stage is in.
-func userNamespace(s *stage.Stage) (int, error) {
+// userNamespace opens the one that a launcher is in.
+func userNamespace(s *launcher.Launcher) (int, error) {
 	ns, err := unix.Open("/proc/"+strconv.Itoa(s.Pid())+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return -1, os.NewSyscallError("open of the stage's user namespace", err)
+		return -1, os.NewSyscallError("open of the launcher's user namespace", err)
 	}
 	return ns, nil
 }
 
-// perform has a stage perform a program that passes nothing back.
-func perform(st *stage.Stage, p *program.Program, fds ...int) error {
+// perform has a launcher perform a program that passes nothing back.
+func perform(st *launcher.Launcher, p *program.Program, fds ...int) error {
 	report, far, err := reportSocket()
 	if err != nil {
 		return err
@@ -74,11 +74,11 @@ func perform(st *stage.Stage, p *program.Program, fds ...int) error {
 }
 
 func (o *outfitter) close() error {
-	if o.stage == nil {
+	if o.launcher == nil {
 		return nil
 	}
-	err := o.stage.Close()
-	o.stage = nil
+	err := o.launcher.Close()
+	o.launcher = nil
 	return err
 }
 
@@ -102,8 +102,8 @@ func (o *outfitter) renew() error {
 func (o *outfitter) do(p *program.Program, then func(pid int) error) (fd int, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var oe *stage.OpError
-	had := o.stage != nil
+	var oe *launcher.OpError
+	had := o.launcher != nil
 	if fd, err = o.try(p, then); err == nil || errors.As(err, &oe) || !had || o.closed {
 		return fd, err
 	}
@@ -117,23 +117,23 @@ func (o *outfitter) try(p *program.Program, then func(pid int) error) (fd int, e
 	if o.closed {
 		return -1, os.ErrClosed
 	}
-	if o.stage == nil {
+	if o.launcher == nil {
 		if err := o.start(); err != nil {
 			return -1, err
 		}
 	}
-	if fd, err = askStage(o.stage, p); err != nil || then == nil {
+	if fd, err = askLauncher(o.launcher, p); err != nil || then == nil {
 		return fd, err
 	}
-	if err := then(o.stage.Pid()); err != nil {
+	if err := then(o.launcher.Pid()); err != nil {
 		unix.Close(fd)
 		return -1, err
 	}
 	return fd, nil
 }
 
-// askStage has a stage perform a program that passes one descriptor back.
-func askStage(st *stage.Stage, p *program.Program, pass ...int) (fd int, err error) {
+// askLauncher has a launcher perform a program that passes one descriptor back.
+func askLauncher(st *launcher.Launcher, p *program.Program, pass ...int) (fd int, err error) {
 	sv, err := socketpair(unix.SOCK_SEQPACKET)
 	if err != nil {
 		return -1, err
@@ -145,7 +145,7 @@ func askStage(st *stage.Stage, p *program.Program, pass ...int) (fd int, err err
 	oob := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := unix.Recvmsg(sv[0], make([]byte, 1), oob, unix.MSG_CMSG_CLOEXEC|unix.MSG_DONTWAIT)
 	if err != nil {
-		return -1, os.NewSyscallError("recvmsg from the stage", err)
+		return -1, os.NewSyscallError("recvmsg from the launcher", err)
 	}
 	msgs, err := unix.ParseSocketControlMessage(oob[:n])
 	if err != nil {
@@ -182,6 +182,6 @@ func (o *outfitter) mount(key string, src *Source, attr uint64) (int, error) {
 }
 
 func stale(err error) bool {
-	var oe *stage.OpError
+	var oe *launcher.OpError
 	return errors.As(err, &oe) && slices.Contains([]syscall.Errno{unix.ESTALE, unix.ENOENT, unix.ENOTDIR, unix.EINVAL}, oe.Errno)
 }

@@ -6,7 +6,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/program"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -48,9 +48,9 @@ func (h *handover) close() {
 }
 
 // bear has a jail's first process made: fill adds what comes with its program beside the report socket and the group,
-// do asks the stage. When it fails, nothing is left.
+// do asks the launcher. When it fails, nothing is left.
 func (r *Runner) bear(p *Plan, fill func(*handover) error, do func(*parked, program.Request, []int) (int, error)) (j *parked, err error) {
-	h := &handover{from: stage.SlotReport}
+	h := &handover{from: launcher.SlotReport}
 	defer h.close()
 	j = &parked{}
 	defer func() {
@@ -62,7 +62,7 @@ func (r *Runner) bear(p *Plan, fill func(*handover) error, do func(*parked, prog
 	if j.report, jail, err = reportSocket(); err != nil {
 		return j, err
 	}
-	h.put(stage.SlotReport, jail)
+	h.put(launcher.SlotReport, jail)
 	if err := fill(h); err != nil {
 		return j, err
 	}

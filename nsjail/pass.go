@@ -96,7 +96,7 @@ func setAttributes(fd int, m *Passed, ns int, s *Spec) (why string, err error) {
 }
 
 // idmap gives a user namespace that shows the source's owner as the payload. A process has to live in it while its
-// map is written: user_namespaces(7); the stage spawns one that only waits.
+// map is written: user_namespaces(7); the launcher spawns one that only waits.
 func (r *Runner) idmap(src *Source, h *Host) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +111,7 @@ func (r *Runner) idmap(src *Source, h *Host) (int, error) {
 		return -1, err
 	}
 	defer unix.Close(null)
-	pid, err := r.stage.Do(p, program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1, Ward: true}, null)
+	pid, err := r.launcher.Do(p, program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1, Ward: true}, null)
 	if err != nil {
 		return -1, opError("idmap", p, err)
 	}

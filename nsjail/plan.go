@@ -17,9 +17,10 @@ type Plan struct {
 	Host *Host
 	// Flags are the clone3(2) flags: the new namespaces.
 	Flags uint64
-	// Drop is what the stage performs in itself first; nil where the caller is not root.
+	// Drop is what the launcher performs in itself first; nil where the caller is not root.
 	Drop *program.Program
-	// Prepared is what the stage performs to be born in a tree of its own; nil for a jail that starts from the host's.
+	// Prepared is what the launcher performs to be born in a tree of its own; nil for a jail that starts from the
+	// host's.
 	Prepared []Preparation
 	// Head is the first part of what the jail's first process performs, up to the place where it waits for the rest; nil
 	// for a jail that is made in one go.
@@ -102,10 +103,10 @@ func (p *Plan) String() string {
 		}
 	}
 	if p.Drop != nil {
-		fmt.Fprintf(&b, "# stage: become an unprivileged user\n%s", p.Drop)
+		fmt.Fprintf(&b, "# launcher: become an unprivileged user\n%s", p.Drop)
 	}
 	for _, s := range p.Prepared {
-		fmt.Fprintf(&b, "# stage: %s\n%s", s.What, s.Program)
+		fmt.Fprintf(&b, "# launcher: %s\n%s", s.What, s.Program)
 	}
 	fmt.Fprintf(&b, "# clone3(%s|CLONE_PARENT)\n", strings.Join(p.CloneFlags(), "|"))
 	if p.Head != nil {
@@ -135,7 +136,7 @@ func (p *Plan) copy() *Plan {
 	return c
 }
 
-// request is how the stage is to perform the list or its head.
+// request is how the launcher is to perform the list or its head.
 func (p *Plan) request() program.Request {
 	req := program.Request{CloneFlags: p.Flags, Cgroup: -1, Ward: p.Spec.NoInit}
 	if p.Group != nil && p.Group.V2() > 0 {
@@ -224,7 +225,7 @@ func resolveChecked(s *Spec, h *Host) (*Plan, error) {
 
 // write writes the list up to where it depends on the run.
 func (r *resolver) write() error {
-	if r.filtered = r.host.EarlyStage && r.host.Missing["proc"] == "" && r.canPart() && restUnder(r.spec, r.host); r.filtered {
+	if r.filtered = r.host.ForkedEarly && r.host.Missing["proc"] == "" && r.canPart() && restUnder(r.spec, r.host); r.filtered {
 		return r.earlyAtOnce()
 	}
 	r.begin()

@@ -194,7 +194,7 @@ func eachPlan(t *testing.T, visit func(name string, p *Plan)) {
 }
 
 // One place only spells the order of what the child does: what a reader sees, Plan.String and Steps, is the list that
-// the stage performs, operation by operation.
+// the launcher performs, operation by operation.
 func TestThePrintedPlanIsThePerformedList(t *testing.T) {
 	eachPlan(t, func(name string, p *Plan) {
 		_, jail, _ := strings.Cut(p.String(), "# clone3(")

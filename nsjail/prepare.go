@@ -9,22 +9,22 @@ import (
 
 	"brig/internal/program"
 	"brig/netns"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
 )
 
-// Preparation is what a Runner's stage performs once, before it makes jails.
+// Preparation is what a Runner's launcher performs once, before it makes jails.
 type Preparation struct {
 	What    string
 	Program *program.Program
 	request program.Request
 }
 
-// prepare plans the stage's own small tree, a mount namespace with what every jail shows of the host and nothing else:
-// a jail that is born there copies a dozen mounts instead of all of the host's. home says that jails will be born in
-// network namespaces that stand ready, so that the stage needs one to come back to.
+// prepare plans the launcher's own small tree, a mount namespace with what every jail shows of the host and nothing
+// else: a jail that is born there copies a dozen mounts instead of all of the host's. home says that jails will be born
+// in network namespaces that stand ready, so that the launcher needs one to come back to.
 func prepare(h *Host, home bool) ([]Preparation, *warm) {
 	w := &warm{}
 	self := program.Request{Kind: program.Self, Cgroup: -1}
@@ -66,7 +66,7 @@ func enterNamespaces(p *program.Program, h *Host, home bool) {
 	}
 	if home {
 		fd := p.Open("net", unix.SYS_OPENAT, program.CWD(), program.Str("/proc/self/ns/net"), program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
-		p.Add("net", unix.SYS_DUP3, fd.Arg(), program.Int(stage.HomeFD), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+		p.Add("net", unix.SYS_DUP3, fd.Arg(), program.Int(launcher.HomeFD), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 		p.Close("net", fd)
 	}
 }
@@ -175,6 +175,6 @@ func mountProgram(src *Source, attr uint64) *program.Program {
 func passFD(p *program.Program, label string, fd program.Slot, what string) {
 	p.Add(label, unix.SYS_DUP3, fd.Arg(), program.Int(fdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	p.Close(label, fd)
-	p.Add(label, unix.SYS_SENDMSG, stage.SlotReport.Arg(), fdMessage(what, fdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add(label, unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(what, fdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 	p.Add(label, unix.SYS_CLOSE, program.Int(fdMaster))
 }

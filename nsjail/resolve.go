@@ -86,7 +86,7 @@ func (r *resolver) user() string {
 	return r.spec.User
 }
 
-// dropFor is what a stage performs for this caller; nil where the caller is not root.
+// dropFor is what a launcher performs for this caller; nil where the caller is not root.
 func dropFor(h *Host) *program.Program {
 	if !h.Drop {
 		return nil
@@ -94,9 +94,9 @@ func dropFor(h *Host) *program.Program {
 	return dropProgram(h, 0, h.Kept)
 }
 
-// dropProgram makes the stage an unprivileged user of the host, so that from here on root's jails are made exactly
-// like anybody's. Of root's capabilities it keeps one, not in effect: the stage raises it for clone3(2) into a control
-// group of root's.
+// dropProgram makes the launcher an unprivileged user of the host, so that from here on root's jails are made exactly
+// like anybody's. Of root's capabilities it keeps one, not in effect: the launcher raises it for clone3(2) into a
+// control group of root's.
 func dropProgram(h *Host, effective, kept uint32) *program.Program {
 	p := program.New(2)
 	p.Add("drop", unix.SYS_PRCTL, program.Named(unix.PR_SET_KEEPCAPS, "PR_SET_KEEPCAPS"), program.Int(1))
@@ -139,7 +139,7 @@ func (r *resolver) identity() {
 	}
 	uid, gid, _ := ParseUser(r.user()) // namespaces has parsed it
 	r.writeSelf("user", "setgroups", "deny")
-	// a fixed width: an early stage writes these before anybody has told it what
+	// a fixed width: a launcher forked early writes these before anybody has told it what
 	r.writeSelf("user", "uid_map", fmt.Sprintf("%d %10d 1", uid, r.host.PayloadUID))
 	r.writeSelf("user", "gid_map", fmt.Sprintf("%d %10d 1", gid, r.host.PayloadGID))
 	if r.root.Proc != 0 {
@@ -184,10 +184,10 @@ const jailOOMScore = 1000
 // session leaves the caller's session and keyrings.
 func (r *resolver) session() {
 	p := r.Jail
-	if r.host.EarlyStage {
+	if r.host.ForkedEarly {
 		p.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"), program.Named(int(unix.SIGKILL), "SIGKILL"))
 	}
-	if r.warm == nil || r.spec.NoInit { // else init stays in the stage's session, which has no terminal, and the payload gets its own
+	if r.warm == nil || r.spec.NoInit { // else init stays in the launcher's session, which has no terminal, and the payload gets its own
 		p.Add("session", unix.SYS_SETSID)
 	}
 	op := p.Add("session", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING, "KEYCTL_JOIN_SESSION_KEYRING"), program.Named(0, "NULL"))
@@ -198,7 +198,7 @@ func (r *resolver) session() {
 	}
 }
 
-// capNames names the capabilities that a stage may keep.
+// capNames names the capabilities that a launcher may keep.
 func capNames(set uint32) string {
 	var names []string
 	for _, c := range []struct {

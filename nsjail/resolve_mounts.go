@@ -132,8 +132,8 @@ func (r *resolver) volume(label, key, target string, m Mount) error {
 }
 
 // source says how the jail gets at a file of the host: for root the keeper makes the mount, idmapped, and passes it,
-// since the stage is nobody by then; for others the jail opens the path again and checks that it is the same file, or,
-// born where the host's tree is not, gets the mount from a process that does.
+// since the launcher is nobody by then; for others the jail opens the path again and checks that it is the same file,
+// or, born where the host's tree is not, gets the mount from a process that does.
 func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error) {
 	h := r.host.Sources[key]
 	s := rootfs.Source{Path: h.Path, Dev: h.Dev, Ino: h.Ino, Dir: h.Dir, Root: h.Root}

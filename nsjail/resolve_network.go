@@ -6,7 +6,7 @@ import (
 	"brig/internal/program"
 	"brig/netns"
 	"brig/netns/egress"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -66,6 +66,6 @@ func (r *resolver) openSockets() {
 	for i := range fds {
 		fds[i] = fdSockets + i
 	}
-	p.Add("net", unix.SYS_SENDMSG, stage.SlotReport.Arg(), fdMessage(fmt.Sprintf("[%d sockets]", n), fds...), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add("net", unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(fmt.Sprintf("[%d sockets]", n), fds...), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 	p.Add("net", unix.SYS_CLOSE_RANGE, program.Int(fdSockets), program.Int(fdSockets+n-1), program.Int(0))
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +13,7 @@ import (
 
 // decide settles everything but the caller's own mounts.
 func (r *resolver) decide() error {
-	r.in = stage.SlotUser
+	r.in = launcher.SlotUser
 	for _, step := range []func() error{r.namespaces, r.group, r.keepLimits, r.static} {
 		if err := step(); err != nil {
 			return err
@@ -22,7 +22,8 @@ func (r *resolver) decide() error {
 	return nil
 }
 
-// firstSlot is where the slots of a list begin that a stage may perform the beginning of before it comes (stage.Ahead).
+// firstSlot is where the slots of a list begin that a launcher may perform the beginning of before it comes
+// (launcher.Ahead).
 const firstSlot = program.Slot(64)
 
 // begin writes the first part of the one list of what the jail's first process does, up to the caller's mounts.
@@ -32,7 +33,8 @@ func (r *resolver) begin() {
 	r.plant()
 }
 
-// treeless is what needs no tree. It stands here so that an early stage does it while the keeper plans (stage.Ahead).
+// treeless is what needs no tree. It stands here so that a launcher forked early does it while the keeper plans
+// (launcher.Ahead).
 func (r *resolver) treeless() {
 	r.loopback()
 	r.bound()
@@ -142,7 +144,7 @@ func (r *resolver) init() {
 	}
 }
 
-// hideMemory keeps everybody in the jail from looking into init's memory, which is the stage's: ptrace(2) PTRACE_MODE_READ.
+// hideMemory keeps everybody in the jail from looking into init's memory, which is the launcher's: ptrace(2) PTRACE_MODE_READ.
 func (r *resolver) hideMemory() {
 	r.Jail.Add("init", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(0))
 }

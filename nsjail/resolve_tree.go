@@ -75,7 +75,7 @@ func (r *resolver) image() error {
 }
 
 // usr takes /usr and its companions from the host. It stands first of what every default jail has, with the devices and
-// procfs: an early stage makes them before its program comes (stage.Ahead).
+// procfs: a launcher forked early makes them before its program comes (launcher.Ahead).
 func (r *resolver) usr() (overlay bool, err error) {
 	why := ""
 	for _, d := range r.host.System {
@@ -102,7 +102,8 @@ func (r *resolver) systemDir(d SystemDir, overlay bool) {
 	r.add(e)
 }
 
-// skeleton is the rest of the minimal root. What no machine has otherwise comes first: an early stage makes it, too.
+// skeleton is the rest of the minimal root. What no machine has otherwise comes first: a launcher forked early makes
+// it, too.
 func (r *resolver) skeleton(overlay bool) {
 	for _, d := range []string{"input", "run", "root", "home", cpuDir} {
 		r.add(rootfs.Entry{Kind: rootfs.Dir, Target: d, Mode: 0o755})
@@ -159,7 +160,7 @@ func (r *resolver) etcDirs() (n int) {
 	return n
 }
 
-// preparedEtc says that the stage's tree holds the jail's whole /etc.
+// preparedEtc says that the launcher's tree holds the jail's whole /etc.
 func (r *resolver) preparedEtc(overlay bool) bool {
 	return overlay && r.warm != nil && r.warm.etc && r.spec.User == "" && r.spec.Hostname == "" && !ownEtc(r.spec)
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +21,7 @@ func (r *resolver) terminal() {
 	s := p.Open("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCGPTPEER, "TIOCGPTPEER"),
 		program.Named(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, "O_RDWR|O_NOCTTY|O_CLOEXEC"))
 	p.Add("tty", unix.SYS_DUP3, m.Arg(), program.Int(fdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
-	p.Add("tty", unix.SYS_SENDMSG, stage.SlotReport.Arg(), fdMessage("[master]", fdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add("tty", unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage("[master]", fdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 	p.Add("tty", unix.SYS_CLOSE, program.Int(fdMaster))
 	p.Close("tty", m)
 	for i := range 3 {

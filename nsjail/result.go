@@ -8,7 +8,7 @@ import (
 
 	"brig/cgroup"
 	"brig/netns/egress"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 )
 
 // Status is how a run ended, decided from what the kernel says and brig's own clocks, never from an exit code alone.
@@ -127,7 +127,7 @@ type Phases struct {
 	Look    int64 `json:"look"`    // reading the machine
 	Resolve int64 `json:"resolve"` // planning
 	Prepare int64 `json:"prepare"` // sockets, pipes, mounts, the program's binary form
-	Spawn   int64 `json:"spawn"`   // clone3(2) by the stage
+	Spawn   int64 `json:"spawn"`   // clone3(2) by the launcher
 	Exec    int64 `json:"exec"`    // the program, up to execve(2)
 	Run     int64 `json:"run"`     // the payload
 	End     int64 `json:"end"`     // the end of the namespaces, and the last output
@@ -213,7 +213,7 @@ func (r *Result) overCPU(ws syscall.WaitStatus, o *outcome) bool {
 	return ws.Signaled() && (ws.Signal() == syscall.SIGXCPU || ws.Signal() == syscall.SIGKILL) && o.sampled >= o.cpuLimit
 }
 
-func (r *Result) setUsage(u stage.Usage, s *cgroup.Stats) {
+func (r *Result) setUsage(u launcher.Usage, s *cgroup.Stats) {
 	r.Usage.User, r.Usage.System, r.Usage.MaxRSS = Millis(u.User), Millis(u.System), u.MaxRSS
 	r.Usage.VoluntarySwitches, r.Usage.ForcedSwitches, r.Usage.MajorFaults = u.Voluntary, u.Involuntary, u.MajorFaults
 	if s.User >= 0 && s.System >= 0 {
@@ -232,7 +232,7 @@ func (r *Result) setUsage(u stage.Usage, s *cgroup.Stats) {
 func NoUsage() Usage {
 	var r Result
 	none := cgroup.Unknown()
-	r.setUsage(stage.Usage{}, &none)
+	r.setUsage(launcher.Usage{}, &none)
 	r.Usage.Disk = -1
 	return r.Usage
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"brig/cgroup"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 )
 
 func exited(code int) int           { return code << 8 }
@@ -75,7 +75,7 @@ func TestStatusIsDecidedFromFacts(t *testing.T) {
 		"exit within the limit":       {exited(0), 3 * time.Second, cpu, Result{Status: StatusOK}},
 	} {
 		r := &Result{}
-		r.setUsage(stage.Usage{User: test.user}, &test.o.stats)
+		r.setUsage(launcher.Usage{User: test.user}, &test.o.stats)
 		test.o.sampled = test.user
 		r.decide(test.status, test.o)
 		got := Result{Status: r.Status, ExitCode: r.ExitCode, Signal: r.Signal, TimedOut: r.TimedOut}
@@ -87,7 +87,7 @@ func TestStatusIsDecidedFromFacts(t *testing.T) {
 
 func TestResultAsJSON(t *testing.T) {
 	r := &Result{Status: StatusOK, SpecDigest: "d"}
-	r.setUsage(stage.Usage{User: 1500 * time.Microsecond, System: 2 * time.Millisecond, MaxRSS: 4096, Voluntary: 1, Involuntary: 2, MajorFaults: 3}, &noted().stats)
+	r.setUsage(launcher.Usage{User: 1500 * time.Microsecond, System: 2 * time.Millisecond, MaxRSS: 4096, Voluntary: 1, Involuntary: 2, MajorFaults: 3}, &noted().stats)
 	r.Usage.Wall = Millis(1234567 * time.Nanosecond)
 	got, err := json.Marshal(r)
 	want := `{"status":"ok","exit_code":0,"timed_out":false,"usage":{"wall_ms":1.234,"user_ms":1.5,"system_ms":2,"max_rss_bytes":4096,` +

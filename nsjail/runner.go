@@ -8,29 +8,29 @@ import (
 	"syscall"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
 
-// Runner makes jails through one stage process, which it keeps. Its methods may be called from several goroutines.
+// Runner makes jails through one launcher process, which it keeps. Its methods may be called from several goroutines.
 //
-// The stage stands in a small tree of its own, a copy of whose mounts each jail starts with, and the Runner remembers
-// what it has worked out for the kinds of Spec that it has met: both make a start faster and change nothing about the
-// jail. The host's /usr in it is the present one, but for what is mounted there later; its copies of a few files of /etc
-// (certificates, ld.so.cache) are those of the moment when the Runner was made.
+// The launcher stands in a small tree of its own, a copy of whose mounts each jail starts with, and the Runner
+// remembers what it has worked out for the kinds of Spec that it has met: both make a start faster and change nothing
+// about the jail. The host's /usr in it is the present one, but for what is mounted there later; its copies of a few
+// files of /etc (certificates, ld.so.cache) are those of the moment when the Runner was made.
 type Runner struct {
-	stage   *stage.Stage
-	tree    *stand // nil: jails start from the host's tree, because of
-	why     string
-	outfit  *outfitter
-	nets    *netPool
-	pool    int // RunnerOptions.Pool
-	volumes *volumeStore
-	room    chan struct{} // one for each jail that may run at once; nil is no bound
+	launcher *launcher.Launcher
+	tree     *stand // nil: jails start from the host's tree, because of
+	why      string
+	outfit   *outfitter
+	nets     *netPool
+	pool     int // RunnerOptions.Pool
+	volumes  *volumeStore
+	room     chan struct{} // one for each jail that may run at once; nil is no bound
 
 	mu      sync.Mutex
-	dropped *Host           // the identity that the stage has taken, if the caller is root
+	dropped *Host           // the identity that the launcher has taken, if the caller is root
 	idmaps  map[[2]int]int  // user namespaces for idmapped mounts, by the source's uid and gid
 	jails   map[*Cmd]func() // running jails and how to kill them
 	cold    map[int]*Runner // for the Specs that a prepared tree is not for
@@ -40,44 +40,44 @@ type Runner struct {
 	swept   bool // what killed keepers have left was looked for
 }
 
-// newStage makes a Runner whose jails start from the host's tree.
-func newStage() (*Runner, error) {
-	s, err := stage.Start()
+// newBareRunner makes a Runner whose jails start from the host's tree.
+func newBareRunner() (*Runner, error) {
+	s, err := launcher.Start()
 	if err != nil {
-		return nil, &Error{Fault: FaultHost, Op: "stage", Detail: err.Error(), Remedy: "see that /proc is mounted and that processes can be started"}
+		return nil, &Error{Fault: FaultHost, Op: "launcher", Detail: err.Error(), Remedy: "see that /proc is mounted and that processes can be started"}
 	}
 	return newRunner(s), nil
 }
 
-// EarlyRunner takes the stage that a constructor of the binary has forked before the Go runtime started; a binary
-// asks for it by defining the C symbol brig_stage_early, as cmd/brig does. Without one it starts a stage.
+// EarlyRunner takes the launcher that a constructor of the binary has forked before the Go runtime started; a binary
+// asks for it by defining the C symbol brig_launcher_command, as cmd/brig does. Without one it starts a launcher.
 func EarlyRunner() (*Runner, error) {
-	if s := stage.TakeEarly(); s != nil {
+	if s := launcher.TakeEarly(); s != nil {
 		return newRunner(s), nil
 	}
-	return newStage()
+	return newBareRunner()
 }
 
-func newRunner(s *stage.Stage) *Runner {
-	return &Runner{stage: s, volumes: &volumeStore{}, idmaps: map[[2]int]int{},
+func newRunner(s *launcher.Launcher) *Runner {
+	return &Runner{launcher: s, volumes: &volumeStore{}, idmaps: map[[2]int]int{},
 		jails: map[*Cmd]func(){}, cold: map[int]*Runner{}}
 }
 
-// replace takes another stage: the first stands where the jail must not be born, or has died.
+// replace takes another launcher: the first stands where the jail must not be born, or has died.
 func (r *Runner) replace() error {
-	fresh, err := newStage()
+	fresh, err := newBareRunner()
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old := r.stage
-	r.stage, r.dropped = fresh.stage, nil
+	old := r.launcher
+	r.launcher, r.dropped = fresh.launcher, nil
 	return old.Close()
 }
 
 // coldRunner is the Runner for jails that start from the host's tree, with payloads that are the owner of a bind
-// (Host.Owner), or for 0 any other: a stage becomes one user, once.
+// (Host.Owner), or for 0 any other: a launcher becomes one user, once.
 func (r *Runner) coldRunner(owner int) (*Runner, error) {
 	if r.tree == nil && owner == 0 {
 		return r, nil
@@ -90,7 +90,7 @@ func (r *Runner) coldRunner(owner int) (*Runner, error) {
 	if cold := r.cold[owner]; cold != nil {
 		return cold, nil
 	}
-	cold, err := newStage()
+	cold, err := newBareRunner()
 	if err == nil {
 		cold.volumes = r.volumes
 		r.cold[owner] = cold
@@ -128,7 +128,7 @@ func (r *Runner) leave() {
 	}
 }
 
-// Close kills the jails that still run or are parked and ends the stage. Nothing is left.
+// Close kills the jails that still run or are parked and ends the launcher. Nothing is left.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	if r.closed {
@@ -154,11 +154,11 @@ func (r *Runner) Close() error {
 	for _, fd := range r.idmaps {
 		errs = append(errs, unix.Close(fd))
 	}
-	return errors.Join(append(errs, r.stage.Close())...)
+	return errors.Join(append(errs, r.launcher.Close())...)
 }
 
-// Retire says that no further jail will be made: the stage ends now, while the jails run, and not at Close. A stage
-// that guards jails without init (Spec.NoInit) stays.
+// Retire says that no further jail will be made: the launcher ends now, while the jails run, and not at Close. A
+// launcher that guards jails without init (Spec.NoInit) stays.
 func (r *Runner) Retire() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,7 +167,7 @@ func (r *Runner) Retire() error {
 			return nil
 		}
 	}
-	return r.stage.Retire()
+	return r.launcher.Retire()
 }
 
 // Command prepares a jail for a command; see Cmd.
@@ -185,7 +185,7 @@ func (r *Runner) CommandSpec(ctx context.Context, s Spec) *Cmd {
 	return &Cmd{Spec: s, runner: r, ctx: ctx}
 }
 
-// adopt makes the stage the unprivileged user that payloads of root run as. A stage does so once.
+// adopt makes the launcher the unprivileged user that payloads of root run as. A launcher does so once.
 func (r *Runner) adopt(p *Plan) error {
 	if p.Drop == nil {
 		return nil
@@ -195,11 +195,11 @@ func (r *Runner) adopt(p *Plan) error {
 	if r.dropped != nil {
 		return nil
 	}
-	uid, err := r.stage.UID()
+	uid, err := r.launcher.UID()
 	if err != nil {
 		return err
 	}
-	if uid == p.Host.PayloadUID { // an early stage has done so itself
+	if uid == p.Host.PayloadUID { // a launcher forked early has done so itself
 		r.dropped = p.Host
 		return nil
 	}
@@ -209,7 +209,7 @@ func (r *Runner) adopt(p *Plan) error {
 		return err
 	}
 	defer unix.Close(null)
-	if _, err := r.stage.Do(p.Drop, program.Request{Kind: program.Self, Cgroup: -1}, null); err != nil {
+	if _, err := r.launcher.Do(p.Drop, program.Request{Kind: program.Self, Cgroup: -1}, null); err != nil {
 		return opError("drop", p.Drop, err)
 	}
 	r.dropped = p.Host
@@ -218,7 +218,7 @@ func (r *Runner) adopt(p *Plan) error {
 
 // opError names the operation of a program that failed.
 func opError(phase string, p *program.Program, err error) error {
-	var oe *stage.OpError
+	var oe *launcher.OpError
 	var told *Error
 	switch {
 	case errors.As(err, &told), errors.Is(err, os.ErrClosed):

@@ -23,8 +23,8 @@ type RunnerOptions struct {
 	Cold bool
 }
 
-// NewRunner starts a stage: this program's binary again, which needs no other file. Where the machine does not allow a
-// prepared tree, jails take longer and are the same; their Plan has a note that says why.
+// NewRunner starts a launcher: this program's binary again, which needs no other file. Where the machine does not allow
+// a prepared tree, jails take longer and are the same; their Plan has a note that says why.
 func NewRunner() (*Runner, error) { return NewRunnerWith(RunnerOptions{}) }
 
 // NewRunnerWith is NewRunner with options.
@@ -32,7 +32,7 @@ func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 	if o.Pool < 0 || o.Jails < 0 {
 		return nil, &Error{Fault: FaultCaller, Op: "runner", Detail: "a negative Pool or Jails", Remedy: "give how many, or 0"}
 	}
-	r, err := newStage()
+	r, err := newBareRunner()
 	if err != nil {
 		return nil, err
 	}
@@ -40,15 +40,15 @@ func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 	if o.Cold {
 		return r, nil
 	}
-	if r.tree, err = r.prepareStage(o.Pool > 0); err != nil {
-		fresh, ferr := newStage()
-		if ferr = errors.Join(ferr, r.stage.Close()); ferr != nil {
+	if r.tree, err = r.prepareLauncher(o.Pool > 0); err != nil {
+		fresh, ferr := newBareRunner()
+		if ferr = errors.Join(ferr, r.launcher.Close()); ferr != nil {
 			return nil, ferr
 		}
-		r.why, r.stage, r.dropped, r.tree = err.Error(), fresh.stage, nil, nil
+		r.why, r.launcher, r.dropped, r.tree = err.Error(), fresh.launcher, nil, nil
 		return r, nil
 	}
-	r.outfit = &outfitter{host: r.tree.host, first: r.stage}
+	r.outfit = &outfitter{host: r.tree.host, first: r.launcher}
 	if o.Pool > 0 {
 		r.pool = o.Pool
 		r.nets = &netPool{outfit: r.outfit, want: o.Pool, reuse: o.Reuse}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"syscall"
 
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +15,7 @@ import (
 // maxTemplates is how many kinds of Spec a Runner remembers.
 const maxTemplates = 16
 
-// stand is a stage that stands in a tree of its own, with what has been worked out for it.
+// stand is a launcher that stands in a tree of its own, with what has been worked out for it.
 type stand struct {
 	host  *Host    // as prepared for
 	warm  [2]*warm // without and with a network namespace that stood ready
@@ -25,8 +25,8 @@ type stand struct {
 	done  bool
 }
 
-// prepareStage has the stage make its tree and move into it. After an error the stage is of no use.
-func (r *Runner) prepareStage(home bool) (*stand, error) {
+// prepareLauncher has the launcher make its tree and move into it. After an error the launcher is of no use.
+func (r *Runner) prepareLauncher(home bool) (*stand, error) {
 	h, err := Look(&Spec{})
 	if err != nil {
 		return nil, err
@@ -50,14 +50,14 @@ func (r *Runner) prepareStage(home bool) (*stand, error) {
 	return st, r.adopt(&Plan{Drop: dropFor(h), Host: h})
 }
 
-// perform has the stage perform one preparation, in itself or in a process that it waits for.
+// perform has the launcher perform one preparation, in itself or in a process that it waits for.
 func (r *Runner) perform(s Preparation) error {
 	report, far, err := reportSocket()
 	if err != nil {
 		return err
 	}
 	defer report.Close()
-	pid, err := r.stage.Do(s.Program, s.request, far)
+	pid, err := r.launcher.Do(s.Program, s.request, far)
 	unix.Close(far)
 	if err != nil {
 		return opError("prepare", s.Program, err)
@@ -75,10 +75,10 @@ func (r *Runner) perform(s Preparation) error {
 		return nil
 	}
 	rep, _, err := receive(report)
-	if err != nil || rep.Type != stage.ReportFail {
+	if err != nil || rep.Type != launcher.ReportFail {
 		return &Error{Fault: FaultHost, Op: "prepare", Detail: s.What + ": the process was killed"}
 	}
-	return opError("prepare", s.Program, &stage.OpError{Op: rep.A, Errno: syscall.Errno(rep.B)})
+	return opError("prepare", s.Program, &launcher.OpError{Op: rep.A, Errno: syscall.Errno(rep.B)})
 }
 
 // kind gives the template for a Spec, from those that are remembered or a new one, until stand.used.
@@ -117,7 +117,7 @@ func (r *Runner) kind(s *Spec, pooled bool) (t *template, known bool, err error)
 	}
 	was := r.tree.host
 	h.PayloadUID, h.PayloadGID, h.Kept = was.PayloadUID, was.PayloadGID, was.Kept
-	if s.Rootfs.Path == "" { // what the stage's tree has, and not what the host has by now
+	if s.Rootfs.Path == "" { // what the launcher's tree has, and not what the host has by now
 		h.System, h.Files, h.CPUs = was.System, was.Files, was.CPUs
 	}
 	if t, err = newTemplate(s, h, w); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/program"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +27,7 @@ func (c *Cmd) Start() (err error) {
 	}
 	c.mark(0)
 	if c.own {
-		if c.runner, err = newStage(); err != nil {
+		if c.runner, err = newBareRunner(); err != nil {
 			return err
 		}
 		defer func() {
@@ -86,14 +86,14 @@ func (c *Cmd) startCold() (err error) {
 	if err := c.runner.volumes.look(&c.Spec, host); err != nil {
 		return err
 	}
-	if host.EarlyNet, err = cold.stage.OwnNet(); err != nil || host.EarlyNet && c.Spec.Net == NetHost {
+	if host.EarlyNet, err = cold.launcher.OwnNet(); err != nil || host.EarlyNet && c.Spec.Net == NetHost {
 		if err = cold.replace(); err != nil {
 			return err
 		}
 		host.EarlyNet = false
 	}
-	host.EarlyStage = cold.stage.Early
-	if d := cold.identity(); d != nil { // one stage, one unprivileged user
+	host.ForkedEarly = cold.launcher.Early
+	if d := cold.identity(); d != nil { // one launcher, one unprivileged user
 		host.PayloadUID, host.PayloadGID = d.PayloadUID, d.PayloadGID
 	}
 	c.mark(1)
@@ -120,14 +120,14 @@ func (r *Runner) identity() *Host {
 	return r.dropped
 }
 
-// spawn hands the plan to the stage and waits for the payload's execve(2).
+// spawn hands the plan to the launcher and waits for the payload's execve(2).
 func (c *Cmd) spawn(r *Runner) error {
 	j, err := r.bear(c.plan, func(h *handover) error { return c.fill(r, h) }, func(_ *parked, req program.Request, fds []int) (int, error) {
 		c.mark(3)
 		if err := c.digestPlan(nil, req); err != nil {
 			return 0, err
 		}
-		return r.stage.Do(c.plan.Jail, req, fds...)
+		return r.launcher.Do(c.plan.Jail, req, fds...)
 	})
 	if err != nil {
 		return c.abandon(err)
@@ -209,7 +209,7 @@ func (c *Cmd) confirm() error {
 		}
 		switch {
 		case len(fds) > 0: // take has failed
-		case err == nil && rep.Type == stage.ReportExec, errors.Is(err, errNoReport) && c.Spec.NoInit:
+		case err == nil && rep.Type == launcher.ReportExec, errors.Is(err, errNoReport) && c.Spec.NoInit:
 			c.mark(5)
 			c.state.running.Store(true)
 			c.watchPayload()
@@ -218,9 +218,9 @@ func (c *Cmd) confirm() error {
 				c.plan.Jail = nil
 			}
 			return nil
-		case err == nil && rep.Type == stage.ReportFail:
+		case err == nil && rep.Type == launcher.ReportFail:
 			err = c.setupError(rep)
-		case err == nil && rep.Type == stage.ReportExit: // cannot be: ReportExec comes first
+		case err == nil && rep.Type == launcher.ReportExit: // cannot be: ReportExec comes first
 			err = &Error{Fault: FaultBrig, Op: "report", Detail: "out of order"}
 		case cause(c.state.cause.Load()) != notEnded:
 			err = c.interrupted()

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,8 +22,9 @@ type rest struct {
 	sent   bool
 }
 
-// startWarm makes the jail from the stage's own tree. A jail that was parked for a Spec like this one is taken, or else
-// the head of its program is sent at once, so that the stage works while the keeper looks at the run's own sources.
+// startWarm makes the jail from the launcher's own tree. A jail that was parked for a Spec like this one is taken, or
+// else the head of its program is sent at once, so that the launcher works while the keeper looks at the run's own
+// sources.
 func (c *Cmd) startWarm() error {
 	w := &rest{cmd: c, runner: c.runner}
 	defer w.close()
@@ -72,8 +73,8 @@ func (w *rest) jail() (*parked, error) {
 	return j, err
 }
 
-// meanwhile writes the rest while the stage works. What needs nothing of the stage is on its way before the jail waits
-// for it: its keeper may have no processor by then.
+// meanwhile writes the rest while the launcher works. What needs nothing of the launcher is on its way before the jail
+// waits for it: its keeper may have no processor by then.
 func (w *rest) meanwhile(j *parked, t *template) error {
 	err := w.write(t)
 	if err == nil && len(w.cmd.plan.Passed) == len(t.base.Passed) {
@@ -108,7 +109,7 @@ func (w *rest) write(t *template) (err error) {
 	return err
 }
 
-// send adds the mounts, for which it may need the stage itself, which by now has answered.
+// send adds the mounts, for which it may need the launcher itself, which by now has answered.
 func (w *rest) send(j *parked) error {
 	if err := w.runner.pass(w.cmd.plan, &w.fds, false); err != nil {
 		return err
@@ -126,7 +127,8 @@ func (w *rest) close() {
 }
 
 // park has the head of a Spec's jails performed, up to where it waits for the rest; meanwhile, if not nil, runs as long
-// as the stage works. What a template says of the machine may not hold any more: after a failure it is made anew, once.
+// as the launcher works. What a template says of the machine may not hold any more: after a failure it is made anew,
+// once.
 func (r *Runner) park(s *Spec, meanwhile func(*parked, *template) error) (*parked, error) {
 	for {
 		var net *netEntry
@@ -176,14 +178,14 @@ func (r *Runner) head(t *template, net *netEntry, meanwhile func(*parked)) (*par
 	}, func(j *parked, req program.Request, fds []int) (int, error) {
 		then := func() { meanwhile(j) }
 		if req == p.request() {
-			return r.stage.DoFile(t.file, then, fds...)
+			return r.launcher.DoFile(t.file, then, fds...)
 		}
-		f, err := stage.NewFile(p.Head, req) // a group that could not be made, and may be missing
+		f, err := launcher.NewFile(p.Head, req) // a group that could not be made, and may be missing
 		if err != nil {
 			return 0, err
 		}
 		defer f.Close()
-		return r.stage.DoFile(f, then, fds...)
+		return r.launcher.DoFile(f, then, fds...)
 	})
 	if err != nil {
 		net.drop()
@@ -203,8 +205,8 @@ func (j *parked) waits() bool {
 	there := false
 	err = rc.Control(func(fd uintptr) {
 		for {
-			oob := make([]byte, unix.CmsgSpace(4*stage.MaxFDs))
-			n, oobn, _, _, rerr := unix.Recvmsg(int(fd), make([]byte, stage.ReportSize), oob, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
+			oob := make([]byte, unix.CmsgSpace(4*launcher.MaxFDs))
+			n, oobn, _, _, rerr := unix.Recvmsg(int(fd), make([]byte, launcher.ReportSize), oob, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
 			there = rerr == unix.EAGAIN
 			if n != 1 || oobn == 0 || j.sockets != nil || j.from.base.sockets == nil {
 				return
@@ -227,7 +229,7 @@ func (c *Cmd) send(j *parked, t *template, fds []int) error {
 		return err
 	}
 	var serr error
-	if err := rc.Control(func(fd uintptr) { serr = stage.SendRest(int(fd), c.plan.Jail, fds...) }); err != nil {
+	if err := rc.Control(func(fd uintptr) { serr = launcher.SendRest(int(fd), c.plan.Jail, fds...) }); err != nil {
 		return err
 	}
 	var size program.SizeError
@@ -235,13 +237,13 @@ func (c *Cmd) send(j *parked, t *template, fds []int) error {
 	case serr == nil:
 		return nil
 	case errors.Is(serr, unix.EMFILE), errors.Is(serr, unix.ENFILE):
-		return &Error{Fault: FaultHost, Op: "stage", Detail: "the rest of the program: " + serr.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+		return &Error{Fault: FaultHost, Op: "launcher", Detail: "the rest of the program: " + serr.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
 	case errors.As(serr, &size):
 		return &Error{Fault: FaultCaller, Op: "plan", Detail: serr.Error(), Remedy: "make the arguments or files smaller"}
 	case errors.Is(serr, unix.EPIPE), errors.Is(serr, unix.ECONNRESET):
-		if rep, _, rerr := receive(j.report); rerr == nil && rep.Type == stage.ReportFail {
+		if rep, _, rerr := receive(j.report); rerr == nil && rep.Type == launcher.ReportFail {
 			return c.setupError(rep)
 		}
 	}
-	return &Error{Fault: FaultHost, Op: "stage", Detail: "the rest of the program: " + serr.Error(), Remedy: "look for an out-of-memory kill in the kernel log"}
+	return &Error{Fault: FaultHost, Op: "launcher", Detail: "the rest of the program: " + serr.Error(), Remedy: "look for an out-of-memory kill in the kernel log"}
 }

@@ -9,7 +9,7 @@ type Step struct {
 	Call  string `json:"call"`
 }
 
-// Steps are the operations of the stage (for root only) and of the jail, numbered as errors number them.
+// Steps are the operations of the launcher (for root only) and of the jail, numbered as errors number them.
 func (p *Plan) Steps() (drop, jail []Step) {
 	jail = append(steps(p.Head), steps(p.Jail)...)
 	for i := range jail {

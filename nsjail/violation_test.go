@@ -14,7 +14,7 @@ import (
 	"time"
 	"unsafe"
 
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 	"brig/rootfs"
 	"brig/seccomp"
 
@@ -272,7 +272,7 @@ func TestPlansSayWhoListens(t *testing.T) {
 
 // The numbers that package rootfs gives the descriptors are those that init keeps.
 func TestDiskNumbers(t *testing.T) {
-	if rootfs.FirstDisk != stage.FDDisk || rootfs.MaxDisks != stage.MaxDisks {
-		t.Errorf("rootfs keeps %d from %d, init %d from %d", rootfs.MaxDisks, rootfs.FirstDisk, stage.MaxDisks, stage.FDDisk)
+	if rootfs.FirstDisk != launcher.FDDisk || rootfs.MaxDisks != launcher.MaxDisks {
+		t.Errorf("rootfs keeps %d from %d, init %d from %d", rootfs.MaxDisks, rootfs.FirstDisk, launcher.MaxDisks, launcher.FDDisk)
 	}
 }

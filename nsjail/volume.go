@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
@@ -47,14 +47,14 @@ func (v *Volume) Owner() (uid, gid int) { return v.uid, v.gid }
 // Close gives the volume up. Jails that show it keep it until they end.
 func (v *Volume) Close() error { return v.store.drop(v) }
 
-// volumeStore is a stage in a mount namespace of its own, where volumes are attached: nobody else sees them there.
+// volumeStore is a launcher in a mount namespace of its own, where volumes are attached: nobody else sees them there.
 type volumeStore struct {
-	mu      sync.Mutex
-	stage   *stage.Stage
-	place   int // descriptor of the directory of volumes
-	volumes map[string]*Volume
-	last    int
-	closed  bool
+	mu       sync.Mutex
+	launcher *launcher.Launcher
+	place    int // descriptor of the directory of volumes
+	volumes  map[string]*Volume
+	last     int
+	closed   bool
 }
 
 // NewVolume makes a Volume, as root and as an ordinary user. A Runner that has no prepared tree has none.
@@ -112,9 +112,9 @@ func (s *volumeStore) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 		v.uid, v.gid = r.tree.host.UID, r.tree.host.GID
 	}
 	p := program.New(3)
-	m := rootfs.Volume(p, "volume", stage.SlotUser, v.id, int64(o.Size), o.Inodes, o.Dirs)
+	m := rootfs.Volume(p, "volume", launcher.SlotUser, v.id, int64(o.Size), o.Inodes, o.Dirs)
 	passFD(p, "volume", m, "[volume]")
-	fd, err := askStage(s.stage, p, s.place)
+	fd, err := askLauncher(s.launcher, p, s.place)
 	if err != nil {
 		return nil, opError("volume", p, err)
 	}
@@ -128,12 +128,12 @@ func (s *volumeStore) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 	return v, nil
 }
 
-// open starts the stage when the first volume is made.
+// open starts the launcher when the first volume is made.
 func (s *volumeStore) open(r *Runner) (err error) {
-	if s.stage != nil {
+	if s.launcher != nil {
 		return nil
 	}
-	st, err := stage.Start()
+	st, err := launcher.Start()
 	if err != nil {
 		return err
 	}
@@ -141,11 +141,11 @@ func (s *volumeStore) open(r *Runner) (err error) {
 	if err != nil {
 		return errors.Join(err, st.Close())
 	}
-	s.stage, s.place, s.volumes = st, place, map[string]*Volume{}
+	s.launcher, s.place, s.volumes = st, place, map[string]*Volume{}
 	return nil
 }
 
-func openStore(st *stage.Stage, r *Runner) (place int, err error) {
+func openStore(st *launcher.Launcher, r *Runner) (place int, err error) {
 	h := r.tree.host
 	p := program.New(3)
 	in := []int{}
@@ -156,18 +156,18 @@ func openStore(st *stage.Stage, r *Runner) (place int, err error) {
 		}
 		p = program.New(2)
 	} else {
-		ns, err := userNamespace(r.stage)
+		ns, err := userNamespace(r.launcher)
 		if err != nil {
 			return -1, err
 		}
 		defer unix.Close(ns)
 		in = append(in, ns)
-		p.Add("volume", unix.SYS_SETNS, stage.SlotUser.Arg(), program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
+		p.Add("volume", unix.SYS_SETNS, launcher.SlotUser.Arg(), program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
 	}
 	p.Add("volume", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNS, "CLONE_NEWNS"))
 	m := rootfs.VolumeStore(p, "volume")
 	passFD(p, "volume", m, "[place]")
-	place, err = askStage(st, p, in...)
+	place, err = askLauncher(st, p, in...)
 	if err != nil {
 		return -1, opError("volume", p, err)
 	}
@@ -183,9 +183,9 @@ func (s *volumeStore) mount(src *Source, attr uint64) (int, error) {
 		return -1, noVolume(src.Path, src.volume)
 	}
 	p := program.New(3)
-	t := rootfs.VolumeTree(p, "volume", stage.SlotUser, src.dir, attr)
+	t := rootfs.VolumeTree(p, "volume", launcher.SlotUser, src.dir, attr)
 	passFD(p, "volume", t, "[mount]")
-	fd, err := askStage(s.stage, p, int(v.root.Fd()))
+	fd, err := askLauncher(s.launcher, p, int(v.root.Fd()))
 	if err != nil {
 		return -1, opError("volume", p, err)
 	}
@@ -218,8 +218,8 @@ func (s *volumeStore) look(spec *Spec, h *Host) error {
 
 func (s *volumeStore) detach(v *Volume) error {
 	p := program.New(3)
-	rootfs.DropVolume(p, "volume", stage.SlotUser, v.id)
-	if err := perform(s.stage, p, s.place); err != nil {
+	rootfs.DropVolume(p, "volume", launcher.SlotUser, v.id)
+	if err := perform(s.launcher, p, s.place); err != nil {
 		return opError("volume", p, err)
 	}
 	return nil
@@ -239,18 +239,18 @@ func (s *volumeStore) drop(v *Volume) error {
 	return errors.Join(err, s.detach(v))
 }
 
-// close ends the stage, and with it what is attached in its mount namespace.
+// close ends the launcher, and with it what is attached in its mount namespace.
 func (s *volumeStore) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	if s.stage == nil {
+	if s.launcher == nil {
 		return nil
 	}
-	errs := []error{s.stage.Close(), unix.Close(s.place)}
+	errs := []error{s.launcher.Close(), unix.Close(s.place)}
 	for _, v := range s.volumes {
 		errs = append(errs, v.root.Close())
 	}
-	s.volumes, s.stage = nil, nil
+	s.volumes, s.launcher = nil, nil
 	return errors.Join(errs...)
 }

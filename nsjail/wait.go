@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,11 +16,11 @@ var errNoReport = errors.New("no report")
 
 // receive reads one message of the report socket: a report, or descriptors (the sockets of the jail's network, the
 // terminal's master side).
-func (c *Cmd) receive() (stage.Report, []int, error) { return receive(c.report) }
+func (c *Cmd) receive() (launcher.Report, []int, error) { return receive(c.report) }
 
-func receive(report *os.File) (rep stage.Report, fds []int, err error) {
-	var buf [stage.ReportSize]byte
-	oob := make([]byte, unix.CmsgSpace(4*stage.MaxFDs))
+func receive(report *os.File) (rep launcher.Report, fds []int, err error) {
+	var buf [launcher.ReportSize]byte
+	oob := make([]byte, unix.CmsgSpace(4*launcher.MaxFDs))
 	var n, oobn int
 	rc, err := report.SyscallConn()
 	if err != nil {
@@ -47,7 +47,7 @@ func receive(report *os.File) (rep stage.Report, fds []int, err error) {
 		fds, err = descriptors(oob[:oobn])
 		return rep, fds, err
 	}
-	rep, err = stage.ParseReport(buf[:n])
+	rep, err = launcher.ParseReport(buf[:n])
 	return rep, nil, err
 }
 
@@ -69,14 +69,14 @@ func masterFile(fd int) (*os.File, error) {
 
 // waitPid waits for the jail's first process through its pidfd: waitid(2) P_PIDFD, Linux 5.4. The kernel lets it end
 // only after every other process of the pid namespace has. It is about to: the wait is bounded.
-func (c *Cmd) waitPid(most time.Duration) (status int, usage stage.Usage, err error) {
+func (c *Cmd) waitPid(most time.Duration) (status int, usage launcher.Usage, err error) {
 	rc, err := c.pidfd.SyscallConn()
 	if err != nil {
 		return 0, usage, err
 	}
 	if !c.Spec.NoInit { // else hurry has bounded it, or it has ended
 		end := time.Now().Add(most)
-		over := !c.plan.Host.EarlyStage
+		over := !c.plan.Host.ForkedEarly
 		if !over {
 			_ = rc.Control(func(fd uintptr) { over = !poll(fd, int(most.Milliseconds())) })
 		}
@@ -108,7 +108,7 @@ func (c *Cmd) waitPid(most time.Duration) (status int, usage stage.Usage, err er
 	}
 	sru := syscall.Rusage{Utime: syscall.Timeval(ru.Utime), Stime: syscall.Timeval(ru.Stime), Maxrss: ru.Maxrss,
 		Majflt: ru.Majflt, Nvcsw: ru.Nvcsw, Nivcsw: ru.Nivcsw}
-	usage = stage.UsageOf(&sru)
+	usage = launcher.UsageOf(&sru)
 	usage.Sampled = sampled
 	return status, usage, err
 }
@@ -131,7 +131,7 @@ func (c *Cmd) Wait() (*Result, error) {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
 	}
 	c.result = &Result{Enforced: c.plan.Enforced, Notes: c.plan.Notes}
-	if !c.plan.Host.EarlyStage {
+	if !c.plan.Host.ForkedEarly {
 		c.result.SpecDigest = c.Spec.Digest()
 	}
 	c.rest()
@@ -151,7 +151,7 @@ func (c *Cmd) rest() {
 	if err != nil {
 		return // whoever reads it will say why
 	}
-	if c.plan.Host.EarlyStage && !c.Spec.NoInit {
+	if c.plan.Host.ForkedEarly && !c.Spec.NoInit {
 		_ = rc.Control(block)
 	} else {
 		_ = rc.Read(readable) // as above
@@ -183,12 +183,12 @@ func (c *Cmd) finish() (*Result, error) {
 	if c.group != nil {
 		c.runner.sweepGroups(c.plan.Host.Cgroup)
 	}
-	status, usage, most := 0, stage.Usage{}, endWait
+	status, usage, most := 0, launcher.Usage{}, endWait
 	reported, asked, left := false, false, false
 	if !c.Spec.NoInit {
 		rep, _, err := c.receive()
-		if reported = err == nil && rep.Type == stage.ReportExit; reported {
-			status, usage, asked, left = rep.A, rep.Usage, rep.B&stage.EndAsked != 0, rep.B&stage.EndLeft != 0
+		if reported = err == nil && rep.Type == launcher.ReportExit; reported {
+			status, usage, asked, left = rep.A, rep.Usage, rep.B&launcher.EndAsked != 0, rep.B&launcher.EndLeft != 0
 			c.heed(&rep)
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"sync"
 
 	"brig/internal/program"
-	"brig/nsjail/internal/stage"
+	"brig/nsjail/internal/launcher"
 	"brig/seccomp"
 
 	"golang.org/x/sys/unix"
 )
 
-// warm is what a resolver of a Runner knows beyond the Host: the stage stands in a tree of its own.
+// warm is what a resolver of a Runner knows beyond the Host: the launcher stands in a tree of its own.
 type warm struct {
 	etc    bool          // the tree's /etc is the whole one of a jail with the default identity
 	pooled bool          // the jail is born in a network namespace that stood ready
@@ -60,7 +60,7 @@ type template struct {
 	key    Spec
 	base   resolver
 	first  int // slot of the first descriptor that comes with the rest
-	file   *stage.File
+	file   *launcher.File
 	filter []byte
 	group  string // the keeper's own control groups, if the head has to do with them
 
@@ -99,11 +99,11 @@ func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
 	} else if err := r.inTurn(); err != nil {
 		return nil, err
 	}
-	t.first = int(r.Jail.Park("park", stage.SlotReport))
+	t.first = int(r.Jail.Park("park", launcher.SlotReport))
 	r.Head = r.Jail
 	t.base = r
 	var err error
-	if t.file, err = stage.NewFile(r.Head, r.request()); err != nil {
+	if t.file, err = launcher.NewFile(r.Head, r.request()); err != nil {
 		return nil, err
 	}
 	t.file.Keep = true

@@ -27,7 +27,7 @@ func runnerWith(t *testing.T, o RunnerOptions) *Runner {
 		}
 	})
 	if r.tree == nil && !o.Cold {
-		t.Fatal("the stage has no tree of its own: " + r.why)
+		t.Fatal("the launcher has no tree of its own: " + r.why)
 	}
 	return r
 }
@@ -187,7 +187,7 @@ func TestPrestartErrors(t *testing.T) {
 	wantOutput(t, cold.shell("echo cold"), "cold")
 }
 
-// The host's network is not in the stage's tree, and no jail meets another one's.
+// The host's network is not in the launcher's tree, and no jail meets another one's.
 func TestHostNetBesideThePool(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 2})
 	own, err := os.Readlink("/proc/self/ns/net")
@@ -344,7 +344,7 @@ func TestPlanOfARunningJail(t *testing.T) {
 		if len(steps) < 150 || steps[len(steps)-1].Label != "exec" || steps[len(steps)-1].N != len(steps) {
 			t.Errorf("%s: %d steps, the last is %+v", name, len(steps), steps[len(steps)-1])
 		}
-		if (name == "warm") != strings.Contains(text, "park(") || (name == "warm") != strings.Contains(text, "# stage: a tree of its own") {
+		if (name == "warm") != strings.Contains(text, "park(") || (name == "warm") != strings.Contains(text, "# launcher: a tree of its own") {
 			t.Errorf("%s:\n%s", name, text)
 		}
 	}

@@ -151,7 +151,7 @@ func Begin(p *program.Program, r *Root) *Tree {
 	if r.Watched {
 		b.disks = [][]string{}
 	}
-	if !r.Over { // the stage's mounts are private, and so are copies of them
+	if !r.Over { // the launcher's mounts are private, and so are copies of them
 		b.Add("mount", unix.SYS_MOUNT, program.Str(""), program.Str("/"), program.Str(""),
 			program.Named(unix.MS_REC|unix.MS_PRIVATE, "MS_REC|MS_PRIVATE"), program.Int(0))
 	}

@@ -111,7 +111,7 @@ func TestARefusedJobHasOne(t *testing.T) {
 	if _, err := inner.Execute(context.Background(), job("r2")); !errors.As(err, &no) {
 		t.Error(err)
 	}
-	broken := Wrap(executor(func(j *nsjail.Job) (*nsjail.Result, error) { return nil, errors.New("no stage") }), l)
+	broken := Wrap(executor(func(j *nsjail.Job) (*nsjail.Result, error) { return nil, errors.New("no launcher") }), l)
 	if _, err := broken.Execute(context.Background(), job("r3")); err == nil {
 		t.Error("an error was lost")
 	}
@@ -122,7 +122,7 @@ func TestARefusedJobHasOne(t *testing.T) {
 	if v := list[1].Verdict; v.Allowed || v.Layer != "policy" || v.Rule != "minimal: commands" || v.Error != "no" || len(list[1].Argv) != 3 {
 		t.Errorf("%+v", v)
 	}
-	if list[3].Status != "refused" || list[3].Verdict.Layer != "queue" || list[5].Status != "error" || list[5].Error != "no stage" {
+	if list[3].Status != "refused" || list[3].Verdict.Layer != "queue" || list[5].Status != "error" || list[5].Error != "no launcher" {
 		t.Errorf("%+v %+v", list[3], list[5])
 	}
 }

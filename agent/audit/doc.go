@@ -20,7 +20,7 @@
 //	run.end      run agent token sandbox language plan_sha256 status exit_code signal timed_out limits_hit output usage
 //	             network violation error, and verdict where the refusal came from further in
 //	run.refused  what run.start has, where somebody has said no: verdict says who and why, and there is no run.end
-//	             plan_sha256 is of what the stage was told to perform, which is everything that the jail is made of: the
+//	             plan_sha256 is of what the launcher was told to perform, which is everything that the jail is made of: the
 //	             programs, and the identity and attributes of the mounts that were passed to it by descriptor
 //	sandbox.create  agent token sandbox
 //	sandbox.delete  likewise, and a note with the reason where it ends by itself; brigd's end ends all of them

@@ -38,7 +38,7 @@ type Event struct {
 	Language string `json:"language,omitempty"`
 	// The digests are SHA-256 in hexadecimal: of Job.Code; of the arguments, each followed by a zero byte; of the Spec (see
 	// nsjail.Spec.Digest), as it was when the event was made; of what was performed (Job.PlanDigest): the programs of the
-	// stage, and the identity and attributes of the mounts that were passed to it by descriptor. It says nothing of what
+	// launcher, and the identity and attributes of the mounts that were passed to it by descriptor. It says nothing of what
 	// the files in a mount hold.
 	CodeDigest string `json:"code_sha256,omitempty"`
 	CodeBytes  int    `json:"code_bytes,omitempty"`

@@ -12,22 +12,22 @@ int sigaction(int sig, const struct sigaction *act, struct sigaction *was) {
 	return __sigaction(sig, sig == SIGQUIT && act && act->sa_flags & SA_SIGINFO ? 0 : act, was);
 }
 
-// The stage's constructor (nsjail/internal/stage) forks a stage before the Go runtime starts when a binary defines
-// this symbol and is called with this word.
-const char *const brig_stage_early = "run";
+// The launcher's constructor (nsjail/internal/launcher) forks a launcher before the Go runtime starts when a binary
+// defines this symbol and is called with this word.
+const char *const brig_launcher_command = "run";
 
-// With a flag that begins so the jail must be born in a control group or be the stage's ward, and no process is made ahead.
-const char *const brig_stage_grouped[] = {"--memory", "-m", "--cpu", "--pids-limit", "--no-oom-group", "--device-", "--io-", "--hugetlb", "--cgroup", "--no-init",
+// With a flag that begins so the jail must be born in a control group or be the launcher's ward, and no process is made ahead.
+const char *const brig_launcher_grouped[] = {"--memory", "-m", "--cpu", "--pids-limit", "--no-oom-group", "--device-", "--io-", "--hugetlb", "--cgroup", "--no-init",
 	"--systemd-scope", 0};
 
 // With these it may not want a network namespace of its own with lo up, and none is made ahead of a jail with a group.
-const char *const brig_stage_own_net[] = {"--net", "--allow", "--deny", "--spec", "--systemd-scope", 0};
+const char *const brig_launcher_own_net[] = {"--net", "--allow", "--deny", "--spec", "--systemd-scope", 0};
 
 // With these its list may begin with something else than every default jail's, and only its namespaces are made ahead.
-const char *const brig_stage_odd[] = {"--rootfs", "--spec", "--user", "--optional", "--hostname",
+const char *const brig_launcher_odd[] = {"--rootfs", "--spec", "--user", "--optional", "--hostname",
 	"--net=none", "--net=host", "--net none", "--net host", 0};
 
-// With these Go starts a stage of its own, which inherits the keeper's processors: keeper.c must not have set them.
-const char *const brig_stage_late[] = {"--systemd-scope", 0};
+// With these Go starts a launcher of its own, which inherits the keeper's processors: keeper.c must not have set them.
+const char *const brig_launcher_late[] = {"--systemd-scope", 0};
 */
 import "C"

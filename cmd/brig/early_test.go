@@ -18,7 +18,7 @@ func TestGroupedFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, _ := strings.Cut(string(text), "brig_stage_grouped[]")
+	_, list, _ := strings.Cut(string(text), "brig_launcher_grouped[]")
 	list, _, _ = strings.Cut(list, ";")
 	var beginnings []string
 	for _, m := range regexp.MustCompile(`"(-[^"]+)"`).FindAllStringSubmatch(list, -1) {

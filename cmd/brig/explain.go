@@ -30,7 +30,7 @@ func explain(inv *invocation, std stdio) int {
 		return fail(std, describe(inv, err))
 	}
 	defer host.Close()
-	host.EarlyStage = true // as run would have it
+	host.ForkedEarly = true // as run would have it
 	p, err := nsjail.Resolve(&inv.spec, host)
 	if err != nil {
 		return fail(std, describe(inv, err))

@@ -109,7 +109,7 @@ func refuse(inv *invocation, line string, std stdio) {
 	}
 }
 
-// newRunner takes the stage that was made before main, or, in a scope of systemd's, one that is born there.
+// newRunner takes the launcher that was made before main, or, in a scope of systemd's, one that is born there.
 func newRunner(inv *invocation) (*nsjail.Runner, error) {
 	early, err := nsjail.EarlyRunner()
 	if err != nil || !inv.systemdScope {

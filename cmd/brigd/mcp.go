@@ -108,13 +108,13 @@ func (p *parts) stdio(ctx context.Context, std stdio) int {
 	defer cancel(nil)
 	go func() {
 		select {
-		case err := <-p.stage.gone:
+		case err := <-p.launcher.gone:
 			cancel(err)
 		case <-ctx.Done():
 		}
 	}()
 	err := mcp.ServeStdio(ctx, o)
-	if cause := context.Cause(ctx); err == nil && errors.Is(cause, errStageGone) {
+	if cause := context.Cause(ctx); err == nil && errors.Is(cause, errLauncherGone) {
 		err = cause
 	}
 	if err != nil {

@@ -59,8 +59,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// A brigd whose stage is gone can do nothing, says so, and ends, so that it can be started again.
-func TestStageGone(t *testing.T) {
+// A brigd whose launcher is gone can do nothing, says so, and ends, so that it can be started again.
+func TestLauncherGone(t *testing.T) {
 	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s")
 	if status, a := p.run("true"); status != 200 {
 		t.Fatalf("%d %v", status, a)
@@ -85,7 +85,7 @@ func TestStageGone(t *testing.T) {
 			}
 		}
 	}
-	for range stageFailures {
+	for range launcherFailures {
 		if status, a := p.run("true"); status != 500 {
 			t.Errorf("%d %v", status, a)
 		}

@@ -24,23 +24,23 @@ import (
 
 // parts is what both faces stand on.
 type parts struct {
-	c       *config.Config
-	log     *slog.Logger
-	engine  *engine.Engine
-	gate    *admit.Gate
-	metrics *metrics.Metrics
-	trace   *trace.Tracer
-	audit   *audit.Log
-	ledger  *token.Ledger
-	refused *audit.Refusals // counts requests that were not let in; nil without an audit log
-	areas   *areas
-	stage   *stageWatch
-	runs    context.Context // ends when what still runs has to
+	c        *config.Config
+	log      *slog.Logger
+	engine   *engine.Engine
+	gate     *admit.Gate
+	metrics  *metrics.Metrics
+	trace    *trace.Tracer
+	audit    *audit.Log
+	ledger   *token.Ledger
+	refused  *audit.Refusals // counts requests that were not let in; nil without an audit log
+	areas    *areas
+	launcher *launcherWatch
+	runs     context.Context // ends when what still runs has to
 }
 
 // assemble makes the parts, in an order in which each has what it needs. What has been made when one fails is closed.
 func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts, err error) {
-	p = &parts{c: c, log: log, areas: &areas{ids: map[string]bool{}}, stage: newStageWatch(), runs: ctx}
+	p = &parts{c: c, log: log, areas: &areas{ids: map[string]bool{}}, launcher: newLauncherWatch(), runs: ctx}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close(ctx))
@@ -171,7 +171,7 @@ func (p *parts) collect(parent string) {
 }
 
 // served is the engine as the faces see it.
-func (p *parts) served() endable { return endable{p.engine, p.runs, p.areas, p.metrics, p.stage} }
+func (p *parts) served() endable { return endable{p.engine, p.runs, p.areas, p.metrics, p.launcher} }
 
 // close ends the parts, the last first.
 func (p *parts) close(ctx context.Context) error {

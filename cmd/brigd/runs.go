@@ -15,10 +15,10 @@ import (
 // clients, go on, so that a run that brigd has cancelled is answered. It also notes which sandboxes there are.
 type endable struct {
 	*engine.Engine
-	runs    context.Context
-	areas   *areas
-	metrics *metrics.Metrics
-	stage   *stageWatch
+	runs     context.Context
+	areas    *areas
+	metrics  *metrics.Metrics
+	launcher *launcherWatch
 }
 
 // Run is the engine's.
@@ -32,7 +32,7 @@ func (e endable) Run(ctx context.Context, c engine.Caller, r *engine.Request, st
 	if a.Status == "refused" {
 		done(a.Error)
 	}
-	e.stage.see(a)
+	e.launcher.see(a)
 	return a
 }
 
@@ -45,38 +45,38 @@ func (e endable) CreateSandbox(ctx context.Context, c engine.Caller, r *engine.S
 	return info, err
 }
 
-// stageFailures is how many runs, one after the other, fail for want of the stage before it is given up.
-const stageFailures = 3
+// launcherFailures is how many runs, one after the other, fail for want of the launcher before it is given up.
+const launcherFailures = 3
 
-// stageWatch notices that the stage, the process that makes jails, is gone: killed for want of memory, say. Nothing brings
+// launcherWatch notices that the launcher, the process that makes jails, is gone: killed for want of memory, say. Nothing brings
 // it back but a new start.
-type stageWatch struct {
+type launcherWatch struct {
 	mu     sync.Mutex
 	failed int
 	gone   chan error // has the reason
 }
 
-var errStageGone = errors.New("no jail can be made any more")
+var errLauncherGone = errors.New("no jail can be made any more")
 
-func newStageWatch() *stageWatch { return &stageWatch{gone: make(chan error, 1)} }
+func newLauncherWatch() *launcherWatch { return &launcherWatch{gone: make(chan error, 1)} }
 
-func (w *stageWatch) see(a *engine.Response) {
+func (w *launcherWatch) see(a *engine.Response) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case a.Status == "refused":
 		return // nothing was to be made
-	case a.Error == nil || a.Error.Rule != "stage":
+	case a.Error == nil || a.Error.Rule != "launcher":
 		w.failed = 0
 		return
 	}
-	if w.failed++; w.failed == stageFailures {
-		w.say(fmt.Errorf("%w (%s); start brigd again, and look for an out-of-memory kill in the kernel log", errStageGone, a.Error.Message))
+	if w.failed++; w.failed == launcherFailures {
+		w.say(fmt.Errorf("%w (%s); start brigd again, and look for an out-of-memory kill in the kernel log", errLauncherGone, a.Error.Message))
 	}
 }
 
 // say leaves the reason where it is looked for, unless there is one.
-func (w *stageWatch) say(err error) {
+func (w *launcherWatch) say(err error) {
 	select {
 	case w.gone <- err:
 	default:

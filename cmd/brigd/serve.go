@@ -166,7 +166,7 @@ func (d *service) serve(signals <-chan os.Signal, cancel context.CancelCauseFunc
 	case err := <-failed:
 		why = fmt.Errorf("a socket has failed: %w", err)
 		d.log.Error("draining", slog.String("error", why.Error()))
-	case why = <-d.stage.gone:
+	case why = <-d.launcher.gone:
 		d.log.Error("draining", slog.String("error", why.Error()))
 	}
 	d.drain(signals, cancel)

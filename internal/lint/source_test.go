@@ -17,9 +17,9 @@ const (
 	maxFile     = 300 // lines
 	maxFunc     = 60
 	maxMain     = 40
-	maxStage    = 305 // lines of code in stage.c and entry.c: the stage
+	maxLauncher = 305 // lines of code in launcher.c and entry.c: the launcher
 	maxInit     = 120 // in init.c: process 1 of a jail
-	maxAllStage = 630 // the keeper's part and the shared layouts too
+	maxAllC     = 630 // the keeper's part and the shared layouts too
 )
 
 // binaries are the files that may hold other than text.
@@ -97,7 +97,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// There is one init, the stage's constructor in C: it must run before the Go runtime.
+// There is one init, the launcher's constructor in C: it must run before the Go runtime.
 func TestOneInit(t *testing.T) {
 	for _, s := range sources(t) {
 		for _, d := range s.file.Decls {
@@ -114,7 +114,7 @@ func TestOneInit(t *testing.T) {
 			}
 		}
 	})
-	if !slices.Equal(where, []string{"nsjail/internal/stage/entry.c"}) {
+	if !slices.Equal(where, []string{"nsjail/internal/launcher/entry.c"}) {
 		t.Errorf("C constructors in %q", where)
 	}
 }
@@ -196,26 +196,26 @@ func codeLines(text []byte) (n int) {
 	return n
 }
 
-func TestTheStageStaysSmall(t *testing.T) {
-	stage, first, total := 0, 0, 0
-	for _, name := range []string{"stage.c", "entry.c", "init.c", "keeper.c", "stage.h"} {
-		text, err := os.ReadFile(filepath.Join(root, "nsjail/internal/stage", name))
+func TestLauncherStaysSmall(t *testing.T) {
+	launcher, first, total := 0, 0, 0
+	for _, name := range []string{"launcher.c", "entry.c", "init.c", "keeper.c", "launcher.h"} {
+		text, err := os.ReadFile(filepath.Join(root, "nsjail/internal/launcher", name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := codeLines(text)
 		switch total += n; name {
-		case "stage.c", "entry.c":
-			stage += n
+		case "launcher.c", "entry.c":
+			launcher += n
 		case "init.c":
 			first = n
 		}
 		t.Logf("%s: %d lines of code", name, n)
 	}
-	if stage > maxStage || first > maxInit || total > maxAllStage {
-		t.Errorf("lines of code: the stage has %d of %d, init %d of %d, all of the C %d of %d", stage, maxStage, first, maxInit, total, maxAllStage)
+	if launcher > maxLauncher || first > maxInit || total > maxAllC {
+		t.Errorf("lines of code: the launcher has %d of %d, init %d of %d, all of the C %d of %d", launcher, maxLauncher, first, maxInit, total, maxAllC)
 	}
-	c, err := filepath.Glob(filepath.Join(root, "nsjail/internal/stage", "*.[chS]"))
+	c, err := filepath.Glob(filepath.Join(root, "nsjail/internal/launcher", "*.[chS]"))
 	if err != nil || len(c) != 6 { // ahead_amd64.h is generated
 		t.Errorf("the C is %q, %v", c, err)
 	}

@@ -12,7 +12,7 @@ import (
 //	reloc    4 bytes   offset into data of a cell that holds an offset into data
 //	data               strings, structures, arrays; the last byte is NUL
 //
-// stage.c reads it with the same layout and checks every offset before the first operation runs.
+// launcher.c reads it with the same layout and checks every offset before the first operation runs.
 const (
 	Magic      = 0x31475242 // "BRG1"
 	HeaderSize = 48
@@ -28,7 +28,7 @@ type Kind uint32
 // The kinds.
 const (
 	Spawn Kind = 0 // a new process, in new namespaces
-	Self  Kind = 1 // the stage itself
+	Self  Kind = 1 // the launcher itself
 	Later Kind = 2 // a process that waits at Park
 )
 
@@ -38,7 +38,7 @@ type Request struct {
 	CloneFlags uint64 // clone3(2) flags: the new namespaces
 	Cgroup     int    // index of the passed descriptor for CLONE_INTO_CGROUP, or -1
 	Netns      int    // index of the passed descriptor of the network namespace to be born in, or 0 for none
-	Ward       bool   // the stage kills the process when the keeper is gone (a jail without init)
+	Ward       bool   // the launcher kills the process when the keeper is gone (a jail without init)
 }
 
 // SizeError is a program of more than MaxBlob bytes.

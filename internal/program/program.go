@@ -1,5 +1,5 @@
 // Package program is the flat list of system calls that makes a jail. It is pure data: a keeper builds it, anyone
-// can print it (String), and the stage performs the very same list from its binary form (Encode). There are no
+// can print it (String), and the launcher performs the very same list from its binary form (Encode). There are no
 // branches and no loops; an operation can name the result of an earlier one through a Slot.
 package program
 
@@ -13,10 +13,10 @@ import (
 // Slot holds a number during the run: first the passed file descriptors, then saved results. There are MaxSlots.
 type Slot int
 
-// MaxSlots is how many slots the stage has.
+// MaxSlots is how many slots the launcher has.
 const MaxSlots = 256
 
-// The pseudo system calls that only the stage knows. They lie above every real number.
+// The pseudo system calls that only the launcher knows. They lie above every real number.
 const (
 	// Fork splits the process: the parent becomes init, the child goes on with the list. Arguments: the slot of the
 	// report socket; the number of the slot where the list will leave a filter's listener, or 0; how many tmpfs

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// unconnected are TCP sockets as the jail's stage makes them.
+// unconnected are TCP sockets as the jail's launcher makes them.
 func unconnected(t *testing.T, n int) (list []*os.File) {
 	t.Helper()
 	for range n {

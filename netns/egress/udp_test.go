@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// withPacketInfo is a UDP socket as the jail's stage makes them.
+// withPacketInfo is a UDP socket as the jail's launcher makes them.
 func withPacketInfo(t *testing.T, network string) *net.UDPConn {
 	t.Helper()
 	c, err := net.ListenUDP(network, nil)

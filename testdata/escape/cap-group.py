@@ -1,5 +1,5 @@
-# In a control group of root's, which its stage makes the jail in by a capability that it raises, the payload has none.
-# root: an ordinary user's stage has no capability to raise
+# In a control group of root's, which its launcher makes the jail in by a capability that it raises, the payload has none.
+# root: an ordinary user's launcher has no capability to raise
 # spec: {"user": "0:0", "limits": {"memory": "256m"}}
 # off: label=caps
 from kernel import *

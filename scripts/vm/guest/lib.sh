@@ -108,7 +108,7 @@ suites() {
 	suite "$1" cgroup "${short[@]}"
 	suite "$1" cgroup/monitor "${short[@]}"
 	suite "$1" seccomp "${short[@]}" -test.run='^TestLive'
-	suite "$1" nsjail/internal/stage "${short[@]}"
+	suite "$1" nsjail/internal/launcher "${short[@]}"
 	suite "$1" nsjail "${short[@]}" "${nsjail[@]}"
 	suite "$1" agent/workspace "${short[@]}"
 	suite "$1" agent/engine "${short[@]}" -test.run='^(TestRun|TestSandbox|TestStream|TestCancel|TestManyAtOnce)$'

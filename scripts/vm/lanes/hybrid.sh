@@ -7,4 +7,4 @@ expect 125 '^brig: --memory: control group: .*--optional memory$' as_user brig r
 expect 0 '' as_user brig run --memory 64m --optional memory -- true
 suite root cgroup -test.short
 suite root cgroup/monitor -test.short
-suite root nsjail/internal/stage -test.short
+suite root nsjail/internal/launcher -test.short

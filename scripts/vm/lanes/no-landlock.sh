@@ -6,4 +6,4 @@ for role in root user; do
 	expect 0 '' as_"$role" brig run -- true
 	expect 0 '^landlock +note +.*brig does not need it' as_"$role" brig doctor
 done
-suite root nsjail/internal/stage -test.short
+suite root nsjail/internal/launcher -test.short

@@ -51,7 +51,7 @@ func memory() []Dimension {
 			[]string{"the sum of the next two tables; the payload is a shell that waits",
 				"MemAvailable is no measure: what was freed just before waits in lists for each processor that it does not count"}, func(h held) float64 { return h.processes + h.kernel }),
 		of("memory-processes", "Memory of a jail's processes", "How much do a jail's processes and the tool's own hold?", 1, true,
-			[]string{"proportional set sizes: a page of n processes counts as an nth for each; a library's caller and its stage are not among them"},
+			[]string{"proportional set sizes: a page of n processes counts as an nth for each; a library's caller and its launcher are not among them"},
 			func(h held) float64 { return h.processes }),
 		of("memory-kernel", "Kernel memory of a jail", "How much does the kernel hold for each running jail?", fewJails, false,
 			[]string{"unreclaimable slab, kernel stacks, page tables, per-processor memory"}, func(h held) float64 { return h.kernel }),

@@ -1,9 +1,9 @@
-// Package stage starts and speaks to the stage, the small C process that performs programs (stage.c).
-package stage
+// Package launcher starts and speaks to the launcher, the small C process that performs programs (launcher.c).
+package launcher
 
 /*
 #cgo CFLAGS: -O2 -std=gnu11 -Wall -Wextra -Werror
-#include "stage.h"
+#include "launcher.h"
 */
 import "C"
 
@@ -27,14 +27,14 @@ const (
 	SlotUser    = program.Slot(2)
 )
 
-// HomeFD is where a prepared stage keeps its own network namespace open, and so can leave a jail's.
+// HomeFD is where a prepared launcher keeps its own network namespace open, and so can leave a jail's.
 const HomeFD = C.FD_HOME
 
 // MaxFDs is how many descriptors a request can carry beside the program and the report socket (unix(7) SCM_MAX_FD).
 const MaxFDs = C.MAX_FDS - 2
 
-// Stage is a connection to a stage process. Its methods may be called from several goroutines.
-type Stage struct {
+// Launcher is a connection to a launcher process. Its methods may be called from several goroutines.
+type Launcher struct {
 	mu    sync.Mutex
 	sock  int
 	Early bool // forked by the constructor: the parent thread lives as long as the process
@@ -43,7 +43,7 @@ type Stage struct {
 	uid   int
 	net   bool
 
-	ahead     int // the default jail's first process that an early stage has made ahead of its program; 0 for none
+	ahead     int // the default jail's first process that a launcher forked early has made ahead of its program; 0 for none
 	aheadSock int // where that process waits for it
 	begun     bool
 	unused    int // such a process that has turned out to be of no use, to be collected
@@ -58,13 +58,13 @@ type OpError struct {
 // Error names the operation and the errno.
 func (e *OpError) Error() string { return fmt.Sprintf("operation %d: %v", e.Op, e.Errno) }
 
-// TakeEarly gives the stage that the constructor has forked, once.
-func TakeEarly() *Stage {
+// TakeEarly gives the launcher that the constructor has forked, once.
+func TakeEarly() *Launcher {
 	e := C.brig_early()
-	if e.stage < 0 || fcntlClosed(int(e.stage)) {
+	if e.launcher < 0 || fcntlClosed(int(e.launcher)) {
 		return nil
 	}
-	return &Stage{sock: int(e.stage), aheadSock: int(e.ahead), pid: int(e.pid), Early: true}
+	return &Launcher{sock: int(e.launcher), aheadSock: int(e.ahead), pid: int(e.pid), Early: true}
 }
 
 // CatchSignals replaces the process's handlers of what a keeper of one jail passes on, and gives the read end of a
@@ -76,8 +76,8 @@ func fcntlClosed(fd int) bool {
 	return err != nil
 }
 
-// Start executes this binary again as a stage, with an empty environment and nothing open but its socket.
-func Start() (*Stage, error) {
+// Start executes this binary again as a launcher, with an empty environment and nothing open but its socket.
+func Start() (*Launcher, error) {
 	widen.Do(widenAll)
 	sv, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -92,17 +92,17 @@ func Start() (*Stage, error) {
 	defer null.Close()
 	n := null.Fd()
 	// A Setsid keeps the terminal's signals away: they are the keeper's to forward.
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{"brig-stage"}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{"brig-launcher"}, &syscall.ProcAttr{
 		Env: []string{}, Files: []uintptr{n, n, n, uintptr(sv[1])}, Sys: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
 		unix.Close(sv[0])
 		return nil, os.NewSyscallError("fork and exec of /proc/self/exe", err)
 	}
-	return &Stage{sock: sv[0], pid: pid}, nil
+	return &Launcher{sock: sv[0], pid: pid}, nil
 }
 
-// Retire lets the stage go: it makes no further process, kills the wards it still has, and ends. Close collects it.
-func (s *Stage) Retire() error {
+// Retire lets the launcher go: it makes no further process, kills the wards it still has, and ends. Close collects it.
+func (s *Launcher) Retire() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sock < 0 {
@@ -120,8 +120,8 @@ func (s *Stage) Retire() error {
 	return err
 }
 
-// Close ends the stage and collects it.
-func (s *Stage) Close() error {
+// Close ends the launcher and collects it.
+func (s *Launcher) Close() error {
 	err := s.Retire()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,9 +135,9 @@ func (s *Stage) Close() error {
 	return err
 }
 
-// Do has the stage perform a program; fds fill the slots from SlotReport on. It gives the pid of the spawned process,
-// a child of the caller, or 0 for a program that the stage ran in itself.
-func (s *Stage) Do(p *program.Program, req program.Request, fds ...int) (int, error) {
+// Do has the launcher perform a program; fds fill the slots from SlotReport on. It gives the pid of the spawned
+// process, a child of the caller, or 0 for a program that the launcher ran in itself.
+func (s *Launcher) Do(p *program.Program, req program.Request, fds ...int) (int, error) {
 	f, err := NewFile(p, req)
 	if err != nil {
 		return 0, err
@@ -146,8 +146,8 @@ func (s *Stage) Do(p *program.Program, req program.Request, fds ...int) (int, er
 	return s.DoFile(f, nil, fds...)
 }
 
-// DoFile is Do for a program that is encoded already. meanwhile, if not nil, runs while the stage works.
-func (s *Stage) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
+// DoFile is Do for a program that is encoded already. meanwhile, if not nil, runs while the launcher works.
+func (s *Launcher) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sock < 0 {
@@ -165,7 +165,7 @@ func (s *Stage) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 		sock = s.aheadSock
 	}
 	if err := f.send(sock, fds); err != nil {
-		return 0, os.NewSyscallError("sendmsg to the stage", err)
+		return 0, os.NewSyscallError("sendmsg to the launcher", err)
 	}
 	widen.Do(widenAll)
 	if ahead { // its report is the answer
@@ -192,19 +192,19 @@ const (
 	PayloadIDCount = C.PAYLOAD_ID_COUNT
 )
 
-// Pid is the stage's process.
-func (s *Stage) Pid() int { return s.pid }
+// Pid is the launcher's process.
+func (s *Launcher) Pid() int { return s.pid }
 
-// UID is the user that the stage is.
-func (s *Stage) UID() (int, error) {
+// UID is the user that the launcher is.
+func (s *Launcher) UID() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.greet()
 	return s.uid, err
 }
 
-// OwnNet says that the stage stands in a network namespace that was made for its jail, with lo up.
-func (s *Stage) OwnNet() (bool, error) {
+// OwnNet says that the launcher stands in a network namespace that was made for its jail, with lo up.
+func (s *Launcher) OwnNet() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.Early || s.aheadSock != C.NOTHING_AHEAD {
@@ -214,8 +214,8 @@ func (s *Stage) OwnNet() (bool, error) {
 	return s.net, err
 }
 
-// greet reads the stage's first message.
-func (s *Stage) greet() error {
+// greet reads the launcher's first message.
+func (s *Launcher) greet() error {
 	if s.hello {
 		return nil
 	}
@@ -231,11 +231,11 @@ type reply struct {
 	err          syscall.Errno
 }
 
-func (s *Stage) reply() (r reply, err error) {
+func (s *Launcher) reply() (r reply, err error) {
 	var b [C.sizeof_struct_reply]byte
 	n, err := read(s.sock, b[:])
 	if err != nil || n != len(b) {
-		return r, fmt.Errorf("the stage died (read %d bytes: %v)", n, err)
+		return r, fmt.Errorf("the launcher died (read %d bytes: %v)", n, err)
 	}
 	ne := binary.NativeEndian
 	i32 := func(o int) int { return int(int32(ne.Uint32(b[o:]))) }

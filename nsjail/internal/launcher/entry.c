@@ -1,13 +1,13 @@
-// How the binary becomes a stage: a constructor, which runs before the Go runtime, in two cases.
+// How the binary becomes a launcher: a constructor, which runs before the Go runtime, in two cases.
 //
-//   - The library starts a stage by executing this same binary with argv[0] = "brig-stage" and a socket as fd 3.
-//   - A binary that defines brig_stage_early (cmd/brig) forks its stage for the command "run", so that it prepares
+//   - The library starts a launcher by executing this same binary with argv[0] = "brig-launcher" and a socket as fd 3.
+//   - A binary that defines brig_launcher_command (cmd/brig) forks its launcher for the command "run", so that it prepares
 //     while Go starts: keeper.c.
-#include "stage.h"
+#include "launcher.h"
 #include <linux/ioprio.h>
 #include <sys/auxv.h>
 
-extern const char *const brig_stage_early __attribute__((weak)); // the subcommand that wants a stage
+extern const char *const brig_launcher_command __attribute__((weak)); // the subcommand that wants a launcher
 
 int brig_receive(int sock, int *fds, int *keep) {
 	// cmsg(3): a struct cmsghdr comes first
@@ -35,7 +35,7 @@ char *brig_map(int fd, size_t *size) {
 	return p == MAP_FAILED ? 0 : p;
 }
 
-static int is_stage_socket(int fd) {
+static int is_launcher_socket(int fd) {
 	struct ucred cred; // socketpair(2) credentials are those of the process that made it: our parent
 	int type = 0;
 	socklen_t n = sizeof type, m = sizeof cred;
@@ -44,7 +44,7 @@ static int is_stage_socket(int fd) {
 }
 
 // brig_become clears the strings that /proc/PID/cmdline and /proc/PID/environ show: they hold the caller's secrets, and
-// a forked init would inherit them. Every jail inherits the stage's scheduling, too. So a caller's real-time policy,
+// a forked init would inherit them. Every jail inherits the launcher's scheduling, too. So a caller's real-time policy,
 // nice value below 0 and real-time I/O class are reset, which needs no privilege (sched(7), ioprio_set(2)). What makes
 // a caller slower than others stays: a nice value above 0, SCHED_BATCH, SCHED_IDLE. So do its processors.
 void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int begin) {
@@ -63,9 +63,9 @@ void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int be
 
 __attribute__((constructor)) static void brig_enter(int argc, char **argv, char **envp) {
 	if (argc < 1 || getauxval(AT_SECURE)) return;
-	if (!strcmp(argv[0], "brig-stage") && is_stage_socket(3)) {
+	if (!strcmp(argv[0], "brig-launcher") && is_launcher_socket(3)) {
 		syscall(SYS_close_range, 4, ~0u, 0); // what the keeper's own caller left open
 		brig_become(argc, argv, envp, 3, -1, 0);
 	}
-	if (&brig_stage_early && argc > 1 && !strcmp(argv[1], brig_stage_early)) brig_keeper(argc, argv, envp);
+	if (&brig_launcher_command && argc > 1 && !strcmp(argv[1], brig_launcher_command)) brig_keeper(argc, argv, envp);
 }

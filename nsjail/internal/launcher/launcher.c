@@ -1,12 +1,12 @@
-// The stage: the small process that performs a program of system calls (package program) on behalf of a keeper.
+// The launcher: the small process that performs a program of system calls (package program) on behalf of a keeper.
 //
-//	keeper --[memfd with the program + descriptors, SCM_RIGHTS]--> stage --clone3--> jail --[report socket]--> keeper
+//	keeper --[memfd with the program + descriptors, SCM_RIGHTS]--> launcher --clone3--> jail --[report socket]--> keeper
 //
 // It is this same binary, taken over by a constructor before the Go runtime starts: single-threaded, a few pages of
 // memory, nothing to lock. It decides nothing and parses nothing but a header whose every offset it checks first.
 // A spawned process becomes the *keeper's* child (CLONE_PARENT). Its process 1 is init (init.c) unless the program
 // has no fork_init. Every system call is raw: no libc state survives clone3(2).
-#include "stage.h"
+#include "launcher.h"
 
 // brig_check accepts a program only if every offset in it stays inside it, and makes pointers of the offsets.
 int brig_check(char *base, size_t size, int nfds) {
@@ -190,7 +190,7 @@ static void prune(void) {
 	nwards = n;
 }
 
-// own_ids writes the stage's ids into the list that it holds; in the new user namespace it will have none.
+// own_ids writes the launcher's ids into the list that it holds; in the new user namespace it will have none.
 static char *own_ids(size_t *size) {
 	char *base = (char *)brig_ahead_program(size);
 	for (int i = 0; base && i < 2; i++) {
@@ -221,8 +221,8 @@ static long spawn_ahead(int sock, int begins) {
 }
 
 // clone_raised makes a process in a cgroup, or in a network namespace that stood ready. Who may is asked of the caller,
-// and root's stage is nobody: for these calls it raises the capabilities that it has kept. The new user namespace gives
-// the child others, for itself, and none here.
+// and root's launcher is nobody: for these calls it raises the capabilities that it has kept. The new user namespace
+// gives the child others, for itself, and none here.
 static long clone_raised(struct clone_args *ca, int netns) {
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct was[2], may[2];
@@ -250,7 +250,7 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 	if (h->cgroup >= 0) ca.flags |= CLONE_INTO_CGROUP, ca.cgroup = (uint64_t)slots[h->cgroup];
 	int plain = h->cgroup < 0 && !h->netns;
 	long pid = plain ? SYS2(SYS_clone3, &ca, sizeof ca) : clone_raised(&ca, h->netns ? (int)slots[h->netns] : -1);
-	if (pid == 0) { // a jail must not hold the keeper's end of the stage's life, nor its network namespace
+	if (pid == 0) { // a jail must not hold the keeper's end of the launcher's life, nor its network namespace
 		SYS1(SYS_close, own_sock), SYS1(SYS_close, FD_HOME);
 		perform(&(struct rest){.base = base, .slots = slots});
 	}
@@ -260,7 +260,7 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 	else close(pidfd);
 }
 
-// drop makes root's early stage the host user that nobody else is; for a later one the keeper sends a program. Of root's
+// drop makes root's launcher forked early the host user that nobody else is; for a later one the keeper sends a program. Of root's
 // capabilities one stays, for clone_raised.
 static void drop(void) {
 	uint32_t id = PAYLOAD_IDS + (uint32_t)getppid() % PAYLOAD_ID_COUNT;
@@ -283,7 +283,7 @@ void brig_serve(int sock, int ahead, int begin) {
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
 	struct rlimit nofile; // a program may use fixed descriptors above the usual ones; it sets the payload's limit itself
 	if (!getrlimit(RLIMIT_NOFILE, &nofile)) nofile.rlim_cur = nofile.rlim_max, setrlimit(RLIMIT_NOFILE, &nofile);
-	prctl(PR_SET_NAME, "brig-stage");
+	prctl(PR_SET_NAME, "brig-launcher");
 	if (ahead != -1) drop();
 	struct reply rep = {.pid = ahead >= 0 ? (int)spawn_ahead(ahead, begin) : 0, .op = ahead == NET_AHEAD ? 1 : -1, .err = begin, .uid = geteuid()};
 	close(ahead);

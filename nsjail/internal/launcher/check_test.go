@@ -1,4 +1,4 @@
-package stage
+package launcher
 
 import (
 	"os"

@@ -1,6 +1,6 @@
-// The layouts that stage.c shares with package program (blob.go) and stage.go.
-#ifndef BRIG_STAGE_H
-#define BRIG_STAGE_H
+// The layouts that launcher.c shares with package program (blob.go) and launcher.go.
+#ifndef BRIG_LAUNCHER_H
+#define BRIG_LAUNCHER_H
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -42,11 +42,11 @@ enum {
 	END_ASKED = 1, END_LEFT = 2, END_SECONDS = 10,
 	AHEAD_LAST_CAP = CAP_CHECKPOINT_RESTORE, // what the list that is held ahead takes for the kernel's last: Linux 5.9
 	AHEAD_IDS = 10,  // the width of an id in a map
-	FD_HOME = 263,   // a prepared stage's own network namespace
+	FD_HOME = 263,   // a prepared launcher's own network namespace
 	FD_DISK = 264, MAX_DISKS = 8, // the descriptors of tmpfs mounts that init keeps (package rootfs): the first, how many
 };
 
-// The namespaces of a default jail; an early stage makes them while the keeper still plans.
+// The namespaces of a default jail; a launcher forked early makes them while the keeper still plans.
 #define DEFAULT_NAMESPACES \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET)
 
@@ -63,7 +63,7 @@ struct op {
 	uint8_t ok[4]; uint32_t pad1;
 	uint64_t a[6];
 };
-struct reply { int32_t pid, op, err; uint32_t uid; }; // the stage's
+struct reply { int32_t pid, op, err; uint32_t uid; }; // the launcher's
 struct report {
 	int32_t type, a, b, own; // own: 1 if a violation ended the payload itself
 	struct rusage usage;
@@ -73,7 +73,7 @@ struct report {
 	int64_t used;  // bytes, of all disks
 };
 
-// What stands for the stage's ids in the program that an early stage holds.
+// What stands for the launcher's ids in the program that a launcher forked early holds.
 #define AHEAD_UID "4294967294"
 #define AHEAD_GID "4294967293"
 
@@ -88,10 +88,10 @@ struct rest {
 	struct rest *of; // the child's, in init's own part
 };
 
-// What the constructor leaves for the keeper: descriptors, or -1, and the stage's pid.
-#define NOTHING_AHEAD (-2) // an early stage that is to make no process before it is asked
+// What the constructor leaves for the keeper: descriptors, or -1, and the launcher's pid.
+#define NOTHING_AHEAD (-2) // a launcher forked early that is to make no process before it is asked
 #define NET_AHEAD (-3)     // nor that, but it stands in a network namespace that is the jail's
-struct early { int stage, ahead, pid; };
+struct early { int launcher, ahead, pid; };
 
 // A system call, or -errno. Every one is raw: no libc state survives clone3(2), and init and its child share one errno,
 // so that both may make calls at the same time (fork_init) only where libc has no part in them. A test has a call of its own.

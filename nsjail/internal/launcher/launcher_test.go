@@ -1,4 +1,4 @@
-package stage
+package launcher
 
 import (
 	"bytes"
@@ -85,7 +85,7 @@ func TestSelfPrograms(t *testing.T) {
 		t.Fatalf("pid %d, %v", pid, err)
 	}
 	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", s.pid)); string(b) != "renamed\n" {
-		t.Errorf("the stage's name is %q, %v", b, err)
+		t.Errorf("the launcher's name is %q, %v", b, err)
 	}
 	p.Add("bad", unix.SYS_CLOSE, program.Int(999))
 	_, err := do(t, s, p, self, null(t))
@@ -95,7 +95,7 @@ func TestSelfPrograms(t *testing.T) {
 	}
 }
 
-// What a program saves is a number like any other: the stage must not take it for a descriptor that it received.
+// What a program saves is a number like any other: the launcher must not take it for a descriptor that it received.
 func TestSelfProgramMaySaveAnything(t *testing.T) {
 	s := start(t)
 	p := program.New(2)
@@ -226,7 +226,7 @@ func TestDescriptorsDoNotLeak(t *testing.T) {
 		t.Errorf("we had %d descriptors and have %d", ours, n)
 	}
 	if n := fdCount(t, s.pid); n != its {
-		t.Errorf("the stage had %d descriptors and has %d", its, n)
+		t.Errorf("the launcher had %d descriptors and has %d", its, n)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -236,8 +236,8 @@ func TestDescriptorsDoNotLeak(t *testing.T) {
 	}
 }
 
-// The caller's ignored signals (nohup, a shell's background job) must not reach the payload through the stage.
-func TestStageHasDefaultDispositions(t *testing.T) {
+// The caller's ignored signals (nohup, a shell's background job) must not reach the payload through the launcher.
+func TestLauncherHasDefaultDispositions(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, 35, 64} {
 		signal.Ignore(sig)
 		defer signal.Reset(sig)
@@ -258,7 +258,7 @@ func TestStageHasDefaultDispositions(t *testing.T) {
 	}
 }
 
-func TestClosedStage(t *testing.T) {
+func TestClosedLauncher(t *testing.T) {
 	s := start(t)
 	if err := errors.Join(s.Close(), s.Close()); err != nil {
 		t.Error(err)
@@ -272,7 +272,7 @@ func TestClosedStage(t *testing.T) {
 	}
 	for range 2 {
 		if _, err := do(t, killed, exits(0), program.Request{}, null(t)); err == nil {
-			t.Error("a killed stage performs programs")
+			t.Error("a killed launcher performs programs")
 		}
 	}
 }

@@ -1,7 +1,7 @@
-package stage
+package launcher
 
 /*
-#include "stage.h"
+#include "launcher.h"
 */
 import "C"
 
@@ -43,7 +43,7 @@ func widenAll() {
 }
 
 // raised has children inherit the limit on open files as it is now: package syscall would give them back what the
-// constructor has left, none. A stage sets its own.
+// constructor has left, none. A launcher sets its own.
 func raised() {
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {

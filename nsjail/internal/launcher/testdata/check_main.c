@@ -1,10 +1,10 @@
-// A driver that feeds malformed programs to the stage's checker and interpreter, under AddressSanitizer and UBSan.
+// A driver that feeds malformed programs to the launcher's checker and interpreter, under AddressSanitizer and UBSan.
 // The system calls are replaced: each answers at random and reads every string that it is given, so that a pointer
 // that leaves the program's memory is seen. usage: check_main BLOB ROUNDS, where BLOB is a valid program.
 #ifndef BRIG_CALL
-#error "the stage would make real system calls with random arguments"
+#error "the launcher would make real system calls with random arguments"
 #endif
-#include "../stage.h"
+#include "../launcher.h"
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define clone test_clone
 long test_syscall(long nr, ...);
 int test_clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
-#include "../stage.c"
+#include "../launcher.c"
 
 static uint64_t seed = 88172645463325252ull; // xorshift64: the same rounds every time
 static uint64_t rnd(void) { return seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17; }

@@ -1,4 +1,4 @@
-package stage
+package launcher
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"brig/internal/test/asuser"
 )
 
-// strangerVar marks a child of this suite that must not become a stage; "hop" makes it start one more.
+// strangerVar marks a child of this suite that must not become a launcher; "hop" makes it start one more.
 const strangerVar = "BRIG_TEST_STRANGER"
 
 func TestMain(m *testing.M) {
@@ -22,13 +22,13 @@ func TestMain(m *testing.M) {
 	case "hop":
 		os.Exit(hop())
 	}
-	fmt.Println("not a stage")
+	fmt.Println("not a launcher")
 	os.Exit(0)
 }
 
-// hop starts this program once more as brig-stage with the inherited socket, whose maker is then not its parent.
+// hop starts this program once more as brig-launcher with the inherited socket, whose maker is then not its parent.
 func hop() int {
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{"brig-stage"},
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{"brig-launcher"},
 		&syscall.ProcAttr{Env: []string{strangerVar + "=1"}, Files: []uintptr{0, 1, 2, 3}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -42,8 +42,8 @@ func hop() int {
 	return ws.ExitStatus()
 }
 
-// buildDriver compiles the stage with the sanitizers and testdata/check_main.c. Where the compiler has none it leaves
-// its message, for TestMalformedPrograms to show.
+// buildDriver compiles the launcher with the sanitizers and testdata/check_main.c. Where the compiler has none it
+// leaves its message, for TestMalformedPrograms to show.
 func buildDriver(dir string) error {
 	args := []string{"-g", "-O1", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-DBRIG_CALL=test_syscall", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
 	probe := filepath.Join(dir, "probe.c")

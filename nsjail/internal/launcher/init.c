@@ -1,6 +1,6 @@
 // Process 1 of a jail. Its memory holds nothing of the keeper's, it is not dumpable, and its only descriptors are those
 // below and the jail's tmpfs mounts from FD_DISK on.
-#include "stage.h"
+#include "launcher.h"
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>

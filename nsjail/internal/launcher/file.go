@@ -1,4 +1,4 @@
-package stage
+package launcher
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 type File struct {
 	fd  int
 	req program.Request
-	// Keep asks the stage to keep it, mapped and checked, until another one is to be kept.
+	// Keep asks the launcher to keep it, mapped and checked, until another one is to be kept.
 	Keep bool
 
 	blob []byte

@@ -1,6 +1,6 @@
-// The keeper of one jail, before the Go runtime starts: it forks its stage, which then prepares while Go starts, and
+// The keeper of one jail, before the Go runtime starts: it forks its launcher, which then prepares while Go starts, and
 // settles what Go could do only later or slower. A library's keeper does none of this.
-#include "stage.h"
+#include "launcher.h"
 #include <net/if.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -54,7 +54,7 @@ static void need(int resource, rlim_t least, const char *few) {
 }
 
 // Beginnings of flags, up to a null.
-extern __attribute__((weak)) const char *const brig_stage_grouped[], *const brig_stage_late[], *const brig_stage_own_net[], *const brig_stage_odd[];
+extern __attribute__((weak)) const char *const brig_launcher_grouped[], *const brig_launcher_late[], *const brig_launcher_own_net[], *const brig_launcher_odd[];
 
 // begins reports whether an argument begins with one of the strings of a list. This is only a guess; a wrong one costs
 // time. After a space a string has the whole value that the next argument must be.
@@ -69,12 +69,12 @@ static int begins(int argc, char **argv, const char *const *with) {
 
 // A Go runtime that sees one processor starts with one P: it wakes no thread for each goroutine that becomes ready, which
 // a start would pay for and has no work for. Its first threads take turns: on another processor each would wait there for
-// the stage. So the process is on one from here on, and the Go side gives its threads the others once the stage has its
-// program (widen.go). Go looks for more processors every second, and then takes them all. For a quota it would also look
-// once into the mount table and the files of its control group, a tenth of a millisecond: as long as it may open no file at
-// all, it finds none, and package syscall raises that limit again before any Go code of ours. (libc, which asks
-// /proc/self/maps, then does not say either where the first thread's stack ends. Go takes 0 for that, and leaves it to the
-// kernel to find an overflow.)
+// the launcher. So the process is on one from here on, and the Go side gives its threads the others once the launcher
+// has its program (widen.go). Go looks for more processors every second, and then takes them all. For a quota it would
+// also look once into the mount table and the files of its control group, a tenth of a millisecond: as long as it may
+// open no file at all, it finds none, and package syscall raises that limit again before any Go code of ours. (libc,
+// which asks /proc/self/maps, then does not say either where the first thread's stack ends. Go takes 0 for that, and
+// leaves it to the kernel to find an overflow.)
 static cpu_set_t processors;
 static int narrowed;
 
@@ -134,9 +134,9 @@ void brig_keeper(int argc, char **argv, char **envp) {
 		if (!sigaction(passed[i], 0, &now) && now.sa_handler == SIG_IGN) sigaddset(&ignored, passed[i]);
 	}
 	int sv[2], av[2];
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then starts a stage the other way
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then starts a launcher the other way
 	// a process made ahead is of no use to a jail that must be born in a group
-	if (begins(argc, argv, brig_stage_grouped)) av[0] = av[1] = NOTHING_AHEAD;
+	if (begins(argc, argv, brig_launcher_grouped)) av[0] = av[1] = NOTHING_AHEAD;
 	else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
 	long pid = -1;
 	struct clone_args ca = {.exit_signal = SIGCHLD};
@@ -145,12 +145,12 @@ void brig_keeper(int argc, char **argv, char **envp) {
 	if (pid == 0) {
 		close(sv[0]), close(av[0]);
 		syscall(SYS_setsid); // a Ctrl-C at the terminal is the keeper's to forward, not our end
-		if (av[1] == NOTHING_AHEAD && !begins(argc, argv, brig_stage_own_net)) av[1] = net_ahead();
-		brig_become(argc, argv, envp, sv[1], av[1], !begins(argc, argv, brig_stage_odd));
+		if (av[1] == NOTHING_AHEAD && !begins(argc, argv, brig_launcher_own_net)) av[1] = net_ahead();
+		brig_become(argc, argv, envp, sv[1], av[1], !begins(argc, argv, brig_launcher_odd));
 	}
 	close(sv[1]), close(av[1]);
 	if (pid > 0) early = (struct early){sv[0], av[0], (int)pid};
 	else close(sv[0]), close(av[0]);
 	mallopt(M_ARENA_MAX, 1); // else each of Go's threads maps an arena, for the few bytes that it frees at its start
-	if (pid > 0 && !begins(argc, argv, brig_stage_late)) narrow();
+	if (pid > 0 && !begins(argc, argv, brig_launcher_late)) narrow();
 }

@@ -1,4 +1,4 @@
-package stage
+package launcher
 
 import (
 	"crypto/rand"
@@ -25,8 +25,8 @@ func pidfd(t *testing.T, pid int) int {
 	return fd
 }
 
-// When the keeper's socket closes, however the keeper ended, the stage kills its wards and ends.
-func TestStageEndsWithItsKeeper(t *testing.T) {
+// When the keeper's socket closes, however the keeper ended, the launcher kills its wards and ends.
+func TestLauncherEndsWithItsKeeper(t *testing.T) {
 	s := start(t)
 	nul := null(t)
 	var wards []int
@@ -41,12 +41,12 @@ func TestStageEndsWithItsKeeper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stage := pidfd(t, s.pid)
+	launcher := pidfd(t, s.pid)
 	s.mu.Lock()
 	unix.Close(s.sock) // as the kernel does when a keeper is killed
 	s.sock = -1
 	s.mu.Unlock()
-	ended(t, stage, "the stage")
+	ended(t, launcher, "the launcher")
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -74,7 +74,7 @@ func TestWardsThatEndedDoNotCount(t *testing.T) {
 	nul := null(t)
 	var lim unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err != nil || lim.Max < 1200 {
-		t.Skipf("needs 1200 descriptors in the stage: the hard limit is %d, %v", lim.Max, err)
+		t.Skipf("needs 1200 descriptors in the launcher: the hard limit is %d, %v", lim.Max, err)
 	}
 	for i := range 1030 {
 		pid, err := do(t, s, exits(0), program.Request{Ward: true}, nul)
@@ -90,8 +90,8 @@ func TestWardsThatEndedDoNotCount(t *testing.T) {
 	reap(t, pid)
 }
 
-// A stage refuses what is no request and serves the next one.
-func TestStageSurvivesNonsense(t *testing.T) {
+// A launcher refuses what is no request and serves the next one.
+func TestLauncherSurvivesNonsense(t *testing.T) {
 	s := start(t)
 	nul := null(t)
 	random := make([]byte, 4096)
@@ -156,13 +156,13 @@ func TestStageSurvivesNonsense(t *testing.T) {
 		if n := fdCount(t, s.pid); its == 0 {
 			its = n
 		} else if n != its {
-			t.Errorf("after %s the stage has %d descriptors, not %d", test.name, n, its)
+			t.Errorf("after %s the launcher has %d descriptors, not %d", test.name, n, its)
 		}
 	}
 }
 
-// request sends a message as it is and gives the stage's answer.
-func request(s *Stage, msg []byte, fds []int) error {
+// request sends a message as it is and gives the launcher's answer.
+func request(s *Launcher, msg []byte, fds []int) error {
 	var oob []byte
 	if fds != nil {
 		oob = unix.UnixRights(fds...)
@@ -182,7 +182,7 @@ func request(s *Stage, msg []byte, fds []int) error {
 	return rep.err
 }
 
-// Only our parent, over the socket that it made, makes this program a stage: a name alone, or anybody else's socket,
+// Only our parent, over the socket that it made, makes this program a launcher: a name alone, or anybody else's socket,
 // does not.
 func TestStrangersCannotTakeOver(t *testing.T) {
 	pair := func(kind int) *os.File {
@@ -202,8 +202,8 @@ func TestStrangersCannotTakeOver(t *testing.T) {
 		value string
 		argv0 string
 	}{
-		"no descriptor": {nil, "1", "brig-stage"}, "a file": {file, "1", "brig-stage"},
-		"a stream socket": {pair(unix.SOCK_STREAM), "1", "brig-stage"}, "a datagram socket": {pair(unix.SOCK_DGRAM), "1", "brig-stage"},
+		"no descriptor": {nil, "1", "brig-launcher"}, "a file": {file, "1", "brig-launcher"},
+		"a stream socket": {pair(unix.SOCK_STREAM), "1", "brig-launcher"}, "a datagram socket": {pair(unix.SOCK_DGRAM), "1", "brig-launcher"},
 		"a grandparent's socket": {pair(unix.SOCK_SEQPACKET), "hop", "suite"}, "another name": {pair(unix.SOCK_SEQPACKET), "1", "brig-stagex"},
 	} {
 		cmd := exec.Command("/proc/self/exe")
@@ -215,7 +215,7 @@ func TestStrangersCannotTakeOver(t *testing.T) {
 		timer := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 		out, err := cmd.CombinedOutput()
 		timer.Stop()
-		if err != nil || string(out) != "not a stage\n" {
+		if err != nil || string(out) != "not a launcher\n" {
 			t.Errorf("%s: %q, %v", name, out, err)
 		}
 		if test.fd3 != nil {
@@ -224,8 +224,8 @@ func TestStrangersCannotTakeOver(t *testing.T) {
 	}
 }
 
-// A stage shows nothing of its caller: no argument, no variable, no descriptor but its own.
-func TestStageIsBare(t *testing.T) {
+// A launcher shows nothing of its caller: no argument, no variable, no descriptor but its own.
+func TestLauncherIsBare(t *testing.T) {
 	t.Setenv("BRIG_TEST_SECRET", "hunter2")
 	loose, err := unix.Open("/", unix.O_RDONLY, 0) // without O_CLOEXEC
 	if err != nil {

@@ -1,4 +1,4 @@
-package stage
+package launcher
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func start(t *testing.T) *Stage {
+func start(t *testing.T) *Launcher {
 	t.Helper()
 	s, err := Start()
 	if err != nil {
@@ -22,8 +22,8 @@ func start(t *testing.T) *Stage {
 	return s
 }
 
-// do has the stage perform a program.
-func do(t *testing.T, s *Stage, p *program.Program, r program.Request, fds ...int) (int, error) {
+// do has the launcher perform a program.
+func do(t *testing.T, s *Launcher, p *program.Program, r program.Request, fds ...int) (int, error) {
 	t.Helper()
 	r.Cgroup = -1
 	return s.Do(p, r, fds...)

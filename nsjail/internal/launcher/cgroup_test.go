@@ -1,4 +1,4 @@
-package stage
+package launcher
 
 import (
 	"bytes"
@@ -76,8 +76,8 @@ func capset(p *program.Program, effective, permitted uint32) {
 	p.Add("caps", unix.SYS_CAPSET, program.Bytes(hdr), program.Bytes(caps))
 }
 
-// dropTo makes root's stage another user that keeps the capabilities permitted.
-func dropTo(t *testing.T, s *Stage, permitted uint32) {
+// dropTo makes root's launcher another user that keeps the capabilities permitted.
+func dropTo(t *testing.T, s *Launcher, permitted uint32) {
 	t.Helper()
 	const id = PayloadIDs + 77
 	p := program.New(2)
@@ -95,7 +95,7 @@ func dropTo(t *testing.T, s *Stage, permitted uint32) {
 const override = 1 << unix.CAP_DAC_OVERRIDE
 
 // spawnInto spawns a process of a new user namespace in a group and says where it is; the process ends with the call.
-func spawnInto(t *testing.T, s *Stage, flags uint64, fd int) (string, error) {
+func spawnInto(t *testing.T, s *Launcher, flags uint64, fd int) (string, error) {
 	t.Helper()
 	pid, err := s.Do(waits4(), program.Request{CloneFlags: flags, Cgroup: 2}, null(t), fd)
 	if err != nil {
@@ -123,7 +123,7 @@ func TestSpawnIntoCgroup(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("TestDelegatedCgroup is for ordinary users")
 	}
-	dir, fd := newGroup(t, ownGroup(t), fmt.Sprintf("brig-stage-%d", os.Getpid()))
+	dir, fd := newGroup(t, ownGroup(t), fmt.Sprintf("brig-launcher-%d", os.Getpid()))
 	for _, test := range []struct {
 		name  string
 		drop  bool
@@ -155,7 +155,7 @@ func TestSpawnIntoCgroup(t *testing.T) {
 			}
 			after := capLines(t, s.pid)
 			if before != after || test.drop && !strings.Contains(after, fmt.Sprintf("CapPrm:\t%016x\nCapEff:\t%016x\n", test.keep, 0)) {
-				t.Errorf("the stage's capabilities were\n%sand are\n%s", before, after)
+				t.Errorf("the launcher's capabilities were\n%sand are\n%s", before, after)
 			}
 		})
 	}
@@ -172,11 +172,11 @@ func capLines(t *testing.T, pid int) string {
 	return caps
 }
 
-// What the stage has kept does not reach its children: none opens a file that is root's alone, not even with all the
+// What the launcher has kept does not reach its children: none opens a file that is root's alone, not even with all the
 // capabilities of its user namespace, whether a group was asked for or not.
 func TestChildrenHoldNothing(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root's stage keeps anything")
+		t.Skip("only root's launcher keeps anything")
 	}
 	_, fd := newGroup(t, ownGroup(t), fmt.Sprintf("brig-nothing-%d", os.Getpid()))
 	secret := filepath.Join(asuser.Dir(), "root-only")
@@ -217,7 +217,7 @@ func TestChildrenHoldNothing(t *testing.T) {
 	}
 	// the same file opens where the capability counts: the test can tell the difference
 	if _, err := s.Do(opens(true), program.Request{Kind: program.Self, Cgroup: -1}, null(t), fd); err != nil {
-		t.Error("the stage itself, with the capability raised: ", err)
+		t.Error("the launcher itself, with the capability raised: ", err)
 	}
 }
 

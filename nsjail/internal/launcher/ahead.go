@@ -1,7 +1,7 @@
-package stage
+package launcher
 
 /*
-#include "stage.h"
+#include "launcher.h"
 */
 import "C"
 
@@ -17,13 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What stands for the stage's ids in Ahead.
+// What stands for the launcher's ids in Ahead.
 const (
 	AheadUID = 4294967294
 	AheadGID = 4294967293
 )
 
-// Ahead is the beginning of the default jail's list, in its binary form: what an early stage performs in the jail's first
+// Ahead is the beginning of the default jail's list, in its binary form: what a launcher forked early performs in the jail's first
 // process before it has the list, so that it is done while the keeper plans. It is nil where there is none.
 func Ahead() []byte { return bytes.Clone(ahead()) }
 
@@ -39,7 +39,7 @@ func ahead() []byte {
 
 // takesAhead says whether the process that was made ahead is the one for a program: it is for a default jail, and the
 // list begins with what the process has done, byte for byte. If not, it ends, and another one is made.
-func (s *Stage) takesAhead(f *File) (bool, error) {
+func (s *Launcher) takesAhead(f *File) (bool, error) {
 	if s.ahead <= 0 || f.req != (program.Request{CloneFlags: C.DEFAULT_NAMESPACES, Cgroup: -1}) {
 		return false, nil
 	}
@@ -50,8 +50,8 @@ func (s *Stage) takesAhead(f *File) (bool, error) {
 	return false, unix.Close(s.aheadSock)
 }
 
-// gid is the group that goes with the stage's user: root's stage has taken both from the same range.
-func (s *Stage) gid() int {
+// gid is the group that goes with the launcher's user: root's launcher has taken both from the same range.
+func (s *Launcher) gid() int {
 	if os.Geteuid() == 0 && s.uid != 0 {
 		return s.uid
 	}
@@ -80,7 +80,7 @@ func beginsWith(blob, begin []byte, uid, gid int) bool {
 	return bytes.HasPrefix(data, wantData)
 }
 
-// padded is an id as a map of an early stage holds it.
+// padded is an id as a map of a launcher forked early holds it.
 func padded(id int) []byte {
 	b := bytes.Repeat([]byte{' '}, C.AHEAD_IDS)
 	return strconv.AppendInt(b[:max(0, C.AHEAD_IDS-len(strconv.Itoa(id)))], int64(id), 10)

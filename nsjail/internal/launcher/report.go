@@ -1,7 +1,7 @@
-package stage
+package launcher
 
 /*
-#include "stage.h"
+#include "launcher.h"
 */
 import "C"
 
@@ -72,7 +72,7 @@ type Usage struct {
 // ParseReport reads a message.
 func ParseReport(b []byte) (Report, error) {
 	if len(b) != ReportSize {
-		return Report{}, errors.New("stage: short report")
+		return Report{}, errors.New("launcher: short report")
 	}
 	ne := binary.NativeEndian
 	i32 := func(o int) int { return int(int32(ne.Uint32(b[o:]))) }
