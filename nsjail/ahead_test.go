@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 )
 
 const aheadFile = "internal/launcher/ahead_amd64.h"
@@ -20,10 +22,10 @@ const aheadFile = "internal/launcher/ahead_amd64.h"
 const lastAhead = `"etc/mtab"`
 
 // earlyPlan is what this machine does for a Spec with a launcher that was forked early, which takes the same ids each time.
-func earlyPlan(t *testing.T, s Spec) *Plan {
+func earlyPlan(t *testing.T, s spec.Spec) *Plan {
 	t.Helper()
 	s.Args = []string{"true"}
-	h, err := Look(&s)
+	h, err := host.Look(&s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,12 +42,12 @@ func earlyPlan(t *testing.T, s Spec) *Plan {
 // launcher performs before its program comes.
 func aheadProgram(t *testing.T) []byte {
 	t.Helper()
-	h := &Host{Kernel: Kernel{6, 1}, UID: 1000, GID: 1000, PayloadUID: launcher.AheadUID, PayloadGID: launcher.AheadGID, ForkedEarly: true,
-		Missing: map[string]string{}, HardLimits: map[string]int64{"nofile": 4096}, System: []SystemDir{{Name: "usr"}}, LastCap: 40}
-	for _, name := range everyKernel {
-		h.ProcFiles = append(h.ProcFiles, ProcFile{name, slices.Contains([]string{"irq", "bus", "fs", "sys"}, name)})
+	h := &host.Host{Kernel: host.Kernel{Major: 6, Minor: 1}, UID: 1000, GID: 1000, PayloadUID: launcher.AheadUID, PayloadGID: launcher.AheadGID, ForkedEarly: true,
+		Missing: map[string]string{}, HardLimits: map[string]int64{"nofile": 4096}, System: []host.SystemDir{{Name: "usr"}}, LastCap: 40}
+	for _, name := range host.EveryKernel {
+		h.ProcFiles = append(h.ProcFiles, host.ProcFile{Name: name, Dir: slices.Contains([]string{"irq", "bus", "fs", "sys"}, name)})
 	}
-	p, err := Resolve(&Spec{Args: []string{"true"}, Seccomp: "unconfined"}, h)
+	p, err := Resolve(&spec.Spec{Args: []string{"true"}, Seccomp: "unconfined"}, h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,19 +92,19 @@ func TestAheadIsTheBeginning(t *testing.T) {
 // TestAheadIsOfUse: what a caller often asks for leaves the beginning of the list as it is.
 func TestAheadIsOfUse(t *testing.T) {
 	dir := t.TempDir()
-	want := earlyPlan(t, Spec{}).Jail.Ops
+	want := earlyPlan(t, spec.Spec{}).Jail.Ops
 	end := opAt(want, lastAhead) + 1
 	if end == 0 {
 		t.Fatal("the list has another order")
 	}
-	for name, s := range map[string]Spec{
-		"work":    {Mounts: []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}}},
-		"input":   {Mounts: []Mount{{Type: MountBind, Source: dir, Target: "/input"}, {Type: MountBind, Source: dir, Target: "/output", Writable: true}}},
-		"tmpfs":   {Mounts: []Mount{{Type: MountTmpfs, Target: "/home"}}},
-		"a file":  {Mounts: []Mount{{Type: MountData, Content: "x", Target: "/etc/x"}}},
+	for name, s := range map[string]spec.Spec{
+		"work":    {Mounts: []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}},
+		"input":   {Mounts: []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input"}, {Type: spec.MountBind, Source: dir, Target: "/output", Writable: true}}},
+		"tmpfs":   {Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/home"}}},
+		"a file":  {Mounts: []spec.Mount{{Type: spec.MountData, Content: "x", Target: "/etc/x"}}},
 		"env":     {Env: []string{"A=b"}, Workdir: "/tmp"},
-		"limits":  {Limits: Limits{Wall: Duration(time.Second), Output: 10}},
-		"egress":  {Net: NetEgress, Egress: policyOf(t, "example.com")},
+		"limits":  {Limits: spec.Limits{Wall: spec.Duration(time.Second), Output: 10}},
+		"egress":  {Net: spec.NetEgress, Egress: policyOf(t, "example.com")},
 		"seccomp": {Seccomp: "unconfined"},
 	} {
 		got := earlyPlan(t, s).Jail.Ops

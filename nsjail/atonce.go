@@ -110,3 +110,21 @@ func (r *resolver) wholeTree() {
 	r.seal()
 	r.hideMemory()
 }
+
+// inTurn writes a head that one process performs, or init and then its child.
+func (r *resolver) inTurn() error {
+	r.begin()
+	if !early(r.spec) {
+		r.tree.Add(r.own)
+	}
+	r.tree.Enter()
+	r.settle()
+	if early(r.spec) {
+		return nil
+	}
+	r.close()
+	if !r.filtered {
+		return nil
+	}
+	return r.filter()
+}

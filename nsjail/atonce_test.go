@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -107,8 +108,8 @@ func TestEarlyAtOnce(t *testing.T) {
 		t.Skip("in turn on " + runtime.GOARCH)
 	}
 	dir := t.TempDir()
-	plan := func(s Spec) *Plan { return earlyPlan(t, s) }
-	for _, s := range []Spec{{}, {Mounts: []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, {Type: MountTmpfs, Target: "/home"}}}} {
+	plan := func(s spec.Spec) *Plan { return earlyPlan(t, s) }
+	for _, s := range []spec.Spec{{}, {Mounts: []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, {Type: spec.MountTmpfs, Target: "/home"}}}} {
 		before, own, child := parts(t, plan(s).Jail)
 		if own == nil {
 			t.Fatalf("in turn:\n%s", plan(s))
@@ -122,9 +123,9 @@ func TestEarlyAtOnce(t *testing.T) {
 			t.Errorf("before the tree stands: %s", child[opAt(child, "/")].Call())
 		}
 	}
-	for name, s := range map[string]Spec{
+	for name, s := range map[string]spec.Spec{
 		"tty":      {TTY: true},
-		"egress":   {Net: NetEgress, Egress: policyOf(t, "example.com")},
+		"egress":   {Net: spec.NetEgress, Egress: policyOf(t, "example.com")},
 		"no init":  {NoInit: true},
 		"unfilter": {Seccomp: "unconfined"},
 	} {

@@ -9,6 +9,9 @@ import (
 	"sync"
 	"testing"
 
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -85,7 +88,7 @@ func TestNothingCarriesOver(t *testing.T) {
 	}
 	r := runnerWith(t, RunnerOptions{Pool: 1, Reuse: true})
 	for _, parked := range []int{0, 1} {
-		if err := r.Prestart(Spec{Args: []string{"true"}}, parked); err != nil {
+		if err := r.Prestart(spec.Spec{Args: []string{"true"}}, parked); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 4 {
@@ -191,7 +194,7 @@ func TestNetStateNoticesEverything(t *testing.T) {
 // Many at once through everything that a Runner can have ready; each has its own directory and says its own number.
 func TestPoolsUnderLoad(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 4, Reuse: true, Jails: 12})
-	for _, s := range []Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []Mount{{Type: MountTmpfs, Target: "/work"}}}} {
+	for _, s := range []spec.Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/work"}}}} {
 		if err := r.Prestart(s, 3); err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +212,7 @@ func TestPoolsUnderLoad(t *testing.T) {
 				c := r.shell("echo " + id + " >>/work/log; cat /work/log | wc -l; echo " + id)
 				want := "1\n" + id
 				if i%2 == 1 {
-					c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}}
+					c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}
 					want = fmt.Sprintf("%d\n%s", i/2+1, id)
 				}
 				out, _, err := c.Output()
@@ -230,7 +233,7 @@ func TestCloseUnderLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.Prestart(Spec{Args: []string{"true"}}, 4); err != nil {
+		if err := r.Prestart(spec.Spec{Args: []string{"true"}}, 4); err != nil {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup
@@ -276,7 +279,7 @@ print("contained" if os.wait()[1] == 0 else "mounted")
 `
 	dir := shared(t, 1000)
 	r := runnerWith(t, RunnerOptions{Pool: 1})
-	for _, mounts := range [][]Mount{nil, {{Type: MountBind, Source: dir, Target: "/input"}}} {
+	for _, mounts := range [][]spec.Mount{nil, {{Type: spec.MountBind, Source: dir, Target: "/input"}}} {
 		c := r.Command("/usr/bin/python3", "-I", "-c", script)
 		c.Spec.Seccomp, c.Spec.Mounts = "unconfined", mounts
 		wantOutput(t, c, "contained")
@@ -293,8 +296,8 @@ func TestCopiedFileChanges(t *testing.T) {
 		}
 	}
 	busybox(t, dir+"/image/bin/busybox")
-	s := Spec{Args: []string{"/bin/busybox", "cat", "/copy"}, Rootfs: Rootfs{Path: dir + "/image"},
-		Mounts: []Mount{{Type: MountFile, Source: dir + "/file", Target: "/copy"}}}
+	s := spec.Spec{Args: []string{"/bin/busybox", "cat", "/copy"}, Rootfs: spec.Rootfs{Path: dir + "/image"},
+		Mounts: []spec.Mount{{Type: spec.MountFile, Source: dir + "/file", Target: "/copy"}}}
 	for _, text := range []string{"one", "two", "three"} {
 		if err := os.WriteFile(dir+"/file", []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -313,14 +316,14 @@ func TestOwnEtc(t *testing.T) {
 	for range 2 {
 		wantOutput(t, r.shell("cat /etc/app/conf 2>/dev/null; echo none"), "none")
 		c := r.shell("cat /etc/app/conf; ls /etc/new; grep -c brig /etc/passwd")
-		c.Spec.Mounts = []Mount{{Type: MountFile, Source: dir + "/conf", Target: "/etc/app/conf"}, {Type: MountDir, Target: "/etc/new"}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountFile, Source: dir + "/conf", Target: "/etc/app/conf"}, {Type: spec.MountDir, Target: "/etc/new"}}
 		wantOutput(t, c, "conf1")
 	}
 }
 
 // The launcher's death is an error of the next start and not a silence, whatever stands parked.
 func TestLauncherDies(t *testing.T) {
-	for name, s := range map[string]Spec{"filtered": {}, "mounts": {Mounts: []Mount{{Type: MountTmpfs, Target: "/x"}}}, "unconfined": {Seccomp: "unconfined"}} {
+	for name, s := range map[string]spec.Spec{"filtered": {}, "mounts": {Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/x"}}}, "unconfined": {Seccomp: "unconfined"}} {
 		r := runnerWith(t, RunnerOptions{})
 		s.Args = []string{"true"}
 		if err := r.Prestart(s, 2); err != nil {
@@ -344,7 +347,7 @@ func TestOutfitterDies(t *testing.T) {
 	dir := shared(t, 1000)
 	for range 3 {
 		c := r.shell("echo there")
-		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input"}}
 		wantOutput(t, c, "there")
 		r.outfit.mu.Lock()
 		pid := r.outfit.launcher.Pid()
@@ -389,7 +392,7 @@ func TestFailedStartsLeaveNothing(t *testing.T) {
 // Every jail shows the same public configuration and nothing private, whether it takes it from the host's /etc or from a
 // Runner's copies, whole or piece by piece.
 func TestPublicEtc(t *testing.T) {
-	h, err := Look(&Spec{Args: []string{"true"}})
+	h, err := host.Look(&spec.Spec{Args: []string{"true"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -400,12 +403,12 @@ func TestPublicEtc(t *testing.T) {
 			names = append(names, d.Name)
 		}
 	}
-	script := "cd /; for n in " + strings.Join(names, " ") + "; do test -e $n || test -L $n || echo no $n; done; cd /etc; ls -d " + strings.Join(privateEtc, " ") + " 2>/dev/null"
+	script := "cd /; for n in " + strings.Join(names, " ") + "; do test -e $n || test -L $n || echo no $n; done; cd /etc; ls -d " + strings.Join(spec.PrivateEtc, " ") + " 2>/dev/null"
 	r := runnerWith(t, RunnerOptions{})
 	for name, c := range map[string]*Cmd{"cold": shell(script), "copies": r.shell(script), "piece by piece": r.shell(script), "one more": r.shell(script)} {
 		switch name {
 		case "piece by piece":
-			c.Spec.Mounts = []Mount{{Type: MountData, Target: "/etc/app.conf", Content: "x"}}
+			c.Spec.Mounts = []spec.Mount{{Type: spec.MountData, Target: "/etc/app.conf", Content: "x"}}
 		case "one more":
 			if len(h.Files) == 0 {
 				continue

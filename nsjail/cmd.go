@@ -12,6 +12,7 @@ import (
 
 	"brig/cgroup"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +22,7 @@ import (
 // could not be made, and that nothing of the payload has run. A Cmd is used once.
 type Cmd struct {
 	// Spec describes the jail; Command has set Args.
-	Spec Spec
+	Spec spec.Spec
 	// Stdin is the payload's standard input; nil is empty. An *os.File that is a pipe, a terminal or /dev/null is opened
 	// again for the payload; any other is copied through a pipe.
 	Stdin io.Reader
@@ -101,7 +102,7 @@ func Command(name string, args ...string) *Cmd {
 
 // CommandContext is Command with a context whose end kills the jail.
 func CommandContext(ctx context.Context, name string, args ...string) *Cmd {
-	return &Cmd{Spec: Spec{Args: append([]string{name}, args...)}, own: true, ctx: ctx}
+	return &Cmd{Spec: spec.Spec{Args: append([]string{name}, args...)}, own: true, ctx: ctx}
 }
 
 // Run starts the command and waits for its end.
@@ -135,7 +136,7 @@ func (c *Cmd) CombinedOutput() ([]byte, *Result, error) {
 
 func (c *Cmd) captured(b *bytes.Buffer) ([]byte, *Result, error) {
 	if c.Spec.Limits.Output == 0 {
-		c.Spec.Limits.Output = DefaultCapture
+		c.Spec.Limits.Output = spec.DefaultCapture
 	}
 	r, err := c.Run()
 	return b.Bytes(), r, err

@@ -7,6 +7,9 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -35,7 +38,7 @@ func TestOwnership(t *testing.T) {
 			dir := shared(t, owner)
 			c := shell("cat /work/have /input/have; echo more >>/work/have; mkdir -p d/e && echo x >d/e/f && ln -s f d/e/l && ln d/e/f d/e/h && chmod 750 d; stat -c %u:%g have")
 			c.Spec.User = user
-			c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, {Type: MountBind, Source: dir, Target: "/input"}}
+			c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, {Type: spec.MountBind, Source: dir, Target: "/input"}}
 			want := map[string]string{"": "1000:1000", "0": "0:0", "7:8": "7:8"}[user]
 			wantOutput(t, c, "host\nhost\n"+want)
 			if os.Geteuid() != 0 {
@@ -55,8 +58,8 @@ func TestOwnership(t *testing.T) {
 func TestBindFile(t *testing.T) {
 	file := filepath.Join(shared(t, 1234), "have")
 	c := shell("echo more >>/work/have && cat /work/have; echo no 2>/dev/null >>/ro || echo refused")
-	c.Spec.Mounts = []Mount{{Type: MountTmpfs, Target: "/work"}, {Type: MountBind, Source: file, Target: "/work/have", Writable: true},
-		{Type: MountBind, Source: file, Target: "/ro"}}
+	c.Spec.Mounts = []spec.Mount{{Type: spec.MountTmpfs, Target: "/work"}, {Type: spec.MountBind, Source: file, Target: "/work/have", Writable: true},
+		{Type: spec.MountBind, Source: file, Target: "/ro"}}
 	out, _ := mustRun(t, c)
 	if !strings.HasPrefix(out, "host\nmore\n") || !strings.HasSuffix(out, "refused\n") {
 		t.Errorf("%q", out)
@@ -74,7 +77,7 @@ func TestReadOnly(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		c := shell(`cd /input; for x in 'echo x >have' 'echo x >new' 'rm have' 'mkdir d' 'chmod 777 have' 'touch have' 'mv have x'; do
 sh -c "$x" 2>/dev/null && echo "$x"; done; echo x 2>/dev/null >/usr/x && echo usr; echo x 2>/dev/null >/etc/passwd && echo etc; cat have`)
-		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input", Live: live}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input", Live: live}}
 		wantOutput(t, c, "host")
 	}
 }
@@ -82,12 +85,12 @@ sh -c "$x" 2>/dev/null && echo "$x"; done; echo x 2>/dev/null >/usr/x && echo us
 func TestSmallMounts(t *testing.T) {
 	dir := shared(t, 0)
 	c := shell(`cat /a/b/c/file; stat -c %a /a/b/c/file /d/e; readlink /l; cat /l2/have; echo x 2>/dev/null >/d/e/x || echo ro; ls -A /d/e | wc -l`)
-	c.Spec.Mounts = []Mount{
-		{Type: MountFile, Source: filepath.Join(dir, "have"), Target: "/a/b/c/file", Mode: "640"},
-		{Type: MountDir, Target: "/d/e", Mode: "750"},
-		{Type: MountSymlink, Source: "../../..//nowhere", Target: "/l"},
-		{Type: MountBind, Source: dir, Target: "/deep/in/side"},
-		{Type: MountSymlink, Source: "/deep/in/side", Target: "/l2"},
+	c.Spec.Mounts = []spec.Mount{
+		{Type: spec.MountFile, Source: filepath.Join(dir, "have"), Target: "/a/b/c/file", Mode: "640"},
+		{Type: spec.MountDir, Target: "/d/e", Mode: "750"},
+		{Type: spec.MountSymlink, Source: "../../..//nowhere", Target: "/l"},
+		{Type: spec.MountBind, Source: dir, Target: "/deep/in/side"},
+		{Type: spec.MountSymlink, Source: "/deep/in/side", Target: "/l2"},
 	}
 	wantOutput(t, c, "host\n640\n750\n../../..//nowhere\nhost\nro\n0")
 }
@@ -104,7 +107,7 @@ func TestWritableIsLive(t *testing.T) {
 	}
 	c := shell("cat go >/dev/null; cat late")
 	c.Spec.Optional = []string{"sockets"} // the FIFO
-	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}}
+	c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}
 	var out strings.Builder
 	c.Stdout = &out
 	if err := c.Start(); err != nil {
@@ -136,25 +139,25 @@ func TestBadSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	big := filepath.Join(dir, "big")
-	if err := os.WriteFile(big, make([]byte, maxFileCopy+1), 0o600); err != nil {
+	if err := os.WriteFile(big, make([]byte, spec.MaxFileCopy+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		kind     MountType
+		kind     spec.MountType
 		source   string
 		writable bool
 		errno    syscall.Errno
 		says     string
 	}{
-		{MountBind, filepath.Join(dir, "not\x1b[31m\nthere"), false, unix.ENOENT, `\x1b`}, {MountBind, sock, false, 0, "is a socket"},
-		{MountBind, fifo, false, 0, "neither"}, {MountBind, "/dev/null", false, 0, "neither"}, {MountBind, dir, true, 0, "holds a "},
-		{MountFile, fifo, false, 0, "not a regular file"}, {MountFile, dir, false, 0, "not a regular file"}, {MountFile, big, false, 0, "larger"},
-		{MountFile, sock, false, unix.ENXIO, ""}, {MountBind, big + "/x", false, unix.ENOTDIR, ""},
+		{spec.MountBind, filepath.Join(dir, "not\x1b[31m\nthere"), false, unix.ENOENT, `\x1b`}, {spec.MountBind, sock, false, 0, "is a socket"},
+		{spec.MountBind, fifo, false, 0, "neither"}, {spec.MountBind, "/dev/null", false, 0, "neither"}, {spec.MountBind, dir, true, 0, "holds a "},
+		{spec.MountFile, fifo, false, 0, "not a regular file"}, {spec.MountFile, dir, false, 0, "not a regular file"}, {spec.MountFile, big, false, 0, "larger"},
+		{spec.MountFile, sock, false, unix.ENXIO, ""}, {spec.MountBind, big + "/x", false, unix.ENOTDIR, ""},
 	} {
 		cmd := shell("true")
-		cmd.Spec.Mounts = []Mount{{Type: c.kind, Source: c.source, Target: "/input", Writable: c.writable}}
+		cmd.Spec.Mounts = []spec.Mount{{Type: c.kind, Source: c.source, Target: "/input", Writable: c.writable}}
 		e := startError(t, cmd)
-		if e.Fault != FaultCaller || e.Errno != c.errno || !strings.Contains(e.Error(), c.says) || e.Remedy == "" {
+		if e.Fault != spec.FaultCaller || e.Errno != c.errno || !strings.Contains(e.Error(), c.says) || e.Remedy == "" {
 			t.Errorf("%s %q: %v (%d), want errno %d and %q", c.kind, c.source, e, e.Errno, c.errno, c.says)
 		}
 	}
@@ -182,7 +185,7 @@ func TestSocketBehindTheOverlay(t *testing.T) {
 import socket
 try: socket.socket(socket.AF_UNIX).connect("/input/s"); print("connected")
 except OSError as e: print("refused")'`)
-	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}}
+	c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input"}}
 	wantOutput(t, c, "refused")
 }
 
@@ -203,8 +206,8 @@ func TestBindFromEtc(t *testing.T) {
 	}
 	cold := shell("cat /f; ls /d >/tmp/d; ls /l | cmp - /tmp/d && cat /host/etc/hosts; ls -d /host/sys/kernel")
 	cold.Spec.Optional = []string{"sockets", "idmap"} // a tmpfs as the root has no idmapped mounts before Linux 6.3
-	cold.Spec.Mounts = []Mount{{Type: MountBind, Source: "/etc/hosts", Target: "/f"}, {Type: MountBind, Source: dir, Target: "/d", Live: true},
-		{Type: MountBind, Source: link, Target: "/l"}, {Type: MountBind, Source: "/", Target: "/host"}}
+	cold.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: "/etc/hosts", Target: "/f"}, {Type: spec.MountBind, Source: dir, Target: "/d", Live: true},
+		{Type: spec.MountBind, Source: link, Target: "/l"}, {Type: spec.MountBind, Source: "/", Target: "/host"}}
 	text := string(want) + string(want) + "/host/sys/kernel"
 	r := runnerWith(t, RunnerOptions{})
 	for range 2 { // the second one begins with a template
@@ -227,7 +230,7 @@ func TestDeadSockets(t *testing.T) {
 		}
 		c := func() *Cmd {
 			c := shell("rm s && echo removed")
-			c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}}
+			c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}
 			return c
 		}
 		if e := startError(t, c()); !strings.Contains(e.Error(), `holds a socket of a running process, "s"`) {
@@ -241,14 +244,14 @@ func TestDeadSockets(t *testing.T) {
 // A small file behind a read-only bind is a copy, with its x permission; a large one is the host's own, and the plan says so.
 func TestBoundCopies(t *testing.T) {
 	dir := t.TempDir()
-	for name, size := range map[string]int{"script": 0, "large": maxBoundCopy + 1} {
+	for name, size := range map[string]int{"script": 0, "large": host.MaxBoundCopy + 1} {
 		if err := os.WriteFile(filepath.Join(dir, name), append([]byte("#!/bin/sh\necho ran\n"), make([]byte, size)...), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for name, live := range map[string]bool{"script": false, "large": true} {
 		c := shell("stat -c %d /f >/tmp/f; stat -c %d /tmp >/tmp/t; cmp -s /tmp/f /tmp/t && echo copied; test -x /f && echo x")
-		c.Spec.Mounts = []Mount{{Type: MountBind, Source: filepath.Join(dir, name), Target: "/f"}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: filepath.Join(dir, name), Target: "/f"}}
 		out, _ := mustRun(t, c)
 		if want := map[bool]string{false: "copied\nx\n", true: "x\n"}[live]; out != want {
 			t.Errorf("%s: %q, want %q", name, out, want)
@@ -258,7 +261,7 @@ func TestBoundCopies(t *testing.T) {
 			t.Errorf("%s: notes %q", name, p.Notes)
 		}
 		c = shell("true")
-		c.Spec.Mounts = []Mount{{Type: MountBind, Source: filepath.Join(dir, name), Target: "/f"}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: filepath.Join(dir, name), Target: "/f"}}
 		c.Spec.Require = []string{"overlay"}
 		if _, err := c.Run(); (err != nil) != live {
 			t.Errorf("%s, required: %v", name, err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -16,22 +18,22 @@ var limitLines = map[string]string{"core": "Max core file size", "cpu": "Max cpu
 	"rttime": "Max realtime timeout", "sigpending": "Max pending signals", "stack": "Max stack size", "as": "Max address space"}
 
 func TestUlimits(t *testing.T) {
-	names := RlimitNames()
+	names := spec.RlimitNames()
 	if len(names) != 16 || len(limitLines) != 16 {
 		t.Fatalf("%d limits, want 16: %v", len(names), names)
 	}
 	c := Command("cat", "/proc/self/limits")
-	c.Spec.Limits.Rlimits = map[string]Rlimit{}
+	c.Spec.Limits.Rlimits = map[string]spec.Rlimit{}
 	small := map[string]bool{"nice": true, "rtprio": true, "sigpending": true, "msgqueue": true, "memlock": true}
 	for i, name := range names {
-		l := Rlimit{int64(1000 + i), int64(2000 + i)}
+		l := spec.Rlimit{Soft: int64(1000 + i), Hard: int64(2000 + i)}
 		switch {
 		case name == "stack" || name == "as" || name == "data" || name == "fsize" || name == "rss":
-			l = Rlimit{1<<30 + int64(i)<<20, 1<<31 + int64(i)<<20}
+			l = spec.Rlimit{Soft: 1<<30 + int64(i)<<20, Hard: 1<<31 + int64(i)<<20}
 		case small[name]: // the hosts that build this allow little of these
-			l = Rlimit{0, 0}
+			l = spec.Rlimit{Soft: 0, Hard: 0}
 		case name == "core": // 0 becomes 1, at which a crash starts no helper on the host
-			l = Rlimit{1, 1}
+			l = spec.Rlimit{Soft: 1, Hard: 1}
 		}
 		c.Spec.Limits.Rlimits[name] = l
 	}
@@ -64,8 +66,8 @@ func TestUlimitAboveTheCallers(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := shell("true")
-	c.Spec.Limits.Rlimits = map[string]Rlimit{"nofile": {1024, int64(l.Max) + 1}}
-	if e := startError(t, c); e.Fault != FaultCaller || !strings.Contains(e.Op, "nofile") {
+	c.Spec.Limits.Rlimits = map[string]spec.Rlimit{"nofile": {Soft: 1024, Hard: int64(l.Max) + 1}}
+	if e := startError(t, c); e.Fault != spec.FaultCaller || !strings.Contains(e.Op, "nofile") {
 		t.Errorf("%v", e)
 	}
 }
@@ -103,7 +105,7 @@ print(n)'`)
 func TestTmpfsLimits(t *testing.T) {
 	c := shell(`head -c 2000000 /dev/zero >/t/big 2>&1; stat -c %s /t/big
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do : >/i/$i; done 2>&1 | head -1; ls /i | wc -l; stat -c %a /t /i /tmp /dev/shm; touch /x 2>&1`)
-	c.Spec.Mounts = []Mount{{Type: MountTmpfs, Target: "/t", Size: 1 << 20}, {Type: MountTmpfs, Target: "/i", Inodes: 9, Mode: "700"}}
+	c.Spec.Mounts = []spec.Mount{{Type: spec.MountTmpfs, Target: "/t", Size: 1 << 20}, {Type: spec.MountTmpfs, Target: "/i", Inodes: 9, Mode: "700"}}
 	out, _ := mustRun(t, c)
 	for _, want := range []string{"No space left on device", "1048576\n", "cannot create /i/", "\n8\n", "1777\n700\n1777\n1777\n", "Read-only file system"} {
 		if !strings.Contains(out, want) {
@@ -135,7 +137,7 @@ func TestHostnameAndWorkdir(t *testing.T) {
 	c.Spec.Workdir = "/not/there"
 	c = shell("pwd")
 	c.Spec.Workdir = "/not/there"
-	if e := startError(t, c); e.Fault != FaultCaller || e.Op != "workdir" {
+	if e := startError(t, c); e.Fault != spec.FaultCaller || e.Op != "workdir" {
 		t.Errorf("%v", e)
 	}
 }
@@ -145,7 +147,7 @@ func TestEnvironment(t *testing.T) {
 		t.Setenv(k, v)
 	}
 	c := shell("env | sort")
-	wantOutput(t, c, "HOME=/home/brig\nLANG=C.UTF-8\nPATH="+DefaultPath+"\nPWD=/work\nTERM=dumb\nTZ=Asia/Tokyo")
+	wantOutput(t, c, "HOME=/home/brig\nLANG=C.UTF-8\nPATH="+spec.DefaultPath+"\nPWD=/work\nTERM=dumb\nTZ=Asia/Tokyo")
 	c = shell("env -u PATH env | grep -e BT -e SET | sort")
 	c.Spec.PassEnv = []string{"BT_*", "LD_*"}
 	c.Spec.Env = []string{"SET=it", "EMPTYSET=", "BT_ONE=mine"}
@@ -168,20 +170,20 @@ try: c.connect(s.getsockname()); print("connected")
 except OSError as e: print(e.errno)
 print(len(socket.if_nameindex()))'`
 	for _, c := range []struct {
-		net  Net
+		net  spec.Net
 		want string
-	}{{"", "connected\n1"}, {NetLoopback, "connected\n1"}} {
+	}{{"", "connected\n1"}, {spec.NetLoopback, "connected\n1"}} {
 		cmd := shell(script)
 		cmd.Spec.Net = c.net
 		wantOutput(t, cmd, c.want)
 	}
 	c := shell(script)
-	c.Spec.Net = NetNone
+	c.Spec.Net = spec.NetNone
 	if out, _ := mustRun(t, c); strings.Contains(out, "connected") {
 		t.Errorf("net none: %q", out)
 	}
 	c = shell("readlink /proc/self/ns/net")
-	c.Spec.Net = NetHost
+	c.Spec.Net = spec.NetHost
 	var st unix.Stat_t
 	if err := unix.Stat("/proc/self/ns/net", &st); err != nil {
 		t.Fatal(err)
@@ -191,7 +193,7 @@ print(len(socket.if_nameindex()))'`
 
 func TestWallLimitIsReported(t *testing.T) {
 	c := Command("sleep", "1000")
-	c.Spec.Limits.Wall = Duration(100 * time.Millisecond)
+	c.Spec.Limits.Wall = spec.Duration(100 * time.Millisecond)
 	_, r := mustRun(t, c)
 	if wall := time.Duration(r.Usage.Wall); r.Status != StatusTimeout || wall <= 0 {
 		t.Errorf("%+v", r)
@@ -202,7 +204,7 @@ func TestWallLimitIsReported(t *testing.T) {
 // init is killed.
 func TestWallLimitKeepsTheUsage(t *testing.T) {
 	c := shell("(while :; do :; done) & while :; do :; done")
-	c.Spec.Limits.Wall = Duration(2 * time.Second) // on a busy machine they get little of it
+	c.Spec.Limits.Wall = spec.Duration(2 * time.Second) // on a busy machine they get little of it
 	_, r := mustRun(t, c)
 	if used := time.Duration(r.Usage.User + r.Usage.System); r.Status != StatusTimeout || !r.TimedOut || used < 50*time.Millisecond {
 		t.Errorf("%s of processor time: %+v", used, r)

@@ -8,6 +8,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
 )
 
 // TestRemedyWorks does what the error about a missing command says, and the command runs.
@@ -34,7 +37,7 @@ func TestRemedyWorks(t *testing.T) {
 		}
 		t.Setenv("PATH", onPath+":"+os.Getenv("PATH"))
 		_, err := Command("mytool").Run()
-		var e *Error
+		var e *spec.Error
 		if !errors.Is(err, ErrNotFound) || !errors.As(err, &e) {
 			t.Fatalf("%s: %v", layout.name, err)
 		}
@@ -43,7 +46,7 @@ func TestRemedyWorks(t *testing.T) {
 			t.Fatalf("%s: the remedy %q names no flag", layout.name, e.Remedy)
 		}
 		c := Command(m[1])
-		c.Spec.Mounts = []Mount{{Type: MountBind, Source: m[2], Target: m[3]}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: m[2], Target: m[3]}}
 		wantOutput(t, c, "found")
 	}
 }
@@ -72,30 +75,30 @@ func TestWhyItCannotRun(t *testing.T) {
 	if err := errors.Join(os.WriteFile("notx", nil, 0o644), os.Symlink("/opt/none", "dangling"), os.Symlink("/../lost", "up")); err != nil {
 		t.Fatal(err)
 	}
-	work := []Mount{{Type: MountBind, Source: ".", Target: "/work", Writable: true}}
-	empty := Rootfs{Path: t.TempDir()}
+	work := []spec.Mount{{Type: spec.MountBind, Source: ".", Target: "/work", Writable: true}}
+	empty := spec.Rootfs{Path: t.TempDir()}
 	for _, tt := range []struct {
 		command string
-		mounts  []Mount
-		root    Rootfs
+		mounts  []spec.Mount
+		root    spec.Rootfs
 		kind    error
 		want    string
 	}{
-		{"./good", nil, Rootfs{}, ErrNotFound, "the jail does not see this directory; add --work ."},
-		{"sub/tool", nil, Rootfs{}, ErrNotFound, "the jail does not see this directory; add --work ."},
-		{filepath.Join(dir, "sub", "tool"), nil, Rootfs{}, ErrNotFound, "add --work . and write ./sub/tool"},
-		{"good", work, Rootfs{}, ErrNotFound, "it is not on the PATH; for the file in this directory write ./good"},
-		{"./crlf", work, Rootfs{}, ErrNotFound, `sed -i 's/\r$//' FILE`},
-		{"./lost", work, Rootfs{}, ErrNotFound, `names the interpreter "/opt/none/python", which is not in the jail`},
-		{"./up", work, Rootfs{}, ErrNotFound, `names the interpreter "/opt/none/python"`}, // a link cannot leave what is shared
-		{"./nested", work, Rootfs{}, ErrNotFound, "an interpreter or loader that it needs"},
-		{"./loader", work, Rootfs{}, ErrNotFound, `it needs the loader "/lib/ld-none.so.1", which is not in the jail`},
-		{"./dangling", work, Rootfs{}, ErrNotFound, "not on this machine's PATH"},
-		{"./plain", work, Rootfs{}, ErrNotExecutable, "#!/bin/sh"},
-		{"./notx", work, Rootfs{}, ErrNotExecutable, "chmod +x"},
-		{"./sub", work, Rootfs{}, ErrNotExecutable, "it is a directory"},
+		{"./good", nil, spec.Rootfs{}, ErrNotFound, "the jail does not see this directory; add --work ."},
+		{"sub/tool", nil, spec.Rootfs{}, ErrNotFound, "the jail does not see this directory; add --work ."},
+		{filepath.Join(dir, "sub", "tool"), nil, spec.Rootfs{}, ErrNotFound, "add --work . and write ./sub/tool"},
+		{"good", work, spec.Rootfs{}, ErrNotFound, "it is not on the PATH; for the file in this directory write ./good"},
+		{"./crlf", work, spec.Rootfs{}, ErrNotFound, `sed -i 's/\r$//' FILE`},
+		{"./lost", work, spec.Rootfs{}, ErrNotFound, `names the interpreter "/opt/none/python", which is not in the jail`},
+		{"./up", work, spec.Rootfs{}, ErrNotFound, `names the interpreter "/opt/none/python"`}, // a link cannot leave what is shared
+		{"./nested", work, spec.Rootfs{}, ErrNotFound, "an interpreter or loader that it needs"},
+		{"./loader", work, spec.Rootfs{}, ErrNotFound, `it needs the loader "/lib/ld-none.so.1", which is not in the jail`},
+		{"./dangling", work, spec.Rootfs{}, ErrNotFound, "not on this machine's PATH"},
+		{"./plain", work, spec.Rootfs{}, ErrNotExecutable, "#!/bin/sh"},
+		{"./notx", work, spec.Rootfs{}, ErrNotExecutable, "chmod +x"},
+		{"./sub", work, spec.Rootfs{}, ErrNotExecutable, "it is a directory"},
 		{"ls", nil, empty, ErrNotFound, "the tree of --rootfs has no such file"},
-		{"/bin/no-such", nil, Rootfs{}, ErrNotFound, "it is not on this machine's PATH either"},
+		{"/bin/no-such", nil, spec.Rootfs{}, ErrNotFound, "it is not on this machine's PATH either"},
 	} {
 		c := Command(tt.command)
 		c.Spec.Mounts, c.Spec.Rootfs = tt.mounts, tt.root
@@ -107,7 +110,7 @@ func TestWhyItCannotRun(t *testing.T) {
 			}
 		}
 		_, err := c.Run()
-		var e *Error
+		var e *spec.Error
 		if !errors.Is(err, tt.kind) || !errors.As(err, &e) {
 			t.Errorf("%s: %v", tt.command, err)
 			continue
@@ -142,8 +145,8 @@ func FuzzInterpreter(f *testing.F) {
 	f.Add(elfWith("/lib/ld.so"))
 	f.Add(elfWith("/lib/ld.so")[:100])
 	f.Fuzz(func(t *testing.T, head []byte) {
-		kind, path := interpreter(head)
-		if (path != "") && kind == "" || len(path) > len(head) || strings.ContainsAny(path, "\x00\n") && kind == script {
+		kind, path := host.Interpreter(head)
+		if (path != "") && kind == "" || len(path) > len(head) || strings.ContainsAny(path, "\x00\n") && kind == host.Script {
 			t.Errorf("%q: %s %q", head, kind, path)
 		}
 	})
@@ -151,7 +154,7 @@ func FuzzInterpreter(f *testing.F) {
 
 // TestErrorLines: the operation and the cause come first, and the step with its call last.
 func TestErrorLines(t *testing.T) {
-	e := &Error{Op: "mounts[0]", Detail: "same_file($67, 0xfe00, 611)", Step: 234, Of: 284, Errno: 116, Remedy: "share another"}
+	e := &spec.Error{Op: "mounts[0]", Detail: "same_file($67, 0xfe00, 611)", Step: 234, Of: 284, Errno: 116, Remedy: "share another"}
 	const cause = "stale file handle; share another (step 234 of 284"
 	if got := e.Error(); got != "mounts[0]: "+cause+": same_file($67, 0xfe00, 611))" {
 		t.Error(got)
@@ -159,7 +162,7 @@ func TestErrorLines(t *testing.T) {
 	if got := e.Named("--work"); got != "--work: "+cause+", mounts[0]: same_file($67, 0xfe00, 611))" {
 		t.Error(got)
 	}
-	plain := &Error{Op: "limits.memory", Detail: "control group: none", Remedy: "make one"}
+	plain := &spec.Error{Op: "limits.memory", Detail: "control group: none", Remedy: "make one"}
 	if got := plain.Named("--memory"); got != "--memory: control group: none; make one" {
 		t.Error(got)
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brig/nsjail/internal/spec"
 )
 
 // image makes a small root: sh, cat, touch and head with the libraries that ldd(1) names.
@@ -50,7 +52,7 @@ func TestRootfs(t *testing.T) {
 	c.Spec.Rootfs.Path = img
 	wantOutput(t, c, "/proc/self/exe")
 	c = shell("touch /x /bin/new && echo changed >/bin/cat && ls /x /bin/new && stat -c %u /x")
-	c.Spec.Rootfs = Rootfs{Path: img, Writable: true}
+	c.Spec.Rootfs = spec.Rootfs{Path: img, Writable: true}
 	wantOutput(t, c, "/bin/new\n/x\n1000")
 	for _, p := range []string{"x", "bin/new"} {
 		if _, err := os.Lstat(filepath.Join(img, p)); err == nil {
@@ -61,7 +63,7 @@ func TestRootfs(t *testing.T) {
 		t.Errorf("cat was changed in the host's tree: %v", err)
 	}
 	c = shell("head -c 10000000 /dev/zero >/big; stat -c %s /big")
-	c.Spec.Rootfs = Rootfs{Path: img, Writable: true, Size: 2 << 20}
+	c.Spec.Rootfs = spec.Rootfs{Path: img, Writable: true, Size: 2 << 20}
 	out, r := mustRun(t, c)
 	if !strings.Contains(out, "No space left on device") || r.ExitCode != 0 {
 		t.Errorf("%q %+v", out, r)
@@ -73,7 +75,7 @@ func TestRootfsErrors(t *testing.T) {
 	for _, p := range []string{"/no/such/tree", "/etc/passwd", filepath.Join(img, "bin/sh")} {
 		c := shell("true")
 		c.Spec.Rootfs.Path = p
-		if e := startError(t, c); e.Fault != FaultCaller {
+		if e := startError(t, c); e.Fault != spec.FaultCaller {
 			t.Errorf("%s: %v", p, e)
 		}
 	}
@@ -104,7 +106,7 @@ func TestHostileRootfs(t *testing.T) {
 			}
 			for _, writable := range []bool{false, true} {
 				cmd := shell("echo ran; touch /etc/y /dev/y /tmp/y /work/y 2>/dev/null; for d in / /.. /../..; do ls -d $d" + outside + " 2>/dev/null && echo reached; done")
-				cmd.Spec.Rootfs = Rootfs{Path: img, Writable: writable}
+				cmd.Spec.Rootfs = spec.Rootfs{Path: img, Writable: writable}
 				out, r, err := cmd.CombinedOutput()
 				t.Logf("writable %v: %v %q %v", writable, r != nil, out, err)
 				if strings.Contains(string(out), "reached") || err == nil && !strings.Contains(string(out), "ran\n") {
@@ -125,9 +127,9 @@ func TestTargetOntoTheRoot(t *testing.T) {
 	if err := os.Symlink("..", filepath.Join(dir, "up")); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range []Mount{{Type: MountBind, Source: src, Target: "/work/up"}, {Type: MountTmpfs, Target: "/work/up"}} {
+	for _, m := range []spec.Mount{{Type: spec.MountBind, Source: src, Target: "/work/up"}, {Type: spec.MountTmpfs, Target: "/work/up"}} {
 		c := shell("for d in / /.. /../..; do ls -d $d" + src + " 2>/dev/null; done; echo ran")
-		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, m}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, m}
 		out, _, err := c.CombinedOutput()
 		if err == nil && string(out) != "ran\n" {
 			t.Errorf("%s: %q", m.Type, out)
@@ -143,7 +145,7 @@ func TestFileDoesNotOverwrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := shell("cat have; echo evil >have || chmod 666 have || rm have")
-	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, {Type: MountFile, Source: src, Target: "/work/have"}}
+	c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, {Type: spec.MountFile, Source: src, Target: "/work/have"}}
 	if out, _, err := c.Output(); err != nil || string(out) != "host\n" {
 		t.Errorf("%q, %v", out, err)
 	}
@@ -151,7 +153,7 @@ func TestFileDoesNotOverwrite(t *testing.T) {
 		t.Errorf("the host's file holds %q, %v", b, err)
 	}
 	c = shell("cat /etc/hosts")
-	c.Spec.Mounts = []Mount{{Type: MountFile, Source: src, Target: "/etc/hosts"}}
+	c.Spec.Mounts = []spec.Mount{{Type: spec.MountFile, Source: src, Target: "/etc/hosts"}}
 	wantOutput(t, c, "host")
 }
 
@@ -172,11 +174,11 @@ func TestTargetThroughALink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, m := range []Mount{{Type: MountBind, Source: src, Target: "/work/out/sub"}, {Type: MountDir, Target: "/work/out/sub"},
-		{Type: MountFile, Source: filepath.Join(src, "have"), Target: "/work/out/sub"}, {Type: MountTmpfs, Target: "/work/out/sub"},
-		{Type: MountSymlink, Source: "/", Target: "/work/out/sub"}} {
+	for _, m := range []spec.Mount{{Type: spec.MountBind, Source: src, Target: "/work/out/sub"}, {Type: spec.MountDir, Target: "/work/out/sub"},
+		{Type: spec.MountFile, Source: filepath.Join(src, "have"), Target: "/work/out/sub"}, {Type: spec.MountTmpfs, Target: "/work/out/sub"},
+		{Type: spec.MountSymlink, Source: "/", Target: "/work/out/sub"}} {
 		c := shell("true")
-		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, m}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, m}
 		_, err := c.Run()
 		t.Logf("%s: %v", m.Type, err)
 		if list, rerr := os.ReadDir(outside); rerr != nil || len(list) > 0 {
@@ -184,7 +186,7 @@ func TestTargetThroughALink(t *testing.T) {
 		}
 	}
 	c := shell("true")
-	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, {Type: MountBind, Source: src, Target: "/work/in"}}
+	c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, {Type: spec.MountBind, Source: src, Target: "/work/in"}}
 	if e := startError(t, c); !strings.Contains(e.Remedy, "name the path that it leads to") {
 		t.Error(e)
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brig/nsjail/internal/spec"
 )
 
 func TestStdinKinds(t *testing.T) {
@@ -76,7 +78,7 @@ func TestDirectoryIsNoStream(t *testing.T) {
 	for _, set := range []func(*Cmd){func(c *Cmd) { c.Stdin = d }, func(c *Cmd) { c.Stdout = d }, func(c *Cmd) { c.Stderr = d }} {
 		c := shell("ls /proc/self/fd/0/etc")
 		set(c)
-		if e := startError(t, c); e.Fault != FaultCaller || !strings.Contains(e.Detail, "directory") {
+		if e := startError(t, c); e.Fault != spec.FaultCaller || !strings.Contains(e.Detail, "directory") {
 			t.Errorf("%v", e)
 		}
 	}
@@ -211,7 +213,7 @@ func TestOutputLimit(t *testing.T) {
 		var out, errs bytes.Buffer
 		c := shell("seq 1 20000; seq 1 20000 >&2")
 		c.Stdout, c.Stderr = &out, &errs
-		c.Spec.Limits.Output = Bytes(limit)
+		c.Spec.Limits.Output = spec.Bytes(limit)
 		r, err := c.Run()
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/nsjail/internal/spec"
 )
 
 // shell is a jail that runs a script with sh.
@@ -38,10 +40,10 @@ func wantOutput(t *testing.T, c *Cmd, want string) {
 }
 
 // startError starts a jail that cannot be made and gives the Error.
-func startError(t *testing.T, c *Cmd) *Error {
+func startError(t *testing.T, c *Cmd) *spec.Error {
 	t.Helper()
 	r, err := c.Run()
-	var e *Error
+	var e *spec.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("%q: result %+v, error %v, want a *Error", c.Spec.Args, r, err)
 	}
@@ -201,7 +203,7 @@ func TestTimeoutKillsTheTree(t *testing.T) {
 	for _, noInit := range []bool{false, true} {
 		c := shell("trap '' TERM; (setsid sh -c 'sleep 1000 & sleep 1000' &); nohup sleep 1000 >/dev/null 2>&1 & sleep 1000 & wait")
 		c.Spec.NoInit = noInit
-		c.Spec.Limits.Wall = Duration(150 * time.Millisecond)
+		c.Spec.Limits.Wall = spec.Duration(150 * time.Millisecond)
 		begin := time.Now()
 		_, r := mustRun(t, c) // returns only when nobody holds the output any more
 		if r.Status != StatusTimeout || !r.TimedOut || r.ExitCode != -1 {
@@ -224,7 +226,7 @@ func TestLeftoversEndWithThePayload(t *testing.T) {
 func TestCPUTime(t *testing.T) {
 	t.Parallel()
 	c := shell("while :; do :; done")
-	c.Spec.Limits.CPUTime = Duration(time.Second)
+	c.Spec.Limits.CPUTime = spec.Duration(time.Second)
 	_, r := mustRun(t, c)
 	want := "SIGKILL" // the keeper's, by the group's count of all processes
 	if strings.HasPrefix(r.Enforced["cpu_time"], "RLIMIT_CPU") {
@@ -277,10 +279,10 @@ func TestStartErrors(t *testing.T) {
 		{"/input/noshebang", ErrNotExecutable}, {"/input/noexec", ErrNotExecutable}, {"/usr", ErrNotExecutable}, {"/etc/passwd", ErrNotExecutable},
 	} {
 		cmd := Command(c.command)
-		cmd.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}}
+		cmd.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input"}}
 		_, err := cmd.Run()
-		var e *Error
-		if !errors.Is(err, c.kind) || !errors.As(err, &e) || e.Fault != FaultCaller || e.Remedy == "" {
+		var e *spec.Error
+		if !errors.Is(err, c.kind) || !errors.As(err, &e) || e.Fault != spec.FaultCaller || e.Remedy == "" {
 			t.Errorf("%s: %v, want %v with a remedy", c.command, err, c.kind)
 		}
 	}

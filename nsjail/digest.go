@@ -46,7 +46,7 @@ func (c *Cmd) digestPlan(t *template, r program.Request) error {
 	h.Write(sum)
 	for _, m := range c.plan.Passed { // what comes by descriptor is not in the programs
 		src := c.plan.Host.Sources[m.Key]
-		fmt.Fprintf(h, "\n%q %#x %v %q %d %d %q %q", m.Key, m.Attr, m.IDMap, m.Target, src.Dev, src.Ino, src.volume, src.dir)
+		fmt.Fprintf(h, "\n%q %#x %v %q %d %d %q %q", m.Key, m.Attr, m.IDMap, m.Target, src.Dev, src.Ino, src.Volume, src.Below)
 	}
 	c.digest = hex.EncodeToString(h.Sum(nil))
 	return nil

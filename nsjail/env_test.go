@@ -3,18 +3,21 @@ package nsjail
 import (
 	"slices"
 	"testing"
+
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
 )
 
 func TestSensitive(t *testing.T) {
 	for _, name := range []string{"GITHUB_TOKEN", "npm_token", "My_Secret_1", "API_KEY", "PASSWORD", "MYSQL_PASSWD", "PGPASSFILE",
 		"SMTP_PASS", "CREDENTIALS_DIRECTORY", "AWS_REGION", "GOOGLE_APPLICATION_CREDENTIALS", "AZURE_CLIENT_ID", "GCP_PROJECT",
 		"DATABASE_URL", "SSH_AUTH_SOCK", "KUBECONFIG", "DOCKER_HOST", "SENTRY_DSN", "SESSION_COOKIE", "DBUS_SESSION_BUS_ADDRESS"} {
-		if !Sensitive(name) {
+		if !host.Sensitive(name) {
 			t.Errorf("%s is not sensitive", name)
 		}
 	}
 	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "TERM", "EDITOR", "GIT_AUTHOR_NAME", "GOPATH", "TZ", "CI"} {
-		if Sensitive(name) {
+		if host.Sensitive(name) {
 			t.Errorf("%s is sensitive", name)
 		}
 	}
@@ -32,34 +35,34 @@ func TestPassEnv(t *testing.T) {
 		{[]string{"HTTP_PROXY"}, []string{"HTTP_PROXY=http://u:p@proxy:1/"}},
 		{[]string{"lc_all"}, nil},
 	} {
-		got, err := PassEnv(tt.patterns, environ)
+		got, err := host.PassEnv(tt.patterns, environ)
 		if err != nil || !slices.Equal(got, tt.want) {
 			t.Errorf("PassEnv(%q) = %q, %v; want %q", tt.patterns, got, err, tt.want)
 		}
 	}
-	if _, err := PassEnv([]string{"A", "[x"}, environ); err == nil {
+	if _, err := host.PassEnv([]string{"A", "[x"}, environ); err == nil {
 		t.Error("a broken pattern is accepted")
 	}
 }
 
 func TestBuildEnv(t *testing.T) {
 	for _, tt := range []struct {
-		spec   *Spec
+		spec   *spec.Spec
 		passed []string
 		term   string
 		want   []string
 	}{
-		{&Spec{}, nil, "vt100", []string{"PATH=" + DefaultPath, "HOME=/home/brig", "LANG=C.UTF-8", "TERM=dumb"}},
-		{&Spec{Rootfs: Rootfs{Path: "/image"}}, nil, "", []string{"PATH=" + DefaultPath, "HOME=/tmp", "LANG=C.UTF-8", "TERM=dumb"}},
-		{&Spec{Mounts: []Mount{{Type: MountBind, Target: "/home"}}}, nil, "", []string{"PATH=" + DefaultPath, "HOME=/tmp", "LANG=C.UTF-8", "TERM=dumb"}},
-		{&Spec{Mounts: []Mount{{Type: MountVolume, Target: "/work", Writable: true}}}, nil, "",
-			[]string{"PATH=" + DefaultPath, "HOME=/work", "LANG=C.UTF-8", "TERM=dumb"}},
-		{&Spec{TTY: true}, nil, "", []string{"PATH=" + DefaultPath, "HOME=/home/brig", "LANG=C.UTF-8", "TERM=xterm-256color"}},
-		{&Spec{TTY: true}, nil, "vt100", []string{"PATH=" + DefaultPath, "HOME=/home/brig", "LANG=C.UTF-8", "TERM=vt100"}},
-		{&Spec{Env: []string{"B=2", "A=3", "B=4", "HOME=/h"}}, []string{"A=1", "PATH=/p"}, "",
+		{&spec.Spec{}, nil, "vt100", []string{"PATH=" + spec.DefaultPath, "HOME=/home/brig", "LANG=C.UTF-8", "TERM=dumb"}},
+		{&spec.Spec{Rootfs: spec.Rootfs{Path: "/image"}}, nil, "", []string{"PATH=" + spec.DefaultPath, "HOME=/tmp", "LANG=C.UTF-8", "TERM=dumb"}},
+		{&spec.Spec{Mounts: []spec.Mount{{Type: spec.MountBind, Target: "/home"}}}, nil, "", []string{"PATH=" + spec.DefaultPath, "HOME=/tmp", "LANG=C.UTF-8", "TERM=dumb"}},
+		{&spec.Spec{Mounts: []spec.Mount{{Type: spec.MountVolume, Target: "/work", Writable: true}}}, nil, "",
+			[]string{"PATH=" + spec.DefaultPath, "HOME=/work", "LANG=C.UTF-8", "TERM=dumb"}},
+		{&spec.Spec{TTY: true}, nil, "", []string{"PATH=" + spec.DefaultPath, "HOME=/home/brig", "LANG=C.UTF-8", "TERM=xterm-256color"}},
+		{&spec.Spec{TTY: true}, nil, "vt100", []string{"PATH=" + spec.DefaultPath, "HOME=/home/brig", "LANG=C.UTF-8", "TERM=vt100"}},
+		{&spec.Spec{Env: []string{"B=2", "A=3", "B=4", "HOME=/h"}}, []string{"A=1", "PATH=/p"}, "",
 			[]string{"PATH=/p", "HOME=/h", "LANG=C.UTF-8", "TERM=dumb", "A=3", "B=4"}},
 	} {
-		if got := BuildEnv(tt.spec, tt.passed, tt.term); !slices.Equal(got, tt.want) {
+		if got := host.BuildEnv(tt.spec, tt.passed, tt.term); !slices.Equal(got, tt.want) {
 			t.Errorf("BuildEnv(%+v, %q) = %q, want %q", tt.spec, tt.passed, got, tt.want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/nsjail/internal/spec"
 )
 
 // TestEscapeCLI runs every attack through `brig run`, whose launcher begins as a copy of the command itself: what a
@@ -37,8 +38,8 @@ func TestEscapeCLI(t *testing.T) {
 
 func (a *attack) runCLI(t *testing.T) (verdict, string) {
 	t.Helper()
-	s, spec := a.setUp(t, false)
-	s.write(t, "spec.json", string(spec.JSON()))
+	s, jail := a.setUp(t, false)
+	s.write(t, "spec.json", string(jail.JSON()))
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	// $DIR, and with it $MARK, stands in the arguments: nobody may read them
@@ -81,7 +82,7 @@ func (a *attack) runCLI(t *testing.T) (verdict, string) {
 		err = json.Unmarshal(text, &report)
 	}
 	if err != nil {
-		return unclear, err.Error() + " " + quote(errOut.String())
+		return unclear, err.Error() + " " + spec.Quote(errOut.String())
 	}
 	if report.ExitCode != cmd.ProcessState.ExitCode() {
 		return escaped, "the exit code is not the report's"

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/nsjail/internal/spec"
 )
 
 // attack is a program of testdata/escape; testdata/escape/README.md describes its header.
@@ -141,7 +142,7 @@ func (a *attack) mitigation() string {
 }
 
 // spec is the jail that the attack runs in: the default one, changed by the header.
-func (a *attack) spec(s *scene, weak bool) (*Spec, error) {
+func (a *attack) spec(s *scene, weak bool) (*spec.Spec, error) {
 	merged := map[string]json.RawMessage{}
 	texts := a.specs
 	if weak {
@@ -160,18 +161,18 @@ func (a *attack) spec(s *scene, weak bool) (*Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := ParseSpec(data)
+	jail, err := spec.ParseSpec(data)
 	if err != nil {
 		return nil, err
 	}
 	runner := map[string]string{".py": "python3", ".sh": "sh", ".pl": "perl"}[filepath.Ext(a.name)]
-	spec.Args = []string{runner, "/escape/" + a.name}
+	jail.Args = []string{runner, "/escape/" + a.name}
 	for _, arg := range a.args {
-		spec.Args = append(spec.Args, s.expand(arg))
+		jail.Args = append(jail.Args, s.expand(arg))
 	}
-	spec.Mounts = append([]Mount{
-		{Type: MountFile, Source: filepath.Join(asuser.Testdata(), "escape", a.name), Target: "/escape/" + a.name},
-		{Type: MountFile, Source: filepath.Join(asuser.Testdata(), "payload", "kernel.py"), Target: "/escape/kernel.py"},
-	}, spec.Mounts...)
-	return spec, nil
+	jail.Mounts = append([]spec.Mount{
+		{Type: spec.MountFile, Source: filepath.Join(asuser.Testdata(), "escape", a.name), Target: "/escape/" + a.name},
+		{Type: spec.MountFile, Source: filepath.Join(asuser.Testdata(), "payload", "kernel.py"), Target: "/escape/kernel.py"},
+	}, jail.Mounts...)
+	return jail, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -150,7 +151,7 @@ func replaceMap(p *Plan, host string) bool {
 	changed := 0
 	for i, op := range p.Jail.Ops {
 		if op.Label == "user" && op.NR == unix.SYS_WRITE && strings.HasSuffix(strings.Split(op.Call(), `"`)[1], " 1") {
-			text := fmt.Sprintf("%d %s 1", DefaultUID, host)
+			text := fmt.Sprintf("%d %s 1", spec.DefaultUID, host)
 			p.Jail.Ops[i].Args = []program.Arg{op.Args[0], program.Str(text), program.Int(len(text))}
 			changed++
 		}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brig/nsjail/internal/spec"
 )
 
 // TestBenignSymlinks: a directory is made through a link that leads to a place of the jail. A mount is not, since a payload
@@ -24,15 +26,15 @@ func TestBenignSymlinks(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			made := []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}, {Type: MountDir, Target: "/work/link/made"}}
-			mounts := func(below string) []Mount {
-				return []Mount{{Type: MountTmpfs, Target: below + "/sub/tmpfs"},
-					{Type: MountFile, Source: filepath.Join(filepath.Dir(dir), "secret"), Target: below + "/copy"}}
+			made := []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, {Type: spec.MountDir, Target: "/work/link/made"}}
+			mounts := func(below string) []spec.Mount {
+				return []spec.Mount{{Type: spec.MountTmpfs, Target: below + "/sub/tmpfs"},
+					{Type: spec.MountFile, Source: filepath.Join(filepath.Dir(dir), "secret"), Target: below + "/copy"}}
 			}
 			for _, m := range mounts("/work/link") {
 				c := Command("true")
 				c.Spec.Mounts = append(made[:2:2], m)
-				if e := startError(t, c); e.Fault != FaultCaller || !strings.Contains(e.Remedy, "name the path that it leads to") {
+				if e := startError(t, c); e.Fault != spec.FaultCaller || !strings.Contains(e.Remedy, "name the path that it leads to") {
 					t.Errorf("%s: %+v", m.Type, e)
 				}
 			}
@@ -74,9 +76,9 @@ func TestRenameStorm(t *testing.T) {
 	}()
 	for range 15 {
 		c := Command("true")
-		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}
 		for _, name := range []string{"a", "b", "c", "d"} {
-			c.Spec.Mounts = append(c.Spec.Mounts, Mount{Type: MountDir, Target: "/work/link/" + name})
+			c.Spec.Mounts = append(c.Spec.Mounts, spec.Mount{Type: spec.MountDir, Target: "/work/link/" + name})
 		}
 		if _, err := c.Run(); err != nil {
 			t.Error(err)

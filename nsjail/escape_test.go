@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/nsjail/internal/spec"
 )
 
 // verdict is what became of an attack.
@@ -76,7 +77,7 @@ func warmRunner(t *testing.T) *Runner {
 	if r.tree == nil {
 		t.Fatal("the launcher has no tree of its own: " + r.why)
 	}
-	for _, s := range []Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []Mount{{Type: MountTmpfs, Target: "/work"}}}} {
+	for _, s := range []spec.Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/work"}}}} {
 		if err := r.Prestart(s, 2); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +94,7 @@ func lane() string {
 }
 
 // setUp makes the host's side of an attack and the Spec of its jail.
-func (a *attack) setUp(t *testing.T, off bool) (*scene, *Spec) {
+func (a *attack) setUp(t *testing.T, off bool) (*scene, *spec.Spec) {
 	t.Helper()
 	s := newScene(t)
 	for _, name := range a.setups {
@@ -150,7 +151,7 @@ func (a *attack) run(t *testing.T, r *Runner, off bool) (verdict, string) {
 func judge(res *Result, out, errOut string) (verdict, string) {
 	lines := strings.Split(strings.TrimRight(out, "\n"), "\n")
 	last := lines[len(lines)-1]
-	detail := string(res.Status) + " " + quote(last) + " " + quote(errOut)
+	detail := string(res.Status) + " " + spec.Quote(last) + " " + spec.Quote(errOut)
 	switch {
 	case strings.HasPrefix(last, string(contained)) && res.Status == StatusOK:
 		return contained, detail

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -22,7 +25,7 @@ var (
 
 // ExecError is a command that the jail could not start.
 type ExecError struct {
-	Cause *Error
+	Cause *spec.Error
 	Kind  error // ErrNotFound or ErrNotExecutable
 }
 
@@ -36,9 +39,9 @@ func (e *ExecError) Is(target error) bool { return target == e.Kind }
 func (e *ExecError) Unwrap() error { return e.Cause }
 
 // execError distinguishes a missing command from one that may not run, and finds the flag that would bring it in.
-func (c *Cmd) execError(e *Error) error {
+func (c *Cmd) execError(e *spec.Error) error {
 	name := c.Spec.Args[0]
-	e.Fault, e.Detail = FaultCaller, quote(name)
+	e.Fault, e.Detail = spec.FaultCaller, spec.Quote(name)
 	switch e.Errno {
 	case unix.ENOENT, unix.ENOTDIR:
 		e.Remedy = c.missing(name)
@@ -74,17 +77,17 @@ func (c *Cmd) missing(name string) string {
 		if mode == 0 {
 			continue
 		}
-		kind, needs := interpreter(head)
+		kind, needs := host.Interpreter(head)
 		switch there, _ := c.inJail(needs); {
 		case strings.HasSuffix(needs, "\r"):
 			return "its first line ends with a carriage return, as on Windows; remove them: sed -i 's/\\r$//' FILE"
 		case needs == "" || there != 0:
 			return "an interpreter or loader that it needs is not in the jail"
-		case kind == loader:
-			return "it needs the loader " + quote(needs) +
+		case kind == host.Loader:
+			return "it needs the loader " + spec.Quote(needs) +
 				", which is not in the jail; put it there with the libraries that ldd lists, or link it statically"
 		default:
-			return "its first line names the interpreter " + quote(needs) +
+			return "its first line names the interpreter " + spec.Quote(needs) +
 				", which is not in the jail; correct that line, or bring it in with --ro-bind"
 		}
 	}
@@ -130,9 +133,9 @@ func (c *Cmd) whereIsIt(name string) string {
 
 // fromWork is the path of a file of the host from the caller's directory, where --work . would show it; "" otherwise.
 func (c *Cmd) fromWork(host string) string {
-	taken := slices.ContainsFunc(c.Spec.Mounts, func(m Mount) bool { return m.Target == DefaultWorkdir })
+	taken := slices.ContainsFunc(c.Spec.Mounts, func(m spec.Mount) bool { return m.Target == spec.DefaultWorkdir })
 	here, err := os.Getwd()
-	if err != nil || taken || c.workdir() != DefaultWorkdir {
+	if err != nil || taken || c.workdir() != spec.DefaultWorkdir {
 		return ""
 	}
 	if rel, err := filepath.Rel(here, host); err == nil && filepath.IsLocal(rel) {
@@ -145,7 +148,7 @@ func (c *Cmd) workdir() string {
 	if c.Spec.Workdir != "" {
 		return c.Spec.Workdir
 	}
-	return DefaultWorkdir
+	return spec.DefaultWorkdir
 }
 
 // inJail finds what a path of the jail is on the host: its mode, 0 where the jail has none or it cannot be told, and
@@ -208,7 +211,7 @@ func (c *Cmd) source(p string) (root, rest string) {
 			continue
 		}
 		best, root, rest = len(m.Target), "", below
-		if m.Type == MountBind || m.Type == MountFile {
+		if m.Type == spec.MountBind || m.Type == spec.MountFile {
 			root = m.Source
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -21,7 +23,7 @@ func TestRemedies(t *testing.T) {
 		{"user", `write($64, "1000 1000 1", 11)`, unix.EPERM, "user namespaces"},
 	} {
 		fault, got := remedy(tt.label, tt.call, tt.errno)
-		if fault != FaultHost || !strings.Contains(got, tt.want) {
+		if fault != spec.FaultHost || !strings.Contains(got, tt.want) {
 			t.Errorf("%s, %v: fault %v, %q, want %q", tt.call, tt.errno, fault, got, tt.want)
 		}
 	}

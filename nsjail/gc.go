@@ -1,6 +1,9 @@
 package nsjail
 
-import "brig/cgroup"
+import (
+	"brig/cgroup"
+	"brig/nsjail/internal/spec"
+)
 
 // CollectGroups removes the control groups that killed keepers of this user have left below parent (Spec.CgroupParent;
 // "" is the caller's own group), with what still runs in them. busy is how many are in use by living ones.
@@ -10,7 +13,7 @@ func CollectGroups(parent string) (removed []string, busy int, err error) {
 		return nil, 0, err
 	}
 	if why := l.Denied[""]; parent != "" && why != "" {
-		return nil, 0, &Error{Fault: FaultCaller, Op: "cgroup_parent", Detail: why, Remedy: "name a group that exists and is yours"}
+		return nil, 0, &spec.Error{Fault: spec.FaultCaller, Op: "cgroup_parent", Detail: why, Remedy: "name a group that exists and is yours"}
 	}
 	return l.Sweep(0)
 }

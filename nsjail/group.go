@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"brig/cgroup"
+	"brig/nsjail/doctor"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,7 +19,7 @@ const sweepMost = 64
 
 // makeGroup makes the control group of the plan, and gives the descriptors that the jail and the launcher need of it,
 // in the order of groupSlots. into says that the last is for CLONE_INTO_CGROUP.
-func (p *Plan) makeGroup() (g *cgroup.Group, fds []int, into bool, err error) {
+func makeGroup(p *Plan) (g *cgroup.Group, fds []int, into bool, err error) {
 	if p.Group == nil {
 		return nil, nil, false, nil
 	}
@@ -25,7 +27,7 @@ func (p *Plan) makeGroup() (g *cgroup.Group, fds []int, into bool, err error) {
 		return nil, nil, false, groupError(err)
 	}
 	if fds, err = g.Tasks(); err != nil {
-		return g, fds, false, &Error{Fault: FaultHost, Op: "cgroup", Detail: err.Error()}
+		return g, fds, false, &spec.Error{Fault: spec.FaultHost, Op: "cgroup", Detail: err.Error()}
 	}
 	if p.Group.V2() == 0 {
 		return g, fds, false, nil
@@ -47,7 +49,7 @@ func (c *Cmd) watchOOM() (err error) {
 		return nil
 	}
 	if c.stopOOM, err = c.group.WatchOOM(func() { c.endFor(endedMemory) }); err != nil {
-		return &Error{Fault: FaultHost, Op: "limits.memory", Detail: "control group: cannot watch for kills: " + err.Error(), Remedy: "let them hit one process only: --no-oom-group"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "limits.memory", Detail: "control group: cannot watch for kills: " + err.Error(), Remedy: "let them hit one process only: --no-oom-group"}
 	}
 	if c.stopOOM != nil && c.group.OOMKills() > 0 { // before the watch
 		c.endFor(endedMemory)
@@ -59,9 +61,9 @@ func (c *Cmd) watchOOM() (err error) {
 func groupError(err error) error {
 	var s *cgroup.StepError
 	if !errors.As(err, &s) {
-		return &Error{Fault: FaultHost, Op: "cgroup", Detail: err.Error()}
+		return &spec.Error{Fault: spec.FaultHost, Op: "cgroup", Detail: err.Error()}
 	}
-	e := &Error{Fault: FaultHost, Op: "cgroup",
+	e := &spec.Error{Fault: spec.FaultHost, Op: "cgroup",
 		Detail: fmt.Sprintf("control group: %s (step %d of %d)", s.Op, s.Step, s.Of), Remedy: s.Remedy}
 	if s.Mechanism != "" {
 		e.Op = groupPath(s.Mechanism)
@@ -70,16 +72,16 @@ func groupError(err error) error {
 		e.Detail, e.Errno = e.Detail+": "+s.Err.Error(), 0
 	}
 	if slices.Contains([]syscall.Errno{unix.EINVAL, unix.ERANGE, unix.ENODEV, unix.EOPNOTSUPP}, e.Errno) {
-		e.Fault = FaultCaller
+		e.Fault = spec.FaultCaller
 	}
 	return e
 }
 
 // cloneIntoError explains why the launcher could not put the jail into its group.
-func cloneIntoError(e *Error) error {
+func cloneIntoError(e *spec.Error) error {
 	switch e.Errno {
 	case unix.EACCES:
-		e.Fault, e.Op = FaultHost, "cgroup"
+		e.Fault, e.Op = spec.FaultHost, "cgroup"
 		e.Detail = "clone3 into the control group: its parent and brig's own group have no common ancestor that is yours to write (cgroups(7), delegation containment)"
 		e.Remedy = "start brig inside the group that is delegated to you, or drop --cgroup-parent"
 	case unix.EBUSY:
@@ -87,7 +89,7 @@ func cloneIntoError(e *Error) error {
 	case unix.ENODEV:
 		e.Op, e.Detail, e.Remedy = "cgroup", "clone3 into the control group: somebody has removed it", "see who else writes below brig's group"
 	}
-	return blame(e)
+	return doctor.Blame(e)
 }
 
 // endGroup reads what the group has counted, ends what is left in it, and removes it.
@@ -106,7 +108,7 @@ func (c *Cmd) endGroup() error {
 		err = g.Kill()
 	}
 	if err = errors.Join(err, stopped, g.Remove()); err != nil {
-		return &Error{Fault: FaultHost, Op: "cgroup", Detail: err.Error()}
+		return &spec.Error{Fault: spec.FaultHost, Op: "cgroup", Detail: err.Error()}
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package nsjail
 import (
 	"context"
 	"io"
+
+	"brig/nsjail/internal/spec"
 )
 
 // Job is one run on its way to a Runner, as the wrappers around it see it: each may narrow the Spec, replace a stream,
@@ -18,7 +20,7 @@ type Job struct {
 	Language string
 	Code     []byte
 
-	Spec           Spec
+	Spec           spec.Spec
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	NetworkLog     io.Writer

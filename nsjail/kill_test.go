@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,7 +51,7 @@ func TestKeeper(t *testing.T) {
 	c := r.CommandContext(context.Background(), "/bin/sh", "-c", killScript)
 	c.Spec.NoInit = role == "keeper-noinit"
 	if role == "keeper-pools" {
-		for _, s := range []Spec{c.Spec, {Args: []string{"true"}, Mounts: []Mount{{Type: MountTmpfs, Target: "/x"}}}} {
+		for _, s := range []spec.Spec{c.Spec, {Args: []string{"true"}, Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/x"}}}} {
 			if err := r.Prestart(s, 3); err != nil {
 				t.Fatal(err)
 			}

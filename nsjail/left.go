@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -90,7 +91,7 @@ func (c *Cmd) giveBack(err error) error {
 	for _, p := range append([]int{c.pid}, below(c.pid)...) {
 		names = append(names, strconv.Itoa(p))
 	}
-	return &Error{Fault: FaultHost, Op: opEnd, Detail: fmt.Sprintf("processes %s did not end within %s of SIGKILL",
+	return &spec.Error{Fault: spec.FaultHost, Op: opEnd, Detail: fmt.Sprintf("processes %s did not end within %s of SIGKILL",
 		strings.Join(names, " "), endWait),
 		Remedy: "look at /proc/PID/stack as root for what they wait for"}
 }
@@ -100,6 +101,6 @@ const opEnd = "end"
 // stuck reports whether the wait for a jail's processes was given up. Everything else that the jail held is released
 // then.
 func stuck(err error) bool {
-	var e *Error
+	var e *spec.Error
 	return errors.As(err, &e) && e.Op == opEnd
 }

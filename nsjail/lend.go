@@ -4,6 +4,8 @@ import (
 	"os"
 	"strconv"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -43,8 +45,8 @@ func (l *lender) lend(f *os.File) (fd int, err error) {
 			err = cerr
 		}
 	}
-	if _, ours := err.(*Error); err != nil && !ours {
-		err = &Error{Fault: FaultCaller, Op: streamNames[len(l.fds)], Detail: quote(f.Name()) + ": " + err.Error(),
+	if _, ours := err.(*spec.Error); err != nil && !ours {
+		err = &spec.Error{Fault: spec.FaultCaller, Op: streamNames[len(l.fds)], Detail: spec.Quote(f.Name()) + ": " + err.Error(),
 			Remedy: "pass an open file"}
 	}
 	return fd, err
@@ -64,8 +66,8 @@ func (l *lender) reopen(f *os.File, ours int) (fd int, err error) {
 	}
 	i := len(l.fds)
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR { // openat(2) below its descriptor, and "..", lead to every file of the host
-		return -1, &Error{Fault: FaultCaller, Op: streamNames[i],
-			Detail: quote(f.Name()) + " is a directory: the payload could walk the host's files from it",
+		return -1, &spec.Error{Fault: spec.FaultCaller, Op: streamNames[i],
+			Detail: spec.Quote(f.Name()) + " is a directory: the payload could walk the host's files from it",
 			Remedy: "pass a file, a pipe or a terminal; share a directory with --input"}
 	}
 	now := &l.files[i]

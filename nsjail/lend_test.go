@@ -16,6 +16,7 @@ import (
 
 	"brig/internal/test/asuser"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -364,7 +365,7 @@ c.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1, 0
 	}
 	jail := func(code string) *Cmd {
 		c := Command("python3", "-c", code)
-		c.Spec.Mounts = []Mount{{Type: MountBind, Source: shared, Target: "/work", Writable: true}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: shared, Target: "/work", Writable: true}}
 		c.Spec.Optional = []string{"sockets"}
 		return c
 	}

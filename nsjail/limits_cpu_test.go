@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"brig/cgroup"
+	"brig/nsjail/internal/spec"
 )
 
 // spinning runs four threads for 2 s. Hashing lets go of python's lock.
@@ -57,7 +58,7 @@ for i in range(100):
 func TestLimitCPUTimeOfTree(t *testing.T) {
 	t.Parallel()
 	c := python(t, children)
-	c.Spec.Limits.CPUTime = Duration(2 * time.Second) // on a busy emulated machine python's own start takes more than one
+	c.Spec.Limits.CPUTime = spec.Duration(2 * time.Second) // on a busy emulated machine python's own start takes more than one
 	out, r := mustRun(t, c)
 	done := strings.Count(out, "\n")
 	by := r.Enforced["cpu_time"]
@@ -79,14 +80,14 @@ func TestLimitCPUTimeOfTree(t *testing.T) {
 func TestLimitCPUTimeIsNotWall(t *testing.T) {
 	t.Parallel()
 	c := shell("sleep 1000")
-	c.Spec.Limits.CPUTime, c.Spec.Limits.Wall = Duration(time.Second), Duration(1500*time.Millisecond)
+	c.Spec.Limits.CPUTime, c.Spec.Limits.Wall = spec.Duration(time.Second), spec.Duration(1500*time.Millisecond)
 	_, r := mustRun(t, c)
 	wantStatus(t, r, StatusTimeout, "wall")
 	if len(r.LimitsHit) != 1 || !r.TimedOut {
 		t.Errorf("%v", r.LimitsHit)
 	}
 	c = shell("sleep 1.2")
-	c.Spec.Limits.CPUTime = Duration(time.Second)
+	c.Spec.Limits.CPUTime = spec.Duration(time.Second)
 	if _, r = mustRun(t, c); r.Status != StatusOK || len(r.LimitsHit) > 0 {
 		t.Errorf("%s %v after %s", r.Status, r.LimitsHit, time.Duration(r.Usage.Wall))
 	}
@@ -105,7 +106,7 @@ func TestLimitCPUSet(t *testing.T) {
 	c = shell("true")
 	c.Spec.Limits.CPUSet = "9999"
 	want := fmt.Sprintf("9999 is not among the processors that a jail may have here: %s", l.CPUs)
-	if e := startError(t, c); e.Fault != FaultCaller || e.Op != "limits.cpuset" || e.Detail != want {
+	if e := startError(t, c); e.Fault != spec.FaultCaller || e.Op != "limits.cpuset" || e.Detail != want {
 		t.Errorf("%+v", e)
 	}
 }

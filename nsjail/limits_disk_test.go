@@ -3,6 +3,8 @@ package nsjail
 import (
 	"slices"
 	"testing"
+
+	"brig/nsjail/internal/spec"
 )
 
 // TestLimitDisk: a payload that fails because a tmpfs(5) is full ends as disk; one that copes is well, and the report
@@ -20,7 +22,7 @@ func TestLimitDisk(t *testing.T) {
 		{"dd if=/dev/zero of=/tmp/z bs=64k count=2; exit 5", StatusFailed, false},
 	} {
 		c := shell(story.script)
-		c.Spec.Mounts = []Mount{{Type: MountTmpfs, Target: "/tmp", Size: 1 << 20, Inodes: 50}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountTmpfs, Target: "/tmp", Size: 1 << 20, Inodes: 50}}
 		_, r := mustRun(t, c)
 		if r.Status != story.want || slices.Contains(r.LimitsHit, "disk") != story.hit {
 			t.Errorf("%s: %s %d %v, want %s, disk %v", story.script, r.Status, r.ExitCode, r.LimitsHit, story.want, story.hit)

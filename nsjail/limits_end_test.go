@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -109,7 +111,7 @@ func TestLimitNothingIsLeft(t *testing.T) {
 		c.Spec.NoInit = how == "no init"
 		c.Spec.Limits.Memory = 64 << 20
 		if how == "wall" {
-			c.Spec.Limits.Wall = Duration(time.Second)
+			c.Spec.Limits.Wall = spec.Duration(time.Second)
 		}
 		out, theirs, err := os.Pipe()
 		if err != nil {

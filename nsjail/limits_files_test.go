@@ -8,32 +8,33 @@ import (
 	"testing"
 
 	"brig/cgroup"
+	"brig/nsjail/internal/spec"
 )
 
 // limitFiles are limits and the files that hold them: version 2's, version 1's with its controller, and what is to be
 // read there. An empty one is a limit that the version has not.
 var limitFiles = []struct {
 	name         string
-	set          func(*Limits)
+	set          func(*spec.Limits)
 	v2, v2value  string
 	controller   string
 	v1, v1value  string
 	alternatives string // what else the kernel makes of it
 }{
-	{"memory", func(l *Limits) { l.Memory = 64 << 20 }, "memory.max", "67108864", "memory", "memory.limit_in_bytes", "67108864", ""},
-	{"memory_sockets", func(l *Limits) { l.Memory = 64 << 20 }, "memory.max", "67108864", "memory", "memory.kmem.tcp.limit_in_bytes", "67108864", ""},
-	{"memory_swap", func(l *Limits) { l.Memory, l.MemorySwap = 64<<20, 96<<20 }, "memory.swap.max", "33554432", "memory", "memory.memsw.limit_in_bytes", "100663296", ""},
-	{"memory_high", func(l *Limits) { l.MemoryHigh = 32 << 20 }, "memory.high", "33554432", "", "", "", ""},
-	{"memory_low", func(l *Limits) { l.MemoryLow = 16 << 20 }, "memory.low", "16777216", "memory", "memory.soft_limit_in_bytes", "16777216", ""},
-	{"memory_min", func(l *Limits) { l.MemoryMin = 8 << 20 }, "memory.min", "8388608", "", "", "", ""},
-	{"processes", func(l *Limits) { l.Processes = 31 }, "pids.max", "32", "pids", "pids.max", "32", ""},
-	{"cpus", func(l *Limits) { l.CPUs = 0.5 }, "cpu.max", "50000 100000", "cpu", "cpu.cfs_quota_us", "50000", ""},
-	{"cpus", func(l *Limits) { l.CPUs, l.CPUPeriod = 1.5, 50e6 }, "cpu.max", "75000 50000", "cpu", "cpu.cfs_period_us", "50000", ""},
-	{"cpu_burst", func(l *Limits) { l.CPUs, l.CPUBurst = 0.5, 10e6 }, "cpu.max.burst", "10000", "cpu", "cpu.cfs_burst_us", "10000", ""},
-	{"cpu_weight", func(l *Limits) { l.CPUWeight = 50 }, "cpu.weight", "50", "cpu", "cpu.shares", "512", ""},
-	{"cpuset", func(l *Limits) { l.CPUSet = "0" }, "cpuset.cpus", "0", "cpuset", "cpuset.cpus", "0", ""},
-	{"io_weight", func(l *Limits) { l.IOWeight = 50 }, "io.weight", "default 50", "blkio", "blkio.bfq.weight", "50", "io.bfq.weight"},
-	{"cgroup_file", func(l *Limits) { l.Cgroup = []string{"pids.max=9"} }, "pids.max", "9", "pids", "pids.max", "9", ""},
+	{"memory", func(l *spec.Limits) { l.Memory = 64 << 20 }, "memory.max", "67108864", "memory", "memory.limit_in_bytes", "67108864", ""},
+	{"memory_sockets", func(l *spec.Limits) { l.Memory = 64 << 20 }, "memory.max", "67108864", "memory", "memory.kmem.tcp.limit_in_bytes", "67108864", ""},
+	{"memory_swap", func(l *spec.Limits) { l.Memory, l.MemorySwap = 64<<20, 96<<20 }, "memory.swap.max", "33554432", "memory", "memory.memsw.limit_in_bytes", "100663296", ""},
+	{"memory_high", func(l *spec.Limits) { l.MemoryHigh = 32 << 20 }, "memory.high", "33554432", "", "", "", ""},
+	{"memory_low", func(l *spec.Limits) { l.MemoryLow = 16 << 20 }, "memory.low", "16777216", "memory", "memory.soft_limit_in_bytes", "16777216", ""},
+	{"memory_min", func(l *spec.Limits) { l.MemoryMin = 8 << 20 }, "memory.min", "8388608", "", "", "", ""},
+	{"processes", func(l *spec.Limits) { l.Processes = 31 }, "pids.max", "32", "pids", "pids.max", "32", ""},
+	{"cpus", func(l *spec.Limits) { l.CPUs = 0.5 }, "cpu.max", "50000 100000", "cpu", "cpu.cfs_quota_us", "50000", ""},
+	{"cpus", func(l *spec.Limits) { l.CPUs, l.CPUPeriod = 1.5, 50e6 }, "cpu.max", "75000 50000", "cpu", "cpu.cfs_period_us", "50000", ""},
+	{"cpu_burst", func(l *spec.Limits) { l.CPUs, l.CPUBurst = 0.5, 10e6 }, "cpu.max.burst", "10000", "cpu", "cpu.cfs_burst_us", "10000", ""},
+	{"cpu_weight", func(l *spec.Limits) { l.CPUWeight = 50 }, "cpu.weight", "50", "cpu", "cpu.shares", "512", ""},
+	{"cpuset", func(l *spec.Limits) { l.CPUSet = "0" }, "cpuset.cpus", "0", "cpuset", "cpuset.cpus", "0", ""},
+	{"io_weight", func(l *spec.Limits) { l.IOWeight = 50 }, "io.weight", "default 50", "blkio", "blkio.bfq.weight", "50", "io.bfq.weight"},
+	{"cgroup_file", func(l *spec.Limits) { l.Cgroup = []string{"pids.max=9"} }, "pids.max", "9", "pids", "pids.max", "9", ""},
 }
 
 // running starts a jail that waits for the end of its standard input, and gives what ends it.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -59,7 +61,7 @@ os._exit(8)`
 func TestLimitKilledFromOutside(t *testing.T) {
 	for _, who := range []string{"payload", "init"} {
 		c := shell("echo up; sleep 1000 & wait")
-		c.Spec.Limits.Memory, c.Spec.Limits.CPUTime, c.Spec.Optional = 64<<20, Duration(5e9), []string{"memory"}
+		c.Spec.Limits.Memory, c.Spec.Limits.CPUTime, c.Spec.Optional = 64<<20, spec.Duration(5e9), []string{"memory"}
 		out, theirs, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/test/asuser"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -77,7 +78,7 @@ func limitedOne(t *testing.T, r *Runner, i int) {
 	}
 	c := r.Command("/bin/sh", "-c", end.script)
 	l := &c.Spec.Limits
-	l.Memory, l.Processes, l.CPUTime = 8<<20, 16, Duration(time.Minute)
+	l.Memory, l.Processes, l.CPUTime = 8<<20, 16, spec.Duration(time.Minute)
 	c.Spec.Optional = []string{"processes", "cpu_time"}
 	if i%20 == 7 { // a group that the kernel refuses half-way
 		l.Cgroup = []string{"memory.no_such_file=1"}

@@ -3,6 +3,8 @@ package nsjail
 import (
 	"strings"
 	"testing"
+
+	"brig/nsjail/internal/spec"
 )
 
 // gigabyte is a program that writes to 1 GiB of memory.
@@ -23,7 +25,7 @@ func TestLimitMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := tight(t, script)
-			c.Spec.Limits.Wall = Duration(60e9)
+			c.Spec.Limits.Wall = spec.Duration(60e9)
 			unhurt := neighbour(t)
 			_, r := mustRun(t, c)
 			wantStatus(t, r, StatusMemory, "memory")
@@ -54,7 +56,7 @@ func TestLimitMemoryOneProcess(t *testing.T) {
 func TestLimitMemoryPageCache(t *testing.T) {
 	dir := shared(t, 1234)
 	c := tight(t, "head -c 40M /dev/zero >/work/f")
-	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}}
+	c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}
 	_, r := mustRun(t, c)
 	wantStatus(t, r, StatusOK)
 	if peak := r.Usage.MemoryPeak; peak >= 0 && peak < 40<<20 || r.Usage.MaxRSS > 20<<20 {
@@ -65,8 +67,8 @@ func TestLimitMemoryPageCache(t *testing.T) {
 // TestLimitMemoryTooLittle: a limit that leaves no room for the jail itself is the caller's fault, and nothing has run.
 func TestLimitMemoryTooLittle(t *testing.T) {
 	c := tight(t, "echo ran")
-	c.Spec.Limits.Memory = minMemory
-	if e := startError(t, c); e.Op != "limits.memory" || e.Fault != FaultCaller {
+	c.Spec.Limits.Memory = spec.MinMemory
+	if e := startError(t, c); e.Op != "limits.memory" || e.Fault != spec.FaultCaller {
 		t.Errorf("%+v", e)
 	}
 }

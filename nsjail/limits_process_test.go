@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -72,7 +74,7 @@ while True:
 // TestLimitForkBombOfShell is the one that everybody knows. A shell that cannot fork gives up.
 func TestLimitForkBombOfShell(t *testing.T) {
 	c := needsLimits(t, limitProcesses(shell("bomb() { bomb | bomb & }; bomb; set -e; while :; do sleep 0.01; done")))
-	c.Spec.Limits.Wall = Duration(15e8)
+	c.Spec.Limits.Wall = spec.Duration(15e8)
 	out, r := mustRun(t, c)
 	if r.Status != StatusTimeout {
 		wantStatus(t, r, StatusProcesses, "processes")

@@ -11,6 +11,8 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/test/asuser"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -52,31 +54,31 @@ func layouts() []layout {
 }
 
 // host is the machine for a Spec.
-func (l *layout) host(s *Spec) *Host {
+func (l *layout) host(s *spec.Spec) *host.Host {
 	h := ordinaryHost()
-	h.Kernel = Kernel{6, 12}
+	h.Kernel = host.Kernel{Major: 6, Minor: 12}
 	if h.UID = l.uid; l.uid == 0 {
 		h.GID, h.Drop, h.PayloadUID, h.PayloadGID = 0, true, 2000000000, 2000000000
 	}
-	if !wantsGroup(s) {
+	if !host.WantsGroup(s) {
 		return h
 	}
 	h.Cgroup = cgroup.Parse(l.self, l.mounts, s.CgroupParent)
 	h.Cgroup.Enabled, h.Cgroup.Subtree, h.Cgroup.Swap = l.enabled, l.nested, true
 	h.Cgroup.CPUs, h.Cgroup.Mems, h.Cgroup.Delegated = "0-3", "0", h.Cgroup.Mode != cgroup.None
-	h.Devices = map[string]Device{"/dev/sda": {8, 0}}
+	h.Devices = map[string]host.Device{"/dev/sda": {Major: 8, Minor: 0}}
 	return h
 }
 
 // cell is what Resolve makes of a row in a layout.
 func (r *tableRow) cell(t *testing.T, l *layout) string {
 	t.Helper()
-	s := &Spec{Args: []string{"id"}}
+	s := &spec.Spec{Args: []string{"id"}}
 	r.set(s)
 	p, err := Resolve(s, l.host(s))
-	var e *Error
+	var e *spec.Error
 	switch {
-	case errors.As(err, &e) && e.Fault == FaultHost:
+	case errors.As(err, &e) && e.Fault == spec.FaultHost:
 		return "**refused**: " + strings.TrimPrefix(e.Detail, "control group: ")
 	case err != nil:
 		t.Fatalf("%s, %s: %v", r.flag, l.name, err)
@@ -89,7 +91,7 @@ func (r *tableRow) cell(t *testing.T, l *layout) string {
 // birth says how a jail's first process comes into its groups, and how they are stopped and ended: as the plan has it.
 func birth(t *testing.T, l *layout) (join, end string) {
 	t.Helper()
-	s := &Spec{Args: []string{"id"}, Limits: Limits{Memory: 64 << 20}}
+	s := &spec.Spec{Args: []string{"id"}, Limits: spec.Limits{Memory: 64 << 20}}
 	p, err := Resolve(s, l.host(s))
 	if err != nil {
 		return "-", "the pid namespace"
@@ -167,7 +169,7 @@ func TestLimitTable(t *testing.T) {
 func TestLimitTableIsWhole(t *testing.T) {
 	set := map[string]bool{}
 	for _, r := range tableRows() {
-		s := &Spec{}
+		s := &spec.Spec{}
 		r.set(s)
 		for v, i := reflect.ValueOf(s.Limits), 0; i < v.NumField(); i++ {
 			if !v.Field(i).IsZero() {
@@ -175,7 +177,7 @@ func TestLimitTableIsWhole(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[Limits]()) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[spec.Limits]()) {
 		if !set[f.Name] {
 			t.Errorf("no row sets %s", f.Name)
 		}
@@ -186,7 +188,7 @@ func TestLimitTableIsWhole(t *testing.T) {
 // that the launcher performs; nothing is written to cgroup.procs.
 func TestLimitJoin(t *testing.T) {
 	for _, l := range layouts() {
-		s := &Spec{Args: []string{"id"}, Limits: Limits{Memory: 64 << 20}}
+		s := &spec.Spec{Args: []string{"id"}, Limits: spec.Limits{Memory: 64 << 20}}
 		p, err := Resolve(s, l.host(s))
 		if err != nil {
 			continue

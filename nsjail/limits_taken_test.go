@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"brig/nsjail/internal/spec"
 )
 
 // takers are programs that take memory of one kind, in MiB, until they have WANT or are refused, and print how much they got.
@@ -131,7 +133,7 @@ while n < 20000:
     open(f"/tmp/{n}", "w").close()
     if libc.inotify_add_watch(fd, f"/tmp/{n}".encode(), 2) < 0: break
     n += 1
-print(n)`, DefaultWatches},
+print(n)`, spec.DefaultWatches},
 		{"instructions of filters, in one process", `libc, n = ctypes.CDLL(None), 0
 code = struct.pack("HBBI", 0, 0, 0, 0) * 4095 + struct.pack("HBBI", 6, 0, 0, 0x7fff0000) # BPF_LD|BPF_IMM; BPF_RET, allow
 text = ctypes.create_string_buffer(code)

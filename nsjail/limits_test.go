@@ -10,6 +10,8 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/test/asuser"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
 )
 
 // The stories of limits_*_test.go run as root, as an ordinary user to whom no control group is delegated, and as one
@@ -19,14 +21,14 @@ import (
 // needsLimits skips a test whose limits this caller cannot have.
 func needsLimits(t *testing.T, c *Cmd) *Cmd {
 	t.Helper()
-	h, err := Look(&c.Spec)
+	h, err := host.Look(&c.Spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer h.Close()
 	p, err := Resolve(&c.Spec, h)
-	var e *Error
-	if errors.As(err, &e) && e.Fault == FaultHost && strings.HasPrefix(e.Op, "limits.") {
+	var e *spec.Error
+	if errors.As(err, &e) && e.Fault == spec.FaultHost && strings.HasPrefix(e.Op, "limits.") {
 		t.Skipf("%s: %s", e.Op, e.Detail)
 	}
 	if err != nil {
@@ -119,15 +121,15 @@ func TestLimitsOfThisCaller(t *testing.T) {
 func TestLimitsWithoutAGroup(t *testing.T) {
 	for _, set := range []struct {
 		name  string
-		limit func(*Limits)
+		limit func(*spec.Limits)
 	}{
-		{"memory", func(l *Limits) { l.Memory = 64 << 20 }}, {"cpus", func(l *Limits) { l.CPUs = 0.5 }},
-		{"cpu_weight", func(l *Limits) { l.CPUWeight = 50 }}, {"cpuset", func(l *Limits) { l.CPUSet = "0" }},
-		{"io_weight", func(l *Limits) { l.IOWeight = 50 }}, {"cgroup_file", func(l *Limits) { l.Cgroup = []string{"pids.max=5"} }},
+		{"memory", func(l *spec.Limits) { l.Memory = 64 << 20 }}, {"cpus", func(l *spec.Limits) { l.CPUs = 0.5 }},
+		{"cpu_weight", func(l *spec.Limits) { l.CPUWeight = 50 }}, {"cpuset", func(l *spec.Limits) { l.CPUSet = "0" }},
+		{"io_weight", func(l *spec.Limits) { l.IOWeight = 50 }}, {"cgroup_file", func(l *spec.Limits) { l.Cgroup = []string{"pids.max=5"} }},
 	} {
 		c := shell("echo ran")
 		set.limit(&c.Spec.Limits)
-		h, err := Look(&c.Spec)
+		h, err := host.Look(&c.Spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +138,7 @@ func TestLimitsWithoutAGroup(t *testing.T) {
 			t.Skip("this caller has groups: ", h.Cgroup)
 		}
 		e := startError(t, c)
-		if e.Fault != FaultHost || e.Op != groupPath(set.name) || !strings.HasPrefix(e.Detail, "control group: ") || !strings.Contains(e.Remedy, "--optional "+set.name) {
+		if e.Fault != spec.FaultHost || e.Op != groupPath(set.name) || !strings.HasPrefix(e.Detail, "control group: ") || !strings.Contains(e.Remedy, "--optional "+set.name) {
 			t.Errorf("%s: %+v", set.name, e)
 		}
 		c = shell("echo ran")

@@ -8,13 +8,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/nsjail/internal/spec"
 )
 
 // TestLimitIdle: silence ends a jail, and output resets the clock.
 func TestLimitIdle(t *testing.T) {
 	t.Parallel()
 	c := shell("echo a; sleep 1000")
-	c.Spec.Limits.Idle = Duration(200 * time.Millisecond)
+	c.Spec.Limits.Idle = spec.Duration(200 * time.Millisecond)
 	out, r := mustRun(t, c)
 	wantStatus(t, r, StatusTimeout, "idle")
 	if out != "a\n" || !r.TimedOut || len(r.LimitsHit) != 1 {
@@ -22,7 +24,7 @@ func TestLimitIdle(t *testing.T) {
 	}
 	for _, stream := range []string{"1", "2"} {
 		c = shell("for i in 1 2 3 4 5; do echo $i >&" + stream + "; sleep 0.3; done")
-		c.Spec.Limits.Idle = Duration(1200 * time.Millisecond)
+		c.Spec.Limits.Idle = spec.Duration(1200 * time.Millisecond)
 		if out, r := mustRun(t, c); r.Status != StatusOK || strings.Count(out, "\n") != 5 {
 			t.Errorf("stream %s: %s %v %q", stream, r.Status, r.LimitsHit, out)
 		}
@@ -34,8 +36,8 @@ func TestLimitGrace(t *testing.T) {
 	t.Parallel()
 	dir := shared(t, 1234)
 	c := shell("trap 'echo saved >/output/f; exit 3' TERM; sleep 1000 & wait")
-	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/output", Writable: true}}
-	c.Spec.Limits.Wall, c.Spec.Limits.Grace = Duration(time.Second), Duration(time.Minute)
+	c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/output", Writable: true}}
+	c.Spec.Limits.Wall, c.Spec.Limits.Grace = spec.Duration(time.Second), spec.Duration(time.Minute)
 	_, r := mustRun(t, c)
 	wantStatus(t, r, StatusTimeout, "wall")
 	if saved, err := os.ReadFile(filepath.Join(dir, "f")); err != nil || string(saved) != "saved\n" || r.ExitCode != 3 || !r.TimedOut {
@@ -49,7 +51,7 @@ func TestLimitGraceIgnored(t *testing.T) {
 	for _, noInit := range []bool{false, true} {
 		c := shell("trap '' TERM; echo ready; while :; do sleep 0.05; done")
 		c.Spec.NoInit = noInit
-		c.Spec.Limits.Idle, c.Spec.Limits.Grace = Duration(400*time.Millisecond), Duration(400*time.Millisecond)
+		c.Spec.Limits.Idle, c.Spec.Limits.Grace = spec.Duration(400*time.Millisecond), spec.Duration(400*time.Millisecond)
 		_, r := mustRun(t, c)
 		wantStatus(t, r, StatusTimeout, "idle")
 		if wall := time.Duration(r.Usage.Wall); wall < 800*time.Millisecond || r.ExitCode != -1 || r.Signal != "SIGKILL" {

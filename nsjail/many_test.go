@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/nsjail/internal/spec"
 )
 
 // runRole runs this test binary again for one test, in a role.
@@ -148,10 +149,10 @@ func oneOf(t *testing.T, r *Runner, i int, dir string) {
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader("in "+n+"\n"), &out, &errs
 	c.Spec.NoInit = i%7 == 3
 	if i%5 == 1 {
-		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}, {Type: MountBind, Source: dir, Target: "/work", Writable: true}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input"}, {Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}
 	}
 	if i%11 == 4 { // a jail that cannot be made leaves nothing either
-		c.Spec.Mounts = []Mount{{Type: MountBind, Source: filepath.Join(dir, "missing"), Target: "/input"}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: filepath.Join(dir, "missing"), Target: "/input"}}
 		if res, err := c.Run(); err == nil {
 			t.Errorf("%d: %+v", i, res)
 		}

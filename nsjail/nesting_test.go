@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/nsjail/internal/spec"
 )
 
 // nestVar holds the Spec, in JSON, of the jail that TestNestHelper makes where a story has put it.
@@ -165,7 +166,7 @@ func TestBrigInBrig(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := Command("/suite/"+filepath.Base(exe), "-test.run=^TestNestHelper$")
 			c.Spec.Seccomp = tt.seccomp
-			c.Spec.Mounts = []Mount{{Type: MountBind, Source: exe, Target: "/suite/" + filepath.Base(exe)}}
+			c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: exe, Target: "/suite/" + filepath.Base(exe)}}
 			c.Spec.Env = []string{nestVar + "=" + tt.inner, "BRIG_TEST_DIR=/tmp"}
 			out, r, err := c.CombinedOutput()
 			if err != nil || r.Status != StatusOK {

@@ -11,8 +11,7 @@ import (
 
 	"brig/netns"
 	"brig/netns/egress"
-
-	"golang.org/x/sys/unix"
+	"brig/nsjail/internal/spec"
 )
 
 // network is the keeper's side of a jail's network: what the payload connects to arrives here.
@@ -25,8 +24,8 @@ type network struct {
 
 // openNetwork checks the policy and opens the published ports of the host before there is a jail. It gives nil where
 // the Spec wants neither.
-func openNetwork(s *Spec, log io.Writer) (n *network, err error) {
-	if s.Net != NetEgress && len(s.Publish) == 0 {
+func openNetwork(s *spec.Spec, log io.Writer) (n *network, err error) {
+	if s.Net != spec.NetEgress && len(s.Publish) == 0 {
 		return nil, nil
 	}
 	n = &network{}
@@ -36,20 +35,20 @@ func openNetwork(s *Spec, log io.Writer) (n *network, err error) {
 		}
 	}()
 	for i, text := range s.Publish {
-		p, _ := parsePublished(text) // Check has
-		l, err := listenTCP(p.host)
+		p, _ := spec.ParsePublished(text) // Check has
+		l, err := listenTCP(p.Host)
 		if err != nil {
-			return n, &Error{Fault: FaultCaller, Op: index("publish", i), Detail: err.Error(), Remedy: "choose another port or address"}
+			return n, &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("publish", i), Detail: err.Error(), Remedy: "choose another port or address"}
 		}
-		n.published = append(n.published, egress.Published{Listener: l, To: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), p.port)})
+		n.published = append(n.published, egress.Published{Listener: l, To: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), p.Port)})
 	}
 	name := s.Hostname
 	if name == "" {
-		name = DefaultHostname
+		name = spec.DefaultHostname
 	}
-	n.server, err = egress.New(egress.Config{Policy: s.policy(), Jail: name, Log: log})
+	n.server, err = egress.New(egress.Config{Policy: s.Policy(), Jail: name, Log: log})
 	if err != nil {
-		return n, &Error{Fault: FaultCaller, Op: "egress", Detail: err.Error(), Remedy: "mend the policy"}
+		return n, &spec.Error{Fault: spec.FaultCaller, Op: "egress", Detail: err.Error(), Remedy: "mend the policy"}
 	}
 	return n, nil
 }
@@ -69,7 +68,7 @@ func listenTCP(at netip.AddrPort) (*net.TCPListener, error) {
 func (n *network) serve(fds []int, want []netns.Socket) error {
 	if err := netns.Verify(fds, want); err != nil {
 		closeAll(fds)
-		return &Error{Fault: FaultBrig, Op: "net", Detail: err.Error()}
+		return &spec.Error{Fault: spec.FaultBrig, Op: "net", Detail: err.Error()}
 	}
 	s := egress.Sockets{Local: []netip.Addr{netns.Own4, netns.Own6}}
 	var dial []*os.File
@@ -149,20 +148,4 @@ func (n *network) close() *egress.Summary {
 		return nil
 	}
 	return n.server.Close()
-}
-
-// lookNetwork asks whether the kernel makes IPv6 sockets (ipv6(7)); a machine may have none.
-func (h *Host) lookNetwork(s *Spec) error {
-	if s.Net != NetEgress {
-		return nil
-	}
-	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if off, ok := readInt("/proc/sys/net/ipv6/conf/default/disable_ipv6"); err == nil && ok && off != 0 {
-		err = errors.Join(unix.EAFNOSUPPORT, unix.Close(fd)) // a namespace may begin as this one did
-	}
-	if err != nil {
-		return nil
-	}
-	h.IPv6 = true
-	return unix.Close(fd)
 }

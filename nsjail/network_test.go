@@ -18,6 +18,7 @@ import (
 
 	"brig/internal/program"
 	"brig/netns/egress"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,7 +27,7 @@ import (
 func egressCmd(t *testing.T, script string, allow ...string) *Cmd {
 	t.Helper()
 	c := shell(script)
-	c.Spec.Net = NetEgress
+	c.Spec.Net = spec.NetEgress
 	c.Spec.Egress = policyOf(t, allow...)
 	return c
 }
@@ -287,7 +288,7 @@ func TestPublishTaken(t *testing.T) {
 	defer l.Close()
 	c := shell("true")
 	c.Spec.Publish = []string{l.Addr().String() + ":80"}
-	if e := startError(t, c); e.Op != "publish[0]" || e.Fault != FaultCaller || !strings.Contains(e.Detail, "in use") {
+	if e := startError(t, c); e.Op != "publish[0]" || e.Fault != spec.FaultCaller || !strings.Contains(e.Detail, "in use") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -295,7 +296,7 @@ func TestPublishTaken(t *testing.T) {
 // Jails of a Runner, prestarted ones too, have each their own policy and record.
 func TestEgressThroughARunner(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 2})
-	s := Spec{Args: []string{"/bin/bash", "-c", tryTCP + "try 8.8.8.8 80; try 8.8.8.8 81"}, Net: NetEgress, Egress: policyOf(t, "example.com:80")}
+	s := spec.Spec{Args: []string{"/bin/bash", "-c", tryTCP + "try 8.8.8.8 80; try 8.8.8.8 81"}, Net: spec.NetEgress, Egress: policyOf(t, "example.com:80")}
 	if err := r.Prestart(s, 2); err != nil {
 		t.Fatal(err)
 	}
@@ -318,11 +319,11 @@ func TestEgressThroughARunner(t *testing.T) {
 
 // The Spec's JSON holds the policy, and names the place of what is wrong with it.
 func TestSpecHoldsAPolicy(t *testing.T) {
-	s, err := ParseSpec([]byte(`{"args":["id"],"net":"egress","egress":{"allow":["example.com",{"cidr":"10.1.2.0/24","ports":[5432]}],"max_connections":5},"publish":["8080:80"]}`))
+	s, err := spec.ParseSpec([]byte(`{"args":["id"],"net":"egress","egress":{"allow":["example.com",{"cidr":"10.1.2.0/24","ports":[5432]}],"max_connections":5},"publish":["8080:80"]}`))
 	if err != nil || len(s.Check()) > 0 {
 		t.Fatal(err, s.Check())
 	}
-	again, err := ParseSpec(s.JSON())
+	again, err := spec.ParseSpec(s.JSON())
 	if err != nil || !sameSpec(s, again) || s.Digest() != again.Digest() {
 		t.Errorf("%v\n%s", err, s.JSON())
 	}
@@ -336,7 +337,7 @@ func TestSpecHoldsAPolicy(t *testing.T) {
 		`{"args":["id"],"publish":["5:2","5:3"]}`:                            "publish[1]",
 		`{"args":["id"],"net":"none","publish":["5:2"]}`:                     "publish[0]",
 	} {
-		s, err := ParseSpec([]byte(text))
+		s, err := spec.ParseSpec([]byte(text))
 		if err == nil {
 			if problems := s.Check(); len(problems) > 0 {
 				err = errors.New(problems[0].Path + ": " + problems[0].Reason)
@@ -353,8 +354,8 @@ func TestFailedStartLeavesNoNetwork(t *testing.T) {
 	for name, r := range map[string]*Runner{"cold": runnerWith(t, RunnerOptions{Cold: true}), "warm": runnerWith(t, RunnerOptions{})} {
 		before := runtime.NumGoroutine()
 		for range 10 {
-			c := r.CommandSpec(context.Background(), Spec{Args: []string{"true"}, Net: NetEgress, Publish: []string{freePort(t) + ":80"},
-				Mounts: []Mount{{Type: MountBind, Source: "/no/such/file", Target: "/x"}}})
+			c := r.CommandSpec(context.Background(), spec.Spec{Args: []string{"true"}, Net: spec.NetEgress, Publish: []string{freePort(t) + ":80"},
+				Mounts: []spec.Mount{{Type: spec.MountBind, Source: "/no/such/file", Target: "/x"}}})
 			if _, err := c.Run(); err == nil {
 				t.Fatal("it runs")
 			}
@@ -382,8 +383,8 @@ func freePort(t *testing.T) string {
 func TestPolicyIsTheJailsOwn(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	p := policyOf(t, "tcp://8.8.8.8:9000")
-	s := Spec{Args: []string{"/bin/bash", "-c", tryTCP + "try 8.8.4.4 9000; try 8.8.4.4 9100"}, Net: NetEgress, Egress: p}
-	want := func(s Spec, want ...string) {
+	s := spec.Spec{Args: []string{"/bin/bash", "-c", tryTCP + "try 8.8.4.4 9000; try 8.8.4.4 9100"}, Net: spec.NetEgress, Egress: p}
+	want := func(s spec.Spec, want ...string) {
 		t.Helper()
 		c, log := r.CommandSpec(context.Background(), s), &record{}
 		c.NetworkLog = log

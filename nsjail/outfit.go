@@ -10,7 +10,10 @@ import (
 	"syscall"
 
 	"brig/internal/program"
+	"brig/nsjail/doctor"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,7 +21,7 @@ import (
 // outfitter is a second launcher, in the host's tree and, for an ordinary user, in the first one's user namespace: it makes
 // what needs capabilities there, while the first makes jails.
 type outfitter struct {
-	host  *Host
+	host  *host.Host
 	first *launcher.Launcher
 
 	mu       sync.Mutex
@@ -160,7 +163,7 @@ func askLauncher(st *launcher.Launcher, p *program.Program, pass ...int) (fd int
 
 // mount makes a mount of a source. Its mount namespace is a copy of the host's, which may have fallen behind where
 // mounts do not propagate (mount_namespaces(7)): then a new copy is taken, once.
-func (o *outfitter) mount(key string, src *Source, attr uint64) (int, error) {
+func (o *outfitter) mount(key string, src *host.Source, attr uint64) (int, error) {
 	p := mountProgram(src, attr)
 	fd, err := o.do(p, nil)
 	if stale(err) {
@@ -172,13 +175,13 @@ func (o *outfitter) mount(key string, src *Source, attr uint64) (int, error) {
 	if err == nil {
 		return fd, nil
 	}
-	var e *Error
+	var e *spec.Error
 	if errors.As(err, &e) || !errors.As(opError("mount", p, err), &e) {
 		return -1, err
 	}
 	e.Fault, e.Remedy = remedy(strings.TrimSuffix(key, ".source"), e.Detail, e.Errno)
 	e.Op = strings.TrimSuffix(key, ".source")
-	return -1, blame(e)
+	return -1, doctor.Blame(e)
 }
 
 func stale(err error) bool {

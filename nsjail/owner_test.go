@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -84,9 +86,9 @@ func TestRootWithoutIDMaps(t *testing.T) {
 func writeAs(t *testing.T, r *Runner, work, input string, uid, gid uint32, want string) {
 	t.Helper()
 	cmd := r.shell("cat f ${1:-/input/f} && rm -f new && echo new >new && id -u")
-	cmd.Spec.Mounts = []Mount{{Type: MountBind, Source: work, Target: "/work", Writable: true}}
+	cmd.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: work, Target: "/work", Writable: true}}
 	if input != "" {
-		cmd.Spec.Mounts = append(cmd.Spec.Mounts, Mount{Type: MountBind, Source: input, Target: "/input"})
+		cmd.Spec.Mounts = append(cmd.Spec.Mounts, spec.Mount{Type: spec.MountBind, Source: input, Target: "/input"})
 	} else {
 		cmd.Spec.Args = append(cmd.Spec.Args, "sh", "/dev/null")
 	}

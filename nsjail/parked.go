@@ -7,6 +7,7 @@ import (
 	"brig/cgroup"
 	"brig/internal/program"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -69,7 +70,7 @@ func (r *Runner) bear(p *Plan, fill func(*handover) error, do func(*parked, prog
 	if err := r.adopt(p); err != nil {
 		return j, err
 	}
-	group, fds, into, err := p.makeGroup()
+	group, fds, into, err := makeGroup(p)
 	j.group = group
 	h.put(p.joinAt, fds...)
 	if err != nil {
@@ -80,13 +81,13 @@ func (r *Runner) bear(p *Plan, fill func(*handover) error, do func(*parked, prog
 		req.Cgroup = -1
 	}
 	if j.pid, err = do(j, req, h.fds); err != nil {
-		return j, p.cloneError(err)
+		return j, cloneError(p, err)
 	}
 	// held by a pidfd, which the netpoller waits on: no thread a jail
 	fd, err := unix.PidfdOpen(j.pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
 		reap(j.pid)
-		return j, &Error{Fault: FaultHost, Op: "pidfd_open", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+		return j, &spec.Error{Fault: spec.FaultHost, Op: "pidfd_open", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
 	}
 	j.pidfd = os.NewFile(uintptr(fd), "pidfd")
 	return j, nil
@@ -129,7 +130,32 @@ func reportSocket() (ours *os.File, jail int, err error) {
 // socketpair is a pair of Unix sockets of a type: socketpair(2).
 func socketpair(kind int) (sv [2]int, err error) {
 	if sv, err = unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0); err != nil {
-		err = &Error{Fault: FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+		err = &spec.Error{Fault: spec.FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
 	}
 	return sv, err
+}
+
+// descriptor is one that is closed at the end.
+type descriptor int
+
+func (d descriptor) Close() error { return unix.Close(int(d)) }
+
+// fillGarbage adds the two sockets that leaveBehind speaks of, and keeps them as well.
+func (c *Cmd) fillGarbage(h *handover) error {
+	if c.plan.garbage == 0 {
+		return nil
+	}
+	sv, err := socketpair(unix.SOCK_DGRAM)
+	if err != nil {
+		return err
+	}
+	h.put(c.plan.garbage, sv[:]...)
+	for _, fd := range sv {
+		mine, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return os.NewSyscallError("fcntl", err)
+		}
+		c.closers = append(c.closers, descriptor(mine))
+	}
+	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,7 +20,7 @@ func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 			continue
 		}
 		src := p.Host.Sources[m.Key]
-		if src.volume != "" {
+		if src.Volume != "" {
 			fd, err := r.volumes.mount(src, m.Attr)
 			if err != nil {
 				return err
@@ -35,13 +37,13 @@ func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 			continue
 		}
 		fail := func(op string, err error) error {
-			e := &Error{Fault: FaultHost, Op: op, Detail: quote(src.Path), Remedy: "use another file system, or accept a plain bind: --optional idmap"}
+			e := &spec.Error{Fault: spec.FaultHost, Op: op, Detail: spec.Quote(src.Path), Remedy: "use another file system, or accept a plain bind: --optional idmap"}
 			if !errors.As(err, &e.Errno) {
 				e.Detail += ": " + err.Error()
 			}
 			return e
 		}
-		fd, err := unix.OpenTree(src.fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
+		fd, err := unix.OpenTree(src.Fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 		if err != nil {
 			return fail("open_tree", err)
 		}
@@ -68,7 +70,7 @@ func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 // setAttributes sets the attributes of a mount and of everything below it: mount_setattr(2). ns is the user namespace
 // by which it is idmapped, or -1. Not every file system can be idmapped. One that is mounted below the source then
 // keeps its owners, and the payload does not have their rights. why is what was given up.
-func setAttributes(fd int, m *Passed, ns int, s *Spec) (why string, err error) {
+func setAttributes(fd int, m *Passed, ns int, s *spec.Spec) (why string, err error) {
 	attr := unix.MountAttr{Attr_set: m.Attr}
 	plain := attr
 	if ns >= 0 {
@@ -79,25 +81,25 @@ func setAttributes(fd int, m *Passed, ns int, s *Spec) (why string, err error) {
 	if err = unix.MountSetattr(fd, "", all, &attr); err == nil || ns < 0 {
 		return "", err
 	}
-	if !contains(s.Optional, "idmap") && contains(s.Require, "idmap") {
+	if !spec.Contains(s.Optional, "idmap") && spec.Contains(s.Require, "idmap") {
 		return "", err
 	}
 	if perr := unix.MountSetattr(fd, "", all, &plain); perr != nil {
 		return "", perr
 	}
 	if unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &attr) == nil {
-		return "binds show their owner's files as the payload's, but not what is mounted below " + quote(m.Target) +
+		return "binds show their owner's files as the payload's, but not what is mounted below " + spec.Quote(m.Target) +
 			": mount_setattr: " + err.Error(), nil
 	}
-	if contains(s.Optional, "idmap") {
-		return "not enforced for " + quote(m.Target) + ": mount_setattr: " + err.Error() + " (optional)", nil
+	if spec.Contains(s.Optional, "idmap") {
+		return "not enforced for " + spec.Quote(m.Target) + ": mount_setattr: " + err.Error() + " (optional)", nil
 	}
 	return "", err
 }
 
 // idmap gives a user namespace that shows the source's owner as the payload. A process has to live in it while its
 // map is written: user_namespaces(7); the launcher spawns one that only waits.
-func (r *Runner) idmap(src *Source, h *Host) (int, error) {
+func (r *Runner) idmap(src *host.Source, h *host.Host) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := [2]int{src.UID, src.GID}

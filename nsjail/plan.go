@@ -8,13 +8,15 @@ import (
 	"brig/cgroup"
 	"brig/internal/program"
 	"brig/netns"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
 	"brig/rootfs"
 )
 
 // Plan is what brig will do on this machine: everything is decided. `brig explain` prints it, a Runner performs it.
 type Plan struct {
-	Spec *Spec
-	Host *Host
+	Spec *spec.Spec
+	Host *host.Host
 	// Flags are the clone3(2) flags: the new namespaces.
 	Flags uint64
 	// Drop is what the launcher performs in itself first; nil where the caller is not root.
@@ -34,7 +36,7 @@ type Plan struct {
 	// Env is the payload's environment.
 	Env []string
 	// Wall is the limit on the jail's life; 0 is none.
-	Wall Duration
+	Wall spec.Duration
 	// Enforced says what holds each mechanism: the Result repeats it.
 	Enforced map[string]string
 	// Notes are what the reader should know: fall-backs, parts of a profile that were skipped.
@@ -95,7 +97,7 @@ func (p *Plan) String() string {
 			src := p.Host.Sources[m.Key]
 			how = fmt.Sprintf("open_tree, idmapped %d:%d -> %d:%d", src.UID, src.GID, p.Host.PayloadUID, p.Host.PayloadGID)
 		}
-		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(m.slot), quote(p.Host.Sources[m.Key].Path), quote(m.Target), how)
+		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(m.slot), spec.Quote(p.Host.Sources[m.Key].Path), spec.Quote(m.Target), how)
 	}
 	if p.Group != nil {
 		for _, s := range p.Group.Steps() {
@@ -116,7 +118,7 @@ func (p *Plan) String() string {
 	for _, line := range p.watches() {
 		fmt.Fprintf(&b, "# keeper: %s\n", line)
 	}
-	for _, m := range Mechanisms() {
+	for _, m := range spec.Mechanisms() {
 		if v, ok := p.Enforced[m.Name]; ok {
 			fmt.Fprintf(&b, "# %s: %s\n", m.Name, v)
 		}
@@ -174,8 +176,8 @@ func (p *Plan) watches() (list []string) {
 // resolver holds a Resolve in progress.
 type resolver struct {
 	*Plan
-	spec *Spec
-	host *Host
+	spec *spec.Spec
+	host *host.Host
 	root rootfs.Root
 	own  []rootfs.Entry // the caller's mounts
 	tree *rootfs.Tree
@@ -190,15 +192,15 @@ type resolver struct {
 
 // Resolve decides everything that a Spec leaves to the machine. It is pure: the same Spec and Host give the same
 // Plan. What the Spec wants and the Host lacks is an error, unless the Spec lists it under Optional.
-func Resolve(s *Spec, h *Host) (*Plan, error) {
+func Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
 	if problems := s.Check(); len(problems) > 0 {
-		return nil, problems[0].asError()
+		return nil, problems[0].AsError()
 	}
 	return resolveChecked(s, h)
 }
 
 // resolveChecked is Resolve for a Spec that has been checked.
-func resolveChecked(s *Spec, h *Host) (*Plan, error) {
+func resolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 	r := &resolver{Plan: &Plan{Spec: s, Host: h, Enforced: map[string]string{}}, spec: s, host: h}
 	if err := r.decide(); err != nil {
 		return nil, err
@@ -225,7 +227,7 @@ func resolveChecked(s *Spec, h *Host) (*Plan, error) {
 
 // write writes the list up to where it depends on the run.
 func (r *resolver) write() error {
-	if r.filtered = r.host.ForkedEarly && r.host.Missing["proc"] == "" && r.canPart() && restUnder(r.spec, r.host); r.filtered {
+	if r.filtered = r.host.ForkedEarly && r.host.Missing["proc"] == "" && r.canPart() && host.RestUnder(r.spec, r.host); r.filtered {
 		return r.earlyAtOnce()
 	}
 	r.begin()
@@ -243,14 +245,14 @@ func (r *resolver) have(name, by, missing, fallback string) (bool, error) {
 	case missing == "":
 		r.Enforced[name] = by
 		return true, nil
-	case contains(r.spec.Optional, name):
+	case spec.Contains(r.spec.Optional, name):
 		r.Enforced[name] = "not enforced: " + missing + " (optional)"
 		return false, nil
-	case fallback != "" && !contains(r.spec.Require, name):
+	case fallback != "" && !spec.Contains(r.spec.Require, name):
 		r.Enforced[name] = fallback + " (" + missing + ")"
 		return false, nil
 	}
-	return false, &Error{Fault: FaultHost, Op: name, Detail: missing,
+	return false, &spec.Error{Fault: spec.FaultHost, Op: name, Detail: missing,
 		Remedy: "mend that, or accept a jail without it: --optional " + name}
 }
 
@@ -271,4 +273,20 @@ func (p *Plan) processors() int {
 		n = set
 	}
 	return max(1, n)
+}
+
+// Preparation is what a Runner's launcher performs once, before it makes jails.
+type Preparation struct {
+	What    string
+	Program *program.Program
+	request program.Request
+}
+
+// warm is what a resolver of a Runner knows beyond the Host: the launcher stands in a tree of its own.
+type warm struct {
+	etc    bool          // the tree's /etc is the whole one of a jail with the default identity
+	pooled bool          // the jail is born in a network namespace that stood ready
+	steps  []Preparation // what it has performed
+
+	noSetns bool // an outer filter does not permit setns(2)
 }

@@ -13,6 +13,8 @@ import (
 
 	"brig/internal/program"
 	"brig/internal/test/asuser"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/tools/txtar"
@@ -131,14 +133,14 @@ func diff(a, b string) string {
 }
 
 // ordinaryHost is a Debian-like machine whose caller is an ordinary user.
-func ordinaryHost() *Host {
-	h := &Host{Kernel: Kernel{6, 1}, UID: 1000, GID: 1000, PayloadUID: 1000, PayloadGID: 1000, LastCap: 1, Missing: map[string]string{},
-		System: []SystemDir{{Name: "usr"}, {Name: "bin", Link: "usr/bin"}, {Name: "lib", Link: "usr/lib"}, {Name: "etc/alternatives"}, {Name: "etc/fonts"},
+func ordinaryHost() *host.Host {
+	h := &host.Host{Kernel: host.Kernel{Major: 6, Minor: 1}, UID: 1000, GID: 1000, PayloadUID: 1000, PayloadGID: 1000, LastCap: 1, Missing: map[string]string{},
+		System: []host.SystemDir{{Name: "usr"}, {Name: "bin", Link: "usr/bin"}, {Name: "lib", Link: "usr/lib"}, {Name: "etc/alternatives"}, {Name: "etc/fonts"},
 			{Name: "etc/localtime", Link: "/usr/share/zoneinfo/Europe/Vienna"}},
-		Files: []string{"etc/ld.so.cache", "etc/services"}, CPUs: "0-1", ProcFiles: []ProcFile{{"acpi", true}, {"kcore", false}, {"sys", true}},
+		Files: []string{"etc/ld.so.cache", "etc/services"}, CPUs: "0-1", ProcFiles: []host.ProcFile{{Name: "acpi", Dir: true}, {Name: "kcore", Dir: false}, {Name: "sys", Dir: true}},
 		Term: "xterm", Filter: make([]byte, 8*100), HardLimits: map[string]int64{},
-		Sources: map[string]*Source{}}
-	for _, name := range RlimitNames() {
+		Sources: map[string]*host.Source{}}
+	for _, name := range spec.RlimitNames() {
 		h.HardLimits[name] = -1
 	}
 	return h
@@ -146,13 +148,13 @@ func ordinaryHost() *Host {
 
 func resolve(t *testing.T, a *txtar.Archive) (*Plan, error) {
 	t.Helper()
-	s, h := &Spec{}, ordinaryHost()
+	s, h := &spec.Spec{}, ordinaryHost()
 	dec := json.NewDecoder(strings.NewReader(content(a, "host.json")))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(h); err != nil {
 		t.Fatal("host.json: ", err)
 	}
-	s, err := ParseSpec([]byte(content(a, "spec.json")))
+	s, err := spec.ParseSpec([]byte(content(a, "spec.json")))
 	if err != nil {
 		t.Fatal("spec.json: ", err)
 	}
@@ -166,7 +168,7 @@ func resolve(t *testing.T, a *txtar.Archive) (*Plan, error) {
 	return Resolve(s, h)
 }
 
-func mountKeys(s *Spec) (keys []string) {
+func mountKeys(s *spec.Spec) (keys []string) {
 	for i := range s.Mounts {
 		keys = append(keys, fmt.Sprintf("mounts[%d].source", i))
 	}
@@ -269,13 +271,13 @@ func TestPlansHoldTheLaws(t *testing.T) {
 // What a plan does not enforce it says, and every mechanism has a word in it.
 func TestPlansTellWhatIsEnforced(t *testing.T) {
 	eachPlan(t, func(name string, p *Plan) {
-		asked := p.Spec.Limits.asked()
-		for _, m := range Mechanisms() {
+		asked := p.Spec.Limits.Asked()
+		for _, m := range spec.Mechanisms() {
 			v, ok := p.Enforced[m.Name]
 			if _, onDemand := asked[m.Name]; !ok && !onDemand && m.Name != "idmap" && m.Name != "overlay" && m.Name != "sockets" {
 				t.Errorf("%s: nothing is said of %s", name, m.Name)
 			}
-			if ok && contains(p.Spec.Require, m.Name) && strings.HasPrefix(v, "not enforced") {
+			if ok && spec.Contains(p.Spec.Require, m.Name) && strings.HasPrefix(v, "not enforced") {
 				t.Errorf("%s: %s is required and %s", name, m.Name, v)
 			}
 		}

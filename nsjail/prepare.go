@@ -9,28 +9,23 @@ import (
 
 	"brig/internal/program"
 	"brig/netns"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
 )
 
-// Preparation is what a Runner's launcher performs once, before it makes jails.
-type Preparation struct {
-	What    string
-	Program *program.Program
-	request program.Request
-}
-
 // prepare plans the launcher's own small tree, a mount namespace with what every jail shows of the host and nothing
 // else: a jail that is born there copies a dozen mounts instead of all of the host's. home says that jails will be born
 // in network namespaces that stand ready, so that the launcher needs one to come back to.
-func prepare(h *Host, home bool) ([]Preparation, *warm) {
+func prepare(h *host.Host, home bool) ([]Preparation, *warm) {
 	w := &warm{}
 	self := program.Request{Kind: program.Self, Cgroup: -1}
 	tree := program.New(2)
 	enterNamespaces(tree, h, home)
-	root := &rootfs.Root{Size: int64(DefaultTmpfsSize), Inodes: DefaultTmpfsInodes, Entries: preparedEntries(h, w)}
+	root := &rootfs.Root{Size: int64(spec.DefaultTmpfsSize), Inodes: spec.DefaultTmpfsInodes, Entries: preparedEntries(h, w)}
 	rootfs.Begin(tree, root).Hold(rootfs.TreeFD)
 	// The kernel lets a jail mount a procfs only where it sees a whole one. That of a pid namespace whose only process
 	// has ended shows no process.
@@ -46,7 +41,7 @@ func prepare(h *Host, home bool) ([]Preparation, *warm) {
 
 // enterNamespaces leaves the host's namespaces. An ordinary user needs a user namespace to have others; root is root
 // until the tree stands, but makes it as the user that its payloads run as.
-func enterNamespaces(p *program.Program, h *Host, home bool) {
+func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 	flags := uint64(unix.CLONE_NEWNS)
 	if !h.Drop {
 		flags |= unix.CLONE_NEWUSER
@@ -72,8 +67,8 @@ func enterNamespaces(p *program.Program, h *Host, home bool) {
 }
 
 // preparedEntries are the host's directories and devices, and the /etc of a default jail.
-func preparedEntries(h *Host, w *warm) []rootfs.Entry {
-	r := &resolver{spec: &Spec{}, host: h}
+func preparedEntries(h *host.Host, w *warm) []rootfs.Entry {
+	r := &resolver{spec: &spec.Spec{}, host: h}
 	w.etc = true
 	r.add(rootfs.Entry{Kind: rootfs.Dir, Target: "var/empty", Mode: 0o555})
 	r.add(rootfs.Entry{Kind: rootfs.Dir, Label: "proc", Target: "proc", Mode: 0o555})
@@ -129,8 +124,8 @@ func copyEtc(name string) (list []rootfs.Entry, ok bool) {
 			if e.Text, err = os.Readlink(path); err != nil {
 				return err
 			}
-		case d.Type().IsRegular() && info.Mode()&0o004 != 0 && info.Size() <= maxEtcFile:
-			e.Kind, e.Source, e.Size, e.Mode = rootfs.Copy, rootfs.Source{Path: path}, maxEtcFile, 0o444
+		case d.Type().IsRegular() && info.Mode()&0o004 != 0 && info.Size() <= host.MaxEtcFile:
+			e.Kind, e.Source, e.Size, e.Mode = rootfs.Copy, rootfs.Source{Path: path}, host.MaxEtcFile, 0o444
 			if bytes -= info.Size(); bytes < 0 {
 				return unix.E2BIG
 			}
@@ -164,7 +159,7 @@ func netProgram() *program.Program {
 
 // mountProgram makes a mount of a caller's source and passes it to the keeper: open_tree(2) needs a process whose user
 // namespace owns the mount namespace.
-func mountProgram(src *Source, attr uint64) *program.Program {
+func mountProgram(src *host.Source, attr uint64) *program.Program {
 	p := program.New(2)
 	t := rootfs.MountTree(p, "mount", &rootfs.Source{Path: src.Path, Dev: src.Dev, Ino: src.Ino}, attr)
 	passFD(p, "mount", t, "[mount]")
@@ -173,8 +168,8 @@ func mountProgram(src *Source, attr uint64) *program.Program {
 
 // passFD sends a descriptor to the keeper and closes it.
 func passFD(p *program.Program, label string, fd program.Slot, what string) {
-	p.Add(label, unix.SYS_DUP3, fd.Arg(), program.Int(fdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+	p.Add(label, unix.SYS_DUP3, fd.Arg(), program.Int(host.FdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	p.Close(label, fd)
-	p.Add(label, unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(what, fdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
-	p.Add(label, unix.SYS_CLOSE, program.Int(fdMaster))
+	p.Add(label, unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(what, host.FdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add(label, unix.SYS_CLOSE, program.Int(host.FdMaster))
 }

@@ -6,13 +6,15 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"brig/nsjail/internal/spec"
 )
 
 // yard is where jails of one kind stand parked.
 type yard struct {
 	runner *Runner
-	spec   Spec
-	key    Spec
+	spec   spec.Spec
+	key    spec.Spec
 	own    bool      // nobody has asked for it
 	used   time.Time // when a jail was last taken; stand.mu guards both
 
@@ -32,19 +34,19 @@ type yard struct {
 // The first is sent on its way before Prestart returns: an error in making its namespaces or its group is not lost. One
 // that its own process meets later, Start meets again. A second call for the like changes n; 0 ends
 // it. A parked jail holds two descriptors, two processes and, if its limits need one, a control group.
-func (r *Runner) Prestart(s Spec, n int) error {
+func (r *Runner) Prestart(s spec.Spec, n int) error {
 	if problems := s.Check(); len(problems) > 0 {
-		return problems[0].asError()
+		return problems[0].AsError()
 	}
 	if n < 0 {
-		return &Error{Fault: FaultCaller, Op: "prestart", Detail: "a negative number of jails", Remedy: "give how many to keep ready"}
+		return &spec.Error{Fault: spec.FaultCaller, Op: "prestart", Detail: "a negative number of jails", Remedy: "give how many to keep ready"}
 	}
 	if r.tree == nil || !preparable(&s) {
 		why := "the host's network is not in a prepared tree"
 		if r.tree == nil {
 			why = r.why
 		}
-		return &Error{Fault: FaultHost, Op: "prestart", Detail: why, Remedy: "run without Prestart, which takes longer for each jail"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "prestart", Detail: why, Remedy: "run without Prestart, which takes longer for each jail"}
 	}
 	if err := r.start(); err != nil {
 		return err
@@ -76,7 +78,7 @@ func (y *yard) add(j *parked, want int) bool {
 }
 
 // yard gives the one for a Spec, new or not.
-func (st *stand) yard(r *Runner, s *Spec) *yard {
+func (st *stand) yard(r *Runner, s *spec.Spec) *yard {
 	key := headSpec(s)
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -88,14 +90,14 @@ func (st *stand) yard(r *Runner, s *Spec) *yard {
 }
 
 // open adds one. The caller holds the lock.
-func (st *stand) open(r *Runner, s *Spec) *yard {
+func (st *stand) open(r *Runner, s *spec.Spec) *yard {
 	own := s.Clone()
 	y := &yard{runner: r, spec: *own, key: headSpec(own), used: time.Now(), closed: st.done}
 	st.yards = append(st.yards, y)
 	return y
 }
 
-func (st *stand) find(key *Spec) *yard {
+func (st *stand) find(key *spec.Spec) *yard {
 	for _, y := range st.yards {
 		if sameSpec(&y.key, key) {
 			return y
@@ -105,7 +107,7 @@ func (st *stand) find(key *Spec) *yard {
 }
 
 // take gives a parked jail for a Spec, or nil. One whose head does not fit any more is not used.
-func (r *Runner) take(s *Spec) (*parked, error) {
+func (r *Runner) take(s *spec.Spec) (*parked, error) {
 	r.tree.mu.Lock()
 	none := len(r.tree.yards) == 0
 	r.tree.mu.Unlock()

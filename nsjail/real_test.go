@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"brig/nsjail/internal/spec"
 )
 
 // needs skips a test whose program is not where a default jail would find it. A host may have another one of the
@@ -14,7 +16,7 @@ func needs(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		found := false
-		for _, dir := range strings.Split(DefaultPath, ":") {
+		for _, dir := range strings.Split(spec.DefaultPath, ":") {
 			if strings.HasPrefix(name, "/") {
 				dir = ""
 			}
@@ -132,7 +134,7 @@ func TestRealPrograms(t *testing.T) {
 			t.Parallel()
 			c := shell(p.script)
 			if p.name == "go" {
-				c.Spec.Mounts = []Mount{{Type: MountTmpfs, Target: "/tmp", Size: 1 << 30}}
+				c.Spec.Mounts = []spec.Mount{{Type: spec.MountTmpfs, Target: "/tmp", Size: 1 << 30}}
 			}
 			wantOutput(t, c, p.want)
 		})
@@ -200,6 +202,6 @@ func TestCompileAndRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := shell("gcc -O1 -pthread -o a /input/a.c -lrt && ./a")
-	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}}
+	c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input"}}
 	wantOutput(t, c, "all")
 }

@@ -3,6 +3,8 @@ package nsjail
 import (
 	"slices"
 	"time"
+
+	"brig/nsjail/internal/spec"
 )
 
 const (
@@ -13,7 +15,7 @@ const (
 // repeated has jails of a kind of Spec that starts again parked as well, as many as the pool is to hold for all such
 // kinds together: what starts twice is likely to start once more. The jails of a kind that Prestart was asked for are
 // that call's business.
-func (r *Runner) repeated(s *Spec, t *template) {
+func (r *Runner) repeated(s *spec.Spec, t *template) {
 	if r.pool == 0 || !preparable(s) {
 		return
 	}

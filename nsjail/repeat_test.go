@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/nsjail/internal/spec"
 )
 
 // A Runner with a pool parks jails of what starts again, without being asked.
@@ -15,7 +17,7 @@ func TestPoolParksWhatStartsAgain(t *testing.T) {
 		c := r.shell("echo $SECRET $0; ls -A /tmp; echo x >/tmp/left")
 		c.Spec.Env = []string{"SECRET=s3cret"}
 		c.Spec.Args = append(c.Spec.Args, fmt.Sprint("run", i))
-		c.Spec.Mounts = []Mount{{Type: MountData, Content: "s3cret", Target: "/input/f"}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountData, Content: "s3cret", Target: "/input/f"}}
 		wantOutput(t, c, fmt.Sprint("s3cret run", i))
 		return c
 	}
@@ -43,7 +45,7 @@ func TestPoolParksWhatStartsAgain(t *testing.T) {
 // The kinds that are kept ready share the pool, and a new one takes the place of one that nobody wants any more.
 func TestPoolIsShared(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 8})
-	kind := func(i int) Spec { return Spec{Args: []string{"true"}, Hostname: fmt.Sprint("host", i)} }
+	kind := func(i int) spec.Spec { return spec.Spec{Args: []string{"true"}, Hostname: fmt.Sprint("host", i)} }
 	twice := func(i int) {
 		for range 2 {
 			if _, err := r.CommandSpec(t.Context(), kind(i)).Run(); err != nil {

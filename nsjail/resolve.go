@@ -8,13 +8,12 @@ import (
 
 	"brig/internal/program"
 	"brig/netns"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
 )
-
-// minKernel is the first Linux with everything that a program uses: mount_setattr(2) is the newest.
-var minKernel = Kernel{5, 12}
 
 func flagNames(flags uint64) []string {
 	var names []string
@@ -33,12 +32,12 @@ func flagNames(flags uint64) []string {
 
 func (r *resolver) namespaces() error {
 	h := r.host
-	if !h.Kernel.AtLeast(minKernel.Major, minKernel.Minor) {
-		return &Error{Fault: FaultHost, Op: "kernel", Detail: fmt.Sprintf("Linux %d.%d is older than %d.%d, which mount_setattr(2) needs",
-			h.Kernel.Major, h.Kernel.Minor, minKernel.Major, minKernel.Minor), Remedy: "use a newer kernel"}
+	if !h.Kernel.AtLeast(host.MinKernel.Major, host.MinKernel.Minor) {
+		return &spec.Error{Fault: spec.FaultHost, Op: "kernel", Detail: fmt.Sprintf("Linux %d.%d is older than %d.%d, which mount_setattr(2) needs",
+			h.Kernel.Major, h.Kernel.Minor, host.MinKernel.Major, host.MinKernel.Minor), Remedy: "use a newer kernel"}
 	}
 	if why := h.Missing["user"]; why != "" {
-		return &Error{Fault: FaultHost, Op: "user", Detail: "no user namespace can be made", Remedy: why}
+		return &spec.Error{Fault: spec.FaultHost, Op: "user", Detail: "no user namespace can be made", Remedy: why}
 	}
 	if h.UID == 0 && !h.Drop {
 		r.Notes = append(r.Notes, "the caller is root of a user namespace; the payload runs as that user of the host")
@@ -47,12 +46,12 @@ func (r *resolver) namespaces() error {
 	for _, n := range []string{"mount", "pid", "ipc", "uts", "cgroup"} {
 		r.Enforced[n] = "new namespace"
 	}
-	uid, gid, err := ParseUser(r.user())
+	uid, gid, err := spec.ParseUser(r.user())
 	if err != nil {
 		return err
 	}
 	r.Enforced["user"] = fmt.Sprintf("new namespace; %d:%d is %d:%d on the host", uid, gid, h.PayloadUID, h.PayloadGID)
-	if r.spec.Net == NetHost {
+	if r.spec.Net == spec.NetHost {
 		r.Enforced["net"] = "not enforced: the host's network (--net host)"
 		r.Notes = append(r.Notes, "--net host: the payload reaches everything that this machine reaches, loopback services and abstract sockets too")
 	} else {
@@ -69,25 +68,25 @@ func (r *resolver) namespaces() error {
 
 // pooled says that the jail is born in a network namespace that stood ready, with lo up.
 func (r *resolver) pooled() bool {
-	return r.warm != nil && r.warm.pooled || r.host.EarlyNet && r.net() == NetLoopback
+	return r.warm != nil && r.warm.pooled || r.host.EarlyNet && r.net() == spec.NetLoopback
 }
 
-func (r *resolver) net() Net {
+func (r *resolver) net() spec.Net {
 	if r.spec.Net == "" {
-		return NetLoopback
+		return spec.NetLoopback
 	}
 	return r.spec.Net
 }
 
 func (r *resolver) user() string {
 	if r.spec.User == "" {
-		return fmt.Sprintf("%d:%d", DefaultUID, DefaultGID)
+		return fmt.Sprintf("%d:%d", spec.DefaultUID, spec.DefaultGID)
 	}
 	return r.spec.User
 }
 
 // dropFor is what a launcher performs for this caller; nil where the caller is not root.
-func dropFor(h *Host) *program.Program {
+func dropFor(h *host.Host) *program.Program {
 	if !h.Drop {
 		return nil
 	}
@@ -97,7 +96,7 @@ func dropFor(h *Host) *program.Program {
 // dropProgram makes the launcher an unprivileged user of the host, so that from here on root's jails are made exactly
 // like anybody's. Of root's capabilities it keeps one, not in effect: the launcher raises it for clone3(2) into a
 // control group of root's.
-func dropProgram(h *Host, effective, kept uint32) *program.Program {
+func dropProgram(h *host.Host, effective, kept uint32) *program.Program {
 	p := program.New(2)
 	p.Add("drop", unix.SYS_PRCTL, program.Named(unix.PR_SET_KEEPCAPS, "PR_SET_KEEPCAPS"), program.Int(1))
 	uid, gid := program.Int(h.PayloadUID), program.Int(h.PayloadGID)
@@ -137,14 +136,14 @@ func (r *resolver) identity() {
 	if r.host.Missing["proc"] == "" {
 		r.root.Proc = rootfs.Procfs(r.Jail)
 	}
-	uid, gid, _ := ParseUser(r.user()) // namespaces has parsed it
+	uid, gid, _ := spec.ParseUser(r.user()) // namespaces has parsed it
 	r.writeSelf("user", "setgroups", "deny")
 	// a fixed width: a launcher forked early writes these before anybody has told it what
 	r.writeSelf("user", "uid_map", fmt.Sprintf("%d %10d 1", uid, r.host.PayloadUID))
 	r.writeSelf("user", "gid_map", fmt.Sprintf("%d %10d 1", gid, r.host.PayloadGID))
 	if r.root.Proc != 0 {
-		r.ofUser("inotify", "max_inotify_instances", DefaultInotify)
-		r.ofUser("inotify", "max_inotify_watches", DefaultWatches)
+		r.ofUser("inotify", "max_inotify_instances", spec.DefaultInotify)
+		r.ofUser("inotify", "max_inotify_watches", spec.DefaultWatches)
 	}
 	if r.ownsGroup() && r.root.Proc != 0 {
 		r.ofUser("user", "max_user_namespaces", 0)
@@ -192,7 +191,7 @@ func (r *resolver) session() {
 	}
 	op := p.Add("session", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING, "KEYCTL_JOIN_SESSION_KEYRING"), program.Named(0, "NULL"))
 	r.Enforced["keyring"] = "new session keyring"
-	if contains(r.spec.Optional, "keyring") { // an outer seccomp filter may refuse it, and keyctl(2) may be left out
+	if spec.Contains(r.spec.Optional, "keyring") { // an outer seccomp filter may refuse it, and keyctl(2) may be left out
 		op.May(unix.EPERM, unix.ENOSYS)
 		r.Enforced["keyring"] = "new session keyring if permitted (optional)"
 	}
@@ -219,7 +218,7 @@ func (r *resolver) names() {
 	p := r.Jail
 	name := r.spec.Hostname
 	if name == "" {
-		name = DefaultHostname
+		name = spec.DefaultHostname
 	}
 	p.Add("uts", unix.SYS_SETHOSTNAME, program.Str(name), program.Int(len(name)))
 	p.Add("uts", unix.SYS_SETDOMAINNAME, program.Str("(none)"), program.Int(len("(none)")))
@@ -227,7 +226,7 @@ func (r *resolver) names() {
 
 // loopback brings lo up.
 func (r *resolver) loopback() {
-	if r.net() != NetHost && r.net() != NetNone && !r.pooled() {
+	if r.net() != spec.NetHost && r.net() != spec.NetNone && !r.pooled() {
 		netns.Loopback(r.Jail)
 	}
 }

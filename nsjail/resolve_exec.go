@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,7 +14,7 @@ import (
 // execve tries the command in each directory of the jail's PATH, as execvp(3) does, by the kernel that will run it, and
 // then its other name.
 func (r *resolver) execve() {
-	r.Env = BuildEnv(r.spec, r.host.Env, r.host.Term)
+	r.Env = host.BuildEnv(r.spec, r.host.Env, r.host.Term)
 	env := program.Strs(r.Env)
 	args := r.spec.Args
 	r.exec = r.candidates(args[0])
@@ -24,7 +26,7 @@ func (r *resolver) execve() {
 		if i == own { // a program looks itself up again by this name
 			args = append([]string{OtherName(args[0])}, args[1:]...)
 		}
-		op := r.Jail.Add(opExec, unix.SYS_EXECVE, program.Str(file), program.Strs(args), env)
+		op := r.Jail.Add(spec.OpExec, unix.SYS_EXECVE, program.Str(file), program.Strs(args), env)
 		if i < len(r.exec)-1 {
 			op.May(unix.ENOENT, unix.ENOTDIR, unix.EACCES)
 		}

@@ -7,13 +7,15 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
 
 // group plans the jail's control group: what it holds, and what cannot be held here.
 func (r *resolver) group() error {
-	if !wantsGroup(r.spec) {
+	if !host.WantsGroup(r.spec) {
 		return nil
 	}
 	if r.layout = r.host.Cgroup; r.layout == nil {
@@ -24,8 +26,8 @@ func (r *resolver) group() error {
 		return err
 	}
 	p := cgroup.Resolve(limits, r.layout)
-	asked := r.spec.Limits.asked()
-	for _, m := range Mechanisms() {
+	asked := r.spec.Limits.Asked()
+	for _, m := range spec.Mechanisms() {
 		if !asked[m.Name] {
 			continue
 		}
@@ -42,7 +44,7 @@ func (r *resolver) group() error {
 	}
 	if p.Enforced["memory"] != "" {
 		r.Notes = append(r.Notes, uncounted)
-		p.Optional["memory_sockets"] = !contains(r.spec.Require, "memory_sockets")
+		p.Optional["memory_sockets"] = !spec.Contains(r.spec.Require, "memory_sockets")
 	}
 	for _, name := range r.spec.Optional {
 		p.Optional[name] = true
@@ -51,7 +53,7 @@ func (r *resolver) group() error {
 		if r.spec.CgroupParent == "" {
 			return nil
 		}
-		return &Error{Fault: FaultCaller, Op: "cgroup_parent", Detail: "no group can be made there: " + p.Missing["processes"], Remedy: r.groupRemedy("processes", "")}
+		return &spec.Error{Fault: spec.FaultCaller, Op: "cgroup_parent", Detail: "no group can be made there: " + p.Missing["processes"], Remedy: r.groupRemedy("processes", "")}
 	}
 	r.Group = p
 	r.Flags &^= unix.CLONE_NEWCGROUP // unshare(2) comes when the process is in its group, which then is the root
@@ -88,7 +90,7 @@ func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
 		by = time.Duration(r.spec.Limits.CPUTime).String() + " by " + by
 	}
 	_, err := r.have(name, by, p.Missing[name], fallback)
-	if e, ok := err.(*Error); ok {
+	if e, ok := err.(*spec.Error); ok {
 		e.Op, e.Remedy = groupPath(name), r.groupRemedy(name, e.Detail)
 		e.Detail = "control group: " + e.Detail
 	}
@@ -125,7 +127,7 @@ func (r *resolver) groupRemedy(name, why string) string {
 	case r.host.UID == 0:
 		return "start brig in a group that it may write to" + without
 	}
-	return "have root give you groups of your own: " + delegateCommand(r.host.UID) + without
+	return "have root give you groups of your own: " + host.DelegateCommand(r.host.UID) + without
 }
 
 // impliedSwap says what became of the swap that nobody asked for: none is to be used.
@@ -144,7 +146,7 @@ func (r *resolver) impliedSwap(p *cgroup.Plan) {
 // groupLimits puts the Spec's limits into the words of package cgroup.
 func (r *resolver) groupLimits() (*cgroup.Limits, error) {
 	l := &r.spec.Limits
-	_, quota := l.bandwidth()
+	_, quota := l.Bandwidth()
 	out := &cgroup.Limits{Memory: int64(l.Memory), MemoryHigh: int64(l.MemoryHigh), MemoryLow: int64(l.MemoryLow), MemoryMin: int64(l.MemoryMin),
 		NoOOMGroup: l.NoOOMGroup, CPUQuota: time.Duration(quota) * time.Microsecond, CPUPeriod: time.Duration(l.CPUPeriod),
 		CPUBurst: time.Duration(l.CPUBurst), CPUWeight: l.CPUWeight, CPUTime: l.CPUTime > 0, CPUs: l.CPUSet, Mems: l.CPUSetMems,
@@ -182,7 +184,7 @@ func (r *resolver) groupLimits() (*cgroup.Limits, error) {
 // and then uses others.
 func (r *resolver) available(path, want, have, what, mems string) error {
 	if missing := cgroup.Lacks(want, have); want != "" && missing != "" {
-		return &Error{Fault: FaultCaller, Op: path, Detail: missing + " is not among the " + what + " that a jail may have here: " + have,
+		return &spec.Error{Fault: spec.FaultCaller, Op: path, Detail: missing + " is not among the " + what + " that a jail may have here: " + have,
 			Remedy: "choose from those"}
 	}
 	if mems == "" {
@@ -195,7 +197,7 @@ func (r *resolver) available(path, want, have, what, mems string) error {
 func (r *resolver) processes() int64 {
 	n := r.spec.Limits.Processes
 	if n == 0 {
-		n = DefaultProcesses
+		n = spec.DefaultProcesses
 	}
 	if n > 0 && !r.spec.NoInit {
 		n++
@@ -209,12 +211,12 @@ func (r *resolver) ownsGroup() bool { return r.Group != nil && !r.host.Drop }
 
 // keepLimits refuses a jail whose payload could lift its own limits.
 func (r *resolver) keepLimits() error {
-	own := r.spec.Seccomp != "unconfined" && !fileProfile(r.spec.Seccomp) && r.host.Missing["seccomp"] == ""
+	own := r.spec.Seccomp != "unconfined" && !spec.FileProfile(r.spec.Seccomp) && r.host.Missing["seccomp"] == ""
 	if own || !r.ownsGroup() {
 		return nil
 	}
 	if r.host.Missing["proc"] != "" {
-		return &Error{Fault: FaultCaller, Op: "seccomp", Detail: "a payload without brig's filter could lift its limits from a user namespace, and without a /proc of the jail's that cannot be forbidden",
+		return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: "a payload without brig's filter could lift its limits from a user namespace, and without a /proc of the jail's that cannot be forbidden",
 			Remedy: "use the default filter, or no limit of a control group"}
 	}
 	r.Notes = append(r.Notes, "the payload can make no user namespaces (user.max_user_namespaces is 0 in the jail), from which it could lift its limits")

@@ -6,7 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
 	"brig/rootfs"
+
+	"golang.org/x/sys/unix"
 )
 
 // mounts decides the caller's own.
@@ -22,21 +26,21 @@ func (r *resolver) mounts() error {
 		key := label + ".source"
 		first, inside := len(r.own), r.pin(i)
 		switch m.Type {
-		case MountTmpfs:
+		case spec.MountTmpfs:
 			r.addOwn(tmpfs(label, m))
-		case MountDir:
+		case spec.MountDir:
 			r.addOwn(rootfs.Entry{Kind: rootfs.Dir, Label: label, Target: target, Mode: mode(m.Mode, 0o755)})
-		case MountSymlink:
+		case spec.MountSymlink:
 			r.addOwn(rootfs.Entry{Kind: rootfs.Symlink, Label: label, Target: target, Text: m.Source})
-		case MountFile:
+		case spec.MountFile:
 			r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: r.host.Sources[key].Content, Mode: mode(m.Mode, 0o444)})
-		case MountData:
+		case spec.MountData:
 			r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: m.Content, Mode: mode(m.Mode, 0o444)})
-		case MountVolume:
+		case spec.MountVolume:
 			if err := r.volume(label, key, target, m); err != nil {
 				return err
 			}
-		case MountBind:
+		case spec.MountBind:
 			if err := r.bind(label, key, target, m); err != nil {
 				return err
 			}
@@ -54,14 +58,14 @@ func (r *resolver) mounts() error {
 // followed.
 func (r *resolver) pin(i int) (inside bool) {
 	m := r.spec.Mounts[i]
-	if m.Type == MountDir || m.Type == MountSymlink {
+	if m.Type == spec.MountDir || m.Type == spec.MountSymlink {
 		return false
 	}
 	var dirs []string
 	for dir := path.Dir(m.Target); dir != "/"; dir = path.Dir(dir) {
 		at := -1
 		for j, o := range r.spec.Mounts[:i] {
-			if o.Type != MountDir && o.Type != MountSymlink && (o.Target == dir || strings.HasPrefix(dir, o.Target+"/")) &&
+			if o.Type != spec.MountDir && o.Type != spec.MountSymlink && (o.Target == dir || strings.HasPrefix(dir, o.Target+"/")) &&
 				(at < 0 || len(o.Target) > len(r.spec.Mounts[at].Target)) {
 				at = j
 			}
@@ -83,7 +87,7 @@ func (r *resolver) pin(i int) (inside bool) {
 	return inside
 }
 
-func (r *resolver) bind(label, key, target string, m Mount) error {
+func (r *resolver) bind(label, key, target string, m spec.Mount) error {
 	host := r.host.Sources[key]
 	if host.Copied {
 		r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: host.Content,
@@ -102,8 +106,8 @@ func (r *resolver) bind(label, key, target string, m Mount) error {
 	if !m.Writable && !m.Live {
 		if host.NoOverlay == "" {
 			e.Kind = rootfs.Overlay
-		} else if contains(r.spec.Require, "overlay") {
-			return &Error{Fault: FaultHost, Op: "overlay", Detail: m.Target + ": " + host.NoOverlay, Remedy: "do not require overlay"}
+		} else if spec.Contains(r.spec.Require, "overlay") {
+			return &spec.Error{Fault: spec.FaultHost, Op: "overlay", Detail: m.Target + ": " + host.NoOverlay, Remedy: "do not require overlay"}
 		} else {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s is bound, neither overlaid nor copied, so that locks and watches "+
 				"(inotify(7)) cross it: %s", m.Target, host.NoOverlay))
@@ -114,7 +118,7 @@ func (r *resolver) bind(label, key, target string, m Mount) error {
 }
 
 // volume shows a directory of a Volume: the mount is made where the volume is, and passed.
-func (r *resolver) volume(label, key, target string, m Mount) error {
+func (r *resolver) volume(label, key, target string, m spec.Mount) error {
 	attr := attrPrivate
 	if !m.Writable {
 		attr = attrRead
@@ -154,8 +158,8 @@ func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error
 	return s, nil
 }
 
-func tmpfs(label string, m Mount) rootfs.Entry {
-	size, inodes := int64(DefaultTmpfsSize), int64(DefaultTmpfsInodes)
+func tmpfs(label string, m spec.Mount) rootfs.Entry {
+	size, inodes := int64(spec.DefaultTmpfsSize), int64(spec.DefaultTmpfsInodes)
 	if m.Size > 0 {
 		size = int64(m.Size)
 	}
@@ -164,4 +168,39 @@ func tmpfs(label string, m Mount) rootfs.Entry {
 	}
 	return rootfs.Entry{Kind: rootfs.Tmpfs, Label: label, Target: strings.TrimPrefix(m.Target, "/"),
 		Size: size, Inodes: inodes, Mode: mode(m.Mode, 0o1777), Attr: attrPrivate}
+}
+
+// plain checks a bind of such a root. The jail opens its path again, as an ordinary user's jail does, and the payload
+// has its user's rights there. A bind that the payload cannot use is an error, unless that was asked for.
+func (r *resolver) plain(src *host.Source, attr uint64) error {
+	h, why := r.host, r.host.Missing["idmap"]
+	fallback := fmt.Sprintf("binds are plain, and the payload is %d:%d to them", h.PayloadUID, h.PayloadGID)
+	if plain, err := r.have("idmap", "", why, fallback); plain || err != nil || spec.Contains(r.spec.Optional, "idmap") {
+		return err
+	}
+	need := uint32(unix.S_IROTH)
+	if src.Dir {
+		need |= unix.S_IXOTH
+	}
+	if attr&unix.MOUNT_ATTR_RDONLY == 0 {
+		need |= unix.S_IWOTH
+	}
+	if src.Permits(h.PayloadUID, h.PayloadGID)&need == need {
+		return nil
+	}
+	owner := src.UID
+	if owner == 0 {
+		owner = spec.DefaultUID
+	}
+	return &spec.Error{Fault: spec.FaultHost, Op: "idmap", Detail: fmt.Sprintf(
+		"%s, and %s (owner %d:%d, mode %04o) is not for the payload, which is %d:%d there",
+		why, spec.Quote(src.Path), src.UID, src.GID, src.Mode&0o7777, h.PayloadUID, h.PayloadGID),
+		Remedy: fmt.Sprintf("chown -R %d:%[1]d what the payload is to write to, and it runs as that user; chmod -R o+rX "+
+			"what it is to read; or give the container the capability "+
+			"(docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE)", owner)}
+}
+
+func noVolume(key, id string) error {
+	return &spec.Error{Fault: spec.FaultCaller, Op: key, Detail: "there is no volume " + spec.Quote(id) + " here: it was closed, or belongs to another program",
+		Remedy: "make one with Runner.NewVolume, or bind a directory"}
 }

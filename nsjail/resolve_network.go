@@ -6,13 +6,12 @@ import (
 	"brig/internal/program"
 	"brig/netns"
 	"brig/netns/egress"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
-
-// fdSockets is the number of the first socket that a jail passes to its keeper: a control message has to name it.
-const fdSockets = 280
 
 // dialSockets is how many connections to published ports a jail may have at once.
 const dialSockets = 32
@@ -20,24 +19,24 @@ const dialSockets = 32
 // network decides the sockets of the jail's network namespace that the keeper gets.
 func (r *resolver) network() error {
 	s := r.spec
-	if s.Net != NetEgress && len(s.Publish) == 0 {
+	if s.Net != spec.NetEgress && len(s.Publish) == 0 {
 		return nil
 	}
-	r.sockets = &netns.Sockets{Egress: s.Net == NetEgress, IPv6: r.host.IPv6}
+	r.sockets = &netns.Sockets{Egress: s.Net == spec.NetEgress, IPv6: r.host.IPv6}
 	if len(s.Publish) > 0 {
 		r.sockets.Dial = dialSockets
 		r.Notes = append(r.Notes, fmt.Sprintf("published: %v", s.Publish))
 	}
-	if s.Net != NetEgress {
+	if s.Net != spec.NetEgress {
 		return nil
 	}
-	policy := s.policy()
+	policy := s.Policy()
 	if r.sockets.TCP, r.sockets.All = policy.TCPPorts(); r.sockets.All {
 		r.sockets.TCP = nil // the one listener for all takes these, too
 	}
 	var problem *egress.Problem
 	if r.sockets.UDP, problem = policy.UDPPorts(); problem != nil {
-		return &Error{Fault: FaultCaller, Op: "egress." + problem.Path, Detail: problem.Reason, Remedy: problem.Fix}
+		return &spec.Error{Fault: spec.FaultCaller, Op: "egress." + problem.Path, Detail: problem.Reason, Remedy: problem.Fix}
 	}
 	r.Enforced["net"] += fmt.Sprintf(": %d rules allow, %d deny, by name; every attempt passes the keeper", len(policy.Allow), len(policy.Deny))
 	if r.sockets.All {
@@ -46,26 +45,18 @@ func (r *resolver) network() error {
 	return nil
 }
 
-// policy is Egress; nil allows nothing, as an empty one does.
-func (s *Spec) policy() *egress.Policy {
-	if s.Egress == nil {
-		return &egress.Policy{}
-	}
-	return s.Egress
-}
-
 // openSockets has the jail's first process open them while it has its capabilities, and pass them on.
 func (r *resolver) openSockets() {
 	if r.sockets == nil {
 		return
 	}
 	p := r.Jail
-	r.sockets.Open(p, fdSockets)
+	r.sockets.Open(p, host.FdSockets)
 	n := len(r.sockets.List())
 	fds := make([]int, n)
 	for i := range fds {
-		fds[i] = fdSockets + i
+		fds[i] = host.FdSockets + i
 	}
 	p.Add("net", unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(fmt.Sprintf("[%d sockets]", n), fds...), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
-	p.Add("net", unix.SYS_CLOSE_RANGE, program.Int(fdSockets), program.Int(fdSockets+n-1), program.Int(0))
+	p.Add("net", unix.SYS_CLOSE_RANGE, program.Int(host.FdSockets), program.Int(host.FdSockets+n-1), program.Int(0))
 }

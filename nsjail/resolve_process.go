@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
@@ -97,7 +99,7 @@ func (r *resolver) finish() error {
 	}
 	workdir := r.spec.Workdir
 	if workdir == "" {
-		workdir = DefaultWorkdir
+		workdir = spec.DefaultWorkdir
 	}
 	if r.posts > 0 {
 		p.Add("init", program.Join, program.Int(r.posts))
@@ -115,7 +117,7 @@ func (r *resolver) finish() error {
 	r.execve()
 	r.Wall = r.spec.Limits.Wall
 	if r.Wall == 0 && !r.spec.TTY {
-		r.Wall = DefaultWall
+		r.Wall = spec.DefaultWall
 	}
 	r.Wall = max(r.Wall, 0)
 	return nil
@@ -153,8 +155,8 @@ func (r *resolver) hideMemory() {
 // counts how often it was met, it stands twice as high and is never reached.
 func (r *resolver) limitProcesses() error {
 	n := r.processes()
-	if n < 0 && contains(r.spec.Require, "processes") {
-		return &Error{Fault: FaultCaller, Op: "limits.processes", Detail: "a limit is required, and none is asked for", Remedy: "drop one of the two"}
+	if n < 0 && spec.Contains(r.spec.Require, "processes") {
+		return &spec.Error{Fault: spec.FaultCaller, Op: "limits.processes", Detail: "a limit is required, and none is asked for", Remedy: "drop one of the two"}
 	}
 	if _, own := r.spec.Limits.Rlimits["nproc"]; own || n < 0 {
 		r.Enforced["processes"] = "not enforced: no limit was asked for"
@@ -173,7 +175,7 @@ func (r *resolver) limitProcesses() error {
 			if hard := r.host.HardLimits["nproc"]; hard >= 0 {
 				spare = min(spare, hard)
 			}
-			r.setRlimit(unix.RLIMIT_NPROC, "nproc", Rlimit{spare, spare})
+			r.setRlimit(unix.RLIMIT_NPROC, "nproc", spec.Rlimit{Soft: spare, Hard: spare})
 		}
 		return nil
 	}
@@ -184,7 +186,7 @@ func (r *resolver) limitProcesses() error {
 	if !ok {
 		return err
 	}
-	r.setRlimit(unix.RLIMIT_NPROC, "nproc", Rlimit{n, n})
+	r.setRlimit(unix.RLIMIT_NPROC, "nproc", spec.Rlimit{Soft: n, Hard: n})
 	return nil
 }
 
@@ -207,8 +209,8 @@ func (r *resolver) filter() error {
 		r.Notes = append(r.Notes, r.guardNote())
 	}
 	if r.spec.Seccomp == "unconfined" {
-		if contains(r.spec.Require, "seccomp") {
-			return &Error{Fault: FaultCaller, Op: "seccomp", Detail: "it is required and unconfined", Remedy: "drop one of the two"}
+		if spec.Contains(r.spec.Require, "seccomp") {
+			return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: "it is required and unconfined", Remedy: "drop one of the two"}
 		}
 		r.Enforced["seccomp"] = "not enforced: unconfined was asked for"
 		r.Enforced["sockets"] = "not enforced: no filter"
@@ -241,7 +243,7 @@ func (r *resolver) filter() error {
 // guardNote describes what the guard refuses: seccomp.GuardTable.
 func (r *resolver) guardNote() string {
 	note := "a filter of brig's own refuses what the default filter refuses for its arguments"
-	if shares(r.spec) {
+	if host.Shares(r.spec) {
 		note += ", and what makes or could make files with S_ISUID or S_ISGID (openat2(2) and io_uring too), since the " +
 			"payload may write to the host's files"
 	}

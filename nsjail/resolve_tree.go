@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
@@ -18,7 +20,7 @@ const (
 
 // static decides what stands in the jail's root beside the caller's mounts, in the order in which it is made.
 func (r *resolver) static() error {
-	r.root.Size, r.root.Inodes = int64(DefaultTmpfsSize), DefaultTmpfsInodes
+	r.root.Size, r.root.Inodes = int64(spec.DefaultTmpfsSize), spec.DefaultTmpfsInodes
 	if r.spec.Rootfs.Path != "" {
 		if err := r.image(); err != nil {
 			return err
@@ -60,13 +62,13 @@ func (r *resolver) image() error {
 		return err
 	}
 	if img.Writable && !overlay {
-		return &Error{Fault: FaultHost, Op: "rootfs.writable", Detail: src.NoOverlay, Remedy: "use the tree read-only"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "rootfs.writable", Detail: src.NoOverlay, Remedy: "use the tree read-only"}
 	}
 	img.Overlay = overlay
 	if img.Source, err = r.source("rootfs", "/", attrRead); err != nil {
 		return err
 	}
-	r.root.Size, r.root.Inodes = int64(DefaultRootSize), 1<<20
+	r.root.Size, r.root.Inodes = int64(spec.DefaultRootSize), 1<<20
 	if s := r.spec.Rootfs.Size; s > 0 {
 		r.root.Size = int64(s)
 	}
@@ -94,7 +96,7 @@ func (r *resolver) usr() (overlay bool, err error) {
 	return overlay, nil
 }
 
-func (r *resolver) systemDir(d SystemDir, overlay bool) {
+func (r *resolver) systemDir(d host.SystemDir, overlay bool) {
 	e := rootfs.Entry{Kind: rootfs.Bind, Target: d.Name, Source: rootfs.Source{Path: "/" + d.Name, Dir: true}, Attr: attrRead}
 	if overlay {
 		e.Kind, e.Source.Mounted = rootfs.Overlay, r.warm != nil
@@ -167,19 +169,19 @@ func (r *resolver) preparedEtc(overlay bool) bool {
 
 // etc writes an /etc that reveals nothing about the host. The users and groups are those that every Debian has.
 func (r *resolver) etc() {
-	uid, gid, _ := ParseUser(r.user()) // namespaces has parsed it
+	uid, gid, _ := spec.ParseUser(r.user()) // namespaces has parsed it
 	file := func(name, text string) {
-		if r.net() != NetHost || !slices.Contains(r.host.Files, "etc/"+name) {
+		if r.net() != spec.NetHost || !slices.Contains(r.host.Files, "etc/"+name) {
 			r.add(rootfs.Entry{Kind: rootfs.File, Label: "etc", Target: "etc/" + name, Text: text, Mode: 0o444})
 		}
 	}
 	name := r.spec.Hostname
 	if name == "" {
-		name = DefaultHostname
+		name = spec.DefaultHostname
 	}
-	passwd, group, root := "", "", DefaultHome
+	passwd, group, root := "", "", spec.DefaultHome
 	if uid != 0 {
-		root, passwd = "/root", fmt.Sprintf("brig:x:%d:%d::%s:/bin/sh\n", uid, gid, DefaultHome)
+		root, passwd = "/root", fmt.Sprintf("brig:x:%d:%d::%s:/bin/sh\n", uid, gid, spec.DefaultHome)
 	}
 	if gid != 0 {
 		group = fmt.Sprintf("brig:x:%d:\n", gid)
@@ -198,11 +200,11 @@ func (r *resolver) etc() {
 // etcOfHost shows public files of the host that programs need: below a Cover as they are, or as copies.
 func (r *resolver) etcOfHost(covered bool) {
 	for _, f := range r.host.Files {
-		if covered && !slices.Contains(netEtc, f) { // which may be links
+		if covered && !slices.Contains(host.NetEtc, f) { // which may be links
 			r.covered(f, false)
 			continue
 		}
-		r.add(rootfs.Entry{Kind: rootfs.Copy, Label: "etc", Target: f, Source: rootfs.Source{Path: "/" + f}, Size: maxEtcFile, Mode: 0o444})
+		r.add(rootfs.Entry{Kind: rootfs.Copy, Label: "etc", Target: f, Source: rootfs.Source{Path: "/" + f}, Size: host.MaxEtcFile, Mode: 0o444})
 	}
 }
 
@@ -224,7 +226,7 @@ func (r *resolver) devices() {
 		{"stderr", "/proc/self/fd/2"}, {"ptmx", "pts/ptmx"}} {
 		dev(rootfs.Entry{Kind: rootfs.Symlink, Target: l[0], Text: l[1]})
 	}
-	dev(rootfs.Entry{Kind: rootfs.Devpts, Target: "pts", Inodes: DefaultTerminals})
+	dev(rootfs.Entry{Kind: rootfs.Devpts, Target: "pts", Inodes: spec.DefaultTerminals})
 }
 
 // mode reads an octal mode; Check has read it before.
@@ -259,19 +261,19 @@ func (r *resolver) hide() {
 
 // masks covers the files that every kernel has, or those that only some have.
 func (r *resolver) masks(always bool) {
-	_, readOnly := Masks()
+	_, readOnly := host.Masks()
 	for _, f := range r.host.ProcFiles {
 		kind := rootfs.Mask
-		if contains(readOnly, f.Name) {
+		if spec.Contains(readOnly, f.Name) {
 			kind = rootfs.Sealed
 		}
-		if contains(everyKernel, f.Name) == always {
+		if spec.Contains(host.EveryKernel, f.Name) == always {
 			r.add(rootfs.Entry{Kind: kind, Label: "proc", Target: "proc/" + f.Name, SourceIsDir: f.Dir && kind == rootfs.Mask})
 		}
 	}
 }
 
-var scratchDirs = []string{"/dev/shm", "/tmp", DefaultWorkdir, "/output", DefaultHome}
+var scratchDirs = []string{"/dev/shm", "/tmp", spec.DefaultWorkdir, "/output", spec.DefaultHome}
 
 // scratch makes the writable directories that the Spec does not mount itself; they share one tmpfs and its limits.
 func (r *resolver) scratch() {
@@ -281,10 +283,10 @@ func (r *resolver) scratch() {
 	}
 	for _, d := range scratchDirs {
 		mode := uint32(0o1777)
-		if d == DefaultHome {
+		if d == spec.DefaultHome {
 			mode = 0o700
 		}
-		if !own[d] && (r.spec.Rootfs.Path == "" || d != "/output" && d != DefaultHome) {
+		if !own[d] && (r.spec.Rootfs.Path == "" || d != "/output" && d != spec.DefaultHome) {
 			r.add(rootfs.Entry{Kind: rootfs.Scratch, Label: "scratch", Target: d[1:], Mode: mode})
 		}
 	}

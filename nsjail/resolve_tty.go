@@ -4,13 +4,11 @@ import (
 	"encoding/binary"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
 )
-
-// fdMaster is a fixed number for the master side, which a control message has to name.
-const fdMaster = 262
 
 // terminal opens a pseudo-terminal of the jail's own devpts and sends the master to the keeper: pty(7), ioctl_tty(2).
 func (r *resolver) terminal() {
@@ -20,9 +18,9 @@ func (r *resolver) terminal() {
 	p.Add("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCSPTLCK, "TIOCSPTLCK"), program.Struct(make([]byte, 4), program.Text("[0]")))
 	s := p.Open("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCGPTPEER, "TIOCGPTPEER"),
 		program.Named(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, "O_RDWR|O_NOCTTY|O_CLOEXEC"))
-	p.Add("tty", unix.SYS_DUP3, m.Arg(), program.Int(fdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
-	p.Add("tty", unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage("[master]", fdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
-	p.Add("tty", unix.SYS_CLOSE, program.Int(fdMaster))
+	p.Add("tty", unix.SYS_DUP3, m.Arg(), program.Int(host.FdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+	p.Add("tty", unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage("[master]", host.FdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add("tty", unix.SYS_CLOSE, program.Int(host.FdMaster))
 	p.Close("tty", m)
 	for i := range 3 {
 		p.Add("tty", unix.SYS_DUP3, s.Arg(), program.Int(i), program.Int(0))

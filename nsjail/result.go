@@ -9,6 +9,7 @@ import (
 	"brig/cgroup"
 	"brig/netns/egress"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 )
 
 // Status is how a run ended, decided from what the kernel says and brig's own clocks, never from an exit code alone.
@@ -50,8 +51,8 @@ type Result struct {
 	Enforced map[string]string `json:"enforced,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`
 	// Phases are the parts of the start, in microseconds since the call.
-	Phases Phases `json:"phases_us"`
-	Error  *Error `json:"error,omitempty"`
+	Phases Phases      `json:"phases_us"`
+	Error  *spec.Error `json:"error,omitempty"`
 	// SpecDigest is Spec.Digest. With an EarlyRunner it is the caller's to ask for: the first digest of a process takes
 	// 0.4 ms, in which the end of a short jail would wait for the processor.
 	SpecDigest string `json:"spec_digest,omitempty"`

@@ -8,7 +8,9 @@ import (
 	"syscall"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,7 +32,7 @@ type Runner struct {
 	room     chan struct{} // one for each jail that may run at once; nil is no bound
 
 	mu      sync.Mutex
-	dropped *Host           // the identity that the launcher has taken, if the caller is root
+	dropped *host.Host      // the identity that the launcher has taken, if the caller is root
 	idmaps  map[[2]int]int  // user namespaces for idmapped mounts, by the source's uid and gid
 	jails   map[*Cmd]func() // running jails and how to kill them
 	cold    map[int]*Runner // for the Specs that a prepared tree is not for
@@ -44,7 +46,7 @@ type Runner struct {
 func newBareRunner() (*Runner, error) {
 	s, err := launcher.Start()
 	if err != nil {
-		return nil, &Error{Fault: FaultHost, Op: "launcher", Detail: err.Error(), Remedy: "see that /proc is mounted and that processes can be started"}
+		return nil, &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: err.Error(), Remedy: "see that /proc is mounted and that processes can be started"}
 	}
 	return newRunner(s), nil
 }
@@ -177,11 +179,11 @@ func (r *Runner) Command(name string, args ...string) *Cmd {
 
 // CommandContext is Command with a context whose end kills the jail.
 func (r *Runner) CommandContext(ctx context.Context, name string, args ...string) *Cmd {
-	return &Cmd{Spec: Spec{Args: append([]string{name}, args...)}, runner: r, ctx: ctx}
+	return &Cmd{Spec: spec.Spec{Args: append([]string{name}, args...)}, runner: r, ctx: ctx}
 }
 
 // CommandSpec prepares a jail from a whole Spec.
-func (r *Runner) CommandSpec(ctx context.Context, s Spec) *Cmd {
+func (r *Runner) CommandSpec(ctx context.Context, s spec.Spec) *Cmd {
 	return &Cmd{Spec: s, runner: r, ctx: ctx}
 }
 
@@ -219,18 +221,18 @@ func (r *Runner) adopt(p *Plan) error {
 // opError names the operation of a program that failed.
 func opError(phase string, p *program.Program, err error) error {
 	var oe *launcher.OpError
-	var told *Error
+	var told *spec.Error
 	switch {
 	case errors.As(err, &told), errors.Is(err, os.ErrClosed):
 		return err
 	case !errors.As(err, &oe):
-		return &Error{Fault: FaultBrig, Op: phase, Detail: err.Error()}
+		return &spec.Error{Fault: spec.FaultBrig, Op: phase, Detail: err.Error()}
 	}
 	if oe.Op < 0 || oe.Op >= len(p.Ops) {
-		return &Error{Fault: FaultHost, Op: phase, Errno: oe.Errno}
+		return &spec.Error{Fault: spec.FaultHost, Op: phase, Errno: oe.Errno}
 	}
 	op := &p.Ops[oe.Op]
-	return &Error{Fault: FaultHost, Step: oe.Op + 1, Of: len(p.Ops), Op: op.Label, Detail: op.Call(), Errno: oe.Errno}
+	return &spec.Error{Fault: spec.FaultHost, Step: oe.Op + 1, Of: len(p.Ops), Op: op.Label, Detail: op.Call(), Errno: oe.Errno}
 }
 
 // reap kills and collects a child that has no pidfd; its pid is ours until it is collected.

@@ -3,6 +3,8 @@ package nsjail
 import (
 	"errors"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -30,7 +32,7 @@ func NewRunner() (*Runner, error) { return NewRunnerWith(RunnerOptions{}) }
 // NewRunnerWith is NewRunner with options.
 func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 	if o.Pool < 0 || o.Jails < 0 {
-		return nil, &Error{Fault: FaultCaller, Op: "runner", Detail: "a negative Pool or Jails", Remedy: "give how many, or 0"}
+		return nil, &spec.Error{Fault: spec.FaultCaller, Op: "runner", Detail: "a negative Pool or Jails", Remedy: "give how many, or 0"}
 	}
 	r, err := newBareRunner()
 	if err != nil {

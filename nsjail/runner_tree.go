@@ -7,7 +7,9 @@ import (
 	"sync"
 	"syscall"
 
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,8 +19,8 @@ const maxTemplates = 16
 
 // stand is a launcher that stands in a tree of its own, with what has been worked out for it.
 type stand struct {
-	host  *Host    // as prepared for
-	warm  [2]*warm // without and with a network namespace that stood ready
+	host  *host.Host // as prepared for
+	warm  [2]*warm   // without and with a network namespace that stood ready
 	mu    sync.Mutex
 	kinds []*template // the one that was used last comes first
 	yards []*yard
@@ -27,7 +29,7 @@ type stand struct {
 
 // prepareLauncher has the launcher make its tree and move into it. After an error the launcher is of no use.
 func (r *Runner) prepareLauncher(home bool) (*stand, error) {
-	h, err := Look(&Spec{})
+	h, err := host.Look(&spec.Spec{})
 	if err != nil {
 		return nil, err
 	}
@@ -76,13 +78,13 @@ func (r *Runner) perform(s Preparation) error {
 	}
 	rep, _, err := receive(report)
 	if err != nil || rep.Type != launcher.ReportFail {
-		return &Error{Fault: FaultHost, Op: "prepare", Detail: s.What + ": the process was killed"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "prepare", Detail: s.What + ": the process was killed"}
 	}
 	return opError("prepare", s.Program, &launcher.OpError{Op: rep.A, Errno: syscall.Errno(rep.B)})
 }
 
 // kind gives the template for a Spec, from those that are remembered or a new one, until stand.used.
-func (r *Runner) kind(s *Spec, pooled bool) (t *template, known bool, err error) {
+func (r *Runner) kind(s *spec.Spec, pooled bool) (t *template, known bool, err error) {
 	key, filter, err := r.tree.ask(s)
 	if err != nil {
 		return nil, false, err
@@ -108,7 +110,7 @@ func (r *Runner) kind(s *Spec, pooled bool) (t *template, known bool, err error)
 	if early(s) {
 		head.Mounts = nil
 	}
-	h, err := Look(&head)
+	h, err := host.Look(&head)
 	if err != nil {
 		return nil, false, err
 	}
@@ -171,10 +173,10 @@ func (st *stand) used(t *template) {
 }
 
 // ask gives what a template has to fit. The filter is nil unless it comes from a file, which may have changed.
-func (st *stand) ask(s *Spec) (key Spec, filter []byte, err error) {
-	if fileProfile(s.Seccomp) {
-		h := &Host{Kernel: st.host.Kernel, Missing: map[string]string{}}
-		err = h.lookFilter(s)
+func (st *stand) ask(s *spec.Spec) (key spec.Spec, filter []byte, err error) {
+	if spec.FileProfile(s.Seccomp) {
+		h := &host.Host{Kernel: st.host.Kernel, Missing: map[string]string{}}
+		err = h.LookFilter(s)
 		filter = h.Filter
 	}
 	return headSpec(s), filter, err

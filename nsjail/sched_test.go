@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -19,7 +21,7 @@ func TestSchedulingOfRunner(t *testing.T) {
 		r := runnerWith(t, o)
 		for range 2 {
 			c := r.shell("read x < /proc/self/stat; set -- $x; echo ${19} ${41} $(cat /proc/self/oom_score_adj /proc/1/oom_score_adj)")
-			c.Spec.Limits.Wall = Duration(20e9)
+			c.Spec.Limits.Wall = spec.Duration(20e9)
 			out, result, err := c.Output()
 			if f := strings.Fields(string(out)); err != nil || result.Status != StatusOK || len(f) != 4 || f[1] != "0" || f[2] != "1000" || f[3] != "1000" {
 				t.Errorf("%s: policy and scores %q (%v, %v); want 0 1000 1000", name, out, result, err)

@@ -8,7 +8,9 @@ import (
 
 	"brig/cgroup"
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,7 +39,7 @@ func (c *Cmd) Start() (err error) {
 		}()
 	}
 	if problems := c.Spec.Check(); len(problems) > 0 {
-		return problems[0].asError()
+		return problems[0].AsError()
 	}
 	c.state.stats = cgroup.Unknown()
 	c.state.cpuLimit = time.Duration(c.Spec.Limits.CPUTime)
@@ -74,7 +76,7 @@ func (c *Cmd) begin() (err error) {
 
 // startCold makes the jail from the host's tree.
 func (c *Cmd) startCold() (err error) {
-	host, err := Look(&c.Spec)
+	host, err := host.Look(&c.Spec)
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (c *Cmd) startCold() (err error) {
 	if err := c.runner.volumes.look(&c.Spec, host); err != nil {
 		return err
 	}
-	if host.EarlyNet, err = cold.launcher.OwnNet(); err != nil || host.EarlyNet && c.Spec.Net == NetHost {
+	if host.EarlyNet, err = cold.launcher.OwnNet(); err != nil || host.EarlyNet && c.Spec.Net == spec.NetHost {
 		if err = cold.replace(); err != nil {
 			return err
 		}
@@ -110,11 +112,7 @@ func (c *Cmd) startCold() (err error) {
 	return c.spawn(cold)
 }
 
-func (p Problem) asError() error {
-	return &Error{Fault: FaultCaller, Op: p.Path, Detail: p.Reason, Remedy: p.Fix}
-}
-
-func (r *Runner) identity() *Host {
+func (r *Runner) identity() *host.Host {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.dropped
@@ -221,7 +219,7 @@ func (c *Cmd) confirm() error {
 		case err == nil && rep.Type == launcher.ReportFail:
 			err = c.setupError(rep)
 		case err == nil && rep.Type == launcher.ReportExit: // cannot be: ReportExec comes first
-			err = &Error{Fault: FaultBrig, Op: "report", Detail: "out of order"}
+			err = &spec.Error{Fault: spec.FaultBrig, Op: "report", Detail: "out of order"}
 		case cause(c.state.cause.Load()) != notEnded:
 			err = c.interrupted()
 		default:
@@ -255,7 +253,7 @@ func (c *Cmd) take(fds []int) error {
 func (c *Cmd) interrupted() error {
 	switch cause(c.state.cause.Load()) {
 	case endedWall:
-		return &Error{Fault: FaultHost, Op: "set-up", Detail: "took longer than the wall-clock limit", Remedy: "raise --timeout"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "set-up", Detail: "took longer than the wall-clock limit", Remedy: "raise --timeout"}
 	case endedCancel:
 		return c.ctx.Err()
 	}
@@ -265,9 +263,9 @@ func (c *Cmd) interrupted() error {
 // killedEarly is the error for a first process that somebody has killed before the payload started.
 func (c *Cmd) killedEarly() error {
 	if c.group != nil && c.group.OOMKills() > 0 {
-		return &Error{Fault: FaultCaller, Op: "limits.memory", Detail: "it is too little to make the jail in: out of memory before the payload started", Remedy: "raise it: a jail takes some 400 KiB for itself"}
+		return &spec.Error{Fault: spec.FaultCaller, Op: "limits.memory", Detail: "it is too little to make the jail in: out of memory before the payload started", Remedy: "raise it: a jail takes some 400 KiB for itself"}
 	}
-	return &Error{Fault: FaultHost, Op: "set-up", Detail: "the jail's first process was killed before the payload started", Remedy: "look for an out-of-memory kill in the kernel log"}
+	return &spec.Error{Fault: spec.FaultHost, Op: "set-up", Detail: "the jail's first process was killed before the payload started", Remedy: "look for an out-of-memory kill in the kernel log"}
 }
 
 // abandon closes what a failed start has left open.

@@ -5,7 +5,9 @@ import (
 	"os"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,7 +19,7 @@ var errStale = errors.New("the sources of the jail's head were replaced")
 type rest struct {
 	cmd    *Cmd
 	runner *Runner
-	host   *Host
+	host   *host.Host
 	fds    handover
 	sent   bool
 }
@@ -129,7 +131,7 @@ func (w *rest) close() {
 // park has the head of a Spec's jails performed, up to where it waits for the rest; meanwhile, if not nil, runs as long
 // as the launcher works. What a template says of the machine may not hold any more: after a failure it is made anew,
 // once.
-func (r *Runner) park(s *Spec, meanwhile func(*parked, *template) error) (*parked, error) {
+func (r *Runner) park(s *spec.Spec, meanwhile func(*parked, *template) error) (*parked, error) {
 	for {
 		var net *netEntry
 		if wantsPool(s) {
@@ -237,13 +239,13 @@ func (c *Cmd) send(j *parked, t *template, fds []int) error {
 	case serr == nil:
 		return nil
 	case errors.Is(serr, unix.EMFILE), errors.Is(serr, unix.ENFILE):
-		return &Error{Fault: FaultHost, Op: "launcher", Detail: "the rest of the program: " + serr.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: "the rest of the program: " + serr.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
 	case errors.As(serr, &size):
-		return &Error{Fault: FaultCaller, Op: "plan", Detail: serr.Error(), Remedy: "make the arguments or files smaller"}
+		return &spec.Error{Fault: spec.FaultCaller, Op: "plan", Detail: serr.Error(), Remedy: "make the arguments or files smaller"}
 	case errors.Is(serr, unix.EPIPE), errors.Is(serr, unix.ECONNRESET):
 		if rep, _, rerr := receive(j.report); rerr == nil && rep.Type == launcher.ReportFail {
 			return c.setupError(rep)
 		}
 	}
-	return &Error{Fault: FaultHost, Op: "launcher", Detail: "the rest of the program: " + serr.Error(), Remedy: "look for an out-of-memory kill in the kernel log"}
+	return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: "the rest of the program: " + serr.Error(), Remedy: "look for an out-of-memory kill in the kernel log"}
 }

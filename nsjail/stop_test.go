@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -34,7 +36,7 @@ func TestStop(t *testing.T) {
 				t.Fatal(err)
 			}
 			cmd := r.shell(c.script)
-			cmd.Spec.NoInit, cmd.Spec.Limits.Grace, cmd.Stdout = c.noInit, Duration(c.grace), pw
+			cmd.Spec.NoInit, cmd.Spec.Limits.Grace, cmd.Stdout = c.noInit, spec.Duration(c.grace), pw
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}

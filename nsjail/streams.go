@@ -8,6 +8,8 @@ import (
 	"os"
 	"syscall"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -99,7 +101,7 @@ func sameWriter(a, b io.Writer) (same bool) {
 func openNull() (int, error) {
 	fd, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return -1, &Error{Fault: FaultHost, Op: "stdio", Detail: os.DevNull + ": " + err.Error(),
+		return -1, &spec.Error{Fault: spec.FaultHost, Op: "stdio", Detail: os.DevNull + ": " + err.Error(),
 			Remedy: "raise the limit on open files (ulimit -n), or mount a device file system on /dev"}
 	}
 	return fd, nil
@@ -110,7 +112,7 @@ func openNull() (int, error) {
 func (c *Cmd) pipe(to bool) (ours *os.File, theirs int, err error) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
-		return nil, -1, &Error{Fault: FaultHost, Op: "pipe2", Detail: err.Error(),
+		return nil, -1, &spec.Error{Fault: spec.FaultHost, Op: "pipe2", Detail: err.Error(),
 			Remedy: "raise the limit on open files (ulimit -n)"}
 	}
 	mine, other := p[0], p[1]

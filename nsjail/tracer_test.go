@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/nsjail/internal/host"
 	"brig/seccomp"
 )
 
@@ -90,7 +91,7 @@ libc.chroot(b"/")`)
 // TestPresetsAreCachedByText: a filter that an older brig has compiled is not taken for a preset that has changed since.
 func TestPresetsAreCachedByText(t *testing.T) {
 	for _, name := range seccomp.Presets() {
-		key, _, err := readProfile(name)
+		key, _, err := host.ReadProfile(name)
 		if text, err2 := seccomp.PresetSource(name); err != nil || err2 != nil || !bytes.Equal(key, text) {
 			t.Errorf("%s: %v, %v, cached under %.40q", name, err, err2, key)
 		}

@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 	"brig/rootfs"
 	"brig/seccomp"
 
@@ -143,7 +144,7 @@ func TestListenerStaysOutOfReach(t *testing.T) {
 	for _, files := range []int64{3, 4, 5, 8, 64, 1024} {
 		c := Command("sh", "-c", "echo /proc/self/fd/*; ls /proc/1/fd; mkdir /tmp/d")
 		c.Spec.Seccomp = profile
-		c.Spec.Limits.Rlimits = map[string]Rlimit{"nofile": {files, files}}
+		c.Spec.Limits.Rlimits = map[string]spec.Rlimit{"nofile": {Soft: files, Hard: files}}
 		out, r := mustRun(t, c)
 		named := !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "will not be named") })
 		if named != (files >= minFiles) {
@@ -222,7 +223,7 @@ func TestViolationAboveTheGuard(t *testing.T) {
 	dir := t.TempDir()
 	c := Command("mkdir", "/work/d")
 	c.Spec.Seccomp = kills(t, killMkdir, "mkdir")
-	c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}}
+	c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}
 	_, r := mustRun(t, c)
 	if r.Status != StatusViolation || r.Violation == nil || r.Violation.Syscall != "mkdir" {
 		t.Errorf("%+v, violation %+v", r, r.Violation)
@@ -236,7 +237,7 @@ func TestViolationAboveTheGuard(t *testing.T) {
 func TestTimeoutAmongViolations(t *testing.T) {
 	c := shell("while :; do mkdir /tmp/d; done")
 	c.Spec.Seccomp = kills(t, killMkdir, "mkdir")
-	c.Spec.Limits.Wall = Duration(300 * time.Millisecond)
+	c.Spec.Limits.Wall = spec.Duration(300 * time.Millisecond)
 	_, r := mustRun(t, c)
 	if r.Status != StatusTimeout {
 		t.Errorf("%+v", r)
@@ -256,7 +257,7 @@ func TestPlansSayWhoListens(t *testing.T) {
 	}{{"", false, true}, {"", true, false}, {"EBUSY", false, false}} {
 		h := ordinaryHost()
 		h.Filter, h.NoListener = bpf, test.why
-		p, err := Resolve(&Spec{Args: []string{"true"}, NoInit: test.noInit}, h)
+		p, err := Resolve(&spec.Spec{Args: []string{"true"}, NoInit: test.noInit}, h)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,9 @@ import (
 	"sync"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
@@ -29,8 +31,8 @@ type Volume struct {
 
 // VolumeOptions describe a Volume. 0 means DefaultTmpfsSize and DefaultTmpfsInodes.
 type VolumeOptions struct {
-	Size   Bytes // it holds at most; the kernel answers ENOSPC (tmpfs(5), size)
-	Inodes int64 // files that it holds at most (nr_inodes)
+	Size   spec.Bytes // it holds at most; the kernel answers ENOSPC (tmpfs(5), size)
+	Inodes int64      // files that it holds at most (nr_inodes)
 	// Dirs are the directories that it begins with, one name each; jails have them, and not the volume's root.
 	Dirs []string
 }
@@ -71,28 +73,28 @@ func (r *Runner) NewVolume(o VolumeOptions) (*Volume, error) {
 		if why == "" {
 			why = "it is a cold Runner"
 		}
-		return nil, &Error{Fault: FaultHost, Op: "volume", Detail: "this Runner has no prepared tree: " + why, Remedy: "bind a directory instead"}
+		return nil, &spec.Error{Fault: spec.FaultHost, Op: "volume", Detail: "this Runner has no prepared tree: " + why, Remedy: "bind a directory instead"}
 	}
 	return r.volumes.make(r, &o)
 }
 
 func (o *VolumeOptions) check() error {
 	bad := func(detail, remedy string) error {
-		return &Error{Fault: FaultCaller, Op: "volume", Detail: detail, Remedy: remedy}
+		return &spec.Error{Fault: spec.FaultCaller, Op: "volume", Detail: detail, Remedy: remedy}
 	}
 	if o.Size < 0 || o.Inodes < 0 {
 		return bad("a negative size or number of files", "give how much, or 0 for the default")
 	}
 	for _, d := range o.Dirs {
 		if d == "" || d == "." || d == ".." || strings.ContainsAny(d, "/\x00") || len(d) > 255 {
-			return bad(quote(d)+" is not a name for a directory", "give one plain name each")
+			return bad(spec.Quote(d)+" is not a name for a directory", "give one plain name each")
 		}
 	}
 	if o.Size == 0 {
-		o.Size = DefaultTmpfsSize
+		o.Size = spec.DefaultTmpfsSize
 	}
 	if o.Inodes == 0 {
-		o.Inodes = DefaultTmpfsInodes
+		o.Inodes = spec.DefaultTmpfsInodes
 	}
 	return nil
 }
@@ -175,15 +177,15 @@ func openStore(st *launcher.Launcher, r *Runner) (place int, err error) {
 }
 
 // mount clones a directory of a volume, for a jail.
-func (s *volumeStore) mount(src *Source, attr uint64) (int, error) {
+func (s *volumeStore) mount(src *host.Source, attr uint64) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := s.volumes[src.volume]
+	v := s.volumes[src.Volume]
 	if v == nil {
-		return -1, noVolume(src.Path, src.volume)
+		return -1, noVolume(src.Path, src.Volume)
 	}
 	p := program.New(3)
-	t := rootfs.VolumeTree(p, "volume", launcher.SlotUser, src.dir, attr)
+	t := rootfs.VolumeTree(p, "volume", launcher.SlotUser, src.Below, attr)
 	passFD(p, "volume", t, "[mount]")
 	fd, err := askLauncher(s.launcher, p, int(v.root.Fd()))
 	if err != nil {
@@ -192,15 +194,10 @@ func (s *volumeStore) mount(src *Source, attr uint64) (int, error) {
 	return fd, nil
 }
 
-func noVolume(key, id string) error {
-	return &Error{Fault: FaultCaller, Op: key, Detail: "there is no volume " + quote(id) + " here: it was closed, or belongs to another program",
-		Remedy: "make one with Runner.NewVolume, or bind a directory"}
-}
-
 // look finds the volumes that a Spec's mounts name.
-func (s *volumeStore) look(spec *Spec, h *Host) error {
-	for i, m := range spec.Mounts {
-		if m.Type != MountVolume {
+func (s *volumeStore) look(jail *spec.Spec, h *host.Host) error {
+	for i, m := range jail.Mounts {
+		if m.Type != spec.MountVolume {
 			continue
 		}
 		key := fmt.Sprintf("mounts[%d].source", i)
@@ -211,7 +208,7 @@ func (s *volumeStore) look(spec *Spec, h *Host) error {
 		if v == nil {
 			return noVolume(key, id)
 		}
-		h.Sources[key] = &Source{Path: key, Dir: true, UID: v.uid, GID: v.gid, fd: -1, volume: id, dir: dir}
+		h.Sources[key] = &host.Source{Path: key, Dir: true, UID: v.uid, GID: v.gid, Fd: -1, Volume: id, Below: dir}
 	}
 	return nil
 }

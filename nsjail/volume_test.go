@@ -8,17 +8,19 @@ import (
 	"strings"
 	"testing"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
-func volumeSpec(v *Volume, args ...string) Spec {
-	return Spec{Args: args, Mounts: []Mount{
-		{Type: MountVolume, Source: v.ID() + "/input", Target: "/input"},
-		{Type: MountVolume, Source: v.ID() + "/work", Target: "/work", Writable: true},
+func volumeSpec(v *Volume, args ...string) spec.Spec {
+	return spec.Spec{Args: args, Mounts: []spec.Mount{
+		{Type: spec.MountVolume, Source: v.ID() + "/input", Target: "/input"},
+		{Type: spec.MountVolume, Source: v.ID() + "/work", Target: "/work", Writable: true},
 	}}
 }
 
-func runSpec(t *testing.T, r *Runner, s Spec) (string, *Result) {
+func runSpec(t *testing.T, r *Runner, s spec.Spec) (string, *Result) {
 	t.Helper()
 	c := r.CommandSpec(context.Background(), s)
 	out, res, err := c.CombinedOutput()
@@ -73,7 +75,7 @@ func TestVolumeOutlivesARun(t *testing.T) {
 			v := newVolume(t, r, VolumeOptions{Dirs: []string{"input", "work"}})
 			writeIn(t, v, "input/in", "given\n")
 			cold := volumeSpec(v, "/bin/sh", "-c", "cat /work/a; echo cold >/work/b")
-			cold.Net = NetHost
+			cold.Net = spec.NetHost
 			cold.Optional = []string{"net"}
 			runSpec(t, r, volumeSpec(v, "/bin/sh", "-c", "cat /input/in >/work/a; echo 'main() {}' >/work/x; chmod 755 /work/x"))
 			if out, res := runSpec(t, r, cold); out != "given\n" || res.Status != StatusOK {
@@ -132,8 +134,8 @@ func TestVolumeIsItsRunners(t *testing.T) {
 	}
 	r, other := runnerWith(t, RunnerOptions{}), runnerWith(t, RunnerOptions{})
 	v := newVolume(t, r, VolumeOptions{Dirs: []string{"input", "work"}})
-	var e *Error
-	if _, err := other.CommandSpec(context.Background(), volumeSpec(v, "true")).Run(); !errors.As(err, &e) || e.Fault != FaultCaller {
+	var e *spec.Error
+	if _, err := other.CommandSpec(context.Background(), volumeSpec(v, "true")).Run(); !errors.As(err, &e) || e.Fault != spec.FaultCaller {
 		t.Errorf("another Runner: %v", err)
 	}
 	if after, _ := os.ReadFile("/proc/self/mountinfo"); string(after) != string(before) {
@@ -159,8 +161,8 @@ func TestData(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	odd := "a\xff\x00b\n"
 	big := strings.Repeat("0123456789abcdef", 4<<16)
-	s := Spec{Args: []string{"/bin/sh", "-c", "od -An -c /run/code/odd; stat -c '%a %s' /run/code/odd /run/code/big; echo >/run/code/odd"},
-		Mounts: []Mount{{Type: MountData, Target: "/run/code/odd", Content: odd}, {Type: MountData, Target: "/run/code/big", Content: big, Mode: "555"}}}
+	s := spec.Spec{Args: []string{"/bin/sh", "-c", "od -An -c /run/code/odd; stat -c '%a %s' /run/code/odd /run/code/big; echo >/run/code/odd"},
+		Mounts: []spec.Mount{{Type: spec.MountData, Target: "/run/code/odd", Content: odd}, {Type: spec.MountData, Target: "/run/code/big", Content: big, Mode: "555"}}}
 	out, _ := runSpec(t, r, s)
 	if !strings.Contains(out, `a 377  \0   b  \n`) || !strings.Contains(out, "444 5\n555 4194304\n") || !strings.Contains(out, "Read-only") {
 		t.Errorf("%s", out)
@@ -169,9 +171,9 @@ func TestData(t *testing.T) {
 	if _, err := r.CommandSpec(context.Background(), s).Run(); err == nil || !strings.Contains(err.Error(), "content") {
 		t.Errorf("4 MiB and one: %v", err)
 	}
-	many := Spec{Args: []string{"true"}}
+	many := spec.Spec{Args: []string{"true"}}
 	for _, n := range []string{"a", "b", "c", "d"} {
-		many.Mounts = append(many.Mounts, Mount{Type: MountData, Target: "/run/" + n, Content: big})
+		many.Mounts = append(many.Mounts, spec.Mount{Type: spec.MountData, Target: "/run/" + n, Content: big})
 	}
 	if _, err := r.CommandSpec(context.Background(), many).Run(); err == nil || !strings.Contains(err.Error(), "together") {
 		t.Errorf("16 MiB: %v", err)
@@ -184,7 +186,7 @@ func TestPlanDigest(t *testing.T) {
 		r := runnerWith(t, o)
 		seen := map[string]string{}
 		for _, arg := range []string{"a", "b", "a", "b"} {
-			j := Job{Spec: Spec{Args: []string{"/bin/true", arg}}, WantPlanDigest: true}
+			j := Job{Spec: spec.Spec{Args: []string{"/bin/true", arg}}, WantPlanDigest: true}
 			if _, err := r.Execute(context.Background(), &j); err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +204,7 @@ func TestPlanDigest(t *testing.T) {
 	ro, rw := volumeSpec(v, "/bin/true"), volumeSpec(v, "/bin/true")
 	rw.Mounts[0].Writable = true
 	var sums []string
-	for _, s := range []Spec{ro, rw} {
+	for _, s := range []spec.Spec{ro, rw} {
 		j := Job{Spec: s, WantPlanDigest: true}
 		if _, err := r.Execute(context.Background(), &j); err != nil {
 			t.Fatal(err)
@@ -213,7 +215,7 @@ func TestPlanDigest(t *testing.T) {
 		t.Error("a volume to read and one to write have the same digest")
 	}
 	no := &Refusal{Message: "no", Layer: "policy"}
-	j := Job{Spec: Spec{Args: []string{"/bin/true"}}, Verdict: Verdict{Refusal: no}}
+	j := Job{Spec: spec.Spec{Args: []string{"/bin/true"}}, Verdict: Verdict{Refusal: no}}
 	if res, err := r.Execute(context.Background(), &j); res != nil || err != no {
 		t.Errorf("a refused Job: %v, %v", res, err)
 	}

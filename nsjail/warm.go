@@ -10,54 +10,38 @@ import (
 	"sync"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
-	"brig/seccomp"
+	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
 
-// warm is what a resolver of a Runner knows beyond the Host: the launcher stands in a tree of its own.
-type warm struct {
-	etc    bool          // the tree's /etc is the whole one of a jail with the default identity
-	pooled bool          // the jail is born in a network namespace that stood ready
-	steps  []Preparation // what it has performed
-
-	noSetns bool // an outer filter does not permit setns(2)
-}
-
 // headSpec is the part of a Spec on which the head of its program depends: two Specs with the same one share a template.
 // What a run may change at no cost is left out: command, environment, working directory, clocks and output. The
 // caller's mounts belong to the rest, but for an image, whose mount points cannot be made once it is the root.
-func headSpec(s *Spec) Spec {
+func headSpec(s *spec.Spec) spec.Spec {
 	k := *s
 	k.Args, k.Env, k.PassEnv, k.Workdir = nil, nil, nil, ""
 	l := &k.Limits
 	l.Wall, l.Idle, l.Grace, l.Output, l.OutputLimit = 0, 0, 0, 0, 0
 	if early(s) {
-		k.Mounts = []Mount{{}}
+		k.Mounts = []spec.Mount{{}}
 		for _, d := range scratchDirs {
-			if slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Target == d }) {
-				k.Mounts = append(k.Mounts, Mount{Target: d})
+			if slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Target == d }) {
+				k.Mounts = append(k.Mounts, spec.Mount{Target: d})
 			}
 		}
 		if ownEtc(s) {
-			k.Mounts = append(k.Mounts, Mount{Target: "/etc"})
+			k.Mounts = append(k.Mounts, spec.Mount{Target: "/etc"})
 		}
 	}
 	return k
 }
 
-// ownEtc says that a Spec puts something into /etc, which then cannot be one overlay.
-func ownEtc(s *Spec) bool {
-	return slices.ContainsFunc(s.Mounts, func(m Mount) bool { return m.Target == "/etc" || strings.HasPrefix(m.Target, "/etc/") })
-}
-
-// early says that the head ends before the caller's mounts.
-func early(s *Spec) bool { return s.Rootfs.Path == "" && len(s.Mounts) > 0 }
-
 // template is a head that is made once, and what it takes to write the rest of a run's program.
 type template struct {
-	key    Spec
+	key    spec.Spec
 	base   resolver
 	first  int // slot of the first descriptor that comes with the rest
 	file   *launcher.File
@@ -75,7 +59,7 @@ type template struct {
 }
 
 // newTemplate resolves the head for a Spec and a Host.
-func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
+func newTemplate(s *spec.Spec, h *host.Host, w *warm) (*template, error) {
 	s = s.Clone()
 	t := &template{key: headSpec(s), filter: h.Filter, group: ownGroups(s)}
 	r := resolver{Plan: &Plan{Spec: s, Host: h, Enforced: map[string]string{}, Prepared: w.steps}, spec: s, host: h, warm: w}
@@ -92,7 +76,7 @@ func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
 		r.netns = r.in
 		r.in++
 	}
-	if r.filtered = !early(s) && restUnder(s, h); r.filtered && r.canPart() && (w.pooled || !w.noSetns) {
+	if r.filtered = !early(s) && host.RestUnder(s, h); r.filtered && r.canPart() && (w.pooled || !w.noSetns) {
 		if err := r.atOnce(); err != nil {
 			return nil, err
 		}
@@ -110,50 +94,23 @@ func newTemplate(s *Spec, h *Host, w *warm) (*template, error) {
 	return t, nil
 }
 
-// inTurn writes a head that one process performs, or init and then its child.
-func (r *resolver) inTurn() error {
-	r.begin()
-	if !early(r.spec) {
-		r.tree.Add(r.own)
-	}
-	r.tree.Enter()
-	r.settle()
-	if early(r.spec) {
-		return nil
-	}
-	r.close()
-	if !r.filtered {
-		return nil
-	}
-	return r.filter()
-}
-
 // ownGroups is where the keeper is, for a Spec whose jails have a group below that.
-func ownGroups(s *Spec) string {
-	if !wantsGroup(s) {
+func ownGroups(s *spec.Spec) string {
+	if !host.WantsGroup(s) {
 		return ""
 	}
-	return readText("/proc/self/cgroup")
+	return host.ReadText("/proc/self/cgroup")
 }
 
 // fits says whether the template is one for a Spec and the filter that it means now.
-func (t *template) fits(key *Spec, filter []byte) bool {
+func (t *template) fits(key *spec.Spec, filter []byte) bool {
 	return sameSpec(&t.key, key) && t.group == ownGroups(key) && (len(filter) == 0 || slices.Equal(t.filter, filter))
 }
 
-// restUnder says whether the filter lets a process receive and perform the rest of a list, so that the head can load it.
-func restUnder(s *Spec, h *Host) bool {
-	if s.TTY || len(h.Filter) == 0 || fileProfile(s.Seccomp) || h.Guard != nil || h.Missing["seccomp"] != "" {
-		return false
-	}
-	return seccomp.PermitsAll(h.Filter, unix.SYS_RT_SIGPROCMASK, unix.SYS_FUTEX, unix.SYS_RECVMSG, unix.SYS_NEWFSTATAT, unix.SYS_FSTAT, unix.SYS_MMAP, unix.SYS_CLOSE,
-		unix.SYS_DUP3, unix.SYS_PRLIMIT64, unix.SYS_CHDIR, unix.SYS_CLOSE_RANGE, unix.SYS_EXECVE, unix.SYS_EXIT_GROUP)
-}
-
-func sameSpec(a, b *Spec) bool { return reflect.DeepEqual(a, b) }
+func sameSpec(a, b *spec.Spec) bool { return reflect.DeepEqual(a, b) }
 
 // plan writes the rest for one run. host is the template's, with what is the run's own.
-func (t *template) plan(s *Spec, h *Host) (*Plan, error) {
+func (t *template) plan(s *spec.Spec, h *host.Host) (*Plan, error) {
 	r, p := t.base, t.base.Plan.copy()
 	p.Spec, p.Host = s, h
 	p.Enforced, p.Notes = maps.Clone(p.Enforced), slices.Clone(p.Notes)
@@ -185,7 +142,7 @@ func (t *template) plan(s *Spec, h *Host) (*Plan, error) {
 }
 
 // sameSources says whether what the head shows of the host is still what the template has seen.
-func (t *template) sameSources(h *Host) bool {
+func (t *template) sameSources(h *host.Host) bool {
 	for key, was := range t.base.host.Sources {
 		if now := h.Sources[key]; now == nil || was.Content != now.Content || was.Copied != now.Copied ||
 			now.Copied && was.Mode != now.Mode {
@@ -202,21 +159,21 @@ func (t *template) sameSources(h *Host) bool {
 }
 
 // run gives the Host of one run: the template's facts of the machine, and the run's own sources, variables and filter.
-func (t *template) run(s *Spec) (*Host, error) {
+func (t *template) run(s *spec.Spec) (*host.Host, error) {
 	h := *t.base.host
-	h.Sources, h.Partial, h.Env = map[string]*Source{}, nil, nil
-	steps := []func(*Spec) error{h.lookEnv, h.lookSources}
-	if fileProfile(s.Seccomp) {
-		steps = append(steps, h.lookFilter)
+	h.Sources, h.Partial, h.Env = map[string]*host.Source{}, nil, nil
+	steps := []func(*spec.Spec) error{h.LookEnv, h.LookSources}
+	if spec.FileProfile(s.Seccomp) {
+		steps = append(steps, h.LookFilter)
 	} else {
-		steps = append(steps, h.lookGuard)
+		steps = append(steps, h.LookGuard)
 	}
 	if len(s.Mounts) > 0 || s.Rootfs.Path != "" { // what is mounted below them decides how they are shown
-		steps = append([]func(*Spec) error{h.lookMounts}, steps...)
+		steps = append([]func(*spec.Spec) error{h.LookMounts}, steps...)
 	}
 	for _, step := range steps {
 		if err := step(s); err != nil {
-			return nil, errors.Join(needProc(err), h.Close())
+			return nil, errors.Join(host.NeedProc(err), h.Close())
 		}
 	}
 	return &h, nil
@@ -224,12 +181,14 @@ func (t *template) run(s *Spec) (*Host, error) {
 
 // preparable reports whether a Spec's jails can start from a prepared tree, which has neither the host's network nor
 // more of its /etc than every jail has.
-func preparable(s *Spec) bool { return s.Net != NetHost && len(s.Etc) == 0 }
+func preparable(s *spec.Spec) bool { return s.Net != spec.NetHost && len(s.Etc) == 0 }
 
-func wantsPool(s *Spec) bool { return (s.Net == "" || s.Net == NetLoopback) && len(s.Publish) == 0 }
+func wantsPool(s *spec.Spec) bool {
+	return (s.Net == "" || s.Net == spec.NetLoopback) && len(s.Publish) == 0
+}
 
 // prepareMissing says why this machine has no prepared trees, or "".
-func prepareMissing(h *Host) string {
+func prepareMissing(h *host.Host) string {
 	for _, m := range []string{"user", "proc"} {
 		if why := h.Missing[m]; why != "" {
 			return why
@@ -238,10 +197,18 @@ func prepareMissing(h *Host) string {
 	if h.Drop && h.Missing["idmap"] != "" {
 		return h.Missing["idmap"]
 	}
-	if h.Kernel.AtLeast(minKernel.Major, minKernel.Minor) {
+	if h.Kernel.AtLeast(host.MinKernel.Major, host.MinKernel.Minor) {
 		return ""
 	}
 	return fmt.Sprintf("Linux %d.%d is too old", h.Kernel.Major, h.Kernel.Minor)
 }
 
 const rootCaps = uint32(1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN)
+
+// ownEtc says that a Spec puts something into /etc, which then cannot be one overlay.
+func ownEtc(s *spec.Spec) bool {
+	return slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Target == "/etc" || strings.HasPrefix(m.Target, "/etc/") })
+}
+
+// early says that the head ends before the caller's mounts.
+func early(s *spec.Spec) bool { return s.Rootfs.Path == "" && len(s.Mounts) > 0 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -64,22 +66,26 @@ func TestKindsOfSpec(t *testing.T) {
 	}
 	for range 2 {
 		for _, c := range []struct {
-			change func(*Spec)
+			change func(*spec.Spec)
 			script string
 			want   string
 			kinds  int
 		}{
-			{func(*Spec) {}, "echo $PWD $A $#; hostname; id -u; umask", "/work 0\nbrig\n1000\n0022", 1},
-			{func(s *Spec) { s.Env, s.Workdir, s.Limits.Wall = []string{"A=b"}, "/tmp", Duration(time.Minute) }, "echo $PWD $A", "/tmp b", 1},
-			{func(s *Spec) { s.Limits.Output = 1 << 20 }, "echo out", "out", 1},
-			{func(s *Spec) { s.Hostname = "ship" }, "hostname; cat /etc/hostname; grep -c ship /etc/hosts", "ship\nship\n1", 2},
-			{func(s *Spec) { s.User = "7:8" }, "id -u; id -g; grep ^brig: /etc/passwd | cut -d: -f3,4", "7\n8\n7:8", 3},
-			{func(s *Spec) { s.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}} }, "cat /input/f; ls /work | wc -l", "from the host0", 4},
-			{func(s *Spec) { s.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/elsewhere"}} }, "cat /elsewhere/f", "from the host", 4},
-			{func(s *Spec) { s.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/work", Writable: true}} }, "cat f; echo x >g && rm g", "from the host", 5},
-			{func(s *Spec) { s.Net = NetNone }, "cat /proc/net/if_inet6 | wc -l", "0", 6},
-			{func(s *Spec) { s.NoInit = true }, "echo $$", "1", 7},
-			{func(s *Spec) { s.Seccomp = "unconfined" }, "grep Seccomp: /proc/self/status | cut -f2", "0", 8},
+			{func(*spec.Spec) {}, "echo $PWD $A $#; hostname; id -u; umask", "/work 0\nbrig\n1000\n0022", 1},
+			{func(s *spec.Spec) {
+				s.Env, s.Workdir, s.Limits.Wall = []string{"A=b"}, "/tmp", spec.Duration(time.Minute)
+			}, "echo $PWD $A", "/tmp b", 1},
+			{func(s *spec.Spec) { s.Limits.Output = 1 << 20 }, "echo out", "out", 1},
+			{func(s *spec.Spec) { s.Hostname = "ship" }, "hostname; cat /etc/hostname; grep -c ship /etc/hosts", "ship\nship\n1", 2},
+			{func(s *spec.Spec) { s.User = "7:8" }, "id -u; id -g; grep ^brig: /etc/passwd | cut -d: -f3,4", "7\n8\n7:8", 3},
+			{func(s *spec.Spec) { s.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input"}} }, "cat /input/f; ls /work | wc -l", "from the host0", 4},
+			{func(s *spec.Spec) { s.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/elsewhere"}} }, "cat /elsewhere/f", "from the host", 4},
+			{func(s *spec.Spec) {
+				s.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}}
+			}, "cat f; echo x >g && rm g", "from the host", 5},
+			{func(s *spec.Spec) { s.Net = spec.NetNone }, "cat /proc/net/if_inet6 | wc -l", "0", 6},
+			{func(s *spec.Spec) { s.NoInit = true }, "echo $$", "1", 7},
+			{func(s *spec.Spec) { s.Seccomp = "unconfined" }, "grep Seccomp: /proc/self/status | cut -f2", "0", 8},
 		} {
 			cmd := r.shell(c.script)
 			c.change(&cmd.Spec)
@@ -105,15 +111,15 @@ func TestKindsOfSpec(t *testing.T) {
 // A caller may use its Spec for something else after a jail was made.
 func TestTemplatesAreTheRunnersOwn(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
-	s := Spec{Args: []string{"/bin/sh", "-c", "ulimit -n"}, Limits: Limits{Rlimits: map[string]Rlimit{"nofile": {64, 64}}}}
+	s := spec.Spec{Args: []string{"/bin/sh", "-c", "ulimit -n"}, Limits: spec.Limits{Rlimits: map[string]spec.Rlimit{"nofile": {Soft: 64, Hard: 64}}}}
 	wantOutput(t, r.CommandSpec(t.Context(), s), "64")
-	s.Limits.Rlimits["nofile"] = Rlimit{65, 65}
+	s.Limits.Rlimits["nofile"] = spec.Rlimit{Soft: 65, Hard: 65}
 	wantOutput(t, r.CommandSpec(t.Context(), s), "65")
 }
 
 func TestParkedJailsAreUsedOnce(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 2})
-	spec := Spec{Args: []string{"true"}}
+	spec := spec.Spec{Args: []string{"true"}}
 	if err := r.Prestart(spec, 3); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +145,7 @@ func TestParkedJailsAreUsedOnce(t *testing.T) {
 // Somebody kills a parked jail: it is not used.
 func TestParkedJailIsKilled(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
-	for _, s := range []Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []Mount{{Type: MountTmpfs, Target: "/x"}}}} {
+	for _, s := range []spec.Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/x"}}}} {
 		if err := r.Prestart(s, 1); err != nil {
 			t.Fatal(err)
 		}
@@ -163,25 +169,25 @@ func TestParkedJailIsKilled(t *testing.T) {
 func TestPrestartErrors(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	dir := shared(t, 1000)
-	for name, s := range map[string]Spec{
+	for name, s := range map[string]spec.Spec{
 		"bad Spec":    {},
-		"no image":    {Args: []string{"true"}, Rootfs: Rootfs{Path: dir + "/none"}},
-		"host's net":  {Args: []string{"true"}, Net: NetHost},
-		"empty image": {Args: []string{"true"}, Rootfs: Rootfs{Path: dir}, Optional: []string{"overlay"}, Require: []string{"nothing"}},
+		"no image":    {Args: []string{"true"}, Rootfs: spec.Rootfs{Path: dir + "/none"}},
+		"host's net":  {Args: []string{"true"}, Net: spec.NetHost},
+		"empty image": {Args: []string{"true"}, Rootfs: spec.Rootfs{Path: dir}, Optional: []string{"overlay"}, Require: []string{"nothing"}},
 	} {
-		var e *Error
+		var e *spec.Error
 		if err := r.Prestart(s, 1); !errors.As(err, &e) || e.Remedy == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := r.Prestart(Spec{Args: []string{"true"}}, -1); err == nil {
+	if err := r.Prestart(spec.Spec{Args: []string{"true"}}, -1); err == nil {
 		t.Error("-1 jails")
 	}
 	if _, err := NewRunnerWith(RunnerOptions{Pool: -1}); err == nil {
 		t.Error("a pool of -1")
 	}
 	cold := runnerWith(t, RunnerOptions{Cold: true})
-	if err := cold.Prestart(Spec{Args: []string{"true"}}, 1); err == nil {
+	if err := cold.Prestart(spec.Spec{Args: []string{"true"}}, 1); err == nil {
 		t.Error("Prestart without a prepared tree")
 	}
 	wantOutput(t, cold.shell("echo cold"), "cold")
@@ -201,7 +207,7 @@ func TestHostNetBesideThePool(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Stdin, c.Spec.Net = stdin, []Net{NetLoopback, NetHost, NetNone}[i%3]
+		c.Stdin, c.Spec.Net = stdin, []spec.Net{spec.NetLoopback, spec.NetHost, spec.NetNone}[i%3]
 		out, err := startPiped(c)
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +220,7 @@ func TestHostNetBesideThePool(t *testing.T) {
 			stdin.Close()
 		}()
 		line, err := out.ReadString('\n')
-		if number := strings.TrimSpace(line); err != nil || (number == own) != (c.Spec.Net == NetHost) || number != own && seen[number] {
+		if number := strings.TrimSpace(line); err != nil || (number == own) != (c.Spec.Net == spec.NetHost) || number != own && seen[number] {
 			t.Errorf("%s: %s again, %v", c.Spec.Net, number, err)
 		} else {
 			seen[number] = true
@@ -291,7 +297,7 @@ func TestImageIsReplaced(t *testing.T) {
 	if err := os.Rename(image("one"), at); err != nil {
 		t.Fatal(err)
 	}
-	s := Spec{Args: []string{"/bin/busybox", "cat", "/text"}, Rootfs: Rootfs{Path: at}}
+	s := spec.Spec{Args: []string{"/bin/busybox", "cat", "/text"}, Rootfs: spec.Rootfs{Path: at}}
 	if err := r.Prestart(s, 2); err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +338,7 @@ func TestPlanOfARunningJail(t *testing.T) {
 	dir := shared(t, 1000)
 	for name, r := range map[string]*Runner{"warm": runnerWith(t, RunnerOptions{}), "cold": runnerWith(t, RunnerOptions{Cold: true})} {
 		c := r.shell("true")
-		c.Spec.Mounts = []Mount{{Type: MountBind, Source: dir, Target: "/input"}}
+		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input"}}
 		mustRun(t, c)
 		text := c.Plan().String()
 		_, steps := c.Plan().Steps()

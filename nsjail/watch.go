@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	"brig/nsjail/internal/spec"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -100,7 +102,7 @@ func (c *Cmd) Stop(sig os.Signal) error {
 	}
 	err := c.Signal(sig)
 	if err == nil && c.state.asked.CompareAndSwap(false, true) {
-		c.timers.start(&c.timers.stop, time.Duration(cmp.Or(c.Spec.Limits.Grace, DefaultGrace)), kill)
+		c.timers.start(&c.timers.stop, time.Duration(cmp.Or(c.Spec.Limits.Grace, spec.DefaultGrace)), kill)
 	}
 	return err
 }

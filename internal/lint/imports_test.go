@@ -13,6 +13,9 @@ import (
 const (
 	root    = "../.."
 	program = "brig/internal/program"
+	spec    = "brig/nsjail/internal/spec"
+	host    = "brig/nsjail/internal/host"
+	doctor  = "brig/nsjail/doctor"
 	bench   = "brig/cmd/brig-bench/internal/"
 	daemon  = "brig/cmd/brigd/internal/"
 )
@@ -38,7 +41,10 @@ var ours = map[string][]string{
 	"brig/rootfs":                   {program},
 	"brig/seccomp":                  {program},
 	"brig/nsjail/internal/launcher": {program},
-	"brig/nsjail":                   {program, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/rootfs", "brig/seccomp"},
+	spec:                            {program, "brig/cgroup", "brig/netns/egress", "brig/seccomp"},
+	host:                            {spec, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/seccomp"},
+	doctor:                          {spec, host, "brig/cgroup", "brig/netns/egress", "brig/seccomp"},
+	"brig/nsjail":                   {program, spec, host, doctor, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/rootfs", "brig/seccomp"},
 	"brig/agent/workspace":          {"brig/nsjail"},
 	"brig/agent/lang":               {"brig/nsjail"},
 	"brig/agent/text":               {},

@@ -39,14 +39,14 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ file, pattern, promise string }{
-		{"nsjail/resolve.go", `minKernel = Kernel\{5, 12\}`, "Linux 5.12 or newer"},
+		{"nsjail/internal/host/look.go", `MinKernel = Kernel\{5, 12\}`, "Linux 5.12 or newer"},
 		{"nsjail/resolve_process.go", `AtLeast\(5, 14\)`, "processes needs Linux 5.14"},
-		{"nsjail/check.go", `maxMounts\s+= 128\n`, "| mounts | 128 |"},
-		{"nsjail/check.go", `maxArgBytes = 128 << 10`, "| one argument or variable | 128 KiB |"},
-		{"nsjail/check.go", `maxPath\s+= 4096`, "| a path | 4095 bytes |"},
-		{"nsjail/check.go", `maxHostname = 64`, "| a host name | 64 bytes |"},
-		{"nsjail/look_sources.go", `maxFileCopy = 4 << 20`, "| a file given by `--file` | 4 MiB |"},
-		{"nsjail/filter.go", `maxProfile = 1 << 20`, "| a seccomp profile | 1 MiB |"},
+		{"nsjail/internal/spec/check.go", `maxMounts\s+= 128\n`, "| mounts | 128 |"},
+		{"nsjail/internal/spec/check.go", `maxArgBytes = 128 << 10`, "| one argument or variable | 128 KiB |"},
+		{"nsjail/internal/spec/check.go", `maxPath\s+= 4096`, "| a path | 4095 bytes |"},
+		{"nsjail/internal/spec/check.go", `maxHostname = 64`, "| a host name | 64 bytes |"},
+		{"nsjail/internal/spec/defaults.go", `MaxFileCopy = 4 << 20`, "| a file given by `--file` | 4 MiB |"},
+		{"nsjail/internal/host/filter.go", `maxProfile = 1 << 20`, "| a seccomp profile | 1 MiB |"},
 		{"internal/program/blob.go", `MaxBlob = 16 << 20`, "16 MiB"},
 	} {
 		if !regexp.MustCompile(c.pattern).MatchString(read(t, c.file)) {

@@ -1,0 +1,159 @@
+package nsjail
+
+import (
+	"brig/nsjail/doctor"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
+)
+
+// What a jail is asked to be. The types are defined in internal/spec, with their documentation.
+type (
+	Spec      = spec.Spec
+	Rootfs    = spec.Rootfs
+	Mount     = spec.Mount
+	MountType = spec.MountType
+	Net       = spec.Net
+	Limits    = spec.Limits
+	IOLimit   = spec.IOLimit
+	Rlimit    = spec.Rlimit
+	Bytes     = spec.Bytes
+	Duration  = spec.Duration
+	Mechanism = spec.Mechanism
+	Problem   = spec.Problem
+	Error     = spec.Error
+	Fault     = spec.Fault
+)
+
+// The types of a Mount.
+const (
+	MountBind    = spec.MountBind
+	MountTmpfs   = spec.MountTmpfs
+	MountDir     = spec.MountDir
+	MountFile    = spec.MountFile
+	MountData    = spec.MountData
+	MountSymlink = spec.MountSymlink
+	MountVolume  = spec.MountVolume
+)
+
+// The networks of a Spec.
+const (
+	NetLoopback = spec.NetLoopback
+	NetNone     = spec.NetNone
+	NetHost     = spec.NetHost
+	NetEgress   = spec.NetEgress
+)
+
+// Whose fault an Error is.
+const (
+	FaultCaller  = spec.FaultCaller
+	FaultHost    = spec.FaultHost
+	FaultBrig    = spec.FaultBrig
+	FaultPayload = spec.FaultPayload
+)
+
+// What holds where a Spec names nothing else. Sizes are in bytes.
+const (
+	DefaultWall        = spec.DefaultWall
+	DefaultGrace       = spec.DefaultGrace
+	DefaultCapture     = spec.DefaultCapture
+	DefaultProcesses   = spec.DefaultProcesses
+	DefaultCPUPeriod   = spec.DefaultCPUPeriod
+	DefaultRootSize    = spec.DefaultRootSize
+	DefaultTmpfsSize   = spec.DefaultTmpfsSize
+	DefaultTmpfsInodes = spec.DefaultTmpfsInodes
+	DefaultTerminals   = spec.DefaultTerminals
+	DefaultInotify     = spec.DefaultInotify
+	DefaultWatches     = spec.DefaultWatches
+	DefaultUID         = spec.DefaultUID
+	DefaultGID         = spec.DefaultGID
+	DefaultHostname    = spec.DefaultHostname
+	DefaultHome        = spec.DefaultHome
+	DefaultPath        = spec.DefaultPath
+	DefaultWorkdir     = spec.DefaultWorkdir
+	MaxSpecSize        = spec.MaxSpecSize
+)
+
+// DefaultRlimits are set unless Limits.Rlimits names them.
+var DefaultRlimits = spec.DefaultRlimits
+
+// ParseSpec reads the JSON form of a Spec. Unknown and repeated keys, null and values of the wrong type are errors that
+// name the place. Spec.Check examines what the values mean.
+func ParseSpec(data []byte) (*Spec, error) { return spec.ParseSpec(data) }
+
+// ParseBytes reads a size such as "64m", "64mb" or "64MiB".
+func ParseBytes(s string) (Bytes, error) { return spec.ParseBytes(s) }
+
+// ParseDuration reads "1m30s", or whole or fractional seconds as a bare number.
+func ParseDuration(s string) (Duration, error) { return spec.ParseDuration(s) }
+
+// ParseUser reads "UID[:GID]". The GID defaults to the UID.
+func ParseUser(s string) (uid, gid uint32, err error) { return spec.ParseUser(s) }
+
+// RlimitNames returns the sixteen resources of getrlimit(2), by the names of ulimit and docker.
+func RlimitNames() []string { return spec.RlimitNames() }
+
+// Mechanisms lists every mechanism in the order in which a report shows them.
+func Mechanisms() []Mechanism { return spec.Mechanisms() }
+
+// Nearest returns the member of list that a misspelt word most likely means, or "".
+func Nearest(word string, list []string) string { return spec.Nearest(word, list) }
+
+// What Look found on this machine.
+type (
+	Host      = host.Host
+	Kernel    = host.Kernel
+	Device    = host.Device
+	ProcFile  = host.ProcFile
+	Source    = host.Source
+	SystemDir = host.SystemDir
+)
+
+// Look reads the machine for what a Spec needs of it. It changes nothing. Close the Host when the jail has started.
+func Look(s *Spec) (*Host, error) { return host.Look(s) }
+
+// Sensitive reports whether a variable of this name usually holds a secret or the way to one. PassEnv passes such a
+// variable only if it is named in full.
+func Sensitive(name string) bool { return host.Sensitive(name) }
+
+// PassEnv picks from environ ("NAME=value" each) the variables that patterns name, in the order of environ.
+func PassEnv(patterns, environ []string) (passed []string, err error) {
+	return host.PassEnv(patterns, environ)
+}
+
+// BuildEnv returns the payload's environment: PATH, HOME, LANG and TERM, then what was passed, then Spec.Env.
+func BuildEnv(s *Spec, passed []string, term string) []string { return host.BuildEnv(s, passed, term) }
+
+// SeccompNames returns the filters that Spec.Seccomp knows by name. Anything else is a file.
+func SeccompNames() []string { return host.SeccompNames() }
+
+// FilterTable returns the effective system-call filter of a Spec's Seccomp on this machine, as text.
+func FilterTable(name string) (string, error) { return host.FilterTable(name) }
+
+// Masks returns the parts of /proc that are hidden or read-only in a jail.
+func Masks() (hidden, readOnly []string) { return host.Masks() }
+
+// DelegateScript returns a script for sh(1) with which root delegates control groups to a user, a name or a uid.
+func DelegateScript(user string) (string, error) { return host.DelegateScript(user) }
+
+// What Examine and Diagnose return.
+type (
+	Facts   = doctor.Facts
+	Finding = doctor.Finding
+	State   = doctor.State
+	Trial   = doctor.Trial
+)
+
+// The states of a Finding.
+const (
+	Present = doctor.Present
+	Partial = doctor.Partial
+	Missing = doctor.Missing
+	Note    = doctor.Note
+)
+
+// Diagnose reports what a machine offers to a jail and the remedy for what is missing. The first finding, named jail,
+// is whether a default jail works.
+func Diagnose(f *Facts) []Finding { return doctor.Diagnose(f) }
+
+// Works reports whether a default jail works, according to Diagnose.
+func Works(list []Finding) bool { return doctor.Works(list) }

@@ -1,0 +1,156 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"brig/cgroup"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
+)
+
+// State is what Diagnose says of a mechanism.
+type State string
+
+// The states.
+const (
+	Present State = "present" // it works here
+	Partial State = "partial" // a jail does with less, or only a part of it works
+	Missing State = "missing" // a default jail cannot do without it
+	Note    State = "note"    // nothing that a jail needs
+)
+
+// Finding is what is known of one mechanism on a machine.
+type Finding struct {
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	Why   string `json:"why"`
+	// Fix is the command or the setting that mends it; "" where nothing is to be mended, or can be.
+	Fix string `json:"fix,omitempty"`
+	// Text is a file to install, of several lines.
+	Text string `json:"text,omitempty"`
+}
+
+// Facts is what Examine has read from a machine. A test can invent one.
+type Facts struct {
+	tryJail func(context.Context, spec.Spec) Trial // makes one jail
+
+	Release string // uname(2)
+	Version string
+	UID     int    // effective
+	Exe     string // this program's file
+	// Files holds small files of /proc, /sys and /run by path; one that does not exist here is absent, and one of
+	// which only the existence counts is empty.
+	Files map[string]string
+	// Env holds the variables of this process that tell of a container.
+	Env map[string]string
+	// Chrooted says that this process's root is known to differ from process 1's.
+	Chrooted bool
+	// Host is what Look found for a default jail; nil if it failed, and then Default says why.
+	Host   *host.Host
+	Groups cgroup.Layout
+	// GroupsErr is why Groups could not be read.
+	GroupsErr   error
+	LandlockABI int
+	Libseccomp  string
+	// Default is a default jail, Relaxed one without the mechanisms that can be spared, which is tried only where the
+	// first fails, and Shared one with a writable bind of the current directory, tried only for root.
+	Default, Relaxed, Shared Trial
+	// Egress is a jail with NetEgress, EveryPort one whose policy names all ports; tried where the default works.
+	Egress, EveryPort Trial
+	// Etc are names in /etc that something in /usr has a link to and a default jail lacks.
+	Etc []string
+	// Unread lists what could not be read in time.
+	Unread []string
+}
+
+// Trial is an attempt to make a jail.
+type Trial struct {
+	Tried    bool
+	Err      error // why it failed; nil if it worked
+	Millis   int64
+	Enforced map[string]string
+}
+
+// Works says whether the trial made its jail.
+func (t *Trial) Works() bool { return t.Tried && t.Err == nil }
+
+// failedAt is the operation of the error: the label of a step, or a phase such as clone3.
+func (t *Trial) failedAt() string {
+	if e := asError(t.Err); e != nil {
+		return e.Op
+	}
+	return ""
+}
+
+// Diagnose says what a machine offers to a jail and what to do about the rest. It is pure; the first finding, named
+// jail, is whether a default jail works.
+func Diagnose(f *Facts) []Finding {
+	list := []Finding{f.jail()}
+	for _, check := range []func() Finding{f.kernel, f.userNamespaces, f.root, f.proc, f.overlay, f.idmap, f.seccomp, f.library, f.egress,
+		f.outerFilter, f.container, f.lsm, f.namespaceLimits, f.limits, f.core, f.memory, f.cgroups, f.landlock, f.yama,
+		f.tiocsti, f.vsock, f.etc} {
+		if x := check(); x.Name != "" {
+			list = append(list, x)
+		}
+	}
+	if len(f.Unread) > 0 {
+		list = append(list, Finding{Name: "reading", State: Partial, Why: "did not answer in time: " + strings.Join(f.Unread, ", ")})
+	}
+	return list
+}
+
+// Works says whether a default jail works, according to Diagnose.
+func Works(list []Finding) bool { return len(list) > 0 && list[0].State == Present }
+
+func (f *Facts) jail() Finding {
+	x := Finding{Name: "jail", State: Present}
+	t := &f.Default
+	switch {
+	case t.Works():
+		x.Why = fmt.Sprintf("a default jail ran /bin/true in %d ms", t.Millis)
+		return x
+	case !t.Tried:
+		x.State, x.Why = Missing, "no jail was tried"
+		return x
+	}
+	x.State, x.Why = Missing, t.Err.Error()
+	if e := asError(t.Err); e != nil {
+		cause := *e
+		x.Fix, cause.Remedy = e.Remedy, ""
+		x.Why = cause.Error()
+	}
+	if causes := f.blockers(); len(causes) > 0 {
+		x.Fix = causes[0].fix
+	} else if p := f.proc(); p.State == Missing || t.failedAt() == "proc" {
+		x.Fix = p.Fix
+	}
+	if f.Relaxed.Works() {
+		x.State = Partial
+	}
+	if f.Relaxed.Works() && !strings.Contains(x.Fix, "--optional") {
+		x.Fix = strings.TrimPrefix(x.Fix+"; or brig run --optional "+strings.Join(spared(), ","), "; ")
+	}
+	return x
+}
+
+// spared are the mechanisms that the relaxed trial does without.
+func spared() []string { return []string{"proc", "keyring", "processes"} }
+
+func (f *Facts) file(path string) string { return strings.TrimSpace(f.Files[path]) }
+
+func (f *Facts) has(path string) bool { _, ok := f.Files[path]; return ok }
+
+// sysctl is a setting of /proc/sys by its dotted name.
+func (f *Facts) sysctl(name string) string { return f.file(host.SysctlPath(name)) }
+
+// status is a field of /proc/self/status: proc_pid_status(5).
+func (f *Facts) status(field string) string {
+	for _, line := range strings.Split(f.Files["/proc/self/status"], "\n") {
+		if v, ok := strings.CutPrefix(line, field+":"); ok {
+			return strings.TrimSpace(v)
+		}
+	}
+	return ""
+}

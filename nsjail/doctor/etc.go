@@ -1,0 +1,61 @@
+package doctor
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// linkTime bounds the search of /usr, which has some hundred thousand files.
+const linkTime = 15 * time.Second
+
+// lookLinks finds what programs in /usr have links to in /etc that a default jail lacks: public configuration, since
+// what is private is not proposed.
+func lookLinks(h *host.Host) (names []string) {
+	has := func(name string, list []string) bool {
+		return slices.ContainsFunc(list, func(have string) bool { return name == have || strings.HasPrefix(name, have+"/") })
+	}
+	carried := slices.Clone(spec.PrivateEtc)
+	for _, d := range h.System {
+		carried = append(carried, strings.TrimPrefix(d.Name, "etc/"))
+	}
+	for _, f := range append(slices.Clone(h.Files), "etc/localtime") {
+		carried = append(carried, strings.TrimPrefix(f, "etc/"))
+	}
+	carried = append(carried, spec.OwnedEtc...)
+	_ = filepath.WalkDir("/usr", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Type() != os.ModeSymlink {
+			return nil // a directory that cannot be read has no program for all users
+		}
+		text, err := os.Readlink(path)
+		if err != nil {
+			return nil
+		}
+		name, found := strings.CutPrefix(host.Leads(path, text), "/etc/")
+		if !found || has(name, carried) || unix.Access("/etc/"+name, unix.F_OK) != nil {
+			return nil
+		}
+		names, carried = append(names, name), append(carried, name)
+		return nil
+	})
+	slices.Sort(names)
+	return names
+}
+
+// etc lists configuration of programs that a jail does not show.
+func (f *Facts) etc() Finding {
+	if len(f.Etc) == 0 {
+		return Finding{}
+	}
+	return Finding{Name: "etc", State: Note, Why: "a jail shows public configuration of /etc, but not what /usr also " +
+		"has links to: " + strings.Join(f.Etc, ", "),
+		Fix: "for programs that need it, brig run --etc " + strings.Join(f.Etc, " --etc ")}
+}

@@ -1,0 +1,71 @@
+package doctor
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"brig/cgroup"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/spec"
+)
+
+// cgroups says which limits a control group can hold here. Without one a jail works, but not a limit on memory.
+func (f *Facts) cgroups() Finding {
+	var step *cgroup.StepError
+	switch {
+	case errors.As(f.GroupsErr, &step):
+		return Finding{Name: "cgroup", State: Partial, Why: "cannot be used: " + step.Op + ": " + step.Err.Error(), Fix: step.Remedy}
+	case f.GroupsErr != nil:
+		return Finding{Name: "cgroup", State: Partial, Why: "cannot be read: " + f.GroupsErr.Error()}
+	}
+	x := Finding{Name: "cgroup", State: Present, Why: f.Groups.String()}
+	held, missing := heldLimits(&f.Groups)
+	switch {
+	case len(held) > 0 && len(missing) > 0:
+		x.Why += "; it can hold " + strings.Join(held, " ") + "; not " + strings.Join(missing, " ")
+	case len(held) > 0:
+		x.Why += "; it can hold every limit"
+	default:
+		x.Why += "; no limit on memory, processor share or traffic can be held"
+	}
+	if !slices.Contains(held, "memory") || !slices.Contains(held, "cpus") {
+		x.State, x.Fix = Partial, f.groupsFix()
+	}
+	return x
+}
+
+// heldLimits are the mechanisms that a group can and cannot hold, in the order of a report.
+func heldLimits(l *cgroup.Layout) (held, missing []string) {
+	p := cgroup.Resolve(cgroup.All(), l)
+	for _, m := range spec.Mechanisms() {
+		switch {
+		case p.Enforced[m.Name] != "":
+			held = append(held, m.Name)
+		case p.Missing[m.Name] != "":
+			missing = append(missing, m.Name)
+		}
+	}
+	return held, missing
+}
+
+// groupsFix is what the administrator, or the caller, can do.
+func (f *Facts) groupsFix() string {
+	l := &f.Groups
+	delegate := host.DelegateCommand(f.UID)
+	switch {
+	case l.Mode == cgroup.None:
+		return "mount -t cgroup2 cgroup2 /sys/fs/cgroup"
+	case strings.Contains(l.Why, "read-only"):
+		return "mount -o remount,rw /sys/fs/cgroup; for docker: docker run --cgroupns=private and a writable /sys/fs/cgroup"
+	case l.Why == "" && l.Mode == cgroup.V2:
+		return "boot without cgroup_disable=; on systemd give the unit above Delegate=yes, which hands the controllers on"
+	case f.UID == 0 && l.Systemd:
+		return "systemd-run --scope -p Delegate=yes brig run ..., or brig run --systemd-scope ..."
+	case l.Mode == cgroup.V2 && l.Systemd:
+		return "systemd-run --user --scope -p Delegate=yes brig run ..., or brig run --systemd-scope ..."
+	case l.Systemd && f.UID != 0:
+		return delegate + "; or boot with systemd.unified_cgroup_hierarchy=1, and write brig run --systemd-scope ..."
+	}
+	return delegate
+}

@@ -1,0 +1,39 @@
+package nsjail
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"brig/nsjail/doctor"
+	"brig/nsjail/internal/spec"
+)
+
+// Examine reads a machine for Diagnose, and tries to make jails on it. It takes seconds at most.
+func Examine(ctx context.Context) *doctor.Facts { return doctor.Examine(ctx, tryJail) }
+
+// tryJail makes one jail in a Runner of its own and returns what happened.
+func tryJail(ctx context.Context, s spec.Spec) doctor.Trial {
+	t := doctor.Trial{Tried: true}
+	runner, err := NewRunner()
+	if err != nil {
+		t.Err = err
+		return t
+	}
+	start := time.Now()
+	c := runner.CommandSpec(ctx, s)
+	r, err := c.Run()
+	t.Millis = time.Since(start).Milliseconds()
+	if p := c.Plan(); p != nil {
+		t.Enforced = p.Enforced
+	}
+	switch {
+	case errors.Is(err, ErrNotFound):
+	case err != nil:
+		t.Err = err
+	case r.Status != StatusOK:
+		t.Err = &spec.Error{Fault: spec.FaultHost, Op: "payload", Detail: doctor.TrialCommand + " ended with status " + string(r.Status) + " " + r.Signal, Remedy: "see whether it runs outside of a jail"}
+	}
+	t.Err = errors.Join(t.Err, runner.Close())
+	return t
+}

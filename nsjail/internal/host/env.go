@@ -1,0 +1,148 @@
+package host
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"brig/nsjail/internal/spec"
+)
+
+// Sensitive says whether a variable of this name usually holds a secret or the way to one: tokens, keys,
+// passwords, cloud credentials, sockets of agents. Such a variable passes only when it is named in full.
+func Sensitive(name string) bool {
+	n := strings.ToUpper(name)
+	for _, part := range []string{"TOKEN", "SECRET", "KEY", "PASS", "CREDENTIAL", "COOKIE", "CONNECTION_STRING"} {
+		if strings.Contains(n, part) { // PASS covers PASSWORD, PASSWD, PASSPHRASE, PGPASSFILE
+			return true
+		}
+	}
+	for _, prefix := range []string{"AWS_", "AZURE_", "ARM_", "GCP_", "GCLOUD_", "GOOGLE_", "CLOUDSDK_", "DIGITALOCEAN_",
+		"ALICLOUD_", "HEROKU_", "VAULT_", "KUBE", "DOCKER_", "CONTAINER_HOST", "SSH_", "GPG_", "DBUS_", "SUDO_", "NPM_CONFIG_"} {
+		if strings.HasPrefix(n, prefix) {
+			return true
+		}
+	}
+	for _, suffix := range []string{"_DSN", "_AUTH", "_AUTH_CONFIG", "DATABASE_URL", "DATABASE_URI", "REDIS_URL", "MONGO_URL",
+		"MONGODB_URI", "AMQP_URL", "WEBHOOK_URL", "XAUTHORITY", "NETRC", "_PAT"} {
+		if strings.HasSuffix(n, suffix) {
+			return true
+		}
+	}
+	return false
+}
+
+// steersLoader says whether a variable changes which code a program loads or runs at its start. It is no secret, but
+// the caller's value points into the caller's file system, so it too must be named in full.
+func steersLoader(name string) bool {
+	for _, prefix := range []string{"LD_", "BASH_FUNC_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	switch name {
+	case "GLIBC_TUNABLES", "GCONV_PATH", "LOCPATH", "BASH_ENV", "ENV":
+		return true
+	}
+	return false
+}
+
+// hasURLPassword says whether a value is a URL with a user and a password in it, as proxy variables often are.
+func hasURLPassword(value string) bool {
+	_, rest, ok := strings.Cut(value, "://")
+	if !ok {
+		return false
+	}
+	authority, _, _ := strings.Cut(rest, "/")
+	at := strings.LastIndexByte(authority, '@')
+	return at >= 0 && strings.IndexByte(authority[:at], ':') >= 0
+}
+
+// PassEnv picks from environ ("NAME=value" each) the variables that patterns name, in the order of environ. A
+// pattern without * ? [ names one variable, whatever it holds; one that is not set is not passed. A glob, in the
+// form of path.Match, never matches a Sensitive name, a name that steers the dynamic loader, or a value that is a
+// URL with a password in it.
+func PassEnv(patterns, environ []string) (passed []string, err error) {
+	for _, p := range patterns {
+		if _, err := path.Match(p, ""); err != nil {
+			return nil, fmt.Errorf("%s is not a pattern: %w; close the [", spec.Quote(p), err)
+		}
+	}
+	seen := map[string]bool{}
+	for _, e := range environ {
+		name, value, ok := strings.Cut(e, "=")
+		if !ok || name == "" || seen[name] { // getenv(3) finds the first of two
+			continue
+		}
+		seen[name] = true
+		if passes(patterns, name, value) {
+			passed = append(passed, e)
+		}
+	}
+	return passed, nil
+}
+
+func passes(patterns []string, name, value string) bool {
+	for _, p := range patterns {
+		if !strings.ContainsAny(p, `*?[\`) {
+			if p == name {
+				return true
+			}
+			continue
+		}
+		// PassEnv has found every pattern well-formed, so that Match cannot fail.
+		if matched, err := path.Match(p, name); err == nil && matched &&
+			!Sensitive(name) && !steersLoader(name) && !hasURLPassword(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// BuildEnv is the payload's environment: PATH, HOME, LANG and TERM, then what was passed, then Spec.Env. A later
+// value replaces an earlier one in its place, so that the order depends on nothing but the arguments. term is the
+// caller's TERM, which counts with a TTY only: that is when the payload talks to the caller's terminal.
+func BuildEnv(s *spec.Spec, passed []string, term string) []string {
+	switch {
+	case !s.TTY:
+		term = "dumb"
+	case term == "":
+		term = "xterm-256color"
+	}
+	env := []string{"PATH=" + spec.DefaultPath, "HOME=" + home(s), "LANG=C.UTF-8", "TERM=" + term}
+	place := map[string]int{}
+	for i, e := range env {
+		name, _, _ := strings.Cut(e, "=")
+		place[name] = i
+	}
+	for _, list := range [][]string{passed, s.Env} {
+		for _, e := range list {
+			name, _, _ := strings.Cut(e, "=")
+			if i, have := place[name]; have {
+				env[i] = e
+				continue
+			}
+			place[name] = len(env)
+			env = append(env, e)
+		}
+	}
+	return env
+}
+
+// home is the directory for programs' own files. It is the jail's own and ends with it. With a volume at /work it lies
+// there, so that it is kept from run to run. An image need not have /home.
+func home(s *spec.Spec) string {
+	h := spec.DefaultHome
+	if s.Rootfs.Path != "" {
+		h = "/tmp"
+	}
+	for _, m := range s.Mounts {
+		if m.Type == spec.MountVolume && m.Target == spec.DefaultWorkdir && m.Writable {
+			return spec.DefaultWorkdir
+		}
+		if m.Type != spec.MountDir && strings.HasPrefix(spec.DefaultHome, m.Target+"/") { // it covers the jail's
+			h = "/tmp"
+		}
+	}
+	return h
+}

@@ -1,0 +1,169 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"brig/nsjail/internal/spec"
+	"brig/seccomp"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxProfile bounds a profile's file.
+const maxProfile = 1 << 20
+
+// LookFilter compiles the filter that the Spec names; the default one was compiled when brig was built.
+func (h *Host) LookFilter(s *spec.Spec) error {
+	if err := h.LookGuard(s); err != nil {
+		return err
+	}
+	switch s.Seccomp {
+	case "unconfined":
+		return nil
+	case "", "default":
+		if bpf, ok := seccomp.DefaultBPF(); ok {
+			h.Filter = bpf
+			return nil
+		}
+	}
+	data, profile, err := ReadProfile(s.Seccomp)
+	if err != nil {
+		return err
+	}
+	target := seccomp.Target{Arch: runtime.GOARCH, KernelMajor: h.Kernel.Major, KernelMinor: h.Kernel.Minor}
+	table, err := profile.Resolve(target)
+	if err != nil {
+		return profileError(s.Seccomp, err)
+	}
+	h.FilterNotes, h.FilterFlags = table.Notes, table.LoadFlags()
+	key := append(data, fmt.Sprint(target)...)
+	h.Filter, err = compile(key, table)
+	var cache *seccomp.CacheError
+	if errors.As(err, &cache) { // the filter is good all the same
+		h.FilterNotes = append(h.FilterNotes, err.Error())
+		err = nil
+	}
+	if err != nil {
+		return profileError(s.Seccomp, err)
+	}
+	return nil
+}
+
+// Shares reports whether the payload may write to a directory of the host.
+func Shares(s *spec.Spec) bool {
+	return slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Type == spec.MountBind && m.Writable })
+}
+
+// LookGuard sets the filter beneath a profile from a file, and that of an unconfined jail where the payload may write
+// to the host's files.
+func (h *Host) LookGuard(s *spec.Spec) error {
+	if h.Guard = nil; !spec.FileProfile(s.Seccomp) && (!Shares(s) || s.Seccomp != "unconfined") {
+		return nil
+	}
+	bpf, ok := seccomp.GuardBPF(Shares(s))
+	if !ok {
+		table, err := seccomp.GuardTable(Shares(s))
+		if err != nil {
+			return err
+		}
+		if bpf, err = table.Compile(); err != nil {
+			return err
+		}
+	}
+	if h.Guard = bpf; spec.FileProfile(s.Seccomp) {
+		h.Guard = seccomp.LeaveKills(bpf)
+	}
+	return nil
+}
+
+// compile takes the filter from the caller's cache, where there is one.
+func compile(key []byte, table *seccomp.Table) ([]byte, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return table.Compile() // no home, no cache
+	}
+	if _, err := os.Stat(dir); err != nil {
+		return table.Compile()
+	}
+	return seccomp.Cached(filepath.Join(dir, "brig"), key, table.Compile)
+}
+
+func profileError(name string, err error) error {
+	return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: spec.Quote(name) + ": " + err.Error(), Remedy: "mend the profile, or use --seccomp default"}
+}
+
+// SeccompNames are the filters that Spec.Seccomp knows by name; anything else is a file.
+func SeccompNames() []string { return append(seccomp.Presets(), "unconfined") }
+
+// ReadProfile gives a preset or a file, and the bytes that identify it.
+func ReadProfile(name string) ([]byte, *seccomp.Profile, error) {
+	if name == "" {
+		name = "default"
+	}
+	if !strings.Contains(name, "/") {
+		data, err := seccomp.PresetSource(name)
+		if err != nil {
+			return nil, nil, &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: spec.Quote(name) + " is not a preset",
+				Remedy: spec.DidYouMean(name, SeccompNames()) + " (the path of a file has a slash)"}
+		}
+		p, err := seccomp.Parse(data)
+		return data, p, err
+	}
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, sourceError("seccomp", name, err, "name a readable profile, or use --seccomp default")
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return nil, nil, sourceError("seccomp", name, errors.Join(err, errors.New("is not a regular file")), "name a profile in JSON")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxProfile+1))
+	if err != nil {
+		return nil, nil, sourceError("seccomp", name, err, "name a readable profile")
+	}
+	if len(data) > maxProfile {
+		return nil, nil, sourceError("seccomp", name, fmt.Errorf("is larger than %s", spec.Bytes(maxProfile)), "name a profile in JSON")
+	}
+	p, err := seccomp.Parse(data)
+	if err != nil {
+		return nil, nil, profileError(name, err)
+	}
+	return data, p, nil
+}
+
+// FilterTable is the effective system-call filter of a Spec's Seccomp on this machine, as text.
+func FilterTable(name string) (string, error) {
+	if name == "unconfined" {
+		return "no filter: every system call is allowed\n", nil
+	}
+	_, p, err := ReadProfile(name)
+	if err != nil {
+		return "", err
+	}
+	h := &Host{Missing: map[string]string{}}
+	if err := h.lookKernel(nil); err != nil {
+		return "", err
+	}
+	t, err := p.Resolve(seccomp.Target{Arch: runtime.GOARCH, KernelMajor: h.Kernel.Major, KernelMinor: h.Kernel.Minor})
+	if err != nil {
+		return "", profileError(name, err)
+	}
+	return t.String(), nil
+}
+
+// RestUnder says whether the filter lets a process receive and perform the rest of a list, so that the head can load it.
+func RestUnder(s *spec.Spec, h *Host) bool {
+	if s.TTY || len(h.Filter) == 0 || spec.FileProfile(s.Seccomp) || h.Guard != nil || h.Missing["seccomp"] != "" {
+		return false
+	}
+	return seccomp.PermitsAll(h.Filter, unix.SYS_RT_SIGPROCMASK, unix.SYS_FUTEX, unix.SYS_RECVMSG, unix.SYS_NEWFSTATAT, unix.SYS_FSTAT, unix.SYS_MMAP, unix.SYS_CLOSE,
+		unix.SYS_DUP3, unix.SYS_PRLIMIT64, unix.SYS_CHDIR, unix.SYS_CLOSE_RANGE, unix.SYS_EXECVE, unix.SYS_EXIT_GROUP)
+}

@@ -1,0 +1,115 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"brig/cgroup"
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// WantsGroup says whether a Spec asks for something that a control group is made for. A jail without a limit of this
+// kind gets none: making one takes a tenth of a start.
+func WantsGroup(s *spec.Spec) bool {
+	for _, set := range s.Limits.Asked() {
+		if set {
+			return true
+		}
+	}
+	return s.CgroupParent != "" || s.Limits.Processes > 0
+}
+
+// legacyControllers are the version 1 controllers that could hold a Spec's limits; nil is any.
+func legacyControllers(s *spec.Spec) []string {
+	need := []string{"freezer", "pids"} // to end a group as one, and the limit that every group has
+	for mechanism, set := range s.Limits.Asked() {
+		if !set {
+			continue
+		}
+		switch {
+		case mechanism == "cgroup_file":
+			return nil
+		case strings.HasPrefix(mechanism, "memory"):
+			need = append(need, "memory")
+		case mechanism == "cpuset", mechanism == "hugetlb":
+			need = append(need, mechanism)
+		case mechanism == "cpu_time":
+			need = append(need, "cpuacct")
+		case strings.HasPrefix(mechanism, "cpu"):
+			need = append(need, "cpu")
+		case strings.HasPrefix(mechanism, "io"):
+			need = append(need, "blkio")
+		}
+	}
+	return need
+}
+
+// lookGroup reads the layout of the control groups, and the devices that Limits.IO means.
+func (h *Host) lookGroup(s *spec.Spec) (err error) {
+	if !WantsGroup(s) {
+		return nil
+	}
+	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(h.mounts), legacyControllers(s)); err != nil && s.CgroupParent != "" {
+		return &spec.Error{Fault: spec.FaultCaller, Op: "cgroup_parent", Detail: err.Error(), Remedy: "name a group that exists and is yours"}
+	} else if err != nil {
+		return err
+	}
+	for i := range s.Limits.IO {
+		l := &s.Limits.IO[i]
+		dev, err := blockDevice(l.Path)
+		if err != nil {
+			return &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("limits.io", i), Detail: spec.Quote(l.Path) + ": " + err.Error(),
+				Remedy: "name a block device, or a file or directory on one"}
+		}
+		if h.Devices == nil {
+			h.Devices = map[string]Device{}
+		}
+		h.Devices[l.Path] = dev
+	}
+	return nil
+}
+
+// Device is a block device's number.
+type Device struct{ Major, Minor uint32 }
+
+// blockDevice gives the whole disk behind a path: limits of a partition do not exist (io.max, blkio.throttle).
+func blockDevice(path string) (d Device, err error) {
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return d, err
+	}
+	number := st.Dev
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFBLK:
+		number = st.Rdev
+	case unix.S_IFCHR:
+		return d, fmt.Errorf("is a character device")
+	}
+	d = Device{unix.Major(number), unix.Minor(number)}
+	if d.Major == 0 { // overlay, tmpfs, btrfs, nfs: stat(2) gives an anonymous number
+		return d, fmt.Errorf("its file system has no block device of its own")
+	}
+	dir, err := filepath.EvalSymlinks(fmt.Sprintf("/sys/dev/block/%d:%d", d.Major, d.Minor))
+	if err != nil {
+		return d, nil // sysfs is hidden: the kernel refuses a partition's number itself
+	}
+	if unix.Access(dir+"/partition", unix.F_OK) != nil {
+		return d, nil
+	}
+	b, err := os.ReadFile(filepath.Dir(dir) + "/dev")
+	if err != nil {
+		return d, err
+	}
+	major, minor, _ := strings.Cut(strings.TrimSpace(string(b)), ":")
+	a, err := strconv.ParseUint(major, 10, 32)
+	if err != nil {
+		return d, err
+	}
+	m, err := strconv.ParseUint(minor, 10, 32)
+	return Device{uint32(a), uint32(m)}, err
+}

@@ -1,0 +1,128 @@
+package host
+
+import "brig/cgroup"
+
+// Host holds every fact of the machine that Resolve uses. Look reads it; a test can invent one.
+type Host struct {
+	Kernel Kernel `json:"kernel"`
+	// UID and GID are the caller's effective ids.
+	UID int `json:"uid"`
+	GID int `json:"gid"`
+	// Drop says that the caller is the host's root, so that the launcher first becomes PayloadUID and PayloadGID.
+	Drop bool `json:"drop"`
+	// Kept are the capabilities that root's launcher keeps, not in effect, as a set of bits (capabilities(7)): those
+	// for clone3(2) into a control group of root's, less what this root lacks in a hardened container.
+	Kept uint32 `json:"kept,omitempty"`
+	// PayloadUID and PayloadGID are the host ids that the payload runs as: the caller's, or, for root, ids that
+	// nobody has.
+	PayloadUID int `json:"payload_uid"`
+	PayloadGID int `json:"payload_gid"`
+	// Owner is the uid of the payload of a root without CAP_SYS_ADMIN, which is the owner of a bind, or 0.
+	Owner int `json:"owner,omitempty"`
+	// Missing maps a mechanism (see Mechanisms) to why this machine does not have it.
+	Missing map[string]string `json:"missing,omitempty"`
+	// System lists what the minimal root takes from the host's, in order.
+	System []SystemDir `json:"system"`
+	// NoEtcOverlay says why /etc as a whole cannot be a layer of an overlay; "" if it can.
+	NoEtcOverlay string `json:"no_etc_overlay,omitempty"`
+	// Files are the files of /etc that a program needs and that say nothing about the host; a jail gets copies.
+	Files []string `json:"files"`
+	// ProcFiles lists the paths of Masks that exist here.
+	ProcFiles []ProcFile `json:"proc_files"`
+	// HardLimits are the caller's hard resource limits by name; -1 is no limit.
+	HardLimits map[string]int64 `json:"hard_limits"`
+	// LastCap is the highest capability that the kernel knows: capabilities(7).
+	LastCap int `json:"last_cap"`
+	// OOMScoreAdj is the caller's /proc/self/oom_score_adj: proc(5).
+	OOMScoreAdj int `json:"oom_score_adj"`
+	// Sources are the files behind Spec.Rootfs ("rootfs") and Spec.Mounts ("mounts[2].source").
+	Sources map[string]*Source `json:"sources,omitempty"`
+	// Cgroup is the layout of the control groups; nil where the Spec needs none.
+	Cgroup *cgroup.Layout `json:"cgroup,omitempty"`
+	// Devices are the block devices of Limits.IO, by its paths.
+	Devices map[string]Device `json:"devices,omitempty"`
+	// CPUs are the processors that are online, as /sys/devices/system/cpu/online lists them; "" if it cannot be read.
+	CPUs string `json:"cpus,omitempty"`
+	// Partial lists checks that could not be completed.
+	Partial []string `json:"partial,omitempty"`
+	// Env holds the variables that Spec.PassEnv lets through.
+	Env []string `json:"-"`
+	// Term is the caller's TERM.
+	Term string `json:"-"`
+	// Filter is the compiled seccomp filter; nil without one.
+	Filter []byte `json:"-"`
+	// Guard is the filter beneath a profile that is not ours: see seccomp.GuardTable. It is nil where none is needed.
+	Guard []byte `json:"-"`
+	// FilterFlags are the flags of seccomp(2) that the profile wants.
+	FilterFlags uint `json:"filter_flags,omitempty"`
+	// NoListener says why init cannot listen to the payload's filter; "" where it can.
+	NoListener string `json:"no_listener,omitempty"`
+	// FilterNotes are what the profile asked for and the library does not know.
+	FilterNotes []string `json:"filter_notes,omitempty"`
+	// IPv6 says that the kernel makes IPv6 sockets. It is looked at where the Spec wants sockets.
+	IPv6 bool `json:"ipv6,omitempty"`
+	// ForkedEarly says that the launcher was forked by the process's main thread, which lives as long as the process.
+	ForkedEarly bool `json:"forked_early"`
+	// EarlyNet says that the launcher has made the jail's network namespace, with lo up, and stands in it.
+	EarlyNet bool `json:"early_net,omitempty"`
+
+	bound  int64  // bytes of the files that are shown as copies
+	mounts []byte // /proc/self/mountinfo
+}
+
+// ProcFile is a path of Masks.
+type ProcFile struct {
+	Name string `json:"name"`
+	Dir  bool   `json:"dir"`
+}
+
+// Kernel is a kernel release.
+type Kernel struct {
+	Major, Minor int
+}
+
+// AtLeast says whether the kernel is major.minor or newer.
+func (k Kernel) AtLeast(major, minor int) bool {
+	return k.Major > major || k.Major == major && k.Minor >= minor
+}
+
+// SystemDir is one entry of the host's root: a link (usr-merge) or a directory.
+type SystemDir struct {
+	Name string `json:"name"`           // relative to the root
+	Link string `json:"link,omitempty"` // the text of a symbolic link
+	// NoOverlay says why the directory cannot be a layer of an overlay; "" if it can.
+	NoOverlay string `json:"no_overlay,omitempty"`
+}
+
+// Source is a file or directory of the host that a mount shows. The keeper holds it open, so its inode number stays
+// its own.
+type Source struct {
+	Path     string `json:"path"` // absolute
+	Dev, Ino uint64 `json:"-"`
+	Dir      bool   `json:"dir"`
+	Root     bool   `json:"root,omitempty"` // it is the host's root
+	UID      int    `json:"uid"`
+	GID      int    `json:"gid"`
+	Mode     uint32 `json:"mode,omitempty"` // inode(7)
+	// NoOverlay and NoIDMap say why the mechanism does not work there; "" if it does.
+	NoOverlay string `json:"no_overlay,omitempty"`
+	NoIDMap   string `json:"no_idmap,omitempty"`
+	Content   string `json:"-"` // of a MountFile, or of a file that is shown as a copy
+	// Copied means that a bind of a file is shown as a copy: locks and watches do not cross it.
+	Copied bool `json:"copied,omitempty"`
+
+	Fd            int    // O_PATH, or the file
+	Volume, Below string // of a MountVolume
+}
+
+// Masks are the parts of /proc that are hidden or read-only in a jail: what other containers mask, and why is in
+// THREATS.md. A path that the kernel does not have needs no mask.
+func Masks() (hidden, readOnly []string) {
+	return []string{"acpi", "asound", "interrupts", "irq", "kcore", "key-users", "keys", "latency_stats", "locks",
+			"sched_debug", "scsi", "softirqs", "timer_list"},
+		[]string{"bus", "fs", "sys", "sysrq-trigger"}
+}
+
+// EveryKernel are those of them that are there on any machine: a launcher forked early covers them (launcher.Ahead).
+var EveryKernel = []string{"interrupts", "irq", "key-users", "keys", "locks", "softirqs", "timer_list",
+	"bus", "fs", "sys"}

@@ -1,0 +1,230 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// Look reads the machine for what a Spec needs of it. It is the only reading of the machine, and it changes nothing.
+// Close the Host when the jail has been started.
+func Look(s *spec.Spec) (*Host, error) {
+	h := &Host{UID: os.Geteuid(), GID: os.Getegid(), Missing: map[string]string{}, Sources: map[string]*Source{}}
+	for _, step := range []func(*spec.Spec) error{h.lookKernel, h.lookIdentity, h.lookSystem, h.LookEnv, h.LookFilter,
+		h.lookListener, h.lookNetwork, h.LookSources, h.lookOwner, h.lookGroup} {
+		if err := step(s); err != nil {
+			return nil, errors.Join(NeedProc(err), h.Close())
+		}
+	}
+	return h, nil
+}
+
+// Close closes the files that Look has opened.
+func (h *Host) Close() error {
+	var errs []error
+	h.mounts = nil // a thousand mounts are a hundred kilobytes
+	for _, s := range h.Sources {
+		if s.Fd > 0 {
+			errs = append(errs, unix.Close(s.Fd))
+			s.Fd = -1
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (h *Host) lookKernel(*spec.Spec) error {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return os.NewSyscallError("uname", err)
+	}
+	var err error
+	if h.Kernel, err = parseKernel(unix.ByteSliceToString(u.Release[:])); err != nil {
+		return err
+	}
+	// A capability that is not in the bounding set's range gives EINVAL: prctl(2) PR_CAPBSET_READ.
+	h.LastCap = 40 // CAP_CHECKPOINT_RESTORE, Linux 5.9
+	for c := h.LastCap + 1; c < 64; c++ {
+		if _, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, uintptr(c), 0, 0, 0); err != nil {
+			break
+		}
+		h.LastCap = c
+	}
+	if v, ok := readInt("/proc/sys/user/max_user_namespaces"); ok && v == 0 {
+		h.Missing["user"] = "user.max_user_namespaces is 0; run `sysctl -w user.max_user_namespaces=15000` as root"
+	}
+	if v, ok := readInt("/proc/sys/kernel/unprivileged_userns_clone"); ok && v == 0 && h.UID != 0 {
+		h.Missing["user"] = "kernel.unprivileged_userns_clone is 0; run `sysctl -w kernel.unprivileged_userns_clone=1` as root"
+	}
+	// only where the setting exists and is on does this cost more than a failed open(2)
+	if v, ok := readInt(SysctlPath(AppArmorSwitch)); ok && v == 1 && ReadText("/proc/self/attr/current") == "unconfined" {
+		h.Missing["user"] = AppArmorSwitch + " is 1, and no AppArmor profile allows brig user namespaces; `brig doctor` prints the profile to install"
+	}
+	return nil
+}
+
+// parseKernel reads "6.12.9-cloud-amd64" without fmt, whose first use costs a start 0.1 ms.
+func parseKernel(release string) (k Kernel, err error) {
+	major, rest, _ := strings.Cut(release, ".")
+	if i := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
+		rest = rest[:i]
+	}
+	if k.Major, err = strconv.Atoi(major); err == nil {
+		k.Minor, err = strconv.Atoi(rest)
+	}
+	if err != nil {
+		return k, fmt.Errorf("kernel release %q: %w", release, err)
+	}
+	return k, nil
+}
+
+// readFile reads a small file of /proc or /etc. Unlike os.ReadFile it does not wake the netpoller: this is the path of
+// every start.
+func readFile(path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	buf := make([]byte, 0, 4096)
+	for len(buf) <= maxSmallFile {
+		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, &os.PathError{Op: "read", Path: path, Err: err}
+		}
+		if n == 0 {
+			return buf, nil
+		}
+		if buf = buf[:len(buf)+n]; len(buf) == cap(buf) {
+			buf = slices.Grow(buf, 8*len(buf))
+		}
+	}
+	return nil, &os.PathError{Op: "read", Path: path, Err: unix.EFBIG}
+}
+
+// maxSmallFile bounds what readFile takes: a mount table of 10,000 entries is 2 MiB.
+const maxSmallFile = 64 << 20
+
+// ReadText returns the content of a small file without the white space around it, or "".
+func ReadText(path string) string {
+	b, err := readFile(path)
+	if err != nil {
+		return "" // as for readInt
+	}
+	return string(bytes.TrimSpace(b))
+}
+
+// readInt reads a setting of one number, which one read(2) gives whole, without a page of the heap for it.
+func readInt(path string) (int, bool) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, false // a setting that this kernel does not have
+	}
+	defer unix.Close(fd)
+	var b [32]byte
+	n, err := unix.Read(fd, b[:])
+	for err == unix.EINTR {
+		n, err = unix.Read(fd, b[:])
+	}
+	if err != nil {
+		return 0, false
+	}
+	v, err := strconv.Atoi(string(bytes.TrimSpace(b[:n])))
+	return v, err == nil
+}
+
+func (h *Host) lookIdentity(*spec.Spec) error {
+	h.PayloadUID, h.PayloadGID = h.UID, h.GID
+	if v, ok := readInt("/proc/self/oom_score_adj"); ok {
+		h.OOMScoreAdj = v
+	}
+	h.HardLimits = map[string]int64{}
+	for name, r := range spec.RlimitNumbers() {
+		var l unix.Rlimit
+		if err := unix.Getrlimit(r, &l); err != nil {
+			return os.NewSyscallError("getrlimit "+name, err)
+		}
+		h.HardLimits[name] = int64(l.Max) // RLIM_INFINITY is -1
+	}
+	if h.UID != 0 {
+		return nil
+	}
+	if real, err := hostRoot(); err != nil || !real {
+		return err // root of a user namespace only: already an ordinary user of the host
+	}
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&hdr, &data[0]); err != nil {
+		return os.NewSyscallError("capget", err)
+	}
+	need := uint32(1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID)
+	if data[0].Effective&need != need {
+		return &spec.Error{Fault: spec.FaultHost, Op: "identity", Detail: "root without CAP_SETUID and CAP_SETGID cannot become another user, and the payload is never the host's root",
+			Remedy: "run brig as an ordinary user, or give the container these capabilities"}
+	}
+	h.Drop, h.Kept = true, data[0].Permitted&(1<<unix.CAP_DAC_OVERRIDE)
+	// A live process has this pid, so no other keeper has these ids.
+	h.PayloadUID = launcher.PayloadIDs + os.Getpid()%launcher.PayloadIDCount
+	h.PayloadGID = h.PayloadUID
+	for _, need := range []struct {
+		bit  uint
+		name string
+	}{{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}} { // for another user's /proc/PID/ns
+		if data[0].Effective&(1<<need.bit) == 0 {
+			h.Missing["idmap"] = need.name + " is missing"
+			break
+		}
+	}
+	return nil
+}
+
+// hostRoot says whether uid 0 here is the host's root, and fails where there are no other ids for the payload.
+func hostRoot() (bool, error) {
+	m, err := readFile("/proc/self/uid_map")
+	if err != nil {
+		return false, err
+	}
+	f := strings.Fields(string(m))
+	if len(f) != 3 || f[0] != "0" || f[1] != "0" {
+		return false, nil
+	}
+	if count, err := strconv.ParseInt(f[2], 10, 64); err != nil || count >= launcher.PayloadIDs+launcher.PayloadIDCount {
+		return true, err
+	}
+	// In a user namespace inside another the map names that one's root. /proc/sys belongs to the host's, whom a
+	// namespace without it shows as another uid (user_namespaces(7)).
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/sys", &st); err == nil && st.Uid != 0 {
+		return false, nil
+	}
+	return false, &spec.Error{Fault: spec.FaultCaller, Op: "identity", Detail: "this user namespace has the host's root and too few other ids (/proc/self/uid_map), and the payload is never the host's root",
+		Remedy: "run brig outside of `unshare -r`, or as an ordinary user"}
+}
+
+// LookEnv reads the caller's variables that Spec.PassEnv names.
+func (h *Host) LookEnv(s *spec.Spec) error {
+	if s.TTY { // else it does not count, and the first look at the environment is a start's to pay
+		h.Term = os.Getenv("TERM")
+	}
+	var err error
+	h.Env, err = PassEnv(append([]string{"TZ"}, s.PassEnv...), syscall.Environ())
+	return err
+}
+
+// SysctlPath returns the file of a sysctl: "kernel.pid_max" is /proc/sys/kernel/pid_max.
+func SysctlPath(name string) string { return "/proc/sys/" + strings.ReplaceAll(name, ".", "/") }
+
+// MinKernel is the first Linux with everything that a program uses: mount_setattr(2) is the newest.
+var MinKernel = Kernel{5, 12}

@@ -1,0 +1,164 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// LookSources opens every file of the host that the Spec names, once, before the payload exists.
+func (h *Host) LookSources(s *spec.Spec) error {
+	if s.Rootfs.Path != "" {
+		src, err := h.open("rootfs", s.Rootfs.Path)
+		if err != nil {
+			return err
+		}
+		if !src.Dir {
+			return sourceError("rootfs.path", s.Rootfs.Path, unix.ENOTDIR, "name a directory tree")
+		}
+	}
+	for i, m := range s.Mounts {
+		key := fmt.Sprintf("mounts[%d].source", i)
+		switch m.Type {
+		case spec.MountBind:
+			src, err := h.open(key, m.Source)
+			if err != nil {
+				return err
+			}
+			if err := h.channels(s, key, m, src); err != nil {
+				return err
+			}
+			if !m.Writable && !m.Live && !src.Dir {
+				if err := h.copyBound(src); err != nil {
+					return err
+				}
+			}
+		case spec.MountFile:
+			if err := h.copyFile(key, m.Source); err != nil {
+				return err
+			}
+		}
+	}
+	return h.hardLinks(s)
+}
+
+func sourceError(key, path string, err error, remedy string) error {
+	e := &spec.Error{Fault: spec.FaultCaller, Op: key, Detail: spec.Quote(path), Remedy: remedy}
+	if !errors.As(err, &e.Errno) {
+		e.Detail += ": " + err.Error()
+	}
+	return e
+}
+
+func (h *Host) open(key, path string) (*Source, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, sourceError(key, path, err, "name a path that exists")
+	}
+	fd, err := unix.Open(abs, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		remedy := "name a path that exists"
+		switch {
+		case errors.Is(err, unix.ENOENT) && strings.HasPrefix(key, "mounts["):
+			remedy += ", or make a directory first: mkdir -p " + spec.Quote(path)
+		case errors.Is(err, unix.EACCES):
+			remedy = "give this user search permission on every directory of the path"
+		}
+		return nil, sourceError(key, path, err, remedy)
+	}
+	src := &Source{Path: abs, Fd: fd}
+	h.Sources[key] = src
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, sourceError(key, path, err, "check the file system")
+	}
+	src.Dev, src.Ino, src.UID, src.GID = uint64(st.Dev), st.Ino, int(st.Uid), int(st.Gid)
+	src.Mode = st.Mode
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFDIR:
+		src.Dir = true
+		if src.NoOverlay = h.noOverlay(abs); strings.ContainsAny(abs, "\n") {
+			src.NoOverlay = "its name has a newline"
+		}
+		var root unix.Stat_t
+		src.Root = src.NoOverlay != "" && unix.Stat("/", &root) == nil && root.Dev == st.Dev && root.Ino == st.Ino
+	case unix.S_IFREG:
+		src.NoOverlay = "it is a file of more than " + spec.Bytes(MaxBoundCopy).String()
+	case unix.S_IFSOCK:
+		return nil, sourceError(key, path, errors.New("is a socket: the payload could talk to the host through it"), "do not share it")
+	default:
+		return nil, sourceError(key, path, errors.New("is neither a directory nor a regular file"), "share a directory or a file")
+	}
+	return src, nil
+}
+
+// maxBoundCopy bounds the file behind a read-only bind that is shown as a copy, and maxBoundCopies all of them: locks,
+// leases and watches of a file itself would cross to the host.
+const (
+	MaxBoundCopy   = 1 << 20
+	maxBoundCopies = 2 << 20
+)
+
+// copyBound reads a file of which a read-only bind shows a copy. A file that is not on storage (proc(5), sysfs), is too
+// large, or is not readable for the caller stays a bind.
+func (h *Host) copyBound(src *Source) error {
+	var st unix.Statfs_t
+	link := "/proc/self/fd/" + strconv.Itoa(src.Fd)
+	if err := unix.Fstatfs(src.Fd, &st); err != nil || !layers(int64(st.Type)) && st.Type != unix.OVERLAYFS_SUPER_MAGIC {
+		src.NoOverlay = fmt.Sprintf("file system type %#x is not known to hold files alone", st.Type)
+		return nil
+	}
+	fd, err := unix.Open(link, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if errors.Is(err, unix.EACCES) {
+		src.NoOverlay = "this user cannot read it"
+		return nil
+	}
+	if err != nil {
+		return sourceError("mounts", src.Path, err, "name a readable file")
+	}
+	f := os.NewFile(uintptr(fd), src.Path)
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, min(MaxBoundCopy, maxBoundCopies-h.bound)+1))
+	if err != nil {
+		return sourceError("mounts", src.Path, err, "name a readable file")
+	}
+	if n := int64(len(b)); n <= MaxBoundCopy && h.bound+n <= maxBoundCopies {
+		h.bound += n
+		src.Copied, src.Content = true, string(b)
+	}
+	return nil
+}
+
+func (h *Host) copyFile(key, path string) error {
+	// O_NONBLOCK: a FIFO must not hang us; the type is checked on the descriptor.
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return sourceError(key, path, err, "name a readable file")
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return sourceError(key, path, err, "name a readable file")
+	}
+	if !st.Mode().IsRegular() {
+		return sourceError(key, path, errors.New("is not a regular file"), "name a regular file, or bind it")
+	}
+	b, err := io.ReadAll(io.LimitReader(f, spec.MaxFileCopy+1))
+	if err != nil {
+		return sourceError(key, path, err, "name a readable file")
+	}
+	if len(b) > spec.MaxFileCopy {
+		return sourceError(key, path, fmt.Errorf("is larger than %s", spec.Bytes(spec.MaxFileCopy)), "bind it with --ro-bind instead")
+	}
+	h.Sources[key] = &Source{Path: path, Content: string(b), Fd: -1}
+	return nil
+}

@@ -1,0 +1,117 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// LookMounts reads the caller's mount table.
+func (h *Host) LookMounts(*spec.Spec) (err error) {
+	h.mounts, err = readFile("/proc/self/mountinfo")
+	return err
+}
+
+func (h *Host) lookSystem(s *spec.Spec) error {
+	if err := h.LookMounts(s); err != nil {
+		return err
+	}
+	if why := NoProc(h.mounts); why != "" {
+		h.Missing["proc"] = why + "; unmask it (docker run --security-opt systempaths=unconfined, podman run " +
+			"--security-opt unmask=ALL; in a brig jail: --seccomp unconfined outside, --optional proc inside)"
+	}
+	if unix.Access("/sys/module/overlay", unix.F_OK) != nil { // built in without parameters, or missing
+		filesystems, err := readFile("/proc/filesystems")
+		if err != nil {
+			return err
+		}
+		if !bytes.Contains(filesystems, []byte("\toverlay\n")) {
+			h.Missing["overlay"] = "the kernel has no overlay file system; run `modprobe overlay` as root"
+		}
+	}
+	hidden, readOnly := Masks()
+	for _, f := range append(hidden, readOnly...) {
+		var st unix.Stat_t
+		if err := unix.Lstat("/proc/"+f, &st); err == nil {
+			h.ProcFiles = append(h.ProcFiles, ProcFile{f, st.Mode&unix.S_IFMT == unix.S_IFDIR})
+		}
+	}
+	if s.Rootfs.Path != "" {
+		return nil
+	}
+	return h.lookUsr(s)
+}
+
+// unasked stands for the answer to a question that nobody has had.
+const unasked = "nothing of it is shown"
+
+// lookUsr reads what the minimal root takes from the host.
+func (h *Host) lookUsr(s *spec.Spec) error {
+	for _, name := range []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"} {
+		var st unix.Stat_t
+		err := unix.Lstat("/"+name, &st)
+		if err == unix.ENOENT {
+			continue
+		}
+		if err != nil {
+			return &os.PathError{Op: "lstat", Path: "/" + name, Err: err}
+		}
+		d := SystemDir{Name: name}
+		switch st.Mode & unix.S_IFMT {
+		case unix.S_IFLNK:
+			if d.Link, err = os.Readlink("/" + name); err != nil {
+				return err
+			}
+		case unix.S_IFDIR:
+			d.NoOverlay = h.noOverlay("/" + name)
+		default:
+			continue
+		}
+		h.System = append(h.System, d)
+	}
+	h.CPUs = ReadText("/sys/devices/system/cpu/online")
+	return h.lookEtc(s)
+}
+
+// noOverlay says why a directory cannot be a lower layer, or "".
+func (h *Host) noOverlay(dir string) string {
+	if why := h.Missing["overlay"]; why != "" {
+		return why
+	}
+	if !h.Kernel.AtLeast(5, 11) {
+		return "overlay in a user namespace needs Linux 5.11"
+	}
+	// a mount point below it would be hidden, and the kernel refuses to clone it (EINVAL)
+	if bytes.Contains(h.mounts, []byte(" "+strings.TrimSuffix(dir, "/")+"/")) {
+		return "there are mounts below " + dir
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return "statfs: " + err.Error()
+	}
+	switch {
+	case layers(int64(st.Type)):
+		return ""
+	case st.Type == unix.OVERLAYFS_SUPER_MAGIC:
+		return dir + " is on an overlay already, and they stack only twice"
+	}
+	return fmt.Sprintf("file system type %#x of %s is not known to work as a layer", st.Type, dir)
+}
+
+// layers reports whether a file system of this type (statfs(2)) is known to work as a layer of an overlay.
+func layers(magic int64) bool {
+	switch magic {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.F2FS_SUPER_MAGIC,
+		unix.SQUASHFS_MAGIC, unix.EROFS_SUPER_MAGIC_V1, 0x2fc12fc1: // the last is ZFS
+		return true
+	}
+	return false
+}
+
+// AppArmorSwitch denies capabilities in user namespaces to programs that no AppArmor profile names.
+const AppArmorSwitch = "kernel.apparmor_restrict_unprivileged_userns"

@@ -1,0 +1,191 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxWalk bounds the search of a shared tree, so that a huge one does not delay the jail.
+const maxWalk = 4096
+
+// channels refuses a bind through which the payload could reach a process of the host: a read-only mount stops neither
+// connect(2) to a socket nor open(2) of a FIFO for writing. A private overlay does, so only what is shared live is
+// searched.
+func (h *Host) channels(s *spec.Spec, key string, m spec.Mount, src *Source) error {
+	if !src.Dir || spec.Contains(s.Optional, "sockets") || !m.Writable && !m.Live && src.NoOverlay == "" {
+		return nil
+	}
+	return h.walk(key, m.Source, src, func(dirfd int, path string, e os.DirEntry) error {
+		what := ""
+		switch {
+		case e.Type()&os.ModeNamedPipe != 0:
+			what = "FIFO"
+		case e.Type()&os.ModeSocket != 0 && alive(dirfd, e.Name()):
+			what = "socket of a running process"
+		default:
+			return nil
+		}
+		return sourceError(key, m.Source, fmt.Errorf("holds a %s, %s: the payload could talk to the host through it",
+			what, spec.Quote(path)),
+			"remove it, share the tree with --input, or list sockets under --optional")
+	})
+}
+
+// alive reports whether a process has a socket bound to a file, in any network namespace. connect(2) with another type
+// than the socket's changes nothing and returns EPROTOTYPE. If no process has the socket, it returns ECONNREFUSED, now
+// and later, since bind(2) makes a new file. Any other result counts as alive.
+func alive(dirfd int, name string) bool {
+	fd, err := unix.Openat(dirfd, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return !errors.Is(err, unix.ENOENT)
+	}
+	defer unix.Close(fd)
+	s, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return true
+	}
+	defer unix.Close(s)
+	return unix.Connect(s, &unix.SockaddrUnix{Name: "/proc/self/fd/" + strconv.Itoa(fd)}) != unix.ECONNREFUSED
+}
+
+// fileID is a file by its identity.
+type fileID struct{ dev, ino uint64 }
+
+// hardLinks refuses a read-only bind inside of a writable one if the payload could write to a file of it by another
+// name in the writable one (link(2)).
+func (h *Host) hardLinks(s *spec.Spec) error {
+	for i, w := range s.Mounts {
+		if w.Type != spec.MountBind || !w.Writable {
+			continue
+		}
+		inside := func(target string) bool { return strings.HasPrefix(target, w.Target+"/") }
+		linked := map[fileID]string{}
+		for j, m := range s.Mounts {
+			if m.Type != spec.MountBind || m.Writable || !inside(m.Target) {
+				continue
+			}
+			if err := h.linkedFiles(spec.Index("mounts", j)+".source", m, linked); err != nil {
+				return err
+			}
+		}
+		key := spec.Index("mounts", i) + ".source"
+		if len(linked) == 0 || !h.Sources[key].Dir {
+			continue
+		}
+		err := h.walk(key, w.Source, h.Sources[key], func(dirfd int, path string, e os.DirEntry) error {
+			id, _ := identify(dirfd, e)
+			protected, found := linked[id]
+			at := filepath.Join(w.Target, path)
+			for _, m := range s.Mounts {
+				found = found && !(inside(m.Target) && (at == m.Target || strings.HasPrefix(at, m.Target+"/")))
+			}
+			if !found {
+				return nil
+			}
+			return sourceError(key, w.Source, fmt.Errorf("holds %s, which is the same file as the protected %s "+
+				"(a hard link)", spec.Quote(path), spec.Quote(protected)),
+				"break the link: cp "+spec.Quote(path)+" to a new file and rename that")
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linkedFiles adds the files of a read-only bind that have more than one name.
+func (h *Host) linkedFiles(key string, m spec.Mount, to map[fileID]string) error {
+	src := h.Sources[key]
+	if !src.Dir {
+		var st unix.Stat_t
+		if err := unix.Fstat(src.Fd, &st); err != nil {
+			return sourceError(key, m.Source, err, "check the file system")
+		}
+		if st.Nlink > 1 {
+			to[fileID{uint64(st.Dev), st.Ino}] = m.Target
+		}
+		return nil
+	}
+	return h.walk(key, m.Source, src, func(dirfd int, path string, e os.DirEntry) error {
+		if id, links := identify(dirfd, e); links > 1 {
+			to[id] = filepath.Join(m.Target, path)
+		}
+		return nil
+	})
+}
+
+// identify looks at a regular file of a directory; anything else has no links.
+func identify(dirfd int, e os.DirEntry) (id fileID, links uint64) {
+	var st unix.Stat_t
+	if !e.Type().IsRegular() || unix.Fstatat(dirfd, e.Name(), &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
+		return fileID{}, 0
+	}
+	return fileID{uint64(st.Dev), st.Ino}, uint64(st.Nlink)
+}
+
+// visitor is called for each entry of a tree, with the directory's descriptor and the entry's path in the tree.
+type visitor func(dirfd int, path string, e os.DirEntry) error
+
+// walk visits the first maxWalk entries of a source's tree, and notes if there are more.
+func (h *Host) walk(key, source string, src *Source, visit visitor) error {
+	seen := 0
+	err := walk(src.Fd, "", &seen, 0, visit)
+	var e *spec.Error
+	if err != nil && !errors.As(err, &e) {
+		return sourceError(key, source, err, "make the tree readable, or list sockets under --optional")
+	}
+	if err == nil && seen >= maxWalk {
+		h.Partial = append(h.Partial, fmt.Sprintf("sockets: only the first %d entries of %s were checked",
+			maxWalk, spec.Quote(source)))
+	}
+	return err
+}
+
+// walk looks at a tree through descriptors: others may write there and change its names meanwhile.
+func walk(dirfd int, prefix string, seen *int, depth int, visit visitor) error {
+	fd, err := unix.Openat(dirfd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.EACCES) {
+		return nil // the payload cannot look there either
+	}
+	if err != nil {
+		return err
+	}
+	d := os.NewFile(uintptr(fd), prefix)
+	defer d.Close()
+	for *seen < maxWalk && depth < 32 {
+		list, err := d.ReadDir(256)
+		for _, e := range list {
+			if *seen >= maxWalk {
+				return nil
+			}
+			*seen++
+			if err := visit(fd, filepath.Join(prefix, e.Name()), e); err != nil {
+				return err
+			}
+			if !e.IsDir() {
+				continue
+			}
+			sub, err := unix.Openat(fd, e.Name(), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+			if err != nil {
+				continue // it was removed, or is no longer a directory
+			}
+			err = walk(sub, filepath.Join(prefix, e.Name()), seen, depth+1, visit)
+			unix.Close(sub)
+			if err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return nil // io.EOF
+		}
+	}
+	return nil
+}

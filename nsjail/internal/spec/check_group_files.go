@@ -1,0 +1,168 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+const (
+	maxIO         = 64   // entries under io
+	maxGroupFiles = 64   // entries under cgroup
+	maxGroupValue = 4096 // what one write to a file of a control group takes: a page
+)
+
+// io checks the limits on block devices.
+func (c *checker) io(l *Limits) {
+	c.weight("io_weight", l.IOWeight)
+	if len(l.IO) > maxIO {
+		c.add("limits.io", fmt.Sprintf("%d is more than %d", len(l.IO), maxIO), "remove some")
+		return
+	}
+	seen := map[string]int{}
+	for i, d := range l.IO {
+		field := Index("limits.io", i)
+		c.rates(field, d)
+		if d.Path == "" {
+			c.add(field+".path", "is empty", "name a block device, or a file or directory on it")
+			continue
+		}
+		if !c.hostPath(field+".path", d.Path) {
+			continue
+		}
+		clean := filepath.Clean(d.Path)
+		if first, twice := seen[clean]; twice {
+			c.add(field+".path", Quote(d.Path)+" is already that of "+Index("limits.io", first), "put its rates together in one entry")
+			continue
+		}
+		seen[clean] = i
+	}
+}
+
+func (c *checker) rates(field string, d IOLimit) {
+	for _, r := range []struct {
+		name        string
+		value, most int64
+	}{
+		{"read_bps", int64(d.ReadBps), math.MaxInt64}, {"write_bps", int64(d.WriteBps), math.MaxInt64},
+		{"read_iops", d.ReadIOPS, math.MaxUint32}, {"write_iops", d.WriteIOPS, math.MaxUint32}, // the kernel's unsigned int
+	} {
+		switch {
+		case r.value < 0:
+			c.add(field+"."+r.name, fmt.Sprintf("%d is negative", r.value), "write a rate for each second, or leave it out for no limit")
+		case r.value > r.most:
+			c.add(field+"."+r.name, fmt.Sprintf("%d is more than the %d that the kernel counts", r.value, r.most), "leave it out for no limit")
+		}
+	}
+	if d.ReadBps == 0 && d.WriteBps == 0 && d.ReadIOPS == 0 && d.WriteIOPS == 0 {
+		c.add(field, "there is no rate", "write one of read_bps, write_bps, read_iops, write_iops, or remove the entry")
+	}
+}
+
+// hugePageFix says how a size of huge pages is written.
+const hugePageFix = `write it as the kernel does, as in 64KB, 2MB or 1GB`
+
+func (c *checker) hugetlb(limits map[string]Bytes) {
+	names := make([]string, 0, len(limits))
+	for name := range limits {
+		names = append(names, name)
+	}
+	sort.Strings(names) // the same Spec gives the same answer
+	for _, name := range names {
+		if !hugePageSize(name) {
+			c.add("limits.hugetlb", Quote(name)+" is not a size of huge pages", hugePageFix)
+		} else if v := limits[name]; v < 0 {
+			c.add("limits.hugetlb."+name, fmt.Sprintf("%d is negative", v), "write a size, as in 64m, or 0 for no huge pages")
+		}
+	}
+}
+
+// hugePageSize says whether s is a power of two below 1024 in KB, MB or GB: hugetlb_cgroup_files of the kernel.
+func hugePageSize(s string) bool {
+	if len(s) < 3 || !Contains([]string{"KB", "MB", "GB"}, s[len(s)-2:]) || s[0] == '0' {
+		return false
+	}
+	n, err := strconv.ParseUint(s[:len(s)-2], 10, 10)
+	return err == nil && n&(n-1) == 0
+}
+
+// groupFiles checks the files that the caller wants written by their own names.
+func (c *checker) groupFiles(l *Limits) {
+	if len(l.Cgroup) > maxGroupFiles {
+		c.add("limits.cgroup", fmt.Sprintf("%d is more than %d", len(l.Cgroup), maxGroupFiles), "remove some")
+		return
+	}
+	taken := l.groupFilesTaken()
+	for i, entry := range l.Cgroup {
+		field := Index("limits.cgroup", i)
+		file, value, ok := strings.Cut(entry, "=")
+		switch {
+		case !ok || value == "":
+			c.add(field, Quote(entry)+" has no value", "write FILE=VALUE, as in memory.oom.group=0")
+		case Contains(reservedGroupFiles(), file):
+			c.add(field, Quote(file)+" decides who is in the group and whether they run, which is brig's part", "remove it")
+		case !groupFile(file):
+			c.add(field, Quote(file)+" is not the name of a file of a control group", "write it as in memory.oom.group=0, without a directory")
+		case len(value) > maxGroupValue:
+			c.add(field, fmt.Sprintf("%d bytes are more than the %d that one write takes", len(value), maxGroupValue), "shorten the value")
+		case strings.ContainsAny(value, "\n\x00"):
+			c.add(field, Quote(value)+" has a line break or a NUL byte, which no such file takes", "write an entry for each line")
+		case taken[file] != "":
+			c.add(field, Quote(file)+" is already set by limits."+taken[file], "remove one of the two")
+		default:
+			c.text(field, entry)
+		}
+	}
+}
+
+// groupFile says whether a file of cgroups(7) can have this name: "memory.max", "hugetlb.2MB.max".
+func groupFile(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+	return len(name) <= maxName && strings.Trim(name, letters) == "" && strings.Contains(name, ".") &&
+		!strings.Contains("."+name+".", "..")
+}
+
+// reservedGroupFiles are what the jail itself rests on.
+func reservedGroupFiles() []string {
+	return []string{"cgroup.procs", "cgroup.threads", "cgroup.type", "cgroup.subtree_control", "cgroup.kill", "cgroup.freeze",
+		"cgroup.event_control", "memory.oom_control", "freezer.state", "tasks", "release_agent", "notify_on_release"}
+}
+
+// groupFilesTaken maps the files that other fields of the Spec set, in both versions of control groups, to the field.
+func (l *Limits) groupFilesTaken() map[string]string {
+	taken := map[string]string{}
+	for _, t := range []struct {
+		set   bool
+		field string
+		files string
+	}{
+		{l.Memory != 0, "memory", "memory.max memory.limit_in_bytes memory.swap.max memory.memsw.limit_in_bytes"},
+		{l.MemoryHigh != 0, "memory_high", "memory.high"},
+		{l.MemorySwap != 0, "memory_swap", "memory.swap.max memory.memsw.limit_in_bytes"},
+		{l.MemoryLow != 0, "memory_low", "memory.low memory.soft_limit_in_bytes"},
+		{l.MemoryMin != 0, "memory_min", "memory.min"},
+		{l.NoOOMGroup, "no_oom_group", "memory.oom.group"},
+		{l.Processes > 0, "processes", "pids.max"},
+		{l.CPUs != 0, "cpus", "cpu.max cpu.cfs_quota_us cpu.cfs_period_us"},
+		{l.CPUBurst != 0, "cpu_burst", "cpu.max.burst cpu.cfs_burst_us"},
+		{l.CPUWeight != 0, "cpu_weight", "cpu.weight cpu.weight.nice cpu.shares"},
+		{l.CPUSet != "", "cpuset", "cpuset.cpus"},
+		{l.CPUSetMems != "", "cpuset_mems", "cpuset.mems"},
+		{len(l.IO) > 0, "io", "io.max blkio.throttle.read_bps_device blkio.throttle.write_bps_device " +
+			"blkio.throttle.read_iops_device blkio.throttle.write_iops_device"},
+		{l.IOWeight != 0, "io_weight", "io.weight io.bfq.weight blkio.weight blkio.bfq.weight"},
+	} {
+		for _, file := range strings.Fields(t.files) {
+			if t.set && taken[file] == "" {
+				taken[file] = t.field
+			}
+		}
+	}
+	for size := range l.HugeTLB {
+		taken["hugetlb."+size+".max"], taken["hugetlb."+size+".limit_in_bytes"] = "hugetlb", "hugetlb"
+	}
+	return taken
+}

@@ -1,0 +1,131 @@
+package spec
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// isolation checks the network and the system-call filter.
+func (c *checker) isolation(s *Spec) {
+	switch s.Net {
+	case "", NetNone, NetLoopback, NetEgress, NetHost:
+	default:
+		c.add("net", Quote(string(s.Net))+" is not a network mode", DidYouMean(string(s.Net), []string{"none", "loopback", "egress", "host"}))
+	}
+	c.network(s)
+	// The presets belong to package seccomp, so that an unknown one is found by Resolve.
+	if FileProfile(s.Seccomp) {
+		c.hostPath("seccomp", s.Seccomp)
+	} else {
+		c.text("seccomp", s.Seccomp)
+	}
+}
+
+// mechanisms checks the names under require and optional.
+func (c *checker) mechanisms(s *Spec) {
+	if len(s.Require)+len(s.Optional) == 0 {
+		return
+	}
+	known, asked := mechanismNames(), s.Limits.Asked()
+	for _, list := range []struct {
+		field string
+		names []string
+	}{{"require", s.Require}, {"optional", s.Optional}} {
+		for i, name := range list.names {
+			field := Index(list.field, i)
+			switch {
+			case !Contains(known, name):
+				c.add(field, Quote(name)+" is not a mechanism", DidYouMean(name, known))
+			case list.field == "require" && Contains(s.Optional, name):
+				c.add(field, Quote(name)+" is also listed under optional", "remove one of the two")
+			default:
+				if set, onDemand := asked[name]; onDemand && !set && list.field == "require" {
+					c.add(field, Quote(name)+" is required, and no such limit is set", "set the limit, or remove it here")
+				}
+			}
+		}
+	}
+}
+
+// env checks the form of the variables; word checks what execve(2) can carry.
+func (c *checker) env(s *Spec) {
+	for i, e := range s.Env {
+		field := Index("env", i)
+		name, _, ok := strings.Cut(e, "=")
+		switch {
+		case !ok:
+			c.add(field, Quote(e)+" has no =", "write NAME=value, or list the name under pass_env")
+		case name == "":
+			c.add(field, Quote(e)+" has no name", "write NAME=value")
+		default:
+			c.envName(field, name)
+		}
+	}
+	for i, p := range s.PassEnv {
+		field := Index("pass_env", i)
+		if _, err := path.Match(p, ""); err != nil {
+			c.add(field, Quote(p)+" is not a pattern", `close the [, or write \[ for a plain one`)
+		} else if p == "" {
+			c.add(field, "is empty", "name a variable, as in LC_ALL or LC_*")
+		} else if strings.Contains(p, "=") {
+			c.add(field, Quote(p)+" has a value", "put it under env")
+		} else {
+			c.envName(field, p)
+		}
+	}
+}
+
+// envName checks a name. POSIX allows anything but = and NUL; blanks and control bytes are always a slip.
+func (c *checker) envName(field, name string) {
+	if i := strings.IndexByte(name, 0); i >= 0 && strings.HasPrefix(field, "env") {
+		return // word has said it
+	}
+	if c.text(field, name) && strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		c.add(field, Quote(name)+" is not a name: it has a blank or a control byte", "remove that")
+	}
+}
+
+// OwnedEtc are the files of /etc that a jail makes itself.
+var OwnedEtc = []string{"passwd", "group", "hosts", "hostname", "nsswitch.conf", "resolv.conf", "shells", "mtab"}
+
+// PrivateEtc are names in /etc that hold accounts, keys and identities. They are refused even if every user may read
+// them.
+var PrivateEtc = []string{".pwd.lock", "NetworkManager", "cloud", "credstore", "credstore.encrypted", "crypttab",
+	"docker", "environment", "exim4", "fstab", "group-", "gshadow", "gshadow-", "hostid", "ipsec.d", "ipsec.secrets",
+	"kerberos", "krb5.keytab", "krb5.conf.d", "kubernetes", "letsencrypt", "machine-id", "netplan", "openvpn", "opt",
+	"passwd-", "pki/tls/private", "pki/private", "ppp", "rancher", "security", "shadow", "shadow-", "ssh", "ssl/private",
+	"subgid", "subuid", "sudoers", "sudoers.d", "wireguard", "wpa_supplicant"}
+
+// etcNames checks Spec.Etc.
+func (c *checker) etcNames(s *Spec) {
+	if len(s.Etc) > 0 && s.Rootfs.Path != "" {
+		c.add("etc", "a rootfs has its own /etc", "remove it, or bind what is missing there")
+	}
+	if len(s.Etc) > maxMounts {
+		c.add("etc", fmt.Sprintf("%d is more than %d", len(s.Etc), maxMounts), "name directories")
+		return
+	}
+	for i, name := range s.Etc {
+		field := Index("etc", i)
+		within := func(n string) bool {
+			return name == n || strings.HasPrefix(name, n+"/") || strings.HasPrefix(n, name+"/")
+		}
+		switch {
+		case !c.text(field, name):
+		case name == "" || !filepath.IsLocal(name) || filepath.Clean(name) != name || name == "." || len(name) > maxName:
+			c.add(field, Quote(name)+" is not a name in /etc", "write a plain name such as fonts or apache2/mime.types")
+		case slices.ContainsFunc(OwnedEtc, within):
+			c.add(field, "the jail makes its own /etc/"+name, "replace it by a file of yours: --file SRC /etc/"+name)
+		case slices.ContainsFunc(PrivateEtc, within):
+			c.add(field, Quote(name)+" is or holds accounts, keys or the machine's identity",
+				"name what is needed of it, or bind it if that is meant: --ro-bind /etc/"+name+" /etc/"+name)
+		}
+	}
+}
+
+// FileProfile says that a Spec's Seccomp is the path of a profile.
+func FileProfile(name string) bool { return strings.Contains(name, "/") }

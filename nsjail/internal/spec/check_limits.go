@@ -1,0 +1,118 @@
+package spec
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// RlimitNames are the sixteen resources of getrlimit(2), by the names of ulimit and docker.
+func RlimitNames() []string {
+	return []string{"as", "core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc",
+		"rss", "rtprio", "rttime", "sigpending", "stack"}
+}
+
+// maxProcesses is all that Linux can have at once: proc_pid(5), pid_max.
+const maxProcesses = 1<<22 - 1
+
+// limits checks the limits that need no control group, and has the others checked.
+func (c *checker) limits(l *Limits) {
+	const none = "write a duration, as in 10s, or leave it out for no limit"
+	c.notNegative("idle", l.Idle, none)
+	c.notNegative("grace", l.Grace, "write a duration, as in 5s, or leave it out for SIGKILL at once")
+	c.notNegative("cpu_time", l.CPUTime, none)
+	switch {
+	case l.Processes < -1:
+		c.add("limits.processes", fmt.Sprintf("%d is not a number of processes", l.Processes), "write at least 1, or -1 for no limit")
+	case l.Processes > maxProcesses:
+		c.add("limits.processes", fmt.Sprintf("%d is more than the %d that Linux can have", l.Processes, maxProcesses), "write -1 for no limit")
+	}
+	c.sizes(8<<20, size{"output", l.Output}, size{"output_limit", l.OutputLimit})
+	c.memory(l)
+	c.cpu(l)
+	c.cpuset("cpuset", l.CPUSet, "processors")
+	c.cpuset("cpuset_mems", l.CPUSetMems, "memory nodes")
+	c.io(l)
+	c.hugetlb(l.HugeTLB)
+	c.groupFiles(l)
+}
+
+func (c *checker) notNegative(name string, d Duration, fix string) {
+	if d < 0 {
+		c.add("limits."+name, d.String()+" is negative", fix)
+	}
+}
+
+// size is a limit in bytes by its name.
+type size struct {
+	name  string
+	value Bytes
+}
+
+// sizes refuses negative ones.
+func (c *checker) sizes(example Bytes, list ...size) {
+	for _, s := range list {
+		if s.value < 0 {
+			c.add("limits."+s.name, fmt.Sprintf("%d is negative", s.value), "write a size, as in "+example.String()+", or leave it out for no limit")
+		}
+	}
+}
+
+func (c *checker) rlimits(s *Spec) {
+	names := make([]string, 0, len(s.Limits.Rlimits))
+	for name := range s.Limits.Rlimits {
+		names = append(names, name)
+	}
+	sort.Strings(names) // the same Spec gives the same answer
+	for _, name := range names {
+		c.rlimit(s, name, s.Limits.Rlimits[name])
+	}
+}
+
+func (c *checker) rlimit(s *Spec, name string, r Rlimit) {
+	field := "limits.rlimits." + name
+	if !Contains(RlimitNames(), name) {
+		c.add("limits.rlimits", Quote(name)+" is not a resource of getrlimit(2)", DidYouMean(name, RlimitNames()))
+		return
+	}
+	switch {
+	case r.Soft < -1 || r.Hard < -1:
+		c.add(field, fmt.Sprintf("%d is negative", min(r.Soft, r.Hard)), "write -1 for no limit")
+	case r.Hard != -1 && (r.Soft == -1 || r.Soft > r.Hard):
+		c.add(field, fmt.Sprintf("the soft limit %s is more than the hard limit %d", rlimitText(r.Soft), r.Hard), "raise the hard limit or lower the soft one")
+	case name == "nproc" && s.Limits.Processes != 0:
+		c.add(field, "the limit on processes is the same limit", "remove one of the two")
+	case name == "cpu" && s.Limits.CPUTime != 0:
+		c.add(field, "the limit on processor time is the same limit where there is no control group", "remove one of the two")
+	}
+}
+
+func rlimitText(v int64) string {
+	if v == -1 {
+		return "unlimited"
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+// Contains reports whether list has s.
+func Contains(list []string, s string) bool {
+	for _, have := range list {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}
+
+// RlimitNumbers are the 16 resource limits of getrlimit(2) by their lower-case names.
+func RlimitNumbers() map[string]int {
+	return map[string]int{
+		"as": unix.RLIMIT_AS, "core": unix.RLIMIT_CORE, "cpu": unix.RLIMIT_CPU, "data": unix.RLIMIT_DATA,
+		"fsize": unix.RLIMIT_FSIZE, "locks": unix.RLIMIT_LOCKS, "memlock": unix.RLIMIT_MEMLOCK,
+		"msgqueue": unix.RLIMIT_MSGQUEUE, "nice": unix.RLIMIT_NICE, "nofile": unix.RLIMIT_NOFILE,
+		"nproc": unix.RLIMIT_NPROC, "rss": unix.RLIMIT_RSS, "rtprio": unix.RLIMIT_RTPRIO,
+		"rttime": unix.RLIMIT_RTTIME, "sigpending": unix.RLIMIT_SIGPENDING, "stack": unix.RLIMIT_STACK,
+	}
+}

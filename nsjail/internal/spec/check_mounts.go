@@ -1,0 +1,181 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+func (c *checker) rootfs(r Rootfs) {
+	if c.hostPath("rootfs.path", r.Path) && hasDotDot(r.Path) {
+		// A root is what holds the payload: it is named plainly, not by a walk that a symlink on the way can bend.
+		c.add("rootfs.path", Quote(r.Path)+" walks upwards through ..", "write the path without ..")
+	}
+	if r.Path == "" && r.Writable {
+		c.add("rootfs.writable", "there is no rootfs to write to", "name a directory as its path")
+	}
+	if r.Size < 0 {
+		c.add("rootfs.size", fmt.Sprintf("%d is negative", r.Size), "write a size, as in 1g")
+	} else if r.Size > 0 && !r.Writable {
+		c.add("rootfs.size", "a read-only rootfs holds nothing", "make it writable or remove the size")
+	}
+}
+
+// hostPath checks a path of the host, which may hold any byte but NUL.
+func (c *checker) hostPath(field, p string) bool {
+	if len(p) >= maxPath {
+		c.add(field, fmt.Sprintf("%s is longer than %d bytes", Quote(p), maxPath-1), "shorten it")
+		return false
+	}
+	return c.bytes(field, p)
+}
+
+func hasDotDot(p string) bool {
+	for _, name := range strings.Split(p, "/") {
+		if name == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *checker) mounts(mounts []Mount) {
+	if len(mounts) > maxMounts {
+		c.add("mounts", fmt.Sprintf("%d is more than %d", len(mounts), maxMounts), "bind a common parent directory instead")
+		return
+	}
+	data := 0
+	for i, m := range mounts {
+		if data += len(m.Content); data > maxData {
+			c.add("mounts", fmt.Sprintf("their contents are more than %s together", Bytes(maxData)), "bind files instead")
+			return
+		}
+		field := Index("mounts", i)
+		c.mountFields(field, m)
+		if c.target(field+".target", m) {
+			c.overlap(mounts, i)
+		}
+	}
+}
+
+// overlap refuses a target that an earlier mount has, and a mount that would hide an earlier one.
+func (c *checker) overlap(mounts []Mount, i int) {
+	field, m := Index("mounts", i)+".target", mounts[i]
+	for j, earlier := range mounts[:i] {
+		if earlier.Target == m.Target {
+			c.add(field, Quote(m.Target)+" is already the target of "+Index("mounts", j), "remove one of the two")
+			return
+		}
+		if m.Type != MountDir && strings.HasPrefix(earlier.Target, m.Target+"/") {
+			c.add(field, fmt.Sprintf("%s would hide %s of %s", Quote(m.Target), Quote(earlier.Target), Index("mounts", j)),
+				"put it before that one")
+			return
+		}
+	}
+}
+
+// target checks where a mount goes and says whether it is usable.
+func (c *checker) target(field string, m Mount) bool {
+	if !c.text(field, m.Target) || !c.cleanPath(field, m.Target) {
+		return false
+	}
+	if m.Target == "/" {
+		c.add(field, `"/" is the root itself`, "use rootfs, or a target below /")
+		return false
+	}
+	if m.Target == "/dev/shm" && m.Type == MountTmpfs { // to change its size
+		return true
+	}
+	for _, reserved := range []string{"/proc", "/dev", "/sys"} {
+		if m.Target == reserved || strings.HasPrefix(m.Target, reserved+"/") {
+			c.add(field, Quote(m.Target)+" is reserved: the jail makes its own "+reserved, "choose another target")
+			return false
+		}
+	}
+	return true
+}
+
+// mountFields checks that a mount has the fields of its type and no other.
+func (c *checker) mountFields(field string, m Mount) {
+	wantsSource, wantsMode := true, false
+	switch m.Type {
+	case MountBind, MountSymlink:
+	case MountVolume:
+		c.volume(field+".source", m.Source)
+	case MountFile:
+		wantsMode = true
+	case MountTmpfs, MountDir, MountData:
+		wantsSource, wantsMode = false, true
+	default:
+		c.mountType(field+".type", string(m.Type))
+		return
+	}
+	switch {
+	case wantsSource && m.Source == "" && m.Type == MountSymlink:
+		c.add(field+".source", "is empty", "write the text of the symlink")
+	case wantsSource && m.Source == "":
+		c.add(field+".source", "is empty", "name a path of the host")
+	case wantsSource:
+		c.hostPath(field+".source", m.Source)
+	case m.Source != "":
+		c.add(field+".source", fmt.Sprintf("%s: a %s has no source", Quote(m.Source), m.Type), "remove it")
+	}
+	if m.Writable && m.Type != MountBind && m.Type != MountVolume {
+		c.add(field+".writable", "it is only for a bind or a volume", "remove it")
+	}
+	if m.Content != "" && m.Type != MountData {
+		c.add(field+".content", "it is only for a data", "remove it")
+	}
+	if len(m.Content) > MaxFileCopy {
+		c.add(field+".content", fmt.Sprintf("%d bytes are more than %s", len(m.Content), Bytes(MaxFileCopy)), "bind a file instead")
+	}
+	if m.Live && (m.Type != MountBind || m.Writable) {
+		c.add(field+".live", "it is only for a read-only bind", "remove it")
+	}
+	if m.Mode != "" {
+		c.mode(field+".mode", m, wantsMode)
+	}
+	c.capacity(field, m)
+}
+
+// volume checks what names a directory of a Volume.
+func (c *checker) volume(field, source string) {
+	id, dir, found := strings.Cut(source, "/")
+	if source != "" && (id == "" || !found || dir == "" || dir == "." || dir == ".." || strings.Contains(dir, "/")) {
+		c.add(field, Quote(source)+" does not name a directory of a volume", `write the volume's id, "/", and one directory`)
+	}
+}
+
+func (c *checker) mountType(field, value string) {
+	types := []string{string(MountBind), string(MountTmpfs), string(MountDir), string(MountSymlink), string(MountFile), string(MountData), string(MountVolume)}
+	if value == "" {
+		c.add(field, "is empty", "write one of "+strings.Join(types, ", "))
+		return
+	}
+	c.add(field, Quote(value)+" is not a type of mount", DidYouMean(value, types))
+}
+
+func (c *checker) mode(field string, m Mount, wanted bool) {
+	if !wanted {
+		c.add(field, fmt.Sprintf("%s: a %s has no mode of its own", Quote(m.Mode), m.Type), "remove it")
+		return
+	}
+	v, err := strconv.ParseUint(m.Mode, 8, 16)
+	if err != nil || v > 0o1777 || !utf8.ValidString(m.Mode) {
+		c.add(field, Quote(m.Mode)+" is not a mode", "write up to 1777 in octal digits, as in 755")
+	}
+}
+
+func (c *checker) capacity(field string, m Mount) {
+	for _, limit := range []struct {
+		name  string
+		value int64
+	}{{"size", int64(m.Size)}, {"inodes", m.Inodes}} {
+		if limit.value < 0 {
+			c.add(field+"."+limit.name, fmt.Sprintf("%d is negative", limit.value), "write a positive number")
+		} else if limit.value > 0 && m.Type != MountTmpfs {
+			c.add(field+"."+limit.name, "it is only for a tmpfs", "remove it")
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package spec
+
+import "fmt"
+
+func limitsFields(l *Limits) []field {
+	return []field{
+		{"wall", durationOf(&l.Wall)},
+		{"idle", durationOf(&l.Idle)},
+		{"grace", durationOf(&l.Grace)},
+		{"cpu_time", durationOf(&l.CPUTime)},
+		{"processes", integer(&l.Processes)},
+		{"output", bytesOf(&l.Output)},
+		{"output_limit", bytesOf(&l.OutputLimit)},
+		{"rlimits", rlimitMap(&l.Rlimits)},
+		{"memory", bytesOf(&l.Memory)},
+		{"memory_high", bytesOf(&l.MemoryHigh)},
+		{"memory_swap", swapOf(&l.MemorySwap)},
+		{"memory_low", bytesOf(&l.MemoryLow)},
+		{"memory_min", bytesOf(&l.MemoryMin)},
+		{"no_oom_group", boolean(&l.NoOOMGroup)},
+		{"cpus", number(&l.CPUs)},
+		{"cpu_period", durationOf(&l.CPUPeriod)},
+		{"cpu_burst", durationOf(&l.CPUBurst)},
+		{"cpu_weight", integer(&l.CPUWeight)},
+		{"cpuset", str(&l.CPUSet)},
+		{"cpuset_mems", str(&l.CPUSetMems)},
+		{"io", ioList(&l.IO)},
+		{"io_weight", integer(&l.IOWeight)},
+		{"hugetlb", hugeMap(&l.HugeTLB)},
+		{"cgroup", strs(&l.Cgroup)},
+	}
+}
+
+func ioFields(l *IOLimit) []field {
+	return []field{
+		{"path", str(&l.Path)},
+		{"read_bps", bytesOf(&l.ReadBps)},
+		{"write_bps", bytesOf(&l.WriteBps)},
+		{"read_iops", integer(&l.ReadIOPS)},
+		{"write_iops", integer(&l.WriteIOPS)},
+	}
+}
+
+func ioList(to *[]IOLimit) func(*specReader, string) error {
+	return func(d *specReader, path string) error {
+		return d.list(path, func(path string) error {
+			var l IOLimit
+			err := d.object(path, ioFields(&l))
+			*to = append(*to, l)
+			return err
+		})
+	}
+}
+
+func rlimitMap(to *map[string]Rlimit) func(*specReader, string) error {
+	return func(d *specReader, path string) error {
+		*to = map[string]Rlimit{}
+		return d.keys(path, func(name string) error {
+			if _, twice := (*to)[name]; twice {
+				return fmt.Errorf("%s: %s is there twice; remove one", path, Quote(name))
+			}
+			if !Contains(RlimitNames(), name) { // said here, where the path can be trusted to be printable
+				return fmt.Errorf("%s: %s is not a resource of getrlimit(2); %s", path, Quote(name), DidYouMean(name, RlimitNames()))
+			}
+			var r Rlimit
+			err := d.object(path+"."+name, []field{{"soft", integer(&r.Soft)}, {"hard", integer(&r.Hard)}})
+			(*to)[name] = r
+			return err
+		})
+	}
+}
+
+func hugeMap(to *map[string]Bytes) func(*specReader, string) error {
+	return func(d *specReader, path string) error {
+		*to = map[string]Bytes{}
+		return d.keys(path, func(size string) error {
+			if _, twice := (*to)[size]; twice {
+				return fmt.Errorf("%s: %s is there twice; remove one", path, Quote(size))
+			}
+			if !hugePageSize(size) { // said here, where the path can be trusted to be printable
+				return fmt.Errorf("%s: %s is not a size of huge pages; %s", path, Quote(size), hugePageFix)
+			}
+			var v Bytes
+			err := bytesOf(&v)(d, path+"."+size)
+			(*to)[size] = v
+			return err
+		})
+	}
+}
+
+// swapOf reads a size or -1, which says that there is no limit.
+func swapOf(to *Bytes) func(*specReader, string) error {
+	return func(d *specReader, path string) error {
+		return d.quantity(path, "a size, as in \"64m\", or -1", func(s string) (err error) {
+			if s == "-1" {
+				*to = -1
+				return nil
+			}
+			*to, err = ParseBytes(s)
+			return err
+		})
+	}
+}

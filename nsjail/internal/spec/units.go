@@ -1,0 +1,103 @@
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bytes is a size. In text it is a number with an optional binary suffix, as docker writes it: 512, 64k, 8m, 1g, 1t.
+type Bytes int64
+
+// Duration is a time span. In text it is Go's form ("1m30s"); in JSON also a number of seconds.
+type Duration time.Duration
+
+// ParseBytes reads a size such as "64m", "64mb" or "64MiB". It refuses negative, fractional, empty and overflowing sizes.
+func ParseBytes(s string) (Bytes, error) {
+	digits := strings.TrimRight(s, "bBiIkKmMgGtTpP")
+	shift, ok := sizeShift(strings.ToLower(s[len(digits):]))
+	if !ok || digits == "" || strings.TrimLeft(digits, "0123456789") != "" {
+		return 0, fmt.Errorf("%s is not a size; write a whole number with k, m, g or t, as in 64m", Quote(s))
+	}
+	v, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || v > math.MaxInt64>>shift {
+		return 0, fmt.Errorf("size %s is too large; write at most 8191p", Quote(s))
+	}
+	return Bytes(v << shift), nil
+}
+
+// sizeShift is the power of two that a suffix stands for.
+func sizeShift(suffix string) (shift int, ok bool) {
+	if suffix == "" || suffix == "b" {
+		return 0, true
+	}
+	i := strings.IndexByte("kmgtp", suffix[0])
+	rest := suffix[1:]
+	return 10 * (i + 1), i >= 0 && (rest == "" || rest == "b" || rest == "i" || rest == "ib")
+}
+
+// String writes the size with the largest suffix that divides it.
+func (b Bytes) String() string {
+	v, suffix := int64(b), ""
+	for _, s := range []string{"k", "m", "g", "t"} {
+		if v == 0 || v%1024 != 0 {
+			break
+		}
+		v, suffix = v/1024, s
+	}
+	return strconv.FormatInt(v, 10) + suffix
+}
+
+// MarshalJSON writes the size as its text form.
+func (b Bytes) MarshalJSON() ([]byte, error) { return json.Marshal(b.String()) }
+
+// UnmarshalJSON reads a number of bytes or a text form.
+func (b *Bytes) UnmarshalJSON(j []byte) error {
+	s := string(j)
+	if len(j) > 0 && j[0] == '"' {
+		if err := json.Unmarshal(j, &s); err != nil {
+			return err
+		}
+	}
+	v, err := ParseBytes(s)
+	*b = v
+	return err
+}
+
+// ParseDuration reads "1m30s", or whole or fractional seconds as a bare number.
+func ParseDuration(s string) (Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err == nil {
+		return Duration(d), nil
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || strings.Trim(s, "0123456789.+-eE") != "" { // ParseFloat also reads hexadecimal, Inf and NaN
+		return 0, fmt.Errorf("%s is not a duration of at most 292 years; write it as in 500ms, 30s or 1h", Quote(s))
+	}
+	if math.Abs(f) >= float64(math.MaxInt64)/1e9 { // the float is rounded up to 2^63 ns, which is one too many
+		return 0, fmt.Errorf("duration %s is too large; write at most 292 years", Quote(s))
+	}
+	return Duration(math.Round(f * float64(time.Second))), nil
+}
+
+// String writes the duration in Go's form.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// MarshalJSON writes the duration as its text form.
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
+
+// UnmarshalJSON reads a number of seconds or a text form.
+func (d *Duration) UnmarshalJSON(j []byte) error {
+	s := string(j)
+	if len(j) > 0 && j[0] == '"' {
+		if err := json.Unmarshal(j, &s); err != nil {
+			return err
+		}
+	}
+	v, err := ParseDuration(s)
+	*d = v
+	return err
+}

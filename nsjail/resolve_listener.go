@@ -1,0 +1,53 @@
+package nsjail
+
+import (
+	"fmt"
+	"strconv"
+
+	"brig/internal/program"
+	"brig/nsjail/internal/launcher"
+	"brig/seccomp"
+
+	"golang.org/x/sys/unix"
+)
+
+// minFiles is the least limit on open files with which a listener fits beside the standard streams.
+const minFiles = 4
+
+// listen makes init the listener of the payload's filter, if anything is to be heard: a call that the profile answers
+// with death is then reported by name. Where that is not possible, the kernel kills, and nobody learns for what.
+func (r *resolver) listen() {
+	h := r.host
+	heard, changed := seccomp.NotifyKills(h.Filter)
+	if r.spec.NoInit || r.spec.Seccomp == "unconfined" || h.Missing["seccomp"] != "" || !changed {
+		return
+	}
+	why := h.NoListener
+	for _, nr := range []int{unix.SYS_EXECVE, unix.SYS_EXIT_GROUP} { // init waits for these calls, and would not hear
+		if seccomp.Simulate(heard, seccomp.Data{Nr: int32(nr), Args: [6]uint64{125}}) == seccomp.Notify {
+			why = "the profile kills for execve or exit_group, which the start of a payload needs"
+		}
+	}
+	if l, ok := r.spec.Limits.Rlimits["nofile"]; ok && l.Soft >= 0 && l.Soft < minFiles {
+		why = fmt.Sprintf("the limit of %d open files leaves no room for a listener", l.Soft)
+	}
+	if why != "" {
+		r.Notes = append(r.Notes, "a violation of the filter will not be named: "+why)
+		return
+	}
+	r.heard = heard
+	r.listener = r.Jail.Reserve()
+}
+
+// forkArgs are the arguments of program.Fork; init performs so many operations itself.
+func (r *resolver) forkArgs(own int) []program.Arg {
+	listener := program.Int(0)
+	if r.heard != nil {
+		listener = program.Named(int(r.listener), "&$"+strconv.Itoa(int(r.listener)))
+	}
+	args := []program.Arg{launcher.SlotReport.Arg(), listener, program.Int(len(r.Disks))}
+	if own > 0 {
+		args = append(args, program.Named(own, fmt.Sprintf("%d /* operations that follow: init's, at the same time */", own)))
+	}
+	return args
+}
