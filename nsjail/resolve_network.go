@@ -5,7 +5,7 @@ import (
 
 	"brig/internal/program"
 	"brig/netns"
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"

@@ -15,6 +15,6 @@ fuzz netns/egress/wire FuzzAnswer & a=$!
 fuzz netns/egress/wire FuzzHello & b=$!
 wait $a && wait $b
 fuzz netns/egress/wire FuzzRequest & a=$!
-fuzz netns/egress FuzzParsePolicy & b=$!
+fuzz netns/egress/policy FuzzParsePolicy & b=$!
 wait $a && wait $b
-fuzz netns/egress FuzzNormalizeName
+fuzz netns/egress/policy FuzzNormalizeName

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"brig/agent/text"
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 

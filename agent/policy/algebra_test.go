@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 

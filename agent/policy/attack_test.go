@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 

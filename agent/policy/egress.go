@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 )
 
 // facts are what a policy allows and denies, by field, as texts that can be compared.

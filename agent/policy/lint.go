@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 

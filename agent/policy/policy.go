@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 

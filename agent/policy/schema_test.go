@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 )
 
 var update = flag.Bool("update", false, "write policy.schema.json")

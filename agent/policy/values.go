@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 

@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"

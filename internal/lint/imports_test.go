@@ -36,23 +36,24 @@ var ours = map[string][]string{
 	"brig/cgroup":                   {program},
 	"brig/cgroup/monitor":           {},
 	"brig/netns":                    {program},
-	"brig/netns/egress":             {"brig/netns/egress/wire"},
+	"brig/netns/egress":             {"brig/netns/egress/policy", "brig/netns/egress/wire"},
+	"brig/netns/egress/policy":      {},
 	"brig/netns/egress/wire":        {},
 	"brig/rootfs":                   {program},
 	"brig/seccomp":                  {program},
 	"brig/nsjail/internal/launcher": {program},
-	spec:                            {program, "brig/cgroup", "brig/netns/egress", "brig/seccomp"},
+	spec:                            {program, "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	host:                            {spec, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/seccomp"},
-	doctor:                          {spec, host, "brig/cgroup", "brig/netns/egress", "brig/seccomp"},
-	"brig/nsjail":                   {program, spec, host, doctor, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/rootfs", "brig/seccomp"},
+	doctor:                          {spec, host, "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
+	"brig/nsjail":                   {program, spec, host, doctor, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	"brig/agent/workspace":          {"brig/nsjail"},
 	"brig/agent/lang":               {"brig/nsjail"},
 	"brig/agent/text":               {},
-	"brig/agent/policy":             {"brig/nsjail", "brig/netns/egress"},
+	"brig/agent/policy":             {"brig/nsjail", "brig/netns/egress/policy"},
 	"brig/agent/token":              {"brig/nsjail"},
 	"brig/agent/audit":              {"brig/nsjail"},
-	"brig/agent/engine":             append([]string{"brig/nsjail", "brig/netns/egress"}, wrappers...),
-	"brig/cmd/brig":                 {"brig/nsjail", "brig/agent/text", "brig/netns/egress", "brig/internal/roff"},
+	"brig/agent/engine":             append([]string{"brig/nsjail", "brig/netns/egress", "brig/netns/egress/policy"}, wrappers...),
+	"brig/cmd/brig":                 {"brig/nsjail", "brig/agent/text", "brig/netns/egress/policy", "brig/internal/roff"},
 	"brig/cmd/brigd":                append([]string{"brig/internal/roff", "brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "admit", daemon + "api", daemon + "auditcmd", daemon + "config", daemon + "files", daemon + "listen", daemon + "mcp", daemon + "metrics", daemon + "policycmd", daemon + "tokencmd", daemon + "trace"}, wrappers...),
 	daemon + "admit":                {"brig/nsjail"},
 	daemon + "api":                  {"brig/nsjail", "brig/agent/engine", daemon + "body", daemon + "schema"},
@@ -67,7 +68,7 @@ var ours = map[string][]string{
 	daemon + "schema":               {"brig/nsjail", "brig/agent/engine"},
 	daemon + "terminal":             {},
 	daemon + "tokencmd":             {"brig/nsjail", "brig/agent/policy", "brig/agent/token", daemon + "files", daemon + "listen", daemon + "terminal"},
-	daemon + "tools":                {"brig/nsjail", "brig/agent/engine", "brig/netns/egress", daemon + "files", daemon + "schema"},
+	daemon + "tools":                {"brig/nsjail", "brig/agent/engine", "brig/netns/egress/policy", daemon + "files", daemon + "schema"},
 	daemon + "trace":                {"brig/nsjail"},
 	"brig/cmd/brig-bench":           {"brig/nsjail", bench + "load", bench + "machine", bench + "measure", bench + "peers", bench + "report", bench + "result", bench + "terminal"},
 	bench + "load":                  {"brig/nsjail", bench + "peers", bench + "procfs"},
@@ -82,7 +83,7 @@ var ours = map[string][]string{
 }
 
 // outer is what programs that use the library may import: the library, and the type of a policy.
-var outer = []string{"brig/nsjail", "brig/netns/egress"}
+var outer = []string{"brig/nsjail", "brig/netns/egress", "brig/netns/egress/policy"}
 
 // doors says which package alone may import a library; the longest path that fits decides. golang.org/x/sys is
 // everybody's: it is the kernel's own words.
@@ -112,6 +113,12 @@ var heavy = []string{"net/http", "crypto/tls", "crypto/x509", "text/template", "
 	"log/slog", "testing", "os/user", "plugin", "expvar",
 	"github.com/prometheus", "google.golang.org", "github.com/golang/protobuf", "github.com/cilium/ebpf", "github.com/godbus/dbus",
 	"github.com/coreos", "github.com/sirupsen", "github.com/containerd/cgroups/v3/cgroup1", "github.com/containerd/cgroups/v3/cgroup2"}
+
+// pure are the rooms that decide and do nothing else: of the standard library they may import only these packages.
+var pure = map[string][]string{
+	"brig/netns/egress/policy": {"bytes", "encoding/json", "errors", "io", "math", "net/netip", "path", "slices", "strconv",
+		"strings", "sync", "time", "unicode", "unicode/utf8"},
+}
 
 // pkg is what go list says of a package.
 type pkg struct {
@@ -160,6 +167,9 @@ func TestImportTable(t *testing.T) {
 				continue
 			}
 			door(t, p.ImportPath, i, false)
+			if list := pure[p.ImportPath]; list != nil && !slices.Contains(list, i) {
+				t.Errorf("%s, which is pure, imports %s", p.ImportPath, i)
+			}
 		}
 		for _, i := range append(p.TestImports, p.XTestImports...) {
 			door(t, p.ImportPath, i, true)

@@ -48,7 +48,7 @@ func (s *Server) arrived(c *net.TCPConn, redirected bool) {
 	k.name, _ = s.pool.Name(k.to.Addr())
 	k.e.Name = k.name
 	if r := s.lim.enter(); r != ReasonNone {
-		k.refuse(r.verdict(), r)
+		k.refuse(verdictOf(r), r)
 		return
 	}
 	if !s.track(c) {

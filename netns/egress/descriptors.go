@@ -45,8 +45,8 @@ func exhausted(err error) bool {
 	return false
 }
 
-// verdict is Deny where the policy refuses, and Error where it is the machine that has no room.
-func (r Reason) verdict() Verdict {
+// verdictOf returns VerdictDeny for what the policy refuses, and VerdictError if the machine has no room.
+func verdictOf(r Reason) Verdict {
 	if r == ReasonResources {
 		return VerdictError
 	}

@@ -63,7 +63,7 @@ type failure struct {
 }
 
 func denied(r Reason, a netip.AddrPort) *failure {
-	return &failure{r.verdict(), r, a.String()}
+	return &failure{verdictOf(r), r, a.String()}
 }
 
 // candidates are the vetted addresses of a name. Asked for once for each connection, so that what was vetted is dialled.
@@ -101,7 +101,7 @@ func (d *dialer) vetName(to netip.AddrPort) Reason {
 	if r := d.m.Vet(to.Addr(), to.Port()); r != ReasonNone {
 		return r
 	}
-	return d.placed(to.Addr(), d.writtenOut(to, false))
+	return d.placed(to.Addr(), d.policy.WritesOut(to, false))
 }
 
 // placed refuses the host's own addresses, unless they were written out, and those that no one host has.
@@ -129,20 +129,7 @@ func (d *dialer) vetAddr(to netip.AddrPort, udp bool) Reason {
 	case Metadata(a):
 		return ReasonMetadata
 	}
-	return d.placed(a, d.writtenOut(to, udp))
-}
-
-func (d *dialer) writtenOut(to netip.AddrPort, udp bool) bool {
-	for _, r := range d.policy.allows() {
-		p, problem := parsePrefix(r.CIDR)
-		if r.CIDR == "" || problem != nil || !p.IsSingleIP() || p.Addr() != to.Addr() || (r.Mode == ModeUDP) != udp {
-			continue
-		}
-		if slices.ContainsFunc(r.Ports, func(p Ports) bool { return p.Contains(to.Port()) }) {
-			return true
-		}
-	}
-	return false
+	return d.placed(a, d.policy.WritesOut(to, udp))
 }
 
 // connect dials the addresses one after the other; each has its share of the time that is left. network is tcp or udp.

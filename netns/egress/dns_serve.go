@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"brig/netns/egress/policy"
 	"brig/netns/egress/wire"
 )
 
@@ -34,7 +35,7 @@ func (s *Server) serveDNS(c *net.UDPConn) {
 			continue
 		}
 		to, known := askedAddr(oob[:oobn])
-		reply := s.answer(buf[:n], netip.AddrPortFrom(plainAddr(to), portDNS))
+		reply := s.answer(buf[:n], netip.AddrPortFrom(plainAddr(to), policy.PortDNS))
 		if reply == nil || c.SetWriteDeadline(time.Now().Add(dnsWrite)) != nil {
 			continue
 		}
@@ -61,7 +62,7 @@ func (s *Server) answer(query []byte, to netip.AddrPort) []byte {
 	}
 	reply, q := wire.Answer(query, knows, address)
 	if q.Verdict == string(VerdictDeny) && s.lookups.first(q.Name, q.Type, time.Now()) {
-		e := Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: Reason(q.Reason), Name: q.Name, Port: portDNS}
+		e := Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: Reason(q.Reason), Name: q.Name, Port: policy.PortDNS}
 		if to.Addr().IsValid() {
 			e.Destination = to.String()
 		}
@@ -92,7 +93,7 @@ func (s *Server) serveDNSTCP(l *net.TCPListener) {
 		if streams.Add(1) > dnsStreams || !s.track(c) {
 			streams.Add(-1)
 			reset(c)
-			s.log.add(Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: ReasonMaxConnections, Port: portDNS})
+			s.log.add(Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: ReasonMaxConnections, Port: policy.PortDNS})
 			return
 		}
 		s.sending.add(1)
@@ -108,7 +109,7 @@ func (s *Server) serveDNSTCP(l *net.TCPListener) {
 func (s *Server) dnsStream(c *net.TCPConn) {
 	var to netip.AddrPort
 	if a, err := s.destination(c, false); err == nil {
-		to = netip.AddrPortFrom(plainAddr(a.Addr()), portDNS)
+		to = netip.AddrPortFrom(plainAddr(a.Addr()), policy.PortDNS)
 	}
 	end := time.Now().Add(dnsStream)
 	for {

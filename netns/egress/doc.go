@@ -17,17 +17,8 @@
 //	                 <-->  relay, counted and bounded                      <-->
 //	                       one line of JSON; refused: RST, or 403 in http mode
 //
-// A Policy is data: ParsePolicy reads it, Check judges it, Compile makes the Matcher. Its decisions:
-//
-//   - Nothing is allowed that no rule names; Deny and BlockedHosts win; AllowedPorts narrows every rule.
-//   - A name is matched in the one form of NormalizeName. "*.example.com" is every name below example.com, not itself.
-//   - Only a name's rule opens a name, only an address's rule an address that the payload wrote out.
-//   - A name's rule alone never leads to what Blocked knows: the owner of a name may point it anywhere. A rule for
-//     addresses opens such a range if its prefix lies within it, and then a name that is allowed may lead there as
-//     well. No rule opens Metadata addresses, loopback, or an address that hides another.
-//   - In tls mode the ClientHello's name must be the one that was looked up, in http mode each request's Host; at a shared
-//     server, tcp mode cannot tell one site from another. So 443 means tls and 80 http unless a rule says otherwise.
-//   - Where several rules fit, they add up.
+// What a policy means is written in package policy; the parsers of what the payload and the world send are in package
+// wire.
 //
 // What it does not do: it reads nothing inside TLS, so a host that is allowed is allowed for every purpose, and it does
 // not hide from that host whose machine asks.

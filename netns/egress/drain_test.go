@@ -11,7 +11,7 @@ import (
 // What the payload has said goes out when it has ended, though its server is slow to take it; the line counts it.
 func TestCloseSendsWhatWasSaid(t *testing.T) {
 	const size = 256 << 10 // what the sockets between them hold
-	r := newRig(t, Policy{Allow: []Rule{{Host: "a.test", Ports: []Ports{{5000, 5000}}}}}).serve()
+	r := newRig(t, Policy{Allow: []Rule{{Host: "a.test", Ports: []Ports{{From: 5000, To: 5000}}}}}).serve()
 	got := make(chan int64, 1)
 	begin := make(chan struct{})
 	r.server("a.test", 5000, func(c *net.TCPConn) {
@@ -39,7 +39,7 @@ func TestCloseSendsWhatWasSaid(t *testing.T) {
 
 // A server that takes nothing keeps Close for a second, and no longer.
 func TestCloseDoesNotWaitForever(t *testing.T) {
-	r := newRig(t, Policy{Allow: []Rule{{Host: "a.test", Ports: []Ports{{5000, 5000}}}}}).serve()
+	r := newRig(t, Policy{Allow: []Rule{{Host: "a.test", Ports: []Ports{{From: 5000, To: 5000}}}}}).serve()
 	end := make(chan struct{})
 	defer close(end)
 	r.server("a.test", 5000, func(c *net.TCPConn) { <-end; c.Close() })

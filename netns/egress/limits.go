@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,7 +65,7 @@ func (l *limits) enter() Reason {
 
 // name takes a name that d allowed, or returns which bound refuses it. Only a wildcard lets the payload choose it.
 func (l *limits) name(name string, d *Decision) Reason {
-	if d.Rule == nil || d.Rule.Host != anyHost && !strings.HasPrefix(d.Rule.Host, "*.") {
+	if d.Rule == nil || !d.Rule.Wildcard() {
 		return ReasonNone
 	}
 	l.mu.Lock()

@@ -88,20 +88,3 @@ func TestPoolConcurrent(t *testing.T) {
 		}
 	}
 }
-
-// A matcher is shared by all connections.
-func TestMatcherConcurrent(t *testing.T) {
-	m := matcher(t, names1)
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			for range 500 {
-				if !m.Host("a.pypi.org", 443).Allow || m.Knows("evil.pypi.org") || m.Addr(netip.MustParseAddr("1.1.1.1"), 443, false).Allow {
-					t.Error("a decision changed")
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-}

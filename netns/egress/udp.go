@@ -111,7 +111,7 @@ func (r *datagramRelay) begin(key association) *session {
 		return refuse(VerdictDeny, ReasonMaxBytes)
 	}
 	if why := s.lim.enter(); why != ReasonNone {
-		return refuse(why.verdict(), why)
+		return refuse(verdictOf(why), why)
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.dialer.timeout)
 	defer cancel()

@@ -3,7 +3,7 @@ package doctor
 import (
 	"context"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 	"brig/nsjail/internal/spec"
 )
 

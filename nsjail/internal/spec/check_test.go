@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 )
 
 // good is a Spec that Check accepts, for the tests to break in one place.

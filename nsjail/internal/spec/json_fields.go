@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 )
 
 // specFields are the keys of a Spec. A test compares them with the tags of the type.

@@ -1,6 +1,6 @@
 package spec
 
-import "brig/netns/egress"
+import egress "brig/netns/egress/policy"
 
 // Spec says what a jail is, and nothing about the machine it will run on: the same Spec means the same on every
 // host. Its JSON form and the flags of `brig run` say the same thing (`brig spec` prints one for the other).

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"brig/agent/engine"
-	"brig/netns/egress"
+	egress "brig/netns/egress/policy"
 )
 
 // box is what the jail of a tool's runs allows; zero fields are the engine's own defaults.

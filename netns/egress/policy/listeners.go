@@ -1,0 +1,85 @@
+package policy
+
+import (
+	"slices"
+	"strconv"
+)
+
+// effective is the set of ports that a rule opens or, without ports, what its mode stands for.
+func (r *Rule) effective() portSet {
+	ports := r.Ports
+	if len(ports) == 0 && r.Host != "" {
+		switch r.Mode {
+		case ModeHTTP:
+			ports = []Ports{{80, 80}}
+		case ModeTLS:
+			ports = []Ports{{443, 443}}
+		default:
+			ports = []Ports{{80, 80}, {443, 443}}
+		}
+	}
+	return newPortSet(ports).minus(portSet{{PortDNS, PortDNS}})
+}
+
+// narrowed is effective within AllowedPorts.
+func (p *Policy) narrowed(r *Rule) portSet {
+	if len(p.AllowedPorts) == 0 {
+		return r.effective()
+	}
+	return r.effective().and(newPortSet(p.AllowedPorts))
+}
+
+// TCPPorts gives the ports that need a listener, sorted and without 53. With all, some rules name more than
+// MaxListeners ports together, or Redirect is set, and the ports beyond those given need the catch-all.
+func (p *Policy) TCPPorts() (ports []uint16, all bool) {
+	if p.Redirect {
+		return nil, true
+	}
+	var sets []portSet
+	for _, r := range p.allows() {
+		if r.Mode != ModeUDP {
+			sets = append(sets, p.narrowed(&r))
+		}
+	}
+	slices.SortStableFunc(sets, func(a, b portSet) int { return a.count() - b.count() })
+	var union portSet
+	for _, s := range sets {
+		next := newPortSet(slices.Concat(union, s))
+		if next.count() > MaxListeners {
+			all = true
+			break
+		}
+		union = next
+	}
+	return union.list(), all
+}
+
+// UDPPorts gives the ports of the udp rules, sorted.
+func (p *Policy) UDPPorts() (ports []uint16, err *Problem) {
+	var union portSet
+	for i, r := range p.allows() {
+		if r.Mode != ModeUDP {
+			continue
+		}
+		if newPortSet(r.Ports).contains(PortDNS) {
+			return nil, &Problem{index("allow", i) + ".ports", "UDP port 53 is the jail's own resolver",
+				"leave port 53 out; the keeper's servers are named in dns"}
+		}
+		union = newPortSet(slices.Concat(union, p.narrowed(&r)))
+		if union.count() > MaxUDPPorts {
+			return nil, &Problem{index("allow", i) + ".ports", "the udp rules name more than " + strconv.Itoa(MaxUDPPorts) +
+				" ports together", "name the ports that are needed, as udp://192.0.2.1:123"}
+		}
+	}
+	return union.list(), nil
+}
+
+// list spells a small set out.
+func (s portSet) list() (ports []uint16) {
+	for _, p := range s {
+		for port := int(p.From); port <= int(p.To); port++ {
+			ports = append(ports, uint16(port))
+		}
+	}
+	return ports
+}

@@ -1,0 +1,262 @@
+package policy
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Decision is the answer to one destination.
+type Decision struct {
+	Allow  bool
+	Rule   *Rule  // the rule that decided; nil if none did. Not to be changed.
+	Text   string // the rule in the flag form, or the entry of blocked_hosts
+	Mode   Mode   // of an allowed destination; never ModeDefault
+	Reason Reason // of a refused destination
+
+	name string // for Request
+	port uint16
+}
+
+// Matcher is a compiled policy. It is safe for concurrent use.
+type Matcher struct {
+	allow, deny             names
+	allowPrefix, denyPrefix []*compiled
+	closed                  portSet // where deny rules hold for every address, so that no name need be resolved
+}
+
+// compiled is a canonical rule with its ports spelt out.
+type compiled struct {
+	rule   Rule
+	text   string
+	order  int // in its list
+	ports  portSet
+	prefix netip.Prefix // of an address rule
+}
+
+// names finds the rules for a name without looking at the others.
+type names struct{ exact, below map[string][]*compiled }
+
+// Compile makes a Matcher; the error is the *Problem that Check finds, or all of them joined.
+func (p *Policy) Compile() (*Matcher, error) {
+	if problems := p.Check(); len(problems) > 0 {
+		return nil, join(problems)
+	}
+	m := &Matcher{}
+	for i, r := range p.allows() {
+		r, _ = allowRule(r) // checked above
+		m.allow, m.allowPrefix = m.allow.add(m.allowPrefix, &compiled{rule: r, text: r.String(), order: i, ports: p.narrowed(&r)})
+	}
+	for _, r := range p.Deny {
+		r, _ = denyRule(r)
+		m.deny, m.denyPrefix = m.deny.add(m.denyPrefix, compileDeny(r))
+	}
+	for _, host := range p.blocks() {
+		r, _ := blockedHost(host)
+		m.deny, m.denyPrefix = m.deny.add(m.denyPrefix, compileDeny(r))
+	}
+	m.closed = m.closedPorts(false).and(m.closedPorts(true))
+	return m, nil
+}
+
+// closedPorts are the ports at which every address of one family is denied.
+func (m *Matcher) closedPorts(six bool) portSet {
+	var ports []Ports
+	for _, c := range m.denyPrefix {
+		if c.prefix.Bits() == 0 && c.prefix.Addr().Is6() == six {
+			ports = append(ports, c.ports...)
+		}
+	}
+	return newPortSet(ports)
+}
+
+// compileDeny compiles a deny rule, for which no ports are all of them.
+func compileDeny(r Rule) *compiled {
+	c := &compiled{rule: r, text: r.String(), ports: newPortSet(r.Ports)}
+	if len(c.ports) == 0 {
+		c.ports = portSet{anyPort}
+	}
+	return c
+}
+
+// add puts a rule where it is found again.
+func (n names) add(prefixes []*compiled, c *compiled) (names, []*compiled) {
+	if n.exact == nil {
+		n = names{map[string][]*compiled{}, map[string][]*compiled{}}
+	}
+	if c.rule.CIDR != "" {
+		c.prefix, _ = parsePrefix(c.rule.CIDR)
+		return n, append(prefixes, c)
+	}
+	if c.rule.Host == anyHost {
+		n.below[""] = append(n.below[""], c)
+	} else if suffix, wild := strings.CutPrefix(c.rule.Host, "*."); wild {
+		n.below[suffix] = append(n.below[suffix], c)
+	} else {
+		n.exact[c.rule.Host] = append(n.exact[c.rule.Host], c)
+	}
+	return n, prefixes
+}
+
+// each calls yield with every rule for a normalised name until yield says false.
+func (n names) each(name string, yield func(*compiled) bool) {
+	for _, c := range n.exact[name] {
+		if !yield(c) {
+			return
+		}
+	}
+	for _, c := range n.below[""] {
+		if !yield(c) {
+			return
+		}
+	}
+	for _, suffix, more := strings.Cut(name, "."); more; _, suffix, more = strings.Cut(suffix, ".") {
+		for _, c := range n.below[suffix] {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// Host decides about a name at a TCP port. Rules add up: of several that allow, one of mode tcp decides the mode, for it
+// allows whatever is spoken; else the first in the list.
+func (m *Matcher) Host(name string, port uint16) Decision {
+	name, ok := NormalizeName(name)
+	if !ok {
+		return Decision{Reason: ReasonNameInvalid}
+	}
+	d := Decision{Reason: ReasonNoRule, name: name, port: port}
+	m.deny.each(name, func(c *compiled) bool {
+		if c.ports.contains(port) {
+			d.Reason, d.Rule, d.Text = ReasonDenied, &c.rule, c.text
+		}
+		return d.Rule == nil
+	})
+	if d.Rule == nil && m.closed.contains(port) {
+		c := m.denies(netip.IPv4Unspecified(), port)
+		d.Reason, d.Rule, d.Text = ReasonDenied, &c.rule, c.text
+	}
+	if d.Rule != nil {
+		return d
+	}
+	var best *compiled
+	m.allow.each(name, func(c *compiled) bool {
+		d.Reason = ReasonPort
+		if c.ports.contains(port) && (best == nil || c.before(best, port)) {
+			best = c
+		}
+		return true
+	})
+	if best != nil {
+		d.Allow, d.Reason, d.Rule, d.Text, d.Mode = true, ReasonNone, &best.rule, best.text, best.mode(port)
+	}
+	return d
+}
+
+// before says whether c's mode counts rather than other's.
+func (c *compiled) before(other *compiled, port uint16) bool {
+	tcp, otherTCP := c.mode(port) == ModeTCP, other.mode(port) == ModeTCP
+	if tcp != otherTCP {
+		return tcp
+	}
+	return c.order < other.order
+}
+
+// mode is never ModeDefault.
+func (c *compiled) mode(port uint16) Mode {
+	switch {
+	case c.rule.Mode != ModeDefault:
+		return c.rule.Mode
+	case c.rule.Host != "" && port == 443:
+		return ModeTLS
+	case c.rule.Host != "" && port == 80:
+		return ModeHTTP
+	}
+	return ModeTCP
+}
+
+// Knows says whether a name is allowed at some port: whether DNS answers for it.
+func (m *Matcher) Knows(name string) bool {
+	name, ok := NormalizeName(name)
+	if !ok {
+		return false
+	}
+	denied := m.closed
+	m.deny.each(name, func(c *compiled) bool {
+		denied = newPortSet(slices.Concat(denied, c.ports))
+		return true
+	})
+	known := false
+	m.allow.each(name, func(c *compiled) bool {
+		known = c.ports.minus(denied).count() > 0
+		return !known
+	})
+	return known
+}
+
+// Addr decides about an address that the payload wrote out. A blocked range is open only to a rule whose prefix lies
+// within it: 0.0.0.0/0 does not open 10.0.0.0/8, and 10.1.2.0/24 does. Nothing opens a metadata service.
+func (m *Matcher) Addr(ip netip.Addr, port uint16, udp bool) Decision {
+	ip = ip.Unmap()
+	special, blocked := classOf(ip)
+	switch {
+	case Metadata(ip):
+		return Decision{Reason: ReasonMetadata, port: port}
+	case blocked && special.never:
+		return Decision{Reason: ReasonBlocked, port: port}
+	}
+	if c := m.denies(ip, port); c != nil {
+		return Decision{Reason: ReasonDenied, Rule: &c.rule, Text: c.text, port: port}
+	}
+	d := Decision{Reason: ReasonNoRule, port: port}
+	for _, c := range m.allowPrefix {
+		if !c.prefix.Contains(ip) || blocked && !within(c.prefix, special.prefix) {
+			continue
+		}
+		switch mode := c.mode(port); {
+		case (mode == ModeUDP) != udp:
+		case !c.ports.contains(port):
+			d.Reason = ReasonPort
+		default:
+			return Decision{Allow: true, Rule: &c.rule, Text: c.text, Mode: mode, port: port}
+		}
+	}
+	switch {
+	case blocked && d.Reason == ReasonNoRule:
+		d.Reason = ReasonBlocked
+	case udp && d.Reason == ReasonNoRule:
+		d.Reason = ReasonUDP
+	}
+	return d
+}
+
+// within says whether p is inner's, whole.
+func within(p, outer netip.Prefix) bool { return p.Bits() >= outer.Bits() && outer.Contains(p.Addr()) }
+
+// denies finds a deny rule or entry of blocked_hosts for an address.
+func (m *Matcher) denies(ip netip.Addr, port uint16) *compiled {
+	for _, c := range m.denyPrefix {
+		if c.prefix.Contains(ip) && c.ports.contains(port) {
+			return c
+		}
+	}
+	return nil
+}
+
+// Vet returns why a name must not lead to an address at a TCP port, or ReasonNone. A blocked range is open to a name
+// only where a rule for addresses opens it, too: then the payload may connect there without the name as well. An
+// IPv4-mapped address is judged as the IPv4 address that the kernel connects to. The host's own addresses are checked
+// by the dialer.
+func (m *Matcher) Vet(ip netip.Addr, port uint16) Reason {
+	ip = ip.Unmap()
+	switch {
+	case Metadata(ip):
+		return ReasonMetadata
+	case Blocked(ip) != "" && !m.Addr(ip, port, false).Allow:
+		return ReasonBlocked
+	case m.denies(ip, port) != nil:
+		return ReasonDenied
+	}
+	return ReasonNone
+}

@@ -1,0 +1,222 @@
+package policy
+
+import (
+	"math"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds and defaults of a policy.
+const (
+	DefaultMaxConnections = 256              // connections at once
+	DefaultConnectTimeout = 10 * time.Second // for resolving a name and connecting to one of its addresses
+	DefaultIdleTimeout    = 5 * time.Minute  // without a byte in either direction
+	DefaultNamesPerSecond = 20               // new names below wildcards; five times as many at once
+	MaxListeners          = 64               // TCP ports with a listener of their own; more need the catch-all
+	MaxUDPPorts           = 16               // UDP ports of all udp rules together
+	MaxRules              = 16384            // rules in each list, so that a compiled policy stays below some MiB
+)
+
+// Policy is what a jail may reach. The zero Policy allows nothing.
+type Policy struct {
+	// Allow names what may be reached; empty: nothing. Rules add up: what any of them allows is allowed.
+	Allow []Rule `json:"allow,omitempty"`
+	// AllowedHosts are names, *.names, addresses and prefixes, each allowed at AllowedPorts, or at 80 and 443 without these.
+	AllowedHosts []string `json:"allowed_hosts,omitempty"`
+	// AllowOutbound, if it is false, allows nothing whatever the rules say; true and nil leave it to the rules.
+	AllowOutbound *bool `json:"allow_outbound,omitempty"`
+	// Deny wins over Allow.
+	Deny []Rule `json:"deny,omitempty"`
+	// AllowedPorts narrows every allow rule to these ports; empty: no narrowing.
+	AllowedPorts []Ports `json:"allowed_ports,omitempty"`
+	// BlockedHosts are names, *.names, addresses and prefixes that are denied at every port.
+	BlockedHosts []string `json:"blocked_hosts,omitempty"`
+	// BlockedRanges are more of them.
+	BlockedRanges []string `json:"blocked_ranges,omitempty"`
+	// Redirect has the jail's own namespace bring every TCP port to one listener (nft(8) redirect), as a policy of many ports
+	// needs it anyway: then the policy's ports are free for servers of the payload's.
+	Redirect bool `json:"redirect,omitempty"`
+	// MaxConnections is how many connections may be open at once; 0: DefaultMaxConnections.
+	MaxConnections int `json:"max_connections,omitempty"`
+	// ConnectionsPerSecond bounds new connections; 0: no bound.
+	ConnectionsPerSecond int `json:"connections_per_second,omitempty"`
+	// NamesPerSecond bounds how many different names a rule with a wildcard has resolved each second, since the names
+	// themselves carry data to their owner's name server; 0: DefaultNamesPerSecond.
+	NamesPerSecond int `json:"names_per_second,omitempty"`
+	// MaxConnectionBytes bounds the bytes of one connection, both ways together; 0: no bound.
+	MaxConnectionBytes Bytes `json:"max_connection_bytes,omitempty"`
+	// MaxBytes bounds the bytes of all connections together; 0: no bound.
+	MaxBytes Bytes `json:"max_bytes,omitempty"`
+	// Bandwidth is in bytes per second, all connections, both ways together; 0: no bound.
+	Bandwidth Bytes `json:"bandwidth,omitempty"`
+	// ConnectTimeout bounds resolving and connecting; 0: DefaultConnectTimeout.
+	ConnectTimeout Duration `json:"connect_timeout,omitempty"`
+	// IdleTimeout ends a connection without traffic; 0: DefaultIdleTimeout.
+	IdleTimeout Duration `json:"idle_timeout,omitempty"`
+	// DNS are the servers that the keeper asks, "ADDR[:PORT]"; empty: those of the host's resolv.conf. They may be
+	// private addresses: the payload never reaches them itself.
+	DNS []string `json:"dns,omitempty"`
+}
+
+// Check gives every problem of the policy; none: Compile succeeds. It looks at nothing but the policy.
+func (p *Policy) Check() (problems []Problem) {
+	add := func(problem *Problem) {
+		if problem != nil {
+			problems = append(problems, *problem)
+		}
+	}
+	for _, list := range []struct {
+		name  string
+		rules []Rule
+		check func(Rule) (Rule, *Problem)
+	}{{"allow", p.Allow, allowRule}, {"deny", p.Deny, denyRule}} {
+		if len(list.rules) > MaxRules {
+			add(&Problem{list.name, "it has more than " + strconv.Itoa(MaxRules) + " rules", "write *.suffix for names below one suffix"})
+		}
+		for i, r := range list.rules {
+			_, problem := list.check(r)
+			add(problem.at(index(list.name, i)))
+		}
+	}
+	for i, ports := range p.AllowedPorts {
+		if ports.From == 0 || ports.From > ports.To {
+			add(badRange(ports).at(index("allowed_ports", i)))
+		}
+	}
+	for i, host := range p.AllowedHosts {
+		_, problem := p.allowedHost(host)
+		add(problem.at(index("allowed_hosts", i)))
+	}
+	for i, host := range p.BlockedHosts {
+		_, problem := blockedHost(host)
+		add(problem.at(index("blocked_hosts", i)))
+	}
+	for i, host := range p.BlockedRanges {
+		_, problem := blockedHost(host)
+		add(problem.at(index("blocked_ranges", i)))
+	}
+	for i, server := range p.DNS {
+		_, problem := dnsServer(server)
+		add(problem.at(index("dns", i)))
+	}
+	problems = append(problems, p.checkBounds()...)
+	if len(problems) == 0 { // these two look across rules
+		_, problem := p.UDPPorts()
+		add(problem)
+	}
+	return problems
+}
+
+// checkBounds judges the numbers.
+func (p *Policy) checkBounds() (problems []Problem) {
+	for _, bound := range []struct {
+		path       string
+		value, max int64
+	}{
+		{"max_connections", int64(p.MaxConnections), 65536},
+		{"connections_per_second", int64(p.ConnectionsPerSecond), 1 << 20},
+		{"names_per_second", int64(p.NamesPerSecond), 1 << 20},
+		{"max_connection_bytes", int64(p.MaxConnectionBytes), math.MaxInt64},
+		{"max_bytes", int64(p.MaxBytes), math.MaxInt64},
+		{"bandwidth", int64(p.Bandwidth), 1 << 50},
+	} {
+		switch {
+		case bound.value < 0:
+			problems = append(problems, Problem{bound.path, "it is negative", "write a positive number, or leave it out"})
+		case bound.value > bound.max:
+			problems = append(problems, Problem{bound.path, "it is above " + strconv.FormatInt(bound.max, 10),
+				"write a smaller number, or leave it out"})
+		}
+	}
+	for _, d := range []struct {
+		path  string
+		value Duration
+	}{{"connect_timeout", p.ConnectTimeout}, {"idle_timeout", p.IdleTimeout}} {
+		if value := time.Duration(d.value); value != 0 && (value < time.Millisecond || value > 30*24*time.Hour) {
+			problems = append(problems, Problem{d.path, value.String() + " is not between 1ms and 720h",
+				`write a time as "30s", or leave it out`})
+		}
+	}
+	return problems
+}
+
+// allowRule is the canonical form of a rule that allows.
+func allowRule(r Rule) (Rule, *Problem) {
+	r, problem := r.canonical()
+	if problem != nil {
+		return r, problem
+	}
+	if r.CIDR == "" {
+		if r.effective().count() == 0 {
+			return r, &Problem{"ports", "port 53 is the jail's own resolver", "leave port 53 out: it answers for every allowed name"}
+		}
+		return r, nil
+	}
+	prefix, _ := parsePrefix(r.CIDR)
+	if Metadata(prefix.Addr()) && prefix.IsSingleIP() {
+		return r, &Problem{"cidr", r.CIDR + " is a metadata service, which hands out credentials", "leave it out: no rule opens it"}
+	}
+	for _, c := range classes() {
+		if c.never && c.prefix.Contains(prefix.Addr()) && c.prefix.Bits() <= prefix.Bits() {
+			return r, &Problem{"cidr", r.CIDR + " is " + c.why + " and never leaves the jail", neverFix(c.why)}
+		}
+	}
+	if isatap(prefix.Addr()) && prefix.Bits() > 96 {
+		return r, &Problem{"cidr", r.CIDR + " is isatap and never leaves the jail", neverFix("isatap")}
+	}
+	switch {
+	case len(r.Ports) == 0:
+		r.Ports = []Ports{{443, 443}}
+		return r, &Problem{"ports", "a rule for addresses must name its ports",
+			"write " + r.String() + " or " + strings.TrimSuffix(r.String(), "443") + "*"}
+	case r.effective().count() == 0:
+		return r, &Problem{"ports", "port 53 is the jail's own resolver", "leave port 53 out; the keeper's servers are named in dns"}
+	}
+	return r, nil
+}
+
+// neverFix is the remedy for a prefix that no rule opens.
+func neverFix(why string) string {
+	switch why {
+	case "loopback", "unspecified":
+		return "the jail's loopback is its own; name another address of the server"
+	case "mapped", "compatible", "nat64", "6to4", "teredo", "isatap":
+		return "write the IPv4 address itself"
+	case "benchmark":
+		return "the jail's synthetic addresses are there; name the host"
+	}
+	return "leave it out"
+}
+
+// denyRule is the canonical form of a rule that denies.
+func denyRule(r Rule) (Rule, *Problem) {
+	r, problem := r.canonical()
+	if problem == nil && r.Mode != ModeDefault {
+		problem = &Problem{"mode", "a deny rule has no mode: it denies whatever is spoken", "leave the mode out"}
+	}
+	return r, problem
+}
+
+// dnsServer reads "ADDR" or "ADDR:PORT"; the port is 53 unless it is given.
+func dnsServer(s string) (netip.AddrPort, *Problem) {
+	if a, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil && !a.IsUnspecified() && !a.IsMulticast() {
+		return netip.AddrPortFrom(a.Unmap(), PortDNS), nil
+	}
+	a, err := netip.ParseAddrPort(s)
+	if err != nil || a.Port() == 0 || a.Addr().IsUnspecified() || a.Addr().IsMulticast() {
+		return a, &Problem{"", quote(s) + " is no address of a DNS server", "write 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53"}
+	}
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), nil
+}
+
+// DNSServers gives the addresses of DNS, with their ports. Entries that Check refuses are left out.
+func (p *Policy) DNSServers() (servers []netip.AddrPort) {
+	for _, s := range p.DNS {
+		if server, problem := dnsServer(s); problem == nil {
+			servers = append(servers, server)
+		}
+	}
+	return servers
+}

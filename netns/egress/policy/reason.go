@@ -1,0 +1,92 @@
+package policy
+
+import (
+	"net/netip"
+	"strconv"
+)
+
+// Reason says in one snake_case word why an attempt was refused or ended. The empty Reason means that nothing is wrong.
+type Reason string
+
+// The closed list of reasons.
+const (
+	ReasonNone           Reason = ""
+	ReasonNoRule         Reason = "no_rule"         // no allow rule names this destination
+	ReasonPort           Reason = "port"            // the destination is allowed, at other ports
+	ReasonDenied         Reason = "denied"          // a deny rule or blocked_hosts names it
+	ReasonBlocked        Reason = "blocked_address" // private, loopback, link-local and the like
+	ReasonMetadata       Reason = "metadata"        // a cloud's metadata service
+	ReasonOwnAddress     Reason = "own_address"     // an address of the host itself
+	ReasonNameInvalid    Reason = "name_invalid"    // not a strict host name
+	ReasonSNIMismatch    Reason = "sni_mismatch"    // the ClientHello names another server
+	ReasonNoSNI          Reason = "no_sni"          // the ClientHello names no server
+	ReasonNotTLS         Reason = "not_tls"         // tls mode, and the first bytes are no ClientHello
+	ReasonHostMismatch   Reason = "host_mismatch"   // the request's Host is another server
+	ReasonNotHTTP        Reason = "not_http"        // http mode, and no HTTP/1 request that is safe to forward
+	ReasonMethod         Reason = "method"          // the method is not allowed
+	ReasonPath           Reason = "path"            // the path is not allowed
+	ReasonResolveFailed  Reason = "resolve_failed"  // the resolver gave an error
+	ReasonNoAddress      Reason = "no_address"      // the name has no address
+	ReasonConnectFailed  Reason = "connect_failed"  // the server refused or is out of reach
+	ReasonConnectTimeout Reason = "connect_timeout" // connect_timeout has passed
+	ReasonIdleTimeout    Reason = "idle_timeout"    // idle_timeout has passed without a byte
+	ReasonSlow           Reason = "slow"            // the head or the ClientHello was not complete in time
+	ReasonMaxConnections Reason = "max_connections" // as many connections as max_connections are open
+	ReasonRate           Reason = "rate"            // connections_per_second or names_per_second is used up
+	ReasonMaxBytes       Reason = "max_bytes"       // max_connection_bytes or max_bytes is used up
+	ReasonProtocol       Reason = "protocol"        // the peer broke its protocol
+	ReasonUDP            Reason = "udp"             // UDP, and no udp rule allows it
+	ReasonPoolExhausted  Reason = "pool_exhausted"  // more names than synthetic addresses
+	ReasonClosed         Reason = "closed"          // the jail has ended
+	ReasonResources      Reason = "resources"       // no descriptor or memory is left, or the jail has used its share
+	ReasonType           Reason = "type"            // a DNS query of a type that is never answered
+)
+
+// Reasons lists every reason but the empty one, in the order of the documentation.
+func Reasons() []Reason {
+	return []Reason{ReasonNoRule, ReasonPort, ReasonDenied, ReasonBlocked, ReasonMetadata, ReasonOwnAddress,
+		ReasonNameInvalid, ReasonSNIMismatch, ReasonNoSNI, ReasonNotTLS, ReasonHostMismatch, ReasonNotHTTP, ReasonMethod,
+		ReasonPath, ReasonResolveFailed, ReasonNoAddress, ReasonConnectFailed, ReasonConnectTimeout, ReasonIdleTimeout,
+		ReasonSlow, ReasonMaxConnections, ReasonRate, ReasonMaxBytes, ReasonProtocol, ReasonUDP, ReasonPoolExhausted,
+		ReasonClosed, ReasonResources, ReasonType}
+}
+
+// Hint returns the flag that would allow what was refused with r ("--allow example.com:8443"), or "" if there is none.
+// Host is the name or address that the payload wanted; port 0 leaves the ports out. At is the address, ADDR:PORT, to
+// which the name led, or "": a blocked one needs a rule of its own beside the name's.
+func (r Reason) Hint(host string, port uint16, at string) string {
+	scheme := ""
+	switch r {
+	case ReasonNoRule, ReasonPort, ReasonUDP:
+	case ReasonBlocked, ReasonOwnAddress:
+		if to, err := netip.ParseAddrPort(at); err == nil {
+			return r.addressHint(to.Addr().Unmap(), to.Port())
+		}
+	case ReasonNotTLS, ReasonNotHTTP, ReasonNoSNI, ReasonSNIMismatch, ReasonHostMismatch:
+		scheme = "tcp://" // which compares no name
+	default:
+		return ""
+	}
+	if a, err := netip.ParseAddr(host); err == nil {
+		return r.addressHint(a.Unmap(), port)
+	}
+	name, ok := NormalizeName(host)
+	if !ok || port == PortDNS || r == ReasonUDP || r == ReasonBlocked || r == ReasonOwnAddress {
+		return "" // a name's rule opens no UDP and no blocked address, and port 53 is the jail's own
+	}
+	if port == 0 {
+		return "--allow " + scheme + name
+	}
+	return "--allow " + scheme + name + ":" + strconv.Itoa(int(port))
+}
+
+// addressHint is Hint for an address: an address rule must name its port, and metadata has no rule at all.
+func (r Reason) addressHint(a netip.Addr, port uint16) string {
+	if c, _ := classOf(a); port == 0 || port == PortDNS || c.never || Metadata(a) {
+		return ""
+	}
+	if r == ReasonUDP {
+		return "--allow udp://" + netip.AddrPortFrom(a, port).String()
+	}
+	return "--allow " + netip.AddrPortFrom(a, port).String()
+}

@@ -1,0 +1,167 @@
+package policy
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// ParseRule reads [MODE://]TARGET[:PORTS], the form of flags. TARGET is a name, *.name, an IPv4 address or prefix, or
+// an IPv6 address or prefix in brackets; PORTS are numbers and ranges joined with commas, or *. The rule is canonical;
+// an error is a *Problem without a path.
+func ParseRule(text string) (Rule, error) {
+	r, problem := parseRule(text)
+	if problem != nil {
+		return Rule{}, problem
+	}
+	return r, nil
+}
+
+func parseRule(text string) (r Rule, problem *Problem) {
+	rest := text
+	if mode, after, ok := strings.Cut(text, "://"); ok {
+		rest = after
+		if strings.EqualFold(mode, "https") { // a URL pasted from a browser; http is a mode already
+			mode = string(ModeTLS)
+		}
+		if r.Mode, problem = parseMode(mode); problem != nil {
+			return Rule{}, problem
+		}
+		if r.Mode == ModeTLS || r.Mode == ModeHTTP {
+			rest = strings.TrimSuffix(rest, "/")
+		}
+	}
+	target, ports, hasPorts, problem := splitPorts(rest)
+	if problem != nil {
+		return Rule{}, problem
+	}
+	if hasPorts {
+		for _, s := range strings.Split(ports, ",") {
+			p, problem := parsePorts(s)
+			if problem != nil {
+				return Rule{}, problem
+			}
+			r.Ports = append(r.Ports, p)
+		}
+	}
+	if looksLikeAddress(target) {
+		r.CIDR = target
+	} else {
+		r.Host = target
+	}
+	return r.canonical()
+}
+
+// splitPorts parts a target from its ports. Brackets come off, and only an IPv6 target may have them.
+func splitPorts(s string) (target, ports string, hasPorts bool, problem *Problem) {
+	if !strings.HasPrefix(s, "[") {
+		if strings.Count(s, ":") > 1 {
+			return "", "", false, &Problem{Reason: quote(s) + " has more than one colon",
+				Fix: "write an IPv6 address in brackets: [2001:db8::1]:443"}
+		}
+		target, ports, hasPorts = strings.Cut(s, ":")
+		return target, ports, hasPorts, nil
+	}
+	target, after, closed := strings.Cut(s[1:], "]")
+	ports, hasPorts = strings.CutPrefix(after, ":")
+	if !closed || after != "" && !hasPorts || !strings.Contains(target, ":") {
+		return "", "", false, &Problem{Reason: quote(s) + " is no bracketed IPv6 address or prefix",
+			Fix: "write [2001:db8::1]:443 or [2001:db8::/32]:443"}
+	}
+	return target, ports, hasPorts, nil
+}
+
+func parseMode(s string) (Mode, *Problem) {
+	switch m := Mode(s); m {
+	case ModeTCP, ModeTLS, ModeHTTP, ModeUDP:
+		return m, nil
+	}
+	if strings.EqualFold(s, "https") {
+		return "", &Problem{Reason: "there is no mode https", Fix: "write tls"}
+	}
+	return "", &Problem{Reason: quote(s) + " is no mode", Fix: didYouMean(s, []string{"tcp", "tls", "http", "udp"})}
+}
+
+// looksLikeAddress sends a target to the right error: what is no valid name either way is judged as what it resembles.
+func looksLikeAddress(s string) bool {
+	if _, err := netip.ParseAddr(s); err == nil || strings.Contains(s, ":") {
+		return true
+	}
+	address, _, slash := strings.Cut(s, "/")
+	_, err := netip.ParseAddr(address)
+	return slash && err == nil
+}
+
+// String gives the flag form. Methods and paths, for which flags have no form, follow after spaces.
+func (r Rule) String() string {
+	target := r.Host
+	if target == "" {
+		target = r.CIDR
+	}
+	if strings.Contains(target, ":") {
+		target = "[" + target + "]"
+	}
+	if r.Mode != ModeDefault {
+		target = string(r.Mode) + "://" + target
+	}
+	if len(r.Ports) > 0 {
+		target += ":" + portSet(r.Ports).String()
+	}
+	if len(r.Methods) > 0 {
+		target += " " + strings.Join(r.Methods, ",")
+	}
+	if len(r.Paths) > 0 {
+		target += " " + strings.Join(r.Paths, " ")
+	}
+	return target
+}
+
+// parsePrefix reads an address or a prefix in its one canonical spelling; an address is a prefix of its full length.
+func parsePrefix(s string) (netip.Prefix, *Problem) {
+	a, err := netip.ParseAddr(s)
+	p := netip.PrefixFrom(a, a.BitLen())
+	if err != nil {
+		p, err = netip.ParsePrefix(s)
+		a = p.Addr()
+	}
+	switch {
+	case err != nil:
+		return p, &Problem{Reason: quote(s) + " is no address or prefix", Fix: "write 192.0.2.1, 192.0.2.0/24, 2001:db8::1 or 2001:db8::/32"}
+	case a.Zone() != "":
+		return p, &Problem{Reason: quote(s) + " has a zone", Fix: "write a global address: a jail has no interface of the host"}
+	case a.Is4In6():
+		fix := "write an IPv4 address or prefix"
+		if p.Bits() >= 96 {
+			fix = "write " + prefixText(netip.PrefixFrom(a.Unmap(), p.Bits()-96).Masked())
+		}
+		return p, &Problem{Reason: quote(s) + " is an IPv4 address written as IPv6", Fix: fix}
+	case p.Masked() != p:
+		return p, &Problem{Reason: quote(s) + " has bits set beyond its prefix length",
+			Fix: "write " + p.Masked().String() + " for the network, or " + a.String() + " for the one address"}
+	}
+	return p, nil
+}
+
+// prefixText writes a prefix of full length as an address.
+func prefixText(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
+// maxShown bounds how much of a foreign string an error repeats, in bytes.
+const maxShown = 64
+
+// quote makes a foreign string safe for one line.
+func quote(s string) string {
+	if len(s) <= maxShown {
+		return strconv.QuoteToASCII(s)
+	}
+	cut := maxShown
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return strconv.QuoteToASCII(s[:cut]) + "... (" + strconv.Itoa(len(s)) + " bytes)"
+}

@@ -1,0 +1,122 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// srtKeys are the other keys of srt's section "network". Each is about its proxies, its terminal or another system;
+// none narrows what its two lists allow.
+var srtKeys = []string{"deniedDomainReasons", "strictAllowlist", "allowUnixSockets", "allowAllUnixSockets",
+	"allowLocalBinding", "allowMachLookup", "httpProxyPort", "socksProxyPort", "mitmProxy", "filterRequest",
+	"tlsTerminate", "parentProxy"}
+
+// srtPorts begins the note about entries without a port.
+const srtPorts = "network.allowedDomains: entries without a port open 80 and 443 only; name others as "
+
+// isSRT tells the settings file of sandbox-runtime ("srt"): its lists stand in an object "network", which a policy
+// does not have.
+func isSRT(n *node) bool {
+	network := n.get("network")
+	return network != nil && network.kind == "object"
+}
+
+// readSRT reads network.allowedDomains and network.deniedDomains. Their entries are a name, *.name (any depth below it,
+// not itself: the same as here) or an address, with ":PORT" if it is for one port; denied wins over allowed. Other
+// sections are not about the network, and say so in a note.
+func readSRT(n *node) (p *Policy, notes []string, problem *Problem) {
+	p = &Policy{}
+	for _, key := range n.keys {
+		switch {
+		case slices.Contains([]string{"allow", "deny", "allowed_ports", "blocked_hosts"}, key):
+			return nil, nil, &Problem{key, "the file is an srt settings file and a policy at once", "keep either network or " + key}
+		case key != "network":
+			notes = append(notes, shown(key)+": ignored: not about the network")
+		}
+	}
+	network := n.get("network")
+	for i, key := range network.keys {
+		val, path := network.vals[i], "network."+shown(key)
+		switch {
+		case key == "allowedDomains":
+			problem = srtList(val, func(s string) *Problem { return p.srtAllow(s, &notes) })
+		case key == "deniedDomains":
+			problem = srtList(val, p.srtDeny)
+		case slices.Contains(srtKeys, key):
+			notes = append(notes, path+": ignored: it has no meaning here")
+		case nearest(key, []string{"allowedDomains", "deniedDomains"}) != "":
+			problem = &Problem{"", "there is no such field", didYouMean(key, []string{"allowedDomains", "deniedDomains"})}
+		default:
+			notes = append(notes, path+": ignored: unknown")
+		}
+		if problem != nil {
+			return nil, nil, problem.at(path)
+		}
+	}
+	return p, notes, nil
+}
+
+func srtList(n *node, add func(string) *Problem) *Problem {
+	var entries []string
+	if problem := list(&entries, `an array of domains, as ["example.com"]`, stringNode)(n); problem != nil {
+		return problem
+	}
+	for i, entry := range entries {
+		if problem := add(entry); problem != nil {
+			return (&Problem{"", problem.Reason, problem.Fix}).at(index("", i))
+		}
+	}
+	return nil
+}
+
+// srtAllow adds one allowed domain. Without a port srt lets it through at every port that its two proxies are asked
+// for; here it is 80 and 443, and the note says how to have more.
+func (p *Policy) srtAllow(s string, notes *[]string) *Problem {
+	r, problem := srtRule(s)
+	if problem != nil {
+		return problem
+	}
+	if r.Host == "localhost" || r.CIDR == "127.0.0.1" || r.CIDR == "::1" {
+		*notes = append(*notes, "network.allowedDomains: "+quote(s)+": ignored: the jail's loopback is its own")
+		return nil
+	}
+	if len(r.Ports) == 0 {
+		if r.CIDR != "" {
+			r.Ports = []Ports{{80, 80}, {443, 443}}
+		}
+		if note := srtPorts + quote(s+":8443"); !slices.ContainsFunc(*notes, func(n string) bool { return strings.HasPrefix(n, srtPorts) }) {
+			*notes = append(*notes, note) // once for all entries
+		}
+	}
+	if r, problem = allowRule(r); problem == nil {
+		p.Allow = append(p.Allow, r)
+	}
+	return problem
+}
+
+// srtDeny adds one denied domain. "*" is every destination: names go where addresses are denied, too.
+func (p *Policy) srtDeny(s string) *Problem {
+	targets := []string{s}
+	if port, ok := strings.CutPrefix(s, "*"); ok && (port == "" || port[0] == ':') {
+		targets = []string{"0.0.0.0/0" + port, "[::/0]" + port}
+	}
+	for _, target := range targets {
+		r, problem := srtRule(target)
+		if problem == nil {
+			r, problem = denyRule(r)
+		}
+		if problem != nil {
+			return problem
+		}
+		p.Deny = append(p.Deny, r)
+	}
+	return nil
+}
+
+// srtRule reads an entry; what only our flags have is refused, because srt would refuse it.
+func srtRule(s string) (Rule, *Problem) {
+	if strings.Contains(s, "://") {
+		return Rule{}, &Problem{Reason: quote(s) + " has a scheme", Fix: "write the domain alone, or with its port"}
+	}
+	return parseRule(s)
+}

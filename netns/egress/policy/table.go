@@ -1,0 +1,180 @@
+package policy
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Row is one line of the effective policy.
+type Row struct {
+	Verdict  string `json:"verdict"`           // "deny", "allow"
+	Target   string `json:"target"`            // a name, *.name, address or prefix
+	Protocol string `json:"protocol"`          // "tcp", "udp", "any"
+	Ports    string `json:"ports"`             // "443", "80,8000-8010", "*"
+	Mode     Mode   `json:"mode,omitempty"`    // of an allow row; never ModeDefault
+	Methods  string `json:"methods,omitempty"` // "GET,HEAD", empty: every one
+	Paths    string `json:"paths,omitempty"`   // "/api /v2", empty: every one
+}
+
+// Effective gives the policy as it is applied, in the order in which it is: denials first, then each allow rule split
+// by mode, with default ports spelt out and AllowedPorts applied. Rules that nothing is left of are not there. The
+// policy must have passed Check.
+func Effective(p *Policy) (rows []Row) {
+	for _, r := range p.denials() {
+		rows = append(rows, Row{Verdict: "deny", Target: r.rule.Host + r.rule.CIDR, Protocol: "any", Ports: r.ports.String()})
+	}
+	for _, r := range p.allowances() {
+		left := r.ports
+		for _, at := range []portSet{{{80, 80}}, {{443, 443}}, {anyPort}} { // where the default mode changes
+			ports := left.and(at)
+			if r.rule.Mode != ModeDefault {
+				ports = left
+			}
+			if left = left.minus(ports); ports.count() == 0 {
+				continue
+			}
+			row := Row{Verdict: "allow", Target: r.rule.Host + r.rule.CIDR, Protocol: "tcp", Ports: ports.String(),
+				Mode: r.mode(ports[0].From), Methods: strings.Join(r.rule.Methods, ","), Paths: strings.Join(r.rule.Paths, " ")}
+			if row.Mode == ModeUDP {
+				row.Protocol = "udp"
+			}
+			rows = append(rows, row)
+		}
+	}
+	return merge(rows)
+}
+
+// merge puts neighbours together that differ in their ports only, as an address rule's that was split at 80 and 443.
+func merge(rows []Row) (out []Row) {
+	for _, row := range rows {
+		if len(out) > 0 {
+			last := &out[len(out)-1]
+			same := *last
+			same.Ports = row.Ports
+			if same == row && row.Verdict == "allow" {
+				last.Ports = joinPorts(last.Ports, row.Ports)
+				continue
+			}
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// joinPorts unites two texts of our own making.
+func joinPorts(a, b string) string {
+	var ports []Ports
+	for s := range strings.SplitSeq(a+","+b, ",") {
+		if p, problem := parsePorts(s); problem == nil {
+			ports = append(ports, p)
+		}
+	}
+	return newPortSet(ports).String()
+}
+
+// denials are Deny and BlockedHosts compiled, in this order.
+func (p *Policy) denials() (out []*compiled) {
+	for _, r := range p.Deny {
+		if r, problem := denyRule(r); problem == nil {
+			out = append(out, compilePrefix(compileDeny(r)))
+		}
+	}
+	for _, host := range p.blocks() {
+		if r, problem := blockedHost(host); problem == nil {
+			out = append(out, compilePrefix(compileDeny(r)))
+		}
+	}
+	return out
+}
+
+// allowances are the allow rules that have ports left.
+func (p *Policy) allowances() (out []*compiled) {
+	for _, r := range p.allows() {
+		r, problem := allowRule(r)
+		if c := (&compiled{rule: r, ports: p.narrowed(&r)}); problem == nil && c.ports.count() > 0 {
+			out = append(out, compilePrefix(c))
+		}
+	}
+	return out
+}
+
+func compilePrefix(c *compiled) *compiled {
+	if c.rule.CIDR != "" {
+		c.prefix, _ = parsePrefix(c.rule.CIDR) // canonical already
+	}
+	return c
+}
+
+// Table gives the effective policy as text in columns, with what holds in every policy below.
+func (p *Policy) Table() string {
+	lines := [][]string{{"VERDICT", "TARGET", "PROTOCOL", "PORTS", "MODE", "METHODS", "PATHS"}}
+	for _, r := range Effective(p) {
+		lines = append(lines, []string{r.Verdict, r.Target, r.Protocol, r.Ports, string(r.Mode), r.Methods, r.Paths})
+	}
+	lines = append(lines, []string{"deny", "everything else", "any", "*", "", "", ""})
+	var b strings.Builder
+	columns(&b, lines)
+	b.WriteString("\nDenials win. A name alone never leads to one of these ranges. A rule for addresses opens those " +
+		"of the second\n" +
+		"list within which it lies, for names as well:\n")
+	for _, s := range []struct {
+		title string
+		never bool
+	}{{"never", true}, {"by address", false}} {
+		wrap(&b, "  "+s.title+": ", classTexts(s.never))
+	}
+	addrs := make([]string, len(metadata()))
+	for i, a := range metadata() {
+		addrs[i] = a.String()
+	}
+	wrap(&b, "  never, as metadata services: ", addrs)
+	return b.String()
+}
+
+// classTexts lists the ranges of one kind.
+func classTexts(never bool) (texts []string) {
+	for _, c := range classes() {
+		if c.never == never {
+			texts = append(texts, c.prefix.String()+" ("+c.why+")")
+		}
+	}
+	return texts
+}
+
+// wrap writes words after a title in lines of at most 120 characters.
+func wrap(b *strings.Builder, title string, words []string) {
+	line := title
+	for i, word := range words {
+		if i < len(words)-1 {
+			word += ","
+		}
+		if utf8.RuneCountInString(line)+len(word) > 118 {
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+			line = "    "
+		}
+		line += word + " "
+	}
+	b.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+// columns aligns cells; an empty one is a hyphen.
+func columns(b *strings.Builder, lines [][]string) {
+	widths := make([]int, len(lines[0]))
+	for _, line := range lines {
+		for i, cell := range line {
+			if cell == "" {
+				line[i] = "-"
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(line[i]))
+		}
+	}
+	for _, line := range lines {
+		for i, cell := range line {
+			b.WriteString(cell)
+			if i < len(line)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+			}
+		}
+		b.WriteString("\n")
+	}
+}
