@@ -104,6 +104,7 @@ var doors = map[string]string{
 	"golang.org/x/time":                        daemon + "admit",
 	"go.opentelemetry.io":                      daemon + "trace",
 	"github.com/getkin/kin-openapi":            "tests",
+	"golang.org/x/net/idna":                    "brig/netns/egress/policy",
 	"golang.org/x/sys":                         "everybody",
 }
 
@@ -117,7 +118,7 @@ var heavy = []string{"net/http", "crypto/tls", "crypto/x509", "text/template", "
 // pure are the rooms that decide and do nothing else: of the standard library they may import only these packages.
 var pure = map[string][]string{
 	"brig/netns/egress/policy": {"bytes", "encoding/json", "errors", "io", "math", "net/netip", "path", "slices", "strconv",
-		"strings", "sync", "time", "unicode", "unicode/utf8"},
+		"strings", "sync", "time", "unicode", "unicode/utf8", "golang.org/x/net/idna"},
 }
 
 // pkg is what go list says of a package.

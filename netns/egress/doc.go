@@ -1,5 +1,5 @@
-// Package egress lets a jail reach exactly the hosts that a policy names, and writes down every attempt. It needs the
-// standard library only, and neither privileges nor namespaces: whoever starts the jail hands it sockets.
+// Package egress lets a jail reach exactly the hosts that a policy names, and records every attempt. It needs neither
+// privileges nor namespaces: the caller that starts the jail passes it sockets.
 //
 // The jail's network namespace treats every address of the world as its own ("AnyIP": ip-route(8), type local). The
 // keeper, our process in the host's network, holds sockets that were opened inside that namespace: a TCP listener for

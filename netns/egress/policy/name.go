@@ -3,6 +3,9 @@ package policy
 import (
 	"strconv"
 	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
 )
 
 // Bounds of a name: RFC 1035 §2.3.4, in bytes of its text without the final dot.
@@ -78,7 +81,7 @@ func labelProblem(label string) string {
 	case ldh[0] == '-' || ldh[len(ldh)-1] == '-':
 		return "a label begins or ends with a hyphen"
 	case strings.HasPrefix(label, "xn--"):
-		return punycodeProblem(label[len("xn--"):])
+		return punycodeProblem(label)
 	}
 	return ""
 }
@@ -91,4 +94,44 @@ func numeric(label string) bool {
 		label, digits = hex, "0123456789abcdef"
 	}
 	return strings.Trim(label, digits) == ""
+}
+
+// punycodeProblem checks a label that begins with "xn--". DNS compares the ASCII text, and so do we. The label is decoded
+// only to refuse a second spelling of what a client may show, compare or convert: encoding is unique (RFC 3492 §6), so no
+// other lower-case label decodes to the same text. Normalisation form C and the tables of IDNA are not checked: no
+// decision depends on them.
+func punycodeProblem(label string) string {
+	decoded, err := idna.Punycode.ToUnicode(label)
+	switch {
+	case err != nil || decoded == "":
+		return "an xn-- label is not Punycode"
+	case strings.ContainsFunc(decoded, func(r rune) bool { return !labelRune(r) }):
+		return "an xn-- label has a character that no label has"
+	}
+	return ""
+}
+
+// labelRune reports whether a decoded label may hold r: letters, marks, digits and pictures in their lower-case form,
+// with the joiners and signs that RFC 5892 permits in some scripts. Full-width forms are other spellings of ASCII, and
+// the code points after them are signs of a failed decoding.
+func labelRune(r rune) bool {
+	switch {
+	case r < 0x80:
+		return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-'
+	case 0xff00 <= r && r <= 0xffff, unicode.ToLower(r) != r:
+		return false
+	case strings.ContainsRune("\u00b7\u0375\u05f3\u05f4\u30fb\u200c\u200d", r):
+		return true
+	}
+	return unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.So)
+}
+
+// asciiName returns the form in which a policy writes a Unicode name, as an error proposes it; "" if there is none.
+func asciiName(s string) string {
+	labels := strings.Split(strings.ToLower(s), ".")
+	for i, label := range labels {
+		labels[i], _ = idna.Punycode.ToASCII(label) // NormalizeName refuses what has no ASCII form
+	}
+	name, _ := NormalizeName(strings.Join(labels, "."))
+	return name
 }
