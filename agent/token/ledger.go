@@ -1,70 +1,62 @@
 package token
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
+
+	"go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
 )
 
-// Bounds of a ledger: how many blocks it counts at a time, how many that come from one issued token, and how many that come
-// from one second block. A holder can make as many narrower tokens as he likes: he fills his own share by that, and not the
-// one of those to whom the same token was handed on.
+// Bounds of a ledger, in counted blocks: in all, of those that come from one issued token, and of those that come from one
+// second block. A holder can make any number of narrower tokens. They fill the holder's share, not the share of others to
+// whom the same token was handed on.
 const (
 	maxEntries         = 1 << 20
 	maxEntriesOfRoot   = 1 << 18
 	maxEntriesOfHolder = 4096
 )
 
-// grace is how long counts and revocations are kept after their token has expired: the clock may be set back.
-const grace = 24 * time.Hour
-
 // Ledger keeps, in a directory, how often tokens were used and which are revoked. One process has it open at a time;
-// Revoke, the function, works beside it. Its methods may be called by many at a time.
+// the function Revoke works beside it. Its methods can be called concurrently.
 //
-// The directory (mode 0700) holds the file counts (lines with a checksum each, appended and synced before Spend returns,
-// and now and then replaced by a shorter file), the file lock, and for each revoked id a file in the directory revoked.
+// The directory (mode 0700) holds counts.db, a bbolt database that Spend commits to before it returns, and for each
+// revoked id a file in the directory revoked.
 //
-// It counts at most 4096 blocks that come from one second block of a token, so that whoever narrows his own part of a shared
-// token again and again is refused himself, and nobody else is.
+// It counts at most 4096 blocks that come from one second block of a token. A holder who narrows a shared token again and
+// again is refused; other holders of it are not.
 type Ledger struct {
 	dir, revoked *os.File // directories
-	lock         *os.File
 
-	mu      sync.Mutex
-	used    map[string]*entry // by the id of the block
-	roots   map[string]int    // how many entries have it as their root
-	holders map[string]int    // how many are, or come from, the second block of that id
-	next    *batch            // who waits for the next write; nil if nobody
-	latest  int64             // the latest time seen, in seconds since 1970
-	swept   time.Time         // when room was last looked for
-	closed  bool
+	open   sync.RWMutex // held for reading while the ledger is used: Close waits
+	closed bool
 
-	work chan struct{} // one token: there is a batch
-	done chan struct{} // closed when the writer has ended
+	queue   sync.Mutex
+	waiting []*spend // for the next commit
 
-	file ledgerFile // the writer's alone
+	write  sync.Mutex // held by the goroutine that commits
+	db     *bbolt.DB
+	file   *os.File       // of db
+	size   int64          // of file after the last commit, in bytes
+	swept  time.Time      // when entries were last removed
+	shares map[string]int // entries by the id, as bytes, of the first or second block of their token; all by ""
 }
 
-// entry is how often a block was used.
-type entry struct {
-	root    string // the id of the token's first block
-	between string // the ids of the blocks between that one and this one, 16 bytes each
-	used    int64
-	expires int64 // seconds since 1970; 0 is never
+// spend is one call of Spend.
+type spend struct {
+	token *Token
+	now   time.Time
+	err   error // set with write held
 }
 
-// batch is what one write makes durable.
-type batch struct {
-	added map[string]int64 // runs by the id of the block
-	done  chan struct{}
-	err   error // set before done is closed
-}
-
-// OpenLedger opens the ledger in a directory, which it makes if it is not there. A directory that another process has
-// open, that others may enter, or whose file of counts was altered is an error. Counts that were cut off in the middle of
-// a write, by a SIGKILL or a power failure, are of runs that had not been allowed yet; they are dropped.
+// OpenLedger opens the ledger in a directory, and creates it if it does not exist. It is an error if another process has
+// the ledger open, if other users may enter the directory, or if its database is damaged. A transaction that a SIGKILL or
+// a power failure has interrupted is of runs that were not allowed yet; it has no effect.
 func OpenLedger(path string) (*Ledger, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("the ledger's directory: %w", err)
@@ -73,45 +65,30 @@ func OpenLedger(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{dir: dir, used: map[string]*entry{}, roots: map[string]int{}, holders: map[string]int{},
-		work: make(chan struct{}, 1), done: make(chan struct{})}
-	if err := l.open(path); err != nil {
-		return nil, errors.Join(err, closeAll(l.dir, l.revoked, l.lock, l.file.f))
+	l := &Ledger{dir: dir}
+	if l.revoked, err = openRevoked(dir, path); err == nil {
+		if err = l.openCounts(path); err == nil {
+			err = l.pruneRevoked()
+		}
 	}
-	go l.writer()
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
 	return l, nil
 }
 
-func (l *Ledger) open(path string) (err error) {
-	if l.lock, err = lock(l.dir, path); err != nil {
-		return err
-	}
-	if l.revoked, err = openRevoked(l.dir, path); err != nil {
-		return err
-	}
-	if err = l.load(path); err != nil {
-		return err
-	}
-	l.sweep()
-	return l.pruneRevoked()
-}
-
-// Close ends the ledger. Spends that are under way end first; later ones are refused.
-func (l *Ledger) Close() error {
-	l.mu.Lock()
+// Close closes the ledger after the calls in progress. Later calls are refused.
+func (l *Ledger) Close() (err error) {
+	l.open.Lock()
+	defer l.open.Unlock()
 	if l.closed {
-		l.mu.Unlock()
 		return nil
 	}
 	l.closed = true
-	l.mu.Unlock()
-	close(l.work)
-	<-l.done
-	return closeAll(l.file.f, l.revoked, l.lock, l.dir)
-}
-
-func closeAll(files ...*os.File) (err error) {
-	for _, f := range files {
+	if l.db != nil {
+		err = l.db.Close()
+	}
+	for _, f := range []*os.File{l.revoked, l.dir} {
 		if f != nil {
 			err = errors.Join(err, f.Close())
 		}
@@ -119,9 +96,9 @@ func closeAll(files ...*os.File) (err error) {
 	return err
 }
 
-// Spend uses one run of every block of t that limits them, or of none: it returns nil when the counts are on the disk.
-// It also refuses a token that Verify has not accepted, that has expired, or of which a block is revoked, so that to spend
-// a token without limits is to ask whether it may still be used; that writes nothing. The error is a *nsjail.Refusal.
+// Spend uses one run of every block of t that limits them, or of none. It returns nil when the counts are on the disk.
+// It also refuses a token that Verify has not accepted, that has expired, or that has a revoked block. For a token
+// without limits that is all it does; nothing is written. The error is a *nsjail.Refusal.
 func (l *Ledger) Spend(t *Token, now time.Time) error {
 	if t.trusted.Load() == nil {
 		return refuse(CodeSignature, "", "the token has not been verified")
@@ -135,109 +112,98 @@ func (l *Ledger) Spend(t *Token, now time.Time) error {
 	if len(t.Runs()) == 0 {
 		return nil
 	}
-	b, err := l.join(t, now)
-	if err != nil {
+	l.open.RLock()
+	defer l.open.RUnlock()
+	if l.closed {
+		return refuse(CodeLedger, "", "the ledger is closed")
+	}
+	s := &spend{token: t, now: now}
+	l.queue.Lock()
+	l.waiting = append(l.waiting, s)
+	l.queue.Unlock()
+	l.write.Lock()
+	defer l.write.Unlock()
+	l.commit()
+	return s.err
+}
+
+// commit counts all waiting runs in one transaction. Called with write held.
+func (l *Ledger) commit() {
+	l.queue.Lock()
+	all := l.waiting
+	l.waiting = nil
+	l.queue.Unlock()
+	if len(all) == 0 {
+		return // another goroutine has counted the run
+	}
+	err := l.untouched()
+	if err == nil {
+		err = guarded(func() error { return l.db.Update(func(tx *bbolt.Tx) error { return l.countAll(tx, all) }) })
+		if errors.Is(err, errNothing) {
+			err = nil
+		} else if err != nil {
+			l.swept = time.Time{} // the shares have to be counted anew
+		}
+		err = errors.Join(err, l.measure()) // a failed commit may have extended the file
+	}
+	for _, s := range all {
+		if err != nil && s.err == nil {
+			s.err = refuse(CodeLedger, "runs", "the run could not be counted: %v", err)
+		}
+	}
+}
+
+// untouched returns an error if the database was removed or truncated since the last commit: it is mapped into memory,
+// and what is written to a removed file is lost.
+func (l *Ledger) untouched() error {
+	size := l.size
+	if err := l.measure(); err != nil {
 		return err
 	}
-	<-b.done
-	if b.err != nil {
-		return refuse(CodeLedger, "runs", "the run could not be counted: %v", b.err)
+	if l.size != size {
+		l.size = size
+		return fmt.Errorf("%s was altered by another program: stop brigd, and restore the file", l.file.Name())
 	}
 	return nil
 }
 
-// join counts a run in memory and has it written with the next batch.
-func (l *Ledger) join(t *Token, now time.Time) (*batch, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, refuse(CodeLedger, "", "the ledger is closed")
+// measure reads the size of the database.
+func (l *Ledger) measure() error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(l.file.Fd()), &st); err != nil { // fstat(2)
+		return os.NewSyscallError("fstat", err)
 	}
-	if err := l.mayCount(t); err != nil {
-		return nil, err
+	if st.Nlink == 0 {
+		return fmt.Errorf("%s was removed: stop brigd, and restore the file", l.file.Name())
 	}
-	if l.next == nil {
-		l.next = &batch{added: map[string]int64{}, done: make(chan struct{})}
-		l.work <- struct{}{} // room for one: the writer has taken the last one when it has taken its batch
-	}
-	l.latest = max(l.latest, now.Unix())
-	for i := range t.blocks {
-		b := &t.blocks[i]
-		if b.Runs == 0 {
-			continue
-		}
-		e := l.used[b.id]
-		if e == nil {
-			e = &entry{root: t.blocks[0].id, between: t.between(i), expires: seconds(t.expiresAt(i))}
-			l.remember(b.id, e)
-		}
-		e.used++
-		l.next.added[b.id]++
-	}
-	return l.next, nil
-}
-
-// mayCount says whether every block of t has a run left, and there is room for those that nobody has used yet. Called with
-// mu held.
-func (l *Ledger) mayCount(t *Token) error {
-	fresh, own := 0, 0 // own: those that are charged to the second block
-	for i := range t.blocks {
-		b := &t.blocks[i]
-		if b.Runs == 0 {
-			continue
-		}
-		if e := l.used[b.id]; e == nil {
-			if fresh++; i > 0 {
-				own++
-			}
-		} else if e.used >= b.Runs {
-			return refuse(CodeSpent, "runs", "all runs of the token are used: %d of %d (block %d)", e.used, b.Runs, i)
-		}
-	}
-	if fresh == 0 {
-		return nil
-	}
-	err := l.hasRoom(t, fresh, own)
-	if err != nil && time.Since(l.swept) > sweepEvery {
-		l.sweep()
-		err = l.hasRoom(t, fresh, own)
-	}
-	return err
-}
-
-func (l *Ledger) hasRoom(t *Token, fresh, own int) error {
-	const until = "until some of them have expired or are revoked, use one that was used before, or ask for another token"
-	root := t.blocks[0].id
-	switch {
-	case own > 0 && l.holders[t.blocks[1].id]+own > maxEntriesOfHolder:
-		return refuse(CodeSpent, "runs", "too many narrowed tokens with runs of their own were made from the block %s: %d are counted; %s",
-			t.blocks[1].id, l.holders[t.blocks[1].id], until)
-	case l.roots[root]+fresh > maxEntriesOfRoot:
-		return refuse(CodeSpent, "runs", "too many narrowed tokens with runs of their own were made from the block %s: %d are counted; %s",
-			root, l.roots[root], until)
-	case len(l.used)+fresh > maxEntries:
-		return refuse(CodeSpent, "runs", "the ledger counts %d tokens, which is its limit; %s", len(l.used), until)
-	}
+	l.size = st.Size
 	return nil
 }
 
-// undo takes back what a batch has counted. Called with mu held.
-func (l *Ledger) undo(b *batch) {
-	for id, n := range b.added {
-		if e := l.used[id]; e == nil {
-			continue // expired in the meantime
-		} else if e.used -= n; e.used <= 0 {
-			l.forget(id, e)
+// guarded turns a panic into an error: bbolt panics where a page is not what it expects.
+func guarded(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // SIGBUS, where the file is too short
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("its database is damaged: %v", r)
 		}
-	}
+	}()
+	return f()
 }
 
-// Used is how many runs of a block, by its id, have been made; 0 for one that nobody has used or that limits none.
-func (l *Ledger) Used(id string) int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if e := l.used[id]; e != nil {
-		return e.used
+// Used returns how many runs of a block, by its id, have been made. It returns 0 for a block that has not been used, or
+// that does not limit runs.
+func (l *Ledger) Used(id string) (n int64) {
+	l.open.RLock()
+	defer l.open.RUnlock()
+	raw, err := hex.DecodeString(id)
+	if l.closed || err != nil {
+		return 0
 	}
-	return 0
+	_ = l.db.View(func(tx *bbolt.Tx) error {
+		e, err := entryOf(tx, raw)
+		n = e.used
+		return err
+	})
+	return n
 }

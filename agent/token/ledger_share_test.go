@@ -2,12 +2,15 @@ package token
 
 import (
 	"crypto/ed25519"
-	"os"
+	"encoding/hex"
+	"errors"
 	"path/filepath"
-	"strings"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
+
+	"go.etcd.io/bbolt"
 )
 
 // spendAll spends a run of each token, many at a time.
@@ -38,15 +41,21 @@ func narrowed(t *testing.T, public ed25519.PublicKey, from *Token, n int) []*Tok
 	return list
 }
 
-// rewritten has the file of counts replaced, as happens when it has grown.
-func rewritten(t *testing.T, l *Ledger, dir string, by *Token) {
+// swept spends a run an hour after the last sweep.
+func swept(t *testing.T, l *Ledger, now time.Time, by *Token) {
 	t.Helper()
-	if err := os.Remove(dir + "/" + countsFile); err != nil {
+	l.write.Lock()
+	l.swept = time.Time{}
+	l.write.Unlock()
+	if err := l.Spend(by, now); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Spend(by, noon); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// of returns how many entries are charged to the block with an id.
+func (l *Ledger) of(id string) int {
+	raw, _ := hex.DecodeString(id)
+	return l.shares[string(raw)]
 }
 
 // Of two who hold a part of the same token, one cannot lock the other out: not by tokens that she narrows herself, after a
@@ -82,8 +91,8 @@ func TestAHolderFillsHerOwnShareOnly(t *testing.T) {
 	if err := l.Revoke(deeper.ID(), ""); err != nil {
 		t.Fatal(err)
 	}
-	rewritten(t, l, dir, bob)
-	if n := l.holders[alice.ID()]; n != maxEntriesOfHolder/2 {
+	swept(t, l, noon, bob)
+	if n := l.of(alice.ID()); n != maxEntriesOfHolder/2 {
 		t.Errorf("with a half revoked, %d entries are alice's", n)
 	}
 	if err := l.Spend(narrowed(t, public, alice, 1)[0], noon); err != nil {
@@ -92,47 +101,46 @@ func TestAHolderFillsHerOwnShareOnly(t *testing.T) {
 	if err := Revoke(dir, alice.ID(), "", time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	rewritten(t, l, dir, bob)
+	swept(t, l, noon, bob)
 	wants(t, "revoked", l.Spend(list[0], noon), CodeRevoked)
 	for _, when := range []string{"revoked", "revoked and restarted"} {
-		if l.holders[alice.ID()] != 0 || l.holders[bob.ID()] != 5 || len(l.used) != 5 || l.roots[shared.ID()] != 5 {
-			t.Errorf("%s: alice's %d, bob's %d, all %d, of the root %d", when, l.holders[alice.ID()], l.holders[bob.ID()], len(l.used), l.roots[shared.ID()])
+		if l.of(alice.ID()) != 0 || l.of(bob.ID()) != 5 || l.shares[""] != 5 || l.of(shared.ID()) != 5 {
+			t.Errorf("%s: alice's %d, bob's %d, all %d, of the root %d", when, l.of(alice.ID()), l.of(bob.ID()), l.shares[""], l.of(shared.ID()))
 		}
-		data, err := os.ReadFile(dir + "/" + countsFile)
-		if err != nil || strings.Contains(string(data), list[0].ID()) {
-			t.Errorf("%s: her entries are in the file: %v", when, err)
+		if n := l.Used(list[0].ID()); n != 0 {
+			t.Errorf("%s: her entries are in the database: %v", when, n)
 		}
 		_ = l.Close()
 		l = open(t, dir)
 	}
 }
 
-// Where a bound is reached, what is revoked or has expired makes room at once, without a file that grows.
+// Where a bound is reached, what is revoked or has expired makes room within a minute.
 func TestRoomIsLookedFor(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "l"))
 	public, private := newKey(t)
 	base := must(t)(Mint(private, Block{}))
 	used, other := narrowed(t, public, base, 3), narrowed(t, public, base, 4)
 	spendAll(t, l, used)
-	full := func(n int) {
-		l.mu.Lock()
-		l.roots[base.ID()], l.swept = n, time.Time{}
-		l.mu.Unlock()
+	full := func(ago time.Duration) {
+		raw, _ := hex.DecodeString(base.ID())
+		l.shares[string(raw)], l.swept = maxEntriesOfRoot, time.Now().Add(-ago)
 	}
-	full(maxEntriesOfRoot)
+	full(0)
 	wants(t, "the root's bound", l.Spend(other[0], noon), CodeSpent)
 	if err := l.Revoke(used[0].ID(), ""); err != nil {
 		t.Fatal(err)
 	}
 	wants(t, "looked for a moment ago", l.Spend(other[0], noon), CodeSpent)
-	full(maxEntriesOfRoot)
-	if err := l.Spend(other[0], noon); err != nil {
-		t.Errorf("one was revoked: %v", err)
+	full(2 * sweepFull)
+	if err := l.Spend(other[0], noon); err != nil || l.of(base.ID()) != 3 {
+		t.Errorf("one was revoked: %v %v", err, l.shares)
 	}
+	full(0)
 	wants(t, "full again", l.Spend(other[1], noon), CodeSpent)
 }
 
-// In a token with runs in each block, all but the first are the holder's, and an undone batch takes back what it has added.
+// In a token with runs in each block, all but the first are the holder's, and what could not be written is not charged.
 func TestSharesAreGivenBack(t *testing.T) {
 	l := open(t, filepath.Join(t.TempDir(), "l"))
 	public, private := newKey(t)
@@ -140,21 +148,47 @@ func TestSharesAreGivenBack(t *testing.T) {
 	for len(long.blocks) < MaxBlocks {
 		long = must(t)(Attenuate(long, Block{Runs: 9}))
 	}
-	if err := l.Spend(verified(t, public, long), noon); err != nil {
-		t.Fatal(err)
+	verified(t, public, long)
+	failed := errors.New("no")
+	if err := l.db.Update(func(tx *bbolt.Tx) error {
+		return errors.Join(l.countAll(tx, []*spend{{token: long, now: noon}}), failed)
+	}); !errors.Is(err, failed) || l.shares[""] != MaxBlocks {
+		t.Fatal(err, l.shares)
 	}
+	swept(t, l, noon, long)
 	second := long.IDs()[1]
-	if l.holders[second] != MaxBlocks-1 || len(l.holders) != 1 || l.roots[long.IDs()[0]] != MaxBlocks {
-		t.Errorf("%v %v", l.holders, l.roots)
+	if l.of(second) != MaxBlocks-1 || l.of(long.IDs()[0]) != MaxBlocks || len(l.shares) != 3 || l.Used(second) != 1 {
+		t.Errorf("%v, used %d", l.shares, l.Used(second))
 	}
-	b := &batch{added: map[string]int64{}}
-	for id := range long.Runs() {
-		b.added[id] = 1
+}
+
+// Runs that are counted while another one is written share the next write.
+func TestOneWriteForAllThatWait(t *testing.T) {
+	l := open(t, filepath.Join(t.TempDir(), "l"))
+	public, private := newKey(t)
+	tok := verified(t, public, must(t)(Mint(private, Block{Runs: 100})))
+	last := func() (id int) {
+		_ = l.db.View(func(tx *bbolt.Tx) error { id = tx.ID(); return nil })
+		return id
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.undo(b)
-	if len(l.used)+len(l.holders)+len(l.roots) != 0 {
-		t.Errorf("%v %v %v", l.used, l.holders, l.roots)
+	before := last()
+	l.write.Lock()
+	var wait sync.WaitGroup
+	for range 50 {
+		wait.Go(func() {
+			if err := l.Spend(tok, noon); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for waiting := 0; waiting < 50; runtime.Gosched() {
+		l.queue.Lock()
+		waiting = len(l.waiting)
+		l.queue.Unlock()
+	}
+	l.write.Unlock()
+	wait.Wait()
+	if n := last() - before; n != 1 || l.Used(tok.ID()) != 50 {
+		t.Errorf("%d transactions, %d runs", n, l.Used(tok.ID()))
 	}
 }

@@ -50,10 +50,6 @@ func child(job, dir string) int {
 		fmt.Println(err)
 		return 1
 	}
-	if job == "full" { // setrlimit(2)
-		signal.Ignore(unix.SIGXFSZ)
-		_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 700, Max: 1 << 30})
-	}
 	for range 20 {
 		if err := l.Spend(tok, time.Now()); err != nil {
 			fmt.Println(err)
@@ -61,7 +57,10 @@ func child(job, dir string) int {
 		}
 		fmt.Println("spent")
 	}
-	if job == "full" {
+	if job == "full" { // setrlimit(2)
+		signal.Ignore(unix.SIGXFSZ)
+		_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 700, Max: 1 << 30})
+		fmt.Println(l.Spend(tok, time.Now()))
 		_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 1 << 30, Max: 1 << 30})
 		fmt.Println("room:", l.Spend(tok, time.Now()), l.Used(tok.ID()))
 		return 0

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,10 +26,10 @@ type Revocation struct {
 	Expires time.Time `json:"expires,omitzero"` // of the tokens that it concerns; zero if that is not known
 }
 
-// Revoke withdraws, in the ledger in a directory, every token that has a block with the id, from the moment it returns
-// and in every process that asks: it makes a file. Expires, if not zero, is when those tokens end by themselves; the file is
-// removed some time after. To revoke twice is no error. What the ledger has counted for them is forgotten: whoever removes
-// the file to take a revocation back may give them all their runs anew.
+// Revoke withdraws, in the ledger in a directory, every token that has a block with the id. It creates a file, which every
+// process checks from the moment Revoke returns. Expires, if not zero, is when those tokens expire by themselves; the file
+// is removed some time after. Revoking twice is not an error. The ledger removes its counts for these tokens: if the file
+// is deleted to take a revocation back, they may get all their runs anew.
 func Revoke(path, id, reason string, expires time.Time) error {
 	revoked, err := openBeside(path)
 	if err != nil {
@@ -65,6 +66,8 @@ func openBeside(path string) (*os.File, error) {
 
 // Revoke is the function Revoke for an open ledger.
 func (l *Ledger) Revoke(id, reason string) error {
+	l.open.RLock() // Close may not replace the descriptor's file by another
+	defer l.open.RUnlock()
 	return revoke(l.revoked, Revocation{ID: id, Reason: reason})
 }
 
@@ -114,7 +117,11 @@ func openRevoked(dir *os.File, path string) (*os.File, error) {
 }
 
 // Revoked returns nil if none of the ids is revoked, and otherwise, or if that cannot be found out, a *nsjail.Refusal.
-func (l *Ledger) Revoked(ids ...string) error { return isRevoked(l.revoked, ids) }
+func (l *Ledger) Revoked(ids ...string) error {
+	l.open.RLock() // see Revoke
+	defer l.open.RUnlock()
+	return isRevoked(l.revoked, ids)
+}
 
 func isRevoked(dir *os.File, ids []string) error {
 	var here unix.Stat_t
@@ -136,7 +143,19 @@ func isRevoked(dir *os.File, ids []string) error {
 	return nil
 }
 
-// revokedNames reads the directory. Called with mu held: its position is everybody's.
+// revokedIDs returns the revoked ids as bytes. If they cannot be read, it returns none.
+func (l *Ledger) revokedIDs() map[string]bool {
+	names, _ := l.revokedNames()
+	gone := make(map[string]bool, len(names))
+	for _, id := range names {
+		if raw, err := hex.DecodeString(id); err == nil && isID(id) {
+			gone[string(raw)] = true
+		}
+	}
+	return gone
+}
+
+// revokedNames reads the directory. Its position is shared: called by OpenLedger, or with write held.
 func (l *Ledger) revokedNames() ([]string, error) {
 	if _, err := l.revoked.Seek(0, io.SeekStart); err != nil { // lseek(2)
 		return nil, fmt.Errorf("%s: %w", l.revoked.Name(), err)

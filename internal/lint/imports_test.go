@@ -103,6 +103,7 @@ var doors = map[string]string{
 	"go.yaml.in/yaml/v3":                       daemon + "tools",
 	"golang.org/x/time":                        daemon + "admit",
 	"go.opentelemetry.io":                      daemon + "trace",
+	"go.etcd.io/bbolt":                         "brig/agent/token",
 	"github.com/getkin/kin-openapi":            "tests",
 	"golang.org/x/net/idna":                    "brig/netns/egress/policy",
 	"golang.org/x/sys":                         "everybody",
@@ -113,7 +114,7 @@ var doors = map[string]string{
 var heavy = []string{"net/http", "crypto/tls", "crypto/x509", "text/template", "html/template", "regexp", "encoding/gob", "encoding/xml",
 	"log/slog", "testing", "os/user", "plugin", "expvar",
 	"github.com/prometheus", "google.golang.org", "github.com/golang/protobuf", "github.com/cilium/ebpf", "github.com/godbus/dbus",
-	"github.com/coreos", "github.com/sirupsen", "github.com/containerd/cgroups/v3/cgroup1", "github.com/containerd/cgroups/v3/cgroup2"}
+	"github.com/coreos", "go.etcd.io/bbolt", "github.com/sirupsen", "github.com/containerd/cgroups/v3/cgroup1", "github.com/containerd/cgroups/v3/cgroup2"}
 
 // pure are the rooms that decide and do nothing else: of the standard library they may import only these packages.
 var pure = map[string][]string{

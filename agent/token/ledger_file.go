@@ -1,0 +1,155 @@
+package token
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	countsFile = "counts.db"
+	countsNew  = "counts.new"
+	// countsOld is the file of a ledger before it was a database.
+	countsOld = "counts"
+)
+
+// openDir opens the ledger's directory.
+func openDir(path string) (*os.File, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0) // open(2)
+	if err != nil {
+		return nil, fmt.Errorf("the ledger's directory: %w", &os.PathError{Op: "open", Path: path, Err: err})
+	}
+	dir := os.NewFile(uintptr(fd), path)
+	if err := private(dir, unix.S_IFDIR); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
+}
+
+// private returns an error unless an open file is of the type, ours (or we are root), and closed to others.
+func private(f *os.File, kind uint32) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil { // fstat(2)
+		return fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	switch {
+	case st.Mode&unix.S_IFMT != kind:
+		return fmt.Errorf("%s is of another type than a ledger's; name another directory", f.Name())
+	case int(st.Uid) != os.Geteuid() && os.Geteuid() != 0:
+		return fmt.Errorf("%s belongs to user %d and not to user %d; name a directory of your own",
+			f.Name(), st.Uid, os.Geteuid())
+	case st.Mode&0o077 != 0:
+		return fmt.Errorf("%s has mode %04o, which lets others at it: chmod go= %s", f.Name(), st.Mode&0o7777, f.Name())
+	}
+	return nil
+}
+
+// openAt opens a regular file of the ledger, and refuses one that other users may have touched.
+func openAt(dir *os.File, name string, flags int) (*os.File, error) {
+	path := dir.Name() + "/" + name
+	fd, err := unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600) // openat(2)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), path)
+	if err := private(f, unix.S_IFREG); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// openCounts opens the database, which it creates in an empty ledger, checks it and reads every count.
+func (l *Ledger) openCounts(path string) (err error) {
+	if l.file, err = openAt(l.dir, countsFile, unix.O_RDWR); errors.Is(err, os.ErrNotExist) {
+		if err = create(l.dir); err == nil {
+			l.file, err = openAt(l.dir, countsFile, unix.O_RDWR)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the ledger %s: %w", path, err)
+	}
+	err = guarded(func() (err error) {
+		if err = l.measure(); err == nil && l.size == 0 {
+			err = errors.New("it is empty")
+		}
+		if err == nil {
+			l.db, err = database(l.file)
+		}
+		if err == nil {
+			err = l.check()
+		}
+		return err
+	})
+	if err == nil {
+		return nil
+	}
+	if l.db == nil {
+		_ = l.file.Close() // a second time, unless bbolt has panicked
+	}
+	if errors.Is(err, bbolt.ErrTimeout) {
+		return fmt.Errorf("the ledger %s: another process has it open; stop that one, or name another directory", path)
+	}
+	return fmt.Errorf("%s: %w; nothing is allowed with counts that may be wrong: restore the file, "+
+		"or move it away and revoke the tokens whose runs are limited", l.file.Name(), err)
+}
+
+// database opens a file of counts, and initialises it if it is empty. It fails at once if another process has it open.
+func database(f *os.File) (*bbolt.DB, error) {
+	return bbolt.Open(f.Name(), 0, &bbolt.Options{
+		Timeout:  time.Millisecond,
+		OpenFile: func(string, int, os.FileMode) (*os.File, error) { return f, nil },
+	})
+}
+
+// create makes a database without counts. It gets its name when it is complete, unless another process was faster.
+func create(dir *os.File) error {
+	var st unix.Stat_t
+	d := int(dir.Fd())
+	if unix.Fstatat(d, countsOld, &st, unix.AT_SYMLINK_NOFOLLOW) == nil { // fstatat(2)
+		return fmt.Errorf("%s is the file of an earlier version of brigd, which this one does not read: "+
+			"move it away and revoke the tokens whose runs are limited", countsOld)
+	}
+	_ = unix.Unlinkat(d, countsNew, 0) // unlinkat(2): what an interrupted call has left
+	f, err := openAt(dir, countsNew, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+	if err != nil {
+		return err
+	}
+	db, err := database(f)
+	if err != nil {
+		return err
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		_, err := tx.CreateBucket(countsBucket)
+		return err
+	})
+	if err = errors.Join(err, db.Close()); err == nil {
+		err = unix.Linkat(d, countsNew, d, countsFile, 0) // linkat(2)
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("creating %s: %w", countsFile, err)
+	}
+	return errors.Join(os.NewSyscallError("unlinkat", unix.Unlinkat(d, countsNew, 0)), dir.Sync())
+}
+
+// check returns an error if the database is not consistent, and counts the shares.
+func (l *Ledger) check() error {
+	return l.db.View(func(tx *bbolt.Tx) (err error) {
+		if tx.Size() > l.size {
+			return errors.New("its end is missing")
+		}
+		if tx.Bucket(countsBucket) == nil {
+			return errors.New("it has no counts")
+		}
+		for e := range tx.Check() {
+			err = errors.Join(err, e)
+		}
+		if err != nil {
+			return err
+		}
+		return l.sweep(tx, time.Now())
+	})
+}
