@@ -44,7 +44,6 @@ if [ "$what" = bench ]; then
 	need crun command crun
 	need docker.io command dockerd
 	need firejail command firejail
-	need passt command pasta
 	need podman command podman
 	need runc command runc
 	need runsc command runsc

@@ -1,11 +1,12 @@
 // Command brig-bench compares, on this machine, what it costs to isolate a command: with brig, as a program and as a
-// library, and with whatever else is installed, each making the same jail as far as it can.
+// library, and with the other tools that are installed, each making the same jail as far as it can.
 //
-//	brig-bench [--quick] [--only ID,ID] [--rounds N] [--json FILE] [--html FILE] [--user] [--brig PATH] | --list
+//	brig-bench [--quick] [--only ID,ID] [--rounds N] [--json FILE] [--html FILE] [--brig PATH] | --list
 package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -18,13 +19,19 @@ func main() {
 	defer stop()
 	if len(os.Args) > 1 && os.Args[1] == load.Subcommand {
 		if err := load.Serve(ctx, os.Args[2:], os.Stdin, os.Stdout); err != nil {
-			os.Exit(say(err, 1))
+			os.Exit(fail(err, 1))
 		}
 		return
 	}
 	o, err := parse(os.Args[1:])
 	if err != nil {
-		os.Exit(say(err, 2))
+		os.Exit(fail(err, 2))
 	}
 	os.Exit(start(ctx, o))
+}
+
+// fail prints an error and returns the exit code.
+func fail(err error, code int) int {
+	fmt.Fprintln(os.Stderr, "brig-bench:", err)
+	return code
 }

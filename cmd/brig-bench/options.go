@@ -13,12 +13,12 @@ import (
 	"brig/cmd/brig-bench/internal/measure"
 )
 
-// options are what the command line asks for.
+// options are the parsed command line.
 type options struct {
-	quick, list, user, help bool
-	rounds                  int
-	only, tools             []string
-	json, html, brig        string
+	quick, list, help bool
+	rounds            int
+	only, tools       []string
+	json, html, brig  string
 }
 
 // usage is what --help prints.
@@ -34,23 +34,26 @@ const usage = `brig-bench compares what isolating a command costs, on this machi
   --rounds N     so many rounds of each measurement, whatever they take
   --only ID,ID   these measurements only
   --list         list the measurements and the tools
-  --json FILE    write the results as JSON; - is standard output, /dev/fd/N an open descriptor
+  --json FILE    write the results as JSON; - is standard output
   --html FILE    write the results as one page with charts
-  --user         root only: measure as an ordinary user
   --brig PATH    the brig program; default: brig beside this one
 `
 
 // parse reads the command line. Its errors are one line each.
 func parse(args []string) (o options, err error) {
-	var only, tools string
 	f := flag.NewFlagSet("brig-bench", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
+	list := func(to *[]string) func(string) error {
+		return func(s string) error {
+			*to = strings.Split(s, ",")
+			return nil
+		}
+	}
 	f.BoolVar(&o.quick, "quick", false, "")
 	f.BoolVar(&o.list, "list", false, "")
-	f.BoolVar(&o.user, "user", false, "")
 	f.IntVar(&o.rounds, "rounds", 0, "")
-	f.StringVar(&only, "only", "", "")
-	f.StringVar(&tools, "tools", "", "")
+	f.Func("only", "", list(&o.only))
+	f.Func("tools", "", list(&o.tools))
 	f.StringVar(&o.json, "json", "", "")
 	f.StringVar(&o.html, "html", "", "")
 	f.StringVar(&o.brig, "brig", "", "")
@@ -59,58 +62,40 @@ func parse(args []string) (o options, err error) {
 	} else if err != nil {
 		return o, fmt.Errorf("%w; --help lists the flags", err)
 	}
-	set := map[string]bool{}
-	f.Visit(func(f *flag.Flag) { set[f.Name] = true })
-	switch {
-	case f.NArg() > 0:
+	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q; --help lists the flags", f.Arg(0))
-	case set["rounds"] && o.rounds < 1:
+	}
+	if o.rounds < 0 {
 		return o, fmt.Errorf("--rounds %d: must be 1 or more", o.rounds)
-	case o.user && os.Geteuid() != 0:
-		return o, errors.New("--user: is for root; leave it out, you are an ordinary user")
 	}
-	if set["tools"] {
-		o.tools = strings.Split(tools, ",")
+	ids := measure.IDs()
+	for _, id := range o.only {
+		if !slices.Contains(ids, id) {
+			return o, fmt.Errorf("--only %q: there is no such measurement; there are %s", id, strings.Join(ids, ", "))
+		}
 	}
-	if o.only, err = chosen(only, set["only"]); err != nil {
-		return o, err
-	}
+	return o, o.findBrig()
+}
+
+// findBrig looks for the brig program and makes its path absolute.
+func (o *options) findBrig() error {
 	if o.brig == "" {
 		self, err := os.Executable()
 		if err != nil {
-			return o, err
+			return err
 		}
 		o.brig = filepath.Join(filepath.Dir(self), "brig")
 	}
-	if o.brig, err = filepath.Abs(o.brig); err != nil {
-		return o, err
+	st, err := os.Stat(o.brig)
+	if err != nil || st.IsDir() || st.Mode()&0o111 == 0 {
+		return fmt.Errorf("--brig %s: is no program; build it with make build", o.brig)
 	}
-	if st, err := os.Stat(o.brig); err != nil || st.IsDir() || st.Mode()&0o111 == 0 {
-		return o, fmt.Errorf("--brig %s: is no program; build it with make build", o.brig)
-	}
-	return o, nil
+	o.brig, err = filepath.Abs(o.brig)
+	return err
 }
 
-// wants says whether a tool takes part: brig and the bare process always do.
+// wants reports whether a tool takes part: brig and the bare processes always do.
 func (o *options) wants(tool string) bool {
-	return o.tools == nil || tool == "no jail" || strings.HasPrefix(tool, "brig") ||
+	return o.tools == nil || tool == "no jail" || tool == "direct loopback" || strings.HasPrefix(tool, "brig") ||
 		slices.ContainsFunc(o.tools, func(t string) bool { return t != "" && strings.HasPrefix(tool, t) })
-}
-
-// chosen checks the list of --only.
-func chosen(list string, given bool) ([]string, error) {
-	if !given {
-		return nil, nil
-	}
-	var ids []string
-	for _, d := range measure.Dimensions() {
-		ids = append(ids, d.ID)
-	}
-	only := strings.Split(list, ",")
-	for _, id := range only {
-		if !slices.Contains(ids, id) {
-			return nil, fmt.Errorf("--only %q: there is no such measurement; there are %s", id, strings.Join(ids, ", "))
-		}
-	}
-	return only, nil
 }

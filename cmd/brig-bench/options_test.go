@@ -20,11 +20,12 @@ func program(t *testing.T) string {
 
 func TestParse(t *testing.T) {
 	brig := program(t)
-	o, err := parse([]string{"--quick", "--rounds", "3", "--only", "start,throughput", "--json", "-", "--html=x.html", "--brig", brig})
+	o, err := parse([]string{"--quick", "--rounds", "3", "--only", "start,throughput", "--tools", "runc", "--json", "-", "--html=x.html", "--brig", brig})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !o.quick || o.rounds != 3 || !slices.Equal(o.only, []string{"start", "throughput"}) || o.json != "-" || o.html != "x.html" || o.brig != brig || o.list || o.user {
+	if !o.quick || o.rounds != 3 || !slices.Equal(o.only, []string{"start", "throughput"}) || !slices.Equal(o.tools, []string{"runc"}) ||
+		o.json != "-" || o.html != "x.html" || o.brig != brig || o.list {
 		t.Errorf("%+v", o)
 	}
 	if o, err := parse([]string{"--help"}); err != nil || !o.help {
@@ -39,7 +40,7 @@ func TestParseRefuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"--quik"}, "-quik; --help"},
-		{[]string{"--rounds", "0"}, "--rounds 0"},
+		{[]string{"--rounds", "-1"}, "--rounds -1"},
 		{[]string{"--rounds", "x"}, `"x"`},
 		{[]string{"--only", "strat"}, `--only "strat": there is no such measurement; there are start, `},
 		{[]string{"--only", ""}, `--only ""`},
@@ -52,52 +53,43 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%q: %v, want %q in one line", c.args, err, c.want)
 		}
 	}
-	if os.Geteuid() != 0 {
-		if _, err := parse([]string{"--user", "--brig", brig}); err == nil {
-			t.Error("--user is taken from an ordinary user")
-		}
-	}
 }
 
 // The usage names every flag that is parsed.
 func TestUsage(t *testing.T) {
-	for _, flag := range []string{"quick", "rounds", "only", "list", "json", "html", "user", "brig"} {
+	for _, flag := range []string{"quick", "tools", "rounds", "only", "list", "json", "html", "brig"} {
 		if !strings.Contains(usage, "  --"+flag) {
 			t.Errorf("--%s is not explained", flag)
 		}
 	}
 }
 
-// The second run gets the same options, and root's files as open descriptors.
-func TestUserArgs(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "page"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	args, files := userArgs(options{quick: true, rounds: 7, only: []string{"start", "heap"}, json: "-", html: "page", user: true}, "/copy/brig", outputs{json: os.Stdout, html: f})
-	want := []string{"brig-bench", "--brig", "/copy/brig", "--quick", "--rounds", "7", "--only", "start,heap", "--json", "-", "--html", "/dev/fd/3"}
-	if !slices.Equal(args, want) || len(files) != 1 || files[0] != f {
-		t.Errorf("%q, %d files", args, len(files))
+// --tools leaves out other tools, and never those that the rest is compared with.
+func TestWants(t *testing.T) {
+	o := options{tools: []string{"bubble", ""}}
+	for tool, want := range map[string]bool{"no jail": true, "brig run": true, "direct loopback": true, "bubblewrap, fewer mounts": true, "runc": false} {
+		if o.wants(tool) != want || !new(options).wants(tool) {
+			t.Errorf("%s: %v", tool, !want)
+		}
 	}
 }
 
-func TestFreeUID(t *testing.T) {
-	uid, err := freeUID()
-	if err != nil || uid < 60000 || uid >= 65534 {
-		t.Errorf("%d, %v", uid, err)
-	}
-}
-
-// A path that cannot be written is refused before anything is measured.
+// A path that cannot be written is refused before anything is measured, and what a file has held stays until then.
 func TestOutputs(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := openOutputs(options{json: filepath.Join(dir, "a"), html: filepath.Join(dir, "no/b")}); err == nil || !strings.Contains(err.Error(), "--html") {
+	old := filepath.Join(dir, "a")
+	if err := os.WriteFile(old, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openOutputs(options{json: old, html: filepath.Join(dir, "no/b")}); err == nil || !strings.Contains(err.Error(), "no/b") {
 		t.Errorf("%v", err)
 	}
-	f, err := openOutputs(options{json: filepath.Join(dir, "a")})
+	f, err := openOutputs(options{json: old})
 	if err != nil || f.html != nil || f.text != os.Stdout {
 		t.Fatalf("%+v, %v", f, err)
+	}
+	if text, err := os.ReadFile(old); err != nil || string(text) != "old" {
+		t.Errorf("%q, %v", text, err)
 	}
 	if err := f.close(); err != nil {
 		t.Error(err)

@@ -70,16 +70,14 @@ var ours = map[string][]string{
 	daemon + "tokencmd":             {"brig/nsjail", "brig/agent/policy", "brig/agent/token", daemon + "files", daemon + "listen", daemon + "terminal"},
 	daemon + "tools":                {"brig/nsjail", "brig/agent/engine", "brig/netns/egress/policy", daemon + "files", daemon + "schema"},
 	daemon + "trace":                {"brig/nsjail"},
-	"brig/cmd/brig-bench":           {"brig/nsjail", bench + "load", bench + "machine", bench + "measure", bench + "peers", bench + "report", bench + "result", bench + "terminal"},
-	bench + "load":                  {"brig/nsjail", bench + "peers", bench + "procfs"},
+	"brig/cmd/brig-bench":           {"brig/nsjail", bench + "load", bench + "machine", bench + "measure", bench + "peers", bench + "report", bench + "result"},
+	bench + "load":                  {"brig/nsjail", bench + "peers"},
 	bench + "machine":               {bench + "result"},
-	bench + "measure":               {"brig/nsjail", bench + "load", bench + "peers", bench + "procfs", bench + "result", bench + "stats"},
+	bench + "measure":               {bench + "load", bench + "peers", bench + "result", bench + "stats"},
 	bench + "peers":                 {"brig/nsjail", "brig/seccomp", bench + "result"},
-	bench + "procfs":                {},
 	bench + "report":                {bench + "result"},
 	bench + "result":                {},
 	bench + "stats":                 {bench + "result"},
-	bench + "terminal":              {bench + "result"},
 }
 
 // outer is what programs that use the library may import: the library, and the type of a policy.
@@ -95,8 +93,6 @@ var doors = map[string]string{
 	"github.com/vishvananda/netlink":           "brig/netns",
 	"github.com/rogpeppe/go-internal":          "tests",
 	"golang.org/x/tools":                       "tests",
-	"golang.org/x/image":                       bench + "report",
-	"gonum.org/v1/plot":                        bench + "report",
 	"github.com/prometheus":                    daemon + "metrics",
 	"github.com/modelcontextprotocol/go-sdk":   daemon + "mcp",
 	"github.com/google/jsonschema-go":          daemon + "schema",

@@ -2,167 +2,136 @@ package load
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"net/netip"
+	"net"
 	"os"
-	"runtime"
-	"syscall"
+	"slices"
+	"strings"
 	"time"
-	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"brig/cmd/brig-bench/internal/peers"
 )
 
-// Server is where the arena's server listens: an address that is no loopback one, which relays treat as their own.
+// Server is the address of the arena's server: no loopback one, which relays treat as their own.
 const Server = "10.9.9.9:17000"
 
-const netNamespace = "/proc/self/ns/net"
+// Target is the path at which a jail shows this program.
+const Target = "/brig-bench"
 
-// arenaEnds is how long the arena's worker may take to end what it has started.
-const arenaEnds = 20 * time.Second
-
-// Arena starts this binary as a worker in a network namespace of its own, in which the server listens and from which jails
-// are asked: Request.In. Where the caller is not root it is in a user namespace, too, without which it may not make the
-// namespace's addresses: user_namespaces(7). The user stays the same.
-func Arena(ctx context.Context, cfg Config) (*Client, error) {
-	var err error
-	if cfg.Network, err = os.Readlink(netNamespace); err != nil {
-		return nil, err
-	}
-	cmd, err := SelfCommand(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	a := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET, Pdeathsig: unix.SIGKILL}
-	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
-		a.Cloneflags |= unix.CLONE_NEWUSER
-		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
-		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-		a.AmbientCaps = []uintptr{unix.CAP_NET_ADMIN} // execve(2) takes all others
-	}
-	cmd.SysProcAttr = a
-	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(unix.SIGTERM) }, arenaEnds // it has processes to end
-	return Start(cmd)
+// arena is a network namespace with a server, and the jails that can reach it: the first request to a place starts it.
+type arena struct {
+	ctx     context.Context
+	relays  []*peers.Relay
+	places  map[string]*place
+	server  net.Listener
+	serving chan error
 }
 
-// makeArena sets the namespace up and starts the worker anew without its privileges, which are a thread's:
-// capabilities(7). It refuses to touch the network of its caller.
-func makeArena(cfg Config) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	ours, err := os.Readlink(netNamespace)
-	if err != nil {
-		return err
-	}
-	if cfg.Network == ours {
-		return fmt.Errorf("load: refusing to set up the caller's network namespace, %s", ours)
-	}
-	if err := furnish(); err != nil {
-		return err
-	}
-	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
-		return os.NewSyscallError("prctl PR_CAP_AMBIENT_CLEAR_ALL", err)
-	}
-	cfg.Network, cfg.Arena = "", true
-	text, err := json.Marshal(cfg)
-	if err != nil {
-		return err
-	}
-	return os.NewSyscallError("execve", unix.Exec("/proc/self/exe", []string{os.Args[0], Subcommand, string(text)}, os.Environ()))
+// place is a worker in a jail, and its network.
+type place struct {
+	client *Client
+	link   *peers.Link
+	kill   func()
 }
 
-// furnish brings lo up with the server's address. A device that leads nowhere has a default route, which pasta copies its
-// address from; where it cannot be made, those that need such devices fail and say so.
-func furnish() error {
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+// newArena listens in the namespace that enter has set up.
+func newArena(ctx context.Context, cfg Config) (*arena, error) {
+	l, err := net.Listen("tcp4", Server)
 	if err != nil {
-		return os.NewSyscallError("socket", err)
+		return nil, err
 	}
-	defer unix.Close(fd)
-	to := netip.MustParseAddrPort(Server)
-	if err := raise(fd, "lo"); err != nil {
-		return err
+	relays := peers.Relays(&peers.Host{Dir: cfg.Scratch, Brig: cfg.Brig, Root: os.Geteuid() == 0})
+	a := &arena{ctx: ctx, relays: relays, places: map[string]*place{}, server: l, serving: make(chan error, 1)}
+	go func() { a.serving <- serveNet(l) }()
+	return a, nil
+}
+
+// ask performs a request at a place: what concerns its relay here, the rest in its jail.
+func (a *arena) ask(r Request) (reply Reply, err error) {
+	i := slices.IndexFunc(a.relays, func(p *peers.Relay) bool { return p.Info.Name == r.In })
+	if i < 0 {
+		return reply, fmt.Errorf("there is no place %q", r.In)
 	}
-	if err := address(fd, "lo:1", to.Addr(), 32); err != nil {
-		return err
+	switch r.Op {
+	case "net-start":
+		took, err := a.relays[i].Time(a.ctx, r.N > 0, Server)
+		return Reply{Nanos: []int64{took.Nanoseconds()}}, err
+	case "net-end":
+		return reply, a.end(r.In)
 	}
-	const device = "up0"
-	if err := tap(device); os.IsNotExist(err) || os.IsPermission(err) {
+	p := a.places[r.In]
+	if p == nil {
+		if p, err = a.open(a.relays[i]); err != nil {
+			return reply, err
+		}
+		a.places[r.In] = p
+	}
+	if r.Op == "net-relay" {
+		if p.link.Pid == 0 {
+			return reply, errors.New("nothing relays here")
+		}
+		reply.Held, err = field(fmt.Sprintf("/proc/%d/smaps_rollup", p.link.Pid), "Pss")
+		reply.Held <<= 10
+		return reply, err
+	}
+	r.In = ""
+	if reply, err = p.client.Ask(r); err != nil && reply.Error != "" {
+		err = errors.New(reply.Error) // the caller names the operation
+	}
+	return reply, err
+}
+
+// open starts a worker in a jail with its network.
+func (a *arena) open(relay *peers.Relay) (*place, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	ctx, kill := context.WithCancel(a.ctx)
+	job := peers.Job{Args: []string{Target, Subcommand}, Binds: []peers.Bind{{Source: exe, Target: Target}}}
+	cmd := relay.Command(ctx, true, Server, job)
+	var said strings.Builder
+	cmd.Stderr = &said
+	c, err := start(cmd)
+	if err != nil {
+		kill()
+		return nil, err
+	}
+	link, err := relay.Attach(cmd.Process.Pid)
+	if err == nil {
+		_, err = c.Ask(Request{Op: "getppid", N: 1}) // the jail works
+	}
+	if err == nil {
+		return &place{client: c, link: link, kill: kill}, nil
+	}
+	defer time.AfterFunc(answerIn, kill).Stop()
+	if cerr := c.Close(); cerr != nil { // a jail that starts and fails has its reason there
+		err = cerr
+	}
+	kill()
+	if link != nil {
+		err = errors.Join(err, link.Close())
+	}
+	return nil, fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(said.String()), " "))
+}
+
+// end closes a place; the next request makes a fresh one.
+func (a *arena) end(name string) error {
+	p := a.places[name]
+	if p == nil {
 		return nil
-	} else if err != nil {
-		return err
 	}
-	if err := address(fd, device, netip.MustParseAddr("10.9.8.2"), 24); err != nil {
-		return err
-	}
-	if err := raise(fd, device); err != nil {
-		return err
-	}
-	return defaultRoute(fd, netip.MustParseAddr("10.9.8.1"))
+	delete(a.places, name)
+	defer p.kill()
+	return errors.Join(p.client.Close(), p.link.Close())
 }
 
-// raise brings a device up: netdevice(7).
-func raise(fd int, device string) error {
-	return ioctl(fd, unix.SIOCSIFFLAGS, device, func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING); return nil })
-}
-
-func address(fd int, device string, a netip.Addr, bits int) error {
-	b := a.As4()
-	if err := ioctl(fd, unix.SIOCSIFADDR, device, func(r *unix.Ifreq) error { return r.SetInet4Addr(b[:]) }); err != nil {
-		return err
+func (a *arena) close() (err error) {
+	for name := range a.places {
+		if e := a.end(name); e != nil && a.ctx.Err() == nil { // else killed with the context
+			err = errors.Join(err, e)
+		}
 	}
-	mask := netip.PrefixFrom(netip.AddrFrom4([4]byte{255, 255, 255, 255}), bits).Masked().Addr().As4()
-	return ioctl(fd, unix.SIOCSIFNETMASK, device, func(r *unix.Ifreq) error { return r.SetInet4Addr(mask[:]) })
-}
-
-// tap makes a device that stays as long as the namespace: it is kept by no process.
-func tap(device string) error {
-	f, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	fd := int(f.Fd())
-	if err := ioctl(fd, unix.TUNSETIFF, device, func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI); return nil }); err != nil {
-		return err
-	}
-	return os.NewSyscallError("ioctl TUNSETPERSIST", unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 1))
-}
-
-func ioctl(fd int, op uint, device string, set func(*unix.Ifreq) error) error {
-	r, err := unix.NewIfreq(device)
-	if err != nil {
-		return err
-	}
-	if err := set(r); err != nil {
-		return err
-	}
-	if err := unix.IoctlIfreq(fd, op, r); err != nil {
-		return fmt.Errorf("load: ioctl %#x of %s: %w", op, device, err)
-	}
-	return nil
-}
-
-// rtentry is the kernel's struct of that name: linux/route.h.
-type rtentry struct {
-	_            uint64
-	dst, gw, net unix.RawSockaddrInet4
-	flags        uint16
-	_            int16
-	_            uint64
-	_            uintptr
-	metric       int16
-	dev          uintptr
-	mtu, window  uint64
-	irtt         uint16
-}
-
-func defaultRoute(fd int, by netip.Addr) error {
-	r := rtentry{flags: unix.RTF_UP | unix.RTF_GATEWAY}
-	r.dst.Family, r.gw.Family, r.net.Family, r.gw.Addr = unix.AF_INET, unix.AF_INET, unix.AF_INET, by.As4()
-	if _, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCADDRT, uintptr(unsafe.Pointer(&r))); e != 0 {
-		return os.NewSyscallError("ioctl SIOCADDRT", e)
-	}
-	return nil
+	return errors.Join(err, a.server.Close(), <-a.serving)
 }

@@ -7,10 +7,10 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"sync"
-	"time"
 
-	"brig/cmd/brig-bench/internal/procfs"
 	"brig/nsjail"
 )
 
@@ -25,7 +25,7 @@ type Usage struct {
 	Goroutines int   `json:"goroutines"`
 }
 
-// growth is a Runner whose jails all read one pipe, whose end is theirs.
+// growth is a Runner whose jails all read one pipe, at whose end they end.
 type growth struct {
 	runner  *nsjail.Runner
 	in, out *os.File
@@ -35,42 +35,20 @@ type growth struct {
 	jails   int
 }
 
-// grow starts jails until n run, each awaited by a goroutine, and gives how long each of the new took to start.
-func (w *worker) grow(n int) (reply Reply, err error) {
+// grow starts jails until n run, each awaited by a goroutine.
+func (w *worker) grow(n int) (_ *Usage, err error) {
 	if w.grown == nil {
 		if w.grown, err = newGrowth(); err != nil {
-			return reply, err
+			return nil, err
 		}
 		w.closes = append(w.closes, w.grown.close)
 	}
 	for w.grown.jails < n {
-		start := time.Now()
 		if err := w.grown.add(w.ctx); err != nil {
-			return reply, fmt.Errorf("jail %d: %w", w.grown.jails+1, err)
+			return nil, fmt.Errorf("jail %d: %w", w.grown.jails+1, err)
 		}
-		reply.Nanos = append(reply.Nanos, time.Since(start).Nanoseconds())
 	}
-	reply.Usage, err = usage(w.grown.jails)
-	return reply, err
-}
-
-// grownStarts starts and awaits N payloads beside those that run.
-func (w *worker) grownStarts(n int) (reply Reply, err error) {
-	if w.grown == nil {
-		return reply, errors.New("nothing runs yet")
-	}
-	for range n {
-		start := time.Now()
-		r, err := w.grown.runner.CommandContext(w.ctx, payload).Run()
-		if err != nil {
-			return reply, err
-		}
-		if r.Status != nsjail.StatusOK {
-			return reply, fmt.Errorf("a payload ended with %s", r.Status)
-		}
-		reply.Nanos = append(reply.Nanos, time.Since(start).Nanoseconds())
-	}
-	return reply, nil
+	return usage(w.grown.jails)
 }
 
 func newGrowth() (*growth, error) {
@@ -110,23 +88,32 @@ func (g *growth) close() error {
 	return errors.Join(err, g.err, g.runner.Close())
 }
 
+// usage reads what this process holds.
 func usage(jails int) (*Usage, error) {
-	runtime.GC() // twice: what has a finalizer goes in the second
-	debug.FreeOSMemory()
+	runtime.GC()
+	debug.FreeOSMemory() // collects again: objects with a finalizer go in the second collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	s, err := procfs.ReadSize(os.Getpid())
-	if err != nil {
+	rss, err := field("/proc/self/smaps_rollup", "Rss")
+	threads, terr := field("/proc/self/status", "Threads")
+	fds, ferr := os.ReadDir("/proc/self/fd")
+	if err := errors.Join(err, terr, ferr); err != nil {
 		return nil, err
 	}
-	status, err := procfs.Read("/proc/self/status", "Threads")
+	return &Usage{Jails: jails, RSS: rss << 10, Heap: int64(m.HeapAlloc), Stacks: int64(m.StackInuse),
+		FDs: len(fds) - 1, Threads: int(threads), Goroutines: runtime.NumGoroutine()}, nil // one is ReadDir's
+}
+
+// field reads the number of a line "Name:   123 kB" of a file of /proc: proc_pid_smaps(5), proc_pid_status(5).
+func field(file, name string) (int64, error) {
+	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	fds, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return nil, err
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			return strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+		}
 	}
-	return &Usage{Jails: jails, RSS: s.Resident, Heap: int64(m.HeapAlloc), Stacks: int64(m.StackInuse),
-		FDs: len(fds) - 1, Threads: int(status["Threads"]), Goroutines: runtime.NumGoroutine()}, nil // one is ReadDir's
+	return 0, fmt.Errorf("%s has no field %s; this kernel is too old, or /proc is masked", file, name)
 }

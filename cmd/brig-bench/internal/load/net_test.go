@@ -1,9 +1,7 @@
 package load
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"net"
 	"os"
 	"strings"
@@ -33,14 +31,14 @@ func serve(t *testing.T) string {
 }
 
 func TestNet(t *testing.T) {
-	to, c := serve(t), start(t, Config{})
+	to, c := serve(t), begin(t, Config{})
 	for _, tt := range []struct {
 		r     Request
 		times int
 	}{
 		{Request{Op: "net-down", N: 3<<20 + 1}, 1}, {Request{Op: "net-up", N: 3<<20 + 1}, 1}, {Request{Op: "net-down"}, 1}, {Request{Op: "net-up"}, 1},
-		{Request{Op: "net-dial", N: 3}, 3}, {Request{Op: "net-connect", N: 3}, 3}, {Request{Op: "net-many", N: 20}, 1},
-		{Request{Op: "net-hold", N: 1}, 0}, {Request{Op: "net-hold", N: 5}, 0}, {Request{Op: "net-hold"}, 0},
+		{Request{Op: "net-dial", N: 3}, 3}, {Request{Op: "net-connect", N: 3}, 3},
+		{Request{Op: "net-hold", N: 1}, 0}, {Request{Op: "net-hold", N: 5}, 0},
 	} {
 		tt.r.Arg = to
 		reply, err := c.Ask(tt.r)
@@ -60,8 +58,8 @@ func TestNet(t *testing.T) {
 
 // Nobody listens at port 1: each operation says so.
 func TestNetSaysWhyNot(t *testing.T) {
-	c := start(t, Config{})
-	for _, op := range []string{"net-down", "net-up", "net-dial", "net-connect", "net-many", "net-hold"} {
+	c := begin(t, Config{})
+	for _, op := range []string{"net-down", "net-up", "net-dial", "net-connect", "net-hold"} {
 		if _, err := c.Ask(Request{Op: op, Arg: "127.0.0.1:1", N: 1}); err == nil || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("%s: %v", op, err)
 		}
@@ -88,7 +86,7 @@ func TestReceiveWantsAll(t *testing.T) {
 			c.Close()
 		}
 	}()
-	if _, err := netDown(Request{Arg: l.Addr().String(), N: 11}); err == nil || !strings.Contains(err.Error(), "1 bytes early") {
+	if _, err := transfer(Request{Op: "net-down", Arg: l.Addr().String(), N: 11}); err == nil || !strings.Contains(err.Error(), "1 bytes early") {
 		t.Errorf("10 of 11 bytes: %v", err)
 	}
 }
@@ -105,7 +103,7 @@ func TestServeConnRefusesOtherRequests(t *testing.T) {
 // inArena starts an arena, or skips where namespaces may not be made.
 func inArena(t *testing.T) *Client {
 	t.Helper()
-	c, err := Arena(context.Background(), Config{Brig: "/no/brig", Scratch: t.TempDir()})
+	c, err := Self(context.Background(), Config{Arena: true, Brig: "/no/brig", Scratch: t.TempDir()})
 	if err != nil {
 		t.Skipf("no network namespace may be made here: %v", err)
 	}
@@ -119,7 +117,7 @@ func inArena(t *testing.T) *Client {
 
 func TestArena(t *testing.T) {
 	c := inArena(t)
-	for _, r := range []Request{{Op: "net-down", N: 1 << 20}, {Op: "net-connect", N: 2}, {Op: "net-many", N: 10}, {Op: "net-end"}, {Op: "net-end"}, {Op: "net-up", N: 1 << 20}} {
+	for _, r := range []Request{{Op: "net-down", N: 1 << 20}, {Op: "net-connect", N: 2}, {Op: "net-end"}, {Op: "net-end"}, {Op: "net-up", N: 1 << 20}} {
 		r.In, r.Arg = peers.Direct, Server
 		if _, err := c.Ask(r); err != nil {
 			t.Errorf("%+v: %v", r, err)
@@ -151,7 +149,7 @@ func TestArena(t *testing.T) {
 // Each relay that is installed reaches the server, has a size, and ends.
 func TestArenaRelays(t *testing.T) {
 	h := &peers.Host{Dir: t.TempDir(), Brig: "/no/brig", Root: os.Geteuid() == 0}
-	for _, r := range peers.Relays(h, Server) {
+	for _, r := range peers.Relays(h) {
 		if r.Info.Name == peers.Direct || r.Info.Absent != "" {
 			continue
 		}
@@ -176,35 +174,5 @@ func TestArenaRelays(t *testing.T) {
 				t.Errorf("a start takes %d ns, and %d with a network", without, with)
 			}
 		})
-	}
-}
-
-func TestRefusesToFurnishTheCallersNetwork(t *testing.T) {
-	ours, err := os.Readlink(netNamespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	cfg, err := json.Marshal(Config{Network: ours})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Serve(t.Context(), []string{string(cfg)}, strings.NewReader(""), &out); err == nil || !strings.Contains(err.Error(), "refusing") {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestTailKeepsTheEnd(t *testing.T) {
-	var k tail
-	if k.line() != "" {
-		t.Errorf("%q", k.line())
-	}
-	for range 200 {
-		if n, err := k.Write([]byte("first\n")); n != 6 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if _, err := k.Write([]byte("the\nlast\n")); err != nil || len(k.text) != 300 || !strings.HasSuffix(k.line(), "first the last") {
-		t.Errorf("%q, %v", k.line(), err)
 	}
 }

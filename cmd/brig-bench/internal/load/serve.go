@@ -31,18 +31,12 @@ func Serve(ctx context.Context, args []string, in io.Reader, out io.Writer) (err
 			return fmt.Errorf("load: bad configuration: %w; it is the benchmark's own command, started by it alone", err)
 		}
 	}
-	if w.cfg.Mounts > 0 {
-		return addMounts(w.cfg)
-	}
-	if w.cfg.Network != "" {
-		return makeArena(w.cfg)
+	if name, _, _ := w.cfg.namespace(); name != "" && !w.cfg.Ready {
+		return w.cfg.enter()
 	}
 	w.spawn.cfg = w.cfg
 	w.heap = fill(w.cfg.Heap)
 	defer func() { err = errors.Join(err, w.close()) }()
-	if w.cfg.Blast > 0 {
-		return blast(out, w.cfg.Blast)
-	}
 	if w.cfg.Arena {
 		if w.arena, err = newArena(ctx, w.cfg); err != nil {
 			return err
@@ -74,29 +68,30 @@ func (w *worker) close() (err error) {
 	return err
 }
 
-func (w *worker) answer(r Request) (Reply, error) {
+func (w *worker) answer(r Request) (reply Reply, err error) {
 	if r.In != "" && w.arena != nil {
 		return w.arena.ask(r)
 	}
-	if n, ok, err := probe(r); ok {
-		return Reply{Nanos: []int64{n}}, err
-	}
-	if reply, ok, err := w.net(r); ok {
-		return reply, err
+	if f := probes[r.Op]; f != nil {
+		ns, err := fastest(f, r)
+		return Reply{Nanos: []int64{ns}}, err
 	}
 	switch r.Op {
 	case "grow":
-		return w.grow(r.N)
-	case "grown":
-		return w.grownStarts(r.N)
-	case "busy":
-		return w.busy(r)
-	case "pauses":
-		return w.pauses(r)
+		reply.Usage, err = w.grow(r.N)
 	case "run":
-		return w.spawn.times(w.ctx, r)
+		reply.Nanos, err = w.spawn.times(w.ctx, r)
+	case "net-down", "net-up":
+		reply.Nanos, err = transfer(r)
+	case "net-dial", "net-connect":
+		reply.Nanos, err = exchanges(r)
+	case "net-hold":
+		more, herr := hold(r.Arg, r.N-len(w.held))
+		w.held, err = append(w.held, more...), herr
+	default:
+		err = fmt.Errorf("no operation of that name")
 	}
-	return Reply{}, fmt.Errorf("no operation of that name")
+	return reply, err
 }
 
 // fill makes a live heap. Each page is written, or the kernel would give it no memory.

@@ -31,23 +31,22 @@ var apiRuns = []struct{ name, body string }{
 }
 
 func api() Dimension {
-	return Dimension{"api", "Requests to brigd", runAPI}
+	return Dimension{result.Table{ID: "api", Title: "Requests to brigd", Unit: "ms", X: "clients",
+		Question: "How long does a run take by HTTP at brigd's Unix socket, and how many are there in a second, with so many clients at once?",
+		Notes:    []string{"brigd with default settings, each client an agent of its own; clients and brigd share the processors"}}, runAPI}
 }
 
 // runAPI starts a brigd with default settings. Clients of different agents ask it for runs, each as soon as it has its
 // answer. The turns of all numbers of clients interleave, and the figures are those of all turns together.
-func runAPI(ctx context.Context, e *Env) (t result.Table, err error) {
-	t = result.Table{ID: "api", Title: "Requests to brigd", Unit: "ms", X: "clients",
-		Question: "How long does a run take by HTTP at brigd's Unix socket, and how many are there in a second, " +
-			"with so many clients at once?"}
+func runAPI(ctx context.Context, e *Env, t *result.Table) (err error) {
 	program := filepath.Join(filepath.Dir(e.Brig), "brigd")
 	if _, err := os.Stat(program); err != nil {
-		t.Notes = append(t.Notes, "left out: there is no brigd beside brig; make build makes one")
-		return t, ctx.Err()
+		t.Notes = []string{"left out: there is no brigd beside brig; make build makes one"}
+		return nil
 	}
 	client, stop, err := serveAPI(ctx, e, program)
 	if err != nil {
-		return t, err
+		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	turn := 2 * time.Second
@@ -55,15 +54,12 @@ func runAPI(ctx context.Context, e *Env) (t result.Table, err error) {
 		turn = 150 * time.Millisecond
 	}
 	cells := make([]cell, len(apiRuns)*len(apiClients))
-	for round := range e.Count(5, 2) {
+	for round := range e.count(5, 2) {
 		for i := range cells {
 			c, run, n := &cells[i], apiRuns[i/len(apiClients)], apiClients[i%len(apiClients)]
-			e.say("round %d: %s, %d clients", round+1, run.name, n)
-			if c.failed == nil {
+			e.Progress(fmt.Sprintf("round %d: %s, %d clients", round+1, run.name, n))
+			if c.failed == nil && ctx.Err() == nil {
 				c.failed = c.turn(ctx, client, run.body, n, turn)
-			}
-			if ctx.Err() != nil {
-				return t, ctx.Err()
 			}
 		}
 	}
@@ -76,9 +72,7 @@ func runAPI(ctx context.Context, e *Env) (t result.Table, err error) {
 		row.X = float64(apiClients[i%len(apiClients)])
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes = append(t.Notes, "brigd with default settings, each client an agent of its own; "+
-		"clients and brigd share the processors")
-	return t, nil
+	return nil
 }
 
 // cell holds the measurements of one run with one number of clients.

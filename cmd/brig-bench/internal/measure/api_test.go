@@ -12,7 +12,7 @@ import (
 
 // Without a brigd beside brig the table has a row that names the reason.
 func TestAPIWithoutBrigd(t *testing.T) {
-	table, err := api().Run(t.Context(), &Env{Quick: true, Brig: t.TempDir() + "/brig", Dir: t.TempDir()})
+	table, err := api().Run(t.Context(), &Env{Quick: true, Progress: quiet, Brig: t.TempDir() + "/brig", Dir: t.TempDir()})
 	if err != nil || len(table.Rows) != 0 || len(table.Notes) != 1 || !strings.Contains(table.Notes[0], "make build") {
 		t.Errorf("%+v %v", table, err)
 	}

@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/peers"
+	"brig/cmd/brig-bench/internal/result"
+	"brig/cmd/brig-bench/internal/stats"
 	"brig/nsjail"
 )
 
@@ -30,48 +31,49 @@ func TestMain(m *testing.M) {
 // env has the contenders that every machine has, and no brig program.
 func env(t *testing.T) *Env {
 	t.Helper()
-	dir := t.TempDir()
-	e := &Env{Quick: true, Rounds: 2, Patience: time.Hour, Brig: "/no/brig", Dir: dir, Runner: nsjail.NewRunnerWith}
-	for _, tool := range peers.All(&peers.Host{Dir: dir, Brig: e.Brig, Root: os.Geteuid() == 0, Runner: e.Runner}) {
-		if tool.Info.Name == "no jail" || tool.Info.Name == "brig Runner" {
+	e := &Env{Quick: true, Rounds: 2, Brig: "/no/brig", Dir: t.TempDir(), Progress: quiet}
+	h := &peers.Host{Dir: e.Dir, Brig: e.Brig, Root: os.Geteuid() == 0, Runner: nsjail.NewRunnerWith}
+	for _, tool := range peers.All(h) {
+		if tool.Info.Name == peers.Bare || tool.Info.Name == "brig Runner" {
 			e.Tools = append(e.Tools, tool)
 		}
 	}
-	if len(e.Tools) != 2 {
-		t.Fatalf("%d contenders", len(e.Tools))
+	for _, r := range peers.Relays(h) {
+		if r.Info.Absent == "" {
+			e.Relays = append(e.Relays, r)
+		}
+	}
+	if len(e.Tools) != 2 || len(e.Relays) < 1 {
+		t.Fatalf("%d contenders, %d relays", len(e.Tools), len(e.Relays))
 	}
 	return e
 }
 
-func TestInnerDimensions(t *testing.T) {
+// Every measurement fills its table with the contenders that are there, or a note tells why not.
+func TestDimensions(t *testing.T) {
 	e := env(t)
-	for _, d := range inner() {
+	for _, d := range Dimensions() {
 		table, err := d.Run(t.Context(), e)
-		if err != nil || table.ID != d.ID || table.Title != d.Title || table.Unit == "" || table.Question == "" {
+		if err != nil || table.ID != d.ID || table.Title == "" || table.Unit == "" || table.Question == "" {
 			t.Errorf("%s: %+v, %v", d.ID, table, err)
 		}
-		tools := map[string]bool{}
-		for _, r := range table.Rows {
-			// a difference of the machine's memory may be anything where few jails run
-			if r.Error != "" || r.N < 1 || r.P50 <= 0 && !strings.HasPrefix(d.ID, "memory") && !strings.HasPrefix(d.ID, "growth") {
-				t.Errorf("%s: %+v", d.ID, r)
-			}
-			first, _, _ := strings.Cut(r.Tool, ":")
-			tools[first] = true
+		if len(table.Rows) == 0 && len(table.Notes) != 1 && d.ID != "net-start" && d.ID != "net-memory" {
+			t.Errorf("%s has no rows: %q", d.ID, table.Notes)
 		}
-		if !tools["brig Runner"] || !tools["no jail"] && !strings.HasPrefix(d.ID, "growth") {
-			if len(table.Rows) > 0 || d.ID != "inside-python" {
-				t.Errorf("%s has rows for %v", d.ID, tools)
+		for _, r := range table.Rows {
+			difference := d.ID == "net-memory" || strings.HasPrefix(d.ID, "growth") || strings.HasSuffix(r.Tool, "added by the network")
+			if r.Error != "" || r.N < 1 || r.P50 <= 0 && !difference {
+				t.Errorf("%s: %+v", d.ID, r)
 			}
 		}
 	}
 }
 
-func TestInnerDimensionsEndWithTheContext(t *testing.T) {
+func TestDimensionsEndWithTheContext(t *testing.T) {
 	e := env(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, d := range inner() {
+	for _, d := range Dimensions() {
 		if table, err := d.Run(ctx, e); err == nil {
 			t.Errorf("%s goes on: %+v", d.ID, table)
 		}
@@ -88,61 +90,41 @@ func TestWithin(t *testing.T) {
 		{255, []int{0}, []int{256, 1024, 4096}},
 		{1100, []int{0, 256}, []int{1024, 4096}},
 	} {
-		if fit, left := within(heapSizes, tt.bound); !slices.Equal(fit, tt.fit) || !slices.Equal(left, tt.left) {
+		if fit, left := within([]int{0, 256, 1024, 4096}, tt.bound); !slices.Equal(fit, tt.fit) || !slices.Equal(left, tt.left) {
 			t.Errorf("%d: %v, %v", tt.bound, fit, left)
 		}
 	}
 }
 
 func TestGrowthIsPerJailSinceTheFirst(t *testing.T) {
-	points := []point{
-		{usage: load.Usage{Jails: 1, RSS: 10 << 20, Heap: 1 << 20, Stacks: 0, FDs: 10, Threads: 5, Goroutines: 3}},
-		{usage: load.Usage{Jails: 11, RSS: 10<<20 + 120<<10, Heap: 1<<20 + 80<<10, Stacks: 20 << 10, FDs: 30, Threads: 6, Goroutines: 13}},
-	}
-	var got []float64
-	for _, r := range append(memoryRows(points), handleRows(points)...) {
-		got = append(got, r.X, r.P50)
-	}
-	if want := []float64{11, 12, 11, 8, 11, 2, 1, 5, 11, 6, 11, 2, 11, 1}; !slices.Equal(got, want) {
-		t.Errorf("%v, not %v", got, want)
+	usages := []load.Usage{{Jails: 1, RSS: 10 << 20, Threads: 5}, {Jails: 11, RSS: 10<<20 + 120<<10, Threads: 6}}
+	rows := grown([]figure{{"rss", true, 1024, func(u load.Usage) int64 { return u.RSS }},
+		{"threads", false, 1, func(u load.Usage) int64 { return int64(u.Threads) }}}, usages)
+	want := []result.Row{{Tool: "rss", X: 11, N: 1, P50: 12}, {Tool: "threads", X: 1, N: 1, P50: 5}, {Tool: "threads", X: 11, N: 1, P50: 6}}
+	if !slices.Equal(rows, want) {
+		t.Errorf("%+v, not %+v", rows, want)
 	}
 }
 
-func TestMeter(t *testing.T) {
-	begin := time.Now()
-	m := meter{bytes: 8 << 20, first: begin, last: begin.Add(time.Second / 2)}
-	if v, err := m.rate(8 << 20); err != nil || math.Abs(v-16) > 1e-9 {
-		t.Errorf("%v MiB/s, %v", v, err)
-	}
-	if _, err := m.rate(9 << 20); err == nil {
-		t.Error("bytes are missing, and that is no error")
-	}
-}
-
-func TestHold(t *testing.T) {
-	h, err := hold(t.Context(), env(t).Tools[0], 2)
-	if err != nil || h.hidden || h.guessed || h.processes < 10 || h.took <= 0 {
-		t.Errorf("%+v, %v", h, err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := hold(ctx, env(t).Tools[0], 1); err == nil {
-		t.Error("it goes on after the end of the context")
-	}
-}
-
-func TestSizesOfUnknownProcesses(t *testing.T) {
-	if h, err := sizes([]int{os.Getpid(), 0}); err != nil || !h.hidden || h.processes != 0 {
-		t.Errorf("%+v, %v", h, err)
-	}
-}
-
-func TestIDsAreUnique(t *testing.T) {
-	seen := map[string]bool{}
-	for _, d := range Dimensions() {
-		if seen[d.ID] || d.Title == "" || d.Run == nil {
-			t.Errorf("%q", d.ID)
+func TestNetOpValues(t *testing.T) {
+	for _, op := range netOps() {
+		nanos, n, want := []int64{2e9}, 512<<20, 256.0
+		if op.Unit == "µs" {
+			nanos, want = []int64{1000, 9000, 3000}, 3
 		}
-		seen[d.ID] = true
+		if got := op.value(nanos, n); math.Abs(got-want) > 1e-9 || op.quick > op.n || op.Higher != (op.words == stats.Rate) {
+			t.Errorf("%s: %v, want %v; %+v", op.ID, got, want, op)
+		}
+	}
+}
+
+// The network's part is that of each round, not the difference of two medians.
+func TestAddedByTheNetwork(t *testing.T) {
+	s := &Series{plan: Plan{Base: "a", Words: stats.Time}, order: []string{"a", "b"},
+		taken: map[string][]float64{"a": {1, 2, 9, math.NaN(), 1}, "b": {2, 3, 10, 7, 2}, "a" + again: {1, 2, 9, 1, 1}}}
+	rows := added(s, map[string]string{"b": "a"})
+	if len(rows) != 3 || rows[1].Ratio == nil || rows[1].Ratio.To != "a" || rows[2].Tool != "b, added by the network" ||
+		rows[2].P50 != 1 || rows[2].P90 != 1 || rows[2].N != 4 {
+		t.Errorf("%+v", rows)
 	}
 }

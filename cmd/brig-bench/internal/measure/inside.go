@@ -4,135 +4,111 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 
 	"brig/cmd/brig-bench/internal/load"
+	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/result"
 	"brig/cmd/brig-bench/internal/stats"
 )
 
-const (
-	sampleFile = "/usr/bin/env" // is on every system, and in every jail's /usr
-	python     = "/usr/bin/python3"
-)
-
-// insideOp is what a process in the jail is asked to do.
-type insideOp struct {
-	id, title, question, unit string
-	ask                       load.Request // N: how often in a sample
-	quick                     int          // N of a quick run
-	per                       float64      // nanoseconds in a unit, for each of N
-	note                      string
-}
-
-func insideCalls() []insideOp {
-	call := func(id, title, question, arg string, n int, note string) insideOp {
-		return insideOp{id: "inside-" + id, title: title, question: question, unit: "ns", per: 1,
-			ask: load.Request{Op: id, Arg: arg, N: n}, quick: n / 20, note: note}
-	}
-	const bar = "bar: brig at most 1.20 of no jail"
-	return []insideOp{
-		call("getppid", "System call: getppid", "How long does the cheapest system call take in the jail?", "", 20000, bar),
-		call("read", "System call: read", "How long does it take to read a byte of /dev/zero in the jail?", "/dev/zero", 20000, bar),
-		call("stat", "System call: stat", "How long does it take to look up a file of /usr in the jail?", sampleFile, 10000, bar),
-		call("open", "System calls: open and close", "How long does it take to open and close a file of /usr in the jail?", sampleFile, 8000, bar+"; the figure is of both calls"),
-		call("socket", "System calls: socket and close", "How long does it take to make a Unix socket, whose family a filter looks at, in the jail?", "", 4000, bar+"; the figure is of both calls"),
-		{id: "inside-cpu", title: "Computing", question: "How long does a loop of a million multiplications take in the jail?",
-			unit: "µs", per: 1e3 / 1000, ask: load.Request{Op: "spin", N: 4000}, quick: 200},
-		{id: "inside-python", title: "Starting Python", question: "How long does `python3 -I -c pass` take in a jail that runs already?",
-			unit: "ms", per: 1e6, ask: load.Request{Op: "child", Arg: python + " -I -c pass", N: 1}, quick: 1},
-	}
-}
-
-func insideFiles() []insideOp {
-	return []insideOp{
-		{id: "inside-files", title: "Small files on a bind", question: "How long does it take to write, read and remove a file of 4 KiB in a writable directory of the host's?",
-			unit: "µs", per: 1e3, ask: load.Request{Op: "files", Arg: shared, N: 100}, quick: 20},
-		{id: "inside-tmpfs", title: "Small files on a tmpfs", question: "How long does it take to write, read and remove a file of 4 KiB in the jail's /tmp?",
-			unit: "µs", per: 1e3, ask: load.Request{Op: "files", Arg: "/tmp", N: 100}, quick: 20, note: "no jail: a directory of the host's /dev/shm"},
-	}
-}
-
-// insideGroup is what processes in the same jails are asked. A quick run asks it all at the first table and keeps the
-// others: some tools take longer to start a jail than to answer.
-type insideGroup struct {
-	ops      []insideOp
-	writable bool // the jail has a writable directory of the host's
-	done     map[string]result.Table
-}
-
+// inside are the system calls that a process in the jail makes.
 func inside() (all []Dimension) {
-	for _, g := range []*insideGroup{{ops: insideCalls()}, {ops: insideFiles(), writable: true}} {
-		for _, op := range g.ops {
-			all = append(all, Dimension{op.id, op.title, func(ctx context.Context, e *Env) (result.Table, error) { return g.table(ctx, e, op) }})
-		}
+	const (
+		file = "/usr/bin/env" // is on every system, and in every jail's /usr
+		bar  = "bar: brig at most 1.20 of no jail; a sample is the fastest of up to five times"
+	)
+	for _, op := range []struct {
+		name, title, question, arg string
+		n                          int
+	}{
+		{"getppid", "System call: getppid", "How long does the cheapest system call take in the jail?", "", 20000},
+		{"read", "System call: read", "How long does it take to read a byte of /dev/zero in the jail?", "/dev/zero", 20000},
+		{"stat", "System call: stat", "How long does it take to look up a file of /usr in the jail?", file, 10000},
+		{"open", "System calls: open and close", "How long does it take to open and close a file of /usr in the jail?", file, 8000},
+		{"socket", "System calls: socket and close",
+			"How long does it take to make a Unix socket, whose family a filter looks at, in the jail?", "", 4000},
+	} {
+		ask := load.Request{Op: op.name, Arg: op.arg, N: op.n}
+		t := result.Table{ID: "inside-" + op.name, Title: op.title, Question: op.question, Unit: "ns", Notes: []string{bar}}
+		all = append(all, Dimension{t, func(ctx context.Context, e *Env, t *result.Table) error { return askInside(ctx, e, t, ask) }})
 	}
 	return all
 }
 
-func (g *insideGroup) table(ctx context.Context, e *Env, op insideOp) (_ result.Table, err error) {
-	if t, ok := g.done[op.id]; ok {
-		return t, nil
-	}
-	work, err := e.scratch()
-	if err != nil {
-		return result.Table{}, err
-	}
-	// a tool without a user namespace has a payload that is nobody in particular
-	if err := os.Chmod(work, 0o777); err != nil {
-		return result.Table{}, err
-	}
-	p := probes{env: e, work: work}
-	defer func() { err = errors.Join(err, ignoreEnd(ctx, p.close())) }()
-	asked, refused, err := p.open(ctx, g.writable)
-	if err != nil {
-		return result.Table{}, err
-	}
-	ops := []insideOp{op}
+// askInside asks a process in each tool's jail in turn. Those that could not be started have their row, too.
+func askInside(ctx context.Context, e *Env, t *result.Table, ask load.Request) (err error) {
 	if e.Quick {
-		ops = g.ops
+		ask.N /= 20
 	}
-	g.done = map[string]result.Table{}
-	for _, o := range ops {
-		if g.done[o.id], err = o.run(ctx, e, asked, refused); err != nil {
-			return result.Table{}, err
-		}
+	exe, err := os.Executable()
+	if err != nil {
+		return err
 	}
-	return g.done[op.id], nil
-}
-
-// run asks the processes in turn. Those that could not be started have their row, too.
-func (op insideOp) run(ctx context.Context, e *Env, asked []*asked, refused []result.Row) (result.Table, error) {
-	t := result.Table{ID: op.id, Title: op.title, Question: op.question, Unit: op.unit}
-	rounds, n := e.Count(100, 8), op.ask.N
-	if e.Quick {
-		n = op.quick
-	}
-	if _, err := os.Stat(python); err != nil && op.ask.Op == "child" {
-		t.Notes = []string{"left out: there is no " + python + " here"}
-		return t, nil
-	}
-	t.Notes = []string{"a sample is the fastest of up to five times"}
-	if op.note != "" {
-		t.Notes = append(t.Notes, op.note)
-	}
+	job := peers.Job{Args: []string{load.Target, load.Subcommand}, Binds: []peers.Bind{{Source: exe, Target: load.Target}}}
+	readies, closeAll := e.prepare(t, job)
+	defer func() { err = errors.Join(err, closeAll()) }()
+	p := Plan{Rounds: e.count(100, 8), Warm: 1, Words: stats.Time, Budget: e.budget(15, 1), Base: peers.Bare}
 	var all []Contender
-	for _, a := range asked {
-		all = append(all, Contender{a.name, func(context.Context) (float64, error) {
-			r, err := a.client.Ask(load.Request{Op: op.ask.Op, Arg: a.there(op.ask.Arg), N: n})
+	for _, r := range readies {
+		if e.Quick && r.slow {
+			continue
+		}
+		c, cerr := client(ctx, r.Ready)
+		if cerr != nil {
+			t.Rows = append(t.Rows, result.Row{Tool: r.name, Error: cerr.Error()})
+			continue
+		}
+		defer func() { err = errors.Join(err, ignoreEnd(ctx, c.Close())) }()
+		all = append(all, Contender{r.name, func(context.Context) (float64, error) {
+			reply, err := c.Ask(ask)
 			if err != nil {
 				return 0, err
 			}
-			return float64(r.Nanos[0]) / op.per / float64(n), nil
+			return float64(reply.Nanos[0]) / float64(ask.N), nil
 		}})
-	}
-	p := Plan{Rounds: rounds, Warm: 1, Words: stats.Time, Budget: e.budget(15, 1)}
-	if len(all) > 0 { // no jail comes first
-		p.Base = all[0].Name
 	}
 	s, err := Interleave(ctx, e, p, all)
 	if err != nil {
-		return t, err
+		return err
 	}
-	t.Rows, t.Notes = append(s.Rows(), refused...), append(t.Notes, s.Notes()...)
-	return t, nil
+	t.Rows, t.Notes = append(s.Rows(), t.Rows...), append(t.Notes, s.Notes()...)
+	return nil
+}
+
+// client starts a worker in a jail, between two pipes. When it dies a pipe ends: the other ends are closed here at once.
+func client(ctx context.Context, ready *peers.Ready) (*load.Client, error) {
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), theirIn.Close())
+	}
+	running, err := ready.Start(peers.Streams{In: theirIn, Out: theirOut})
+	err = errors.Join(err, theirIn.Close(), theirOut.Close())
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
+	stop := context.AfterFunc(ctx, running.Kill)
+	c := load.NewClient(in, out, sync.OnceValue(func() error {
+		defer stop()
+		return errors.Join(running.Wait(), out.Close())
+	}))
+	if _, err = c.Ask(load.Request{Op: "getppid", N: 1}); err == nil {
+		return c, nil
+	}
+	if cerr := c.Close(); cerr != nil { // a tool that starts and fails has its reason there
+		err = cerr
+	}
+	return nil, err
+}
+
+// ignoreEnd drops the error of a worker that the end of the context has killed.
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }

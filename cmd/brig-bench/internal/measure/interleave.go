@@ -18,7 +18,7 @@ type Contender struct {
 	Sample func(ctx context.Context) (float64, error)
 }
 
-// Plan says how samples are taken. The base is sampled twice in each round: how far it is from itself bounds what is
+// Plan is how samples are taken. The base is sampled twice in each round: how far it is from itself bounds what is
 // called a difference.
 type Plan struct {
 	Rounds int
@@ -26,7 +26,7 @@ type Plan struct {
 	Idle   time.Duration // before each sample
 	Budget time.Duration // no round begins after it, but for the fewest that a verdict needs; 0 is no bound
 	Base   string        // the contender that the others are compared with
-	Brisk  bool          // leave out whoever is slow
+	Brisk  bool          // leave out slow contenders
 	Words  stats.Words
 }
 
@@ -41,16 +41,16 @@ type Series struct {
 
 const (
 	again       = " (again)"
-	slow        = 40 * time.Millisecond // whoever takes longer sits some rounds out
+	slow        = 40 * time.Millisecond // a contender that takes longer sits some rounds out
 	fewest      = 8                     // rounds of the slowest, and rounds in spite of the budget
 	fewestQuick = 5
-	respite     = 50 * time.Millisecond // after whoever is slow
+	respite     = 50 * time.Millisecond // after a slow contender
 	settling    = 2 * time.Second       // for kernel work that the warm-up has left behind
 )
 
 // Interleave samples all contenders in each round. The orders of the rounds are a Williams square: over a cycle each
 // contender stands at each place, and follows each other one, equally often, so that what a jail leaves the kernel to
-// clean up falls to nobody in particular. A contender that fails is out.
+// clean up affects all alike. A contender that fails is out.
 func Interleave(ctx context.Context, e *Env, p Plan, all []Contender) (*Series, error) {
 	s := &Series{plan: p, taken: map[string][]float64{}, failed: map[string]error{}}
 	for _, c := range all {
@@ -75,7 +75,7 @@ func Interleave(ctx context.Context, e *Env, p Plan, all []Contender) (*Series, 
 		for _, c := range all {
 			s.taken[c.Name] = append(s.taken[c.Name], math.NaN())
 		}
-		e.say("round %d of %d", round+1, p.Rounds)
+		e.Progress(fmt.Sprintf("round %d of %d", round+1, p.Rounds))
 		for _, k := range williams(len(all), round) {
 			if c := all[k]; s.failed[c.Name] == nil && stride[k] > 0 && (round < least || round%stride[k] == 0) {
 				if err := s.turn(ctx, c, round, stride[k] > 1); err != nil {
@@ -87,7 +87,8 @@ func Interleave(ctx context.Context, e *Env, p Plan, all []Contender) (*Series, 
 	return s, nil
 }
 
-// warm gives each contender its first turns, and says in which rounds it takes part: every so manyth, and for 0 in none.
+// warm takes the first samples of each contender, and returns in which rounds it takes part: every so manyth, and for 0 in
+// none.
 func (s *Series) warm(ctx context.Context, e *Env, all []Contender, least int) ([]int, error) {
 	stride := make([]int, len(all))
 	for i := range max(1, s.plan.Warm) {
@@ -95,16 +96,12 @@ func (s *Series) warm(ctx context.Context, e *Env, all []Contender, least int) (
 			if s.failed[c.Name] != nil || i > 0 && stride[k] != 1 {
 				continue
 			}
-			e.say("warming up: %s", c.Name)
-			took, err := s.timed(ctx, c)
-			if err == nil && took > slow && took < 3*slow { // perhaps the machine was
-				var second time.Duration
-				second, err = s.timed(ctx, c)
-				took = min(took, second)
-			}
-			if err != nil {
+			e.Progress("warming up: " + c.Name)
+			start := time.Now()
+			if _, err := s.sample(ctx, c); err != nil {
 				return nil, err
 			}
+			took := time.Since(start)
 			stride[k] = max(1, min(int(took/slow)+1, s.plan.Rounds/least))
 			if s.plan.Brisk && took > slow {
 				stride[k] = 0
@@ -113,13 +110,6 @@ func (s *Series) warm(ctx context.Context, e *Env, all []Contender, least int) (
 		}
 	}
 	return stride, sleep(ctx, min(s.plan.Budget/10, settling))
-}
-
-// timed is how long a sample takes to take.
-func (s *Series) timed(ctx context.Context, c Contender) (time.Duration, error) {
-	start := time.Now()
-	_, err := s.sample(ctx, c)
-	return time.Since(start), err
 }
 
 // turn is a contender's part of a round. A slow one is an engine, which cleans up behind its answer: the next one waits.
@@ -138,7 +128,7 @@ func (s *Series) turn(ctx context.Context, c Contender, round int, slow bool) er
 	return nil
 }
 
-// sample notes a contender's failure; its own error is that of the context.
+// sample notes a contender's failure; it returns the error of the context alone.
 func (s *Series) sample(ctx context.Context, c Contender) (float64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -198,7 +188,7 @@ func (s *Series) Rows() (rows []result.Row) {
 	return rows
 }
 
-// Notes say how the samples were taken and what the noise was.
+// Notes tell how the samples were taken and what the noise was.
 func (s *Series) Notes() []string {
 	rounds := len(s.taken[s.plan.Base])
 	notes := []string{fmt.Sprintf("%d interleaved rounds; a contender that takes longer than %d ms sits some out, and the next one waits %d ms",
@@ -212,12 +202,6 @@ func (s *Series) Notes() []string {
 			s.plan.Base, iv.Median, iv.Low, iv.High, 100*s.Floor()))
 	}
 	return notes
-}
-
-func (e *Env) say(format string, args ...any) {
-	if e.Progress != nil {
-		e.Progress(format, args...)
-	}
 }
 
 // sleep ends early with the context.

@@ -42,6 +42,8 @@ func TestWilliams(t *testing.T) {
 	}
 }
 
+func quiet(string) {}
+
 // fixed gives the same figure each time, and counts.
 func fixed(name string, v float64, calls map[string]int) Contender {
 	return Contender{name, func(context.Context) (float64, error) { calls[name]++; return v, nil }}
@@ -55,7 +57,7 @@ func TestInterleave(t *testing.T) {
 		}
 		return 1, nil
 	}}
-	s, err := Interleave(t.Context(), &Env{}, Plan{Rounds: 20, Warm: 2, Base: "base", Words: stats.Time},
+	s, err := Interleave(t.Context(), &Env{Progress: quiet}, Plan{Rounds: 20, Warm: 2, Base: "base", Words: stats.Time},
 		[]Contender{fixed("half", 1, calls), fixed("base", 2, calls), broken})
 	if err != nil {
 		t.Fatal(err)
@@ -83,14 +85,14 @@ func TestInterleaveLeavesOut(t *testing.T) {
 		return 50, nil
 	}}
 	all := []Contender{fixed("base", 2, calls), late}
-	s, err := Interleave(t.Context(), &Env{Quick: true}, Plan{Rounds: 12, Base: "base"}, all)
+	s, err := Interleave(t.Context(), &Env{Quick: true, Progress: quiet}, Plan{Rounds: 12, Base: "base"}, all)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(stats.Present(s.Samples("late"))); n < fewestQuick || n >= 12 {
 		t.Errorf("a slow contender took part in %d of 12 rounds", n)
 	}
-	if s, err = Interleave(t.Context(), &Env{}, Plan{Rounds: 12, Base: "base", Brisk: true}, all); err != nil {
+	if s, err = Interleave(t.Context(), &Env{Progress: quiet}, Plan{Rounds: 12, Base: "base", Brisk: true}, all); err != nil {
 		t.Fatal(err)
 	}
 	if rows := s.Rows(); len(rows) != 1 || !strings.Contains(strings.Join(s.Notes(), "\n"), "slow: late") {
@@ -101,7 +103,7 @@ func TestInterleaveLeavesOut(t *testing.T) {
 // A budget ends the rounds, but not before there are enough for a verdict.
 func TestInterleaveBudget(t *testing.T) {
 	calls := map[string]int{}
-	s, err := Interleave(t.Context(), &Env{}, Plan{Rounds: 1000, Base: "base", Budget: time.Nanosecond}, []Contender{fixed("base", 2, calls)})
+	s, err := Interleave(t.Context(), &Env{Progress: quiet}, Plan{Rounds: 1000, Base: "base", Budget: time.Nanosecond}, []Contender{fixed("base", 2, calls)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +115,7 @@ func TestInterleaveBudget(t *testing.T) {
 func TestInterleaveEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	_, err := Interleave(ctx, &Env{}, Plan{Rounds: 1000, Base: "base"}, []Contender{{"base", func(context.Context) (float64, error) {
+	_, err := Interleave(ctx, &Env{Progress: quiet}, Plan{Rounds: 1000, Base: "base"}, []Contender{{"base", func(context.Context) (float64, error) {
 		if n++; n == 5 {
 			cancel()
 		}
@@ -129,7 +131,7 @@ func TestCount(t *testing.T) {
 		env  Env
 		want int
 	}{{Env{}, 100}, {Env{Quick: true}, 10}, {Env{Quick: true, Rounds: 3}, 3}} {
-		if got := c.env.Count(100, 10); got != c.want {
+		if got := c.env.count(100, 10); got != c.want {
 			t.Errorf("%+v: %d, want %d", c.env, got, c.want)
 		}
 	}
@@ -138,7 +140,7 @@ func TestCount(t *testing.T) {
 func TestDimensionsHaveDistinctWords(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range Dimensions() {
-		if seen[d.ID] || d.ID == "" || strings.ContainsAny(d.ID, " ,") || d.Title == "" || d.Run == nil {
+		if seen[d.ID] || d.ID == "" || strings.ContainsAny(d.ID, " ,") || d.Title == "" || d.run == nil {
 			t.Errorf("%+v", d)
 		}
 		seen[d.ID] = true

@@ -17,73 +17,77 @@ const idling = 150 * time.Millisecond
 // BaseTool is what every contender is compared with.
 const BaseTool = "brig run"
 
-// smallLimits are what a jail with a control group has in the comparison of limits.
-var smallLimits = peers.Limits{Memory: 64 << 20, CPUs: 1, Processes: 64}
-
-func latency() Dimension {
-	return Dimension{"start", "Start to exit, back to back", func(ctx context.Context, e *Env) (result.Table, error) {
-		return startToExit(ctx, e, result.Table{ID: "start", Title: "Start to exit, back to back",
-			Question: "How long does a jail take that runs /bin/true, one right after the other?"},
-			Plan{Rounds: e.Count(200, 30), Warm: 3, Budget: e.budget(120, 6)}, peers.Limits{}, nil)
-	}}
-}
-
-func latencyIdle() Dimension {
-	return Dimension{"start-idle", "Start to exit, after idling", func(ctx context.Context, e *Env) (result.Table, error) {
-		return startToExit(ctx, e, result.Table{ID: "start-idle", Title: "Start to exit, after idling",
-			Question: fmt.Sprintf("How long does the same jail take after %v in which nothing has happened?", idling)},
-			Plan{Rounds: e.Count(50, 6), Warm: 1, Idle: idling, Budget: e.budget(150, 6), Brisk: e.Quick}, peers.Limits{}, nil)
-	}}
-}
-
-func latencyLimits() Dimension {
-	return Dimension{"start-limits", "Start to exit, in a control group", func(ctx context.Context, e *Env) (result.Table, error) {
-		return startToExit(ctx, e, result.Table{ID: "start-limits", Title: "Start to exit, in a control group",
-			Question: "How long does the jail take with 64 MiB of memory, one processor and 64 processes at most?"},
-			Plan{Rounds: e.Count(100, 20), Warm: 2, Budget: e.budget(90, 4)}, smallLimits,
-			func(t *peers.Tool) bool { return t.Limits })
-	}}
-}
-
-// budget is a bound on the rounds, in seconds; none when the user has said how many.
-func (e *Env) budget(full, quick int) time.Duration {
-	switch {
-	case e.Rounds > 0:
-		return 0
-	case e.Quick:
-		return time.Duration(quick) * time.Second
+func starts() []Dimension {
+	of := func(id, title, question string, limits peers.Limits, plan func(*Env) Plan) Dimension {
+		return Dimension{result.Table{ID: id, Title: title, Question: question, Unit: "ms"},
+			func(ctx context.Context, e *Env, t *result.Table) error {
+				return startToExit(ctx, e, t, plan(e), limits)
+			}}
 	}
-	return time.Duration(full) * time.Second
+	small := peers.Limits{Memory: 64 << 20, CPUs: 1, Processes: 64}
+	return []Dimension{
+		of("start", "Start to exit, back to back", "How long does a jail take that runs /bin/true, one right after the other?",
+			peers.Limits{}, func(e *Env) Plan { return Plan{Rounds: e.count(200, 30), Warm: 3, Budget: e.budget(120, 6)} }),
+		of("start-idle", "Start to exit, after idling",
+			fmt.Sprintf("How long does the same jail take after %v in which nothing has happened?", idling),
+			peers.Limits{}, func(e *Env) Plan {
+				return Plan{Rounds: e.count(50, 6), Warm: 1, Idle: idling, Budget: e.budget(150, 6), Brisk: e.Quick}
+			}),
+		of("start-limits", "Start to exit, in a control group",
+			"How long does the jail take with 64 MiB of memory, one processor and 64 processes at most?",
+			small, func(e *Env) Plan { return Plan{Rounds: e.count(100, 20), Warm: 2, Budget: e.budget(90, 4)} }),
+		throughput(),
+	}
 }
 
-// startToExit times /bin/true in the jail of each tool that fits.
-func startToExit(ctx context.Context, e *Env, t result.Table, p Plan, limits peers.Limits, fits func(*peers.Tool) bool) (_ result.Table, err error) {
-	t.Unit, p.Words, p.Base = "ms", stats.Time, BaseTool
+// startToExit times /bin/true in the jail of each tool that takes the limits.
+func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, limits peers.Limits) (err error) {
 	var all []Contender
-	var refused []result.Row
-	for _, tool := range e.Tools {
-		if fits != nil && !fits(tool) {
-			continue
-		}
-		e.say("%s: preparing", tool.Info.Name)
-		ready, perr := tool.Prepare(peers.Job{Args: []string{"/bin/true"}, Limits: limits})
-		if perr != nil {
-			refused = append(refused, result.Row{Tool: tool.Info.Name, Error: perr.Error()})
-			continue
-		}
-		defer func() { err = errors.Join(err, ready.Close()) }()
-		all = append(all, Contender{tool.Info.Name, func(context.Context) (float64, error) {
+	p.Words, p.Base = stats.Time, BaseTool
+	readies, closeAll := e.prepare(t, peers.Job{Args: []string{"/bin/true"}, Limits: limits})
+	defer func() { err = errors.Join(err, closeAll()) }()
+	for _, r := range readies {
+		all = append(all, Contender{r.name, func(context.Context) (float64, error) {
 			start := time.Now()
-			err := ready.Run()
+			err := r.Run()
 			return millis(time.Since(start)), err
 		}})
 	}
 	s, err := Interleave(ctx, e, p, all)
 	if err != nil {
-		return t, err
+		return err
 	}
-	t.Rows, t.Notes = append(s.Rows(), refused...), s.Notes()
-	return t, nil
+	t.Rows, t.Notes = append(s.Rows(), t.Rows...), append(t.Notes, s.Notes()...)
+	return nil
+}
+
+// prepared is a tool that can make the jails of a job.
+type prepared struct {
+	*peers.Ready
+	name string
+	slow bool
+}
+
+// prepare makes a job ready with each tool that takes its limits and binds. One that refuses has a row with the reason.
+func (e *Env) prepare(t *result.Table, j peers.Job) (all []prepared, closeAll func() error) {
+	for _, tool := range e.Tools {
+		if j.Limits != (peers.Limits{}) && !tool.Limits || j.Binds != nil && !tool.Binds {
+			continue
+		}
+		e.Progress(tool.Info.Name + ": preparing")
+		r, err := tool.Prepare(j)
+		if err != nil {
+			t.Rows = append(t.Rows, result.Row{Tool: tool.Info.Name, Error: err.Error()})
+			continue
+		}
+		all = append(all, prepared{r, tool.Info.Name, tool.Slow})
+	}
+	return all, func() (err error) {
+		for _, p := range all {
+			err = errors.Join(err, p.Close())
+		}
+		return err
+	}
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

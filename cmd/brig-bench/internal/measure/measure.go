@@ -3,40 +3,43 @@ package measure
 
 import (
 	"context"
-	"slices"
+	"errors"
+	"os"
 	"time"
 
 	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/result"
-	"brig/nsjail"
 )
 
-// Dimension is one thing that is measured.
+// Dimension is one measurement.
 type Dimension struct {
-	ID    string // a word, for --only
-	Title string
-	// Run measures. An error is a harness that failed; a tool that failed has it in its row. When ctx ends it
-	// stops what it has started and returns ctx's error.
-	Run func(ctx context.Context, e *Env) (result.Table, error)
+	result.Table // without rows
+	// run measures. An error is a harness that failed; a tool that failed has it in its row. When ctx ends it stops what it
+	// has started and returns ctx's error.
+	run func(ctx context.Context, e *Env, t *result.Table) error
+}
+
+// Run measures.
+func (d Dimension) Run(ctx context.Context, e *Env) (result.Table, error) {
+	t := d.Table
+	t.Notes = append([]string(nil), t.Notes...)
+	err := d.run(ctx, e, &t)
+	return t, errors.Join(err, ctx.Err())
 }
 
 // Env is what a Dimension works with.
 type Env struct {
-	Quick    bool                             // the whole run is to take about a minute: some five seconds for each Dimension
-	Rounds   int                              // what the user has asked for; 0 is the Dimension's own choice: see Count
-	Brig     string                           // the brig program
-	Dir      string                           // a private directory, removed at the end of the run
-	Tools    []*peers.Tool                    // those that are present
-	Relays   []*peers.Relay                   // present or not: a table says who is absent
-	Progress func(format string, args ...any) // says what is being done, in a line that the next one replaces
-	// Runner makes Runners; the caller closes them.
-	Runner func(nsjail.RunnerOptions) (*nsjail.Runner, error)
-	// Patience is how long all jails of a tool may take to start; 0 is 15 seconds, and one for a quick run.
-	Patience time.Duration
+	Quick    bool           // the whole run is to take about a minute
+	Rounds   int            // as the user has asked for; 0 is the Dimension's own choice
+	Brig     string         // the brig program
+	Dir      string         // a private directory, removed at the end of the run
+	Tools    []*peers.Tool  // those that are present
+	Relays   []*peers.Relay // present or not: a table names those that are absent
+	Progress func(string)   // shows what is being done
 }
 
-// Count is the number of rounds: what the user asked for, or else one of the two.
-func (e *Env) Count(full, quick int) int {
+// count is the number of rounds: what the user asked for, or else one of the two.
+func (e *Env) count(full, quick int) int {
 	switch {
 	case e.Rounds > 0:
 		return e.Rounds
@@ -46,8 +49,35 @@ func (e *Env) Count(full, quick int) int {
 	return full
 }
 
+// budget bounds the rounds, in seconds; there is no bound when the user has asked for a number of rounds.
+func (e *Env) budget(full, quick int) time.Duration {
+	switch {
+	case e.Rounds > 0:
+		return 0
+	case e.Quick:
+		return time.Duration(quick) * time.Second
+	}
+	return time.Duration(full) * time.Second
+}
+
+// scratch makes a directory for the tools' files of one worker. Some are a jail's root, which every user may read.
+func (e *Env) scratch() (string, error) {
+	dir, err := os.MkdirTemp(e.Dir, "load-")
+	return dir, errors.Join(err, os.Chmod(dir, 0o755))
+}
+
 // Dimensions lists them in the order in which they run and are shown.
-func Dimensions() []Dimension {
-	starts := []Dimension{latency(), latencyIdle(), latencyLimits(), throughput()}
-	return slices.Concat(starts, inner(), network(), []Dimension{api()})
+func Dimensions() (all []Dimension) {
+	for _, list := range [][]Dimension{starts(), inside(), workers(), growth(), network(), {api()}} {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// IDs lists the names of the measurements.
+func IDs() (ids []string) {
+	for _, d := range Dimensions() {
+		ids = append(ids, d.ID)
+	}
+	return ids
 }

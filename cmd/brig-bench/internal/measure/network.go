@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,159 +15,231 @@ import (
 
 // netOp is what a process in a jail is asked to do with the server outside.
 type netOp struct {
-	id, title, question, unit string
-	higher                    bool
-	words                     stats.Words
-	n, quick                  int // bytes of a transfer, or connections
-	value                     func(nanos []int64, n int) float64
-	notes                     []string
+	result.Table
+	words    stats.Words
+	n, quick int // bytes of a transfer, or connections
 }
 
-// relayed is how much a transfer is: long enough that the beginning of a connection is none of it.
+// relayed is how much a transfer is: long enough that the beginning of a connection does not count.
 const relayed, relayedQuick = 256 << 20, 128 << 20
 
-const connections = 1000 // at once
-
-// lapses are how often a contender may fail and begin anew, once before it has worked; the table says that it has.
-const lapses = 3
-
 func netOps() []netOp {
-	rate := func(nanos []int64, n int) float64 { return float64(n) / (1 << 20) / (float64(nanos[0]) / 1e9) }
-	middle := func(nanos []int64, _ int) float64 { return stats.Quantile(scaled(nanos, 1e3), 0.5) }
-	const paces = "bars: brig at least 0.50 of direct loopback, and at least 1.5 of slirp4netns"
+	const (
+		paces  = "bars: brig at least 0.50 of direct loopback, and at least 1.5 of slirp4netns"
+		median = "a sample is the median of some hundred connections, one after the other"
+	)
 	return []netOp{
-		{id: "net-down", title: "Download through the jail's network", question: "How fast do bytes arrive in the jail that a server outside sends?", unit: "MiB/s",
-			higher: true, words: stats.Rate, n: relayed, quick: relayedQuick, value: rate, notes: []string{paces, "by the client's clock, from the connect to the last byte"}},
-		{id: "net-up", title: "Upload through the jail's network", question: "How fast does a server outside take what the jail sends?", unit: "MiB/s",
-			higher: true, words: stats.Rate, n: relayed, quick: relayedQuick, value: rate, notes: []string{paces, "by the client's clock, from the connect to the server's word that it has the last byte"}},
-		{id: "net-dial", title: "System call: connect, to a server outside", question: "How long does connect(2) take in the jail, to a server outside?", unit: "µs",
-			words: stats.Time, n: 500, quick: 100, notes: []string{"bar: brig at most 1.5 of direct loopback", "a sample is the median of some hundred connections, one after the other",
-				"a relay answers before it has reached the server, which net-connect waits for"}, value: middle},
-		{id: "net-connect", title: "Connections through the jail's network", question: "How long does a connection take, with a byte there, one back and the close?", unit: "µs",
-			words: stats.Time, n: 500, quick: 100, notes: []string{"a sample is the median of some hundred connections, one after the other"}, value: middle},
-		{id: "net-many", title: "A thousand connections at once", question: "How long does it take to open 1,000 connections at once, until each has its answer while all are open?", unit: "ms",
-			words: stats.Time, n: connections, quick: connections, notes: []string{"a connection that is refused, or not answered in 30 s, is an error"},
-			value: func(nanos []int64, _ int) float64 { return float64(nanos[0]) / 1e6 }},
+		{result.Table{ID: "net-down", Title: "Download through the jail's network", Unit: "MiB/s", Higher: true,
+			Question: "How fast do bytes arrive in the jail that a server outside sends?",
+			Notes:    []string{paces, "by the client's clock, from the connect to the last byte"}}, stats.Rate, relayed, relayedQuick},
+		{result.Table{ID: "net-up", Title: "Upload through the jail's network", Unit: "MiB/s", Higher: true,
+			Question: "How fast does a server outside take what the jail sends?",
+			Notes:    []string{paces, "by the client's clock, from the connect to the server's answer that it has the last byte"}},
+			stats.Rate, relayed, relayedQuick},
+		{result.Table{ID: "net-dial", Title: "System call: connect, to a server outside", Unit: "µs",
+			Question: "How long does connect(2) take in the jail, to a server outside?",
+			Notes: []string{"bar: brig at most 1.5 of direct loopback", median,
+				"a relay answers before it has reached the server, which net-connect waits for"}}, stats.Time, 500, 100},
+		{result.Table{ID: "net-connect", Title: "Connections through the jail's network", Unit: "µs",
+			Question: "How long does a connection take, with a byte there, one back and the close?",
+			Notes:    []string{median}}, stats.Time, 500, 100},
 	}
 }
 
 func network() (all []Dimension) {
 	for _, op := range netOps() {
-		all = append(all, Dimension{op.id, op.title, op.run})
+		all = append(all, Dimension{op.Table, op.run})
 	}
-	return append(all, netStart(), netMemory())
+	return append(all,
+		Dimension{result.Table{ID: "net-start", Title: "Start to exit with a network", Unit: "ms",
+			Question: "How long does a jail take that does nothing, with its network ready and without one?",
+			Notes: []string{"bar: brig's egress adds at most 1.5 ms", peers.Isolated +
+				": the same namespaces, with lo down; slirp4netns joins them, and the payload ends when the network is ready"}}, runNetStart},
+		Dimension{result.Table{ID: "net-memory", Title: "Memory of a connection", Unit: "KiB per connection", X: "open connections",
+			Question: "How much do the processes that relay grow with each open connection?",
+			Notes: []string{"bar: brig at most 32 KiB with 1,000",
+				"proportional set size, less that of the same process without a connection; of brig it is the keeper's, " +
+					"which every jail has", "what the kernel holds for sockets does not count"}}, runNetMemory})
+}
+
+// value is the figure of a reply: MiB a second for a transfer of n bytes, or the median in microseconds.
+func (op netOp) value(nanos []int64, n int) float64 {
+	if op.Higher {
+		return float64(n) / (1 << 20) / (float64(nanos[0]) / 1e9)
+	}
+	var micros []float64
+	for _, ns := range nanos {
+		micros = append(micros, float64(ns)/1e3)
+	}
+	return stats.Quantile(micros, 0.5)
 }
 
 // run asks the jails in turn, each through its own relay. The first request to a jail, which is not counted, starts it.
-func (op netOp) run(ctx context.Context, e *Env) (t result.Table, err error) {
-	t = result.Table{ID: op.id, Title: op.title, Question: op.question, Unit: op.unit, Higher: op.higher}
-	c, left, err := e.arena(ctx)
-	if c == nil {
-		t.Notes = left
-		return t, err
-	}
-	defer func() { err = errors.Join(err, ignoreEnd(ctx, c.Close())) }()
-	n := op.n
-	if e.Quick {
-		n = op.quick
-	}
-	var all []Contender
-	worked, lapsed := map[string]bool{}, map[string][]string{}
-	for _, r := range e.relays() {
-		all = append(all, Contender{r.Info.Name, func(ctx context.Context) (float64, error) {
-			ask := load.Request{In: r.Info.Name, Op: op.id, Arg: load.Server, N: n}
-			reply, err := c.Ask(ask)
-			for err != nil && ctx.Err() == nil && (len(lapsed[r.Info.Name]) == 0 || worked[r.Info.Name]) && len(lapsed[r.Info.Name]) < lapses {
-				lapsed[r.Info.Name] = append(lapsed[r.Info.Name], err.Error())
-				_, _ = c.Ask(load.Request{In: r.Info.Name, Op: "net-end"}) // what has failed may fail to end
-				reply, err = c.Ask(ask)
-			}
-			if err != nil {
-				return 0, errors.Join(ctx.Err(), err)
-			}
-			worked[r.Info.Name] = true
-			return op.value(reply.Nanos, n), nil
-		}})
-	}
-	s, err := Interleave(ctx, e, Plan{Rounds: e.Count(30, 8), Warm: 1, Base: peers.Direct, Words: op.words, Budget: e.budget(40, 3)}, all)
-	if err != nil {
-		return t, err
-	}
-	t.Rows, t.Notes = s.Rows(), slices.Concat(e.netNotes(), op.notes, s.Notes(), e.against(s, op.words))
-	for _, name := range slices.Sorted(maps.Keys(worked)) {
-		if len(lapsed[name]) == 0 {
-			continue
+func (op netOp) run(ctx context.Context, e *Env, t *result.Table) error {
+	return e.inArena(ctx, t, func(c *load.Client, relays []*peers.Relay) error {
+		n := op.n
+		if e.Quick {
+			n = op.quick
 		}
-		t.Notes = append(t.Notes, fmt.Sprintf("%s failed %d times and began anew, first: %s", name, len(lapsed[name]), lapsed[name][0]))
-	}
-	t.Notes = append(t.Notes, e.ended(c)...)
-	return t, nil
+		var all []Contender
+		for _, r := range relays {
+			all = append(all, Contender{r.Info.Name, func(ctx context.Context) (float64, error) {
+				reply, err := c.Ask(load.Request{In: r.Info.Name, Op: op.ID, Arg: load.Server, N: n})
+				if err != nil {
+					return 0, err
+				}
+				return op.value(reply.Nanos, n), nil
+			}})
+		}
+		p := Plan{Rounds: e.count(30, 8), Warm: 1, Base: peers.Direct, Words: op.words, Budget: e.budget(40, 3)}
+		s, err := Interleave(ctx, e, p, all)
+		if err != nil {
+			return err
+		}
+		t.Rows, t.Notes = s.Rows(), append(t.Notes, s.Notes()...)
+		for _, r := range relays { // brig against the other relays, too
+			to := r.Info.Name
+			if q := stats.Compare(to, s.Samples(peers.Egress), s.Samples(to), s.Floor(), op.words); r.Without == peers.Isolated && q != nil {
+				t.Notes = append(t.Notes, fmt.Sprintf("%s: %.2f of %s (%.2f to %.2f): %s", peers.Egress, q.Median, to, q.Low, q.High, q.Verdict))
+			}
+		}
+		return nil
+	})
 }
 
-// against compares brig with the other relays, too.
-func (e *Env) against(s *Series, words stats.Words) (notes []string) {
-	for _, r := range e.relays() {
-		if r.Info.Name == peers.Direct || r.Info.Name == peers.Egress {
-			continue
+// runNetStart times the jail of each contender with its network and without it, in the same rounds, and adds the
+// difference: the median of the rounds.
+func runNetStart(ctx context.Context, e *Env, t *result.Table) error {
+	return e.inArena(ctx, t, func(c *load.Client, relays []*peers.Relay) error {
+		var all []Contender
+		without := map[string]string{}
+		for _, r := range relays {
+			for network, name := range []string{r.Without, r.Info.Name} {
+				if r.Without == "" {
+					continue
+				}
+				without[r.Info.Name] = r.Without
+				all = append(all, Contender{name, func(ctx context.Context) (float64, error) {
+					reply, err := c.Ask(load.Request{In: r.Info.Name, Op: "net-start", N: network})
+					if err != nil {
+						return 0, err
+					}
+					return float64(reply.Nanos[0]) / 1e6, nil
+				}})
+			}
 		}
-		if c := stats.Compare(r.Info.Name, s.Samples(peers.Egress), s.Samples(r.Info.Name), s.Floor(), words); c != nil {
-			notes = append(notes, fmt.Sprintf("%s: %.2f of %s (%.2f to %.2f): %s", peers.Egress, c.Median, c.To, c.Low, c.High, c.Verdict))
+		p := Plan{Rounds: e.count(100, 15), Warm: 2, Base: BaseTool, Words: stats.Time, Budget: e.budget(60, 4)}
+		s, err := Interleave(ctx, e, p, all)
+		if err != nil {
+			return err
 		}
-	}
-	return notes
+		t.Rows, t.Notes = added(s, without), append(t.Notes, s.Notes()...)
+		return nil
+	})
 }
 
-// arena starts the namespace in which all of it happens. Where none can be made, the reason is a note of the table.
-func (e *Env) arena(ctx context.Context) (c *load.Client, left []string, err error) {
+// added compares each network with the same jail without it, and has a row for the difference.
+func added(s *Series, without map[string]string) (rows []result.Row) {
+	for _, row := range s.Rows() {
+		base, ok := without[row.Tool]
+		if !ok || row.Error != "" {
+			rows = append(rows, row)
+			continue
+		}
+		with, less := s.Samples(row.Tool), s.Samples(base)
+		row.Ratio = stats.Compare(base, with, less, s.Floor(), stats.Time)
+		var differences []float64
+		for i := range min(len(with), len(less)) {
+			differences = append(differences, with[i]-less[i])
+		}
+		rows = append(rows, row, stats.Row(row.Tool+", added by the network", differences))
+	}
+	return rows
+}
+
+// runNetMemory opens connections through a fresh relay, and looks at its process.
+func runNetMemory(ctx context.Context, e *Env, t *result.Table) error {
+	const floor = 0.02 // how far two rounds of one relay are apart
+	counts := []int{1, 1000}
+	return e.inArena(ctx, t, func(c *load.Client, relays []*peers.Relay) error {
+		got, failed := map[string][]float64{}, map[string]error{}
+		for range e.count(8, 2) {
+			for _, r := range relays {
+				if name := r.Info.Name; r.Without != "" && failed[name] == nil && ctx.Err() == nil {
+					e.Progress(name)
+					failed[name] = perConnection(c, name, counts, got)
+				}
+			}
+		}
+		for _, r := range relays {
+			for _, n := range counts {
+				row := stats.Row(r.Info.Name, got[at(r.Info.Name, n)])
+				if err := failed[r.Info.Name]; err != nil {
+					row = result.Row{Tool: r.Info.Name, Error: err.Error()}
+				} else if base := got[at(peers.Egress, n)]; r.Without == peers.Isolated && n > 1 {
+					row.Ratio = stats.Compare(peers.Egress, got[at(r.Info.Name, n)], base, floor, stats.Amount)
+				}
+				if row.X = float64(n); r.Without != "" {
+					t.Rows = append(t.Rows, row)
+				}
+			}
+		}
+		return ctx.Err()
+	})
+}
+
+// perConnection adds a sample for each number of connections, in KiB for each connection.
+func perConnection(c *load.Client, name string, counts []int, got map[string][]float64) (err error) {
+	ask := func(op string, n int) (load.Reply, error) {
+		return c.Ask(load.Request{In: name, Op: op, Arg: load.Server, N: n})
+	}
+	defer func() {
+		_, eerr := ask("net-end", 0)
+		err = errors.Join(err, eerr)
+	}()
+	before, err := ask("net-relay", 0)
+	for _, n := range counts {
+		if err == nil {
+			_, err = ask("net-hold", n)
+		}
+		if err != nil {
+			return err
+		}
+		var now load.Reply
+		now, err = ask("net-relay", 0)
+		got[at(name, n)] = append(got[at(name, n)], float64(now.Held-before.Held)/1024/float64(n))
+	}
+	return err
+}
+
+// inArena starts the namespace in which it all happens, and ends it. Where none can be made, the reason is a note.
+func (e *Env) inArena(ctx context.Context, t *result.Table, measure func(*load.Client, []*peers.Relay) error) (err error) {
 	dir, err := e.scratch()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	c, err = load.Arena(ctx, load.Config{Brig: e.Brig, Scratch: dir})
+	c, err := load.Self(ctx, load.Config{Arena: true, Brig: e.Brig, Scratch: dir})
 	if err == nil {
-		if _, err = c.Ask(load.Request{Op: "getppid", N: 1}); err == nil {
-			return c, nil, nil
-		}
-		if cerr := c.Close(); cerr != nil { // it has said why
-			err = cerr
-		}
-	}
-	if ctx.Err() != nil {
-		return nil, nil, ctx.Err()
-	}
-	return nil, []string{"left out: no network can be made apart from the host's: " + err.Error()}, nil
-}
-
-// ended ends all jails and says who did not end well.
-func (e *Env) ended(c *load.Client) (notes []string) {
-	for _, r := range e.relays() {
-		if _, err := c.Ask(load.Request{In: r.Info.Name, Op: "net-end"}); err != nil {
-			notes = append(notes, r.Info.Name+" did not end well: "+err.Error())
+		if _, err = c.Ask(load.Request{Op: "getppid", N: 1}); err != nil {
+			if cerr := c.Close(); cerr != nil { // its exit has the reason
+				err = cerr
+			}
 		}
 	}
-	return notes
-}
-
-// relays are the contenders that are present.
-func (e *Env) relays() (all []*peers.Relay) {
-	for _, r := range e.Relays {
-		if r.Info.Absent == "" {
-			all = append(all, r)
-		}
+	if err != nil {
+		t.Notes = []string{"left out: no network can be made apart from the host's: " + err.Error()}
+		return ctx.Err()
 	}
-	return all
-}
-
-// netNotes say where the measurement takes place, how each contender is set up, and who is absent.
-func (e *Env) netNotes() []string {
-	notes := []string{"client, relay and server share one machine and a network namespace that the benchmark makes, with an address on lo; the host's network is not touched"}
-	for _, r := range e.Relays {
-		switch {
-		case r.Info.Absent != "":
-			notes = append(notes, fmt.Sprintf("absent: %s: %s", r.Info.Name, r.Info.Absent))
-		case len(r.Info.Differs) > 0:
-			notes = append(notes, r.Info.Name+": "+strings.Join(r.Info.Differs, "; "))
+	defer func() { err = errors.Join(err, ignoreEnd(ctx, c.Close())) }()
+	t.Notes = append([]string{"client, relay and server share one machine and a network namespace that the benchmark makes, " +
+		"with an address on lo; the host's network is not changed"}, t.Notes...)
+	relays := slices.DeleteFunc(slices.Clone(e.Relays), func(r *peers.Relay) bool {
+		if r.Info.Absent != "" {
+			t.Notes = append(t.Notes, fmt.Sprintf("absent: %s: %s", r.Info.Name, r.Info.Absent))
+		} else if len(r.Info.Differs) > 0 {
+			t.Notes = append(t.Notes, r.Info.Name+": "+strings.Join(r.Info.Differs, "; "))
 		}
-	}
-	return notes
+		return r.Info.Absent != ""
+	})
+	return measure(c, relays)
 }

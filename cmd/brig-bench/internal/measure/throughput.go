@@ -13,68 +13,41 @@ import (
 	"brig/cmd/brig-bench/internal/stats"
 )
 
-// clients are how many keep a tool busy at once.
-var clients = []int{1, 2, 4, 8, 16}
-
 func throughput() Dimension {
-	return Dimension{"throughput", "Jails a second", runThroughput}
+	return Dimension{result.Table{ID: "throughput", Title: "Jails a second", Unit: "1/s", Higher: true, X: "clients",
+		Question: "How many jails that run /bin/true can be made in a second, by so many clients at once?"}, runThroughput}
 }
 
 // runThroughput lets every tool have several short turns for each number of clients; a turn is a sample, and the turns
 // of all tools interleave.
-func runThroughput(ctx context.Context, e *Env) (t result.Table, err error) {
-	t = result.Table{ID: "throughput", Title: "Jails a second", Unit: "1/s", Higher: true, X: "clients",
-		Question: "How many jails that run /bin/true can be made in a second, by so many clients at once?"}
-	turn := 300 * time.Millisecond
+func runThroughput(ctx context.Context, e *Env, t *result.Table) (err error) {
+	clients, turn := []int{1, 2, 4, 8, 16}, 300*time.Millisecond
 	if e.Quick {
-		turn = 40 * time.Millisecond
+		clients, turn = []int{1, 4, 16}, 40*time.Millisecond
 	}
-	readies := map[string]*peers.Ready{}
-	var names []string
-	for _, tool := range e.Tools {
-		ready, perr := tool.Prepare(peers.Job{Args: []string{"/bin/true"}})
-		if perr != nil {
-			t.Rows = append(t.Rows, result.Row{Tool: tool.Info.Name, Error: perr.Error()})
-			continue
-		}
-		defer func() { err = errors.Join(err, ready.Close()) }()
-		start := time.Now()
-		if rerr := ready.Run(); rerr != nil {
-			t.Rows = append(t.Rows, result.Row{Tool: tool.Info.Name, Error: rerr.Error()})
-			continue
-		}
-		if took := time.Since(start); e.Quick && took > slow {
-			t.Notes = append(t.Notes, fmt.Sprintf("left out of a quick run: %s, which took %d ms for one", tool.Info.Name, took.Milliseconds()))
-			continue
-		}
-		readies[tool.Info.Name] = ready
-		names = append(names, tool.Info.Name)
-	}
+	readies, closeAll := e.prepare(t, peers.Job{Args: []string{"/bin/true"}})
+	defer func() { err = errors.Join(err, closeAll()) }()
 	for _, n := range clients {
-		if e.Quick && n != 1 && n != 4 && n != 16 {
-			continue
-		}
 		var all []Contender
-		for _, name := range names {
-			all = append(all, Contender{name, func(ctx context.Context) (float64, error) { return rate(ctx, readies[name], n, turn) }})
+		for _, r := range readies {
+			if e.Quick && r.slow {
+				continue
+			}
+			all = append(all, Contender{r.name, func(ctx context.Context) (float64, error) { return rate(ctx, r.Ready, n, turn) }})
 		}
-		s, err := Interleave(ctx, e, Plan{Rounds: e.Count(8, 5), Base: BaseTool, Words: stats.Rate, Budget: e.budget(30, 1)}, all)
+		s, err := Interleave(ctx, e, Plan{Rounds: e.count(8, 5), Base: BaseTool, Words: stats.Rate, Budget: e.budget(30, 1)}, all)
 		if err != nil {
-			return t, err
+			return err
 		}
 		for _, row := range s.Rows() {
 			row.X = float64(n)
 			t.Rows = append(t.Rows, row)
 		}
-		for i, note := range s.Notes() {
-			if i > 0 { // of this number of clients
-				t.Notes = append(t.Notes, fmt.Sprintf("clients: %d; %s", n, note))
-			} else if n == clients[0] {
-				t.Notes = append([]string{note}, t.Notes...)
-			}
+		for _, note := range s.Notes() {
+			t.Notes = append(t.Notes, fmt.Sprintf("clients: %d; %s", n, note))
 		}
 	}
-	return t, nil
+	return nil
 }
 
 // rate has n clients make jails for a turn, and counts those that have ended until the last client is done: a jail that

@@ -3,18 +3,23 @@ package peers
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// invented is a host's tree that no test machine has to have.
-var invented = tree{Dirs: []string{"/usr", "/etc/alternatives", "/etc/ssl/certs"}, Links: [][2]string{{"/bin", "usr/bin"}, {"/lib64", "usr/lib64"}},
-	Files: []string{"/etc/ld.so.cache"}, Hidden: []string{"/proc/acpi", "/proc/kcore"}, ReadOnly: []string{"/proc/sys"},
-	HiddenDirs: map[string]bool{"/proc/acpi": true}}
+// invented is a host that no test machine has to be.
+func invented(root bool) *Host {
+	return &Host{Dir: "/tmp/brig-bench-1", Root: root, tree: tree{Dirs: []string{"/usr", "/etc/alternatives", "/etc/ssl/certs"},
+		Links: [][]string{{"/bin", "usr/bin"}, {"/lib64", "usr/lib64"}}, Files: []string{"/etc/ld.so.cache"},
+		Hidden: []string{"/proc/kcore"}, HiddenDirs: []string{"/proc/acpi"}, ReadOnly: []string{"/proc/sys"}}}
+}
 
 // jobs are a plain one and one that asks for everything.
 var (
@@ -23,31 +28,60 @@ var (
 		Binds: []Bind{{Source: "/host/program", Target: "/program"}, {Source: "/host/work", Target: "/data", Writable: true}}}
 )
 
-// TestCommandLines compares each tool's command line with testdata, a word a line; go test -update writes it.
+// line expands a command line for a job on the invented host, with invented files.
+func line(text, program string, root bool, j Job) []string {
+	v := invented(root).vars(program, j)
+	for name, value := range map[string]string{"id": "brig-bench-1-1", "root": "/bundle/rootfs", "profile": "/filter.json",
+		"calls": "read,write", "bundle": "/bundle", "state": "/state", "runc": "/usr/sbin/runc", "pid": "12",
+		"server": "192.0.2.1:80", "hostuid": "64201", "hostgid": "64201"} {
+		v.set(name, value)
+	}
+	return expand(text, v)
+}
+
+// TestCommandLines compares each tool's command lines with testdata; go test -update writes it.
 func TestCommandLines(t *testing.T) {
-	for name, args := range map[string][]string{
-		"brig":              brigArgs("/bin/brig", plain),
-		"brig-full":         brigArgs("/bin/brig", full),
-		"bubblewrap":        bubblewrapArgs("/usr/bin/bwrap", "/bundle/rootfs", invented, true, plain),
-		"bubblewrap-full":   bubblewrapArgs("/usr/bin/bwrap", "/bundle/rootfs", invented, true, full),
-		"bubblewrap-fewer":  bubblewrapArgs("/usr/bin/bwrap", "/bundle/rootfs", invented, false, plain),
-		"firejail-root":     firejailArgs("/usr/bin/firejail", "/home/x", true, []string{"read", "write"}, plain),
-		"firejail-user":     firejailArgs("/usr/bin/firejail", "/home/x", false, []string{"read", "write"}, plain),
-		"nsjail-full":       nsjailArgs("/usr/bin/nsjail", 64201, 64201, invented, full),
-		"systemd-root-full": systemdArgs("/usr/bin/systemd-run", "brig-bench-1-1", true, full),
-		"systemd-user":      systemdArgs("/usr/bin/systemd-run", "brig-bench-1-1", false, plain),
-		"engine":            engineArgs("brig-bench-1-1", "", "/filter.json", invented, plain),
-		"engine-full":       engineArgs("brig-bench-1-1", "/brig-bench-1", "/filter.json", invented, full),
-	} {
-		t.Run(name, func(t *testing.T) { golden(t, name+".txt", strings.Join(args, "\n")+"\n") })
+	lines := map[string][]string{
+		"engine":            line(engineLine, "", false, plain),
+		"engine-full":       line(engineLine, "", true, full),
+		"egress":            line(egressLine, "/bin/brig", true, full),
+		"namespaces-direct": line("@arg $1", "", true, Job{Args: Job{Args: []string{"/program"}, Binds: full.Binds}.outside()}),
+		"slirp4netns":       line(slirpLine, "/bin/s", true, plain),
+	}
+	for _, p := range table {
+		for name, root := range map[string]bool{"-root": true, "-user": false} {
+			program := "/usr/bin/" + p.program
+			name = strings.NewReplacer(" ", "-", ",", "").Replace(p.name) + name
+			lines[name] = line(p.line, program, root, plain)
+			lines[name+"-full"] = line(p.line, program, root, full)
+			lines[name+"-after"] = line(p.after, program, root, plain)
+			lines[name+"-open"] = line(strings.Join(p.open, "\n")+"\n"+strings.Join(p.close, "\n"), program, root, plain)
+		}
+	}
+	var all strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
+		if len(lines[name]) > 0 {
+			fmt.Fprintf(&all, "-- %s --\n%s\n", name, strings.Join(lines[name], " "))
+		}
+	}
+	golden(t, "lines.txt", all.String())
+}
+
+// Values keep their blanks, and a list without elements has no words.
+func TestExpand(t *testing.T) {
+	v := vars{"pair": {{"a b", "c"}, {"d", "e"}}, "none": nil}
+	v.set("x", "y z")
+	got := expand("run $x:1 $x\n\t@pair --$2=$1\n@none no\n@absent no\n--", v)
+	if want := []string{"run", "y z:1", "y z", "--c=a b", "--e=d", "--"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
 	}
 }
 
 // TestConfig compares what OCI runtimes get with testdata, less the filter, which TestFilterSection reads.
 func TestConfig(t *testing.T) {
 	for name, c := range map[string]object{
-		"config-root-full": config("/bundle/rootfs", invented, strangers(), full),
-		"config-user":      config("/bundle/rootfs", invented, single(1234, 1235), plain),
+		"config-root-full": config("/bundle/rootfs", invented(true).tree, strangers(), full),
+		"config-user":      config("/bundle/rootfs", invented(false).tree, single(1234, 1235), plain),
 	} {
 		t.Run(name, func(t *testing.T) {
 			delete(c["linux"].(object), "seccomp")

@@ -35,7 +35,7 @@ func TestFindings(t *testing.T) {
 		{"mount:/usr ro,nodev", "mount:/usr rw,nodev", "mounted writable: /usr"},
 		{"mount:/ ro,nosuid", "mount:/x ro,nosuid", "mounted writable: /"},
 		{"ns:user", "host: /etc/shadow\nns:user", "shows of the host: /etc/shadow"},
-		{"ns:user", "shown: /proc/kcore\nns:user", "shows of /proc: kcore"},
+		{"ns:user", "shown: kcore\nns:user", "shows of /proc: kcore"},
 	} {
 		got := findings(strings.Replace(jail, c.from, c.to, 1), outside)
 		if len(got) != 1 || !strings.Contains(got[0], c.want) {
@@ -60,9 +60,14 @@ func TestVersion(t *testing.T) {
 
 func TestAbsentNamesThePackage(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	tool := &Tool{}
-	if _, ok := installed(tool, "no-such-program", "some-package"); ok || !strings.Contains(tool.Info.Absent, "some-package") {
-		t.Errorf("absent: %q", tool.Info.Absent)
+	h := &Host{Dir: t.TempDir(), Brig: "/no/brig"}
+	for _, p := range table {
+		if tool := p.tool(h); p.program != "" && p.pkg != "" && !strings.Contains(tool.Info.Absent, p.pkg) && !strings.Contains(p.program, "run") {
+			t.Errorf("%s: %q", p.name, tool.Info.Absent)
+		}
+	}
+	if tool := (peer{program: "brig"}).tool(h); tool.Info.Absent == "" {
+		t.Error("a brig that does not exist is there")
 	}
 }
 
@@ -216,7 +221,7 @@ func TestRemoveGroups(t *testing.T) {
 	}
 }
 
-func TestNameIsTheHarnesss(t *testing.T) {
+func TestNameIsOfTheHarness(t *testing.T) {
 	for dir, want := range map[string]string{"/tmp/brig-12": "brig-12", "/tmp/brig-12/load-3": "brig-12", "/tmp/brig-bench-1/brig-2": "brig-2", "/tmp/X": "x"} {
 		if got := (&Host{Dir: dir}).name(); got != want {
 			t.Errorf("%s: %q, want %q", dir, got, want)

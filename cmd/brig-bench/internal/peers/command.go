@@ -116,10 +116,7 @@ func (p *started) last() string {
 	if _, msg, ok := strings.Cut(line, `msg="`); ok { // a log line of runc's or podman's
 		line = strings.TrimSuffix(msg, `"`)
 	}
-	if text := oneLine(line); text != "" {
-		return ": " + text
-	}
-	return ""
+	return strings.TrimSuffix(": "+oneLine(line), ": ")
 }
 
 // output runs a program for its output, and bounds how long it may take.
@@ -155,22 +152,6 @@ func lookPath(name string) (string, error) {
 	return "", err
 }
 
-// installed finds a tool's program, or says which package has it.
-func installed(t *Tool, program, pkg string) (path string, ok bool) {
-	path, err := lookPath(program)
-	if err == nil {
-		return path, true
-	}
-	t.Info.Absent = "not installed; Debian has no package of it"
-	if pkg != "" {
-		t.Info.Absent = notInstalled(pkg)
-	}
-	return "", false
-}
-
-// notInstalled says which of Debian's packages has a program.
-func notInstalled(pkg string) string { return "not installed; Debian's package is " + pkg }
-
 // version is the first number with a dot in what a program says of itself.
 func version(env []string, argv ...string) string {
 	text, err := output(env, argv...)
@@ -187,16 +168,6 @@ func version(env []string, argv ...string) string {
 		}
 	}
 	return ""
-}
-
-// tail is the end of a log, as one line.
-func tail(name string) string {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return err.Error()
-	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return oneLine(lines[len(lines)-1])
 }
 
 // oneLine bounds a message and puts it on one line.

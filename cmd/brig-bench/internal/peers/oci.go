@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,14 +14,16 @@ import (
 	"brig/seccomp"
 )
 
-// object is a JSON object of the OCI runtime specification, whose names its keys are.
+// object is a JSON object of the OCI runtime specification.
 type object = map[string]any
+
+// stranger is the host's uid and gid of a payload of root's: one that no account has.
+const stranger = 64201
 
 // identity is who a payload is, inside and outside its user namespace.
 type identity struct {
-	UID            int      // inside
-	UIDs, GIDs     []object // the maps; empty for no user namespace
-	NoMap, NoLimit bool
+	UID        int      // inside
+	UIDs, GIDs []object // the maps
 }
 
 // single maps the caller to the root of the namespace: all that a caller without subordinate ids may map, and these
@@ -29,69 +32,60 @@ func single(uid, gid int) identity {
 	return identity{UIDs: []object{{"containerID": 0, "hostID": uid, "size": 1}}, GIDs: []object{{"containerID": 0, "hostID": gid, "size": 1}}}
 }
 
-// strangers map the namespace's root and its user to ids of the host that nobody has.
+// strangers map the namespace's root and its user to ids of the host that no account has.
 func strangers() identity {
-	ids := []object{{"containerID": 0, "hostID": 64200, "size": 1}, {"containerID": 1000, "hostID": 64201, "size": 1}}
+	ids := []object{{"containerID": 0, "hostID": stranger - 1, "size": 1}, {"containerID": 1000, "hostID": stranger, "size": 1}}
 	return identity{UID: 1000, UIDs: ids, GIDs: ids}
-}
-
-// who is the identity that a runtime can be given by this caller.
-func (h *Host) who() identity {
-	if h.Root {
-		return strangers()
-	}
-	return single(os.Geteuid(), os.Getegid())
 }
 
 // config is the jail as an OCI runtime reads it. The runtime chooses the control group, by the container's name.
 func config(root string, t tree, who identity, j Job) object {
-	namespaces := []object{}
+	var namespaces []object
 	for _, n := range []string{"user", "mount", "pid", "network", "ipc", "uts", "cgroup"} {
-		if n == "user" && len(who.UIDs) == 0 {
-			continue
-		}
 		namespaces = append(namespaces, object{"type": n})
 	}
 	var bounds []object
 	for _, r := range append(rlimits[:len(rlimits):len(rlimits)], rlimit{"nproc", nsjail.DefaultProcesses, nsjail.DefaultProcesses}) {
 		bounds = append(bounds, object{"type": "RLIMIT_" + strings.ToUpper(r.name), "soft": r.soft, "hard": r.hard})
 	}
-	none := []string{}
-	linux := object{"namespaces": namespaces, "maskedPaths": t.Hidden, "readonlyPaths": t.ReadOnly, "seccomp": filterSection()}
-	if len(who.UIDs) > 0 {
-		linux["uidMappings"], linux["gidMappings"] = who.UIDs, who.GIDs
+	capabilities := object{}
+	for _, set := range []string{"bounding", "effective", "inheritable", "permitted", "ambient"} {
+		capabilities[set] = []string{}
 	}
+	linux := object{"namespaces": namespaces, "maskedPaths": slices.Concat(t.HiddenDirs, t.Hidden), "readonlyPaths": t.ReadOnly,
+		"seccomp": filterSection(), "uidMappings": who.UIDs, "gidMappings": who.GIDs}
 	if resources := resources(j.Limits); len(resources) > 0 {
 		linux["resources"] = resources
 	}
 	return object{
 		"ociVersion": "1.0.2",
-		"process": object{"terminal": false, "user": object{"uid": who.UID, "gid": who.UID}, "args": j.Args, "env": []string{jailPath, jailHome}, "cwd": "/work",
-			"noNewPrivileges": true, "rlimits": bounds,
-			"capabilities": object{"bounding": none, "effective": none, "inheritable": none, "permitted": none, "ambient": none}},
+		"process": object{"terminal": false, "user": object{"uid": who.UID, "gid": who.UID}, "args": j.Args,
+			"env": []string{"PATH=" + nsjail.DefaultPath, "HOME=" + nsjail.DefaultHome}, "cwd": "/work",
+			"noNewPrivileges": true, "rlimits": bounds, "capabilities": capabilities},
 		"root": object{"path": root, "readonly": true}, "hostname": "brig", "mounts": mounts(t, j.Binds), "linux": linux,
 	}
 }
 
 // mounts are those of brig's default jail, in order.
-func mounts(t tree, binds []Bind) []object {
-	all := []object{
-		{"destination": "/proc", "type": "proc", "source": "proc", "options": []string{"nosuid", "noexec", "nodev"}},
-		{"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": []string{"nosuid", "strictatime", "mode=755", "size=65536k"}},
-		{"destination": "/dev/pts", "type": "devpts", "source": "devpts", "options": []string{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
+func mounts(t tree, binds []Bind) (all []object) {
+	add := func(target, kind, source, options string) {
+		all = append(all, object{"destination": target, "type": kind, "source": source, "options": strings.Split(options, ",")})
 	}
+	add("/proc", "proc", "proc", "nosuid,noexec,nodev")
+	add("/dev", "tmpfs", "tmpfs", "nosuid,strictatime,mode=755,size=65536k")
+	add("/dev/pts", "devpts", "devpts", "nosuid,noexec,newinstance,ptmxmode=0666,mode=0620")
 	for _, name := range t.Dirs {
-		all = append(all, object{"destination": name, "type": "bind", "source": name, "options": []string{"rbind", "ro", "nosuid", "nodev"}})
+		add(name, "bind", name, "rbind,ro,nosuid,nodev")
 	}
 	for _, name := range scratch {
-		all = append(all, object{"destination": name, "type": "tmpfs", "source": "tmpfs", "options": []string{"nosuid", "nodev", "mode=1777", "size=256m", "nr_inodes=65536"}})
+		add(name, "tmpfs", "tmpfs", "nosuid,nodev,mode=1777,size=256m,nr_inodes=65536")
 	}
 	for _, b := range binds {
 		mode := "ro"
 		if b.Writable {
 			mode = "rw"
 		}
-		all = append(all, object{"destination": b.Target, "type": "bind", "source": b.Source, "options": []string{"rbind", mode, "nosuid", "nodev"}})
+		add(b.Target, "bind", b.Source, "rbind,"+mode+",nosuid,nodev")
 	}
 	return all
 }
@@ -110,8 +104,8 @@ func resources(l Limits) object {
 	return r
 }
 
-// architectures are the names of Go's in Docker's profiles.
-var architectures = map[string]string{"amd64": "SCMP_ARCH_X86_64", "arm64": "SCMP_ARCH_AARCH64", "riscv64": "SCMP_ARCH_RISCV64", "s390x": "SCMP_ARCH_S390X", "ppc64le": "SCMP_ARCH_PPC64LE"}
+// architectures are Go's names and those of Docker's profiles.
+var architectures = map[string]string{"amd64": "X86_64", "arm64": "AARCH64", "riscv64": "RISCV64", "s390x": "S390X", "ppc64le": "PPC64LE"}
 
 // filterSection is brig's default filter as the specification writes it: for the native architecture alone, as brig's.
 func filterSection() object {
@@ -135,14 +129,15 @@ func filterSection() object {
 		}
 		calls = append(calls, c)
 	}
-	section := object{"defaultAction": p.DefaultAction, "architectures": []string{architectures[runtime.GOARCH]}, "syscalls": calls}
+	section := object{"defaultAction": p.DefaultAction,
+		"architectures": []string{"SCMP_ARCH_" + architectures[runtime.GOARCH]}, "syscalls": calls}
 	if p.DefaultErrnoRet != nil {
 		section["defaultErrnoRet"] = *p.DefaultErrnoRet
 	}
 	return section
 }
 
-// applies says whether an entry is for this architecture and for a payload without capabilities.
+// applies reports whether an entry is for this architecture and for a payload without capabilities.
 func applies(s seccomp.Syscall) bool {
 	if in := s.Includes; in != nil && (len(in.Caps) > 0 || len(in.Arches) > 0 && !slices.Contains(in.Arches, runtime.GOARCH)) {
 		return false
@@ -150,19 +145,78 @@ func applies(s seccomp.Syscall) bool {
 	return s.Excludes == nil || !slices.Contains(s.Excludes.Arches, runtime.GOARCH)
 }
 
+// allowed lists the system calls that brig's default filter allows, whatever their arguments, and that firejail knows.
+func (h *Host) allowed(firejail string) (string, error) {
+	known, err := output(h.env(), firejail, "--debug-syscalls")
+	return strings.Join(allowed(known), ","), err
+}
+
+func allowed(known string) (names []string) {
+	words := strings.Fields(known)
+	for _, s := range seccomp.Default().Syscalls {
+		for _, n := range s.Names {
+			if s.Action == "SCMP_ACT_ALLOW" && applies(s) && slices.Contains(words, n) && !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	return names
+}
+
 // bundle writes the bundle of a job: a root that no other job has, and config.json.
-func (h *Host) bundle(tool string, who identity, j Job) (string, error) {
+func (h *Host) bundle(tool string, j Job) (string, error) {
 	dir, err := os.MkdirTemp(h.Dir, tool+"-")
 	if err != nil {
 		return "", err
 	}
-	root := filepath.Join(dir, "rootfs")
-	err = errors.Join(os.Chmod(dir, 0o755), h.tree.write(root), targets(root, j.Binds))
-	if err == nil {
-		err = writeJSON(filepath.Join(dir, "config.json"), config(root, h.tree, who, j))
+	who := single(os.Geteuid(), os.Getegid())
+	if h.Root {
+		who = strangers()
 	}
+	root := filepath.Join(dir, "rootfs")
+	err = errors.Join(os.Chmod(dir, 0o755), h.tree.write(root), targets(root, j.Binds),
+		writeJSON(filepath.Join(dir, "config.json"), config(root, h.tree, who, j)))
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("%s: bundle: %w", tool, err), os.RemoveAll(dir))
 	}
 	return dir, nil
+}
+
+// rootfs is the directory that tools without a root of their own get, made at the first call.
+func (h *Host) rootfs() (string, error) {
+	h.once.Do(func() {
+		h.root = filepath.Join(h.Dir, "rootfs")
+		h.err = h.tree.write(h.root)
+	})
+	return h.root, h.err
+}
+
+// filter is a file with brig's default filter as compiled BPF.
+func (h *Host) filter() (string, error) {
+	name := filepath.Join(h.Dir, "filter.bpf")
+	bpf, ok := seccomp.DefaultBPF()
+	if !ok {
+		table, err := seccomp.DefaultTable()
+		if err == nil {
+			bpf, err = table.Compile()
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return name, os.WriteFile(name, bpf, 0o644)
+}
+
+// profile is a file with brig's default filter as Docker writes filters.
+func (h *Host) profile() (string, error) {
+	name := filepath.Join(h.Dir, "filter.json")
+	return name, writeJSON(name, seccomp.Default())
+}
+
+func writeJSON(name string, v any) error {
+	text, err := json.MarshalIndent(v, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, text, 0o644)
 }

@@ -1,26 +1,29 @@
-// Package peers knows the tools that brig is compared with, brig among them: whether each is installed, how to make it
-// build the jail that brig makes by default, and where it cannot. Each tool has a file.
+// Package peers describes the tools that brig is compared with, brig among them: how to find each, how to make it build
+// the jail that brig makes by default, and where it cannot. Programs are rows of a table; package nsjail within this
+// process is library.go, and the networks of jails are relay.go.
 package peers
 
 import (
-	"context"
+	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
 
 	"brig/cmd/brig-bench/internal/result"
+	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
 )
 
-// Kind is what a tool is to a comparison.
-type Kind int
+// Bare is the tool that makes no jail.
+const Bare = "no jail"
 
-// The kinds.
-const (
-	Bare    Kind = iota // a process without a jail
-	Cold                // the brig program, started anew for each jail
-	Library             // package nsjail, in this process
-	Peer                // somebody else's program
-)
-
-// Limits are what a control group holds.
+// Limits are those of a control group.
 type Limits struct {
 	Memory    int64   // bytes
 	CPUs      float64 // processors' worth of time
@@ -33,14 +36,25 @@ type Bind struct {
 	Writable       bool
 }
 
-// Job is what a jail is for. The zero Limits are brig's defaults: no control group.
+// Job is the payload of a jail. The zero Limits are brig's defaults: no control group.
 type Job struct {
 	Args   []string // the command by its absolute path in the jail, which has the host's /usr
 	Limits Limits
 	Binds  []Bind
 }
 
-// Streams are the payload's; nil is /dev/null. A Wait waits for writers that are no *os.File to have everything.
+// outside returns the job's command where nothing is bound: a bound file by its path on the host.
+func (j Job) outside() []string {
+	args := append([]string(nil), j.Args...)
+	for _, b := range j.Binds {
+		if args[0] == b.Target {
+			args[0] = b.Source
+		}
+	}
+	return args
+}
+
+// Streams are the payload's; nil is /dev/null.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -48,12 +62,11 @@ type Streams struct {
 
 // Running is a jail that has been started.
 type Running interface {
-	// Pid is that of the process that was started: the tool's own, the jail's first process for the library; 0 if
-	// nobody knows.
+	// Pid is that of the process that was started: the tool's own, or the jail's first process for the library.
 	Pid() int
-	// Wait waits for the end. An error says that the payload did not exit with 0, and why.
+	// Wait waits for the end. An error means that the payload did not exit with 0.
 	Wait() error
-	// Kill ends the jail with whatever the tool has for it; Wait is still to be called.
+	// Kill ends the jail. Wait must still be called.
 	Kill()
 }
 
@@ -75,42 +88,208 @@ func (r *Ready) Run() error {
 	return p.Wait()
 }
 
-// Close takes back what Prepare has made.
-func (r *Ready) Close() error {
-	if r.close == nil {
-		return nil
-	}
-	return r.close()
-}
+// Close removes what Prepare has made.
+func (r *Ready) Close() error { return r.close() }
 
-// Tool is a contender. Info.Absent says why it takes no part.
+// Tool is a contender. Info.Absent is the reason why it takes no part.
 type Tool struct {
 	Info    result.Tool
-	Kind    Kind
 	Limits  bool // takes Job.Limits
 	Binds   bool // takes Job.Binds
-	open    func(context.Context) error
+	Daemon  bool // makes its jail elsewhere than from the process that is started
+	Slow    bool // takes a tenth of a second or more for a jail
+	open    func() error
 	prepare func(Job) (*Ready, error)
 	close   func() error
 }
 
-// Open starts what the tool cannot do without, an engine say; if that fails, the tool is absent.
-func (t *Tool) Open(ctx context.Context) {
-	if t.Info.Absent != "" || t.open == nil {
-		return
-	}
-	if err := t.open(ctx); err != nil {
-		t.Info.Absent = err.Error()
+// Open starts or looks for what the tool needs, such as an engine. If that fails, the tool is absent.
+func (t *Tool) Open() {
+	if t.Info.Absent == "" && t.open != nil {
+		if err := t.open(); err != nil {
+			t.Info.Absent = err.Error()
+		}
 	}
 }
 
 // Prepare makes everything for a job that is not part of a start: bundles, runners, profiles.
 func (t *Tool) Prepare(j Job) (*Ready, error) { return t.prepare(j) }
 
-// Close ends what Open has started.
+// Close undoes Open.
 func (t *Tool) Close() error {
-	if t.close == nil {
+	if t.close == nil || t.Info.Absent != "" {
 		return nil
 	}
-	return t.close()
+	if err := t.close(); err != nil {
+		return fmt.Errorf("%s: %w", t.Info.Name, err)
+	}
+	return nil
+}
+
+// Host is what the tools are given.
+type Host struct {
+	Dir    string // a private directory that the harness removes
+	Brig   string // the brig program
+	Root   bool
+	Runner func(nsjail.RunnerOptions) (*nsjail.Runner, error)
+
+	tree   tree
+	strays []string // directories of runtimes that did not exist before
+	once   sync.Once
+	root   string
+	err    error
+}
+
+// env is the environment of the tools: nothing of the caller's.
+func (h *Host) env() []string {
+	return []string{"PATH=" + nsjail.DefaultPath, "HOME=" + h.Dir, "TMPDIR=" + h.Dir, "XDG_RUNTIME_DIR=" + h.Dir}
+}
+
+// name is the beginning of the names of control groups, containers and units that the tools make. It is that of the
+// harness's directory, also in its workers, whose directories are below.
+func (h *Host) name() string {
+	name := filepath.Base(h.Dir)
+	for _, part := range strings.Split(h.Dir, "/") {
+		if strings.HasPrefix(part, "brig-") {
+			name = part
+		}
+	}
+	return strings.ToLower(name)
+}
+
+// All looks for every tool. Those with Info.Absent cannot be prepared. The caller closes the others.
+func All(h *Host) (tools []*Tool) {
+	h.tree = look()
+	for _, dir := range []string{"/run/runc", "/run/crun"} { // made by a runtime that is asked for its version
+		if !isDir(dir) {
+			h.strays = append(h.strays, dir)
+		}
+	}
+	for _, p := range table {
+		tools = append(tools, p.tool(h))
+		if p.program == "brig" {
+			tools = append(tools, libraries(h)...)
+		}
+	}
+	return tools
+}
+
+// tool looks for a program of the table.
+func (p peer) tool(h *Host) *Tool {
+	further := p.user
+	if h.Root {
+		further = p.root
+	}
+	t := &Tool{Info: result.Tool{Name: p.name, Differs: append(p.differs[:len(p.differs):len(p.differs)], further...)},
+		Limits: p.limits, Binds: p.binds, Daemon: p.daemon, Slow: p.slow}
+	env := h.env()
+	bus := os.Getenv("XDG_RUNTIME_DIR")
+	if p.bus && !h.Root {
+		env = append(env, "XDG_RUNTIME_DIR="+bus, "DBUS_SESSION_BUS_ADDRESS="+os.Getenv("DBUS_SESSION_BUS_ADDRESS"))
+	}
+	path, err := h.find(p.program)
+	switch {
+	case err != nil:
+		t.Info.Absent = absent(p.program, p.pkg)
+	case p.bus && !isDir("/run/systemd/system"):
+		t.Info.Absent = "systemd is not this machine's process 1"
+	case p.bus && !h.Root && bus == "":
+		t.Info.Absent = "this user has no service manager: XDG_RUNTIME_DIR is not set"
+	}
+	if err != nil {
+		return t
+	}
+	if p.version != "" {
+		t.Info.Version = version(env, path, p.version)
+	}
+	t.prepare = func(j Job) (*Ready, error) { return p.prepare(h, path, env, j) }
+	if p.open != nil {
+		t.open = func() error { return p.runAll(h, path, env, p.open) }
+	}
+	if p.close != nil && (p.open != nil || !h.Root) {
+		t.close = func() error { return p.runAll(h, path, env, p.close) }
+	}
+	return t
+}
+
+// absent is the reason why a tool takes no part whose program was not found.
+func absent(program, pkg string) string {
+	switch {
+	case program == "brig":
+		return "there is no such program; build it with make build, or name it with --brig"
+	case pkg == "":
+		return "not installed; Debian has no package of it"
+	}
+	return "not installed; Debian's package is " + pkg
+}
+
+// find returns the path of a program.
+func (h *Host) find(program string) (string, error) {
+	switch program {
+	case "":
+		return "", nil
+	case "brig":
+		return h.Brig, unix.Access(h.Brig, unix.X_OK)
+	}
+	return lookPath(program)
+}
+
+// runAll runs command lines once.
+func (p peer) runAll(h *Host, path string, env, lines []string) error {
+	v := h.vars(path, Job{})
+	if err := h.files(v, strings.Join(lines, " "), Job{}); err != nil {
+		return err
+	}
+	for _, line := range lines {
+		if _, err := output(env, expand(line, v)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// none matches what a tool prints of a jail that it has removed itself.
+var none = regexp.MustCompile(`(?i)not exist|not loaded|no such`)
+
+// prepare makes a job's files, and the command that starts it.
+func (p peer) prepare(h *Host, path string, env []string, j Job) (*Ready, error) {
+	if p.program == "" {
+		j.Args = j.outside()
+	}
+	v := h.vars(path, j)
+	if err := h.files(v, p.line+p.after, j); err != nil {
+		return nil, err
+	}
+	with := func(line, id string) []string { // several at once
+		v := maps.Clone(v)
+		v.set("id", id)
+		return expand(line, v)
+	}
+	c := &command{name: h.name(), argv: func(id string) []string { return with(p.line, id) }, env: env}
+	if p.filter {
+		filter, err := h.filter()
+		if err != nil {
+			return nil, err
+		}
+		c.files = []string{filter}
+	}
+	if p.after != "" {
+		c.after = func(id string) error {
+			if _, err := output(env, with(p.after, id)...); err != nil && !none.MatchString(err.Error()) {
+				return err
+			}
+			return nil
+		}
+	}
+	r, err := c.ready()
+	if err != nil {
+		return nil, err
+	}
+	if bundle := v["bundle"]; bundle != nil {
+		closeErrors := r.close
+		r.close = func() error {
+			return errors.Join(closeErrors(), settle(v["state"][0][0]), unmount(bundle[0][0]), os.RemoveAll(bundle[0][0]))
+		}
+	}
+	return r, nil
 }

@@ -2,133 +2,192 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
+	"encoding/xml"
 	"errors"
+	"flag"
+	"io"
 	"math"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"brig/cmd/brig-bench/internal/result"
 )
 
-func TestSummary(t *testing.T) {
-	const start = "brig takes 5.74 ms for a jail, from its start to its end (median of 200; 8.90 at the 99th percentile)"
-	for _, test := range []struct {
-		name   string
-		change func(r *result.Report)
-		want   string
-	}{
-		{"all", func(*result.Report) {}, start + ": 8.06 (7.87 to 8.26) times what a process takes without a jail, and " +
-			"0.84 (0.82 to 0.86) of what bubblewrap takes. brig Runner takes 1.92 ms, 0.33 of that."},
-		{"ratios in brig's row", func(r *result.Report) {
-			rows := r.Tables[0].Rows
-			rows[0].Ratio, rows[2].Ratio, rows[3].Ratio = nil, nil, nil
-			rows[3].Tool = "bubblewrap, fewer mounts"
-			rows[1].Ratio = ratio("bubblewrap, fewer mounts", 1.2, 1.1, 1.3, "slower")
-		}, start + ": 1.20 (1.10 to 1.30) times what “bubblewrap, fewer mounts” takes."},
-		{"no differences", func(r *result.Report) {
-			for i := range r.Tables[0].Rows {
-				if q := r.Tables[0].Rows[i].Ratio; q != nil {
-					q.Verdict = noDifference
-				}
-			}
-		}, start + "."},
-		{"against something else", func(r *result.Report) {
-			for i := range r.Tables[0].Rows {
-				if q := r.Tables[0].Rows[i].Ratio; q != nil {
-					q.To = "nsjail"
-				}
-			}
-		}, start + "."},
-		{"ratios that are none", func(r *result.Report) {
-			rows := r.Tables[0].Rows
-			rows[0].Ratio.Low, rows[2].Ratio.Median, rows[3].Ratio.High = 0, math.NaN(), math.Inf(1)
-		}, start + "."},
-		{"brig failed", func(r *result.Report) { r.Tables[0].Rows[1].Error = "no" }, "This run has no figure for how long brig takes to start a jail."},
-		{"no table", func(r *result.Report) { r.Tables = nil }, "This run has no figure for how long brig takes to start a jail."},
-	} {
-		r := sample()
-		test.change(r)
-		if got := summary(r); got != test.want {
-			t.Errorf("%s:\n%s\nwant\n%s", test.name, got, test.want)
+var update = flag.Bool("update", false, "write the golden files and the pages of docs/benchmarks")
+
+// docs holds the results of the last full run.
+const docs = "../../../../docs/benchmarks"
+
+func golden(t *testing.T, path string, write func(io.Writer) error) {
+	t.Helper()
+	var got bytes.Buffer
+	if err := write(&got); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
 		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got.Bytes(), want) {
+		t.Errorf("%s is not what the report writes; go test -update writes it", path)
 	}
 }
 
-// What tools, kernels and errors say is text: it opens no element, ends no attribute, and reaches neither the anchor of a
-// label nor a control character.
+// sample is an invented run with everything that a run can hold: absent tools, failed rows, a table by a number.
+func sample() *result.Report {
+	ratio := &result.Ratio{To: "brig run", Median: 22.41, Low: 20, High: 25.06, Verdict: "slower"}
+	return &result.Report{
+		Started: time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC), Finished: time.Date(2026, 3, 1, 9, 47, 12, 0, time.UTC), Quick: true,
+		Machine: result.Machine{CPU: "A CPU", Processors: 2, Memory: 8 << 30, Kernel: "6.1", OS: "Debian", Virtual: "kvm",
+			Cgroups: "hybrid", User: "root", LoadBefore: 1.7, LoadAfter: 0.04},
+		Tools: []result.Tool{{Name: "brig run", Version: "0.9"}, {Name: "bubblewrap", Version: "0.8", Differs: []string{"binds"}},
+			{Name: "nsjail", Absent: "not installed"}},
+		Tables: []result.Table{
+			{ID: "start", Title: "Start", Question: "How long?", Unit: "ms", Notes: []string{"20 rounds"}, Rows: []result.Row{
+				{Tool: "brig run", N: 20, P50: 5.5, P90: 6, P99: 12.25},
+				{Tool: "podmän", N: 8, P50: 123.4, P90: 200, P99: 1250, Ratio: ratio},
+				{Tool: "crun", Error: "exit status 1: no"}}},
+			{ID: "api", Title: "Requests", Question: "How many?", Unit: "ms", X: "clients", Rows: []result.Row{
+				{Tool: "/bin/true", X: 1, N: 9, P50: 2, P90: 3, P99: 4, Rate: 512}, {Tool: "python", X: 64, Error: "no"}}},
+			{ID: "none", Title: "Nothing", Question: "Is it there?", Unit: "ms"}},
+	}
+}
+
+func TestGolden(t *testing.T) {
+	golden(t, "testdata/report.html", func(w io.Writer) error { return Page(w, sample()) })
+	golden(t, "testdata/report.txt", func(w io.Writer) error {
+		err := Head(w, sample())
+		for _, table := range sample().Tables {
+			err = errors.Join(err, Table(w, table))
+		}
+		return err
+	})
+}
+
+// The page and the image of docs/benchmarks are those of the results beside them.
+func TestDocs(t *testing.T) {
+	files, err := filepath.Glob(docs + "/*.json")
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r result.Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, strings.TrimSuffix(files[0], "json")+"html", func(w io.Writer) error { return Page(w, &r) })
+	golden(t, docs+"/start.svg", func(w io.Writer) error { return Bars(w, r.Tables[0]) })
+}
+
+// Text of tools, kernels and errors opens no element and ends no attribute, and has no control character. The page needs
+// no network and no script.
 func TestEscapes(t *testing.T) {
-	const evil = "\uE002</style></title></text></svg><script>alert(1)</script>\" onload='alert(2)' &lt;]]>\x00\x1b[31m\u202e{{.}}<!--"
+	const evil = "</style></title></text></svg><script>alert(1)</script>\" onload='alert(2)' &lt;]]>\x00\x1b[31m\u202e{{.}}<!--"
 	r := sample()
 	r.Machine = result.Machine{CPU: evil, Kernel: evil, OS: evil, Virtual: evil, Cgroups: evil, User: evil}
 	r.Tools = []result.Tool{{Name: evil, Version: evil, Differs: []string{evil}}, {Name: evil, Absent: evil}}
-	bars := []result.Row{{Tool: evil, P50: 1, P99: 2, Ratio: ratio(evil, 2, 1, 3, evil)}, {Tool: evil, Error: evil}}
-	lines := []result.Row{{Tool: evil, X: 1, P50: 1}, {Tool: evil, X: 2, P50: 1}, {Tool: evil, X: 3, Error: evil}}
-	r.Tables = append(r.Tables, result.Table{ID: evil, Title: evil, Question: evil, Unit: evil, Rows: bars, Notes: []string{evil}},
-		result.Table{ID: evil, Title: evil, Question: evil, Unit: evil, X: evil, Rows: lines})
-	r.Tables[0].Rows[2].Tool = "brig " + evil
-	page := string(render(t, r))
-	for _, bad := range []string{"<script", "</style></title>", "onload='", `onload="`, "]]>", "\x00", "\x1b", "\u202e", "\uE002", "<!--"} {
-		if strings.Contains(page, bad) {
-			t.Errorf("the page has %q", bad)
+	ratio := &result.Ratio{To: evil, Median: 2, Low: math.NaN(), High: math.Inf(1), Verdict: evil}
+	r.Tables = append(r.Tables, result.Table{ID: evil, Title: evil, Question: evil, Unit: evil, Notes: []string{evil},
+		Rows: []result.Row{{Tool: evil, P50: 1, P99: 2, Ratio: ratio}, {Tool: evil, Error: evil}}},
+		result.Table{ID: "x", Title: evil, Question: evil, Unit: evil, X: evil, Rows: []result.Row{{Tool: evil, X: 1, P50: 1}}})
+	var b bytes.Buffer
+	if err := Page(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	for dec := xml.NewDecoder(bytes.NewReader(b.Bytes())); ; {
+		if _, err := dec.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatalf("not well-formed: %v", err)
 		}
 	}
-	if n := strings.Count(page, "alert(1)"); n < 20 {
-		t.Errorf("only %d of the strings are on the page: the test tests nothing", n)
+	bad := `(?i)<script|<link|<img|<iframe|@import|url\(|\ssrc=|\son[a-z]+=['"]|href="[^#]|\x00|\x1b|\x{202e}`
+	if m := regexp.MustCompile(bad).FindString(b.String()); m != "" {
+		t.Errorf("the page has %q", m)
 	}
-	if want, got := len(r.Tables), strings.Count(page, "<svg "); got != want {
-		t.Errorf("%d plots for %d tables", got, want)
+	if n := strings.Count(b.String(), "alert(1)"); n < 20 {
+		t.Errorf("only %d of the strings are on the page", n)
 	}
-	for i := range r.Tables {
-		if svg := string(plotOf(t, &r.Tables[i])); strings.Contains(svg, "<script") {
-			t.Errorf("%s", svg)
+	r.Tools = []result.Tool{{Version: evil, Differs: []string{evil}}, {Absent: evil}}
+	r.Machine.User = "root"
+	ratio.Verdict = "slower"
+	table := result.Table{Notes: []string{evil}, Rows: []result.Row{{P50: 1, Ratio: ratio}, {Error: evil}}}
+	var text bytes.Buffer
+	if err := errors.Join(Head(&text, r), Table(&text, table)); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(text.String(), "\x00\x1b\u202e") || strings.Count(text.String(), "alert(1)") < 8 {
+		t.Errorf("%q", text.String())
+	}
+}
+
+func TestBars(t *testing.T) {
+	rows := func(figures ...float64) (list []result.Row) {
+		for _, f := range figures {
+			list = append(list, result.Row{Tool: "t", P50: f})
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		rows   []result.Row
+		log    bool
+		widths []int
+	}{
+		{rows(1, 2, 4), false, []int{110, 220, 440}},
+		{rows(1, 10, 100), true, []int{22, 231, 440}},
+		{rows(3), false, []int{440}},
+		{rows(0, -1, math.NaN(), math.Inf(1)), false, nil},
+		{append(rows(5), result.Row{Tool: "e", Error: "no"}), false, []int{440}},
+	} {
+		c := bars(result.Table{Rows: tt.rows})
+		var widths []int
+		for _, b := range c.Bars {
+			widths = append(widths, b.Width)
+		}
+		if c.Log != tt.log || len(widths) != len(tt.widths) || c.Height != chartHead+chartLine*len(widths) {
+			t.Errorf("%v: %+v", tt.rows, c)
+		}
+		for i := range min(len(widths), len(tt.widths)) {
+			if widths[i] != tt.widths[i] {
+				t.Errorf("%v: %v, want %v", tt.rows, widths, tt.widths)
+			}
+		}
+	}
+	if c := bars(result.Table{X: "clients", Rows: rows(1)}); c.Bars != nil {
+		t.Errorf("a chart of a table by a number: %+v", c)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{0: "0.00", 0.0001234: "0.000123", 0.5: "0.50", 9.994: "9.99", 12.34: "12.3", 999: "999",
+		1234.5: "1,234", 1234567: "1,234,567", -5: "-5.00", -123456: "-123,456", 1e15: "1e+15", math.Inf(1): "–"} {
+		if got := number(v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
 		}
 	}
 }
 
-func TestPageSays(t *testing.T) {
-	r := sample()
-	r.Quick, r.Machine.LoadBefore = true, 50.4
-	r.Tables = append(r.Tables, result.Table{ID: "start", Title: "Again", Question: "Why twice?"},
-		result.Table{ID: "group", Title: "In a group", Rows: []result.Row{{Tool: "one", Error: "no group"}, {Tool: "two", Error: "no group"}, {Tool: "three", Error: "no disk"}}})
-	page := string(render(t, r))
-	for _, want := range []string{"not measured: exit status 1", "no daemon answers", "1 March 2026, 09:30 UTC, for 17m12s", "8 GiB", "quick run",
-		"load average before the run was 50.4", "one, two</th>", "three</th>",
-		`id="t-start"`, `id="t-start-2"`, "There are no figures in this table.", "<b>1.19</b> × brig run", `<td class="none">no difference shown</td>`,
-		`<td class="shown">slower</td>`, "no system-call filter", "A difference below 2.1 %"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the page does not say %q", want)
-		}
-	}
-	if page := string(render(t, &result.Report{})); !strings.Contains(page, "no figure") || !strings.Contains(page, "No tool took part.") {
-		t.Errorf("an empty report says\n%s", page)
-	}
-}
-
-// broken is a writer that takes nothing.
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("the disk is full") }
 
-// A table of times may say how many there were in a second, and a row without figures spans that, too.
-func TestRates(t *testing.T) {
-	r := &result.Report{Tables: []result.Table{{ID: "api", Title: "T", Unit: "ms", X: "clients", Rows: []result.Row{
-		{Tool: "/bin/true", X: 1, N: 9, P50: 2, P90: 3, P99: 4, Rate: 512}, {Tool: "python", X: 1, Error: "none"}}}}}
-	page := string(render(t, r))
-	for _, want := range []string{`<th scope="col" class="n">a second</th>`, `<td class="n">512</td>`, `colspan="5"`} {
-		if !strings.Contains(page, want) {
-			t.Errorf("%q is not on the page", want)
+func TestWriteFails(t *testing.T) {
+	for _, err := range []error{Page(broken{}, sample()), Head(broken{}, sample()), Table(broken{}, sample().Tables[0])} {
+		if err == nil || !strings.Contains(err.Error(), "the disk is full") {
+			t.Errorf("%v", err)
 		}
-	}
-}
-
-func TestErrors(t *testing.T) {
-	if err := Write(&bytes.Buffer{}, nil); err == nil {
-		t.Error("no report is a report")
-	}
-	if _, err := SVG(nil); err == nil {
-		t.Error("no table is a table")
-	}
-	if err := Write(broken{}, sample()); err == nil || !strings.Contains(err.Error(), "the disk is full") {
-		t.Errorf("a write that fails: %v", err)
 	}
 }

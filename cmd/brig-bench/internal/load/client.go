@@ -1,0 +1,130 @@
+// Package load is the part of the benchmark that runs in another process: in a jail, in a mount or network namespace of
+// its own, under a large heap. The binary runs itself again with the hidden command `load`; the two exchange one JSON
+// object a line over stdin and stdout, so that two workers can be asked in turn. A worker ends with its stdin.
+package load
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Subcommand is the hidden command that makes this binary a worker: Serve with the arguments after it.
+const Subcommand = "load"
+
+// Request asks a worker for one measurement.
+type Request struct {
+	Op  string `json:"op"`
+	In  string `json:"in,omitempty"`  // a contender in the arena; empty is the worker itself
+	Arg string `json:"arg,omitempty"` // what the operation works on: a path, a tool's name
+	N   int    `json:"n,omitempty"`   // how often to perform it, or bytes to transfer
+}
+
+// Reply is the answer to one Request.
+type Reply struct {
+	Nanos []int64 `json:"ns,omitempty"`    // one for each repetition, or one for all N
+	Usage *Usage  `json:"usage,omitempty"` // of the worker itself: the answer to "grow"
+	Held  int64   `json:"held,omitempty"`  // bytes of a relay: the answer to "net-relay"
+	Error string  `json:"error,omitempty"` // why there is no answer
+}
+
+// Config is a worker's only argument, as JSON.
+type Config struct {
+	Heap    int64  `json:"heap,omitempty"`    // bytes of live heap to hold
+	Mounts  int    `json:"mounts,omitempty"`  // mounts to add to the worker's own mount namespace
+	Arena   bool   `json:"arena,omitempty"`   // set the worker's own network namespace up and serve in it
+	Ready   bool   `json:"ready,omitempty"`   // the namespace is set up
+	Outside string `json:"outside,omitempty"` // the caller's namespace, which must not change
+	Brig    string `json:"brig,omitempty"`    // the brig program
+	Scratch string `json:"scratch,omitempty"` // a private directory for the tools' files and the mounts
+}
+
+// Client is the asking end of a worker.
+type Client struct {
+	in   io.WriteCloser
+	out  *bufio.Reader
+	wait func() error
+}
+
+// NewClient returns a client of a worker whose stdin and stdout are given; wait waits for its end.
+func NewClient(in io.WriteCloser, out io.Reader, wait func() error) *Client {
+	return &Client{in, bufio.NewReader(out), wait}
+}
+
+// start starts a command line that ends in a worker: the binary itself, or a jail around it.
+func start(cmd *exec.Cmd) (*Client, error) {
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return NewClient(in, out, cmd.Wait), nil
+}
+
+// stopIn is how long a worker may take to end what it has started.
+const stopIn = 20 * time.Second
+
+// Self starts this binary as a worker. With Mounts or Arena it is in a namespace of its own, and unless the caller is
+// root in a user namespace, without which it may not change that: user_namespaces(7). The user stays the same.
+func Self(ctx context.Context, cfg Config) (_ *Client, err error) {
+	attr := &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	if name, flag, capability := cfg.namespace(); name != "" {
+		if cfg.Outside, err = os.Readlink(name); err != nil {
+			return nil, err
+		}
+		attr.Cloneflags = flag
+		if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
+			attr.Cloneflags |= unix.CLONE_NEWUSER
+			attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+			attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+			attr.AmbientCaps = []uintptr{capability} // execve(2) drops all others
+		}
+	}
+	text, err := json.Marshal(cfg)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", Subcommand, string(text))
+	cmd.Stderr, cmd.SysProcAttr, cmd.WaitDelay = os.Stderr, attr, stopIn
+	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) } // it may have processes to end
+	return start(cmd)
+}
+
+// Ask sends a request and waits for the reply. An error of the worker's is an error here.
+func (c *Client) Ask(r Request) (reply Reply, err error) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return reply, err
+	}
+	if _, err = c.in.Write(append(line, '\n')); err == nil {
+		line, err = c.out.ReadBytes('\n')
+	}
+	if err != nil {
+		return reply, fmt.Errorf("the worker for %q has ended: %w", r.Op, err)
+	}
+	if err := json.Unmarshal(line, &reply); err != nil {
+		return reply, fmt.Errorf("the worker for %q answers %.100q: %w", r.Op, line, err)
+	}
+	if reply.Error != "" {
+		return reply, errors.New(r.Op + ": " + reply.Error)
+	}
+	return reply, nil
+}
+
+// Close ends the worker and waits for it.
+func (c *Client) Close() error { return errors.Join(c.in.Close(), c.wait()) }

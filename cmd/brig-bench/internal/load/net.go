@@ -1,0 +1,227 @@
+package load
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// answerIn is how long a client waits for anything.
+const answerIn = 30 * time.Second
+
+// What a client asks the server for, by the first byte that it sends. A number of bytes follows in eight.
+const (
+	askDown = 'd' // send so many
+	askUp   = 'u' // read so many, then answer with a byte
+	askEcho = 'e' // answer with a byte and close
+	askHold = 'h' // answer with a byte, wait for the end and close
+)
+
+// block is how much one system call transfers, at both ends.
+const block = 256 << 10
+
+// serveNet answers connections until the listener is closed.
+func serveNet(l net.Listener) error {
+	for {
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		go func() {
+			// a client that fails returns the error itself
+			_ = serveConn(c)
+			_ = c.Close()
+		}()
+	}
+}
+
+func serveConn(c io.ReadWriter) error {
+	ask := make([]byte, 9)
+	if _, err := io.ReadFull(c, ask[:1]); err != nil {
+		return err
+	}
+	switch ask[0] {
+	case askEcho:
+		_, err := c.Write(ask[:1])
+		return err
+	case askHold:
+		_, err := c.Write(ask[:1])
+		return errors.Join(err, transferred(io.Copy(io.Discard, c)))
+	case askDown, askUp:
+		if _, err := io.ReadFull(c, ask[1:]); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("no request begins with %q", ask[0])
+	}
+	n := int64(binary.BigEndian.Uint64(ask[1:]))
+	if ask[0] == askDown {
+		return move(c.Write, n)
+	}
+	err := move(c.Read, n)
+	_, werr := c.Write(ask[:1])
+	return errors.Join(err, werr)
+}
+
+func transferred(_ int64, err error) error { return err }
+
+// move reads or writes so many bytes.
+func move(f func([]byte) (int, error), bytes int64) error {
+	for data := make([]byte, block); bytes > 0; {
+		n, err := f(data[:min(bytes, block)])
+		if bytes -= int64(n); err != nil {
+			return fmt.Errorf("%d bytes early: %w", bytes, err)
+		}
+	}
+	return nil
+}
+
+// socketTo connects to an address. System calls are made without package net, so that the figure holds the kernel's and the
+// relay's part alone.
+func socketTo(to string) (fd conn, err error) {
+	a, err := netip.ParseAddrPort(to)
+	if err != nil {
+		return -1, err
+	}
+	n, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, os.NewSyscallError("socket", err)
+	}
+	limit := unix.NsecToTimeval(answerIn.Nanoseconds())
+	err = errors.Join(unix.SetsockoptTimeval(n, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit),
+		unix.SetsockoptTimeval(n, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit))
+	if err == nil {
+		err = unix.Connect(n, &unix.SockaddrInet4{Addr: a.Addr().As4(), Port: int(a.Port())})
+		for err == unix.EINTR || err == unix.EALREADY { // a signal of the Go scheduler's
+			err = unix.Connect(n, &unix.SockaddrInet4{Addr: a.Addr().As4(), Port: int(a.Port())})
+		}
+		if err == unix.EISCONN {
+			err = nil
+		}
+	}
+	if err != nil {
+		return -1, errors.Join(os.NewSyscallError("connect", err), unix.Close(n))
+	}
+	return conn(n), nil
+}
+
+// conn is a connected socket.
+type conn int
+
+// Write writes once; see write(2).
+func (c conn) Write(b []byte) (n int, err error) { return c.again("write", unix.Write, b) }
+
+// Read reads once; see read(2).
+func (c conn) Read(b []byte) (n int, err error) {
+	if n, err = c.again("read", unix.Read, b); n == 0 && err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+func (c conn) again(name string, call func(int, []byte) (int, error), b []byte) (int, error) {
+	for {
+		n, err := call(int(c), b)
+		if err != unix.EINTR {
+			return max(0, n), os.NewSyscallError(name, err)
+		}
+	}
+}
+
+// transfer times N bytes from the server, from the connect to the last of them, or to it, from the connect to the server's
+// answer that it has them all.
+func transfer(r Request) ([]int64, error) {
+	ask := byte(askDown)
+	if r.Op == "net-up" {
+		ask = askUp
+	}
+	start := time.Now()
+	fd, err := socketTo(r.Arg)
+	if err != nil {
+		return nil, err
+	}
+	_, err = fd.Write(binary.BigEndian.AppendUint64([]byte{ask}, uint64(r.N)))
+	switch {
+	case err != nil:
+	case ask == askDown:
+		err = move(fd.Read, int64(r.N))
+	default:
+		if err = move(fd.Write, int64(r.N)); err == nil {
+			err = move(fd.Read, 1)
+		}
+	}
+	took := time.Since(start).Nanoseconds()
+	return []int64{took}, errors.Join(err, unix.Close(int(fd)))
+}
+
+// exchanges makes N connections one after the other, each for one byte there and one back. It times connect(2) alone
+// (net-dial), or all of it.
+func exchanges(r Request) (all []int64, err error) {
+	data := make([]byte, 1)
+	for range r.N {
+		start := time.Now()
+		fd, err := socketTo(r.Arg)
+		if err != nil {
+			return nil, err
+		}
+		took := time.Since(start)
+		data[0] = askEcho
+		_, err = fd.Write(data)
+		if err == nil {
+			_, err = fd.Read(data)
+		}
+		if err := errors.Join(err, unix.Close(int(fd))); err != nil {
+			return nil, err
+		}
+		if r.Op != "net-dial" {
+			took = time.Since(start)
+		}
+		all = append(all, took.Nanoseconds())
+	}
+	return all, nil
+}
+
+// hold opens n connections at once, and waits for a byte on each.
+func hold(to string, n int) (all []net.Conn, err error) {
+	answers, failed := make(chan net.Conn), make(chan error)
+	for range n {
+		go func() {
+			c, err := net.DialTimeout("tcp4", to, answerIn)
+			if err == nil {
+				err = c.SetDeadline(time.Now().Add(answerIn))
+			}
+			if err == nil {
+				_, err = c.Write([]byte{askHold})
+			}
+			if err == nil {
+				_, err = io.ReadFull(c, make([]byte, 1))
+			}
+			if err != nil {
+				failed <- err
+				return
+			}
+			answers <- c
+		}()
+	}
+	for range n {
+		select {
+		case c := <-answers:
+			all = append(all, c)
+		case err = <-failed:
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("%d of %d connections are not answered: %w", n-len(all), n, err)
+	}
+	return all, err
+}

@@ -1,0 +1,185 @@
+package peers
+
+// peer describes somebody else's tool, or a way to start brig, as data.
+type peer struct {
+	name    string
+	program string // found in PATH; "" for none, and "brig" is the one under test
+	pkg     string // Debian's package
+	version string // the argument that prints a version; "" for none
+
+	limits bool // takes Job.Limits
+	binds  bool // takes Job.Binds
+	daemon bool // the jail's parent is another process than the one that is started
+	slow   bool // takes a tenth of a second or more
+	filter bool // reads brig's filter from descriptor 3
+	bus    bool // needs the caller's service manager
+
+	// Where its jail is not brig's: always, called by root, called by a user.
+	differs, root, user []string
+
+	// Command lines, as expand reads them: what makes the jail, what removes what a failed start has left, and what
+	// is run once before all jails and after them.
+	line, after string
+	open, close []string
+}
+
+// Differences that several tools share.
+const (
+	bindsUsr = "binds where brig overlays: locks and watches of /usr are shared with the host"
+	noInit   = "no init: the payload is process 1"
+	aGroup   = "always makes a control group in each hierarchy; brig makes one for limits"
+	isRoot   = "the payload is root of its user namespace, with no capability: " +
+		"a caller without subordinate ids can map no more"
+)
+
+// brigLine makes brig's default jail.
+const brigLine = `$program run
+	@memory --memory $1
+	@cpus --cpus $1
+	@pids --pids-limit $1
+	@ro --ro-bind $1 $2
+	@rw --bind $1 $2
+	--
+	@arg $1`
+
+// bubblewrap is a command line with the directories of brig's jail: up to /etc, up to the masks, and the rest. Its init
+// is on by default, like brig's. /etc was written beforehand: with each file as a mount of its own it takes longer.
+const (
+	bubblewrapHead = `$program --unshare-all --unshare-user --uid 1000 --gid 1000 --hostname brig
+	--die-with-parent --new-session --cap-drop ALL --clearenv --setenv PATH $path --setenv HOME $home `
+	bubblewrapTree = `
+	@dir --ro-bind $1 $1
+	@link --symlink $2 $1
+	--proc /proc --dev /dev
+	@tmpfs --tmpfs $1`
+	bubblewrapMasks = `
+	@hiddendir --tmpfs $1 --remount-ro $1
+	@hidden --ro-bind /dev/null $1
+	@readonly --ro-bind $1 $1`
+	bubblewrapTail = `
+	@ro --ro-bind $1 $2
+	@rw --bind $1 $2
+	--remount-ro / --chdir /work --seccomp 3 --
+	@arg $1`
+)
+
+// ociLine starts a bundle with an OCI runtime that has runc's command line.
+const ociLine = ` run --bundle $bundle $id`
+
+const ociAfter = `$program --root $state delete --force $id`
+
+// engineLine is what podman and docker share, from "run" to the image.
+const engineLine = `run --rm --name $id --network none --read-only --cap-drop ALL --security-opt no-new-privileges
+	--security-opt seccomp=$profile --log-driver none --ipc private --cgroupns private --hostname brig --workdir /work
+	--env PATH=$path --env HOME=$home --interactive
+	@rlimit --ulimit $1=$2:$3
+	@asroot --cgroup-parent /$name
+	@disk --tmpfs $1:rw,nosuid,nodev,size=256m,mode=1777
+	@dir --volume $1:$1:ro
+	@ro --volume $1:$2:ro
+	@rw --volume $1:$2:rw
+	@memory --memory $1
+	@cpus --cpus $1
+	@pids --pids-limit $1`
+
+// podmanLine begins each of podman's command lines.
+const podmanLine = `$program --root $state/s --runroot $state/r --tmpdir $state/t --cgroup-manager cgroupfs
+	--events-backend none --storage-driver vfs
+	@runc --runtime $1
+	`
+
+// table lists the programs in the order in which they are shown.
+var table = []peer{
+	{name: "no jail", binds: true, differs: []string{"no isolation at all"}, line: "@arg $1"},
+	{name: "brig run", program: "brig", version: "version", limits: true, binds: true, line: brigLine},
+	{name: "bubblewrap", program: "bwrap", pkg: "bubblewrap", version: "--version", binds: true, filter: true,
+		differs: []string{bindsUsr, "leaves the caller's session keyring to the payload",
+			"gets an /etc that was written beforehand, where brig writes one for each jail"},
+		root: []string{"called by root, its payload is the host's root outside its user namespace"},
+		line: bubblewrapHead + "--ro-bind $root/etc /etc" + bubblewrapTree + bubblewrapMasks + bubblewrapTail},
+	{name: "bubblewrap, fewer mounts", program: "bwrap", pkg: "bubblewrap", version: "--version", binds: true, filter: true,
+		differs: []string{bindsUsr, "leaves the caller's session keyring to the payload",
+			"masks nothing of /proc and has no files of /etc but ld.so.cache"},
+		root: []string{"called by root, its payload is the host's root outside its user namespace"},
+		line: bubblewrapHead + "--ro-bind $root/etc/ld.so.cache /etc/ld.so.cache" + bubblewrapTree + bubblewrapTail},
+	{name: "nsjail", program: "nsjail", binds: true,
+		differs: []string{"no system-call filter: it takes Kafel, not compiled BPF",
+			"masks nothing of /proc, and has no files of /etc", bindsUsr, noInit},
+		line: `$program --mode o --really_quiet --time_limit 0 --user 1000:$hostuid:1 --group 1000:$hostgid:1
+			--hostname brig --cwd /work --env PATH=$path --env HOME=$home --rlimit_as hard --rlimit_fsize hard
+			--rlimit_nofile 768 --rlimit_core 0 --rlimit_stack 8 --nice_level 0
+			@dir --bindmount_ro $1
+			@link --symlink $2:$1
+			--bindmount /dev/null --bindmount /dev/zero --bindmount /dev/full
+			--bindmount /dev/random --bindmount /dev/urandom --bindmount /dev/tty
+			@tmpfs --mount none:$1:tmpfs:size=268435456
+			@ro --bindmount_ro $1:$2
+			@rw --bindmount $1:$2
+			--
+			@arg $1`},
+	{name: "firejail", program: "firejail", pkg: "firejail", version: "--version",
+		differs: []string{"setuid root; its root is the host's, read-only, with /home and /root hidden and everything else shown",
+			"its filter knows names and no arguments: brig's rules on flags, socket families and process 1 are missing",
+			"no /work and /output, and the limits of brig's tmpfs are missing"},
+		root: []string{"called by root it makes no user namespace: the payload is the host's root, without capabilities"},
+		line: `$program --quiet --noprofile --net=none --ipc-namespace --hostname=brig --caps.drop=all --nonewprivs
+			--nogroups --read-only=/ --private=$bundle/rootfs --private-cwd=/tmp --private-dev --private-tmp
+			--blacklist=/home --blacklist=/root
+			--private-etc=group,passwd,hosts,hostname,nsswitch.conf,services,protocols,ld.so.cache,alternatives,ssl
+			--seccomp.keep=$calls
+			@asuser --noroot
+			--
+			@arg $1`},
+	{name: "systemd-run", program: "systemd-run", pkg: "systemd", version: "--version", limits: true, daemon: true, bus: true,
+		differs: []string{"the jail's parent is the service manager, not the caller; always in a control group",
+			"its root is the host's, read-only, without /home and /root; no /work and /output",
+			"no pid namespace: descendants end with the control group", "its filter is systemd's own @system-service"},
+		line: `$program
+			@asuser --user
+			--quiet --pipe --wait --collect --unit $id --setenv PATH=$path
+			--property PrivateUsers=yes --property PrivateNetwork=yes --property PrivateIPC=yes
+			--property ProtectHostname=yes --property ProtectSystem=strict --property ProtectHome=yes
+			--property PrivateTmp=yes --property PrivateDevices=yes --property ProtectProc=invisible
+			--property ProcSubset=pid --property ProtectControlGroups=yes --property ProtectKernelTunables=yes
+			--property NoNewPrivileges=yes --property CapabilityBoundingSet= --property SystemCallFilter=@system-service
+			--property SystemCallArchitectures=native --property RestrictNamespaces=yes --property KeyringMode=private
+			--property LimitCORE=0 --property LimitNOFILE=768
+			@asroot --property DynamicUser=yes
+			@memory --property MemoryMax=$1 --property MemorySwapMax=0
+			@cpus --property CPUQuota=$2%
+			@pids --property TasksMax=$1
+			--
+			@arg $1`,
+		after: "systemctl\n@asuser --user\nkill --signal KILL $id.service"},
+	{name: "crun", program: "crun", pkg: "crun", version: "--version", limits: true, binds: true,
+		differs: []string{bindsUsr, "each writable directory is a tmpfs with limits of its own", noInit}, user: []string{isRoot},
+		line: "$program --root $state\n@nolimits --cgroup-manager=disabled\n@limits --cgroup-manager=cgroupfs\n" + ociLine, after: ociAfter},
+	{name: "runc", program: "runc", pkg: "runc", version: "--version", limits: true, binds: true,
+		differs: []string{bindsUsr, "each writable directory is a tmpfs with limits of its own", noInit},
+		root:    []string{aGroup}, user: []string{isRoot},
+		line: "$program --root $state" + ociLine, after: ociAfter},
+	{name: "gVisor runsc", program: "runsc", pkg: "runsc", version: "--version", limits: true, binds: true, slow: true,
+		differs: []string{bindsUsr, "each writable directory is a tmpfs with limits of its own", noInit,
+			"a kernel of its own in user space: stronger than brig, and what it isolates differently is not comparable",
+			"ignores the profile: its own filter confines its kernel"},
+		root: []string{aGroup}, user: []string{isRoot},
+		line:  "$program --root $state --network=none --platform=ptrace\n@asuser --rootless --ignore-cgroups\n" + ociLine,
+		after: ociAfter},
+	{name: "podman", program: "podman", pkg: "podman", version: "--version", limits: true, binds: true, daemon: true, slow: true,
+		differs: []string{bindsUsr,
+			"a container that is kept in a store and watched by conmon; always in a control group where it may make one", noInit},
+		line: podmanLine + engineLine + `
+			@asroot --uidmap 0:64200:1 --uidmap 1000:64201:1 --gidmap 0:64200:1 --gidmap 1000:64201:1
+			--ulimit nproc=$processes:$processes --no-hosts --read-only-tmpfs=false --user $uid:$uid --rootfs $bundle/rootfs
+			@arg $1`,
+		after: podmanLine + "rm --force --ignore --time 0 $id",
+		close: []string{podmanLine + "system migrate"}}, // a user's podman keeps a process that holds its user namespace
+	{name: "docker", program: "docker", pkg: "docker.io", version: "--version", limits: true, binds: true, daemon: true, slow: true,
+		differs: []string{"no user namespace unless the engine is configured for it",
+			"the jail's parent is the engine's, not the caller; always in a control group", bindsUsr, noInit},
+		line:  "$program " + engineLine + "\n--user 1000:1000 $name:bench\n@arg $1",
+		after: "$program rm --force --volumes $id",
+		open: []string{"$program version --format {{.Server.Version}}", "tar --create --file $tmp/docker.tar --directory $root .",
+			"$program import $tmp/docker.tar $name:bench"},
+		close: []string{"$program image rm --force $name:bench"}},
+}
