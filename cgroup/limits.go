@@ -1,6 +1,10 @@
 package cgroup
 
-import "time"
+import (
+	"cmp"
+	"strconv"
+	"time"
+)
 
 // Limits is what a jail's group is to hold. A zero field sets nothing.
 type Limits struct {
@@ -31,7 +35,7 @@ type Limits struct {
 type Swap struct {
 	Set     bool
 	Max     int64 // bytes beside Limits.Memory; -1 is all that there is
-	Implied bool  // nobody asked: a kernel that does not account swap is no error
+	Implied bool  // the limit on memory brings it: a kernel that does not account swap is no error
 }
 
 // Device is the limits of one block device; 0 is none.
@@ -40,5 +44,114 @@ type Device struct {
 	ReadBps, WriteBps, ReadIOPS, WriteIOPS int64 // bytes and operations a second
 }
 
-// File is a value to write to a file of the group that Limits has no word for.
+// File is a value to write to a file of the group for which Limits has no field.
 type File struct{ Name, Value string }
+
+// Mechanism is one limit that a group can hold, by the name that reports and --optional use.
+type Mechanism struct {
+	Name string
+	What string // one line for a reader
+	// Controller is version 2's, and Legacy version 1's where the name differs.
+	Controller, Legacy string
+
+	lacking string // why version 1 has no such limit
+	within  string // version 2's file of another mechanism that counts this one's as well
+
+	// settings returns the files of version 2 and of version 1 with their values; none where the limit is not set.
+	settings func(l *Limits) (v2, v1 []setting)
+	implied  func(l *Limits) bool // reports whether another limit brings it, so that its absence is no error
+	ask      func(l *Limits)      // sets the limit to some value
+}
+
+// Mechanisms returns every limit that a group can hold, in the order of a report.
+func Mechanisms() []Mechanism { return mechanisms }
+
+// DefaultPeriod is the kernel's own period of cpu.max.
+const DefaultPeriod = 100 * time.Millisecond
+
+// cgroupFile is the mechanism of Limits.Files, of which each has the controller in its name.
+const cgroupFile = "cgroup_file"
+
+// mechanisms is the table of limits: the files of cgroup-v2.rst and of cgroup-v1/*.rst that hold them.
+var mechanisms = []Mechanism{
+	{Name: "memory", What: "the limit on memory, page cache and tmpfs included", Controller: "memory",
+		settings: memorySettings, ask: func(l *Limits) { l.Memory = 1 << 30 }},
+	// Version 1 counts the buffers of TCP and UDP apart from all other memory, and not at all before this file is written.
+	{Name: "memory_sockets", What: "the limit on the buffers of TCP and UDP sockets, which --memory brings", Controller: "memory",
+		within: "memory.max", implied: func(*Limits) bool { return true },
+		settings: func(l *Limits) (v2, v1 []setting) { return nil, sizeFile("memory.kmem.tcp.limit_in_bytes", l.Memory) }},
+	{Name: "memory_swap", What: "the limit on memory and swap together", Controller: "memory",
+		implied: func(l *Limits) bool { return l.Swap.Implied }, settings: swapSettings, ask: func(l *Limits) { l.Swap.Set = true }},
+	{Name: "memory_high", What: "the throttle on memory: the kernel reclaims above it", Controller: "memory",
+		lacking: "version 1 has no such limit", ask: func(l *Limits) { l.MemoryHigh = 1 << 30 },
+		settings: func(l *Limits) (v2, v1 []setting) { return sizeFile("memory.high", l.MemoryHigh), nil }},
+	{Name: "memory_low", What: "the memory that is spared while others have any to give", Controller: "memory",
+		ask: func(l *Limits) { l.MemoryLow = 1 },
+		settings: func(l *Limits) (v2, v1 []setting) {
+			return sizeFile("memory.low", l.MemoryLow), sizeFile("memory.soft_limit_in_bytes", l.MemoryLow)
+		}},
+	{Name: "memory_min", What: "the memory that is never reclaimed", Controller: "memory",
+		lacking: "version 1 has no such guarantee", ask: func(l *Limits) { l.MemoryMin = 1 },
+		settings: func(l *Limits) (v2, v1 []setting) { return sizeFile("memory.min", l.MemoryMin), nil }},
+	{Name: "processes", What: "the limit on processes and threads", Controller: "pids", ask: func(l *Limits) { l.Processes = 1 },
+		settings: func(l *Limits) (v2, v1 []setting) {
+			return countFile("pids.max", l.Processes), countFile("pids.max", l.Processes)
+		}},
+	{Name: "cpus", What: "the limit on processor time in each period", Controller: "cpu",
+		settings: quotaSettings, ask: func(l *Limits) { l.CPUQuota = DefaultPeriod }},
+	{Name: "cpu_burst", What: "the unused time that may be saved up for later periods", Controller: "cpu",
+		ask: func(l *Limits) { l.CPUBurst = DefaultPeriod },
+		settings: func(l *Limits) (v2, v1 []setting) {
+			return countFile("cpu.max.burst", l.CPUBurst.Microseconds()), countFile("cpu.cfs_burst_us", l.CPUBurst.Microseconds())
+		}},
+	{Name: "cpu_weight", What: "the share when processors are short", Controller: "cpu", ask: func(l *Limits) { l.CPUWeight = 100 },
+		settings: shareSettings},
+	{Name: "cpuset", What: "the choice of processors and memory nodes", Controller: "cpuset",
+		settings: cpusetSettings, ask: func(l *Limits) { l.CPUs = "0" }},
+	// It needs no controller and no file is written: see resolving.cpuTime.
+	{Name: "cpu_time", What: "the limit on the processor time of all processes together", Legacy: "cpuacct",
+		ask: func(l *Limits) { l.CPUTime = true }},
+	{Name: "io", What: "the limits on traffic with block devices", Controller: "io", Legacy: "blkio",
+		settings: ioSettings, ask: func(l *Limits) { l.IO = []Device{{ReadBps: 1}} }},
+	{Name: "io_weight", What: "the share when a block device is busy", Controller: "io", Legacy: "blkio",
+		settings: weightSettings, ask: func(l *Limits) { l.IOWeight = 100 }},
+	{Name: "hugetlb", What: "the limits on huge pages", Controller: "hugetlb",
+		settings: hugeSettings, ask: func(l *Limits) { l.HugeTLB = map[string]int64{"2MB": 0} }},
+	{Name: cgroupFile, What: "the files of the control group that --cgroup writes"},
+}
+
+func (m *Mechanism) legacy() string { return cmp.Or(m.Legacy, m.Controller) }
+
+// set reports whether the limits ask for the mechanism.
+func (m *Mechanism) set(l *Limits) bool {
+	switch {
+	case m.Name == cgroupFile:
+		return len(l.Files) > 0
+	case m.settings == nil:
+		return l.CPUTime
+	}
+	v2, v1 := m.settings(l)
+	return len(v2)+len(v1) > 0
+}
+
+// LegacyControllers returns the controllers of version 1 that could hold the limits; nil is any.
+func (l *Limits) LegacyControllers() []string {
+	if len(l.Files) > 0 {
+		return nil
+	}
+	need := []string{"freezer", "pids"} // to end a group as one, and the limit that every group has
+	for i := range mechanisms {
+		if m := &mechanisms[i]; m.set(l) {
+			need = append(need, m.legacy())
+		}
+	}
+	return need
+}
+
+// number returns -1 as the kernel's "max".
+func number(n int64) string {
+	if n < 0 {
+		return "max"
+	}
+	return strconv.FormatInt(n, 10)
+}

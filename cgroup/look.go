@@ -31,7 +31,7 @@ func (l *Layout) look(parent string) error {
 		}
 		why := writable(dir)
 		if why == "" {
-			why = stranger(dir, 1)
+			why = foreignOwner(dir, 1)
 		}
 		seen[dir] = why
 		l.deny(c, why)
@@ -73,7 +73,7 @@ func (l *Layout) lookV2(parent string) error {
 	}
 	if why := writable(l.Dir, "cgroup.procs", "cgroup.subtree_control"); why != "" {
 		l.deny("", why)
-	} else if why := stranger(l.Dir, 2); why != "" {
+	} else if why := foreignOwner(l.Dir, 2); why != "" {
 		l.deny("", why)
 	} else if parent == "" && l.Systemd {
 		l.deny("", foreignUnit(l.Dir))

@@ -10,10 +10,10 @@ import (
 // overflowUID is how a user namespace shows an owner that it does not know: user_namespaces(7). It may be root.
 const overflowUID = 65534
 
-// stranger says whose a group, or one above it, is, if neither the caller's nor root's; else "". Who owns a version 2
-// group can take the controllers from its children, and move processes out of them, whoever has made those: cgroups(7).
-// In version 1 he can rename them.
-func stranger(dir string, version int) string {
+// foreignOwner returns a reason if a group, or one above it, belongs to a user other than the caller and root; else "".
+// The owner of a version 2 group can take controllers from its children and move processes out of them: cgroups(7). In
+// version 1 the owner can rename them.
+func foreignOwner(dir string, version int) string {
 	files := []string{""}
 	if version == 2 {
 		files = []string{"", "cgroup.procs", "cgroup.subtree_control"}

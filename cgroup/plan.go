@@ -49,8 +49,15 @@ type step struct {
 func Resolve(want *Limits, l *Layout) *Plan {
 	p := &Plan{Enforced: map[string]string{}, Missing: map[string]string{}, Optional: map[string]bool{}}
 	r := resolving{Plan: p, layout: l}
-	for _, k := range want.knobs() {
-		r.knob(&k)
+	for i := range mechanisms {
+		if m := &mechanisms[i]; m.settings != nil {
+			v2, v1 := m.settings(want)
+			r.limit(m, want, v2, v1)
+		}
+	}
+	for _, f := range want.Files {
+		m, value := fileSetting(f)
+		r.limit(&m, want, value, value)
 	}
 	if want.CPUTime {
 		r.cpuTime()
@@ -76,62 +83,62 @@ type resolving struct {
 	timed  string              // the base of the branch that measures the processor time
 }
 
-// knob finds the hierarchy that has a mechanism's controller.
-func (r *resolving) knob(k *knob) {
-	l := r.layout
+// limit finds the hierarchy that has a mechanism's controller.
+func (r *resolving) limit(m *Mechanism, want *Limits, v2, v1 []setting) {
+	if len(v2)+len(v1) == 0 {
+		return
+	}
+	if m.implied != nil && m.implied(want) {
+		r.Optional[m.Name] = true
+	}
+	l, legacy := r.layout, m.legacy()
 	why := ""
 	switch {
 	case l.Mode == None:
 		why = "no control group is mounted"
-	case l.Dir != "" && (k.controller == "" && len(k.v2) > 0 || slices.Contains(l.Enabled, k.controller)):
+	case l.Dir != "" && (m.Controller == "" || slices.Contains(l.Enabled, m.Controller)):
 		if why = l.Denied[""]; why == "" {
-			r.add(l.Dir, 2, k, k.v2)
+			r.add(l.Dir, 2, m, v2)
 			return
 		}
-	case k.lacking != "" && l.Mode != V2:
-		why = k.lacking
-	case l.Controllers[k.legacy] != "" && l.Denied[k.legacy] == "":
-		r.add(l.Controllers[k.legacy], 1, k, k.v1)
+	case m.lacking != "" && l.Mode != V2:
+		why = m.lacking
+	case l.Controllers[legacy] != "" && l.Denied[legacy] == "":
+		r.add(l.Controllers[legacy], 1, m, v1)
 		return
-	case l.Denied[k.legacy] != "":
-		why = l.Denied[k.legacy]
+	case l.Denied[legacy] != "":
+		why = l.Denied[legacy]
 	case l.Mode == V2 && l.Denied[""] != "":
 		why = l.Denied[""]
 	case l.Mode == V2:
-		why = "the " + k.controller + " controller is not available in " + quote(l.Dir)
+		why = "the " + m.Controller + " controller is not available in " + quote(l.Dir)
 	default:
-		why = "no " + k.legacy + " controller is mounted"
+		why = "no " + legacy + " controller is mounted"
 	}
-	if k.mechanism == files {
-		why = k.v2[0].names[0] + ": " + why
+	if m.Name == cgroupFile {
+		why = v2[0].names[0] + ": " + why
 	}
-	r.Missing[k.mechanism] = why
-	if k.implied {
-		r.Optional[k.mechanism] = true
-	}
+	r.Missing[m.Name] = why
 }
 
-func (r *resolving) add(base string, version int, k *knob, settings []setting) {
+func (r *resolving) add(base string, version int, m *Mechanism, settings []setting) {
 	b := r.branch(base, version)
-	if version == 2 && k.controller != "" {
-		r.need(b, k.controller, k.mechanism)
+	if version == 2 && m.Controller != "" {
+		r.need(b, m.Controller, m.Name)
 	}
 	var texts []string
 	for _, s := range settings {
 		texts = append(texts, s.names[0]+"="+printable(s.value))
-		r.writes = append(r.writes, step{write, b, s, []string{k.mechanism}})
-	}
-	if k.implied {
-		r.Optional[k.mechanism] = true
+		r.writes = append(r.writes, step{write, b, s, []string{m.Name}})
 	}
 	if len(settings) == 0 {
-		texts = append(texts, k.within)
+		texts = append(texts, m.within)
 	}
 	text := version1or2(version) + " " + strings.Join(texts, ", ")
-	if had := r.Enforced[k.mechanism]; had != "" { // several files of --cgroup
+	if had := r.Enforced[m.Name]; had != "" { // several files of --cgroup
 		text = had + ", " + text
 	}
-	r.Enforced[k.mechanism] = text
+	r.Enforced[m.Name] = text
 }
 
 func version1or2(v int) string {

@@ -64,7 +64,7 @@ func (s *sweeper) sweep(base string, leaf bool) error {
 		return err
 	}
 	defer dir.Close()
-	if stranger(base, 2) != "" || !isCgroup(int(dir.Fd())) {
+	if foreignOwner(base, 2) != "" || !isCgroup(int(dir.Fd())) {
 		return nil // whoever owns it chooses the names there, in version 1, and ours are not below such
 	}
 	names, err := dir.Readdirnames(-1)

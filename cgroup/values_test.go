@@ -11,6 +11,7 @@ import (
 )
 
 func TestAgrees(t *testing.T) {
+	size := func(name string, n int64) setting { return checked(name, number(n), sameBytes) }
 	memory := size("memory.max", 64<<20+1)
 	tests := []struct {
 		s    setting

@@ -18,6 +18,7 @@ type (
 	Rlimit    = spec.Rlimit
 	Bytes     = spec.Bytes
 	Duration  = spec.Duration
+	Limit     = spec.Limit
 	Mechanism = spec.Mechanism
 	Problem   = spec.Problem
 	Error     = spec.Error
@@ -91,6 +92,9 @@ func ParseUser(s string) (uid, gid uint32, err error) { return spec.ParseUser(s)
 
 // RlimitNames returns the sixteen resources of getrlimit(2), by the names of ulimit and docker.
 func RlimitNames() []string { return spec.RlimitNames() }
+
+// LimitTable returns the rows of all limits, in the order of the fields of Limits.
+func LimitTable() []Limit { return spec.LimitTable() }
 
 // Mechanisms lists every mechanism in the order in which a report shows them.
 func Mechanisms() []Mechanism { return spec.Mechanisms() }

@@ -2,6 +2,7 @@ package nsjail
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,39 +144,18 @@ func (r *resolver) impliedSwap(p *cgroup.Plan) {
 	}
 }
 
-// groupLimits puts the Spec's limits into the words of package cgroup.
+// groupLimits returns the Spec's limits for package cgroup, with the numbers of its devices and with the default of
+// processes.
 func (r *resolver) groupLimits() (*cgroup.Limits, error) {
 	l := &r.spec.Limits
-	_, quota := l.Bandwidth()
-	out := &cgroup.Limits{Memory: int64(l.Memory), MemoryHigh: int64(l.MemoryHigh), MemoryLow: int64(l.MemoryLow), MemoryMin: int64(l.MemoryMin),
-		NoOOMGroup: l.NoOOMGroup, CPUQuota: time.Duration(quota) * time.Microsecond, CPUPeriod: time.Duration(l.CPUPeriod),
-		CPUBurst: time.Duration(l.CPUBurst), CPUWeight: l.CPUWeight, CPUTime: l.CPUTime > 0, CPUs: l.CPUSet, Mems: l.CPUSetMems,
-		IOWeight: l.IOWeight, HugeTLB: map[string]int64{}}
-	switch {
-	case l.MemorySwap < 0:
-		out.Swap = cgroup.Swap{Set: true, Max: -1}
-	case l.MemorySwap > 0:
-		out.Swap = cgroup.Swap{Set: true, Max: int64(l.MemorySwap - l.Memory)}
-	case l.Memory > 0:
-		out.Swap = cgroup.Swap{Set: true, Implied: true}
-	}
-	if n := r.processes(); n > 0 {
-		out.Processes = n
-	}
-	for size, n := range l.HugeTLB {
-		out.HugeTLB[size] = int64(n)
-	}
-	for _, io := range l.IO {
+	out := l.Group()
+	for i, io := range l.IO {
 		d := r.host.Devices[io.Path]
-		out.IO = append(out.IO, cgroup.Device{Major: d.Major, Minor: d.Minor, ReadBps: int64(io.ReadBps), WriteBps: int64(io.WriteBps),
-			ReadIOPS: io.ReadIOPS, WriteIOPS: io.WriteIOPS})
+		out.IO[i].Major, out.IO[i].Minor = d.Major, d.Minor
 	}
-	for _, f := range l.Cgroup {
-		name, value, _ := strings.Cut(f, "=")
-		if name == "pids.max" { // the caller's word in place of the default
-			out.Processes = 0
-		}
-		out.Files = append(out.Files, cgroup.File{Name: name, Value: value})
+	named := slices.ContainsFunc(out.Files, func(f cgroup.File) bool { return f.Name == "pids.max" })
+	if !named { // else the caller's value replaces the default
+		out.Processes = max(r.processes(), 0)
 	}
 	return out, r.available("limits.cpuset", l.CPUSet, r.layout.CPUs, "processors", l.CPUSetMems)
 }

@@ -21,7 +21,7 @@ type testGroup struct {
 	t testing.TB
 }
 
-// pure says that the groups are version 2 with controllers, and names of knobs are version 2's.
+// pure says that the groups are version 2 with controllers, and names of settings are version 2's.
 func (g *testGroup) pure() bool { return len(g.V1) == 0 }
 
 func (g *testGroup) dirs() (list []string) {
@@ -34,7 +34,7 @@ func (g *testGroup) dirs() (list []string) {
 	return list
 }
 
-// set writes a knob; on a hybrid machine the version 1 one.
+// set writes a setting; on a hybrid machine the version 1 one.
 func (g *testGroup) set(v2file, v2value, controller, v1file, v1value string) {
 	g.t.Helper()
 	dir, file, value := g.V2, v2file, v2value

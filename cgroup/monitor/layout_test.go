@@ -85,7 +85,7 @@ func (p *parents) enable(dir string, own bool) error {
 		}
 		err := os.WriteFile(control, []byte("+"+c), 0)
 		if errors.Is(err, unix.EBUSY) && own {
-			if err = p.evacuate(dir); err == nil {
+			if err = p.moveToLeaf(dir); err == nil {
 				err = os.WriteFile(control, []byte("+"+c), 0)
 			}
 		}
@@ -99,7 +99,7 @@ func (p *parents) enable(dir string, own bool) error {
 	return nil
 }
 
-func (p *parents) evacuate(dir string) error {
+func (p *parents) moveToLeaf(dir string) error {
 	procs, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {
 		return err

@@ -13,48 +13,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WantsGroup says whether a Spec asks for something that a control group is made for. A jail without a limit of this
+// WantsGroup reports whether a Spec asks for anything that a control group is made for. A jail without a limit of this
 // kind gets none: making one takes a tenth of a start.
 func WantsGroup(s *spec.Spec) bool {
-	for _, set := range s.Limits.Asked() {
-		if set {
-			return true
-		}
-	}
-	return s.CgroupParent != "" || s.Limits.Processes > 0
+	return s.CgroupParent != "" || s.Limits.Processes > 0 || len(s.Limits.Asked()) > 0
 }
 
-// legacyControllers are the version 1 controllers that could hold a Spec's limits; nil is any.
-func legacyControllers(s *spec.Spec) []string {
-	need := []string{"freezer", "pids"} // to end a group as one, and the limit that every group has
-	for mechanism, set := range s.Limits.Asked() {
-		if !set {
-			continue
-		}
-		switch {
-		case mechanism == "cgroup_file":
-			return nil
-		case strings.HasPrefix(mechanism, "memory"):
-			need = append(need, "memory")
-		case mechanism == "cpuset", mechanism == "hugetlb":
-			need = append(need, mechanism)
-		case mechanism == "cpu_time":
-			need = append(need, "cpuacct")
-		case strings.HasPrefix(mechanism, "cpu"):
-			need = append(need, "cpu")
-		case strings.HasPrefix(mechanism, "io"):
-			need = append(need, "blkio")
-		}
-	}
-	return need
-}
-
-// lookGroup reads the layout of the control groups, and the devices that Limits.IO means.
+// lookGroup reads the layout of the control groups, and the devices of Limits.IO.
 func (h *Host) lookGroup(s *spec.Spec) (err error) {
 	if !WantsGroup(s) {
 		return nil
 	}
-	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(h.mounts), legacyControllers(s)); err != nil && s.CgroupParent != "" {
+	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(h.mounts), s.Limits.Group().LegacyControllers()); err != nil && s.CgroupParent != "" {
 		return &spec.Error{Fault: spec.FaultCaller, Op: "cgroup_parent", Detail: err.Error(), Remedy: "name a group that exists and is yours"}
 	} else if err != nil {
 		return err
@@ -77,7 +47,7 @@ func (h *Host) lookGroup(s *spec.Spec) (err error) {
 // Device is a block device's number.
 type Device struct{ Major, Minor uint32 }
 
-// blockDevice gives the whole disk behind a path: limits of a partition do not exist (io.max, blkio.throttle).
+// blockDevice returns the whole disk that holds a path: there are no limits of a partition (io.max, blkio.throttle).
 func blockDevice(path string) (d Device, err error) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {

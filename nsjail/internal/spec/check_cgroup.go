@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -10,7 +11,7 @@ import (
 
 // What the kernel takes for the limits of a control group.
 const (
-	// minMemory is less than any jail needs: one process of a few instructions is charged 60 KiB for its kernel stack,
+	// MinMemory is less than any jail needs: one process of a few instructions is charged 60 KiB for its kernel stack,
 	// page tables and descriptors, and brig's init is another. What a real payload needs beyond that is its own affair.
 	MinMemory = Bytes(128 << 10)
 
@@ -20,9 +21,8 @@ const (
 	maxWeight    = 10000                      // CGROUP_WEIGHT_MAX
 )
 
-// memory checks the limits on memory, each and against each other.
+// memory checks the limits on memory against each other.
 func (c *checker) memory(l *Limits) {
-	c.sizes(512<<20, size{"memory", l.Memory}, size{"memory_high", l.MemoryHigh}, size{"memory_low", l.MemoryLow}, size{"memory_min", l.MemoryMin})
 	if l.Memory > 0 && l.Memory < MinMemory {
 		c.add("limits.memory", fmt.Sprintf("%s is less than the kernel's own needs for one process", l.Memory), "write at least "+MinMemory.String())
 	}
@@ -38,17 +38,17 @@ func (c *checker) memory(l *Limits) {
 	if l.Memory <= 0 {
 		return
 	}
-	for _, part := range []size{{"memory_high", l.MemoryHigh}, {"memory_low", l.MemoryLow}, {"memory_min", l.MemoryMin}} {
-		if part.value > l.Memory {
-			c.add("limits."+part.name, fmt.Sprintf("%s is more than the limit on memory, %s", part.value, l.Memory), "lower it, or raise memory")
+	for i := range limitRows {
+		r := &limitRows[i]
+		if part, ok := r.Field(l).(*Bytes); ok && r.Below && *part > l.Memory {
+			c.add("limits."+r.Name, fmt.Sprintf("%s is more than the limit on memory, %s", *part, l.Memory), "lower it, or raise memory")
 		}
 	}
 }
 
 // cpu checks the limits on processor time: sched-bwc.rst of the kernel's documentation.
 func (c *checker) cpu(l *Limits) {
-	c.weight("cpu_weight", l.CPUWeight)
-	period, quota := l.Bandwidth()
+	period, quota := l.bandwidth()
 	if period < minCPUPeriod || period > maxCPUPeriod || !wholeMicroseconds(period) {
 		c.add("limits.cpu_period", period.String()+" is not a period of whole microseconds from 1ms to 1s", "write it as in 50ms")
 		return
@@ -67,15 +67,13 @@ func (c *checker) cpu(l *Limits) {
 	}
 }
 
-// Bandwidth is the period and the processor time in each of them, in microseconds.
-func (l *Limits) Bandwidth() (period Duration, quota float64) {
-	if period = l.CPUPeriod; period == 0 {
-		period = DefaultCPUPeriod
-	}
+// bandwidth returns the period, and the processor time in each of them in microseconds.
+func (l *Limits) bandwidth() (period Duration, quota float64) {
+	period = cmp.Or(l.CPUPeriod, DefaultCPUPeriod)
 	return period, math.Round(l.CPUs * float64(time.Duration(period).Microseconds()))
 }
 
-// wholeMicroseconds says whether the kernel, which counts in microseconds, can carry d as it is.
+// wholeMicroseconds reports whether the kernel, which counts in microseconds, can carry d as it is.
 func wholeMicroseconds(d Duration) bool { return time.Duration(d)%time.Microsecond == 0 }
 
 func (c *checker) needsCPUs(name string, d Duration) {
@@ -100,9 +98,9 @@ func (c *checker) burst(d Duration, quota float64) {
 	}
 }
 
-func (c *checker) weight(name string, w int) {
+func (c *checker) weight(field string, w int) {
 	if w < 0 || w > maxWeight {
-		c.add("limits."+name, fmt.Sprintf("%d is not a weight", w), "write 1 to 10000, where 100 is the kernel's default, or leave it out")
+		c.add(field, fmt.Sprintf("%d is not a weight", w), "write 1 to 10000, where 100 is the kernel's default, or leave it out")
 	}
 }
 

@@ -17,7 +17,6 @@ const (
 
 // io checks the limits on block devices.
 func (c *checker) io(l *Limits) {
-	c.weight("io_weight", l.IOWeight)
 	if len(l.IO) > maxIO {
 		c.add("limits.io", fmt.Sprintf("%d is more than %d", len(l.IO), maxIO), "remove some")
 		return
@@ -62,7 +61,7 @@ func (c *checker) rates(field string, d IOLimit) {
 	}
 }
 
-// hugePageFix says how a size of huge pages is written.
+// hugePageFix is the remedy for a size of huge pages.
 const hugePageFix = `write it as the kernel does, as in 64KB, 2MB or 1GB`
 
 func (c *checker) hugetlb(limits map[string]Bytes) {
@@ -80,7 +79,7 @@ func (c *checker) hugetlb(limits map[string]Bytes) {
 	}
 }
 
-// hugePageSize says whether s is a power of two below 1024 in KB, MB or GB: hugetlb_cgroup_files of the kernel.
+// hugePageSize reports whether s is a power of two below 1024 in KB, MB or GB: hugetlb_cgroup_files of the kernel.
 func hugePageSize(s string) bool {
 	if len(s) < 3 || !Contains([]string{"KB", "MB", "GB"}, s[len(s)-2:]) || s[0] == '0' {
 		return false
@@ -118,14 +117,14 @@ func (c *checker) groupFiles(l *Limits) {
 	}
 }
 
-// groupFile says whether a file of cgroups(7) can have this name: "memory.max", "hugetlb.2MB.max".
+// groupFile reports whether a file of cgroups(7) can have this name: "memory.max", "hugetlb.2MB.max".
 func groupFile(name string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 	return len(name) <= maxName && strings.Trim(name, letters) == "" && strings.Contains(name, ".") &&
 		!strings.Contains("."+name+".", "..")
 }
 
-// reservedGroupFiles are what the jail itself rests on.
+// reservedGroupFiles are the files by which brig moves, stops and kills the group.
 func reservedGroupFiles() []string {
 	return []string{"cgroup.procs", "cgroup.threads", "cgroup.type", "cgroup.subtree_control", "cgroup.kill", "cgroup.freeze",
 		"cgroup.event_control", "memory.oom_control", "freezer.state", "tasks", "release_agent", "notify_on_release"}
@@ -134,30 +133,14 @@ func reservedGroupFiles() []string {
 // groupFilesTaken maps the files that other fields of the Spec set, in both versions of control groups, to the field.
 func (l *Limits) groupFilesTaken() map[string]string {
 	taken := map[string]string{}
-	for _, t := range []struct {
-		set   bool
-		field string
-		files string
-	}{
-		{l.Memory != 0, "memory", "memory.max memory.limit_in_bytes memory.swap.max memory.memsw.limit_in_bytes"},
-		{l.MemoryHigh != 0, "memory_high", "memory.high"},
-		{l.MemorySwap != 0, "memory_swap", "memory.swap.max memory.memsw.limit_in_bytes"},
-		{l.MemoryLow != 0, "memory_low", "memory.low memory.soft_limit_in_bytes"},
-		{l.MemoryMin != 0, "memory_min", "memory.min"},
-		{l.NoOOMGroup, "no_oom_group", "memory.oom.group"},
-		{l.Processes > 0, "processes", "pids.max"},
-		{l.CPUs != 0, "cpus", "cpu.max cpu.cfs_quota_us cpu.cfs_period_us"},
-		{l.CPUBurst != 0, "cpu_burst", "cpu.max.burst cpu.cfs_burst_us"},
-		{l.CPUWeight != 0, "cpu_weight", "cpu.weight cpu.weight.nice cpu.shares"},
-		{l.CPUSet != "", "cpuset", "cpuset.cpus"},
-		{l.CPUSetMems != "", "cpuset_mems", "cpuset.mems"},
-		{len(l.IO) > 0, "io", "io.max blkio.throttle.read_bps_device blkio.throttle.write_bps_device " +
-			"blkio.throttle.read_iops_device blkio.throttle.write_iops_device"},
-		{l.IOWeight != 0, "io_weight", "io.weight io.bfq.weight blkio.weight blkio.bfq.weight"},
-	} {
-		for _, file := range strings.Fields(t.files) {
-			if t.set && taken[file] == "" {
-				taken[file] = t.field
+	for i := range limitRows {
+		r := &limitRows[i]
+		if !r.IsSet(l) {
+			continue
+		}
+		for _, file := range strings.Fields(r.Files) {
+			if taken[file] == "" {
+				taken[file] = r.Name
 			}
 		}
 	}

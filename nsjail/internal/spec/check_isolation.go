@@ -30,22 +30,21 @@ func (c *checker) mechanisms(s *Spec) {
 	if len(s.Require)+len(s.Optional) == 0 {
 		return
 	}
-	known, asked := mechanismNames(), s.Limits.Asked()
+	all, asked := Mechanisms(), s.Limits.Asked()
 	for _, list := range []struct {
 		field string
 		names []string
 	}{{"require", s.Require}, {"optional", s.Optional}} {
 		for i, name := range list.names {
 			field := Index(list.field, i)
+			m := slices.IndexFunc(all, func(m Mechanism) bool { return m.Name == name })
 			switch {
-			case !Contains(known, name):
-				c.add(field, Quote(name)+" is not a mechanism", DidYouMean(name, known))
+			case m < 0:
+				c.add(field, Quote(name)+" is not a mechanism", DidYouMean(name, mechanismNames()))
 			case list.field == "require" && Contains(s.Optional, name):
 				c.add(field, Quote(name)+" is also listed under optional", "remove one of the two")
-			default:
-				if set, onDemand := asked[name]; onDemand && !set && list.field == "require" {
-					c.add(field, Quote(name)+" is required, and no such limit is set", "set the limit, or remove it here")
-				}
+			case list.field == "require" && all[m].OnDemand && !asked[name]:
+				c.add(field, Quote(name)+" is required, and no such limit is set", "set the limit, or remove it here")
 			}
 		}
 	}

@@ -17,46 +17,60 @@ func RlimitNames() []string {
 // maxProcesses is all that Linux can have at once: proc_pid(5), pid_max.
 const maxProcesses = 1<<22 - 1
 
-// limits checks the limits that need no control group, and has the others checked.
+// limits checks each limit in the order of the table, and then those that depend on each other after the last of them.
 func (c *checker) limits(l *Limits) {
-	const none = "write a duration, as in 10s, or leave it out for no limit"
-	c.notNegative("idle", l.Idle, none)
-	c.notNegative("grace", l.Grace, "write a duration, as in 5s, or leave it out for SIGKILL at once")
-	c.notNegative("cpu_time", l.CPUTime, none)
-	switch {
-	case l.Processes < -1:
-		c.add("limits.processes", fmt.Sprintf("%d is not a number of processes", l.Processes), "write at least 1, or -1 for no limit")
-	case l.Processes > maxProcesses:
-		c.add("limits.processes", fmt.Sprintf("%d is more than the %d that Linux can have", l.Processes, maxProcesses), "write -1 for no limit")
-	}
-	c.sizes(8<<20, size{"output", l.Output}, size{"output_limit", l.OutputLimit})
-	c.memory(l)
-	c.cpu(l)
-	c.cpuset("cpuset", l.CPUSet, "processors")
-	c.cpuset("cpuset_mems", l.CPUSetMems, "memory nodes")
-	c.io(l)
-	c.hugetlb(l.HugeTLB)
-	c.groupFiles(l)
-}
-
-func (c *checker) notNegative(name string, d Duration, fix string) {
-	if d < 0 {
-		c.add("limits."+name, d.String()+" is negative", fix)
-	}
-}
-
-// size is a limit in bytes by its name.
-type size struct {
-	name  string
-	value Bytes
-}
-
-// sizes refuses negative ones.
-func (c *checker) sizes(example Bytes, list ...size) {
-	for _, s := range list {
-		if s.value < 0 {
-			c.add("limits."+s.name, fmt.Sprintf("%d is negative", s.value), "write a size, as in "+example.String()+", or leave it out for no limit")
+	for i := range limitRows {
+		r := &limitRows[i]
+		switch v := r.Field(l).(type) {
+		case *Duration:
+			c.notNegative(r, *v)
+		case *Bytes:
+			if *v < 0 && !r.AnyOf {
+				c.add("limits."+r.Name, fmt.Sprintf("%d is negative", *v),
+					"write a size, as in "+r.Example+", or leave it out for no limit")
+			}
+		case *int:
+			c.weight("limits."+r.Name, *v)
 		}
+		switch r.Name {
+		case "processes":
+			c.processes(l.Processes)
+		case "no_oom_group":
+			c.memory(l)
+		case "cpu_weight":
+			c.cpu(l)
+		case "cpuset":
+			c.cpuset("cpuset", l.CPUSet, "processors")
+		case "cpuset_mems":
+			c.cpuset("cpuset_mems", l.CPUSetMems, "memory nodes")
+		case "io_weight":
+			c.io(l)
+		case "hugetlb":
+			c.hugetlb(l.HugeTLB)
+		case "cgroup":
+			c.groupFiles(l)
+		}
+	}
+}
+
+// notNegative refuses a negative time. cpu checks those of the processors.
+func (c *checker) notNegative(r *Limit, d Duration) {
+	if d >= 0 || r.Default || r.Zero != "" {
+		return
+	}
+	without := "no limit"
+	if r.Name == "grace" {
+		without = "SIGKILL at once"
+	}
+	c.add("limits."+r.Name, d.String()+" is negative", "write a duration, as in "+r.Example+", or leave it out for "+without)
+}
+
+func (c *checker) processes(n int64) {
+	switch {
+	case n < -1:
+		c.add("limits.processes", fmt.Sprintf("%d is not a number of processes", n), "write at least 1, or -1 for no limit")
+	case n > maxProcesses:
+		c.add("limits.processes", fmt.Sprintf("%d is more than the %d that Linux can have", n, maxProcesses), "write -1 for no limit")
 	}
 }
 

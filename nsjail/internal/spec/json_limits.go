@@ -2,33 +2,41 @@ package spec
 
 import "fmt"
 
+// limitsFields reads each limit by the type of its field.
 func limitsFields(l *Limits) []field {
-	return []field{
-		{"wall", durationOf(&l.Wall)},
-		{"idle", durationOf(&l.Idle)},
-		{"grace", durationOf(&l.Grace)},
-		{"cpu_time", durationOf(&l.CPUTime)},
-		{"processes", integer(&l.Processes)},
-		{"output", bytesOf(&l.Output)},
-		{"output_limit", bytesOf(&l.OutputLimit)},
-		{"rlimits", rlimitMap(&l.Rlimits)},
-		{"memory", bytesOf(&l.Memory)},
-		{"memory_high", bytesOf(&l.MemoryHigh)},
-		{"memory_swap", swapOf(&l.MemorySwap)},
-		{"memory_low", bytesOf(&l.MemoryLow)},
-		{"memory_min", bytesOf(&l.MemoryMin)},
-		{"no_oom_group", boolean(&l.NoOOMGroup)},
-		{"cpus", number(&l.CPUs)},
-		{"cpu_period", durationOf(&l.CPUPeriod)},
-		{"cpu_burst", durationOf(&l.CPUBurst)},
-		{"cpu_weight", integer(&l.CPUWeight)},
-		{"cpuset", str(&l.CPUSet)},
-		{"cpuset_mems", str(&l.CPUSetMems)},
-		{"io", ioList(&l.IO)},
-		{"io_weight", integer(&l.IOWeight)},
-		{"hugetlb", hugeMap(&l.HugeTLB)},
-		{"cgroup", strs(&l.Cgroup)},
+	fields := make([]field, len(limitRows))
+	for i := range limitRows {
+		r := &limitRows[i]
+		f := &fields[i]
+		f.name = r.Name
+		switch to := r.Field(l).(type) {
+		case *Duration:
+			f.read = durationOf(to)
+		case *Bytes:
+			if f.read = bytesOf(to); r.AnyOf {
+				f.read = swapOf(to)
+			}
+		case *int64:
+			f.read = integer(to)
+		case *int:
+			f.read = integer(to)
+		case *float64:
+			f.read = number(to)
+		case *bool:
+			f.read = boolean(to)
+		case *string:
+			f.read = str(to)
+		case *[]string:
+			f.read = strs(to)
+		case *[]IOLimit:
+			f.read = ioList(to)
+		case *map[string]Rlimit:
+			f.read = rlimitMap(to)
+		case *map[string]Bytes:
+			f.read = hugeMap(to)
+		}
 	}
+	return fields
 }
 
 func ioFields(l *IOLimit) []field {

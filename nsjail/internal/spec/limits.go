@@ -1,8 +1,9 @@
 package spec
 
 import (
-	"maps"
-	"slices"
+	"time"
+
+	"brig/cgroup"
 )
 
 // Limits bound a jail's use of the machine. A zero field means its default; the defaults are in defaults.go.
@@ -88,15 +89,154 @@ type IOLimit struct {
 	WriteIOPS int64 `json:"write_iops,omitempty"`
 }
 
-// Clone is a copy that shares nothing with the original.
-func (s *Spec) Clone() *Spec {
-	c := *s
-	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Etc, &c.Publish, &c.Require, &c.Optional,
-		&c.Limits.Cgroup} {
-		*list = slices.Clone(*list)
-	}
-	c.Egress = c.Egress.Clone()
-	c.Mounts, c.Limits.IO = slices.Clone(c.Mounts), slices.Clone(c.Limits.IO)
-	c.Limits.Rlimits, c.Limits.HugeTLB = maps.Clone(c.Limits.Rlimits), maps.Clone(c.Limits.HugeTLB)
-	return &c
+// Limit is a row of the table of limits: what brig knows of one field of Limits. Flags, JSON, Check, control groups,
+// policies, metrics and documents are made from it.
+type Limit struct {
+	Name  string              // the field's key in JSON
+	Field func(l *Limits) any // returns a pointer to the field, whose type decides how a value is read and checked
+
+	Flag    string // the command line's, without --; "" where the value has several parts, and cmd/brig reads them
+	Short   byte   // docker's short form, or 0
+	Value   string // what the flag's value is called
+	Usual   int    // the place in the help under "Limits", from 1; 0 is under "Control group"
+	Help    string // one sentence, without a full stop
+	Example string // a value for remedies
+	Zero    string // why the flag refuses 0; "" where 0 is no limit
+	Aliases string // flags of other tools that mean the same, separated by blanks
+
+	Default bool   // 0 in a Spec is a default of brig's, and a negative value no limit
+	AnyOf   bool   // -1 is any amount
+	Below   bool   // at most Limits.Memory
+	Counted bool   // Result.LimitsHit names it
+	Feature string // what a policy must allow before a request may set it, or ""
+
+	Mechanism string // the rows of package cgroup that hold it, separated by blanks; "" where it changes another's
+	Files     string // the files of a control group, of both versions, that it sets, separated by blanks
+	Group     func(l *Limits, g *cgroup.Limits)
+}
+
+const (
+	noRoom    = "a limit of 0 leaves no room"
+	noReserve = "a size of 0 protects nothing"
+	noSpan    = "is not a time span"
+)
+
+// limitRows is in the order of the fields of Limits.
+var limitRows = []Limit{
+	{Name: "wall", Field: func(l *Limits) any { return &l.Wall },
+		Flag: "timeout", Value: "TIME", Usual: 1, Default: true, Counted: true,
+		Help:    "end everything after TIME (30s, 5m; default 1h; 0 for no limit)",
+		Aliases: "--time-limit --RuntimeMaxSec --max-time --wall-time --max-wall-time --wall-limit"},
+	{Name: "idle", Field: func(l *Limits) any { return &l.Idle },
+		Flag: "idle-timeout", Value: "TIME", Usual: 2, Example: "10s", Counted: true,
+		Help: "end everything when neither stdout nor stderr has said anything for TIME"},
+	{Name: "grace", Field: func(l *Limits) any { return &l.Grace },
+		Flag: "grace", Value: "TIME", Usual: 3, Example: "5s",
+		Help: "a payload has TIME to end after SIGTERM, SIGHUP or a second SIGINT to brig (default 10s), " +
+			"and, if it is given, after the SIGTERM that these two limits then begin with; then everything is killed",
+		Aliases: "--stop-timeout --TimeoutStopSec --kill-after -k"},
+	{Name: "cpu_time", Field: func(l *Limits) any { return &l.CPUTime },
+		Flag: "cpu-time", Value: "TIME", Usual: 4, Example: "10s", Counted: true,
+		Help:      "the processor time of all processes together; of each by itself where there is no control group",
+		Aliases:   "--max-cpu-time --cpu-limit --cpu-time-limit",
+		Mechanism: "cpu_time",
+		Group:     func(l *Limits, g *cgroup.Limits) { g.CPUTime = l.CPUTime > 0 }},
+	{Name: "processes", Field: func(l *Limits) any { return &l.Processes },
+		Flag: "pids-limit", Value: "N", Usual: 5, Default: true, Counted: true,
+		Help:    "how many processes and threads at once (default 1024; 0 or -1 for no limit)",
+		Aliases: "--cgroup-pids-max --TasksMax --processes --max-processes --max-procs --nproc --pids-max --max-pids --threads",
+		Files:   "pids.max"},
+	{Name: "output", Field: func(l *Limits) any { return &l.Output },
+		Flag: "max-output", Value: "SIZE", Usual: 9, Example: "8m", Counted: true,
+		Help: "keep SIZE of stdout and of stderr, head and tail, and count the rest (0 for no limit)"},
+	{Name: "output_limit", Field: func(l *Limits) any { return &l.OutputLimit },
+		Flag: "output-limit", Value: "SIZE", Usual: 10, Example: "8m",
+		Help: "end everything when stdout and stderr together exceed SIZE"},
+	{Name: "rlimits", Field: func(l *Limits) any { return &l.Rlimits }, Usual: 11},
+	{Name: "memory", Field: func(l *Limits) any { return &l.Memory },
+		Flag: "memory", Short: 'm', Value: "SIZE", Usual: 6, Example: "512m", Zero: noRoom, Counted: true,
+		Help:      "memory, with page cache and tmpfs; beyond it the whole jail is killed",
+		Aliases:   "--cgroup-mem-max --MemoryMax --mem --max-memory --max-mem --memory-limit --mem-limit --memory-max --cg-mem",
+		Mechanism: "memory memory_sockets",
+		Files:     "memory.max memory.limit_in_bytes memory.swap.max memory.memsw.limit_in_bytes",
+		Group:     func(l *Limits, g *cgroup.Limits) { g.Memory = int64(l.Memory) }},
+	{Name: "memory_high", Field: func(l *Limits) any { return &l.MemoryHigh },
+		Flag: "memory-high", Value: "SIZE", Example: "512m", Zero: noRoom, Below: true, Counted: true,
+		Help:      "above SIZE memory is reclaimed and the jail slowed down, not killed",
+		Aliases:   "--MemoryHigh",
+		Mechanism: "memory_high", Files: "memory.high",
+		Group: func(l *Limits, g *cgroup.Limits) { g.MemoryHigh = int64(l.MemoryHigh) }},
+	{Name: "memory_swap", Field: func(l *Limits) any { return &l.MemorySwap },
+		Flag: "memory-swap", Value: "SIZE", Usual: 7, Example: "512m", Zero: noRoom, AnyOf: true,
+		Help:      "memory and swap together; -1 for any amount of swap (default: that of --memory, so none)",
+		Aliases:   "--cgroup-mem-memsw-max",
+		Mechanism: "memory_swap", Files: "memory.swap.max memory.memsw.limit_in_bytes",
+		Group: func(l *Limits, g *cgroup.Limits) { g.Swap = l.swap() }},
+	{Name: "memory_low", Field: func(l *Limits) any { return &l.MemoryLow },
+		Flag: "memory-reservation", Value: "SIZE", Example: "512m", Zero: noReserve, Below: true, Feature: "priority",
+		Help:      "below SIZE nothing is reclaimed while others have any to give",
+		Aliases:   "--MemoryLow --memory-low",
+		Mechanism: "memory_low", Files: "memory.low memory.soft_limit_in_bytes",
+		Group: func(l *Limits, g *cgroup.Limits) { g.MemoryLow = int64(l.MemoryLow) }},
+	{Name: "memory_min", Field: func(l *Limits) any { return &l.MemoryMin },
+		Flag: "memory-min", Value: "SIZE", Example: "512m", Zero: noReserve, Below: true, Feature: "priority",
+		Help:      "below SIZE nothing is ever reclaimed",
+		Aliases:   "--MemoryMin",
+		Mechanism: "memory_min", Files: "memory.min",
+		Group: func(l *Limits, g *cgroup.Limits) { g.MemoryMin = int64(l.MemoryMin) }},
+	{Name: "no_oom_group", Field: func(l *Limits) any { return &l.NoOOMGroup },
+		Flag: "no-oom-group",
+		Help: "out of memory kills one process instead of the whole jail", Files: "memory.oom.group",
+		Group: func(l *Limits, g *cgroup.Limits) { g.NoOOMGroup = l.NoOOMGroup }},
+	{Name: "cpus", Field: func(l *Limits) any { return &l.CPUs },
+		Flag: "cpus", Value: "N", Usual: 8, Counted: true,
+		Help:      "processor time, counted in processors, such as 0.5",
+		Aliases:   "--cpu-count",
+		Mechanism: "cpus", Files: "cpu.max cpu.cfs_quota_us cpu.cfs_period_us",
+		Group: func(l *Limits, g *cgroup.Limits) { g.CPUQuota = l.quota() }},
+	{Name: "cpu_period", Field: func(l *Limits) any { return &l.CPUPeriod },
+		Flag: "cpu-period", Value: "TIME", Example: "50ms", Zero: noSpan,
+		Help:    "the period that --cpus is measured in, 1ms to 1s (default 100ms)",
+		Aliases: "--CPUQuotaPeriodSec",
+		Group:   func(l *Limits, g *cgroup.Limits) { g.CPUPeriod = time.Duration(l.CPUPeriod) }},
+	{Name: "cpu_burst", Field: func(l *Limits) any { return &l.CPUBurst },
+		Flag: "cpu-burst", Value: "TIME", Example: "20ms", Zero: noSpan, Feature: "priority",
+		Help:      "the unused time that may be saved up for later periods",
+		Mechanism: "cpu_burst", Files: "cpu.max.burst cpu.cfs_burst_us",
+		Group: func(l *Limits, g *cgroup.Limits) { g.CPUBurst = time.Duration(l.CPUBurst) }},
+	{Name: "cpu_weight", Field: func(l *Limits) any { return &l.CPUWeight },
+		Flag: "cpu-weight", Value: "N", Feature: "priority",
+		Help:      "the share when processors are short, 1 to 10000 (default 100)",
+		Aliases:   "--nice-level --CPUWeight",
+		Mechanism: "cpu_weight", Files: "cpu.weight cpu.weight.nice cpu.shares",
+		Group: func(l *Limits, g *cgroup.Limits) { g.CPUWeight = l.CPUWeight }},
+	{Name: "cpuset", Field: func(l *Limits) any { return &l.CPUSet },
+		Flag: "cpuset-cpus", Value: "LIST", Example: "0-3", Feature: "cpuset",
+		Help:      "the processors to run on, such as 0-3,6",
+		Aliases:   "--AllowedCPUs",
+		Mechanism: "cpuset", Files: "cpuset.cpus",
+		Group: func(l *Limits, g *cgroup.Limits) { g.CPUs = l.CPUSet }},
+	{Name: "cpuset_mems", Field: func(l *Limits) any { return &l.CPUSetMems },
+		Flag: "cpuset-mems", Value: "LIST", Example: "0", Feature: "cpuset",
+		Help:      "the memory nodes to allocate from, such as 0",
+		Aliases:   "--AllowedMemoryNodes",
+		Mechanism: "cpuset", Files: "cpuset.mems",
+		Group: func(l *Limits, g *cgroup.Limits) { g.Mems = l.CPUSetMems }},
+	{Name: "io", Field: func(l *Limits) any { return &l.IO }, Feature: "io",
+		Mechanism: "io",
+		Files: "io.max blkio.throttle.read_bps_device blkio.throttle.write_bps_device " +
+			"blkio.throttle.read_iops_device blkio.throttle.write_iops_device",
+		Group: func(l *Limits, g *cgroup.Limits) { g.IO = l.rates() }},
+	{Name: "io_weight", Field: func(l *Limits) any { return &l.IOWeight },
+		Flag: "io-weight", Value: "N", Feature: "priority",
+		Help:      "the share when a block device is busy, 1 to 10000 (default 100)",
+		Aliases:   "--IOWeight",
+		Mechanism: "io_weight", Files: "io.weight io.bfq.weight blkio.weight blkio.bfq.weight",
+		Group: func(l *Limits, g *cgroup.Limits) { g.IOWeight = l.IOWeight }},
+	{Name: "hugetlb", Field: func(l *Limits) any { return &l.HugeTLB },
+		Mechanism: "hugetlb",
+		Group:     func(l *Limits, g *cgroup.Limits) { g.HugeTLB = l.hugePages() }},
+	{Name: "cgroup", Field: func(l *Limits) any { return &l.Cgroup }, Feature: "cgroup_files",
+		Mechanism: "cgroup_file",
+		Group:     func(l *Limits, g *cgroup.Limits) { g.Files = l.files() }},
 }

@@ -1,6 +1,11 @@
 package spec
 
-import egress "brig/netns/egress/policy"
+import (
+	"maps"
+	"slices"
+
+	egress "brig/netns/egress/policy"
+)
 
 // Spec says what a jail is, and nothing about the machine it will run on: the same Spec means the same on every
 // host. Its JSON form and the flags of `brig run` say the same thing (`brig spec` prints one for the other).
@@ -117,4 +122,17 @@ func (s *Spec) Policy() *egress.Policy {
 		return &egress.Policy{}
 	}
 	return s.Egress
+}
+
+// Clone returns a copy that shares nothing with the original.
+func (s *Spec) Clone() *Spec {
+	c := *s
+	for _, list := range []*[]string{&c.Args, &c.Env, &c.PassEnv, &c.Etc, &c.Publish, &c.Require, &c.Optional,
+		&c.Limits.Cgroup} {
+		*list = slices.Clone(*list)
+	}
+	c.Egress = c.Egress.Clone()
+	c.Mounts, c.Limits.IO = slices.Clone(c.Mounts), slices.Clone(c.Limits.IO)
+	c.Limits.Rlimits, c.Limits.HugeTLB = maps.Clone(c.Limits.Rlimits), maps.Clone(c.Limits.HugeTLB)
+	return &c
 }

@@ -1,10 +1,14 @@
 package cgroup
 
-// All asks for every limit that a group can hold, for Resolve to tell which of them there are.
+// All returns limits that ask for every mechanism with a field, so that Resolve tells which of them a layout can hold.
 func All() *Limits {
-	return &Limits{Memory: 1 << 30, MemoryHigh: 1 << 30, MemoryLow: 1, MemoryMin: 1, Swap: Swap{Set: true}, Processes: 1,
-		CPUQuota: DefaultPeriod, CPUBurst: DefaultPeriod, CPUWeight: 100, CPUTime: true, CPUs: "0", IO: []Device{{ReadBps: 1}}, IOWeight: 100,
-		HugeTLB: map[string]int64{"2MB": 0}}
+	l := &Limits{}
+	for i := range mechanisms {
+		if ask := mechanisms[i].ask; ask != nil {
+			ask(l)
+		}
+	}
+	return l
 }
 
 // Try makes an empty group in every hierarchy that limits would use, and removes it: nothing but mkdir(2) proves that

@@ -79,9 +79,9 @@ func procs(t testing.TB, dir string) []string {
 	return strings.Fields(string(b))
 }
 
-// TestEvacuate: a process whose own group has other processes, one of which makes more all the time, has them all moved
+// TestMoveToLeaf: a process whose own group has other processes, one of which makes more all the time, has them all moved
 // to the leaf, and makes its group beside that. The next one starts from inside the leaf.
-func TestEvacuate(t *testing.T) {
+func TestMoveToLeaf(t *testing.T) {
 	l, _ := yard(t)
 	for controller, want := range domestic(t, l) {
 		t.Run(controller, func(t *testing.T) {
@@ -155,9 +155,9 @@ func spawnIn(t *testing.T, dir string) *child {
 	return c
 }
 
-// TestEvacuateTogether: several processes of one group divide it at the same time, while others remove the leaf
+// TestMoveToLeafTogether: several processes of one group divide it at the same time, while others remove the leaf
 // whenever it is empty.
-func TestEvacuateTogether(t *testing.T) {
+func TestMoveToLeafTogether(t *testing.T) {
 	l, _ := yard(t)
 	for controller, want := range domestic(t, l) {
 		t.Run(controller, func(t *testing.T) {

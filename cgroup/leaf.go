@@ -29,7 +29,7 @@ func enableController(base int, word string) error {
 			if !inside(base) {
 				return fmt.Errorf("%w: it has processes of its own, and brig is not one of them: %s", unix.EBUSY, pidsOf(base))
 			}
-			if err := evacuate(base, pids); err != nil && !removed(err) {
+			if err := moveToLeaf(base, pids); err != nil && !removed(err) {
 				return err
 			}
 			continue
@@ -64,8 +64,8 @@ func inside(base int) bool {
 	return false
 }
 
-// evacuate moves processes of a group to its leaf.
-func evacuate(dir int, pids string) error {
+// moveToLeaf moves processes of a group to its leaf.
+func moveToLeaf(dir int, pids string) error {
 	leaf, err := openLeaf(dir)
 	if err != nil {
 		return err

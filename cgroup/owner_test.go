@@ -52,8 +52,8 @@ func TestSweepNeverTakesTheLiving(t *testing.T) {
 	}
 }
 
-// TestStrangers: a group that another user could take the limits away from is none to make a jail in, nor to sweep.
-func TestStrangers(t *testing.T) {
+// TestForeignOwner: a group that another user could take the limits away from is none to make a jail in, nor to sweep.
+func TestForeignOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("root gives a group away")
 	}
@@ -65,7 +65,7 @@ func TestStrangers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, dir := range []string{base, inner} {
-			if why := stranger(dir, 2); why != base+" belongs to user 54321, who could take a jail's limits away" {
+			if why := foreignOwner(dir, 2); why != base+" belongs to user 54321, who could take a jail's limits away" {
 				t.Errorf("%s: %q", dir, why)
 			}
 			look := *l
@@ -87,10 +87,10 @@ func TestStrangers(t *testing.T) {
 		if err := os.Chown(path.Join(base, "cgroup.procs"), asuser.UID, -1); err != nil {
 			t.Fatal(err)
 		}
-		if why := stranger(inner, 2); !strings.Contains(why, "cgroup.procs belongs to user 54321") {
+		if why := foreignOwner(inner, 2); !strings.Contains(why, "cgroup.procs belongs to user 54321") {
 			t.Errorf("%q", why)
 		}
-		if why := stranger(path.Dir(base), 1); why != "" {
+		if why := foreignOwner(path.Dir(base), 1); why != "" {
 			t.Errorf("%q", why)
 		}
 	}
@@ -109,7 +109,7 @@ func TestLeafOfAnother(t *testing.T) {
 	}
 	c := spawn(t, fd, "wait", "")
 	c.line(t)
-	if err := evacuate(fd, strconv.Itoa(c.Process.Pid)); !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), "belongs to user 54321") {
+	if err := moveToLeaf(fd, strconv.Itoa(c.Process.Pid)); !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), "belongs to user 54321") {
 		t.Error(err)
 	}
 	if in := procs(t, dir); len(in) != 1 {

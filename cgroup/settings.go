@@ -1,0 +1,145 @@
+package cgroup
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// check is how a value that is read back is compared with the value that was written.
+type check int
+
+const (
+	sameText  check = iota
+	sameBytes       // the same number, rounded down to pages, or max
+	sameList        // the same set of processors or nodes
+	sameWords       // a line that begins with the device and has every word
+	anyValue        // whatever the kernel makes of it
+)
+
+// setting is a file of a group and its value. The first of names that the kernel has is taken.
+type setting struct {
+	names []string
+	value string
+	check check
+}
+
+func set(name, value string) setting              { return setting{[]string{name}, value, sameText} }
+func checked(name, value string, c check) setting { return setting{[]string{name}, value, c} }
+
+// sizeFile returns the setting of a size above 0.
+func sizeFile(name string, n int64) []setting {
+	if n <= 0 {
+		return nil
+	}
+	return []setting{checked(name, number(n), sameBytes)}
+}
+
+// countFile returns the setting of a number above 0.
+func countFile(name string, n int64) []setting {
+	if n <= 0 {
+		return nil
+	}
+	return []setting{set(name, number(n))}
+}
+
+func memorySettings(l *Limits) (v2, v1 []setting) {
+	v2, v1 = sizeFile("memory.max", l.Memory), sizeFile("memory.limit_in_bytes", l.Memory)
+	if l.Memory > 0 && !l.NoOOMGroup {
+		v2 = append(v2, set("memory.oom.group", "1"))
+	}
+	return v2, v1
+}
+
+func swapSettings(l *Limits) (v2, v1 []setting) {
+	if !l.Swap.Set {
+		return nil, nil
+	}
+	total := "-1" // version 1 does not know the word max
+	if l.Swap.Max >= 0 {
+		total = number(l.Memory + l.Swap.Max)
+	}
+	return []setting{checked("memory.swap.max", number(l.Swap.Max), sameBytes)},
+		[]setting{checked("memory.memsw.limit_in_bytes", total, sameBytes)}
+}
+
+func quotaSettings(l *Limits) (v2, v1 []setting) {
+	if l.CPUQuota <= 0 {
+		return nil, nil
+	}
+	quota := number(l.CPUQuota.Microseconds())
+	period := number(cmp.Or(l.CPUPeriod, DefaultPeriod).Microseconds())
+	return []setting{set("cpu.max", quota+" "+period)},
+		[]setting{set("cpu.cfs_period_us", period), set("cpu.cfs_quota_us", quota)}
+}
+
+// shareSettings converts between the scales, whose defaults are 100 and 1024.
+func shareSettings(l *Limits) (v2, v1 []setting) {
+	if l.CPUWeight <= 0 {
+		return nil, nil
+	}
+	w := int64(l.CPUWeight)
+	return countFile("cpu.weight", w), countFile("cpu.shares", max(2, w*1024/100))
+}
+
+func cpusetSettings(l *Limits) (v2, v1 []setting) {
+	if l.CPUs != "" {
+		v2 = append(v2, checked("cpuset.cpus", l.CPUs, sameList))
+	}
+	if l.Mems != "" {
+		v2 = append(v2, checked("cpuset.mems", l.Mems, sameList))
+	}
+	return v2, v2
+}
+
+func ioSettings(l *Limits) (v2, v1 []setting) {
+	for _, d := range l.IO {
+		dev := fmt.Sprintf("%d:%d", d.Major, d.Minor)
+		line := dev
+		for _, w := range []struct {
+			key, legacy string
+			n           int64
+		}{{"rbps", "read_bps", d.ReadBps}, {"wbps", "write_bps", d.WriteBps},
+			{"riops", "read_iops", d.ReadIOPS}, {"wiops", "write_iops", d.WriteIOPS}} {
+			if w.n > 0 {
+				line += " " + w.key + "=" + number(w.n)
+				v1 = append(v1, checked("blkio.throttle."+w.legacy+"_device", dev+" "+number(w.n), sameWords))
+			}
+		}
+		v2 = append(v2, checked("io.max", line, sameWords))
+	}
+	return v2, v1
+}
+
+// weightSettings names BFQ's own file as well, for where that scheduler divides the device.
+func weightSettings(l *Limits) (v2, v1 []setting) {
+	if l.IOWeight <= 0 {
+		return nil, nil
+	}
+	legacy := strconv.Itoa(min(max(l.IOWeight, 10), 1000))
+	return []setting{{[]string{"io.weight", "io.bfq.weight"}, "default " + strconv.Itoa(l.IOWeight), anyValue}},
+		[]setting{{[]string{"blkio.bfq.weight", "blkio.weight"}, legacy, anyValue}}
+}
+
+func hugeSettings(l *Limits) (v2, v1 []setting) {
+	for _, size := range slices.Sorted(maps.Keys(l.HugeTLB)) {
+		n := number(l.HugeTLB[size])
+		v2 = append(v2, checked("hugetlb."+size+".max", n, sameBytes))
+		v1 = append(v1, checked("hugetlb."+size+".limit_in_bytes", n, sameBytes))
+	}
+	return v2, v1
+}
+
+// fileSetting returns a mechanism with the controller of one of Limits.Files. Every group of version 2 has its core
+// files without a controller.
+func fileSetting(f File) (m Mechanism, value []setting) {
+	m.Name = cgroupFile
+	m.Controller, _, _ = strings.Cut(f.Name, ".")
+	if m.Controller == "cgroup" || f.Name == "cpu.stat" || strings.HasSuffix(f.Name, ".pressure") {
+		m.Controller, m.lacking = "", "the file is one of version 2"
+	}
+	return m, []setting{checked(f.Name, f.Value, anyValue)}
+}
