@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"brig/internal/test/asuser"
+	"brig/nsjail"
 )
 
 // TestGroupedFlags holds the constructor's list against the flag table: every flag of a control group is in it.
@@ -32,7 +33,12 @@ func TestGroupedFlags(t *testing.T) {
 		}
 		return false
 	}
-	grouped := map[string]bool{"memory": true, "memory-swap": true, "cpus": true, "cpu-time": true, "pids-limit": true, "no-init": true}
+	grouped := map[string]bool{"pids-limit": true, "no-init": true}
+	for _, r := range nsjail.LimitTable() {
+		if r.Group != nil {
+			grouped[r.Flag] = true
+		}
+	}
 	for _, f := range flags("run") {
 		if want := grouped[f.name] || f.group == "Control group"; known("--"+f.name) != want {
 			t.Errorf("--%s: in the list %v, want %v", f.name, !want, want)

@@ -1,15 +1,19 @@
 package main
 
+import (
+	"strings"
+
+	"brig/nsjail"
+)
+
 // dockerLimitHints are the limits of docker run that brig has under another name, or does not need.
 func dockerLimitHints() []hint {
 	return []hint{
 		{[]string{"--cpu-quota"}, "write --cpus N, which is the quota divided by --cpu-period"},
 		{[]string{"--cpu-shares", "-c"}, "write --cpu-weight N, where 100 is docker's 1024"},
 		{[]string{"--cpu-rt-*"}, "no flag gives the payload real-time scheduling; leave it out"},
-		{[]string{"--cpu-count"}, "write --cpus N"},
 		{[]string{"--blkio-weight"}, "write --io-weight N, 1 to 10000"},
 		{[]string{"--blkio-weight-device"}, "write --cgroup FILE=VALUE, as in --cgroup \"io.weight=8:0 200\""},
-		{[]string{"--stop-timeout"}, "write --grace TIME"},
 		{[]string{"--stop-signal"}, "write --grace TIME; SIGTERM comes first and SIGKILL after TIME"},
 		{[]string{"--oom-kill-disable"}, "a jail out of memory always ends, or one process of it with --no-oom-group; leave it out"},
 		{[]string{"--oom-score-adj"}, "write --memory SIZE, which keeps the host out of it"},
@@ -22,19 +26,14 @@ func dockerLimitHints() []hint {
 // nsjailHints are nsjail's limits, with - for its _.
 func nsjailHints() []hint {
 	return []hint{
-		{[]string{"--cgroup-mem-max"}, "write --memory SIZE"},
-		{[]string{"--cgroup-mem-memsw-max"}, "write --memory-swap SIZE"},
 		{[]string{"--cgroup-mem-swap-max"}, "write --memory-swap SIZE, which counts memory and swap together"},
-		{[]string{"--cgroup-pids-max"}, "write --pids-limit N"},
 		{[]string{"--cgroup-cpu-ms-per-sec"}, "write --cpus N, where 1000 milliseconds a second are 1"},
 		{[]string{"--cgroup-net-cls-classid"}, "write --cgroup FILE=VALUE, as in --cgroup net_cls.classid=0x100001"},
 		{[]string{"--cgroup-mem-mount", "--cgroup-pids-mount", "--cgroup-cpu-mount", "--cgroup-net-cls-mount", "--cgroupv2-mount",
 			"--use-cgroupv2", "--detect-cgroupv2"}, "the control groups of the machine are found without it; leave it out"},
 		{[]string{"--cgroup-mem-parent", "--cgroup-pids-parent", "--cgroup-cpu-parent", "--cgroup-net-cls-parent"}, "write --cgroup-parent PATH"},
 		{[]string{"--rlimit-*"}, "write --ulimit NAME=SOFT[:HARD]"},
-		{[]string{"--time-limit"}, "write --timeout TIME"},
 		{[]string{"--max-cpus"}, "write --cpuset-cpus LIST for processors to run on, or --cpus N for a share of time"},
-		{[]string{"--nice-level"}, "write --cpu-weight N"},
 	}
 }
 
@@ -44,42 +43,30 @@ func systemdHints() []hint {
 		{[]string{"--property"}, "the properties are flags here, as in --memory, --cpus and --pids-limit"},
 		{[]string{"--scope"}, "write --systemd-scope"},
 		{[]string{"--slice"}, "write --cgroup-parent PATH"},
-		{[]string{"--MemoryMax"}, "write --memory SIZE"},
-		{[]string{"--MemoryHigh"}, "write --memory-high SIZE"},
-		{[]string{"--MemoryLow"}, "write --memory-reservation SIZE"},
-		{[]string{"--MemoryMin"}, "write --memory-min SIZE"},
 		{[]string{"--MemorySwapMax"}, "write --memory-swap SIZE, which counts memory and swap together"},
 		{[]string{"--CPUQuota"}, "write --cpus N, where 100% is 1"},
-		{[]string{"--CPUQuotaPeriodSec"}, "write --cpu-period TIME"},
-		{[]string{"--CPUWeight"}, "write --cpu-weight N"},
-		{[]string{"--AllowedCPUs"}, "write --cpuset-cpus LIST"},
-		{[]string{"--AllowedMemoryNodes"}, "write --cpuset-mems LIST"},
-		{[]string{"--TasksMax"}, "write --pids-limit N"},
 		{[]string{"--IOReadBandwidthMax"}, "write --device-read-bps PATH:RATE"},
 		{[]string{"--IOWriteBandwidthMax"}, "write --device-write-bps PATH:RATE"},
 		{[]string{"--IOReadIOPSMax"}, "write --device-read-iops PATH:RATE"},
 		{[]string{"--IOWriteIOPSMax"}, "write --device-write-iops PATH:RATE"},
-		{[]string{"--IOWeight"}, "write --io-weight N"},
-		{[]string{"--RuntimeMaxSec"}, "write --timeout TIME"},
-		{[]string{"--TimeoutStopSec"}, "write --grace TIME"},
 		{[]string{"--OOMPolicy"}, "out of memory the whole jail ends; write --no-oom-group for one process"},
 		{[]string{"--Limit*"}, "write --ulimit NAME=SOFT[:HARD]"},
 	}
 }
 
-// limitHints are the names that judges, sandboxes and people give to limits.
+// limitHints are the names in other tools of the limits in the table, and further names that people give to limits.
 func limitHints() []hint {
-	return []hint{
-		{[]string{"--max-time", "--wall-time", "--max-wall-time", "--wall-limit"}, "write --timeout TIME"},
+	var list []hint
+	for _, r := range nsjail.LimitTable() {
+		if r.Aliases != "" {
+			list = append(list, hint{strings.Fields(r.Aliases), "write --" + r.Flag + " " + r.Value})
+		}
+	}
+	return append(list, []hint{
 		{[]string{"--time"}, "write --timeout TIME for time on the clock, --cpu-time TIME for processor time"},
-		{[]string{"--max-cpu-time", "--cpu-limit", "--cpu-time-limit"}, "write --cpu-time TIME"},
-		{[]string{"--kill-after", "-k"}, "write --grace TIME"},
-		{[]string{"--mem", "--max-memory", "--max-mem", "--memory-limit", "--mem-limit", "--memory-max", "--cg-mem"}, "write --memory SIZE"},
 		{[]string{"--swap", "--swap-limit", "--max-swap", "--memory-swap-max"}, "write --memory-swap SIZE, which counts memory and swap together"},
-		{[]string{"--memory-low"}, "write --memory-reservation SIZE"},
 		{[]string{"--oom-group"}, "out of memory the whole jail ends; leave it out, or write --no-oom-group"},
 		{[]string{"--cpu", "--cpu-percent", "--max-cpu"}, "write --cpus N, where 100% is 1"},
-		{[]string{"--processes", "--max-processes", "--max-procs", "--nproc", "--pids-max", "--max-pids", "--threads"}, "write --pids-limit N"},
 		{[]string{"--max-file-size", "--file-size", "--fsize"}, "write --ulimit fsize=BYTES"},
 		{[]string{"--max-open-files", "--open-files", "--nofile"}, "write --ulimit nofile=N"},
 		{[]string{"--stack", "--stack-size", "--max-stack"}, "write --ulimit stack=BYTES"},
@@ -87,5 +74,5 @@ func limitHints() []hint {
 		{[]string{"--disk", "--disk-size", "--disk-limit", "--max-disk", "--storage", "--storage-size"},
 			"write --rootfs-writable=SIZE, or --tmpfs DST:size=SIZE"},
 		{[]string{"--cg"}, "the jail gets a control group without it; leave it out"},
-	}
+	}...)
 }

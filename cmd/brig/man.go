@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"brig/internal/roff"
+	"brig/nsjail"
 )
 
 func manCmd(args []string, std stdio) int {
@@ -46,8 +47,7 @@ func manPage() string {
 	m.Section("CONTROL GROUPS", "Limits of memory, processors, block devices and huge pages, and the processor time of "+
 		"all processes together, are held by a control group that brig makes for the jail below its own, or below "+
 		"--cgroup-parent, and removes at the end. Where the machine or the caller's rights cannot hold a limit, brig does "+
-		"not start, unless --optional names its mechanism (memory, memory_sockets, memory_swap, memory_high, memory_low, "+
-		"memory_min, cpus, cpu_burst, cpu_weight, cpuset, io, io_weight, hugetlb, cgroup_file); the report then says that "+
+		"not start, unless --optional names its mechanism ("+strings.Join(heldByGroup(), ", ")+"); the report then says that "+
 		"it was not enforced. Two have a fall-back: --cpu-time limits each process by itself, and --pids-limit counts in "+
 		"the user namespace; --require cpu_time refuses the first. An ordinary user of a machine with systemd is given a "+
 		"group to divide by --systemd-scope.",
@@ -64,6 +64,16 @@ func manPage() string {
 	}
 	m.Section("SEE ALSO", "namespaces(7), user_namespaces(7), cgroups(7), seccomp(2), getrlimit(2), brigd(8)")
 	return m.String()
+}
+
+// heldByGroup returns the limits that only a control group can hold.
+func heldByGroup() (names []string) {
+	for _, m := range nsjail.Mechanisms() {
+		if m.OnDemand && m.Name != "cpu_time" {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // manFlags writes the table of flags.

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -9,62 +12,79 @@ import (
 	"brig/nsjail"
 )
 
-func setTimeout(b *builder, v []string) error {
-	d, err := duration(v[0])
-	if err != nil {
+// setLimit returns the reader of a limit's flag, by the type of the limit's field.
+func setLimit(r *nsjail.Limit) func(*builder, []string) error {
+	return func(b *builder, v []string) (err error) {
+		switch to := r.Field(&b.inv.spec.Limits).(type) {
+		case *nsjail.Duration:
+			*to, err = limitTime(r, v[0])
+		case *nsjail.Bytes:
+			*to, err = limitSize(r, v[0])
+		case *int64:
+			*to, err = processes(v[0])
+		case *int:
+			*to, err = weight(v[0])
+		case *float64:
+			*to, err = processors(v[0])
+		case *string:
+			err = notEmpty(to, v[0], r.Example)
+		case *bool:
+			*to = true
+		}
 		return err
 	}
-	if d == 0 {
-		d = -nsjail.Duration(time.Second) // the Spec's word for no limit: 0 there is the default
-	}
-	b.inv.spec.Limits.Wall = d
-	return nil
 }
 
-func setIdle(b *builder, v []string) (err error) {
-	b.inv.spec.Limits.Idle, err = duration(v[0])
-	return err
-}
-
-func setGrace(b *builder, v []string) (err error) {
-	b.inv.spec.Limits.Grace, err = duration(v[0])
-	return err
-}
-
-func setCPUTime(b *builder, v []string) (err error) {
-	b.inv.spec.Limits.CPUTime, err = duration(v[0])
-	return err
-}
-
-// duration reads a time span that is not negative.
-func duration(s string) (nsjail.Duration, error) {
+func limitTime(r *nsjail.Limit, s string) (nsjail.Duration, error) {
 	d, err := nsjail.ParseDuration(s)
-	if err == nil && d < 0 {
+	switch {
+	case err != nil:
+		return 0, err
+	case d <= 0 && r.Zero != "":
+		return 0, fmt.Errorf("%s %s; write it as in %s, or leave it out", show(s), r.Zero, r.Example)
+	case d < 0:
 		return 0, fmt.Errorf("%s is negative; write 0 for no limit", show(s))
+	case d == 0 && r.Default: // 0 in the Spec is the default
+		d = -nsjail.Duration(time.Second)
 	}
-	return d, err
+	return d, nil
 }
 
-func setProcesses(b *builder, v []string) error {
-	n, err := strconv.ParseInt(v[0], 10, 64)
+func limitSize(r *nsjail.Limit, s string) (nsjail.Bytes, error) {
+	if s == "-1" && r.AnyOf { // as docker writes it
+		return -1, nil
+	}
+	size, err := nsjail.ParseBytes(s)
+	if err == nil && size == 0 && r.Zero != "" {
+		return 0, errors.New(r.Zero + "; write a size, as in " + r.Example + ", or leave it out")
+	}
+	return size, err
+}
+
+// processes reads a number of processes. docker also writes 0 for no limit, which in the Spec is the default.
+func processes(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < -1 {
-		return fmt.Errorf("%s is not a number of processes; write it as in 64, or 0 for no limit", show(v[0]))
+		return 0, fmt.Errorf("%s is not a number of processes; write it as in 64, or 0 for no limit", show(s))
 	}
-	if n == 0 { // docker's other word for no limit; 0 in the Spec is the default
-		n = -1
-	}
-	b.inv.spec.Limits.Processes = n
-	return nil
+	return cmp.Or(n, -1), nil
 }
 
-func setOutput(b *builder, v []string) (err error) {
-	b.inv.spec.Limits.Output, err = nsjail.ParseBytes(v[0])
-	return err
+// weight reads a share. 0 in the Spec is the default.
+func weight(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 10000 {
+		return 0, fmt.Errorf("%s is not a weight; write 1 to 10000, where 100 is the kernel's default", show(s))
+	}
+	return n, nil
 }
 
-func setOutputLimit(b *builder, v []string) (err error) {
-	b.inv.spec.Limits.OutputLimit, err = nsjail.ParseBytes(v[0])
-	return err
+func processors(s string) (float64, error) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(n > 0) || math.IsInf(n, 0) {
+		return 0, fmt.Errorf("%s is not a number of processors; write it as in 0.5 or 2", show(s))
+	}
+	return n, nil
 }
 
 func setUlimit(b *builder, v []string) error {
