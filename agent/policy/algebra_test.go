@@ -165,8 +165,8 @@ func TestAlgebra(t *testing.T) {
 func notWider(t testing.TB, before, after *nsjail.Spec) {
 	t.Helper()
 	for _, c := range ceilings {
-		had, _ := c.get(before)
-		if has, _ := c.get(after); has > had {
+		had, _ := c.read(before)
+		if has, _ := c.read(after); has > had {
 			t.Errorf("%s went from %d to %d\n%s%s", c.name, had, has, before.JSON(), after.JSON())
 		}
 	}

@@ -62,17 +62,27 @@ func (p *Policy) Check() (problems []string) {
 	return c.problems
 }
 
-// unrequirable says why a run of this policy could not have the mechanism: nsjail refuses to require a limit that is not
-// set, and only a ceiling sets one for every run.
+// unrequirable returns why a run of this policy could not have the mechanism: nsjail refuses to require a limit that is
+// not set, and only a ceiling sets one for every run.
 func (p *Policy) unrequirable(name string) string {
-	set, limit := map[string]bool{"memory": p.Limits.Memory > 0, "memory_sockets": p.Limits.Memory > 0,
-		"cpus": p.Limits.CPUs > 0, "cpu_time": p.Limits.CPUTime > 0,
-		"memory_swap": false, "memory_high": false, "memory_low": false, "memory_min": false, "cpu_burst": false, "cpu_weight": false,
-		"cpuset": false, "io": false, "io_weight": false, "hugetlb": false, "cgroup_file": false}[name]
-	if limit && !set {
-		return "is a limit for which there is no ceiling here"
+	for i := range limitTable() {
+		r := &limitTable()[i]
+		if slices.Contains(strings.Fields(r.Mechanism), name) && !p.sets(r.Name) {
+			return "is a limit for which there is no ceiling here"
+		}
 	}
 	return ""
+}
+
+// sets reports whether a ceiling gives every run the limit.
+func (p *Policy) sets(limit string) bool {
+	for i := range ceilings {
+		if c := &ceilings[i]; c.name == limit {
+			v, _ := c.read(&nsjail.Spec{})
+			return v > 0 && c.bound(&p.Limits) > 0
+		}
+	}
+	return false
 }
 
 // checker collects problems, so that one run names them all.
@@ -172,7 +182,7 @@ func (c *checker) limits(l *Limits) {
 	names := make([]string, len(ceilings))
 	for i, k := range ceilings {
 		names[i] = k.name
-		if v := k.of(l); v < 0 {
+		if k.bound(l) < 0 {
 			c.add("limits."+k.name, "it is negative", "write a bound, or leave it out for none")
 		}
 	}

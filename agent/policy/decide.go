@@ -185,34 +185,45 @@ func (p *Policy) mechanisms(s *nsjail.Spec) (said []string) {
 	return said
 }
 
+// extra is a field of a Spec that only a feature allows.
+type extra struct {
+	asked          bool
+	feature, field string
+}
+
 // extras refuses what only a feature allows.
 func (p *Policy) extras(s *nsjail.Spec) *nsjail.Refusal {
-	l := &s.Limits
-	for _, e := range []struct {
-		asked          bool
-		feature, field string
-	}{
+	list := []extra{
 		{s.TTY, "tty", "tty"},
 		{s.NoInit, "no_init", "no_init"},
 		{!plainUser(s.User), "user", "user"},
 		{s.Rootfs.Writable, "writable_root", "rootfs.writable"},
-		{l.MemoryLow != 0, "priority", "limits.memory_low"},
-		{l.MemoryMin != 0, "priority", "limits.memory_min"},
-		{l.CPUBurst != 0, "priority", "limits.cpu_burst"},
-		{l.CPUWeight != 0, "priority", "limits.cpu_weight"},
-		{l.IOWeight != 0, "priority", "limits.io_weight"},
-		{l.CPUSet != "", "cpuset", "limits.cpuset"},
-		{l.CPUSetMems != "", "cpuset", "limits.cpuset_mems"},
-		{len(l.IO) > 0, "io", "limits.io"},
-		{len(l.Cgroup) > 0, "cgroup_files", "limits.cgroup"},
-		{s.CgroupParent != "", "cgroup_parent", "cgroup_parent"},
-		{slices.ContainsFunc(s.Mounts, func(m nsjail.Mount) bool { return m.Live }), "live", "mounts.live"},
-	} {
+	}
+	list = append(list, limitExtras(&s.Limits)...)
+	list = append(list, extra{s.CgroupParent != "", "cgroup_parent", "cgroup_parent"},
+		extra{slices.ContainsFunc(s.Mounts, func(m nsjail.Mount) bool { return m.Live }), "live", "mounts.live"})
+	for _, e := range list {
 		if e.asked && !p.has(e.feature) {
 			return p.noFeature(e.feature, e.field)
 		}
 	}
 	return nil
+}
+
+// limitExtras returns the limits that only a feature allows, one feature after the other.
+func limitExtras(l *nsjail.Limits) (list []extra) {
+	for i := range limitTable() {
+		feature := limitTable()[i].Feature
+		if feature == "" || slices.ContainsFunc(list, func(e extra) bool { return e.feature == feature }) {
+			continue
+		}
+		for k := range limitTable() {
+			if r := &limitTable()[k]; r.Feature == feature {
+				list = append(list, extra{r.IsSet(l), feature, "limits." + r.Name})
+			}
+		}
+	}
+	return list
 }
 
 // plainUser says whether an identity is the default one, in either spelling.

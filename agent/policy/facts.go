@@ -88,8 +88,9 @@ type numeric struct {
 }
 
 func (p *Policy) numbers() (list []numeric) {
-	for _, c := range ceilings {
-		list = append(list, numeric{"limits." + c.name, c.of(&p.Limits), c.show})
+	for i := range ceilings {
+		c := &ceilings[i]
+		list = append(list, numeric{"limits." + c.name, c.bound(&p.Limits), c.show})
 	}
 	i, s := p.Inputs, p.Sandbox
 	list = append(list, numeric{"inputs.files", i.Files, showCount}, numeric{"inputs.file_bytes", int64(i.FileBytes), showBytes},

@@ -53,27 +53,6 @@ func (n *Network) fields() []field {
 	}
 }
 
-func (l *Limits) fields() []field {
-	return []field{
-		{"wall", "time from start to end", duration(&l.Wall)},
-		{"idle", "time without output", duration(&l.Idle)},
-		{"grace", "time between SIGTERM and SIGKILL", duration(&l.Grace)},
-		{"cpu_time", "processor time of all processes together", duration(&l.CPUTime)},
-		{"cpus", "processors' worth of time", number(&l.CPUs)},
-		{"memory", "memory, page cache and tmpfs", size(&l.Memory)},
-		{"memory_swap", "memory and swap together", size(&l.MemorySwap)},
-		{"processes", "processes and threads at once", count(&l.Processes)},
-		{"output", "bytes kept of stdout and of stderr", size(&l.Output)},
-		{"output_limit", "bytes of stdout and stderr together that end the run", size(&l.OutputLimit)},
-		{"tmpfs", "bytes of each tmpfs that is mounted", size(&l.Tmpfs)},
-		{"tmpfs_inodes", "files of each tmpfs that is mounted", count(&l.TmpfsInodes)},
-		{"root_size", "bytes of a writable root", size(&l.RootSize)},
-		{"file_size", "bytes of each file that is written", size(&l.FileSize)},
-		{"open_files", "open files of each process", count(&l.OpenFiles)},
-		{"refuse", "ceilings above which a run is refused instead of narrowed", strs(&l.Refuse)},
-	}
-}
-
 func (i *Inputs) fields() []field {
 	return []field{
 		{"files", "how many files", count(&i.Files)},

@@ -5,60 +5,196 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"brig/nsjail"
 )
 
-// DefaultGrace is the ceiling of grace where a policy has one of wall only: what comes after wall is bounded, too.
-const DefaultGrace = nsjail.Duration(10 * time.Second)
+// Limits are ceilings of a Spec's limits: what is above is lowered, what is absent gets the ceiling. Zero: no ceiling.
+type Limits struct {
+	Wall        nsjail.Duration `json:"wall,omitempty"`
+	Idle        nsjail.Duration `json:"idle,omitempty"`
+	Grace       nsjail.Duration `json:"grace,omitempty"` // absent: DefaultGrace, if there is a ceiling of wall
+	CPUTime     nsjail.Duration `json:"cpu_time,omitempty"`
+	CPUs        float64         `json:"cpus,omitempty"`
+	Memory      nsjail.Bytes    `json:"memory,omitempty"`
+	MemorySwap  nsjail.Bytes    `json:"memory_swap,omitempty"` // memory and swap together; absent: as Memory
+	Processes   int64           `json:"processes,omitempty"`
+	Output      nsjail.Bytes    `json:"output,omitempty"`
+	OutputLimit nsjail.Bytes    `json:"output_limit,omitempty"`
+	Tmpfs       nsjail.Bytes    `json:"tmpfs,omitempty"` // of each tmpfs that a run mounts
+	TmpfsInodes int64           `json:"tmpfs_inodes,omitempty"`
+	RootSize    nsjail.Bytes    `json:"root_size,omitempty"` // of a writable root
+	FileSize    nsjail.Bytes    `json:"file_size,omitempty"` // of each file: RLIMIT_FSIZE
+	OpenFiles   int64           `json:"open_files,omitempty"`
+	// Refuse names the ceilings above which a run is refused instead of narrowed.
+	Refuse []string `json:"refuse,omitzero"`
+}
 
-// ceiling is one bound that a policy puts on a Spec: of reads it from the policy (0: none), get and set the Spec's field.
-// A value of the Spec that is unlimited reads as math.MaxInt64. Processors are counted in millionths.
+// ceiling is one bound that a policy puts on a Spec. As a number, a limit that is missing is math.MaxInt64, and
+// processors are counted in millionths.
 type ceiling struct {
-	name string
-	of   func(l *Limits) int64
-	// get is what the Spec asks for, with nsjail's default for a field that is 0, and whether it asked.
-	get  func(s *nsjail.Spec) (v int64, asked bool)
-	set  func(s *nsjail.Spec, v int64)
-	show func(v int64) string
+	name  string
+	doc   string              // for the schema
+	field func(l *Limits) any // returns a pointer to the bound in the policy
+
+	// Without these, the bound is the field's number, 0 being none, and holds for the Spec's limit of the same name.
+	of  func(l *Limits) int64
+	get func(s *nsjail.Spec) (v int64, asked bool) // a limit's default counts, but is not asked for
+	set func(s *nsjail.Spec, v int64)
 }
 
-// ceilings are all of them, in the order in which they are applied.
+// ceilings are in the order of the fields of Limits, in which they are applied.
 var ceilings = []ceiling{
-	durations("wall", func(l *Limits) *nsjail.Duration { return &l.Wall }, getWall, func(s *nsjail.Spec, d nsjail.Duration) { s.Limits.Wall = d }),
-	durations("idle", func(l *Limits) *nsjail.Duration { return &l.Idle },
-		func(s *nsjail.Spec) (int64, bool) { return zeroIsAll(int64(s.Limits.Idle)) }, func(s *nsjail.Spec, d nsjail.Duration) { s.Limits.Idle = d }),
-	grace(),
-	durations("cpu_time", func(l *Limits) *nsjail.Duration { return &l.CPUTime }, getCPUTime, setCPUTime),
-	cpus(),
-	sizes("memory", func(l *Limits) *nsjail.Bytes { return &l.Memory },
-		func(s *nsjail.Spec) (int64, bool) { return zeroIsAll(int64(s.Limits.Memory)) }, setMemory),
-	swap(),
-	processes(),
-	sizes("output", func(l *Limits) *nsjail.Bytes { return &l.Output },
-		func(s *nsjail.Spec) (int64, bool) { return zeroIsAll(int64(s.Limits.Output)) }, func(s *nsjail.Spec, v nsjail.Bytes) { s.Limits.Output = v }),
-	sizes("output_limit", func(l *Limits) *nsjail.Bytes { return &l.OutputLimit },
-		func(s *nsjail.Spec) (int64, bool) { return zeroIsAll(int64(s.Limits.OutputLimit)) }, func(s *nsjail.Spec, v nsjail.Bytes) { s.Limits.OutputLimit = v }),
-	tmpfs(),
-	tmpfsInodes(),
-	rootSize(),
-	rlimit("file_size", "fsize", func(l *Limits) int64 { return int64(l.FileSize) }, showBytes),
-	rlimit("open_files", "nofile", func(l *Limits) int64 { return l.OpenFiles }, showCount),
+	{name: "wall", doc: "time from start to end", field: func(l *Limits) any { return &l.Wall }, get: getWall},
+	{name: "idle", doc: "time without output", field: func(l *Limits) any { return &l.Idle }},
+	{name: "grace", doc: "time between SIGTERM and SIGKILL",
+		field: func(l *Limits) any { return &l.Grace }, of: graceOf, get: getGrace},
+	{name: "cpu_time", doc: "processor time of all processes together",
+		field: func(l *Limits) any { return &l.CPUTime }, set: setCPUTime},
+	{name: "cpus", doc: "processors' worth of time", field: func(l *Limits) any { return &l.CPUs }, set: setCPUs},
+	{name: "memory", doc: "memory, page cache and tmpfs",
+		field: func(l *Limits) any { return &l.Memory }, set: setMemory},
+	{name: "memory_swap", doc: "memory and swap together",
+		field: func(l *Limits) any { return &l.MemorySwap }, of: swapOf, get: getSwap},
+	{name: "processes", doc: "processes and threads at once",
+		field: func(l *Limits) any { return &l.Processes }, get: getProcesses, set: setProcesses},
+	{name: "output", doc: "bytes kept of stdout and of stderr", field: func(l *Limits) any { return &l.Output }},
+	{name: "output_limit", doc: "bytes of stdout and stderr together that end the run",
+		field: func(l *Limits) any { return &l.OutputLimit }},
+	{name: "tmpfs", doc: "bytes of each tmpfs that is mounted",
+		field: func(l *Limits) any { return &l.Tmpfs }, get: getTmpfs, set: setTmpfs},
+	{name: "tmpfs_inodes", doc: "files of each tmpfs that is mounted",
+		field: func(l *Limits) any { return &l.TmpfsInodes }, get: getInodes, set: setInodes},
+	{name: "root_size", doc: "bytes of a writable root",
+		field: func(l *Limits) any { return &l.RootSize }, get: getRootSize, set: setRootSize},
+	{name: "file_size", doc: "bytes of each file that is written",
+		field: func(l *Limits) any { return &l.FileSize }, get: getHard("fsize"), set: setHard("fsize")},
+	{name: "open_files", doc: "open files of each process",
+		field: func(l *Limits) any { return &l.OpenFiles }, get: getHard("nofile"), set: setHard("nofile")},
 }
 
-// narrow lowers what is above the ceilings. It gives a sentence for each limit that was asked for, and one for all others.
+// limitTable is the table of a Spec's limits, which is not changed here.
+var limitTable = sync.OnceValue(nsjail.LimitTable)
+
+// limit returns a pointer to the Spec's limit of the ceiling's name.
+func (c *ceiling) limit(s *nsjail.Spec) any {
+	for i := range limitTable() {
+		if r := &limitTable()[i]; r.Name == c.name {
+			return r.Field(&s.Limits)
+		}
+	}
+	return new(int64)
+}
+
+// bound returns the policy's number, or 0 for none.
+func (c *ceiling) bound(l *Limits) int64 {
+	if c.of != nil {
+		return c.of(l)
+	}
+	return number(c.field(l))
+}
+
+// read returns what the Spec allows, and whether it asks for that.
+func (c *ceiling) read(s *nsjail.Spec) (v int64, asked bool) {
+	if c.get != nil {
+		return c.get(s)
+	}
+	if v = number(c.limit(s)); v == 0 {
+		return math.MaxInt64, false
+	}
+	return v, true
+}
+
+func (c *ceiling) write(s *nsjail.Spec, v int64) {
+	if c.set != nil {
+		c.set(s, v)
+		return
+	}
+	switch to := c.limit(s).(type) {
+	case *nsjail.Duration:
+		*to = nsjail.Duration(v)
+	case *nsjail.Bytes:
+		*to = nsjail.Bytes(v)
+	case *int64:
+		*to = v
+	}
+}
+
+const millionths = 1e6
+
+// number returns a bound or a limit as a number.
+func number(field any) int64 {
+	switch v := field.(type) {
+	case *nsjail.Duration:
+		return int64(*v)
+	case *nsjail.Bytes:
+		return int64(*v)
+	case *int64:
+		return *v
+	case *float64:
+		return int64(math.Round(min(*v*millionths, math.MaxInt64/4)))
+	}
+	return 0
+}
+
+// show returns a number as text, by the type of the policy's field.
+func (c *ceiling) show(v int64) string {
+	switch c.field(&Limits{}).(type) {
+	case *nsjail.Duration:
+		return showTime(v)
+	case *nsjail.Bytes:
+		return showBytes(v)
+	case *float64:
+		return fmt.Sprint(float64(v) / millionths)
+	}
+	return showCount(v)
+}
+
+func (c *ceiling) showOr(v int64) string {
+	if v == math.MaxInt64 {
+		return "none"
+	}
+	return c.show(v)
+}
+
+func showBytes(v int64) string { return nsjail.Bytes(v).String() }
+func showCount(v int64) string { return fmt.Sprint(v) }
+func showTime(v int64) string  { return nsjail.Duration(v).String() }
+
+// fields are the keys of the ceilings.
+func (l *Limits) fields() []field {
+	var list []field
+	for _, c := range ceilings {
+		f := field{name: c.name, doc: c.doc}
+		switch to := c.field(l).(type) {
+		case *nsjail.Duration:
+			f.value = duration(to)
+		case *nsjail.Bytes:
+			f.value = size(to)
+		case *int64:
+			f.value = count(to)
+		case *float64:
+			f.value = processors(to)
+		}
+		list = append(list, f)
+	}
+	return append(list, field{"refuse", "ceilings above which a run is refused instead of narrowed", strs(&l.Refuse)})
+}
+
+// narrow lowers what is above the ceilings. It returns a sentence for each limit that was asked for, and one for all others.
 func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
 	var unasked []string
-	for _, c := range ceilings {
-		most := c.of(&p.Limits)
-		v, asked := c.get(s)
+	for i := range ceilings {
+		c := &ceilings[i]
+		most := c.bound(&p.Limits)
+		v, asked := c.read(s)
 		if most == 0 || v <= most {
 			continue
 		}
-		c.set(s, most)
+		c.write(s, most)
 		if asked {
-			said = append(said, fmt.Sprintf("%s: %s lowered from %s to %s.", p.label(), c.name, showOr(c, v), c.show(most)))
+			said = append(said, fmt.Sprintf("%s: %s lowered from %s to %s.", p.label(), c.name, c.showOr(v), c.show(most)))
 		} else {
 			unasked = append(unasked, c.name+" "+c.show(most))
 		}
@@ -71,154 +207,14 @@ func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
 
 // tooMuch finds what is above a ceiling that refuses.
 func (p *Policy) tooMuch(s *nsjail.Spec) *nsjail.Refusal {
-	for _, c := range ceilings {
-		most := c.of(&p.Limits)
-		v, asked := c.get(s)
+	for i := range ceilings {
+		c := &ceilings[i]
+		most := c.bound(&p.Limits)
+		v, asked := c.read(s)
 		if most != 0 && asked && v > most && slices.Contains(p.Limits.Refuse, c.name) {
-			return p.refusal("limits."+c.name, "limit_exceeded", fmt.Sprintf("%s of %s is above the ceiling of %s", c.name, showOr(c, v), c.show(most)),
+			return p.refusal("limits."+c.name, "limit_exceeded", fmt.Sprintf("%s of %s is above the ceiling of %s", c.name, c.showOr(v), c.show(most)),
 				fmt.Sprintf("Ask for at most %s, or leave %s out.", c.show(most), c.name))
 		}
 	}
 	return nil
-}
-
-func showOr(c ceiling, v int64) string {
-	if v == math.MaxInt64 {
-		return "none"
-	}
-	return c.show(v)
-}
-
-func zeroIsAll(v int64) (int64, bool) {
-	if v == 0 {
-		return math.MaxInt64, false
-	}
-	return v, true
-}
-
-func showBytes(v int64) string { return nsjail.Bytes(v).String() }
-func showCount(v int64) string { return fmt.Sprint(v) }
-func showTime(v int64) string  { return nsjail.Duration(v).String() }
-
-func durations(name string, of func(*Limits) *nsjail.Duration, get func(*nsjail.Spec) (int64, bool), set func(*nsjail.Spec, nsjail.Duration)) ceiling {
-	return ceiling{name, func(l *Limits) int64 { return int64(*of(l)) }, get, func(s *nsjail.Spec, v int64) { set(s, nsjail.Duration(v)) }, showTime}
-}
-
-func sizes(name string, of func(*Limits) *nsjail.Bytes, get func(*nsjail.Spec) (int64, bool), set func(*nsjail.Spec, nsjail.Bytes)) ceiling {
-	return ceiling{name, func(l *Limits) int64 { return int64(*of(l)) }, get, func(s *nsjail.Spec, v int64) { set(s, nsjail.Bytes(v)) }, showBytes}
-}
-
-// getWall knows that without a terminal there is a limit if nothing is said.
-func getWall(s *nsjail.Spec) (int64, bool) {
-	switch w := s.Limits.Wall; {
-	case w < 0:
-		return math.MaxInt64, true
-	case w == 0 && s.TTY:
-		return math.MaxInt64, false
-	case w == 0:
-		return int64(nsjail.DefaultWall), false
-	default:
-		return int64(w), true
-	}
-}
-
-func getCPUTime(s *nsjail.Spec) (int64, bool) { return zeroIsAll(int64(s.Limits.CPUTime)) }
-
-// setCPUTime takes the place of RLIMIT_CPU, since a Spec with both is not valid: what each process may have, all may have
-// together then, if it is less.
-func setCPUTime(s *nsjail.Spec, d nsjail.Duration) {
-	if r, own := s.Limits.Rlimits["cpu"]; own {
-		if r.Hard >= 0 && r.Hard < int64(d/nsjail.Duration(time.Second)) {
-			d = nsjail.Duration(max(r.Hard, 1)) * nsjail.Duration(time.Second)
-		}
-		setRlimit(s, "cpu", 0, false)
-	}
-	s.Limits.CPUTime = d
-}
-
-func grace() ceiling {
-	of := func(l *Limits) int64 {
-		if l.Grace == 0 && l.Wall > 0 {
-			return int64(DefaultGrace)
-		}
-		return int64(l.Grace)
-	}
-	return ceiling{"grace", of, func(s *nsjail.Spec) (int64, bool) { return int64(s.Limits.Grace), s.Limits.Grace != 0 },
-		func(s *nsjail.Spec, v int64) { s.Limits.Grace = nsjail.Duration(v) }, showTime}
-}
-
-const millionths = 1e6
-
-func cpus() ceiling {
-	return ceiling{"cpus",
-		func(l *Limits) int64 { return int64(math.Round(l.CPUs * millionths)) },
-		func(s *nsjail.Spec) (int64, bool) {
-			return zeroIsAll(int64(math.Round(min(s.Limits.CPUs*millionths, math.MaxInt64/4))))
-		},
-		func(s *nsjail.Spec, v int64) { setCPUs(s, float64(v)/millionths) },
-		func(v int64) string { return fmt.Sprint(float64(v) / millionths) }}
-}
-
-// setCPUs keeps what nsjail asks of the fields beside it: at least 1ms in each period, and no burst beyond the quota.
-func setCPUs(s *nsjail.Spec, v float64) {
-	l := &s.Limits
-	l.CPUs = v
-	period := l.CPUPeriod
-	if period == 0 {
-		period = nsjail.DefaultCPUPeriod
-	}
-	if quota := time.Duration(v * float64(period)); quota < time.Millisecond {
-		l.CPUPeriod, period = nsjail.DefaultCPUPeriod, nsjail.DefaultCPUPeriod
-	}
-	if quota := nsjail.Duration(time.Duration(v * float64(period)).Truncate(time.Microsecond)); l.CPUBurst > quota {
-		l.CPUBurst = quota
-	}
-}
-
-// setMemory keeps the parts of memory within it.
-func setMemory(s *nsjail.Spec, v nsjail.Bytes) {
-	l := &s.Limits
-	l.Memory = v
-	l.MemoryHigh, l.MemoryLow, l.MemoryMin = min(l.MemoryHigh, v), min(l.MemoryLow, v), min(l.MemoryMin, v)
-}
-
-// swap counts a Spec's 0 as its memory, which it means.
-func swap() ceiling {
-	return ceiling{"memory_swap",
-		func(l *Limits) int64 { return int64(max(l.MemorySwap, l.Memory)) },
-		func(s *nsjail.Spec) (int64, bool) {
-			switch v := s.Limits.MemorySwap; {
-			case v < 0:
-				return math.MaxInt64, true
-			default:
-				return int64(v), v != 0
-			}
-		},
-		func(s *nsjail.Spec, v int64) { s.Limits.MemorySwap = nsjail.Bytes(v) }, showBytes}
-}
-
-// processes sees RLIMIT_NPROC as well, which a Spec may have instead.
-func processes() ceiling {
-	return ceiling{"processes",
-		func(l *Limits) int64 { return l.Processes },
-		func(s *nsjail.Spec) (int64, bool) {
-			if r, own := s.Limits.Rlimits["nproc"]; own {
-				return unlimited(r.Hard), true
-			}
-			if s.Limits.Processes == 0 {
-				return nsjail.DefaultProcesses, false
-			}
-			return unlimited(s.Limits.Processes), true
-		},
-		func(s *nsjail.Spec, v int64) {
-			setRlimit(s, "nproc", 0, false)
-			s.Limits.Processes = v
-		}, showCount}
-}
-
-func unlimited(v int64) int64 {
-	if v < 0 {
-		return math.MaxInt64
-	}
-	return v
 }

@@ -169,7 +169,7 @@ func (l *linter) limits() {
 	}
 	var loose []string
 	for _, name := range l.p.Optional {
-		if map[string]bool{"memory": c.Memory > 0, "cpus": c.CPUs > 0, "cpu_time": c.CPUTime > 0, "processes": c.Processes > 0}[name] {
+		if slices.Contains(mechanismNames(), name) && l.p.sets(name) {
 			loose = append(loose, name)
 		}
 	}

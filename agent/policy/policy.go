@@ -94,27 +94,6 @@ type Environment struct {
 	Pass []string `json:"pass,omitzero"`
 }
 
-// Limits are ceilings of a Spec's limits: what is above is lowered, what is absent gets the ceiling. Zero: no ceiling.
-type Limits struct {
-	Wall        nsjail.Duration `json:"wall,omitempty"`
-	Idle        nsjail.Duration `json:"idle,omitempty"`
-	Grace       nsjail.Duration `json:"grace,omitempty"` // absent: DefaultGrace, if there is a ceiling of wall
-	CPUTime     nsjail.Duration `json:"cpu_time,omitempty"`
-	CPUs        float64         `json:"cpus,omitempty"`
-	Memory      nsjail.Bytes    `json:"memory,omitempty"`
-	MemorySwap  nsjail.Bytes    `json:"memory_swap,omitempty"` // memory and swap together; absent: as Memory
-	Processes   int64           `json:"processes,omitempty"`
-	Output      nsjail.Bytes    `json:"output,omitempty"`
-	OutputLimit nsjail.Bytes    `json:"output_limit,omitempty"`
-	Tmpfs       nsjail.Bytes    `json:"tmpfs,omitempty"` // of each tmpfs that a run mounts
-	TmpfsInodes int64           `json:"tmpfs_inodes,omitempty"`
-	RootSize    nsjail.Bytes    `json:"root_size,omitempty"` // of a writable root
-	FileSize    nsjail.Bytes    `json:"file_size,omitempty"` // of each file: RLIMIT_FSIZE
-	OpenFiles   int64           `json:"open_files,omitempty"`
-	// Refuse names the ceilings above which a run is refused instead of narrowed.
-	Refuse []string `json:"refuse,omitzero"`
-}
-
 // Inputs bound a request. Zero: no bound.
 type Inputs struct {
 	Files      int64        `json:"files,omitempty"`       // how many

@@ -111,7 +111,7 @@ func count(to *int64) value {
 	}, func() map[string]any { return map[string]any{"type": "integer", "minimum": 1} }}
 }
 
-func number(to *float64) value {
+func processors(to *float64) value {
 	return value{func(r *reader, path string) error {
 		n, err := r.number(path, "a number")
 		if err != nil {
