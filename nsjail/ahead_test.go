@@ -30,8 +30,8 @@ func earlyPlan(t *testing.T, s spec.Spec) *Plan {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	h.ForkedEarly, h.PayloadUID, h.PayloadGID = true, 1, 1
-	p, err := Resolve(&s, h)
+	h.PayloadUID, h.PayloadGID = 1, 1
+	p, err := Mode{Early: true}.Resolve(&s, h)
 	if err != nil {
 		t.Fatalf("%+v: %v", s, err)
 	}
@@ -42,12 +42,12 @@ func earlyPlan(t *testing.T, s spec.Spec) *Plan {
 // launcher performs before its program comes.
 func aheadProgram(t *testing.T) []byte {
 	t.Helper()
-	h := &host.Host{Kernel: host.Kernel{Major: 6, Minor: 1}, UID: 1000, GID: 1000, PayloadUID: launcher.AheadUID, PayloadGID: launcher.AheadGID, ForkedEarly: true,
+	h := &host.Host{Kernel: host.Kernel{Major: 6, Minor: 1}, UID: 1000, GID: 1000, PayloadUID: launcher.AheadUID, PayloadGID: launcher.AheadGID,
 		Missing: map[string]string{}, HardLimits: map[string]int64{"nofile": 4096}, System: []host.SystemDir{{Name: "usr"}}, LastCap: 40}
 	for _, name := range host.EveryKernel {
 		h.ProcFiles = append(h.ProcFiles, host.ProcFile{Name: name, Dir: slices.Contains([]string{"irq", "bus", "fs", "sys"}, name)})
 	}
-	p, err := Resolve(&spec.Spec{Args: []string{"true"}, Seccomp: "unconfined"}, h)
+	p, err := Mode{Early: true}.Resolve(&spec.Spec{Args: []string{"true"}, Seccomp: "unconfined"}, h)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,9 +63,9 @@ func TestWhatIsDoneAtOnce(t *testing.T) {
 			}
 		}
 		rest := c.Plan().Jail.Ops
-		order(t, pool, "before", before, "uid_map", "gid_map", "KEYCTL_JOIN_SESSION_KEYRING", "oom_score_adj", "PR_CAPBSET_DROP, 40", "PR_SET_SECUREBITS")
+		order(t, pool, "before", before, "uid_map", "gid_map", "oom_score_adj", "KEYCTL_JOIN_SESSION_KEYRING", "PR_CAPBSET_DROP, 40", "PR_SET_SECUREBITS")
 		order(t, pool, "init", own, "capset(", "PR_SET_NO_NEW_PRIVS")
-		order(t, pool, "child", child, "setsid()", "capset(", "PR_SET_NO_NEW_PRIVS", "seccomp(", "park(")
+		order(t, pool, "child", child, "capset(", "PR_SET_NO_NEW_PRIVS", "setsid()", "seccomp(", "park(")
 		order(t, pool, "rest", rest, fmt.Sprintf("join(%d)", posts), "chdir(", "CLOSE_RANGE_CLOEXEC", "execve(")
 		tree := own
 		if pool == 0 {
@@ -115,10 +115,10 @@ func TestEarlyAtOnce(t *testing.T) {
 			t.Fatalf("in turn:\n%s", plan(s))
 		}
 		apart(t, 0, own, child)
-		order(t, 0, "before", before, "uid_map", "KEYCTL_JOIN_SESSION_KEYRING", "PR_CAPBSET_DROP, 40", `"etc/mtab"`, "proc/self/oom_score_adj")
+		order(t, 0, "before", before, "uid_map", "oom_score_adj", "KEYCTL_JOIN_SESSION_KEYRING", "PR_CAPBSET_DROP, 40", `"etc/mtab"`)
 		order(t, 0, "init", own, "pivot_root(", "umount2(", "sethostname(", "{attr_set=RDONLY|NOSUID|NODEV}", "umask(022)", "PR_SET_DUMPABLE, 0", "unshare(CLONE_FS)",
 			"capset(", "PR_SET_NO_NEW_PRIVS")
-		order(t, 0, "child", child, "setsid()", "capset(", "PR_SET_NO_NEW_PRIVS", "seccomp(", "join(1)", "chdir(", "CLOSE_RANGE_CLOEXEC", "execve(")
+		order(t, 0, "child", child, "capset(", "PR_SET_NO_NEW_PRIVS", "setsid()", "seccomp(", "join(1)", "chdir(", "CLOSE_RANGE_CLOEXEC", "execve(")
 		if at := opAt(child, "join("); opAt(child, "/") < at { // no path is looked up before the tree stands
 			t.Errorf("before the tree stands: %s", child[opAt(child, "/")].Call())
 		}
@@ -151,7 +151,7 @@ func order(t *testing.T, pool int, what string, ops []program.Op, texts ...strin
 // Where an outer filter does not permit setns(2), a Runner's jails are made in turn.
 func TestWithoutSetns(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
-	r.tree.warm[0].noSetns = true
+	r.tree.modes[0].root.noSetns = true
 	c := r.shell("cat /proc/net/if_inet6 | wc -l")
 	wantOutput(t, c, "1")
 	if _, own, _ := parts(t, c.Plan().Head); own != nil {

@@ -62,6 +62,7 @@ type Cmd struct {
 	marks    [7]time.Time
 	result   *Result
 	state    outcome
+	made     made
 	group    *cgroup.Group // nil for none
 	net      *netEntry     // nil for a network namespace of its own
 	network  *network      // nil for a jail that reaches nothing and publishes nothing
@@ -176,7 +177,6 @@ func (c *Cmd) Plan() *Plan {
 	if err != nil { // cannot be: it was written before
 		return nil
 	}
-	p.Enforced, p.Notes = c.plan.Enforced, c.plan.Notes
 	return p
 }
 

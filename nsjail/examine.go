@@ -24,8 +24,8 @@ func tryJail(ctx context.Context, s spec.Spec) doctor.Trial {
 	c := runner.CommandSpec(ctx, s)
 	r, err := c.Run()
 	t.Millis = time.Since(start).Milliseconds()
-	if p := c.Plan(); p != nil {
-		t.Enforced = p.Enforced
+	if c.plan != nil {
+		t.Enforced = c.enforced()
 	}
 	switch {
 	case errors.Is(err, ErrNotFound):

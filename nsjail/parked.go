@@ -2,6 +2,7 @@ package nsjail
 
 import (
 	"errors"
+	"maps"
 	"os"
 
 	"brig/cgroup"
@@ -22,12 +23,47 @@ type parked struct {
 	from   *template // nil for a jail that was made in one go
 
 	sockets []int // of its network, if it has sent them already
+	made    made
+}
+
+// made is what became of a Plan while its jail was made: why a mechanism is not as planned, by its name. The Result
+// has it.
+type made map[string]string
+
+func (m *made) set(name, why string) {
+	if *m == nil {
+		*m = made{}
+	}
+	(*m)[name] = why
+}
+
+func (m *made) add(more made) {
+	for name, why := range more {
+		m.set(name, why)
+	}
+}
+
+// lose records that a mechanism turned out to be missing when it was to be made.
+func (m *made) lose(name, why string) {
+	if name == "processes" {
+		m.set(name, "RLIMIT_NPROC in the user namespace ("+why+")")
+		return
+	}
+	m.set(name, "not enforced: "+why+" (optional)")
+}
+
+// enforced is what the plan enforces, as the jail was made.
+func (c *Cmd) enforced() map[string]string {
+	e := made(maps.Clone(c.plan.Enforced))
+	e.add(c.made)
+	return e
 }
 
 // handover are the descriptors that go to a jail, by the slot that each fills: ours to close once they are gone.
 type handover struct {
 	from program.Slot
 	fds  []int
+	made made
 }
 
 func (h *handover) put(at program.Slot, fds ...int) {
@@ -67,6 +103,7 @@ func (r *Runner) bear(p *Plan, fill func(*handover) error, do func(*parked, prog
 	if err := fill(h); err != nil {
 		return j, err
 	}
+	j.made = h.made
 	if err := r.adopt(p); err != nil {
 		return j, err
 	}
@@ -140,16 +177,16 @@ type descriptor int
 
 func (d descriptor) Close() error { return unix.Close(int(d)) }
 
-// fillGarbage adds the two sockets that leaveBehind speaks of, and keeps them as well.
-func (c *Cmd) fillGarbage(h *handover) error {
-	if c.plan.garbage == 0 {
+// fillCycle adds the two sockets of detachMounts, and keeps them as well.
+func (c *Cmd) fillCycle(h *handover) error {
+	if c.plan.cycle == 0 {
 		return nil
 	}
 	sv, err := socketpair(unix.SOCK_DGRAM)
 	if err != nil {
 		return err
 	}
-	h.put(c.plan.garbage, sv[:]...)
+	h.put(c.plan.cycle, sv[:]...)
 	for _, fd := range sv {
 		mine, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {

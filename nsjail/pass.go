@@ -58,10 +58,8 @@ func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 		if err != nil {
 			return fail("idmapped mount (mount_setattr)", err)
 		}
-		if why != "" && head && p.Head != nil { // this plan is a template's, and others read it
-			p.headMap.Store(&why)
-		} else if why != "" {
-			p.Enforced["idmap"] = why
+		if why != "" {
+			h.made.set("idmap", why)
 		}
 	}
 	return nil

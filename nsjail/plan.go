@@ -3,7 +3,6 @@ package nsjail
 import (
 	"fmt"
 	"strings"
-	"sync/atomic"
 
 	"brig/cgroup"
 	"brig/internal/program"
@@ -17,6 +16,7 @@ import (
 type Plan struct {
 	Spec *spec.Spec
 	Host *host.Host
+	Mode Mode
 	// Flags are the clone3(2) flags: the new namespaces.
 	Flags uint64
 	// Drop is what the launcher performs in itself first; nil where the caller is not root.
@@ -46,14 +46,12 @@ type Plan struct {
 	Disks [][]string
 
 	// where the keeper puts the first of three streams, the descriptors of the group, a network namespace, the first of two
-	// sockets (leaveBehind), and the first slot that it does not fill
-	stdio, joinAt, netns, garbage, in program.Slot
+	// sockets (detachMounts), and the first slot that it does not fill
+	stdio, joinAt, netns, cycle, in program.Slot
 
 	sockets *netns.Sockets // of the jail's network, which it passes to the keeper; nil for none
 
 	sameFiles bool // a test's: the caller's own files are passed, and none is opened again
-
-	headMap atomic.Pointer[string] // why the mounts of the head are not idmapped
 
 	heard    []byte       // the filter where init listens to it; nil where the kernel itself kills
 	listener program.Slot // of heard
@@ -129,15 +127,6 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// copy is another plan with the same contents.
-func (p *Plan) copy() *Plan {
-	c := &Plan{Spec: p.Spec, Host: p.Host, Flags: p.Flags, Drop: p.Drop, Prepared: p.Prepared, Head: p.Head, Passed: p.Passed, Group: p.Group,
-		Wall: p.Wall, Enforced: p.Enforced, Notes: p.Notes, Disks: p.Disks, stdio: p.stdio, joinAt: p.joinAt, netns: p.netns, garbage: p.garbage, in: p.in,
-		sockets: p.sockets, heard: p.heard, listener: p.listener}
-	c.headMap.Store(p.headMap.Load())
-	return c
-}
-
 // request is how the launcher is to perform the list or its head.
 func (p *Plan) request() program.Request {
 	req := program.Request{CloneFlags: p.Flags, Cgroup: -1, Ward: p.Spec.NoInit}
@@ -176,32 +165,41 @@ func (p *Plan) watches() (list []string) {
 // resolver holds a Resolve in progress.
 type resolver struct {
 	*Plan
-	spec *spec.Spec
-	host *host.Host
-	root rootfs.Root
-	own  []rootfs.Entry // the caller's mounts
-	tree *rootfs.Tree
-	warm *warm // nil for a jail that starts from the host's tree
+	spec  *spec.Spec
+	host  *host.Host
+	mode  *Mode
+	shape shape
+	root  rootfs.Root
+	own   []rootfs.Entry // the caller's mounts
+	tree  *rootfs.Tree
 
 	layout     *cgroup.Layout
-	everywhere int      // how many of the root's entries no machine has otherwise
-	filtered   bool     // the head has loaded the filter
-	posts      int      // what the payload's process waits for before it goes on in the tree (program.Join)
-	join       []string // the version 1 hierarchies that the process joins by itself
+	everywhere int          // how many of the root's entries every machine has
+	newNet     program.Slot // a network namespace that init makes
+	join       []string     // the version 1 hierarchies that the process joins by itself
 }
 
-// Resolve decides everything that a Spec leaves to the machine. It is pure: the same Spec and Host give the same
+func newResolver(s *spec.Spec, h *host.Host, m *Mode) *resolver {
+	r := &resolver{Plan: &Plan{Spec: s, Host: h, Mode: *m, Enforced: map[string]string{}}, spec: s, host: h}
+	r.mode = &r.Plan.Mode
+	return r
+}
+
+// Resolve is Mode.Resolve for the mode of a Runner that makes each jail from the host's root (RunnerOptions.Cold).
+func Resolve(s *spec.Spec, h *host.Host) (*Plan, error) { return Mode{}.Resolve(s, h) }
+
+// Resolve decides everything that a Spec leaves to the machine. It is pure: the same Spec, Host and Mode give the same
 // Plan. What the Spec wants and the Host lacks is an error, unless the Spec lists it under Optional.
-func Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
+func (m Mode) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
 	if problems := s.Check(); len(problems) > 0 {
 		return nil, problems[0].AsError()
 	}
-	return resolveChecked(s, h)
+	return m.resolve(s, h)
 }
 
-// resolveChecked is Resolve for a Spec that has been checked.
-func resolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
-	r := &resolver{Plan: &Plan{Spec: s, Host: h, Enforced: map[string]string{}}, spec: s, host: h}
+// resolve is Resolve for a Spec that has been checked.
+func (m *Mode) resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
+	r := newResolver(s, m.facts(s, h), m)
 	if err := r.decide(); err != nil {
 		return nil, err
 	}
@@ -211,30 +209,35 @@ func resolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 		return nil, err
 	}
 	r.groupSlots()
-	if r.behind() {
-		r.garbage = r.in
+	if r.canDetachMounts() {
+		r.cycle = r.in
 		r.in += 2
 	}
-	if err := r.write(); err != nil {
+	r.Jail = program.NewAt(int(r.in), firstSlot)
+	r.shape = r.shapeOf()
+	o := derive(&r.shape)
+	if err := r.write(o.prefix); err != nil {
 		return nil, err
 	}
-	if err := r.finish(); err != nil {
+	if err := r.finish(o.suffix); err != nil {
 		return nil, err
 	}
-	r.Notes = append(append(r.Notes, h.FilterNotes...), h.Partial...)
+	if m.Note != "" {
+		r.Notes = append(r.Notes, m.Note)
+	}
 	return r.Plan, nil
 }
 
-// write writes the list up to where it depends on the run.
-func (r *resolver) write() error {
-	if r.filtered = r.host.ForkedEarly && r.host.Missing["proc"] == "" && r.canPart() && host.RestUnder(r.spec, r.host); r.filtered {
-		return r.earlyAtOnce()
+// finish writes what depends on the run.
+func (r *resolver) finish(suffix []step) error {
+	if err := r.write(suffix); err != nil {
+		return err
 	}
-	r.begin()
-	r.tree.Add(r.own)
-	r.tree.Enter()
-	r.settle()
-	r.close()
+	if r.Wall = r.spec.Limits.Wall; r.Wall == 0 && !r.spec.TTY {
+		r.Wall = DefaultWall
+	}
+	r.Wall = max(r.Wall, 0)
+	r.Notes = append(append(r.Notes, r.host.FilterNotes...), r.host.Partial...)
 	return nil
 }
 
@@ -254,16 +257,6 @@ func (r *resolver) have(name, by, missing, fallback string) (bool, error) {
 	}
 	return false, &spec.Error{Fault: spec.FaultHost, Op: name, Detail: missing,
 		Remedy: "mend that, or accept a jail without it: --optional " + name}
-}
-
-// lose records that a mechanism turned out to be missing when it was to be made.
-func (p *Plan) lose(name, why string) {
-	if name == "processes" {
-		why = "RLIMIT_NPROC in the user namespace (" + why + ")"
-	} else {
-		why = "not enforced: " + why + " (optional)"
-	}
-	p.Enforced[name] = why
 }
 
 // processors is how many processors the jail can keep busy, at most.

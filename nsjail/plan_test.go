@@ -165,7 +165,13 @@ func resolve(t *testing.T, a *txtar.Archive) (*Plan, error) {
 			ino++
 		}
 	}
-	return Resolve(s, h)
+	var m Mode
+	if text := content(a, "mode.json"); text != "" {
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			t.Fatal("mode.json: ", err)
+		}
+	}
+	return m.Resolve(s, h)
 }
 
 func mountKeys(s *spec.Spec) (keys []string) {

@@ -20,13 +20,15 @@ import (
 // prepare plans the launcher's own small tree, a mount namespace with what every jail shows of the host and nothing
 // else: a jail that is born there copies a dozen mounts instead of all of the host's. home says that jails will be born
 // in network namespaces that stand ready, so that the launcher needs one to come back to.
-func prepare(h *host.Host, home bool) ([]Preparation, *warm) {
-	w := &warm{}
+func prepare(h *host.Host, home bool) *preparedRoot {
+	w := &preparedRoot{host: h}
 	self := program.Request{Kind: program.Self, Cgroup: -1}
 	tree := program.New(2)
 	enterNamespaces(tree, h, home)
 	root := &rootfs.Root{Size: int64(spec.DefaultTmpfsSize), Inodes: spec.DefaultTmpfsInodes, Entries: preparedEntries(h, w)}
-	rootfs.Begin(tree, root).Hold(rootfs.TreeFD)
+	made := rootfs.Begin(tree, root)
+	made.Add(root.Entries)
+	made.Hold(rootfs.TreeFD)
 	// The kernel lets a jail mount a procfs only where it sees a whole one. That of a pid namespace whose only process
 	// has ended shows no process.
 	proc := program.New(2)
@@ -36,7 +38,7 @@ func prepare(h *host.Host, home bool) ([]Preparation, *warm) {
 	rootfs.Finish(enter, rootfs.TreeFD)
 	w.steps = []Preparation{{"a tree of its own", tree, self}, {"the procfs of no process", proc, program.Request{CloneFlags: unix.CLONE_NEWPID, Cgroup: -1}},
 		{"the tree becomes the root", enter, self}}
-	return w.steps, w
+	return w
 }
 
 // enterNamespaces leaves the host's namespaces. An ordinary user needs a user namespace to have others; root is root
@@ -67,7 +69,7 @@ func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 }
 
 // preparedEntries are the host's directories and devices, and the /etc of a default jail.
-func preparedEntries(h *host.Host, w *warm) []rootfs.Entry {
+func preparedEntries(h *host.Host, w *preparedRoot) []rootfs.Entry {
 	r := &resolver{spec: &spec.Spec{}, host: h}
 	w.etc = true
 	r.add(rootfs.Entry{Kind: rootfs.Dir, Target: "var/empty", Mode: 0o555})

@@ -12,20 +12,23 @@ func (r *resolver) prctl(op int, name string, arg program.Arg) {
 	r.Jail.Add("caps", unix.SYS_PRCTL, program.Named(op, name), arg, program.Int(0), program.Int(0), program.Int(0))
 }
 
-// bound leaves a process what it has and keeps it, and all that it starts, from more.
-func (r *resolver) bound() {
+// dropBoundingSet empties the bounding and the ambient set and locks the securebits: a process keeps the capabilities
+// that it has, and no execve(2) can add one.
+func (r *resolver) dropBoundingSet() error {
 	for c := 0; c <= r.host.LastCap; c++ {
 		r.prctl(unix.PR_CAPBSET_DROP, "PR_CAPBSET_DROP", program.Int(c))
 	}
 	r.prctl(unix.PR_CAP_AMBIENT, "PR_CAP_AMBIENT", program.Named(unix.PR_CAP_AMBIENT_CLEAR_ALL, "PR_CAP_AMBIENT_CLEAR_ALL"))
 	// SECBIT_NOROOT, _NO_SETUID_FIXUP, _NO_CAP_AMBIENT_RAISE and the locks of all four
 	r.prctl(unix.PR_SET_SECUREBITS, "PR_SET_SECUREBITS", program.Named(0xef, "0xef /* all locked */"))
+	return nil
 }
 
-// surrender gives up what a process has; with bound, for ever: capabilities(7), prctl(2).
-func (r *resolver) surrender() {
+// dropCapabilities gives up all capabilities of a process; after dropBoundingSet, for ever: capabilities(7), prctl(2).
+func (r *resolver) dropCapabilities() error {
 	r.Jail.Add("caps", unix.SYS_CAPSET, capHeader(), program.Struct(make([]byte, 24), program.Text("{0, 0, 0}")))
 	r.prctl(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", program.Int(1))
+	return nil
 }
 
 // capHeader is a struct __user_cap_header_struct: capget(2).

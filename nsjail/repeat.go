@@ -22,7 +22,7 @@ func (r *Runner) repeated(s *spec.Spec, t *template) {
 	st := r.tree
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	key := headSpec(s)
+	key := prefixSpec(s)
 	if t.starts++; t.starts < 2 && !st.started(t) || t.gone || st.done || st.find(&key) != nil {
 		return
 	}

@@ -56,7 +56,7 @@ func (r *resolver) namespaces() error {
 		r.Notes = append(r.Notes, "--net host: the payload reaches everything that this machine reaches, loopback services and abstract sockets too")
 	} else {
 		r.Enforced["net"] = "new namespace, " + string(r.net())
-		if r.pooled() {
+		if r.netIsReady() {
 			r.Enforced["net"] += ", made ahead"
 		} else {
 			r.Flags |= unix.CLONE_NEWNET
@@ -66,10 +66,8 @@ func (r *resolver) namespaces() error {
 	return r.network()
 }
 
-// pooled says that the jail is born in a network namespace that stood ready, with lo up.
-func (r *resolver) pooled() bool {
-	return r.warm != nil && r.warm.pooled || r.host.EarlyNet && r.net() == spec.NetLoopback
-}
+// netIsReady reports whether the jail starts in a network namespace that was made before, with lo up.
+func (r *resolver) netIsReady() bool { return r.mode.Net && r.net() == spec.NetLoopback }
 
 func (r *resolver) net() spec.Net {
 	if r.spec.Net == "" {
@@ -131,11 +129,16 @@ func (r *resolver) writeAt(label string, dir program.Arg, name, text string) {
 	p.Close(label, fd)
 }
 
-// identity maps one uid and one gid: user_namespaces(7).
-func (r *resolver) identity() {
+// procfs mounts the jail's procfs, which the phases before the tree use.
+func (r *resolver) procfs() error {
 	if r.host.Missing["proc"] == "" {
 		r.root.Proc = rootfs.Procfs(r.Jail)
 	}
+	return nil
+}
+
+// identity maps one uid and one gid: user_namespaces(7).
+func (r *resolver) identity() error {
 	uid, gid, _ := spec.ParseUser(r.user()) // namespaces has parsed it
 	r.writeSelf("user", "setgroups", "deny")
 	// a fixed width: a launcher forked early writes these before anybody has told it what
@@ -148,9 +151,7 @@ func (r *resolver) identity() {
 	if r.ownsGroup() && r.root.Proc != 0 {
 		r.ofUser("user", "max_user_namespaces", 0)
 	}
-	if r.root.Proc == 0 || r.spec.Rootfs.Path != "" {
-		r.outlived(r.selfDir())
-	}
+	return nil
 }
 
 // ofUser bounds one kind of object in the jail's user namespace that the kernel counts for each user: namespaces(7),
@@ -160,19 +161,17 @@ func (r *resolver) ofUser(label, name string, n int) {
 	r.writeAt(label, r.root.Proc.Arg(), "sys/user/"+name, strconv.Itoa(n))
 }
 
-// selfDir is where the process's own oom_score_adj is, before it has a root.
-func (r *resolver) selfDir() (program.Arg, string) {
-	if r.root.Proc != 0 {
-		return r.root.Proc.Arg(), "self/oom_score_adj"
-	}
-	return program.CWD(), "/proc/self/oom_score_adj"
+// oomScore makes the kernel choose the jail before its keeper, which must outlive what it watches. The process has its
+// memory to itself here: while it shares it, the kernel would look at every process of the machine.
+func (r *resolver) oomScore() error {
+	r.writeSelf("user", "oom_score_adj", strconv.Itoa(jailOOMScore))
+	return nil
 }
 
-// outlived makes the kernel choose the jail before its keeper, which must outlive what it watches.
-func (r *resolver) outlived(dir program.Arg, name string) {
-	if r.host.OOMScoreAdj < jailOOMScore {
-		r.writeAt("user", dir, name, strconv.Itoa(jailOOMScore))
-	}
+// imageProcfs mounts the procfs that the overlay of an image needs in a prepared root.
+func (r *resolver) imageProcfs() error {
+	rootfs.ProcOver(r.Jail)
+	return nil
 }
 
 // jailOOMScore has the kernel choose a process of a jail before any other of the machine, and of these the largest:
@@ -181,12 +180,12 @@ func (r *resolver) outlived(dir program.Arg, name string) {
 const jailOOMScore = 1000
 
 // session leaves the caller's session and keyrings.
-func (r *resolver) session() {
+func (r *resolver) session() error {
 	p := r.Jail
-	if r.host.ForkedEarly {
+	if r.mode.Early {
 		p.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"), program.Named(int(unix.SIGKILL), "SIGKILL"))
 	}
-	if r.warm == nil || r.spec.NoInit { // else init stays in the launcher's session, which has no terminal, and the payload gets its own
+	if r.mode.root == nil || r.spec.NoInit { // else init stays in the launcher's session, which has no terminal, and the payload gets its own
 		p.Add("session", unix.SYS_SETSID)
 	}
 	op := p.Add("session", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING, "KEYCTL_JOIN_SESSION_KEYRING"), program.Named(0, "NULL"))
@@ -195,6 +194,7 @@ func (r *resolver) session() {
 		op.May(unix.EPERM, unix.ENOSYS)
 		r.Enforced["keyring"] = "new session keyring if permitted (optional)"
 	}
+	return nil
 }
 
 // capNames names the capabilities that a launcher may keep.
@@ -214,7 +214,7 @@ func capNames(set uint32) string {
 	return strings.Join(names, "|")
 }
 
-func (r *resolver) names() {
+func (r *resolver) names() error {
 	p := r.Jail
 	name := r.spec.Hostname
 	if name == "" {
@@ -222,11 +222,13 @@ func (r *resolver) names() {
 	}
 	p.Add("uts", unix.SYS_SETHOSTNAME, program.Str(name), program.Int(len(name)))
 	p.Add("uts", unix.SYS_SETDOMAINNAME, program.Str("(none)"), program.Int(len("(none)")))
+	return nil
 }
 
 // loopback brings lo up.
-func (r *resolver) loopback() {
-	if r.net() != spec.NetHost && r.net() != spec.NetNone && !r.pooled() {
+func (r *resolver) loopback() error {
+	if r.net() != spec.NetHost && r.net() != spec.NetNone && !r.netIsReady() {
 		netns.Loopback(r.Jail)
 	}
+	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 // execve tries the command in each directory of the jail's PATH, as execvp(3) does, by the kernel that will run it, and
 // then its other name.
-func (r *resolver) execve() {
+func (r *resolver) execve() error {
 	r.Env = host.BuildEnv(r.spec, r.host.Env, r.host.Term)
 	env := program.Strs(r.Env)
 	args := r.spec.Args
@@ -32,6 +32,7 @@ func (r *resolver) execve() {
 		}
 		r.execAt = append(r.execAt, len(r.Jail.Ops)-1)
 	}
+	return nil
 }
 
 // candidates are the files that a command's name may mean in the jail.

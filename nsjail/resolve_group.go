@@ -215,13 +215,14 @@ func (r *resolver) groupSlots() {
 
 // joinGroup enters the version 1 hierarchies: the process itself writes, which costs 15 microseconds each, and the
 // files were opened by the keeper, whose rights count (cgroups(7)). Version 2's group it was born in.
-func (r *resolver) joinGroup() {
+func (r *resolver) joinGroup() error {
 	if r.Group == nil {
-		return
+		return nil
 	}
 	p := r.Jail
 	for i := range r.join {
 		p.Add("cgroup", unix.SYS_WRITE, (r.joinAt + program.Slot(i)).Arg(), program.Str("0"), program.Int(1))
 	}
 	p.Add("cgroup", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"))
+	return nil
 }

@@ -149,7 +149,7 @@ func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error
 		if idmap, err = r.have("idmap", "binds show their owner's files as the payload's", h.NoIDMap, ""); err != nil {
 			return s, err
 		}
-	} else if r.warm == nil {
+	} else if r.mode.root == nil {
 		return s, nil
 	}
 	s.Passed, s.FD = true, r.in

@@ -46,9 +46,9 @@ func (r *resolver) network() error {
 }
 
 // openSockets has the jail's first process open them while it has its capabilities, and pass them on.
-func (r *resolver) openSockets() {
+func (r *resolver) openSockets() error {
 	if r.sockets == nil {
-		return
+		return nil
 	}
 	p := r.Jail
 	r.sockets.Open(p, host.FdSockets)
@@ -59,4 +59,5 @@ func (r *resolver) openSockets() {
 	}
 	p.Add("net", unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(fmt.Sprintf("[%d sockets]", n), fds...), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 	p.Add("net", unix.SYS_CLOSE_RANGE, program.Int(host.FdSockets), program.Int(host.FdSockets+n-1), program.Int(0))
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"brig/internal/program"
+	"brig/netns"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
@@ -21,134 +22,124 @@ func (r *resolver) decide() error {
 			return err
 		}
 	}
+	r.Enforced["init"] = "brig's init is pid 1"
+	if r.spec.NoInit {
+		r.Enforced["init"] = "not enforced: the payload is pid 1 (--no-init)"
+	}
 	return nil
 }
 
-// firstSlot is where the slots of a list begin that a launcher may perform the beginning of before it comes
-// (launcher.Ahead).
+// firstSlot is the first slot of a list's own. It is fixed, since a launcher may perform the beginning of a list before
+// it is known how many descriptors come with it (launcher.Ahead).
 const firstSlot = program.Slot(64)
 
-// begin writes the first part of the one list of what the jail's first process does, up to the caller's mounts.
-func (r *resolver) begin() {
-	r.born()
-	r.treeless()
-	r.plant()
-}
-
-// treeless is what needs no tree. It stands here so that a launcher forked early does it while the keeper plans
-// (launcher.Ahead).
-func (r *resolver) treeless() {
-	r.loopback()
-	r.bound()
-}
-
-// born is what every process of the jail inherits.
-func (r *resolver) born() {
-	if r.Jail = program.New(int(r.in)); r.warm == nil {
-		r.Jail = program.NewAt(int(r.in), firstSlot)
-	}
-	r.identity()
-	if r.warm != nil && r.spec.Rootfs.Path != "" {
-		rootfs.ProcOver(r.Jail)
-	}
-	r.joinGroup()
-	r.session()
-}
-
-// plant begins the tree.
-func (r *resolver) plant() {
+// beginTree begins the root with what every machine has.
+func (r *resolver) beginTree() error {
 	files := r.host.HardLimits["nofile"]
 	r.root.Watched = !r.spec.NoInit && (files < 0 || files >= rootfs.FirstDisk+rootfs.MaxDisks)
-	r.root.Over = r.warm != nil
+	r.root.Over = r.mode.root != nil
 	r.root.Own = r.own
-	r.root.Later = r.warm != nil && len(r.spec.Mounts) > 0
+	r.root.Later = r.mode.root != nil && len(r.spec.Mounts) > 0
 	r.tree = rootfs.Begin(r.Jail, &r.root)
+	r.tree.Add(r.root.Entries[:r.everywhere])
+	return nil
 }
 
-// settle follows when the host's tree is gone.
-func (r *resolver) settle() {
-	if r.root.Proc != 0 && r.spec.Rootfs.Path == "" {
-		r.outlived(program.CWD(), "/proc/self/oom_score_adj")
-	}
-	r.names()
-	r.openSockets()
-	r.leaveBehind()
+// systemTree adds what this machine has beside that.
+func (r *resolver) systemTree() error {
+	r.tree.Add(r.root.Entries[r.everywhere:])
+	return nil
 }
 
-// close ends with the tree and with all privileges.
-func (r *resolver) close() {
-	r.seal()
-	r.listen()
-	r.surrender()
-	r.init()
+func (r *resolver) callerMounts() error {
+	r.tree.Add(r.own)
+	return nil
+}
+
+func (r *resolver) pivot() error {
+	r.tree.Enter()
+	return nil
 }
 
 // seal ends with the tree.
-func (r *resolver) seal() {
+func (r *resolver) seal() error {
 	r.tree.Seal()
 	r.Disks = r.tree.Disks()
 	r.Jail.Add("process", unix.SYS_UMASK, program.Named(0o22, "022"))
-}
-
-// finish writes what depends on the run: streams, command, environment.
-func (r *resolver) finish() error {
-	p := r.Jail
-	r.streams()
-	if err := r.rlimits(); err != nil {
-		return err
-	}
-	workdir := r.spec.Workdir
-	if workdir == "" {
-		workdir = spec.DefaultWorkdir
-	}
-	if r.posts > 0 {
-		p.Add("init", program.Join, program.Int(r.posts))
-	}
-	p.Add("workdir", unix.SYS_CHDIR, program.Str(workdir))
-	p.Add("fds", unix.SYS_CLOSE_RANGE, program.Int(3), program.Named(^uint32(0), "~0U"), program.Named(unix.CLOSE_RANGE_CLOEXEC, "CLOSE_RANGE_CLOEXEC"))
-	if err := r.limitProcesses(); err != nil {
-		return err
-	}
-	if !r.filtered {
-		if err := r.filter(); err != nil {
-			return err
-		}
-	}
-	r.execve()
-	r.Wall = r.spec.Limits.Wall
-	if r.Wall == 0 && !r.spec.TTY {
-		r.Wall = spec.DefaultWall
-	}
-	r.Wall = max(r.Wall, 0)
 	return nil
 }
 
-func (r *resolver) streams() {
-	p := r.Jail
+// hideInit keeps the jail from reading init's memory, which is the launcher's: ptrace(2) PTRACE_MODE_READ.
+func (r *resolver) hideInit() error {
+	r.Jail.Add("init", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(0))
+	return nil
+}
+
+// fork makes the payload's process. write completes the arguments, for which the operations that follow must be known.
+func (r *resolver) fork() error {
+	r.listen()
+	r.Jail.Add("init", program.Fork)
+	return nil
+}
+
+// makeNet makes the network namespace beside the jail's first one.
+func (r *resolver) makeNet() error {
+	r.Jail.Add("net", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
+	r.newNet = netns.Descriptor(r.Jail)
+	r.Flags &^= unix.CLONE_NEWNET
+	return nil
+}
+
+// enterNet enters the network namespace of makeNet.
+func (r *resolver) enterNet() error {
+	r.Jail.Add("net", unix.SYS_SETNS, r.newNet.Arg(), program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
+	r.Jail.Close("net", r.newNet)
+	return nil
+}
+
+// unshareRoot leaves the root and the working directory that init and the payload's process share until the tree is
+// whole: clone(2) CLONE_FS.
+func (r *resolver) unshareRoot() error {
+	r.Jail.Add("init", unix.SYS_UNSHARE, program.Named(unix.CLONE_FS, "CLONE_FS"))
+	return nil
+}
+
+// growTable makes room for the fixed descriptor numbers while one process has the table.
+func (r *resolver) growTable() error {
+	rootfs.Widen(r.Jail, launcher.SlotReport)
+	return nil
+}
+
+func (r *resolver) payloadSession() error {
+	r.Jail.Add("session", unix.SYS_SETSID)
+	return nil
+}
+
+func (r *resolver) streams() error {
 	if r.spec.TTY {
 		r.terminal()
-		return
+		return nil
 	}
 	for i := range 3 {
-		p.Add("stdio", unix.SYS_DUP3, (r.stdio + program.Slot(i)).Arg(), program.Int(i), program.Int(0))
+		r.Jail.Add("stdio", unix.SYS_DUP3, (r.stdio + program.Slot(i)).Arg(), program.Int(i), program.Int(0))
 	}
+	return nil
 }
 
-func (r *resolver) init() {
-	p := r.Jail
-	if r.spec.NoInit {
-		r.Enforced["init"] = "not enforced: the payload is pid 1 (--no-init)"
-	} else {
-		r.hideMemory()
-		p.Add("init", program.Fork, r.forkArgs(0)...)
-		p.Add("session", unix.SYS_SETSID)
-		r.Enforced["init"] = "brig's init is pid 1"
+func (r *resolver) workdir() error {
+	dir := r.spec.Workdir
+	if dir == "" {
+		dir = DefaultWorkdir
 	}
+	r.Jail.Add("workdir", unix.SYS_CHDIR, program.Str(dir))
+	return nil
 }
 
-// hideMemory keeps everybody in the jail from looking into init's memory, which is the launcher's: ptrace(2) PTRACE_MODE_READ.
-func (r *resolver) hideMemory() {
-	r.Jail.Add("init", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(0))
+// closeOnExec leaves the payload the standard streams only: close_range(2) CLOSE_RANGE_CLOEXEC, Linux 5.11.
+func (r *resolver) closeOnExec() error {
+	r.Jail.Add("fds", unix.SYS_CLOSE_RANGE, program.Int(3), program.Named(^uint32(0), "~0U"),
+		program.Named(unix.CLOSE_RANGE_CLOEXEC, "CLOSE_RANGE_CLOEXEC"))
+	return nil
 }
 
 // limitProcesses sets RLIMIT_NPROC, which counts in the user namespace. Behind pids.max of a control group, which also
@@ -233,7 +224,7 @@ func (r *resolver) filter() error {
 	}
 	// init is the listener (seccomp_unotify(2), Linux 5.0). It takes the lowest free number, which must lie below the
 	// payload's own limit, if that is set by now; whatever has this one is not needed any more then.
-	if !r.filtered {
+	if !r.shape.filterFirst {
 		r.Jail.Add("fds", unix.SYS_CLOSE, program.Int(minFiles-1)).May(unix.EBADF)
 	}
 	r.loadFilter(r.heard, r.host.FilterFlags|unix.SECCOMP_FILTER_FLAG_NEW_LISTENER).Save = r.listener

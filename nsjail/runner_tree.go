@@ -19,8 +19,7 @@ const maxTemplates = 16
 
 // stand is a launcher that stands in a tree of its own, with what has been worked out for it.
 type stand struct {
-	host  *host.Host // as prepared for
-	warm  [2]*warm   // without and with a network namespace that stood ready
+	modes [2]Mode // without and with a network namespace that was ready
 	mu    sync.Mutex
 	kinds []*template // the one that was used last comes first
 	yards []*yard
@@ -39,16 +38,14 @@ func (r *Runner) prepareLauncher(home bool) (*stand, error) {
 	if home && h.Drop {
 		h.Kept |= 1 << unix.CAP_SYS_ADMIN
 	}
-	steps, w := prepare(h, home)
-	w.noSetns = r.perform(setnsTrial()) != nil // it is done without, then
-	for _, s := range steps {
+	root := prepare(h, home)
+	root.noSetns = r.perform(setnsTrial()) != nil // it is done without, then
+	for _, s := range root.steps {
 		if err := r.perform(s); err != nil {
 			return nil, err
 		}
 	}
-	pooled := *w
-	pooled.pooled = true
-	st := &stand{host: h, warm: [2]*warm{w, &pooled}}
+	st := &stand{modes: [2]Mode{{root: root}, {root: root, Net: true}}}
 	return st, r.adopt(&Plan{Drop: dropFor(h), Host: h})
 }
 
@@ -94,11 +91,13 @@ func (r *Runner) kind(s *spec.Spec, pooled bool) (t *template, known bool, err e
 	if r.tree.done {
 		return nil, false, os.ErrClosed
 	}
-	w := r.tree.warm[0]
+	mode := &r.tree.modes[0]
 	if pooled {
-		w = r.tree.warm[1]
+		mode = &r.tree.modes[1]
 	}
-	at := slices.IndexFunc(r.tree.kinds, func(t *template) bool { return t.base.warm == w && t.fits(&key, filter) })
+	at := slices.IndexFunc(r.tree.kinds, func(t *template) bool {
+		return t.base.mode.Net == pooled && t.fits(&key, filter)
+	})
 	if at >= 0 {
 		t = r.tree.kinds[at]
 		copy(r.tree.kinds[1:at+1], r.tree.kinds[:at])
@@ -107,7 +106,7 @@ func (r *Runner) kind(s *spec.Spec, pooled bool) (t *template, known bool, err e
 		return t, true, nil
 	}
 	head := *s
-	if early(s) {
+	if mountsComeLater(s) {
 		head.Mounts = nil
 	}
 	h, err := host.Look(&head)
@@ -117,12 +116,7 @@ func (r *Runner) kind(s *spec.Spec, pooled bool) (t *template, known bool, err e
 	if err := r.volumes.look(&head, h); err != nil {
 		return nil, false, errors.Join(err, h.Close())
 	}
-	was := r.tree.host
-	h.PayloadUID, h.PayloadGID, h.Kept = was.PayloadUID, was.PayloadGID, was.Kept
-	if s.Rootfs.Path == "" { // what the launcher's tree has, and not what the host has by now
-		h.System, h.Files, h.CPUs = was.System, was.Files, was.CPUs
-	}
-	if t, err = newTemplate(s, h, w); err != nil {
+	if t, err = newTemplate(s, h, mode); err != nil {
 		return nil, false, errors.Join(err, h.Close())
 	}
 	t.uses++
@@ -175,11 +169,11 @@ func (st *stand) used(t *template) {
 // ask gives what a template has to fit. The filter is nil unless it comes from a file, which may have changed.
 func (st *stand) ask(s *spec.Spec) (key spec.Spec, filter []byte, err error) {
 	if spec.FileProfile(s.Seccomp) {
-		h := &host.Host{Kernel: st.host.Kernel, Missing: map[string]string{}}
+		h := &host.Host{Kernel: st.modes[0].root.host.Kernel, Missing: map[string]string{}}
 		err = h.LookFilter(s)
 		filter = h.Filter
 	}
-	return headSpec(s), filter, err
+	return prefixSpec(s), filter, err
 }
 
 // forgetKind drops a template that does not describe the machine any more, with the jails that were parked for it.

@@ -88,22 +88,16 @@ func (c *Cmd) startCold() (err error) {
 	if err := c.runner.volumes.look(&c.Spec, host); err != nil {
 		return err
 	}
-	if host.EarlyNet, err = cold.launcher.OwnNet(); err != nil || host.EarlyNet && c.Spec.Net == spec.NetHost {
-		if err = cold.replace(); err != nil {
-			return err
-		}
-		host.EarlyNet = false
-	}
-	host.ForkedEarly = cold.launcher.Early
-	if d := cold.identity(); d != nil { // one launcher, one unprivileged user
-		host.PayloadUID, host.PayloadGID = d.PayloadUID, d.PayloadGID
-	}
-	c.mark(1)
-	if c.plan, err = resolveChecked(&c.Spec, host); err != nil {
+	mode, err := cold.mode(&c.Spec)
+	if err != nil {
 		return err
 	}
 	if c.runner.why != "" {
-		c.plan.Notes = append(c.plan.Notes, "made from the host's tree, which takes longer: "+c.runner.why)
+		mode.Note = "made from the host's tree, which takes longer: " + c.runner.why
+	}
+	c.mark(1)
+	if c.plan, err = mode.resolve(&c.Spec, host); err != nil {
+		return err
 	}
 	if c.edit != nil {
 		c.edit(c.plan)
@@ -112,10 +106,22 @@ func (c *Cmd) startCold() (err error) {
 	return c.spawn(cold)
 }
 
-func (r *Runner) identity() *host.Host {
+// mode returns the Mode of the next jail. A launcher in a network namespace of its own makes no jail in the host's, and
+// one that has died none at all: then another one takes its place.
+func (r *Runner) mode(s *spec.Spec) (m Mode, err error) {
+	if m.Net, err = r.launcher.OwnNet(); err != nil || m.Net && s.Net == spec.NetHost {
+		m.Net = false
+		if err = r.replace(); err != nil {
+			return m, err
+		}
+	}
+	m.Early = r.launcher.Early
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.dropped
+	if r.dropped != nil { // one launcher, one unprivileged user
+		m.UID, m.GID = r.dropped.PayloadUID, r.dropped.PayloadGID
+	}
+	return m, nil
 }
 
 // spawn hands the plan to the launcher and waits for the payload's execve(2).
@@ -140,7 +146,7 @@ func (c *Cmd) fill(r *Runner, h *handover) error {
 	streams, err := c.openStreams()
 	h.put(c.plan.stdio, streams...)
 	if err == nil {
-		err = c.fillGarbage(h)
+		err = c.fillCycle(h)
 	}
 	if err != nil {
 		return err
@@ -165,9 +171,10 @@ func (c *Cmd) follow() error {
 // adopt makes a jail the command's.
 func (c *Cmd) adopt(j *parked) {
 	c.pid, c.pidfd, c.report, c.group, c.net, c.from, c.sockets = j.pid, j.pidfd, j.report, j.group, j.net, j.from, j.sockets
+	c.made.add(j.made)
 	if c.group != nil {
 		for name, why := range c.group.Lost {
-			c.plan.lose(name, why)
+			c.made.lose(name, why)
 		}
 	}
 }
@@ -213,7 +220,9 @@ func (c *Cmd) confirm() error {
 			c.watchPayload()
 			c.startCopies()
 			if c.from != nil { // a thousand running jails need no thousand programs: Plan writes it again
-				c.plan.Jail = nil
+				p := *c.plan
+				p.Jail = nil
+				c.plan = &p
 			}
 			return nil
 		case err == nil && rep.Type == launcher.ReportFail:

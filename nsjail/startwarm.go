@@ -44,6 +44,7 @@ func (c *Cmd) startWarm() error {
 		return c.abandon(err)
 	}
 	c.adopt(j)
+	c.made.add(w.fds.made)
 	return c.follow()
 }
 

@@ -109,9 +109,9 @@ func (s *volumeStore) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 		return nil, err
 	}
 	s.last++
-	v := &Volume{id: "v" + strconv.Itoa(s.last), store: s, uid: r.tree.host.PayloadUID, gid: r.tree.host.PayloadGID}
-	if !r.tree.host.Drop {
-		v.uid, v.gid = r.tree.host.UID, r.tree.host.GID
+	v := &Volume{id: "v" + strconv.Itoa(s.last), store: s, uid: r.tree.modes[0].root.host.PayloadUID, gid: r.tree.modes[0].root.host.PayloadGID}
+	if !r.tree.modes[0].root.host.Drop {
+		v.uid, v.gid = r.tree.modes[0].root.host.UID, r.tree.modes[0].root.host.GID
 	}
 	p := program.New(3)
 	m := rootfs.Volume(p, "volume", launcher.SlotUser, v.id, int64(o.Size), o.Inodes, o.Dirs)
@@ -148,7 +148,7 @@ func (s *volumeStore) open(r *Runner) (err error) {
 }
 
 func openStore(st *launcher.Launcher, r *Runner) (place int, err error) {
-	h := r.tree.host
+	h := r.tree.modes[0].root.host
 	p := program.New(3)
 	in := []int{}
 	if h.Drop {

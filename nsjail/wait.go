@@ -76,7 +76,7 @@ func (c *Cmd) waitPid(most time.Duration) (status int, usage launcher.Usage, err
 	}
 	if !c.Spec.NoInit { // else hurry has bounded it, or it has ended
 		end := time.Now().Add(most)
-		over := !c.plan.Host.ForkedEarly
+		over := !c.plan.Mode.Early
 		if !over {
 			_ = rc.Control(func(fd uintptr) { over = !poll(fd, int(most.Milliseconds())) })
 		}
@@ -130,8 +130,8 @@ func (c *Cmd) Wait() (*Result, error) {
 	if c.pidfd == nil || c.result != nil {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
 	}
-	c.result = &Result{Enforced: c.plan.Enforced, Notes: c.plan.Notes}
-	if !c.plan.Host.ForkedEarly {
+	c.result = &Result{Enforced: c.enforced(), Notes: c.plan.Notes}
+	if !c.plan.Mode.Early {
 		c.result.SpecDigest = c.Spec.Digest()
 	}
 	c.rest()
@@ -151,7 +151,7 @@ func (c *Cmd) rest() {
 	if err != nil {
 		return // whoever reads it will say why
 	}
-	if c.plan.Host.ForkedEarly && !c.Spec.NoInit {
+	if c.plan.Mode.Early && !c.Spec.NoInit {
 		_ = rc.Control(block)
 	} else {
 		_ = rc.Read(readable) // as above

@@ -82,8 +82,6 @@ type Root struct {
 	Entries      []Entry
 	Own          []Entry // the caller's, which Add will add: a Cover takes their sources first
 	Watched      bool    // each tmpfs that the payload can fill stays open for init
-	// First is how many of the entries Begin adds, so that something can be done before Rest adds the others; 0 is all.
-	First int
 	// Later says that entries will be added that may need the empty directory.
 	Later bool
 	// Over says that the jail is born in a mount namespace that holds a prepared tree and nothing else of the host's.
@@ -144,7 +142,7 @@ type builder struct {
 // what needs nothing of the host's tree.
 type Tree struct{ b builder }
 
-// Begin appends the operations that make the tree up to the root's entries.
+// Begin appends the operations that make the tree. Its entries, which Add adds, decide what it prepares.
 func Begin(p *program.Program, r *Root) *Tree {
 	t := &Tree{builder{Program: p, spec: r, label: "rootfs", made: map[string]bool{"": true}, ours: r.Image == nil}}
 	b := &t.b
@@ -163,15 +161,8 @@ func Begin(p *program.Program, r *Root) *Tree {
 	if r.Later || slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Kind == Cover || e.Kind == Overlay && !e.Source.Mounted }) {
 		b.openEmpty() // now: a mount of the caller may cover its place
 	}
-	if r.First == 0 {
-		r.First = len(r.Entries)
-	}
-	t.Add(r.Entries[:r.First])
 	return t
 }
-
-// Rest appends the operations for the root's entries that Begin has left out.
-func (t *Tree) Rest() { t.Add(t.b.spec.Entries[t.b.spec.First:]) }
 
 // Add appends the operations for entries, in order.
 func (t *Tree) Add(entries []Entry) {

@@ -82,6 +82,7 @@ func roots() map[string]*Root {
 
 func whole(p *program.Program, r *Root) [][]string {
 	tree := Begin(p, r)
+	tree.Add(r.Entries)
 	tree.Enter()
 	tree.Seal()
 	return tree.Disks()

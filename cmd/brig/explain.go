@@ -30,8 +30,8 @@ func explain(inv *invocation, std stdio) int {
 		return fail(std, describe(inv, err))
 	}
 	defer host.Close()
-	host.ForkedEarly = true // as run would have it
-	p, err := nsjail.Resolve(&inv.spec, host)
+	mode := nsjail.Mode{Early: true}
+	p, err := mode.Resolve(&inv.spec, host)
 	if err != nil {
 		return fail(std, describe(inv, err))
 	}

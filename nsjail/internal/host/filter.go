@@ -158,12 +158,3 @@ func FilterTable(name string) (string, error) {
 	}
 	return t.String(), nil
 }
-
-// RestUnder says whether the filter lets a process receive and perform the rest of a list, so that the head can load it.
-func RestUnder(s *spec.Spec, h *Host) bool {
-	if s.TTY || len(h.Filter) == 0 || spec.FileProfile(s.Seccomp) || h.Guard != nil || h.Missing["seccomp"] != "" {
-		return false
-	}
-	return seccomp.PermitsAll(h.Filter, unix.SYS_RT_SIGPROCMASK, unix.SYS_FUTEX, unix.SYS_RECVMSG, unix.SYS_NEWFSTATAT, unix.SYS_FSTAT, unix.SYS_MMAP, unix.SYS_CLOSE,
-		unix.SYS_DUP3, unix.SYS_PRLIMIT64, unix.SYS_CHDIR, unix.SYS_CLOSE_RANGE, unix.SYS_EXECVE, unix.SYS_EXIT_GROUP)
-}

@@ -33,8 +33,6 @@ type Host struct {
 	HardLimits map[string]int64 `json:"hard_limits"`
 	// LastCap is the highest capability that the kernel knows: capabilities(7).
 	LastCap int `json:"last_cap"`
-	// OOMScoreAdj is the caller's /proc/self/oom_score_adj: proc(5).
-	OOMScoreAdj int `json:"oom_score_adj"`
 	// Sources are the files behind Spec.Rootfs ("rootfs") and Spec.Mounts ("mounts[2].source").
 	Sources map[string]*Source `json:"sources,omitempty"`
 	// Cgroup is the layout of the control groups; nil where the Spec needs none.
@@ -61,10 +59,6 @@ type Host struct {
 	FilterNotes []string `json:"filter_notes,omitempty"`
 	// IPv6 says that the kernel makes IPv6 sockets. It is looked at where the Spec wants sockets.
 	IPv6 bool `json:"ipv6,omitempty"`
-	// ForkedEarly says that the launcher was forked by the process's main thread, which lives as long as the process.
-	ForkedEarly bool `json:"forked_early"`
-	// EarlyNet says that the launcher has made the jail's network namespace, with lo up, and stands in it.
-	EarlyNet bool `json:"early_net,omitempty"`
 
 	bound  int64  // bytes of the files that are shown as copies
 	mounts []byte // /proc/self/mountinfo

@@ -29,6 +29,13 @@ func Look(s *spec.Spec) (*Host, error) {
 	return h, nil
 }
 
+// Facts returns a copy for a planner, which may put other facts in place of some. Its files are those of h.
+func (h *Host) Facts() *Host {
+	c := *h
+	c.mounts = nil
+	return &c
+}
+
 // Close closes the files that Look has opened.
 func (h *Host) Close() error {
 	var errs []error
@@ -147,9 +154,6 @@ func readInt(path string) (int, bool) {
 
 func (h *Host) lookIdentity(*spec.Spec) error {
 	h.PayloadUID, h.PayloadGID = h.UID, h.GID
-	if v, ok := readInt("/proc/self/oom_score_adj"); ok {
-		h.OOMScoreAdj = v
-	}
 	h.HardLimits = map[string]int64{}
 	for name, r := range spec.RlimitNumbers() {
 		var l unix.Rlimit

@@ -17,15 +17,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// headSpec is the part of a Spec on which the head of its program depends: two Specs with the same one share a template.
+// prefixSpec is the part of a Spec on which the head of its program depends: two Specs with the same one share a template.
 // What a run may change at no cost is left out: command, environment, working directory, clocks and output. The
 // caller's mounts belong to the rest, but for an image, whose mount points cannot be made once it is the root.
-func headSpec(s *spec.Spec) spec.Spec {
+func prefixSpec(s *spec.Spec) spec.Spec {
 	k := *s
 	k.Args, k.Env, k.PassEnv, k.Workdir = nil, nil, nil, ""
 	l := &k.Limits
 	l.Wall, l.Idle, l.Grace, l.Output, l.OutputLimit = 0, 0, 0, 0, 0
-	if early(s) {
+	if mountsComeLater(s) {
 		k.Mounts = []spec.Mount{{}}
 		for _, d := range scratchDirs {
 			if slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Target == d }) {
@@ -39,10 +39,16 @@ func headSpec(s *spec.Spec) spec.Spec {
 	return k
 }
 
+// ownEtc says that a Spec puts something into /etc, which then cannot be one overlay.
+func ownEtc(s *spec.Spec) bool {
+	return slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Target == "/etc" || strings.HasPrefix(m.Target, "/etc/") })
+}
+
 // template is a head that is made once, and what it takes to write the rest of a run's program.
 type template struct {
 	key    spec.Spec
 	base   resolver
+	order  sequence
 	first  int // slot of the first descriptor that comes with the rest
 	file   *launcher.File
 	filter []byte
@@ -58,34 +64,32 @@ type template struct {
 	gone bool // nobody will begin to
 }
 
-// newTemplate resolves the head for a Spec and a Host.
-func newTemplate(s *spec.Spec, h *host.Host, w *warm) (*template, error) {
+// newTemplate resolves the prefix for a Spec and a Host.
+func newTemplate(s *spec.Spec, h *host.Host, m *Mode) (*template, error) {
 	s = s.Clone()
-	t := &template{key: headSpec(s), filter: h.Filter, group: ownGroups(s)}
-	r := resolver{Plan: &Plan{Spec: s, Host: h, Enforced: map[string]string{}, Prepared: w.steps}, spec: s, host: h, warm: w}
+	t := &template{key: prefixSpec(s), filter: h.Filter, group: ownGroups(s), base: *newResolver(s, m.facts(s, h), m)}
+	r := &t.base
+	r.Prepared = m.root.steps
 	if err := r.decide(); err != nil {
 		return nil, err
 	}
-	if !early(s) {
+	if r.shape = r.shapeOf(); !r.shape.mountsLater {
 		if err := r.mounts(); err != nil {
 			return nil, err
 		}
 	}
 	r.groupSlots()
-	if w.pooled {
+	if m.Net {
 		r.netns = r.in
 		r.in++
 	}
-	if r.filtered = !early(s) && host.RestUnder(s, h); r.filtered && r.canPart() && (w.pooled || !w.noSetns) {
-		if err := r.atOnce(); err != nil {
-			return nil, err
-		}
-	} else if err := r.inTurn(); err != nil {
+	r.Jail = program.New(int(r.in))
+	t.order = derive(&r.shape)
+	if err := r.write(t.order.prefix); err != nil {
 		return nil, err
 	}
 	t.first = int(r.Jail.Park("park", launcher.SlotReport))
 	r.Head = r.Jail
-	t.base = r
 	var err error
 	if t.file, err = launcher.NewFile(r.Head, r.request()); err != nil {
 		return nil, err
@@ -109,36 +113,23 @@ func (t *template) fits(key *spec.Spec, filter []byte) bool {
 
 func sameSpec(a, b *spec.Spec) bool { return reflect.DeepEqual(a, b) }
 
-// plan writes the rest for one run. host is the template's, with what is the run's own.
+// plan writes the suffix for one run. host is the template's, with what is the run's own.
 func (t *template) plan(s *spec.Spec, h *host.Host) (*Plan, error) {
-	r, p := t.base, t.base.Plan.copy()
+	r, p := t.base, *t.base.Plan
 	p.Spec, p.Host = s, h
-	p.Enforced, p.Notes = maps.Clone(p.Enforced), slices.Clone(p.Notes)
-	p.Passed = slices.Clone(p.Passed)
-	if why := p.headMap.Load(); why != nil {
-		p.Enforced["idmap"] = *why
-	}
-	r.Plan, r.spec, r.host = p, s, h
+	p.Enforced, p.Notes, p.Passed = maps.Clone(p.Enforced), slices.Clone(p.Notes), slices.Clone(p.Passed)
+	r.Plan, r.spec, r.host, r.mode = &p, s, h, &p.Mode
 	r.in = program.Slot(t.first)
 	r.stdio = r.in
 	r.in += 3
-	if early(s) {
-		r.own = nil
+	if r.shape.mountsLater {
 		if err := r.mounts(); err != nil {
 			return nil, err
 		}
 	}
 	r.Jail = r.Head.Rest(int(r.in) - t.first)
 	r.tree = t.base.tree.On(r.Jail)
-	if early(s) {
-		r.tree.Add(r.own)
-		r.close()
-	}
-	if err := r.finish(); err != nil {
-		return nil, err
-	}
-	r.Notes = append(append(r.Notes, h.FilterNotes...), h.Partial...)
-	return r.Plan, nil
+	return &p, r.finish(t.order.suffix)
 }
 
 // sameSources says whether what the head shows of the host is still what the template has seen.
@@ -204,11 +195,3 @@ func prepareMissing(h *host.Host) string {
 }
 
 const rootCaps = uint32(1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN)
-
-// ownEtc says that a Spec puts something into /etc, which then cannot be one overlay.
-func ownEtc(s *spec.Spec) bool {
-	return slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Target == "/etc" || strings.HasPrefix(m.Target, "/etc/") })
-}
-
-// early says that the head ends before the caller's mounts.
-func early(s *spec.Spec) bool { return s.Rootfs.Path == "" && len(s.Mounts) > 0 }

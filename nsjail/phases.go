@@ -1,0 +1,239 @@
+package nsjail
+
+import (
+	"slices"
+
+	"brig/internal/program"
+)
+
+// process is one of those that make a jail.
+type process uint8
+
+const (
+	firstProcess   process = iota // made by clone3(2); once it has forked the payload's process, it is init
+	initProcess                   // init, while the payload's process works beside it
+	payloadProcess                // the child of init, which executes the command
+)
+
+// worker decides which process performs a phase. Where one process makes the jail, that is the first one, and only the
+// phases of payload are the child's. Otherwise init and the payload's process work side by side.
+type worker uint8
+
+const (
+	first    worker = iota // the first process, before it forks
+	netMaker               // init
+	tree                   // init, or the payload's process where init makes the network namespace
+	other                  // init
+	each                   // both
+	payload                // the payload's process
+)
+
+// knowledge is when the operations of a phase are known.
+type knowledge uint8
+
+const (
+	always     knowledge = iota
+	withMounts           // with the run if the caller's mounts are
+	withFilter           // with the run unless the filter permits all that follows it
+	withRun              // with the run
+)
+
+// phase is a part of what happens in a jail.
+type phase struct {
+	name  string
+	by    worker
+	known knowledge
+	// ahead marks what a launcher that was forked early may do before it has the list (launcher.Ahead).
+	ahead bool
+	// in reports whether a mode has the phase; nil is for all modes.
+	in func(*shape) bool
+	// needs are phases that must be over before, as far as the mode has them.
+	needs []string
+	// write appends the operations; it appends none if the Spec does not ask for them.
+	write func(*resolver) error
+}
+
+// phases is what happens in a jail, in this order. Each phase comes after those that it needs. derive computes from this
+// table what each process does in each mode.
+var phases = []phase{
+	{name: "procfs", ahead: true, write: (*resolver).procfs},
+	{name: "identity", ahead: true, needs: []string{"procfs"}, write: (*resolver).identity},
+	{name: "oom score", ahead: true, needs: []string{"procfs"}, write: (*resolver).oomScore},
+	{name: "image procfs", in: inPreparedImage, needs: []string{"identity"}, write: (*resolver).imageProcfs},
+	{name: "group", needs: []string{"identity"}, write: (*resolver).joinGroup},
+	{name: "session", ahead: true, write: (*resolver).session},
+	{name: "netns", by: netMaker, in: makesNet, write: (*resolver).makeNet},
+	{name: "lo", by: netMaker, ahead: true, needs: []string{"identity", "netns"}, write: (*resolver).loopback},
+	{name: "bounding set", ahead: true, write: (*resolver).dropBoundingSet},
+	{name: "fd table", in: sharesTable, write: (*resolver).growTable},
+	{name: "root", by: tree, ahead: true, needs: []string{"procfs", "identity"}, write: (*resolver).beginTree},
+	{name: "system", by: tree, needs: []string{"root"}, write: (*resolver).systemTree},
+	{name: "mounts", by: tree, known: withMounts, needs: []string{"system"}, write: (*resolver).callerMounts},
+	{name: "pivot", by: tree, needs: []string{"system"}, write: (*resolver).pivot},
+	{name: "names", by: tree, needs: []string{"identity"}, write: (*resolver).names},
+	{name: "sockets", by: netMaker, needs: []string{"lo"}, write: (*resolver).openSockets},
+	{name: "detach", by: tree, needs: []string{"pivot"}, write: (*resolver).detachMounts},
+	{name: "seal", by: tree, needs: []string{"mounts", "pivot"}, write: (*resolver).seal},
+	{name: "hide init", by: tree, in: hasInit, needs: []string{"seal"}, write: (*resolver).hideInit},
+	{name: "enter netns", by: tree, in: makesNet, needs: []string{"netns", "seal"}, write: (*resolver).enterNet},
+	{name: "own root", by: tree, in: sideBySide, needs: []string{"seal", "enter netns"}, write: (*resolver).unshareRoot},
+	{name: "capabilities", by: each, needs: []string{"group", "bounding set", "lo", "names", "sockets", "detach", "seal",
+		"hide init", "own root"}, write: (*resolver).dropCapabilities},
+	{name: "init is done", by: other, in: sideBySide, needs: []string{"capabilities"}, write: noOperation},
+	{name: "fork", in: hasInit, needs: []string{"session", "capabilities"}, write: (*resolver).fork},
+	{name: "payload session", by: payload, in: hasInit, needs: []string{"fork"}, write: (*resolver).payloadSession},
+	{name: "streams", by: payload, known: withRun, needs: []string{"payload session"}, write: (*resolver).streams},
+	{name: "limits", by: payload, known: withRun, needs: []string{"group"}, write: (*resolver).rlimits},
+	{name: "workdir", by: payload, known: withRun, needs: []string{"init is done"}, write: (*resolver).workdir},
+	{name: "descriptors", by: payload, known: withRun, needs: []string{"streams"}, write: (*resolver).closeOnExec},
+	{name: "processes", by: payload, known: withRun, needs: []string{"limits"}, write: (*resolver).limitProcesses},
+	{name: "filter", by: payload, known: withFilter, needs: []string{"capabilities", "payload session"},
+		write: (*resolver).filter},
+	{name: "command", by: payload, known: withRun, needs: []string{"filter", "processes", "descriptors", "workdir",
+		"init is done"}, write: (*resolver).execve},
+}
+
+// shape is what the order depends on.
+type shape struct {
+	prepared    bool // a prefix is performed before the run is known, by a launcher in a prepared root
+	ahead       bool // the launcher was forked early
+	side        bool // init and the payload's process make the jail side by side
+	makesNet    bool // init makes the network namespace meanwhile
+	noInit      bool
+	image       bool
+	mountsLater bool // the caller's mounts are known with the run only
+	filterFirst bool // the filter permits all that follows the prefix
+}
+
+func hasInit(s *shape) bool         { return !s.noInit }
+func sideBySide(s *shape) bool      { return s.side }
+func makesNet(s *shape) bool        { return s.makesNet }
+func inPreparedImage(s *shape) bool { return s.prepared && s.image }
+func sharesTable(s *shape) bool     { return s.side && s.prepared }
+
+// performs reports whether a process performs a phase.
+func (s *shape) performs(p process, ph *phase) bool {
+	if ph.in != nil && !ph.in(s) {
+		return false
+	}
+	child := ph.by == payload && !s.noInit
+	switch {
+	case !s.side || child:
+		return p == payloadProcess && child || p == firstProcess && !child
+	case ph.by == each:
+		return p != firstProcess
+	case ph.by == first, ph.ahead && s.ahead:
+		return p == firstProcess
+	case ph.by == tree && s.makesNet:
+		return p == payloadProcess
+	}
+	return p == initProcess
+}
+
+// step is a phase in the order of a mode.
+type step struct {
+	*phase
+	by   process
+	post bool // the payload's process waits for the end of this step of init's: program.Post
+	join int  // the payload's process first waits for so many posts: program.Join
+}
+
+// sequence is what the processes of a jail perform: a prefix, which is known before the run, and a suffix. In each part the
+// steps of the first process come first, then those of init, and then those of the payload's process.
+type sequence struct{ prefix, suffix []step }
+
+// derive returns the order of a mode.
+func derive(s *shape) (o sequence) {
+	late := s.late()
+	o.prefix, o.suffix = make([]step, 0, len(phases)), make([]step, 0, len(phases))
+	for _, p := range []process{firstProcess, initProcess, payloadProcess} {
+		for i := range phases {
+			switch ph := &phases[i]; {
+			case !s.performs(p, ph):
+			case late&(1<<i) != 0:
+				o.suffix = append(o.suffix, step{phase: ph, by: p})
+			default:
+				o.prefix = append(o.prefix, step{phase: ph, by: p})
+			}
+		}
+	}
+	o.wait()
+	return o
+}
+
+// late returns the phases of the suffix, as a set of bits: those that are known with the run, and all that need one.
+func (s *shape) late() (set uint64) {
+	for i := range phases {
+		ph := &phases[i]
+		late := ph.known == withRun || ph.known == withMounts && s.mountsLater || ph.known == withFilter && !s.filterFirst
+		for k := range phases[:i] {
+			late = late || set&(1<<k) != 0 && slices.Contains(ph.needs, phases[k].name)
+		}
+		if late {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// wait has the payload's process wait for the steps of init's that its own need. Init's last step needs no post: its end
+// is one.
+func (o *sequence) wait() {
+	posts := 0
+	for i := range o.prefix {
+		done := &o.prefix[i]
+		if done.by != initProcess || done.phase.by == each {
+			continue
+		}
+		for _, user := range []*step{o.user(o.prefix, done), o.user(o.suffix, done)} {
+			if user == nil {
+				continue
+			}
+			posts++
+			user.join, done.post = posts, done.phase.by != other
+			break
+		}
+	}
+}
+
+// user returns the first step of the payload's process that needs a step of init's; nil if there is none. What each of
+// the two does by itself waits for nothing of the other's.
+func (o *sequence) user(steps []step, done *step) *step {
+	at := slices.IndexFunc(steps, func(st step) bool {
+		return st.by == payloadProcess && st.phase.by != each && slices.Contains(st.needs, done.name)
+	})
+	if at < 0 {
+		return nil
+	}
+	return &steps[at]
+}
+
+func noOperation(*resolver) error { return nil }
+
+// write appends the operations of one part of an order.
+func (r *resolver) write(steps []step) error {
+	fork, own, release := -1, 0, func() {}
+	for i := range steps {
+		st := &steps[i]
+		if st.by == payloadProcess && i > 0 && steps[i-1].by == initProcess { // their slots must differ
+			own, release = len(r.Jail.Ops)-fork-1, r.Jail.Hold()
+		}
+		if st.join > 0 {
+			r.Jail.Add("init", program.Join, program.Int(st.join))
+		}
+		if err := st.write(r); err != nil {
+			return err
+		}
+		if st.name == "fork" {
+			fork = len(r.Jail.Ops) - 1
+		}
+		if st.post {
+			r.Jail.Add("init", program.Post)
+		}
+	}
+	if fork >= 0 {
+		r.Jail.Ops[fork].Args = r.forkArgs(own)
+	}
+	release()
+	return nil
+}

@@ -1,0 +1,193 @@
+package nsjail
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"brig/internal/test/asuser"
+)
+
+// modes are the shapes of all ways in which a jail is made.
+var modes = []struct {
+	name string
+	shape
+}{
+	{"cold", shape{}},
+	{"cold, without init", shape{noInit: true}},
+	{"cold, with an image", shape{image: true}},
+	{"early, in turn", shape{ahead: true}},
+	{"early, side by side", shape{ahead: true, side: true, filterFirst: true}},
+	{"early, without init", shape{ahead: true, noInit: true}},
+	{"Runner, side by side", shape{prepared: true, side: true, makesNet: true, filterFirst: true}},
+	{"Runner, side by side with a pool", shape{prepared: true, side: true, filterFirst: true}},
+	{"Runner, in turn", shape{prepared: true, filterFirst: true}},
+	{"Runner, with a filter of the caller's", shape{prepared: true}},
+	{"Runner, with the caller's mounts", shape{prepared: true, mountsLater: true}},
+	{"Runner, with an image", shape{prepared: true, image: true, filterFirst: true}},
+	{"Runner, without init", shape{prepared: true, noInit: true, filterFirst: true}},
+	{"Runner, without init, with the caller's mounts", shape{prepared: true, noInit: true, mountsLater: true}},
+}
+
+// outline is a sequence as the golden file has it.
+func (o *sequence) outline() string {
+	var b strings.Builder
+	part := func(name string, steps []step) {
+		fmt.Fprintf(&b, "%s\n", name)
+		for _, p := range []process{firstProcess, initProcess, payloadProcess} {
+			var names []string
+			for _, st := range steps {
+				if st.by != p {
+					continue
+				}
+				name := st.name
+				if st.join > 0 {
+					name = fmt.Sprintf("(join %d) %s", st.join, name)
+				}
+				if st.post {
+					name += " (post)"
+				}
+				names = append(names, name)
+			}
+			if names != nil {
+				fmt.Fprintf(&b, "  %s: %s\n", []string{"first", "init", "payload"}[p], strings.Join(names, ", "))
+			}
+		}
+	}
+	part("prefix", o.prefix)
+	part("suffix", o.suffix)
+	return b.String()
+}
+
+// The golden file shows what each process does in each mode.
+func TestOrders(t *testing.T) {
+	var b strings.Builder
+	for i := range modes {
+		o := derive(&modes[i].shape)
+		fmt.Fprintf(&b, "# %s\n%s\n", modes[i].name, o.outline())
+	}
+	file := filepath.Join(asuser.Testdata(), "order.golden")
+	if *update && !asuser.Second() {
+		if err := os.WriteFile(filepath.Join("../testdata", "order.golden"), []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || string(want) != b.String() {
+		t.Errorf("%v; the orders are\n%s(go test -run TestOrders -update rewrites %s)", err, b.String(), file)
+	}
+}
+
+// Each phase has a name of its own, and stands below those that it needs.
+func TestPhases(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range phases {
+		ph := &phases[i]
+		for _, need := range ph.needs {
+			if !seen[need] {
+				t.Errorf("%s needs %q, which does not come before it", ph.name, need)
+			}
+		}
+		if seen[ph.name] || ph.write == nil || i >= 64 { // late has 64 bits
+			t.Errorf("phase %d: %q", i, ph.name)
+		}
+		seen[ph.name] = true
+	}
+}
+
+// happened returns the steps that are over, in any order of events, when the step at of a sequence begins: what its
+// process or one before the fork has done, and what of init's it has waited for.
+func happened(steps []step, at int) (done []step) {
+	joined := 0
+	for _, st := range steps[:at+1] {
+		if st.by == steps[at].by {
+			joined = max(joined, st.join)
+		}
+	}
+	posts := 0
+	for i, st := range steps[:at] {
+		switch {
+		case st.by == firstProcess, st.by == steps[at].by:
+			done = append(done, st)
+		case steps[at].by == payloadProcess && posts < joined: // init's
+			done = append(done, st)
+		}
+		last := st.by == initProcess && (i+1 == len(steps) || steps[i+1].by != initProcess)
+		if st.post || last {
+			posts++
+		}
+	}
+	return done
+}
+
+// What the laws of a jail ask of every mode.
+func TestEveryOrderHoldsTheLaws(t *testing.T) {
+	for _, m := range modes {
+		o := derive(&m.shape)
+		all := slices.Concat(o.prefix, o.suffix)
+		find := func(name string, by process) int {
+			return slices.IndexFunc(all, func(st step) bool { return st.name == name && st.by == by })
+		}
+		wants := func(why string, ok bool) {
+			t.Helper()
+			if !ok {
+				t.Errorf("%s: %s\n%s", m.name, why, o.outline())
+			}
+		}
+		child := payloadProcess
+		if m.noInit {
+			child = firstProcess
+		}
+		for i := range phases {
+			ph := &phases[i]
+			want, got := 1, 0
+			if ph.in != nil && !ph.in(&m.shape) {
+				want = 0
+			} else if ph.by == each && m.side {
+				want = 2
+			}
+			for _, st := range all {
+				if st.phase == ph {
+					got++
+				}
+			}
+			wants(ph.name+" is not there once", got == want)
+		}
+		for at, st := range all {
+			done := happened(all, at)
+			for _, need := range st.needs {
+				ours := slices.ContainsFunc(done, func(d step) bool { return d.name == need })
+				mode := slices.ContainsFunc(all, func(d step) bool { return d.name == need })
+				alone := st.phase.by == each || st.name == "fork" || st.name == "filter"
+				wants(st.name+" comes before "+need, ours || !mode || alone && m.side)
+			}
+		}
+		last := len(all) - 1
+		wants("the command is not last", all[last].name == "command" && all[last].by == child)
+		done := happened(all, last)
+		for _, name := range []string{"capabilities", "seal", "pivot", "mounts", "filter", "bounding set"} {
+			wants("the command comes before "+name, slices.ContainsFunc(done, func(st step) bool { return st.name == name }))
+		}
+		for at, st := range all {
+			if st.phase.by != each && at > find("capabilities", st.by) && find("capabilities", st.by) >= 0 {
+				wants(st.name+" has no capabilities any more", slices.Contains([]string{"init is done", "fork",
+					"payload session", "streams", "limits", "workdir", "descriptors", "processes", "filter", "command"}, st.name))
+			}
+			if m.filterFirst && at > find("filter", child) {
+				wants(st.name+" is not permitted", slices.Contains([]string{"streams", "limits", "workdir", "descriptors",
+					"processes", "command"}, st.name))
+			}
+		}
+		wants("the filter is too early", m.filterFirst || find("filter", child) == last-1)
+		for _, st := range o.prefix {
+			wants(st.name+" is the run's", st.known != withRun && (st.known != withMounts || !m.mountsLater))
+		}
+		for _, st := range o.prefix {
+			wants(st.name+" is not done ahead", !m.ahead || !st.ahead || st.by == firstProcess)
+		}
+	}
+}
