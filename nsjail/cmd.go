@@ -6,12 +6,12 @@ import (
 	"errors"
 	"io"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"brig/cgroup"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/run"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -43,35 +43,30 @@ type Cmd struct {
 	digest     string // of the programs that make the jail, if it is wanted
 	ended      func() // see Job.Ended
 
-	edit     func(*Plan) // a test's change of the plan
-	runner   *Runner
-	own      bool // the runner belongs to this Cmd
-	ctx      context.Context
-	started  bool
-	pidfd    *os.File
-	report   *os.File
-	pid      int
-	plan     *Plan
-	copies   sync.WaitGroup
-	loans    []loan   // of the caller's files
-	stdin    *os.File // what brig copies for Stdin, if that is a file
-	out      [2]*capture
-	closers  []io.Closer // our ends of pipes
-	copyIn   *os.File    // our end of stdin's pipe
-	stdinErr atomic.Pointer[error]
-	marks    [7]time.Time
-	result   *Result
-	state    outcome
-	made     made
-	group    *cgroup.Group // nil for none
-	net      *netEntry     // nil for a network namespace of its own
-	network  *network      // nil for a jail that reaches nothing and publishes nothing
-	from     *template     // nil for a jail that was made in one go
-	sockets  []int         // of the network, if they came before the command
-	frozen   atomic.Bool
-	stopOOM  func() error // nil for nothing to stop
-	timers   timers
-	stopCtx  func() bool
+	edit    func(*Plan) // a test's change of the plan
+	runner  *Runner
+	own     bool // the runner belongs to this Cmd
+	ctx     context.Context
+	started bool
+	pidfd   *os.File
+	report  *os.File
+	pid     int
+	plan    *Plan
+	streams run.Streams
+	closers []io.Closer // what else is closed at the end
+	marks   [7]time.Time
+	result  *Result
+	state   outcome
+	made    made
+	group   *cgroup.Group // nil for none
+	net     *netEntry     // nil for a network namespace of its own
+	network *network      // nil for a jail that reaches nothing and publishes nothing
+	from    *template     // nil for a jail that was made in one go
+	sockets []int         // of the network, if they came before the command
+	frozen  atomic.Bool
+	stopOOM func() error // nil for nothing to stop
+	timers  run.Timers
+	stopCtx func() bool
 }
 
 // outcome is what the keeper itself knows of the end.

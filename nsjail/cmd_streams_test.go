@@ -228,25 +228,3 @@ func TestOutputLimit(t *testing.T) {
 		}
 	}
 }
-
-// TestOutputLimitSmallWrites writes byte by byte, so that the ring of the tail turns at every position.
-func TestOutputLimitSmallWrites(t *testing.T) {
-	for limit := range 12 {
-		for total := range 40 {
-			var out bytes.Buffer
-			c := newCapture(nil, &out, int64(limit))
-			all := []byte(numbers(20))[:total]
-			for i, n := 0, 1; i < total; i, n = i+n, n%5+1 {
-				c.take(all[i:min(i+n, total)])
-			}
-			c.flush()
-			want := string(all)
-			if limit > 0 && limit < total {
-				want = string(all[:limit-limit/2]) + string(all[total-limit/2:])
-			}
-			if out.String() != want || c.dropped() != int64(total-len(want)) {
-				t.Errorf("limit %d of %d bytes: %q, want %q; %d dropped", limit, total, out.String(), want, c.dropped())
-			}
-		}
-	}
-}

@@ -9,6 +9,7 @@ import (
 
 	"brig/cgroup"
 	"brig/nsjail/doctor"
+	"brig/nsjail/internal/run"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -39,7 +40,7 @@ func makeGroup(p *Plan) (g *cgroup.Group, fds []int, into bool, err error) {
 		}
 		return g, append(fds, fd), true, nil
 	}
-	null, err := openNull() // it could not be made, and limits nothing
+	null, err := run.OpenNull() // it could not be made, and limits nothing
 	return g, append(fds, null), false, err
 }
 

@@ -187,7 +187,7 @@ func TestStreamsOpenAgain(t *testing.T) {
 	for way, run := range ways(t) {
 		for kind, open := range callersFiles {
 			for i, script := range scripts {
-				t.Run(way+"/"+kind+"/"+streamNames[i], func(t *testing.T) {
+				t.Run(way+"/"+kind+"/"+[]string{"stdin", "stdout", "stderr"}[i], func(t *testing.T) {
 					f, want := open(t, i == 0), map[bool]string{true: "x\n", false: "x\ny\n"}[i == 0]
 					if kind == "null" {
 						want = ""

@@ -218,7 +218,7 @@ func (c *Cmd) confirm() error {
 			c.mark(5)
 			c.state.running.Store(true)
 			c.watchPayload()
-			c.startCopies()
+			c.streams.Start(c.pidfd)
 			if c.from != nil { // a thousand running jails need no thousand programs: Plan writes it again
 				p := *c.plan
 				p.Jail = nil
@@ -253,7 +253,7 @@ func (c *Cmd) take(fds []int) error {
 	}
 	master, err := masterFile(fds[0])
 	if err == nil {
-		c.attachTerminal(master)
+		c.streams.Attach(master)
 	}
 	return err
 }

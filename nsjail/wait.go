@@ -221,7 +221,7 @@ func (c *Cmd) finish() (*Result, error) {
 	c.state.sampled = usage.Sampled
 	r.Usage.Disk = Count(c.state.disk)
 	r.Usage.Wall = Millis(c.marks[6].Sub(c.begun()))
-	r.Output = c.counts()
+	r.Output = c.outputCounts()
 	if r.decide(status, &c.state); stuck(err) {
 		r.Status, r.ExitCode = StatusError, -1
 		errors.As(err, &r.Error)
@@ -230,7 +230,7 @@ func (c *Cmd) finish() (*Result, error) {
 	r.Network = c.network.close()
 	r.Phases = c.phases()
 	c.runner.forget(c)
-	err = errors.Join(err, c.report.Close(), c.copyError())
+	err = errors.Join(err, c.report.Close(), c.streams.Err())
 	c.runner.leave()
 	if c.own {
 		err = errors.Join(err, c.runner.Close())

@@ -28,7 +28,7 @@ const (
 // steps of the system's time do not matter. No goroutine waits: a start wakes no thread for this.
 func (c *Cmd) startWatch() {
 	if c.plan.Wall > 0 {
-		c.timers.start(&c.timers.wall, time.Duration(c.plan.Wall)-time.Since(c.marks[3]), func() { c.endFor(endedWall) })
+		c.timers.Start(&c.timers.Wall, time.Duration(c.plan.Wall)-time.Since(c.marks[3]), func() { c.endFor(endedWall) })
 	}
 	c.stopCtx = context.AfterFunc(c.ctx, func() { c.endFor(endedCancel) })
 }
@@ -37,7 +37,7 @@ func (c *Cmd) startWatch() {
 func (c *Cmd) watchPayload() {
 	if idle := time.Duration(c.Spec.Limits.Idle); idle > 0 {
 		c.state.lastOutput.Store(time.Since(c.marks[0]).Nanoseconds())
-		c.timers.start(&c.timers.idle, idle, func() { c.checkIdle(idle) })
+		c.timers.Start(&c.timers.Idle, idle, func() { c.checkIdle(idle) })
 	}
 	if limit := time.Duration(c.Spec.Limits.CPUTime); limit > 0 && c.group != nil {
 		c.checkCPU(limit)
@@ -45,7 +45,7 @@ func (c *Cmd) watchPayload() {
 }
 
 func (c *Cmd) unwatch() {
-	c.timers.end()
+	c.timers.End()
 	c.stopCtx()
 }
 
@@ -56,7 +56,7 @@ func (c *Cmd) checkIdle(idle time.Duration) {
 		c.endFor(endedIdle)
 		return
 	}
-	c.timers.start(&c.timers.idle, idle-quiet, func() { c.checkIdle(idle) })
+	c.timers.Start(&c.timers.Idle, idle-quiet, func() { c.checkIdle(idle) })
 }
 
 // checkCPU ends the jail if its group has used so much processor time, or comes again when it could have, at the
@@ -68,7 +68,7 @@ func (c *Cmd) checkCPU(limit time.Duration) {
 		c.endFor(endedCPU)
 		return
 	}
-	c.timers.start(&c.timers.cpu, max(least, (limit-used)/time.Duration(c.plan.processors())), func() { c.checkCPU(limit) })
+	c.timers.Start(&c.timers.CPU, max(least, (limit-used)/time.Duration(c.plan.processors())), func() { c.checkCPU(limit) })
 }
 
 // endFor ends the jail for the first cause that comes. Those that a payload may prepare for give it Spec.Limits.Grace.
@@ -102,7 +102,7 @@ func (c *Cmd) Stop(sig os.Signal) error {
 	}
 	err := c.Signal(sig)
 	if err == nil && c.state.asked.CompareAndSwap(false, true) {
-		c.timers.start(&c.timers.stop, time.Duration(cmp.Or(c.Spec.Limits.Grace, spec.DefaultGrace)), kill)
+		c.timers.Start(&c.timers.Stop, time.Duration(cmp.Or(c.Spec.Limits.Grace, spec.DefaultGrace)), kill)
 	}
 	return err
 }
@@ -147,8 +147,8 @@ func (c *Cmd) kill() {
 	c.hurry()
 }
 
-// said counts what the payload has written, and gives how many of n bytes the limit on output lets pass.
-func (c *Cmd) said(n int) int {
+// countOutput counts what the payload has written, and returns how many of n bytes the limit on output lets pass.
+func (c *Cmd) countOutput(n int) int {
 	if c.Spec.Limits.Idle > 0 {
 		c.state.lastOutput.Store(time.Since(c.marks[0]).Nanoseconds())
 	}

@@ -15,6 +15,7 @@ const (
 	program = "brig/internal/program"
 	spec    = "brig/nsjail/internal/spec"
 	host    = "brig/nsjail/internal/host"
+	keeper  = "brig/nsjail/internal/run"
 	doctor  = "brig/nsjail/doctor"
 	bench   = "brig/cmd/brig-bench/internal/"
 	daemon  = "brig/cmd/brigd/internal/"
@@ -44,8 +45,9 @@ var ours = map[string][]string{
 	"brig/nsjail/internal/launcher": {program},
 	spec:                            {program, "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	host:                            {spec, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/seccomp"},
+	keeper:                          {spec, "brig/nsjail/internal/launcher"},
 	doctor:                          {spec, host, "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
-	"brig/nsjail":                   {program, spec, host, doctor, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
+	"brig/nsjail":                   {program, spec, host, keeper, doctor, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	"brig/agent/workspace":          {"brig/nsjail"},
 	"brig/agent/lang":               {"brig/nsjail"},
 	"brig/agent/text":               {},

@@ -1,4 +1,4 @@
-package nsjail
+package run
 
 import (
 	"os"
@@ -11,13 +11,6 @@ import (
 
 // streamNames are the payload's descriptors 0, 1 and 2 in messages.
 var streamNames = [3]string{"stdin", "stdout", "stderr"}
-
-// lender opens the caller's files for the payload.
-type lender struct {
-	cmd   *Cmd
-	fds   []int // the payload's streams, as far as they are open
-	files [3]lent
-}
 
 // lent is a file of the caller's that becomes a stream of the payload's.
 type lent struct {
@@ -36,23 +29,23 @@ func (l *lent) same(m *lent) bool {
 // description (open(2)): of a duplicate the payload could change them under the caller, which may outlive it. lend
 // returns -1 for a file to be copied: a new description of a regular file could be truncated or read back, and a
 // socket has none.
-func (l *lender) lend(f *os.File) (fd int, err error) {
+func (s *Streams) lend(f *os.File) (fd int, err error) {
 	fd = -1
 	rc, err := f.SyscallConn()
 	if err == nil {
-		cerr := rc.Control(func(ours uintptr) { fd, err = l.reopen(f, int(ours)) })
+		cerr := rc.Control(func(ours uintptr) { fd, err = s.reopen(f, int(ours)) })
 		if cerr != nil {
 			err = cerr
 		}
 	}
 	if _, ours := err.(*spec.Error); err != nil && !ours {
-		err = &spec.Error{Fault: spec.FaultCaller, Op: streamNames[len(l.fds)], Detail: spec.Quote(f.Name()) + ": " + err.Error(),
+		err = &spec.Error{Fault: spec.FaultCaller, Op: streamNames[len(s.fds)], Detail: spec.Quote(f.Name()) + ": " + err.Error(),
 			Remedy: "pass an open file"}
 	}
 	return fd, err
 }
 
-func (l *lender) reopen(f *os.File, ours int) (fd int, err error) {
+func (s *Streams) reopen(f *os.File, ours int) (fd int, err error) {
 	flags, err := unix.FcntlInt(uintptr(ours), unix.F_GETFL, 0)
 	if err != nil {
 		return -1, err
@@ -61,23 +54,23 @@ func (l *lender) reopen(f *os.File, ours int) (fd int, err error) {
 	if err := unix.Fstat(ours, &st); err != nil {
 		return -1, err
 	}
-	if l.cmd.plan.sameFiles {
+	if s.Same {
 		return unix.FcntlInt(uintptr(ours), unix.F_DUPFD_CLOEXEC, 0)
 	}
-	i := len(l.fds)
+	i := len(s.fds)
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR { // openat(2) below its descriptor, and "..", lead to every file of the host
 		return -1, &spec.Error{Fault: spec.FaultCaller, Op: streamNames[i],
 			Detail: spec.Quote(f.Name()) + " is a directory: the payload could walk the host's files from it",
 			Remedy: "pass a file, a pipe or a terminal; share a directory with --input"}
 	}
-	now := &l.files[i]
+	now := &s.files[i]
 	*now = lent{known: true, dev: st.Dev, ino: st.Ino, access: flags & unix.O_ACCMODE}
-	for k := range l.files[:i] {
-		if m := &l.files[k]; now.same(m) && now.access == m.access && m.copied == nil {
-			return unix.FcntlInt(uintptr(l.fds[k]), unix.F_DUPFD_CLOEXEC, 0)
+	for k := range s.files[:i] {
+		if m := &s.files[k]; now.same(m) && now.access == m.access && m.copied == nil {
+			return unix.FcntlInt(uintptr(s.fds[k]), unix.F_DUPFD_CLOEXEC, 0)
 		}
 	}
-	if fd = l.cmd.openAgain(f, ours, now.access, &st); fd >= 0 {
+	if fd = s.openAgain(f, ours, now.access, &st); fd >= 0 {
 		return fd, nil
 	}
 	ours, err = unix.FcntlInt(uintptr(ours), unix.F_DUPFD_CLOEXEC, 0)
@@ -89,12 +82,12 @@ func (l *lender) reopen(f *os.File, ours int) (fd int, err error) {
 
 // openAgain returns a description of the payload's own, or -1: also where the caller may not open its own file, as a
 // terminal after su(1).
-func (c *Cmd) openAgain(f *os.File, ours, access int, st *unix.Stat_t) int {
+func (s *Streams) openAgain(f *os.File, ours, access int, st *unix.Stat_t) int {
 	path := "/proc/self/fd/" + strconv.Itoa(ours)
 	fd := -1
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFIFO:
-		fd = c.openPipe(path, ours, access, st)
+		fd = s.openPipe(path, ours, access, st)
 	case unix.S_IFCHR:
 		// devices.txt of the kernel's documentation
 		const null, zero, full, random, urandom = 1<<8 | 3, 1<<8 | 5, 1<<8 | 7, 1<<8 | 8, 1<<8 | 9
@@ -109,7 +102,7 @@ func (c *Cmd) openAgain(f *os.File, ours, access int, st *unix.Stat_t) int {
 		}
 	}
 	if fd >= 0 {
-		c.note(f, ours, st)
+		s.note(f, ours, st)
 	}
 	return fd
 }
@@ -117,13 +110,13 @@ func (c *Cmd) openAgain(f *os.File, ours, access int, st *unix.Stat_t) int {
 // openPipe opens a pipe or FIFO. The payload may open its stream again as /dev/stdout; where it has another uid than
 // the caller, the mode has to let it. A pipe's mode admits no other process: a pipe is reached only through a process
 // that holds it. A FIFO is reached by its name, and its mode stays as it is.
-func (c *Cmd) openPipe(path string, ours, access int, st *unix.Stat_t) int {
+func (s *Streams) openPipe(path string, ours, access int, st *unix.Stat_t) int {
 	var fs unix.Statfs_t
 	if unix.Fstatfs(ours, &fs) != nil {
 		return -1
 	}
 	named := fs.Type != unix.PIPEFS_MAGIC
-	if c.plan.Host.Drop {
+	if s.Chown {
 		need := [unix.O_ACCMODE + 1]uint32{unix.O_RDONLY: 0o4, unix.O_WRONLY: 0o2, unix.O_RDWR: 0o6}[access]
 		if st.Mode&need != need && (named || unix.Fchmod(ours, st.Mode&0o7777|need) != nil) {
 			return -1

@@ -1,4 +1,4 @@
-package nsjail
+package run
 
 import (
 	"bytes"
@@ -104,3 +104,25 @@ func TestSameWriterOfUncomparableTypes(t *testing.T) {
 type manyWriters []io.Writer
 
 func (m manyWriters) Write(b []byte) (int, error) { return m[0].Write(b) }
+
+// TestOutputLimitSmallWrites writes byte by byte, so that the ring of the tail turns at every position.
+func TestOutputLimitSmallWrites(t *testing.T) {
+	for limit := range 12 {
+		for total := range 40 {
+			var out bytes.Buffer
+			c := newCapture(nil, &out, int64(limit))
+			all := []byte("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJ")[:total]
+			for i, n := 0, 1; i < total; i, n = i+n, n%5+1 {
+				c.take(all[i:min(i+n, total)])
+			}
+			c.flush()
+			want := string(all)
+			if limit > 0 && limit < total {
+				want = string(all[:limit-limit/2]) + string(all[total-limit/2:])
+			}
+			if out.String() != want || c.dropped() != int64(total-len(want)) {
+				t.Errorf("limit %d of %d bytes: %q, want %q; %d dropped", limit, total, out.String(), want, c.dropped())
+			}
+		}
+	}
+}

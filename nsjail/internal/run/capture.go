@@ -1,4 +1,4 @@
-package nsjail
+package run
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ type capture struct {
 	dst   io.Writer
 	own   *os.File        // closed at the end, since its reader may wait for that; nil: none
 	limit int64           // 0: everything
-	said  func(n int) int // told of n bytes, it says how many may pass; nil: all
+	count func(n int) int // called with n bytes, it returns how many may pass; nil: all
 
 	total, written int64
 	tail           []byte // a ring of the last limit/2 bytes
@@ -50,8 +50,8 @@ func (c *capture) copy() {
 
 func (c *capture) pass(b []byte) {
 	n := len(b)
-	if c.said != nil {
-		n = c.said(n)
+	if c.count != nil {
+		n = c.count(n)
 	}
 	c.take(b[:n])
 	c.total += int64(len(b) - n)

@@ -1,4 +1,4 @@
-package nsjail
+package run
 
 import (
 	"os"
@@ -27,21 +27,21 @@ type terminalState struct {
 // note remembers the state that f is restored to. Called by root, it lends a terminal to the payload's group, so that
 // /dev/stderr can be opened. The payload is not the owner, so it cannot admit other users. If the keeper is killed, the
 // terminal is left with a group that no process has.
-func (c *Cmd) note(f *os.File, fd int, st *unix.Stat_t) {
+func (s *Streams) note(f *os.File, fd int, st *unix.Stat_t) {
 	l := loan{file: f, mode: st.Mode & 0o7777, gid: int(st.Gid)}
 	if st.Mode&unix.S_IFMT == unix.S_IFCHR {
 		l.terminal = readTerminal(fd)
-		if h := c.plan.Host; h.Drop {
-			if lentOut(l.gid) || unix.Fchown(fd, -1, h.PayloadGID) != nil {
+		if s.Chown {
+			if lentOut(l.gid) || unix.Fchown(fd, -1, s.GID) != nil {
 				l.gid = -1
 			} else {
 				_ = unix.Fchmod(fd, l.mode&0o700|0o60) // without it the payload has only the descriptor
 			}
 		}
-	} else if c.plan.Host.Drop { // the payload owns no pipe of root's
+	} else if s.Chown { // the payload owns no pipe of root's
 		return
 	}
-	c.loans = append(c.loans, l)
+	s.loans = append(s.loans, l)
 }
 
 // lentOut reports whether a group is that of another keeper's payloads. That keeper restores the terminal's group.
@@ -51,13 +51,13 @@ func lentOut(gid int) bool {
 }
 
 // endLoans restores all loans. An error means that the caller has closed the file, or that the terminal is gone.
-func (c *Cmd) endLoans() {
-	for i := range c.loans {
-		if rc, err := c.loans[i].file.SyscallConn(); err == nil {
-			_ = rc.Control(func(fd uintptr) { c.loans[i].end(int(fd)) })
+func (s *Streams) endLoans() {
+	for i := range s.loans {
+		if rc, err := s.loans[i].file.SyscallConn(); err == nil {
+			_ = rc.Control(func(fd uintptr) { s.loans[i].end(int(fd)) })
 		}
 	}
-	c.loans = nil
+	s.loans = nil
 }
 
 func (l *loan) end(fd int) {

@@ -1,4 +1,4 @@
-package nsjail
+package run
 
 import (
 	"errors"
@@ -18,11 +18,10 @@ type wanted struct {
 	err  error
 }
 
-// want takes c.stdin over, which it closes.
-func (c *Cmd) want(in *os.File) *wanted {
-	w := &wanted{from: c.stdin, ends: [2]int{-1, -1}}
-	c.stdin = nil
-	for i, f := range []*os.File{in, c.pidfd} {
+// newWanted takes from over, which close closes.
+func newWanted(from, in, pidfd *os.File) *wanted {
+	w := &wanted{from: from, ends: [2]int{-1, -1}}
+	for i, f := range []*os.File{in, pidfd} {
 		rc, err := f.SyscallConn()
 		if err == nil {
 			cerr := rc.Control(func(fd uintptr) { w.ends[i], err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })

@@ -1,0 +1,248 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// Streams are a payload's stdin, stdout and stderr, as far as the keeper has to do with them. Set the exported fields
+// before Open. The methods are called in the order Open, Start or Attach, End, Counts.
+type Streams struct {
+	In       io.Reader    // nil: /dev/null
+	Out      [2]io.Writer // stdout, stderr; nil: dropped
+	Terminal func(*os.File)
+	TTY      bool            // the payload has a terminal, which Attach connects
+	Keep     int64           // bytes to keep of each output stream, its head and tail; 0: all
+	Read     bool            // the output has to be read: no file of the caller's becomes a stream
+	Count    func(n int) int // called with the size of each piece of output; returns how much of it may pass
+	Chown    bool            // the payload's ids, UID and GID, are not the caller's
+	UID, GID int
+	Same     bool // for tests: the payload gets the caller's open file descriptions
+
+	fds     []int // the payload's streams, as far as they are open
+	files   [3]lent
+	loans   []loan   // of the caller's files
+	file    *os.File // what is copied to stdin, if that is a file
+	copyIn  *os.File // the keeper's end of stdin's pipe
+	out     [2]*capture
+	closers []io.Closer // the keeper's ends of pipes
+	copies  sync.WaitGroup
+	inErr   atomic.Pointer[error]
+}
+
+// Open returns the three descriptors that become the payload's stdin, stdout and stderr. They are the caller's own
+// files, opened again, where that is possible and nothing has to be read or bounded. Otherwise they are pipes to be
+// copied. A stream that is not set is /dev/null. On an error the descriptors are those that are open already.
+func (s *Streams) Open() ([]int, error) {
+	s.fds = make([]int, 0, 3)
+	for i := range streamNames {
+		fd, err := s.open(i)
+		if err != nil {
+			return s.fds, err
+		}
+		s.fds = append(s.fds, fd)
+	}
+	return s.fds, nil
+}
+
+// open opens stream i, behind those that are open.
+func (s *Streams) open(i int) (int, error) {
+	switch {
+	case s.TTY: // the payload's terminal takes its place
+		return OpenNull()
+	case i == 0:
+		return s.stdin()
+	}
+	return s.output(i - 1)
+}
+
+func (s *Streams) stdin() (int, error) {
+	if s.In == nil {
+		return OpenNull()
+	}
+	if f, ok := s.In.(*os.File); ok && f != nil {
+		if fd, err := s.lend(f); fd >= 0 || err != nil {
+			return fd, err
+		}
+		s.file = s.files[0].copied
+	}
+	ours, theirs, err := s.pipe(true)
+	s.copyIn = ours
+	return theirs, err
+}
+
+// output opens stdout (0) or stderr (1).
+func (s *Streams) output(i int) (int, error) {
+	w := s.Out[i]
+	if !s.Read {
+		if w == nil {
+			return OpenNull()
+		}
+		if f, ok := w.(*os.File); ok && f != nil {
+			if fd, err := s.lend(f); fd >= 0 || err != nil {
+				return fd, err
+			}
+		}
+	}
+	file := s.files[i+1].copied
+	// one pipe keeps the order
+	if i == 1 && s.out[0] != nil && (sameWriter(s.Out[0], s.Out[1]) || s.files[1].same(&s.files[2])) {
+		if file != nil {
+			file.Close()
+		}
+		return unix.FcntlInt(uintptr(s.fds[1]), unix.F_DUPFD_CLOEXEC, 0)
+	}
+	ours, theirs, err := s.pipe(false)
+	if err != nil {
+		return -1, err
+	}
+	if w == nil {
+		w = io.Discard
+	}
+	s.out[i] = newCapture(ours, w, s.Keep)
+	s.out[i].count = s.Count
+	if file != nil {
+		s.out[i].dst, s.out[i].own = file, file
+		s.closers = append(s.closers, file) // where nothing is copied
+	}
+	return theirs, nil
+}
+
+func sameWriter(a, b io.Writer) (same bool) {
+	defer func() { _ = recover() }() // writers of an uncomparable type are not the same
+	return a != nil && a == b
+}
+
+// OpenNull opens /dev/null for reading and writing.
+func OpenNull() (int, error) {
+	fd, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &spec.Error{Fault: spec.FaultHost, Op: "stdio", Detail: os.DevNull + ": " + err.Error(),
+			Remedy: "raise the limit on open files (ulimit -n), or mount a device file system on /dev"}
+	}
+	return fd, nil
+}
+
+// pipe makes a pipe between the keeper and the payload; to: the keeper writes. The payload may open its end again through
+// /dev/stdout, so the pipe belongs to its uid.
+func (s *Streams) pipe(to bool) (ours *os.File, theirs int, err error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		return nil, -1, &spec.Error{Fault: spec.FaultHost, Op: "pipe2", Detail: err.Error(),
+			Remedy: "raise the limit on open files (ulimit -n)"}
+	}
+	mine, other := p[0], p[1]
+	if to {
+		mine, other = p[1], p[0]
+	}
+	if s.Chown {
+		err = unix.Fchown(other, s.UID, s.GID)
+	}
+	if err = errors.Join(err, unix.SetNonblock(mine, true)); err != nil {
+		unix.Close(p[0])
+		unix.Close(p[1])
+		return nil, -1, err
+	}
+	ours = os.NewFile(uintptr(mine), "pipe")
+	s.closers = append(s.closers, ours)
+	return ours, other, nil
+}
+
+// Start begins to copy once the payload runs. pidfd is the jail's: the copy of a file to stdin ends with the jail.
+func (s *Streams) Start(pidfd *os.File) {
+	if in := s.copyIn; in != nil {
+		from, end := s.In, func() {}
+		if s.file != nil {
+			w := newWanted(s.file, in, pidfd)
+			s.file = nil
+			from, end = w, w.close
+		}
+		// not waited for: a caller's reader may block for ever after the payload has gone
+		go func() {
+			defer end()
+			_, err := io.Copy(in, from)
+			if err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, fs.ErrClosed) {
+				s.inErr.Store(&err)
+			}
+			in.Close()
+		}()
+	}
+	for _, o := range s.out {
+		if o != nil {
+			s.copies.Go(o.copy)
+		}
+	}
+}
+
+// Attach connects the master side of the payload's terminal.
+func (s *Streams) Attach(m *os.File) {
+	s.closers = append(s.closers, m)
+	if s.Terminal != nil {
+		s.Terminal(m)
+	}
+	s.copyIn = nil
+	if s.In != nil {
+		go func() {
+			if _, err := io.Copy(m, s.In); err == nil {
+				_, _ = m.Write([]byte{4}) // end of file is a character on a terminal: termios(3) VEOF
+			}
+		}()
+	}
+	w := s.Out[0]
+	if w == nil {
+		w = io.Discard
+	}
+	s.out[0] = newCapture(m, w, s.Keep)
+	s.out[0].count = s.Count
+}
+
+// End ends the copies and the loans, once the jail has ended.
+func (s *Streams) End() {
+	for _, o := range s.out {
+		if o != nil {
+			o.over()
+		}
+	}
+	s.copies.Wait()
+	for _, f := range s.closers {
+		f.Close()
+	}
+	if s.file != nil { // nothing was copied
+		s.file.Close()
+	}
+	s.endLoans()
+}
+
+// Counts returns, for stdout and stderr, the bytes that the keeper has read and those that Keep has dropped.
+func (s *Streams) Counts() (bytes, dropped [2]int64) {
+	for i, o := range s.out {
+		if o != nil {
+			bytes[i], dropped[i] = o.total, o.dropped()
+		}
+	}
+	return bytes, dropped
+}
+
+// Err returns why output or input could not be copied to or from the caller.
+func (s *Streams) Err() error {
+	var errs []error
+	for i, o := range s.out {
+		if o != nil && o.err != nil && !errors.Is(o.err, syscall.EPIPE) {
+			errs = append(errs, fmt.Errorf("%s: %w; give it more room", streamNames[i+1], o.err))
+		}
+	}
+	if e := s.inErr.Load(); e != nil {
+		errs = append(errs, fmt.Errorf("stdin: %w", *e))
+	}
+	return errors.Join(errs...)
+}
