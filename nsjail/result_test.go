@@ -2,6 +2,7 @@ package nsjail
 
 import (
 	"encoding/json"
+	"maps"
 	"syscall"
 	"testing"
 	"time"
@@ -108,5 +109,30 @@ func TestWallCoversProcessorTime(t *testing.T) {
 				t.Errorf("%s: %s of the clock, %s of a processor", way, time.Duration(r.Usage.Wall), time.Duration(r.Usage.User+r.Usage.System))
 			}
 		}
+	}
+}
+
+// TestCountedLimits: a Result can name the limits that the table calls counted, and the disks.
+func TestCountedLimits(t *testing.T) {
+	named := map[string]bool{}
+	for _, why := range []cause{endedWall, endedIdle, endedCPU} {
+		o := noted(because(why), func(o *outcome) {
+			o.over.Store(true)
+			o.full = []string{"/tmp"}
+			o.stats.OOMKills, o.stats.OOMOwn, o.stats.MemoryAboveHigh = 1, 1, 1
+			o.stats.ThrottledPeriods, o.stats.ProcessesRefused = 1, 1
+		})
+		for _, name := range (&Result{}).limitsHit(0, o) {
+			named[name] = true
+		}
+	}
+	want := map[string]bool{"disk": true}
+	for _, r := range LimitTable() {
+		if r.Counted {
+			want[r.Name] = true
+		}
+	}
+	if !maps.Equal(named, want) {
+		t.Errorf("a Result can name %v, and the table %v", named, want)
 	}
 }

@@ -59,6 +59,15 @@ func TestEveryFieldOfASpecIsKnown(t *testing.T) {
 	}
 }
 
+// TestLimitFeatures: a limit that needs a feature names one that there is.
+func TestLimitFeatures(t *testing.T) {
+	for _, r := range nsjail.LimitTable() {
+		if r.Feature != "" && Features()[r.Feature] == "" {
+			t.Errorf("%s needs the feature %s, which there is not", r.Name, r.Feature)
+		}
+	}
+}
+
 // within fails unless a Spec lies within a policy, told by other means than narrow's.
 func within(t testing.TB, p *Policy, s *nsjail.Spec) {
 	t.Helper()

@@ -22,10 +22,20 @@ var (
 	violationTypes = []string{"syscall", "network"}
 	layers         = []string{"request", "auth", "token", "policy", "quota", "queue", "sandbox", "audit", "jail", other}
 	rejections     = []string{"queue_full", "rate_limited", "draining", other}
-	limitNames     = []string{"wall", "idle", "cpu_time", "memory", "memory_high", "cpus", "processes", "output", "disk", other}
+	limitNames     = append(countedLimits(), "disk", other)
 	verdicts       = []string{string(egress.VerdictAllow), string(egress.VerdictDeny), string(egress.VerdictError)}
 	phaseNames     = []string{"look", "resolve", "prepare", "spawn", "exec", "end"}
 )
+
+// countedLimits returns the limits that a Result names when a run has met them.
+func countedLimits() (names []string) {
+	for _, r := range nsjail.LimitTable() {
+		if r.Counted {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
 
 // known keeps a label's values to the list.
 func known(v string, list []string) string {
