@@ -13,6 +13,7 @@ import (
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 )
 
@@ -22,7 +23,7 @@ const aheadFile = "internal/launcher/ahead_amd64.h"
 const lastAhead = `"etc/mtab"`
 
 // earlyPlan is what this machine does for a Spec with a launcher that was forked early, which takes the same ids each time.
-func earlyPlan(t *testing.T, s spec.Spec) *Plan {
+func earlyPlan(t *testing.T, s spec.Spec) *plan.Plan {
 	t.Helper()
 	s.Args = []string{"true"}
 	h, err := host.Look(&s)
@@ -31,7 +32,7 @@ func earlyPlan(t *testing.T, s spec.Spec) *Plan {
 	}
 	defer h.Close()
 	h.PayloadUID, h.PayloadGID = 1, 1
-	p, err := Mode{Early: true}.Resolve(&s, h)
+	p, err := plan.Mode{Early: true}.Resolve(&s, h)
 	if err != nil {
 		t.Fatalf("%+v: %v", s, err)
 	}
@@ -47,7 +48,7 @@ func aheadProgram(t *testing.T) []byte {
 	for _, name := range host.EveryKernel {
 		h.ProcFiles = append(h.ProcFiles, host.ProcFile{Name: name, Dir: slices.Contains([]string{"irq", "bus", "fs", "sys"}, name)})
 	}
-	p, err := Mode{Early: true}.Resolve(&spec.Spec{Args: []string{"true"}, Seccomp: "unconfined"}, h)
+	p, err := plan.Mode{Early: true}.Resolve(&spec.Spec{Args: []string{"true"}, Seccomp: "unconfined"}, h)
 	if err != nil {
 		t.Fatal(err)
 	}

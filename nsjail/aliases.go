@@ -3,6 +3,7 @@ package nsjail
 import (
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 )
 
@@ -138,6 +139,21 @@ func Masks() (hidden, readOnly []string) { return host.Masks() }
 
 // DelegateScript returns a script for sh(1) with which root delegates control groups to a user, a name or a uid.
 func DelegateScript(user string) (string, error) { return host.DelegateScript(user) }
+
+// What is decided for one machine.
+type (
+	Plan        = plan.Plan
+	Mode        = plan.Mode
+	Passed      = plan.Passed
+	Preparation = plan.Preparation
+	Step        = plan.Step
+)
+
+// Resolve returns the plan of a Runner that makes each jail from the host's root (RunnerOptions.Cold). It is pure.
+func Resolve(s *Spec, h *Host) (*Plan, error) { return plan.Resolve(s, h) }
+
+// OtherName returns the command that may be meant if the host has no command of this name: "python3" for "python".
+func OtherName(name string) string { return plan.OtherName(name) }
 
 // What Examine and Diagnose return.
 type (

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -108,7 +109,7 @@ func TestEarlyAtOnce(t *testing.T) {
 		t.Skip("in turn on " + runtime.GOARCH)
 	}
 	dir := t.TempDir()
-	plan := func(s spec.Spec) *Plan { return earlyPlan(t, s) }
+	plan := func(s spec.Spec) *plan.Plan { return earlyPlan(t, s) }
 	for _, s := range []spec.Spec{{}, {Mounts: []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/work", Writable: true}, {Type: spec.MountTmpfs, Target: "/home"}}}} {
 		before, own, child := parts(t, plan(s).Jail)
 		if own == nil {
@@ -151,7 +152,7 @@ func order(t *testing.T, pool int, what string, ops []program.Op, texts ...strin
 // Where an outer filter does not permit setns(2), a Runner's jails are made in turn.
 func TestWithoutSetns(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
-	r.tree.modes[0].root.noSetns = true
+	r.tree.modes[0].Root.NoSetns = true
 	c := r.shell("cat /proc/net/if_inet6 | wc -l")
 	wantOutput(t, c, "1")
 	if _, own, _ := parts(t, c.Plan().Head); own != nil {

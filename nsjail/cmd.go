@@ -11,6 +11,7 @@ import (
 
 	"brig/cgroup"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/internal/spec"
 
@@ -43,7 +44,7 @@ type Cmd struct {
 	digest     string // of the programs that make the jail, if it is wanted
 	ended      func() // see Job.Ended
 
-	edit    func(*Plan) // a test's change of the plan
+	edit    func(*plan.Plan) // a test's change of the plan
 	runner  *Runner
 	own     bool // the runner belongs to this Cmd
 	ctx     context.Context
@@ -51,7 +52,7 @@ type Cmd struct {
 	pidfd   *os.File
 	report  *os.File
 	pid     int
-	plan    *Plan
+	plan    *plan.Plan
 	streams run.Streams
 	closers []io.Closer // what else is closed at the end
 	marks   [7]time.Time
@@ -164,11 +165,11 @@ func (c *Cmd) signal(s unix.Signal) error {
 }
 
 // Plan is what Start has decided; nil before.
-func (c *Cmd) Plan() *Plan {
+func (c *Cmd) Plan() *plan.Plan {
 	if c.plan == nil || c.plan.Jail != nil {
 		return c.plan
 	}
-	p, err := c.from.plan(&c.Spec, c.plan.Host)
+	p, err := c.from.prefix.Resolve(&c.Spec, c.plan.Host)
 	if err != nil { // cannot be: it was written before
 		return nil
 	}

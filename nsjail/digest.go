@@ -20,7 +20,7 @@ func digestOf(p *program.Program, r program.Request) ([]byte, error) {
 
 // digest names the head, which is worked out once.
 func (t *template) digest() ([]byte, error) {
-	t.sumOnce.Do(func() { t.sum, t.sumErr = digestOf(t.base.Head, t.base.request()) })
+	t.sumOnce.Do(func() { t.sum, t.sumErr = digestOf(t.prefix.Plan.Head, t.prefix.Plan.Request()) })
 	return t.sum, t.sumErr
 }
 

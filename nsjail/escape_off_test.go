@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,7 @@ import (
 
 // switchOff weakens a plan as an attack's header says. A line that changes nothing is an error: the plan has changed
 // and the attack must follow.
-func switchOff(t *testing.T, s *scene, p *Plan, offs []off) {
+func switchOff(t *testing.T, s *scene, p *plan.Plan, offs []off) {
 	for _, o := range offs {
 		if o.lane != "" && o.lane != lane() || o.kind == "spec" {
 			continue
@@ -52,14 +53,14 @@ var cloneFlags = map[string]uint64{
 	"CLONE_NEWUTS": unix.CLONE_NEWUTS, "CLONE_NEWCGROUP": unix.CLONE_NEWCGROUP,
 }
 
-func deleteOps(p *Plan, which func(*program.Op) bool) bool {
+func deleteOps(p *plan.Plan, which func(*program.Op) bool) bool {
 	before := len(p.Jail.Ops)
 	p.Jail.Ops = slices.DeleteFunc(p.Jail.Ops, func(op program.Op) bool { return which(&op) })
 	return len(p.Jail.Ops) < before
 }
 
 // weakenPassed takes an attribute from the mounts that the keeper makes for root.
-func weakenPassed(p *Plan, attr string) (changed bool) {
+func weakenPassed(p *plan.Plan, attr string) (changed bool) {
 	bits := map[string]uint64{"RDONLY": unix.MOUNT_ATTR_RDONLY, "NODEV": unix.MOUNT_ATTR_NODEV}[attr]
 	for i := range p.Passed {
 		changed = changed || p.Passed[i].Attr&bits != 0
@@ -69,7 +70,7 @@ func weakenPassed(p *Plan, attr string) (changed bool) {
 }
 
 // addBind shows a directory of the host at its own path, over what the jail has there.
-func addBind(p *Plan, dir string) bool {
+func addBind(p *plan.Plan, dir string) bool {
 	at := slices.IndexFunc(p.Jail.Ops, func(op program.Op) bool { return op.Label == "pivot" })
 	if at < 0 {
 		return false
@@ -87,7 +88,7 @@ func addBind(p *Plan, dir string) bool {
 }
 
 // hostProcfs has the process set itself up through the host's procfs, and not through one of its own.
-func hostProcfs(p *Plan) bool {
+func hostProcfs(p *plan.Plan) bool {
 	own := func(op program.Op) bool { return op.Label == "procfs" }
 	at := slices.IndexFunc(p.Jail.Ops, own)
 	slot := p.Jail.Ops[slices.IndexFunc(p.Jail.Ops, func(op program.Op) bool { return own(op) && op.NR == unix.SYS_FSMOUNT })].Save
@@ -99,7 +100,7 @@ func hostProcfs(p *Plan) bool {
 }
 
 // leakDir opens a directory of the host early on and forgets to close it.
-func leakDir(p *Plan, dir string) bool {
+func leakDir(p *plan.Plan, dir string) bool {
 	extra := program.New(0)
 	extra.Add("leak", unix.SYS_OPENAT, program.CWD(), program.Str(dir), program.Int(unix.O_RDONLY|unix.O_DIRECTORY), program.Int(0))
 	p.Jail.Ops = slices.Insert(p.Jail.Ops, 0, extra.Ops...)
@@ -107,15 +108,15 @@ func leakDir(p *Plan, dir string) bool {
 }
 
 // planChanges are the weakenings that no single operation stands for.
-var planChanges = map[string]func(*Plan) bool{
-	"no-idmap": func(p *Plan) (changed bool) {
+var planChanges = map[string]func(*plan.Plan) bool{
+	"no-idmap": func(p *plan.Plan) (changed bool) {
 		for i := range p.Passed {
 			changed = changed || p.Passed[i].IDMap
 			p.Passed[i].IDMap = false
 		}
 		return changed
 	},
-	"stay-root": func(p *Plan) bool {
+	"stay-root": func(p *plan.Plan) bool {
 		if p.Drop == nil {
 			return false
 		}
@@ -123,14 +124,14 @@ var planChanges = map[string]func(*Plan) bool{
 		return replaceMap(p, "0")
 	},
 	"plain-lookup": plainLookup,
-	"no-pins": func(p *Plan) bool {
+	"no-pins": func(p *plan.Plan) bool {
 		return deleteOps(p, func(op *program.Op) bool { return strings.HasSuffix(op.Label, ".pin") })
 	},
-	"same-files": func(p *Plan) bool {
-		p.sameFiles = true
+	"same-files": func(p *plan.Plan) bool {
+		p.SameFiles = true
 		return true
 	},
-	"no-masks": func(p *Plan) bool { // every mount of procfs but procfs itself
+	"no-masks": func(p *plan.Plan) bool { // every mount of procfs but procfs itself
 		first := true
 		return deleteOps(p, func(op *program.Op) bool {
 			if op.Label == "proc" && op.NR == unix.SYS_MOUNT {
@@ -147,7 +148,7 @@ var planChanges = map[string]func(*Plan) bool{
 }
 
 // replaceMap maps the payload to another uid of the host.
-func replaceMap(p *Plan, host string) bool {
+func replaceMap(p *plan.Plan, host string) bool {
 	changed := 0
 	for i, op := range p.Jail.Ops {
 		if op.Label == "user" && op.NR == unix.SYS_WRITE && strings.HasSuffix(strings.Split(op.Call(), `"`)[1], " 1") {
@@ -160,7 +161,7 @@ func replaceMap(p *Plan, host string) bool {
 }
 
 // plainLookup makes every guarded lookup an ordinary one.
-func plainLookup(p *Plan) (changed bool) {
+func plainLookup(p *plan.Plan) (changed bool) {
 	for i, op := range p.Jail.Ops {
 		if op.NR != unix.SYS_OPENAT2 {
 			continue

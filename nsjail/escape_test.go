@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 )
 
@@ -123,7 +124,7 @@ func (a *attack) run(t *testing.T, r *Runner, off bool) (verdict, string) {
 	if s.stderr != nil {
 		c.Stderr = s.stderr
 	}
-	if c.edit = func(p *Plan) {
+	if c.edit = func(p *plan.Plan) {
 		switchOff(t, s, p, a.plans)
 		if off {
 			switchOff(t, s, p, a.offs)

@@ -58,7 +58,7 @@ func (c *Cmd) execError(e *spec.Error) error {
 
 // forbidden returns the reason for EACCES.
 func (c *Cmd) forbidden() string {
-	for _, p := range c.plan.exec {
+	for _, p := range c.plan.Exec {
 		switch mode, _ := c.inJail(p); {
 		case mode&unix.S_IFMT == unix.S_IFDIR:
 			return "it is a directory; name a program in it"
@@ -72,7 +72,7 @@ func (c *Cmd) forbidden() string {
 // missing returns what the jail lacks when execve(2) returns ENOENT: the interpreter or loader of a file that is there,
 // or the file itself.
 func (c *Cmd) missing(name string) string {
-	for _, p := range c.plan.exec {
+	for _, p := range c.plan.Exec {
 		mode, head := c.inJail(p)
 		if mode == 0 {
 			continue

@@ -11,6 +11,7 @@ import (
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -18,7 +19,7 @@ import (
 
 // setupError names the operation that failed in the jail, and the remedy.
 func (c *Cmd) setupError(rep launcher.Report) error {
-	op, of := c.plan.op(rep.A)
+	op, of := c.plan.Op(rep.A)
 	if op == nil {
 		return &spec.Error{Fault: spec.FaultBrig, Op: "program", Detail: "ended without execve(2)"}
 	}
@@ -101,7 +102,7 @@ func remedy(label, call string, errno syscall.Errno) (spec.Fault, string) {
 }
 
 // cloneError explains why the launcher could not make the namespaces.
-func cloneError(p *Plan, err error) error {
+func cloneError(p *plan.Plan, err error) error {
 	var oe *launcher.OpError
 	if errors.Is(err, unix.EFBIG) {
 		return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: err.Error(), Remedy: "the limit on file sizes is too low for brig itself; raise it with ulimit -f, and bound the payload by --ulimit fsize"}
@@ -113,7 +114,7 @@ func cloneError(p *Plan, err error) error {
 	if !errors.As(err, &oe) {
 		return &spec.Error{Fault: spec.FaultBrig, Op: "launcher", Detail: err.Error()}
 	}
-	e := &spec.Error{Fault: spec.FaultHost, Op: "clone3", Detail: strings.Join(flagNames(p.Flags), "|"), Errno: oe.Errno}
+	e := &spec.Error{Fault: spec.FaultHost, Op: "clone3", Detail: strings.Join(plan.FlagNames(p.Flags), "|"), Errno: oe.Errno}
 	switch oe.Errno {
 	case unix.EPERM:
 		e.Remedy = "user namespaces are forbidden here; `brig doctor` tells by what"

@@ -9,6 +9,7 @@ import (
 
 	"brig/cgroup"
 	"brig/nsjail/doctor"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/internal/spec"
 
@@ -20,7 +21,7 @@ const sweepMost = 64
 
 // makeGroup makes the control group of the plan, and gives the descriptors that the jail and the launcher need of it,
 // in the order of groupSlots. into says that the last is for CLONE_INTO_CGROUP.
-func makeGroup(p *Plan) (g *cgroup.Group, fds []int, into bool, err error) {
+func makeGroup(p *plan.Plan) (g *cgroup.Group, fds []int, into bool, err error) {
 	if p.Group == nil {
 		return nil, nil, false, nil
 	}
@@ -67,7 +68,7 @@ func groupError(err error) error {
 	e := &spec.Error{Fault: spec.FaultHost, Op: "cgroup",
 		Detail: fmt.Sprintf("control group: %s (step %d of %d)", s.Op, s.Step, s.Of), Remedy: s.Remedy}
 	if s.Mechanism != "" {
-		e.Op = groupPath(s.Mechanism)
+		e.Op = plan.GroupPath(s.Mechanism)
 	}
 	if !errors.As(s.Err, &e.Errno) || s.Err != error(e.Errno) {
 		e.Detail, e.Errno = e.Detail+": "+s.Err.Error(), 0

@@ -11,6 +11,7 @@ import (
 	"brig/cgroup"
 	"brig/internal/test/asuser"
 	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 )
 
@@ -26,7 +27,7 @@ func needsLimits(t *testing.T, c *Cmd) *Cmd {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	p, err := Resolve(&c.Spec, h)
+	p, err := plan.Resolve(&c.Spec, h)
 	var e *spec.Error
 	if errors.As(err, &e) && e.Fault == spec.FaultHost && strings.HasPrefix(e.Op, "limits.") {
 		t.Skipf("%s: %s", e.Op, e.Detail)
@@ -138,7 +139,7 @@ func TestLimitsWithoutAGroup(t *testing.T) {
 			t.Skip("this caller has groups: ", h.Cgroup)
 		}
 		e := startError(t, c)
-		if e.Fault != spec.FaultHost || e.Op != groupPath(set.name) || !strings.HasPrefix(e.Detail, "control group: ") || !strings.Contains(e.Remedy, "--optional "+set.name) {
+		if e.Fault != spec.FaultHost || e.Op != plan.GroupPath(set.name) || !strings.HasPrefix(e.Detail, "control group: ") || !strings.Contains(e.Remedy, "--optional "+set.name) {
 			t.Errorf("%s: %+v", set.name, e)
 		}
 		c = shell("echo ran")

@@ -10,7 +10,7 @@ import (
 // heed keeps what init has seen beside the payload's end.
 func (c *Cmd) heed(rep *launcher.Report) {
 	o := &c.state
-	o.violation, o.listened = rep.Violation, c.plan.heard != nil
+	o.violation, o.listened = rep.Violation, c.plan.Heard != nil
 	o.disk = rep.Disk.Used
 	for i, targets := range c.plan.Disks {
 		if rep.Disk.Full&(1<<i) != 0 {

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"brig/nsjail/internal/plan"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -95,7 +97,7 @@ func (p *netPool) make() (*netEntry, error) {
 		}
 		return err
 	}
-	list := netProgram()
+	list := plan.NetProgram()
 	fd, err := p.outfit.do(list, look)
 	if err != nil {
 		return nil, opError("pool", list, err)

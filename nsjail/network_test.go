@@ -18,6 +18,7 @@ import (
 
 	"brig/internal/program"
 	"brig/netns/egress"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -197,7 +198,7 @@ func TestRefusedMessageEndsTheStart(t *testing.T) {
 	for _, what := range []string{"RTM_NEWADDR", "add table"} {
 		c := bash(t, "true", "tcp://10.1.2.0/24:*")
 		found := false
-		c.edit = func(p *Plan) {
+		c.edit = func(p *plan.Plan) {
 			for i := range p.Jail.Ops {
 				if op := &p.Jail.Ops[i]; op.NR == unix.SYS_SENDTO && strings.Contains(op.Call(), what) {
 					found = true

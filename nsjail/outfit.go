@@ -13,6 +13,7 @@ import (
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -36,7 +37,7 @@ func (o *outfitter) start() (err error) {
 	var p *program.Program
 	var fds []int
 	if o.host.Drop {
-		p = dropProgram(o.host, rootCaps, rootCaps)
+		p = plan.DropProgram(o.host, rootCaps, rootCaps)
 	} else {
 		ns, err := userNamespace(o.first)
 		if err != nil {
@@ -164,7 +165,7 @@ func askLauncher(st *launcher.Launcher, p *program.Program, pass ...int) (fd int
 // mount makes a mount of a source. Its mount namespace is a copy of the host's, which may have fallen behind where
 // mounts do not propagate (mount_namespaces(7)): then a new copy is taken, once.
 func (o *outfitter) mount(key string, src *host.Source, attr uint64) (int, error) {
-	p := mountProgram(src, attr)
+	p := plan.MountProgram(src, attr)
 	fd, err := o.do(p, nil)
 	if stale(err) {
 		if err := o.renew(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"brig/cgroup"
 	"brig/internal/program"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -86,7 +87,7 @@ func (h *handover) close() {
 
 // bear has a jail's first process made: fill adds what comes with its program beside the report socket and the group,
 // do asks the launcher. When it fails, nothing is left.
-func (r *Runner) bear(p *Plan, fill func(*handover) error, do func(*parked, program.Request, []int) (int, error)) (j *parked, err error) {
+func (r *Runner) bear(p *plan.Plan, fill func(*handover) error, do func(*parked, program.Request, []int) (int, error)) (j *parked, err error) {
 	h := &handover{from: launcher.SlotReport}
 	defer h.close()
 	j = &parked{}
@@ -109,11 +110,11 @@ func (r *Runner) bear(p *Plan, fill func(*handover) error, do func(*parked, prog
 	}
 	group, fds, into, err := makeGroup(p)
 	j.group = group
-	h.put(p.joinAt, fds...)
+	h.put(p.JoinAt, fds...)
 	if err != nil {
 		return j, err
 	}
-	req := p.request()
+	req := p.Request()
 	if !into {
 		req.Cgroup = -1
 	}
@@ -179,14 +180,14 @@ func (d descriptor) Close() error { return unix.Close(int(d)) }
 
 // fillCycle adds the two sockets of detachMounts, and keeps them as well.
 func (c *Cmd) fillCycle(h *handover) error {
-	if c.plan.cycle == 0 {
+	if c.plan.Cycle == 0 {
 		return nil
 	}
 	sv, err := socketpair(unix.SOCK_DGRAM)
 	if err != nil {
 		return err
 	}
-	h.put(c.plan.cycle, sv[:]...)
+	h.put(c.plan.Cycle, sv[:]...)
 	for _, fd := range sv {
 		mine, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {

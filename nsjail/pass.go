@@ -8,15 +8,16 @@ import (
 
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
 
 // pass makes the mounts that are handed over with the head of a program or with its rest: open_tree(2), mount_setattr(2).
-func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
+func (r *Runner) pass(p *plan.Plan, h *handover, head bool) (err error) {
 	for _, m := range p.Passed {
-		if m.head != head && p.Head != nil {
+		if m.Head != head && p.Head != nil {
 			continue
 		}
 		src := p.Host.Sources[m.Key]
@@ -25,7 +26,7 @@ func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 			if err != nil {
 				return err
 			}
-			h.put(m.slot, fd)
+			h.put(m.Slot, fd)
 			continue
 		}
 		if !p.Host.Drop {
@@ -33,7 +34,7 @@ func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 			if err != nil {
 				return err
 			}
-			h.put(m.slot, fd)
+			h.put(m.Slot, fd)
 			continue
 		}
 		fail := func(op string, err error) error {
@@ -47,7 +48,7 @@ func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 		if err != nil {
 			return fail("open_tree", err)
 		}
-		h.put(m.slot, fd)
+		h.put(m.Slot, fd)
 		ns := -1
 		if m.IDMap {
 			if ns, err = r.idmap(src, p.Host); err != nil {
@@ -68,7 +69,7 @@ func (r *Runner) pass(p *Plan, h *handover, head bool) (err error) {
 // setAttributes sets the attributes of a mount and of everything below it: mount_setattr(2). ns is the user namespace
 // by which it is idmapped, or -1. Not every file system can be idmapped. One that is mounted below the source then
 // keeps its owners, and the payload does not have their rights. why is what was given up.
-func setAttributes(fd int, m *Passed, ns int, s *spec.Spec) (why string, err error) {
+func setAttributes(fd int, m *plan.Passed, ns int, s *spec.Spec) (why string, err error) {
 	attr := unix.MountAttr{Attr_set: m.Attr}
 	plain := attr
 	if ns >= 0 {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 )
 
@@ -79,7 +80,7 @@ func (y *yard) add(j *parked, want int) bool {
 
 // yard gives the one for a Spec, new or not.
 func (st *stand) yard(r *Runner, s *spec.Spec) *yard {
-	key := prefixSpec(s)
+	key := plan.PrefixSpec(s)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if y := st.find(&key); y != nil {
@@ -92,7 +93,7 @@ func (st *stand) yard(r *Runner, s *spec.Spec) *yard {
 // open adds one. The caller holds the lock.
 func (st *stand) open(r *Runner, s *spec.Spec) *yard {
 	own := s.Clone()
-	y := &yard{runner: r, spec: *own, key: prefixSpec(own), used: time.Now(), closed: st.done}
+	y := &yard{runner: r, spec: *own, key: plan.PrefixSpec(own), used: time.Now(), closed: st.done}
 	st.yards = append(st.yards, y)
 	return y
 }

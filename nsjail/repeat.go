@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 )
 
@@ -22,7 +23,7 @@ func (r *Runner) repeated(s *spec.Spec, t *template) {
 	st := r.tree
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	key := prefixSpec(s)
+	key := plan.PrefixSpec(s)
 	if t.starts++; t.starts < 2 && !st.started(t) || t.gone || st.done || st.find(&key) != nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -188,7 +189,7 @@ func (r *Runner) CommandSpec(ctx context.Context, s spec.Spec) *Cmd {
 }
 
 // adopt makes the launcher the unprivileged user that payloads of root run as. A launcher does so once.
-func (r *Runner) adopt(p *Plan) error {
+func (r *Runner) adopt(p *plan.Plan) error {
 	if p.Drop == nil {
 		return nil
 	}

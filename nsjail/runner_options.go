@@ -50,7 +50,7 @@ func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 		r.why, r.launcher, r.dropped, r.tree = err.Error(), fresh.launcher, nil, nil
 		return r, nil
 	}
-	r.outfit = &outfitter{host: r.tree.modes[0].root.host, first: r.launcher}
+	r.outfit = &outfitter{host: r.tree.modes[0].Root.Host, first: r.launcher}
 	if o.Pool > 0 {
 		r.pool = o.Pool
 		r.nets = &netPool{outfit: r.outfit, want: o.Pool, reuse: o.Reuse}

@@ -9,6 +9,7 @@ import (
 
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -19,7 +20,7 @@ const maxTemplates = 16
 
 // stand is a launcher that stands in a tree of its own, with what has been worked out for it.
 type stand struct {
-	modes [2]Mode // without and with a network namespace that was ready
+	modes [2]plan.Mode // without and with a network namespace that was ready
 	mu    sync.Mutex
 	kinds []*template // the one that was used last comes first
 	yards []*yard
@@ -38,25 +39,25 @@ func (r *Runner) prepareLauncher(home bool) (*stand, error) {
 	if home && h.Drop {
 		h.Kept |= 1 << unix.CAP_SYS_ADMIN
 	}
-	root := prepare(h, home)
-	root.noSetns = r.perform(setnsTrial()) != nil // it is done without, then
-	for _, s := range root.steps {
+	root := plan.Prepare(h, home, host.CopyEtc(h))
+	root.NoSetns = r.perform(plan.SetnsTrial()) != nil // it is done without, then
+	for _, s := range root.Steps {
 		if err := r.perform(s); err != nil {
 			return nil, err
 		}
 	}
-	st := &stand{modes: [2]Mode{{root: root}, {root: root, Net: true}}}
-	return st, r.adopt(&Plan{Drop: dropFor(h), Host: h})
+	st := &stand{modes: [2]plan.Mode{{Root: root}, {Root: root, Net: true}}}
+	return st, r.adopt(&plan.Plan{Drop: plan.DropFor(h), Host: h})
 }
 
 // perform has the launcher perform one preparation, in itself or in a process that it waits for.
-func (r *Runner) perform(s Preparation) error {
+func (r *Runner) perform(s plan.Preparation) error {
 	report, far, err := reportSocket()
 	if err != nil {
 		return err
 	}
 	defer report.Close()
-	pid, err := r.launcher.Do(s.Program, s.request, far)
+	pid, err := r.launcher.Do(s.Program, s.Request, far)
 	unix.Close(far)
 	if err != nil {
 		return opError("prepare", s.Program, err)
@@ -96,7 +97,7 @@ func (r *Runner) kind(s *spec.Spec, pooled bool) (t *template, known bool, err e
 		mode = &r.tree.modes[1]
 	}
 	at := slices.IndexFunc(r.tree.kinds, func(t *template) bool {
-		return t.base.mode.Net == pooled && t.fits(&key, filter)
+		return t.prefix.Plan.Mode.Net == pooled && t.fits(&key, filter)
 	})
 	if at >= 0 {
 		t = r.tree.kinds[at]
@@ -106,7 +107,7 @@ func (r *Runner) kind(s *spec.Spec, pooled bool) (t *template, known bool, err e
 		return t, true, nil
 	}
 	head := *s
-	if mountsComeLater(s) {
+	if plan.MountsComeLater(s) {
 		head.Mounts = nil
 	}
 	h, err := host.Look(&head)
@@ -153,7 +154,7 @@ func (t *template) release() {
 	t.gone = true
 	if t.uses == 0 {
 		_ = t.file.Close()
-		_ = t.base.host.Close()
+		_ = t.prefix.Plan.Host.Close()
 	}
 }
 
@@ -169,11 +170,11 @@ func (st *stand) used(t *template) {
 // ask gives what a template has to fit. The filter is nil unless it comes from a file, which may have changed.
 func (st *stand) ask(s *spec.Spec) (key spec.Spec, filter []byte, err error) {
 	if spec.FileProfile(s.Seccomp) {
-		h := &host.Host{Kernel: st.modes[0].root.host.Kernel, Missing: map[string]string{}}
+		h := &host.Host{Kernel: st.modes[0].Root.Host.Kernel, Missing: map[string]string{}}
 		err = h.LookFilter(s)
 		filter = h.Filter
 	}
-	return prefixSpec(s), filter, err
+	return plan.PrefixSpec(s), filter, err
 }
 
 // forgetKind drops a template that does not describe the machine any more, with the jails that were parked for it.

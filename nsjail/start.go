@@ -10,6 +10,7 @@ import (
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -96,7 +97,7 @@ func (c *Cmd) startCold() (err error) {
 		mode.Note = "made from the host's tree, which takes longer: " + c.runner.why
 	}
 	c.mark(1)
-	if c.plan, err = mode.resolve(&c.Spec, host); err != nil {
+	if c.plan, err = mode.ResolveChecked(&c.Spec, host); err != nil {
 		return err
 	}
 	if c.edit != nil {
@@ -108,7 +109,7 @@ func (c *Cmd) startCold() (err error) {
 
 // mode returns the Mode of the next jail. A launcher in a network namespace of its own makes no jail in the host's, and
 // one that has died none at all: then another one takes its place.
-func (r *Runner) mode(s *spec.Spec) (m Mode, err error) {
+func (r *Runner) mode(s *spec.Spec) (m plan.Mode, err error) {
 	if m.Net, err = r.launcher.OwnNet(); err != nil || m.Net && s.Net == spec.NetHost {
 		m.Net = false
 		if err = r.replace(); err != nil {
@@ -144,7 +145,7 @@ func (c *Cmd) spawn(r *Runner) error {
 // fill adds the streams and the mounts that the jail does not have yet.
 func (c *Cmd) fill(r *Runner, h *handover) error {
 	streams, err := c.openStreams()
-	h.put(c.plan.stdio, streams...)
+	h.put(c.plan.Stdio, streams...)
 	if err == nil {
 		err = c.fillCycle(h)
 	}
@@ -201,7 +202,7 @@ func (c *Cmd) confirm() error {
 	if c.sockets != nil { // they came while the jail was parked
 		fds := c.sockets
 		c.sockets = nil
-		if err := c.network.serve(fds, c.plan.sockets.List()); err != nil {
+		if err := c.network.serve(fds, c.plan.Sockets.List()); err != nil {
 			return c.failed(err)
 		}
 	}
@@ -249,7 +250,7 @@ func (c *Cmd) failed(err error) error {
 // take puts to use what a jail has sent: first the sockets of its network, if it has any, then its terminal.
 func (c *Cmd) take(fds []int) error {
 	if c.network != nil && !c.network.serving {
-		return c.network.serve(fds, c.plan.sockets.List())
+		return c.network.serve(fds, c.plan.Sockets.List())
 	}
 	master, err := masterFile(fds[0])
 	if err == nil {

@@ -80,7 +80,7 @@ func (w *rest) jail() (*parked, error) {
 // waits for it: its keeper may have no processor by then.
 func (w *rest) meanwhile(j *parked, t *template) error {
 	err := w.write(t)
-	if err == nil && len(w.cmd.plan.Passed) == len(t.base.Passed) {
+	if err == nil && len(w.cmd.plan.Passed) == len(t.prefix.Plan.Passed) {
 		w.sent = true
 		err = w.cmd.send(j, t, w.fds.fds)
 	}
@@ -101,13 +101,13 @@ func (w *rest) write(t *template) (err error) {
 		return errStale
 	}
 	c.mark(1)
-	if c.plan, err = t.plan(&c.Spec, w.host); err != nil {
+	if c.plan, err = t.prefix.Resolve(&c.Spec, w.host); err != nil {
 		return err
 	}
 	c.mark(2)
-	w.fds.from = c.plan.stdio
+	w.fds.from = c.plan.Stdio
 	streams, err := c.openStreams()
-	w.fds.put(c.plan.stdio, streams...)
+	w.fds.put(c.plan.Stdio, streams...)
 	c.mark(3)
 	return err
 }
@@ -168,19 +168,19 @@ func (r *Runner) park(s *spec.Spec, meanwhile func(*parked, *template) error) (*
 
 // head makes the first process of a jail.
 func (r *Runner) head(t *template, net *netEntry, meanwhile func(*parked)) (*parked, error) {
-	p := t.base.Plan
+	p := t.prefix.Plan
 	j, err := r.bear(p, func(h *handover) error {
 		if net != nil {
 			fd, err := net.handle()
 			if err != nil {
 				return os.NewSyscallError("fcntl", err)
 			}
-			h.put(p.netns, fd)
+			h.put(p.Netns, fd)
 		}
 		return r.pass(p, h, true)
 	}, func(j *parked, req program.Request, fds []int) (int, error) {
 		then := func() { meanwhile(j) }
-		if req == p.request() {
+		if req == p.Request() {
 			return r.launcher.DoFile(t.file, then, fds...)
 		}
 		f, err := launcher.NewFile(p.Head, req) // a group that could not be made, and may be missing
@@ -211,7 +211,7 @@ func (j *parked) waits() bool {
 			oob := make([]byte, unix.CmsgSpace(4*launcher.MaxFDs))
 			n, oobn, _, _, rerr := unix.Recvmsg(int(fd), make([]byte, launcher.ReportSize), oob, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
 			there = rerr == unix.EAGAIN
-			if n != 1 || oobn == 0 || j.sockets != nil || j.from.base.sockets == nil {
+			if n != 1 || oobn == 0 || j.sockets != nil || j.from.prefix.Plan.Sockets == nil {
 				return
 			}
 			if j.sockets, rerr = descriptors(oob[:oobn]); rerr != nil {

@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 	"brig/rootfs"
 	"brig/seccomp"
@@ -147,7 +148,7 @@ func TestListenerStaysOutOfReach(t *testing.T) {
 		c.Spec.Limits.Rlimits = map[string]spec.Rlimit{"nofile": {Soft: files, Hard: files}}
 		out, r := mustRun(t, c)
 		named := !slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "will not be named") })
-		if named != (files >= minFiles) {
+		if named != (files >= plan.MinFiles) {
 			t.Errorf("%d files: the notes are %q", files, r.Notes)
 		}
 		if files < 5 { // the dynamic linker needs one, and sh another
@@ -241,33 +242,6 @@ func TestTimeoutAmongViolations(t *testing.T) {
 	_, r := mustRun(t, c)
 	if r.Status != StatusTimeout {
 		t.Errorf("%+v", r)
-	}
-}
-
-// A plan says who listens, or why nobody does.
-func TestPlansSayWhoListens(t *testing.T) {
-	bpf, ok := seccomp.DefaultBPF()
-	if !ok {
-		t.Skip("no filter is embedded for this architecture")
-	}
-	for _, test := range []struct {
-		why     string
-		noInit  bool
-		listens bool
-	}{{"", false, true}, {"", true, false}, {"EBUSY", false, false}} {
-		h := ordinaryHost()
-		h.Filter, h.NoListener = bpf, test.why
-		p, err := Resolve(&spec.Spec{Args: []string{"true"}, NoInit: test.noInit}, h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := p.String()
-		if strings.Contains(text, "SECCOMP_FILTER_FLAG_NEW_LISTENER") != test.listens || strings.Contains(text, "fork_init($1, &$") != test.listens {
-			t.Errorf("%+v:\n%s", test, text)
-		}
-		if noted := strings.Contains(text, "will not be named: EBUSY"); noted != (test.why != "") {
-			t.Errorf("%+v: noted %v", test, noted)
-		}
 	}
 }
 

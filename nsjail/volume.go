@@ -11,6 +11,7 @@ import (
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 	"brig/rootfs"
 
@@ -109,13 +110,13 @@ func (s *volumeStore) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 		return nil, err
 	}
 	s.last++
-	v := &Volume{id: "v" + strconv.Itoa(s.last), store: s, uid: r.tree.modes[0].root.host.PayloadUID, gid: r.tree.modes[0].root.host.PayloadGID}
-	if !r.tree.modes[0].root.host.Drop {
-		v.uid, v.gid = r.tree.modes[0].root.host.UID, r.tree.modes[0].root.host.GID
+	v := &Volume{id: "v" + strconv.Itoa(s.last), store: s, uid: r.tree.modes[0].Root.Host.PayloadUID, gid: r.tree.modes[0].Root.Host.PayloadGID}
+	if !r.tree.modes[0].Root.Host.Drop {
+		v.uid, v.gid = r.tree.modes[0].Root.Host.UID, r.tree.modes[0].Root.Host.GID
 	}
 	p := program.New(3)
 	m := rootfs.Volume(p, "volume", launcher.SlotUser, v.id, int64(o.Size), o.Inodes, o.Dirs)
-	passFD(p, "volume", m, "[volume]")
+	plan.PassFD(p, "volume", m, "[volume]")
 	fd, err := askLauncher(s.launcher, p, s.place)
 	if err != nil {
 		return nil, opError("volume", p, err)
@@ -148,11 +149,11 @@ func (s *volumeStore) open(r *Runner) (err error) {
 }
 
 func openStore(st *launcher.Launcher, r *Runner) (place int, err error) {
-	h := r.tree.modes[0].root.host
+	h := r.tree.modes[0].Root.Host
 	p := program.New(3)
 	in := []int{}
 	if h.Drop {
-		drop := dropProgram(h, rootCaps, rootCaps)
+		drop := plan.DropProgram(h, rootCaps, rootCaps)
 		if err := perform(st, drop); err != nil {
 			return -1, opError("volume", drop, err)
 		}
@@ -168,7 +169,7 @@ func openStore(st *launcher.Launcher, r *Runner) (place int, err error) {
 	}
 	p.Add("volume", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNS, "CLONE_NEWNS"))
 	m := rootfs.VolumeStore(p, "volume")
-	passFD(p, "volume", m, "[place]")
+	plan.PassFD(p, "volume", m, "[place]")
 	place, err = askLauncher(st, p, in...)
 	if err != nil {
 		return -1, opError("volume", p, err)
@@ -182,11 +183,11 @@ func (s *volumeStore) mount(src *host.Source, attr uint64) (int, error) {
 	defer s.mu.Unlock()
 	v := s.volumes[src.Volume]
 	if v == nil {
-		return -1, noVolume(src.Path, src.Volume)
+		return -1, plan.NoVolume(src.Path, src.Volume)
 	}
 	p := program.New(3)
 	t := rootfs.VolumeTree(p, "volume", launcher.SlotUser, src.Below, attr)
-	passFD(p, "volume", t, "[mount]")
+	plan.PassFD(p, "volume", t, "[mount]")
 	fd, err := askLauncher(s.launcher, p, int(v.root.Fd()))
 	if err != nil {
 		return -1, opError("volume", p, err)
@@ -206,7 +207,7 @@ func (s *volumeStore) look(jail *spec.Spec, h *host.Host) error {
 		v := s.volumes[id]
 		s.mu.Unlock()
 		if v == nil {
-			return noVolume(key, id)
+			return plan.NoVolume(key, id)
 		}
 		h.Sources[key] = &host.Source{Path: key, Dir: true, UID: v.uid, GID: v.gid, Fd: -1, Volume: id, Below: dir}
 	}

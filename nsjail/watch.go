@@ -68,7 +68,7 @@ func (c *Cmd) checkCPU(limit time.Duration) {
 		c.endFor(endedCPU)
 		return
 	}
-	c.timers.Start(&c.timers.CPU, max(least, (limit-used)/time.Duration(c.plan.processors())), func() { c.checkCPU(limit) })
+	c.timers.Start(&c.timers.CPU, max(least, (limit-used)/time.Duration(c.plan.Processors())), func() { c.checkCPU(limit) })
 }
 
 // endFor ends the jail for the first cause that comes. Those that a payload may prepare for give it Spec.Limits.Grace.

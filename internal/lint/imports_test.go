@@ -3,6 +3,7 @@ package lint
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
 	"io"
 	"os/exec"
 	"slices"
@@ -15,6 +16,7 @@ const (
 	program = "brig/internal/program"
 	spec    = "brig/nsjail/internal/spec"
 	host    = "brig/nsjail/internal/host"
+	planner = "brig/nsjail/internal/plan"
 	keeper  = "brig/nsjail/internal/run"
 	doctor  = "brig/nsjail/doctor"
 	bench   = "brig/cmd/brig-bench/internal/"
@@ -44,10 +46,11 @@ var ours = map[string][]string{
 	"brig/seccomp":                  {program},
 	"brig/nsjail/internal/launcher": {program},
 	spec:                            {program, "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
-	host:                            {spec, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/seccomp"},
+	host:                            {spec, "brig/rootfs", "brig/nsjail/internal/launcher", "brig/cgroup", "brig/seccomp"},
+	planner:                         {program, spec, host, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/netns", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	keeper:                          {spec, "brig/nsjail/internal/launcher"},
 	doctor:                          {spec, host, "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
-	"brig/nsjail":                   {program, spec, host, keeper, doctor, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
+	"brig/nsjail":                   {program, spec, host, planner, keeper, doctor, "brig/nsjail/internal/launcher", "brig/cgroup", "brig/netns", "brig/netns/egress", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	"brig/agent/workspace":          {"brig/nsjail"},
 	"brig/agent/lang":               {"brig/nsjail"},
 	"brig/agent/text":               {},
@@ -196,6 +199,36 @@ func door(t *testing.T, from, what string, test bool) {
 		return
 	}
 	t.Errorf("%s imports %s, which has no door", from, what)
+}
+
+// TestPlanIsPure: what internal/plan imports cannot read the machine, and of x/sys/unix it uses no function that makes a
+// system call.
+func TestPlanIsPure(t *testing.T) {
+	for _, p := range list(t, "./nsjail/internal/plan") {
+		for _, banned := range []string{"os", "os/exec", "io/fs", "io/ioutil", "path/filepath", "net", "syscall", "unsafe"} {
+			if slices.Contains(p.Imports, banned) {
+				t.Errorf("%s imports %s", p.ImportPath, banned)
+			}
+		}
+	}
+	for _, s := range sources(t) {
+		if !strings.HasPrefix(s.path, "nsjail/internal/plan/") {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if f, ok := call.Fun.(*ast.SelectorExpr); ok {
+				pkg, ok := f.X.(*ast.Ident)
+				if ok && pkg.Name == "unix" && f.Sel.Name != "CmsgSpace" && f.Sel.Name != "UnixRights" { // they calculate
+					t.Errorf("%s calls unix.%s", s.fset.Position(call.Pos()), f.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
 }
 
 func TestReachesNothingHeavy(t *testing.T) {

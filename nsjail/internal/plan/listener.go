@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// minFiles is the least limit on open files with which a listener fits beside the standard streams.
-const minFiles = 4
+// MinFiles is the least limit on open files with which a listener fits beside the standard streams.
+const MinFiles = 4
 
 // listen makes init the listener of the payload's filter, if anything is to be heard: a call that the profile answers
 // with death is then reported by name. Where that is not possible, the kernel kills, and nobody learns for what.
@@ -28,21 +28,21 @@ func (r *resolver) listen() {
 			why = "the profile kills for execve or exit_group, which the start of a payload needs"
 		}
 	}
-	if l, ok := r.spec.Limits.Rlimits["nofile"]; ok && l.Soft >= 0 && l.Soft < minFiles {
+	if l, ok := r.spec.Limits.Rlimits["nofile"]; ok && l.Soft >= 0 && l.Soft < MinFiles {
 		why = fmt.Sprintf("the limit of %d open files leaves no room for a listener", l.Soft)
 	}
 	if why != "" {
 		r.Notes = append(r.Notes, "a violation of the filter will not be named: "+why)
 		return
 	}
-	r.heard = heard
+	r.Heard = heard
 	r.listener = r.Jail.Reserve()
 }
 
 // forkArgs are the arguments of program.Fork; init performs so many operations itself.
 func (r *resolver) forkArgs(own int) []program.Arg {
 	listener := program.Int(0)
-	if r.heard != nil {
+	if r.Heard != nil {
 		listener = program.Named(int(r.listener), "&$"+strconv.Itoa(int(r.listener)))
 	}
 	args := []program.Arg{launcher.SlotReport.Arg(), listener, program.Int(len(r.Disks))}

@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import "brig/internal/program"
 
@@ -20,7 +20,7 @@ func (p *Plan) Steps() (drop, jail []Step) {
 
 // CloneFlags are the new namespaces by name.
 func (p *Plan) CloneFlags() []string {
-	names := flagNames(p.Flags)
+	names := FlagNames(p.Flags)
 	if p.Group != nil && p.Group.V2() > 0 {
 		names = append(names, "CLONE_INTO_CGROUP")
 	}

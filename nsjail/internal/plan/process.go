@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import (
 	"encoding/binary"
@@ -37,9 +37,9 @@ const firstSlot = program.Slot(64)
 func (r *resolver) beginTree() error {
 	files := r.host.HardLimits["nofile"]
 	r.root.Watched = !r.spec.NoInit && (files < 0 || files >= rootfs.FirstDisk+rootfs.MaxDisks)
-	r.root.Over = r.mode.root != nil
+	r.root.Over = r.mode.Root != nil
 	r.root.Own = r.own
-	r.root.Later = r.mode.root != nil && len(r.spec.Mounts) > 0
+	r.root.Later = r.mode.Root != nil && len(r.spec.Mounts) > 0
 	r.tree = rootfs.Begin(r.Jail, &r.root)
 	r.tree.Add(r.root.Entries[:r.everywhere])
 	return nil
@@ -121,7 +121,7 @@ func (r *resolver) streams() error {
 		return nil
 	}
 	for i := range 3 {
-		r.Jail.Add("stdio", unix.SYS_DUP3, (r.stdio + program.Slot(i)).Arg(), program.Int(i), program.Int(0))
+		r.Jail.Add("stdio", unix.SYS_DUP3, (r.Stdio + program.Slot(i)).Arg(), program.Int(i), program.Int(0))
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (r *resolver) streams() error {
 func (r *resolver) workdir() error {
 	dir := r.spec.Workdir
 	if dir == "" {
-		dir = DefaultWorkdir
+		dir = spec.DefaultWorkdir
 	}
 	r.Jail.Add("workdir", unix.SYS_CHDIR, program.Str(dir))
 	return nil
@@ -218,16 +218,16 @@ func (r *resolver) filter() error {
 	if name == "default" {
 		r.Enforced["sockets"] = "seccomp: AF_UNIX, AF_INET, AF_INET6, NETLINK_ROUTE; no host socket below a bind"
 	}
-	if r.heard == nil {
+	if r.Heard == nil {
 		r.loadFilter(r.host.Filter, r.host.FilterFlags)
 		return nil
 	}
 	// init is the listener (seccomp_unotify(2), Linux 5.0). It takes the lowest free number, which must lie below the
 	// payload's own limit, if that is set by now; whatever has this one is not needed any more then.
 	if !r.shape.filterFirst {
-		r.Jail.Add("fds", unix.SYS_CLOSE, program.Int(minFiles-1)).May(unix.EBADF)
+		r.Jail.Add("fds", unix.SYS_CLOSE, program.Int(MinFiles-1)).May(unix.EBADF)
 	}
-	r.loadFilter(r.heard, r.host.FilterFlags|unix.SECCOMP_FILTER_FLAG_NEW_LISTENER).Save = r.listener
+	r.loadFilter(r.Heard, r.host.FilterFlags|unix.SECCOMP_FILTER_FLAG_NEW_LISTENER).Save = r.listener
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import (
 	"fmt"
@@ -126,11 +126,11 @@ func (r *resolver) volume(label, key, target string, m spec.Mount) error {
 	h := r.host.Sources[key]
 	if h == nil {
 		id, _, _ := strings.Cut(m.Source, "/")
-		return noVolume(key, id)
+		return NoVolume(key, id)
 	}
 	src := rootfs.Source{Path: m.Source, Dir: true, Passed: true, FD: r.in}
 	r.in++
-	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, Target: m.Target, slot: src.FD, head: r.Head == nil})
+	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, Target: m.Target, Slot: src.FD, Head: r.Head == nil})
 	r.addOwn(rootfs.Entry{Kind: rootfs.Bind, Label: label, Target: target, Source: src, Attr: attr})
 	return nil
 }
@@ -149,12 +149,12 @@ func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error
 		if idmap, err = r.have("idmap", "binds show their owner's files as the payload's", h.NoIDMap, ""); err != nil {
 			return s, err
 		}
-	} else if r.mode.root == nil {
+	} else if r.mode.Root == nil {
 		return s, nil
 	}
 	s.Passed, s.FD = true, r.in
 	r.in++
-	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, IDMap: idmap, Target: target, slot: s.FD, head: r.Head == nil})
+	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, IDMap: idmap, Target: target, Slot: s.FD, Head: r.Head == nil})
 	return s, nil
 }
 
@@ -200,7 +200,8 @@ func (r *resolver) plain(src *host.Source, attr uint64) error {
 			"(docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE)", owner)}
 }
 
-func noVolume(key, id string) error {
+// NoVolume returns the error for a mount of a volume that the Runner does not have.
+func NoVolume(key, id string) error {
 	return &spec.Error{Fault: spec.FaultCaller, Op: key, Detail: "there is no volume " + spec.Quote(id) + " here: it was closed, or belongs to another program",
 		Remedy: "make one with Runner.NewVolume, or bind a directory"}
 }

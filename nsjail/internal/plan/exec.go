@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import (
 	"path"
@@ -17,17 +17,17 @@ func (r *resolver) execve() error {
 	r.Env = host.BuildEnv(r.spec, r.host.Env, r.host.Term)
 	env := program.Strs(r.Env)
 	args := r.spec.Args
-	r.exec = r.candidates(args[0])
-	own := len(r.exec)
+	r.Exec = r.candidates(args[0])
+	own := len(r.Exec)
 	if other := OtherName(args[0]); other != "" {
-		r.exec = append(r.exec, r.candidates(other)...)
+		r.Exec = append(r.Exec, r.candidates(other)...)
 	}
-	for i, file := range r.exec {
+	for i, file := range r.Exec {
 		if i == own { // a program looks itself up again by this name
 			args = append([]string{OtherName(args[0])}, args[1:]...)
 		}
 		op := r.Jail.Add(spec.OpExec, unix.SYS_EXECVE, program.Str(file), program.Strs(args), env)
-		if i < len(r.exec)-1 {
+		if i < len(r.Exec)-1 {
 			op.May(unix.ENOENT, unix.ENOTDIR, unix.EACCES)
 		}
 		r.execAt = append(r.execAt, len(r.Jail.Ops)-1)

@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import (
 	"runtime"
@@ -24,30 +24,30 @@ type Mode struct {
 	// Note is for Plan.Notes.
 	Note string `json:"note"`
 
-	root *preparedRoot // in which the launcher is; nil for the host's
+	Root *preparedRoot // in which the launcher is; nil for the host's
 }
 
 // preparedRoot is the root of a launcher whose jails copy its few mounts instead of all of the host's.
 type preparedRoot struct {
-	host    *host.Host // as it was when the root was made
+	Host    *host.Host // as it was when the root was made
 	etc     bool       // its /etc is the whole one of a jail with the default identity
-	noSetns bool       // an outer filter does not permit setns(2)
-	steps   []Preparation
+	NoSetns bool       // an outer filter does not permit setns(2)
+	Steps   []Preparation
 }
 
 // facts returns a Host with what holds in the mode.
 func (m *Mode) facts(s *spec.Spec, h *host.Host) *host.Host {
-	if m.root == nil && m.UID == 0 {
+	if m.Root == nil && m.UID == 0 {
 		return h
 	}
 	c := h.Facts()
 	if m.UID != 0 {
 		c.PayloadUID, c.PayloadGID = m.UID, m.GID
 	}
-	if m.root == nil {
+	if m.Root == nil {
 		return c
 	}
-	was := m.root.host
+	was := m.Root.Host
 	c.PayloadUID, c.PayloadGID, c.Kept = was.PayloadUID, was.PayloadGID, was.Kept
 	if s.Rootfs.Path == "" { // what the prepared root has, and not what the host has by now
 		c.System, c.Files, c.CPUs = was.System, was.Files, was.CPUs
@@ -62,12 +62,12 @@ const canShare = runtime.GOARCH == "amd64"
 // shapeOf returns what the order depends on.
 func (r *resolver) shapeOf() shape {
 	s, m := r.spec, r.mode
-	sh := shape{prepared: m.root != nil, ahead: m.Early, noInit: s.NoInit, image: s.Rootfs.Path != ""}
-	sh.mountsLater = sh.prepared && mountsComeLater(s)
+	sh := shape{prepared: m.Root != nil, ahead: m.Early, noInit: s.NoInit, image: s.Rootfs.Path != ""}
+	sh.mountsLater = sh.prepared && MountsComeLater(s)
 	permits := !sh.mountsLater && permitsSuffix(s, r.host)
-	sh.side = permits && canShare && !sh.noInit && !sh.image && r.sockets == nil
+	sh.side = permits && canShare && !sh.noInit && !sh.image && r.Sockets == nil
 	if sh.prepared {
-		sh.side = sh.side && (m.Net || !m.root.noSetns)
+		sh.side = sh.side && (m.Net || !m.Root.NoSetns)
 		sh.makesNet, sh.filterFirst = sh.side && !m.Net, permits
 		return sh
 	}
@@ -76,9 +76,9 @@ func (r *resolver) shapeOf() shape {
 	return sh
 }
 
-// mountsComeLater reports whether the caller's mounts belong to the suffix. An image's belong to the prefix: its mount
+// MountsComeLater reports whether the caller's mounts belong to the suffix. An image's belong to the prefix: its mount
 // points cannot be made once it is the root.
-func mountsComeLater(s *spec.Spec) bool { return s.Rootfs.Path == "" && len(s.Mounts) > 0 }
+func MountsComeLater(s *spec.Spec) bool { return s.Rootfs.Path == "" && len(s.Mounts) > 0 }
 
 // permitsSuffix reports whether the filter lets a process receive and perform the suffix of a list, so that the prefix
 // can load it.

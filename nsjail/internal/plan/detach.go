@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import (
 	"slices"
@@ -30,16 +30,16 @@ func (r *resolver) canDetachMounts() bool {
 // to which only the message itself refers once the keeper has closed its two. The kernel collects such cycles
 // (unix(7), SCM_RIGHTS), in a thread of its own since Linux 6.8 and in close(2) before.
 func (r *resolver) detachMounts() error {
-	if r.cycle == 0 {
+	if r.Cycle == 0 {
 		return nil
 	}
 	p := r.Jail
-	p.Add("mount", unix.SYS_DUP3, r.cycle.Arg(), program.Int(host.FdCycle), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+	p.Add("mount", unix.SYS_DUP3, r.Cycle.Arg(), program.Int(host.FdCycle), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	ns := p.Open("mount", unix.SYS_OPENAT, program.CWD(), program.Str("/proc/self/ns/mnt"),
 		program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
 	p.Add("mount", unix.SYS_DUP3, ns.Arg(), program.Int(host.FdNamespace), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	p.Close("mount", ns)
-	p.Add("mount", unix.SYS_SENDMSG, (r.cycle + 1).Arg(), fdMessage("[itself, mount namespace]", host.FdCycle, host.FdNamespace),
+	p.Add("mount", unix.SYS_SENDMSG, (r.Cycle + 1).Arg(), fdMessage("[itself, mount namespace]", host.FdCycle, host.FdNamespace),
 		program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL")).
 		May(unix.ETOOMANYREFS)
 	return nil

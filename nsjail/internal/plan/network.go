@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import (
 	"fmt"
@@ -22,24 +22,24 @@ func (r *resolver) network() error {
 	if s.Net != spec.NetEgress && len(s.Publish) == 0 {
 		return nil
 	}
-	r.sockets = &netns.Sockets{Egress: s.Net == spec.NetEgress, IPv6: r.host.IPv6}
+	r.Sockets = &netns.Sockets{Egress: s.Net == spec.NetEgress, IPv6: r.host.IPv6}
 	if len(s.Publish) > 0 {
-		r.sockets.Dial = dialSockets
+		r.Sockets.Dial = dialSockets
 		r.Notes = append(r.Notes, fmt.Sprintf("published: %v", s.Publish))
 	}
 	if s.Net != spec.NetEgress {
 		return nil
 	}
 	policy := s.Policy()
-	if r.sockets.TCP, r.sockets.All = policy.TCPPorts(); r.sockets.All {
-		r.sockets.TCP = nil // the one listener for all takes these, too
+	if r.Sockets.TCP, r.Sockets.All = policy.TCPPorts(); r.Sockets.All {
+		r.Sockets.TCP = nil // the one listener for all takes these, too
 	}
 	var problem *egress.Problem
-	if r.sockets.UDP, problem = policy.UDPPorts(); problem != nil {
+	if r.Sockets.UDP, problem = policy.UDPPorts(); problem != nil {
 		return &spec.Error{Fault: spec.FaultCaller, Op: "egress." + problem.Path, Detail: problem.Reason, Remedy: problem.Fix}
 	}
 	r.Enforced["net"] += fmt.Sprintf(": %d rules allow, %d deny, by name; every attempt passes the keeper", len(policy.Allow), len(policy.Deny))
-	if r.sockets.All {
+	if r.Sockets.All {
 		r.Enforced["net"] += "; all ports by an nft redirect in the namespace"
 	}
 	return nil
@@ -47,12 +47,12 @@ func (r *resolver) network() error {
 
 // openSockets has the jail's first process open them while it has its capabilities, and pass them on.
 func (r *resolver) openSockets() error {
-	if r.sockets == nil {
+	if r.Sockets == nil {
 		return nil
 	}
 	p := r.Jail
-	r.sockets.Open(p, host.FdSockets)
-	n := len(r.sockets.List())
+	r.Sockets.Open(p, host.FdSockets)
+	n := len(r.Sockets.List())
 	fds := make([]int, n)
 	for i := range fds {
 		fds[i] = host.FdSockets + i

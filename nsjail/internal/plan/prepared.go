@@ -1,10 +1,7 @@
-package nsjail
+package plan
 
 import (
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"brig/internal/program"
@@ -17,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prepare plans the launcher's own small tree, a mount namespace with what every jail shows of the host and nothing
-// else: a jail that is born there copies a dozen mounts instead of all of the host's. home says that jails will be born
-// in network namespaces that stand ready, so that the launcher needs one to come back to.
-func prepare(h *host.Host, home bool) *preparedRoot {
-	w := &preparedRoot{host: h}
+// Prepare plans the launcher's own small tree, a mount namespace with what every jail shows of the host and nothing
+// else: a jail that is born there copies a dozen mounts instead of all of the host's. home: jails will start
+// in network namespaces that are made in advance, so the launcher needs one to return to. copies is host.CopyEtc of h.
+func Prepare(h *host.Host, home bool, copies map[string][]rootfs.Entry) *preparedRoot {
+	w := &preparedRoot{Host: h}
 	self := program.Request{Kind: program.Self, Cgroup: -1}
 	tree := program.New(2)
 	enterNamespaces(tree, h, home)
-	root := &rootfs.Root{Size: int64(spec.DefaultTmpfsSize), Inodes: spec.DefaultTmpfsInodes, Entries: preparedEntries(h, w)}
+	root := &rootfs.Root{Size: int64(spec.DefaultTmpfsSize), Inodes: spec.DefaultTmpfsInodes, Entries: preparedEntries(h, w, copies)}
 	made := rootfs.Begin(tree, root)
 	made.Add(root.Entries)
 	made.Hold(rootfs.TreeFD)
@@ -36,7 +33,7 @@ func prepare(h *host.Host, home bool) *preparedRoot {
 	proc.Add("proc", unix.SYS_EXIT_GROUP, program.Int(0))
 	enter := program.New(2)
 	rootfs.Finish(enter, rootfs.TreeFD)
-	w.steps = []Preparation{{"a tree of its own", tree, self}, {"the procfs of no process", proc, program.Request{CloneFlags: unix.CLONE_NEWPID, Cgroup: -1}},
+	w.Steps = []Preparation{{"a tree of its own", tree, self}, {"the procfs of no process", proc, program.Request{CloneFlags: unix.CLONE_NEWPID, Cgroup: -1}},
 		{"the tree becomes the root", enter, self}}
 	return w
 }
@@ -51,7 +48,7 @@ func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 	if home {
 		flags |= unix.CLONE_NEWNET
 	}
-	p.Add("prepare", unix.SYS_UNSHARE, program.Named(flags, strings.Join(flagNames(flags), "|")))
+	p.Add("prepare", unix.SYS_UNSHARE, program.Named(flags, strings.Join(FlagNames(flags), "|")))
 	r := &resolver{Plan: &Plan{Jail: p}}
 	if h.Drop {
 		p.Add("prepare", unix.SYS_SETFSGID, program.Int(h.PayloadGID))
@@ -69,7 +66,7 @@ func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 }
 
 // preparedEntries are the host's directories and devices, and the /etc of a default jail.
-func preparedEntries(h *host.Host, w *preparedRoot) []rootfs.Entry {
+func preparedEntries(h *host.Host, w *preparedRoot, copies map[string][]rootfs.Entry) []rootfs.Entry {
 	r := &resolver{spec: &spec.Spec{}, host: h}
 	w.etc = true
 	r.add(rootfs.Entry{Kind: rootfs.Dir, Target: "var/empty", Mode: 0o555})
@@ -80,8 +77,8 @@ func preparedEntries(h *host.Host, w *preparedRoot) []rootfs.Entry {
 			r.link(d.Name, d.Link)
 			continue
 		}
-		if copies, ok := copyEtc(d.Name); ok {
-			r.root.Entries = append(r.root.Entries, copies...)
+		if list, ok := copies[d.Name]; ok {
+			r.root.Entries = append(r.root.Entries, list...)
 			continue
 		}
 		w.etc = w.etc && !strings.HasPrefix(d.Name, "etc/")
@@ -94,54 +91,8 @@ func preparedEntries(h *host.Host, w *preparedRoot) []rootfs.Entry {
 	return r.root.Entries
 }
 
-// The most that a prepared tree copies of /etc; a larger directory is bound there, and overlaid by each jail.
-const (
-	maxEtcEntries = 4096
-	maxEtcBytes   = 16 << 20
-)
-
-// copyEtc lists a directory of /etc to be copied: what everybody may read.
-func copyEtc(name string) (list []rootfs.Entry, ok bool) {
-	if !strings.HasPrefix(name, "etc/") {
-		return nil, false
-	}
-	left, bytes := maxEtcEntries, int64(maxEtcBytes)
-	err := filepath.WalkDir("/"+name, func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if left--; left < 0 {
-			return unix.E2BIG
-		}
-		e := rootfs.Entry{Label: "etc", Target: path[1:]}
-		switch info, err := d.Info(); {
-		case err != nil:
-			return err
-		case d.IsDir() && info.Mode()&0o005 != 0o005: // nobody but its owner sees what is in it
-			return fs.SkipDir
-		case d.IsDir():
-			e.Kind, e.Mode = rootfs.Dir, 0o755
-		case d.Type() == os.ModeSymlink:
-			e.Kind = rootfs.Symlink
-			if e.Text, err = os.Readlink(path); err != nil {
-				return err
-			}
-		case d.Type().IsRegular() && info.Mode()&0o004 != 0 && info.Size() <= host.MaxEtcFile:
-			e.Kind, e.Source, e.Size, e.Mode = rootfs.Copy, rootfs.Source{Path: path}, host.MaxEtcFile, 0o444
-			if bytes -= info.Size(); bytes < 0 {
-				return unix.E2BIG
-			}
-		default:
-			return nil
-		}
-		list = append(list, e)
-		return nil
-	})
-	return list, err == nil
-}
-
-// setnsTrial is a process that enters its own network namespace, which changes nothing: an outer filter may refuse it.
-func setnsTrial() Preparation {
+// SetnsTrial is a process that enters its own network namespace, which changes nothing: an outer filter may refuse it.
+func SetnsTrial() Preparation {
 	p := program.New(2)
 	ns := netns.Descriptor(p)
 	p.Add("net", unix.SYS_SETNS, ns.Arg(), program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
@@ -149,27 +100,27 @@ func setnsTrial() Preparation {
 	return Preparation{"whether setns(2) is permitted", p, program.Request{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWNET, Cgroup: -1}}
 }
 
-// netProgram makes a network namespace with lo up and passes it to the keeper; the process stays in it until the next.
-func netProgram() *program.Program {
+// NetProgram makes a network namespace with lo up and passes it to the keeper; the process stays in it until the next.
+func NetProgram() *program.Program {
 	p := program.New(2)
 	p.Add("net", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
 	netns.Loopback(p)
 	ns := netns.Descriptor(p)
-	passFD(p, "net", ns, "[network namespace]")
+	PassFD(p, "net", ns, "[network namespace]")
 	return p
 }
 
-// mountProgram makes a mount of a caller's source and passes it to the keeper: open_tree(2) needs a process whose user
+// MountProgram makes a mount of a caller's source and passes it to the keeper: open_tree(2) needs a process whose user
 // namespace owns the mount namespace.
-func mountProgram(src *host.Source, attr uint64) *program.Program {
+func MountProgram(src *host.Source, attr uint64) *program.Program {
 	p := program.New(2)
 	t := rootfs.MountTree(p, "mount", &rootfs.Source{Path: src.Path, Dev: src.Dev, Ino: src.Ino}, attr)
-	passFD(p, "mount", t, "[mount]")
+	PassFD(p, "mount", t, "[mount]")
 	return p
 }
 
-// passFD sends a descriptor to the keeper and closes it.
-func passFD(p *program.Program, label string, fd program.Slot, what string) {
+// PassFD sends a descriptor to the keeper and closes it.
+func PassFD(p *program.Program, label string, fd program.Slot, what string) {
 	p.Add(label, unix.SYS_DUP3, fd.Arg(), program.Int(host.FdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	p.Close(label, fd)
 	p.Add(label, unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(what, host.FdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))

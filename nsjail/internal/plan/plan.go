@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import (
 	"fmt"
@@ -47,16 +47,16 @@ type Plan struct {
 
 	// where the keeper puts the first of three streams, the descriptors of the group, a network namespace, the first of two
 	// sockets (detachMounts), and the first slot that it does not fill
-	stdio, joinAt, netns, cycle, in program.Slot
+	Stdio, JoinAt, Netns, Cycle, in program.Slot
 
-	sockets *netns.Sockets // of the jail's network, which it passes to the keeper; nil for none
+	Sockets *netns.Sockets // of the jail's network, which it passes to the keeper; nil for none
 
-	sameFiles bool // a test's: the caller's own files are passed, and none is opened again
+	SameFiles bool // a test's: the caller's own files are passed, and none is opened again
 
-	heard    []byte       // the filter where init listens to it; nil where the kernel itself kills
+	Heard    []byte       // the filter where init listens to it; nil where the kernel itself kills
 	listener program.Slot // of heard
 	execAt   []int        // the operations that try to start the command
-	exec     []string
+	Exec     []string
 }
 
 // Passed is a mount that the keeper makes with the caller's privileges.
@@ -66,12 +66,12 @@ type Passed struct {
 	IDMap  bool   // the source's owner becomes the payload's uid, its group the payload's gid
 	Target string
 
-	slot program.Slot
-	head bool // it comes with the head, and not with the rest
+	Slot program.Slot
+	Head bool // it comes with the head, and not with the rest
 }
 
-// op gives an operation of the whole list, or nil, and how many there are.
-func (p *Plan) op(i int) (op *program.Op, of int) {
+// Op gives an operation of the whole list, or nil, and how many there are.
+func (p *Plan) Op(i int) (op *program.Op, of int) {
 	head := 0
 	if p.Head != nil {
 		head = len(p.Head.Ops)
@@ -95,7 +95,7 @@ func (p *Plan) String() string {
 			src := p.Host.Sources[m.Key]
 			how = fmt.Sprintf("open_tree, idmapped %d:%d -> %d:%d", src.UID, src.GID, p.Host.PayloadUID, p.Host.PayloadGID)
 		}
-		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(m.slot), spec.Quote(p.Host.Sources[m.Key].Path), spec.Quote(m.Target), how)
+		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(m.Slot), spec.Quote(p.Host.Sources[m.Key].Path), spec.Quote(m.Target), how)
 	}
 	if p.Group != nil {
 		for _, s := range p.Group.Steps() {
@@ -127,13 +127,13 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// request is how the launcher is to perform the list or its head.
-func (p *Plan) request() program.Request {
+// Request is how the launcher is to perform the list or its head.
+func (p *Plan) Request() program.Request {
 	req := program.Request{CloneFlags: p.Flags, Cgroup: -1, Ward: p.Spec.NoInit}
 	if p.Group != nil && p.Group.V2() > 0 {
-		req.Cgroup = int(p.joinAt) + len(p.Group.V1Joins())
+		req.Cgroup = int(p.JoinAt) + len(p.Group.V1Joins())
 	}
-	req.Netns = int(p.netns)
+	req.Netns = int(p.Netns)
 	return req
 }
 
@@ -194,23 +194,23 @@ func (m Mode) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
 	if problems := s.Check(); len(problems) > 0 {
 		return nil, problems[0].AsError()
 	}
-	return m.resolve(s, h)
+	return m.ResolveChecked(s, h)
 }
 
-// resolve is Resolve for a Spec that has been checked.
-func (m *Mode) resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
+// ResolveChecked is Resolve for a Spec that has been checked.
+func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 	r := newResolver(s, m.facts(s, h), m)
 	if err := r.decide(); err != nil {
 		return nil, err
 	}
-	r.stdio = r.in
+	r.Stdio = r.in
 	r.in += 3
 	if err := r.mounts(); err != nil {
 		return nil, err
 	}
 	r.groupSlots()
 	if r.canDetachMounts() {
-		r.cycle = r.in
+		r.Cycle = r.in
 		r.in += 2
 	}
 	r.Jail = program.NewAt(int(r.in), firstSlot)
@@ -234,7 +234,7 @@ func (r *resolver) finish(suffix []step) error {
 		return err
 	}
 	if r.Wall = r.spec.Limits.Wall; r.Wall == 0 && !r.spec.TTY {
-		r.Wall = DefaultWall
+		r.Wall = spec.DefaultWall
 	}
 	r.Wall = max(r.Wall, 0)
 	r.Notes = append(append(r.Notes, r.host.FilterNotes...), r.host.Partial...)
@@ -259,8 +259,8 @@ func (r *resolver) have(name, by, missing, fallback string) (bool, error) {
 		Remedy: "mend that, or accept a jail without it: --optional " + name}
 }
 
-// processors is how many processors the jail can keep busy, at most.
-func (p *Plan) processors() int {
+// Processors is how many processors the jail can keep busy, at most.
+func (p *Plan) Processors() int {
 	n := cgroup.Count(p.Host.Cgroup.CPUs)
 	if set := cgroup.Count(p.Spec.Limits.CPUSet); set > 0 {
 		n = set
@@ -272,7 +272,7 @@ func (p *Plan) processors() int {
 type Preparation struct {
 	What    string
 	Program *program.Program
-	request program.Request
+	Request program.Request
 }
 
 // warm is what a resolver of a Runner knows beyond the Host: the launcher stands in a tree of its own.

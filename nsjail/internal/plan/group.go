@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import (
 	"fmt"
@@ -92,14 +92,14 @@ func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
 	}
 	_, err := r.have(name, by, p.Missing[name], fallback)
 	if e, ok := err.(*spec.Error); ok {
-		e.Op, e.Remedy = groupPath(name), r.groupRemedy(name, e.Detail)
+		e.Op, e.Remedy = GroupPath(name), r.groupRemedy(name, e.Detail)
 		e.Detail = "control group: " + e.Detail
 	}
 	return err
 }
 
-// groupPath is where a mechanism's limit stands in the Spec.
-func groupPath(mechanism string) string {
+// GroupPath is where a mechanism's limit stands in the Spec.
+func GroupPath(mechanism string) string {
 	if mechanism == "cgroup_file" {
 		return "limits.cgroup"
 	}
@@ -209,7 +209,7 @@ func (r *resolver) groupSlots() {
 	if r.Group == nil {
 		return
 	}
-	r.join, r.joinAt = r.Group.V1Joins(), r.in
+	r.join, r.JoinAt = r.Group.V1Joins(), r.in
 	r.in += program.Slot(len(r.join) + r.Group.V2())
 }
 
@@ -221,7 +221,7 @@ func (r *resolver) joinGroup() error {
 	}
 	p := r.Jail
 	for i := range r.join {
-		p.Add("cgroup", unix.SYS_WRITE, (r.joinAt + program.Slot(i)).Arg(), program.Str("0"), program.Int(1))
+		p.Add("cgroup", unix.SYS_WRITE, (r.JoinAt + program.Slot(i)).Arg(), program.Str("0"), program.Int(1))
 	}
 	p.Add("cgroup", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"))
 	return nil

@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 // The users and groups of Debian's base-passwd. They reveal nothing about the host. Programs look for tty, users or
 // www-data by name. In a jail no process can become one of them.

@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import (
 	"encoding/binary"
@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func flagNames(flags uint64) []string {
+// FlagNames returns the names of the namespaces among the flags of clone3(2).
+func FlagNames(flags uint64) []string {
 	var names []string
 	for _, f := range []struct {
 		bit  uint64
@@ -62,7 +63,7 @@ func (r *resolver) namespaces() error {
 			r.Flags |= unix.CLONE_NEWNET
 		}
 	}
-	r.Drop = dropFor(h)
+	r.Drop = DropFor(h)
 	return r.network()
 }
 
@@ -83,18 +84,18 @@ func (r *resolver) user() string {
 	return r.spec.User
 }
 
-// dropFor is what a launcher performs for this caller; nil where the caller is not root.
-func dropFor(h *host.Host) *program.Program {
+// DropFor is what a launcher performs for this caller; nil where the caller is not root.
+func DropFor(h *host.Host) *program.Program {
 	if !h.Drop {
 		return nil
 	}
-	return dropProgram(h, 0, h.Kept)
+	return DropProgram(h, 0, h.Kept)
 }
 
-// dropProgram makes the launcher an unprivileged user of the host, so that from here on root's jails are made exactly
+// DropProgram makes the launcher an unprivileged user of the host, so that from here on root's jails are made exactly
 // like anybody's. Of root's capabilities it keeps one, not in effect: the launcher raises it for clone3(2) into a
 // control group of root's.
-func dropProgram(h *host.Host, effective, kept uint32) *program.Program {
+func DropProgram(h *host.Host, effective, kept uint32) *program.Program {
 	p := program.New(2)
 	p.Add("drop", unix.SYS_PRCTL, program.Named(unix.PR_SET_KEEPCAPS, "PR_SET_KEEPCAPS"), program.Int(1))
 	uid, gid := program.Int(h.PayloadUID), program.Int(h.PayloadGID)
@@ -185,7 +186,7 @@ func (r *resolver) session() error {
 	if r.mode.Early {
 		p.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"), program.Named(int(unix.SIGKILL), "SIGKILL"))
 	}
-	if r.mode.root == nil || r.spec.NoInit { // else init stays in the launcher's session, which has no terminal, and the payload gets its own
+	if r.mode.Root == nil || r.spec.NoInit { // else init stays in the launcher's session, which has no terminal, and the payload gets its own
 		p.Add("session", unix.SYS_SETSID)
 	}
 	op := p.Add("session", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING, "KEYCTL_JOIN_SESSION_KEYRING"), program.Named(0, "NULL"))

@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import (
 	"encoding/binary"

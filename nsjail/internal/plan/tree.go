@@ -1,4 +1,4 @@
-package nsjail
+package plan
 
 import (
 	"fmt"
@@ -99,7 +99,7 @@ func (r *resolver) usr() (overlay bool, err error) {
 func (r *resolver) systemDir(d host.SystemDir, overlay bool) {
 	e := rootfs.Entry{Kind: rootfs.Bind, Target: d.Name, Source: rootfs.Source{Path: "/" + d.Name, Dir: true}, Attr: attrRead}
 	if overlay {
-		e.Kind, e.Source.Mounted = rootfs.Overlay, r.mode.root != nil
+		e.Kind, e.Source.Mounted = rootfs.Overlay, r.mode.Root != nil
 	}
 	r.add(e)
 }
@@ -119,9 +119,9 @@ func (r *resolver) skeleton(overlay bool) {
 	}
 	r.everywhere = len(r.root.Entries)
 	covered := overlay && !prepared && r.etcDirs() > 1 &&
-		(r.mode.root == nil && r.host.NoEtcOverlay == "" || r.mode.root != nil && r.mode.root.etc)
+		(r.mode.Root == nil && r.host.NoEtcOverlay == "" || r.mode.Root != nil && r.mode.Root.etc)
 	if covered {
-		src := rootfs.Source{Path: "/etc", Dir: true, Mounted: r.mode.root != nil}
+		src := rootfs.Source{Path: "/etc", Dir: true, Mounted: r.mode.Root != nil}
 		r.add(rootfs.Entry{Kind: rootfs.Cover, Label: "etc", Source: src, Attr: attrRead})
 	}
 	for _, d := range r.host.System {
@@ -164,7 +164,7 @@ func (r *resolver) etcDirs() (n int) {
 
 // preparedEtc says that the launcher's tree holds the jail's whole /etc.
 func (r *resolver) preparedEtc(overlay bool) bool {
-	return overlay && r.mode.root != nil && r.mode.root.etc && r.spec.User == "" && r.spec.Hostname == "" && !ownEtc(r.spec)
+	return overlay && r.mode.Root != nil && r.mode.Root.etc && r.spec.User == "" && r.spec.Hostname == "" && !ownEtc(r.spec)
 }
 
 // etc writes an /etc that reveals nothing about the host. The users and groups are those that every Debian has.

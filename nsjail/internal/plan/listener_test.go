@@ -1,0 +1,36 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"brig/nsjail/internal/spec"
+	"brig/seccomp"
+)
+
+// A plan says who listens, or why nobody does.
+func TestPlansSayWhoListens(t *testing.T) {
+	bpf, ok := seccomp.DefaultBPF()
+	if !ok {
+		t.Skip("no filter is embedded for this architecture")
+	}
+	for _, test := range []struct {
+		why     string
+		noInit  bool
+		listens bool
+	}{{"", false, true}, {"", true, false}, {"EBUSY", false, false}} {
+		h := ordinaryHost()
+		h.Filter, h.NoListener = bpf, test.why
+		p, err := Resolve(&spec.Spec{Args: []string{"true"}, NoInit: test.noInit}, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := p.String()
+		if strings.Contains(text, "SECCOMP_FILTER_FLAG_NEW_LISTENER") != test.listens || strings.Contains(text, "fork_init($1, &$") != test.listens {
+			t.Errorf("%+v:\n%s", test, text)
+		}
+		if noted := strings.Contains(text, "will not be named: EBUSY"); noted != (test.why != "") {
+			t.Errorf("%+v: noted %v", test, noted)
+		}
+	}
+}

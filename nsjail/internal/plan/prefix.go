@@ -1,0 +1,96 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"brig/internal/program"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
+)
+
+// PrefixSpec is the part of a Spec on which the head of its program depends: two Specs with the same one share a template.
+// What a run may change at no cost is left out: command, environment, working directory, clocks and output. The
+// caller's mounts belong to the rest, but for an image, whose mount points cannot be made once it is the root.
+func PrefixSpec(s *spec.Spec) spec.Spec {
+	k := *s
+	k.Args, k.Env, k.PassEnv, k.Workdir = nil, nil, nil, ""
+	l := &k.Limits
+	l.Wall, l.Idle, l.Grace, l.Output, l.OutputLimit = 0, 0, 0, 0, 0
+	if MountsComeLater(s) {
+		k.Mounts = []spec.Mount{{}}
+		for _, d := range scratchDirs {
+			if slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Target == d }) {
+				k.Mounts = append(k.Mounts, spec.Mount{Target: d})
+			}
+		}
+		if ownEtc(s) {
+			k.Mounts = append(k.Mounts, spec.Mount{Target: "/etc"})
+		}
+	}
+	return k
+}
+
+// ownEtc says that a Spec puts something into /etc, which then cannot be one overlay.
+func ownEtc(s *spec.Spec) bool {
+	return slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Target == "/etc" || strings.HasPrefix(m.Target, "/etc/") })
+}
+
+// Prefix is the part of a program that is planned once for many runs.
+type Prefix struct {
+	Plan  *Plan // with the prefix as Head, up to the operation that waits for the suffix
+	base  resolver
+	order sequence
+	first program.Slot // of the descriptors that come with the suffix
+}
+
+// NewPrefix resolves the prefix for a Spec and a Host.
+func NewPrefix(s *spec.Spec, h *host.Host, m *Mode) (*Prefix, error) {
+	s = s.Clone()
+	x := &Prefix{base: *newResolver(s, m.facts(s, h), m)}
+	r := &x.base
+	x.Plan = r.Plan
+	r.Prepared = m.Root.Steps
+	if err := r.decide(); err != nil {
+		return nil, err
+	}
+	if r.shape = r.shapeOf(); !r.shape.mountsLater {
+		if err := r.mounts(); err != nil {
+			return nil, err
+		}
+	}
+	r.groupSlots()
+	if m.Net {
+		r.Netns = r.in
+		r.in++
+	}
+	r.Jail = program.New(int(r.in))
+	x.order = derive(&r.shape)
+	if err := r.write(x.order.prefix); err != nil {
+		return nil, err
+	}
+	x.first = r.Jail.Park("park", launcher.SlotReport)
+	r.Head = r.Jail
+	return x, nil
+}
+
+// Resolve plans one run: it writes the suffix. h is the prefix's Host with the sources, variables and filter of the run.
+func (x *Prefix) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
+	r, p := x.base, *x.Plan
+	p.Spec, p.Host = s, h
+	p.Enforced, p.Notes, p.Passed = maps.Clone(p.Enforced), slices.Clone(p.Notes), slices.Clone(p.Passed)
+	r.Plan, r.spec, r.host, r.mode = &p, s, h, &p.Mode
+	r.in = x.first
+	r.Stdio = r.in
+	r.in += 3
+	if r.shape.mountsLater {
+		if err := r.mounts(); err != nil {
+			return nil, err
+		}
+	}
+	r.Jail = r.Head.Rest(int(r.in - x.first))
+	r.tree = x.base.tree.On(r.Jail)
+	return &p, r.finish(x.order.suffix)
+}
