@@ -179,11 +179,7 @@ func (w *web) check(req *wire.Request) Reason {
 	if host, ok := NormalizeName(req.Host); !ok || host != k.name {
 		return ReasonHostMismatch
 	}
-	target := req.Target
-	if _, plain := wire.CleanPath(target); !plain {
-		target = "" // which no path prefix allows
-	}
-	if r := k.s.m.Request(k.d, req.Method, target); r != ReasonNone {
+	if r := k.s.m.Request(k.d, req.Method, req.Target); r != ReasonNone {
 		return r
 	}
 	if (req.Upgrade || req.Override != "") && !k.s.m.Unlimited(k.d) {

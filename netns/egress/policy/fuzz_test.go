@@ -156,6 +156,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	d := m.Host("api.example", 80)
 	f.Fuzz(func(t *testing.T, target string) {
+		checkPath(t, target)
 		if m.Request(d, "GET", target) != "" {
 			return
 		}
@@ -186,4 +187,17 @@ func FuzzRequest(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkPath: a clean path is what net/url decodes, and has nothing left to clean.
+func checkPath(t *testing.T, target string) {
+	p, ok := cleanPath(target)
+	if !ok {
+		return
+	}
+	raw, _, _ := strings.Cut(target, "?")
+	u, err := url.ParseRequestURI(raw)
+	if err != nil || u.Path != p || path.Clean(p) != p && path.Clean(p)+"/" != p {
+		t.Errorf("%q is %q, %v", target, p, err)
+	}
 }

@@ -1,9 +1,10 @@
 package policy
 
 import (
-	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Request decides about one HTTP request on a connection that d allowed in http mode: some http rule for the same name
@@ -13,13 +14,13 @@ func (m *Matcher) Request(d Decision, method, target string) Reason {
 		return d.Reason
 	}
 	reason := ReasonMethod
-	asked, plain := requestPath(target)
+	path, clean := cleanPath(target)
 	m.eachHTTP(d, func(r *Rule) bool {
 		if len(r.Methods) > 0 && !slices.Contains(r.Methods, method) {
 			return true
 		}
 		reason = ReasonPath
-		if len(r.Paths) == 0 || plain && slices.ContainsFunc(r.Paths, func(p string) bool { return under(asked, p) }) {
+		if len(r.Paths) == 0 || clean && slices.ContainsFunc(r.Paths, func(p string) bool { return under(path, p) }) {
 			reason = ReasonNone
 		}
 		return reason != ReasonNone
@@ -50,59 +51,56 @@ func (m *Matcher) eachHTTP(d Decision, yield func(*Rule) bool) {
 	})
 }
 
-// requestPath decodes a request's path. It is not plain, and no prefix fits, where servers disagree about what it
-// names: dot segments (also with a ;parameter, which some servers cut off first), a slash, backslash, percent or
-// control byte that was encoded. Doubled slashes stay, for under looks at both readings.
-func requestPath(target string) (asked string, plain bool) {
-	if i := strings.IndexAny(target, "?#"); i >= 0 {
-		target = target[:i]
-	}
-	if !strings.HasPrefix(target, "/") {
+// lookAlikes are characters beyond ASCII that some servers fold into . / \ % ; ?
+const lookAlikes = "．／＼％；？․‥…﹒﹔﹖﹨﹪∕∖⁄"
+
+// cleanPath decodes the path of a request target, without the query, for comparison with path prefixes. ok is false for
+// what servers read in different ways: empty, "." and ".." segments (and those of dots and blanks only), a backslash,
+// ";", "%" before anything but two hexadecimal digits, an encoded letter, digit, "." "/" "\" "%" ";" "?" "#" or control
+// byte, and bytes that are not UTF-8. One encoded "/" that clients use honestly, npm's /@scope%2fname, is refused with
+// the rest: a rule with path prefixes cannot allow it.
+func cleanPath(target string) (path string, ok bool) {
+	raw, _, _ := strings.Cut(target, "?")
+	if !strings.HasPrefix(raw, "/") {
 		return "", false
 	}
-	var out strings.Builder
-	for i := 0; i < len(target); i++ {
-		c := target[i]
+	b := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); i++ {
+		c := raw[i]
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`\;#`, c) >= 0 {
+			return "", false
+		}
 		if c == '%' {
-			if i+2 >= len(target) || !isHex(target[i+1]) || !isHex(target[i+2]) {
-				return "", false
-			}
-			c = unhex(target[i+1])<<4 | unhex(target[i+2])
-			if c == '/' || c == '%' {
+			value, err := strconv.ParseUint(raw[i+1:min(i+3, len(raw))], 16, 8)
+			if c = byte(value); err != nil || i+2 >= len(raw) || refusedEncoded(c) {
 				return "", false
 			}
 			i += 2
 		}
-		if c < ' ' || c == 0x7f || c == '\\' {
+		b = append(b, c)
+	}
+	path = string(b)
+	if !utf8.ValidString(path) || strings.ContainsAny(path, lookAlikes) {
+		return "", false
+	}
+	for rest, more := path[1:], true; more; {
+		var segment string
+		segment, rest, more = strings.Cut(rest, "/")
+		if strings.Trim(segment, ". ") == "" && (segment != "" || more) { // the last may be empty: "/", "/a/"
 			return "", false
 		}
-		out.WriteByte(c)
 	}
-	asked = out.String()
-	for segment := range strings.SplitSeq(asked, "/") {
-		segment, _, _ = strings.Cut(segment, ";")
-		if segment == "." || segment == ".." {
-			return "", false
-		}
-	}
-	return asked, true
+	return path, true
 }
 
-// under says whether a path is a canonical prefix or below it, read as it stands and with doubled slashes merged.
-func under(asked, prefix string) bool {
-	below := func(p string) bool {
-		return prefix == "/" || p == prefix || strings.HasPrefix(p, prefix) && p[len(prefix)] == '/'
-	}
-	return below(asked) && below(path.Clean(asked))
+// refusedEncoded reports whether c must not come as %XX: a client has no reason to encode it, or its meaning depends on
+// how often, and when, the server decodes.
+func refusedEncoded(c byte) bool {
+	return c < ' ' || c == 0x7f || 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' ||
+		strings.IndexByte(`./\%;?#`, c) >= 0
 }
 
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
-}
-
-func unhex(c byte) byte {
-	if c <= '9' {
-		return c - '0'
-	}
-	return c | 0x20 - 'a' + 10
+// under reports whether a clean path is a canonical prefix or below it.
+func under(path, prefix string) bool {
+	return prefix == "/" || path == prefix || strings.HasPrefix(path, prefix) && path[len(prefix)] == '/'
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -206,3 +207,6 @@ func (c *chunks) line() ([]byte, error) {
 		line, last = append(line, b), b
 	}
 }
+
+// hexDigit returns the value of a hexadecimal digit, or -1.
+func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", lower(c)) }

@@ -33,7 +33,7 @@ type Framing struct {
 type Request struct {
 	Method, Version string // "GET", "HTTP/1.1"
 	Target          string // what goes upstream: origin-form, or "*"
-	Path            string // Target without the query, as sent; for policy checks use CleanPath(Target)
+	Path            string // Target without the query, as sent
 	Host            string // lower case, no port, no last dot; an address is in its canonical form without brackets
 	HostPort        int    // the port in Host, 0: none
 	Close           bool   // the connection ends after the response (asked for, HTTP/1.0, GET with a body …)
