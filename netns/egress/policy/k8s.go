@@ -25,7 +25,7 @@ func (p *Policy) Kubernetes(name string) string {
 	b.WriteString("apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata:\n  name: " + name +
 		"\nspec:\n  podSelector:\n    matchLabels:\n      brig.jail: " + name + "\n  policyTypes:\n  - Egress\n")
 	var items strings.Builder
-	for _, c := range p.allowances() {
+	for _, c := range p.open() {
 		targets, comment := []netip.Prefix{c.prefix}, ""
 		if c.rule.CIDR == "" {
 			targets, comment = []netip.Prefix{versions[0].all, versions[1].all}, "  # "+c.rule.Host+"\n"

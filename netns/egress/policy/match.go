@@ -42,18 +42,12 @@ func (p *Policy) Compile() (*Matcher, error) {
 	if problems := p.Check(); len(problems) > 0 {
 		return nil, join(problems)
 	}
-	m := &Matcher{}
-	for i, r := range p.allows() {
-		r, _ = allowRule(r) // checked above
-		m.allow, m.allowPrefix = m.allow.add(m.allowPrefix, &compiled{rule: r, text: r.String(), order: i, ports: p.narrowed(&r)})
+	m := &Matcher{allow: newNames(), deny: newNames()}
+	for _, c := range p.allowances() {
+		m.allowPrefix = m.allow.add(m.allowPrefix, c)
 	}
-	for _, r := range p.Deny {
-		r, _ = denyRule(r)
-		m.deny, m.denyPrefix = m.deny.add(m.denyPrefix, compileDeny(r))
-	}
-	for _, host := range p.blocks() {
-		r, _ := blockedHost(host)
-		m.deny, m.denyPrefix = m.deny.add(m.denyPrefix, compileDeny(r))
+	for _, c := range p.denials() {
+		m.denyPrefix = m.deny.add(m.denyPrefix, c)
 	}
 	m.closed = m.closedPorts(false).and(m.closedPorts(true))
 	return m, nil
@@ -70,23 +64,50 @@ func (m *Matcher) closedPorts(six bool) portSet {
 	return newPortSet(ports)
 }
 
-// compileDeny compiles a deny rule, for which no ports are all of them.
-func compileDeny(r Rule) *compiled {
-	c := &compiled{rule: r, text: r.String(), ports: newPortSet(r.Ports)}
-	if len(c.ports) == 0 {
-		c.ports = portSet{anyPort}
+// allowances are the allow rules in their order. AllowedPorts may have left a rule no ports.
+func (p *Policy) allowances() (out []*compiled) {
+	for i, r := range p.allows() {
+		if r, problem := allowRule(r); problem == nil {
+			out = append(out, compile(r, i, p.narrowed(&r)))
+		}
+	}
+	return out
+}
+
+// denials are Deny, BlockedHosts and BlockedRanges in this order.
+func (p *Policy) denials() (out []*compiled) {
+	add := func(r Rule, problem *Problem) {
+		ports := newPortSet(r.Ports)
+		if len(ports) == 0 {
+			ports = portSet{anyPort}
+		}
+		if problem == nil {
+			out = append(out, compile(r, len(out), ports))
+		}
+	}
+	for _, r := range p.Deny {
+		add(denyRule(r))
+	}
+	for _, host := range p.blocks() {
+		add(blockedHost(host))
+	}
+	return out
+}
+
+func compile(r Rule, order int, ports portSet) *compiled {
+	c := &compiled{rule: r, text: r.String(), order: order, ports: ports}
+	if r.CIDR != "" {
+		c.prefix, _ = parsePrefix(r.CIDR) // canonical already
 	}
 	return c
 }
 
-// add puts a rule where it is found again.
-func (n names) add(prefixes []*compiled, c *compiled) (names, []*compiled) {
-	if n.exact == nil {
-		n = names{map[string][]*compiled{}, map[string][]*compiled{}}
-	}
+func newNames() names { return names{map[string][]*compiled{}, map[string][]*compiled{}} }
+
+// add files a rule under its name, or appends an address's rule to prefixes.
+func (n names) add(prefixes []*compiled, c *compiled) []*compiled {
 	if c.rule.CIDR != "" {
-		c.prefix, _ = parsePrefix(c.rule.CIDR)
-		return n, append(prefixes, c)
+		return append(prefixes, c)
 	}
 	if c.rule.Host == anyHost {
 		n.below[""] = append(n.below[""], c)
@@ -95,7 +116,7 @@ func (n names) add(prefixes []*compiled, c *compiled) (names, []*compiled) {
 	} else {
 		n.exact[c.rule.Host] = append(n.exact[c.rule.Host], c)
 	}
-	return n, prefixes
+	return prefixes
 }
 
 // each calls yield with every rule for a normalised name until yield says false.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -67,9 +68,14 @@ func protocol(c *compiled) string {
 	return "tcp"
 }
 
+// open are the allow rules that have ports left.
+func (p *Policy) open() []*compiled {
+	return slices.DeleteFunc(p.allowances(), func(c *compiled) bool { return c.ports.count() == 0 })
+}
+
 // byClass parts the allow rules: those that open a blocked range because they lie within it, and the rest.
 func (p *Policy) byClass() (written, rest []*compiled) {
-	for _, c := range p.allowances() {
+	for _, c := range p.open() {
 		special, blocked := class{}, false
 		if c.rule.CIDR != "" {
 			special, blocked = classOf(c.prefix.Addr())

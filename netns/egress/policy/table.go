@@ -72,39 +72,6 @@ func joinPorts(a, b string) string {
 	return newPortSet(ports).String()
 }
 
-// denials are Deny and BlockedHosts compiled, in this order.
-func (p *Policy) denials() (out []*compiled) {
-	for _, r := range p.Deny {
-		if r, problem := denyRule(r); problem == nil {
-			out = append(out, compilePrefix(compileDeny(r)))
-		}
-	}
-	for _, host := range p.blocks() {
-		if r, problem := blockedHost(host); problem == nil {
-			out = append(out, compilePrefix(compileDeny(r)))
-		}
-	}
-	return out
-}
-
-// allowances are the allow rules that have ports left.
-func (p *Policy) allowances() (out []*compiled) {
-	for _, r := range p.allows() {
-		r, problem := allowRule(r)
-		if c := (&compiled{rule: r, ports: p.narrowed(&r)}); problem == nil && c.ports.count() > 0 {
-			out = append(out, compilePrefix(c))
-		}
-	}
-	return out
-}
-
-func compilePrefix(c *compiled) *compiled {
-	if c.rule.CIDR != "" {
-		c.prefix, _ = parsePrefix(c.rule.CIDR) // canonical already
-	}
-	return c
-}
-
 // Table gives the effective policy as text in columns, with what holds in every policy below.
 func (p *Policy) Table() string {
 	lines := [][]string{{"VERDICT", "TARGET", "PROTOCOL", "PORTS", "MODE", "METHODS", "PATHS"}}
