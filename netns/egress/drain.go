@@ -5,7 +5,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
-	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -92,30 +93,20 @@ func (s *Server) hush() {
 	s.readers.Wait()
 }
 
-// pollFd is a struct pollfd: poll(2).
-type pollFd struct {
-	fd              int32
-	events, revents int16
-}
-
-const pollIn = 1
-
-// pending says whether one of the sockets has something that was not read yet: ppoll(2).
+// pending reports whether one of the sockets has something that was not read yet: poll(2).
 func (s *Server) pending() bool {
-	var list []pollFd
+	var list []unix.PollFd
 	for _, c := range s.ready {
 		raw, err := c.SyscallConn()
 		if err != nil {
 			continue // closed
 		}
-		_ = raw.Control(func(fd uintptr) { list = append(list, pollFd{fd: int32(fd), events: pollIn}) }) // closed: nothing to wait for
+		_ = raw.Control(func(fd uintptr) { // closed: nothing to wait for
+			list = append(list, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		})
 	}
-	if len(list) == 0 {
-		return false
-	}
-	var now syscall.Timespec
-	n, _, errno := syscall.Syscall6(syscall.SYS_PPOLL, uintptr(unsafe.Pointer(&list[0])), uintptr(len(list)), uintptr(unsafe.Pointer(&now)), 0, 0, 0)
-	return errno == syscall.EINTR || errno == 0 && n > 0
+	n, err := unix.Poll(list, 0)
+	return err == unix.EINTR || n > 0
 }
 
 // arriving returns the sockets on which the payload's connections and packets arrive.

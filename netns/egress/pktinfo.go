@@ -1,15 +1,16 @@
 package egress
 
 import (
-	"encoding/binary"
 	"net/netip"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // ancillary is room for the packet information of both families: ip(7), ipv6(7).
 const ancillary = 128
 
-// askedAddr is the destination in a datagram's header, out of its ancillary data.
+// askedAddr returns the destination in a datagram's header from its ancillary data.
 func askedAddr(oob []byte) (netip.Addr, bool) {
 	list, err := syscall.ParseSocketControlMessage(oob)
 	if err != nil {
@@ -26,29 +27,11 @@ func askedAddr(oob []byte) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// answerFrom is the ancillary data that has a datagram sent from the address that was asked: connected clients take no
-// other. The address comes from askedAddr, so that its family is the one that the socket speaks.
+// answerFrom returns the ancillary data that has a datagram sent from the address that was asked: connected clients take
+// no other. The address comes from askedAddr, so that its family is the one that the socket speaks.
 func answerFrom(a netip.Addr) []byte {
 	if a.Is4() {
-		data := make([]byte, syscall.SizeofInet4Pktinfo)
-		copy(data[4:8], a.AsSlice())
-		return controlMessage(syscall.IPPROTO_IP, syscall.IP_PKTINFO, data)
+		return unix.PktInfo4(&unix.Inet4Pktinfo{Spec_dst: a.As4()})
 	}
-	data := make([]byte, syscall.SizeofInet6Pktinfo)
-	copy(data, a.AsSlice())
-	return controlMessage(syscall.IPPROTO_IPV6, syscall.IPV6_PKTINFO, data)
-}
-
-// controlMessage lays out one struct cmsghdr and its data.
-func controlMessage(level, kind uint32, data []byte) []byte {
-	b := make([]byte, syscall.CmsgSpace(len(data)))
-	if syscall.SizeofCmsghdr == 16 { // size_t cmsg_len
-		binary.NativeEndian.PutUint64(b, uint64(syscall.CmsgLen(len(data))))
-	} else {
-		binary.NativeEndian.PutUint32(b, uint32(syscall.CmsgLen(len(data))))
-	}
-	binary.NativeEndian.PutUint32(b[syscall.SizeofCmsghdr-8:], level)
-	binary.NativeEndian.PutUint32(b[syscall.SizeofCmsghdr-4:], kind)
-	copy(b[syscall.CmsgLen(0):], data)
-	return b
+	return unix.PktInfo6(&unix.Inet6Pktinfo{Addr: a.As16()})
 }

@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"encoding/binary"
 	"errors"
 	"net"
 	"net/netip"
@@ -9,15 +8,11 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
-const (
-	publishConnect = 10 * time.Second // for a connect inside the jail, and for its last bytes
-	tcpEstablished = 1                // enum in the kernel's net/tcp_states.h
-	tcpSynSent     = 2
-	tcpSynRecv     = 3
-	tcpClose       = 7
-)
+const publishConnect = 10 * time.Second // for a connect inside the jail, and for its last bytes
 
 // Published is a port of the host that leads into the jail.
 type Published struct {
@@ -140,9 +135,9 @@ func connect(c *net.TCPConn, raw syscall.RawConn, to netip.AddrPort) error {
 	failed = nil
 	err = raw.Write(func(fd uintptr) bool { // the poller may speak of the socket's former life: the state decides
 		switch tcpState(fd) {
-		case tcpEstablished:
+		case unix.BPF_TCP_ESTABLISHED:
 			return true
-		case tcpSynSent, tcpSynRecv:
+		case unix.BPF_TCP_SYN_SENT, unix.BPF_TCP_SYN_RECV:
 			return false
 		}
 		code, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR)
@@ -157,24 +152,24 @@ func connect(c *net.TCPConn, raw syscall.RawConn, to netip.AddrPort) error {
 	return errors.Join(err, failed)
 }
 
-// tcpState is the first byte of struct tcp_info; 0: unknown.
+// tcpState returns the socket's state: TCP_INFO, tcp(7); 0: unknown.
 func tcpState(fd uintptr) int {
-	n, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_INFO)
+	info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
 		return 0
 	}
-	return int(binary.NativeEndian.AppendUint32(nil, uint32(n))[0])
+	return int(info.State)
 }
 
 // drained waits until the jail's end has taken the last bytes, for a disconnect throws away what has not been sent.
 func (s *Server) drained(f *os.File) {
 	end := time.Now().Add(publishConnect)
 	for d := 100 * time.Microsecond; time.Now().Before(end) && s.ctx.Err() == nil; d = min(2*d, 20*time.Millisecond) {
-		state := tcpClose
+		state := unix.BPF_TCP_CLOSE
 		if raw, err := f.SyscallConn(); err == nil {
 			_ = raw.Control(func(fd uintptr) { state = tcpState(fd) }) // closed: then it is no matter
 		}
-		if state == tcpClose {
+		if state == unix.BPF_TCP_CLOSE {
 			return
 		}
 		s.pause(d)

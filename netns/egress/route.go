@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/netip"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // placement is where an address is, seen from the host.
@@ -17,10 +19,7 @@ const (
 	unknown                    // there is no descriptor left to ask with: nothing is dialled
 )
 
-const (
-	rtnUnicast, rtnLocal = 1, 2 // the type of a route: rtnetlink(7)
-	routeWait            = 1    // seconds for the kernel's answer, which comes at once
-)
+const routeWait = 1 // seconds for the kernel's answer, which comes at once
 
 // place asks the host's routing where an address is. The list of its interfaces' addresses would not do: a local route
 // needs no address, and an address may have come a moment ago.
@@ -31,9 +30,9 @@ func place(a netip.Addr) (placement, error) {
 		return elsewhere, nil // no route, or one that forbids it: connect(2) will say so
 	case err != nil:
 		return ours, err
-	case kind == rtnUnicast:
+	case kind == unix.RTN_UNICAST:
 		return elsewhere, nil
-	case kind == rtnLocal:
+	case kind == unix.RTN_LOCAL:
 		return ours, nil
 	}
 	return nowhere, nil

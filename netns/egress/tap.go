@@ -7,16 +7,15 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
-	soProtocol = 38 // SO_PROTOCOL
-	soDomain   = 39 // SO_DOMAIN
-	soMemInfo  = 55 // SO_MEMINFO
-	tapPacket  = 256
-	tapFlows   = 4096
-	tapTCP     = 3 * time.Minute // how long a SYN may be sent anew
-	tapUDP     = time.Second
+	tapPacket = 256
+	tapFlows  = 4096
+	tapTCP    = 3 * time.Minute // how long a SYN may be sent anew
+	tapUDP    = time.Second
 )
 
 // probe is what a tap reads of a packet.
@@ -69,7 +68,7 @@ func unseen(list []syscall.Conn) (n int) {
 		_ = raw.Control(func(fd uintptr) { // closed: nothing is known
 			var info [9]uint32
 			size := uint32(unsafe.Sizeof(info))
-			_, _, errno := syscall.Syscall6(syscall.SYS_GETSOCKOPT, fd, syscall.SOL_SOCKET, soMemInfo, uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+			_, _, errno := syscall.Syscall6(syscall.SYS_GETSOCKOPT, fd, syscall.SOL_SOCKET, unix.SO_MEMINFO, uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
 			if errno == 0 {
 				n += int(info[8])
 			}
@@ -86,8 +85,8 @@ func tapFamily(c *net.IPConn) (domain, proto int, err error) {
 	}
 	var failed error
 	err = raw.Control(func(fd uintptr) {
-		if domain, failed = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, soDomain); failed == nil {
-			proto, failed = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, soProtocol)
+		if domain, failed = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, unix.SO_DOMAIN); failed == nil {
+			proto, failed = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, unix.SO_PROTOCOL)
 		}
 	})
 	if err == nil {
