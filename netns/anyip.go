@@ -9,21 +9,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The jail's own addresses where every address is local. A connection to a closed port needs a source that is not its
-// destination: without one it could connect to itself.
+// The addresses of a jail in which every address is local. A connection to a closed port needs a source address that is
+// not its destination, or it could connect to itself.
 var (
 	Own4 = netip.MustParseAddr("10.0.2.100")
 	Own6 = netip.MustParseAddr("fd00:6272:6967::100") // a unique local address (RFC 4193)
 )
 
 const (
-	loIndex = 1 // of lo in every network namespace
-	// ifaFNoDAD is IFA_F_NODAD: an address of ours is nobody else's (rtnetlink(7)).
+	loIndex = 1 // lo has it in every network namespace
+	// ifaFNoDAD is IFA_F_NODAD: no other host can have the address (rtnetlink(7)).
 	ifaFNoDAD = 0x2
 )
 
-// anyIP makes every address of the world local to the namespace: what a process connects to reaches a socket that
-// listens here, and nothing else. ip-route(8), type local; rtnetlink(7).
+// anyIP makes every address local to the namespace. A connection reaches a socket that listens in the namespace, and no
+// other host. ip-route(8), type local; rtnetlink(7).
 func anyIP(p *program.Program, ipv6 bool) {
 	list := append(address(Own4), route(Own4)...)
 	if ipv6 {
@@ -39,7 +39,7 @@ func family(a netip.Addr) int {
 	return unix.AF_INET
 }
 
-// address is RTM_NEWADDR of a on lo.
+// address returns RTM_NEWADDR of a on lo.
 func address(a netip.Addr) []message {
 	m := nl.NewIfAddrmsg(family(a))
 	m.Prefixlen, m.Index, m.Scope = uint8(a.BitLen()), loIndex, unix.RT_SCOPE_UNIVERSE
@@ -50,7 +50,7 @@ func address(a netip.Addr) []message {
 		m, nl.NewRtAttr(unix.IFA_LOCAL, a.AsSlice()), nl.NewRtAttr(unix.IFA_ADDRESS, a.AsSlice()))}
 }
 
-// route is RTM_NEWROUTE local ADDRESSES dev lo table local src a, with all addresses of a's family.
+// route returns RTM_NEWROUTE local ADDRESSES dev lo table local src a, with all addresses of a's family.
 func route(a netip.Addr) []message {
 	m := nl.NewRtMsg()
 	m.Family, m.Table, m.Type, m.Scope, m.Protocol = uint8(family(a)), unix.RT_TABLE_LOCAL, unix.RTN_LOCAL, unix.RT_SCOPE_HOST, unix.RTPROT_STATIC

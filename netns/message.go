@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// message is one netlink(7) request, and what a reader sees of it.
+// message is one netlink(7) request, and its text in a printed plan.
 type message struct {
 	bytes []byte
 	text  string
 	acked bool
 }
 
-// newMessage finishes a request. The sequence number says nothing: the order of the answers is that of the requests.
+// newMessage returns a request. Its sequence number has no meaning: answers come in the order of the requests.
 func newMessage(kind, flags int, text string, acked bool, parts ...nl.NetlinkRequestData) message {
 	req := nl.NewNetlinkRequest(kind, flags)
-	req.Seq = 1 // the library counts, and a plan is the same each time
+	req.Seq = 1 // the library counts up, and a plan must be the same each time
 	if acked {
 		req.Flags |= unix.NLM_F_ACK
 	}
@@ -29,9 +29,9 @@ func newMessage(kind, flags int, text string, acked bool, parts ...nl.NetlinkReq
 	return message{req.Serialize(), text, acked}
 }
 
-// exchange sends requests and wants a good answer to each that asks for one. The launcher cannot read an answer, so the
-// socket has a filter that lets only those pass that report no error (struct nlmsgerr, netlink(7)): the kernel answers
-// before sendto(2) returns, and where a good answer is missing, recvfrom(2) fails with EAGAIN.
+// exchange sends requests and fails unless each that asks for an answer has a good one. The launcher cannot parse an
+// answer, so a filter on the socket accepts only those without an error (struct nlmsgerr, netlink(7)): the kernel
+// answers before sendto(2) returns; if a good answer is missing, recvfrom(2) fails with EAGAIN.
 func exchange(p *program.Program, protocol int, name string, list []message) {
 	s := p.Open("net", unix.SYS_SOCKET, program.Named(unix.AF_NETLINK, "AF_NETLINK"),
 		program.Named(unix.SOCK_RAW|unix.SOCK_CLOEXEC, "SOCK_RAW|SOCK_CLOEXEC"), program.Named(protocol, name))
@@ -61,7 +61,7 @@ func exchange(p *program.Program, protocol int, name string, list []message) {
 	p.Close("net", s)
 }
 
-// attach puts a classic filter on a socket: socket(7) SO_ATTACH_FILTER.
+// attach attaches a classic BPF filter to a socket: socket(7) SO_ATTACH_FILTER.
 func attach(p *program.Program, s program.Slot, text string, filter []unix.SockFilter) {
 	ne := binary.NativeEndian
 	prog := make([]byte, 16) // struct sock_fprog

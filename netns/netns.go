@@ -1,4 +1,6 @@
-// Package netns turns a jail's network mode into system calls. It reads nothing and performs nothing.
+// Package netns writes the system calls that set up a jail's network namespace. A Program of them makes lo, or for
+// egress the sockets that the jail's first process passes to the keeper. The package performs none of these calls;
+// Verify alone looks at descriptors.
 package netns
 
 import (
@@ -12,8 +14,8 @@ import (
 // ifreqSize is sizeof(struct ifreq): netdevice(7).
 const ifreqSize = 40
 
-// Loopback appends the operations that bring lo up in the jail's own network namespace. An ioctl(2) gives its error
-// at once, where an RTM_SETLINK message would answer with a second one that the launcher cannot read.
+// Loopback appends the operations that bring lo up in the jail's network namespace. ioctl(2) returns its error at once;
+// RTM_SETLINK would answer with a message, which the launcher cannot parse.
 func Loopback(p *program.Program) {
 	ifr := make([]byte, ifreqSize)
 	copy(ifr, "lo")

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What x/sys does not name of linux/netfilter.h and linux/netfilter/nf_tables.h.
+// Constants that x/sys lacks, of linux/netfilter.h and linux/netfilter/nf_tables.h.
 const (
 	nfProtoIPv4, nfProtoIPv6 = 2, 10
 	nfInetLocalOut           = 3
@@ -23,8 +23,9 @@ const (
 	nested                   = unix.NLA_F_NESTED
 )
 
-// redirect makes the namespace's own firewall bring each TCP connection that leaves a process to the catch-all
-// listener, but for what stays in the jail and for DNS: nft(8) redirect. The host's rules are another namespace's.
+// redirect adds a rule to the namespace's firewall that brings each new TCP connection to the catch-all listener,
+// except those to the jail's own addresses and to port 53: nft(8) redirect. The host's rules belong to another
+// namespace.
 func redirect(p *program.Program, ipv6 bool) {
 	list := []message{batch(batchBegin)}
 	list = append(list, table(nfProtoIPv4, loopback4, own4)...)
@@ -34,7 +35,7 @@ func redirect(p *program.Program, ipv6 bool) {
 	exchange(p, unix.NETLINK_NETFILTER, "NETLINK_NETFILTER", append(list, batch(batchEnd)))
 }
 
-// match is bytes of the network header that a connection must not have: it would stay in the jail.
+// match is bytes of the network header of connections that stay in the jail.
 type match struct {
 	offset int
 	bytes  []byte
@@ -47,7 +48,7 @@ var (
 	own6      = match{24, Own6.AsSlice()}
 )
 
-// table is a table of one family with one chain and one rule.
+// table returns the messages for a table of one family with one chain and one rule.
 func table(family uint8, not ...match) []message {
 	name := nl.NewRtAttr(unix.NFTA_TABLE_NAME, nl.ZeroTerminated("brig"))
 	hook := nl.NewRtAttr(unix.NFTA_CHAIN_HOOK|nested, nil)
@@ -99,7 +100,7 @@ func batch(kind int) message {
 	return newMessage(kind, 0, text, false, nfGenMsg{unix.AF_UNSPEC, unix.NFNL_SUBSYS_NFTABLES})
 }
 
-// nftMessage asks for an answer: a batch that the kernel does not take as a whole has one that is missing.
+// nftMessage asks for an answer. If the kernel refuses a batch, an answer is missing.
 func nftMessage(kind int, family uint8, text string, attrs ...*nl.RtAttr) message {
 	parts := []nl.NetlinkRequestData{nfGenMsg{family, 0}}
 	for _, a := range attrs {
@@ -108,7 +109,7 @@ func nftMessage(kind int, family uint8, text string, attrs ...*nl.RtAttr) messag
 	return newMessage(unix.NFNL_SUBSYS_NFTABLES<<8|kind, unix.NLM_F_CREATE|unix.NLM_F_APPEND, text, true, parts...)
 }
 
-// expression appends one to a rule.
+// expression appends an expression to a rule.
 func expression(rule *nl.RtAttr, name string, data ...*nl.RtAttr) {
 	e := rule.AddRtAttr(unix.NFTA_LIST_ELEM|nested, nil)
 	e.AddRtAttr(unix.NFTA_EXPR_NAME, nl.ZeroTerminated(name))
@@ -118,7 +119,8 @@ func expression(rule *nl.RtAttr, name string, data ...*nl.RtAttr) {
 	}
 }
 
-// load reads bytes of a header into the register, and compare continues only if they are equal, or not.
+// load reads bytes of a header into the register. compare ends the rule unless they are equal, or with cmpNeq unless
+// they differ.
 func load(rule *nl.RtAttr, base uint32, offset, n int) {
 	expression(rule, "payload", number(unix.NFTA_PAYLOAD_DREG, reg1), number(unix.NFTA_PAYLOAD_BASE, base),
 		number(unix.NFTA_PAYLOAD_OFFSET, uint32(offset)), number(unix.NFTA_PAYLOAD_LEN, uint32(n)))

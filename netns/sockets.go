@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Role is what a socket of a jail's namespace is for.
+// Role is the purpose of a socket in a jail's namespace.
 type Role string
 
 // The roles.
@@ -17,40 +17,40 @@ const (
 	RoleDNS      Role = "dns"       // UDP port 53
 	RoleDNSTCP   Role = "dns-tcp"   // TCP port 53
 	RoleTCP      Role = "tcp"       // listens on a port of the policy
-	RoleCatchAll Role = "catch-all" // listens for what the namespace's own nft rule redirects
+	RoleCatchAll Role = "catch-all" // listens for what the namespace's nft rule redirects
 	RoleUDP      Role = "udp"       // receives on a port of the policy
-	RoleTap      Role = "tap"       // a raw(7) socket that sees the attempts at ports where nobody of ours listens
+	RoleTap      Role = "tap"       // a raw(7) socket that sees attempts at ports without a listener
 	RoleDial     Role = "dial"      // not connected yet: for a published port
 )
 
-// Socket is one that the jail's first process opens and passes to the keeper.
+// Socket is a socket that the jail's first process opens and passes to the keeper.
 type Socket struct {
 	Role     Role
-	Port     uint16 // of a listening or receiving one
+	Port     uint16 // listening or receiving
 	Protocol int    // IPPROTO_TCP or IPPROTO_UDP
-	IPv6     bool   // AF_INET6, which receives IPv4 as well but for a tap
+	IPv6     bool   // AF_INET6, which receives IPv4 too unless it is a tap
 }
 
-// Sockets says which a jail's namespace gets.
+// Sockets describes the sockets that a jail's namespace gets.
 type Sockets struct {
-	// TCP and UDP are the ports of a policy; All says that TCP is every port, by an nft redirect in the namespace.
+	// TCP and UDP are the ports of a policy; with All, TCP is every port, by an nft redirect in the namespace.
 	TCP, UDP []uint16
 	All      bool
-	// Egress makes every address local, with port 53 and taps.
+	// Egress makes every address local and adds port 53 and the taps.
 	Egress bool
-	// IPv6 says that the kernel has it.
+	// IPv6 is whether the kernel has it.
 	IPv6 bool
-	// Dial is how many unconnected sockets stand ready for published ports.
+	// Dial is the number of unconnected sockets for published ports.
 	Dial int
 }
 
-// CatchAllPort is where redirected connections arrive: below the ephemeral ports (ip(7)), and nobody's by IANA.
+// CatchAllPort receives redirected connections. It is below the ephemeral ports (ip(7)), and IANA has not assigned it.
 const CatchAllPort = 28_672 + 75
 
-// backlog is as much as net.core.somaxconn lets it be: listen(2).
+// backlog is bounded by net.core.somaxconn: listen(2).
 const backlog = 4096
 
-// List is the sockets in the order in which they are passed.
+// List returns the sockets in the order in which they are passed.
 func (c *Sockets) List() (list []Socket) {
 	if c.Egress {
 		list = append(list, Socket{RoleDNS, 53, unix.IPPROTO_UDP, c.IPv6}, Socket{RoleDNSTCP, 53, unix.IPPROTO_TCP, c.IPv6})
@@ -121,7 +121,7 @@ func (c *Sockets) socket(p *program.Program, s Socket, all []Socket, number int)
 	p.Close("net", fd)
 }
 
-// listen gives a socket its port on all addresses: ip(7), udp(7), listen(2).
+// listen binds a socket to its port on all addresses: ip(7), udp(7), listen(2).
 func (c *Sockets) listen(p *program.Program, fd program.Slot, s Socket) {
 	if s.Protocol == unix.IPPROTO_UDP { // an answer comes from where the question went: ip(7) IP_PKTINFO
 		if s.IPv6 {

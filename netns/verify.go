@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Verify says whether descriptors that came from a jail are what List announces, and all of one network namespace that
-// is not the caller's own: SO_DOMAIN, SO_TYPE, SO_PROTOCOL, SO_ACCEPTCONN (socket(7)), SO_NETNS_COOKIE (Linux 5.14, and
-// not looked at where the kernel has none).
+// Verify reports an error unless descriptors that came from a jail are those of List, and all of one network namespace
+// that is not the caller's own: SO_DOMAIN, SO_TYPE, SO_PROTOCOL, SO_ACCEPTCONN (socket(7)), SO_NETNS_COOKIE (Linux
+// 5.14, and not looked at where the kernel has none).
 func Verify(fds []int, list []Socket) error {
 	if len(fds) != len(list) {
 		return fmt.Errorf("%d sockets instead of %d", len(fds), len(list))

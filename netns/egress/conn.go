@@ -33,11 +33,11 @@ type conn struct {
 	sending atomic.Bool
 }
 
-// arrived takes an accepted connection. It does not wait: what the limits refuse ends here.
+// arrived handles an accepted connection. It does not block; a connection beyond the limits ends here.
 func (s *Server) arrived(c *net.TCPConn, redirected bool) {
 	k := &conn{s: s, c: c, begin: time.Now(), e: Event{Kind: KindTCP}}
 	to, err := s.destination(c, redirected)
-	if err != nil { // nothing was redirected: somebody found the catch-all's own port
+	if err != nil { // nothing was redirected: the payload has connected to the catch-all's port itself
 		k.e.Destination = c.LocalAddr().String()
 		k.refuse(VerdictDeny, ReasonPort)
 		return
@@ -64,7 +64,8 @@ func (s *Server) arrived(c *net.TCPConn, redirected bool) {
 	})
 }
 
-// destination is where the peer wanted to go: the local address, for its own stack took every address for local.
+// destination returns the address that the peer connected to. It is the local address, since every address is local in
+// the jail.
 func destination(c *net.TCPConn, redirected bool) (netip.AddrPort, error) {
 	local, ok := c.LocalAddr().(*net.TCPAddr)
 	if !ok {
@@ -98,7 +99,7 @@ func destination(c *net.TCPConn, redirected bool) (netip.AddrPort, error) {
 	return to, errors.Join(err, failed)
 }
 
-// decide asks the policy. An address of the synthetic range without a name leads nowhere.
+// decide asks the policy. A synthetic address that has no name is refused.
 func (s *Server) decide(name string, to netip.AddrPort, udp bool) Decision {
 	switch {
 	case name != "" && udp:
@@ -129,7 +130,7 @@ func (k *conn) serve() {
 	}
 }
 
-// refuse ends the connection with an RST and a line.
+// refuse ends the connection with an RST and writes its line.
 func (k *conn) refuse(v Verdict, r Reason) {
 	reset(k.c)
 	k.e.Verdict, k.e.Reason = v, r
@@ -147,7 +148,7 @@ func (k *conn) done() {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// dial connects to the server; on failure it says why. list: the vetted addresses of before, or nil.
+// dial connects to the server. list is the vetted addresses of an earlier dial, or nil.
 func (k *conn) dial(list []netip.AddrPort) (*net.TCPConn, []netip.AddrPort, *failure) {
 	ctx, cancel := context.WithTimeout(k.s.ctx, k.s.dialer.timeout)
 	defer cancel()
@@ -181,7 +182,7 @@ func (k *conn) dial(list []netip.AddrPort) (*net.TCPConn, []netip.AddrPort, *fai
 	return up, list, nil
 }
 
-// closing blames the end of the server where it is to blame.
+// closing returns ReasonClosed instead of f if the server is closing.
 func (k *conn) closing(f *failure) *failure {
 	if k.s.ctx.Err() != nil {
 		return &failure{VerdictError, ReasonClosed, f.address}
@@ -189,7 +190,7 @@ func (k *conn) closing(f *failure) *failure {
 	return f
 }
 
-// relay connects, sends what was read already and moves bytes until both sides have ended.
+// relay connects, sends the bytes already read and copies until both sides have ended.
 func (k *conn) relay(first []byte) {
 	up, _, failed := k.dial(nil)
 	if failed != nil {
@@ -204,7 +205,7 @@ func (k *conn) relay(first []byte) {
 		err = k.f.write(up, first, &k.f.sent)
 	}
 	if err == nil {
-		first = nil // up to 64 KiB that a long connection need not keep
+		first = nil // frees up to 64 KiB for the rest of the connection
 		err = k.f.pipe(k.c, up)
 	}
 	if err != nil {
@@ -215,7 +216,7 @@ func (k *conn) relay(first []byte) {
 	k.done()
 }
 
-// ended is the reason for which we ended a relay; that a peer did is none.
+// ended returns the reason for which we ended a relay, or ReasonNone if a peer ended it.
 func (k *conn) ended(err error) Reason {
 	switch {
 	case err == nil:
@@ -271,7 +272,7 @@ func (k *conn) hello(h *wire.Hello) (Verdict, Reason) {
 	}
 }
 
-// unread says what it means that a head did not come: n bytes of it did.
+// unread returns the verdict and reason for a head of which only n bytes came.
 func (k *conn) unread(err error, n int, bad Reason) (Verdict, Reason) {
 	switch {
 	case k.s.ctx.Err() != nil:
@@ -284,7 +285,7 @@ func (k *conn) unread(err error, n int, bad Reason) (Verdict, Reason) {
 	return VerdictError, ReasonClosed
 }
 
-// reasonOf is the Reason of one of wire's errors.
+// reasonOf returns the Reason of an error of package wire, else otherwise.
 func reasonOf(err error, otherwise Reason) Reason {
 	var bad *wire.Error
 	if errors.As(err, &bad) {

@@ -14,8 +14,8 @@ import (
 
 var errDeadline = os.ErrDeadlineExceeded
 
-// bodyGrace is how long a server may still answer once the request's body has failed, and a body may still come once the
-// server has answered.
+// bodyGrace bounds the wait for an answer after the request's body has failed, and for the rest of a body after the
+// answer.
 const bodyGrace = time.Second
 
 // forward sends a request that was allowed and relays its responses.
@@ -32,11 +32,11 @@ func (w *web) forward(req *wire.Request) bool {
 		if err == nil {
 			return keep
 		}
-		w.drop() // the server closed it between two requests: once more on a new one
+		w.drop() // the server closed it between two requests: retry once on a new connection
 	}
 }
 
-// statusOf is the HTTP status of a failed connect.
+// statusOf returns the HTTP status for a failed connect.
 func statusOf(f *failure) int {
 	switch {
 	case f.verdict == VerdictDeny:
@@ -47,7 +47,7 @@ func statusOf(f *failure) int {
 	return 502
 }
 
-// upload is a request's body on its way.
+// upload is the copying of a request's body.
 type upload struct {
 	done chan struct{}
 	err  error
@@ -57,18 +57,18 @@ type upload struct {
 func (w *web) send(req *wire.Request) *upload {
 	u := &upload{done: make(chan struct{})}
 	if req.Body.Kind == wire.None {
-		if !req.Upgrade { // what follows an upgrade is said, too
+		if !req.Upgrade { // after an upgrade the payload goes on sending
 			w.k.passedOn(w.up.c)
 		}
 		close(u.done)
 		return u
 	}
 	up := w.up
-	go func() { // ends before forward does: see wait
+	go func() { // wait joins it before forward returns
 		defer close(u.done)
 		defer w.k.busy(false)
 		if u.err = w.body(up, w.in, w.br, req.Body); u.err != nil {
-			up.deadline(time.Now().Add(bodyGrace)) // it may have said why
+			up.deadline(time.Now().Add(bodyGrace)) // the server may still answer why
 			return
 		}
 		w.k.passedOn(up.c)
@@ -76,7 +76,7 @@ func (w *web) send(req *wire.Request) *upload {
 	return u
 }
 
-// wait ends the upload; false: not all of it was sent, and no request can follow.
+// wait ends the upload. It returns false if not all of the body was sent, so that no request can follow.
 func (w *web) wait(u *upload, grace time.Duration) bool {
 	select {
 	case <-u.done:
@@ -96,7 +96,8 @@ func (w *web) wait(u *upload, grace time.Duration) bool {
 	return u.err == nil
 }
 
-// exchange sends a request and relays the responses to it. An error: nothing came back, and it was to be tried again.
+// exchange sends a request and relays the responses to it. It returns an error only if again is set and nothing came
+// back.
 func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
 	w.k.s.whole(w.up.c, false)
 	if _, err := w.up.Write(req.Head); err != nil {
@@ -128,7 +129,7 @@ func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
 	return w.unanswered(errors.New("too many interim responses")), nil
 }
 
-// answered says whether a byte of a response has come.
+// answered reports whether a byte of a response has come.
 func (w *web) answered() bool { return w.k.f.received.Load() != w.r || w.upbr.Buffered() > 0 }
 
 func (w *web) response(req *wire.Request) (*wire.Response, error) {
@@ -139,7 +140,7 @@ func (w *web) response(req *wire.Request) (*wire.Response, error) {
 	return wire.ParseResponse(head, req)
 }
 
-// blame ends a request without a response: for what went wrong with its body, if anything did.
+// blame ends a request without a response, with the reason for which its body failed, if it did.
 func (w *web) blame(err, body error) bool {
 	switch r := reasonOf(body, ReasonNone); {
 	case r != ReasonNone:
@@ -152,7 +153,7 @@ func (w *web) blame(err, body error) bool {
 	return w.unanswered(err)
 }
 
-// unanswered ends a request to which the server had no proper response.
+// unanswered ends a request that the server did not answer properly.
 func (w *web) unanswered(err error) bool {
 	switch r := w.k.ended(err); {
 	case r == ReasonClosed, w.k.f.received.Load() != w.r:
@@ -184,7 +185,7 @@ func (w *web) finish(req *wire.Request, res *wire.Response, u *upload, err error
 	if err != nil {
 		r := w.k.ended(err)
 		if r == ReasonNone && (errors.Is(err, io.ErrUnexpectedEOF) || reasonOf(err, "") != "") {
-			r = ReasonProtocol // the server's body is not as long as it said
+			r = ReasonProtocol // the body does not have the length that the server announced
 		}
 		return w.abort(VerdictAllow, r)
 	}
@@ -196,7 +197,7 @@ func (w *web) finish(req *wire.Request, res *wire.Response, u *upload, err error
 	return true
 }
 
-// upgraded relays bytes both ways: what both readers hold first.
+// upgraded relays both directions, beginning with the bytes that the readers have buffered.
 func (w *web) upgraded() error {
 	f := w.k.f
 	for _, way := range []struct {
@@ -217,8 +218,8 @@ func (w *web) upgraded() error {
 	return f.pipe(w.k.c, up)
 }
 
-// body copies a body: chunks as they are checked, anything else first from the reader and then from the connection, so
-// that large ones are spliced.
+// body copies a body. Chunks are checked one by one; any other body comes first from the reader's buffer and then from
+// the connection, so that a large one is spliced.
 func (w *web) body(dst, src *metered, br *bufio.Reader, fr wire.Framing) error {
 	left := fr.Length
 	switch fr.Kind {
@@ -253,7 +254,7 @@ func (w *web) body(dst, src *metered, br *bufio.Reader, fr wire.Framing) error {
 
 var bulkReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, copyBuffer) }}
 
-// bulk copies a chunked response of which much has come at once: with a larger buffer, that slow streams need not hold.
+// bulk copies a chunked response that arrives fast, with a larger buffer than slow streams hold.
 func (w *web) bulk(dst *metered, br *bufio.Reader) error {
 	held, err := br.Peek(br.Buffered())
 	if err != nil {
@@ -263,7 +264,7 @@ func (w *web) bulk(dst *metered, br *bufio.Reader) error {
 	big.Reset(io.MultiReader(bytes.NewReader(held), w.up))
 	_, err = wire.CopyBody(dst, big, wire.Framing{Kind: wire.Chunked}, nil)
 	if big.Buffered() > 0 {
-		w.spent = true // what nobody asked for: connect takes no more from there
+		w.spent = true // unrequested bytes: connect must not reuse the connection
 	}
 	big.Reset(nil)
 	bulkReaders.Put(big)

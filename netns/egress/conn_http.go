@@ -21,17 +21,17 @@ const (
 	lingerBytes = 8 << 20
 )
 
-// web is one connection in http mode: requests in their order, each with its own decision and line.
+// web is one connection in http mode. Each request has its own decision and its line in the log.
 type web struct {
 	k     *conn
 	in    *metered // the payload
 	br    *bufio.Reader
 	up    *metered // the server; nil: not connected
 	upbr  *bufio.Reader
-	list  []netip.AddrPort // the vetted addresses: resolved once
-	at    string           // the one that was dialled
-	used  bool             // the server has answered on this connection before
-	spent bool             // it has said more than an answer
+	list  []netip.AddrPort // the vetted addresses, resolved once
+	at    string           // the address that was dialled
+	used  bool             // the server has answered on this connection
+	spent bool             // the server has sent more than its answer
 	begin time.Time
 	s, r  int64 // bytes sent and received before this request
 }
@@ -45,7 +45,7 @@ func (k *conn) serveHTTP() {
 		w.begin, w.s, w.r = k.begin, k.f.sent.Load(), k.f.received.Load()
 		if !first {
 			if _, err := w.br.Peek(1); err != nil {
-				break // between two requests nothing is refused
+				break // the end between two requests is no refusal
 			}
 			k.e, w.begin = base, time.Now()
 		}
@@ -103,11 +103,11 @@ func (w *web) refuse(v Verdict, status int, r Reason, host string) bool {
 	return false
 }
 
-// linger ends the connection so that what was written arrives: a close with unread bytes would be an RST.
+// linger ends the connection so that what was written arrives. close(2) with unread bytes would send an RST.
 func (w *web) linger() {
 	c := w.k.c
 	if c.CloseWrite() != nil || c.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
-		return // it has gone
+		return // the peer has closed
 	}
 	buf := buffers.Get().(*[copyBuffer]byte)
 	defer buffers.Put(buf)
@@ -119,7 +119,7 @@ func (w *web) linger() {
 	}
 }
 
-// request serves one request and says whether another may follow.
+// request serves one request and reports whether another may follow.
 func (w *web) request() bool {
 	k := w.k
 	wait := k.s.head
@@ -157,12 +157,12 @@ func (w *web) request() bool {
 		}
 		return w.refuse(VerdictDeny, 403, r, host)
 	}
-	req.EndAfter() // a body that the server leaves unread must not become a request that nobody has checked
+	req.EndAfter() // a body that the server leaves unread must not become an unchecked request
 	k.busy(true)
 	return w.forward(req)
 }
 
-// target is what the payload wanted to reach, as it would write it in a rule.
+// target returns the payload's destination in the form of a rule.
 func (w *web) target() string {
 	if w.k.name != "" {
 		return w.k.name
@@ -183,15 +183,15 @@ func (w *web) check(req *wire.Request) Reason {
 		return r
 	}
 	if (req.Upgrade || req.Override != "") && !k.s.m.Unlimited(k.d) {
-		return ReasonMethod // what follows an upgrade has no methods; an override hides one
+		return ReasonMethod // after an upgrade there are no methods; an override hides one
 	}
 	return ReasonNone
 }
 
-// connect has a connection to the server, the one of the last request if it still stands.
+// connect makes a connection to the server, or keeps that of the last request if it is still open.
 func (w *web) connect() *failure {
 	if w.up != nil && (w.spent || w.upbr.Buffered() > 0 || readable(w.up.c)) {
-		w.drop() // ended, or says what nobody asked for
+		w.drop() // ended, or has unrequested bytes
 	}
 	if w.up != nil {
 		w.k.e.Address = w.at
@@ -211,7 +211,7 @@ func (w *web) connect() *failure {
 	return nil
 }
 
-// readable says whether there is something to read: a byte, the end or an error.
+// readable reports whether there is something to read: a byte, the end or an error.
 func readable(c *net.TCPConn) bool {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -226,7 +226,7 @@ func readable(c *net.TCPConn) bool {
 	return got || err != nil
 }
 
-// metered is one side of a connection in http mode: it has deadlines for each wait, and what it writes is counted.
+// metered is one side of a connection in http mode, with a deadline for each read and a count of what is written.
 type metered struct {
 	f     *flow
 	c     *net.TCPConn
@@ -238,14 +238,15 @@ func (f *flow) meter(c *net.TCPConn, count *atomic.Int64) *metered {
 	return &metered{f: f, c: c, count: count}
 }
 
-// deadline bounds the reads from now on, one that waits already included; the zero time: only by idleness.
+// deadline bounds the reads from now on, including one that already waits. With the zero time only idleness bounds
+// them.
 func (m *metered) deadline(t time.Time) {
 	if t.IsZero() {
 		m.until.Store(0)
 		return
 	}
 	m.until.Store(max(int64(t.Sub(m.f.begin)), 1))
-	_ = m.c.SetReadDeadline(t) // of a closed connection: the read says so
+	_ = m.c.SetReadDeadline(t) // closed: the read fails
 }
 
 // Read waits until the deadline.

@@ -17,13 +17,13 @@ const (
 	maxTries = 8               // addresses of one name
 )
 
-// dialer connects to what a decision allowed: it resolves, vets and dials in the host's network.
+// dialer connects to an allowed destination: it resolves, vets and dials in the host's network.
 type dialer struct {
 	policy  *Policy
 	m       *Matcher
 	timeout time.Duration
 	lookup  func(ctx context.Context, name string) ([]netip.Addr, error)
-	dial    func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) // nil: the real thing
+	dial    func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) // nil: package net
 	own     *ownAddresses
 }
 
@@ -36,7 +36,7 @@ func newDialer(c *Config, m *Matcher) *dialer {
 	if d.lookup == nil {
 		r := resolver(c.Policy.DNSServers())
 		d.lookup = func(ctx context.Context, name string) ([]netip.Addr, error) {
-			return r.LookupNetIP(ctx, "ip", name+".") // the dot: no search domain
+			return r.LookupNetIP(ctx, "ip", name+".") // the final dot turns off search domains
 		}
 	}
 	return d
@@ -55,18 +55,19 @@ func resolver(servers []netip.AddrPort) *net.Resolver {
 	return r
 }
 
-// failure says why there is no connection.
+// failure is why there is no connection.
 type failure struct {
 	verdict Verdict
 	reason  Reason
-	address string // the last that was dialled or refused
+	address string // the last one dialled or refused
 }
 
 func denied(r Reason, a netip.AddrPort) *failure {
 	return &failure{verdictOf(r), r, a.String()}
 }
 
-// candidates are the vetted addresses of a name. Asked for once for each connection, so that what was vetted is dialled.
+// candidates returns the vetted addresses of a name. It is called once for each connection, so that a vetted address is
+// what is dialled.
 func (d *dialer) candidates(ctx context.Context, name string, port uint16) ([]netip.AddrPort, *failure) {
 	found, err := d.lookup(ctx, name)
 	var dns *net.DNSError
@@ -82,7 +83,7 @@ func (d *dialer) candidates(ctx context.Context, name string, port uint16) ([]ne
 	var refused *failure
 	for _, a := range found {
 		to := netip.AddrPortFrom(plainAddr(a), port)
-		if r := d.m.Vet(to.Addr(), to.Port()); r != ReasonNone { // the rest is seen when it is dialled
+		if r := d.m.Vet(to.Addr(), to.Port()); r != ReasonNone { // the dial checks the rest
 			if refused == nil {
 				refused = denied(r, to)
 			}
@@ -104,7 +105,7 @@ func (d *dialer) vetName(to netip.AddrPort) Reason {
 	return d.placed(to.Addr(), d.policy.WritesOut(to, false))
 }
 
-// placed refuses the host's own addresses, unless they were written out, and those that no one host has.
+// placed refuses addresses of the host unless a rule names them, and addresses that no single host has.
 func (d *dialer) placed(a netip.Addr, writtenOut bool) Reason {
 	switch d.own.where(a) {
 	case ours:
@@ -119,8 +120,8 @@ func (d *dialer) placed(a netip.Addr, writtenOut bool) Reason {
 	return ReasonNone
 }
 
-// vetAddr says why an address that a rule allows may not be dialled after all: the host's own addresses must be written
-// out one by one, its loopback is never reached.
+// vetAddr returns why an address that a rule allows must not be dialled, or ReasonNone. A rule must name an address of
+// the host alone, and its loopback is never reached.
 func (d *dialer) vetAddr(to netip.AddrPort, udp bool) Reason {
 	a := to.Addr()
 	switch {
@@ -136,7 +137,7 @@ func (d *dialer) vetAddr(to netip.AddrPort, udp bool) Reason {
 func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrPort, vet func(netip.AddrPort) Reason) (net.Conn, netip.AddrPort, *failure) {
 	var last *failure
 	for i, to := range list {
-		if d.dial != nil { // else one has it asked
+		if d.dial != nil { // else one calls vet
 			if r := vet(to); r != ReasonNone {
 				last = denied(r, to)
 				continue
@@ -178,7 +179,7 @@ func family(to netip.AddrPort) string {
 	return "6"
 }
 
-// vetError is a Reason that comes out of a dial.
+// vetError carries a Reason through a dial.
 type vetError Reason
 
 func (e vetError) Error() string { return string(e) }
@@ -188,7 +189,7 @@ func (d *dialer) one(ctx context.Context, network string, to netip.AddrPort, vet
 		return d.dial(ctx, network, to)
 	}
 	real := net.Dialer{KeepAlive: -1 /* idle_timeout ends what is dead */, Control: func(_, address string, _ syscall.RawConn) error {
-		at, err := netip.ParseAddrPort(address) // the socket's own last word
+		at, err := netip.ParseAddrPort(address) // the address that the socket will connect to
 		if err != nil {
 			return err
 		}
@@ -200,12 +201,12 @@ func (d *dialer) one(ctx context.Context, network string, to netip.AddrPort, vet
 	return real.DialContext(ctx, network, to.String())
 }
 
-// ownAddresses tells the host's own addresses from others: by its routing, or by a list where a test has one.
+// ownAddresses tells the host's addresses from others, by its routing or by a test's list.
 type ownAddresses struct {
-	read func() ([]netip.Addr, error) // nil: the real thing
+	read func() ([]netip.Addr, error) // nil: package net
 }
 
-// where says where an address is. What cannot be found out is the host's own.
+// where returns the placement of an address. An address that cannot be looked up counts as the host's.
 func (o *ownAddresses) where(a netip.Addr) placement {
 	if a.IsLoopback() || a.IsUnspecified() {
 		return ours
@@ -227,5 +228,5 @@ func (o *ownAddresses) where(a netip.Addr) placement {
 	return elsewhere
 }
 
-// plainAddr is the address without a zone, an IPv4-mapped one as IPv4: neither may decide what a rule matches.
+// plainAddr returns the address without a zone, and an IPv4-mapped one as IPv4: neither may decide what a rule matches.
 func plainAddr(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }

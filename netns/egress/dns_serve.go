@@ -17,12 +17,12 @@ const (
 	dnsQuery   = 4096 // bytes of a query that are looked at
 	dnsWrite   = time.Second
 	dnsStreams = 64              // connections at once
-	dnsStream  = 2 * time.Minute // the life of one
+	dnsStream  = 2 * time.Minute // lifetime of one
 	askedNames = 1024
 	askedFor   = 2 * time.Second
 )
 
-// serveDNS answers queries until the socket is closed. There is nothing that it could wait for.
+// serveDNS answers queries until the socket is closed. No answer needs a wait.
 func (s *Server) serveDNS(c *net.UDPConn) {
 	buf, oob := make([]byte, dnsQuery), make([]byte, ancillary)
 	for {
@@ -43,7 +43,7 @@ func (s *Server) serveDNS(c *net.UDPConn) {
 		if known {
 			info = answerFrom(to)
 		}
-		_, _, _ = c.WriteMsgUDPAddrPort(reply, info, from) // who asked and has gone will not miss it
+		_, _, _ = c.WriteMsgUDPAddrPort(reply, info, from) // a client that has gone needs no answer
 	}
 }
 
@@ -74,7 +74,7 @@ func (s *Server) answer(query []byte, to netip.AddrPort) []byte {
 	return reply
 }
 
-// whyUnknown says more of a name that no rule knows: it may be denied, or no name.
+// whyUnknown returns the exact reason for a name without a rule: it may be denied, or invalid.
 func (s *Server) whyUnknown(name string) (Reason, string) {
 	name, ok := NormalizeName(name)
 	if !ok {
@@ -122,7 +122,7 @@ func (s *Server) dnsStream(c *net.TCPConn) {
 			return
 		}
 		if _, err := io.ReadFull(c, size[:]); err != nil {
-			return // asked and answered, or too slow: the client sees the end
+			return // done, or too slow: the client sees the end
 		}
 		query := make([]byte, min(int(binary.BigEndian.Uint16(size[:])), dnsQuery))
 		if _, err := io.ReadFull(c, query); err != nil {
@@ -138,8 +138,8 @@ func (s *Server) dnsStream(c *net.TCPConn) {
 	}
 }
 
-// asked remembers refused names for a moment: one look-up asks for A and AAAA, and perhaps for HTTPS. That is one attempt
-// and one line.
+// asked remembers refused names for askedFor. One look-up asks for A and AAAA, and perhaps for HTTPS; that is one
+// attempt and one line.
 type asked struct {
 	mu    sync.Mutex
 	names map[string]askedName
@@ -147,12 +147,12 @@ type asked struct {
 
 type askedName struct {
 	at    time.Time
-	types [3]uint16 // that have been asked for in this attempt
+	types [3]uint16 // asked for in this attempt
 }
 
 func newAsked() *asked { return &asked{names: map[string]askedName{}} }
 
-// first says whether a query begins an attempt. A type that was asked for before does.
+// first reports whether a query begins an attempt. A type that was already asked for begins a new one.
 func (a *asked) first(name string, kind uint16, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	settleTime = 250 * time.Millisecond // at the end: for what has arrived and was not read yet
+	settleTime = 250 * time.Millisecond // at the end, for what has arrived and was not read yet
 	settleStep = 100 * time.Microsecond
-	sendTime   = time.Second // at the end: for what the payload has said and its server has not taken yet
+	sendTime   = time.Second // at the end, for what the payload has sent and its server has not received yet
 )
 
-// sending counts the connections whose payload may have said something that has not been passed on.
+// sending counts the connections on which the payload may have sent bytes that are not passed on yet.
 type sending struct {
 	mu   sync.Mutex
 	n    int
-	zero chan struct{} // closed when n is 0; nil: nobody waits
+	zero chan struct{} // closed when n is 0; nil if there is no waiter
 }
 
 func (s *sending) add(n int) {
@@ -31,7 +31,7 @@ func (s *sending) add(n int) {
 	}
 }
 
-// wait waits until nobody is sending, but no longer than d.
+// wait waits until n is 0, but no longer than d.
 func (s *sending) wait(d time.Duration) {
 	s.mu.Lock()
 	zero := s.zero
@@ -52,7 +52,7 @@ func (s *sending) wait(d time.Duration) {
 	}
 }
 
-// busy says whether the payload of a connection may have said something that has not been passed on.
+// busy records whether the payload may have sent bytes that are not passed on yet.
 func (k *conn) busy(yes bool) {
 	if k.sending.Swap(yes) == yes {
 		return
@@ -64,28 +64,28 @@ func (k *conn) busy(yes bool) {
 	}
 }
 
-// passedOn says that all that the payload has said so far was written to its server.
+// passedOn records that all bytes from the payload so far were written to its server.
 func (k *conn) passedOn(up *net.TCPConn) {
 	k.s.whole(up, true)
 	k.busy(false)
 }
 
-// settle waits until the goroutines have read what had arrived when the jail ended: an attempt just before the end has
-// its line like any other.
+// settle waits until the goroutines have read what had arrived when the jail ended, so that an attempt just before the
+// end has its line.
 func (s *Server) settle() {
 	for end := time.Now().Add(settleTime); s.pending() && time.Now().Before(end); {
 		time.Sleep(settleStep)
 	}
 }
 
-// hush has the readers return, when they have done with what they took last: it is counted and has its goroutine before
-// anything is cut off.
+// hush makes the readers return after the connection or packet that they handle, so that it is counted before anything
+// is closed.
 func (s *Server) hush() {
 	s.hushed.Store(true)
 	for _, c := range s.ready {
 		switch c := c.(type) {
 		case *net.TCPListener:
-			_ = c.SetDeadline(time.Unix(0, 1)) // wakes it; of a closed one: it has returned
+			_ = c.SetDeadline(time.Unix(0, 1)) // wakes it; if it is closed, the reader has returned
 		case interface{ SetReadDeadline(time.Time) error }:
 			_ = c.SetReadDeadline(time.Unix(0, 1))
 		}

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is what an Event is about.
+// Kind is the protocol of an Event.
 type Kind string
 
 // The kinds of events.
@@ -23,18 +23,18 @@ const (
 	KindFlood   Kind = "flood" // attempts beyond what the log holds in one second, counted by verdict and reason
 )
 
-// Verdict is what became of an attempt.
+// Verdict is the result of an attempt.
 type Verdict string
 
 // The verdicts.
 const (
-	VerdictAllow Verdict = "allow" // it was relayed; a reason says what ended it early
+	VerdictAllow Verdict = "allow" // it was relayed; a reason tells why it ended early
 	VerdictDeny  Verdict = "deny"  // the policy refused it
 	VerdictError Verdict = "error" // the policy allowed it and it failed
 )
 
 // Event is one line of the log: a connection, an HTTP request or a refused attempt. Every string in a line is plain
-// printable ASCII, anything else stands as a Go escape (\n, \x00, \u202e), a backslash as two.
+// printable ASCII; anything else is a Go escape (\n, \x00, \u202e), a backslash as two.
 type Event struct {
 	Time        time.Time `json:"time"` // its end, UTC
 	Jail        string    `json:"jail,omitempty"`
@@ -54,16 +54,16 @@ type Event struct {
 	Sent        int64     `json:"sent,omitempty"`        // bytes out of the jail
 	Received    int64     `json:"received,omitempty"`    // bytes into the jail
 	DurationMS  float64   `json:"duration_ms,omitempty"` // milliseconds
-	Repeated    int       `json:"repeated,omitempty"`    // the line stands for so many equal attempts; 0: for one
+	Repeated    int       `json:"repeated,omitempty"`    // the number of equal attempts in this line; 0: one
 }
 
 // MaxLine is the longest line of the log in bytes, its line break included.
 const MaxLine = 2048
 
-// weight is how many attempts the event stands for.
+// weight returns the number of attempts in the event.
 func (e *Event) weight() int { return max(e.Repeated, 1) }
 
-// target is what Summary.ByHost counts: the name, else the address.
+// target returns the key of Summary.ByHost: the name, else the address.
 func (e *Event) target() string {
 	if e.Name != "" {
 		return e.Name
@@ -74,7 +74,7 @@ func (e *Event) target() string {
 	return ""
 }
 
-// clean bounds and escapes each string that somebody else chose. The sum of the bounds and of the keys fits MaxLine.
+// clean bounds and escapes each string that comes from outside. The sum of the bounds and of the keys fits MaxLine.
 func (e *Event) clean() {
 	for _, f := range []struct {
 		text *string
@@ -86,7 +86,7 @@ func (e *Event) clean() {
 	e.Time = e.Time.UTC().Truncate(time.Microsecond)
 }
 
-// line is the event's JSON with its line break; clean has been called.
+// line returns the event's JSON with its line break. clean must have been called.
 func (e *Event) line() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -95,7 +95,8 @@ func (e *Event) line() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// printable gives s as printable ASCII whose JSON form has at most limit bytes. What is cut off is counted at the end.
+// printable returns s as printable ASCII whose JSON form has at most limit bytes. It ends with the number of bytes cut
+// off.
 func printable(s string, limit int) string {
 	if plain(s) && len(s) <= limit {
 		return s
@@ -123,7 +124,7 @@ func printable(s string, limit int) string {
 	return string(out)
 }
 
-// plain says whether s is printable ASCII without what JSON or we escape.
+// plain reports whether s is printable ASCII that needs no escape.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '\\' || c == '"' {
@@ -133,8 +134,8 @@ func plain(s string) bool {
 	return true
 }
 
-// appendRune appends one character, escaped as in a Go string unless it is printable ASCII. A quotation mark stays: JSON
-// escapes it.
+// appendRune appends one character, escaped as in a Go string unless it is printable ASCII. A quotation mark stays:
+// JSON escapes it.
 func appendRune(out []byte, r rune, raw string) []byte {
 	switch {
 	case r == utf8.RuneError && len(raw) == 1:

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-const maxNames = 4096 // that are remembered as resolved before
+const maxNames = 4096 // resolved before, and remembered
 
-// limits are the bounds that all connections share. A bound of 0 in the policy is none.
+// limits are the bounds that all connections share. 0 in the policy is no bound.
 type limits struct {
 	max   int64
-	share int64 // of what the process may have open; 0: no bound
+	share int64 // of the connections that the process may have open; 0: no bound
 	open  atomic.Int64
 
 	bytes     *quota // of all connections; nil: no bound
@@ -19,9 +19,9 @@ type limits struct {
 	rate      *bucket // connections; nil: no bound
 	bandwidth *bucket // bytes; nil: no bound
 
-	names *bucket // names that a wildcard allows, each when it is new
+	names *bucket // new names that a wildcard allows
 	mu    sync.Mutex
-	known map[string]bool // of them, at most maxNames
+	known map[string]bool // at most maxNames
 }
 
 func newLimits(p *Policy) *limits {
@@ -40,13 +40,13 @@ func newLimits(p *Policy) *limits {
 	if p.ConnectionsPerSecond > 0 {
 		l.rate = newBucket(float64(p.ConnectionsPerSecond), float64(p.ConnectionsPerSecond))
 	}
-	if p.Bandwidth > 0 { // a tenth of a second may go at once
+	if p.Bandwidth > 0 { // a burst of a tenth of a second
 		l.bandwidth = newBucket(float64(p.Bandwidth), float64(p.Bandwidth)/10)
 	}
 	return l
 }
 
-// enter takes one of the connections, or says which bound refuses it. Each "" needs its leave.
+// enter counts a connection, or returns which bound refuses it. Each ReasonNone needs a call of leave.
 func (l *limits) enter() Reason {
 	switch open := l.open.Add(1); {
 	case open > l.max:
@@ -63,7 +63,8 @@ func (l *limits) enter() Reason {
 	return ReasonNone
 }
 
-// name takes a name that d allowed, or returns which bound refuses it. Only a wildcard lets the payload choose it.
+// name counts a name that d allowed, or returns which bound refuses it. Only a wildcard lets the payload choose the
+// name.
 func (l *limits) name(name string, d *Decision) Reason {
 	if d.Rule == nil || !d.Rule.Wildcard() {
 		return ReasonNone
@@ -85,10 +86,10 @@ func (l *limits) name(name string, d *Decision) Reason {
 
 func (l *limits) leave() { l.open.Add(-1) }
 
-// quota is a number of bytes that can be used up. A nil quota has no end.
+// quota is a number of bytes that can be used up. A nil quota is unlimited.
 type quota struct {
 	left atomic.Int64
-	held atomic.Int64 // of what was taken in advance: some of it may come back
+	held atomic.Int64 // taken in advance: some of it may be returned
 }
 
 func newQuota(n int64) *quota {
@@ -97,7 +98,7 @@ func newQuota(n int64) *quota {
 	return q
 }
 
-// take gives up to n bytes.
+// take takes up to n bytes and returns how many.
 func (q *quota) take(n int64) int64 {
 	if q == nil {
 		return n
@@ -114,14 +115,14 @@ func (q *quota) take(n int64) int64 {
 	}
 }
 
-// give returns what was taken and not used.
+// give puts back what was taken and not used.
 func (q *quota) give(n int64) {
 	if q != nil && n > 0 {
 		q.left.Add(n)
 	}
 }
 
-// hold counts n bytes as taken in advance, or no longer so.
+// hold counts n more bytes as taken in advance; a negative n counts fewer.
 func (q *quota) hold(n int64) {
 	if q != nil {
 		q.held.Add(n)
@@ -151,7 +152,7 @@ func (b *bucket) refill(now time.Time) {
 	b.at = now
 }
 
-// try takes n tokens if they are there, or the bucket is full.
+// try takes n tokens if the bucket has them or is full, and reports whether it did.
 func (b *bucket) try(n float64, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,7 +163,7 @@ func (b *bucket) try(n float64, now time.Time) bool {
 	return true
 }
 
-// owe takes n tokens, there or not, and says how long it takes until they are paid for.
+// owe takes n tokens even if the bucket lacks them, and returns the time until it is at 0 again.
 func (b *bucket) owe(n float64, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,7 +174,7 @@ func (b *bucket) owe(n float64, now time.Time) time.Duration {
 	return time.Duration(-b.tokens / b.rate * float64(time.Second))
 }
 
-// chunk is how much may be read at once, so that one read does not use up a second.
+// chunk returns the size of one read in bytes, so that one read does not use up a second.
 func (b *bucket) chunk() int {
 	return int(min(max(b.rate/16, 256), copyBuffer))
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Bounds of the log. Refused attempts have their own share of a second's lines, so that a flood of them hides nothing
-// that was allowed.
+// Bounds of the log. Refused attempts have a separate share of a second's lines, so that a flood of them hides no
+// allowed one.
 const (
 	linesPerSecond = 1000 // of refused attempts
 	bytesPerSecond = 1 << 20
@@ -33,20 +33,20 @@ type journal struct {
 	second  time.Time // begin of the second that lines counts
 	lines   map[bool]int
 	bytes   int         // of the lines of that second
-	armed   *time.Timer // sweeps folds and floods; nil: nothing to sweep
+	armed   *time.Timer // sweeps folds and floods; nil if there is nothing to sweep
 	closed  bool
 	queue   chan []byte
 	written chan struct{} // closed when the writer has ended
 }
 
-// tally is what has become of equal refused events since a time.
+// tally counts equal refused events since a time.
 type tally struct {
 	since  time.Time
 	seen   int
 	folded int
 }
 
-// floodKey is what is left of an event when there are too many: the hosts of allowed ones, since somebody will ask.
+// floodKey is what a flood line keeps of an event. The host is kept of allowed events only.
 type floodKey struct {
 	verdict Verdict
 	reason  Reason
@@ -60,7 +60,7 @@ func newJournal(jail string, out io.Writer) *journal {
 	return j
 }
 
-// write is the goroutine that alone waits for the log.
+// write is the one goroutine that waits for the log.
 func (j *journal) write() {
 	defer close(j.written)
 	for line := range j.queue {
@@ -79,7 +79,7 @@ func (j *journal) dropped(n int, err error) {
 	}
 }
 
-// unseen counts packets of which nothing else is known.
+// unseen counts packets that were dropped before they were read.
 func (j *journal) unseen(n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -93,7 +93,7 @@ func (j *journal) add(e Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e.Time = j.now().UTC().Truncate(time.Microsecond)
-	if j.closed { // nobody is left to write it
+	if j.closed { // the writer has ended
 		j.sum.count(&e)
 		j.sum.LinesDropped++
 		return
@@ -103,12 +103,12 @@ func (j *journal) add(e Event) {
 	}
 }
 
-// foldIn counts a refused event among its equals and says whether that is all there is to do.
+// foldIn counts a refused event among equal ones and reports whether it needs no line.
 func (j *journal) foldIn(e Event) bool {
 	key := e
 	key.Time, key.DurationMS, key.Sent, key.Received = time.Time{}, 0, 0, 0
 	if e.Sent != 0 || e.Received != 0 {
-		return false // a failure that moved bytes is told apart
+		return false // a failure that moved bytes has its line
 	}
 	f := j.folds[key]
 	if f == nil {
@@ -127,7 +127,7 @@ func (j *journal) foldIn(e Event) bool {
 	return true
 }
 
-// emit counts an event and queues its line, or counts it in the flood line where there is no room.
+// emit counts an event and queues its line, or adds it to the flood line if there is no room.
 func (j *journal) emit(e Event) {
 	if !j.room(e.Verdict == VerdictAllow) {
 		j.flood(e)
@@ -137,7 +137,7 @@ func (j *journal) emit(e Event) {
 	j.enqueue(&e)
 }
 
-// room says whether this second has a line left, and the queue too.
+// room reports whether this second and the queue have room for a line.
 func (j *journal) room(allowed bool) bool {
 	if now := j.now(); now.Sub(j.second) >= time.Second {
 		j.second, j.bytes = now, 0
@@ -171,7 +171,7 @@ func (j *journal) flood(e Event) {
 	f.Repeated, f.Sent, f.Received = f.Repeated+one.Repeated, f.Sent+e.Sent, f.Received+e.Received
 }
 
-// enqueue hands the line to the writer; an event that is in the summary already.
+// enqueue passes the line of a counted event to the writer. It returns false if the queue is full.
 func (j *journal) enqueue(e *Event) bool {
 	if j.out == nil {
 		j.sum.remember(e)
@@ -193,7 +193,7 @@ func (j *journal) enqueue(e *Event) bool {
 	return true
 }
 
-// arm has sweep run within a second.
+// arm starts the timer of sweep, one second.
 func (j *journal) arm() {
 	if j.armed == nil && !j.closed {
 		j.armed = time.AfterFunc(time.Second, j.sweep)
@@ -213,7 +213,7 @@ func (j *journal) sweep() {
 	}
 }
 
-// flush writes the lines of what was folded for a second, and of the floods; all: of everything, at the end.
+// flush writes the lines of the floods and of what was folded for a second; with all, of everything.
 func (j *journal) flush(all bool) {
 	now := j.now()
 	for key, f := range j.folds {
@@ -224,9 +224,9 @@ func (j *journal) flush(all bool) {
 			e := key
 			e.Time, e.Repeated = now.UTC().Truncate(time.Microsecond), f.folded
 			if !j.enqueue(&e) {
-				continue // the log is slow: next second
+				continue // the queue is full: next second
 			}
-			f.since, f.seen, f.folded = now, foldAfter, 0 // goes on folding
+			f.since, f.seen, f.folded = now, foldAfter, 0 // continues to fold
 			continue
 		}
 		delete(j.folds, key)
@@ -239,15 +239,15 @@ func (j *journal) flush(all bool) {
 	}
 }
 
-// summary is the state now, what is folded included.
+// summary returns a copy of the summary, including folded events.
 func (j *journal) summary() *Summary {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.sum.clone()
 }
 
-// close writes what is left and waits for the log, but no longer than patience: what it has not taken then is dropped. A
-// Write that never returns keeps its goroutine; the log may be others' too, so nothing is done to it.
+// close writes what is left and waits for the log, but no longer than patience. The rest is dropped and counted. A
+// Write that never returns keeps its goroutine: the log may have other users, so it is not closed.
 func (j *journal) close() {
 	deadline := time.Now().Add(j.patience)
 	for again := true; again; {
@@ -274,6 +274,6 @@ func (j *journal) close() {
 	select {
 	case <-j.written:
 	case <-time.After(time.Until(deadline)):
-		j.dropped(len(j.queue)+1, nil) // and the one that it is at
+		j.dropped(len(j.queue)+1, nil) // and the one that is being written
 	}
 }

@@ -27,8 +27,8 @@ func askedAddr(oob []byte) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// answerFrom returns the ancillary data that has a datagram sent from the address that was asked: connected clients take
-// no other. The address comes from askedAddr, so that its family is the one that the socket speaks.
+// answerFrom returns the ancillary data that has a datagram sent from the address that was asked: connected clients
+// take no other. The address comes from askedAddr, so that its family is the one that the socket speaks.
 func answerFrom(a netip.Addr) []byte {
 	if a.Is4() {
 		return unix.PktInfo4(&unix.Inet4Pktinfo{Spec_dst: a.As4()})

@@ -7,25 +7,25 @@ import (
 	"sync"
 )
 
-// MaxNames is how many names a pool takes; each costs at most half a kilobyte.
+// MaxNames bounds the names of a pool; each needs at most half a kilobyte.
 const MaxNames = 65536
 
-// poolBase is 198.18.0.0. A pool gives out 198.18.0.1 to 198.19.0.0, the first half of the benchmark range that no
-// network routes (RFC 2544), so neither its first address nor its last.
+// poolBase is 198.18.0.0. A pool uses 198.18.0.1 to 198.19.0.0, half of the benchmark range (RFC 2544), which no
+// network routes. It uses neither the first nor the last address of the range.
 const poolBase = 198<<24 | 18<<16
 
-// Pool gives each name an address that stands for it within one jail and for one name only, for good: a program may
-// keep what it resolved. It is safe for concurrent use.
+// Pool assigns each name an address of its own for the life of the jail: a program may keep what it resolved. It is
+// safe for concurrent use.
 type Pool struct {
 	mu    sync.RWMutex
 	addrs map[string]uint32 // 1 for the first name
 	names []string
 }
 
-// NewPool gives an empty pool.
+// NewPool returns an empty pool.
 func NewPool() *Pool { return &Pool{addrs: map[string]uint32{}} }
 
-// Addr is the address of a normalised name; false when the pool is full.
+// Addr returns the address of a normalised name; false if the pool is full.
 func (p *Pool) Addr(name string) (netip.Addr, bool) {
 	p.mu.RLock()
 	i, ok := p.addrs[name]
@@ -41,14 +41,14 @@ func (p *Pool) Addr(name string) (netip.Addr, bool) {
 	if len(p.names) == MaxNames {
 		return netip.Addr{}, false
 	}
-	name = strings.Clone(name) // not the packet that it was cut from
+	name = strings.Clone(name) // does not keep the packet alive
 	p.names = append(p.names, name)
 	i = uint32(len(p.names))
 	p.addrs[name] = i
 	return synthetic(i), true
 }
 
-// Name is the name that an address stands for.
+// Name returns the name of an address; false if it has none.
 func (p *Pool) Name(a netip.Addr) (string, bool) {
 	a = a.Unmap()
 	if !a.Is4() {
@@ -64,14 +64,14 @@ func (p *Pool) Name(a netip.Addr) (string, bool) {
 	return p.names[i-1], true
 }
 
-// Len is the number of names.
+// Len returns the number of names.
 func (p *Pool) Len() int {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return len(p.names)
 }
 
-// Synthetic says whether an address is of the range that pools use, given out or not.
+// Synthetic reports whether an address is in the range of pools, assigned or not.
 func Synthetic(a netip.Addr) bool {
 	a = a.Unmap()
 	if !a.Is4() {

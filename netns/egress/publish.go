@@ -12,28 +12,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const publishConnect = 10 * time.Second // for a connect inside the jail, and for its last bytes
+const publishConnect = 10 * time.Second // for connect(2) inside the jail, and for the last bytes to it
 
-// Published is a port of the host that leads into the jail.
+// Published is a port of the host that is relayed into the jail.
 type Published struct {
-	// Listener is the host's.
+	// Listener listens in the host's network.
 	Listener *net.TCPListener
-	// To is where connections go, in the jail.
+	// To is the destination in the jail.
 	To netip.AddrPort
-	// Conns are unconnected TCP sockets of the jail's namespace, of To's family. Each serves one connection at a time,
-	// again and again: nobody need enter the namespace. What is beyond their number waits in the listener's queue.
+	// Conns are unconnected TCP sockets of the jail's namespace, of To's family. Each serves one connection at a time
+	// and is used again, so that the keeper need not enter the namespace. Further connections wait in the listener's
+	// queue.
 	Conns []*os.File
 }
 
 // publish serves one port.
 func (s *Server) publish(p Published) {
 	if len(p.Conns) == 0 {
-		_ = p.Listener.Close() // a refusal at once rather than a queue that nobody serves
+		_ = p.Listener.Close() // refuses at once, rather than queue connections that are never served
 		return
 	}
 	free := make(chan *os.File, len(p.Conns))
 	for _, f := range p.Conns {
-		s.keep(f) // its descriptor is used by number: it must not be closed meanwhile
+		s.keep(f) // its descriptor is used by number: it must stay open
 		free <- f
 	}
 	s.start(p.Listener, func() {
@@ -50,7 +51,8 @@ func (s *Server) publish(p Published) {
 	})
 }
 
-// accepted waits for one connection and has it served with f; then back is called. False: the listener is closed.
+// accepted waits for one connection and serves it with f in a goroutine, which then calls back. False: the listener is
+// closed.
 func (s *Server) accepted(p Published, f *os.File, back func()) bool {
 	for {
 		c, err := p.Listener.AcceptTCP()
@@ -97,7 +99,7 @@ func (s *Server) lead(p Published, f *os.File, c *net.TCPConn) {
 	k.done()
 }
 
-// intoJail connects f. The net.Conn is a second descriptor of the same socket, which stays when this one is closed.
+// intoJail connects f. The net.TCPConn has a second descriptor of the same socket, which f outlives.
 func (s *Server) intoJail(f *os.File, to netip.AddrPort) (*net.TCPConn, error) {
 	generic, err := net.FileConn(f)
 	if err != nil {
@@ -118,7 +120,7 @@ func (s *Server) intoJail(f *os.File, to netip.AddrPort) (*net.TCPConn, error) {
 	return c, nil
 }
 
-// connect is connect(2) with the runtime's poller for the wait.
+// connect is connect(2) that waits in the runtime's poller.
 func connect(c *net.TCPConn, raw syscall.RawConn, to netip.AddrPort) error {
 	var sa syscall.Sockaddr = &syscall.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}
 	if to.Addr().Is4() {
@@ -133,7 +135,7 @@ func connect(c *net.TCPConn, raw syscall.RawConn, to netip.AddrPort) error {
 		return err
 	}
 	failed = nil
-	err = raw.Write(func(fd uintptr) bool { // the poller may speak of the socket's former life: the state decides
+	err = raw.Write(func(fd uintptr) bool { // the poller may report an event of an earlier connection: the state decides
 		switch tcpState(fd) {
 		case unix.BPF_TCP_ESTABLISHED:
 			return true
@@ -161,13 +163,13 @@ func tcpState(fd uintptr) int {
 	return int(info.State)
 }
 
-// drained waits until the jail's end has taken the last bytes, for a disconnect throws away what has not been sent.
+// drained waits until the jail's end has received the last bytes: a disconnect drops what has not been sent.
 func (s *Server) drained(f *os.File) {
 	end := time.Now().Add(publishConnect)
 	for d := 100 * time.Microsecond; time.Now().Before(end) && s.ctx.Err() == nil; d = min(2*d, 20*time.Millisecond) {
 		state := unix.BPF_TCP_CLOSE
 		if raw, err := f.SyscallConn(); err == nil {
-			_ = raw.Control(func(fd uintptr) { state = tcpState(fd) }) // closed: then it is no matter
+			_ = raw.Control(func(fd uintptr) { state = tcpState(fd) }) // closed: TCP_CLOSE
 		}
 		if state == unix.BPF_TCP_CLOSE {
 			return
@@ -176,13 +178,13 @@ func (s *Server) drained(f *os.File) {
 	}
 }
 
-// disconnect makes f a fresh socket: connect(2) with AF_UNSPEC.
+// disconnect makes f an unconnected socket again: connect(2) with AF_UNSPEC.
 func (s *Server) disconnect(f *os.File) {
 	raw, err := f.SyscallConn()
 	if err != nil {
 		return // closed
 	}
-	_ = raw.Control(func(fd uintptr) { // fails only for what is not a socket
+	_ = raw.Control(func(fd uintptr) { // fails only if it is no socket
 		var unspec [16]byte // struct sockaddr, sa_family AF_UNSPEC
 		_, _, _ = syscall.Syscall(syscall.SYS_CONNECT, fd, uintptr(unsafe.Pointer(&unspec)), unsafe.Sizeof(unspec))
 	})

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Bounds of what is told of refusals.
+// Bounds of the account of refusals.
 const (
 	maxRefused = 16 // entries of Summary.Refused
 	maxTold    = 3  // of them in RefusedLine
@@ -19,12 +19,12 @@ type Refused struct {
 	Host    string `json:"host"`           // the name that was looked up, else the address
 	Port    uint16 `json:"port,omitempty"` // 0: the name was only looked up
 	Reason  Reason `json:"reason"`
-	Address string `json:"address,omitempty"` // ADDR:PORT to which the name led, where that is why
+	Address string `json:"address,omitempty"` // ADDR:PORT to which the name led, if that is the reason
 	Count   int    `json:"count"`
-	Fix     string `json:"fix,omitempty"` // the flag that would allow it; empty where none would
+	Fix     string `json:"fix,omitempty"` // the flag that would allow it; "" if none would
 }
 
-// refuse counts n attempts of a refused event, if there is room for it or its like is there.
+// refuse counts n attempts of a refused event, if there is an entry for them or room for one.
 func (s *Summary) refuse(e *Event, n int) {
 	r := Refused{Host: e.target(), Port: e.Port, Reason: e.Reason, Address: e.Address}
 	if e.Kind == KindDNS {
@@ -78,7 +78,7 @@ func (r *Refused) text() string {
 	return s
 }
 
-// why explains the reason in words.
+// why returns the reason in words.
 func (r *Refused) why() string {
 	at, kind := r.Host, ""
 	if to, err := netip.ParseAddrPort(r.Address); err == nil {

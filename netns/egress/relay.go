@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	copyBuffer  = 16 << 10               // of the small copies; held only while there is something in it
-	spliceAfter = 128 << 10              // a transfer that has moved so much goes on by splice(2)
-	spliceSlice = 250 * time.Millisecond // then the counters are brought up to date
-	spliceQuota = 256 << 10              // taken in advance where bytes are bounded
+	copyBuffer  = 16 << 10               // of copies in user space; held only while it has bytes
+	spliceAfter = 128 << 10              // a transfer beyond it continues with splice(2)
+	spliceSlice = 250 * time.Millisecond // how often the counters are updated
+	spliceQuota = 256 << 10              // taken in advance if there is a quota
 	noLimit     = 1 << 62
 )
 
 var buffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
 
-// Errors that end a relay from our side.
+// Errors with which we end a relay.
 var (
 	errIdle     = errors.New("idle for too long")
 	errMaxBytes = errors.New("no bytes are left")
 	errStopped  = errors.New("no longer wanted")
 )
 
-// flow is what both directions of one connection share.
+// flow is the state that both directions of one connection share.
 type flow struct {
 	ctx            context.Context // of the server: done when it closes
 	lim            *limits
@@ -37,9 +37,9 @@ type flow struct {
 	idle           time.Duration
 	sent, received atomic.Int64
 	begin          time.Time
-	last           atomic.Int64 // when a byte moved last, nanoseconds after begin; in the future while bandwidth holds it back
-	stop           atomic.Bool  // no more is to be read
-	said           func()       // called when all that the payload has said is passed on; nil: nobody asks
+	last           atomic.Int64 // when a byte last moved, nanoseconds after begin; in the future while bandwidth delays it
+	stop           atomic.Bool  // stop reading
+	said           func()       // called when all bytes from the payload are passed on; may be nil
 }
 
 func newFlow(ctx context.Context, lim *limits, idle time.Duration) *flow {
@@ -52,10 +52,10 @@ func newFlow(ctx context.Context, lim *limits, idle time.Duration) *flow {
 
 func (f *flow) touch() { f.last.Store(int64(time.Since(f.begin))) }
 
-// expiry is when the flow has been idle for too long.
+// expiry returns the time at which the flow has been idle for too long.
 func (f *flow) expiry() time.Time { return f.begin.Add(time.Duration(f.last.Load()) + f.idle) }
 
-// take asks both quotas for n bytes.
+// take takes up to n bytes of both quotas and returns how many.
 func (f *flow) take(n int64) int64 {
 	k := f.own.take(n)
 	all := f.lim.bytes.take(k)
@@ -73,7 +73,7 @@ func (f *flow) hold(n int64) {
 	f.lim.bytes.hold(n)
 }
 
-// takeAll is take that waits for what a splice may give back.
+// takeAll is take that waits for bytes that a splice may put back.
 func (f *flow) takeAll(n int64) int64 {
 	k := f.take(n)
 	for k < n && f.ctx.Err() == nil && (f.own.lent() || f.lim.bytes.lent()) {
@@ -83,7 +83,7 @@ func (f *flow) takeAll(n int64) int64 {
 	return k
 }
 
-// pace waits as long as the bandwidth asks for n bytes.
+// pace waits for as long as n bytes take at the bandwidth.
 func (f *flow) pace(n int) error {
 	f.touch()
 	if f.lim.bandwidth == nil {
@@ -105,7 +105,7 @@ func (f *flow) pace(n int) error {
 	}
 }
 
-// write sends what was read, as far as the quotas allow, and counts it.
+// write sends b as far as the quotas allow, and counts the bytes.
 func (f *flow) write(dst *net.TCPConn, b []byte, count *atomic.Int64) error {
 	k := f.takeAll(int64(len(b)))
 	if k == 0 && len(b) > 0 {
@@ -127,7 +127,7 @@ func (f *flow) write(dst *net.TCPConn, b []byte, count *atomic.Int64) error {
 	return f.pace(n)
 }
 
-// copy moves up to limit bytes; n < limit without an error is the end of src.
+// copy copies up to limit bytes. n < limit without an error means the end of src.
 func (f *flow) copy(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (n int64, err error) {
 	s, err := f.source(src)
 	if err != nil {
@@ -154,7 +154,7 @@ func (f *flow) copy(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (n 
 		if err == nil && s.n > 0 {
 			err = f.write(dst, s.buf[:s.n], count)
 		}
-		k := max(s.n, 0) // -1 with an error
+		k := max(s.n, 0) // read(2) returns -1 with an error
 		s.n = 0
 		s.release()
 		if n += int64(k); err != nil || k == 0 {
@@ -164,7 +164,7 @@ func (f *flow) copy(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (n 
 	return n, nil
 }
 
-// splice moves bytes in the kernel for a slice of time. done: src has ended; not handled: too few bytes are left.
+// splice copies in the kernel for at most spliceSlice. done: src has ended; not handled: the quota is nearly used up.
 func (f *flow) splice(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (n int64, done, handled bool, err error) {
 	if f.own != nil || f.lim.bytes != nil {
 		want := min(limit, spliceQuota)
@@ -175,7 +175,7 @@ func (f *flow) splice(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (
 			f.hold(-got)
 		}()
 		if got < min(want, copyBuffer) {
-			return 0, false, false, nil // the copy counts to the byte
+			return 0, false, false, nil // the copy in user space counts each byte
 		}
 		limit = got
 	}
@@ -193,12 +193,13 @@ func (f *flow) splice(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (
 		if time.Now().Before(giveUp) {
 			return n, false, true, nil
 		}
-		err = errIdle // the receiver takes nothing, and what is in the pipe is lost
+		err = errIdle // the receiver reads nothing, and the bytes in the pipe are lost
 	}
 	return n, err == nil && n < limit, true, err
 }
 
-// pipe relays both directions until both have ended, or one has failed. An end is passed on as one: half a close.
+// pipe relays both directions until both have ended or one has failed. The end of one direction is passed on as a
+// half-close, shutdown(2).
 func (f *flow) pipe(jail, out *net.TCPConn) error {
 	back := make(chan error, 1)
 	go func() { back <- f.direction(jail, out, &f.received) }()
@@ -207,7 +208,7 @@ func (f *flow) pipe(jail, out *net.TCPConn) error {
 		f.said()
 	}
 	down := <-back
-	if errors.Is(up, net.ErrClosed) || up == nil { // the first failure closes both; the other direction only notices
+	if errors.Is(up, net.ErrClosed) || up == nil { // a failure closes both connections, and the other direction fails too
 		return down
 	}
 	return up
@@ -217,7 +218,7 @@ func (f *flow) direction(dst, src *net.TCPConn, count *atomic.Int64) error {
 	_, err := f.copy(dst, src, noLimit, count)
 	if err == nil {
 		err = dst.CloseWrite()
-		if errors.Is(err, syscall.ENOTCONN) { // it has gone already, in peace
+		if errors.Is(err, syscall.ENOTCONN) { // the peer has closed already
 			err = nil
 		}
 	}
@@ -230,6 +231,6 @@ func (f *flow) direction(dst, src *net.TCPConn, count *atomic.Int64) error {
 
 // reset closes a connection so that its peer gets an RST.
 func reset(c *net.TCPConn) {
-	_ = c.SetLinger(0) // of a closed one: nothing to do
+	_ = c.SetLinger(0) // closed: nothing to do
 	_ = c.Close()
 }

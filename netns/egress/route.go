@@ -9,25 +9,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// placement is where an address is, seen from the host.
+// placement is where an address is, as seen from the host.
 type placement uint8
 
 const (
-	elsewhere placement = iota // a host of its own
+	elsewhere placement = iota // another host
 	ours                       // the host itself
-	nowhere                    // no one host: broadcast, multicast
-	unknown                    // there is no descriptor left to ask with: nothing is dialled
+	nowhere                    // no single host: broadcast, multicast
+	unknown                    // no descriptor was left for the question: nothing is dialled
 )
 
 const routeWait = 1 // seconds for the kernel's answer, which comes at once
 
-// place asks the host's routing where an address is. The list of its interfaces' addresses would not do: a local route
-// needs no address, and an address may have come a moment ago.
+// place asks the host's routing for the placement of an address. A list of its interfaces' addresses would not do: a
+// local route needs no address, and an address may be new.
 func place(a netip.Addr) (placement, error) {
 	kind, err := routeType(a)
 	switch {
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EINVAL):
-		return elsewhere, nil // no route, or one that forbids it: connect(2) will say so
+		return elsewhere, nil // no route, or one that forbids it: connect(2) fails with the same error
 	case err != nil:
 		return ours, err
 	case kind == unix.RTN_UNICAST:
@@ -38,7 +38,7 @@ func place(a netip.Addr) (placement, error) {
 	return nowhere, nil
 }
 
-// routeType is the type of the route that the host would take: RTM_GETROUTE, rtnetlink(7).
+// routeType returns the type of the route that the host would take: RTM_GETROUTE, rtnetlink(7).
 func routeType(a netip.Addr) (byte, error) {
 	fd, err := syscall.Socket(syscall.AF_NETLINK, syscall.SOCK_RAW|syscall.SOCK_CLOEXEC, syscall.NETLINK_ROUTE)
 	if err != nil {
@@ -71,7 +71,7 @@ func routeType(a netip.Addr) (byte, error) {
 	return 0, errors.New("no answer about a route")
 }
 
-// routeRequest is a struct nlmsghdr, a struct rtmsg and the attribute RTA_DST.
+// routeRequest returns a struct nlmsghdr, a struct rtmsg and the attribute RTA_DST.
 func routeRequest(a netip.Addr) []byte {
 	family := byte(syscall.AF_INET)
 	if a.Is6() {

@@ -13,49 +13,50 @@ import (
 	"time"
 )
 
-// Config is what a Server needs.
+// Config configures a Server.
 type Config struct {
 	Policy *Policy
 	Jail   string    // the jail's name in each line
-	Log    io.Writer // one Write a line; nil: no lines, only the summary
+	Log    io.Writer // one Write a line; nil: only the summary
 
-	// What follows is for tests; nil is the real thing.
+	// The rest is for tests; nil is the host's network.
 
-	// Lookup gives the addresses of a name that the policy allows.
+	// Lookup returns the addresses of a name that the policy allows.
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 	// Dial connects to a vetted address; network is tcp4, tcp6, udp4 or udp6.
 	Dial func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error)
-	// Own gives the host's own addresses, which are asked of its routing otherwise.
+	// Own returns the host's addresses; nil: its routing is asked.
 	Own func() ([]netip.Addr, error)
 }
 
-// Sockets are the jail's ends, opened in its network namespace. The Server owns and closes them.
+// Sockets were opened in the jail's network namespace. The Server owns and closes them.
 type Sockets struct {
-	// TCP listeners take what goes to their port of any address.
+	// TCP listeners receive what goes to their port of any address.
 	TCP []*net.TCPListener
-	// CatchAll takes what a netfilter redirect sends it; the destination is SO_ORIGINAL_DST.
+	// CatchAll receives what a netfilter redirect sends it; the destination is SO_ORIGINAL_DST.
 	CatchAll *net.TCPListener
 	// DNS has IP_PKTINFO set, and IPV6_RECVPKTINFO if it is an IPv6 socket. So have the UDP sockets.
 	DNS    *net.UDPConn
 	DNSTCP *net.TCPListener
 	// UDP has one socket for each port of Policy.UDPPorts.
 	UDP []*net.UDPConn
-	// Taps are raw sockets that see the SYNs and datagrams for which nobody listens; IPv6 ones have IPV6_RECVPKTINFO set.
+	// Taps are raw sockets that see SYNs and datagrams to ports without a listener; IPv6 ones have IPV6_RECVPKTINFO
+	// set.
 	Taps []*net.IPConn
-	// Local are the jail's own addresses, of which a tap says nothing.
+	// Local are the jail's own addresses, which a tap ignores.
 	Local []netip.Addr
-	// Publish are the ports of the host that lead into the jail.
+	// Publish are the ports of the host that are relayed into the jail.
 	Publish []Published
 }
 
-// Timeouts that no policy names.
+// Timeouts that a policy cannot set.
 const (
 	headTimeout = 10 * time.Second // for a ClientHello or a request's head
 	udpIdle     = 60 * time.Second
 	acceptPause = 20 * time.Millisecond // after a failed accept(2): no descriptors, no memory
 )
 
-// Server relays what a policy allows, refuses the rest and keeps the record.
+// Server relays what a policy allows, refuses the rest and records both.
 type Server struct {
 	policy *Policy
 	m      *Matcher
@@ -71,22 +72,22 @@ type Server struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	mu     sync.Mutex
-	open   map[io.Closer]bool // what Close closes, true: without an RST; nil: closed
-	last   []io.Closer        // what it closes when nobody uses it any more
+	open   map[io.Closer]bool // closed by Close, true: without an RST; nil: the server is closed
+	last   []io.Closer        // closed by Close after everything else
 	end    sync.Once
 
 	ready   []syscall.Conn // set by Serve
-	readers sync.WaitGroup // the goroutines that take what arrives on them
-	hushed  atomic.Bool    // they are to return
+	readers sync.WaitGroup // the goroutines that read them
+	hushed  atomic.Bool    // they must return
 	sending sending
 	lookups *asked
 	local   map[netip.Addr]bool
-	// destination is what the peer wanted to reach; tests have another.
+	// destination returns the address that the peer connected to; tests replace it.
 	destination func(c *net.TCPConn, redirected bool) (netip.AddrPort, error)
 	udpWanted   func(asked netip.AddrPort) netip.AddrPort // nil: the same
 }
 
-// New makes a Server. The policy must have passed Policy.Check and is not to be changed.
+// New returns a Server. The caller must not change the policy afterwards. An error is that of Policy.Compile.
 func New(c Config) (*Server, error) {
 	if c.Policy == nil {
 		return nil, errors.New("egress: no policy: pass an empty one to allow nothing")
@@ -106,7 +107,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Serve begins to serve the sockets and returns at once.
+// Serve starts serving the sockets and returns at once.
 func (s *Server) Serve(k Sockets) {
 	s.ready = k.arriving()
 	for _, a := range k.Local {
@@ -135,7 +136,7 @@ func (s *Server) Serve(k Sockets) {
 	}
 }
 
-// start runs f until it returns; Close closes c, which must make it return. False: the server is closed.
+// start runs f in a goroutine. Close closes c, which must make f return. False: the server is closed.
 func (s *Server) start(c io.Closer, f func()) bool {
 	if !s.track(c) {
 		return false
@@ -147,7 +148,7 @@ func (s *Server) start(c io.Closer, f func()) bool {
 	return true
 }
 
-// reader is start for a goroutine that takes what arrives on c, and returns when it is hushed.
+// reader is start for a goroutine that reads what arrives on c, and returns when hush is called.
 func (s *Server) reader(c io.Closer, f func()) {
 	s.readers.Add(1)
 	if !s.start(c, func() { defer s.readers.Done(); f() }) {
@@ -155,19 +156,19 @@ func (s *Server) reader(c io.Closer, f func()) {
 	}
 }
 
-// track has Close close c. False: the server is closed, and so is c now.
+// track makes Close close c. False: the server is closed, and c is closed now.
 func (s *Server) track(c io.Closer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
-		_ = c.Close() // nobody waits for it
+		_ = c.Close() // the error has no reader
 		return false
 	}
 	s.open[c] = false
 	return true
 }
 
-// whole has Close close a connection so that what was written to it arrives: nothing is missing.
+// whole makes Close close a connection without an RST, so that what was written to it arrives.
 func (s *Server) whole(c io.Closer, yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,12 +177,12 @@ func (s *Server) whole(c io.Closer, yes bool) {
 	}
 }
 
-// keep has Close close c after everything else.
+// keep makes Close close c after everything else.
 func (s *Server) keep(c io.Closer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
-		_ = c.Close() // nobody waits for it
+		_ = c.Close() // the error has no reader
 		return
 	}
 	s.last = append(s.last, c)
@@ -192,10 +193,10 @@ func (s *Server) untrack(c io.Closer) {
 	s.mu.Lock()
 	delete(s.open, c)
 	s.mu.Unlock()
-	_ = c.Close() // a second close has nothing to say
+	_ = c.Close() // fails only if it was closed before
 }
 
-// listen accepts connections for arrived, which must not wait.
+// listen accepts connections for arrived, which must not block.
 func (s *Server) listen(l *net.TCPListener, arrived func(*net.TCPConn)) {
 	s.reader(l, func() {
 		for {
@@ -212,7 +213,7 @@ func (s *Server) listen(l *net.TCPListener, arrived func(*net.TCPConn)) {
 	})
 }
 
-// pause waits, unless the server closes.
+// pause waits for d, or until the server closes.
 func (s *Server) pause(d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -222,9 +223,9 @@ func (s *Server) pause(d time.Duration) {
 	}
 }
 
-// Close ends every connection, waits for all goroutines, writes what the log still lacks and gives the final summary. What the
-// payload had said until then is passed on first, as far as its servers take it within a second. It may be called more
-// than once.
+// Close ends every connection, waits for all goroutines, writes the rest of the log and returns the final summary. What
+// the payload has sent is passed on first, as far as its servers receive it within a second. It may be called more than
+// once.
 func (s *Server) Close() *Summary {
 	s.end.Do(func() {
 		s.settle()
@@ -240,17 +241,17 @@ func (s *Server) Close() *Summary {
 			if t, ok := c.(*net.TCPConn); ok && !whole {
 				reset(t)
 			} else {
-				_ = c.Close() // its goroutine sees it
+				_ = c.Close() // its goroutine gets the error
 			}
 		}
 		s.wg.Wait()
 		for _, c := range s.last {
-			_ = c.Close() // a socket that nobody is connected to
+			_ = c.Close() // an unconnected socket
 		}
 		s.log.close()
 	})
 	return s.log.summary()
 }
 
-// Summary adds up what has ended so far.
+// Summary returns the sums of what has ended so far.
 func (s *Server) Summary() *Summary { return s.log.summary() }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// source reads a connection with no buffer of its own while nothing comes.
+// source reads a connection and holds no buffer while it waits.
 type source struct {
 	f    *flow
 	conn *net.TCPConn
@@ -27,21 +27,21 @@ func (f *flow) source(c *net.TCPConn) (*source, error) {
 	return s, err
 }
 
-// await calls ready until it says true, each time that the connection can be read, or the flow is idle for too long.
+// await calls ready each time that the connection is readable, until it returns true or the flow is idle for too long.
 func (s *source) await(ready func(fd uintptr) bool) error {
 	for {
 		until := s.f.expiry()
 		if err := s.conn.SetReadDeadline(until); err != nil {
 			return err
 		}
-		if s.f.stop.Load() { // whoever sets it moves the deadline afterwards
+		if s.f.stop.Load() { // it is set before the deadline is moved
 			return errStopped
 		}
 		err := s.raw.Read(ready)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
-		if !s.f.expiry().After(until) { // nor has the other direction moved
+		if !s.f.expiry().After(until) { // the other direction has not moved either
 			return errIdle
 		}
 	}
@@ -59,7 +59,7 @@ func (s *source) read(fd uintptr) bool {
 	return true
 }
 
-// peek says whether there is something to read: a byte, the end or an error.
+// peek reports whether there is something to read: a byte, the end or an error.
 func (s *source) peek(fd uintptr) bool {
 	var b [1]byte
 	_, err := ignoringEINTR(func() (int, error) {
@@ -76,7 +76,7 @@ func (s *source) release() {
 	}
 }
 
-// ignoringEINTR repeats a system call that a signal has cut short.
+// ignoringEINTR repeats a system call that a signal has interrupted.
 func ignoringEINTR(call func() (int, error)) (int, error) {
 	for {
 		if n, err := call(); err != syscall.EINTR {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Bounds of a Summary: what is beyond is counted under "other".
+// Bounds of a Summary; the rest is counted under "other".
 const (
 	maxHosts  = 64
 	maxWords  = 16 // methods
@@ -13,8 +13,8 @@ const (
 	other     = "other"
 )
 
-// Summary adds up the lines of the log: Total is the sum over the lines of Repeated, or of 1 where a line has none, and so
-// are the parts. Each attempt has a verdict and a host, few have a reason, a method or a status.
+// Summary adds up the lines of the log. Total and its parts count each line Repeated times, or once if it has no
+// Repeated. Each attempt has a verdict and a host, few have a reason, a method or a status.
 type Summary struct {
 	Total        int             `json:"total"`
 	ByVerdict    map[Verdict]int `json:"by_verdict"`
@@ -26,18 +26,18 @@ type Summary struct {
 	Received     int64           `json:"received"`                // bytes into the jail
 	Refused      []Refused       `json:"refused,omitempty"`       // what the policy refused, the first 16 kinds
 	Recent       []Event         `json:"recent,omitempty"`        // the last 20 lines, oldest first
-	Unrecorded   int             `json:"unrecorded,omitempty"`    // packets that came faster than they were read: attempts without a line
-	LinesDropped int             `json:"lines_dropped,omitempty"` // lines that the log did not take
+	Unrecorded   int             `json:"unrecorded,omitempty"`    // packets dropped before they were read: attempts without a line
+	LinesDropped int             `json:"lines_dropped,omitempty"` // lines that were not written
 	LogError     string          `json:"log_error,omitempty"`     // the first error of the log
 }
 
-// newSummary has its maps, so that no reader need ask.
+// newSummary returns a Summary with its maps.
 func newSummary() *Summary {
 	return &Summary{ByVerdict: map[Verdict]int{}, ByReason: map[Reason]int{}, ByHost: map[string]int{},
 		ByMethod: map[string]int{}, ByStatus: map[string]int{}}
 }
 
-// count adds an attempt as its line will show it.
+// count adds the attempts of an event.
 func (s *Summary) count(e *Event) {
 	n := e.weight()
 	s.Total += n
@@ -59,7 +59,7 @@ func (s *Summary) count(e *Event) {
 	s.Received += e.Received
 }
 
-// remember keeps a line among the recent ones.
+// remember adds an event to Recent.
 func (s *Summary) remember(e *Event) {
 	if len(s.Recent) == maxRecent {
 		copy(s.Recent, s.Recent[1:])
@@ -68,7 +68,7 @@ func (s *Summary) remember(e *Event) {
 	s.Recent = append(s.Recent, *e)
 }
 
-// bump counts n under key as long as the map has room for another key.
+// bump adds n to key, or to other if the map has no room for the key.
 func bump(m map[string]int, key string, n, limit int) {
 	if _, known := m[key]; key == "" || !known && len(m) >= limit {
 		key = other
@@ -76,7 +76,7 @@ func bump(m map[string]int, key string, n, limit int) {
 	m[key] += n
 }
 
-// clone is a copy that shares nothing.
+// clone returns a deep copy.
 func (s *Summary) clone() *Summary {
 	c := *s
 	c.ByVerdict, c.ByReason = copied(s.ByVerdict), copied(s.ByReason)

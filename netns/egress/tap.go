@@ -14,18 +14,18 @@ import (
 const (
 	tapPacket = 256
 	tapFlows  = 4096
-	tapTCP    = 3 * time.Minute // how long a SYN may be sent anew
+	tapTCP    = 3 * time.Minute // how long a SYN may be retransmitted
 	tapUDP    = time.Second
 )
 
-// probe is what a tap reads of a packet.
+// probe is what a tap knows of a packet.
 type probe struct {
 	proto    byte // 6 or 17
 	from, to netip.AddrPort
-	seq      uint32 // of a SYN: the same in each retransmission
+	seq      uint32 // of a SYN; equal in each retransmission
 }
 
-// serveTap makes a refused line of each attempt for which nobody listens.
+// serveTap writes a refused line for each attempt at a port without a listener.
 func (s *Server) serveTap(c *net.IPConn) {
 	domain, proto, err := tapFamily(c)
 	if err != nil {
@@ -57,8 +57,8 @@ func (s *Server) serveTap(c *net.IPConn) {
 	}
 }
 
-// unseen returns how many packets sockets had no room for: datagrams, and connections that met a full accept queue.
-// socket(7) SO_MEMINFO (>= 4.12), the last of nine numbers.
+// unseen returns the number of packets that the sockets had no room for: datagrams, and connections beyond the accept
+// queue. socket(7) SO_MEMINFO (>= 4.12), the last of its nine numbers.
 func unseen(list []syscall.Conn) (n int) {
 	for _, c := range list {
 		raw, err := c.SyscallConn()
@@ -77,7 +77,7 @@ func unseen(list []syscall.Conn) (n int) {
 	return n
 }
 
-// tapFamily asks a raw socket what it is; IPv6 ones do not give the IP header.
+// tapFamily returns a raw socket's SO_DOMAIN and SO_PROTOCOL. An IPv6 one does not deliver the IP header.
 func tapFamily(c *net.IPConn) (domain, proto int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -95,7 +95,7 @@ func tapFamily(c *net.IPConn) (domain, proto int, err error) {
 	return domain, proto, err
 }
 
-// parseTap4 reads an IPv4 packet. The bytes are the payload's own: nothing in them is taken on trust.
+// parseTap4 reads an IPv4 packet. The payload controls each of its bytes.
 func parseTap4(b []byte) (probe, bool) {
 	if len(b) < 20 || b[0]>>4 != 4 {
 		return probe{}, false
@@ -129,13 +129,13 @@ func parseTransport(proto byte, from, to netip.Addr, b []byte) (p probe, ok bool
 	return p, false
 }
 
-// tapWants leaves out what was meant for the jail itself.
+// tapWants reports whether a packet was meant for another host than the jail itself.
 func (s *Server) tapWants(p probe) bool {
 	a := p.to.Addr()
 	return !a.IsLoopback() && !a.IsUnspecified() && !s.local[a]
 }
 
-// newAttempt says whether a packet begins an attempt, rather than repeating one.
+// newAttempt reports whether a packet begins an attempt, rather than repeats one.
 func newAttempt(seen map[probe]time.Time, p probe, now time.Time) bool {
 	life := tapTCP
 	if p.proto == syscall.IPPROTO_UDP {
@@ -151,7 +151,7 @@ func newAttempt(seen map[probe]time.Time, p probe, now time.Time) bool {
 	return true
 }
 
-// unheard writes the line of an attempt that no socket took.
+// unheard writes the line of an attempt at a port without a listener.
 func (s *Server) unheard(p probe) {
 	e := Event{Kind: KindTCP, Verdict: VerdictDeny, Reason: ReasonPort, Destination: p.to.String(), Port: p.to.Port()}
 	udp := p.proto == syscall.IPPROTO_UDP

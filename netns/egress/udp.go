@@ -16,10 +16,10 @@ const maxDatagram = 65535
 
 var datagrams = sync.Pool{New: func() any { return new([maxDatagram]byte) }}
 
-// association names a session: what UDP has for a connection.
+// association is the key of a session: its source and destination.
 type association struct{ from, to netip.AddrPort }
 
-// session is one association with its own connected socket in the host's network.
+// session is one association with a connected socket in the host's network.
 type session struct {
 	up    *net.UDPConn
 	f     *flow
@@ -58,7 +58,7 @@ func (s *Server) serveUDP(c *net.UDPConn) {
 	}
 }
 
-// datagram sends one datagram on, through the session that it belongs to.
+// datagram sends one datagram through its session.
 func (r *datagramRelay) datagram(b []byte, from netip.AddrPort, to netip.Addr) {
 	key := association{from, netip.AddrPortFrom(to, r.port)}
 	r.mu.Lock()
@@ -73,23 +73,23 @@ func (r *datagramRelay) datagram(b []byte, from netip.AddrPort, to netip.Addr) {
 	if got := x.f.take(n); got < n {
 		x.f.give(got)
 		x.f.stop.Store(true)
-		_ = x.up.SetReadDeadline(time.Unix(0, 1)) // wakes the session, which ends; of a closed one: it has
+		_ = x.up.SetReadDeadline(time.Unix(0, 1)) // wakes the session, which ends
 		return
 	}
 	if bw := r.s.lim.bandwidth; bw != nil && !bw.try(float64(n), time.Now()) {
 		x.f.give(n)
-		return // as a full queue would: the others must not wait
+		return // dropped, as by a full queue: the others must not wait
 	}
 	x.f.touch()
 	if x.up.SetWriteDeadline(time.Now().Add(time.Second)) != nil {
 		return
 	}
-	if m, err := x.up.Write(b); err == nil { // an error is that of an earlier datagram, or this one is lost: datagrams are
+	if m, err := x.up.Write(b); err == nil { // an error belongs to an earlier datagram, or this one is lost
 		x.f.sent.Add(int64(m))
 	}
 }
 
-// begin opens a session, or refuses to with a line.
+// begin opens a session. It returns nil if it is refused, and writes a line.
 func (r *datagramRelay) begin(key association) *session {
 	s, to := r.s, netip.AddrPortFrom(plainAddr(key.to.Addr()), key.to.Port())
 	if s.udpWanted != nil {
@@ -125,7 +125,7 @@ func (r *datagramRelay) begin(key association) *session {
 	up, ok := c.(*net.UDPConn)
 	if !ok || !s.track(c) {
 		s.lim.leave()
-		_ = c.Close() // not a socket that we can relay, or not any more
+		_ = c.Close() // no UDP socket, or the server is closed
 		return refuse(VerdictError, ReasonClosed)
 	}
 	e.Address, e.Verdict = at.String(), VerdictAllow
@@ -137,7 +137,7 @@ func (r *datagramRelay) begin(key association) *session {
 	return x
 }
 
-// serve brings the answers back until the session has been idle.
+// serve passes the answers back until the session is idle, and writes its line.
 func (r *datagramRelay) serve(key association, x *session) {
 	x.e.Reason = r.back(key, x)
 	r.mu.Lock()
@@ -171,13 +171,13 @@ func (r *datagramRelay) back(key association, x *session) Reason {
 		case r.s.ctx.Err() != nil, errors.Is(err, net.ErrClosed):
 			return ReasonClosed
 		case errors.Is(err, os.ErrDeadlineExceeded) && !x.f.expiry().After(end) && !x.f.stop.Load():
-			return ReasonNone // how a session ends
+			return ReasonNone // the usual end of a session
 		}
 	}
 }
 
-// one waits for one datagram, with no buffer until it is there, and passes it on. What the network says of an earlier one
-// (a port that is closed) is no end.
+// one waits for one datagram and passes it on. It holds no buffer while it waits. An ICMP error about an earlier
+// datagram does not end the session.
 func (r *datagramRelay) one(raw syscall.RawConn, key association, x *session, info []byte) error {
 	var buf *[maxDatagram]byte
 	n, failed := 0, error(nil)
@@ -204,7 +204,7 @@ func (r *datagramRelay) one(raw syscall.RawConn, key association, x *session, in
 	if err := r.c.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
 		return err
 	}
-	if _, _, err := r.c.WriteMsgUDPAddrPort(buf[:n], info, key.from); err == nil { // else it is lost
+	if _, _, err := r.c.WriteMsgUDPAddrPort(buf[:n], info, key.from); err == nil { // otherwise it is lost
 		x.f.received.Add(int64(n))
 	}
 	return x.f.pace(n)

@@ -2,7 +2,7 @@ package policy
 
 import "slices"
 
-// Clone is a copy that shares nothing with p: what the caller does with its own later changes nothing. nil gives nil.
+// Clone returns a deep copy; nil for nil.
 func (p *Policy) Clone() *Policy {
 	if p == nil {
 		return nil

@@ -41,7 +41,7 @@ func (p *Policy) allowedHost(s string) (Rule, *Problem) {
 	return r, problem
 }
 
-// allows are all rules that allow.
+// allows returns all rules that allow.
 func (p *Policy) allows() []Rule {
 	if p.AllowOutbound != nil && !*p.AllowOutbound {
 		return nil
@@ -55,7 +55,7 @@ func (p *Policy) allows() []Rule {
 	return rules
 }
 
-// blocks are what is denied at every port.
+// blocks returns what is denied at every port.
 func (p *Policy) blocks() []string { return slices.Concat(p.BlockedHosts, p.BlockedRanges) }
 
 // WritesOut reports whether an allow rule names one address alone, and the port, rather than a range in which it lies.

@@ -13,16 +13,15 @@ type Duration time.Duration
 // Bytes is a count of bytes; in JSON a number, or a string with a binary unit k, m, g or t ("10m" is 10,485,760).
 type Bytes int64
 
-// ParsePolicy reads a policy. It is strict: a key that is unknown, misspelt or there twice, a value of the wrong kind
-// and everything that Check finds is a *Problem. It reads the settings file of another sandbox as well: LoadPolicy,
-// whose notes it leaves out.
+// ParsePolicy reads a policy. It is strict: an unknown or repeated key, a value of the wrong kind and everything that
+// Check finds is a *Problem. It also reads the settings file of another sandbox, as LoadPolicy does.
 func ParsePolicy(data []byte) (*Policy, error) {
 	p, _, err := LoadPolicy(data)
 	return p, err
 }
 
-// LoadPolicy is ParsePolicy that also says, a note a line, what of an srt settings file was ignored or means something
-// narrower here.
+// LoadPolicy is ParsePolicy that also returns notes: what it ignored of an srt settings file, and what means less here.
+// A note is one line.
 func LoadPolicy(data []byte) (p *Policy, notes []string, err error) {
 	n, problem := parseTree(data)
 	p = &Policy{}
@@ -68,7 +67,7 @@ func (p *Policy) read(n *node) *Problem {
 	}, p.limits()...))
 }
 
-// limits are the bounds, which SetLimit knows as well.
+// limits returns the fields of the bounds, which SetLimit sets too.
 func (p *Policy) limits() []field {
 	return []field{
 		{"max_connections", integer(func(v int64) { p.MaxConnections = int(v) }, math.MaxInt32)},
@@ -137,7 +136,7 @@ func blockedNode(n *node) (string, *Problem) {
 	return r.Host + r.CIDR, problem
 }
 
-// full refuses an empty array where it would mean everything to us and nothing to its author.
+// full refuses an empty array, which to its author means nothing and to us everything.
 func full(read func(*node) *Problem) func(*node) *Problem {
 	return func(n *node) *Problem {
 		if n.kind == "array" && len(n.vals) == 0 {

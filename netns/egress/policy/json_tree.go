@@ -15,8 +15,8 @@ const (
 	maxDepth  = 32      // objects and arrays within each other
 )
 
-// node is a JSON value that still knows its keys' order and number. encoding/json into a struct takes a key twice, and
-// in whatever case; a policy must not mean one thing to a reviewer and another to us.
+// node is a JSON value that keeps the order and number of its keys. encoding/json accepts a repeated key, and a key in
+// any case; a policy must not mean one thing to a reviewer and another to us.
 type node struct {
 	kind string // "object", "array", "string", "number", "bool", "null"
 	text string // of a string, number or bool
@@ -24,7 +24,7 @@ type node struct {
 	vals []*node // of an object, one a key; of an array
 }
 
-// get is an object's value, nil if the key is missing.
+// get returns an object's value, nil if the key is missing.
 func (n *node) get(key string) *node {
 	for i, k := range n.keys {
 		if k == key {
@@ -82,7 +82,7 @@ func parseTree(data []byte) (*node, *Problem) {
 		Fix: `write an object, as {"allow": ["example.com"]}`}
 }
 
-// readNode reads one value. An error is the text's, a problem is the content's.
+// readNode reads one value. An error is in the text, a problem in the content.
 func readNode(d *json.Decoder, depth int) (*node, *Problem, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -115,7 +115,7 @@ func readObject(d *json.Decoder, depth int) (*node, *Problem, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		key := token.(string) // the decoder takes nothing else here
+		key := token.(string) // the decoder accepts nothing else here
 		if seen[key] {
 			return nil, &Problem{shown(key), "the key stands there twice", "leave one of them out"}, nil
 		}
@@ -143,7 +143,7 @@ func readArray(d *json.Decoder, depth int) (*node, *Problem, error) {
 	return n, nil, err
 }
 
-// shown is a key as a path repeats it: plain if it is a plain word, else quoted.
+// shown returns a key as a path repeats it: plain if it is a plain word, else quoted.
 func shown(key string) string {
 	for _, r := range key {
 		if r >= utf8.RuneSelf || !plainRune(r) || r == '"' || r == '.' || r == '[' {
@@ -156,7 +156,7 @@ func shown(key string) string {
 	return key
 }
 
-// unmarshal serves the UnmarshalJSON methods, which other packages' structures reach through encoding/json.
+// unmarshal implements the UnmarshalJSON methods.
 func unmarshal(data []byte, read func(*node) *Problem) error {
 	n, problem := parseTree(data)
 	if problem == nil {
@@ -174,7 +174,7 @@ type field struct {
 	set  func(*node) *Problem
 }
 
-// readFields reads an object that has no other keys than these.
+// readFields reads an object that may have these keys only.
 func readFields(n *node, example string, fields []field) *Problem {
 	if problem := n.want("object", example); problem != nil {
 		return problem

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Kubernetes gives a NetworkPolicy (networking.k8s.io/v1) for pods labelled brig.jail: name, for an auditor. It is an
-// upper bound as NFT is: a NetworkPolicy has no names, no methods and no denials, so a name becomes every public address
-// at its ports, and a denied prefix an exception of what it lies in. The name is made a valid one.
+// Kubernetes returns a NetworkPolicy (networking.k8s.io/v1) for pods labelled brig.jail: name, for an auditor. It is an
+// upper bound as NFT is: a NetworkPolicy has no names, methods or denials. So a name becomes every public address at
+// its ports, and a denied prefix an exception of the prefix around it. The name is made valid.
 func (p *Policy) Kubernetes(name string) string {
 	name = k8sName(name)
 	var b strings.Builder
@@ -42,15 +42,15 @@ func (p *Policy) Kubernetes(name string) string {
 	return b.String() + "  egress:\n" + items.String()
 }
 
-// part is one entry: a prefix without exceptions at some ports.
+// part is one entry: a prefix, its exceptions and its ports.
 type part struct {
 	target netip.Prefix
 	except []netip.Prefix
 	ports  portSet
 }
 
-// k8sParts splits a target's ports where denials differ, for an entry's exceptions hold at all of its ports. What is
-// denied whole leaves no entry.
+// k8sParts splits a target's ports where denials differ, since an entry's exceptions hold at all of its ports. A target
+// that is denied whole has no entry.
 func k8sParts(target netip.Prefix, ports portSet, denials []*compiled) []part {
 	parts := []part{{target, k8sBlocked(target), ports}}
 	for _, c := range denials {
@@ -71,7 +71,7 @@ func k8sParts(target netip.Prefix, ports portSet, denials []*compiled) []part {
 	return parts
 }
 
-// k8sBlocked lists what lies in a target and stays closed all the same. Exceptions must be smaller than the target.
+// k8sBlocked returns the blocked ranges within a target. An exception must be smaller than the target.
 func k8sBlocked(target netip.Prefix) (out []netip.Prefix) {
 	six := target.Addr().Is6()
 	for _, p := range slices.Concat(blockedOf(six), metadataOf(six)) {
@@ -82,7 +82,7 @@ func k8sBlocked(target netip.Prefix) (out []netip.Prefix) {
 	return out
 }
 
-// except adds a prefix that is not covered yet, to a copy.
+// except adds a prefix that is not covered yet to a copy of the list.
 func except(list []netip.Prefix, p netip.Prefix) []netip.Prefix {
 	if slices.ContainsFunc(list, func(e netip.Prefix) bool { return within(p, e) }) {
 		return list
@@ -107,7 +107,7 @@ func (p *part) write(b *strings.Builder, comment, protocol string) {
 	}
 }
 
-// k8sName makes a DNS label (RFC 1123) of any text, so that a jail's name cannot add lines.
+// k8sName returns a DNS label (RFC 1123) for any text, so that a jail's name cannot add lines.
 func k8sName(s string) string {
 	if len(s) > maxLabel {
 		s = s[:maxLabel]

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// effective is the set of ports that a rule opens or, without ports, what its mode stands for.
+// effective returns the ports that a rule opens, or those of its mode if it has none.
 func (r *Rule) effective() portSet {
 	ports := r.Ports
 	if len(ports) == 0 && r.Host != "" {
@@ -21,7 +21,7 @@ func (r *Rule) effective() portSet {
 	return newPortSet(ports).minus(portSet{{PortDNS, PortDNS}})
 }
 
-// narrowed is effective within AllowedPorts.
+// narrowed returns effective within AllowedPorts.
 func (p *Policy) narrowed(r *Rule) portSet {
 	if len(p.AllowedPorts) == 0 {
 		return r.effective()
@@ -29,8 +29,8 @@ func (p *Policy) narrowed(r *Rule) portSet {
 	return r.effective().and(newPortSet(p.AllowedPorts))
 }
 
-// TCPPorts gives the ports that need a listener, sorted and without 53. With all, some rules name more than
-// MaxListeners ports together, or Redirect is set, and the ports beyond those given need the catch-all.
+// TCPPorts returns the ports that need a listener, sorted and without 53. all: the rules name more than MaxListeners
+// ports, or Redirect is set, and the other ports need the catch-all.
 func (p *Policy) TCPPorts() (ports []uint16, all bool) {
 	if p.Redirect {
 		return nil, true
@@ -54,7 +54,7 @@ func (p *Policy) TCPPorts() (ports []uint16, all bool) {
 	return union.list(), all
 }
 
-// UDPPorts gives the ports of the udp rules, sorted.
+// UDPPorts returns the ports of the udp rules, sorted.
 func (p *Policy) UDPPorts() (ports []uint16, err *Problem) {
 	var union portSet
 	for i, r := range p.allows() {
@@ -74,7 +74,7 @@ func (p *Policy) UDPPorts() (ports []uint16, err *Problem) {
 	return union.list(), nil
 }
 
-// list spells a small set out.
+// list returns each port of a small set.
 func (s portSet) list() (ports []uint16) {
 	for _, p := range s {
 		for port := int(p.From); port <= int(p.To); port++ {

@@ -9,7 +9,7 @@ import (
 // Decision is the answer to one destination.
 type Decision struct {
 	Allow  bool
-	Rule   *Rule  // the rule that decided; nil if none did. Not to be changed.
+	Rule   *Rule  // the rule that decided, or nil; read-only
 	Text   string // the rule in the flag form, or the entry of blocked_hosts
 	Mode   Mode   // of an allowed destination; never ModeDefault
 	Reason Reason // of a refused destination
@@ -22,10 +22,10 @@ type Decision struct {
 type Matcher struct {
 	allow, deny             names
 	allowPrefix, denyPrefix []*compiled
-	closed                  portSet // where deny rules hold for every address, so that no name need be resolved
+	closed                  portSet // the ports denied for every address, so that no name need be resolved
 }
 
-// compiled is a canonical rule with its ports spelt out.
+// compiled is a canonical rule with its ports.
 type compiled struct {
 	rule   Rule
 	text   string
@@ -34,10 +34,10 @@ type compiled struct {
 	prefix netip.Prefix // of an address rule
 }
 
-// names finds the rules for a name without looking at the others.
+// names are rules by exact name and by suffix.
 type names struct{ exact, below map[string][]*compiled }
 
-// Compile makes a Matcher; the error is the *Problem that Check finds, or all of them joined.
+// Compile returns a Matcher. Its error is the *Problem that Check finds, or all of them joined.
 func (p *Policy) Compile() (*Matcher, error) {
 	if problems := p.Check(); len(problems) > 0 {
 		return nil, join(problems)
@@ -53,7 +53,7 @@ func (p *Policy) Compile() (*Matcher, error) {
 	return m, nil
 }
 
-// closedPorts are the ports at which every address of one family is denied.
+// closedPorts returns the ports at which every address of one family is denied.
 func (m *Matcher) closedPorts(six bool) portSet {
 	var ports []Ports
 	for _, c := range m.denyPrefix {
@@ -64,7 +64,7 @@ func (m *Matcher) closedPorts(six bool) portSet {
 	return newPortSet(ports)
 }
 
-// allowances are the allow rules in their order. AllowedPorts may have left a rule no ports.
+// allowances returns the allow rules in their order. AllowedPorts may leave a rule no ports.
 func (p *Policy) allowances() (out []*compiled) {
 	for i, r := range p.allows() {
 		if r, problem := allowRule(r); problem == nil {
@@ -74,7 +74,7 @@ func (p *Policy) allowances() (out []*compiled) {
 	return out
 }
 
-// denials are Deny, BlockedHosts and BlockedRanges in this order.
+// denials returns Deny, BlockedHosts and BlockedRanges, in this order.
 func (p *Policy) denials() (out []*compiled) {
 	add := func(r Rule, problem *Problem) {
 		ports := newPortSet(r.Ports)
@@ -119,7 +119,7 @@ func (n names) add(prefixes []*compiled, c *compiled) []*compiled {
 	return prefixes
 }
 
-// each calls yield with every rule for a normalised name until yield says false.
+// each calls yield with every rule for a normalised name until it returns false.
 func (n names) each(name string, yield func(*compiled) bool) {
 	for _, c := range n.exact[name] {
 		if !yield(c) {
@@ -140,8 +140,8 @@ func (n names) each(name string, yield func(*compiled) bool) {
 	}
 }
 
-// Host decides about a name at a TCP port. Rules add up: of several that allow, one of mode tcp decides the mode, for it
-// allows whatever is spoken; else the first in the list.
+// Host decides about a name at a TCP port. If several rules allow it, one of mode tcp decides the mode, since it allows
+// any protocol; else the first in the list.
 func (m *Matcher) Host(name string, port uint16) Decision {
 	name, ok := NormalizeName(name)
 	if !ok {
@@ -175,7 +175,7 @@ func (m *Matcher) Host(name string, port uint16) Decision {
 	return d
 }
 
-// before says whether c's mode counts rather than other's.
+// before reports whether c decides the mode rather than other.
 func (c *compiled) before(other *compiled, port uint16) bool {
 	tcp, otherTCP := c.mode(port) == ModeTCP, other.mode(port) == ModeTCP
 	if tcp != otherTCP {
@@ -184,7 +184,7 @@ func (c *compiled) before(other *compiled, port uint16) bool {
 	return c.order < other.order
 }
 
-// mode is never ModeDefault.
+// mode returns the rule's mode at a port; never ModeDefault.
 func (c *compiled) mode(port uint16) Mode {
 	switch {
 	case c.rule.Mode != ModeDefault:
@@ -197,7 +197,7 @@ func (c *compiled) mode(port uint16) Mode {
 	return ModeTCP
 }
 
-// Knows says whether a name is allowed at some port: whether DNS answers for it.
+// Knows reports whether a name is allowed at some port, so that DNS answers for it.
 func (m *Matcher) Knows(name string) bool {
 	name, ok := NormalizeName(name)
 	if !ok {
@@ -252,10 +252,10 @@ func (m *Matcher) Addr(ip netip.Addr, port uint16, udp bool) Decision {
 	return d
 }
 
-// within says whether p is inner's, whole.
+// within reports whether all of p is in outer.
 func within(p, outer netip.Prefix) bool { return p.Bits() >= outer.Bits() && outer.Contains(p.Addr()) }
 
-// denies finds a deny rule or entry of blocked_hosts for an address.
+// denies returns a deny rule or entry of blocked_hosts for an address, or nil.
 func (m *Matcher) denies(ip netip.Addr, port uint16) *compiled {
 	for _, c := range m.denyPrefix {
 		if c.prefix.Contains(ip) && c.ports.contains(port) {
@@ -267,8 +267,8 @@ func (m *Matcher) denies(ip netip.Addr, port uint16) *compiled {
 
 // Vet returns why a name must not lead to an address at a TCP port, or ReasonNone. A blocked range is open to a name
 // only where a rule for addresses opens it, too: then the payload may connect there without the name as well. An
-// IPv4-mapped address is judged as the IPv4 address that the kernel connects to. The host's own addresses are checked
-// by the dialer.
+// IPv4-mapped address counts as the IPv4 address that the kernel connects to. The dialer checks for the host's own
+// addresses.
 func (m *Matcher) Vet(ip netip.Addr, port uint16) Reason {
 	ip = ip.Unmap()
 	switch {

@@ -28,8 +28,8 @@ func (m *Matcher) Request(d Decision, method, target string) Reason {
 	return reason
 }
 
-// Unlimited says whether some http rule for d's name and port has neither methods nor paths, so that a connection may
-// leave HTTP (Upgrade).
+// Unlimited reports whether some http rule for d's name and port has neither methods nor paths, so that a connection
+// may leave HTTP (Upgrade).
 func (m *Matcher) Unlimited(d Decision) bool {
 	unlimited := false
 	if d.Allow {
@@ -41,7 +41,7 @@ func (m *Matcher) Unlimited(d Decision) bool {
 	return unlimited
 }
 
-// eachHTTP goes through the rules that allow HTTP where d does.
+// eachHTTP calls yield with each rule that allows HTTP at d's name and port.
 func (m *Matcher) eachHTTP(d Decision, yield func(*Rule) bool) {
 	m.allow.each(d.name, func(c *compiled) bool {
 		if c.mode(d.port) != ModeHTTP || !c.ports.contains(d.port) {

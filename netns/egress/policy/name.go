@@ -14,17 +14,17 @@ const (
 	maxLabel = 63
 )
 
-// NormalizeName gives the one spelling under which a host name is matched, pooled, logged and looked up: lower case,
+// NormalizeName returns the one spelling in which a host name is matched, pooled, logged and looked up: lower case,
 // without its final dot. It takes letters, digits and hyphens (RFC 5890 LDH labels) and '_' as a label's first byte, as
-// service names have it. Whatever two programs could read differently is refused: NUL, 8-bit and escaped bytes, empty
-// and overlong labels, a last label that inet_aton(3) or a browser would take for an address, an xn-- label that is not
-// the canonical Punycode of a lower-case Unicode label.
+// service names have it. It refuses what two programs could read differently: NUL, 8-bit and escaped bytes, empty and
+// overlong labels, a last label that inet_aton(3) or a browser would take for an address, an xn-- label that is not the
+// canonical Punycode of a lower-case Unicode label.
 func NormalizeName(s string) (string, bool) {
 	name, why := normalize(s)
 	return name, why == ""
 }
 
-// normalize is NormalizeName that says why not.
+// normalize is NormalizeName that also returns why a name is refused.
 func normalize(s string) (name, why string) {
 	s = strings.TrimSuffix(s, ".")
 	switch {
@@ -50,7 +50,7 @@ func normalize(s string) (name, why string) {
 	return s, ""
 }
 
-// onlyLDH looks at every byte before anything else is decided, so that no later step sees another byte.
+// onlyLDH checks every byte first, so that no later step sees another byte. It returns "" if all are permitted.
 func onlyLDH(s string) string {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -66,7 +66,7 @@ func onlyLDH(s string) string {
 	return ""
 }
 
-// labelProblem judges one lower-case label of LDH bytes and '_'.
+// labelProblem returns what is wrong with a lower-case label of LDH bytes and '_', or "".
 func labelProblem(label string) string {
 	ldh := strings.TrimPrefix(label, "_")
 	switch {
@@ -86,8 +86,8 @@ func labelProblem(label string) string {
 	return ""
 }
 
-// numeric says whether a last label makes a name an address for somebody: decimal, octal or 0x hexadecimal, as in the
-// URL standard's "ends in a number".
+// numeric reports whether a last label makes a name an address to some program: decimal, octal or 0x hexadecimal, as in
+// the URL standard's "ends in a number".
 func numeric(label string) bool {
 	digits := "0123456789"
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
@@ -96,10 +96,10 @@ func numeric(label string) bool {
 	return strings.Trim(label, digits) == ""
 }
 
-// punycodeProblem checks a label that begins with "xn--". DNS compares the ASCII text, and so do we. The label is decoded
-// only to refuse a second spelling of what a client may show, compare or convert: encoding is unique (RFC 3492 §6), so no
-// other lower-case label decodes to the same text. Normalisation form C and the tables of IDNA are not checked: no
-// decision depends on them.
+// punycodeProblem checks a label that begins with "xn--". DNS compares the ASCII text, and so do we. The label is
+// decoded only to refuse a second spelling of what a client may show, compare or convert: encoding is unique (RFC 3492
+// §6), so no other lower-case label decodes to the same text. Normalisation form C and the tables of IDNA are not
+// checked: no decision depends on them.
 func punycodeProblem(label string) string {
 	decoded, err := idna.Punycode.ToUnicode(label)
 	switch {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// NFT gives an nftables ruleset for an auditor to read beside a firewall's: nft -c -f takes it, and nothing here loads
-// it. It is an upper bound. Netfilter sees addresses, so a rule for a name becomes every public address at its ports,
-// and modes, methods, paths, denied names and byte bounds stand in comments; what it lets through besides, brig refuses.
+// NFT returns an nftables ruleset for an auditor to compare with a firewall's. nft -c -f accepts it; brig never loads
+// it. It is an upper bound: netfilter knows addresses only, so a rule for a name becomes every public address at its
+// ports, and denied names are comments. brig refuses the rest.
 func (p *Policy) NFT() string {
 	var b strings.Builder
 	b.WriteString("# An upper bound of the policy: netfilter knows addresses, not names. A line with \"name\" in its comment stands for\n" +
@@ -49,7 +49,7 @@ func (p *Policy) NFT() string {
 	return b.String()
 }
 
-// version is what the two address families are called.
+// version names an address family.
 type version struct {
 	six             bool
 	digit, typ, nft string
@@ -68,12 +68,12 @@ func protocol(c *compiled) string {
 	return "tcp"
 }
 
-// open are the allow rules that have ports left.
+// open returns the allow rules that have ports left.
 func (p *Policy) open() []*compiled {
 	return slices.DeleteFunc(p.allowances(), func(c *compiled) bool { return c.ports.count() == 0 })
 }
 
-// byClass parts the allow rules: those that open a blocked range because they lie within it, and the rest.
+// byClass splits the allow rules into those that open a blocked range, since they lie within it, and the rest.
 func (p *Policy) byClass() (written, rest []*compiled) {
 	for _, c := range p.open() {
 		special, blocked := class{}, false
@@ -108,7 +108,7 @@ func nftMatch(p netip.Prefix) string {
 	return "ip daddr " + prefixText(p)
 }
 
-// nftPorts matches ports; every port of a protocol needs no set.
+// nftPorts returns a match of ports; every port of a protocol needs no set.
 func nftPorts(head string, ports portSet) string {
 	if len(ports) == 1 && ports[0] == anyPort {
 		switch head {
@@ -128,7 +128,7 @@ func nftSetOf(ports portSet) string {
 	return "{ " + strings.Join(texts, ", ") + " }"
 }
 
-// metadataOf gives the metadata addresses of one family.
+// metadataOf returns the metadata addresses of one family.
 func metadataOf(six bool) (out []netip.Prefix) {
 	for _, a := range metadata() {
 		if a.Is6() == six {
@@ -138,7 +138,7 @@ func metadataOf(six bool) (out []netip.Prefix) {
 	return out
 }
 
-// blockedOf gives the blocked ranges of one family without those that lie within another.
+// blockedOf returns the blocked ranges of one family without those that lie within another.
 func blockedOf(six bool) (out []netip.Prefix) {
 	for i, c := range classes() {
 		nested := false

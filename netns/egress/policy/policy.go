@@ -14,18 +14,19 @@ const (
 	DefaultConnectTimeout = 10 * time.Second // for resolving a name and connecting to one of its addresses
 	DefaultIdleTimeout    = 5 * time.Minute  // without a byte in either direction
 	DefaultNamesPerSecond = 20               // new names below wildcards; five times as many at once
-	MaxListeners          = 64               // TCP ports with a listener of their own; more need the catch-all
+	MaxListeners          = 64               // TCP ports that have a listener; more need the catch-all
 	MaxUDPPorts           = 16               // UDP ports of all udp rules together
 	MaxRules              = 16384            // rules in each list, so that a compiled policy stays below some MiB
 )
 
 // Policy is what a jail may reach. The zero Policy allows nothing.
 type Policy struct {
-	// Allow names what may be reached; empty: nothing. Rules add up: what any of them allows is allowed.
+	// Allow lists what may be reached; empty: nothing. What any rule allows is allowed.
 	Allow []Rule `json:"allow,omitempty"`
-	// AllowedHosts are names, *.names, addresses and prefixes, each allowed at AllowedPorts, or at 80 and 443 without these.
+	// AllowedHosts are names, *.names, addresses and prefixes, each allowed at AllowedPorts, or at 80 and 443 without
+	// these.
 	AllowedHosts []string `json:"allowed_hosts,omitempty"`
-	// AllowOutbound, if it is false, allows nothing whatever the rules say; true and nil leave it to the rules.
+	// AllowOutbound, if false, allows nothing, whatever the rules are; true and nil leave it to the rules.
 	AllowOutbound *bool `json:"allow_outbound,omitempty"`
 	// Deny wins over Allow.
 	Deny []Rule `json:"deny,omitempty"`
@@ -35,15 +36,15 @@ type Policy struct {
 	BlockedHosts []string `json:"blocked_hosts,omitempty"`
 	// BlockedRanges are more of them.
 	BlockedRanges []string `json:"blocked_ranges,omitempty"`
-	// Redirect has the jail's own namespace bring every TCP port to one listener (nft(8) redirect), as a policy of many ports
-	// needs it anyway: then the policy's ports are free for servers of the payload's.
+	// Redirect makes the jail's namespace bring every TCP port to one listener (nft(8) redirect), so that the policy's
+	// ports are free for the payload's servers. A policy of many ports is always served so.
 	Redirect bool `json:"redirect,omitempty"`
 	// MaxConnections is how many connections may be open at once; 0: DefaultMaxConnections.
 	MaxConnections int `json:"max_connections,omitempty"`
 	// ConnectionsPerSecond bounds new connections; 0: no bound.
 	ConnectionsPerSecond int `json:"connections_per_second,omitempty"`
-	// NamesPerSecond bounds how many different names a rule with a wildcard has resolved each second, since the names
-	// themselves carry data to their owner's name server; 0: DefaultNamesPerSecond.
+	// NamesPerSecond bounds the different names that rules with a wildcard resolve each second, since a name can carry
+	// data to its owner's name server; 0: DefaultNamesPerSecond.
 	NamesPerSecond int `json:"names_per_second,omitempty"`
 	// MaxConnectionBytes bounds the bytes of one connection, both ways together; 0: no bound.
 	MaxConnectionBytes Bytes `json:"max_connection_bytes,omitempty"`
@@ -60,7 +61,7 @@ type Policy struct {
 	DNS []string `json:"dns,omitempty"`
 }
 
-// Check gives every problem of the policy; none: Compile succeeds. It looks at nothing but the policy.
+// Check returns every problem of the policy. If there is none, Compile succeeds.
 func (p *Policy) Check() (problems []Problem) {
 	add := func(problem *Problem) {
 		if problem != nil {
@@ -102,14 +103,14 @@ func (p *Policy) Check() (problems []Problem) {
 		add(problem.at(index("dns", i)))
 	}
 	problems = append(problems, p.checkBounds()...)
-	if len(problems) == 0 { // these two look across rules
+	if len(problems) == 0 { // it looks across rules
 		_, problem := p.UDPPorts()
 		add(problem)
 	}
 	return problems
 }
 
-// checkBounds judges the numbers.
+// checkBounds checks the numbers.
 func (p *Policy) checkBounds() (problems []Problem) {
 	for _, bound := range []struct {
 		path       string
@@ -142,7 +143,7 @@ func (p *Policy) checkBounds() (problems []Problem) {
 	return problems
 }
 
-// allowRule is the canonical form of a rule that allows.
+// allowRule returns the canonical form of a rule that allows.
 func allowRule(r Rule) (Rule, *Problem) {
 	r, problem := r.canonical()
 	if problem != nil {
@@ -177,7 +178,7 @@ func allowRule(r Rule) (Rule, *Problem) {
 	return r, nil
 }
 
-// neverFix is the remedy for a prefix that no rule opens.
+// neverFix returns the remedy for a prefix that no rule opens.
 func neverFix(why string) string {
 	switch why {
 	case "loopback", "unspecified":
@@ -190,7 +191,7 @@ func neverFix(why string) string {
 	return "leave it out"
 }
 
-// denyRule is the canonical form of a rule that denies.
+// denyRule returns the canonical form of a rule that denies.
 func denyRule(r Rule) (Rule, *Problem) {
 	r, problem := r.canonical()
 	if problem == nil && r.Mode != ModeDefault {
@@ -211,7 +212,7 @@ func dnsServer(s string) (netip.AddrPort, *Problem) {
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), nil
 }
 
-// DNSServers gives the addresses of DNS, with their ports. Entries that Check refuses are left out.
+// DNSServers returns the addresses of DNS, with their ports, without entries that Check refuses.
 func (p *Policy) DNSServers() (servers []netip.AddrPort) {
 	for _, s := range p.DNS {
 		if server, problem := dnsServer(s); problem == nil {

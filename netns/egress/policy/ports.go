@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// PortDNS belongs to the jail's own resolver: nothing that goes there leaves.
+// PortDNS is the port of the jail's resolver; nothing that is sent there leaves the jail.
 const PortDNS = 53
 
-// anyPort is "*": every port there is. Port 0 is none.
+// anyPort is "*", every port. 0 is no port.
 var anyPort = Ports{1, 65535}
 
-// String gives "443", "8000-8010" or "*".
+// String returns "443", "8000-8010" or "*".
 func (p Ports) String() string {
 	switch {
 	case p == anyPort:
@@ -23,7 +23,7 @@ func (p Ports) String() string {
 	return strconv.Itoa(int(p.From)) + "-" + strconv.Itoa(int(p.To))
 }
 
-// Contains says whether port is in the range.
+// Contains reports whether port is in the range.
 func (p Ports) Contains(port uint16) bool { return p.From <= port && port <= p.To }
 
 // MarshalJSON writes one port as a number, a range as a string.
@@ -62,21 +62,21 @@ func parsePorts(s string) (Ports, *Problem) {
 	return Ports{from, to}, nil
 }
 
-// badRange is the problem of a range that no parser has seen.
+// badRange returns the problem of a range that did not come from a parser.
 func badRange(p Ports) *Problem {
 	return &Problem{Reason: "the range " + p.String() + " is empty or has port 0", Fix: "write ports from 1 to 65535, the lower one first"}
 }
 
-// parsePort takes digits only, without a leading zero, so that a port has one spelling.
+// parsePort accepts digits only, without a leading zero, so that a port has one spelling.
 func parsePort(s string) (uint16, bool) {
 	n, err := strconv.ParseUint(s, 10, 16)
 	return uint16(n), err == nil && n > 0 && s[0] != '0' && s[0] != '+'
 }
 
-// portSet is sorted, without overlap and without neighbours: one set has one form.
+// portSet is sorted, and its ranges neither overlap nor touch: one set has one form.
 type portSet []Ports
 
-// newPortSet is nil for no ports.
+// newPortSet returns nil for no ports.
 func newPortSet(ports []Ports) portSet {
 	sorted := slices.Clone(ports)
 	slices.SortFunc(sorted, func(a, b Ports) int { return int(a.From) - int(b.From) })
@@ -95,7 +95,7 @@ func (s portSet) contains(port uint16) bool {
 	return slices.ContainsFunc(s, func(p Ports) bool { return p.Contains(port) })
 }
 
-// count is the number of ports.
+// count returns the number of ports.
 func (s portSet) count() (n int) {
 	for _, p := range s {
 		n += int(p.To) - int(p.From) + 1
@@ -103,7 +103,7 @@ func (s portSet) count() (n int) {
 	return n
 }
 
-// minus is s without the ports of t.
+// minus returns s without the ports of t.
 func (s portSet) minus(t portSet) portSet {
 	left := slices.Clone(s)
 	for _, cut := range t {
@@ -125,7 +125,7 @@ func (s portSet) minus(t portSet) portSet {
 	return left
 }
 
-// and is what s and t share.
+// and returns the ports of both s and t.
 func (s portSet) and(t portSet) portSet { return s.minus(portSet{anyPort}.minus(t)) }
 
 // String joins the ranges with commas, as flags do.

@@ -10,7 +10,7 @@ import (
 // Problem is what is wrong with a policy, at a JSON path below the policy ("allow[2].ports").
 type Problem struct{ Path, Reason, Fix string }
 
-// Error gives the problem as one line: path, reason, fix.
+// Error returns the problem as one line: path, reason, fix.
 func (p *Problem) Error() string {
 	text := p.Reason
 	if p.Path != "" {
@@ -22,7 +22,7 @@ func (p *Problem) Error() string {
 	return text
 }
 
-// at puts a path before the problem's own; nil stays nil.
+// at puts parent before the problem's path; nil stays nil.
 func (p *Problem) at(parent string) *Problem {
 	switch {
 	case p == nil || parent == "":
@@ -35,7 +35,7 @@ func (p *Problem) at(parent string) *Problem {
 	return &Problem{parent, p.Reason, p.Fix}
 }
 
-// join makes one error of problems, each of which errors.As finds.
+// join returns one error of problems, each of which errors.As finds.
 func join(problems []Problem) error {
 	errs := make([]error, len(problems))
 	for i := range problems {
@@ -49,10 +49,11 @@ func join(problems []Problem) error {
 
 func index(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 
-// plainRune says whether a rune may stand in a path, a log line and a table: printable, and valid when it was decoded.
+// plainRune reports whether a rune may be in a path, a log line and a table: it is printable and was decoded without
+// error.
 func plainRune(r rune) bool { return r != unicode.ReplacementChar && unicode.IsPrint(r) && r != ' ' }
 
-// didYouMean is the remedy for an unknown word: the nearest right one, or all of them.
+// didYouMean returns the remedy for an unknown word: the nearest right one, or all of them.
 func didYouMean(word string, list []string) string {
 	if near := nearest(word, list); near != "" {
 		return "did you mean " + near + "?"
@@ -60,10 +61,10 @@ func didYouMean(word string, list []string) string {
 	return "write one of " + strings.Join(list, ", ")
 }
 
-// nearest is the member of list that a misspelt word most likely meant, empty when none is near. Case, hyphens and
-// underscores cost nothing.
+// nearest returns the member of list that a misspelt word most likely meant, or "". Case, hyphens and underscores cost
+// nothing.
 func nearest(word string, list []string) string {
-	if len(word) > maxShown { // nobody mistypes that much, and the distance is quadratic
+	if len(word) > maxShown { // a typing error is shorter, and the distance is quadratic
 		return ""
 	}
 	word = foldKey(word)
@@ -85,7 +86,7 @@ func foldKey(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(s), "_", ""), "-", "")
 }
 
-// distance counts the bytes to insert, delete or change, and the neighbours to swap.
+// distance returns the number of bytes to insert, delete or change, and of neighbours to swap.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

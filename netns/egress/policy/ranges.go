@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// class is one range of addresses that are not the public internet's.
+// class is a range of addresses that is not part of the public internet.
 type class struct {
 	prefix netip.Prefix
 	why    string
-	never  bool // not even by a rule that writes it out
+	never  bool // closed even to a rule that names it
 }
 
 // classes are the special-purpose registries of IANA (RFC 6890) as far as they are not plain global unicast, the
 // longest prefix first within an address family where ranges nest. The last lines leave 2000::/3, all that is assigned.
-// Never: what another form writes (translated addresses), what belongs to the jail itself (loopback, and 198.18.0.0/15,
-// where its synthetic addresses are), and what no TCP or UDP server has (multicast, broadcast, link-local IPv6 without
-// its zone). It is made when it is first needed: every start of brig would pay for it.
+// Never opened: addresses that hide another (translated ones), those of the jail itself (loopback, and 198.18.0.0/15,
+// where its synthetic addresses are), and those that no TCP or UDP server has (multicast, broadcast, link-local IPv6
+// without its zone). It is made on first use, since every start of brig would pay for it.
 var classes = sync.OnceValue(func() []class {
 	return []class{
 		in("0.0.0.0/8", "unspecified", true),
@@ -64,7 +64,7 @@ func in(prefix, why string, never bool) class {
 	return class{netip.MustParsePrefix(prefix), why, never}
 }
 
-// metadata are the addresses at which clouds hand their credentials to whoever asks.
+// metadata are the addresses at which clouds hand out credentials without a proof of identity.
 var metadata = sync.OnceValue(func() []netip.Addr {
 	return []netip.Addr{
 		netip.MustParseAddr("169.254.169.254"),    // nearly every cloud
@@ -87,10 +87,10 @@ var metadata = sync.OnceValue(func() []netip.Addr {
 	}
 })
 
-// Blocked says in a word why no name may lead to a: "private", "loopback", "link-local", "cgnat", "metadata", "test",
+// Blocked returns one word why no name may lead to a: "private", "loopback", "link-local", "cgnat", "metadata", "test",
 // "documentation", "benchmark", "multicast", "broadcast", "reserved", "unspecified", "discard", and for addresses that
-// hold an IPv4 one "mapped", "compatible", "nat64", "6to4", "teredo", "isatap". Empty: nothing is against it. A NAT64
-// prefix that a network chose for itself cannot be told from the outside.
+// hold an IPv4 one "mapped", "compatible", "nat64", "6to4", "teredo", "isatap". "": a name may. A network's own NAT64
+// prefix cannot be recognised.
 func Blocked(a netip.Addr) (why string) {
 	c, ok := classOf(a)
 	switch {
@@ -102,7 +102,7 @@ func Blocked(a netip.Addr) (why string) {
 	return ""
 }
 
-// classOf finds a's class. An address with a zone is link-local to one interface, whatever its bits say.
+// classOf returns a's class. An address with a zone is link-local to one interface, whatever its bits are.
 func classOf(a netip.Addr) (class, bool) {
 	if !a.IsValid() {
 		return class{why: "invalid", never: true}, true
@@ -113,7 +113,7 @@ func classOf(a netip.Addr) (class, bool) {
 	if isatap(a) {
 		return class{prefix: netip.PrefixFrom(a, a.BitLen()), why: "isatap", never: true}, true
 	}
-	if a.Is4In6() { // netip.Prefix.Contains never matches these
+	if a.Is4In6() { // netip.Prefix.Contains matches none of these
 		return class{prefix: netip.PrefixFrom(a, a.BitLen()), why: "mapped", never: true}, true
 	}
 	for _, c := range classes() {
@@ -124,7 +124,7 @@ func classOf(a netip.Addr) (class, bool) {
 	return class{}, false
 }
 
-// Metadata says whether a is a cloud's metadata service, in whatever form it is written. No rule opens these.
+// Metadata reports whether a is a cloud's metadata service, in any form. No rule opens these.
 func Metadata(a netip.Addr) bool {
 	for _, v4 := range embedded(a) {
 		if isMetadata(v4) {
@@ -143,13 +143,13 @@ func isMetadata(a netip.Addr) bool {
 	return false
 }
 
-// isatap tells an interface identifier of RFC 5214 §6.1, after which stands an IPv4 address.
+// isatap reports whether a has an interface identifier of RFC 5214 §6.1, which ends with an IPv4 address.
 func isatap(a netip.Addr) bool {
 	b := a.As16()
 	return a.Is6() && !a.Is4In6() && b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// embedded gives the IPv4 addresses that an IPv6 address stands for, if any.
+// embedded returns the IPv4 addresses that an IPv6 address holds.
 func embedded(a netip.Addr) []netip.Addr {
 	if !a.Is6() {
 		return nil

@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// Reason says in one snake_case word why an attempt was refused or ended. The empty Reason means that nothing is wrong.
+// Reason is one snake_case word for why an attempt was refused or ended. "" means that nothing is wrong.
 type Reason string
 
 // The closed list of reasons.
 const (
 	ReasonNone           Reason = ""
-	ReasonNoRule         Reason = "no_rule"         // no allow rule names this destination
+	ReasonNoRule         Reason = "no_rule"         // no allow rule has this destination
 	ReasonPort           Reason = "port"            // the destination is allowed, at other ports
-	ReasonDenied         Reason = "denied"          // a deny rule or blocked_hosts names it
+	ReasonDenied         Reason = "denied"          // a deny rule or blocked_hosts has it
 	ReasonBlocked        Reason = "blocked_address" // private, loopback, link-local and the like
 	ReasonMetadata       Reason = "metadata"        // a cloud's metadata service
 	ReasonOwnAddress     Reason = "own_address"     // an address of the host itself

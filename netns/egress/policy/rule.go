@@ -7,36 +7,37 @@ import (
 	"strings"
 )
 
-// Mode is how a connection is looked at before it is relayed.
+// Mode is how a connection is checked before it is relayed.
 type Mode string
 
-// The modes. ModeDefault stands for the mode that the port suggests: 443 tls, 80 http, any other tcp; addresses tcp.
+// The modes. ModeDefault is the mode that the port suggests: 443 tls, 80 http, any other tcp; addresses tcp.
 const (
 	ModeDefault Mode = ""
-	ModeTCP     Mode = "tcp"  // no look at the bytes
+	ModeTCP     Mode = "tcp"  // the bytes are not checked
 	ModeTLS     Mode = "tls"  // the ClientHello must name the server
 	ModeHTTP    Mode = "http" // each HTTP/1 request's Host, method and path are checked
 	ModeUDP     Mode = "udp"  // datagrams; addresses only
 )
 
-// Rule names one destination: exactly one of Host and CIDR is set.
+// Rule is one destination: exactly one of Host and CIDR is set.
 type Rule struct {
-	// Host is an exact name, or "*.suffix": every name below suffix at any depth, not suffix itself, or "*": every name.
+	// Host is an exact name, or "*.suffix": every name below suffix at any depth, not suffix itself, or "*": every
+	// name.
 	Host string `json:"host,omitempty"`
 	// CIDR is an address or a canonical prefix ("10.1.2.0/24").
 	CIDR string `json:"cidr,omitempty"`
 	// Ports are the ports. Empty in an allow rule: 80 and 443 for a name (80 if the mode is http, 443 if it is tls);
 	// addresses must name theirs. Empty in a deny rule: every port.
 	Ports []Ports `json:"ports,omitempty"`
-	// Mode is how connections are looked at. Addresses have tcp and udp only; a deny rule has none.
+	// Mode is how connections are checked. Addresses have tcp and udp only; a deny rule has none.
 	Mode Mode `json:"mode,omitempty"`
-	// Methods are the HTTP methods that are allowed (http mode only); empty: every one. GET does not bring HEAD along.
+	// Methods are the HTTP methods that are allowed (http mode only); empty: every one. GET does not include HEAD.
 	Methods []string `json:"methods,omitempty"`
 	// Paths are the path prefixes that are allowed, by whole segments (http mode only); empty: every one.
 	Paths []string `json:"paths,omitempty"`
 }
 
-// anyHost is the Host of a rule for every name: what is public on the internet, as long as it is asked for by name.
+// anyHost is the Host of a rule for every name that leads to a public address.
 const anyHost = "*"
 
 // Wildcard reports whether the rule is for more than one name.
@@ -45,8 +46,8 @@ func (r *Rule) Wildcard() bool { return strings.HasPrefix(r.Host, "*") }
 // Ports is a range of ports, both ends included. {1, 65535} is "*".
 type Ports struct{ From, To uint16 }
 
-// canonical gives the one form of a rule that means the same: names normalised, addresses in their shortest text, ports
-// sorted and merged, paths without a final slash. It judges what is wrong wherever the rule stands.
+// canonical returns the one form of all rules of the same meaning: names normalised, addresses in their shortest text,
+// ports sorted and merged, paths without a final slash. Its problems are those of allow and deny rules alike.
 func (r Rule) canonical() (Rule, *Problem) {
 	c := Rule{Mode: r.Mode, Methods: slices.Clone(r.Methods), Paths: r.Paths}
 	if len(c.Methods) == 0 {
@@ -122,7 +123,7 @@ func canonicalHost(s string) (string, *Problem) {
 	return "", &Problem{Reason: quote(s) + " is no host name: " + why, Fix: fix}
 }
 
-// checkMode judges what hangs on the mode of a canonical rule.
+// checkMode checks what depends on the mode of a canonical rule.
 func (r *Rule) checkMode() *Problem {
 	if r.Mode != ModeDefault {
 		if _, problem := parseMode(string(r.Mode)); problem != nil {
@@ -153,12 +154,12 @@ func (r *Rule) checkMode() *Problem {
 	return nil
 }
 
-// methodToken takes what registered methods consist of. Methods are case-sensitive: RFC 9110 §9.1.
+// methodToken reports whether m has only the letters of registered methods. Methods are case-sensitive: RFC 9110 §9.1.
 func methodToken(m string) bool {
 	return m != "" && len(m) <= 32 && strings.Trim(m, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == ""
 }
 
-// canonicalPath takes a prefix in the form in which requests are compared: decoded and clean.
+// canonicalPath returns a prefix in the form in which requests are compared: decoded and clean.
 func canonicalPath(p string) (string, *Problem) {
 	fix := "write a plain path, as /api/v1"
 	switch {

@@ -53,7 +53,7 @@ func parseRule(text string) (r Rule, problem *Problem) {
 	return r.canonical()
 }
 
-// splitPorts parts a target from its ports. Brackets come off, and only an IPv6 target may have them.
+// splitPorts splits a target from its ports. Only an IPv6 target may have brackets, which are removed.
 func splitPorts(s string) (target, ports string, hasPorts bool, problem *Problem) {
 	if !strings.HasPrefix(s, "[") {
 		if strings.Count(s, ":") > 1 {
@@ -83,7 +83,8 @@ func parseMode(s string) (Mode, *Problem) {
 	return "", &Problem{Reason: quote(s) + " is no mode", Fix: didYouMean(s, []string{"tcp", "tls", "http", "udp"})}
 }
 
-// looksLikeAddress sends a target to the right error: what is no valid name either way is judged as what it resembles.
+// looksLikeAddress reports whether a target is, or resembles, an address or prefix rather than a name: it decides which
+// error is shown.
 func looksLikeAddress(s string) bool {
 	if _, err := netip.ParseAddr(s); err == nil || strings.Contains(s, ":") {
 		return true
@@ -93,7 +94,7 @@ func looksLikeAddress(s string) bool {
 	return slash && err == nil
 }
 
-// String gives the flag form. Methods and paths, for which flags have no form, follow after spaces.
+// String returns the flag form. Methods and paths, which flags cannot express, follow after spaces.
 func (r Rule) String() string {
 	target := r.Host
 	if target == "" {
@@ -143,7 +144,7 @@ func parsePrefix(s string) (netip.Prefix, *Problem) {
 	return p, nil
 }
 
-// prefixText writes a prefix of full length as an address.
+// prefixText returns a prefix's text; one of full length is an address.
 func prefixText(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()
@@ -151,10 +152,10 @@ func prefixText(p netip.Prefix) string {
 	return p.String()
 }
 
-// maxShown bounds how much of a foreign string an error repeats, in bytes.
+// maxShown is how many bytes of a foreign string an error repeats.
 const maxShown = 64
 
-// quote makes a foreign string safe for one line.
+// quote returns a foreign string that is safe in one line.
 func quote(s string) string {
 	if len(s) <= maxShown {
 		return strconv.QuoteToASCII(s)

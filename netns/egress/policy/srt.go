@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// srtKeys are the other keys of srt's section "network". Each is about its proxies, its terminal or another system;
-// none narrows what its two lists allow.
+// srtKeys are the other keys of srt's section "network". Each concerns its proxies, its terminal or another system;
+// none narrows its two lists.
 var srtKeys = []string{"deniedDomainReasons", "strictAllowlist", "allowUnixSockets", "allowAllUnixSockets",
 	"allowLocalBinding", "allowMachLookup", "httpProxyPort", "socksProxyPort", "mitmProxy", "filterRequest",
 	"tlsTerminate", "parentProxy"}
@@ -14,16 +14,16 @@ var srtKeys = []string{"deniedDomainReasons", "strictAllowlist", "allowUnixSocke
 // srtPorts begins the note about entries without a port.
 const srtPorts = "network.allowedDomains: entries without a port open 80 and 443 only; name others as "
 
-// isSRT tells the settings file of sandbox-runtime ("srt"): its lists stand in an object "network", which a policy
-// does not have.
+// isSRT reports whether n is a settings file of sandbox-runtime ("srt"): its lists are in an object "network", which a
+// policy does not have.
 func isSRT(n *node) bool {
 	network := n.get("network")
 	return network != nil && network.kind == "object"
 }
 
 // readSRT reads network.allowedDomains and network.deniedDomains. Their entries are a name, *.name (any depth below it,
-// not itself: the same as here) or an address, with ":PORT" if it is for one port; denied wins over allowed. Other
-// sections are not about the network, and say so in a note.
+// not itself: the same as here) or an address, with ":PORT" if it is for one port; denied wins over allowed. Each other
+// section has a note that it is ignored.
 func readSRT(n *node) (p *Policy, notes []string, problem *Problem) {
 	p = &Policy{}
 	for _, key := range n.keys {
@@ -70,7 +70,7 @@ func srtList(n *node, add func(string) *Problem) *Problem {
 }
 
 // srtAllow adds one allowed domain. Without a port srt lets it through at every port that its two proxies are asked
-// for; here it is 80 and 443, and the note says how to have more.
+// for; here it opens 80 and 443, and a note tells how to open more.
 func (p *Policy) srtAllow(s string, notes *[]string) *Problem {
 	r, problem := srtRule(s)
 	if problem != nil {
@@ -113,7 +113,7 @@ func (p *Policy) srtDeny(s string) *Problem {
 	return nil
 }
 
-// srtRule reads an entry; what only our flags have is refused, because srt would refuse it.
+// srtRule reads an entry. It refuses what srt would refuse and only our flags have.
 func srtRule(s string) (Rule, *Problem) {
 	if strings.Contains(s, "://") {
 		return Rule{}, &Problem{Reason: quote(s) + " has a scheme", Fix: "write the domain alone, or with its port"}

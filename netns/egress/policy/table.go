@@ -16,9 +16,9 @@ type Row struct {
 	Paths    string `json:"paths,omitempty"`   // "/api /v2", empty: every one
 }
 
-// Effective gives the policy as it is applied, in the order in which it is: denials first, then each allow rule split
-// by mode, with default ports spelt out and AllowedPorts applied. Rules that nothing is left of are not there. The
-// policy must have passed Check.
+// Effective returns the policy in the order in which it is applied: denials first, then each allow rule split by mode,
+// with its default ports, and narrowed by AllowedPorts. A rule without ports left has no row. The policy must have
+// passed Check.
 func Effective(p *Policy) (rows []Row) {
 	for _, r := range p.denials() {
 		rows = append(rows, Row{Verdict: "deny", Target: r.rule.Host + r.rule.CIDR, Protocol: "any", Ports: r.ports.String()})
@@ -44,7 +44,7 @@ func Effective(p *Policy) (rows []Row) {
 	return merge(rows)
 }
 
-// merge puts neighbours together that differ in their ports only, as an address rule's that was split at 80 and 443.
+// merge joins neighbours that differ in their ports only, as those of an address rule that was split at 80 and 443.
 func merge(rows []Row) (out []Row) {
 	for _, row := range rows {
 		if len(out) > 0 {
@@ -61,7 +61,7 @@ func merge(rows []Row) (out []Row) {
 	return out
 }
 
-// joinPorts unites two texts of our own making.
+// joinPorts returns the union of two texts of portSet.String.
 func joinPorts(a, b string) string {
 	var ports []Ports
 	for s := range strings.SplitSeq(a+","+b, ",") {
@@ -72,7 +72,7 @@ func joinPorts(a, b string) string {
 	return newPortSet(ports).String()
 }
 
-// Table gives the effective policy as text in columns, with what holds in every policy below.
+// Table returns the effective policy as text in columns, followed by what holds in every policy.
 func (p *Policy) Table() string {
 	lines := [][]string{{"VERDICT", "TARGET", "PROTOCOL", "PORTS", "MODE", "METHODS", "PATHS"}}
 	for _, r := range Effective(p) {
@@ -98,7 +98,7 @@ func (p *Policy) Table() string {
 	return b.String()
 }
 
-// classTexts lists the ranges of one kind.
+// classTexts returns the text of the ranges that are never opened, or of the others.
 func classTexts(never bool) (texts []string) {
 	for _, c := range classes() {
 		if c.never == never {

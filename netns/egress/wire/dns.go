@@ -11,7 +11,7 @@ import (
 type Question struct {
 	Name    string // lower case, without the last dot; bytes that no host name has are written \DDD
 	Type    uint16 // 1 A, 28 AAAA …; see TypeName
-	Verdict string // "allow": an address was given; "deny"; "": nothing to log (NODATA for an allowed name, not a question)
+	Verdict string // "allow": an address was given; "deny"; "": no line (NODATA, no question)
 	Reason  string // of a "deny"
 }
 
@@ -19,7 +19,7 @@ type Question struct {
 const (
 	dnsHeader = 12
 	maxQuery  = 4096
-	ttl       = 60 // seconds; the same name has the same address as long as the jail lives
+	ttl       = 60 // seconds; a name keeps its address for the life of the jail
 
 	typeA, typeOPT, typeANY = 1, 41, 255
 	classIN                 = 1
@@ -27,13 +27,13 @@ const (
 	codeOK, codeFormat, codeServer, codeNoName, codeNotImp, codeRefused, codeVersion = 0, 1, 2, 3, 4, 5, 16
 )
 
-// negative is the SOA record of the root that makes resolvers believe and keep a "no" for ttl seconds.
+// negative is a SOA record of the root, with which resolvers cache a negative answer for ttl seconds.
 var negative = []byte{0, 0, 6, 0, 1, 0, 0, 0, ttl, 0, 22, 0, 0, 0, 0, 0, 1, 0, 0, 14, 16, 0, 0, 2, 88, 0, 1, 81, 128, 0, 0, 0, ttl}
 
 // optRecord answers an OPT: 1232 bytes of UDP are taken; byte 5 is the upper part of the code.
 var optRecord = []byte{0, 0, typeOPT, 4, 208, 0, 0, 0, 0, 0, 0}
 
-// TypeName is the usual name of a record type: "A", "AAAA", "TYPE1234".
+// TypeName returns the usual name of a record type: "A", "AAAA", "TYPE1234".
 func TypeName(t uint16) string {
 	names := map[uint16]string{1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT", 28: "AAAA", 33: "SRV", 35: "NAPTR",
 		43: "DS", 48: "DNSKEY", 52: "TLSA", 64: "SVCB", 65: "HTTPS", 251: "IXFR", 252: "AXFR", 255: "ANY", 257: "CAA"}
@@ -43,11 +43,11 @@ func TypeName(t uint16) string {
 	return "TYPE" + strconv.Itoa(int(t))
 }
 
-// Answer gives the reply to one DNS query, or nil to say nothing, and what to log. knows and addr get a name in lower case
-// without the last dot, of letters, digits, '-', '_' and '.' only; addr must give an IPv4 address, and is asked only for a
-// name that knows has approved. A reply is never longer than 512 bytes. query has no length prefix (TCP).
+// Answer returns the reply to one DNS query, nil for none, and what to log. query has no length prefix (TCP). knows and
+// addr get a name in lower case without the last dot, of letters, digits, '-', '_' and '.' only. addr must return an
+// IPv4 address; it is called only for a name that knows approves. A reply has at most 512 bytes.
 func Answer(query []byte, knows func(name string) bool, addr func(name string) (netip.Addr, bool)) (reply []byte, q Question) {
-	if len(query) < dnsHeader || query[2]&0x80 != 0 { // not a query: an answer to it could go round for ever
+	if len(query) < dnsHeader || query[2]&0x80 != 0 { // not a query: an answer could cause a loop
 		return nil, q
 	}
 	if op := query[2] >> 3 & 15; op != 0 {
@@ -66,7 +66,7 @@ func Answer(query []byte, knows func(name string) bool, addr func(name string) (
 		return m.reply(code, nil), q
 	}
 	switch {
-	case m.class != classIN, m.qtype == typeOPT, m.qtype >= 128 && m.qtype < typeANY: // other classes; what asks the server, not for a name
+	case m.class != classIN, m.qtype == typeOPT, m.qtype >= 128 && m.qtype < typeANY: // other classes, and questions about the server
 		return deny(codeRefused, Protocol)
 	case !m.valid:
 		return deny(codeNoName, NameInvalid)
@@ -83,12 +83,12 @@ func Answer(query []byte, knows func(name string) bool, addr func(name string) (
 	return m.reply(codeOK, a.AsSlice()), q
 }
 
-// reverse says whether the name is an address turned round: the synthetic addresses have no names to tell.
+// reverse reports whether the name is a reversed address. Synthetic addresses have no names there.
 func reverse(name string) bool {
 	return strings.HasSuffix("."+name, ".in-addr.arpa") || strings.HasSuffix("."+name, ".ip6.arpa")
 }
 
-// message is a query that could be read.
+// message is a parsed query.
 type message struct {
 	query        []byte // header and question
 	name         string // for the log, escaped where it is not valid
@@ -113,7 +113,7 @@ func parseQuery(query []byte) (m message, ok bool) {
 	if count(3) == 0 {
 		return m, len(rest) == 0
 	}
-	// the only other record that a stub resolver sends is OPT: root, 41, size, code|version|flags, length
+	// the only other record of a stub resolver is OPT: root, 41, size, code|version|flags, length
 	if len(rest) < len(optRecord) || rest[0] != 0 || binary.BigEndian.Uint16(rest[1:]) != typeOPT {
 		return m, false
 	}
@@ -131,8 +131,8 @@ func parseQuery(query []byte) (m message, ok bool) {
 	return m, true
 }
 
-// readName reads the name at the start of b and returns its length on the wire. There is nothing before it that a
-// compression pointer could mean.
+// readName reads the name at the start of b and returns its length on the wire. A compression pointer has nothing to
+// point to and is refused.
 func (m *message) readName(b []byte) (n int, ok bool) {
 	var name strings.Builder
 	m.valid = true
@@ -164,7 +164,7 @@ func (m *message) readName(b []byte) (n int, ok bool) {
 	}
 }
 
-// bare is a reply without the question, to what could not be read.
+// bare returns a reply without the question, for a query that cannot be parsed.
 func bare(query []byte, code byte) []byte {
 	r := make([]byte, dnsHeader)
 	copy(r, query[:2])
@@ -173,8 +173,8 @@ func bare(query []byte, code byte) []byte {
 	return r
 }
 
-// reply repeats the question in its own spelling (clients check the case: 0x20) and answers with an address, or with
-// the negative record.
+// reply repeats the question in its spelling (clients check the case: 0x20) and answers with an address or the negative
+// record.
 func (m *message) reply(code int, address []byte) []byte {
 	r := make([]byte, 0, 512)
 	r = append(r, m.query...)
@@ -205,7 +205,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// nameByte says whether a label of a host name, in lower case, may hold c.
+// nameByte reports whether a lower-case label of a host name may have c.
 func nameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }

@@ -18,25 +18,25 @@ const (
 
 // Hello reads a ClientHello that may come in any number of records and reads. The zero value is ready.
 //
-// What the SNI binds is the address: the keeper resolves and dials the name that was checked. It does not bind what is said
-// inside TLS, nor a second ClientHello after a HelloRetryRequest: like an HTTP Host inside the encryption, those are between
-// the payload and the server of an allowed name. Encrypted ClientHello is therefore let through. A real one cannot be told
-// from the GREASE that browsers send; its outer SNI is what counts and was checked, the inner name is known to that same
-// server only, and the responder gives out no HTTPS records, whence the keys come. It is reported, so that it can be seen.
+// The SNI decides the address: the keeper resolves and dials the name that was checked. It does not bind the bytes
+// inside TLS, nor a second ClientHello after a HelloRetryRequest: like an HTTP Host inside the encryption, these are
+// between the payload and the server of an allowed name. So an Encrypted ClientHello is allowed. A real one cannot be
+// told from the GREASE of browsers. Its outer SNI was checked, only the same server learns the inner name, and our DNS
+// returns no HTTPS records, which hold the keys. ECH reports it.
 type Hello struct {
 	SNI  string   // the name asked for: lower case, of letters, digits, '-', '_' and '.'; never empty when done
 	ALPN []string // the protocols offered; any bytes
 	ECH  bool     // an encrypted_client_hello extension is there: a hidden name, or GREASE
 
-	raw  []byte // as fed
+	raw  []byte // all bytes of Feed
 	msg  []byte // the handshake message, without record headers
 	next int    // in raw: the next record's header
 	done bool
 	err  error
 }
 
-// Feed takes the next bytes (and keeps no reference to them). It says done when SNI and the rest are known; an error is an
-// *Error with NotTLS, NoSNI or NameInvalid, and comes with the first byte that no ClientHello has there.
+// Feed takes the next bytes and keeps no reference to them. It returns true when SNI and the rest are known. An error
+// is an *Error with NotTLS, NoSNI or NameInvalid; it comes with the first byte that no ClientHello has there.
 func (h *Hello) Feed(b []byte) (done bool, err error) {
 	if h.err != nil {
 		return false, h.err
@@ -50,10 +50,10 @@ func (h *Hello) Feed(b []byte) (done bool, err error) {
 	return h.done, nil
 }
 
-// Bytes is all that was fed, what came after the ClientHello included: what must go upstream first.
+// Bytes returns all bytes of Feed, including those after the ClientHello. They must go upstream first.
 func (h *Hello) Bytes() []byte { return h.raw }
 
-// advance takes whole records from raw.
+// advance parses the whole records in raw.
 func (h *Hello) advance() (bool, error) {
 	for {
 		rec := h.raw[h.next:]
@@ -96,7 +96,7 @@ func (h *Hello) advance() (bool, error) {
 	}
 }
 
-// input is what is left of a message. A read beyond its end sets bad and gives nothing.
+// input is the rest of a message. A read beyond its end sets bad and returns nil.
 type input struct {
 	b   []byte
 	bad bool
@@ -178,7 +178,7 @@ func (h *Hello) extension(kind uint16, body []byte) error {
 			return refuse(NotTLS, "a malformed ALPN extension")
 		}
 	case extECH:
-		if len(body) == 0 || body[0] != 0 { // 1 is the inner hello, which has no business outside
+		if len(body) == 0 || body[0] != 0 { // 1 is the inner hello, which is never sent in plain
 			return refuse(NotTLS, "a malformed encrypted_client_hello extension")
 		}
 		h.ECH = true
@@ -186,7 +186,7 @@ func (h *Hello) extension(kind uint16, body []byte) error {
 	return nil
 }
 
-// serverName takes the one host name; the standard allows no second, and no other type was ever defined.
+// serverName reads the one host name. The standard allows no second one and defines no other type.
 func (h *Hello) serverName(in *input) error {
 	list := &input{b: in.vector(2)}
 	kind := list.take(1)

@@ -10,15 +10,15 @@ import (
 
 const (
 	maxChunkLine  = 1 << 10  // bytes of a chunk's size and extensions, or of one trailer's line
-	maxChunkWaste = 16 << 10 // bytes of extensions and trailers in a body: they are dropped, and must not be the body
+	maxChunkWaste = 16 << 10 // bytes of extensions and trailers in a body: they are dropped
 	writeBuffer   = 4 << 10
 )
 
-// CopyBody copies a body and returns how many bytes it wrote, framing included. limit is called with the number of bytes
-// before each write, which is of at most 4096 or what src holds; its error ends the copy and is returned. nil: no limit.
-// Chunks keep their sizes and lose their extensions, and trailers are dropped. Nothing is held back while src waits for more.
-// io.ErrUnexpectedEOF: the body broke off. *Error: chunks that can be read in two ways. After any error the far end has no
-// whole body, and both connections must end. Other errors are the reader's and the writer's.
+// CopyBody copies a body and returns the number of bytes written, framing included. limit, if not nil, is called with
+// the number of bytes before each write, at most 4096 or what src has buffered; its error ends the copy and is
+// returned. Chunks keep their sizes and lose their extensions; trailers are dropped. All is written before src waits
+// for more. io.ErrUnexpectedEOF: the body is incomplete. *Error: chunks that can be read in two ways. After any error
+// the far end has no whole body, and both connections must end. Other errors come from the reader and the writer.
 func CopyBody(dst io.Writer, src *bufio.Reader, f Framing, limit func(n int) error) (n int64, err error) {
 	m := &meter{dst: dst, limit: limit}
 	switch f.Kind {
@@ -29,7 +29,7 @@ func CopyBody(dst io.Writer, src *bufio.Reader, f Framing, limit func(n int) err
 			err = nil
 		}
 	case Chunked:
-		w := bufio.NewWriterSize(m, writeBuffer) // joins a chunk's size to the start of its data
+		w := bufio.NewWriterSize(m, writeBuffer) // joins a chunk's size and its data
 		c := chunks{src: src, w: w}
 		if err = c.copy(); err == nil {
 			err = w.Flush()
@@ -38,7 +38,7 @@ func CopyBody(dst io.Writer, src *bufio.Reader, f Framing, limit func(n int) err
 	return m.n, err
 }
 
-// meter asks before it writes, and counts.
+// meter calls limit before each write, and counts.
 type meter struct {
 	dst   io.Writer
 	limit func(n int) error
@@ -56,7 +56,7 @@ func (m *meter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// pass copies n bytes out of the reader's own buffer.
+// pass copies n bytes from the reader's buffer.
 func pass(w io.Writer, src *bufio.Reader, n int64) error {
 	for n > 0 {
 		if src.Buffered() == 0 {
@@ -173,7 +173,7 @@ func (c *chunks) size(line []byte) (int64, error) {
 	return size, c.drop(len(line) - digits)
 }
 
-// drop counts bytes that are read and not passed on.
+// drop counts bytes that are not passed on.
 func (c *chunks) drop(n int) error {
 	if c.waste += n; c.waste > maxChunkWaste {
 		return refuse(Protocol, "more than %d bytes of chunk extensions and trailers", maxChunkWaste)
@@ -181,7 +181,7 @@ func (c *chunks) drop(n int) error {
 	return nil
 }
 
-// line reads a line and returns it without its CR LF; it is refused at the first byte that it must not have.
+// line reads a line and returns it without its CR LF; it is refused at the first forbidden byte.
 func (c *chunks) line() ([]byte, error) {
 	line := make([]byte, 0, 16)
 	last := byte(0)

@@ -17,9 +17,10 @@ const (
 	maxDigits = 15 // of a Content-Length or a chunk's size: far from overflow
 )
 
-// ReadHead reads a head up to and including its empty line, at most max bytes. io.EOF: nothing came at all. An *Error comes
-// with the first byte that no head has there (a control byte, LF without CR, CR without LF, a first byte that begins no
-// word, a first line without "HTTP/"), so that a client that speaks something else does not wait; other errors are the reader's.
+// ReadHead reads a head up to and including its empty line, at most max bytes. io.EOF: nothing came at all. An *Error
+// comes with the first byte that no head has there (a control byte, LF without CR, CR without LF, a first byte that
+// begins no word, a first line without "HTTP/"), so that a client that speaks something else does not wait; other
+// errors are the reader's.
 func ReadHead(r *bufio.Reader, max int) ([]byte, error) {
 	head := make([]byte, 0, min(max, 512))
 	last := byte('\n') // the first line must not be empty
@@ -50,7 +51,7 @@ func ReadHead(r *bufio.Reader, max int) ([]byte, error) {
 	return nil, refuse(Protocol, "a head of more than %d bytes", max)
 }
 
-// headByte says whether c may follow last in a head. Text above ASCII is passed on in values only, see fields.
+// headByte returns an error unless c may follow last in a head. Bytes above ASCII pass in values only: see fields.
 func headByte(last, c byte) error {
 	switch {
 	case (last == '\r') != (c == '\n'):
@@ -64,7 +65,7 @@ func headByte(last, c byte) error {
 // field is one header field: key is the name in lower case.
 type field struct{ key, name, value string }
 
-// header is a head that has been cut up: the first line, the fields that go through as they are, and what the others said.
+// header is a parsed head: the first line, the fields that pass unchanged, and the values of the others.
 type header struct {
 	first    string
 	fields   []field
@@ -142,14 +143,14 @@ func (h *header) add(f field) error {
 			}
 		}
 	case "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer", "http2-settings":
-		// hop by hop: CopyBody drops trailers, so nobody is told of them
+		// hop by hop; CopyBody drops trailers
 	default:
 		h.fields = append(h.fields, f)
 	}
 	return nil
 }
 
-// nominated takes out the fields that Connection names. It must not name what says where the message goes and ends.
+// nominated removes the fields that Connection names. It must not name those that tell where the message goes and ends.
 func (h *header) nominated() error {
 	for _, o := range h.options {
 		if !token(o) {
@@ -182,12 +183,12 @@ func (h *header) option(word string) bool {
 	return false
 }
 
-// websocket says whether the head asks for, or agrees to, the one upgrade that is let through.
+// websocket reports whether the head asks for, or agrees to, the one upgrade that is allowed.
 func (h *header) websocket() bool {
 	return h.option("upgrade") && len(h.upgrade) == 1 && strings.EqualFold(h.upgrade[0], "websocket")
 }
 
-// framing reads Content-Length and Transfer-Encoding; with neither it gives otherwise.
+// framing reads Content-Length and Transfer-Encoding; with neither it returns otherwise.
 func (h *header) framing(version string, otherwise BodyKind) (f Framing, err error) {
 	switch {
 	case len(h.length) > 0 && len(h.encoding) > 0:

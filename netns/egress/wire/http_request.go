@@ -12,7 +12,7 @@ const (
 	defaultPort = 80
 )
 
-// BodyKind says where a body ends.
+// BodyKind is how the end of a body is found.
 type BodyKind int
 
 // The kinds of bodies.
@@ -39,7 +39,7 @@ type Request struct {
 	Close           bool   // the connection ends after the response (asked for, HTTP/1.0, GET with a body …)
 	Upgrade         bool   // asks for a websocket, and Head does too: refuse, or relay bytes after a Response with Upgrade
 	// ExpectContinue: the client waits for a 1xx before it sends the body, and Head asks upstream for one. If another
-	// response comes first nobody knows whether the body will follow: end both connections after it.
+	// response comes first, the body may or may not follow: end both connections after it.
 	ExpectContinue bool
 	// Override is the name of the first field by which some servers take another method or path than the first line has
 	// ("X-HTTP-Method-Override"), "" if none: refuse where a rule limits methods or paths.
@@ -49,11 +49,11 @@ type Request struct {
 }
 
 // ParseRequest reads a request's head as ReadHead gave it. What a client sends after a request with Upgrade must not be
-// read before the response's head has come: only that says whether it is the next request.
+// read before the response's head: only that tells whether it is the next request.
 //
-// An absolute target must agree with Host and goes upstream in origin-form. Fields that are for one hop only, and those that
-// Connection names, do not go upstream, nor do upgrades other than to a websocket (a server may always ignore them). HTTP/1.0
-// is passed on as such, for one request a connection.
+// An absolute target must agree with Host and goes upstream in origin-form. Fields that are for one hop only, and those
+// that Connection names, do not go upstream, nor do upgrades other than to a websocket (a server may always ignore
+// them). HTTP/1.0 is passed on as such, for one request a connection.
 func ParseRequest(head []byte) (*Request, error) {
 	h, err := split(head)
 	if err != nil {
@@ -92,14 +92,14 @@ func ParseRequest(head []byte) (*Request, error) {
 
 func (r *Request) hasBody() bool { return r.Body.Kind != None && r.Body != Framing{Kind: Length} }
 
-// bodiless says whether servers do not expect a body. One that leaves it unread takes it for the next request, which nobody
-// has checked, unless this request was the last.
+// bodiless reports whether servers expect no body. One that leaves it unread takes it for the next request, which was
+// never has checked, unless this request was the last.
 func bodiless(method string) bool {
 	return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE"
 }
 
-// EndAfter makes a request with a body the last of its connection, and changes Head so that the server knows. Use it where
-// a rule limits methods or paths: there are servers that leave the body of a POST unread too, and read it as a request.
+// EndAfter makes a request with a body the last of its connection, and announces that in Head. Use it where a rule
+// limits methods or paths: there are servers that leave the body of a POST unread too, and read it as a request.
 func (r *Request) EndAfter() {
 	if r.Close || !r.hasBody() {
 		return
@@ -108,7 +108,7 @@ func (r *Request) EndAfter() {
 	r.Head = append(r.Head[:len(r.Head)-2:len(r.Head)-2], "Connection: close\r\n\r\n"...)
 }
 
-// tail is what this hop says for itself.
+// tail returns the fields that this hop adds.
 func (r *Request) tail() (lines []string) {
 	if r.ExpectContinue {
 		lines = append(lines, "Expect: 100-continue")
@@ -151,7 +151,7 @@ func (r *Request) firstLine(line string) error {
 	return nil
 }
 
-// setHost reads a Host field and gives it back in its canonical spelling.
+// setHost reads a Host field and returns its canonical spelling.
 func (r *Request) setHost(value string) (canonical string, err error) {
 	host, port, ok := authority(value)
 	if !ok {
@@ -225,8 +225,8 @@ func authority(s string) (host string, port int, ok bool) {
 	return host, port, ok
 }
 
-// hostName is a name or a dotted-quad address in lower case without its last dot. That each label is in order is for the
-// caller to say, who has the policy's normaliser.
+// hostName returns a name or a dotted-quad address in lower case without its last dot. The caller checks each label
+// with the policy's normaliser.
 func hostName(s string) (string, bool) {
 	s = strings.TrimSuffix(s, ".")
 	if len(s) > 253 {
@@ -251,7 +251,7 @@ func hostName(s string) (string, bool) {
 	return string(b), true
 }
 
-// numeric says whether a name with this last label is an address to some programs: 1, 010, 0x7f.
+// numeric reports whether a name with this last label is an address to some programs: 1, 010, 0x7f.
 func numeric(label string) bool {
 	if digits, hex := strings.CutPrefix(label, "0x"); hex {
 		return strings.Trim(digits, "0123456789abcdef") == ""

@@ -9,13 +9,13 @@ import (
 type Response struct {
 	Status  int
 	Interim bool // 1xx other than 101: pass Head on and read the next head; bound how often
-	Upgrade bool // 101, and the request asked for it: from here on bytes are relayed
-	Close   bool // the connection ends after the body; Head says so
+	Upgrade bool // 101 that the request asked for: bytes are relayed from here on
+	Close   bool // the connection ends after the body, as Head announces
 	Body    Framing
 	Head    []byte // canonical: what to send to the client; empty for an Interim to an HTTP/1.0 client
 }
 
-// ParseResponse reads the head of a response to req, as ReadHead gave it. Of req it looks at Method, Version, Upgrade and
+// ParseResponse reads the head of a response to req, as ReadHead gave it. Of req it reads Method, Version, Upgrade and
 // Close. A response whose end is not certain closes the connection.
 func ParseResponse(head []byte, req *Request) (*Response, error) {
 	h, err := split(head)
@@ -34,10 +34,10 @@ func ParseResponse(head []byte, req *Request) (*Response, error) {
 		return nil, refuse(Protocol, "a switch of protocols that was not asked for")
 	}
 	r.Close = req.Close || version == http10 || h.option("close")
-	declared := r.Body // what Head says, where it differs from what comes
+	declared := r.Body // what Head announces, if it differs from what comes
 	switch {
 	case r.Status < 200 || r.Status == 204:
-		if r.Body.Kind == Chunked || r.Body.Kind == Length && r.Body.Length > 0 { // who believes it waits for a body
+		if r.Body.Kind == Chunked || r.Body.Kind == Length && r.Body.Length > 0 { // a client that believes it waits for a body
 			r.Close = true
 		}
 		r.Body, declared = Framing{}, Framing{}

@@ -8,8 +8,8 @@ import (
 
 const maxEcho = 512 // bytes of each text that a refusal repeats
 
-// Refusal is a whole HTTP response that says in JSON what was refused and which flag would allow it (hint: "--allow RULE", or
-// empty when nothing would). It says Connection: close; the body is left out for HEAD. "error" is egress_denied, and
+// Refusal returns a whole HTTP response with Connection: close. Its JSON body, which HEAD leaves out, tells what was
+// refused and which flag would allow it (hint: "--allow RULE", or "" if none would). "error" is egress_denied, and
 // egress_failed from status 500 on: then the policy is not the reason.
 func Refusal(status int, reason, host string, port uint16, method, path, hint string) []byte {
 	denied := "egress_denied"
@@ -38,7 +38,7 @@ func Refusal(status int, reason, host string, port uint16, method, path, hint st
 	return append([]byte(head), body...)
 }
 
-// cut keeps the start of a text that may come from the payload; json.Marshal escapes it and mends a cut character.
+// cut returns the start of a text that may come from the payload. json.Marshal escapes it and repairs a cut character.
 func cut(s string) string {
 	if len(s) > maxEcho {
 		return s[:maxEcho] + "…"
