@@ -46,18 +46,21 @@ func address(a netip.Addr) []message {
 	if a.Is6() {
 		m.Flags = ifaFNoDAD
 	}
-	return []message{newMessage(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, "RTM_NEWADDR "+netip.PrefixFrom(a, a.BitLen()).String()+" dev lo", true,
-		m, nl.NewRtAttr(unix.IFA_LOCAL, a.AsSlice()), nl.NewRtAttr(unix.IFA_ADDRESS, a.AsSlice()))}
+	text := "RTM_NEWADDR " + netip.PrefixFrom(a, a.BitLen()).String() + " dev lo"
+	return []message{newMessage(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, text, true, m,
+		nl.NewRtAttr(unix.IFA_LOCAL, a.AsSlice()), nl.NewRtAttr(unix.IFA_ADDRESS, a.AsSlice()))}
 }
 
 // route returns RTM_NEWROUTE local ADDRESSES dev lo table local src a, with all addresses of a's family.
 func route(a netip.Addr) []message {
 	m := nl.NewRtMsg()
-	m.Family, m.Table, m.Type, m.Scope, m.Protocol = uint8(family(a)), unix.RT_TABLE_LOCAL, unix.RTN_LOCAL, unix.RT_SCOPE_HOST, unix.RTPROT_STATIC
+	m.Family, m.Table, m.Type = uint8(family(a)), unix.RT_TABLE_LOCAL, unix.RTN_LOCAL
+	m.Scope, m.Protocol = unix.RT_SCOPE_HOST, unix.RTPROT_STATIC
 	all := "0.0.0.0/0"
 	if a.Is6() {
 		all, m.Scope = "::/0", unix.RT_SCOPE_UNIVERSE
 	}
-	return []message{newMessage(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, "RTM_NEWROUTE local "+all+" dev lo table local src "+a.String(), true,
-		m, nl.NewRtAttr(unix.RTA_PREFSRC, a.AsSlice()), nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(loIndex)))}
+	text := "RTM_NEWROUTE local " + all + " dev lo table local src " + a.String()
+	return []message{newMessage(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, text, true, m,
+		nl.NewRtAttr(unix.RTA_PREFSRC, a.AsSlice()), nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(loIndex)))}
 }

@@ -52,10 +52,11 @@ func exchange(p *program.Program, protocol int, name string, list []message) {
 			answers++
 		}
 	}
-	p.Add("net", unix.SYS_SENDTO, s.Arg(), program.Struct(all, program.Text(text+"}")), program.Int(len(all)), program.Int(0),
-		program.Named(0, "NULL"), program.Int(0))
+	p.Add("net", unix.SYS_SENDTO, s.Arg(), program.Struct(all, program.Text(text+"}")), program.Int(len(all)),
+		program.Int(0), program.Named(0, "NULL"), program.Int(0))
 	for range answers {
-		p.Add("net", unix.SYS_RECVFROM, s.Arg(), program.Struct(make([]byte, 128), program.Text("[a good answer]")), program.Int(128),
+		p.Add("net", unix.SYS_RECVFROM, s.Arg(),
+			program.Struct(make([]byte, 128), program.Text("[a good answer]")), program.Int(128),
 			program.Named(unix.MSG_DONTWAIT, "MSG_DONTWAIT"), program.Named(0, "NULL"), program.Named(0, "NULL"))
 	}
 	p.Close("net", s)
@@ -71,6 +72,7 @@ func attach(p *program.Program, s program.Slot, text string, filter []unix.SockF
 		code = append(ne.AppendUint16(code, f.Code), f.Jt, f.Jf)
 		code = ne.AppendUint32(code, f.K)
 	}
-	p.Add("net", unix.SYS_SETSOCKOPT, s.Arg(), program.Named(unix.SOL_SOCKET, "SOL_SOCKET"), program.Named(unix.SO_ATTACH_FILTER, "SO_ATTACH_FILTER"),
+	p.Add("net", unix.SYS_SETSOCKOPT, s.Arg(), program.Named(unix.SOL_SOCKET, "SOL_SOCKET"),
+		program.Named(unix.SO_ATTACH_FILTER, "SO_ATTACH_FILTER"),
 		program.Struct(prog, program.Text(text)).WithPointer(8, code), program.Int(len(prog)))
 }

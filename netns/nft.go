@@ -64,19 +64,24 @@ func table(family uint8, not ...match) []message {
 	}
 	load(rule, baseTransp, 2, 2)
 	compare(rule, cmpNeq, []byte{0, 53})
-	expression(rule, "immediate", number(unix.NFTA_IMMEDIATE_DREG, reg1), value(unix.NFTA_IMMEDIATE_DATA, binary.BigEndian.AppendUint16(nil, CatchAllPort)))
+	expression(rule, "immediate", number(unix.NFTA_IMMEDIATE_DREG, reg1),
+		value(unix.NFTA_IMMEDIATE_DATA, binary.BigEndian.AppendUint16(nil, CatchAllPort)))
 	expression(rule, "redir", number(unix.NFTA_REDIR_REG_PROTO_MIN, reg1))
 	ip := "ip"
 	if family == nfProtoIPv6 {
 		ip = "ip6"
 	}
+	text := fmt.Sprintf("add rule %s brig out meta l4proto tcp %s daddr not the jail's own tcp dport != 53 "+
+		"redirect to :%d", ip, ip, CatchAllPort)
 	return []message{
 		nftMessage(unix.NFT_MSG_NEWTABLE, family, "add table "+ip+" brig", name),
 		nftMessage(unix.NFT_MSG_NEWCHAIN, family, "add chain "+ip+" brig out {type nat hook output priority dstnat;}",
-			nl.NewRtAttr(unix.NFTA_CHAIN_TABLE, nl.ZeroTerminated("brig")), nl.NewRtAttr(unix.NFTA_CHAIN_NAME, nl.ZeroTerminated("out")),
+			nl.NewRtAttr(unix.NFTA_CHAIN_TABLE, nl.ZeroTerminated("brig")),
+			nl.NewRtAttr(unix.NFTA_CHAIN_NAME, nl.ZeroTerminated("out")),
 			hook, nl.NewRtAttr(unix.NFTA_CHAIN_TYPE, nl.ZeroTerminated("nat"))),
-		nftMessage(unix.NFT_MSG_NEWRULE, family, fmt.Sprintf("add rule %s brig out meta l4proto tcp %s daddr not the jail's own tcp dport != 53 redirect to :%d", ip, ip, CatchAllPort),
-			nl.NewRtAttr(unix.NFTA_RULE_TABLE, nl.ZeroTerminated("brig")), nl.NewRtAttr(unix.NFTA_RULE_CHAIN, nl.ZeroTerminated("out")), rule),
+		nftMessage(unix.NFT_MSG_NEWRULE, family, text,
+			nl.NewRtAttr(unix.NFTA_RULE_TABLE, nl.ZeroTerminated("brig")),
+			nl.NewRtAttr(unix.NFTA_RULE_CHAIN, nl.ZeroTerminated("out")), rule),
 	}
 }
 
@@ -127,7 +132,8 @@ func load(rule *nl.RtAttr, base uint32, offset, n int) {
 }
 
 func compare(rule *nl.RtAttr, op uint32, bytes []byte) {
-	expression(rule, "cmp", number(unix.NFTA_CMP_SREG, reg1), number(unix.NFTA_CMP_OP, op), value(unix.NFTA_CMP_DATA, bytes))
+	expression(rule, "cmp", number(unix.NFTA_CMP_SREG, reg1), number(unix.NFTA_CMP_OP, op),
+		value(unix.NFTA_CMP_DATA, bytes))
 }
 
 func number(kind int, v uint32) *nl.RtAttr { return nl.NewRtAttr(kind, nl.BEUint32Attr(v)) }

@@ -53,7 +53,8 @@ const backlog = 4096
 // List returns the sockets in the order in which they are passed.
 func (c *Sockets) List() (list []Socket) {
 	if c.Egress {
-		list = append(list, Socket{RoleDNS, 53, unix.IPPROTO_UDP, c.IPv6}, Socket{RoleDNSTCP, 53, unix.IPPROTO_TCP, c.IPv6})
+		list = append(list, Socket{RoleDNS, 53, unix.IPPROTO_UDP, c.IPv6},
+			Socket{RoleDNSTCP, 53, unix.IPPROTO_TCP, c.IPv6})
 		for _, port := range c.TCP {
 			list = append(list, Socket{RoleTCP, port, unix.IPPROTO_TCP, c.IPv6})
 		}
@@ -103,13 +104,16 @@ func (c *Sockets) socket(p *program.Program, s Socket, all []Socket, number int)
 	case s.Protocol == unix.IPPROTO_UDP:
 		kind, name = unix.SOCK_DGRAM, "SOCK_DGRAM"
 	}
-	fd := p.Open("net", unix.SYS_SOCKET, domain, program.Named(kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, name+"|SOCK_NONBLOCK|SOCK_CLOEXEC"), protocolName(s.Protocol))
+	fd := p.Open("net", unix.SYS_SOCKET, domain,
+		program.Named(kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, name+"|SOCK_NONBLOCK|SOCK_CLOEXEC"),
+		protocolName(s.Protocol))
 	if s.IPv6 && s.Role != RoleTap { // ipv6(7): a sysctl of the host could have changed it
 		option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", unix.IPV6_V6ONLY, "IPV6_V6ONLY", 0)
 	}
 	switch s.Role {
 	case RoleTap:
-		attach(p, fd, fmt.Sprintf("{attempts at none of %d ports}", len(ports(all, s.Protocol))), tapFilter(s, ports(all, s.Protocol)))
+		served := ports(all, s.Protocol)
+		attach(p, fd, fmt.Sprintf("{attempts at none of %d ports}", len(served)), tapFilter(s, served))
 		if s.IPv6 {
 			option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", unix.IPV6_RECVPKTINFO, "IPV6_RECVPKTINFO", 1)
 		}

@@ -73,7 +73,8 @@ func (f *filterBuilder) unlessIPv6() {
 	f.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, daddr)
 	f.dropIf(binary.BigEndian.Uint32(own[:]))
 	for word := uint32(0); word < 3; word++ { // three words of zero, or on behind the test of the fourth
-		f.list = append(f.list, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: 0, Jf: uint8(6 - 2*word)})
+		equal := unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: 0, Jf: uint8(6 - 2*word)}
+		f.list = append(f.list, equal)
 		f.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, daddr+4*(word+1))
 	}
 	f.dropIf(1)

@@ -28,7 +28,8 @@ func Verify(fds []int, list []Socket) error {
 			jail = cookie
 		}
 		if cookie != jail || cookie != 0 && cookie == own {
-			return fmt.Errorf("the %s socket, %d of %d: it belongs to another network namespace", s.Role, i+1, len(list))
+			return fmt.Errorf("the %s socket, %d of %d: it belongs to another network namespace",
+				s.Role, i+1, len(list))
 		}
 	}
 	return nil
@@ -50,7 +51,8 @@ func (s Socket) verify(fd int) (cookie uint64, err error) {
 	for _, o := range []struct {
 		name      string
 		opt, want int
-	}{{"SO_DOMAIN", unix.SO_DOMAIN, domain}, {"SO_TYPE", unix.SO_TYPE, kind}, {"SO_PROTOCOL", unix.SO_PROTOCOL, s.Protocol},
+	}{{"SO_DOMAIN", unix.SO_DOMAIN, domain}, {"SO_TYPE", unix.SO_TYPE, kind},
+		{"SO_PROTOCOL", unix.SO_PROTOCOL, s.Protocol},
 		{"SO_ACCEPTCONN", unix.SO_ACCEPTCONN, accepts}} {
 		got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, o.opt)
 		if err != nil {

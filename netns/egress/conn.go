@@ -84,14 +84,16 @@ func destination(c *net.TCPConn, redirected bool) (netip.AddrPort, error) {
 	err = raw.Control(func(fd uintptr) {
 		if at.Addr().Unmap().Is4() { // struct sockaddr_in: family, port, address
 			var b *syscall.IPv6Mreq
-			if b, failed = syscall.GetsockoptIPv6Mreq(int(fd), syscall.IPPROTO_IP, unix.SO_ORIGINAL_DST); failed == nil {
+			b, failed = syscall.GetsockoptIPv6Mreq(int(fd), unix.IPPROTO_IP, unix.SO_ORIGINAL_DST)
+			if failed == nil {
 				m := b.Multiaddr
 				to = netip.AddrPortFrom(netip.AddrFrom4([4]byte(m[4:8])), binary.BigEndian.Uint16(m[2:]))
 			}
 			return
 		}
 		var b *syscall.IPv6MTUInfo // begins with a struct sockaddr_in6
-		if b, failed = syscall.GetsockoptIPv6MTUInfo(int(fd), syscall.IPPROTO_IPV6, unix.SO_ORIGINAL_DST); failed == nil {
+		b, failed = syscall.GetsockoptIPv6MTUInfo(int(fd), unix.IPPROTO_IPV6, unix.SO_ORIGINAL_DST)
+		if failed == nil {
 			port := binary.NativeEndian.AppendUint16(nil, b.Addr.Port)
 			to = netip.AddrPortFrom(netip.AddrFrom16(b.Addr.Addr), binary.BigEndian.Uint16(port))
 		}

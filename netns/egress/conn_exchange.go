@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +28,7 @@ func (w *web) forward(req *wire.Request) bool {
 			}
 			return w.refuse(failed.verdict, statusOf(failed), failed.reason, w.target())
 		}
-		again := w.used && req.Body.Kind == wire.None && (req.Method == "GET" || req.Method == "HEAD" || req.Method == "OPTIONS")
+		again := w.used && req.Body.Kind == wire.None && slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, req.Method)
 		keep, err := w.exchange(req, again)
 		if err == nil {
 			return keep

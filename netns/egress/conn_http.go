@@ -198,7 +198,7 @@ func (w *web) connect() *failure {
 		return nil
 	}
 	if rate := w.k.s.lim.rate; rate != nil && w.list != nil && !rate.try(1, time.Now()) {
-		return &failure{verdict: VerdictDeny, reason: ReasonRate} // the first dial was counted as the connection arrived
+		return &failure{verdict: VerdictDeny, reason: ReasonRate} // arrived has counted the first dial
 	}
 	up, list, failed := w.k.dial(w.list)
 	if w.list = list; failed != nil {

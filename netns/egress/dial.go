@@ -17,6 +17,9 @@ const (
 	maxTries = 8               // addresses of one name
 )
 
+// vetter returns why an address must not be dialled, or ReasonNone.
+type vetter func(netip.AddrPort) Reason
+
 // dialer connects to an allowed destination: it resolves, vets and dials in the host's network.
 type dialer struct {
 	policy  *Policy
@@ -28,8 +31,8 @@ type dialer struct {
 }
 
 func newDialer(c *Config, m *Matcher) *dialer {
-	d := &dialer{policy: c.Policy, m: m, timeout: time.Duration(c.Policy.ConnectTimeout), lookup: c.Lookup, dial: c.Dial,
-		own: &ownAddresses{read: c.Own}}
+	d := &dialer{policy: c.Policy, m: m, timeout: time.Duration(c.Policy.ConnectTimeout),
+		lookup: c.Lookup, dial: c.Dial, own: &ownAddresses{read: c.Own}}
 	if d.timeout <= 0 {
 		d.timeout = DefaultConnectTimeout
 	}
@@ -134,7 +137,8 @@ func (d *dialer) vetAddr(to netip.AddrPort, udp bool) Reason {
 }
 
 // connect dials the addresses one after the other; each has its share of the time that is left. network is tcp or udp.
-func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrPort, vet func(netip.AddrPort) Reason) (net.Conn, netip.AddrPort, *failure) {
+func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrPort, vet vetter) (
+	net.Conn, netip.AddrPort, *failure) {
 	var last *failure
 	for i, to := range list {
 		if d.dial != nil { // else one calls vet
@@ -158,7 +162,8 @@ func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrP
 		switch {
 		case errors.As(err, &refused):
 			last = denied(Reason(refused), to)
-		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
+		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
+			errors.Is(err, syscall.ETIMEDOUT):
 			last = &failure{VerdictError, ReasonConnectTimeout, to.String()}
 		case exhausted(err):
 			last = &failure{VerdictError, ReasonResources, to.String()}
@@ -184,11 +189,12 @@ type vetError Reason
 
 func (e vetError) Error() string { return string(e) }
 
-func (d *dialer) one(ctx context.Context, network string, to netip.AddrPort, vet func(netip.AddrPort) Reason) (net.Conn, error) {
+func (d *dialer) one(ctx context.Context, network string, to netip.AddrPort, vet vetter) (net.Conn, error) {
 	if d.dial != nil {
 		return d.dial(ctx, network, to)
 	}
-	real := net.Dialer{KeepAlive: -1 /* idle_timeout ends what is dead */, Control: func(_, address string, _ syscall.RawConn) error {
+	real := net.Dialer{KeepAlive: -1} // idle_timeout ends a dead connection
+	real.Control = func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address) // the address that the socket will connect to
 		if err != nil {
 			return err
@@ -197,7 +203,7 @@ func (d *dialer) one(ctx context.Context, network string, to netip.AddrPort, vet
 			return vetError(r)
 		}
 		return nil
-	}}
+	}
 	return real.DialContext(ctx, network, to.String())
 }
 

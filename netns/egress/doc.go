@@ -1,11 +1,11 @@
 // Package egress lets a jail reach exactly the hosts that a policy names, and records every attempt. It needs neither
 // privileges nor namespaces: the caller that starts the jail passes it sockets.
 //
-// The jail's network namespace treats every address of the world as its own ("AnyIP": ip-route(8), type local). The
-// keeper, our process in the host's network, holds sockets that were opened inside that namespace: a TCP listener for
-// each port of the policy, UDP and TCP port 53, one UDP socket for each port of a udp rule, and raw taps that only watch
-// for attempts at other ports. There is no device, no second network stack and no proxy variable; the payload calls
-// connect(2), and what it wanted to reach is the accepted connection's local address.
+// In the jail's network namespace every address is local ("AnyIP": ip-route(8), type local). The keeper, our process in
+// the host's network, holds sockets that were opened inside that namespace: a TCP listener for each port of the policy,
+// UDP and TCP port 53, one UDP socket for each port of a udp rule, and raw taps that watch for attempts at other ports.
+// There is no device, no second network stack and no proxy variable. The payload calls connect(2), and its destination
+// is the accepted connection's local address.
 //
 //	payload                keeper (host's network)                             world
 //	-------                -----------------------                             -----
@@ -17,9 +17,11 @@
 //	                 <-->  relay, counted and bounded                      <-->
 //	                       one line of JSON; refused: RST, or 403 in http mode
 //
-// What a policy means is written in package policy; the parsers of what the payload and the world send are in package
-// wire.
+// Package policy defines what a policy allows. Package wire has the parsers of what the payload and servers send. A
+// Server is the relay of one jail: conn is a connection out of it, web one in http mode, datagramRelay a UDP socket,
+// Published a port into it. dialer resolves, vets and dials; journal writes the log and its Summary; limits are the
+// bounds that all connections share.
 //
-// What it does not do: it reads nothing inside TLS, so a host that is allowed is allowed for every purpose, and it does
-// not hide from that host whose machine asks.
+// The relay reads nothing inside TLS, so a host that is allowed is allowed for every purpose. It does not hide the
+// machine's address from that host.
 package egress

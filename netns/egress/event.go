@@ -79,8 +79,8 @@ func (e *Event) clean() {
 	for _, f := range []struct {
 		text *string
 		max  int
-	}{{&e.Jail, 100}, {&e.Rule, 280}, {&e.Name, 256}, {&e.Address, 56}, {&e.Destination, 56}, {&e.SNI, 256}, {&e.Host, 256},
-		{&e.Method, 32}, {&e.Path, 400}} {
+	}{{&e.Jail, 100}, {&e.Rule, 280}, {&e.Name, 256}, {&e.Address, 56}, {&e.Destination, 56},
+		{&e.SNI, 256}, {&e.Host, 256}, {&e.Method, 32}, {&e.Path, 400}} {
 		*f.text = printable(*f.text, f.max)
 	}
 	e.Time = e.Time.UTC().Truncate(time.Microsecond)

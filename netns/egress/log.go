@@ -55,7 +55,8 @@ type floodKey struct {
 
 func newJournal(jail string, out io.Writer) *journal {
 	j := &journal{jail: jail, out: out, now: time.Now, patience: logPatience, sum: newSummary(),
-		folds: map[Event]*tally{}, floods: map[floodKey]*Event{}, lines: map[bool]int{}, queue: make(chan []byte, linesQueued), written: make(chan struct{})}
+		folds: map[Event]*tally{}, floods: map[floodKey]*Event{}, lines: map[bool]int{},
+		queue: make(chan []byte, linesQueued), written: make(chan struct{})}
 	go j.write()
 	return j
 }

@@ -17,10 +17,11 @@ func askedAddr(oob []byte) (netip.Addr, bool) {
 		return netip.Addr{}, false
 	}
 	for _, m := range list {
+		level, kind, n := m.Header.Level, m.Header.Type, len(m.Data)
 		switch {
-		case m.Header.Level == syscall.IPPROTO_IP && m.Header.Type == syscall.IP_PKTINFO && len(m.Data) >= syscall.SizeofInet4Pktinfo:
+		case level == unix.IPPROTO_IP && kind == unix.IP_PKTINFO && n >= unix.SizeofInet4Pktinfo:
 			return netip.AddrFrom4([4]byte(m.Data[8:12])), true // ipi_ifindex, ipi_spec_dst, ipi_addr
-		case m.Header.Level == syscall.IPPROTO_IPV6 && m.Header.Type == syscall.IPV6_PKTINFO && len(m.Data) >= syscall.SizeofInet6Pktinfo:
+		case level == unix.IPPROTO_IPV6 && kind == unix.IPV6_PKTINFO && n >= unix.SizeofInet6Pktinfo:
 			return netip.AddrFrom16([16]byte(m.Data[:16])), true
 		}
 	}

@@ -73,8 +73,8 @@ func (s *Server) accepted(p Published, f *os.File, back func()) bool {
 
 // lead relays one connection into the jail.
 func (s *Server) lead(p Published, f *os.File, c *net.TCPConn) {
-	k := &conn{s: s, c: c, begin: time.Now(), e: Event{Kind: KindPublish, Address: p.To.String(), Destination: c.LocalAddr().String(), Port: p.To.Port()}}
-	k.f = newFlow(s.ctx, s.lim, s.idle)
+	k := &conn{s: s, c: c, begin: time.Now(), f: newFlow(s.ctx, s.lim, s.idle)}
+	k.e = Event{Kind: KindPublish, Address: p.To.String(), Destination: c.LocalAddr().String(), Port: p.To.Port()}
 	jail, err := s.intoJail(f, p.To)
 	if err != nil {
 		reason := ReasonConnectFailed
@@ -135,7 +135,7 @@ func connect(c *net.TCPConn, raw syscall.RawConn, to netip.AddrPort) error {
 		return err
 	}
 	failed = nil
-	err = raw.Write(func(fd uintptr) bool { // the poller may report an event of an earlier connection: the state decides
+	err = raw.Write(func(fd uintptr) bool { // the state decides: the event may be of an earlier connection
 		switch tcpState(fd) {
 		case unix.BPF_TCP_ESTABLISHED:
 			return true

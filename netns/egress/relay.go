@@ -37,7 +37,7 @@ type flow struct {
 	idle           time.Duration
 	sent, received atomic.Int64
 	begin          time.Time
-	last           atomic.Int64 // when a byte last moved, nanoseconds after begin; in the future while bandwidth delays it
+	last           atomic.Int64 // when a byte last moved, ns after begin; in the future while bandwidth delays it
 	stop           atomic.Bool  // stop reading
 	said           func()       // called when all bytes from the payload are passed on; may be nil
 }
@@ -165,7 +165,8 @@ func (f *flow) copy(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (n 
 }
 
 // splice copies in the kernel for at most spliceSlice. done: src has ended; not handled: the quota is nearly used up.
-func (f *flow) splice(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (n int64, done, handled bool, err error) {
+func (f *flow) splice(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (
+	n int64, done, handled bool, err error) {
 	if f.own != nil || f.lim.bytes != nil {
 		want := min(limit, spliceQuota)
 		got := f.take(want)
@@ -208,7 +209,7 @@ func (f *flow) pipe(jail, out *net.TCPConn) error {
 		f.said()
 	}
 	down := <-back
-	if errors.Is(up, net.ErrClosed) || up == nil { // a failure closes both connections, and the other direction fails too
+	if errors.Is(up, net.ErrClosed) || up == nil { // down has failed first, and closed both
 		return down
 	}
 	return up

@@ -26,7 +26,8 @@ const routeWait = 1 // seconds for the kernel's answer, which comes at once
 func place(a netip.Addr) (placement, error) {
 	kind, err := routeType(a)
 	switch {
-	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EINVAL):
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH),
+		errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EINVAL):
 		return elsewhere, nil // no route, or one that forbids it: connect(2) fails with the same error
 	case err != nil:
 		return ours, err
@@ -45,7 +46,8 @@ func routeType(a netip.Addr) (byte, error) {
 		return 0, err
 	}
 	defer syscall.Close(fd)
-	if err := syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &syscall.Timeval{Sec: routeWait}); err != nil {
+	wait := syscall.Timeval{Sec: routeWait}
+	if err := syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_RCVTIMEO, &wait); err != nil {
 		return 0, err
 	}
 	if err := syscall.Sendto(fd, routeRequest(a), 0, &syscall.SockaddrNetlink{Family: syscall.AF_NETLINK}); err != nil {

@@ -96,8 +96,9 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{policy: c.Policy, m: m, pool: NewPool(), log: newJournal(c.Jail, c.Log), lim: newLimits(c.Policy), dialer: newDialer(&c, m),
-		idle: time.Duration(c.Policy.IdleTimeout), head: headTimeout, udp: udpIdle,
+	s := &Server{policy: c.Policy, m: m, pool: NewPool(), log: newJournal(c.Jail, c.Log), lim: newLimits(c.Policy),
+		dialer: newDialer(&c, m),
+		idle:   time.Duration(c.Policy.IdleTimeout), head: headTimeout, udp: udpIdle,
 		open: map[io.Closer]bool{}, lookups: newAsked(), local: map[netip.Addr]bool{}, destination: destination}
 	if s.idle <= 0 {
 		s.idle = DefaultIdleTimeout

@@ -26,7 +26,7 @@ type Summary struct {
 	Received     int64           `json:"received"`                // bytes into the jail
 	Refused      []Refused       `json:"refused,omitempty"`       // what the policy refused, the first 16 kinds
 	Recent       []Event         `json:"recent,omitempty"`        // the last 20 lines, oldest first
-	Unrecorded   int             `json:"unrecorded,omitempty"`    // packets dropped before they were read: attempts without a line
+	Unrecorded   int             `json:"unrecorded,omitempty"`    // packets dropped unread: attempts without a line
 	LinesDropped int             `json:"lines_dropped,omitempty"` // lines that were not written
 	LogError     string          `json:"log_error,omitempty"`     // the first error of the log
 }

@@ -68,7 +68,8 @@ func unseen(list []syscall.Conn) (n int) {
 		_ = raw.Control(func(fd uintptr) { // closed: nothing is known
 			var info [9]uint32
 			size := uint32(unsafe.Sizeof(info))
-			_, _, errno := syscall.Syscall6(syscall.SYS_GETSOCKOPT, fd, syscall.SOL_SOCKET, unix.SO_MEMINFO, uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+			_, _, errno := syscall.Syscall6(syscall.SYS_GETSOCKOPT, fd, syscall.SOL_SOCKET, unix.SO_MEMINFO,
+				uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
 			if errno == 0 {
 				n += int(info[8])
 			}

@@ -12,6 +12,6 @@
 //     addresses opens such a range if its prefix lies within it, and then a name that is allowed may lead there as
 //     well. No rule opens Metadata addresses, loopback, or an address that hides another.
 //   - In tls mode the ClientHello's name must be the one that was looked up, in http mode each request's Host; at a
-//     shared server, tcp mode cannot tell one site from another. So 443 means tls and 80 http unless a rule sets a mode.
+//     shared server, tcp mode cannot tell one site from another. So 443 means tls and 80 http by default.
 //   - Where several rules fit, they add up.
 package policy

@@ -161,7 +161,8 @@ func integer(set func(int64), top int64) func(*node) *Problem {
 		}
 		v, err := strconv.ParseInt(n.text, 10, 64)
 		if err != nil || v < 0 || v > top {
-			return &Problem{Reason: quote(n.text) + " is no whole number from 0 to " + strconv.FormatInt(top, 10), Fix: "write one, or leave it out"}
+			return &Problem{Reason: quote(n.text) + " is no whole number from 0 to " + strconv.FormatInt(top, 10),
+				Fix: "write one, or leave it out"}
 		}
 		set(v)
 		return nil
@@ -183,7 +184,8 @@ func (b *Bytes) read(n *node) *Problem {
 	}
 	v, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil || v > math.MaxInt64>>shift {
-		return &Problem{Reason: quote(n.text) + " is no size", Fix: `write a whole number of bytes, or one with a unit k, m, g or t, as "10m"`}
+		return &Problem{Reason: quote(n.text) + " is no size",
+			Fix: `write a whole number of bytes, or one with a unit k, m, g or t, as "10m"`}
 	}
 	*b = Bytes(v << shift)
 	return nil

@@ -13,8 +13,9 @@ import (
 func (p *Policy) Kubernetes(name string) string {
 	name = k8sName(name)
 	var b strings.Builder
-	b.WriteString("# An upper bound of the policy: a NetworkPolicy knows addresses, not names. An entry with a name in its comment\n" +
-		"# stands for that name alone, and brig connects to its addresses only; modes, methods and paths have no form here.\n" +
+	b.WriteString("# An upper bound of the policy: a NetworkPolicy knows addresses, not names. " +
+		"An entry with a name in its comment\n# stands for that name alone, and brig connects to its addresses only; " +
+		"modes, methods and paths have no form here.\n" +
 		"# brig's own resolver answers the payload: port 53 stays closed.\n")
 	denials := p.denials()
 	for _, c := range denials {

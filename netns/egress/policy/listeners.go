@@ -67,8 +67,8 @@ func (p *Policy) UDPPorts() (ports []uint16, err *Problem) {
 		}
 		union = newPortSet(slices.Concat(union, p.narrowed(&r)))
 		if union.count() > MaxUDPPorts {
-			return nil, &Problem{index("allow", i) + ".ports", "the udp rules name more than " + strconv.Itoa(MaxUDPPorts) +
-				" ports together", "name the ports that are needed, as udp://192.0.2.1:123"}
+			return nil, &Problem{index("allow", i) + ".ports", "the udp rules name more than " +
+				strconv.Itoa(MaxUDPPorts) + " ports together", "name the ports that are needed, as udp://192.0.2.1:123"}
 		}
 	}
 	return union.list(), nil

@@ -11,8 +11,10 @@ import (
 // ports, and denied names are comments. brig refuses the rest.
 func (p *Policy) NFT() string {
 	var b strings.Builder
-	b.WriteString("# An upper bound of the policy: netfilter knows addresses, not names. A line with \"name\" in its comment stands for\n" +
-		"# one name, and brig connects to the addresses of that name only. brig's resolver answers the jail itself, so that\n" +
+	b.WriteString("# An upper bound of the policy: netfilter knows addresses, not names. " +
+		"A line with \"name\" in its comment stands for\n" +
+		"# one name, and brig connects to the addresses of that name only. " +
+		"brig's resolver answers the jail itself, so that\n" +
 		"# no line opens port 53 to the payload; modes, methods and paths have no form here.\n" +
 		"table inet brig_egress {\n")
 	for _, v := range versions {

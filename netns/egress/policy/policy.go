@@ -74,7 +74,8 @@ func (p *Policy) Check() (problems []Problem) {
 		check func(Rule) (Rule, *Problem)
 	}{{"allow", p.Allow, allowRule}, {"deny", p.Deny, denyRule}} {
 		if len(list.rules) > MaxRules {
-			add(&Problem{list.name, "it has more than " + strconv.Itoa(MaxRules) + " rules", "write *.suffix for names below one suffix"})
+			add(&Problem{list.name, "it has more than " + strconv.Itoa(MaxRules) + " rules",
+				"write *.suffix for names below one suffix"})
 		}
 		for i, r := range list.rules {
 			_, problem := list.check(r)
@@ -125,7 +126,8 @@ func (p *Policy) checkBounds() (problems []Problem) {
 	} {
 		switch {
 		case bound.value < 0:
-			problems = append(problems, Problem{bound.path, "it is negative", "write a positive number, or leave it out"})
+			problems = append(problems, Problem{bound.path, "it is negative",
+				"write a positive number, or leave it out"})
 		case bound.value > bound.max:
 			problems = append(problems, Problem{bound.path, "it is above " + strconv.FormatInt(bound.max, 10),
 				"write a smaller number, or leave it out"})
@@ -151,13 +153,15 @@ func allowRule(r Rule) (Rule, *Problem) {
 	}
 	if r.CIDR == "" {
 		if r.effective().count() == 0 {
-			return r, &Problem{"ports", "port 53 is the jail's own resolver", "leave port 53 out: it answers for every allowed name"}
+			return r, &Problem{"ports", "port 53 is the jail's own resolver",
+				"leave port 53 out: it answers for every allowed name"}
 		}
 		return r, nil
 	}
 	prefix, _ := parsePrefix(r.CIDR)
 	if Metadata(prefix.Addr()) && prefix.IsSingleIP() {
-		return r, &Problem{"cidr", r.CIDR + " is a metadata service, which hands out credentials", "leave it out: no rule opens it"}
+		return r, &Problem{"cidr", r.CIDR + " is a metadata service, which hands out credentials",
+			"leave it out: no rule opens it"}
 	}
 	for _, c := range classes() {
 		if c.never && c.prefix.Contains(prefix.Addr()) && c.prefix.Bits() <= prefix.Bits() {
@@ -173,7 +177,8 @@ func allowRule(r Rule) (Rule, *Problem) {
 		return r, &Problem{"ports", "a rule for addresses must name its ports",
 			"write " + r.String() + " or " + strings.TrimSuffix(r.String(), "443") + "*"}
 	case r.effective().count() == 0:
-		return r, &Problem{"ports", "port 53 is the jail's own resolver", "leave port 53 out; the keeper's servers are named in dns"}
+		return r, &Problem{"ports", "port 53 is the jail's own resolver",
+			"leave port 53 out; the keeper's servers are named in dns"}
 	}
 	return r, nil
 }
@@ -207,7 +212,8 @@ func dnsServer(s string) (netip.AddrPort, *Problem) {
 	}
 	a, err := netip.ParseAddrPort(s)
 	if err != nil || a.Port() == 0 || a.Addr().IsUnspecified() || a.Addr().IsMulticast() {
-		return a, &Problem{"", quote(s) + " is no address of a DNS server", "write 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53"}
+		return a, &Problem{"", quote(s) + " is no address of a DNS server",
+			"write 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53"}
 	}
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), nil
 }

@@ -55,16 +55,19 @@ func parsePorts(s string) (Ports, *Problem) {
 	}
 	switch {
 	case !ok:
-		return Ports{}, &Problem{Reason: quote(s) + " is no port", Fix: "write a number from 1 to 65535, a range as 8000-8010, or *"}
+		return Ports{}, &Problem{Reason: quote(s) + " is no port",
+			Fix: "write a number from 1 to 65535, a range as 8000-8010, or *"}
 	case from > to:
-		return Ports{}, &Problem{Reason: "the range " + quote(s) + " ends before it begins", Fix: "write " + Ports{to, from}.String()}
+		return Ports{}, &Problem{Reason: "the range " + quote(s) + " ends before it begins",
+			Fix: "write " + Ports{to, from}.String()}
 	}
 	return Ports{from, to}, nil
 }
 
 // badRange returns the problem of a range that did not come from a parser.
 func badRange(p Ports) *Problem {
-	return &Problem{Reason: "the range " + p.String() + " is empty or has port 0", Fix: "write ports from 1 to 65535, the lower one first"}
+	return &Problem{Reason: "the range " + p.String() + " is empty or has port 0",
+		Fix: "write ports from 1 to 65535, the lower one first"}
 }
 
 // parsePort accepts digits only, without a leading zero, so that a port has one spelling.

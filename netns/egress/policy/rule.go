@@ -112,7 +112,8 @@ func canonicalHost(s string) (string, *Problem) {
 		why, fix = "the rule names nothing", `set host ("example.com") or cidr ("192.0.2.0/24")`
 		return "", &Problem{Reason: why, Fix: fix}
 	case strings.ContainsAny(s, "/?#@"):
-		fix = `write the name alone; a path goes into a policy file: {"host": "example.com", "mode": "http", "paths": ["/api"]}`
+		fix = `write the name alone; a path goes into a policy file: ` +
+			`{"host": "example.com", "mode": "http", "paths": ["/api"]}`
 	case strings.Contains(suffix, "*"):
 		fix = "a * stands alone before the first dot: *.example.com"
 	case !strings.HasSuffix(why, "address") && asciiName(suffix) != "":

@@ -128,9 +128,11 @@ func parsePrefix(s string) (netip.Prefix, *Problem) {
 	}
 	switch {
 	case err != nil:
-		return p, &Problem{Reason: quote(s) + " is no address or prefix", Fix: "write 192.0.2.1, 192.0.2.0/24, 2001:db8::1 or 2001:db8::/32"}
+		return p, &Problem{Reason: quote(s) + " is no address or prefix",
+			Fix: "write 192.0.2.1, 192.0.2.0/24, 2001:db8::1 or 2001:db8::/32"}
 	case a.Zone() != "":
-		return p, &Problem{Reason: quote(s) + " has a zone", Fix: "write a global address: a jail has no interface of the host"}
+		return p, &Problem{Reason: quote(s) + " has a zone",
+			Fix: "write a global address: a jail has no interface of the host"}
 	case a.Is4In6():
 		fix := "write an IPv4 address or prefix"
 		if p.Bits() >= 96 {

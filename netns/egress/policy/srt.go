@@ -11,6 +11,9 @@ var srtKeys = []string{"deniedDomainReasons", "strictAllowlist", "allowUnixSocke
 	"allowLocalBinding", "allowMachLookup", "httpProxyPort", "socksProxyPort", "mitmProxy", "filterRequest",
 	"tlsTerminate", "parentProxy"}
 
+// srtLists are the keys that are read.
+var srtLists = []string{"allowedDomains", "deniedDomains"}
+
 // srtPorts begins the note about entries without a port.
 const srtPorts = "network.allowedDomains: entries without a port open 80 and 443 only; name others as "
 
@@ -29,7 +32,8 @@ func readSRT(n *node) (p *Policy, notes []string, problem *Problem) {
 	for _, key := range n.keys {
 		switch {
 		case slices.Contains([]string{"allow", "deny", "allowed_ports", "blocked_hosts"}, key):
-			return nil, nil, &Problem{key, "the file is an srt settings file and a policy at once", "keep either network or " + key}
+			return nil, nil, &Problem{key, "the file is an srt settings file and a policy at once",
+				"keep either network or " + key}
 		case key != "network":
 			notes = append(notes, shown(key)+": ignored: not about the network")
 		}
@@ -44,8 +48,8 @@ func readSRT(n *node) (p *Policy, notes []string, problem *Problem) {
 			problem = srtList(val, p.srtDeny)
 		case slices.Contains(srtKeys, key):
 			notes = append(notes, path+": ignored: it has no meaning here")
-		case nearest(key, []string{"allowedDomains", "deniedDomains"}) != "":
-			problem = &Problem{"", "there is no such field", didYouMean(key, []string{"allowedDomains", "deniedDomains"})}
+		case nearest(key, srtLists) != "":
+			problem = &Problem{Reason: "there is no such field", Fix: didYouMean(key, srtLists)}
 		default:
 			notes = append(notes, path+": ignored: unknown")
 		}
@@ -84,8 +88,9 @@ func (p *Policy) srtAllow(s string, notes *[]string) *Problem {
 		if r.CIDR != "" {
 			r.Ports = []Ports{{80, 80}, {443, 443}}
 		}
-		if note := srtPorts + quote(s+":8443"); !slices.ContainsFunc(*notes, func(n string) bool { return strings.HasPrefix(n, srtPorts) }) {
-			*notes = append(*notes, note) // once for all entries
+		noted := func(n string) bool { return strings.HasPrefix(n, srtPorts) }
+		if !slices.ContainsFunc(*notes, noted) { // once for all entries
+			*notes = append(*notes, srtPorts+quote(s+":8443"))
 		}
 	}
 	if r, problem = allowRule(r); problem == nil {

@@ -21,7 +21,8 @@ type Row struct {
 // passed Check.
 func Effective(p *Policy) (rows []Row) {
 	for _, r := range p.denials() {
-		rows = append(rows, Row{Verdict: "deny", Target: r.rule.Host + r.rule.CIDR, Protocol: "any", Ports: r.ports.String()})
+		target := r.rule.Host + r.rule.CIDR
+		rows = append(rows, Row{Verdict: "deny", Target: target, Protocol: "any", Ports: r.ports.String()})
 	}
 	for _, r := range p.allowances() {
 		left := r.ports
@@ -34,7 +35,8 @@ func Effective(p *Policy) (rows []Row) {
 				continue
 			}
 			row := Row{Verdict: "allow", Target: r.rule.Host + r.rule.CIDR, Protocol: "tcp", Ports: ports.String(),
-				Mode: r.mode(ports[0].From), Methods: strings.Join(r.rule.Methods, ","), Paths: strings.Join(r.rule.Paths, " ")}
+				Mode: r.mode(ports[0].From), Methods: strings.Join(r.rule.Methods, ","),
+				Paths: strings.Join(r.rule.Paths, " ")}
 			if row.Mode == ModeUDP {
 				row.Protocol = "udp"
 			}

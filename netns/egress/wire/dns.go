@@ -28,15 +28,17 @@ const (
 )
 
 // negative is a SOA record of the root, with which resolvers cache a negative answer for ttl seconds.
-var negative = []byte{0, 0, 6, 0, 1, 0, 0, 0, ttl, 0, 22, 0, 0, 0, 0, 0, 1, 0, 0, 14, 16, 0, 0, 2, 88, 0, 1, 81, 128, 0, 0, 0, ttl}
+var negative = []byte{0, 0, 6, 0, 1, 0, 0, 0, ttl, 0, 22, 0, 0, 0, 0, 0, 1,
+	0, 0, 14, 16, 0, 0, 2, 88, 0, 1, 81, 128, 0, 0, 0, ttl}
 
 // optRecord answers an OPT: 1232 bytes of UDP are taken; byte 5 is the upper part of the code.
 var optRecord = []byte{0, 0, typeOPT, 4, 208, 0, 0, 0, 0, 0, 0}
 
 // TypeName returns the usual name of a record type: "A", "AAAA", "TYPE1234".
 func TypeName(t uint16) string {
-	names := map[uint16]string{1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT", 28: "AAAA", 33: "SRV", 35: "NAPTR",
-		43: "DS", 48: "DNSKEY", 52: "TLSA", 64: "SVCB", 65: "HTTPS", 251: "IXFR", 252: "AXFR", 255: "ANY", 257: "CAA"}
+	names := map[uint16]string{1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT", 28: "AAAA",
+		33: "SRV", 35: "NAPTR", 43: "DS", 48: "DNSKEY", 52: "TLSA", 64: "SVCB", 65: "HTTPS",
+		251: "IXFR", 252: "AXFR", 255: "ANY", 257: "CAA"}
 	if n, ok := names[t]; ok {
 		return n
 	}
@@ -46,7 +48,8 @@ func TypeName(t uint16) string {
 // Answer returns the reply to one DNS query, nil for none, and what to log. query has no length prefix (TCP). knows and
 // addr get a name in lower case without the last dot, of letters, digits, '-', '_' and '.' only. addr must return an
 // IPv4 address; it is called only for a name that knows approves. A reply has at most 512 bytes.
-func Answer(query []byte, knows func(name string) bool, addr func(name string) (netip.Addr, bool)) (reply []byte, q Question) {
+func Answer(query []byte, knows func(name string) bool, addr func(name string) (netip.Addr, bool)) (
+	reply []byte, q Question) {
 	if len(query) < dnsHeader || query[2]&0x80 != 0 { // not a query: an answer could cause a loop
 		return nil, q
 	}
@@ -66,7 +69,7 @@ func Answer(query []byte, knows func(name string) bool, addr func(name string) (
 		return m.reply(code, nil), q
 	}
 	switch {
-	case m.class != classIN, m.qtype == typeOPT, m.qtype >= 128 && m.qtype < typeANY: // other classes, and questions about the server
+	case m.class != classIN, m.qtype == typeOPT, m.qtype >= 128 && m.qtype < typeANY: // not a question for a name
 		return deny(codeRefused, Protocol)
 	case !m.valid:
 		return deny(codeNoName, NameInvalid)

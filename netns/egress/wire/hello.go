@@ -126,7 +126,8 @@ func (h *Hello) parse(body []byte) error {
 	version := in.take(2)
 	in.take(32) // random
 	session, suites, compression := in.vector(1), in.vector(2), in.vector(1)
-	if in.bad || version[0] != 3 || len(session) > 32 || len(suites) == 0 || len(suites)%2 != 0 || len(compression) == 0 {
+	if in.bad || version[0] != 3 || len(session) > 32 || len(suites) == 0 || len(suites)%2 != 0 ||
+		len(compression) == 0 {
 		return refuse(NotTLS, "a malformed ClientHello")
 	}
 	if len(in.b) == 0 {

@@ -119,7 +119,8 @@ func (h *header) add(f field) error {
 		if plain != f.key {
 			return refuse(Protocol, "a framing field's name with '_'")
 		}
-	case "x-http-method", "x-http-method-override", "x-method-override", "x-original-method", "x-original-url", "x-original-uri", "x-rewrite-url",
+	case "x-http-method", "x-http-method-override", "x-method-override", "x-original-method", "x-original-url",
+		"x-original-uri", "x-rewrite-url",
 		"x-rewrite-uri":
 		if h.override == "" {
 			h.override = f.name
@@ -142,7 +143,8 @@ func (h *header) add(f field) error {
 				h.options = append(h.options, o)
 			}
 		}
-	case "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer", "http2-settings":
+	case "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer",
+		"http2-settings":
 		// hop by hop; CopyBody drops trailers
 	default:
 		h.fields = append(h.fields, f)
@@ -157,7 +159,8 @@ func (h *header) nominated() error {
 			return refuse(Protocol, "a malformed Connection field")
 		}
 		switch strings.ReplaceAll(o, "_", "-") {
-		case "host", "content-length", "transfer-encoding", "connection", "expect", "content-type", "content-encoding", "authorization", "cookie":
+		case "host", "content-length", "transfer-encoding", "connection", "expect", "content-type", "content-encoding",
+			"authorization", "cookie":
 			return refuse(Protocol, "Connection names an end-to-end field")
 		}
 	}

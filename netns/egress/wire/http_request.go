@@ -37,7 +37,7 @@ type Request struct {
 	Host            string // lower case, no port, no last dot; an address is in its canonical form without brackets
 	HostPort        int    // the port in Host, 0: none
 	Close           bool   // the connection ends after the response (asked for, HTTP/1.0, GET with a body …)
-	Upgrade         bool   // asks for a websocket, and Head does too: refuse, or relay bytes after a Response with Upgrade
+	Upgrade         bool   // asks for a websocket, as Head does: refuse, or relay bytes after a Response with Upgrade
 	// ExpectContinue: the client waits for a 1xx before it sends the body, and Head asks upstream for one. If another
 	// response comes first, the body may or may not follow: end both connections after it.
 	ExpectContinue bool

@@ -37,7 +37,7 @@ func ParseResponse(head []byte, req *Request) (*Response, error) {
 	declared := r.Body // what Head announces, if it differs from what comes
 	switch {
 	case r.Status < 200 || r.Status == 204:
-		if r.Body.Kind == Chunked || r.Body.Kind == Length && r.Body.Length > 0 { // a client that believes it waits for a body
+		if r.Body.Kind == Chunked || r.Body.Kind == Length && r.Body.Length > 0 { // a client may wait for a body
 			r.Close = true
 		}
 		r.Body, declared = Framing{}, Framing{}

@@ -25,13 +25,14 @@ func Refusal(status int, reason, host string, port uint16, method, path, hint st
 		Path   string `json:"path,omitempty"`
 		Rule   string `json:"rule,omitempty"`  // that is missing
 		Allow  string `json:"allow,omitempty"` // the flag
-	}{denied, cut(reason), cut(host), port, cut(method), cut(path), cut(strings.TrimPrefix(hint, "--allow ")), cut(hint)})
+	}{denied, cut(reason), cut(host), port, cut(method), cut(path),
+		cut(strings.TrimPrefix(hint, "--allow ")), cut(hint)})
 	if err != nil { // strings and a number always have a JSON form
 		body = []byte(`{"error":"egress_denied"}`)
 	}
 	body = append(body, '\n')
-	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
-		status, statusText(status), len(body))
+	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"+
+		"Cache-Control: no-store\r\nConnection: close\r\n\r\n", status, statusText(status), len(body))
 	if method == "HEAD" {
 		return []byte(head)
 	}
@@ -47,7 +48,8 @@ func cut(s string) string {
 }
 
 func statusText(status int) string {
-	texts := map[int]string{400: "Bad Request", 403: "Forbidden", 408: "Request Timeout", 417: "Expectation Failed", 429: "Too Many Requests",
+	texts := map[int]string{400: "Bad Request", 403: "Forbidden", 408: "Request Timeout", 417: "Expectation Failed",
+		429: "Too Many Requests",
 		431: "Request Header Fields Too Large", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout"}
 	if t, ok := texts[status]; ok {
 		return t
