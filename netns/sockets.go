@@ -77,8 +77,8 @@ func (c *Sockets) List() (list []Socket) {
 	return list
 }
 
-// Open appends what the namespace's first process does while it has its capabilities: with Egress all addresses
-// become local, then each socket is opened and put at a fixed number, from first on. lo must be up.
+// Open appends what the jail's first process performs while it has its capabilities. With Egress every address becomes
+// local. Each socket is opened and duplicated to a fixed number, from first on. lo must be up.
 func (c *Sockets) Open(p *program.Program, first int) {
 	if c.Egress {
 		anyIP(p, c.IPv6)
@@ -127,10 +127,10 @@ func (c *Sockets) socket(p *program.Program, s Socket, all []Socket, number int)
 
 // listen binds a socket to its port on all addresses: ip(7), udp(7), listen(2).
 func (c *Sockets) listen(p *program.Program, fd program.Slot, s Socket) {
-	if s.Protocol == unix.IPPROTO_UDP { // an answer comes from where the question went: ip(7) IP_PKTINFO
+	if s.Protocol == unix.IPPROTO_UDP { // an answer must come from the address of the question: ip(7) IP_PKTINFO
 		if s.IPv6 {
 			option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", unix.IPV6_RECVPKTINFO, "IPV6_RECVPKTINFO", 1)
-			// IPv6 wants a source address to be an interface's, though the route makes it local: ipv6(7)
+			// IPv6 requires that a source address is an interface's, even if a route makes it local: ipv6(7)
 			option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", unix.IPV6_FREEBIND, "IPV6_FREEBIND", 1)
 		} else {
 			option(p, fd, unix.IPPROTO_IP, "IPPROTO_IP", unix.IP_PKTINFO, "IP_PKTINFO", 1)
@@ -149,7 +149,7 @@ func protocolName(protocol int) program.Arg {
 	return program.Named(protocol, "IPPROTO_TCP")
 }
 
-// ports are those where a socket of ours receives, which a tap leaves out.
+// ports returns the ports that have a socket, which a tap leaves out.
 func ports(list []Socket, protocol int) (out []uint16) {
 	for _, s := range list {
 		if s.Port != 0 && s.Protocol == protocol {
@@ -165,7 +165,7 @@ func option(p *program.Program, fd program.Slot, level int, levelName string, op
 		program.Struct(v, program.Text(fmt.Sprintf("[%d]", value))), program.Int(len(v)))
 }
 
-// sockaddr is a struct sockaddr_in or sockaddr_in6 with any address.
+// sockaddr returns a struct sockaddr_in or sockaddr_in6 with the wildcard address.
 func sockaddr(s Socket) []byte {
 	b, f := make([]byte, unix.SizeofSockaddrInet4), uint16(unix.AF_INET)
 	if s.IPv6 {

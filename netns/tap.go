@@ -9,12 +9,12 @@ import (
 // skfNetOff makes a load of a classic filter count from the network header: linux/filter.h SKF_NET_OFF.
 const skfNetOff = uint32(0xfff00000)
 
-// snap is how many bytes of a packet a tap keeps: the headers.
+// snap is the bytes of a packet that a tap keeps, enough for the headers.
 const snap = 128
 
-// tapFilter passes the first packet of an attempt at a port where no socket of ours receives: a SYN without ACK, or a
-// datagram. What goes to the jail's own addresses stays inside, and is nobody's business. It never counts bytes of the
-// payload's: offsets are those of headers that the kernel has checked.
+// tapFilter returns a filter that accepts the first packet of an attempt at a port without a socket of ours: a SYN
+// without ACK, or a datagram. It drops packets to the jail's own addresses, which stay inside. Its offsets are those of
+// headers that the kernel has checked.
 func tapFilter(s Socket, served []uint16) []unix.SockFilter {
 	var f filterBuilder
 	if s.IPv6 {
@@ -34,10 +34,10 @@ func tapFilter(s Socket, served []uint16) []unix.SockFilter {
 	return f.finish()
 }
 
-// filterBuilder writes a filter whose jumps all lead to its last instruction, which drops.
+// filterBuilder builds a filter whose jumps lead to its last instruction, which drops the packet.
 type filterBuilder struct {
 	list  []unix.SockFilter
-	drops map[int]bool // jumps there where the comparison holds; false: where it does not
+	drops map[int]bool // true: jumps if the comparison holds; false: if it does not
 }
 
 func (f *filterBuilder) add(code int, k uint32) {
@@ -55,7 +55,7 @@ func (f *filterBuilder) jump(k uint32, where bool) {
 func (f *filterBuilder) dropIf(k uint32)     { f.jump(k, true) }
 func (f *filterBuilder) dropUnless(k uint32) { f.jump(k, false) }
 
-// unlessIPv4 drops what goes to 127.0.0.0/8 or to the jail's own address, and finds the transport header.
+// unlessIPv4 drops packets to 127.0.0.0/8 and to the jail's address, and loads the offset of the transport header.
 func (f *filterBuilder) unlessIPv4() {
 	const daddr = skfNetOff + 16
 	f.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, daddr)
@@ -66,13 +66,13 @@ func (f *filterBuilder) unlessIPv4() {
 	f.add(unix.BPF_LDX|unix.BPF_B|unix.BPF_MSH, 0)
 }
 
-// unlessIPv6 drops what goes to ::1 or to the jail's own addresses, whose first 32 bits are the jail's alone.
+// unlessIPv6 drops packets to ::1 and to the jail's address, whose first 32 bits no other address has.
 func (f *filterBuilder) unlessIPv6() {
 	const daddr = skfNetOff + 24
 	own := Own6.As16()
 	f.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, daddr)
 	f.dropIf(binary.BigEndian.Uint32(own[:]))
-	for word := uint32(0); word < 3; word++ { // three words of zero, or on behind the test of the fourth
+	for word := uint32(0); word < 3; word++ { // if one is not zero, jump behind the test of the fourth
 		equal := unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: 0, Jf: uint8(6 - 2*word)}
 		f.list = append(f.list, equal)
 		f.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, daddr+4*(word+1))
@@ -80,8 +80,8 @@ func (f *filterBuilder) unlessIPv6() {
 	f.dropIf(1)
 }
 
-// load reads from the transport header: an IPv4 raw(7) socket filters the whole packet, an IPv6 one what follows the
-// headers.
+// load reads from the transport header. An IPv4 raw(7) socket filters the whole packet, an IPv6 one the bytes after the
+// IP header.
 func (f *filterBuilder) load(size int, offset uint32, ipv6 bool) {
 	if ipv6 {
 		f.add(unix.BPF_LD|size|unix.BPF_ABS, offset)

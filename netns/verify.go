@@ -8,8 +8,8 @@ import (
 )
 
 // Verify reports an error unless descriptors that came from a jail are those of List, and all of one network namespace
-// that is not the caller's own: SO_DOMAIN, SO_TYPE, SO_PROTOCOL, SO_ACCEPTCONN (socket(7)), SO_NETNS_COOKIE (Linux
-// 5.14, and not looked at where the kernel has none).
+// that is not the caller's: SO_DOMAIN, SO_TYPE, SO_PROTOCOL, SO_ACCEPTCONN (socket(7)), SO_NETNS_COOKIE (Linux 5.14;
+// older kernels skip this check).
 func Verify(fds []int, list []Socket) error {
 	if len(fds) != len(list) {
 		return fmt.Errorf("%d sockets instead of %d", len(fds), len(list))
@@ -65,7 +65,7 @@ func (s Socket) verify(fd int) (cookie uint64, err error) {
 	return netnsCookie(fd)
 }
 
-// netnsCookie is 0 where the kernel has none.
+// netnsCookie returns SO_NETNS_COOKIE, or 0 if the kernel lacks it.
 func netnsCookie(fd int) (uint64, error) {
 	c, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
 	if errors.Is(err, unix.ENOPROTOOPT) {

@@ -25,10 +25,10 @@ type jail struct {
 	policy  string   // the text of --net-policy's file
 	flags   []string // others
 	args    []string // the payload
-	kill    bool     // SIGKILL for brig when the payload has said READY
+	kill    bool     // SIGKILL for brig when the payload has printed READY
 }
 
-// outcome is what a run has left.
+// outcome is the result of a run.
 type outcome struct {
 	out, errOut string
 	exit        int
@@ -37,18 +37,18 @@ type outcome struct {
 	report      report
 }
 
-// report is what the suite reads of brig's report.
+// report is the part of brig's report that the suite reads.
 type report struct {
 	Status  string   `json:"status"`
 	Network *summary `json:"network"`
 }
 
-// suite is a rig and who runs brig in it.
+// suite is a rig, and the user that runs brig in it.
 type suite struct {
 	*rig.Rig
 	dir        string
 	credential *syscall.Credential // nil: the test's own
-	last       []string            // what the last case may have sent: its last packets come late
+	last       []string            // packets that the last case may have sent: they may come late
 }
 
 func newSuite(t *testing.T) *suite {
@@ -64,14 +64,14 @@ func newSuite(t *testing.T) *suite {
 	return s
 }
 
-// use takes dir for what brig reads and writes.
+// use makes dir the directory for what brig reads and writes.
 func (s *suite) use(t *testing.T, dir string) {
 	t.Helper()
 	s.dir = dir
 	s.write(t, "ca.pem", string(s.CA.PEM()))
 }
 
-// commandLine is the one place that knows brig's flags.
+// commandLine returns brig's command line.
 func (s *suite) commandLine(t *testing.T, j *jail) []string {
 	t.Helper()
 	line := []string{filepath.Join(asuser.Dir(), "brig"), "run", "--timeout", "90s", "--report", s.path("report.json"), "--net", j.network}
@@ -94,7 +94,7 @@ func (s *suite) commandLine(t *testing.T, j *jail) []string {
 	return append(append(line, "--file", s.path("ca.pem"), "/rig/ca.pem"), j.args...)
 }
 
-// run runs the jail to its end. An error of brig's own is in the outcome, too.
+// run runs the jail to its end. The outcome includes an error of brig itself.
 func (s *suite) run(t *testing.T, j *jail) *outcome {
 	t.Helper()
 	for _, name := range []string{"report.json", "net.log"} {
@@ -146,7 +146,7 @@ func (s *suite) write(t *testing.T, name, text string) {
 	}
 }
 
-// withoutProxies drops what would lead clients elsewhere.
+// withoutProxies drops variables that would lead clients to a proxy.
 func withoutProxies(env []string) (kept []string) {
 	for _, v := range env {
 		name, _, _ := strings.Cut(strings.ToLower(v), "=")
@@ -157,8 +157,8 @@ func withoutProxies(env []string) (kept []string) {
 	return kept
 }
 
-// killer ends brig by SIGKILL when the payload is ready. Wait returns when nobody holds the other end any more: then
-// every process of the jail has ended.
+// killer kills brig when the payload is ready. Wait returns when the pipe has no writer left: then every process of the
+// jail has ended.
 type killer struct {
 	out *bytes.Buffer
 	cmd *exec.Cmd

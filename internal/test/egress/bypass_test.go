@@ -12,23 +12,23 @@ import (
 	"brig/internal/test/rig"
 )
 
-// resolver is what H's resolv.conf names: brig itself may ask it.
+// resolver is the server of H's resolv.conf, which brig itself may ask.
 const resolver = "udp " + rig.WorldAddr + ":53"
 
-// lateAnswer is what H's kernel says to an answer of the name server's for which the keeper does not wait any more.
+// lateAnswer is the ICMP error of H's kernel for an answer of the name server that comes too late.
 const lateAnswer = "icmp " + rig.WorldAddr + ":0"
 
-// parts is how many rigs share the attacks, so that the waiting of one is not the waiting of all.
+// parts is the number of rigs that share the attacks: most of the time is waiting.
 const parts = 6
 
-// TestEgressBypass runs every attack of testdata/egress in a jail with --net egress, which must hold, must log exactly
-// what the attack's header says, and must let nothing else on the wire; and again with --net host, which must not hold: so
-// the attack is known to be able to tell the difference.
+// TestEgressBypass runs every attack of testdata/egress with --net egress. The jail must hold, the log must be exactly
+// that of the attack's header, and no other packet may leave. With --net host the attack must succeed: this proves that
+// it can.
 func TestEgressBypass(t *testing.T) {
 	inParts(t, rig.Self, func(t *testing.T, part int) { bypass(t, newSuite(t), part, true) })
 }
 
-// TestEgressBypassAsMappedRoot is the same for uid 0 of an ordinary user's namespace.
+// TestEgressBypassAsMappedRoot is the same as uid 0 of an ordinary user's namespace.
 func TestEgressBypassAsMappedRoot(t *testing.T) {
 	if !rig.Inside() && os.Geteuid() == 0 {
 		t.Skip("root needs no user namespace to be root")
@@ -36,7 +36,7 @@ func TestEgressBypassAsMappedRoot(t *testing.T) {
 	inParts(t, rig.AsRoot0, func(t *testing.T, part int) { bypass(t, newSuite(t), part, false) })
 }
 
-// TestEgressBypassAsUserOfRootsHost is the same for an ordinary user in a network that root has made, as on any machine.
+// TestEgressBypassAsUserOfRootsHost is the same as an ordinary user in a network of root's, as on any machine.
 func TestEgressBypassAsUserOfRootsHost(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
@@ -49,7 +49,7 @@ func TestEgressBypassAsUserOfRootsHost(t *testing.T) {
 	})
 }
 
-// inParts runs f once a part, each in a rig of its own.
+// inParts runs f once for each part, each in its own rig.
 func inParts(t *testing.T, who rig.Caller, f func(t *testing.T, part int)) {
 	for part := range parts {
 		t.Run(fmt.Sprintf("part-%d", part), func(t *testing.T) {
@@ -61,7 +61,7 @@ func inParts(t *testing.T, who rig.Caller, f func(t *testing.T, part int)) {
 	}
 }
 
-// openDir is a directory that the other user can write to.
+// openDir returns a directory that the other user can write to.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "brig-rig-")
@@ -98,7 +98,7 @@ func bypass(t *testing.T, s *suite, part int, off bool) {
 		}
 	}
 	each("", s.contain)
-	each("-off", func(t *testing.T, a *attack) { // afterwards: the last packets of an escape may come late
+	each("-off", func(t *testing.T, a *attack) { // afterwards, since the last packets of an escape may come late
 		if off && a.off {
 			s.escape(t, a)
 		}
@@ -112,7 +112,7 @@ func bypass(t *testing.T, s *suite, part int, off bool) {
 	}
 }
 
-// contain runs the attack in a jail that has to hold.
+// contain runs the attack in a jail that must hold.
 func (s *suite) contain(t *testing.T, a *attack) {
 	t.Helper()
 	s.Visits.Take()
@@ -136,7 +136,7 @@ func (s *suite) contain(t *testing.T, a *attack) {
 	}
 }
 
-// checkWorld looks whom the payload has reached, and what was on the wire meanwhile.
+// checkWorld checks what the payload has reached, and the packets on the wire.
 func (s *suite) checkWorld(t *testing.T, a *attack) {
 	t.Helper()
 	if a.rawNever != "" && s.Visits.RawHas(a.rawNever) {
@@ -159,13 +159,13 @@ func (s *suite) checkWorld(t *testing.T, a *attack) {
 	s.last = a.wire
 }
 
-// escape runs the attack in the host's own network, where it has to succeed.
+// escape runs the attack in the host's network, where it must succeed.
 func (s *suite) escape(t *testing.T, a *attack) {
 	t.Helper()
 	j := a.jail
 	j.network = "host"
 	var o *outcome
-	for tries := 0; tries < 3; tries++ { // a machine that is busy makes an attack miss; to succeed once proves it
+	for tries := 0; tries < 3; tries++ { // on a busy machine an attack may miss; one success is enough
 		if o = s.run(t, &j); verdict(o) == "ESCAPED" {
 			break
 		}
@@ -174,12 +174,12 @@ func (s *suite) escape(t *testing.T, a *attack) {
 		t.Errorf("%s\nwith --net host: %s: the attack proves nothing\n%.600s\n%.600s", a.claim, verdict(o), o.out, o.errOut)
 	}
 	s.Visits.Take()
-	if _, err := s.Capture.Take(); err != nil { // what the host itself sends is no evidence
+	if _, err := s.Capture.Take(); err != nil { // packets of --net host prove nothing
 		t.Error(err)
 	}
 }
 
-// verdict wants the word and the exit code to agree: a crash is no verdict.
+// verdict returns the payload's last word if its exit code agrees: a crash is no verdict.
 func verdict(o *outcome) string {
 	lines := strings.Split(strings.TrimRight(o.out, "\n"), "\n")
 	word, _, _ := strings.Cut(lines[len(lines)-1], " ")

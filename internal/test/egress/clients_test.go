@@ -13,9 +13,9 @@ import (
 	"brig/internal/test/rig"
 )
 
-const clientVar = "BRIG_RIG_CLIENT" // makes the test binary itself a client in Go: the URL
+const clientVar = "BRIG_RIG_CLIENT" // the URL; makes the test binary a client in Go
 
-// client is an ordinary program that knows nothing of brig. TARGET in its command is a host.
+// client is an unmodified program. $TARGET in its command is a host.
 type client struct {
 	name, tool      string
 	command         string // of sh, with $TARGET
@@ -69,8 +69,8 @@ asyncio.run(main())"`, "good.example", "evil.example", "good site good.example",
 		"npm.example", "evil.example", "tiny", "ENOTFOUND"},
 }
 
-// TestEgressClients: unmodified programs work with what is allowed, and fail at once and clearly with what is not, without
-// a variable that names a proxy.
+// TestEgressClients: unmodified programs reach what is allowed, and fail at once and clearly otherwise, without a proxy
+// variable.
 func TestEgressClients(t *testing.T) {
 	if !rig.Enter(t, rig.Self) {
 		return
@@ -93,7 +93,7 @@ func TestEgressClients(t *testing.T) {
 	s.onlyAllowed(t)
 }
 
-// onlyAllowed looks at the wire and the servers after all clients.
+// onlyAllowed checks the wire and the servers after all clients.
 func (s *suite) onlyAllowed(t *testing.T) {
 	t.Helper()
 	for _, v := range s.Visits.Take() {
@@ -152,7 +152,7 @@ func containsOne(text, list string) bool {
 	return false
 }
 
-// jail runs the client with the policy of a careful caller.
+// jail returns the client's jail with the policy of a careful caller.
 func (c *client) jail(t *testing.T, target string) *jail {
 	t.Helper()
 	exe, err := os.Executable()
@@ -180,7 +180,7 @@ func fetch(url string) error {
 	return err
 }
 
-// goClient makes this process the client, where it is to be.
+// goClient runs the client if clientVar is set.
 func goClient() (code int, is bool) {
 	url := os.Getenv(clientVar)
 	if url == "" {

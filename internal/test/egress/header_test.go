@@ -22,11 +22,11 @@ type attack struct {
 	off         bool   // it escapes in the host's network
 	noOff       string // why it would not
 	needs6      bool
-	maxLines    int    // of the log; 0: as many as the header's lines say
-	rawNever    string // text that no plain connection may bring to a server
+	maxLines    int    // of the log; 0: those of the header
+	rawNever    string // text that no server may get in plain
 }
 
-// wanted is a line that the log must have, exactly as often as it says.
+// wanted is a line that the log must have, exactly times times.
 type wanted struct {
 	text   string
 	fields map[string][]string // each has one of these values
@@ -53,7 +53,7 @@ func loadAttacks(t *testing.T) (list []*attack) {
 	return list
 }
 
-// parseAttack reads the comment that an attack begins with.
+// parseAttack reads the comment at the start of an attack.
 func parseAttack(name, text string) (*attack, error) {
 	a := &attack{name: name, jail: jail{network: "egress"}}
 	for i, line := range strings.Split(text, "\n") {
@@ -153,7 +153,7 @@ func parseWanted(text string) (wanted, error) {
 	return w, nil
 }
 
-// mayAsk says that the policy allows the name somewhere: only then may W's DNS server hear it.
+// mayAsk reports whether the policy allows the name at some port: only then may W's DNS server see it.
 func (j *jail) mayAsk(name string) bool {
 	for _, rule := range j.allow {
 		if _, rest, ok := strings.Cut(rule, "://"); ok {

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// event is a line of the log; the suite reads it without the product's own types.
+// event is a line of the log, read without the product's types.
 type event map[string]any
 
-// text is a field as the headers write it.
+// text returns a field as headers write it.
 func (e event) text(field string) string {
 	switch v := e[field].(type) {
 	case nil:
@@ -39,7 +39,7 @@ func (e event) String() string {
 	return string(b)
 }
 
-// summary is the report's own account.
+// summary is the report's network.
 type summary struct {
 	Total     int            `json:"total"`
 	ByVerdict map[string]int `json:"by_verdict"`
@@ -53,7 +53,7 @@ type summary struct {
 	Dropped   int            `json:"lines_dropped"`
 }
 
-// readLog wants every line to be one JSON object of printable ASCII, whatever a payload has put into it.
+// readLog checks that every line is one JSON object of printable ASCII, and returns them.
 func readLog(t *testing.T, log []byte) (events []event) {
 	t.Helper()
 	if len(log) > 0 && log[len(log)-1] != '\n' {
@@ -85,7 +85,8 @@ func readLog(t *testing.T, log []byte) (events []event) {
 
 func tail(b []byte) []byte { return b[max(0, len(b)-300):] }
 
-// checkLog wants each line of the header exactly as often as it says, and no other but answered questions of DNS.
+// checkLog checks that the log has each line of the header exactly as often as it says, and no other but answered DNS
+// queries.
 func checkLog(t *testing.T, a *attack, events []event) {
 	t.Helper()
 	found := make([]int, len(a.logs))
@@ -120,7 +121,7 @@ func (w wanted) matches(e event) bool {
 	return true
 }
 
-// checkSummary wants the report's sums to be those of the lines.
+// checkSummary checks that the report's sums are those of the lines.
 func checkSummary(t *testing.T, s *summary, events []event) {
 	t.Helper()
 	if s == nil {
@@ -146,7 +147,7 @@ func checkSummary(t *testing.T, s *summary, events []event) {
 		hosts += n
 	}
 	if s.Dropped > 0 {
-		return // the lines are fewer, and it says so
+		return // the log has fewer lines, as the report tells
 	}
 	if s.Total != total || s.Sent != sent || s.Received != received || hosts != total {
 		t.Errorf("the report counts %d attempts (%d by host), %d bytes sent, %d received; the lines say %d, %d, %d", s.Total, hosts, s.Sent, s.Received,

@@ -10,7 +10,7 @@ import (
 	"brig/internal/test/rig"
 )
 
-// TestMain runs the suite as root and as an ordinary user; a process that lives in the rig is already one of them.
+// TestMain runs the suite as root and as an ordinary user; a process in the rig is already one of them.
 func TestMain(m *testing.M) {
 	if code, is := goClient(); is {
 		os.Exit(code)
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	if rig.Inside() {
 		os.Exit(m.Run())
 	}
-	// all parts at once: the attacks wait more than they compute
+	// all parts at once: most of their time is waiting
 	if err := flag.Set("test.parallel", strconv.Itoa(parts)); err != nil {
 		panic(err)
 	}

@@ -2,7 +2,8 @@ package egress
 
 import "brig/internal/test/rig"
 
-// rebinding gives W the names of the rebinding attacks: their policies allow them, and they lead where no name may lead.
+// rebinding sets the names of the rebinding attacks. Their policies allow them, and they lead to addresses to which no
+// name may lead.
 func (s *suite) rebinding() {
 	for name, addrs := range map[string][]string{
 		"ten.example": {"10.0.0.1"}, "meta.example": {"169.254.169.254"}, "loop.example": {"127.0.0.1"}, "own.example": {rig.HostAddr},

@@ -13,12 +13,12 @@ import (
 
 var update = flag.Bool("update", false, "write the README of testdata/egress")
 
-// TestEgressReadme keeps the table of attacks true.
+// TestEgressReadme checks that the table of attacks is that of the headers.
 func TestEgressReadme(t *testing.T) {
 	want := egressReadme(loadAttacks(t))
 	if *update {
 		if asuser.Second() {
-			return // its copy is older than the first run's file
+			return // its copy is older than the file of the first run
 		}
 		if err := os.WriteFile(filepath.Join("..", "..", "..", "testdata", "egress", "README.md"), []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -33,26 +33,26 @@ func TestEgressReadme(t *testing.T) {
 const egressIntro = `# Attacks on --net egress
 
 Each file is a payload that tries to reach what its policy does not allow, or to spoil the record. Its first line is the
-claim that it defends. It prints CONTAINED and exits 0 if the jail has held, or prints ESCAPED and exits 1. TestEgressBypass
-of package egress (internal/test) runs it in the pretended host of internal/test/rig: nobody in the pretended internet may have been reached
-but whom the header names, nothing else may have been on the wire, the name server may have heard allowed names only, and
-the log must have exactly the lines of the header, each a JSON object of printable ASCII, whose sums are the report's.
-Then it runs again with --net host: there it has to escape, so that it is known to be able to tell the difference.
+claim that it attacks. It prints CONTAINED and exits 0 if the jail has held, or prints ESCAPED and exits 1.
+TestEgressBypass of package egress (internal/test) runs it in the pretended host of internal/test/rig. No server may have
+a visitor that the header does not name, no other packet may have left, the name server may have got allowed names only,
+and the log must have exactly the lines of the header, each a JSON object of printable ASCII, whose sums are the report's.
+Then it runs again with --net host, where it must escape: this proves that it can.
 
 The header is a comment of "# field: value" lines:
 
 - allow, deny: a rule; --allow good.example where there is none
 - policy: the text of the file for --net-policy, instead of rules
 - flags: other flags of brig run
-- log: FIELD=VALUE words that one line of the log has, and as many attempts as times= says (1; * for any number); a value
-  may be several with |, or ~TEXT for a part; several log lines are several lines; "none, REASON" where no attempt can
-  reach us
+- log: FIELD=VALUE words of one line of the log, with the number of attempts in times= (1; * for any number); a value may
+  be several with |, or ~TEXT for a part; several log fields are several lines; "none, REASON" if no attempt can reach
+  the keeper
 - lines: the log has no more lines than that
 - wire: a protocol, address and port that may leave the host, besides the questions to the host's name server
 - never: a text that no server may be sent in plain
 - needs: ipv6
-- kill: brig is killed when the payload has said READY
-- off: host, or "none, REASON" where the attack cannot be seen to succeed with --net host
+- kill: brig is killed when the payload has printed READY
+- off: host, or "none, REASON" if the attack cannot succeed with --net host
 
 This table is written by go test ./internal/test/egress -run TestEgressReadme -update.
 

@@ -13,8 +13,7 @@ import (
 	"brig/internal/test/rig"
 )
 
-// TestEgressRefusal: a refused request gets 403 and a body that a program can read: what was refused, and which flag
-// would allow it.
+// TestEgressRefusal: a refused request gets 403 and a body in JSON: what was refused, and which flag would allow it.
 func TestEgressRefusal(t *testing.T) {
 	if !rig.Enter(t, rig.Self) {
 		return
@@ -55,8 +54,8 @@ func TestEgressRefusal(t *testing.T) {
 	}
 }
 
-// TestEgressInternalName: a name that leads to a private address is reached where a rule for that address allows it, too;
-// until then one line on stderr names the flag.
+// TestEgressInternalName: a name that leads to a private address is reached if a rule for that address allows it too.
+// Otherwise one line on stderr has the flag.
 func TestEgressInternalName(t *testing.T) {
 	if !rig.Enter(t, rig.Self) {
 		return
@@ -71,13 +70,13 @@ except Exception as e: print(e)`
 		t.Errorf("%q %q", refused.out, refused.errOut)
 	}
 	reached := s.run(t, &jail{network: "egress", allow: []string{"ten.example", "10.0.0.1:80"}, args: []string{"--", "python3", "-c", fetch}})
-	if reached.errOut != "" || !strings.Contains(reached.out, "EVIL") { // as the rig's server there calls itself
+	if reached.errOut != "" || !strings.Contains(reached.out, "EVIL") { // the word of the rig's server there
 		t.Errorf("%q %q", reached.out, reached.errOut)
 	}
 }
 
-// TestEgressPublish: a published port reaches the payload's server from the host, by loopback only unless said otherwise,
-// and no listener is left.
+// TestEgressPublish: a published port reaches the payload's server from the host, by loopback only unless --publish has
+// an address, and no listener is left.
 func TestEgressPublish(t *testing.T) {
 	if !rig.Enter(t, rig.Self) {
 		return

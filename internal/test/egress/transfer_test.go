@@ -53,7 +53,7 @@ while True:
     got += more
 print(got[-10:])"`
 
-// TestEgressTransfers: what is allowed arrives whole, in both directions, by every way through the relay.
+// TestEgressTransfers: what is allowed arrives whole, in both directions, on every path through the relay.
 func TestEgressTransfers(t *testing.T) {
 	if !rig.Enter(t, rig.Self) {
 		return

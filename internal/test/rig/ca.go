@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// CA signs for every name that is asked for. Safe for concurrent use.
+// CA signs a certificate for any name. Safe for concurrent use.
 type CA struct {
 	key   *ecdsa.PrivateKey
 	cert  *x509.Certificate
@@ -39,12 +39,12 @@ func newCA() (*CA, error) {
 	return ca, err
 }
 
-// PEM is the authority's certificate.
+// PEM returns the authority's certificate.
 func (ca *CA) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw})
 }
 
-// certificate is that of a site; hello without a name gets one for nobody.
+// certificate returns that of hello's server name, or of nameless.example.
 func (ca *CA) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := hello.ServerName
 	if name == "" {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Packet is what one or more packets that left H had in common.
+// Packet is the protocol and destination of packets that left H.
 type Packet struct {
 	Proto string // tcp, udp, icmp, icmpv6, or the number
 	To    netip.AddrPort
@@ -27,7 +27,7 @@ func (p Packet) String() string { return p.Proto + " " + p.To.String() }
 type Capture struct {
 	file *os.File
 	fd   int
-	own  [6]byte // H's end: everything that is not sent to it has left
+	own  [6]byte // H's end: a frame that is not sent to it has left
 	mu   sync.Mutex
 	seen map[Packet]int
 	bad  int    // frames too short to read
@@ -44,7 +44,7 @@ func newCapture(device string) (*Capture, error) {
 	if err != nil {
 		return nil, fmt.Errorf("socket(AF_PACKET): %w", err)
 	}
-	// the kernel's ceiling holds where the capability is one of a user namespace only; losses are counted either way
+	// in a user namespace the kernel's limit holds; losses are counted either way
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 16<<20) != nil {
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 16<<20)
 	}
@@ -69,7 +69,7 @@ func (c *Capture) read() {
 			return
 		}
 		if n < 14 || [6]byte(frame[:6]) == c.own || frame[0]&1 == 1 && [6]byte(frame[6:12]) != c.own {
-			continue // to H, or to everybody from W
+			continue // to H, or a broadcast from W
 		}
 		p, kind := parseFrame(frame[:n])
 		c.mu.Lock()
@@ -85,7 +85,7 @@ func (c *Capture) read() {
 
 const (
 	frameIP    = iota
-	frameQuiet // ARP, neighbour discovery and multicast reports: the kernel's own housekeeping of the cable
+	frameQuiet // ARP, neighbour discovery and multicast reports: traffic of the kernel itself
 	frameBad
 )
 
@@ -123,7 +123,7 @@ func parseFrame(f []byte) (p Packet, kind int) {
 	return Packet{name, netip.AddrPortFrom(to, port)}, frameIP
 }
 
-// Take gives what has left since the last Take, sorted, and forgets it. An error means that the record has holes.
+// Take returns what has left since the last Take, sorted, and forgets it. An error means that packets are missing.
 func (c *Capture) Take() ([]Packet, error) {
 	if err := c.sync(); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (c *Capture) Take() ([]Packet, error) {
 	return list, nil
 }
 
-// sync sends a mark and waits until the capture has read it, and so everything before it.
+// sync sends a mark and waits until the capture has read it, and so all packets before it.
 func (c *Capture) sync() error {
 	c.mark = max(c.mark, 40000) + 1
 	to := netip.AddrPortFrom(netip.MustParseAddr(WorldAddr), c.mark)

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// DNS is W's name server, with authority for the whole world: a name that it does not know is the evil site's, so that a
-// question that gets through to it also leads somewhere.
+// DNS is W's name server, authoritative for every name. An unknown name leads to the evil site, so that a query that
+// gets through is noticed.
 type DNS struct {
 	visits *Visits
 	mu     sync.Mutex
@@ -23,14 +23,15 @@ func newDNS(v *Visits) *DNS {
 	return &DNS{visits: v, hosts: map[string]func(int) []string{}, asked: map[string]int{}}
 }
 
-// Set gives a name its addresses, or "alias NAME" and what that has, or "silence". The nth question, from 0, of type A or AAAA gets those of nth % len(answers), of its family.
+// Set sets a name's addresses, or "alias NAME" and NAME's addresses, or "silence". The nth query of a type, from 0,
+// gets answers[nth % len(answers)].
 func (d *DNS) Set(name string, answers ...[]string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.hosts[name] = func(nth int) []string { return answers[nth%len(answers)] }
 }
 
-// Known says that a name has been Set, or is below such a one that begins with "*.".
+// Known reports whether a name was Set, or is below a name that was Set with "*.".
 func (d *DNS) Known(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -50,7 +51,7 @@ func (d *DNS) find(name string) func(int) []string {
 	return nil
 }
 
-// answer replies to one message; nil is silence.
+// answer returns the reply to one message; nil for none.
 func (d *DNS) answer(at string, q []byte) []byte {
 	name, end := question(q)
 	if end == 0 {
@@ -73,9 +74,9 @@ func (d *DNS) answer(at string, q []byte) []byte {
 	}
 	reply := append([]byte{}, q[:end]...)
 	copy(reply[2:], []byte{0x84 | q[2]&1, 0x80, 0, 1, 0, 0, 0, 0, 0, 0})
-	n, owner := 0, uint16(12) // where the name is that a record is about
+	n, owner := 0, uint16(12) // offset of the record's name
 	for _, a := range addrs {
-		if alias, is := strings.CutPrefix(a, "alias "); is { // the addresses after it are the alias's
+		if alias, is := strings.CutPrefix(a, "alias "); is { // the addresses after it belong to the alias
 			at := len(reply) + 12
 			reply = append(reply, record(owner, cname, labels(alias))...)
 			owner = uint16(at)
@@ -101,7 +102,7 @@ func (d *DNS) answer(at string, q []byte) []byte {
 
 const cname = 5
 
-// labels is a name as DNS writes it.
+// labels returns a name in wire format.
 func labels(name string) (wire []byte) {
 	for _, l := range strings.Split(name, ".") {
 		wire = append(append(wire, byte(len(l))), l...)
@@ -114,7 +115,8 @@ func record(owner, kind uint16, data []byte) []byte {
 	return append(r, data...)
 }
 
-// question reads the first question: its name, every byte as it came, and where it ends, 0 if it is none.
+// question returns the name of the first question, with each byte as received, and the question's end; 0 if there is
+// none.
 func question(q []byte) (name string, end int) {
 	if len(q) < 12 {
 		return "", 0
@@ -134,7 +136,7 @@ func question(q []byte) (name string, end int) {
 	return "", 0
 }
 
-// serveUDP answers on one address, since a reply has to come from where the question went.
+// serveUDP answers on one address, since a reply must come from the address of the query.
 func (d *DNS) serveUDP(c *net.UDPConn) {
 	buf := make([]byte, 4096)
 	for {
@@ -146,7 +148,7 @@ func (d *DNS) serveUDP(c *net.UDPConn) {
 			continue
 		}
 		if reply := d.answer(c.LocalAddr().String(), buf[:n]); reply != nil {
-			_, _ = c.WriteToUDPAddrPort(reply, from) // who has gone needs no reply
+			_, _ = c.WriteToUDPAddrPort(reply, from) // a client that has gone needs no reply
 		}
 	}
 }

@@ -14,18 +14,18 @@ import (
 
 const insideVar = "BRIG_RIG" // set in the process that lives in H
 
-// Caller says who the test is in H. Root is root in every case.
+// Caller is the user of the test in H. Root is always root.
 type Caller int
 
 const (
-	Self    Caller = iota // the same uid as outside; an ordinary user has no capability but the rig's own process
-	AsRoot0               // an ordinary user is uid 0 of its own user namespace, with every capability there
+	Self    Caller = iota // the same uid as outside; of an ordinary user only the rig's process has capabilities
+	AsRoot0               // an ordinary user is uid 0 of a user namespace, with every capability there
 )
 
-// Inside says that this process lives in H.
+// Inside reports whether this process is in H.
 func Inside() bool { return os.Getenv(insideVar) != "" }
 
-// Enter gives true in H. Outside it runs the calling test again in H, takes over its verdict and gives false.
+// Enter returns true in H. Outside it runs the calling test again in H, takes over its result and returns false.
 func Enter(t *testing.T, who Caller) bool {
 	t.Helper()
 	if Inside() {
@@ -46,7 +46,7 @@ func Enter(t *testing.T, who Caller) bool {
 	cmd.Env = append(os.Environ(), insideVar+"=1", "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = attributes(who)
-	runtime.LockOSThread() // Pdeathsig is sent when the thread ends that has forked
+	runtime.LockOSThread() // Pdeathsig is sent when the forking thread ends
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		t.Skipf("this machine makes no network namespace for uid %d: %v", os.Getuid(), err)
@@ -64,7 +64,7 @@ func Enter(t *testing.T, who Caller) bool {
 	return false
 }
 
-// arguments are those of this process, with the one test instead of its part of a pattern.
+// arguments returns those of this process, with -test.run for the one test.
 func arguments(test string) (list []string) {
 	var elements []string
 	for _, e := range strings.Split(test, "/") {
@@ -72,7 +72,7 @@ func arguments(test string) (list []string) {
 	}
 	for _, a := range os.Args[1:] {
 		if pattern, ok := strings.CutPrefix(a, "-test.run="); ok {
-			// of alternatives nobody can say whose the elements below are
+			// with alternatives, the elements below may belong to another test
 			if below := strings.Split(pattern, "/"); len(below) > len(elements) && !strings.Contains(below[0], "|") && !strings.Contains(pattern, "|Test") {
 				elements = append(elements, below[len(elements):]...)
 			}
@@ -85,7 +85,7 @@ func arguments(test string) (list []string) {
 	return append(list, "-test.run="+strings.Join(elements, "/"))
 }
 
-// attributes make the namespaces; all but root need one of users first, which owns the others.
+// attributes makes the namespaces. All but root need a user namespace, which owns the others.
 func attributes(who Caller) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWNET, Pdeathsig: unix.SIGKILL}
 	if os.Geteuid() == 0 {
@@ -103,7 +103,7 @@ func attributes(who Caller) *syscall.SysProcAttr {
 	return a
 }
 
-// Start starts a command in H as the test's caller would: without the capabilities that only the rig needs.
+// Start starts a command in H without the capabilities that only the rig needs.
 func Start(cmd *exec.Cmd) error {
 	done := make(chan error)
 	go func() {
@@ -121,7 +121,7 @@ func start(cmd *exec.Cmd) error {
 			return fmt.Errorf("capget: %w", err)
 		}
 		for i := range data {
-			data[i].Inheritable = 0 // and with it the ambient set: capabilities(7)
+			data[i].Inheritable = 0 // this empties the ambient set too: capabilities(7)
 		}
 		if err := unix.Capset(&header, &data[0]); err != nil {
 			return fmt.Errorf("capset: %w", err)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bulkFilter spares the capture what would fill its buffer and says nothing new: packets to H, and the data of TCP
-// connections to the good address, whose SYN has been seen. Everything else passes.
+// bulkFilter drops what would fill the capture's buffer: packets to H, and the data of TCP connections to the good
+// address, whose SYN the capture has seen. It accepts all other packets.
 func bulkFilter(own net.HardwareAddr) []unix.SockFilter {
 	good := netip.MustParseAddr(GoodAddr).As4()
 	const (

@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 )
 
-// git serves the directory git of the rig's own, where MakeRepository puts tiny.git.
+// git serves the rig's directory git, in which MakeRepository creates tiny.git.
 func (r *Rig) git() http.Handler {
 	path, err := exec.Command("git", "--exec-path").Output()
 	if err != nil {
@@ -31,7 +31,7 @@ func (r *Rig) git() http.Handler {
 	}
 }
 
-// MakeRepository makes https://git.example/tiny.git with one file, README, that says tiny.
+// MakeRepository makes https://git.example/tiny.git with one file, README.
 func (r *Rig) MakeRepository() error {
 	work, bare := filepath.Join(r.Dir, "tiny"), filepath.Join(r.Dir, "git", "tiny.git")
 	if err := errors.Join(os.MkdirAll(work, 0o755), os.WriteFile(filepath.Join(work, "README"), []byte("tiny\n"), 0o644)); err != nil {

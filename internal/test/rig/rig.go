@@ -17,8 +17,8 @@ import (
 
 // Addresses of the rig. Every other address of the pretended internet is in addresses4 and addresses6.
 const (
-	HostAddr   = "100.127.0.2"   // H's side of the cable
-	HostPublic = "93.184.217.2"  // another address of H's, that looks public
+	HostAddr   = "100.127.0.2"   // H's end of the cable
+	HostPublic = "93.184.217.2"  // another address of H, which looks public
 	HostAddr6  = "2600:127::2"   // H's side, IPv6
 	WorldAddr  = "100.127.0.1"   // W's side; its DNS server is what H's resolv.conf names
 	GoodAddr   = "93.184.216.34" // sites that policies allow
@@ -33,7 +33,7 @@ const (
 	resolvConf = "/etc/resolv.conf" // replaced in H's mount namespace only
 )
 
-// addresses4 and addresses6 are W's own: whoever reaches one has left the jail, whether or not a router would carry it.
+// addresses4 and addresses6 belong to W: a packet to one has left the jail, whether or not a router would forward it.
 var (
 	addresses4 = []string{GoodAddr, EvilAddr, SharedAddr, "8.8.8.8", "1.1.1.1", "169.254.169.254", "169.254.170.2", "10.0.0.1", "10.1.2.3",
 		"172.16.0.1", "192.168.0.1", "100.64.0.1", "100.100.100.200", "168.63.129.16", "192.0.2.1", "198.51.100.1", "203.0.113.1", "198.18.0.1",
@@ -44,8 +44,8 @@ var (
 
 // Rig is H and W with everything in them.
 type Rig struct {
-	Dir     string // for files that the jail's caller may read
-	IPv6    bool   // the machine has it
+	Dir     string // for files that brig may read
+	IPv6    bool   // the machine has IPv6
 	World   *Space // W
 	Visits  *Visits
 	DNS     *DNS
@@ -53,7 +53,7 @@ type Rig struct {
 	Capture *Capture
 }
 
-// New makes the rig in the namespaces that Enter has made. dir is a directory that H's programs may read.
+// New makes the rig in the namespaces of Enter. H's programs must be able to read dir.
 func New(dir string) (*Rig, error) {
 	world, err := newSpace()
 	if err != nil {
@@ -83,7 +83,7 @@ func New(dir string) (*Rig, error) {
 // CAFile is the certificate of the authority that signs for every site of W, in PEM.
 func (r *Rig) CAFile() string { return filepath.Join(r.Dir, "ca.pem") }
 
-// cable joins H and W and gives both their addresses and routes.
+// cable joins H and W and sets the addresses and routes of both.
 func (r *Rig) cable() error {
 	world := [][]string{{"link", "set", "lo", "up"}, {"addr", "add", WorldAddr + "/24", "dev", "w0"}, {"link", "set", "w0", "up"},
 		{"route", "add", HostPublic + "/32", "dev", "w0"}}
@@ -93,7 +93,7 @@ func (r *Rig) cable() error {
 		world = append(world, []string{"addr", "add", a + "/32", "dev", "lo"})
 	}
 	if r.IPv6 {
-		// no link-local addresses: they would appear in the middle of a test, when the kernel has made sure of them
+		// no link-local addresses: they would appear during a test, after duplicate address detection
 		world = slices.Insert(world, 0, []string{"link", "set", "w0", "addrgenmode", "none"})
 		host = slices.Insert(host, 0, []string{"link", "set", uplink, "addrgenmode", "none"})
 		world = append(world, []string{"addr", "add", worldAddr6 + "/64", "dev", "w0", "nodad"})
@@ -103,7 +103,7 @@ func (r *Rig) cable() error {
 			world = append(world, []string{"addr", "add", a + "/128", "dev", "lo", "nodad"})
 		}
 	}
-	// the two know each other: on a busy machine a question for a neighbour may time out, and is not asked again for a while
+	// permanent neighbours: on a busy machine a neighbour request may time out, and is not repeated for a while
 	for _, a := range []string{HostAddr, HostPublic, HostAddr6} {
 		world = append(world, []string{"neigh", "replace", a, "lladdr", hostMAC, "dev", "w0", "nud", "permanent"})
 	}
@@ -126,7 +126,7 @@ func (r *Rig) cable() error {
 	return settled()
 }
 
-// settled waits for the route that the kernel adds on its own to an IPv6 address: a snapshot has it, or has it not.
+// settled waits for the route that the kernel adds for an IPv6 address, so that every snapshot has it.
 func settled() error {
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		out, err := exec.Command("ip", "-6", "route", "show", "table", "local").Output()
@@ -137,13 +137,13 @@ func settled() error {
 	return fmt.Errorf("the kernel has made no route for %s", HostAddr6)
 }
 
-// acquaint has both ends of the cable learn the other's hardware address, which takes a busy machine its time.
+// acquaint exchanges a first datagram with W, which takes time on a busy machine.
 func (r *Rig) acquaint() error {
 	addresses := []string{GoodAddr}
 	if r.IPv6 {
 		addresses = append(addresses, GoodAddr6)
 	}
-	for _, a := range addresses { // by UDP, which sends nothing afterwards
+	for _, a := range addresses { // UDP sends nothing afterwards
 		c, err := net.Dial("udp", net.JoinHostPort(a, udpPorts[0]))
 		if err != nil {
 			return err
@@ -182,7 +182,7 @@ func ip(commands [][]string) error {
 	return nil
 }
 
-// resolver makes H's programs ask W's DNS server.
+// resolver makes H's programs use W's DNS server.
 func (r *Rig) resolver() error {
 	real, err := filepath.EvalSymlinks(resolvConf)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Ports of W, on every address: a line that says whose it is, then an echo. HTTP is on 80, 81 and 8080, TLS on 443, 8443.
+// Ports of W, on every address. An echo begins with a line that tells whether the site is good.
 var (
 	echoPorts  = []string{"7", "22", "25", "5432", "6379", "9000", "17000"}
 	httpPorts  = []string{"80", "81", "8080"}
@@ -29,7 +29,7 @@ func goodAddress(a net.Addr) bool {
 	return err == nil && slices.Contains([]string{GoodAddr, SharedAddr, GoodAddr6, "::ffff:" + GoodAddr}, host)
 }
 
-// word is what a server says of itself: payloads look for EVIL and SECRET.
+// word returns what a server sends of itself; payloads look for EVIL and SECRET.
 func word(good bool) string {
 	if good {
 		return "good"
@@ -46,7 +46,7 @@ func (r *Rig) names() {
 	r.DNS.Set("six.example", []string{GoodAddr6})
 	r.DNS.Set("silent.example", []string{"silence"})
 	r.DNS.Set("nowhere.example", []string{})
-	r.DNS.Set("blackhole.example", []string{"93.184.216.99"}) // nobody answers there
+	r.DNS.Set("blackhole.example", []string{"93.184.216.99"}) // no host is there
 }
 
 // serveWorld starts W's servers.
@@ -155,7 +155,7 @@ func (r *Rig) httpServer(secure bool) *http.Server {
 	}
 }
 
-// good says that a Host is one of the sites that a policy may allow.
+// good reports whether a Host is a site that a policy may allow.
 func (r *Rig) good(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -164,7 +164,7 @@ func (r *Rig) good(host string) bool {
 	return host == GoodAddr || host == GoodAddr6 || r.DNS.Known(strings.ToLower(host))
 }
 
-// taped keeps the first bytes of each connection: an evil request may hide in a good one.
+// taped records the first bytes of each connection: an evil request may hide in a good one.
 type taped struct {
 	net.Listener
 	visits *Visits

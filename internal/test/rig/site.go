@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// quiet is the log of servers that are attacked for a living.
+// quiet is the log of servers that tests attack: none.
 var quiet = log.New(io.Discard, "", 0)
 
-// handler is every site of W.
+// handler returns the handler of every site of W.
 func (r *Rig) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", r.echoHTTP)
@@ -65,7 +65,7 @@ func (r *Rig) handler() http.Handler {
 	})
 }
 
-// upgrade speaks a protocol of its own after 101: it repeats what it hears.
+// upgrade answers 101 and then echoes what it receives.
 func upgrade(w http.ResponseWriter, _ *http.Request) {
 	h, ok := w.(http.Hijacker)
 	if !ok {
@@ -82,12 +82,12 @@ func upgrade(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// forbidden are requests that no rule of the suite allows anywhere.
+// forbidden reports whether no rule of the suite allows a request anywhere.
 func forbidden(q *http.Request) bool {
 	return q.Method == http.MethodDelete || q.Method == http.MethodConnect || strings.HasPrefix(path.Clean("/"+q.URL.Path), "/private")
 }
 
-// echoHTTP says whose site this is and repeats the request.
+// echoHTTP answers with the site's word and the request itself.
 func (r *Rig) echoHTTP(w http.ResponseWriter, q *http.Request) {
 	local := q.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	dump, err := httputil.DumpRequest(q, true)
@@ -104,7 +104,7 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// serveHost starts the servers of H: secrets of the host, which a jail must not reach.
+// serveHost starts the servers of H, which a jail must not reach.
 func (r *Rig) serveHost() error {
 	secret := func(c net.Conn) {
 		defer c.Close()

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// Snapshot is what a network namespace says of itself: a section's name, and its sorted lines.
+// Snapshot is the state of a network namespace: sorted lines by section.
 type Snapshot map[string][]string
 
-// TakeSnapshot reads the calling process's network namespace: interfaces, addresses, routes, rules, net sysctls, and,
-// where wanted, listeners. (The real host's listeners are other people's, too.)
+// TakeSnapshot reads the calling process's network namespace: interfaces, addresses, routes, rules, net sysctls, and on
+// demand listeners. (The real host's listeners may change for other reasons.)
 func TakeSnapshot(listeners bool) (Snapshot, error) {
 	s := Snapshot{}
 	for _, args := range [][]string{{"-o", "link"}, {"-o", "addr"}, {"-4", "route", "show", "table", "all"}, {"-6", "route", "show", "table", "all"},
@@ -31,7 +31,7 @@ func TakeSnapshot(listeners bool) (Snapshot, error) {
 			s.add("ip "+strings.Join(args, " "), timeless(line))
 		}
 	}
-	if out, err := exec.Command("nft", "list", "ruleset").Output(); err == nil { // where it is installed and allowed
+	if out, err := exec.Command("nft", "list", "ruleset").Output(); err == nil { // if it is installed and allowed
 		for line := range strings.Lines(string(out)) {
 			s.add("nft list ruleset", timeless(line))
 		}
@@ -66,7 +66,7 @@ func timeless(line string) string {
 	return strings.Join(kept, " ")
 }
 
-// listeners adds the sockets that wait for somebody, without their inode numbers.
+// listeners adds the listening sockets, without their inode numbers.
 func (s Snapshot) listeners(proto string) error {
 	text, err := os.ReadFile("/proc/thread-self/net/" + proto)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,13 +82,13 @@ func (s Snapshot) listeners(proto string) error {
 	return err
 }
 
-// moving are the net sysctls that are counters or keys that the kernel makes when they are first needed.
+// moving are the net sysctls that change by themselves: counters, and keys that the kernel makes on first use.
 var moving = []string{"nf_conntrack_count", "tcp_fastopen_key", "nf_conntrack_max", "nf_conntrack_buckets"}
 
 func (s Snapshot) sysctls() error {
 	return filepath.WalkDir("/proc/sys/net", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || slices.Contains(moving, filepath.Base(path)) {
-			return nil // of the errors, too: an interface's directory may have just gone
+			return nil // also on errors: an interface's directory may have just gone
 		}
 		if text, err := os.ReadFile(path); err == nil { // some can only be written
 			s.add("sysctls", strings.TrimPrefix(path, "/proc/sys/")+" = "+string(bytes.TrimSpace(text)))
@@ -97,7 +97,7 @@ func (s Snapshot) sysctls() error {
 	})
 }
 
-// Diff gives the lines that are not in both, with - and +, or "" where the two are equal.
+// Diff returns the lines that are not in both, with - and +, or "" if the two are equal.
 func (s Snapshot) Diff(later Snapshot) string {
 	var out []string
 	for _, section := range sections(s, later) {

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Visit is one thing that a server has seen.
+// Visit is one connection, request or query that a server has seen.
 type Visit struct {
-	Kind string // tcp, udp, tls, http, dns; secret for a server of H's own
+	Kind string // tcp, udp, tls, http, dns; secret for a server of H
 	At   string // the address and port that were reached
 	What string // the site, the server name, the request line and Host, the question
 	Evil bool   // no policy of the suite allows it
@@ -20,7 +20,7 @@ func (v Visit) String() string {
 	return fmt.Sprintf("%s at %s: %.200q (evil: %v)", v.Kind, v.At, v.What, v.Evil)
 }
 
-// Visits is what all servers have seen. Safe for concurrent use.
+// Visits is the record of all servers. Safe for concurrent use.
 type Visits struct {
 	mu   sync.Mutex
 	list []Visit
@@ -33,14 +33,14 @@ func (v *Visits) add(visit Visit) {
 	v.list = append(v.list, visit)
 }
 
-// addRaw keeps the first bytes that a connection has brought.
+// addRaw records the first bytes of a connection.
 func (v *Visits) addRaw(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.raw = append(v.raw, text)
 }
 
-// Take gives what has been seen since the last Take, and forgets it.
+// Take returns the visits since the last Take, and forgets them.
 func (v *Visits) Take() []Visit {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -49,14 +49,14 @@ func (v *Visits) Take() []Visit {
 	return list
 }
 
-// Seen gives what has been seen since the last Take.
+// Seen returns the visits since the last Take.
 func (v *Visits) Seen() []Visit {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Clone(v.list)
 }
 
-// RawHas says that a plain connection since the last Take has brought text, in whatever case.
+// RawHas reports whether a plain connection since the last Take has sent text, in any case.
 func (v *Visits) RawHas(text string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
