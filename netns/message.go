@@ -29,18 +29,21 @@ func newMessage(kind, flags int, text string, acked bool, parts ...nl.NetlinkReq
 	return message{req.Serialize(), text, acked}
 }
 
+// goodAnswers accepts answers whose struct nlmsgerr has error 0: netlink(7).
+var goodAnswers = []unix.SockFilter{
+	{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: unix.SizeofNlMsghdr},
+	{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: 0, Jt: 0, Jf: 1},
+	{Code: unix.BPF_RET | unix.BPF_K, K: ^uint32(0)},
+	{Code: unix.BPF_RET | unix.BPF_K, K: 0},
+}
+
 // exchange sends requests and fails unless each that asks for an answer has a good one. The launcher cannot parse an
 // answer, so a filter on the socket accepts only those without an error (struct nlmsgerr, netlink(7)): the kernel
 // answers before sendto(2) returns; if a good answer is missing, recvfrom(2) fails with EAGAIN.
 func exchange(p *program.Program, protocol int, name string, list []message) {
 	s := p.Open("net", unix.SYS_SOCKET, program.Named(unix.AF_NETLINK, "AF_NETLINK"),
 		program.Named(unix.SOCK_RAW|unix.SOCK_CLOEXEC, "SOCK_RAW|SOCK_CLOEXEC"), program.Named(protocol, name))
-	attach(p, s, "{an error of 0}", []unix.SockFilter{
-		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: unix.SizeofNlMsghdr},
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: 0, Jt: 0, Jf: 1},
-		{Code: unix.BPF_RET | unix.BPF_K, K: ^uint32(0)},
-		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
-	})
+	attach(p, s, "{an error of 0}", goodAnswers)
 	var all []byte
 	answers, text := 0, "{"
 	for i, m := range list {

@@ -48,3 +48,16 @@ func TestLoopback(t *testing.T) {
 		t.Error("a NUL byte in the text")
 	}
 }
+
+func TestDescriptor(t *testing.T) {
+	p := program.New(3)
+	if ns := Descriptor(p); ns != 4 || p.Open("after", 0) != 3 {
+		t.Errorf("the namespace has slot %d, or the socket's slot is not free again", ns)
+	}
+	want := []string{"socket(AF_INET, SOCK_DGRAM|SOCK_CLOEXEC, 0) = $3", "ioctl($3, SIOCGSKNS, 0) = $4", "close($3)"}
+	for i := range want {
+		if got := p.Ops[i].Call(); got != want[i] {
+			t.Errorf("operation %d: %s, want %s", i+1, got, want[i])
+		}
+	}
+}
