@@ -119,7 +119,7 @@ var heavy = []string{"net/http", "crypto/tls", "crypto/x509", "text/template", "
 
 // pure are the rooms that decide and do nothing else: of the standard library they may import only these packages.
 var pure = map[string][]string{
-	"brig/netns/egress/policy": {"bytes", "encoding/json", "errors", "io", "math", "net/netip", "path", "slices", "strconv",
+	"brig/netns/egress/policy": {"bytes", "encoding/json", "errors", "io", "iter", "math", "net/netip", "path", "slices", "strconv",
 		"strings", "sync", "time", "unicode", "unicode/utf8", "golang.org/x/net/idna"},
 }
 

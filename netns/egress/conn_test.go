@@ -121,8 +121,8 @@ func TestControlVetsTheSocketsOwnAddress(t *testing.T) {
 }
 
 func TestUnknownOwnAddressesAreAllOurs(t *testing.T) {
-	o := &ownAddresses{read: func() ([]netip.Addr, error) { return nil, os.ErrPermission }}
-	if o.where(public) != ours {
+	d := &dialer{own: func() ([]netip.Addr, error) { return nil, os.ErrPermission }}
+	if d.where(public) != ours {
 		t.Error("fails open")
 	}
 }

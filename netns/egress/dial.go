@@ -27,12 +27,12 @@ type dialer struct {
 	timeout time.Duration
 	lookup  func(ctx context.Context, name string) ([]netip.Addr, error)
 	dial    func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) // nil: package net
-	own     *ownAddresses
+	own     func() ([]netip.Addr, error)                                                   // nil: the host's routing
 }
 
 func newDialer(c *Config, m *Matcher) *dialer {
 	d := &dialer{policy: c.Policy, m: m, timeout: time.Duration(c.Policy.ConnectTimeout),
-		lookup: c.Lookup, dial: c.Dial, own: &ownAddresses{read: c.Own}}
+		lookup: c.Lookup, dial: c.Dial, own: c.Own}
 	if d.timeout <= 0 {
 		d.timeout = DefaultConnectTimeout
 	}
@@ -110,7 +110,7 @@ func (d *dialer) vetName(to netip.AddrPort) Reason {
 
 // placed refuses addresses of the host unless a rule names them, and addresses that no single host has.
 func (d *dialer) placed(a netip.Addr, writtenOut bool) Reason {
-	switch d.own.where(a) {
+	switch d.where(a) {
 	case ours:
 		if !writtenOut {
 			return ReasonOwnAddress
@@ -207,17 +207,12 @@ func (d *dialer) one(ctx context.Context, network string, to netip.AddrPort, vet
 	return real.DialContext(ctx, network, to.String())
 }
 
-// ownAddresses tells the host's addresses from others, by its routing or by a test's list.
-type ownAddresses struct {
-	read func() ([]netip.Addr, error) // nil: package net
-}
-
 // where returns the placement of an address. An address that cannot be looked up counts as the host's.
-func (o *ownAddresses) where(a netip.Addr) placement {
+func (d *dialer) where(a netip.Addr) placement {
 	if a.IsLoopback() || a.IsUnspecified() {
 		return ours
 	}
-	if o.read == nil {
+	if d.own == nil {
 		p, err := place(a)
 		switch {
 		case exhausted(err):
@@ -227,7 +222,7 @@ func (o *ownAddresses) where(a netip.Addr) placement {
 		}
 		return p
 	}
-	list, err := o.read()
+	list, err := d.own()
 	if err != nil || slices.ContainsFunc(list, func(own netip.Addr) bool { return plainAddr(own) == a }) {
 		return ours
 	}

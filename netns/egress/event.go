@@ -105,9 +105,9 @@ func printable(s string, limit int) string {
 	out, cost := make([]byte, 0, limit), 0
 	cut, keep := 0, -1 // where to cut in s and in out, should the rest not fit
 	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
+		_, n := utf8.DecodeRuneInString(s[i:])
 		from := len(out)
-		out = appendRune(out, r, s[i:i+n])
+		out = appendRune(out, s[i:i+n])
 		for _, c := range out[from:] {
 			if cost++; c == '"' || c == '\\' {
 				cost++
@@ -134,20 +134,12 @@ func plain(s string) bool {
 	return true
 }
 
-// appendRune appends one character, escaped as in a Go string unless it is printable ASCII. A quotation mark stays:
-// JSON escapes it.
-func appendRune(out []byte, r rune, raw string) []byte {
-	switch {
-	case r == utf8.RuneError && len(raw) == 1:
-		const hex = "0123456789abcdef"
-		return append(out, '\\', 'x', hex[raw[0]>>4], hex[raw[0]&15])
-	case r == '"':
+// appendRune appends one character, escaped as in a Go string unless it is printable ASCII. A quotation mark stays: JSON
+// escapes it.
+func appendRune(out []byte, raw string) []byte {
+	if raw == `"` {
 		return append(out, '"')
 	}
-	q := strconv.AppendQuoteRuneToASCII(nil, r)
-	q = q[1 : len(q)-1]
-	if r == '\'' {
-		q = q[1:]
-	}
-	return append(out, q...)
+	q := strconv.AppendQuoteToASCII(nil, raw)
+	return append(out, q[1:len(q)-1]...)
 }

@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -79,16 +80,8 @@ func bump(m map[string]int, key string, n, limit int) {
 // clone returns a deep copy.
 func (s *Summary) clone() *Summary {
 	c := *s
-	c.ByVerdict, c.ByReason = copied(s.ByVerdict), copied(s.ByReason)
-	c.ByHost, c.ByMethod, c.ByStatus = copied(s.ByHost), copied(s.ByMethod), copied(s.ByStatus)
+	c.ByVerdict, c.ByReason = maps.Clone(s.ByVerdict), maps.Clone(s.ByReason)
+	c.ByHost, c.ByMethod, c.ByStatus = maps.Clone(s.ByHost), maps.Clone(s.ByMethod), maps.Clone(s.ByStatus)
 	c.Recent, c.Refused = slices.Clone(s.Recent), slices.Clone(s.Refused)
 	return &c
-}
-
-func copied[K comparable](m map[K]int) map[K]int {
-	c := make(map[K]int, len(m))
-	for k, v := range m {
-		c[k] = v
-	}
-	return c
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -119,22 +120,21 @@ func (n names) add(prefixes []*compiled, c *compiled) []*compiled {
 	return prefixes
 }
 
-// each calls yield with every rule for a normalised name until it returns false.
-func (n names) each(name string, yield func(*compiled) bool) {
-	for _, c := range n.exact[name] {
-		if !yield(c) {
-			return
+// rules returns every rule for a normalised name.
+func (n names) rules(name string) iter.Seq[*compiled] {
+	return func(yield func(*compiled) bool) {
+		all := func(list []*compiled) bool {
+			for _, c := range list {
+				if !yield(c) {
+					return false
+				}
+			}
+			return true
 		}
-	}
-	for _, c := range n.below[""] {
-		if !yield(c) {
-			return
-		}
-	}
-	for _, suffix, more := strings.Cut(name, "."); more; _, suffix, more = strings.Cut(suffix, ".") {
-		for _, c := range n.below[suffix] {
-			if !yield(c) {
-				return
+		more := all(n.exact[name]) && all(n.below[""])
+		for more {
+			if _, name, more = strings.Cut(name, "."); more {
+				more = all(n.below[name])
 			}
 		}
 	}
@@ -148,27 +148,25 @@ func (m *Matcher) Host(name string, port uint16) Decision {
 		return Decision{Reason: ReasonNameInvalid}
 	}
 	d := Decision{Reason: ReasonNoRule, name: name, port: port}
-	m.deny.each(name, func(c *compiled) bool {
-		if c.ports.contains(port) {
-			d.Reason, d.Rule, d.Text = ReasonDenied, &c.rule, c.text
-		}
-		return d.Rule == nil
-	})
-	if d.Rule == nil && m.closed.contains(port) {
-		c := m.denies(netip.IPv4Unspecified(), port)
+	denied := func(c *compiled) Decision {
 		d.Reason, d.Rule, d.Text = ReasonDenied, &c.rule, c.text
-	}
-	if d.Rule != nil {
 		return d
 	}
+	for c := range m.deny.rules(name) {
+		if c.ports.contains(port) {
+			return denied(c)
+		}
+	}
+	if m.closed.contains(port) {
+		return denied(m.denies(netip.IPv4Unspecified(), port))
+	}
 	var best *compiled
-	m.allow.each(name, func(c *compiled) bool {
+	for c := range m.allow.rules(name) {
 		d.Reason = ReasonPort
 		if c.ports.contains(port) && (best == nil || c.before(best, port)) {
 			best = c
 		}
-		return true
-	})
+	}
 	if best != nil {
 		d.Allow, d.Reason, d.Rule, d.Text, d.Mode = true, ReasonNone, &best.rule, best.text, best.mode(port)
 	}
@@ -204,16 +202,15 @@ func (m *Matcher) Knows(name string) bool {
 		return false
 	}
 	denied := m.closed
-	m.deny.each(name, func(c *compiled) bool {
+	for c := range m.deny.rules(name) {
 		denied = newPortSet(slices.Concat(denied, c.ports))
-		return true
-	})
-	known := false
-	m.allow.each(name, func(c *compiled) bool {
-		known = c.ports.minus(denied).count() > 0
-		return !known
-	})
-	return known
+	}
+	for c := range m.allow.rules(name) {
+		if c.ports.minus(denied).count() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Addr decides about an address that the payload wrote out. A blocked range is open only to a rule whose prefix lies

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,40 +16,38 @@ func (m *Matcher) Request(d Decision, method, target string) Reason {
 	}
 	reason := ReasonMethod
 	path, clean := cleanPath(target)
-	m.eachHTTP(d, func(r *Rule) bool {
-		if len(r.Methods) > 0 && !slices.Contains(r.Methods, method) {
-			return true
+	for r := range m.http(d) {
+		switch {
+		case len(r.Methods) > 0 && !slices.Contains(r.Methods, method):
+			continue
+		case len(r.Paths) == 0 || clean && slices.ContainsFunc(r.Paths, func(p string) bool { return under(path, p) }):
+			return ReasonNone
 		}
 		reason = ReasonPath
-		if len(r.Paths) == 0 || clean && slices.ContainsFunc(r.Paths, func(p string) bool { return under(path, p) }) {
-			reason = ReasonNone
-		}
-		return reason != ReasonNone
-	})
+	}
 	return reason
 }
 
-// Unlimited reports whether some http rule for d's name and port has neither methods nor paths, so that a connection
-// may leave HTTP (Upgrade).
+// Unlimited reports whether some http rule for d's name and port has neither methods nor paths, so that a connection may
+// leave HTTP (Upgrade).
 func (m *Matcher) Unlimited(d Decision) bool {
-	unlimited := false
-	if d.Allow {
-		m.eachHTTP(d, func(r *Rule) bool {
-			unlimited = len(r.Methods) == 0 && len(r.Paths) == 0
-			return !unlimited
-		})
-	}
-	return unlimited
-}
-
-// eachHTTP calls yield with each rule that allows HTTP at d's name and port.
-func (m *Matcher) eachHTTP(d Decision, yield func(*Rule) bool) {
-	m.allow.each(d.name, func(c *compiled) bool {
-		if c.mode(d.port) != ModeHTTP || !c.ports.contains(d.port) {
+	for r := range m.http(d) {
+		if d.Allow && len(r.Methods) == 0 && len(r.Paths) == 0 {
 			return true
 		}
-		return yield(&c.rule)
-	})
+	}
+	return false
+}
+
+// http returns the rules that allow HTTP at d's name and port.
+func (m *Matcher) http(d Decision) iter.Seq[*Rule] {
+	return func(yield func(*Rule) bool) {
+		for c := range m.allow.rules(d.name) {
+			if c.mode(d.port) == ModeHTTP && c.ports.contains(d.port) && !yield(&c.rule) {
+				return
+			}
+		}
+	}
 }
 
 // lookAlikes are characters beyond ASCII that some servers fold into . / \ % ; ?

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"net/netip"
+	"slices"
 	"sync"
 )
 
@@ -126,21 +127,9 @@ func classOf(a netip.Addr) (class, bool) {
 
 // Metadata reports whether a is a cloud's metadata service, in any form. No rule opens these.
 func Metadata(a netip.Addr) bool {
-	for _, v4 := range embedded(a) {
-		if isMetadata(v4) {
-			return true
-		}
-	}
-	return isMetadata(a.WithZone(""))
-}
-
-func isMetadata(a netip.Addr) bool {
-	for _, m := range metadata() {
-		if a == m {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(append(embedded(a), a.WithZone("")), func(a netip.Addr) bool {
+		return slices.Contains(metadata(), a)
+	})
 }
 
 // isatap reports whether a has an interface identifier of RFC 5214 §6.1, which ends with an IPv4 address.
