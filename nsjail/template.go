@@ -43,7 +43,6 @@ func newTemplate(s *spec.Spec, h *host.Host, m *plan.Mode) (*template, error) {
 	if t.file, err = launcher.NewFile(prefix.Plan.Head, prefix.Plan.Request()); err != nil {
 		return nil, err
 	}
-	t.file.Keep = true
 	return t, nil
 }
 

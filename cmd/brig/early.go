@@ -26,8 +26,5 @@ const char *const brig_launcher_own_net[] = {"--net", "--allow", "--deny", "--sp
 // With these its list may begin with something else than every default jail's, and only its namespaces are made ahead.
 const char *const brig_launcher_odd[] = {"--rootfs", "--spec", "--user", "--optional", "--hostname",
 	"--net=none", "--net=host", "--net none", "--net host", 0};
-
-// With these Go starts a launcher of its own, which inherits the keeper's processors: keeper.c must not have set them.
-const char *const brig_launcher_late[] = {"--systemd-scope", 0};
 */
 import "C"

@@ -12,7 +12,7 @@ import (
 //	reloc    4 bytes   offset into data of a cell that holds an offset into data
 //	data               strings, structures, arrays; the last byte is NUL
 //
-// launcher.c reads it with the same layout and checks every offset before the first operation runs.
+// interpret.c reads it with the same layout and checks every offset before the first operation runs.
 const (
 	Magic      = 0x31475242 // "BRG1"
 	HeaderSize = 48

@@ -10,11 +10,8 @@ import (
 
 // File is a program in its binary form, in memory of its own (memfd_create(2)), to be performed any number of times.
 type File struct {
-	fd  int
-	req program.Request
-	// Keep asks the launcher to keep it, mapped and checked, until another one is to be kept.
-	Keep bool
-
+	fd   int
+	req  program.Request
 	blob []byte
 }
 
@@ -46,11 +43,7 @@ func SendRest(sock int, rest *program.Program, fds ...int) error {
 // takes a whole message, and nobody sends a second before the first is read.
 func (f *File) send(sock int, fds []int) error {
 	all := append(make([]int, 0, 8), f.fd)
-	keep := []byte{0}
-	if f.Keep {
-		keep[0] = 1
-	}
-	return unix.Sendmsg(sock, keep, unix.UnixRights(append(all, fds...)...), nil, unix.MSG_NOSIGNAL)
+	return unix.Sendmsg(sock, []byte{0}, unix.UnixRights(append(all, fds...)...), nil, unix.MSG_NOSIGNAL)
 }
 
 // memfd holds a program: memfd_create(2), Linux 3.17.

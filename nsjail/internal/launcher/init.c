@@ -9,9 +9,11 @@
 enum { REPORT, SIGNALS, LISTENER, NFDS };
 
 struct init {
-	long payload, tracer; struct timespec cpu; // tracer: who may trace exits; cpu: of the payload, as RLIMIT_CPU counts
+	long payload;
+	long tracer;         // the process that may trace exits
+	struct timespec cpu; // of the payload, as RLIMIT_CPU counts it
 	int disks;
-	struct report end; // what the last report will say
+	struct report end;   // the last report
 };
 
 void brig_tell(int fd, int type, int a, int b) {
@@ -19,8 +21,8 @@ void brig_tell(int fd, int type, int a, int b) {
 	while (SYS3(SYS_write, fd, &r, sizeof r) == -EINTR) {}
 }
 
-// measure says which tmpfs has no room left, and how much all hold. A last write(2) may leave some blocks of a large
-// one, and a file needs an inode as well.
+// measure records which tmpfs is full, and how much all contain: statfs(2). A last write(2) may leave some blocks of a
+// large one free, and a file also needs an inode.
 static void measure(struct report *r, int disks) {
 	for (int i = 0; i < disks; i++) {
 		struct statfs s;
@@ -31,19 +33,20 @@ static void measure(struct report *r, int disks) {
 	}
 }
 
-// end kills what is left in the pid namespace, reaps it all, and reports how the payload ended and what all used.
+// end kills the other processes of the pid namespace, reaps them, and reports how the payload ended and what all used.
 static void end(struct init *in, int status, int asked) {
 	struct report *r = &in->end;
-	r->type = REPORT_EXIT, r->a = status, r->b = asked ? END_ASKED : 0;
-	if (r->own && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) r->a = SIGSYS; // as the filter's own kill would have it
-	else r->own = 0;
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) r->own = 0;
+	r->type = REPORT_EXIT;
+	r->a = r->own ? SIGSYS : status; // as after SECCOMP_RET_KILL_PROCESS
+	r->b = asked ? END_ASKED : 0;
 	measure(r, in->disks);
-	// Whoever is left is our child or a descendant of one. kill(2) looks at every process of the machine.
+	// All others are children of init or their descendants. kill(2) looks at every process of the machine.
 	long p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0);
 	if (p != -ECHILD) SYS2(SYS_kill, -1, SIGKILL);
 	uint64_t child = 1ull << (SIGCHLD - 1);
-	struct timespec most = {.tv_sec = END_SECONDS}; // from one end to the next
-	for (; p >= 0 && !(r->b & END_LEFT); p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0)) // ECHILD: all gone
+	struct timespec most = {.tv_sec = END_SECONDS}; // from the end of one process to the next
+	for (; p >= 0 && !(r->b & END_LEFT); p = SYS4(SYS_wait4, -1, 0, __WALL | WNOHANG, 0)) // ECHILD: none is left
 		if (!p && SYS4(SYS_rt_sigtimedwait, &child, 0, &most, 8) == -EAGAIN) r->b |= END_LEFT;
 	SYS2(SYS_getrusage, RUSAGE_CHILDREN, &r->usage);
 	r->usage.ru_ixrss = in->cpu.tv_sec * 1000 + in->cpu.tv_nsec / 1000000; // Linux leaves it 0
@@ -55,11 +58,15 @@ static void end(struct init *in, int status, int asked) {
 // so only one process at a time may ask (debug.json). It must be the leader of its threads, since execve(2) would
 // change the number of another thread.
 static int exits(struct init *in, const struct seccomp_notif *n) {
-	uint32_t r = (uint32_t)n->data.args[0], old = 21; // PTRACE_OLDSETOPTIONS
+	uint32_t r = (uint32_t)n->data.args[0];
 	struct seccomp_notif_resp a = {.id = n->id, .error = -EPERM};
-	if (n->data.nr != SYS_ptrace || (r != PTRACE_SEIZE && r != PTRACE_SETOPTIONS && r != old) || !(n->data.args[3] & PTRACE_O_TRACEEXIT)) return 0;
+	if (n->data.nr != SYS_ptrace || !(n->data.args[3] & PTRACE_O_TRACEEXIT)) return 0;
+	if (r != PTRACE_SEIZE && r != PTRACE_SETOPTIONS && r != 21) return 0; // PTRACE_OLDSETOPTIONS
 	if (SYS3(SYS_tgkill, in->tracer, in->tracer, 0)) in->tracer = n->pid; // the last one is gone
-	if (in->tracer == n->pid && !SYS3(SYS_tgkill, n->pid, n->pid, 0)) a.error = 0, a.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	if (in->tracer == n->pid && !SYS3(SYS_tgkill, n->pid, n->pid, 0)) {
+		a.error = 0;
+		a.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	}
 	return SYS3(SYS_ioctl, LISTENER, SECCOMP_IOCTL_NOTIF_SEND, &a) || 1; // ENOENT: the process has ended
 }
 
@@ -71,13 +78,16 @@ static void violation(struct init *in) {
 	if (SYS3(SYS_ioctl, LISTENER, SECCOMP_IOCTL_NOTIF_RECV, &n)) return; // ENOENT: the process has ended before
 	if (exits(in, &n)) return;
 	int own = !SYS3(SYS_tgkill, in->payload, n.pid, 0); // one of the payload's threads
-	if (!r->count++ || (own && !r->own)) r->nr = n.data.nr, r->arch = n.data.arch;
+	if (!r->count++ || (own && !r->own)) {
+		r->nr = n.data.nr;
+		r->arch = n.data.arch;
+	}
 	r->own |= own;
-	if (n.pid > 1) SYS2(SYS_kill, n.pid, SIGKILL); // 0 would be ourselves
+	if (n.pid > 1) SYS2(SYS_kill, n.pid, SIGKILL); // 0 is init's process group
 }
 
-// forward passes a signal of the keeper's on. Its sender is in no pid namespace of ours; a payload can call itself so,
-// too, but not with the si_code of kill(2): rt_sigqueueinfo(2).
+// forward passes on a signal that the keeper has sent. Its sender is outside the pid namespace (ssi_pid 0). A payload can
+// claim the same, but not with the si_code of kill(2): rt_sigqueueinfo(2).
 static void forward(struct init *in) {
 	struct signalfd_siginfo si;
 	if (SYS3(SYS_read, SIGNALS, &si, sizeof si) != sizeof si || si.ssi_pid || si.ssi_code != SI_USER) return;
@@ -90,8 +100,8 @@ static void forward(struct init *in) {
 // process has stopped for, unless that is SIGTRAP, which an execve(2) causes: ptrace(2), PTRACE_TRACEME.
 static void detach(long pid, int sig) { SYS4(SYS_ptrace, PTRACE_DETACH, pid, 0, sig == SIGTRAP ? 0 : sig); }
 
-// settle keeps the descriptors that init needs and closes all others.
-static void settle(int report, int listener, int disks) {
+// keep_descriptors moves those that init needs to their fixed numbers and closes all others: close_range(2).
+static void keep_descriptors(int report, int listener, int disks) {
 	uint64_t all = ~0ull;
 	SYS3(SYS_dup3, report, REPORT, 0);
 	SYS3(SYS_close_range, SIGNALS, SIGNALS, 0);
@@ -104,10 +114,10 @@ static void settle(int report, int listener, int disks) {
 
 // brig_init reaps, forwards signals, kills what violates the filter, and ends the jail with the payload or the keeper.
 // It does one thing of each kind in turn, so that a flood of one does not hide another.
-void brig_init(long payload, int report, int listener, int disks, struct rest *rest) {
+void brig_init(long payload, int report, int listener, int disks, struct run *run) {
 	struct init in = {.payload = payload, .disks = disks};
-	settle(report, listener, disks);
-	if (rest->err) brig_tell(REPORT, REPORT_FAIL, rest->op, rest->err);
+	keep_descriptors(report, listener, disks);
+	if (run->err) brig_tell(REPORT, REPORT_FAIL, run->op, run->err);
 	brig_tell(REPORT, REPORT_EXEC, (int)payload, 0);
 	struct pollfd p[NFDS] = {{.fd = REPORT, .events = POLLIN}, {.fd = SIGNALS, .events = POLLIN},
 		{.fd = listener < 0 ? -1 : LISTENER, .events = POLLIN}};
@@ -120,12 +130,12 @@ void brig_init(long payload, int report, int listener, int disks, struct rest *r
 			if (WIFSTOPPED(status)) detach(pid, WSTOPSIG(status));
 			else if (pid == payload) end(&in, status, 0);
 		struct timespec now = {0};
-		SYS4(SYS_ppoll, p, NFDS, reaped == 64 ? &now : 0, 0); // a flood of zombies must not hide the rest
+		SYS4(SYS_ppoll, p, NFDS, reaped == 64 ? &now : 0, 0); // a flood of zombies must not hide the other events
 		// a byte from the keeper asks for the end: SIGKILL would lose what the jail's processes have used
 		if (p[REPORT].revents & POLLIN && SYS3(SYS_read, REPORT, &byte, 1) > 0) end(&in, SIGKILL, 1);
-		if (p[REPORT].revents) SYS1(SYS_exit_group, 1); // the keeper is gone, and with us goes the namespace
+		if (p[REPORT].revents) SYS1(SYS_exit_group, 1); // the keeper is gone, and the namespace ends with init
 		if (p[LISTENER].revents & POLLIN) violation(&in);
-		else if (p[LISTENER].revents) p[LISTENER].fd = -1; // POLLHUP: nobody is left under the filter
+		else if (p[LISTENER].revents) p[LISTENER].fd = -1; // POLLHUP: no process has the filter any more
 		if (p[SIGNALS].revents & POLLIN) forward(&in);
 	}
 }

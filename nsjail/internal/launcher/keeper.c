@@ -1,22 +1,32 @@
-// The keeper of one jail, before the Go runtime starts: it forks its launcher, which then prepares while Go starts, and
-// settles what Go could do only later or slower. A library's keeper does none of this.
+// The constructor of the binary, which runs before the Go runtime, in two cases:
+//
+//   - The library starts a launcher by executing this same binary with argv[0] = "brig-launcher" and a socket as fd 3.
+//   - A binary that defines brig_launcher_command (cmd/brig) forks its launcher for that command, so that the launcher
+//     prepares while Go starts, and does what Go could do only later or more slowly.
 #include "launcher.h"
-#include <net/if.h>
-#include <stdio.h>
-#include <sys/ioctl.h>
 #include <malloc.h>
+#include <net/if.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
 
-static struct early early = {-1, -1, -1};
+extern const char *const brig_launcher_command __attribute__((weak));
 
-struct early brig_early(void) { return early; }
+// Beginnings of flags, up to a null.
+typedef const char *const flags[];
+extern __attribute__((weak)) flags brig_launcher_grouped, brig_launcher_own_net, brig_launcher_odd;
 
-// What the keeper of one jail passes on. os/signal takes two thread switches for each signal at start, and a
+struct early brig_early = {-1, -1, -1};
+
+// The signals that the keeper of one jail passes on. os/signal takes two thread switches for each at its start, and a
 // signalfd(2) would miss those that Go unblocks in every thread; so a handler of ours replaces Go's.
 static const int passed[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
-// ignored is what the caller ignores (nohup), as seen before the Go runtime changed it. SIGTSTP and SIGCONT wait for
-// brig_catch_signals, so that the kernel drops the one that the other has followed. Then one thread takes them, one
-// handler after the other: two threads, or a handler within another, would write the later one first.
-static sigset_t ignored, stops;
+enum { NPASSED = sizeof passed / sizeof *passed };
+
+// What the caller ignores (nohup(1)), as it was before the Go runtime changed it.
+static sigset_t ignored;
+// SIGTSTP and SIGCONT, which wait for brig_catch_signals: the kernel then drops the one that the other has followed. One
+// thread takes them, one handler after the other. Two threads, or nested handlers, would write the later one first.
+static sigset_t stops;
 static int caught[2];
 
 static void on_signal(int sig) {
@@ -29,84 +39,95 @@ static void on_signal(int sig) {
 int brig_catch_signals(void) {
 	struct sigaction act = {.sa_handler = on_signal, .sa_mask = stops, .sa_flags = SA_RESTART | SA_ONSTACK};
 	if (pipe2(caught, O_CLOEXEC | O_NONBLOCK)) return -1;
-	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+	for (int i = 0; i < NPASSED; i++)
 		if (!sigismember(&ignored, passed[i])) sigaction(passed[i], &act, 0);
 	pthread_sigmask(SIG_UNBLOCK, &stops, 0);
 	return caught[0];
 }
 
-// keep_no_setid gives up CAP_FSETID for the whole keeper: with it, output that root's keeper copies to a file that a
-// payload has made with S_ISUID would leave the bit on, and with it a set-user-ID program of the payload's.
-static void keep_no_setid(void) {
+static void hold_signals(void) {
+	struct sigaction now;
+	sigaddset(&stops, SIGTSTP);
+	sigaddset(&stops, SIGCONT);
+	pthread_sigmask(SIG_BLOCK, &stops, 0);
+	for (int i = 0; i < NPASSED; i++)
+		if (!sigaction(passed[i], 0, &now) && now.sa_handler == SIG_IGN) sigaddset(&ignored, passed[i]);
+}
+
+// drop_fsetid gives up CAP_FSETID for the whole keeper. With it, output that root's keeper copies to a file that a payload
+// has made with S_ISUID would leave the bit on, and a set-user-ID program of the payload's behind: capabilities(7).
+static void drop_fsetid(void) {
 	struct __user_cap_header_struct h = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct d[2];
 	if (syscall(SYS_capget, &h, d)) return;
-	d[0].effective &= ~(1u << CAP_FSETID), d[0].permitted &= ~(1u << CAP_FSETID), d[0].inheritable &= ~(1u << CAP_FSETID);
+	d[0].effective &= ~(1u << CAP_FSETID);
+	d[0].permitted &= ~(1u << CAP_FSETID);
+	d[0].inheritable &= ~(1u << CAP_FSETID);
 	syscall(SYS_capset, &h, d);
 }
 
-// need ends the process where the Go runtime would not start, but crash with exit code 2. Go raises the soft limit on
-// open files itself. Of addresses it reserves some 700 MiB before main; up to 1.3 GiB that may leave its heap none.
-static void need(int resource, rlim_t least, const char *few) {
+// need ends the process where the Go runtime would crash at its start with exit code 2. Go raises the soft limit on open
+// files itself. It reserves some 700 MiB of addresses before main; with 1.3 GiB or less its heap may get none.
+static void need(int resource, rlim_t least, const char *message) {
 	struct rlimit l;
-	int none = getrlimit(resource, &l) || (resource == RLIMIT_AS ? l.rlim_cur : l.rlim_max) >= least;
-	if (!none && write(2, few, strlen(few))) _exit(125);
+	if (getrlimit(resource, &l)) return;
+	if ((resource == RLIMIT_AS ? l.rlim_cur : l.rlim_max) >= least) return;
+	if (write(2, message, strlen(message))) _exit(125);
 }
 
-// Beginnings of flags, up to a null.
-extern __attribute__((weak)) const char *const brig_launcher_grouped[], *const brig_launcher_late[], *const brig_launcher_own_net[], *const brig_launcher_odd[];
-
-// begins reports whether an argument begins with one of the strings of a list. This is only a guess; a wrong one costs
-// time. After a space a string has the whole value that the next argument must be.
+// begins reports whether an argument begins with one of the strings of a list. It guesses; a wrong guess costs time. A
+// string with a space has behind it the whole value that the next argument must have.
 static int begins(int argc, char **argv, const char *const *with) {
 	for (int i = 2; with && i < argc && strcmp(argv[i], "--"); i++)
 		for (const char *const *p = with; *p; p++) {
 			size_t n = strcspn(*p, " ");
-			if (!strncmp(argv[i], *p, n) && (!(*p)[n] || (i + 1 < argc && !strcmp(argv[i + 1], *p + n + 1)))) return 1;
+			if (strncmp(argv[i], *p, n)) continue;
+			if (!(*p)[n] || (i + 1 < argc && !strcmp(argv[i + 1], *p + n + 1))) return 1;
 		}
 	return 0;
 }
 
-// A Go runtime that sees one processor starts with one P: it wakes no thread for each goroutine that becomes ready, which
-// a start would pay for and has no work for. Its first threads take turns: on another processor each would wait there for
-// the launcher. So the process is on one from here on, and the Go side gives its threads the others once the launcher
-// has its program (widen.go). Go looks for more processors every second, and then takes them all. For a quota it would
-// also look once into the mount table and the files of its control group, a tenth of a millisecond: as long as it may
-// open no file at all, it finds none, and package syscall raises that limit again before any Go code of ours. (libc,
-// which asks /proc/self/maps, then does not say either where the first thread's stack ends. Go takes 0 for that, and
-// leaves it to the kernel to find an overflow.)
-static cpu_set_t processors;
-static int narrowed;
+// A Go runtime that sees one processor starts with one P, and wakes no thread for each goroutine that becomes ready. Its
+// first threads take turns; on another processor each would wait for the launcher. So the process is on one processor
+// until the launcher has its program: affinity.go then restores the others. Go looks for more processors every second.
+// For a quota it would look once into the mount table and the files of its control group; as long as it may open no file,
+// it finds none, and package syscall raises that limit again before any other Go code. libc cannot read the bounds of the
+// first thread's stack in /proc/self/maps then. Go takes 0 for them, and the kernel finds an overflow.
+cpu_set_t brig_processors;
+int brig_pinned;
 
-const void *brig_processors(void) { return narrowed ? &processors : 0; }
-
-static void narrow(void) {
+static void pin(void) {
 	cpu_set_t one = {0};
-	int cpu = sched_getcpu();
-	if (cpu < 0 || sched_getaffinity(0, sizeof processors, &processors) || CPU_COUNT(&processors) < 2) return;
-	CPU_SET(cpu, &one);
-	narrowed = !sched_setaffinity(0, sizeof one, &one);
 	struct rlimit files;
-	if (!getrlimit(RLIMIT_NOFILE, &files)) files.rlim_cur = 0, setrlimit(RLIMIT_NOFILE, &files);
+	int cpu = sched_getcpu();
+	if (cpu < 0 || sched_getaffinity(0, sizeof brig_processors, &brig_processors) || CPU_COUNT(&brig_processors) < 2) return;
+	CPU_SET(cpu, &one);
+	brig_pinned = !sched_setaffinity(0, sizeof one, &one);
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = 0;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 	prctl(PR_SET_TIMERSLACK, 1000000ul); // ns: Go's monitor sleeps for 20,000 at a time
 }
 
-static int put(const char *file, const char *text) {
-	int fd = open(file, O_WRONLY | O_CLOEXEC), n = fd < 0 ? -1 : (int)write(fd, text, strlen(text));
+static int put(const char *file, const char *format, unsigned id) {
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
+	int n = fd < 0 ? -1 : dprintf(fd, format, id, id);
 	close(fd);
 	return n < 0;
 }
 
-// net_ahead makes the network namespace of a jail that will be born in a control group: a third of a start. An ordinary
-// user needs a user namespace for it, in which the jail's own then is. Root without CAP_NET_ADMIN cannot bring lo up:
-// its jail makes a namespace of its own.
+// net_ahead makes the network namespace of a jail that must be born in a control group, with lo up: unshare(2),
+// netdevice(7). An ordinary user needs a user namespace for it, and the jail's is then inside. Root without CAP_NET_ADMIN
+// cannot bring lo up, and its jail makes the namespace itself.
 static int net_ahead(void) {
-	char uid[64], gid[64];
 	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	snprintf(uid, sizeof uid, "%u %u 1", geteuid(), geteuid()), snprintf(gid, sizeof gid, "%u %u 1", getegid(), getegid());
-	int user = geteuid() ? CLONE_NEWUSER : 0;
-	if (unshare(user | CLONE_NEWNET)) return NOTHING_AHEAD;
-	if (user && (put("/proc/self/setgroups", "deny") || put("/proc/self/uid_map", uid) || put("/proc/self/gid_map", gid))) _exit(1);
+	unsigned uid = geteuid();
+	unsigned gid = getegid();
+	if (unshare(CLONE_NEWNET | (uid ? CLONE_NEWUSER : 0))) return NOTHING_AHEAD;
+	if (uid && put("/proc/self/setgroups", "deny", 0)) _exit(1);
+	if (uid && put("/proc/self/uid_map", "%u %u 1", uid)) _exit(1);
+	if (uid && put("/proc/self/gid_map", "%u %u 1", gid)) _exit(1);
 	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int down = ioctl(s, SIOCSIFFLAGS, &lo);
 	close(s);
@@ -115,42 +136,66 @@ static int net_ahead(void) {
 
 unsigned char *brig_ahead_program(size_t *size) {
 #ifdef __x86_64__
-	static unsigned char list[] __attribute__((aligned(16))) = {
+	static unsigned char program[] __attribute__((aligned(16))) = {
 #include "ahead_amd64.h"
 	};
-	if (prctl(PR_CAPBSET_READ, AHEAD_LAST_CAP) >= 0 && prctl(PR_CAPBSET_READ, AHEAD_LAST_CAP + 1) < 0)
-		return *size = sizeof list, list;
+	*size = sizeof program;
+	if (prctl(PR_CAPBSET_READ, AHEAD_LAST_CAP) >= 0 && prctl(PR_CAPBSET_READ, AHEAD_LAST_CAP + 1) < 0) return program;
 #endif
-	return *size = 0, (void *)0;
+	*size = 0;
+	return 0;
 }
 
-void brig_keeper(int argc, char **argv, char **envp) {
-	sigaddset(&stops, SIGTSTP), sigaddset(&stops, SIGCONT), pthread_sigmask(SIG_BLOCK, &stops, 0);
-	need(RLIMIT_AS, 3ul << 29, "brig: the limit on address space is too low; raise it to 1572864 (ulimit -v), or limit the payload alone: --ulimit as=BYTES\n");
-	need(RLIMIT_NOFILE, 64, "brig: the hard limit on open files is too low; raise it to 263 (ulimit -Hn)\n");
-	keep_no_setid();
-	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
-		struct sigaction now;
-		if (!sigaction(passed[i], 0, &now) && now.sa_handler == SIG_IGN) sigaddset(&ignored, passed[i]);
-	}
-	int sv[2], av[2];
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then starts a launcher the other way
-	// a process made ahead is of no use to a jail that must be born in a group
-	if (begins(argc, argv, brig_launcher_grouped)) av[0] = av[1] = NOTHING_AHEAD;
-	else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
-	long pid = -1;
+// fork_launcher forks it with clone3(2), and without a process made ahead where the jail must be born in a control group.
+static void fork_launcher(int argc, char **argv, char **envp) {
+	int sv[2];
+	int av[2] = {NOTHING_AHEAD, NOTHING_AHEAD};
+	int grouped = begins(argc, argv, brig_launcher_grouped);
 	struct clone_args ca = {.exit_signal = SIGCHLD};
-	// a caller that closed a standard stream must not get our socket as the payload's
-	if (sv[0] > 2 && sv[1] > 2 && (av[0] > 2 || av[0] == NOTHING_AHEAD)) pid = syscall(SYS_clone3, &ca, sizeof ca);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then executes a launcher
+	if (!grouped && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
+	long pid = -1; // a standard stream that the caller has closed must not become our socket
+	if (sv[0] > 2 && (grouped || av[0] > 2)) pid = syscall(SYS_clone3, &ca, sizeof ca);
 	if (pid == 0) {
-		close(sv[0]), close(av[0]);
-		syscall(SYS_setsid); // a Ctrl-C at the terminal is the keeper's to forward, not our end
-		if (av[1] == NOTHING_AHEAD && !begins(argc, argv, brig_launcher_own_net)) av[1] = net_ahead();
+		close(sv[0]);
+		close(av[0]);
+		syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
+		if (grouped && !begins(argc, argv, brig_launcher_own_net)) av[1] = net_ahead();
 		brig_become(argc, argv, envp, sv[1], av[1], !begins(argc, argv, brig_launcher_odd));
 	}
-	close(sv[1]), close(av[1]);
-	if (pid > 0) early = (struct early){sv[0], av[0], (int)pid};
-	else close(sv[0]), close(av[0]);
-	mallopt(M_ARENA_MAX, 1); // else each of Go's threads maps an arena, for the few bytes that it frees at its start
-	if (pid > 0 && !begins(argc, argv, brig_launcher_late)) narrow();
+	close(sv[1]);
+	close(av[1]);
+	if (pid < 0) {
+		close(sv[0]);
+		close(av[0]);
+		return;
+	}
+	brig_early = (struct early){sv[0], av[0], (int)pid};
+	mallopt(M_ARENA_MAX, 1); // each of Go's threads would map an arena for the few bytes that it frees at its start
+	pin();
+}
+
+// is_launcher_socket reports whether fd is one end of a socketpair(2) that the parent process has made.
+static int is_launcher_socket(int fd) {
+	struct ucred cred;
+	int type = 0;
+	socklen_t n = sizeof type;
+	socklen_t m = sizeof cred;
+	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) && type == SOCK_SEQPACKET &&
+	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &m) && cred.pid == getppid();
+}
+
+__attribute__((constructor)) static void enter(int argc, char **argv, char **envp) {
+	if (argc < 1 || getauxval(AT_SECURE)) return;
+	if (!strcmp(argv[0], "brig-launcher") && is_launcher_socket(3)) {
+		syscall(SYS_close_range, 4, ~0u, 0); // what the keeper's caller has left open
+		brig_become(argc, argv, envp, 3, NOT_FORKED, 0);
+	}
+	if (!&brig_launcher_command || argc < 2 || strcmp(argv[1], brig_launcher_command)) return;
+	need(RLIMIT_AS, 3ul << 29, "brig: the limit on address space is too low; raise it to 1572864 (ulimit -v), "
+		"or limit the payload alone: --ulimit as=BYTES\n");
+	need(RLIMIT_NOFILE, 64, "brig: the hard limit on open files is too low; raise it to 263 (ulimit -Hn)\n");
+	hold_signals();
+	drop_fsetid();
+	fork_launcher(argc, argv, envp);
 }

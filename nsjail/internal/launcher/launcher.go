@@ -1,4 +1,4 @@
-// Package launcher starts and speaks to the launcher, the small C process that performs programs (launcher.c).
+// Package launcher starts and speaks to the launcher, the small C process that performs programs (interpret.c, spawn.c).
 package launcher
 
 /*
@@ -60,7 +60,7 @@ func (e *OpError) Error() string { return fmt.Sprintf("operation %d: %v", e.Op, 
 
 // TakeEarly gives the launcher that the constructor has forked, once.
 func TakeEarly() *Launcher {
-	e := C.brig_early()
+	e := &C.brig_early
 	if e.launcher < 0 || fcntlClosed(int(e.launcher)) {
 		return nil
 	}
@@ -78,7 +78,7 @@ func fcntlClosed(fd int) bool {
 
 // Start executes this binary again as a launcher, with an empty environment and nothing open but its socket.
 func Start() (*Launcher, error) {
-	widen.Do(widenAll)
+	restore.Do(restoreAffinity)
 	sv, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
@@ -108,6 +108,7 @@ func (s *Launcher) Retire() error {
 	if s.sock < 0 {
 		return nil
 	}
+	restore.Do(restoreAffinity)
 	var err error
 	if s.Early { // else nothing has been made ahead
 		err = s.greet()
@@ -167,7 +168,7 @@ func (s *Launcher) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	if err := f.send(sock, fds); err != nil {
 		return 0, os.NewSyscallError("sendmsg to the launcher", err)
 	}
-	widen.Do(widenAll)
+	restore.Do(restoreAffinity)
 	if ahead { // its report is the answer
 		pid := s.ahead
 		s.ahead = 0

@@ -54,7 +54,7 @@ func buildDriver(dir string) error {
 	if err != nil {
 		return os.WriteFile(filepath.Join(dir, "no-sanitizer"), fmt.Appendf(out, "%v\n", err), 0o644)
 	}
-	out, err = exec.Command("gcc", append(args, "-o", filepath.Join(dir, "check_main"), "testdata/check_main.c", "entry.c", "keeper.c", "init.c")...).CombinedOutput()
+	out, err = exec.Command("gcc", append(args, "-o", filepath.Join(dir, "check_main"), "testdata/check_main.c", "spawn.c", "keeper.c", "init.c")...).CombinedOutput()
 	if err != nil {
 		return errors.Join(err, errors.New(string(out)))
 	}

@@ -12,7 +12,7 @@
 #define clone test_clone
 long test_syscall(long nr, ...);
 int test_clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
-#include "../launcher.c"
+#include "../interpret.c"
 
 static uint64_t seed = 88172645463325252ull; // xorshift64: the same rounds every time
 static uint64_t rnd(void) { return seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17; }
@@ -60,7 +60,7 @@ static int try(const char *blob, size_t size, int nfds) {
 	} else {
 		struct header *h = (struct header *)p;
 		long slots[NSLOTS] = {0};
-		struct rest rest = {.base = p, .slots = slots};
+		struct run run = {.base = p, .slots = slots};
 		data = p + h->dataoff, len = size - h->dataoff;
 		for (int i = 0; i < nfds; i++) slots[i] = 3 + i;
 		uint32_t *rel = (uint32_t *)(p + sizeof *h + h->nops * sizeof(struct op));
@@ -69,9 +69,9 @@ static int try(const char *blob, size_t size, int nfds) {
 			must((char *)to >= data && (char *)to < data + len, "a relocated cell points outside");
 			look(to);
 		}
-		int op = brig_run(&rest);
+		int op = brig_run(&run);
 		must(op >= -1 && op < (int)h->nops, "an index outside the program");
-		must(op < 0 || (rest.err > 0 && rest.err < 4096), "a failure without errno");
+		must(op < 0 || (run.err > 0 && run.err < 4096), "a failure without errno");
 		accepted++;
 	}
 	free(p);

@@ -1,0 +1,54 @@
+package launcher
+
+/*
+#include "launcher.h"
+*/
+import "C"
+
+import (
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+var restore sync.Once
+
+// restoreAffinity lets every thread run on the processors that the process had before its constructor put it on one
+// (keeper.c): sched_setaffinity(2). A thread inherits the processors of its creator, so the list of threads is read until
+// all of them have been changed.
+func restoreAffinity() {
+	if C.brig_pinned == 0 {
+		return
+	}
+	all := (*unix.CPUSet)(unsafe.Pointer(&C.brig_processors))
+	restoreFiles()
+	done := map[int]bool{}
+	for more := true; more; {
+		more = false
+		tasks, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return // without /proc no jail can be made
+		}
+		for _, t := range tasks {
+			tid, err := strconv.Atoi(t.Name())
+			if err != nil || done[tid] {
+				continue
+			}
+			done[tid] = true
+			more = unix.SchedSetaffinity(tid, all) == nil || more // it may have ended
+		}
+	}
+}
+
+// restoreFiles sets RLIMIT_NOFILE to its present value, so that children inherit it: setrlimit(2). Otherwise package
+// syscall would restore in them what the constructor has left, none.
+func restoreFiles() {
+	var files syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
+		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files) // an unchanged limit cannot be refused
+	}
+}
