@@ -36,7 +36,7 @@ func (a Action) Base() Action { return a & unix.SECCOMP_RET_ACTION_FULL }
 // Data is the errno of an Errno action, the message of a Trace action.
 func (a Action) Data() uint16 { return uint16(a & unix.SECCOMP_RET_DATA) }
 
-// Permits says whether the call is performed.
+// Permits reports whether the call is performed.
 func (a Action) Permits() bool { return a.Base() == Allow || a.Base() == Log }
 
 // String is "ALLOW", "ERRNO(EPERM)", "TRACE(7)".
@@ -110,7 +110,7 @@ func actionNames() []string {
 		"SCMP_ACT_KILL_THREAD", "SCMP_ACT_LOG", "SCMP_ACT_NOTIFY", "SCMP_ACT_TRACE", "SCMP_ACT_TRAP"}
 }
 
-// withData gives the action its errno or message; EPERM where the profile says nothing, as Docker does.
+// withData adds the errno or message to an action. Without one in the profile it is EPERM, as Docker's.
 func withData(base Action, errno *uint) Action {
 	if base != Errno && base != Trace {
 		return base

@@ -47,5 +47,5 @@ func archNames() []string {
 		mipsel64n32 mipsle parisc parisc64 ppc ppc64 ppc64le riscv64 s390 s390x x32 x86`)
 }
 
-// matches says whether the word of an includes.arches list means a.
+// matches reports whether the word of an includes.arches list means a.
 func (a arch) matches(word string) bool { return word == a.goName || word == a.docker }

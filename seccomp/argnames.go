@@ -41,7 +41,7 @@ func argName(call string, arg int) string {
 	return fmt.Sprintf("arg%d", arg)
 }
 
-// intArg says that the kernel reads only 32 bits of an argument of these calls.
+// intArg reports whether the kernel reads only 32 bits of an argument of these calls.
 func intArg(call string, arg int) bool {
 	switch call {
 	case "socket", "socketpair":
@@ -56,7 +56,7 @@ func intArg(call string, arg int) bool {
 	return false
 }
 
-// valueName says what a constant means, where a reader should not have to look it up.
+// valueName returns the name of a constant, such as AF_NETLINK, or "".
 func valueName(call string, c Cond) string {
 	exact := c.Op != MaskedEq || c.Mask&0xffffffff == 0xffffffff
 	switch {

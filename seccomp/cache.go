@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cacheMagic stands before the hash and the filter in a cache file; it changes with what Compile makes of a profile.
-const cacheMagic = "brig-bpf-1\n"
+// cacheMagic begins a cache file, before the hash and the filter. It changes when Compile writes other filters.
+const cacheMagic = "brig-bpf-2\n"
 
-// CacheError says that the cache, not the profile, failed.
+// CacheError is a failure of the cache, not of the profile.
 type CacheError struct {
 	Dir string
 	Err error
@@ -28,12 +28,13 @@ func (e *CacheError) Error() string {
 	return fmt.Sprintf("seccomp cache %s: %v; give a directory that you own, mode 0700", quote(e.Dir), e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *CacheError) Unwrap() error { return e.Err }
 
-// Cached gives the filter that compile would make for key, from dir if it was kept there before. key is everything that
+// Cached returns the filter that compile would make for key, from dir if it is there. key is everything that
 // the filter depends on: the profile's bytes and the Target; the version of libseccomp is added here. dir is made with
-// mode 0700; it must be ours, no symlink, and writable by nobody else: whoever writes there chooses the filter.
+// mode 0700; it must belong to the caller, be no symbolic link, and be writable by no one else,
+// because its writer chooses the filter.
 //
 // When only the cache fails the filter is returned with a *CacheError, which the caller may print and go on. A corrupt
 // entry is compiled anew and replaced.
@@ -82,7 +83,7 @@ func openCache(dir string) (int, error) {
 	return fd, nil
 }
 
-// private says that only we can have written to what fd is.
+// private reports whether only we can have written to what fd is.
 func private(fd int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -97,7 +98,7 @@ func private(fd int) error {
 	return nil
 }
 
-// readEntry gives a kept filter. Any defect only means that there is none: it is compiled again.
+// readEntry returns a kept filter. Any defect only means that there is none: it is compiled again.
 func readEntry(dir int, name string) ([]byte, bool) {
 	// O_NONBLOCK: a FIFO planted here must not hang us.
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Check says the first thing that is wrong with p, as a *ProfileError. Parse and Resolve call it.
+// Check returns the first error of p as a *ProfileError. Parse and Resolve call it.
 func (p *Profile) Check() error {
 	if err := checkAction("defaultAction", p.DefaultAction, "defaultErrnoRet", p.DefaultErrnoRet); err != nil {
 		return err

@@ -3,6 +3,8 @@ package seccomp
 import (
 	"fmt"
 	"math"
+	"math/bits"
+	"slices"
 )
 
 // Op compares an argument with a constant, unsigned, 64 bits wide.
@@ -67,7 +69,7 @@ func (o Op) MarshalText() ([]byte, error) {
 	return []byte(opNames()[o]), nil
 }
 
-// Holds says whether the condition is met by the arguments of a call.
+// Holds reports whether the condition is met by the arguments of a call.
 func (c Cond) Holds(args [6]uint64) bool {
 	v := args[c.Arg]
 	switch c.Op {
@@ -89,35 +91,82 @@ func (c Cond) Holds(args [6]uint64) bool {
 	return false
 }
 
-// span is an inclusive range of values.
-type span struct{ lo, hi uint64 }
-
-// spans says where a condition other than MaskedEq holds.
-func (c Cond) spans() []span {
-	const top = math.MaxUint64
-	v := c.Value
-	var s []span
-	add := func(ok bool, lo, hi uint64) {
-		if ok {
-			s = append(s, span{lo, hi})
+// canHold reports whether any argument vector meets all conditions. Arguments do not depend on each other.
+func canHold(conds []Cond) bool {
+	for arg := range 6 {
+		if !argCanHold(slices.DeleteFunc(slices.Clone(conds), func(c Cond) bool { return c.Arg != arg })) {
+			return false
 		}
 	}
-	switch c.Op {
-	case Equal:
-		add(true, v, v)
-	case NotEqual:
-		add(v > 0, 0, v-1)
-		add(v < top, v+1, top)
-	case Less:
-		add(v > 0, 0, v-1)
-	case LessOrEqual:
-		add(true, 0, v)
-	case GreaterOrEqual:
-		add(true, v, top)
-	case Greater:
-		add(v < top, v+1, top)
+	return true
+}
+
+// argCanHold looks for a value of one argument that meets all conditions: it has the bits of all masks, lies between the
+// bounds, and is none of the excluded values.
+func argCanHold(conds []Cond) bool {
+	lo, hi, mask, want := uint64(0), uint64(math.MaxUint64), uint64(0), uint64(0)
+	excluded := map[uint64]bool{}
+	for _, c := range conds {
+		v := c.Value
+		switch c.Op {
+		case NotEqual:
+			excluded[v] = true
+		case Equal:
+			lo, hi = max(lo, v), min(hi, v)
+		case LessOrEqual:
+			hi = min(hi, v)
+		case GreaterOrEqual:
+			lo = max(lo, v)
+		case Less:
+			if v == 0 {
+				return false
+			}
+			hi = min(hi, v-1)
+		case Greater:
+			if v == math.MaxUint64 {
+				return false
+			}
+			lo = max(lo, v+1)
+		case MaskedEq:
+			if (want^v)&mask&c.Mask != 0 {
+				return false
+			}
+			mask, want = mask|c.Mask, want|v
+		}
 	}
-	return s
+	for {
+		v, ok := atLeast(lo, mask, want)
+		if !ok || v > hi {
+			return false
+		}
+		if !excluded[v] {
+			return true
+		}
+		if v == math.MaxUint64 {
+			return false
+		}
+		lo = v + 1
+	}
+}
+
+// atLeast returns the least value from lo on that has the wanted bits under mask.
+func atLeast(lo, mask, want uint64) (uint64, bool) {
+	for {
+		wrong := (lo ^ want) & mask
+		if wrong == 0 {
+			return lo, true
+		}
+		top := uint64(1) << (bits.Len64(wrong) - 1)
+		below := top<<1 - 1 // the bit and those below it
+		if lo&top == 0 {
+			lo = lo&^below | top
+			continue
+		}
+		if lo|below == math.MaxUint64 {
+			return 0, false
+		}
+		lo = (lo | below) + 1
+	}
 }
 
 func (a Arg) cond() Cond {

@@ -124,7 +124,7 @@ func fieldName(off uint32) string {
 		return fmt.Sprintf("ip[%d]", (off-offIP)/4)
 	}
 	half := [2]string{"low", "high"}
-	if probe := (Data{Args: [6]uint64{1}}).bytes(); probe[offArgs] == 0 {
+	if bigEndian() {
 		half = [2]string{"high", "low"}
 	}
 	return fmt.Sprintf("arg%d.%s", (off-offArgs)/8, half[(off-offArgs)/4%2])

@@ -1,17 +1,17 @@
-// Package seccomp turns Docker/OCI seccomp profiles into BPF, and says what they mean.
+// Package seccomp turns Docker/OCI seccomp profiles into BPF, and explains them.
 //
-// The road is Parse (or Preset) → Profile.Resolve(Target) → Table → Table.Compile → bytes for seccomp(2).
+// The steps are Parse (or Preset) → Profile.Resolve(Target) → Table → Table.Compile → bytes for seccomp(2).
 //
-//   - A Profile is the JSON file, checked strictly: an unknown key, action or operator is an error, never a silence.
-//   - A Table is what the profile means for one architecture, kernel and capability set: a default action and rules in
+//   - A Profile is the JSON file, checked strictly: an unknown key, action or operator is an error.
+//   - A Table is the meaning of a profile for one architecture, kernel and capability set: a default action and rules in
 //     order. The first rule of a system call that matches decides. Table.String is `brig explain --seccomp`.
-//   - Compile hands the rules to libseccomp (the only importer of it is this package), then runs the result in the
-//     interpreter of this package and compares it with Table.Eval: what was explained is what will be enforced.
+//   - Compile writes the rules as a binary tree of ranges of numbers, then runs the result in the interpreter of this
+//     package and compares it with Table.Eval: what was explained is what is enforced.
 //
-// First match is what a reader of a profile expects, and is not what libseccomp does by itself: there, an unconditional
-// rule wins over a conditional one wherever it stands, and two conditions on one argument are refused (other runtimes
-// turn them into "or"). So a profile that denies openat(2) for writing and then allows openat would allow it all. Here
-// rules that overlap are first made disjoint (see cube.go).
+// libseccomp, which no other package imports, knows the numbers and names of system calls on each architecture. In tests
+// its compiler is compared with this package's on every number. It is not first-match: an unconditional rule wins over a
+// conditional one wherever it is in the list, so a profile that denies openat(2) for writing and then allows openat would
+// allow it all.
 //
 // Only the native architecture is compiled in. A call through a foreign ABI (i386's int 0x80, x32) kills the process.
 //

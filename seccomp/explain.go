@@ -11,7 +11,7 @@ import (
 // width is the line length of Table.String.
 const width = 110
 
-// String is the table for `brig explain --seccomp`: system calls with the same rules stand together.
+// String is the table for `brig explain --seccomp`: system calls with the same rules are one group.
 func (t *Table) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seccomp table for %s\n", t.Arch)

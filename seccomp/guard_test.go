@@ -18,7 +18,7 @@ func TestGuardBPFIsFresh(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fresh, err := table.CompileTree()
+		fresh, err := table.Compile()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ func suggest(got string, names []string) string {
 	return "write one of " + strings.Join(names, " ")
 }
 
-// nearest gives the name within a third of got's length in edits, or "".
+// nearest returns the name within a third of got's length in edits, or "".
 func nearest(got string, names []string) string {
 	if len(got) > 64 {
 		return ""

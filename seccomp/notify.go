@@ -13,7 +13,7 @@ import (
 // NotifyKills rewrites a filter so that its listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, Linux 5.0) learns of each call
 // that the filter answers with death, and the call waits for ever. Who listens kills the process: that is what
 // SECCOMP_RET_KILL_PROCESS means, and stricter than SECCOMP_RET_KILL_THREAD, which ends one thread of it. changed is
-// false, and the filter is as it was, where it kills nobody, hands calls to a listener of its own, or is no filter.
+// false, and the filter is the same, if it never kills, hands calls to a listener of its own, or is no filter.
 //
 // Of several filters the kernel follows the sternest answer, and a notice comes after SECCOMP_RET_TRAP and
 // SECCOMP_RET_ERRNO: a filter that is loaded above or beneath, such as a payload's own, can refuse what this one would
@@ -83,7 +83,7 @@ func NativeABI() string {
 	return runtime.GOARCH
 }
 
-// CallName names a system call as a notice gives it: by its number and the architecture of the call (AUDIT_ARCH_*),
+// CallName returns the name of a system call that a notice has by its number and the architecture of the call (AUDIT_ARCH_*),
 // which are not always the machine's own. name is "" where the library does not know the call; abi is never empty.
 func CallName(nr int32, audit uint32) (name, abi string) {
 	for _, a := range abis() {

@@ -10,10 +10,10 @@ import (
 //go:embed presets/*.json
 var presetFiles embed.FS
 
-// Presets lists the names that Preset takes; the package comment says what each is for.
+// Presets lists the names that Preset takes; the package comment describes them.
 func Presets() []string { return []string{"default", "strict", "compute", "build", "debug"} }
 
-// Preset gives one of the profiles in this package.
+// Preset returns one of the profiles in this package.
 func Preset(name string) (*Profile, error) {
 	data, err := PresetSource(name)
 	if err != nil {

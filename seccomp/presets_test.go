@@ -20,7 +20,7 @@ func TestDefaultBPFIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh, err := table.CompileTree()
+	fresh, err := table.Compile()
 	if runtime.GOARCH != "amd64" {
 		t.Skipf("no embedded filter on %s", runtime.GOARCH)
 	}

@@ -40,7 +40,7 @@ type Arg struct {
 	Op       string `json:"op"`
 }
 
-// Filter says when an entry applies (Includes) or does not (Excludes).
+// Filter is a condition on the target: an entry applies where it holds (Includes) or does not hold (Excludes).
 type Filter struct {
 	Caps      []string `json:"caps,omitempty"`
 	Arches    []string `json:"arches,omitempty"`

@@ -1,7 +1,6 @@
 package seccomp
 
-// shrink gives the same filter in fewer instructions. Whoever loads it pays for each: the kernel converts, checks and
-// compiles them all. Three things are left out: masks that mask nothing, loads of what is loaded already, and every
+// shrink returns the same filter in fewer instructions: the kernel converts, checks and compiles each when it is loaded. Three things are left out: masks that mask nothing, loads of what is loaded already, and every
 // answer but one of a kind, at the end, to which all jumps go. A filter in which a jump would have to be too long
 // (255 instructions, bpf(2)) stays as it is. Jumps go forward only, so one walk in order sees all ways to a place.
 func shrink(p []insn) []insn {
@@ -35,13 +34,13 @@ type shrinker struct {
 	p       []insn
 	at      func(int) int
 	order   []int       // the instructions that stay, but for the answers
-	place   map[int]int // and where each stands
+	place   map[int]int // and the position of each
 	answers map[uint32]int
 	ends    []uint32
 	live    map[int]bool
 }
 
-// reached says whether there is a way to an instruction that stays.
+// reached reports whether there is a way to an instruction that stays.
 func (s *shrinker) reached(i int) bool {
 	if s.live == nil {
 		s.live = map[int]bool{s.at(0): true}
@@ -94,7 +93,7 @@ func (s *shrinker) write() []insn {
 	return out
 }
 
-// where an instruction stands; each answer has one place, after all others.
+// where returns the position of an instruction. Each answer has one, after all other instructions.
 func (s *shrinker) where(i int) int {
 	if s.p[i].code != bpfRet {
 		return s.place[i]

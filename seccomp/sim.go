@@ -70,7 +70,7 @@ func decodeProgram(bpf []byte) ([]insn, error) {
 	return p, nil
 }
 
-// check says whether an instruction is one that seccomp(2) takes, with room for its jumps among the rest after it.
+// check reports whether an instruction is one that seccomp(2) takes, with room for its jumps among the rest after it.
 func (i insn) check(rest int) error {
 	switch i.code {
 	case bpfLoad:
@@ -106,7 +106,7 @@ func (i insn) check(rest int) error {
 	return nil
 }
 
-// Simulate runs a filter on a call, as the kernel would. What the kernel would not load gives KillProcess.
+// Simulate runs a filter on a call, as the kernel would. For what the kernel would not load it returns KillProcess.
 func Simulate(bpf []byte, d Data) Action {
 	p, err := decodeProgram(bpf)
 	if err != nil {
@@ -123,11 +123,14 @@ func simulate(p []insn, d Data) Action {
 	return run(p, d)
 }
 
-// PermitsAll says whether a filter lets all of these calls of the machine's own architecture happen, with zeros as arguments.
+// PermitsAll reports whether a filter lets all of these calls of the machine's own architecture happen, with zeros as arguments.
 func PermitsAll(bpf []byte, calls ...int32) bool {
 	p, err := decodeProgram(bpf)
 	return err == nil && !slices.ContainsFunc(calls, func(nr int32) bool { return !simulate(p, Data{Nr: nr}).Permits() })
 }
+
+// bigEndian reports whether the upper half of an argument comes first.
+func bigEndian() bool { return binary.NativeEndian.Uint16([]byte{0, 1}) == 1 }
 
 func (d Data) bytes() (b [dataLen]byte) {
 	binary.NativeEndian.PutUint32(b[offNr:], uint32(d.Nr))

@@ -54,9 +54,9 @@ func TestDisassemble(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, _ := SyscallName(0)
+	name, _ := SyscallName(1)
 	text := Disassemble(bpf)
-	for _, want := range []string{"0000  ld   arch\n", "jgt  300", "jeq  0 (" + name + ")", "ld   arg2.low\n", "ld   arg2.high\n",
+	for _, want := range []string{"0000  ld   arch\n", "jge  301", "jge  1 (" + name + ")", "ld   arg2.low\n", "ld   arg2.high\n",
 		"jeq  0x7 ", "ret  ERRNO(ENOSYS)\n", "ret  ALLOW\n", "ret  ERRNO(EPERM)\n", "ret  KILL_PROCESS\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -17,7 +17,7 @@ func newerNames() []string {
 		"listns", "rseq_slice_yield"}
 }
 
-// SyscallName gives the name of a system call of the native architecture.
+// SyscallName returns the name of a system call of the native architecture.
 func SyscallName(nr int) (string, bool) {
 	a, ok := findArch(runtime.GOARCH)
 	if !ok {
@@ -47,7 +47,7 @@ func (a arch) syscallName(nr int) (string, bool) {
 	return "", false
 }
 
-// known says what a name of a profile is for an architecture.
+// known is what a name of a profile is for an architecture.
 type known int
 
 const (
@@ -58,7 +58,7 @@ const (
 
 func (a arch) syscallNumber(name string) (int, known) {
 	if nr, err := libseccomp.GetSyscallFromNameByArch(name, a.lib); err == nil {
-		// libseccomp gives negative pseudo-numbers to calls that an architecture has not.
+		// libseccomp has negative pseudo-numbers for calls that an architecture lacks.
 		if nr < 0 {
 			return 0, isForeign
 		}

@@ -18,7 +18,7 @@ type Table struct {
 	Newest int      `json:"newest"`
 	Rules  []Rule   `json:"rules"`
 	Flags  []string `json:"flags,omitempty"`
-	// Notes say what of the profile does not apply here, and why.
+	// Notes name the parts of the profile that do not apply here, with the reason.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -43,7 +43,7 @@ type Data struct {
 // x32Bit marks the numbers of the x32 ABI, which shares AUDIT_ARCH_X86_64 with the native one.
 const x32Bit = 0x40000000
 
-// Eval says what the table does with a call. It is the meaning of the table; Compile is checked against it.
+// Eval returns the table's answer to a call. It is the meaning of the table: Compile compares its filter with it.
 func (t *Table) Eval(d Data) Action {
 	a, ok := findArch(t.Arch)
 	if !ok || d.Arch != 0 && d.Arch != a.audit {
@@ -73,7 +73,7 @@ func holds(conds []Cond, args [6]uint64) bool {
 	return true
 }
 
-// LoadFlags gives the flags that the profile wants passed to seccomp(SECCOMP_SET_MODE_FILTER). TSYNC is not among them:
+// LoadFlags returns the flags that the profile wants passed to seccomp(SECCOMP_SET_MODE_FILTER). TSYNC is not among them:
 // it has nothing to do in a process that is about to exec.
 func (t *Table) LoadFlags() uint {
 	var flags uint
@@ -88,7 +88,7 @@ func (t *Table) LoadFlags() uint {
 	return flags
 }
 
-// bySyscall gives the rules of each system call in the table's order.
+// bySyscall returns the rules of each system call in the table's order.
 func (t *Table) bySyscall() [][]Rule {
 	var groups [][]Rule
 	at := map[int]int{}

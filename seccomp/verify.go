@@ -10,8 +10,8 @@ import (
 // maxProbes bounds the argument vectors tried on one system call.
 const maxProbes = 512
 
-// verify runs the filter on what could be got wrong and compares it with the table's meaning. libseccomp orders
-// conditions in its own way, and a filter that differs from what explain prints must never be loaded.
+// verify runs the filter on every number and around every constant, and compares it with the table's meaning: a filter
+// that differs from what explain prints must never be loaded.
 func (t *Table) verify(p []insn, a arch) error {
 	last := max(t.Newest, 512)
 	rules := map[int][]Rule{}
