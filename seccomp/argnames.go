@@ -1,40 +1,20 @@
 package seccomp
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-// argName names an argument of the calls that profiles usually look into, as their manual pages do.
+// argName returns the name of an argument of the calls that profiles usually look into, as in their manual pages.
 func argName(call string, arg int) string {
-	var names []string
-	switch call {
-	case "socket", "socketpair":
-		names = []string{"domain", "type", "protocol"}
-	case "clone":
-		names = []string{"flags"}
-	case "ioctl", "fcntl":
-		names = []string{"fd", "cmd", "arg"}
-	case "setpriority", "ioprio_set":
-		names = []string{"which", "who"}
-	case "setrlimit":
-		names = []string{"resource", "new"}
-	case "prlimit64":
-		names = []string{"pid", "resource", "new", "old"}
-	case "setsockopt":
-		names = []string{"fd", "level", "option"}
-	case "personality":
-		names = []string{"persona"}
-	case "open":
-		names = []string{"path", "flags", "mode"}
-	case "openat":
-		names = []string{"dirfd", "path", "flags", "mode"}
-	case "prctl", "arch_prctl":
-		names = []string{"option"}
-	case "ptrace":
-		names = []string{"request", "pid", "addr", "data"}
-	case "mmap", "mprotect":
-		names = []string{"addr", "length", "prot", "flags"}
-	case "kill", "tkill":
-		names = []string{"pid", "sig"}
-	}
+	names := strings.Fields(map[string]string{
+		"socket": "domain type protocol", "socketpair": "domain type protocol", "clone": "flags", "ioctl": "fd cmd arg",
+		"fcntl": "fd cmd arg", "setpriority": "which who", "ioprio_set": "which who", "setrlimit": "resource new",
+		"prlimit64": "pid resource new old", "setsockopt": "fd level option", "personality": "persona",
+		"open": "path flags mode", "openat": "dirfd path flags mode", "prctl": "option", "arch_prctl": "option",
+		"ptrace": "request pid addr data", "mmap": "addr length prot flags", "mprotect": "addr length prot flags",
+		"kill": "pid sig", "tkill": "pid sig",
+	}[call])
 	if arg < len(names) {
 		return names[arg]
 	}
@@ -93,39 +73,11 @@ func requestName(call string, v uint64) string {
 }
 
 func familyName(v uint64) string {
-	switch v {
-	case 1:
-		return "AF_UNIX"
-	case 2:
-		return "AF_INET"
-	case 10:
-		return "AF_INET6"
-	case 16:
-		return "AF_NETLINK"
-	case 17:
-		return "AF_PACKET"
-	case 38:
-		return "AF_ALG"
-	case 40:
-		return "AF_VSOCK"
-	}
-	return ""
+	return map[uint64]string{1: "AF_UNIX", 2: "AF_INET", 10: "AF_INET6", 16: "AF_NETLINK", 17: "AF_PACKET", 38: "AF_ALG",
+		40: "AF_VSOCK"}[v]
 }
 
 func personaName(v uint64) string {
-	switch v {
-	case 0:
-		return "PER_LINUX"
-	case 8:
-		return "PER_LINUX32"
-	case 0x20000:
-		return "UNAME26"
-	case 0x20008:
-		return "PER_LINUX32 UNAME26"
-	case 0x40000:
-		return "ADDR_NO_RANDOMIZE"
-	case 0xffffffff:
-		return "read it"
-	}
-	return ""
+	return map[uint64]string{0: "PER_LINUX", 8: "PER_LINUX32", 0x20000: "UNAME26", 0x20008: "PER_LINUX32 UNAME26",
+		0x40000: "ADDR_NO_RANDOMIZE", 0xffffffff: "read it"}[v]
 }

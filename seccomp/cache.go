@@ -62,7 +62,7 @@ func Cached(dir string, key []byte, compile func() ([]byte, error)) ([]byte, err
 
 func entryName(key []byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%slibseccomp %s\n", cacheMagic, libraryVersion())
+	fmt.Fprintf(h, "%slibseccomp %s\n", cacheMagic, LibraryVersion())
 	h.Write(key)
 	return hex.EncodeToString(h.Sum(nil)) + ".bpf"
 }

@@ -161,7 +161,7 @@ func TestVerifyCatches(t *testing.T) {
 		p := append([]insn(nil), good...)
 		p[i].k = uint32(Log)
 		if err := table.verify(p, a); err == nil {
-			t.Errorf("instruction %d is altered, unseen:\n%s", i, Disassemble(encode(p)))
+			t.Errorf("instruction %d is altered, unseen:\n%s", i, disassemble(encode(p)))
 		}
 	}
 }

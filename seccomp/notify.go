@@ -26,9 +26,6 @@ func NotifyKills(bpf []byte) (out []byte, changed bool) {
 	}
 	out = slices.Clone(bpf)
 	for i, in := range p {
-		if in.code == bpfRet|0x10 { // an answer that is computed: RET|A
-			return bpf, false
-		}
 		if in.code != bpfRet {
 			continue
 		}

@@ -90,7 +90,7 @@ func export(f *libseccomp.ScmpFilter) ([]byte, error) {
 	m := os.NewFile(uintptr(fd), "brig-bpf")
 	defer m.Close()
 	if err := f.ExportBPF(m); err != nil {
-		return nil, fmt.Errorf("seccomp: libseccomp %s could not write the filter: %w; the profile has too many rules", libraryVersion(), err)
+		return nil, fmt.Errorf("seccomp: libseccomp %s could not write the filter: %w; the profile has too many rules", LibraryVersion(), err)
 	}
 	if _, err := m.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("seccomp: memfd: %w", err)

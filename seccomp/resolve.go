@@ -132,7 +132,7 @@ func (r *resolver) unknownName(path, name string, action Action) error {
 			fix = "did you mean " + near + "?"
 		}
 		return wrong(path, fmt.Sprintf("system call %s is unknown to libseccomp %s, and the default action would let it through",
-			quote(name), libraryVersion()), fix)
+			quote(name), LibraryVersion()), fix)
 	}
 	if near != "" {
 		name += " (did you mean " + near + "?)"
@@ -186,7 +186,7 @@ func (r *resolver) finish(foreign []string) {
 		}
 	}
 	for _, name := range r.unknown {
-		r.note("%s: unknown to libseccomp %s, falls to the default action", name, libraryVersion())
+		r.note("%s: unknown to libseccomp %s, falls to the default action", name, LibraryVersion())
 	}
 	if len(r.absent) > 0 {
 		slices.Sort(r.absent)

@@ -32,12 +32,12 @@ func TestShrinkKeepsTheMeaning(t *testing.T) {
 		q := shrink(p)
 		before, after = before+len(p), after+len(q)
 		if _, err := decodeProgram(encode(q)); err != nil {
-			t.Fatalf("%v\n%s", err, Disassemble(encode(q)))
+			t.Fatalf("%v\n%s", err, disassemble(encode(q)))
 		}
 		for range 40 {
 			d := Data{Nr: int32(r.IntN(4)), Arch: uint32(r.IntN(4)), Args: [6]uint64{uint64(r.IntN(4)), uint64(r.IntN(4))}}
 			if a, b := Simulate(encode(p), d), Simulate(encode(q), d); a != b {
-				t.Fatalf("%+v: %s, then %s\n%s\n%s", d, a, b, Disassemble(encode(p)), Disassemble(encode(q)))
+				t.Fatalf("%+v: %s, then %s\n%s\n%s", d, a, b, disassemble(encode(p)), disassemble(encode(q)))
 			}
 		}
 	}

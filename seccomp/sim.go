@@ -16,13 +16,13 @@ type insn struct {
 
 const insnSize = 8
 
-// The instructions that this package writes or names; see the kernel's bpf_common.h.
+// The instructions that this package writes, and libseccomp; see the kernel's bpf_common.h.
 const (
 	bpfLoad = 0x20 // LD|W|ABS
 	bpfRet  = 0x06 // RET|K
-	bpfJa   = 0x05
-	bpfAnd  = 0x54
-	bpfJeq  = 0x15
+	bpfJa   = 0x05 // JMP|JA
+	bpfAnd  = 0x54 // ALU|AND|K
+	bpfJeq  = 0x15 // JMP|JEQ|K, and so on
 	bpfJgt  = 0x25
 	bpfJge  = 0x35
 	bpfJset = 0x45
@@ -64,44 +64,21 @@ func decodeProgram(bpf []byte) ([]insn, error) {
 			return nil, fmt.Errorf("instruction %d: %w", i, err)
 		}
 	}
-	if p[n-1].code&7 != 6 {
+	if p[n-1].code != bpfRet {
 		return nil, fmt.Errorf("instruction %d: the last one does not return", n-1)
 	}
 	return p, nil
 }
 
-// check reports whether an instruction is one that seccomp(2) takes, with room for its jumps among the rest after it.
+// check reports whether an instruction is one of this package's, with room for its jumps among the rest after it.
 func (i insn) check(rest int) error {
-	switch i.code {
-	case bpfLoad:
-		if i.k >= dataLen || i.k%4 != 0 {
-			return fmt.Errorf("loads from offset %d of seccomp_data", i.k)
-		}
-	case 0x60, 0x61, 0x02, 0x03: // LD|MEM LDX|MEM ST STX
-		if i.k >= 16 {
-			return fmt.Errorf("uses scratch cell %d of 16", i.k)
-		}
-	case bpfJa:
-		if int64(i.k) >= int64(rest) {
-			return fmt.Errorf("jumps out of the filter")
-		}
-	case bpfJeq, bpfJgt, bpfJge, bpfJset, 0x1d, 0x2d, 0x3d, 0x4d:
-		if max(int(i.jt), int(i.jf)) >= rest {
-			return fmt.Errorf("jumps out of the filter")
-		}
-	case 0x34: // ALU|DIV|K
-		if i.k == 0 {
-			return fmt.Errorf("divides by zero")
-		}
-	case 0x64, 0x74: // shifts by a constant
-		if i.k >= 32 {
-			return fmt.Errorf("shifts by %d bits", i.k)
-		}
-	case bpfRet, 0x16, 0x00, 0x01, 0x80, 0x81, 0x07, 0x87, // RET A, LD/LDX IMM and LEN, TAX, TXA
-		0x04, 0x14, 0x24, 0x44, 0x54, 0xa4, 0x84, // ALU|K
-		0x0c, 0x1c, 0x2c, 0x3c, 0x4c, 0x5c, 0x6c, 0x7c, 0xac: // ALU|X
-	default:
-		return fmt.Errorf("%#x is not an instruction that seccomp takes", i.code)
+	switch {
+	case i.code == bpfLoad && (i.k >= dataLen || i.k%4 != 0):
+		return fmt.Errorf("loads from offset %d of seccomp_data", i.k)
+	case i.code == bpfJa && int64(i.k) >= int64(rest), conditional(i) && max(int(i.jt), int(i.jf)) >= rest:
+		return fmt.Errorf("jumps out of the filter")
+	case i.code != bpfLoad && i.code != bpfJa && i.code != bpfRet && i.code != bpfAnd && !conditional(i):
+		return fmt.Errorf("%#x is not an instruction of a filter of brig's", i.code)
 	}
 	return nil
 }
@@ -145,95 +122,35 @@ func (d Data) bytes() (b [dataLen]byte) {
 // run interprets a decoded program. Jumps go forward only, so it ends.
 func run(p []insn, d Data) Action {
 	data := d.bytes()
-	var a, x uint32
-	var mem [16]uint32
+	var a uint32
 	for pc := 0; pc < len(p); pc++ {
 		i := p[pc]
+		holds := false
 		switch i.code {
 		case bpfLoad:
 			a = binary.NativeEndian.Uint32(data[i.k:])
-		case 0x00:
-			a = i.k
-		case 0x01:
-			x = i.k
-		case 0x80:
-			a = dataLen
-		case 0x81:
-			x = dataLen
-		case 0x60:
-			a = mem[i.k]
-		case 0x61:
-			x = mem[i.k]
-		case 0x02:
-			mem[i.k] = a
-		case 0x03:
-			mem[i.k] = x
-		case 0x07:
-			x = a
-		case 0x87:
-			a = x
+		case bpfAnd:
+			a &= i.k
 		case bpfRet:
 			return Action(i.k)
-		case 0x16:
-			return Action(a)
 		case bpfJa:
 			pc += int(i.k)
-		default:
-			operand := i.k
-			if i.code&8 != 0 {
-				operand = x
+		case bpfJeq:
+			holds = a == i.k
+		case bpfJgt:
+			holds = a > i.k
+		case bpfJge:
+			holds = a >= i.k
+		case bpfJset:
+			holds = a&i.k != 0
+		}
+		if conditional(i) {
+			if holds {
+				pc += int(i.jt)
+			} else {
+				pc += int(i.jf)
 			}
-			if i.code&7 == 5 {
-				pc += i.jump(a, operand)
-				continue
-			}
-			if i.code&0xf0 == 0x30 && operand == 0 { // the kernel ends a filter that divides by zero
-				return KillThread
-			}
-			a = i.alu(a, operand)
 		}
 	}
 	return KillProcess
-}
-
-func (i insn) jump(a, operand uint32) int {
-	var yes bool
-	switch i.code & 0xf0 {
-	case 0x10:
-		yes = a == operand
-	case 0x20:
-		yes = a > operand
-	case 0x30:
-		yes = a >= operand
-	case 0x40:
-		yes = a&operand != 0
-	}
-	if yes {
-		return int(i.jt)
-	}
-	return int(i.jf)
-}
-
-func (i insn) alu(a, operand uint32) uint32 {
-	switch i.code & 0xf0 {
-	case 0x00:
-		return a + operand
-	case 0x10:
-		return a - operand
-	case 0x20:
-		return a * operand
-	case 0x30:
-		return a / operand
-	case 0x40:
-		return a | operand
-	case 0x50:
-		return a & operand
-	case 0x60:
-		return a << (operand & 31)
-	case 0x70:
-		return a >> (operand & 31)
-	case 0x80:
-		return -a
-	}
-	return a ^ operand
 }

@@ -20,15 +20,13 @@ func TestSimulate(t *testing.T) {
 		{"jump out", []insn{{code: bpfJeq, jt: 1}, allow}, KillProcess},
 		{"ja out", []insn{{code: bpfJa, k: 0xffffffff}, allow}, KillProcess},
 		{"unknown", []insn{{code: 0x28}, allow}, KillProcess},
-		{"ret A", []insn{{code: 0x00, k: uint32(eperm)}, {code: 0x16}}, eperm},
+		{"ret A", []insn{{code: 0x00, k: uint32(Allow)}, {code: 0x16}}, KillProcess},
+		{"and", []insn{{code: bpfLoad, k: offNr}, {code: bpfAnd, k: 6}, {code: bpfJeq, k: 4, jf: 1}, allow, {code: bpfRet}}, Allow},
+		{"jgt", []insn{{code: bpfLoad, k: offNr}, {code: bpfJgt, k: 5, jt: 1}, allow, {code: bpfRet}}, Allow},
+		{"jge", []insn{{code: bpfLoad, k: offNr}, {code: bpfJge, k: 5, jf: 1}, allow, {code: bpfRet}}, Allow},
 		{"ja", []insn{{code: bpfJa, k: 1}, {code: bpfRet}, allow}, Allow},
-		{"arithmetic", []insn{{code: 0x00, k: 6}, {code: 0x24, k: 7}, {code: 0x14, k: 2}, {code: 0x34, k: 4}, {code: 0x64, k: 16},
-			{code: 0x44, k: 5}, {code: 0x54, k: 0xfffff}, {code: 0x04, k: 1}, {code: 0xa4, k: 3}, {code: 0x16}}, Action((10<<16|5)+1) ^ 3},
-		{"X", []insn{{code: 0x01, k: 3}, {code: 0x00, k: 9}, {code: 0x3c}, {code: 0x1d, jt: 0, jf: 1}, allow, {code: bpfRet}}, Allow},
-		{"scratch", []insn{{code: 0x00, k: uint32(eperm)}, {code: 0x02, k: 5}, {code: 0x00}, {code: 0x60, k: 5}, {code: 0x16}}, eperm},
-		{"tax txa", []insn{{code: 0x00, k: uint32(Trap)}, {code: 0x07}, {code: 0x00}, {code: 0x87}, {code: 0x16}}, Trap},
-		{"divide by X zero", []insn{{code: 0x3c}, allow}, KillThread},
-		{"length", []insn{{code: 0x80}, {code: bpfJeq, k: 64, jf: 1}, allow, {code: bpfRet}}, Allow},
+		{"scratch", []insn{{code: 0x02, k: 5}, allow}, KillProcess},
+		{"end", []insn{{code: bpfLoad, k: offNr}, {code: bpfJa}, {code: bpfAnd}}, KillProcess},
 		{"jset", []insn{{code: bpfLoad, k: offNr}, {code: bpfJset, k: 4, jf: 1}, allow, {code: bpfRet}}, Allow},
 	}
 	for _, tt := range tests {
@@ -55,14 +53,14 @@ func TestDisassemble(t *testing.T) {
 		t.Fatal(err)
 	}
 	name, _ := SyscallName(1)
-	text := Disassemble(bpf)
+	text := disassemble(bpf)
 	for _, want := range []string{"0000  ld   arch\n", "jge  301", "jge  1 (" + name + ")", "ld   arg2.low\n", "ld   arg2.high\n",
 		"jeq  0x7 ", "ret  ERRNO(ENOSYS)\n", "ret  ALLOW\n", "ret  ERRNO(EPERM)\n", "ret  KILL_PROCESS\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if got := Disassemble([]byte("x")); !strings.HasPrefix(got, "; a filter of 1 bytes") {
+	if got := disassemble([]byte("x")); !strings.HasPrefix(got, "; a filter of 1 bytes") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -71,7 +69,7 @@ func FuzzDisassemble(f *testing.F) {
 	bpf, _ := DefaultBPF()
 	f.Add(bpf, int32(16), uint64(0x5412))
 	f.Fuzz(func(_ *testing.T, bpf []byte, nr int32, arg uint64) {
-		_ = Disassemble(bpf)
+		_ = disassemble(bpf)
 		_ = Simulate(bpf, Data{Nr: nr, Args: [6]uint64{arg, arg}})
 	})
 }

@@ -1,7 +1,6 @@
 package seccomp
 
 import (
-	"fmt"
 	"runtime"
 
 	libseccomp "github.com/seccomp/libseccomp-golang"
@@ -96,9 +95,4 @@ func (a arch) syscallNames() []string {
 		}
 	}
 	return names
-}
-
-func libraryVersion() string {
-	major, minor, micro := libseccomp.GetLibraryVersion()
-	return fmt.Sprintf("%d.%d.%d", major, minor, micro)
 }

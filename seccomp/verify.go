@@ -46,7 +46,7 @@ func (t *Table) compare(p []insn, a arch, nr int32, rules []Rule) error {
 		if got, want := run(p, d), one.Eval(d); got != want {
 			name, _ := a.syscallName(int(nr))
 			return fmt.Errorf("seccomp: %s (%d) with arguments %#x: the filter answers %s where the profile says %s; "+
-				"this is a defect of brig or libseccomp %s", name, nr, args, got, want, libraryVersion())
+				"this is a defect of brig or libseccomp %s", name, nr, args, got, want, LibraryVersion())
 		}
 	}
 	return nil

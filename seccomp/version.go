@@ -6,7 +6,7 @@ import (
 	libseccomp "github.com/seccomp/libseccomp-golang"
 )
 
-// LibraryVersion is the version of libseccomp that compiles custom profiles.
+// LibraryVersion returns the version of libseccomp, which knows the system calls.
 func LibraryVersion() string {
 	major, minor, micro := libseccomp.GetLibraryVersion()
 	return fmt.Sprintf("%d.%d.%d", major, minor, micro)

@@ -16,8 +16,8 @@ const (
 	theArch
 )
 
-// Disassemble prints a filter, one instruction a line, with the system call's name where a number is compared.
-func Disassemble(bpf []byte) string {
+// disassemble prints a filter, one instruction a line, with the system call's name where a number is compared.
+func disassemble(bpf []byte) string {
 	p, err := decodeProgram(bpf)
 	if err != nil {
 		return "; " + err.Error() + "\n"
