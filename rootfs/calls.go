@@ -81,8 +81,8 @@ func (b *builder) newMount(fstype string, attr uint64, options ...[2]string) pro
 	return m
 }
 
-// mountAt makes a mount at a path below the working directory by mount(2), one operation instead of eight: for a tree of
-// ours in a mount namespace that holds nothing of the host's, where nobody can change what the path means.
+// mountAt makes a mount at a path below the working directory by mount(2), one operation instead of eight. It is for a
+// tree of brig's in a mount namespace without the host's mounts, where the path cannot change its meaning.
 func (b *builder) mountAt(fstype, target string, attr uint64, options ...[2]string) {
 	var data []string
 	for _, o := range options {
@@ -102,7 +102,7 @@ func (b *builder) mountAt(fstype, target string, attr uint64, options ...[2]stri
 		program.Named(flags, strings.Join(names, "|")), program.Str(strings.Join(data, ",")))
 }
 
-// brief says that mountAt will do.
+// brief reports whether mountAt is enough.
 func (b *builder) brief() bool { return b.ours && b.spec.Over }
 
 func (b *builder) newTmpfs(size, inodes int64, mode uint32, attr uint64) program.Slot {
@@ -114,12 +114,16 @@ func tmpfsOptions(size, inodes int64, mode uint32) [][2]string {
 }
 
 func cloneAll() program.Arg {
-	return program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH,
-		"OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC|AT_RECURSIVE|AT_EMPTY_PATH")
+	return clone(unix.AT_RECURSIVE|unix.AT_EMPTY_PATH, "|AT_RECURSIVE|AT_EMPTY_PATH")
 }
 
-// tree clones the mounts at a source (open_tree(2), Linux 5.2) and sets their attributes, recursively: a read-only
-// bind whose submounts stay writable would be none.
+// clone is the flags of open_tree(2) for a detached mount, with others and their text.
+func clone(more int, text string) program.Arg {
+	return program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|more, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC"+text)
+}
+
+// tree clones the mounts at a source (open_tree(2), Linux 5.2) and sets their attributes, recursively: the submounts of a
+// read-only bind must not stay writable.
 func (b *builder) tree(s *Source, attr uint64) program.Slot {
 	if s.Passed {
 		return s.FD
@@ -140,7 +144,7 @@ func (b *builder) tree(s *Source, attr uint64) program.Slot {
 	return t
 }
 
-// at opens a path of the new root with openat2(2), and where others may have shaped it, the lookup cannot leave the root by a symbolic link, "..", or procfs.
+// at opens a path of the new root with openat2(2): the lookup cannot leave the root by a symbolic link, "..", or procfs.
 func (b *builder) at(p string, flags uint64, mode uint32) program.Slot {
 	how := make([]byte, int(unsafe.Sizeof(unix.OpenHow{})))
 	binary.NativeEndian.PutUint64(how, flags|unix.O_CLOEXEC)
@@ -160,7 +164,7 @@ func (b *builder) at(p string, flags uint64, mode uint32) program.Slot {
 		program.Struct(how, showHow), program.Int(len(how)))
 }
 
-// inProc says whether a path lies in the procfs that is held open, and its name there.
+// inProc reports whether a path lies in the procfs that is held open, and returns its name there.
 func (b *builder) inProc(p string) (name string, ok bool) {
 	if b.procAt == "" {
 		return "", false

@@ -129,16 +129,12 @@ func (b *builder) scratch(e *Entry) {
 	name := e.Target
 	if b.ours {
 		b.mkdir(name, e.Mode)
-	} else {
-		name = "scratch-" + strings.ReplaceAll(name, "/", "-")
-		b.Add(b.label, unix.SYS_MKDIRAT, b.staging.Arg(), program.Str(name), octal(e.Mode))
-	}
-	if b.ours {
 		b.bind(name, name)
 		return
 	}
-	t := b.Open(b.label, unix.SYS_OPEN_TREE, b.staging.Arg(), program.Str(name),
-		program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC"))
+	name = "scratch-" + strings.ReplaceAll(name, "/", "-")
+	b.Add(b.label, unix.SYS_MKDIRAT, b.staging.Arg(), program.Str(name), octal(e.Mode))
+	t := b.Open(b.label, unix.SYS_OPEN_TREE, b.staging.Arg(), program.Str(name), clone(0, ""))
 	b.mounted(t, e.Target)
 }
 
@@ -153,7 +149,7 @@ func (b *builder) overlay(e *Entry) {
 	var at program.Slot
 	if b.ours {
 		b.attach(t, e.Target, true)
-	} else { // one lookup for both: between two, somebody could move the overlay away from what it has to hide
+	} else { // one lookup for both: between two, the overlay could be moved away from what it has to hide
 		at = b.point(e.Target, true)
 		b.attachTo(t, at)
 	}
@@ -202,8 +198,8 @@ func (b *builder) link(e *Entry) {
 	b.Program.Close(b.label, fd)
 }
 
-// file writes a private copy, at most 2 GiB by write(2), in one call. Where others may have shaped the tree, what
-// stands at the target may be the host's own file below a bind: the copy is mounted on it, and it stays as it is.
+// file writes a private copy, at most 2 GiB by write(2), in one call. Where others may have shaped the tree, the target
+// may be the host's own file below a bind: the copy is mounted on it, and the file does not change.
 func (b *builder) file(e *Entry) {
 	if b.ours {
 		b.parents(e.Target)
@@ -217,8 +213,7 @@ func (b *builder) file(e *Entry) {
 		program.Named(unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, "O_WRONLY|O_CREAT|O_EXCL|O_CLOEXEC"), octal(e.Mode))
 	b.Add(b.label, unix.SYS_WRITE, fd.Arg(), program.Bytes([]byte(e.Text)), program.Int(len(e.Text)))
 	b.Program.Close(b.label, fd)
-	t := b.Open(b.label, unix.SYS_OPEN_TREE, b.staging.Arg(), program.Str(name),
-		program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC"))
+	t := b.Open(b.label, unix.SYS_OPEN_TREE, b.staging.Arg(), program.Str(name), clone(0, ""))
 	b.setattr(t.Arg(), "", rdonly|nosuid|nodev, unix.AT_EMPTY_PATH)
 	b.attach(t, e.Target, false)
 	b.Add(b.label, unix.SYS_UNLINKAT, b.staging.Arg(), program.Str(name), program.Int(0)) // mounted, it lives on
@@ -244,8 +239,7 @@ func (b *builder) mask(e *Entry) {
 	}
 	if e.SourceIsDir {
 		b.openEmpty()
-		t := b.Open(b.label, unix.SYS_OPEN_TREE, program.Int(fdEmpty), program.Str(""),
-			program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC|AT_EMPTY_PATH"))
+		t := b.Open(b.label, unix.SYS_OPEN_TREE, program.Int(fdEmpty), program.Str(""), clone(unix.AT_EMPTY_PATH, "|AT_EMPTY_PATH"))
 		b.setattr(t.Arg(), "", rdonly|nosuid|nodev|noexec, unix.AT_EMPTY_PATH)
 		b.mounted(t, e.Target)
 		return
@@ -285,11 +279,9 @@ func (b *builder) sealed(e *Entry) {
 		return
 	}
 	from := b.at(e.Target, unix.O_PATH, 0)
-	t := b.Open(b.label, unix.SYS_OPEN_TREE, from.Arg(), program.Str(""),
-		program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC|AT_EMPTY_PATH"))
+	t := b.Open(b.label, unix.SYS_OPEN_TREE, from.Arg(), program.Str(""), clone(unix.AT_EMPTY_PATH, "|AT_EMPTY_PATH"))
 	b.setattr(t.Arg(), "", rdonly|nosuid|nodev|noexec, unix.AT_EMPTY_PATH)
-	b.Add(b.label, unix.SYS_MOVE_MOUNT, t.Arg(), program.Str(""), from.Arg(), program.Str(""),
-		program.Named(unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH, "MOVE_MOUNT_F_EMPTY_PATH|MOVE_MOUNT_T_EMPTY_PATH"))
+	b.attachTo(t, from)
 	b.Program.Close(b.label, t)
 	b.Program.Close(b.label, from)
 }

@@ -41,8 +41,8 @@ func MountTree(p *program.Program, label string, s *Source, attr uint64) program
 	return b.tree(s, attr)
 }
 
-// ProcOver mounts a procfs at /proc of a prepared tree, where the one of no process is: for the names of descriptors
-// that overlays need while a jail stands between two roots.
+// ProcOver mounts a procfs at /proc of a prepared tree, over one of a pid namespace without processes. Overlays name
+// descriptors by it while a jail has not yet entered its root.
 func ProcOver(p *program.Program) {
 	b := &builder{Program: p, label: "procfs"}
 	m := b.newMount("proc", nosuid|nodev|noexec)
@@ -56,7 +56,7 @@ func Widen(p *program.Program, some program.Slot) {
 	p.Add("fds", unix.SYS_DUP3, some.Arg(), program.Int(fdEmpty), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 }
 
-// On gives the tree as it stands, to go on with in another program: the rest of the same list.
+// On returns a copy of the tree that continues in another program: the suffix of the same list.
 func (t *Tree) On(p *program.Program) *Tree {
 	c := &Tree{t.b}
 	c.b.Program, c.b.made, c.b.disks = p, maps.Clone(t.b.made), slices.Clone(t.b.disks)

@@ -82,9 +82,9 @@ type Root struct {
 	Entries      []Entry
 	Own          []Entry // the caller's, which Add will add: a Cover takes their sources first
 	Watched      bool    // each tmpfs that the payload can fill stays open for init
-	// Later says that entries will be added that may need the empty directory.
+	// Later means that entries will be added that may need the empty directory.
 	Later bool
-	// Over says that the jail is born in a mount namespace that holds a prepared tree and nothing else of the host's.
+	// Over means that the jail is born in a mount namespace that holds a prepared tree and nothing else of the host's.
 	Over bool
 	// Proc holds the jail's procfs, made by Procfs before the tree; 0 for none.
 	Proc program.Slot
@@ -125,14 +125,14 @@ type builder struct {
 	label   string
 	made    map[string]bool // directories that exist by our own doing
 	empty   bool            // fdEmpty is open
-	masked  [2]string       // a mask of a file and one of a directory that stand already, to be mounted again
-	// proc is the jail's procfs at procAt, once it stands where an image may have put links: its masks are found from
-	// it, and not by a second lookup of a path that may lead elsewhere by then
+	masked  [2]string       // a mask of a file and one of a directory that exist already, to be mounted again
+	// proc is the jail's procfs at procAt, once it is mounted where an image may have put links: its masks are found
+	// from it, and not by a second lookup of a path that may lead elsewhere by then
 	proc   program.Slot
 	procAt string
-	procIs string // where procfs stands, in a tree of ours too
+	procIs string // where procfs is mounted, in a tree of ours too
 	// ours says that everything in the new root was made by this program, so that a path needs no guarded lookup.
-	// It ends with the first thing that somebody else may have shaped.
+	// It ends with the first entry that others may have shaped.
 	ours    bool
 	noLinks bool       // of the entry that is being made
 	disks   [][]string // nil: none is wanted
@@ -201,8 +201,8 @@ func (r *Root) shared() (targets []string) {
 	return targets
 }
 
-// stage makes the root: a tmpfs over "/", which hides nothing, because an absolute path starts at the process's root
-// and does not look for a mount on top of it.
+// stage makes the root: a tmpfs over "/". It hides nothing, because an absolute path starts at the process's root and
+// does not look for a mount on top of it.
 func (b *builder) stage() {
 	r := b.spec
 	if b.brief() { // ".." of the root is looked up with what is mounted there

@@ -1,7 +1,6 @@
 package rootfs
 
 import (
-	"encoding/binary"
 	"flag"
 	"fmt"
 	"os"
@@ -166,21 +165,6 @@ func checkLookup(t *testing.T, name string, o *program.Op) {
 	case strings.Contains("close dup3 write sendfile fsopen fsconfig fsmount fchdir same_file", strings.SplitN(call, "(", 2)[0]):
 	default:
 		t.Errorf("%s: %s: the test does not know %s", name, o.Label, call)
-	}
-}
-
-// The flags themselves, not only their text: a struct open_how in the binary form has resolve in its third word.
-func TestResolveFlags(t *testing.T) {
-	b := &builder{Program: program.New(0), label: "l"}
-	b.at("a/b", unix.O_PATH, 0)
-	blob, err := b.Encode(program.Request{Cgroup: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	how := blob[48+64+8:] // header, one operation, "a/b" and its padding
-	ne := binary.NativeEndian
-	if flags, res := ne.Uint64(how), ne.Uint64(how[16:]); flags != unix.O_PATH|unix.O_CLOEXEC || res != unix.RESOLVE_IN_ROOT|unix.RESOLVE_NO_MAGICLINKS {
-		t.Errorf("flags %#x, resolve %#x", flags, res)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// VolumeStore gives a process that is in a mount namespace of its own a place to attach volumes at: a tmpfs over /proc, which
-// that process has no more use for. The slot's descriptor is the place.
+// VolumeStore mounts a tmpfs to attach volumes to, over /proc of a process in a mount namespace of its own, which needs
+// procfs no more. It returns the slot of its descriptor.
 func VolumeStore(p *program.Program, label string) program.Slot {
 	b := &builder{Program: p, label: label}
 	b.Add(label, unix.SYS_MOUNT, program.Named(0, "NULL"), program.Str("/"), program.Named(0, "NULL"),
@@ -33,8 +33,7 @@ func Volume(p *program.Program, label string, store program.Slot, name string, s
 // VolumeTree clones the mount of a volume at one of its directories (open_tree(2)) with attributes.
 func VolumeTree(p *program.Program, label string, root program.Slot, dir string, attr uint64) program.Slot {
 	b := &builder{Program: p, label: label}
-	t := b.Open(label, unix.SYS_OPEN_TREE, root.Arg(), program.Str(dir),
-		program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC|AT_SYMLINK_NOFOLLOW"))
+	t := b.Open(label, unix.SYS_OPEN_TREE, root.Arg(), program.Str(dir), clone(unix.AT_SYMLINK_NOFOLLOW, "|AT_SYMLINK_NOFOLLOW"))
 	b.setattr(t.Arg(), "", attr, unix.AT_EMPTY_PATH)
 	return t
 }
