@@ -13,6 +13,7 @@ type Limits struct {
 	MemoryLow  int64 // bytes; under it they are reclaimed from only if nothing else is left
 	MemoryMin  int64 // bytes; under it they are never reclaimed from
 	Swap       Swap
+	Zswap      int64 // bytes that zswap keeps compressed; over it they go to swap on disk
 	NoOOMGroup bool  // out of memory kills one process instead of all
 	Processes  int64 // processes and threads
 
@@ -85,6 +86,9 @@ var mechanisms = []Mechanism{
 	{Name: "memory_high", What: "the throttle on memory: the kernel reclaims above it", Controller: "memory",
 		lacking: "version 1 has no such limit", ask: func(l *Limits) { l.MemoryHigh = 1 << 30 },
 		settings: func(l *Limits) (v2, v1 []setting) { return sizeFile("memory.high", l.MemoryHigh), nil }},
+	{Name: "memory_zswap", What: "the limit on memory that zswap keeps compressed", Controller: "memory",
+		lacking: "version 1 has no such limit", ask: func(l *Limits) { l.Zswap = 1 << 30 },
+		settings: func(l *Limits) (v2, v1 []setting) { return sizeFile("memory.zswap.max", l.Zswap), nil }},
 	{Name: "memory_low", What: "the memory that is spared while others have any to give", Controller: "memory",
 		ask: func(l *Limits) { l.MemoryLow = 1 },
 		settings: func(l *Limits) (v2, v1 []setting) {

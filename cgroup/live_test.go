@@ -30,6 +30,7 @@ func TestEveryLimit(t *testing.T) {
 		{"more swap", Limits{Memory: 64 << 20, Swap: Swap{Set: true, Max: 1 << 20}}, map[string]string{"memory.swap.max": "1048576", "memory.memsw.limit_in_bytes": "68157440"}},
 		{"all swap", Limits{Memory: 64 << 20, Swap: Swap{Set: true, Max: -1}}, map[string]string{"memory.swap.max": "max", "memory.memsw.limit_in_bytes": "9223372036854771712"}},
 		{"memory_high", Limits{MemoryHigh: 32 << 20}, map[string]string{"memory.high": "33554432"}},
+		{"memory_zswap", Limits{Zswap: 4 << 20}, map[string]string{"memory.zswap.max": "4194304"}},
 		{"memory_low", Limits{MemoryLow: 32 << 20}, map[string]string{"memory.low": "33554432", "memory.soft_limit_in_bytes": "33554432"}},
 		{"memory_min", Limits{MemoryMin: 32 << 20}, map[string]string{"memory.min": "33554432"}},
 		{"processes", Limits{Processes: 17}, map[string]string{"pids.max": "17"}},

@@ -65,10 +65,10 @@ func layouts() map[string]Layout {
 
 // everything asks for every mechanism.
 func everything() *Limits {
-	return &Limits{Memory: 64 << 20, MemoryHigh: 32 << 20, MemoryLow: 16 << 20, MemoryMin: 8 << 20, Swap: Swap{Set: true, Implied: true},
+	return &Limits{Memory: 64 << 20, MemoryHigh: 32 << 20, MemoryLow: 16 << 20, MemoryMin: 8 << 20, Swap: Swap{Set: true, Implied: true}, Zswap: 4 << 20,
 		Processes: 65, CPUQuota: 50 * time.Millisecond, CPUBurst: 10 * time.Millisecond, CPUWeight: 50, CPUTime: true, CPUs: "0-1", Mems: "0",
 		IO: []Device{{Major: 8, ReadBps: 1 << 20, WriteIOPS: 5}, {Major: 9, Minor: 3, WriteBps: 7}}, IOWeight: 10,
-		HugeTLB: map[string]int64{"2MB": 0, "1GB": 1 << 30}, Files: []File{{"memory.zswap.max", "0"}, {"pids.max", "1\x1b"}, {"cgroup.max.depth", "1"}}}
+		HugeTLB: map[string]int64{"2MB": 0, "1GB": 1 << 30}, Files: []File{{"memory.reclaim", "0"}, {"pids.max", "1\x1b"}, {"cgroup.max.depth", "1"}}}
 }
 
 // shown is a plan as the golden files have it.
@@ -122,7 +122,7 @@ func TestResolve(t *testing.T) {
 func TestResolveIsConsistent(t *testing.T) {
 	all := everything()
 	parts := map[string]*Limits{"memory": {Memory: all.Memory}, "memory_high": {MemoryHigh: all.MemoryHigh}, "memory_low": {MemoryLow: all.MemoryLow},
-		"memory_min": {MemoryMin: all.MemoryMin}, "memory_swap": {Swap: Swap{Set: true}}, "processes": {Processes: 3}, "cpus": {CPUQuota: all.CPUQuota},
+		"memory_min": {MemoryMin: all.MemoryMin}, "memory_swap": {Swap: Swap{Set: true}}, "memory_zswap": {Zswap: all.Zswap}, "processes": {Processes: 3}, "cpus": {CPUQuota: all.CPUQuota},
 		"cpu_burst": {CPUBurst: all.CPUBurst}, "cpu_weight": {CPUWeight: 5}, "cpu_time": {CPUTime: true}, "cpuset": {CPUs: "0"}, "io": {IO: all.IO},
 		"io_weight": {IOWeight: 5}, "hugetlb": {HugeTLB: all.HugeTLB}, "cgroup_file": {Files: []File{{"cgroup.max.depth", "1"}}}}
 	for name, l := range layouts() {

@@ -25,6 +25,7 @@ var limitFiles = []struct {
 	{"memory_sockets", func(l *spec.Limits) { l.Memory = 64 << 20 }, "memory.max", "67108864", "memory", "memory.kmem.tcp.limit_in_bytes", "67108864", ""},
 	{"memory_swap", func(l *spec.Limits) { l.Memory, l.MemorySwap = 64<<20, 96<<20 }, "memory.swap.max", "33554432", "memory", "memory.memsw.limit_in_bytes", "100663296", ""},
 	{"memory_high", func(l *spec.Limits) { l.MemoryHigh = 32 << 20 }, "memory.high", "33554432", "", "", "", ""},
+	{"memory_zswap", func(l *spec.Limits) { l.MemoryZswap = 4 << 20 }, "memory.zswap.max", "4194304", "", "", "", ""},
 	{"memory_low", func(l *spec.Limits) { l.MemoryLow = 16 << 20 }, "memory.low", "16777216", "memory", "memory.soft_limit_in_bytes", "16777216", ""},
 	{"memory_min", func(l *spec.Limits) { l.MemoryMin = 8 << 20 }, "memory.min", "8388608", "", "", "", ""},
 	{"processes", func(l *spec.Limits) { l.Processes = 31 }, "pids.max", "32", "pids", "pids.max", "32", ""},

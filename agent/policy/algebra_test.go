@@ -22,7 +22,7 @@ var classes = map[string]string{
 	"net": "network.modes", "egress": "network.egress", "publish": "network.publish", "tty": "feature", "no_init": "feature", "seccomp": "seccomp", "cgroup_parent": "feature",
 	"require": "neutral: only more is enforced", "optional": "optional",
 	"limits.wall": "limits", "limits.idle": "limits", "limits.grace": "limits", "limits.cpu_time": "limits", "limits.processes": "limits", "limits.output": "limits", "limits.output_limit": "limits",
-	"limits.rlimits": "limits, feature", "limits.memory": "limits", "limits.memory_high": "neutral: below memory", "limits.memory_swap": "limits", "limits.memory_low": "feature", "limits.memory_min": "feature",
+	"limits.rlimits": "limits, feature", "limits.memory": "limits", "limits.memory_high": "neutral: below memory", "limits.memory_swap": "limits", "limits.memory_zswap": "limits", "limits.memory_low": "feature", "limits.memory_min": "feature",
 	"limits.no_oom_group": "neutral: within the jail", "limits.cpus": "limits", "limits.cpu_period": "neutral: cpus hold in each", "limits.cpu_burst": "feature", "limits.cpu_weight": "feature",
 	"limits.cpuset": "feature", "limits.cpuset_mems": "feature", "limits.io": "feature", "limits.io_weight": "feature", "limits.hugetlb": "neutral: a limit more", "limits.cgroup": "feature",
 }
@@ -91,7 +91,7 @@ func within(t testing.TB, p *Policy, s *nsjail.Spec) {
 	for _, b := range []struct {
 		name    string
 		v, most int64
-	}{{"idle", int64(l.Idle), int64(c.Idle)}, {"cpu_time", int64(l.CPUTime), int64(c.CPUTime)}, {"memory", int64(l.Memory), int64(c.Memory)}, {"output", int64(l.Output), int64(c.Output)},
+	}{{"idle", int64(l.Idle), int64(c.Idle)}, {"cpu_time", int64(l.CPUTime), int64(c.CPUTime)}, {"memory", int64(l.Memory), int64(c.Memory)}, {"memory_zswap", int64(l.MemoryZswap), int64(c.MemoryZswap)}, {"output", int64(l.Output), int64(c.Output)},
 		{"output_limit", int64(l.OutputLimit), int64(c.OutputLimit)}} {
 		if b.most > 0 && (b.v <= 0 || b.v > b.most) {
 			bad(b.name, b.v, b.most)

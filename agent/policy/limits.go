@@ -19,6 +19,7 @@ type Limits struct {
 	CPUs        float64         `json:"cpus,omitempty"`
 	Memory      nsjail.Bytes    `json:"memory,omitempty"`
 	MemorySwap  nsjail.Bytes    `json:"memory_swap,omitempty"` // memory and swap together; absent: as Memory
+	MemoryZswap nsjail.Bytes    `json:"memory_zswap,omitempty"`
 	Processes   int64           `json:"processes,omitempty"`
 	Output      nsjail.Bytes    `json:"output,omitempty"`
 	OutputLimit nsjail.Bytes    `json:"output_limit,omitempty"`
@@ -57,6 +58,8 @@ var ceilings = []ceiling{
 		field: func(l *Limits) any { return &l.Memory }, set: setMemory},
 	{name: "memory_swap", doc: "memory and swap together",
 		field: func(l *Limits) any { return &l.MemorySwap }, of: swapOf, get: getSwap},
+	{name: "memory_zswap", doc: "memory that zswap keeps compressed",
+		field: func(l *Limits) any { return &l.MemoryZswap }},
 	{name: "processes", doc: "processes and threads at once",
 		field: func(l *Limits) any { return &l.Processes }, get: getProcesses, set: setProcesses},
 	{name: "output", doc: "bytes kept of stdout and of stderr", field: func(l *Limits) any { return &l.Output }},

@@ -17,6 +17,7 @@ func TestParseLimits(t *testing.T) {
 		"-m512m":                        {Memory: 512 << 20},
 		"-m=512m":                       {Memory: 512 << 20},
 		"--memory-high 1m --memory-reservation 2m": {MemoryHigh: 1 << 20, MemoryLow: 2 << 20},
+		"--memory-zswap 4m":                        {MemoryZswap: 4 << 20},
 		"--memory-min 1 --no-oom-group":            {MemoryMin: 1, NoOOMGroup: true},
 		"--cpus .5 --cpu-period 50ms":              {CPUs: 0.5, CPUPeriod: 50e6},
 		"--cpu-burst 1ms --cpu-weight 10000":       {CPUBurst: 1e6, CPUWeight: 10000},
@@ -48,6 +49,7 @@ func TestParseLimitsRefuses(t *testing.T) {
 		"--memory-swap -2":         `--memory-swap: "-2" is not a size; write a whole number with k, m, g or t, as in 64m`,
 		"--memory-swap 0":          `--memory-swap: a limit of 0 leaves no room; write a size, as in 512m, or leave it out`,
 		"--memory-high 0":          `--memory-high: a limit of 0 leaves no room; write a size, as in 512m, or leave it out`,
+		"--memory-zswap 0":         `--memory-zswap: a limit of 0 leaves no room; write a size, as in 64m, or leave it out`,
 		"--memory-reservation 0":   `--memory-reservation: a size of 0 protects nothing; write a size, as in 512m, or leave it out`,
 		"-m 1m --memory 2m":        `--memory: it is given twice; keep one`,
 		"--no-oom-group=1":         `--no-oom-group: it takes no value; write --no-oom-group alone`,
@@ -87,7 +89,7 @@ func TestParseLimitsRefuses(t *testing.T) {
 
 // everyLimit is a command line with each limit that a jail can have.
 const everyLimit = "--timeout 30s --idle-timeout 5s --grace 2s --cpu-time 10s --pids-limit 64 --max-output 64k --output-limit 1m --ulimit nofile=64:128 " +
-	"-m 512m --memory-high 256m --memory-swap 1g --memory-reservation 64m --memory-min 32m --no-oom-group --cpus 1.5 --cpu-period 50ms --cpu-burst 10ms " +
+	"-m 512m --memory-high 256m --memory-swap 1g --memory-zswap 16m --memory-reservation 64m --memory-min 32m --no-oom-group --cpus 1.5 --cpu-period 50ms --cpu-burst 10ms " +
 	"--cpu-weight 200 --cpuset-cpus 0-1 --cpuset-mems 0 --device-read-bps /dev/sda:10m --device-write-bps /dev/sda:5m --device-read-iops .:100 " +
 	"--device-write-iops .:50 --io-weight 50 --hugetlb 2MB=64m --cgroup misc.max=res_a --cgroup-parent /batch.slice --require memory --optional io -- id"
 
@@ -136,6 +138,7 @@ func TestEveryUsualLimit(t *testing.T) {
 		{"AllowedMemoryNodes", "--cpuset-mems 0", "limits.cpuset_mems", "0"},
 		{"max_memory", "--memory 64m", "limits.memory", "64m"},
 		{"MemoryHigh", "--memory-high 64m", "limits.memory_high", "64m"},
+		{"MemoryZSwapMax", "--memory-zswap 64m", "limits.memory_zswap", "64m"},
 		{"memory reservation", "--memory-reservation 64m", "limits.memory_low", "64m"},
 		{"MemoryMin", "--memory-min 64m", "limits.memory_min", "64m"},
 		{"swap", "-m 64m --memory-swap 128m", "limits.memory_swap", "128m"},

@@ -32,6 +32,7 @@ func tableRows() []tableRow {
 		{"`--memory 64m --no-oom-group`", "memory", "", limited(func(l *spec.Limits) { l.Memory, l.NoOOMGroup = 64<<20, true })},
 		{"`--memory 64m --memory-swap 96m`", "memory_swap", "", limited(func(l *spec.Limits) { l.Memory, l.MemorySwap = 64<<20, 96<<20 })},
 		{"`--memory-high 32m`", "memory_high", "", limited(func(l *spec.Limits) { l.MemoryHigh = 32 << 20 })},
+		{"`--memory-zswap 4m`", "memory_zswap", "", limited(func(l *spec.Limits) { l.MemoryZswap = 4 << 20 })},
 		{"`--memory-reservation 16m`", "memory_low", "", limited(func(l *spec.Limits) { l.MemoryLow = 16 << 20 })},
 		{"`--memory-min 8m`", "memory_min", "", limited(func(l *spec.Limits) { l.MemoryMin = 8 << 20 })},
 		{"`--cpus 0.5`", "cpus", "", limited(func(l *spec.Limits) { l.CPUs = 0.5 })},

@@ -22,6 +22,7 @@ func TestCheckLimits(t *testing.T) {
 		"memory < 0":     {func(l *Limits) { l.Memory, l.MemorySwap = -1, 0 }, `limits.memory: -1 is negative; write a size, as in 512m, or leave it out for no limit`},
 		"memory tiny":    {func(l *Limits) { *l = Limits{CPUTime: 1, Memory: 128<<10 - 1} }, `limits.memory: 131071 is less than the kernel's own needs for one process; write at least 128k`},
 		"high < 0":       {func(l *Limits) { l.MemoryHigh = -1 }, `limits.memory_high: -1 is negative...`},
+		"zswap < 0":      {func(l *Limits) { l.MemoryZswap = -1 }, `limits.memory_zswap: -1 is negative; write a size, as in 64m, or leave it out for no limit`},
 		"high > memory":  {func(l *Limits) { l.MemoryHigh = 129 << 10 }, `limits.memory_high: 129k is more than the limit on memory, 128k; lower it, or raise memory`},
 		"low < 0":        {func(l *Limits) { l.MemoryLow = -1 }, `limits.memory_low: -1 is negative...`},
 		"low > memory":   {func(l *Limits) { l.MemoryLow = 1 << 20 }, `limits.memory_low: 1m is more than the limit on memory, 128k...`},

@@ -41,6 +41,9 @@ type Limits struct {
 	// MemorySwap is memory and swap together, as docker counts it; -1 means any amount of swap, and 0 means Memory,
 	// so that nothing is swapped.
 	MemorySwap Bytes `json:"memory_swap,omitempty"`
+	// MemoryZswap is how much of the jail's memory may be in zswap, compressed; beyond it the kernel swaps to disk
+	// (cgroup-v2.rst, memory.zswap.max; ≥ 5.19, version 2 only).
+	MemoryZswap Bytes `json:"memory_zswap,omitempty"`
 	// MemoryLow is what the kernel spares when others need memory, as long as there is anything else to take.
 	MemoryLow Bytes `json:"memory_low,omitempty"`
 	// MemoryMin is what the kernel never takes from the jail.
@@ -172,6 +175,12 @@ var limitRows = []Limit{
 		Aliases:   "--cgroup-mem-memsw-max",
 		Mechanism: "memory_swap", Files: "memory.swap.max memory.memsw.limit_in_bytes",
 		Group: func(l *Limits, g *cgroup.Limits) { g.Swap = l.swap() }},
+	{Name: "memory_zswap", Field: func(l *Limits) any { return &l.MemoryZswap },
+		Flag: "memory-zswap", Value: "SIZE", Example: "64m", Zero: noRoom,
+		Help:      "at most SIZE is kept compressed in zswap before it is swapped to disk",
+		Aliases:   "--MemoryZSwapMax",
+		Mechanism: "memory_zswap", Files: "memory.zswap.max",
+		Group: func(l *Limits, g *cgroup.Limits) { g.Zswap = int64(l.MemoryZswap) }},
 	{Name: "memory_low", Field: func(l *Limits) any { return &l.MemoryLow },
 		Flag: "memory-reservation", Value: "SIZE", Example: "512m", Zero: noReserve, Below: true, Feature: "priority",
 		Help:      "below SIZE nothing is reclaimed while others have any to give",
