@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// parseList reads a list of cpuset(7) as sorted numbers.
+// parseList returns the numbers of a cpuset(7) list, sorted.
 func parseList(s string) (list []int, err error) {
 	const most = 1 << 16
-	var have [most / 64]uint64 // a list may name the same ones many times
+	var have [most / 64]uint64 // a list may repeat numbers
 	for part := range strings.SplitSeq(strings.TrimSpace(s), ",") {
 		first, last, ranged := strings.Cut(part, "-")
 		if !ranged {
@@ -34,7 +34,7 @@ func parseList(s string) (list []int, err error) {
 	return list, nil
 }
 
-// Count is how many processors or nodes a list names; 0 if it is none.
+// Count returns the number of processors or nodes in a list; 0 if it is not a list.
 func Count(list string) int {
 	all, err := parseList(list)
 	if err != nil {
@@ -43,7 +43,7 @@ func Count(list string) int {
 	return len(all)
 }
 
-// Lacks gives the members of a list that another one does not have: what was asked for and is not on this machine.
+// Lacks returns the members of the list want that are not in have.
 func Lacks(want, have string) string {
 	w, err1 := parseList(want)
 	h, err2 := parseList(have)
@@ -56,7 +56,7 @@ func Lacks(want, have string) string {
 	}))
 }
 
-// formatList writes sorted numbers as the kernel does.
+// formatList returns sorted numbers in the kernel's notation.
 func formatList(list []int) string {
 	var parts []string
 	for i := 0; i < len(list); {

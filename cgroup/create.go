@@ -11,26 +11,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// StepError is a step of a plan that failed; nothing is left of the group.
+// StepError is a step of a plan that failed. Nothing is left of the group.
 type StepError struct {
 	Step, Of  int
-	Mechanism string // the first that was to be had of it
+	Mechanism string // the first that the step serves
 	Op        string // what was done, with its operands
 	Err       error
 	Remedy    string
 }
 
-// Error is one line.
+// Error returns one line.
 func (e *StepError) Error() string {
 	return fmt.Sprintf("%s: %v; %s (step %d of %d)", e.Op, e.Err, e.Remedy, e.Step, e.Of)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// Group is a control group of ours, in one or more hierarchies. Its methods may be called from several goroutines.
+// Group is a control group in one or more hierarchies. Its methods may be called from several goroutines.
 type Group struct {
-	// Lost says which optional mechanisms the kernel would not give, and why.
+	// Lost maps each optional mechanism that the kernel refused to the reason.
 	Lost map[string]string
 
 	plan  *Plan
@@ -40,9 +40,11 @@ type Group struct {
 	bases []int        // by branch; negative if it has not been opened
 }
 
-// Create makes the group. Whatever step fails, a group is made whole, or made without what is Optional, or not at all.
+// Create makes the group. If a step fails, what it serves is left out where it is Optional; else everything is removed
+// again.
 func (p *Plan) Create() (*Group, error) {
-	g := &Group{plan: p, name: newName(), Lost: map[string]string{}, dirs: make([]*directory, len(p.Branches)), bases: make([]int, len(p.Branches))}
+	g := &Group{plan: p, name: newName(), Lost: map[string]string{}}
+	g.dirs, g.bases = make([]*directory, len(p.Branches)), make([]int, len(p.Branches))
 	for i := range g.bases {
 		g.bases[i] = -1
 	}
@@ -72,7 +74,7 @@ func (p *Plan) Create() (*Group, error) {
 	return g, nil
 }
 
-// text is a step with the name that its directory has got.
+// text returns a step as text, with the name of its directory.
 func (g *Group) text(s *step) string {
 	if d := g.dirs[s.branch]; d != nil {
 		return g.plan.text(s, d.name)
@@ -80,7 +82,7 @@ func (g *Group) text(s *step) string {
 	return g.plan.text(s, g.name)
 }
 
-// skip says whether a step is for nothing: its directory is missing, or all that it serves is lost.
+// skip reports whether a step is moot: its directory was not created, or every mechanism it serves was given up.
 func (g *Group) skip(s *step) bool {
 	if (s.verb == write || s.verb == inherit) && g.dirs[s.branch] == nil {
 		return true
@@ -88,8 +90,8 @@ func (g *Group) skip(s *step) bool {
 	return len(s.mechanism) > 0 && !slices.ContainsFunc(s.mechanism, func(m string) bool { return g.Lost[m] == "" })
 }
 
-// mayLose says whether everything that a step serves is optional. A version 2 directory beside version 1's, and a
-// freezer, serve nothing that was asked for.
+// mayLose reports whether every mechanism that a step serves is optional. A version 2 directory beside version 1's, and
+// a freezer, serve none.
 func (p *Plan) mayLose(s *step) bool {
 	return !slices.ContainsFunc(s.mechanism, func(m string) bool { return !p.Optional[m] })
 }
@@ -112,7 +114,7 @@ func (g *Group) do(s *step) error {
 	return g.dirs[s.branch].write(&s.setting)
 }
 
-// bare takes the path off an error whose text will name it anyway.
+// bare removes the path from an error whose text will name it.
 func bare(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -121,7 +123,7 @@ func bare(err error) error {
 	return err
 }
 
-// remedy is what a person can do about a failed step.
+// remedy returns what a person can do about a failed step.
 func remedy(s *step, err error) string {
 	without := ""
 	if len(s.mechanism) > 0 {
@@ -129,15 +131,18 @@ func remedy(s *step, err error) string {
 	}
 	switch {
 	case errors.Is(err, unix.EROFS):
-		return "remount it writable, or run brig where it is (docker: a private cgroup namespace and a writable /sys/fs/cgroup)" + without
+		return "remount it writable, or run brig where it is " +
+			"(docker: a private cgroup namespace and a writable /sys/fs/cgroup)" + without
 	case errors.Is(err, unix.EAGAIN) && (s.verb == makeDir || s.verb == enable):
-		return "raise cgroup.max.descendants or cgroup.max.depth of a group above, or remove groups below it (brig gc)" + without
+		return "raise cgroup.max.descendants or cgroup.max.depth of a group above, " +
+			"or remove groups below it (brig gc)" + without
 	case errors.Is(err, unix.EBUSY) && s.verb == enable:
 		return "move them to a group below it, or name another group with --cgroup-parent"
 	case s.verb == write && (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)):
 		return "the file is not to be written, or not by you; leave it out"
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return "start brig in a group that is delegated to you (systemd-run --scope -p Delegate=yes brig run ..., with --user for an ordinary user's manager)" + without
+		return "start brig in a group that is delegated to you " +
+			"(systemd-run --scope -p Delegate=yes brig run ..., with --user for an ordinary user's manager)" + without
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
 		return "raise the limit of open files (ulimit -n), or run fewer jails at a time"
 	case errors.Is(err, unix.ENOENT) && s.verb == write:

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directory is a group's directory in one hierarchy. It is held open and locked, which says that it is in use.
+// directory is a group's directory in one hierarchy. It is open and locked while it is in use.
 type directory struct {
-	base    int // the directory that it is in; the branch's, not its own
+	base    int // of the parent directory, which belongs to the branch
 	name    string
 	fd      int
 	version int
@@ -21,14 +21,14 @@ type directory struct {
 
 const openDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// newName is a name that no other living group has: the number tells apart what processes of several pid namespaces
-// make in one directory.
+// newName returns a name that no other living group has. The number distinguishes groups that processes of several pid
+// namespaces make in one directory.
 func newName() string {
 	return "brig-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatUint(uint64(rand.Uint32()), 10)
 }
 
-// makeDir makes the directory and locks it (flock(2)): the lock ends with this process, however that ends, and says to
-// Sweep that the group is in use. A sweep that has come between the two is seen, and another name taken.
+// makeDir makes the directory and locks it (flock(2)). The lock tells Sweep that the group is in use, and ends with
+// this process. If a sweep removes the directory before it is locked, makeDir takes another name.
 func (g *Group) makeDir(branch int) (*directory, error) {
 	base, err := g.base(branch)
 	if err != nil {
@@ -36,7 +36,7 @@ func (g *Group) makeDir(branch int) (*directory, error) {
 	}
 	b := &g.plan.Branches[branch]
 	for range 100 {
-		err := unix.Mkdirat(base, g.name, 0o700) // nobody else opens it, so nobody else can lock it
+		err := unix.Mkdirat(base, g.name, 0o700) // no other user can open it, and so lock it
 		if err == nil {
 			var fd int
 			if fd, err = hold(base, g.name); err == nil {
@@ -53,7 +53,7 @@ func (g *Group) makeDir(branch int) (*directory, error) {
 	return nil, unix.EEXIST
 }
 
-// base opens what a branch's directory goes below, once.
+// base opens the parent of a branch's directory, once.
 func (g *Group) base(branch int) (int, error) {
 	if g.bases[branch] < 0 {
 		fd, err := unix.Open(g.plan.Branches[branch].Base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -65,10 +65,10 @@ func (g *Group) base(branch int) (int, error) {
 	return g.bases[branch], nil
 }
 
-// errGone says that a group has been removed.
+// errGone is the error for a group that has been removed.
 var errGone = errors.New("the group has been removed")
 
-// hold opens and locks a group's directory. It gives errGone if the name has gone, or is another group's by now, and
+// hold opens and locks a group's directory. It returns errGone if the name is gone or now belongs to another group, and
 // EWOULDBLOCK if the group is in use.
 func hold(base int, name string) (int, error) {
 	fd, err := unix.Openat(base, name, openDir, 0)

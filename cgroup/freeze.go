@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// ErrNoFreezer says that the group is in no hierarchy that can stop it.
+// ErrNoFreezer is the error for a group without a hierarchy that can stop it.
 var ErrNoFreezer = errors.New("the group can not be frozen: there is neither a version 2 tree nor a freezer controller")
 
-// Freeze stops all processes of the group, or lets them go on, and waits until they have stopped: cgroup.freeze
-// (Linux 5.2), or version 1's freezer.state.
+// Freeze stops all processes of the group and waits until they have stopped, or resumes them: cgroup.freeze (≥ 5.2), or
+// version 1's freezer.state.
 func (g *Group) Freeze(on bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -24,7 +24,8 @@ func (g *Group) freeze(on bool) error {
 		switch {
 		case d == nil:
 		case d.version == 2:
-			return d.turn("cgroup.freeze", map[bool]string{true: "1", false: "0"}[on], "cgroup.events", map[bool]string{true: "frozen 1", false: "frozen 0"}[on])
+			value := map[bool]string{true: "1", false: "0"}[on]
+			return d.turn("cgroup.freeze", value, "cgroup.events", "frozen "+value)
 		case slices.Contains(g.plan.Branches[i].Controllers, "freezer"):
 			word := map[bool]string{true: "FROZEN", false: "THAWED"}[on]
 			return d.turn("freezer.state", word, "freezer.state", word)
@@ -33,12 +34,12 @@ func (g *Group) freeze(on bool) error {
 	return ErrNoFreezer
 }
 
-// turn writes a value and waits until a file has a line.
+// turn writes a value and waits until a file contains a line.
 func (d *directory) turn(file, value, says, line string) error {
 	if err := d.put(file, value); err != nil {
 		return fmt.Errorf("%s: %w", quote(d.path+"/"+file), err)
 	}
-	const most = 5 * time.Second // an uninterruptible process cannot be stopped before its system call ends
+	const most = 5 * time.Second // an uninterruptible process stops only after its system call
 	for end := time.Now().Add(most); ; {
 		text, err := d.read(says)
 		if err != nil {

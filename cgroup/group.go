@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Into gives a descriptor of the version 2 directory for clone3(2) CLONE_INTO_CGROUP (Linux 5.7), or -1. It stays the
-// group's. A write to cgroup.procs would wait for a grace period of the kernel instead.
+// Into returns a descriptor of the version 2 directory for clone3(2) CLONE_INTO_CGROUP (≥ 5.7), or -1. The group closes
+// it. A write to cgroup.procs would wait for an RCU grace period instead.
 func (g *Group) Into() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -21,8 +21,8 @@ func (g *Group) Into() int {
 	return -1
 }
 
-// Tasks opens the files that a process writes "0" to in order to join the version 1 directories, one for each of
-// Plan.V1Joins: the caller closes them. For a directory that could not be made it is /dev/null.
+// Tasks opens the files to which a process writes "0" to join the version 1 directories, one for each of Plan.V1Joins.
+// The caller closes them. /dev/null replaces that of a directory that could not be made.
 func (g *Group) Tasks() (fds []int, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -46,7 +46,7 @@ func (g *Group) Tasks() (fds []int, err error) {
 	return fds, nil
 }
 
-// Dirs are the group's directories: the version 2 one ("" without), and the version 1 ones by controller.
+// Dirs returns the group's directories: the version 2 one or "", and the version 1 ones by controller.
 func (g *Group) Dirs() (v2 string, v1 map[string]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *Plan) V1Joins() (bases []string) {
 	return bases
 }
 
-// Populated says whether a process is in the group, or, in version 2, in one inside it.
+// Populated reports whether a process is in the group or, in version 2, in a group inside it.
 func (g *Group) Populated() (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kill ends all processes of the group: cgroup.kill (Linux 5.14), or a sweep over them while they are frozen.
+// Kill ends all processes of the group: by cgroup.kill (≥ 5.14), or one by one while they are frozen.
 func (g *Group) Kill() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -27,18 +27,19 @@ func (g *Group) Kill() error {
 		}
 	}
 	if frozen {
-		errs = append(errs, g.freeze(false)) // a frozen process of version 1 takes its signal when it is thawed
+		errs = append(errs, g.freeze(false)) // a frozen process of version 1 dies when it is thawed
 	}
 	return errors.Join(errs...)
 }
 
-// kill ends all processes of a directory, those in groups inside it included.
+// kill ends all processes of a directory and of the groups inside it.
 func (d *directory) kill() error {
 	if d.put("cgroup.kill", "1") == nil {
 		return nil
 	}
 	err := d.killTree()
-	if thaw := d.put("freezer.state", "THAWED"); thaw != nil && !removed(thaw) { // a frozen process of version 1 does not die
+	// a frozen process of version 1 does not die
+	if thaw := d.put("freezer.state", "THAWED"); thaw != nil && !removed(thaw) {
 		return errors.Join(err, thaw)
 	}
 	return err
@@ -49,7 +50,7 @@ func (d *directory) killTree() error {
 	return killIn(d.fd, &left, maxDepth)
 }
 
-// killIn goes from the top down: what has been killed makes no more groups below.
+// killIn proceeds from the top down: a killed process makes no more groups below.
 func killIn(dir int, left *int, depth int) error {
 	if err := killEach(dir); err != nil {
 		return err
@@ -60,7 +61,7 @@ func killIn(dir int, left *int, depth int) error {
 // killRounds bounds the race against processes that fork.
 const killRounds = 1000
 
-// killEach signals each process until none is left that has not been told.
+// killEach signals each process until none is left without a signal.
 func killEach(dir int) error {
 	told := map[string]bool{}
 	for range killRounds {
@@ -88,8 +89,8 @@ func killEach(dir int) error {
 	return errors.New("processes are made faster than they can be killed")
 }
 
-// killListed holds the processes by descriptors (pidfd_open(2)) and signals those that are in the group still: a number
-// alone may have become another process's since it was read.
+// killListed opens the processes (pidfd_open(2)) and signals those that are still in the group. A number alone may
+// belong to another process since it was read.
 func killListed(dir int, pids []string) (err error) {
 	held := map[string]int{}
 	defer func() {
@@ -125,5 +126,5 @@ func killListed(dir int, pids []string) (err error) {
 	return nil
 }
 
-// removed says that a file could not be used because its group is gone.
+// removed reports whether an error means that the group is gone.
 func removed(err error) bool { return err == unix.ENODEV || err == unix.ENOENT }

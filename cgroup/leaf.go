@@ -10,16 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enableController gives a version 2 group's children a controller. Each is written alone: the file takes all or
-// nothing. A group must have no processes of its own for that, or its children could hold none: cgroups(7), "no internal
-// processes". If this process is one of them, they all move to a leaf; others' groups are not ours to rearrange.
+// enableController enables a controller for the children of a version 2 group. The group itself must have no processes:
+// cgroups(7), "no internal processes". If this process is one of them, all move to a leaf; groups without this process
+// are not changed. Each controller is written alone, since the file accepts all words or none.
 func enableController(base int, word string) error {
-	if _, err := readAt(base, "cgroup.type"); err == unix.ENOENT { // the root of the tree may have both
+	// the root of the tree, which has no such file, may have processes and controllers
+	if _, err := readAt(base, "cgroup.type"); err == unix.ENOENT {
 		return putAt(base, "cgroup.subtree_control", word)
 	} else if err != nil {
 		return err
 	}
-	const tries = 50 // processes that fork while they are moved, or a Sweep that takes the empty leaf
+	const tries = 50 // processes may fork while they are moved, and a Sweep may remove the empty leaf
 	for range tries {
 		pids, err := readAt(base, "cgroup.procs")
 		if err != nil {
@@ -34,14 +35,14 @@ func enableController(base int, word string) error {
 			}
 			continue
 		}
-		if err = putAt(base, "cgroup.subtree_control", word); err == unix.EBUSY { // one has come in between
+		if err = putAt(base, "cgroup.subtree_control", word); err == unix.EBUSY { // a process has arrived in between
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		// cpu, cpuset and pids are taken in spite of processes; then the group is a root of threads, and what is in it
-		// cannot hold a process
+		// The kernel enables cpu, cpuset and pids in spite of processes. The group is then a threaded root, and groups
+		// in it cannot hold a process.
 		kind, err := readAt(base, "cgroup.type")
 		if err != nil || strings.TrimSpace(kind) == "domain" {
 			return err
@@ -50,10 +51,11 @@ func enableController(base int, word string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: it has processes of its own, which come faster than they can be moved: %s", unix.EBUSY, pidsOf(base))
+	return fmt.Errorf("%w: it has processes of its own, which come faster than they can be moved: %s",
+		unix.EBUSY, pidsOf(base))
 }
 
-// inside says whether this process is in a group, or in its leaf.
+// inside reports whether this process is in a group or in its leaf.
 func inside(base int) bool {
 	self := strconv.Itoa(os.Getpid())
 	for _, name := range []string{"cgroup.procs", Leaf + "/cgroup.procs"} {
@@ -80,7 +82,7 @@ func moveToLeaf(dir int, pids string) error {
 	}
 	defer unix.Close(procs)
 	for _, pid := range strings.Fields(pids) {
-		if pid == "0" { // on its way out, or of another pid namespace: the caller looks again, and names it at last
+		if pid == "0" { // about to end, or of another pid namespace: the caller looks again
 			continue
 		}
 		err := writeAll(procs, pid)
@@ -94,7 +96,7 @@ func moveToLeaf(dir int, pids string) error {
 	return nil
 }
 
-// openLeaf makes and opens the leaf. One that somebody else has made would give him our processes.
+// openLeaf makes and opens the leaf. It refuses one of another user, who could control the processes in it.
 func openLeaf(dir int) (int, error) {
 	if err := unix.Mkdirat(dir, Leaf, 0o755); err != nil && err != unix.EEXIST {
 		return -1, fmt.Errorf("mkdir %s for the group's own processes: %w", Leaf, err)
@@ -117,7 +119,7 @@ func openLeaf(dir int) (int, error) {
 	return fd, nil
 }
 
-// pidsOf names who is in the way.
+// pidsOf returns the processes of a group, for an error.
 func pidsOf(dir int) string {
 	text, err := readAt(dir, "cgroup.procs")
 	if err != nil {
@@ -134,7 +136,7 @@ func pidsOf(dir int) string {
 	return strings.Join(pids, " ")
 }
 
-// removeLeaf takes back an empty leaf: nobody's processes need it any more.
+// removeLeaf removes an empty leaf.
 func removeLeaf(base int) error {
 	err := unix.Unlinkat(base, Leaf, unix.AT_REMOVEDIR)
 	if err == unix.ENOENT || err == unix.EBUSY {

@@ -78,11 +78,12 @@ var mechanisms = []Mechanism{
 	{Name: "memory", What: "the limit on memory, page cache and tmpfs included", Controller: "memory",
 		settings: memorySettings, ask: func(l *Limits) { l.Memory = 1 << 30 }},
 	// Version 1 counts the buffers of TCP and UDP apart from all other memory, and not at all before this file is written.
-	{Name: "memory_sockets", What: "the limit on the buffers of TCP and UDP sockets, which --memory brings", Controller: "memory",
-		within: "memory.max", implied: func(*Limits) bool { return true },
+	{Name: "memory_sockets", What: "the limit on the buffers of TCP and UDP sockets, which --memory brings",
+		Controller: "memory", within: "memory.max", implied: func(*Limits) bool { return true },
 		settings: func(l *Limits) (v2, v1 []setting) { return nil, sizeFile("memory.kmem.tcp.limit_in_bytes", l.Memory) }},
 	{Name: "memory_swap", What: "the limit on memory and swap together", Controller: "memory",
-		implied: func(l *Limits) bool { return l.Swap.Implied }, settings: swapSettings, ask: func(l *Limits) { l.Swap.Set = true }},
+		implied: func(l *Limits) bool { return l.Swap.Implied }, settings: swapSettings,
+		ask: func(l *Limits) { l.Swap.Set = true }},
 	{Name: "memory_high", What: "the throttle on memory: the kernel reclaims above it", Controller: "memory",
 		lacking: "version 1 has no such limit", ask: func(l *Limits) { l.MemoryHigh = 1 << 30 },
 		settings: func(l *Limits) (v2, v1 []setting) { return sizeFile("memory.high", l.MemoryHigh), nil }},
@@ -97,7 +98,8 @@ var mechanisms = []Mechanism{
 	{Name: "memory_min", What: "the memory that is never reclaimed", Controller: "memory",
 		lacking: "version 1 has no such guarantee", ask: func(l *Limits) { l.MemoryMin = 1 },
 		settings: func(l *Limits) (v2, v1 []setting) { return sizeFile("memory.min", l.MemoryMin), nil }},
-	{Name: "processes", What: "the limit on processes and threads", Controller: "pids", ask: func(l *Limits) { l.Processes = 1 },
+	{Name: "processes", What: "the limit on processes and threads", Controller: "pids",
+		ask: func(l *Limits) { l.Processes = 1 },
 		settings: func(l *Limits) (v2, v1 []setting) {
 			return countFile("pids.max", l.Processes), countFile("pids.max", l.Processes)
 		}},
@@ -106,10 +108,11 @@ var mechanisms = []Mechanism{
 	{Name: "cpu_burst", What: "the unused time that may be saved up for later periods", Controller: "cpu",
 		ask: func(l *Limits) { l.CPUBurst = DefaultPeriod },
 		settings: func(l *Limits) (v2, v1 []setting) {
-			return countFile("cpu.max.burst", l.CPUBurst.Microseconds()), countFile("cpu.cfs_burst_us", l.CPUBurst.Microseconds())
+			us := l.CPUBurst.Microseconds()
+			return countFile("cpu.max.burst", us), countFile("cpu.cfs_burst_us", us)
 		}},
-	{Name: "cpu_weight", What: "the share when processors are short", Controller: "cpu", ask: func(l *Limits) { l.CPUWeight = 100 },
-		settings: shareSettings},
+	{Name: "cpu_weight", What: "the share when processors are short", Controller: "cpu",
+		settings: shareSettings, ask: func(l *Limits) { l.CPUWeight = 100 }},
 	{Name: "cpuset", What: "the choice of processors and memory nodes", Controller: "cpuset",
 		settings: cpusetSettings, ask: func(l *Limits) { l.CPUs = "0" }},
 	// It needs no controller and no file is written: see resolving.cpuTime.

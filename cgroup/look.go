@@ -45,7 +45,7 @@ func (l *Layout) look(parent string) error {
 	return nil
 }
 
-// lookV2 reads what the version 2 directory offers, and whether it is ours to divide.
+// lookV2 reads the controllers of the version 2 directory, and whether the caller may divide it.
 func (l *Layout) lookV2(parent string) error {
 	if l.Dir == "" || l.Mode == V1 {
 		return nil
@@ -81,8 +81,8 @@ func (l *Layout) lookV2(parent string) error {
 	return nil
 }
 
-// writable says why a directory and files of it seem not to be the caller's to write: what a delegater hands over,
-// cgroups(7). faccessat(2) with AT_EACCESS counts capabilities and read-only mounts.
+// writable returns a reason if the caller cannot write a directory and files of it, which a delegater hands over
+// (cgroups(7)); else "". faccessat(2) with AT_EACCESS considers capabilities and read-only mounts.
 func writable(dir string, files ...string) string {
 	for _, f := range append([]string{""}, files...) {
 		if err := unix.Faccessat(unix.AT_FDCWD, path.Join(dir, f), unix.W_OK, unix.AT_EACCESS); err != nil {
@@ -92,7 +92,7 @@ func writable(dir string, files ...string) string {
 	return ""
 }
 
-// deny records the first reason why nothing can be made for a controller.
+// deny records the first reason why no group can be made for a controller.
 func (l *Layout) deny(controller, why string) {
 	if why == "" || l.Denied[controller] != "" {
 		return
@@ -103,7 +103,7 @@ func (l *Layout) deny(controller, why string) {
 	l.Denied[controller] = why
 }
 
-// denial is the reason that concerns most: the tree's with the controllers.
+// denial returns the reason that affects most limits: that of the tree with the controllers.
 func (l *Layout) denial() string {
 	if l.Mode == V2 || l.Mode == Hybrid && l.Denied[""] != "" {
 		return l.Denied[""]
@@ -116,7 +116,7 @@ func (l *Layout) denial() string {
 	return ""
 }
 
-// lookCPUs reads which processors and nodes the groups may have.
+// lookCPUs reads the processors and nodes that groups may have.
 func (l *Layout) lookCPUs() {
 	first := func(files ...string) string {
 		for _, f := range files {
@@ -130,8 +130,10 @@ func (l *Layout) lookCPUs() {
 		return ""
 	}
 	v1 := l.Controllers["cpuset"]
-	l.CPUs = first(path.Join(l.Dir, "cpuset.cpus.effective"), path.Join(v1, "cpuset.effective_cpus"), "/sys/devices/system/cpu/online")
-	l.Mems = first(path.Join(l.Dir, "cpuset.mems.effective"), path.Join(v1, "cpuset.effective_mems"), "/sys/devices/system/node/online")
+	l.CPUs = first(path.Join(l.Dir, "cpuset.cpus.effective"), path.Join(v1, "cpuset.effective_cpus"),
+		"/sys/devices/system/cpu/online")
+	l.Mems = first(path.Join(l.Dir, "cpuset.mems.effective"), path.Join(v1, "cpuset.effective_mems"),
+		"/sys/devices/system/node/online")
 }
 
 func readFields(dir, name string) ([]string, error) {

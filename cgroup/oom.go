@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WatchOOM calls killed once a version 1 group has lost a process for want of memory, so that the caller can end the
-// rest, as memory.oom.group does in version 2: cgroups(7), the kernel's memcg_test.rst. stop ends the watch. In version 2
-// there is nothing to watch, and stop is nil.
+// WatchOOM calls killed once the out-of-memory killer has killed a process of a version 1 group. The caller can then
+// end the others, as memory.oom.group does in version 2: cgroups(7), memcg_test.rst of the kernel. stop ends the
+// watch; in version 2 it is nil.
 func (g *Group) WatchOOM(killed func()) (stop func() error, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -37,7 +37,7 @@ func (g *Group) WatchOOM(killed func()) (stop func() error, err error) {
 		var b [8]byte
 		for {
 			if _, err := f.Read(b[:]); err != nil {
-				return // stopped; the group's removal wakes it, too
+				return // stopped, or the group was removed
 			}
 			if g.lostToOOM() {
 				killed()
@@ -48,8 +48,8 @@ func (g *Group) WatchOOM(killed func()) (stop func() error, err error) {
 	return f.Close, nil
 }
 
-// lostToOOM waits for the kill that follows the event, which comes first: at most a moment, since a group that finds
-// memory after all loses nobody, and a group above that runs out wakes all below it.
+// lostToOOM waits for the kill that follows the event, for a moment at most: no kill follows if memory is reclaimed,
+// and the event also comes from a group above.
 func (g *Group) lostToOOM() bool {
 	for range 50 {
 		n, err := g.oomKills()
@@ -61,7 +61,7 @@ func (g *Group) lostToOOM() bool {
 	return false
 }
 
-// oomKills reads the count of version 1; an error says that the group has been removed.
+// oomKills reads the count of version 1. The group has been removed if it returns an error.
 func (g *Group) oomKills() (int64, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -73,7 +73,7 @@ func (g *Group) oomKills() (int64, error) {
 	return keyed(text)["oom_kill"], err
 }
 
-// legacy is the group's version 1 directory for a controller, or nil.
+// legacy returns the group's version 1 directory for a controller, or nil.
 func (g *Group) legacy(controller string) *directory {
 	for i, d := range g.dirs {
 		if d != nil && d.version == 1 && slices.Contains(g.plan.Branches[i].Controllers, controller) {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// overflowUID is how a user namespace shows an owner that it does not know: user_namespaces(7). It may be root.
+// overflowUID is the owner in a user namespace without a mapping for it: user_namespaces(7). It may be root.
 const overflowUID = 65534
 
 // foreignOwner returns a reason if a group, or one above it, belongs to a user other than the caller and root; else "".
@@ -23,14 +23,15 @@ func foreignOwner(dir string, version int) string {
 		for _, name := range files {
 			var st unix.Stat_t
 			if unix.Lstat(path.Join(dir, name), &st) != nil {
-				continue // the files are missing in a group that has gone, and writable says what cannot be reached
+				continue // the files of a removed group are missing, and writable reports what cannot be reached
 			}
 			if name == "" && !first && st.Dev != mount {
 				return "" // above the hierarchy
 			}
 			mount = st.Dev
 			if st.Uid != 0 && st.Uid != overflowUID && int(st.Uid) != unix.Geteuid() {
-				return fmt.Sprintf("%s belongs to user %d, who could take a jail's limits away", quote(path.Join(dir, name)), st.Uid)
+				return fmt.Sprintf("%s belongs to user %d, who could take a jail's limits away",
+					quote(path.Join(dir, name)), st.Uid)
 			}
 		}
 		if dir == "/" || dir == "." {

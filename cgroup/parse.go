@@ -13,8 +13,8 @@ type hierarchy struct {
 	options     []string // of the super block: the controllers of version 1
 }
 
-// Parse makes a Layout of the texts of /proc/self/cgroup and /proc/self/mountinfo, without asking the file system:
-// Enabled is empty, and Delegated is not decided. parent is as for Detect.
+// Parse returns the Layout in the texts of /proc/self/cgroup and /proc/self/mountinfo. It reads no file: Enabled is
+// empty and Delegated undecided. parent is as for Detect.
 func Parse(self, mountinfo, parent string) *Layout {
 	own := groups(self)
 	l := &Layout{Mode: None, Controllers: map[string]string{}}
@@ -22,7 +22,7 @@ func Parse(self, mountinfo, parent string) *Layout {
 	for _, h := range hierarchies(mountinfo) {
 		if h.v2 {
 			if v2 && l.Dir != "" {
-				continue // mounted twice; the first way in is as good
+				continue // mounted twice: the first mount is used
 			}
 			v2 = true
 			l.Group = own[""]
@@ -48,7 +48,7 @@ func Parse(self, mountinfo, parent string) *Layout {
 	return l
 }
 
-// place is the directory that new groups of a hierarchy go below.
+// place returns the directory below which new groups of a hierarchy are made.
 func (l *Layout) place(h *hierarchy, controller, own, parent string) string {
 	group := parent
 	if group == "" {
@@ -68,7 +68,7 @@ func (l *Layout) place(h *hierarchy, controller, own, parent string) string {
 	case h.ro:
 		l.deny(controller, quote(h.point)+" is mounted read-only")
 	}
-	if h.v2 && parent == "" && path.Base(dir) == Leaf && dir != h.point { // we were moved there ourselves
+	if h.v2 && parent == "" && path.Base(dir) == Leaf && dir != h.point { // brig was moved there
 		return path.Dir(dir)
 	}
 	return dir
@@ -103,10 +103,11 @@ func hierarchies(mountinfo string) (list []hierarchy) {
 	return list
 }
 
-// dir is where a group is below the mount point, or "". Group and root are both relative to the cgroup namespace; one
-// that begins with /.. lies above it, and what is above it has no name here.
+// dir returns the directory of a group below the mount point, or "". Group and root are both relative to the cgroup
+// namespace; one that begins with /.. is above it and cannot be named here.
 func (h *hierarchy) dir(group string) string {
-	if group == "" || above(group) || above(h.root) && h.root != group || path.Clean(group) != group { // /a/../.. would lead out of it
+	// a path such as /a/../.. would lead out of the mount
+	if group == "" || above(group) || above(h.root) && h.root != group || path.Clean(group) != group {
 		return ""
 	}
 	rest, ok := strings.CutPrefix(group, strings.TrimSuffix(h.root, "/"))
@@ -127,7 +128,7 @@ func has(list []string, s string) bool {
 	return false
 }
 
-// unescape undoes the octal escapes of space, tab, newline and backslash: proc_pid_mountinfo(5).
+// unescape decodes the octal escapes of space, tab, newline and backslash: proc_pid_mountinfo(5).
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -146,7 +147,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// printable is a value as it is, or quoted where it could do harm to a terminal.
+// printable returns a value, quoted where it could harm a terminal.
 func printable(s string) string {
 	if q := strconv.QuoteToASCII(s); q != `"`+s+`"` {
 		return q
@@ -154,7 +155,7 @@ func printable(s string) string {
 	return s
 }
 
-// quote makes a name of the machine safe to print, and leaves an ordinary one as it is.
+// quote makes a name of the machine safe to print. It does not change an ordinary one.
 func quote(s string) string {
 	if strings.Contains(s, " ") {
 		return strconv.QuoteToASCII(s)

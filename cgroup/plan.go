@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Plan is how a group is made on this machine: pure data, which Steps prints and Create performs.
+// Plan is how a group is made on this machine. It is data: Steps prints it and Create performs it.
 type Plan struct {
 	// Branches are the directories of the group: the version 2 one first.
 	Branches []Branch
-	// Enforced says by which files each mechanism is held.
+	// Enforced maps each mechanism to the files that hold it.
 	Enforced map[string]string
-	// Missing says why a mechanism cannot be held here.
+	// Missing maps each mechanism that cannot be held here to the reason.
 	Missing map[string]string
-	// Optional names the mechanisms that may turn out to be missing while the group is made.
+	// Optional are the mechanisms that Create may give up.
 	Optional map[string]bool
 
 	steps []step
@@ -21,13 +21,13 @@ type Plan struct {
 
 // Branch is a group's directory in one hierarchy.
 type Branch struct {
-	Base    string // what it goes below
+	Base    string // the parent directory
 	Version int
 	// Controllers are those of version 1 here, or those of version 2 that its files need.
 	Controllers []string
 }
 
-// verb is what a step does.
+// verb is the kind of a step.
 type verb int
 
 const (
@@ -41,11 +41,11 @@ type step struct {
 	verb      verb
 	branch    int
 	setting   setting
-	mechanism []string // what is lost if it fails
+	mechanism []string // those that are lost if it fails
 }
 
-// Resolve decides which files of which hierarchies hold the limits. It is pure. What cannot be held is in
-// Plan.Missing; the caller decides whether to go on.
+// Resolve decides which files of which hierarchies hold the limits. It reads nothing. Limits that cannot be held are in
+// Plan.Missing; the caller decides whether to continue.
 func Resolve(want *Limits, l *Layout) *Plan {
 	p := &Plan{Enforced: map[string]string{}, Missing: map[string]string{}, Optional: map[string]bool{}}
 	r := resolving{Plan: p, layout: l}
@@ -63,13 +63,13 @@ func Resolve(want *Limits, l *Layout) *Plan {
 		r.cpuTime()
 	}
 	if l.Mode == Hybrid && len(r.writes) > 0 && l.Dir != "" && l.Denied[""] == "" {
-		r.branch(l.Dir, 2) // it limits nothing, but a process is born into it, and it is killed and watched as one
+		r.branch(l.Dir, 2) // without a limit: for CLONE_INTO_CGROUP, cgroup.kill and cgroup.events
 	}
 	if p.V2() == 0 && len(r.writes) > 0 && l.Controllers["freezer"] != "" && l.Denied["freezer"] == "" {
-		r.branch(l.Controllers["freezer"], 1) // it limits nothing, either, but stops the group for Kill
+		r.branch(l.Controllers["freezer"], 1) // without a limit: it stops the group for Kill
 	}
 	for m := range p.Missing {
-		delete(p.Enforced, m) // one file of several is not what was asked for
+		delete(p.Enforced, m) // one of several files does not hold the limit
 	}
 	r.order(l)
 	return p
@@ -171,7 +171,7 @@ func (r *resolving) cpuTime() {
 	}
 }
 
-// branch gives the index of a base's branch, which it adds.
+// branch returns the index of a base's branch, and adds a missing one.
 func (r *resolving) branch(base string, version int) int {
 	for i := range r.Branches {
 		if r.Branches[i].Base == base {
@@ -193,7 +193,8 @@ func (r *resolving) need(branch int, controller, mechanism string) {
 	r.needed[controller] = append(r.needed[controller], mechanism)
 }
 
-// order makes the one list of steps: version 2 first, then each hierarchy of version 1 by its directory's name.
+// order puts the steps in one list: version 2 first, then the hierarchies of version 1 by the names of their
+// directories.
 func (r *resolving) order(l *Layout) {
 	place := make([]int, len(r.Branches))
 	for i := range place {
@@ -233,7 +234,7 @@ func (r *resolving) order(l *Layout) {
 	r.Branches = sorted
 }
 
-// mechanismsOf are what is lost without a branch.
+// mechanismsOf returns the mechanisms that are lost without a branch.
 func (r *resolving) mechanismsOf(branch int) (list []string) {
 	for _, w := range r.writes {
 		if w.branch == branch && !slices.Contains(list, w.mechanism[0]) {
@@ -246,7 +247,7 @@ func (r *resolving) mechanismsOf(branch int) (list []string) {
 	return list
 }
 
-// at are the controllers of version 1 that share a directory's hierarchy.
+// at returns the controllers of version 1 that share a directory's hierarchy.
 func at(controllers map[string]string, dir string) (list []string) {
 	for _, c := range sortedKeys(controllers) {
 		if controllers[c] == dir {

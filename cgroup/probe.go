@@ -11,8 +11,8 @@ func All() *Limits {
 	return l
 }
 
-// Try makes an empty group in every hierarchy that limits would use, and removes it: nothing but mkdir(2) proves that
-// it can be made. It enables no controller and moves no process.
+// Try makes an empty group in every hierarchy that limits would use, and removes it: only mkdir(2) proves that it can
+// be made. It enables no controller and moves no process.
 func (l *Layout) Try() error {
 	p := Resolve(All(), l)
 	kept := p.steps[:0]

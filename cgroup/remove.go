@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removeWait bounds the wait for processes that are on their way out.
+// removeWait bounds the wait for processes that are about to end.
 const removeWait = 2 * time.Second
 
-// Remove removes the group, and groups that somebody has made inside it. It must have no process any more but such as
-// are about to end. Its descriptors are closed in any case.
+// Remove removes the group and the groups inside it. All its processes must have ended or be about to end. It closes
+// the group's descriptors in any case.
 func (g *Group) Remove() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -59,14 +59,14 @@ func (d *directory) remove(end time.Time) error {
 	}
 }
 
-// The kernel has no bound of its own for groups inside groups; these keep a removal from being held up.
+// The kernel does not bound groups inside groups. These bounds keep a removal short.
 const (
 	maxInner = 1000
 	maxDepth = 32
 )
 
-// errTooMany says that somebody inside has made more groups than a removal deals with. Its text is made when somebody
-// reads it: the first use of fmt costs a start 0.03 ms.
+// errTooMany is the error for more groups inside than a removal handles. Its text is made when it is read: the first
+// use of fmt costs a start 0.03 ms.
 var errTooMany error = tooMany{}
 
 type tooMany struct{}
@@ -75,8 +75,8 @@ func (tooMany) Error() string {
 	return fmt.Sprintf("there are more than %d groups inside it, or more than %d one in the other", maxInner, maxDepth)
 }
 
-// removeInner removes the groups inside a group, deepest first, by descriptors: names may change meanwhile. One with
-// processes stays: the caller tries again.
+// removeInner removes the groups inside a group, deepest first. It uses descriptors, since names may change meanwhile.
+// A group with processes remains, and the caller tries again.
 func removeInner(dir int, left *int, depth int) error {
 	return eachInner(dir, left, depth, func(fd int, name string) error {
 		if err := removeInner(fd, left, depth-1); err != nil {
@@ -89,7 +89,7 @@ func removeInner(dir int, left *int, depth int) error {
 	})
 }
 
-// eachInner opens the groups inside a group, one after the other; it stops at the first error and at the bounds.
+// eachInner opens the groups inside a group one after the other, until the first error or a bound.
 func eachInner(dir int, left *int, depth int, visit func(fd int, name string) error) error {
 	names, err := inner(dir)
 	if err != nil {
@@ -118,9 +118,9 @@ func eachInner(dir int, left *int, depth int, visit func(fd int, name string) er
 	return nil
 }
 
-// inner names the groups inside a group.
+// inner returns the names of the groups inside a group.
 func inner(dir int) (names []string, err error) {
-	fd, err := unix.Openat(dir, ".", openDir, 0) // with a position of its own
+	fd, err := unix.Openat(dir, ".", openDir, 0) // a description of its own, for readdir's position
 	if err == unix.ENOENT {
 		return nil, nil // removed meanwhile
 	}
@@ -138,8 +138,7 @@ func inner(dir int) (names []string, err error) {
 	return names, bare(err)
 }
 
-// awaitChange waits for the kernel to say that a control file has changed (poll(2) POLLPRI), or for a time: version 1
-// says nothing.
+// awaitChange waits until a control file has changed (poll(2), POLLPRI) or a time is over. Version 1 reports no change.
 func (d *directory) awaitChange(name string, most time.Duration) {
 	fd, err := unix.Openat(d.fd, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -147,10 +146,10 @@ func (d *directory) awaitChange(name string, most time.Duration) {
 		return
 	}
 	defer unix.Close(fd)
-	if _, err := readAll(fd); err != nil { // a change is one since the last reading
+	if _, err := readAll(fd); err != nil { // changes count from the last reading
 		time.Sleep(most)
 		return
 	}
 	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLPRI}}
-	_, _ = unix.Poll(p, int(most.Milliseconds())) // the caller looks again, whatever happened
+	_, _ = unix.Poll(p, int(most.Milliseconds())) // the caller looks again in any case
 }

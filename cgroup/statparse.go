@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// count reads one number of the kernel's, or gives -1: none of them is negative.
+// count parses one number of the kernel's, which is never negative. It returns -1 for anything else.
 func count(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
@@ -16,7 +16,7 @@ func count(text string) int64 {
 	return n
 }
 
-// keyed reads lines of "key value", such as memory.events and cpu.stat.
+// keyed parses lines of "key value", such as memory.events and cpu.stat.
 func keyed(text string) map[string]int64 {
 	m := map[string]int64{}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -28,7 +28,7 @@ func keyed(text string) map[string]int64 {
 	return m
 }
 
-// put fills a figure that nothing has filled yet. One too large for its unit stays unknown.
+// put sets a figure that is still unknown. A value too large for its unit leaves it unknown.
 func put[T ~int64](to *T, table map[string]int64, key string, unit T) {
 	if n, ok := table[key]; ok && *to < 0 && n <= math.MaxInt64/int64(unit) {
 		*to = T(n) * unit
@@ -64,7 +64,7 @@ func blkioStat(text string) (read, written int64) {
 	return read, written
 }
 
-// add adds a number, up to the largest there is.
+// add adds a number, up to the largest int64.
 func add(to *int64, text string) {
 	if n := count(text); n > math.MaxInt64-*to {
 		*to = math.MaxInt64

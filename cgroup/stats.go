@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Stats is what the kernel has counted for a group. A negative figure is one that this kernel or layout does not give.
+// Stats is what the kernel has counted for a group. A figure that this kernel or layout does not have is negative.
 type Stats struct {
 	CPU, User, System            time.Duration
 	MemoryPeak, SwapPeak         int64 // bytes
@@ -21,7 +21,7 @@ type Stats struct {
 	ProcessesRefused             int64         // how often fork(2) met the limit
 }
 
-// Unknown is a Stats of which nothing is known.
+// Unknown returns a Stats without any figure.
 func Unknown() Stats {
 	return Stats{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 }
@@ -31,7 +31,7 @@ func (g *Group) Read() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	s := Unknown()
-	for _, d := range g.dirs { // version 2 comes first, and what it says stands
+	for _, d := range g.dirs { // version 2 comes first and has priority
 		switch {
 		case d == nil:
 		case d.version == 2:
@@ -84,8 +84,8 @@ func (d *directory) readV1(s *Stats) {
 	}
 }
 
-// oomOwn tells whose want of memory it was: a group that has stayed below its own limits, with and without swap, cannot
-// have caused it. The counters of failures (failcnt) do not tell: they may stay 0 where the limit with swap was met.
+// oomOwn counts kills for the group's own limits. A group that has stayed below them, with and without swap, cannot
+// have caused one. The counters of failures (failcnt) may stay 0 where the limit with swap was met.
 func (d *directory) oomOwn(s *Stats) {
 	if s.OOMKills < 0 || s.OOMOwn >= 0 {
 		return
@@ -141,7 +141,7 @@ func (d *directory) number(to *int64, name string) {
 	}
 }
 
-// OOMKills is Stats.OOMKills alone: a start asks for no more.
+// OOMKills returns Stats.OOMKills alone, for a start.
 func (g *Group) OOMKills() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -158,7 +158,7 @@ func (g *Group) OOMKills() int64 {
 	return s.OOMKills
 }
 
-// CPUUsage is the processor time of all processes that have ever been in the group; negative if it is not known.
+// CPUUsage returns the processor time of all processes that have ever been in the group. It is negative if unknown.
 func (g *Group) CPUUsage() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -2,10 +2,10 @@ package cgroup
 
 import "path"
 
-// Name stands for a group's own name in Steps.
+// Name is the placeholder of a group's name in Steps.
 const Name = "brig-PID-N"
 
-// Steps is what Create does, one line each.
+// Steps returns what Create does, a line for each step.
 func (p *Plan) Steps() []string {
 	lines := make([]string, len(p.steps))
 	for i := range p.steps {
@@ -14,7 +14,7 @@ func (p *Plan) Steps() []string {
 	return lines
 }
 
-// text is a step as it is printed and as errors name it.
+// text returns a step as plans and errors show it.
 func (p *Plan) text(s *step, name string) string {
 	base := p.Branches[s.branch].Base
 	dir := path.Join(base, name)

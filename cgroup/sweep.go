@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sweep removes the groups of this user that killed processes have left below the layout's directories, and ends
-// what is still in them. A group in use is locked and left alone. most bounds how many are looked at in a directory,
-// and keeps the wait for dying processes short; 0 is all.
+// Sweep removes the groups of this user that killed keepers have left below the layout's directories, and kills the
+// processes in them. A group in use is locked and left alone. most bounds the groups looked at in a directory, and
+// shortens the wait for dying processes; 0 is all.
 func (l *Layout) Sweep(most int) (removed []string, busy int, err error) {
 	wait := removeWait
 	if most > 0 {
@@ -27,7 +27,7 @@ func (l *Layout) Sweep(most int) (removed []string, busy int, err error) {
 	return s.removed, s.busy, errors.Join(errs...)
 }
 
-// sweeper is a Sweep under way.
+// sweeper is the state of a Sweep.
 type sweeper struct {
 	most    int
 	end     time.Time
@@ -35,7 +35,7 @@ type sweeper struct {
 	busy    int
 }
 
-// bases are the directories that groups go below, each once.
+// bases returns the directories below which groups are made, each once.
 func (l *Layout) bases() (list []string) {
 	add := func(dir string) {
 		for _, have := range list {
@@ -47,7 +47,7 @@ func (l *Layout) bases() (list []string) {
 			list = append(list, dir)
 		}
 	}
-	add(l.Controllers["freezer"]) // first, for what it has frozen cannot die, and keeps its other directories busy
+	add(l.Controllers["freezer"]) // first: a frozen process cannot die, and keeps its other directories busy
 	add(l.Dir)
 	for _, c := range sortedKeys(l.Controllers) {
 		add(l.Controllers[c])
@@ -58,14 +58,14 @@ func (l *Layout) bases() (list []string) {
 func (s *sweeper) sweep(base string, leaf bool) error {
 	dir, err := os.OpenFile(base, os.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-		return nil // then nothing of ours is there
+		return nil // brig has made no group there
 	}
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 	if foreignOwner(base, 2) != "" || !isCgroup(int(dir.Fd())) {
-		return nil // whoever owns it chooses the names there, in version 1, and ours are not below such
+		return nil // in version 1 the owner chooses the names, and brig makes no group there
 	}
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
@@ -92,13 +92,13 @@ func (s *sweeper) sweep(base string, leaf bool) error {
 	return errors.Join(errs...)
 }
 
-// isCgroup says that a directory is one of control groups. A mount may have covered what was there.
+// isCgroup reports whether a directory is a control group. Another mount may cover it.
 func isCgroup(fd int) bool {
 	var st unix.Statfs_t
 	return unix.Fstatfs(fd, &st) == nil && (st.Type == unix.CGROUP2_SUPER_MAGIC || st.Type == unix.CGROUP_SUPER_MAGIC)
 }
 
-// ours says whether a name is brig-PID-N.
+// ours reports whether a name is brig-PID-N.
 func ours(name string) bool {
 	rest, ok := strings.CutPrefix(name, "brig-")
 	pid, n, two := strings.Cut(rest, "-")
@@ -107,7 +107,7 @@ func ours(name string) bool {
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// one takes the lock that a living process would hold, and keeps it until the group is gone.
+// one takes the lock of a group, which a living keeper would hold, and removes the group.
 func (s *sweeper) one(base int, in, name string) (gone bool, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(base, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -128,7 +128,7 @@ func (s *sweeper) one(base int, in, name string) (gone bool, err error) {
 		return false, os.NewSyscallError("open "+quote(name), err)
 	}
 	defer unix.Close(fd)
-	if err := unix.Fstat(fd, &st); err != nil || int(st.Uid) != unix.Geteuid() { // exchanged since the first look
+	if err := unix.Fstat(fd, &st); err != nil || int(st.Uid) != unix.Geteuid() { // replaced since the first look
 		return false, err
 	}
 	d := &directory{base: base, name: name, fd: fd, path: path.Join(in, name)}

@@ -10,13 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// foreignUnit says why a group is systemd's and not ours to divide, or "". systemd owns every group of its units and
-// changes their controllers as it likes, but for what a unit with Delegate=yes holds: systemd.resource-control(5).
+// foreignUnit returns a reason if systemd manages a group, so that brig may not divide it; else "". systemd owns every
+// group of its units and changes their controllers, except inside a unit with Delegate=yes:
+// systemd.resource-control(5).
 func foreignUnit(dir string) string {
 	unit := unitOf(dir)
 	switch {
 	case unit == "" && !strings.Contains(dir, ".slice"):
-		return "" // the root of what we can see: a container's, or not systemd's
+		return "" // the visible root, as in a container, or not systemd's
 	case unit == "":
 		return quote(dir) + " is a slice of systemd's"
 	case delegated(unit):
@@ -24,10 +25,10 @@ func foreignUnit(dir string) string {
 	case notDelegated(unit):
 		return quote(unit) + " is a unit of systemd's without Delegate=yes"
 	}
-	return "" // an old systemd does not say; the directory's owner decides, and mkdir(2) will
+	return "" // an old systemd leaves no mark: mkdir(2) decides
 }
 
-// unitOf is the innermost unit with processes that a group belongs to, or "".
+// unitOf returns the innermost unit with processes that a group belongs to, or "".
 func unitOf(dir string) string {
 	for ; dir != "/" && dir != "."; dir = path.Dir(dir) {
 		if strings.HasSuffix(dir, ".scope") || strings.HasSuffix(dir, ".service") {
@@ -37,8 +38,8 @@ func unitOf(dir string) string {
 	return ""
 }
 
-// delegated reads the mark that systemd leaves: user.delegate from version 251 on, trusted.delegate, which only
-// CAP_SYS_ADMIN may read, from 236 on.
+// delegated reads systemd's mark: user.delegate (systemd ≥ 251), or trusted.delegate (≥ 236), which only CAP_SYS_ADMIN
+// may read.
 func delegated(unit string) bool {
 	var b [8]byte
 	for _, name := range []string{"user.delegate", "trusted.delegate"} {
@@ -49,8 +50,8 @@ func delegated(unit string) bool {
 	return false
 }
 
-// notDelegated says whether the missing mark is a proof. It is to root, who can read trusted.delegate. A user's manager
-// never leaves one: there the unit's files say.
+// notDelegated reports whether the missing mark proves that the unit is not delegated. It does for root, who can read
+// trusted.delegate. A user's manager sets no mark, and the unit's files decide.
 func notDelegated(unit string) bool {
 	if unix.Geteuid() == 0 {
 		return true
@@ -63,7 +64,7 @@ func notDelegated(unit string) bool {
 	return false
 }
 
-// userUnitDirs are where the user's manager finds units, the strongest last: systemd.unit(5).
+// userUnitDirs returns the directories of units of the user's manager, by rising priority: systemd.unit(5).
 func userUnitDirs() []string {
 	run := os.Getenv("XDG_RUNTIME_DIR")
 	if run == "" {
@@ -73,11 +74,11 @@ func userUnitDirs() []string {
 	if config == "" {
 		config = path.Join(os.Getenv("HOME"), ".config")
 	}
-	return []string{"/usr/lib/systemd/user", "/usr/local/lib/systemd/user", "/run/systemd/user", "/etc/systemd/user", config + "/systemd/user",
-		run + "/systemd/transient", run + "/systemd/user.control", config + "/systemd/user.control"}
+	return []string{"/usr/lib/systemd/user", "/usr/local/lib/systemd/user", "/run/systemd/user", "/etc/systemd/user",
+		config + "/systemd/user", run + "/systemd/transient", run + "/systemd/user.control", config + "/systemd/user.control"}
 }
 
-// delegatedIn reads Delegate= of a unit: its strongest file, then its drop-ins.
+// delegatedIn reads Delegate= of a unit: the file of the highest priority, then the drop-ins.
 func delegatedIn(dirs []string, unit string) (yes bool) {
 	names := []string{unit}
 	if prefix, _, ok := strings.Cut(unit, "@"); ok { // of a template

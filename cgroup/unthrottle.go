@@ -1,7 +1,7 @@
 package cgroup
 
-// Unthrottle lifts the limit on processor time, so that a group's processes can end in their own time and not in that of
-// their quota. It is for the end of a group: nothing is said of a file that cannot be written.
+// Unthrottle removes the limit on processor time, so that the quota does not delay the end of the group's processes. A
+// file that cannot be written is ignored.
 func (g *Group) Unthrottle() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

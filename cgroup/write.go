@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// write sets a file and reads it back: the kernel rounds, clamps, and takes some values without using them.
+// write sets a file and reads it back: the kernel rounds, clamps, and accepts some values without using them.
 func (d *directory) write(s *setting) error {
 	err := error(unix.ENOENT)
 	for _, name := range s.names {
@@ -23,9 +23,9 @@ func (d *directory) write(s *setting) error {
 }
 
 func (d *directory) set(name string, s *setting) error {
-	// no O_CREAT: a file that is missing would give EACCES
+	// no O_CREAT: the error for a missing file would be EACCES
 	fd, err := unix.Openat(d.fd, name, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if err == unix.EACCES && s.check == anyValue { // some files are for writing only
+	if err == unix.EACCES && s.check == anyValue { // some files are write-only
 		fd, err = unix.Openat(d.fd, name, unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
 	}
 	if err != nil {
@@ -39,7 +39,7 @@ func (d *directory) set(name string, s *setting) error {
 	if err != nil {
 		return err
 	}
-	if s.check == sameList && d.version == 2 { // the file holds what was asked, and this what the group got
+	if s.check == sameList && d.version == 2 { // the file itself contains the request
 		if got, err = d.read(name + ".effective"); err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (d *directory) set(name string, s *setting) error {
 	return nil
 }
 
-// agrees holds what a file says against what was written to it.
+// agrees reports whether a file has the value that was written to it.
 func agrees(got string, s *setting) bool {
 	got = strings.TrimSpace(got)
 	switch s.check {
@@ -79,7 +79,7 @@ func agrees(got string, s *setting) bool {
 	return got == s.value
 }
 
-// unit is what a byte limit is rounded down to: the page, of the size that the file's name has for huge ones.
+// unit returns the size of page to which a byte limit is rounded down. That of huge pages is in the file's name.
 func unit(file string) int64 {
 	name, huge := strings.CutPrefix(file, "hugetlb.")
 	name, _, _ = strings.Cut(name, ".")
@@ -92,7 +92,7 @@ func unit(file string) int64 {
 	return int64(os.Getpagesize())
 }
 
-// inheritCPUs fills a version 1 cpuset, which nobody can join while it is empty: cpuset(7).
+// inheritCPUs fills a version 1 cpuset, which no process can join while it is empty: cpuset(7).
 func (d *directory) inheritCPUs() error {
 	for _, name := range []string{"cpuset.cpus", "cpuset.mems"} {
 		have, err := d.read(name)
@@ -139,7 +139,7 @@ func putAt(dir int, name, value string) error {
 	return writeAll(fd, value)
 }
 
-// writeAll writes in one call, as control files want it.
+// writeAll writes in one call, as control files require.
 func writeAll(fd int, value string) error {
 	for {
 		if _, err := unix.Write(fd, []byte(value)); err != unix.EINTR {
@@ -162,7 +162,7 @@ func readFile(name string) (string, error) {
 	return text, nil
 }
 
-// readBack reads what has been written: one number or list in one call, a table of devices to its end.
+// readBack reads a file after a write: one number or list in one call, a table of devices to its end.
 func readBack(fd int, c check) (string, error) {
 	if c == sameWords {
 		return readAll(fd)
@@ -179,7 +179,7 @@ func readBack(fd int, c check) (string, error) {
 	}
 }
 
-// readAll reads from the start: control files have no size.
+// readAll reads from the start, since control files have no size.
 func readAll(fd int) (string, error) {
 	buf := make([]byte, 4096)
 	for n := 0; ; {
