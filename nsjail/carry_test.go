@@ -11,6 +11,7 @@ import (
 
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
+	"brig/nsjail/internal/warm"
 
 	"golang.org/x/sys/unix"
 )
@@ -128,17 +129,17 @@ func TestReuse(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 1, Reuse: true})
 	r.pool = 0 // no parked jail holds it
 	number := func() (ino uint64) {
-		r.nets.mu.Lock()
-		defer r.nets.mu.Unlock()
+		r.nets.Mu.Lock()
+		defer r.nets.Mu.Unlock()
 		var st unix.Stat_t
-		if len(r.nets.ready) == 1 && unix.Fstat(r.nets.ready[0].fd, &st) == nil {
+		if len(r.nets.Ready) == 1 && unix.Fstat(r.nets.Ready[0].Fd, &st) == nil {
 			ino = st.Ino
 		}
 		return ino
 	}
-	r.nets.mu.Lock()
-	r.nets.filling = true // as far as it knows: what is taken is not made again, so that there is room for it to come back
-	r.nets.mu.Unlock()
+	r.nets.Mu.Lock()
+	r.nets.Filling = true // as far as it knows: what is taken is not made again, so that there is room for it to come back
+	r.nets.Mu.Unlock()
 	first := number()
 	for range 3 {
 		wantOutput(t, r.Command("readlink", "/proc/self/ns/net"), fmt.Sprintf("net:[%d]", first))
@@ -165,16 +166,16 @@ func TestNetStateNoticesEverything(t *testing.T) {
 		if _, err := os.Stat("/proc/sys/net/mptcp"); name == "mptcp" && err != nil {
 			continue // the kernel has none
 		}
-		e := r.nets.take()
+		e := r.nets.Take()
 		for e == nil {
-			e = r.nets.take()
+			e = r.nets.Take()
 		}
-		if !e.view.unchanged() {
+		if !e.View.Unchanged() {
 			t.Errorf("%s: it has changed before anybody was there", name)
 		}
-		r.nets.mu.Lock()
-		r.nets.ready = append([]*netEntry{}, e)
-		r.nets.mu.Unlock()
+		r.nets.Mu.Lock()
+		r.nets.Ready = append([]*warm.Namespace{}, e)
+		r.nets.Mu.Unlock()
 		c := r.Command("/usr/bin/python3", "-I", "-c", "import socket\ntry:\n  "+script+"\nexcept OSError: pass")
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
@@ -184,10 +185,10 @@ func TestNetStateNoticesEverything(t *testing.T) {
 		if _, err := c.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		if same := got.view.unchanged(); same != (name == "nothing") {
+		if same := got.View.Unchanged(); same != (name == "nothing") {
 			t.Errorf("%s: unchanged is %t", name, same)
 		}
-		got.drop()
+		got.Drop()
 	}
 }
 
@@ -349,17 +350,17 @@ func TestOutfitterDies(t *testing.T) {
 		c := r.shell("echo there")
 		c.Spec.Mounts = []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input"}}
 		wantOutput(t, c, "there")
-		r.outfit.mu.Lock()
-		pid := r.outfit.launcher.Pid()
-		r.outfit.mu.Unlock()
+		r.helper.Mu.Lock()
+		pid := r.helper.Launcher.Pid()
+		r.helper.Mu.Unlock()
 		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		r.nets.take().drop()
+		r.nets.Take().Drop()
 		until(t, "the pool refills", func() bool {
-			r.nets.mu.Lock()
-			defer r.nets.mu.Unlock()
-			return len(r.nets.ready) > 0
+			r.nets.Mu.Lock()
+			defer r.nets.Mu.Unlock()
+			return len(r.nets.Ready) > 0
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/internal/spec"
+	"brig/nsjail/internal/warm"
 
 	"golang.org/x/sys/unix"
 )
@@ -59,11 +60,11 @@ type Cmd struct {
 	result  *Result
 	state   outcome
 	made    made
-	group   *cgroup.Group // nil for none
-	net     *netEntry     // nil for a network namespace of its own
-	network *network      // nil for a jail that reaches nothing and publishes nothing
-	from    *template     // nil for a jail that was made in one go
-	sockets []int         // of the network, if they came before the command
+	group   *cgroup.Group   // nil for none
+	net     *warm.Namespace // nil for a network namespace of its own
+	network *network        // nil for a jail that reaches nothing and publishes nothing
+	from    *template       // nil for a jail that was made in one go
+	sockets []int           // of the network, if they came before the command
 	frozen  atomic.Bool
 	stopOOM func() error // nil for nothing to stop
 	timers  run.Timers

@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/nsjail/doctor"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -22,7 +23,7 @@ func TestRemedies(t *testing.T) {
 		{"inotify", `openat($65, "sys/user/max_inotify_instances", O_WRONLY|O_CLOEXEC, 0)`, unix.ENOENT, "CONFIG_INOTIFY_USER"},
 		{"user", `write($64, "1000 1000 1", 11)`, unix.EPERM, "user namespaces"},
 	} {
-		fault, got := remedy(tt.label, tt.call, tt.errno)
+		fault, got := doctor.Remedy(tt.label, tt.call, tt.errno)
 		if fault != spec.FaultHost || !strings.Contains(got, tt.want) {
 			t.Errorf("%s, %v: fault %v, %q, want %q", tt.call, tt.errno, fault, got, tt.want)
 		}

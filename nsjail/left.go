@@ -75,7 +75,7 @@ func below(pid int) (list []int) {
 // and reaps them if they ever end. err is the error of the wait for them.
 func (c *Cmd) giveBack(err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.net.back()
+		c.net.Back()
 		return errors.Join(err, c.pidfd.Close())
 	}
 	go func() {
@@ -86,7 +86,7 @@ func (c *Cmd) giveBack(err error) error {
 			})
 		}
 	}()
-	c.net.drop()
+	c.net.Drop()
 	var names []string
 	for _, p := range append([]int{c.pid}, below(c.pid)...) {
 		names = append(names, strconv.Itoa(p))

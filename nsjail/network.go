@@ -11,6 +11,7 @@ import (
 
 	"brig/netns"
 	"brig/netns/egress"
+	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
 )
 
@@ -67,7 +68,7 @@ func listenTCP(at netip.AddrPort) (*net.TCPListener, error) {
 // serve takes the sockets that the jail has opened, before anything of the payload's ran there.
 func (n *network) serve(fds []int, want []netns.Socket) error {
 	if err := netns.Verify(fds, want); err != nil {
-		closeAll(fds)
+		launcher.CloseAll(fds)
 		return &spec.Error{Fault: spec.FaultBrig, Op: "net", Detail: err.Error()}
 	}
 	s := egress.Sockets{Local: []netip.Addr{netns.Own4, netns.Own6}}

@@ -10,6 +10,7 @@ import (
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
+	"brig/nsjail/internal/warm"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,7 +21,7 @@ type parked struct {
 	pidfd  *os.File
 	report *os.File
 	group  *cgroup.Group
-	net    *netEntry
+	net    *warm.Namespace
 	from   *template // nil for a jail that was made in one go
 
 	sockets []int // of its network, if it has sent them already
@@ -97,7 +98,7 @@ func (r *Runner) bear(p *plan.Plan, fill func(*handover) error, do func(*parked,
 		}
 	}()
 	var jail int
-	if j.report, jail, err = reportSocket(); err != nil {
+	if j.report, jail, err = launcher.ReportSocket(); err != nil {
 		return j, err
 	}
 	h.put(launcher.SlotReport, jail)
@@ -124,7 +125,7 @@ func (r *Runner) bear(p *plan.Plan, fill func(*handover) error, do func(*parked,
 	// held by a pidfd, which the netpoller waits on: no thread a jail
 	fd, err := unix.PidfdOpen(j.pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
-		reap(j.pid)
+		launcher.Reap(j.pid)
 		return j, &spec.Error{Fault: spec.FaultHost, Op: "pidfd_open", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
 	}
 	j.pidfd = os.NewFile(uintptr(fd), "pidfd")
@@ -138,7 +139,7 @@ func (j *parked) discard() error {
 		errs = append(errs, j.report.Close())
 	}
 	if j.pidfd != nil {
-		reap(j.pid)
+		launcher.Reap(j.pid)
 		errs = append(errs, j.pidfd.Close())
 	}
 	if j.group != nil {
@@ -147,30 +148,9 @@ func (j *parked) discard() error {
 		}
 		errs = append(errs, j.group.Remove())
 	}
-	j.net.drop()
-	closeAll(j.sockets)
+	j.net.Drop()
+	launcher.CloseAll(j.sockets)
 	return errors.Join(errs...)
-}
-
-// reportSocket is a pair whose far end only the jail's init will hold.
-func reportSocket() (ours *os.File, jail int, err error) {
-	sv, err := socketpair(unix.SOCK_SEQPACKET)
-	if err != nil {
-		return nil, -1, err
-	}
-	if err := unix.SetNonblock(sv[0], true); err != nil {
-		closeAll(sv[:])
-		return nil, -1, err
-	}
-	return os.NewFile(uintptr(sv[0]), "report"), sv[1], nil
-}
-
-// socketpair is a pair of Unix sockets of a type: socketpair(2).
-func socketpair(kind int) (sv [2]int, err error) {
-	if sv, err = unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0); err != nil {
-		err = &spec.Error{Fault: spec.FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
-	}
-	return sv, err
 }
 
 // descriptor is one that is closed at the end.
@@ -183,7 +163,7 @@ func (c *Cmd) fillCycle(h *handover) error {
 	if c.plan.Cycle == 0 {
 		return nil
 	}
-	sv, err := socketpair(unix.SOCK_DGRAM)
+	sv, err := launcher.Socketpair(unix.SOCK_DGRAM)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
@@ -30,7 +31,7 @@ func (r *Runner) pass(p *plan.Plan, h *handover, head bool) (err error) {
 			continue
 		}
 		if !p.Host.Drop {
-			fd, err := r.outfit.mount(m.Key, src, m.Attr)
+			fd, err := r.helper.Mount(m.Key, src, m.Attr)
 			if err != nil {
 				return err
 			}
@@ -114,9 +115,9 @@ func (r *Runner) idmap(src *host.Source, h *host.Host) (int, error) {
 	defer unix.Close(null)
 	pid, err := r.launcher.Do(p, program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1, Ward: true}, null)
 	if err != nil {
-		return -1, opError("idmap", p, err)
+		return -1, launcher.StepError("idmap", p, err)
 	}
-	defer reap(pid)
+	defer launcher.Reap(pid)
 	dir := "/proc/" + strconv.Itoa(pid)
 	for _, m := range []struct{ file, text string }{{"/uid_map", fmt.Sprintf("%d %d 1", src.UID, h.PayloadUID)},
 		{"/gid_map", fmt.Sprintf("%d %d 1", src.GID, h.PayloadGID)}} {

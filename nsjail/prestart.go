@@ -9,6 +9,7 @@ import (
 
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
+	"brig/nsjail/internal/warm"
 )
 
 // yard is where jails of one kind stand parked.
@@ -150,14 +151,6 @@ func (y *yard) pop() *parked {
 	return j
 }
 
-// refillPause is how long the background work waits for the start that it follows: a jail is made in less, unless its
-// processor is taken away by the making of the next.
-const refillPause = 2 * time.Millisecond
-
-// low says that a pool is to be filled again: a large one at half of what it is to hold, so that it leaves the processors
-// to the jails in between.
-func low(ready, want int) bool { return ready < want && (want < 8 || ready <= want/2) }
-
 // refill starts the background work, at once where nothing is ready. The caller holds the lock.
 func (y *yard) refill() {
 	if len(y.ready) == 0 {
@@ -168,10 +161,10 @@ func (y *yard) refill() {
 }
 
 // later is refill for when the start that is under way is over. The caller holds the lock.
-func (y *yard) later() { y.begin(func() { time.AfterFunc(refillPause, y.fill) }) }
+func (y *yard) later() { y.begin(func() { time.AfterFunc(warm.RefillPause, y.fill) }) }
 
 func (y *yard) begin(start func()) {
-	if y.filling || y.closed || !low(len(y.ready), y.want) {
+	if y.filling || y.closed || !warm.Low(len(y.ready), y.want) {
 		return
 	}
 	y.filling = true

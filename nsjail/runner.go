@@ -5,13 +5,13 @@ import (
 	"errors"
 	"os"
 	"sync"
-	"syscall"
 
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
+	"brig/nsjail/internal/warm"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,8 +26,8 @@ type Runner struct {
 	launcher *launcher.Launcher
 	tree     *stand // nil: jails start from the host's tree, because of
 	why      string
-	outfit   *outfitter
-	nets     *netPool
+	helper   *warm.MountHelper
+	nets     *warm.NetPool
 	pool     int // RunnerOptions.Pool
 	volumes  *volumeStore
 	room     chan struct{} // one for each jail that may run at once; nil is no bound
@@ -151,8 +151,8 @@ func (r *Runner) Close() error {
 	errs = append(errs, r.tree.close(), r.nets.Close())
 	r.ending.Wait()
 	errs = append(errs, r.volumes.close())
-	if r.outfit != nil {
-		errs = append(errs, r.outfit.Close())
+	if r.helper != nil {
+		errs = append(errs, r.helper.Close())
 	}
 	for _, fd := range r.idmaps {
 		errs = append(errs, unix.Close(fd))
@@ -213,43 +213,8 @@ func (r *Runner) adopt(p *plan.Plan) error {
 	}
 	defer unix.Close(null)
 	if _, err := r.launcher.Do(p.Drop, program.Request{Kind: program.Self, Cgroup: -1}, null); err != nil {
-		return opError("drop", p.Drop, err)
+		return launcher.StepError("drop", p.Drop, err)
 	}
 	r.dropped = p.Host
 	return nil
-}
-
-// opError names the operation of a program that failed.
-func opError(phase string, p *program.Program, err error) error {
-	var oe *launcher.OpError
-	var told *spec.Error
-	switch {
-	case errors.As(err, &told), errors.Is(err, os.ErrClosed):
-		return err
-	case !errors.As(err, &oe):
-		return &spec.Error{Fault: spec.FaultBrig, Op: phase, Detail: err.Error()}
-	}
-	if oe.Op < 0 || oe.Op >= len(p.Ops) {
-		return &spec.Error{Fault: spec.FaultHost, Op: phase, Errno: oe.Errno}
-	}
-	op := &p.Ops[oe.Op]
-	return &spec.Error{Fault: spec.FaultHost, Step: oe.Op + 1, Of: len(p.Ops), Op: op.Label, Detail: op.Call(), Errno: oe.Errno}
-}
-
-// reap kills and collects a child that has no pidfd; its pid is ours until it is collected.
-func reap(pid int) {
-	for _, call := range []func() error{
-		func() error { return unix.Kill(pid, unix.SIGKILL) },
-		func() error { _, err := syscall.Wait4(pid, nil, 0, nil); return err },
-	} {
-		for call() == unix.EINTR {
-			continue
-		}
-	}
-}
-
-func closeAll(fds []int) {
-	for _, fd := range fds {
-		unix.Close(fd)
-	}
 }

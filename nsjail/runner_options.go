@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"brig/nsjail/internal/spec"
+	"brig/nsjail/internal/warm"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,15 +51,15 @@ func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 		r.why, r.launcher, r.dropped, r.tree = err.Error(), fresh.launcher, nil, nil
 		return r, nil
 	}
-	r.outfit = &outfitter{host: r.tree.modes[0].Root.Host, first: r.launcher}
+	r.helper = &warm.MountHelper{Host: r.tree.modes[0].Root.Host, First: r.launcher}
 	if o.Pool > 0 {
 		r.pool = o.Pool
-		r.nets = &netPool{outfit: r.outfit, want: o.Pool, reuse: o.Reuse}
-		e, err := r.nets.make() // the first tells whether it can be done
+		r.nets = &warm.NetPool{Helper: r.helper, Want: o.Pool, Reuse: o.Reuse}
+		e, err := r.nets.Make() // the first tells whether it can be done
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		r.nets.ready = append(r.nets.ready, e)
+		r.nets.Ready = append(r.nets.Ready, e)
 	}
 	return r, nil
 }

@@ -52,7 +52,7 @@ func (r *Runner) prepareLauncher(home bool) (*stand, error) {
 
 // perform has the launcher perform one preparation, in itself or in a process that it waits for.
 func (r *Runner) perform(s plan.Preparation) error {
-	report, far, err := reportSocket()
+	report, far, err := launcher.ReportSocket()
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (r *Runner) perform(s plan.Preparation) error {
 	pid, err := r.launcher.Do(s.Program, s.Request, far)
 	unix.Close(far)
 	if err != nil {
-		return opError("prepare", s.Program, err)
+		return launcher.StepError("prepare", s.Program, err)
 	}
 	if pid == 0 {
 		return nil
@@ -78,7 +78,7 @@ func (r *Runner) perform(s plan.Preparation) error {
 	if err != nil || rep.Type != launcher.ReportFail {
 		return &spec.Error{Fault: spec.FaultHost, Op: "prepare", Detail: s.What + ": the process was killed"}
 	}
-	return opError("prepare", s.Program, &launcher.OpError{Op: rep.A, Errno: syscall.Errno(rep.B)})
+	return launcher.StepError("prepare", s.Program, &launcher.OpError{Op: rep.A, Errno: syscall.Errno(rep.B)})
 }
 
 // kind gives the template for a Spec, from those that are remembered or a new one, until stand.used.

@@ -287,10 +287,10 @@ func (c *Cmd) abandon(err error) error {
 	if c.report != nil {
 		c.report.Close()
 	}
-	closeAll(c.sockets)
+	launcher.CloseAll(c.sockets)
 	c.sockets = nil
 	c.endStreams()
-	c.net.drop()
+	c.net.Drop()
 	c.net = nil
 	c.network.close()
 	return errors.Join(err, c.endGroup())

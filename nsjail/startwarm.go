@@ -8,6 +8,7 @@ import (
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
+	"brig/nsjail/internal/warm"
 
 	"golang.org/x/sys/unix"
 )
@@ -134,13 +135,13 @@ func (w *rest) close() {
 // once.
 func (r *Runner) park(s *spec.Spec, meanwhile func(*parked, *template) error) (*parked, error) {
 	for {
-		var net *netEntry
+		var net *warm.Namespace
 		if wantsPool(s) {
-			net = r.nets.take()
+			net = r.nets.Take()
 		}
 		t, known, err := r.kind(s, net != nil)
 		if err != nil {
-			net.drop()
+			net.Drop()
 			return nil, err
 		}
 		var later error
@@ -167,11 +168,11 @@ func (r *Runner) park(s *spec.Spec, meanwhile func(*parked, *template) error) (*
 }
 
 // head makes the first process of a jail.
-func (r *Runner) head(t *template, net *netEntry, meanwhile func(*parked)) (*parked, error) {
+func (r *Runner) head(t *template, net *warm.Namespace, meanwhile func(*parked)) (*parked, error) {
 	p := t.prefix.Plan
 	j, err := r.bear(p, func(h *handover) error {
 		if net != nil {
-			fd, err := net.handle()
+			fd, err := net.Handle()
 			if err != nil {
 				return os.NewSyscallError("fcntl", err)
 			}
@@ -191,7 +192,7 @@ func (r *Runner) head(t *template, net *netEntry, meanwhile func(*parked)) (*par
 		return r.launcher.DoFile(f, then, fds...)
 	})
 	if err != nil {
-		net.drop()
+		net.Drop()
 		return nil, err
 	}
 	j.net, j.from = net, t

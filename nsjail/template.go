@@ -11,8 +11,6 @@ import (
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
-
-	"golang.org/x/sys/unix"
 )
 
 // template is a head that is made once, and what it takes to write the rest of a run's program.
@@ -122,5 +120,3 @@ func prepareMissing(h *host.Host) string {
 	}
 	return fmt.Sprintf("Linux %d.%d is too old", h.Kernel.Major, h.Kernel.Minor)
 }
-
-const rootCaps = uint32(1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN)

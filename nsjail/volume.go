@@ -13,6 +13,7 @@ import (
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
+	"brig/nsjail/internal/warm"
 	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
@@ -117,9 +118,9 @@ func (s *volumeStore) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 	p := program.New(3)
 	m := rootfs.Volume(p, "volume", launcher.SlotUser, v.id, int64(o.Size), o.Inodes, o.Dirs)
 	plan.PassFD(p, "volume", m, "[volume]")
-	fd, err := askLauncher(s.launcher, p, s.place)
+	fd, err := launcher.Ask(s.launcher, p, s.place)
 	if err != nil {
-		return nil, opError("volume", p, err)
+		return nil, launcher.StepError("volume", p, err)
 	}
 	defer unix.Close(fd)
 	root, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -153,13 +154,13 @@ func openStore(st *launcher.Launcher, r *Runner) (place int, err error) {
 	p := program.New(3)
 	in := []int{}
 	if h.Drop {
-		drop := plan.DropProgram(h, rootCaps, rootCaps)
-		if err := perform(st, drop); err != nil {
-			return -1, opError("volume", drop, err)
+		drop := plan.DropProgram(h, plan.RootCaps, plan.RootCaps)
+		if err := launcher.Perform(st, drop); err != nil {
+			return -1, launcher.StepError("volume", drop, err)
 		}
 		p = program.New(2)
 	} else {
-		ns, err := userNamespace(r.launcher)
+		ns, err := warm.UserNamespace(r.launcher)
 		if err != nil {
 			return -1, err
 		}
@@ -170,9 +171,9 @@ func openStore(st *launcher.Launcher, r *Runner) (place int, err error) {
 	p.Add("volume", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNS, "CLONE_NEWNS"))
 	m := rootfs.VolumeStore(p, "volume")
 	plan.PassFD(p, "volume", m, "[place]")
-	place, err = askLauncher(st, p, in...)
+	place, err = launcher.Ask(st, p, in...)
 	if err != nil {
-		return -1, opError("volume", p, err)
+		return -1, launcher.StepError("volume", p, err)
 	}
 	return place, nil
 }
@@ -188,9 +189,9 @@ func (s *volumeStore) mount(src *host.Source, attr uint64) (int, error) {
 	p := program.New(3)
 	t := rootfs.VolumeTree(p, "volume", launcher.SlotUser, src.Below, attr)
 	plan.PassFD(p, "volume", t, "[mount]")
-	fd, err := askLauncher(s.launcher, p, int(v.root.Fd()))
+	fd, err := launcher.Ask(s.launcher, p, int(v.root.Fd()))
 	if err != nil {
-		return -1, opError("volume", p, err)
+		return -1, launcher.StepError("volume", p, err)
 	}
 	return fd, nil
 }
@@ -217,8 +218,8 @@ func (s *volumeStore) look(jail *spec.Spec, h *host.Host) error {
 func (s *volumeStore) detach(v *Volume) error {
 	p := program.New(3)
 	rootfs.DropVolume(p, "volume", launcher.SlotUser, v.id)
-	if err := perform(s.launcher, p, s.place); err != nil {
-		return opError("volume", p, err)
+	if err := launcher.Perform(s.launcher, p, s.place); err != nil {
+		return launcher.StepError("volume", p, err)
 	}
 	return nil
 }

@@ -126,3 +126,6 @@ func PassFD(p *program.Program, label string, fd program.Slot, what string) {
 	p.Add(label, unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(what, host.FdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 	p.Add(label, unix.SYS_CLOSE, program.Int(host.FdMaster))
 }
+
+// RootCaps are the capabilities of a helper in the host's root: to mount, and to make network namespaces.
+const RootCaps = uint32(1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN)

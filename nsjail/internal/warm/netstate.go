@@ -1,4 +1,4 @@
-package nsjail
+package warm
 
 import (
 	"bytes"
@@ -9,14 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// netFiles are those of /proc/PID/net (proc_pid_net(5)) that change when a payload has used its network namespace. It has
-// no capability there, so what is left of it is counted: lo is the only device, and whatever was sent has been counted
-// there; what could not be sent, by its protocol; a socket that is still held somewhere, by sockstat. A flow label
-// outlives its socket and is listed. Those that a kernel does not have are left out.
+// netFiles are the files of /proc/PID/net (proc_pid_net(5)) that change when a payload has used its network namespace. The
+// payload has no capability there. So lo is the only device, and counts what was sent. The protocols count what could
+// not be sent, and sockstat the open sockets. A flow label outlives its socket and is listed. A kernel may lack some.
 var netFiles = []string{"sockstat", "sockstat6", "dev", "ip6_flowlabel", "rt6_stats", "snmp", "snmp6", "netstat", "sctp/snmp"}
 
-// netView is what a network namespace said of itself when it was new, and the open files that say it. They hold the
-// namespace, and read it whoever reads.
+// netView is the state of a network namespace when it was new, and the open files to read it again. They show that
+// namespace, whichever process reads them.
 type netView struct {
 	files []int // by netFiles; -1: the kernel has no such file
 	seen  uint64
@@ -50,7 +49,7 @@ func viewNet(pid int) (v *netView, err error) {
 	return v, err
 }
 
-// read gives the state as it is now.
+// read returns a hash of the present state.
 func (v *netView) read() (uint64, error) {
 	var h maphash.Hash
 	h.SetSeed(netSeed)
@@ -78,8 +77,8 @@ func (v *netView) read() (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// unchanged says whether everything is as it was. What cannot be read has changed.
-func (v *netView) unchanged() bool {
+// Unchanged says whether everything is as it was. What cannot be read has changed.
+func (v *netView) Unchanged() bool {
 	now, err := v.read()
 	return err == nil && now == v.seen
 }

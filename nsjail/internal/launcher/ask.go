@@ -1,0 +1,107 @@
+package launcher
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"brig/internal/program"
+	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
+)
+
+// Perform has a launcher perform a program that passes nothing back.
+func Perform(st *Launcher, p *program.Program, fds ...int) error {
+	report, far, err := ReportSocket()
+	if err != nil {
+		return err
+	}
+	defer report.Close()
+	defer unix.Close(far)
+	_, err = st.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, append([]int{far}, fds...)...)
+	return err
+}
+
+// Ask has a launcher perform a program that passes one descriptor back.
+func Ask(st *Launcher, p *program.Program, pass ...int) (fd int, err error) {
+	sv, err := Socketpair(unix.SOCK_SEQPACKET)
+	if err != nil {
+		return -1, err
+	}
+	defer CloseAll(sv[:])
+	if _, err := st.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, append([]int{sv[1]}, pass...)...); err != nil {
+		return -1, err
+	}
+	oob := make([]byte, unix.CmsgSpace(4))
+	_, n, _, _, err := unix.Recvmsg(sv[0], make([]byte, 1), oob, unix.MSG_CMSG_CLOEXEC|unix.MSG_DONTWAIT)
+	if err != nil {
+		return -1, os.NewSyscallError("recvmsg from the launcher", err)
+	}
+	msgs, err := unix.ParseSocketControlMessage(oob[:n])
+	if err != nil {
+		return -1, err
+	}
+	fds, err := unix.ParseUnixRights(&msgs[0])
+	if err != nil {
+		return -1, err
+	}
+	return fds[0], nil
+}
+
+// ReportSocket returns the two ends of a report socket: the keeper's, and the one that only the jail's init will hold.
+func ReportSocket() (ours *os.File, jail int, err error) {
+	sv, err := Socketpair(unix.SOCK_SEQPACKET)
+	if err != nil {
+		return nil, -1, err
+	}
+	if err := unix.SetNonblock(sv[0], true); err != nil {
+		CloseAll(sv[:])
+		return nil, -1, err
+	}
+	return os.NewFile(uintptr(sv[0]), "report"), sv[1], nil
+}
+
+// Socketpair returns a pair of Unix sockets of a type: socketpair(2).
+func Socketpair(kind int) (sv [2]int, err error) {
+	if sv, err = unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0); err != nil {
+		err = &spec.Error{Fault: spec.FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+	}
+	return sv, err
+}
+
+// StepError returns an error that names the operation of a program that failed.
+func StepError(phase string, p *program.Program, err error) error {
+	var oe *OpError
+	var told *spec.Error
+	switch {
+	case errors.As(err, &told), errors.Is(err, os.ErrClosed):
+		return err
+	case !errors.As(err, &oe):
+		return &spec.Error{Fault: spec.FaultBrig, Op: phase, Detail: err.Error()}
+	}
+	if oe.Op < 0 || oe.Op >= len(p.Ops) {
+		return &spec.Error{Fault: spec.FaultHost, Op: phase, Errno: oe.Errno}
+	}
+	op := &p.Ops[oe.Op]
+	return &spec.Error{Fault: spec.FaultHost, Step: oe.Op + 1, Of: len(p.Ops), Op: op.Label, Detail: op.Call(), Errno: oe.Errno}
+}
+
+// Reap kills and collects a child that has no pidfd; its pid cannot be reused until it is collected.
+func Reap(pid int) {
+	for _, call := range []func() error{
+		func() error { return unix.Kill(pid, unix.SIGKILL) },
+		func() error { _, err := syscall.Wait4(pid, nil, 0, nil); return err },
+	} {
+		for call() == unix.EINTR {
+			continue
+		}
+	}
+}
+
+// CloseAll closes descriptors.
+func CloseAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}
