@@ -28,3 +28,44 @@ const char *const brig_launcher_odd[] = {"--rootfs", "--spec", "--user", "--opti
 	"--net=none", "--net=host", "--net none", "--net host", 0};
 */
 import "C"
+
+import (
+	"os"
+	"strings"
+
+	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
+)
+
+// runMode is the Mode in which `brig run` makes a jail with these arguments: keeper.c makes a network namespace before
+// it knows the Spec if it guesses a control group, and can bring lo up.
+func runMode(args []string) nsjail.Mode {
+	group, net := false, true
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		group = group || begins(arg, C.brig_launcher_grouped[:])
+		net = net && !begins(arg, C.brig_launcher_own_net[:])
+	}
+	return nsjail.Mode{Early: true, Net: group && net && mayMakeNet()}
+}
+
+func begins(arg string, with []*C.char) bool {
+	for _, p := range with[:len(with)-1] { // a null is last
+		if strings.HasPrefix(arg, C.GoString(p)) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayMakeNet reports whether the caller may make a network namespace and bring lo up: root by its capabilities
+// (capget(2)), and other users in a user namespace.
+func mayMakeNet() bool {
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	const need = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN
+	return os.Geteuid() != 0 || unix.Capget(&hdr, &data[0]) == nil && data[0].Effective&need == need
+}

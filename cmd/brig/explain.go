@@ -30,8 +30,7 @@ func explain(inv *invocation, std stdio) int {
 		return fail(std, describe(inv, err))
 	}
 	defer host.Close()
-	mode := nsjail.Mode{Early: true}
-	p, err := mode.Resolve(&inv.spec, host)
+	p, err := runMode(inv.args).Resolve(&inv.spec, host)
 	if err != nil {
 		return fail(std, describe(inv, err))
 	}

@@ -11,6 +11,7 @@ import (
 // invocation is what a command line of run, explain or spec says.
 type invocation struct {
 	command      string // run, explain or spec
+	args         []string
 	spec         nsjail.Spec
 	report       string   // --report: a file to write the report to, or ""
 	reportFD     int      // --report-fd: a descriptor to write it to, or -1

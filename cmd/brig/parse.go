@@ -28,7 +28,7 @@ func parse(name string, args []string, read readFunc) (inv *invocation, help boo
 		return nil, help, err
 	}
 	b := &builder{
-		inv:  &invocation{command: name, reportFD: -1, origin: map[string]string{}},
+		inv:  &invocation{command: name, args: args, reportFD: -1, origin: map[string]string{}},
 		read: read,
 	}
 	for _, first := range []bool{true, false} {

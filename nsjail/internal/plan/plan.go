@@ -199,6 +199,13 @@ func (m Mode) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
 
 // ResolveChecked is Resolve for a Spec that has been checked.
 func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
+	if m.Root != nil {
+		x, err := NewPrefix(s, h, m)
+		if err != nil {
+			return nil, err
+		}
+		return x.Resolve(s, x.Plan.Host)
+	}
 	r := newResolver(s, m.facts(s, h), m)
 	if err := r.decide(); err != nil {
 		return nil, err
