@@ -39,7 +39,8 @@ func (r *resolver) detachMounts() error {
 		program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
 	p.Add("mount", unix.SYS_DUP3, ns.Arg(), program.Int(host.FdNamespace), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	p.Close("mount", ns)
-	p.Add("mount", unix.SYS_SENDMSG, (r.Cycle + 1).Arg(), fdMessage("[itself, mount namespace]", host.FdCycle, host.FdNamespace),
+	p.Add("mount", unix.SYS_SENDMSG, (r.Cycle + 1).Arg(),
+		fdMessage("[itself, mount namespace]", host.FdCycle, host.FdNamespace),
 		program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL")).
 		May(unix.ETOOMANYREFS)
 	return nil

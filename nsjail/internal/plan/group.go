@@ -54,7 +54,8 @@ func (r *resolver) group() error {
 		if r.spec.CgroupParent == "" {
 			return nil
 		}
-		return &spec.Error{Fault: spec.FaultCaller, Op: "cgroup_parent", Detail: "no group can be made there: " + p.Missing["processes"], Remedy: r.groupRemedy("processes", "")}
+		return &spec.Error{Fault: spec.FaultCaller, Op: "cgroup_parent",
+			Detail: "no group can be made there: " + p.Missing["processes"], Remedy: r.groupRemedy("processes", "")}
 	}
 	r.Group = p
 	r.Flags &^= unix.CLONE_NEWCGROUP // unshare(2) comes when the process is in its group, which then is the root
@@ -65,7 +66,7 @@ func (r *resolver) group() error {
 const uncounted = "the limit on memory does not count messages that wait in netlink sockets, nor the machine code of " +
 	"seccomp filters that the payload loads"
 
-// countsInit says that pids.max has room for brig's own process.
+// countsInit notes that pids.max has room for init.
 func (r *resolver) countsInit() string {
 	if r.spec.NoInit {
 		return ""
@@ -81,7 +82,8 @@ func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
 	case "memory_sockets":
 		fallback = "not enforced"
 	case "cpu_time":
-		fallback = fmt.Sprintf("RLIMIT_CPU %s for each process by itself", (time.Duration(r.spec.Limits.CPUTime) + time.Second - 1).Truncate(time.Second))
+		fallback = fmt.Sprintf("RLIMIT_CPU %s for each process by itself",
+			(time.Duration(r.spec.Limits.CPUTime) + time.Second - 1).Truncate(time.Second))
 	}
 	by := p.Enforced[name]
 	if name == "io" && strings.HasPrefix(by, "cgroup1") {
@@ -90,7 +92,7 @@ func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
 	if name == "cpu_time" && by != "" {
 		by = time.Duration(r.spec.Limits.CPUTime).String() + " by " + by
 	}
-	_, err := r.have(name, by, p.Missing[name], fallback)
+	_, err := r.require(name, by, p.Missing[name], fallback)
 	if e, ok := err.(*spec.Error); ok {
 		e.Op, e.Remedy = GroupPath(name), r.groupRemedy(name, e.Detail)
 		e.Detail = "control group: " + e.Detail
@@ -98,7 +100,7 @@ func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
 	return err
 }
 
-// GroupPath is where a mechanism's limit stands in the Spec.
+// GroupPath returns the path of a mechanism's limit in the Spec.
 func GroupPath(mechanism string) string {
 	if mechanism == "cgroup_file" {
 		return "limits.cgroup"
@@ -131,7 +133,7 @@ func (r *resolver) groupRemedy(name, why string) string {
 	return "have root give you groups of your own: " + host.DelegateCommand(r.host.UID) + without
 }
 
-// impliedSwap says what became of the swap that nobody asked for: none is to be used.
+// impliedSwap records what became of the limit on swap that a limit on memory implies: 0.
 func (r *resolver) impliedSwap(p *cgroup.Plan) {
 	switch why := p.Missing["memory_swap"]; {
 	case p.Missing["memory"] != "": // there is nothing that it would go with
@@ -164,7 +166,8 @@ func (r *resolver) groupLimits() (*cgroup.Limits, error) {
 // and then uses others.
 func (r *resolver) available(path, want, have, what, mems string) error {
 	if missing := cgroup.Lacks(want, have); want != "" && missing != "" {
-		return &spec.Error{Fault: spec.FaultCaller, Op: path, Detail: missing + " is not among the " + what + " that a jail may have here: " + have,
+		return &spec.Error{Fault: spec.FaultCaller, Op: path,
+			Detail: missing + " is not among the " + what + " that a jail may have here: " + have,
 			Remedy: "choose from those"}
 	}
 	if mems == "" {
@@ -185,8 +188,8 @@ func (r *resolver) processes() int64 {
 	return n
 }
 
-// ownsGroup says that the payload is on the host who the caller is, and so the owner of its group's files: with a user
-// namespace of its own it could mount the hierarchy and lift its limits. brig's filters let it make neither.
+// ownsGroup reports whether the payload has the caller's uid on the host, and so owns the files of its group: in a new
+// user namespace it could mount the hierarchy and lift its limits. brig's filters refuse both.
 func (r *resolver) ownsGroup() bool { return r.Group != nil && !r.host.Drop }
 
 // keepLimits refuses a jail whose payload could lift its own limits.
@@ -196,14 +199,17 @@ func (r *resolver) keepLimits() error {
 		return nil
 	}
 	if r.host.Missing["proc"] != "" {
-		return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: "a payload without brig's filter could lift its limits from a user namespace, and without a /proc of the jail's that cannot be forbidden",
+		return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp",
+			Detail: "a payload without brig's filter could lift its limits from a user namespace, and " +
+				"without a /proc of the jail's that cannot be forbidden",
 			Remedy: "use the default filter, or no limit of a control group"}
 	}
-	r.Notes = append(r.Notes, "the payload can make no user namespaces (user.max_user_namespaces is 0 in the jail), from which it could lift its limits")
+	r.Notes = append(r.Notes, "the payload can make no user namespaces (user.max_user_namespaces is 0 in the jail), from "+
+		"which it could lift its limits")
 	return nil
 }
 
-// groupSlots says where the keeper puts the group's descriptors: the version 1 files to join by, then the version 2
+// groupSlots reserves the slots of the control group's descriptors: the version 1 files to join by, then the version 2
 // directory.
 func (r *resolver) groupSlots() {
 	if r.Group == nil {

@@ -15,7 +15,7 @@ import (
 const MinFiles = 4
 
 // listen makes init the listener of the payload's filter, if anything is to be heard: a call that the profile answers
-// with death is then reported by name. Where that is not possible, the kernel kills, and nobody learns for what.
+// with death is then reported by name. Where that is not possible, the kernel kills, and the call stays unknown.
 func (r *resolver) listen() {
 	h := r.host
 	heard, changed := seccomp.NotifyKills(h.Filter)

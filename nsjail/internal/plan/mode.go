@@ -24,11 +24,11 @@ type Mode struct {
 	// Note is for Plan.Notes.
 	Note string `json:"note"`
 
-	Root *preparedRoot // in which the launcher is; nil for the host's
+	Root *PreparedRoot // in which the launcher is; nil for the host's
 }
 
-// preparedRoot is the root of a launcher whose jails copy its few mounts instead of all of the host's.
-type preparedRoot struct {
+// PreparedRoot is the root of a launcher whose jails copy its few mounts instead of all of the host's.
+type PreparedRoot struct {
 	Host    *host.Host // as it was when the root was made
 	etc     bool       // its /etc is the whole one of a jail with the default identity
 	NoSetns bool       // an outer filter does not permit setns(2)

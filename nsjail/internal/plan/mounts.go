@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mounts decides the caller's own.
+// mounts resolves the caller's mounts.
 func (r *resolver) mounts() error {
 	defer func() {
 		if len(r.own) > 0 {
@@ -33,7 +33,8 @@ func (r *resolver) mounts() error {
 		case spec.MountSymlink:
 			r.addOwn(rootfs.Entry{Kind: rootfs.Symlink, Label: label, Target: target, Text: m.Source})
 		case spec.MountFile:
-			r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: r.host.Sources[key].Content, Mode: mode(m.Mode, 0o444)})
+			r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: r.host.Sources[key].Content,
+				Mode: mode(m.Mode, 0o444)})
 		case spec.MountData:
 			r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: m.Content, Mode: mode(m.Mode, 0o444)})
 		case spec.MountVolume:
@@ -65,7 +66,8 @@ func (r *resolver) pin(i int) (inside bool) {
 	for dir := path.Dir(m.Target); dir != "/"; dir = path.Dir(dir) {
 		at := -1
 		for j, o := range r.spec.Mounts[:i] {
-			if o.Type != spec.MountDir && o.Type != spec.MountSymlink && (o.Target == dir || strings.HasPrefix(dir, o.Target+"/")) &&
+			if o.Type != spec.MountDir && o.Type != spec.MountSymlink &&
+				(o.Target == dir || strings.HasPrefix(dir, o.Target+"/")) &&
 				(at < 0 || len(o.Target) > len(r.spec.Mounts[at].Target)) {
 				at = j
 			}
@@ -107,7 +109,8 @@ func (r *resolver) bind(label, key, target string, m spec.Mount) error {
 		if host.NoOverlay == "" {
 			e.Kind = rootfs.Overlay
 		} else if spec.Contains(r.spec.Require, "overlay") {
-			return &spec.Error{Fault: spec.FaultHost, Op: "overlay", Detail: m.Target + ": " + host.NoOverlay, Remedy: "do not require overlay"}
+			return &spec.Error{Fault: spec.FaultHost, Op: "overlay", Detail: m.Target + ": " + host.NoOverlay,
+				Remedy: "do not require overlay"}
 		} else {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s is bound, neither overlaid nor copied, so that locks and watches "+
 				"(inotify(7)) cross it: %s", m.Target, host.NoOverlay))
@@ -135,8 +138,8 @@ func (r *resolver) volume(label, key, target string, m spec.Mount) error {
 	return nil
 }
 
-// source says how the jail gets at a file of the host: for root the keeper makes the mount, idmapped, and passes it,
-// since the launcher is nobody by then; for others the jail opens the path again and checks that it is the same file,
+// source returns how the jail reaches a file of the host. For root the keeper makes the mount, idmapped, and passes it,
+// since the launcher is an unprivileged user by then. For others the jail opens the path and checks which file it is,
 // or, born where the host's tree is not, gets the mount from a process that does.
 func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error) {
 	h := r.host.Sources[key]
@@ -146,7 +149,7 @@ func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error
 		return s, r.plain(h, attr)
 	} else if r.host.Drop {
 		var err error
-		if idmap, err = r.have("idmap", "binds show their owner's files as the payload's", h.NoIDMap, ""); err != nil {
+		if idmap, err = r.require("idmap", "binds show their owner's files as the payload's", h.NoIDMap, ""); err != nil {
 			return s, err
 		}
 	} else if r.mode.Root == nil {
@@ -154,7 +157,8 @@ func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error
 	}
 	s.Passed, s.FD = true, r.in
 	r.in++
-	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, IDMap: idmap, Target: target, Slot: s.FD, Head: r.Head == nil})
+	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, IDMap: idmap, Target: target, Slot: s.FD,
+		Head: r.Head == nil})
 	return s, nil
 }
 
@@ -175,7 +179,8 @@ func tmpfs(label string, m spec.Mount) rootfs.Entry {
 func (r *resolver) plain(src *host.Source, attr uint64) error {
 	h, why := r.host, r.host.Missing["idmap"]
 	fallback := fmt.Sprintf("binds are plain, and the payload is %d:%d to them", h.PayloadUID, h.PayloadGID)
-	if plain, err := r.have("idmap", "", why, fallback); plain || err != nil || spec.Contains(r.spec.Optional, "idmap") {
+	plain, err := r.require("idmap", "", why, fallback)
+	if plain || err != nil || spec.Contains(r.spec.Optional, "idmap") {
 		return err
 	}
 	need := uint32(unix.S_IROTH)
@@ -202,6 +207,7 @@ func (r *resolver) plain(src *host.Source, attr uint64) error {
 
 // NoVolume returns the error for a mount of a volume that the Runner does not have.
 func NoVolume(key, id string) error {
-	return &spec.Error{Fault: spec.FaultCaller, Op: key, Detail: "there is no volume " + spec.Quote(id) + " here: it was closed, or belongs to another program",
+	return &spec.Error{Fault: spec.FaultCaller, Op: key,
+		Detail: "there is no volume " + spec.Quote(id) + " here: it was closed, or belongs to another program",
 		Remedy: "make one with Runner.NewVolume, or bind a directory"}
 }

@@ -38,7 +38,8 @@ func (r *resolver) network() error {
 	if r.Sockets.UDP, problem = policy.UDPPorts(); problem != nil {
 		return &spec.Error{Fault: spec.FaultCaller, Op: "egress." + problem.Path, Detail: problem.Reason, Remedy: problem.Fix}
 	}
-	r.Enforced["net"] += fmt.Sprintf(": %d rules allow, %d deny, by name; every attempt passes the keeper", len(policy.Allow), len(policy.Deny))
+	r.Enforced["net"] += fmt.Sprintf(": %d rules allow, %d deny, by name; every attempt passes the keeper",
+		len(policy.Allow), len(policy.Deny))
 	if r.Sockets.All {
 		r.Enforced["net"] += "; all ports by an nft redirect in the namespace"
 	}
@@ -57,7 +58,8 @@ func (r *resolver) openSockets() error {
 	for i := range fds {
 		fds[i] = host.FdSockets + i
 	}
-	p.Add("net", unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(fmt.Sprintf("[%d sockets]", n), fds...), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add("net", unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(fmt.Sprintf("[%d sockets]", n), fds...),
+		program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 	p.Add("net", unix.SYS_CLOSE_RANGE, program.Int(host.FdSockets), program.Int(host.FdSockets+n-1), program.Int(0))
 	return nil
 }

@@ -53,8 +53,8 @@ type phase struct {
 	write func(*resolver) error
 }
 
-// phases is what happens in a jail, in this order. Each phase comes after those that it needs. derive computes from this
-// table what each process does in each mode.
+// phases is what happens in a jail, in this order. Each phase comes after those that it needs. derive computes from it
+// what each process does in each mode.
 var phases = []phase{
 	{name: "procfs", ahead: true, write: (*resolver).procfs},
 	{name: "identity", ahead: true, needs: []string{"procfs"}, write: (*resolver).identity},
@@ -138,8 +138,8 @@ type step struct {
 	join int  // the payload's process first waits for so many posts: program.Join
 }
 
-// sequence is what the processes of a jail perform: a prefix, which is known before the run, and a suffix. In each part the
-// steps of the first process come first, then those of init, and then those of the payload's process.
+// sequence is what the processes of a jail perform: a prefix, which is known before the run, and a suffix. In each part
+// the steps of the first process come first, then those of init, and then those of the payload's process.
 type sequence struct{ prefix, suffix []step }
 
 // derive returns the order of a mode.
@@ -176,8 +176,8 @@ func (s *shape) late() (set uint64) {
 	return set
 }
 
-// wait has the payload's process wait for the steps of init's that its own need. Init's last step needs no post: its end
-// is one.
+// wait has the payload's process wait for the steps of init that it needs. Init's last step needs no post: the end of
+// init's part is one.
 func (o *sequence) wait() {
 	posts := 0
 	for i := range o.prefix {
@@ -196,8 +196,8 @@ func (o *sequence) wait() {
 	}
 }
 
-// user returns the first step of the payload's process that needs a step of init's; nil if there is none. What each of
-// the two does by itself waits for nothing of the other's.
+// user returns the first step of the payload's process that needs a step of init; nil if there is none. A phase that
+// each of the two performs does not wait for the other.
 func (o *sequence) user(steps []step, done *step) *step {
 	at := slices.IndexFunc(steps, func(st step) bool {
 		return st.by == payloadProcess && st.phase.by != each && slices.Contains(st.needs, done.name)

@@ -21,13 +21,11 @@ type Plan struct {
 	Flags uint64
 	// Drop is what the launcher performs in itself first; nil where the caller is not root.
 	Drop *program.Program
-	// Prepared is what the launcher performs to be born in a tree of its own; nil for a jail that starts from the
-	// host's.
+	// Prepared is what the launcher has performed to prepare its root; nil for a jail that starts from the host's.
 	Prepared []Preparation
-	// Head is the first part of what the jail's first process performs, up to the place where it waits for the rest; nil
-	// for a jail that is made in one go.
+	// Head is the prefix of the program, up to where it waits for the suffix; nil for a program of one part.
 	Head *program.Program
-	// Jail is what the jail's first process performs, the one list of its order, or the rest of it.
+	// Jail is the program that the jail's processes perform, or its suffix.
 	Jail *program.Program
 	// Passed are the mounts that the keeper makes and hands to the jail, in slot order.
 	Passed []Passed
@@ -37,7 +35,7 @@ type Plan struct {
 	Env []string
 	// Wall is the limit on the jail's life; 0 is none.
 	Wall spec.Duration
-	// Enforced says what holds each mechanism: the Result repeats it.
+	// Enforced is what enforces each mechanism, or why nothing does. The Result has it as the jail was made.
 	Enforced map[string]string
 	// Notes are what the reader should know: fall-backs, parts of a profile that were skipped.
 	Notes []string
@@ -45,13 +43,13 @@ type Plan struct {
 	// Disks are the targets of each tmpfs that init holds open, to say at the end which is full.
 	Disks [][]string
 
-	// where the keeper puts the first of three streams, the descriptors of the group, a network namespace, the first of two
-	// sockets (detachMounts), and the first slot that it does not fill
+	// slots of the first of three streams, of the descriptors of the group, of a network namespace, and of the first of
+	// two sockets (detachMounts), and the first slot that the keeper does not fill
 	Stdio, JoinAt, Netns, Cycle, in program.Slot
 
 	Sockets *netns.Sockets // of the jail's network, which it passes to the keeper; nil for none
 
-	SameFiles bool // a test's: the caller's own files are passed, and none is opened again
+	SameFiles bool // set by tests: the caller's files are passed, and none is opened again
 
 	Heard    []byte       // the filter where init listens to it; nil where the kernel itself kills
 	listener program.Slot // of heard
@@ -67,10 +65,10 @@ type Passed struct {
 	Target string
 
 	Slot program.Slot
-	Head bool // it comes with the head, and not with the rest
+	Head bool // it is passed with the prefix
 }
 
-// Op gives an operation of the whole list, or nil, and how many there are.
+// Op returns an operation of the whole program, or nil, and how many there are.
 func (p *Plan) Op(i int) (op *program.Op, of int) {
 	head := 0
 	if p.Head != nil {
@@ -85,7 +83,7 @@ func (p *Plan) Op(i int) (op *program.Op, of int) {
 	return op, of
 }
 
-// String is the plan as a person reads it.
+// String returns the plan as `brig explain` prints it.
 func (p *Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# keeper\n")
@@ -95,7 +93,8 @@ func (p *Plan) String() string {
 			src := p.Host.Sources[m.Key]
 			how = fmt.Sprintf("open_tree, idmapped %d:%d -> %d:%d", src.UID, src.GID, p.Host.PayloadUID, p.Host.PayloadGID)
 		}
-		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(m.Slot), spec.Quote(p.Host.Sources[m.Key].Path), spec.Quote(m.Target), how)
+		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(m.Slot), spec.Quote(p.Host.Sources[m.Key].Path),
+			spec.Quote(m.Target), how)
 	}
 	if p.Group != nil {
 		for _, s := range p.Group.Steps() {
@@ -127,7 +126,7 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// Request is how the launcher is to perform the list or its head.
+// Request returns how the launcher is to perform the program or its prefix.
 func (p *Plan) Request() program.Request {
 	req := program.Request{CloneFlags: p.Flags, Cgroup: -1, Ward: p.Spec.NoInit}
 	if p.Group != nil && p.Group.V2() > 0 {
@@ -137,7 +136,7 @@ func (p *Plan) Request() program.Request {
 	return req
 }
 
-// watches are what the keeper does while the payload runs.
+// watches returns what the keeper does while the payload runs.
 func (p *Plan) watches() (list []string) {
 	l := &p.Spec.Limits
 	end := "kill all"
@@ -248,9 +247,9 @@ func (r *resolver) finish(suffix []step) error {
 	return nil
 }
 
-// have decides whether a mechanism is used: an error where it is missing and the Spec does not call it optional.
-// fallback, if any, stands in for it unless the Spec requires the mechanism itself.
-func (r *resolver) have(name, by, missing, fallback string) (bool, error) {
+// require reports whether a mechanism is used, and records what enforces it. A missing one is an error, unless the Spec
+// lists it under Optional, or there is a fallback and the Spec does not list it under Require.
+func (r *resolver) require(name, by, missing, fallback string) (bool, error) {
 	switch {
 	case missing == "":
 		r.Enforced[name] = by
@@ -280,13 +279,4 @@ type Preparation struct {
 	What    string
 	Program *program.Program
 	Request program.Request
-}
-
-// warm is what a resolver of a Runner knows beyond the Host: the launcher stands in a tree of its own.
-type warm struct {
-	etc    bool          // the tree's /etc is the whole one of a jail with the default identity
-	pooled bool          // the jail is born in a network namespace that stood ready
-	steps  []Preparation // what it has performed
-
-	noSetns bool // an outer filter does not permit setns(2)
 }

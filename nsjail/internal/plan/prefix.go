@@ -11,9 +11,8 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// PrefixSpec is the part of a Spec on which the head of its program depends: two Specs with the same one share a template.
-// What a run may change at no cost is left out: command, environment, working directory, clocks and output. The
-// caller's mounts belong to the rest, but for an image, whose mount points cannot be made once it is the root.
+// PrefixSpec returns the part of a Spec on which its prefix depends. It leaves out the command, the environment, the
+// working directory, the clocks and the output. Of mounts that come later it keeps what changes the tree.
 func PrefixSpec(s *spec.Spec) spec.Spec {
 	k := *s
 	k.Args, k.Env, k.PassEnv, k.Workdir = nil, nil, nil, ""
@@ -26,16 +25,19 @@ func PrefixSpec(s *spec.Spec) spec.Spec {
 				k.Mounts = append(k.Mounts, spec.Mount{Target: d})
 			}
 		}
-		if ownEtc(s) {
+		if mountsEtc(s) {
 			k.Mounts = append(k.Mounts, spec.Mount{Target: "/etc"})
 		}
 	}
 	return k
 }
 
-// ownEtc says that a Spec puts something into /etc, which then cannot be one overlay.
-func ownEtc(s *spec.Spec) bool {
-	return slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool { return m.Target == "/etc" || strings.HasPrefix(m.Target, "/etc/") })
+// mountsEtc reports whether a Spec mounts something in /etc, which then cannot be one overlay.
+func mountsEtc(s *spec.Spec) bool {
+	return slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool {
+		return m.Target == "/etc" ||
+			strings.HasPrefix(m.Target, "/etc/")
+	})
 }
 
 // Prefix is the part of a program that is planned once for many runs.
@@ -76,7 +78,7 @@ func NewPrefix(s *spec.Spec, h *host.Host, m *Mode) (*Prefix, error) {
 	return x, nil
 }
 
-// Resolve plans one run: it writes the suffix. h is the prefix's Host with the sources, variables and filter of the run.
+// Resolve plans the suffix of one run. h is the prefix's Host with the sources, variables and filter of the run.
 func (x *Prefix) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
 	r, p := x.base, *x.Plan
 	p.Spec, p.Host = s, h

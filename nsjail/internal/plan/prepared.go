@@ -17,12 +17,13 @@ import (
 // Prepare plans the launcher's own small tree, a mount namespace with what every jail shows of the host and nothing
 // else: a jail that is born there copies a dozen mounts instead of all of the host's. home: jails will start
 // in network namespaces that are made in advance, so the launcher needs one to return to. copies is host.CopyEtc of h.
-func Prepare(h *host.Host, home bool, copies map[string][]rootfs.Entry) *preparedRoot {
-	w := &preparedRoot{Host: h}
+func Prepare(h *host.Host, home bool, copies map[string][]rootfs.Entry) *PreparedRoot {
+	w := &PreparedRoot{Host: h}
 	self := program.Request{Kind: program.Self, Cgroup: -1}
 	tree := program.New(2)
 	enterNamespaces(tree, h, home)
-	root := &rootfs.Root{Size: int64(spec.DefaultTmpfsSize), Inodes: spec.DefaultTmpfsInodes, Entries: preparedEntries(h, w, copies)}
+	root := &rootfs.Root{Size: int64(spec.DefaultTmpfsSize), Inodes: spec.DefaultTmpfsInodes,
+		Entries: preparedEntries(h, w, copies)}
 	made := rootfs.Begin(tree, root)
 	made.Add(root.Entries)
 	made.Hold(rootfs.TreeFD)
@@ -33,13 +34,14 @@ func Prepare(h *host.Host, home bool, copies map[string][]rootfs.Entry) *prepare
 	proc.Add("proc", unix.SYS_EXIT_GROUP, program.Int(0))
 	enter := program.New(2)
 	rootfs.Finish(enter, rootfs.TreeFD)
-	w.Steps = []Preparation{{"a tree of its own", tree, self}, {"the procfs of no process", proc, program.Request{CloneFlags: unix.CLONE_NEWPID, Cgroup: -1}},
+	w.Steps = []Preparation{{"a tree of its own", tree, self},
+		{"the procfs of no process", proc, program.Request{CloneFlags: unix.CLONE_NEWPID, Cgroup: -1}},
 		{"the tree becomes the root", enter, self}}
 	return w
 }
 
 // enterNamespaces leaves the host's namespaces. An ordinary user needs a user namespace to have others; root is root
-// until the tree stands, but makes it as the user that its payloads run as.
+// until the tree is made, but makes it as the user that its payloads run as.
 func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 	flags := uint64(unix.CLONE_NEWNS)
 	if !h.Drop {
@@ -59,14 +61,15 @@ func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 		r.writeSelf("user", "gid_map", fmt.Sprintf("%d %d 1", h.GID, h.GID))
 	}
 	if home {
-		fd := p.Open("net", unix.SYS_OPENAT, program.CWD(), program.Str("/proc/self/ns/net"), program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
+		fd := p.Open("net", unix.SYS_OPENAT, program.CWD(), program.Str("/proc/self/ns/net"),
+			program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
 		p.Add("net", unix.SYS_DUP3, fd.Arg(), program.Int(launcher.HomeFD), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 		p.Close("net", fd)
 	}
 }
 
 // preparedEntries are the host's directories and devices, and the /etc of a default jail.
-func preparedEntries(h *host.Host, w *preparedRoot, copies map[string][]rootfs.Entry) []rootfs.Entry {
+func preparedEntries(h *host.Host, w *PreparedRoot, copies map[string][]rootfs.Entry) []rootfs.Entry {
 	r := &resolver{spec: &spec.Spec{}, host: h}
 	w.etc = true
 	r.add(rootfs.Entry{Kind: rootfs.Dir, Target: "var/empty", Mode: 0o555})
@@ -82,7 +85,8 @@ func preparedEntries(h *host.Host, w *preparedRoot, copies map[string][]rootfs.E
 			continue
 		}
 		w.etc = w.etc && !strings.HasPrefix(d.Name, "etc/")
-		bound = append(bound, rootfs.Entry{Kind: rootfs.Bind, Target: d.Name, Source: rootfs.Source{Path: "/" + d.Name, Dir: true}, Attr: attrRead})
+		bound = append(bound, rootfs.Entry{Kind: rootfs.Bind, Target: d.Name,
+			Source: rootfs.Source{Path: "/" + d.Name, Dir: true}, Attr: attrRead})
 	}
 	r.root.Entries = append(r.root.Entries, bound...)
 	r.etc()
@@ -91,13 +95,14 @@ func preparedEntries(h *host.Host, w *preparedRoot, copies map[string][]rootfs.E
 	return r.root.Entries
 }
 
-// SetnsTrial is a process that enters its own network namespace, which changes nothing: an outer filter may refuse it.
+// SetnsTrial returns a process that enters the network namespace in which it is: an outer filter may refuse setns(2).
 func SetnsTrial() Preparation {
 	p := program.New(2)
 	ns := netns.Descriptor(p)
 	p.Add("net", unix.SYS_SETNS, ns.Arg(), program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
 	p.Add("net", unix.SYS_EXIT_GROUP, program.Int(0))
-	return Preparation{"whether setns(2) is permitted", p, program.Request{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWNET, Cgroup: -1}}
+	return Preparation{"whether setns(2) is permitted", p,
+		program.Request{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWNET, Cgroup: -1}}
 }
 
 // NetProgram makes a network namespace with lo up and passes it to the keeper; the process stays in it until the next.
@@ -123,7 +128,8 @@ func MountProgram(src *host.Source, attr uint64) *program.Program {
 func PassFD(p *program.Program, label string, fd program.Slot, what string) {
 	p.Add(label, unix.SYS_DUP3, fd.Arg(), program.Int(host.FdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	p.Close(label, fd)
-	p.Add(label, unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(what, host.FdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add(label, unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(what, host.FdMaster),
+		program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 	p.Add(label, unix.SYS_CLOSE, program.Int(host.FdMaster))
 }
 

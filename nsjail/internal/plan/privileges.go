@@ -18,13 +18,14 @@ func (r *resolver) dropBoundingSet() error {
 	for c := 0; c <= r.host.LastCap; c++ {
 		r.prctl(unix.PR_CAPBSET_DROP, "PR_CAPBSET_DROP", program.Int(c))
 	}
-	r.prctl(unix.PR_CAP_AMBIENT, "PR_CAP_AMBIENT", program.Named(unix.PR_CAP_AMBIENT_CLEAR_ALL, "PR_CAP_AMBIENT_CLEAR_ALL"))
+	r.prctl(unix.PR_CAP_AMBIENT, "PR_CAP_AMBIENT",
+		program.Named(unix.PR_CAP_AMBIENT_CLEAR_ALL, "PR_CAP_AMBIENT_CLEAR_ALL"))
 	// SECBIT_NOROOT, _NO_SETUID_FIXUP, _NO_CAP_AMBIENT_RAISE and the locks of all four
 	r.prctl(unix.PR_SET_SECUREBITS, "PR_SET_SECUREBITS", program.Named(0xef, "0xef /* all locked */"))
 	return nil
 }
 
-// dropCapabilities gives up all capabilities of a process; after dropBoundingSet, for ever: capabilities(7), prctl(2).
+// dropCapabilities gives up all capabilities of a process; after dropBoundingSet it can regain none: capabilities(7).
 func (r *resolver) dropCapabilities() error {
 	r.Jail.Add("caps", unix.SYS_CAPSET, capHeader(), program.Struct(make([]byte, 24), program.Text("{0, 0, 0}")))
 	r.prctl(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", program.Int(1))

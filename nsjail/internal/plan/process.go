@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// decide settles everything but the caller's own mounts.
+// decide resolves everything but the caller's mounts.
 func (r *resolver) decide() error {
 	r.in = launcher.SlotUser
 	for _, step := range []func() error{r.namespaces, r.group, r.keepLimits, r.static} {
@@ -29,7 +29,7 @@ func (r *resolver) decide() error {
 	return nil
 }
 
-// firstSlot is the first slot of a list's own. It is fixed, since a launcher may perform the beginning of a list before
+// firstSlot is the first slot for results. It is fixed, since a launcher may perform the beginning of a program before
 // it is known how many descriptors come with it (launcher.Ahead).
 const firstSlot = program.Slot(64)
 
@@ -143,11 +143,12 @@ func (r *resolver) closeOnExec() error {
 }
 
 // limitProcesses sets RLIMIT_NPROC, which counts in the user namespace. Behind pids.max of a control group, which also
-// counts how often it was met, it stands twice as high and is never reached.
+// counts how often it was met, it is twice as high and is never reached.
 func (r *resolver) limitProcesses() error {
 	n := r.processes()
 	if n < 0 && spec.Contains(r.spec.Require, "processes") {
-		return &spec.Error{Fault: spec.FaultCaller, Op: "limits.processes", Detail: "a limit is required, and none is asked for", Remedy: "drop one of the two"}
+		return &spec.Error{Fault: spec.FaultCaller, Op: "limits.processes",
+			Detail: "a limit is required, and none is asked for", Remedy: "drop one of the two"}
 	}
 	if _, own := r.spec.Limits.Rlimits["nproc"]; own || n < 0 {
 		r.Enforced["processes"] = "not enforced: no limit was asked for"
@@ -173,7 +174,7 @@ func (r *resolver) limitProcesses() error {
 	if hard := r.host.HardLimits["nproc"]; hard >= 0 && n > hard {
 		n = hard
 	}
-	ok, err := r.have("processes", fmt.Sprintf("RLIMIT_NPROC %d in the user namespace", r.withoutInit(n)), missing, "")
+	ok, err := r.require("processes", fmt.Sprintf("RLIMIT_NPROC %d in the user namespace", r.withoutInit(n)), missing, "")
 	if !ok {
 		return err
 	}
@@ -181,7 +182,7 @@ func (r *resolver) limitProcesses() error {
 	return nil
 }
 
-// withoutInit is how many of n processes are the payload's.
+// withoutInit returns how many of n processes are the payload's.
 func (r *resolver) withoutInit(n int64) int64 {
 	if r.spec.NoInit {
 		return n
@@ -201,7 +202,8 @@ func (r *resolver) filter() error {
 	}
 	if r.spec.Seccomp == "unconfined" {
 		if spec.Contains(r.spec.Require, "seccomp") {
-			return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: "it is required and unconfined", Remedy: "drop one of the two"}
+			return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: "it is required and unconfined",
+				Remedy: "drop one of the two"}
 		}
 		r.Enforced["seccomp"] = "not enforced: unconfined was asked for"
 		r.Enforced["sockets"] = "not enforced: no filter"
@@ -211,7 +213,8 @@ func (r *resolver) filter() error {
 	if name == "" {
 		name = "default"
 	}
-	ok, err := r.have("seccomp", fmt.Sprintf("%s, %d instructions", name, len(r.host.Filter)/8), r.host.Missing["seccomp"], "")
+	ok, err := r.require("seccomp", fmt.Sprintf("%s, %d instructions", name, len(r.host.Filter)/8),
+		r.host.Missing["seccomp"], "")
 	if !ok {
 		return err
 	}
@@ -244,7 +247,8 @@ func (r *resolver) guardNote() string {
 func (r *resolver) loadFilter(filter []byte, flags uint) *program.Op {
 	prog := make([]byte, 16) // struct sock_fprog
 	binary.NativeEndian.PutUint16(prog, uint16(len(filter)/8))
-	return r.Jail.Add("seccomp", unix.SYS_SECCOMP, program.Named(unix.SECCOMP_SET_MODE_FILTER, "SECCOMP_SET_MODE_FILTER"), filterFlags(flags),
+	return r.Jail.Add("seccomp", unix.SYS_SECCOMP,
+		program.Named(unix.SECCOMP_SET_MODE_FILTER, "SECCOMP_SET_MODE_FILTER"), filterFlags(flags),
 		program.Struct(prog, showFilter).WithPointer(8, filter))
 }
 

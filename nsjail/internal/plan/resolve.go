@@ -34,8 +34,9 @@ func FlagNames(flags uint64) []string {
 func (r *resolver) namespaces() error {
 	h := r.host
 	if !h.Kernel.AtLeast(host.MinKernel.Major, host.MinKernel.Minor) {
-		return &spec.Error{Fault: spec.FaultHost, Op: "kernel", Detail: fmt.Sprintf("Linux %d.%d is older than %d.%d, which mount_setattr(2) needs",
-			h.Kernel.Major, h.Kernel.Minor, host.MinKernel.Major, host.MinKernel.Minor), Remedy: "use a newer kernel"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "kernel",
+			Detail: fmt.Sprintf("Linux %d.%d is older than %d.%d, which mount_setattr(2) needs",
+				h.Kernel.Major, h.Kernel.Minor, host.MinKernel.Major, host.MinKernel.Minor), Remedy: "use a newer kernel"}
 	}
 	if why := h.Missing["user"]; why != "" {
 		return &spec.Error{Fault: spec.FaultHost, Op: "user", Detail: "no user namespace can be made", Remedy: why}
@@ -43,7 +44,8 @@ func (r *resolver) namespaces() error {
 	if h.UID == 0 && !h.Drop {
 		r.Notes = append(r.Notes, "the caller is root of a user namespace; the payload runs as that user of the host")
 	}
-	r.Flags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	r.Flags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
+		unix.CLONE_NEWCGROUP
 	for _, n := range []string{"mount", "pid", "ipc", "uts", "cgroup"} {
 		r.Enforced[n] = "new namespace"
 	}
@@ -54,7 +56,8 @@ func (r *resolver) namespaces() error {
 	r.Enforced["user"] = fmt.Sprintf("new namespace; %d:%d is %d:%d on the host", uid, gid, h.PayloadUID, h.PayloadGID)
 	if r.spec.Net == spec.NetHost {
 		r.Enforced["net"] = "not enforced: the host's network (--net host)"
-		r.Notes = append(r.Notes, "--net host: the payload reaches everything that this machine reaches, loopback services and abstract sockets too")
+		r.Notes = append(r.Notes, "--net host: the payload reaches everything that this machine reaches, loopback services "+
+			"and abstract sockets too")
 	} else {
 		r.Enforced["net"] = "new namespace, " + string(r.net())
 		if r.netIsReady() {
@@ -112,7 +115,7 @@ func DropProgram(h *host.Host, effective, kept uint32) *program.Program {
 	return p
 }
 
-// writeSelf writes to a file of the process's own /proc: the jail's procfs, or the host's where there is no other.
+// writeSelf writes to a file of /proc/self: in the jail's procfs, or in the host's if the jail has none.
 func (r *resolver) writeSelf(label, name, text string) {
 	dir := program.CWD()
 	if name = "self/" + name; r.root.Proc != 0 {
@@ -125,7 +128,8 @@ func (r *resolver) writeSelf(label, name, text string) {
 
 func (r *resolver) writeAt(label string, dir program.Arg, name, text string) {
 	p := r.Jail
-	fd := p.Open(label, unix.SYS_OPENAT, dir, program.Str(name), program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
+	fd := p.Open(label, unix.SYS_OPENAT, dir, program.Str(name),
+		program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
 	p.Add(label, unix.SYS_WRITE, fd.Arg(), program.Str(text), program.Int(len(text)))
 	p.Close(label, fd)
 }
@@ -184,12 +188,15 @@ const jailOOMScore = 1000
 func (r *resolver) session() error {
 	p := r.Jail
 	if r.mode.Early {
-		p.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"), program.Named(int(unix.SIGKILL), "SIGKILL"))
+		p.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"),
+			program.Named(int(unix.SIGKILL), "SIGKILL"))
 	}
-	if r.mode.Root == nil || r.spec.NoInit { // else init stays in the launcher's session, which has no terminal, and the payload gets its own
+	// in a prepared root init stays in the launcher's session, which has no terminal, and the payload begins one
+	if r.mode.Root == nil || r.spec.NoInit {
 		p.Add("session", unix.SYS_SETSID)
 	}
-	op := p.Add("session", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING, "KEYCTL_JOIN_SESSION_KEYRING"), program.Named(0, "NULL"))
+	op := p.Add("session", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING,
+		"KEYCTL_JOIN_SESSION_KEYRING"), program.Named(0, "NULL"))
 	r.Enforced["keyring"] = "new session keyring"
 	if spec.Contains(r.spec.Optional, "keyring") { // an outer seccomp filter may refuse it, and keyctl(2) may be left out
 		op.May(unix.EPERM, unix.ENOSYS)
@@ -204,7 +211,8 @@ func capNames(set uint32) string {
 	for _, c := range []struct {
 		bit  uint32
 		name string
-	}{{1 << unix.CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"}, {1 << unix.CAP_NET_ADMIN, "CAP_NET_ADMIN"}, {1 << unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}} {
+	}{{1 << unix.CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"}, {1 << unix.CAP_NET_ADMIN,
+		"CAP_NET_ADMIN"}, {1 << unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}} {
 		if set&c.bit != 0 {
 			names = append(names, c.name)
 		}

@@ -38,7 +38,7 @@ func (r *resolver) rlimits() error {
 	return nil
 }
 
-// rlimit sets the limit that the Spec names, or else the default, as far as the caller's own goes.
+// rlimit sets the limit that the Spec names, or else the default, up to the caller's.
 func (r *resolver) rlimit(name string) error {
 	want, named := r.spec.Limits.Rlimits[name]
 	if !named {

@@ -18,7 +18,7 @@ const (
 	attrRead    = attrPrivate | unix.MOUNT_ATTR_RDONLY
 )
 
-// static decides what stands in the jail's root beside the caller's mounts, in the order in which it is made.
+// static resolves the entries of the jail's root beside the caller's mounts, in the order in which they are made.
 func (r *resolver) static() error {
 	r.root.Size, r.root.Inodes = int64(spec.DefaultTmpfsSize), spec.DefaultTmpfsInodes
 	if r.spec.Rootfs.Path != "" {
@@ -57,12 +57,13 @@ func (r *resolver) link(target, text string) {
 func (r *resolver) image() error {
 	src := r.host.Sources["rootfs"]
 	img := &rootfs.Image{Writable: r.spec.Rootfs.Writable}
-	overlay, err := r.have("overlay", "writable layer in memory", src.NoOverlay, "bind")
+	overlay, err := r.require("overlay", "writable layer in memory", src.NoOverlay, "bind")
 	if err != nil {
 		return err
 	}
 	if img.Writable && !overlay {
-		return &spec.Error{Fault: spec.FaultHost, Op: "rootfs.writable", Detail: src.NoOverlay, Remedy: "use the tree read-only"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "rootfs.writable", Detail: src.NoOverlay,
+			Remedy: "use the tree read-only"}
 	}
 	img.Overlay = overlay
 	if img.Source, err = r.source("rootfs", "/", attrRead); err != nil {
@@ -76,7 +77,7 @@ func (r *resolver) image() error {
 	return nil
 }
 
-// usr takes /usr and its companions from the host. It stands first of what every default jail has, with the devices and
+// usr takes /usr and its companions from the host. It comes first of what every default jail has, with the devices and
 // procfs: a launcher forked early makes them before its program comes (launcher.Ahead).
 func (r *resolver) usr() (overlay bool, err error) {
 	why := ""
@@ -85,7 +86,7 @@ func (r *resolver) usr() (overlay bool, err error) {
 			why = d.NoOverlay
 		}
 	}
-	if overlay, err = r.have("overlay", "private overlays of the system's directories", why, "bind"); err != nil {
+	if overlay, err = r.require("overlay", "private overlays of the system's directories", why, "bind"); err != nil {
 		return false, err
 	}
 	for _, d := range r.host.System {
@@ -97,7 +98,8 @@ func (r *resolver) usr() (overlay bool, err error) {
 }
 
 func (r *resolver) systemDir(d host.SystemDir, overlay bool) {
-	e := rootfs.Entry{Kind: rootfs.Bind, Target: d.Name, Source: rootfs.Source{Path: "/" + d.Name, Dir: true}, Attr: attrRead}
+	e := rootfs.Entry{Kind: rootfs.Bind, Target: d.Name, Source: rootfs.Source{Path: "/" + d.Name, Dir: true},
+		Attr: attrRead}
 	if overlay {
 		e.Kind, e.Source.Mounted = rootfs.Overlay, r.mode.Root != nil
 	}
@@ -135,7 +137,8 @@ func (r *resolver) skeleton(overlay bool) {
 		}
 	}
 	if prepared {
-		r.add(rootfs.Entry{Kind: rootfs.Overlay, Label: "etc", Target: "etc", Source: rootfs.Source{Path: "/etc", Dir: true, Mounted: true}, Attr: attrRead})
+		r.add(rootfs.Entry{Kind: rootfs.Overlay, Label: "etc", Target: "etc",
+			Source: rootfs.Source{Path: "/etc", Dir: true, Mounted: true}, Attr: attrRead})
 	} else {
 		r.etcOfHost(covered)
 	}
@@ -147,12 +150,12 @@ func (r *resolver) skeleton(overlay bool) {
 // cpuDir is all that a jail has of /sys: how many processors there are, which lscpu(1) and glibc look for there.
 const cpuDir = "sys/devices/system/cpu"
 
-// covered shows what lies below a Cover, whose attributes a mount of a part of it has.
+// covered shows a part of a Cover; a mount of it has the Cover's attributes.
 func (r *resolver) covered(name string, dir bool) {
 	r.add(rootfs.Entry{Kind: rootfs.Bind, Label: "etc", Target: name, Source: rootfs.Source{Path: "/" + name, Dir: dir}})
 }
 
-// etcDirs is how many directories of the host's /etc the jail shows.
+// etcDirs returns how many directories of the host's /etc the jail shows.
 func (r *resolver) etcDirs() (n int) {
 	for _, d := range r.host.System {
 		if d.Link == "" && strings.HasPrefix(d.Name, "etc/") {
@@ -162,9 +165,10 @@ func (r *resolver) etcDirs() (n int) {
 	return n
 }
 
-// preparedEtc says that the launcher's tree holds the jail's whole /etc.
+// preparedEtc reports whether the prepared root has the jail's whole /etc.
 func (r *resolver) preparedEtc(overlay bool) bool {
-	return overlay && r.mode.Root != nil && r.mode.Root.etc && r.spec.User == "" && r.spec.Hostname == "" && !ownEtc(r.spec)
+	return overlay && r.mode.Root != nil && r.mode.Root.etc && r.spec.User == "" && r.spec.Hostname == "" &&
+		!mountsEtc(r.spec)
 }
 
 // etc writes an /etc that reveals nothing about the host. The users and groups are those that every Debian has.
@@ -190,7 +194,8 @@ func (r *resolver) etc() {
 	file("group", "root:x:0:\n"+group+baseGroups)
 	file("hosts", "127.0.0.1\tlocalhost "+name+"\n::1\tlocalhost ip6-localhost ip6-loopback\n")
 	file("hostname", name+"\n")
-	file("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nservices: files\nprotocols: files\n")
+	file("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"+
+		"services: files\nprotocols: files\n")
 	// resolv.conf(5) means the same without it. With NetEgress brig answers there, as at every address.
 	file("resolv.conf", "nameserver 127.0.0.1\n")
 	file("shells", "/bin/sh\n/bin/bash\n")
@@ -204,7 +209,8 @@ func (r *resolver) etcOfHost(covered bool) {
 			r.covered(f, false)
 			continue
 		}
-		r.add(rootfs.Entry{Kind: rootfs.Copy, Label: "etc", Target: f, Source: rootfs.Source{Path: "/" + f}, Size: host.MaxEtcFile, Mode: 0o444})
+		r.add(rootfs.Entry{Kind: rootfs.Copy, Label: "etc", Target: f, Source: rootfs.Source{Path: "/" + f},
+			Size: host.MaxEtcFile, Mode: 0o444})
 	}
 }
 
@@ -238,7 +244,7 @@ func mode(s string, otherwise uint32) uint32 {
 }
 
 func (r *resolver) proc() error {
-	ok, err := r.have("proc", "the jail's own procfs, masked", r.host.Missing["proc"], "")
+	ok, err := r.require("proc", "the jail's own procfs, masked", r.host.Missing["proc"], "")
 	if err != nil {
 		return err
 	}

@@ -15,11 +15,13 @@ func (r *resolver) terminal() {
 	p := r.Jail
 	m := p.Open("tty", unix.SYS_OPENAT, program.CWD(), program.Str("/dev/pts/ptmx"),
 		program.Named(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, "O_RDWR|O_NOCTTY|O_CLOEXEC"), program.Int(0))
-	p.Add("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCSPTLCK, "TIOCSPTLCK"), program.Struct(make([]byte, 4), program.Text("[0]")))
+	p.Add("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCSPTLCK, "TIOCSPTLCK"),
+		program.Struct(make([]byte, 4), program.Text("[0]")))
 	s := p.Open("tty", unix.SYS_IOCTL, m.Arg(), program.Named(unix.TIOCGPTPEER, "TIOCGPTPEER"),
 		program.Named(unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, "O_RDWR|O_NOCTTY|O_CLOEXEC"))
 	p.Add("tty", unix.SYS_DUP3, m.Arg(), program.Int(host.FdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
-	p.Add("tty", unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage("[master]", host.FdMaster), program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	p.Add("tty", unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage("[master]", host.FdMaster),
+		program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 	p.Add("tty", unix.SYS_CLOSE, program.Int(host.FdMaster))
 	p.Close("tty", m)
 	for i := range 3 {
