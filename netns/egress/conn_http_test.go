@@ -188,7 +188,7 @@ func TestHTTPPipeliningInOrder(t *testing.T) {
 	r.end(3)
 }
 
-// A body that the server leaves unread must not become a request that nobody has checked: the connection ends with it.
+// A body that the server leaves unread must not become an unchecked request: the connection ends with it.
 func TestBodyEndsAConnection(t *testing.T) {
 	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
 	r.site("a.test")
@@ -256,7 +256,8 @@ func TestHTTPBadServers(t *testing.T) {
 	}
 }
 
-// A server that closes between two requests is asked again on a new connection, whose address is the one that was vetted.
+// A server that closes between two requests is asked again on a new connection, whose address is the one that was
+// vetted.
 func TestHTTPServerThatClosesInBetween(t *testing.T) {
 	r := newRig(t, Policy{Allow: rules("a.test")}).serve()
 	r.server("a.test", 80, func(c *net.TCPConn) {

@@ -127,7 +127,7 @@ func TestUnknownOwnAddressesAreAllOurs(t *testing.T) {
 	}
 }
 
-// hello gives the ClientHello that Go sends for a name.
+// helloFor returns the ClientHello that crypto/tls sends for a name.
 func helloFor(t *testing.T, name string) []byte {
 	t.Helper()
 	a, b := net.Pipe()

@@ -56,7 +56,7 @@ func TestCloseDoesNotWaitForever(t *testing.T) {
 	}
 }
 
-// Connections that nobody has accepted yet when the jail ends have their lines.
+// Connections that are not accepted yet when the jail ends have their lines.
 func TestCloseReadsWhatHasArrived(t *testing.T) {
 	r := newRig(t, Policy{})
 	const n = 8

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// stopped is a journal whose clock stands.
+// stopped returns a journal whose clock does not move.
 func stopped(t *testing.T) (*journal, *lineLog) {
 	l := &lineLog{t: t, more: make(chan struct{}, 1)}
 	j := newJournal("j", l)

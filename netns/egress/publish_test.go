@@ -98,7 +98,7 @@ func TestPublishSurvivesWhoeverGoesFirst(t *testing.T) {
 		j.Close()
 		c.Close()
 	}
-	server.Close() // nobody listens
+	server.Close() // no listener is left
 	c, err := net.Dial("tcp4", host.Addr().String())
 	if err == nil {
 		_ = c.SetDeadline(time.Now().Add(20 * time.Second))

@@ -21,7 +21,7 @@ func memory() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// many opens n connections, has each move some bytes and says what they hold together.
+// many opens n connections, moves some bytes on each and reports the memory that they hold.
 func many(t *testing.T, n, size int, dial func() (*net.TCPConn, error)) int64 {
 	t.Helper()
 	before := memory()

@@ -87,7 +87,7 @@ func newRig(t testing.TB, p Policy) *rig {
 			r.dialed = append(r.dialed, to)
 			r.mu.Unlock()
 			if !known {
-				<-ctx.Done() // a dead address says nothing
+				<-ctx.Done() // a dead address does not answer
 				return nil, ctx.Err()
 			}
 			var d net.Dialer
@@ -225,7 +225,7 @@ func (r *rig) lives(to netip.AddrPort) bool {
 	return n == 1 && err == nil
 }
 
-// wait gives the lines once there are n of them.
+// wait returns the lines once there are n of them.
 func (r *rig) wait(n int) []Event {
 	r.t.Helper()
 	late := time.After(20 * time.Second)
@@ -305,7 +305,7 @@ func (r *rig) reset(to netip.AddrPort) {
 	}
 }
 
-// wasReset says whether the connection ended with an RST before a byte came.
+// wasReset fails unless the connection ended with an RST before a byte came.
 func wasReset(t testing.TB, c net.Conn) {
 	t.Helper()
 	n, err := c.Read(make([]byte, 1))

@@ -85,8 +85,7 @@ func readLog(t *testing.T, log []byte) (events []event) {
 
 func tail(b []byte) []byte { return b[max(0, len(b)-300):] }
 
-// checkLog checks that the log has each line of the header exactly as often as it says, and no other but answered DNS
-// queries.
+// checkLog checks that the log has each line of the header exactly times= times, and no other but answered DNS queries.
 func checkLog(t *testing.T, a *attack, events []event) {
 	t.Helper()
 	found := make([]int, len(a.logs))

@@ -141,7 +141,7 @@ func TestSnapshotSeesChanges(t *testing.T) {
 		return
 	}
 	newRig(t)
-	var tcp, udp io.Closer // a listener that nobody holds is closed
+	var tcp, udp io.Closer // keeps the listeners open
 	defer func() { tcp.Close(); udp.Close() }()
 	for what, change := range map[string]func() error{
 		"ip -o link":                     func() error { return ip([][]string{{"link", "set", uplink, "mtu", "1400"}}) },

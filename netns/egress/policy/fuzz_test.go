@@ -50,7 +50,7 @@ func FuzzNormalizeName(f *testing.F) {
 	})
 }
 
-// FuzzParseRule: a rule that is taken has one text and one JSON form, both of which give it back.
+// FuzzParseRule: an accepted rule has one text and one JSON form, and both are read back as the same rule.
 func FuzzParseRule(f *testing.F) {
 	for _, s := range []string{"", "example.com", "*.pypi.org:443", "tcp://db.example:5432,80-90", "10.1.2.0/24:5432", "[2001:db8::/32]:1-3", "udp://192.0.2.1:123",
 		"[::ffff:10.0.0.1]:1", "[fe80::1%a]:1", "https://a", "a:*", "*:1", "127.1:1", "0x7f.1", "b\u00fccher.example", "xn--bcher-kva.example:1-65535", "1.1.1.1:0"} {

@@ -191,7 +191,7 @@ func TestParsePolicyRefuses(t *testing.T) {
 	}
 }
 
-// Check gives every problem at once, for policies that no parser has seen.
+// Check returns every problem of a policy that did not come from a parser.
 func TestCheckGivesAll(t *testing.T) {
 	p := &Policy{
 		Allow:        []Rule{{Host: "a..b"}, {Host: "ok.example"}, {CIDR: "10.0.0.0/8"}, {Host: "x.example", Ports: []Ports{{0, 5}}}, {Host: "x.example", Mode: "quic"}},
@@ -277,7 +277,7 @@ func TestUnmarshal(t *testing.T) {
 	}
 }
 
-// The fields that other people's NetworkPolicy has mean what they say.
+// Fields of other NetworkPolicy types have their meaning here.
 func TestForeignFields(t *testing.T) {
 	for text, want := range map[string]map[string]bool{
 		`{"allowed_hosts": ["a.test", "192.0.2.7"]}`:                             {"a.test:443": true, "a.test:80": true, "a.test:22": false, "192.0.2.7:443": true, "192.0.2.7:22": false},

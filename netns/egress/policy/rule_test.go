@@ -60,7 +60,7 @@ func TestParseRule(t *testing.T) {
 	}
 }
 
-// A refused rule says why and how to write it.
+// The error of a refused rule tells why, and how to write it.
 func TestParseRuleRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                               `host: the rule names nothing: set host`,

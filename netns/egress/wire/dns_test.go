@@ -20,7 +20,7 @@ func knows(name string) bool {
 
 func give(string) (netip.Addr, bool) { return synthetic, true }
 
-// ask is a query for a name with plain labels; more follows the question, and records says how many records that is.
+// ask is a query for a name with plain labels; more follows the question; records is its number of records.
 func ask(name string, qtype, class uint16, records byte, more ...byte) []byte {
 	q := []byte{0xab, 0xcd, 1, 0x20, 0, 1, 0, 0, 0, 0, 0, records}
 	for label := range strings.SplitSeq(name, ".") {

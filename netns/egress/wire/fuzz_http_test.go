@@ -24,7 +24,7 @@ func whole(t *testing.T, head []byte) {
 	}
 }
 
-// theirs is how net/http says where a body ends.
+// theirs returns how net/http delimits a body.
 func theirs(length int64, encoding []string) Framing {
 	switch {
 	case reflect.DeepEqual(encoding, []string{"chunked"}):
@@ -133,7 +133,7 @@ func checkResponse(t *testing.T, b []byte, kind byte) {
 	whole(t, r.Head)
 	again, err := ParseResponse(r.Head, req)
 	if r.Interim && again != nil {
-		again.Close = r.Close // an interim response does not say it
+		again.Close = r.Close // an interim response does not announce it
 	}
 	if err != nil || !reflect.DeepEqual(again, r) {
 		t.Fatalf("%q: %+v %v", r.Head, again, err)
