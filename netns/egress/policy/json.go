@@ -81,6 +81,19 @@ func (p *Policy) limits() []field {
 	}
 }
 
+// SetLimit sets one of the policy's bounds by its key in JSON, from the text of a command line: "max_connections" "20",
+// "bandwidth" "1m", "idle_timeout" "30s". The error is a *Problem.
+func (p *Policy) SetLimit(key, value string) error {
+	n := &node{kind: "object", keys: []string{key}, vals: []*node{{kind: "string", text: value}}}
+	if strings.HasPrefix(key, "max_connections") || strings.HasSuffix(key, "s_per_second") {
+		n.vals[0].kind = "number"
+	}
+	if problem := readFields(n, "NAME=VALUE", p.limits()); problem != nil {
+		return problem
+	}
+	return nil
+}
+
 func yesOrNo(set func(bool)) func(*node) *Problem {
 	return func(n *node) *Problem {
 		set(n.text == "true")

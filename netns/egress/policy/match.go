@@ -21,9 +21,8 @@ type Decision struct {
 
 // Matcher is a compiled policy. It is safe for concurrent use.
 type Matcher struct {
-	allow, deny             names
-	allowPrefix, denyPrefix []*compiled
-	closed                  portSet // the ports denied for every address, so that no name need be resolved
+	allow, deny ruleSet
+	closed      portSet // the ports denied for every address, so that no name need be resolved
 }
 
 // compiled is a canonical rule with its ports.
@@ -35,21 +34,18 @@ type compiled struct {
 	prefix netip.Prefix // of an address rule
 }
 
-// names are rules by exact name and by suffix.
-type names struct{ exact, below map[string][]*compiled }
+// ruleSet has rules by exact name, by suffix, and those for addresses in their order.
+type ruleSet struct {
+	exact, below map[string][]*compiled
+	prefixes     []*compiled
+}
 
 // Compile returns a Matcher. Its error is the *Problem that Check finds, or all of them joined.
 func (p *Policy) Compile() (*Matcher, error) {
 	if problems := p.Check(); len(problems) > 0 {
 		return nil, join(problems)
 	}
-	m := &Matcher{allow: newNames(), deny: newNames()}
-	for _, c := range p.allowances() {
-		m.allowPrefix = m.allow.add(m.allowPrefix, c)
-	}
-	for _, c := range p.denials() {
-		m.denyPrefix = m.deny.add(m.denyPrefix, c)
-	}
+	m := &Matcher{allow: newRuleSet(p.allowances()), deny: newRuleSet(p.denials())}
 	m.closed = m.closedPorts(false).and(m.closedPorts(true))
 	return m, nil
 }
@@ -57,7 +53,7 @@ func (p *Policy) Compile() (*Matcher, error) {
 // closedPorts returns the ports at which every address of one family is denied.
 func (m *Matcher) closedPorts(six bool) portSet {
 	var ports []Ports
-	for _, c := range m.denyPrefix {
+	for _, c := range m.deny.prefixes {
 		if c.prefix.Bits() == 0 && c.prefix.Addr().Is6() == six {
 			ports = append(ports, c.ports...)
 		}
@@ -103,25 +99,26 @@ func compile(r Rule, order int, ports portSet) *compiled {
 	return c
 }
 
-func newNames() names { return names{map[string][]*compiled{}, map[string][]*compiled{}} }
-
-// add files a rule under its name, or appends an address's rule to prefixes.
-func (n names) add(prefixes []*compiled, c *compiled) []*compiled {
-	if c.rule.CIDR != "" {
-		return append(prefixes, c)
+func newRuleSet(list []*compiled) ruleSet {
+	s := ruleSet{exact: map[string][]*compiled{}, below: map[string][]*compiled{}}
+	for _, c := range list {
+		suffix, wild := strings.CutPrefix(c.rule.Host, "*.")
+		switch {
+		case c.rule.CIDR != "":
+			s.prefixes = append(s.prefixes, c)
+		case c.rule.Host == anyHost:
+			s.below[""] = append(s.below[""], c)
+		case wild:
+			s.below[suffix] = append(s.below[suffix], c)
+		default:
+			s.exact[suffix] = append(s.exact[suffix], c)
+		}
 	}
-	if c.rule.Host == anyHost {
-		n.below[""] = append(n.below[""], c)
-	} else if suffix, wild := strings.CutPrefix(c.rule.Host, "*."); wild {
-		n.below[suffix] = append(n.below[suffix], c)
-	} else {
-		n.exact[c.rule.Host] = append(n.exact[c.rule.Host], c)
-	}
-	return prefixes
+	return s
 }
 
 // rules returns every rule for a normalised name.
-func (n names) rules(name string) iter.Seq[*compiled] {
+func (s *ruleSet) rules(name string) iter.Seq[*compiled] {
 	return func(yield func(*compiled) bool) {
 		all := func(list []*compiled) bool {
 			for _, c := range list {
@@ -131,10 +128,10 @@ func (n names) rules(name string) iter.Seq[*compiled] {
 			}
 			return true
 		}
-		more := all(n.exact[name]) && all(n.below[""])
+		more := all(s.exact[name]) && all(s.below[""])
 		for more {
 			if _, name, more = strings.Cut(name, "."); more {
-				more = all(n.below[name])
+				more = all(s.below[name])
 			}
 		}
 	}
@@ -228,7 +225,7 @@ func (m *Matcher) Addr(ip netip.Addr, port uint16, udp bool) Decision {
 		return Decision{Reason: ReasonDenied, Rule: &c.rule, Text: c.text, port: port}
 	}
 	d := Decision{Reason: ReasonNoRule, port: port}
-	for _, c := range m.allowPrefix {
+	for _, c := range m.allow.prefixes {
 		if !c.prefix.Contains(ip) || blocked && !within(c.prefix, special.prefix) {
 			continue
 		}
@@ -254,7 +251,7 @@ func within(p, outer netip.Prefix) bool { return p.Bits() >= outer.Bits() && out
 
 // denies returns a deny rule or entry of blocked_hosts for an address, or nil.
 func (m *Matcher) denies(ip netip.Addr, port uint16) *compiled {
-	for _, c := range m.denyPrefix {
+	for _, c := range m.deny.prefixes {
 		if c.prefix.Contains(ip) && c.ports.contains(port) {
 			return c
 		}

@@ -3,6 +3,7 @@ package policy
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,50 +64,33 @@ type Policy struct {
 
 // Check returns every problem of the policy. If there is none, Compile succeeds.
 func (p *Policy) Check() (problems []Problem) {
-	add := func(problem *Problem) {
-		if problem != nil {
+	problems = slices.Concat(
+		tooMany("allow", p.Allow), each("allow", p.Allow, allowRule), tooMany("deny", p.Deny), each("deny", p.Deny, denyRule),
+		each("allowed_ports", p.AllowedPorts, checkPorts), each("allowed_hosts", p.AllowedHosts, p.allowedHost),
+		each("blocked_hosts", p.BlockedHosts, blockedHost), each("blocked_ranges", p.BlockedRanges, blockedHost),
+		each("dns", p.DNS, dnsServer), p.checkBounds())
+	if len(problems) == 0 {
+		if _, problem := p.UDPPorts(); problem != nil { // it looks across rules
 			problems = append(problems, *problem)
 		}
 	}
-	for _, list := range []struct {
-		name  string
-		rules []Rule
-		check func(Rule) (Rule, *Problem)
-	}{{"allow", p.Allow, allowRule}, {"deny", p.Deny, denyRule}} {
-		if len(list.rules) > MaxRules {
-			add(&Problem{list.name, "it has more than " + strconv.Itoa(MaxRules) + " rules",
-				"write *.suffix for names below one suffix"})
+	return problems
+}
+
+func tooMany(name string, rules []Rule) []Problem {
+	if len(rules) <= MaxRules {
+		return nil
+	}
+	return []Problem{{name, "it has more than " + strconv.Itoa(MaxRules) + " rules",
+		"write *.suffix for names below one suffix"}}
+}
+
+// each returns the problems of a list's elements.
+func each[T, R any](name string, list []T, read func(T) (R, *Problem)) (problems []Problem) {
+	for i, element := range list {
+		if _, problem := read(element); problem != nil {
+			problems = append(problems, *problem.at(index(name, i)))
 		}
-		for i, r := range list.rules {
-			_, problem := list.check(r)
-			add(problem.at(index(list.name, i)))
-		}
-	}
-	for i, ports := range p.AllowedPorts {
-		if ports.From == 0 || ports.From > ports.To {
-			add(badRange(ports).at(index("allowed_ports", i)))
-		}
-	}
-	for i, host := range p.AllowedHosts {
-		_, problem := p.allowedHost(host)
-		add(problem.at(index("allowed_hosts", i)))
-	}
-	for i, host := range p.BlockedHosts {
-		_, problem := blockedHost(host)
-		add(problem.at(index("blocked_hosts", i)))
-	}
-	for i, host := range p.BlockedRanges {
-		_, problem := blockedHost(host)
-		add(problem.at(index("blocked_ranges", i)))
-	}
-	for i, server := range p.DNS {
-		_, problem := dnsServer(server)
-		add(problem.at(index("dns", i)))
-	}
-	problems = append(problems, p.checkBounds()...)
-	if len(problems) == 0 { // it looks across rules
-		_, problem := p.UDPPorts()
-		add(problem)
 	}
 	return problems
 }

@@ -64,9 +64,12 @@ func parsePorts(s string) (Ports, *Problem) {
 	return Ports{from, to}, nil
 }
 
-// badRange returns the problem of a range that did not come from a parser.
-func badRange(p Ports) *Problem {
-	return &Problem{Reason: "the range " + p.String() + " is empty or has port 0",
+// checkPorts checks a range that did not come from a parser.
+func checkPorts(p Ports) (Ports, *Problem) {
+	if p.From > 0 && p.From <= p.To {
+		return p, nil
+	}
+	return p, &Problem{Reason: "the range " + p.String() + " is empty or has port 0",
 		Fix: "write ports from 1 to 65535, the lower one first"}
 }
 

@@ -70,10 +70,8 @@ func (r Rule) canonical() (Rule, *Problem) {
 	if problem != nil {
 		return c, problem
 	}
-	for i, p := range r.Ports {
-		if p.From == 0 || p.From > p.To {
-			return c, badRange(p).at(index("ports", i))
-		}
+	if problems := each("ports", r.Ports, checkPorts); len(problems) > 0 {
+		return c, &problems[0]
 	}
 	c.Ports = newPortSet(r.Ports)
 	if problem = c.checkMode(); problem != nil {
