@@ -75,15 +75,7 @@ func (c *Cmd) waitPid(most time.Duration) (status int, usage launcher.Usage, err
 		return 0, usage, err
 	}
 	if !c.Spec.NoInit { // else hurry has bounded it, or it has ended
-		end := time.Now().Add(most)
-		over := !c.plan.Mode.Early
-		if !over {
-			_ = rc.Control(func(fd uintptr) { over = !poll(fd, int(most.Milliseconds())) })
-		}
-		if over {
-			err = c.pidfd.SetReadDeadline(end)
-		}
-		if err != nil {
+		if err := c.pidfd.SetReadDeadline(time.Now().Add(most)); err != nil {
 			return 0, usage, err
 		}
 	}
@@ -140,8 +132,6 @@ func (c *Cmd) Wait() (*Result, error) {
 
 // rest waits until there is something to be received. It needs little stack, and so does a goroutine that waits for a
 // jail's end: at the next collection Go takes back what is less than a quarter full.
-//
-//go:noinline
 func (c *Cmd) rest() {
 	f := c.report
 	if c.Spec.NoInit {
@@ -151,32 +141,17 @@ func (c *Cmd) rest() {
 	if err != nil {
 		return // whoever reads it will say why
 	}
-	if c.plan.Mode.Early && !c.Spec.NoInit {
-		_ = rc.Control(block)
-	} else {
-		_ = rc.Read(readable) // as above
-	}
+	_ = rc.Read(readable) // as above
 }
 
-// readable says whether a descriptor has something to read, or its end: poll(2).
-func readable(fd uintptr) bool { return poll(fd, 0) }
-
-// block waits for that in a thread of its own, for a keeper of one jail. The runtime's poller would wake two more threads
-// to say so, and start one of them: a tenth of a millisecond.
-func block(fd uintptr) {
-	for !poll(fd, -1) {
-	}
-}
-
-func poll(fd uintptr, timeout int) bool {
+// readable reports whether a descriptor has something to read, or its end: poll(2).
+func readable(fd uintptr) bool {
 	p := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(p[:], timeout)
+	n, err := unix.Poll(p[:], 0)
 	return n > 0 || err != nil && err != unix.EINTR
 }
 
 // finish is what is left of Wait then.
-//
-//go:noinline
 func (c *Cmd) finish() (*Result, error) {
 	r := c.result
 	c.state.disk = -1 // unless init says

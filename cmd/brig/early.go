@@ -16,14 +16,14 @@ int sigaction(int sig, const struct sigaction *act, struct sigaction *was) {
 // defines this symbol and is called with this word.
 const char *const brig_launcher_command = "run";
 
-// With a flag that begins so the jail must be born in a control group or be the launcher's ward, and no process is made ahead.
-const char *const brig_launcher_grouped[] = {"--memory", "-m", "--cpu", "--pids-limit", "--no-oom-group", "--device-", "--io-", "--hugetlb", "--cgroup", "--no-init",
-	"--systemd-scope", 0};
+// A flag that begins so needs a control group or an orphan guard, and no process is created ahead.
+const char *const brig_launcher_grouped[] = {"--memory", "-m", "--cpu", "--pids-limit", "--no-oom-group", "--device-",
+	"--io-", "--hugetlb", "--cgroup", "--no-init", "--systemd-scope", 0};
 
-// With these it may not want a network namespace of its own with lo up, and none is made ahead of a jail with a group.
+// A jail in a control group with one of these may have another network than lo, and no network namespace is made ahead.
 const char *const brig_launcher_own_net[] = {"--net", "--allow", "--deny", "--spec", "--systemd-scope", 0};
 
-// With these its list may begin with something else than every default jail's, and only its namespaces are made ahead.
+// With one of these the list may begin differently from the default jail's, and only the namespaces are made ahead.
 const char *const brig_launcher_odd[] = {"--rootfs", "--spec", "--user", "--optional", "--hostname",
 	"--net=none", "--net=host", "--net none", "--net host", 0};
 */

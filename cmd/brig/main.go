@@ -15,20 +15,5 @@ type stdio struct {
 }
 
 func main() {
-	deepen(false)
 	os.Exit(dispatch(os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
 }
-
-// deepen has the stack grow at once to what a start needs, where it would be copied five times: the frame of a function
-// counts whether it is used or not.
-//
-//go:noinline
-func deepen(never bool) {
-	if never {
-		var frame [48 << 10]byte
-		fill(frame[:])
-	}
-}
-
-//go:noinline
-func fill(b []byte) { clear(b) }

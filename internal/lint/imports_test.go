@@ -14,6 +14,7 @@ import (
 const (
 	root    = "../.."
 	program = "brig/internal/program"
+	tricks  = "brig/internal/tricks"
 	spec    = "brig/nsjail/internal/spec"
 	host    = "brig/nsjail/internal/host"
 	planner = "brig/nsjail/internal/plan"
@@ -35,6 +36,7 @@ var ours = map[string][]string{
 
 	"brig/internal/lint":        {},
 	"brig/internal/roff":        {},
+	tricks:                      {},
 	"brig/internal/test/asuser": {},
 	"brig/internal/test/rig":    {},
 	"brig/internal/test/egress": {},
@@ -49,7 +51,7 @@ var ours = map[string][]string{
 	starter:                     {program, spec},
 	spec:                        {program, "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},
 	host:                        {spec, "brig/rootfs", starter, "brig/cgroup", "brig/seccomp"},
-	planner:                     {program, spec, host, starter, "brig/cgroup", "brig/netns", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
+	planner:                     {program, tricks, spec, host, starter, "brig/cgroup", "brig/netns", "brig/netns/egress/policy", "brig/rootfs", "brig/seccomp"},
 	warm:                        {program, spec, host, planner, doctor, starter},
 	keeper:                      {spec, starter},
 	doctor:                      {spec, host, "brig/cgroup", "brig/netns/egress/policy", "brig/seccomp"},

@@ -17,17 +17,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What stands for the launcher's ids in Ahead.
+// The placeholders of the launcher's ids in Ahead.
 const (
 	AheadUID = 4294967294
 	AheadGID = 4294967293
 )
 
-// Ahead is the beginning of the default jail's list, in its binary form: what a launcher forked early performs in the jail's first
-// process before it has the list, so that it is done while the keeper plans. It is nil where there is none.
+// Ahead returns the beginning of the default jail's list in its binary form, which a launcher forked early performs in the
+// jail's first process while the keeper plans; nil if this kernel or architecture has none.
 func Ahead() []byte { return bytes.Clone(ahead()) }
 
-// ahead is not to be written to.
+// ahead returns it in place. The caller must not write to it.
 func ahead() []byte {
 	var size C.size_t
 	p := C.brig_ahead_program(&size)
@@ -37,8 +37,8 @@ func ahead() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(p)), int(size))
 }
 
-// takesAhead says whether the process that was made ahead is the one for a program: it is for a default jail, and the
-// list begins with what the process has done, byte for byte. If not, it ends, and another one is made.
+// takesAhead reports whether the process made ahead can perform a program: one of a default jail, which begins with what
+// the process has done, byte for byte. If not, the process ends, and another one is made.
 func (s *Launcher) takesAhead(f *File) (bool, error) {
 	if s.ahead <= 0 || f.req != (program.Request{CloneFlags: C.DEFAULT_NAMESPACES, Cgroup: -1}) {
 		return false, nil
@@ -50,7 +50,7 @@ func (s *Launcher) takesAhead(f *File) (bool, error) {
 	return false, unix.Close(s.aheadSock)
 }
 
-// gid is the group that goes with the launcher's user: root's launcher has taken both from the same range.
+// gid returns the launcher's group. Root's launcher has taken the same number for user and group.
 func (s *Launcher) gid() int {
 	if os.Geteuid() == 0 && s.uid != 0 {
 		return s.uid
@@ -58,7 +58,8 @@ func (s *Launcher) gid() int {
 	return os.Getegid()
 }
 
-// beginsWith compares operations and data; the data of a list's beginning lie first, at the same offsets.
+// beginsWith reports whether a list begins with the operations and data of another; its data are first, at the same
+// offsets.
 func beginsWith(blob, begin []byte, uid, gid int) bool {
 	ops := func(b []byte) (list, data []byte) {
 		n, at := int(binary.NativeEndian.Uint32(b[8:])), int(binary.NativeEndian.Uint32(b[16:]))
@@ -80,7 +81,7 @@ func beginsWith(blob, begin []byte, uid, gid int) bool {
 	return bytes.HasPrefix(data, wantData)
 }
 
-// padded is an id as a map of a launcher forked early holds it.
+// padded returns an id as spawn.c writes it into a map.
 func padded(id int) []byte {
 	b := bytes.Repeat([]byte{' '}, C.AHEAD_IDS)
 	return strconv.AppendInt(b[:max(0, C.AHEAD_IDS-len(strconv.Itoa(id)))], int64(id), 10)

@@ -102,14 +102,13 @@ static void detach(long pid, int sig) { SYS4(SYS_ptrace, PTRACE_DETACH, pid, 0, 
 
 // keep_descriptors moves those that init needs to their fixed numbers and closes all others: close_range(2).
 static void keep_descriptors(int report, int listener, int disks) {
-	uint64_t all = ~0ull;
 	SYS3(SYS_dup3, report, REPORT, 0);
 	SYS3(SYS_close_range, SIGNALS, SIGNALS, 0);
 	if (listener < 0) SYS3(SYS_close_range, LISTENER, LISTENER, 0);
 	else SYS3(SYS_dup3, listener, LISTENER, 0);
 	SYS3(SYS_close_range, NFDS, FD_DISK - 1, 0);
 	SYS3(SYS_close_range, FD_DISK + disks, ~0u, 0);
-	SYS4(SYS_signalfd4, -1, &all, 8, 0); // the lowest free number: SIGNALS
+	SYS4(SYS_signalfd4, -1, &(uint64_t){~0ull}, 8, 0); // the lowest free number: SIGNALS
 }
 
 // brig_init reaps, forwards signals, kills what violates the filter, and ends the jail with the payload or the keeper.

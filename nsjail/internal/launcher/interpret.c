@@ -117,7 +117,6 @@ static void run_init_part(struct run *part, int pid) {
 // payload has started or failed (CLONE_VFORK, or CLONE_CHILD_CLEARTID).
 static long fork_init(const long *a, struct run *r) {
 	static char stack[64 << 10] __attribute__((aligned(16)));
-	uint64_t all = ~0ull;
 	uint64_t slot = (uint64_t)a[1];
 	uint64_t part = (uint64_t)a[3];
 	if (slot >= NSLOTS || (uint64_t)a[2] > MAX_DISKS) return -EINVAL;
@@ -130,7 +129,7 @@ static long fork_init(const long *a, struct run *r) {
 	init_part.of = r;
 	int flags = CLONE_VM | CLONE_FILES | SIGCHLD;
 	flags |= part ? CLONE_FS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID : CLONE_VFORK;
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, 0, 8);
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &(uint64_t){~0ull}, 0, 8);
 	int pid = clone(brig_perform, stack + sizeof stack, flags, r, &r->tid, 0, &r->tid);
 	if (pid < 0) return -errno;
 	if (part) run_init_part(&init_part, pid);
@@ -191,9 +190,8 @@ int brig_run(struct run *r) {
 // failure of the child, since the payload's filter may refuse write(2).
 int brig_perform(void *run) {
 	struct run *r = run;
-	uint64_t none = 0;
 	int child = r->child;
-	if (child) SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
+	if (child) SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &(uint64_t){0}, 0, 8);
 	r->op = brig_run(r);
 	if (r->op < 0) { // the program has ended without execve(2)
 		r->op = (int)(r->before + r->next);

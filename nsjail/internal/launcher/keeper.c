@@ -103,11 +103,11 @@ static void pin(void) {
 	if (cpu < 0 || sched_getaffinity(0, sizeof brig_processors, &brig_processors) || CPU_COUNT(&brig_processors) < 2) return;
 	CPU_SET(cpu, &one);
 	brig_pinned = !sched_setaffinity(0, sizeof one, &one);
-	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+	if (brig_trick(TRICK_NO_QUOTA) && !getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = 0;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	prctl(PR_SET_TIMERSLACK, 1000000ul); // ns: Go's monitor sleeps for 20,000 at a time
+	if (brig_trick(TRICK_LATE_TIMERS)) prctl(PR_SET_TIMERSLACK, 1000000ul); // ns: Go's monitor sleeps for 20,000 at a time
 }
 
 static int put(const char *file, const char *format, unsigned id) {
@@ -150,7 +150,7 @@ unsigned char *brig_ahead_program(size_t *size) {
 static void fork_launcher(int argc, char **argv, char **envp) {
 	int sv[2];
 	int av[2] = {NOTHING_AHEAD, NOTHING_AHEAD};
-	int grouped = begins(argc, argv, brig_launcher_grouped);
+	int grouped = begins(argc, argv, brig_launcher_grouped) || !brig_trick(TRICK_SPAWN_AHEAD);
 	struct clone_args ca = {.exit_signal = SIGCHLD};
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then executes a launcher
 	if (!grouped && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
@@ -160,8 +160,9 @@ static void fork_launcher(int argc, char **argv, char **envp) {
 		close(sv[0]);
 		close(av[0]);
 		syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
-		if (grouped && !begins(argc, argv, brig_launcher_own_net)) av[1] = net_ahead();
-		brig_become(argc, argv, envp, sv[1], av[1], !begins(argc, argv, brig_launcher_odd));
+		if (grouped && brig_trick(TRICK_NET_AHEAD) && !begins(argc, argv, brig_launcher_own_net)) av[1] = net_ahead();
+		int begin = brig_trick(TRICK_LIST_AHEAD) && !begins(argc, argv, brig_launcher_odd);
+		brig_become(argc, argv, envp, sv[1], av[1], begin);
 	}
 	close(sv[1]);
 	close(av[1]);
@@ -171,8 +172,8 @@ static void fork_launcher(int argc, char **argv, char **envp) {
 		return;
 	}
 	brig_early = (struct early){sv[0], av[0], (int)pid};
-	mallopt(M_ARENA_MAX, 1); // each of Go's threads would map an arena for the few bytes that it frees at its start
-	pin();
+	if (brig_trick(TRICK_ONE_ARENA)) mallopt(M_ARENA_MAX, 1); // each of Go's threads would map an arena for the few bytes that it frees at its start
+	if (brig_trick(TRICK_ONE_PROCESSOR)) pin();
 }
 
 // is_launcher_socket reports whether fd is one end of a socketpair(2) that the parent process has made.
@@ -197,5 +198,5 @@ __attribute__((constructor)) static void enter(int argc, char **argv, char **env
 	need(RLIMIT_NOFILE, 64, "brig: the hard limit on open files is too low; raise it to 263 (ulimit -Hn)\n");
 	hold_signals();
 	drop_fsetid();
-	fork_launcher(argc, argv, envp);
+	if (brig_trick(TRICK_FORK_EARLY)) fork_launcher(argc, argv, envp);
 }

@@ -27,26 +27,27 @@ const (
 	SlotUser    = program.Slot(2)
 )
 
-// HomeFD is where a prepared launcher keeps its own network namespace open, and so can leave a jail's.
+// HomeFD is the descriptor of its network namespace in a launcher with a prepared tree, which returns to it after each
+// clone3(2) in a jail's.
 const HomeFD = C.FD_HOME
 
-// MaxFDs is how many descriptors a request can carry beside the program and the report socket (unix(7) SCM_MAX_FD).
+// MaxFDs is the number of descriptors that a request can carry besides the program and the report socket (unix(7) SCM_MAX_FD).
 const MaxFDs = C.MAX_FDS - 2
 
 // Launcher is a connection to a launcher process. Its methods may be called from several goroutines.
 type Launcher struct {
 	mu    sync.Mutex
 	sock  int
-	Early bool // forked by the constructor: the parent thread lives as long as the process
+	Early bool // forked by the constructor: its parent is the main thread, which lives as long as the process
 	pid   int
 	hello bool
 	uid   int
 	net   bool
 
-	ahead     int // the default jail's first process that a launcher forked early has made ahead of its program; 0 for none
-	aheadSock int // where that process waits for it
-	begun     bool
-	unused    int // such a process that has turned out to be of no use, to be collected
+	ahead     int  // the default jail's first process, created by a launcher forked early before its program; 0 for none
+	aheadSock int  // where that process waits for its program
+	begun     bool // it has performed the beginning of the list
+	unused    int  // such a process that did not fit its program, to be collected
 }
 
 // OpError is a failure of the operation with index Op, or of the request itself (Op < 0).
@@ -58,7 +59,7 @@ type OpError struct {
 // Error names the operation and the errno.
 func (e *OpError) Error() string { return fmt.Sprintf("operation %d: %v", e.Op, e.Errno) }
 
-// TakeEarly gives the launcher that the constructor has forked, once.
+// TakeEarly returns the launcher that the constructor has forked; nil if there is none, or it has been taken and closed.
 func TakeEarly() *Launcher {
 	e := &C.brig_early
 	if e.launcher < 0 || fcntlClosed(int(e.launcher)) {
@@ -67,8 +68,8 @@ func TakeEarly() *Launcher {
 	return &Launcher{sock: int(e.launcher), aheadSock: int(e.ahead), pid: int(e.pid), Early: true}
 }
 
-// CatchSignals replaces the process's handlers of what a keeper of one jail passes on, and gives the read end of a
-// pipe with a byte for each signal, or -1.
+// CatchSignals replaces the process's handlers of the signals that the keeper of one jail passes on. Returns the read end
+// of a pipe with a byte for each signal, or -1.
 func CatchSignals() int { return int(C.brig_catch_signals()) }
 
 func fcntlClosed(fd int) bool {
@@ -76,7 +77,7 @@ func fcntlClosed(fd int) bool {
 	return err != nil
 }
 
-// Start executes this binary again as a launcher, with an empty environment and nothing open but its socket.
+// Start executes this binary again as a launcher, with an empty environment and no descriptor but its socket.
 func Start() (*Launcher, error) {
 	restore.Do(restoreAffinity)
 	sv, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -91,7 +92,7 @@ func Start() (*Launcher, error) {
 	}
 	defer null.Close()
 	n := null.Fd()
-	// A Setsid keeps the terminal's signals away: they are the keeper's to forward.
+	// setsid(2) keeps the terminal's signals away: the keeper forwards them.
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{"brig-launcher"}, &syscall.ProcAttr{
 		Env: []string{}, Files: []uintptr{n, n, n, uintptr(sv[1])}, Sys: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
@@ -101,7 +102,7 @@ func Start() (*Launcher, error) {
 	return &Launcher{sock: sv[0], pid: pid}, nil
 }
 
-// Retire lets the launcher go: it makes no further process, kills the wards it still has, and ends. Close collects it.
+// Retire ends the launcher, which first kills its remaining wards. Close collects it.
 func (s *Launcher) Retire() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +137,7 @@ func (s *Launcher) Close() error {
 	return err
 }
 
-// Do has the launcher perform a program; fds fill the slots from SlotReport on. It gives the pid of the spawned
+// Do has the launcher perform a program; fds fill the slots from SlotReport on. It returns the pid of the spawned
 // process, a child of the caller, or 0 for a program that the launcher ran in itself.
 func (s *Launcher) Do(p *program.Program, req program.Request, fds ...int) (int, error) {
 	f, err := NewFile(p, req)
@@ -187,16 +188,16 @@ func (s *Launcher) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	return rep.pid, nil
 }
 
-// Payload ids: the first of the range that root's payloads run as, and how many there are.
+// The range of host ids for root's payloads: its first, and its length.
 const (
 	PayloadIDs     = C.PAYLOAD_IDS
 	PayloadIDCount = C.PAYLOAD_ID_COUNT
 )
 
-// Pid is the launcher's process.
+// Pid returns the process id of the launcher.
 func (s *Launcher) Pid() int { return s.pid }
 
-// UID is the user that the launcher is.
+// UID returns the host user id of the launcher.
 func (s *Launcher) UID() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +205,7 @@ func (s *Launcher) UID() (int, error) {
 	return s.uid, err
 }
 
-// OwnNet says that the launcher stands in a network namespace that was made for its jail, with lo up.
+// OwnNet reports whether the launcher is inside a network namespace that it has made for its jail, with lo up.
 func (s *Launcher) OwnNet() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +216,7 @@ func (s *Launcher) OwnNet() (bool, error) {
 	return s.net, err
 }
 
-// greet reads the launcher's first message.
+// greet reads the launcher's first message, once.
 func (s *Launcher) greet() error {
 	if s.hello {
 		return nil

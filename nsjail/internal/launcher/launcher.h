@@ -134,6 +134,14 @@ static inline long brig_sys(long n, long a, long b, long c, long d, long e, long
 #define SYS3(n, a, b, c) brig_sys(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define SYS4(n, a, b, c, d) brig_sys(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
+// The tricks of the C side that make a start shorter: internal/tricks. A linker can turn them off.
+enum trick {
+	TRICK_FORK_EARLY, TRICK_SPAWN_AHEAD, TRICK_LIST_AHEAD, TRICK_NET_AHEAD,
+	TRICK_ONE_PROCESSOR, TRICK_NO_QUOTA, TRICK_LATE_TIMERS, TRICK_ONE_ARENA,
+};
+extern const char brig_tricks_off[] __attribute__((weak)); // its address is a mask
+#define brig_trick(t) (!((uintptr_t)brig_tricks_off >> (t) & 1))
+
 // interpret.c
 int brig_load(int sock, char **base, size_t *size, long *slots, int room);
 int brig_check(char *base, size_t size, int nfds);

@@ -25,16 +25,16 @@ const (
 	EndLeft  = C.END_LEFT
 )
 
-// EndSeconds is how long init, or a keeper without one, waits for processes that have been killed.
+// EndSeconds is how long init, or the keeper of a jail without init, waits for the end of killed processes.
 const EndSeconds = C.END_SECONDS
 
-// FDDisk is the first of the fixed descriptor numbers at which init keeps tmpfs mounts, and MaxDisks how many it keeps.
+// FDDisk is the first of the MaxDisks fixed descriptor numbers at which init keeps tmpfs mounts.
 const (
 	FDDisk   = C.FD_DISK
 	MaxDisks = C.MAX_DISKS
 )
 
-// ReportSize is how many bytes a message has.
+// ReportSize is the size of a message in bytes.
 const ReportSize = C.sizeof_struct_report
 
 // Report is a message from the jail's report socket. The payload has no descriptor of that socket.
@@ -48,8 +48,8 @@ type Report struct {
 // Violation is a system call that the filter answers with death, as init saw it: the payload's own, or the first.
 type Violation struct {
 	Nr    int
-	Arch  uint32 // AUDIT_ARCH_*: numbers are an ABI's own
-	Count int    // of all in the jail; 0 is none
+	Arch  uint32 // AUDIT_ARCH_*: each ABI has its own numbers
+	Count int    // in the whole jail
 	Own   bool   // it ended the payload itself, and A is SIGSYS
 }
 
@@ -59,17 +59,17 @@ type Disk struct {
 	Used int64  // bytes, of all
 }
 
-// Usage is what getrusage(2) says of the jail's reaped processes.
+// Usage is that of the jail's reaped processes: getrusage(2).
 type Usage struct {
 	User, System               time.Duration
 	MaxRSS                     int64 // bytes, of the largest process
 	Voluntary, Involuntary     int64 // context switches
 	MinorFaults, MajorFaults   int64
-	Sampled                    time.Duration // of the payload alone, by clock ticks: what RLIMIT_CPU is compared with
+	Sampled                    time.Duration // of the payload alone, by clock ticks, as RLIMIT_CPU counts it
 	BlockInput, BlockOutputOps int64
 }
 
-// ParseReport reads a message.
+// ParseReport decodes a message.
 func ParseReport(b []byte) (Report, error) {
 	if len(b) != ReportSize {
 		return Report{}, errors.New("launcher: short report")
@@ -91,7 +91,7 @@ func ParseReport(b []byte) (Report, error) {
 	return r, nil
 }
 
-// UsageOf converts the rusage that waitid(2) gives.
+// UsageOf converts the rusage of waitid(2).
 func UsageOf(ru *syscall.Rusage) Usage {
 	return Usage{User: time.Duration(ru.Utime.Nano()), System: time.Duration(ru.Stime.Nano()), MaxRSS: ru.Maxrss << 10,
 		MinorFaults: ru.Minflt, MajorFaults: ru.Majflt, BlockInput: ru.Inblock, BlockOutputOps: ru.Oublock,

@@ -167,9 +167,8 @@ static void reset_scheduling(void) {
 // kernel's structure is all zero as well; make(1) ignores signal 32, which sigaction(2) does not change.
 static void reset_signals(void) {
 	struct sigaction dfl = {.sa_handler = SIG_DFL};
-	uint64_t none = 0;
 	for (int s = 1; s < NSIG; s++) SYS4(SYS_rt_sigaction, s, &dfl, 0, 8);
-	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &none, 0, 8);
+	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &(uint64_t){0}, 0, 8);
 }
 
 // brig_become turns the process into a launcher. ahead is a socket for a process made ahead, or one of NOT_FORKED,

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"brig/internal/program"
+	"brig/internal/tricks"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 
@@ -14,7 +15,7 @@ import (
 // nothing of the caller's.
 func (r *resolver) canDetachMounts() bool {
 	s := r.spec
-	return r.mode.Early && !s.NoInit && s.Rootfs.Path == "" && r.host.Missing["proc"] == "" &&
+	return r.mode.Early && tricks.DetachMounts.On() && !s.NoInit && s.Rootfs.Path == "" && r.host.Missing["proc"] == "" &&
 		!slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool {
 			switch m.Type {
 			case spec.MountTmpfs, spec.MountDir, spec.MountSymlink, spec.MountFile, spec.MountData:

@@ -3,6 +3,7 @@ package plan
 import (
 	"runtime"
 
+	"brig/internal/tricks"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 	"brig/seccomp"
@@ -65,7 +66,7 @@ func (r *resolver) shapeOf() shape {
 	sh := shape{prepared: m.Root != nil, ahead: m.Early, noInit: s.NoInit, image: s.Rootfs.Path != ""}
 	sh.mountsLater = sh.prepared && MountsComeLater(s)
 	permits := !sh.mountsLater && permitsSuffix(s, r.host)
-	sh.side = permits && canShare && !sh.noInit && !sh.image && r.Sockets == nil
+	sh.side = permits && canShare && tricks.SideBySide.On() && !sh.noInit && !sh.image && r.Sockets == nil
 	if sh.prepared {
 		sh.side = sh.side && (m.Net || !m.Root.NoSetns)
 		sh.makesNet, sh.filterFirst = sh.side && !m.Net, permits

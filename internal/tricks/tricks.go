@@ -1,0 +1,54 @@
+// Package tricks is the switchboard of what brig does only to start sooner. Each trick can be turned off when a binary is
+// linked, and not by its caller or a payload:
+//
+//	go build -ldflags '-extldflags -Wl,--defsym=brig_tricks_off=MASK' ./cmd/brig
+//
+// where bit n of MASK is the Trick n. A jail and what is reported of it are the same without any of them. BenchmarkTricks
+// of cmd/brig measures each, on and off in turn; one that gains less than 2 % of the start that it is for is removed.
+// RATIONALE.md has the figures.
+package tricks
+
+/*
+#include <stdint.h>
+
+extern const char brig_tricks_off[] __attribute__((weak)); // its address is the mask: ld(1) --defsym
+
+static uintptr_t off(void) { return (uintptr_t)brig_tricks_off; }
+*/
+import "C"
+
+// Trick is one of them. The numbers are also in launcher.h.
+type Trick uint
+
+// The tricks, with the file below nsjail/internal that holds each. SideBySide is also for a Runner, the others are for
+// `brig run`.
+const (
+	ForkEarly    Trick = iota // launcher/keeper.c: the launcher is forked before the Go runtime starts
+	SpawnAhead                // launcher/spawn.c: it creates the jail's first process before the plan is known
+	ListAhead                 // launcher/spawn.c: that process performs what every default jail begins with
+	NetAhead                  // launcher/keeper.c: for a jail in a control group it makes the network namespace instead
+	OneProcessor              // launcher/keeper.c: Go starts on one processor, with one P
+	NoQuota                   // launcher/keeper.c: RLIMIT_NOFILE 0 keeps Go from looking for a processor quota
+	LateTimers                // launcher/keeper.c: timer slack keeps Go's monitor from interrupting the one processor
+	OneArena                  // launcher/keeper.c: Go's threads map no malloc(3) arena each
+	SideBySide                // plan/mode.go: init and the payload's process make the jail at the same time
+	DetachMounts              // plan/detach.go: the kernel takes the jail's mounts apart after the run
+)
+
+var names = [...]string{"fork early", "spawn ahead", "list ahead", "net ahead", "one processor", "no quota", "late timers",
+	"one arena", "side by side", "detach mounts"}
+
+// All returns the tricks in order.
+func All() []Trick {
+	list := make([]Trick, len(names))
+	for i := range list {
+		list[i] = Trick(i)
+	}
+	return list
+}
+
+// String returns the name of a trick.
+func (t Trick) String() string { return names[t] }
+
+// On reports whether the binary uses a trick.
+func (t Trick) On() bool { return C.off()>>t&1 == 0 }
