@@ -68,7 +68,10 @@ func parse(args []string) (o options, err error) {
 	if o.rounds < 0 {
 		return o, fmt.Errorf("--rounds %d: must be 1 or more", o.rounds)
 	}
-	ids := measure.IDs()
+	var ids []string
+	for _, d := range measure.Dimensions() {
+		ids = append(ids, d.ID)
+	}
 	for _, id := range o.only {
 		if !slices.Contains(ids, id) {
 			return o, fmt.Errorf("--only %q: there is no such measurement; there are %s", id, strings.Join(ids, ", "))

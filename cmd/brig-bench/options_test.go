@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"brig/cmd/brig-bench/internal/result"
 )
 
 // program is a file that passes for brig.
@@ -91,10 +93,13 @@ func TestOutputs(t *testing.T) {
 	if text, err := os.ReadFile(old); err != nil || string(text) != "old" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := f.close(); err != nil {
+	if err := f.write(&result.Report{Quick: true}); err != nil {
 		t.Error(err)
 	}
-	if f, err := openOutputs(options{json: "-"}); err != nil || f.text != os.Stderr || f.json != os.Stdout {
+	if text, err := os.ReadFile(old); err != nil || !strings.Contains(string(text), `"quick": true`) {
+		t.Errorf("%q, %v", text, err)
+	}
+	if f, err := openOutputs(options{json: "-"}); err != nil || f.text != os.Stderr || f.json == nil {
 		t.Errorf("%+v, %v", f, err)
 	}
 }

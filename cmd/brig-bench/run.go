@@ -16,7 +16,6 @@ import (
 	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/report"
 	"brig/cmd/brig-bench/internal/result"
-	"brig/nsjail"
 )
 
 // start does what the options ask for and returns the exit code.
@@ -29,8 +28,7 @@ func start(ctx context.Context, o options) int {
 	if err != nil {
 		return fail(err, 1)
 	}
-	err = errors.Join(run(ctx, o, files), files.close())
-	switch {
+	switch err = run(ctx, o, files); {
 	case ctx.Err() != nil:
 		return fail(fmt.Errorf("interrupted: %w", err), 130)
 	case err != nil:
@@ -45,7 +43,7 @@ func run(ctx context.Context, o options, files outputs) (err error) {
 	if err = errors.Join(err, os.Chmod(dir, 0o755)); err != nil { // it holds a jail's root, which every user may read
 		return err
 	}
-	host := &peers.Host{Dir: dir, Brig: o.brig, Root: os.Geteuid() == 0, Runner: nsjail.NewRunnerWith}
+	host := &peers.Host{Dir: dir, Brig: o.brig, Root: os.Geteuid() == 0}
 	defer func() { err = errors.Join(err, host.Remove()) }()
 	line := newProgress()
 	tools, relays := peers.All(host), peers.Relays(host)
@@ -77,9 +75,8 @@ func run(ctx context.Context, o options, files outputs) (err error) {
 		for _, d := range measure.Dimensions() {
 			fmt.Printf("%-16s %s\n", d.ID, d.Title)
 		}
-		return report.Head(files.text, found)
 	}
-	if err := report.Head(files.text, found); err != nil {
+	if err := report.Head(files.text, found); err != nil || o.list {
 		return err
 	}
 	for _, d := range measure.Dimensions() {
@@ -118,61 +115,42 @@ func newProgress() func(text string) {
 }
 
 // outputs are where the results go. The files are opened before anything is measured, so that a path that cannot be
-// written is an error at once.
+// written is an error at once. What they hold stays until there is something better.
 type outputs struct {
 	text       io.Writer
 	json, html *os.File
 }
 
 func openOutputs(o options) (f outputs, err error) {
-	f.text = os.Stdout
-	if o.json == "-" {
-		f.text, f.json = os.Stderr, os.Stdout
-	} else if f.json, err = create(o.json); err != nil {
-		return f, err
-	}
-	if f.html, err = create(o.html); err != nil {
-		return f, errors.Join(err, f.close())
-	}
-	return f, nil
-}
-
-// create opens a file for writing. What it holds stays until there is something better.
-func create(name string) (*os.File, error) {
-	if name == "" {
-		return nil, nil
-	}
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
-}
-
-func (f outputs) close() (err error) {
-	for _, file := range []*os.File{f.json, f.html} {
-		if file != nil {
-			err = errors.Join(err, file.Close())
+	open := func(name string) *os.File {
+		if name == "" || err != nil {
+			return nil
 		}
+		var file *os.File
+		file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
+		return file
 	}
-	return err
+	if f.text = os.Stdout; o.json == "-" {
+		f.text, o.json = os.Stderr, "/dev/stdout"
+	}
+	f.json, f.html = open(o.json), open(o.html)
+	return f, err
 }
 
 func (f outputs) write(r *result.Report) error {
-	for file, write := range map[*os.File]func(io.Writer) error{
-		f.json: func(w io.Writer) error {
-			e := json.NewEncoder(w)
-			e.SetIndent("", "  ")
-			return e.Encode(r)
-		},
-		f.html: func(w io.Writer) error { return report.Page(w, r) },
-	} {
-		if file == nil {
-			continue
-		}
-		st, err := file.Stat()
-		if err == nil && st.Mode().IsRegular() {
-			err = file.Truncate(0)
-		}
-		if err = errors.Join(err, write(file)); err != nil {
-			return fmt.Errorf("%s: %w", file.Name(), err)
-		}
+	page := rewrite(f.html, func(w io.Writer) error { return report.Page(w, r) })
+	return errors.Join(page, rewrite(f.json, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}))
+}
+
+// rewrite replaces what a file holds and closes it; without a file it does nothing.
+func rewrite(file *os.File, write func(io.Writer) error) error {
+	if file == nil {
+		return nil
 	}
-	return nil
+	_ = file.Truncate(0) // it fails for a pipe or a terminal, which need it not
+	return errors.Join(write(file), file.Close())
 }

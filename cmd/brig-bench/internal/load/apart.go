@@ -53,7 +53,8 @@ func (c Config) enter() error {
 	if err != nil {
 		return err
 	}
-	return os.NewSyscallError("execve", unix.Exec("/proc/self/exe", []string{os.Args[0], Subcommand, string(text)}, os.Environ()))
+	argv := []string{os.Args[0], Subcommand, string(text)}
+	return os.NewSyscallError("execve", unix.Exec("/proc/self/exe", argv, os.Environ()))
 }
 
 // addMounts mounts n directories: a tmpfs, and directories of it on themselves.

@@ -56,7 +56,8 @@ func serveConn(c io.ReadWriter) error {
 		return err
 	case askHold:
 		_, err := c.Write(ask[:1])
-		return errors.Join(err, transferred(io.Copy(io.Discard, c)))
+		_, cerr := io.Copy(io.Discard, c)
+		return errors.Join(err, cerr)
 	case askDown, askUp:
 		if _, err := io.ReadFull(c, ask[1:]); err != nil {
 			return err
@@ -73,8 +74,6 @@ func serveConn(c io.ReadWriter) error {
 	return errors.Join(err, werr)
 }
 
-func transferred(_ int64, err error) error { return err }
-
 // move reads or writes so many bytes.
 func move(f func([]byte) (int, error), bytes int64) error {
 	for data := make([]byte, block); bytes > 0; {
@@ -86,101 +85,70 @@ func move(f func([]byte) (int, error), bytes int64) error {
 	return nil
 }
 
-// socketTo connects to an address. System calls are made without package net, so that the figure holds the kernel's and the
-// relay's part alone.
-func socketTo(to string) (fd conn, err error) {
-	a, err := netip.ParseAddrPort(to)
+// dial connects and bounds how long anything on the connection may take.
+func dial(to string) (net.Conn, error) {
+	c, err := net.DialTimeout("tcp4", to, answerIn)
 	if err != nil {
-		return -1, err
+		return nil, err
 	}
-	n, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, os.NewSyscallError("socket", err)
-	}
-	limit := unix.NsecToTimeval(answerIn.Nanoseconds())
-	err = errors.Join(unix.SetsockoptTimeval(n, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit),
-		unix.SetsockoptTimeval(n, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit))
-	if err == nil {
-		err = unix.Connect(n, &unix.SockaddrInet4{Addr: a.Addr().As4(), Port: int(a.Port())})
-		for err == unix.EINTR || err == unix.EALREADY { // a signal of the Go scheduler's
-			err = unix.Connect(n, &unix.SockaddrInet4{Addr: a.Addr().As4(), Port: int(a.Port())})
-		}
-		if err == unix.EISCONN {
-			err = nil
-		}
-	}
-	if err != nil {
-		return -1, errors.Join(os.NewSyscallError("connect", err), unix.Close(n))
-	}
-	return conn(n), nil
+	return c, c.SetDeadline(time.Now().Add(answerIn))
 }
 
-// conn is a connected socket.
-type conn int
-
-// Write writes once; see write(2).
-func (c conn) Write(b []byte) (n int, err error) { return c.again("write", unix.Write, b) }
-
-// Read reads once; see read(2).
-func (c conn) Read(b []byte) (n int, err error) {
-	if n, err = c.again("read", unix.Read, b); n == 0 && err == nil {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
-}
-
-func (c conn) again(name string, call func(int, []byte) (int, error), b []byte) (int, error) {
-	for {
-		n, err := call(int(c), b)
-		if err != unix.EINTR {
-			return max(0, n), os.NewSyscallError(name, err)
-		}
-	}
-}
-
-// transfer times N bytes from the server, from the connect to the last of them, or to it, from the connect to the server's
-// answer that it has them all.
+// transfer times N bytes from the server, from the connect to the last of them, or to it, from the connect to the
+// server's answer that it has them all.
 func transfer(r Request) ([]int64, error) {
 	ask := byte(askDown)
 	if r.Op == "net-up" {
 		ask = askUp
 	}
 	start := time.Now()
-	fd, err := socketTo(r.Arg)
+	c, err := dial(r.Arg)
 	if err != nil {
 		return nil, err
 	}
-	_, err = fd.Write(binary.BigEndian.AppendUint64([]byte{ask}, uint64(r.N)))
+	defer c.Close()
+	_, err = c.Write(binary.BigEndian.AppendUint64([]byte{ask}, uint64(r.N)))
 	switch {
 	case err != nil:
 	case ask == askDown:
-		err = move(fd.Read, int64(r.N))
+		err = move(c.Read, int64(r.N))
 	default:
-		if err = move(fd.Write, int64(r.N)); err == nil {
-			err = move(fd.Read, 1)
+		if err = move(c.Write, int64(r.N)); err == nil {
+			err = move(c.Read, 1)
 		}
 	}
-	took := time.Since(start).Nanoseconds()
-	return []int64{took}, errors.Join(err, unix.Close(int(fd)))
+	return []int64{time.Since(start).Nanoseconds()}, err
 }
 
 // exchanges makes N connections one after the other, each for one byte there and one back. It times connect(2) alone
-// (net-dial), or all of it.
+// (net-dial), or all of it. System calls are made without package net, so that the figure holds the kernel's and the
+// relay's part alone.
 func exchanges(r Request) (all []int64, err error) {
-	data := make([]byte, 1)
+	a, err := netip.ParseAddrPort(r.Arg)
+	if err != nil {
+		return nil, err
+	}
+	to := &unix.SockaddrInet4{Addr: a.Addr().As4(), Port: int(a.Port())}
 	for range r.N {
 		start := time.Now()
-		fd, err := socketTo(r.Arg)
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
-			return nil, err
+			return nil, os.NewSyscallError("socket", err)
+		}
+		err = unix.Connect(fd, to)
+		for err == unix.EINTR || err == unix.EALREADY { // a signal of the Go scheduler's
+			err = unix.Connect(fd, to)
 		}
 		took := time.Since(start)
-		data[0] = askEcho
-		_, err = fd.Write(data)
-		if err == nil {
-			_, err = fd.Read(data)
+		if err != nil && err != unix.EISCONN {
+			return nil, errors.Join(os.NewSyscallError("connect", err), unix.Close(fd))
 		}
-		if err := errors.Join(err, unix.Close(int(fd))); err != nil {
+		c := os.NewFile(uintptr(fd), "connection")
+		_, err = c.Write([]byte{askEcho})
+		if err == nil {
+			_, err = io.ReadFull(c, make([]byte, 1))
+		}
+		if err := errors.Join(err, c.Close()); err != nil {
 			return nil, err
 		}
 		if r.Op != "net-dial" {
@@ -196,10 +164,7 @@ func hold(to string, n int) (all []net.Conn, err error) {
 	answers, failed := make(chan net.Conn), make(chan error)
 	for range n {
 		go func() {
-			c, err := net.DialTimeout("tcp4", to, answerIn)
-			if err == nil {
-				err = c.SetDeadline(time.Now().Add(answerIn))
-			}
+			c, err := dial(to)
 			if err == nil {
 				_, err = c.Write([]byte{askHold})
 			}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"brig/cmd/brig-bench/internal/peers"
-	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
 )
@@ -59,7 +58,7 @@ func (s *spawner) way(ctx context.Context, name string) (func() error, error) {
 		return r.Run, nil
 	}
 	if s.tools == nil {
-		s.tools = peers.All(&peers.Host{Dir: s.cfg.Scratch, Brig: s.cfg.Brig, Root: os.Geteuid() == 0, Runner: nsjail.NewRunnerWith})
+		s.tools = peers.All(&peers.Host{Dir: s.cfg.Scratch, Brig: s.cfg.Brig, Root: os.Geteuid() == 0})
 		s.readies = map[string]*peers.Ready{}
 	}
 	i := slices.IndexFunc(s.tools, func(t *peers.Tool) bool { return t.Info.Name == name })

@@ -1,11 +1,13 @@
-// Package machine says what a run took place on, without naming the machine or its owner.
+// Package machine describes what a run took place on, without naming the machine or its owner.
 package machine
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,10 +18,11 @@ import (
 
 // Look reads the machine. What cannot be read is left out.
 func Look() result.Machine {
-	m := result.Machine{CPU: field("/proc/cpuinfo", "model name", ":"), Processors: runtime.NumCPU(), OS: strings.Trim(field("/etc/os-release", "PRETTY_NAME", "="), `"`),
-		Virtual: virtual(), Cgroups: cgroups(), User: "user", LoadBefore: Load()}
-	if m.CPU == "" {
-		m.CPU = runtime.GOARCH
+	m := result.Machine{CPU: cmp.Or(field("/proc/cpuinfo", "model name", ":"), runtime.GOARCH),
+		Processors: runtime.NumCPU(), OS: strings.Trim(field("/etc/os-release", "PRETTY_NAME", "="), `"`),
+		Cgroups: cgroups(), User: "user", LoadBefore: Load()}
+	if slices.Contains(strings.Fields(field("/proc/cpuinfo", "flags", ":")), "hypervisor") {
+		m.Virtual = "yes"
 	}
 	if os.Geteuid() == 0 {
 		m.User = "root"
@@ -37,44 +40,19 @@ func Look() result.Machine {
 
 // Load is the load average over the last minute; 0 if it cannot be read.
 func Load() float64 {
-	first, _, _ := strings.Cut(read("/proc/loadavg"), " ")
-	v, err := strconv.ParseFloat(first, 64)
-	if err != nil {
-		return 0
-	}
+	text, _ := os.ReadFile("/proc/loadavg")
+	first, _, _ := strings.Cut(string(text), " ")
+	v, _ := strconv.ParseFloat(first, 64)
 	return v
-}
-
-func read(name string) string {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }
 
 // field is the value of a key in a file of lines.
 func field(file, key, sep string) string {
-	for _, line := range strings.Split(read(file), "\n") {
+	text, _ := os.ReadFile(file)
+	for line := range strings.Lines(string(text)) {
 		if k, v, ok := strings.Cut(line, sep); ok && strings.TrimSpace(k) == key {
 			return strings.TrimSpace(v)
 		}
-	}
-	return ""
-}
-
-// virtual names the hypervisor as the firmware or the processor does.
-func virtual() string {
-	for _, name := range []string{"/sys/hypervisor/type", "/sys/class/dmi/id/sys_vendor"} {
-		text := strings.TrimSpace(read(name))
-		for _, known := range []string{"QEMU", "KVM", "VMware", "innotek", "Xen", "Microsoft", "Amazon EC2", "Google", "Parallels", "Firecracker"} {
-			if strings.Contains(strings.ToLower(text), strings.ToLower(known)) {
-				return known
-			}
-		}
-	}
-	if strings.Contains(" "+field("/proc/cpuinfo", "flags", ":")+" ", " hypervisor ") {
-		return "yes"
 	}
 	return ""
 }

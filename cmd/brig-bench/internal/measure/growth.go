@@ -22,7 +22,7 @@ func growth() []Dimension {
 		{result.Table{ID: "growth-memory", Title: "Memory of the keeper", Unit: "KiB per jail", X: "running jails",
 			Question: "How much does a process that keeps running jails grow with each?",
 			Notes: []string{"bar: resident set at most 12 KiB per jail",
-				"after a collection, with what is free given back; each jail is awaited by a goroutine, whose stack is in the figure"}},
+				"after a collection; each jail is awaited by a goroutine, whose stack is in the figure"}},
 			grow([]figure{
 				{"brig Runner: resident set", true, 1024, func(u load.Usage) int64 { return u.RSS }},
 				{"brig Runner: of it live heap", true, 1024, func(u load.Usage) int64 { return u.Heap }},
@@ -47,7 +47,7 @@ func grow(figures []figure) func(context.Context, *Env, *result.Table) error {
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, ignoreEnd(ctx, c.Close())) }()
+		defer func() { err = errors.Join(err, c.Close()) }()
 		var usages []load.Usage
 		for _, n := range []int{1, 10, 100, 1000} {
 			if e.Quick && n > 100 {

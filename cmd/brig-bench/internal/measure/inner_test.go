@@ -13,7 +13,6 @@ import (
 	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/result"
 	"brig/cmd/brig-bench/internal/stats"
-	"brig/nsjail"
 )
 
 // The test binary is its own worker, as the benchmark is.
@@ -32,7 +31,7 @@ func TestMain(m *testing.M) {
 func env(t *testing.T) *Env {
 	t.Helper()
 	e := &Env{Quick: true, Rounds: 2, Brig: "/no/brig", Dir: t.TempDir(), Progress: quiet}
-	h := &peers.Host{Dir: e.Dir, Brig: e.Brig, Root: os.Geteuid() == 0, Runner: nsjail.NewRunnerWith}
+	h := &peers.Host{Dir: e.Dir, Brig: e.Brig, Root: os.Geteuid() == 0}
 	for _, tool := range peers.All(h) {
 		if tool.Info.Name == peers.Bare || tool.Info.Name == "brig Runner" {
 			e.Tools = append(e.Tools, tool)
@@ -76,22 +75,6 @@ func TestDimensionsEndWithTheContext(t *testing.T) {
 	for _, d := range Dimensions() {
 		if table, err := d.Run(ctx, e); err == nil {
 			t.Errorf("%s goes on: %+v", d.ID, table)
-		}
-	}
-}
-
-func TestWithin(t *testing.T) {
-	for _, tt := range []struct {
-		bound     int64
-		fit, left []int
-	}{
-		{10000, []int{0, 256, 1024, 4096}, nil},
-		{5375, []int{0, 256, 1024}, []int{4096}},
-		{255, []int{0}, []int{256, 1024, 4096}},
-		{1100, []int{0, 256}, []int{1024, 4096}},
-	} {
-		if fit, left := within([]int{0, 256, 1024, 4096}, tt.bound); !slices.Equal(fit, tt.fit) || !slices.Equal(left, tt.left) {
-			t.Errorf("%d: %v, %v", tt.bound, fit, left)
 		}
 	}
 }

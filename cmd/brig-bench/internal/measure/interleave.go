@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"brig/cmd/brig-bench/internal/result"
@@ -26,7 +25,6 @@ type Plan struct {
 	Idle   time.Duration // before each sample
 	Budget time.Duration // no round begins after it, but for the fewest that a verdict needs; 0 is no bound
 	Base   string        // the contender that the others are compared with
-	Brisk  bool          // leave out slow contenders
 	Words  stats.Words
 }
 
@@ -36,7 +34,6 @@ type Series struct {
 	order  []string
 	taken  map[string][]float64
 	failed map[string]error
-	slow   []string // left out
 }
 
 const (
@@ -77,7 +74,7 @@ func Interleave(ctx context.Context, e *Env, p Plan, all []Contender) (*Series, 
 		}
 		e.Progress(fmt.Sprintf("round %d of %d", round+1, p.Rounds))
 		for _, k := range williams(len(all), round) {
-			if c := all[k]; s.failed[c.Name] == nil && stride[k] > 0 && (round < least || round%stride[k] == 0) {
+			if c := all[k]; s.failed[c.Name] == nil && (round < least || round%stride[k] == 0) {
 				if err := s.turn(ctx, c, round, stride[k] > 1); err != nil {
 					return nil, err
 				}
@@ -87,8 +84,7 @@ func Interleave(ctx context.Context, e *Env, p Plan, all []Contender) (*Series, 
 	return s, nil
 }
 
-// warm takes the first samples of each contender, and returns in which rounds it takes part: every so manyth, and for 0 in
-// none.
+// warm takes the first samples of each contender, and returns in which rounds it takes part: every so manyth.
 func (s *Series) warm(ctx context.Context, e *Env, all []Contender, least int) ([]int, error) {
 	stride := make([]int, len(all))
 	for i := range max(1, s.plan.Warm) {
@@ -103,16 +99,13 @@ func (s *Series) warm(ctx context.Context, e *Env, all []Contender, least int) (
 			}
 			took := time.Since(start)
 			stride[k] = max(1, min(int(took/slow)+1, s.plan.Rounds/least))
-			if s.plan.Brisk && took > slow {
-				stride[k] = 0
-				s.slow = append(s.slow, c.Name)
-			}
 		}
 	}
 	return stride, sleep(ctx, min(s.plan.Budget/10, settling))
 }
 
-// turn is a contender's part of a round. A slow one is an engine, which cleans up behind its answer: the next one waits.
+// turn is a contender's part of a round. A slow one is an engine, which cleans up behind its answer: the next one
+// waits.
 func (s *Series) turn(ctx context.Context, c Contender, round int, slow bool) error {
 	if err := sleep(ctx, s.plan.Idle); err != nil {
 		return err
@@ -176,9 +169,6 @@ func (s *Series) Rows() (rows []result.Row) {
 			rows = append(rows, result.Row{Tool: name, Error: err.Error()})
 			continue
 		}
-		if slices.Contains(s.slow, name) {
-			continue
-		}
 		row := stats.Row(name, s.taken[name])
 		if name != s.plan.Base {
 			row.Ratio = stats.Compare(s.plan.Base, s.taken[name], s.taken[s.plan.Base], floor, s.plan.Words)
@@ -191,11 +181,9 @@ func (s *Series) Rows() (rows []result.Row) {
 // Notes tell how the samples were taken and what the noise was.
 func (s *Series) Notes() []string {
 	rounds := len(s.taken[s.plan.Base])
-	notes := []string{fmt.Sprintf("%d interleaved rounds; a contender that takes longer than %d ms sits some out, and the next one waits %d ms",
+	const how = "%d interleaved rounds; a contender that takes longer than %d ms sits some out, the next waits %d ms"
+	notes := []string{fmt.Sprintf(how,
 		rounds, slow/time.Millisecond, respite/time.Millisecond)}
-	if len(s.slow) > 0 {
-		notes = append(notes, "left out because they are slow: "+strings.Join(s.slow, ", "))
-	}
 	if a, b := s.taken[s.plan.Base], s.taken[s.plan.Base+again]; len(stats.Present(b)) > 0 {
 		iv := stats.Ratio(b, a)
 		notes = append(notes, fmt.Sprintf("%s against itself: %.3f (%.3f to %.3f); a difference below %.1f %% is called none",
@@ -206,15 +194,11 @@ func (s *Series) Notes() []string {
 
 // sleep ends early with the context.
 func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
+	if d > 0 {
+		select {
+		case <-ctx.Done():
+		case <-time.After(d):
+		}
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
+	return ctx.Err()
 }

@@ -14,8 +14,8 @@ import (
 // Dimension is one measurement.
 type Dimension struct {
 	result.Table // without rows
-	// run measures. An error is a harness that failed; a tool that failed has it in its row. When ctx ends it stops what it
-	// has started and returns ctx's error.
+	// run measures. An error is a harness that failed; a tool that failed has it in its row. When ctx ends it stops
+	// what it has started and returns ctx's error.
 	run func(ctx context.Context, e *Env, t *result.Table) error
 }
 
@@ -68,16 +68,8 @@ func (e *Env) scratch() (string, error) {
 
 // Dimensions lists them in the order in which they run and are shown.
 func Dimensions() (all []Dimension) {
-	for _, list := range [][]Dimension{starts(), inside(), workers(), growth(), network(), {api()}} {
+	for _, list := range [][]Dimension{starts(), inside(), workers(), growth(), network()} {
 		all = append(all, list...)
 	}
 	return all
-}
-
-// IDs lists the names of the measurements.
-func IDs() (ids []string) {
-	for _, d := range Dimensions() {
-		ids = append(ids, d.ID)
-	}
-	return ids
 }

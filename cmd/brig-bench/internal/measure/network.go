@@ -31,10 +31,11 @@ func netOps() []netOp {
 	return []netOp{
 		{result.Table{ID: "net-down", Title: "Download through the jail's network", Unit: "MiB/s", Higher: true,
 			Question: "How fast do bytes arrive in the jail that a server outside sends?",
-			Notes:    []string{paces, "by the client's clock, from the connect to the last byte"}}, stats.Rate, relayed, relayedQuick},
+			Notes:    []string{paces, "by the client's clock, from the connect to the last byte"}},
+			stats.Rate, relayed, relayedQuick},
 		{result.Table{ID: "net-up", Title: "Upload through the jail's network", Unit: "MiB/s", Higher: true,
 			Question: "How fast does a server outside take what the jail sends?",
-			Notes:    []string{paces, "by the client's clock, from the connect to the server's answer that it has the last byte"}},
+			Notes:    []string{paces, "by the client's clock, from the connect to the server's answer that it has all"}},
 			stats.Rate, relayed, relayedQuick},
 		{result.Table{ID: "net-dial", Title: "System call: connect, to a server outside", Unit: "µs",
 			Question: "How long does connect(2) take in the jail, to a server outside?",
@@ -54,9 +55,9 @@ func network() (all []Dimension) {
 		Dimension{result.Table{ID: "net-start", Title: "Start to exit with a network", Unit: "ms",
 			Question: "How long does a jail take that does nothing, with its network ready and without one?",
 			Notes: []string{"bar: brig's egress adds at most 1.5 ms", peers.Isolated +
-				": the same namespaces, with lo down; slirp4netns joins them, and the payload ends when the network is ready"}}, runNetStart},
-		Dimension{result.Table{ID: "net-memory", Title: "Memory of a connection", Unit: "KiB per connection", X: "open connections",
-			Question: "How much do the processes that relay grow with each open connection?",
+				": the same namespaces; slirp4netns joins them, and the payload ends when the network is ready"}}, runNetStart},
+		Dimension{result.Table{ID: "net-memory", Title: "Memory of a connection", Unit: "KiB per connection",
+			X: "open connections", Question: "How much do the processes that relay grow with each open connection?",
 			Notes: []string{"bar: brig at most 32 KiB with 1,000",
 				"proportional set size, less that of the same process without a connection; of brig it is the keeper's, " +
 					"which every jail has", "what the kernel holds for sockets does not count"}}, runNetMemory})
@@ -98,9 +99,11 @@ func (op netOp) run(ctx context.Context, e *Env, t *result.Table) error {
 		}
 		t.Rows, t.Notes = s.Rows(), append(t.Notes, s.Notes()...)
 		for _, r := range relays { // brig against the other relays, too
-			to := r.Info.Name
-			if q := stats.Compare(to, s.Samples(peers.Egress), s.Samples(to), s.Floor(), op.words); r.Without == peers.Isolated && q != nil {
-				t.Notes = append(t.Notes, fmt.Sprintf("%s: %.2f of %s (%.2f to %.2f): %s", peers.Egress, q.Median, to, q.Low, q.High, q.Verdict))
+			to, egress := r.Info.Name, peers.Egress
+			q := stats.Compare(to, s.Samples(egress), s.Samples(to), s.Floor(), op.words)
+			if r.Without == peers.Isolated && q != nil {
+				note := fmt.Sprintf("%s: %.2f of %s (%.2f to %.2f): %s", egress, q.Median, to, q.Low, q.High, q.Verdict)
+				t.Notes = append(t.Notes, note)
 			}
 		}
 		return nil
@@ -213,7 +216,8 @@ func perConnection(c *load.Client, name string, counts []int, got map[string][]f
 }
 
 // inArena starts the namespace in which it all happens, and ends it. Where none can be made, the reason is a note.
-func (e *Env) inArena(ctx context.Context, t *result.Table, measure func(*load.Client, []*peers.Relay) error) (err error) {
+func (e *Env) inArena(ctx context.Context, t *result.Table,
+	measure func(*load.Client, []*peers.Relay) error) (err error) {
 	dir, err := e.scratch()
 	if err != nil {
 		return err
@@ -230,8 +234,8 @@ func (e *Env) inArena(ctx context.Context, t *result.Table, measure func(*load.C
 		t.Notes = []string{"left out: no network can be made apart from the host's: " + err.Error()}
 		return ctx.Err()
 	}
-	defer func() { err = errors.Join(err, ignoreEnd(ctx, c.Close())) }()
-	t.Notes = append([]string{"client, relay and server share one machine and a network namespace that the benchmark makes, " +
+	defer func() { err = errors.Join(err, c.Close()) }()
+	t.Notes = append([]string{"client, relay and server share a network namespace that the benchmark makes, " +
 		"with an address on lo; the host's network is not changed"}, t.Notes...)
 	relays := slices.DeleteFunc(slices.Clone(e.Relays), func(r *peers.Relay) bool {
 		if r.Info.Absent != "" {

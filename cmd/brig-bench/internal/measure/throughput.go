@@ -33,9 +33,12 @@ func runThroughput(ctx context.Context, e *Env, t *result.Table) (err error) {
 			if e.Quick && r.slow {
 				continue
 			}
-			all = append(all, Contender{r.name, func(ctx context.Context) (float64, error) { return rate(ctx, r.Ready, n, turn) }})
+			all = append(all, Contender{r.name, func(ctx context.Context) (float64, error) {
+				return rate(ctx, r.Ready, n, turn)
+			}})
 		}
-		s, err := Interleave(ctx, e, Plan{Rounds: e.count(8, 5), Base: BaseTool, Words: stats.Rate, Budget: e.budget(30, 1)}, all)
+		p := Plan{Rounds: e.count(8, 5), Base: BaseTool, Words: stats.Rate, Budget: e.budget(30, 1)}
+		s, err := Interleave(ctx, e, p, all)
 		if err != nil {
 			return err
 		}
@@ -70,10 +73,9 @@ func rate(ctx context.Context, ready *peers.Ready, n int, turn time.Duration) (f
 	}
 	wg.Wait()
 	took := time.Since(start)
-	select {
-	case err := <-failed:
+	close(failed)
+	if err := <-failed; err != nil {
 		return 0, err
-	default:
-		return float64(made.Load()) / took.Seconds(), ctx.Err()
 	}
+	return float64(made.Load()) / took.Seconds(), ctx.Err()
 }

@@ -47,31 +47,20 @@ func runHeap(ctx context.Context, e *Env, t *result.Table) error {
 	if err := unix.Sysinfo(&info); err != nil {
 		return err
 	}
-	free := int64(info.Freeram+info.Bufferram) * int64(info.Unit) >> 20
-	fit, left := within(sizes, free/2)
-	for _, mib := range left {
-		t.Notes = append(t.Notes, fmt.Sprintf("left out: %d MiB is too much for this machine, which has %d MiB free", mib, free))
+	free := int(int64(info.Freeram+info.Bufferram) * int64(info.Unit) >> 20)
+	for i, mib := range sizes { // all live at once
+		if mib > free/2 {
+			t.Notes = append(t.Notes, fmt.Sprintf("left out: %d MiB is too much where %d MiB are free", mib, free))
+			sizes = sizes[:i]
+			break
+		}
 	}
 	names := e.present(func(tool *peers.Tool) bool {
 		return slices.Contains([]string{peers.Bare, "brig Runner", "brig Runner, prestarted"}, tool.Info.Name)
 	})
 	plan := Plan{Rounds: e.count(60, 15), Warm: 2, Budget: e.budget(40, 2)}
-	return acrossWorkers(ctx, e, t, append(names, load.Namespaces), fit, plan,
+	return acrossWorkers(ctx, e, t, append(names, load.Namespaces), sizes, plan,
 		func(mib int) load.Config { return load.Config{Heap: int64(mib) << 20} })
-}
-
-// within splits sizes into those whose running sum is within a bound, since all live at once, and the others.
-func within(sizes []int, bound int64) (fit, left []int) {
-	var sum int64
-	for _, s := range sizes {
-		if sum+int64(s) > bound {
-			left = append(left, s)
-			continue
-		}
-		sum += int64(s)
-		fit = append(fit, s)
-	}
-	return fit, left
 }
 
 // present returns the names of tools.
@@ -86,7 +75,8 @@ func (e *Env) present(fits func(*peers.Tool) bool) (names []string) {
 
 // acrossWorkers times tools in workers that differ in xs, and compares each tool with itself at the first x in the same
 // rounds.
-func acrossWorkers(ctx context.Context, e *Env, t *result.Table, names []string, xs []int, p Plan, config func(x int) load.Config) (err error) {
+func acrossWorkers(ctx context.Context, e *Env, t *result.Table, names []string, xs []int, p Plan,
+	config func(x int) load.Config) (err error) {
 	var all []Contender
 	for _, x := range xs {
 		e.Progress(fmt.Sprintf("%s %d: starting", t.X, x))
@@ -99,7 +89,7 @@ func acrossWorkers(ctx context.Context, e *Env, t *result.Table, names []string,
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, ignoreEnd(ctx, c.Close())) }()
+		defer func() { err = errors.Join(err, c.Close()) }()
 		for _, name := range names {
 			_, _ = c.Ask(load.Request{Op: "run", Arg: name}) // prepares; an error comes again with the first sample
 			all = append(all, Contender{at(name, x), func(context.Context) (float64, error) {
@@ -122,7 +112,8 @@ func acrossWorkers(ctx context.Context, e *Env, t *result.Table, names []string,
 			row := rows[k*len(names)+i]
 			row.Tool, row.X, row.Ratio = name, float64(x), nil
 			if k > 0 && row.Error == "" {
-				row.Ratio = stats.Compare(fmt.Sprintf("itself at %d", xs[0]), s.Samples(at(name, x)), s.Samples(at(name, xs[0])), s.Floor(), p.Words)
+				first, now := s.Samples(at(name, xs[0])), s.Samples(at(name, x))
+				row.Ratio = stats.Compare(fmt.Sprintf("itself at %d", xs[0]), now, first, s.Floor(), p.Words)
 			}
 			t.Rows = append(t.Rows, row)
 		}

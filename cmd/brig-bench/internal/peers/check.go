@@ -2,6 +2,7 @@ package peers
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -16,43 +17,29 @@ for d in /home/* /root/* /etc/machine-id /etc/shadow; do
 	if [ -e "$d" ] && [ "$d" != /home/brig ]; then echo "host: $d"; fi
 done`
 
-// Inspect starts a jail once and has it look at itself. It returns the differences from brig's default jail that it finds.
-// An error means that the tool makes no jail here.
-func (t *Tool) Inspect() (differs []string, err error) {
-	if t.Info.Name == Bare {
-		return nil, nil
-	}
-	ready, err := t.Prepare(Job{Args: []string{"/bin/sh", "-c", probe}})
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	p, err := ready.Start(Streams{Out: &out})
-	if err == nil {
-		err = p.Wait()
-	}
-	if cerr := ready.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return nil, err
-	}
-	return findings(out.String(), func(kind string) string {
-		name, _ := os.Readlink("/proc/self/ns/" + kind) // a kernel without it has no such line of the jail's, either
-		return name
-	}), nil
-}
-
-// Look inspects a tool that is not absent and adds what it finds. A tool that makes no jail is absent.
+// Look starts a jail of the tool once, has it look at itself, and adds the differences from brig's default jail that it
+// finds. A tool that makes no jail is absent.
 func (t *Tool) Look() {
-	if t.Info.Absent != "" {
+	if t.Info.Absent != "" || t.Info.Name == Bare {
 		return
 	}
-	differs, err := t.Inspect()
+	var out bytes.Buffer
+	ready, err := t.Prepare(Job{Args: []string{"/bin/sh", "-c", probe}})
+	if err == nil {
+		var p Running
+		if p, err = ready.Start(Streams{Out: &out}); err == nil {
+			err = p.Wait()
+		}
+		err = errors.Join(err, ready.Close())
+	}
 	if err != nil {
 		t.Info.Absent = "makes no jail here: " + err.Error()
+		return
 	}
-	t.Info.Differs = append(t.Info.Differs, differs...)
+	t.Info.Differs = append(t.Info.Differs, findings(out.String(), func(kind string) string {
+		name, _ := os.Readlink("/proc/self/ns/" + kind) // a kernel without it has no such line of the jail's, either
+		return name
+	})...)
 }
 
 // findings compares what a jail has printed with brig's. outside returns the name of the harness's namespace.

@@ -98,7 +98,7 @@ func TestCommandGetsItsFilesAnew(t *testing.T) {
 	if err := os.WriteFile(name, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := &command{argv: func(string) []string { return []string{"/bin/sh", "-c", `test "$(cat <&3)" = text`} }, files: []string{name}}
+	c := &command{argv: func(string) []string { return []string{"/bin/sh", "-c", `test "$(cat <&3)" = text`} }, file: name}
 	r, err := c.ready()
 	if err != nil {
 		t.Fatal(err)
@@ -181,8 +181,8 @@ func TestNamingFindsProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pids, err := naming(dir); err != nil || !slices.Contains(pids, p.Pid()) {
-		t.Errorf("naming %d: %v, %v", p.Pid(), pids, err)
+	if pids, err := naming(dir); err != nil || !slices.Contains(pids, p.(*started).cmd.Process.Pid) {
+		t.Errorf("naming: %v, %v", pids, err)
 	}
 	ours.Close()
 	in.Close()

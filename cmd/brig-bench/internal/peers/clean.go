@@ -33,7 +33,7 @@ func settle(dir string) error {
 	return fmt.Errorf("processes still use %s", dir)
 }
 
-// naming lists the processes, other than this one, whose command line has a path below dir, or whose environment has dir.
+// naming lists the other processes whose command line has a path below dir, or whose environment has dir.
 func naming(dir string) (pids []int, err error) {
 	procs, err := filepath.Glob("/proc/[0-9]*")
 	for _, proc := range procs {

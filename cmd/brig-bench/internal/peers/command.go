@@ -22,101 +22,73 @@ type command struct {
 	name  string                   // the beginning of each id
 	argv  func(id string) []string // id is another one each time
 	env   []string
-	files []string              // what it gets as descriptors 3 and up, opened anew each time: some read them to the end
-	after func(id string) error // takes back what a start that failed or was killed has left; nil for nothing
+	file  string                // descriptor 3, opened anew each time, since some read it to the end; "" for none
+	after func(id string) error // removes what a start that failed has left; nil for nothing
 
-	errors *os.File // what the tool says when nobody else reads it
+	errors *os.File // standard error of all starts: a file, since a pipe would cost each start a goroutine
 	starts atomic.Int64
 }
 
 // ready makes a command startable.
-func (c *command) ready() (*Ready, error) {
-	f, err := os.CreateTemp("", "brig-bench-stderr-")
-	if err != nil {
+func (c *command) ready() (_ *Ready, err error) {
+	if c.errors, err = os.CreateTemp("", "brig-bench-stderr-"); err != nil {
 		return nil, err
 	}
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	c.errors = f
-	return &Ready{start: c.start, close: f.Close}, nil
+	return &Ready{Start: c.start, Close: c.errors.Close}, os.Remove(c.errors.Name())
 }
 
 // started is a command that runs. It has a process group of its own, so that Ctrl-C ends the harness, which then ends
-// the command the way that leaves nothing behind.
+// the command in the way that leaves nothing behind.
 type started struct {
-	from  *command
-	id    string
-	cmd   *exec.Cmd
-	quiet bool  // nobody else has its standard error
-	said  int64 // where its part of errors begins
+	from *command
+	id   string
+	cmd  *exec.Cmd
+	said int64 // where its part of errors begins
 }
 
-func (c *command) start(s Streams) (Running, error) {
+func (c *command) start(s Streams) (_ Running, err error) {
 	id := fmt.Sprintf("%s-%d-%d", c.name, os.Getpid(), c.starts.Add(1))
 	argv := c.argv(id)
 	p := &started{from: c, id: id, cmd: exec.Command(argv[0], argv[1:]...)}
-	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = c.env, s.In, s.Out, s.Err
+	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = c.env, s.In, s.Out, c.errors
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.WaitDelay = patience
-	if s.Err == nil {
-		end, err := c.errors.Seek(0, io.SeekEnd)
-		if err != nil {
-			return nil, err
-		}
-		p.quiet, p.said, p.cmd.Stderr = true, end, c.errors
-	}
-	defer func() {
-		for _, f := range p.cmd.ExtraFiles {
-			f.Close()
-		}
-	}()
-	for _, name := range c.files {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		p.cmd.ExtraFiles = append(p.cmd.ExtraFiles, f)
-	}
-	if err := p.cmd.Start(); err != nil {
+	if p.said, err = c.errors.Seek(0, io.SeekEnd); err != nil {
 		return nil, err
 	}
-	return p, nil
+	if c.file != "" {
+		f, err := os.Open(c.file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		p.cmd.ExtraFiles = []*os.File{f}
+	}
+	return p, p.cmd.Start()
 }
 
-func (p *started) Pid() int { return p.cmd.Process.Pid }
-
 func (p *started) Kill() {
-	// the group is there until Wait; whatever else goes wrong shows there
+	// the group exists until Wait, which returns any other error
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 }
 
+// Wait adds the last line of standard error to an error.
 func (p *started) Wait() error {
 	err := p.cmd.Wait()
 	if err == nil {
 		return nil
 	}
-	if p.quiet {
-		err = fmt.Errorf("%w%s", err, p.last())
-	}
-	if p.from.after != nil {
-		err = errors.Join(err, p.from.after(p.id))
-	}
-	return err
-}
-
-// last is the end of what the tool has said, as one line.
-func (p *started) last() string {
-	said, err := io.ReadAll(io.NewSectionReader(p.from.errors, p.said, 1<<20))
-	if err != nil {
-		return ": " + err.Error()
-	}
+	said, serr := io.ReadAll(io.NewSectionReader(p.from.errors, p.said, 1<<20))
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 	line := lines[len(lines)-1]
 	if _, msg, ok := strings.Cut(line, `msg="`); ok { // a log line of runc's or podman's
 		line = strings.TrimSuffix(msg, `"`)
 	}
-	return strings.TrimSuffix(": "+oneLine(line), ": ")
+	err = fmt.Errorf("%w%s", err, strings.TrimSuffix(": "+oneLine(line), ": "))
+	if p.from.after != nil {
+		err = errors.Join(err, p.from.after(p.id))
+	}
+	return errors.Join(err, serr)
 }
 
 // output runs a program for its output, and bounds how long it may take.
@@ -139,14 +111,10 @@ func output(env []string, argv ...string) (string, error) {
 }
 
 // lookPath is exec.LookPath, with the directories that an ordinary user's PATH lacks.
-func lookPath(name string) (string, error) {
-	path, err := exec.LookPath(name)
-	if err == nil {
-		return filepath.Abs(path)
-	}
-	for _, dir := range []string{"/usr/sbin", "/sbin", "/usr/local/sbin"} {
-		if path, serr := exec.LookPath(filepath.Join(dir, name)); serr == nil {
-			return path, nil
+func lookPath(name string) (path string, err error) {
+	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/usr/sbin", "/sbin", "/usr/local/sbin") {
+		if path, err = exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return filepath.Abs(path)
 		}
 	}
 	return "", err

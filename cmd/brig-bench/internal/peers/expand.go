@@ -17,8 +17,8 @@ type vars map[string][][]string
 
 func (v vars) set(name, value string) { v[name] = [][]string{{value}} }
 
-// expand turns a command line of the table into words. Words are separated by blanks, and values keep theirs. A line that
-// begins with @list is there once for each element of the list.
+// expand turns a command line of the table into words. Words are separated by blanks, and values keep theirs. A line
+// that begins with @list is there once for each element of the list.
 func expand(line string, v vars) (argv []string) {
 	for text := range strings.Lines(line) {
 		words, all := strings.Fields(text), [][]string{nil}
@@ -41,8 +41,9 @@ func expand(line string, v vars) (argv []string) {
 
 // vars are those that depend on the caller, the machine and the job alone.
 func (h *Host) vars(program string, j Job) vars {
-	v := vars{"link": h.tree.Links, "hidden": one(h.tree.Hidden), "hiddendir": one(h.tree.HiddenDirs), "dir": one(h.tree.Dirs),
-		"readonly": one(h.tree.ReadOnly), "tmpfs": one(scratch), "disk": one(scratch[1:]), "arg": one(j.Args)}
+	v := vars{"link": h.tree.Links, "hidden": one(h.tree.Hidden), "hiddendir": one(h.tree.HiddenDirs),
+		"dir": one(h.tree.Dirs), "readonly": one(h.tree.ReadOnly), "tmpfs": one(scratch),
+		"disk": one(scratch[1:]), "arg": one(j.Args)}
 	for name, value := range map[string]string{"program": program, "path": nsjail.DefaultPath, "home": nsjail.DefaultHome,
 		"name": h.name(), "tmp": h.Dir, "processes": fmt.Sprint(nsjail.DefaultProcesses)} {
 		v.set(name, value)

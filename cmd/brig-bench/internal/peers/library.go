@@ -13,7 +13,7 @@ import (
 const ahead = 16
 
 // libraries are package nsjail within this process. A Runner lives as long as the job.
-func libraries(h *Host) (tools []*Tool) {
+func libraries() (tools []*Tool) {
 	const inProcess = "in the caller's process: no program is started for a jail but the payload"
 	for _, l := range []struct {
 		name, differs string
@@ -31,8 +31,8 @@ func libraries(h *Host) (tools []*Tool) {
 		if l.differs != "" {
 			t.Info.Differs = append(t.Info.Differs, l.differs)
 		}
-		t.prepare = func(j Job) (*Ready, error) {
-			r, err := h.Runner(l.options)
+		t.Prepare = func(j Job) (*Ready, error) {
+			r, err := nsjail.NewRunnerWith(l.options)
 			if err != nil {
 				return nil, err
 			}
@@ -41,7 +41,7 @@ func libraries(h *Host) (tools []*Tool) {
 					return nil, errors.Join(err, r.Close())
 				}
 			}
-			return &Ready{close: r.Close, start: func(s Streams) (Running, error) { return within(r, j, s) }}, nil
+			return &Ready{Close: r.Close, Start: func(s Streams) (Running, error) { return within(r, j, s) }}, nil
 		}
 		tools = append(tools, t)
 	}
@@ -53,7 +53,8 @@ func spec(j Job) nsjail.Spec {
 	s := nsjail.Spec{Args: j.Args}
 	s.Limits.Memory, s.Limits.CPUs, s.Limits.Processes = nsjail.Bytes(j.Limits.Memory), j.Limits.CPUs, j.Limits.Processes
 	for _, b := range j.Binds {
-		s.Mounts = append(s.Mounts, nsjail.Mount{Type: nsjail.MountBind, Source: b.Source, Target: b.Target, Writable: b.Writable})
+		m := nsjail.Mount{Type: nsjail.MountBind, Source: b.Source, Target: b.Target, Writable: b.Writable}
+		s.Mounts = append(s.Mounts, m)
 	}
 	return s
 }
@@ -67,7 +68,7 @@ type jailed struct {
 func within(r *nsjail.Runner, j Job, s Streams) (Running, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &jailed{r.CommandSpec(ctx, spec(j)), cancel}
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = s.In, s.Out, s.Err
+	p.cmd.Stdin, p.cmd.Stdout = s.In, s.Out
 	if err := p.cmd.Start(); err != nil {
 		cancel()
 		return nil, err
@@ -75,8 +76,7 @@ func within(r *nsjail.Runner, j Job, s Streams) (Running, error) {
 	return p, nil
 }
 
-func (p *jailed) Pid() int { return p.cmd.Pid() }
-func (p *jailed) Kill()    { p.cancel() }
+func (p *jailed) Kill() { p.cancel() }
 
 func (p *jailed) Wait() error {
 	defer p.cancel()

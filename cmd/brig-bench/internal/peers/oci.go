@@ -26,15 +26,19 @@ type identity struct {
 	UIDs, GIDs []object // the maps
 }
 
+func idMap(inside, outside int) object {
+	return object{"containerID": inside, "hostID": outside, "size": 1}
+}
+
 // single maps the caller to the root of the namespace: all that a caller without subordinate ids may map, and these
 // runtimes want a root.
 func single(uid, gid int) identity {
-	return identity{UIDs: []object{{"containerID": 0, "hostID": uid, "size": 1}}, GIDs: []object{{"containerID": 0, "hostID": gid, "size": 1}}}
+	return identity{UIDs: []object{idMap(0, uid)}, GIDs: []object{idMap(0, gid)}}
 }
 
 // strangers map the namespace's root and its user to ids of the host that no account has.
 func strangers() identity {
-	ids := []object{{"containerID": 0, "hostID": stranger - 1, "size": 1}, {"containerID": 1000, "hostID": stranger, "size": 1}}
+	ids := []object{idMap(0, stranger-1), idMap(1000, stranger)}
 	return identity{UID: 1000, UIDs: ids, GIDs: ids}
 }
 
@@ -45,15 +49,15 @@ func config(root string, t tree, who identity, j Job) object {
 		namespaces = append(namespaces, object{"type": n})
 	}
 	var bounds []object
-	for _, r := range append(rlimits[:len(rlimits):len(rlimits)], rlimit{"nproc", nsjail.DefaultProcesses, nsjail.DefaultProcesses}) {
+	for _, r := range slices.Concat(rlimits, []rlimit{{"nproc", nsjail.DefaultProcesses, nsjail.DefaultProcesses}}) {
 		bounds = append(bounds, object{"type": "RLIMIT_" + strings.ToUpper(r.name), "soft": r.soft, "hard": r.hard})
 	}
 	capabilities := object{}
 	for _, set := range []string{"bounding", "effective", "inheritable", "permitted", "ambient"} {
 		capabilities[set] = []string{}
 	}
-	linux := object{"namespaces": namespaces, "maskedPaths": slices.Concat(t.HiddenDirs, t.Hidden), "readonlyPaths": t.ReadOnly,
-		"seccomp": filterSection(), "uidMappings": who.UIDs, "gidMappings": who.GIDs}
+	linux := object{"namespaces": namespaces, "maskedPaths": slices.Concat(t.HiddenDirs, t.Hidden),
+		"readonlyPaths": t.ReadOnly, "seccomp": filterSection(), "uidMappings": who.UIDs, "gidMappings": who.GIDs}
 	if resources := resources(j.Limits); len(resources) > 0 {
 		linux["resources"] = resources
 	}
@@ -69,7 +73,8 @@ func config(root string, t tree, who identity, j Job) object {
 // mounts are those of brig's default jail, in order.
 func mounts(t tree, binds []Bind) (all []object) {
 	add := func(target, kind, source, options string) {
-		all = append(all, object{"destination": target, "type": kind, "source": source, "options": strings.Split(options, ",")})
+		all = append(all, object{"destination": target, "type": kind, "source": source,
+			"options": strings.Split(options, ",")})
 	}
 	add("/proc", "proc", "proc", "nosuid,noexec,nodev")
 	add("/dev", "tmpfs", "tmpfs", "nosuid,strictatime,mode=755,size=65536k")
@@ -105,41 +110,26 @@ func resources(l Limits) object {
 }
 
 // architectures are Go's names and those of Docker's profiles.
-var architectures = map[string]string{"amd64": "X86_64", "arm64": "AARCH64", "riscv64": "RISCV64", "s390x": "S390X", "ppc64le": "PPC64LE"}
+var architectures = map[string]string{
+	"amd64": "X86_64", "arm64": "AARCH64", "riscv64": "RISCV64", "s390x": "S390X", "ppc64le": "PPC64LE"}
 
 // filterSection is brig's default filter as the specification writes it: for the native architecture alone, as brig's.
-func filterSection() object {
+func filterSection() *seccomp.Profile {
 	p := seccomp.Default()
-	var calls []object
-	for _, s := range p.Syscalls {
-		if !applies(s) {
-			continue
-		}
-		names := slices.DeleteFunc(slices.Clone(s.Names), func(n string) bool { return n == "_llseek" || strings.HasSuffix(n, "_time64") })
-		c := object{"names": names, "action": s.Action}
-		if s.ErrnoRet != nil {
-			c["errnoRet"] = *s.ErrnoRet
-		}
-		var args []object
-		for _, a := range s.Args {
-			args = append(args, object{"index": a.Index, "value": a.Value, "valueTwo": a.ValueTwo, "op": a.Op})
-		}
-		if len(args) > 0 {
-			c["args"] = args
-		}
-		calls = append(calls, c)
+	p.ArchMap, p.Architectures = nil, []string{"SCMP_ARCH_" + architectures[runtime.GOARCH]}
+	p.Syscalls = slices.DeleteFunc(p.Syscalls, func(s seccomp.Syscall) bool { return !applies(s) })
+	for i := range p.Syscalls {
+		s := &p.Syscalls[i]
+		s.Includes, s.Excludes = nil, nil
+		s.Names = slices.DeleteFunc(s.Names, func(n string) bool { return n == "_llseek" || strings.HasSuffix(n, "_time64") })
 	}
-	section := object{"defaultAction": p.DefaultAction,
-		"architectures": []string{"SCMP_ARCH_" + architectures[runtime.GOARCH]}, "syscalls": calls}
-	if p.DefaultErrnoRet != nil {
-		section["defaultErrnoRet"] = *p.DefaultErrnoRet
-	}
-	return section
+	return p
 }
 
 // applies reports whether an entry is for this architecture and for a payload without capabilities.
 func applies(s seccomp.Syscall) bool {
-	if in := s.Includes; in != nil && (len(in.Caps) > 0 || len(in.Arches) > 0 && !slices.Contains(in.Arches, runtime.GOARCH)) {
+	in := s.Includes
+	if in != nil && (len(in.Caps) > 0 || len(in.Arches) > 0 && !slices.Contains(in.Arches, runtime.GOARCH)) {
 		return false
 	}
 	return s.Excludes == nil || !slices.Contains(s.Excludes.Arches, runtime.GOARCH)

@@ -5,7 +5,6 @@ package peers
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -56,14 +55,12 @@ func (j Job) outside() []string {
 
 // Streams are the payload's; nil is /dev/null.
 type Streams struct {
-	In       io.Reader
-	Out, Err io.Writer
+	In  io.Reader
+	Out io.Writer
 }
 
 // Running is a jail that has been started.
 type Running interface {
-	// Pid is that of the process that was started: the tool's own, or the jail's first process for the library.
-	Pid() int
 	// Wait waits for the end. An error means that the payload did not exit with 0.
 	Wait() error
 	// Kill ends the jail. Wait must still be called.
@@ -72,34 +69,29 @@ type Running interface {
 
 // Ready can make the jails of one job.
 type Ready struct {
-	start func(Streams) (Running, error)
-	close func() error
+	Start func(Streams) (Running, error) // makes a fresh jail and starts the job in it
+	Close func() error                   // removes what Prepare has made
 }
-
-// Start makes a fresh jail and starts the job in it.
-func (r *Ready) Start(s Streams) (Running, error) { return r.start(s) }
 
 // Run makes a fresh jail, runs the job in it and waits for its end, with empty streams.
 func (r *Ready) Run() error {
-	p, err := r.start(Streams{})
+	p, err := r.Start(Streams{})
 	if err != nil {
 		return err
 	}
 	return p.Wait()
 }
 
-// Close removes what Prepare has made.
-func (r *Ready) Close() error { return r.close() }
-
 // Tool is a contender. Info.Absent is the reason why it takes no part.
 type Tool struct {
-	Info    result.Tool
-	Limits  bool // takes Job.Limits
-	Binds   bool // takes Job.Binds
-	Daemon  bool // makes its jail elsewhere than from the process that is started
-	Slow    bool // takes a tenth of a second or more for a jail
+	Info   result.Tool
+	Limits bool // takes Job.Limits
+	Binds  bool // takes Job.Binds
+	Daemon bool // makes its jail elsewhere than from the process that is started
+	Slow   bool // takes a tenth of a second or more for a jail
+	// Prepare makes everything for a job that is not part of a start: bundles, runners, profiles.
+	Prepare func(Job) (*Ready, error)
 	open    func() error
-	prepare func(Job) (*Ready, error)
 	close   func() error
 }
 
@@ -112,26 +104,19 @@ func (t *Tool) Open() {
 	}
 }
 
-// Prepare makes everything for a job that is not part of a start: bundles, runners, profiles.
-func (t *Tool) Prepare(j Job) (*Ready, error) { return t.prepare(j) }
-
 // Close undoes Open.
 func (t *Tool) Close() error {
 	if t.close == nil || t.Info.Absent != "" {
 		return nil
 	}
-	if err := t.close(); err != nil {
-		return fmt.Errorf("%s: %w", t.Info.Name, err)
-	}
-	return nil
+	return t.close()
 }
 
 // Host is what the tools are given.
 type Host struct {
-	Dir    string // a private directory that the harness removes
-	Brig   string // the brig program
-	Root   bool
-	Runner func(nsjail.RunnerOptions) (*nsjail.Runner, error)
+	Dir  string // a private directory that the harness removes
+	Brig string // the brig program
+	Root bool
 
 	tree   tree
 	strays []string // directories of runtimes that did not exist before
@@ -168,7 +153,7 @@ func All(h *Host) (tools []*Tool) {
 	for _, p := range table {
 		tools = append(tools, p.tool(h))
 		if p.program == "brig" {
-			tools = append(tools, libraries(h)...)
+			tools = append(tools, libraries()...)
 		}
 	}
 	return tools
@@ -202,7 +187,7 @@ func (p peer) tool(h *Host) *Tool {
 	if p.version != "" {
 		t.Info.Version = version(env, path, p.version)
 	}
-	t.prepare = func(j Job) (*Ready, error) { return p.prepare(h, path, env, j) }
+	t.Prepare = func(j Job) (*Ready, error) { return p.prepare(h, path, env, j) }
 	if p.open != nil {
 		t.open = func() error { return p.runAll(h, path, env, p.open) }
 	}
@@ -267,11 +252,10 @@ func (p peer) prepare(h *Host, path string, env []string, j Job) (*Ready, error)
 	}
 	c := &command{name: h.name(), argv: func(id string) []string { return with(p.line, id) }, env: env}
 	if p.filter {
-		filter, err := h.filter()
-		if err != nil {
+		var err error
+		if c.file, err = h.filter(); err != nil {
 			return nil, err
 		}
-		c.files = []string{filter}
 	}
 	if p.after != "" {
 		c.after = func(id string) error {
@@ -286,8 +270,8 @@ func (p peer) prepare(h *Host, path string, env []string, j Job) (*Ready, error)
 		return nil, err
 	}
 	if bundle := v["bundle"]; bundle != nil {
-		closeErrors := r.close
-		r.close = func() error {
+		closeErrors := r.Close
+		r.Close = func() error {
 			return errors.Join(closeErrors(), settle(v["state"][0][0]), unmount(bundle[0][0]), os.RemoveAll(bundle[0][0]))
 		}
 	}

@@ -33,8 +33,10 @@ type Relay struct {
 	host *Host
 }
 
-// egressLine is brig's, for a jail that may reach one server. Its defaults are lower than the connections that are measured.
-var egressLine = strings.Replace(brigLine, "run\n", "run --net egress --allow tcp://$server --net-limit max_connections=4096 --ulimit nofile=4096:4096\n", 1)
+// egressLine is brig's, for a jail that may reach one server. Its defaults are lower than the connections that are
+// measured.
+var egressLine = strings.Replace(brigLine, "run\n",
+	"run --net egress --allow tcp://$server --net-limit max_connections=4096 --ulimit nofile=4096:4096\n", 1)
 
 // slirpLine is that of engines. Descriptor 3 is written to when the network is ready; at the end of descriptor 4
 // slirp4netns ends.
@@ -50,7 +52,7 @@ func Relays(h *Host) []*Relay {
 	all := []*Relay{
 		{Info: result.Tool{Name: Direct}, net: "@arg $1"},
 		{Info: result.Tool{Name: Egress, Differs: []string{
-			"allowed is the one address and port; --net-limit and --ulimit raise the bounds of 256 connections and 768 descriptors"}},
+			"allowed is one address and port; --net-limit and --ulimit raise two bounds for a thousand connections"}},
 			net: egressLine, Without: "brig run"},
 		{Info: result.Tool{Name: slirp, Differs: []string{"a device and an address in namespaces of their own, as engines " +
 			"set it up; nothing is mounted, dropped or filtered in them", "any address and port may be reached"}},

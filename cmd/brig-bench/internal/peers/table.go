@@ -27,6 +27,7 @@ type peer struct {
 const (
 	bindsUsr = "binds where brig overlays: locks and watches of /usr are shared with the host"
 	noInit   = "no init: the payload is process 1"
+	aTmpfs   = "each writable directory is a tmpfs with limits of its own"
 	aGroup   = "always makes a control group in each hierarchy; brig makes one for limits"
 	isRoot   = "the payload is root of its user namespace, with no capability: " +
 		"a caller without subordinate ids can map no more"
@@ -97,7 +98,8 @@ var table = []peer{
 			"gets an /etc that was written beforehand, where brig writes one for each jail"},
 		root: []string{"called by root, its payload is the host's root outside its user namespace"},
 		line: bubblewrapHead + "--ro-bind $root/etc /etc" + bubblewrapTree + bubblewrapMasks + bubblewrapTail},
-	{name: "bubblewrap, fewer mounts", program: "bwrap", pkg: "bubblewrap", version: "--version", binds: true, filter: true,
+	{name: "bubblewrap, fewer mounts", program: "bwrap", pkg: "bubblewrap", version: "--version",
+		binds: true, filter: true,
 		differs: []string{bindsUsr, "leaves the caller's session keyring to the payload",
 			"masks nothing of /proc and has no files of /etc but ld.so.cache"},
 		root: []string{"called by root, its payload is the host's root outside its user namespace"},
@@ -118,7 +120,8 @@ var table = []peer{
 			--
 			@arg $1`},
 	{name: "firejail", program: "firejail", pkg: "firejail", version: "--version",
-		differs: []string{"setuid root; its root is the host's, read-only, with /home and /root hidden and everything else shown",
+		differs: []string{
+			"setuid root; its root is the host's, read-only, with /home and /root hidden and all else shown",
 			"its filter knows names and no arguments: brig's rules on flags, socket families and process 1 are missing",
 			"no /work and /output, and the limits of brig's tmpfs are missing"},
 		root: []string{"called by root it makes no user namespace: the payload is the host's root, without capabilities"},
@@ -130,7 +133,8 @@ var table = []peer{
 			@asuser --noroot
 			--
 			@arg $1`},
-	{name: "systemd-run", program: "systemd-run", pkg: "systemd", version: "--version", limits: true, daemon: true, bus: true,
+	{name: "systemd-run", program: "systemd-run", pkg: "systemd", version: "--version",
+		limits: true, daemon: true, bus: true,
 		differs: []string{"the jail's parent is the service manager, not the caller; always in a control group",
 			"its root is the host's, read-only, without /home and /root; no /work and /output",
 			"no pid namespace: descendants end with the control group", "its filter is systemd's own @system-service"},
@@ -152,34 +156,37 @@ var table = []peer{
 			@arg $1`,
 		after: "systemctl\n@asuser --user\nkill --signal KILL $id.service"},
 	{name: "crun", program: "crun", pkg: "crun", version: "--version", limits: true, binds: true,
-		differs: []string{bindsUsr, "each writable directory is a tmpfs with limits of its own", noInit}, user: []string{isRoot},
-		line: "$program --root $state\n@nolimits --cgroup-manager=disabled\n@limits --cgroup-manager=cgroupfs\n" + ociLine, after: ociAfter},
+		differs: []string{bindsUsr, aTmpfs, noInit}, user: []string{isRoot},
+		line:  "$program --root $state\n@nolimits --cgroup-manager=disabled\n@limits --cgroup-manager=cgroupfs\n" + ociLine,
+		after: ociAfter},
 	{name: "runc", program: "runc", pkg: "runc", version: "--version", limits: true, binds: true,
-		differs: []string{bindsUsr, "each writable directory is a tmpfs with limits of its own", noInit},
+		differs: []string{bindsUsr, aTmpfs, noInit},
 		root:    []string{aGroup}, user: []string{isRoot},
 		line: "$program --root $state" + ociLine, after: ociAfter},
 	{name: "gVisor runsc", program: "runsc", pkg: "runsc", version: "--version", limits: true, binds: true, slow: true,
-		differs: []string{bindsUsr, "each writable directory is a tmpfs with limits of its own", noInit,
+		differs: []string{bindsUsr, aTmpfs, noInit,
 			"a kernel of its own in user space: stronger than brig, and what it isolates differently is not comparable",
 			"ignores the profile: its own filter confines its kernel"},
 		root: []string{aGroup}, user: []string{isRoot},
 		line:  "$program --root $state --network=none --platform=ptrace\n@asuser --rootless --ignore-cgroups\n" + ociLine,
 		after: ociAfter},
-	{name: "podman", program: "podman", pkg: "podman", version: "--version", limits: true, binds: true, daemon: true, slow: true,
+	{name: "podman", program: "podman", pkg: "podman", version: "--version",
+		limits: true, binds: true, daemon: true, slow: true,
 		differs: []string{bindsUsr,
-			"a container that is kept in a store and watched by conmon; always in a control group where it may make one", noInit},
+			"a container that is kept in a store and watched by conmon; always in a control group if it may", noInit},
 		line: podmanLine + engineLine + `
 			@asroot --uidmap 0:64200:1 --uidmap 1000:64201:1 --gidmap 0:64200:1 --gidmap 1000:64201:1
 			--ulimit nproc=$processes:$processes --no-hosts --read-only-tmpfs=false --user $uid:$uid --rootfs $bundle/rootfs
 			@arg $1`,
 		after: podmanLine + "rm --force --ignore --time 0 $id",
 		close: []string{podmanLine + "system migrate"}}, // a user's podman keeps a process that holds its user namespace
-	{name: "docker", program: "docker", pkg: "docker.io", version: "--version", limits: true, binds: true, daemon: true, slow: true,
+	{name: "docker", program: "docker", pkg: "docker.io", version: "--version",
+		limits: true, binds: true, daemon: true, slow: true,
 		differs: []string{"no user namespace unless the engine is configured for it",
 			"the jail's parent is the engine's, not the caller; always in a control group", bindsUsr, noInit},
 		line:  "$program " + engineLine + "\n--user 1000:1000 $name:bench\n@arg $1",
 		after: "$program rm --force --volumes $id",
-		open: []string{"$program version --format {{.Server.Version}}", "tar --create --file $tmp/docker.tar --directory $root .",
-			"$program import $tmp/docker.tar $name:bench"},
+		open: []string{"$program version --format {{.Server.Version}}",
+			"tar --create --file $tmp/docker.tar --directory $root .", "$program import $tmp/docker.tar $name:bench"},
 		close: []string{"$program image rm --force $name:bench"}},
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"brig/nsjail"
 )
@@ -109,8 +110,7 @@ func (t tree) write(root string) error {
 	for _, name := range scratch[1:] { // runc gives a tmpfs the mode of what is below it
 		errs = append(errs, os.Chmod(filepath.Join(root, name), os.ModeSticky|0o777))
 	}
-	links := append(t.Links[:len(t.Links):len(t.Links)], []string{"/var/tmp", "/tmp"}, []string{"/etc/mtab", "/proc/self/mounts"})
-	for _, l := range links {
+	for _, l := range slices.Concat(t.Links, [][]string{{"/var/tmp", "/tmp"}, {"/etc/mtab", "/proc/self/mounts"}}) {
 		errs = append(errs, os.Symlink(l[1], filepath.Join(root, l[0])))
 	}
 	for _, f := range etc {

@@ -74,8 +74,8 @@ const (
 	chartHead  = 34
 )
 
-// bars lays a chart out. It is empty for a table whose figures depend on a number: that is read row by row. Figures that
-// span more than 20 times get a logarithmic scale, on which the least has a twentieth of the width.
+// bars lays a chart out. It is empty for a table whose figures depend on a number: that is read row by row. Figures
+// that span more than 20 times get a logarithmic scale, on which the least has a twentieth of the width.
 func bars(t result.Table) (c chart) {
 	c = chart{Title: t.Title, Unit: t.Unit, Axis: chartAxis}
 	if t.X != "" {

@@ -1,5 +1,5 @@
-// Package report writes the results of a benchmark run: as text for a terminal, and as one HTML page with bars that needs no
-// other file and no script.
+// Package report writes the results of a benchmark run: as text for a terminal, and as one HTML page with bars that
+// needs no other file and no script.
 package report
 
 import (
@@ -11,8 +11,8 @@ import (
 	"brig/cmd/brig-bench/internal/result"
 )
 
-// number formats a figure with three significant digits, and with commas from a thousand up. A figure that does not exist
-// (NaN, infinite) is a dash.
+// number formats a figure with three significant digits, and with commas from a thousand up. A figure that does not
+// exist (NaN, infinite) is a dash.
 func number(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):

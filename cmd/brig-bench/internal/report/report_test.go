@@ -58,7 +58,7 @@ func sample() *result.Report {
 				{Tool: "podmän", N: 8, P50: 123.4, P90: 200, P99: 1250, Ratio: ratio},
 				{Tool: "crun", Error: "exit status 1: no"}}},
 			{ID: "api", Title: "Requests", Question: "How many?", Unit: "ms", X: "clients", Rows: []result.Row{
-				{Tool: "/bin/true", X: 1, N: 9, P50: 2, P90: 3, P99: 4, Rate: 512}, {Tool: "python", X: 64, Error: "no"}}},
+				{Tool: "/bin/true", X: 1, N: 9, P50: 2, P90: 3, P99: 4}, {Tool: "python", X: 64, Error: "no"}}},
 			{ID: "none", Title: "Nothing", Question: "Is it there?", Unit: "ms"}},
 	}
 }

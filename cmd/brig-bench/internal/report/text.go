@@ -47,22 +47,22 @@ func Table(w io.Writer, t result.Table) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\n%s\n\n", t.Title, t.Question)
 	columns := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(columns, "  %s\t%s\tp50\tp90\tp99\ta second\tn\t\n", t.Unit, t.X)
+	fmt.Fprintf(columns, "  %s\t%s\tp50\tp90\tp99\tn\t\n", t.Unit, t.X)
 	for _, r := range t.Rows {
 		x := ""
 		if t.X != "" {
 			x = fmt.Sprint(r.X)
 		}
 		if r.Error != "" {
-			fmt.Fprintf(columns, "  %s\t%s\t\t\t\t\t\t%s\n", r.Tool, x, clean(r.Error))
+			fmt.Fprintf(columns, "  %s\t%s\t\t\t\t\t%s\n", r.Tool, x, clean(r.Error))
 			continue
 		}
 		compared := ""
 		if r.Ratio != nil {
 			compared = interval(r.Ratio) + ": " + r.Ratio.Verdict
 		}
-		fmt.Fprintf(columns, "  %s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n",
-			r.Tool, x, number(r.P50), percentile(r.P90), percentile(r.P99), percentile(r.Rate), r.N, compared)
+		fmt.Fprintf(columns, "  %s\t%s\t%s\t%s\t%s\t%d\t%s\n",
+			r.Tool, x, number(r.P50), percentile(r.P90), percentile(r.P99), r.N, compared)
 	}
 	if err := columns.Flush(); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package result holds what a benchmark run has found, as data: it is the JSON that `brig-bench --json` writes, and what
-// the terminal's table and the HTML report are drawn from.
+// Package result holds what a benchmark run has found, as data: it is the JSON that `brig-bench --json` writes, and
+// what the terminal's table and the HTML report are drawn from.
 package result
 
 import (
@@ -68,7 +68,6 @@ type Row struct {
 	P50   float64 `json:"p50"`
 	P90   float64 `json:"p90,omitempty"`
 	P99   float64 `json:"p99,omitempty"`
-	Rate  float64 `json:"rate,omitempty"` // how many a second, in a table of durations
 	Ratio *Ratio  `json:"ratio,omitempty"`
 	Error string  `json:"error,omitempty"` // why there is no figure
 }
@@ -79,5 +78,5 @@ type Ratio struct {
 	Median  float64 `json:"median"`
 	Low     float64 `json:"low"` // of the 95 % bootstrap interval
 	High    float64 `json:"high"`
-	Verdict string  `json:"verdict"` // "faster", "slower", "no difference shown"; "less", "more" where the unit is not time
+	Verdict string  `json:"verdict"` // "faster", "slower", "less", "more" or "no difference shown"
 }

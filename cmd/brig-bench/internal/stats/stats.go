@@ -1,6 +1,5 @@
-// Package stats says what samples show, and refuses to say more. Samples of one round stand at one index in all
-// series, so that what else the machine did in that round meets both sides of a comparison; NaN is a sample that was
-// not taken.
+// Package stats compares samples, and calls no difference one that chance could be. Samples of one round have one
+// index in all series, so that other work of the machine affects both sides of a comparison. NaN is no sample.
 package stats
 
 import (
@@ -32,12 +31,13 @@ var (
 // NoDifference is the verdict on samples that show none.
 const NoDifference = "no difference shown"
 
-// Present gives the samples that were taken.
+// Present returns the samples that were taken.
 func Present(samples []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(samples), math.IsNaN)
 }
 
-// Quantile is the q-th quantile (0 to 1) of the samples that were taken, interpolated between neighbours; NaN without any.
+// Quantile is the q-th quantile (0 to 1) of the samples that were taken, interpolated between neighbours; NaN without
+// any.
 func Quantile(samples []float64, q float64) float64 {
 	sorted := Present(samples)
 	slices.Sort(sorted)
@@ -57,22 +57,12 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[low+1]-sorted[low])
 }
 
-// Interval is a ratio of medians and its 95 % bootstrap interval.
-type Interval struct {
-	Median, Low, High float64
-}
-
 // Ratio compares the medians of two series over the rounds that have both. The bootstrap draws rounds, not samples, and
 // draws the same ones for the same number of rounds: equal samples give equal intervals.
-func Ratio(samples, base []float64) Interval {
-	var a, b []float64
-	for i := range min(len(samples), len(base)) {
-		if !math.IsNaN(samples[i]) && !math.IsNaN(base[i]) {
-			a, b = append(a, samples[i]), append(b, base[i])
-		}
-	}
+func Ratio(samples, base []float64) result.Ratio {
+	a, b := paired(samples, base)
 	if len(a) == 0 {
-		return Interval{math.NaN(), math.NaN(), math.NaN()}
+		return result.Ratio{Median: math.NaN(), Low: math.NaN(), High: math.NaN()}
 	}
 	random := rand.New(rand.NewPCG(1, uint64(len(a))))
 	ratios := make([]float64, resamples)
@@ -85,7 +75,7 @@ func Ratio(samples, base []float64) Interval {
 		ratios[i] = median(x) / median(y)
 	}
 	slices.Sort(ratios)
-	return Interval{median(a) / median(b), quantile(ratios, 0.025), quantile(ratios, 0.975)}
+	return result.Ratio{Median: median(a) / median(b), Low: quantile(ratios, 0.025), High: quantile(ratios, 0.975)}
 }
 
 // median sorts its argument.
@@ -94,8 +84,8 @@ func median(samples []float64) float64 {
 	return quantile(samples, 0.5)
 }
 
-// margin is how much farther than a contender from itself two contenders must be: the interval of equal things is itself
-// a sample.
+// margin is how much farther than a contender from itself two contenders must be: the interval of equal things is
+// itself a sample.
 const margin = 1.25
 
 // Floor is the smallest difference that counts, as a share of 1, when a contender and itself have given these series:
@@ -111,28 +101,33 @@ func Floor(once, again []float64) float64 {
 // fewest is the number of rounds below which no difference is called one: an interval of fewer is no interval.
 const fewest = 5
 
-// Compare gives the ratio of samples to base, whose name is to, with a verdict: a difference within the floor, or whose
+// Compare returns the ratio of samples to base, named to, with a verdict: a difference within the floor, or whose
 // interval contains 1, is none. It is nil when no round has both.
 func Compare(to string, samples, base []float64, floor float64, words Words) *result.Ratio {
-	pairs := 0
-	for i := range min(len(samples), len(base)) {
-		if !math.IsNaN(samples[i]) && !math.IsNaN(base[i]) {
-			pairs++
-		}
-	}
-	iv := Ratio(samples, base)
-	if pairs == 0 || math.IsNaN(iv.Median) || math.IsInf(iv.Median, 0) || math.IsNaN(iv.High) || math.IsInf(iv.High, 0) {
+	a, _ := paired(samples, base)
+	r := Ratio(samples, base)
+	if math.IsNaN(r.Median+r.High) || math.IsInf(r.Median, 0) || math.IsInf(r.High, 0) {
 		return nil
 	}
-	r := &result.Ratio{To: to, Median: iv.Median, Low: iv.Low, High: iv.High, Verdict: NoDifference}
+	r.To, r.Verdict = to, NoDifference
 	switch {
-	case pairs < fewest || math.Abs(iv.Median-1) <= floor:
-	case iv.High < 1:
+	case len(a) < fewest || math.Abs(r.Median-1) <= floor:
+	case r.High < 1:
 		r.Verdict = words.Below
-	case iv.Low > 1:
+	case r.Low > 1:
 		r.Verdict = words.Above
 	}
-	return r
+	return &r
+}
+
+// paired returns the samples of the rounds that both series have.
+func paired(samples, base []float64) (a, b []float64) {
+	for i := range min(len(samples), len(base)) {
+		if !math.IsNaN(samples[i]) && !math.IsNaN(base[i]) {
+			a, b = append(a, samples[i]), append(b, base[i])
+		}
+	}
+	return a, b
 }
 
 // Row fills a tool's row from its samples: N, P50, P90 and P99.
