@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -98,63 +97,4 @@ func newGroup(t testing.TB) *testGroup {
 		}
 	}
 	return g
-}
-
-// open is newGroup with a Monitor.
-func open(t testing.TB) (*testGroup, *monitor.Monitor) {
-	t.Helper()
-	g := newGroup(t)
-	m, err := monitor.Open(g.Group)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return g, m
-}
-
-// exampleGroup makes a group that has events of its processes, outside a test.
-func exampleGroup() (g monitor.Group, cleanup func(), err error) {
-	if place.why != nil || place.group.V2 == "" {
-		return g, nil, errors.Join(place.why, errors.New("no version 2"))
-	}
-	name := fmt.Sprintf("brig-test-example-%d", os.Getpid())
-	g = monitor.Group{V2: filepath.Join(place.group.V2, name), V1: map[string]string{}}
-	made := []string{g.V2}
-	if d := place.group.V1["pids"]; d != "" {
-		g.V1["pids"] = filepath.Join(d, name)
-		made = append(made, g.V1["pids"])
-	}
-	for _, d := range made {
-		err = errors.Join(err, os.Mkdir(d, 0o755))
-	}
-	return g, func() {
-		for _, d := range made {
-			complain(os.Remove(d))
-		}
-	}, err
-}
-
-// exampleJail runs a process in a group.
-func exampleJail(g monitor.Group) error {
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = []string{childVar + "=nothing"}
-	in, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return err
-	}
-	dirs := []string{g.V2}
-	if d := g.V1["pids"]; d != "" {
-		dirs = append(dirs, d)
-	}
-	for _, d := range dirs {
-		err = errors.Join(err, os.WriteFile(filepath.Join(d, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0))
-	}
-	return errors.Join(err, in.Close(), cmd.Wait())
 }

@@ -2,85 +2,117 @@ package monitor
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
 
 	"github.com/containerd/cgroups/v3/cgroup1"
 	"github.com/containerd/cgroups/v3/cgroup1/stats"
 )
 
-// stats1 reads the version 1 directories over what version 2 has said.
-func (m *Monitor) stats1(s *Stats) error {
-	got, err := m.lib1.Stat(cgroup1.IgnoreNotExist)
+// read1 reads the version 1 directories over what version 2 has.
+func (s *Stats) read1(g Group) error {
+	lib, err := load1(g)
 	if err != nil {
-		return bad("statistics of version 1", err)
+		return fmt.Errorf("monitor: Group.V1: %w", err)
 	}
-	var errs []error
-	if d := m.v1["memory"]; d != nil {
-		errs = append(errs, memory1(&s.Memory, d, got))
+	got, err := lib.Stat(cgroup1.IgnoreNotExist)
+	if err != nil {
+		return fmt.Errorf("monitor: statistics of version 1: %w", err)
 	}
-	if d := m.v1["pids"]; d != nil {
-		errs = append(errs, pids1(&s.Pids, d, got.GetPids()))
-	}
-	if d := m.v1["cpu"]; d != nil {
-		t := got.GetCPU().GetThrottling()
-		s.CPU.Periods = d.figure("cpu.stat", t.GetPeriods())
-		s.CPU.ThrottledPeriods = d.figure("cpu.stat", t.GetThrottledPeriods())
-		s.CPU.Throttled = d.figure("cpu.stat", t.GetThrottledTime()/1000)
-	}
-	// Version 2's cpu.stat, where there is one, is in microseconds; cpuacct.stat counts ticks of a hundredth of a second.
-	if d := m.v1["cpuacct"]; d != nil && !s.CPU.Usage.Known {
-		u := got.GetCPU().GetUsage()
-		s.CPU.Usage = d.figure("cpuacct.usage", u.GetTotal()/1000)
-		s.CPU.User = d.figure("cpuacct.stat", u.GetUser()/1000)
-		s.CPU.System = d.figure("cpuacct.stat", u.GetKernel()/1000)
-	}
-	if m.v1["blkio"] != nil {
-		io1(&s.IO, got.GetBlkio())
-	}
-	return errors.Join(errs...)
-}
-
-func memory1(s *Memory, d *dir, all *stats.Metrics) error {
-	got := all.GetMemory()
-	s.Usage = d.figure("memory.usage_in_bytes", got.GetUsage().GetUsage())
-	s.Peak = d.figure("memory.max_usage_in_bytes", got.GetUsage().GetMax())
-	s.Kernel = d.figure("memory.kmem.usage_in_bytes", got.GetKernel().GetUsage())
-	s.Anon = d.figure("memory.stat", got.GetTotalRSS())
-	s.File = d.figure("memory.stat", got.GetTotalCache())
-	s.OOMKill = d.figure("memory.oom_control", all.GetMemoryOomControl().GetOomKill())
-	s.Limit = Figure{}
-	if d.has("memory.limit_in_bytes") {
-		s.Limit = limit1(got.GetUsage().GetLimit())
-	}
-	if d.has("memory.memsw.limit_in_bytes") {
-		s.SwapLimit = limit1(got.GetSwap().GetLimit())
-		if s.SwapLimit.Value != Unlimited && s.Limit.Known { // the limit of both is never below that of memory
-			s.SwapLimit = known(s.SwapLimit.Value - min(s.SwapLimit.Value, s.Limit.Value))
+	for _, c := range controllers(g) {
+		switch d := dir(g.V1[c]); c {
+		case "memory":
+			err = errors.Join(err, s.memory1(d, got))
+		case "pids":
+			err = errors.Join(err, s.pids1(d, got))
+		case "cpu":
+			s.Throttled = d.figure("cpu.stat", got.GetCPU().GetThrottling().GetThrottledTime()/1000)
+		case "cpuacct":
+			u := got.GetCPU().GetUsage()
+			if s.CPU == nil { // version 2's cpu.stat is in microseconds; cpuacct.stat counts ticks of a hundredth of a second
+				s.CPU = d.figure("cpuacct.usage", u.GetTotal()/1000)
+				s.CPUUser = d.figure("cpuacct.stat", u.GetUser()/1000)
+				s.CPUSystem = d.figure("cpuacct.stat", u.GetKernel()/1000)
+			}
+		case "blkio":
+			s.Read = sum(got.GetBlkio().GetIoServiceBytesRecursive(), "Read")
+			s.Written = sum(got.GetBlkio().GetIoServiceBytesRecursive(), "Write")
 		}
 	}
-	values, err := d.values("memory.stat")
-	s.Swap = of(values, "total_swap")
 	return err
 }
 
-func pids1(s *Pids, d *dir, got *stats.PidsStat) (err error) {
-	s.Current = d.figure("pids.current", got.GetCurrent())
-	if s.Limit, err = d.number("pids.max"); err != nil { // the library says 0 for "max", which is a limit as well
-		return err
-	}
-	return s.rest(d)
+func (s *Stats) memory1(d dir, all *stats.Metrics) error {
+	got := all.GetMemory()
+	s.Memory = d.figure("memory.usage_in_bytes", got.GetUsage().GetUsage())
+	s.MemoryPeak = d.figure("memory.max_usage_in_bytes", got.GetUsage().GetMax())
+	s.MemoryLimit = d.limit("memory.limit_in_bytes", got.GetUsage().GetLimit())
+	s.OOMKill = d.figure("memory.oom_control", all.GetMemoryOomControl().GetOomKill())
+	values, err := d.values("memory.stat")
+	s.Swap = values["total_swap"]
+	return err
 }
 
-// io1 adds up what devices say. Kernels count I/O of version 1 only on devices that some group has a limit for, and show
-// no line for others: no line is no figure.
-func io1(s *IO, got *stats.BlkIOStat) {
-	sum := func(list []*stats.BlkIOEntry, op string) (f Figure) {
-		for _, e := range list {
-			if e.GetOp() == op {
-				f = known(f.Value + e.GetValue())
+// pids1 reads pids.max itself: the library returns 0 for "max", which is a limit as well.
+func (s *Stats) pids1(d dir, all *stats.Metrics) error {
+	s.Tasks, s.TaskLimit = d.figure("pids.current", all.GetPids().GetCurrent()), nil
+	b, err := os.ReadFile(d.path("pids.max"))
+	if n, no := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64); no == nil {
+		s.TaskLimit = &n
+	}
+	events, err2 := d.values("pids.events")
+	s.TaskFails = events["max"]
+	return errors.Join(err, err2)
+}
+
+// sum adds the figures of all devices. Kernels count I/O of version 1 only on devices that some group has a limit for,
+// and show no line for others: then the figure is unknown.
+func sum(list []*stats.BlkIOEntry, op string) (f *uint64) {
+	for _, e := range list {
+		if e.GetOp() == op {
+			if f == nil {
+				f = new(uint64)
+			}
+			*f += e.GetValue()
+		}
+	}
+	return f
+}
+
+// load1 makes the library read our directories. It joins root, controller and path lexically: with ".." for the path
+// the controller's name is dropped again, which also suits a mount of several controllers (cpu,cpuacct).
+func load1(g Group) (cgroup1.Cgroup, error) {
+	var list []cgroup1.Subsystem
+	for _, c := range controllers(g) {
+		switch root := g.V1[c]; c {
+		case "memory":
+			list = append(list, cgroup1.NewMemory(root, cgroup1.IgnoreModules(absentModules(dir(root))...)))
+		case "pids":
+			list = append(list, cgroup1.NewPids(root))
+		case "cpu":
+			list = append(list, cgroup1.NewCpu(root))
+		case "cpuacct":
+			list = append(list, cgroup1.NewCpuacct(root))
+		case "blkio":
+			list = append(list, cgroup1.NewBlkio(root))
+		}
+	}
+	return cgroup1.Load(cgroup1.StaticPath(".."),
+		cgroup1.WithHierarchy(func() ([]cgroup1.Subsystem, error) { return list, nil }))
+}
+
+// absentModules returns the kinds of memory that this kernel does not account for, or not with all four files: for a
+// missing one the library would skip the others.
+func absentModules(d dir) (list []string) {
+	for _, module := range []string{"memsw", "kmem", "kmem.tcp"} {
+		for _, f := range []string{"usage_in_bytes", "max_usage_in_bytes", "failcnt", "limit_in_bytes"} {
+			if !d.has("memory." + module + "." + f) {
+				list = append(list, module)
+				break
 			}
 		}
-		return f
 	}
-	s.ReadBytes, s.WriteBytes = sum(got.GetIoServiceBytesRecursive(), "Read"), sum(got.GetIoServiceBytesRecursive(), "Write")
-	s.ReadOps, s.WriteOps = sum(got.GetIoServicedRecursive(), "Read"), sum(got.GetIoServicedRecursive(), "Write")
+	return list
 }

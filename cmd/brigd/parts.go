@@ -16,6 +16,7 @@ import (
 	"brig/cmd/brigd/internal/admit"
 	"brig/cmd/brigd/internal/config"
 	"brig/cmd/brigd/internal/files"
+	"brig/cmd/brigd/internal/live"
 	"brig/cmd/brigd/internal/metrics"
 	"brig/cmd/brigd/internal/tokencmd"
 	"brig/cmd/brigd/internal/trace"
@@ -32,6 +33,7 @@ type parts struct {
 	trace    *trace.Tracer
 	audit    *audit.Log
 	ledger   *token.Ledger
+	live     live.Table
 	refused  *audit.Refusals // counts requests that were not let in; nil without an audit log
 	areas    *areas
 	launcher *launcherWatch
@@ -63,7 +65,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts
 	}
 	p.gauges()
 	p.gate = p.newGate()
-	o.Wrap = func(next nsjail.Executor) nsjail.Executor { return p.metrics.Wrap(p.trace.Wrap(next)) }
+	o.Wrap = func(next nsjail.Executor) nsjail.Executor { return p.metrics.Wrap(p.trace.Wrap(p.live.Wrap(next))) }
 	o.Sandboxes.Removed = func(b *workspace.Sandbox, by string, err error) {
 		p.areas.removed(b)
 		if err != nil {
@@ -142,7 +144,8 @@ func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
 
 // gauges makes the metrics. They are read later, when the parts are there.
 func (p *parts) gauges() {
-	o := metrics.Options{Version: version, Sandboxes: p.areas.count, Depth: func() int { return p.gate.Depth() }, Running: func() int { return p.gate.Running() }}
+	o := metrics.Options{Version: version, Sandboxes: p.areas.count, Depth: func() int { return p.gate.Depth() }, Running: func() int { return p.gate.Running() },
+		Live: p.live.Sum}
 	if p.audit != nil {
 		o.AuditBroken = func() bool { return p.audit.Broken() != nil }
 	}

@@ -128,7 +128,7 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 
 // api is the handler of HTTP and JSON.
 func (d *service) api() http.Handler {
-	return api.New(api.Options{Engine: d.served(), Gate: d.trace.Gate(d.gate), Authenticate: d.auth.caller, Metrics: d.metrics.Handler(), Logger: d.log,
+	return api.New(api.Options{Engine: d.served(), Gate: d.trace.Gate(d.gate), Authenticate: d.auth.caller, Metrics: d.metrics.Handler(), Live: &d.live, Logger: d.log,
 		Ready: d.ready, Health: d.health, Version: version, Hosts: d.c.Hosts, Origins: d.c.Origins, MaxBody: int64(d.c.MaxBody), MaxFile: int64(d.c.MaxFile),
 		MaxRequests: d.c.MaxRequests})
 }

@@ -11,6 +11,7 @@ import (
 
 	"brig/agent/engine"
 	"brig/cmd/brigd/internal/body"
+	"brig/cmd/brigd/internal/live"
 	"brig/nsjail"
 )
 
@@ -45,6 +46,7 @@ type Options struct {
 	// Authenticate says who asks; nil is the zero Caller, at a Unix socket only. Bearer makes one from tokens.
 	Authenticate func(*http.Request) (engine.Caller, *nsjail.Refusal)
 	Metrics      http.Handler // nil: there are none
+	Live         *live.Table  // nil: no run is known
 	Logger       *slog.Logger // nil: nothing is logged
 	// Ready says whether runs are taken; nil is always. Health adds what a caller may know of it, by name.
 	Ready  func() bool
@@ -86,6 +88,9 @@ func (o *Options) defaults() {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Live == nil {
+		o.Live = &live.Table{}
 	}
 	if o.Version == "" {
 		o.Version = "unknown"

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"brig/agent/engine"
+	"brig/cmd/brigd/internal/live"
 	"brig/internal/test/asuser"
 )
 
@@ -41,11 +42,12 @@ type outcome struct {
 // newReal is a rig around an engine that makes jails.
 func newReal(t *testing.T) *rig {
 	t.Helper()
-	e, err := engine.New(engine.Options{})
+	table := &live.Table{}
+	e, err := engine.New(engine.Options{Wrap: table.Wrap})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newRig(t, Options{Engine: e, Version: "test"})
+	g := newRig(t, Options{Engine: e, Live: table, Version: "test"})
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
@@ -121,6 +123,45 @@ func TestRealStreams(t *testing.T) {
 	if e.Result.Status != "ok" {
 		t.Errorf("%+v", e.Result)
 	}
+}
+
+// What a run uses can be asked while it goes on, by itself and with its sandbox.
+func TestRealUsage(t *testing.T) {
+	g := newReal(t)
+	var box engine.SandboxInfo
+	g.do(201, "POST", "/v1/sandboxes", `{}`).into(t, &box)
+	at := "/v1/sandboxes/" + box.ID
+	limit := `,"memory":"64m"`
+	if os.Geteuid() != 0 { // who may have no group of his own
+		limit = ""
+	}
+	_, next := g.open(t.Context(), at+"/exec?stdin=stream", `{"cmd":["sh","-c","echo x; cat"]`+limit+`}`, ndjsonType)
+	var id string
+	for e := next(); id == "" || e.Type == "start"; e = next() {
+		id = max(id, e.ID)
+	}
+	var one live.Run
+	var list RunList
+	g.do(200, "GET", "/v1/runs/"+id, "").into(t, &one)
+	g.do(200, "GET", at+"/runs", "").into(t, &list)
+	if one.ID != id || len(list.Runs) != 1 || list.Runs[0].ID != id || (one.Usage == nil) == (one.NoUsage == "") {
+		t.Fatalf("%+v %+v", one, list)
+	}
+	if u := one.Usage; u == nil && limit == "" {
+		t.Log("no figures here: ", one.NoUsage)
+	} else if limit != "" && (u == nil || u.Memory == nil || *u.Memory == 0 || u.MemoryLimit == nil || *u.MemoryLimit != 64<<20 ||
+		u.Tasks == nil || *u.Tasks < 2 || u.CPU == nil || u.OOMKill == nil || *u.OOMKill != 0) {
+		b, _ := json.Marshal(u)
+		t.Errorf("%s", b)
+	}
+	g.do(200, "POST", "/v1/runs/"+id+"/stdin?eof=1", "", "Content-Type", binary)
+	for e := next(); e.Type != "end"; e = next() {
+	}
+	g.refused(404, "run_unknown", "GET", "/v1/runs/"+id, "")
+	if r := g.do(200, "GET", at+"/runs", ""); strings.TrimSpace(string(r.text)) != `{"runs":[]}` {
+		t.Errorf("%s", r.text)
+	}
+	g.refused(404, "not_found", "GET", "/v1/sandboxes/sb_x/runs", "")
 }
 
 // A cancelled run and one whose client is gone end, with all of their processes.

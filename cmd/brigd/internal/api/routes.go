@@ -4,6 +4,8 @@ import (
 	"reflect"
 
 	"brig/agent/engine"
+	"brig/cgroup/monitor"
+	"brig/cmd/brigd/internal/live"
 	"brig/nsjail"
 )
 
@@ -48,6 +50,8 @@ func routes() []route {
 			query: []param{stdin}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](), events: true, fails: runFails, handle: (*call).handleRun},
 		{method: "POST", path: "/v1/runs/{id}/stdin", id: "sendStdin", summary: "Send more of the standard input of a streamed run. The answer comes when the run has taken it.",
 			query: []param{{"eof", "1: this is the end of the input", yesNo}}, raw: binary, status: 200, out: typeOf[StdinTaken](), fails: []int{408, 409, 415}, handle: (*call).handleStdin},
+		{method: "GET", path: "/v1/runs/{id}", id: "getRun", summary: "Report what a streamed run uses now.",
+			status: 200, out: typeOf[live.Run](), handle: (*call).handleUsage},
 		{method: "DELETE", path: "/v1/runs/{id}", id: "cancelRun", summary: "Cancel a streamed run. The answer comes when it has ended.", status: 204, handle: (*call).handleCancel},
 		{method: "POST", path: "/v1/sandboxes", id: "createSandbox", summary: "Make a sandbox: /input, /work and /output, kept from run to run.",
 			in: typeOf[engine.SandboxRequest](), bare: true, status: 201, out: typeOf[engine.SandboxInfo](),
@@ -57,6 +61,8 @@ func routes() []route {
 		{method: "DELETE", path: "/v1/sandboxes/{id}", id: "deleteSandbox", summary: "End what runs in a sandbox, and remove it with its files.", status: 204, fails: []int{409}, handle: (*call).handleDeleteSandbox},
 		{method: "POST", path: "/v1/sandboxes/{id}/exec", id: "exec", summary: "Run a program or a command in a sandbox.",
 			query: []param{stdin}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](), events: true, fails: runFails, handle: (*call).handleRun},
+		{method: "GET", path: "/v1/sandboxes/{id}/runs", id: "listRuns", summary: "List the runs in a sandbox, and what they use now.",
+			status: 200, out: typeOf[RunList](), handle: (*call).handleRuns},
 		{method: "GET", path: "/v1/sandboxes/{id}/files", id: "listFiles", summary: "List a directory of a sandbox, by default /work.",
 			query: []param{{"path", "the directory, absolute or below /work", nil},
 				{"recursive", "1: everything below it", yesNo},
@@ -87,12 +93,17 @@ func components() []reflect.Type {
 	return []reflect.Type{typeOf[engine.Request](), typeOf[engine.Response](), typeOf[engine.Event](), typeOf[engine.SandboxRequest](), typeOf[engine.SandboxInfo](),
 		typeOf[engine.File](), typeOf[engine.Size](), typeOf[engine.Seconds](), typeOf[engine.Violation](), typeOf[engine.Truncated](), typeOf[engine.Language](),
 		typeOf[engine.FileInfo](), typeOf[nsjail.Refusal](), typeOf[nsjail.Usage](),
-		typeOf[SandboxList](), typeOf[FileList](), typeOf[PathAllowed](), typeOf[LanguageList](), typeOf[StdinTaken](), typeOf[Version](), typeOf[Health]()}
+		typeOf[SandboxList](), typeOf[RunList](), typeOf[live.Run](), typeOf[monitor.Stats](), typeOf[FileList](), typeOf[PathAllowed](), typeOf[LanguageList](), typeOf[StdinTaken](), typeOf[Version](), typeOf[Health]()}
 }
 
 // SandboxList is the answer to GET /v1/sandboxes.
 type SandboxList struct {
 	Sandboxes []engine.SandboxInfo `json:"sandboxes"`
+}
+
+// RunList is the answer to GET /v1/sandboxes/{id}/runs.
+type RunList struct {
+	Runs []live.Run `json:"runs"`
 }
 
 // FileList is the answer to GET /v1/sandboxes/{id}/files.

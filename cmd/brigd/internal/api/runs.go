@@ -63,6 +63,17 @@ func (c *call) find() (*run, error) {
 	return nil, no("request", "run_unknown", "id", "no streamed run with this id goes on", "take the id from the run's start event, before its end event")
 }
 
+// handleUsage answers GET /v1/runs/{id}.
+func (c *call) handleUsage() error {
+	r, err := c.find()
+	if err != nil {
+		return err
+	}
+	c.run = r.id
+	c.answer(http.StatusOK, c.Live.Run(r.id))
+	return nil
+}
+
 // handleCancel answers DELETE /v1/runs/{id}.
 func (c *call) handleCancel() error {
 	r, err := c.find()

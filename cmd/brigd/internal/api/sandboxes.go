@@ -47,6 +47,16 @@ func (c *call) handleSandbox() error {
 	return nil
 }
 
+// handleRuns answers GET /v1/sandboxes/{id}/runs.
+func (c *call) handleRuns() error {
+	info, err := c.Engine.Sandbox(c.caller, c.id)
+	if err != nil {
+		return err
+	}
+	c.answer(http.StatusOK, RunList{c.Live.In(info.ID)})
+	return nil
+}
+
 // handleDeleteSandbox answers DELETE /v1/sandboxes/{id}.
 func (c *call) handleDeleteSandbox() error {
 	if err := c.Engine.DeleteSandbox(c.caller, c.id); err != nil {

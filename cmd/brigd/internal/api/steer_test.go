@@ -58,7 +58,9 @@ func TestNarrowedTokensSteerNoWiderRun(t *testing.T) {
 			for _, not := range x.mayNot {
 				g.refused(404, "run_unknown", "POST", at+"/stdin", "x", as(not, "Content-Type", binary)...)
 				g.refused(404, "run_unknown", "DELETE", at, "", as(not)...)
+				g.refused(404, "run_unknown", "GET", at, "", as(not)...)
 			}
+			g.do(200, "GET", at, "", as(may)...)
 			g.do(204, "DELETE", at, "", as(may)...)
 			end()
 		}

@@ -24,6 +24,8 @@ type Options struct {
 	Version string
 	// Sandboxes is how many work areas exist, Depth how many runs wait and Running how many have a place.
 	Sandboxes, Depth, Running func() int
+	// Live adds up the memory, in bytes, and the tasks of the control groups of running jails.
+	Live func() (memory, tasks float64)
 	// AuditBroken says whether the audit log cannot be written at present.
 	AuditBroken func() bool
 }
@@ -55,6 +57,9 @@ func New(o Options) *Metrics {
 	m.gauge("sandbox_work_areas", "Sandboxes that exist: work areas kept from run to run.", o.Sandboxes)
 	m.gauge("sandbox_queue_depth", "Runs that wait for a place.", o.Depth)
 	m.gauge("sandbox_running", "Runs that have a place.", o.Running)
+	if o.Live != nil {
+		m.registry.MustRegister(usage(o.Live))
+	}
 	if o.AuditBroken != nil {
 		m.gauge("sandbox_audit_broken", "1 while the audit log cannot be written and runs are refused for it, else 0.", func() int {
 			if o.AuditBroken() {

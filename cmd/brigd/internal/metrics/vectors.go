@@ -19,3 +19,21 @@ func (m *Metrics) newPhases() *prometheus.HistogramVec {
 	}
 	return h
 }
+
+var (
+	liveMemory = prometheus.NewDesc("sandbox_live_memory_bytes", "Memory that the control groups of running jails hold now.", nil, nil)
+	liveTasks  = prometheus.NewDesc("sandbox_live_tasks", "Processes and threads in the control groups of running jails.", nil, nil)
+)
+
+// usage collects both figures with one look at each control group.
+type usage func() (memory, tasks float64)
+
+// Describe is prometheus.Collector's.
+func (u usage) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(u, out) }
+
+// Collect is prometheus.Collector's.
+func (u usage) Collect(out chan<- prometheus.Metric) {
+	memory, tasks := u()
+	out <- prometheus.MustNewConstMetric(liveMemory, prometheus.GaugeValue, memory)
+	out <- prometheus.MustNewConstMetric(liveTasks, prometheus.GaugeValue, tasks)
+}
