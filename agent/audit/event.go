@@ -80,10 +80,6 @@ type Event struct {
 	// Key is the id of the key that has signed a checkpoint, and Signature the ed25519 signature in base64.
 	Key       string `json:"key,omitempty"`
 	Signature string `json:"signature,omitempty"`
-
-	// What Usage and Network are written from where there is a Result.
-	used    *nsjail.Usage
-	reached *reached
 }
 
 // Verdict is what was decided about a run: see nsjail.Verdict.

@@ -3,6 +3,7 @@ package audit
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -76,9 +77,10 @@ func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 		return e
 	}
 	e.Status, e.ExitCode, e.Signal, e.TimedOut, e.LimitsHit = string(r.Status), &r.ExitCode, r.Signal, r.TimedOut, r.LimitsHit
-	e.Output, e.Violation, e.used = &r.Output, r.Violation, &r.Usage
+	e.Output, e.Violation = &r.Output, r.Violation
+	e.Usage, _ = json.Marshal(&r.Usage) // numbers: no error
 	if r.Network != nil {
-		e.reached = network(r, redact)
+		e.Network = network(r, redact)
 	}
 	if r.Error != nil && e.Error == "" {
 		e.Error = redact.text(message(r.Error, argv))
@@ -119,58 +121,27 @@ func verdict(j *nsjail.Job, argv bool) *Verdict {
 	return v
 }
 
-// reached is a Network before it is written.
-type reached struct {
-	total                    int
-	verdicts, reasons, hosts []tally
-	sent, received           int64
-	unrecorded               int
-}
-
-type tally struct {
-	name string
-	n    int
-}
-
 // network takes from the Result's summary what is counted, and none of its lines: they can hold what a URL holds.
-func network(r *nsjail.Result, redact redactor) *reached {
+func network(r *nsjail.Result, redact redactor) *Network {
 	s := r.Network
-	return &reached{total: s.Total, verdicts: counts(s.ByVerdict, nil), reasons: counts(s.ByReason, nil), hosts: counts(s.ByHost, redact),
-		sent: s.Sent, received: s.Received, unrecorded: s.Unrecorded}
+	return &Network{Total: s.Total, ByVerdict: counts(s.ByVerdict, nil), ByReason: counts(s.ByReason, nil),
+		ByHost: counts(s.ByHost, redact), Sent: s.Sent, Received: s.Received, Unrecorded: s.Unrecorded}
 }
 
-// counts lists the first entries of a map, with bounded names, in order; those that are then called the same are one.
-func counts[K ~string](in map[K]int, redact redactor) []tally {
-	if len(in) == 0 {
-		return nil
-	}
-	out := make([]tally, 0, len(in)+1)
+// counts bounds the names of a map. Those that are then the same are one, and the last ones are called other.
+func counts[K ~string](in map[K]int, redact redactor) map[string]int {
+	out := map[string]int{}
 	for i, k := range slices.Sorted(maps.Keys(in)) {
 		name := "other"
 		if i < hostsKept {
 			name = clean(redact.text(string(k)), maxName)
 		}
-		out = append(out, tally{name, in[k]})
+		out[name] += in[k]
 	}
-	slices.SortFunc(out, func(a, b tally) int { return strings.Compare(a.name, b.name) })
-	kept := out[:1]
-	for _, t := range out[1:] {
-		if last := &kept[len(kept)-1]; last.name == t.name {
-			last.n += t.n
-		} else {
-			kept = append(kept, t)
-		}
-	}
-	return kept
+	return out
 }
 
 func digest(data []byte) string {
 	sum := sha256.Sum256(data)
-	return hexOf(&sum)
-}
-
-func hexOf(sum *[sha256.Size]byte) string {
-	var text [2 * sha256.Size]byte
-	hex.Encode(text[:], sum[:])
-	return string(text[:])
+	return hex.EncodeToString(sum[:])
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -36,31 +35,15 @@ const (
 )
 
 // head is a line's beginning, in front of its event's fields.
-func head(seq uint64, at time.Time, prev string) []byte { return appendHead(nil, seq, at, prev) }
-
-func appendHead(out []byte, seq uint64, at time.Time, prev string) []byte {
-	out = append(out, `{"seq":`...)
-	out = strconv.AppendUint(out, seq, 10)
-	out = append(out, `,"time":"`...)
-	out = at.AppendFormat(out, time.RFC3339Nano)
-	out = append(out, `","prev":"`...)
-	out = append(out, prev...)
-	return append(out, `",`...)
+func head(seq uint64, at time.Time, prev string) []byte {
+	return fmt.Appendf(nil, `{"seq":%d,"time":"%s","prev":"%s",`, seq, at.Format(time.RFC3339Nano), prev)
 }
 
-// build gives a line with its newline, and its hash.
+// build returns a line with its newline, and its hash.
 func build(seq uint64, at time.Time, prev string, fields []byte) (line []byte, hash string) {
-	return buildIn(nil, seq, at, prev, fields)
-}
-
-// buildIn is build into a buffer that is used again.
-func buildIn(room []byte, seq uint64, at time.Time, prev string, fields []byte) (line []byte, hash string) {
-	line = append(appendHead(room[:0], seq, at.UTC(), prev), fields...)
-	sum := sha256.Sum256(line)
-	hash = hexOf(&sum)
-	line = append(line, hashField...)
-	line = append(line, hash...)
-	return append(line, "\"}\n"...), hash
+	line = append(head(seq, at.UTC(), prev), fields...)
+	hash = digest(line)
+	return append(line, hashField+hash+"\"}\n"...), hash
 }
 
 // ParseLine reads a line without its newline and checks it by itself: its form and its hash, not its place.

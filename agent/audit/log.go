@@ -87,8 +87,6 @@ type Log struct {
 	unsure bool   // something was written that was not synced
 	closed bool
 
-	fields, line []byte // buffers that are used again
-
 	half   bool  // f ends with a part of a line that could not be written
 	broken error // why nothing can be written; nil if it can
 	missed int64 // events that were not written since
@@ -166,9 +164,8 @@ func (l *Log) Append(e Event) error {
 
 // add is Append, of any kind.
 func (l *Log) add(e *Event) error {
+	fields, err := e.encode()
 	l.mu.Lock()
-	fields, err := e.appendTo(l.fields[:0])
-	l.fields = fields
 	b, err := l.append(fields, err)
 	if err != nil {
 		l.miss(e)

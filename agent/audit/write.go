@@ -25,8 +25,7 @@ func (l *Log) put(fields []byte) error {
 }
 
 func (l *Log) putHere(fields []byte) error {
-	line, hash := buildIn(l.line, l.seq+1, time.Now(), l.hash, fields)
-	l.line = line
+	line, hash := build(l.seq+1, time.Now(), l.hash, fields)
 	if n, err := l.f.Write(line); err != nil {
 		l.half = n > 0
 		return err
