@@ -8,13 +8,14 @@ import (
 	"syscall"
 )
 
-// daemonCmd makes a command that brigd performs: it links what a start of brig should not pay for. The brigd beside this
-// program is taken, or else the one on PATH.
+// daemonCmd returns a command that brigd performs, since it links what a start of brig should not pay for. It executes the
+// brigd beside this program, or else the one on PATH.
 func daemonCmd(name string) func([]string, stdio) int {
 	return func(args []string, std stdio) int {
 		path, err := findDaemon()
 		if err != nil {
-			return fail(std, name+": it is a command of brigd, which is neither beside brig nor on PATH; install it (make install), or name its directory in PATH")
+			return fail(std, name+": it is a command of brigd, which is neither beside brig nor on PATH; "+
+				"install it (make install), or name its directory in PATH")
 		}
 		argv := append([]string{"brigd", name}, args...)
 		err = syscall.Exec(path, argv, os.Environ()) // execve(2): it returns only when it has failed
@@ -30,7 +31,7 @@ func findDaemon() (string, error) {
 		}
 	}
 	path, err := exec.LookPath("brigd")
-	if errors.Is(err, exec.ErrDot) { // a brigd in the current directory is nobody's choice
+	if errors.Is(err, exec.ErrDot) { // a brigd in the current directory was not asked for
 		return "", err
 	}
 	return path, err

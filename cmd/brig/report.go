@@ -29,7 +29,8 @@ func openReport(inv *invocation, std stdio) (report, error) {
 	case "-":
 		r = append(r, reportFile{std.out, false})
 	default:
-		fd, err := unix.Open(inv.report, unix.O_WRONLY|unix.O_CREAT|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o644)
+		const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
+		fd, err := unix.Open(inv.report, flags, 0o644)
 		if errors.Is(err, unix.ELOOP) {
 			return nil, fmt.Errorf("--report: %s is a symbolic link; name the file itself, or use --report-fd", show(inv.report))
 		}
@@ -40,7 +41,8 @@ func openReport(inv *invocation, std stdio) (report, error) {
 	}
 	if inv.reportFD >= 0 {
 		if fl, err := unix.FcntlInt(uintptr(inv.reportFD), unix.F_GETFL, 0); err != nil || fl&unix.O_ACCMODE == unix.O_RDONLY {
-			return nil, fmt.Errorf("--report-fd: %d is not open for writing; open it in the shell, as in 3>report.json", inv.reportFD)
+			return nil, fmt.Errorf("--report-fd: %d is not open for writing; open it in the shell, as in 3>report.json",
+				inv.reportFD)
 		}
 		r = append(r, reportFile{os.NewFile(uintptr(inv.reportFD), "report-fd"), false})
 	}
@@ -68,8 +70,8 @@ func (r report) write(result *nsjail.Result) error {
 	return nil
 }
 
-// unmoved says whether the name still leads to the file: a payload that may write to its directory can put a report of
-// its own there.
+// unmoved returns an error if the name leads to another file by now: a payload that may write to its directory can put a
+// report there.
 func (f reportFile) unmoved() error {
 	if !f.named {
 		return nil
@@ -79,7 +81,8 @@ func (f reportFile) unmoved() error {
 		return fmt.Errorf("cannot check the report: %w", err)
 	}
 	if now, err := os.Lstat(f.Name()); err != nil || !os.SameFile(ours, now) {
-		return fmt.Errorf("--report: %s was removed or replaced while the payload ran; name a file outside of what it may write to", show(f.Name()))
+		return fmt.Errorf("--report: %s was removed or replaced while the payload ran; "+
+			"name a file outside of what it may write to", show(f.Name()))
 	}
 	return nil
 }

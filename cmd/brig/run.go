@@ -35,8 +35,8 @@ type answer struct {
 
 // run is `brig run`.
 func run(inv *invocation, std stdio) int {
-	// A reader that has gone, or a limit on the size of files, must not end brig: it has a report to write and a control
-	// group to remove.
+	// A reader that has gone, or a limit on the size of files, must not end brig: it has a report to write and a
+	// control group to remove.
 	signal.Ignore(unix.SIGPIPE, unix.SIGXFSZ)
 	out, err := openReport(inv, std)
 	if err != nil {
@@ -121,7 +121,7 @@ func newRunner(inv *invocation) (*nsjail.Runner, error) {
 	return nsjail.NewRunner()
 }
 
-// perform runs the jail and says how it ended.
+// perform runs the jail and reports how it ended.
 func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std stdio) (*nsjail.Result, int) {
 	result, started, err := await(runner, c, inv, std)
 	switch {
@@ -150,8 +150,9 @@ func await(
 	if err := c.Start(); err != nil {
 		return nil, false, err
 	}
-	if l := &c.Spec.Limits; l.Output != 0 || l.OutputLimit != 0 || l.Idle != 0 || c.Spec.Net == nsjail.NetEgress || len(c.Spec.Publish) > 0 { // much is copied at a time
-		widen()
+	l := &c.Spec.Limits
+	if l.Output != 0 || l.OutputLimit != 0 || l.Idle != 0 || c.Spec.Net == nsjail.NetEgress || len(c.Spec.Publish) > 0 {
+		useAllProcessors() // the keeper copies what passes
 	}
 	defer forwardSignals(c, caught, s)()
 	retired := runner.Retire()
@@ -159,14 +160,15 @@ func await(
 	return result, true, errors.Join(err, retired)
 }
 
-// widen has Go use all processors: for a short start keeper.c shows it one, and Go itself looks again after a second.
-func widen() {
+// useAllProcessors sets GOMAXPROCS to the processors of the machine: keeper.c has Go start on one, and Go itself looks
+// again after a second.
+func useAllProcessors() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.SetDefaultGOMAXPROCS()
 	}
 }
 
-// startCode says why nothing has run.
+// startCode prints why nothing has run, and returns the exit code for it.
 func startCode(inv *invocation, err error, std stdio) int {
 	fail(std, describe(inv, err))
 	switch {

@@ -15,7 +15,8 @@ import (
 // org.freedesktop.systemd1(5) StartTransientUnit. Its group is delegated, so that a jail's group can be made below it.
 // busctl(1) speaks D-Bus, so that brig does not carry a library for it. An ordinary user asks his own manager.
 func enterScope() error {
-	const remedy = "; run brig where systemd runs and has a bus, or start it in a delegated group and leave --systemd-scope out"
+	const remedy = "; run brig where systemd runs and has a bus, " +
+		"or start it in a delegated group and leave --systemd-scope out"
 	name := fmt.Sprintf("brig-%d-%d.scope", os.Getpid(), time.Now().UnixNano())
 	var said bytes.Buffer
 	cmd := exec.Command("busctl", scopeCall(name, os.Getpid(), os.Geteuid())...)

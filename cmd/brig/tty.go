@@ -43,7 +43,7 @@ func (s *screen) set(t *unix.Termios) error {
 	return unix.IoctlSetTermios(int(s.in.Fd()), unix.TCSETS, t)
 }
 
-// restore gives the caller's terminal back; nothing is left to do where it is gone.
+// restore resets the caller's terminal. Without a terminal any more it has no effect.
 func (s *screen) restore() {
 	if s != nil {
 		_ = s.set(&s.saved)
@@ -58,7 +58,7 @@ func (s *screen) resume() {
 	}
 }
 
-// resize gives the payload's terminal the caller's size; the kernel tells the payload with SIGWINCH.
+// resize copies the size of the caller's terminal to the payload's; the kernel sends the payload SIGWINCH.
 func (s *screen) resize() {
 	if s == nil || s.master.Load() == nil {
 		return

@@ -14,7 +14,8 @@ import (
 // finalCode is the exit code of a payload that ran, with a line on stderr for what the code cannot say.
 func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std stdio) int {
 	if d := result.Output.StdoutDropped + result.Output.StderrDropped; d > 0 && inv.spec.Limits.Output > 0 && !inv.json {
-		say(std, "%d bytes of stdout and %d of stderr were dropped in the middle (--max-output)", result.Output.StdoutDropped, result.Output.StderrDropped)
+		say(std, "%d bytes of stdout and %d of stderr were dropped in the middle (--max-output)",
+			result.Output.StdoutDropped, result.Output.StderrDropped)
 	}
 	if line := verdict(c.Plan(), inv, result); line != "" {
 		say(std, "%s", line)
@@ -29,7 +30,7 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std stdio)
 		return exitSignal + signalNumber(result.Signal)
 	case result.ExitCode > 0:
 		return result.ExitCode
-	case result.Status != nsjail.StatusOK: // it met a limit and yet ended well: nobody is to go on after that
+	case result.Status != nsjail.StatusOK: // it met a limit and yet exited with 0: the caller must not take it for success
 		return exitSignal + int(unix.SIGKILL)
 	}
 	return 0
@@ -63,7 +64,8 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 		}
 		return fmt.Sprintf("out of memory: the limit of %s ended the payload (--memory)", l.Memory)
 	case nsjail.StatusProcesses:
-		return fmt.Sprintf("the payload failed after the limit on processes had refused a fork (--pids-limit; %d in all)", r.Usage.ForksRefused)
+		return fmt.Sprintf("the payload failed after the limit on processes had refused a fork (--pids-limit; %d in all)",
+			r.Usage.ForksRefused)
 	case nsjail.StatusOutput:
 		return fmt.Sprintf("more than %s of output ended the jail (--output-limit)", sized(l.OutputLimit))
 	case nsjail.StatusDisk:

@@ -18,8 +18,8 @@ import (
 var restore sync.Once
 
 // restoreAffinity lets every thread run on the processors that the process had before its constructor put it on one
-// (keeper.c): sched_setaffinity(2). A thread inherits the processors of its creator, so the list of threads is read until
-// all of them have been changed.
+// (keeper.c): sched_setaffinity(2). A thread inherits the processors of its creator, so the list of threads is read
+// until all of them have been changed.
 func restoreAffinity() {
 	if C.brig_pinned == 0 {
 		return

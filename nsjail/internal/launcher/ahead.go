@@ -23,8 +23,8 @@ const (
 	AheadGID = 4294967293
 )
 
-// Ahead returns the beginning of the default jail's list in its binary form, which a launcher forked early performs in the
-// jail's first process while the keeper plans; nil if this kernel or architecture has none.
+// Ahead returns the beginning of the default jail's list in its binary form, which a launcher forked early performs in
+// the jail's first process while the keeper plans; nil if this kernel or architecture has none.
 func Ahead() []byte { return bytes.Clone(ahead()) }
 
 // ahead returns it in place. The caller must not write to it.
@@ -37,8 +37,8 @@ func ahead() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(p)), int(size))
 }
 
-// takesAhead reports whether the process made ahead can perform a program: one of a default jail, which begins with what
-// the process has done, byte for byte. If not, the process ends, and another one is made.
+// takesAhead reports whether the process made ahead can perform a program: one of a default jail, which begins with
+// what the process has done, byte for byte. If not, the process ends, and another one is made.
 func (s *Launcher) takesAhead(f *File) (bool, error) {
 	if s.ahead <= 0 || f.req != (program.Request{CloneFlags: C.DEFAULT_NAMESPACES, Cgroup: -1}) {
 		return false, nil

@@ -65,7 +65,8 @@ func ReportSocket() (ours *os.File, jail int, err error) {
 // Socketpair returns a pair of Unix sockets of a type: socketpair(2).
 func Socketpair(kind int) (sv [2]int, err error) {
 	if sv, err = unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0); err != nil {
-		err = &spec.Error{Fault: spec.FaultHost, Op: "socketpair", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+		err = &spec.Error{Fault: spec.FaultHost, Op: "socketpair", Detail: err.Error(),
+			Remedy: "raise the limit on open files (ulimit -n)"}
 	}
 	return sv, err
 }
@@ -84,7 +85,8 @@ func StepError(phase string, p *program.Program, err error) error {
 		return &spec.Error{Fault: spec.FaultHost, Op: phase, Errno: oe.Errno}
 	}
 	op := &p.Ops[oe.Op]
-	return &spec.Error{Fault: spec.FaultHost, Step: oe.Op + 1, Of: len(p.Ops), Op: op.Label, Detail: op.Call(), Errno: oe.Errno}
+	return &spec.Error{Fault: spec.FaultHost, Step: oe.Op + 1, Of: len(p.Ops), Op: op.Label, Detail: op.Call(),
+		Errno: oe.Errno}
 }
 
 // Reap kills and collects a child that has no pidfd; its pid cannot be reused until it is collected.

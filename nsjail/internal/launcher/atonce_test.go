@@ -64,7 +64,7 @@ func TestInitAndItsChildAtOnce(t *testing.T) {
 	}
 }
 
-// runAtOnce performs a list as a pid namespace's init, and gives its first report and its last.
+// runAtOnce performs a list as a pid namespace's init, and returns its first report and its last.
 func runAtOnce(t *testing.T, p *program.Program) (first, last Report) {
 	t.Helper()
 	var pair, pipe [2]int

@@ -94,7 +94,8 @@ func dropTo(t *testing.T, s *Launcher, permitted uint32) {
 
 const override = 1 << unix.CAP_DAC_OVERRIDE
 
-// spawnInto spawns a process of a new user namespace in a group and says where it is; the process ends with the call.
+// spawnInto spawns a process of a new user namespace in a group and returns the group that it is in; the process ends
+// with the call.
 func spawnInto(t *testing.T, s *Launcher, flags uint64, fd int) (string, error) {
 	t.Helper()
 	pid, err := s.Do(waits4(), program.Request{CloneFlags: flags, Cgroup: 2}, null(t), fd)

@@ -39,8 +39,8 @@ func SendRest(sock int, rest *program.Program, fds ...int) error {
 	return f.send(sock, fds)
 }
 
-// send passes a program and its descriptors: unix(7) SCM_RIGHTS. It does not block: the socket takes a whole message, and
-// a second one is sent only after the first has been read.
+// send passes a program and its descriptors: unix(7) SCM_RIGHTS. It does not block: the socket takes a whole message,
+// and a second one is sent only after the first has been read.
 func (f *File) send(sock int, fds []int) error {
 	all := append(make([]int, 0, 8), f.fd)
 	return unix.Sendmsg(sock, []byte{0}, unix.UnixRights(append(all, fds...)...), nil, unix.MSG_NOSIGNAL)

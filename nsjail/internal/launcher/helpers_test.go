@@ -39,7 +39,7 @@ func null(t *testing.T) int {
 	return int(f.Fd())
 }
 
-// reap waits for a spawned process and gives its status.
+// reap waits for a spawned process and returns its status.
 func reap(t *testing.T, pid int) syscall.WaitStatus {
 	t.Helper()
 	var ws syscall.WaitStatus
@@ -77,7 +77,7 @@ func fdCount(t *testing.T, pid int) int {
 	return len(list)
 }
 
-// ended waits until a pidfd says that its process has ended.
+// ended waits for the end of the process of a pidfd.
 func ended(t *testing.T, pidfd int, what string) {
 	t.Helper()
 	p := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}

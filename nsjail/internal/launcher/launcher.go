@@ -1,4 +1,5 @@
-// Package launcher starts and speaks to the launcher, the small C process that performs programs (interpret.c, spawn.c).
+// Package launcher starts and speaks to the launcher, the small C process that performs programs (interpret.c,
+// spawn.c).
 package launcher
 
 /*
@@ -31,7 +32,8 @@ const (
 // clone3(2) in a jail's.
 const HomeFD = C.FD_HOME
 
-// MaxFDs is the number of descriptors that a request can carry besides the program and the report socket (unix(7) SCM_MAX_FD).
+// MaxFDs is the number of descriptors that a request can carry besides the program and the report socket (unix(7)
+// SCM_MAX_FD).
 const MaxFDs = C.MAX_FDS - 2
 
 // Launcher is a connection to a launcher process. Its methods may be called from several goroutines.
@@ -59,7 +61,8 @@ type OpError struct {
 // Error names the operation and the errno.
 func (e *OpError) Error() string { return fmt.Sprintf("operation %d: %v", e.Op, e.Errno) }
 
-// TakeEarly returns the launcher that the constructor has forked; nil if there is none, or it has been taken and closed.
+// TakeEarly returns the launcher that the constructor has forked; nil if there is none, or it has been taken and
+// closed.
 func TakeEarly() *Launcher {
 	e := &C.brig_early
 	if e.launcher < 0 || fcntlClosed(int(e.launcher)) {
@@ -68,8 +71,8 @@ func TakeEarly() *Launcher {
 	return &Launcher{sock: int(e.launcher), aheadSock: int(e.ahead), pid: int(e.pid), Early: true}
 }
 
-// CatchSignals replaces the process's handlers of the signals that the keeper of one jail passes on. Returns the read end
-// of a pipe with a byte for each signal, or -1.
+// CatchSignals replaces the process's handlers of the signals that the keeper of one jail passes on. Returns the read
+// end of a pipe with a byte for each signal, or -1.
 func CatchSignals() int { return int(C.brig_catch_signals()) }
 
 func fcntlClosed(fd int) bool {

@@ -161,7 +161,7 @@ func TestLauncherSurvivesNonsense(t *testing.T) {
 	}
 }
 
-// request sends a message as it is and gives the launcher's answer.
+// request sends a message unchanged and returns the launcher's answer.
 func request(s *Launcher, msg []byte, fds []int) error {
 	var oob []byte
 	if fds != nil {

@@ -78,7 +78,8 @@ func ParseReport(b []byte) (Report, error) {
 	i32 := func(o int) int { return int(int32(ne.Uint32(b[o:]))) }
 	r := Report{Type: i32(0), A: i32(4), B: i32(8)}
 	const own, more = 12, 160
-	r.Violation = Violation{Nr: i32(more), Arch: ne.Uint32(b[more+4:]), Count: int(ne.Uint32(b[more+8:])), Own: i32(own) != 0}
+	r.Violation = Violation{Nr: i32(more), Arch: ne.Uint32(b[more+4:]), Count: int(ne.Uint32(b[more+8:])),
+		Own: i32(own) != 0}
 	r.Disk = Disk{Full: ne.Uint32(b[more+12:]), Used: int64(ne.Uint64(b[more+16:]))}
 	const base = 16
 	i64 := func(i int) int64 { return int64(ne.Uint64(b[base+8*i:])) }

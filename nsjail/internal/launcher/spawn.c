@@ -1,4 +1,4 @@
-// The launcher: a single-threaded process of a few pages that creates jails for its keeper (brig_serve). A jail's first
+// The launcher: a single-threaded process of a few pages that creates jails for its keeper (serve). A jail's first
 // process becomes a child of the keeper (CLONE_PARENT).
 #include "launcher.h"
 #include <linux/ioprio.h>

@@ -90,7 +90,7 @@ static char *fresh(void) {
 	return buf;
 }
 
-// find gives the first operation with a bit in one of its masks, and the argument.
+// find returns the first operation with a bit in one of its masks, and the argument.
 static struct op *find(int slots, int *k) {
 	for (uint32_t i = 0; i < h->nops; i++)
 		for (*k = 0; *k < 6; ++*k)
