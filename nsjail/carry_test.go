@@ -330,7 +330,7 @@ func TestLauncherDies(t *testing.T) {
 		if err := r.Prestart(s, 2); err != nil {
 			t.Fatal(err)
 		}
-		until(t, "two are parked", func() bool { return len(r.tree.yards[0].pids()) == 2 })
+		until(t, "two are parked", func() bool { return len(r.tree.pools[0].pids()) == 2 })
 		if err := unix.Kill(r.launcher.Pid(), unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}

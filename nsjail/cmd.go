@@ -45,30 +45,30 @@ type Cmd struct {
 	digest     string // of the programs that make the jail, if it is wanted
 	ended      func() // see Job.Ended
 
-	edit    func(*plan.Plan) // a test's change of the plan
-	runner  *Runner
-	own     bool // the runner belongs to this Cmd
-	ctx     context.Context
-	started bool
-	pidfd   *os.File
-	report  *os.File
-	pid     int
-	plan    *plan.Plan
-	streams run.Streams
-	closers []io.Closer // what else is closed at the end
-	marks   [7]time.Time
-	result  *Result
-	state   outcome
-	made    made
-	group   *cgroup.Group   // nil for none
-	net     *warm.Namespace // nil for a network namespace of its own
-	network *network        // nil for a jail that reaches nothing and publishes nothing
-	from    *template       // nil for a jail that was made in one go
-	sockets []int           // of the network, if they came before the command
-	frozen  atomic.Bool
-	stopOOM func() error // nil for nothing to stop
-	timers  run.Timers
-	stopCtx func() bool
+	edit       func(*plan.Plan) // a test's change of the plan
+	runner     *Runner
+	ownsRunner bool // the runner belongs to this Cmd
+	ctx        context.Context
+	started    bool
+	pidfd      *os.File
+	report     *os.File
+	pid        int
+	plan       *plan.Plan
+	streams    run.Streams
+	closers    []io.Closer // what else is closed at the end
+	marks      [7]time.Time
+	result     *Result
+	state      outcome
+	made       made
+	group      *cgroup.Group   // nil for none
+	net        *warm.Namespace // nil for a network namespace of its own
+	network    *network        // nil for a jail that reaches nothing and publishes nothing
+	from       *planTemplate   // nil for a jail that was made in one go
+	sockets    []int           // of the network, if they came before the command
+	frozen     atomic.Bool
+	stopOOM    func() error // nil for nothing to stop
+	timers     run.Timers
+	stopCtx    func() bool
 }
 
 // outcome is what the keeper itself knows of the end.
@@ -100,7 +100,7 @@ func Command(name string, args ...string) *Cmd {
 
 // CommandContext is Command with a context whose end kills the jail.
 func CommandContext(ctx context.Context, name string, args ...string) *Cmd {
-	return &Cmd{Spec: spec.Spec{Args: append([]string{name}, args...)}, own: true, ctx: ctx}
+	return &Cmd{Spec: spec.Spec{Args: append([]string{name}, args...)}, ownsRunner: true, ctx: ctx}
 }
 
 // Run starts the command and waits for its end.

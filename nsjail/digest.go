@@ -8,7 +8,7 @@ import (
 	"brig/internal/program"
 )
 
-// digestOf names a program by the SHA-256 of its binary form.
+// digestOf returns the SHA-256 of a program in its binary form.
 func digestOf(p *program.Program, r program.Request) ([]byte, error) {
 	b, err := p.Encode(r)
 	if err != nil {
@@ -18,15 +18,15 @@ func digestOf(p *program.Program, r program.Request) ([]byte, error) {
 	return sum[:], nil
 }
 
-// digest names the head, which is worked out once.
-func (t *template) digest() ([]byte, error) {
+// digest returns the digest of the prefix, calculated once.
+func (t *planTemplate) digest() ([]byte, error) {
 	t.sumOnce.Do(func() { t.sum, t.sumErr = digestOf(t.prefix.Plan.Head, t.prefix.Plan.Request()) })
 	return t.sum, t.sumErr
 }
 
-// digestPlan says what the launcher is told to perform: the hash of a jail's program, or of those of its head and its rest, with
-// the mounts that are handed over.
-func (c *Cmd) digestPlan(t *template, r program.Request) error {
+// digestPlan records what the launcher performs: the hash of a jail's program, or of its prefix and suffix, and of the
+// mounts that are passed.
+func (c *Cmd) digestPlan(t *planTemplate, r program.Request) error {
 	if !c.wantDigest {
 		return nil
 	}
@@ -44,9 +44,10 @@ func (c *Cmd) digestPlan(t *template, r program.Request) error {
 	}
 	h := sha256.New()
 	h.Write(sum)
-	for _, m := range c.plan.Passed { // what comes by descriptor is not in the programs
+	for _, m := range c.plan.Passed { // a program does not show what is passed by descriptor
 		src := c.plan.Host.Sources[m.Key]
-		fmt.Fprintf(h, "\n%q %#x %v %q %d %d %q %q", m.Key, m.Attr, m.IDMap, m.Target, src.Dev, src.Ino, src.Volume, src.Below)
+		fmt.Fprintf(h, "\n%q %#x %v %q %d %d %q %q", m.Key, m.Attr, m.IDMap, m.Target, src.Dev, src.Ino, src.Volume,
+			src.Below)
 	}
 	c.digest = hex.EncodeToString(h.Sum(nil))
 	return nil

@@ -130,7 +130,7 @@ func (a *attack) run(t *testing.T, r *Runner, off bool) (verdict, string) {
 			switchOff(t, s, p, a.offs)
 		}
 	}; r != nil {
-		c.runner, c.own, c.edit = r, false, nil
+		c.runner, c.ownsRunner, c.edit = r, false, nil
 	}
 	res, err := c.Run()
 	s.output, s.result = out.Bytes(), res

@@ -22,7 +22,7 @@ func TestNotDead(t *testing.T) {
 	pool := runnerWith(t, RunnerOptions{Pool: 2, Reuse: true})
 	for name, prepare := range map[string]func(*Cmd){
 		"own launcher": func(*Cmd) {},
-		"Runner":       func(c *Cmd) { c.runner, c.own = pool, false },
+		"Runner":       func(c *Cmd) { c.runner, c.ownsRunner = pool, false },
 		"no init":      func(c *Cmd) { c.Spec.NoInit = true },
 		"ends by itself": func(c *Cmd) { // and init cannot reap what it leaves
 			c.Spec.Args[2] = "sleep 1000 & echo up; read x"

@@ -7,8 +7,8 @@ import (
 	"brig/seccomp"
 )
 
-// heed keeps what init has seen beside the payload's end.
-func (c *Cmd) heed(rep *launcher.Report) {
+// recordExit stores what init has seen beside the payload's end: violations of the filter, and the state of the disks.
+func (c *Cmd) recordExit(rep *launcher.Report) {
 	o := &c.state
 	o.violation, o.listened = rep.Violation, c.plan.Heard != nil
 	o.disk = rep.Disk.Used

@@ -304,7 +304,7 @@ func TestEgressThroughARunner(t *testing.T) {
 	for i := range 5 {
 		c, log := r.CommandSpec(context.Background(), s), &record{}
 		c.NetworkLog = log
-		y := r.tree.yards[0]
+		y := r.tree.pools[0]
 		until(t, "two jails are parked", func() bool { return len(y.pids()) == 2 })
 		time.Sleep(10 * time.Millisecond) // both cases are right: that they have sent their sockets by now, and that they have not
 		ready := y.pids()
@@ -402,7 +402,7 @@ func TestPolicyIsTheJailsOwn(t *testing.T) {
 	p.Allow = append(p.Allow, policyOf(t, "tcp://8.8.8.8:9100").Allow...)
 	p.Allow[0].Ports[0] = egress.Ports{From: 7, To: 7}
 	want(s, lines...)
-	if ports, _ := r.tree.kinds[1].key.Egress.TCPPorts(); !slices.Equal(ports, []uint16{9000}) {
+	if ports, _ := r.tree.templates[1].key.Egress.TCPPorts(); !slices.Equal(ports, []uint16{9000}) {
 		t.Errorf("the first kind of Spec has become one for ports %v", ports)
 	}
 }

@@ -15,21 +15,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// parked is a jail's first process and what the keeper holds of it, before a command is known or soon after.
+// parked is a jail's first process and what the keeper holds of it, until a Cmd has it.
 type parked struct {
 	pid    int
 	pidfd  *os.File
 	report *os.File
 	group  *cgroup.Group
 	net    *warm.Namespace
-	from   *template // nil for a jail that was made in one go
+	from   *planTemplate // nil for a jail without a prefix
 
 	sockets []int // of its network, if it has sent them already
 	made    made
 }
 
-// made is what became of a Plan while its jail was made: why a mechanism is not as planned, by its name. The Result
-// has it.
+// made is what became of a Plan while its jail was made: for each mechanism that is not as planned, what enforces it or
+// why nothing does. Result.Enforced has it.
 type made map[string]string
 
 func (m *made) set(name, why string) {
@@ -54,14 +54,14 @@ func (m *made) lose(name, why string) {
 	m.set(name, "not enforced: "+why+" (optional)")
 }
 
-// enforced is what the plan enforces, as the jail was made.
+// enforced returns what enforces each mechanism in the jail as it was made.
 func (c *Cmd) enforced() map[string]string {
 	e := made(maps.Clone(c.plan.Enforced))
 	e.add(c.made)
 	return e
 }
 
-// handover are the descriptors that go to a jail, by the slot that each fills: ours to close once they are gone.
+// handover holds the descriptors for a jail, by the slot that each fills. The keeper closes them once they are sent.
 type handover struct {
 	from program.Slot
 	fds  []int
@@ -86,9 +86,10 @@ func (h *handover) close() {
 	}
 }
 
-// bear has a jail's first process made: fill adds what comes with its program beside the report socket and the group,
-// do asks the launcher. When it fails, nothing is left.
-func (r *Runner) bear(p *plan.Plan, fill func(*handover) error, do func(*parked, program.Request, []int) (int, error)) (j *parked, err error) {
+// spawn creates the jail's first process. fill adds descriptors to the report socket and the control group's, and do
+// sends the request to the launcher. After an error, everything that was created is released.
+func (r *Runner) spawn(p *plan.Plan, fill func(*handover) error,
+	do func(*parked, program.Request, []int) (int, error)) (j *parked, err error) {
 	h := &handover{from: launcher.SlotReport}
 	defer h.close()
 	j = &parked{}
@@ -106,7 +107,7 @@ func (r *Runner) bear(p *plan.Plan, fill func(*handover) error, do func(*parked,
 		return j, err
 	}
 	j.made = h.made
-	if err := r.adopt(p); err != nil {
+	if err := r.dropRoot(p); err != nil {
 		return j, err
 	}
 	group, fds, into, err := makeGroup(p)
@@ -122,20 +123,21 @@ func (r *Runner) bear(p *plan.Plan, fill func(*handover) error, do func(*parked,
 	if j.pid, err = do(j, req, h.fds); err != nil {
 		return j, cloneError(p, err)
 	}
-	// held by a pidfd, which the netpoller waits on: no thread a jail
+	// the netpoller waits on the pidfd, so a jail takes no thread
 	fd, err := unix.PidfdOpen(j.pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
 		launcher.Reap(j.pid)
-		return j, &spec.Error{Fault: spec.FaultHost, Op: "pidfd_open", Detail: err.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+		return j, &spec.Error{Fault: spec.FaultHost, Op: "pidfd_open", Detail: err.Error(),
+			Remedy: "raise the limit on open files (ulimit -n)"}
 	}
 	j.pidfd = os.NewFile(uintptr(fd), "pidfd")
 	return j, nil
 }
 
-// discard ends a jail that no command will have.
+// discard ends a jail that no Cmd has.
 func (j *parked) discard() error {
 	var errs []error
-	if j.report != nil { // whoever waits at its other end sees that nothing more will come
+	if j.report != nil { // the first process sees the end of the socket
 		errs = append(errs, j.report.Close())
 	}
 	if j.pidfd != nil {

@@ -22,14 +22,14 @@ func TestPoolParksWhatStartsAgain(t *testing.T) {
 		return c
 	}
 	run(0)
-	if n := len(r.tree.yards); n != 0 {
+	if n := len(r.tree.pools); n != 0 {
 		t.Fatalf("%d kinds are kept ready after one start", n)
 	}
 	run(1)
-	if n := len(r.tree.yards); n != 1 {
+	if n := len(r.tree.pools); n != 1 {
 		t.Fatalf("%d kinds are kept ready after two starts", n)
 	}
-	y := r.tree.yards[0]
+	y := r.tree.pools[0]
 	if text := fmt.Sprintf("%+v", y.spec); strings.Contains(text, "s3cret") {
 		t.Errorf("what is kept ready holds what was a run's own: %s", text)
 	}
@@ -56,7 +56,7 @@ func TestPoolIsShared(t *testing.T) {
 	wants := func() (list []string) {
 		r.tree.mu.Lock()
 		defer r.tree.mu.Unlock()
-		for _, y := range r.tree.yards {
+		for _, y := range r.tree.pools {
 			y.mu.Lock()
 			list = append(list, fmt.Sprint(y.spec.Hostname, " ", y.want))
 			y.mu.Unlock()
@@ -79,7 +79,7 @@ func TestPoolIsShared(t *testing.T) {
 	twice(4) // all are in use
 	same("host0 2", "host1 2", "host2 2", "host3 2")
 	r.tree.mu.Lock()
-	r.tree.yards[1].used = time.Now().Add(-repeatedIdle)
+	r.tree.pools[1].used = time.Now().Add(-repeatedIdle)
 	r.tree.mu.Unlock()
 	twice(4)
 	same("host0 2", "host2 2", "host3 2", "host4 2")

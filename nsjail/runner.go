@@ -18,13 +18,13 @@ import (
 
 // Runner makes jails through one launcher process, which it keeps. Its methods may be called from several goroutines.
 //
-// The launcher stands in a small tree of its own, a copy of whose mounts each jail starts with, and the Runner
-// remembers what it has worked out for the kinds of Spec that it has met: both make a start faster and change nothing
-// about the jail. The host's /usr in it is the present one, but for what is mounted there later; its copies of a few
-// files of /etc (certificates, ld.so.cache) are those of the moment when the Runner was made.
+// The launcher is in a prepared root, and each jail starts with a copy of its few mounts. The Runner keeps the plans of
+// the Specs that it has met. Both make a start faster and change nothing about the jail. The host's /usr in it is the
+// present one, but for what is mounted there later; its copies of a few files of /etc (certificates, ld.so.cache) are
+// those of the moment when the Runner was made.
 type Runner struct {
 	launcher *launcher.Launcher
-	tree     *stand // nil: jails start from the host's tree, because of
+	tree     *warmRoot // nil: jails start from the host's root, because of why
 	why      string
 	helper   *warm.MountHelper
 	nets     *warm.NetPool
@@ -36,18 +36,19 @@ type Runner struct {
 	dropped *host.Host      // the identity that the launcher has taken, if the caller is root
 	idmaps  map[[2]int]int  // user namespaces for idmapped mounts, by the source's uid and gid
 	jails   map[*Cmd]func() // running jails and how to kill them
-	cold    map[int]*Runner // for the Specs that a prepared tree is not for
+	cold    map[int]*Runner // for Specs that need the host's root, by Host.Owner
 	ending  sync.WaitGroup  // jails whose namespaces are being taken apart
 	starts  sync.WaitGroup  // starts under way
 	closed  bool
-	swept   bool // what killed keepers have left was looked for
+	swept   bool // the groups of killed keepers were looked for
 }
 
 // newBareRunner makes a Runner whose jails start from the host's tree.
 func newBareRunner() (*Runner, error) {
 	s, err := launcher.Start()
 	if err != nil {
-		return nil, &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: err.Error(), Remedy: "see that /proc is mounted and that processes can be started"}
+		return nil, &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: err.Error(),
+			Remedy: "see that /proc is mounted and that processes can be started"}
 	}
 	return newRunner(s), nil
 }
@@ -77,6 +78,24 @@ func (r *Runner) replace() error {
 	old := r.launcher
 	r.launcher, r.dropped = fresh.launcher, nil
 	return old.Close()
+}
+
+// mode returns the Mode of the next jail. A launcher in a network namespace of its own makes no jail in the host's, and
+// one that has died none at all: then another one takes its place.
+func (r *Runner) mode(s *spec.Spec) (m plan.Mode, err error) {
+	if m.Net, err = r.launcher.OwnNet(); err != nil || m.Net && s.Net == spec.NetHost {
+		m.Net = false
+		if err = r.replace(); err != nil {
+			return m, err
+		}
+	}
+	m.Early = r.launcher.Early
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dropped != nil { // one launcher, one unprivileged user
+		m.UID, m.GID = r.dropped.PayloadUID, r.dropped.PayloadGID
+	}
+	return m, nil
 }
 
 // coldRunner is the Runner for jails that start from the host's tree, with payloads that are the owner of a bind
@@ -188,8 +207,8 @@ func (r *Runner) CommandSpec(ctx context.Context, s spec.Spec) *Cmd {
 	return &Cmd{Spec: s, runner: r, ctx: ctx}
 }
 
-// adopt makes the launcher the unprivileged user that payloads of root run as. A launcher does so once.
-func (r *Runner) adopt(p *plan.Plan) error {
+// dropRoot makes the launcher the unprivileged user that payloads of root run as. A launcher does so once.
+func (r *Runner) dropRoot(p *plan.Plan) error {
 	if p.Drop == nil {
 		return nil
 	}

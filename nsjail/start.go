@@ -10,7 +10,6 @@ import (
 	"brig/internal/program"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
-	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -29,7 +28,7 @@ func (c *Cmd) Start() (err error) {
 		return err
 	}
 	c.mark(0)
-	if c.own {
+	if c.ownsRunner {
 		if c.runner, err = newBareRunner(); err != nil {
 			return err
 		}
@@ -58,7 +57,7 @@ func (c *Cmd) Start() (err error) {
 	return err
 }
 
-// begin starts the jail the way that its Runner and its Spec allow.
+// begin starts the jail in the prepared root if its Runner and its Spec allow that.
 func (c *Cmd) begin() (err error) {
 	c.Spec.Egress = c.Spec.Egress.Clone() // the caller's may change
 	if c.network, err = openNetwork(&c.Spec, c.NetworkLog); err != nil {
@@ -75,7 +74,7 @@ func (c *Cmd) begin() (err error) {
 	return c.startCold()
 }
 
-// startCold makes the jail from the host's tree.
+// startCold makes the jail from the host's root.
 func (c *Cmd) startCold() (err error) {
 	host, err := host.Look(&c.Spec)
 	if err != nil {
@@ -107,38 +106,21 @@ func (c *Cmd) startCold() (err error) {
 	return c.spawn(cold)
 }
 
-// mode returns the Mode of the next jail. A launcher in a network namespace of its own makes no jail in the host's, and
-// one that has died none at all: then another one takes its place.
-func (r *Runner) mode(s *spec.Spec) (m plan.Mode, err error) {
-	if m.Net, err = r.launcher.OwnNet(); err != nil || m.Net && s.Net == spec.NetHost {
-		m.Net = false
-		if err = r.replace(); err != nil {
-			return m, err
-		}
-	}
-	m.Early = r.launcher.Early
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.dropped != nil { // one launcher, one unprivileged user
-		m.UID, m.GID = r.dropped.PayloadUID, r.dropped.PayloadGID
-	}
-	return m, nil
-}
-
 // spawn hands the plan to the launcher and waits for the payload's execve(2).
 func (c *Cmd) spawn(r *Runner) error {
-	j, err := r.bear(c.plan, func(h *handover) error { return c.fill(r, h) }, func(_ *parked, req program.Request, fds []int) (int, error) {
-		c.mark(3)
-		if err := c.digestPlan(nil, req); err != nil {
-			return 0, err
-		}
-		return r.launcher.Do(c.plan.Jail, req, fds...)
-	})
+	j, err := r.spawn(c.plan, func(h *handover) error { return c.fill(r, h) },
+		func(_ *parked, req program.Request, fds []int) (int, error) {
+			c.mark(3)
+			if err := c.digestPlan(nil, req); err != nil {
+				return 0, err
+			}
+			return r.launcher.Do(c.plan.Jail, req, fds...)
+		})
 	if err != nil {
 		return c.abandon(err)
 	}
 	c.mark(4)
-	c.adopt(j)
+	c.useJail(j)
 	return c.follow()
 }
 
@@ -169,9 +151,10 @@ func (c *Cmd) follow() error {
 	return c.confirm()
 }
 
-// adopt makes a jail the command's.
-func (c *Cmd) adopt(j *parked) {
-	c.pid, c.pidfd, c.report, c.group, c.net, c.from, c.sockets = j.pid, j.pidfd, j.report, j.group, j.net, j.from, j.sockets
+// useJail gives the Cmd a jail.
+func (c *Cmd) useJail(j *parked) {
+	c.pid, c.pidfd, c.report, c.group = j.pid, j.pidfd, j.report, j.group
+	c.net, c.from, c.sockets = j.net, j.from, j.sockets
 	c.made.add(j.made)
 	if c.group != nil {
 		for name, why := range c.group.Lost {
@@ -209,12 +192,12 @@ func (c *Cmd) confirm() error {
 	for {
 		rep, fds, err := c.receive()
 		if len(fds) > 0 {
-			if err = c.take(fds); err == nil {
+			if err = c.receiveDescriptors(fds); err == nil {
 				continue
 			}
 		}
 		switch {
-		case len(fds) > 0: // take has failed
+		case len(fds) > 0: // receiveDescriptors has failed
 		case err == nil && rep.Type == launcher.ReportExec, errors.Is(err, errNoReport) && c.Spec.NoInit:
 			c.mark(5)
 			c.state.running.Store(true)
@@ -239,7 +222,7 @@ func (c *Cmd) confirm() error {
 	}
 }
 
-// failed ends a jail that has been born and could not start.
+// failed ends a jail whose set-up failed.
 func (c *Cmd) failed(err error) error {
 	c.kill()
 	_, _, werr := c.waitPid(endWait)
@@ -247,8 +230,8 @@ func (c *Cmd) failed(err error) error {
 	return errors.Join(c.abandon(err), werr)
 }
 
-// take puts to use what a jail has sent: first the sockets of its network, if it has any, then its terminal.
-func (c *Cmd) take(fds []int) error {
+// receiveDescriptors uses what a jail has sent: first the sockets of its network, if it has any, then its terminal.
+func (c *Cmd) receiveDescriptors(fds []int) error {
 	if c.network != nil && !c.network.serving {
 		return c.network.serve(fds, c.plan.Sockets.List())
 	}
@@ -259,23 +242,28 @@ func (c *Cmd) take(fds []int) error {
 	return err
 }
 
-// interrupted is the error for a jail that its own keeper has ended while it was being made.
+// interrupted returns the error for a jail that its keeper has ended during its set-up.
 func (c *Cmd) interrupted() error {
 	switch cause(c.state.cause.Load()) {
 	case endedWall:
-		return &spec.Error{Fault: spec.FaultHost, Op: "set-up", Detail: "took longer than the wall-clock limit", Remedy: "raise --timeout"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "set-up", Detail: "took longer than the wall-clock limit",
+			Remedy: "raise --timeout"}
 	case endedCancel:
 		return c.ctx.Err()
 	}
 	return c.killedEarly()
 }
 
-// killedEarly is the error for a first process that somebody has killed before the payload started.
+// killedEarly returns the error for a first process that was killed before the payload started.
 func (c *Cmd) killedEarly() error {
 	if c.group != nil && c.group.OOMKills() > 0 {
-		return &spec.Error{Fault: spec.FaultCaller, Op: "limits.memory", Detail: "it is too little to make the jail in: out of memory before the payload started", Remedy: "raise it: a jail takes some 400 KiB for itself"}
+		return &spec.Error{Fault: spec.FaultCaller, Op: "limits.memory",
+			Detail: "it is too little to make the jail in: out of memory before the payload started",
+			Remedy: "raise it: a jail takes some 400 KiB for itself"}
 	}
-	return &spec.Error{Fault: spec.FaultHost, Op: "set-up", Detail: "the jail's first process was killed before the payload started", Remedy: "look for an out-of-memory kill in the kernel log"}
+	return &spec.Error{Fault: spec.FaultHost, Op: "set-up",
+		Detail: "the jail's first process was killed before the payload started",
+		Remedy: "look for an out-of-memory kill in the kernel log"}
 }
 
 // abandon closes what a failed start has left open.

@@ -126,13 +126,13 @@ func (c *Cmd) Wait() (*Result, error) {
 	if !c.plan.Mode.Early {
 		c.result.SpecDigest = c.Spec.Digest()
 	}
-	c.rest()
+	c.awaitReport()
 	return c.finish()
 }
 
-// rest waits until there is something to be received. It needs little stack, and so does a goroutine that waits for a
+// awaitReport waits until there is something to be received. It needs little stack, and so does a goroutine that waits for a
 // jail's end: at the next collection Go takes back what is less than a quarter full.
-func (c *Cmd) rest() {
+func (c *Cmd) awaitReport() {
 	f := c.report
 	if c.Spec.NoInit {
 		f = c.pidfd
@@ -164,7 +164,7 @@ func (c *Cmd) finish() (*Result, error) {
 		rep, _, err := c.receive()
 		if reported = err == nil && rep.Type == launcher.ReportExit; reported {
 			status, usage, asked, left = rep.A, rep.Usage, rep.B&launcher.EndAsked != 0, rep.B&launcher.EndLeft != 0
-			c.heed(&rep)
+			c.recordExit(&rep)
 		}
 	}
 	var err error
@@ -207,7 +207,7 @@ func (c *Cmd) finish() (*Result, error) {
 	c.runner.forget(c)
 	err = errors.Join(err, c.report.Close(), c.streams.Err())
 	c.runner.leave()
-	if c.own {
+	if c.ownsRunner {
 		err = errors.Join(err, c.runner.Close())
 	}
 	return r, err
@@ -217,7 +217,7 @@ func (c *Cmd) finish() (*Result, error) {
 // follow, and there is nothing of the caller's that its namespaces still hold. The kernel takes some tenths of a
 // millisecond to take them apart.
 func (c *Cmd) passes() bool {
-	return !c.own && c.runner.tree != nil && c.group == nil && len(c.plan.Passed) == 0 && c.plan.Flags&unix.CLONE_NEWPID != 0
+	return !c.ownsRunner && c.runner.tree != nil && c.group == nil && len(c.plan.Passed) == 0 && c.plan.Flags&unix.CLONE_NEWPID != 0
 }
 
 // collect waits for such a jail's end in the background.

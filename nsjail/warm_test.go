@@ -48,7 +48,7 @@ func until(t *testing.T, what string, f func() bool) {
 	t.Fatal("never: " + what)
 }
 
-func (y *yard) pids() (list []int) {
+func (y *jailPool) pids() (list []int) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	for _, j := range y.ready {
@@ -90,12 +90,12 @@ func TestKindsOfSpec(t *testing.T) {
 			cmd := r.shell(c.script)
 			c.change(&cmd.Spec)
 			wantOutput(t, cmd, c.want)
-			if n := len(r.tree.kinds); n < c.kinds {
+			if n := len(r.tree.templates); n < c.kinds {
 				t.Errorf("%q: %d kinds are remembered, want %d", c.script, n, c.kinds)
 			}
 		}
 	}
-	if n := len(r.tree.kinds); n != 8 {
+	if n := len(r.tree.templates); n != 8 {
 		t.Errorf("%d kinds are remembered, want 8", n)
 	}
 	for i := range 2 * maxTemplates {
@@ -103,7 +103,7 @@ func TestKindsOfSpec(t *testing.T) {
 		cmd.Spec.Hostname = fmt.Sprint("host", i)
 		wantOutput(t, cmd, cmd.Spec.Hostname)
 	}
-	if n := len(r.tree.kinds); n != maxTemplates {
+	if n := len(r.tree.templates); n != maxTemplates {
 		t.Errorf("%d kinds are remembered, want %d", n, maxTemplates)
 	}
 }
@@ -123,7 +123,7 @@ func TestParkedJailsAreUsedOnce(t *testing.T) {
 	if err := r.Prestart(spec, 3); err != nil {
 		t.Fatal(err)
 	}
-	y := r.tree.yards[0]
+	y := r.tree.pools[0]
 	used := map[int]bool{}
 	for i := range 12 {
 		until(t, "three jails are parked", func() bool { return len(y.pids()) == 3 })
@@ -149,7 +149,7 @@ func TestParkedJailIsKilled(t *testing.T) {
 		if err := r.Prestart(s, 1); err != nil {
 			t.Fatal(err)
 		}
-		y := r.tree.yard(r, &s)
+		y := r.tree.pool(r, &s)
 		until(t, "a jail is parked", func() bool { return len(y.pids()) == 1 })
 		dead := y.pids()[0]
 		j := y.ready[0]

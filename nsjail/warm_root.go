@@ -15,20 +15,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxTemplates is how many kinds of Spec a Runner remembers.
+// maxTemplates bounds the templates that a Runner keeps.
 const maxTemplates = 16
 
-// stand is a launcher that stands in a tree of its own, with what has been worked out for it.
-type stand struct {
-	modes [2]plan.Mode // without and with a network namespace that was ready
-	mu    sync.Mutex
-	kinds []*template // the one that was used last comes first
-	yards []*yard
-	done  bool
+// warmRoot is what a Runner keeps for a launcher in a prepared root: the plans cached for it, and pools of jails.
+type warmRoot struct {
+	modes     [2]plan.Mode // without and with a network namespace that was ready
+	mu        sync.Mutex
+	templates []*planTemplate // the most recently used is first
+	pools     []*jailPool
+	done      bool
 }
 
-// prepareLauncher has the launcher make its tree and move into it. After an error the launcher is of no use.
-func (r *Runner) prepareLauncher(home bool) (*stand, error) {
+// prepareLauncher has the launcher make its root and enter it. After an error the launcher cannot be used.
+func (r *Runner) prepareLauncher(home bool) (*warmRoot, error) {
 	h, err := host.Look(&spec.Spec{})
 	if err != nil {
 		return nil, err
@@ -40,14 +40,14 @@ func (r *Runner) prepareLauncher(home bool) (*stand, error) {
 		h.Kept |= 1 << unix.CAP_SYS_ADMIN
 	}
 	root := plan.Prepare(h, home, host.CopyEtc(h))
-	root.NoSetns = r.perform(plan.SetnsTrial()) != nil // it is done without, then
+	root.NoSetns = r.perform(plan.SetnsTrial()) != nil // jails are then made in turn
 	for _, s := range root.Steps {
 		if err := r.perform(s); err != nil {
 			return nil, err
 		}
 	}
-	st := &stand{modes: [2]plan.Mode{{Root: root}, {Root: root, Net: true}}}
-	return st, r.adopt(&plan.Plan{Drop: plan.DropFor(h), Host: h})
+	st := &warmRoot{modes: [2]plan.Mode{{Root: root}, {Root: root, Net: true}}}
+	return st, r.dropRoot(&plan.Plan{Drop: plan.DropFor(h), Host: h})
 }
 
 // perform has the launcher perform one preparation, in itself or in a process that it waits for.
@@ -81,8 +81,8 @@ func (r *Runner) perform(s plan.Preparation) error {
 	return launcher.StepError("prepare", s.Program, &launcher.OpError{Op: rep.A, Errno: syscall.Errno(rep.B)})
 }
 
-// kind gives the template for a Spec, from those that are remembered or a new one, until stand.used.
-func (r *Runner) kind(s *spec.Spec, pooled bool) (t *template, known bool, err error) {
+// template returns the template for a Spec, a cached or a new one. The caller calls warmRoot.used when it is done.
+func (r *Runner) template(s *spec.Spec, pooled bool) (t *planTemplate, known bool, err error) {
 	key, filter, err := r.tree.ask(s)
 	if err != nil {
 		return nil, false, err
@@ -96,13 +96,13 @@ func (r *Runner) kind(s *spec.Spec, pooled bool) (t *template, known bool, err e
 	if pooled {
 		mode = &r.tree.modes[1]
 	}
-	at := slices.IndexFunc(r.tree.kinds, func(t *template) bool {
+	at := slices.IndexFunc(r.tree.templates, func(t *planTemplate) bool {
 		return t.prefix.Plan.Mode.Net == pooled && t.fits(&key, filter)
 	})
 	if at >= 0 {
-		t = r.tree.kinds[at]
-		copy(r.tree.kinds[1:at+1], r.tree.kinds[:at])
-		r.tree.kinds[0] = t
+		t = r.tree.templates[at]
+		copy(r.tree.templates[1:at+1], r.tree.templates[:at])
+		r.tree.templates[0] = t
 		t.uses++
 		return t, true, nil
 	}
@@ -117,40 +117,40 @@ func (r *Runner) kind(s *spec.Spec, pooled bool) (t *template, known bool, err e
 	if err := r.volumes.look(&head, h); err != nil {
 		return nil, false, errors.Join(err, h.Close())
 	}
-	if t, err = newTemplate(s, h, mode); err != nil {
+	if t, err = newPlanTemplate(s, h, mode); err != nil {
 		return nil, false, errors.Join(err, h.Close())
 	}
 	t.uses++
-	r.tree.kinds = slices.Insert(r.tree.kinds, 0, t)
-	if n := len(r.tree.kinds) - 1; n == maxTemplates {
-		r.tree.kinds[n].release()
-		r.tree.kinds = r.tree.kinds[:n]
+	r.tree.templates = slices.Insert(r.tree.templates, 0, t)
+	if n := len(r.tree.templates) - 1; n == maxTemplates {
+		r.tree.templates[n].release()
+		r.tree.templates = r.tree.templates[:n]
 	}
 	return t, false, nil
 }
 
-// close ends the parked jails and forgets everything.
-func (st *stand) close() error {
+// close ends the parked jails and drops the templates.
+func (st *warmRoot) close() error {
 	if st == nil {
 		return nil
 	}
 	st.mu.Lock()
 	st.done = true
-	for _, t := range st.kinds {
+	for _, t := range st.templates {
 		t.release()
 	}
-	yards := st.yards
-	st.kinds, st.yards = nil, nil
+	pools := st.pools
+	st.templates, st.pools = nil, nil
 	st.mu.Unlock()
 	var errs []error
-	for _, y := range yards {
+	for _, y := range pools {
 		errs = append(errs, y.close())
 	}
 	return errors.Join(errs...)
 }
 
-// release closes what a template holds, when nobody uses it any more. The caller holds the lock.
-func (t *template) release() {
+// release closes what a template holds, once it has no user. The caller holds the lock.
+func (t *planTemplate) release() {
 	t.gone = true
 	if t.uses == 0 {
 		_ = t.file.Close()
@@ -158,8 +158,8 @@ func (t *template) release() {
 	}
 }
 
-// used ends what kind began.
-func (st *stand) used(t *template) {
+// used ends the use of a template.
+func (st *warmRoot) used(t *planTemplate) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if t.uses--; t.gone {
@@ -167,8 +167,8 @@ func (st *stand) used(t *template) {
 	}
 }
 
-// ask gives what a template has to fit. The filter is nil unless it comes from a file, which may have changed.
-func (st *stand) ask(s *spec.Spec) (key spec.Spec, filter []byte, err error) {
+// ask returns what a template has to fit. The filter is nil unless it comes from a file, which may have changed.
+func (st *warmRoot) ask(s *spec.Spec) (key spec.Spec, filter []byte, err error) {
 	if spec.FileProfile(s.Seccomp) {
 		h := &host.Host{Kernel: st.modes[0].Root.Host.Kernel, Missing: map[string]string{}}
 		err = h.LookFilter(s)
@@ -177,16 +177,16 @@ func (st *stand) ask(s *spec.Spec) (key spec.Spec, filter []byte, err error) {
 	return plan.PrefixSpec(s), filter, err
 }
 
-// forgetKind drops a template that does not describe the machine any more, with the jails that were parked for it.
-func (st *stand) forgetKind(t *template) error {
+// forgetTemplate drops a template that does not describe the machine any more, with the jails parked for it.
+func (st *warmRoot) forgetTemplate(t *planTemplate) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if at := slices.Index(st.kinds, t); at >= 0 {
-		st.kinds = slices.Delete(st.kinds, at, at+1)
+	if at := slices.Index(st.templates, t); at >= 0 {
+		st.templates = slices.Delete(st.templates, at, at+1)
 		t.release()
 	}
 	var errs []error
-	for _, y := range st.yards {
+	for _, y := range st.pools {
 		errs = append(errs, y.clear(t))
 	}
 	return errors.Join(errs...)

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errStale says that a template's head shows other files than the Spec names by now.
+// errStale reports that a prefix shows other files than the Spec names by now.
 var errStale = errors.New("the sources of the jail's head were replaced")
 
-// rest is what a run adds to a head.
-type rest struct {
+// warmStart is a start in a prepared root: what a run adds to a prefix.
+type warmStart struct {
 	cmd    *Cmd
 	runner *Runner
 	host   *host.Host
@@ -25,11 +25,10 @@ type rest struct {
 	sent   bool
 }
 
-// startWarm makes the jail from the launcher's own tree. A jail that was parked for a Spec like this one is taken, or
-// else the head of its program is sent at once, so that the launcher works while the keeper looks at the run's own
-// sources.
+// startWarm makes the jail in the launcher's prepared root. It takes a jail that was parked for such a Spec, or else
+// sends the prefix at once, so that the launcher works while the keeper looks at the sources of the run.
 func (c *Cmd) startWarm() error {
-	w := &rest{cmd: c, runner: c.runner}
+	w := &warmStart{cmd: c, runner: c.runner}
 	defer w.close()
 	j, err := w.jail()
 	if err == nil {
@@ -44,15 +43,15 @@ func (c *Cmd) startWarm() error {
 	if err != nil {
 		return c.abandon(err)
 	}
-	c.adopt(j)
+	c.useJail(j)
 	c.made.add(w.fds.made)
 	return c.follow()
 }
 
-// jail takes a parked jail or has one made, and writes the rest of its program.
-func (w *rest) jail() (*parked, error) {
+// jail takes a parked jail or has one made, and plans its suffix.
+func (w *warmStart) jail() (*parked, error) {
 	for {
-		j, err := w.runner.take(&w.cmd.Spec)
+		j, err := w.runner.takeParked(&w.cmd.Spec)
 		if err != nil {
 			return nil, err
 		}
@@ -66,20 +65,20 @@ func (w *rest) jail() (*parked, error) {
 		if !errors.Is(err, errStale) {
 			return nil, err
 		}
-		if err := w.runner.tree.forgetKind(j.from); err != nil {
+		if err := w.runner.tree.forgetTemplate(j.from); err != nil {
 			return nil, err
 		}
 	}
 	j, err := w.runner.park(&w.cmd.Spec, w.meanwhile)
 	if err == nil {
-		w.runner.repeated(&w.cmd.Spec, j.from)
+		w.runner.growPool(&w.cmd.Spec, j.from)
 	}
 	return j, err
 }
 
-// meanwhile writes the rest while the launcher works. What needs nothing of the launcher is on its way before the jail
-// waits for it: its keeper may have no processor by then.
-func (w *rest) meanwhile(j *parked, t *template) error {
+// meanwhile plans the suffix while the launcher works. It sends one that needs nothing of the launcher before the jail
+// waits for it, since the keeper may have no processor by then.
+func (w *warmStart) meanwhile(j *parked, t *planTemplate) error {
 	err := w.write(t)
 	if err == nil && len(w.cmd.plan.Passed) == len(t.prefix.Plan.Passed) {
 		w.sent = true
@@ -88,8 +87,8 @@ func (w *rest) meanwhile(j *parked, t *template) error {
 	return err
 }
 
-// write looks at what the run brings, and plans the rest.
-func (w *rest) write(t *template) (err error) {
+// write looks at the files of the run, and plans the suffix.
+func (w *warmStart) write(t *planTemplate) (err error) {
 	w.close()
 	c := w.cmd
 	if w.host, err = t.run(&c.Spec); err != nil {
@@ -113,15 +112,15 @@ func (w *rest) write(t *template) (err error) {
 	return err
 }
 
-// send adds the mounts, for which it may need the launcher itself, which by now has answered.
-func (w *rest) send(j *parked) error {
+// send adds the mounts, which may need the launcher: by now it has answered.
+func (w *warmStart) send(j *parked) error {
 	if err := w.runner.pass(w.cmd.plan, &w.fds, false); err != nil {
 		return err
 	}
 	return w.cmd.send(j, j.from, w.fds.fds)
 }
 
-func (w *rest) close() {
+func (w *warmStart) close() {
 	w.fds.close()
 	w.fds = handover{}
 	if w.host != nil {
@@ -130,23 +129,22 @@ func (w *rest) close() {
 	}
 }
 
-// park has the head of a Spec's jails performed, up to where it waits for the rest; meanwhile, if not nil, runs as long
-// as the launcher works. What a template says of the machine may not hold any more: after a failure it is made anew,
-// once.
-func (r *Runner) park(s *spec.Spec, meanwhile func(*parked, *template) error) (*parked, error) {
+// park has the prefix of a Spec performed, up to where the jail waits for the suffix. meanwhile, if not nil, runs while
+// the launcher works. A template may describe the machine wrongly by now: after a failure it is made again, once.
+func (r *Runner) park(s *spec.Spec, meanwhile func(*parked, *planTemplate) error) (*parked, error) {
 	for {
 		var net *warm.Namespace
 		if wantsPool(s) {
 			net = r.nets.Take()
 		}
-		t, known, err := r.kind(s, net != nil)
+		t, known, err := r.template(s, net != nil)
 		if err != nil {
 			net.Drop()
 			return nil, err
 		}
 		var later error
 		written := false
-		j, err := r.head(t, net, func(j *parked) {
+		j, err := r.spawnPrefix(t, net, func(j *parked) {
 			if meanwhile != nil {
 				written, later = true, meanwhile(j, t)
 			}
@@ -161,16 +159,16 @@ func (r *Runner) park(s *spec.Spec, meanwhile func(*parked, *template) error) (*
 		if !known || written && !errors.Is(later, errStale) { // streams are opened once
 			return nil, err
 		}
-		if err := r.tree.forgetKind(t); err != nil {
+		if err := r.tree.forgetTemplate(t); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// head makes the first process of a jail.
-func (r *Runner) head(t *template, net *warm.Namespace, meanwhile func(*parked)) (*parked, error) {
+// spawnPrefix makes the first process of a jail, which performs the prefix.
+func (r *Runner) spawnPrefix(t *planTemplate, net *warm.Namespace, meanwhile func(*parked)) (*parked, error) {
 	p := t.prefix.Plan
-	j, err := r.bear(p, func(h *handover) error {
+	j, err := r.spawn(p, func(h *handover) error {
 		if net != nil {
 			fd, err := net.Handle()
 			if err != nil {
@@ -199,8 +197,8 @@ func (r *Runner) head(t *template, net *warm.Namespace, meanwhile func(*parked))
 	return j, nil
 }
 
-// waits says whether a parked jail is still there: nothing has come from it but the sockets of its network, which are
-// kept, and its end of the socket is open.
+// waits reports whether a parked jail is still there: its end of the report socket is open, and it has sent nothing but
+// the sockets of its network, which are kept.
 func (j *parked) waits() bool {
 	rc, err := j.report.SyscallConn()
 	if err != nil {
@@ -210,7 +208,8 @@ func (j *parked) waits() bool {
 	err = rc.Control(func(fd uintptr) {
 		for {
 			oob := make([]byte, unix.CmsgSpace(4*launcher.MaxFDs))
-			n, oobn, _, _, rerr := unix.Recvmsg(int(fd), make([]byte, launcher.ReportSize), oob, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
+			n, oobn, _, _, rerr := unix.Recvmsg(int(fd), make([]byte, launcher.ReportSize), oob,
+				unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
 			there = rerr == unix.EAGAIN
 			if n != 1 || oobn == 0 || j.sockets != nil || j.from.prefix.Plan.Sockets == nil {
 				return
@@ -223,8 +222,8 @@ func (j *parked) waits() bool {
 	return err == nil && there
 }
 
-// send gives a parked jail the rest of its program. One that has met an error before says so.
-func (c *Cmd) send(j *parked, t *template, fds []int) error {
+// send sends a parked jail its suffix. It returns an error that the jail has met before.
+func (c *Cmd) send(j *parked, t *planTemplate, fds []int) error {
 	rc, err := j.report.SyscallConn()
 	if err != nil {
 		return err
@@ -241,13 +240,16 @@ func (c *Cmd) send(j *parked, t *template, fds []int) error {
 	case serr == nil:
 		return nil
 	case errors.Is(serr, unix.EMFILE), errors.Is(serr, unix.ENFILE):
-		return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: "the rest of the program: " + serr.Error(), Remedy: "raise the limit on open files (ulimit -n)"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: "the rest of the program: " + serr.Error(),
+			Remedy: "raise the limit on open files (ulimit -n)"}
 	case errors.As(serr, &size):
-		return &spec.Error{Fault: spec.FaultCaller, Op: "plan", Detail: serr.Error(), Remedy: "make the arguments or files smaller"}
+		return &spec.Error{Fault: spec.FaultCaller, Op: "plan", Detail: serr.Error(),
+			Remedy: "make the arguments or files smaller"}
 	case errors.Is(serr, unix.EPIPE), errors.Is(serr, unix.ECONNRESET):
 		if rep, _, rerr := receive(j.report); rerr == nil && rep.Type == launcher.ReportFail {
 			return c.setupError(rep)
 		}
 	}
-	return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: "the rest of the program: " + serr.Error(), Remedy: "look for an out-of-memory kill in the kernel log"}
+	return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: "the rest of the program: " + serr.Error(),
+		Remedy: "look for an out-of-memory kill in the kernel log"}
 }

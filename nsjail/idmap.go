@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pass makes the mounts that are handed over with the head of a program or with its rest: open_tree(2), mount_setattr(2).
+// pass makes the mounts that are passed with the prefix or the suffix of a program: open_tree(2), mount_setattr(2).
 func (r *Runner) pass(p *plan.Plan, h *handover, head bool) (err error) {
 	for _, m := range p.Passed {
 		if m.Head != head && p.Head != nil {
@@ -39,7 +39,8 @@ func (r *Runner) pass(p *plan.Plan, h *handover, head bool) (err error) {
 			continue
 		}
 		fail := func(op string, err error) error {
-			e := &spec.Error{Fault: spec.FaultHost, Op: op, Detail: spec.Quote(src.Path), Remedy: "use another file system, or accept a plain bind: --optional idmap"}
+			e := &spec.Error{Fault: spec.FaultHost, Op: op, Detail: spec.Quote(src.Path),
+				Remedy: "use another file system, or accept a plain bind: --optional idmap"}
 			if !errors.As(err, &e.Errno) {
 				e.Detail += ": " + err.Error()
 			}
@@ -97,8 +98,8 @@ func setAttributes(fd int, m *plan.Passed, ns int, s *spec.Spec) (why string, er
 	return "", err
 }
 
-// idmap gives a user namespace that shows the source's owner as the payload. A process has to live in it while its
-// map is written: user_namespaces(7); the launcher spawns one that only waits.
+// idmap returns a user namespace that maps the source's owner to the payload. While its map is written it needs a
+// process (user_namespaces(7)): the launcher spawns one that only waits.
 func (r *Runner) idmap(src *host.Source, h *host.Host) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +108,8 @@ func (r *Runner) idmap(src *host.Source, h *host.Host) (int, error) {
 		return fd, nil
 	}
 	p := program.New(2)
-	p.Add("wait", unix.SYS_PPOLL, program.Named(0, "NULL"), program.Int(0), program.Named(0, "NULL"), program.Named(0, "NULL"), program.Int(0))
+	p.Add("wait", unix.SYS_PPOLL, program.Named(0, "NULL"), program.Int(0), program.Named(0, "NULL"),
+		program.Named(0, "NULL"), program.Int(0))
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err

@@ -12,13 +12,13 @@ import (
 	"brig/nsjail/internal/warm"
 )
 
-// yard is where jails of one kind stand parked.
-type yard struct {
-	runner *Runner
-	spec   spec.Spec
-	key    spec.Spec
-	own    bool      // nobody has asked for it
-	used   time.Time // when a jail was last taken; stand.mu guards both
+// jailPool holds the parked jails for Specs of one key.
+type jailPool struct {
+	runner    *Runner
+	spec      spec.Spec
+	key       spec.Spec
+	automatic bool      // made by growPool
+	used      time.Time // when a jail was last taken; warmRoot.mu guards both
 
 	mu      sync.Mutex
 	want    int
@@ -31,30 +31,32 @@ type yard struct {
 // Prestart keeps n jails ready for Specs like s: fresh ones, parked before the streams, the working directory, the
 // filter and the command are known (and before the mounts, unless the Spec has a Rootfs), each used once. Specs are
 // alike that differ in nothing but Args, Env, PassEnv, Workdir, the clocks Wall, Idle and Grace, Output and OutputLimit
-// and, without a Rootfs, in Mounts. What is taken is made again in the background; while none is ready, Start makes one.
+// and, without a Rootfs, in Mounts. What is taken is made again in the background; if none is ready, Start makes one.
 //
-// The first is sent on its way before Prestart returns: an error in making its namespaces or its group is not lost. One
-// that its own process meets later, Start meets again. A second call for the like changes n; 0 ends
-// it. A parked jail holds two descriptors, two processes and, if its limits need one, a control group.
+// Prestart creates the first jail before it returns, and returns an error of its namespaces or its control group. A
+// later error of its set-up is returned by Start. A second call for such a Spec changes n; 0 ends it. A parked jail
+// holds two descriptors, two processes and, if its limits need one, a control group.
 func (r *Runner) Prestart(s spec.Spec, n int) error {
 	if problems := s.Check(); len(problems) > 0 {
 		return problems[0].AsError()
 	}
 	if n < 0 {
-		return &spec.Error{Fault: spec.FaultCaller, Op: "prestart", Detail: "a negative number of jails", Remedy: "give how many to keep ready"}
+		return &spec.Error{Fault: spec.FaultCaller, Op: "prestart", Detail: "a negative number of jails",
+			Remedy: "give how many to keep ready"}
 	}
 	if r.tree == nil || !preparable(&s) {
 		why := "the host's network is not in a prepared tree"
 		if r.tree == nil {
 			why = r.why
 		}
-		return &spec.Error{Fault: spec.FaultHost, Op: "prestart", Detail: why, Remedy: "run without Prestart, which takes longer for each jail"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "prestart", Detail: why,
+			Remedy: "run without Prestart, which takes longer for each jail"}
 	}
 	if err := r.start(); err != nil {
 		return err
 	}
 	defer r.starts.Done()
-	y := r.tree.yard(r, &s)
+	y := r.tree.pool(r, &s)
 	if n > 0 {
 		j, err := r.park(&s, nil)
 		if err != nil {
@@ -64,11 +66,11 @@ func (r *Runner) Prestart(s spec.Spec, n int) error {
 			return errors.Join(os.ErrClosed, j.discard())
 		}
 	}
-	return discardAll(y.resize(n, (*yard).refill))
+	return discardAll(y.resize(n, (*jailPool).refill))
 }
 
 // add takes a jail, unless the Runner was closed.
-func (y *yard) add(j *parked, want int) bool {
+func (y *jailPool) add(j *parked, want int) bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if y.closed {
@@ -79,28 +81,28 @@ func (y *yard) add(j *parked, want int) bool {
 	return true
 }
 
-// yard gives the one for a Spec, new or not.
-func (st *stand) yard(r *Runner, s *spec.Spec) *yard {
+// pool returns the pool for a Spec, which is then no automatic one.
+func (st *warmRoot) pool(r *Runner, s *spec.Spec) *jailPool {
 	key := plan.PrefixSpec(s)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if y := st.find(&key); y != nil {
-		y.own = false
+		y.automatic = false
 		return y
 	}
 	return st.open(r, s)
 }
 
-// open adds one. The caller holds the lock.
-func (st *stand) open(r *Runner, s *spec.Spec) *yard {
+// open adds a pool. The caller holds the lock.
+func (st *warmRoot) open(r *Runner, s *spec.Spec) *jailPool {
 	own := s.Clone()
-	y := &yard{runner: r, spec: *own, key: plan.PrefixSpec(own), used: time.Now(), closed: st.done}
-	st.yards = append(st.yards, y)
+	y := &jailPool{runner: r, spec: *own, key: plan.PrefixSpec(own), used: time.Now(), closed: st.done}
+	st.pools = append(st.pools, y)
 	return y
 }
 
-func (st *stand) find(key *spec.Spec) *yard {
-	for _, y := range st.yards {
+func (st *warmRoot) find(key *spec.Spec) *jailPool {
+	for _, y := range st.pools {
 		if sameSpec(&y.key, key) {
 			return y
 		}
@@ -108,10 +110,10 @@ func (st *stand) find(key *spec.Spec) *yard {
 	return nil
 }
 
-// take gives a parked jail for a Spec, or nil. One whose head does not fit any more is not used.
-func (r *Runner) take(s *spec.Spec) (*parked, error) {
+// takeParked returns a parked jail for a Spec, or nil. It discards those whose prefix does not fit any more.
+func (r *Runner) takeParked(s *spec.Spec) (*parked, error) {
 	r.tree.mu.Lock()
-	none := len(r.tree.yards) == 0
+	none := len(r.tree.pools) == 0
 	r.tree.mu.Unlock()
 	if none {
 		return nil, nil
@@ -140,7 +142,7 @@ func (r *Runner) take(s *spec.Spec) (*parked, error) {
 	}
 }
 
-func (y *yard) pop() *parked {
+func (y *jailPool) pop() *parked {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	var j *parked
@@ -152,7 +154,7 @@ func (y *yard) pop() *parked {
 }
 
 // refill starts the background work, at once where nothing is ready. The caller holds the lock.
-func (y *yard) refill() {
+func (y *jailPool) refill() {
 	if len(y.ready) == 0 {
 		y.begin(func() { go y.fill() })
 	} else {
@@ -160,10 +162,10 @@ func (y *yard) refill() {
 	}
 }
 
-// later is refill for when the start that is under way is over. The caller holds the lock.
-func (y *yard) later() { y.begin(func() { time.AfterFunc(warm.RefillPause, y.fill) }) }
+// later is refill after the current start. The caller holds the lock.
+func (y *jailPool) later() { y.begin(func() { time.AfterFunc(warm.RefillPause, y.fill) }) }
 
-func (y *yard) begin(start func()) {
+func (y *jailPool) begin(start func()) {
 	if y.filling || y.closed || !warm.Low(len(y.ready), y.want) {
 		return
 	}
@@ -174,7 +176,7 @@ func (y *yard) begin(start func()) {
 
 // fill parks jails until there are enough. An error ends it until the next take, which then makes its own jail and
 // meets the same error.
-func (y *yard) fill() {
+func (y *jailPool) fill() {
 	defer y.fillers.Done()
 	for {
 		j, err := y.runner.park(&y.spec, nil)
@@ -189,7 +191,7 @@ func (y *yard) fill() {
 		}
 		y.mu.Unlock()
 		if err == nil && !keep {
-			_ = j.discard() // nobody is left to be told
+			_ = j.discard() // no caller waits for the error
 		}
 		if stop {
 			return
@@ -197,8 +199,8 @@ func (y *yard) fill() {
 	}
 }
 
-// resize sets how many stand ready, has fill make what lacks, and gives those that are too many.
-func (y *yard) resize(n int, fill func(*yard)) (extra []*parked) {
+// resize sets how many jails are parked, has fill make those that are missing, and returns those that are too many.
+func (y *jailPool) resize(n int, fill func(*jailPool)) (extra []*parked) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.want = n
@@ -211,7 +213,7 @@ func (y *yard) resize(n int, fill func(*yard)) (extra []*parked) {
 }
 
 // clear ends the jails that were parked for a template.
-func (y *yard) clear(t *template) error {
+func (y *jailPool) clear(t *planTemplate) error {
 	y.mu.Lock()
 	var old []*parked
 	y.ready = slices.DeleteFunc(y.ready, func(j *parked) bool {
@@ -224,7 +226,7 @@ func (y *yard) clear(t *template) error {
 	return discardAll(old)
 }
 
-func (y *yard) close() error {
+func (y *jailPool) close() error {
 	y.mu.Lock()
 	y.closed = true
 	old := y.ready

@@ -13,38 +13,38 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// template is a head that is made once, and what it takes to write the rest of a run's program.
-type template struct {
+// planTemplate is the prefix of all Specs with one key, planned and encoded once.
+type planTemplate struct {
 	key    spec.Spec
 	prefix *plan.Prefix
 	file   *launcher.File
 	filter []byte
-	group  string // the keeper's own control groups, if the head has to do with them
+	group  string // the keeper's control groups, if the prefix depends on them
 
-	sumOnce sync.Once // of the head
+	sumOnce sync.Once // of the prefix
 	sum     []byte
 	sumErr  error
 
 	starts int // without a jail that was parked
 
-	uses int  // starts that are using file and the sources just now
-	gone bool // nobody will begin to
+	uses int  // starts that use file and the sources now
+	gone bool // no further start may use it
 }
 
-// newTemplate plans and encodes the prefix for a Spec and a Host.
-func newTemplate(s *spec.Spec, h *host.Host, m *plan.Mode) (*template, error) {
+// newPlanTemplate plans and encodes the prefix for a Spec and a Host.
+func newPlanTemplate(s *spec.Spec, h *host.Host, m *plan.Mode) (*planTemplate, error) {
 	prefix, err := plan.NewPrefix(s, h, m)
 	if err != nil {
 		return nil, err
 	}
-	t := &template{key: plan.PrefixSpec(s), filter: h.Filter, group: ownGroups(s), prefix: prefix}
+	t := &planTemplate{key: plan.PrefixSpec(s), filter: h.Filter, group: ownGroups(s), prefix: prefix}
 	if t.file, err = launcher.NewFile(prefix.Plan.Head, prefix.Plan.Request()); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// ownGroups is where the keeper is, for a Spec whose jails have a group below that.
+// ownGroups returns the keeper's control groups for a Spec whose jails have a group below; "" for others.
 func ownGroups(s *spec.Spec) string {
 	if !host.WantsGroup(s) {
 		return ""
@@ -52,15 +52,15 @@ func ownGroups(s *spec.Spec) string {
 	return host.ReadText("/proc/self/cgroup")
 }
 
-// fits says whether the template is one for a Spec and the filter that it means now.
-func (t *template) fits(key *spec.Spec, filter []byte) bool {
+// fits reports whether the template is for a Spec, with the filter that the Spec names now.
+func (t *planTemplate) fits(key *spec.Spec, filter []byte) bool {
 	return sameSpec(&t.key, key) && t.group == ownGroups(key) && (len(filter) == 0 || slices.Equal(t.filter, filter))
 }
 
 func sameSpec(a, b *spec.Spec) bool { return reflect.DeepEqual(a, b) }
 
-// sameSources says whether what the head shows of the host is still what the template has seen.
-func (t *template) sameSources(h *host.Host) bool {
+// sameSources reports whether the host's files in the prefix are still those of the template.
+func (t *planTemplate) sameSources(h *host.Host) bool {
 	for key, was := range t.prefix.Plan.Host.Sources {
 		if now := h.Sources[key]; now == nil || was.Content != now.Content || was.Copied != now.Copied ||
 			now.Copied && was.Mode != now.Mode {
@@ -76,8 +76,8 @@ func (t *template) sameSources(h *host.Host) bool {
 	return true
 }
 
-// run gives the Host of one run: the template's facts of the machine, and the run's own sources, variables and filter.
-func (t *template) run(s *spec.Spec) (*host.Host, error) {
+// run returns the Host of one run: the template's facts of the machine with the run's sources, variables and filter.
+func (t *planTemplate) run(s *spec.Spec) (*host.Host, error) {
 	h := *t.prefix.Plan.Host
 	h.Sources, h.Partial, h.Env = map[string]*host.Source{}, nil, nil
 	steps := []func(*spec.Spec) error{h.LookEnv, h.LookSources}
@@ -97,7 +97,7 @@ func (t *template) run(s *spec.Spec) (*host.Host, error) {
 	return &h, nil
 }
 
-// preparable reports whether a Spec's jails can start from a prepared tree, which has neither the host's network nor
+// preparable reports whether a Spec's jails can start in a prepared root, which has neither the host's network nor
 // more of its /etc than every jail has.
 func preparable(s *spec.Spec) bool { return s.Net != spec.NetHost && len(s.Etc) == 0 }
 
@@ -105,7 +105,7 @@ func wantsPool(s *spec.Spec) bool {
 	return (s.Net == "" || s.Net == spec.NetLoopback) && len(s.Publish) == 0
 }
 
-// prepareMissing says why this machine has no prepared trees, or "".
+// prepareMissing returns why this machine can have no prepared root, or "".
 func prepareMissing(h *host.Host) string {
 	for _, m := range []string{"user", "proc"} {
 		if why := h.Missing[m]; why != "" {

@@ -1,0 +1,63 @@
+package nsjail
+
+import (
+	"slices"
+	"time"
+
+	"brig/nsjail/internal/plan"
+	"brig/nsjail/internal/spec"
+)
+
+const (
+	maxRepeated  = 4               // automatic pools at once
+	repeatedIdle = 5 * time.Second // without a start, after which another pool may replace one
+)
+
+// growPool parks jails for Specs that are started repeatedly, and shares RunnerOptions.Pool among at most maxRepeated
+// pools. It leaves out Specs that have a pool by Prestart.
+func (r *Runner) growPool(s *spec.Spec, t *planTemplate) {
+	if r.pool == 0 || !preparable(s) {
+		return
+	}
+	st := r.tree
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	key := plan.PrefixSpec(s)
+	if t.starts++; t.starts < 2 && !st.started(t) || t.gone || st.done || st.find(&key) != nil {
+		return
+	}
+	automatic := st.automaticPools()
+	if len(automatic) == min(maxRepeated, r.pool) {
+		idlest := slices.MinFunc(automatic, func(a, b *jailPool) int { return a.used.Compare(b.used) })
+		if time.Since(idlest.used) < repeatedIdle {
+			return
+		}
+		st.pools = slices.DeleteFunc(st.pools, func(y *jailPool) bool { return y == idlest })
+		automatic = slices.DeleteFunc(automatic, func(y *jailPool) bool { return y == idlest })
+		r.ending.Go(func() { _ = idlest.close() }) // no caller waits for the error
+	}
+	key.Args = []string{"true"} // and nothing else of the run
+	y := st.open(r, &key)
+	y.automatic = true
+	automatic = append(automatic, y)
+	for _, y := range automatic {
+		extra := y.resize(r.pool/len(automatic), (*jailPool).later) // after the current start
+		r.ending.Go(func() { _ = discardAll(extra) })               // as above
+	}
+}
+
+// started reports whether such a Spec has started before, with or without a network namespace from the pool.
+func (st *warmRoot) started(t *planTemplate) bool {
+	return slices.ContainsFunc(st.templates,
+		func(k *planTemplate) bool { return k != t && k.starts > 0 && sameSpec(&k.key, &t.key) })
+}
+
+// automaticPools returns the pools of growPool. The caller holds the lock.
+func (st *warmRoot) automaticPools() (list []*jailPool) {
+	for _, y := range st.pools {
+		if y.automatic {
+			list = append(list, y)
+		}
+	}
+	return list
+}
