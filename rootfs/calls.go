@@ -93,7 +93,8 @@ func (b *builder) mountAt(fstype, target string, attr uint64, options ...[2]stri
 		attr uint64
 		flag int
 		name string
-	}{{rdonly, unix.MS_RDONLY, "MS_RDONLY"}, {nosuid, unix.MS_NOSUID, "MS_NOSUID"}, {nodev, unix.MS_NODEV, "MS_NODEV"}, {noexec, unix.MS_NOEXEC, "MS_NOEXEC"}} {
+	}{{rdonly, unix.MS_RDONLY, "MS_RDONLY"}, {nosuid, unix.MS_NOSUID, "MS_NOSUID"},
+		{nodev, unix.MS_NODEV, "MS_NODEV"}, {noexec, unix.MS_NOEXEC, "MS_NOEXEC"}} {
 		if attr&f.attr != 0 {
 			flags, names = flags|f.flag, append(names, f.name)
 		}
@@ -110,7 +111,8 @@ func (b *builder) newTmpfs(size, inodes int64, mode uint32, attr uint64) program
 }
 
 func tmpfsOptions(size, inodes int64, mode uint32) [][2]string {
-	return [][2]string{{"size", strconv.FormatInt(size, 10)}, {"nr_inodes", strconv.FormatInt(inodes, 10)}, {"mode", strconv.FormatUint(uint64(mode), 8)}}
+	return [][2]string{{"size", strconv.FormatInt(size, 10)}, {"nr_inodes", strconv.FormatInt(inodes, 10)},
+		{"mode", strconv.FormatUint(uint64(mode), 8)}}
 }
 
 func cloneAll() program.Arg {
@@ -122,8 +124,8 @@ func clone(more int, text string) program.Arg {
 	return program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|more, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC"+text)
 }
 
-// tree clones the mounts at a source (open_tree(2), Linux 5.2) and sets their attributes, recursively: the submounts of a
-// read-only bind must not stay writable.
+// tree clones the mounts at a source (open_tree(2), Linux 5.2) and sets their attributes, recursively: the submounts of
+// a read-only bind must not stay writable.
 func (b *builder) tree(s *Source, attr uint64) program.Slot {
 	if s.Passed {
 		return s.FD
@@ -144,7 +146,8 @@ func (b *builder) tree(s *Source, attr uint64) program.Slot {
 	return t
 }
 
-// at opens a path of the new root with openat2(2): the lookup cannot leave the root by a symbolic link, "..", or procfs.
+// at opens a path of the new root with openat2(2): the lookup cannot leave the root by a symbolic link, "..", or
+// procfs.
 func (b *builder) at(p string, flags uint64, mode uint32) program.Slot {
 	how := make([]byte, int(unsafe.Sizeof(unix.OpenHow{})))
 	binary.NativeEndian.PutUint64(how, flags|unix.O_CLOEXEC)

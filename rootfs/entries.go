@@ -268,7 +268,8 @@ func (b *builder) maskOurs(e *Entry) {
 // bind is mount(2) MS_BIND in a tree of ours, below the working directory: two operations fewer than open_tree(2) and
 // move_mount(2) for a mount that needs no attributes of its own.
 func (b *builder) bind(from, to string) {
-	b.Add(b.label, unix.SYS_MOUNT, program.Str(from), program.Str(to), program.Named(0, "NULL"), program.Named(unix.MS_BIND, "MS_BIND"), program.Named(0, "NULL"))
+	null := program.Named(0, "NULL")
+	b.Add(b.label, unix.SYS_MOUNT, program.Str(from), program.Str(to), null, program.Named(unix.MS_BIND, "MS_BIND"), null)
 }
 
 // sealed makes a directory or file of the tree read-only by a mount of itself.

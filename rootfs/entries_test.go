@@ -83,8 +83,8 @@ func one() map[string]Entry {
 	}
 }
 
-// TestEntries holds the system calls of each kind of entry: in a tree of brig's, in one that others may have shaped, and
-// above a prepared tree.
+// TestEntries holds the system calls of each kind of entry: in a tree of brig's, in one that others may have shaped,
+// and above a prepared tree.
 func TestEntries(t *testing.T) {
 	for file, guarded := range map[string]bool{"entries.txt": false, "entries-guarded.txt": true, "entries-over.txt": false} {
 		sections := map[string]string{}
@@ -466,7 +466,8 @@ func TestGuardsOfEntries(t *testing.T) {
 	}
 }
 
-// An image's root is looked up from its own descriptor, and the overlay's upper layer lies in the staging tmpfs beside it.
+// An image's root is looked up from its own descriptor, and the overlay's upper layer lies in the staging tmpfs beside
+// it.
 func TestImageStage(t *testing.T) {
 	for _, tt := range []struct {
 		image Image
@@ -488,5 +489,25 @@ func TestImageStage(t *testing.T) {
 		if strings.Contains(text, tt.not) || p.Ops[len(p.Ops)-1].NR != unix.SYS_FCHDIR {
 			t.Errorf("%s, or the working directory is not the image's root:\n%s", tt.not, text)
 		}
+	}
+}
+
+// A volume is attached to the store by one name, with its directories in it, and detached by the same name.
+func TestVolumeNames(t *testing.T) {
+	p := program.New(firstSlot + 1)
+	Volume(p, "volume", firstSlot, "v1", 4096, 9, []string{"a"})
+	DropVolume(p, "volume", firstSlot, "v1")
+	var order []string
+	for i := range p.Ops {
+		call := p.Ops[i].Call()
+		for _, part := range []string{`mkdirat($7, "a"`, `mkdirat($5, "v1", 0700)`, `move_mount($7, "", $5, "v1"`, "fchdir($5)",
+			`umount2("v1", MNT_DETACH|UMOUNT_NOFOLLOW)`, `unlinkat($5, "v1", AT_REMOVEDIR)`} {
+			if strings.Contains(call, part) {
+				order = append(order, part)
+			}
+		}
+	}
+	if len(order) != 6 || !strings.HasPrefix(order[0], "mkdirat") || !strings.HasPrefix(order[5], "unlinkat") {
+		t.Errorf("%q in\n%s", order, calls(p, 0))
 	}
 }

@@ -50,8 +50,9 @@ func ProcOver(p *program.Program) {
 	b.Program.Close(b.label, m)
 }
 
-// Widen makes room for the fixed descriptor numbers while one process has the table: the kernel makes one that is shared
-// larger only after a grace period (RCU), some milliseconds. The descriptor is replaced or closed with the others.
+// Widen makes room for the fixed descriptor numbers while one process has the table: the kernel makes one that is
+// shared larger only after a grace period (RCU), some milliseconds. The descriptor is replaced or closed with the
+// others.
 func Widen(p *program.Program, some program.Slot) {
 	p.Add("fds", unix.SYS_DUP3, some.Arg(), program.Int(fdEmpty), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 }

@@ -158,7 +158,9 @@ func Begin(p *program.Program, r *Root) *Tree {
 	}
 	b.Add("mount", unix.SYS_UMASK, program.Int(0)) // the modes below are meant
 	b.stage()
-	if r.Later || slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Kind == Cover || e.Kind == Overlay && !e.Source.Mounted }) {
+	if r.Later || slices.ContainsFunc(r.Entries, func(e Entry) bool {
+		return e.Kind == Cover || e.Kind == Overlay && !e.Source.Mounted
+	}) {
 		b.openEmpty() // now: a mount of the caller may cover its place
 	}
 	return t

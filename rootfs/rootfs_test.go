@@ -243,7 +243,8 @@ func TestSlotDiscipline(t *testing.T) {
 	}
 }
 
-// What stays open for init are the tmpfs mounts that the payload can fill, at most MaxDisks, and only if somebody looks.
+// What stays open for init are the tmpfs mounts that the payload can fill, at most MaxDisks, and only if somebody
+// looks.
 func TestDisks(t *testing.T) {
 	tmpfs := func(target string) Entry { return Entry{Kind: Tmpfs, Target: target, Size: 4096, Inodes: 9} }
 	scratch := []Entry{{Kind: Scratch, Target: "tmp"}, tmpfs("t"), {Kind: Scratch, Target: "work"}}

@@ -17,8 +17,8 @@ func VolumeStore(p *program.Program, label string) program.Slot {
 	return m
 }
 
-// Volume makes a tmpfs of so many bytes and files, with directories in it, and attaches it by its name in the store. It has
-// to be attached somewhere: the kernel clones a mount that is in no namespace since Linux 6.15 only.
+// Volume makes a tmpfs of so many bytes and files, with directories in it, and attaches it by its name in the store. It
+// has to be attached somewhere: the kernel clones a mount that is in no namespace since Linux 6.15 only.
 func Volume(p *program.Program, label string, store program.Slot, name string, size, inodes int64, dirs []string) program.Slot {
 	b := &builder{Program: p, label: label}
 	m := b.newTmpfs(size, inodes, 0o755, nosuid|nodev)
@@ -38,7 +38,8 @@ func VolumeTree(p *program.Program, label string, root program.Slot, dir string,
 	return t
 }
 
-// DropVolume detaches a volume from the store: it is gone with the last jail that shows it and the last descriptor of it.
+// DropVolume detaches a volume from the store: it is gone with the last jail that shows it and the last descriptor of
+// it.
 func DropVolume(p *program.Program, label string, store program.Slot, name string) {
 	p.Add(label, unix.SYS_FCHDIR, store.Arg())
 	p.Add(label, unix.SYS_UMOUNT2, program.Str(name), program.Named(unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW, "MNT_DETACH|UMOUNT_NOFOLLOW"))

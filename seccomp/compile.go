@@ -22,8 +22,8 @@ const maxConds = 1536
 // constant of every condition.
 func (t *Table) Compile() ([]byte, error) {
 	a, ok := findArch(t.Arch)
-	if !ok || t.Arch != runtime.GOARCH {
-		return nil, fmt.Errorf("seccomp: cannot compile for %s on %s; resolve the profile for %s", quote(t.Arch), runtime.GOARCH, runtime.GOARCH)
+	if native := runtime.GOARCH; !ok || t.Arch != native {
+		return nil, fmt.Errorf("seccomp: cannot compile for %s on %s; resolve the profile for %s", quote(t.Arch), native, native)
 	}
 	return t.compile(a)
 }

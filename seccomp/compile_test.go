@@ -70,8 +70,8 @@ func TestCompileIsLibseccomps(t *testing.T) {
 	}
 }
 
-// The filter of each architecture is compared with the table's meaning when it is made: it answers numbers of other ABIs
-// in the architecture's own way.
+// The filter of each architecture is compared with the table's meaning when it is made: it answers numbers of other
+// ABIs in the architecture's own way.
 func TestCompileForEveryArchitecture(t *testing.T) {
 	for _, name := range []string{"amd64", "arm64", "riscv64", "s390x", "ppc64le"} {
 		table, err := Default().Resolve(Target{Arch: name})

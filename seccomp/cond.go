@@ -101,8 +101,8 @@ func canHold(conds []Cond) bool {
 	return true
 }
 
-// argCanHold looks for a value of one argument that meets all conditions: it has the bits of all masks, lies between the
-// bounds, and is none of the excluded values.
+// argCanHold looks for a value of one argument that meets all conditions: it has the bits of all masks, lies between
+// the bounds, and is none of the excluded values.
 func argCanHold(conds []Cond) bool {
 	lo, hi, mask, want := uint64(0), uint64(math.MaxUint64), uint64(0), uint64(0)
 	excluded := map[uint64]bool{}

@@ -8,10 +8,10 @@
 //   - Compile writes the rules as a binary tree of ranges of numbers, then runs the result in the interpreter of this
 //     package and compares it with Table.Eval: what was explained is what is enforced.
 //
-// libseccomp, which no other package imports, knows the numbers and names of system calls on each architecture. In tests
-// its compiler is compared with this package's on every number. It is not first-match: an unconditional rule wins over a
-// conditional one wherever it is in the list, so a profile that denies openat(2) for writing and then allows openat would
-// allow it all.
+// libseccomp, which no other package imports, knows the numbers and names of system calls on each architecture. In
+// tests its compiler is compared with this package's on every number. It is not first-match: an unconditional rule wins
+// over a conditional one wherever it is in the list, so a profile that denies openat(2) for writing and then allows
+// openat would allow it all.
 //
 // Only the native architecture is compiled in. A call through a foreign ABI (i386's int 0x80, x32) kills the process.
 //
@@ -29,8 +29,8 @@
 //   - debug: default and what gdb, strace and rr-like tools miss in it: kcmp, pidfd_getfd, process_madvise, and
 //     PTRACE_O_TRACEEXIT for one tracer at a time, which nsjail's init decides (Linux 5.16; without init it is death).
 //
-// System calls that are newer than every one a profile names answer ENOSYS where the default action is an errno, because
-// libraries fall back on ENOSYS and give up on EPERM.
+// System calls that are newer than every one a profile names answer ENOSYS where the default action is an errno,
+// because libraries fall back on ENOSYS and give up on EPERM.
 //
 // Importing the package does no work: profiles are parsed on demand, and DefaultBPF is a string in the binary.
 package seccomp

@@ -80,8 +80,9 @@ func NativeABI() string {
 	return runtime.GOARCH
 }
 
-// CallName returns the name of a system call that a notice has by its number and the architecture of the call (AUDIT_ARCH_*),
-// which are not always the machine's own. name is "" where the library does not know the call; abi is never empty.
+// CallName returns the name of a system call that a notice has by its number and the architecture of the call
+// (AUDIT_ARCH_*), which are not always the machine's own. name is "" where the library does not know the call; abi is
+// never empty.
 func CallName(nr int32, audit uint32) (name, abi string) {
 	for _, a := range abis() {
 		if a.audit != audit {

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// oracle compiles a table with libseccomp, for comparison. libseccomp is not first-match: an unconditional rule wins over
-// a conditional one wherever it is in the list, and two conditions on one argument are refused. So rules that overlap are
-// first made disjoint.
+// oracle compiles a table with libseccomp, for comparison. libseccomp is not first-match: an unconditional rule wins
+// over a conditional one wherever it is in the list, and two conditions on one argument are refused. So rules that
+// overlap are first made disjoint.
 func (t *Table) oracle(a arch) ([]byte, error) {
 	f, err := t.filter()
 	if err != nil {
@@ -196,7 +196,7 @@ func (l *lowerer) lower(rules []Rule) ([]lowered, error) {
 	return out, nil
 }
 
-// plain says that the order of the rules means nothing and that libseccomp takes each as it is.
+// plain reports whether the order of the rules has no meaning and libseccomp takes each as it is.
 func plain(rules []Rule) bool {
 	for _, r := range rules {
 		var used [6]bool
@@ -224,7 +224,7 @@ func (l *lowerer) lowerPlain(rules []Rule) []lowered {
 	return out
 }
 
-// remainder gives where r decides: where it holds, less where a rule of another action before it does.
+// remainder returns where r decides: where it holds, less where a rule of another action before it does.
 func (l *lowerer) remainder(r Rule, before []Rule) ([]cube, error) {
 	own, err := cubesOf(r.Conds)
 	if err != nil {
@@ -256,8 +256,8 @@ func (l *lowerer) remainder(r Rule, before []Rule) ([]cube, error) {
 	return out, nil
 }
 
-// A cube is a set of argument vectors: those whose bits under mask equal want. It is what a conjunction of
-// SCMP_CMP_MASKED_EQ says, one comparison an argument, and thus what libseccomp can take. Cubes are closed under
+// A cube is a set of argument vectors: those whose bits under mask equal want. It is the meaning of a conjunction of
+// SCMP_CMP_MASKED_EQ with one comparison an argument, which libseccomp takes. Cubes are closed under
 // intersection, and every comparison is a union of at most 126 of them, so "this rule, but for what the rules before it
 // have decided" becomes a union of cubes, whatever order libseccomp tries them in.
 type cube struct{ mask, want [6]uint64 }
@@ -273,7 +273,7 @@ const maxRules = 128
 
 var errTooManyCubes = errors.New("its overlapping rules are too intricate to be made disjoint")
 
-// meet gives the intersection, false when it is empty.
+// meet returns the intersection, false when it is empty.
 func (c cube) meet(d cube) (cube, bool) {
 	var m cube
 	for i := range c.mask {
@@ -285,7 +285,7 @@ func (c cube) meet(d cube) (cube, bool) {
 	return m, true
 }
 
-// within says that every vector of c is in d.
+// within reports whether every vector of c is in d.
 func (c cube) within(d cube) bool {
 	for i := range c.mask {
 		if d.mask[i]&^c.mask[i] != 0 || (c.want[i]^d.want[i])&d.mask[i] != 0 {
@@ -310,7 +310,7 @@ func (c cube) conds() []Cond {
 	return out
 }
 
-// cubesOf gives the union that a conjunction of comparisons is; none at all when it can never hold.
+// cubesOf returns a conjunction of comparisons as a union; it is empty when they can never hold together.
 func cubesOf(conds []Cond) ([]cube, error) {
 	all := []cube{{}}
 	for _, c := range conds {
@@ -367,9 +367,9 @@ func (s span) prefixes(add func(mask, want uint64)) {
 	}
 }
 
-// minus gives c without the cubes of cut, as disjoint cubes. It splits c bit by bit, first on a bit in which all of cut
-// agree, for then one half is finished at once; the highest such bit first, because the values near the forbidden ones
-// (other ioctls) are the usual ones, and libseccomp tries the longest masks first.
+// minus returns c without the cubes of cut, as disjoint cubes. It splits c bit by bit, first on a bit in which all of
+// cut agree, for then one half is finished at once; the highest such bit first, because the values near the forbidden
+// ones (other ioctls) are the usual ones, and libseccomp tries the longest masks first.
 func (c cube) minus(cut []cube, budget *int) ([]cube, error) {
 	if *budget--; *budget < 0 {
 		return nil, errTooManyCubes
@@ -423,7 +423,7 @@ func splitAt(c cube, cut []cube) (arg int, bit uint64) {
 // span is an inclusive range of values.
 type span struct{ lo, hi uint64 }
 
-// spans says where a condition other than MaskedEq holds.
+// spans returns where a condition other than MaskedEq holds.
 func (c Cond) spans() []span {
 	const top = math.MaxUint64
 	v := c.Value

@@ -38,7 +38,7 @@ func TestDefaultBPFIsFresh(t *testing.T) {
 	}
 }
 
-// both gives the verdict without and with garbage in the upper half of each argument.
+// both returns the verdict without and with garbage in the upper half of each argument.
 func both(c call) []call {
 	g := c
 	for i := range g.args {
@@ -266,8 +266,8 @@ func TestPresetsDiffer(t *testing.T) {
 	}
 }
 
-// Docker, podman and runc add a profile's rules to libseccomp as they stand, and it refuses one beside a narrower rule that
-// has another action.
+// Docker, podman and runc add a profile's rules to libseccomp as they are, and it refuses one beside a narrower rule
+// that has another action.
 func TestLibseccompTakesThePresets(t *testing.T) {
 	for _, name := range Presets() {
 		p, err := Preset(name)

@@ -29,8 +29,8 @@ type Syscall struct {
 	Excludes *Filter `json:"excludes,omitempty"`
 }
 
-// Arg compares one argument of a system call. All comparisons are unsigned and 64 bits wide, though the kernel cuts many
-// arguments to 32: SCMP_CMP_MASKED_EQ with Value 0xffffffff compares what such a call really sees.
+// Arg compares one argument of a system call. All comparisons are unsigned and 64 bits wide, though the kernel cuts
+// many arguments to 32: SCMP_CMP_MASKED_EQ with Value 0xffffffff compares what such a call really sees.
 type Arg struct {
 	Index uint `json:"index"`
 	// Value is what is compared with; for SCMP_CMP_MASKED_EQ, the mask.

@@ -52,7 +52,7 @@ func compiled(t *testing.T, p *Profile, target Target) (*Table, []byte) {
 	return table, bpf
 }
 
-// call is what a filter should say of one system call of the native architecture.
+// call is the expected answer to one system call of the native architecture.
 type call struct {
 	name string
 	args [6]uint64

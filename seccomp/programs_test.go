@@ -38,8 +38,8 @@ assert os.listdir("/")
 print("fine" if math.isqrt(49) == 7 and json.loads("[1]") == [1] else "wrong")
 `
 
-// TestPrograms runs real programs under the presets, as root and as an ordinary user. A program that the machine has not
-// is skipped, by name.
+// TestPrograms runs real programs under the presets, as root and as an ordinary user. A program that the machine has
+// not is skipped, by name.
 func TestPrograms(t *testing.T) {
 	needNative(t)
 	const c = `printf '#include <pthread.h>\n#include <stdio.h>\nstatic void *f(void *p){return p;}\nint main(void){pthread_t t;` +

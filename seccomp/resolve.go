@@ -159,8 +159,8 @@ func (r *resolver) note(format string, args ...any) {
 	r.table.Notes = append(r.table.Notes, fmt.Sprintf(format, args...))
 }
 
-// warnWide notes a comparison that garbage in the upper half of a register gets past: filters compare 64 bits, the kernel
-// then reads 32. Docker's own "socket domain > 40" lets AF_VSOCK through this way.
+// warnWide notes a comparison that garbage in the upper half of a register gets past: filters compare 64 bits, the
+// kernel then reads 32. Docker's own "socket domain > 40" lets AF_VSOCK through this way.
 func (r *resolver) warnWide(name string, action Action, conds []Cond, entry int) {
 	for _, c := range conds {
 		if !intArg(name, c.Arg) {

@@ -1,8 +1,9 @@
 package seccomp
 
-// shrink returns the same filter in fewer instructions: the kernel converts, checks and compiles each when it is loaded. Three things are left out: masks that mask nothing, loads of what is loaded already, and every
-// answer but one of a kind, at the end, to which all jumps go. A filter in which a jump would have to be too long
-// (255 instructions, bpf(2)) stays as it is. Jumps go forward only, so one walk in order sees all ways to a place.
+// shrink returns the same filter in fewer instructions: the kernel converts, checks and compiles each when it is
+// loaded. Three things are left out: masks that mask nothing, loads of what is loaded already, and every answer but one
+// of a kind, at the end, to which all jumps go. A filter in which a jump would have to be too long (255 instructions,
+// bpf(2)) stays as it is. Jumps go forward only, so one walk in order sees all ways to a place.
 func shrink(p []insn) []insn {
 	skip := redundant(p)
 	at := func(i int) int { // past what is left out

@@ -100,7 +100,8 @@ func simulate(p []insn, d Data) Action {
 	return run(p, d)
 }
 
-// PermitsAll reports whether a filter lets all of these calls of the machine's own architecture happen, with zeros as arguments.
+// PermitsAll reports whether a filter lets all of these calls of the machine's own architecture happen, with zeros as
+// arguments.
 func PermitsAll(bpf []byte, calls ...int32) bool {
 	p, err := decodeProgram(bpf)
 	return err == nil && !slices.ContainsFunc(calls, func(nr int32) bool { return !simulate(p, Data{Nr: nr}).Permits() })

@@ -73,8 +73,8 @@ func holds(conds []Cond, args [6]uint64) bool {
 	return true
 }
 
-// LoadFlags returns the flags that the profile wants passed to seccomp(SECCOMP_SET_MODE_FILTER). TSYNC is not among them:
-// it has nothing to do in a process that is about to exec.
+// LoadFlags returns the flags that the profile wants passed to seccomp(SECCOMP_SET_MODE_FILTER). TSYNC is not among
+// them: it has nothing to do in a process that is about to exec.
 func (t *Table) LoadFlags() uint {
 	var flags uint
 	for _, f := range t.Flags {

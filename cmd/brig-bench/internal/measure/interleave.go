@@ -46,7 +46,7 @@ const (
 )
 
 // Interleave samples all contenders in each round. The orders of the rounds are a Williams square: over a cycle each
-// contender stands at each place, and follows each other one, equally often, so that what a jail leaves the kernel to
+// contender has each place, and follows each other one, equally often, so that what a jail leaves the kernel to
 // clean up affects all alike. A contender that fails is out.
 func Interleave(ctx context.Context, e *Env, p Plan, all []Contender) (*Series, error) {
 	s := &Series{plan: p, taken: map[string][]float64{}, failed: map[string]error{}}

@@ -120,11 +120,11 @@ func lookPath(name string) (path string, err error) {
 	return "", err
 }
 
-// version is the first number with a dot in what a program says of itself.
+// version returns the first number with a dot in what a program prints about itself.
 func version(env []string, argv ...string) string {
 	text, err := output(env, argv...)
 	if err != nil {
-		return "" // a tool that cannot say it may still work
+		return "" // a tool without a version may still work
 	}
 	for _, word := range strings.Fields(text) {
 		word = strings.TrimSuffix(strings.TrimPrefix(word, "v"), ",")
