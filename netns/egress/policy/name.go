@@ -130,7 +130,14 @@ func labelRune(r rune) bool {
 func asciiName(s string) string {
 	labels := strings.Split(strings.ToLower(s), ".")
 	for i, label := range labels {
-		labels[i], _ = idna.Punycode.ToASCII(label) // NormalizeName refuses what has no ASCII form
+		if onlyLDH(label) == "" {
+			continue
+		}
+		text, err := idna.Punycode.ToASCII(label)
+		if err != nil || strings.Contains(text, ".") { // it takes U+3002 and its like for dots
+			return ""
+		}
+		labels[i] = text
 	}
 	name, _ := NormalizeName(strings.Join(labels, "."))
 	return name

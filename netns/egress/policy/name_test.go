@@ -111,6 +111,7 @@ func TestASCIIName(t *testing.T) {
 		"\u4ed6\u4eec\u4e3a\u4ec0\u4e48\u4e0d\u8bf4\u4e2d\u6587":                                                 "xn--ihqwcrb4cv8a8dqg056pqjye",
 		"3\u5e74b\u7d44\u91d1\u516b\u5148\u751f":                                                                 "xn--3b-ww4c5e180e575a65lsy2b",
 		"\u305d\u306e\u30b9\u30d4\u30fc\u30c9\u3067":                                                             "xn--d9juau41awczczp",
+		"xn--abc-.example": "", "b\u00fccher\u3002example": "",
 		"B\u00fccher.example": "xn--bcher-kva.example",
 	} {
 		if got := asciiName(unicode); got != ascii {
