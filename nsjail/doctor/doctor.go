@@ -10,10 +10,10 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// State is what Diagnose says of a mechanism.
+// State is the result of Diagnose for one mechanism.
 type State string
 
-// The states.
+// The states of a Finding.
 const (
 	Present State = "present" // it works here
 	Partial State = "partial" // a jail does with less, or only a part of it works
@@ -21,18 +21,18 @@ const (
 	Note    State = "note"    // nothing that a jail needs
 )
 
-// Finding is what is known of one mechanism on a machine.
+// Finding describes one mechanism on a machine.
 type Finding struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
 	Why   string `json:"why"`
-	// Fix is the command or the setting that mends it; "" where nothing is to be mended, or can be.
+	// Fix is the command or the setting that mends it; "" if there is none or nothing has to be mended.
 	Fix string `json:"fix,omitempty"`
 	// Text is a file to install, of several lines.
 	Text string `json:"text,omitempty"`
 }
 
-// Facts is what Examine has read from a machine. A test can invent one.
+// Facts are read from a machine by Examine. Tests invent them.
 type Facts struct {
 	tryJail func(context.Context, spec.Spec) Trial // makes one jail
 
@@ -45,9 +45,9 @@ type Facts struct {
 	Files map[string]string
 	// Env holds the variables of this process that tell of a container.
 	Env map[string]string
-	// Chrooted says that this process's root is known to differ from process 1's.
+	// Chrooted is set if this process's root is known to differ from that of process 1.
 	Chrooted bool
-	// Host is what Look found for a default jail; nil if it failed, and then Default says why.
+	// Host is what Look found for a default jail; nil if it failed, Default then has the reason.
 	Host   *host.Host
 	Groups cgroup.Layout
 	// GroupsErr is why Groups could not be read.
@@ -73,10 +73,10 @@ type Trial struct {
 	Enforced map[string]string
 }
 
-// Works says whether the trial made its jail.
+// Works reports whether the trial made its jail.
 func (t *Trial) Works() bool { return t.Tried && t.Err == nil }
 
-// failedAt is the operation of the error: the label of a step, or a phase such as clone3.
+// failedAt returns the operation of the error: the label of a step, or a phase such as clone3.
 func (t *Trial) failedAt() string {
 	if e := asError(t.Err); e != nil {
 		return e.Op
@@ -84,8 +84,8 @@ func (t *Trial) failedAt() string {
 	return ""
 }
 
-// Diagnose says what a machine offers to a jail and what to do about the rest. It is pure; the first finding, named
-// jail, is whether a default jail works.
+// Diagnose returns what a machine offers to a jail and the remedies for what it lacks. It is pure. The first finding,
+// named jail, reports whether a default jail works.
 func Diagnose(f *Facts) []Finding {
 	list := []Finding{f.jail()}
 	for _, check := range []func() Finding{f.kernel, f.userNamespaces, f.root, f.proc, f.overlay, f.idmap, f.seccomp, f.library, f.egress,
@@ -101,7 +101,7 @@ func Diagnose(f *Facts) []Finding {
 	return list
 }
 
-// Works says whether a default jail works, according to Diagnose.
+// Works reports whether a default jail works, according to Diagnose.
 func Works(list []Finding) bool { return len(list) > 0 && list[0].State == Present }
 
 func (f *Facts) jail() Finding {
@@ -135,17 +135,17 @@ func (f *Facts) jail() Finding {
 	return x
 }
 
-// spared are the mechanisms that the relaxed trial does without.
+// spared returns the mechanisms that the relaxed trial omits.
 func spared() []string { return []string{"proc", "keyring", "processes"} }
 
 func (f *Facts) file(path string) string { return strings.TrimSpace(f.Files[path]) }
 
 func (f *Facts) has(path string) bool { _, ok := f.Files[path]; return ok }
 
-// sysctl is a setting of /proc/sys by its dotted name.
+// sysctl returns a setting of /proc/sys by its dotted name.
 func (f *Facts) sysctl(name string) string { return f.file(host.SysctlPath(name)) }
 
-// status is a field of /proc/self/status: proc_pid_status(5).
+// status returns a field of /proc/self/status: proc_pid_status(5).
 func (f *Facts) status(field string) string {
 	for _, line := range strings.Split(f.Files["/proc/self/status"], "\n") {
 		if v, ok := strings.CutPrefix(line, field+":"); ok {

@@ -17,8 +17,8 @@ import (
 // linkTime bounds the search of /usr, which has some hundred thousand files.
 const linkTime = 15 * time.Second
 
-// lookLinks finds what programs in /usr have links to in /etc that a default jail lacks: public configuration, since
-// what is private is not proposed.
+// lookLinks returns the names in /etc that programs in /usr have links to and a default jail lacks. Private files are
+// not among them.
 func lookLinks(h *host.Host) (names []string) {
 	has := func(name string, list []string) bool {
 		return slices.ContainsFunc(list, func(have string) bool { return name == have || strings.HasPrefix(name, have+"/") })

@@ -58,7 +58,7 @@ func detectGroups() groups {
 	return groups{*l, err}
 }
 
-// lookDefault is what Look finds for a default jail, or nil: the trial of one then fails for the same reason.
+// lookDefault returns the Host of a default jail, or nil if Look fails; the trial then fails for the same reason.
 func lookDefault() *host.Host {
 	h, err := host.Look(&spec.Spec{Args: []string{TrialCommand}})
 	if err != nil || h.Close() != nil {
@@ -67,7 +67,7 @@ func lookDefault() *host.Host {
 	return h
 }
 
-// readMachine reads what needs no jail.
+// readMachine reads the facts that need no trial.
 func (f *Facts) readMachine() {
 	var u unix.Utsname
 	if unix.Uname(&u) == nil { // it cannot fail
@@ -80,7 +80,7 @@ func (f *Facts) readMachine() {
 	within(f, "root of process 1", readTime, func() bool { return differentRoot() }, func(v bool) { f.Chrooted = v })
 }
 
-// within runs a reading in a goroutine of its own and gives up on it after a while; what it hands to set is then lost.
+// within reads in another goroutine and calls set with the result. After limit it gives up and notes the name.
 func within[T any](f *Facts, name string, limit time.Duration, read func() T, set func(T)) {
 	done := make(chan T, 1)
 	go func() { done <- read() }()
@@ -114,7 +114,7 @@ func (f *Facts) readFiles() {
 			}
 		})
 	}
-	// only one variable of process 1 matters, and the others are not ours to keep
+	// only the variable that names a container matters; the others may be secrets
 	if env, ok := f.Files["/proc/1/environ"]; ok {
 		f.Files["/proc/1/environ"] = containerOf(env)
 	}
@@ -127,7 +127,7 @@ func (f *Facts) readFiles() {
 	}
 }
 
-// containerOf is the one variable of an environ file that names a container, or "".
+// containerOf returns the variable of an environ file that names a container, or "".
 func containerOf(environ string) string {
 	for _, v := range strings.Split(environ, "\x00") {
 		if strings.HasPrefix(v, "container=") {
@@ -137,8 +137,8 @@ func containerOf(environ string) string {
 	return ""
 }
 
-// differentRoot compares the roots of this process and of process 1, where both see the same mounts and the caller may
-// look: then another root is a chroot.
+// differentRoot reports whether this process is in a chroot: it has the mount namespace of process 1, but another root.
+// It returns false if the caller may not read these.
 func differentRoot() bool {
 	ours, err := os.Readlink("/proc/self/ns/mnt")
 	theirs, err1 := os.Readlink("/proc/1/ns/mnt")
@@ -147,7 +147,7 @@ func differentRoot() bool {
 	return errors.Join(err, err1, err2, err3) == nil && ours == theirs && !os.SameFile(root, first)
 }
 
-// TrialCommand is what a trial runs. A root without it shows as much: the jail was made, up to the last step.
+// TrialCommand is the payload of a trial. If the root has no such file, the jail was made all the same.
 const TrialCommand = "/bin/true"
 
 func (f *Facts) tryJails(ctx context.Context) {
@@ -165,13 +165,13 @@ func (f *Facts) tryJails(ctx context.Context) {
 		Mounts: []spec.Mount{{Type: spec.MountBind, Source: dir, Target: spec.DefaultWorkdir, Writable: true}}})
 }
 
-// try makes one jail and forgets it.
+// try makes one jail.
 func (f *Facts) try(ctx context.Context, name string, s spec.Spec) (t Trial) {
 	s.Args = []string{TrialCommand}
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
 	t = Trial{Tried: true, Err: &spec.Error{Fault: spec.FaultHost, Op: "jail", Detail: "it did not answer in " + trialTime.String(), Remedy: "look into the kernel log: dmesg | tail"}}
-	// the context ends the jail; the second bound is for what a context does not reach
+	// the context ends the jail; the second bound is for a start that the context cannot end
 	within(f, name, trialTime+time.Second, func() Trial { return f.tryJail(ctx, s) }, func(v Trial) { t = v })
 	return t
 }

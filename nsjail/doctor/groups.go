@@ -10,7 +10,7 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// cgroups says which limits a control group can hold here. Without one a jail works, but not a limit on memory.
+// cgroups reports which limits a control group can hold here. A jail works without one, but not a limit on memory.
 func (f *Facts) cgroups() Finding {
 	var step *cgroup.StepError
 	switch {
@@ -35,7 +35,7 @@ func (f *Facts) cgroups() Finding {
 	return x
 }
 
-// heldLimits are the mechanisms that a group can and cannot hold, in the order of a report.
+// heldLimits returns the mechanisms that a group can and cannot hold, in the order of a report.
 func heldLimits(l *cgroup.Layout) (held, missing []string) {
 	p := cgroup.Resolve(cgroup.All(), l)
 	for _, m := range spec.Mechanisms() {
@@ -49,7 +49,7 @@ func heldLimits(l *cgroup.Layout) (held, missing []string) {
 	return held, missing
 }
 
-// groupsFix is what the administrator, or the caller, can do.
+// groupsFix returns the remedy for missing control groups.
 func (f *Facts) groupsFix() string {
 	l := &f.Groups
 	delegate := host.DelegateCommand(f.UID)

@@ -8,7 +8,7 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// kernelNeeds are the releases that brought what a jail uses beyond host.MinKernel.
+// kernelNeeds are the features that came after host.MinKernel.
 var kernelNeeds = []struct {
 	release host.Kernel
 	what    string

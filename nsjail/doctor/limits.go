@@ -9,10 +9,10 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// namespaceKinds are the limits of namespaces(7) that a jail counts against.
+// namespaceKinds returns the kinds of namespaces with a limit that a jail counts against: namespaces(7).
 func namespaceKinds() []string { return []string{"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"} }
 
-// fewJails is a limit on namespaces or processes at which the machine runs so few jails that it deserves a line.
+// fewJails is the limit on namespaces or processes below which doctor notes that few jails can run.
 const fewJails = 64
 
 func (f *Facts) namespaceLimits() Finding {
@@ -94,7 +94,7 @@ func (f *Facts) limits() Finding {
 
 const corePattern = "kernel.core_pattern"
 
-// core reports on a program of the host that the kernel starts, or connects to, for a crash: core(5).
+// core reports whether the kernel starts a program of the host, or connects to one, after a crash: core(5).
 func (f *Facts) core() Finding {
 	x := Finding{Name: "core", State: Present, Why: corePattern +
 		" starts a program as root for a crash, but for none in a jail: RLIMIT_CORE is 1 there"}

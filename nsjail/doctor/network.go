@@ -16,7 +16,7 @@ func (f *Facts) tryNetwork(ctx context.Context) {
 	}
 }
 
-// egress says whether jails can have NetEgress. Nothing is reached to find that out.
+// egress reports whether jails can have NetEgress. It sends nothing.
 func (f *Facts) egress() Finding {
 	x := Finding{Name: "egress", State: Present, Why: "a jail can have a network of named destinations (--allow), at every port, too"}
 	switch {

@@ -7,7 +7,7 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// outer is what this process runs in, by name, and what tells so; "" for a machine of its own.
+// outer returns the name of the container or sandbox that this process runs in, and the evidence; "" for none.
 func (f *Facts) outer() (kind, by string) {
 	release := strings.ToLower(f.Release)
 	pid1 := f.file("/proc/1/environ")
@@ -43,7 +43,7 @@ func (f *Facts) outer() (kind, by string) {
 	return "", ""
 }
 
-// outerFix is how the outer container is told to permit a jail.
+// outerFix returns the option with which the outer container permits a jail.
 func outerFix(kind string) string {
 	switch kind {
 	case "brig":

@@ -36,13 +36,14 @@ func (f *Facts) proc() Finding {
 	return x
 }
 
-// chrooted says whether this is known to be a chroot: then no mount is at "/", unless the directory is a mount point.
+// chrooted reports whether this process is known to be in a chroot: no mount is at "/", unless the root is a mount
+// point.
 func (f *Facts) chrooted() bool {
 	mounts, ok := f.Files["/proc/self/mountinfo"]
 	return f.Chrooted || ok && len(rootMounts(mounts)) == 0
 }
 
-// rootMounts are the mounts at "/", the lowest first.
+// rootMounts returns the mounts at "/", the lowest first.
 func rootMounts(mountinfo string) (list []host.MountLine) {
 	for _, m := range host.ParseMounts([]byte(mountinfo), " / ") {
 		if m.Point == "/" {

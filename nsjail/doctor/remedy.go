@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// failure is a row of the failures that a machine or a Spec can cause. An empty field matches everything.
+// failure is a row of the table of remedies. An empty field matches everything.
 type failure struct {
 	label  string // of the step; a * at the end stands for any rest
 	call   string // what its call begins with
@@ -21,7 +21,7 @@ type failure struct {
 	remedy string
 }
 
-// failures are searched in their order; the last row matches every failure.
+// failures returns the table of remedies. The first row that fits decides; the last row fits every failure.
 func failures() []failure {
 	type errnos = []syscall.Errno
 	files := fmt.Sprintf("the hard limit on open files is too low: a jail needs %d; raise it with ulimit -Hn", host.NeededFiles)
@@ -66,7 +66,7 @@ func failures() []failure {
 
 const noMountPoint = "the mount point does not exist in a read-only tree; make it there, or use --rootfs-writable"
 
-// Remedy finds the first row that fits.
+// Remedy returns whose fault a failed operation is, and the remedy.
 func Remedy(label, call string, errno syscall.Errno) (spec.Fault, string) {
 	all := failures()
 	i := slices.IndexFunc(all, func(c failure) bool {

@@ -24,7 +24,7 @@ func asError(err error) *spec.Error {
 // blocker is a reason why no user namespace can be made or used.
 type blocker struct{ why, fix, text string }
 
-// blockers lists every reason that the facts show, the surest first: a machine may have several.
+// blockers returns every reason that the facts show, the most certain first.
 func (f *Facts) blockers() (list []blocker) {
 	if f.Default.Works() || !f.userFailed() {
 		return nil
@@ -59,7 +59,7 @@ func (f *Facts) userFailed() bool {
 	case "clone3", "user", "kernel":
 		return true
 	}
-	// an LSM lets the namespace be made and then denies what it is for
+	// an LSM permits the namespace and then denies the operations in it
 	return (e.Op == "mount" || e.Op == "rootfs" || e.Op == "uts" || e.Op == "net") && (e.Errno == unix.EPERM || e.Errno == unix.EACCES)
 }
 
@@ -94,7 +94,7 @@ func (f *Facts) debianSwitch() blocker {
 	return blocker{}
 }
 
-// ubuntuAppArmor is the restriction of Ubuntu 23.10 and later. A profile of its own lifts it for one program.
+// ubuntuAppArmor checks the restriction of Ubuntu 23.10 and later. An AppArmor profile lifts it for one program.
 func (f *Facts) ubuntuAppArmor() blocker {
 	if f.sysctl(host.AppArmorSwitch) != "1" || f.file("/proc/self/attr/current") != "unconfined" {
 		return blocker{}
@@ -104,7 +104,7 @@ func (f *Facts) ubuntuAppArmor() blocker {
 		text: appArmorProfile(f.Exe)}
 }
 
-// appArmorProfile confines nothing; it only names the program, which is what the restriction asks for.
+// appArmorProfile returns a profile that confines nothing. The restriction is lifted for programs with any profile.
 func appArmorProfile(exe string) string {
 	glob := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, "^", `\^`)
 	return "abi <abi/4.0>,\ninclude <tunables/global>\n\nprofile brig \"" + glob.Replace(exe) + "\" flags=(unconfined) {\n" +
@@ -118,7 +118,7 @@ func (f *Facts) inChroot() blocker {
 	return blocker{}
 }
 
-// coveredRoot is a mount over "/" made after this process took its root: for the kernel that is a chroot too.
+// coveredRoot checks for a mount over "/" that is not this process's root. The kernel treats that as a chroot.
 func (f *Facts) coveredRoot() blocker {
 	e := asError(f.Default.Err)
 	if roots := rootMounts(f.Files["/proc/self/mountinfo"]); len(roots) < 2 || e == nil || e.Errno != unix.EPERM {
@@ -177,7 +177,7 @@ func (f *Facts) exhausted() blocker {
 	return blocker{why: x.Why, fix: x.Fix}
 }
 
-// unmapped is a caller that its own user namespace does not know; the kernel then makes it no other.
+// unmapped checks for a caller whose uid is not mapped in its user namespace: user_namespaces(7), EPERM.
 func (f *Facts) unmapped() blocker {
 	if id := f.file("/proc/sys/kernel/overflowuid"); id == "" || id != strconv.Itoa(f.UID) {
 		return blocker{}
@@ -218,8 +218,8 @@ func unique(list []string) (out []string) {
 	return out
 }
 
-// Blame replaces a general remedy by what this machine's files say forbids the step. It runs only when a jail has
-// failed already, so its cost does not count.
+// Blame replaces a general remedy by the reason that this machine's files show. It runs only after a failure, so its
+// cost does not matter.
 func Blame(e *spec.Error) *spec.Error {
 	switch e.Errno {
 	case unix.EPERM, unix.EACCES, unix.ENOSYS, unix.ENOSPC:

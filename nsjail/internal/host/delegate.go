@@ -24,7 +24,7 @@ func DelegateScript(user string) (string, error) {
 	return delegateScript(l, user, os.Getuid(), os.Getppid())
 }
 
-// DelegateCommand is what an ordinary user is told to type.
+// DelegateCommand returns the command that delegates control groups to a uid.
 func DelegateCommand(uid int) string { return fmt.Sprintf("brig doctor --delegate %d | sudo sh", uid) }
 
 func delegateScript(l *cgroup.Layout, user string, uid, shell int) (string, error) {

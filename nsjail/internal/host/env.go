@@ -8,7 +8,7 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// Sensitive says whether a variable of this name usually holds a secret or the way to one: tokens, keys,
+// Sensitive reports whether a variable of this name usually holds a secret or the way to one: tokens, keys,
 // passwords, cloud credentials, sockets of agents. Such a variable passes only when it is named in full.
 func Sensitive(name string) bool {
 	n := strings.ToUpper(name)
@@ -32,7 +32,7 @@ func Sensitive(name string) bool {
 	return false
 }
 
-// steersLoader says whether a variable changes which code a program loads or runs at its start. It is no secret, but
+// steersLoader reports whether a variable changes which code a program loads or runs at its start. It is not a secret, but
 // the caller's value points into the caller's file system, so it too must be named in full.
 func steersLoader(name string) bool {
 	for _, prefix := range []string{"LD_", "BASH_FUNC_"} {
@@ -47,7 +47,7 @@ func steersLoader(name string) bool {
 	return false
 }
 
-// hasURLPassword says whether a value is a URL with a user and a password in it, as proxy variables often are.
+// hasURLPassword reports whether a value is a URL with a user and a password in it, as proxy variables often are.
 func hasURLPassword(value string) bool {
 	_, rest, ok := strings.Cut(value, "://")
 	if !ok {

@@ -102,7 +102,7 @@ func profileError(name string, err error) error {
 // SeccompNames are the filters that Spec.Seccomp knows by name; anything else is a file.
 func SeccompNames() []string { return append(seccomp.Presets(), "unconfined") }
 
-// ReadProfile gives a preset or a file, and the bytes that identify it.
+// ReadProfile returns a preset or the content of a file, and the bytes that identify it.
 func ReadProfile(name string) ([]byte, *seccomp.Profile, error) {
 	if name == "" {
 		name = "default"

@@ -8,7 +8,7 @@ type Host struct {
 	// UID and GID are the caller's effective ids.
 	UID int `json:"uid"`
 	GID int `json:"gid"`
-	// Drop says that the caller is the host's root, so that the launcher first becomes PayloadUID and PayloadGID.
+	// Drop is set if the caller is the host's root. The launcher then first becomes PayloadUID and PayloadGID.
 	Drop bool `json:"drop"`
 	// Kept are the capabilities that root's launcher keeps, not in effect, as a set of bits (capabilities(7)): those
 	// for clone3(2) into a control group of root's, less what this root lacks in a hardened container.
@@ -23,7 +23,7 @@ type Host struct {
 	Missing map[string]string `json:"missing,omitempty"`
 	// System lists what the minimal root takes from the host's, in order.
 	System []SystemDir `json:"system"`
-	// NoEtcOverlay says why /etc as a whole cannot be a layer of an overlay; "" if it can.
+	// NoEtcOverlay is the reason why /etc as a whole cannot be a layer of an overlay; "" if it can.
 	NoEtcOverlay string `json:"no_etc_overlay,omitempty"`
 	// Files are the files of /etc that a program needs and that say nothing about the host; a jail gets copies.
 	Files []string `json:"files"`
@@ -53,11 +53,11 @@ type Host struct {
 	Guard []byte `json:"-"`
 	// FilterFlags are the flags of seccomp(2) that the profile wants.
 	FilterFlags uint `json:"filter_flags,omitempty"`
-	// NoListener says why init cannot listen to the payload's filter; "" where it can.
+	// NoListener is the reason why init cannot listen to the payload's filter; "" if it can.
 	NoListener string `json:"no_listener,omitempty"`
-	// FilterNotes are what the profile asked for and the library does not know.
+	// FilterNotes are the parts of the profile that the library does not know.
 	FilterNotes []string `json:"filter_notes,omitempty"`
-	// IPv6 says that the kernel makes IPv6 sockets. It is looked at where the Spec wants sockets.
+	// IPv6 is set if the kernel makes IPv6 sockets. It is read only if the Spec wants sockets.
 	IPv6 bool `json:"ipv6,omitempty"`
 
 	bound  int64  // bytes of the files that are shown as copies
@@ -75,7 +75,7 @@ type Kernel struct {
 	Major, Minor int
 }
 
-// AtLeast says whether the kernel is major.minor or newer.
+// AtLeast reports whether the kernel is major.minor or newer.
 func (k Kernel) AtLeast(major, minor int) bool {
 	return k.Major > major || k.Major == major && k.Minor >= minor
 }
@@ -84,7 +84,7 @@ func (k Kernel) AtLeast(major, minor int) bool {
 type SystemDir struct {
 	Name string `json:"name"`           // relative to the root
 	Link string `json:"link,omitempty"` // the text of a symbolic link
-	// NoOverlay says why the directory cannot be a layer of an overlay; "" if it can.
+	// NoOverlay is the reason why the directory cannot be a layer of an overlay; "" if it can.
 	NoOverlay string `json:"no_overlay,omitempty"`
 }
 

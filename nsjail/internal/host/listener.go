@@ -10,7 +10,7 @@ import (
 )
 
 // lookListener asks whether init can listen to the payload's filter. A thread has one listener at most: where a filter
-// above brig's has one already (a supervisor of containers), the kernel gives EBUSY, and only an attempt can tell.
+// above brig's has one already (a supervisor of containers), the kernel returns EBUSY, and only an attempt can tell.
 func (h *Host) lookListener(s *spec.Spec) error {
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
 	if err != nil || mode == 0 || s.NoInit || s.Seccomp == "unconfined" {

@@ -58,7 +58,7 @@ func (h *Host) lookKernel(*spec.Spec) error {
 	if h.Kernel, err = parseKernel(unix.ByteSliceToString(u.Release[:])); err != nil {
 		return err
 	}
-	// A capability that is not in the bounding set's range gives EINVAL: prctl(2) PR_CAPBSET_READ.
+	// A capability that the kernel does not know is EINVAL: prctl(2) PR_CAPBSET_READ.
 	h.LastCap = 40 // CAP_CHECKPOINT_RESTORE, Linux 5.9
 	for c := h.LastCap + 1; c < 64; c++ {
 		if _, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, uintptr(c), 0, 0, 0); err != nil {
@@ -133,7 +133,7 @@ func ReadText(path string) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// readInt reads a setting of one number, which one read(2) gives whole, without a page of the heap for it.
+// readInt reads a setting of one number with one read(2) and without allocating a buffer.
 func readInt(path string) (int, bool) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -194,7 +194,7 @@ func (h *Host) lookIdentity(*spec.Spec) error {
 	return nil
 }
 
-// hostRoot says whether uid 0 here is the host's root, and fails where there are no other ids for the payload.
+// hostRoot reports whether uid 0 here is the host's root. It returns an error if there are no other ids for the payload.
 func hostRoot() (bool, error) {
 	m, err := readFile("/proc/self/uid_map")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// MountLine is what the visibility of procfs depends on: proc_pid_mountinfo(5).
+// MountLine is a line of mountinfo, as far as the visibility of procfs depends on it: proc_pid_mountinfo(5).
 type MountLine struct {
 	id, parent, root, Point, Fstype string
 	readOnly                        bool
@@ -45,7 +45,7 @@ func option(list []byte, name string) bool {
 	return spec.Contains(strings.Split(string(list), ","), name)
 }
 
-// NoProc says why the kernel would refuse a new procfs to a user namespace, or "". It demands one in the caller's
+// NoProc returns why the kernel would refuse a new procfs to a user namespace, or "". It demands one in the caller's
 // mount namespace that is complete: mounted from its root, writable, with nothing mounted over a part of it but over
 // directories that are always empty: mount_namespaces(7), and mnt_already_visible() in the kernel's fs/namespace.c.
 func NoProc(mountinfo []byte) string {

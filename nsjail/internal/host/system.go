@@ -47,7 +47,7 @@ func (h *Host) lookSystem(s *spec.Spec) error {
 	return h.lookUsr(s)
 }
 
-// unasked stands for the answer to a question that nobody has had.
+// unasked marks a fact that has not been read yet.
 const unasked = "nothing of it is shown"
 
 // lookUsr reads what the minimal root takes from the host.
@@ -78,7 +78,7 @@ func (h *Host) lookUsr(s *spec.Spec) error {
 	return h.lookEtc(s)
 }
 
-// noOverlay says why a directory cannot be a lower layer, or "".
+// noOverlay returns why a directory cannot be a lower layer, or "".
 func (h *Host) noOverlay(dir string) string {
 	if why := h.Missing["overlay"]; why != "" {
 		return why

@@ -77,7 +77,7 @@ func (v *netView) read() (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// Unchanged says whether everything is as it was. What cannot be read has changed.
+// Unchanged reports whether the state is as it was when new. A state that cannot be read has changed.
 func (v *netView) Unchanged() bool {
 	now, err := v.read()
 	return err == nil && now == v.seen
@@ -110,5 +110,5 @@ func ownCounts(name string, text []byte) []byte {
 	return bytes.Join(words, []byte(" "))
 }
 
-// errNoState says that a namespace cannot be checked, and so not be used again.
+// errNoState is the error for a namespace that cannot be checked, and so not be used again.
 var errNoState = errors.New("/proc/PID/net cannot be read")
