@@ -71,17 +71,21 @@ func TestARunHasTwoEvents(t *testing.T) {
 	}
 	closeLog(t, l)
 	list, r := lines(t, path)
-	if !slices.Equal(kinds(list), []string{LogOpen, RunStart, RunEnd, LogClose}) || r.Started != 1 || r.Ended != 1 || len(r.Unfinished) > 0 {
+	if !slices.Equal(kinds(list), []string{LogOpen, RunStart, RunEnd, LogClose}) || r.Started != 1 || r.Ended != 1 ||
+		len(r.Unfinished) > 0 {
 		t.Fatalf("%v %+v", kinds(list), r)
 	}
 	s, e := list[1], list[2]
 	spec := strings.TrimPrefix(j.Spec.Digest(), "sha256:")
-	if s.Run != "r1" || s.Agent != "ci" || s.Token != "t1" || s.Sandbox != "s1" || s.Language != "python" || s.Argc != 3 || s.CodeBytes != 8 ||
-		s.CodeDigest != digest([]byte("print(1)")) || s.ArgvDigest != digest([]byte("python3\x00-c\x00SECRET-ARG\x00")) || s.SpecDigest != spec ||
+	if s.Run != "r1" || s.Agent != "ci" || s.Token != "t1" || s.Sandbox != "s1" || s.Language != "python" || s.Argc != 3 ||
+		s.CodeBytes != 8 ||
+		s.CodeDigest != digest([]byte("print(1)")) || s.ArgvDigest != digest([]byte("python3\x00-c\x00SECRET-ARG\x00")) ||
+		s.SpecDigest != spec ||
 		!s.Verdict.Allowed || s.Verdict.Policies[0] != "minimal" || len(s.Verdict.Narrowed) != 1 {
 		t.Errorf("%+v", s)
 	}
-	if e.Run != "r1" || e.Status != "ok" || *e.ExitCode != 0 || e.PlanDigest != strings.Repeat("a", 64) || e.Output.StdoutBytes != 3 ||
+	if e.Run != "r1" || e.Status != "ok" || *e.ExitCode != 0 || e.PlanDigest != strings.Repeat("a", 64) ||
+		e.Output.StdoutBytes != 3 ||
 		!bytes.Contains(e.Usage, []byte(`"wall_ms":`)) || e.Token != "t1" {
 		t.Errorf("%+v", e)
 	}
@@ -102,7 +106,8 @@ func TestARefusedJobHasOne(t *testing.T) {
 	j := job("r1")
 	j.Refuse(&nsjail.Refusal{Message: "no", Code: "command_not_allowed", Layer: "policy", Rule: "minimal: commands"})
 	var no *nsjail.Refusal
-	if _, err := e.Execute(context.Background(), j); !errors.As(err, &no) || no.Code != "command_not_allowed" || len(fake.ran) > 0 {
+	if _, err := e.Execute(context.Background(), j); !errors.As(err, &no) || no.Code != "command_not_allowed" ||
+		len(fake.ran) > 0 {
 		t.Error(err, fake.ran)
 	}
 	inner := Wrap(executor(func(j *nsjail.Job) (*nsjail.Result, error) {
@@ -119,10 +124,12 @@ func TestARefusedJobHasOne(t *testing.T) {
 	if !slices.Equal(kinds(list), []string{LogOpen, RunRefused, RunStart, RunEnd, RunStart, RunEnd}) || r.Refused != 1 {
 		t.Fatal(kinds(list))
 	}
-	if v := list[1].Verdict; v.Allowed || v.Layer != "policy" || v.Rule != "minimal: commands" || v.Error != "no" || len(list[1].Argv) != 3 {
+	if v := list[1].Verdict; v.Allowed || v.Layer != "policy" || v.Rule != "minimal: commands" || v.Error != "no" ||
+		len(list[1].Argv) != 3 {
 		t.Errorf("%+v", v)
 	}
-	if list[3].Status != "refused" || list[3].Verdict.Layer != "queue" || list[5].Status != "error" || list[5].Error != "no launcher" {
+	if list[3].Status != "refused" || list[3].Verdict.Layer != "queue" || list[5].Status != "error" ||
+		list[5].Error != "no launcher" {
 		t.Errorf("%+v %+v", list[3], list[5])
 	}
 }
@@ -137,7 +144,8 @@ func TestInjection(t *testing.T) {
 	l := open(t, Options{Path: path, Argv: true})
 	evil := "a\n{\"seq\":99}\r\x1b[2J\x00\u202e\u2028\u0085\ufeff\u200b\x7f\"\\\U000e0041é"
 	j := job(evil)
-	j.Agent, j.Language, j.Spec.Args = "\xff\xfe"+evil, strings.Repeat("ü", 4000), []string{evil, strings.Repeat("\x01", 1<<20), "more"}
+	j.Agent, j.Language, j.Spec.Args = "\xff\xfe"+evil, strings.Repeat("ü", 4000),
+		[]string{evil, strings.Repeat("\x01", 1<<20), "more"}
 	j.Verdict.Narrowed = slices.Repeat([]string{evil}, 100)
 	if _, err := Wrap(&echo{}, l).Execute(context.Background(), j); err != nil {
 		t.Fatal(err)
@@ -158,7 +166,8 @@ func TestInjection(t *testing.T) {
 		}
 	}
 	list, _ := lines(t, path)
-	if list[1].Run != evil || list[1].Agent != `\xff\xfe`+evil || !strings.HasSuffix(list[1].Language, " bytes]") || len(list[1].Verdict.Narrowed) != maxList+1 {
+	if list[1].Run != evil || list[1].Agent != `\xff\xfe`+evil || !strings.HasSuffix(list[1].Language, " bytes]") ||
+		len(list[1].Verdict.Narrowed) != maxList+1 {
 		t.Errorf("%q %q", list[1].Run, list[1].Agent)
 	}
 }

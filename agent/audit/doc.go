@@ -11,15 +11,16 @@
 //
 //	{"seq":7,"time":"2030-01-01T12:00:00.5Z","prev":"…","event":"run.start",…,"sha256":"…"}
 //
-// The fields seq, time, prev and event come first, in this order, and sha256 last: it is the SHA-256 of the line's bytes
-// before `,"sha256":`, so that a line is checked as it stands, whatever a JSON parser makes of it. prev is the sha256 of
-// the line before, and 64 zeros in the first. Times are UTC. A field that does not apply is left out. See Event for all of
-// them. A line is at most MaxLine bytes; longer texts are cut, and end with [+N bytes], lists with [+N].
+// The fields seq, time, prev and event come first, in this order, and sha256 last: it is the SHA-256 of the line's
+// bytes before `,"sha256":`, so that a line is checked as it stands, whatever a JSON parser makes of it. prev is the
+// sha256 of the line before, and 64 zeros in the first. Times are UTC. A field that does not apply is left out. See
+// Event for all of them. A line is at most MaxLine bytes; longer texts are cut, and end with [+N bytes], lists with
+// [+N].
 //
 //	run.start    run agent token sandbox language code_sha256 code_bytes argv_sha256 argc spec_sha256 verdict
 //	run.end      run agent token sandbox language plan_sha256 status exit_code signal timed_out limits_hit output usage
 //	             network violation error, and verdict where the refusal came from further in
-//	run.refused  what run.start has, where somebody has said no: verdict says who and why, and there is no run.end
+//	run.refused  what run.start has, for a refused run: verdict has who refused it and why; there is no run.end
 //	             plan_sha256 is of what the launcher was told to perform, which is everything that the jail is made of: the
 //	             programs, and the identity and attributes of the mounts that were passed to it by descriptor
 //	sandbox.create  agent token sandbox
@@ -34,7 +35,7 @@
 //	log.rotated  the first line of the next file: file is the new name of the one before
 //	log.checkpoint  key signature: of the number and prev of this line
 //
-// Code, arguments, environment and output are never in it: a digest tells whether they were what somebody says. The
+// Code, arguments, environment and output are never in it: a digest shows whether they were what somebody claims. The
 // arguments themselves, and messages of errors and refusals, which may repeat one, are there on demand (Options.Argv):
 // without it an error is what failed and the system's word for why, and a refusal its layer, code and rule.
 //
@@ -42,20 +43,20 @@
 // is new: a sandbox whose event cannot be written is removed again. What runs write and remove there themselves has no
 // event.
 //
-// Where a Job knows its secrets (nsjail.Job.Redact), they are taken out of the texts that a caller or a payload may have put
-// them into, before these are cut: errors, refusals and their rules, what was narrowed, the language, the hosts of the
-// network summary, and the arguments. Digests are of what was there.
+// Where a Job knows its secrets (nsjail.Job.Redact), they are taken out of the texts that a caller or a payload may
+// have put them into, before these are cut: errors, refusals and their rules, what was narrowed, the language, the
+// hosts of the network summary, and the arguments. Digests are of what was there.
 //
-// Names and messages come from callers and payloads. In a line there are printable characters only: everything that is not
-// is \uNNNN, and bytes that are not UTF-8 are the four characters \xNN. So a name holds no line, no terminal sequence, and
-// nothing that turns the direction of writing.
+// Names and messages come from callers and payloads. In a line there are printable characters only: everything that is
+// not is \uNNNN, and bytes that are not UTF-8 are the four characters \xNN. So a name holds no line, no terminal
+// sequence, and nothing that turns the direction of writing.
 //
 // # What a written event survives
 //
-// An event is written with one write(2) before its run begins. From then on a SIGKILL of the writer takes nothing. A power
-// failure takes what is younger than the last fsync(2): with SyncInterval, the default, at most a second's events; with
-// SyncAlways none, for a wait on the disk before each run, which those that wait together share. A line that was torn is
-// recognised when the log is opened again, moved to Path.torn, and recorded.
+// An event is written with one write(2) before its run begins. From then on a SIGKILL of the writer takes nothing. A
+// power failure takes what is younger than the last fsync(2): with SyncInterval, the default, at most a second's
+// events; with SyncAlways none, for a wait on the disk before each run, which those that wait together share. A line
+// that was torn is recognised when the log is opened again, moved to Path.torn, and recorded.
 //
 // # When it cannot be written
 //
@@ -66,8 +67,8 @@
 //
 // # What it proves
 //
-// A changed, inserted, removed, doubled or moved line is found, with its number. What a chain by itself cannot show is that
-// its end was cut off, or that all of it was written anew by somebody who can write the file. Against that: the count and
-// last hash that Verify and Log.Last give, kept elsewhere (VerifyOptions.AnchorSeq); or checkpoints signed with a key
-// (Options.Key), which whoever changes the file later does not have.
+// A changed, inserted, removed, doubled or moved line is found, with its number. What a chain by itself cannot show is
+// that its end was cut off, or that all of it was written anew by somebody who can write the file. Against that: the
+// count and last hash that Verify and Log.Last give, kept elsewhere (VerifyOptions.AnchorSeq); or checkpoints signed
+// with a key (Options.Key), which whoever changes the file later does not have.
 package audit

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// encode returns an event's fields without the braces around them, bounded and escaped. It contains printable characters
-// only, so that it cannot confuse a terminal or a reader of lines.
+// encode returns an event's fields without the braces around them, bounded and escaped. It contains printable
+// characters only, so that it cannot confuse a terminal or a reader of lines.
 func (e Event) encode() ([]byte, error) {
 	for _, s := range []*string{&e.Kind, &e.Run, &e.Agent, &e.Token, &e.Sandbox, &e.Language, &e.CodeDigest, &e.ArgvDigest,
 		&e.SpecDigest, &e.PlanDigest, &e.Source, &e.Status, &e.Signal, &e.File, &e.Digest, &e.Key, &e.Signature} {
@@ -20,8 +20,10 @@ func (e Event) encode() ([]byte, error) {
 	e.Path, e.Error, e.Note = clean(e.Path, maxText), clean(e.Error, maxText), clean(e.Note, maxText)
 	e.LimitsHit, e.Runs = cleanAll(e.LimitsHit, maxName), cleanAll(e.Runs, maxName)
 	if v := e.Verdict; v != nil {
-		e.Verdict = &Verdict{Allowed: v.Allowed, Policies: cleanAll(v.Policies, maxName), Narrowed: cleanAll(v.Narrowed, maxText),
-			Layer: clean(v.Layer, maxName), Code: clean(v.Code, maxName), Rule: clean(v.Rule, maxText), Error: clean(v.Error, maxText)}
+		e.Verdict = &Verdict{Allowed: v.Allowed, Policies: cleanAll(v.Policies, maxName),
+			Narrowed: cleanAll(v.Narrowed, maxText),
+			Layer:    clean(v.Layer, maxName), Code: clean(v.Code, maxName), Rule: clean(v.Rule, maxText),
+			Error: clean(v.Error, maxText)}
 	}
 	e.Argv = cleanArgv(e.Argv)
 	var b bytes.Buffer

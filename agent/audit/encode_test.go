@@ -24,7 +24,8 @@ func TestGolden(t *testing.T) {
 	usage := nsjail.Usage{Wall: nsjail.Millis(1500 * time.Microsecond), MaxRSS: 5, Disk: -1, IORead: 3}
 	var got []byte
 	for _, e := range []Event{
-		{Kind: RunStart, Run: "run_1", Agent: "a\x1b[31m\u202e<&>", Token: "t", Sandbox: "sb", Language: strings.Repeat("x", 300),
+		{Kind: RunStart, Run: "run_1", Agent: "a\x1b[31m\u202e<&>", Token: "t", Sandbox: "sb",
+			Language:   strings.Repeat("x", 300),
 			CodeDigest: "c", CodeBytes: 5, ArgvDigest: "d", Argc: 2, SpecDigest: "s", PlanDigest: "p", Path: "/work/\xff\u0085",
 			Source: "1.2.3.4", Count: 7, Argv: []string{"sh", "\"\\\b\f\n\r\t\x00\x7f", "é日\U0001f600\U000e0041\u2028"},
 			Verdict: &Verdict{Allowed: true, Policies: []string{"minimal"}, Narrowed: make([]string, 33)}},
@@ -33,7 +34,8 @@ func TestGolden(t *testing.T) {
 			Output: &nsjail.Output{StdoutBytes: 1}, Usage: []byte(`{"wall_ms": 1.50}`),
 			Network:   &Network{Total: 2, ByVerdict: map[string]int{"deny": 1, "allow": 1}, Sent: 3},
 			Violation: &nsjail.Violation{Syscall: "ptrace", Number: 101, Arch: "x86_64", Count: 2}, Error: "e"},
-		{Kind: LogGap, Note: "n", File: "f", Bytes: 9, Digest: "g", Missed: 4, Runs: []string{"r1", "r2"}, Key: "k", Signature: "s+/="},
+		{Kind: LogGap, Note: "n", File: "f", Bytes: 9, Digest: "g", Missed: 4, Runs: []string{"r1", "r2"}, Key: "k",
+			Signature: "s+/="},
 		after(&nsjail.Job{ID: "r"}, &nsjail.Result{Usage: usage, Network: &summary}, nil, false),
 	} {
 		line, err := e.encode()
@@ -92,7 +94,8 @@ func TestCounts(t *testing.T) {
 type dice struct{ *rand.Rand }
 
 func (d dice) text() string {
-	parts := []string{"a", "run-1", "\"", "\\", "\n\r\t\b\f", "\x00\x1f", "\x7f", "<&>", "é", "\u0085", "\u2028\u2029", "\u202e", "\ufffd",
+	parts := []string{"a", "run-1", "\"", "\\", "\n\r\t\b\f", "\x00\x1f", "\x7f", "<&>", "é", "\u0085", "\u2028\u2029",
+		"\u202e", "\ufffd",
 		"\xff", "\xe2\x80", "\U000e0041", "\U0001f600", "/", "[+1]", "日本", strings.Repeat("x", 300), strings.Repeat("ü", 700)}
 	var b strings.Builder
 	for range d.IntN(7) {
@@ -113,7 +116,8 @@ func (d dice) fill(v reflect.Value) {
 	case reflect.String:
 		v.SetString(d.text())
 	case reflect.Int, reflect.Int64:
-		v.SetInt([]int64{0, -1, 1, 999, 1000, 1001500, 123456789, -1500000, 1<<63 - 1, -1 << 63, d.Int64(), d.Int64N(1e12)}[d.IntN(12)])
+		v.SetInt([]int64{0, -1, 1, 999, 1000, 1001500, 123456789, -1500000, 1<<63 - 1, -1 << 63, d.Int64(),
+			d.Int64N(1e12)}[d.IntN(12)])
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Pointer:

@@ -65,7 +65,8 @@ func appendTo(t *testing.T, path, text string) {
 	_ = f.Close()
 }
 
-// With a full disk (here: a limit on the size of files) nothing runs, and once there is room, what is missing is recorded.
+// With a full disk (here: a limit on the size of files) nothing runs, and once there is room, what is missing is
+// recorded.
 func TestDiskFull(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	out, err := spawn(t, "full", path).Output()
@@ -73,8 +74,10 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err, string(out))
 	}
 	got := strings.Split(string(out), "\n")
-	want := []string{"run-0", "err: <nil> notes: false", "run-1", "err: <nil> notes: false", "run-2", "err: <nil> notes: true",
-		"err: audit: this could not be written", "err: audit: this could not be written", "run-5", "err: <nil> notes: false", "close: <nil>", ""}
+	want := []string{"run-0", "err: <nil> notes: false", "run-1", "err: <nil> notes: false", "run-2",
+		"err: <nil> notes: true",
+		"err: audit: this could not be written", "err: audit: this could not be written", "run-5", "err: <nil> notes: false",
+		"close: <nil>", ""}
 	if len(got) != len(want) {
 		t.Fatalf("%q", got)
 	}
@@ -88,7 +91,8 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	i := slices.Index(kinds(list), LogGap)
-	if g := list[i]; !slices.Equal(g.Runs, []string{"run-2", "run-3", "run-4"}) || !strings.Contains(g.Error, "file too large") || list[i+1].Run != "run-5" {
+	if g := list[i]; !slices.Equal(g.Runs, []string{"run-2", "run-3", "run-4"}) ||
+		!strings.Contains(g.Error, "file too large") || list[i+1].Run != "run-5" {
 		t.Errorf("%+v", g)
 	}
 }
@@ -144,7 +148,8 @@ func TestTornAndAltered(t *testing.T) {
 		}
 		e := list[slices.Index(kinds(list), LogRecovered)]
 		kept, err := os.ReadFile(path + tornSuffix)
-		if err != nil || e.Bytes != int64(len(kept)-1) || e.Digest != digest(kept[:len(kept)-1]) || c.torn != 200 && e.Bytes != c.torn {
+		if err != nil || e.Bytes != int64(len(kept)-1) || e.Digest != digest(kept[:len(kept)-1]) || c.torn != 200 &&
+			e.Bytes != c.torn {
 			t.Errorf("%s: %+v, %d bytes kept, %v", what, e, len(kept), err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 const (
 	RunStart   = "run.start"   // before a run; it may run only once this is written
 	RunEnd     = "run.end"     // after it
-	RunRefused = "run.refused" // instead of both: somebody has said no
+	RunRefused = "run.refused" // instead of both: the run was refused
 
 	SandboxCreate = "sandbox.create" // a work area was made
 	SandboxDelete = "sandbox.delete" // before it ends: it is deleted, has expired, or its token has
@@ -27,7 +27,7 @@ const (
 	LogCheckpoint = "log.checkpoint" // a signature of all up to here
 )
 
-// Event is what one line says, but for its place in the chain. Fields that do not apply are left out.
+// Event is the content of one line, without its place in the chain. Fields that do not apply are left out.
 type Event struct {
 	Kind string `json:"event"`
 	// Run, Agent, Token, Sandbox and Language are the Job's.
@@ -36,10 +36,10 @@ type Event struct {
 	Token    string `json:"token,omitempty"`
 	Sandbox  string `json:"sandbox,omitempty"`
 	Language string `json:"language,omitempty"`
-	// The digests are SHA-256 in hexadecimal: of Job.Code; of the arguments, each followed by a zero byte; of the Spec (see
-	// nsjail.Spec.Digest), as it was when the event was made; of what was performed (Job.PlanDigest): the programs of the
-	// launcher, and the identity and attributes of the mounts that were passed to it by descriptor. It says nothing of what
-	// the files in a mount hold.
+	// The digests are SHA-256 in hexadecimal: of Job.Code; of the arguments, each followed by a zero byte; of the Spec
+	// (see nsjail.Spec.Digest), as it was when the event was made; of what was performed (Job.PlanDigest): the programs of
+	// the launcher, and the identity and attributes of the mounts that were passed to it by descriptor. It does not cover
+	// what the files in a mount hold.
 	CodeDigest string `json:"code_sha256,omitempty"`
 	CodeBytes  int    `json:"code_bytes,omitempty"`
 	ArgvDigest string `json:"argv_sha256,omitempty"`
@@ -51,10 +51,10 @@ type Event struct {
 	// Source is where a refused caller came from. Count is the number of its attempts, if more than one.
 	Source string `json:"source,omitempty"`
 	Count  int64  `json:"count,omitempty"`
-	// Argv is there only if Options.Argv says so.
+	// Argv is there only with Options.Argv.
 	Argv    []string `json:"argv,omitempty"`
 	Verdict *Verdict `json:"verdict,omitempty"`
-	// From here on what a run.end says: see nsjail.Result.
+	// The following are for run.end: see nsjail.Result.
 	Status    string            `json:"status,omitempty"`
 	ExitCode  *int              `json:"exit_code,omitempty"`
 	Signal    string            `json:"signal,omitempty"`
@@ -105,7 +105,7 @@ type Network struct {
 	Unrecorded int            `json:"unrecorded,omitempty"`
 }
 
-// Bounds of what comes from outside, in bytes before it is escaped; what is longer is cut and says so.
+// Bounds of what comes from outside, in bytes before it is escaped; what is longer is cut, and marked as cut.
 const (
 	maxName   = 256
 	maxText   = 1024

@@ -55,7 +55,7 @@ func (l *Log) numbers() ([]int, error) {
 	return numbersIn("/proc/self/fd/"+strconv.Itoa(int(l.dir.Fd())), l.base)
 }
 
-// openDir opens the log's directory, in which nobody else may rename files, and makes it if it is not there.
+// openDir opens the log's directory, in which no other user may rename files, and creates it if it does not exist.
 func openDir(path string) (*os.File, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
@@ -71,7 +71,8 @@ func openDir(path string) (*os.File, error) {
 		case st.Uid != 0 && int(st.Uid) != os.Geteuid() && os.Geteuid() != 0:
 			err = fmt.Errorf("its directory belongs to user %d; put it into one of your own", st.Uid)
 		case st.Mode&0o022 != 0 && st.Mode&unix.S_ISVTX == 0:
-			err = fmt.Errorf("its directory has mode %04o, so that others can put another file in its place: chmod go-w %s", st.Mode&0o7777, path)
+			err = fmt.Errorf("its directory has mode %04o, so that others can put another file in its place: chmod go-w %s",
+				st.Mode&0o7777, path)
 		}
 	}
 	if err != nil {
@@ -80,8 +81,8 @@ func openDir(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// openFile opens a regular file in the log's directory that is ours alone: no link of any kind, and nobody else may write
-// or, unless he is in its group, read it.
+// openFile opens a regular file in the log's directory that is ours alone: no link of any kind, and nobody else may
+// write or, unless he is in its group, read it.
 func openFile(dir *os.File, name string, flags int) (*os.File, error) {
 	fd, err := unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600) // openat(2)
 	if errors.Is(err, unix.ELOOP) {

@@ -41,7 +41,8 @@ func TestRefusalsAreFolded(t *testing.T) {
 			total += max(e.Count, 1)
 		}
 	}
-	if len(list) > maxFolds+6 || total != 2001 || list[2].Count != 999 || list[2].Source != "10.0.0.1" || list[2].Verdict.Code != "unknown_key" || list[2].Verdict.Error != "" {
+	if len(list) > maxFolds+6 || total != 2001 || list[2].Count != 999 || list[2].Source != "10.0.0.1" ||
+		list[2].Verdict.Code != "unknown_key" || list[2].Verdict.Error != "" {
 		t.Errorf("%d events of %d refusals, %+v", len(list), total, list[2])
 	}
 }
@@ -52,7 +53,8 @@ func TestMessagesHoldNoArguments(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		l := open(t, Options{Path: path, Argv: argv})
 		for i, err := range []error{
-			&nsjail.ExecError{Cause: &nsjail.Error{Fault: nsjail.FaultCaller, Op: "exec", Detail: `"/opt/CUSTOMER"`, Errno: unix.ENOENT}, Kind: nsjail.ErrNotFound},
+			&nsjail.ExecError{Cause: &nsjail.Error{Fault: nsjail.FaultCaller, Op: "exec", Detail: `"/opt/CUSTOMER"`,
+				Errno: unix.ENOENT}, Kind: nsjail.ErrNotFound},
 			&nsjail.Error{Fault: nsjail.FaultCaller, Op: "workdir", Detail: `chdir("/CUSTOMER")`, Errno: unix.ENOENT},
 			&nsjail.Error{Fault: nsjail.FaultHost, Op: "memory", Detail: "CUSTOMER"},
 			&nsjail.Refusal{Layer: "queue", Code: "queue_full", Message: "CUSTOMER"},
@@ -62,7 +64,8 @@ func TestMessagesHoldNoArguments(t *testing.T) {
 			_, _ = e.Execute(context.Background(), job(fmt.Sprint("r", i)))
 		}
 		j := job("refused")
-		j.Refuse(&nsjail.Refusal{Layer: "policy", Code: "argument_not_allowed", Rule: "minimal: commands", Message: `the argument "CUSTOMER"`})
+		j.Refuse(&nsjail.Refusal{Layer: "policy", Code: "argument_not_allowed", Rule: "minimal: commands",
+			Message: `the argument "CUSTOMER"`})
 		_, _ = Wrap(&echo{}, l).Execute(context.Background(), j)
 		closeLog(t, l)
 		text, err := os.ReadFile(path)
@@ -72,7 +75,8 @@ func TestMessagesHoldNoArguments(t *testing.T) {
 		if n := strings.Count(string(text), "CUSTOMER"); n > 0 != argv {
 			t.Errorf("argv %v: %d\n%s", argv, n, text)
 		}
-		for _, want := range []string{`"error":"exec: no such file or directory"`, `"error":"memory"`, `"code":"queue_full"`, `"rule":"minimal: commands"`} {
+		for _, want := range []string{`"error":"exec: no such file or directory"`, `"error":"memory"`, `"code":"queue_full"`,
+			`"rule":"minimal: commands"`} {
 			if !argv && !strings.Contains(string(text), want) {
 				t.Errorf("%s is not in\n%s", want, text)
 			}

@@ -47,7 +47,8 @@ func FuzzParseLine(f *testing.F) {
 func FuzzEncode(f *testing.F) {
 	f.Add("a", "b\n\x1b[2J", "\xff\u202e")
 	f.Fuzz(func(t *testing.T, run, agent, note string) {
-		fields, err := Event{Kind: "x", Run: run, Agent: agent, Note: note, Argv: []string{run, note}, Verdict: &Verdict{Error: agent}}.encode()
+		fields, err := Event{Kind: "x", Run: run, Agent: agent, Note: note, Argv: []string{run, note},
+			Verdict: &Verdict{Error: agent}}.encode()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,7 @@ func (f redactor) text(s string) string {
 	return f(s)
 }
 
-// list gives another one: the Job's is left alone.
+// list returns another one: the Job's is left alone.
 func (f redactor) list(in []string) []string {
 	if f == nil || len(in) == 0 {
 		return in
@@ -76,7 +76,8 @@ func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 	if r == nil {
 		return e
 	}
-	e.Status, e.ExitCode, e.Signal, e.TimedOut, e.LimitsHit = string(r.Status), &r.ExitCode, r.Signal, r.TimedOut, r.LimitsHit
+	e.Status, e.ExitCode, e.Signal, e.TimedOut, e.LimitsHit = string(r.Status), &r.ExitCode, r.Signal, r.TimedOut,
+		r.LimitsHit
 	e.Output, e.Violation = &r.Output, r.Violation
 	e.Usage, _ = json.Marshal(&r.Usage) // numbers: no error
 	if r.Network != nil {
@@ -106,12 +107,14 @@ func message(err error, argv bool) string {
 }
 
 func about(kind string, j *nsjail.Job) Event {
-	return Event{Kind: kind, Run: j.ID, Agent: j.Agent, Token: j.Token, Sandbox: j.Sandbox, Language: redactor(j.Redact).text(j.Language)}
+	return Event{Kind: kind, Run: j.ID, Agent: j.Agent, Token: j.Token, Sandbox: j.Sandbox,
+		Language: redactor(j.Redact).text(j.Language)}
 }
 
 func verdict(j *nsjail.Job, argv bool) *Verdict {
 	redact := redactor(j.Redact)
-	v := &Verdict{Allowed: j.Verdict.Refusal == nil, Policies: j.Verdict.Policies, Narrowed: redact.list(j.Verdict.Narrowed)}
+	v := &Verdict{Allowed: j.Verdict.Refusal == nil, Policies: j.Verdict.Policies,
+		Narrowed: redact.list(j.Verdict.Narrowed)}
 	if r := j.Verdict.Refusal; r != nil {
 		v.Layer, v.Code, v.Rule = r.Layer, r.Code, redact.text(r.Rule)
 		if argv {

@@ -62,14 +62,15 @@ func ParseLine(data []byte) (*Line, error) {
 	if err := json.Unmarshal(data, &l); err != nil {
 		return nil, fmt.Errorf("it is not an event: %w", err)
 	}
-	if !bytes.HasPrefix(data, head(l.Seq, l.Time, l.Prev)) || l.Time.Location() != time.UTC || len(l.Prev) != 64 || l.Kind == "" {
+	if !bytes.HasPrefix(data, head(l.Seq, l.Time, l.Prev)) || l.Time.Location() != time.UTC || len(l.Prev) != 64 ||
+		l.Kind == "" {
 		return nil, errors.New("it does not begin with its number, its time and the hash of the line before")
 	}
 	l.Raw = data
 	return &l, nil
 }
 
-// follows says why a line cannot come after one with the number and hash.
+// follows returns the reason why a line cannot come after one with the number and hash.
 func (l *Line) follows(seq uint64, hash string) error {
 	switch {
 	case l.Seq > seq+1:

@@ -13,12 +13,13 @@ import (
 
 // When what was written is forced to the disk: Options.Sync.
 const (
-	SyncInterval = "interval" // once in Options.Interval: a power failure may take what is younger; a SIGKILL takes nothing
-	SyncAlways   = "always"   // before Append returns; those that wait share one fsync(2)
-	SyncNever    = "never"    // whenever the kernel likes
+	// once in Options.Interval: a power failure may take what is younger; a SIGKILL takes nothing
+	SyncInterval = "interval"
+	SyncAlways   = "always" // before Append returns; those that wait share one fsync(2)
+	SyncNever    = "never"  // whenever the kernel likes
 )
 
-// Options say where and how to write. The zero value of each but Path is a default.
+// Options are where and how to write. The zero value of each but Path is a default.
 type Options struct {
 	// Path is the current file. Older ones lie beside it, as Path.000001 and so on; Path.lock, and Path.torn if a line was
 	// ever torn.
@@ -31,7 +32,7 @@ type Options struct {
 	Sync string
 	// Interval is for SyncInterval: a second by default.
 	Interval time.Duration
-	// Argv has the arguments written down and not only their digest. They may hold what nobody should read.
+	// Argv has the arguments written down and not only their digest. They may hold secrets.
 	Argv bool
 	// Broken, if set, is called with the reason when nothing can be written any more, and with nil when writing works
 	// again. It must not call the Log.
@@ -92,7 +93,7 @@ type Log struct {
 	missed int64 // events that were not written since
 	runs   []string
 
-	next *batch        // who waits for the next sync; nil if nobody
+	next *batch        // who waits for the next sync; nil for none
 	work chan struct{} // one token: there is a batch, or the interval's tick
 	done chan struct{} // closed when the syncer has ended
 }
@@ -103,8 +104,8 @@ type batch struct {
 	err  error // set before done is closed
 }
 
-// Open opens a log, or begins one, for writing. Another writer, a file that others may write, and an end that does not fit
-// together are errors; a last line that was cut off in the middle is set aside and recorded.
+// Open opens a log, or begins one, for writing. Another writer, a file that others may write, and an end that does not
+// fit together are errors; a last line that was cut off in the middle is set aside and recorded.
 func Open(o Options) (*Log, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -157,7 +158,8 @@ func (l *Log) open(dir string) (err error) {
 // disk. With an error, it was not written, or that is not certain: what it is about must not happen.
 func (l *Log) Append(e Event) error {
 	if strings.HasPrefix(e.Kind, "log.") || e.Kind == "" || strings.Trim(e.Kind, "abcdefghijklmnopqrstuvwxyz._") != "" {
-		return fmt.Errorf("audit: an event may not be called %q: small letters, dots and underscores, and not log", clean(e.Kind, maxName))
+		return fmt.Errorf("audit: an event may not be called %q: small letters, dots and underscores, and not log",
+			clean(e.Kind, maxName))
 	}
 	return l.add(&e)
 }
@@ -178,7 +180,7 @@ func (l *Log) add(e *Event) error {
 	return b.err
 }
 
-// append writes an event's fields, and gives the batch to wait for, if any. Called with mu held.
+// append writes an event's fields, and returns the batch to wait for, if any. Called with mu held.
 func (l *Log) append(fields []byte, failed error) (*batch, error) {
 	switch {
 	case l.closed:
@@ -218,15 +220,15 @@ func (l *Log) miss(e *Event) {
 	}
 }
 
-// Broken says why nothing can be written at present; nil if it can, as far as is known.
+// Broken returns the reason why nothing can be written at present; nil if it can, as far as is known.
 func (l *Log) Broken() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.broken
 }
 
-// Last is the number and the hash of the last line: kept elsewhere, they prove later that nothing was cut off or replaced
-// up to here (VerifyOptions.Anchor).
+// Last is the number and the hash of the last line: kept elsewhere, they prove later that nothing was cut off or
+// replaced up to here (VerifyOptions.Anchor).
 func (l *Log) Last() (seq uint64, hash string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -83,7 +83,8 @@ func child(job, path string) int {
 		if i == 5 {
 			full(1 << 30)
 		}
-		r, err := e.Execute(context.Background(), &nsjail.Job{ID: fmt.Sprint("run-", i), Spec: nsjail.Spec{Args: []string{"true"}}})
+		r, err := e.Execute(context.Background(),
+			&nsjail.Job{ID: fmt.Sprint("run-", i), Spec: nsjail.Spec{Args: []string{"true"}}})
 		fmt.Println("err:", err, "notes:", r != nil && len(r.Notes) > 0)
 	}
 	fmt.Println("close:", l.Close())

@@ -14,7 +14,8 @@ import (
 	"brig/nsjail"
 )
 
-// A secret that a Job knows is in no event, wherever a caller or a payload has put it, nor a part of it where a text is cut.
+// A secret that a Job knows is in no event, wherever a caller or a payload has put it, nor a part of it where a text is
+// cut.
 func TestSecretsAreTakenOut(t *testing.T) {
 	const secret = "hunter2-hunter2"
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
@@ -36,7 +37,8 @@ func TestSecretsAreTakenOut(t *testing.T) {
 			return nil, &nsjail.Refusal{Message: secret, Layer: "queue", Rule: secret}
 		},
 		func(*nsjail.Job) (*nsjail.Result, error) {
-			return &nsjail.Result{Status: nsjail.StatusError, Usage: nsjail.NoUsage(), Error: &nsjail.Error{Op: "exec", Detail: secret},
+			return &nsjail.Result{Status: nsjail.StatusError, Usage: nsjail.NoUsage(),
+				Error:   &nsjail.Error{Op: "exec", Detail: secret},
 				Network: &egress.Summary{Total: 3, ByHost: map[string]int{secret + ".example": 1, "[redacted].example": 2}}}, nil
 		},
 	}
@@ -55,18 +57,22 @@ func TestSecretsAreTakenOut(t *testing.T) {
 		t.Errorf("the log holds a secret, or a part of one: %v", err)
 	}
 	list, _ := lines(t, path)
-	if want := []string{LogOpen, RunRefused, RunStart, RunEnd, RunStart, RunEnd, RunStart, RunEnd}; !slices.Equal(kinds(list), want) {
+	if want := []string{LogOpen, RunRefused, RunStart, RunEnd, RunStart, RunEnd, RunStart,
+		RunEnd}; !slices.Equal(kinds(list), want) {
 		t.Fatal(kinds(list))
 	}
 	const mark = "[redacted]"
 	first, failed, no, ended := list[1], list[3], list[5], list[7]
-	for what, s := range map[string]string{"rule": first.Verdict.Rule, "refusal": no.Verdict.Error, "refusal's rule": no.Verdict.Rule, "error": no.Error,
-		"result's error": ended.Error, "argument": first.Argv[2], "narrowed": first.Verdict.Narrowed[0], "language": failed.Language} {
+	for what, s := range map[string]string{"rule": first.Verdict.Rule, "refusal": no.Verdict.Error,
+		"refusal's rule": no.Verdict.Rule, "error": no.Error,
+		"result's error": ended.Error, "argument": first.Argv[2], "narrowed": first.Verdict.Narrowed[0],
+		"language": failed.Language} {
 		if !strings.Contains(s, mark) {
 			t.Errorf("%s: %q", what, s)
 		}
 	}
-	if !strings.Contains(failed.Error, "[redact") || ended.Network.ByHost[mark+".example"] != 3 || first.ArgvDigest == digest([]byte(strings.Join(first.Argv, "\x00")+"\x00")) {
+	if !strings.Contains(failed.Error, "[redact") || ended.Network.ByHost[mark+".example"] != 3 ||
+		first.ArgvDigest == digest([]byte(strings.Join(first.Argv, "\x00")+"\x00")) {
 		t.Errorf("%q %v", failed.Error, ended.Network)
 	}
 }

@@ -13,8 +13,8 @@ import (
 // tailWindow is how much of the file's end is checked when a log is opened, in bytes.
 const tailWindow = 4 << 20
 
-// resume opens the current file and finds the end of the chain. If the writer before was killed in the middle of a line, it
-// sets what is torn aside, and says so in an event.
+// resume opens the current file and finds the end of the chain. If the writer before was killed in the middle of a
+// line, it sets the torn line aside, and records that in an event.
 func (l *Log) resume() (torn *Event, err error) {
 	numbers, err := l.numbers()
 	if err != nil {
@@ -93,8 +93,8 @@ func (l *Log) findEnd(older bool) (torn *Event, err error) {
 	return l.setAside(data[good:])
 }
 
-// chain takes in the lines of a file's end and says how many bytes of it are good. What a killed writer or a power failure
-// has left after them is no error: no newline, or zeros where a page never reached the disk.
+// chain takes in the lines of a file's end and says how many bytes of it are good. What a killed writer or a power
+// failure has left after them is not an error: no newline, or zeros where a page never reached the disk.
 func (l *Log) chain(data []byte) (good int, err error) {
 	for good < len(data) {
 		end := bytes.IndexByte(data[good:], '\n')

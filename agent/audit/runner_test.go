@@ -26,7 +26,8 @@ func TestWithARunner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Execute(context.Background(), &nsjail.Job{ID: "b", Spec: nsjail.Spec{Args: []string{"true"}, Hostname: "-\n"}}); err == nil {
+	if _, err := e.Execute(context.Background(),
+		&nsjail.Job{ID: "b", Spec: nsjail.Spec{Args: []string{"true"}, Hostname: "-\n"}}); err == nil {
 		t.Error("a wrong Spec was performed")
 	}
 	closeLog(t, l)
@@ -35,7 +36,8 @@ func TestWithARunner(t *testing.T) {
 		t.Fatalf("%+v", rep)
 	}
 	start, end, failed := list[1], list[2], list[4]
-	if "sha256:"+start.SpecDigest != res.SpecDigest || len(end.PlanDigest) != 64 || *end.ExitCode != 3 || end.Status != "failed" ||
+	if "sha256:"+start.SpecDigest != res.SpecDigest || len(end.PlanDigest) != 64 || *end.ExitCode != 3 ||
+		end.Status != "failed" ||
 		end.Output.StdoutBytes != int64(out.Len()) || out.Len() == 0 {
 		t.Errorf("%+v\n%+v\n%+v", start.Event, end.Event, res)
 	}

@@ -75,8 +75,12 @@ func TestTampering(t *testing.T) {
 			l[2] = rehash(l[2], func(f string) string { return f + `,"seq":3,"seq":9` })
 			return join(l)
 		}},
-		"long line": {3, func() []byte { l := split(); return join(slices.Insert(l, 2, bytes.Repeat([]byte("x"), MaxLine+9))) }},
-		"NUL":       {13, func() []byte { return append(bytes.Clone(good), 0, '\n') }},
+		"long line": {3, func() []byte {
+			l := split()
+			return join(slices.Insert(l, 2,
+				bytes.Repeat([]byte("x"), MaxLine+9)))
+		}},
+		"NUL": {13, func() []byte { return append(bytes.Clone(good), 0, '\n') }},
 	} {
 		if err := os.WriteFile(path, c.edit(), 0o600); err != nil {
 			t.Fatal(err)
@@ -122,7 +126,8 @@ func TestCheckpoints(t *testing.T) {
 	l := open(t, Options{Path: path, Key: private, CheckpointEvery: 10})
 	many(t, Wrap(&echo{}, l), 2, 10)
 	closeLog(t, l)
-	if r, err := (VerifyOptions{Keys: []ed25519.PublicKey{other, public}}).Verify(path); err != nil || r.Signed != r.LastSeq {
+	if r, err := (VerifyOptions{Keys: []ed25519.PublicKey{other, public}}).Verify(path); err != nil ||
+		r.Signed != r.LastSeq {
 		t.Errorf("%+v %v", r, err)
 	}
 	if _, err := (VerifyOptions{Keys: []ed25519.PublicKey{other}}).Verify(path); err == nil {

@@ -37,20 +37,22 @@ func TestFilesThatOthersCanTouch(t *testing.T) {
 			_ = l.Close()
 		}
 	}
-	for _, o := range []Options{{}, {Path: "x", MaxBytes: 5}, {Path: "x", Sync: "often"}, {Path: "x", Keep: -1}, {Path: "x", Key: []byte("k")}} {
+	for _, o := range []Options{{}, {Path: "x", MaxBytes: 5}, {Path: "x", Sync: "often"}, {Path: "x", Keep: -1},
+		{Path: "x", Key: []byte("k")}} {
 		if _, err := Open(o); err == nil {
 			t.Errorf("%+v: opened", o)
 		}
 	}
 }
 
-// A log that somebody moves, removes, cuts off or writes to while it is open takes no event, and neither does what he puts
-// in its place. Where it comes back, it goes on, and the gap is recorded.
+// A log that somebody moves, removes, cuts off or writes to while it is open takes no event, and neither does what he
+// puts in its place. Where it comes back, it goes on, and the gap is recorded.
 func TestTouchedWhileOpen(t *testing.T) {
 	for what, c := range map[string]struct {
 		spoil, back func(p string) error
 	}{
-		"moved":    {func(p string) error { return os.Rename(p, p+".away") }, func(p string) error { return os.Rename(p+".away", p) }},
+		"moved": {func(p string) error { return os.Rename(p, p+".away") },
+			func(p string) error { return os.Rename(p+".away", p) }},
 		"removed":  {os.Remove, nil},
 		"cut off":  {func(p string) error { return os.Truncate(p, 10) }, nil},
 		"emptied":  {func(p string) error { return os.Truncate(p, 0) }, nil},

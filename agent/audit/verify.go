@@ -61,11 +61,12 @@ func (b *BadLine) Unwrap() error { return b.Why }
 // ErrNotProven is in the error where every line is good and what VerifyOptions ask for is not there.
 var ErrNotProven = errors.New("not all of the log is here")
 
-// VerifyOptions say what else to check.
+// VerifyOptions are what else to check.
 type VerifyOptions struct {
-	// Keys are trusted to sign checkpoints. With any, a checkpoint by another key is an error, and so is a log without one.
+	// Keys are trusted to sign checkpoints. With any, a checkpoint by another key is an error, and so is a log without
+	// one.
 	Keys []ed25519.PublicKey
-	// AnchorSeq and AnchorHash are what Log.Last or an earlier Report has said: the log must still have that line.
+	// AnchorSeq and AnchorHash are from Log.Last or an earlier Report: the log must still have that line.
 	AnchorSeq  uint64
 	AnchorHash string
 	// Each, if set, is called for every line, in order. An error ends it.
@@ -102,7 +103,8 @@ func (o VerifyOptions) Verify(paths ...string) (Report, error) {
 	switch {
 	case err != nil:
 	case o.AnchorSeq > 0 && !c.anchored:
-		err = fmt.Errorf("%w: number %d, which was noted elsewhere, is missing; the log has %d to %d", ErrNotProven, o.AnchorSeq, c.r.FirstSeq, c.r.LastSeq)
+		err = fmt.Errorf("%w: number %d, which was noted elsewhere, is missing; the log has %d to %d", ErrNotProven,
+			o.AnchorSeq, c.r.FirstSeq, c.r.LastSeq)
 	case len(o.Keys) > 0 && c.r.Signed == 0:
 		err = fmt.Errorf("%w: no checkpoint is signed with a key that is trusted", ErrNotProven)
 	}

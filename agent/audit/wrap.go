@@ -6,10 +6,10 @@ import (
 	"brig/nsjail"
 )
 
-// Wrap gives an Executor that writes an event before and one after each run of next. A Job whose first event cannot be
-// written is refused, with the Layer "audit": next sees it with its Refusal, as any refused one. A result whose event cannot
-// be written is returned, with a note; the log is broken then, and the next Job is refused unless it can be written again.
-// A Job that comes refused has one event.
+// Wrap returns an Executor that writes an event before and one after each run of next. A Job whose first event cannot
+// be written is refused, with the Layer "audit": next sees it with its Refusal, as any refused one. A result whose
+// event cannot be written is returned, with a note; the log is broken then, and the next Job is refused unless it can
+// be written again. A Job that comes refused has one event.
 func Wrap(next nsjail.Executor, l *Log) nsjail.Executor { return &wrapper{next, l} }
 
 type wrapper struct {

@@ -49,9 +49,9 @@ func (l *Log) tell(why error) {
 	}
 }
 
-// intact says whether the file is still the one of that name and holds what was written, all of it and nothing else. It is
-// asked before each line: to a file that somebody has removed, moved or cut off, lines would be added for nobody to see.
-// Called with mu held.
+// intact reports whether the file is still the one of that name and holds what was written, all of it and nothing else.
+// It is asked before each line: to a file that somebody has removed, moved or cut off, lines would be added for nobody
+// to see. Called with mu held.
 func (l *Log) intact() error {
 	var there unix.Stat_t
 	if err := unix.Fstatat(int(l.dir.Fd()), l.base, &there, unix.AT_SYMLINK_NOFOLLOW); err != nil { // fstatat(2)
@@ -61,7 +61,8 @@ func (l *Log) intact() error {
 	case l.id != fileID{there.Dev, there.Ino}: // no other file can have them while l.f is open
 		return fmt.Errorf("%s was replaced by another file; put it back, or start the writer again", l.base)
 	case there.Size < l.size:
-		return fmt.Errorf("%s was cut off from %d to %d bytes; move it away and start the writer again", l.base, l.size, there.Size)
+		return fmt.Errorf("%s was cut off from %d to %d bytes; move it away and start the writer again", l.base, l.size,
+			there.Size)
 	case there.Size > l.size:
 		return fmt.Errorf("%s has %d bytes that its writer did not write; start the writer again", l.base, there.Size-l.size)
 	}
@@ -140,7 +141,8 @@ func signedText(seq uint64, prev string) []byte {
 // checkpoint signs the chain so far. Called with mu held.
 func (l *Log) checkpoint() error {
 	sig := ed25519.Sign(l.o.Key, signedText(l.seq+1, l.hash))
-	e := Event{Kind: LogCheckpoint, Key: KeyID(l.o.Key.Public().(ed25519.PublicKey)), Signature: base64.StdEncoding.EncodeToString(sig)}
+	e := Event{Kind: LogCheckpoint, Key: KeyID(l.o.Key.Public().(ed25519.PublicKey)),
+		Signature: base64.StdEncoding.EncodeToString(sig)}
 	fields, err := e.encode()
 	if err == nil {
 		err = l.putHere(fields)
@@ -154,8 +156,8 @@ func (l *Log) checkpoint() error {
 // KeyID names a public key: 16 hexadecimal digits of its SHA-256.
 func KeyID(key ed25519.PublicKey) string { return digest(key)[:16] }
 
-// rotate begins a new file, whose first line carries the chain on, and gives the old one the next number. Called with mu
-// held. At every moment there is a complete chain on the disk: resume finishes what was begun.
+// rotate begins a new file, whose first line carries the chain on, and gives the old one the next number. Called with
+// mu held. At every moment there is a complete chain on the disk: resume finishes what was begun.
 func (l *Log) rotate() (err error) {
 	if len(l.o.Key) > 0 {
 		if err := l.checkpoint(); err != nil {

@@ -9,10 +9,10 @@ import (
 	"brig/nsjail"
 )
 
-// Request is one run as the faces take it: HTTP and MCP decode it from JSON, Go programs fill it in. Exactly one of Code
-// (with Language) and Cmd is set.
+// Request is one run as the faces take it: HTTP and MCP decode it from JSON, Go programs fill it in. Exactly one of
+// Code (with Language) and Cmd is set.
 type Request struct {
-	// Language says what Code is written in: one of Engine.Languages.
+	// Language is the language of Code: one of Engine.Languages.
 	Language string `json:"language,omitempty"`
 	// Code is a program's text.
 	Code string `json:"code,omitempty"`
@@ -45,7 +45,7 @@ type Request struct {
 	Network []string `json:"network,omitempty"`
 	// Sandbox is the id of the sandbox to run in; a fresh, empty one that nothing remains of if it is empty.
 	Sandbox string `json:"sandbox,omitempty"`
-	// Agent is on whose behalf it runs, where no token says so.
+	// Agent is on whose behalf it runs, if no token names the agent.
 	Agent string `json:"agent_id,omitempty"`
 	// MaxOutput is how many bytes of stdout and of stderr are returned, head and tail.
 	MaxOutput Size `json:"max_output,omitempty"`
@@ -59,7 +59,7 @@ type Request struct {
 // File is the content of a file in JSON: a text, or {"base64": "..."} for bytes that are none.
 type File struct {
 	Data []byte
-	// Executable gives it mode 0555 instead of 0444.
+	// Executable returns it mode 0555 instead of 0444.
 	Executable bool
 }
 
@@ -67,7 +67,7 @@ type File struct {
 type Response struct {
 	// ID names the run in logs and in the audit log.
 	ID string `json:"id"`
-	// Status is how it ended: see nsjail.Status; "refused" if nothing has run because Error says no, and "error" if the
+	// Status is how it ended: see nsjail.Status; "refused" if nothing has run, for the reason in Error, and "error" if the
 	// jail could not be made.
 	Status string `json:"status"`
 	// ExitCode is the payload's; -1 if it did not exit by itself.
@@ -85,15 +85,15 @@ type Response struct {
 	Violations []Violation `json:"violations,omitempty"`
 	// Network sums up what was reached and refused; left out without a network.
 	Network json.RawMessage `json:"network,omitempty"`
-	// Truncated says how many bytes of each stream are missing; left out if none is.
+	// Truncated returns how many bytes of each stream are missing; left out if none is.
 	Truncated *Truncated `json:"truncated,omitempty"`
-	// Narrowed says what a policy has taken away from the request, a sentence each.
+	// Narrowed lists what a policy has taken away from the request, a sentence each.
 	Narrowed []string `json:"narrowed,omitempty"`
 	// Hints are guesses, from its last words, why the payload has failed.
 	Hints []string `json:"hints,omitempty"`
-	// Enforced says by what each protection was held.
+	// Enforced maps each protection to the mechanism that enforced it.
 	Enforced map[string]string `json:"enforced,omitempty"`
-	// Error says why nothing has run; left out if it has.
+	// Error returns the reason why nothing has run; left out if it has.
 	Error *nsjail.Refusal `json:"error,omitempty"`
 }
 
@@ -132,7 +132,7 @@ type Caller struct {
 
 // SandboxRequest asks for a work area: /input (read-only in the jail), /work and /output, kept from run to run.
 type SandboxRequest struct {
-	// Agent is whose sandbox it is, where no token says so.
+	// Agent owns the sandbox, if no token names the agent.
 	Agent string `json:"agent_id,omitempty"`
 	// Disk is how many bytes it may hold, in memory.
 	Disk Size `json:"disk,omitempty"`
@@ -146,9 +146,9 @@ type SandboxRequest struct {
 
 // SandboxInfo describes one.
 type SandboxInfo struct {
-	// ID names it in requests; nobody can guess it.
+	// ID names it in requests; it cannot be guessed.
 	ID string `json:"id"`
-	// Agent is whose it is: others do not see it.
+	// Agent owns it: others do not see it.
 	Agent string `json:"agent_id"`
 	// Created is when it was made.
 	Created time.Time `json:"created"`

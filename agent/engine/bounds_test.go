@@ -23,22 +23,26 @@ func TestBaseIsACeiling(t *testing.T) {
 		mem  nsjail.Bytes
 		cpus float64
 	}{
-		"defaults":       {nsjail.Limits{}, Request{}, DefaultTimeout, 32 << 20, 0},
-		"asked":          {nsjail.Limits{}, Request{Timeout: hour, Memory: 1 << 30, CPUs: 2}, hour, 1 << 30, 2},
-		"base":           {nsjail.Limits{Wall: second, Memory: 64 << 20, CPUs: 0.5}, Request{}, second, 64 << 20, 0.5},
-		"more than base": {nsjail.Limits{Wall: second, Memory: 64 << 20, CPUs: 0.5}, Request{Timeout: hour, Memory: 1 << 30, CPUs: 2}, second, 64 << 20, 0.5},
-		"less than base": {nsjail.Limits{Wall: hour, Memory: 64 << 20, CPUs: 1}, Request{Timeout: second, Memory: 1 << 20, CPUs: 0.1}, second, 1 << 20, 0.1},
-		"no wall":        {nsjail.Limits{Wall: -1}, Request{}, 2 * hour, 32 << 20, 0},
-		"for ever":       {nsjail.Limits{}, Request{Timeout: 1e9 * second}, 2 * hour, 32 << 20, 0},
+		"defaults": {nsjail.Limits{}, Request{}, DefaultTimeout, 32 << 20, 0},
+		"asked":    {nsjail.Limits{}, Request{Timeout: hour, Memory: 1 << 30, CPUs: 2}, hour, 1 << 30, 2},
+		"base":     {nsjail.Limits{Wall: second, Memory: 64 << 20, CPUs: 0.5}, Request{}, second, 64 << 20, 0.5},
+		"more than base": {nsjail.Limits{Wall: second, Memory: 64 << 20, CPUs: 0.5},
+			Request{Timeout: hour, Memory: 1 << 30, CPUs: 2}, second, 64 << 20, 0.5},
+		"less than base": {nsjail.Limits{Wall: hour, Memory: 64 << 20, CPUs: 1},
+			Request{Timeout: second, Memory: 1 << 20, CPUs: 0.1}, second, 1 << 20, 0.1},
+		"no wall":  {nsjail.Limits{Wall: -1}, Request{}, 2 * hour, 32 << 20, 0},
+		"for ever": {nsjail.Limits{}, Request{Timeout: 1e9 * second}, 2 * hour, 32 << 20, 0},
 	} {
-		e := &Engine{opts: Options{Base: nsjail.Spec{Limits: c.base}, Timeout: DefaultTimeout, MaxTimeout: 2 * hour, Memory: 32 << 20}}
+		e := &Engine{opts: Options{Base: nsjail.Spec{Limits: c.base}, Timeout: DefaultTimeout, MaxTimeout: 2 * hour,
+			Memory: 32 << 20}}
 		c.r.Cmd = []string{"id"}
 		j, no := e.job(Caller{}, &c.r)
 		if no != nil {
 			t.Fatal(no)
 		}
 		e.fill(j, &c.r)
-		if l := j.Spec.Limits; l.Wall != c.wall || l.Memory != c.mem || l.CPUs != c.cpus || l.OutputLimit != DefaultOutputLimit {
+		if l := j.Spec.Limits; l.Wall != c.wall || l.Memory != c.mem || l.CPUs != c.cpus ||
+			l.OutputLimit != DefaultOutputLimit {
 			t.Errorf("%s: %v %v %v", name, l.Wall, l.Memory, l.CPUs)
 		}
 		if said := len(j.Verdict.Narrowed) > 0; said != (c.wall == 2*hour) {
@@ -51,7 +55,9 @@ func TestBaseIsACeiling(t *testing.T) {
 func TestStreamIsBounded(t *testing.T) {
 	e := newEngine(t, Options{Policies: []*policy.Policy{parsed(t, `{"open":true,"limits":{"output":"1k"}}`)}})
 	got := 0
-	a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"/bin/sh", "-c", "head -c 100000 /dev/zero | tr '\\0' 'x'"}}, func(v Event) { got += len(v.Data) })
+	a := e.Run(context.Background(), Caller{},
+		&Request{Cmd: []string{"/bin/sh", "-c", "head -c 100000 /dev/zero | tr '\\0' 'x'"}},
+		func(v Event) { got += len(v.Data) })
 	if got > 1024 || a.Truncated == nil || int64(got)+a.Truncated.Stdout != 100000 {
 		t.Errorf("%d bytes came, %+v", got, a.Truncated)
 	}
@@ -89,7 +95,8 @@ func TestRefusedRunsPutNothing(t *testing.T) {
 func TestInputsBoundSandboxes(t *testing.T) {
 	e := newEngine(t, Options{Policies: []*policy.Policy{parsed(t, `{"open":true,"inputs":{"file_bytes":10}}`)}})
 	ctx := context.Background()
-	if _, err := e.CreateSandbox(ctx, Caller{}, &SandboxRequest{Files: map[string]File{"f": {Data: make([]byte, 11)}}}); err == nil {
+	if _, err := e.CreateSandbox(ctx, Caller{},
+		&SandboxRequest{Files: map[string]File{"f": {Data: make([]byte, 11)}}}); err == nil {
 		t.Error("a sandbox was made with a file of 11 bytes")
 	}
 	box, err := e.CreateSandbox(ctx, Caller{}, &SandboxRequest{})
@@ -134,8 +141,10 @@ func TestSecretsElsewhere(t *testing.T) {
 			t.Errorf("%s: %v %s", kind, err, text)
 		}
 	}
-	for name, value := range map[string]string{"short": "abc", "long": strings.Repeat("x", 16<<10+1), "nul": "hunter22\x00"} {
-		a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"true"}, Secrets: map[string]string{"B": value}}, nil)
+	for name, value := range map[string]string{"short": "abc", "long": strings.Repeat("x", 16<<10+1),
+		"nul": "hunter22\x00"} {
+		a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"true"}, Secrets: map[string]string{"B": value}},
+			nil)
 		if a.Error == nil || strings.Contains(a.Error.Message, "hunter22") {
 			t.Errorf("%s: %+v %+v", name, a, a.Error)
 		}
@@ -146,7 +155,8 @@ func TestSecretsElsewhere(t *testing.T) {
 func TestHints(t *testing.T) {
 	e := newEngine(t, Options{})
 	const fails = "echo 'socket.gaierror: [Errno -3] Temporary failure in name resolution' >&2; exit 1"
-	for script, want := range map[string]bool{fails: true, "head -c 100000 /dev/zero >&2; " + fails: true, fails + "\n": true, strings.Replace(fails, "exit 1", "exit 0", 1): false, "exit 1": false,
+	for script, want := range map[string]bool{fails: true, "head -c 100000 /dev/zero >&2; " + fails: true,
+		fails + "\n": true, strings.Replace(fails, "exit 1", "exit 0", 1): false, "exit 1": false,
 		strings.Replace(fails, ">&2", "", 1): false} {
 		for _, stream := range []func(Event){nil, func(Event) {}} {
 			a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"sh", "-c", script}}, stream)
@@ -155,7 +165,8 @@ func TestHints(t *testing.T) {
 			}
 		}
 	}
-	if a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"sh", "-c", fails}, Network: []string{"example.org:443"}}, nil); len(a.Hints) > 0 {
+	if a := e.Run(context.Background(), Caller{},
+		&Request{Cmd: []string{"sh", "-c", fails}, Network: []string{"example.org:443"}}, nil); len(a.Hints) > 0 {
 		t.Errorf("with a network: %+v", a.Hints)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"brig/nsjail"
 )
 
-// Options are what an Engine is made of. The zero value is an engine for one trusted caller: no policy, no audit log, no
-// tokens, defaults for the rest.
+// Options are what an Engine is made of. The zero value is an engine for one trusted caller: no policy, no audit log,
+// no tokens, defaults for the rest.
 type Options struct {
 	// Runner is how jails are made.
 	Runner nsjail.RunnerOptions
@@ -114,14 +114,15 @@ func (e *Engine) Close() error {
 }
 
 func (e *Engine) makeVolume(size, inodes int64) (workspace.Volume, error) {
-	v, err := e.runner.NewVolume(nsjail.VolumeOptions{Size: nsjail.Bytes(size), Inodes: inodes, Dirs: []string{"input", "work", "output"}})
+	v, err := e.runner.NewVolume(nsjail.VolumeOptions{Size: nsjail.Bytes(size), Inodes: inodes,
+		Dirs: []string{"input", "work", "output"}})
 	if err != nil {
 		return nil, err
 	}
 	return v, nil
 }
 
-// newID is a name that nobody can guess: 130 random bits.
+// newID returns a name that cannot be guessed: 130 random bits.
 func newID(kind string) string {
 	return kind + "_" + strings.ToLower(rand.Text())
 }

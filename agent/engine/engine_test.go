@@ -21,14 +21,18 @@ func TestRun(t *testing.T) {
 		stdout string
 		stderr string // a part of it
 	}{
-		"code":     {Request{Language: "python", Code: "print(6*7)"}, "ok", "42\n", ""},
-		"position": {Request{Language: "python", Code: "a = 1\nb = 0\n\nprint(a/b)\n"}, "failed", "", "line 4, in <module>\n    print(a/b)"},
-		"args":     {Request{Language: "bash", Code: `printf '<%s>' "$@"`, Args: []string{"a b", "$(id)", "-n"}}, "ok", "<a b><$(id)><-n>", ""},
-		"cmd":      {Request{Cmd: []string{"/bin/echo", "a;b", "$HOME"}}, "ok", "a;b $HOME\n", ""},
-		"stdin":    {Request{Cmd: []string{"tr", "a-z", "A-Z"}, Stdin: "grün"}, "ok", "GRüN", ""},
+		"code": {Request{Language: "python", Code: "print(6*7)"}, "ok", "42\n", ""},
+		"position": {Request{Language: "python", Code: "a = 1\nb = 0\n\nprint(a/b)\n"}, "failed", "",
+			"line 4, in <module>\n    print(a/b)"},
+		"args": {Request{Language: "bash", Code: `printf '<%s>' "$@"`, Args: []string{"a b", "$(id)", "-n"}}, "ok",
+			"<a b><$(id)><-n>", ""},
+		"cmd":   {Request{Cmd: []string{"/bin/echo", "a;b", "$HOME"}}, "ok", "a;b $HOME\n", ""},
+		"stdin": {Request{Cmd: []string{"tr", "a-z", "A-Z"}, Stdin: "grün"}, "ok", "GRüN", ""},
 		"files": {Request{Cmd: []string{"/bin/sh", "-c", "cat /input/a/b.txt; ls -l /input/x | cut -c1-10; echo >/input/new"},
-			Files: map[string]File{"a/b.txt": {Data: []byte("text\n")}, "x": {Data: []byte("#!"), Executable: true}}}, "failed", "text\n-r-xr-xr-x\n", "Read-only"},
-		"env":       {Request{Cmd: []string{"/bin/sh", "-c", "echo $A $B"}, Env: map[string]string{"A": "x y"}, Secrets: map[string]string{"B": "hunter22"}}, "ok", "x y ***\n", ""},
+			Files: map[string]File{"a/b.txt": {Data: []byte("text\n")}, "x": {Data: []byte("#!"), Executable: true}}}, "failed",
+			"text\n-r-xr-xr-x\n", "Read-only"},
+		"env": {Request{Cmd: []string{"/bin/sh", "-c", "echo $A $B"}, Env: map[string]string{"A": "x y"},
+			Secrets: map[string]string{"B": "hunter22"}}, "ok", "x y ***\n", ""},
 		"cwd":       {Request{Cmd: []string{"pwd"}, Cwd: "/tmp"}, "ok", "/tmp\n", ""},
 		"timeout":   {Request{Cmd: []string{"sleep", "100"}, Timeout: Seconds(time.Second)}, "timeout", "", ""},
 		"signal":    {Request{Cmd: []string{"/bin/sh", "-c", "kill -SEGV $$"}}, "signal", "", ""},
@@ -38,7 +42,8 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := e.Run(context.Background(), Caller{}, &c.r, nil)
-			if a.Status != c.status || a.Stdout != c.stdout || !strings.Contains(a.Stderr, c.stderr) || a.TimedOut != (c.status == "timeout") {
+			if a.Status != c.status || a.Stdout != c.stdout || !strings.Contains(a.Stderr, c.stderr) ||
+				a.TimedOut != (c.status == "timeout") {
 				t.Errorf("%+v\n%+v", a, a.Error)
 			}
 			if a.Usage == nil || a.ID == "" || len(a.Enforced) == 0 {
@@ -50,8 +55,11 @@ func TestRun(t *testing.T) {
 
 func TestOutputIsHeadAndTail(t *testing.T) {
 	e := newEngine(t, Options{})
-	a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"/bin/sh", "-c", "echo begin; head -c 300000 /dev/zero | tr '\\0' x; echo end"}, MaxOutput: 1000}, nil)
-	if a.Truncated == nil || len(a.Stdout) > 1200 || !strings.HasPrefix(a.Stdout, "begin") || !strings.HasSuffix(a.Stdout, "end\n") {
+	a := e.Run(context.Background(), Caller{},
+		&Request{Cmd: []string{"/bin/sh", "-c", "echo begin; head -c 300000 /dev/zero | tr '\\0' x; echo end"},
+			MaxOutput: 1000}, nil)
+	if a.Truncated == nil || len(a.Stdout) > 1200 || !strings.HasPrefix(a.Stdout, "begin") ||
+		!strings.HasSuffix(a.Stdout, "end\n") {
 		t.Fatalf("%d bytes, %+v", len(a.Stdout), a.Truncated)
 	}
 	if kept := int64(strings.Count(a.Stdout, "x")); kept+a.Truncated.Stdout < 299990 || kept+a.Truncated.Stdout > 300010 {
@@ -64,14 +72,15 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	e := newEngine(t, Options{})
 	long := make([]string, MaxArgs+1)
 	for code, r := range map[string]Request{
-		"nothing_to_run":       {},
-		"code_and_cmd":         {Cmd: []string{"id"}, Language: "python", Code: "1"},
-		"language_missing":     {Code: "1"},
-		"args_without_code":    {Cmd: []string{"id"}, Args: []string{"a"}},
-		"too_many_args":        {Cmd: long},
-		"negative_limit":       {Cmd: []string{"id"}, Timeout: -1},
-		"bad_variable":         {Cmd: []string{"id"}, Env: map[string]string{"A=B": "c"}},
-		"variable_twice":       {Cmd: []string{"id"}, Env: map[string]string{"A": "c"}, Secrets: map[string]string{"A": "dddd"}},
+		"nothing_to_run":    {},
+		"code_and_cmd":      {Cmd: []string{"id"}, Language: "python", Code: "1"},
+		"language_missing":  {Code: "1"},
+		"args_without_code": {Cmd: []string{"id"}, Args: []string{"a"}},
+		"too_many_args":     {Cmd: long},
+		"negative_limit":    {Cmd: []string{"id"}, Timeout: -1},
+		"bad_variable":      {Cmd: []string{"id"}, Env: map[string]string{"A=B": "c"}},
+		"variable_twice": {Cmd: []string{"id"}, Env: map[string]string{"A": "c"},
+			Secrets: map[string]string{"A": "dddd"}},
 		"bad_file_name":        {Cmd: []string{"id"}, Files: map[string]File{"../x": {}}},
 		"files_too_large":      {Cmd: []string{"id"}, Files: map[string]File{"x": {Data: make([]byte, 5<<20)}}},
 		"bad_network_rule":     {Cmd: []string{"id"}, Network: []string{"http://x/y z"}},
@@ -86,8 +95,10 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v %+v", code, a, a.Error)
 		}
 	}
-	for _, name := range []string{"", ".", "..", "/etc/passwd", "a/../../b", "a//b", "./a", "a/", "a\x00b", strings.Repeat("a", 2000)} {
-		if a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"id"}, Files: map[string]File{name: {}}}, nil); a.Error == nil {
+	for _, name := range []string{"", ".", "..", "/etc/passwd", "a/../../b", "a//b", "./a", "a/", "a\x00b",
+		strings.Repeat("a", 2000)} {
+		if a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"id"}, Files: map[string]File{name: {}}},
+			nil); a.Error == nil {
 			t.Errorf("the file name %.20q was taken: %+v", name, a)
 		}
 	}
@@ -97,20 +108,22 @@ func TestStream(t *testing.T) {
 	e := newEngine(t, Options{})
 	in, feed := io.Pipe()
 	var kinds, data []string
-	a := e.Run(context.Background(), Caller{}, &Request{Cmd: []string{"/bin/sh", "-c", "read x; echo got $x; read y; echo $y >&2"}, StdinReader: in}, func(v Event) {
-		kinds = append(kinds, v.Type)
-		data = append(data, v.Data)
-		switch {
-		case v.Type == "start":
-			go feed.Write([]byte("one\n")) // the answer to it is the next event
-		case strings.Contains(v.Data, "got one"):
-			go func() {
-				feed.Write([]byte("two\n"))
-				feed.Close()
-			}()
-		}
-	})
-	if a.Status != "ok" || fmt.Sprint(kinds) != "[start stdout stderr]" || strings.Join(data, "") != "got one\ntwo\n" || a.Stdout != "" {
+	a := e.Run(context.Background(), Caller{},
+		&Request{Cmd: []string{"/bin/sh", "-c", "read x; echo got $x; read y; echo $y >&2"}, StdinReader: in}, func(v Event) {
+			kinds = append(kinds, v.Type)
+			data = append(data, v.Data)
+			switch {
+			case v.Type == "start":
+				go feed.Write([]byte("one\n")) // the answer to it is the next event
+			case strings.Contains(v.Data, "got one"):
+				go func() {
+					feed.Write([]byte("two\n"))
+					feed.Close()
+				}()
+			}
+		})
+	if a.Status != "ok" || fmt.Sprint(kinds) != "[start stdout stderr]" || strings.Join(data, "") != "got one\ntwo\n" ||
+		a.Stdout != "" {
 		t.Errorf("%+v %q %q", a, kinds, data)
 	}
 }
@@ -131,7 +144,8 @@ func TestSandbox(t *testing.T) {
 	e := newEngine(t, Options{})
 	ctx := context.Background()
 	me, other := Caller{Agent: "me"}, Caller{Agent: "other"}
-	box, err := e.CreateSandbox(ctx, me, &SandboxRequest{Disk: 1 << 20, Files: map[string]File{"given": {Data: []byte("in\n")}}})
+	box, err := e.CreateSandbox(ctx, me,
+		&SandboxRequest{Disk: 1 << 20, Files: map[string]File{"given": {Data: []byte("in\n")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +220,8 @@ func TestManyAtOnce(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			want := fmt.Sprintf("run %d\n", i)
-			a := e.Run(context.Background(), Caller{Agent: fmt.Sprint("a", i%7)}, &Request{Cmd: []string{"cat", "/input/me"}, Files: map[string]File{"me": {Data: []byte(want)}}}, nil)
+			a := e.Run(context.Background(), Caller{Agent: fmt.Sprint("a", i%7)},
+				&Request{Cmd: []string{"cat", "/input/me"}, Files: map[string]File{"me": {Data: []byte(want)}}}, nil)
 			if a.Stdout != want {
 				t.Errorf("%d: %+v %+v", i, a, a.Error)
 			}
@@ -232,7 +247,8 @@ func TestFileJSON(t *testing.T) {
 			t.Errorf("%s: %q %v", in, got, err)
 		}
 	}
-	for _, f := range []File{{Data: []byte("a\n")}, {Data: []byte{0xff}}, {Data: []byte("x"), Executable: true}, {Data: []byte{0xff}, Executable: true}} {
+	for _, f := range []File{{Data: []byte("a\n")}, {Data: []byte{0xff}}, {Data: []byte("x"), Executable: true},
+		{Data: []byte{0xff}, Executable: true}} {
 		b, err := json.Marshal(f)
 		var back File
 		if err == nil {

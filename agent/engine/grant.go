@@ -36,7 +36,7 @@ func (e *Engine) policiesOf(c Caller) []*policy.Policy {
 	return append(slices.Clone(e.opts.Policies), c.Grant.policies...)
 }
 
-// each gives the first refusal of the policies.
+// each returns the first refusal of the policies.
 func (e *Engine) each(c Caller, ask func(*policy.Policy) *nsjail.Refusal) *nsjail.Refusal {
 	for _, p := range e.policiesOf(c) {
 		if no := ask(p); no != nil {
@@ -69,7 +69,7 @@ func fileSizes(files map[string]File) []int64 {
 	return sizes
 }
 
-// spend counts the run of the token, once everybody else has said yes.
+// spend counts the run of the token, after everything else has allowed it.
 func (e *Engine) spend(c Caller, j *nsjail.Job) {
 	if c.Grant == nil || j.Verdict.Refusal != nil {
 		return
@@ -89,11 +89,11 @@ func (e *Engine) bounded(c Caller, in io.Reader) io.Reader {
 	return in
 }
 
-// Local is the agent of a caller who says nothing of one and has no token; "uid-" and a number are other local users. A token
-// stands for neither.
+// Local is the agent of a caller who says nothing of one and has no token; "uid-" and a number are other local users. A
+// token stands for neither.
 const Local = "default"
 
-// agentOf says on whose behalf a request is: the token's agent, or else who the caller says.
+// agentOf returns on whose behalf a request is: the token's agent, or else the caller's.
 func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
 	agent := c.Agent
 	switch {
@@ -104,11 +104,13 @@ func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
 	case agent == "":
 		agent = asked
 	case asked != "" && asked != agent:
-		return "", &nsjail.Refusal{Message: "the request names another agent than its token", Code: "other_agent", Layer: "auth", Rule: "agent_id",
+		return "", &nsjail.Refusal{Message: "the request names another agent than its token", Code: "other_agent",
+			Layer: "auth", Rule: "agent_id",
 			NextSteps: []string{"leave agent_id out"}}
 	}
 	if c.Grant != nil && (agent == Local || strings.HasPrefix(agent, "uid-")) {
-		return "", &nsjail.Refusal{Message: fmt.Sprintf("the agent %q is a local caller, whom no token stands for", agent), Code: "agent_reserved", Layer: "auth", Rule: "agent_id",
+		return "", &nsjail.Refusal{Message: fmt.Sprintf("the agent %q is a local caller, whom no token stands for", agent),
+			Code: "agent_reserved", Layer: "auth", Rule: "agent_id",
 			NextSteps: []string{"name another agent"}}
 	}
 	if err := workspace.CheckAgent(agent); err != nil {
@@ -126,7 +128,8 @@ func asRefusal(err error, layer, code string) *nsjail.Refusal {
 	return &nsjail.Refusal{Message: err.Error(), Code: code, Layer: layer}
 }
 
-// IDs are the ids of the token's blocks, the first one's first: those of a token that it was made from are their beginning.
+// IDs are the ids of the token's blocks, the first one's first: those of a token that it was made from are their
+// beginning.
 func (g *Grant) IDs() []string {
 	if g == nil {
 		return nil

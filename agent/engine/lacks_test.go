@@ -17,7 +17,8 @@ func TestHostRefusalBlamesWhoAsked(t *testing.T) {
 	}{{&Request{Memory: 1 << 20}, true}, {&Request{CPUs: 1}, false}, {&Request{}, false}} {
 		no := answer(&nsjail.Job{}, c.r, nil, lacks).Error
 		steps := strings.Join(no.NextSteps, "\n")
-		if no.Code != "host_lacks" || strings.Contains(steps, "send the request without") != c.blame || strings.Contains(steps, "no other request will do") == c.blame || !strings.Contains(steps, "make one") {
+		if no.Code != "host_lacks" || strings.Contains(steps, "send the request without") != c.blame ||
+			strings.Contains(steps, "no other request will do") == c.blame || !strings.Contains(steps, "make one") {
 			t.Errorf("%+v: %s", c.r, steps)
 		}
 	}
@@ -39,7 +40,8 @@ func TestLacks(t *testing.T) {
 	if said := err.Error(); !strings.HasSuffix(said, "--optional memory,cpus") || strings.Count(said, "--optional") != 1 {
 		t.Error(said)
 	}
-	if err := wants(`{"open":true,"limits":{"memory":"64m"},"require":["memory"]}`); err == nil || !strings.Contains(err.Error(), "a policy requires memory") || strings.Contains(err.Error(), "--optional") {
+	if err := wants(`{"open":true,"limits":{"memory":"64m"},"require":["memory"]}`); err == nil ||
+		!strings.Contains(err.Error(), "a policy requires memory") || strings.Contains(err.Error(), "--optional") {
 		t.Error(err)
 	}
 }

@@ -84,7 +84,8 @@ func (g *guarded) sandbox(c Caller) string {
 	return box.ID
 }
 
-// The holder of a narrowed token does not get at what its parent runs: he would have his code run with the parent's rights.
+// The holder of a narrowed token does not get at what its parent runs: he would have his code run with the parent's
+// rights.
 func TestNarrowedTokensHaveTheirOwnSandboxes(t *testing.T) {
 	g := newGuarded(t)
 	bot := g.mint(token.Block{Agent: "bot"})
@@ -135,11 +136,12 @@ func TestRevokedWhileItRuns(t *testing.T) {
 		by  Caller
 		box string
 	}{{narrow, lost}, {g.caller(g.narrow(bot, token.Block{Note: "two"})), ""}} {
-		a := g.Run(context.Background(), c.by, &Request{Sandbox: c.box, Cmd: []string{"sleep", "600"}, Timeout: Seconds(time.Hour)}, func(Event) {
-			if err := g.ledger.Revoke(c.by.Grant.IDs()[1], "test"); err != nil {
-				t.Error(err)
-			}
-		})
+		a := g.Run(context.Background(), c.by,
+			&Request{Sandbox: c.box, Cmd: []string{"sleep", "600"}, Timeout: Seconds(time.Hour)}, func(Event) {
+				if err := g.ledger.Revoke(c.by.Grant.IDs()[1], "test"); err != nil {
+					t.Error(err)
+				}
+			})
 		if a.Status != string(nsjail.StatusCancelled) {
 			t.Errorf("in %q: %+v %+v", c.box, a, a.Error)
 		}
@@ -154,7 +156,8 @@ func TestRevokedWhileItRuns(t *testing.T) {
 	if _, err := g.CreateSandbox(context.Background(), narrow, &SandboxRequest{}); err == nil {
 		t.Error("a revoked token makes a sandbox")
 	}
-	if found := lines(t, g.log)[audit.SandboxDelete]; len(found) != 1 || found[0]["sandbox"] != lost || found[0]["note"] != token.CodeRevoked {
+	if found := lines(t, g.log)[audit.SandboxDelete]; len(found) != 1 || found[0]["sandbox"] != lost ||
+		found[0]["note"] != token.CodeRevoked {
 		t.Errorf("%v", found)
 	}
 }
@@ -176,7 +179,8 @@ func TestExpiredWhileItRuns(t *testing.T) {
 	if _, err := g.Sandbox(Caller{}, id); err == nil {
 		t.Error("the sandbox of an expired token is there")
 	}
-	if a := g.Run(context.Background(), Caller{}, &Request{Cmd: []string{"true"}}, nil); a.Status != "ok" || len(a.Narrowed) > 0 {
+	if a := g.Run(context.Background(), Caller{}, &Request{Cmd: []string{"true"}}, nil); a.Status != "ok" ||
+		len(a.Narrowed) > 0 {
 		t.Errorf("without a token: %+v %+v", a, a.Error)
 	}
 }
@@ -186,7 +190,8 @@ func TestLedgerThatCannotTell(t *testing.T) {
 	g := newGuarded(t)
 	c := g.caller(g.mint(token.Block{Agent: "bot"}))
 	id := g.sandbox(c)
-	a := g.Run(context.Background(), c, &Request{Cmd: []string{"sleep", "600"}}, func(Event) { _ = os.Remove(g.state + "/revoked") })
+	a := g.Run(context.Background(), c, &Request{Cmd: []string{"sleep", "600"}},
+		func(Event) { _ = os.Remove(g.state + "/revoked") })
 	if a.Status != string(nsjail.StatusCancelled) {
 		t.Errorf("%+v %+v", a, a.Error)
 	}

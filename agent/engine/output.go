@@ -12,7 +12,8 @@ import (
 	"brig/nsjail"
 )
 
-// output is where a run's two streams go: each through a filter, and then to its head and tail or to the caller as it comes.
+// output is where a run's two streams go: each through a filter, and then to its head and tail or to the caller as it
+// comes.
 type output struct {
 	filters  [2]*text.Filter
 	captures [2]*text.Capture // nil in a stream
@@ -132,8 +133,8 @@ func (o *output) cleanJSON(v any) any {
 	return v
 }
 
-// beginning hands Events on, one at a time, with "start" as the first: a payload may have written before anybody could say
-// that it runs.
+// beginning hands Events on, one at a time, with "start" as the first: a payload may have written before anybody could
+// say that it runs.
 type beginning struct {
 	mu     sync.Mutex
 	begun  bool

@@ -22,11 +22,14 @@ import (
 func TestSandboxesAndFilesAreWrittenDown(t *testing.T) {
 	g := newGuarded(t)
 	c := g.caller(g.mint(token.Block{Agent: "bot"}))
-	box, err := g.CreateSandbox(context.Background(), c, &SandboxRequest{Files: map[string]File{"/input/given": {Data: []byte("in")}}})
+	box, err := g.CreateSandbox(context.Background(), c,
+		&SandboxRequest{Files: map[string]File{"/input/given": {Data: []byte("in")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []io.Reader{strings.NewReader("print('PWNED')"), iotest.DataErrReader(strings.NewReader("print('PWNED')")), iotest.OneByteReader(strings.NewReader("print('PWNED')"))} {
+	for _, r := range []io.Reader{strings.NewReader("print('PWNED')"),
+		iotest.DataErrReader(strings.NewReader("print('PWNED')")),
+		iotest.OneByteReader(strings.NewReader("print('PWNED')"))} {
 		if i, err := g.PutFile(c, box.ID, "json.py", r, 0o755); err != nil || i.Mode != "0755" || i.Size != 14 {
 			t.Fatal(err, i)
 		}
@@ -34,7 +37,9 @@ func TestSandboxesAndFilesAreWrittenDown(t *testing.T) {
 	if _, err := g.PutFile(c, box.ID, "/work/../etc/x", strings.NewReader(""), 0); err == nil {
 		t.Error("a path with dots was taken")
 	}
-	if a := g.Run(context.Background(), c, &Request{Sandbox: box.ID, Cmd: []string{"/work/json.py"}, Files: map[string]File{"with": {Data: []byte("run")}}}, nil); a.ID == "" {
+	if a := g.Run(context.Background(), c,
+		&Request{Sandbox: box.ID, Cmd: []string{"/work/json.py"}, Files: map[string]File{"with": {Data: []byte("run")}}},
+		nil); a.ID == "" {
 		t.Error(a)
 	}
 	if err := g.DeleteFile(c, box.ID, "/work/json.py"); err != nil {
@@ -59,8 +64,10 @@ func TestSandboxesAndFilesAreWrittenDown(t *testing.T) {
 		}
 	}
 	put := "file.put /work/json.py " + sum("print('PWNED')") + " 14 <nil>"
-	want := []string{"sandbox.create <nil> <nil> <nil> <nil>", "file.put /input/given " + sum("in") + " 2 <nil>", put, put, put,
-		"file.put /input/with " + sum("run") + " 3 its run", "file.delete /work/json.py <nil> <nil> <nil>", "sandbox.delete <nil> <nil> <nil> <nil>"}
+	want := []string{"sandbox.create <nil> <nil> <nil> <nil>", "file.put /input/given " + sum("in") + " 2 <nil>", put, put,
+		put,
+		"file.put /input/with " + sum("run") + " 3 its run", "file.delete /work/json.py <nil> <nil> <nil>",
+		"sandbox.delete <nil> <nil> <nil> <nil>"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -88,7 +95,8 @@ func TestUnrecordedIsUndone(t *testing.T) {
 	}
 	_, put := e.PutFile(Caller{}, box.ID, "f", strings.NewReader("after"), 0)
 	_, create := e.CreateSandbox(context.Background(), Caller{}, &SandboxRequest{})
-	for what, err := range map[string]error{"put": put, "delete": e.DeleteFile(Caller{}, box.ID, "f"), "remove": e.DeleteSandbox(Caller{}, box.ID), "create": create} {
+	for what, err := range map[string]error{"put": put, "delete": e.DeleteFile(Caller{}, box.ID, "f"),
+		"remove": e.DeleteSandbox(Caller{}, box.ID), "create": create} {
 		if no := asRefusal(err, "", ""); no == nil || no.Code != "audit_unavailable" || strings.Contains(no.Message, "/") {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -105,13 +113,15 @@ func TestUnrecordedIsUndone(t *testing.T) {
 
 // A want that passes is no fault of the request, nor of what the machine is.
 func TestMachineFull(t *testing.T) {
-	for _, err := range []error{&nsjail.Error{Fault: nsjail.FaultHost, Op: "socketpair", Errno: unix.EMFILE}, &nsjail.Error{Fault: nsjail.FaultHost, Op: "clone3", Errno: unix.EAGAIN}} {
+	for _, err := range []error{&nsjail.Error{Fault: nsjail.FaultHost, Op: "socketpair", Errno: unix.EMFILE},
+		&nsjail.Error{Fault: nsjail.FaultHost, Op: "clone3", Errno: unix.EAGAIN}} {
 		a := answer(&nsjail.Job{}, &Request{}, nil, err)
 		if a.Error == nil || a.Error.Code != "machine_full" || a.Status != "error" {
 			t.Errorf("%v: %+v", err, a.Error)
 		}
 	}
-	for _, lasting := range []*nsjail.Error{{Op: "memory", Errno: unix.EACCES}, {Op: "net", Step: 7, Of: 100, Errno: unix.EAGAIN}, {Op: "stdio", Step: 7, Of: 100, Errno: unix.EMFILE}} {
+	for _, lasting := range []*nsjail.Error{{Op: "memory", Errno: unix.EACCES},
+		{Op: "net", Step: 7, Of: 100, Errno: unix.EAGAIN}, {Op: "stdio", Step: 7, Of: 100, Errno: unix.EMFILE}} {
 		lasting.Fault = nsjail.FaultHost
 		if a := answer(&nsjail.Job{}, &Request{}, nil, lasting); a.Error.Code != "host_lacks" {
 			t.Errorf("%v: %+v", lasting, a.Error)

@@ -62,7 +62,8 @@ func atMost[T ~int64 | ~float64](base, asked T) T {
 	return asked
 }
 
-// fill sets what nobody has asked for and no policy has set lower. It comes after the policies, which judge what was asked.
+// fill sets what was not asked for and no policy has set lower. It comes after the policies, which judge what was
+// asked.
 func (e *Engine) fill(j *nsjail.Job, r *Request) {
 	l, base := &j.Spec.Limits, &e.opts.Base.Limits
 	if r.Timeout == 0 && base.Wall == 0 && (l.Wall == 0 || l.Wall > e.opts.Timeout) {
@@ -97,15 +98,19 @@ func (r *Request) check() *nsjail.Refusal {
 	case len(r.Cmd) > 0 && (r.Code != "" || r.Language != ""):
 		return bad("cmd", "code_and_cmd", "both code and cmd are given", "send either language and code, or cmd")
 	case len(r.Cmd) == 0 && r.Language == "" && r.Code == "":
-		return bad("cmd", "nothing_to_run", "neither code nor cmd is given", "send language and code, or cmd as a list of words")
+		return bad("cmd", "nothing_to_run", "neither code nor cmd is given",
+			"send language and code, or cmd as a list of words")
 	case len(r.Cmd) == 0 && r.Language == "":
-		return bad("language", "language_missing", "code is given without its language", "send language, one of those that the list of languages names")
+		return bad("language", "language_missing", "code is given without its language",
+			"send language, one of those that the list of languages names")
 	case len(r.Cmd) > MaxArgs || len(r.Args) > MaxArgs:
-		return bad("args", "too_many_args", fmt.Sprintf("more than %d arguments", MaxArgs), "put them into a file or into stdin")
+		return bad("args", "too_many_args", fmt.Sprintf("more than %d arguments", MaxArgs),
+			"put them into a file or into stdin")
 	case len(r.Cmd) > 0 && len(r.Args) > 0:
 		return bad("args", "args_without_code", "args are for code", "append them to cmd")
 	case len(r.Stdin) > MaxStdin:
-		return bad("stdin", "stdin_too_large", fmt.Sprintf("stdin has %d bytes, more than %d", len(r.Stdin), MaxStdin), "put it into a file of a sandbox and read that")
+		return bad("stdin", "stdin_too_large", fmt.Sprintf("stdin has %d bytes, more than %d", len(r.Stdin), MaxStdin),
+			"put it into a file of a sandbox and read that")
 	case r.Timeout < 0 || r.Memory < 0 || r.CPUs < 0 || r.MaxOutput < 0:
 		return bad("timeout", "negative_limit", "a limit is negative", "leave it out, or send a positive one")
 	case len(r.Env)+len(r.Secrets) > MaxEnv:
@@ -121,20 +126,25 @@ func (r *Request) check() *nsjail.Refusal {
 	return r.checkNames()
 }
 
-// checkSecrets bounds what every byte of output is compared with. Nothing of a value is said.
+// checkSecrets bounds what every byte of output is compared with. No value appears in the Refusal.
 func (r *Request) checkSecrets() *nsjail.Refusal {
 	total := 0
 	for name, value := range r.Secrets {
 		total += len(value)
 		switch {
 		case len(value) < text.MinSecret:
-			return bad("secrets", "secret_too_short", fmt.Sprintf("the value of %.80q has fewer than %d bytes, and would be masked everywhere", name, text.MinSecret), "send it in env if it is no secret")
+			return bad("secrets", "secret_too_short",
+				fmt.Sprintf("the value of %.80q has fewer than %d bytes, and would be masked everywhere", name, text.MinSecret),
+				"send it in env if it is no secret")
 		case len(value) > 16<<10:
-			return bad("secrets", "secret_too_long", fmt.Sprintf("the value of %.80q has %d bytes, more than 16 KiB", name, len(value)), "put it into a file")
+			return bad("secrets", "secret_too_long",
+				fmt.Sprintf("the value of %.80q has %d bytes, more than 16 KiB", name, len(value)), "put it into a file")
 		}
 	}
 	if len(r.Secrets) > MaxSecrets || total > 64<<10 {
-		return bad("secrets", "too_many_secrets", fmt.Sprintf("%d secrets of %d bytes are more than %d, or than 64 KiB", len(r.Secrets), total, MaxSecrets), "send fewer")
+		return bad("secrets", "too_many_secrets",
+			fmt.Sprintf("%d secrets of %d bytes are more than %d, or than 64 KiB", len(r.Secrets), total, MaxSecrets),
+			"send fewer")
 	}
 	return nil
 }
@@ -145,10 +155,12 @@ func (r *Request) checkNames() *nsjail.Refusal {
 	for field, vars := range map[string]map[string]string{"env": r.Env, "secrets": r.Secrets} {
 		for name, value := range vars {
 			if strings.Contains(value, "\x00") {
-				return bad(field, "bad_variable", fmt.Sprintf("the value of %.80q has a NUL byte", name), "remove it, or put the value into a file")
+				return bad(field, "bad_variable", fmt.Sprintf("the value of %.80q has a NUL byte", name),
+					"remove it, or put the value into a file")
 			}
 			if name == "" || strings.ContainsAny(name, "=\x00") {
-				return bad(field, "bad_variable", fmt.Sprintf("%q is not the name of a variable", name), "use letters, digits and underscores")
+				return bad(field, "bad_variable", fmt.Sprintf("%q is not the name of a variable", name),
+					"use letters, digits and underscores")
 			}
 		}
 	}
@@ -173,7 +185,8 @@ func network(s *nsjail.Spec, rules []string) *nsjail.Refusal {
 	for i, text := range rules {
 		rule, err := egress.ParseRule(text)
 		if err != nil {
-			return bad(fmt.Sprintf("network[%d]", i), "bad_network_rule", err.Error(), `write a host and a port, as in "example.org:443"`)
+			return bad(fmt.Sprintf("network[%d]", i), "bad_network_rule", err.Error(),
+				`write a host and a port, as in "example.org:443"`)
 		}
 		p.Allow = append(p.Allow, rule)
 	}
@@ -184,7 +197,8 @@ func network(s *nsjail.Spec, rules []string) *nsjail.Refusal {
 // inlineFiles puts a request's files into the jail itself.
 func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
 	if len(files) > MaxFiles {
-		return bad("files", "too_many_files", fmt.Sprintf("%d files are more than %d", len(files), MaxFiles), "send an archive, or create a sandbox and put them there")
+		return bad("files", "too_many_files", fmt.Sprintf("%d files are more than %d", len(files), MaxFiles),
+			"send an archive, or create a sandbox and put them there")
 	}
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -194,7 +208,8 @@ func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
 		}
 		f := files[name]
 		if total += len(f.Data); len(f.Data) > 4<<20 || total > 11<<20 { // nsjail.Mount.Content's bounds, less the code's
-			return bad("files", "files_too_large", fmt.Sprintf("%q: a file of a run has at most 4 MiB, and all together 11 MiB", name),
+			return bad("files", "files_too_large",
+				fmt.Sprintf("%q: a file of a run has at most 4 MiB, and all together 11 MiB", name),
 				"create a sandbox and put the file there")
 		}
 		m := nsjail.Mount{Type: nsjail.MountData, Target: "/input/" + below, Content: string(f.Data)}

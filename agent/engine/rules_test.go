@@ -58,13 +58,16 @@ func TestPolicyTokenAndAudit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := newEngine(t, Options{Policies: []*policy.Policy{parsed(t, `{"name":"site","commands":["*"],"languages":["python"],"seccomp":["default"],"network":{"modes":["loopback"]},"environment":{"set":["*"]},"limits":{"wall":"20s"},"sandbox":{"operations":["create","get"]}}`)},
+	e := newEngine(t, Options{Policies: []*policy.Policy{parsed(t,
+		`{"name":"site","commands":["*"],"languages":["python"],"seccomp":["default"],"network":{"modes":["loopback"]},"environment":{"set":["*"]},"limits":{"wall":"20s"},"sandbox":{"operations":["create","get"]}}`)},
 		Audit: log, Ledger: ledger, TokenKeys: []ed25519.PublicKey{pub}})
 	tok, err := token.Mint(key, token.Block{Agent: "bot", Runs: 3, Expires: time.Now().Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	narrow, err := token.Attenuate(tok, token.Block{Policy: json.RawMessage(`{"name":"echo","commands":["echo"],"seccomp":["default"],"network":{"modes":["loopback"]},"limits":{"wall":"5s"}}`)})
+	narrow, err := token.Attenuate(tok,
+		token.Block{Policy: json.RawMessage(
+			`{"name":"echo","commands":["echo"],"seccomp":["default"],"network":{"modes":["loopback"]},"limits":{"wall":"5s"}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +88,8 @@ func TestPolicyTokenAndAudit(t *testing.T) {
 		"echo: environment": {Cmd: []string{"echo"}, Env: map[string]string{"X": "y"}},
 	} {
 		a := e.Run(ctx, c, &r, nil)
-		if a.Error == nil || a.Error.Layer != "policy" || !strings.HasPrefix(a.Error.Rule, what) || len(a.Error.NextSteps) == 0 {
+		if a.Error == nil || a.Error.Layer != "policy" || !strings.HasPrefix(a.Error.Rule, what) ||
+			len(a.Error.NextSteps) == 0 {
 			t.Errorf("%s: %+v %+v", what, a, a.Error)
 		}
 	}
@@ -100,7 +104,8 @@ func TestPolicyTokenAndAudit(t *testing.T) {
 	if a := e.Run(ctx, c, &Request{Cmd: []string{"echo"}}, nil); a.Error == nil || a.Error.Layer != "token" {
 		t.Errorf("a fourth run of three: %+v %+v", a, a.Error)
 	}
-	if again, no := e.Authenticate(narrow.Text(), time.Now()); no != nil || again.Grant != c.Grant || again.Key() != "bot" {
+	if again, no := e.Authenticate(narrow.Text(), time.Now()); no != nil || again.Grant != c.Grant ||
+		again.Key() != "bot" {
 		t.Errorf("the token is read anew for each request: %v", no)
 	}
 	if _, no := e.Authenticate(strings.Replace(narrow.Text(), "A", "B", 1), time.Now()); no == nil {
@@ -131,11 +136,13 @@ func checkLog(t *testing.T, path, id string) {
 	}
 	found := lines(t, path)
 	if len(found[audit.RunStart]) != 3 || len(found[audit.RunEnd]) != 3 || len(found[audit.RunRefused]) != 6 {
-		t.Errorf("%d runs begun, %d ended, %d refused", len(found[audit.RunStart]), len(found[audit.RunEnd]), len(found[audit.RunRefused]))
+		t.Errorf("%d runs begun, %d ended, %d refused", len(found[audit.RunStart]), len(found[audit.RunEnd]),
+			len(found[audit.RunRefused]))
 	}
 	for i, start := range found[audit.RunStart] {
 		end := found[audit.RunEnd][i]
-		if start["run"] != end["run"] || start["agent"] != "bot" || start["token"] != id || end["status"] != string(nsjail.StatusOK) || len(end["plan_sha256"].(string)) != 64 {
+		if start["run"] != end["run"] || start["agent"] != "bot" || start["token"] != id ||
+			end["status"] != string(nsjail.StatusOK) || len(end["plan_sha256"].(string)) != 64 {
 			t.Errorf("%v\n%v", start, end)
 		}
 	}

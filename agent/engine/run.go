@@ -16,8 +16,9 @@ import (
 	"brig/nsjail"
 )
 
-// Run runs a request and says what happened; it always answers. With a stream, the output comes there, a piece at a time
-// and never two at once, while the run goes on; a stream that blocks holds the payload up. The end of ctx ends the run.
+// Run runs a request and returns what happened; it always answers. With a stream, the output comes there, a piece at a
+// time and never two at once, while the run goes on; a stream that blocks holds the payload up. The end of ctx ends the
+// run.
 func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Event)) *Response {
 	if c.Agent == "" {
 		c.Agent = r.Agent
@@ -65,8 +66,8 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	return a
 }
 
-// limit is how much of each stream is returned; 0 is all. What the jail itself cut would be lost to the filter: half a secret
-// is no secret to it.
+// limit is how much of each stream is returned; 0 is all. What the jail itself cut would be lost to the filter: half a
+// secret is no secret to it.
 func (e *Engine) limit(j *nsjail.Job, r *Request, stream bool) nsjail.Bytes {
 	kept := e.opts.MaxOutput
 	if stream {
@@ -98,7 +99,8 @@ func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error
 	return l.runner.Execute(ctx, j)
 }
 
-// refuse is the answer to a request that does not run. If it has become a Job, whoever writes down what happens sees it.
+// refuse is the answer to a request that does not run. If it has become a Job, whoever writes down what happens sees
+// it.
 func (e *Engine) refuse(ctx context.Context, j *nsjail.Job, no *nsjail.Refusal) *Response {
 	if j == nil {
 		return &Response{ID: newID("run"), Status: "refused", ExitCode: -1, Error: no}
@@ -127,7 +129,8 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 		a.Status, a.Error = string(nsjail.StatusError), jailRefusal(r, jail)
 		return a
 	case err != nil && res == nil:
-		a.Status, a.Error = string(nsjail.StatusError), &nsjail.Refusal{Message: err.Error(), Code: "jail_failed", Layer: "jail"}
+		a.Status, a.Error = string(nsjail.StatusError),
+			&nsjail.Refusal{Message: err.Error(), Code: "jail_failed", Layer: "jail"}
 		return a
 	}
 	a.Status, a.ExitCode, a.Signal, a.TimedOut = string(res.Status), res.ExitCode, res.Signal, res.TimedOut
@@ -159,7 +162,7 @@ func machineFull(why string) *nsjail.Refusal {
 		NextSteps: []string{"send the same request again in a few seconds"}}
 }
 
-// jailRefusal says why a jail could not be made, to whoever asked for it.
+// jailRefusal returns the Refusal for a jail that could not be made.
 func jailRefusal(r *Request, e *nsjail.Error) *nsjail.Refusal {
 	no := &nsjail.Refusal{Message: e.Error(), Code: "jail_failed", Layer: "jail", Rule: e.Op}
 	switch {
@@ -188,7 +191,8 @@ func violations(res *nsjail.Result) (list []Violation) {
 			why = append(why, string(reason))
 		}
 		slices.Sort(why)
-		list = append(list, Violation{Type: "network", Detail: strings.Join(why, ", "), Count: int64(n.ByVerdict[egress.VerdictDeny])})
+		list = append(list, Violation{Type: "network", Detail: strings.Join(why, ", "),
+			Count: int64(n.ByVerdict[egress.VerdictDeny])})
 	}
 	return list
 }

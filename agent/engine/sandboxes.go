@@ -75,7 +75,8 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 		return nil, no
 	}
 	if r.Disk < 0 || r.Inodes < 0 || r.TTL < 0 {
-		return nil, bad("disk", "negative_limit", "a limit of the sandbox is negative", "leave it out, or send a positive one")
+		return nil, bad("disk", "negative_limit", "a limit of the sandbox is negative",
+			"leave it out, or send a positive one")
 	}
 	if no := e.mayDo(c, "create"); no != nil {
 		return nil, no
@@ -170,7 +171,8 @@ func (c Caller) agent() string {
 }
 
 func (e *Engine) info(box *workspace.Sandbox) *SandboxInfo {
-	i := &SandboxInfo{ID: box.ID, Agent: box.Agent, Created: box.Created, Expires: box.Expires(), Disk: box.Size, Inodes: box.Inodes, Running: box.Running()}
+	i := &SandboxInfo{ID: box.ID, Agent: box.Agent, Created: box.Created, Expires: box.Expires(), Disk: box.Size,
+		Inodes: box.Inodes, Running: box.Running()}
 	if bytes, inodes, err := box.Tree().Usage(); err == nil {
 		i.Used, i.UsedIno = bytes, inodes
 	}
@@ -253,7 +255,7 @@ func (e *Engine) DeleteFile(c Caller, id, path string) error {
 	})
 }
 
-// Allowed says whether a payload in the sandbox may read, or write, a path.
+// Allowed reports whether a payload in the sandbox may read, or write, a path.
 func (e *Engine) Allowed(c Caller, id, path string, write bool) (yes bool, err error) {
 	err = e.inBox(c, id, "list", func(box *workspace.Sandbox) (err error) {
 		yes, err = box.Tree().Allowed(path, write)
@@ -272,9 +274,9 @@ func (e *Engine) Languages() []Language {
 	return list
 }
 
-// FillGoCache compiles Go's standard library into a volume that every run of Go code sees read-only, so that one takes half
-// a second instead of fifteen of processor time. It takes about a minute of processor time and 256 MiB of memory; runs
-// meanwhile do without.
+// FillGoCache compiles Go's standard library into a volume that every run of Go code sees read-only, so that one takes
+// half a second instead of fifteen of processor time. It takes about a minute of processor time and 256 MiB of memory;
+// runs meanwhile do without.
 func (e *Engine) FillGoCache(ctx context.Context) error {
 	v, err := e.runner.NewVolume(nsjail.VolumeOptions{Size: 320 << 20, Inodes: 8192, Dirs: []string{"cache"}})
 	if err != nil {

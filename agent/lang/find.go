@@ -35,7 +35,7 @@ func (l *Languages) lookup(r *row) (list []program) {
 	return list
 }
 
-// resolve says whether a jail could execute a path.
+// resolve reports whether a jail could execute a path.
 func (l *Languages) resolve(p *program) bool {
 	if l.root == nil {
 		return p.onHost()
@@ -91,7 +91,7 @@ func (p *program) onHost() bool {
 	return false
 }
 
-// visible says whether a jail has a path, or a directory of that name on the way to what it has.
+// visible reports whether a jail has a path, or a directory of that name on the way to what it has.
 func visible(p string) bool {
 	for _, dir := range shown {
 		if p == dir || strings.HasPrefix(p, dir+"/") || strings.HasPrefix(dir, p+"/") || p == "/" {
@@ -101,7 +101,7 @@ func visible(p string) bool {
 	return false
 }
 
-// executable says whether the payload may execute a file: the caller, or for root a user whom nothing belongs to.
+// executable reports whether the payload may execute a file: the caller, or for root a user whom nothing belongs to.
 func executable(file string, mode uint32) bool {
 	if os.Geteuid() == 0 {
 		return mode&0o001 != 0

@@ -43,7 +43,8 @@ func TestFoundAsTheJailShowsIt(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	outside := filepath.Join(t.TempDir(), "sh")
-	for name, text := range map[string]string{"out": outside, "back": outside + "-back", "loop": "loop", "in": "/usr/bin/../../bin/sh", "up": "../../bin/sh"} {
+	for name, text := range map[string]string{"out": outside, "back": outside + "-back", "loop": "loop",
+		"in": "/usr/bin/../../bin/sh", "up": "../../bin/sh"} {
 		if err := os.Symlink(text, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +58,8 @@ func TestFoundAsTheJailShowsIt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "private"), []byte("#!/bin/sh\n"), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"out": false, "back": false, "loop": false, "private": false, "in": true, "up": true} {
+	for name, want := range map[string]bool{"out": false, "back": false, "loop": false, "private": false, "in": true,
+		"up": true} {
 		q := program{path: filepath.Join(dir, name)}
 		if got := q.onHost(); got != want {
 			t.Errorf("%s: %v", name, got)
@@ -73,7 +75,8 @@ func TestFindIn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{"usr/bin/perl": "/opt/perl5", "usr/bin/bash": "/bin/../../../../../../bin/outside", "usr/bin/node": "/proc/self/exe"} {
+	for name, text := range map[string]string{"usr/bin/perl": "/opt/perl5",
+		"usr/bin/bash": "/bin/../../../../../../bin/outside", "usr/bin/node": "/proc/self/exe"} {
 		if err := os.Symlink(text, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}

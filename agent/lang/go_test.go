@@ -28,18 +28,22 @@ func TestGo(t *testing.T) {
 		fillInVolume(t, l, kept)
 	}
 	got := story{code: "package main\n\nfunc main() {\n\tx := 1\n}\n"}.run(t, l, "go")
-	if want := "/run/brig/main.go:4:2: declared and not used: x"; got.ExitCode != 1 || !strings.Contains(got.messages, want) || got.out != "" {
+	if want := "/run/brig/main.go:4:2: declared and not used: x"; got.ExitCode != 1 ||
+		!strings.Contains(got.messages, want) || got.out != "" {
 		t.Errorf("exit code %d, %q %q", got.ExitCode, got.out, got.messages)
 	}
-	got = story{code: "package main\r\n\r\nfunc main() {\r\n\tprintln(\"h\xc3\xa9llo\")\r\n\tpanic(`$(id)`)\r\n}", args: []string{"a"}}.run(t, l, "golang")
-	if got.ExitCode != 2 || !strings.HasPrefix(got.messages, "héllo\npanic: $(id)\n") || !strings.Contains(got.messages, "\t/run/brig/main.go:5 ") {
+	got = story{code: "package main\r\n\r\nfunc main() {\r\n\tprintln(\"h\xc3\xa9llo\")\r\n\tpanic(`$(id)`)\r\n}",
+		args: []string{"a"}}.run(t, l, "golang")
+	if got.ExitCode != 2 || !strings.HasPrefix(got.messages, "héllo\npanic: $(id)\n") ||
+		!strings.Contains(got.messages, "\t/run/brig/main.go:5 ") {
 		t.Errorf("exit code %d, %q %q", got.ExitCode, got.out, got.messages)
 	}
 	if wall := got.Usage.User; wall > nsjail.Millis(4e9) {
 		t.Errorf("it took %v of processor time: the cache was not used", wall)
 	}
 	got = story{code: "package main\nimport \"github.com/no/such\"\nfunc main() { such.Do() }"}.run(t, l, "go")
-	if want := "/run/brig/main.go:2:8: no required module provides package"; got.ExitCode != 1 || !strings.Contains(got.messages, want) {
+	if want := "/run/brig/main.go:2:8: no required module provides package"; got.ExitCode != 1 ||
+		!strings.Contains(got.messages, want) {
 		t.Errorf("exit code %d, %q", got.ExitCode, got.messages)
 	}
 }
@@ -58,7 +62,8 @@ func fillInVolume(t *testing.T, l *Languages, keep string) {
 	if err := l.FillGoCache(t.Context(), runner(t), v.ID()+"/nowhere", "unsafe"); err == nil {
 		t.Error("a directory that the volume does not have was filled")
 	}
-	if err := l.FillGoCache(t.Context(), runner(t), v.ID()+"/go", "no/such"); err == nil || !strings.Contains(err.Error(), "package no/such is not in std") || l.goCache != nil {
+	if err := l.FillGoCache(t.Context(), runner(t), v.ID()+"/go", "no/such"); err == nil ||
+		!strings.Contains(err.Error(), "package no/such is not in std") || l.goCache != nil {
 		t.Errorf("%v", err)
 	}
 	if err := l.FillGoCache(t.Context(), runner(t), v.ID()+"/go", "unsafe"); err != nil {
@@ -69,7 +74,8 @@ func fillInVolume(t *testing.T, l *Languages, keep string) {
 	if r := got.run(t, l, "go"); r.messages != "1\n" {
 		t.Errorf("%q", r.messages)
 	}
-	if r := (story{code: "touch /run/brig/go-cache/x && echo written", spec: nsjail.Spec{Mounts: []nsjail.Mount{*l.goCache}}}).run(t, l, "sh"); r.out != "" {
+	if r := (story{code: "touch /run/brig/go-cache/x && echo written",
+		spec: nsjail.Spec{Mounts: []nsjail.Mount{*l.goCache}}}).run(t, l, "sh"); r.out != "" {
 		t.Errorf("a payload can write to the cache of all: %q", r.out)
 	}
 	if asuser.Second() {

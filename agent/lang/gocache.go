@@ -11,9 +11,9 @@ import (
 
 // FillGoCache compiles Go's standard library once, so that a run of Go code takes half a second and not fifteen of
 // processor time. What it compiles is kept in a volume: source is "ID/dir" of one (nsjail.Runner.NewVolume) that exec's
-// Runner has made, with room for 256 MiB and 4,096 files. From there on Prepare mounts it read-only for Go code. Nobody's
-// code has a part in it, so that it can be shared by all. With no packages named, it is GoPackages that are compiled.
-// It takes about a minute of processor time, and may run while others use the Languages.
+// Runner has made, with room for 256 MiB and 4,096 files. From there on Prepare mounts it read-only for Go code.
+// Nobody's code has a part in it, so that it can be shared by all. With no packages named, it is GoPackages that are
+// compiled. It takes about a minute of processor time, and may run while others use the Languages.
 func (l *Languages) FillGoCache(ctx context.Context, exec nsjail.Executor, source string, packages ...string) error {
 	g, program, no := l.find("go")
 	if no != nil {
@@ -41,7 +41,8 @@ func (l *Languages) FillGoCache(ctx context.Context, exec nsjail.Executor, sourc
 		return fmt.Errorf("cache for Go: %w", err)
 	}
 	if result.Status != nsjail.StatusOK {
-		return fmt.Errorf("cache for Go: it was not filled: %s, exit code %d: %s", result.Status, result.ExitCode, firstLine(messages.String()))
+		return fmt.Errorf("cache for Go: it was not filled: %s, exit code %d: %s", result.Status, result.ExitCode,
+			firstLine(messages.String()))
 	}
 	cache.Writable = false
 	l.mu.Lock()
@@ -59,10 +60,13 @@ func (l *Languages) DropGoCache() {
 
 // GoPackages are the packages of Go's standard library that FillGoCache compiles, with all that they import.
 func GoPackages() []string {
-	return []string{"archive/tar", "archive/zip", "bufio", "bytes", "cmp", "compress/gzip", "container/heap", "container/list",
+	return []string{"archive/tar", "archive/zip", "bufio", "bytes", "cmp", "compress/gzip", "container/heap",
+		"container/list",
 		"context", "crypto/sha256", "encoding/base64", "encoding/binary", "encoding/csv", "encoding/hex", "encoding/json",
-		"encoding/xml", "errors", "flag", "fmt", "go/ast", "go/parser", "hash/fnv", "io", "iter", "log", "log/slog", "maps", "math",
-		"math/big", "math/bits", "math/cmplx", "math/rand", "math/rand/v2", "net/http", "net/url", "os", "os/exec", "os/signal",
+		"encoding/xml", "errors", "flag", "fmt", "go/ast", "go/parser", "hash/fnv", "io", "iter", "log", "log/slog", "maps",
+		"math",
+		"math/big", "math/bits", "math/cmplx", "math/rand", "math/rand/v2", "net/http", "net/url", "os", "os/exec",
+		"os/signal",
 		"path/filepath", "reflect", "regexp", "runtime/debug", "slices", "sort", "strconv", "strings", "sync", "sync/atomic",
 		"testing", "text/tabwriter", "text/template", "time", "unicode", "unicode/utf8"}
 }

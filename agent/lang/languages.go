@@ -46,7 +46,8 @@ type Info struct {
 	Aliases []string `json:"aliases,omitempty"`
 }
 
-// The directories of the code. An image has a read-only root, which need not have the first; its /tmp is the jail's own.
+// The directories of the code. An image has a read-only root, which need not have the first; its /tmp is the jail's
+// own.
 const (
 	codeDir      = "/run/brig"
 	codeDirImage = "/tmp/.brig"
@@ -63,7 +64,8 @@ func Find() *Languages {
 func FindIn(rootfs string) (*Languages, error) {
 	fd, err := unix.Open(rootfs, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("languages of the image: %w; name a directory tree", &os.PathError{Op: "open", Path: rootfs, Err: err})
+		return nil, fmt.Errorf("languages of the image: %w; name a directory tree",
+			&os.PathError{Op: "open", Path: rootfs, Err: err})
 	}
 	l := &Languages{rootfs: rootfs, root: os.NewFile(uintptr(fd), rootfs), dir: codeDirImage}
 	defer l.root.Close()
@@ -84,13 +86,14 @@ func (l *Languages) look() {
 	}
 }
 
-// List gives the languages that there are, sorted by name.
+// List returns the languages that there are, sorted by name.
 func (l *Languages) List() (list []Info) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range l.rows {
 		if g := l.names[l.rows[i].name]; len(g.programs) > 0 {
-			list = append(list, Info{Name: g.name, Version: g.version, Path: g.programs[0].path, Aliases: slices.Clone(g.aliases)})
+			list = append(list, Info{Name: g.name, Version: g.version, Path: g.programs[0].path,
+				Aliases: slices.Clone(g.aliases)})
 		}
 	}
 	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
@@ -105,7 +108,7 @@ func (l *Languages) Name(language string) string {
 	return ""
 }
 
-// find gives a language and the program that runs it.
+// find returns a language and the program that runs it.
 func (l *Languages) find(name string) (g *language, path string, no *nsjail.Refusal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +129,7 @@ func (l *Languages) find(name string) (g *language, path string, no *nsjail.Refu
 	return nil, "", l.refuse("language_missing", fmt.Sprintf("%s is not available here: %s", g.name, why))
 }
 
-// refuse says no, and what there is instead. The caller holds l.mu.
+// refuse returns a Refusal that names what there is instead. The caller holds l.mu.
 func (l *Languages) refuse(code, message string) *nsjail.Refusal {
 	var names []string
 	for i := range l.rows {

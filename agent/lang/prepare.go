@@ -9,8 +9,8 @@ import (
 	"brig/nsjail"
 )
 
-// The bounds of a request, in bytes and in arguments. A mount of type data holds more than MaxCode, and execve(2) carries
-// 2 MiB of arguments and environment with the default stack limit.
+// The bounds of a request, in bytes and in arguments. A mount of type data holds more than MaxCode, and execve(2)
+// carries 2 MiB of arguments and environment with the default stack limit.
 const (
 	MaxCode     = 1 << 20
 	MaxArgs     = 4096
@@ -23,7 +23,8 @@ const (
 
 // Prepare makes a Job run code: it sets j.Language to the language's own name, j.Code and j.Spec.Args, and adds a mount
 // with the code to j.Spec.Mounts and, for some languages, a variable to j.Spec.Env (see EnvNames). It reads
-// j.Spec.Workdir, which is to be set before. A Refusal says what is wrong with the request, and leaves the Job as it is.
+// j.Spec.Workdir, which is to be set before. A Refusal says what is wrong with the request, and leaves the Job as it
+// is.
 func (l *Languages) Prepare(j *nsjail.Job, language, code string, args []string) *nsjail.Refusal {
 	g, program, no := l.find(language)
 	if no == nil {
@@ -39,7 +40,8 @@ func (l *Languages) Prepare(j *nsjail.Job, language, code string, args []string)
 // check looks at what does not depend on the language.
 func (l *Languages) check(j *nsjail.Job, code string, args []string) *nsjail.Refusal {
 	no := func(code, rule, step, message string, a ...any) *nsjail.Refusal {
-		return &nsjail.Refusal{Message: fmt.Sprintf(message, a...), Code: code, Layer: "request", Rule: rule, NextSteps: []string{step}}
+		return &nsjail.Refusal{Message: fmt.Sprintf(message, a...), Code: code, Layer: "request", Rule: rule,
+			NextSteps: []string{step}}
 	}
 	if j.Spec.Rootfs.Path != l.rootfs {
 		return no("language_rootfs", "language", "Send a command instead of code, or leave the image out.",
@@ -54,7 +56,8 @@ func (l *Languages) check(j *nsjail.Job, code string, args []string) *nsjail.Ref
 			"the code has a NUL byte at offset %d, where some interpreters would stop reading", at)
 	}
 	if len(args) > MaxArgs {
-		return no("args_too_many", "args", "Pass the data on stdin or in a file.", "there are %d args, and at most %d are taken", len(args), MaxArgs)
+		return no("args_too_many", "args", "Pass the data on stdin or in a file.",
+			"there are %d args, and at most %d are taken", len(args), MaxArgs)
 	}
 	total := 0
 	for i, a := range args {
@@ -93,7 +96,8 @@ func (l *Languages) fill(j *nsjail.Job, r *row, program, code string, args []str
 func (l *Languages) write(j *nsjail.Job, r *row, program, code string, args []string) {
 	file := path.Join(l.dir, r.file)
 	j.Language, j.Code = r.name, []byte(code)
-	j.Spec.Mounts = append(slices.Clip(j.Spec.Mounts), nsjail.Mount{Type: nsjail.MountData, Target: file, Content: code, Mode: "444"})
+	j.Spec.Mounts = append(slices.Clip(j.Spec.Mounts),
+		nsjail.Mount{Type: nsjail.MountData, Target: file, Content: code, Mode: "444"})
 	if r.script != "" {
 		j.Spec.Args = []string{shell, "-c", r.script, shell, program, file, goCacheAt}
 	} else {

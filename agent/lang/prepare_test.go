@@ -18,17 +18,19 @@ func TestRefusals(t *testing.T) {
 		spec           nsjail.Spec
 		want           string
 	}{
-		"no language":       {want: "language_unknown"},
-		"unknown":           {language: "brainfuck", want: "language_unknown"},
-		"hostile":           {language: "../../bin/sh\x00\x1b[2J" + strings.Repeat("x", 1<<20), want: "language_unknown"},
-		"a path":            {language: "/bin/sh", want: "language_unknown"},
-		"code":              {language: "sh", code: strings.Repeat("x", MaxCode+1), want: "code_too_large"},
-		"NUL in the code":   {language: "sh", code: "echo 1\n\x00", want: "code_invalid"},
-		"NUL in args":       {language: "sh", args: []string{"", "a\x00b"}, want: "args_invalid"},
-		"many args":         {language: "sh", args: make([]string, MaxArgs+1), want: "args_too_many"},
-		"a large arg":       {language: "sh", args: []string{strings.Repeat("x", 128<<10)}, want: "args_too_large"},
-		"large args":        {language: "sh", args: slices.Repeat([]string{strings.Repeat("x", 100<<10)}, 11), want: "args_too_large"},
-		"another root":      {language: "sh", spec: nsjail.Spec{Rootfs: nsjail.Rootfs{Path: "/srv/image"}}, want: "language_rootfs"},
+		"no language":     {want: "language_unknown"},
+		"unknown":         {language: "brainfuck", want: "language_unknown"},
+		"hostile":         {language: "../../bin/sh\x00\x1b[2J" + strings.Repeat("x", 1<<20), want: "language_unknown"},
+		"a path":          {language: "/bin/sh", want: "language_unknown"},
+		"code":            {language: "sh", code: strings.Repeat("x", MaxCode+1), want: "code_too_large"},
+		"NUL in the code": {language: "sh", code: "echo 1\n\x00", want: "code_invalid"},
+		"NUL in args":     {language: "sh", args: []string{"", "a\x00b"}, want: "args_invalid"},
+		"many args":       {language: "sh", args: make([]string, MaxArgs+1), want: "args_too_many"},
+		"a large arg":     {language: "sh", args: []string{strings.Repeat("x", 128<<10)}, want: "args_too_large"},
+		"large args": {language: "sh", args: slices.Repeat([]string{strings.Repeat("x", 100<<10)}, 11),
+			want: "args_too_large"},
+		"another root": {language: "sh", spec: nsjail.Spec{Rootfs: nsjail.Rootfs{Path: "/srv/image"}},
+			want: "language_rootfs"},
 		"an upper-case one": {language: " SH ", want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,8 +60,9 @@ func TestRefusals(t *testing.T) {
 
 func TestAliases(t *testing.T) {
 	l := Find()
-	for alias, name := range map[string]string{"python3": "python", "py": "python", "js": "javascript", "node": "javascript",
-		"cpp": "c++", "C++": "c++", "golang": "go", "shell": "bash", "Bash": "bash", "nothing": "", "": ""} {
+	for alias, name := range map[string]string{"python3": "python", "py": "python", "js": "javascript",
+		"node": "javascript",
+		"cpp":  "c++", "C++": "c++", "golang": "go", "shell": "bash", "Bash": "bash", "nothing": "", "": ""} {
 		if got := l.Name(alias); got != name {
 			t.Errorf("%q is %q", alias, got)
 		}
@@ -90,13 +93,15 @@ func TestJobOfCode(t *testing.T) {
 	if j.Language != "python" || !bytes.Equal(j.Code, []byte(code)) {
 		t.Errorf("%q %q", j.Language, j.Code)
 	}
-	if want := []string{"/usr/bin/python3", "-u", "-B", "/run/brig/main.py", "-x", "y z"}; !slices.Equal(j.Spec.Args, want) {
+	if want := []string{"/usr/bin/python3", "-u", "-B", "/run/brig/main.py", "-x", "y z"}; !slices.Equal(j.Spec.Args,
+		want) {
 		t.Errorf("%q", j.Spec.Args)
 	}
 	if want := []string{"A=1", "PYTHONPATH=/work/a:/input"}; !slices.Equal(j.Spec.Env, want) {
 		t.Errorf("%q", j.Spec.Env)
 	}
-	if want := (nsjail.Mount{Type: nsjail.MountData, Target: "/run/brig/main.py", Content: code, Mode: "444"}); len(j.Spec.Mounts) != 1 || j.Spec.Mounts[0] != want {
+	if want := (nsjail.Mount{Type: nsjail.MountData, Target: "/run/brig/main.py", Content: code,
+		Mode: "444"}); len(j.Spec.Mounts) != 1 || j.Spec.Mounts[0] != want {
 		t.Errorf("%+v", j.Spec.Mounts)
 	}
 	if p := j.Spec.Check(); p != nil {
@@ -110,7 +115,8 @@ func TestJobOfCode(t *testing.T) {
 	if no := l.Prepare(j, "c", "$(id)", []string{"$(id)"}); no != nil {
 		t.Fatal(no)
 	}
-	if want := []string{"/bin/sh", "-c", scriptC, "/bin/sh", "/usr/bin/cc", "/run/brig/main.c", goCacheAt, "$(id)"}; !slices.Equal(j.Spec.Args, want) {
+	if want := []string{"/bin/sh", "-c", scriptC, "/bin/sh", "/usr/bin/cc", "/run/brig/main.c", goCacheAt,
+		"$(id)"}; !slices.Equal(j.Spec.Args, want) {
 		t.Errorf("%q", j.Spec.Args)
 	}
 }

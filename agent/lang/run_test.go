@@ -71,18 +71,22 @@ func TestErrorPositions(t *testing.T) {
 		language, code string
 		want           []string
 	}{
-		{"python", "x = 1\n\ndef f():\n    return x / 0  # here\nf()\n", []string{`File "/run/brig/main.py", line 4, in f`, "return x / 0  # here"}},
+		{"python", "x = 1\n\ndef f():\n    return x / 0  # here\nf()\n",
+			[]string{`File "/run/brig/main.py", line 4, in f`, "return x / 0  # here"}},
 		{"python", "x = 1\nif x\n", []string{`File "/run/brig/main.py", line 2`, "if x", "SyntaxError"}},
 		{"bash", "true\n\nno_such_command\n", []string{"/run/brig/main.sh: line 3: no_such_command: "}},
 		{"sh", "true\nno_such_command\n", []string{"/run/brig/main.sh: 2: no_such_command: "}},
 		{"perl", "my $x = 1;\n\ndie 'gone';\n", []string{"gone at /run/brig/main.pl line 3."}},
-		{"javascript", "let x = 1\n\nnull.x\n", []string{"/run/brig/main.js:3", "null.x", "at Object.<anonymous> (/run/brig/main.js:3:6)"}},
+		{"javascript", "let x = 1\n\nnull.x\n",
+			[]string{"/run/brig/main.js:3", "null.x", "at Object.<anonymous> (/run/brig/main.js:3:6)"}},
 		{"javascript-module", "import 'fs'\nnull.x\n", []string{"/run/brig/main.mjs:2:6"}},
 		{"c", "int main(void) {\n    int x = y;\n}\n", []string{"/run/brig/main.c:2:13: error: ", "int x = y;"}},
-		{"c++", "int main() {\n    return undeclared;\n}\n", []string{"/run/brig/main.cpp:2:12: error: ", "return undeclared;"}},
+		{"c++", "int main() {\n    return undeclared;\n}\n",
+			[]string{"/run/brig/main.cpp:2:12: error: ", "return undeclared;"}},
 		{"tcl", "set x 1\nno_such_command\n", []string{`(file "/run/brig/main.tcl" line 2)`}},
 		{"awk", "BEGIN { x = 1\nprint (\n", []string{"/run/brig/main.awk", "line 2"}},
-		{"java", "public class Main {\n  public static void main(String[] a) { int x = \"\"; }\n}\n", []string{"/run/brig/Main.java:2: error: "}},
+		{"java", "public class Main {\n  public static void main(String[] a) { int x = \"\"; }\n}\n",
+			[]string{"/run/brig/Main.java:2: error: "}},
 	} {
 		t.Run(c.language, func(t *testing.T) {
 			need(t, l, c.language)
@@ -116,9 +120,10 @@ func TestCodeIsCarriedAsItIs(t *testing.T) {
 		"nothing in bash":   {"bash", "", ""},
 		"nothing in node":   {"javascript", "", ""},
 		"begins with a -":   {"perl", "-1; print 4;", "4"},
-		"reads itself":      {"python", "import sys\nprint(open(sys.argv[0]).read() == open(__file__).read(), __file__)\n", "True /run/brig/main.py\n"},
-		"a MiB":             {"python", "x = '" + strings.Repeat("a", MaxCode-20) + "'\nprint(len(x))", "1048556\n"},
-		"a MiB of lines":    {"bash", strings.Repeat("#\n", (MaxCode-20)/2) + "echo $LINENO", "524279\n"},
+		"reads itself": {"python", "import sys\nprint(open(sys.argv[0]).read() == open(__file__).read(), __file__)\n",
+			"True /run/brig/main.py\n"},
+		"a MiB":          {"python", "x = '" + strings.Repeat("a", MaxCode-20) + "'\nprint(len(x))", "1048556\n"},
+		"a MiB of lines": {"bash", strings.Repeat("#\n", (MaxCode-20)/2) + "echo $LINENO", "524279\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			need(t, l, c.language)
@@ -150,7 +155,8 @@ func TestModulesBesideTheCode(t *testing.T) {
 		{"python", "util.py", "x = 5\n", "import util, sys\nprint(util.x)\nassert not any(p == '' for p in sys.path)\n"},
 		{"javascript", "util.js", "exports.x = 5\n", "console.log(require('util.js').x)\n"},
 		{"perl", "Util.pm", "package Util; our $x = 5; 1;\n", "use Util; print \"$Util::x\\n\";\n"},
-		{"c", "util.h", "enum { x = 5 };\n", "#include \"util.h\"\n#include <stdio.h>\nint main(void) { printf(\"%d\\n\", x); }\n"},
+		{"c", "util.h", "enum { x = 5 };\n",
+			"#include \"util.h\"\n#include <stdio.h>\nint main(void) { printf(\"%d\\n\", x); }\n"},
 	} {
 		for _, dir := range []string{"/input", "/work"} {
 			t.Run(c.language+dir, func(t *testing.T) {
@@ -184,7 +190,8 @@ func (a *answering) Write(b []byte) (int, error) {
 // TestOutputComesAtOnce: a program that waits for an answer has asked before.
 func TestOutputComesAtOnce(t *testing.T) {
 	l := Find()
-	for language, code := range map[string]string{"python": "print('ready')\nprint(input())\n", "bash": "echo ready; read x; echo $x\n"} {
+	for language, code := range map[string]string{"python": "print('ready')\nprint(input())\n",
+		"bash": "echo ready; read x; echo $x\n"} {
 		need(t, l, language)
 		in, answer := io.Pipe()
 		talk := &answering{Writer: answer}

@@ -23,8 +23,8 @@ type row struct {
 }
 
 // The scripts of compilers. $1 is the compiler, $2 the code's file, $3 the directory of Go's prepared cache, whether or
-// not it is there, and the rest are the program's arguments. Neither reads stdin: that is the program's. What a compiler
-// prints goes to stderr, and what it leaves in /tmp is gone before the program runs.
+// not it is there, and the rest are the program's arguments. Neither reads stdin: that is the program's. What a
+// compiler prints goes to stderr, and what it leaves in /tmp is gone before the program runs.
 const (
 	scriptC = `cc=$1 src=$2; shift 3
 "$cc" -O2 -pthread -iquote . -iquote /input -o /tmp/main "$src" -lm </dev/null >&2 || exit $?
@@ -55,7 +55,8 @@ func rows() []row {
 			probe: "printf \"%vd\\n%d\\n\", $^V, 6*7;\n"},
 		{name: "c", programs: []string{"cc", "gcc", "clang"}, file: "main.c", script: scriptC,
 			probe: "#include <stdio.h>\nint main(void) { puts(__VERSION__); printf(\"%d\\n\", 6*7); }\n"},
-		{name: "c++", aliases: []string{"cpp", "cxx", "cplusplus"}, programs: []string{"c++", "g++", "clang++"}, file: "main.cpp",
+		{name: "c++", aliases: []string{"cpp", "cxx", "cplusplus"}, programs: []string{"c++", "g++", "clang++"},
+			file:   "main.cpp",
 			script: scriptC, probe: "#include <cstdio>\nint main() { std::puts(__VERSION__); std::printf(\"%d\\n\", 6*7); }\n"},
 		{name: "go", aliases: []string{"golang"}, programs: []string{"go"},
 			dirs: []string{"/usr/local/go/bin", "/usr/lib/go/bin", "/usr/lib/golang/bin"}, file: "main.go", script: scriptGo,
@@ -76,8 +77,8 @@ func rows() []row {
 	}
 }
 
-// EnvNames are the variables that Prepare may add to a Job's Spec.Env. They hold directories of the jail, no secret, and
-// a policy about names has no need to forbid them.
+// EnvNames are the variables that Prepare may add to a Job's Spec.Env. They hold directories of the jail, no secret,
+// and a policy about names has no need to forbid them.
 func EnvNames() (names []string) {
 	for _, r := range rows() {
 		if r.pathVar != "" {

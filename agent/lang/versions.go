@@ -78,8 +78,9 @@ func (l *Languages) ask(ctx context.Context, exec nsjail.Executor, g *language) 
 	return nil
 }
 
-// probe runs one program. broken says why it does not work; "" if it does.
-func (l *Languages) probe(ctx context.Context, exec nsjail.Executor, r *row, program string) (version, broken string, err error) {
+// probe runs one program. broken is why it does not work; "" if it does.
+func (l *Languages) probe(ctx context.Context, exec nsjail.Executor, r *row, program string) (version, broken string,
+	err error) {
 	var out, messages head
 	j := &nsjail.Job{ID: "version-" + r.name, Stdout: &out, Stderr: &messages}
 	j.Spec.Rootfs.Path = l.rootfs
@@ -128,7 +129,8 @@ const (
 	maxReason  = 200
 )
 
-// parseVersion finds the first number with a dot, with what belongs to it: "go version go1.26.8 linux/amd64" is "1.26.8".
+// parseVersion finds the first number with a dot, with what belongs to it: "go version go1.26.8 linux/amd64" is
+// "1.26.8".
 func parseVersion(out string) string {
 	for i := 0; i < len(out); i++ {
 		if !digit(out[i]) {

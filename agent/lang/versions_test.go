@@ -85,7 +85,8 @@ func TestVersionsOfBrokenPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if list := l.List(); len(list) != 1 || list[0].Path != "/usr/bin/python3" || list[0].Version != "3.11.7" || f.calls != 2 {
+	if list := l.List(); len(list) != 1 || list[0].Path != "/usr/bin/python3" || list[0].Version != "3.11.7" ||
+		f.calls != 2 {
 		t.Errorf("%+v after %d calls", list, f.calls)
 	}
 
@@ -95,7 +96,8 @@ func TestVersionsOfBrokenPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	no := l.Prepare(new(nsjail.Job), "python", "", nil)
-	if no == nil || no.Code != "language_missing" || !strings.HasSuffix(no.Message, "/usr/local/bin/python3: failed, exit code 127: pyenv: [31mnot here") {
+	if no == nil || no.Code != "language_missing" ||
+		!strings.HasSuffix(no.Message, "/usr/local/bin/python3: failed, exit code 127: pyenv: [31mnot here") {
 		t.Errorf("%+v", no)
 	}
 
@@ -107,7 +109,8 @@ func TestVersionsOfBrokenPrograms(t *testing.T) {
 	if err := l.Try(t.Context(), idle, "py"); err != nil || len(l.List()) != 0 || idle.calls != 2 {
 		t.Errorf("a language that does not print 42: %v %+v after %d calls", err, l.List(), idle.calls)
 	}
-	if no := l.Prepare(new(nsjail.Job), "python", "", nil); no == nil || !strings.Contains(no.Message, `it does not print 6*7, but "R version`) || strings.Contains(no.Message, "\x1b") {
+	if no := l.Prepare(new(nsjail.Job), "python", "", nil); no == nil ||
+		!strings.Contains(no.Message, `it does not print 6*7, but "R version`) || strings.Contains(no.Message, "\x1b") {
 		t.Errorf("%+v", no)
 	}
 	if err := l.Try(t.Context(), idle, "python"); err != nil || idle.calls != 2 {
@@ -177,7 +180,8 @@ func FuzzParseVersion(f *testing.F) {
 	f.Add("9.9.9.9.......")
 	f.Fuzz(func(t *testing.T, out string) {
 		v := parseVersion(out)
-		if len(v) > maxVersion || !strings.Contains(out, v) || v != "" && !strings.Contains(v, ".") || strings.Trim(v, "0123456789abcdefghijklmnopqrstuvwxyz.-+_~") != "" {
+		if len(v) > maxVersion || !strings.Contains(out, v) || v != "" && !strings.Contains(v, ".") ||
+			strings.Trim(v, "0123456789abcdefghijklmnopqrstuvwxyz.-+_~") != "" {
 			t.Errorf("%q of %q", v, out)
 		}
 		if l := firstLine(out); len(l) > maxReason || strings.ContainsAny(l, "\n\r\x1b") {

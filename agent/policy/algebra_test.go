@@ -15,16 +15,25 @@ import (
 // classes says for each field of a Spec how a policy treats it. A field that is not here is one that no policy knows:
 // decide about it, then add it.
 var classes = map[string]string{
-	"args": "commands", "env": "environment.set", "pass_env": "environment.pass", "workdir": "neutral: where a command is looked for from", "hostname": "neutral: the jail's own", "etc": "paths.read",
+	"args": "commands", "env": "environment.set", "pass_env": "environment.pass",
+	"workdir": "neutral: where a command is looked for from", "hostname": "neutral: the jail's own", "etc": "paths.read",
 	"user": "feature", "rootfs.path": "paths.roots", "rootfs.writable": "feature", "rootfs.size": "limits",
-	"mounts.type": "paths", "mounts.source": "paths", "mounts.target": "paths.targets", "mounts.writable": "paths.write", "mounts.live": "feature", "mounts.size": "limits", "mounts.inodes": "limits",
-	"mounts.mode": "neutral: of the jail's own files", "mounts.content": "neutral: of the jail's own files; inputs bounds a request's",
-	"net": "network.modes", "egress": "network.egress", "publish": "network.publish", "tty": "feature", "no_init": "feature", "seccomp": "seccomp", "cgroup_parent": "feature",
+	"mounts.type": "paths", "mounts.source": "paths", "mounts.target": "paths.targets", "mounts.writable": "paths.write",
+	"mounts.live": "feature", "mounts.size": "limits", "mounts.inodes": "limits",
+	"mounts.mode":    "neutral: of the jail's own files",
+	"mounts.content": "neutral: of the jail's own files; inputs bounds a request's",
+	"net":            "network.modes", "egress": "network.egress", "publish": "network.publish", "tty": "feature",
+	"no_init": "feature", "seccomp": "seccomp", "cgroup_parent": "feature",
 	"require": "neutral: only more is enforced", "optional": "optional",
-	"limits.wall": "limits", "limits.idle": "limits", "limits.grace": "limits", "limits.cpu_time": "limits", "limits.processes": "limits", "limits.output": "limits", "limits.output_limit": "limits",
-	"limits.rlimits": "limits, feature", "limits.memory": "limits", "limits.memory_high": "neutral: below memory", "limits.memory_swap": "limits", "limits.memory_zswap": "limits", "limits.memory_low": "feature", "limits.memory_min": "feature",
-	"limits.no_oom_group": "neutral: within the jail", "limits.cpus": "limits", "limits.cpu_period": "neutral: cpus hold in each", "limits.cpu_burst": "feature", "limits.cpu_weight": "feature",
-	"limits.cpuset": "feature", "limits.cpuset_mems": "feature", "limits.io": "feature", "limits.io_weight": "feature", "limits.hugetlb": "neutral: a limit more", "limits.cgroup": "feature",
+	"limits.wall": "limits", "limits.idle": "limits", "limits.grace": "limits", "limits.cpu_time": "limits",
+	"limits.processes": "limits", "limits.output": "limits", "limits.output_limit": "limits",
+	"limits.rlimits": "limits, feature", "limits.memory": "limits", "limits.memory_high": "neutral: below memory",
+	"limits.memory_swap": "limits", "limits.memory_zswap": "limits", "limits.memory_low": "feature",
+	"limits.memory_min":   "feature",
+	"limits.no_oom_group": "neutral: within the jail", "limits.cpus": "limits",
+	"limits.cpu_period": "neutral: cpus hold in each", "limits.cpu_burst": "feature", "limits.cpu_weight": "feature",
+	"limits.cpuset": "feature", "limits.cpuset_mems": "feature", "limits.io": "feature", "limits.io_weight": "feature",
+	"limits.hugetlb": "neutral: a limit more", "limits.cgroup": "feature",
 }
 
 func TestEveryFieldOfASpecIsKnown(t *testing.T) {
@@ -38,7 +47,8 @@ func TestEveryFieldOfASpecIsKnown(t *testing.T) {
 			if ft.Kind() == reflect.Slice {
 				ft = ft.Elem()
 			}
-			if name := prefix + tag; ft == reflect.TypeFor[nsjail.Mount]() || ft == reflect.TypeFor[nsjail.Limits]() || ft == reflect.TypeFor[nsjail.Rootfs]() {
+			if name := prefix + tag; ft == reflect.TypeFor[nsjail.Mount]() || ft == reflect.TypeFor[nsjail.Limits]() ||
+				ft == reflect.TypeFor[nsjail.Rootfs]() {
 				walk(name+".", ft)
 			} else {
 				found = append(found, name)
@@ -50,8 +60,10 @@ func TestEveryFieldOfASpecIsKnown(t *testing.T) {
 	if known := keys(classes); !slices.Equal(found, known) {
 		t.Errorf("a Spec has\n%v\nand the policies know\n%v", found, known)
 	}
-	// What an egress policy can say: allow* are covered, deny* and blocked* added, bounds lowered, redirect is the jail's own.
-	want := []string{"allow", "allow_outbound", "allowed_hosts", "allowed_ports", "bandwidth", "blocked_hosts", "blocked_ranges", "connect_timeout", "connections_per_second", "deny", "dns", "idle_timeout",
+	// What an egress policy can say: allow* are covered, deny* and blocked* added, bounds lowered, redirect is the jail's
+	// own.
+	want := []string{"allow", "allow_outbound", "allowed_hosts", "allowed_ports", "bandwidth", "blocked_hosts",
+		"blocked_ranges", "connect_timeout", "connections_per_second", "deny", "dns", "idle_timeout",
 		"max_bytes", "max_connection_bytes", "max_connections", "names_per_second", "redirect"}
 	tags := tagsOf(reflect.TypeFor[egress.Policy]())
 	if slices.Sort(tags); !slices.Equal(tags, want) {
@@ -85,25 +97,32 @@ func within(t testing.TB, p *Policy, s *nsjail.Spec) {
 	if c.Memory > 0 && (l.MemorySwap < 0 || l.MemorySwap > max(c.Memory, c.MemorySwap)) {
 		bad("memory_swap", l.MemorySwap, c.MemorySwap)
 	}
-	if r, own := l.Rlimits["nproc"]; c.Processes > 0 && (own && (r.Hard < 0 || r.Hard > c.Processes) || l.Processes < 0 || l.Processes > c.Processes || !own && l.Processes == 0 && c.Processes < nsjail.DefaultProcesses) {
+	if r, own := l.Rlimits["nproc"]; c.Processes > 0 &&
+		(own && (r.Hard < 0 || r.Hard > c.Processes) || l.Processes < 0 || l.Processes > c.Processes || !own &&
+			l.Processes == 0 && c.Processes < nsjail.DefaultProcesses) {
 		bad("processes", l.Processes, c.Processes)
 	}
 	for _, b := range []struct {
 		name    string
 		v, most int64
-	}{{"idle", int64(l.Idle), int64(c.Idle)}, {"cpu_time", int64(l.CPUTime), int64(c.CPUTime)}, {"memory", int64(l.Memory), int64(c.Memory)}, {"memory_zswap", int64(l.MemoryZswap), int64(c.MemoryZswap)}, {"output", int64(l.Output), int64(c.Output)},
+	}{{"idle", int64(l.Idle), int64(c.Idle)}, {"cpu_time", int64(l.CPUTime), int64(c.CPUTime)},
+		{"memory", int64(l.Memory), int64(c.Memory)}, {"memory_zswap", int64(l.MemoryZswap), int64(c.MemoryZswap)},
+		{"output", int64(l.Output), int64(c.Output)},
 		{"output_limit", int64(l.OutputLimit), int64(c.OutputLimit)}} {
 		if b.most > 0 && (b.v <= 0 || b.v > b.most) {
 			bad(b.name, b.v, b.most)
 		}
 	}
 	for name, most := range map[string]int64{"fsize": int64(c.FileSize), "nofile": c.OpenFiles} {
-		if r, own := l.Rlimits[name]; most > 0 && (own && (r.Hard < 0 || r.Hard > most || r.Soft > r.Hard || r.Soft < 0) || !own && (name == "fsize" || most < 4096)) {
+		if r, own := l.Rlimits[name]; most > 0 &&
+			(own && (r.Hard < 0 || r.Hard > most || r.Soft > r.Hard || r.Soft < 0) || !own && (name == "fsize" || most < 4096)) {
 			bad(name, r, most)
 		}
 	}
 	for _, m := range s.Mounts {
-		if m.Type == nsjail.MountTmpfs && (c.Tmpfs > 0 && (m.Size > c.Tmpfs || m.Size == 0 && c.Tmpfs < nsjail.DefaultTmpfsSize) || c.TmpfsInodes > 0 && (m.Inodes > c.TmpfsInodes || m.Inodes == 0 && c.TmpfsInodes < nsjail.DefaultTmpfsInodes)) {
+		if m.Type == nsjail.MountTmpfs &&
+			(c.Tmpfs > 0 && (m.Size > c.Tmpfs || m.Size == 0 && c.Tmpfs < nsjail.DefaultTmpfsSize) || c.TmpfsInodes > 0 &&
+				(m.Inodes > c.TmpfsInodes || m.Inodes == 0 && c.TmpfsInodes < nsjail.DefaultTmpfsInodes)) {
 			bad("tmpfs", m, c.Tmpfs)
 		}
 	}
@@ -112,8 +131,8 @@ func within(t testing.TB, p *Policy, s *nsjail.Spec) {
 	}
 }
 
-// TestAlgebra draws Specs and sets of policies: the result lies within all, a second decision changes nothing, and the order
-// changes neither verdict nor Spec.
+// TestAlgebra draws Specs and sets of policies: the result lies within all, a second decision changes nothing, and the
+// order changes neither verdict nor Spec.
 func TestAlgebra(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	refused := 0
@@ -147,8 +166,10 @@ func TestAlgebra(t *testing.T) {
 		for _, p := range ps {
 			within(t, p, &first.Spec)
 			again := &nsjail.Job{Spec: first.Spec}
-			if p.Decide(again); again.Verdict.Refusal != nil || len(again.Verdict.Narrowed) > 0 || string(again.Spec.JSON()) != string(first.Spec.JSON()) {
-				t.Fatalf("a second decision: %v %v\n%s\n%s", again.Verdict.Refusal, again.Verdict.Narrowed, first.Spec.JSON(), again.Spec.JSON())
+			if p.Decide(again); again.Verdict.Refusal != nil || len(again.Verdict.Narrowed) > 0 ||
+				string(again.Spec.JSON()) != string(first.Spec.JSON()) {
+				t.Fatalf("a second decision: %v %v\n%s\n%s", again.Verdict.Refusal, again.Verdict.Narrowed, first.Spec.JSON(),
+					again.Spec.JSON())
 			}
 		}
 		if slices.ContainsFunc(ps, func(p *Policy) bool { return p.Limits.Refuse != nil }) {
@@ -182,7 +203,8 @@ func notWider(t testing.TB, before, after *nsjail.Spec) {
 	for name, r := range before.Limits.Rlimits {
 		now, still := after.Limits.Rlimits[name]
 		switch {
-		case still && unlimited(now.Hard) > unlimited(r.Hard), !still && name != "cpu" && name != "nproc", !still && name == "cpu" && int64(after.Limits.CPUTime) > r.Hard*1e9 && r.Hard >= 0:
+		case still && unlimited(now.Hard) > unlimited(r.Hard), !still && name != "cpu" && name != "nproc", !still &&
+			name == "cpu" && int64(after.Limits.CPUTime) > r.Hard*1e9 && r.Hard >= 0:
 			t.Errorf("%s went from %v to %v\n%s%s", name, r, now, before.JSON(), after.JSON())
 		}
 	}
@@ -196,15 +218,18 @@ func notWider(t testing.TB, before, after *nsjail.Spec) {
 			t.Error("not required now:", name)
 		}
 	}
-	if !slices.Equal(before.Args, after.Args) || !slices.Equal(before.Env, after.Env) || before.Net != after.Net || before.Seccomp != after.Seccomp || len(before.Mounts) != len(after.Mounts) {
+	if !slices.Equal(before.Args, after.Args) || !slices.Equal(before.Env, after.Env) || before.Net != after.Net ||
+		before.Seccomp != after.Seccomp || len(before.Mounts) != len(after.Mounts) {
 		t.Errorf("another run:\n%s%s", before.JSON(), after.JSON())
 	}
 }
 
 func drawPolicy(t testing.TB, r *rand.Rand) *Policy {
 	var limits []string
-	for name, values := range map[string][]string{"wall": {`"1s"`, `"2h"`}, "cpu_time": {"1", "100"}, "memory": {`"1m"`, `"2g"`}, "cpus": {"0.25", "3"}, "processes": {"3", "5000"}, "output": {"100", `"1g"`},
-		"output_limit": {"1000"}, "tmpfs": {`"1m"`, `"1g"`}, "tmpfs_inodes": {"7"}, "file_size": {`"1m"`}, "open_files": {"50", "9999"}, "idle": {"1"}, "grace": {"1", "100"}} {
+	for name, values := range map[string][]string{"wall": {`"1s"`, `"2h"`}, "cpu_time": {"1", "100"},
+		"memory": {`"1m"`, `"2g"`}, "cpus": {"0.25", "3"}, "processes": {"3", "5000"}, "output": {"100", `"1g"`},
+		"output_limit": {"1000"}, "tmpfs": {`"1m"`, `"1g"`}, "tmpfs_inodes": {"7"}, "file_size": {`"1m"`},
+		"open_files": {"50", "9999"}, "idle": {"1"}, "grace": {"1", "100"}} {
 		if r.IntN(2) == 0 {
 			limits = append(limits, fmt.Sprintf("%q:%s", name, values[r.IntN(len(values))]))
 		}
@@ -213,17 +238,21 @@ func drawPolicy(t testing.TB, r *rand.Rand) *Policy {
 	if r.IntN(4) == 0 {
 		limits = append(limits, `"refuse":["`+[]string{"wall", "memory", "output"}[r.IntN(3)]+`"]`)
 	}
-	extra := []string{"", `,"require":["seccomp","user"]`, `,"require":["sockets","pid"]`, `,"optional":["memory"]`, `,"environment":{"set":["A*"]}`, `,"seccomp":["strict"]`,
+	extra := []string{"", `,"require":["seccomp","user"]`, `,"require":["sockets","pid"]`, `,"optional":["memory"]`,
+		`,"environment":{"set":["A*"]}`, `,"seccomp":["strict"]`,
 		`,"network":{"modes":["loopback","egress"],"egress":{"allow":["*.example.com"],"deny":["x.example.com"],"max_connections":5}}`}[r.IntN(7)]
-	return parsed(t, fmt.Sprintf(`{"extends":"any","name":"p%d","limits":{%s}%s}`, r.IntN(1000), strings.Join(limits, ","), extra))
+	return parsed(t, fmt.Sprintf(`{"extends":"any","name":"p%d","limits":{%s}%s}`, r.IntN(1000), strings.Join(limits, ","),
+		extra))
 }
 
 func drawSpec(r *rand.Rand) nsjail.Spec {
 	pick := func(v ...int64) int64 { return v[r.IntN(len(v))] }
 	s := nsjail.Spec{Args: []string{"id"}}
 	l := &s.Limits
-	l.Wall, l.Idle, l.Grace, l.CPUTime = nsjail.Duration(pick(0, -1, 5e8, 1e15)), nsjail.Duration(pick(0, 1, 1e15)), nsjail.Duration(pick(0, 5, 1e15)), nsjail.Duration(pick(0, 1e9, 1e12))
-	l.Processes, l.Output, l.OutputLimit = pick(0, -1, 2, 100), nsjail.Bytes(pick(0, 50, 1<<40)), nsjail.Bytes(pick(0, 50, 1<<40))
+	l.Wall, l.Idle, l.Grace, l.CPUTime = nsjail.Duration(pick(0, -1, 5e8, 1e15)), nsjail.Duration(pick(0, 1, 1e15)),
+		nsjail.Duration(pick(0, 5, 1e15)), nsjail.Duration(pick(0, 1e9, 1e12))
+	l.Processes, l.Output, l.OutputLimit = pick(0, -1, 2, 100), nsjail.Bytes(pick(0, 50, 1<<40)),
+		nsjail.Bytes(pick(0, 50, 1<<40))
 	l.Memory = nsjail.Bytes(pick(0, 1<<19, 1<<40))
 	if l.Memory > 0 {
 		l.MemorySwap = nsjail.Bytes(pick(0, -1, int64(l.Memory), int64(l.Memory)*2))
@@ -233,14 +262,17 @@ func drawSpec(r *rand.Rand) nsjail.Spec {
 		l.CPUPeriod = nsjail.Duration(pick(0, 2e7, 1e9))
 	}
 	if r.IntN(3) == 0 {
-		l.Rlimits = map[string]nsjail.Rlimit{"nofile": {Soft: 10, Hard: pick(10, 100000, -1)}, "fsize": {Soft: pick(5, 1<<30), Hard: -1}}
+		l.Rlimits = map[string]nsjail.Rlimit{"nofile": {Soft: 10, Hard: pick(10, 100000, -1)},
+			"fsize": {Soft: pick(5, 1<<30), Hard: -1}}
 	}
 	if l.CPUTime == 0 && r.IntN(2) == 0 {
-		l.Rlimits = map[string]nsjail.Rlimit{"cpu": {Soft: 1, Hard: pick(1, 50, -1)}, "nproc": {Soft: 2, Hard: pick(2, 1<<20)}}
+		l.Rlimits = map[string]nsjail.Rlimit{"cpu": {Soft: 1, Hard: pick(1, 50, -1)},
+			"nproc": {Soft: 2, Hard: pick(2, 1<<20)}}
 		l.Processes = 0
 	}
 	if r.IntN(3) == 0 {
-		s.Mounts = []nsjail.Mount{{Type: nsjail.MountTmpfs, Target: "/work", Size: nsjail.Bytes(pick(0, 5, 1<<40)), Inodes: pick(0, 5, 1<<40)}, {Type: nsjail.MountData, Target: "/input/x", Content: "y"}}
+		s.Mounts = []nsjail.Mount{{Type: nsjail.MountTmpfs, Target: "/work", Size: nsjail.Bytes(pick(0, 5, 1<<40)),
+			Inodes: pick(0, 5, 1<<40)}, {Type: nsjail.MountData, Target: "/input/x", Content: "y"}}
 	}
 	if r.IntN(8) == 0 {
 		s.Env = []string{[]string{"A=1", "B=1", "LD_PRELOAD=x"}[r.IntN(3)]}
@@ -279,7 +311,8 @@ func FuzzDecide(f *testing.F) {
 			return
 		}
 		within(t, p, &j.Spec)
-		if j.Spec.CgroupParent != "" || j.Spec.Rootfs.Path != "" || j.Spec.TTY || j.Spec.Seccomp != "" && j.Spec.Seccomp != "default" || j.Spec.Net == nsjail.NetHost {
+		if j.Spec.CgroupParent != "" || j.Spec.Rootfs.Path != "" || j.Spec.TTY || j.Spec.Seccomp != "" &&
+			j.Spec.Seccomp != "default" || j.Spec.Net == nsjail.NetHost {
 			t.Errorf("allowed: %s", j.Spec.JSON())
 		}
 	})

@@ -8,14 +8,15 @@ import (
 	"brig/nsjail"
 )
 
-// Rest is the item of a pattern that stands for any number of arguments.
+// Rest is the item of a pattern that matches any number of arguments.
 const Rest = "..."
 
-// arguments checks args against one entry. denied says that the entry says no whatever others allow.
+// arguments checks args against one entry. denied reports that the entry denies them, whatever others allow.
 func (p *Policy) arguments(k Command, args []string) (denied bool, _ *nsjail.Refusal) {
 	for _, f := range k.DenyFlags {
 		if i := slices.IndexFunc(args, func(a string) bool { return spells(f, a) }); i >= 0 {
-			return true, p.badArgument(k, fmt.Sprintf("the argument %s, which is or may be the option %s, is not allowed", quote(args[i]), f),
+			return true, p.badArgument(k, fmt.Sprintf("the argument %s, which is or may be the option %s, is not allowed",
+				quote(args[i]), f),
 				"Leave the option "+f+" out.")
 		}
 	}
@@ -26,7 +27,8 @@ func (p *Policy) arguments(k Command, args []string) (denied bool, _ *nsjail.Ref
 	}
 	if k.Flags != nil {
 		if i := slices.IndexFunc(args, func(a string) bool { return !flagAllowed(k.Flags, a) }); i >= 0 {
-			return false, p.badArgument(k, "the option "+quote(args[i])+" is not allowed", "Use only these options, each by itself: "+orNone(k.Flags)+".")
+			return false, p.badArgument(k, "the option "+quote(args[i])+" is not allowed",
+				"Use only these options, each by itself: "+orNone(k.Flags)+".")
 		}
 	}
 	if len(k.Allow) == 0 || slices.ContainsFunc(k.Allow, func(a []string) bool { return matches(a, args, false) }) {
@@ -36,8 +38,9 @@ func (p *Policy) arguments(k Command, args []string) (denied bool, _ *nsjail.Ref
 	for i, a := range k.Allow {
 		shown[i] = show(a)
 	}
-	return false, p.badArgument(k, "its arguments match nothing that is allowed", "Use one of these forms, where * is any text and ... any arguments: "+
-		strings.Join(shown, "; ")+".")
+	return false, p.badArgument(k, "its arguments match nothing that is allowed",
+		"Use one of these forms, where * is any text and ... any arguments: "+
+			strings.Join(shown, "; ")+".")
 }
 
 func (p *Policy) badArgument(k Command, message, next string) *nsjail.Refusal {
@@ -51,10 +54,10 @@ func show(pattern []string) string {
 	return strings.Join(pattern, " ")
 }
 
-// matches says whether a pattern fits all arguments: an item for each, and Rest for any number. An item that denies and
-// is an option without a wildcard fits every spelling of it.
+// matches reports whether a pattern fits all arguments: an item for each, and Rest for any number. An item that denies
+// and is an option without a wildcard fits every spelling of it.
 func matches(pattern, args []string, deny bool) bool {
-	// reach[i] says that the pattern so far fits args[:i]: as many steps as items times arguments, whatever they are.
+	// reach[i] is true if the pattern so far fits args[:i]: as many steps as items times arguments, whatever they are.
 	reach := make([]bool, len(args)+1)
 	reach[0] = true
 	for _, item := range pattern {
@@ -63,7 +66,8 @@ func matches(pattern, args []string, deny bool) bool {
 			if item == Rest {
 				next[i] = reach[i] || i > 0 && next[i-1]
 			} else if i > 0 && reach[i-1] {
-				next[i] = fits(item, args[i-1]) || deny && option(item) && !strings.ContainsAny(item, `*?\`) && spells(item, args[i-1])
+				next[i] = fits(item, args[i-1]) || deny && option(item) && !strings.ContainsAny(item, `*?\`) &&
+					spells(item, args[i-1])
 			}
 		}
 		reach = next
@@ -71,7 +75,8 @@ func matches(pattern, args []string, deny bool) bool {
 	return reach[len(args)]
 }
 
-// fits matches one argument, whole: * is any bytes, also none and slashes, ? one byte, and \ takes the next byte as it is.
+// fits matches one argument, whole: * is any bytes, also none and slashes, ? one byte, and \ takes the next byte as it
+// is.
 func fits(item, arg string) bool {
 	// The usual two pointers with one way back, to the last star: linear in item times arg.
 	i, a, star, from := 0, 0, -1, 0
@@ -102,9 +107,9 @@ func fits(item, arg string) bool {
 	return strings.Trim(item[i:], "*") == ""
 }
 
-// spells says whether arg may give the option to a program, in any usual spelling: with "=value", a long one cut short
-// (getopt_long(3)) or with one hyphen instead of two and two instead of one (Go's flag), a short one among others or
-// with its value after it. It looks behind "--" as well, since not every program stops there.
+// spells reports whether arg may give the option to a program, in any usual spelling: with "=value", a long one cut
+// short (getopt_long(3)) or with one hyphen instead of two and two instead of one (Go's flag), a short one among others
+// or with its value after it. It looks behind "--" as well, since not every program stops there.
 func spells(name, arg string) bool {
 	plain := strings.TrimLeft(name, "-")
 	if len(arg) < 2 || arg[0] != '-' {
@@ -115,11 +120,12 @@ func spells(name, arg string) bool {
 	if len(plain) == 1 {
 		return !strings.HasPrefix(arg, "--") && strings.Contains(arg[1:], plain) || given == plain
 	}
-	return given != "" && strings.HasPrefix(plain, given) && (len(given) > 1 || strings.HasPrefix(arg, "--") || given == plain)
+	return given != "" && strings.HasPrefix(plain, given) &&
+		(len(given) > 1 || strings.HasPrefix(arg, "--") || given == plain)
 }
 
-// flagAllowed says whether an argument is no option, or one that is listed: by itself, with "=value" if it is listed with
-// a "=" at its end, or short ones together if each is listed.
+// flagAllowed reports whether an argument is no option, or one that is listed: by itself, with "=value" if it is listed
+// with a "=" at its end, or short ones together if each is listed.
 func flagAllowed(list []string, arg string) bool {
 	if len(arg) < 2 || arg[0] != '-' || arg == "--" || slices.Contains(list, arg) {
 		return true

@@ -14,8 +14,8 @@ import (
 
 // command checks Args[0] by the file that the jail will execute, and the rest by patterns.
 //
-// A command is allowed if an entry leads to the same file (device and inode number) and the last name of both is the same:
-// a program that is many, as busybox is, tells by the name that it was called by what to be.
+// A command is allowed if an entry leads to the same file (device and inode number) and the last name of both is the
+// same: a program that is many, as busybox is, tells by the name that it was called by what to be.
 func (p *Policy) command(s *nsjail.Spec, v *view) *nsjail.Refusal {
 	if strings.IndexByte(strings.Join(s.Args, ""), 0) >= 0 { // no policy sees another argument than the kernel does
 		return p.refusal("commands", "invalid_request", "an argument has a NUL byte", "Leave it out.")
@@ -86,7 +86,7 @@ func (p *Policy) entries(s *nsjail.Spec, v *view) (list []Command, _ *nsjail.Ref
 }
 
 // alsoByName adds entries by their name alone where any command is allowed, so that what one denies stays denied where
-// nobody can tell which file it is.
+// the file cannot be determined.
 func (p *Policy) alsoByName(list []Command, name string) []Command {
 	for _, k := range p.Commands {
 		if name != "" && k.Command != Any && path.Base(k.Command) == path.Base(name) {
@@ -96,7 +96,7 @@ func (p *Policy) alsoByName(list []Command, name string) []Command {
 	return list
 }
 
-// same says whether an entry leads to the file, by the same last name.
+// same reports whether an entry leads to the file, by the same last name.
 func (p *Policy) same(k Command, name string, f *file, v *view) bool {
 	if path.Base(k.Command) != path.Base(name) || strings.HasSuffix(name, "/") {
 		return false
@@ -104,13 +104,14 @@ func (p *Policy) same(k Command, name string, f *file, v *view) bool {
 	return sameFile(k, f, v) && !p.writable(f, v)
 }
 
-// sameFile says whether an entry leads to the file, by whatever name.
+// sameFile reports whether an entry leads to the file, by whatever name.
 func sameFile(k Command, f *file, v *view) bool {
 	own, err := lookPath(k.Command, nsjail.DefaultPath, "/", v)
 	return err == nil && len(own) > 0 && own[0].dev == f.dev && own[0].ino == f.ino
 }
 
-// writable says whether a run of this policy may write to where the file is on the host: then it may be anybody's by now.
+// writable reports whether a run of this policy may write to where the file is on the host: then it may be anybody's by
+// now.
 func (p *Policy) writable(f *file, v *view) bool {
 	if len(p.Paths.Write) == 0 {
 		return false
@@ -122,7 +123,8 @@ func (p *Policy) writable(f *file, v *view) bool {
 	if err != nil {
 		return true
 	}
-	return p.covers(p.Paths.Write, where) || slices.ContainsFunc(p.Paths.Write, func(w string) bool { return under(settled(w), where) })
+	return p.covers(p.Paths.Write, where) ||
+		slices.ContainsFunc(p.Paths.Write, func(w string) bool { return under(settled(w), where) })
 }
 
 // candidates are the files that the jail may execute for a Spec, in order: the kernel takes the first that it can.
@@ -133,7 +135,8 @@ func candidates(s *nsjail.Spec, name string, v *view) ([]*file, error) {
 			dirs = value // the last one counts, as in nsjail.BuildEnv
 		}
 	}
-	if slices.Contains(s.PassEnv, "PATH") || slices.ContainsFunc(s.PassEnv, func(g string) bool { ok, err := path.Match(g, "PATH"); return ok || err != nil }) {
+	if slices.Contains(s.PassEnv, "PATH") ||
+		slices.ContainsFunc(s.PassEnv, func(g string) bool { ok, err := path.Match(g, "PATH"); return ok || err != nil }) {
 		return nil, errors.New("its PATH comes from the caller's environment")
 	}
 	workdir := s.Workdir
@@ -182,14 +185,15 @@ func lookPath(name, dirs, workdir string, v *view) (list []*file, err error) {
 
 func executable(f *file) bool { return f.mode&unix.S_IFMT == unix.S_IFREG && f.mode&0o111 != 0 }
 
-// notFound refuses what no file was found for, or nobody can tell which.
+// notFound returns the Refusal of a command that does not exist, or whose file cannot be determined before the run.
 func (p *Policy) notFound(name string, err error) *nsjail.Refusal {
 	if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
 		return p.refusal("commands", "command_not_allowed", fmt.Sprintf("%s is not allowed: %v", quote(name), err),
 			"Use one of the allowed commands, by its name: "+p.commandNames()+".")
 	}
 	if slices.ContainsFunc(p.Commands, func(k Command) bool { return k.Command == name }) {
-		return p.refusal("commands", "command_not_found", quote(name)+" is allowed, and is not installed in the jail", p.otherCommands(name))
+		return p.refusal("commands", "command_not_found", quote(name)+" is allowed, and is not installed in the jail",
+			p.otherCommands(name))
 	}
 	return p.refusal("commands", "command_not_allowed", quote(name)+" is not among the allowed commands", p.useCommands())
 }
@@ -201,14 +205,16 @@ func (p *Policy) notAllowed(name string, f *file, v *view) *nsjail.Refusal {
 	}
 	for _, k := range p.Commands[:min(len(p.Commands), 64)] {
 		if k.Command != Any && path.Base(k.Command) != path.Base(name) && sameFile(k, f, v) {
-			next = []string{fmt.Sprintf("It is the same file as the allowed %s: call it by that name.", quote(k.Command)), next[0]}
+			next = []string{fmt.Sprintf("It is the same file as the allowed %s: call it by that name.", quote(k.Command)),
+				next[0]}
 			break
 		}
 	}
 	if len(p.Languages) > 0 {
 		next = append(next, "Or send code in one of the allowed languages: "+strings.Join(p.Languages, ", ")+".")
 	}
-	return p.refusal("commands", "command_not_allowed", fmt.Sprintf("%s (%s) is not among the allowed commands", quote(name), quote(f.path)), next...)
+	return p.refusal("commands", "command_not_allowed",
+		fmt.Sprintf("%s (%s) is not among the allowed commands", quote(name), quote(f.path)), next...)
 }
 
 func (p *Policy) useCommands() string {

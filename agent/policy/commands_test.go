@@ -39,8 +39,10 @@ func TestCommandsByTheFileThatIsExecuted(t *testing.T) {
 		{"git", nil, ""},
 		{"ls", nil, ""},
 		{"python", nil, ""}, // there is none, and the jail goes on to python3
-		{"python", mount(nsjail.Mount{Type: nsjail.MountBind, Source: host, Target: "/usr/local/bin"}), "command_not_allowed"},
-		{"python", mount(nsjail.Mount{Type: nsjail.MountData, Target: "/usr/local/bin/python", Content: "x", Mode: "555"}), "command_not_allowed"},
+		{"python", mount(nsjail.Mount{Type: nsjail.MountBind, Source: host, Target: "/usr/local/bin"}),
+			"command_not_allowed"},
+		{"python", mount(nsjail.Mount{Type: nsjail.MountData, Target: "/usr/local/bin/python", Content: "x", Mode: "555"}),
+			"command_not_allowed"},
 		{"pip", nil, "command_not_allowed"},
 
 		{"./python3", nil, "command_not_allowed"}, // /work is written to
@@ -76,19 +78,29 @@ func TestCommandsByTheFileThatIsExecuted(t *testing.T) {
 		{"out", nil, ""},                      // a link out of the image leads to its own /bin/sh
 		{"nowhere", nil, "command_not_found"}, // a link to nothing
 		{"secretive", nil, ""},
-		{"secretive", env("PATH=/usr/bin:/opt/tools"), "command_not_allowed"}, // the first may not be executable to the payload
+		// the first may not be executable to the payload
+		{"secretive", env("PATH=/usr/bin:/opt/tools"), "command_not_allowed"},
 
 		// What lies at the path is not the image's any more.
-		{"/usr/bin/python3", mount(nsjail.Mount{Type: nsjail.MountData, Target: "/usr/bin/python3.11", Content: "#!/bin/sh\n", Mode: "555"}), "command_not_allowed"},
+		{"/usr/bin/python3", mount(nsjail.Mount{Type: nsjail.MountData, Target: "/usr/bin/python3.11", Content: "#!/bin/sh\n",
+			Mode: "555"}), "command_not_allowed"},
 		{"python3", mount(nsjail.Mount{Type: nsjail.MountTmpfs, Target: "/usr/bin"}), "command_not_allowed"},
 		{"python3", mount(nsjail.Mount{Type: nsjail.MountData, Target: "/bin/python3", Content: "x"}), "command_not_allowed"},
-		{"python3", mount(nsjail.Mount{Type: nsjail.MountSymlink, Target: "/t", Source: "/usr/bin"}, nsjail.Mount{Type: nsjail.MountData, Target: "/t/python3.11", Content: "x"}), "command_not_allowed"},
-		{"python3", mount(nsjail.Mount{Type: nsjail.MountVolume, Source: "a/work", Target: "/work", Writable: true}, nsjail.Mount{Type: nsjail.MountData, Target: "/work/l/python3", Content: "x"}), "command_not_allowed"},
-		{"python3", mount(nsjail.Mount{Type: nsjail.MountVolume, Source: "a/work", Target: "/input"}, nsjail.Mount{Type: nsjail.MountData, Target: "/input/l/python3", Content: "x"}), "command_not_allowed"},
-		{"python3", mount(nsjail.Mount{Type: nsjail.MountVolume, Source: "a/input", Target: "/input"}, nsjail.Mount{Type: nsjail.MountData, Target: "/input/data", Content: "x"}), ""},
-		{"/opt/tools/python3", mount(nsjail.Mount{Type: nsjail.MountBind, Source: host, Target: "/opt/tools", Writable: true}), "command_not_allowed"},
-		{"/opt/tools/git", mount(nsjail.Mount{Type: nsjail.MountBind, Source: filepath.Join(root, "usr/bin"), Target: "/opt/tools"}), ""}, // the very file
-		{"python3", mount(nsjail.Mount{Type: nsjail.MountBind, Source: host, Target: "/usr/local/bin"}), "command_not_allowed"},
+		{"python3", mount(nsjail.Mount{Type: nsjail.MountSymlink, Target: "/t", Source: "/usr/bin"},
+			nsjail.Mount{Type: nsjail.MountData, Target: "/t/python3.11", Content: "x"}), "command_not_allowed"},
+		{"python3", mount(nsjail.Mount{Type: nsjail.MountVolume, Source: "a/work", Target: "/work", Writable: true},
+			nsjail.Mount{Type: nsjail.MountData, Target: "/work/l/python3", Content: "x"}), "command_not_allowed"},
+		{"python3", mount(nsjail.Mount{Type: nsjail.MountVolume, Source: "a/work", Target: "/input"},
+			nsjail.Mount{Type: nsjail.MountData, Target: "/input/l/python3", Content: "x"}), "command_not_allowed"},
+		{"python3", mount(nsjail.Mount{Type: nsjail.MountVolume, Source: "a/input", Target: "/input"},
+			nsjail.Mount{Type: nsjail.MountData, Target: "/input/data", Content: "x"}), ""},
+		{"/opt/tools/python3", mount(nsjail.Mount{Type: nsjail.MountBind, Source: host, Target: "/opt/tools",
+			Writable: true}), "command_not_allowed"},
+		// the very file
+		{"/opt/tools/git", mount(nsjail.Mount{Type: nsjail.MountBind, Source: filepath.Join(root, "usr/bin"),
+			Target: "/opt/tools"}), ""},
+		{"python3", mount(nsjail.Mount{Type: nsjail.MountBind, Source: host, Target: "/usr/local/bin"}),
+			"command_not_allowed"},
 		{"python3", mount(nsjail.Mount{Type: nsjail.MountTmpfs, Target: "/work"}), ""},
 	} {
 		s := nsjail.Spec{Args: []string{c.name}, Rootfs: nsjail.Rootfs{Path: root}}
@@ -108,7 +120,8 @@ func TestCommandsByTheFileThatIsExecuted(t *testing.T) {
 
 func TestTheMinimalRootShowsTheHostsUsr(t *testing.T) {
 	p := parsed(t, `{"commands":["ls","python3","awk"]}`)
-	for name, ok := range map[string]bool{"ls": true, "/bin/ls": true, "/usr/bin/ls": true, "/usr/bin/../bin/ls": true, "/etc/../bin/ls": true, "/tmp/ls": false,
+	for name, ok := range map[string]bool{"ls": true, "/bin/ls": true, "/usr/bin/ls": true, "/usr/bin/../bin/ls": true,
+		"/etc/../bin/ls": true, "/tmp/ls": false,
 		"/opt/ls": false, "/root/ls": false, "/home/ls": false, "cat": false, "/proc/1/root/bin/ls": false, "sh": false} {
 		if j := decided(t, p, nsjail.Spec{Args: []string{name}}); (j.Verdict.Refusal == nil) != ok {
 			t.Errorf("%s: %v", name, j.Verdict.Refusal)
@@ -123,18 +136,23 @@ func TestTheMinimalRootShowsTheHostsUsr(t *testing.T) {
 
 func TestARefusalNamesTheWayOn(t *testing.T) {
 	root := image(t)
-	p := parsed(t, fmt.Sprintf(`{"name":"p","commands":["python3","git"],"languages":["python"],"paths":{"roots":[%q]}}`, root))
+	p := parsed(t, fmt.Sprintf(`{"name":"p","commands":["python3","git"],"languages":["python"],"paths":{"roots":[%q]}}`,
+		root))
 	j := decided(t, p, nsjail.Spec{Args: []string{"python3.11"}, Rootfs: nsjail.Rootfs{Path: root}})
 	r := j.Verdict.Refusal
-	if r == nil || r.Rule != "p: commands" || !strings.Contains(strings.Join(r.NextSteps, " "), `the allowed "python3": call it by that name. Use one of the allowed commands: python3, git. Or send code in one of the allowed languages: python.`) {
+	if r == nil || r.Rule != "p: commands" ||
+		!strings.Contains(strings.Join(r.NextSteps, " "),
+			`the allowed "python3": call it by that name. Use one of the allowed commands: python3, git. Or send code in one of the allowed languages: python.`) {
 		t.Errorf("%+v", r)
 	}
 	j = &nsjail.Job{Language: "perl", Spec: nsjail.Spec{Args: []string{"perl"}}}
 	parsed(t, `{"languages":["python","bash"]}`).Decide(j)
-	if r := j.Verdict.Refusal; r == nil || r.Code != "language_not_allowed" || r.NextSteps[0] != "Use one of the allowed languages: python, bash." {
+	if r := j.Verdict.Refusal; r == nil || r.Code != "language_not_allowed" ||
+		r.NextSteps[0] != "Use one of the allowed languages: python, bash." {
 		t.Errorf("%+v", r)
 	}
-	j = &nsjail.Job{Language: "python", Code: []byte("1"), Spec: nsjail.Spec{Args: []string{"/opt/anything"}, Env: []string{"PYTHONPATH=/work:/input"}}}
+	j = &nsjail.Job{Language: "python", Code: []byte("1"),
+		Spec: nsjail.Spec{Args: []string{"/opt/anything"}, Env: []string{"PYTHONPATH=/work:/input"}}}
 	if parsed(t, `{"languages":["python"]}`).Decide(j); j.Verdict.Refusal != nil {
 		t.Error(j.Verdict.Refusal)
 	}
@@ -214,7 +232,8 @@ func FuzzFits(f *testing.F) {
 		if !strings.ContainsAny(item, `*?\`) && got != (item == arg) {
 			t.Errorf("%q fits %q: %v", item, arg, got)
 		}
-		if got && !fits("*"+item, "x"+arg) || !fits("*", arg) || item != "" && !strings.ContainsAny(item, `*?\`) && fits(item, arg+"x") && item == arg {
+		if got && !fits("*"+item, "x"+arg) || !fits("*", arg) || item != "" && !strings.ContainsAny(item, `*?\`) &&
+			fits(item, arg+"x") && item == arg {
 			t.Errorf("%q %q", item, arg)
 		}
 	})
@@ -224,7 +243,8 @@ func FuzzFits(f *testing.F) {
 func TestAWritableBindHoldsNoCommands(t *testing.T) {
 	root := image(t)
 	for write, ok := range map[bool]bool{false: true, true: false} {
-		m := nsjail.Mount{Type: nsjail.MountBind, Source: filepath.Join(root, "usr/bin"), Target: "/opt/tools", Writable: write}
+		m := nsjail.Mount{Type: nsjail.MountBind, Source: filepath.Join(root, "usr/bin"), Target: "/opt/tools",
+			Writable: write}
 		s := nsjail.Spec{Args: []string{"/opt/tools/git"}, Rootfs: nsjail.Rootfs{Path: root}, Mounts: []nsjail.Mount{m}}
 		if j := decided(t, parsed(t, `{"extends":"any","commands":["git"]}`), s); (j.Verdict.Refusal == nil) != ok {
 			t.Errorf("writable %v: %v", write, j.Verdict.Refusal)
@@ -235,14 +255,17 @@ func TestAWritableBindHoldsNoCommands(t *testing.T) {
 // Where runs may write on the host, no file is the one that was allowed.
 func TestAProgramThatRunsMayReplaceIsNotAllowed(t *testing.T) {
 	root := image(t)
-	for write, ok := range map[string]bool{"/nothing": true, root: false, root + "/usr": false, filepath.Dir(root): false} {
+	for write, ok := range map[string]bool{"/nothing": true, root: false, root + "/usr": false,
+		filepath.Dir(root): false} {
 		p := parsed(t, fmt.Sprintf(`{"commands":["git"],"paths":{"roots":[%q],"write":[%q]}}`, root, write))
-		if j := decided(t, p, nsjail.Spec{Args: []string{"git"}, Rootfs: nsjail.Rootfs{Path: root}}); (j.Verdict.Refusal == nil) != ok {
+		if j := decided(t, p, nsjail.Spec{Args: []string{"git"},
+			Rootfs: nsjail.Rootfs{Path: root}}); (j.Verdict.Refusal == nil) != ok {
 			t.Errorf("%s: %v", write, j.Verdict.Refusal)
 		}
 	}
 	for write, ok := range map[string]bool{"/usr/local/share": true, "/usr": false, "/": false} {
-		if j := decided(t, parsed(t, fmt.Sprintf(`{"commands":["ls"],"paths":{"write":[%q]}}`, write)), nsjail.Spec{Args: []string{"ls"}}); (j.Verdict.Refusal == nil) != ok {
+		if j := decided(t, parsed(t, fmt.Sprintf(`{"commands":["ls"],"paths":{"write":[%q]}}`, write)),
+			nsjail.Spec{Args: []string{"ls"}}); (j.Verdict.Refusal == nil) != ok {
 			t.Errorf("%s: %v", write, j.Verdict.Refusal)
 		}
 	}
@@ -251,7 +274,8 @@ func TestAProgramThatRunsMayReplaceIsNotAllowed(t *testing.T) {
 // What an entry denies of python3 is denied under the name by which the jail finds it, too.
 func TestDeniedByTheOtherName(t *testing.T) {
 	root := image(t)
-	p := parsed(t, fmt.Sprintf(`{"commands":["*",{"command":"python3","deny":[["-c","..."]]}],"paths":{"roots":[%q]}}`, root))
+	p := parsed(t, fmt.Sprintf(`{"commands":["*",{"command":"python3","deny":[["-c","..."]]}],"paths":{"roots":[%q]}}`,
+		root))
 	for args, ok := range map[string]bool{"python -c x": false, "python3 -c x": false, "python x": true} {
 		s := nsjail.Spec{Args: strings.Fields(args), Rootfs: nsjail.Rootfs{Path: root}}
 		if j := decided(t, p, s); (j.Verdict.Refusal == nil) != ok {
@@ -262,9 +286,11 @@ func TestDeniedByTheOtherName(t *testing.T) {
 
 // More of /etc is shown only where a policy lets it be read.
 func TestEtcIsRead(t *testing.T) {
-	for policy, ok := range map[string]bool{`{"commands":["ls"]}`: false, `{"commands":["ls"],"paths":{"read":["/etc/groff"]}}`: true,
-		`{"commands":["ls"],"paths":{"read":["/etc/gro"]}}`: false} {
-		if j := decided(t, parsed(t, policy), nsjail.Spec{Args: []string{"ls"}, Etc: []string{"groff"}}); (j.Verdict.Refusal == nil) != ok {
+	for policy, ok := range map[string]bool{`{"commands":["ls"]}`: false,
+		`{"commands":["ls"],"paths":{"read":["/etc/groff"]}}`: true,
+		`{"commands":["ls"],"paths":{"read":["/etc/gro"]}}`:   false} {
+		if j := decided(t, parsed(t, policy),
+			nsjail.Spec{Args: []string{"ls"}, Etc: []string{"groff"}}); (j.Verdict.Refusal == nil) != ok {
 			t.Errorf("%s: %v", policy, j.Verdict.Refusal)
 		}
 	}

@@ -15,9 +15,12 @@ func TestFits(t *testing.T) {
 		item, arg string
 		want      bool
 	}{
-		{"", "", true}, {"", "a", false}, {"a", "", false}, {"*", "", true}, {"*", "a/b\n", true}, {"?", "", false}, {"?", "a", true},
-		{"?", "ab", false}, {"a*", "a", true}, {"a*", "ba", false}, {"*a", "ba", true}, {"*a", "ab", false}, {"a*b*c", "aXbYc", true},
-		{"a*b*c", "acb", false}, {"**", "x", true}, {"*?", "", false}, {"*?", "x", true}, {`\*`, "*", true}, {`\*`, "a", false},
+		{"", "", true}, {"", "a", false}, {"a", "", false}, {"*", "", true}, {"*", "a/b\n", true}, {"?", "", false},
+		{"?", "a", true},
+		{"?", "ab", false}, {"a*", "a", true}, {"a*", "ba", false}, {"*a", "ba", true}, {"*a", "ab", false},
+		{"a*b*c", "aXbYc", true},
+		{"a*b*c", "acb", false}, {"**", "x", true}, {"*?", "", false}, {"*?", "x", true}, {`\*`, "*", true},
+		{`\*`, "a", false},
 		{`a\`, `a\`, true}, {`\\`, `\`, true}, {`[a]`, "a", false}, {`[a]`, "[a]", true}, {"é", "é", true}, {"?", "é", false},
 		{"*ab*ab*ab*", "ababab", true}, {"*ab*ab*ab*", "abab", false},
 	} {
@@ -35,7 +38,7 @@ func TestSpells(t *testing.T) {
 		no   []string
 	}{
 		{"-o", []string{"-o", "-ofile", "-vo", "-o=x", "--o"}, []string{"o", "-", "--out", "-v", "", "-O"}},
-		{"--output", []string{"--output", "--output=x", "--out", "--o", "-output", "-output=x", "-out"},
+		{"--output", []string{"--output", "--output=x", "--out", "--o", "-ou", "-output", "-output=x", "-out"},
 			[]string{"-o", "output", "--outputs", "--", "-", "--input", "-x"}},
 		{"-exec", []string{"-exec", "--exec", "-exe", "--e"}, []string{"-e", "exec", "-execdir", "--execute"}},
 	} {
@@ -54,8 +57,10 @@ func TestSpells(t *testing.T) {
 
 func TestFlagAllowed(t *testing.T) {
 	list := []string{"-a", "-b", "--long", "--value="}
-	for arg, want := range map[string]bool{"-a": true, "-ab": true, "-ba": true, "-c": false, "-abc": false, "--long": true, "--lon": false,
-		"--long=x": false, "--value=x": true, "--value=": true, "--value": false, "-a=x": false, "x": true, "": true, "-": true, "--": true,
+	for arg, want := range map[string]bool{"-a": true, "-ab": true, "-ba": true, "-c": false, "-abc": false,
+		"--long": true, "--lon": false,
+		"--long=x": false, "--value=x": true, "--value=": true, "--value": false, "-a=x": false, "x": true, "": true,
+		"-": true, "--": true,
 		"-é": false} {
 		if got := flagAllowed(list, arg); got != want {
 			t.Errorf("%q: %v", arg, got)
@@ -174,9 +179,11 @@ func TestListWithin(t *testing.T) {
 
 func TestMayPublish(t *testing.T) {
 	p := parsed(t, `{"network": {"modes": ["loopback"], "publish": ["8000-8010"]}}`)
-	for text, want := range map[string]bool{"8000:80": true, "8010:80/tcp": true, "127.0.0.1:8001:80": true, "7999:80": false,
-		"8000:80/udp": false, "0.0.0.0:8000:80": false, "[::1]:8000:80": false, "8000": false, "": false, "x:80": false, "70000:80": false,
-		"1:2:3:4": false} {
+	for text, want := range map[string]bool{"8000:80": true, "8010:80/tcp": true, "127.0.0.1:8001:80": true,
+		"7999:80":     false,
+		"8000:80/udp": false, "0.0.0.0:8000:80": false, "[::1]:8000:80": false, "8000": false, "": false, "x:80": false,
+		"70000:80": false,
+		"1:2:3:4":  false} {
 		if got := p.mayPublish(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
@@ -186,8 +193,10 @@ func TestMayPublish(t *testing.T) {
 // A name on a list is enough for a variable that steers; a glob is not.
 func TestVariableAllowed(t *testing.T) {
 	list := []string{"LC_*", "*", "LD_PRELOAD", "API_KEY"}
-	for name, want := range map[string]bool{"LC_ALL": true, "FOO": true, "LD_PRELOAD": true, "LD_LIBRARY_PATH": false, "PATH": false,
-		"API_KEY": true, "OTHER_TOKEN": false, "GOMAXPROCS": true, "GOFLAGS": false, "PYTHONUTF8": true, "pythonpath": false, "BASH_ENV": false,
+	for name, want := range map[string]bool{"LC_ALL": true, "FOO": true, "LD_PRELOAD": true, "LD_LIBRARY_PATH": false,
+		"PATH":    false,
+		"API_KEY": true, "OTHER_TOKEN": false, "GOMAXPROCS": true, "GOFLAGS": false, "PYTHONUTF8": true, "pythonpath": false,
+		"BASH_ENV": false,
 		"NODE_ENV": true, "NODE_OPTIONS": false, "TMPDIR": false} {
 		if got := variableAllowed(list, name); got != want {
 			t.Errorf("%s: %v, %q", name, got, steerReason(name))

@@ -12,9 +12,9 @@ import (
 func (p *Policy) Decide(j *nsjail.Job) { DecideAll(j, p) }
 
 // DecideAll lets every policy judge the Job as it was asked for, and then each narrow it: the result lies within all of
-// them, and neither the verdict nor the Spec depends on their order. (Of policies that decide one after the other, the later
-// judge what the earlier have narrowed: a ceiling that refuses then may have nothing to refuse any more.) A policy that
-// Check finds fault with refuses.
+// them, and neither the verdict nor the Spec depends on their order. (Of policies that decide one after the other, the
+// later judge what the earlier have narrowed: a ceiling that refuses then may have nothing to refuse any more.) A
+// policy that Check finds fault with refuses.
 func DecideAll(j *nsjail.Job, ps ...*Policy) {
 	if j.Verdict.Refusal != nil {
 		return
@@ -48,8 +48,8 @@ func DecideAll(j *nsjail.Job, ps ...*Policy) {
 	}
 }
 
-// Wrap gives an Executor that asks every policy before next. A refused Job goes on to next, so that it can be written down.
-// The policies are copied; one that Check finds fault with refuses every run.
+// Wrap returns an Executor that asks every policy before next. A refused Job goes on to next, so that it can be written
+// down. The policies are copied; one that Check finds fault with refuses every run.
 func Wrap(next nsjail.Executor, ps ...*Policy) nsjail.Executor {
 	w := &wrapper{next: next}
 	for _, p := range ps {
@@ -78,18 +78,20 @@ func wellFormed(j *nsjail.Job, p *Policy) *nsjail.Refusal {
 	if len(problems) == 0 {
 		return nil
 	}
-	r := p.refusal(problems[0].Path, "invalid_request", problems[0].Path+" is not valid: "+problems[0].Reason, sentence(problems[0].Fix))
+	r := p.refusal(problems[0].Path, "invalid_request", problems[0].Path+" is not valid: "+problems[0].Reason,
+		sentence(problems[0].Fix))
 	r.Rule, r.Layer = problems[0].Path, "request"
 	return r
 }
 
-// judge says no, or nothing. It changes nothing.
+// judge returns a Refusal, or nil. It changes nothing.
 func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
 	whole := *p
 	whole.defaults() // of a policy that a program has made
 	p = &whole
 	if problems := p.problems(); len(problems) > 0 {
-		return p.refusal(strings.SplitN(problems[0], ":", 2)[0], "invalid_policy", "the policy itself is not valid: "+problems[0],
+		return p.refusal(strings.SplitN(problems[0], ":", 2)[0], "invalid_policy",
+			"the policy itself is not valid: "+problems[0],
 			"Tell the operator to correct the policy; brig policy lint names every problem.")
 	}
 	s := &j.Spec
@@ -156,10 +158,11 @@ func (p *Policy) seccomp(s *nsjail.Spec) *nsjail.Refusal {
 	if open(p, p.Seccomp) || slices.Contains(p.Seccomp, name) {
 		return nil
 	}
-	return p.refusal("seccomp", "seccomp_not_allowed", "the system-call filter "+quote(name)+" is not allowed", "Use one of the allowed filters: "+orNone(p.Seccomp)+".")
+	return p.refusal("seccomp", "seccomp_not_allowed", "the system-call filter "+quote(name)+" is not allowed",
+		"Use one of the allowed filters: "+orNone(p.Seccomp)+".")
 }
 
-// mechanisms adds what is required and takes away what is not optional.
+// mechanisms adds the required ones, and removes from Optional those that are not.
 func (p *Policy) mechanisms(s *nsjail.Spec) (said []string) {
 	optional := slices.DeleteFunc(slices.Clone(s.Optional), func(name string) bool {
 		return slices.Contains(p.Require, name) || !open(p, p.Optional) && !slices.Contains(p.Optional, name)
@@ -226,7 +229,7 @@ func limitExtras(l *nsjail.Limits) (list []extra) {
 	return list
 }
 
-// plainUser says whether an identity is the default one, in either spelling.
+// plainUser reports whether an identity is the default one, in either spelling.
 func plainUser(u string) bool { return u == "" || u == "1000" || u == "1000:1000" }
 
 func (p *Policy) has(feature string) bool {
@@ -234,12 +237,14 @@ func (p *Policy) has(feature string) bool {
 }
 
 func (p *Policy) noFeature(feature, field string) *nsjail.Refusal {
-	return p.refusal("features", "feature_not_allowed", field+" asks for "+Features()[feature]+", which is not allowed", "Leave "+field+" out.")
+	return p.refusal("features", "feature_not_allowed", field+" asks for "+Features()[feature]+", which is not allowed",
+		"Leave "+field+" out.")
 }
 
 // refusal is a no of this policy.
 func (p *Policy) refusal(field, code, message string, next ...string) *nsjail.Refusal {
-	return &nsjail.Refusal{Message: sentence(message), Code: code, Layer: "policy", Rule: p.label() + ": " + field, NextSteps: next}
+	return &nsjail.Refusal{Message: sentence(message), Code: code, Layer: "policy", Rule: p.label() + ": " + field,
+		NextSteps: next}
 }
 
 // sentence ends with a full stop.

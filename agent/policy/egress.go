@@ -20,7 +20,8 @@ func (p *Policy) narrowEgress(s *nsjail.Spec) (said []string) {
 	var set []string
 	before := len(e.Deny) + len(e.BlockedHosts)
 	e.Deny = union(e.Deny, own.Deny, func(r egress.Rule) string { return r.String() })
-	e.BlockedHosts = union(e.BlockedHosts, slices.Concat(own.BlockedHosts, own.BlockedRanges), func(h string) string { return h })
+	e.BlockedHosts = union(e.BlockedHosts, slices.Concat(own.BlockedHosts, own.BlockedRanges),
+		func(h string) string { return h })
 	if len(e.Deny)+len(e.BlockedHosts) > before {
 		said = append(said, p.label()+": the network's denials were added.")
 	}
@@ -75,8 +76,10 @@ var bounds = []bound{
 		func(p *egress.Policy, v int64) { p.MaxBytes = egress.Bytes(v) }, showBytes},
 	{"bandwidth", 0, func(p *egress.Policy) int64 { return int64(p.Bandwidth) },
 		func(p *egress.Policy, v int64) { p.Bandwidth = egress.Bytes(v) }, showBytes},
-	{"connect_timeout", int64(egress.DefaultConnectTimeout), func(p *egress.Policy) int64 { return int64(p.ConnectTimeout) },
+	{"connect_timeout", int64(egress.DefaultConnectTimeout),
+		func(p *egress.Policy) int64 { return int64(p.ConnectTimeout) },
 		func(p *egress.Policy, v int64) { p.ConnectTimeout = egress.Duration(v) }, showTime},
-	{"idle_timeout", int64(egress.DefaultIdleTimeout / time.Nanosecond), func(p *egress.Policy) int64 { return int64(p.IdleTimeout) },
+	{"idle_timeout", int64(egress.DefaultIdleTimeout / time.Nanosecond),
+		func(p *egress.Policy) int64 { return int64(p.IdleTimeout) },
 		func(p *egress.Policy, v int64) { p.IdleTimeout = egress.Duration(v) }, showTime},
 }

@@ -16,33 +16,37 @@ func (p *Policy) environment(j *nsjail.Job) *nsjail.Refusal {
 		if open(p, p.Environment.Set) || variableAllowed(p.Environment.Set, name) || j.Language != "" && languageSets(s, e) {
 			continue
 		}
-		return p.refusal("environment.set", "variable_not_allowed", "the variable "+quote(name)+" may not be set"+steerReason(name),
+		return p.refusal("environment.set", "variable_not_allowed",
+			"the variable "+quote(name)+" may not be set"+steerReason(name),
 			"Leave it out; these may be set: "+orNone(p.Environment.Set)+".")
 	}
 	for _, pattern := range s.PassEnv {
 		glob := strings.ContainsAny(pattern, `*?[\`)
-		if open(p, p.Environment.Pass) || glob && slices.Contains(p.Environment.Pass, pattern) || !glob && variableAllowed(p.Environment.Pass, pattern) {
+		if open(p, p.Environment.Pass) || glob && slices.Contains(p.Environment.Pass, pattern) || !glob &&
+			variableAllowed(p.Environment.Pass, pattern) {
 			continue
 		}
-		return p.refusal("environment.pass", "variable_not_allowed", fmt.Sprintf("%s may not be passed from the caller's environment", quote(pattern)),
+		return p.refusal("environment.pass", "variable_not_allowed",
+			fmt.Sprintf("%s may not be passed from the caller's environment", quote(pattern)),
 			"Leave it out, or give a value of your own.")
 	}
 	return nil
 }
 
-// languageSets says whether package lang has given this to its language: where modules are looked for. The value is
-// compared as well, so that nobody can say more by the name.
+// languageSets reports whether package lang has given this to its language: where modules are looked for. The value is
+// compared as well, so that the name cannot carry anything else.
 func languageSets(s *nsjail.Spec, e string) bool {
 	name, value, _ := strings.Cut(e, "=")
 	workdir := s.Workdir
 	if workdir == "" {
 		workdir = nsjail.DefaultWorkdir
 	}
-	return slices.Contains([]string{"PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB"}, name) && (value == "/input" || value == workdir+":/input")
+	return slices.Contains([]string{"PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB"}, name) &&
+		(value == "/input" || value == workdir+":/input")
 }
 
-// variableAllowed says whether a list of names and globs has a name. A glob matches neither a secret's name nor one that
-// steers what a program loads or runs: nsjail.PassEnv decides the same for variables that are passed.
+// variableAllowed reports whether a list of names and globs has a name. A glob matches neither a secret's name nor one
+// that steers what a program loads or runs: nsjail.PassEnv decides the same for variables that are passed.
 func variableAllowed(list []string, name string) bool {
 	if slices.Contains(list, name) && !strings.ContainsAny(name, `*?[\`) {
 		return true
@@ -54,22 +58,27 @@ func variableAllowed(list []string, name string) bool {
 	return err == nil && len(passed) > 0
 }
 
-// steers says whether a variable changes which code a program loads or runs, so that it undoes a list of commands.
+// steers reports whether a variable changes which code a program loads or runs, so that it undoes a list of commands.
 func steers(name string) bool {
 	n := strings.ToUpper(name)
-	if slices.Contains([]string{"PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8", "PYTHONIOENCODING", "NODE_ENV", "GOMAXPROCS", "GOGC",
+	if slices.Contains([]string{"PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8",
+		"PYTHONIOENCODING", "NODE_ENV", "GOMAXPROCS", "GOGC",
 		"GOMEMLIMIT", "GOOS", "GOARCH", "RUST_BACKTRACE"}, n) {
 		return false
 	}
-	for _, prefix := range []string{"LD_", "BASH_", "PYTHON", "PERL", "RUBY", "GEM_", "NODE_", "NPM_", "GIT_", "GCC_", "JAVA_", "JDK_", "_JAVA", "LUA_", "PHP", "DYLD_",
+	for _, prefix := range []string{"LD_", "BASH_", "PYTHON", "PERL", "RUBY", "GEM_", "NODE_", "NPM_", "GIT_", "GCC_",
+		"JAVA_", "JDK_", "_JAVA", "LUA_", "PHP", "DYLD_",
 		"GO", "CGO_", "RUST", "CARGO_", "MAKE", "LESS", "GTK_", "QT_", "SSL_", "OPENSSL_", "GCONV", "MALLOC_", "XDG_"} {
 		if strings.HasPrefix(n, prefix) {
 			return true
 		}
 	}
-	return slices.Contains([]string{"PATH", "ENV", "IFS", "PS4", "SHELL", "SHELLOPTS", "BASHOPTS", "CDPATH", "EDITOR", "VISUAL", "PAGER", "BROWSER", "HOME", "TMPDIR",
-		"PROMPT_COMMAND", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH", "COMPILER_PATH", "LIBRARY_PATH", "CPATH", "CLASSPATH", "CC", "CXX", "AWKPATH", "AWKLIBPATH",
-		"TERMINFO", "TERMCAP", "TAR_OPTIONS", "RES_OPTIONS", "HOSTALIASES", "RSYNC_RSH", "VIMINIT", "EXINIT", "CONFIG_SITE", "R_PROFILE"}, n)
+	return slices.Contains([]string{"PATH", "ENV", "IFS", "PS4", "SHELL", "SHELLOPTS", "BASHOPTS", "CDPATH", "EDITOR",
+		"VISUAL", "PAGER", "BROWSER", "HOME", "TMPDIR",
+		"PROMPT_COMMAND", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH", "COMPILER_PATH", "LIBRARY_PATH", "CPATH", "CLASSPATH", "CC",
+		"CXX", "AWKPATH", "AWKLIBPATH",
+		"TERMINFO", "TERMCAP", "TAR_OPTIONS", "RES_OPTIONS", "HOSTALIASES", "RSYNC_RSH", "VIMINIT", "EXINIT", "CONFIG_SITE",
+		"R_PROFILE"}, n)
 }
 
 func steerReason(name string) string {

@@ -43,11 +43,14 @@ func (p *Policy) facts() []facts {
 	}
 	all := []facts{
 		{"commands", commands, false}, {"languages", p.Languages, false},
-		{"paths.read", p.Paths.Read, false}, {"paths.write", p.Paths.Write, false}, {"paths.targets", p.Paths.Targets, false}, {"paths.roots", roots, false},
-		{"network.modes", toStrings(p.Network.Modes), false}, {"network.egress", reach, false}, {"network.egress.deny", denied, true}, {"network.publish", publish, false},
+		{"paths.read", p.Paths.Read, false}, {"paths.write", p.Paths.Write, false}, {"paths.targets", p.Paths.Targets, false},
+		{"paths.roots", roots, false},
+		{"network.modes", toStrings(p.Network.Modes), false}, {"network.egress", reach, false},
+		{"network.egress.deny", denied, true}, {"network.publish", publish, false},
 		{"environment.set", p.Environment.Set, false}, {"environment.pass", p.Environment.Pass, false},
 		{"limits.refuse", p.Limits.Refuse, true}, {"sandbox.operations", p.Sandbox.Operations, false},
-		{"seccomp", p.Seccomp, false}, {"require", p.Require, true}, {"optional", p.Optional, false}, {"features", p.Features, false},
+		{"seccomp", p.Seccomp, false}, {"require", p.Require, true}, {"optional", p.Optional, false},
+		{"features", p.Features, false},
 	}
 	for i := range all {
 		if f := &all[i]; p.Open && f.items == nil && !f.denies {
@@ -57,7 +60,7 @@ func (p *Policy) facts() []facts {
 	return all
 }
 
-// commandText is a command as one line: what its JSON says.
+// commandText returns a command as one line.
 func commandText(k Command) string {
 	if k.Allow == nil && k.Deny == nil && k.Flags == nil && k.DenyFlags == nil {
 		return k.Command
@@ -93,8 +96,10 @@ func (p *Policy) numbers() (list []numeric) {
 		list = append(list, numeric{"limits." + c.name, c.bound(&p.Limits), c.show})
 	}
 	i, s := p.Inputs, p.Sandbox
-	list = append(list, numeric{"inputs.files", i.Files, showCount}, numeric{"inputs.file_bytes", int64(i.FileBytes), showBytes},
-		numeric{"inputs.total_bytes", int64(i.TotalBytes), showBytes}, numeric{"inputs.code_bytes", int64(i.CodeBytes), showBytes},
+	list = append(list, numeric{"inputs.files", i.Files, showCount},
+		numeric{"inputs.file_bytes", int64(i.FileBytes), showBytes},
+		numeric{"inputs.total_bytes", int64(i.TotalBytes), showBytes},
+		numeric{"inputs.code_bytes", int64(i.CodeBytes), showBytes},
 		numeric{"inputs.stdin_bytes", int64(i.StdinBytes), showBytes}, numeric{"sandbox.disk", int64(s.Disk), showBytes},
 		numeric{"sandbox.inodes", s.Inodes, showCount}, numeric{"sandbox.ttl", int64(s.TTL), showTime})
 	e := p.Network.Egress
@@ -115,8 +120,8 @@ type Change struct {
 	Less []string `json:"less,omitempty"`
 }
 
-// Diff says what b allows more and less than a, field by field. An entry that is in one list only counts as a difference,
-// also if another entry covers it.
+// Diff returns what b allows more and less than a, field by field. An entry that is in one list only counts as a
+// difference, also if another entry covers it.
 func Diff(a, b *Policy) (changes []Change) {
 	fa, fb := a.facts(), b.facts()
 	for i := range fa {
@@ -170,7 +175,7 @@ func prefixed(word string, list []string) (out []string) {
 	return out
 }
 
-// Explain says what the policy means, a sentence each.
+// Explain returns what the policy means, a sentence each.
 func Explain(p *Policy) (said []string) {
 	say := func(format string, a ...any) { said = append(said, fmt.Sprintf(format, a...)) }
 	if p.Description != "" {
@@ -182,10 +187,15 @@ func Explain(p *Policy) (said []string) {
 	say("Commands that a request may name: %s.", orNone(p.facts()[0].items))
 	say("Languages that it may send code in: %s. What code, or a command, executes later is not looked at; the jail holds it.", orNone(p.facts()[1].items))
 	words := map[string]string{
-		"paths.read": "Paths of the host that may be shown", "paths.write": "Paths of the host that may be written to", "paths.targets": "Places for mounts beside the work areas",
-		"paths.roots": "Roots", "network.modes": "Network modes", "network.egress": "What may be reached", "network.egress.deny": "What is never reached", "network.publish": "Ports of 127.0.0.1 that may be published",
-		"environment.set": "Variables that may be set", "environment.pass": "Variables that may be passed from the caller", "limits.refuse": "Ceilings that refuse instead of narrowing",
-		"sandbox.operations": "What may be done with sandboxes", "seccomp": "System-call filters", "require": "Mechanisms that must be in force", "optional": "Mechanisms that a run may do without", "features": "Features",
+		"paths.read": "Paths of the host that may be shown", "paths.write": "Paths of the host that may be written to",
+		"paths.targets": "Places for mounts beside the work areas",
+		"paths.roots":   "Roots", "network.modes": "Network modes", "network.egress": "What may be reached",
+		"network.egress.deny": "What is never reached", "network.publish": "Ports of 127.0.0.1 that may be published",
+		"environment.set": "Variables that may be set", "environment.pass": "Variables that may be passed from the caller",
+		"limits.refuse":      "Ceilings that refuse instead of narrowing",
+		"sandbox.operations": "What may be done with sandboxes", "seccomp": "System-call filters",
+		"require": "Mechanisms that must be in force", "optional": "Mechanisms that a run may do without",
+		"features": "Features",
 	}
 	for _, f := range p.facts()[2:] {
 		say("%s: %s.", words[f.field], orNone(f.items))

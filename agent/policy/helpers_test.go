@@ -23,7 +23,9 @@ func decided(t testing.TB, p *Policy, s nsjail.Spec) *nsjail.Job {
 	t.Helper()
 	j := &nsjail.Job{Spec: s}
 	p.Decide(j)
-	if r := j.Verdict.Refusal; r != nil && (r.Layer != "policy" && r.Code != "invalid_request" || r.Code == "" || r.Message == "" || r.Rule == "" || len(r.NextSteps) == 0 || r.NextSteps[0] == "") {
+	if r := j.Verdict.Refusal; r != nil &&
+		(r.Layer != "policy" && r.Code != "invalid_request" || r.Code == "" || r.Message == "" || r.Rule == "" ||
+			len(r.NextSteps) == 0 || r.NextSteps[0] == "") {
 		t.Errorf("a refusal that nobody can act on: %+v", r)
 	}
 	return j
@@ -38,7 +40,8 @@ func image(t testing.TB) string {
 			t.Fatal(err)
 		}
 	}
-	for name, mode := range map[string]os.FileMode{"usr/bin/python3.11": 0o755, "usr/bin/busybox": 0o755, "usr/bin/git": 0o755, "usr/bin/plain": 0o644,
+	for name, mode := range map[string]os.FileMode{"usr/bin/python3.11": 0o755, "usr/bin/busybox": 0o755,
+		"usr/bin/git": 0o755, "usr/bin/plain": 0o644,
 		"opt/tools/git": 0o755, "usr/bin/secretive": 0o750, "opt/tools/secretive": 0o755, "etc/passwd": 0o644} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(name), mode); err != nil {
 			t.Fatal(err)
@@ -48,8 +51,9 @@ func image(t testing.TB) string {
 		}
 	}
 	for link, to := range map[string]string{
-		"bin": "usr/bin", "usr/bin/python3": "python3.11", "usr/bin/ls": "busybox", "usr/bin/sh": "/usr/bin/busybox", "usr/bin/loop": "loop",
-		"usr/bin/out": "../../../../../../../../../../bin/sh", "usr/bin/nowhere": "missing",
+		"bin": "usr/bin", "usr/bin/python3": "python3.11", "usr/bin/ls": "busybox", "usr/bin/sh": "/usr/bin/busybox",
+		"usr/bin/loop": "loop",
+		"usr/bin/out":  "../../../../../../../../../../bin/sh", "usr/bin/nowhere": "missing",
 	} {
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)

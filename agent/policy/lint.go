@@ -10,7 +10,7 @@ import (
 	"brig/nsjail"
 )
 
-// Finding is what Lint has to say about a policy.
+// Finding is one finding of Lint.
 type Finding struct {
 	// Level is "error" for what cannot work and "warning" for what may not be meant.
 	Level string `json:"level"`
@@ -19,7 +19,7 @@ type Finding struct {
 	Message string `json:"message"`
 }
 
-// Lint looks for what a policy says and its writer may not mean, on this machine: executables that are not there, rules
+// Lint looks for what the writer of a policy may not mean, on this machine: executables that are not there, rules
 // that nothing reaches, and what opens more than it seems to.
 func Lint(p *Policy) []Finding {
 	l := &linter{p: p}
@@ -29,7 +29,8 @@ func Lint(p *Policy) []Finding {
 	}
 	for i, name := range p.Seccomp {
 		if !strings.Contains(name, "/") && name != "unconfined" && !slices.Contains(Presets(), name) {
-			l.add("error", fmt.Sprintf("seccomp[%d]", i), quote(name)+" is not a filter; write one of "+strings.Join(Presets(), ", "))
+			l.add("error", fmt.Sprintf("seccomp[%d]", i),
+				quote(name)+" is not a filter; write one of "+strings.Join(Presets(), ", "))
 		}
 	}
 	l.commands()
@@ -56,7 +57,7 @@ func (l *linter) warn(path, format string, a ...any) {
 	l.add("warning", path, fmt.Sprintf(format, a...))
 }
 
-// launchers execute what their arguments, their input or their settings say.
+// launchers are programs that execute others, named by arguments, input or settings.
 var launchers = map[string]string{
 	"a shell": "sh bash dash zsh ksh fish csh tcsh ash busybox toybox",
 	"an interpreter": "python python2 python3 perl ruby node nodejs deno bun lua lua5.3 lua5.4 luajit php tclsh expect awk gawk mawk nawk Rscript guile java jshell " +
@@ -113,10 +114,12 @@ func (l *linter) commands() {
 	}
 	for i, name := range p.Languages {
 		if name != Any && !slices.Contains(strings.Fields(languages), name) {
-			l.warn(fmt.Sprintf("languages[%d]", i), "%s is not the name of a language that brig runs; an alias does not count", name)
+			l.warn(fmt.Sprintf("languages[%d]", i), "%s is not the name of a language that brig runs; an alias does not count",
+				name)
 		}
 	}
-	if len(p.Languages) > 0 && len(p.Commands) > 0 && !slices.ContainsFunc(p.Commands, func(k Command) bool { return k.Command == Any }) {
+	if len(p.Languages) > 0 && len(p.Commands) > 0 &&
+		!slices.ContainsFunc(p.Commands, func(k Command) bool { return k.Command == Any }) {
 		l.warn("languages", "code may execute whatever the jail shows: commands holds for what a request names")
 	}
 }
@@ -142,7 +145,8 @@ func (l *linter) command(at string, k Command, v *view) {
 	}
 }
 
-// everything says whether some command executes anything by its nature, so that one that can by its options adds nothing.
+// everything reports whether some command executes anything by its nature, so that one that can by its options adds
+// nothing.
 func (l *linter) everything() bool {
 	return slices.ContainsFunc(l.p.Commands, func(k Command) bool {
 		what := launcher(k.Command)
@@ -201,7 +205,8 @@ func (l *linter) network() {
 		p, address := prefix(r.Target)
 		switch {
 		case r.Target == "*":
-			l.warn("network.egress", "%s: every public name is allowed; whoever owns one receives what the run knows", rowText(r))
+			l.warn("network.egress", "%s: every public name is allowed; whoever owns one receives what the run knows",
+				rowText(r))
 		case address && p.Bits() < 16 && p.Addr().Is4(), address && p.Bits() < 32 && p.Addr().Is6():
 			l.warn("network.egress", "%s: it is a wide range of addresses", rowText(r))
 		case address && egress.Blocked(p.Addr()) != "":
@@ -227,7 +232,9 @@ func (l *linter) paths() {
 			where, err := hostPath(dir)
 			switch {
 			case dir == "":
-			case slices.Contains(wide, dir) || list.name == "write" && slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/lib", "/sbin", "/opt"}, func(s string) bool { return under(dir, s) }):
+			case slices.Contains(wide, dir) || list.name == "write" &&
+				slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/lib", "/sbin", "/opt"},
+					func(s string) bool { return under(dir, s) }):
 				l.warn(at, "%s is wide: it has what others rely on or keep to themselves", quote(dir))
 			case err != nil:
 				l.warn(at, "%s is not on this machine", quote(dir))
@@ -237,8 +244,10 @@ func (l *linter) paths() {
 		}
 	}
 	for i, dir := range l.p.Paths.Targets {
-		if slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64"}, func(s string) bool { return under(dir, s) || under(s, dir) }) {
-			l.warn(fmt.Sprintf("paths.targets[%d]", i), "a mount at %s can take the place of programs and libraries: commands does not hold then", quote(dir))
+		if slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64"},
+			func(s string) bool { return under(dir, s) || under(s, dir) }) {
+			l.warn(fmt.Sprintf("paths.targets[%d]", i),
+				"a mount at %s can take the place of programs and libraries: commands does not hold then", quote(dir))
 		}
 	}
 }
@@ -248,12 +257,14 @@ func (l *linter) rest() {
 	limited := !slices.ContainsFunc(p.Commands, func(k Command) bool { return k.Command == Any }) && len(p.Commands) > 0
 	for i, name := range p.Environment.Set {
 		if !strings.ContainsAny(name, `*?[\`) && steers(name) && limited {
-			l.warn(fmt.Sprintf("environment.set[%d]", i), "%s steers what programs load or run: commands does not hold then", name)
+			l.warn(fmt.Sprintf("environment.set[%d]", i), "%s steers what programs load or run: commands does not hold then",
+				name)
 		}
 	}
 	for i, name := range p.Environment.Pass {
 		if !strings.ContainsAny(name, `*?[\`) && nsjail.Sensitive(name) {
-			l.warn(fmt.Sprintf("environment.pass[%d]", i), "%s is a secret by its name; every run can read it, and print it", name)
+			l.warn(fmt.Sprintf("environment.pass[%d]", i), "%s is a secret by its name; every run can read it, and print it",
+				name)
 		}
 	}
 	for i, name := range p.Seccomp {

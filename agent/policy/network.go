@@ -33,7 +33,7 @@ func (p *Policy) network(s *nsjail.Spec) *nsjail.Refusal {
 	return nil
 }
 
-// mayPublish reads [127.0.0.1:]HOST:JAIL[/tcp]. Other addresses of the host are for nobody.
+// mayPublish reads [127.0.0.1:]HOST:JAIL[/tcp]. Other addresses of the host are refused.
 func (p *Policy) mayPublish(text string) bool {
 	text, protocol, given := strings.Cut(text, "/")
 	parts := strings.Split(text, ":")
@@ -41,7 +41,8 @@ func (p *Policy) mayPublish(text string) bool {
 		return false
 	}
 	port, err := strconv.ParseUint(parts[len(parts)-2], 10, 16)
-	return err == nil && slices.ContainsFunc(p.Network.Publish, func(r egress.Ports) bool { return r.Contains(uint16(port)) })
+	return err == nil && slices.ContainsFunc(p.Network.Publish,
+		func(r egress.Ports) bool { return r.Contains(uint16(port)) })
 }
 
 func ports(list []egress.Ports) string {
@@ -63,15 +64,18 @@ func (p *Policy) egress(asked *egress.Policy) *nsjail.Refusal {
 	}
 	rows := allows(asked)
 	if len(rows)*len(have) > maxPairs {
-		return p.refusal("network.egress", "network_not_allowed", fmt.Sprintf("%d rules are too many to compare with %d", len(rows), len(have)), "Ask for fewer rules.")
+		return p.refusal("network.egress", "network_not_allowed",
+			fmt.Sprintf("%d rules are too many to compare with %d", len(rows), len(have)), "Ask for fewer rules.")
 	}
 	for _, row := range rows {
 		if !covered(row, have) {
-			return p.refusal("network.egress", "network_not_allowed", "to reach "+rowText(row)+" is not allowed", p.reachable(have))
+			return p.refusal("network.egress", "network_not_allowed", "to reach "+rowText(row)+" is not allowed",
+				p.reachable(have))
 		}
 	}
 	if len(asked.DNS) > 0 && (p.Network.Egress == nil || !sameServers(asked, p.Network.Egress)) {
-		return p.refusal("network.egress.dns", "network_not_allowed", "the choice of DNS servers is not allowed", "Leave dns out.")
+		return p.refusal("network.egress.dns", "network_not_allowed", "the choice of DNS servers is not allowed",
+			"Leave dns out.")
 	}
 	return nil
 }
@@ -113,9 +117,9 @@ func allows(p *egress.Policy) []egress.Row {
 	return slices.DeleteFunc(egress.Effective(p), func(r egress.Row) bool { return r.Verdict != "allow" })
 }
 
-// covered says whether every connection that a row allows is allowed by one of have. Port by port another rule may be the
-// one: a row of ports 80 and 443 is covered by two rules. What needs two rules for one port and target is not found to be
-// covered, which errs on the narrow side.
+// covered reports whether every connection that a row allows is allowed by one of have. Port by port another rule may
+// be the one: a row of ports 80 and 443 is covered by two rules. What needs two rules for one port and target is not
+// found to be covered, which errs on the narrow side.
 func covered(row egress.Row, have []egress.Row) bool {
 	left := portSet(row.Ports)
 	for _, h := range have {
@@ -183,7 +187,7 @@ func targetWithin(row, have egress.Row) bool {
 	return wild && strings.HasSuffix(strings.TrimPrefix(row.Target, "*."), "."+suffix)
 }
 
-// opens says whether a rule for a wider prefix opens an address: 0.0.0.0/0 does not open 10.0.0.1, which a rule for
+// opens reports whether a rule for a wider prefix opens an address: 0.0.0.0/0 does not open 10.0.0.1, which a rule for
 // 10.0.0.0/8 does. If it opens the first address of a prefix within it, it opens whatever a rule for that prefix does:
 // both are then within the same special range, or in none.
 func opens(have egress.Row, a netip.Addr) bool {

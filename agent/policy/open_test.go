@@ -15,10 +15,15 @@ func TestAnyIsNeutral(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := nsjail.Spec{Args: []string{"/work/x"}, Env: []string{"LD_PRELOAD=x", "API_KEY=y"}, PassEnv: []string{"*"}, User: "0", TTY: true, NoInit: true, Seccomp: "unconfined",
-		Net: nsjail.NetEgress, Egress: &egress.Policy{Allow: []egress.Rule{{CIDR: "192.0.2.1", Ports: []egress.Ports{{From: 123, To: 123}}, Mode: egress.ModeUDP}}, DNS: []string{"10.0.0.1"}},
-		Publish: []string{"0.0.0.0:80:80"}, Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: "/etc", Target: "/usr", Writable: true}}, Optional: []string{"user"}, CgroupParent: "/x",
-		Limits: nsjail.Limits{Wall: -1, Processes: -1, CPUWeight: 9, Cgroup: []string{"a.b=c"}, Rlimits: map[string]nsjail.Rlimit{"core": {Soft: -1, Hard: -1}}}}
+	s := nsjail.Spec{Args: []string{"/work/x"}, Env: []string{"LD_PRELOAD=x", "API_KEY=y"}, PassEnv: []string{"*"},
+		User: "0", TTY: true, NoInit: true, Seccomp: "unconfined",
+		Net: nsjail.NetEgress, Egress: &egress.Policy{Allow: []egress.Rule{{CIDR: "192.0.2.1",
+			Ports: []egress.Ports{{From: 123, To: 123}}, Mode: egress.ModeUDP}}, DNS: []string{"10.0.0.1"}},
+		Publish:  []string{"0.0.0.0:80:80"},
+		Mounts:   []nsjail.Mount{{Type: nsjail.MountBind, Source: "/etc", Target: "/usr", Writable: true}},
+		Optional: []string{"user"}, CgroupParent: "/x",
+		Limits: nsjail.Limits{Wall: -1, Processes: -1, CPUWeight: 9, Cgroup: []string{"a.b=c"},
+			Rlimits: map[string]nsjail.Rlimit{"core": {Soft: -1, Hard: -1}}}}
 	if problems := s.Check(); len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -33,8 +38,10 @@ func TestAnyIsNeutral(t *testing.T) {
 
 // What an open policy mentions it judges, and an empty list is a mention, also after JSON.
 func TestOpenPoliciesJudgeWhatTheyMention(t *testing.T) {
-	egressSpec := nsjail.Spec{Args: []string{"id"}, Net: nsjail.NetEgress, Egress: &egress.Policy{AllowedHosts: []string{"example.org"}}}
-	bind := nsjail.Spec{Args: []string{"id"}, Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: "/etc", Target: "/work", Writable: true}}}
+	egressSpec := nsjail.Spec{Args: []string{"id"}, Net: nsjail.NetEgress,
+		Egress: &egress.Policy{AllowedHosts: []string{"example.org"}}}
+	bind := nsjail.Spec{Args: []string{"id"},
+		Mounts: []nsjail.Mount{{Type: nsjail.MountBind, Source: "/etc", Target: "/work", Writable: true}}}
 	for text, c := range map[string]struct {
 		s  nsjail.Spec
 		ok bool
@@ -50,11 +57,12 @@ func TestOpenPoliciesJudgeWhatTheyMention(t *testing.T) {
 		`{"extends":"any","paths":{"read":["/etc"]}}`:                  {bind, false}, // to write is not to read
 		`{"extends":"any","paths":{"write":["/etc"]}}`:                 {bind, true},
 		`{"extends":"any","paths":{"targets":[]}}`:                     {bind, true}, // the work areas
-		`{"extends":"any","environment":{"set":[]}}`:                   {nsjail.Spec{Args: []string{"id"}, Env: []string{"A=b"}}, false},
-		`{"extends":"any","features":[]}`:                              {nsjail.Spec{Args: []string{"id"}, TTY: true}, false},
-		`{"extends":"any","seccomp":[]}`:                               {nsjail.Spec{Args: []string{"id"}}, false},
-		`{"extends":"any","open":false}`:                               {nsjail.Spec{Args: []string{"id"}}, false},
-		`{"extends":"minimal","open":true,"languages":["python"]}`:     {nsjail.Spec{Args: []string{"bash"}}, false},
+		`{"extends":"any","environment":{"set":[]}}`: {nsjail.Spec{Args: []string{"id"},
+			Env: []string{"A=b"}}, false},
+		`{"extends":"any","features":[]}`:                          {nsjail.Spec{Args: []string{"id"}, TTY: true}, false},
+		`{"extends":"any","seccomp":[]}`:                           {nsjail.Spec{Args: []string{"id"}}, false},
+		`{"extends":"any","open":false}`:                           {nsjail.Spec{Args: []string{"id"}}, false},
+		`{"extends":"minimal","open":true,"languages":["python"]}`: {nsjail.Spec{Args: []string{"bash"}}, false},
 	} {
 		p := parsed(t, text)
 		data, err := p.JSON()
@@ -75,14 +83,16 @@ func TestAPolicyNeedNotBeRead(t *testing.T) {
 	if j := decided(t, p, nsjail.Spec{Args: []string{"ls"}}); j.Verdict.Refusal != nil {
 		t.Error(j.Verdict.Refusal)
 	}
-	for _, bad := range []*Policy{{}, {Commands: []Command{{Command: "a b"}}}, {Commands: []Command{{Command: "ls"}}, Limits: Limits{Wall: -1}}} {
+	for _, bad := range []*Policy{{}, {Commands: []Command{{Command: "a b"}}},
+		{Commands: []Command{{Command: "ls"}}, Limits: Limits{Wall: -1}}} {
 		if j := decided(t, bad, nsjail.Spec{Args: []string{"ls"}}); j.Verdict.Refusal == nil {
 			t.Errorf("%+v allowed it", bad)
 		}
 	}
 }
 
-// A sealed policy is a copy that decides the same; what is wrong with a policy cannot be sealed, and refuses when wrapped.
+// A sealed policy is a copy that decides the same; what is wrong with a policy cannot be sealed, and refuses when
+// wrapped.
 func TestSeal(t *testing.T) {
 	p := parsed(t, `{"name":"p","commands":["echo"],"seccomp":["default"],"network":{"modes":["loopback"]}}`)
 	s, err := p.Seal()
@@ -99,7 +109,8 @@ func TestSeal(t *testing.T) {
 		t.Error("an unknown feature was sealed")
 	}
 	j = &nsjail.Job{Spec: nsjail.Spec{Args: []string{"cat"}}}
-	if _, err := Wrap(passes{}, p).Execute(context.Background(), j); err != nil || j.Verdict.Refusal == nil || j.Verdict.Refusal.Code != "invalid_policy" {
+	if _, err := Wrap(passes{}, p).Execute(context.Background(), j); err != nil || j.Verdict.Refusal == nil ||
+		j.Verdict.Refusal.Code != "invalid_policy" {
 		t.Errorf("%v %v", err, j.Verdict.Refusal)
 	}
 }

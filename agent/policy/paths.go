@@ -17,14 +17,18 @@ func (p *Policy) root(s *nsjail.Spec, v *view) *nsjail.Refusal {
 		if slices.Contains(p.Paths.Roots, "") {
 			return nil
 		}
-		return p.refusal("paths.roots", "root_not_allowed", "the minimal root is not allowed", "Use one of the allowed roots: "+orNone(p.Paths.Roots)+".")
+		return p.refusal("paths.roots", "root_not_allowed", "the minimal root is not allowed",
+			"Use one of the allowed roots: "+orNone(p.Paths.Roots)+".")
 	}
 	where, err := v.host(-1)
-	if err == nil && !p.movable(where) && slices.ContainsFunc(p.Paths.Roots, func(r string) bool { return r != "" && under(where, settled(r)) }) {
+	if err == nil && !p.movable(where) &&
+		slices.ContainsFunc(p.Paths.Roots, func(r string) bool { return r != "" && under(where, settled(r)) }) {
 		return nil
 	}
-	return p.refusal("paths.roots", "root_not_allowed", fmt.Sprintf("the root %s is not allowed%s", quote(s.Rootfs.Path), because(err)),
-		"Leave rootfs out, or use one of the allowed roots: "+orNone(slices.DeleteFunc(slices.Clone(p.Paths.Roots), func(r string) bool { return r == "" }))+".")
+	return p.refusal("paths.roots", "root_not_allowed",
+		fmt.Sprintf("the root %s is not allowed%s", quote(s.Rootfs.Path), because(err)),
+		"Leave rootfs out, or use one of the allowed roots: "+
+			orNone(slices.DeleteFunc(slices.Clone(p.Paths.Roots), func(r string) bool { return r == "" }))+".")
 }
 
 // mounts checks each mount's source on the host and its target in the jail.
@@ -44,7 +48,8 @@ func (p *Policy) mounts(s *nsjail.Spec, v *view) *nsjail.Refusal {
 			return r
 		}
 		if !p.targetAllowed(v.targets[i]) {
-			return p.refusal("paths.targets", "path_not_allowed", fmt.Sprintf("%s: nothing may be put at %s in the jail", field, quote(m.Target)),
+			return p.refusal("paths.targets", "path_not_allowed",
+				fmt.Sprintf("%s: nothing may be put at %s in the jail", field, quote(m.Target)),
 				"Use a target below one of "+strings.Join(append(WorkAreas(), p.Paths.Targets...), ", ")+".")
 		}
 	}
@@ -57,7 +62,8 @@ func (p *Policy) anyTarget() bool {
 
 func (p *Policy) targetAllowed(target string) bool {
 	in := func(dir string) bool { return under(target, dir) }
-	return p.anyTarget() || slices.ContainsFunc(WorkAreas(), in) || slices.ContainsFunc(p.Paths.Targets, in) || target == "/dev/shm"
+	return p.anyTarget() || slices.ContainsFunc(WorkAreas(), in) || slices.ContainsFunc(p.Paths.Targets, in) ||
+		target == "/dev/shm"
 }
 
 func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
@@ -70,12 +76,14 @@ func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 		return nil // nothing of the host's
 	case nsjail.MountVolume:
 		if m.Writable && inputOf(m.Source) {
-			return p.refusal("paths.write", "path_not_allowed", field+": a sandbox's input is read-only", "Write to /work or /output.")
+			return p.refusal("paths.write", "path_not_allowed", field+": a sandbox's input is read-only",
+				"Write to /work or /output.")
 		}
 		return nil
 	case nsjail.MountBind, nsjail.MountFile:
 	default:
-		return p.refusal("paths", "path_not_allowed", field+": no policy knows mounts of type "+quote(string(m.Type)), "Leave it out.")
+		return p.refusal("paths", "path_not_allowed", field+": no policy knows mounts of type "+quote(string(m.Type)),
+			"Leave it out.")
 	}
 	where, err := v.host(i)
 	lists, name := [][]string{p.Paths.Write, p.Paths.Read}, "read"
@@ -83,7 +91,9 @@ func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 		lists, name = [][]string{p.Paths.Write}, "write"
 	}
 	if err == nil && p.movable(where) {
-		return p.refusal("paths."+name, "path_not_allowed", fmt.Sprintf("%s: %s lies below a path that runs write to, where it can be replaced by a link", field, quote(m.Source)),
+		return p.refusal("paths."+name, "path_not_allowed",
+			fmt.Sprintf("%s: %s lies below a path that runs write to, where it can be replaced by a link", field,
+				quote(m.Source)),
 			"Share the whole of one of "+orNone(p.Paths.Write)+", and name the file below it in the jail.")
 	}
 	for _, list := range lists {
@@ -91,12 +101,13 @@ func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 			return nil
 		}
 	}
-	return p.refusal("paths."+name, "path_not_allowed", fmt.Sprintf("%s: to %s %s of the host is not allowed%s", field, name, quote(m.Source), because(err)),
+	return p.refusal("paths."+name, "path_not_allowed",
+		fmt.Sprintf("%s: to %s %s of the host is not allowed%s", field, name, quote(m.Source), because(err)),
 		"Use a path below one of "+orNone(slices.Concat(lists...))+", or put the files into the request.")
 }
 
-// pin writes where the sources lead into the Spec: a link on the way, which somebody may change before the jail is made,
-// plays no part any more.
+// pin writes where the sources lead into the Spec: a link on the way, which somebody may change before the jail is
+// made, plays no part any more.
 func (p *Policy) pin(s *nsjail.Spec, v *view) {
 	if where, err := v.host(-1); err == nil && s.Rootfs.Path != "" && !open(p, p.Paths.Roots) {
 		s.Rootfs.Path = where
@@ -116,15 +127,16 @@ func (p *Policy) pin(s *nsjail.Spec, v *view) {
 	s.Mounts = mounts
 }
 
-// covers says whether a real path is one of a list or below it, by whole names.
+// covers reports whether a real path is one of a list or below it, by whole names.
 func (p *Policy) covers(list []string, where string) bool {
 	return slices.ContainsFunc(list, func(dir string) bool { return under(where, settled(dir)) })
 }
 
-// movable says whether a path lies below one that runs may write to: whoever runs there can put a link in its place
+// movable reports whether a path lies below one that runs may write to: whoever runs there can put a link in its place
 // between this look and the jail's.
 func (p *Policy) movable(where string) bool {
-	return slices.ContainsFunc(p.Paths.Write, func(dir string) bool { return dir != "/" && where != settled(dir) && under(where, settled(dir)) })
+	return slices.ContainsFunc(p.Paths.Write,
+		func(dir string) bool { return dir != "/" && where != settled(dir) && under(where, settled(dir)) })
 }
 
 func because(err error) string {

@@ -19,7 +19,8 @@ func TestPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"data/link": "../secret", "alias": "data", "out/swap": "../secret", "out/good": "../data"} {
+	for link, to := range map[string]string{"data/link": "../secret", "alias": "data", "out/swap": "../secret",
+		"out/good": "../data"} {
 		if err := os.Symlink(to, filepath.Join(host, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +85,8 @@ func TestPaths(t *testing.T) {
 		{nsjail.Mount{Type: "overlay", Source: "/", Target: "/work"}, false},
 		{nsjail.Mount{Type: nsjail.MountBind, Source: host + "/data", Target: "/input", Live: true}, false},
 	} {
-		if j := decided(t, p, nsjail.Spec{Args: []string{"id"}, Mounts: []nsjail.Mount{c.m}}); (j.Verdict.Refusal == nil) != c.ok {
+		if j := decided(t, p, nsjail.Spec{Args: []string{"id"},
+			Mounts: []nsjail.Mount{c.m}}); (j.Verdict.Refusal == nil) != c.ok {
 			t.Errorf("%d %+v: %v", i, c.m, j.Verdict.Refusal)
 		}
 	}
@@ -96,22 +98,28 @@ func TestPaths(t *testing.T) {
 		}
 	}
 	// Below what a payload has written to, or a link of the Spec's own, nobody can tell where a target is.
-	for i, first := range []nsjail.Mount{bind("/out", "/work", true), {Type: nsjail.MountVolume, Source: "a/work", Target: "/work", Writable: true},
-		{Type: nsjail.MountVolume, Source: "a/output", Target: "/work"}, {Type: nsjail.MountSymlink, Source: "/usr/bin", Target: "/work"}} {
-		s := nsjail.Spec{Args: []string{"id"}, Mounts: []nsjail.Mount{first, {Type: nsjail.MountData, Target: "/work/l/x", Content: "y"}}}
+	for i, first := range []nsjail.Mount{bind("/out", "/work", true),
+		{Type: nsjail.MountVolume, Source: "a/work", Target: "/work", Writable: true},
+		{Type: nsjail.MountVolume, Source: "a/output", Target: "/work"},
+		{Type: nsjail.MountSymlink, Source: "/usr/bin", Target: "/work"}} {
+		s := nsjail.Spec{Args: []string{"id"},
+			Mounts: []nsjail.Mount{first, {Type: nsjail.MountData, Target: "/work/l/x", Content: "y"}}}
 		if j := decided(t, p, s); j.Verdict.Refusal == nil || j.Verdict.Refusal.Code != "path_not_allowed" {
 			t.Errorf("below %d: %v", i, j.Verdict.Refusal)
 		}
 	}
-	roots := parsed(t, fmt.Sprintf(`{"commands":["*"],"paths":{"roots":["%[1]s/data","%[1]s/out"],"write":["%[1]s/out"]}}`, host))
-	for root, want := range map[string]string{"/data": "/data", "/alias": "/data", "/out/good": "/data", "/data/sub": "/data/sub", "/out": "/out", "/out/sub": "", "/data/link": "", "/secret": ""} {
+	roots := parsed(t, fmt.Sprintf(`{"commands":["*"],"paths":{"roots":["%[1]s/data","%[1]s/out"],"write":["%[1]s/out"]}}`,
+		host))
+	for root, want := range map[string]string{"/data": "/data", "/alias": "/data", "/out/good": "/data",
+		"/data/sub": "/data/sub", "/out": "/out", "/out/sub": "", "/data/link": "", "/secret": ""} {
 		j := decided(t, roots, nsjail.Spec{Args: []string{"id"}, Rootfs: nsjail.Rootfs{Path: host + root}})
 		if (j.Verdict.Refusal == nil) != (want != "") || want != "" && j.Spec.Rootfs.Path != host+want {
 			t.Errorf("root %s: %v, %s", root, j.Verdict.Refusal, j.Spec.Rootfs.Path)
 		}
 	}
 	for root, ok := range map[string]bool{"": true, "/": false, host: false} {
-		if j := decided(t, p, nsjail.Spec{Args: []string{"id"}, Rootfs: nsjail.Rootfs{Path: root}}); (j.Verdict.Refusal == nil) != ok {
+		if j := decided(t, p, nsjail.Spec{Args: []string{"id"},
+			Rootfs: nsjail.Rootfs{Path: root}}); (j.Verdict.Refusal == nil) != ok {
 			t.Errorf("root %q: %v", root, j.Verdict.Refusal)
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"brig/nsjail"
 )
 
-// Policy is what a run may be. The zero Policy allows nothing to run. A list that is absent allows nothing, except where
-// its field says otherwise; a bound that is absent binds nothing.
+// Policy is what a run may be. The zero Policy allows nothing to run. A list that is absent allows nothing, except
+// where its field says otherwise; a bound that is absent binds nothing.
 type Policy struct {
-	// Name stands in refusals and logs: lower-case letters, digits, '-', '_' and '.'.
+	// Name appears in refusals and logs: lower-case letters, digits, '-', '_' and '.'.
 	Name string `json:"name,omitempty"`
 	// Description is for people.
 	Description string `json:"description,omitempty"`
@@ -47,10 +47,10 @@ type Policy struct {
 	// Features are the rest of what a Spec can ask for: see Features.
 	Features []string `json:"features,omitzero"`
 
-	sealed bool // Check has found nothing, and nobody changes it any more
+	sealed bool // Check has found nothing, and it does not change any more
 }
 
-// Command is one executable that may be run. In JSON a string stands for a Command with any arguments.
+// Command is one executable that may be run. In JSON a string is a Command with any arguments.
 type Command struct {
 	// Command is a name, looked for in the jail's default PATH, an absolute path of the jail, or "*".
 	Command string `json:"command"`
@@ -64,14 +64,15 @@ type Command struct {
 	DenyFlags []string `json:"deny_flags,omitzero"`
 }
 
-// Paths are absolute. A path stands for itself and for what is below it.
+// Paths are absolute. A path covers itself and what is below it.
 type Paths struct {
 	// Read are paths of the host that may be shown in the jail, Write those that it may also write to.
 	Read  []string `json:"read,omitzero"`
 	Write []string `json:"write,omitzero"`
 	// Targets are paths of the jail where mounts may be put, beside the work areas (see WorkAreas).
 	Targets []string `json:"targets,omitzero"`
-	// Roots are directories of the host that may be the jail's root; "" is the minimal root made of /usr. Absent: that one.
+	// Roots are directories of the host that may be the jail's root; "" is the minimal root made of /usr. Absent: that
+	// one.
 	Roots []string `json:"roots,omitzero"`
 }
 
@@ -79,8 +80,8 @@ type Paths struct {
 type Network struct {
 	// Modes are the allowed network modes; absent: none and loopback.
 	Modes []nsjail.Net `json:"modes,omitzero"`
-	// Egress covers the rules of a run: each of these must lie within it. Its denials and bounds are added to the run's, and
-	// its DNS servers are those that a run may name.
+	// Egress covers the rules of a run: each of these must lie within it. Its denials and bounds are added to the run's,
+	// and its DNS servers are those that a run may name.
 	Egress *egress.Policy `json:"egress,omitempty"`
 	// Publish are the ports of the host's 127.0.0.1 that a run may listen on.
 	Publish []egress.Ports `json:"publish,omitzero"`
@@ -136,7 +137,8 @@ func Features() map[string]string {
 	}
 }
 
-// Seal gives a copy that Decide does not check again each time; it must not be changed. An error is the first problem.
+// Seal returns a copy that Decide does not check again each time; it must not be changed. An error is the first
+// problem.
 func (p *Policy) Seal() (*Policy, error) {
 	if problems := p.Check(); len(problems) > 0 {
 		return nil, errors.New(problems[0])
@@ -155,7 +157,8 @@ func (p *Policy) Clone() *Policy {
 		c.Commands[i].Allow, c.Commands[i].Deny = cloneLists(k.Allow), cloneLists(k.Deny)
 		c.Commands[i].Flags, c.Commands[i].DenyFlags = slices.Clone(k.Flags), slices.Clone(k.DenyFlags)
 	}
-	for _, l := range []*[]string{&c.Languages, &c.Paths.Read, &c.Paths.Write, &c.Paths.Targets, &c.Paths.Roots, &c.Environment.Set,
+	for _, l := range []*[]string{&c.Languages, &c.Paths.Read, &c.Paths.Write, &c.Paths.Targets, &c.Paths.Roots,
+		&c.Environment.Set,
 		&c.Environment.Pass, &c.Limits.Refuse, &c.Sandbox.Operations, &c.Seccomp, &c.Require, &c.Optional, &c.Features} {
 		*l = slices.Clone(*l)
 	}
@@ -179,7 +182,7 @@ func (p *Policy) JSON() ([]byte, error) {
 	return json.MarshalIndent(&flat, "", "  ")
 }
 
-// open says whether a list is left alone.
+// open reports whether a list is left alone.
 func open[T any](p *Policy, list []T) bool { return p.Open && list == nil }
 
 // label is the policy's name in a sentence.

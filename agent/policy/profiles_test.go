@@ -63,7 +63,8 @@ func TestInheritance(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The operator's own minimal comes before the built-in one; each key of limits is replaced by itself.
-	if p.Limits.Memory != 1<<30 || p.Limits.Wall.String() != "5s" || len(p.Commands) != 1 || p.Commands[0].Command != "cat" || p.Name != "mine" || p.Description != "x" {
+	if p.Limits.Memory != 1<<30 || p.Limits.Wall.String() != "5s" || len(p.Commands) != 1 ||
+		p.Commands[0].Command != "cat" || p.Name != "mine" || p.Description != "x" {
 		t.Errorf("%+v", p)
 	}
 	if text, err := p.JSON(); err != nil || !strings.Contains(string(text), `"seccomp": [
@@ -72,9 +73,12 @@ func TestInheritance(t *testing.T) {
 		t.Errorf("what is meant by absence is not shown: %v %s", err, text)
 	}
 	for name, want := range map[string]string{
-		"a": "extends: a -> b -> a extends itself", "self": "extends: self -> self extends itself", "other": `profile other: name: it is "another"`,
-		"lost": "there is no profile nobody; write one of any,", "../minimal": "is not a profile's name", "/etc/passwd": "is not a profile's name",
-		"": "is not a profile's name", ".hidden": "is not a profile's name", "big": "larger than", "da": "more than 16 profiles",
+		"a": "extends: a -> b -> a extends itself", "self": "extends: self -> self extends itself",
+		"other": `profile other: name: it is "another"`,
+		"lost":  "there is no profile nobody; write one of any,", "../minimal": "is not a profile's name",
+		"/etc/passwd": "is not a profile's name",
+		"":            "is not a profile's name", ".hidden": "is not a profile's name", "big": "larger than",
+		"da": "more than 16 profiles",
 	} {
 		if _, err := LoadProfile(dir, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", name, err, want)

@@ -15,14 +15,16 @@ func (p *Policy) CheckCode(n int64) *nsjail.Refusal {
 
 // CheckStdin refuses standard input of more than inputs.stdin_bytes, in bytes.
 func (p *Policy) CheckStdin(n int64) *nsjail.Refusal {
-	return p.within("stdin_bytes", "the standard input", n, int64(p.Inputs.StdinBytes), "Send less, or put data into files.")
+	return p.within("stdin_bytes", "the standard input", n, int64(p.Inputs.StdinBytes),
+		"Send less, or put data into files.")
 }
 
 // CheckFiles refuses files of a request by their sizes in bytes: too many, one too large, or all together.
 func (p *Policy) CheckFiles(sizes []int64) *nsjail.Refusal {
 	i := p.Inputs
 	if i.Files > 0 && int64(len(sizes)) > i.Files {
-		return p.refusal("inputs.files", "input_too_large", fmt.Sprintf("%d files are more than the allowed %d", len(sizes), i.Files), "Send fewer files, or one archive.")
+		return p.refusal("inputs.files", "input_too_large",
+			fmt.Sprintf("%d files are more than the allowed %d", len(sizes), i.Files), "Send fewer files, or one archive.")
 	}
 	var total int64
 	for _, n := range sizes {
@@ -43,7 +45,8 @@ func (p *Policy) within(field, what string, n, most int64, next string) *nsjail.
 	if most == 0 || n <= most {
 		return nil
 	}
-	return p.refusal("inputs."+field, "input_too_large", fmt.Sprintf("%s has %d bytes, more than the allowed %d", what, n, most), next)
+	return p.refusal("inputs."+field, "input_too_large",
+		fmt.Sprintf("%s has %d bytes, more than the allowed %d", what, n, most), next)
 }
 
 // CheckOperation refuses an operation with a sandbox: see Operations.
@@ -56,7 +59,8 @@ func (p *Policy) CheckOperation(op string) *nsjail.Refusal {
 }
 
 // NarrowSandbox lowers what a new sandbox asks for, where 0 asks for the most there is.
-func (p *Policy) NarrowSandbox(disk nsjail.Bytes, inodes int64, ttl nsjail.Duration) (nsjail.Bytes, int64, nsjail.Duration) {
+func (p *Policy) NarrowSandbox(disk nsjail.Bytes, inodes int64, ttl nsjail.Duration) (nsjail.Bytes, int64,
+	nsjail.Duration) {
 	return atMost(disk, p.Sandbox.Disk), atMost(inodes, p.Sandbox.Inodes), atMost(ttl, p.Sandbox.TTL)
 }
 

@@ -36,7 +36,8 @@ func TestFieldsAreTheTagsOfTheTypes(t *testing.T) {
 	for _, pair := range []struct {
 		fields []field
 		value  any
-	}{{p.fields()[1:], Policy{}}, {p.Paths.fields(), Paths{}}, {p.Network.fields(), Network{}}, {p.Limits.fields(), Limits{}},
+	}{{p.fields()[1:], Policy{}}, {p.Paths.fields(), Paths{}}, {p.Network.fields(), Network{}},
+		{p.Limits.fields(), Limits{}},
 		{p.Inputs.fields(), Inputs{}}, {(&Command{}).fields(), Command{}}} {
 		var names []string
 		for _, f := range pair.fields {
@@ -102,7 +103,8 @@ func TestProfilesFitTheSchema(t *testing.T) {
 			t.Errorf("%s: %s", name, why)
 		}
 	}
-	for _, bad := range []string{`{"comands":[]}`, `{"commands":[{"allow":[]}]}`, `{"limits":{"memory":true}}`, `{"features":["root"]}`, `{"limits":{"wall":-1}}`, `[]`} {
+	for _, bad := range []string{`{"comands":[]}`, `{"commands":[{"allow":[]}]}`, `{"limits":{"memory":true}}`,
+		`{"features":["root"]}`, `{"limits":{"wall":-1}}`, `[]`} {
 		var doc any
 		if err := json.Unmarshal([]byte(bad), &doc); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// source says which of the host's trees shows p, and where in it. bind is the mount's index, -1 for the root.
+// source returns which of the host's trees shows p, and where in it. bind is the mount's index, -1 for the root.
 func (v *view) source(p string) (bind, fd int, rel string, err error) {
 	for i := len(v.targets) - 1; i >= 0; i-- {
 		if !under(p, v.targets[i]) {
@@ -39,7 +39,7 @@ func (v *view) source(p string) (bind, fd int, rel string, err error) {
 	return -1, fd, relative(p, "/"), err
 }
 
-// shown says whether the minimal root shows the host's p: see lookUsr in package nsjail.
+// shown reports whether the minimal root shows the host's p: see lookUsr in package nsjail.
 func shown(p string) bool {
 	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives"} {
 		if under(p, dir) {
@@ -66,8 +66,8 @@ func (v *view) open(i int) (int, error) {
 	return fd, nil
 }
 
-// host is where a mount's source leads, every link followed; of index -1, the root's. It is found once: what is judged is
-// what pin writes into the Spec.
+// host is where a mount's source leads, every link followed; of index -1, the root's. It is found once: what is judged
+// is what pin writes into the Spec.
 func (v *view) host(i int) (string, error) {
 	if have, ok := v.hosts[i]; ok {
 		return have.path, have.err
@@ -84,7 +84,7 @@ func (v *view) host(i int) (string, error) {
 	return where, err
 }
 
-// under says whether p is dir or below it, by whole names.
+// under reports whether p is dir or below it, by whole names.
 func under(p, dir string) bool {
 	return dir == "/" || p == dir || strings.HasPrefix(p, dir) && p[len(dir)] == '/'
 }

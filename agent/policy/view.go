@@ -19,15 +19,15 @@ func WorkAreas() []string {
 	return []string{"/input", "/work", "/output", "/tmp", "/run", "/home", "/mnt", "/srv", "/data", "/code"}
 }
 
-// scratch are paths whose content a jail makes for itself, or a run before it may have written; the last ones only where
-// the root is the minimal one.
+// scratch are paths whose content a jail makes for itself, or a run before it may have written; the last ones only
+// where the root is the minimal one.
 var (
 	scratch    = []string{"/input", "/work", "/output", "/tmp", "/var/tmp", "/proc", "/dev", "/sys"}
 	minScratch = append(scratch[:len(scratch):len(scratch)], "/run", "/home", "/root")
 )
 
-// errUnknown is the answer where nobody outside can say what a path will be in the jail: below a mount that is written to
-// or made for the run.
+// errUnknown is returned where it cannot be known outside what a path will be in the jail: below a mount that is
+// written to or made for the run.
 var errUnknown = errors.New("it lies where the run itself, or one before it, may have put it")
 
 // view is the tree of files that a jail will show, as far as it shows files of the host. It is read by descriptors that
@@ -100,7 +100,7 @@ func (v *view) canonical(target string) (string, error) {
 	return target, err
 }
 
-// linked says whether there may be a link on the way to p.
+// linked reports whether there may be a link on the way to p.
 func (v *view) linked(p string) bool {
 	for i, t := range v.targets {
 		m := v.spec.Mounts[i]
@@ -114,7 +114,7 @@ func (v *view) linked(p string) bool {
 	return false
 }
 
-// inputOf says whether a volume's directory is the one that no payload writes to.
+// inputOf reports whether a volume's directory is the one that no payload writes to.
 func inputOf(source string) bool { return strings.HasSuffix(source, "/input") }
 
 // maxLinks is how many links Linux follows: path_resolution(7).
@@ -200,7 +200,8 @@ func (v *view) read(p string) (f *file, link string, err error) {
 		return v.stat(p, bind, fd)
 	}
 	if err == nil {
-		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
+		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
 		var opened int
 		if opened, err = openat2(fd, rel, &how); err == nil {
 			defer unix.Close(opened)

@@ -42,7 +42,8 @@ func TestWorkIsLinear(t *testing.T) {
 		{"nested", nested, strings.Repeat(a[:399]+"b", 300)},
 		{"Fibonacci", []string{fibonacci[1] + "x", fibonacci[0] + "yy"}, strings.Repeat(fibonacci[1], 16)},
 		{"short", []string{"abab", "baba", "aabb"}, strings.Repeat("abaabbba", 16<<10)},
-		{"periods", []string{strings.Repeat("ab", 3000) + "aab", strings.Repeat("aab", 2000) + "bb"}, strings.Repeat("ab", 64<<10) + strings.Repeat("aab", 40<<10)},
+		{"periods", []string{strings.Repeat("ab", 3000) + "aab", strings.Repeat("aab", 2000) + "bb"},
+			strings.Repeat("ab", 64<<10) + strings.Repeat("aab", 40<<10)},
 	} {
 		set := NewSet(c.secrets)
 		for _, size := range []int{1, 1000, piece} {
@@ -87,7 +88,8 @@ func most(filler string) (list []string) {
 
 // TestSetIsBounded: a Set takes ten bytes for each byte of a form.
 func TestSetIsBounded(t *testing.T) {
-	for _, filler := range []string{"a+b/c d<é", "</é" + strings.Repeat("\x01", 60), "\x01\x02\x03\x04", "\xff\xfe", "Zm9v"} {
+	for _, filler := range []string{"a+b/c d<é", "</é" + strings.Repeat("\x01", 60), "\x01\x02\x03\x04", "\xff\xfe",
+		"Zm9v"} {
 		secrets := most(filler)
 		total := 0
 		for _, p := range forms(secrets) {
@@ -95,7 +97,8 @@ func TestSetIsBounded(t *testing.T) {
 		}
 		set := NewSet(secrets)
 		a := set.find
-		size := cap(a.label) + 8*cap(a.node) + 4*(cap(a.kids)+cap(a.block)) + 48*cap(a.branches) + 12*cap(a.chains) + cap(set.skip.shift)
+		size := cap(a.label) + 8*cap(a.node) + 4*(cap(a.kids)+cap(a.block)) + 48*cap(a.branches) + 12*cap(a.chains) +
+			cap(set.skip.shift)
 		if len(a.label) > total+1 || size > 10*total+(256<<10) {
 			t.Errorf("%q: %d bytes for %d states and forms of %d bytes", filler, size, len(a.label), total)
 		}

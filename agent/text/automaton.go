@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// automaton is that of Aho and Corasick: it finds every pattern in one pass over a text, in at most two moves for a byte
-// of it, whatever the patterns are. State 0 is where nothing has begun.
+// automaton is that of Aho and Corasick: it finds every pattern in one pass over a text, in at most two moves for a
+// byte of it, whatever the patterns are. State 0 is where nothing has begun.
 //
 // Of the states of a pattern only those that no earlier one has are new; they stand one behind the other, and are a
 // chain. So the way on from a state is to the next number, but where another chain branches off, and a state takes nine
@@ -105,7 +105,8 @@ func (a *automaton) grow(patterns [][]byte, shared []int) {
 // branch notes where chains begin.
 func (a *automaton) branch() {
 	begin := slices.Clone(a.chains[:len(a.chains)-1])
-	slices.SortStableFunc(begin, func(x, y chain) int { return int(int64(x.parent) - int64(y.parent)) }) // their bytes ascend
+	// their bytes ascend
+	slices.SortStableFunc(begin, func(x, y chain) int { return int(int64(x.parent) - int64(y.parent)) })
 	for i, c := range begin {
 		to := a.label[c.base]
 		if c.parent == 0 {

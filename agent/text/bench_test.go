@@ -18,7 +18,8 @@ func BenchmarkFilter(b *testing.B) {
 		{"ascii-mask", ascii, Options{Secrets: secrets}},
 		{"ascii-all", ascii, Options{Secrets: secrets, StripANSI: true}},
 		{"utf8-all", strings.Repeat("Größe: 12 µm, 3 € «ça»\n", 1<<15), Options{Secrets: secrets, StripANSI: true}},
-		{"colours-all", strings.Repeat("\x1b[1;32mok\x1b[0m some test of the suite\n", 1<<15), Options{Secrets: secrets, StripANSI: true}},
+		{"colours-all", strings.Repeat("\x1b[1;32mok\x1b[0m some test of the suite\n", 1<<15),
+			Options{Secrets: secrets, StripANSI: true}},
 		{"binary-all", strings.Repeat("\x00\xff\x1b\xc2\x80abc\xe2", 1<<17), Options{Secrets: secrets, StripANSI: true}},
 		{"attack", strings.Repeat("a", 1<<17), Options{Set: NewSet(alike(64, 1024))}},
 		{"secrets-all", strings.Repeat("a=hunter2hunter2 ", 1<<16), Options{Secrets: secrets, StripANSI: true}},
@@ -38,7 +39,8 @@ func BenchmarkFilter(b *testing.B) {
 func BenchmarkNew(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		New(io.Discard, Options{Secrets: []string{"hunter2hunter2", "ghp_0123456789abcdefghijklmnopqrstuvwxyz"}, StripANSI: true})
+		New(io.Discard, Options{Secrets: []string{"hunter2hunter2", "ghp_0123456789abcdefghijklmnopqrstuvwxyz"},
+			StripANSI: true})
 	}
 }
 

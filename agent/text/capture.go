@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// Capture is a writer that keeps the head and the tail of what it is given, at most a limit of bytes together, and counts
-// the rest. It is for one goroutine at a time.
+// Capture is a writer that keeps the head and the tail of what it is given, at most a limit of bytes together, and
+// counts the rest. It is for one goroutine at a time.
 type Capture struct {
 	limit int64
 	head  []byte
 	tail  []byte // a ring, once it is full
-	next  int    // where the oldest byte of a full ring stands
+	next  int    // the oldest byte of a full ring
 	total int64
 }
 
@@ -72,8 +72,8 @@ func add(to, b []byte, most int) []byte {
 	return append(to, b...)
 }
 
-// The sentence that String puts into a gap, and how many bytes of the limit it gets: there are at most 19 digits. A limit
-// that has no room for it goes without.
+// The sentence that String puts into a gap, and how many bytes of the limit it gets: there are at most 19 digits. A
+// limit that has no room for it goes without.
 const (
 	gapBefore   = "\n[... "
 	gapAfter    = " bytes left out ...]\n"
@@ -81,8 +81,8 @@ const (
 	minGapLimit = 4 * gapSize
 )
 
-// Parts gives what is kept: all of it as head, if nothing is missing, else head and tail, both without a rune that is cut
-// in two. len(head) + len(tail) + Dropped() is Total().
+// Parts returns what is kept: all of it as head, if nothing is missing, else head and tail, both without a rune that is
+// cut in two. len(head) + len(tail) + Dropped() is Total().
 func (c *Capture) Parts() (head, tail []byte) {
 	last := append(c.tail[c.next:len(c.tail):len(c.tail)], c.tail[:c.next]...)
 	if c.total <= c.limit {
@@ -122,8 +122,8 @@ func trimStart(b []byte) []byte {
 	return b // it is no UTF-8
 }
 
-// String is what is kept, at most the limit, with a line in the gap that says how many bytes are missing, if the limit has
-// room for that (184 bytes). A payload can print such a line, too; Dropped is the truth.
+// String is what is kept, at most the limit, with a line in the gap that has the number of missing bytes, if the limit
+// has room for that (184 bytes). A payload can print such a line, too; Dropped is the truth.
 func (c *Capture) String() string {
 	head, tail := c.Parts()
 	dropped := c.total - int64(len(head)) - int64(len(tail))

@@ -76,7 +76,8 @@ func TestCaptureOf(t *testing.T) {
 		}
 		other := CaptureOf(int64(limit), []byte(kept), int64(len(all)))
 		if own.String() != other.String() || own.Dropped() != other.Dropped() {
-			t.Errorf("limit %d: %q, %d dropped; want %q, %d", limit, other.String(), other.Dropped(), own.String(), own.Dropped())
+			t.Errorf("limit %d: %q, %d dropped; want %q, %d", limit, other.String(), other.Dropped(), own.String(),
+				own.Dropped())
 		}
 	}
 	cut := CaptureOf(1000, []byte("begin"), 5000) // ended by another limit than its own

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Options say what a Filter does beside making UTF-8.
+// Options are what a Filter does beside making UTF-8.
 type Options struct {
 	// Secrets are values to mask: each as it is, and as base64, hexadecimal, URLs and JSON write it. White space around
 	// a value does not count, and one of less than MinSecret bytes is not masked: it would be found everywhere. Of a
@@ -111,8 +111,8 @@ func (f *Filter) Write(b []byte) (n int, err error) {
 // Close writes what was held back. It does not close the writer behind the Filter.
 func (f *Filter) Close() error { return f.close(false) }
 
-// CloseCut is Close for an output that was cut, as by a timeout or a limit: if it ends with the beginning of a secret, of
-// four bytes or more, a mask is written for that.
+// CloseCut is Close for an output that was cut, as by a timeout or a limit: if it ends with the beginning of a secret,
+// of four bytes or more, a mask is written for that.
 func (f *Filter) CloseCut() error { return f.close(true) }
 
 func (f *Filter) close(cut bool) error {

@@ -164,7 +164,8 @@ func TestMaskCounts(t *testing.T) {
 
 // TestMaskForms: the ways in which programs print a value.
 func TestMaskForms(t *testing.T) {
-	for _, secret := range []string{"s3cr3t+value/with?all=of&it <é🦊>\"\\", "correct horse battery", strings.Repeat("k", 40), "0123456789"} {
+	for _, secret := range []string{"s3cr3t+value/with?all=of&it <é🦊>\"\\", "correct horse battery",
+		strings.Repeat("k", 40), "0123456789"} {
 		js, _ := json.Marshal(secret)
 		for form, s := range map[string]string{
 			"base64":         base64.StdEncoding.EncodeToString([]byte(secret)),
@@ -247,7 +248,8 @@ func TestHoldsBackNoMore(t *testing.T) {
 	var b bytes.Buffer
 	f := New(&b, Options{Secrets: []string{"hunter2"}, StripANSI: true})
 	for _, step := range []struct{ in, out string }{
-		{"Password: ", "Password: "}, {"h", ""}, {"x", "hx"}, {"hunte", ""}, {"r3", "hunter3"}, {"\x1b[", ""}, {"31mok", "ok"}, {"\xe2\x82", ""}, {"\xac", "€"},
+		{"Password: ", "Password: "}, {"h", ""}, {"x", "hx"}, {"hunte", ""}, {"r3", "hunter3"}, {"\x1b[", ""},
+		{"31mok", "ok"}, {"\xe2\x82", ""}, {"\xac", "€"},
 		{"xhunter", "x"}, {"2", "***"}, {"hh", "h"}, {"hunter2", "h***"},
 	} {
 		b.Reset()
@@ -262,7 +264,8 @@ func TestHoldsBackNoMore(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	secret := strings.Repeat("ab", 500)
 	f := New(io.Discard, Options{Secrets: []string{secret}, StripANSI: true})
-	for _, s := range []string{strings.Repeat("ab", 499), "\x1b]", strings.Repeat("\xff", 1<<20), strings.Repeat("\x1b[", 1<<18), secret[:999]} {
+	for _, s := range []string{strings.Repeat("ab", 499), "\x1b]", strings.Repeat("\xff", 1<<20),
+		strings.Repeat("\x1b[", 1<<18), secret[:999]} {
 		for range 20 {
 			io.WriteString(f, s)
 		}

@@ -37,7 +37,7 @@ func (f *fixer) write(b []byte) {
 	f.next.write(f.out)
 }
 
-// one takes the rune that b begins with, or all the ASCII there, and says how many bytes that is.
+// one takes the rune that b begins with, or all the ASCII there, and returns how many bytes that is.
 func (f *fixer) one(b []byte) int {
 	n := 0
 	for n < len(b) && b[n] < utf8.RuneSelf {
@@ -54,7 +54,7 @@ func (f *fixer) one(b []byte) int {
 	return n
 }
 
-// keep holds back a rune that is not complete, and says how many bytes it has.
+// keep holds back a rune that is not complete, and returns how many bytes it has.
 func (f *fixer) keep(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if end := b[len(b)-n:]; utf8.RuneStart(end[0]) {

@@ -49,7 +49,7 @@ func forms(secrets []string) (list [][]byte) {
 	return list
 }
 
-// encoded gives the ways in which programs write a value into headers, URLs and JSON.
+// encoded returns the ways in which programs write a value into headers, URLs and JSON.
 func encoded(s string, add func(string)) {
 	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for before := range 3 { // bytes in front of it, as in base64("user:" + s)
@@ -101,9 +101,10 @@ func ascii(s string) string {
 	return b.String()
 }
 
-// holdReplacement says whether UTF-8 being made may bring about one of the patterns.
+// holdReplacement reports whether UTF-8 being made may bring about one of the patterns.
 func holdReplacement(patterns [][]byte) bool {
-	return slices.ContainsFunc(patterns, func(p []byte) bool { return utf8.Valid(p) && bytes.Contains(p, replacementBytes) })
+	return slices.ContainsFunc(patterns,
+		func(p []byte) bool { return utf8.Valid(p) && bytes.Contains(p, replacementBytes) })
 }
 
 // freeMask is what stands for a secret: a text of which no pattern has a byte, so that it cannot be a part of another

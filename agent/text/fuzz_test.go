@@ -45,7 +45,8 @@ func FuzzFilter(f *testing.F) {
 	f.Add([]byte("aaaaaaaaaaaaaaaabaaaa"), "aaaab", "aaaa", uint64(1), false)
 	f.Add([]byte("\xc2\x1b]\x9b\xc2\xc2\x9b\xff\xfdabc***x"), "\uFFFDabc", "***x", uint64(77), true)
 	f.Add([]byte("aHVudGVyMmh1bnRlcjI=%2Babc+"), "hunter2hunter2", "+abc+", uint64(3), false)
-	f.Add([]byte("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac"), "aaaaaaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaaaaaac", uint64(5), false)
+	f.Add([]byte("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac"), "aaaaaaaaaaaaaaaaaaaaaaaab",
+		"aaaaaaaaaaaaaaaaaaaaaaaac", uint64(5), false)
 	f.Add([]byte("key: sk-hunter22-hun\xc2"), "sk-hunter22-hun\u00a3", "hunter22-hunters", uint64(6), true)
 	f.Add([]byte("\x1bP\x1b\\\x1b^\n\x1b[\x1b(\x1b"), "abcd", "\x1b[1mx", uint64(9), true)
 	f.Fuzz(checkFilter)
@@ -158,7 +159,8 @@ func TestMaskerAtRandom(t *testing.T) {
 
 // TestFilterAtRandom makes what a fuzzer is slow to find: secrets that overlap each other, the mask and sequences.
 func TestFilterAtRandom(t *testing.T) {
-	parts := []string{"a", "b", "ab", "*", "***", "#", "\x1b", "[", "m", "]", "\\", "\a", "\xc2", "\x9b", "\x9c", "\x80", "\xa3", "\uFFFD", "\xef", "\xbf", "\xbd", "\n", "61", "YW", "%"}
+	parts := []string{"a", "b", "ab", "*", "***", "#", "\x1b", "[", "m", "]", "\\", "\a", "\xc2", "\x9b", "\x9c", "\x80",
+		"\xa3", "\uFFFD", "\xef", "\xbf", "\xbd", "\n", "61", "YW", "%"}
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func(most int) string {
 		var b strings.Builder

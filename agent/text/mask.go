@@ -3,8 +3,9 @@ package text
 // masker is the stage that puts a mask in the place of each pattern. Where occurrences overlap, one mask stands for all
 // that they cover: of "abcdefg" and the secrets abcde and defg nothing is left.
 //
-// Where nothing has begun, a skipper looks for a place where something may; from there an automaton takes every byte once.
-// Neither looks back, so that the work is linear in the text. Places are counted in bytes since the beginning of it.
+// Where nothing has begun, a skipper looks for a place where something may; from there an automaton takes every byte
+// once. Neither looks back, so that the work is linear in the text. Places are counted in bytes since the beginning of
+// it.
 type masker struct {
 	next  stage
 	set   *Set
@@ -60,7 +61,7 @@ func (m *masker) along(b []byte, i int) int {
 	return i
 }
 
-// step takes b[i], and says where to go on.
+// step takes b[i], and returns where to go on.
 func (m *masker) step(b []byte, i int) int {
 	a, c := m.set.find, b[i]
 	v, failed := m.state, false
@@ -156,8 +157,8 @@ func (m *masker) text(b []byte, to int64) {
 	}
 }
 
-// hold keeps the end of held and b that may be the beginning of a pattern. What is before it is removed only when it is the
-// larger part: else many small writes would move a long one many times.
+// hold keeps the end of held and b that may be the beginning of a pattern. What is before it is removed only when it is
+// the larger part: else many small writes would move a long one many times.
 func (m *masker) hold(b []byte) {
 	if m.depth <= len(b) {
 		m.held = append(m.held[:0], b[len(b)-m.depth:]...)

@@ -38,8 +38,8 @@ func (s *Set) Clean(text string, o Options) string {
 	return b.String()
 }
 
-// skipper finds where a pattern may begin, as Wu and Manber do: the last three bytes of a window, which is as long as the
-// shortest pattern, say by a table how far it may be moved.
+// skipper finds where a pattern may begin, as Wu and Manber do: the last three bytes of a window, which is as long as
+// the shortest pattern, say by a table how far it may be moved.
 type skipper struct {
 	window int // in bytes
 	shift  []uint8

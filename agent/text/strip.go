@@ -92,7 +92,7 @@ func index(b []byte, i int, c byte) int {
 	return len(b)
 }
 
-// step takes one byte, and says whether it is done with it: else it has changed the state, and takes it again.
+// step takes one byte, and reports whether it is done with it: else it has changed the state, and takes it again.
 func (s *stripper) step(c byte) bool {
 	switch s.state {
 	case plain:
@@ -190,8 +190,8 @@ func (s *stripper) inString(c byte) bool {
 	return true
 }
 
-// close drops a sequence that has no end. A 0xC2 that is left becomes U+FFFD in any case; where the text was cut, only after
-// masking, as the secret that it may be a part of has a 0xC2 there.
+// close drops a sequence that has no end. A 0xC2 that is left becomes U+FFFD in any case; where the text was cut, only
+// after masking, as the secret that it may be a part of has a 0xC2 there.
 func (s *stripper) close(cut bool) {
 	switch {
 	case s.state != plain || !s.c2:

@@ -29,7 +29,7 @@ func newChain(t testing.TB) chain {
 
 func (c *chain) last() *Token { return c.steps[2] }
 
-// forge gives an attacker's token: the text of what edit makes of a copy, read again.
+// forge returns an attacker's token: the text of what edit makes of a copy, read again.
 func forge(t testing.TB, tok *Token, edit func(*Token)) *Token {
 	t.Helper()
 	out := &Token{issuer: tok.issuer, blocks: slices.Clone(tok.blocks), secret: tok.secret, seal: tok.seal}
@@ -58,22 +58,27 @@ func TestForgery(t *testing.T) {
 		f.blocks[i].signature = ed25519.Sign(key, f.blocks[i].signed(i, f.issuer, before))
 	}
 	attacks := map[string]*Token{
-		"last block dropped":          forge(t, c.last(), func(f *Token) { f.blocks = f.blocks[:2] }),
-		"two blocks dropped":          forge(t, c.last(), func(f *Token) { f.blocks = f.blocks[:1] }),
-		"first block dropped":         forge(t, c.last(), func(f *Token) { f.blocks = f.blocks[1:] }),
-		"middle block dropped":        forge(t, c.last(), func(f *Token) { f.blocks = slices.Delete(f.blocks, 1, 2) }),
-		"blocks exchanged":            forge(t, c.last(), func(f *Token) { f.blocks[1], f.blocks[2] = f.blocks[2], f.blocks[1] }),
-		"block from another token":    forge(t, c.last(), func(f *Token) { f.blocks[2] = other.last().blocks[2] }),
-		"first block from another":    forge(t, c.last(), func(f *Token) { f.blocks[0] = other.last().blocks[0] }),
-		"block of a later position":   forge(t, c.steps[1], func(f *Token) { f.blocks[1] = c.last().blocks[2]; f.secret = c.last().secret }),
+		"last block dropped":   forge(t, c.last(), func(f *Token) { f.blocks = f.blocks[:2] }),
+		"two blocks dropped":   forge(t, c.last(), func(f *Token) { f.blocks = f.blocks[:1] }),
+		"first block dropped":  forge(t, c.last(), func(f *Token) { f.blocks = f.blocks[1:] }),
+		"middle block dropped": forge(t, c.last(), func(f *Token) { f.blocks = slices.Delete(f.blocks, 1, 2) }),
+		"blocks exchanged": forge(t, c.last(),
+			func(f *Token) { f.blocks[1], f.blocks[2] = f.blocks[2], f.blocks[1] }),
+		"block from another token": forge(t, c.last(), func(f *Token) { f.blocks[2] = other.last().blocks[2] }),
+		"first block from another": forge(t, c.last(), func(f *Token) { f.blocks[0] = other.last().blocks[0] }),
+		"block of a later position": forge(t, c.steps[1],
+			func(f *Token) { f.blocks[1] = c.last().blocks[2]; f.secret = c.last().secret }),
 		"block doubled":               forge(t, c.last(), func(f *Token) { f.blocks = append(f.blocks, f.blocks[2]) }),
 		"another secret at the end":   forge(t, c.last(), func(f *Token) { f.secret = myKey.Seed() }),
 		"seal cut, secret invented":   forge(t, sealed, func(f *Token) { f.seal, f.secret = nil, myKey.Seed() }),
 		"seal by another key":         forge(t, sealed, func(f *Token) { f.seal = ed25519.Sign(myKey, f.sealed()) }),
 		"last block dropped, seal on": forge(t, sealed, func(f *Token) { f.blocks = f.blocks[:2] }),
-		"block's signature as a seal": forge(t, c.last(), func(f *Token) { f.seal, f.blocks = f.blocks[2].signature, f.blocks[:2] }),
-		"runs raised":                 forge(t, c.last(), func(f *Token) { recontent(t, &f.blocks[1], func(b *Block) { b.Runs = 500 }) }),
-		"expiry removed":              forge(t, c.last(), func(f *Token) { recontent(t, &f.blocks[0], func(b *Block) { b.Expires = time.Time{} }) }),
+		"block's signature as a seal": forge(t, c.last(),
+			func(f *Token) { f.seal, f.blocks = f.blocks[2].signature, f.blocks[:2] }),
+		"runs raised": forge(t, c.last(),
+			func(f *Token) { recontent(t, &f.blocks[1], func(b *Block) { b.Runs = 500 }) }),
+		"expiry removed": forge(t, c.last(),
+			func(f *Token) { recontent(t, &f.blocks[0], func(b *Block) { b.Expires = time.Time{} }) }),
 		"policy emptied": forge(t, c.last(), func(f *Token) {
 			recontent(t, &f.blocks[2], func(b *Block) { b.Policy = nil })
 			resign(f, 2, ed25519.NewKeyFromSeed(f.secret))
@@ -102,7 +107,8 @@ func TestForgery(t *testing.T) {
 	self := must(t)(Mint(myKey, Block{}))
 	wants(t, "the attacker's own", Verify(self, []ed25519.PublicKey{c.public}, noon), CodeUntrusted, self)
 	claimed := forge(t, self, func(f *Token) { f.issuer = issuerOf(c.public) })
-	wants(t, "the attacker's own under the issuer's name", Verify(claimed, []ed25519.PublicKey{c.public}, noon), CodeSignature)
+	wants(t, "the attacker's own under the issuer's name", Verify(claimed, []ed25519.PublicKey{c.public}, noon),
+		CodeSignature)
 	if err := Verify(again(t, c.last()), []ed25519.PublicKey{c.public}, noon); err != nil {
 		t.Errorf("the token itself: %v", err)
 	}
@@ -133,7 +139,8 @@ func TestEveryCharacterCounts(t *testing.T) {
 				if text[i] == r {
 					continue
 				}
-				if f, err := Parse(text[:i] + string(r) + text[i+1:]); err == nil && Verify(f, []ed25519.PublicKey{c.public}, noon) == nil {
+				if f, err := Parse(text[:i] + string(r) + text[i+1:]); err == nil &&
+					Verify(f, []ed25519.PublicKey{c.public}, noon) == nil {
 					t.Fatalf("character %d as %q is accepted", i, r)
 				}
 			}
@@ -201,18 +208,27 @@ func TestParseRefuses(t *testing.T) {
 	count := func(n byte) []byte { out := slices.Clone(raw); out[issuerSize] = n; return out }
 	for what, text := range map[string]string{
 		"empty": "", "prefix only": prefix, "another version": "brig2." + text[len(prefix):], "no prefix": text[len(prefix):],
-		"a JWT": "eyJhbGciOiJub25lIn0.eyJhZ2VudCI6IngifQ.", "JSON": `{"agent":"x"}`, "capitals": "BRIG1." + text[len(prefix):],
-		"blank before": " " + text, "newline after": text + "\n", "newline inside": text[:50] + "\r\n" + text[50:], "padded": text + "=",
+		"a JWT": "eyJhbGciOiJub25lIn0.eyJhZ2VudCI6IngifQ.", "JSON": `{"agent":"x"}`,
+		"capitals":     "BRIG1." + text[len(prefix):],
+		"blank before": " " + text, "newline after": text + "\n", "newline inside": text[:50] + "\r\n" + text[50:],
+		"padded":          text + "=",
 		"standard base64": prefix + base64.RawStdEncoding.EncodeToString(append([]byte{0xfb, 0xff, 0xbf}, raw...)),
 		"too long":        prefix + strings.Repeat("A", MaxText), "byte after the end": encode(append(slices.Clone(raw), 0)),
-		"token after the end": encode(append(slices.Clone(raw), raw...)), "no blocks": encode(count(0)), "17 blocks": encode(count(17)),
-		"four blocks said": encode(count(4)), "two blocks said": encode(count(2)), "another end": encode(append(slices.Clone(raw[:len(raw)-33]), append([]byte{2}, raw[len(raw)-32:]...)...)),
-		"field twice": with(`{"runs":1,"runs":2}`), "unknown field": with(`{"admin":true}`), "capital field": with(`{"Runs":1}`), "blank": with(`{"runs": 1}`),
-		"order": with(`{"runs":1,"agent":"a"}`), "float": with(`{"runs":1e0}`), "null": with(`null`), "null field": with(`{"agent":null}`), "zero": with(`{"runs":0}`),
-		"array": with(`[]`), "two values": with(`{}{}`), "nothing": with(``), "escape": with(`{"agent":"\u0061"}`), "negative": with(`{"runs":-1}`), "policy null": with(`{"policy":null}`),
-		"policy twice": with(`{"policy":{"a":1,"a":2}}`), "policy blank": with(`{"policy":{"a": 1}}`), "deep": with(`{"policy":` + strings.Repeat(`{"a":`, 11000/5) + "0" + strings.Repeat("}", 11000/5) + `x`),
-		"note": with(`{"note":"` + "\x1b" + `"}`), "huge number": with(`{"runs":99999999999999999999}`), "broken UTF-8": with("{\"note\":\"\xff\"}"),
-		"agent again": forgeText(c),
+		"token after the end": encode(append(slices.Clone(raw), raw...)), "no blocks": encode(count(0)),
+		"17 blocks":        encode(count(17)),
+		"four blocks said": encode(count(4)), "two blocks said": encode(count(2)),
+		"another end": encode(append(slices.Clone(raw[:len(raw)-33]), append([]byte{2}, raw[len(raw)-32:]...)...)),
+		"field twice": with(`{"runs":1,"runs":2}`), "unknown field": with(`{"admin":true}`),
+		"capital field": with(`{"Runs":1}`), "blank": with(`{"runs": 1}`),
+		"order": with(`{"runs":1,"agent":"a"}`), "float": with(`{"runs":1e0}`), "null": with(`null`),
+		"null field": with(`{"agent":null}`), "zero": with(`{"runs":0}`),
+		"array": with(`[]`), "two values": with(`{}{}`), "nothing": with(``), "escape": with(`{"agent":"\u0061"}`),
+		"negative": with(`{"runs":-1}`), "policy null": with(`{"policy":null}`),
+		"policy twice": with(`{"policy":{"a":1,"a":2}}`), "policy blank": with(`{"policy":{"a": 1}}`),
+		"deep": with(`{"policy":` + strings.Repeat(`{"a":`, 11000/5) + "0" + strings.Repeat("}", 11000/5) + `x`),
+		"note": with(`{"note":"` + "\x1b" + `"}`), "huge number": with(`{"runs":99999999999999999999}`),
+		"broken UTF-8": with("{\"note\":\"\xff\"}"),
+		"agent again":  forgeText(c),
 	} {
 		tok, err := Parse(text)
 		if err == nil {
@@ -240,7 +256,8 @@ func fixed(t testing.TB) chain {
 	public := func(n byte) ed25519.PublicKey { return key(n).Public().(ed25519.PublicKey) }
 	tok := &Token{issuer: issuerOf(public(0))}
 	c := chain{public: public(0)}
-	for i, b := range []Block{{Expires: noon.Add(time.Hour), Agent: "b"}, {Runs: 5, Note: "é"}, {Policy: json.RawMessage(`{"languages":["python"]}`)}} {
+	for i, b := range []Block{{Expires: noon.Add(time.Hour), Agent: "b"}, {Runs: 5, Note: "é"},
+		{Policy: json.RawMessage(`{"languages":["python"]}`)}} {
 		n := block{next: public(byte(i + 1))}
 		recontent(t, &n, func(to *Block) { *to = b })
 		var before []byte

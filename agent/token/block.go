@@ -24,11 +24,11 @@ const (
 	MaxRuns = 1 << 40
 )
 
-// Block is what one block of a token says. Each field narrows; the zero Block allows everything, but has an id of its own
-// that can be revoked.
+// Block is the content of one block of a token. Each field narrows; the zero Block allows everything, but has an id of
+// its own that can be revoked.
 type Block struct {
-	// Agent is on whose behalf the holder acts: letters, digits and, but for the first, any of ._:@- . One block of a token
-	// may say it, once. Without it, the holder may act for anybody.
+	// Agent is on whose behalf the holder acts: letters, digits and, but for the first, any of ._:@- . One block of a
+	// token may say it, once. Without it, the holder may act for anybody.
 	Agent string
 	// Expires is when the token ends, and NotBefore when it begins; seconds count, and the zero time is no limit.
 	Expires, NotBefore time.Time
@@ -56,7 +56,7 @@ type content struct {
 // maxTime is the last second of the year 9999, which RFC 3339 can still write.
 const maxTime = 253402300799
 
-// encode gives the only form of a block's content, or says what cannot be in one.
+// encode returns the only form of a block's content, or an error for what cannot be in one.
 func (b *Block) encode() ([]byte, error) {
 	c := content{Agent: b.Agent, Expires: seconds(b.Expires), Issued: seconds(b.Issued), NotBefore: seconds(b.NotBefore),
 		Note: b.Note, Policy: b.Policy, Runs: b.Runs}
@@ -111,7 +111,8 @@ func (c *content) check() error {
 	if len(c.Policy) == 0 {
 		return nil
 	}
-	if !json.Valid(c.Policy) || !utf8.Valid(c.Policy) || !bytes.HasPrefix(bytes.TrimLeft(c.Policy, " \t\r\n"), []byte("{")) {
+	if !json.Valid(c.Policy) || !utf8.Valid(c.Policy) ||
+		!bytes.HasPrefix(bytes.TrimLeft(c.Policy, " \t\r\n"), []byte("{")) {
 		return errors.New("policy: a JSON object in UTF-8")
 	}
 	if twice(c.Policy) {
@@ -127,7 +128,7 @@ func notInAgent(r rune) bool {
 
 func notPrintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// twice says whether an object in valid JSON has a field twice, at any depth.
+// twice reports whether an object in valid JSON has a field twice, at any depth.
 func twice(data []byte) bool {
 	type level struct {
 		keys map[string]bool // nil in an array

@@ -9,8 +9,8 @@ import (
 	"brig/agent/token"
 )
 
-// An operator issues a token for an agent. The agent, which has no key, gives a narrower one to a helper, who cannot take
-// back what the agent has taken away.
+// An operator issues a token for an agent. The agent, which has no key, gives a narrower one to a helper, who cannot
+// take back what the agent has taken away.
 func Example() {
 	public, private, err := token.GenerateKey()
 	if err != nil {
@@ -22,7 +22,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	helpers, err := token.Attenuate(agents, token.Block{Runs: 1, Policy: json.RawMessage(`{"name":"only-python","languages":["python"]}`)})
+	helpers, err := token.Attenuate(agents,
+		token.Block{Runs: 1, Policy: json.RawMessage(`{"name":"only-python","languages":["python"]}`)})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -66,8 +66,8 @@ func writeNew(path string, mode os.FileMode, data []byte) error {
 	return nil
 }
 
-// ReadPrivateKey reads an issuer's key: one PEM block of PKCS #8. A file that others than its owner may read or write is
-// refused, and so is a symbolic link.
+// ReadPrivateKey reads an issuer's key: one PEM block of PKCS #8. A file that others than its owner may read or write
+// is refused, and so is a symbolic link.
 func ReadPrivateKey(path string) (ed25519.PrivateKey, error) {
 	data, err := readKeyFile(path, 0o077, "chmod 600")
 	if err != nil {
@@ -88,8 +88,8 @@ func ReadPrivateKey(path string) (ed25519.PrivateKey, error) {
 	return private, nil
 }
 
-// ReadPublicKeys reads the keys that are trusted: one or more PEM blocks of PKIX, so that a new key can be trusted before
-// the old one is not. A file that others than its owner may write is refused, and so is a symbolic link.
+// ReadPublicKeys reads the keys that are trusted: one or more PEM blocks of PKIX, so that a new key can be trusted
+// before the old one is not. A file that others than its owner may write is refused, and so is a symbolic link.
 func ReadPublicKeys(path string) (keys []ed25519.PublicKey, err error) {
 	data, err := readKeyFile(path, 0o022, "chmod go-w")
 	if err != nil {
@@ -116,7 +116,7 @@ func ReadPublicKeys(path string) (keys []ed25519.PublicKey, err error) {
 	return keys, nil
 }
 
-// readKeyFile reads a regular file on which nobody else has any of the permissions in forbidden.
+// readKeyFile reads a regular file on which other users have none of the permissions in forbidden.
 func readKeyFile(path string, forbidden os.FileMode, remedy string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.ELOOP) {

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of a ledger, in counted blocks: in all, of those that come from one issued token, and of those that come from one
-// second block. A holder can make any number of narrower tokens. They fill the holder's share, not the share of others to
-// whom the same token was handed on.
+// Bounds of a ledger, in counted blocks: in all, of those that come from one issued token, and of those that come from
+// one second block. A holder can make any number of narrower tokens. They fill the holder's share, not the share of
+// others to whom the same token was handed on.
 const (
 	maxEntries         = 1 << 20
 	maxEntriesOfRoot   = 1 << 18
@@ -28,8 +28,8 @@ const (
 // The directory (mode 0700) holds counts.db, a bbolt database that Spend commits to before it returns, and for each
 // revoked id a file in the directory revoked.
 //
-// It counts at most 4096 blocks that come from one second block of a token. A holder who narrows a shared token again and
-// again is refused; other holders of it are not.
+// It counts at most 4096 blocks that come from one second block of a token. A holder who narrows a shared token again
+// and again is refused; other holders of it are not.
 type Ledger struct {
 	dir, revoked *os.File // directories
 
@@ -54,9 +54,9 @@ type spend struct {
 	err   error // set with write held
 }
 
-// OpenLedger opens the ledger in a directory, and creates it if it does not exist. It is an error if another process has
-// the ledger open, if other users may enter the directory, or if its database is damaged. A transaction that a SIGKILL or
-// a power failure has interrupted is of runs that were not allowed yet; it has no effect.
+// OpenLedger opens the ledger in a directory, and creates it if it does not exist. It is an error if another process
+// has the ledger open, if other users may enter the directory, or if its database is damaged. A transaction that a
+// SIGKILL or a power failure has interrupted is of runs that were not allowed yet; it has no effect.
 func OpenLedger(path string) (*Ledger, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("the ledger's directory: %w", err)

@@ -58,14 +58,15 @@ func (l *Ledger) of(id string) int {
 	return l.shares[string(raw)]
 }
 
-// Of two who hold a part of the same token, one cannot lock the other out: not by tokens that she narrows herself, after a
-// restart, later or once she is revoked. And what she has used up is given back when she is.
+// Of two who hold a part of the same token, one cannot lock the other out: not by tokens that she narrows herself,
+// after a restart, later or once she is revoked. And what she has used up is given back when she is.
 func TestAHolderFillsHerOwnShareOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "l")
 	l := open(t, dir)
 	public, private := newKey(t)
 	shared := must(t)(Mint(private, Block{}))
-	alice, bob := must(t)(Attenuate(shared, Block{Agent: "alice"})), must(t)(Attenuate(shared, Block{Agent: "bob", Runs: 1000}))
+	alice, bob := must(t)(Attenuate(shared, Block{Agent: "alice"})),
+		must(t)(Attenuate(shared, Block{Agent: "bob", Runs: 1000}))
 	verified(t, public, bob)
 	deeper := must(t)(Attenuate(alice, Block{Note: "to hide behind"}))
 	list := append(narrowed(t, public, alice, maxEntriesOfHolder/2), narrowed(t, public, deeper, maxEntriesOfHolder/2)...)
@@ -105,7 +106,8 @@ func TestAHolderFillsHerOwnShareOnly(t *testing.T) {
 	wants(t, "revoked", l.Spend(list[0], noon), CodeRevoked)
 	for _, when := range []string{"revoked", "revoked and restarted"} {
 		if l.of(alice.ID()) != 0 || l.of(bob.ID()) != 5 || l.shares[""] != 5 || l.of(shared.ID()) != 5 {
-			t.Errorf("%s: alice's %d, bob's %d, all %d, of the root %d", when, l.of(alice.ID()), l.of(bob.ID()), l.shares[""], l.of(shared.ID()))
+			t.Errorf("%s: alice's %d, bob's %d, all %d, of the root %d", when, l.of(alice.ID()), l.of(bob.ID()), l.shares[""],
+				l.of(shared.ID()))
 		}
 		if n := l.Used(list[0].ID()); n != 0 {
 			t.Errorf("%s: her entries are in the database: %v", when, n)

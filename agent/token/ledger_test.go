@@ -128,7 +128,8 @@ func TestRevoked(t *testing.T) {
 	for _, tok := range []*Token{base, child, sibling} {
 		wants(t, "all", l.Spend(tok, noon), CodeRevoked)
 	}
-	for _, id := range []string{"", "..", "../counts", strings.Repeat("G", 32), strings.ToUpper(base.ID()[:31] + "a"), base.ID() + "\n"} {
+	for _, id := range []string{"", "..", "../counts", strings.Repeat("G", 32), strings.ToUpper(base.ID()[:31] + "a"),
+		base.ID() + "\n"} {
 		wants(t, id, l.Revoke(id, ""), CodeMalformed)
 		wants(t, id, l.Revoked(id), CodeMalformed)
 	}
@@ -164,8 +165,16 @@ func TestLedgerThatOthersCanTouch(t *testing.T) {
 			_ = os.Rename(d+"/"+countsFile, d+"/other")
 			return os.Symlink("other", d+"/"+countsFile)
 		},
-		"directory for counts": func(d string) error { _ = os.Remove(d + "/" + countsFile); return os.Mkdir(d+"/"+countsFile, 0o700) },
-		"file for revoked":     func(d string) error { _ = os.Remove(d + "/revoked"); return os.WriteFile(d+"/revoked", nil, 0o600) },
+		"directory for counts": func(d string) error {
+			_ = os.Remove(d + "/" + countsFile)
+			return os.Mkdir(d+"/"+countsFile,
+				0o700)
+		},
+		"file for revoked": func(d string) error {
+			_ = os.Remove(d + "/revoked")
+			return os.WriteFile(d+"/revoked", nil,
+				0o600)
+		},
 	} {
 		dir := filepath.Join(t.TempDir(), "l")
 		_ = open(t, dir).Close()
@@ -262,7 +271,8 @@ func TestAlteredCount(t *testing.T) {
 
 // What an interrupted call has left is no obstacle; the counts of an earlier version are.
 func TestFilesOfOthers(t *testing.T) {
-	for name, want := range map[string]string{countsNew: "", "lock": "", countsOld: "revoke the tokens whose runs are limited"} {
+	for name, want := range map[string]string{countsNew: "", "lock": "",
+		countsOld: "revoke the tokens whose runs are limited"} {
 		dir := t.TempDir()
 		_ = os.Chmod(dir, 0o700)
 		if err := os.WriteFile(dir+"/"+name, []byte("brig token ledger 1\n"), 0o600); err != nil {

@@ -18,7 +18,7 @@ const (
 	maxReason  = 256
 )
 
-// Revocation is why and when an id was revoked, as its file says.
+// Revocation is why and when an id was revoked; it is the content of its file.
 type Revocation struct {
 	ID      string    `json:"id"`
 	Time    time.Time `json:"time"`
@@ -26,10 +26,10 @@ type Revocation struct {
 	Expires time.Time `json:"expires,omitzero"` // of the tokens that it concerns; zero if that is not known
 }
 
-// Revoke withdraws, in the ledger in a directory, every token that has a block with the id. It creates a file, which every
-// process checks from the moment Revoke returns. Expires, if not zero, is when those tokens expire by themselves; the file
-// is removed some time after. Revoking twice is not an error. The ledger removes its counts for these tokens: if the file
-// is deleted to take a revocation back, they may get all their runs anew.
+// Revoke withdraws, in the ledger in a directory, every token that has a block with the id. It creates a file, which
+// every process checks from the moment Revoke returns. Expires, if not zero, is when those tokens expire by themselves;
+// the file is removed some time after. Revoking twice is not an error. The ledger removes its counts for these tokens:
+// if the file is deleted to take a revocation back, they may get all their runs anew.
 func Revoke(path, id, reason string, expires time.Time) error {
 	revoked, err := openBeside(path)
 	if err != nil {
@@ -49,8 +49,8 @@ func Revoked(path string, ids ...string) error {
 	return isRevoked(revoked, ids)
 }
 
-// openBeside opens the revocations of a ledger that is there already: in a directory that was mistyped, nobody would
-// look for them.
+// openBeside opens the revocations of a ledger that is there already: nobody would look for them in a mistyped
+// directory.
 func openBeside(path string) (*os.File, error) {
 	dir, err := openDir(path)
 	if err != nil {
@@ -59,7 +59,8 @@ func openBeside(path string) (*os.File, error) {
 	defer dir.Close()
 	var st unix.Stat_t
 	if err := unix.Fstatat(int(dir.Fd()), countsFile, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil { // fstatat(2)
-		return nil, refuse(CodeLedger, "", "%s is not the directory of a ledger (%v): name the one that brigd uses", path, err)
+		return nil, refuse(CodeLedger, "", "%s is not the directory of a ledger (%v): name the one that brigd uses", path,
+			err)
 	}
 	return openRevoked(dir, path)
 }
@@ -73,7 +74,8 @@ func (l *Ledger) Revoke(id, reason string) error {
 
 func revoke(dir *os.File, r Revocation) error {
 	if !isID(r.ID) {
-		return refuse(CodeMalformed, "id", "what to revoke is the id of a token's block, 32 hexadecimal digits: brigd token inspect shows them")
+		return refuse(CodeMalformed, "id",
+			"what to revoke is the id of a token's block, 32 hexadecimal digits: brigd token inspect shows them")
 	}
 	if len(r.Reason) > maxReason || strings.ContainsFunc(r.Reason, notPrintable) {
 		return refuse(CodeMalformed, "reason", "the reason may have %d bytes of printable text", maxReason)
@@ -126,7 +128,8 @@ func (l *Ledger) Revoked(ids ...string) error {
 func isRevoked(dir *os.File, ids []string) error {
 	var here unix.Stat_t
 	if err := unix.Fstat(int(dir.Fd()), &here); err != nil || here.Nlink == 0 { // fstat(2)
-		return refuse(CodeLedger, "", "whether the token is revoked cannot be found out: %s was closed or removed (%v)", dir.Name(), err)
+		return refuse(CodeLedger, "", "whether the token is revoked cannot be found out: %s was closed or removed (%v)",
+			dir.Name(), err)
 	}
 	for _, id := range ids {
 		if !isID(id) {
@@ -191,7 +194,8 @@ func (l *Ledger) pruneRevoked() error {
 	return nil
 }
 
-// isID says whether a text has the form of an id.
+// isID reports whether a text has the form of an id.
 func isID(s string) bool {
-	return len(s) == 32 && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
+	return len(s) == 32 && !strings.ContainsFunc(s,
+		func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })
 }

@@ -17,8 +17,9 @@ func Mint(key ed25519.PrivateKey, b Block) (*Token, error) {
 	return t.with(key, b)
 }
 
-// Attenuate makes a token that allows what t does and b, too. It needs no key but the one in t, and does not ask whether
-// t is trusted anywhere. A block that only seems to widen is refused, so that nobody relies on it. t stays as it is.
+// Attenuate makes a token that allows what t does and b, too. It needs no key but the one in t, and does not ask
+// whether t is trusted anywhere. A block that only seems to widen is refused, so that it is not relied on. t stays as
+// it is.
 func Attenuate(t *Token, b Block) (*Token, error) {
 	key, err := t.lastKey()
 	if err != nil {
@@ -26,7 +27,8 @@ func Attenuate(t *Token, b Block) (*Token, error) {
 	}
 	switch end := t.Expires(); {
 	case b.Agent != "" && t.Agent() != "":
-		return nil, refuse(CodeWider, "agent", "the token is the agent %s's already, and an agent cannot be changed", t.Agent())
+		return nil, refuse(CodeWider, "agent", "the token is the agent %s's already, and an agent cannot be changed",
+			t.Agent())
 	case !end.IsZero() && b.Expires.After(end):
 		return nil, refuse(CodeWider, "expires", "the token expires at %s, and cannot be made to last longer", stamp(end))
 	case len(t.blocks) == MaxBlocks:
@@ -64,12 +66,13 @@ func (t *Token) with(key ed25519.PrivateKey, b Block) (*Token, error) {
 	n.name(what)
 	out := &Token{issuer: t.issuer, blocks: append(slices.Clip(t.blocks), n), secret: next.Seed()}
 	if size := len(out.Text()); size > MaxText {
-		return nil, fmt.Errorf("the token would be %d bytes long, and may be %d: give it a smaller policy or fewer blocks", size, MaxText)
+		return nil, fmt.Errorf("the token would be %d bytes long, and may be %d: give it a smaller policy or fewer blocks",
+			size, MaxText)
 	}
 	return out, nil
 }
 
-// Seal makes a token that allows what t does and that nobody can narrow: it holds no secret key.
+// Seal returns a token that allows what t does and cannot be narrowed: it holds no secret key.
 func Seal(t *Token) (*Token, error) {
 	key, err := t.lastKey()
 	if err != nil {
@@ -98,9 +101,9 @@ func (t *Token) lastKey() (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// Verify says whether one of the trusted keys has issued t, every block is as it was signed, none is missing, and all of
-// them hold at now. The error is a *nsjail.Refusal; it says nothing of the token but ids and times. Whether t is revoked
-// or spent is for a Ledger to say.
+// Verify reports whether one of the trusted keys has issued t, every block is as it was signed, none is missing, and
+// all of them hold at now. The error is a *nsjail.Refusal; of the token it has ids and times only. A Ledger
+// knows whether t is revoked or spent.
 func Verify(t *Token, keys []ed25519.PublicKey, now time.Time) error {
 	i := slices.IndexFunc(keys, func(k ed25519.PublicKey) bool {
 		return len(k) == ed25519.PublicKeySize && issuerOf(k) == t.issuer

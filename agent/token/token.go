@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Token is a parsed one. Its methods may be called by many at a time. Until Verify has accepted it, what they say is only
-// what somebody claims.
+// Token is a parsed one. Its methods may be called by many at a time. Until Verify has accepted it, what they return is
+// only claimed.
 type Token struct {
 	issuer [issuerSize]byte
 	blocks []block
@@ -19,7 +19,7 @@ type Token struct {
 	trusted atomic.Pointer[[32]byte]
 }
 
-// ID names the last block, and with it all that the token says: 32 hexadecimal digits. It is no secret.
+// ID names the last block, and with it the content of the whole token: 32 hexadecimal digits. It is no secret.
 func (t *Token) ID() string { return t.blocks[len(t.blocks)-1].id }
 
 // IDs names all blocks, the issuer's first. A token that was narrowed has those of the one it came from, and one more.
@@ -31,7 +31,7 @@ func (t *Token) IDs() []string {
 	return ids
 }
 
-// Agent is on whose behalf its holder acts; "" if no block says it.
+// Agent returns on whose behalf its holder acts; "" if no block names an agent.
 func (t *Token) Agent() string {
 	for i := range t.blocks {
 		if t.blocks[i].Agent != "" {
@@ -51,7 +51,7 @@ func (t *Token) Policies() (list []json.RawMessage) {
 	return list
 }
 
-// Blocks is what each block says, the issuer's first.
+// Blocks returns the content of each block, the issuer's first.
 func (t *Token) Blocks() []Block {
 	list := make([]Block, len(t.blocks))
 	for i := range t.blocks {
@@ -71,7 +71,7 @@ func (t *Token) Runs() map[string]int64 {
 	return out
 }
 
-// Expires is when it ends: the earliest of all blocks; the zero time if none says.
+// Expires is when it ends: the earliest of all blocks; the zero time if none has one.
 func (t *Token) Expires() time.Time { return t.expiresAt(len(t.blocks) - 1) }
 
 // expiresAt is when every token that begins with the blocks up to i has ended.
@@ -84,7 +84,7 @@ func (t *Token) expiresAt(i int) (first time.Time) {
 	return first
 }
 
-// NotBefore is when it begins: the latest of all blocks; the zero time if none says.
+// NotBefore is when it begins: the latest of all blocks; the zero time if none has one.
 func (t *Token) NotBefore() (last time.Time) {
 	for i := range t.blocks {
 		if b := &t.blocks[i]; b.NotBefore.After(last) {
@@ -94,7 +94,7 @@ func (t *Token) NotBefore() (last time.Time) {
 	return last
 }
 
-// Sealed says that nobody can narrow it.
+// Sealed reports whether it cannot be narrowed any more.
 func (t *Token) Sealed() bool { return t.seal != nil }
 
 // Issuer is the id of the key that has signed it: see KeyID.

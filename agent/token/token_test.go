@@ -34,7 +34,7 @@ func must(t testing.TB) func(*Token, error) *Token {
 	}
 }
 
-// wants says whether an error is a Refusal of this layer with the code, and does not hold the token.
+// wants reports whether an error is a Refusal of this layer with the code, and does not hold the token.
 func wants(t testing.TB, what string, err error, code string, secrets ...*Token) {
 	t.Helper()
 	var r *nsjail.Refusal
@@ -65,7 +65,8 @@ func again(t testing.TB, tok *Token) *Token {
 
 func TestTokenSaysWhatItsBlocksSay(t *testing.T) {
 	public, private := newKey(t)
-	tok := must(t)(Mint(private, Block{Agent: "ci.build@x", Expires: noon.Add(time.Hour), Policy: json.RawMessage(`{ "a": [1, {"b": "<&>\u2028"}] }`)}))
+	tok := must(t)(Mint(private, Block{Agent: "ci.build@x", Expires: noon.Add(time.Hour),
+		Policy: json.RawMessage(`{ "a": [1, {"b": "<&>\u2028"}] }`)}))
 	first := tok.ID()
 	tok = must(t)(Attenuate(again(t, tok), Block{Runs: 5, NotBefore: noon, Note: "für ü"}))
 	tok = must(t)(Attenuate(again(t, tok), Block{Expires: noon.Add(time.Minute), Policy: json.RawMessage(`{}`)}))
@@ -77,10 +78,12 @@ func TestTokenSaysWhatItsBlocksSay(t *testing.T) {
 	if len(ids) != 3 || ids[0] != first || ids[2] != tok.ID() || tok.Agent() != "ci.build@x" || len(tok.Policies()) != 2 {
 		t.Errorf("%v: %v %q %q", tok, ids, tok.Agent(), tok.Policies())
 	}
-	if !tok.Expires().Equal(noon.Add(time.Minute)) || !tok.NotBefore().Equal(noon) || len(tok.Runs()) != 1 || tok.Runs()[ids[1]] != 5 {
+	if !tok.Expires().Equal(noon.Add(time.Minute)) || !tok.NotBefore().Equal(noon) || len(tok.Runs()) != 1 ||
+		tok.Runs()[ids[1]] != 5 {
 		t.Errorf("expires %v, not before %v, runs %v", tok.Expires(), tok.NotBefore(), tok.Runs())
 	}
-	for _, text := range []string{fmt.Sprint(tok), fmt.Sprintf("%+v %#v", tok, tok), func() string { b, _ := json.Marshal(tok); return string(b) }()} {
+	for _, text := range []string{fmt.Sprint(tok), fmt.Sprintf("%+v %#v", tok, tok),
+		func() string { b, _ := json.Marshal(tok); return string(b) }()} {
 		if strings.Contains(text, tok.Text()[6:40]) || strings.Contains(text, fmt.Sprint(tok.secret[:4])) {
 			t.Errorf("%q shows the token", text)
 		}
@@ -150,19 +153,28 @@ func TestWhatABlockMayHold(t *testing.T) {
 	_, private := newKey(t)
 	big := json.RawMessage(`{"a":"` + strings.Repeat("x", MaxText) + `"}`)
 	for _, b := range []Block{
-		{Agent: "a b"}, {Agent: "-a"}, {Agent: "a/b"}, {Agent: "a\n"}, {Agent: "ä"}, {Agent: strings.Repeat("a", MaxAgent+1)}, {Note: "\x1b[2J"}, {Note: "\u202e"},
-		{Note: "\xff"}, {Note: strings.Repeat("n", MaxNote+1)}, {Runs: -1}, {Runs: MaxRuns + 1}, {Policy: json.RawMessage(`[]`)},
+		{Agent: "a b"}, {Agent: "-a"}, {Agent: "a/b"}, {Agent: "a\n"}, {Agent: "ä"}, {Agent: strings.Repeat("a", MaxAgent+1)},
+		{Note: "\x1b[2J"}, {Note: "\u202e"},
+		{Note: "\xff"}, {Note: strings.Repeat("n", MaxNote+1)}, {Runs: -1}, {Runs: MaxRuns + 1},
+		{Policy: json.RawMessage(`[]`)},
 		{Policy: json.RawMessage(`null`)}, {Policy: json.RawMessage(`{}{}`)}, {Policy: json.RawMessage(`{"a":1,"a":2}`)},
-		{Policy: json.RawMessage(`{"x":[{"a":[],"b":{},"a":0}]}`)}, {Policy: json.RawMessage("{\"a\":\"\xff\"}")}, {Policy: big},
+		{Policy: json.RawMessage(`{"x":[{"a":[],"b":{},"a":0}]}`)}, {Policy: json.RawMessage("{\"a\":\"\xff\"}")},
+		{Policy: big},
 		{Expires: time.Unix(-5, 0)}, {Expires: time.Unix(maxTime+1, 0)},
 	} {
 		if tok, err := Mint(private, b); err == nil {
 			t.Errorf("minted %v with %.80q", tok, fmt.Sprint(b))
 		}
 	}
-	fits := must(t)(Mint(private, Block{Policy: json.RawMessage(`{"a":"` + strings.Repeat("x", 12000) + `","b":[{"a":1},{"a":1}]}`)}))
+	fits := must(t)(Mint(private, Block{Policy: json.RawMessage(`{"a":"` + strings.Repeat("x", 12000) +
+		`","b":[{"a":1},{"a":1}]}`)}))
 	again(t, fits)
-	if !slices.ContainsFunc([]error{func() error { _, err := Attenuate(fits, Block{Note: strings.Repeat("n", 200)}); return err }()}, func(e error) bool { return e != nil }) {
+	if !slices.ContainsFunc([]error{func() error {
+		_,
+			err := Attenuate(fits, Block{Note: strings.Repeat("n", 200)})
+		return err
+	}()},
+		func(e error) bool { return e != nil }) {
 		t.Error("a token that is too long was made")
 	}
 }

@@ -23,7 +23,7 @@ const (
 	issuerSize = 8
 )
 
-// block is one as it stands in a token.
+// block is one with its place in a token.
 type block struct {
 	Block
 	id        string
@@ -101,7 +101,7 @@ func (r *reader) number(size int) (n int) {
 	return n
 }
 
-// Parse reads a token's text. It says nothing about who made it: see Verify. Of each token there is one text, and no
+// Parse reads a token's text. It does not check who made it: see Verify. Of each token there is one text, and no
 // other is accepted. The error is a *nsjail.Refusal.
 func Parse(text string) (*Token, error) {
 	if len(text) > MaxText {
@@ -149,7 +149,8 @@ func Parse(text string) (*Token, error) {
 func (t *Token) readBlocks(r *reader, count int) error {
 	var before []byte
 	for i := range count {
-		b := block{content: r.take(r.number(2)), next: r.take(ed25519.PublicKeySize), signature: r.take(ed25519.SignatureSize)}
+		b := block{content: r.take(r.number(2)), next: r.take(ed25519.PublicKeySize),
+			signature: r.take(ed25519.SignatureSize)}
 		if r.short {
 			return malformed("a part of it is missing")
 		}

@@ -2,11 +2,11 @@ package workspace
 
 const maxAgent = 64 // bytes
 
-// Any stands for every agent where a sandbox is looked for. It is no agent's name.
+// Any is every agent where a sandbox is looked for. It is not an agent's name.
 const Any = "*"
 
-// CheckAgent refuses what is no name for an agent: it has 1 to 64 ASCII letters, digits and . _ : @ -, and begins with a
-// letter or digit. It stands in logs and file names of others.
+// CheckAgent refuses what is no name for an agent: it has 1 to 64 ASCII letters, digits and . _ : @ -, and begins with
+// a letter or digit. It appears in logs and in file names of others.
 func CheckAgent(name string) error {
 	if name == "" || len(name) > maxAgent {
 		return refuse(CodeBadAgent, "The name of an agent has %d bytes, not 1 to %d", len(name), maxAgent)

@@ -11,10 +11,10 @@ import (
 // maxLinks is how many symbolic links one lookup follows: path_resolution(7).
 const maxLinks = 40
 
-// Allowed says whether a payload could read the file of a path, or write it, as the kernel would answer in the jail: it
-// follows symbolic links and "..", asks the mode of each directory on the way, and knows that /input is read-only there.
-// A file that does not exist can be written if it can be made. Everything but /input, /work and /output is outside, and so
-// is what a link leads to there. It is an answer for this moment: only the jail itself is a guard.
+// Allowed reports whether a payload could read the file of a path, or write it, as the kernel would answer in the jail:
+// it follows symbolic links and "..", asks the mode of each directory on the way, and knows that /input is read-only
+// there. A file that does not exist can be written if it can be made. Everything but /input, /work and /output is
+// outside, and so is what a link leads to there. It is an answer for this moment: only the jail itself is a guard.
 //
 // It goes name by name, each one opened by the kernel: as root, a whole path at once would be resolved with root's
 // rights, not with the payload's.
@@ -41,9 +41,10 @@ func (t *Tree) Allowed(path string, write bool) (bool, error) {
 	return err == nil && w.yes, nil
 }
 
-// denied says that the kernel's answer is no.
+// denied reports whether the kernel's answer is no.
 func denied(err error) bool {
-	return slices.ContainsFunc([]unix.Errno{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES, unix.EPERM, unix.ENAMETOOLONG, unix.EXDEV},
+	return slices.ContainsFunc([]unix.Errno{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES, unix.EPERM,
+		unix.ENAMETOOLONG, unix.EXDEV},
 		func(e unix.Errno) bool { return errors.Is(err, e) })
 }
 
@@ -149,7 +150,8 @@ func (w *walk) fromRoot(name string) error {
 // up follows "..", which the kernel knows. It cannot lead above the root: what is below it is asked in the root at the
 // latest, and O_PATH opens nothing.
 func (w *walk) up() error {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
 	fd, err := unix.Openat2(w.cur, "..", &how)
 	if err != nil {
 		return err
@@ -164,7 +166,7 @@ func (w *walk) up() error {
 	return nil
 }
 
-// enter goes on from what a name stands for.
+// enter goes on from the file of a name.
 func (w *walk) enter(fd int, slash bool) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -206,7 +208,7 @@ func (w *walk) follow(fd int, slash bool) error {
 	return nil
 }
 
-// end answers for what the path stands for.
+// end answers for the file of the path.
 func (w *walk) end(st *unix.Stat_t) {
 	w.done = true
 	if w.write {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// chownAll gives what a test has made to the payload's user.
+// chownAll returns what a test has made to the payload's user.
 func chownAll(t testing.TB, tree *Tree, at string, paths ...string) {
 	t.Helper()
 	uid, gid := tree.volume.Owner()
@@ -23,11 +23,14 @@ func chownAll(t testing.TB, tree *Tree, at string, paths ...string) {
 
 func TestAllowed(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
-		for _, f := range []string{"/input/in", "/work/f", "/work/d/f", "/work/locked/f", "/work/ro/f", "/output/o", "/work/unreadable"} {
+		for _, f := range []string{"/input/in", "/work/f", "/work/d/f", "/work/locked/f", "/work/ro/f", "/output/o",
+			"/work/unreadable"} {
 			put(t, tree, f, "x")
 		}
-		links := map[string]string{"in": "/input/in", "rel": "../input/in", "indir": "/input", "abs": "/work/d/f", "outside": "/etc/passwd", "usr": "/usr",
-			"loop": "loop2", "loop2": "loop", "new": "d/fresh", "newin": "/input/fresh", "newabs": "/fresh", "root": "/", "magic": "/proc/self/root/work/f", "dir": "d", "dots": "../../../../work/f"}
+		links := map[string]string{"in": "/input/in", "rel": "../input/in", "indir": "/input", "abs": "/work/d/f",
+			"outside": "/etc/passwd", "usr": "/usr",
+			"loop": "loop2", "loop2": "loop", "new": "d/fresh", "newin": "/input/fresh", "newabs": "/fresh", "root": "/",
+			"magic": "/proc/self/root/work/f", "dir": "d", "dots": "../../../../work/f"}
 		for name, target := range links {
 			must(t, os.Symlink(target, at+"/work/"+name))
 			chownAll(t, tree, at, "work/"+name)
@@ -45,19 +48,29 @@ func TestAllowed(t *testing.T) {
 			read, write bool
 		}{
 			{"link40", true, true}, {"link41", false, false},
-			{"/work/f", true, true}, {"f", true, true}, {"./f", true, true}, {"/work", true, true}, {"/work/", true, true}, {"/input", true, false},
-			{"/input/in", true, false}, {"/input/fresh", false, false}, {"/output/o", true, false}, {"/output/fresh", false, true},
-			{"fresh", false, true}, {"fresh/", false, false}, {"none/fresh", false, false}, {"f/", false, false}, {"f/x", false, false},
-			{"d/../f", true, true}, {"none/../f", false, false}, {"f/../f", false, false}, {"../work/f", true, true}, {"../input/in", true, false},
-			{"/work/../input/../work/f", true, true}, {"/../../work/f", true, true}, {"/input/../work/f", true, true}, {"/work/../etc/passwd", false, false},
-			{"in", true, false}, {"rel", true, false}, {"indir/in", true, false}, {"indir/fresh", false, false}, {"abs", true, true}, {"dir/f", true, true},
-			{"dir/../f", true, true}, {"indir/../output/fresh", false, true}, {"outside", false, false}, {"usr/bin/env", false, false},
-			{"loop", false, false}, {"new", false, true}, {"new/", false, false}, {"newin", false, false}, {"newabs", false, false}, {"root", false, false},
+			{"/work/f", true, true}, {"f", true, true}, {"./f", true, true}, {"/work", true, true}, {"/work/", true, true},
+			{"/input", true, false},
+			{"/input/in", true, false}, {"/input/fresh", false, false}, {"/output/o", true, false},
+			{"/output/fresh", false, true},
+			{"fresh", false, true}, {"fresh/", false, false}, {"none/fresh", false, false}, {"f/", false, false},
+			{"f/x", false, false},
+			{"d/../f", true, true}, {"none/../f", false, false}, {"f/../f", false, false}, {"../work/f", true, true},
+			{"../input/in", true, false},
+			{"/work/../input/../work/f", true, true}, {"/../../work/f", true, true}, {"/input/../work/f", true, true},
+			{"/work/../etc/passwd", false, false},
+			{"in", true, false}, {"rel", true, false}, {"indir/in", true, false}, {"indir/fresh", false, false},
+			{"abs", true, true}, {"dir/f", true, true},
+			{"dir/../f", true, true}, {"indir/../output/fresh", false, true}, {"outside", false, false},
+			{"usr/bin/env", false, false},
+			{"loop", false, false}, {"new", false, true}, {"new/", false, false}, {"newin", false, false},
+			{"newabs", false, false}, {"root", false, false},
 			{"root/work/f", true, true}, {"root/etc/passwd", false, false}, {"magic", false, false}, {"dots", true, true},
 			{"locked/f", false, false}, {"locked/../f", false, false}, {"locked", false, false}, {"locked/fresh", false, false},
 			{"ro/f", true, true}, {"ro/fresh", false, false}, {"ro", true, false}, {"unreadable", false, true},
-			{"/", false, false}, {"/etc/passwd", false, false}, {"/proc/self/environ", false, false}, {"/tmp/x", false, false}, {"/workx", false, false},
-			{"", false, false}, {"a\x00b", false, false}, {strings.Repeat("x", 256), false, false}, {strings.Repeat("./", 3000), false, false},
+			{"/", false, false}, {"/etc/passwd", false, false}, {"/proc/self/environ", false, false}, {"/tmp/x", false, false},
+			{"/workx", false, false},
+			{"", false, false}, {"a\x00b", false, false}, {strings.Repeat("x", 256), false, false},
+			{strings.Repeat("./", 3000), false, false},
 			{"\xff\n", false, true},
 		} {
 			for _, write := range []bool{false, true} {
@@ -78,7 +91,8 @@ func kernel(t *testing.T, tree *Tree, p string, write bool) (yes bool) {
 	if !strings.HasPrefix(p, "/") {
 		p = "/work/" + p
 	}
-	how := unix.OpenHow{Flags: unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
+	how := unix.OpenHow{Flags: unix.O_CLOEXEC | unix.O_NONBLOCK,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
 	must(t, control(tree.volume.Root(), func(root int) error {
 		if !write {
 			fd, err := retry(root, p, &how)
@@ -226,7 +240,7 @@ func clear(t *testing.T, tree *Tree) {
 	}
 }
 
-// atRoot says whether a path ends in the root, or would make a file there.
+// atRoot reports whether a path ends in the root, or would make a file there.
 func atRoot(tree *Tree, p string) (yes bool) {
 	if !strings.HasPrefix(p, "/") {
 		p = "/work/" + p
@@ -252,7 +266,8 @@ func FuzzAllowed(f *testing.F) {
 	for _, p := range []string{"a/b/f", "/input/f", "/output/\xff"} {
 		put(f, tree, p, "")
 	}
-	for _, s := range []string{"", "/", "a/b/f", "a/b/f/", "a//./b/f/.", "/input/f", "/output/\xff", "a/../a/b", "../../input/f", "/etc/passwd", "x\x00", "a/b/new", "/input/new"} {
+	for _, s := range []string{"", "/", "a/b/f", "a/b/f/", "a//./b/f/.", "/input/f", "/output/\xff", "a/../a/b",
+		"../../input/f", "/etc/passwd", "x\x00", "a/b/new", "/input/new"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, p string) {

@@ -27,7 +27,8 @@ func TestTypes(t *testing.T) {
 		must(t, err)
 		defer unix.Close(dir)
 		must(t, unix.Bind(fd, &unix.SockaddrUnix{Name: "/proc/self/fd/" + strconv.Itoa(dir) + "/socket"}))
-		links := map[string]string{"file": "d/f", "dir": "d", "abs": "/etc/passwd", "up": "../../..", "loop": "loop", "none": "nothing",
+		links := map[string]string{"file": "d/f", "dir": "d", "abs": "/etc/passwd", "up": "../../..", "loop": "loop",
+			"none":  "nothing",
 			"magic": "/proc/self/fd", "self": "/proc/self/root/etc/passwd"}
 		for name, target := range links {
 			must(t, os.Symlink(target, work+name))
@@ -98,8 +99,10 @@ func TestSparseAndLeased(t *testing.T) {
 	})
 }
 
-var hostile = []string{"new\nline", "\xff\xfe\x80", "esc\x1b]0;owned\a", "quote\"'\\", "...", " ", "-rf", "*", "\t", "é", "e\xcc\x81", "\\xff",
-	"\u202egnp.exe", "\ufffd", "\xed\xa0\x80", "<script>", "%00", "a;b|c", strings.Repeat("\xf0\x9f\x98\x80", 63), strings.Repeat("\xff", 255)}
+var hostile = []string{"new\nline", "\xff\xfe\x80", "esc\x1b]0;owned\a", "quote\"'\\", "...", " ", "-rf", "*", "\t",
+	"é", "e\xcc\x81", "\\xff",
+	"\u202egnp.exe", "\ufffd", "\xed\xa0\x80", "<script>", "%00", "a;b|c", strings.Repeat("\xf0\x9f\x98\x80", 63),
+	strings.Repeat("\xff", 255)}
 
 // Any name that a file may have can be listed, described, read, and removed, by what the list says.
 func TestNames(t *testing.T) {
@@ -192,7 +195,8 @@ func TestRemoveLocked(t *testing.T) {
 		must(t, tree.Mkdir("keep"))
 		put(t, tree, "keep/f", "kept")
 		must(t, os.Chmod(at+"/work/keep", 0o555))
-		for _, d := range []string{"top/a/b/c", "top/a/x", "top/y/z/1/2/3", "top/half/500/d", "top/half/444/d", "top/half/100/d", "top/500/d"} {
+		for _, d := range []string{"top/a/b/c", "top/a/x", "top/y/z/1/2/3", "top/half/500/d", "top/half/444/d",
+			"top/half/100/d", "top/500/d"} {
 			must(t, tree.Mkdir(d))
 		}
 		for d, mode := range map[string]os.FileMode{"half/500": 0o500, "half/444": 0o444, "half/100": 0o100, "500": 0o500} {
@@ -204,7 +208,8 @@ func TestRemoveLocked(t *testing.T) {
 			must(t, os.Symlink("/work/keep", at+"/work/"+d+"/link"))
 			must(t, os.Symlink("../../keep", at+"/work/"+d+"/rel"))
 		}
-		for _, d := range []string{"top/y/z/1/2/3", "top/y/z/1/2", "top/y/z/1", "top/y/z", "top/y", "top/a/b/c", "top/a/b", "top/a/x", "top/a", "top"} {
+		for _, d := range []string{"top/y/z/1/2/3", "top/y/z/1/2", "top/y/z/1", "top/y/z", "top/y", "top/a/b/c", "top/a/b",
+			"top/a/x", "top/a", "top"} {
 			must(t, os.Chmod(at+"/work/"+d, 0))
 		}
 		list, more, err := tree.List("/work", true, "", 0)
@@ -229,7 +234,8 @@ func TestBounds(t *testing.T) {
 	for i := range 300 {
 		must(t, os.MkdirAll(filepath.Join(around, "volume/work/wide", strconv.Itoa(i), "x"), 0o755))
 	}
-	if list, more, err := tree.List("wide", true, "", 100); err != nil || !more || len(list) != 100 || !slices.IsSorted(paths(list)) {
+	if list, more, err := tree.List("wide", true, "", 100); err != nil || !more || len(list) != 100 ||
+		!slices.IsSorted(paths(list)) {
 		t.Errorf("%d, %v, %v", len(list), more, err)
 	}
 	tree.visits = 500

@@ -26,7 +26,8 @@ func entryOf(fd int, path string) (*Entry, error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, err
 	}
-	e := &Entry{Path: printable(path), Type: typeOf(st.Mode), Size: st.Size, Mode: octal(st.Mode), ModTime: time.Unix(st.Mtim.Unix()).UTC()}
+	e := &Entry{Path: printable(path), Type: typeOf(st.Mode), Size: st.Size, Mode: octal(st.Mode),
+		ModTime: time.Unix(st.Mtim.Unix()).UTC()}
 	if !utf8.ValidString(path) {
 		e.RawPath = []byte(path)
 	}
@@ -84,7 +85,7 @@ func octal(mode uint32) string {
 	return "0000"[:4-len(s)] + s
 }
 
-// printable gives a name as valid UTF-8: a byte that is none becomes \xNN, everything else stays.
+// printable returns a name as valid UTF-8: a byte that is none becomes \xNN, everything else stays.
 func printable(name string) string {
 	if utf8.ValidString(name) {
 		return name

@@ -30,7 +30,8 @@ func TestJailSharesTheFiles(t *testing.T) {
 	v := newReal(t, 1<<20, 200)
 	tree := NewTree(v)
 	put(t, tree, "/input/in", "given")
-	_, err := tree.Put("run.sh", strings.NewReader("#!/bin/sh\ncat /input/in >/output/out; rm /work/run.sh; mkdir /work/own; chmod 0 /work/own /output/out\n"), 0o755, 0)
+	_, err := tree.Put("run.sh", strings.NewReader(
+		"#!/bin/sh\ncat /input/in >/output/out; rm /work/run.sh; mkdir /work/own; chmod 0 /work/own /output/out\n"), 0o755, 0)
 	must(t, err)
 	if out := runIn(t, v, "echo x >/input/in; ./run.sh"); !strings.Contains(out, "Read-only") {
 		t.Errorf("%s", out)
@@ -39,7 +40,8 @@ func TestJailSharesTheFiles(t *testing.T) {
 		t.Error("an ordinary user has written below a directory of mode 000")
 	}
 	out := runIn(t, v, "chmod 644 /output/out; cat /output/out; ls -d /work/* /.put* /.rm* 2>/dev/null; head -c 2000000 /dev/zero >/work/big; wc -c </work/big")
-	if !strings.HasPrefix(out, "given/work/own\n") || !strings.HasSuffix(out, "\n1040384\n") && !strings.Contains(out, "No space") {
+	if !strings.HasPrefix(out, "given/work/own\n") || !strings.HasSuffix(out, "\n1040384\n") &&
+		!strings.Contains(out, "No space") {
 		t.Errorf("%q", out)
 	}
 	if got := read(t, tree, "/output/out"); got != "given" {
@@ -59,7 +61,8 @@ func TestAllowedIsTheJails(t *testing.T) {
 	put(t, tree, "d/f", "")
 	runIn(t, v, `cd /work; ln -s /input/in in; ln -s ../input/none none; ln -s /usr/bin usr; ln -s d/new new; ln -s loop loop; mkdir -m 0 locked; mkdir -m 555 ro;
 		: >ro/f 2>/dev/null; : >wo; chmod 200 wo; : >deny; chmod 0 deny; ln -s /work/../work/d abs; ln -s / root; ln -s /proc/self/cwd magic; ln d/f hard`)
-	list := []string{"in", "none", "new", "loop", "locked/f", "ro/f", "wo", "deny", "abs/f", "abs/../d/f", "root/work/d/f", "root/input/in", "hard", "d/f/", "d/none/../f",
+	list := []string{"in", "none", "new", "loop", "locked/f", "ro/f", "wo", "deny", "abs/f", "abs/../d/f", "root/work/d/f",
+		"root/input/in", "hard", "d/f/", "d/none/../f",
 		"/input/in", "/input/../work/d/f", "/output/fresh", "/work/ro/../fresh", "locked/../fresh", "d//f", "./d/./f"}
 	script := ""
 	for _, p := range list {

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// MaxList is how many entries one List gives at the most.
+	// MaxList is the largest number of entries that one List returns.
 	MaxList      = 10000
 	maxListBytes = 8 << 20 // of all their paths
 	maxDepth     = 100     // of the directories that List enters, below the one that it was given
@@ -41,11 +41,11 @@ func (b *budget) spend(do string, p place) error {
 	return nil
 }
 
-// List gives what is in a directory, and with recursive what is in those below it: directories nearer to it first count
-// against max, and the list is sorted by path. It enters no symbolic link. more says that there are others: beyond max
-// (1 to MaxList; 0 is MaxList), too deep, with a path too long to be named, or in a directory whose mode forbids to look.
-// Of a single directory it is the first max entries behind the path after, in bytes as Entry has them, so that the last
-// path of one list begins the next.
+// List returns what is in a directory, and with recursive what is in those below it: directories nearer to it first
+// count against max, and the list is sorted by path. It enters no symbolic link. more reports whether there are others:
+// beyond max (1 to MaxList; 0 is MaxList), too deep, with a path too long to be named, or in a directory whose mode
+// forbids to look. Of a single directory it is the first max entries behind the path after, in bytes as Entry has them,
+// so that the last path of one list begins the next.
 func (t *Tree) List(path string, recursive bool, after string, max int) (list []Entry, more bool, err error) {
 	p, r := parse(path)
 	if r != nil {
@@ -102,7 +102,7 @@ type lister struct {
 	full      bool
 }
 
-// lost says that a directory below the first one cannot be entered, or is no longer there.
+// lost reports whether a directory below the first one cannot be entered, or does not exist any more.
 func (l *lister) lost(err error) bool {
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):

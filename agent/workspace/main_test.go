@@ -83,7 +83,8 @@ func newReal(t testing.TB, size, inodes int64) *nsjail.Volume {
 	return v
 }
 
-// each runs a test on a directory and on a Runner's volume. at is a path of the root, for what a payload would do there.
+// each runs a test on a directory and on a Runner's volume. at is a path of the root, for what a payload would do
+// there.
 func each(t *testing.T, f func(t *testing.T, tree *Tree, at string)) {
 	t.Helper()
 	t.Run("directory", func(t *testing.T) {

@@ -43,8 +43,9 @@ func (t *Tree) open(p place, flags int) (fd int, err error) {
 	return fd, err
 }
 
-// openat2 opens a path below a directory. A lookup that meets too many renames is tried again (EAGAIN), and so is a file
-// with a lease on it, which breaks thereby; a payload that goes on is told apart from one that is unlucky by patience.
+// openat2 opens a path below a directory. A lookup that meets too many renames is tried again (EAGAIN), and so is a
+// file with a lease on it, which breaks thereby; a payload that goes on is told apart from one that is unlucky by
+// patience.
 func openat2(dir int, path string, flags int, mode uint32) (int, error) {
 	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Mode: uint64(mode), Resolve: beneath}
 	for try := 0; ; try++ {
@@ -53,7 +54,7 @@ func openat2(dir int, path string, flags int, mode uint32) (int, error) {
 			return -1, errors.New("openat2(2) is missing: Linux 5.6 has it")
 		}
 		if err == unix.ENOTDIR && flags&unix.O_DIRECTORY != 0 && isLink(dir, path) {
-			return -1, unix.ELOOP // the kernel says ENOTDIR of any link at the end
+			return -1, unix.ELOOP // the kernel returns ENOTDIR for any link at the end
 		}
 		if (err != unix.EINTR && err != unix.EAGAIN) || try == 100 {
 			return fd, err
@@ -78,9 +79,9 @@ func openDir(dir int, name string) (int, error) {
 	return openat2(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 }
 
-// unlock opens a directory whose mode forbids it to its owner, after changing the mode to 0700. The chmod(2) goes through
-// the descriptor that was looked at, by its name in /proc: fchmod(2) refuses O_PATH, fchmodat(2) would follow a link that
-// has taken the name meanwhile, and fchmodat2(2) is of Linux 6.6.
+// unlock opens a directory whose mode forbids it to its owner, after changing the mode to 0700. The chmod(2) goes
+// through the descriptor that was looked at, by its name in /proc: fchmod(2) refuses O_PATH, fchmodat(2) would follow a
+// link that has taken the name meanwhile, and fchmodat2(2) is of Linux 6.6.
 func unlock(dir int, name string) (int, error) {
 	seen, err := openat2(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -139,7 +140,7 @@ func (t *Tree) makeDir(dir int, name string) (int, error) {
 	return fd, nil
 }
 
-// own gives what the host has made to the payload's user: fchown(2).
+// own returns what the host has made to the payload's user: fchown(2).
 func (t *Tree) own(fd int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

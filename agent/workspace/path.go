@@ -50,7 +50,8 @@ func parse(path string) (place, *nsjail.Refusal) {
 		case name == "..":
 			return place{}, refuse(CodeBadPath, "A path has %q in it: %s", "..", show(path))
 		case len(name) > nameMax:
-			return place{}, refuse(CodeBadPath, "A name of %d bytes is too long, the most is %d: %s", len(name), nameMax, show(path))
+			return place{}, refuse(CodeBadPath, "A name of %d bytes is too long, the most is %d: %s", len(name), nameMax,
+				show(path))
 		case p.area == "":
 			if !slices.Contains(areas, name) {
 				return place{}, refuse(CodeOutside, "%s is not in the sandbox", show(path))
@@ -98,7 +99,7 @@ func (p place) String() string {
 	return "/" + p.rel()
 }
 
-// child is what a name stands for in a directory.
+// child returns the file of a name in a directory.
 func (p place) child(name string) place {
 	if p.area == "" {
 		return place{area: name}
@@ -106,7 +107,7 @@ func (p place) child(name string) place {
 	return place{area: p.area, names: append(slices.Clip(p.names), name)}
 }
 
-// split gives the directory and the name in it, of a place below an area.
+// split returns the directory and the name in it, of a place below an area.
 func (p place) split() (dir place, name string) {
 	n := len(p.names) - 1
 	return place{area: p.area, names: p.names[:n:n]}, p.names[n]

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Put writes a file with what r has, up to its end, and the directories above it that do not exist. It is there whole or
-// not at all: what had the name is replaced when everything has been written, and stays as it was if that fails. Of perm
-// the nine permission bits count. More than max bytes are refused (CodeTooLarge); 0 leaves it to the quota, whose end is
-// CodeDiskFull.
+// Put writes a file with what r has, up to its end, and the directories above it that do not exist. It is there whole
+// or not at all: what had the name is replaced when everything has been written, and stays as it was if that fails. Of
+// perm the nine permission bits count. More than max bytes are refused (CodeTooLarge); 0 leaves it to the quota, whose
+// end is CodeDiskFull.
 func (t *Tree) Put(path string, r io.Reader, perm fs.FileMode, max int64) (*Entry, error) {
 	p, refusal := below(path)
 	if refusal != nil {
@@ -102,7 +102,7 @@ func (t *Tree) unstage(name string) error {
 	return fmt.Errorf("remove the half-written file: %s", err)
 }
 
-// commit gives the staged file its name: renameat(2) replaces what has it.
+// commit returns the staged file its name: renameat(2) replaces what has it.
 func (t *Tree) commit(staged string, p place) error {
 	dir, name := p.split()
 	return t.root(func(root int) error {
@@ -134,7 +134,8 @@ func fill(f *os.File, r io.Reader, p place, max int64) error {
 			return nil
 		}
 		if rerr != nil {
-			return fmt.Errorf("its content could not be read to the end: %s", rerr) // its errno, if it has one, is not about the path
+			// its errno, if it has one, is not about the path
+			return fmt.Errorf("its content could not be read to the end: %s", rerr)
 		}
 	}
 	return io.ErrNoProgress

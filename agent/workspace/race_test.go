@@ -27,8 +27,8 @@ func (a attacker) in(path string, f func(dir int)) {
 	}
 }
 
-// swap exchanges, until told to stop, a directory and a link to one that nobody may reach, a file and a link, a file and a
-// FIFO, and moves a directory up and down.
+// swap exchanges, until told to stop, a directory and a link to one that nobody may reach, a file and a link, a file
+// and a FIFO, and moves a directory up and down.
 func (a attacker) swap(around string, stop *atomic.Bool) {
 	exchange := func(dir int, name string) {
 		_ = unix.Renameat2(dir, name, dir, name+".link", unix.RENAME_EXCHANGE)
@@ -165,7 +165,8 @@ func snapshot(t *testing.T, dir string) string {
 				return err
 			}
 		}
-		b.WriteString(p + " " + octal(st.Mode) + " " + itoa(int(st.Uid)) + " " + itoa(int(st.Nlink)) + " " + itoa(int(st.Mtim.Nano())) + " " + itoa(int(st.Ctim.Nano())) + " " + string(text) + "\n")
+		b.WriteString(p + " " + octal(st.Mode) + " " + itoa(int(st.Uid)) + " " + itoa(int(st.Nlink)) + " " +
+			itoa(int(st.Mtim.Nano())) + " " + itoa(int(st.Ctim.Nano())) + " " + string(text) + "\n")
 		return nil
 	}))
 	return b.String()

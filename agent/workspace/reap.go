@@ -13,8 +13,8 @@ func (s *Store) nudge() {
 	}
 }
 
-// reap removes what has expired, until Close. It sleeps until the first may, and looks again when one is made or a run is
-// released; a use in between only moves the moment away.
+// reap removes what has expired, until Close. It sleeps until the first may, and looks again when one is made or a run
+// is released; a use in between only moves the moment away.
 func (s *Store) reap() {
 	defer close(s.end)
 	for {
@@ -38,7 +38,7 @@ func (s *Store) reap() {
 	}
 }
 
-// expiring takes out what has expired, and says when the next may; the zero time if nothing can.
+// expiring takes out what has expired, and returns when the next may; the zero time if nothing can.
 func (s *Store) expiring() (expired []*Sandbox, next time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

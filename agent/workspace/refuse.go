@@ -31,7 +31,7 @@ const (
 	CodeTooBig     = "out_of_sandbox_space" // the quotas of all together
 )
 
-// next says how to proceed.
+// next returns how to proceed.
 var next = map[string][]string{
 	CodeBadPath:    {"Give an absolute path below /input, /work or /output, or one relative to /work, without \"..\"."},
 	CodeOutside:    {"Only files below /input, /work and /output can be reached from outside of a run; copy what you need to /output in a run."},
@@ -45,10 +45,11 @@ var next = map[string][]string{
 	CodeTooLarge:   {"Split the file into smaller ones, or make it smaller."},
 	CodeTooMuch:    {"Call it again: what has been done stays done.", "If a run keeps changing the files, end it first."},
 	CodeBusy:       {"Try again when the runs in the sandbox have ended."},
-	CodeBadAgent:   {"Use letters, digits and . _ : @ - for an agent, at most " + strconv.Itoa(maxAgent) + " of them, and begin with a letter or digit."},
-	CodeBadOption:  {"Ask for less, or leave it out and take the default."},
-	CodeTooMany:    {"Delete a sandbox that is not needed any more, or wait until one expires."},
-	CodeTooBig:     {"Delete a sandbox that is not needed any more, or ask for a smaller quota."},
+	CodeBadAgent: {"Use letters, digits and . _ : @ - for an agent, at most " + strconv.Itoa(maxAgent) +
+		" of them, and begin with a letter or digit."},
+	CodeBadOption: {"Ask for less, or leave it out and take the default."},
+	CodeTooMany:   {"Delete a sandbox that is not needed any more, or wait until one expires."},
+	CodeTooBig:    {"Delete a sandbox that is not needed any more, or ask for a smaller quota."},
 }
 
 func refuse(code, format string, a ...any) *nsjail.Refusal {
@@ -69,7 +70,7 @@ func gone() *nsjail.Refusal {
 	return refuse(CodeNotFound, "The sandbox is gone: it was deleted or has expired")
 }
 
-// explain makes a Refusal of what a system call says about a path. What is not about the path stays an error.
+// explain makes a Refusal of a system call's error about a path. What is not about the path stays an error.
 func explain(do string, p place, err error) error {
 	var r *nsjail.Refusal
 	if errors.As(err, &r) {
@@ -87,7 +88,8 @@ func explain(do string, p place, err error) error {
 	case unix.ENOENT:
 		return refuse(CodeNotFound, "There is no %s in the sandbox", name)
 	case unix.ELOOP:
-		return refuse(CodeSymlink, "%s is or passes through a symbolic link, which is not followed from outside of a run", name)
+		return refuse(CodeSymlink, "%s is or passes through a symbolic link, which is not followed from outside of a run",
+			name)
 	case unix.EXDEV:
 		return refuse(CodeOutside, "%s leads out of the sandbox", name)
 	case unix.ENOTDIR:

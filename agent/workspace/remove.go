@@ -52,7 +52,7 @@ func (m *remover) remove(parent int, name string, onlyDir bool) error {
 		}
 		switch {
 		case err == unix.ENOENT && round > 0:
-			return nil // somebody else has removed the rest
+			return nil // another call has removed the rest
 		case err == unix.ENOTEMPTY, !onlyDir && (err == unix.ENOTDIR || err == unix.ELOOP):
 			continue // filled again, or no longer a directory
 		default:
@@ -98,8 +98,8 @@ func (m *remover) enter(dir int, name string) (int, error) {
 	return fd, nil
 }
 
-// empty calls f for all names in a directory until there are none: f removes each. One that f could not reach because it
-// has been replaced is met again.
+// empty calls f for all names in a directory until there are none: f removes each. One that f could not reach because
+// it has been replaced is met again.
 func (m *remover) empty(dir int, f func(name string) error) error {
 	again, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -134,7 +134,7 @@ func (m *remover) empty(dir int, f func(name string) error) error {
 	return nil
 }
 
-// moved says that a name does not stand any more for what it stood for: whatever it is now, it is met again.
+// moved reports whether a name does not lead to the same file any more: it is met again, whatever it is now.
 func moved(err error) bool {
 	switch err {
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EISDIR, unix.ENOTEMPTY, unix.EEXIST, unix.EAGAIN:

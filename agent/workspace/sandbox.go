@@ -48,13 +48,14 @@ func (b *Sandbox) Volume() Volume { return b.volume }
 func Mounts(v Volume) []nsjail.Mount {
 	var m []nsjail.Mount
 	for _, a := range areas {
-		m = append(m, nsjail.Mount{Type: nsjail.MountVolume, Source: v.ID() + "/" + a, Target: "/" + a, Writable: a != "input"})
+		m = append(m, nsjail.Mount{Type: nsjail.MountVolume, Source: v.ID() + "/" + a, Target: "/" + a,
+			Writable: a != "input"})
 	}
 	return m
 }
 
-// Acquire is called before a run. Until release, which may be called more than once, the sandbox does not expire; if it is
-// deleted meanwhile, the context ends with a *nsjail.Refusal as its cause, and whoever deletes waits for release.
+// Acquire is called before a run. Until release, which may be called more than once, the sandbox does not expire; if it
+// is deleted meanwhile, the context ends with a *nsjail.Refusal as its cause, and the deletion waits for release.
 func (b *Sandbox) Acquire(ctx context.Context) (runCtx context.Context, release func(), err error) {
 	s := b.store
 	s.mu.Lock()
@@ -86,7 +87,7 @@ func (b *Sandbox) release(r *run) {
 	s.nudge()
 }
 
-// touch says that it is being used.
+// touch notes that it is being used.
 func (b *Sandbox) touch() error {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()

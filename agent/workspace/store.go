@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// StoreOptions say how a Store makes sandboxes and how many. 0 means the default that stands beside it.
+// StoreOptions are how a Store makes sandboxes and how many. 0 is the default beside the field.
 type StoreOptions struct {
-	// Make makes a Volume of a size in bytes and a number of inodes, with the directories input, work and output. It may be
-	// called concurrently; without it Create fails.
+	// Make makes a Volume of a size in bytes and a number of inodes, with the directories input, work and output. It may
+	// be called concurrently; without it Create fails.
 	Make func(size, inodes int64) (Volume, error)
 	// Max is how many sandboxes there may be (100), and MaxPerAgent how many of one agent (Max). MaxBytes is what the
 	// quotas of all may add up to (4 GiB), with a KiB of the kernel's memory for each inode, and MaxBytesPerAgent those of
@@ -22,8 +22,8 @@ type StoreOptions struct {
 	MaxBytes, MaxBytesPerAgent int64
 	// MaxRuns is how many runs one sandbox may have at a time; 0 is any number.
 	MaxRuns int
-	// DefaultSize (256 MiB) and MaxSize (MaxBytes) are of one sandbox, in bytes; DefaultInodes (16,384) and MaxInodes (2^20)
-	// in files.
+	// DefaultSize (256 MiB) and MaxSize (MaxBytes) are of one sandbox, in bytes; DefaultInodes (16,384) and MaxInodes
+	// (2^20) in files.
 	DefaultSize, MaxSize, DefaultInodes, MaxInodes int64
 	// DefaultTTL (1 hour) and MaxTTL (24 hours) are how long a sandbox lives without being used.
 	DefaultTTL, MaxTTL time.Duration
@@ -183,7 +183,7 @@ func (s *Store) Get(agent, id string) (*Sandbox, error) {
 	return s.get(agent, id)
 }
 
-// get says the same of an id that was never given, one that is over, and one of another agent's.
+// get returns the same error for an id that never existed, one that has ended, and one of another agent's.
 func (s *Store) get(agent, id string) (*Sandbox, error) {
 	b := s.live[id]
 	if b == nil || !b.of(agent) || b.expired(s.o.Now()) {
@@ -212,15 +212,16 @@ func (s *Store) List(agent string) []*Sandbox {
 	return list
 }
 
-// Usage says how many sandboxes there are, with those that are being made or removed, and the sum of their quotas in bytes.
+// Usage returns how many sandboxes there are, with those that are being made or removed, and the sum of their quotas in
+// bytes.
 func (s *Store) Usage() (count int, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.count, s.bytes
 }
 
-// Delete ends an agent's sandbox: it is no longer found, the contexts of its runs are cancelled, and when all of them have
-// been released, its Volume is closed.
+// Delete ends an agent's sandbox: it is no longer found, the contexts of its runs are cancelled, and when all of them
+// have been released, its Volume is closed.
 func (s *Store) Delete(agent, id string) error {
 	s.mu.Lock()
 	b, err := s.get(agent, id)

@@ -73,7 +73,8 @@ func (c counted) Close() error {
 
 func newWorld(t *testing.T, o StoreOptions) *world {
 	t.Helper()
-	w := &world{clock: &clock{now: time.Unix(1e9, 0), timers: map[chan time.Time]time.Time{}}, removed: make(chan string, 1000)}
+	w := &world{clock: &clock{now: time.Unix(1e9, 0), timers: map[chan time.Time]time.Time{}},
+		removed: make(chan string, 1000)}
 	at := inMemory(t)
 	var n atomic.Int64
 	o.Make = func(size, inodes int64) (Volume, error) {
@@ -111,7 +112,8 @@ func (w *world) create(t *testing.T, agent string) *Sandbox {
 func TestStore(t *testing.T) {
 	w := newWorld(t, StoreOptions{})
 	a, b, other := w.create(t, "ann"), w.create(t, "ann"), w.create(t, "bob")
-	if !regexp.MustCompile(`^sb_[a-z2-7]{26,}$`).MatchString(a.ID) || a.ID == b.ID || a.Size != 256<<20 || a.TTL != time.Hour || a.Inodes != 16<<10 {
+	if !regexp.MustCompile(`^sb_[a-z2-7]{26,}$`).MatchString(a.ID) || a.ID == b.ID || a.Size != 256<<20 ||
+		a.TTL != time.Hour || a.Inodes != 16<<10 {
 		t.Errorf("%+v", a)
 	}
 	if got, err := w.Get("ann", a.ID); got != a || err != nil {
@@ -126,7 +128,8 @@ func TestStore(t *testing.T) {
 	}
 	want := []string{a.ID, b.ID}
 	slices.Sort(want)
-	if !slices.Equal(ids("ann"), want) || !slices.Equal(ids("bob"), []string{other.ID}) || ids("eve") != nil || ids("") != nil || len(ids(Any)) != 3 {
+	if !slices.Equal(ids("ann"), want) || !slices.Equal(ids("bob"), []string{other.ID}) || ids("eve") != nil ||
+		ids("") != nil || len(ids(Any)) != 3 {
 		t.Errorf("%q %q", ids("ann"), ids("bob"))
 	}
 	put(t, a.Tree(), "f", "ann's")
@@ -177,7 +180,8 @@ func TestAnotherAgents(t *testing.T) {
 }
 
 func TestStoreBounds(t *testing.T) {
-	w := newWorld(t, StoreOptions{Max: 4, MaxPerAgent: 2, MaxBytes: 1000 << 20, DefaultSize: 100 << 20, MaxSize: 700 << 20, DefaultInodes: 100, MaxInodes: 1000, MaxTTL: time.Hour})
+	w := newWorld(t, StoreOptions{Max: 4, MaxPerAgent: 2, MaxBytes: 1000 << 20, DefaultSize: 100 << 20, MaxSize: 700 << 20,
+		DefaultInodes: 100, MaxInodes: 1000, MaxTTL: time.Hour})
 	for _, c := range []struct {
 		agent string
 		o     CreateOptions
@@ -295,7 +299,8 @@ func TestExpiry(t *testing.T) {
 		t.Error(got)
 	}
 	w.clock.advance(58 * time.Second)
-	if got := used.Expires().Sub(w.clock.Now()); got != time.Second || running.Expires().Sub(w.clock.Now()) != time.Minute {
+	if got := used.Expires().Sub(w.clock.Now()); got != time.Second ||
+		running.Expires().Sub(w.clock.Now()) != time.Minute {
 		t.Errorf("used has %v", got)
 	}
 	w.clock.advance(time.Hour)

@@ -17,7 +17,7 @@ type Volume interface {
 	Root() *os.File
 	// Owner is the user and group of the host that the payload is.
 	Owner() (uid, gid int)
-	// Close gives it up; it ends when no jail has it mounted any more.
+	// Close returns it up; it ends when no jail has it mounted any more.
 	Close() error
 }
 
@@ -27,8 +27,8 @@ const (
 )
 
 // Tree reads and writes the files of a Volume while payloads do the same. Its methods may be called concurrently. Paths
-// are absolute as the jail sees them, or relative to /work; they may hold any bytes but NUL, and no "..". What it cannot
-// do because of the path, or of what is there, is an *nsjail.Refusal.
+// are absolute as the jail sees them, or relative to /work; they may hold any bytes but NUL, and no "..". What it
+// cannot do because of the path, or of what is there, is an *nsjail.Refusal.
 type Tree struct {
 	volume Volume
 	used   func() error // called at the start of what counts as a use, which it may refuse; may be nil
@@ -37,11 +37,11 @@ type Tree struct {
 
 	mu     sync.Mutex
 	closed bool
-	files  map[*os.File]struct{} // that are in somebody's hands
+	files  map[*os.File]struct{} // that callers hold
 	prune  int                   // the number of files at which to look for those that were closed
 }
 
-// NewTree gives the Tree of a Volume, which stays the caller's to close.
+// NewTree returns the Tree of a Volume, which stays the caller's to close.
 func NewTree(v Volume) *Tree {
 	return &Tree{volume: v, visits: maxVisits, time: maxTime, files: map[*os.File]struct{}{}, prune: 64}
 }
@@ -54,7 +54,7 @@ func (t *Tree) Close() {
 	t.closed, t.files = true, nil
 	t.mu.Unlock()
 	for f := range files {
-		_ = f.Close() // read only, or a file that nobody will ever see
+		_ = f.Close() // read only, or a file that has no name
 	}
 }
 
@@ -126,9 +126,9 @@ func (t *Tree) Stat(path string) (*Entry, error) {
 	return e, nil
 }
 
-// Open opens a regular file to read. A payload may be writing it: it may be longer or shorter than its Entry says by the
-// time that it is read, and a sparse one is longer than all memory, so readers bound what they take. Close ends with the
-// Tree at the latest.
+// Open opens a regular file to read. A payload may be writing it: it may be longer or shorter than its Entry says by
+// the time that it is read, and a sparse one is longer than all memory, so readers bound what they take. Close ends
+// with the Tree at the latest.
 func (t *Tree) Open(path string) (*os.File, *Entry, error) {
 	p, r := below(path)
 	if r != nil {
@@ -195,7 +195,8 @@ func regular(fd int, p place) error {
 	case unix.S_IFLNK:
 		return unix.ELOOP
 	}
-	return refuse(CodeNotRegular, "%s is %s: only regular files can be read from outside of a run", show(p.String()), kindOf(st.Mode))
+	return refuse(CodeNotRegular, "%s is %s: only regular files can be read from outside of a run", show(p.String()),
+		kindOf(st.Mode))
 }
 
 // Mkdir makes a directory, mode 0755, and those above it that do not exist. One that exists is none the worse.
@@ -214,7 +215,7 @@ func (t *Tree) Mkdir(path string) error {
 	return unix.Close(fd)
 }
 
-// Usage says how many bytes and inodes of the Volume are taken, as fstatfs(2) says it. It does not count as a use.
+// Usage returns how many bytes and inodes of the Volume are taken, by fstatfs(2). It does not count as a use.
 func (t *Tree) Usage() (bytes, inodes int64, err error) {
 	var st unix.Statfs_t
 	err = t.root(func(root int) error { return unix.Fstatfs(root, &st) })

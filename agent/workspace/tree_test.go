@@ -37,7 +37,8 @@ func TestPutOpenListRemove(t *testing.T) {
 		}
 		list, more, err := tree.List("/", true, "", 0)
 		must(t, err)
-		want := []string{"/input", "/input/data", "/output", "/output/empty", "/work", "/work/a", "/work/a/b", "/work/a/b/run.sh"}
+		want := []string{"/input", "/input/data", "/output", "/output/empty", "/work", "/work/a", "/work/a/b",
+			"/work/a/b/run.sh"}
 		if !slices.Equal(paths(list), want) || more {
 			t.Errorf("%q, %v", paths(list), more)
 		}
@@ -101,7 +102,8 @@ func TestRefusals(t *testing.T) {
 			t.Error("5 bytes of 4 were taken")
 		}
 		broken := errors.New("cable")
-		if _, err := tree.Put("f", io.MultiReader(strings.NewReader("12"), iotest.ErrReader(broken)), 0o644, 0); err == nil || !strings.Contains(err.Error(), "cable") {
+		if _, err := tree.Put("f", io.MultiReader(strings.NewReader("12"), iotest.ErrReader(broken)), 0o644, 0); err == nil ||
+			!strings.Contains(err.Error(), "cable") {
 			t.Errorf("a broken reader: %v", err)
 		}
 		if got := read(t, tree, "f"); got != "" {
@@ -257,7 +259,8 @@ func TestListPages(t *testing.T) {
 		for pages := 1; more; pages++ {
 			var list []Entry
 			var err error
-			if list, more, err = tree.List("/work", false, after, 4); err != nil || len(list) == 0 || len(list) > 4 || more != (pages < 7) {
+			if list, more, err = tree.List("/work", false, after, 4); err != nil || len(list) == 0 || len(list) > 4 ||
+				more != (pages < 7) {
 				t.Fatal(pages, list, more, err)
 			}
 			for _, e := range list {

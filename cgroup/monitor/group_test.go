@@ -92,7 +92,8 @@ func newGroup(t testing.TB) *testGroup {
 		g.V1[c] = filepath.Join(d, name)
 	}
 	for _, d := range g.dirs() {
-		if err := os.Mkdir(d, 0o755); err != nil && !(errors.Is(err, os.ErrExist) && !g.pure()) { // cpu and cpuacct may be one
+		// cpu and cpuacct may be one
+		if err := os.Mkdir(d, 0o755); err != nil && !(errors.Is(err, os.ErrExist) && !g.pure()) {
 			t.Fatal(err)
 		}
 	}

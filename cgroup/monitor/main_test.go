@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	}
 	place.find()
 	if place.why != nil {
-		fmt.Println("--- SKIP: everything that needs a control group of its own:", strings.ReplaceAll(place.why.Error(), "\n", "; "))
+		fmt.Println("--- SKIP: everything that needs a control group of its own:",
+			strings.ReplaceAll(place.why.Error(), "\n", "; "))
 	}
 	code := asuser.Main(m)
 	place.leave()
@@ -147,8 +148,8 @@ func fork(most int) (kids []int) {
 	return kids
 }
 
-// burn uses so many milliseconds of CPU time and gives the microseconds that the kernel has counted since its beginning:
-// in an emulated machine the start of a process takes as much.
+// burn uses so many milliseconds of CPU time and gives the microseconds that the kernel has counted since its
+// beginning: in an emulated machine the start of a process takes as much.
 func burn(ms int) int64 {
 	begin := int64(-1)
 	for {

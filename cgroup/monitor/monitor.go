@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Group says where a control group is.
+// Group is where a control group is.
 type Group struct {
 	// V2 is its absolute directory in the version 2 tree; "" without one.
 	V2 string
@@ -23,8 +23,8 @@ type Group struct {
 // ErrRemoved is returned for a group that does not exist any more.
 var ErrRemoved = fmt.Errorf("monitor: the control group was removed: %w", fs.ErrNotExist)
 
-// Stats is what a control group uses now. A figure is left out if the machine does not count it, and a limit if there is
-// none.
+// Stats is what a control group uses now. A figure is left out if the machine does not count it, and a limit if there
+// is none.
 type Stats struct {
 	// Memory is in bytes, with page cache, tmpfs and the kernel's memory; MemoryPeak is the most so far.
 	Memory     *uint64 `json:"memory_bytes,omitempty"`

@@ -139,7 +139,8 @@ func TestIOFigures(t *testing.T) {
 	}
 	if !g.pure() { // which counts only where there is a limit
 		limit := fmt.Sprintf("%d:%d %d", unix.Major(st.Dev), unix.Minor(st.Dev), 1<<40)
-		if err := os.WriteFile(filepath.Join(g.V1["blkio"], "blkio.throttle.write_bps_device"), []byte(limit), 0); err != nil {
+		if err := os.WriteFile(filepath.Join(g.V1["blkio"], "blkio.throttle.write_bps_device"), []byte(limit),
+			0); err != nil {
 			t.Skip("no disk to limit: ", err)
 		}
 	} else if stats(t, g).Written == nil {
@@ -163,7 +164,8 @@ func TestHalves(t *testing.T) {
 	}
 	look := func(h monitor.Group) *monitor.Stats { return stats(t, &testGroup{h, t}) }
 	two := look(monitor.Group{V2: g.V2})
-	if two.Memory != nil || two.OOMKill != nil || two.Tasks != nil || two.Throttled != nil || two.Read != nil || two.CPU == nil {
+	if two.Memory != nil || two.OOMKill != nil || two.Tasks != nil || two.Throttled != nil || two.Read != nil ||
+		two.CPU == nil {
 		t.Errorf("a version 2 tree without controllers: %+v", two)
 	}
 	one := look(monitor.Group{V1: g.V1})
@@ -197,7 +199,8 @@ func TestReadRefuses(t *testing.T) {
 		"no cgroup":    {monitor.Group{V2: tmp}, "not in a control group file system of this version"},
 		"no v1 cgroup": {monitor.Group{V1: map[string]string{"memory": tmp}}, "Group.V1[memory]"},
 	} {
-		if _, err := monitor.Read(c.g); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if _, err := monitor.Read(c.g); err == nil || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, expected %s", name, err, c.want)
 		}
 	}

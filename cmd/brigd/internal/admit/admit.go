@@ -1,9 +1,9 @@
 // Package admit decides which run may start now: how many at once, for all callers and for each, how many may wait, how
 // often a caller may ask, and whose turn it is.
 //
-// Each caller has a queue of its own. A place that becomes free goes to the caller, of those who wait and may have one more,
-// who has the fewest running, and among equals in rounds: a thousand waiting runs of one caller delay another's single run
-// by at most one end. When the queue is full, the newest waiting run of the longest queue makes room
+// Each caller has a queue of its own. A place that becomes free goes to the caller, of those who wait and may have one
+// more, who has the fewest running, and among equals in rounds: a thousand waiting runs of one caller delay another's
+// single run by at most one end. When the queue is full, the newest waiting run of the longest queue makes room
 // for a caller who has less waiting.
 package admit
 
@@ -16,13 +16,13 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Options bound a Gate. A zero field has the default that stands beside it.
+// Options bound a Gate. A zero field has the default beside it.
 type Options struct {
 	// Running is how many runs are under way at once (4), and PerCaller how many of them are one caller's (three quarters
 	// of Running, at least 1), so that other callers have a place when one caller's runs do not end.
 	Running, PerCaller int
 	// Queue is how many wait, all callers' together (1024), and QueuePerCaller how many of them are one caller's (Queue).
-	// A negative Queue means that nobody waits.
+	// A negative Queue means that no run waits.
 	Queue, QueuePerCaller int
 	// Rate is how many runs a second a caller may ask for, in the long run (no bound), and Burst how many at once (as many
 	// as one second's, at least 1).
@@ -113,8 +113,8 @@ func (g *Gate) Ask(caller string) error {
 	return nil
 }
 
-// Enter waits for the turn of a run of caller. The run must call release when it has ended; a second call does nothing. The
-// error is a *Rejected, or the context's cause.
+// Enter waits for the turn of a run of caller. The run must call release when it has ended; a second call does nothing.
+// The error is a *Rejected, or the context's cause.
 func (g *Gate) Enter(ctx context.Context, caller string) (release func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -170,8 +170,8 @@ func (g *Gate) Callers() int {
 	return len(g.callers)
 }
 
-// Drain refuses whoever comes from now on, and waits until what runs and what waits has ended. When the context ends
-// first, what still waits is refused and the context's cause is the answer; what runs is left to whoever holds it.
+// Drain refuses every run that comes from now on, and waits until what runs and what waits has ended. When the context
+// ends first, what still waits is refused and the context's cause is the answer; what runs is left to whoever holds it.
 func (g *Gate) Drain(ctx context.Context) error {
 	g.mu.Lock()
 	if !g.draining {

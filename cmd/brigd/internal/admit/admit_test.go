@@ -14,8 +14,8 @@ import (
 	"brig/nsjail"
 )
 
-// bench runs jobs through a Gate in a bubble of package synctest, whose clock moves only when everybody waits: the order of
-// starts is the same on any machine.
+// bench runs jobs through a Gate in a bubble of package synctest, whose clock moves only when everybody waits: the
+// order of starts is the same on any machine.
 type bench struct {
 	t     *testing.T
 	g     *Gate
@@ -85,8 +85,8 @@ func TestOneRunIsNotStarvedByAThousand(t *testing.T) {
 	})
 }
 
-// Callers who always have more to do get the same number of starts, however long their queues are; one that asks for the
-// next run only when the last has ended is no exception.
+// Callers who always have more to do get the same number of starts, however long their queues are; one that asks for
+// the next run only when the last has ended is no exception.
 func TestRoundsAreEqual(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Options{Running: 1, Queue: 5000})
@@ -232,7 +232,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// A run whose context ends leaves the queue at once, and gives back what it may have been given at that moment.
+// A run whose context ends leaves the queue at once, and returns what it may have been given at that moment.
 func TestCancelLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Options{Running: 1, Queue: 10})

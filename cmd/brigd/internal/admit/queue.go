@@ -7,8 +7,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// join puts a run into its caller's queue, and starts whoever's turn it is. pushed is somebody else's run that made room
-// for it and has to be told.
+// join puts a run into its caller's queue, and starts whoever's turn it is. pushed is somebody else's run that made
+// room for it and has to be told.
 func (g *Gate) join(name string, now time.Time) (w, pushed *waiter, no *Rejected) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -55,8 +55,8 @@ func (g *Gate) caller(name string) *caller {
 	return c
 }
 
-// settle remembers a caller without runs as idle, and forgets those that have been idle longest, once they are too many:
-// their rate is the one that has recovered most.
+// settle remembers a caller without runs as idle, and forgets those that have been idle longest, once they are too
+// many: their rate is the one that has recovered most.
 func (g *Gate) settle(c *caller) {
 	if c.running > 0 || len(c.queue) > 0 || c.idle != nil || g.callers[c.name] != c {
 		return
@@ -70,7 +70,7 @@ func (g *Gate) settle(c *caller) {
 	}
 }
 
-// tooFast takes one from the caller's rate, or says when there will be one.
+// tooFast takes one from the caller's rate, or returns when there will be one.
 func (g *Gate) tooFast(c *caller, now time.Time) *Rejected {
 	if c.limit == nil || c.limit.AllowN(now, 1) {
 		return nil
@@ -79,8 +79,8 @@ func (g *Gate) tooFast(c *caller, now time.Time) *Rejected {
 	return g.refuse(CodeRateLimited, time.Duration(missing/g.o.Rate*float64(time.Second)))
 }
 
-// makeRoom takes the newest run out of the longest queue, if that stays at least as long as the newcomer's will be: so a
-// caller who fills the queue does not keep others out of it.
+// makeRoom takes the newest run out of the longest queue, if that stays at least as long as the newcomer's will be: so
+// a caller who fills the queue does not keep others out of it.
 func (g *Gate) makeRoom(newcomer *caller) *waiter {
 	var longest *caller
 	for _, c := range g.waiting {
@@ -163,7 +163,7 @@ func (g *Gate) leave(name string, w *waiter) bool {
 	return true
 }
 
-// exit gives a place back.
+// exit returns a place back.
 func (g *Gate) exit(name string, start time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -34,7 +34,7 @@ type Rejected struct {
 // Error is the Refusal's.
 func (r *Rejected) Error() string { return r.Refusal.Error() }
 
-// Unwrap gives the Refusal.
+// Unwrap returns the Refusal.
 func (r *Rejected) Unwrap() error { return r.Refusal }
 
 // RetrySeconds is RetryAfter in whole seconds, rounded up, as the header Retry-After has it: at least 1.

@@ -76,16 +76,19 @@ func TestAuthentication(t *testing.T) {
 func TestTCP(t *testing.T) {
 	f := newFake()
 	open := newRig(t, Options{Engine: f})
-	guarded := newRig(t, Options{Engine: f, Authenticate: Bearer(verify), Hosts: []string{"brig.example"}, Origins: []string{"https://good.example"},
-		Health: func() map[string]string { return map[string]string{"secret": "x"} }})
-	careless := newRig(t, Options{Engine: f, Authenticate: func(*http.Request) (engine.Caller, *nsjail.Refusal) { return engine.Caller{}, nil }})
+	guarded := newRig(t, Options{Engine: f, Authenticate: Bearer(verify), Hosts: []string{"brig.example"},
+		Origins: []string{"https://good.example"},
+		Health:  func() map[string]string { return map[string]string{"secret": "x"} }})
+	careless := newRig(t, Options{Engine: f,
+		Authenticate: func(*http.Request) (engine.Caller, *nsjail.Refusal) { return engine.Caller{}, nil }})
 	get := func(g *rig, path, headers string) int {
 		t.Helper()
 		answers := g.raw("tcp", "GET "+path+" HTTP/1.1\r\n"+headers+"Connection: close\r\n\r\n")
 		if len(answers) != 1 {
 			t.Fatalf("%d answers", len(answers))
 		}
-		if text, _ := io.ReadAll(answers[0].Body); bytes.Contains(text, []byte("secret")) && !strings.Contains(headers, "good") {
+		if text, _ := io.ReadAll(answers[0].Body); bytes.Contains(text, []byte("secret")) &&
+			!strings.Contains(headers, "good") {
 			t.Errorf("%s", text)
 		}
 		return answers[0].StatusCode

@@ -16,19 +16,22 @@ func TestRun(t *testing.T) {
 	f := newFake()
 	g := newRig(t, Options{Engine: f})
 	var resp engine.Response
-	r := g.do(200, "POST", "/v1/run", `{"language":"python","code":"say hello","timeout":"2s","memory":"64m","files":{"a":"x","b":{"base64":"AP8="}},"env":{"A":"b"}}`)
+	r := g.do(200, "POST", "/v1/run",
+		`{"language":"python","code":"say hello","timeout":"2s","memory":"64m","files":{"a":"x","b":{"base64":"AP8="}},"env":{"A":"b"}}`)
 	r.into(t, &resp)
 	if resp.Stdout != "hello" || resp.Stderr != "é\n" || r.Header.Get("X-Run-Id") != resp.ID {
 		t.Errorf("%s %v", r.text, r.Header)
 	}
-	if f.last.Timeout != engine.Seconds(2*time.Second) || f.last.Memory != 64<<20 || string(f.last.Files["b"].Data) != "\x00\xff" || f.last.Env["A"] != "b" {
+	if f.last.Timeout != engine.Seconds(2*time.Second) || f.last.Memory != 64<<20 ||
+		string(f.last.Files["b"].Data) != "\x00\xff" || f.last.Env["A"] != "b" {
 		t.Errorf("%+v", f.last)
 	}
 	g.do(200, "POST", "/v1/run", `{"code":"fail"}`).into(t, &resp)
 	if resp.Status != "failed" || resp.ExitCode != 3 {
 		t.Errorf("%+v", resp)
 	}
-	r = g.do(200, "POST", "/v1/run", `{"code":"cat","stdin":"in"}`, "X-Request-Id", "mine_1", "Accept", "text/html;q=0, */*")
+	r = g.do(200, "POST", "/v1/run", `{"code":"cat","stdin":"in"}`, "X-Request-Id", "mine_1", "Accept",
+		"text/html;q=0, */*")
 	if !strings.Contains(string(r.text), `"stdout":"in"`) || r.Header.Get("X-Request-Id") != "mine_1" {
 		t.Errorf("%s", r.text)
 	}
@@ -40,14 +43,17 @@ func TestRunsThatCouldNotHappen(t *testing.T) {
 		what   string
 		status int
 	}{
-		{"command_not_allowed policy", 403}, {"token_spent token", 403}, {"nothing_to_run request", 400}, {"sandbox_unknown sandbox", 404}, {"disk_full sandbox", 507},
-		{"busy sandbox", 409}, {"jail_failed jail", 500}, {"host_lacks jail", 501}, {"command_not_runnable jail", 422}, {"files_too_large request", 413},
+		{"command_not_allowed policy", 403}, {"token_spent token", 403}, {"nothing_to_run request", 400},
+		{"sandbox_unknown sandbox", 404}, {"disk_full sandbox", 507},
+		{"busy sandbox", 409}, {"jail_failed jail", 500}, {"host_lacks jail", 501}, {"command_not_runnable jail", 422},
+		{"files_too_large request", 413},
 		{"too_many_sandboxes sandbox", 429}, {"other auth", 401}, {"strange nobody", 500},
 	} {
 		code, _, _ := strings.Cut(c.what, " ")
 		for _, accept := range []string{jsonType, ndjsonType, sseType} {
 			r := g.refused(c.status, code, "POST", "/v1/run", `{"code":"refuse `+c.what+`"}`, "Accept", accept)
-			if !strings.HasPrefix(r.Header.Get("X-Run-Id"), "run_") || (c.status == 401) != (r.Header.Get("WWW-Authenticate") != "") {
+			if !strings.HasPrefix(r.Header.Get("X-Run-Id"), "run_") ||
+				(c.status == 401) != (r.Header.Get("WWW-Authenticate") != "") {
 				t.Errorf("%s: %v", c.what, r.Header)
 			}
 		}
@@ -80,7 +86,8 @@ func TestSandboxes(t *testing.T) {
 	g.do(200, "PUT", at+"/files/work/a%20b/c.bin", data, "Content-Type", "application/octet-stream")
 	g.do(200, "PUT", at+"/files/output/x", data, "Content-Type", "text/html")
 	r = g.do(200, "GET", at+"/files/work/a%20b/c.bin", "")
-	if string(r.text) != data || r.Header.Get("Content-Type") != binary || r.ContentLength != int64(len(data)) || r.Header.Get("Content-Disposition") != "attachment" {
+	if string(r.text) != data || r.Header.Get("Content-Type") != binary || r.ContentLength != int64(len(data)) ||
+		r.Header.Get("Content-Disposition") != "attachment" {
 		t.Errorf("%q %v", r.text, r.Header)
 	}
 	if r = g.do(200, "HEAD", at+"/files/work/a%20b/c.bin", ""); len(r.text) != 0 || r.ContentLength != int64(len(data)) {
@@ -109,19 +116,22 @@ func TestSandboxes(t *testing.T) {
 
 func TestMeta(t *testing.T) {
 	ready := true
-	g := newRig(t, Options{Engine: newFake(), Version: "9", Ready: func() bool { return ready }, Health: func() map[string]string { return map[string]string{"audit": "ok"} },
+	g := newRig(t, Options{Engine: newFake(), Version: "9", Ready: func() bool { return ready },
+		Health: func() map[string]string { return map[string]string{"audit": "ok"} },
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; version=0.0.4")
 			_, _ = w.Write([]byte("up 1\n"))
 		})})
-	for path, want := range map[string]string{"/v1/languages": `"python"`, "/v1/version": `"version":"9"`, "/metrics": "up 1", "/openapi.json": `"openapi": "3.1.0"`,
+	for path, want := range map[string]string{"/v1/languages": `"python"`, "/v1/version": `"version":"9"`,
+		"/metrics": "up 1", "/openapi.json": `"openapi": "3.1.0"`,
 		"/healthz": `"details":{"audit":"ok"}`} {
 		if r := g.do(200, "GET", path, ""); !strings.Contains(string(r.text), want) {
 			t.Errorf("%s: %s", path, r.text)
 		}
 	}
 	ready = false
-	if r := g.do(503, "GET", "/healthz", ""); r.Header.Get("Retry-After") == "" || !strings.Contains(string(r.text), "not_ready") {
+	if r := g.do(503, "GET", "/healthz", ""); r.Header.Get("Retry-After") == "" ||
+		!strings.Contains(string(r.text), "not_ready") {
 		t.Errorf("%v", r.Header)
 	}
 	g.do(200, "GET", "/healthz?probe=live", "")

@@ -54,7 +54,8 @@ func TestMalformedBodies(t *testing.T) {
 	if f.n != 0 {
 		t.Errorf("%d runs", f.n)
 	}
-	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1", "application/jsonx", "x", "application/json; a"} {
+	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1",
+		"application/jsonx", "x", "application/json; a"} {
 		g.refused(415, "unsupported_media_type", "POST", "/v1/run", `{"code":"say"}`, "Content-Type", kind)
 	}
 	g.refused(415, "unsupported_media_type", "POST", "/v1/run", `{"code":"say"}`, "Content-Encoding", "gzip")
@@ -106,7 +107,8 @@ func TestRawRequests(t *testing.T) {
 		{"a large chunked body", run + "Transfer-Encoding: chunked\r\n\r\n20000\r\n" + big + "\r\n0\r\n\r\n", "413"},
 		{"a chunked body", run + "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\ne\r\n{\"code\":\"say\"}\r\n0\r\n\r\n", "200"},
 		{"no length and no chunks", run + "\r\n" + quit, "400 200"},
-		{"a length and chunks", run + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + quit, "400 200"}, // the chunks count: RFC 9112, section 6.3
+		// the chunks count: RFC 9112, section 6.3
+		{"a length and chunks", run + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + quit, "400 200"},
 		{"two lengths", run + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}" + quit, "400"},
 		{"a negative length", run + "Content-Length: -2\r\n\r\n{}" + quit, "400"},
 		{"an unknown coding", run + "Transfer-Encoding: gzip\r\n\r\n{}" + quit, "501"},
@@ -119,7 +121,8 @@ func TestRawRequests(t *testing.T) {
 		{"an unknown method", "BREW /v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "405"},
 		{"OPTIONS *", "OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "404"},
 		{"an absolute target", "GET http://x/v1/version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "200"},
-		{"two agents", "GET /v1/sandboxes HTTP/1.1\r\nHost: x\r\nX-Agent-Id: a\r\nX-Agent-Id: b\r\nConnection: close\r\n\r\n", "400"},
+		{"two agents", "GET /v1/sandboxes HTTP/1.1\r\nHost: x\r\nX-Agent-Id: a\r\nX-Agent-Id: b\r\nConnection: close\r\n\r\n",
+			"400"},
 		{"a body where none belongs", "GET /v1/version HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n", "200"},
 		{"a body where nothing is", "POST /v2/run HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", "404"},
 		{"pipelined", "GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n" + quit, "200 200"},
@@ -185,8 +188,10 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%q: %q, not %q", c.path, got, c.want)
 		}
 	}
-	for _, path := range []string{"//v1/version", "/v1//version", "/v1/version/", "/v1/./version", "/v1/%76ersion", "/v1/x/../version", "/", "", "/v1/sandboxes/", "/v1/sandboxes/a%0d%0ab",
-		"/v1/sandboxes/..", "/v1/sandboxes/%2e%2e/exec", "/v1/sandboxes/" + strings.Repeat("a", 200), "/v1/sandboxes/a%2fb", "/V1/version"} {
+	for _, path := range []string{"//v1/version", "/v1//version", "/v1/version/", "/v1/./version", "/v1/%76ersion",
+		"/v1/x/../version", "/", "", "/v1/sandboxes/", "/v1/sandboxes/a%0d%0ab",
+		"/v1/sandboxes/..", "/v1/sandboxes/%2e%2e/exec", "/v1/sandboxes/" + strings.Repeat("a", 200), "/v1/sandboxes/a%2fb",
+		"/V1/version"} {
 		request := "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 		answers := g.raw("unix", request)
 		if len(answers) != 1 || answers[0].StatusCode != 404 && path != "" || answers[0].Header.Get("Location") != "" {
@@ -197,7 +202,8 @@ func TestPaths(t *testing.T) {
 
 func TestMethods(t *testing.T) {
 	g := newRig(t, Options{Engine: newFake()})
-	for path, allow := range map[string]string{"/v1/run": "POST", "/v1/sandboxes": "POST, GET", "/v1/sandboxes/x": "GET, DELETE", "/v1/sandboxes/x/files/work/a": "PUT, GET, DELETE",
+	for path, allow := range map[string]string{"/v1/run": "POST", "/v1/sandboxes": "POST, GET",
+		"/v1/sandboxes/x": "GET, DELETE", "/v1/sandboxes/x/files/work/a": "PUT, GET, DELETE",
 		"/v1/runs/x": "DELETE", "/healthz": "GET"} {
 		if r := g.refused(405, "method_not_allowed", "PATCH", path, ""); r.Header.Get("Allow") != allow {
 			t.Errorf("%s: Allow %q", path, r.Header.Get("Allow"))
@@ -240,7 +246,8 @@ func TestBodiesShareABudget(t *testing.T) {
 	g := newRig(t, Options{Engine: newFake()})
 	g.s.bodies = body.NewBudget(400_000, body.Memory) // a quarter of it is one caller's, and 64 KiB each body has besides
 	g.do(200, "POST", "/v1/run", `{"code":"say `+strings.Repeat("x", 160_000)+`"}`)
-	if r := g.refused(429, "body_budget", "POST", "/v1/run", `{"code":"say `+strings.Repeat("x", 170_000)+`"}`); r.Header.Get("Retry-After") != "1" {
+	if r := g.refused(429, "body_budget", "POST", "/v1/run",
+		`{"code":"say `+strings.Repeat("x", 170_000)+`"}`); r.Header.Get("Retry-After") != "1" {
 		t.Errorf("%v", r.Header)
 	}
 	g.do(200, "POST", "/v1/run", `{"code":"say"}`)
@@ -268,7 +275,8 @@ func TestLogInjection(t *testing.T) {
 	g.raw("unix", "GET /v1/version HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\x1b[31mFORGED\r\nConnection: close\r\n\r\n")
 	mu.Lock()
 	defer mu.Unlock()
-	if strings.Contains(text.String(), "FORGED") || strings.Contains(text.String(), "\x1b") || strings.Contains(text.String(), "FFFF") {
+	if strings.Contains(text.String(), "FORGED") || strings.Contains(text.String(), "\x1b") ||
+		strings.Contains(text.String(), "FFFF") {
 		t.Errorf("%s", text.String())
 	}
 }

@@ -24,12 +24,14 @@ func (c *call) mediaType(want string) error {
 			return c.plain()
 		}
 	}
-	return no("request", "unsupported_media_type", "Content-Type", "the body is not marked as "+want, "send Content-Type: "+want)
+	return no("request", "unsupported_media_type", "Content-Type", "the body is not marked as "+want,
+		"send Content-Type: "+want)
 }
 
 func (c *call) plain() error {
 	if e := c.r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
-		return no("request", "unsupported_media_type", "Content-Encoding", "bodies are not taken compressed", "send the body as it is")
+		return no("request", "unsupported_media_type", "Content-Encoding", "bodies are not taken compressed",
+			"send the body as it is")
 	}
 	return nil
 }
@@ -53,7 +55,8 @@ func (c *call) body(v any) error {
 // tooLarge is about a body of more than so many bytes.
 func (c *call) tooLarge(most int64) error {
 	c.w.Header().Set("Connection", "close")
-	return no("request", "body_too_large", "body", fmt.Sprintf("the body has more than %d bytes", most), "send less, or put files into a sandbox one by one")
+	return no("request", "body_too_large", "body", fmt.Sprintf("the body has more than %d bytes", most),
+		"send less, or put files into a sandbox one by one")
 }
 
 // read takes the whole body, within its size, its time and the budget that all requests share.
@@ -85,11 +88,13 @@ func (c *call) readTime(d time.Duration) {
 	}
 }
 
-// readFailed says why a body did not arrive.
+// readFailed returns the reason why a body did not arrive.
 func (c *call) readFailed(err error) error {
 	c.w.Header().Set("Connection", "close")
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return no("request", "body_timeout", "body", "the body took too long to arrive", "send it faster, or in smaller requests")
+		return no("request", "body_timeout", "body", "the body took too long to arrive",
+			"send it faster, or in smaller requests")
 	}
-	return no("request", "body_broken", "body", "the body ended before its announced end, or is not framed as HTTP says", "send the request again")
+	return no("request", "body_broken", "body", "the body ended before its announced end, or is not framed as HTTP says",
+		"send the request again")
 }

@@ -40,10 +40,12 @@ func (f *fake) id(kind string) string {
 }
 
 func unknown(code, what string) *nsjail.Refusal {
-	return &nsjail.Refusal{Message: "there is no such " + what, Code: code, Layer: "sandbox", NextSteps: []string{"list them"}}
+	return &nsjail.Refusal{Message: "there is no such " + what, Code: code, Layer: "sandbox",
+		NextSteps: []string{"list them"}}
 }
 
-func (f *fake) Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response {
+func (f *fake) Run(ctx context.Context, c engine.Caller, r *engine.Request,
+	stream func(engine.Event)) *engine.Response {
 	f.mu.Lock()
 	f.last, f.caller = *r, c
 	f.mu.Unlock()
@@ -56,7 +58,8 @@ func (f *fake) Run(ctx context.Context, c engine.Caller, r *engine.Request, stre
 	}
 	if code, ok := strings.CutPrefix(r.Code, "refuse "); ok {
 		code, layer, _ := strings.Cut(code, " ")
-		resp.Status, resp.ExitCode, resp.Error = "refused", -1, &nsjail.Refusal{Message: "no", Code: code, Layer: layer, Rule: "r", NextSteps: []string{"do else"}}
+		resp.Status, resp.ExitCode, resp.Error = "refused", -1,
+			&nsjail.Refusal{Message: "no", Code: code, Layer: layer, Rule: "r", NextSteps: []string{"do else"}}
 		return resp
 	}
 	say := func(kind, data string) {
@@ -116,12 +119,14 @@ func (f *fake) Languages() []engine.Language {
 	return []engine.Language{{Name: "python", Version: "3.11", Path: "/usr/bin/python3"}}
 }
 
-func (f *fake) CreateSandbox(_ context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo, error) {
+func (f *fake) CreateSandbox(_ context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo,
+	error) {
 	id := f.id("sb")
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Unix(1e9, 0).UTC()
-	b := &fakeBox{engine.SandboxInfo{ID: id, Agent: c.Name(), Created: now, Expires: now.Add(time.Hour), Disk: int64(r.Disk)}, map[string][]byte{}}
+	b := &fakeBox{engine.SandboxInfo{ID: id, Agent: c.Name(), Created: now, Expires: now.Add(time.Hour),
+		Disk: int64(r.Disk)}, map[string][]byte{}}
 	for name, file := range r.Files {
 		b.files["/input/"+name] = file.Data
 	}
@@ -186,7 +191,8 @@ func (f *fake) PutFile(c engine.Caller, id, path string, r io.Reader, _ fs.FileM
 }
 
 func (f *fake) entry(path string, data []byte) *engine.FileInfo {
-	return &engine.FileInfo{Path: path, Type: "file", Size: int64(len(data)), Mode: "0644", ModTime: time.Unix(1e9, 0).UTC()}
+	return &engine.FileInfo{Path: path, Type: "file", Size: int64(len(data)), Mode: "0644",
+		ModTime: time.Unix(1e9, 0).UTC()}
 }
 
 func (f *fake) GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error) {
@@ -210,7 +216,8 @@ func (f *fake) GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine
 	return io.NopCloser(bytes.NewReader(data)), e, nil
 }
 
-func (f *fake) ListFiles(c engine.Caller, id, path string, _ bool, _ string) (list []engine.FileInfo, more bool, err error) {
+func (f *fake) ListFiles(c engine.Caller, id, path string, _ bool, _ string) (list []engine.FileInfo, more bool,
+	err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	b, err := f.box(c, id)

@@ -65,8 +65,8 @@ func (u *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// handlePut answers PUT of a file. A PUT from a foreign page is not sent without asking (guard refuses it), so that any type
-// of content is taken; only a compressed one would not be what it says.
+// handlePut answers PUT of a file. A PUT from a foreign page is not sent without asking (guard refuses it), so that any
+// type of content is taken; only a compressed one would not be what it says.
 func (c *call) handlePut() error {
 	if err := c.plain(); err != nil {
 		return err
@@ -108,8 +108,8 @@ func (c *call) mode() (fs.FileMode, error) {
 	return fs.FileMode(mode), nil
 }
 
-// handleGet answers GET of a file. Its size is what it was when it was opened: what a run adds is left out, and if a run
-// makes it shorter, the connection breaks before the announced end.
+// handleGet answers GET of a file. Its size is what it was when it was opened: what a run adds is left out, and if a
+// run makes it shorter, the connection breaks before the announced end.
 func (c *call) handleGet() error {
 	f, info, err := c.Engine.GetFile(c.caller, c.id, c.path)
 	if err != nil {
@@ -117,7 +117,8 @@ func (c *call) handleGet() error {
 	}
 	defer f.Close()
 	if info.Size > c.MaxFile {
-		return no("request", "too_large", "path", fmt.Sprintf("the file has %d bytes, more than %d", info.Size, c.MaxFile), "split it in a run, and get the parts")
+		return no("request", "too_large", "path", fmt.Sprintf("the file has %d bytes, more than %d", info.Size, c.MaxFile),
+			"split it in a run, and get the parts")
 	}
 	h := c.w.Header()
 	h.Set("Content-Type", binary)

@@ -8,9 +8,11 @@ import (
 	"testing"
 )
 
-// FuzzMatch: whatever the path, a route's id is an id, and a file's path is clean, absolute, and not longer than it may be.
+// FuzzMatch: whatever the path, a route's id is an id, and a file's path is clean, absolute, and not longer than it may
+// be.
 func FuzzMatch(f *testing.F) {
-	for _, s := range []string{"/v1/run", "/v1/sandboxes/a/files/work/x", "/v1/sandboxes/a/files/work/%2e%2e/x", "/v1/sandboxes/a/files//x", "/v1/sandboxes/%2e/exec",
+	for _, s := range []string{"/v1/run", "/v1/sandboxes/a/files/work/x", "/v1/sandboxes/a/files/work/%2e%2e/x",
+		"/v1/sandboxes/a/files//x", "/v1/sandboxes/%2e/exec",
 		"/v1/sandboxes/a/files/a%2fb%00", "*", "", "//", "/v1/sandboxes/a/files/%ff%0a", "/v1/sandboxes/a/files/a;b/c?d#e"} {
 		f.Add("GET", s)
 	}
@@ -28,7 +30,8 @@ func FuzzMatch(f *testing.F) {
 		if strings.Contains(found.path, "{id}") && !idPattern.MatchString(c.id) {
 			t.Errorf("%q: the id is %q", target, c.id)
 		}
-		if strings.Contains(found.path, "{path}") && bad == nil && (path.Clean(c.path) != c.path || c.path[0] != '/' || len(c.path) > maxFilePath || strings.Contains(c.path, "\x00")) {
+		if strings.Contains(found.path, "{path}") && bad == nil &&
+			(path.Clean(c.path) != c.path || c.path[0] != '/' || len(c.path) > maxFilePath || strings.Contains(c.path, "\x00")) {
 			t.Errorf("%q: the path is %q", target, c.path)
 		}
 	})
@@ -36,7 +39,8 @@ func FuzzMatch(f *testing.F) {
 
 // FuzzAccepted: whatever the header, the answer has one of the types, or is refused.
 func FuzzAccepted(f *testing.F) {
-	for _, s := range []string{"*/*", "application/json;q=0.5, text/event-stream", "application/x-ndjson;q=0", "a,b;q=", ";;,,q=", "APPLICATION/JSON ; charset=utf-8; q=1"} {
+	for _, s := range []string{"*/*", "application/json;q=0.5, text/event-stream", "application/x-ndjson;q=0", "a,b;q=",
+		";;,,q=", "APPLICATION/JSON ; charset=utf-8; q=1"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -64,13 +64,15 @@ func filePath(segments []string) (string, error) {
 	for _, s := range segments {
 		name, err := url.PathUnescape(s)
 		if err != nil || name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
-			return "", no("request", "bad_path", "path", "a segment of the path is empty, a dot, two dots, or has a slash or a NUL in it",
+			return "", no("request", "bad_path", "path",
+				"a segment of the path is empty, a dot, two dots, or has a slash or a NUL in it",
 				"write /v1/sandboxes/ID/files/work/NAME for /work/NAME, each name percent-encoded for itself")
 		}
 		path.WriteString("/" + name)
 	}
 	if path.Len() > maxFilePath {
-		return "", no("request", "bad_path", "path", "the path has more than "+strconv.Itoa(maxFilePath)+" bytes", "use shorter names")
+		return "", no("request", "bad_path", "path", "the path has more than "+strconv.Itoa(maxFilePath)+" bytes",
+			"use shorter names")
 	}
 	return path.String(), nil
 }
@@ -93,11 +95,13 @@ func (c *call) checkQuery() error {
 			if len(names) > 0 {
 				next = "write one of " + strings.Join(names, ", ")
 			}
-			return no("request", "unknown_parameter", "query", strconv.Quote(shorten(name))+" is no parameter of "+c.route.id, next)
+			return no("request", "unknown_parameter", "query", strconv.Quote(shorten(name))+" is no parameter of "+c.route.id,
+				next)
 		case len(values) > 1:
 			return no("request", "duplicate_parameter", name, name+": the parameter is there twice", "remove one")
 		case len(c.route.query[i].values) > 0 && !slices.Contains(c.route.query[i].values, values[0]):
-			return no("request", "invalid_parameter", name, name+": this is no value of the parameter", "write one of "+strings.Join(c.route.query[i].values, ", "))
+			return no("request", "invalid_parameter", name, name+": this is no value of the parameter",
+				"write one of "+strings.Join(c.route.query[i].values, ", "))
 		}
 	}
 	c.query = q

@@ -27,15 +27,18 @@ func OpenAPI(version string) []byte {
 	}
 	doc := object{
 		"openapi": "3.1.0",
-		"info": object{"title": "brigd", "version": version, "license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+		"info": object{"title": "brigd", "version": version,
+			"license":     object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 			"description": "Runs code and commands in jails. A run that has happened answers 200, whatever became of it; where nothing has run, the answer is a Refusal."},
-		"servers":  []object{{"url": "http://localhost", "description": "brigd's Unix socket; the host name does not matter there"}},
+		"servers": []object{{"url": "http://localhost",
+			"description": "brigd's Unix socket; the host name does not matter there"}},
 		"security": []object{{}, {"token": []string{}}},
 		"paths":    paths,
 		"components": object{
-			"schemas":         schema.Components(refs, components()...),
-			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "a capability token; by TCP it is needed unless a client certificate is shown"}},
-			"headers":         headers,
+			"schemas": schema.Components(refs, components()...),
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer",
+				"description": "a capability token; by TCP it is needed unless a client certificate is shown"}},
+			"headers": headers,
 		},
 	}
 	text, err := json.MarshalIndent(doc, "", "\t")
@@ -47,19 +50,21 @@ func OpenAPI(version string) []byte {
 
 // headers are those of answers, by their names in components.
 var headers = object{
-	"RequestId":  object{"description": "names the request in brigd's log; the request's own, if it had a good one", "schema": object{"type": "string"}},
-	"RunId":      object{"description": "the id of the run", "schema": object{"type": "string"}},
-	"RetryAfter": object{"description": "when to send the same request again, in seconds", "schema": object{"type": "integer", "minimum": 1}},
-	"Location":   object{"description": "the path of what was made", "schema": object{"type": "string"}},
-	"Challenge":  object{"description": "how to authenticate", "schema": object{"type": "string"}},
-	"Allow":      object{"description": "the methods that the path takes", "schema": object{"type": "string"}},
+	"RequestId": object{"description": "names the request in brigd's log; the request's own, if it had a good one",
+		"schema": object{"type": "string"}},
+	"RunId": object{"description": "the id of the run", "schema": object{"type": "string"}},
+	"RetryAfter": object{"description": "when to send the same request again, in seconds",
+		"schema": object{"type": "integer", "minimum": 1}},
+	"Location":  object{"description": "the path of what was made", "schema": object{"type": "string"}},
+	"Challenge": object{"description": "how to authenticate", "schema": object{"type": "string"}},
+	"Allow":     object{"description": "the methods that the path takes", "schema": object{"type": "string"}},
 }
 
 func header(name string) object { return object{"$ref": "#/components/headers/" + name} }
 
 func ref(t reflect.Type) object { return object{"$ref": refs + t.Name()} }
 
-// operation is what the document says of a route.
+// operation is a route in the document.
 func (rt *route) operation() object {
 	op := object{"operationId": rt.id, "summary": rt.summary, "parameters": rt.parameters(), "responses": rt.responses()}
 	switch {
@@ -78,10 +83,12 @@ func (rt *route) operation() object {
 
 func (rt *route) parameters() []object {
 	text := object{"type": "string"}
-	list := []object{{"name": "X-Agent-Id", "in": "header", "description": "on whose behalf, where no token says so; default: the agent \"default\"",
-		"schema": object{"type": "string", "pattern": agentPattern.String()}}}
+	list := []object{{"name": "X-Agent-Id", "in": "header",
+		"description": "on whose behalf, where no token says so; default: the agent \"default\"",
+		"schema":      object{"type": "string", "pattern": agentPattern.String()}}}
 	if strings.Contains(rt.path, "{id}") {
-		list = append(list, object{"name": "id", "in": "path", "required": true, "schema": object{"type": "string", "pattern": idPattern.String()}})
+		list = append(list, object{"name": "id", "in": "path", "required": true,
+			"schema": object{"type": "string", "pattern": idPattern.String()}})
 	}
 	if strings.Contains(rt.path, "{path}") {
 		list = append(list, object{"name": "path", "in": "path", "required": true, "schema": text,
@@ -130,7 +137,7 @@ func (rt *route) responses() object {
 	return out
 }
 
-// failure is what the document says of a refusal.
+// failure is a refusal in the document.
 func failure(status int) object {
 	h := object{"X-Request-Id": header("RequestId")}
 	switch status {
@@ -141,5 +148,6 @@ func failure(status int) object {
 	case http.StatusMethodNotAllowed:
 		h["Allow"] = header("Allow")
 	}
-	return object{"description": http.StatusText(status), "headers": h, "content": object{jsonType: object{"schema": ref(typeOf[nsjail.Refusal]())}}}
+	return object{"description": http.StatusText(status), "headers": h,
+		"content": object{jsonType: object{"schema": ref(typeOf[nsjail.Refusal]())}}}
 }

@@ -39,16 +39,16 @@ type Gate interface {
 	Enter(ctx context.Context, caller string) (release func(), err error)
 }
 
-// Options say what a handler is made of. Only Engine must be there.
+// Options are what a handler is made of. Only Engine is required.
 type Options struct {
 	Engine Engine
 	Gate   Gate // nil: everybody is let in
-	// Authenticate says who asks; nil is the zero Caller, at a Unix socket only. Bearer makes one from tokens.
+	// Authenticate returns the caller; nil is the zero Caller, at a Unix socket only. Bearer makes one from tokens.
 	Authenticate func(*http.Request) (engine.Caller, *nsjail.Refusal)
 	Metrics      http.Handler // nil: there are none
 	Live         *live.Table  // nil: no run is known
 	Logger       *slog.Logger // nil: nothing is logged
-	// Ready says whether runs are taken; nil is always. Health adds what a caller may know of it, by name.
+	// Ready reports whether runs are taken; nil is always. Health adds what a caller may know of it, by name.
 	Ready  func() bool
 	Health func() map[string]string
 	// Version is brigd's.
@@ -113,7 +113,8 @@ func newServer(o Options) *server {
 // headers, two minutes between requests (5 s by TCP until the first that is authenticated: package listen). For bodies
 // and answers the handler sets its own.
 func HTTPServer(h http.Handler, logger *slog.Logger) *http.Server {
-	s := &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
+	s := &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
 	if logger != nil {
 		s.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
 	}
@@ -121,7 +122,8 @@ func HTTPServer(h http.Handler, logger *slog.Logger) *http.Server {
 }
 
 // Bearer authenticates by the token in the header Authorization. A request without one is the zero Caller's.
-func Bearer(verify func(token string, now time.Time) (engine.Caller, *nsjail.Refusal)) func(*http.Request) (engine.Caller, *nsjail.Refusal) {
+func Bearer(verify func(token string, now time.Time) (engine.Caller,
+	*nsjail.Refusal)) func(*http.Request) (engine.Caller, *nsjail.Refusal) {
 	return func(r *http.Request) (engine.Caller, *nsjail.Refusal) {
 		values := r.Header.Values("Authorization")
 		if len(values) == 0 {
@@ -129,7 +131,8 @@ func Bearer(verify func(token string, now time.Time) (engine.Caller, *nsjail.Ref
 		}
 		scheme, token, _ := strings.Cut(values[0], " ")
 		if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
-			return engine.Caller{}, &nsjail.Refusal{Message: "the header Authorization is not one bearer token", Code: "invalid_authorization", Layer: "auth",
+			return engine.Caller{}, &nsjail.Refusal{Message: "the header Authorization is not one bearer token",
+				Code: "invalid_authorization", Layer: "auth",
 				Rule: "Authorization", NextSteps: []string{"send one header, Authorization: Bearer TOKEN"}}
 		}
 		return verify(strings.TrimSpace(token), time.Now())

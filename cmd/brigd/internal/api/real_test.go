@@ -80,8 +80,10 @@ func TestRealRuns(t *testing.T) {
 		status     int
 		code, body string
 	}{
-		{400, "nothing_to_run", `{}`}, {400, "code_and_cmd", `{"cmd":["id"],"language":"python","code":"1"}`}, {400, "language_unknown", `{"language":"klingon","code":"1"}`},
-		{404, "not_found", `{"cmd":["id"],"sandbox":"sb_x"}`}, {400, "bad_file_name", `{"cmd":["id"],"files":{"../x":"a"}}`}, {400, "bad_network_rule", `{"cmd":["id"],"network":["http://"]}`},
+		{400, "nothing_to_run", `{}`}, {400, "code_and_cmd", `{"cmd":["id"],"language":"python","code":"1"}`},
+		{400, "language_unknown", `{"language":"klingon","code":"1"}`},
+		{404, "not_found", `{"cmd":["id"],"sandbox":"sb_x"}`}, {400, "bad_file_name", `{"cmd":["id"],"files":{"../x":"a"}}`},
+		{400, "bad_network_rule", `{"cmd":["id"],"network":["http://"]}`},
 		{422, "command_not_runnable", `{"cmd":["/nonexistent"]}`},
 	} {
 		g.refused(c.status, c.code, "POST", "/v1/run", c.body)
@@ -149,7 +151,8 @@ func TestRealUsage(t *testing.T) {
 	}
 	if u := one.Usage; u == nil && limit == "" {
 		t.Log("no figures here: ", one.NoUsage)
-	} else if limit != "" && (u == nil || u.Memory == nil || *u.Memory == 0 || u.MemoryLimit == nil || *u.MemoryLimit != 64<<20 ||
+	} else if limit != "" && (u == nil || u.Memory == nil || *u.Memory == 0 || u.MemoryLimit == nil ||
+		*u.MemoryLimit != 64<<20 ||
 		u.Tasks == nil || *u.Tasks < 2 || u.CPU == nil || u.OOMKill == nil || *u.OOMKill != 0) {
 		b, _ := json.Marshal(u)
 		t.Errorf("%s", b)
@@ -216,8 +219,10 @@ func TestRealFiles(t *testing.T) {
 	if resp.Stdout != "x\n" {
 		t.Fatalf("%+v", resp)
 	}
-	for path, want := range map[string]string{"link": "403 symlink", "dir/passwd": "403 symlink", "loop": "403 symlink", "fifo": "409 not_a_regular_file", "sparse": "413 too_large",
-		"new%0aline": "200", "%ff%fe": "200", "nothing": "404 not_found", "..": "400 bad_path", "../../etc/passwd": "400 bad_path", "%2e%2e/x": "400 bad_path", "shut": "409 is_a_directory"} {
+	for path, want := range map[string]string{"link": "403 symlink", "dir/passwd": "403 symlink", "loop": "403 symlink",
+		"fifo": "409 not_a_regular_file", "sparse": "413 too_large",
+		"new%0aline": "200", "%ff%fe": "200", "nothing": "404 not_found", "..": "400 bad_path",
+		"../../etc/passwd": "400 bad_path", "%2e%2e/x": "400 bad_path", "shut": "409 is_a_directory"} {
 		answers := g.raw("unix", "GET "+at+"/files/work/"+path+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 		status, code, _ := strings.Cut(want, " ")
 		var body struct{ Code string }
@@ -235,7 +240,8 @@ func TestRealFiles(t *testing.T) {
 	if len(files.Files) != 9 {
 		t.Errorf("%+v", files)
 	}
-	for query, want := range map[string]bool{"path=/work/nothing": false, "path=/work/nothing&write=1": true, "path=/input/in": true, "path=/input/in&write=1": false,
+	for query, want := range map[string]bool{"path=/work/nothing": false, "path=/work/nothing&write=1": true,
+		"path=/input/in": true, "path=/input/in&write=1": false,
 		"path=/work/link": false, "path=/etc/passwd": false, "path=/work/shut/../../input/in": false} {
 		var answer PathAllowed
 		if g.do(200, "GET", at+"/allowed?"+query, "").into(t, &answer); answer.Allowed != want {
@@ -265,12 +271,15 @@ func TestRealPython(t *testing.T) {
 	g := newReal(t)
 	dir := filepath.Join(asuser.Dir(), "python")
 	cmd := exec.CommandContext(t.Context(), python, filepath.Join(dir, "tests", "test_brig.py"))
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+dir, "PYTHONDONTWRITEBYTECODE=1", "BRIG_TEST_SOCKET="+g.socket, "BRIG_TEST_OPENAPI="+filepath.Join(asuser.Dir(), "openapi.json"))
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "OK") || strings.Contains(string(out), "skipped") {
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+dir, "PYTHONDONTWRITEBYTECODE=1", "BRIG_TEST_SOCKET="+g.socket,
+		"BRIG_TEST_OPENAPI="+filepath.Join(asuser.Dir(), "openapi.json"))
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "OK") ||
+		strings.Contains(string(out), "skipped") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if mypy, err := exec.LookPath("mypy"); err == nil {
-		if out, err := exec.CommandContext(t.Context(), mypy, "--strict", filepath.Join(dir, "brig.py")).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), mypy, "--strict",
+			filepath.Join(dir, "brig.py")).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}

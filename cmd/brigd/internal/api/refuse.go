@@ -12,12 +12,13 @@ import (
 	"brig/nsjail"
 )
 
-// statuses are the codes that have a status of their own; what is not here has its layer's.
+// statuses are the codes with a status of their own; others have their layer's.
 var statuses = map[string]int{
 	// this package's
 	"route_not_found": 404, "run_unknown": 404, "method_not_allowed": 405, "not_acceptable": 406, "body_timeout": 408,
 	"stdin_closed": 409, "stdin_not_streamed": 409, "body_too_large": 413, "unsupported_media_type": 415,
-	"host_not_allowed": 421, "origin_not_allowed": 403, "agent_mismatch": 403, "body_budget": 429, "too_many_requests": 503,
+	"host_not_allowed": 421, "origin_not_allowed": 403, "agent_mismatch": 403, "body_budget": 429,
+	"too_many_requests": 503,
 	// the gate's
 	"draining": 503,
 	// the engine's
@@ -25,7 +26,8 @@ var statuses = map[string]int{
 	"bad_request": 400, "command_not_runnable": 422, "host_lacks": 501,
 	// the sandboxes'
 	"bad_path": 400, "bad_agent": 400, "bad_option": 400, "outside_sandbox": 403, "symlink": 403, "permission_denied": 403,
-	"not_found": 404, "too_large": 413, "too_many_sandboxes": 429, "too_much_work": 503, "disk_full": 507, "out_of_sandbox_space": 507,
+	"not_found": 404, "too_large": 413, "too_many_sandboxes": 429, "too_much_work": 503, "disk_full": 507,
+	"out_of_sandbox_space": 507,
 	// those that pass with time: see again
 	"token_ledger": 503, "audit_unavailable": 503, "machine_full": 503,
 }
@@ -34,7 +36,8 @@ var statuses = map[string]int{
 var again = map[string]int{"token_ledger": 5, "audit_unavailable": 5, "machine_full": 5, "too_much_work": 1}
 
 // layers are the statuses of the layers.
-var layers = map[string]int{"request": 400, "auth": 401, "token": 403, "policy": 403, "quota": 429, "queue": 429, "sandbox": 409, "jail": 500}
+var layers = map[string]int{"request": 400, "auth": 401, "token": 403, "policy": 403, "quota": 429, "queue": 429,
+	"sandbox": 409, "jail": 500}
 
 // statusOf is the HTTP status of a refusal.
 func statusOf(r *nsjail.Refusal) int {
@@ -52,7 +55,8 @@ func no(layer, code, rule, message string, next ...string) *nsjail.Refusal {
 	return &nsjail.Refusal{Message: message, Code: code, Layer: layer, Rule: rule, NextSteps: next}
 }
 
-// refusalOf gives any error the form of a refusal. What is no refusal is a fault of ours, whose words stay in the log.
+// refusalOf returns any error the form of a refusal. What is no refusal is a fault of ours, whose words stay in the
+// log.
 func refusalOf(err error) (r *nsjail.Refusal, known bool) {
 	var bad *schema.Error
 	switch {
@@ -98,7 +102,7 @@ func (soon) RetryAfter() time.Duration { return time.Second }
 func (c *call) fail(err error) {
 	if c.wrote || errors.Is(err, context.Canceled) && c.r.Context().Err() != nil {
 		c.status, c.failed = statusGone, err
-		return // there is nobody to answer, or the answer has begun
+		return // the client is gone, or the answer has begun
 	}
 	r, known := refusalOf(err)
 	c.code = r.Code
@@ -123,7 +127,7 @@ func (c *call) fail(err error) {
 	c.answer(status, r)
 }
 
-// statusGone is what is logged where nobody is left to be answered.
+// statusGone is logged where the client is gone.
 const statusGone = 499
 
 // answer writes JSON.
@@ -141,7 +145,7 @@ func (c *call) answer(status int, body any) {
 	_, c.failed = keep(c.failed, c.w, text)
 }
 
-// keep writes, and gives the first error.
+// keep writes, and keeps the first error.
 func keep(before error, w http.ResponseWriter, text []byte) (int, error) {
 	n, err := w.Write(text)
 	if before != nil {

@@ -20,7 +20,8 @@ import (
 	"brig/nsjail"
 )
 
-// rig is a server at a Unix socket and by TCP, and a client that holds each request and answer against the OpenAPI document.
+// rig is a server at a Unix socket and by TCP, and a client that holds each request and answer against the OpenAPI
+// document.
 type rig struct {
 	*testing.T
 	s      *server
@@ -60,7 +61,8 @@ func newRig(t *testing.T, o Options) *rig {
 		go srv.Serve(l)
 		t.Cleanup(func() { srv.Close() })
 	}
-	g.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	g.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn,
+		error) {
 		return new(net.Dialer).DialContext(ctx, "unix", g.socket)
 	}}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Cleanup(g.client.CloseIdleConnections)
@@ -126,7 +128,8 @@ func (g *rig) send(status int, r *http.Request) *reply {
 		g.Fatalf("%s %s: %s, not %d: %s", r.Method, r.URL, resp.Status, status, text)
 	}
 	h := resp.Header
-	if h.Get("X-Request-Id") == "" || h.Get("Cache-Control") != "no-store" || h.Get("X-Content-Type-Options") != "nosniff" {
+	if h.Get("X-Request-Id") == "" || h.Get("Cache-Control") != "no-store" ||
+		h.Get("X-Content-Type-Options") != "nosniff" {
 		g.Errorf("%s %s: headers %v", r.Method, r.URL, h)
 	}
 	g.against(r, sent, resp, text)
@@ -146,18 +149,23 @@ func (g *rig) against(r *http.Request, sent []byte, resp *http.Response, text []
 	if r.Method == http.MethodHead {
 		return
 	}
-	in := &openapi3filter.RequestValidationInput{Request: r.Clone(ctx), PathParams: map[string]string{"id": c.id, "path": strings.TrimPrefix(c.path, "/")},
-		Route:   &routers.Route{Spec: g.doc, Path: found.path, PathItem: item, Method: r.Method, Operation: item.GetOperation(r.Method)},
-		Options: &openapi3filter.Options{IncludeResponseStatus: true, AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}}
+	in := &openapi3filter.RequestValidationInput{Request: r.Clone(ctx),
+		PathParams: map[string]string{"id": c.id, "path": strings.TrimPrefix(c.path, "/")},
+		Route: &routers.Route{Spec: g.doc, Path: found.path, PathItem: item, Method: r.Method,
+			Operation: item.GetOperation(r.Method)},
+		Options: &openapi3filter.Options{IncludeResponseStatus: true,
+			AuthenticationFunc: openapi3filter.NoopAuthenticationFunc}}
 	in.Request.Body = io.NopCloser(bytes.NewReader(sent))
 	if resp.StatusCode < 300 {
 		if err := openapi3filter.ValidateRequest(ctx, in); err != nil {
 			g.Errorf("%s %s: the document does not allow the request: %v", r.Method, r.URL, err)
 		}
 	}
-	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: resp.StatusCode, Header: resp.Header, Options: in.Options}
+	out := &openapi3filter.ResponseValidationInput{RequestValidationInput: in, Status: resp.StatusCode,
+		Header: resp.Header, Options: in.Options}
 	out.SetBodyBytes(text)
-	if kind := resp.Header.Get("Content-Type"); kind == ndjsonType || kind == sseType || !strings.HasPrefix(kind, jsonType) {
+	if kind := resp.Header.Get("Content-Type"); kind == ndjsonType || kind == sseType ||
+		!strings.HasPrefix(kind, jsonType) {
 		out.Options = &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: true}
 		if kind == ndjsonType {
 			g.events(text)
@@ -194,7 +202,8 @@ func (g *rig) refused(status int, code, method, path, body string, headers ...st
 func (g *rig) isRefusal(r *reply, code string) *reply {
 	g.Helper()
 	var no nsjail.Refusal
-	if err := json.Unmarshal(r.text, &no); err != nil || no.Message == "" || no.Code != code || no.Layer == "" || len(no.NextSteps) == 0 {
+	if err := json.Unmarshal(r.text, &no); err != nil || no.Message == "" || no.Code != code || no.Layer == "" ||
+		len(no.NextSteps) == 0 {
 		g.Errorf("%s %s: not a refusal %q that helps: %s (%v)", r.Request.Method, r.Request.URL, code, r.text, err)
 	}
 	return r

@@ -2,6 +2,7 @@ package api
 
 import (
 	"reflect"
+	"slices"
 
 	"brig/agent/engine"
 	"brig/cgroup/monitor"
@@ -9,7 +10,8 @@ import (
 	"brig/nsjail"
 )
 
-// route is one thing that can be asked for: what the router, the check of the query and the OpenAPI document are made of.
+// route is one thing that can be asked for: what the router, the check of the query and the OpenAPI document are made
+// of.
 type route struct {
 	method, path string // {id} is a sandbox's or a run's; {path} the rest
 	id           string // operationId, and the name in the log
@@ -41,48 +43,90 @@ var yesNo = []string{"0", "1", "false", "true"}
 func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 // routes is the list of what there is.
-func routes() []route {
-	runFails := []int{406, 408, 409, 413, 415, 422, 429, 501, 507}
-	stdin := param{"stdin", "stream: the standard input follows by POST /v1/runs/{id}/stdin, after what the field stdin says; only with a stream of events", []string{"stream"}}
-	file := "/v1/sandboxes/{id}/files/{path}"
+func routes() []route { return slices.Concat(runRoutes(), sandboxRoutes(), otherRoutes()) }
+
+var (
+	stdinParam = param{"stdin", "stream: the standard input follows by POST /v1/runs/{id}/stdin, after what the field stdin says; " +
+		"only with a stream of events", []string{"stream"}}
+	runFails = []int{406, 408, 409, 413, 415, 422, 429, 501, 507}
+)
+
+func runRoutes() []route {
 	return []route{
-		{method: "POST", path: "/v1/run", id: "run", summary: "Run a program or a command, in a fresh jail or in a sandbox that the request names.",
-			query: []param{stdin}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](), events: true, fails: runFails, handle: (*call).handleRun},
-		{method: "POST", path: "/v1/runs/{id}/stdin", id: "sendStdin", summary: "Send more of the standard input of a streamed run. The answer comes when the run has taken it.",
-			query: []param{{"eof", "1: this is the end of the input", yesNo}}, raw: binary, status: 200, out: typeOf[StdinTaken](), fails: []int{408, 409, 415}, handle: (*call).handleStdin},
+		{method: "POST", path: "/v1/run", id: "run",
+			summary: "Run a program or a command, in a fresh jail or in a sandbox that the request names.",
+			query:   []param{stdinParam}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](),
+			events: true,
+			fails:  runFails, handle: (*call).handleRun},
+		{method: "POST", path: "/v1/runs/{id}/stdin", id: "sendStdin",
+			summary: "Send more of the standard input of a streamed run. The answer comes when the run has taken it.",
+			query:   []param{{"eof", "1: this is the end of the input", yesNo}}, raw: binary, status: 200,
+			out: typeOf[StdinTaken](), fails: []int{408, 409, 415}, handle: (*call).handleStdin},
 		{method: "GET", path: "/v1/runs/{id}", id: "getRun", summary: "Report what a streamed run uses now.",
 			status: 200, out: typeOf[live.Run](), handle: (*call).handleUsage},
-		{method: "DELETE", path: "/v1/runs/{id}", id: "cancelRun", summary: "Cancel a streamed run. The answer comes when it has ended.", status: 204, handle: (*call).handleCancel},
-		{method: "POST", path: "/v1/sandboxes", id: "createSandbox", summary: "Make a sandbox: /input, /work and /output, kept from run to run.",
-			in: typeOf[engine.SandboxRequest](), bare: true, status: 201, out: typeOf[engine.SandboxInfo](),
+		{method: "DELETE", path: "/v1/runs/{id}", id: "cancelRun",
+			summary: "Cancel a streamed run. The answer comes when it has ended.", status: 204, handle: (*call).handleCancel},
+	}
+}
+
+func sandboxRoutes() []route {
+	file := "/v1/sandboxes/{id}/files/{path}"
+	return []route{
+		{method: "POST", path: "/v1/sandboxes", id: "createSandbox",
+			summary: "Make a sandbox: /input, /work and /output, kept from run to run.",
+			in:      typeOf[engine.SandboxRequest](), bare: true, status: 201, out: typeOf[engine.SandboxInfo](),
 			fails: []int{408, 409, 413, 415, 429, 507}, handle: (*call).handleCreate},
-		{method: "GET", path: "/v1/sandboxes", id: "listSandboxes", summary: "List the agent's sandboxes.", status: 200, out: typeOf[SandboxList](), handle: (*call).handleSandboxes},
-		{method: "GET", path: "/v1/sandboxes/{id}", id: "getSandbox", summary: "Describe a sandbox.", status: 200, out: typeOf[engine.SandboxInfo](), handle: (*call).handleSandbox},
-		{method: "DELETE", path: "/v1/sandboxes/{id}", id: "deleteSandbox", summary: "End what runs in a sandbox, and remove it with its files.", status: 204, fails: []int{409}, handle: (*call).handleDeleteSandbox},
+		{method: "GET", path: "/v1/sandboxes", id: "listSandboxes", summary: "List the agent's sandboxes.", status: 200,
+			out: typeOf[SandboxList](), handle: (*call).handleSandboxes},
+		{method: "GET", path: "/v1/sandboxes/{id}", id: "getSandbox", summary: "Describe a sandbox.", status: 200,
+			out: typeOf[engine.SandboxInfo](), handle: (*call).handleSandbox},
+		{method: "DELETE", path: "/v1/sandboxes/{id}", id: "deleteSandbox",
+			summary: "End what runs in a sandbox, and remove it with its files.", status: 204, fails: []int{409},
+			handle: (*call).handleDeleteSandbox},
 		{method: "POST", path: "/v1/sandboxes/{id}/exec", id: "exec", summary: "Run a program or a command in a sandbox.",
-			query: []param{stdin}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](), events: true, fails: runFails, handle: (*call).handleRun},
-		{method: "GET", path: "/v1/sandboxes/{id}/runs", id: "listRuns", summary: "List the runs in a sandbox, and what they use now.",
-			status: 200, out: typeOf[RunList](), handle: (*call).handleRuns},
-		{method: "GET", path: "/v1/sandboxes/{id}/files", id: "listFiles", summary: "List a directory of a sandbox, by default /work.",
+			query: []param{stdinParam}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](), events: true,
+			fails: runFails, handle: (*call).handleRun},
+		{method: "GET", path: "/v1/sandboxes/{id}/runs", id: "listRuns",
+			summary: "List the runs in a sandbox, and what they use now.",
+			status:  200, out: typeOf[RunList](), handle: (*call).handleRuns},
+		{method: "GET", path: "/v1/sandboxes/{id}/files", id: "listFiles",
+			summary: "List a directory of a sandbox, by default /work.",
 			query: []param{{"path", "the directory, absolute or below /work", nil},
 				{"recursive", "1: everything below it", yesNo},
 				{"after", "only what comes behind this path, in bytes: the last of an answer with more; " +
 					"not with recursive", nil}},
 			status: 200, out: typeOf[FileList](), fails: []int{409}, handle: (*call).handleList},
-		{method: "GET", path: "/v1/sandboxes/{id}/allowed", id: "pathAllowed", summary: "Say whether a run in the sandbox could read a path, or write it, as the kernel would answer there.",
-			query: []param{{"path", "the path, absolute or below /work", nil}, {"write", "1: write it", yesNo}}, status: 200, out: typeOf[PathAllowed](), fails: []int{409}, handle: (*call).handleAllowed},
-		{method: "PUT", path: file, id: "putFile", summary: "Write a file of a sandbox. The path is the file's absolute path in the jail: files/work/a.txt is /work/a.txt.",
-			query: []param{{"mode", "the file's permissions in octal, such as 755; 644 if left out", nil}},
-			raw:   binary, status: 200, out: typeOf[engine.FileInfo](), fails: []int{408, 409, 413, 415, 507},
+		{method: "GET", path: "/v1/sandboxes/{id}/allowed", id: "pathAllowed",
+			summary: "Say whether a run in the sandbox could read a path, or write it, as the kernel would answer there.",
+			query:   []param{{"path", "the path, absolute or below /work", nil}, {"write", "1: write it", yesNo}}, status: 200,
+			out: typeOf[PathAllowed](), fails: []int{409}, handle: (*call).handleAllowed},
+		{method: "PUT", path: file, id: "putFile",
+			summary: "Write a file of a sandbox. The path is the file's absolute path in the jail: files/work/a.txt is /work/a.txt.",
+			query:   []param{{"mode", "the file's permissions in octal, such as 755; 644 if left out", nil}},
+			raw:     binary, status: 200, out: typeOf[engine.FileInfo](), fails: []int{408, 409, 413, 415, 507},
 			handle: (*call).handlePut},
-		{method: "GET", path: file, id: "getFile", summary: "Read a file of a sandbox.", status: 200, rawOut: binary, fails: []int{409, 413}, handle: (*call).handleGet},
-		{method: "DELETE", path: file, id: "deleteFile", summary: "Remove a file of a sandbox, or a directory with everything in it.", status: 204, fails: []int{409}, handle: (*call).handleDelete},
-		{method: "GET", path: "/v1/languages", id: "languages", summary: "List the languages that work here.", status: 200, out: typeOf[LanguageList](), handle: (*call).handleLanguages},
-		{method: "GET", path: "/v1/version", id: "version", summary: "Say which brigd this is.", status: 200, out: typeOf[Version](), handle: (*call).handleVersion},
-		{method: "GET", path: "/healthz", id: "health", summary: "Say whether brigd lives, and takes runs: 503 if it does not take any. Without authentication there are no details.",
-			query: []param{{"probe", "live: only whether it lives", []string{"live", "ready"}}}, status: 200, out: typeOf[Health](), open: true, handle: (*call).handleHealth},
-		{method: "GET", path: "/metrics", id: "metrics", summary: "Metrics in Prometheus' text format.", status: 200, rawOut: "text/plain", handle: (*call).handleMetrics},
-		{method: "GET", path: "/openapi.json", id: "openapi", summary: "This document.", status: 200, rawOut: "application/json", handle: (*call).handleOpenAPI},
+		{method: "GET", path: file, id: "getFile", summary: "Read a file of a sandbox.", status: 200, rawOut: binary,
+			fails: []int{409, 413}, handle: (*call).handleGet},
+		{method: "DELETE", path: file, id: "deleteFile",
+			summary: "Remove a file of a sandbox, or a directory with everything in it.", status: 204, fails: []int{409},
+			handle: (*call).handleDelete},
+	}
+}
+
+func otherRoutes() []route {
+	return []route{
+		{method: "GET", path: "/v1/languages", id: "languages", summary: "List the languages that work here.", status: 200,
+			out: typeOf[LanguageList](), handle: (*call).handleLanguages},
+		{method: "GET", path: "/v1/version", id: "version", summary: "Say which brigd this is.", status: 200,
+			out: typeOf[Version](), handle: (*call).handleVersion},
+		{method: "GET", path: "/healthz", id: "health",
+			summary: "Say whether brigd lives, and takes runs: 503 if it does not take any. Without authentication there are no details.",
+			query:   []param{{"probe", "live: only whether it lives", []string{"live", "ready"}}}, status: 200,
+			out: typeOf[Health](), open: true, handle: (*call).handleHealth},
+		{method: "GET", path: "/metrics", id: "metrics", summary: "Metrics in Prometheus' text format.", status: 200,
+			rawOut: "text/plain", handle: (*call).handleMetrics},
+		{method: "GET", path: "/openapi.json", id: "openapi", summary: "This document.", status: 200,
+			rawOut: "application/json", handle: (*call).handleOpenAPI},
 	}
 }
 
@@ -90,10 +134,13 @@ const binary = "application/octet-stream"
 
 // components are the types that the OpenAPI document names.
 func components() []reflect.Type {
-	return []reflect.Type{typeOf[engine.Request](), typeOf[engine.Response](), typeOf[engine.Event](), typeOf[engine.SandboxRequest](), typeOf[engine.SandboxInfo](),
-		typeOf[engine.File](), typeOf[engine.Size](), typeOf[engine.Seconds](), typeOf[engine.Violation](), typeOf[engine.Truncated](), typeOf[engine.Language](),
+	return []reflect.Type{typeOf[engine.Request](), typeOf[engine.Response](), typeOf[engine.Event](),
+		typeOf[engine.SandboxRequest](), typeOf[engine.SandboxInfo](),
+		typeOf[engine.File](), typeOf[engine.Size](), typeOf[engine.Seconds](), typeOf[engine.Violation](),
+		typeOf[engine.Truncated](), typeOf[engine.Language](),
 		typeOf[engine.FileInfo](), typeOf[nsjail.Refusal](), typeOf[nsjail.Usage](),
-		typeOf[SandboxList](), typeOf[RunList](), typeOf[live.Run](), typeOf[monitor.Stats](), typeOf[FileList](), typeOf[PathAllowed](), typeOf[LanguageList](), typeOf[StdinTaken](), typeOf[Version](), typeOf[Health]()}
+		typeOf[SandboxList](), typeOf[RunList](), typeOf[live.Run](), typeOf[monitor.Stats](), typeOf[FileList](),
+		typeOf[PathAllowed](), typeOf[LanguageList](), typeOf[StdinTaken](), typeOf[Version](), typeOf[Health]()}
 }
 
 // SandboxList is the answer to GET /v1/sandboxes.
@@ -109,7 +156,7 @@ type RunList struct {
 // FileList is the answer to GET /v1/sandboxes/{id}/files.
 type FileList struct {
 	Files []engine.FileInfo `json:"files"`
-	// More says that there are more than one answer lists.
+	// More is true if there are more than one answer lists.
 	More bool `json:"more"`
 }
 

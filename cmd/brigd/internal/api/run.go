@@ -54,11 +54,12 @@ func (c *call) handleRun() error {
 	var in *stdin
 	if c.query.Has("stdin") {
 		if kind == jsonType {
-			return no("request", "stdin_needs_stream", "stdin", "a run whose input is streamed has to stream its output, too", "send Accept: "+ndjsonType)
+			return no("request", "stdin_needs_stream", "stdin", "a run whose input is streamed has to stream its output, too",
+				"send Accept: "+ndjsonType)
 		}
 		in = newStdin(req.Stdin)
 		defer in.end()
-		req.StdinReader = in // Stdin stays, for whoever bounds it
+		req.StdinReader = in // Stdin stays: the engine bounds it
 	}
 	release, err := c.enter(ctx)
 	if err != nil {
@@ -105,7 +106,7 @@ func (c *call) atGate(ctx context.Context, err error) error {
 	return err
 }
 
-// rejected gives a gate's error the form of a refusal.
+// rejected returns a gate's error the form of a refusal.
 type rejected struct {
 	*nsjail.Refusal
 	gate error
@@ -113,7 +114,8 @@ type rejected struct {
 
 func (r rejected) Unwrap() []error { return []error{r.Refusal, r.gate} }
 
-// runWhole answers when the run has ended. The place is free before the answer is written: a slow reader does not hold it.
+// runWhole answers when the run has ended. The place is free before the answer is written: a slow reader does not hold
+// it.
 func (c *call) runWhole(ctx context.Context, req *engine.Request, release func()) error {
 	resp := c.Engine.Run(ctx, c.caller, req, nil)
 	release()
@@ -157,7 +159,8 @@ func accepted(values []string) (string, error) {
 			return sseType, nil
 		}
 	}
-	return "", no("request", "not_acceptable", "Accept", "the answer comes in none of these types", "send Accept: "+jsonType+", "+ndjsonType+" or "+sseType)
+	return "", no("request", "not_acceptable", "Accept", "the answer comes in none of these types",
+		"send Accept: "+jsonType+", "+ndjsonType+" or "+sseType)
 }
 
 // stream writes events as they come.
@@ -176,7 +179,8 @@ type stream struct {
 const maxEarly = 64
 
 // runStream answers with events while the run goes on.
-func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, req *engine.Request, kind string, in *stdin, release func()) error {
+func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, req *engine.Request, kind string,
+	in *stdin, release func()) error {
 	s := &stream{call: c, kind: kind, in: in, cancel: cancel}
 	resp := c.Engine.Run(ctx, c.caller, req, s.event)
 	release()

@@ -46,21 +46,23 @@ func (g *registry) remove(r *run) {
 	close(r.done)
 }
 
-// isFor says whether a caller may steer the run: its agent may, by the token that has started it, by one that this was made
-// from, or without any. The holder of a token that was narrowed would act with the rights of the one that it came from.
+// isFor reports whether a caller may steer the run: its agent may, by the token that has started it, by one that this
+// was made from, or without any. The holder of a token that was narrowed would act with the rights of the one that it
+// came from.
 func (r *run) isFor(c engine.Caller) bool {
 	chain := c.Grant.IDs()
 	return r.agent == c.Name() && len(chain) <= len(r.chain) && slices.Equal(chain, r.chain[:len(chain)])
 }
 
-// find gives a run that the caller may steer; another is unknown.
+// find returns a run that the caller may steer; another is unknown.
 func (c *call) find() (*run, error) {
 	c.runs.mu.Lock()
 	defer c.runs.mu.Unlock()
 	if r := c.runs.runs[c.id]; r != nil && r.isFor(c.caller) {
 		return r, nil
 	}
-	return nil, no("request", "run_unknown", "id", "no streamed run with this id goes on", "take the id from the run's start event, before its end event")
+	return nil, no("request", "run_unknown", "id", "no streamed run with this id goes on",
+		"take the id from the run's start event, before its end event")
 }
 
 // handleUsage answers GET /v1/runs/{id}.
@@ -151,7 +153,7 @@ func (c *call) readPiece(r *run, buf []byte) (int, error) {
 	return c.r.Body.Read(buf)
 }
 
-// stopReading ends a Read of the body when the run ends. The function that it gives takes all that back.
+// stopReading ends a Read of the body when the run ends. The function that it returns undoes that.
 func (c *call) stopReading(r *run) (stop func()) {
 	quit, gone := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -180,7 +182,8 @@ func (r *run) ended() bool {
 
 func (c *call) stdinClosed() error {
 	c.w.Header().Set("Connection", "close")
-	return no("request", "stdin_closed", "id", "the run's input has ended, or the run has", "send input before eof=1 and before the end event")
+	return no("request", "stdin_closed", "id", "the run's input has ended, or the run has",
+		"send input before eof=1 and before the end event")
 }
 
 // stdin is the standard input of a run, from one request after the other. Whoever writes waits until it is read.
@@ -188,16 +191,17 @@ type stdin struct {
 	pieces chan []byte
 	rest   []byte
 	eof    chan struct{} // no more will come
-	closed chan struct{} // nobody reads any more
+	closed chan struct{} // it is not read any more
 	turn   chan struct{} // one writer at a time
 	once   [2]sync.Once
 }
 
 func newStdin(first string) *stdin {
-	return &stdin{pieces: make(chan []byte), rest: []byte(first), eof: make(chan struct{}), closed: make(chan struct{}), turn: make(chan struct{}, 1)}
+	return &stdin{pieces: make(chan []byte), rest: []byte(first), eof: make(chan struct{}), closed: make(chan struct{}),
+		turn: make(chan struct{}, 1)}
 }
 
-// Read gives what has been sent, to the run.
+// Read returns what has been sent, to the run.
 func (s *stdin) Read(p []byte) (int, error) {
 	if len(s.rest) == 0 {
 		select {
@@ -231,7 +235,7 @@ func (s *stdin) lock(ctx context.Context) (release func(), ok bool) {
 	}
 }
 
-// write hands a piece over; false if nobody reads any more.
+// write hands a piece over; false if it is not read any more.
 func (s *stdin) write(ctx context.Context, p []byte) bool {
 	select {
 	case s.pieces <- append([]byte(nil), p...):
@@ -242,6 +246,6 @@ func (s *stdin) write(ctx context.Context, p []byte) bool {
 	return false
 }
 
-// finish says that no more will come, and end that nobody reads any more.
+// finish marks the end of the input, and end that it is not read any more.
 func (s *stdin) finish() { s.once[0].Do(func() { close(s.eof) }) }
 func (s *stdin) end()    { s.once[1].Do(func() { close(s.closed) }) }

@@ -103,7 +103,8 @@ func (c *call) log(start time.Time) {
 	if name == "health" || name == "metrics" {
 		level = slog.LevelDebug // they are asked for every few seconds
 	}
-	attrs := []slog.Attr{slog.String("request", c.request), slog.String("method", c.r.Method), slog.String("route", name), slog.Int("status", c.status),
+	attrs := []slog.Attr{slog.String("request", c.request), slog.String("method", c.r.Method), slog.String("route", name),
+		slog.Int("status", c.status),
 		slog.Duration("took", time.Since(start)), slog.String("agent", c.caller.Name())}
 	if c.run != "" {
 		attrs = append(attrs, slog.String("run", c.run))
@@ -138,9 +139,11 @@ func (c *call) serve() error {
 		return bad
 	case found == nil && len(other) > 0:
 		c.w.Header().Set("Allow", strings.Join(other, ", "))
-		return no("request", "method_not_allowed", "method", "this path does not take "+shorten(c.r.Method), "use "+strings.Join(other, " or "))
+		return no("request", "method_not_allowed", "method", "this path does not take "+shorten(c.r.Method),
+			"use "+strings.Join(other, " or "))
 	case found == nil:
-		return no("request", "route_not_found", "path", "there is nothing at this path", "GET /openapi.json lists what there is")
+		return no("request", "route_not_found", "path", "there is nothing at this path",
+			"GET /openapi.json lists what there is")
 	}
 	c.route = found
 	if err := c.checkQuery(); err != nil {
@@ -149,18 +152,21 @@ func (c *call) serve() error {
 	if !found.open {
 		key := c.caller.Key() // a body may name another agent
 		if !c.places.Take(key, 1) {
-			return soon{no("queue", "too_many_requests", "requests", "as many requests are being answered as may be at once", "send the same request again in a second")}
+			return soon{no("queue", "too_many_requests", "requests", "as many requests are being answered as may be at once",
+				"send the same request again in a second")}
 		}
 		defer c.places.Take(key, -1)
 	}
 	return found.handle(c)
 }
 
-// authenticate asks who it is. Who comes by TCP has to show a certificate or a token, whatever the authenticator thinks.
+// authenticate asks who it is. Who comes by TCP has to show a certificate or a token, whatever the authenticator
+// thinks.
 func (c *call) authenticate() error {
 	shows := len(c.r.Header.Values("Authorization")) > 0 || c.r.TLS != nil && len(c.r.TLS.VerifiedChains) > 0
 	if !local(c.r) && (!shows || c.Authenticate == nil) {
-		return no("auth", "authentication_required", "Authorization", "by TCP only those may call who show a token or a certificate",
+		return no("auth", "authentication_required", "Authorization",
+			"by TCP only those may call who show a token or a certificate",
 			"send Authorization: Bearer TOKEN", "or use brigd's Unix socket")
 	}
 	if c.Authenticate != nil {
@@ -180,7 +186,7 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// unauthorized is a refusal of the authenticator's: 401, whichever layer has said so.
+// unauthorized is a refusal of the authenticator's: 401, whichever layer it is from.
 type unauthorized struct{ *nsjail.Refusal }
 
 func (u unauthorized) Unwrap() error { return u.Refusal }
@@ -191,15 +197,18 @@ func (c *call) actFor(agent, field string) error {
 	case agent == "" || agent == c.caller.Agent:
 		return nil
 	case !agentPattern.MatchString(agent):
-		return no("request", "invalid_agent", field, field+": this is no agent's name", "write a letter or digit, and after it at most 63 letters, digits, dots, hyphens and underscores")
+		return no("request", "invalid_agent", field, field+": this is no agent's name",
+			"write a letter or digit, and after it at most 63 letters, digits, dots, hyphens and underscores")
 	case c.caller.Agent != "":
-		return no("auth", "agent_mismatch", field, fmt.Sprintf("%s: you are %s, and cannot act for %s", field, strconv.Quote(c.caller.Agent), strconv.Quote(agent)), "leave "+field+" out")
+		return no("auth", "agent_mismatch", field,
+			fmt.Sprintf("%s: you are %s, and cannot act for %s", field, strconv.Quote(c.caller.Agent), strconv.Quote(agent)),
+			"leave "+field+" out")
 	}
 	c.caller.Agent = agent
 	return nil
 }
 
-// local says that the request came by a Unix socket.
+// local reports whether the request came by a Unix socket.
 func local(r *http.Request) bool {
 	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	return addr != nil && addr.Network() == "unix"
@@ -208,17 +217,20 @@ func local(r *http.Request) bool {
 // guard refuses what a browser sends for a page that is not ours.
 func (c *call) guard() error {
 	if !local(c.r) && !c.hostAllowed() {
-		return no("request", "host_not_allowed", "Host", "this server is not called by that name", "call it by the address or a name that it was started with")
+		return no("request", "host_not_allowed", "Host", "this server is not called by that name",
+			"call it by the address or a name that it was started with")
 	}
 	origin := c.r.Header.Values("Origin")
 	if len(origin) == 0 {
 		if site := c.r.Header.Get("Sec-Fetch-Site"); site != "" && site != "none" && site != "same-origin" {
-			return no("auth", "origin_not_allowed", "Sec-Fetch-Site", "a browser has sent this for another site's page", "call brigd from a program")
+			return no("auth", "origin_not_allowed", "Sec-Fetch-Site", "a browser has sent this for another site's page",
+				"call brigd from a program")
 		}
 		return nil
 	}
 	if len(origin) > 1 || !slices.Contains(c.Origins, origin[0]) {
-		return no("auth", "origin_not_allowed", "Origin", "pages of this origin may not call", "call brigd from a program, or start it with this origin allowed")
+		return no("auth", "origin_not_allowed", "Origin", "pages of this origin may not call",
+			"call brigd from a program, or start it with this origin allowed")
 	}
 	h := c.w.Header()
 	h.Set("Access-Control-Allow-Origin", origin[0])
@@ -260,9 +272,10 @@ func (c *call) head(status int) {
 	c.w.WriteHeader(status)
 }
 
-// writeTime gives the client its time to take what is written next.
+// writeTime returns the client its time to take what is written next.
 func (c *call) writeTime() {
-	if err := c.ctl.SetWriteDeadline(time.Now().Add(c.WriteTime)); err != nil && !errors.Is(err, http.ErrNotSupported) && !errors.Is(err, os.ErrClosed) {
+	if err := c.ctl.SetWriteDeadline(time.Now().Add(c.WriteTime)); err != nil && !errors.Is(err, http.ErrNotSupported) &&
+		!errors.Is(err, os.ErrClosed) {
 		c.failed = err
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"brig/nsjail"
 )
 
-// A run is steered by the token that has started it, by those that it was made from, and by its agent without any: the holder
-// of a narrowed token does not get the rights of the wider one by way of its runs.
+// A run is steered by the token that has started it, by those that it was made from, and by its agent without any: the
+// holder of a narrowed token does not get the rights of the wider one by way of its runs.
 func TestNarrowedTokensSteerNoWiderRun(t *testing.T) {
 	real, private := issuer(t)
 	parent, err := token.Mint(private, token.Block{Agent: "ci"})

@@ -29,7 +29,8 @@ func certificate(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(time.Hour),
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+		DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
 	if err != nil {
@@ -48,15 +49,17 @@ func certificate(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
 func TestClientCertificates(t *testing.T) {
 	server, roots := certificate(t, "server")
 	alice, clients := certificate(t, "alice")
-	h := New(Options{Engine: newFake(), BodyTime: 200 * time.Millisecond, Authenticate: func(r *http.Request) (engine.Caller, *nsjail.Refusal) {
-		return engine.Caller{Agent: r.TLS.VerifiedChains[0][0].Subject.CommonName}, nil
-	}})
+	h := New(Options{Engine: newFake(), BodyTime: 200 * time.Millisecond,
+		Authenticate: func(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+			return engine.Caller{Agent: r.TLS.VerifiedChains[0][0].Subject.CommonName}, nil
+		}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := HTTPServer(h, nil)
-	srv.TLSConfig = &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: clients, ClientAuth: tls.VerifyClientCertIfGiven, MinVersion: tls.VersionTLS13}
+	srv.TLSConfig = &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: clients,
+		ClientAuth: tls.VerifyClientCertIfGiven, MinVersion: tls.VersionTLS13}
 	go srv.ServeTLS(l, "", "")
 	t.Cleanup(func() { srv.Close() })
 	url := fmt.Sprintf("https://localhost:%d", l.Addr().(*net.TCPAddr).Port)
@@ -87,7 +90,8 @@ func TestClientCertificates(t *testing.T) {
 				}
 				return resp.StatusCode, string(text)
 			}
-			if status, text := post("/v1/run", `{"code":"say hi"}`); known != (status == 200) || known != strings.Contains(text, `"hi"`) || !known && status != 401 {
+			if status, text := post("/v1/run", `{"code":"say hi"}`); known != (status == 200) ||
+				known != strings.Contains(text, `"hi"`) || !known && status != 401 {
 				t.Errorf("HTTP/2 %v, known %v: %d %s", two, known, status, text)
 			}
 			if status, _ := post("/v1/run", `{"code":"say`+strings.Repeat("x", 1<<20)); known && status != 400 {
@@ -118,7 +122,8 @@ func TestAnswersAreNotMixedUp(t *testing.T) {
 				text, err := io.ReadAll(resp.Body)
 				resp.Body.Close()
 				quoted, _ := json.Marshal(want)
-				if err != nil || strings.Count(string(text), string(quoted)) != 1 || resp.Header.Get("X-Request-Id") != r.Header.Get("X-Request-Id") {
+				if err != nil || strings.Count(string(text), string(quoted)) != 1 ||
+					resp.Header.Get("X-Request-Id") != r.Header.Get("X-Request-Id") {
 					t.Errorf("%v %.100s", err, text)
 				}
 			}

@@ -113,7 +113,8 @@ func TestWhatHasArrivedCounts(t *testing.T) {
 	}
 }
 
-// A body has its time, and more for what of it has come: a slow line may send a large one, and nobody keeps a byte for long.
+// A body has its time, and more for what of it has come: a slow line may send a large one, and nobody keeps a byte for
+// long.
 func TestRate(t *testing.T) {
 	for _, c := range []struct {
 		every, most time.Duration // a piece of half a MiB comes
@@ -134,7 +135,8 @@ func TestRate(t *testing.T) {
 				_ = s.PipeWriter.Close()
 			}()
 			_, _, err := NewBudget(128<<20, Memory).Read("bob", s.Request, s.w, Limits{Most: 32 << 20, Time: 30 * time.Second})
-			if took := time.Since(start); (err == nil) != c.sent || !c.sent && !errors.Is(err, os.ErrDeadlineExceeded) || took > c.most {
+			if took := time.Since(start); (err == nil) != c.sent || !c.sent && !errors.Is(err, os.ErrDeadlineExceeded) ||
+				took > c.most {
 				t.Errorf("half a MiB each %v: %v after %v", c.every, err, took)
 			}
 			time.Sleep(time.Hour) // the rest of the timers
@@ -149,11 +151,13 @@ func TestSize(t *testing.T) {
 		sent   int
 		err    error
 	}{
-		{0, 0, nil}, {100, 100, nil}, {-1, 0, nil}, {-1, 100, nil}, {-1, 101, ErrTooLarge}, {101, 0, ErrTooLarge}, {-1, 5000, ErrTooLarge},
+		{0, 0, nil}, {100, 100, nil}, {-1, 0, nil}, {-1, 100, nil}, {-1, 101, ErrTooLarge}, {101, 0, ErrTooLarge},
+		{-1, 5000, ErrTooLarge},
 	} {
 		r := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("x", c.sent)))
 		r.ContentLength = c.length
-		text, release, err := NewBudget(100, Memory).Read("bob", r, http.NewResponseController(httptest.NewRecorder()), Limits{Most: 100, Time: time.Minute})
+		text, release, err := NewBudget(100, Memory).Read("bob", r, http.NewResponseController(httptest.NewRecorder()),
+			Limits{Most: 100, Time: time.Minute})
 		if release(); !errors.Is(err, c.err) || err == nil && len(text) != c.sent {
 			t.Errorf("%+v: %v, %d bytes", c, err, len(text))
 		}

@@ -49,7 +49,8 @@ func TestTable(t *testing.T) {
 
 // A group that is gone is no figure, and its path is not in the answer.
 func TestGroupThatIsGone(t *testing.T) {
-	for why, dir := range map[string]string{"the jail has ended": t.TempDir() + "/x", "the control group cannot be read": t.TempDir()} {
+	for why, dir := range map[string]string{"the jail has ended": t.TempDir() + "/x",
+		"the control group cannot be read": t.TempDir()} {
 		if r := (jail{group: monitor.Group{V2: dir}}).read("r"); r.Usage != nil || r.NoUsage != why {
 			t.Errorf("%+v, want %s", r, why)
 		}

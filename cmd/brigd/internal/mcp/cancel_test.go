@@ -73,7 +73,9 @@ func TestProgressKeepsTheOutput(t *testing.T) {
 		return &engine.Response{Status: "ok"}
 	}
 	client, _ := connect(t, service1(t, Options{Engine: f}), nil)
-	r, err := client.CallTool(t.Context(), withToken(&sdk.CallToolParams{Name: "run_command", Arguments: map[string]any{"cmd": []string{"x"}, "max_output": 1000}}, 1))
+	r, err := client.CallTool(t.Context(),
+		withToken(&sdk.CallToolParams{Name: "run_command",
+			Arguments: map[string]any{"cmd": []string{"x"}, "max_output": 1000}}, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,15 +91,18 @@ func TestPanic(t *testing.T) {
 	f.run = func(context.Context, *engine.Request, func(engine.Event)) *engine.Response { panic("no") }
 	var log strings.Builder
 	client, _ := connect(t, service1(t, Options{Engine: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}), nil)
-	if a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}}); !a.isError || a.Error.Code != "internal" || !strings.Contains(log.String(), "panicked") {
+	if a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}}); !a.isError ||
+		a.Error.Code != "internal" || !strings.Contains(log.String(), "panicked") {
 		t.Error(a.raw, log.String())
 	}
 }
 
 func TestLastLine(t *testing.T) {
 	for _, c := range []struct{ known, data, want string }{
-		{"", "a", "a"}, {"a", "b", "ab"}, {"a", "b\n", "ab\n"}, {"ab\n", "c", "c"}, {"ab\n", "\n\n", "ab\n"}, {"a", "\n", "a\n"},
-		{"", "x\ny\rz", "z"}, {"x", "y\r\n", "xy\n"}, {"", "", ""}, {strings.Repeat("é", 99), strings.Repeat("é", 99), strings.Repeat("é", 100)},
+		{"", "a", "a"}, {"a", "b", "ab"}, {"a", "b\n", "ab\n"}, {"ab\n", "c", "c"}, {"ab\n", "\n\n", "ab\n"},
+		{"a", "\n", "a\n"},
+		{"", "x\ny\rz", "z"}, {"x", "y\r\n", "xy\n"}, {"", "", ""},
+		{strings.Repeat("é", 99), strings.Repeat("é", 99), strings.Repeat("é", 100)},
 	} {
 		if got := lastLine(c.known, c.data); got != c.want {
 			t.Errorf("%q %q: %q", c.known, c.data, got)
@@ -141,7 +146,8 @@ func serve(t *testing.T, ctx context.Context, o Options) *stdio {
 		s.served <- err
 	}()
 	var err error
-	s.client, err = sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.IOTransport{Reader: outR, Writer: inW}, nil)
+	s.client, err = sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&sdk.IOTransport{Reader: outR, Writer: inW}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +192,8 @@ func TestStdioMessages(t *testing.T) {
 	} {
 		f := newFake()
 		var out strings.Builder
-		err := ServeStdio(t.Context(), Options{Engine: f, In: io.NopCloser(strings.NewReader(text)), Out: writeCloser{&out}, MaxMessage: 1 << 19})
+		err := ServeStdio(t.Context(),
+			Options{Engine: f, In: io.NopCloser(strings.NewReader(text)), Out: writeCloser{&out}, MaxMessage: 1 << 19})
 		if f.last != nil {
 			t.Errorf("%s: something ran", name)
 		}

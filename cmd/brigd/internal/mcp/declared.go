@@ -23,7 +23,8 @@ type languagesOut struct {
 // builtin are the tools that every server has.
 func (s *service) builtin() []*tool {
 	list := append(runTools(), fileTools()...)
-	return append(list, define[noArgs, languagesOut]("list_languages", "List languages", "Lists the languages that run_code can run on this machine.",
+	return append(list, define[noArgs, languagesOut]("list_languages", "List languages",
+		"Lists the languages that run_code can run on this machine.",
 		sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},
 		func(no *nsjail.Refusal) any { return &languagesOut{Languages: []engine.Language{}, Error: no} },
 		func(_ context.Context, c *call, _ *noArgs) *sdk.CallToolResult {
@@ -52,8 +53,9 @@ func (s *service) declare(set *tools.Set) error {
 			return fmt.Errorf("%s: the tool %s: %w", s.o.ToolsFile, d.Name, err)
 		}
 		t := &tool{refused: refusedRun}
-		t.def = &sdk.Tool{Name: d.Name, Title: d.Title, Description: d.Description, InputSchema: in, OutputSchema: schema.For[engine.Response](),
-			Annotations: &sdk.ToolAnnotations{ReadOnlyHint: d.ReadOnly, OpenWorldHint: no()}}
+		t.def = &sdk.Tool{Name: d.Name, Title: d.Title, Description: d.Description, InputSchema: in,
+			OutputSchema: schema.For[engine.Response](),
+			Annotations:  &sdk.ToolAnnotations{ReadOnlyHint: d.ReadOnly, OpenWorldHint: no()}}
 		if len(d.Network()) > 0 {
 			t.def.Annotations.OpenWorldHint = yes()
 		}

@@ -35,10 +35,12 @@ func newFake() *fake {
 }
 
 func gone() *nsjail.Refusal {
-	return &nsjail.Refusal{Message: "The sandbox is gone.", Code: "not_found", Layer: "sandbox", NextSteps: []string{"make one"}}
+	return &nsjail.Refusal{Message: "The sandbox is gone.", Code: "not_found", Layer: "sandbox",
+		NextSteps: []string{"make one"}}
 }
 
-func (f *fake) Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response {
+func (f *fake) Run(ctx context.Context, c engine.Caller, r *engine.Request,
+	stream func(engine.Event)) *engine.Response {
 	f.mu.Lock()
 	f.last = r
 	run, owner := f.run, f.owners[r.Sandbox]
@@ -60,7 +62,8 @@ func (f *fake) Languages() []engine.Language {
 	return []engine.Language{{Name: "python", Version: "3", Path: "/usr/bin/python3"}}
 }
 
-func (f *fake) CreateSandbox(_ context.Context, c engine.Caller, _ *engine.SandboxRequest) (*engine.SandboxInfo, error) {
+func (f *fake) CreateSandbox(_ context.Context, c engine.Caller, _ *engine.SandboxRequest) (*engine.SandboxInfo,
+	error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.made++
@@ -115,12 +118,15 @@ func (f *fake) GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine
 	}
 	text, ok := box[path]
 	if !ok {
-		return nil, nil, &nsjail.Refusal{Message: "There is no such file.", Code: "not_found", Layer: "sandbox", NextSteps: []string{"list them"}}
+		return nil, nil, &nsjail.Refusal{Message: "There is no such file.", Code: "not_found", Layer: "sandbox",
+			NextSteps: []string{"list them"}}
 	}
-	return io.NopCloser(bytes.NewBufferString(text)), &engine.FileInfo{Path: path, Type: "file", Size: int64(len(text)), Mode: "0644"}, nil
+	return io.NopCloser(bytes.NewBufferString(text)),
+		&engine.FileInfo{Path: path, Type: "file", Size: int64(len(text)), Mode: "0644"}, nil
 }
 
-func (f *fake) ListFiles(c engine.Caller, id, path string, _ bool, _ string) (list []engine.FileInfo, more bool, err error) {
+func (f *fake) ListFiles(c engine.Caller, id, path string, _ bool, _ string) (list []engine.FileInfo, more bool,
+	err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	box, err := f.get(c, id)

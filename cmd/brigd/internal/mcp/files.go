@@ -63,12 +63,18 @@ type listOut struct {
 func fileTools() []*tool {
 	return []*tool{
 		define[readIn, readOut]("read_file", "Read a file", "Reads a file of the session: below /input, /work or /output.",
-			sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()}, func(no *nsjail.Refusal) any { return &readOut{Error: no} }, readFile),
-		define[writeIn, fileOut]("write_file", "Write a file", "Writes a file of the session, with the directories above it: below /input (read-only for programs), /work or "+
-			"/output. What it held is replaced.", sdk.ToolAnnotations{DestructiveHint: yes(), IdempotentHint: true, OpenWorldHint: no()}, refusedFile, writeFile),
-		define[listIn, listOut]("list_files", "List files", fmt.Sprintf("Lists a directory of the session, %d entries at most.", maxListed),
-			sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()}, func(no *nsjail.Refusal) any { return &listOut{Files: []engine.FileInfo{}, Error: no} }, listFiles),
-		define[pathIn, fileOut]("delete_file", "Delete a file", "Deletes a file of the session, or a directory with everything in it.",
+			sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},
+			func(no *nsjail.Refusal) any { return &readOut{Error: no} }, readFile),
+		define[writeIn, fileOut]("write_file", "Write a file",
+			"Writes a file of the session, with the directories above it: below /input (read-only for programs), /work or "+
+				"/output. What it held is replaced.",
+			sdk.ToolAnnotations{DestructiveHint: yes(), IdempotentHint: true, OpenWorldHint: no()}, refusedFile, writeFile),
+		define[listIn, listOut]("list_files", "List files",
+			fmt.Sprintf("Lists a directory of the session, %d entries at most.", maxListed),
+			sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},
+			func(no *nsjail.Refusal) any { return &listOut{Files: []engine.FileInfo{}, Error: no} }, listFiles),
+		define[pathIn, fileOut]("delete_file", "Delete a file",
+			"Deletes a file of the session, or a directory with everything in it.",
 			sdk.ToolAnnotations{DestructiveHint: yes(), IdempotentHint: true, OpenWorldHint: no()}, refusedFile, deleteFile),
 	}
 }
@@ -77,7 +83,8 @@ func refusedFile(no *nsjail.Refusal) any { return &fileOut{Error: no} }
 
 // bad is a refusal of one argument.
 func (c *call) bad(argument, message, next string) *sdk.CallToolResult {
-	return c.refuse(&nsjail.Refusal{Message: argument + ": " + message, Code: "invalid_argument", Layer: "request", Rule: c.tool.def.Name + ": " + argument, NextSteps: []string{next}})
+	return c.refuse(&nsjail.Refusal{Message: argument + ": " + message, Code: "invalid_argument", Layer: "request",
+		Rule: c.tool.def.Name + ": " + argument, NextSteps: []string{next}})
 }
 
 // failed is the result of a call that the engine refused.

@@ -18,7 +18,8 @@ import (
 
 const (
 	sessionHeader = "Mcp-Session-Id"
-	// callHeader carries, within this process, the key of the HTTP request that a call came with. A client's own is removed.
+	// callHeader carries, within this process, the key of the HTTP request that a call came with. A client's own is
+	// removed.
 	callHeader = "Brig-Http-Request"
 )
 
@@ -42,13 +43,15 @@ type owned struct {
 	probe bool   // it ends with the request that began it: the client asks which protocol is spoken here
 }
 
-// Handler is NewServer for a caller that has nothing to close and whose file of tools is known to be good: what is wrong
-// with the options, every request is told.
+// Handler is NewServer for a caller that has nothing to close and whose file of tools is known to be good: what is
+// wrong with the options, every request is told.
 func Handler(o Options) http.Handler {
 	s, err := NewServer(o)
 	if err != nil {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			refuseHTTP(w, r, http.StatusInternalServerError, &nsjail.Refusal{Message: err.Error(), Code: "bad_options", Layer: "request", NextSteps: []string{"Tell the operator of the server."}})
+			refuseHTTP(w, r, http.StatusInternalServerError,
+				&nsjail.Refusal{Message: err.Error(), Code: "bad_options", Layer: "request",
+					NextSteps: []string{"Tell the operator of the server."}})
 		})
 	}
 	return s
@@ -68,7 +71,8 @@ func NewServer(o Options) (*Server, error) {
 			return nil
 		}
 		return x.server
-	}, &sdk.StreamableHTTPOptions{Logger: slog.New(quiet{service.o.Logger.Handler()}), SessionTimeout: service.o.IdleTimeout,
+	}, &sdk.StreamableHTTPOptions{Logger: slog.New(quiet{service.o.Logger.Handler()}),
+		SessionTimeout:             service.o.IdleTimeout,
 		MaxRequestBodyBytes:        int64(service.o.MaxMessage),
 		DisableLocalhostProtection: true}) // ours is stricter, and knows Options.Hosts
 	return s, nil
@@ -115,27 +119,28 @@ func (s *Server) count(key string) (all, mine int) {
 	return all, mine
 }
 
-// sessionless is the first version of the protocol without sessions. The SDK answers what is sent in it, over HTTP, with the
-// versions that this server speaks, and ends the connection.
+// sessionless is the first version of the protocol without sessions. The SDK answers what is sent in it, over HTTP,
+// with the versions that this server speaks, and ends the connection.
 const sessionless = "2026-07-28"
 
 // ServeHTTP answers one request of the streamable HTTP transport, whatever its path: POST, GET, DELETE and a browser's
 // OPTIONS.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.visited(w, r, "mcp", s.answer) }
 
-// Elsewhere answers requests for paths at which there is nothing: to those who may come in, it says so.
+// Elsewhere answers requests for paths at which there is nothing: callers with access are told so.
 func (s *Server) Elsewhere() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.visited(w, r, "", func(v *visit) (int, *nsjail.Refusal) {
 			if _, status, no := s.enter(v); no != nil {
 				return status, no
 			}
-			return http.StatusNotFound, refuse("request", "route_not_found", "path", "there is nothing at this path", "MCP is spoken at /mcp.")
+			return http.StatusNotFound, refuse("request", "route_not_found", "path", "there is nothing at this path",
+				"MCP is spoken at /mcp.")
 		})
 	})
 }
 
-// enter says who calls, or why nobody may.
+// enter returns the caller, or why the request is refused.
 func (s *Server) enter(v *visit) (engine.Caller, int, *nsjail.Refusal) {
 	if status, no := s.ours(v.Header(), v.r); no != nil {
 		return engine.Caller{}, status, no
@@ -161,12 +166,15 @@ func (s *Server) answer(v *visit) (int, *nsjail.Refusal) {
 		return status, no
 	}
 	if !s.places.Take(c.Key(), 1) {
-		return http.StatusServiceUnavailable, refuse("queue", "too_many_requests", "requests", "as many requests are being answered as may be at once", "Send the same request again in a second.")
+		return http.StatusServiceUnavailable,
+			refuse("queue", "too_many_requests", "requests", "as many requests are being answered as may be at once",
+				"Send the same request again in a second.")
 	}
 	defer s.places.Take(c.Key(), -1)
 	id := v.r.Header.Get(sessionHeader)
 	if id == "" && v.r.Method != http.MethodPost {
-		return http.StatusBadRequest, refuse("request", "no_session", sessionHeader, "the header "+sessionHeader+" is missing",
+		return http.StatusBadRequest, refuse("request", "no_session", sessionHeader,
+			"the header "+sessionHeader+" is missing",
 			"POST an initialize request first, and send back the header that it answers with.")
 	}
 	if status, no := v.read(c.Key()); no != nil {
@@ -186,7 +194,8 @@ func (s *Server) answer(v *visit) (int, *nsjail.Refusal) {
 	r.Header = r.Header.Clone()
 	r.Header.Set(callHeader, keyOf(ctx))
 	s.inner.ServeHTTP(v, r)
-	if r.Method == http.MethodDelete || !x.isBound() { // unbound: it was no request of the protocol, and the SDK has closed the connection
+	// unbound: it was no request of the protocol, and the SDK has closed the connection
+	if r.Method == http.MethodDelete || !x.isBound() {
 		x.close()
 	}
 	return 0, nil
@@ -200,16 +209,20 @@ func (s *Server) find(c engine.Caller, who, id string, probe bool) (*owned, int,
 		if x := s.sessions[id]; x != nil && x.owner == who {
 			return x, 0, nil
 		}
-		return nil, http.StatusNotFound, &nsjail.Refusal{Message: "there is no such session", Code: "session_unknown", Layer: "request",
-			NextSteps: []string{"It has ended, or is not yours: begin a new one with an initialize request."}}
+		return nil, http.StatusNotFound,
+			&nsjail.Refusal{Message: "there is no such session", Code: "session_unknown", Layer: "request",
+				NextSteps: []string{"It has ended, or is not yours: begin a new one with an initialize request."}}
 	}
 	if s.closed {
-		return nil, http.StatusServiceUnavailable, &nsjail.Refusal{Message: "the server ends", Code: "draining", Layer: "queue", NextSteps: []string{"Try again later."}}
+		return nil, http.StatusServiceUnavailable,
+			&nsjail.Refusal{Message: "the server ends", Code: "draining", Layer: "queue",
+				NextSteps: []string{"Try again later."}}
 	}
 	all, mine := s.count(c.Key())
 	if !probe && (all >= s.o.MaxSessions || mine >= s.o.MaxSessionsPerCaller) || len(s.sessions) >= 2*s.o.MaxSessions {
-		return nil, http.StatusTooManyRequests, &nsjail.Refusal{Message: "there are as many sessions as there may be", Code: "too_many_sessions", Layer: "quota",
-			NextSteps: []string{"End a session with DELETE, or wait until an idle one expires."}}
+		return nil, http.StatusTooManyRequests,
+			&nsjail.Refusal{Message: "there are as many sessions as there may be", Code: "too_many_sessions", Layer: "quota",
+				NextSteps: []string{"End a session with DELETE, or wait until an idle one expires."}}
 	}
 	id = rand.Text()
 	x := &owned{owner: who, key: c.Key(), probe: probe}

@@ -53,7 +53,8 @@ func listen(t *testing.T, o Options) (*Server, string) {
 func dial(t *testing.T, url, token string) *sdk.ClientSession {
 	t.Helper()
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
-		&sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1}, nil)
+		&sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer(token)}, MaxRetries: -1},
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,8 @@ func TestSessionOfAnotherCaller(t *testing.T) {
 		}
 	}
 	for _, token := range []string{"bad", ""} {
-		if status, _ := send(t, http.MethodPost, url, listing, "Authorization", "Bearer "+token, sessionHeader, ann.ID()); status != http.StatusUnauthorized {
+		if status, _ := send(t, http.MethodPost, url, listing, "Authorization", "Bearer "+token, sessionHeader,
+			ann.ID()); status != http.StatusUnauthorized {
 			t.Error(token, status)
 		}
 	}
@@ -139,7 +141,8 @@ func TestSessionOfAnotherCaller(t *testing.T) {
 
 func TestHostileHTTP(t *testing.T) {
 	f := newFake()
-	s, url := listen(t, Options{Engine: f, MaxMessage: 1 << 16, Hosts: []string{"brig.example"}, Origins: []string{"https://good.example"}})
+	s, url := listen(t, Options{Engine: f, MaxMessage: 1 << 16, Hosts: []string{"brig.example"},
+		Origins: []string{"https://good.example"}})
 	host := strings.TrimPrefix(url, "http://")
 	for name, c := range map[string]struct {
 		status int
@@ -188,7 +191,8 @@ func TestMaxSessions(t *testing.T) {
 		t.Error("a third of one caller:", status)
 	}
 	dial(t, url, "bob")
-	if status, text := send(t, "POST", url, initialize, "Authorization", "Bearer eve"); status != http.StatusTooManyRequests || !strings.Contains(text, "next_steps") {
+	if status, text := send(t, "POST", url, initialize, "Authorization",
+		"Bearer eve"); status != http.StatusTooManyRequests || !strings.Contains(text, "next_steps") {
 		t.Error("a fourth:", status, text)
 	}
 	_ = second.Close()
@@ -223,7 +227,8 @@ func TestHTTPEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, sessionHeader: {client.ID()}, "Authorization": {"Bearer x"}}
+			r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+				sessionHeader: {client.ID()}, "Authorization": {"Bearer x"}}
 			go func() {
 				resp, err := http.DefaultClient.Do(r)
 				if err == nil { // it was answered before it went
@@ -244,7 +249,8 @@ func TestHTTPEnds(t *testing.T) {
 		case "cancel", "gone":
 			cancel()
 		case "delete":
-			if status, text := send(t, http.MethodDelete, url, "", sessionHeader, client.ID(), "Authorization", "Bearer x"); status >= 300 {
+			if status, text := send(t, http.MethodDelete, url, "", sessionHeader, client.ID(), "Authorization",
+				"Bearer x"); status >= 300 {
 				t.Error(status, text)
 			}
 		case "close":

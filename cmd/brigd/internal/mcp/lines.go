@@ -15,14 +15,14 @@ import (
 // maxBatch is how many messages a client of an old version may put into one line.
 const maxBatch = 100
 
-// lines stands between a client's stream and the SDK, which ends the session at the first line that is no message: such a
-// line is answered here, with an error that has no id as JSON-RPC 2.0, section 5, says, and the next one is read.
+// lines stands between a client's stream and the SDK, which ends the session at the first line that is no message: such
+// a line is answered here, with an error that has no id as JSON-RPC 2.0, section 5, says, and the next one is read.
 type lines struct {
 	in  *bufio.Reader
 	end io.Closer
 	out io.Writer
 	max int // bytes of a line, without its end
-	// batches says whether the client speaks a version that has them.
+	// batches reports whether the client speaks a version that has them.
 	batches func() bool
 	flying  *flight
 	ready   []byte // has been looked at, and is for the SDK
@@ -32,7 +32,7 @@ func newLines(in io.ReadCloser, out io.Writer, most int, batches func() bool, fl
 	return &lines{in: bufio.NewReaderSize(in, 32<<10), end: in, out: out, max: most, batches: batches, flying: flying}
 }
 
-// Read gives the SDK lines that are messages.
+// Read returns the SDK lines that are messages.
 func (l *lines) Read(p []byte) (int, error) {
 	for len(l.ready) == 0 {
 		line, err := l.line()
@@ -54,7 +54,8 @@ func (l *lines) Read(p []byte) (int, error) {
 // Close closes the client's stream.
 func (l *lines) Close() error { return l.end.Close() }
 
-// line is the next one without its end. One that is too long is answered and skipped; no more of it is kept than may be.
+// line is the next one without its end. One that is too long is answered and skipped; no more of it is kept than may
+// be.
 func (l *lines) line() (line []byte, err error) {
 	long := false
 	for {
@@ -63,7 +64,8 @@ func (l *lines) line() (line []byte, err error) {
 			line = append(line, part...)
 			if len(bytes.TrimRight(line, "\r\n")) > l.max {
 				long, line = true, nil
-				if wrong := l.answer(jsonrpc.CodeInvalidRequest, fmt.Sprintf("the message has more than %d bytes: send less, or a file in parts", l.max)); wrong != nil {
+				if wrong := l.answer(jsonrpc.CodeInvalidRequest,
+					fmt.Sprintf("the message has more than %d bytes: send less, or a file in parts", l.max)); wrong != nil {
 					return nil, wrong
 				}
 			}
@@ -84,7 +86,8 @@ func (l *lines) look(line []byte) error {
 	case line[0] != '[':
 		return l.message(line)
 	case !l.batches():
-		return l.answer(jsonrpc.CodeInvalidRequest, "this version of the protocol has no batches: send one message on each line")
+		return l.answer(jsonrpc.CodeInvalidRequest,
+			"this version of the protocol has no batches: send one message on each line")
 	}
 	// The SDK leaves a batch unanswered that has a notification in it, and ends the session where an id is there twice:
 	// its messages go on one by one, and are answered one by one.
@@ -113,7 +116,8 @@ func (l *lines) look(line []byte) error {
 
 func (l *lines) message(text []byte) error {
 	if _, err := jsonrpc.DecodeMessage(text); err != nil {
-		return l.answer(jsonrpc.CodeInvalidRequest, `this is no message of JSON-RPC: it has "jsonrpc":"2.0", a method that is a string, and an id that is a string or a number if it is to be answered`)
+		return l.answer(jsonrpc.CodeInvalidRequest,
+			`this is no message of JSON-RPC: it has "jsonrpc":"2.0", a method that is a string, and an id that is a string or a number if it is to be answered`)
 	}
 	e, wrong := open(text)
 	if wrong == "" && !l.flying.begin(e) {
@@ -127,7 +131,8 @@ func (l *lines) message(text []byte) error {
 }
 
 func (l *lines) answer(code int, message string) error {
-	_, err := fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%s}}`+"\n", code, quoted(message))
+	_, err := fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%s}}`+"\n", code,
+		quoted(message))
 	return err
 }
 

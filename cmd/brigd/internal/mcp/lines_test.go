@@ -122,7 +122,8 @@ func TestLongLineIsNotKept(t *testing.T) {
 	var out strings.Builder
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := ServeStdio(t.Context(), Options{Engine: newFake(), In: io.NopCloser(&endless{left: 256 << 20}), Out: writeCloser{&out}, MaxMessage: 1 << 16})
+	err := ServeStdio(t.Context(),
+		Options{Engine: newFake(), In: io.NopCloser(&endless{left: 256 << 20}), Out: writeCloser{&out}, MaxMessage: 1 << 16})
 	runtime.ReadMemStats(&after)
 	if grown := after.TotalAlloc - before.TotalAlloc; err != nil || grown > 16<<20 {
 		t.Errorf("%v; %d bytes were allocated", err, grown)
@@ -134,7 +135,8 @@ func TestLongLineIsNotKept(t *testing.T) {
 
 // FuzzLines: whatever comes in, what goes on to the SDK is a message on each line, and what comes out an error on each.
 func FuzzLines(f *testing.F) {
-	for _, text := range []string{ping, initialize + "\n" + ping, "[" + ping + "," + ping + "]\r\n", "[[1]]", "{}\n\n\x00\n", "\"\\ud800\"\n", strings.Repeat("[", 300)} {
+	for _, text := range []string{ping, initialize + "\n" + ping, "[" + ping + "," + ping + "]\r\n", "[[1]]",
+		"{}\n\n\x00\n", "\"\\ud800\"\n", strings.Repeat("[", 300)} {
 		f.Add(text, true)
 		f.Add(text, false)
 	}
@@ -145,7 +147,8 @@ func FuzzLines(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn, err := (&sdk.IOTransport{Reader: io.NopCloser(strings.NewReader(string(passed))), Writer: keepOpen{&out}, MaxLineLength: -1}).Connect(t.Context())
+		conn, err := (&sdk.IOTransport{Reader: io.NopCloser(strings.NewReader(string(passed))), Writer: keepOpen{&out},
+			MaxLineLength: -1}).Connect(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,11 +1,12 @@
-// Package mcp lets a model's program use the engine through the Model Context Protocol, over stdio or streamable HTTP. It is
-// the door of the protocol's go-sdk.
+// Package mcp lets a model's program use the engine through the Model Context Protocol, over stdio or streamable HTTP.
+// It is the door of the protocol's go-sdk.
 //
-// Each MCP session has a sandbox of its own, made when the first tool needs it and removed when the session ends: /input,
-// /work and /output stay from call to call, so that write_file, run_code, run_command, the declared tools, read_file and
-// list_files all see the same files. No argument names a sandbox, so no session reaches another's. A program that fails and
-// a request that is refused are results with isError, which a model can read and act on; errors of the protocol are left to
-// mistakes in the protocol. A cancelled call, a session that ends and an HTTP client that goes away end the jail.
+// Each MCP session has a sandbox of its own, made when the first tool needs it and removed when the session ends:
+// /input, /work and /output stay from call to call, so that write_file, run_code, run_command, the declared tools,
+// read_file and list_files all see the same files. No argument names a sandbox, so no session reaches another's. A
+// program that fails and a request that is refused are results with isError, which a model can read and act on; errors
+// of the protocol are left to mistakes in the protocol. A cancelled call, a session that ends and an HTTP client that
+// goes away end the jail.
 package mcp
 
 import (
@@ -51,7 +52,8 @@ type Options struct {
 	ToolsFile string
 	// Version is the server's ("unknown").
 	Version string
-	// Logger gets a line for each HTTP request, and what happens to sessions (nothing is logged). Over stdio it must not write to stdout.
+	// Logger gets a line for each HTTP request, and what happens to sessions (nothing is logged). Over stdio it must not
+	// write to stdout.
 	Logger *slog.Logger
 
 	// Local is who a session over stdio acts for, and In and Out are its streams (stdin, stdout).
@@ -59,7 +61,7 @@ type Options struct {
 	In    io.ReadCloser
 	Out   io.WriteCloser
 
-	// Caller says who sends an HTTP request, from what the middleware in front of the Handler has put into it (the zero
+	// Caller returns who sends an HTTP request, from what the middleware in front of the Handler has put into it (the zero
 	// Caller). A session belongs to the Agent of the request that began it and to its Authorization header, if it has one:
 	// to anybody else it does not exist.
 	Caller func(*http.Request) (engine.Caller, *nsjail.Refusal)

@@ -40,7 +40,8 @@ func TestIDInFlight(t *testing.T) {
 	for range 20 { // the first may have been answered when the second is read: then both are
 		go write(two)
 		got := []string{next(), next()}
-		if got[0] != "a" && got[1] != "a" || !strings.Contains(strings.Join(got, ""), "still being answered") && (got[0] != "a" || got[1] != "a") {
+		if got[0] != "a" && got[1] != "a" || !strings.Contains(strings.Join(got, ""), "still being answered") &&
+			(got[0] != "a" || got[1] != "a") {
 			t.Fatalf("%q", got)
 		}
 	}
@@ -77,9 +78,11 @@ func TestFlight(t *testing.T) {
 // Over HTTP a message is one that every reader takes for the same.
 func TestOddMessagesOverHTTP(t *testing.T) {
 	_, url := listen(t, Options{Engine: newFake(), Caller: byToken})
-	for _, body := range []string{"[" + ping + "]", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`,
+	for _, body := range []string{"[" + ping + "]", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`,
 		`{"jsonrpc":"2.0","id":9,"METHOD":"ping"}`, `{"jsonrpc":"2.0","id":9,"method":"ping","method":"x"}`} {
-		if status, text := send(t, "POST", url, body, "Authorization", "Bearer a"); status != 400 || !strings.Contains(text, "invalid_message") {
+		if status, text := send(t, "POST", url, body, "Authorization", "Bearer a"); status != 400 ||
+			!strings.Contains(text, "invalid_message") {
 			t.Errorf("%s: %d %s", body, status, text)
 		}
 	}
@@ -87,7 +90,8 @@ func TestOddMessagesOverHTTP(t *testing.T) {
 
 // FuzzOpen: what is taken is what package encoding/json takes it for, read without regard to case.
 func FuzzOpen(f *testing.F) {
-	for _, s := range []string{ping, initialize, `{"id":1,"ID":2}`, `{"id":-0,"method":""}`, `{"id":"\ud800"}`, `[]`, `{"a":{"id":1}}`} {
+	for _, s := range []string{ping, initialize, `{"id":1,"ID":2}`, `{"id":-0,"method":""}`, `{"id":"\ud800"}`, `[]`,
+		`{"a":{"id":1}}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -10,12 +10,13 @@ import (
 	"brig/nsjail"
 )
 
-// ours says whether a request is for this server, and not sent by a browser for somebody else's page; it tells the browser
-// of an allowed page that it may.
+// ours reports whether a request is for this server, and not sent by a browser for somebody else's page; it tells the
+// browser of an allowed page that it may.
 func (s *Server) ours(h http.Header, r *http.Request) (int, *nsjail.Refusal) {
 	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok && !s.known(r.Host, addr) {
-		return http.StatusMisdirectedRequest, refuse("request", "host_not_allowed", "Host", "this server is not called by that name",
-			"Call it by localhost or by its address, or start it with --host and this name.")
+		return http.StatusMisdirectedRequest,
+			refuse("request", "host_not_allowed", "Host", "this server is not called by that name",
+				"Call it by localhost or by its address, or start it with --host and this name.")
 	}
 	no := refuse("auth", "origin_not_allowed", "Origin", "a browser has sent this for a page of another origin",
 		"Call it from a program, or start it with --origin and this page's origin.")
@@ -31,13 +32,14 @@ func (s *Server) ours(h http.Header, r *http.Request) (int, *nsjail.Refusal) {
 	}
 	h.Set("Access-Control-Allow-Origin", origins[0])
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, Mcp-Protocol-Version, "+sessionHeader)
+	h.Set("Access-Control-Allow-Headers",
+		"Authorization, Content-Type, Last-Event-ID, Mcp-Protocol-Version, "+sessionHeader)
 	h.Set("Access-Control-Expose-Headers", sessionHeader)
 	h.Add("Vary", "Origin")
 	return 0, nil
 }
 
-// known says whether a TCP client may call the server by this name, with or without a port.
+// known reports whether a TCP client may call the server by this name, with or without a port.
 func (s *Server) known(host string, local *net.TCPAddr) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

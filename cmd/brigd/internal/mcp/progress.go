@@ -13,7 +13,8 @@ import (
 	"brig/agent/engine"
 )
 
-// tick is the least time between two notifications of one call, and beat the most: clients wait longer for who is alive.
+// tick is the least time between two notifications of one call, and beat the most: clients wait longer for who is
+// alive.
 const (
 	tick = 500 * time.Millisecond
 	beat = 10 * time.Second
@@ -22,8 +23,8 @@ const (
 // maxLine is how many bytes of a program's last line a notification repeats.
 const maxLine = 200
 
-// progress tells a client how a call goes on. What it says is sent by a goroutine of its own, so that a client that does not
-// read holds no program up. A nil progress says nothing.
+// progress tells a client how a call goes on. What it says is sent by a goroutine of its own, so that a client that
+// does not read holds no program up. A nil progress sends nothing.
 type progress struct {
 	token any
 	to    *sdk.ServerSession
@@ -60,7 +61,7 @@ func (p *progress) end() {
 	<-p.done
 }
 
-// say is what happens before there is output.
+// say sends what happens before there is output.
 func (p *progress) say(state string) {
 	if p == nil {
 		return

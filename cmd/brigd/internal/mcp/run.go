@@ -40,13 +40,14 @@ type commandIn struct {
 	limits
 }
 
-// request makes a request with what l says.
+// request makes a request with the limits of l.
 func (l *limits) request() *engine.Request {
 	if l.Strip == "" {
 		l.Strip = "all"
 	}
-	return &engine.Request{Stdin: l.Stdin, Files: l.Files, Timeout: l.Timeout, Memory: l.Memory, CPUs: l.CPUs, Env: l.Env, Secrets: l.Secrets,
-		Cwd: l.Cwd, Network: l.Network, MaxOutput: l.MaxOutput, Strip: l.Strip}
+	return &engine.Request{Stdin: l.Stdin, Files: l.Files, Timeout: l.Timeout, Memory: l.Memory, CPUs: l.CPUs, Env: l.Env,
+		Secrets: l.Secrets,
+		Cwd:     l.Cwd, Network: l.Network, MaxOutput: l.MaxOutput, Strip: l.Strip}
 }
 
 const jail = " It runs in a jail with the session's files: /input is read-only, /work (where it starts) and /output keep what it writes for later " +
@@ -56,14 +57,16 @@ const jail = " It runs in a jail with the session's files: /input is read-only, 
 func runTools() []*tool {
 	hints := sdk.ToolAnnotations{DestructiveHint: yes(), OpenWorldHint: yes()}
 	return []*tool{
-		define[codeIn, engine.Response]("run_code", "Run code", "Runs a program in one of the languages that list_languages names, and returns its output."+jail, hints, refusedRun,
+		define[codeIn, engine.Response]("run_code", "Run code",
+			"Runs a program in one of the languages that list_languages names, and returns its output."+jail, hints, refusedRun,
 			func(ctx context.Context, c *call, in *codeIn) *sdk.CallToolResult {
 				r := in.request()
 				r.Language, r.Code, r.Args = in.Language, in.Code, in.Args
 				return c.run(ctx, r, false)
 			}),
-		define[commandIn, engine.Response]("run_command", "Run a command", "Runs a command and returns its output. No shell reads cmd: for pipes and wildcards run "+
-			"[\"sh\", \"-c\", \"...\"]."+jail, hints, refusedRun,
+		define[commandIn, engine.Response]("run_command", "Run a command",
+			"Runs a command and returns its output. No shell reads cmd: for pipes and wildcards run "+
+				"[\"sh\", \"-c\", \"...\"]."+jail, hints, refusedRun,
 			func(ctx context.Context, c *call, in *commandIn) *sdk.CallToolResult {
 				r := in.request()
 				r.Cmd = in.Cmd
@@ -117,7 +120,7 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 	return res
 }
 
-// enforcedKey is where a result's _meta says by what each protection was held.
+// enforcedKey is the key of a result's _meta for the mechanism that enforced each protection.
 const enforcedKey = "brig/enforced"
 
 // watched runs a request and reports its progress, if the client asked for that.
@@ -203,7 +206,7 @@ func ending(a *engine.Response) string {
 	return fmt.Sprintf("exit code %d", a.ExitCode)
 }
 
-// advice says what to do about an end that the program did not choose.
+// advice returns what to do about an end that the program did not choose.
 var advice = map[string]string{
 	"timeout":   "Make it faster, divide the work, or call again with a longer timeout.",
 	"cpu":       "It used all its processor time: make it faster, or divide the work.",

@@ -43,7 +43,8 @@ var (
 func (s *service) open(c engine.Caller, id string, onEnd func()) *session {
 	x := &session{service: s, caller: c, idle: make(chan struct{}), onEnd: onEnd}
 	x.ctx, x.cancel = context.WithCancelCause(context.Background())
-	x.server = sdk.NewServer(&sdk.Implementation{Name: s.name, Title: "brig: a jail for untrusted code", Version: s.o.Version}, &sdk.ServerOptions{
+	x.server = sdk.NewServer(&sdk.Implementation{Name: s.name, Title: "brig: a jail for untrusted code",
+		Version: s.o.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Logger:       slog.New(quiet{s.o.Logger.Handler()}),
 		Capabilities: &sdk.ServerCapabilities{},
@@ -88,7 +89,7 @@ func (x *session) watch(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// isBound says that watch ends the session.
+// isBound reports whether watch ends the session.
 func (x *session) isBound() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -100,10 +101,12 @@ func (x *session) begin(ctx context.Context) (_ context.Context, done func(), no
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.ended {
-		return nil, nil, &nsjail.Refusal{Message: "the session has ended", Code: "session_ended", Layer: "sandbox", NextSteps: []string{"Begin a new session."}}
+		return nil, nil, &nsjail.Refusal{Message: "the session has ended", Code: "session_ended", Layer: "sandbox",
+			NextSteps: []string{"Begin a new session."}}
 	}
 	if x.calls >= x.o.MaxCalls {
-		return nil, nil, &nsjail.Refusal{Message: fmt.Sprintf("%d calls of this session run already", x.calls), Code: "too_many_calls", Layer: "quota",
+		return nil, nil, &nsjail.Refusal{Message: fmt.Sprintf("%d calls of this session run already", x.calls),
+			Code: "too_many_calls", Layer: "quota",
 			NextSteps: []string{"Wait for one of them to end, or cancel it, and call again."}}
 	}
 	x.calls++
@@ -197,14 +200,16 @@ func (x *session) lost(id string, no *nsjail.Refusal) *nsjail.Refusal {
 	return &again
 }
 
-// asRefusal gives an error of the engine the form that a model reads.
+// asRefusal returns an error of the engine the form that a model reads.
 func asRefusal(err error) *nsjail.Refusal {
 	var no *nsjail.Refusal
 	if errors.As(err, &no) {
 		return no
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, errEnded) || errors.Is(err, errGone) {
-		return &nsjail.Refusal{Message: "the call was cancelled", Code: "cancelled", Layer: "request", NextSteps: []string{"Call again if you still need the result."}}
+		return &nsjail.Refusal{Message: "the call was cancelled", Code: "cancelled", Layer: "request",
+			NextSteps: []string{"Call again if you still need the result."}}
 	}
-	return &nsjail.Refusal{Message: err.Error(), Code: "failed", Layer: "jail", NextSteps: []string{"Tell the operator of the server."}}
+	return &nsjail.Refusal{Message: err.Error(), Code: "failed", Layer: "jail",
+		NextSteps: []string{"Tell the operator of the server."}}
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// raw sends bytes to a server, and gives the status of the first answer and whether the server closes the connection within
-// a time that is far above what it gives a client.
+// raw sends bytes to a server, and gives the status of the first answer and whether the server closes the connection
+// within a time that is far above what it gives a client.
 func raw(t *testing.T, url, text string) (status int, closed bool) {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
@@ -54,20 +54,23 @@ func TestStalledBodies(t *testing.T) {
 		url, text string
 		status    int
 	}{
-		"nobody":            {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + stalled, 401},
-		"nobody in chunks":  {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", 401},
-		"nobody, half":      {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + stalled + "1234", 401},
-		"get":               {url, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n" + stalled, 401},
-		"options":           {url, "OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\n" + stalled, 204},
-		"another host":      {url, "POST /mcp HTTP/1.1\r\nHost: evil.example\r\n" + stalled, 421},
-		"another origin":    {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n" + stalled, 403},
-		"ann":               {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + ann + stalled, 408},
-		"ann, half":         {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + ann + stalled + "{", 408},
-		"ann in chunks":     {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + ann + "Transfer-Encoding: chunked\r\n\r\n5\r\nab", 408},
+		"nobody":           {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + stalled, 401},
+		"nobody in chunks": {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", 401},
+		"nobody, half":     {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + stalled + "1234", 401},
+		"get":              {url, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n" + stalled, 401},
+		"options":          {url, "OPTIONS /mcp HTTP/1.1\r\nHost: localhost\r\n" + stalled, 204},
+		"another host":     {url, "POST /mcp HTTP/1.1\r\nHost: evil.example\r\n" + stalled, 421},
+		"another origin":   {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n" + stalled, 403},
+		"ann":              {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + ann + stalled, 408},
+		"ann, half":        {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + ann + stalled + "{", 408},
+		"ann in chunks": {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + ann +
+			"Transfer-Encoding: chunked\r\n\r\n5\r\nab", 408},
 		"ann gets":          {url, "GET /mcp HTTP/1.1\r\nHost: localhost\r\n" + ann + stalled, 400},
 		"ann's is too long": {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + ann + "Content-Length: 1001\r\n\r\n", 413},
-		"too many chunks":   {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + ann + "Transfer-Encoding: chunked\r\n\r\n3e9\r\n" + strings.Repeat("x", 1001), 413},
-		"broken chunks":     {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + ann + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
+		"too many chunks": {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + ann +
+			"Transfer-Encoding: chunked\r\n\r\n3e9\r\n" + strings.Repeat("x", 1001), 413},
+		"broken chunks": {url, "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" + ann +
+			"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
 		"elsewhere":         {other, "POST /nope HTTP/1.1\r\nHost: localhost\r\n" + stalled, 401},
 		"ann elsewhere":     {other, "POST //mcp HTTP/1.1\r\nHost: localhost\r\n" + ann + stalled, 404},
 		"options elsewhere": {other, "OPTIONS /nope HTTP/1.1\r\nHost: localhost\r\n" + stalled, 401},
@@ -96,7 +99,8 @@ func serveHTTP(t *testing.T, h http.Handler) string {
 	return "http://" + l.Addr().String()
 }
 
-// TestStreamStaysOpen: the time for a body and for a piece of an answer does not end a stream, nor a call that takes longer.
+// TestStreamStaysOpen: the time for a body and for a piece of an answer does not end a stream, nor a call that takes
+// longer.
 func TestStreamStaysOpen(t *testing.T) {
 	f := newFake()
 	started, ended := f.waiting()
@@ -165,12 +169,15 @@ func TestRequestsAreLogged(t *testing.T) {
 	s, url := listen(t, Options{Engine: newFake(), Caller: byToken, Logger: slog.New(slog.NewTextHandler(&l, nil))})
 	other := serveHTTP(t, s.Elsewhere())
 	send(t, "POST", url, initialize, "Authorization", "Bearer ann:secret", "X-Request-Id", "mine")
-	send(t, "POST", url, initialize+" secret", "Authorization", "Bearer a\tb level=ERROR:secret", "X-Request-Id", "a level=ERROR")
+	send(t, "POST", url, initialize+" secret", "Authorization", "Bearer a\tb level=ERROR:secret", "X-Request-Id",
+		"a level=ERROR")
 	send(t, "POST", url, initialize, "Authorization", "Bearer bad")
 	send(t, "POST", url, initialize, "Host", "evil.example")
 	send(t, "GET", other, "", "Authorization", "Bearer ann:secret")
-	want := []string{`level=INFO msg=request request=mine method=POST route=mcp status=200 took=`, ` agent=ann`, ` agent="a\tb level=ERROR"`,
-		`status=401`, `code=unauthenticated`, `status=421`, `code=host_not_allowed`, `method=GET route="" status=404`, `code=route_not_found`}
+	want := []string{`level=INFO msg=request request=mine method=POST route=mcp status=200 took=`, ` agent=ann`,
+		` agent="a\tb level=ERROR"`,
+		`status=401`, `code=unauthenticated`, `status=421`, `code=host_not_allowed`, `method=GET route="" status=404`,
+		`code=route_not_found`}
 	done := func() bool { return strings.Count(l.String(), "msg=request") == 5 }
 	for range 1000 {
 		if done() {
@@ -183,7 +190,8 @@ func TestRequestsAreLogged(t *testing.T) {
 			t.Errorf("%q is not in the log", w)
 		}
 	}
-	if !done() || strings.Contains(l.String(), "secret") || strings.Contains(l.String(), " level=ERROR ") || strings.Contains(l.String(), "initialize") {
+	if !done() || strings.Contains(l.String(), "secret") || strings.Contains(l.String(), " level=ERROR ") ||
+		strings.Contains(l.String(), "initialize") {
 		t.Error(l.String())
 	}
 }
@@ -204,7 +212,8 @@ func TestMaxRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, sessionHeader: {only(s)}, "Authorization": {"Bearer x"}}
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		sessionHeader: {only(s)}, "Authorization": {"Bearer x"}}
 	go func() {
 		if resp, err := http.DefaultClient.Do(r); err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)
@@ -212,7 +221,8 @@ func TestMaxRequests(t *testing.T) {
 		}
 	}()
 	<-started
-	if status, text := send(t, "POST", url, initialize, "Authorization", "Bearer x"); status != 503 || !strings.Contains(text, "too_many_requests") {
+	if status, text := send(t, "POST", url, initialize, "Authorization", "Bearer x"); status != 503 ||
+		!strings.Contains(text, "too_many_requests") {
 		t.Error(status, text)
 	}
 	if status, text := send(t, "POST", url, initialize, "Authorization", "Bearer bad"); status != 401 {

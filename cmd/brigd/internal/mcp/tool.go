@@ -36,7 +36,8 @@ func define[In, Out any](name, title, description string, hints sdk.ToolAnnotati
 	do func(ctx context.Context, c *call, in *In) *sdk.CallToolResult) *tool {
 	t := &tool{refused: refused}
 	arguments := schema.For[In]()
-	t.def = &sdk.Tool{Name: name, Title: title, Description: description, Annotations: &hints, InputSchema: arguments, OutputSchema: schema.For[Out]()}
+	t.def = &sdk.Tool{Name: name, Title: title, Description: description, Annotations: &hints, InputSchema: arguments,
+		OutputSchema: schema.For[Out]()}
 	t.call = func(ctx context.Context, c *call) *sdk.CallToolResult {
 		in := new(In)
 		if no := decode(c.args, in, name, arguments.Required); no != nil {
@@ -54,7 +55,8 @@ func (x *session) handler(t *tool) sdk.ToolHandler {
 		defer func() {
 			if why := recover(); why != nil { // the SDK's goroutine would end the process, and with it everybody's sessions
 				x.o.Logger.Error("an MCP tool has panicked", "tool", t.def.Name, "why", why, "stack", string(debug.Stack()))
-				res = c.refuse(&nsjail.Refusal{Message: "the server has made a mistake", Code: "internal", Layer: "request", NextSteps: []string{"Tell the operator of the server, whose log says more."}})
+				res = c.refuse(&nsjail.Refusal{Message: "the server has made a mistake", Code: "internal", Layer: "request",
+					NextSteps: []string{"Tell the operator of the server, whose log says more."}})
 			}
 		}()
 		ctx, done, no := x.begin(ctx)
@@ -93,7 +95,8 @@ func decode(data json.RawMessage, in any, name string, required []string) *nsjai
 		}
 		for _, key := range required {
 			if _, ok := members[key]; err == nil && !ok {
-				err = &schema.Error{Code: "missing_field", Path: key, Message: "it is missing", Fix: "send it, and call " + name + " again"}
+				err = &schema.Error{Code: "missing_field", Path: key, Message: "it is missing",
+					Fix: "send it, and call " + name + " again"}
 			}
 		}
 	} else if err == nil {
@@ -105,7 +108,8 @@ func decode(data json.RawMessage, in any, name string, required []string) *nsjai
 	if step := shellStep(name, members); step != "" {
 		return refuse("request", "wrong_type", name+": cmd", "cmd is a list of words, and no shell reads it.", step)
 	}
-	no := &nsjail.Refusal{Message: err.Error(), Code: "invalid_argument", Layer: "request", Rule: name, NextSteps: []string{"Correct the arguments and call " + name + " again."}}
+	no := &nsjail.Refusal{Message: err.Error(), Code: "invalid_argument", Layer: "request", Rule: name,
+		NextSteps: []string{"Correct the arguments and call " + name + " again."}}
 	var e *schema.Error
 	if errors.As(err, &e) {
 		no.Message, no.Code = strings.TrimPrefix(e.Path+": ", ": ")+e.Message+".", e.Code
@@ -159,7 +163,7 @@ func refusal(structured any, no *nsjail.Refusal) *sdk.CallToolResult {
 	return result(structured, true, b.String())
 }
 
-// sentence gives a text a capital letter and a full stop.
+// sentence returns a text a capital letter and a full stop.
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -180,7 +184,8 @@ func result(structured any, isError bool, texts ...string) *sdk.CallToolResult {
 	}
 	data, err := json.Marshal(structured)
 	if err != nil { // cannot be: it is plain data
-		return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: "The result has no JSON form: " + err.Error() + "."}}}
+		return &sdk.CallToolResult{IsError: true,
+			Content: []sdk.Content{&sdk.TextContent{Text: "The result has no JSON form: " + err.Error() + "."}}}
 	}
 	r.StructuredContent = json.RawMessage(data)
 	return r

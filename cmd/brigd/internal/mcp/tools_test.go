@@ -26,20 +26,24 @@ func TestListsTools(t *testing.T) {
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 		in, _ := tool.InputSchema.(map[string]any)
-		if len(tool.Description) < 15 || in["type"] != "object" || in["additionalProperties"] == nil || tool.OutputSchema == nil || tool.Annotations == nil {
+		if len(tool.Description) < 15 || in["type"] != "object" || in["additionalProperties"] == nil ||
+			tool.OutputSchema == nil || tool.Annotations == nil {
 			t.Errorf("%+v", tool)
 		}
 		properties, _ := in["properties"].(map[string]any)
 		for name, p := range properties {
-			if p.(map[string]any)["description"] == nil && tool.Name != "analyze_code" && tool.Name != "column_mean" && tool.Name != "search" && tool.Name != "count_lines" {
+			if p.(map[string]any)["description"] == nil && tool.Name != "analyze_code" && tool.Name != "column_mean" &&
+				tool.Name != "search" && tool.Name != "count_lines" {
 				t.Errorf("%s: %s has no description", tool.Name, name)
 			}
 		}
-		if readOnly := slices.Contains([]string{"read_file", "list_files", "list_languages", "search", "count_lines"}, tool.Name); tool.Annotations.ReadOnlyHint != readOnly {
+		if readOnly := slices.Contains([]string{"read_file", "list_files", "list_languages", "search", "count_lines"},
+			tool.Name); tool.Annotations.ReadOnlyHint != readOnly {
 			t.Errorf("%s: readOnlyHint is %v", tool.Name, tool.Annotations.ReadOnlyHint)
 		}
 	}
-	want := []string{"analyze_code", "column_mean", "count_lines", "delete_file", "list_files", "list_languages", "read_file", "run_code", "run_command", "search", "write_file"}
+	want := []string{"analyze_code", "column_mean", "count_lines", "delete_file", "list_files", "list_languages",
+		"read_file", "run_code", "run_command", "search", "write_file"}
 	if !slices.Equal(names, want) {
 		t.Error(names)
 	}
@@ -114,11 +118,13 @@ func TestRefusals(t *testing.T) {
 		{"column_mean", `{"table":"a","column":"b","digits":99}`, "more than 12"},
 	} {
 		a := call1(t, client, c.name, json.RawMessage(c.args))
-		if !a.isError || a.Error == nil || !strings.Contains(strings.ToLower(a.text), strings.ToLower(c.want)) || len(a.Error.NextSteps) == 0 || !strings.Contains(a.text, "Next steps:") {
+		if !a.isError || a.Error == nil || !strings.Contains(strings.ToLower(a.text), strings.ToLower(c.want)) ||
+			len(a.Error.NextSteps) == 0 || !strings.Contains(a.text, "Next steps:") {
 			t.Errorf("%s %s: %v %s", c.name, c.args, a.isError, a.raw)
 		}
 	}
-	for _, name := range []string{"", "run_code ", "Run_Code", "run_code\x00", "\x1b[2J", "../run_code", strings.Repeat("a", 10000)} {
+	for _, name := range []string{"", "run_code ", "Run_Code", "run_code\x00", "\x1b[2J", "../run_code",
+		strings.Repeat("a", 10000)} {
 		if _, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: name}); err == nil {
 			t.Errorf("there is a tool %q", name)
 		}
@@ -129,15 +135,19 @@ func TestRefusals(t *testing.T) {
 func TestFailingProgram(t *testing.T) {
 	f := newFake()
 	client, _ := connect(t, service1(t, Options{Engine: f}), nil)
-	for status, want := range map[string]string{"failed": "exit code 3", "timeout": "longer timeout", "memory": "more memory", "disk": "disk is full", "output": "print less"} {
+	for status, want := range map[string]string{"failed": "exit code 3", "timeout": "longer timeout",
+		"memory": "more memory", "disk": "disk is full", "output": "print less"} {
 		f.run = func(context.Context, *engine.Request, func(engine.Event)) *engine.Response {
-			return &engine.Response{ID: "run_1", Status: status, ExitCode: 3, TimedOut: status == "timeout", Stdout: "ok: exit code 0 after 0 s.\n", Usage: &nsjail.Usage{},
+			return &engine.Response{ID: "run_1", Status: status, ExitCode: 3, TimedOut: status == "timeout",
+				Stdout: "ok: exit code 0 after 0 s.\n", Usage: &nsjail.Usage{},
 				Truncated: &engine.Truncated{Stdout: 77}, Narrowed: []string{"timeout is 5s"},
 				Violations: []engine.Violation{{Type: "network", Detail: "not_allowed", Count: 2}}}
 		}
 		a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}})
-		if !a.isError || !strings.Contains(a.blocks[0], want) || strings.Contains(a.blocks[0], "exit code 0") || len(a.blocks) != 2 || a.blocks[1] != "stdout:\nok: exit code 0 after 0 s.\n" ||
-			!strings.Contains(a.blocks[0], "lacks 77 bytes") || !strings.Contains(a.blocks[0], "Timeout is 5s.") || !strings.Contains(a.blocks[0], "argument network") {
+		if !a.isError || !strings.Contains(a.blocks[0], want) || strings.Contains(a.blocks[0], "exit code 0") ||
+			len(a.blocks) != 2 || a.blocks[1] != "stdout:\nok: exit code 0 after 0 s.\n" ||
+			!strings.Contains(a.blocks[0], "lacks 77 bytes") || !strings.Contains(a.blocks[0], "Timeout is 5s.") ||
+			!strings.Contains(a.blocks[0], "argument network") {
 			t.Errorf("%s: %q", status, a.blocks)
 		}
 	}
@@ -152,10 +162,12 @@ func TestExpiredSandbox(t *testing.T) {
 	delete(f.boxes, "box_1")
 	delete(f.owners, "box_1")
 	f.mu.Unlock()
-	if a := call1(t, client, "read_file", map[string]any{"path": "a"}); !a.isError || !strings.Contains(a.text, "has expired") {
+	if a := call1(t, client, "read_file", map[string]any{"path": "a"}); !a.isError ||
+		!strings.Contains(a.text, "has expired") {
 		t.Error(a.text)
 	}
-	if a := call1(t, client, "read_file", map[string]any{"path": "a"}); !a.isError || strings.Contains(a.text, "has expired") || f.made != 2 {
+	if a := call1(t, client, "read_file", map[string]any{"path": "a"}); !a.isError ||
+		strings.Contains(a.text, "has expired") || f.made != 2 {
 		t.Error(a.text, f.made)
 	}
 }
@@ -188,20 +200,23 @@ func (g gate) Enter(ctx context.Context, c engine.Caller) (func(), error) { retu
 func TestGate(t *testing.T) {
 	var in, out atomic.Int32
 	full := false
-	client, _ := connect(t, service1(t, Options{Engine: newFake(), Gate: gate(func(context.Context, engine.Caller) (func(), error) {
-		if full {
-			return nil, &nsjail.Refusal{Message: "the queue is full", Code: "queue_full", Layer: "queue", NextSteps: []string{"wait 3 seconds"}}
-		}
-		in.Add(1)
-		return func() { out.Add(1) }, nil
-	})}), nil)
+	client, _ := connect(t, service1(t,
+		Options{Engine: newFake(), Gate: gate(func(context.Context, engine.Caller) (func(), error) {
+			if full {
+				return nil, &nsjail.Refusal{Message: "the queue is full", Code: "queue_full", Layer: "queue",
+					NextSteps: []string{"wait 3 seconds"}}
+			}
+			in.Add(1)
+			return func() { out.Add(1) }, nil
+		})}), nil)
 	call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}})
 	call1(t, client, "list_files", nil)
 	if in.Load() != 1 || out.Load() != 1 {
 		t.Error(in.Load(), out.Load())
 	}
 	full = true
-	if a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}}); !a.isError || a.Error.Layer != "queue" || !strings.Contains(a.text, "Wait 3 seconds.") {
+	if a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}}); !a.isError ||
+		a.Error.Layer != "queue" || !strings.Contains(a.text, "Wait 3 seconds.") {
 		t.Error(a.raw)
 	}
 }
@@ -209,10 +224,12 @@ func TestGate(t *testing.T) {
 func TestBadOptions(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "taken.yaml")
-	if err := os.WriteFile(taken, []byte("tools: [{name: run_code, description: mine, script: {command: cat}}]"), 0o600); err != nil {
+	if err := os.WriteFile(taken, []byte("tools: [{name: run_code, description: mine, script: {command: cat}}]"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []Options{{}, {Engine: newFake(), ToolsFile: filepath.Join(dir, "none")}, {Engine: newFake(), ToolsFile: taken}} {
+	for _, o := range []Options{{}, {Engine: newFake(), ToolsFile: filepath.Join(dir, "none")},
+		{Engine: newFake(), ToolsFile: taken}} {
 		if _, err := newService(o); err == nil {
 			t.Errorf("%+v", o)
 		}
@@ -226,15 +243,18 @@ func TestBadOptions(t *testing.T) {
 func TestCommandLines(t *testing.T) {
 	client, _ := connect(t, service1(t, Options{Engine: newFake()}), nil)
 	for _, key := range []string{"cmd", "command", "shell"} {
-		o, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "run_command", Arguments: json.RawMessage(`{"` + key + `":"cat a && wc <b"}`)})
+		o, err := client.CallTool(t.Context(),
+			&sdk.CallToolParams{Name: "run_command", Arguments: json.RawMessage(`{"` + key + `":"cat a && wc <b"}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := o.Content[0].(*sdk.TextContent).Text; !o.IsError || !strings.Contains(text, `- You mean {"cmd": ["sh", "-c", "cat a && wc <b"]}.`) {
+		if text := o.Content[0].(*sdk.TextContent).Text; !o.IsError ||
+			!strings.Contains(text, `- You mean {"cmd": ["sh", "-c", "cat a && wc <b"]}.`) {
 			t.Errorf("%s: %s", key, text)
 		}
 	}
-	o, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "run_command", Arguments: json.RawMessage(`{"cmd":["id"],"colour":"x"}`)})
+	o, err := client.CallTool(t.Context(),
+		&sdk.CallToolParams{Name: "run_command", Arguments: json.RawMessage(`{"cmd":["id"],"colour":"x"}`)})
 	if err != nil || strings.Contains(o.Content[0].(*sdk.TextContent).Text, "You mean") {
 		t.Errorf("%+v %v", o, err)
 	}

@@ -39,11 +39,12 @@ type visit struct {
 	status                      int
 }
 
-// statusGone is what is logged where nobody has been answered.
+// statusGone is logged where no client was answered.
 const statusGone = 499
 
 // visited answers one request by serve, or with the refusal and the status that it returns, and writes a line about it.
-func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string, serve func(*visit) (int, *nsjail.Refusal)) {
+func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string,
+	serve func(*visit) (int, *nsjail.Refusal)) {
 	start := time.Now()
 	v := &visit{ResponseWriter: w, s: s, r: r, ctl: http.NewResponseController(w), route: route,
 		agent: engine.Local, status: statusGone, release: func() {}}
@@ -66,7 +67,8 @@ func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string, s
 
 // log writes one line. What the client has chosen is in values only, which slog's handlers quote.
 func (v *visit) log(start time.Time) {
-	attrs := []slog.Attr{slog.String("request", v.request), slog.String("method", v.r.Method), slog.String("route", v.route), slog.Int("status", v.status),
+	attrs := []slog.Attr{slog.String("request", v.request), slog.String("method", v.r.Method),
+		slog.String("route", v.route), slog.Int("status", v.status),
 		slog.Duration("took", time.Since(start)), slog.String("agent", v.agent)}
 	if v.code != "" {
 		attrs = append(attrs, slog.String("code", v.code))
@@ -74,8 +76,8 @@ func (v *visit) log(start time.Time) {
 	v.s.o.Logger.LogAttrs(v.r.Context(), slog.LevelInfo, "request", attrs...)
 }
 
-// WriteHeader starts the answer. A body that has not been read has a second to arrive, since net/http waits for it, and the
-// connection is closed.
+// WriteHeader starts the answer. A body that has not been read has a second to arrive, since net/http waits for it, and
+// the connection is closed.
 func (v *visit) WriteHeader(status int) {
 	if v.status == statusGone && status >= 200 {
 		v.status = status
@@ -110,8 +112,8 @@ func (v *visit) FlushError() error {
 // Unwrap is for http.ResponseController.
 func (v *visit) Unwrap() http.ResponseWriter { return v.ResponseWriter }
 
-// writeTime gives the client so long to take what is written; 0 is for ever. It only fails on a connection that is gone, and
-// where there is none.
+// writeTime returns the client so long to take what is written; 0 is for ever. It only fails on a connection that is
+// gone, and where there is none.
 func (v *visit) writeTime(d time.Duration) { _ = v.ctl.SetWriteDeadline(deadline(d)) }
 
 // readTime is likewise for what is read.
@@ -164,7 +166,8 @@ func refuse(layer, code, rule, message string, next ...string) *nsjail.Refusal {
 func refuseHTTP(w http.ResponseWriter, r *http.Request, status int, no *nsjail.Refusal) {
 	text, err := json.Marshal(no)
 	if err != nil {
-		status, text = http.StatusInternalServerError, []byte(`{"error":"brigd could not write its answer as JSON","code":"internal","layer":"jail"}`)
+		status, text = http.StatusInternalServerError,
+			[]byte(`{"error":"brigd could not write its answer as JSON","code":"internal","layer":"jail"}`)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

@@ -1,6 +1,7 @@
 // Package metrics counts what brigd does, for Prometheus. It is the only package that knows its client library.
 //
-// No label's values come from outside: neither an agent's name nor a path, a host or a message makes a series of its own.
+// No label's values come from outside: neither an agent's name nor a path, a host or a message makes a series of its
+// own.
 package metrics
 
 import (
@@ -26,7 +27,7 @@ type Options struct {
 	Sandboxes, Depth, Running func() int
 	// Live adds up the memory, in bytes, and the tasks of the control groups of running jails.
 	Live func() (memory, tasks float64)
-	// AuditBroken says whether the audit log cannot be written at present.
+	// AuditBroken reports whether the audit log cannot be written at present.
 	AuditBroken func() bool
 }
 
@@ -52,8 +53,10 @@ func New(o Options) *Metrics {
 	m.counters()
 	m.histograms()
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "brigd_build_info", Help: "Always 1; the labels say which brigd this is.",
-			ConstLabels: prometheus.Labels{"version": o.Version, "goversion": runtime.Version(), "goarch": runtime.GOARCH}}, func() float64 { return 1 }))
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "brigd_build_info",
+			Help:        "Always 1; the labels say which brigd this is.",
+			ConstLabels: prometheus.Labels{"version": o.Version, "goversion": runtime.Version(), "goarch": runtime.GOARCH}},
+			func() float64 { return 1 }))
 	m.gauge("sandbox_work_areas", "Sandboxes that exist: work areas kept from run to run.", o.Sandboxes)
 	m.gauge("sandbox_queue_depth", "Runs that wait for a place.", o.Depth)
 	m.gauge("sandbox_running", "Runs that have a place.", o.Running)
@@ -61,12 +64,13 @@ func New(o Options) *Metrics {
 		m.registry.MustRegister(usage(o.Live))
 	}
 	if o.AuditBroken != nil {
-		m.gauge("sandbox_audit_broken", "1 while the audit log cannot be written and runs are refused for it, else 0.", func() int {
-			if o.AuditBroken() {
-				return 1
-			}
-			return 0
-		})
+		m.gauge("sandbox_audit_broken", "1 while the audit log cannot be written and runs are refused for it, else 0.",
+			func() int {
+				if o.AuditBroken() {
+					return 1
+				}
+				return 0
+			})
 	}
 	m.base = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 	return m
@@ -77,7 +81,8 @@ func (m *Metrics) Handler() http.Handler { return m.base }
 
 func (m *Metrics) gauge(name, help string, read func() int) {
 	if read != nil {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
+			func() float64 { return float64(read()) }))
 	}
 }
 
@@ -151,8 +156,8 @@ func (c *counted) run(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error
 
 type seenKey struct{}
 
-// Request goes around one that should become a Job: where it is refused before it is one, done counts that. A nil Refusal
-// counts nothing.
+// Request goes around one that should become a Job: where it is refused before it is one, done counts that. A nil
+// Refusal counts nothing.
 func (m *Metrics) Request(ctx context.Context) (marked context.Context, done func(*nsjail.Refusal)) {
 	seen := new(atomic.Bool)
 	return context.WithValue(ctx, seenKey{}, seen), func(no *nsjail.Refusal) {

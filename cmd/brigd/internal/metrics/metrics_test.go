@@ -33,8 +33,9 @@ func (a answer) Execute(context.Context, *nsjail.Job) (*nsjail.Result, error) {
 }
 
 func all() Options {
-	return Options{Version: "1.2.3", Sandboxes: func() int { return 7 }, Depth: func() int { return 5 }, Running: func() int { return 3 },
-		Live: func() (float64, float64) { return 4096, 2 }, AuditBroken: func() bool { return true }}
+	return Options{Version: "1.2.3", Sandboxes: func() int { return 7 }, Depth: func() int { return 5 },
+		Running: func() int { return 3 },
+		Live:    func() (float64, float64) { return 4096, 2 }, AuditBroken: func() bool { return true }}
 }
 
 // run executes one Job.
@@ -72,26 +73,35 @@ func TestRun(t *testing.T) {
 	active := 0.0
 	result := &nsjail.Result{Status: nsjail.StatusViolation, LimitsHit: []string{"wall", "cpus", "brand new"},
 		Violation: &nsjail.Violation{Count: 3},
-		Usage: nsjail.Usage{User: 2e9, System: 5e8, Throttled: 1e9, ThrottledPeriods: 4, OOMKills: 2, MemoryPeak: 300 << 20, MaxRSS: 1 << 20,
+		Usage: nsjail.Usage{User: 2e9, System: 5e8, Throttled: 1e9, ThrottledPeriods: 4, OOMKills: 2, MemoryPeak: 300 << 20,
+			MaxRSS: 1 << 20,
 			IORead: 10, IOWritten: 20},
 		Output: nsjail.Output{StdoutBytes: 5, StderrBytes: 6, StdoutDropped: 1, StderrDropped: 1},
 		Phases: nsjail.Phases{Look: 300, Resolve: 200, Exec: 2000},
-		Network: &egress.Summary{ByVerdict: map[egress.Verdict]int{egress.VerdictAllow: 4, egress.VerdictDeny: 9, egress.VerdictError: 1, "odd": 1},
+		Network: &egress.Summary{ByVerdict: map[egress.Verdict]int{egress.VerdictAllow: 4, egress.VerdictDeny: 9,
+			egress.VerdictError: 1, "odd": 1},
 			Sent: 100, Received: 1000, Unrecorded: 1, LinesDropped: 2}}
-	run(t, m, answer{result: result, seen: func() { active = testutil.ToFloat64(m.active) }}, &nsjail.Job{Agent: "an agent's name"})
+	run(t, m, answer{result: result, seen: func() { active = testutil.ToFloat64(m.active) }},
+		&nsjail.Job{Agent: "an agent's name"})
 	if active != 1 || testutil.ToFloat64(m.active) != 0 {
 		t.Errorf("active: %v while it runs, %v afterwards", active, testutil.ToFloat64(m.active))
 	}
 	p := page(t, m)
-	has(t, p, `sandbox_executions_total{status="violation"} 1`, `sandbox_executions_total{status="ok"} 0`, `sandbox_executions_total{status="refused"} 0`,
-		`sandbox_violations_total{type="syscall"} 3`, `sandbox_violations_total{type="network"} 9`, `sandbox_limits_hit_total{limit="wall"} 1`,
-		`sandbox_limits_hit_total{limit="other"} 1`, `sandbox_cpu_user_seconds_total 2`, `sandbox_cpu_system_seconds_total 0.5`,
+	has(t, p, `sandbox_executions_total{status="violation"} 1`, `sandbox_executions_total{status="ok"} 0`,
+		`sandbox_executions_total{status="refused"} 0`,
+		`sandbox_violations_total{type="syscall"} 3`, `sandbox_violations_total{type="network"} 9`,
+		`sandbox_limits_hit_total{limit="wall"} 1`,
+		`sandbox_limits_hit_total{limit="other"} 1`, `sandbox_cpu_user_seconds_total 2`,
+		`sandbox_cpu_system_seconds_total 0.5`,
 		`sandbox_cpu_throttled_seconds_total 1`, `sandbox_cpu_throttled_periods_total 4`, `sandbox_oom_kills_total 2`,
 		`sandbox_memory_peak_bytes_bucket{le="2.68435456e+08"} 0`, `sandbox_memory_peak_bytes_bucket{le="1.073741824e+09"} 1`,
-		`sandbox_io_read_bytes_total 10`, `sandbox_io_written_bytes_total 20`, `sandbox_output_bytes_total 11`, `sandbox_output_dropped_bytes_total 2`,
-		`sandbox_egress_attempts_total{verdict="allow"} 4`, `sandbox_egress_attempts_total{verdict="deny"} 9`, `sandbox_egress_sent_bytes_total 100`,
+		`sandbox_io_read_bytes_total 10`, `sandbox_io_written_bytes_total 20`, `sandbox_output_bytes_total 11`,
+		`sandbox_output_dropped_bytes_total 2`,
+		`sandbox_egress_attempts_total{verdict="allow"} 4`, `sandbox_egress_attempts_total{verdict="deny"} 9`,
+		`sandbox_egress_sent_bytes_total 100`,
 		`sandbox_egress_received_bytes_total 1000`, `sandbox_egress_unrecorded_total 3`, `sandbox_execution_seconds_count 1`,
-		`sandbox_start_phase_seconds_count{phase="exec"} 1`, `sandbox_work_areas 7`, `sandbox_live_memory_bytes 4096`, `sandbox_live_tasks 2`, `sandbox_queue_depth 5`, `sandbox_running 3`,
+		`sandbox_start_phase_seconds_count{phase="exec"} 1`, `sandbox_work_areas 7`, `sandbox_live_memory_bytes 4096`,
+		`sandbox_live_tasks 2`, `sandbox_queue_depth 5`, `sandbox_running 3`,
 		`sandbox_audit_failures_total 0`, `sandbox_audit_broken 1`)
 	for _, bucket := range []string{"0.1", "0.5", "1", "5", "10", "30", "+Inf"} {
 		if !strings.Contains(p, `sandbox_execution_seconds_bucket{le="`+bucket+`"}`) {
@@ -103,14 +113,16 @@ func TestRun(t *testing.T) {
 			t.Errorf("%q is in a label", gone)
 		}
 	}
-	if !regexp.MustCompile(`(?m)^brigd_build_info\{goarch="\w+",goversion="go[^"]+",version="1\.2\.3"\} 1$`).MatchString(p) {
+	if !regexp.MustCompile(`(?m)^brigd_build_info\{goarch="\w+",goversion="go[^"]+",version="1\.2\.3"\} 1$`).MatchString(
+		p) {
 		t.Error("no build info")
 	}
 }
 
 func TestOtherEnds(t *testing.T) {
 	m := New(Options{})
-	run(t, m, answer{result: &nsjail.Result{Status: nsjail.StatusOK, Usage: nsjail.NoUsage()}}, &nsjail.Job{}) // all unknown: negative
+	// all unknown: negative
+	run(t, m, answer{result: &nsjail.Result{Status: nsjail.StatusOK, Usage: nsjail.NoUsage()}}, &nsjail.Job{})
 	no := &nsjail.Refusal{Layer: "policy"}
 	run(t, m, answer{err: no}, &nsjail.Job{Verdict: nsjail.Verdict{Refusal: no}})
 	run(t, m, answer{err: &nsjail.Refusal{Layer: "made up"}}, &nsjail.Job{})
@@ -125,10 +137,14 @@ func TestOtherEnds(t *testing.T) {
 	m.Rejected("queue_full")
 	m.Rejected("something else")
 	p := page(t, m)
-	has(t, p, `sandbox_executions_total{status="ok"} 1`, `sandbox_executions_total{status="refused"} 3`, `sandbox_audit_failures_total 1`, `sandbox_executions_total{status="error"} 1`,
-		`sandbox_executions_total{status="cancelled"} 1`, `sandbox_refusals_total{layer="policy"} 1`, `sandbox_refusals_total{layer="other"} 1`,
-		`sandbox_rejected_total{reason="queue_full"} 1`, `sandbox_rejected_total{reason="other"} 1`, `sandbox_queue_wait_seconds_bucket{le="1"} 0`,
-		`sandbox_queue_wait_seconds_bucket{le="5"} 1`, `sandbox_cpu_user_seconds_total 0`, `sandbox_execution_seconds_count 1`)
+	has(t, p, `sandbox_executions_total{status="ok"} 1`, `sandbox_executions_total{status="refused"} 3`,
+		`sandbox_audit_failures_total 1`, `sandbox_executions_total{status="error"} 1`,
+		`sandbox_executions_total{status="cancelled"} 1`, `sandbox_refusals_total{layer="policy"} 1`,
+		`sandbox_refusals_total{layer="other"} 1`,
+		`sandbox_rejected_total{reason="queue_full"} 1`, `sandbox_rejected_total{reason="other"} 1`,
+		`sandbox_queue_wait_seconds_bucket{le="1"} 0`,
+		`sandbox_queue_wait_seconds_bucket{le="5"} 1`, `sandbox_cpu_user_seconds_total 0`,
+		`sandbox_execution_seconds_count 1`)
 	if strings.Contains(p, "sandbox_work_areas") {
 		t.Error("a figure that nobody gives is shown")
 	}

@@ -3,7 +3,8 @@ package metrics
 import "github.com/prometheus/client_golang/prometheus"
 
 func (m *Metrics) newActive() prometheus.Gauge {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "active_sandboxes", Help: "Jails that are being made, run or end."})
+	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: "active_sandboxes",
+		Help: "Jails that are being made, run or end."})
 	m.registry.MustRegister(g)
 	return g
 }
@@ -21,8 +22,10 @@ func (m *Metrics) newPhases() *prometheus.HistogramVec {
 }
 
 var (
-	liveMemory = prometheus.NewDesc("sandbox_live_memory_bytes", "Memory that the control groups of running jails hold now.", nil, nil)
-	liveTasks  = prometheus.NewDesc("sandbox_live_tasks", "Processes and threads in the control groups of running jails.", nil, nil)
+	liveMemory = prometheus.NewDesc("sandbox_live_memory_bytes",
+		"Memory that the control groups of running jails hold now.", nil, nil)
+	liveTasks = prometheus.NewDesc("sandbox_live_tasks", "Processes and threads in the control groups of running jails.",
+		nil, nil)
 )
 
 // usage collects both figures with one look at each control group.

@@ -9,7 +9,7 @@ import (
 	"brig/nsjail"
 )
 
-// Enabled says whether this build can trace.
+// Enabled reports whether this build can trace.
 const Enabled = false
 
 // Tracer does nothing in this build.

@@ -25,17 +25,17 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// Enabled says whether this build can trace.
+// Enabled reports whether this build can trace.
 const Enabled = true
 
 // Tracer makes spans, and sends them in the background.
 type Tracer struct {
 	tracer   trace.Tracer
 	parent   propagation.TraceContext
-	provider *sdk.TracerProvider // nil: nobody is told
+	provider *sdk.TracerProvider // nil: nothing is sent
 }
 
-// New makes a Tracer that sends to where the variables say.
+// New makes a Tracer that sends to the address in the variables.
 func New(ctx context.Context, o Options) (*Tracer, error) {
 	if !wanted() {
 		return &Tracer{tracer: noop.NewTracerProvider().Tracer("brigd")}, nil
@@ -45,13 +45,17 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 		return nil, fmt.Errorf("traces: %w; correct the OTEL_EXPORTER_OTLP_* variables", err)
 	}
 	if o.Logger != nil {
-		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Logger.Warn("traces are not delivered", slog.String("error", err.Error())) }))
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+			o.Logger.Warn("traces are not delivered",
+				slog.String("error", err.Error()))
+		}))
 	}
 	return newTracer(ctx, o, sdk.WithBatcher(exporter))
 }
 
 func newTracer(ctx context.Context, o Options, more ...sdk.TracerProviderOption) (*Tracer, error) {
-	r, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "brigd"), attribute.String("service.version", o.Version)),
+	r, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "brigd"),
+		attribute.String("service.version", o.Version)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w; correct OTEL_RESOURCE_ATTRIBUTES", err)
@@ -60,7 +64,7 @@ func newTracer(ctx context.Context, o Options, more ...sdk.TracerProviderOption)
 	return &Tracer{tracer: p.Tracer("brigd", trace.WithInstrumentationVersion(o.Version)), provider: p}, nil
 }
 
-// wanted says whether the variables name a place to send to.
+// wanted reports whether the variables name a place to send to.
 func wanted() bool {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return false
@@ -81,7 +85,8 @@ func (t *Tracer) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := t.parent.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
 		ctx, span := t.tracer.Start(ctx, "HTTP "+method(r.Method), trace.WithSpanKind(trace.SpanKindServer),
-			trace.WithAttributes(attribute.String("http.request.method", method(r.Method)), attribute.String("url.path", clip(r.URL.Path))))
+			trace.WithAttributes(attribute.String("http.request.method", method(r.Method)),
+				attribute.String("url.path", clip(r.URL.Path))))
 		defer span.End()
 		s := &status{ResponseWriter: w, code: http.StatusOK}
 		next.ServeHTTP(s, r.WithContext(ctx))
@@ -108,7 +113,8 @@ func (s *status) WriteHeader(code int) {
 }
 
 // Flush passes on what a stream has so far.
-func (s *status) Flush() { _ = http.NewResponseController(s.ResponseWriter).Flush() } // a writer that cannot has nothing to hold back
+// a writer that cannot has nothing to hold back
+func (s *status) Flush() { _ = http.NewResponseController(s.ResponseWriter).Flush() }
 
 // Unwrap is for http.ResponseController.
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
@@ -144,9 +150,11 @@ type traced struct {
 // Execute is next's.
 func (t traced) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
 	start := time.Now()
-	ctx, span := t.tracer.Start(ctx, "run", trace.WithTimestamp(start), trace.WithAttributes(attribute.String("brig.run.id", clip(j.ID)),
-		attribute.String("brig.agent", clip(j.Agent)), attribute.String("brig.token.id", clip(j.Token)), attribute.String("brig.sandbox", clip(j.Sandbox)),
-		attribute.String("brig.language", clip(j.Language))))
+	ctx, span := t.tracer.Start(ctx, "run", trace.WithTimestamp(start),
+		trace.WithAttributes(attribute.String("brig.run.id", clip(j.ID)),
+			attribute.String("brig.agent", clip(j.Agent)), attribute.String("brig.token.id", clip(j.Token)),
+			attribute.String("brig.sandbox", clip(j.Sandbox)),
+			attribute.String("brig.language", clip(j.Language))))
 	defer span.End()
 	r, err := t.next.Execute(ctx, j)
 	t.failed(span, err)
@@ -159,7 +167,8 @@ func (t traced) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, err
 	for _, p := range []struct {
 		name string
 		us   int64
-	}{{"look", r.Phases.Look}, {"resolve", r.Phases.Resolve}, {"prepare", r.Phases.Prepare}, {"spawn", r.Phases.Spawn}, {"exec", r.Phases.Exec},
+	}{{"look", r.Phases.Look}, {"resolve", r.Phases.Resolve}, {"prepare", r.Phases.Prepare}, {"spawn", r.Phases.Spawn},
+		{"exec", r.Phases.Exec},
 		{"run", r.Phases.Run}, {"end", r.Phases.End}} {
 		at = at.Add(time.Duration(max(p.us, 0)) * time.Microsecond)
 		span.AddEvent(p.name+" done", trace.WithTimestamp(at))
@@ -173,7 +182,8 @@ func (t *Tracer) failed(span trace.Span, err error) {
 	switch {
 	case err == nil:
 	case errors.As(err, &no):
-		span.SetAttributes(attribute.String("brig.refused.layer", clip(no.Layer)), attribute.String("brig.refused.code", clip(no.Code)))
+		span.SetAttributes(attribute.String("brig.refused.layer", clip(no.Layer)),
+			attribute.String("brig.refused.code", clip(no.Code)))
 	case errors.Is(err, context.Canceled):
 		span.SetStatus(codes.Error, "cancelled")
 	default:
@@ -184,7 +194,8 @@ func (t *Tracer) failed(span trace.Span, err error) {
 // method keeps what a client may invent out of a span's name.
 func method(m string) string {
 	switch m {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions:
 		return m
 	}
 	return "_OTHER"

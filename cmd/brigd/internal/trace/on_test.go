@@ -91,7 +91,8 @@ func TestExport(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if !bytes.Contains(got.Bytes(), []byte("our-brigd")) || !bytes.Contains(got.Bytes(), []byte("run_1")) || auth != "abc" {
+	if !bytes.Contains(got.Bytes(), []byte("our-brigd")) || !bytes.Contains(got.Bytes(), []byte("run_1")) ||
+		auth != "abc" {
 		t.Errorf("%d bytes arrived, key %q", got.Len(), auth)
 	}
 	if bytes.Contains(got.Bytes(), []byte("the code")) {

@@ -1,9 +1,11 @@
-// Package trace follows a request through brigd for OpenTelemetry: a span for the request, whose parent the client may name
-// (W3C traceparent), below it one for the wait in the queue and one for the run, with the parts of the jail's start as events.
+// Package trace follows a request through brigd for OpenTelemetry: a span for the request, whose parent the client may
+// name (W3C traceparent), below it one for the wait in the queue and one for the run, with the parts of the jail's
+// start as events.
 //
-// The build tag otel brings it in; a brigd without the tag has the same calls, which do nothing, and none of the libraries.
-// Spans go by OTLP over HTTP to where the standard variables say (OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS, OTEL_SERVICE_NAME,
-// OTEL_TRACES_SAMPLER and so on), and nowhere while none names an endpoint. No span holds code, output or a secret.
+// The build tag otel brings it in; a brigd without the tag has the same calls, which do nothing, and none of the
+// libraries. Spans go by OTLP over HTTP to where the standard variables say (OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS,
+// OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER and so on), and nowhere while none names an endpoint. No span holds code,
+// output or a secret.
 package trace
 
 import (
@@ -15,7 +17,7 @@ import (
 type Options struct {
 	// Version is brigd's.
 	Version string
-	// Logger is told what the exporter has to say; nil is nobody.
+	// Logger gets the exporter's messages; nil for none.
 	Logger *slog.Logger
 }
 

@@ -44,14 +44,16 @@ func passesOn(t *testing.T, tr *Tracer) {
 	t.Helper()
 	result := &nsjail.Result{Status: nsjail.StatusOK, Phases: nsjail.Phases{Look: 5, Run: 7}}
 	g, e := tr.Gate(gate{}), tr.Wrap(runner{result: result})
-	refused := tr.Wrap(runner{err: &nsjail.Refusal{Layer: "policy", Code: "no_such_thing", Message: "the payload's own words"}})
+	refused := tr.Wrap(runner{err: &nsjail.Refusal{Layer: "policy", Code: "no_such_thing",
+		Message: "the payload's own words"}})
 	h := tr.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		release, err := g.Enter(r.Context(), "a")
 		if err != nil {
 			t.Error(err)
 		}
 		defer release()
-		if got, err := e.Execute(r.Context(), &nsjail.Job{ID: "run_1", Agent: "coder", Code: []byte("the code")}); got != result || err != nil {
+		if got, err := e.Execute(r.Context(),
+			&nsjail.Job{ID: "run_1", Agent: "coder", Code: []byte("the code")}); got != result || err != nil {
 			t.Errorf("%v, %v", got, err)
 		}
 		if got, err := refused.Execute(r.Context(), &nsjail.Job{ID: "run_2"}); got != nil || err == nil {
