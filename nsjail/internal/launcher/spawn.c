@@ -42,10 +42,12 @@ static long clone_raised(struct clone_args *ca, int netns) {
 static void spawn(char *base, long *slots, struct reply *rep) {
 	struct header *h = (struct header *)base;
 	int pidfd = -1;
-	prune_wards();
-	if (h->flags & FLAG_WARD && nwards == MAX_WARDS) {
-		rep->err = EAGAIN;
-		return;
+	if (h->flags & FLAG_WARD) {
+		prune_wards();
+		if (nwards == MAX_WARDS) {
+			rep->err = EAGAIN;
+			return;
+		}
 	}
 	struct clone_args ca = {.flags = h->clone_flags | CLONE_PARENT | CLONE_PIDFD};
 	ca.pidfd = (uint64_t)(uintptr_t)&pidfd;
