@@ -42,7 +42,7 @@ type Limits struct {
 	// so that nothing is swapped.
 	MemorySwap Bytes `json:"memory_swap,omitempty"`
 	// MemoryZswap is how much of the jail's memory may be in zswap, compressed; beyond it the kernel swaps to disk
-	// (cgroup-v2.rst, memory.zswap.max; ≥ 5.19, version 2 only).
+	// (cgroup-v2.rst, memory.zswap.max; ≥ 5.19 with CONFIG_ZSWAP, version 2 only).
 	MemoryZswap Bytes `json:"memory_zswap,omitempty"`
 	// MemoryLow is what the kernel spares when others need memory, as long as there is anything else to take.
 	MemoryLow Bytes `json:"memory_low,omitempty"`
