@@ -185,7 +185,8 @@ func (l *Limits) fields() []field {
 	return append(list, field{"refuse", "ceilings above which a run is refused instead of narrowed", strs(&l.Refuse)})
 }
 
-// narrow lowers what is above the ceilings. It returns a sentence for each limit that was asked for, and one for all others.
+// narrow lowers what is above the ceilings. It returns a sentence for each limit that was
+// asked for, and one for all others.
 func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
 	var unasked []string
 	for i := range ceilings {
@@ -208,14 +209,15 @@ func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
 	return said
 }
 
-// tooMuch finds what is above a ceiling that refuses.
+// tooMuch refuses a limit above one of the ceilings in Refuse.
 func (p *Policy) tooMuch(s *nsjail.Spec) *nsjail.Refusal {
 	for i := range ceilings {
 		c := &ceilings[i]
 		most := c.bound(&p.Limits)
 		v, asked := c.read(s)
 		if most != 0 && asked && v > most && slices.Contains(p.Limits.Refuse, c.name) {
-			return p.refusal("limits."+c.name, "limit_exceeded", fmt.Sprintf("%s of %s is above the ceiling of %s", c.name, c.showOr(v), c.show(most)),
+			return p.refusal("limits."+c.name, "limit_exceeded",
+				fmt.Sprintf("%s of %s is above the ceiling of %s", c.name, c.showOr(v), c.show(most)),
 				fmt.Sprintf("Ask for at most %s, or leave %s out.", c.show(most), c.name))
 		}
 	}

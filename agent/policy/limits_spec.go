@@ -213,7 +213,8 @@ func (p *Policy) rlimits(s *nsjail.Spec) *nsjail.Refusal {
 	if p.has("rlimits") {
 		return nil
 	}
-	bounded := map[string]bool{"nproc": p.Limits.Processes > 0, "fsize": p.Limits.FileSize > 0, "nofile": p.Limits.OpenFiles > 0}
+	bounded := map[string]bool{"nproc": p.Limits.Processes > 0, "fsize": p.Limits.FileSize > 0,
+		"nofile": p.Limits.OpenFiles > 0}
 	for _, name := range slices.Sorted(maps.Keys(s.Limits.Rlimits)) {
 		if bounded[name] {
 			continue

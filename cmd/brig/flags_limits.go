@@ -51,7 +51,8 @@ func flagsOf(r *nsjail.Limit) []flag {
 				help: "write operations a second"},
 		}
 	case "hugetlb":
-		return []flag{{name: "hugetlb", args: []string{"SIZE=LIMIT"}, many: true, words: []string{"64KB=", "2MB=", "1GB="}, set: setHugeTLB,
+		return []flag{{name: "hugetlb", args: []string{"SIZE=LIMIT"}, many: true,
+			words: []string{"64KB=", "2MB=", "1GB="}, set: setHugeTLB,
 			help: "how much may be held in huge pages of SIZE, such as 2MB=64m"}}
 	case "cgroup":
 		return []flag{{name: "cgroup", args: []string{"FILE=VALUE"}, many: true, set: setCgroup,

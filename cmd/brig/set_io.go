@@ -72,7 +72,8 @@ func parseRate(rate, s string) (int64, error) {
 		err = fmt.Errorf("%s is not a number of operations a second; write it as in /dev/sda:1000", show(s))
 	}
 	if err == nil && n == 0 {
-		err = errors.New("a rate of 0 would stop everything; write " + exampleRate(rate) + ", or leave the flag out for no limit")
+		err = errors.New("a rate of 0 would stop everything; write " + exampleRate(rate) +
+			", or leave the flag out for no limit")
 	}
 	return n, err
 }

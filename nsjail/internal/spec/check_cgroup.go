@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// What the kernel takes for the limits of a control group.
+// The kernel's bounds for the limits of a control group.
 const (
-	// MinMemory is less than any jail needs: one process of a few instructions is charged 60 KiB for its kernel stack,
-	// page tables and descriptors, and brig's init is another. What a real payload needs beyond that is its own affair.
+	// MinMemory is below the needs of any jail: one process of a few instructions is charged 60 KiB for its kernel stack,
+	// page tables and descriptors, and brig's init is another. A real payload needs more.
 	MinMemory = Bytes(128 << 10)
 
 	minCPUPeriod = Duration(time.Millisecond) // min_cfs_quota_period, which bounds the quota, too
@@ -24,15 +24,19 @@ const (
 // memory checks the limits on memory against each other.
 func (c *checker) memory(l *Limits) {
 	if l.Memory > 0 && l.Memory < MinMemory {
-		c.add("limits.memory", fmt.Sprintf("%s is less than the kernel's own needs for one process", l.Memory), "write at least "+MinMemory.String())
+		c.add("limits.memory", fmt.Sprintf("%s is less than the kernel's own needs for one process", l.Memory),
+			"write at least "+MinMemory.String())
 	}
 	switch {
 	case l.MemorySwap < -1:
-		c.add("limits.memory_swap", fmt.Sprintf("%d is negative", l.MemorySwap), "write a size, as in 1g, or -1 for any amount of swap")
+		c.add("limits.memory_swap", fmt.Sprintf("%d is negative", l.MemorySwap),
+			"write a size, as in 1g, or -1 for any amount of swap")
 	case l.MemorySwap != 0 && l.Memory == 0:
-		c.add("limits.memory_swap", "it counts memory and swap together, and there is no limit on memory", "set memory as well, or leave it out")
+		c.add("limits.memory_swap", "it counts memory and swap together, and there is no limit on memory",
+			"set memory as well, or leave it out")
 	case l.MemorySwap > 0 && l.MemorySwap < l.Memory:
-		c.add("limits.memory_swap", fmt.Sprintf("%s counts memory and swap together, and memory alone is %s", l.MemorySwap, l.Memory),
+		c.add("limits.memory_swap",
+			fmt.Sprintf("%s counts memory and swap together, and memory alone is %s", l.MemorySwap, l.Memory),
 			"write at least that, which means no swap")
 	}
 	if l.Memory <= 0 {
@@ -41,7 +45,8 @@ func (c *checker) memory(l *Limits) {
 	for i := range limitRows {
 		r := &limitRows[i]
 		if part, ok := r.Field(l).(*Bytes); ok && r.Below && *part > l.Memory {
-			c.add("limits."+r.Name, fmt.Sprintf("%s is more than the limit on memory, %s", *part, l.Memory), "lower it, or raise memory")
+			c.add("limits."+r.Name, fmt.Sprintf("%s is more than the limit on memory, %s", *part, l.Memory),
+				"lower it, or raise memory")
 		}
 	}
 }
@@ -50,7 +55,8 @@ func (c *checker) memory(l *Limits) {
 func (c *checker) cpu(l *Limits) {
 	period, quota := l.bandwidth()
 	if period < minCPUPeriod || period > maxCPUPeriod || !wholeMicroseconds(period) {
-		c.add("limits.cpu_period", period.String()+" is not a period of whole microseconds from 1ms to 1s", "write it as in 50ms")
+		c.add("limits.cpu_period", period.String()+" is not a period of whole microseconds from 1ms to 1s",
+			"write it as in 50ms")
 		return
 	}
 	switch {
@@ -58,9 +64,11 @@ func (c *checker) cpu(l *Limits) {
 		c.needsCPUs("cpu_period", l.CPUPeriod)
 		c.needsCPUs("cpu_burst", l.CPUBurst)
 	case !(l.CPUs > 0 && quota <= maxCPUQuota): // a NaN compares false
-		c.add("limits.cpus", strconv.FormatFloat(l.CPUs, 'g', -1, 64)+" is not a number of processors", "write it as in 0.5 or 2")
+		c.add("limits.cpus", strconv.FormatFloat(l.CPUs, 'g', -1, 64)+" is not a number of processors",
+			"write it as in 0.5 or 2")
 	case quota < float64(time.Duration(minCPUPeriod).Microseconds()):
-		c.add("limits.cpus", fmt.Sprintf("%s of %s is less than the 1ms that the kernel gives at least", strconv.FormatFloat(l.CPUs, 'g', -1, 64), period),
+		cpus := strconv.FormatFloat(l.CPUs, 'g', -1, 64)
+		c.add("limits.cpus", fmt.Sprintf("%s of %s is less than the 1ms that the kernel gives at least", cpus, period),
 			"write at least "+strconv.FormatFloat(float64(minCPUPeriod)/float64(period), 'g', 3, 64)+", or a longer cpu_period")
 	default:
 		c.burst(l.CPUBurst, quota)
@@ -78,11 +86,12 @@ func wholeMicroseconds(d Duration) bool { return time.Duration(d)%time.Microseco
 
 func (c *checker) needsCPUs(name string, d Duration) {
 	if d != 0 {
-		c.add("limits."+name, "there is no limit on processors that it could apply to", "set cpus as well, or leave it out")
+		c.add("limits."+name, "there is no limit on processors that it could apply to",
+			"set cpus as well, or leave it out")
 	}
 }
 
-// burst checks what may be saved up against the quota, in microseconds.
+// burst compares the time that may be saved with the quota, in microseconds.
 func (c *checker) burst(d Duration, quota float64) {
 	us := float64(time.Duration(d).Microseconds())
 	switch {
@@ -93,18 +102,20 @@ func (c *checker) burst(d Duration, quota float64) {
 	case us+quota > maxCPUQuota:
 		c.add("limits.cpu_burst", d.String()+" and the quota are more than the kernel can count", "lower cpus")
 	case us > quota:
-		c.add("limits.cpu_burst", fmt.Sprintf("%s is more than the quota, %s in each period", d, time.Duration(quota)*time.Microsecond),
+		most := time.Duration(quota) * time.Microsecond
+		c.add("limits.cpu_burst", fmt.Sprintf("%s is more than the quota, %s in each period", d, most),
 			"write at most that, or raise cpus")
 	}
 }
 
 func (c *checker) weight(field string, w int) {
 	if w < 0 || w > maxWeight {
-		c.add(field, fmt.Sprintf("%d is not a weight", w), "write 1 to 10000, where 100 is the kernel's default, or leave it out")
+		c.add(field, fmt.Sprintf("%d is not a weight", w),
+			"write 1 to 10000, where 100 is the kernel's default, or leave it out")
 	}
 }
 
-// cpuset checks a list of numbers and ranges, as cpuset(7) writes it.
+// cpuset checks a list of numbers and ranges in the form of cpuset(7).
 func (c *checker) cpuset(name, list, what string) {
 	if list != "" && (len(list) > maxGroupValue || !validCPUSet(list)) {
 		c.add("limits."+name, Quote(list)+" is not a list of "+what, "write it as in 0-3,6")

@@ -12,7 +12,7 @@ import (
 const (
 	maxIO         = 64   // entries under io
 	maxGroupFiles = 64   // entries under cgroup
-	maxGroupValue = 4096 // what one write to a file of a control group takes: a page
+	maxGroupValue = 4096 // bytes of one write to a file of a control group: a page
 )
 
 // io checks the limits on block devices.
@@ -34,7 +34,8 @@ func (c *checker) io(l *Limits) {
 		}
 		clean := filepath.Clean(d.Path)
 		if first, twice := seen[clean]; twice {
-			c.add(field+".path", Quote(d.Path)+" is already that of "+Index("limits.io", first), "put its rates together in one entry")
+			c.add(field+".path", Quote(d.Path)+" is already that of "+Index("limits.io", first),
+				"put its rates together in one entry")
 			continue
 		}
 		seen[clean] = i
@@ -51,9 +52,11 @@ func (c *checker) rates(field string, d IOLimit) {
 	} {
 		switch {
 		case r.value < 0:
-			c.add(field+"."+r.name, fmt.Sprintf("%d is negative", r.value), "write a rate for each second, or leave it out for no limit")
+			c.add(field+"."+r.name, fmt.Sprintf("%d is negative", r.value),
+				"write a rate for each second, or leave it out for no limit")
 		case r.value > r.most:
-			c.add(field+"."+r.name, fmt.Sprintf("%d is more than the %d that the kernel counts", r.value, r.most), "leave it out for no limit")
+			c.add(field+"."+r.name, fmt.Sprintf("%d is more than the %d that the kernel counts", r.value, r.most),
+				"leave it out for no limit")
 		}
 	}
 	if d.ReadBps == 0 && d.WriteBps == 0 && d.ReadIOPS == 0 && d.WriteIOPS == 0 {
@@ -74,7 +77,8 @@ func (c *checker) hugetlb(limits map[string]Bytes) {
 		if !hugePageSize(name) {
 			c.add("limits.hugetlb", Quote(name)+" is not a size of huge pages", hugePageFix)
 		} else if v := limits[name]; v < 0 {
-			c.add("limits.hugetlb."+name, fmt.Sprintf("%d is negative", v), "write a size, as in 64m, or 0 for no huge pages")
+			c.add("limits.hugetlb."+name, fmt.Sprintf("%d is negative", v),
+				"write a size, as in 64m, or 0 for no huge pages")
 		}
 	}
 }
@@ -88,7 +92,7 @@ func hugePageSize(s string) bool {
 	return err == nil && n&(n-1) == 0
 }
 
-// groupFiles checks the files that the caller wants written by their own names.
+// groupFiles checks the files that the caller names, and their values.
 func (c *checker) groupFiles(l *Limits) {
 	if len(l.Cgroup) > maxGroupFiles {
 		c.add("limits.cgroup", fmt.Sprintf("%d is more than %d", len(l.Cgroup), maxGroupFiles), "remove some")
@@ -104,11 +108,14 @@ func (c *checker) groupFiles(l *Limits) {
 		case Contains(reservedGroupFiles(), file):
 			c.add(field, Quote(file)+" decides who is in the group and whether they run, which is brig's part", "remove it")
 		case !groupFile(file):
-			c.add(field, Quote(file)+" is not the name of a file of a control group", "write it as in memory.oom.group=0, without a directory")
+			c.add(field, Quote(file)+" is not the name of a file of a control group",
+				"write it as in memory.oom.group=0, without a directory")
 		case len(value) > maxGroupValue:
-			c.add(field, fmt.Sprintf("%d bytes are more than the %d that one write takes", len(value), maxGroupValue), "shorten the value")
+			c.add(field, fmt.Sprintf("%d bytes are more than the %d that one write takes", len(value), maxGroupValue),
+				"shorten the value")
 		case strings.ContainsAny(value, "\n\x00"):
-			c.add(field, Quote(value)+" has a line break or a NUL byte, which no such file takes", "write an entry for each line")
+			c.add(field, Quote(value)+" has a line break or a NUL byte, which no such file takes",
+				"write an entry for each line")
 		case taken[file] != "":
 			c.add(field, Quote(file)+" is already set by limits."+taken[file], "remove one of the two")
 		default:
@@ -126,7 +133,8 @@ func groupFile(name string) bool {
 
 // reservedGroupFiles are the files by which brig moves, stops and kills the group.
 func reservedGroupFiles() []string {
-	return []string{"cgroup.procs", "cgroup.threads", "cgroup.type", "cgroup.subtree_control", "cgroup.kill", "cgroup.freeze",
+	return []string{"cgroup.procs", "cgroup.threads", "cgroup.type", "cgroup.subtree_control",
+		"cgroup.kill", "cgroup.freeze",
 		"cgroup.event_control", "memory.oom_control", "freezer.state", "tasks", "release_agent", "notify_on_release"}
 }
 

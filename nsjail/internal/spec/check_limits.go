@@ -14,10 +14,10 @@ func RlimitNames() []string {
 		"rss", "rtprio", "rttime", "sigpending", "stack"}
 }
 
-// maxProcesses is all that Linux can have at once: proc_pid(5), pid_max.
+// maxProcesses is the kernel's limit on processes: proc_sys_kernel(5), pid_max.
 const maxProcesses = 1<<22 - 1
 
-// limits checks each limit in the order of the table, and then those that depend on each other after the last of them.
+// limits checks each limit in the order of the table, and limits that depend on each other after the last of them.
 func (c *checker) limits(l *Limits) {
 	for i := range limitRows {
 		r := &limitRows[i]
@@ -62,15 +62,18 @@ func (c *checker) notNegative(r *Limit, d Duration) {
 	if r.Name == "grace" {
 		without = "SIGKILL at once"
 	}
-	c.add("limits."+r.Name, d.String()+" is negative", "write a duration, as in "+r.Example+", or leave it out for "+without)
+	c.add("limits."+r.Name, d.String()+" is negative",
+		"write a duration, as in "+r.Example+", or leave it out for "+without)
 }
 
 func (c *checker) processes(n int64) {
 	switch {
 	case n < -1:
-		c.add("limits.processes", fmt.Sprintf("%d is not a number of processes", n), "write at least 1, or -1 for no limit")
+		c.add("limits.processes", fmt.Sprintf("%d is not a number of processes", n),
+			"write at least 1, or -1 for no limit")
 	case n > maxProcesses:
-		c.add("limits.processes", fmt.Sprintf("%d is more than the %d that Linux can have", n, maxProcesses), "write -1 for no limit")
+		c.add("limits.processes", fmt.Sprintf("%d is more than the %d that Linux can have", n, maxProcesses),
+			"write -1 for no limit")
 	}
 }
 
@@ -95,11 +98,13 @@ func (c *checker) rlimit(s *Spec, name string, r Rlimit) {
 	case r.Soft < -1 || r.Hard < -1:
 		c.add(field, fmt.Sprintf("%d is negative", min(r.Soft, r.Hard)), "write -1 for no limit")
 	case r.Hard != -1 && (r.Soft == -1 || r.Soft > r.Hard):
-		c.add(field, fmt.Sprintf("the soft limit %s is more than the hard limit %d", rlimitText(r.Soft), r.Hard), "raise the hard limit or lower the soft one")
+		c.add(field, fmt.Sprintf("the soft limit %s is more than the hard limit %d", rlimitText(r.Soft), r.Hard),
+			"raise the hard limit or lower the soft one")
 	case name == "nproc" && s.Limits.Processes != 0:
 		c.add(field, "the limit on processes is the same limit", "remove one of the two")
 	case name == "cpu" && s.Limits.CPUTime != 0:
-		c.add(field, "the limit on processor time is the same limit where there is no control group", "remove one of the two")
+		c.add(field, "the limit on processor time is the same limit where there is no control group",
+			"remove one of the two")
 	}
 }
 

@@ -15,7 +15,8 @@ type Bytes int64
 // Duration is a time span. In text it is Go's form ("1m30s"); in JSON also a number of seconds.
 type Duration time.Duration
 
-// ParseBytes reads a size such as "64m", "64mb" or "64MiB". It refuses negative, fractional, empty and overflowing sizes.
+// ParseBytes reads a size such as "64m", "64mb" or "64MiB". A negative, fractional,
+// empty or overflowing size is an error.
 func ParseBytes(s string) (Bytes, error) {
 	digits := strings.TrimRight(s, "bBiIkKmMgGtTpP")
 	shift, ok := sizeShift(strings.ToLower(s[len(digits):]))
@@ -29,7 +30,7 @@ func ParseBytes(s string) (Bytes, error) {
 	return Bytes(v << shift), nil
 }
 
-// sizeShift is the power of two that a suffix stands for.
+// sizeShift returns the power of two of a suffix.
 func sizeShift(suffix string) (shift int, ok bool) {
 	if suffix == "" || suffix == "b" {
 		return 0, true
@@ -39,7 +40,7 @@ func sizeShift(suffix string) (shift int, ok bool) {
 	return 10 * (i + 1), i >= 0 && (rest == "" || rest == "b" || rest == "i" || rest == "ib")
 }
 
-// String writes the size with the largest suffix that divides it.
+// String returns the size with the largest suffix that divides it.
 func (b Bytes) String() string {
 	v, suffix := int64(b), ""
 	for _, s := range []string{"k", "m", "g", "t"} {
@@ -51,7 +52,7 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(v, 10) + suffix
 }
 
-// MarshalJSON writes the size as its text form.
+// MarshalJSON returns the size in its text form.
 func (b Bytes) MarshalJSON() ([]byte, error) { return json.Marshal(b.String()) }
 
 // UnmarshalJSON reads a number of bytes or a text form.
@@ -83,10 +84,10 @@ func ParseDuration(s string) (Duration, error) {
 	return Duration(math.Round(f * float64(time.Second))), nil
 }
 
-// String writes the duration in Go's form.
+// String returns the duration in Go's form.
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// MarshalJSON writes the duration as its text form.
+// MarshalJSON returns the duration in its text form.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
 
 // UnmarshalJSON reads a number of seconds or a text form.
