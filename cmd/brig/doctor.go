@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"unicode"
 
+	"brig/internal/cli"
+	"brig/internal/words"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -22,45 +23,54 @@ type diagnosis struct {
 	Findings []nsjail.Finding `json:"findings"`
 }
 
-func doctorCmd(args []string, std stdio) int {
-	list, words, help, err := scan(plainFlags("doctor"), args)
-	switch {
-	case err != nil:
-		return fail(std, strings.Split("doctor: "+err.Error(), "\n")...)
-	case help:
-		return emit(std, commandHelp("doctor"))
-	case len(words) > 0:
-		return fail(std, "doctor: "+show(words[0])+" is not wanted; "+
-			"write brig doctor, brig doctor --json or brig doctor --delegate USER")
+// doctorOptions are the flags of doctor.
+type doctorOptions struct {
+	asJSON, delegate bool
+	user             string // to whom root delegates control groups
+}
+
+func (o *doctorOptions) flags() []cli.Flag {
+	delegate := func(v []string) error {
+		o.delegate, o.user = true, v[0]
+		return nil
 	}
-	asJSON := false
-	for _, g := range list {
-		if g.flag.name == "delegate" {
-			script, err := nsjail.DelegateScript(g.values[0])
-			if err != nil {
-				return fail(std, "doctor: --delegate: "+err.Error())
-			}
-			return emit(std, script)
-		}
-		asJSON = true
+	return []cli.Flag{cli.JSON(&o.asJSON), {Name: "delegate", Args: "USER", Group: "Flags", Set: delegate,
+		Help: "print the commands by which root gives USER, a name or a uid, control groups; pipe them into sudo sh"}}
+}
+
+const doctorAbout = "\nExit codes:\n  0    a default jail works here\n" +
+	"  1    it does not; a finding with \"fix:\" says what to do\n"
+
+func doctorCmd(args []string, std cli.Stdio) int {
+	var o doctorOptions
+	usage := "brig doctor, brig doctor --json or brig doctor --delegate USER"
+	if code := flagsOnly("doctor", usage, o.flags(), args, std); code >= 0 {
+		return code
 	}
-	return doctor(asJSON, std)
+	if !o.delegate {
+		return doctor(o.asJSON, std)
+	}
+	script, err := nsjail.DelegateScript(o.user)
+	if err != nil {
+		return std.Fail("doctor: --delegate: " + err.Error())
+	}
+	return std.Emit(script)
 }
 
 // doctor is `brig doctor`: it tries jails on this machine and says what it has. The exit code is 0 if a default jail
 // works and 1 if it does not.
-func doctor(asJSON bool, std stdio) int {
+func doctor(asJSON bool, std cli.Stdio) int {
 	d := diagnosis{Findings: nsjail.Diagnose(nsjail.Examine(context.Background()))}
 	d.Works = nsjail.Works(d.Findings)
-	text := d.table(colourful(std.out))
+	text := d.table(colourful(std.Out))
 	if asJSON {
 		b, err := json.MarshalIndent(d, "", "  ")
 		if err != nil {
-			return fail(std, "doctor: "+err.Error())
+			return std.Fail("doctor: " + err.Error())
 		}
 		text = string(b) + "\n"
 	}
-	if code := emit(std, text); code != 0 {
+	if code := std.Emit(text); code != 0 {
 		return code
 	}
 	if !d.Works {
@@ -87,13 +97,13 @@ func (d *diagnosis) table(colour bool) string {
 	var b strings.Builder
 	indent := strings.Repeat(" ", name+state+4)
 	for _, f := range d.Findings {
-		fmt.Fprintf(&b, "%-*s  %s  %s\n", name, f.Name, paint(f.State, state, colour), printable(f.Why))
+		fmt.Fprintf(&b, "%-*s  %s  %s\n", name, f.Name, paint(f.State, state, colour), words.Printable(f.Why))
 		if f.Fix != "" {
-			b.WriteString(indent + "fix: " + printable(f.Fix) + "\n")
+			b.WriteString(indent + "fix: " + words.Printable(f.Fix) + "\n")
 		}
 		if f.Text != "" {
 			for _, line := range strings.Split(strings.TrimSuffix(f.Text, "\n"), "\n") {
-				b.WriteString(indent + "| " + printable(line) + "\n")
+				b.WriteString(indent + "| " + words.Printable(line) + "\n")
 			}
 		}
 	}
@@ -113,20 +123,4 @@ func paint(s nsjail.State, width int, colour bool) string {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
-}
-
-// printable escapes what could steer a terminal; the rest of a line stays as it is.
-func printable(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r < 0x100:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
 }

@@ -39,9 +39,9 @@ func TestGroupedFlags(t *testing.T) {
 			grouped[r.Flag] = true
 		}
 	}
-	for _, f := range flags("run") {
-		if want := grouped[f.name] || f.group == "Control group"; known("--"+f.name) != want {
-			t.Errorf("--%s: in the list %v, want %v", f.name, !want, want)
+	for _, f := range newBuilder("run", nil).flags() {
+		if want := grouped[f.Name] || f.Group == "Control group"; known("--"+f.Name) != want {
+			t.Errorf("--%s: in the list %v, want %v", f.Name, !want, want)
 		}
 	}
 	if !known("-m") {

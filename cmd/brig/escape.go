@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/internal/cli"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -69,7 +70,7 @@ func (k *keys) filter(typed []byte) (out []byte) {
 
 // listen returns what is typed, without the escapes. A payload that has stopped itself, as a shell's suspend does, does
 // not read its terminal. At the next keys brig then suspends itself too, as it does at Ctrl-Z without --tty.
-func listen(c *nsjail.Cmd, inv *invocation, std stdio) io.Reader {
+func listen(c *nsjail.Cmd, inv *invocation, std cli.Stdio) io.Reader {
 	stopped := 0 // reads in a row at which the payload was stopped
 	do := func(escape byte) {
 		switch escape {
@@ -79,11 +80,11 @@ func listen(c *nsjail.Cmd, inv *invocation, std stdio) io.Reader {
 		case escapeStop:
 			suspend(c)
 		case escapeHelp:
-			fmt.Fprintf(std.err, "\r\n%s\r\n", escapes)
+			fmt.Fprintf(std.Err, "\r\n%s\r\n", escapes)
 		}
 	}
 	return &keys{do: do, in: readerFunc(func(p []byte) (int, error) {
-		n, err := std.in.Read(p)
+		n, err := std.In.Read(p)
 		if n <= 0 || !hasStopped(c) {
 			stopped = 0
 		} else if stopped++; stopped == 2 { // at the first, or after fg, it may be about to continue

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"brig/internal/cli"
 	"brig/nsjail"
 )
 
@@ -18,7 +19,7 @@ type plan struct {
 type step = nsjail.Step
 
 // explain is `brig explain`: the same plan that run performs.
-func explain(inv *invocation, std stdio) int {
+func explain(inv *invocation, std cli.Stdio) int {
 	if inv.seccompTable {
 		return filterTable(inv, std)
 	}
@@ -27,32 +28,32 @@ func explain(inv *invocation, std stdio) int {
 	}
 	host, err := nsjail.Look(&inv.spec)
 	if err != nil {
-		return fail(std, describe(inv, err))
+		return std.Fail(describe(inv, err))
 	}
 	defer host.Close()
 	p, err := runMode(inv.args).Resolve(&inv.spec, host)
 	if err != nil {
-		return fail(std, describe(inv, err))
+		return std.Fail(describe(inv, err))
 	}
 	if !inv.json {
-		return emit(std, p.String())
+		return std.Emit(p.String())
 	}
 	drop, steps := p.Steps()
 	j := plan{Drop: drop, Passed: p.Passed, Clone: p.CloneFlags(), Steps: steps, Enforced: p.Enforced, Notes: p.Notes}
 	if p.Wall > 0 {
 		j.Wall = p.Wall.String()
 	}
-	if err := writeJSON(std.out, j); err != nil {
-		return fail(std, "cannot write to stdout: "+reason(err))
+	if err := writeJSON(std.Out, j); err != nil {
+		return std.Fail("cannot write to stdout: " + cli.Reason(err))
 	}
 	return 0
 }
 
 // filterTable is `brig explain --seccomp`.
-func filterTable(inv *invocation, std stdio) int {
+func filterTable(inv *invocation, std cli.Stdio) int {
 	table, err := nsjail.FilterTable(inv.spec.Seccomp)
 	if err != nil {
-		return fail(std, describe(inv, err))
+		return std.Fail(describe(inv, err))
 	}
-	return emit(std, table)
+	return std.Emit(table)
 }

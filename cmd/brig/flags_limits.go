@@ -1,68 +1,70 @@
 package main
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
+	"brig/internal/cli"
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
 // limitFlags are the limits that most callers want, however they are held.
-func limitFlags() []flag {
+func (b *builder) limitFlags() []cli.Flag {
 	rows := slices.DeleteFunc(nsjail.LimitTable(), func(r nsjail.Limit) bool { return r.Usual == 0 })
 	slices.SortFunc(rows, func(a, b nsjail.Limit) int { return a.Usual - b.Usual })
-	return headed("Limits", rows)
+	return cli.InGroup("Limits", b.flagsOf(rows))
 }
 
 // groupFlags are the other limits of the jail's control group, and where that is made.
-func groupFlags() []flag {
+func (b *builder) groupFlags() []cli.Flag {
 	rows := slices.DeleteFunc(nsjail.LimitTable(), func(r nsjail.Limit) bool { return r.Usual != 0 })
-	return append(headed("Control group", rows), []flag{
-		{name: "cgroup-parent", args: []string{"PATH"}, path: "cgroup_parent", set: setCgroupParent,
-			help: "make the group below this one, named as in /proc/self/cgroup, instead of the own one"},
-		{name: "systemd-scope", set: setSystemdScope,
-			help: "of run only: ask systemd for a scope to make the group in"},
-	}...)
+	return cli.InGroup("Control group", append(b.flagsOf(rows), []cli.Flag{
+		{Name: "cgroup-parent", Args: "PATH", Path: "cgroup_parent", Set: textFlag(&b.inv.spec.CgroupParent, "/batch.slice"),
+			Help: "make the group below this one, named as in /proc/self/cgroup, instead of the own one"},
+		{Name: "systemd-scope", Set: b.setSystemdScope,
+			Help: "of run only: ask systemd for a scope to make the group in"},
+	}...))
 }
 
-// headed returns the flags of limits below a heading of the help.
-func headed(group string, rows []nsjail.Limit) (list []flag) {
+func (b *builder) flagsOf(rows []nsjail.Limit) (list []cli.Flag) {
 	for i := range rows {
-		list = append(list, flagsOf(&rows[i])...)
+		list = append(list, b.limit(&rows[i])...)
 	}
-	list[0].group = group
 	return list
 }
 
-// flagsOf returns the flag of a limit, or the flags of one whose value has several parts.
-func flagsOf(r *nsjail.Limit) []flag {
+// limit returns the flag of a limit, or the flags of one whose value has several parts.
+func (b *builder) limit(r *nsjail.Limit) []cli.Flag {
 	switch r.Name {
 	case "rlimits":
-		return []flag{{name: "ulimit", args: []string{"NAME=SOFT[:HARD]"}, many: true, words: ulimitWords(), set: setUlimit,
-			help: "a limit of getrlimit(2), such as nofile=1024:2048 or core=unlimited"}}
+		return []cli.Flag{{Name: "ulimit", Args: "NAME=SOFT[:HARD]", Many: true, Words: ulimitWords(), Set: b.setUlimit,
+			Help: "a limit of getrlimit(2), such as nofile=1024:2048 or core=unlimited"}}
 	case "io":
-		return []flag{
-			{name: "device-read-bps", args: []string{"PATH:RATE"}, many: true, files: true, set: ioFlag("read_bps"),
-				help: "bytes a second, such as /dev/sda:10m; any other PATH stands for the device that holds it"},
-			{name: "device-write-bps", args: []string{"PATH:RATE"}, many: true, files: true, set: ioFlag("write_bps"),
-				help: "the same for writing"},
-			{name: "device-read-iops", args: []string{"PATH:RATE"}, many: true, files: true, set: ioFlag("read_iops"),
-				help: "read operations a second"},
-			{name: "device-write-iops", args: []string{"PATH:RATE"}, many: true, files: true, set: ioFlag("write_iops"),
-				help: "write operations a second"},
+		return []cli.Flag{
+			{Name: "device-read-bps", Args: "PATH:RATE", Many: true, Files: true, Set: b.ioFlag("read_bps"),
+				Help: "bytes a second, such as /dev/sda:10m; any other PATH stands for the device that holds it"},
+			{Name: "device-write-bps", Args: "PATH:RATE", Many: true, Files: true, Set: b.ioFlag("write_bps"),
+				Help: "the same for writing"},
+			{Name: "device-read-iops", Args: "PATH:RATE", Many: true, Files: true, Set: b.ioFlag("read_iops"),
+				Help: "read operations a second"},
+			{Name: "device-write-iops", Args: "PATH:RATE", Many: true, Files: true, Set: b.ioFlag("write_iops"),
+				Help: "write operations a second"},
 		}
 	case "hugetlb":
-		return []flag{{name: "hugetlb", args: []string{"SIZE=LIMIT"}, many: true,
-			words: []string{"64KB=", "2MB=", "1GB="}, set: setHugeTLB,
-			help: "how much may be held in huge pages of SIZE, such as 2MB=64m"}}
+		return []cli.Flag{{Name: "hugetlb", Args: "SIZE=LIMIT", Many: true, Words: []string{"64KB=", "2MB=", "1GB="}, Set: b.setHugeTLB,
+			Help: "how much may be held in huge pages of SIZE, such as 2MB=64m"}}
 	case "cgroup":
-		return []flag{{name: "cgroup", args: []string{"FILE=VALUE"}, many: true, set: setCgroup,
-			help: "write VALUE to any other file of the group, such as memory.oom.group=0"}}
+		return []cli.Flag{{Name: "cgroup", Args: "FILE=VALUE", Many: true, Set: b.setCgroup,
+			Help: "write VALUE to any other file of the group, such as memory.oom.group=0"}}
 	}
-	f := flag{name: r.Flag, short: r.Short, path: "limits." + r.Name, help: r.Help, set: setLimit(r)}
-	if r.Value != "" {
-		f.args = []string{r.Value}
-	}
-	return []flag{f}
+	return []cli.Flag{{Name: r.Flag, Short: r.Short, Args: r.Value, Path: "limits." + r.Name, Help: r.Help, Set: b.setLimit(r)}}
 }
 
 func ulimitWords() []string {
@@ -71,4 +73,123 @@ func ulimitWords() []string {
 		names[i] += "="
 	}
 	return names
+}
+
+// setLimit returns the reader of a limit's flag, by the type of the limit's field.
+func (b *builder) setLimit(r *nsjail.Limit) func([]string) error {
+	return func(v []string) (err error) {
+		switch to := r.Field(&b.inv.spec.Limits).(type) {
+		case *nsjail.Duration:
+			*to, err = limitTime(r, v[0])
+		case *nsjail.Bytes:
+			*to, err = limitSize(r, v[0])
+		case *int64:
+			*to, err = processes(v[0])
+		case *int:
+			*to, err = weight(v[0])
+		case *float64:
+			*to, err = processors(v[0])
+		case *string:
+			err = textFlag(to, r.Example)(v)
+		case *bool:
+			*to = true
+		}
+		return err
+	}
+}
+
+func limitTime(r *nsjail.Limit, s string) (nsjail.Duration, error) {
+	d, err := nsjail.ParseDuration(s)
+	switch {
+	case err != nil:
+		return 0, err
+	case d <= 0 && r.Zero != "":
+		return 0, fmt.Errorf("%s %s; write it as in %s, or leave it out", words.Quote(s), r.Zero, r.Example)
+	case d < 0:
+		return 0, fmt.Errorf("%s is negative; write 0 for no limit", words.Quote(s))
+	case d == 0 && r.Default: // 0 in the Spec is the default
+		d = -nsjail.Duration(time.Second)
+	}
+	return d, nil
+}
+
+func limitSize(r *nsjail.Limit, s string) (nsjail.Bytes, error) {
+	if s == "-1" && r.AnyOf { // as docker writes it
+		return -1, nil
+	}
+	size, err := nsjail.ParseBytes(s)
+	if err == nil && size == 0 && r.Zero != "" {
+		return 0, errors.New(r.Zero + "; write a size, as in " + r.Example + ", or leave it out")
+	}
+	return size, err
+}
+
+// processes reads a number of processes. docker also writes 0 for no limit, which in the Spec is the default.
+func processes(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < -1 {
+		return 0, fmt.Errorf("%s is not a number of processes; write it as in 64, or 0 for no limit", words.Quote(s))
+	}
+	return cmp.Or(n, -1), nil
+}
+
+// weight reads a share. 0 in the Spec is the default.
+func weight(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 10000 {
+		return 0, fmt.Errorf("%s is not a weight; write 1 to 10000, where 100 is the kernel's default", words.Quote(s))
+	}
+	return n, nil
+}
+
+func processors(s string) (float64, error) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(n > 0) || math.IsInf(n, 0) {
+		return 0, fmt.Errorf("%s is not a number of processors; write it as in 0.5 or 2", words.Quote(s))
+	}
+	return n, nil
+}
+
+func (b *builder) setUlimit(v []string) error {
+	name, value, ok := strings.Cut(v[0], "=")
+	if !ok || name == "" {
+		return fmt.Errorf("%s has no limit; write NAME=SOFT[:HARD], as in nofile=1024:2048", words.Quote(v[0]))
+	}
+	known := nsjail.RlimitNames()
+	if !slices.Contains(known, name) {
+		return fmt.Errorf("%s is not a resource of getrlimit(2); %s", words.Quote(name), words.DidYouMean(name, known))
+	}
+	path := "limits.rlimits." + name
+	if b.inv.origin[path] != "" {
+		return fmt.Errorf("%s is given twice; keep one", name)
+	}
+	softText, hardText, both := strings.Cut(value, ":")
+	if !both {
+		hardText = softText
+	}
+	soft, err := ulimitValue(softText)
+	if err != nil {
+		return err
+	}
+	hard, err := ulimitValue(hardText)
+	if err != nil {
+		return err
+	}
+	if b.inv.spec.Limits.Rlimits == nil {
+		b.inv.spec.Limits.Rlimits = map[string]nsjail.Rlimit{}
+	}
+	b.inv.spec.Limits.Rlimits[name] = nsjail.Rlimit{Soft: soft, Hard: hard}
+	b.inv.origin[path] = b.flag + " " + name // several are common, and each has limits of its own
+	return nil
+}
+
+func ulimitValue(s string) (int64, error) {
+	if s == "unlimited" || s == "-1" {
+		return -1, nil
+	}
+	v, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || v < 0 {
+		return 0, fmt.Errorf("%s is not a limit; write a whole number or unlimited", words.Quote(s))
+	}
+	return v, nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"brig/internal/cli"
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -14,56 +16,63 @@ type collection struct {
 	Busy    int      `json:"busy"`    // how many belong to jails that run
 }
 
-// gcCmd is `brig gc`: it ends and removes what keepers that were killed have left, and touches no jail that runs.
-func gcCmd(args []string, std stdio) int {
-	parent, asJSON, help, err := parseGC(args)
-	switch {
-	case err != nil:
-		return fail(std, strings.Split("gc: "+err.Error(), "\n")...)
-	case help:
-		return emit(std, commandHelp("gc"))
+// gcOptions are the flags of gc.
+type gcOptions struct {
+	asJSON, below bool
+	parent        string // the group to look below
+}
+
+func (o *gcOptions) flags() []cli.Flag {
+	below := func(v []string) error {
+		o.below, o.parent = true, v[0]
+		return nil
 	}
-	removed, busy, err := nsjail.CollectGroups(parent)
+	return []cli.Flag{cli.JSON(&o.asJSON), {Name: "cgroup-parent", Args: "PATH", Group: "Flags", Set: below,
+		Help: "look below this group, named as in /proc/self/cgroup, instead of the own one"}}
+}
+
+const gcAbout = "\nThat is what a brig left which was itself killed (SIGKILL, a crash): whatever still runs there is\n" +
+	"killed, and the group removed. Jails that run are left alone.\n"
+
+// read reads the command line. The code is -1 if gc is to go on.
+func (o *gcOptions) read(args []string, std cli.Stdio) (code int) {
+	if code := flagsOnly("gc", "brig gc, with --json or --cgroup-parent PATH", o.flags(), args, std); code >= 0 {
+		return code
+	}
+	if o.below {
+		if err := checkParent(o.parent); err != nil {
+			return std.Fail("gc: --cgroup-parent: " + err.Error())
+		}
+	}
+	return -1
+}
+
+// gcCmd is `brig gc`: it ends and removes what keepers that were killed have left, and touches no jail that runs.
+func gcCmd(args []string, std cli.Stdio) int {
+	var o gcOptions
+	if code := o.read(args, std); code >= 0 {
+		return code
+	}
+	removed, busy, err := nsjail.CollectGroups(o.parent)
 	c := collection{Removed: append([]string{}, removed...), Busy: busy}
 	text, failed := c.text(), ""
-	if asJSON {
+	if o.asJSON {
 		b, jsonErr := json.MarshalIndent(c, "", "  ")
 		if jsonErr != nil {
-			return fail(std, "gc: "+jsonErr.Error())
+			return std.Fail("gc: " + jsonErr.Error())
 		}
 		text = string(b) + "\n"
 	}
 	if err != nil {
-		failed = "gc: " + printable(err.Error())
+		failed = "gc: " + words.Printable(err.Error())
 	}
 	if failed != "" && len(removed) == 0 { // nothing was done: no answer but why
-		return fail(std, failed)
+		return std.Fail(failed)
 	}
-	if code := emit(std, text); code != 0 || failed == "" {
+	if code := std.Emit(text); code != 0 || failed == "" {
 		return code
 	}
-	return fail(std, failed)
-}
-
-func parseGC(args []string) (parent string, asJSON, help bool, err error) {
-	list, words, help, err := scan(plainFlags("gc"), args)
-	if err != nil || help {
-		return "", false, help, err
-	}
-	if len(words) > 0 {
-		return "", false, false, fmt.Errorf("%s is not wanted; write brig gc, with --json or --cgroup-parent PATH", show(words[0]))
-	}
-	for _, g := range list {
-		switch g.flag.name {
-		case "json":
-			asJSON = true
-		case "cgroup-parent":
-			if parent, err = g.values[0], checkParent(g.values[0]); err != nil {
-				return "", false, false, fmt.Errorf("--cgroup-parent: %w", err)
-			}
-		}
-	}
-	return parent, asJSON, false, nil
+	return std.Fail(failed)
 }
 
 // checkParent refuses what no run could have been given either.
@@ -81,7 +90,7 @@ func checkParent(parent string) error {
 func (c *collection) text() string {
 	var b strings.Builder
 	for _, dir := range c.Removed {
-		b.WriteString("removed " + printable(dir) + "\n")
+		b.WriteString("removed " + words.Printable(dir) + "\n")
 	}
 	fmt.Fprintf(&b, "%d removed, %d in use\n", len(c.Removed), c.Busy)
 	return b.String()

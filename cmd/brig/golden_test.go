@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/cli"
 	"brig/internal/test/asuser"
 )
 
@@ -35,17 +36,18 @@ func TestGolden(t *testing.T) {
 	if asuser.Second() {
 		t.Skip("it does not depend on the user")
 	}
-	golden(t, filepath.Join("..", "..", "docs", "brig.1"), manPage())
-	golden(t, "testdata/help.txt", mainHelp())
+	p := program()
+	golden(t, filepath.Join("..", "..", "docs", "brig.1"), p.ManualPage())
+	golden(t, "testdata/help.txt", p.Help())
 	for _, name := range []string{"run", "explain", "spec", "doctor", "gc"} {
-		golden(t, "testdata/help-"+name+".txt", commandHelp(name))
+		golden(t, "testdata/help-"+name+".txt", p.CommandHelp(name))
 	}
-	for _, topic := range topics() {
-		golden(t, "testdata/help-"+topic.name+".txt", topic.help())
+	for _, topic := range p.Topics {
+		golden(t, "testdata/help-"+topic.Name+".txt", topic.Help())
 	}
-	golden(t, "testdata/completion.bash", bashCompletion())
-	golden(t, "testdata/completion.zsh", zshCompletion())
-	golden(t, "testdata/completion.fish", fishCompletion())
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		golden(t, "testdata/completion."+shell, p.Completion(shell))
+	}
 	inv, _, err := parse("spec", strings.Fields("--input a --work . --tmpfs /t:size=64m -e A=b --pass-env LC_* --user 0 --net none --timeout 30s "+
 		"--ulimit nofile=64:128 --memory 1g --optional memory --rootfs r --rootfs-writable=1g --no-init -t -- sh -c id"), noFiles)
 	if err != nil {
@@ -59,21 +61,22 @@ func TestGolden(t *testing.T) {
 }
 
 func TestHelpFits(t *testing.T) {
-	for _, c := range commands() {
-		for _, line := range strings.Split(commandHelp(c.name), "\n") {
-			if len(line) > helpWidth {
-				t.Errorf("%s: %d columns: %s", c.name, len(line), line)
+	p := program()
+	for _, c := range p.Commands {
+		for _, line := range strings.Split(p.CommandHelp(c.Name), "\n") {
+			if len(line) > cli.HelpWidth {
+				t.Errorf("%s: %d columns: %s", c.Name, len(line), line)
 			}
 		}
 	}
-	for _, topic := range topics() {
-		for _, line := range strings.Split(topic.help(), "\n") {
-			if len(line) > helpWidth {
-				t.Errorf("%s: %d columns: %s", topic.name, len(line), line)
+	for _, topic := range p.Topics {
+		for _, line := range strings.Split(topic.Help(), "\n") {
+			if len(line) > cli.HelpWidth {
+				t.Errorf("%s: %d columns: %s", topic.Name, len(line), line)
 			}
 		}
 	}
-	if !strings.HasPrefix(mainHelp(), "Examples:\n") || !strings.HasPrefix(commandHelp("run"), "Examples:\n") {
+	if !strings.HasPrefix(p.Help(), "Examples:\n") || !strings.HasPrefix(p.CommandHelp("run"), "Examples:\n") {
 		t.Error("help does not begin with examples")
 	}
 }
@@ -81,10 +84,10 @@ func TestHelpFits(t *testing.T) {
 // The examples of help are command lines that parse.
 func TestExamplesParse(t *testing.T) {
 	for _, e := range examples() {
-		words := strings.Fields(strings.Split(e.line, " >")[0])
+		words := strings.Fields(strings.Split(e[0], " >")[0])
 		inv, _, err := parse(words[1], words[2:], noFiles)
 		if err != nil || len(inv.problems()) > 0 {
-			t.Errorf("%s: %v", e.line, err)
+			t.Errorf("%s: %v", e[0], err)
 		}
 	}
 }
@@ -116,7 +119,7 @@ func TestBashCompletion(t *testing.T) {
 		"brig run --tty -- --memory":          "",
 		"brig run ls --memory":                "",
 	} {
-		script := bashCompletion() + "\nCOMP_WORDS=(" + line + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_brig\necho \"${COMPREPLY[*]}\"\n"
+		script := program().Completion("bash") + "\nCOMP_WORDS=(" + line + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_brig\necho \"${COMPREPLY[*]}\"\n"
 		out, err := exec.Command(bash, "--norc", "-c", script).CombinedOutput()
 		if err != nil || strings.TrimSpace(string(out)) != want {
 			t.Errorf("%s: %q, %v; want %q", line, out, err, want)
@@ -126,7 +129,7 @@ func TestBashCompletion(t *testing.T) {
 
 // zsh and fish at least accept their scripts, where they are installed.
 func TestOtherCompletions(t *testing.T) {
-	for shell, text := range map[string]string{"zsh": zshCompletion(), "fish": fishCompletion()} {
+	for shell, text := range map[string]string{"zsh": program().Completion("zsh"), "fish": program().Completion("fish")} {
 		if _, err := exec.LookPath(shell); err != nil {
 			t.Logf("no %s here", shell)
 			continue

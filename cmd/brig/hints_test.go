@@ -4,36 +4,39 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"brig/internal/cli"
 )
 
 // A hint must not shadow a flag of brig, and may name only flags that brig has.
 func TestHintsNameRealFlags(t *testing.T) {
-	table := flags("run")
+	table := newBuilder("run", nil).flags()
 	known := map[string]bool{}
 	for _, f := range table {
-		for _, s := range spellings(f) {
+		for _, s := range f.Spellings() {
 			known[s] = true
 		}
 	}
 	named := regexp.MustCompile(`--[a-z-]+`)
 	seen := map[string]bool{}
 	for _, h := range hints() {
-		for _, f := range h.flags {
+		for _, f := range strings.Fields(h[0]) {
 			if known[f] || seen[f] {
 				t.Errorf("%s: it is a flag of brig, or here twice", f)
 			}
 			seen[f] = true
 			word := strings.TrimSuffix(f, "*") + "=x"
-			if found, _, _ := lookup(table, word); found != nil {
-				t.Errorf("%s: it is --%s of brig", f, found.name)
+			if found, _, _ := cli.Lookup(table, word); found != nil {
+				t.Errorf("%s: it is --%s of brig", f, found.Name)
 			}
-			if err := notAFlag(table, word); !strings.HasSuffix(err.Error(), " is not a flag; "+h.says) {
+			_, _, err := parse("run", []string{word}, noFiles)
+			if err == nil || !strings.HasSuffix(err.Error(), " is not a flag; "+h[1]) {
 				t.Errorf("%s: %v", f, err)
 			}
 		}
-		for _, f := range named.FindAllString(h.says, -1) {
+		for _, f := range named.FindAllString(h[1], -1) {
 			if !known[f] {
-				t.Errorf("%s: the hint names %s, which brig does not have", h.flags[0], f)
+				t.Errorf("%s: the hint names %s, which brig does not have", h[0], f)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -70,7 +71,7 @@ func (inv *invocation) where(path string) string {
 		}
 	}
 	if inv.specFile != "" {
-		return "--spec " + show(inv.specFile) + ": " + path
+		return "--spec " + words.Quote(inv.specFile) + ": " + path
 	}
 	return path
 }

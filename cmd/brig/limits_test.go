@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
 
+	"brig/internal/cli"
 	"brig/nsjail"
 )
 
@@ -219,19 +221,21 @@ func TestParseGC(t *testing.T) {
 		"--json --json":             `--json: it is given twice; keep one`,
 		"all":                       `"all" is not wanted; write brig gc, with --json or --cgroup-parent PATH`,
 	} {
-		parent, asJSON, _, err := parseGC(strings.Fields(line))
-		got := ""
+		out, err := os.CreateTemp(t.TempDir(), "")
 		if err != nil {
-			got = err.Error()
-		} else if asJSON != strings.Contains(line, "--json") || (parent == "/a") != strings.Contains(line, "/a") {
-			t.Errorf("%s: %q, %v", line, parent, asJSON)
+			t.Fatal(err)
 		}
-		if got != want {
-			t.Errorf("%s\n got %s\nwant %s", line, got, want)
+		var o gcOptions
+		code := o.read(strings.Fields(line), cli.Stdio{Name: "brig", Out: out, Err: out})
+		got, err := os.ReadFile(out.Name())
+		if want != "" {
+			want = "brig: gc: " + want + "\n"
+		} else if o.asJSON != strings.Contains(line, "--json") || (o.parent == "/a") != strings.Contains(line, "/a") {
+			t.Errorf("%s: %+v", line, o)
 		}
-	}
-	if _, _, help, err := parseGC([]string{"-h"}); !help || err != nil {
-		t.Error("-h is not help", err)
+		if err != nil || string(got) != want || (code == -1) != (want == "") {
+			t.Errorf("%s\n got %d %s (%v)\nwant %s", line, code, got, err, want)
+		}
 	}
 	c := collection{Removed: []string{"/brig-1", "/\x1b]0;x"}, Busy: 2}
 	if got, want := c.text(), "removed /brig-1\nremoved /\\x1b]0;x\n2 removed, 2 in use\n"; got != want {

@@ -7,13 +7,10 @@ package main
 
 import (
 	"os"
+
+	"brig/internal/cli"
 )
 
-// stdio is what a command reads and writes. They are files, not streams, because a jail inherits them.
-type stdio struct {
-	in, out, err *os.File
-}
-
 func main() {
-	os.Exit(dispatch(os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
+	os.Exit(program().Main(os.Args[1:], cli.Stdio{Name: "brig", In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -14,7 +15,7 @@ func files(m map[string]string) readFunc {
 	return func(name string, limit int) ([]byte, error) {
 		data, ok := m[name]
 		if !ok || len(data) > limit {
-			return nil, errors.New("cannot read " + show(name))
+			return nil, errors.New("cannot read " + words.Quote(name))
 		}
 		return []byte(data), nil
 	}
@@ -238,16 +239,16 @@ func TestExplainSeccomp(t *testing.T) {
 // The flag table must be complete, since help and completion rest on it.
 func TestFlagTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, f := range flags("explain") {
-		if f.name == "" || f.help == "" || f.group == "" || f.set == nil || seen[f.name] || seen[string(f.short)] {
-			t.Errorf("--%s: incomplete or twice", f.name)
+	for _, f := range newBuilder("explain", nil).flags() {
+		if f.Name == "" || f.Help == "" || f.Group == "" || f.Set == nil || seen[f.Name] || seen[string(f.Short)] {
+			t.Errorf("--%s: incomplete or twice", f.Name)
 		}
-		if strings.ContainsAny(f.help, "\\'\"") && !strings.Contains(f.help, "'s") || strings.HasSuffix(f.help, ".") {
-			t.Errorf("--%s: help %q cannot be quoted plainly or ends in a full stop", f.name, f.help)
+		if strings.ContainsAny(f.Help, "\\'\"") && !strings.Contains(f.Help, "'s") || strings.HasSuffix(f.Help, ".") {
+			t.Errorf("--%s: help %q cannot be quoted plainly or ends in a full stop", f.Name, f.Help)
 		}
-		seen[f.name] = true
-		if f.short != 0 {
-			seen[string(f.short)] = true
+		seen[f.Name] = true
+		if f.Short != 0 {
+			seen[string(f.Short)] = true
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 
+	"brig/internal/cli"
+	"brig/internal/words"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -22,20 +24,20 @@ type reportFile struct {
 	named bool // by --report: the name has to lead to it at the end, too
 }
 
-func openReport(inv *invocation, std stdio) (report, error) {
+func openReport(inv *invocation, std cli.Stdio) (report, error) {
 	var r report
 	switch inv.report {
 	case "":
 	case "-":
-		r = append(r, reportFile{std.out, false})
+		r = append(r, reportFile{std.Out, false})
 	default:
 		const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
 		fd, err := unix.Open(inv.report, flags, 0o644)
 		if errors.Is(err, unix.ELOOP) {
-			return nil, fmt.Errorf("--report: %s is a symbolic link; name the file itself, or use --report-fd", show(inv.report))
+			return nil, fmt.Errorf("--report: %s is a symbolic link; name the file itself, or use --report-fd", words.Quote(inv.report))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--report: %s: %w; name a file that can be written", show(inv.report), err)
+			return nil, fmt.Errorf("--report: %s: %w; name a file that can be written", words.Quote(inv.report), err)
 		}
 		r = append(r, reportFile{os.NewFile(uintptr(fd), inv.report), true})
 	}
@@ -82,7 +84,7 @@ func (f reportFile) unmoved() error {
 	}
 	if now, err := os.Lstat(f.Name()); err != nil || !os.SameFile(ours, now) {
 		return fmt.Errorf("--report: %s was removed or replaced while the payload ran; "+
-			"name a file outside of what it may write to", show(f.Name()))
+			"name a file outside of what it may write to", words.Quote(f.Name()))
 	}
 	return nil
 }
@@ -97,8 +99,3 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 func encode(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
-
-// say prints a line about how the payload ended; a stderr that is gone does not change the exit code.
-func say(std stdio, format string, args ...any) {
-	_, _ = fmt.Fprintf(std.err, "brig: "+format+"\n", args...)
-}

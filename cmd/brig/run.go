@@ -11,12 +11,13 @@ import (
 	"unicode/utf8"
 
 	"brig/agent/text"
+	"brig/internal/cli"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
 )
 
-// The exit codes of run beside the payload's own and exitUsage.
+// The exit codes of run beside the payload's own and cli.ExitUsage.
 const (
 	exitTimeout       = 124
 	exitNotExecutable = 126
@@ -34,31 +35,31 @@ type answer struct {
 }
 
 // run is `brig run`.
-func run(inv *invocation, std stdio) int {
+func run(inv *invocation, std cli.Stdio) int {
 	// A reader that has gone, or a limit on the size of files, must not end brig: it has a report to write and a
 	// control group to remove.
 	signal.Ignore(unix.SIGPIPE, unix.SIGXFSZ)
 	out, err := openReport(inv, std)
 	if err != nil {
-		return fail(std, err.Error())
+		return std.Fail(err.Error())
 	}
 	for _, n := range inv.notes {
-		say(std, "%s", n)
+		std.Say("%s", n)
 	}
 	log, err := openNetLog(inv, std)
 	if err != nil {
-		return fail(std, err.Error())
+		return std.Fail(err.Error())
 	}
 	runner, err := newRunner(inv)
 	if err != nil {
-		code := fail(std, err.Error())
+		code := std.Fail(err.Error())
 		if err := out.write(failedResult(inv, err)); err != nil {
-			code = fail(std, err.Error())
+			code = std.Fail(err.Error())
 		}
 		return code
 	}
 	c := runner.CommandSpec(context.Background(), inv.spec)
-	c.Stdin, c.Stdout, c.Stderr = std.in, std.out, std.err
+	c.Stdin, c.Stdout, c.Stderr = std.In, std.Out, std.Err
 	if log != nil {
 		c.NetworkLog = log
 	}
@@ -74,25 +75,25 @@ func run(inv *invocation, std stdio) int {
 		result.SpecDigest = c.Spec.Digest()
 	}
 	if err := runner.Close(); err != nil {
-		code = fail(std, err.Error())
+		code = std.Fail(err.Error())
 	}
 	var a *answer
 	if inv.json {
 		a = newAnswer(result, int64(c.Spec.Limits.Output), stdout.Bytes(), stderr.Bytes())
 	}
 	if err := out.write(result); err != nil {
-		code = fail(std, err.Error())
+		code = std.Fail(err.Error())
 	}
 	if inv.json {
-		if err := writeJSON(std.out, a); err != nil {
-			code = fail(std, "cannot write the report to stdout: "+reason(err)+"; give it a reader or more room")
+		if err := writeJSON(std.Out, a); err != nil {
+			code = std.Fail("cannot write the report to stdout: "+cli.Reason(err)+"; give it a reader or more room")
 		}
 	}
 	return code
 }
 
 // refuse answers for a Spec that no machine could run where programs read: in the report and in the JSON.
-func refuse(inv *invocation, line string, std stdio) {
+func refuse(inv *invocation, line string, std cli.Stdio) {
 	where, detail, _ := strings.Cut(line, ": ")
 	r := failedResult(inv, &nsjail.Error{Fault: nsjail.FaultCaller, Op: where, Detail: detail})
 	out, err := openReport(inv, std)
@@ -100,11 +101,11 @@ func refuse(inv *invocation, line string, std stdio) {
 		err = out.write(r)
 	}
 	if err != nil {
-		fail(std, err.Error())
+		std.Fail(err.Error())
 	}
 	if inv.json {
-		if err := writeJSON(std.out, newAnswer(r, 0, nil, nil)); err != nil {
-			fail(std, err.Error())
+		if err := writeJSON(std.Out, newAnswer(r, 0, nil, nil)); err != nil {
+			std.Fail(err.Error())
 		}
 	}
 }
@@ -122,13 +123,13 @@ func newRunner(inv *invocation) (*nsjail.Runner, error) {
 }
 
 // perform runs the jail and reports how it ended.
-func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std stdio) (*nsjail.Result, int) {
+func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std cli.Stdio) (*nsjail.Result, int) {
 	result, started, err := await(runner, c, inv, std)
 	switch {
 	case err != nil && !started:
 		return failedResult(inv, err), startCode(inv, err, std)
 	case err != nil:
-		return result, fail(std, err.Error())
+		return result, std.Fail(err.Error())
 	}
 	return result, finalCode(c, inv, result, std)
 }
@@ -136,7 +137,7 @@ func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std stdio) (
 // await starts the jail, passes signals and the terminal on, and waits. When it returns, the terminal is the caller's
 // again, so that messages look right on it.
 func await(
-	runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std stdio,
+	runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std cli.Stdio,
 ) (result *nsjail.Result, started bool, err error) {
 	var s *screen
 	if c.Spec.TTY {
@@ -169,15 +170,15 @@ func useAllProcessors() {
 }
 
 // startCode prints why nothing has run, and returns the exit code for it.
-func startCode(inv *invocation, err error, std stdio) int {
-	fail(std, describe(inv, err))
+func startCode(inv *invocation, err error, std cli.Stdio) int {
+	std.Fail(describe(inv, err))
 	switch {
 	case errors.Is(err, nsjail.ErrNotFound):
 		return exitNotFound
 	case errors.Is(err, nsjail.ErrNotExecutable):
 		return exitNotExecutable
 	}
-	return exitUsage
+	return cli.ExitUsage
 }
 
 // describe puts an error in the words of the command line.

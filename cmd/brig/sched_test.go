@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"brig/internal/cli"
 	"brig/internal/test/asuser"
 
 	"golang.org/x/sys/unix"
@@ -105,7 +106,7 @@ func TestLittleRoom(t *testing.T) {
 	for limit, want := range map[string]string{"-n 8": "ulimit -Hn", "-n 9": "ulimit -Hn", "-v 100000": "ulimit -v", "-v 1250000": "ulimit -v"} {
 		out, err := exec.Command("bash", "-c", "ulimit "+limit+` && exec "$@"`, "bash", brigBinary(t), "run", "--", "true").CombinedOutput()
 		exit, _ := err.(*exec.ExitError)
-		if text := string(out); exit == nil || exit.ExitCode() != exitUsage || !strings.Contains(text, want) || strings.Count(text, "\n") != 1 {
+		if text := string(out); exit == nil || exit.ExitCode() != cli.ExitUsage || !strings.Contains(text, want) || strings.Count(text, "\n") != 1 {
 			t.Errorf("ulimit %s: %q, %v; want exit code 125 and one line with %q", limit, out, err, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync/atomic"
 
+	"brig/internal/cli"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -18,19 +19,19 @@ type screen struct {
 }
 
 // terminal makes the caller's terminal raw, so that every key reaches the payload's line discipline.
-func terminal(c *nsjail.Cmd, std stdio) (*screen, error) {
-	saved, err := unix.IoctlGetTermios(int(std.in.Fd()), unix.TCGETS)
+func terminal(c *nsjail.Cmd, std cli.Stdio) (*screen, error) {
+	saved, err := unix.IoctlGetTermios(int(std.In.Fd()), unix.TCGETS)
 	if err != nil {
 		return nil, errors.New("--tty: stdin is not a terminal; leave --tty away")
 	}
-	s := &screen{in: std.in, saved: *saved, raw: *saved}
+	s := &screen{in: std.In, saved: *saved, raw: *saved}
 	s.raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
 	s.raw.Oflag &^= unix.OPOST
 	s.raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
 	s.raw.Cflag = s.raw.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8
 	s.raw.Cc[unix.VMIN], s.raw.Cc[unix.VTIME] = 1, 0
 	if err := s.set(&s.raw); err != nil {
-		return nil, errors.New("--tty: cannot set the terminal: " + reason(err))
+		return nil, errors.New("--tty: cannot set the terminal: " + cli.Reason(err))
 	}
 	c.Terminal = func(master *os.File) {
 		s.master.Store(master)

@@ -6,22 +6,23 @@ import (
 	"slices"
 	"strconv"
 
+	"brig/internal/cli"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
 )
 
 // finalCode is the exit code of a payload that ran, with a line on stderr for what the code cannot say.
-func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std stdio) int {
+func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std cli.Stdio) int {
 	if d := result.Output.StdoutDropped + result.Output.StderrDropped; d > 0 && inv.spec.Limits.Output > 0 && !inv.json {
-		say(std, "%d bytes of stdout and %d of stderr were dropped in the middle (--max-output)",
+		std.Say("%d bytes of stdout and %d of stderr were dropped in the middle (--max-output)",
 			result.Output.StdoutDropped, result.Output.StderrDropped)
 	}
 	if line := verdict(c.Plan(), inv, result); line != "" {
-		say(std, "%s", line)
+		std.Say("%s", line)
 	}
 	if line := result.Network.RefusedLine(); line != "" && !inv.json && inv.netLog != "-" {
-		say(std, "%s", line)
+		std.Say("%s", line)
 	}
 	switch {
 	case result.Status == nsjail.StatusTimeout:

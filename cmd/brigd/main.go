@@ -6,13 +6,10 @@ package main
 
 import (
 	"os"
+
+	"brig/internal/cli"
 )
 
-// stdio is what a command reads and writes.
-type stdio struct {
-	in, out, err *os.File
-}
-
 func main() {
-	os.Exit(dispatch(os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
+	os.Exit(program().Main(os.Args[1:], cli.Stdio{Name: "brigd", In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

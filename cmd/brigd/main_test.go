@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/internal/cli"
 	"brig/internal/test/asuser"
 )
 
@@ -219,7 +220,7 @@ func refuses(t *testing.T, env []string, args []string, want ...string) {
 	cmd := exec.CommandContext(ctx, brigd(t), args...)
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
-	if err == nil || cmd.ProcessState.ExitCode() != exitUsage {
+	if err == nil || cmd.ProcessState.ExitCode() != cli.ExitUsage {
 		t.Errorf("%q: %v\n%s", args, err, out)
 	}
 	for _, w := range want {

@@ -20,11 +20,11 @@ func TestManPage(t *testing.T) {
 	}
 	file := filepath.Join("..", "..", "docs", "brigd.8")
 	if *update {
-		if err := os.WriteFile(file, []byte(manPage()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(program().ManualPage()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if text, err := os.ReadFile(file); err != nil || string(text) != manPage() {
+	if text, err := os.ReadFile(file); err != nil || string(text) != program().ManualPage() {
 		t.Errorf("%s is stale (%v); run go test ./cmd/brigd -run TestManPage -update and read the change", file, err)
 	}
 }
@@ -46,13 +46,13 @@ func TestBashCompletion(t *testing.T) {
 		"brigd completion z":                 "zsh",
 		"brigd serve --policy minimal --con": "--config",
 	} {
-		script := bashCompletion() + "\nCOMP_WORDS=(" + line + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_brigd\necho \"${COMPREPLY[*]}\"\n"
+		script := program().Completion("bash") + "\nCOMP_WORDS=(" + line + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_brigd\necho \"${COMPREPLY[*]}\"\n"
 		out, err := exec.Command("bash", "--norc", "-c", script).CombinedOutput()
 		if err != nil || strings.TrimSpace(string(out)) != want {
 			t.Errorf("%s: %q, %v; want %q", line, out, err, want)
 		}
 	}
-	for shell, text := range map[string]string{"zsh": zshCompletion(), "fish": fishCompletion()} {
+	for shell, text := range map[string]string{"zsh": program().Completion("zsh"), "fish": program().Completion("fish")} {
 		if _, err := exec.LookPath(shell); err != nil {
 			t.Logf("no %s here", shell)
 			continue

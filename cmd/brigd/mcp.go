@@ -13,17 +13,14 @@ import (
 	"brig/cmd/brigd/internal/config"
 	"brig/cmd/brigd/internal/mcp"
 	"brig/cmd/brigd/internal/trace"
+	"brig/internal/cli"
 )
 
 // tokenVar holds the capability token of the client on stdin.
 const tokenVar = "BRIGD_TOKEN"
 
-// mcpCmd is brigd mcp.
-func mcpCmd(args []string, std stdio) int {
-	c, code := settings("mcp", args, std)
-	if c == nil {
-		return code
-	}
+// serveMCP is brigd mcp.
+func serveMCP(c *config.Config, std cli.Stdio) int {
 	if c.HTTP {
 		return runService(c, std, (*service).mcp)
 	}
@@ -71,10 +68,10 @@ func (d *service) mcp() (http.Handler, error) {
 }
 
 // mcpStdio serves one client on stdin and stdout.
-func mcpStdio(c *config.Config, std stdio) int {
+func mcpStdio(c *config.Config, std cli.Stdio) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer stop()
-	p, err := assemble(ctx, c, newLogger(std.err, c))
+	p, err := assemble(ctx, c, newLogger(std.Err, c))
 	if err != nil {
 		return fail(std, "mcp: "+err.Error())
 	}
@@ -85,9 +82,9 @@ func mcpStdio(c *config.Config, std stdio) int {
 	return code
 }
 
-func (p *parts) stdio(ctx context.Context, std stdio) int {
+func (p *parts) stdio(ctx context.Context, std cli.Stdio) int {
 	o := p.mcpOptions()
-	o.In, o.Out, o.Local = std.in, std.out, engine.Caller{Agent: p.c.Agent}
+	o.In, o.Out, o.Local = std.In, std.Out, engine.Caller{Agent: p.c.Agent}
 	if bearer := os.Getenv(tokenVar); bearer != "" {
 		if err := os.Unsetenv(tokenVar); err != nil {
 			return fail(std, "mcp: "+err.Error())

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"brig/internal/cli"
 )
 
 // The metrics know how many sandboxes there are.
@@ -44,7 +46,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%q begins with %.40q", x, out)
 		}
 		for line := range strings.Lines(out) {
-			if len(line) > helpWidth+1 && !strings.HasPrefix(line, "  curl") {
+			if len(line) > cli.HelpWidth+1 && !strings.HasPrefix(line, "  curl") {
 				t.Errorf("%q: a wide line: %q", x, line)
 			}
 		}
@@ -90,7 +92,7 @@ func TestLauncherGone(t *testing.T) {
 			t.Errorf("%d %v", status, a)
 		}
 	}
-	if err := p.cmd.Wait(); err == nil || p.cmd.ProcessState.ExitCode() != exitUsage {
+	if err := p.cmd.Wait(); err == nil || p.cmd.ProcessState.ExitCode() != cli.ExitUsage {
 		t.Errorf("it ended with %v\n%s", err, p.logged())
 	}
 	if !strings.Contains(p.logged(), "no jail can be made any more") {

@@ -20,6 +20,7 @@ import (
 	"brig/cmd/brigd/internal/metrics"
 	"brig/cmd/brigd/internal/tokencmd"
 	"brig/cmd/brigd/internal/trace"
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -208,17 +209,17 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 		}
 		s, err := nsjail.ParseSpec(text)
 		if err != nil {
-			return o, fmt.Errorf("--spec %s: %w", show(c.SpecFile), err)
+			return o, fmt.Errorf("--spec %s: %w", words.Quote(c.SpecFile), err)
 		}
 		if len(s.Args) > 0 || len(s.Mounts) > 0 {
-			return o, fmt.Errorf("--spec %s: it has a command or mounts, and those are a request's; remove args and mounts", show(c.SpecFile))
+			return o, fmt.Errorf("--spec %s: it has a command or mounts, and those are a request's; remove args and mounts", words.Quote(c.SpecFile))
 		}
 		o.Base = *s
 	}
 	for _, name := range c.Policies {
 		p, err := loadPolicy(c.PolicyDir, name)
 		if err != nil {
-			return o, fmt.Errorf("--policy %s: %w", show(name), err)
+			return o, fmt.Errorf("--policy %s: %w", words.Quote(name), err)
 		}
 		o.Policies = append(o.Policies, p)
 	}

@@ -16,14 +16,11 @@ import (
 	"brig/cmd/brigd/internal/api"
 	"brig/cmd/brigd/internal/config"
 	"brig/cmd/brigd/internal/listen"
+	"brig/internal/cli"
 )
 
-// serveCmd is brigd serve.
-func serveCmd(args []string, std stdio) int {
-	c, code := settings("serve", args, std)
-	if c == nil {
-		return code
-	}
+// serve is brigd serve.
+func serve(c *config.Config, std cli.Stdio) int {
 	return runService(c, std, func(d *service) (http.Handler, error) { return d.api(), nil })
 }
 
@@ -38,11 +35,11 @@ type service struct {
 }
 
 // runService serves a handler until a signal comes.
-func runService(c *config.Config, std stdio, handler func(*service) (http.Handler, error)) int {
+func runService(c *config.Config, std cli.Stdio, handler func(*service) (http.Handler, error)) int {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	log := newLogger(std.err, c)
+	log := newLogger(std.Err, c)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	d, err := startUnlessSignalled(signals, cancel, func() (*service, error) { return startService(ctx, c, log, handler) })
@@ -52,7 +49,7 @@ func runService(c *config.Config, std stdio, handler func(*service) (http.Handle
 	err = d.serve(signals, cancel)
 	if err = errors.Join(err, d.stop(ctx)); err != nil {
 		log.Error("the end is not in order", slog.String("error", err.Error()))
-		return exitUsage
+		return cli.ExitUsage
 	}
 	log.Info("ended")
 	return 0

@@ -13,6 +13,7 @@ import (
 
 	"brig/cmd/brigd/internal/config"
 	"brig/cmd/brigd/internal/listen"
+	"brig/internal/cli"
 )
 
 // Connections by TCP that say nothing keep nobody out of the Unix socket, and one place is enough for two sockets.
@@ -70,7 +71,7 @@ func TestSignalsEndAStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := runService(c, stdio{err: log}, func(*service) (http.Handler, error) {
+	code := runService(c, cli.Stdio{Name: "brigd", Err: log}, func(*service) (http.Handler, error) {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 			t.Error(err)
 		}
@@ -78,7 +79,7 @@ func TestSignalsEndAStart(t *testing.T) {
 		return nil, errors.New("ended")
 	})
 	said, err := os.ReadFile(log.Name())
-	if err != nil || code != exitUsage || !strings.Contains(string(said), "terminated has ended the start") {
+	if err != nil || code != cli.ExitUsage || !strings.Contains(string(said), "terminated has ended the start") {
 		t.Errorf("%d: %s, %v", code, said, err)
 	}
 	signals := make(chan os.Signal, 1)

@@ -15,8 +15,7 @@ import (
 
 	"brig/agent/audit"
 	"brig/agent/token"
-	"brig/cmd/brigd/internal/terminal"
-	"brig/nsjail"
+	"brig/cmd/brigd/internal/verbs"
 )
 
 // Exit codes.
@@ -26,7 +25,8 @@ const (
 	exitUsage = 125 // brigd could not do what it was told to
 )
 
-const usage = `  brigd audit verify audit.jsonl
+// Usage is the help.
+const Usage = `  brigd audit verify audit.jsonl
   brigd audit verify --anchor 5120:9f86d081884c7d65... audit.jsonl   # what verify has said before
   brigd audit show --agent ci --since 1h audit.jsonl
   brigd audit show --run run_x --json audit.jsonl
@@ -57,9 +57,9 @@ Exit codes: 0; 1 the log is not as it was written; 125 brigd could not do it.
 // Run runs brigd audit with the arguments that follow these words, and gives the exit code.
 func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(stdout)
-	err := (&command{out: out}).run(args)
+	err := (&command{out: out}).verbs().Run(args)
 	if errors.Is(err, flag.ErrHelp) {
-		_, err = io.WriteString(out, usage)
+		_, err = io.WriteString(out, Usage)
 	}
 	if ferr := out.Flush(); ferr != nil && err == nil {
 		err = fmt.Errorf("cannot write to standard output: %w", ferr)
@@ -72,7 +72,7 @@ func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if errors.As(err, &no) {
 		code = exitNo
 	}
-	if _, werr := fmt.Fprintln(stderr, terminal.Printable("brigd audit: "+err.Error())); werr != nil {
+	if _, werr := fmt.Fprintln(stderr, verbs.Printable("brigd audit: "+err.Error())); werr != nil {
 		return exitUsage
 	}
 	return code
@@ -85,57 +85,46 @@ func (n *notGood) Unwrap() error { return n.error }
 
 type command struct {
 	out    *bufio.Writer
-	f      *flag.FlagSet
 	json   bool
 	verify audit.VerifyOptions
 	filter filter
 	last   int
 }
 
-func (c *command) run(args []string) error {
-	if len(args) == 0 {
-		return errors.New("there is no command; write verify or show, or --help")
-	}
-	word := args[0]
-	c.f = flag.NewFlagSet(word, flag.ContinueOnError)
-	c.f.SetOutput(io.Discard)
-	c.f.BoolVar(&c.json, "json", false, "")
-	run := c.runVerify
-	switch word {
-	case "verify":
-		c.f.Func("anchor", "", c.anchor)
-		c.f.Func("key", "", func(path string) error {
-			keys, err := token.ReadPublicKeys(path)
-			c.verify.Keys = append(c.verify.Keys, keys...)
-			return err
-		})
-	case "show":
-		run = c.runShow
-		c.filter.flags(c.f)
-		c.f.Func("last", "", func(s string) (err error) {
-			if c.last, err = strconv.Atoi(s); err != nil || c.last < 1 || c.last > 1e6 {
-				return errors.New("write a number from 1 to 1000000")
+func (c *command) verbs() *verbs.Set {
+	named := func(word string, run func(files []string) error) func([]string) error {
+		return func(files []string) error {
+			if len(files) == 0 {
+				return fmt.Errorf("%s: name the file, as in brigd audit %s audit.jsonl", word, word)
 			}
-			return nil
-		})
-	case "help", "-h", "--help":
-		return flag.ErrHelp
-	default:
-		near := nsjail.Nearest(word, []string{"verify", "show"})
-		if near != "" {
-			near = "; did you mean " + near + "?"
+			return run(files)
 		}
-		return fmt.Errorf("%.64q is not a command of it%s", word, near)
 	}
-	if err := c.f.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
-		return err
-	} else if err != nil {
-		return fmt.Errorf("%s: %w; brigd audit --help lists the flags", word, err)
+	return &verbs.Set{Name: "brigd audit", None: "verify or show", Is: "a command of it", Verbs: []verbs.Verb{
+		{Name: "verify", Run: named("verify", c.runVerify), Flags: func(f *flag.FlagSet) {
+			f.BoolVar(&c.json, "json", false, "")
+			f.Func("anchor", "", c.anchor)
+			f.Func("key", "", c.key)
+		}},
+		{Name: "show", Run: named("show", c.runShow), Flags: func(f *flag.FlagSet) {
+			f.BoolVar(&c.json, "json", false, "")
+			c.filter.flags(f)
+			f.Func("last", "", c.setLast)
+		}},
+	}}
+}
+
+func (c *command) key(path string) error {
+	keys, err := token.ReadPublicKeys(path)
+	c.verify.Keys = append(c.verify.Keys, keys...)
+	return err
+}
+
+func (c *command) setLast(text string) (err error) {
+	if c.last, err = strconv.Atoi(text); err != nil || c.last < 1 || c.last > 1e6 {
+		return errors.New("write a number from 1 to 1000000")
 	}
-	if c.f.NArg() == 0 {
-		return fmt.Errorf("%s: name the file, as in brigd audit %s audit.jsonl", word, word)
-	}
-	return run()
+	return nil
 }
 
 func (c *command) anchor(text string) (err error) {
@@ -150,14 +139,14 @@ func (c *command) anchor(text string) (err error) {
 	return nil
 }
 
-func (c *command) runVerify() error {
-	r, err := c.check()
+func (c *command) runVerify(files []string) error {
+	r, err := c.check(files)
 	if c.json {
 		text, jerr := json.Marshal(&r)
 		if jerr != nil {
 			return jerr
 		}
-		fmt.Fprintln(c.out, terminal.Printable(string(text)))
+		fmt.Fprintln(c.out, verbs.Printable(string(text)))
 		return err
 	}
 	fmt.Fprintf(c.out, "%d events in %d files, numbers %d to %d, %s to %s\n", r.Events, len(r.Files), r.FirstSeq, r.LastSeq, stamp(r.First), stamp(r.Last))
@@ -184,8 +173,8 @@ func (c *command) runVerify() error {
 }
 
 // check verifies, and tells a log that is wrong from one that cannot be read.
-func (c *command) check() (audit.Report, error) {
-	r, err := c.verify.Verify(c.f.Args()...)
+func (c *command) check(files []string) (audit.Report, error) {
+	r, err := c.verify.Verify(files...)
 	var bad *audit.BadLine
 	if errors.As(err, &bad) || errors.Is(err, audit.ErrNotProven) {
 		err = &notGood{err}

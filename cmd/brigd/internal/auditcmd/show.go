@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"brig/agent/audit"
-	"brig/cmd/brigd/internal/terminal"
+	"brig/cmd/brigd/internal/verbs"
 )
 
 // filter says which events to show: those that fit every field that is set.
@@ -55,7 +55,7 @@ func status(l *audit.Line) string {
 // columns is the format of a row: time, event, run, agent, status, exit code and detail.
 const columns = "%-24s %-14s %-30s %-12s %-9s %4s  %s\n"
 
-func (c *command) runShow() error {
+func (c *command) runShow(files []string) error {
 	if !c.json {
 		fmt.Fprintf(c.out, columns, "TIME", "EVENT", "RUN", "AGENT", "STATUS", "EXIT", "DETAIL")
 	}
@@ -74,7 +74,7 @@ func (c *command) runShow() error {
 		}
 		return nil
 	}
-	_, err := c.check()
+	_, err := c.check(files)
 	for _, text := range ring[max(0, len(ring)-c.last):] {
 		if _, werr := c.out.WriteString(text); werr != nil {
 			return fmt.Errorf("cannot write to standard output: %w", werr)
@@ -86,19 +86,19 @@ func (c *command) runShow() error {
 // line is an event as it is shown.
 func (c *command) line(l *audit.Line) string {
 	if c.json {
-		return terminal.Printable(string(bytes.ToValidUTF8(l.Raw, []byte("\ufffd")))) + "\n"
+		return verbs.Printable(string(bytes.ToValidUTF8(l.Raw, []byte("\ufffd")))) + "\n"
 	}
 	exit := ""
 	if l.ExitCode != nil {
 		exit = fmt.Sprint(*l.ExitCode)
 	}
 	return fmt.Sprintf(columns, stamp(l.Time), word(l.Kind), word(l.Run), word(l.Agent), word(status(l)), exit,
-		terminal.Printable(detail(l)))
+		verbs.Printable(detail(l)))
 }
 
 // word is a name in a column; one with blanks in it could pass for two columns.
 func word(s string) string {
-	s = strings.ReplaceAll(terminal.Printable(s), " ", `\u0020`)
+	s = strings.ReplaceAll(verbs.Printable(s), " ", `\u0020`)
 	switch {
 	case s == "":
 		return "-"

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brig/cmd/brigd/internal/listen"
+	"brig/internal/words"
 )
 
 // check refuses what contradicts itself, and above all a port that is open to anybody.
@@ -43,7 +44,7 @@ func (c *Config) check(command string) error {
 		return fmt.Errorf("%s is for stdin and stdout; by HTTP the socket, key or token says who asks: leave it out", c.name("mcp.agent"))
 	}
 	if c.Agent != "" && !listen.GoodAgent(c.Agent) {
-		return fmt.Errorf("%s: %s is no agent's name; write letters, digits and . _ -, beginning with a letter or digit, at most 64", c.name("mcp.agent"), show(c.Agent))
+		return fmt.Errorf("%s: %s is no agent's name; write letters, digits and . _ -, beginning with a letter or digit, at most 64", c.name("mcp.agent"), words.Quote(c.Agent))
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func (c *Config) checkListen() error {
 				return fmt.Errorf("%s: %w", c.name("listen"), err)
 			}
 		default:
-			return fmt.Errorf("%s: %s is no place to listen at; write unix:PATH, unix or tcp:HOST:PORT", c.name("listen"), show(where))
+			return fmt.Errorf("%s: %s is no place to listen at; write unix:PATH, unix or tcp:HOST:PORT", c.name("listen"), words.Quote(where))
 		}
 	}
 	for _, path := range []string{"tls.cert", "http.hosts", "http.origins"} {
@@ -105,14 +106,14 @@ func (c *Config) CheckTCP(loopback bool) error {
 func (c *Config) checkPages() error {
 	for i, h := range c.Hosts {
 		if strings.ContainsAny(h, "/:@[]* ") {
-			return fmt.Errorf("%s: %s is no host name; write it without scheme and port, as in build.example.org", c.name("http.hosts"), show(h))
+			return fmt.Errorf("%s: %s is no host name; write it without scheme and port, as in build.example.org", c.name("http.hosts"), words.Quote(h))
 		}
 		c.Hosts[i] = strings.ToLower(h)
 	}
 	for i, o := range c.Origins {
 		u, err := url.Parse(o)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Scheme+"://"+u.Host != o {
-			return fmt.Errorf("%s: %s is no web page's origin; write scheme, host and port alone, as in https://example.org", c.name("http.origins"), show(o))
+			return fmt.Errorf("%s: %s is no web page's origin; write scheme, host and port alone, as in https://example.org", c.name("http.origins"), words.Quote(o))
 		}
 		c.Origins[i] = strings.ToLower(o)
 	}
@@ -122,7 +123,7 @@ func (c *Config) checkPages() error {
 func (c *Config) checkUIDs() error {
 	for _, s := range c.AllowUIDs {
 		if n, err := strconv.ParseUint(s, 10, 32); err != nil || n == 1<<32-1 {
-			return fmt.Errorf("%s: %s is not the number of a user; id -u NAME prints it", c.name("allow_uids"), show(s))
+			return fmt.Errorf("%s: %s is not the number of a user; id -u NAME prints it", c.name("allow_uids"), words.Quote(s))
 		}
 	}
 	return nil

@@ -235,15 +235,16 @@ func TestFileErrors(t *testing.T) {
 	}
 }
 
-func TestRows(t *testing.T) {
+func TestFlagsComplete(t *testing.T) {
 	flags, paths := map[string]bool{}, map[string]bool{}
-	for _, r := range Rows("mcp") {
-		if flags[r.Flag] || paths[r.Path] || r.Help == "" || r.Group == "" || strings.HasSuffix(r.Help, ".") {
-			t.Errorf("%+v", r)
+	for _, f := range Flags("mcp") {
+		inFile := f.Name != "config"
+		if flags[f.Name] || paths[f.Path] || f.Help == "" || (f.Group != "") != inFile || strings.HasSuffix(f.Help, ".") {
+			t.Errorf("%+v", f)
 		}
-		flags[r.Flag], paths[r.Path] = true, true
+		flags[f.Name], paths[f.Path] = true, true
 	}
-	if len(Rows("serve")) >= len(Rows("mcp")) {
+	if len(Flags("serve")) >= len(Flags("mcp")) {
 		t.Error("serve has mcp's own settings")
 	}
 }

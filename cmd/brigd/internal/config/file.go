@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -104,10 +105,10 @@ func (r *reader) key(path, key, here string) error {
 		}
 	}
 	fix := "brigd help serve lists them"
-	if near := nsjail.Nearest(key, names); near != "" {
+	if near := words.Nearest(key, names); near != "" {
 		fix = "did you mean " + near + "?"
 	}
-	return fmt.Errorf("%s: %s is not a key here; %s", orTop(path), show(key), fix)
+	return fmt.Errorf("%s: %s is not a key here; %s", orTop(path), words.Quote(key), fix)
 }
 
 // value reads the value of a setting.
@@ -190,7 +191,7 @@ func wrong(path string, t json.Token, want string) error {
 	case json.Delim:
 		got = map[json.Delim]string{'{': "an object", '[': "a list"}[v]
 	case string:
-		got = show(v)
+		got = words.Quote(v)
 	case json.Number:
 		got = "the number " + v.String()[:min(len(v.String()), 64)]
 	case bool:

@@ -1,11 +1,14 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
 	"brig/cmd/brigd/internal/files"
+	"brig/internal/cli"
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -42,7 +45,7 @@ func Parse(command string, args []string) (*Config, error) {
 			err = c.readJSON(file, command, data)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("--config %s: %w", show(file), err)
+			return nil, fmt.Errorf("--config %s: %w", words.Quote(file), err)
 		}
 	}
 	seen := map[string]bool{}
@@ -114,39 +117,27 @@ func find(rows []row, name string) *row {
 
 func unknown(rows []row, name string) error {
 	if !strings.HasPrefix(name, "-") {
-		return fmt.Errorf("%s is not wanted here; brigd takes flags only", show(name))
+		return fmt.Errorf("%s is not wanted here; brigd takes flags only", words.Quote(name))
 	}
 	names := []string{"config"}
 	for _, r := range rows {
 		names = append(names, r.flag)
 	}
-	if near := nsjail.Nearest(strings.TrimLeft(name, "-"), names); near != "" {
-		return fmt.Errorf("%s is not a flag; did you mean --%s?", show(name), near)
+	if near := words.Nearest(strings.TrimLeft(name, "-"), names); near != "" {
+		return fmt.Errorf("%s is not a flag; did you mean --%s?", words.Quote(name), near)
 	}
-	return fmt.Errorf("%s is not a flag; brigd help serve lists them", show(name))
+	return fmt.Errorf("%s is not a flag; brigd help serve lists them", words.Quote(name))
 }
 
-// Row is a setting as help shows it.
-type Row struct {
-	// Flag is how it is written, Path its key in the file, Help one sentence, and Group the heading that it stands under.
-	Flag, Path, Help, Group string
-	Words                   []string // the only values
-}
-
-// Rows are the settings of a command, in the order of help.
-func Rows(command string) (list []Row) {
+// Flags are the settings of a command as help and completion show them.
+func Flags(command string) (list []cli.Flag) {
 	group := ""
 	for _, r := range rowsOf(Default(), command) {
-		if r.group != "" {
-			group = r.group
-		}
-		usage := "--" + r.flag
-		if r.arg != "" {
-			usage += " " + r.arg
-		}
-		list = append(list, Row{usage, r.path, r.help + r.standard(), group, r.words})
+		group = cmp.Or(r.group, group)
+		list = append(list, cli.Flag{Name: r.flag, Args: r.arg, Group: group, Help: r.help + r.standard(), Words: r.words, Path: r.path,
+			Files: strings.Contains(r.arg, "FILE") || r.arg == "DIR"})
 	}
-	return list
+	return append(list, cli.Flag{Name: "config", Args: "FILE", Help: "read settings from this JSON file", Files: true})
 }
 
 // standard is what applies where nothing is said.

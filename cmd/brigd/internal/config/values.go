@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"brig/internal/words"
 )
 
 // maxText bounds a text, in bytes: a path has at most 4096.
@@ -21,7 +23,7 @@ func (r *row) word(s string) error {
 	case len(s) > maxText || strings.IndexByte(s, 0) >= 0 || !utf8.ValidString(s):
 		return fmt.Errorf("it is longer than %d bytes, not UTF-8, or has a NUL byte; correct it", maxText)
 	case len(r.words) > 0 && !slices.Contains(r.words, s):
-		return fmt.Errorf("%s is not a word here; write %s", show(s), orList(r.words))
+		return fmt.Errorf("%s is not a word here; write %s", words.Quote(s), words.Or(r.words))
 	}
 	return nil
 }
@@ -33,13 +35,13 @@ func boolean(s string) (bool, error) {
 	case "false":
 		return false, nil
 	}
-	return false, fmt.Errorf("%s is not true or false", show(s))
+	return false, fmt.Errorf("%s is not true or false", words.Quote(s))
 }
 
 func (r *row) integer(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil {
-		return 0, fmt.Errorf("%s is not a whole number; write one from %g to %g", show(s), r.min, r.max)
+		return 0, fmt.Errorf("%s is not a whole number; write one from %g to %g", words.Quote(s), r.min, r.max)
 	}
 	return n, r.within(float64(n), strconv.Itoa(int(r.min)), strconv.Itoa(int(r.max)))
 }
@@ -47,7 +49,7 @@ func (r *row) integer(s string) (int, error) {
 func (r *row) number(s string) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) {
-		return 0, fmt.Errorf("%s is not a number; write one from %g to %g", show(s), r.min, r.max)
+		return 0, fmt.Errorf("%s is not a number; write one from %g to %g", words.Quote(s), r.min, r.max)
 	}
 	return f, r.within(f, fmt.Sprint(r.min), fmt.Sprint(r.max))
 }
@@ -57,21 +59,4 @@ func (r *row) within(f float64, low, high string) error {
 		return fmt.Errorf("it is out of bounds; write %s to %s", low, high)
 	}
 	return nil
-}
-
-func orList(words []string) string {
-	last := len(words) - 1
-	if last == 0 {
-		return words[0]
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
-}
-
-// show makes what somebody has written safe to print and short enough for a line.
-func show(s string) string {
-	const most = 64
-	if len(s) > most {
-		return strconv.Quote(s[:most]) + "..."
-	}
-	return strconv.Quote(s)
 }

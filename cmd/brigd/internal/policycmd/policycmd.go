@@ -8,12 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strconv"
+	"slices"
 	"strings"
-	"unicode"
 
 	"brig/agent/policy"
 	"brig/cmd/brigd/internal/files"
+	"brig/cmd/brigd/internal/verbs"
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -24,7 +25,8 @@ const (
 	exitUsage = 125 // it cannot be done: a wrong flag, or a policy that cannot be read
 )
 
-const usage = `  brig policy list
+// Usage is the help.
+const Usage = `  brig policy list
   brig policy lint my-policy.json
   brig policy diff minimal python-data
   brig policy explain python-data -- python3 -c 'print(1)'
@@ -54,15 +56,14 @@ Exit codes: 0; 1 lint has found errors, diff a difference, or explain a refusal;
 // Run runs brigd policy with the arguments that follow these words, and gives the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &command{in: stdin, out: stdout}
-	code, err := c.run(args)
+	err := c.run(args)
 	if errors.Is(err, flag.ErrHelp) {
-		code = exitOK
-		_, err = io.WriteString(stdout, usage)
+		_, err = io.WriteString(stdout, Usage)
 	}
 	if err == nil {
-		return code
+		return c.code
 	}
-	if _, werr := fmt.Fprintln(stderr, "brig policy: "+printable(err.Error())); werr != nil {
+	if _, werr := fmt.Fprintln(stderr, "brig policy: "+words.Printable(err.Error())); werr != nil {
 		return exitUsage // nobody is left to be told
 	}
 	return exitUsage
@@ -76,91 +77,58 @@ type command struct {
 	dir, spec, language string
 	asJSON, strict      bool
 	taken               bool // standard input has been read
+	code                int  // the exit code
 }
 
-// verb is a command: which flags it takes beside --dir and --json, how many policies, and what it does.
-type verb struct {
-	flags       string
-	least, most int
-	run         func(c *command, policies, rest []string) (int, error)
+// verbs are the commands. rest is the command after --, nil without one.
+func (c *command) verbs(rest []string) *verbs.Set {
+	both := func(f *flag.FlagSet) {
+		f.StringVar(&c.dir, "dir", "", "")
+		f.BoolVar(&c.asJSON, "json", false, "")
+	}
+	verb := func(word string, least, most int, run func(policies, rest []string) (int, error), flags ...func(*flag.FlagSet)) verbs.Verb {
+		return verbs.Verb{Name: word,
+			Flags: func(f *flag.FlagSet) {
+				for _, add := range append(flags, both) {
+					add(f)
+				}
+			},
+			Run: func(policies []string) (err error) {
+				switch {
+				case rest != nil && len(rest) == 0:
+					return fmt.Errorf("%s: there is no command after --; write one", word)
+				case len(policies) < least:
+					return fmt.Errorf("%s: name %s", word, []string{"", "a policy", "two policies"}[least])
+				case len(policies) > most:
+					return fmt.Errorf("%s: %s is one too many; brig policy --help shows what it takes", word, words.Quote(policies[most]))
+				case len(rest) > 0 && word != "explain":
+					return fmt.Errorf("%s: it takes no command after --; remove %s", word, words.Quote(rest[0]))
+				}
+				c.code, err = run(policies, rest)
+				return err
+			}}
+	}
+	return &verbs.Set{Name: "brig policy", None: "one of list, show, schema, lint, diff, explain", Is: "a command", All: true, Mixed: true,
+		Verbs: []verbs.Verb{
+			verb("list", 0, 0, c.list),
+			verb("show", 1, 1, c.show),
+			verb("schema", 0, 0, c.schema),
+			verb("lint", 0, 1<<20, c.lint, func(f *flag.FlagSet) { f.BoolVar(&c.strict, "strict", false, "") }),
+			verb("diff", 2, 2, c.diff),
+			verb("explain", 1, 1, c.explain, func(f *flag.FlagSet) {
+				f.StringVar(&c.spec, "spec", "", "")
+				f.StringVar(&c.language, "language", "", "")
+			}),
+		}}
 }
 
-func verbs() map[string]verb {
-	const any = 1 << 20
-	return map[string]verb{
-		"list":    {"", 0, 0, (*command).list},
-		"show":    {"", 1, 1, (*command).show},
-		"schema":  {"", 0, 0, (*command).schema},
-		"lint":    {"strict", 0, any, (*command).lint},
-		"diff":    {"", 2, 2, (*command).diff},
-		"explain": {"spec language", 1, 1, (*command).explain},
+// run runs the verb with what stands before --.
+func (c *command) run(args []string) error {
+	var rest []string
+	if i := slices.Index(args, "--"); i > 0 {
+		args, rest = args[:i], args[i+1:]
 	}
-}
-
-func (c *command) run(args []string) (int, error) {
-	names := []string{"list", "show", "schema", "lint", "diff", "explain"}
-	if len(args) == 0 {
-		return 0, fmt.Errorf("there is no command; write one of %s, or --help", strings.Join(names, ", "))
-	}
-	word := args[0]
-	v, ok := verbs()[word]
-	switch {
-	case word == "help" || word == "-h" || word == "--help":
-		return 0, flag.ErrHelp
-	case !ok:
-		if near := nsjail.Nearest(word, names); near != "" {
-			return 0, fmt.Errorf("%s is not a command; did you mean %s?", quote(word), near)
-		}
-		return 0, fmt.Errorf("%s is not a command; write one of %s", quote(word), strings.Join(names, ", "))
-	}
-	policies, rest, err := c.parse(word, v, args[1:])
-	if err != nil {
-		return 0, err
-	}
-	switch {
-	case len(policies) < v.least:
-		return 0, fmt.Errorf("%s: name %s", word, map[int]string{1: "a policy", 2: "two policies"}[v.least])
-	case len(policies) > v.most:
-		return 0, fmt.Errorf("%s: %s is one too many; %s", word, quote(policies[v.most]), "brig policy --help shows what it takes")
-	case len(rest) > 0 && word != "explain":
-		return 0, fmt.Errorf("%s: it takes no command after --; remove %s", word, quote(rest[0]))
-	}
-	return v.run(c, policies, rest)
-}
-
-// parse takes flags before, between and after policies; what follows -- is a command.
-func (c *command) parse(word string, v verb, args []string) (policies, rest []string, err error) {
-	f := flag.NewFlagSet(word, flag.ContinueOnError)
-	f.SetOutput(io.Discard)
-	f.StringVar(&c.dir, "dir", "", "")
-	f.BoolVar(&c.asJSON, "json", false, "")
-	if strings.Contains(v.flags, "strict") {
-		f.BoolVar(&c.strict, "strict", false, "")
-	}
-	if strings.Contains(v.flags, "spec") {
-		f.StringVar(&c.spec, "spec", "", "")
-		f.StringVar(&c.language, "language", "", "")
-	}
-	for i, a := range args {
-		if a == "--" {
-			args, rest = args[:i], args[i+1:]
-			if len(rest) == 0 {
-				return nil, nil, fmt.Errorf("%s: there is no command after --; write one", word)
-			}
-			break
-		}
-	}
-	for len(args) > 0 {
-		if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
-			return nil, nil, err
-		} else if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w; brig policy --help lists the flags", word, err)
-		}
-		if args = f.Args(); len(args) > 0 {
-			policies, args = append(policies, args[0]), args[1:]
-		}
-	}
-	return policies, rest, nil
+	return c.verbs(rest).Run(args)
 }
 
 // load reads a policy by its name, from a file or from standard input.
@@ -210,7 +178,7 @@ func (c *command) read(name string) ([]byte, error) {
 func (c *command) printf(format string, a ...any) error {
 	for i := range a {
 		if s, ok := a[i].(string); ok {
-			a[i] = printable(s)
+			a[i] = words.Printable(s)
 		}
 	}
 	_, err := fmt.Fprintf(c.out, format, a...)
@@ -223,18 +191,3 @@ func (c *command) json(v any) error {
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
-
-// printable is a foreign text as one line: what a terminal would act on stands as a Go escape.
-func printable(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(strings.Trim(strconv.QuoteToASCII(string(r)), `"`))
-		}
-	}
-	return b.String()
-}
-
-func quote(s string) string { return fmt.Sprintf("%.64q", s) }

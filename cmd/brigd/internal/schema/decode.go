@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"brig/nsjail"
+	"brig/internal/words"
 )
 
 // Decode reads a JSON text into the value that v points to, strictly: what Scan refuses, a field that the type does not
@@ -126,7 +126,7 @@ func decodeStruct(text []byte, v reflect.Value, path string) error {
 
 func unknown(path, key string, names []string) error {
 	e := &Error{Code: "unknown_field", Path: path, Message: strconv.Quote(shortText(key)) + " is not a field here"}
-	if n := nsjail.Nearest(key, names); n != "" {
+	if n := words.Nearest(key, names); n != "" {
 		e.Fix = "did you mean " + n + "?"
 	} else {
 		e.Fix = "write one of " + strings.Join(names, ", ")

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"brig/agent/token"
-	"brig/cmd/brigd/internal/terminal"
+	"brig/cmd/brigd/internal/verbs"
 )
 
 // shown is a token for inspect --json.
@@ -49,7 +49,7 @@ func (c *command) inspect() error {
 		if err != nil {
 			return err
 		}
-		return c.print("%s\n", terminal.Printable(string(text)))
+		return c.print("%s\n", verbs.Printable(string(text)))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "token   %s (not checked: see brigd token verify)\nissuer  %s\nsealed  %v\n", s.ID, s.Issuer, s.Sealed)
@@ -57,7 +57,7 @@ func (c *command) inspect() error {
 		fmt.Fprintf(&b, "\nblock %d  %s\n", i, k.ID)
 		row := func(name, value string) {
 			if value != "" {
-				fmt.Fprintf(&b, "  %-11s %s\n", name, terminal.Printable(value))
+				fmt.Fprintf(&b, "  %-11s %s\n", name, verbs.Printable(value))
 			}
 		}
 		row("agent", k.Agent)
@@ -117,7 +117,7 @@ func (c *command) revoke() error {
 	if c.state == "" {
 		return errors.New("--state-dir DIR is missing: the one that brigd serve was started with")
 	}
-	id, expires := c.f.Arg(0), time.Time{}
+	id, expires := c.id, time.Time{}
 	if id == "" {
 		t, err := c.read()
 		if err != nil {

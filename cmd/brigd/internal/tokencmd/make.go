@@ -13,7 +13,7 @@ import (
 	"brig/agent/token"
 	"brig/cmd/brigd/internal/files"
 	"brig/cmd/brigd/internal/listen"
-	"brig/cmd/brigd/internal/terminal"
+	"brig/cmd/brigd/internal/verbs"
 )
 
 // lifetime is how long a token is valid if mint is not told.
@@ -37,7 +37,7 @@ func (c *command) keygen() error {
 		return errors.Join(err, os.Remove(c.out1+".key"))
 	}
 	return c.print("key %s: %s.key is secret and issues tokens, %s.pub lets brigd check them (--token-key)\n", token.KeyID(public),
-		terminal.Printable(c.out1), terminal.Printable(c.out1))
+		verbs.Printable(c.out1), verbs.Printable(c.out1))
 }
 
 func (c *command) mint() error {

@@ -14,7 +14,7 @@ import (
 
 	"brig/agent/token"
 	"brig/cmd/brigd/internal/files"
-	"brig/cmd/brigd/internal/terminal"
+	"brig/cmd/brigd/internal/verbs"
 	"brig/nsjail"
 )
 
@@ -25,7 +25,8 @@ const (
 	exitUsage = 125 // brigd could not do what it was told to
 )
 
-const usage = `  brigd token keygen --out issuer                       # issuer.key (secret) and issuer.pub
+// Usage is the help.
+const Usage = `  brigd token keygen --out issuer                       # issuer.key (secret) and issuer.pub
   brigd token mint --key issuer.key --agent ci --expires 8h --runs 100 --policy minimal >ci.token
   brigd token attenuate --token ci.token --expires 10m --runs 1 | brigd token inspect
   brigd token verify --token-key issuer.pub --state-dir state <ci.token
@@ -57,12 +58,12 @@ Exit codes: 0; 1 the token is not valid; 125 brigd could not do it.
 // Run runs brigd token with the arguments that follow these words, and gives the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &command{in: stdin, out: stdout}
-	err := c.run(args)
+	err := c.verbs().Run(args)
 	if err == nil {
 		return exitOK
 	}
 	if errors.Is(err, flag.ErrHelp) {
-		if _, err = io.WriteString(stdout, usage); err == nil {
+		if _, err = io.WriteString(stdout, Usage); err == nil {
 			return exitOK
 		}
 	}
@@ -73,7 +74,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	var lines []string
 	for _, l := range strings.Split(text, "\n") {
-		lines = append(lines, terminal.Printable(l))
+		lines = append(lines, verbs.Printable(l))
 	}
 	if _, werr := fmt.Fprintln(stderr, strings.Join(lines, "\n")); werr != nil || no == nil || no.Code == token.CodeLedger {
 		return exitUsage
@@ -85,8 +86,8 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 type command struct {
 	in  io.Reader
 	out io.Writer
-	f   *flag.FlagSet
 
+	id                                                                       string // revoke: what is to be revoked, if it is no token
 	out1, key, agent, expires, notBefore, policy, note, token, state, reason string
 
 	runs                  int64
@@ -94,72 +95,64 @@ type command struct {
 	keys                  []string
 }
 
-func (c *command) run(args []string) error {
-	if len(args) == 0 {
-		return errors.New("there is no command; write one of keygen, mint, attenuate, inspect, verify and revoke, or --help")
-	}
-	word := args[0]
-	c.f = flag.NewFlagSet(word, flag.ContinueOnError)
-	c.f.SetOutput(io.Discard)
-	run, ok := map[string]func() error{"keygen": c.keygen, "mint": c.mint, "attenuate": c.attenuate, "inspect": c.inspect,
-		"verify": c.verify, "revoke": c.revoke, "help": nil, "-h": nil, "--help": nil}[word]
-	switch {
-	case !ok:
-		near := nsjail.Nearest(word, []string{"keygen", "mint", "attenuate", "inspect", "verify", "revoke"})
-		if near != "" {
-			near = "; did you mean " + near + "?"
-		}
-		return fmt.Errorf("%.64q is not a command of it%s", word, near)
-	case run == nil:
-		return flag.ErrHelp
-	}
-	c.flags(word)
-	if err := c.f.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
-		return err
-	} else if err != nil {
-		return fmt.Errorf("%s: %w; brigd token --help lists the flags", word, err)
-	}
-	if n := c.f.NArg(); n > 1 || n == 1 && word != "revoke" {
-		return fmt.Errorf("%s: there is an argument too many, or a flag after it; a token is read from standard input or from --token FILE", word)
-	}
-	if err := run(); err != nil {
-		return fmt.Errorf("%s: %w", word, err)
-	}
-	return nil
-}
-
-// flags are those that a command takes.
-func (c *command) flags(word string) {
-	text := func(words, name string, to *string) {
-		if strings.Contains(" "+words+" ", " "+word+" ") {
-			c.f.StringVar(to, name, "", "")
-		}
-	}
-	text("keygen", "out", &c.out1)
-	text("mint", "key", &c.key)
-	text("attenuate inspect verify revoke", "token", &c.token)
-	text("verify revoke", "state-dir", &c.state)
-	text("revoke", "reason", &c.reason)
-	for name, to := range map[string]*string{"agent": &c.agent, "expires": &c.expires, "not-before": &c.notBefore, "policy": &c.policy, "note": &c.note} {
-		text("mint attenuate", name, to)
-	}
-	switch word {
-	case "mint", "attenuate":
-		c.f.BoolVar(&c.seal, "seal", false, "")
-		c.f.Func("runs", "", func(s string) (err error) {
-			if c.runs, err = strconv.ParseInt(s, 10, 64); err != nil || c.runs < 1 || c.runs > token.MaxRuns {
-				return fmt.Errorf("write a number from 1 to %d", int64(token.MaxRuns))
+// verbs are the commands. Each but revoke takes flags only.
+func (c *command) verbs() *verbs.Set {
+	verb := func(word string, run func() error, flags func(*flag.FlagSet)) verbs.Verb {
+		return verbs.Verb{Name: word, Flags: flags, Run: func(args []string) error {
+			if len(args) > 1 || len(args) == 1 && word != "revoke" {
+				return fmt.Errorf("%s: there is an argument too many, or a flag after it; "+
+					"a token is read from standard input or from --token FILE", word)
+			}
+			c.id = strings.Join(args, "")
+			if err := run(); err != nil {
+				return fmt.Errorf("%s: %w", word, err)
 			}
 			return nil
-		})
-		if word == "mint" {
-			c.f.BoolVar(&c.anyAgent, "any-agent", false, "")
-		}
-	case "inspect":
-		c.f.BoolVar(&c.json_, "json", false, "")
-	case "verify":
-		c.f.Func("token-key", "", func(s string) error { c.keys = append(c.keys, s); return nil })
+		}}
 	}
+	return &verbs.Set{Name: "brigd token", None: "one of keygen, mint, attenuate, inspect, verify and revoke", Is: "a command of it",
+		Verbs: []verbs.Verb{
+			verb("keygen", c.keygen, func(f *flag.FlagSet) { f.StringVar(&c.out1, "out", "", "") }),
+			verb("mint", c.mint, func(f *flag.FlagSet) {
+				f.StringVar(&c.key, "key", "", "")
+				f.BoolVar(&c.anyAgent, "any-agent", false, "")
+				c.narrowing(f)
+			}),
+			verb("attenuate", c.attenuate, func(f *flag.FlagSet) {
+				f.StringVar(&c.token, "token", "", "")
+				c.narrowing(f)
+			}),
+			verb("inspect", c.inspect, func(f *flag.FlagSet) {
+				f.StringVar(&c.token, "token", "", "")
+				f.BoolVar(&c.json_, "json", false, "")
+			}),
+			verb("verify", c.verify, func(f *flag.FlagSet) {
+				f.StringVar(&c.token, "token", "", "")
+				f.StringVar(&c.state, "state-dir", "", "")
+				f.Func("token-key", "", func(s string) error { c.keys = append(c.keys, s); return nil })
+			}),
+			verb("revoke", c.revoke, func(f *flag.FlagSet) {
+				f.StringVar(&c.token, "token", "", "")
+				f.StringVar(&c.state, "state-dir", "", "")
+				f.StringVar(&c.reason, "reason", "", "")
+			}),
+		}}
+}
+
+// narrowing are the flags that narrow a token.
+func (c *command) narrowing(f *flag.FlagSet) {
+	f.StringVar(&c.agent, "agent", "", "")
+	f.StringVar(&c.expires, "expires", "", "")
+	f.StringVar(&c.notBefore, "not-before", "", "")
+	f.StringVar(&c.policy, "policy", "", "")
+	f.StringVar(&c.note, "note", "", "")
+	f.BoolVar(&c.seal, "seal", false, "")
+	f.Func("runs", "", func(s string) (err error) {
+		if c.runs, err = strconv.ParseInt(s, 10, 64); err != nil || c.runs < 1 || c.runs > token.MaxRuns {
+			return fmt.Errorf("write a number from 1 to %d", int64(token.MaxRuns))
+		}
+		return nil
+	})
 }
 
 // read reads the token.

@@ -10,6 +10,7 @@ import (
 
 	"brig/agent/engine"
 	"brig/cmd/brigd/internal/schema"
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -148,7 +149,7 @@ func (t *Tool) whichParams(name string) string {
 	for _, p := range t.Params {
 		known = append(known, p.Name)
 	}
-	if near := nsjail.Nearest(name, known); near != "" {
+	if near := words.Nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
 	}
 	if len(known) == 0 {

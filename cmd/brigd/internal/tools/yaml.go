@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"brig/nsjail"
+	"brig/internal/words"
 )
 
 // maxProblems is how many mistakes one answer lists.
@@ -160,7 +160,7 @@ func unknownKey(key string, fields map[string]func(*yaml.Node, string)) string {
 		known = append(known, k)
 	}
 	slices.Sort(known)
-	if near := nsjail.Nearest(key, known); near != "" {
+	if near := words.Nearest(key, known); near != "" {
 		return "there is no such key: did you mean " + near + "?"
 	}
 	return "there is no such key: write one of " + strings.Join(known, ", ")

@@ -4,24 +4,44 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"brig/internal/cli"
+	"brig/internal/words"
 )
 
-func setEnv(b *builder, v []string) error {
+func (b *builder) envFlags() []cli.Flag {
+	return cli.InGroup("Environment and identity", []cli.Flag{
+		{Name: "env", Short: 'e', Args: "NAME[=VALUE]", Many: true, Set: b.setEnv,
+			Help: "set a variable; the name alone passes the caller's value"},
+		{Name: "env-file", Args: "FILE", Many: true, Files: true, Set: b.setEnvFile,
+			Help: "set the variables of FILE, one NAME=VALUE a line, as docker reads it"},
+		{Name: "pass-env", Args: "NAME|GLOB", Many: true, Set: b.setPassEnv,
+			Help: "pass the caller's variables; a glob never matches tokens, keys, passwords and the like"},
+		{Name: "workdir", Short: 'w', Args: "DIR", Path: "workdir", Set: textFlag(&b.inv.spec.Workdir, "/work"),
+			Help: "start in DIR of the jail instead of /work"},
+		{Name: "user", Short: 'u', Args: "UID[:GID]", Path: "user", Set: textFlag(&b.inv.spec.User, "1000:1000"),
+			Help: "who the payload is inside the jail, instead of 1000:1000; outside it stays nobody"},
+		{Name: "hostname", Args: "NAME", Path: "hostname", Set: textFlag(&b.inv.spec.Hostname, "brig"),
+			Help: "the host name inside the jail, instead of brig"},
+	})
+}
+
+func (b *builder) setEnv(v []string) error {
 	name, _, hasValue := strings.Cut(v[0], "=")
 	switch {
 	case name == "":
-		return fmt.Errorf("%s has no name; write NAME=VALUE", show(v[0]))
+		return fmt.Errorf("%s has no name; write NAME=VALUE", words.Quote(v[0]))
 	case hasValue:
 		b.add("env", &b.inv.spec.Env, v[0])
 	case strings.ContainsAny(name, `*?[\`):
-		return fmt.Errorf("%s is a pattern; write it after --pass-env", show(name))
+		return fmt.Errorf("%s is a pattern; write it after --pass-env", words.Quote(name))
 	default:
 		b.add("pass_env", &b.inv.spec.PassEnv, name)
 	}
 	return nil
 }
 
-func setPassEnv(b *builder, v []string) error {
+func (b *builder) setPassEnv(v []string) error {
 	b.add("pass_env", &b.inv.spec.PassEnv, v[0])
 	return nil
 }
@@ -29,12 +49,12 @@ func setPassEnv(b *builder, v []string) error {
 // maxEnvFile bounds what --env-file reads; execve(2) would take no more than that.
 const maxEnvFile = 1 << 20
 
-func setEnvFile(b *builder, v []string) error {
+func (b *builder) setEnvFile(v []string) error {
 	data, err := b.read(v[0], maxEnvFile)
 	if err != nil {
 		return err
 	}
-	file := b.flag + " " + show(v[0])
+	file := b.flag + " " + words.Quote(v[0])
 	b.flag = file
 	lines, err := parseEnvFile(string(data))
 	if err != nil {
@@ -79,13 +99,13 @@ func checkEnvLine(text string) error {
 	name, _, hasValue := strings.Cut(text, "=")
 	switch {
 	case name == "":
-		return fmt.Errorf("%s has no name; write NAME=VALUE", show(text))
+		return fmt.Errorf("%s has no name; write NAME=VALUE", words.Quote(text))
 	case strings.IndexByte(text, 0) >= 0:
 		return errors.New("there is a NUL byte, which no variable can hold; remove it")
 	case strings.ContainsAny(name, " \t\r\v\f"):
-		return fmt.Errorf("there is a blank in the name %s; write NAME=VALUE without blanks around the =", show(name))
+		return fmt.Errorf("there is a blank in the name %s; write NAME=VALUE without blanks around the =", words.Quote(name))
 	case !hasValue && strings.ContainsAny(name, `*?[\`):
-		return fmt.Errorf("%s is a pattern; use --pass-env", show(name))
+		return fmt.Errorf("%s is a pattern; use --pass-env", words.Quote(name))
 	}
 	return nil
 }

@@ -6,46 +6,43 @@ import (
 	"os"
 	"strings"
 
+	"brig/internal/cli"
+	"brig/internal/words"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
 )
 
-func networkFlags(command string) []flag {
-	network := flag{name: "net", args: []string{"none|loopback|egress|host"}, path: "net", set: setNet,
-		words: []string{"none", "loopback", "egress", "host"}, group: "Network",
-		help: "nothing, lo only (the default), what --allow names, or the host's own"}
-	if command == "explain" {
-		network.setBare, network.greedy = setNetTable, true
-		network.help += "; alone, print what --allow and --deny amount to"
+func (b *builder) networkFlags() []cli.Flag {
+	network := cli.Flag{Name: "net", Args: "none|loopback|egress|host", Path: "net", Set: textFlag(&b.inv.spec.Net, "loopback"),
+		Words: []string{"none", "loopback", "egress", "host"},
+		Help:  "nothing, lo only (the default), what --allow names, or the host's own"}
+	if b.inv.command == "explain" {
+		network.Bare, network.Greedy = cli.Switch(&b.inv.netTable, true), true
+		network.Help += "; alone, print what --allow and --deny amount to"
 	}
-	return []flag{
+	return cli.InGroup("Network", []cli.Flag{
 		network,
-		{name: "allow", args: []string{"[MODE://]HOST[:PORTS]"}, many: true, set: ruleFlag("allow"),
-			help: "let the payload reach a name, *.name (every name below it), address or prefix " +
+		{Name: "allow", Args: "[MODE://]HOST[:PORTS]", Many: true, Set: b.ruleFlag("allow"),
+			Help: "let the payload reach a name, *.name (every name below it), address or prefix " +
 				"(example.com, *.pypi.org:443, tcp://10.1.2.0/24:5432, udp://192.0.2.7:123); modes: http, tls, tcp, udp"},
-		{name: "deny", args: []string{"HOST[:PORTS]"}, many: true, set: ruleFlag("deny"),
-			help: "refuse it whatever --allow says"},
-		{name: "net-policy", args: []string{"FILE|-"}, files: true, set: setNetPolicy,
-			help: "take rules and limits from a JSON file, or from the settings of srt; --allow and --deny add to it"},
-		{name: "net-limit", args: []string{"NAME=VALUE,..."}, many: true, set: setNetLimit,
-			words: []string{"max_connections=", "connections_per_second=", "names_per_second=",
+		{Name: "deny", Args: "HOST[:PORTS]", Many: true, Set: b.ruleFlag("deny"),
+			Help: "refuse it whatever --allow says"},
+		{Name: "net-policy", Args: "FILE|-", Files: true, Set: b.setNetPolicy,
+			Help: "take rules and limits from a JSON file, or from the settings of srt; --allow and --deny add to it"},
+		{Name: "net-limit", Args: "NAME=VALUE,...", Many: true, Set: b.setNetLimit,
+			Words: []string{"max_connections=", "connections_per_second=", "names_per_second=",
 				"max_connection_bytes=", "max_bytes=", "bandwidth=", "connect_timeout=", "idle_timeout="},
-			help: "bound it: max_connections, connections_per_second, names_per_second (new names below a wildcard), " +
+			Help: "bound it: max_connections, connections_per_second, names_per_second (new names below a wildcard), " +
 				"max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout"},
-		{name: "net-redirect", set: setNetRedirect,
-			help: "bring every port to one listener by an nft redirect in the jail's own namespace, so that the payload may listen on the policy's ports itself"},
-		{name: "net-log", args: []string{"FILE|-"}, files: true, set: setNetLog,
-			help: "append a JSON line for each connection and each refused attempt to FILE; - is stderr"},
-		{name: "publish", short: 'p', args: []string{"[IP:]HOST:JAIL"}, many: true, set: setPublish,
-			help: "let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP"},
-	}
-}
-
-func setNetTable(b *builder) error {
-	b.inv.netTable = true
-	return nil
+		{Name: "net-redirect", Set: b.setNetRedirect,
+			Help: "bring every port to one listener by an nft redirect in the jail's own namespace, so that the payload may listen on the policy's ports itself"},
+		{Name: "net-log", Args: "FILE|-", Files: true, Set: textFlag(&b.inv.netLog, "net.jsonl"),
+			Help: "append a JSON line for each connection and each refused attempt to FILE; - is stderr"},
+		{Name: "publish", Short: 'p', Args: "[IP:]HOST:JAIL", Many: true, Set: b.setPublish,
+			Help: "let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP"},
+	})
 }
 
 // policy is the Spec's, which naming a rule or limit brings into being. A rule also chooses the mode, unless a flag has.
@@ -61,8 +58,8 @@ func (b *builder) policy() *egress.Policy {
 	return s.Egress
 }
 
-func ruleFlag(list string) func(*builder, []string) error {
-	return func(b *builder, v []string) error {
+func (b *builder) ruleFlag(list string) func([]string) error {
+	return func(v []string) error {
 		rule, err := egress.ParseRule(v[0])
 		if err != nil {
 			return inWords(err)
@@ -72,7 +69,7 @@ func ruleFlag(list string) func(*builder, []string) error {
 		if list == "deny" {
 			to = &p.Deny
 		}
-		b.inv.origin[place("egress."+list, len(*to))] = b.flag + " " + show(v[0])
+		b.inv.origin[place("egress."+list, len(*to))] = b.flag + " " + words.Quote(v[0])
 		*to = append(*to, rule)
 		return nil
 	}
@@ -90,12 +87,12 @@ func inWords(err error) error {
 // maxPolicy bounds what --net-policy reads.
 const maxPolicy = 1 << 20
 
-func setNetPolicy(b *builder, v []string) error {
+func (b *builder) setNetPolicy(v []string) error {
 	data, err := b.read(v[0], maxPolicy)
 	if err != nil {
 		return err
 	}
-	b.flag += " " + show(v[0])
+	b.flag += " " + words.Quote(v[0])
 	file, notes, err := egress.LoadPolicy(data)
 	if err != nil {
 		return err
@@ -127,62 +124,60 @@ func (b *builder) moveRules(list string, n, by int) {
 }
 
 // setNetLimit sets fields of the policy by the names that they have in JSON.
-func setNetLimit(b *builder, v []string) error {
+func (b *builder) setNetLimit(v []string) error {
 	for _, item := range strings.Split(v[0], ",") {
 		name, value, ok := strings.Cut(item, "=")
 		if !ok {
-			return fmt.Errorf("%s has no value; write it as in max_connections=20", show(item))
+			return fmt.Errorf("%s has no value; write it as in max_connections=20", words.Quote(item))
 		}
 		if err := b.policy().SetLimit(name, value); err != nil {
-			return fmt.Errorf("%s: %w", show(item), inWords(err))
+			return fmt.Errorf("%s: %w", words.Quote(item), inWords(err))
 		}
-		b.inv.origin["egress."+name] = b.flag + " " + show(item)
+		b.inv.origin["egress."+name] = b.flag + " " + words.Quote(item)
 	}
 	return nil
 }
 
-func setNetRedirect(b *builder, _ []string) error {
+func (b *builder) setNetRedirect(_ []string) error {
 	b.policy().Redirect = true
 	return nil
 }
 
-func setNetLog(b *builder, v []string) error { return notEmpty(&b.inv.netLog, v[0], "net.jsonl") }
-
-func setPublish(b *builder, v []string) error {
+func (b *builder) setPublish(v []string) error {
 	b.add("publish", &b.inv.spec.Publish, v[0])
 	return nil
 }
 
 // openNetLog opens the file of --net-log before the payload exists, which might otherwise put a link in its place.
-func openNetLog(inv *invocation, std stdio) (*os.File, error) {
+func openNetLog(inv *invocation, std cli.Stdio) (*os.File, error) {
 	switch inv.netLog {
 	case "":
 		return nil, nil
 	case "-":
-		return std.err, nil
+		return std.Err, nil
 	}
 	fd, err := unix.Open(inv.netLog, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
 	if errors.Is(err, unix.ELOOP) {
-		return nil, fmt.Errorf("--net-log: %s is a symbolic link; name the file itself", show(inv.netLog))
+		return nil, fmt.Errorf("--net-log: %s is a symbolic link; name the file itself", words.Quote(inv.netLog))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--net-log: %s: %w; name a file that can be written", show(inv.netLog), err)
+		return nil, fmt.Errorf("--net-log: %s: %w; name a file that can be written", words.Quote(inv.netLog), err)
 	}
 	return os.NewFile(uintptr(fd), inv.netLog), nil
 }
 
 // policyText is `brig explain --net`: what a policy amounts to, and what other tools would have to be told.
-func policyText(inv *invocation, std stdio) int {
+func policyText(inv *invocation, std cli.Stdio) int {
 	p := inv.spec.Egress
 	if p == nil {
 		p = &egress.Policy{}
 	}
 	for _, n := range inv.notes {
-		say(std, "%s", n)
+		std.Say("%s", n)
 	}
 	table, nft, kubernetes := p.Table(), p.NFT(), p.Kubernetes("brig")
 	if !inv.json {
-		return emit(std, table+"\n# the same for nft(8), as far as it can say it\n"+nft+"\n# the same for Kubernetes, as far as it can say it\n"+kubernetes)
+		return std.Emit(table + "\n# the same for nft(8), as far as it can say it\n" + nft + "\n# the same for Kubernetes, as far as it can say it\n" + kubernetes)
 	}
 	answer := struct {
 		Policy     *egress.Policy `json:"policy"`
@@ -190,8 +185,8 @@ func policyText(inv *invocation, std stdio) int {
 		NFT        string         `json:"nft"`
 		Kubernetes string         `json:"kubernetes"`
 	}{p, egress.Effective(p), nft, kubernetes}
-	if err := writeJSON(std.out, answer); err != nil {
-		return fail(std, "cannot write to stdout: "+reason(err))
+	if err := writeJSON(std.Out, answer); err != nil {
+		return std.Fail("cannot write to stdout: " + cli.Reason(err))
 	}
 	return 0
 }

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"strings"
+
+	"brig/internal/cli"
+	"brig/internal/words"
+	"brig/nsjail"
+)
+
+func (b *builder) isolationFlags() []cli.Flag {
+	seccomp := cli.Flag{Name: "seccomp", Args: "FILE|NAME", Files: true, Path: "seccomp", Set: textFlag(&b.inv.spec.Seccomp, "default"),
+		Words: nsjail.SeccompNames(),
+		Help: "the system-call filter: " + strings.Join(nsjail.SeccompNames(), ", ") +
+			", or a profile in docker's JSON (a path has a /); brig help seccomp"}
+	if b.inv.command == "explain" {
+		seccomp.Bare, seccomp.Greedy = cli.Switch(&b.inv.seccompTable, true), true
+		seccomp.Help += "; alone or without a command, print the filter"
+	}
+	names := mechanisms()
+	return cli.InGroup("Isolation", []cli.Flag{
+		seccomp,
+		{Name: "tty", Short: 't', Path: "tty", Set: cli.Switch(&b.inv.spec.TTY, true),
+			Help: "give the payload a terminal of its own, for shells and editors; " +
+				"~. at the start of a line ends the jail, ~? lists more"},
+		{Name: "interactive", Short: 'i', Many: true, Set: asAlways,
+			Help: "no effect: stdin always reaches the payload, so docker's -it is --tty"},
+		{Name: "rm", Many: true, Set: asAlways,
+			Help: "no effect: a jail never leaves anything behind"},
+		{Name: "init", Path: "no_init", Set: cli.Switch(&b.inv.spec.NoInit, false),
+			Help: "run an init as pid 1 that reaps and forwards signals (the default)"},
+		{Name: "no-init", Path: "no_init", Set: cli.Switch(&b.inv.spec.NoInit, true),
+			Help: "make the payload pid 1"},
+		{Name: "require", Args: "NAME,...", Many: true, Words: names, Set: b.names("require", &b.inv.spec.Require),
+			Help: "fail unless these mechanisms are in force, with no fall-back"},
+		{Name: "optional", Args: "NAME,...", Many: true, Words: names, Set: b.names("optional", &b.inv.spec.Optional),
+			Help: "go on without these mechanisms where they are missing, and say so in the report"},
+	})
+}
+
+func mechanisms() []string {
+	var names []string
+	for _, m := range nsjail.Mechanisms() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// asAlways sets nothing: it is for docker's flags that ask for what every jail does.
+func asAlways([]string) error { return nil }
+
+func (b *builder) setSpec(v []string) error {
+	data, err := b.read(v[0], nsjail.MaxSpecSize)
+	if err != nil {
+		return err
+	}
+	b.flag += " " + words.Quote(v[0])
+	spec, err := nsjail.ParseSpec(data)
+	if err != nil {
+		return err
+	}
+	b.inv.spec, b.inv.specFile = *spec, v[0]
+	return nil
+}
+
+// names adds the words of a list with commas to a field of the Spec.
+func (b *builder) names(field string, to *[]string) func([]string) error {
+	return func(v []string) error {
+		for name := range strings.SplitSeq(v[0], ",") {
+			b.add(field, to, name)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+)
+
+// HelpWidth is the widest line of help, in columns.
+const HelpWidth = 100
+
+// Help is a text of help, in lines of at most HelpWidth columns.
+type Help struct{ strings.Builder }
+
+// Row writes a term and its explanation, in two columns where the term fits into the first.
+func (h *Help) Row(term, text string, column int) {
+	line := "  " + term
+	if len(line) > column {
+		h.WriteString(line + "\n")
+		line = ""
+	}
+	line += strings.Repeat(" ", column+2-len(line))
+	h.wrap(line, text, len(line))
+}
+
+// Paragraph writes a text in lines.
+func (h *Help) Paragraph(text string) { h.wrap("", text, 0) }
+
+// wrap continues a line with text. The lines that follow are indented.
+func (h *Help) wrap(line, text string, indent int) {
+	start := len(line)
+	for _, word := range strings.Fields(text) {
+		if len(line) > start && len(line)+1+len(word) > HelpWidth {
+			h.WriteString(line + "\n")
+			line = strings.Repeat(" ", indent)
+			start = indent
+		}
+		if len(line) > start {
+			line += " "
+		}
+		line += word
+	}
+	h.WriteString(line + "\n")
+}
+
+// Flags writes a table of flags under the headings of their groups. Flags without a group are left out. short leaves
+// room for flags of one letter.
+func (h *Help) Flags(table []Flag, short bool) {
+	group := ""
+	for i := range table {
+		f := &table[i]
+		if f.Group == "" {
+			continue
+		}
+		if f.Group != group {
+			group = f.Group
+			h.WriteString("\n" + group + ":\n")
+		}
+		switch {
+		case f.Short != 0:
+			h.Row("-"+string(f.Short)+", "+f.Usage(), f.Help, 30)
+		case short:
+			h.Row("    "+f.Usage(), f.Help, 30)
+		default:
+			h.Row(f.Usage(), f.Help, 28)
+		}
+	}
+}
+
+// examples writes the examples of a command, or all.
+func (p *Program) examples(h *Help, command string) {
+	of := ""
+	for _, e := range p.Examples() {
+		if words := strings.Fields(e[0]); words[0] == p.Name {
+			of = words[1]
+		}
+		if command != "" && command != of {
+			continue
+		}
+		if h.Len() == 0 {
+			h.WriteString("Examples:\n")
+		}
+		h.WriteString("  # " + e[1] + "\n  " + e[0] + "\n")
+	}
+	if h.Len() > 0 {
+		h.WriteString("\n")
+	}
+}
+
+// Help is the help of the program.
+func (p *Program) Help() string {
+	var h Help
+	p.examples(&h, "")
+	h.WriteString(p.Name + ": " + p.Summary + ".\n\nUsage: " + p.Name + " COMMAND\n\nCommands:\n")
+	for _, c := range p.all() {
+		h.Row(c.Name, c.What, 14)
+	}
+	h.WriteString("\n" + p.HelpEnd + "\n")
+	return h.String()
+}
+
+// CommandHelp is the help of a command, which must exist.
+func (p *Program) CommandHelp(name string) string {
+	c := p.command(name)
+	if c.Text != "" {
+		return c.Text
+	}
+	var h Help
+	p.examples(&h, name)
+	h.WriteString("Usage: " + strings.TrimSpace(p.Name+" "+name+" "+c.Args) + "\n\n" + sentence(c.What) + "\n" + c.About)
+	if c.Kind != Plain || !p.WordsOnly {
+		h.Flags(withKeys(c), p.short())
+	}
+	if c.After != nil {
+		c.After(&h)
+	}
+	return h.String()
+}
+
+// withKeys returns the flags of a command. Those of a Service show their keys in the file of settings.
+func withKeys(c *Command) []Flag {
+	table := c.flags()
+	for i := range table {
+		if f := &table[i]; c.Kind == Service && f.Path != "" {
+			f.Help += " [" + f.Path + "]"
+		}
+	}
+	return table
+}
+
+// short reports whether a command has flags of one letter.
+func (p *Program) short() bool {
+	return slices.ContainsFunc(p.Commands, func(c Command) bool {
+		return c.Flags != nil && slices.ContainsFunc(c.Flags(), func(f Flag) bool { return f.Short != 0 })
+	})
+}
+
+// sentence adds a capital and a full stop. text must not be empty.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }

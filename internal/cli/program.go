@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"brig/internal/words"
+)
+
+// ExitUsage is the exit code of a command line that cannot be performed: nothing has been done.
+const ExitUsage = 125
+
+// Program is a table of commands, with the words that are its own in help, errors and the manual page. Each program
+// also has the commands version, help, completion and man.
+type Program struct {
+	Name, Version string
+	Summary       string // one line, without a full stop
+	Commands      []Command
+	Examples      func() []Example
+	Topics        []Topic // subjects of help besides the commands
+
+	Try       string // a first command line, as in "brig run -- COMMAND"
+	TryFlag   string // a command line with a flag
+	Otherwise string // what to write with a word that is not a command; "" names the commands
+	HelpEnd   string // the last line of help
+
+	// WordsOnly leaves the flags of Plain commands to these commands: help does not list them, and completion offers
+	// words and then files.
+	WordsOnly bool
+
+	Manual Manual
+}
+
+// Command is a word that follows the program's name.
+type Command struct {
+	Name, Args string // Args is what follows it, for the usage line
+	What       string // one line, without a full stop
+	Run        func(args []string, std Stdio) int
+
+	Kind  Kind
+	Flags func() []Flag // nil for none
+	About string        // follows What in help
+	After func(*Help)   // writes what follows the flags in help; nil for nothing
+	Text  string        // the whole help, if it is not made of the table
+}
+
+// Kind is what follows a command.
+type Kind int
+
+// The kinds of commands.
+const (
+	Plain   Kind = iota // a few words and flags
+	Payload             // flags, then a command line for a jail; such commands have the same flags
+	Service             // flags only, which have a Path in a file of settings
+)
+
+// Example is a command line worth copying and what it does. It belongs to the command that it names, or else to that of
+// the example before it.
+type Example [2]string
+
+// Topic is a subject of help that is not a command.
+type Topic struct {
+	Name string
+	Help func() string
+}
+
+// Stdio is what a command reads and writes. They are files, not streams, because a jail inherits them.
+type Stdio struct {
+	Name         string // of the program, which each line on Err begins with
+	In, Out, Err *os.File
+}
+
+// Fail prints each line on Err, at most ten, and returns ExitUsage.
+func (s Stdio) Fail(lines ...string) int {
+	const most = 10
+	for i, line := range lines {
+		if i == most {
+			line = "and " + strconv.Itoa(len(lines)-most) + " more problems"
+		}
+		// Without Err the exit code has to do.
+		if _, err := fmt.Fprintln(s.Err, s.Name+": "+line); err != nil || i == most {
+			break
+		}
+	}
+	return ExitUsage
+}
+
+// Emit writes the answer of a command to Out.
+func (s Stdio) Emit(text string) int {
+	if _, err := io.WriteString(s.Out, text); err != nil {
+		return s.Fail("cannot write to stdout: " + Reason(err) + "; give it a reader or more room")
+	}
+	return 0
+}
+
+// Say prints a line on Err. An Err that is gone does not change the exit code.
+func (s Stdio) Say(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.Err, s.Name+": "+format+"\n", args...)
+}
+
+// Reason is an error without the operation and the path that the message already names.
+func Reason(err error) string {
+	if p, ok := err.(*os.PathError); ok {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// Main performs the command that args name and returns the exit code.
+func (p *Program) Main(args []string, std Stdio) int {
+	if len(args) == 0 {
+		return std.Fail("there is no command; write " + p.Try + ", or " + p.Name + " help")
+	}
+	word, rest := args[0], args[1:]
+	switch word {
+	case "-h", "--help":
+		word = "help"
+	case "-V", "--version":
+		word = "version"
+	}
+	for i := range p.Commands { // before the others are made: a start is short
+		if p.Commands[i].Name == word {
+			return p.Commands[i].Run(rest, std)
+		}
+	}
+	if c := p.command(word); c != nil {
+		return c.Run(rest, std)
+	}
+	shown := words.Quote(word)
+	if strings.HasPrefix(word, "-") {
+		return std.Fail(shown + " comes too early; flags follow the command, as in " + p.TryFlag)
+	}
+	fix := "write one of " + strings.Join(p.names(), ", ")
+	if near := words.Nearest(word, p.names()); near != "" {
+		fix = "did you mean " + p.Name + " " + near + "?"
+	} else if p.Otherwise != "" {
+		fix = p.Otherwise + shown
+	}
+	return std.Fail(shown + " is not a command of " + p.Name + "; " + fix)
+}
+
+// all returns the program's commands and those that each program has.
+func (p *Program) all() []Command {
+	help := Command{Name: "help", Args: "[COMMAND]", What: "print help", Run: p.help}
+	if names := p.topics(); len(names) > 0 {
+		help.Args, help.What = "[COMMAND|TOPIC]", help.What+"; the topics are "+strings.Replace(words.Or(names), " or ", " and ", 1)
+	}
+	return append(p.Commands[:len(p.Commands):len(p.Commands)],
+		Command{Name: "version", Args: "[--json]", What: "print the version", Run: p.version,
+			Flags: func() []Flag { return []Flag{JSON(nil)} }},
+		help,
+		Command{Name: "completion", Args: "bash|zsh|fish", What: "print the completion script of a shell", Run: p.completion},
+		Command{Name: "man", What: "print the manual page " + p.Name + "(" + p.Manual.Section + ")" + " in roff", Run: p.man})
+}
+
+// command returns the command of a name, or nil.
+func (p *Program) command(name string) *Command {
+	all := p.all()
+	for i := range all {
+		if all[i].Name == name {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+func (p *Program) names() (list []string) {
+	for _, c := range p.all() {
+		list = append(list, c.Name)
+	}
+	return list
+}
+
+func (p *Program) topics() (list []string) {
+	for _, t := range p.Topics {
+		list = append(list, t.Name)
+	}
+	return list
+}
+
+func (p *Program) help(args []string, std Stdio) int {
+	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
+		return std.Emit(p.Help())
+	}
+	if c := p.command(args[0]); c != nil {
+		return std.Emit(p.CommandHelp(c.Name))
+	}
+	for _, t := range p.Topics {
+		if t.Name == args[0] {
+			return std.Emit(t.Help())
+		}
+	}
+	is := "is not a command of " + p.Name
+	if len(p.Topics) > 0 {
+		is = "is neither a command of " + p.Name + " nor a topic"
+	}
+	return std.Fail("help: " + words.Quote(args[0]) + " " + is + "; " + words.DidYouMean(args[0], append(p.names(), p.topics()...)))
+}
+
+func (p *Program) version(args []string, std Stdio) int {
+	asJSON := false
+	for _, a := range args {
+		switch a {
+		case "--json":
+			asJSON = true
+		case "-h", "--help":
+			return std.Emit(p.CommandHelp("version"))
+		default:
+			return std.Fail(fmt.Sprintf("version: %s is not a flag of it; write %s version or %[2]s version --json", words.Quote(a), p.Name))
+		}
+	}
+	if asJSON {
+		return std.Emit(`{"version":` + strconv.Quote(p.Version) + "}\n")
+	}
+	return std.Emit(p.Name + " " + p.Version + "\n")
+}
+
+func (p *Program) man(args []string, std Stdio) int {
+	switch {
+	case len(args) == 0:
+		return std.Emit(p.ManualPage())
+	case args[0] == "-h" || args[0] == "--help":
+		return std.Emit(p.CommandHelp("man"))
+	}
+	return std.Fail("man: " + words.Quote(args[0]) + " is not wanted; write " + p.Name + " man alone")
+}

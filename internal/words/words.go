@@ -1,0 +1,66 @@
+// Package words writes messages: foreign text made safe to print, and suggestions for misspelt names.
+package words
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxShown bounds, in bytes, how much of a foreign text a message repeats.
+const MaxShown = 64
+
+// Quote quotes a foreign text for one line, as strconv.Quote. A text over MaxShown bytes is cut, and its length added.
+func Quote(s string) string { return quote(s, strconv.Quote) }
+
+// QuoteASCII is Quote with every other character escaped.
+func QuoteASCII(s string) string { return quote(s, strconv.QuoteToASCII) }
+
+func quote(s string, quoted func(string) string) string {
+	if len(s) <= MaxShown {
+		return quoted(s)
+	}
+	return quoted(Clip(s, MaxShown)) + "... (" + strconv.Itoa(len(s)) + " bytes)"
+}
+
+// Clip returns the first bytes of s, at most n. It cuts no character in two.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Printable escapes what would steer a terminal, begin another line or is not UTF-8, as \xNN or \uNNNN.
+func Printable(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+// Or lists alternatives: "a", "a or b", "a, b or c".
+func Or(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " or " + list[last]
+}

@@ -1,0 +1,58 @@
+package words
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestNearest(t *testing.T) {
+	list := []string{"memory", "memory-swap", "cpus", "net", "seccomp", "pass_env"}
+	for in, want := range map[string]string{"memroy": "memory", "Memory": "memory", "memory_swap": "memory-swap", "mem": "memory",
+		"secomp": "seccomp", "pass-env": "pass_env", "xyzzy": "", "": "", "cpu": "cpus", "nets": "net",
+		strings.Repeat("m", 1<<20): ""} {
+		if got := Nearest(in, list); got != want {
+			t.Errorf("Nearest(%.20q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for got, want := range map[string]string{
+		DidYouMean("hots", []string{"host", "ports"}): "did you mean host?",
+		DidYouMean("x", []string{"host", "ports"}):    "write one of host, ports",
+		Quote("é\x1b\n\""):                            `"é\x1b\n\""`,
+		QuoteASCII("é\x1b"):                           `"\u00e9\x1b"`,
+		Quote(strings.Repeat("é", 40)):                `"` + strings.Repeat("é", 32) + `"... (80 bytes)`,
+		QuoteASCII("a" + strings.Repeat("é", 40)):     `"a` + strings.Repeat(`\u00e9`, 31) + `"... (81 bytes)`,
+		Clip("aé", 2):                                 "a",
+		Clip("aé", 3):                                 "aé",
+		Clip("\x80\x80", 1):                           "",
+		Printable("a \"b\" \\ é\x1b[0m\n\xff\u202e"):  `a "b" \ é\x1b[0m\x0a\xff\u202e`,
+		Or(nil):                     "",
+		Or([]string{"a"}):           "a",
+		Or([]string{"a", "b"}):      "a or b",
+		Or([]string{"a", "b", "c"}): "a, b or c",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// FuzzQuote: whatever is quoted is one bounded line of printable text.
+func FuzzQuote(f *testing.F) {
+	for _, s := range []string{"", "a", "\x1b[2J", "\xff\xfe", strings.Repeat("é", 100), "\u202e\n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, q := range []string{Quote(s), QuoteASCII(s), Printable(Clip(s, MaxShown))} {
+			if !utf8.ValidString(q) || strings.ContainsAny(q, "\n\x1b\x00") || len(q) > 12*MaxShown {
+				t.Errorf("%q", q)
+			}
+		}
+		if n := Nearest(s, []string{"memory", "net"}); n != "" && len(s) > MaxShown {
+			t.Error(n)
+		}
+	})
+}
