@@ -11,8 +11,8 @@ import (
 	"brig/internal/words"
 )
 
-// flags is the flag table of run, explain and spec, which applies flags to b. The three take the same flags, so that one
-// word turns what is run into what is explained.
+// flags is the flag table of run, explain and spec, which applies flags to b. The three take the same flags, so that
+// one word turns what is run into what is explained.
 func (b *builder) flags() []cli.Flag {
 	table := make([]cli.Flag, 0, 64)
 	for _, group := range [][]cli.Flag{b.fileFlags(), b.envFlags(), b.networkFlags(), b.isolationFlags(), b.limitFlags(),

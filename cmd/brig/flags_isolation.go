@@ -9,7 +9,8 @@ import (
 )
 
 func (b *builder) isolationFlags() []cli.Flag {
-	seccomp := cli.Flag{Name: "seccomp", Args: "FILE|NAME", Files: true, Path: "seccomp", Set: textFlag(&b.inv.spec.Seccomp, "default"),
+	seccomp := cli.Flag{Name: "seccomp", Args: "FILE|NAME", Files: true, Path: "seccomp",
+		Set:   textFlag(&b.inv.spec.Seccomp, "default"),
 		Words: nsjail.SeccompNames(),
 		Help: "the system-call filter: " + strings.Join(nsjail.SeccompNames(), ", ") +
 			", or a profile in docker's JSON (a path has a /); brig help seccomp"}

@@ -58,13 +58,15 @@ func (b *builder) limit(r *nsjail.Limit) []cli.Flag {
 				Help: "write operations a second"},
 		}
 	case "hugetlb":
-		return []cli.Flag{{Name: "hugetlb", Args: "SIZE=LIMIT", Many: true, Words: []string{"64KB=", "2MB=", "1GB="}, Set: b.setHugeTLB,
+		return []cli.Flag{{Name: "hugetlb", Args: "SIZE=LIMIT", Many: true, Words: []string{"64KB=", "2MB=", "1GB="},
+			Set:  b.setHugeTLB,
 			Help: "how much may be held in huge pages of SIZE, such as 2MB=64m"}}
 	case "cgroup":
 		return []cli.Flag{{Name: "cgroup", Args: "FILE=VALUE", Many: true, Set: b.setCgroup,
 			Help: "write VALUE to any other file of the group, such as memory.oom.group=0"}}
 	}
-	return []cli.Flag{{Name: r.Flag, Short: r.Short, Args: r.Value, Path: "limits." + r.Name, Help: r.Help, Set: b.setLimit(r)}}
+	return []cli.Flag{{Name: r.Flag, Short: r.Short, Args: r.Value, Path: "limits." + r.Name, Help: r.Help,
+		Set: b.setLimit(r)}}
 }
 
 func ulimitWords() []string {

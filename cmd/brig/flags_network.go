@@ -15,7 +15,8 @@ import (
 )
 
 func (b *builder) networkFlags() []cli.Flag {
-	network := cli.Flag{Name: "net", Args: "none|loopback|egress|host", Path: "net", Set: textFlag(&b.inv.spec.Net, "loopback"),
+	network := cli.Flag{Name: "net", Args: "none|loopback|egress|host", Path: "net", Set: textFlag(&b.inv.spec.Net,
+		"loopback"),
 		Words: []string{"none", "loopback", "egress", "host"},
 		Help:  "nothing, lo only (the default), what --allow names, or the host's own"}
 	if b.inv.command == "explain" {
@@ -37,7 +38,8 @@ func (b *builder) networkFlags() []cli.Flag {
 			Help: "bound it: max_connections, connections_per_second, names_per_second (new names below a wildcard), " +
 				"max_connection_bytes, max_bytes, bandwidth (bytes a second), connect_timeout, idle_timeout"},
 		{Name: "net-redirect", Set: b.setNetRedirect,
-			Help: "bring every port to one listener by an nft redirect in the jail's own namespace, so that the payload may listen on the policy's ports itself"},
+			Help: "bring every port to one listener by an nft redirect in the jail's own namespace, so that the payload may " +
+				"listen on the policy's ports itself"},
 		{Name: "net-log", Args: "FILE|-", Files: true, Set: textFlag(&b.inv.netLog, "net.jsonl"),
 			Help: "append a JSON line for each connection and each refused attempt to FILE; - is stderr"},
 		{Name: "publish", Short: 'p', Args: "[IP:]HOST:JAIL", Many: true, Set: b.setPublish,
@@ -45,7 +47,8 @@ func (b *builder) networkFlags() []cli.Flag {
 	})
 }
 
-// policy is the Spec's, which naming a rule or limit brings into being. A rule also chooses the mode, unless a flag has.
+// policy is the Spec's, which naming a rule or limit brings into being. A rule also chooses the mode, unless a flag
+// has.
 func (b *builder) policy() *egress.Policy {
 	s := &b.inv.spec
 	if s.Egress == nil {
@@ -156,7 +159,8 @@ func openNetLog(inv *invocation, std cli.Stdio) (*os.File, error) {
 	case "-":
 		return std.Err, nil
 	}
-	fd, err := unix.Open(inv.netLog, unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
+	fd, err := unix.Open(inv.netLog,
+		unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
 	if errors.Is(err, unix.ELOOP) {
 		return nil, fmt.Errorf("--net-log: %s is a symbolic link; name the file itself", words.Quote(inv.netLog))
 	}
@@ -177,7 +181,8 @@ func policyText(inv *invocation, std cli.Stdio) int {
 	}
 	table, nft, kubernetes := p.Table(), p.NFT(), p.Kubernetes("brig")
 	if !inv.json {
-		return std.Emit(table + "\n# the same for nft(8), as far as it can say it\n" + nft + "\n# the same for Kubernetes, as far as it can say it\n" + kubernetes)
+		return std.Emit(table + "\n# the same for nft(8), as far as it can say it\n" + nft +
+			"\n# the same for Kubernetes, as far as it can say it\n" + kubernetes)
 	}
 	answer := struct {
 		Policy     *egress.Policy `json:"policy"`

@@ -31,7 +31,8 @@ func (o *gcOptions) flags() []cli.Flag {
 		Help: "look below this group, named as in /proc/self/cgroup, instead of the own one"}}
 }
 
-const gcAbout = "\nThat is what a brig left which was itself killed (SIGKILL, a crash): whatever still runs there is\n" +
+const gcAbout = "\nThat is what a brig left which was itself killed (SIGKILL, a crash): whatever still runs there " +
+	"is\n" +
 	"killed, and the group removed. Jails that run are left alone.\n"
 
 // read reads the command line. The code is -1 if gc is to go on.

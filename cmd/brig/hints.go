@@ -9,13 +9,15 @@ func dockerHints() []cli.Hint {
 		{"--mount", "write --bind SRC DST, --ro-bind SRC DST or --tmpfs DST"},
 		{"-d --detach", "brig stays until the command ends; leave it out"},
 		{"--name", "a jail has no name; leave it out, or write --hostname NAME"},
-		{"--network", "write --net loopback (the default, docker's none), --net none (not even lo), --allow HOST for what the payload may reach, or --net host"},
+		{"--network", "write --net loopback (the default, docker's none), --net none (not even lo), --allow HOST for what " +
+			"the payload may reach, or --net host"},
 		{"-P --publish-all --expose", "write --publish HOST:JAIL for each port"},
 		{"--read-only", "the root is read-only unless --rootfs-writable says otherwise; leave it out"},
 		{"--cap-drop", "the payload has no capability to drop; leave it out"},
 		{"--cap-add --privileged", "no flag gives the payload a capability; leave it out"},
 		{"--security-opt", "write --seccomp FILE for a profile; no_new_privs is always in force"},
-		{"--device --device-cgroup-rule --gpus", "the jail has a /dev of its own, and no other device can be opened; leave it out"},
+		{"--device --device-cgroup-rule --gpus", "the jail has a /dev of its own, and no other device can be opened; " +
+			"leave it out"},
 		{"--userns --pid --ipc --uts --cgroupns", "the jail always has a namespace of its own; leave it out"},
 		{"--shm-size", "write --tmpfs /dev/shm:size=SIZE"},
 		{"--add-host", "write --file HOSTS /etc/hosts"},
@@ -52,7 +54,8 @@ func bwrapHints() []cli.Hint {
 // hints are all of them; the first that fits answers.
 func hints() []cli.Hint {
 	var all []cli.Hint
-	for _, some := range [][]cli.Hint{dockerHints(), bwrapHints(), dockerLimitHints(), nsjailHints(), systemdHints(), limitHints()} {
+	for _, some := range [][]cli.Hint{dockerHints(), bwrapHints(), dockerLimitHints(), nsjailHints(), systemdHints(),
+		limitHints()} {
 		all = append(all, some...)
 	}
 	return all

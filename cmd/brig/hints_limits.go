@@ -28,8 +28,10 @@ func nsjailHints() []cli.Hint {
 		{"--cgroup-mem-swap-max", "write --memory-swap SIZE, which counts memory and swap together"},
 		{"--cgroup-cpu-ms-per-sec", "write --cpus N, where 1000 milliseconds a second are 1"},
 		{"--cgroup-net-cls-classid", "write --cgroup FILE=VALUE, as in --cgroup net_cls.classid=0x100001"},
-		{"--cgroup-mem-mount --cgroup-pids-mount --cgroup-cpu-mount --cgroup-net-cls-mount --cgroupv2-mount --use-cgroupv2 --detect-cgroupv2", "the control groups of the machine are found without it; leave it out"},
-		{"--cgroup-mem-parent --cgroup-pids-parent --cgroup-cpu-parent --cgroup-net-cls-parent", "write --cgroup-parent PATH"},
+		{"--cgroup-mem-mount --cgroup-pids-mount --cgroup-cpu-mount --cgroup-net-cls-mount --cgroupv2-mount " +
+			"--use-cgroupv2 --detect-cgroupv2", "the control groups of the machine are found without it; leave it out"},
+		{"--cgroup-mem-parent --cgroup-pids-parent --cgroup-cpu-parent --cgroup-net-cls-parent",
+			"write --cgroup-parent PATH"},
 		{"--rlimit-*", "write --ulimit NAME=SOFT[:HARD]"},
 		{"--max-cpus", "write --cpuset-cpus LIST for processors to run on, or --cpus N for a share of time"},
 	}
@@ -62,13 +64,15 @@ func limitHints() []cli.Hint {
 	}
 	return append(list, []cli.Hint{
 		{"--time", "write --timeout TIME for time on the clock, --cpu-time TIME for processor time"},
-		{"--swap --swap-limit --max-swap --memory-swap-max", "write --memory-swap SIZE, which counts memory and swap together"},
+		{"--swap --swap-limit --max-swap --memory-swap-max", "write --memory-swap SIZE, which counts memory and swap " +
+			"together"},
 		{"--oom-group", "out of memory the whole jail ends; leave it out, or write --no-oom-group"},
 		{"--cpu --cpu-percent --max-cpu", "write --cpus N, where 100% is 1"},
 		{"--max-file-size --file-size --fsize", "write --ulimit fsize=BYTES"},
 		{"--max-open-files --open-files --nofile", "write --ulimit nofile=N"},
 		{"--stack --stack-size --max-stack", "write --ulimit stack=BYTES"},
-		{"--output-size --max-output-size --max-stdout", "write --output-limit SIZE to end it there, or --max-output SIZE to drop the rest"},
+		{"--output-size --max-output-size --max-stdout", "write --output-limit SIZE to end it there, or --max-output SIZE " +
+			"to drop the rest"},
 		{"--disk --disk-size --disk-limit --max-disk --storage --storage-size",
 			"write --rootfs-writable=SIZE, or --tmpfs DST:size=SIZE"},
 		{"--cg", "the jail gets a control group without it; leave it out"},

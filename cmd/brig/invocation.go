@@ -40,7 +40,8 @@ func (inv *invocation) problems() []string {
 		lines = append(lines, inv.translate(p))
 	}
 	if inv.netLog != "" && inv.spec.Net != nsjail.NetEgress && len(inv.spec.Publish) == 0 {
-		lines = append(lines, "--net-log: there is no network to record; add --allow, --net egress or --publish, or leave it out")
+		lines = append(lines, "--net-log: there is no network to record; add --allow, --net egress or --publish, or leave "+
+			"it out")
 	}
 	if inv.json && inv.spec.TTY && inv.command == "run" {
 		lines = append(lines, "--json: stdout belongs to the terminal of --tty; write the report with --report FILE")

@@ -21,7 +21,8 @@ func manualRest(m *cli.Page) {
 	m.Section("CONTROL GROUPS", "Limits of memory, processors, block devices and huge pages, and the processor time of "+
 		"all processes together, are held by a control group that brig makes for the jail below its own, or below "+
 		"--cgroup-parent, and removes at the end. Where the machine or the caller's rights cannot hold a limit, brig does "+
-		"not start, unless --optional names its mechanism ("+strings.Join(heldByGroup(), ", ")+"); the report then says that "+
+		"not start, unless --optional names its mechanism ("+strings.Join(heldByGroup(),
+		", ")+"); the report then says that "+
 		"it was not enforced. Two have a fall-back: --cpu-time limits each process by itself, and --pids-limit counts in "+
 		"the user namespace; --require cpu_time refuses the first. An ordinary user of a machine with systemd is given a "+
 		"group to divide by --systemd-scope.",

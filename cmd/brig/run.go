@@ -86,7 +86,7 @@ func run(inv *invocation, std cli.Stdio) int {
 	}
 	if inv.json {
 		if err := writeJSON(std.Out, a); err != nil {
-			code = std.Fail("cannot write the report to stdout: "+cli.Reason(err)+"; give it a reader or more room")
+			code = std.Fail("cannot write the report to stdout: " + cli.Reason(err) + "; give it a reader or more room")
 		}
 	}
 	return code

@@ -55,8 +55,8 @@ func seccompHelp() string {
 		func(f *cli.Flag) bool { return f.Name == "seccomp" })
 }
 
-// topicHelp is a text about a subject: command lines worth copying, paragraphs of a line each, and the flags that belong
-// to it. A line "TERM: TEXT" that begins with two blanks is a row.
+// topicHelp is a text about a subject: command lines worth copying, paragraphs of a line each, and the flags that
+// belong to it. A line "TERM: TEXT" that begins with two blanks is a row.
 func topicHelp(lines []string, text string, belongs func(*cli.Flag) bool) string {
 	var h cli.Help
 	h.WriteString("Examples:\n  " + strings.Join(lines, "\n  ") + "\n")

@@ -34,8 +34,8 @@ func newAuthenticator(c *config.Config, e *engine.Engine) (*authenticator, error
 	return a, err
 }
 
-// caller says who sends a request, by what it shows, or else by what the kernel or TLS says of the connection. Whoever is
-// not known is refused, whatever let the connection in.
+// caller says who sends a request, by what it shows, or else by what the kernel or TLS says of the connection. Whoever
+// is not known is refused, whatever let the connection in.
 func (a *authenticator) caller(r *http.Request) (engine.Caller, *nsjail.Refusal) {
 	c, no := a.whoIs(r)
 	switch {
@@ -60,19 +60,22 @@ func (a *authenticator) whoIs(r *http.Request) (engine.Caller, *nsjail.Refusal) 
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && !a.always {
 		name := listen.CertName(r.TLS)
 		if !listen.GoodAgent(name) {
-			return engine.Caller{}, refuseAuth("certificate_name", "certificate", "the common name of your certificate is no agent's name",
+			return engine.Caller{}, refuseAuth("certificate_name", "certificate",
+				"the common name of your certificate is no agent's name",
 				"use a certificate whose common name begins with a letter or digit and has at most 64 of those and . _ -")
 		}
 		return foreign(engine.Caller{Agent: name})
 	}
-	return engine.Caller{}, refuseAuth("authentication_required", "Authorization", "nothing says who you are", "send the header Authorization: Bearer TOKEN")
+	return engine.Caller{}, refuseAuth("authentication_required", "Authorization", "nothing says who you are",
+		"send the header Authorization: Bearer TOKEN")
 }
 
 func (a *authenticator) bearer(values []string) (engine.Caller, *nsjail.Refusal) {
 	scheme, word, _ := strings.Cut(values[0], " ")
 	word = strings.TrimSpace(word)
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || word == "" {
-		return engine.Caller{}, refuseAuth("invalid_authorization", "Authorization", "the header Authorization is not one bearer token",
+		return engine.Caller{}, refuseAuth("invalid_authorization", "Authorization",
+			"the header Authorization is not one bearer token",
 			"send one header, Authorization: Bearer TOKEN")
 	}
 	if a.keys != nil {
@@ -88,16 +91,19 @@ func (a *authenticator) bearer(values []string) (engine.Caller, *nsjail.Refusal)
 		return foreign(c)
 	}
 	if a.keys == nil {
-		return engine.Caller{}, refuseAuth("tokens_unknown", "Authorization", "this brigd takes no tokens", "leave the header Authorization out",
+		return engine.Caller{}, refuseAuth("tokens_unknown", "Authorization", "this brigd takes no tokens",
+			"leave the header Authorization out",
 			"or ask the operator to start brigd with --token-key or --api-key-file")
 	}
-	return engine.Caller{}, refuseAuth("unknown_key", "Authorization", "nobody has this key", "ask the operator for another key")
+	return engine.Caller{}, refuseAuth("unknown_key", "Authorization", "nobody has this key",
+		"ask the operator for another key")
 }
 
 // foreign lets nobody who has proved who it is have a local user's name, and with it that user's sandboxes.
 func foreign(c engine.Caller) (engine.Caller, *nsjail.Refusal) {
 	if err := listen.Foreign(c.Agent); err != nil {
-		return engine.Caller{}, refuseAuth("agent_reserved", "agent", err.Error(), "ask whoever made your key, token or certificate for one with another agent's name")
+		return engine.Caller{}, refuseAuth("agent_reserved", "agent", err.Error(),
+			"ask whoever made your key, token or certificate for one with another agent's name")
 	}
 	return c, nil
 }

@@ -13,8 +13,8 @@ import (
 // maxLogged bounds a text in the log, in bytes.
 const maxLogged = 4096
 
-// newLogger writes lines to w. slog's handlers quote every value, so that no payload's byte acts on a terminal or begins a
-// line; what is named like a secret is left out.
+// newLogger writes lines to w. slog's handlers quote every value, so that no payload's byte acts on a terminal or
+// begins a line; what is named like a secret is left out.
 func newLogger(w io.Writer, c *config.Config) *slog.Logger {
 	var level slog.Level
 	switch c.LogLevel {

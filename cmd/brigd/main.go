@@ -1,5 +1,5 @@
-// Command brigd runs untrusted programs for others who ask: by HTTP and JSON on a Unix socket or, with proof of who calls, by
-// TCP, and by the Model Context Protocol. It also mints tokens, explains policies and verifies the audit log.
+// Command brigd runs untrusted programs for others who ask: by HTTP and JSON on a Unix socket or, with proof of who
+// calls, by TCP, and by the Model Context Protocol. It also mints tokens, explains policies and verifies the audit log.
 //
 // This package reads settings, puts the parts together, and ends them in order. What a run is belongs to agent/engine.
 package main

@@ -70,7 +70,8 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts
 	o.Sandboxes.Removed = func(b *workspace.Sandbox, by string, err error) {
 		p.areas.removed(b)
 		if err != nil {
-			log.Error("a sandbox is not removed", slog.String("sandbox", b.ID), slog.String("by", by), slog.String("error", err.Error()))
+			log.Error("a sandbox is not removed", slog.String("sandbox", b.ID), slog.String("by", by), slog.String("error",
+				err.Error()))
 		}
 	}
 	if p.engine, err = engine.New(o); err != nil {
@@ -121,7 +122,8 @@ func (p *parts) records(o *engine.Options) (err error) {
 }
 
 func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
-	o := audit.Options{Path: c.AuditPath, MaxBytes: int64(c.AuditMaxBytes), Keep: c.AuditKeep, Sync: c.AuditSync, Argv: c.AuditArgv}
+	o := audit.Options{Path: c.AuditPath, MaxBytes: int64(c.AuditMaxBytes), Keep: c.AuditKeep, Sync: c.AuditSync,
+		Argv: c.AuditArgv}
 	o.Broken = func(why error) {
 		if why == nil {
 			log.Info("the audit log can be written again")
@@ -145,8 +147,8 @@ func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
 
 // gauges makes the metrics. They are read later, when the parts are there.
 func (p *parts) gauges() {
-	o := metrics.Options{Version: version, Sandboxes: p.areas.count, Depth: func() int { return p.gate.Depth() }, Running: func() int { return p.gate.Running() },
-		Live: p.live.Sum}
+	o := metrics.Options{Version: version, Sandboxes: p.areas.count, Depth: func() int { return p.gate.Depth() },
+		Running: func() int { return p.gate.Running() }, Live: p.live.Sum}
 	if p.audit != nil {
 		o.AuditBroken = func() bool { return p.audit.Broken() != nil }
 	}
@@ -158,8 +160,9 @@ func (p *parts) newGate() *admit.Gate {
 	if queue == 0 {
 		queue = -1 // nobody waits
 	}
-	return admit.New(admit.Options{Running: p.c.Places(), PerCaller: p.c.PerCaller, Queue: queue, QueuePerCaller: min(p.c.QueuePerCaller, p.c.Queue),
-		Rate: p.c.Rate, Burst: p.c.Burst, Waited: p.metrics.Waited, Refused: p.metrics.Rejected})
+	return admit.New(admit.Options{Running: p.c.Places(), PerCaller: p.c.PerCaller, Queue: queue,
+		QueuePerCaller: min(p.c.QueuePerCaller, p.c.Queue),
+		Rate:           p.c.Rate, Burst: p.c.Burst, Waited: p.metrics.Waited, Refused: p.metrics.Rejected})
 }
 
 // collect removes what a brigd that was killed has left of its control groups. Nothing else outlives one.
@@ -212,7 +215,8 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 			return o, fmt.Errorf("--spec %s: %w", words.Quote(c.SpecFile), err)
 		}
 		if len(s.Args) > 0 || len(s.Mounts) > 0 {
-			return o, fmt.Errorf("--spec %s: it has a command or mounts, and those are a request's; remove args and mounts", words.Quote(c.SpecFile))
+			return o, fmt.Errorf("--spec %s: it has a command or mounts, and those are a request's; remove args and mounts",
+				words.Quote(c.SpecFile))
 		}
 		o.Base = *s
 	}
@@ -233,7 +237,8 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 	}
 	o.Runner.Pool = c.Pool
 	o.Timeout, o.MaxTimeout, o.Memory, o.MaxOutput = c.Timeout, c.MaxTimeout, c.Memory, c.MaxOutput
-	o.Sandboxes = workspace.StoreOptions{Max: c.Sandboxes, MaxPerAgent: min(c.SandboxesPerAgent, c.Sandboxes), MaxBytes: int64(c.SandboxBytes),
+	o.Sandboxes = workspace.StoreOptions{Max: c.Sandboxes, MaxPerAgent: min(c.SandboxesPerAgent, c.Sandboxes),
+		MaxBytes:         int64(c.SandboxBytes),
 		MaxBytesPerAgent: int64(c.AgentBytes()),
 		DefaultSize:      int64(c.SandboxSize), MaxSize: int64(c.SandboxMax),
 		DefaultInodes: int64(c.SandboxInodes), MaxInodes: max(1<<20, int64(c.SandboxInodes)),

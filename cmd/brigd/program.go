@@ -25,7 +25,8 @@ func program() *cli.Program {
 			server("mcp", "serve the Model Context Protocol, on stdin and stdout or with --http", serveMCP),
 			tool("policy", "list|show|schema|lint|diff|explain [ARG...]", "check, compare and explain policies",
 				policycmd.Usage, policycmd.Run),
-			tool("token", "keygen|mint|attenuate|inspect|verify|revoke [ARG...]", "make, narrow, show, check and revoke capability tokens",
+			tool("token", "keygen|mint|attenuate|inspect|verify|revoke [ARG...]",
+				"make, narrow, show, check and revoke capability tokens",
 				tokencmd.Usage, tokencmd.Run),
 			tool("audit", "verify|show [ARG...]", "verify and show the audit log", auditcmd.Usage, auditcmd.Run),
 		},
@@ -42,7 +43,8 @@ func examples() []cli.Example {
 		{"brigd serve", "serve on a Unix socket that only you and root can reach"},
 		{`curl --unix-socket $XDG_RUNTIME_DIR/brigd.sock http://brigd/v1/run --json '{"language":"python","code":"print(6*7)"}'`,
 			"run a program there"},
-		{"brigd serve --policy python-data --audit audit.jsonl --running 8 --rate 5", "a policy, an audit log, and bounds on callers"},
+		{"brigd serve --policy python-data --audit audit.jsonl --running 8 --rate 5",
+			"a policy, an audit log, and bounds on callers"},
 		{"brigd serve --listen tcp:127.0.0.1:8470 --api-key-file keys", "TCP, for callers with a key"},
 		{"brigd serve --config /etc/brigd.json", "the same settings in a file"},
 		{"brigd mcp", "MCP on stdin and stdout: what to write into an MCP client's configuration"},
@@ -74,7 +76,8 @@ func server(name, what string, run func(*config.Config, cli.Stdio) int) cli.Comm
 }
 
 // tool is a command with commands, flags and help of its own.
-func tool(name, args, what, usage string, run func(args []string, stdin io.Reader, stdout, stderr io.Writer) int) cli.Command {
+func tool(name, args, what, usage string, run func(args []string, stdin io.Reader, stdout,
+	stderr io.Writer) int) cli.Command {
 	return cli.Command{Name: name, Args: args, What: what, Text: usage,
 		Run: func(args []string, std cli.Stdio) int { return run(args, std.In, std.Out, std.Err) }}
 }

@@ -22,7 +22,8 @@ type endable struct {
 }
 
 // Run is the engine's.
-func (e endable) Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response {
+func (e endable) Run(ctx context.Context, c engine.Caller, r *engine.Request,
+	stream func(engine.Event)) *engine.Response {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(e.runs, func() { cancel(context.Cause(e.runs)) })
@@ -37,7 +38,8 @@ func (e endable) Run(ctx context.Context, c engine.Caller, r *engine.Request, st
 }
 
 // CreateSandbox is the engine's.
-func (e endable) CreateSandbox(ctx context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo, error) {
+func (e endable) CreateSandbox(ctx context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo,
+	error) {
 	info, err := e.Engine.CreateSandbox(ctx, c, r)
 	if err == nil {
 		e.areas.add(info.ID)
@@ -48,8 +50,8 @@ func (e endable) CreateSandbox(ctx context.Context, c engine.Caller, r *engine.S
 // launcherFailures is how many runs, one after the other, fail for want of the launcher before it is given up.
 const launcherFailures = 3
 
-// launcherWatch notices that the launcher, the process that makes jails, is gone: killed for want of memory, say. Nothing brings
-// it back but a new start.
+// launcherWatch notices that the launcher, the process that makes jails, is gone: killed for want of memory, say.
+// Nothing brings it back but a new start.
 type launcherWatch struct {
 	mu     sync.Mutex
 	failed int
@@ -71,7 +73,8 @@ func (w *launcherWatch) see(a *engine.Response) {
 		return
 	}
 	if w.failed++; w.failed == launcherFailures {
-		w.say(fmt.Errorf("%w (%s); start brigd again, and look for an out-of-memory kill in the kernel log", errLauncherGone, a.Error.Message))
+		w.say(fmt.Errorf("%w (%s); start brigd again, and look for an out-of-memory kill in the kernel log",
+			errLauncherGone, a.Error.Message))
 	}
 }
 

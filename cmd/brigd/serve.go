@@ -58,9 +58,10 @@ func runService(c *config.Config, std cli.Stdio, handler func(*service) (http.Ha
 // startGrace is how long a start may take to end once a signal has come.
 const startGrace = 2 * time.Second
 
-// startUnlessSignalled gives what start makes. A signal meanwhile ends the start, even one that hangs: what is left of that
-// ends with this process.
-func startUnlessSignalled(signals <-chan os.Signal, cancel context.CancelCauseFunc, start func() (*service, error)) (*service, error) {
+// startUnlessSignalled gives what start makes. A signal meanwhile ends the start, even one that hangs: what is left of
+// that ends with this process.
+func startUnlessSignalled(signals <-chan os.Signal, cancel context.CancelCauseFunc, start func() (*service,
+	error)) (*service, error) {
 	var d *service
 	made := make(chan error, 1)
 	go func() {
@@ -89,7 +90,8 @@ func startUnlessSignalled(signals <-chan os.Signal, cancel context.CancelCauseFu
 
 // startService makes everything, the sockets first, so that a client that connects right after the start waits until it
 // is served and is not refused.
-func startService(ctx context.Context, c *config.Config, log *slog.Logger, handler func(*service) (http.Handler, error)) (d *service, err error) {
+func startService(ctx context.Context, c *config.Config, log *slog.Logger, handler func(*service) (http.Handler,
+	error)) (d *service, err error) {
 	d = &service{parts: &parts{}}
 	defer func() {
 		if err != nil {
@@ -125,8 +127,10 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 
 // api is the handler of HTTP and JSON.
 func (d *service) api() http.Handler {
-	return api.New(api.Options{Engine: d.served(), Gate: d.trace.Gate(d.gate), Authenticate: d.auth.caller, Metrics: d.metrics.Handler(), Live: &d.live, Logger: d.log,
-		Ready: d.ready, Health: d.health, Version: version, Hosts: d.c.Hosts, Origins: d.c.Origins, MaxBody: int64(d.c.MaxBody), MaxFile: int64(d.c.MaxFile),
+	return api.New(api.Options{Engine: d.served(), Gate: d.trace.Gate(d.gate), Authenticate: d.auth.caller,
+		Metrics: d.metrics.Handler(), Live: &d.live, Logger: d.log,
+		Ready: d.ready, Health: d.health, Version: version, Hosts: d.c.Hosts, Origins: d.c.Origins,
+		MaxBody: int64(d.c.MaxBody), MaxFile: int64(d.c.MaxFile),
 		MaxRequests: d.c.MaxRequests})
 }
 
@@ -137,7 +141,8 @@ func (d *service) ready() bool {
 
 // health is what callers may know.
 func (d *service) health() map[string]string {
-	m := map[string]string{"running": strconv.Itoa(d.gate.Running()), "waiting": strconv.Itoa(d.gate.Depth()), "draining": strconv.FormatBool(d.draining.Load())}
+	m := map[string]string{"running": strconv.Itoa(d.gate.Running()), "waiting": strconv.Itoa(d.gate.Depth()),
+		"draining": strconv.FormatBool(d.draining.Load())}
 	if d.audit != nil {
 		m["audit"] = "ok"
 		if d.audit.Broken() != nil {
@@ -154,12 +159,14 @@ func (d *service) serve(signals <-chan os.Signal, cancel context.CancelCauseFunc
 	for _, l := range d.sockets.list {
 		go func() { failed <- d.server.Serve(l) }()
 	}
-	d.log.Info("ready", slog.Any("listen", d.sockets.names()), slog.String("version", version), slog.Int("pid", os.Getpid()))
+	d.log.Info("ready", slog.Any("listen", d.sockets.names()), slog.String("version", version), slog.Int("pid",
+		os.Getpid()))
 	d.notify("READY=1\nSTATUS=ready")
 	var why error
 	select {
 	case s := <-signals:
-		d.log.Info("draining", slog.String("signal", s.String()), slog.Int("running", d.gate.Running()), slog.Int("waiting", d.gate.Depth()))
+		d.log.Info("draining", slog.String("signal", s.String()), slog.Int("running", d.gate.Running()),
+			slog.Int("waiting", d.gate.Depth()))
 	case err := <-failed:
 		why = fmt.Errorf("a socket has failed: %w", err)
 		d.log.Error("draining", slog.String("error", why.Error()))

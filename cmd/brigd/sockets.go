@@ -22,8 +22,8 @@ type sockets struct {
 	tcp   bool
 }
 
-// openSockets opens what the settings name, or takes what a service manager has opened. A port at which nobody has to prove
-// who he is is refused, whoever has opened it.
+// openSockets opens what the settings name, or takes what a service manager has opened. A port at which nobody has to
+// prove who he is is refused, whoever has opened it.
 func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) {
 	s = &sockets{local: listen.NewBound(c.MaxConnections), far: listen.NewBound(c.MaxConnections)}
 	defer func() {
@@ -54,7 +54,8 @@ func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) 
 		}
 	}
 	if len(o.UIDs) > 0 && !byPath {
-		return s, errors.New("--allow-uid: those users reach no socket, since the default one is in a directory of yours alone; add --listen unix:PATH in a directory that they can reach")
+		return s, errors.New("--allow-uid: those users reach no socket, since the default one is in a directory of yours " +
+			"alone; add --listen unix:PATH in a directory that they can reach")
 	}
 	where := c.Listen
 	if len(given) == 0 && len(where) == 0 {

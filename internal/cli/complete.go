@@ -170,11 +170,13 @@ func (p *Program) zsh() string {
 			cases += " ;;\n"
 		case c.Name == first.Name:
 			locals = " flags"
-			cases += "\t" + strings.Join(all, "|") + ")\n\t\tflags=(\n" + zshFlags(c.Flags()) + "\t\t\t'(- *)--help[print help]'\n\t\t)\n" +
+			cases += "\t" + strings.Join(all, "|") + ")\n\t\tflags=(\n" + zshFlags(c.Flags()) +
+				"\t\t\t'(- *)--help[print help]'\n\t\t)\n" +
 				"\t\t_arguments -S $flags '(-)1:command:_command_names -e' '*::argument:_normal'\n\t\t;;\n"
 		}
 	}
-	return strings.NewReplacer("@NAME", p.Name, "@LOCALS", locals, "@COMMANDS", commands, "@CASES", cases).Replace(functionZsh)
+	return strings.NewReplacer("@NAME", p.Name, "@LOCALS", locals, "@COMMANDS", commands, "@CASES",
+		cases).Replace(functionZsh)
 }
 
 // zshFlags are the specifications of _arguments for the flags before a payload, a line for each spelling.

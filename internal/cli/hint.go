@@ -2,8 +2,8 @@ package cli
 
 import "strings"
 
-// Hint answers flags of other tools that people type by habit: the flags, with blanks between them and a * at the end for
-// any rest, and what to write here instead, or why nothing is needed.
+// Hint answers flags of other tools that people type by habit: the flags, with blanks between them and a * at the end
+// for any rest, and what to write here instead, or why nothing is needed.
 type Hint [2]string
 
 // hint returns what to write instead of a flag of another tool, or "". The name has no value after =; of a short flag

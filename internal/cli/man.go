@@ -17,7 +17,8 @@ type Manual struct {
 // ManualPage returns the manual page.
 func (p *Program) ManualPage() string {
 	m := &Page{}
-	m.Raw(".TH " + strings.ToUpper(p.Name) + " " + p.Manual.Section + ` "" "` + p.Name + " " + p.Version + `" "` + p.Manual.Book + `"`)
+	m.Raw(".TH " + strings.ToUpper(p.Name) + " " + p.Manual.Section + ` "" "` + p.Name + " " + p.Version + `" "` +
+		p.Manual.Book + `"`)
 	m.Section("NAME", p.Name+" - "+p.Summary)
 	m.Section("SYNOPSIS")
 	for _, c := range p.all() {

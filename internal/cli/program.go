@@ -146,7 +146,8 @@ func (p *Program) Main(args []string, std Stdio) int {
 func (p *Program) all() []Command {
 	help := Command{Name: "help", Args: "[COMMAND]", What: "print help", Run: p.help}
 	if names := p.topics(); len(names) > 0 {
-		help.Args, help.What = "[COMMAND|TOPIC]", help.What+"; the topics are "+strings.Replace(words.Or(names), " or ", " and ", 1)
+		help.Args, help.What = "[COMMAND|TOPIC]", help.What+"; the topics are "+strings.Replace(words.Or(names), " or ",
+			" and ", 1)
 	}
 	return append(p.Commands[:len(p.Commands):len(p.Commands)],
 		Command{Name: "version", Args: "[--json]", What: "print the version", Run: p.version,
@@ -197,7 +198,8 @@ func (p *Program) help(args []string, std Stdio) int {
 	if len(p.Topics) > 0 {
 		is = "is neither a command of " + p.Name + " nor a topic"
 	}
-	return std.Fail("help: " + words.Quote(args[0]) + " " + is + "; " + words.DidYouMean(args[0], append(p.names(), p.topics()...)))
+	return std.Fail("help: " + words.Quote(args[0]) + " " + is + "; " + words.DidYouMean(args[0], append(p.names(),
+		p.topics()...)))
 }
 
 func (p *Program) version(args []string, std Stdio) int {
@@ -209,7 +211,8 @@ func (p *Program) version(args []string, std Stdio) int {
 		case "-h", "--help":
 			return std.Emit(p.CommandHelp("version"))
 		default:
-			return std.Fail(fmt.Sprintf("version: %s is not a flag of it; write %s version or %[2]s version --json", words.Quote(a), p.Name))
+			return std.Fail(fmt.Sprintf("version: %s is not a flag of it; write %s version or %[2]s version --json",
+				words.Quote(a), p.Name))
 		}
 	}
 	if asJSON {

@@ -149,13 +149,16 @@ func (c *command) runVerify(files []string) error {
 		fmt.Fprintln(c.out, verbs.Printable(string(text)))
 		return err
 	}
-	fmt.Fprintf(c.out, "%d events in %d files, numbers %d to %d, %s to %s\n", r.Events, len(r.Files), r.FirstSeq, r.LastSeq, stamp(r.First), stamp(r.Last))
+	fmt.Fprintf(c.out, "%d events in %d files, numbers %d to %d, %s to %s\n", r.Events, len(r.Files), r.FirstSeq,
+		r.LastSeq, stamp(r.First), stamp(r.Last))
 	fmt.Fprintf(c.out, "%d runs started, %d ended, %d refused\n", r.Started, r.Ended, r.Refused)
 	for _, x := range []struct {
 		n    uint64
 		text string
-	}{{uint64(len(r.Unfinished)), "runs have not ended: they are under way, or their writer was killed"}, {r.Gaps, "times nothing could be written"},
-		{r.Missed, "events are missing for that"}, {r.Recovered, "torn lines were set aside"}, {r.Reopened, "writers did not end in good order"}} {
+	}{{uint64(len(r.Unfinished)), "runs have not ended: they are under way, or their writer was killed"}, {r.Gaps,
+		"times nothing could be written"},
+		{r.Missed, "events are missing for that"}, {r.Recovered, "torn lines were set aside"}, {r.Reopened,
+			"writers did not end in good order"}} {
 		if x.n > 0 {
 			fmt.Fprintf(c.out, "%d %s\n", x.n, x.text)
 		}

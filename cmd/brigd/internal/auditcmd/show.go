@@ -18,7 +18,8 @@ type filter struct {
 }
 
 func (f *filter) flags(set *flag.FlagSet) {
-	for name, to := range map[string]*string{"run": &f.run, "agent": &f.agent, "token": &f.token, "sandbox": &f.sandbox, "event": &f.event, "status": &f.status} {
+	for name, to := range map[string]*string{"run": &f.run, "agent": &f.agent, "token": &f.token,
+		"sandbox": &f.sandbox, "event": &f.event, "status": &f.status} {
 		set.StringVar(to, name, "", "")
 	}
 	for name, to := range map[string]*time.Time{"since": &f.since, "until": &f.until} {
@@ -36,7 +37,8 @@ func (f *filter) flags(set *flag.FlagSet) {
 }
 
 func (f *filter) fits(l *audit.Line) bool {
-	for _, x := range []struct{ want, is string }{{f.run, l.Run}, {f.agent, l.Agent}, {f.token, l.Token}, {f.sandbox, l.Sandbox}, {f.event, l.Kind}, {f.status, status(l)}} {
+	for _, x := range []struct{ want, is string }{{f.run, l.Run}, {f.agent, l.Agent}, {f.token, l.Token}, {f.sandbox,
+		l.Sandbox}, {f.event, l.Kind}, {f.status, status(l)}} {
 		if x.want != "" && x.want != x.is {
 			return false
 		}

@@ -21,10 +21,12 @@ func (c *Config) check(command string) error {
 		}
 	}
 	if len(c.TokenKeys) > 0 && c.StateDir == "" {
-		return fmt.Errorf("%s needs a place that remembers tokens' runs and revocations; add --state-dir DIR", c.name("auth.token_keys"))
+		return fmt.Errorf("%s needs a place that remembers tokens' runs and revocations; add --state-dir DIR",
+			c.name("auth.token_keys"))
 	}
 	if c.RequireToken && !c.proof() {
-		return fmt.Errorf("%s has nothing to check a token with; add --token-key FILE or --api-key-file FILE", c.name("auth.require_token"))
+		return fmt.Errorf("%s has nothing to check a token with; add --token-key FILE or --api-key-file FILE",
+			c.name("auth.require_token"))
 	}
 	for _, path := range []string{"audit.sync", "audit.max_bytes", "audit.keep", "audit.key", "audit.argv"} {
 		if c.Set(path) && c.AuditPath == "" {
@@ -35,16 +37,20 @@ func (c *Config) check(command string) error {
 		return nil
 	}
 	if !c.HTTP {
-		for _, path := range []string{"listen", "allow_uids", "auth.api_key_file", "auth.require_token", "tls.cert", "http.hosts", "http.origins"} {
+		for _, path := range []string{"listen", "allow_uids", "auth.api_key_file", "auth.require_token", "tls.cert",
+			"http.hosts", "http.origins"} {
 			if c.Set(path) {
-				return fmt.Errorf("%s is about sockets, and MCP is served on stdin and stdout; add --http, or leave it out", c.name(path))
+				return fmt.Errorf("%s is about sockets, and MCP is served on stdin and stdout; add --http, or leave it out",
+					c.name(path))
 			}
 		}
 	} else if c.Agent != "" {
-		return fmt.Errorf("%s is for stdin and stdout; by HTTP the socket, key or token says who asks: leave it out", c.name("mcp.agent"))
+		return fmt.Errorf("%s is for stdin and stdout; by HTTP the socket, key or token says who asks: leave it out",
+			c.name("mcp.agent"))
 	}
 	if c.Agent != "" && !listen.GoodAgent(c.Agent) {
-		return fmt.Errorf("%s: %s is no agent's name; write letters, digits and . _ -, beginning with a letter or digit, at most 64", c.name("mcp.agent"), words.Quote(c.Agent))
+		return fmt.Errorf("%s: %s is no agent's name; write letters, digits and . _ -, beginning with a letter or digit, "+
+			"at most 64", c.name("mcp.agent"), words.Quote(c.Agent))
 	}
 	return nil
 }
@@ -78,7 +84,8 @@ func (c *Config) checkListen() error {
 				return fmt.Errorf("%s: %w", c.name("listen"), err)
 			}
 		default:
-			return fmt.Errorf("%s: %s is no place to listen at; write unix:PATH, unix or tcp:HOST:PORT", c.name("listen"), words.Quote(where))
+			return fmt.Errorf("%s: %s is no place to listen at; write unix:PATH, unix or tcp:HOST:PORT", c.name("listen"),
+				words.Quote(where))
 		}
 	}
 	for _, path := range []string{"tls.cert", "http.hosts", "http.origins"} {
@@ -89,15 +96,17 @@ func (c *Config) checkListen() error {
 	return nil
 }
 
-// CheckTCP refuses a TCP port at which nobody has to prove who he is, and one beyond this machine without TLS. It is for
-// sockets of a service manager, too.
+// CheckTCP refuses a TCP port at which nobody has to prove who he is, and one beyond this machine without TLS. It is
+// for sockets of a service manager, too.
 func (c *Config) CheckTCP(loopback bool) error {
 	switch {
 	case !c.proof() && c.ClientCA == "":
-		return errors.New("a TCP port is open to anybody who reaches it, and brigd serves none like that; add --token-key FILE, --api-key-file FILE, " +
+		return errors.New("a TCP port is open to anybody who reaches it, and brigd serves none like that; add --token-key " +
+			"FILE, --api-key-file FILE, " +
 			"or --tls-cert, --tls-key and --client-ca for clients' certificates, or listen at a Unix socket")
 	case !loopback && c.TLSCert == "":
-		return errors.New("it is no loopback address, and a token sent there can be read on the way; add --tls-cert and --tls-key, or listen at 127.0.0.1")
+		return errors.New("it is no loopback address, and a token sent there can be read on the way; add --tls-cert and " +
+			"--tls-key, or listen at 127.0.0.1")
 	}
 	return nil
 }
@@ -106,14 +115,17 @@ func (c *Config) CheckTCP(loopback bool) error {
 func (c *Config) checkPages() error {
 	for i, h := range c.Hosts {
 		if strings.ContainsAny(h, "/:@[]* ") {
-			return fmt.Errorf("%s: %s is no host name; write it without scheme and port, as in build.example.org", c.name("http.hosts"), words.Quote(h))
+			return fmt.Errorf("%s: %s is no host name; write it without scheme and port, as in build.example.org",
+				c.name("http.hosts"), words.Quote(h))
 		}
 		c.Hosts[i] = strings.ToLower(h)
 	}
 	for i, o := range c.Origins {
 		u, err := url.Parse(o)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Scheme+"://"+u.Host != o {
-			return fmt.Errorf("%s: %s is no web page's origin; write scheme, host and port alone, as in https://example.org", c.name("http.origins"), words.Quote(o))
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
+			u.Scheme+"://"+u.Host != o {
+			return fmt.Errorf("%s: %s is no web page's origin; write scheme, host and port alone, as in https://example.org",
+				c.name("http.origins"), words.Quote(o))
 		}
 		c.Origins[i] = strings.ToLower(o)
 	}
@@ -150,7 +162,8 @@ func (c *Config) checkJails() error {
 func (c *Config) checkSandboxes() error {
 	switch {
 	case c.SandboxSize > c.SandboxMax:
-		return fmt.Errorf("%s is %s, more than --sandbox-max-size %s; change one", c.name("sandboxes.size"), c.SandboxSize, c.SandboxMax)
+		return fmt.Errorf("%s is %s, more than --sandbox-max-size %s; change one", c.name("sandboxes.size"),
+			c.SandboxSize, c.SandboxMax)
 	case c.SandboxMax > c.AgentBytes():
 		return fmt.Errorf("%s is %s, more than --sandbox-bytes-per-agent %s, which one agent's have together; change one",
 			c.name("sandboxes.max_size"), c.SandboxMax, c.AgentBytes())
@@ -158,7 +171,8 @@ func (c *Config) checkSandboxes() error {
 		return fmt.Errorf("%s is %s, more than --sandbox-bytes %s, which all have together; change one",
 			c.name("sandboxes.bytes_per_agent"), c.SandboxBytesPerAgent, c.SandboxBytes)
 	case c.SandboxTTL > c.SandboxMaxTTL:
-		return fmt.Errorf("%s is %s, more than --sandbox-max-ttl %s; change one", c.name("sandboxes.ttl"), c.SandboxTTL, c.SandboxMaxTTL)
+		return fmt.Errorf("%s is %s, more than --sandbox-max-ttl %s; change one", c.name("sandboxes.ttl"), c.SandboxTTL,
+			c.SandboxMaxTTL)
 	}
 	return nil
 }
@@ -166,9 +180,11 @@ func (c *Config) checkSandboxes() error {
 func (c *Config) checkQueue() error {
 	switch {
 	case c.PerCaller > c.Places():
-		return fmt.Errorf("%s is %d, more than --running %d, which all have together; change one", c.name("queue.per_caller"), c.PerCaller, c.Places())
+		return fmt.Errorf("%s is %d, more than --running %d, which all have together; change one",
+			c.name("queue.per_caller"), c.PerCaller, c.Places())
 	case c.Set("queue.waiting_per_caller") && c.QueuePerCaller > c.Queue:
-		return fmt.Errorf("%s is %d, more than --queue %d, which all have together; change one", c.name("queue.waiting_per_caller"), c.QueuePerCaller, c.Queue)
+		return fmt.Errorf("%s is %d, more than --queue %d, which all have together; change one",
+			c.name("queue.waiting_per_caller"), c.QueuePerCaller, c.Queue)
 	case c.Burst > 0 && c.Rate == 0:
 		return fmt.Errorf("%s needs a rate; add --rate N", c.name("queue.burst"))
 	}

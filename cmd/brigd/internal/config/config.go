@@ -1,9 +1,9 @@
-// Package config reads what brigd is told: by flags, or by a JSON file that says the same. One table (table.go) has a row
-// for each setting, with its flag, its place in the file, its kind and its help; nothing else knows them.
+// Package config reads what brigd is told: by flags, or by a JSON file that says the same. One table (table.go) has a
+// row for each setting, with its flag, its place in the file, its kind and its help; nothing else knows them.
 //
-// The file is read strictly: a key that is unknown or there twice, null, or a value of another kind is an error that names
-// its place, since a protection that is misspelt is a protection that is missing. A flag overrides the file; a flag that
-// may be repeated replaces the file's whole list.
+// The file is read strictly: a key that is unknown or there twice, null, or a value of another kind is an error that
+// names its place, since a protection that is misspelt is a protection that is missing. A flag overrides the file; a
+// flag that may be repeated replaces the file's whole list.
 package config
 
 import (
@@ -18,7 +18,8 @@ type Config struct {
 	Listen []string
 	// AllowUIDs are users that may connect to Unix sockets besides the own one and root, each as agent "uid-N".
 	AllowUIDs []string
-	// TokenKeys are files of public keys that capability tokens are signed with. RequireToken wants proof at Unix sockets, too.
+	// TokenKeys are files of public keys that capability tokens are signed with. RequireToken wants proof at Unix sockets,
+	// too.
 	TokenKeys    []string
 	RequireToken bool
 	// APIKeyFile has a line AGENT KEY for each static key.
@@ -72,7 +73,8 @@ type Config struct {
 	// LogFormat is text or json, LogLevel debug, info, warn or error.
 	LogFormat, LogLevel string
 
-	// HTTP, Tools and Agent are for mcp: by HTTP instead of stdio, a file of tools, and on whose behalf stdio's client asks.
+	// HTTP, Tools and Agent are for mcp: by HTTP instead of stdio, a file of tools, and on whose behalf stdio's client
+	// asks.
 	HTTP  bool
 	Tools string
 	Agent string
@@ -85,8 +87,9 @@ func Default() *Config {
 	return &Config{MaxConnections: 1024, MaxRequests: 1024, MaxBody: 32 << 20, MaxFile: 256 << 20,
 		AuditSync: "interval", AuditMaxBytes: 64 << 20,
 		Timeout: nsjail.Duration(60e9), MaxTimeout: nsjail.Duration(3600e9), MaxOutput: 1 << 20,
-		Sandboxes: 64, SandboxesPerAgent: 16, SandboxBytes: 4 << 30, SandboxSize: 128 << 20, SandboxMax: 1 << 30, SandboxInodes: 16384,
-		SandboxTTL: nsjail.Duration(1800e9), SandboxMaxTTL: nsjail.Duration(24 * 3600e9),
+		Sandboxes: 64, SandboxesPerAgent: 16, SandboxBytes: 4 << 30, SandboxSize: 128 << 20, SandboxMax: 1 << 30,
+		SandboxInodes: 16384,
+		SandboxTTL:    nsjail.Duration(1800e9), SandboxMaxTTL: nsjail.Duration(24 * 3600e9),
 		Queue: 1024, QueuePerCaller: 512,
 		DrainTimeout: nsjail.Duration(30e9), LogFormat: "text", LogLevel: "info",
 		from: map[string]string{}}

@@ -31,7 +31,8 @@ func (c *Config) readJSON(file, command string, data []byte) error {
 	if !utf8.Valid(data) {
 		return errors.New("the file is not UTF-8; write it in UTF-8")
 	}
-	r := &reader{json: json.NewDecoder(bytes.NewReader(data)), data: data, file: file, rows: rowsOf(c, command), seen: map[string]bool{}, c: c}
+	r := &reader{json: json.NewDecoder(bytes.NewReader(data)), data: data, file: file, rows: rowsOf(c, command),
+		seen: map[string]bool{}, c: c}
 	r.json.UseNumber()
 	if err := r.object(""); err != nil {
 		return err
@@ -45,7 +46,8 @@ func (c *Config) readJSON(file, command string, data []byte) error {
 // where is the place of the last token, as an editor counts it.
 func (r *reader) where() string {
 	before := r.data[:min(int(r.json.InputOffset()), len(r.data))]
-	return fmt.Sprintf("line %d column %d", bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n'))
+	return fmt.Sprintf("line %d column %d", bytes.Count(before, []byte("\n"))+1,
+		len(before)-bytes.LastIndexByte(before, '\n'))
 }
 
 func (r *reader) token() (json.Token, error) {

@@ -134,7 +134,8 @@ func Flags(command string) (list []cli.Flag) {
 	group := ""
 	for _, r := range rowsOf(Default(), command) {
 		group = cmp.Or(r.group, group)
-		list = append(list, cli.Flag{Name: r.flag, Args: r.arg, Group: group, Help: r.help + r.standard(), Words: r.words, Path: r.path,
+		list = append(list, cli.Flag{Name: r.flag, Args: r.arg, Group: group, Help: r.help + r.standard(), Words: r.words,
+			Path:  r.path,
 			Files: strings.Contains(r.arg, "FILE") || r.arg == "DIR"})
 	}
 	return append(list, cli.Flag{Name: "config", Args: "FILE", Help: "read settings from this JSON file", Files: true})

@@ -29,7 +29,8 @@ func read(path string, most int64, secret bool) ([]byte, error) {
 	case !st.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is no regular file; name one", path)
 	case secret && st.Mode().Perm()&0o007 != 0:
-		return nil, fmt.Errorf("%s has mode %04o, so that everybody can use it; write chmod 600 %s", path, st.Mode().Perm(), path)
+		return nil, fmt.Errorf("%s has mode %04o, so that everybody can use it; write chmod 600 %s", path,
+			st.Mode().Perm(), path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {

@@ -39,8 +39,8 @@ func NewBound(connections int) *Bound {
 	return &Bound{places: make(chan struct{}, connections), perSource: max(1, connections*3/4), sources: map[string]int{}}
 }
 
-// Listener is l within the bound: while there is no place, one connection waits here and the others in the kernel's queue. A
-// listener at which nobody calls holds no place.
+// Listener is l within the bound: while there is no place, one connection waits here and the others in the kernel's
+// queue. A listener at which nobody calls holds no place.
 func (b *Bound) Listener(l net.Listener) net.Listener {
 	return &boundListener{Listener: l, bound: b, done: make(chan struct{})}
 }
@@ -223,8 +223,8 @@ func State(c net.Conn, s http.ConnState) {
 	}
 }
 
-// source is who shares the places of a connection: a user, an address of IPv4, a network of IPv6, where one host has a /64,
-// or this machine. This process's own user and root are trusted with all places: "".
+// source is who shares the places of a connection: a user, an address of IPv4, a network of IPv6, where one host has a
+// /64, or this machine. This process's own user and root are trusted with all places: "".
 func source(c net.Conn) string {
 	if l, ok := c.(*local); ok {
 		if (Peer{Local: true, UID: l.uid}).Own() {

@@ -26,7 +26,8 @@ type Keys struct {
 	sums   [][sha256.Size]byte
 }
 
-// LoadKeys reads a file of keys: a line each, AGENT KEY or AGENT sha256:HEX (the digest of the key); # begins a comment.
+// LoadKeys reads a file of keys: a line each, AGENT KEY or AGENT sha256:HEX (the digest of the key); # begins a
+// comment.
 func LoadKeys(path string) (*Keys, error) {
 	text, err := files.ReadSecret(path, maxFile)
 	if err != nil {
@@ -51,7 +52,8 @@ func ParseKeys(text string) (*Keys, error) {
 		}
 		f := strings.Fields(line)
 		if len(f) != 2 || !GoodAgent(f[0]) {
-			return nil, fmt.Errorf("line %d is not an agent and its key; write AGENT KEY, where AGENT begins with a letter or digit and has at most %d of those and . _ -", n, maxAgent)
+			return nil, fmt.Errorf("line %d is not an agent and its key; write AGENT KEY, where AGENT begins with a letter "+
+				"or digit and has at most %d of those and . _ -", n, maxAgent)
 		}
 		if err := Foreign(f[0]); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
@@ -77,12 +79,14 @@ func keySum(key string) (sum [sha256.Size]byte, err error) {
 	if digits, ok := strings.CutPrefix(key, "sha256:"); ok {
 		b, err := hex.DecodeString(digits)
 		if err != nil || len(b) != len(sum) {
-			return sum, errors.New("sha256: is not followed by 64 hexadecimal digits; write those that sha256sum(1) prints for the key")
+			return sum, errors.New("sha256: is not followed by 64 hexadecimal digits; write those that sha256sum(1) prints " +
+				"for the key")
 		}
 		return [sha256.Size]byte(b), nil
 	}
 	if len(key) < minKey {
-		return sum, fmt.Errorf("the key has %d bytes, and one of fewer than %d can be guessed; make one with openssl rand -hex 32", len(key), minKey)
+		return sum, fmt.Errorf("the key has %d bytes, and one of fewer than %d can be guessed; make one with openssl rand "+
+			"-hex 32", len(key), minKey)
 	}
 	return sha256.Sum256([]byte(key)), nil
 }
@@ -99,18 +103,19 @@ func (k *Keys) Agent(key string) (agent string, ok bool) {
 	return k.agents[found], true
 }
 
-// LocalAgent and LocalUser name those whom the kernel vouches for at a Unix socket: the owner, and a user by the number that
-// follows.
+// LocalAgent and LocalUser name those whom the kernel vouches for at a Unix socket: the owner, and a user by the number
+// that follows.
 const (
 	LocalAgent = "default"
 	LocalUser  = "uid-"
 )
 
-// Foreign refuses a local agent's name to whoever proves by a key, a token or a certificate who it is: with the name it would
-// have that one's sandboxes.
+// Foreign refuses a local agent's name to whoever proves by a key, a token or a certificate who it is: with the name it
+// would have that one's sandboxes.
 func Foreign(agent string) error {
 	if agent == LocalAgent || strings.HasPrefix(agent, LocalUser) {
-		return fmt.Errorf("the agent's name %q is kept for users of the Unix socket (%s, and %sNUMBER); choose another", clip(agent), LocalAgent, LocalUser)
+		return fmt.Errorf("the agent's name %q is kept for users of the Unix socket (%s, and %sNUMBER); choose another",
+			clip(agent), LocalAgent, LocalUser)
 	}
 	return nil
 }

@@ -14,7 +14,8 @@ import (
 
 // Peer is who is at the other end of a connection.
 type Peer struct {
-	// Local is true at a Unix socket: the kernel has said who it is, and who may not connect is gone. UID is that user's id.
+	// Local is true at a Unix socket: the kernel has said who it is, and who may not connect is gone. UID is that user's
+	// id.
 	Local bool
 	UID   int
 }
@@ -61,7 +62,10 @@ func peerUID(c net.Conn) (int, error) {
 	}
 	var cred *unix.Ucred
 	var credErr error
-	if err := raw.Control(func(fd uintptr) { cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
+	if err := raw.Control(func(fd uintptr) {
+		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET,
+			unix.SO_PEERCRED)
+	}); err != nil {
 		return -1, err
 	}
 	if credErr != nil {

@@ -16,8 +16,8 @@ const firstFD = 3
 // maxFDs bounds what a manager may pass.
 const maxFDs = 64
 
-// Inherited gives the sockets that systemd(1) has opened for this process (sd_listen_fds(3)), and takes the variables that
-// say so out of the environment: none if it has opened none.
+// Inherited gives the sockets that systemd(1) has opened for this process (sd_listen_fds(3)), and takes the variables
+// that say so out of the environment: none if it has opened none.
 func Inherited(o UnixOptions) (list []net.Listener, err error) {
 	pid, fds := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
 	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"} {
@@ -35,7 +35,8 @@ func Inherited(o UnixOptions) (list []net.Listener, err error) {
 	for fd := firstFD; fd < firstFD+n; fd++ {
 		l, err := inherit(fd, o)
 		if err != nil {
-			errs := []error{fmt.Errorf("descriptor %d of LISTEN_FDS: %w; the unit's .socket file has to name a stream socket that listens", fd, err)}
+			errs := []error{fmt.Errorf("descriptor %d of LISTEN_FDS: %w; the unit's .socket file has to name a stream socket "+
+				"that listens", fd, err)}
 			for _, l := range list {
 				errs = append(errs, l.Close())
 			}
@@ -70,8 +71,8 @@ func inherit(fd int, o UnixOptions) (net.Listener, error) {
 	return nil, errors.Join(fmt.Errorf("it is of the kind %s", l.Addr().Network()), l.Close())
 }
 
-// Notify tells a service manager how this process is (sd_notify(3)): "READY=1", "STOPPING=1", "STATUS=...". Without one it
-// does nothing.
+// Notify tells a service manager how this process is (sd_notify(3)): "READY=1", "STOPPING=1", "STATUS=...". Without one
+// it does nothing.
 func Notify(state string) error {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {

@@ -46,7 +46,8 @@ func (f TLSFiles) Config() (*tls.Config, error) {
 	}
 	c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
 	if !c.ClientCAs.AppendCertsFromPEM(caText) {
-		return nil, fmt.Errorf("%s has no certificate in PEM; give the authority that signs the clients' certificates", f.ClientCA)
+		return nil, fmt.Errorf("%s has no certificate in PEM; give the authority that signs the clients' certificates",
+			f.ClientCA)
 	}
 	return c, nil
 }
@@ -63,15 +64,16 @@ func CertName(s *tls.ConnectionState) string {
 	return cert.Subject.CommonName
 }
 
-// TCP listens at HOST:PORT, within a bound. Without TLS the host must be a loopback address, since whoever sees a token may
-// use it.
+// TCP listens at HOST:PORT, within a bound. Without TLS the host must be a loopback address, since whoever sees a token
+// may use it.
 func TCP(ctx context.Context, address string, c *tls.Config, b *Bound) (net.Listener, error) {
 	addr, err := Address(address)
 	if err != nil {
 		return nil, err
 	}
 	if c == nil && !addr.Addr().IsLoopback() {
-		return nil, fmt.Errorf("tcp:%s is no loopback address, and a token sent there can be read on the way; add --tls-cert and --tls-key, or listen at 127.0.0.1", address)
+		return nil, fmt.Errorf("tcp:%s is no loopback address, and a token sent there can be read on the way; add "+
+			"--tls-cert and --tls-key, or listen at 127.0.0.1", address)
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr.String())

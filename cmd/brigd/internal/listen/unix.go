@@ -1,9 +1,9 @@
-// Package listen opens brigd's sockets: a Unix socket of the user's own, TCP for callers who prove who they are, or what
-// systemd(1) has opened already. It says of each connection who is at its other end.
+// Package listen opens brigd's sockets: a Unix socket of the user's own, TCP for callers who prove who they are, or
+// what systemd(1) has opened already. It says of each connection who is at its other end.
 //
 // A Unix socket is guarded three times: by its mode, by the peer's credentials (SO_PEERCRED, unix(7)), which the kernel
-// vouches for, and by a lock file beside it, which whoever holds the socket keeps locked (flock(2)) from before it looks at
-// the path until after it has removed it.
+// vouches for, and by a lock file beside it, which whoever holds the socket keeps locked (flock(2)) from before it
+// looks at the path until after it has removed it.
 package listen
 
 import (
@@ -41,8 +41,8 @@ type Unix struct {
 }
 
 // DefaultPath is where brigd listens if nobody says otherwise, its directory made if need be: brigd.sock in
-// $XDG_RUNTIME_DIR; without that variable in /run/brigd for root and in /tmp/brigd-UID for anybody else, a directory that
-// must be the user's own, with mode 0700.
+// $XDG_RUNTIME_DIR; without that variable in /run/brigd for root and in /tmp/brigd-UID for anybody else, a directory
+// that must be the user's own, with mode 0700.
 func DefaultPath() (string, error) {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if dir != "" {
@@ -59,13 +59,14 @@ func DefaultPath() (string, error) {
 		return "", fmt.Errorf("%s: %w; name another with --listen unix:PATH", dir, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
-		return "", fmt.Errorf("%s is not a directory of yours alone, with mode 0700; remove it, or name another place with --listen unix:PATH", dir)
+		return "", fmt.Errorf("%s is not a directory of yours alone, with mode 0700; remove it, or name another place "+
+			"with --listen unix:PATH", dir)
 	}
 	return filepath.Join(dir, "brigd.sock"), nil
 }
 
-// ListenUnix makes the socket. What it finds at the path it replaces only if it is a socket of this user's at which nobody
-// answers.
+// ListenUnix makes the socket. What it finds at the path it replaces only if it is a socket of this user's at which
+// nobody answers.
 func ListenUnix(ctx context.Context, o UnixOptions) (*Unix, error) {
 	path := o.Path
 	if path == "" {
@@ -79,7 +80,8 @@ func ListenUnix(ctx context.Context, o UnixOptions) (*Unix, error) {
 		return nil, err
 	}
 	if len(path) > maxPath {
-		return nil, fmt.Errorf("%s: a socket's path has at most %d bytes, and this one %d; choose a shorter one", path, maxPath, len(path))
+		return nil, fmt.Errorf("%s: a socket's path has at most %d bytes, and this one %d; choose a shorter one", path,
+			maxPath, len(path))
 	}
 	u := &Unix{path: path}
 	if err := u.hold(); err != nil {
@@ -92,7 +94,8 @@ func ListenUnix(ctx context.Context, o UnixOptions) (*Unix, error) {
 	if len(o.UIDs) > 0 {
 		mode = 0o666
 	}
-	c := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error { // between socket(2) and bind(2), which keeps the mode
+	c := net.ListenConfig{Control: func(_, _ string,
+		raw syscall.RawConn) error { // between socket(2) and bind(2), which keeps the mode
 		var mErr error
 		err := raw.Control(func(fd uintptr) { mErr = unix.Fchmod(int(fd), mode) })
 		return errors.Join(err, mErr)
@@ -121,8 +124,8 @@ func (u *Unix) Path() string { return u.path }
 // Addr is the socket's path, and not the way by which it was made.
 func (u *Unix) Addr() net.Addr { return &net.UnixAddr{Name: u.path, Net: "unix"} }
 
-// Remove closes the socket, removes it, and gives up the lock. Close alone leaves the path, so that nobody takes it while
-// connections are still served.
+// Remove closes the socket, removes it, and gives up the lock. Close alone leaves the path, so that nobody takes it
+// while connections are still served.
 func (u *Unix) Remove() error {
 	err := u.Close()
 	if errors.Is(err, net.ErrClosed) {
@@ -160,9 +163,11 @@ func (u *Unix) hold() (err error) {
 // flock opens the lock and locks it; false if the file has been removed meanwhile by the one who held it.
 func (u *Unix) flock() (held bool, err error) {
 	name := filepath.Base(u.path) + ".lock"
-	fd, err := unix.Openat(int(u.dir.Fd()), name, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600) // open(2)
+	fd, err := unix.Openat(int(u.dir.Fd()), name,
+		unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600) // open(2)
 	if err != nil {
-		return false, fmt.Errorf("the lock %s.lock: %w; remove it if no brigd uses it, or name another place with --listen unix:PATH", u.path, err)
+		return false, fmt.Errorf("the lock %s.lock: %w; remove it if no brigd uses it, or name another place with "+
+			"--listen unix:PATH", u.path, err)
 	}
 	f := os.NewFile(uintptr(fd), u.path+".lock")
 	defer func() {
@@ -177,11 +182,13 @@ func (u *Unix) flock() (held bool, err error) {
 		return false, fmt.Errorf("%s: fstat(2): %w", f.Name(), err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != os.Geteuid() {
-		return false, fmt.Errorf("%s is not a file of yours; remove it, or name another place with --listen unix:PATH", f.Name())
+		return false, fmt.Errorf("%s is not a file of yours; remove it, or name another place with --listen unix:PATH",
+			f.Name())
 	}
 	err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) // flock(2)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return false, fmt.Errorf("another brigd listens at %s; stop it, or name another place with --listen unix:PATH", u.path)
+		return false, fmt.Errorf("another brigd listens at %s; stop it, or name another place with --listen unix:PATH",
+			u.path)
 	}
 	if err != nil {
 		return false, fmt.Errorf("%s: flock(2): %w", f.Name(), err)
@@ -190,7 +197,8 @@ func (u *Unix) flock() (held bool, err error) {
 	return err == nil && now.Ino == st.Ino && now.Dev == st.Dev, nil
 }
 
-// release removes the lock's file, which whoever has opened it meanwhile sees once it has the lock, and gives the lock up.
+// release removes the lock's file, which whoever has opened it meanwhile sees once it has the lock, and gives the lock
+// up.
 func (u *Unix) release() error {
 	var errs []error
 	if u.lock != nil {
@@ -216,11 +224,13 @@ func (u *Unix) clear() error {
 		return fmt.Errorf("%s: %w", u.path, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFSOCK || int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s is there and no socket of yours; remove it, or name another place with --listen unix:PATH", u.path)
+		return fmt.Errorf("%s is there and no socket of yours; remove it, or name another place with --listen unix:PATH",
+			u.path)
 	}
 	c, err := net.DialTimeout("unix", u.held(), 2*time.Second)
 	if err == nil {
-		return errors.Join(fmt.Errorf("somebody answers at %s; stop that program, or name another place with --listen unix:PATH", u.path), c.Close())
+		return errors.Join(fmt.Errorf("somebody answers at %s; stop that program, or name another place with --listen "+
+			"unix:PATH", u.path), c.Close())
 	}
 	if !errors.Is(err, unix.ECONNREFUSED) {
 		return fmt.Errorf("%s: nobody can say whether it is in use: %w; remove it if it is not", u.path, reason(err))

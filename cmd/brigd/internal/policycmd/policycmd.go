@@ -1,5 +1,5 @@
-// Package policycmd is brigd policy, which `brig policy` runs: it lists, shows, checks, compares and explains policies. It
-// changes nothing and asks no running brigd.
+// Package policycmd is brigd policy, which `brig policy` runs: it lists, shows, checks, compares and explains policies.
+// It changes nothing and asks no running brigd.
 package policycmd
 
 import (
@@ -86,7 +86,8 @@ func (c *command) verbs(rest []string) *verbs.Set {
 		f.StringVar(&c.dir, "dir", "", "")
 		f.BoolVar(&c.asJSON, "json", false, "")
 	}
-	verb := func(word string, least, most int, run func(policies, rest []string) (int, error), flags ...func(*flag.FlagSet)) verbs.Verb {
+	verb := func(word string, least, most int, run func(policies, rest []string) (int, error),
+		flags ...func(*flag.FlagSet)) verbs.Verb {
 		return verbs.Verb{Name: word,
 			Flags: func(f *flag.FlagSet) {
 				for _, add := range append(flags, both) {
@@ -100,7 +101,8 @@ func (c *command) verbs(rest []string) *verbs.Set {
 				case len(policies) < least:
 					return fmt.Errorf("%s: name %s", word, []string{"", "a policy", "two policies"}[least])
 				case len(policies) > most:
-					return fmt.Errorf("%s: %s is one too many; brig policy --help shows what it takes", word, words.Quote(policies[most]))
+					return fmt.Errorf("%s: %s is one too many; brig policy --help shows what it takes", word,
+						words.Quote(policies[most]))
 				case len(rest) > 0 && word != "explain":
 					return fmt.Errorf("%s: it takes no command after --; remove %s", word, words.Quote(rest[0]))
 				}
@@ -108,7 +110,8 @@ func (c *command) verbs(rest []string) *verbs.Set {
 				return err
 			}}
 	}
-	return &verbs.Set{Name: "brig policy", None: "one of list, show, schema, lint, diff, explain", Is: "a command", All: true, Mixed: true,
+	return &verbs.Set{Name: "brig policy", None: "one of list, show, schema, lint, diff, explain", Is: "a command",
+		All: true, Mixed: true,
 		Verbs: []verbs.Verb{
 			verb("list", 0, 0, c.list),
 			verb("show", 1, 1, c.show),
@@ -153,7 +156,8 @@ func (c *command) load(what string) (*policy.Policy, error) {
 	return p, nil
 }
 
-// read reads at most a policy's, or a Spec's, largest size; of standard input one byte more, which their parsers refuse.
+// read reads at most a policy's, or a Spec's, largest size; of standard input one byte more, which their parsers
+// refuse.
 func (c *command) read(name string) ([]byte, error) {
 	const most = max(policy.MaxSize, nsjail.MaxSpecSize)
 	if name != "-" {

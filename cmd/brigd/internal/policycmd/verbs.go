@@ -52,7 +52,8 @@ func (c *command) show(policies, _ []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, err = c.out.Write(append(data, '\n')) // JSON is printable as it is but for U+0080 to U+009F, which no terminal acts on in UTF-8
+	_, err = c.out.Write(append(data,
+		'\n')) // JSON is printable as it is but for U+0080 to U+009F, which no terminal acts on in UTF-8
 	return exitOK, err
 }
 
@@ -101,7 +102,8 @@ func (c *command) lint(policies, _ []string) (int, error) {
 	}
 	for _, one := range all {
 		for _, f := range one.Findings {
-			if err := c.printf("%s: %s: %s\n", one.Policy, f.Level, strings.TrimPrefix(f.Path+": "+f.Message, ": ")); err != nil {
+			if err := c.printf("%s: %s: %s\n", one.Policy, f.Level, strings.TrimPrefix(f.Path+": "+f.Message,
+				": ")); err != nil {
 				return 0, err
 			}
 		}

@@ -39,7 +39,8 @@ func (c *command) inspect() error {
 	if err != nil {
 		return err
 	}
-	s := shown{ID: t.ID(), Issuer: t.Issuer(), Agent: t.Agent(), Expires: t.Expires(), NotBefore: t.NotBefore(), Sealed: t.Sealed()}
+	s := shown{ID: t.ID(), Issuer: t.Issuer(), Agent: t.Agent(), Expires: t.Expires(), NotBefore: t.NotBefore(),
+		Sealed: t.Sealed()}
 	ids := t.IDs()
 	for i, b := range t.Blocks() {
 		s.Blocks = append(s.Blocks, shownBlock{ids[i], b.Agent, b.Issued, b.Expires, b.NotBefore, b.Runs, b.Policy, b.Note})

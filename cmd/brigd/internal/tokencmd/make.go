@@ -36,7 +36,8 @@ func (c *command) keygen() error {
 	if err := token.WritePublicKey(c.out1+".pub", public); err != nil {
 		return errors.Join(err, os.Remove(c.out1+".key"))
 	}
-	return c.print("key %s: %s.key is secret and issues tokens, %s.pub lets brigd check them (--token-key)\n", token.KeyID(public),
+	return c.print("key %s: %s.key is secret and issues tokens, %s.pub lets brigd check them (--token-key)\n",
+		token.KeyID(public),
 		verbs.Printable(c.out1), verbs.Printable(c.out1))
 }
 
@@ -130,8 +131,8 @@ func instant(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// document is a policy as a token carries it: a built-in profile by its name, or what a file holds, once it has been read
-// as brigd will read it.
+// document is a policy as a token carries it: a built-in profile by its name, or what a file holds, once it has been
+// read as brigd will read it.
 func document(what string) (json.RawMessage, error) {
 	var data []byte
 	if slices.Contains(policy.BuiltIn(), what) {

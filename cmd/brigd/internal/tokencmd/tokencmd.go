@@ -1,7 +1,7 @@
 // Package tokencmd is brigd token: it makes, narrows, shows, checks and revokes capability tokens.
 //
-// A token is never an argument, where every user of the machine could read it: it is read from standard input, or from the
-// file that --token names, and written to standard output.
+// A token is never an argument, where every user of the machine could read it: it is read from standard input, or from
+// the file that --token names, and written to standard output.
 package tokencmd
 
 import (
@@ -70,13 +70,15 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var no *nsjail.Refusal
 	text := "brigd token: " + err.Error()
 	if errors.As(err, &no) {
-		text = "brigd token: " + strings.Replace(err.Error(), no.Error(), no.Message, 1) + "\n  " + strings.Join(no.NextSteps, "\n  ")
+		text = "brigd token: " + strings.Replace(err.Error(), no.Error(), no.Message, 1) + "\n  " +
+			strings.Join(no.NextSteps, "\n  ")
 	}
 	var lines []string
 	for _, l := range strings.Split(text, "\n") {
 		lines = append(lines, verbs.Printable(l))
 	}
-	if _, werr := fmt.Fprintln(stderr, strings.Join(lines, "\n")); werr != nil || no == nil || no.Code == token.CodeLedger {
+	if _, werr := fmt.Fprintln(stderr, strings.Join(lines, "\n")); werr != nil || no == nil ||
+		no.Code == token.CodeLedger {
 		return exitUsage
 	}
 	return exitNo
@@ -87,7 +89,8 @@ type command struct {
 	in  io.Reader
 	out io.Writer
 
-	id                                                                       string // revoke: what is to be revoked, if it is no token
+	id string // revoke: what is to be revoked, if it is no token
+
 	out1, key, agent, expires, notBefore, policy, note, token, state, reason string
 
 	runs                  int64
@@ -110,7 +113,8 @@ func (c *command) verbs() *verbs.Set {
 			return nil
 		}}
 	}
-	return &verbs.Set{Name: "brigd token", None: "one of keygen, mint, attenuate, inspect, verify and revoke", Is: "a command of it",
+	return &verbs.Set{Name: "brigd token", None: "one of keygen, mint, attenuate, inspect, verify and revoke",
+		Is: "a command of it",
 		Verbs: []verbs.Verb{
 			verb("keygen", c.keygen, func(f *flag.FlagSet) { f.StringVar(&c.out1, "out", "", "") }),
 			verb("mint", c.mint, func(f *flag.FlagSet) {

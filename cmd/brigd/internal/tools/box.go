@@ -77,7 +77,8 @@ func (r *reader) network(network, allow *yaml.Node, path string, b *box) {
 		case text == "none":
 			b.network = nil
 		default:
-			r.problem(network, path+".network", "%q names no place: write none, or restricted and a list allow, such as [\"example.org:443\"]", short(text))
+			r.problem(network, path+".network", "%q names no place: write none, or restricted and a list allow, such as "+
+				"[\"example.org:443\"]", short(text))
 		}
 	}
 }

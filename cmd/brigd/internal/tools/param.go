@@ -29,7 +29,8 @@ func (t *Tool) addParam(r *reader, n *yaml.Node, path string) {
 	ok := r.mapping(n, path, fields{
 		"name": func(n *yaml.Node, at string) {
 			if p.Name = r.text(n, at); !paramName.MatchString(p.Name) {
-				r.problem(n, at, "%q is no name of a parameter: write a letter, then up to 63 letters, digits, '_' and '-'", short(p.Name))
+				r.problem(n, at, "%q is no name of a parameter: write a letter, then up to 63 letters, digits, '_' and '-'",
+					short(p.Name))
 			} else if t.param(p.Name) != nil {
 				r.problem(n, at, "there is a parameter %q already: rename one", p.Name)
 			}
@@ -109,7 +110,8 @@ func (p *Param) consistent(r *reader, n *yaml.Node, path string) {
 		want string
 	}{
 		{p.Items != "" && p.Type != "array", "items", "an array"},
-		{(p.rule.min != nil || p.rule.max != nil) && !number, "min and max", "a number; for texts and arrays there are min_length and max_length"},
+		{(p.rule.min != nil || p.rule.max != nil) && !number, "min and max",
+			"a number; for texts and arrays there are min_length and max_length"},
 		{(p.rule.minLength != nil || p.rule.maxSize != nil) && !sized, "min_length and max_length", "a string or an array"},
 		{p.rule.pattern != nil && p.Type != "string", "pattern", "a string"},
 	} {

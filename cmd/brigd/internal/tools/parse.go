@@ -16,7 +16,8 @@ var (
 // fields is what a mapping may hold.
 type fields = map[string]func(n *yaml.Node, path string)
 
-// Parse reads a file of tools; name is what its errors begin with. The error lists up to 20 mistakes, each with its line.
+// Parse reads a file of tools; name is what its errors begin with. The error lists up to 20 mistakes, each with its
+// line.
 func Parse(name string, data []byte) (*Set, error) {
 	doc, err := document(name, data)
 	if err != nil {
@@ -111,7 +112,8 @@ func (t *Tool) body(r *reader, n *yaml.Node, path string, l later) {
 	default:
 		for _, name := range placeholders(t.code) {
 			if t.param(name) != nil {
-				r.problem(n, path+".code", "{{%s}} would put a value into a program's text: pass it in args, env or stdin, and read it there", name)
+				r.problem(n, path+".code", "{{%s}} would put a value into a program's text: pass it in args, env or stdin, and "+
+					"read it there", name)
 			}
 		}
 		t.parts(r, path, l)
@@ -160,7 +162,8 @@ func (t *Tool) parts(r *reader, path string, l later) {
 		t.stdin = t.template(r, l.stdin, path+".stdin")
 	}
 	if l.env != nil {
-		t.env = t.named(r, l.env, path+".env", func(name string) bool { return envName.MatchString(name) }, "a name of a variable")
+		t.env = t.named(r, l.env, path+".env", func(name string) bool { return envName.MatchString(name) },
+			"a name of a variable")
 	}
 	if l.files != nil {
 		t.files = t.named(r, l.files, path+".files", relative, "a relative path without '..'")
@@ -168,7 +171,8 @@ func (t *Tool) parts(r *reader, path string, l later) {
 }
 
 // named reads a mapping of names to templates, in the order of the file.
-func (t *Tool) named(r *reader, n *yaml.Node, path string, valid func(string) bool, what string) (list []namedTemplate) {
+func (t *Tool) named(r *reader, n *yaml.Node, path string, valid func(string) bool,
+	what string) (list []namedTemplate) {
 	table := fields{}
 	if n.Kind == yaml.MappingNode {
 		if len(n.Content) > 2*maxList {

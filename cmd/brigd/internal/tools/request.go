@@ -96,8 +96,8 @@ type call struct {
 	argv   int // bytes so far
 }
 
-// read checks what was sent against the tool's parameters. A null is as good as nothing: models write it for what they leave
-// out.
+// read checks what was sent against the tool's parameters. A null is as good as nothing: models write it for what they
+// leave out.
 func (t *Tool) read(arguments []byte) (*call, *nsjail.Refusal) {
 	c := &call{tool: t, values: map[string]value{}}
 	if len(bytes.TrimSpace(arguments)) == 0 {
@@ -226,10 +226,12 @@ func (c *call) element(e element, argv *[]string) *nsjail.Refusal {
 	return nil
 }
 
-// checkElement looks at one finished element of argv, which begins with the value of param, or with a literal if that is "".
+// checkElement looks at one finished element of argv, which begins with the value of param, or with a literal if that
+// is "".
 func (c *call) checkElement(s, param string, operand bool) *nsjail.Refusal {
 	if c.argv += len(s) + 1; len(s) > maxElement || c.argv > maxCommand {
-		return c.refuse(param, fmt.Sprintf("an argument of %d bytes is too long for a command", len(s)), "send less, or write it into a file with write_file first")
+		return c.refuse(param, fmt.Sprintf("an argument of %d bytes is too long for a command", len(s)),
+			"send less, or write it into a file with write_file first")
 	}
 	if strings.ContainsRune(s, 0) {
 		return c.refuse(param, "it holds a NUL character, which no argument of a command can", "remove it")
@@ -237,7 +239,8 @@ func (c *call) checkElement(s, param string, operand bool) *nsjail.Refusal {
 	if param == "" || operand || c.tool.language != "" || !strings.HasPrefix(s, "-") || c.tool.param(param).AllowDash {
 		return nil
 	}
-	no := c.refuse(param, fmt.Sprintf("it begins with '-', so that the command would read %q as an option", short(s)), "write ./ before the name of a file, or another value")
+	no := c.refuse(param, fmt.Sprintf("it begins with '-', so that the command would read %q as an option", short(s)),
+		"write ./ before the name of a file, or another value")
 	no.Code = "option_injection"
 	return no
 }

@@ -130,26 +130,30 @@ func (t *Tool) element(r *reader, n *yaml.Node, path string) element {
 		case p.splice && len(e.template) > 1:
 			r.problem(n, path, "{{%s...}} becomes several arguments: let it stand alone", p.param)
 		case param.Type == "array" && !p.splice:
-			r.problem(n, path, "%s is an array: write {{%s...}}, which becomes one argument for each of its elements", p.param, p.param)
+			r.problem(n, path, "%s is an array: write {{%s...}}, which becomes one argument for each of its elements",
+				p.param, p.param)
 		case i == 1 && strings.Trim(e.template[0].literal, "-") == "":
-			r.problem(n, path, "the value of %s would choose the option: write the option's name out, as in --name={{%s}}", p.param, p.param)
+			r.problem(n, path, "the value of %s would choose the option: write the option's name out, as in --name={{%s}}",
+				p.param, p.param)
 		}
 	}
 	return e
 }
 
-// interpreters are programs that take a program's text after an option: the option, and whether all that follows the text
-// is the program's own.
+// interpreters are programs that take a program's text after an option: the option, and whether all that follows the
+// text is the program's own.
 var interpreters = []struct {
 	name, option *regexp.Regexp
 	ends         bool
 }{
-	{regexp.MustCompile(`^((ba|da|z|k|a|mk|pdk)?sh|fish|busybox|python[0-9.]*)$`), regexp.MustCompile(`^-[A-Za-z]*c$|^--command$`), true},
-	{regexp.MustCompile(`^(perl|ruby|php|lua|node|nodejs|deno|bun|tclsh|Rscript)[0-9.]*$`), regexp.MustCompile(`^-[A-Za-z]*[eErp]$|^--(eval|print|run)$`), false},
+	{regexp.MustCompile(`^((ba|da|z|k|a|mk|pdk)?sh|fish|busybox|python[0-9.]*)$`),
+		regexp.MustCompile(`^-[A-Za-z]*c$|^--command$`), true},
+	{regexp.MustCompile(`^(perl|ruby|php|lua|node|nodejs|deno|bun|tclsh|Rscript)[0-9.]*$`),
+		regexp.MustCompile(`^-[A-Za-z]*[eErp]$|^--(eval|print|run)$`), false},
 }
 
-// reading is how a command reads the next element: what it may be, for all that may be left out before it, and what it is
-// for certain.
+// reading is how a command reads the next element: what it may be, for all that may be left out before it, and what it
+// is for certain.
 type reading struct {
 	which      int  // the interpreter, -1 for none
 	mayBeText  bool // a program's text
@@ -159,8 +163,8 @@ type reading struct {
 	afterFixed bool // afterWord is a literal
 }
 
-// checkArgs refuses parameters inside a program's text, where a value would become code, and those without which the words
-// around them would mean something else. It notes which elements are read as no option whatever they begin with.
+// checkArgs refuses parameters inside a program's text, where a value would become code, and those without which the
+// words around them would mean something else. It notes which elements are read as no option whatever they begin with.
 func (t *Tool) checkArgs(r *reader, args *yaml.Node, at string) {
 	now := reading{which: -1}
 	for i := range t.command {
@@ -173,7 +177,8 @@ func (t *Tool) checkArgs(r *reader, args *yaml.Node, at string) {
 		for k := range e.list {
 			t.checkElement(r, args, fmt.Sprintf("%s[%d].args[%d]", at, i-1, k), &e.list[k], e.when, &inner)
 		}
-		now.which, now.mayBeText, now.isText = max(now.which, inner.which), now.mayBeText || inner.mayBeText, now.isText && inner.isText
+		now.which, now.mayBeText, now.isText = max(now.which, inner.which), now.mayBeText || inner.mayBeText,
+			now.isText && inner.isText
 		now.afterFixed = false
 	}
 }
@@ -185,10 +190,13 @@ func (t *Tool) checkElement(r *reader, args *yaml.Node, at string, e *element, w
 		switch {
 		case now.mayBeText && sole == nil:
 			k := slices.IndexFunc(e.template, func(p piece) bool { return p.param != "" })
-			r.problem(args, at, "it puts a parameter into a program's text, where its value is code: give it as an argument of its own, "+
+			r.problem(args, at, "it puts a parameter into a program's text, where its value is code: give it as an argument "+
+				"of its own, "+
 				"as in [\"-c\", \"wc -l <\\\"$1\\\"\", \"sh\", \"{{%s}}\"]", e.template[k].param)
-		case p != "" && (now.mayBeText || now.afterFixed && len(now.afterWord) > 1 && now.afterWord[0] == '-' && now.afterWord != "--"):
-			r.problem(args, at, "without %s, %s would take the argument after it: make %s required, give it a default, or write {when: %s, args: [%s, ...]}",
+		case p != "" && (now.mayBeText || now.afterFixed && len(now.afterWord) > 1 && now.afterWord[0] == '-' &&
+			now.afterWord != "--"):
+			r.problem(args, at, "without %s, %s would take the argument after it: make %s required, give it a default, or "+
+				"write {when: %s, args: [%s, ...]}",
 				p, short(now.afterWord), p, p, short(now.afterWord))
 		}
 	}

@@ -1,10 +1,10 @@
-// Package tools reads tools that are declared in a YAML file, and turns a call of one into a request for the engine. It is
-// the door of go.yaml.in/yaml/v3.
+// Package tools reads tools that are declared in a YAML file, and turns a call of one into a request for the engine. It
+// is the door of go.yaml.in/yaml/v3.
 //
 // A tool is a command with templates for its arguments, or a program's text with arguments. A parameter's value becomes
-// (part of) one element of argv, of the environment, of a file or of stdin: no shell reads it, it is never expanded again, and
-// it cannot become an option unless the file says so. The file's reader is strict: it names the line and the field of
-// everything that it does not understand.
+// (part of) one element of argv, of the environment, of a file or of stdin: no shell reads it, it is never expanded
+// again, and it cannot become an option unless the file says so. The file's reader is strict: it names the line and the
+// field of everything that it does not understand.
 package tools
 
 import (

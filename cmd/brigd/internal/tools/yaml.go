@@ -94,7 +94,8 @@ func (r *reader) plain(n *yaml.Node, depth int) {
 	case n.Kind == yaml.ScalarNode && n.Tag == "!!merge":
 		r.problem(n, "", "'<<' is not read: write the keys out")
 		return
-	case n.Kind == yaml.ScalarNode && !slices.Contains([]string{"!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp"}, n.Tag),
+	case n.Kind == yaml.ScalarNode && !slices.Contains([]string{"!!str", "!!int", "!!float", "!!bool", "!!null",
+		"!!timestamp"}, n.Tag),
 		n.Kind == yaml.MappingNode && n.Tag != "!!map", n.Kind == yaml.SequenceNode && n.Tag != "!!seq":
 		r.problem(n, "", "the tag %q is not read: leave it out", n.Tag)
 		return
@@ -104,8 +105,8 @@ func (r *reader) plain(n *yaml.Node, depth int) {
 	}
 }
 
-// mapping calls one function for each key; keys that are not in the table, or twice, are problems. It says whether n is a
-// mapping at all.
+// mapping calls one function for each key; keys that are not in the table, or twice, are problems. It says whether n is
+// a mapping at all.
 func (r *reader) mapping(n *yaml.Node, path string, fields map[string]func(n *yaml.Node, path string)) bool {
 	if n.Kind != yaml.MappingNode {
 		r.problem(n, path, "it is %s: write keys with values", kindOf(n))
