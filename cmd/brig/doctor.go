@@ -57,7 +57,7 @@ func doctorCmd(args []string, std cli.Stdio) int {
 	return std.Emit(script)
 }
 
-// doctor is `brig doctor`: it tries jails on this machine and says what it has. The exit code is 0 if a default jail
+// doctor is `brig doctor`: it tries jails on this machine and lists what it has. The exit code is 0 if a default jail
 // works and 1 if it does not.
 func doctor(asJSON bool, std cli.Stdio) int {
 	d := diagnosis{Findings: nsjail.Diagnose(nsjail.Examine(context.Background()))}
@@ -79,7 +79,7 @@ func doctor(asJSON bool, std cli.Stdio) int {
 	return 0
 }
 
-// colourful says whether a stream is a terminal whose user has not refused colour: https://no-color.org
+// colourful reports whether a stream is a terminal whose user has not refused colour: https://no-color.org
 func colourful(f *os.File) bool {
 	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false

@@ -78,7 +78,7 @@ func (b *builder) ruleFlag(list string) func([]string) error {
 	}
 }
 
-// inWords is a problem of a rule as the command line says it.
+// inWords returns the problem of a rule, with its remedy.
 func inWords(err error) error {
 	var p *egress.Problem
 	if errors.As(err, &p) && p.Fix != "" {

@@ -9,7 +9,7 @@ import (
 	"brig/nsjail"
 )
 
-// invocation is what a command line of run, explain or spec says.
+// invocation is a command line of run, explain or spec, parsed.
 type invocation struct {
 	command      string // run, explain or spec
 	args         []string
@@ -52,7 +52,7 @@ func (inv *invocation) problems() []string {
 	return lines
 }
 
-// translate says a Problem in the words of the command line.
+// translate returns a Problem in the words of the command line.
 func (inv *invocation) translate(p nsjail.Problem) string {
 	if p.Path == "args" && len(inv.spec.Args) == 0 {
 		return fmt.Sprintf("%s; write it after the flags, as in brig %s -- id", p.Reason, inv.command)
@@ -82,7 +82,7 @@ func parent(path string) string {
 	return path[:max(strings.LastIndexByte(path, '.'), strings.LastIndexByte(path, '['), 0)]
 }
 
-// argName says "args[2]" as the caller counts it.
+// argName returns the name of "args[2]" as the caller counts arguments.
 func argName(path string) string {
 	switch i := strings.TrimSuffix(strings.TrimPrefix(path, "args["), "]"); i {
 	case "args":

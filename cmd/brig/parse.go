@@ -21,8 +21,8 @@ func newBuilder(command string, read readFunc) *builder {
 	return &builder{inv: &invocation{command: command, reportFD: -1, origin: map[string]string{}}, read: read}
 }
 
-// parse reads the command line that follows run, explain or spec. --spec comes first wherever it stands; then the
-// other flags change what it says, in their order.
+// parse reads the command line that follows run, explain or spec. --spec is applied first. The other flags change
+// its Spec, in their order.
 func parse(name string, args []string, read readFunc) (inv *invocation, help bool, err error) {
 	b := newBuilder(name, read)
 	b.inv.args = args

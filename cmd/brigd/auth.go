@@ -12,7 +12,7 @@ import (
 	"brig/nsjail"
 )
 
-// authenticator says who sends a request: it is asked for each.
+// authenticator returns the caller of each request.
 type authenticator struct {
 	keys   *listen.Keys                                                        // nil: there are none
 	tokens func(bearer string, now time.Time) (engine.Caller, *nsjail.Refusal) // nil: none are taken

@@ -18,7 +18,7 @@ const (
 
 // descriptors divides the descriptors that brigd may have open (RLIMIT_NOFILE). Connections by TCP have an eighth at
 // most, and so have those at Unix sockets. The networks of jails share what connections, places and sandboxes leave.
-func (p *parts) descriptors() error {
+func (p *daemon) descriptors() error {
 	var l unix.Rlimit
 	// getrlimit(2); the Go runtime has raised it to the hard limit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {

@@ -38,7 +38,7 @@ func (f byCaller) Enter(ctx context.Context, c engine.Caller) (func(), error) {
 	return f.gate.Enter(ctx, c.Key())
 }
 
-func (p *parts) mcpOptions() mcp.Options {
+func (p *daemon) mcpOptions() mcp.Options {
 	return mcp.Options{Engine: p.served(), Gate: byCaller{p.trace.Gate(p.gate)}, ToolsFile: p.c.Tools, Version: version,
 		Logger: p.log, MaxMessage: int(p.c.MaxBody), MaxRequests: p.c.MaxRequests}
 }
@@ -82,7 +82,7 @@ func mcpStdio(c *config.Config, std cli.Stdio) int {
 	return code
 }
 
-func (p *parts) stdio(ctx context.Context, std cli.Stdio) int {
+func (p *daemon) stdio(ctx context.Context, std cli.Stdio) int {
 	o := p.mcpOptions()
 	o.In, o.Out, o.Local = std.In, std.Out, engine.Caller{Agent: p.c.Agent}
 	if bearer := os.Getenv(tokenVar); bearer != "" {

@@ -26,7 +26,7 @@ func serve(c *config.Config, std cli.Stdio) int {
 
 // service is a brigd that serves HTTP.
 type service struct {
-	*parts
+	*daemon
 	auth     *authenticator
 	sockets  *sockets
 	server   *http.Server
@@ -58,10 +58,10 @@ func runService(c *config.Config, std cli.Stdio, handler func(*service) (http.Ha
 // startGrace is how long a start may take to end once a signal has come.
 const startGrace = 2 * time.Second
 
-// startUnlessSignalled gives what start makes. A signal meanwhile ends the start, even one that hangs: what is left of
-// that ends with this process.
-func startUnlessSignalled(signals <-chan os.Signal, cancel context.CancelCauseFunc, start func() (*service,
-	error)) (*service, error) {
+// startUnlessSignalled returns what start makes. A signal meanwhile ends the start, even one that hangs: what is left
+// of that ends with this process.
+func startUnlessSignalled(signals <-chan os.Signal, cancel context.CancelCauseFunc,
+	start func() (*service, error)) (*service, error) {
 	var d *service
 	made := make(chan error, 1)
 	go func() {
@@ -92,7 +92,7 @@ func startUnlessSignalled(signals <-chan os.Signal, cancel context.CancelCauseFu
 // is served and is not refused.
 func startService(ctx context.Context, c *config.Config, log *slog.Logger, handler func(*service) (http.Handler,
 	error)) (d *service, err error) {
-	d = &service{parts: &parts{}}
+	d = &service{daemon: &daemon{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.stop(ctx))
@@ -106,7 +106,7 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 	if err != nil {
 		return d, err
 	}
-	d.parts = made
+	d.daemon = made
 	if d.auth, err = newAuthenticator(c, d.engine); err != nil {
 		return d, err
 	}
@@ -134,7 +134,7 @@ func (d *service) api() http.Handler {
 		MaxRequests: d.c.MaxRequests})
 }
 
-// ready says whether runs are taken.
+// ready reports whether runs are taken.
 func (d *service) ready() bool {
 	return !d.draining.Load() && (d.audit == nil || d.audit.Broken() == nil)
 }
@@ -222,7 +222,7 @@ func (d *service) stop(ctx context.Context) error {
 	if d.sockets != nil {
 		errs = append(errs, d.sockets.close())
 	}
-	return errors.Join(append(errs, d.parts.close(ctx))...)
+	return errors.Join(append(errs, d.daemon.close(ctx))...)
 }
 
 // notify tells a service manager.

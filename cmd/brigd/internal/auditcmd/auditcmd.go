@@ -54,7 +54,7 @@ show prints events, and checks the chain as it goes.
 Exit codes: 0; 1 the log is not as it was written; 125 brigd could not do it.
 `
 
-// Run runs brigd audit with the arguments that follow these words, and gives the exit code.
+// Run runs brigd audit with the arguments that follow these words, and returns the exit code.
 func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(stdout)
 	err := (&command{out: out}).verbs().Run(args)

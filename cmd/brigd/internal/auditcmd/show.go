@@ -11,7 +11,7 @@ import (
 	"brig/cmd/brigd/internal/verbs"
 )
 
-// filter says which events to show: those that fit every field that is set.
+// filter selects events: those that fit every field that is set.
 type filter struct {
 	run, agent, token, sandbox, event, status string
 	since, until                              time.Time

@@ -55,7 +55,7 @@ func (c *Config) check(command string) error {
 	return nil
 }
 
-// proof says whether a caller can prove in a request who it is.
+// proof reports whether a caller can prove in a request who it is.
 func (c *Config) proof() bool { return len(c.TokenKeys) > 0 || c.APIKeyFile != "" }
 
 func (c *Config) checkTLS() error {

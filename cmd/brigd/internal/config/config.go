@@ -111,7 +111,7 @@ func (c *Config) AgentBytes() nsjail.Bytes {
 	return c.SandboxBytesPerAgent
 }
 
-// Set says whether a setting, named by its place in the file, was given at all.
+// Set reports whether a setting, named by its key in the file, was given.
 func (c *Config) Set(path string) bool { return c.from[path] != "" }
 
 // name is what a message calls a setting: as the user has written it, or else its flag.

@@ -12,7 +12,7 @@ import (
 	"brig/nsjail"
 )
 
-// ErrHelp says that the flags ask for help.
+// ErrHelp is the error of Parse where the flags ask for help.
 var ErrHelp = errors.New("help is wanted")
 
 // rowsOf are the settings of a command of brigd: serve or mcp.
@@ -31,7 +31,7 @@ type given struct {
 	value string
 }
 
-// Parse reads the flags of a command, serve or mcp, and the file that --config names. What it gives has been checked.
+// Parse reads the flags of a command, serve or mcp, and the file that --config names. The Config has been checked.
 func Parse(command string, args []string) (*Config, error) {
 	c := Default()
 	rows := rowsOf(c, command)

@@ -53,7 +53,7 @@ Flags:
 Exit codes: 0; 1 lint has found errors, diff a difference, or explain a refusal; 125 it cannot be done.
 `
 
-// Run runs brigd policy with the arguments that follow these words, and gives the exit code.
+// Run runs brigd policy with the arguments that follow these words, and returns the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &command{in: stdin, out: stdout}
 	err := c.run(args)
@@ -64,7 +64,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return c.code
 	}
 	if _, werr := fmt.Fprintln(stderr, "brig policy: "+words.Printable(err.Error())); werr != nil {
-		return exitUsage // nobody is left to be told
+		return exitUsage // stderr is gone
 	}
 	return exitUsage
 }
@@ -125,7 +125,7 @@ func (c *command) verbs(rest []string) *verbs.Set {
 		}}
 }
 
-// run runs the verb with what stands before --.
+// run runs the verb with the arguments before --.
 func (c *command) run(args []string) error {
 	var rest []string
 	if i := slices.Index(args, "--"); i > 0 {

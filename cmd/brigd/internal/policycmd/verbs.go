@@ -62,7 +62,7 @@ func (c *command) schema(_, _ []string) (int, error) {
 	return exitOK, err
 }
 
-// linted is what lint says of one policy.
+// linted is the findings of lint about one policy.
 type linted struct {
 	Policy   string           `json:"policy"`
 	Findings []policy.Finding `json:"findings"`

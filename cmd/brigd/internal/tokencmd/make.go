@@ -85,7 +85,7 @@ func (c *command) give(t *token.Token, err error) error {
 	return c.print("%s\n", t.Text())
 }
 
-// KeyError is the error of reading a flag's file of keys: where there is none, it says what makes one.
+// KeyError is the error of reading a flag's file of keys: where there is none, it names the command that makes one.
 func KeyError(flag string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w; brigd token keygen --out NAME makes NAME.key and NAME.pub", flag, err)

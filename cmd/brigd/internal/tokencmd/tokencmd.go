@@ -55,7 +55,7 @@ What narrows:
 Exit codes: 0; 1 the token is not valid; 125 brigd could not do it.
 `
 
-// Run runs brigd token with the arguments that follow these words, and gives the exit code.
+// Run runs brigd token with the arguments that follow these words, and returns the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &command{in: stdin, out: stdout}
 	err := c.verbs().Run(args)

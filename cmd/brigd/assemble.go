@@ -24,26 +24,26 @@ import (
 	"brig/nsjail"
 )
 
-// parts is what both faces stand on.
-type parts struct {
-	c        *config.Config
-	log      *slog.Logger
-	engine   *engine.Engine
-	gate     *admit.Gate
-	metrics  *metrics.Metrics
-	trace    *trace.Tracer
-	audit    *audit.Log
-	ledger   *token.Ledger
-	live     live.Table
-	refused  *audit.Refusals // counts requests that were not let in; nil without an audit log
-	areas    *areas
-	launcher *launcherWatch
-	runs     context.Context // ends when what still runs has to
+// daemon is what brigd serves by HTTP and by MCP.
+type daemon struct {
+	c         *config.Config
+	log       *slog.Logger
+	engine    *engine.Engine
+	gate      *admit.Gate
+	metrics   *metrics.Metrics
+	trace     *trace.Tracer
+	audit     *audit.Log
+	ledger    *token.Ledger
+	live      live.Table
+	refused   *audit.Refusals // counts requests that were not let in; nil without an audit log
+	sandboxes *sandboxIDs
+	launcher  *launcherWatch
+	runs      context.Context // ends when what still runs has to
 }
 
-// assemble makes the parts, in an order in which each has what it needs. What has been made when one fails is closed.
-func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts, err error) {
-	p = &parts{c: c, log: log, areas: &areas{ids: map[string]bool{}}, launcher: newLauncherWatch(), runs: ctx}
+// assemble makes the daemon. What has been made when a part fails is closed.
+func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemon, err error) {
+	p = &daemon{c: c, log: log, sandboxes: &sandboxIDs{ids: map[string]bool{}}, launcher: newLauncherWatch(), runs: ctx}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close(ctx))
@@ -68,7 +68,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts
 	p.gate = p.newGate()
 	o.Wrap = func(next nsjail.Executor) nsjail.Executor { return p.metrics.Wrap(p.trace.Wrap(p.live.Wrap(next))) }
 	o.Sandboxes.Removed = func(b *workspace.Sandbox, by string, err error) {
-		p.areas.removed(b)
+		p.sandboxes.removed(b)
 		if err != nil {
 			log.Error("a sandbox is not removed", slog.String("sandbox", b.ID), slog.String("by", by), slog.String("error",
 				err.Error()))
@@ -87,7 +87,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *parts
 }
 
 // fillGoCache goes on beside runs, which do without until it is done.
-func (p *parts) fillGoCache(ctx context.Context) {
+func (p *daemon) fillGoCache(ctx context.Context) {
 	begin := time.Now()
 	if err := p.engine.FillGoCache(ctx); err != nil && ctx.Err() == nil {
 		p.log.Error("Go code runs without a cache", slog.String("error", err.Error()))
@@ -97,7 +97,7 @@ func (p *parts) fillGoCache(ctx context.Context) {
 }
 
 // records opens the audit log and the ledger of tokens.
-func (p *parts) records(o *engine.Options) (err error) {
+func (p *daemon) records(o *engine.Options) (err error) {
 	if p.c.AuditPath != "" {
 		if p.audit, err = openAudit(p.c, p.log); err != nil {
 			return err
@@ -146,8 +146,8 @@ func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
 }
 
 // gauges makes the metrics. They are read later, when the parts are there.
-func (p *parts) gauges() {
-	o := metrics.Options{Version: version, Sandboxes: p.areas.count, Depth: func() int { return p.gate.Depth() },
+func (p *daemon) gauges() {
+	o := metrics.Options{Version: version, Sandboxes: p.sandboxes.count, Depth: func() int { return p.gate.Depth() },
 		Running: func() int { return p.gate.Running() }, Live: p.live.Sum}
 	if p.audit != nil {
 		o.AuditBroken = func() bool { return p.audit.Broken() != nil }
@@ -155,10 +155,10 @@ func (p *parts) gauges() {
 	p.metrics = metrics.New(o)
 }
 
-func (p *parts) newGate() *admit.Gate {
+func (p *daemon) newGate() *admit.Gate {
 	queue := p.c.Queue
 	if queue == 0 {
-		queue = -1 // nobody waits
+		queue = -1 // no queue
 	}
 	return admit.New(admit.Options{Running: p.c.Places(), PerCaller: p.c.PerCaller, Queue: queue,
 		QueuePerCaller: min(p.c.QueuePerCaller, p.c.Queue),
@@ -166,7 +166,7 @@ func (p *parts) newGate() *admit.Gate {
 }
 
 // collect removes what a brigd that was killed has left of its control groups. Nothing else outlives one.
-func (p *parts) collect(parent string) {
+func (p *daemon) collect(parent string) {
 	removed, busy, err := nsjail.CollectGroups(parent)
 	if err != nil {
 		p.log.Warn("control groups of earlier runs are not looked for", slog.String("error", err.Error()))
@@ -178,10 +178,12 @@ func (p *parts) collect(parent string) {
 }
 
 // served is the engine as the faces see it.
-func (p *parts) served() endable { return endable{p.engine, p.runs, p.areas, p.metrics, p.launcher} }
+func (p *daemon) served() servedEngine {
+	return servedEngine{p.engine, p.runs, p.sandboxes, p.metrics, p.launcher}
+}
 
 // close ends the parts, the last first.
-func (p *parts) close(ctx context.Context) error {
+func (p *daemon) close(ctx context.Context) error {
 	var errs []error
 	if p.engine != nil {
 		errs = append(errs, p.engine.Close())
