@@ -227,7 +227,7 @@ class Socket(unittest.TestCase):
         me = os.geteuid()
         for uid, options, trusted in ((me, {}, True), (0, {}, True), (12345, {}, False), (12345, {"peer_uid": 12345}, True), (12345, {"peer_uid": 1}, False)):
             client = brig.Client(self.path, token="t", **options)
-            with unittest.mock.patch("socket.socket.getsockopt", return_value=struct.pack("3i", 1, uid, uid)), Early(self.path, b"HTTP/1.1 404 No\r\n\r\n") as server:
+            with unittest.mock.patch("socket.socket.getsockopt", return_value=struct.pack("3i", 1, uid, uid)), Early(self.path, b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n") as server:
                 with self.assertRaises(brig.NotFound if trusted else brig.Untrusted) as why:
                     client.run("1", secrets={"KEY": "sk-victim"})
             self.assertEqual(bool(server.got), trusted, why.exception)
