@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
 )
 
 // write sets a file and reads it back: the kernel rounds, clamps, and accepts some values without using them.
@@ -141,25 +143,13 @@ func putAt(dir int, name, value string) error {
 
 // writeAll writes in one call, as control files require.
 func writeAll(fd int, value string) error {
-	for {
-		if _, err := unix.Write(fd, []byte(value)); err != unix.EINTR {
-			return err
-		}
-	}
+	_, err := sys.Write(fd, []byte(value))
+	return err
 }
 
-// readFile reads a file of the kernel's in four calls; package os would poll it, which costs twice as many.
 func readFile(name string) (string, error) {
-	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return "", &os.PathError{Op: "open", Path: name, Err: err}
-	}
-	defer unix.Close(fd)
-	text, err := readAll(fd)
-	if err != nil {
-		return "", &os.PathError{Op: "read", Path: name, Err: err}
-	}
-	return text, nil
+	text, err := sys.ReadFile(name)
+	return string(text), err
 }
 
 // readBack reads a file after a write: one number or list in one call, a table of devices to its end.
@@ -168,33 +158,11 @@ func readBack(fd int, c check) (string, error) {
 		return readAll(fd)
 	}
 	var buf [4096]byte
-	for {
-		n, err := unix.Pread(fd, buf[:], 0)
-		if err == nil {
-			return string(buf[:n]), nil
-		}
-		if err != unix.EINTR {
-			return "", err
-		}
-	}
+	n, err := sys.Pread(fd, buf[:], 0)
+	return string(buf[:max(n, 0)]), err
 }
 
-// readAll reads from the start, since control files have no size.
 func readAll(fd int) (string, error) {
-	buf := make([]byte, 4096)
-	for n := 0; ; {
-		k, err := unix.Pread(fd, buf[n:], int64(n))
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
-		if n += k; k == 0 {
-			return string(buf[:n]), nil
-		}
-		if n == len(buf) {
-			buf = append(buf, make([]byte, len(buf))...)
-		}
-	}
+	text, err := sys.ReadAll(fd)
+	return string(text), err
 }

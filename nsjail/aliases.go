@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"brig/internal/words"
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
@@ -101,7 +102,7 @@ func LimitTable() []Limit { return spec.LimitTable() }
 func Mechanisms() []Mechanism { return spec.Mechanisms() }
 
 // Nearest returns the member of list that a misspelt word most likely means, or "".
-func Nearest(word string, list []string) string { return spec.Nearest(word, list) }
+func Nearest(word string, list []string) string { return words.Nearest(word, list) }
 
 // What Look found on this machine.
 type (

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
-	"brig/nsjail/internal/spec"
+	"brig/internal/words"
 )
 
 // TestEscapeCLI runs every attack through `brig run`, whose launcher begins as a copy of the command itself: what a
@@ -82,7 +82,7 @@ func (a *attack) runCLI(t *testing.T) (verdict, string) {
 		err = json.Unmarshal(text, &report)
 	}
 	if err != nil {
-		return unclear, err.Error() + " " + spec.Quote(errOut.String())
+		return unclear, err.Error() + " " + words.Quote(errOut.String())
 	}
 	if report.ExitCode != cmd.ProcessState.ExitCode() {
 		return escaped, "the exit code is not the report's"

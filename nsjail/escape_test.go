@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/internal/test/asuser"
+	"brig/internal/words"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 )
@@ -152,7 +153,7 @@ func (a *attack) run(t *testing.T, r *Runner, off bool) (verdict, string) {
 func judge(res *Result, out, errOut string) (verdict, string) {
 	lines := strings.Split(strings.TrimRight(out, "\n"), "\n")
 	last := lines[len(lines)-1]
-	detail := string(res.Status) + " " + spec.Quote(last) + " " + spec.Quote(errOut)
+	detail := string(res.Status) + " " + words.Quote(last) + " " + words.Quote(errOut)
 	switch {
 	case strings.HasPrefix(last, string(contained)) && res.Status == StatusOK:
 		return contained, detail

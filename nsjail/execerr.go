@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 
@@ -41,7 +42,7 @@ func (e *ExecError) Unwrap() error { return e.Cause }
 // execError distinguishes a missing command from one that may not run, and finds the flag that would bring it in.
 func (c *Cmd) execError(e *spec.Error) error {
 	name := c.Spec.Args[0]
-	e.Fault, e.Detail = spec.FaultCaller, spec.Quote(name)
+	e.Fault, e.Detail = spec.FaultCaller, words.Quote(name)
 	switch e.Errno {
 	case unix.ENOENT, unix.ENOTDIR:
 		e.Remedy = c.missing(name)
@@ -84,10 +85,10 @@ func (c *Cmd) missing(name string) string {
 		case needs == "" || there != 0:
 			return "an interpreter or loader that it needs is not in the jail"
 		case kind == host.Loader:
-			return "it needs the loader " + spec.Quote(needs) +
+			return "it needs the loader " + words.Quote(needs) +
 				", which is not in the jail; put it there with the libraries that ldd lists, or link it statically"
 		default:
-			return "its first line names the interpreter " + spec.Quote(needs) +
+			return "its first line names the interpreter " + words.Quote(needs) +
 				", which is not in the jail; correct that line, or bring it in with --ro-bind"
 		}
 	}

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
@@ -39,7 +41,7 @@ func (r *Runner) pass(p *plan.Plan, h *handover, head bool) (err error) {
 			continue
 		}
 		fail := func(op string, err error) error {
-			e := &spec.Error{Fault: spec.FaultHost, Op: op, Detail: spec.Quote(src.Path),
+			e := &spec.Error{Fault: spec.FaultHost, Op: op, Detail: words.Quote(src.Path),
 				Remedy: "use another file system, or accept a plain bind: --optional idmap"}
 			if !errors.As(err, &e.Errno) {
 				e.Detail += ": " + err.Error()
@@ -82,18 +84,18 @@ func setAttributes(fd int, m *plan.Passed, ns int, s *spec.Spec) (why string, er
 	if err = unix.MountSetattr(fd, "", all, &attr); err == nil || ns < 0 {
 		return "", err
 	}
-	if !spec.Contains(s.Optional, "idmap") && spec.Contains(s.Require, "idmap") {
+	if !slices.Contains(s.Optional, "idmap") && slices.Contains(s.Require, "idmap") {
 		return "", err
 	}
 	if perr := unix.MountSetattr(fd, "", all, &plain); perr != nil {
 		return "", perr
 	}
 	if unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &attr) == nil {
-		return "binds show their owner's files as the payload's, but not what is mounted below " + spec.Quote(m.Target) +
+		return "binds show their owner's files as the payload's, but not what is mounted below " + words.Quote(m.Target) +
 			": mount_setattr: " + err.Error(), nil
 	}
-	if spec.Contains(s.Optional, "idmap") {
-		return "not enforced for " + spec.Quote(m.Target) + ": mount_setattr: " + err.Error() + " (optional)", nil
+	if slices.Contains(s.Optional, "idmap") {
+		return "not enforced for " + words.Quote(m.Target) + ": mount_setattr: " + err.Error() + " (optional)", nil
 	}
 	return "", err
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
@@ -89,7 +90,7 @@ func (o *VolumeOptions) check() error {
 	}
 	for _, d := range o.Dirs {
 		if d == "" || d == "." || d == ".." || strings.ContainsAny(d, "/\x00") || len(d) > 255 {
-			return bad(spec.Quote(d)+" is not a name for a directory", "give one plain name each")
+			return bad(words.Quote(d)+" is not a name for a directory", "give one plain name each")
 		}
 	}
 	if o.Size == 0 {

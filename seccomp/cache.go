@@ -12,6 +12,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/words"
 )
 
 // cacheMagic begins a cache file, before the hash and the filter. It changes when Compile writes other filters.
@@ -25,7 +27,7 @@ type CacheError struct {
 
 // Error is one line.
 func (e *CacheError) Error() string {
-	return fmt.Sprintf("seccomp cache %s: %v; give a directory that you own, mode 0700", quote(e.Dir), e.Err)
+	return fmt.Sprintf("seccomp cache %s: %v; give a directory that you own, mode 0700", words.QuoteASCII(e.Dir), e.Err)
 }
 
 // Unwrap returns the cause.

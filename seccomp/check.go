@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"brig/internal/words"
 )
 
 // Check returns the first error of p as a *ProfileError. Parse and Resolve call it.
@@ -54,7 +56,7 @@ func (p *Profile) checkArches() error {
 
 func checkFlag(path, name string) error {
 	if name == "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV" {
-		return wrong(path, quote(name)+" is for a notification agent, which brig has not", "remove it")
+		return wrong(path, words.QuoteASCII(name)+" is for a notification agent, which brig has not", "remove it")
 	}
 	return oneOf(path, "flag", name, flagNames())
 }
@@ -91,7 +93,7 @@ func (s *Syscall) check(path string) error {
 	}
 	for i, n := range s.Names {
 		if !plainName(n) {
-			return wrong(item(path+".names", i), "is "+quote(n), "write a system call's name: letters, digits and underscores")
+			return wrong(item(path+".names", i), "is "+words.QuoteASCII(n), "write a system call's name: letters, digits and underscores")
 		}
 	}
 	if err := checkAction(path+".action", s.Action, path+".errnoRet", s.ErrnoRet); err != nil {
@@ -144,7 +146,7 @@ func (f *Filter) check(path string) error {
 		return nil
 	}
 	if _, _, ok := parseKernel(f.MinKernel); !ok {
-		return wrong(path+".minKernel", "is "+quote(f.MinKernel), `write two numbers, such as "4.8"`)
+		return wrong(path+".minKernel", "is "+words.QuoteASCII(f.MinKernel), `write two numbers, such as "4.8"`)
 	}
 	return nil
 }
@@ -170,5 +172,5 @@ func oneOf(path, what, name string, names []string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	return wrong(path, "unknown "+what+" "+quote(name), suggest(name, names))
+	return wrong(path, "unknown "+what+" "+words.QuoteASCII(name), suggest(name, names))
 }

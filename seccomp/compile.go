@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/words"
 )
 
 // MaxInsns is the kernel's BPF_MAXINSNS: seccomp(2) refuses a longer filter.
@@ -23,7 +25,7 @@ const maxConds = 1536
 func (t *Table) Compile() ([]byte, error) {
 	a, ok := findArch(t.Arch)
 	if native := runtime.GOARCH; !ok || t.Arch != native {
-		return nil, fmt.Errorf("seccomp: cannot compile for %s on %s; resolve the profile for %s", quote(t.Arch), native, native)
+		return nil, fmt.Errorf("seccomp: cannot compile for %s on %s; resolve the profile for %s", words.QuoteASCII(t.Arch), native, native)
 	}
 	return t.compile(a)
 }

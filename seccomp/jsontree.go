@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"brig/internal/words"
 )
 
 // maxDepth is deeper than any profile; it bounds the recursion of a hostile file.
@@ -122,7 +124,7 @@ func readArray(d *json.Decoder, path string, depth int) (node, error) {
 func join(path, key string) string {
 	for _, r := range key {
 		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' {
-			return path + "[" + quote(key) + "]"
+			return path + "[" + words.QuoteASCII(key) + "]"
 		}
 	}
 	if path == "" {
@@ -186,7 +188,7 @@ func (n node) number(path string, bits int) (uint64, error) {
 	}
 	v, err := strconv.ParseUint(n.text, 10, bits)
 	if err != nil {
-		return 0, wrong(path, "is "+quote(n.text), fmt.Sprintf("write an integer from 0 to %d", uint64(1)<<bits-1))
+		return 0, wrong(path, "is "+words.QuoteASCII(n.text), fmt.Sprintf("write an integer from 0 to %d", uint64(1)<<bits-1))
 	}
 	return v, nil
 }

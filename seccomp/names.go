@@ -1,69 +1,17 @@
 package seccomp
 
 import (
-	"strconv"
 	"strings"
-)
 
-// quote makes an untrusted string safe to print, and short.
-func quote(s string) string {
-	const limit = 64
-	if len(s) > limit {
-		return strconv.QuoteToASCII(s[:limit]) + "…"
-	}
-	return strconv.QuoteToASCII(s)
-}
+	"brig/internal/words"
+)
 
 // suggest is the remedy for an unknown name: the nearest right one, or all of them when none is near.
 func suggest(got string, names []string) string {
-	if best := nearest(got, names); best != "" {
+	if best := words.Nearest(got, names); best != "" {
 		return "did you mean " + best + "?"
 	}
 	return "write one of " + strings.Join(names, " ")
-}
-
-// nearest returns the name within a third of got's length in edits, or "".
-func nearest(got string, names []string) string {
-	if len(got) > 64 {
-		return ""
-	}
-	best, bestAt := "", max(1, (len(got)+1)/3)+1
-	for _, n := range names {
-		d := distance(strings.ToLower(got), strings.ToLower(n))
-		// "val" for "value": a cut-off word is a near one.
-		if len(got) >= 3 && strings.HasPrefix(n, got) {
-			d = 1
-		}
-		if d < bestAt {
-			best, bestAt = n, d
-		}
-	}
-	return best
-}
-
-// distance is the edit distance in bytes, with the swap of two neighbours as one edit.
-func distance(a, b string) int {
-	d := make([][]int, len(a)+1)
-	for i := range d {
-		d[i] = make([]int, len(b)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
-	}
-	return d[len(a)][len(b)]
 }
 
 // flagNames are the seccomp(2) flags that make sense for a filter loaded before exec; see Table.LoadFlags.

@@ -1,6 +1,10 @@
 package seccomp
 
-import "fmt"
+import (
+	"fmt"
+
+	"brig/internal/words"
+)
 
 // MaxSize is the greatest profile that Parse reads, in bytes. Docker's is 13 KiB.
 const MaxSize = 1 << 20
@@ -155,7 +159,7 @@ func intoErrnoName(to **uint) func(string, node) error {
 		}
 		v, ok := errnoNumber(name)
 		if !ok {
-			return wrong(path, "unknown errno "+quote(name), "write a name such as EPERM or ENOSYS")
+			return wrong(path, "unknown errno "+words.QuoteASCII(name), "write a name such as EPERM or ENOSYS")
 		}
 		return setErrno(path, to, v)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+
+	"brig/internal/words"
 )
 
 //go:embed presets/*.json
@@ -25,7 +27,7 @@ func Preset(name string) (*Profile, error) {
 // PresetSource returns the JSON of one of the profiles in this package.
 func PresetSource(name string) ([]byte, error) {
 	if !slices.Contains(Presets(), name) {
-		return nil, fmt.Errorf("seccomp: unknown preset %s; %s", quote(name), suggest(name, Presets()))
+		return nil, fmt.Errorf("seccomp: unknown preset %s; %s", words.QuoteASCII(name), suggest(name, Presets()))
 	}
 	data, err := presetFiles.ReadFile("presets/" + name + ".json")
 	if err != nil {

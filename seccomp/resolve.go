@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/words"
 )
 
 // Resolve returns the meaning of p for a target: the entries that apply and the system calls that they name, in order.
@@ -15,7 +17,7 @@ func (p *Profile) Resolve(t Target) (*Table, error) {
 	}
 	a, ok := findArch(t.Arch)
 	if !ok {
-		return nil, fmt.Errorf("seccomp: architecture %s is not supported; use amd64, arm64, riscv64, s390x or ppc64le", quote(t.Arch))
+		return nil, fmt.Errorf("seccomp: architecture %s is not supported; use amd64, arm64, riscv64, s390x or ppc64le", words.QuoteASCII(t.Arch))
 	}
 	foreign, err := p.foreignArches(a)
 	if err != nil {
@@ -125,14 +127,14 @@ func (s *Syscall) some() string {
 
 // unknownName skips a name where that is safe: where the call then meets a stricter action than the entry's.
 func (r *resolver) unknownName(path, name string, action Action) error {
-	near := nearest(name, r.arch.syscallNames())
+	near := words.Nearest(name, r.arch.syscallNames())
 	if r.table.Default.Permits() && !action.Permits() {
 		fix := "remove it"
 		if near != "" {
 			fix = "did you mean " + near + "?"
 		}
 		return wrong(path, fmt.Sprintf("system call %s is unknown to libseccomp %s, and the default action would let it through",
-			quote(name), LibraryVersion()), fix)
+			words.QuoteASCII(name), LibraryVersion()), fix)
 	}
 	if near != "" {
 		name += " (did you mean " + near + "?)"

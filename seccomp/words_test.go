@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/words"
 )
 
 // What a reader sees of a condition: arguments, values and operators by the names of the man pages.
@@ -78,14 +80,14 @@ func TestNearest(t *testing.T) {
 	names := []string{"read", "readv", "openat", "io_uring_setup"}
 	for got, want := range map[string]string{"raed": "read", "opnat": "openat", "OPENAT": "openat", "io_uring": "io_uring_setup",
 		"x": "", "frobnicate": "", strings.Repeat("read", 20): ""} {
-		if near := nearest(got, names); near != want {
+		if near := words.Nearest(got, names); near != want {
 			t.Errorf("%s: %q, want %q", got, near, want)
 		}
 	}
 	if got := suggest("zzz", []string{"a-long-name", "b"}); got != "did you mean b?" && got != "write one of a-long-name b" {
 		t.Errorf("%q", got)
 	}
-	if got := quote(strings.Repeat("é", 100)); len(got) > 300 || !strings.HasSuffix(got, "…") {
+	if got := words.QuoteASCII(strings.Repeat("é", 100)); len(got) > 300 || !strings.HasSuffix(got, "... (200 bytes)") {
 		t.Errorf("%q", got)
 	}
 }

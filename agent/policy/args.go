@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -16,7 +17,7 @@ func (p *Policy) arguments(k Command, args []string) (denied bool, _ *nsjail.Ref
 	for _, f := range k.DenyFlags {
 		if i := slices.IndexFunc(args, func(a string) bool { return spells(f, a) }); i >= 0 {
 			return true, p.badArgument(k, fmt.Sprintf("the argument %s, which is or may be the option %s, is not allowed",
-				quote(args[i]), f),
+				words.QuoteASCII(args[i]), f),
 				"Leave the option "+f+" out.")
 		}
 	}
@@ -27,7 +28,7 @@ func (p *Policy) arguments(k Command, args []string) (denied bool, _ *nsjail.Ref
 	}
 	if k.Flags != nil {
 		if i := slices.IndexFunc(args, func(a string) bool { return !flagAllowed(k.Flags, a) }); i >= 0 {
-			return false, p.badArgument(k, "the option "+quote(args[i])+" is not allowed",
+			return false, p.badArgument(k, "the option "+words.QuoteASCII(args[i])+" is not allowed",
 				"Use only these options, each by itself: "+orNone(k.Flags)+".")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -53,10 +54,10 @@ func (p *Policy) Check() (problems []string) {
 	c.oneOf("features", p.Features, featureNames())
 	for i, name := range p.Require {
 		if why := p.unrequirable(name); why != "" {
-			c.add("require["+strconv.Itoa(i)+"]", quote(name)+" "+why, "set the ceiling, or leave it out")
+			c.add("require["+strconv.Itoa(i)+"]", words.QuoteASCII(name)+" "+why, "set the ceiling, or leave it out")
 		}
 		if slices.Contains(p.Optional, name) {
-			c.add("require", quote(name)+" is also listed under optional", "remove one of the two")
+			c.add("require", words.QuoteASCII(name)+" is also listed under optional", "remove one of the two")
 		}
 	}
 	return c.problems
@@ -94,14 +95,14 @@ func (c *checker) add(path, reason, fix string) {
 
 func (c *checker) name(path, s string) {
 	if s != "" && !validName(s) {
-		c.add(path, quote(s)+" is not a profile's name", "write at most 64 lower-case letters, digits, '-', '_' and '.'")
+		c.add(path, words.QuoteASCII(s)+" is not a profile's name", "write at most 64 lower-case letters, digits, '-', '_' and '.'")
 	}
 }
 
 func (c *checker) each(path string, list []string, reason, fix string, ok func(string) bool) {
 	for i, s := range list {
 		if !ok(s) {
-			c.add(path+"["+strconv.Itoa(i)+"]", quote(s)+" "+reason, fix)
+			c.add(path+"["+strconv.Itoa(i)+"]", words.QuoteASCII(s)+" "+reason, fix)
 		}
 	}
 }
@@ -140,11 +141,11 @@ func (c *checker) command(at string, k Command) {
 		c.add(at, "it has no command", "name one, as in python3")
 	case k.Command == Any, strings.HasPrefix(k.Command, "/") && cleanAbs(k.Command) && k.Command != "/":
 	case strings.ContainsAny(k.Command, "/\x00") || k.Command == "." || k.Command == "..":
-		c.add(at, quote(k.Command)+" is neither a name nor an absolute path without . and ..", "write it as in python3 or /usr/bin/python3")
+		c.add(at, words.QuoteASCII(k.Command)+" is neither a name nor an absolute path without . and ..", "write it as in python3 or /usr/bin/python3")
 	case strings.ContainsAny(k.Command, "*?["):
-		c.add(at, quote(k.Command)+" is a glob", "name each command, or write * for all")
+		c.add(at, words.QuoteASCII(k.Command)+" is a glob", "name each command, or write * for all")
 	case strings.ContainsAny(k.Command, " \t\n"):
-		c.add(at, quote(k.Command)+" has a blank", "name the executable alone; its arguments are for allow")
+		c.add(at, words.QuoteASCII(k.Command)+" has a blank", "name the executable alone; its arguments are for allow")
 	}
 	items := 0
 	for _, list := range [][][]string{k.Allow, k.Deny} {
@@ -162,12 +163,12 @@ func (c *checker) command(at string, k Command) {
 	}
 	for i, f := range k.Flags {
 		if !option(strings.TrimSuffix(f, "=")) {
-			c.add(at+".flags["+strconv.Itoa(i)+"]", quote(f)+" is not an option", "write it as in -l, --long or --output=")
+			c.add(at+".flags["+strconv.Itoa(i)+"]", words.QuoteASCII(f)+" is not an option", "write it as in -l, --long or --output=")
 		}
 	}
 	for i, f := range k.DenyFlags {
 		if !option(f) {
-			c.add(at+".deny_flags["+strconv.Itoa(i)+"]", quote(f)+" is not an option", "write it as in -o, --output or -exec")
+			c.add(at+".deny_flags["+strconv.Itoa(i)+"]", words.QuoteASCII(f)+" is not an option", "write it as in -o, --output or -exec")
 		}
 	}
 }

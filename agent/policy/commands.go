@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -188,14 +189,14 @@ func executable(f *file) bool { return f.mode&unix.S_IFMT == unix.S_IFREG && f.m
 // notFound returns the Refusal of a command that does not exist, or whose file cannot be determined before the run.
 func (p *Policy) notFound(name string, err error) *nsjail.Refusal {
 	if err != nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
-		return p.refusal("commands", "command_not_allowed", fmt.Sprintf("%s is not allowed: %v", quote(name), err),
+		return p.refusal("commands", "command_not_allowed", fmt.Sprintf("%s is not allowed: %v", words.QuoteASCII(name), err),
 			"Use one of the allowed commands, by its name: "+p.commandNames()+".")
 	}
 	if slices.ContainsFunc(p.Commands, func(k Command) bool { return k.Command == name }) {
-		return p.refusal("commands", "command_not_found", quote(name)+" is allowed, and is not installed in the jail",
+		return p.refusal("commands", "command_not_found", words.QuoteASCII(name)+" is allowed, and is not installed in the jail",
 			p.otherCommands(name))
 	}
-	return p.refusal("commands", "command_not_allowed", quote(name)+" is not among the allowed commands", p.useCommands())
+	return p.refusal("commands", "command_not_allowed", words.QuoteASCII(name)+" is not among the allowed commands", p.useCommands())
 }
 
 func (p *Policy) notAllowed(name string, f *file, v *view) *nsjail.Refusal {
@@ -205,7 +206,7 @@ func (p *Policy) notAllowed(name string, f *file, v *view) *nsjail.Refusal {
 	}
 	for _, k := range p.Commands[:min(len(p.Commands), 64)] {
 		if k.Command != Any && path.Base(k.Command) != path.Base(name) && sameFile(k, f, v) {
-			next = []string{fmt.Sprintf("It is the same file as the allowed %s: call it by that name.", quote(k.Command)),
+			next = []string{fmt.Sprintf("It is the same file as the allowed %s: call it by that name.", words.QuoteASCII(k.Command)),
 				next[0]}
 			break
 		}
@@ -214,7 +215,7 @@ func (p *Policy) notAllowed(name string, f *file, v *view) *nsjail.Refusal {
 		next = append(next, "Or send code in one of the allowed languages: "+strings.Join(p.Languages, ", ")+".")
 	}
 	return p.refusal("commands", "command_not_allowed",
-		fmt.Sprintf("%s (%s) is not among the allowed commands", quote(name), quote(f.path)), next...)
+		fmt.Sprintf("%s (%s) is not among the allowed commands", words.QuoteASCII(name), words.QuoteASCII(f.path)), next...)
 }
 
 func (p *Policy) useCommands() string {
@@ -229,7 +230,7 @@ func (p *Policy) useCommands() string {
 
 func (p *Policy) otherCommands(name string) string {
 	rest := slices.DeleteFunc(strings.Split(p.commandNames(), ", "), func(s string) bool { return s == name })
-	return "Do it without " + quote(name) + "; other allowed commands: " + orNone(rest) + "."
+	return "Do it without " + words.QuoteASCII(name) + "; other allowed commands: " + orNone(rest) + "."
 }
 
 // commandNames lists the entries, for a sentence.

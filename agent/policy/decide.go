@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -145,7 +146,7 @@ func (p *Policy) program(j *nsjail.Job, v *view) *nsjail.Refusal {
 		if len(p.Languages) == 0 {
 			next = "Run one of the allowed commands instead: " + p.commandNames() + "."
 		}
-		return p.refusal("languages", "language_not_allowed", "code in "+quote(j.Language)+" is not allowed", next)
+		return p.refusal("languages", "language_not_allowed", "code in "+words.QuoteASCII(j.Language)+" is not allowed", next)
 	}
 	return p.CheckCode(int64(len(j.Code)))
 }
@@ -158,7 +159,7 @@ func (p *Policy) seccomp(s *nsjail.Spec) *nsjail.Refusal {
 	if open(p, p.Seccomp) || slices.Contains(p.Seccomp, name) {
 		return nil
 	}
-	return p.refusal("seccomp", "seccomp_not_allowed", "the system-call filter "+quote(name)+" is not allowed",
+	return p.refusal("seccomp", "seccomp_not_allowed", "the system-call filter "+words.QuoteASCII(name)+" is not allowed",
 		"Use one of the allowed filters: "+orNone(p.Seccomp)+".")
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -17,7 +18,7 @@ func (p *Policy) environment(j *nsjail.Job) *nsjail.Refusal {
 			continue
 		}
 		return p.refusal("environment.set", "variable_not_allowed",
-			"the variable "+quote(name)+" may not be set"+steerReason(name),
+			"the variable "+words.QuoteASCII(name)+" may not be set"+steerReason(name),
 			"Leave it out; these may be set: "+orNone(p.Environment.Set)+".")
 	}
 	for _, pattern := range s.PassEnv {
@@ -27,7 +28,7 @@ func (p *Policy) environment(j *nsjail.Job) *nsjail.Refusal {
 			continue
 		}
 		return p.refusal("environment.pass", "variable_not_allowed",
-			fmt.Sprintf("%s may not be passed from the caller's environment", quote(pattern)),
+			fmt.Sprintf("%s may not be passed from the caller's environment", words.QuoteASCII(pattern)),
 			"Leave it out, or give a value of your own.")
 	}
 	return nil

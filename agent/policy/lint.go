@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
@@ -30,7 +31,7 @@ func Lint(p *Policy) []Finding {
 	for i, name := range p.Seccomp {
 		if !strings.Contains(name, "/") && name != "unconfined" && !slices.Contains(Presets(), name) {
 			l.add("error", fmt.Sprintf("seccomp[%d]", i),
-				quote(name)+" is not a filter; write one of "+strings.Join(Presets(), ", "))
+				words.QuoteASCII(name)+" is not a filter; write one of "+strings.Join(Presets(), ", "))
 		}
 	}
 	l.commands()
@@ -235,11 +236,11 @@ func (l *linter) paths() {
 			case slices.Contains(wide, dir) || list.name == "write" &&
 				slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/lib", "/sbin", "/opt"},
 					func(s string) bool { return under(dir, s) }):
-				l.warn(at, "%s is wide: it has what others rely on or keep to themselves", quote(dir))
+				l.warn(at, "%s is wide: it has what others rely on or keep to themselves", words.QuoteASCII(dir))
 			case err != nil:
-				l.warn(at, "%s is not on this machine", quote(dir))
+				l.warn(at, "%s is not on this machine", words.QuoteASCII(dir))
 			case where != dir:
-				l.warn(at, "%s is a link to %s, which is what counts", quote(dir), quote(where))
+				l.warn(at, "%s is a link to %s, which is what counts", words.QuoteASCII(dir), words.QuoteASCII(where))
 			}
 		}
 	}
@@ -247,7 +248,7 @@ func (l *linter) paths() {
 		if slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64"},
 			func(s string) bool { return under(dir, s) || under(s, dir) }) {
 			l.warn(fmt.Sprintf("paths.targets[%d]", i),
-				"a mount at %s can take the place of programs and libraries: commands does not hold then", quote(dir))
+				"a mount at %s can take the place of programs and libraries: commands does not hold then", words.QuoteASCII(dir))
 		}
 	}
 }

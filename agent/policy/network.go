@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/internal/words"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
@@ -23,7 +24,7 @@ func (p *Policy) network(s *nsjail.Spec) *nsjail.Refusal {
 	}
 	for _, text := range s.Publish {
 		if !open(p, p.Network.Publish) && !p.mayPublish(text) {
-			return p.refusal("network.publish", "network_not_allowed", quote(text)+" may not be published",
+			return p.refusal("network.publish", "network_not_allowed", words.QuoteASCII(text)+" may not be published",
 				"Publish at the host's 127.0.0.1 only, at one of the ports "+ports(p.Network.Publish)+".")
 		}
 	}

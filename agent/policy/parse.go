@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"brig/internal/words"
 )
 
 // builtIn are the profiles that come with brig.
@@ -72,7 +74,7 @@ type loader struct {
 
 func (l loader) load(name string) (*Policy, error) {
 	if !validName(name) {
-		return nil, fmt.Errorf("%s is not a profile's name; write lower-case letters, digits, '-', '_' and '.'", quote(name))
+		return nil, fmt.Errorf("%s is not a profile's name; write lower-case letters, digits, '-', '_' and '.'", words.QuoteASCII(name))
 	}
 	if slices.Contains(l.chain, name) {
 		return nil, fmt.Errorf("extends: %s extends itself; name another profile", strings.Join(append(l.chain, name), " -> "))
@@ -90,7 +92,7 @@ func (l loader) load(name string) (*Policy, error) {
 		return nil, fmt.Errorf("profile %s: %w", name, err)
 	}
 	if p.Name != name && p.Name != "" {
-		return nil, fmt.Errorf("profile %s: name: it is %s; write the file's name, or leave it out", name, quote(p.Name))
+		return nil, fmt.Errorf("profile %s: name: it is %s; write the file's name, or leave it out", name, words.QuoteASCII(p.Name))
 	}
 	p.Name = name
 	return p, nil
@@ -159,7 +161,7 @@ func wrapExtends(name string, err error) error {
 	if strings.HasPrefix(err.Error(), "extends: ") {
 		return err
 	}
-	return fmt.Errorf("extends: %s: %w", quote(name), err)
+	return fmt.Errorf("extends: %s: %w", words.QuoteASCII(name), err)
 }
 
 // defaults fills in the lists whose absence does not mean that nothing is allowed.

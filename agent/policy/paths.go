@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -26,7 +27,7 @@ func (p *Policy) root(s *nsjail.Spec, v *view) *nsjail.Refusal {
 		return nil
 	}
 	return p.refusal("paths.roots", "root_not_allowed",
-		fmt.Sprintf("the root %s is not allowed%s", quote(s.Rootfs.Path), because(err)),
+		fmt.Sprintf("the root %s is not allowed%s", words.QuoteASCII(s.Rootfs.Path), because(err)),
 		"Leave rootfs out, or use one of the allowed roots: "+
 			orNone(slices.DeleteFunc(slices.Clone(p.Paths.Roots), func(r string) bool { return r == "" }))+".")
 }
@@ -39,7 +40,7 @@ func (p *Policy) mounts(s *nsjail.Spec, v *view) *nsjail.Refusal {
 	}
 	for _, name := range s.Etc {
 		if !open(p, p.Paths.Read) && !p.covers(p.Paths.Read, "/etc/"+name) {
-			return p.refusal("paths.read", "path_not_allowed", "etc: "+quote("/etc/"+name)+" may not be read", "Leave it out.")
+			return p.refusal("paths.read", "path_not_allowed", "etc: "+words.QuoteASCII("/etc/"+name)+" may not be read", "Leave it out.")
 		}
 	}
 	for i, m := range s.Mounts {
@@ -49,7 +50,7 @@ func (p *Policy) mounts(s *nsjail.Spec, v *view) *nsjail.Refusal {
 		}
 		if !p.targetAllowed(v.targets[i]) {
 			return p.refusal("paths.targets", "path_not_allowed",
-				fmt.Sprintf("%s: nothing may be put at %s in the jail", field, quote(m.Target)),
+				fmt.Sprintf("%s: nothing may be put at %s in the jail", field, words.QuoteASCII(m.Target)),
 				"Use a target below one of "+strings.Join(append(WorkAreas(), p.Paths.Targets...), ", ")+".")
 		}
 	}
@@ -82,7 +83,7 @@ func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 		return nil
 	case nsjail.MountBind, nsjail.MountFile:
 	default:
-		return p.refusal("paths", "path_not_allowed", field+": no policy knows mounts of type "+quote(string(m.Type)),
+		return p.refusal("paths", "path_not_allowed", field+": no policy knows mounts of type "+words.QuoteASCII(string(m.Type)),
 			"Leave it out.")
 	}
 	where, err := v.host(i)
@@ -93,7 +94,7 @@ func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 	if err == nil && p.movable(where) {
 		return p.refusal("paths."+name, "path_not_allowed",
 			fmt.Sprintf("%s: %s lies below a path that runs write to, where it can be replaced by a link", field,
-				quote(m.Source)),
+				words.QuoteASCII(m.Source)),
 			"Share the whole of one of "+orNone(p.Paths.Write)+", and name the file below it in the jail.")
 	}
 	for _, list := range lists {
@@ -102,7 +103,7 @@ func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 		}
 	}
 	return p.refusal("paths."+name, "path_not_allowed",
-		fmt.Sprintf("%s: to %s %s of the host is not allowed%s", field, name, quote(m.Source), because(err)),
+		fmt.Sprintf("%s: to %s %s of the host is not allowed%s", field, name, words.QuoteASCII(m.Source), because(err)),
 		"Use a path below one of "+orNone(slices.Concat(lists...))+", or put the files into the request.")
 }
 

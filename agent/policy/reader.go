@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -99,9 +100,9 @@ func (r *reader) wrongType(path string, got json.Token, want string) error {
 	case json.Delim:
 		kind = map[json.Delim]string{'{': "an object", '[': "a list"}[v]
 	case string:
-		kind = quote(v)
+		kind = words.QuoteASCII(v)
 	case json.Number:
-		kind = "the number " + v.String()[:min(len(v.String()), maxShown)]
+		kind = "the number " + v.String()[:min(len(v.String()), words.MaxShown)]
 	case bool:
 		kind = fmt.Sprint(v)
 	}
@@ -134,7 +135,7 @@ func (r *reader) keys(path string, fields []field) error {
 		}
 		f, names := find(fields, key)
 		if f == nil {
-			return fmt.Errorf("%s: %s is not a key here; write one of %s", at(path), quote(key), strings.Join(names, ", "))
+			return fmt.Errorf("%s: %s is not a key here; write one of %s", at(path), words.QuoteASCII(key), strings.Join(names, ", "))
 		}
 		here := strings.TrimPrefix(path+"."+key, ".")
 		if seen[key] {
@@ -195,17 +196,6 @@ func (r *reader) quantity(path, want string, parse func(string) error) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
-}
-
-// maxShown bounds how much of a foreign string a message repeats, in bytes.
-const maxShown = 64
-
-// quote makes a foreign string safe for one line.
-func quote(s string) string {
-	if len(s) <= maxShown {
-		return strconv.QuoteToASCII(s)
-	}
-	return strconv.QuoteToASCII(strings.ToValidUTF8(s[:maxShown], "")) + "... (" + strconv.Itoa(len(s)) + " bytes)"
 }
 
 // positive refuses what is not above zero: zero would read as no ceiling.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/internal/words"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
@@ -105,7 +106,7 @@ func count(to *int64) value {
 			return err
 		}
 		if *to, err = positive(strconv.ParseInt(n, 10, 64)); errors.Is(err, strconv.ErrSyntax) || errors.Is(err, strconv.ErrRange) {
-			err = fmt.Errorf("%s is not a whole number of at most 63 bits; write one", quote(n))
+			err = fmt.Errorf("%s is not a whole number of at most 63 bits; write one", words.QuoteASCII(n))
 		}
 		return wrap(path, err)
 	}, func() map[string]any { return map[string]any{"type": "integer", "minimum": 1} }}
@@ -118,7 +119,7 @@ func processors(to *float64) value {
 			return err
 		}
 		if *to, err = strconv.ParseFloat(n, 64); err != nil || !(*to > 0) || *to > 1<<16 {
-			err = fmt.Errorf("%s is not between 0 and 65536; write it as in 0.5 or 2", quote(n))
+			err = fmt.Errorf("%s is not between 0 and 65536; write it as in 0.5 or 2", words.QuoteASCII(n))
 		}
 		return wrap(path, err)
 	}, func() map[string]any {

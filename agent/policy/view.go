@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/sys"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -203,7 +204,7 @@ func (v *view) read(p string) (f *file, link string, err error) {
 		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
 			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
 		var opened int
-		if opened, err = openat2(fd, rel, &how); err == nil {
+		if opened, err = sys.Openat2(fd, rel, &how); err == nil {
 			defer unix.Close(opened)
 			return v.stat(p, bind, opened)
 		}
@@ -225,16 +226,4 @@ func (v *view) stat(p string, bind, fd int) (*file, string, error) {
 		return nil, string(buf[:max(n, 0)]), err
 	}
 	return &file{path: p, dev: uint64(st.Dev), ino: st.Ino, mode: st.Mode, bind: bind}, "", nil
-}
-
-// openat2 tries again where the kernel asks for it: openat2(2), EAGAIN.
-func openat2(fd int, rel string, how *unix.OpenHow) (int, error) {
-	for range 16 {
-		opened, err := unix.Openat2(fd, rel, how)
-		if err != unix.EAGAIN && err != unix.EINTR {
-			// RESOLVE_NO_SYMLINKS with O_PATH|O_NOFOLLOW opens a link itself at the end: openat2(2).
-			return opened, err
-		}
-	}
-	return -1, unix.EAGAIN
 }

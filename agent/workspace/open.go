@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
 )
 
 // beneath is how every path is looked up from the Volume's root: openat2(2), Linux 5.6.
@@ -43,23 +45,17 @@ func (t *Tree) open(p place, flags int) (fd int, err error) {
 	return fd, err
 }
 
-// openat2 opens a path below a directory. A lookup that meets too many renames is tried again (EAGAIN), and so is a
-// file with a lease on it, which breaks thereby; a payload that goes on is told apart from one that is unlucky by
-// patience.
+// openat2 opens a path below a directory (sys.Openat2).
 func openat2(dir int, path string, flags int, mode uint32) (int, error) {
 	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Mode: uint64(mode), Resolve: beneath}
-	for try := 0; ; try++ {
-		fd, err := unix.Openat2(dir, path, &how)
-		if err == unix.ENOSYS {
-			return -1, errors.New("openat2(2) is missing: Linux 5.6 has it")
-		}
-		if err == unix.ENOTDIR && flags&unix.O_DIRECTORY != 0 && isLink(dir, path) {
-			return -1, unix.ELOOP // the kernel returns ENOTDIR for any link at the end
-		}
-		if (err != unix.EINTR && err != unix.EAGAIN) || try == 100 {
-			return fd, err
-		}
+	fd, err := sys.Openat2(dir, path, &how)
+	switch {
+	case err == unix.ENOSYS:
+		return -1, errors.New("openat2(2) is missing: Linux 5.6 has it")
+	case err == unix.ENOTDIR && flags&unix.O_DIRECTORY != 0 && isLink(dir, path):
+		return -1, unix.ELOOP // the kernel's errno for any link at the end is ENOTDIR
 	}
+	return fd, err
 }
 
 // isLink is for a better word only.

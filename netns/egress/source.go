@@ -5,6 +5,8 @@ import (
 	"net"
 	"os"
 	"syscall"
+
+	"brig/internal/sys"
 )
 
 // source reads a connection and holds no buffer while it waits.
@@ -51,7 +53,7 @@ func (s *source) read(fd uintptr) bool {
 	if s.buf == nil {
 		s.buf = buffers.Get().(*[copyBuffer]byte)
 	}
-	s.n, s.err = ignoringEINTR(func() (int, error) { return syscall.Read(int(fd), s.buf[:s.max]) })
+	s.n, s.err = sys.Retry(func() (int, error) { return syscall.Read(int(fd), s.buf[:s.max]) })
 	if s.err == syscall.EAGAIN {
 		s.release()
 		return false
@@ -62,7 +64,7 @@ func (s *source) read(fd uintptr) bool {
 // peek reports whether there is something to read: a byte, the end or an error.
 func (s *source) peek(fd uintptr) bool {
 	var b [1]byte
-	_, err := ignoringEINTR(func() (int, error) {
+	_, err := sys.Retry(func() (int, error) {
 		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		return n, err
 	})
@@ -73,14 +75,5 @@ func (s *source) release() {
 	if s.buf != nil {
 		buffers.Put(s.buf)
 		s.buf = nil
-	}
-}
-
-// ignoringEINTR repeats a system call that a signal has interrupted.
-func ignoringEINTR(call func() (int, error)) (int, error) {
-	for {
-		if n, err := call(); err != syscall.EINTR {
-			return n, err
-		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"brig/internal/sys"
 )
 
 // maxDatagram is the largest datagram in bytes.
@@ -183,7 +185,7 @@ func (r *datagramRelay) one(raw syscall.RawConn, key association, x *session, in
 	n, failed := 0, error(nil)
 	err := raw.Read(func(fd uintptr) bool {
 		buf = datagrams.Get().(*[maxDatagram]byte)
-		n, failed = ignoringEINTR(func() (int, error) { return syscall.Read(int(fd), buf[:]) })
+		n, failed = sys.Read(int(fd), buf[:])
 		if failed == syscall.EAGAIN {
 			datagrams.Put(buf)
 			buf = nil

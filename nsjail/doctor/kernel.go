@@ -2,10 +2,11 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
 )
 
 // kernelNeeds are the features that came after host.MinKernel.
@@ -22,9 +23,9 @@ func (f *Facts) kernel() Finding {
 	x := Finding{Name: "kernel", State: Present}
 	var k host.Kernel
 	if _, err := fmt.Sscanf(f.Release, "%d.%d", &k.Major, &k.Minor); err != nil {
-		return Finding{Name: "kernel", State: Partial, Why: "the release " + spec.Quote(f.Release) + " is not a number"}
+		return Finding{Name: "kernel", State: Partial, Why: "the release " + words.Quote(f.Release) + " is not a number"}
 	}
-	x.Why = "Linux " + strings.Trim(spec.Quote(f.Release), `"`)
+	x.Why = "Linux " + strings.Trim(words.Quote(f.Release), `"`)
 	if !k.AtLeast(host.MinKernel.Major, host.MinKernel.Minor) {
 		x.State, x.Fix = Missing, fmt.Sprintf("boot Linux %d.%d or newer", host.MinKernel.Major, host.MinKernel.Minor)
 		x.Why += fmt.Sprintf(" is older than %d.%d, which mount_setattr(2) needs", host.MinKernel.Major, host.MinKernel.Minor)
@@ -112,11 +113,11 @@ func (f *Facts) seccomp() Finding {
 	}
 	var lacks []string
 	for _, a := range []string{"allow", "errno", "kill_process", "log", "trap"} {
-		if !spec.Contains(strings.Fields(actions), a) {
+		if !slices.Contains(strings.Fields(actions), a) {
 			lacks = append(lacks, a)
 		}
 	}
-	x.Why = "actions " + spec.Quote(strings.TrimSpace(actions))
+	x.Why = "actions " + words.Quote(strings.TrimSpace(actions))
 	if len(lacks) > 0 {
 		x.State, x.Fix = Partial, "boot Linux 4.14 or newer"
 		x.Why += ", without " + strings.Join(lacks, " ")

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 )
@@ -144,7 +145,7 @@ func (f *Facts) yama() Finding {
 	case "0":
 		x.Why = "kernel.yama.ptrace_scope is 0: a jail's processes may trace each other, and nobody outside"
 	default:
-		x.Why = "kernel.yama.ptrace_scope is " + spec.Quote(v) + ": debuggers in a jail can trace their own children at most"
+		x.Why = "kernel.yama.ptrace_scope is " + words.Quote(v) + ": debuggers in a jail can trace their own children at most"
 	}
 	return x
 }

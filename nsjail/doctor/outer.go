@@ -3,8 +3,8 @@ package doctor
 import (
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
 )
 
 // outer returns the name of the container or sandbox that this process runs in, and the evidence; "" for none.
@@ -69,7 +69,7 @@ func (f *Facts) container() Finding {
 	if kind == "" {
 		return Finding{Name: "container", State: Note, Why: "no sign of an outer container"}
 	}
-	x := Finding{Name: "container", State: Note, Why: "this looks like " + spec.Quote(kind) + " (by " + by + ")"}
+	x := Finding{Name: "container", State: Note, Why: "this looks like " + words.Quote(kind) + " (by " + by + ")"}
 	// a file such as /.dockerenv proves little by itself: machines are made of images too
 	if masked := host.NoProc([]byte(f.Files["/proc/self/mountinfo"])) != ""; !f.Default.Works() && (masked || f.status("Seccomp") == "2" || f.confined().why != "") {
 		x.Fix = outerFix(kind)
@@ -98,10 +98,10 @@ func (f *Facts) lsm() Finding {
 	label := f.file("/proc/self/attr/current")
 	x := Finding{Name: "lsm", State: Note, Why: "no label"}
 	if label != "" {
-		x.Why = "the label of this process is " + spec.Quote(strings.TrimRight(label, "\x00"))
+		x.Why = "the label of this process is " + words.Quote(strings.TrimRight(label, "\x00"))
 	}
 	if v := f.sysctl(host.AppArmorSwitch); v != "" {
-		x.Why += "; " + host.AppArmorSwitch + " is " + spec.Quote(v)
+		x.Why += "; " + host.AppArmorSwitch + " is " + words.Quote(v)
 	}
 	switch f.file("/sys/fs/selinux/enforce") {
 	case "1":

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 
@@ -148,7 +150,7 @@ func (f *Facts) confined() blocker {
 	if kind != "" {
 		fix = outerFix(kind)
 	}
-	return blocker{why: "the AppArmor profile " + spec.Quote(label) + " confines this process", fix: fix}
+	return blocker{why: "the AppArmor profile " + words.Quote(label) + " confines this process", fix: fix}
 }
 
 func (f *Facts) selinux() blocker {
@@ -211,7 +213,7 @@ func (f *Facts) userNamespaces() Finding {
 
 func unique(list []string) (out []string) {
 	for _, s := range list {
-		if !spec.Contains(out, s) {
+		if !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"brig/internal/words"
 )
 
 // Duration is a time.Duration; in JSON a string for time.ParseDuration ("30s").
@@ -174,7 +176,7 @@ func integer(set func(int64), top int64) func(*node) *Problem {
 		}
 		v, err := strconv.ParseInt(n.text, 10, 64)
 		if err != nil || v < 0 || v > top {
-			return &Problem{Reason: quote(n.text) + " is no whole number from 0 to " + strconv.FormatInt(top, 10),
+			return &Problem{Reason: words.QuoteASCII(n.text) + " is no whole number from 0 to " + strconv.FormatInt(top, 10),
 				Fix: "write one, or leave it out"}
 		}
 		set(v)
@@ -197,7 +199,7 @@ func (b *Bytes) read(n *node) *Problem {
 	}
 	v, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil || v > math.MaxInt64>>shift {
-		return &Problem{Reason: quote(n.text) + " is no size",
+		return &Problem{Reason: words.QuoteASCII(n.text) + " is no size",
 			Fix: `write a whole number of bytes, or one with a unit k, m, g or t, as "10m"`}
 	}
 	*b = Bytes(v << shift)
@@ -218,7 +220,7 @@ func (d *Duration) read(n *node) *Problem {
 	}
 	v, err := time.ParseDuration(n.text)
 	if err != nil || v < 0 {
-		return &Problem{Reason: quote(n.text) + " is no time", Fix: `write one with its unit, as "30s" or "5m"`}
+		return &Problem{Reason: words.QuoteASCII(n.text) + " is no time", Fix: `write one with its unit, as "30s" or "5m"`}
 	}
 	*d = Duration(v)
 	return nil

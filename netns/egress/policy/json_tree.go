@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"unicode/utf8"
+
+	"brig/internal/words"
 )
 
 // Bounds of a policy's text.
@@ -147,11 +149,11 @@ func readArray(d *json.Decoder, depth int) (*node, *Problem, error) {
 func shown(key string) string {
 	for _, r := range key {
 		if r >= utf8.RuneSelf || !plainRune(r) || r == '"' || r == '.' || r == '[' {
-			return quote(key)
+			return words.QuoteASCII(key)
 		}
 	}
-	if key == "" || len(key) > maxShown {
-		return quote(key)
+	if key == "" || len(key) > words.MaxShown {
+		return words.QuoteASCII(key)
 	}
 	return key
 }
@@ -191,7 +193,7 @@ func readFields(n *node, example string, fields []field) *Problem {
 			}
 		}
 		if set == nil {
-			return &Problem{shown(key), "there is no such field", didYouMean(key, names)}
+			return &Problem{shown(key), "there is no such field", words.DidYouMean(key, names)}
 		}
 		if problem := set(n.vals[i]); problem != nil {
 			return problem.at(key)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"brig/internal/words"
 )
 
 // Bounds and defaults of a policy.
@@ -196,7 +198,7 @@ func dnsServer(s string) (netip.AddrPort, *Problem) {
 	}
 	a, err := netip.ParseAddrPort(s)
 	if err != nil || a.Port() == 0 || a.Addr().IsUnspecified() || a.Addr().IsMulticast() {
-		return a, &Problem{"", quote(s) + " is no address of a DNS server",
+		return a, &Problem{"", words.QuoteASCII(s) + " is no address of a DNS server",
 			"write 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53"}
 	}
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), nil

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"brig/internal/words"
 )
 
 // PortDNS is the port of the jail's resolver; nothing that is sent there leaves the jail.
@@ -55,10 +57,10 @@ func parsePorts(s string) (Ports, *Problem) {
 	}
 	switch {
 	case !ok:
-		return Ports{}, &Problem{Reason: quote(s) + " is no port",
+		return Ports{}, &Problem{Reason: words.QuoteASCII(s) + " is no port",
 			Fix: "write a number from 1 to 65535, a range as 8000-8010, or *"}
 	case from > to:
-		return Ports{}, &Problem{Reason: "the range " + quote(s) + " ends before it begins",
+		return Ports{}, &Problem{Reason: "the range " + words.QuoteASCII(s) + " ends before it begins",
 			Fix: "write " + Ports{to, from}.String()}
 	}
 	return Ports{from, to}, nil

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"brig/internal/words"
 )
 
 // Mode is how a connection is checked before it is relayed.
@@ -119,7 +121,7 @@ func canonicalHost(s string) (string, *Problem) {
 	case strings.HasSuffix(why, "address"):
 		fix = "write an address in full, as 192.0.2.1"
 	}
-	return "", &Problem{Reason: quote(s) + " is no host name: " + why, Fix: fix}
+	return "", &Problem{Reason: words.QuoteASCII(s) + " is no host name: " + why, Fix: fix}
 }
 
 // checkMode checks what depends on the mode of a canonical rule.
@@ -144,7 +146,7 @@ func (r *Rule) checkMode() *Problem {
 	for i, m := range r.Methods {
 		switch {
 		case !methodToken(m):
-			return &Problem{index("methods", i), quote(m) + " is no HTTP method", "write it in capitals, as GET"}
+			return &Problem{index("methods", i), words.QuoteASCII(m) + " is no HTTP method", "write it in capitals, as GET"}
 		case m == "CONNECT":
 			return &Problem{index("methods", i), "CONNECT is never forwarded: it would hide what follows",
 				"leave it out; allow the destination itself"}
@@ -163,14 +165,14 @@ func canonicalPath(p string) (string, *Problem) {
 	fix := "write a plain path, as /api/v1"
 	switch {
 	case !strings.HasPrefix(p, "/"):
-		return "", &Problem{Reason: quote(p) + " does not begin with a slash", Fix: fix}
+		return "", &Problem{Reason: words.QuoteASCII(p) + " does not begin with a slash", Fix: fix}
 	case len(p) > 1024:
-		return "", &Problem{Reason: quote(p) + " is longer than 1024 bytes", Fix: fix}
+		return "", &Problem{Reason: words.QuoteASCII(p) + " is longer than 1024 bytes", Fix: fix}
 	case strings.ContainsAny(p, "%?#*\\;\"") || strings.ContainsFunc(p, func(r rune) bool { return !plainRune(r) }):
-		return "", &Problem{Reason: quote(p) + " has a character that a prefix cannot have",
+		return "", &Problem{Reason: words.QuoteASCII(p) + " has a character that a prefix cannot have",
 			Fix: fix + ", decoded, without query, wildcards and control characters"}
 	case strings.TrimSuffix(p, "/") != strings.TrimSuffix(path.Clean(p), "/"):
-		return "", &Problem{Reason: quote(p) + " is not clean", Fix: "write " + path.Clean(p)}
+		return "", &Problem{Reason: words.QuoteASCII(p) + " is not clean", Fix: "write " + path.Clean(p)}
 	}
 	return path.Clean(p), nil
 }

@@ -2,9 +2,9 @@ package policy
 
 import (
 	"net/netip"
-	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"brig/internal/words"
 )
 
 // ParseRule reads [MODE://]TARGET[:PORTS], the form of flags. TARGET is a name, *.name, an IPv4 address or prefix, or
@@ -57,7 +57,7 @@ func parseRule(text string) (r Rule, problem *Problem) {
 func splitPorts(s string) (target, ports string, hasPorts bool, problem *Problem) {
 	if !strings.HasPrefix(s, "[") {
 		if strings.Count(s, ":") > 1 {
-			return "", "", false, &Problem{Reason: quote(s) + " has more than one colon",
+			return "", "", false, &Problem{Reason: words.QuoteASCII(s) + " has more than one colon",
 				Fix: "write an IPv6 address in brackets: [2001:db8::1]:443"}
 		}
 		target, ports, hasPorts = strings.Cut(s, ":")
@@ -66,7 +66,7 @@ func splitPorts(s string) (target, ports string, hasPorts bool, problem *Problem
 	target, after, closed := strings.Cut(s[1:], "]")
 	ports, hasPorts = strings.CutPrefix(after, ":")
 	if !closed || after != "" && !hasPorts || !strings.Contains(target, ":") {
-		return "", "", false, &Problem{Reason: quote(s) + " is no bracketed IPv6 address or prefix",
+		return "", "", false, &Problem{Reason: words.QuoteASCII(s) + " is no bracketed IPv6 address or prefix",
 			Fix: "write [2001:db8::1]:443 or [2001:db8::/32]:443"}
 	}
 	return target, ports, hasPorts, nil
@@ -80,7 +80,7 @@ func parseMode(s string) (Mode, *Problem) {
 	if strings.EqualFold(s, "https") {
 		return "", &Problem{Reason: "there is no mode https", Fix: "write tls"}
 	}
-	return "", &Problem{Reason: quote(s) + " is no mode", Fix: didYouMean(s, []string{"tcp", "tls", "http", "udp"})}
+	return "", &Problem{Reason: words.QuoteASCII(s) + " is no mode", Fix: words.DidYouMean(s, []string{"tcp", "tls", "http", "udp"})}
 }
 
 // looksLikeAddress reports whether a target is, or resembles, an address or prefix rather than a name: it decides which
@@ -128,19 +128,19 @@ func parsePrefix(s string) (netip.Prefix, *Problem) {
 	}
 	switch {
 	case err != nil:
-		return p, &Problem{Reason: quote(s) + " is no address or prefix",
+		return p, &Problem{Reason: words.QuoteASCII(s) + " is no address or prefix",
 			Fix: "write 192.0.2.1, 192.0.2.0/24, 2001:db8::1 or 2001:db8::/32"}
 	case a.Zone() != "":
-		return p, &Problem{Reason: quote(s) + " has a zone",
+		return p, &Problem{Reason: words.QuoteASCII(s) + " has a zone",
 			Fix: "write a global address: a jail has no interface of the host"}
 	case a.Is4In6():
 		fix := "write an IPv4 address or prefix"
 		if p.Bits() >= 96 {
 			fix = "write " + prefixText(netip.PrefixFrom(a.Unmap(), p.Bits()-96).Masked())
 		}
-		return p, &Problem{Reason: quote(s) + " is an IPv4 address written as IPv6", Fix: fix}
+		return p, &Problem{Reason: words.QuoteASCII(s) + " is an IPv4 address written as IPv6", Fix: fix}
 	case p.Masked() != p:
-		return p, &Problem{Reason: quote(s) + " has bits set beyond its prefix length",
+		return p, &Problem{Reason: words.QuoteASCII(s) + " has bits set beyond its prefix length",
 			Fix: "write " + p.Masked().String() + " for the network, or " + a.String() + " for the one address"}
 	}
 	return p, nil
@@ -152,19 +152,4 @@ func prefixText(p netip.Prefix) string {
 		return p.Addr().String()
 	}
 	return p.String()
-}
-
-// maxShown is how many bytes of a foreign string an error repeats.
-const maxShown = 64
-
-// quote returns a foreign string that is safe in one line.
-func quote(s string) string {
-	if len(s) <= maxShown {
-		return strconv.QuoteToASCII(s)
-	}
-	cut := maxShown
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return strconv.QuoteToASCII(s[:cut]) + "... (" + strconv.Itoa(len(s)) + " bytes)"
 }

@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"brig/internal/words"
 )
 
 // srtKeys are the other keys of srt's section "network". Each concerns its proxies, its terminal or another system;
@@ -48,8 +50,8 @@ func readSRT(n *node) (p *Policy, notes []string, problem *Problem) {
 			problem = srtList(val, p.srtDeny)
 		case slices.Contains(srtKeys, key):
 			notes = append(notes, path+": ignored: it has no meaning here")
-		case nearest(key, srtLists) != "":
-			problem = &Problem{Reason: "there is no such field", Fix: didYouMean(key, srtLists)}
+		case words.Nearest(key, srtLists) != "":
+			problem = &Problem{Reason: "there is no such field", Fix: words.DidYouMean(key, srtLists)}
 		default:
 			notes = append(notes, path+": ignored: unknown")
 		}
@@ -81,7 +83,7 @@ func (p *Policy) srtAllow(s string, notes *[]string) *Problem {
 		return problem
 	}
 	if r.Host == "localhost" || r.CIDR == "127.0.0.1" || r.CIDR == "::1" {
-		*notes = append(*notes, "network.allowedDomains: "+quote(s)+": ignored: the jail's loopback is its own")
+		*notes = append(*notes, "network.allowedDomains: "+words.QuoteASCII(s)+": ignored: the jail's loopback is its own")
 		return nil
 	}
 	if len(r.Ports) == 0 {
@@ -90,7 +92,7 @@ func (p *Policy) srtAllow(s string, notes *[]string) *Problem {
 		}
 		noted := func(n string) bool { return strings.HasPrefix(n, srtPorts) }
 		if !slices.ContainsFunc(*notes, noted) { // once for all entries
-			*notes = append(*notes, srtPorts+quote(s+":8443"))
+			*notes = append(*notes, srtPorts+words.QuoteASCII(s+":8443"))
 		}
 	}
 	if r, problem = allowRule(r); problem == nil {
@@ -121,7 +123,7 @@ func (p *Policy) srtDeny(s string) *Problem {
 // srtRule reads an entry. It refuses what srt would refuse and only our flags have.
 func srtRule(s string) (Rule, *Problem) {
 	if strings.Contains(s, "://") {
-		return Rule{}, &Problem{Reason: quote(s) + " has a scheme", Fix: "write the domain alone, or with its port"}
+		return Rule{}, &Problem{Reason: words.QuoteASCII(s) + " has a scheme", Fix: "write the domain alone, or with its port"}
 	}
 	return parseRule(s)
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"brig/cgroup"
-	"brig/nsjail/internal/spec"
+	"brig/internal/words"
 )
 
 // DelegateScript returns a script for sh(1) with which root delegates control groups to a user, a name or a uid. They
@@ -38,7 +38,7 @@ func delegateScript(l *cgroup.Layout, user string, uid, shell int) (string, erro
 	}
 	switch {
 	case user == "" || user[0] == '-' || strings.Trim(user, letters) != "":
-		return "", fmt.Errorf("%s is neither the name of a user nor a uid", spec.Quote(user))
+		return "", fmt.Errorf("%s is neither the name of a user nor a uid", words.Quote(user))
 	case l.Mode == cgroup.V2 && l.Systemd:
 		return "", errors.New("systemd gives them here: write brig run --systemd-scope")
 	case l.Dir == "" && len(dirs) == 0:

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 )
 
@@ -65,7 +66,7 @@ func hasURLPassword(value string) bool {
 func PassEnv(patterns, environ []string) (passed []string, err error) {
 	for _, p := range patterns {
 		if _, err := path.Match(p, ""); err != nil {
-			return nil, fmt.Errorf("%s is not a pattern: %w; close the [", spec.Quote(p), err)
+			return nil, fmt.Errorf("%s is not a pattern: %w; close the [", words.Quote(p), err)
 		}
 	}
 	seen := map[string]bool{}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/sys"
+	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -39,7 +41,7 @@ func (h *Host) lookEtc(s *spec.Spec) error {
 	for i, name := range s.Etc {
 		why, err := h.lookEtcName("etc/" + name)
 		if err == nil && why != "" {
-			err = &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("etc", i), Detail: spec.Quote("/etc/"+name) + " " + why,
+			err = &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("etc", i), Detail: words.Quote("/etc/"+name) + " " + why,
 				Remedy: "name public configuration that this machine has"}
 		}
 		if err != nil {
@@ -128,10 +130,7 @@ func javaConfigs() (names []string) {
 	defer unix.Close(fd)
 	var entries []string
 	for buf := make([]byte, 2048); ; {
-		n, err := unix.ReadDirent(fd, buf)
-		if err == unix.EINTR {
-			continue
-		}
+		n, err := sys.Retry(func() (int, error) { return unix.ReadDirent(fd, buf) })
 		if err != nil || n <= 0 {
 			break // Java reports the missing configuration itself
 		}

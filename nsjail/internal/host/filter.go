@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 	"brig/seccomp"
 
@@ -96,7 +97,7 @@ func compile(key []byte, table *seccomp.Table) ([]byte, error) {
 }
 
 func profileError(name string, err error) error {
-	return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: spec.Quote(name) + ": " + err.Error(), Remedy: "mend the profile, or use --seccomp default"}
+	return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: words.Quote(name) + ": " + err.Error(), Remedy: "mend the profile, or use --seccomp default"}
 }
 
 // SeccompNames are the filters that Spec.Seccomp knows by name; anything else is a file.
@@ -110,8 +111,8 @@ func ReadProfile(name string) ([]byte, *seccomp.Profile, error) {
 	if !strings.Contains(name, "/") {
 		data, err := seccomp.PresetSource(name)
 		if err != nil {
-			return nil, nil, &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: spec.Quote(name) + " is not a preset",
-				Remedy: spec.DidYouMean(name, SeccompNames()) + " (the path of a file has a slash)"}
+			return nil, nil, &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: words.Quote(name) + " is not a preset",
+				Remedy: words.DidYouMean(name, SeccompNames()) + " (the path of a file has a slash)"}
 		}
 		p, err := seccomp.Parse(data)
 		return data, p, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brig/cgroup"
+	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +34,7 @@ func (h *Host) lookGroup(s *spec.Spec) (err error) {
 		l := &s.Limits.IO[i]
 		dev, err := blockDevice(l.Path)
 		if err != nil {
-			return &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("limits.io", i), Detail: spec.Quote(l.Path) + ": " + err.Error(),
+			return &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("limits.io", i), Detail: words.Quote(l.Path) + ": " + err.Error(),
 				Remedy: "name a block device, or a file or directory on one"}
 		}
 		if h.Devices == nil {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
 
@@ -94,39 +94,9 @@ func parseKernel(release string) (k Kernel, err error) {
 	return k, nil
 }
 
-// readFile reads a small file of /proc or /etc. Unlike os.ReadFile it does not wake the netpoller: this is the path of
-// every start.
-func readFile(path string) ([]byte, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	defer unix.Close(fd)
-	buf := make([]byte, 0, 4096)
-	for len(buf) <= maxSmallFile {
-		n, err := unix.Read(fd, buf[len(buf):cap(buf)])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return nil, &os.PathError{Op: "read", Path: path, Err: err}
-		}
-		if n == 0 {
-			return buf, nil
-		}
-		if buf = buf[:len(buf)+n]; len(buf) == cap(buf) {
-			buf = slices.Grow(buf, 8*len(buf))
-		}
-	}
-	return nil, &os.PathError{Op: "read", Path: path, Err: unix.EFBIG}
-}
-
-// maxSmallFile bounds what readFile takes: a mount table of 10,000 entries is 2 MiB.
-const maxSmallFile = 64 << 20
-
 // ReadText returns the content of a small file without the white space around it, or "".
 func ReadText(path string) string {
-	b, err := readFile(path)
+	b, err := sys.ReadFile(path)
 	if err != nil {
 		return "" // as for readInt
 	}
@@ -141,10 +111,7 @@ func readInt(path string) (int, bool) {
 	}
 	defer unix.Close(fd)
 	var b [32]byte
-	n, err := unix.Read(fd, b[:])
-	for err == unix.EINTR {
-		n, err = unix.Read(fd, b[:])
-	}
+	n, err := sys.Read(fd, b[:])
 	if err != nil {
 		return 0, false
 	}
@@ -196,7 +163,7 @@ func (h *Host) lookIdentity(*spec.Spec) error {
 
 // hostRoot reports whether uid 0 here is the host's root. It returns an error if there are no other ids for the payload.
 func hostRoot() (bool, error) {
-	m, err := readFile("/proc/self/uid_map")
+	m, err := sys.ReadFile("/proc/self/uid_map")
 	if err != nil {
 		return false, err
 	}

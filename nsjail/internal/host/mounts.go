@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 )
 
@@ -42,7 +44,7 @@ func ParseMounts(mountinfo []byte, text string) (list []MountLine) {
 }
 
 func option(list []byte, name string) bool {
-	return spec.Contains(strings.Split(string(list), ","), name)
+	return slices.Contains(strings.Split(string(list), ","), name)
 }
 
 // NoProc returns why the kernel would refuse a new procfs to a user namespace, or "". It demands one in the caller's
@@ -64,9 +66,9 @@ func NoProc(mountinfo []byte) string {
 		case m.root != "/":
 			continue
 		case m.readOnly:
-			why = spec.Quote(m.Point) + " is mounted read-only"
+			why = words.Quote(m.Point) + " is mounted read-only"
 		case over != "":
-			why = spec.Quote(m.Point) + " is masked: " + spec.Quote(over) + " is mounted over it"
+			why = words.Quote(m.Point) + " is masked: " + words.Quote(over) + " is mounted over it"
 		default:
 			return ""
 		}
@@ -85,5 +87,5 @@ func NeedProc(err error) error {
 	if !errors.As(err, &pe) || !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(pe.Path, "/proc/") {
 		return err
 	}
-	return &spec.Error{Fault: spec.FaultHost, Op: "proc", Detail: spec.Quote(pe.Path) + " does not exist, so /proc is not mounted", Remedy: "run mount -t proc proc /proc"}
+	return &spec.Error{Fault: spec.FaultHost, Op: "proc", Detail: words.Quote(pe.Path) + " does not exist, so /proc is not mounted", Remedy: "run mount -t proc proc /proc"}
 }

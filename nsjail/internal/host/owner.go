@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 
 	"brig/nsjail/internal/spec"
 )
@@ -10,7 +11,7 @@ import (
 // container. Such a root cannot map the owner of a bind to the payload (mount_setattr(2)). So the payload runs as the
 // owner of the writable binds, as if that user had called brig, but never as root.
 func (h *Host) lookOwner(s *spec.Spec) error {
-	if !h.Drop || h.Missing["idmap"] == "" || spec.Contains(s.Optional, "idmap") {
+	if !h.Drop || h.Missing["idmap"] == "" || slices.Contains(s.Optional, "idmap") {
 		return nil
 	}
 	for i, m := range s.Mounts {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -51,7 +52,7 @@ func (h *Host) LookSources(s *spec.Spec) error {
 }
 
 func sourceError(key, path string, err error, remedy string) error {
-	e := &spec.Error{Fault: spec.FaultCaller, Op: key, Detail: spec.Quote(path), Remedy: remedy}
+	e := &spec.Error{Fault: spec.FaultCaller, Op: key, Detail: words.Quote(path), Remedy: remedy}
 	if !errors.As(err, &e.Errno) {
 		e.Detail += ": " + err.Error()
 	}
@@ -68,7 +69,7 @@ func (h *Host) open(key, path string) (*Source, error) {
 		remedy := "name a path that exists"
 		switch {
 		case errors.Is(err, unix.ENOENT) && strings.HasPrefix(key, "mounts["):
-			remedy += ", or make a directory first: mkdir -p " + spec.Quote(path)
+			remedy += ", or make a directory first: mkdir -p " + words.Quote(path)
 		case errors.Is(err, unix.EACCES):
 			remedy = "give this user search permission on every directory of the path"
 		}

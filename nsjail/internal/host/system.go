@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +14,7 @@ import (
 
 // LookMounts reads the caller's mount table.
 func (h *Host) LookMounts(*spec.Spec) (err error) {
-	h.mounts, err = readFile("/proc/self/mountinfo")
+	h.mounts, err = sys.ReadFile("/proc/self/mountinfo")
 	return err
 }
 
@@ -26,7 +27,7 @@ func (h *Host) lookSystem(s *spec.Spec) error {
 			"--security-opt unmask=ALL; in a brig jail: --seccomp unconfined outside, --optional proc inside)"
 	}
 	if unix.Access("/sys/module/overlay", unix.F_OK) != nil { // built in without parameters, or missing
-		filesystems, err := readFile("/proc/filesystems")
+		filesystems, err := sys.ReadFile("/proc/filesystems")
 		if err != nil {
 			return err
 		}

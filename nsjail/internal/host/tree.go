@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +22,7 @@ const maxWalk = 4096
 // connect(2) to a socket nor open(2) of a FIFO for writing. A private overlay does, so only what is shared live is
 // searched.
 func (h *Host) channels(s *spec.Spec, key string, m spec.Mount, src *Source) error {
-	if !src.Dir || spec.Contains(s.Optional, "sockets") || !m.Writable && !m.Live && src.NoOverlay == "" {
+	if !src.Dir || slices.Contains(s.Optional, "sockets") || !m.Writable && !m.Live && src.NoOverlay == "" {
 		return nil
 	}
 	return h.walk(key, m.Source, src, func(dirfd int, path string, e os.DirEntry) error {
@@ -34,7 +36,7 @@ func (h *Host) channels(s *spec.Spec, key string, m spec.Mount, src *Source) err
 			return nil
 		}
 		return sourceError(key, m.Source, fmt.Errorf("holds a %s, %s: the payload could talk to the host through it",
-			what, spec.Quote(path)),
+			what, words.Quote(path)),
 			"remove it, share the tree with --input, or list sockets under --optional")
 	})
 }
@@ -91,8 +93,8 @@ func (h *Host) hardLinks(s *spec.Spec) error {
 				return nil
 			}
 			return sourceError(key, w.Source, fmt.Errorf("holds %s, which is the same file as the protected %s "+
-				"(a hard link)", spec.Quote(path), spec.Quote(protected)),
-				"break the link: cp "+spec.Quote(path)+" to a new file and rename that")
+				"(a hard link)", words.Quote(path), words.Quote(protected)),
+				"break the link: cp "+words.Quote(path)+" to a new file and rename that")
 		})
 		if err != nil {
 			return err
@@ -144,7 +146,7 @@ func (h *Host) walk(key, source string, src *Source, visit visitor) error {
 	}
 	if err == nil && seen >= maxWalk {
 		h.Partial = append(h.Partial, fmt.Sprintf("sockets: only the first %d entries of %s were checked",
-			maxWalk, spec.Quote(source)))
+			maxWalk, words.Quote(source)))
 	}
 	return err
 }

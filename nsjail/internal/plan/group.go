@@ -45,7 +45,7 @@ func (r *resolver) group() error {
 	}
 	if p.Enforced["memory"] != "" {
 		r.Notes = append(r.Notes, uncounted)
-		p.Optional["memory_sockets"] = !spec.Contains(r.spec.Require, "memory_sockets")
+		p.Optional["memory_sockets"] = !slices.Contains(r.spec.Require, "memory_sockets")
 	}
 	for _, name := range r.spec.Optional {
 		p.Optional[name] = true

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 	"brig/rootfs"
@@ -108,7 +109,7 @@ func (r *resolver) bind(label, key, target string, m spec.Mount) error {
 	if !m.Writable && !m.Live {
 		if host.NoOverlay == "" {
 			e.Kind = rootfs.Overlay
-		} else if spec.Contains(r.spec.Require, "overlay") {
+		} else if slices.Contains(r.spec.Require, "overlay") {
 			return &spec.Error{Fault: spec.FaultHost, Op: "overlay", Detail: m.Target + ": " + host.NoOverlay,
 				Remedy: "do not require overlay"}
 		} else {
@@ -180,7 +181,7 @@ func (r *resolver) plain(src *host.Source, attr uint64) error {
 	h, why := r.host, r.host.Missing["idmap"]
 	fallback := fmt.Sprintf("binds are plain, and the payload is %d:%d to them", h.PayloadUID, h.PayloadGID)
 	plain, err := r.require("idmap", "", why, fallback)
-	if plain || err != nil || spec.Contains(r.spec.Optional, "idmap") {
+	if plain || err != nil || slices.Contains(r.spec.Optional, "idmap") {
 		return err
 	}
 	need := uint32(unix.S_IROTH)
@@ -199,7 +200,7 @@ func (r *resolver) plain(src *host.Source, attr uint64) error {
 	}
 	return &spec.Error{Fault: spec.FaultHost, Op: "idmap", Detail: fmt.Sprintf(
 		"%s, and %s (owner %d:%d, mode %04o) is not for the payload, which is %d:%d there",
-		why, spec.Quote(src.Path), src.UID, src.GID, src.Mode&0o7777, h.PayloadUID, h.PayloadGID),
+		why, words.Quote(src.Path), src.UID, src.GID, src.Mode&0o7777, h.PayloadUID, h.PayloadGID),
 		Remedy: fmt.Sprintf("chown -R %d:%[1]d what the payload is to write to, and it runs as that user; chmod -R o+rX "+
 			"what it is to read; or give the container the capability "+
 			"(docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE)", owner)}
@@ -208,6 +209,6 @@ func (r *resolver) plain(src *host.Source, attr uint64) error {
 // NoVolume returns the error for a mount of a volume that the Runner does not have.
 func NoVolume(key, id string) error {
 	return &spec.Error{Fault: spec.FaultCaller, Op: key,
-		Detail: "there is no volume " + spec.Quote(id) + " here: it was closed, or belongs to another program",
+		Detail: "there is no volume " + words.Quote(id) + " here: it was closed, or belongs to another program",
 		Remedy: "make one with Runner.NewVolume, or bind a directory"}
 }

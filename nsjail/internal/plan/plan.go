@@ -2,10 +2,12 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"brig/cgroup"
 	"brig/internal/program"
+	"brig/internal/words"
 	"brig/netns"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
@@ -93,8 +95,8 @@ func (p *Plan) String() string {
 			src := p.Host.Sources[m.Key]
 			how = fmt.Sprintf("open_tree, idmapped %d:%d -> %d:%d", src.UID, src.GID, p.Host.PayloadUID, p.Host.PayloadGID)
 		}
-		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(m.Slot), spec.Quote(p.Host.Sources[m.Key].Path),
-			spec.Quote(m.Target), how)
+		fmt.Fprintf(&b, "      $%d = %s for %s (%s)\n", int(m.Slot), words.Quote(p.Host.Sources[m.Key].Path),
+			words.Quote(m.Target), how)
 	}
 	if p.Group != nil {
 		for _, s := range p.Group.Steps() {
@@ -254,10 +256,10 @@ func (r *resolver) require(name, by, missing, fallback string) (bool, error) {
 	case missing == "":
 		r.Enforced[name] = by
 		return true, nil
-	case spec.Contains(r.spec.Optional, name):
+	case slices.Contains(r.spec.Optional, name):
 		r.Enforced[name] = "not enforced: " + missing + " (optional)"
 		return false, nil
-	case fallback != "" && !spec.Contains(r.spec.Require, name):
+	case fallback != "" && !slices.Contains(r.spec.Require, name):
 		r.Enforced[name] = fallback + " (" + missing + ")"
 		return false, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -281,7 +282,7 @@ func TestPlansTellWhatIsEnforced(t *testing.T) {
 			if !ok && !m.OnDemand && m.Name != "idmap" && m.Name != "overlay" && m.Name != "sockets" {
 				t.Errorf("%s: nothing is said of %s", name, m.Name)
 			}
-			if ok && spec.Contains(p.Spec.Require, m.Name) && strings.HasPrefix(v, "not enforced") {
+			if ok && slices.Contains(p.Spec.Require, m.Name) && strings.HasPrefix(v, "not enforced") {
 				t.Errorf("%s: %s is required and %s", name, m.Name, v)
 			}
 		}

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"brig/internal/program"
 	"brig/netns"
@@ -146,7 +147,7 @@ func (r *resolver) closeOnExec() error {
 // counts how often it was met, it is twice as high and is never reached.
 func (r *resolver) limitProcesses() error {
 	n := r.processes()
-	if n < 0 && spec.Contains(r.spec.Require, "processes") {
+	if n < 0 && slices.Contains(r.spec.Require, "processes") {
 		return &spec.Error{Fault: spec.FaultCaller, Op: "limits.processes",
 			Detail: "a limit is required, and none is asked for", Remedy: "drop one of the two"}
 	}
@@ -201,7 +202,7 @@ func (r *resolver) filter() error {
 		r.Notes = append(r.Notes, r.guardNote())
 	}
 	if r.spec.Seccomp == "unconfined" {
-		if spec.Contains(r.spec.Require, "seccomp") {
+		if slices.Contains(r.spec.Require, "seccomp") {
 			return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: "it is required and unconfined",
 				Remedy: "drop one of the two"}
 		}

@@ -270,10 +270,10 @@ func (r *resolver) masks(always bool) {
 	_, readOnly := host.Masks()
 	for _, f := range r.host.ProcFiles {
 		kind := rootfs.Mask
-		if spec.Contains(readOnly, f.Name) {
+		if slices.Contains(readOnly, f.Name) {
 			kind = rootfs.Sealed
 		}
-		if spec.Contains(host.EveryKernel, f.Name) == always {
+		if slices.Contains(host.EveryKernel, f.Name) == always {
 			r.add(rootfs.Entry{Kind: kind, Label: "proc", Target: "proc/" + f.Name, SourceIsDir: f.Dir && kind == rootfs.Mask})
 		}
 	}

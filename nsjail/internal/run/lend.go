@@ -4,6 +4,7 @@ import (
 	"os"
 	"strconv"
 
+	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
@@ -39,7 +40,7 @@ func (s *Streams) lend(f *os.File) (fd int, err error) {
 		}
 	}
 	if _, ours := err.(*spec.Error); err != nil && !ours {
-		err = &spec.Error{Fault: spec.FaultCaller, Op: streamNames[len(s.fds)], Detail: spec.Quote(f.Name()) + ": " + err.Error(),
+		err = &spec.Error{Fault: spec.FaultCaller, Op: streamNames[len(s.fds)], Detail: words.Quote(f.Name()) + ": " + err.Error(),
 			Remedy: "pass an open file"}
 	}
 	return fd, err
@@ -60,7 +61,7 @@ func (s *Streams) reopen(f *os.File, ours int) (fd int, err error) {
 	i := len(s.fds)
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR { // openat(2) below its descriptor, and "..", lead to every file of the host
 		return -1, &spec.Error{Fault: spec.FaultCaller, Op: streamNames[i],
-			Detail: spec.Quote(f.Name()) + " is a directory: the payload could walk the host's files from it",
+			Detail: words.Quote(f.Name()) + " is a directory: the payload could walk the host's files from it",
 			Remedy: "pass a file, a pipe or a terminal; share a directory with --input"}
 	}
 	now := &s.files[i]

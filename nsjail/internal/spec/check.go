@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"brig/internal/words"
 )
 
 // The limits of the kernel that Check knows, so that a Spec fails before anything is made.
@@ -47,7 +49,7 @@ func (c *checker) add(path, reason, fix string) {
 // bytes refuses what no system call can carry.
 func (c *checker) bytes(path, value string) bool {
 	if i := strings.IndexByte(value, 0); i >= 0 {
-		c.add(path, fmt.Sprintf("%s has a NUL byte at offset %d, which no system call can carry", Quote(value), i), "remove it")
+		c.add(path, fmt.Sprintf("%s has a NUL byte at offset %d, which no system call can carry", words.Quote(value), i), "remove it")
 		return false
 	}
 	return true
@@ -59,7 +61,7 @@ func (c *checker) text(path, value string) bool {
 		return false
 	}
 	if !utf8.ValidString(value) {
-		c.add(path, Quote(value)+" is not UTF-8", "write it in UTF-8")
+		c.add(path, words.Quote(value)+" is not UTF-8", "write it in UTF-8")
 		return false
 	}
 	return true
@@ -82,7 +84,7 @@ func (c *checker) args(s *Spec) {
 		total += len(e) + 1 + 8
 		if at := strings.IndexByte(e, 0); at >= 0 { // its value may be a secret
 			name, _, _ := strings.Cut(e, "=")
-			c.add(Index("env", i), fmt.Sprintf("%s has a NUL byte at offset %d, which no system call can carry", Quote(name), at), "remove it")
+			c.add(Index("env", i), fmt.Sprintf("%s has a NUL byte at offset %d, which no system call can carry", words.Quote(name), at), "remove it")
 			continue
 		}
 		c.word(Index("env", i), e)
@@ -133,9 +135,9 @@ func (c *checker) identity(s *Spec) {
 func (c *checker) hostname(name string) {
 	switch {
 	case len(name) > maxHostname:
-		c.add("hostname", fmt.Sprintf("%s is longer than %d bytes", Quote(name), maxHostname), "shorten it")
+		c.add("hostname", fmt.Sprintf("%s is longer than %d bytes", words.Quote(name), maxHostname), "shorten it")
 	case strings.Trim(name, hostnameBytes) != "" || strings.IndexByte("-.", name[0]) >= 0:
-		c.add("hostname", Quote(name)+" is not a host name", "use letters, digits, - and ., and begin with a letter or digit")
+		c.add("hostname", words.Quote(name)+" is not a host name", "use letters, digits, - and ., and begin with a letter or digit")
 	}
 }
 
@@ -147,15 +149,15 @@ func (c *checker) cleanPath(field, p string) bool {
 	case p == "":
 		c.add(field, "is empty", `write an absolute path, as in "/data"`)
 	case len(p) >= maxPath:
-		c.add(field, fmt.Sprintf("%s is longer than %d bytes", Quote(p), maxPath-1), "shorten it")
+		c.add(field, fmt.Sprintf("%s is longer than %d bytes", words.Quote(p), maxPath-1), "shorten it")
 	case !path.IsAbs(p):
-		c.add(field, Quote(p)+" is not absolute", "write "+Quote(clean))
+		c.add(field, words.Quote(p)+" is not absolute", "write "+words.Quote(clean))
 	case p != clean:
-		c.add(field, Quote(p)+" is not a clean path", "write "+Quote(clean))
+		c.add(field, words.Quote(p)+" is not a clean path", "write "+words.Quote(clean))
 	default:
 		for _, name := range strings.Split(p, "/") {
 			if len(name) > maxName {
-				c.add(field, fmt.Sprintf("%s is longer than the %d bytes of a file name", Quote(name), maxName), "shorten it")
+				c.add(field, fmt.Sprintf("%s is longer than the %d bytes of a file name", words.Quote(name), maxName), "shorten it")
 				return false
 			}
 		}
@@ -175,10 +177,10 @@ func ParseUser(s string) (uid, gid uint32, err error) {
 	for i, t := range []string{first, second} {
 		v, err := strconv.ParseUint(t, 10, 32)
 		if err != nil || strings.TrimLeft(t, "0123456789") != "" {
-			return 0, 0, fmt.Errorf("%s is not a number (user and group names are not looked up)", Quote(t))
+			return 0, 0, fmt.Errorf("%s is not a number (user and group names are not looked up)", words.Quote(t))
 		}
 		if v > maxID {
-			return 0, 0, fmt.Errorf("%s is more than %d", Quote(t), uint32(maxID))
+			return 0, 0, fmt.Errorf("%s is more than %d", words.Quote(t), uint32(maxID))
 		}
 		ids[i] = uint32(v)
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"brig/internal/words"
 )
 
 // The kernel's bounds for the limits of a control group.
@@ -118,7 +120,7 @@ func (c *checker) weight(field string, w int) {
 // cpuset checks a list of numbers and ranges in the form of cpuset(7).
 func (c *checker) cpuset(name, list, what string) {
 	if list != "" && (len(list) > maxGroupValue || !validCPUSet(list)) {
-		c.add("limits."+name, Quote(list)+" is not a list of "+what, "write it as in 0-3,6")
+		c.add("limits."+name, words.Quote(list)+" is not a list of "+what, "write it as in 0-3,6")
 	}
 }
 
@@ -141,7 +143,7 @@ func (c *checker) cgroupParent(p string) {
 	switch {
 	case p == "":
 	case strings.Contains(p, "\n"):
-		c.add("cgroup_parent", Quote(p)+" has a line break, which no control group has in its name", "remove it")
+		c.add("cgroup_parent", words.Quote(p)+" has a line break, which no control group has in its name", "remove it")
 	case c.bytes("cgroup_parent", p):
 		c.cleanPath("cgroup_parent", p)
 	}

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
+
+	"brig/internal/words"
 )
 
 const (
@@ -34,7 +37,7 @@ func (c *checker) io(l *Limits) {
 		}
 		clean := filepath.Clean(d.Path)
 		if first, twice := seen[clean]; twice {
-			c.add(field+".path", Quote(d.Path)+" is already that of "+Index("limits.io", first),
+			c.add(field+".path", words.Quote(d.Path)+" is already that of "+Index("limits.io", first),
 				"put its rates together in one entry")
 			continue
 		}
@@ -75,7 +78,7 @@ func (c *checker) hugetlb(limits map[string]Bytes) {
 	sort.Strings(names) // the same Spec gives the same answer
 	for _, name := range names {
 		if !hugePageSize(name) {
-			c.add("limits.hugetlb", Quote(name)+" is not a size of huge pages", hugePageFix)
+			c.add("limits.hugetlb", words.Quote(name)+" is not a size of huge pages", hugePageFix)
 		} else if v := limits[name]; v < 0 {
 			c.add("limits.hugetlb."+name, fmt.Sprintf("%d is negative", v),
 				"write a size, as in 64m, or 0 for no huge pages")
@@ -85,7 +88,7 @@ func (c *checker) hugetlb(limits map[string]Bytes) {
 
 // hugePageSize reports whether s is a power of two below 1024 in KB, MB or GB: hugetlb_cgroup_files of the kernel.
 func hugePageSize(s string) bool {
-	if len(s) < 3 || !Contains([]string{"KB", "MB", "GB"}, s[len(s)-2:]) || s[0] == '0' {
+	if len(s) < 3 || !slices.Contains([]string{"KB", "MB", "GB"}, s[len(s)-2:]) || s[0] == '0' {
 		return false
 	}
 	n, err := strconv.ParseUint(s[:len(s)-2], 10, 10)
@@ -104,20 +107,20 @@ func (c *checker) groupFiles(l *Limits) {
 		file, value, ok := strings.Cut(entry, "=")
 		switch {
 		case !ok || value == "":
-			c.add(field, Quote(entry)+" has no value", "write FILE=VALUE, as in memory.oom.group=0")
-		case Contains(reservedGroupFiles(), file):
-			c.add(field, Quote(file)+" decides who is in the group and whether they run, which is brig's part", "remove it")
+			c.add(field, words.Quote(entry)+" has no value", "write FILE=VALUE, as in memory.oom.group=0")
+		case slices.Contains(reservedGroupFiles(), file):
+			c.add(field, words.Quote(file)+" decides who is in the group and whether they run, which is brig's part", "remove it")
 		case !groupFile(file):
-			c.add(field, Quote(file)+" is not the name of a file of a control group",
+			c.add(field, words.Quote(file)+" is not the name of a file of a control group",
 				"write it as in memory.oom.group=0, without a directory")
 		case len(value) > maxGroupValue:
 			c.add(field, fmt.Sprintf("%d bytes are more than the %d that one write takes", len(value), maxGroupValue),
 				"shorten the value")
 		case strings.ContainsAny(value, "\n\x00"):
-			c.add(field, Quote(value)+" has a line break or a NUL byte, which no such file takes",
+			c.add(field, words.Quote(value)+" has a line break or a NUL byte, which no such file takes",
 				"write an entry for each line")
 		case taken[file] != "":
-			c.add(field, Quote(file)+" is already set by limits."+taken[file], "remove one of the two")
+			c.add(field, words.Quote(file)+" is already set by limits."+taken[file], "remove one of the two")
 		default:
 			c.text(field, entry)
 		}

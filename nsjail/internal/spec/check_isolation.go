@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"brig/internal/words"
 )
 
 // isolation checks the network and the system-call filter.
@@ -14,7 +16,7 @@ func (c *checker) isolation(s *Spec) {
 	switch s.Net {
 	case "", NetNone, NetLoopback, NetEgress, NetHost:
 	default:
-		c.add("net", Quote(string(s.Net))+" is not a network mode", DidYouMean(string(s.Net), []string{"none", "loopback", "egress", "host"}))
+		c.add("net", words.Quote(string(s.Net))+" is not a network mode", words.DidYouMean(string(s.Net), []string{"none", "loopback", "egress", "host"}))
 	}
 	c.network(s)
 	// The presets belong to package seccomp, so that an unknown one is found by Resolve.
@@ -40,11 +42,11 @@ func (c *checker) mechanisms(s *Spec) {
 			m := slices.IndexFunc(all, func(m Mechanism) bool { return m.Name == name })
 			switch {
 			case m < 0:
-				c.add(field, Quote(name)+" is not a mechanism", DidYouMean(name, mechanismNames()))
-			case list.field == "require" && Contains(s.Optional, name):
-				c.add(field, Quote(name)+" is also listed under optional", "remove one of the two")
+				c.add(field, words.Quote(name)+" is not a mechanism", words.DidYouMean(name, mechanismNames()))
+			case list.field == "require" && slices.Contains(s.Optional, name):
+				c.add(field, words.Quote(name)+" is also listed under optional", "remove one of the two")
 			case list.field == "require" && all[m].OnDemand && !asked[name]:
-				c.add(field, Quote(name)+" is required, and no such limit is set", "set the limit, or remove it here")
+				c.add(field, words.Quote(name)+" is required, and no such limit is set", "set the limit, or remove it here")
 			}
 		}
 	}
@@ -57,9 +59,9 @@ func (c *checker) env(s *Spec) {
 		name, _, ok := strings.Cut(e, "=")
 		switch {
 		case !ok:
-			c.add(field, Quote(e)+" has no =", "write NAME=value, or list the name under pass_env")
+			c.add(field, words.Quote(e)+" has no =", "write NAME=value, or list the name under pass_env")
 		case name == "":
-			c.add(field, Quote(e)+" has no name", "write NAME=value")
+			c.add(field, words.Quote(e)+" has no name", "write NAME=value")
 		default:
 			c.envName(field, name)
 		}
@@ -67,11 +69,11 @@ func (c *checker) env(s *Spec) {
 	for i, p := range s.PassEnv {
 		field := Index("pass_env", i)
 		if _, err := path.Match(p, ""); err != nil {
-			c.add(field, Quote(p)+" is not a pattern", `close the [, or write \[ for a plain one`)
+			c.add(field, words.Quote(p)+" is not a pattern", `close the [, or write \[ for a plain one`)
 		} else if p == "" {
 			c.add(field, "is empty", "name a variable, as in LC_ALL or LC_*")
 		} else if strings.Contains(p, "=") {
-			c.add(field, Quote(p)+" has a value", "put it under env")
+			c.add(field, words.Quote(p)+" has a value", "put it under env")
 		} else {
 			c.envName(field, p)
 		}
@@ -84,7 +86,7 @@ func (c *checker) envName(field, name string) {
 		return // word has said it
 	}
 	if c.text(field, name) && strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
-		c.add(field, Quote(name)+" is not a name: it has a blank or a control byte", "remove that")
+		c.add(field, words.Quote(name)+" is not a name: it has a blank or a control byte", "remove that")
 	}
 }
 
@@ -116,11 +118,11 @@ func (c *checker) etcNames(s *Spec) {
 		switch {
 		case !c.text(field, name):
 		case name == "" || !filepath.IsLocal(name) || filepath.Clean(name) != name || name == "." || len(name) > maxName:
-			c.add(field, Quote(name)+" is not a name in /etc", "write a plain name such as fonts or apache2/mime.types")
+			c.add(field, words.Quote(name)+" is not a name in /etc", "write a plain name such as fonts or apache2/mime.types")
 		case slices.ContainsFunc(OwnedEtc, within):
 			c.add(field, "the jail makes its own /etc/"+name, "replace it by a file of yours: --file SRC /etc/"+name)
 		case slices.ContainsFunc(PrivateEtc, within):
-			c.add(field, Quote(name)+" is or holds accounts, keys or the machine's identity",
+			c.add(field, words.Quote(name)+" is or holds accounts, keys or the machine's identity",
 				"name what is needed of it, or bind it if that is meant: --ro-bind /etc/"+name+" /etc/"+name)
 		}
 	}

@@ -2,10 +2,13 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/words"
 )
 
 // RlimitNames are the sixteen resources of getrlimit(2), by the names of ulimit and docker.
@@ -90,8 +93,8 @@ func (c *checker) rlimits(s *Spec) {
 
 func (c *checker) rlimit(s *Spec, name string, r Rlimit) {
 	field := "limits.rlimits." + name
-	if !Contains(RlimitNames(), name) {
-		c.add("limits.rlimits", Quote(name)+" is not a resource of getrlimit(2)", DidYouMean(name, RlimitNames()))
+	if !slices.Contains(RlimitNames(), name) {
+		c.add("limits.rlimits", words.Quote(name)+" is not a resource of getrlimit(2)", words.DidYouMean(name, RlimitNames()))
 		return
 	}
 	switch {
@@ -113,16 +116,6 @@ func rlimitText(v int64) string {
 		return "unlimited"
 	}
 	return strconv.FormatInt(v, 10)
-}
-
-// Contains reports whether list has s.
-func Contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
 }
 
 // RlimitNumbers are the 16 resource limits of getrlimit(2) by their lower-case names.

@@ -5,12 +5,14 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"brig/internal/words"
 )
 
 func (c *checker) rootfs(r Rootfs) {
 	if c.hostPath("rootfs.path", r.Path) && hasDotDot(r.Path) {
 		// A root is what holds the payload: it is named plainly, not by a walk that a symlink on the way can bend.
-		c.add("rootfs.path", Quote(r.Path)+" walks upwards through ..", "write the path without ..")
+		c.add("rootfs.path", words.Quote(r.Path)+" walks upwards through ..", "write the path without ..")
 	}
 	if r.Path == "" && r.Writable {
 		c.add("rootfs.writable", "there is no rootfs to write to", "name a directory as its path")
@@ -25,7 +27,7 @@ func (c *checker) rootfs(r Rootfs) {
 // hostPath checks a path of the host, which may hold any byte but NUL.
 func (c *checker) hostPath(field, p string) bool {
 	if len(p) >= maxPath {
-		c.add(field, fmt.Sprintf("%s is longer than %d bytes", Quote(p), maxPath-1), "shorten it")
+		c.add(field, fmt.Sprintf("%s is longer than %d bytes", words.Quote(p), maxPath-1), "shorten it")
 		return false
 	}
 	return c.bytes(field, p)
@@ -64,11 +66,11 @@ func (c *checker) overlap(mounts []Mount, i int) {
 	field, m := Index("mounts", i)+".target", mounts[i]
 	for j, earlier := range mounts[:i] {
 		if earlier.Target == m.Target {
-			c.add(field, Quote(m.Target)+" is already the target of "+Index("mounts", j), "remove one of the two")
+			c.add(field, words.Quote(m.Target)+" is already the target of "+Index("mounts", j), "remove one of the two")
 			return
 		}
 		if m.Type != MountDir && strings.HasPrefix(earlier.Target, m.Target+"/") {
-			c.add(field, fmt.Sprintf("%s would hide %s of %s", Quote(m.Target), Quote(earlier.Target), Index("mounts", j)),
+			c.add(field, fmt.Sprintf("%s would hide %s of %s", words.Quote(m.Target), words.Quote(earlier.Target), Index("mounts", j)),
 				"put it before that one")
 			return
 		}
@@ -89,7 +91,7 @@ func (c *checker) target(field string, m Mount) bool {
 	}
 	for _, reserved := range []string{"/proc", "/dev", "/sys"} {
 		if m.Target == reserved || strings.HasPrefix(m.Target, reserved+"/") {
-			c.add(field, Quote(m.Target)+" is reserved: the jail makes its own "+reserved, "choose another target")
+			c.add(field, words.Quote(m.Target)+" is reserved: the jail makes its own "+reserved, "choose another target")
 			return false
 		}
 	}
@@ -119,7 +121,7 @@ func (c *checker) mountFields(field string, m Mount) {
 	case wantsSource:
 		c.hostPath(field+".source", m.Source)
 	case m.Source != "":
-		c.add(field+".source", fmt.Sprintf("%s: a %s has no source", Quote(m.Source), m.Type), "remove it")
+		c.add(field+".source", fmt.Sprintf("%s: a %s has no source", words.Quote(m.Source), m.Type), "remove it")
 	}
 	if m.Writable && m.Type != MountBind && m.Type != MountVolume {
 		c.add(field+".writable", "it is only for a bind or a volume", "remove it")
@@ -143,7 +145,7 @@ func (c *checker) mountFields(field string, m Mount) {
 func (c *checker) volume(field, source string) {
 	id, dir, found := strings.Cut(source, "/")
 	if source != "" && (id == "" || !found || dir == "" || dir == "." || dir == ".." || strings.Contains(dir, "/")) {
-		c.add(field, Quote(source)+" does not name a directory of a volume", `write the volume's id, "/", and one directory`)
+		c.add(field, words.Quote(source)+" does not name a directory of a volume", `write the volume's id, "/", and one directory`)
 	}
 }
 
@@ -153,17 +155,17 @@ func (c *checker) mountType(field, value string) {
 		c.add(field, "is empty", "write one of "+strings.Join(types, ", "))
 		return
 	}
-	c.add(field, Quote(value)+" is not a type of mount", DidYouMean(value, types))
+	c.add(field, words.Quote(value)+" is not a type of mount", words.DidYouMean(value, types))
 }
 
 func (c *checker) mode(field string, m Mount, wanted bool) {
 	if !wanted {
-		c.add(field, fmt.Sprintf("%s: a %s has no mode of its own", Quote(m.Mode), m.Type), "remove it")
+		c.add(field, fmt.Sprintf("%s: a %s has no mode of its own", words.Quote(m.Mode), m.Type), "remove it")
 		return
 	}
 	v, err := strconv.ParseUint(m.Mode, 8, 16)
 	if err != nil || v > 0o1777 || !utf8.ValidString(m.Mode) {
-		c.add(field, Quote(m.Mode)+" is not a mode", "write up to 1777 in octal digits, as in 755")
+		c.add(field, words.Quote(m.Mode)+" is not a mode", "write up to 1777 in octal digits, as in 755")
 	}
 }
 

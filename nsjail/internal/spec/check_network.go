@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"brig/internal/words"
 )
 
 // network checks what may be reached and what is published.
@@ -50,11 +52,11 @@ type published struct {
 func ParsePublished(text string) (p published, err error) {
 	ports, protocol, ok := strings.Cut(text, "/")
 	if ok && protocol != "tcp" {
-		return p, fmt.Errorf("%s: only tcp can be published", Quote(text))
+		return p, fmt.Errorf("%s: only tcp can be published", words.Quote(text))
 	}
 	at := strings.LastIndexByte(ports, ':')
 	if at < 0 {
-		return p, fmt.Errorf("%s names one port", Quote(text))
+		return p, fmt.Errorf("%s names one port", words.Quote(text))
 	}
 	if p.Port, err = port(ports[at+1:]); err != nil {
 		return p, err
@@ -64,7 +66,7 @@ func ParsePublished(text string) (p published, err error) {
 	if at := strings.LastIndexByte(host, ':'); at >= 0 {
 		ip := strings.TrimSuffix(strings.TrimPrefix(host[:at], "["), "]")
 		if address, err = netip.ParseAddr(ip); err != nil || address.Zone() != "" {
-			return p, fmt.Errorf("%s is no IP address", Quote(host[:at]))
+			return p, fmt.Errorf("%s is no IP address", words.Quote(host[:at]))
 		}
 		host = host[at+1:]
 	}
@@ -76,7 +78,7 @@ func ParsePublished(text string) (p published, err error) {
 func port(text string) (uint16, error) {
 	n, err := strconv.ParseUint(text, 10, 16)
 	if err != nil || n == 0 || strings.TrimLeft(text, "0123456789") != "" {
-		return 0, fmt.Errorf("%s is not a port: 1 to 65535", Quote(text))
+		return 0, fmt.Errorf("%s is not a port: 1 to 65535", words.Quote(text))
 	}
 	return uint16(n), nil
 }

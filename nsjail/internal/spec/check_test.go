@@ -150,17 +150,6 @@ func TestParseUser(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	list := []string{"memory", "memory-swap", "cpus", "net", "seccomp", "pass_env"}
-	for in, want := range map[string]string{"memroy": "memory", "Memory": "memory", "memory_swap": "memory-swap", "mem": "memory",
-		"secomp": "seccomp", "pass-env": "pass_env", "xyzzy": "", "": "", "cpu": "cpus", "nets": "net",
-		strings.Repeat("m", 1<<20): ""} {
-		if got := Nearest(in, list); got != want {
-			t.Errorf("Nearest(%.20q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestMechanismsAreSaid(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range Mechanisms() {

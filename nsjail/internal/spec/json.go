@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"unicode/utf8"
+
+	"brig/internal/words"
 )
 
 // MaxSpecSize is the largest JSON that ParseSpec reads, in bytes.
@@ -63,7 +65,7 @@ func (s *Spec) NotUTF8() []Problem {
 
 func (c *checker) textOnly(path, value string) {
 	if !utf8.ValidString(value) {
-		c.add(path, Quote(value)+" is not UTF-8, which JSON cannot carry", "rename it, or pass it as a flag of brig run")
+		c.add(path, words.Quote(value)+" is not UTF-8, which JSON cannot carry", "rename it, or pass it as a flag of brig run")
 	}
 }
 

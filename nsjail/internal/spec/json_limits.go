@@ -1,6 +1,11 @@
 package spec
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"brig/internal/words"
+)
 
 // limitsFields reads each limit by the type of its field.
 func limitsFields(l *Limits) []field {
@@ -65,10 +70,10 @@ func rlimitMap(to *map[string]Rlimit) func(*specReader, string) error {
 		*to = map[string]Rlimit{}
 		return d.keys(path, func(name string) error {
 			if _, twice := (*to)[name]; twice {
-				return fmt.Errorf("%s: %s is there twice; remove one", path, Quote(name))
+				return fmt.Errorf("%s: %s is there twice; remove one", path, words.Quote(name))
 			}
-			if !Contains(RlimitNames(), name) { // said here, where the path can be trusted to be printable
-				return fmt.Errorf("%s: %s is not a resource of getrlimit(2); %s", path, Quote(name), DidYouMean(name, RlimitNames()))
+			if !slices.Contains(RlimitNames(), name) { // said here, where the path can be trusted to be printable
+				return fmt.Errorf("%s: %s is not a resource of getrlimit(2); %s", path, words.Quote(name), words.DidYouMean(name, RlimitNames()))
 			}
 			var r Rlimit
 			err := d.object(path+"."+name, []field{{"soft", integer(&r.Soft)}, {"hard", integer(&r.Hard)}})
@@ -83,10 +88,10 @@ func hugeMap(to *map[string]Bytes) func(*specReader, string) error {
 		*to = map[string]Bytes{}
 		return d.keys(path, func(size string) error {
 			if _, twice := (*to)[size]; twice {
-				return fmt.Errorf("%s: %s is there twice; remove one", path, Quote(size))
+				return fmt.Errorf("%s: %s is there twice; remove one", path, words.Quote(size))
 			}
 			if !hugePageSize(size) { // said here, where the path can be trusted to be printable
-				return fmt.Errorf("%s: %s is not a size of huge pages; %s", path, Quote(size), hugePageFix)
+				return fmt.Errorf("%s: %s is not a size of huge pages; %s", path, words.Quote(size), hugePageFix)
 			}
 			var v Bytes
 			err := bytesOf(&v)(d, path+"."+size)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"brig/internal/words"
 )
 
 // ParseSpec reads the JSON form of a Spec. It is strict, since a protection that is misspelt is a protection that
@@ -81,9 +83,9 @@ func (d *specReader) wrongType(path string, got json.Token, want string) error {
 	case json.Delim:
 		kind = map[json.Delim]string{'{': "an object", '[': "a list"}[v]
 	case string:
-		kind = Quote(v)
+		kind = words.Quote(v)
 	case json.Number:
-		kind = "the number " + v.String()[:min(len(v.String()), maxShown)]
+		kind = "the number " + v.String()[:min(len(v.String()), words.MaxShown)]
 	case bool:
 		kind = fmt.Sprint(v)
 	}
@@ -112,7 +114,7 @@ func (d *specReader) object(path string, fields []field) error {
 		for i, f := range fields {
 			names[i] = f.name
 		}
-		return fmt.Errorf("%s: %s is not a key here; %s", pathOr(path, "the spec"), Quote(key), DidYouMean(key, names))
+		return fmt.Errorf("%s: %s is not a key here; %s", pathOr(path, "the spec"), words.Quote(key), words.DidYouMean(key, names))
 	})
 }
 

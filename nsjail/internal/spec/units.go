@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"brig/internal/words"
 )
 
 // Bytes is a size. In text it is a number with an optional binary suffix, as docker writes it: 512, 64k, 8m, 1g, 1t.
@@ -21,11 +23,11 @@ func ParseBytes(s string) (Bytes, error) {
 	digits := strings.TrimRight(s, "bBiIkKmMgGtTpP")
 	shift, ok := sizeShift(strings.ToLower(s[len(digits):]))
 	if !ok || digits == "" || strings.TrimLeft(digits, "0123456789") != "" {
-		return 0, fmt.Errorf("%s is not a size; write a whole number with k, m, g or t, as in 64m", Quote(s))
+		return 0, fmt.Errorf("%s is not a size; write a whole number with k, m, g or t, as in 64m", words.Quote(s))
 	}
 	v, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || v > math.MaxInt64>>shift {
-		return 0, fmt.Errorf("size %s is too large; write at most 8191p", Quote(s))
+		return 0, fmt.Errorf("size %s is too large; write at most 8191p", words.Quote(s))
 	}
 	return Bytes(v << shift), nil
 }
@@ -76,10 +78,10 @@ func ParseDuration(s string) (Duration, error) {
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || strings.Trim(s, "0123456789.+-eE") != "" { // ParseFloat also reads hexadecimal, Inf and NaN
-		return 0, fmt.Errorf("%s is not a duration of at most 292 years; write it as in 500ms, 30s or 1h", Quote(s))
+		return 0, fmt.Errorf("%s is not a duration of at most 292 years; write it as in 500ms, 30s or 1h", words.Quote(s))
 	}
 	if math.Abs(f) >= float64(math.MaxInt64)/1e9 { // the float is rounded up to 2^63 ns, which is one too many
-		return 0, fmt.Errorf("duration %s is too large; write at most 292 years", Quote(s))
+		return 0, fmt.Errorf("duration %s is too large; write at most 292 years", words.Quote(s))
 	}
 	return Duration(math.Round(f * float64(time.Second))), nil
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
 )
 
 // netFiles are the files of /proc/PID/net (proc_pid_net(5)) that change when a payload has used its network namespace. The
@@ -57,10 +59,7 @@ func (v *netView) read() (uint64, error) {
 	for i, fd := range v.files {
 		n := 0
 		for fd >= 0 {
-			m, err := unix.Pread(fd, buf[n:], int64(n))
-			if err == unix.EINTR {
-				continue
-			}
+			m, err := sys.Pread(fd, buf[n:], int64(n))
 			if err != nil {
 				return 0, err
 			}

@@ -1,0 +1,80 @@
+// Package sys makes system calls that a signal or a busy kernel may interrupt, and reads the kernel's small files.
+package sys
+
+import (
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxFile bounds ReadFile in bytes: a mount table of 10,000 entries is 2 MiB.
+const maxFile = 64 << 20
+
+// Retry repeats a system call that a signal has interrupted (EINTR, signal(7)).
+func Retry(call func() (int, error)) (int, error) {
+	for {
+		if n, err := call(); err != unix.EINTR {
+			return n, err
+		}
+	}
+}
+
+// Read is read(2) without EINTR.
+func Read(fd int, b []byte) (int, error) {
+	return Retry(func() (int, error) { return unix.Read(fd, b) })
+}
+
+// Pread is pread(2) without EINTR.
+func Pread(fd int, b []byte, at int64) (int, error) {
+	return Retry(func() (int, error) { return unix.Pread(fd, b, at) })
+}
+
+// Write is write(2) without EINTR.
+func Write(fd int, b []byte) (int, error) {
+	return Retry(func() (int, error) { return unix.Write(fd, b) })
+}
+
+// ReadFile reads a small file of /proc, /sys or /etc. Unlike os.ReadFile it does not start the runtime's poller, which
+// takes twice as many system calls. A file over 64 MiB is EFBIG. Errors are an *os.PathError.
+func ReadFile(path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	defer unix.Close(fd)
+	text, err := ReadAll(fd)
+	if err != nil {
+		return nil, &os.PathError{Op: "read", Path: path, Err: err}
+	}
+	return text, nil
+}
+
+// ReadAll reads an open file from its start (pread(2)), as ReadFile does.
+func ReadAll(fd int) ([]byte, error) {
+	buf := make([]byte, 0, 4096)
+	for len(buf) <= maxFile {
+		n, err := Pread(fd, buf[len(buf):cap(buf)], int64(len(buf)))
+		if err != nil || n == 0 {
+			return buf, err
+		}
+		if buf = buf[:len(buf)+n]; len(buf) == cap(buf) {
+			buf = slices.Grow(buf, 8*len(buf))
+		}
+	}
+	return nil, unix.EFBIG
+}
+
+// maxTries bounds Openat2: one interrupted lookup in a row is chance, a hundred are an adversary that renames.
+const maxTries = 100
+
+// Openat2 is openat2(2), ≥ 5.6. It is repeated after EINTR and after EAGAIN, which is a rename on the way during a
+// restricted lookup, or a lease on the file.
+func Openat2(dir int, path string, how *unix.OpenHow) (int, error) {
+	for try := 1; ; try++ {
+		fd, err := unix.Openat2(dir, path, how)
+		if err != unix.EINTR && err != unix.EAGAIN || try == maxTries {
+			return fd, err
+		}
+	}
+}

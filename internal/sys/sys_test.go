@@ -1,0 +1,89 @@
+package sys
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestRetry(t *testing.T) {
+	calls := 0
+	n, err := Retry(func() (int, error) {
+		if calls++; calls < 3 {
+			return -1, unix.EINTR
+		}
+		return calls, unix.EIO
+	})
+	if n != 3 || err != unix.EIO {
+		t.Error(n, err)
+	}
+}
+
+func TestReadFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, size := range []int{0, 1, 4095, 4096, 4097, 300_000} {
+		name := filepath.Join(dir, "f")
+		want := strings.Repeat("x", size)
+		if err := os.WriteFile(name, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%d bytes: read %d, %v", size, len(got), err)
+		}
+	}
+	if got, err := ReadFile("/proc/self/mountinfo"); err != nil || len(got) == 0 {
+		t.Error("a file of procfs:", err)
+	}
+	var pe *fs.PathError
+	if _, err := ReadFile(filepath.Join(dir, "none")); !errors.As(err, &pe) || pe.Op != "open" || pe.Err != unix.ENOENT {
+		t.Error(err)
+	}
+	if _, err := ReadFile(dir); !errors.As(err, &pe) || pe.Op != "read" || pe.Err != unix.EISDIR {
+		t.Error(err)
+	}
+}
+
+func TestReadFileIsBounded(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "sparse")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, maxFile+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(name); !errors.Is(err, unix.EFBIG) {
+		t.Error(err)
+	}
+}
+
+func TestOpenat2(t *testing.T) {
+	dir, err := unix.Open(t.TempDir(), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(dir)
+	how := unix.OpenHow{Flags: unix.O_RDWR | unix.O_CREAT | unix.O_CLOEXEC, Mode: 0o600, Resolve: unix.RESOLVE_BENEATH}
+	fd, err := Openat2(dir, "f", &how)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if n, err := Write(fd, []byte("abc")); n != 3 || err != nil {
+		t.Error(n, err)
+	}
+	b := make([]byte, 4)
+	if n, err := Pread(fd, b, 1); string(b[:n]) != "bc" || err != nil {
+		t.Errorf("%q %v", b[:max(n, 0)], err)
+	}
+	if n, err := Read(fd, b); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+	if _, err := Openat2(dir, "../f", &how); err != unix.EXDEV {
+		t.Error(err)
+	}
+}
