@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/internal/strictjson"
 	"brig/internal/words"
 )
 
@@ -21,12 +22,12 @@ func (p *Profile) Check() error {
 		return err
 	}
 	for i, f := range p.Flags {
-		if err := checkFlag(item("flags", i), f); err != nil {
+		if err := checkFlag(strictjson.Index("flags", i), f); err != nil {
 			return err
 		}
 	}
 	for i := range p.Syscalls {
-		if err := p.Syscalls[i].check(item("syscalls", i)); err != nil {
+		if err := p.Syscalls[i].check(strictjson.Index("syscalls", i)); err != nil {
 			return err
 		}
 	}
@@ -36,17 +37,17 @@ func (p *Profile) Check() error {
 func (p *Profile) checkArches() error {
 	check := func(path, name string) error { return oneOf(path, "architecture", name, scmpArchNames()) }
 	for i, a := range p.Architectures {
-		if err := check(item("architectures", i), a); err != nil {
+		if err := check(strictjson.Index("architectures", i), a); err != nil {
 			return err
 		}
 	}
 	for i, m := range p.ArchMap {
-		path := item("archMap", i)
+		path := strictjson.Index("archMap", i)
 		if err := check(path+".architecture", m.Architecture); err != nil {
 			return err
 		}
 		for j, a := range m.SubArchitectures {
-			if err := check(item(path+".subArchitectures", j), a); err != nil {
+			if err := check(strictjson.Index(path+".subArchitectures", j), a); err != nil {
 				return err
 			}
 		}
@@ -70,7 +71,7 @@ func checkAction(path, name, errnoPath string, errno *uint) error {
 		return oneOf(path, "action", name, actionNames())
 	}
 	if base == Notify {
-		return noListener(path, node{})
+		return noListener(nil, path)
 	}
 	if errno == nil {
 		return nil
@@ -93,14 +94,14 @@ func (s *Syscall) check(path string) error {
 	}
 	for i, n := range s.Names {
 		if !plainName(n) {
-			return wrong(item(path+".names", i), "is "+words.QuoteASCII(n), "write a system call's name: letters, digits and underscores")
+			return wrong(strictjson.Index(path+".names", i), "is "+words.QuoteASCII(n), "write a system call's name: letters, digits and underscores")
 		}
 	}
 	if err := checkAction(path+".action", s.Action, path+".errnoRet", s.ErrnoRet); err != nil {
 		return err
 	}
 	for i := range s.Args {
-		if err := s.Args[i].check(item(path+".args", i)); err != nil {
+		if err := s.Args[i].check(strictjson.Index(path+".args", i)); err != nil {
 			return err
 		}
 	}
@@ -133,12 +134,12 @@ func (f *Filter) check(path string) error {
 		return nil
 	}
 	for i, c := range f.Caps {
-		if err := oneOf(item(path+".caps", i), "capability", c, capNames()); err != nil {
+		if err := oneOf(strictjson.Index(path+".caps", i), "capability", c, capNames()); err != nil {
 			return err
 		}
 	}
 	for i, a := range f.Arches {
-		if err := oneOf(item(path+".arches", i), "architecture", a, archNames()); err != nil {
+		if err := oneOf(strictjson.Index(path+".arches", i), "architecture", a, archNames()); err != nil {
 			return err
 		}
 	}

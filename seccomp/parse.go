@@ -1,25 +1,29 @@
 package seccomp
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"strings"
 
+	"brig/internal/strictjson"
 	"brig/internal/words"
 )
 
 // MaxSize is the greatest profile that Parse reads, in bytes. Docker's is 13 KiB.
 const MaxSize = 1 << 20
 
+// maxDepth is how many objects and lists of a profile may be in each other. Docker's has 5.
+const maxDepth = 16
+
 // Parse reads a profile and checks all of it. The error is a *ProfileError.
 func Parse(data []byte) (*Profile, error) {
 	if len(data) > MaxSize {
 		return nil, wrong("", fmt.Sprintf("is %d bytes long", len(data)), fmt.Sprintf("keep it within %d bytes", MaxSize))
 	}
-	root, err := parseTree(data)
-	if err != nil {
-		return nil, err
-	}
 	p := &Profile{}
-	if err := p.decode(root); err != nil {
+	d := strictjson.Document{MaxDepth: maxDepth, SkipNull: true, Special: special, Render: render}
+	if err := d.Read(data, p); err != nil {
 		return nil, err
 	}
 	if err := p.Check(); err != nil {
@@ -28,133 +32,69 @@ func Parse(data []byte) (*Profile, error) {
 	return p, nil
 }
 
-func (p *Profile) decode(n node) error {
-	return n.object("",
-		member{"defaultAction", into(&p.DefaultAction)},
-		member{"defaultErrnoRet", intoErrno(&p.DefaultErrnoRet)},
-		member{"defaultErrno", intoErrnoName(&p.DefaultErrnoRet)},
-		member{"architectures", intoList(&p.Architectures)},
-		member{"flags", intoList(&p.Flags)},
-		member{"archMap", func(path string, n node) error {
-			return n.each(path, func(path string, n node) error {
-				p.ArchMap = append(p.ArchMap, ArchMap{})
-				m := &p.ArchMap[len(p.ArchMap)-1]
-				return n.object(path,
-					member{"architecture", into(&m.Architecture)},
-					member{"subArchitectures", intoList(&m.SubArchitectures)})
-			})
-		}},
-		member{"syscalls", func(path string, n node) error {
-			return n.each(path, func(path string, n node) error {
-				p.Syscalls = append(p.Syscalls, Syscall{})
-				return p.Syscalls[len(p.Syscalls)-1].decode(path, n)
-			})
-		}},
-		member{"listenerPath", noListener}, member{"listenerMetadata", noListener})
-}
-
-func noListener(path string, _ node) error {
-	return wrong(path, "brig has no notification agent", "remove it, and use SCMP_ACT_ERRNO instead of SCMP_ACT_NOTIFY")
-}
-
-func (s *Syscall) decode(path string, n node) error {
-	if n.has("name") && n.has("names") {
-		return wrong(path, `has both "name" and "names"`, `keep "names"`)
-	}
-	return n.object(path,
-		member{"names", intoList(&s.Names)},
-		member{"name", func(path string, n node) error {
-			s.Names = []string{""}
-			return into(&s.Names[0])(path, n)
-		}},
-		member{"action", into(&s.Action)},
-		member{"errnoRet", intoErrno(&s.ErrnoRet)},
-		member{"errno", intoErrnoName(&s.ErrnoRet)},
-		member{"comment", into(&s.Comment)},
-		member{"args", func(path string, n node) error {
-			return n.each(path, func(path string, n node) error {
-				s.Args = append(s.Args, Arg{})
-				return s.Args[len(s.Args)-1].decode(path, n)
-			})
-		}},
-		member{"includes", func(path string, n node) error { return decodeFilter(path, n, &s.Includes) }},
-		member{"excludes", func(path string, n node) error { return decodeFilter(path, n, &s.Excludes) }})
-}
-
-func (a *Arg) decode(path string, n node) error {
-	err := n.object(path,
-		member{"index", func(path string, n node) error {
-			v, err := n.number(path, 32)
-			a.Index = uint(v)
-			return err
-		}},
-		member{"value", into64(&a.Value)},
-		member{"valueTwo", into64(&a.ValueTwo)},
-		member{"op", into(&a.Op)})
-	if err != nil {
-		return err
-	}
-	// A missing value would be compared as 0 and change the meaning in silence.
-	for _, key := range []string{"index", "value", "op"} {
-		if !n.has(key) {
-			return wrong(join(path, key), "is missing", "write index, value and op")
-		}
-	}
-	return nil
-}
-
-func decodeFilter(path string, n node, to **Filter) error {
-	f := &Filter{}
-	*to = f
-	return n.object(path,
-		member{"caps", intoList(&f.Caps)},
-		member{"arches", intoList(&f.Arches)},
-		member{"minKernel", into(&f.MinKernel)})
-}
-
-func into(to *string) func(string, node) error {
-	return func(path string, n node) error {
-		if n.kind != "a string" {
-			return wrong(path, "is "+n.kind+", not a string", `write "…"`)
-		}
-		*to = n.text
-		return nil
-	}
-}
-
-func into64(to *uint64) func(string, node) error {
-	return func(path string, n node) (err error) {
-		*to, err = n.number(path, 64)
-		return err
-	}
-}
-
-func intoList(to *[]string) func(string, node) error {
-	return func(path string, n node) error {
-		return n.each(path, func(path string, n node) error {
-			var s string
-			err := into(&s)(path, n)
-			*to = append(*to, s)
-			return err
+// special reads the objects that have keys beside those of their types. Docker writes null for an absent member.
+func special(r *strictjson.Reader, path string, to any) (bool, error) {
+	switch v := to.(type) {
+	case *Profile:
+		return true, r.Object(path, []strictjson.Field{
+			key("defaultAction", &v.DefaultAction),
+			key("defaultErrnoRet", numberedErrno(&v.DefaultErrnoRet)),
+			key("defaultErrno", namedErrno(&v.DefaultErrnoRet)),
+			key("architectures", &v.Architectures),
+			key("flags", &v.Flags),
+			key("archMap", &v.ArchMap),
+			key("syscalls", &v.Syscalls),
+			key("listenerPath", noListener),
+			key("listenerMetadata", noListener),
 		})
+	case *Syscall:
+		return true, readSyscall(r, path, v)
+	case *Arg:
+		return true, readArg(r, path, v)
 	}
+	return false, nil
 }
 
-func intoErrno(to **uint) func(string, node) error {
-	return func(path string, n node) error {
-		v, err := n.number(path, 32)
-		if err != nil {
+func key(name string, to any) strictjson.Field { return strictjson.Field{Name: name, To: to} }
+
+func readSyscall(r *strictjson.Reader, path string, to *Syscall) error {
+	var name *string
+	err := r.Object(path, []strictjson.Field{
+		key("names", &to.Names),
+		key("name", &name),
+		key("action", &to.Action),
+		key("errnoRet", numberedErrno(&to.ErrnoRet)),
+		key("errno", namedErrno(&to.ErrnoRet)),
+		key("comment", &to.Comment),
+		key("args", &to.Args),
+		key("includes", &to.Includes),
+		key("excludes", &to.Excludes),
+	})
+	if err == nil && name != nil {
+		if to.Names != nil {
+			return wrong(path, `has both "name" and "names"`, `keep "names"`)
+		}
+		to.Names = []string{*name}
+	}
+	return err
+}
+
+// numberedErrno reads a number.
+func numberedErrno(to **uint) func(*strictjson.Reader, string) error {
+	return func(r *strictjson.Reader, path string) error {
+		var v uint32
+		if err := r.Value(path, &v); err != nil {
 			return err
 		}
 		return setErrno(path, to, uint(v))
 	}
 }
 
-// intoErrnoName reads "EPERM", the spelling of Podman's profiles, which carry the number beside it.
-func intoErrnoName(to **uint) func(string, node) error {
-	return func(path string, n node) error {
+// namedErrno reads "EPERM", the spelling of Podman's profiles, which have the number beside it.
+func namedErrno(to **uint) func(*strictjson.Reader, string) error {
+	return func(r *strictjson.Reader, path string) error {
 		var name string
-		if err := into(&name)(path, n); err != nil {
+		if err := r.Value(path, &name); err != nil {
 			return err
 		}
 		v, ok := errnoNumber(name)
@@ -171,4 +111,95 @@ func setErrno(path string, to **uint, v uint) error {
 	}
 	*to = &v
 	return nil
+}
+
+func noListener(_ *strictjson.Reader, path string) error {
+	return wrong(path, "brig has no notification agent", "remove it, and use SCMP_ACT_ERRNO instead of SCMP_ACT_NOTIFY")
+}
+
+// readArg refuses a comparison without its value: it would be compared with 0 and change the meaning in silence.
+func readArg(r *strictjson.Reader, path string, to *Arg) error {
+	var index *uint32
+	var value *uint64
+	var op *string
+	err := r.Object(path, []strictjson.Field{key("index", &index), key("value", &value), key("valueTwo", &to.ValueTwo), key("op", &op)})
+	missing := ""
+	switch {
+	case err != nil:
+		return err
+	case index == nil:
+		missing = "index"
+	case value == nil:
+		missing = "value"
+	case op == nil:
+		missing = "op"
+	default:
+		to.Index, to.Value, to.Op = uint(*index), *value, *op
+		return nil
+	}
+	return wrong(path+"."+missing, "is missing", "write index, value and op")
+}
+
+// render makes a ProfileError of what is wrong with the text.
+func render(e *strictjson.Error) error {
+	var pe *ProfileError
+	switch e.Code {
+	case strictjson.Encoding:
+		if e.Line == 0 {
+			return wrong("", "is not UTF-8 text", "save it as UTF-8")
+		}
+		return wrong(e.Path, "has half of a surrogate pair", "write the character itself")
+	case strictjson.Syntax, strictjson.Early, strictjson.Trailing:
+		reason := e.Err
+		if e.Code == strictjson.Early {
+			reason = errors.New("the file ends too early")
+		} else if e.Code == strictjson.Trailing {
+			reason = errors.New("more text after the profile's closing brace")
+		}
+		return wrong("", fmt.Sprintf("line %d: not JSON: %v", e.Line, reason), "correct the syntax (JSON has no comments and no trailing commas)")
+	case strictjson.TooDeep:
+		return wrong("", fmt.Sprintf("is nested deeper than %d levels", e.Limit), "flatten it")
+	case strictjson.Duplicate:
+		return wrong(e.Path, "stands twice in one object", "keep one of them")
+	case strictjson.Unknown:
+		return wrong(strictjson.Join(e.Path, e.Key), "unknown key", suggest(e.Key, e.Names))
+	case strictjson.WrongType:
+		want, fix := wants(e.Want)
+		return wrong(e.Path, "is "+kind(e.Got)+", not "+want, fix)
+	case strictjson.Misfit:
+		return wrong(e.Path, "is "+words.QuoteASCII(fmt.Sprint(e.Got)), fmt.Sprintf("write an integer from 0 to %d", uint64(math.MaxUint64)>>(64-e.Limit)))
+	}
+	errors.As(e, &pe)
+	return pe
+}
+
+// wants returns what is wanted, in the words of a profile's messages, and how to write it.
+func wants(want string) (noun, fix string) {
+	switch want {
+	case "an object":
+		return want, "write {…}"
+	case "a list":
+		return "an array", "write […]"
+	case "a string":
+		return want, `write "…"`
+	}
+	return "a number", "write a decimal integer"
+}
+
+// kind names a token in the words of a profile's messages.
+func kind(t any) string {
+	switch t.(type) {
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	}
+	switch s := strictjson.Show(t); {
+	case strings.HasPrefix(s, "the number"):
+		return "a number"
+	case s == "a list":
+		return "an array"
+	default:
+		return s
+	}
 }

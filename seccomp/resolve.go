@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/internal/strictjson"
 	"brig/internal/words"
 )
 
@@ -107,7 +108,7 @@ func (r *resolver) entry(i int, s *Syscall) error {
 		case isForeign:
 			r.absent = append(r.absent, name)
 		case isUnknown:
-			if err := r.unknownName(item(item("syscalls", i)+".names", j), name, action); err != nil {
+			if err := r.unknownName(strictjson.Index(strictjson.Index("syscalls", i)+".names", j), name, action); err != nil {
 				return err
 			}
 		case isNative:

@@ -49,7 +49,7 @@ func (c *call) body(v any) error {
 	if err != nil {
 		return err
 	}
-	return schema.Decode(text, v, schema.Limits{})
+	return schema.Decode(text, v)
 }
 
 // tooLarge is about a body of more than so many bytes.

@@ -82,7 +82,7 @@ func decode(data json.RawMessage, in any, name string, required []string) *nsjai
 	if len(data) == 0 {
 		data = json.RawMessage("{}")
 	}
-	err := schema.Scan(data, schema.Limits{})
+	err := schema.Scan(data)
 	var members map[string]json.RawMessage
 	if err == nil && json.Unmarshal(data, &members) == nil {
 		for key, value := range members {
@@ -91,7 +91,7 @@ func decode(data json.RawMessage, in any, name string, required []string) *nsjai
 			}
 		}
 		if data, err = json.Marshal(members); err == nil {
-			err = schema.Decode(data, in, schema.Limits{})
+			err = schema.Decode(data, in)
 		}
 		for _, key := range required {
 			if _, ok := members[key]; err == nil && !ok {

@@ -1,225 +1,143 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"brig/internal/strictjson"
 	"brig/internal/words"
 )
 
+// Error is what is wrong with a JSON text, and where.
+type Error struct {
+	Code    string // a strictjson.Code, or the caller's
+	Path    string // of the value, as in files["a b"].base64; "" for the whole
+	Message string // what is wrong
+	Fix     string // what to do, in the imperative
+}
+
+// Error is one sentence.
+func (e *Error) Error() string {
+	return strings.TrimPrefix(e.Path+": ", ": ") + e.Message + "; " + e.Fix
+}
+
+// document is what callers send.
+var document = strictjson.Document{Special: unmarshaler, Render: render}
+
 // Decode reads a JSON text into the value that v points to, strictly: what Scan refuses, a field that the type does not
 // have, null, and a value of the wrong type are *Errors that name the place. Case matters.
-func Decode(data []byte, v any, l Limits) error {
-	if err := Scan(data, l); err != nil {
+func Decode(data []byte, v any) error {
+	if err := Scan(data); err != nil {
 		return err
 	}
-	return decode(bytes.TrimSpace(data), reflect.ValueOf(v).Elem(), "")
+	return document.Read(data, v)
 }
 
-// decode reads text, which Scan has passed, into v.
-func decode(text []byte, v reflect.Value, path string) error {
-	if string(text) == "null" {
-		return &Error{"wrong_type", path, "it is null", "leave it out, or write a value"}
+// Scan checks that data is one JSON value in UTF-8 within the default bounds, without repeated keys, which readers of
+// JSON understand differently (RFC 8259, section 4).
+func Scan(data []byte) error {
+	if err := strictjson.Scan(data); err != nil {
+		return render(err)
 	}
-	if u, ok := v.Addr().Interface().(json.Unmarshaler); ok {
-		if err := u.UnmarshalJSON(text); err != nil {
-			return invalid(path, err)
+	return nil
+}
+
+// unmarshaler reads types with a JSON form of their own; null is none.
+func unmarshaler(r *strictjson.Reader, path string, to any) (bool, error) {
+	u, ok := to.(json.Unmarshaler)
+	if !ok {
+		return false, nil
+	}
+	raw, err := r.Raw(path)
+	switch {
+	case err != nil:
+		return true, err
+	case string(raw) == "null":
+		return true, r.WrongType(path, nil, "")
+	}
+	return true, r.Fail(path, u.UnmarshalJSON(raw))
+}
+
+// render says what is wrong in the words of an answer, which repeats little of what was sent.
+func render(e *strictjson.Error) error {
+	out := &Error{Code: string(e.Code), Path: e.Path}
+	switch e.Code {
+	case strictjson.Encoding:
+		out.Message, out.Fix = "a string has half of a surrogate pair", "write the character itself"
+		if e.Line == 0 {
+			out.Message, out.Fix = "the text is not UTF-8", "write it in UTF-8, and bytes that are no text as base64"
 		}
-		return nil
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		return decode(text, v.Elem(), path)
-	case reflect.Struct:
-		return decodeStruct(text, v, path)
-	case reflect.Map:
-		return decodeMap(text, v, path)
-	case reflect.Slice:
-		return decodeSlice(text, v, path)
-	case reflect.String:
-		return scalar(text, v, path, "a string", text[0] == '"')
-	case reflect.Bool:
-		return scalar(text, v, path, "true or false", text[0] == 't' || text[0] == 'f')
-	case reflect.Float32, reflect.Float64:
-		return scalar(text, v, path, "a number", text[0] == '-' || text[0] >= '0' && text[0] <= '9')
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return scalar(text, v, path, "a whole number", text[0] == '-' || text[0] >= '0' && text[0] <= '9')
+	case strictjson.Syntax, strictjson.Early, strictjson.Trailing:
+		out.Code, out.Path = "syntax", ""
+		out.Message, out.Fix = e.Where()+": "+e.Err.Error(), "write one JSON value (RFC 8259)"
+	case strictjson.TooDeep:
+		out.Message, out.Fix = fmt.Sprintf("objects and lists are nested more than %d deep", e.Limit), "nest them less"
+	case strictjson.TooMany:
+		out.Message = fmt.Sprintf("the JSON has more than %d values", e.Limit)
+		out.Fix = "send fewer, in several requests"
+	case strictjson.Duplicate:
+		out.Message, out.Fix = "the key is there twice", "remove one"
+	case strictjson.Unknown:
+		out.Message, out.Fix = strconv.Quote(shortText(e.Key))+" is not a field here", words.DidYouMean(e.Key, e.Names)
+	case strictjson.WrongType:
+		out.Message, out.Fix = "it is "+kind(e.Got), "write "+e.Want
+		if e.Got == nil {
+			out.Fix = "leave it out, or write a value"
+		}
+	case strictjson.Misfit:
+		out.Code = string(strictjson.WrongType)
+		out.Message, out.Fix = "it is "+kind(e.Got)+", which is not "+e.Want+" that fits", "write "+e.Want
 	default:
-		return scalar(text, v, path, "a value", true)
+		return invalid(out, e.Err)
 	}
+	return out
 }
 
-// invalid is an error of a type that reads itself; its own sentence ends with the remedy.
-func invalid(path string, err error) error {
+// invalid is an error of a type that reads itself; its sentence ends with the remedy.
+func invalid(out *Error, err error) error {
 	var e *Error
 	if errors.As(err, &e) {
-		return &Error{e.Code, path + e.Path, e.Message, e.Fix}
+		return &Error{e.Code, out.Path + e.Path, e.Message, e.Fix}
 	}
-	what, fix, ok := strings.Cut(shortened(err).Error(), "; ")
-	if !ok {
-		fix = "correct it"
+	var ok bool
+	if out.Message, out.Fix, ok = strings.Cut(shortened(err).Error(), "; "); !ok {
+		out.Fix = "correct it"
 	}
-	return &Error{"invalid_value", path, what, fix}
+	return out
 }
 
-func scalar(text []byte, v reflect.Value, path, want string, right bool) error {
-	if !right {
-		return wrongType(text, path, want)
-	}
-	if err := json.Unmarshal(text, v.Addr().Interface()); err != nil {
-		return &Error{"wrong_type", path, "it is " + kind(text) + ", which is not " + want + " that fits", "write " + want}
-	}
-	return nil
-}
-
-func wrongType(text []byte, path, want string) error {
-	return &Error{"wrong_type", path, "it is " + kind(text), "write " + want}
-}
-
-// kind names a value.
-func kind(text []byte) string {
-	switch text[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
+// kind names a value, without the content of a string.
+func kind(t json.Token) string {
+	switch v := t.(type) {
+	case string:
 		return "a string"
-	case 't', 'f':
-		return string(text)
-	default:
-		return "the number " + shortText(string(text[:min(len(text), 2*maxShown)]))
+	case json.Number:
+		return "the number " + shortText(v.String())
 	}
+	return strictjson.Show(t)
 }
-
-func decodeStruct(text []byte, v reflect.Value, path string) error {
-	if text[0] != '{' {
-		return wrongType(text, path, "an object")
-	}
-	fields := map[string][]int{}
-	var names []string
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if !f.IsExported() || name == "-" || f.Anonymous && name == "" {
-			continue
-		}
-		if name == "" {
-			name = f.Name
-		}
-		fields[name], names = f.Index, append(names, name)
-	}
-	return members(text, func(key string, value []byte) error {
-		index, ok := fields[key]
-		if !ok {
-			return unknown(path, key, names)
-		}
-		return decode(value, v.FieldByIndex(index), join(path, key))
-	})
-}
-
-func unknown(path, key string, names []string) error {
-	e := &Error{Code: "unknown_field", Path: path, Message: strconv.Quote(shortText(key)) + " is not a field here"}
-	if n := words.Nearest(key, names); n != "" {
-		e.Fix = "did you mean " + n + "?"
-	} else {
-		e.Fix = "write one of " + strings.Join(names, ", ")
-	}
-	return e
-}
-
-func decodeMap(text []byte, v reflect.Value, path string) error {
-	if text[0] != '{' {
-		return wrongType(text, path, "an object")
-	}
-	v.Set(reflect.MakeMap(v.Type()))
-	return members(text, func(key string, value []byte) error {
-		item := reflect.New(v.Type().Elem()).Elem()
-		if err := decode(value, item, join(path, key)); err != nil {
-			return err
-		}
-		v.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), item)
-		return nil
-	})
-}
-
-func decodeSlice(text []byte, v reflect.Value, path string) error {
-	if text[0] != '[' {
-		return wrongType(text, path, "a list")
-	}
-	s := &scanner{data: text, pos: 1, limits: unlimited}
-	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-	for i := 0; s.peek() != ']'; i++ {
-		start := s.pos
-		if err := s.value(0, ""); err != nil {
-			return err
-		}
-		item := reflect.New(v.Type().Elem()).Elem()
-		if err := decode(text[start:s.pos], item, fmt.Sprintf("%s[%d]", path, i)); err != nil {
-			return err
-		}
-		v.Set(reflect.Append(v, item))
-		if s.peek() == ',' {
-			s.pos++
-			s.space()
-		}
-	}
-	return nil
-}
-
-// unlimited are the limits for a text that Scan has passed.
-var unlimited = Limits{Depth: 1 << 30, Values: 1 << 30}
-
-// members calls f for each member of an object that Scan has passed.
-func members(text []byte, f func(key string, value []byte) error) error {
-	s := &scanner{data: text, pos: 1, limits: unlimited}
-	for s.peek() != '}' {
-		key, err := s.key("")
-		if err != nil {
-			return err
-		}
-		s.space()
-		start := s.pos
-		if err := s.value(0, ""); err != nil {
-			return err
-		}
-		if err := f(key, text[start:s.pos]); err != nil {
-			return err
-		}
-		if s.peek() == ',' {
-			s.pos++
-		}
-	}
-	return nil
-}
-
-// join is the path of a member.
-func join(path, key string) string {
-	for i, r := range key {
-		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
-			return path + "[" + strconv.Quote(shortText(key)) + "]"
-		}
-	}
-	return strings.TrimPrefix(path+"."+shortText(key), ".")
-}
-
-// maxShown is how many bytes of what was sent an error repeats.
-const maxShown = 64
 
 // shortText bounds how much of what was sent an error repeats.
 func shortText(s string) string {
-	if len(s) <= maxShown {
+	if len(s) <= words.MaxShown {
 		return s
 	}
-	cut := maxShown
-	for !utf8.RuneStart(s[cut]) {
-		cut--
+	return words.Clip(s, words.MaxShown) + "..."
+}
+
+// shortened keeps the end of a message, which says what is wrong: its beginning is the way there.
+func shortened(err error) error {
+	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	if len(text) <= maxMessage {
+		return err
 	}
-	return s[:cut] + "..."
+	cut := len(text) - maxMessage
+	for !utf8.RuneStart(text[cut]) {
+		cut++
+	}
+	return fmt.Errorf("... %s", text[cut:])
 }

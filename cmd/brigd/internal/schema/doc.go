@@ -5,8 +5,6 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -46,9 +44,9 @@ func (c *Checker) Check(value any) error {
 	return nil
 }
 
-// CheckJSON is Check for the value that data spells; repeated keys are refused, and what Limits' zero value refuses.
+// CheckJSON is Check for the value that data spells; what Scan refuses is refused.
 func (c *Checker) CheckJSON(data []byte) error {
-	if err := Scan(data, Limits{}); err != nil {
+	if err := Scan(data); err != nil {
 		return err
 	}
 	var value any
@@ -65,17 +63,4 @@ func Validate(s *Schema, value any) error {
 		return err
 	}
 	return c.Check(value)
-}
-
-// shortened keeps the end of a message, which says what is wrong: its beginning is the way there.
-func shortened(err error) error {
-	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
-	if len(text) <= maxMessage {
-		return err
-	}
-	cut := len(text) - maxMessage
-	for !utf8.RuneStart(text[cut]) {
-		cut++
-	}
-	return fmt.Errorf("... %s", text[cut:])
 }

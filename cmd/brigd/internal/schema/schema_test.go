@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"brig/agent/engine"
+	"brig/internal/strictjson"
 )
 
 type inner struct {
@@ -31,7 +32,7 @@ type outer struct {
 func TestDecode(t *testing.T) {
 	var got outer
 	err := Decode([]byte(` {"text":"a\u00e9\ud83d\ude00\ufffd","n":-5,"f":1e2,"on":true,"list":["x",""],"map":{"k y":"v"},"in":{"name":"i"},
-		"ins":[{"name":"1"},{"name":"2"}],"any":{"a":[1]},"Plain":"p"} `), &got, Limits{})
+		"ins":[{"name":"1"},{"name":"2"}],"any":{"a":[1]},"Plain":"p"} `), &got)
 	want := outer{Text: "aé😀\uFFFD", N: -5, F: 100, On: true, List: []string{"x", ""}, Map: map[string]string{"k y": "v"}, In: &inner{"i"},
 		Ins: []inner{{"1"}, {"2"}}, Any: map[string]any{"a": []any{1.0}}, Plain: "p"}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -78,11 +79,11 @@ func TestDecodeRefuses(t *testing.T) {
 		{`[]`, "wrong_type", "it is a list; write an object"},
 		{`null`, "wrong_type", "it is null"},
 		{deep, "too_deep", "more than 32 deep"},
-		{`{"any":[` + strings.Repeat("1,", DefaultValues) + `1]}`, "too_many_values", "100000"},
+		{`{"any":[` + strings.Repeat("1,", strictjson.MaxValues) + `1]}`, "too_many_values", "100000"},
 		{`{"` + strings.Repeat("a", 1000) + `":1}`, "unknown_field", "aaa..."},
 	} {
 		var v outer
-		err := Decode([]byte(c.in), &v, Limits{})
+		err := Decode([]byte(c.in), &v)
 		var e *Error
 		if !errors.As(err, &e) || e.Code != c.code || !strings.Contains(err.Error(), c.want) || e.Fix == "" || len(err.Error()) > 400 {
 			t.Errorf("%.60q: %v, not %s %q", c.in, err, c.code, c.want)
@@ -97,8 +98,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var v outer
-		err := Decode(data, &v, Limits{})
-		scan := Scan(data, Limits{})
+		err := Decode(data, &v)
+		scan := Scan(data)
 		var e *Error
 		switch {
 		case scan == nil && !json.Valid(data):

@@ -103,7 +103,7 @@ func (t *Tool) read(arguments []byte) (*call, *nsjail.Refusal) {
 	if len(bytes.TrimSpace(arguments)) == 0 {
 		arguments = []byte("{}")
 	}
-	if err := schema.Scan(arguments, schema.Limits{}); err != nil {
+	if err := schema.Scan(arguments); err != nil {
 		var e *schema.Error
 		if errors.As(err, &e) {
 			return nil, c.refuse("", e.Message, e.Fix)
