@@ -169,20 +169,9 @@ func showTime(v int64) string  { return nsjail.Duration(v).String() }
 func (l *Limits) fields() []field {
 	var list []field
 	for _, c := range ceilings {
-		f := field{name: c.name, doc: c.doc}
-		switch to := c.field(l).(type) {
-		case *nsjail.Duration:
-			f.value = duration(to)
-		case *nsjail.Bytes:
-			f.value = size(to)
-		case *int64:
-			f.value = count(to)
-		case *float64:
-			f.value = processors(to)
-		}
-		list = append(list, f)
+		list = append(list, key(c.name, c.doc, c.field(l)))
 	}
-	return append(list, field{"refuse", "ceilings above which a run is refused instead of narrowed", strs(&l.Refuse)})
+	return append(list, key("refuse", "ceilings above which a run is refused instead of narrowed", &l.Refuse))
 }
 
 // narrow lowers what is above the ceilings. It returns a sentence for each limit that was

@@ -135,7 +135,7 @@ func readBounded(root *os.Root, name string) ([]byte, error) {
 // parse reads a document over what it extends.
 func (l loader) parse(data []byte) (*Policy, error) {
 	own := &Policy{}
-	if err := document(data, own.fields()); err != nil {
+	if err := document.Read(data, own.fields()); err != nil {
 		return nil, err
 	}
 	p := &Policy{}
@@ -147,7 +147,7 @@ func (l loader) parse(data []byte) (*Policy, error) {
 		p = base.Clone()
 		p.Name, p.Description = "", ""
 	}
-	if err := document(data, p.fields()); err != nil {
+	if err := document.Read(data, p.fields()); err != nil {
 		return nil, err
 	}
 	p.defaults()

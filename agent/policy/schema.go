@@ -5,6 +5,10 @@ import (
 	"maps"
 	"slices"
 
+	"brig/internal/strictjson"
+	egress "brig/netns/egress/policy"
+	"brig/nsjail"
+
 	_ "embed" // the schema
 )
 
@@ -14,46 +18,60 @@ import (
 //go:embed policy.schema.json
 var SchemaFile []byte
 
-// Schema makes the JSON Schema (draft 2020-12) of a policy from the parser's fields. The parser is stricter: it also
+// Schema makes the JSON Schema (draft 2020-12) of a policy from the reader's fields. The reader is stricter: it also
 // judges what the values mean.
 func Schema() ([]byte, error) {
-	s := objectSchema((&Policy{}).fields())
+	s := strictjson.Schema((&Policy{}).fields(), specialSchema)
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = "brig policy"
 	s["description"] = "What an agent may do. Absent lists allow nothing, absent bounds bind nothing."
-	properties, ok := s["properties"].(map[string]any)
-	if ok {
-		for key, names := range map[string][]string{"require": mechanismNames(), "optional": mechanismNames(), "features": featureNames()} {
-			items(properties[key])["enum"] = names
-		}
-		enums := map[string][]string{"modes": {"none", "loopback", "egress", "host"}}
-		if n, ok := properties["network"].(map[string]any)["properties"].(map[string]any); ok {
-			items(n["modes"])["enum"] = enums["modes"]
-		}
-		if n, ok := properties["sandbox"].(map[string]any)["properties"].(map[string]any); ok {
-			items(n["operations"])["enum"] = Operations()
-		}
+	part(s, "name")["pattern"] = namePattern
+	part(s, "extends")["pattern"] = namePattern
+	for key, names := range map[string][]string{"require": mechanismNames(), "optional": mechanismNames(), "features": featureNames()} {
+		items(part(s, key))["enum"] = names
 	}
+	items(part(s, "network", "modes"))["enum"] = []string{"none", "loopback", "egress", "host"}
+	items(part(s, "sandbox", "operations"))["enum"] = Operations()
 	b, err := json.MarshalIndent(s, "", "  ")
 	return append(b, '\n'), err
 }
 
-func items(of any) map[string]any {
-	m, ok := of.(map[string]any)["items"].(map[string]any)
-	if !ok {
-		return map[string]any{}
+// part is the schema of a key within s.
+func part(s map[string]any, keys ...string) map[string]any {
+	for _, key := range keys {
+		s = s["properties"].(map[string]any)[key].(map[string]any)
 	}
-	return m
+	return s
 }
 
-func objectSchema(fields []field) map[string]any {
-	properties := map[string]any{}
-	for _, f := range fields {
-		s := f.value.schema()
-		s["description"] = f.doc
-		properties[f.name] = s
+func items(of map[string]any) map[string]any { return of["items"].(map[string]any) }
+
+// specialSchema is the schema of what special reads.
+func specialSchema(to any) map[string]any {
+	switch to := to.(type) {
+	case *nsjail.Bytes:
+		return quantity(`^[0-9]+([kKmMgGtTpP]?([iI]?[bB])?)$`)
+	case *nsjail.Duration:
+		return quantity(`^[0-9.]+(ns|us|µs|ms|s|m|h)?([0-9.]+(ns|us|µs|ms|s|m|h))*$`)
+	case *int64:
+		return map[string]any{"type": "integer", "minimum": 1}
+	case *float64:
+		return map[string]any{"type": "number", "exclusiveMinimum": 0, "maximum": 1 << 16}
+	case *Command:
+		one := strictjson.Schema(to.fields(), specialSchema)
+		one["required"] = []string{"command"}
+		return map[string]any{"anyOf": []any{map[string]any{"type": "string"}, one}}
+	case *egress.Ports:
+		return portsSchema()
+	case **egress.Policy:
+		return egressSchema()
 	}
-	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
+	return nil
+}
+
+func quantity(pattern string) map[string]any {
+	return map[string]any{"anyOf": []any{map[string]any{"type": "string", "pattern": pattern},
+		map[string]any{"type": "number", "exclusiveMinimum": 0}}}
 }
 
 // egressSchema names the keys of egress.Policy, which a test compares.

@@ -41,9 +41,9 @@ func TestFieldsAreTheTagsOfTheTypes(t *testing.T) {
 		{p.Inputs.fields(), Inputs{}}, {(&Command{}).fields(), Command{}}} {
 		var names []string
 		for _, f := range pair.fields {
-			names = append(names, f.name)
-			if f.doc == "" {
-				t.Errorf("%T: %s says nothing", pair.value, f.name)
+			names = append(names, f.Name)
+			if f.Doc == "" {
+				t.Errorf("%T: %s says nothing", pair.value, f.Name)
 			}
 		}
 		if tags := tagsOf(reflect.TypeOf(pair.value)); !slices.Equal(tags, names) {

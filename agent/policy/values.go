@@ -6,138 +6,130 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"brig/internal/strictjson"
 	"brig/internal/words"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 
-func object(fields []field) value {
-	return value{func(r *reader, path string) error { return r.object(path, fields) }, func() map[string]any { return objectSchema(fields) }}
-}
+// Bounds of a policy's text.
+const (
+	MaxSize  = 1 << 20 // bytes of JSON
+	MaxItems = 4096    // entries of each list
+	MaxText  = 4096    // bytes of each string
+)
 
-func str(to *string, pattern string) value {
-	return value{func(r *reader, path string) error { return text(r, path, to) }, func() map[string]any {
-		s := map[string]any{"type": "string"}
-		if pattern != "" {
-			s["pattern"] = pattern
-		}
-		return s
-	}}
-}
+// field is one key of an object: the reader and the JSON Schema are made from it.
+type field = strictjson.Field
 
-func boolean(to *bool) value {
-	return value{func(r *reader, path string) error {
-		t, err := r.token(path)
-		if err != nil {
-			return err
-		}
-		b, ok := t.(bool)
-		if !ok {
-			return r.wrongType(path, t, "true or false")
-		}
-		*to = b
-		return nil
-	}, func() map[string]any { return map[string]any{"type": "boolean"} }}
-}
+// document is the JSON form of a policy.
+var document = strictjson.Document{Name: "the policy", MaxSize: MaxSize, MaxItems: MaxItems,
+	Text: checkText, Special: special, Render: render}
 
-func text[T ~string](r *reader, path string, to *T) error {
-	t, err := r.token(path)
-	if err != nil {
-		return err
+func checkText(_, s string) error {
+	switch {
+	case len(s) > MaxText:
+		return fmt.Errorf("it is longer than %d bytes; shorten it", MaxText)
+	case strings.ContainsRune(s, 0):
+		return errors.New("it has a NUL, which no path and no argument can have; remove it")
+	case strings.ContainsRune(s, utf8.RuneError): // also half of a surrogate pair, which the decoder turns into this
+		return errors.New("it has U+FFFD or half of a surrogate pair; write the character itself")
 	}
-	s, ok := t.(string)
-	if !ok {
-		return r.wrongType(path, t, "a string")
-	}
-	*to = T(s)
 	return nil
 }
 
-func strs[T ~string](to *[]T) value {
-	return value{func(r *reader, path string) error {
-		*to = []T{}
-		return r.list(path, func(path string) error {
-			var s T
-			err := text(r, path, &s)
-			*to = append(*to, s)
+// special reads what is not only of a type: bounds are above zero, and a command may be its name alone.
+func special(r *strictjson.Reader, path string, to any) (bool, error) {
+	switch to := to.(type) {
+	case *nsjail.Bytes:
+		return true, r.Quantity(path, `a size, as in "64m"`, func(s string) (err error) {
+			*to, err = positive(nsjail.ParseBytes(s))
 			return err
 		})
-	}, func() map[string]any { return list(map[string]any{"type": "string"}) }}
-}
-
-func patterns(to *[][]string) value {
-	return value{func(r *reader, path string) error {
-		*to = [][]string{}
-		return r.list(path, func(path string) error {
-			var p []string
-			err := strs(&p).read(r, path)
-			*to = append(*to, p)
+	case *nsjail.Duration:
+		return true, r.Quantity(path, `a duration, as in "30s"`, func(s string) (err error) {
+			*to, err = positive(nsjail.ParseDuration(s))
 			return err
 		})
-	}, func() map[string]any { return list(strs(new([]string)).schema()) }}
-}
-
-func size(to *nsjail.Bytes) value {
-	return quantity("a size, as in \"64m\"", `^[0-9]+([kKmMgGtTpP]?([iI]?[bB])?)$`, func(s string) (err error) {
-		*to, err = positive(nsjail.ParseBytes(s))
-		return err
-	})
-}
-
-func duration(to *nsjail.Duration) value {
-	return quantity("a duration, as in \"30s\"", `^[0-9.]+(ns|us|µs|ms|s|m|h)?([0-9.]+(ns|us|µs|ms|s|m|h))*$`, func(s string) (err error) {
-		*to, err = positive(nsjail.ParseDuration(s))
-		return err
-	})
-}
-
-func quantity(want, pattern string, parse func(string) error) value {
-	return value{func(r *reader, path string) error { return r.quantity(path, want, parse) },
-		func() map[string]any {
-			return map[string]any{"anyOf": []any{map[string]any{"type": "string", "pattern": pattern}, map[string]any{"type": "number", "exclusiveMinimum": 0}}}
-		}}
-}
-
-func count(to *int64) value {
-	return value{func(r *reader, path string) error {
-		n, err := r.number(path, "a whole number")
-		if err != nil {
+	case *int64:
+		return true, numberText(r, path, "a whole number", func(n string) (err error) {
+			if *to, err = strconv.ParseInt(n, 10, 64); err != nil {
+				return fmt.Errorf("%s is not a whole number of at most 63 bits; write one", words.QuoteASCII(n))
+			}
+			_, err = positive(*to, nil)
 			return err
-		}
-		if *to, err = positive(strconv.ParseInt(n, 10, 64)); errors.Is(err, strconv.ErrSyntax) || errors.Is(err, strconv.ErrRange) {
-			err = fmt.Errorf("%s is not a whole number of at most 63 bits; write one", words.QuoteASCII(n))
-		}
-		return wrap(path, err)
-	}, func() map[string]any { return map[string]any{"type": "integer", "minimum": 1} }}
-}
-
-func processors(to *float64) value {
-	return value{func(r *reader, path string) error {
-		n, err := r.number(path, "a number")
+		})
+	case *float64:
+		return true, numberText(r, path, "a number", func(n string) (err error) {
+			if *to, err = strconv.ParseFloat(n, 64); err != nil || !(*to > 0) || *to > 1<<16 {
+				return fmt.Errorf("%s is not between 0 and 65536; write it as in 0.5 or 2", words.QuoteASCII(n))
+			}
+			return nil
+		})
+	case *Command:
+		return true, readCommand(r, path, to)
+	case *egress.Ports:
+		raw, err := r.Raw(path)
 		if err != nil {
-			return err
+			return true, err
 		}
-		if *to, err = strconv.ParseFloat(n, 64); err != nil || !(*to > 0) || *to > 1<<16 {
-			err = fmt.Errorf("%s is not between 0 and 65536; write it as in 0.5 or 2", words.QuoteASCII(n))
-		}
-		return wrap(path, err)
-	}, func() map[string]any {
-		return map[string]any{"type": "number", "exclusiveMinimum": 0, "maximum": 1 << 16}
-	}}
+		return true, wrap(path, to.UnmarshalJSON(raw))
+	}
+	return false, nil
 }
 
-// number reads a number's text.
-func (r *reader) number(path, want string) (string, error) {
-	t, err := r.token(path)
+// positive refuses what is not above zero: zero would read as no ceiling.
+func positive[T nsjail.Bytes | nsjail.Duration | int64](v T, err error) (T, error) {
+	if err == nil && v <= 0 {
+		err = errors.New("it is not above 0; write a bound, or leave it out for none")
+	}
+	return v, err
+}
+
+// numberText reads a number, and has its text parsed.
+func numberText(r *strictjson.Reader, path, want string, parse func(string) error) error {
+	t, err := r.Token(path)
 	if err != nil {
-		return "", err
+		return err
 	}
 	n, ok := t.(json.Number)
 	if !ok {
-		return "", r.wrongType(path, t, want)
+		return r.WrongType(path, t, want)
 	}
-	return n.String(), nil
+	return r.Fail(path, parse(n.String()))
+}
+
+func readCommand(r *strictjson.Reader, path string, to *Command) error {
+	t, err := r.Token(path)
+	if err != nil {
+		return err
+	}
+	switch v := t.(type) {
+	case string:
+		to.Command = v
+		return nil
+	case json.Delim:
+		if v == '{' {
+			return r.ObjectAfter(path, t, to.fields())
+		}
+	}
+	return r.WrongType(path, t, "a string or an object")
+}
+
+// render repeats what was written in ASCII, and names the place of a problem within the rules of egress.
+func render(e *strictjson.Error) error {
+	var problem *egress.Problem
+	switch got, isText := e.Got.(string); {
+	case errors.As(e.Err, &problem):
+		return fmt.Errorf("%s: %s; %s", strings.TrimSuffix(e.Path+"."+problem.Path, "."), problem.Reason, problem.Fix)
+	case e.Code == strictjson.Unknown:
+		return fmt.Errorf("%s: %s is not a key here; write one of %s", e.At(), words.QuoteASCII(e.Key), strings.Join(e.Names, ", "))
+	case e.Code == strictjson.WrongType && isText:
+		return fmt.Errorf("%s: it is %s; write %s", e.At(), words.QuoteASCII(got), e.Want)
+	}
+	return e
 }
 
 func wrap(path string, err error) error {
@@ -145,67 +137,4 @@ func wrap(path string, err error) error {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
 	return err
-}
-
-func commandList(to *[]Command) value {
-	return value{func(r *reader, path string) error {
-		*to = []Command{}
-		return r.list(path, func(path string) error {
-			var c Command
-			t, err := r.token(path)
-			if err != nil {
-				return err
-			}
-			switch v := t.(type) {
-			case string:
-				c.Command = v
-			case json.Delim:
-				if v != '{' {
-					return r.wrongType(path, t, "a string or an object")
-				}
-				err = r.keys(path, c.fields())
-			default:
-				return r.wrongType(path, t, "a string or an object")
-			}
-			*to = append(*to, c)
-			return err
-		})
-	}, func() map[string]any {
-		one := objectSchema((&Command{}).fields())
-		one["required"] = []string{"command"}
-		return list(map[string]any{"anyOf": []any{map[string]any{"type": "string"}, one}})
-	}}
-}
-
-// egressPolicy reads what may be reached by the reader that a policy file of `brig run` has, which is as strict.
-func egressPolicy(to **egress.Policy) value {
-	return value{func(r *reader, path string) error {
-		var raw json.RawMessage
-		if err := r.json.Decode(&raw); err != nil {
-			return fmt.Errorf("%s: %s is not JSON: %w; correct it", r.where(), path, err)
-		}
-		p, err := egress.ParsePolicy(raw)
-		var problem *egress.Problem
-		if errors.As(err, &problem) {
-			return fmt.Errorf("%s: %s; %s", strings.TrimSuffix(path+"."+problem.Path, "."), problem.Reason, problem.Fix)
-		}
-		*to = p
-		return wrap(path, err)
-	}, egressSchema}
-}
-
-func portList(to *[]egress.Ports) value {
-	return value{func(r *reader, path string) error {
-		*to = []egress.Ports{}
-		return r.list(path, func(path string) error {
-			var p egress.Ports
-			var raw json.RawMessage
-			if err := r.json.Decode(&raw); err != nil {
-				return fmt.Errorf("%s: %s is not JSON: %w; correct it", r.where(), path, err)
-			}
-			err := p.UnmarshalJSON(raw)
-			*to = append(*to, p)
-			return wrap(path, err)
-		})
-	}, func() map[string]any { return list(portsSchema()) }}
 }

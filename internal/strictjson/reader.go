@@ -177,7 +177,7 @@ func (r *Reader) ObjectAfter(path string, t json.Token, fields []Field) error {
 			if f.Name != key {
 				continue
 			}
-			here := Join(path, key)
+			here := strings.TrimPrefix(path+"."+key, ".")
 			if seen[i] {
 				return r.fail(here, Error{Code: Duplicate})
 			}

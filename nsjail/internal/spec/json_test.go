@@ -79,25 +79,6 @@ func TestSpecJSONRoundTrip(t *testing.T) {
 	}
 }
 
-func TestSpecFieldsAreTheTagsOfTheType(t *testing.T) {
-	for _, pair := range []struct {
-		fields []field
-		value  any
-	}{{specFields(&Spec{}), Spec{}}, {rootfsFields(&Rootfs{}), Rootfs{}}, {mountFieldList(&Mount{}), Mount{}}, {limitsFields(&Limits{}), Limits{}},
-		{ioFields(&IOLimit{}), IOLimit{}}} {
-		typ := reflect.TypeOf(pair.value)
-		if typ.NumField() != len(pair.fields) {
-			t.Errorf("%s has %d fields, the reader %d", typ, typ.NumField(), len(pair.fields))
-			continue
-		}
-		for i, f := range pair.fields {
-			if tag, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ","); tag != f.name {
-				t.Errorf("%s.%s is %q in JSON and %q to the reader", typ, typ.Field(i).Name, tag, f.name)
-			}
-		}
-	}
-}
-
 func TestDigest(t *testing.T) {
 	id := &Spec{Args: []string{"id"}}
 	const want = "sha256:6d825522f617ad3b2d4b6304ad8e41aca1ef8e788f3d19183c1289027ab80410" // sha256sum of {"args":["id"]}
