@@ -27,7 +27,7 @@ const (
 )
 
 // ground are the packages that every other may import.
-var ground = []string{"brig/internal/words"}
+var ground = []string{"brig/internal/strictjson", "brig/internal/sys", "brig/internal/words"}
 
 // wrappers each take an Executor and give one, or prepare a Job; they know nsjail and not each other.
 var wrappers = []string{"brig/agent/workspace", "brig/agent/lang", "brig/agent/text", "brig/agent/policy", "brig/agent/token", "brig/agent/audit"}
@@ -39,6 +39,8 @@ var ours = map[string][]string{
 
 	"brig/internal/lint":        {},
 	"brig/internal/cli":         {},
+	"brig/internal/strictjson":  {"brig/internal/words"},
+	"brig/internal/sys":         {},
 	"brig/internal/words":       {},
 	tricks:                      {},
 	"brig/internal/test/asuser": {},

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"brig/internal/words"
 )
 
 // Reader reads the tokens of one text.
@@ -172,7 +169,7 @@ func (r *Reader) Object(path string, fields []Field) error {
 // ObjectAfter is Object after its first token t.
 func (r *Reader) ObjectAfter(path string, t json.Token, fields []Field) error {
 	seen := make([]bool, len(fields))
-	return r.members(path, t, func(key string) error {
+	return r.MembersAfter(path, t, func(key string) error {
 		for i, f := range fields {
 			if f.Name != key {
 				continue
@@ -210,10 +207,11 @@ func (r *Reader) Members(path string, value func(key string) error) error {
 	if err != nil {
 		return err
 	}
-	return r.members(path, t, value)
+	return r.MembersAfter(path, t, value)
 }
 
-func (r *Reader) members(path string, t json.Token, value func(key string) error) error {
+// MembersAfter is Members after its first token t.
+func (r *Reader) MembersAfter(path string, t json.Token, value func(key string) error) error {
 	if t != json.Delim('{') {
 		return r.WrongType(path, t, "an object")
 	}
@@ -241,10 +239,11 @@ func (r *Reader) List(path, want string, item func(i int, path string) error) er
 	if t != json.Delim('[') {
 		return r.WrongType(path, t, want)
 	}
-	return r.items(path, item)
+	return r.ItemsAfter(path, item)
 }
 
-func (r *Reader) items(path string, item func(i int, path string) error) error {
+// ItemsAfter is List after its opening bracket.
+func (r *Reader) ItemsAfter(path string, item func(i int, path string) error) error {
 	for i := 0; r.json.More(); i++ {
 		if r.doc.MaxItems > 0 && i >= r.doc.MaxItems {
 			return r.fail(path, Error{Code: TooMany, Limit: r.doc.MaxItems})
@@ -270,38 +269,4 @@ func (r *Reader) Quantity(path, want string, parse func(string) error) error {
 		return r.Fail(path, parse(v.String()))
 	}
 	return r.WrongType(path, t, want)
-}
-
-// Join is the path of an object's member. A key that is not a plain word is quoted.
-func Join(path, key string) string {
-	for i, c := range []byte(key) {
-		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
-			return path + "[" + words.Quote(key) + "]"
-		}
-	}
-	if path == "" {
-		return key
-	}
-	return path + "." + key
-}
-
-// Index is the path of a list's entry.
-func Index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
-
-// Show names a token: "null", "a list", "the number 1", or the string in quotes.
-func Show(t json.Token) string {
-	switch v := t.(type) {
-	case string:
-		return words.Quote(v)
-	case json.Number:
-		return "the number " + words.Clip(v.String(), words.MaxShown)
-	case nil:
-		return "null"
-	case json.Delim:
-		if v == '{' {
-			return "an object"
-		}
-		return "a list"
-	}
-	return fmt.Sprint(t)
 }

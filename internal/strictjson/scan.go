@@ -47,10 +47,10 @@ func (r *Reader) scan(path string, depth int, values *int) error {
 		return r.fail(path, Error{Code: TooDeep, Limit: r.doc.MaxDepth})
 	}
 	if t == json.Delim('[') {
-		return r.items(path, func(_ int, path string) error { return r.scan(path, depth, values) })
+		return r.ItemsAfter(path, func(_ int, path string) error { return r.scan(path, depth, values) })
 	}
 	seen := map[string]bool{}
-	return r.members(path, t, func(key string) error {
+	return r.MembersAfter(path, t, func(key string) error {
 		path := Join(path, key)
 		if seen[key] {
 			return r.fail(path, Error{Code: Duplicate})

@@ -92,6 +92,7 @@ type Error struct {
 	name         string
 }
 
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
 // At returns the path, or the document's name for the whole.

@@ -1,13 +1,13 @@
 package policy
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"strconv"
 	"unicode/utf8"
 
+	"brig/internal/strictjson"
 	"brig/internal/words"
 )
 
@@ -54,95 +54,71 @@ func article(kind string) string {
 	return "a " + kind
 }
 
+// document is the JSON form of a policy and of its parts.
+var document = strictjson.Document{MaxSize: maxPolicy, MaxDepth: maxDepth, Render: render}
+
 // parseTree reads one JSON value and nothing after it.
-func parseTree(data []byte) (*node, *Problem) {
-	switch {
-	case len(data) > maxPolicy:
-		return nil, &Problem{Reason: "the policy is longer than 4 MiB", Fix: "replace names below one suffix by *.suffix"}
-	case !utf8.Valid(data):
-		return nil, &Problem{Reason: "the policy is not UTF-8", Fix: "save it as UTF-8"}
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	n, problem, err := readNode(d, 0)
-	if err == nil && problem == nil {
-		if _, err = d.Token(); err == nil {
-			problem = &Problem{Reason: "something follows the policy", Fix: "write one JSON object"}
-		} else if errors.Is(err, io.EOF) {
-			return n, nil
-		}
-	}
-	if problem != nil {
-		return nil, problem
-	}
-	text := err.Error()
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		text = "it ends too early"
-	}
-	line := 1 + bytes.Count(data[:min(int(d.InputOffset()), len(data))], []byte("\n"))
-	return nil, &Problem{Reason: "the policy is not JSON: line " + strconv.Itoa(line) + ": " + text,
-		Fix: `write an object, as {"allow": ["example.com"]}`}
+func parseTree(data []byte) (n *node, problem *Problem) {
+	err := document.Read(data, func(r *strictjson.Reader, path string) (err error) {
+		n, err = readNode(r, path)
+		return err
+	})
+	errors.As(err, &problem)
+	return n, problem
 }
 
-// readNode reads one value. An error is in the text, a problem in the content.
-func readNode(d *json.Decoder, depth int) (*node, *Problem, error) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, nil, err
-	}
-	switch t := token.(type) {
+func readNode(r *strictjson.Reader, path string) (*node, error) {
+	t, err := r.Token(path)
+	switch v := t.(type) {
 	case string:
-		return &node{kind: "string", text: t}, nil, nil
+		return &node{kind: "string", text: v}, err
 	case json.Number:
-		return &node{kind: "number", text: t.String()}, nil, nil
+		return &node{kind: "number", text: v.String()}, err
 	case bool:
-		return &node{kind: "bool", text: strconv.FormatBool(t)}, nil, nil
+		return &node{kind: "bool", text: strconv.FormatBool(v)}, err
 	case json.Delim:
-		if depth == maxDepth {
-			return nil, &Problem{Reason: "it is nested deeper than " + strconv.Itoa(maxDepth), Fix: "a policy needs four levels"}, nil
+		n := &node{kind: "array"}
+		add := func(path string) error {
+			val, err := readNode(r, path)
+			n.vals = append(n.vals, val)
+			return err
 		}
-		if t == '{' {
-			return readObject(d, depth)
+		if v == '[' {
+			return n, r.ItemsAfter(path, func(_ int, path string) error { return add(path) })
 		}
-		return readArray(d, depth)
+		n.kind = "object"
+		return n, r.MembersAfter(path, t, func(key string) error {
+			n.keys = append(n.keys, key)
+			return add(path)
+		})
 	}
-	return &node{kind: "null"}, nil, nil
+	return &node{kind: "null"}, err
 }
 
-func readObject(d *json.Decoder, depth int) (*node, *Problem, error) {
-	n := &node{kind: "object"}
-	seen := map[string]bool{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return nil, nil, err
+// render makes a Problem of what is wrong with the text.
+func render(e *strictjson.Error) error {
+	switch e.Code {
+	case strictjson.TooLarge:
+		return &Problem{Reason: "the policy is longer than 4 MiB", Fix: "replace names below one suffix by *.suffix"}
+	case strictjson.Encoding:
+		if e.Line == 0 {
+			return &Problem{Reason: "the policy is not UTF-8", Fix: "save it as UTF-8"}
 		}
-		key := token.(string) // the decoder accepts nothing else here
-		if seen[key] {
-			return nil, &Problem{shown(key), "the key stands there twice", "leave one of them out"}, nil
+		return &Problem{Path: e.Path, Reason: "it has half of a surrogate pair", Fix: "write the character itself"}
+	case strictjson.TooDeep:
+		return &Problem{Path: e.Path, Reason: "it is nested deeper than " + strconv.Itoa(e.Limit), Fix: "a policy needs four levels"}
+	case strictjson.Duplicate:
+		return &Problem{e.Path, "the key stands there twice", "leave one of them out"}
+	case strictjson.Trailing:
+		if e.Err == nil {
+			return &Problem{Reason: "something follows the policy", Fix: "write one JSON object"}
 		}
-		seen[key] = true
-		val, problem, err := readNode(d, depth+1)
-		if problem != nil || err != nil {
-			return nil, problem.at(shown(key)), err
-		}
-		n.keys, n.vals = append(n.keys, key), append(n.vals, val)
 	}
-	_, err := d.Token()
-	return n, nil, err
-}
-
-func readArray(d *json.Decoder, depth int) (*node, *Problem, error) {
-	n := &node{kind: "array"}
-	for d.More() {
-		val, problem, err := readNode(d, depth+1)
-		if problem != nil || err != nil {
-			return nil, problem.at(index("", len(n.vals))), err
-		}
-		n.vals = append(n.vals, val)
+	if e.Code == strictjson.Early || errors.Is(e.Err, io.ErrUnexpectedEOF) {
+		e.Err = errors.New("it ends too early")
 	}
-	_, err := d.Token()
-	return n, nil, err
+	return &Problem{Reason: "the policy is not JSON: line " + strconv.Itoa(e.Line) + ": " + e.Err.Error(),
+		Fix: `write an object, as {"allow": ["example.com"]}`}
 }
 
 // shown returns a key as a path repeats it: plain if it is a plain word, else quoted.
