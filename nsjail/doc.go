@@ -30,7 +30,7 @@
 //	                       ├─ Plan.String    what `brig explain` prints
 //	                       └─ Plan.Jail      the program, performed step by step; an error names its step
 //
-// A program has no branches: Resolve has decided them. Its order is the table of phases in phases.go.
+// A program has no branches: Resolve has decided them. Its order is the table of phases in internal/plan.
 //
 // # Processes
 //
