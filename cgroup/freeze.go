@@ -11,8 +11,8 @@ import (
 // ErrNoFreezer is the error for a group without a hierarchy that can stop it.
 var ErrNoFreezer = errors.New("the group can not be frozen: there is neither a version 2 tree nor a freezer controller")
 
-// Freeze stops all processes of the group and waits until they have stopped, or resumes them: cgroup.freeze (≥ 5.2), or
-// version 1's freezer.state.
+// Freeze stops all processes of the group and waits until they have stopped, or resumes them: cgroup.freeze (≥
+// 5.2), or version 1's freezer.state.
 func (g *Group) Freeze(on bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Into returns a descriptor of the version 2 directory for clone3(2) CLONE_INTO_CGROUP (≥ 5.7), or -1. The group closes
-// it. A write to cgroup.procs would wait for an RCU grace period instead.
+// Into returns a descriptor of the version 2 directory for clone3(2) CLONE_INTO_CGROUP (≥ 5.7), or -1. The group
+// closes it. A write to cgroup.procs would wait for an RCU grace period instead.
 func (g *Group) Into() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -38,8 +38,8 @@ func unitOf(dir string) string {
 	return ""
 }
 
-// delegated reads systemd's mark: user.delegate (systemd ≥ 251), or trusted.delegate (≥ 236), which only CAP_SYS_ADMIN
-// may read.
+// delegated reads systemd's mark: user.delegate (systemd ≥ 251), or trusted.delegate (≥ 236), which only
+// CAP_SYS_ADMIN may read.
 func delegated(unit string) bool {
 	var b [8]byte
 	for _, name := range []string{"user.delegate", "trusted.delegate"} {

@@ -72,16 +72,16 @@
 //
 // # Verdicts
 //
-// Result.Status is decided from what the keeper did, then from what the kernel counted for the control group, then from
-// what init saw, and only then from the payload's own exit. A payload can choose its exit code and its output, but not a
-// Result. Result.LimitsHit names every limit that was met.
+// Result.Status is decided from what the keeper did, then from what the kernel counted for the control group, then
+// from what init saw, and only then from the payload's own exit. A payload can choose its exit code and its output,
+// but not a Result. Result.LimitsHit names every limit that was met.
 //
 // # Files of the host
 //
 // Look opens each source once, before the payload exists. Root's keeper clones the mount from that descriptor
-// (open_tree(2)), maps its owner to the payload's uid and passes it. Otherwise the jail opens the path again and compares
-// device and inode with the open descriptor; a source that was replaced is an error (ESTALE). Package rootfs has the
-// rest.
+// (open_tree(2)), maps its owner to the payload's uid and passes it. Otherwise the jail opens the path again and
+// compares device and inode with the open descriptor; a source that was replaced is an error (ESTALE). Package rootfs
+// has the rest.
 //
 // # What is enforced
 //

@@ -21,14 +21,16 @@ func (c *Cmd) setupError(rep launcher.Report) error {
 	if op == nil {
 		return &spec.Error{Fault: spec.FaultBrig, Op: "program", Detail: "ended without execve(2)"}
 	}
-	e := &spec.Error{Fault: spec.FaultHost, Step: rep.A + 1, Of: of, Op: op.Label, Detail: op.Call(), Errno: syscall.Errno(rep.B)}
+	e := &spec.Error{Fault: spec.FaultHost, Step: rep.A + 1, Of: of, Op: op.Label, Detail: op.Call(),
+		Errno: syscall.Errno(rep.B)}
 	if op.Label == spec.OpExec {
 		return c.execError(e)
 	}
 	e.Fault, e.Remedy = doctor.Remedy(op.Label, e.Detail, e.Errno)
 	if c.Spec.Rootfs.Path != "" && slices.Contains([]string{"dev", "proc", "scratch"}, op.Label) &&
 		slices.Contains([]syscall.Errno{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EROFS}, e.Errno) {
-		e.Fault, e.Remedy = spec.FaultCaller, "the tree of --rootfs has no such directory, or a link there that leads nowhere in it; mend the tree"
+		e.Fault, e.Remedy = spec.FaultCaller, "the tree of --rootfs has no such directory, or a link there that leads "+
+			"nowhere in it; mend the tree"
 		return e
 	}
 	return doctor.Blame(e)
@@ -38,16 +40,20 @@ func (c *Cmd) setupError(rep launcher.Report) error {
 func cloneError(p *plan.Plan, err error) error {
 	var oe *launcher.OpError
 	if errors.Is(err, unix.EFBIG) {
-		return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: err.Error(), Remedy: "the limit on file sizes is too low for brig itself; raise it with ulimit -f, and bound the payload by --ulimit fsize"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: err.Error(),
+			Remedy: "the limit on file sizes is too low for brig itself; raise it with ulimit -f, and bound the payload by " +
+				"--ulimit fsize"}
 	}
 	var size program.SizeError
 	if errors.As(err, &size) {
-		return &spec.Error{Fault: spec.FaultCaller, Op: "plan", Detail: err.Error(), Remedy: "make the arguments or files smaller"}
+		return &spec.Error{Fault: spec.FaultCaller, Op: "plan", Detail: err.Error(),
+			Remedy: "make the arguments or files smaller"}
 	}
 	if !errors.As(err, &oe) {
 		return &spec.Error{Fault: spec.FaultBrig, Op: "launcher", Detail: err.Error()}
 	}
-	e := &spec.Error{Fault: spec.FaultHost, Op: "clone3", Detail: strings.Join(plan.FlagNames(p.Flags), "|"), Errno: oe.Errno}
+	e := &spec.Error{Fault: spec.FaultHost, Op: "clone3", Detail: strings.Join(plan.FlagNames(p.Flags), "|"),
+		Errno: oe.Errno}
 	switch oe.Errno {
 	case unix.EPERM:
 		e.Remedy = "user namespaces are forbidden here; `brig doctor` tells by what"

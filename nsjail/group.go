@@ -45,13 +45,15 @@ func makeGroup(p *plan.Plan) (g *cgroup.Group, fds []int, into bool, err error) 
 	return g, append(fds, null), false, err
 }
 
-// watchOOM ends the jail with the first process that it loses for want of memory, where the kernel does not do so itself.
+// watchOOM ends the jail with the first process that it loses for want of memory, where the kernel does not do so
+// itself.
 func (c *Cmd) watchOOM() (err error) {
 	if l := &c.Spec.Limits; c.group == nil || l.Memory == 0 || l.NoOOMGroup {
 		return nil
 	}
 	if c.stopOOM, err = c.group.WatchOOM(func() { c.endFor(endedMemory) }); err != nil {
-		return &spec.Error{Fault: spec.FaultHost, Op: "limits.memory", Detail: "control group: cannot watch for kills: " + err.Error(), Remedy: "let them hit one process only: --no-oom-group"}
+		return &spec.Error{Fault: spec.FaultHost, Op: "limits.memory", Detail: "control group: cannot watch for kills: " +
+			err.Error(), Remedy: "let them hit one process only: --no-oom-group"}
 	}
 	if c.stopOOM != nil && c.group.OOMKills() > 0 { // before the watch
 		c.endFor(endedMemory)
@@ -84,12 +86,15 @@ func cloneIntoError(e *spec.Error) error {
 	switch e.Errno {
 	case unix.EACCES:
 		e.Fault, e.Op = spec.FaultHost, "cgroup"
-		e.Detail = "clone3 into the control group: its parent and brig's own group have no common ancestor that is yours to write (cgroups(7), delegation containment)"
+		e.Detail = "clone3 into the control group: its parent and brig's own group have no common ancestor that is yours " +
+			"to write (cgroups(7), delegation containment)"
 		e.Remedy = "start brig inside the group that is delegated to you, or drop --cgroup-parent"
 	case unix.EBUSY:
-		e.Op, e.Detail, e.Remedy = "cgroup", "clone3 into the control group: somebody has made it a parent of groups with controllers", "see who else writes below brig's group"
+		e.Op, e.Detail, e.Remedy = "cgroup", "clone3 into the control group: somebody has made it a parent of groups "+
+			"with controllers", "see who else writes below brig's group"
 	case unix.ENODEV:
-		e.Op, e.Detail, e.Remedy = "cgroup", "clone3 into the control group: somebody has removed it", "see who else writes below brig's group"
+		e.Op, e.Detail, e.Remedy = "cgroup", "clone3 into the control group: somebody has removed it",
+			"see who else writes below brig's group"
 	}
 	return doctor.Blame(e)
 }

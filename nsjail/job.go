@@ -45,7 +45,8 @@ type Verdict struct {
 	// Refusal, once set, keeps the Job from running: whoever is further in still sees it pass, so that it can be written
 	// down, and Runner.Execute answers with it.
 	Refusal *Refusal
-	// Policies are the names of what was asked and allowed it, and Narrowed what they changed in the Spec, a sentence each.
+	// Policies are the names of what was asked and allowed it, and Narrowed what they changed in the Spec, a sentence
+	// each.
 	Policies, Narrowed []string
 }
 
@@ -70,7 +71,8 @@ type Refusal struct {
 	Code string `json:"code"`
 	// Layer is who said no: request, auth, token, policy, quota, queue, sandbox or jail.
 	Layer string `json:"layer"`
-	// Rule is what said so: a field of a policy ("commands"), of a token or of the request, and whose ("minimal: commands").
+	// Rule is what said so: a field of a policy ("commands"), of a token or of the request, and whose ("minimal:
+	// commands").
 	Rule string `json:"rule,omitempty"`
 	// NextSteps are sentences that say how to proceed.
 	NextSteps []string `json:"next_steps,omitempty"`

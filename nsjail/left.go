@@ -91,7 +91,8 @@ func (c *Cmd) giveBack(err error) error {
 	for _, p := range append([]int{c.pid}, below(c.pid)...) {
 		names = append(names, strconv.Itoa(p))
 	}
-	return &spec.Error{Fault: spec.FaultHost, Op: opEnd, Detail: fmt.Sprintf("processes %s did not end within %s of SIGKILL",
+	return &spec.Error{Fault: spec.FaultHost, Op: opEnd, Detail: fmt.Sprintf("processes %s did not end within %s of "+
+		"SIGKILL",
 		strings.Join(names, " "), endWait),
 		Remedy: "look at /proc/PID/stack as root for what they wait for"}
 }

@@ -39,9 +39,11 @@ func openNetwork(s *spec.Spec, log io.Writer) (n *network, err error) {
 		p, _ := spec.ParsePublished(text) // Check has
 		l, err := listenTCP(p.Host)
 		if err != nil {
-			return n, &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("publish", i), Detail: err.Error(), Remedy: "choose another port or address"}
+			return n, &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("publish", i), Detail: err.Error(),
+				Remedy: "choose another port or address"}
 		}
-		n.published = append(n.published, egress.Published{Listener: l, To: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), p.Port)})
+		n.published = append(n.published, egress.Published{Listener: l,
+			To: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), p.Port)})
 	}
 	name := s.Hostname
 	if name == "" {

@@ -12,8 +12,8 @@ import (
 // RunnerOptions are what a Runner does ahead of its jails. The zero value is NewRunner's.
 type RunnerOptions struct {
 	// Pool is how many network namespaces, each with lo up, are kept ready, and how many jails of the kinds of Spec that
-	// start again and again: fresh ones, each used once (see Prestart, which does so before the first start). They refill in
-	// the background.
+	// start again and again: fresh ones, each used once (see Prestart, which does so before the first start). They
+	// refill in the background.
 	Pool int
 	// Reuse gives the network namespace of a jail that has ended to another one, if every counter, socket, address and
 	// route in it is as it was when it was new: if the payload has not touched the network at all. One thing is known that
@@ -33,7 +33,8 @@ func NewRunner() (*Runner, error) { return NewRunnerWith(RunnerOptions{}) }
 // NewRunnerWith is NewRunner with options.
 func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 	if o.Pool < 0 || o.Jails < 0 {
-		return nil, &spec.Error{Fault: spec.FaultCaller, Op: "runner", Detail: "a negative Pool or Jails", Remedy: "give how many, or 0"}
+		return nil, &spec.Error{Fault: spec.FaultCaller, Op: "runner", Detail: "a negative Pool or Jails",
+			Remedy: "give how many, or 0"}
 	}
 	r, err := newBareRunner()
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Volume is a file system in memory that several jails of a Runner can have one after the other or at once, by mounts of
-// type MountVolume. It stands in no directory of the host: it is reached by its descriptor, and is gone when it is closed,
-// with its Runner, or with this process, even by SIGKILL. What it holds counts as memory of the control group of whoever
-// wrote it.
+// Volume is a file system in memory that several jails of a Runner can have one after the other or at once, by mounts
+// of type MountVolume. It stands in no directory of the host: it is reached by its descriptor, and is gone when it is
+// closed, with its Runner, or with this process, even by SIGKILL. What it holds counts as memory of the control group
+// of whoever wrote it.
 type Volume struct {
 	id    string
 	root  *os.File
@@ -76,7 +76,8 @@ func (r *Runner) NewVolume(o VolumeOptions) (*Volume, error) {
 		if why == "" {
 			why = "it is a cold Runner"
 		}
-		return nil, &spec.Error{Fault: spec.FaultHost, Op: "volume", Detail: "this Runner has no prepared tree: " + why, Remedy: "bind a directory instead"}
+		return nil, &spec.Error{Fault: spec.FaultHost, Op: "volume", Detail: "this Runner has no prepared tree: " + why,
+			Remedy: "bind a directory instead"}
 	}
 	return r.volumes.make(r, &o)
 }
@@ -112,7 +113,8 @@ func (s *volumeStore) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 		return nil, err
 	}
 	s.last++
-	v := &Volume{id: "v" + strconv.Itoa(s.last), store: s, uid: r.tree.modes[0].Root.Host.PayloadUID, gid: r.tree.modes[0].Root.Host.PayloadGID}
+	v := &Volume{id: "v" + strconv.Itoa(s.last), store: s, uid: r.tree.modes[0].Root.Host.PayloadUID,
+		gid: r.tree.modes[0].Root.Host.PayloadGID}
 	if !r.tree.modes[0].Root.Host.Drop {
 		v.uid, v.gid = r.tree.modes[0].Root.Host.UID, r.tree.modes[0].Root.Host.GID
 	}

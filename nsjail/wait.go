@@ -130,8 +130,8 @@ func (c *Cmd) Wait() (*Result, error) {
 	return c.finish()
 }
 
-// awaitReport waits until there is something to be received. It needs little stack, and so does a goroutine that waits for a
-// jail's end: at the next collection Go takes back what is less than a quarter full.
+// awaitReport waits until there is something to be received. It needs little stack, and so does a goroutine that
+// waits for a jail's end: at the next collection Go takes back what is less than a quarter full.
 func (c *Cmd) awaitReport() {
 	f := c.report
 	if c.Spec.NoInit {
@@ -153,8 +153,7 @@ func readable(fd uintptr) bool {
 
 // finish is what is left of Wait then.
 func (c *Cmd) finish() (*Result, error) {
-	r := c.result
-	c.state.disk = -1 // unless init says
+	c.state.disk = -1 // unless init reports it
 	if c.group != nil {
 		c.runner.sweepGroups(c.plan.Host.Cgroup)
 	}
@@ -183,8 +182,9 @@ func (c *Cmd) finish() (*Result, error) {
 	c.unwatch()
 	c.state.done.Store(true)
 	c.state.why = cause(c.state.cause.Load())
-	if (reported && !asked || c.Spec.NoInit && err == nil && syscall.WaitStatus(status).Exited()) && !c.state.warned.Load() {
-		// the watch came too late: what it ends says so, or does not report, and does not exit
+	if (reported && !asked || c.Spec.NoInit && err == nil && syscall.WaitStatus(status).Exited()) &&
+		!c.state.warned.Load() {
+		// the limit fired after the jail had ended: a jail that brig ends reports asked, or does not exit
 		c.state.why = notEnded
 	}
 	err = errors.Join(err, c.endGroup())
@@ -192,6 +192,19 @@ func (c *Cmd) finish() (*Result, error) {
 		c.ended()
 	}
 	c.endStreams()
+	c.fillResult(status, usage, err)
+	c.runner.forget(c)
+	err = errors.Join(err, c.report.Close(), c.streams.Err())
+	c.runner.leave()
+	if c.ownsRunner {
+		err = errors.Join(err, c.runner.Close())
+	}
+	return c.result, err
+}
+
+// fillResult writes what is known of a jail that has ended. err is from ending it.
+func (c *Cmd) fillResult(status int, usage launcher.Usage, err error) {
+	r := c.result
 	r.setUsage(usage, &c.state.stats)
 	c.state.sampled = usage.Sampled
 	r.Usage.Disk = Count(c.state.disk)
@@ -204,20 +217,13 @@ func (c *Cmd) finish() (*Result, error) {
 	r.Violation = newViolation(c.state.violation)
 	r.Network = c.network.close()
 	r.Phases = c.phases()
-	c.runner.forget(c)
-	err = errors.Join(err, c.report.Close(), c.streams.Err())
-	c.runner.leave()
-	if c.ownsRunner {
-		err = errors.Join(err, c.runner.Close())
-	}
-	return r, err
 }
 
-// passes says that the jail's end need not be waited for: its processes have all gone, init has said so and is about to
-// follow, and there is nothing of the caller's that its namespaces still hold. The kernel takes some tenths of a
-// millisecond to take them apart.
+// passes reports whether Wait may return before the jail's namespaces are gone, which takes the kernel some tenths of a
+// millisecond: init has reported, no other process is left, and the namespaces hold nothing of the caller's.
 func (c *Cmd) passes() bool {
-	return !c.ownsRunner && c.runner.tree != nil && c.group == nil && len(c.plan.Passed) == 0 && c.plan.Flags&unix.CLONE_NEWPID != 0
+	return !c.ownsRunner && c.runner.tree != nil && c.group == nil && len(c.plan.Passed) == 0 &&
+		c.plan.Flags&unix.CLONE_NEWPID != 0
 }
 
 // collect waits for such a jail's end in the background.
@@ -240,5 +246,6 @@ func (c *Cmd) begun() time.Time {
 
 func (c *Cmd) phases() Phases {
 	d := func(i int) int64 { return c.marks[i+1].Sub(c.marks[i]).Microseconds() }
-	return Phases{Look: d(0), Resolve: d(1), Prepare: d(2), Spawn: d(3), Exec: d(4), Run: d(5), End: time.Since(c.marks[6]).Microseconds()}
+	return Phases{Look: d(0), Resolve: d(1), Prepare: d(2), Spawn: d(3), Exec: d(4), Run: d(5),
+		End: time.Since(c.marks[6]).Microseconds()}
 }

@@ -68,7 +68,8 @@ func (c *Cmd) checkCPU(limit time.Duration) {
 		c.endFor(endedCPU)
 		return
 	}
-	c.timers.Start(&c.timers.CPU, max(least, (limit-used)/time.Duration(c.plan.Processors())), func() { c.checkCPU(limit) })
+	c.timers.Start(&c.timers.CPU, max(least, (limit-used)/time.Duration(c.plan.Processors())),
+		func() { c.checkCPU(limit) })
 }
 
 // endFor ends the jail for the first cause that comes. Those that a payload may prepare for give it Spec.Limits.Grace.
@@ -107,8 +108,8 @@ func (c *Cmd) Stop(sig os.Signal) error {
 	return err
 }
 
-// endGrace is how long init may take to end the jail before it is killed, and startGrace as long as nobody knows whether
-// the payload has started: killed now, that would stay unknown.
+// endGrace is how long init may take to end the jail before it is killed, and startGrace as long as nobody knows
+// whether the payload has started: killed now, that would stay unknown.
 const (
 	endGrace   = 200 * time.Millisecond
 	startGrace = 5 * time.Second

@@ -265,5 +265,6 @@ func (b *builder) attach(m program.Slot, p string, dir bool) {
 // attachTo puts a detached mount on an open mount point, above what is mounted there.
 func (b *builder) attachTo(m, point program.Slot) {
 	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), point.Arg(), program.Str(""),
-		program.Named(unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH, "MOVE_MOUNT_F_EMPTY_PATH|MOVE_MOUNT_T_EMPTY_PATH"))
+		program.Named(unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH,
+			"MOVE_MOUNT_F_EMPTY_PATH|MOVE_MOUNT_T_EMPTY_PATH"))
 }

@@ -31,7 +31,8 @@ func (b *builder) entry(e *Entry) {
 				[2]string{"userxattr", ""})
 			return
 		}
-		m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", fmt.Sprintf("%s:/proc/self/fd/%d", e.Source.Path, fdEmpty)}, [2]string{"userxattr", ""})
+		m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", fmt.Sprintf("%s:/proc/self/fd/%d", e.Source.Path, fdEmpty)},
+			[2]string{"userxattr", ""})
 		b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.CWD(), program.Str(e.Source.Path), fromEmpty())
 		b.Program.Close(b.label, m)
 	case Tmpfs:
@@ -142,7 +143,8 @@ func (b *builder) scratch(e *Entry) {
 // overlay's inodes, so they do not reach another jail or the host. The bind below it stays hidden.
 func (b *builder) overlay(e *Entry) {
 	if e.Source.Mounted {
-		b.fresh("overlay", e.Target, e.Attr, [2]string{"lowerdir", e.Source.Path + ":/" + emptyDir}, [2]string{"userxattr", ""})
+		b.fresh("overlay", e.Target, e.Attr, [2]string{"lowerdir", e.Source.Path + ":/" + emptyDir},
+			[2]string{"userxattr", ""})
 		return
 	}
 	t := b.tree(&e.Source, e.Attr)
@@ -157,7 +159,8 @@ func (b *builder) overlay(e *Entry) {
 	b.Program.Close(b.label, t)
 	// an overlay without an upper layer needs two lower ones (overlayfs); a descriptor names the directory that was
 	// checked, and keeps its path out of /proc/mounts
-	m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", fmt.Sprintf("/proc/self/fd/%d:/proc/self/fd/%d", fdLower, fdEmpty)},
+	m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", fmt.Sprintf("/proc/self/fd/%d:/proc/self/fd/%d", fdLower,
+		fdEmpty)},
 		[2]string{"userxattr", ""})
 	if b.ours {
 		b.attach(m, e.Target, true)
@@ -210,7 +213,8 @@ func (b *builder) file(e *Entry) {
 	}
 	const name = ".file" // in the staging tmpfs, for as long as it takes to mount it
 	fd := b.Open(b.label, unix.SYS_OPENAT, b.staging.Arg(), program.Str(name),
-		program.Named(unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, "O_WRONLY|O_CREAT|O_EXCL|O_CLOEXEC"), octal(e.Mode))
+		program.Named(unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, "O_WRONLY|O_CREAT|O_EXCL|O_CLOEXEC"),
+		octal(e.Mode))
 	b.Add(b.label, unix.SYS_WRITE, fd.Arg(), program.Bytes([]byte(e.Text)), program.Int(len(e.Text)))
 	b.Program.Close(b.label, fd)
 	t := b.Open(b.label, unix.SYS_OPEN_TREE, b.staging.Arg(), program.Str(name), clone(0, ""))
@@ -239,7 +243,8 @@ func (b *builder) mask(e *Entry) {
 	}
 	if e.SourceIsDir {
 		b.openEmpty()
-		t := b.Open(b.label, unix.SYS_OPEN_TREE, program.Int(fdEmpty), program.Str(""), clone(unix.AT_EMPTY_PATH, "|AT_EMPTY_PATH"))
+		t := b.Open(b.label, unix.SYS_OPEN_TREE, program.Int(fdEmpty), program.Str(""),
+			clone(unix.AT_EMPTY_PATH, "|AT_EMPTY_PATH"))
 		b.setattr(t.Arg(), "", rdonly|nosuid|nodev|noexec, unix.AT_EMPTY_PATH)
 		b.mounted(t, e.Target)
 		return

@@ -39,18 +39,19 @@ type Kind int
 const (
 	Bind    Kind = iota // a mount of Source
 	Overlay             // a private read-only overlay of the directory Source (overlayfs)
-	Cover               // the same over Source itself, in the tree that the jail leaves: binds from there are of the overlay
-	Tmpfs               // a tmpfs(5) of Size bytes and Inodes files
-	Scratch             // a writable directory of the staging tmpfs
-	Dir                 // a directory
-	Symlink             // a link with Text
-	File                // a file with Text as its content
-	Copy                // a file with the content of the system's file Source, at most Size bytes
-	Proc                // procfs (proc(5)), if Root.Proc is none
-	Devpts              // a private devpts
-	Mask                // nothing readable: an empty file or directory over the target
-	Sealed              // the target itself made read-only
-	Pin                 // the target mounted on itself, so that it cannot be renamed or removed (rename(2) EBUSY)
+	// the same over Source itself, in the tree that the jail leaves: binds from there are of the overlay
+	Cover
+	Tmpfs   // a tmpfs(5) of Size bytes and Inodes files
+	Scratch // a writable directory of the staging tmpfs
+	Dir     // a directory
+	Symlink // a link with Text
+	File    // a file with Text as its content
+	Copy    // a file with the content of the system's file Source, at most Size bytes
+	Proc    // procfs (proc(5)), if Root.Proc is none
+	Devpts  // a private devpts
+	Mask    // nothing readable: an empty file or directory over the target
+	Sealed  // the target itself made read-only
+	Pin     // the target mounted on itself, so that it cannot be renamed or removed (rename(2) EBUSY)
 )
 
 // Entry is one thing in the tree. Target is relative to the root, without a leading slash.

@@ -19,7 +19,8 @@ func VolumeStore(p *program.Program, label string) program.Slot {
 
 // Volume makes a tmpfs of so many bytes and files, with directories in it, and attaches it by its name in the store. It
 // has to be attached somewhere: the kernel clones a mount that is in no namespace since Linux 6.15 only.
-func Volume(p *program.Program, label string, store program.Slot, name string, size, inodes int64, dirs []string) program.Slot {
+func Volume(p *program.Program, label string, store program.Slot, name string, size, inodes int64,
+	dirs []string) program.Slot {
 	b := &builder{Program: p, label: label}
 	m := b.newTmpfs(size, inodes, 0o755, nosuid|nodev)
 	for _, d := range dirs {
@@ -33,7 +34,8 @@ func Volume(p *program.Program, label string, store program.Slot, name string, s
 // VolumeTree clones the mount of a volume at one of its directories (open_tree(2)) with attributes.
 func VolumeTree(p *program.Program, label string, root program.Slot, dir string, attr uint64) program.Slot {
 	b := &builder{Program: p, label: label}
-	t := b.Open(label, unix.SYS_OPEN_TREE, root.Arg(), program.Str(dir), clone(unix.AT_SYMLINK_NOFOLLOW, "|AT_SYMLINK_NOFOLLOW"))
+	t := b.Open(label, unix.SYS_OPEN_TREE, root.Arg(), program.Str(dir), clone(unix.AT_SYMLINK_NOFOLLOW,
+		"|AT_SYMLINK_NOFOLLOW"))
 	b.setattr(t.Arg(), "", attr, unix.AT_EMPTY_PATH)
 	return t
 }
@@ -42,6 +44,7 @@ func VolumeTree(p *program.Program, label string, root program.Slot, dir string,
 // it.
 func DropVolume(p *program.Program, label string, store program.Slot, name string) {
 	p.Add(label, unix.SYS_FCHDIR, store.Arg())
-	p.Add(label, unix.SYS_UMOUNT2, program.Str(name), program.Named(unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW, "MNT_DETACH|UMOUNT_NOFOLLOW"))
+	p.Add(label, unix.SYS_UMOUNT2, program.Str(name), program.Named(unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW,
+		"MNT_DETACH|UMOUNT_NOFOLLOW"))
 	p.Add(label, unix.SYS_UNLINKAT, store.Arg(), program.Str(name), program.Named(unix.AT_REMOVEDIR, "AT_REMOVEDIR"))
 }

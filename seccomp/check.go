@@ -94,7 +94,8 @@ func (s *Syscall) check(path string) error {
 	}
 	for i, n := range s.Names {
 		if !plainName(n) {
-			return wrong(strictjson.Index(path+".names", i), "is "+words.QuoteASCII(n), "write a system call's name: letters, digits and underscores")
+			return wrong(strictjson.Index(path+".names", i), "is "+words.QuoteASCII(n),
+				"write a system call's name: letters, digits and underscores")
 		}
 	}
 	if err := checkAction(path+".action", s.Action, path+".errnoRet", s.ErrnoRet); err != nil {
@@ -120,7 +121,8 @@ func (a *Arg) check(path string) error {
 		return oneOf(path+".op", "operator", a.Op, opNames())
 	}
 	if op == MaskedEq && a.ValueTwo&^a.Value != 0 {
-		return wrong(path+".valueTwo", fmt.Sprintf("%#x has bits outside the mask (value) %#x, so it never matches", a.ValueTwo, a.Value),
+		return wrong(path+".valueTwo", fmt.Sprintf("%#x has bits outside the mask (value) %#x, so it never matches",
+			a.ValueTwo, a.Value),
 			"put the mask in value and the wanted bits in valueTwo")
 	}
 	if op != MaskedEq && a.ValueTwo != 0 {

@@ -25,7 +25,8 @@ const maxConds = 1536
 func (t *Table) Compile() ([]byte, error) {
 	a, ok := findArch(t.Arch)
 	if native := runtime.GOARCH; !ok || t.Arch != native {
-		return nil, fmt.Errorf("seccomp: cannot compile for %s on %s; resolve the profile for %s", words.QuoteASCII(t.Arch), native, native)
+		return nil, fmt.Errorf("seccomp: cannot compile for %s on %s; resolve the profile for %s", words.QuoteASCII(t.Arch),
+			native, native)
 	}
 	return t.compile(a)
 }

@@ -30,7 +30,8 @@ type Cond struct {
 }
 
 func opNames() []string {
-	return []string{"SCMP_CMP_NE", "SCMP_CMP_LT", "SCMP_CMP_LE", "SCMP_CMP_EQ", "SCMP_CMP_GE", "SCMP_CMP_GT", "SCMP_CMP_MASKED_EQ"}
+	return []string{"SCMP_CMP_NE", "SCMP_CMP_LT", "SCMP_CMP_LE", "SCMP_CMP_EQ", "SCMP_CMP_GE", "SCMP_CMP_GT",
+		"SCMP_CMP_MASKED_EQ"}
 }
 
 func parseOp(name string) (Op, bool) {

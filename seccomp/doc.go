@@ -3,8 +3,8 @@
 // The steps are Parse (or Preset) → Profile.Resolve(Target) → Table → Table.Compile → bytes for seccomp(2).
 //
 //   - A Profile is the JSON file, checked strictly: an unknown key, action or operator is an error.
-//   - A Table is the meaning of a profile for one architecture, kernel and capability set: a default action and rules in
-//     order. The first rule of a system call that matches decides. Table.String is `brig explain --seccomp`.
+//   - A Table is the meaning of a profile for one architecture, kernel and capability set: a default action and rules
+//     in order. The first rule of a system call that matches decides. Table.String is `brig explain --seccomp`.
 //   - Compile writes the rules as a binary tree of ranges of numbers, then runs the result in the interpreter of this
 //     package and compares it with Table.Eval: what was explained is what is enforced.
 //

@@ -29,7 +29,8 @@ func GuardTable(files bool) (*Table, error) {
 func (p *Profile) guardFiles() {
 	eperm, enosys := uint(unix.EPERM), uint(unix.ENOSYS)
 	deny := func(name string, args ...Arg) {
-		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: &eperm, Args: args})
+		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: &eperm,
+			Args: args})
 	}
 	has := func(index uint, bit uint64) Arg {
 		return Arg{Index: index, Value: bit, ValueTwo: bit, Op: "SCMP_CMP_MASKED_EQ"}

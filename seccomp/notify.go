@@ -63,7 +63,8 @@ type abi struct {
 }
 
 func abis() []abi {
-	return []abi{{unix.AUDIT_ARCH_I386, "i386", libseccomp.ArchX86}, {unix.AUDIT_ARCH_X86_64, "x86_64", libseccomp.ArchAMD64},
+	return []abi{{unix.AUDIT_ARCH_I386, "i386", libseccomp.ArchX86}, {unix.AUDIT_ARCH_X86_64, "x86_64",
+		libseccomp.ArchAMD64},
 		{unix.AUDIT_ARCH_ARM, "arm", libseccomp.ArchARM}, {unix.AUDIT_ARCH_AARCH64, "aarch64", libseccomp.ArchARM64},
 		{unix.AUDIT_ARCH_RISCV64, "riscv64", libseccomp.ArchRISCV64}, {unix.AUDIT_ARCH_S390, "s390", libseccomp.ArchS390},
 		{unix.AUDIT_ARCH_S390X, "s390x", libseccomp.ArchS390X}, {unix.AUDIT_ARCH_PPC64LE, "ppc64le", libseccomp.ArchPPC64LE}}

@@ -122,7 +122,8 @@ func readArg(r *strictjson.Reader, path string, to *Arg) error {
 	var index *uint32
 	var value *uint64
 	var op *string
-	err := r.Object(path, []strictjson.Field{key("index", &index), key("value", &value), key("valueTwo", &to.ValueTwo), key("op", &op)})
+	err := r.Object(path, []strictjson.Field{key("index", &index), key("value", &value), key("valueTwo", &to.ValueTwo),
+		key("op", &op)})
 	missing := ""
 	switch {
 	case err != nil:
@@ -156,7 +157,8 @@ func render(e *strictjson.Error) error {
 		} else if e.Code == strictjson.Trailing {
 			reason = errors.New("more text after the profile's closing brace")
 		}
-		return wrong("", fmt.Sprintf("line %d: not JSON: %v", e.Line, reason), "correct the syntax (JSON has no comments and no trailing commas)")
+		return wrong("", fmt.Sprintf("line %d: not JSON: %v", e.Line, reason),
+			"correct the syntax (JSON has no comments and no trailing commas)")
 	case strictjson.TooDeep:
 		return wrong("", fmt.Sprintf("is nested deeper than %d levels", e.Limit), "flatten it")
 	case strictjson.Duplicate:
@@ -167,7 +169,8 @@ func render(e *strictjson.Error) error {
 		want, fix := wants(e.Want)
 		return wrong(e.Path, "is "+kind(e.Got)+", not "+want, fix)
 	case strictjson.Misfit:
-		return wrong(e.Path, "is "+words.QuoteASCII(fmt.Sprint(e.Got)), fmt.Sprintf("write an integer from 0 to %d", uint64(math.MaxUint64)>>(64-e.Limit)))
+		return wrong(e.Path, "is "+words.QuoteASCII(fmt.Sprint(e.Got)), fmt.Sprintf("write an integer from 0 to %d",
+			uint64(math.MaxUint64)>>(64-e.Limit)))
 	}
 	errors.As(e, &pe)
 	return pe

@@ -18,7 +18,8 @@ func (p *Profile) Resolve(t Target) (*Table, error) {
 	}
 	a, ok := findArch(t.Arch)
 	if !ok {
-		return nil, fmt.Errorf("seccomp: architecture %s is not supported; use amd64, arm64, riscv64, s390x or ppc64le", words.QuoteASCII(t.Arch))
+		return nil, fmt.Errorf("seccomp: architecture %s is not supported; use amd64, arm64, riscv64, s390x or ppc64le",
+			words.QuoteASCII(t.Arch))
 	}
 	foreign, err := p.foreignArches(a)
 	if err != nil {
@@ -53,7 +54,8 @@ func (p *Profile) foreignArches(a arch) ([]string, error) {
 	if len(listed) > 0 && !slices.Contains(listed, a.scmp) && !slices.Contains(listed, "SCMP_ARCH_NATIVE") {
 		return nil, wrong(path, "lists "+strings.Join(listed, " ")+", but this machine is "+a.scmp, "add "+a.scmp)
 	}
-	return slices.DeleteFunc(slices.Clone(listed), func(s string) bool { return s == a.scmp || s == "SCMP_ARCH_NATIVE" }), nil
+	return slices.DeleteFunc(slices.Clone(listed), func(s string) bool { return s == a.scmp || s == "SCMP_ARCH_NATIVE" }),
+		nil
 }
 
 func (s *Syscall) applies(a arch, t Target) bool {
@@ -134,7 +136,8 @@ func (r *resolver) unknownName(path, name string, action Action) error {
 		if near != "" {
 			fix = "did you mean " + near + "?"
 		}
-		return wrong(path, fmt.Sprintf("system call %s is unknown to libseccomp %s, and the default action would let it through",
+		return wrong(path, fmt.Sprintf("system call %s is unknown to libseccomp %s, and the default action would let it "+
+			"through",
 			words.QuoteASCII(name), LibraryVersion()), fix)
 	}
 	if near != "" {

@@ -54,7 +54,8 @@ func decodeProgram(bpf []byte) ([]insn, error) {
 		return nil, fmt.Errorf("a filter of %d bytes is not a list of 8-byte instructions", len(bpf))
 	}
 	if n > MaxInsns {
-		return nil, fmt.Errorf("the filter has %d instructions, the kernel takes %d; use fewer rules with conditions", n, MaxInsns)
+		return nil, fmt.Errorf("the filter has %d instructions, the kernel takes %d; use fewer rules with conditions", n,
+			MaxInsns)
 	}
 	p := make([]insn, n)
 	for i := range p {

@@ -32,7 +32,8 @@ func (t *Table) verify(p []insn, a arch) error {
 	const i386, foreign = 0x40000003, 0x12345678
 	for _, audit := range []uint32{i386, foreign} {
 		if got := run(p, Data{Nr: 1, Arch: audit}); got != KillProcess {
-			return fmt.Errorf("seccomp: the filter answers %s to architecture %#x; this is a defect of brig or libseccomp", got, audit)
+			return fmt.Errorf("seccomp: the filter answers %s to architecture %#x; this is a defect of brig or libseccomp", got,
+				audit)
 		}
 	}
 	return nil

@@ -21,8 +21,8 @@
 //	run.end      run agent token sandbox language plan_sha256 status exit_code signal timed_out limits_hit output usage
 //	             network violation error, and verdict where the refusal came from further in
 //	run.refused  what run.start has, for a refused run: verdict has who refused it and why; there is no run.end
-//	             plan_sha256 is of what the launcher was told to perform, which is everything that the jail is made of: the
-//	             programs, and the identity and attributes of the mounts that were passed to it by descriptor
+//	             plan_sha256 is of all that the launcher performs: the programs, and the identity and attributes of
+//	             the mounts that are passed to it by descriptor
 //	sandbox.create  agent token sandbox
 //	sandbox.delete  likewise, and a note with the reason where it ends by itself; brigd's end ends all of them
 //	file.put     agent token sandbox path bytes digest_sha256, and run where a run has brought it

@@ -50,7 +50,8 @@ func (l *Log) resume() (torn *Event, err error) {
 func (l *Log) finishRotation() error {
 	f, err := openFile(l.dir, l.base+newSuffix, unix.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is there and %s is not: the newest part is missing. Put it back, or move the older files away to begin another log",
+		return fmt.Errorf("%s is there and %s is not: the newest part is missing. Put it back, or move the older files "+
+			"away to begin another log",
 			numbered(l.base, l.number), l.base)
 	} else if err != nil {
 		return err
@@ -81,10 +82,12 @@ func (l *Log) findEnd(older bool) (torn *Event, err error) {
 	}
 	good, err := l.chain(data)
 	if err != nil {
-		return nil, fmt.Errorf("%w; what follows is not known to be whole, and nothing can be added: see brigd audit verify, then move the files away to begin another log", err)
+		return nil, fmt.Errorf("%w; what follows is not known to be whole, and nothing can be added: see brigd audit "+
+			"verify, then move the files away to begin another log", err)
 	}
 	if l.seq == 0 && (older || start > 0) {
-		return nil, fmt.Errorf("%s has no whole line at its end, though it is not the beginning; move the files away to begin another log", l.base)
+		return nil, fmt.Errorf("%s has no whole line at its end, though it is not the beginning; move the files away to "+
+			"begin another log", l.base)
 	}
 	l.size = start + int64(good)
 	if good == len(data) {

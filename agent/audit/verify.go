@@ -184,7 +184,8 @@ func (c *checker) file(f *os.File) error {
 		case err == io.EOF && len(text) == 0:
 			return nil
 		case err == io.EOF:
-			err = errors.New("it is cut off: a writer was killed here, or is just writing it; to open the log for writing sets it aside")
+			err = errors.New("it is cut off: a writer was killed here, or is just writing it; to open the log for writing " +
+				"sets it aside")
 		case err == bufio.ErrBufferFull:
 			err = fmt.Errorf("it is longer than %d bytes", MaxLine)
 		case err == nil:

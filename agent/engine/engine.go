@@ -66,7 +66,8 @@ type Engine struct {
 // New makes an Engine. Close ends it; the Ledger and the Log stay the caller's.
 func New(o Options) (*Engine, error) {
 	if len(o.TokenKeys) > 0 && o.Ledger == nil {
-		return nil, errors.New("engine: tokens need a ledger that counts their runs and knows the revoked ones; set Options.Ledger")
+		return nil, errors.New("engine: tokens need a ledger that counts their runs and knows the revoked ones; set " +
+			"Options.Ledger")
 	}
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout

@@ -168,7 +168,8 @@ func jailRefusal(r *Request, e *nsjail.Error) *nsjail.Refusal {
 	switch {
 	case e.Op == "exec" && e.Fault != nsjail.FaultBrig:
 		no.Code = "command_not_runnable"
-		no.NextSteps = []string{"name a program that is in the jail: what the machine has in /usr/bin, or a file below /work that is executable"}
+		no.NextSteps = []string{"name a program that is in the jail: what the machine has in /usr/bin, or a file below " +
+			"/work that is executable"}
 	case e.Fault == nsjail.FaultCaller:
 		no.Code = "bad_request"
 	case e.Fault == nsjail.FaultHost:

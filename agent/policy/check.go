@@ -12,8 +12,8 @@ import (
 	"brig/nsjail"
 )
 
-// Check gives everything that is wrong with the policy on any machine, each as one line that names the JSON path and the
-// remedy. A policy that a program has made is judged by the same lines as one that was read.
+// Check gives everything that is wrong with the policy on any machine, each as one line that names the JSON path and
+// the remedy. A policy that a program has made is judged by the same lines as one that was read.
 func (p *Policy) Check() (problems []string) {
 	c := &checker{}
 	c.name("name", p.Name)
@@ -46,9 +46,10 @@ func (p *Policy) Check() (problems []string) {
 	c.each("environment.pass", p.Environment.Pass, "is not a name of variables", "write it as in LC_*", validVariable)
 	c.limits(&p.Limits)
 	c.oneOf("sandbox.operations", p.Sandbox.Operations, Operations())
-	c.each("seccomp", p.Seccomp, "is not the name of a filter", "write default, another preset, unconfined, or a path", func(s string) bool {
-		return s != "" && s == strings.TrimSpace(s)
-	})
+	c.each("seccomp", p.Seccomp, "is not the name of a filter", "write default, another preset, unconfined, or a path",
+		func(s string) bool {
+			return s != "" && s == strings.TrimSpace(s)
+		})
 	c.oneOf("require", p.Require, mechanismNames())
 	c.oneOf("optional", p.Optional, mechanismNames())
 	c.oneOf("features", p.Features, featureNames())
@@ -95,7 +96,8 @@ func (c *checker) add(path, reason, fix string) {
 
 func (c *checker) name(path, s string) {
 	if s != "" && !validName(s) {
-		c.add(path, words.QuoteASCII(s)+" is not a profile's name", "write at most 64 lower-case letters, digits, '-', '_' and '.'")
+		c.add(path, words.QuoteASCII(s)+" is not a profile's name",
+			"write at most 64 lower-case letters, digits, '-', '_' and '.'")
 	}
 }
 
@@ -108,7 +110,8 @@ func (c *checker) each(path string, list []string, reason, fix string, ok func(s
 }
 
 func (c *checker) oneOf(path string, list, known []string) {
-	c.each(path, list, "is not known here", "write one of "+strings.Join(known, ", "), func(s string) bool { return slices.Contains(known, s) })
+	c.each(path, list, "is not known here", "write one of "+strings.Join(known, ", "),
+		func(s string) bool { return slices.Contains(known, s) })
 }
 
 func (c *checker) paths(field string, list []string, empty bool) {
@@ -141,7 +144,8 @@ func (c *checker) command(at string, k Command) {
 		c.add(at, "it has no command", "name one, as in python3")
 	case k.Command == Any, strings.HasPrefix(k.Command, "/") && cleanAbs(k.Command) && k.Command != "/":
 	case strings.ContainsAny(k.Command, "/\x00") || k.Command == "." || k.Command == "..":
-		c.add(at, words.QuoteASCII(k.Command)+" is neither a name nor an absolute path without . and ..", "write it as in python3 or /usr/bin/python3")
+		c.add(at, words.QuoteASCII(k.Command)+" is neither a name nor an absolute path without . and ..",
+			"write it as in python3 or /usr/bin/python3")
 	case strings.ContainsAny(k.Command, "*?["):
 		c.add(at, words.QuoteASCII(k.Command)+" is a glob", "name each command, or write * for all")
 	case strings.ContainsAny(k.Command, " \t\n"):
@@ -159,16 +163,19 @@ func (c *checker) command(at string, k Command) {
 		}
 	}
 	if items > maxPatternItems {
-		c.add(at, fmt.Sprintf("its patterns have %d items together, more than %d", items, maxPatternItems), "allow fewer forms")
+		c.add(at, fmt.Sprintf("its patterns have %d items together, more than %d", items, maxPatternItems),
+			"allow fewer forms")
 	}
 	for i, f := range k.Flags {
 		if !option(strings.TrimSuffix(f, "=")) {
-			c.add(at+".flags["+strconv.Itoa(i)+"]", words.QuoteASCII(f)+" is not an option", "write it as in -l, --long or --output=")
+			c.add(at+".flags["+strconv.Itoa(i)+"]", words.QuoteASCII(f)+" is not an option",
+				"write it as in -l, --long or --output=")
 		}
 	}
 	for i, f := range k.DenyFlags {
 		if !option(f) {
-			c.add(at+".deny_flags["+strconv.Itoa(i)+"]", words.QuoteASCII(f)+" is not an option", "write it as in -o, --output or -exec")
+			c.add(at+".deny_flags["+strconv.Itoa(i)+"]", words.QuoteASCII(f)+" is not an option",
+				"write it as in -o, --output or -exec")
 		}
 	}
 }
@@ -194,11 +201,14 @@ func (c *checker) limits(l *Limits) {
 	case l.CPUs > 0 && l.CPUs < 0.01:
 		c.add("limits.cpus", "it is less than the 1ms in 100ms that the kernel gives at least", "write at least 0.01")
 	case l.Memory > 0 && l.Memory < 128<<10:
-		c.add("limits.memory", l.Memory.String()+" is less than the kernel's own needs for one process", "write at least 128k")
+		c.add("limits.memory", l.Memory.String()+" is less than the kernel's own needs for one process",
+			"write at least 128k")
 	case l.MemorySwap > 0 && l.Memory == 0:
-		c.add("limits.memory_swap", "it counts memory and swap together, and there is no ceiling of memory", "set memory as well")
+		c.add("limits.memory_swap", "it counts memory and swap together, and there is no ceiling of memory",
+			"set memory as well")
 	case l.MemorySwap > 0 && l.MemorySwap < l.Memory:
-		c.add("limits.memory_swap", "it counts memory and swap together, and is below memory", "write at least "+l.Memory.String())
+		c.add("limits.memory_swap", "it counts memory and swap together, and is below memory", "write at least "+
+			l.Memory.String())
 	}
 }
 

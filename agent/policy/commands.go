@@ -193,10 +193,12 @@ func (p *Policy) notFound(name string, err error) *nsjail.Refusal {
 			"Use one of the allowed commands, by its name: "+p.commandNames()+".")
 	}
 	if slices.ContainsFunc(p.Commands, func(k Command) bool { return k.Command == name }) {
-		return p.refusal("commands", "command_not_found", words.QuoteASCII(name)+" is allowed, and is not installed in the jail",
+		return p.refusal("commands", "command_not_found", words.QuoteASCII(name)+
+			" is allowed, and is not installed in the jail",
 			p.otherCommands(name))
 	}
-	return p.refusal("commands", "command_not_allowed", words.QuoteASCII(name)+" is not among the allowed commands", p.useCommands())
+	return p.refusal("commands", "command_not_allowed", words.QuoteASCII(name)+" is not among the allowed commands",
+		p.useCommands())
 }
 
 func (p *Policy) notAllowed(name string, f *file, v *view) *nsjail.Refusal {
@@ -206,7 +208,8 @@ func (p *Policy) notAllowed(name string, f *file, v *view) *nsjail.Refusal {
 	}
 	for _, k := range p.Commands[:min(len(p.Commands), 64)] {
 		if k.Command != Any && path.Base(k.Command) != path.Base(name) && sameFile(k, f, v) {
-			next = []string{fmt.Sprintf("It is the same file as the allowed %s: call it by that name.", words.QuoteASCII(k.Command)),
+			next = []string{fmt.Sprintf("It is the same file as the allowed %s: call it by that name.",
+				words.QuoteASCII(k.Command)),
 				next[0]}
 			break
 		}

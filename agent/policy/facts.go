@@ -185,7 +185,8 @@ func Explain(p *Policy) (said []string) {
 		say("What it does not mention it leaves alone: it is to stand beside other policies.")
 	}
 	say("Commands that a request may name: %s.", orNone(p.facts()[0].items))
-	say("Languages that it may send code in: %s. What code, or a command, executes later is not looked at; the jail holds it.", orNone(p.facts()[1].items))
+	say("Languages that it may send code in: %s. What code, or a command, executes later is not looked at; the jail "+
+		"holds it.", orNone(p.facts()[1].items))
 	words := map[string]string{
 		"paths.read": "Paths of the host that may be shown", "paths.write": "Paths of the host that may be written to",
 		"paths.targets": "Places for mounts beside the work areas",

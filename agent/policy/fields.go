@@ -2,8 +2,8 @@ package policy
 
 import "strings"
 
-// fields are the keys of a policy: the parser and the JSON Schema are made from them. A test compares them with the tags
-// of the types.
+// fields are the keys of a policy: the parser and the JSON Schema are made from them. A test compares them with the
+// tags of the types.
 func (p *Policy) fields() []field {
 	return []field{
 		key("$schema", "this schema, for editors", new(string)),
@@ -16,7 +16,8 @@ func (p *Policy) fields() []field {
 		key("paths", "files of the host that may be shown, and where", p.Paths.fields()),
 		key("network", "what may be reached", p.Network.fields()),
 		key("environment", "variables that may be set", []field{
-			key("set", "names that a run may set; a glob matches no secret and nothing that steers what a program loads", &p.Environment.Set),
+			key("set", "names that a run may set; a glob matches no secret and nothing that steers what a program loads",
+				&p.Environment.Set),
 			key("pass", "names that a run may have from the caller's environment", &p.Environment.Pass),
 		}),
 		key("limits", "ceilings: what is above is lowered, what is absent gets the ceiling", p.Limits.fields()),

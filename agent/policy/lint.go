@@ -61,12 +61,16 @@ func (l *linter) warn(path, format string, a ...any) {
 // launchers are programs that execute others, named by arguments, input or settings.
 var launchers = map[string]string{
 	"a shell": "sh bash dash zsh ksh fish csh tcsh ash busybox toybox",
-	"an interpreter": "python python2 python3 perl ruby node nodejs deno bun lua lua5.3 lua5.4 luajit php tclsh expect awk gawk mawk nawk Rscript guile java jshell " +
+	"an interpreter": "python python2 python3 perl ruby node nodejs deno bun lua lua5.3 lua5.4 luajit php tclsh " +
+		"expect awk gawk mawk nawk Rscript guile java jshell " +
 		"osascript pwsh gdb sqlite3 bc ed ex vi vim nvim emacs",
-	"a launcher of other programs": "env xargs nice nohup timeout setsid stdbuf ionice chrt taskset unshare nsenter chroot sudo su doas runuser flock watch time parallel " +
-		"script strace ltrace ssh scp rsync socat nc ncat make cmake ninja meson gmake cargo go gcc g++ cc c++ clang clang++ ld npm npx yarn pnpm pip pip3 uv mvn gradle " +
+	"a launcher of other programs": "env xargs nice nohup timeout setsid stdbuf ionice chrt taskset unshare nsenter " +
+		"chroot sudo su doas runuser flock watch time parallel " +
+		"script strace ltrace ssh scp rsync socat nc ncat make cmake ninja meson gmake cargo go gcc g++ cc c++ clang " +
+		"clang++ ld npm npx yarn pnpm pip pip3 uv mvn gradle " +
 		"git hg svn tmux screen start-stop-daemon systemd-run setarch linux64 ld.so run-parts less more man",
-	"a program with options that execute others (-exec, --to-command, e)": "find fd tar sed zip sort split curl wget cpio dd",
+	"a program with options that execute others (-exec, --to-command, e)": "find fd tar sed zip sort split curl wget " +
+		"cpio dd",
 }
 
 // languages are the names that package lang gives to a Job.
@@ -179,7 +183,8 @@ func (l *linter) limits() {
 		}
 	}
 	if len(loose) > 0 {
-		l.warn("optional", "a run may ask to do without %s where the machine has no control groups: these ceilings do not hold there", strings.Join(loose, ", "))
+		l.warn("optional", "a run may ask to do without %s where the machine has no control groups: these ceilings do "+
+			"not hold there", strings.Join(loose, ", "))
 	}
 	if c.Grace > 0 && c.Wall > 0 && c.Grace > c.Wall {
 		l.warn("limits.grace", "it is longer than wall: a run may last %s more", c.Grace)

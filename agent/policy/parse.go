@@ -21,8 +21,8 @@ var builtIn embed.FS
 // maxDepth bounds how many profiles extend each other.
 const maxDepth = 16
 
-// Parse reads a policy. It is strict: keys that are unknown or there twice, values of the wrong type and what Check finds
-// are errors that name the place. What it extends is looked for among the built-in profiles.
+// Parse reads a policy. It is strict: keys that are unknown or there twice, values of the wrong type and what Check
+// finds are errors that name the place. What it extends is looked for among the built-in profiles.
 func Parse(data []byte) (*Policy, error) { return ParseIn("", data) }
 
 // ParseIn is Parse that looks for what the policy extends in the directory dir first, unless that is "".
@@ -30,7 +30,8 @@ func ParseIn(dir string, data []byte) (*Policy, error) {
 	return loader{dir: dir}.parse(data)
 }
 
-// LoadProfile reads the profile of a name: the file NAME.json of the directory dir, unless that is "", or a built-in one.
+// LoadProfile reads the profile of a name: the file NAME.json of the directory dir, unless that is "", or a built-in
+// one.
 func LoadProfile(dir, name string) (*Policy, error) {
 	return loader{dir: dir}.load(name)
 }
@@ -74,10 +75,12 @@ type loader struct {
 
 func (l loader) load(name string) (*Policy, error) {
 	if !validName(name) {
-		return nil, fmt.Errorf("%s is not a profile's name; write lower-case letters, digits, '-', '_' and '.'", words.QuoteASCII(name))
+		return nil, fmt.Errorf("%s is not a profile's name; write lower-case letters, digits, '-', '_' and '.'",
+			words.QuoteASCII(name))
 	}
 	if slices.Contains(l.chain, name) {
-		return nil, fmt.Errorf("extends: %s extends itself; name another profile", strings.Join(append(l.chain, name), " -> "))
+		return nil, fmt.Errorf("extends: %s extends itself; name another profile", strings.Join(append(l.chain, name),
+			" -> "))
 	}
 	if len(l.chain) >= maxDepth {
 		return nil, fmt.Errorf("extends: more than %d profiles extend each other; shorten the chain", maxDepth)
@@ -92,7 +95,8 @@ func (l loader) load(name string) (*Policy, error) {
 		return nil, fmt.Errorf("profile %s: %w", name, err)
 	}
 	if p.Name != name && p.Name != "" {
-		return nil, fmt.Errorf("profile %s: name: it is %s; write the file's name, or leave it out", name, words.QuoteASCII(p.Name))
+		return nil, fmt.Errorf("profile %s: name: it is %s; write the file's name, or leave it out", name,
+			words.QuoteASCII(p.Name))
 	}
 	p.Name = name
 	return p, nil

@@ -40,7 +40,8 @@ func (p *Policy) mounts(s *nsjail.Spec, v *view) *nsjail.Refusal {
 	}
 	for _, name := range s.Etc {
 		if !open(p, p.Paths.Read) && !p.covers(p.Paths.Read, "/etc/"+name) {
-			return p.refusal("paths.read", "path_not_allowed", "etc: "+words.QuoteASCII("/etc/"+name)+" may not be read", "Leave it out.")
+			return p.refusal("paths.read", "path_not_allowed", "etc: "+words.QuoteASCII("/etc/"+name)+" may not be read",
+				"Leave it out.")
 		}
 	}
 	for i, m := range s.Mounts {
@@ -83,7 +84,8 @@ func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 		return nil
 	case nsjail.MountBind, nsjail.MountFile:
 	default:
-		return p.refusal("paths", "path_not_allowed", field+": no policy knows mounts of type "+words.QuoteASCII(string(m.Type)),
+		return p.refusal("paths", "path_not_allowed", field+": no policy knows mounts of type "+
+			words.QuoteASCII(string(m.Type)),
 			"Leave it out.")
 	}
 	where, err := v.host(i)

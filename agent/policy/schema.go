@@ -27,7 +27,8 @@ func Schema() ([]byte, error) {
 	s["description"] = "What an agent may do. Absent lists allow nothing, absent bounds bind nothing."
 	part(s, "name")["pattern"] = namePattern
 	part(s, "extends")["pattern"] = namePattern
-	for key, names := range map[string][]string{"require": mechanismNames(), "optional": mechanismNames(), "features": featureNames()} {
+	for key, names := range map[string][]string{"require": mechanismNames(), "optional": mechanismNames(),
+		"features": featureNames()} {
 		items(part(s, key))["enum"] = names
 	}
 	items(part(s, "network", "modes"))["enum"] = []string{"none", "loopback", "egress", "host"}
@@ -81,12 +82,14 @@ func egressSchema() map[string]any {
 	quantity := map[string]any{"anyOf": []any{text, map[string]any{"type": "integer", "minimum": 0}}}
 	count := map[string]any{"type": "integer", "minimum": 0}
 	rule := map[string]any{"type": "object", "additionalProperties": false, "properties": map[string]any{
-		"host": text, "cidr": text, "ports": list(portsSchema()), "mode": map[string]any{"enum": []string{"tcp", "tls", "http", "udp"}}, "methods": texts, "paths": texts,
+		"host": text, "cidr": text, "ports": list(portsSchema()),
+		"mode": map[string]any{"enum": []string{"tcp", "tls", "http", "udp"}}, "methods": texts, "paths": texts,
 	}}
 	rules := list(map[string]any{"anyOf": []any{text, rule}})
 	return map[string]any{"type": "object", "properties": map[string]any{
 		"allow": rules, "allowed_hosts": texts, "allow_outbound": map[string]any{"type": "boolean"}, "deny": rules,
-		"allowed_ports": list(portsSchema()), "blocked_hosts": texts, "blocked_ranges": texts, "redirect": map[string]any{"type": "boolean"},
+		"allowed_ports": list(portsSchema()), "blocked_hosts": texts, "blocked_ranges": texts,
+		"redirect":        map[string]any{"type": "boolean"},
 		"max_connections": count, "connections_per_second": count, "names_per_second": count,
 		"max_connection_bytes": quantity, "max_bytes": quantity, "bandwidth": quantity,
 		"connect_timeout": text, "idle_timeout": text, "dns": texts,
@@ -96,7 +99,8 @@ func egressSchema() map[string]any {
 func list(of map[string]any) map[string]any { return map[string]any{"type": "array", "items": of} }
 
 func portsSchema() map[string]any {
-	return map[string]any{"anyOf": []any{map[string]any{"type": "integer", "minimum": 1, "maximum": 65535}, map[string]any{"type": "string"}}}
+	return map[string]any{"anyOf": []any{map[string]any{"type": "integer", "minimum": 1, "maximum": 65535},
+		map[string]any{"type": "string"}}}
 }
 
 // keys are the sorted names of a set.

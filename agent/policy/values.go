@@ -125,7 +125,8 @@ func render(e *strictjson.Error) error {
 	case errors.As(e.Err, &problem):
 		return fmt.Errorf("%s: %s; %s", strings.TrimSuffix(e.Path+"."+problem.Path, "."), problem.Reason, problem.Fix)
 	case e.Code == strictjson.Unknown:
-		return fmt.Errorf("%s: %s is not a key here; write one of %s", e.At(), words.QuoteASCII(e.Key), strings.Join(e.Names, ", "))
+		return fmt.Errorf("%s: %s is not a key here; write one of %s", e.At(), words.QuoteASCII(e.Key),
+			strings.Join(e.Names, ", "))
 	case e.Code == strictjson.WrongType && isText:
 		return fmt.Errorf("%s: it is %s; write %s", e.At(), words.QuoteASCII(got), e.Want)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
 )
 
@@ -90,7 +91,7 @@ func (l *Ledger) openCounts(path string) (err error) {
 	if l.db == nil {
 		_ = l.file.Close() // a second time, unless bbolt has panicked
 	}
-	if errors.Is(err, bbolt.ErrTimeout) {
+	if errors.Is(err, berrors.ErrTimeout) {
 		return fmt.Errorf("the ledger %s: another process has it open; stop that one, or name another directory", path)
 	}
 	return fmt.Errorf("%s: %w; nothing is allowed with counts that may be wrong: restore the file, "+

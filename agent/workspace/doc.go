@@ -35,7 +35,7 @@
 //	Create ── used: Acquire, release, any call of Tree but Usage ── TTL since then ──► expired ─┐
 //	   │                                                            Delete, Store.Close ────────┤
 //	   └ Get, List: its own agent's only                                                        ▼
-//	                             no longer found; its runs' contexts end; their release is waited for; the Volume is closed
+//	                             not found any more; its runs end, and then the Volume is closed
 //
 // A sandbox with a run in it does not expire. The bytes of its quota count against Store's bounds until its Volume is
 // closed.

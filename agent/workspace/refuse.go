@@ -33,8 +33,9 @@ const (
 
 // next returns how to proceed.
 var next = map[string][]string{
-	CodeBadPath:    {"Give an absolute path below /input, /work or /output, or one relative to /work, without \"..\"."},
-	CodeOutside:    {"Only files below /input, /work and /output can be reached from outside of a run; copy what you need to /output in a run."},
+	CodeBadPath: {"Give an absolute path below /input, /work or /output, or one relative to /work, without \"..\"."},
+	CodeOutside: {"Only files below /input, /work and /output can be reached from outside of a run; copy what you " +
+		"need to /output in a run."},
 	CodeNotFound:   {"List the directory, or the sandboxes, to see what there is."},
 	CodeSymlink:    {"Name the file that the link leads to."},
 	CodeNotRegular: {"Copy its content to a regular file in a run."},

@@ -55,7 +55,8 @@ type Stats struct {
 // Read reads the statistics of a group and of all groups below it. It returns ErrRemoved if the group is gone.
 func Read(g Group) (*Stats, error) {
 	if g.V2 == "" && len(controllers(g)) == 0 {
-		return nil, errors.New("monitor: Group names no directory: give V2, or V1 with one of memory, pids, cpu, cpuacct, blkio")
+		return nil, errors.New("monitor: Group names no directory: give V2, or V1 with one of memory, pids, cpu, " +
+			"cpuacct, blkio")
 	}
 	if err := g.check(); err != nil {
 		return nil, err

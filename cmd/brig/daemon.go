@@ -14,16 +14,17 @@ import (
 // daemon returns a command that brigd performs, since it links what a start of brig should not pay for. It executes the
 // brigd beside this program, or else the one on PATH.
 func daemon(name, args, what string) cli.Command {
-	return cli.Command{Name: name, Args: args, What: what + " (brigd " + name + ")", Run: func(args []string, std cli.Stdio) int {
-		path, err := findDaemon()
-		if err != nil {
-			return std.Fail(name + ": it is a command of brigd, which is neither beside brig nor on PATH; " +
-				"install it (make install), or name its directory in PATH")
-		}
-		argv := append([]string{"brigd", name}, args...)
-		err = syscall.Exec(path, argv, os.Environ()) // execve(2): it returns only when it has failed
-		return std.Fail(name + ": " + words.Quote(path) + ": " + cli.Reason(err) + "; install brigd again")
-	}}
+	return cli.Command{Name: name, Args: args, What: what + " (brigd " + name + ")",
+		Run: func(args []string, std cli.Stdio) int {
+			path, err := findDaemon()
+			if err != nil {
+				return std.Fail(name + ": it is a command of brigd, which is neither beside brig nor on PATH; " +
+					"install it (make install), or name its directory in PATH")
+			}
+			argv := append([]string{"brigd", name}, args...)
+			err = syscall.Exec(path, argv, os.Environ()) // execve(2): it returns only when it has failed
+			return std.Fail(name + ": " + words.Quote(path) + ": " + cli.Reason(err) + "; install brigd again")
+		}}
 }
 
 func findDaemon() (string, error) {

@@ -34,7 +34,8 @@ func openReport(inv *invocation, std cli.Stdio) (report, error) {
 		const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
 		fd, err := unix.Open(inv.report, flags, 0o644)
 		if errors.Is(err, unix.ELOOP) {
-			return nil, fmt.Errorf("--report: %s is a symbolic link; name the file itself, or use --report-fd", words.Quote(inv.report))
+			return nil, fmt.Errorf("--report: %s is a symbolic link; name the file itself, or use --report-fd",
+				words.Quote(inv.report))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("--report: %s: %w; name a file that can be written", words.Quote(inv.report), err)
@@ -42,7 +43,8 @@ func openReport(inv *invocation, std cli.Stdio) (report, error) {
 		r = append(r, reportFile{os.NewFile(uintptr(fd), inv.report), true})
 	}
 	if inv.reportFD >= 0 {
-		if fl, err := unix.FcntlInt(uintptr(inv.reportFD), unix.F_GETFL, 0); err != nil || fl&unix.O_ACCMODE == unix.O_RDONLY {
+		if fl, err := unix.FcntlInt(uintptr(inv.reportFD), unix.F_GETFL, 0); err != nil ||
+			fl&unix.O_ACCMODE == unix.O_RDONLY {
 			return nil, fmt.Errorf("--report-fd: %d is not open for writing; open it in the shell, as in 3>report.json",
 				inv.reportFD)
 		}
@@ -72,8 +74,8 @@ func (r report) write(result *nsjail.Result) error {
 	return nil
 }
 
-// unmoved returns an error if the name leads to another file by now: a payload that may write to its directory can put a
-// report there.
+// unmoved returns an error if the name leads to another file by now: a payload that may write to its directory can
+// put a report there.
 func (f reportFile) unmoved() error {
 	if !f.named {
 		return nil

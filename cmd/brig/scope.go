@@ -35,7 +35,8 @@ func enterScope() error {
 
 // scopeCall is the command line of busctl(1): a transient unit with these properties, and no further units.
 func scopeCall(name string, pid, uid int) []string {
-	args := []string{"--quiet", "call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager",
+	args := []string{"--quiet", "call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
+		"org.freedesktop.systemd1.Manager",
 		"StartTransientUnit", "ssa(sv)a(sa(sv))", name, "fail", "4",
 		"Description", "s", "brig: the control groups of a jail",
 		"PIDs", "au", "1", strconv.Itoa(pid),

@@ -25,7 +25,8 @@ func terminal(c *nsjail.Cmd, std cli.Stdio) (*screen, error) {
 		return nil, errors.New("--tty: stdin is not a terminal; leave --tty away")
 	}
 	s := &screen{in: std.In, saved: *saved, raw: *saved}
-	s.raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR | unix.IGNCR | unix.ICRNL | unix.IXON
+	s.raw.Iflag &^= unix.IGNBRK | unix.BRKINT | unix.PARMRK | unix.ISTRIP | unix.INLCR |
+		unix.IGNCR | unix.ICRNL | unix.IXON
 	s.raw.Oflag &^= unix.OPOST
 	s.raw.Lflag &^= unix.ECHO | unix.ECHONL | unix.ICANON | unix.ISIG | unix.IEXTEN
 	s.raw.Cflag = s.raw.Cflag&^(unix.CSIZE|unix.PARENB) | unix.CS8

@@ -9,8 +9,8 @@ import (
 	"brig/cmd/brigd/internal/metrics"
 )
 
-// servedEngine is the engine as HTTP and MCP use it. A run ends with its request's context, or with runs, and is answered
-// even if runs has ended it. It counts runs and sandboxes, and notices that the launcher is gone.
+// servedEngine is the engine as HTTP and MCP use it. A run ends with its request's context, or with runs, and is
+// answered even if runs has ended it. It counts runs and sandboxes, and notices that the launcher is gone.
 type servedEngine struct {
 	*engine.Engine
 	runs      context.Context
@@ -36,7 +36,8 @@ func (e servedEngine) Run(ctx context.Context, c engine.Caller, r *engine.Reques
 }
 
 // CreateSandbox creates a sandbox, as engine.Engine does.
-func (e servedEngine) CreateSandbox(ctx context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo,
+func (e servedEngine) CreateSandbox(ctx context.Context, c engine.Caller,
+	r *engine.SandboxRequest) (*engine.SandboxInfo,
 	error) {
 	info, err := e.Engine.CreateSandbox(ctx, c, r)
 	if err == nil {

@@ -41,7 +41,8 @@ func program() *cli.Program {
 func examples() []cli.Example {
 	return []cli.Example{
 		{"brigd serve", "serve on a Unix socket that only you and root can reach"},
-		{`curl --unix-socket $XDG_RUNTIME_DIR/brigd.sock http://brigd/v1/run --json '{"language":"python","code":"print(6*7)"}'`,
+		{`curl --unix-socket $XDG_RUNTIME_DIR/brigd.sock http://brigd/v1/run ` +
+			`--json '{"language":"python","code":"print(6*7)"}'`,
 			"run a program there"},
 		{"brigd serve --policy python-data --audit audit.jsonl --running 8 --rate 5",
 			"a policy, an audit log, and bounds on callers"},

@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const (
 	maxFile        = 300 // lines
 	maxFunc        = 60
+	maxColumns     = 120 // a tab is one; tags of fields cannot be broken
 	maxMain        = 40
 	maxInterpreter = 203 // lines of interpret.c, which the launcher and each jail run
 	maxInit        = 76  // statements of init.c: process 1 of a jail
@@ -87,6 +89,11 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%s has %d lines, more than %d", s.path, n, maxFile)
 		} else if strings.HasSuffix(s.path, "/main.go") && strings.HasPrefix(s.path, "cmd/") && n > maxMain {
 			t.Errorf("%s has %d lines, more than %d", s.path, n, maxMain)
+		}
+		for i, line := range strings.Split(string(s.text), "\n") {
+			if utf8.RuneCountInString(line) > maxColumns && !strings.Contains(line, "`json:") {
+				t.Errorf("%s:%d has more than %d columns", s.path, i+1, maxColumns)
+			}
 		}
 		for _, d := range s.file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok {

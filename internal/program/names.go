@@ -33,15 +33,19 @@ var names = [...]struct {
 	nr   uint32
 	name string
 }{
-	{unix.SYS_BIND, "bind"}, {unix.SYS_LISTEN, "listen"}, {unix.SYS_RECVFROM, "recvfrom"}, {unix.SYS_SENDTO, "sendto"}, {unix.SYS_SETSOCKOPT, "setsockopt"},
-	{unix.SYS_CAPSET, "capset"}, {unix.SYS_CHDIR, "chdir"}, {unix.SYS_CHROOT, "chroot"}, {unix.SYS_CLOSE, "close"}, {unix.SYS_CLOSE_RANGE, "close_range"},
-	{unix.SYS_DUP3, "dup3"}, {unix.SYS_EXECVE, "execve"}, {unix.SYS_EXIT_GROUP, "exit_group"}, {unix.SYS_FCHDIR, "fchdir"}, {unix.SYS_FSCONFIG, "fsconfig"},
+	{unix.SYS_BIND, "bind"}, {unix.SYS_LISTEN, "listen"}, {unix.SYS_RECVFROM, "recvfrom"}, {unix.SYS_SENDTO, "sendto"},
+	{unix.SYS_SETSOCKOPT, "setsockopt"},
+	{unix.SYS_CAPSET, "capset"}, {unix.SYS_CHDIR, "chdir"}, {unix.SYS_CHROOT, "chroot"}, {unix.SYS_CLOSE, "close"},
+	{unix.SYS_CLOSE_RANGE, "close_range"},
+	{unix.SYS_DUP3, "dup3"}, {unix.SYS_EXECVE, "execve"}, {unix.SYS_EXIT_GROUP, "exit_group"}, {unix.SYS_FCHDIR, "fchdir"},
+	{unix.SYS_FSCONFIG, "fsconfig"},
 	{unix.SYS_FSMOUNT, "fsmount"}, {unix.SYS_FSOPEN, "fsopen"}, {unix.SYS_GETPPID, "getppid"}, {unix.SYS_IOCTL, "ioctl"},
 	{unix.SYS_KEYCTL, "keyctl"}, {unix.SYS_MKDIRAT, "mkdirat"}, {unix.SYS_MKNODAT, "mknodat"}, {unix.SYS_MOUNT, "mount"},
 	{unix.SYS_MOUNT_SETATTR, "mount_setattr"}, {unix.SYS_MOVE_MOUNT, "move_mount"}, {unix.SYS_OPENAT, "openat"},
 	{unix.SYS_OPENAT2, "openat2"}, {unix.SYS_OPEN_TREE, "open_tree"}, {unix.SYS_PIVOT_ROOT, "pivot_root"},
 	{unix.SYS_PPOLL, "ppoll"}, {unix.SYS_PRCTL, "prctl"}, {unix.SYS_PRLIMIT64, "prlimit64"}, {unix.SYS_SECCOMP, "seccomp"},
-	{unix.SYS_SENDFILE, "sendfile"}, {unix.SYS_SENDMSG, "sendmsg"}, {unix.SYS_SETDOMAINNAME, "setdomainname"}, {unix.SYS_SETGROUPS, "setgroups"},
+	{unix.SYS_SENDFILE, "sendfile"}, {unix.SYS_SENDMSG, "sendmsg"}, {unix.SYS_SETDOMAINNAME, "setdomainname"},
+	{unix.SYS_SETGROUPS, "setgroups"},
 	{unix.SYS_SETFSGID, "setfsgid"}, {unix.SYS_SETFSUID, "setfsuid"}, {unix.SYS_SETNS, "setns"},
 	{unix.SYS_SETHOSTNAME, "sethostname"}, {unix.SYS_SETPRIORITY, "setpriority"}, {unix.SYS_SETRESGID, "setresgid"},
 	{unix.SYS_SETRESUID, "setresuid"}, {unix.SYS_SETSID, "setsid"}, {unix.SYS_SOCKET, "socket"},

@@ -87,7 +87,8 @@ type Program struct {
 // New starts a program that will receive fds descriptors, in slots 0 to fds-1.
 func New(fds int) *Program { return &Program{fds: fds, next: Slot(fds), Ops: make([]Op, 0, 384)} }
 
-// NewAt is New for a list whose own slots begin at a fixed number, so that they do not depend on how much comes with it.
+// NewAt is New for a list whose own slots begin at a fixed number, so that they do not depend on how much comes with
+// it.
 func NewAt(fds int, first Slot) *Program {
 	p := New(fds)
 	p.next = max(p.next, first)
@@ -103,7 +104,8 @@ func (p *Program) Park(label string, report Slot) (first Slot) {
 
 // Rest starts the rest of a list that ends with Park. It comes with fds descriptors, and finds all slots as they were.
 func (p *Program) Rest(fds int) *Program {
-	return &Program{fds: fds + 1, next: p.next + Slot(fds) + 1, free: slices.Clone(p.free), rest: true, Ops: make([]Op, 0, 48)}
+	return &Program{fds: fds + 1, next: p.next + Slot(fds) + 1, free: slices.Clone(p.free), rest: true,
+		Ops: make([]Op, 0, 48)}
 }
 
 // FDs is how many descriptors the program expects.
@@ -189,8 +191,8 @@ func (p *Program) Reserve() (s Slot) {
 	return s
 }
 
-// Hold keeps the slots that are free now from being used, until release: those of operations that are performed at the same
-// time must differ.
+// Hold keeps the slots that are free now from being used, until release: those of operations that are performed at
+// the same time must differ.
 func (p *Program) Hold() (release func()) {
 	held := p.free
 	p.free = nil

@@ -2,8 +2,8 @@ package strictjson
 
 import "reflect"
 
-// Schema is the JSON Schema (draft 2020-12) of an object of fields. special returns the schema of a type that has a form
-// of its own, given a pointer to it, or nil.
+// Schema is the JSON Schema (draft 2020-12) of an object of fields. special returns the schema of a type that has a
+// form of its own, given a pointer to it, or nil.
 func Schema(fields []Field, special func(to any) map[string]any) map[string]any {
 	properties := map[string]any{}
 	for _, f := range fields {

@@ -1,11 +1,11 @@
-// Package tricks is the switchboard of what brig does only to start sooner. Each trick can be turned off when a binary is
-// linked, and not by its caller or a payload:
+// Package tricks is the switchboard of what brig does only to start sooner. Each trick can be turned off when a
+// binary is linked, and not by its caller or a payload:
 //
 //	go build -ldflags '-extldflags -Wl,--defsym=brig_tricks_off=MASK' ./cmd/brig
 //
-// where bit n of MASK is the Trick n. A jail and what is reported of it are the same without any of them. BenchmarkTricks
-// of cmd/brig measures each, on and off in turn; one that gains less than 2 % of the start that it is for is removed.
-// RATIONALE.md has the figures.
+// where bit n of MASK is the Trick n. A jail and what is reported of it are the same without any of them.
+// BenchmarkTricks of cmd/brig measures each, on and off in turn; one that gains less than 2 % of the start that it is
+// for is removed. RATIONALE.md has the figures.
 package tricks
 
 /*
@@ -35,7 +35,8 @@ const (
 	DetachMounts              // plan/detach.go: the kernel takes the jail's mounts apart after the run
 )
 
-var names = [...]string{"fork early", "spawn ahead", "list ahead", "net ahead", "one processor", "no quota", "late timers",
+var names = [...]string{"fork early", "spawn ahead", "list ahead", "net ahead", "one processor", "no quota",
+	"late timers",
 	"one arena", "side by side", "detach mounts"}
 
 // All returns the tricks in order.

@@ -134,8 +134,8 @@ func plain(s string) bool {
 	return true
 }
 
-// appendRune appends one character, escaped as in a Go string unless it is printable ASCII. A quotation mark stays: JSON
-// escapes it.
+// appendRune appends one character, escaped as in a Go string unless it is printable ASCII. A quotation mark stays:
+// JSON escapes it.
 func appendRune(out []byte, raw string) []byte {
 	if raw == `"` {
 		return append(out, '"')

@@ -88,7 +88,8 @@ func (t *Trial) failedAt() string {
 // named jail, reports whether a default jail works.
 func Diagnose(f *Facts) []Finding {
 	list := []Finding{f.jail()}
-	for _, check := range []func() Finding{f.kernel, f.userNamespaces, f.root, f.proc, f.overlay, f.idmap, f.seccomp, f.library, f.egress,
+	for _, check := range []func() Finding{f.kernel, f.userNamespaces, f.root, f.proc, f.overlay, f.idmap, f.seccomp,
+		f.library, f.egress,
 		f.outerFilter, f.container, f.lsm, f.namespaceLimits, f.limits, f.core, f.memory, f.cgroups, f.landlock, f.yama,
 		f.tiocsti, f.vsock, f.etc} {
 		if x := check(); x.Name != "" {
@@ -96,7 +97,8 @@ func Diagnose(f *Facts) []Finding {
 		}
 	}
 	if len(f.Unread) > 0 {
-		list = append(list, Finding{Name: "reading", State: Partial, Why: "did not answer in time: " + strings.Join(f.Unread, ", ")})
+		list = append(list, Finding{Name: "reading", State: Partial, Why: "did not answer in time: " +
+			strings.Join(f.Unread, ", ")})
 	}
 	return list
 }

@@ -23,13 +23,15 @@ const (
 
 // Examine reads a machine for Diagnose, and calls try to make jails on it. It takes seconds at most.
 func Examine(ctx context.Context, try func(context.Context, spec.Spec) Trial) *Facts {
-	f := &Facts{tryJail: try, Files: map[string]string{}, Env: map[string]string{}, UID: os.Geteuid(), Libseccomp: seccomp.LibraryVersion()}
+	f := &Facts{tryJail: try, Files: map[string]string{}, Env: map[string]string{}, UID: os.Geteuid(),
+		Libseccomp: seccomp.LibraryVersion()}
 	f.Exe = "/usr/local/bin/brig"
 	if exe, err := os.Executable(); err == nil {
 		f.Exe = exe
 	}
 	f.readMachine()
-	if abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION); errno == 0 {
+	if abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0,
+		unix.LANDLOCK_CREATE_RULESET_VERSION); errno == 0 {
 		f.LandlockABI = int(abi)
 	}
 	within(f, "control groups", readTime, detectGroups,
@@ -93,7 +95,8 @@ func within[T any](f *Facts, name string, limit time.Duration, read func() T, se
 }
 
 func (f *Facts) readFiles() {
-	paths := []string{"/proc/self/status", "/proc/self/uid_map", "/proc/self/mountinfo", "/proc/self/cgroup", "/proc/self/attr/current",
+	paths := []string{"/proc/self/status", "/proc/self/uid_map", "/proc/self/mountinfo", "/proc/self/cgroup",
+		"/proc/self/attr/current",
 		"/proc/meminfo", "/proc/net/protocols", "/proc/sys/kernel/seccomp/actions_avail", "/sys/fs/selinux/enforce",
 		"/run/systemd/container", "/proc/1/environ", "/proc/1/comm"}
 	for _, name := range []string{"kernel.unprivileged_userns_clone", host.AppArmorSwitch,
@@ -108,11 +111,12 @@ func (f *Facts) readFiles() {
 		ok   bool
 	}
 	for _, p := range paths {
-		within(f, p, readTime, func() content { b, err := os.ReadFile(p); return content{string(b), err == nil} }, func(c content) {
-			if c.ok {
-				f.Files[p] = c.text
-			}
-		})
+		within(f, p, readTime, func() content { b, err := os.ReadFile(p); return content{string(b), err == nil} },
+			func(c content) {
+				if c.ok {
+					f.Files[p] = c.text
+				}
+			})
 	}
 	// only the variable that names a container matters; the others may be secrets
 	if env, ok := f.Files["/proc/1/environ"]; ok {
@@ -170,7 +174,8 @@ func (f *Facts) try(ctx context.Context, name string, s spec.Spec) (t Trial) {
 	s.Args = []string{TrialCommand}
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
-	t = Trial{Tried: true, Err: &spec.Error{Fault: spec.FaultHost, Op: "jail", Detail: "it did not answer in " + trialTime.String(), Remedy: "look into the kernel log: dmesg | tail"}}
+	t = Trial{Tried: true, Err: &spec.Error{Fault: spec.FaultHost, Op: "jail", Detail: "it did not answer in " +
+		trialTime.String(), Remedy: "look into the kernel log: dmesg | tail"}}
 	// the context ends the jail; the second bound is for a start that the context cannot end
 	within(f, name, trialTime+time.Second, func() Trial { return f.tryJail(ctx, s) }, func(v Trial) { t = v })
 	return t

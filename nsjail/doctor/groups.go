@@ -15,7 +15,8 @@ func (f *Facts) cgroups() Finding {
 	var step *cgroup.StepError
 	switch {
 	case errors.As(f.GroupsErr, &step):
-		return Finding{Name: "cgroup", State: Partial, Why: "cannot be used: " + step.Op + ": " + step.Err.Error(), Fix: step.Remedy}
+		return Finding{Name: "cgroup", State: Partial, Why: "cannot be used: " + step.Op + ": " + step.Err.Error(),
+			Fix: step.Remedy}
 	case f.GroupsErr != nil:
 		return Finding{Name: "cgroup", State: Partial, Why: "cannot be read: " + f.GroupsErr.Error()}
 	}

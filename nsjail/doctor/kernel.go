@@ -61,7 +61,8 @@ func (f *Facts) overlay() Finding {
 	if why == "" {
 		return x
 	}
-	x.State, x.Why = Partial, why+": /usr is bound instead, so file locks and watches on it reach other jails, and --rootfs-writable does not work"
+	x.State, x.Why = Partial, why+": /usr is bound instead, so file locks and watches on it reach other jails, and "+
+		"--rootfs-writable does not work"
 	switch {
 	case strings.Contains(why, "modprobe"):
 		x.Fix = "modprobe overlay"

@@ -73,18 +73,23 @@ func (f *Facts) limits() Finding {
 	size, _ := get("fsize")
 	space, _ := get("as")
 	if files >= 0 && files < host.NeededFiles {
-		worse(Missing, fmt.Sprintf("the hard limit on open files is %d, and a jail needs %d", files, host.NeededFiles), "ulimit -Hn 4096 as root, or LimitNOFILE=4096 in the unit")
+		worse(Missing, fmt.Sprintf("the hard limit on open files is %d, and a jail needs %d", files, host.NeededFiles),
+			"ulimit -Hn 4096 as root, or LimitNOFILE=4096 in the unit")
 	} else if files >= 0 && files < spec.DefaultRlimits["nofile"].Hard {
-		worse(Partial, fmt.Sprintf("the hard limit on open files is %d, and a payload gets no more", files), "ulimit -Hn 4096 as root")
+		worse(Partial, fmt.Sprintf("the hard limit on open files is %d, and a payload gets no more", files),
+			"ulimit -Hn 4096 as root")
 	}
 	if procs >= 0 && procs < fewJails {
-		worse(Partial, fmt.Sprintf("the limit on processes is %d", procs), "ulimit -Hu 4096 as root, or LimitNPROC=4096 in the unit")
+		worse(Partial, fmt.Sprintf("the limit on processes is %d", procs),
+			"ulimit -Hu 4096 as root, or LimitNPROC=4096 in the unit")
 	}
 	if size >= 0 && size < 1<<20 {
-		worse(Partial, fmt.Sprintf("the limit on file sizes is %d bytes, and holds for brig too", size), "ulimit -Hf unlimited as root")
+		worse(Partial, fmt.Sprintf("the limit on file sizes is %d bytes, and holds for brig too", size),
+			"ulimit -Hf unlimited as root")
 	}
 	if space >= 0 && space < 1<<30 {
-		worse(Partial, fmt.Sprintf("the limit on address space is %d bytes, which breaks many run-time systems", space), "ulimit -Hv unlimited as root")
+		worse(Partial, fmt.Sprintf("the limit on address space is %d bytes, which breaks many run-time systems", space),
+			"ulimit -Hv unlimited as root")
 	}
 	x.Why = "open files " + filesText + ", processes " + procsText + " (hard limits)"
 	if len(bad) > 0 {
@@ -154,12 +159,14 @@ func (f *Facts) tiocsti() Finding {
 	if f.sysctl("dev.tty.legacy_tiocsti") == "0" {
 		return Finding{Name: "tiocsti", State: Present, Why: "the kernel refuses TIOCSTI to everybody"}
 	}
-	return Finding{Name: "tiocsti", State: Note, Why: "the kernel permits TIOCSTI; a jail has no terminal of yours to use it on"}
+	return Finding{Name: "tiocsti", State: Note, Why: "the kernel permits TIOCSTI; a jail has no terminal of yours to " +
+		"use it on"}
 }
 
 func (f *Facts) vsock() Finding {
 	if f.has("/dev/vsock") || strings.Contains(f.Files["/proc/net/protocols"], "AF_VSOCK") {
-		return Finding{Name: "vsock", State: Note, Why: "this machine has AF_VSOCK, which a network namespace does not confine before Linux 7.0; the default filter refuses it"}
+		return Finding{Name: "vsock", State: Note, Why: "this machine has AF_VSOCK, which a network namespace does not " +
+			"confine before Linux 7.0; the default filter refuses it"}
 	}
 	return Finding{Name: "vsock", State: Note, Why: "no AF_VSOCK here"}
 }

@@ -12,13 +12,15 @@ func (f *Facts) tryNetwork(ctx context.Context) {
 	f.Egress = f.try(ctx, "jail with egress", spec.Spec{Net: spec.NetEgress})
 	if f.Egress.Works() {
 		all := egress.Rule{CIDR: "192.0.2.1", Ports: []egress.Ports{{From: 1, To: 65535}}}
-		f.EveryPort = f.try(ctx, "jail with egress at every port", spec.Spec{Net: spec.NetEgress, Egress: &egress.Policy{Allow: []egress.Rule{all}}})
+		f.EveryPort = f.try(ctx, "jail with egress at every port", spec.Spec{Net: spec.NetEgress,
+			Egress: &egress.Policy{Allow: []egress.Rule{all}}})
 	}
 }
 
 // egress reports whether jails can have NetEgress. It sends nothing.
 func (f *Facts) egress() Finding {
-	x := Finding{Name: "egress", State: Present, Why: "a jail can have a network of named destinations (--allow), at every port, too"}
+	x := Finding{Name: "egress", State: Present, Why: "a jail can have a network of named destinations (--allow), at " +
+		"every port, too"}
 	switch {
 	case !f.Egress.Tried:
 		return Finding{}
@@ -26,7 +28,8 @@ func (f *Facts) egress() Finding {
 		x.State, x.Why = Partial, "no network of named destinations (--allow): "+f.Egress.Err.Error()
 	case !f.EveryPort.Works():
 		x.State = Partial
-		x.Why = "a jail can have a network of named destinations (--allow); a policy for every port (NAME:*) needs nf_tables with NAT, which this kernel does not give"
+		x.Why = "a jail can have a network of named destinations (--allow); a policy for every port (NAME:*) needs " +
+			"nf_tables with NAT, which this kernel does not give"
 		x.Fix = "modprobe nft_redir nft_chain_nat as root"
 	}
 	return x

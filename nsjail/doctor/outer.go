@@ -49,11 +49,13 @@ func outerFix(kind string) string {
 	case "brig":
 		return "outside brig run --seccomp unconfined ..., inside brig run --optional proc ..."
 	case "docker":
-		return "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined --security-opt apparmor=unconfined ..."
+		return "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined --security-opt " +
+			"apparmor=unconfined ..."
 	case "podman":
 		return "podman run --security-opt seccomp=unconfined --security-opt unmask=ALL --security-opt label=disable ..."
 	case "kubernetes":
-		return "in the pod: hostUsers: false, and in the container's securityContext: procMount: Unmasked, seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}"
+		return "in the pod: hostUsers: false, and in the container's securityContext: procMount: Unmasked, " +
+			"seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}"
 	case "lxc":
 		return "lxc config set CONTAINER security.nesting true, or lxc.include = /usr/share/lxc/config/nesting.conf"
 	case "systemd-nspawn":
@@ -71,7 +73,8 @@ func (f *Facts) container() Finding {
 	}
 	x := Finding{Name: "container", State: Note, Why: "this looks like " + words.Quote(kind) + " (by " + by + ")"}
 	// a file such as /.dockerenv proves little by itself: machines are made of images too
-	if masked := host.NoProc([]byte(f.Files["/proc/self/mountinfo"])) != ""; !f.Default.Works() && (masked || f.status("Seccomp") == "2" || f.confined().why != "") {
+	if masked := host.NoProc([]byte(f.Files["/proc/self/mountinfo"])) != ""; !f.Default.Works() &&
+		(masked || f.status("Seccomp") == "2" || f.confined().why != "") {
 		x.Fix = outerFix(kind)
 	}
 	return x

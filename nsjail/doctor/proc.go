@@ -56,7 +56,8 @@ func rootMounts(mountinfo string) (list []host.MountLine) {
 func (f *Facts) root() Finding {
 	x := Finding{Name: "root", State: Present, Why: "the root is a mount that pivot_root(2) can replace"}
 	if f.chrooted() {
-		x.State, x.Why, x.Fix = Missing, "this is a chroot: user namespaces and pivot_root(2) are forbidden in it", enterByPivot
+		x.State, x.Why, x.Fix = Missing, "this is a chroot: user namespaces and pivot_root(2) are forbidden in it",
+			enterByPivot
 		return x
 	}
 	roots := rootMounts(f.Files["/proc/self/mountinfo"])

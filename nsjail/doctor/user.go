@@ -31,7 +31,8 @@ func (f *Facts) blockers() (list []blocker) {
 	if f.Default.Works() || !f.userFailed() {
 		return nil
 	}
-	for _, reason := range []func() blocker{f.sandboxKernel, f.noUserNS, f.maxUser, f.debianSwitch, f.ubuntuAppArmor, f.inChroot, f.coveredRoot, f.outerSeccomp,
+	for _, reason := range []func() blocker{f.sandboxKernel, f.noUserNS, f.maxUser, f.debianSwitch, f.ubuntuAppArmor,
+		f.inChroot, f.coveredRoot, f.outerSeccomp,
 		f.confined, f.selinux, f.nested, f.exhausted, f.unmapped} {
 		if b := reason(); b.why != "" {
 			list = append(list, b)
@@ -39,7 +40,8 @@ func (f *Facts) blockers() (list []blocker) {
 	}
 	if e := asError(f.Default.Err); len(list) == 0 && e != nil && e.Op == "clone3" && e.Errno == unix.EPERM {
 		// clone(2) names no other reason than these and a chroot
-		list = append(list, blocker{why: "this must be a chroot, in which the kernel forbids user namespaces: nothing else here does", fix: enterByPivot})
+		list = append(list, blocker{why: "this must be a chroot, in which the kernel forbids user namespaces: nothing " +
+			"else here does", fix: enterByPivot})
 	}
 	return list
 }
@@ -62,13 +64,15 @@ func (f *Facts) userFailed() bool {
 		return true
 	}
 	// an LSM permits the namespace and then denies the operations in it
-	return (e.Op == "mount" || e.Op == "rootfs" || e.Op == "uts" || e.Op == "net") && (e.Errno == unix.EPERM || e.Errno == unix.EACCES)
+	return (e.Op == "mount" || e.Op == "rootfs" || e.Op == "uts" || e.Op == "net") &&
+		(e.Errno == unix.EPERM || e.Errno == unix.EACCES)
 }
 
 func (f *Facts) sandboxKernel() blocker {
 	switch kind, _ := f.outer(); kind {
 	case "gVisor":
-		return blocker{why: "gVisor is not Linux: it has no mount_setattr(2)", fix: "run the outer container with runc: docker run --runtime=runc ..."}
+		return blocker{why: "gVisor is not Linux: it has no mount_setattr(2)",
+			fix: "run the outer container with runc: docker run --runtime=runc ..."}
 	case "WSL 1":
 		return blocker{why: "WSL 1 has no namespaces", fix: "wsl --set-version DISTRIBUTION 2"}
 	}
@@ -108,8 +112,10 @@ func (f *Facts) ubuntuAppArmor() blocker {
 
 // appArmorProfile returns a profile that confines nothing. The restriction is lifted for programs with any profile.
 func appArmorProfile(exe string) string {
-	glob := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, "^", `\^`)
-	return "abi <abi/4.0>,\ninclude <tunables/global>\n\nprofile brig \"" + glob.Replace(exe) + "\" flags=(unconfined) {\n" +
+	glob := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`,
+		"^", `\^`)
+	return "abi <abi/4.0>,\ninclude <tunables/global>\n\nprofile brig \"" + glob.Replace(exe) +
+		"\" flags=(unconfined) {\n" +
 		"  userns,\n  include if exists <local/brig>\n}\n"
 }
 
@@ -126,11 +132,13 @@ func (f *Facts) coveredRoot() blocker {
 	if roots := rootMounts(f.Files["/proc/self/mountinfo"]); len(roots) < 2 || e == nil || e.Errno != unix.EPERM {
 		return blocker{}
 	}
-	return blocker{why: "another mount covers this process's root, which to the kernel is a chroot, and it forbids user namespaces there", fix: "umount /"}
+	return blocker{why: "another mount covers this process's root, which to the kernel is a chroot, and it forbids " +
+		"user namespaces there", fix: "umount /"}
 }
 
 // enterByPivot makes a directory a real root; chroot(2) does not.
-const enterByPivot = "enter the tree as a real root instead of by chroot: systemd-nspawn -D DIR, bwrap --bind DIR / ..., or unshare -m and pivot_root(8)"
+const enterByPivot = "enter the tree as a real root instead of by chroot: systemd-nspawn -D DIR, bwrap --bind DIR " +
+	"/ ..., or unshare -m and pivot_root(8)"
 
 func (f *Facts) outerSeccomp() blocker {
 	if f.status("Seccomp") != "2" {
@@ -173,7 +181,8 @@ func (f *Facts) nested() blocker {
 
 func (f *Facts) exhausted() blocker {
 	x := f.namespaceLimits()
-	if e := asError(f.Default.Err); e == nil || e.Errno != unix.ENOSPC || x.State == Present || f.sysctl("user.max_user_namespaces") == "0" {
+	if e := asError(f.Default.Err); e == nil || e.Errno != unix.ENOSPC || x.State == Present ||
+		f.sysctl("user.max_user_namespaces") == "0" {
 		return blocker{}
 	}
 	return blocker{why: x.Why, fix: x.Fix}
@@ -184,7 +193,8 @@ func (f *Facts) unmapped() blocker {
 	if id := f.file("/proc/sys/kernel/overflowuid"); id == "" || id != strconv.Itoa(f.UID) {
 		return blocker{}
 	}
-	return blocker{why: "the caller's uid is not mapped in its user namespace", fix: "map it: unshare --map-current-user, or /proc/PID/uid_map"}
+	return blocker{why: "the caller's uid is not mapped in its user namespace",
+		fix: "map it: unshare --map-current-user, or /proc/PID/uid_map"}
 }
 
 func (f *Facts) userNamespaces() Finding {
@@ -195,7 +205,8 @@ func (f *Facts) userNamespaces() Finding {
 	causes := f.blockers()
 	if len(causes) == 0 {
 		if f.userFailed() && !f.Default.Works() {
-			x.State, x.Why = Missing, "user namespaces cannot be made or used, and nothing here shows by whose will: "+fmt.Sprint(f.Default.Err)
+			x.State, x.Why = Missing, "user namespaces cannot be made or used, and nothing here shows by whose will: "+
+				fmt.Sprint(f.Default.Err)
 			x.Fix = "look into the kernel log: dmesg | tail"
 		}
 		return x

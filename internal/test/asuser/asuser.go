@@ -27,8 +27,8 @@ const (
 	binVar = "BRIG_TEST_BINARY"
 )
 
-// Main runs the suite as root and as a user, and where a setup is by Delegate once more, and gives the exit code. Each setup runs before both, as the caller, and
-// may leave files in Dir.
+// Main runs the suite as root and as a user, and where a setup is by Delegate once more, and gives the exit code.
+// Each setup runs before both, as the caller, and may leave files in Dir.
 func Main(m *testing.M, setup ...func(dir string) error) int {
 	if Second() {
 		if err := enter(); err != nil {

@@ -113,7 +113,8 @@ func holds(super []string, controllers string) bool {
 		return super[0] == "cgroup2"
 	}
 	options := strings.Split(super[2], ",")
-	return super[0] == "cgroup" && !slices.ContainsFunc(strings.Split(controllers, ","), func(c string) bool { return !slices.Contains(options, c) })
+	return super[0] == "cgroup" && !slices.ContainsFunc(strings.Split(controllers, ","),
+		func(c string) bool { return !slices.Contains(options, c) })
 }
 
 // delegate makes one group and hands it over.

@@ -28,7 +28,8 @@ func newCA() (*CA, error) {
 		return nil, err
 	}
 	ca := &CA{key: key, made: map[string]*tls.Certificate{}, count: 1}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "the rig's authority"}, IsCA: true,
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "the rig's authority"},
+		IsCA:                  true,
 		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
@@ -56,7 +57,8 @@ func (ca *CA) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) 
 		return c, nil
 	}
 	ca.count++
-	template := &x509.Certificate{SerialNumber: big.NewInt(ca.count), Subject: pkix.Name{CommonName: "site"}, DNSNames: []string{name},
+	template := &x509.Certificate{SerialNumber: big.NewInt(ca.count), Subject: pkix.Name{CommonName: "site"},
+		DNSNames: []string{name},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, ca.cert, &ca.key.PublicKey, ca.key)

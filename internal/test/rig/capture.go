@@ -111,7 +111,8 @@ func parseFrame(f []byte) (p Packet, kind int) {
 	default:
 		return p, frameBad
 	}
-	names := map[byte]string{unix.IPPROTO_TCP: "tcp", unix.IPPROTO_UDP: "udp", unix.IPPROTO_ICMP: "icmp", unix.IPPROTO_ICMPV6: "icmpv6"}
+	names := map[byte]string{unix.IPPROTO_TCP: "tcp", unix.IPPROTO_UDP: "udp", unix.IPPROTO_ICMP: "icmp",
+		unix.IPPROTO_ICMPV6: "icmpv6"}
 	name, known := names[proto]
 	if !known {
 		name = fmt.Sprintf("protocol %d", proto)

@@ -76,7 +76,8 @@ func (d *DNS) answer(at string, q []byte) []byte {
 	if len(addrs) == 1 && addrs[0] == "silence" {
 		return nil
 	}
-	m := dnsmessage.Message{Questions: []dnsmessage.Question{question}, Header: dnsmessage.Header{ID: header.ID, Response: true,
+	m := dnsmessage.Message{Questions: []dnsmessage.Question{question}, Header: dnsmessage.Header{ID: header.ID,
+		Response:      true,
 		Authoritative: true, RecursionDesired: header.RecursionDesired, RecursionAvailable: true}}
 	owner := question.Name
 	add := func(body dnsmessage.ResourceBody) {

@@ -73,7 +73,8 @@ func arguments(test string) (list []string) {
 	for _, a := range os.Args[1:] {
 		if pattern, ok := strings.CutPrefix(a, "-test.run="); ok {
 			// with alternatives, the elements below may belong to another test
-			if below := strings.Split(pattern, "/"); len(below) > len(elements) && !strings.Contains(below[0], "|") && !strings.Contains(pattern, "|Test") {
+			if below := strings.Split(pattern, "/"); len(below) > len(elements) && !strings.Contains(below[0], "|") &&
+				!strings.Contains(pattern, "|Test") {
 				elements = append(elements, below[len(elements):]...)
 			}
 			continue

@@ -26,7 +26,8 @@ func (r *Rig) git() http.Handler {
 	return &cgi.Handler{
 		Path: filepath.Join(string(bytes.TrimSpace(path)), "git-http-backend"),
 		Root: "/", Stderr: io.Discard,
-		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Join(r.Dir, "git"), "GIT_HTTP_EXPORT_ALL=1", "HOME=" + r.Dir, "GIT_CONFIG_COUNT=1",
+		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Join(r.Dir, "git"), "GIT_HTTP_EXPORT_ALL=1", "HOME=" + r.Dir,
+			"GIT_CONFIG_COUNT=1",
 			"GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
 	}
 }
@@ -34,7 +35,8 @@ func (r *Rig) git() http.Handler {
 // MakeRepository makes https://git.example/tiny.git with one file, README.
 func (r *Rig) MakeRepository() error {
 	work, bare := filepath.Join(r.Dir, "tiny"), filepath.Join(r.Dir, "git", "tiny.git")
-	if err := errors.Join(os.MkdirAll(work, 0o755), os.WriteFile(filepath.Join(work, "README"), []byte("tiny\n"), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(work, 0o755), os.WriteFile(filepath.Join(work, "README"), []byte("tiny\n"),
+		0o644)); err != nil {
 		return err
 	}
 	for _, args := range [][]string{{"init", "-q", work}, {"-C", work, "add", "README"},
@@ -56,7 +58,8 @@ func pypi() http.Handler {
 	for _, f := range [][2]string{{"tiny.py", "word = 'tiny'\n"},
 		{"tiny-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n"},
 		{"tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: rig\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
-		{"tiny-1.0.dist-info/RECORD", "tiny.py,,\ntiny-1.0.dist-info/METADATA,,\ntiny-1.0.dist-info/WHEEL,,\ntiny-1.0.dist-info/RECORD,,\n"}} {
+		{"tiny-1.0.dist-info/RECORD", "tiny.py,,\ntiny-1.0.dist-info/METADATA,,\n" +
+			"tiny-1.0.dist-info/WHEEL,,\ntiny-1.0.dist-info/RECORD,,\n"}} {
 		w, err := z.Create(f[0])
 		if err == nil {
 			_, err = io.WriteString(w, f[1])
@@ -69,7 +72,8 @@ func pypi() http.Handler {
 		panic(err)
 	}
 	return files(map[string]file{
-		"/simple/tiny/":                    {"text/html", []byte(`<!DOCTYPE html><a href="/files/tiny-1.0-py3-none-any.whl">tiny-1.0-py3-none-any.whl</a>`)},
+		"/simple/tiny/": {"text/html",
+			[]byte(`<!DOCTYPE html><a href="/files/tiny-1.0-py3-none-any.whl">tiny-1.0-py3-none-any.whl</a>`)},
 		"/files/tiny-1.0-py3-none-any.whl": {"application/zip", wheel.Bytes()},
 	})
 }
@@ -79,7 +83,8 @@ func npm() http.Handler {
 	var tgz bytes.Buffer
 	g := gzip.NewWriter(&tgz)
 	t := tar.NewWriter(g)
-	for _, f := range [][2]string{{"package/package.json", `{"name":"tiny","version":"1.0.0","main":"index.js"}`}, {"package/index.js", "module.exports = 'tiny'\n"}} {
+	for _, f := range [][2]string{{"package/package.json", `{"name":"tiny","version":"1.0.0","main":"index.js"}`},
+		{"package/index.js", "module.exports = 'tiny'\n"}} {
 		err := t.WriteHeader(&tar.Header{Name: f[0], Mode: 0o644, Size: int64(len(f[1]))})
 		if err == nil {
 			_, err = io.WriteString(t, f[1])
@@ -92,8 +97,10 @@ func npm() http.Handler {
 		panic(err)
 	}
 	sum := sha512.Sum512(tgz.Bytes())
-	meta := fmt.Sprintf(`{"name":"tiny","dist-tags":{"latest":"1.0.0"},"versions":{"1.0.0":{"name":"tiny","version":"1.0.0","main":"index.js",`+
-		`"dist":{"tarball":"https://npm.example/tiny/-/tiny-1.0.0.tgz","integrity":"sha512-%s"}}}}`, base64.StdEncoding.EncodeToString(sum[:]))
+	meta := fmt.Sprintf(`{"name":"tiny","dist-tags":{"latest":"1.0.0"},`+
+		`"versions":{"1.0.0":{"name":"tiny","version":"1.0.0","main":"index.js",`+
+		`"dist":{"tarball":"https://npm.example/tiny/-/tiny-1.0.0.tgz","integrity":"sha512-%s"}}}}`,
+		base64.StdEncoding.EncodeToString(sum[:]))
 	return files(map[string]file{
 		"/tiny":                  {"application/json", []byte(meta)},
 		"/tiny/-/tiny-1.0.0.tgz": {"application/octet-stream", tgz.Bytes()},

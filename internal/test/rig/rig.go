@@ -35,10 +35,13 @@ const (
 
 // addresses4 and addresses6 belong to W: a packet to one has left the jail, whether or not a router would forward it.
 var (
-	addresses4 = []string{GoodAddr, EvilAddr, SharedAddr, "8.8.8.8", "1.1.1.1", "169.254.169.254", "169.254.170.2", "10.0.0.1", "10.1.2.3",
-		"172.16.0.1", "192.168.0.1", "100.64.0.1", "100.100.100.200", "168.63.129.16", "192.0.2.1", "198.51.100.1", "203.0.113.1", "198.18.0.1",
+	addresses4 = []string{GoodAddr, EvilAddr, SharedAddr, "8.8.8.8", "1.1.1.1", "169.254.169.254", "169.254.170.2",
+		"10.0.0.1", "10.1.2.3",
+		"172.16.0.1", "192.168.0.1", "100.64.0.1", "100.100.100.200", "168.63.129.16", "192.0.2.1", "198.51.100.1",
+		"203.0.113.1", "198.18.0.1",
 		"198.18.0.2", "198.19.255.254", "192.88.99.1", "192.0.0.192", "10.0.2.100", "240.0.0.1", "1.2.3.4"}
-	addresses6 = []string{GoodAddr6, EvilAddr6, "fd00::1", "fd00:ec2::254", "64:ff9b::a00:1", "64:ff9b::5db8:d823", "2002:a00:1::1", "2002:5db8:d823::1",
+	addresses6 = []string{GoodAddr6, EvilAddr6, "fd00::1", "fd00:ec2::254", "64:ff9b::a00:1", "64:ff9b::5db8:d823",
+		"2002:a00:1::1", "2002:5db8:d823::1",
 		"2001::1", "2001:db8::1", "fec0::1", "100::1"}
 )
 
@@ -85,9 +88,11 @@ func (r *Rig) CAFile() string { return filepath.Join(r.Dir, "ca.pem") }
 
 // cable joins H and W and sets the addresses and routes of both.
 func (r *Rig) cable() error {
-	world := [][]string{{"link", "set", "lo", "up"}, {"addr", "add", WorldAddr + "/24", "dev", "w0"}, {"link", "set", "w0", "up"},
+	world := [][]string{{"link", "set", "lo", "up"}, {"addr", "add", WorldAddr + "/24", "dev", "w0"},
+		{"link", "set", "w0", "up"},
 		{"route", "add", HostPublic + "/32", "dev", "w0"}}
-	host := [][]string{{"addr", "add", HostAddr + "/24", "dev", uplink}, {"addr", "add", HostPublic + "/32", "dev", uplink},
+	host := [][]string{{"addr", "add", HostAddr + "/24", "dev", uplink}, {"addr", "add", HostPublic + "/32", "dev",
+		uplink},
 		{"link", "set", uplink, "up"}, {"route", "add", "default", "via", WorldAddr}}
 	for _, a := range addresses4 {
 		world = append(world, []string{"addr", "add", a + "/32", "dev", "lo"})
@@ -113,7 +118,8 @@ func (r *Rig) cable() error {
 	if !r.IPv6 {
 		world, host = world[:len(world)-1], host[:len(host)-1]
 	}
-	first := [][]string{{"link", "set", "lo", "up"}, {"link", "add", uplink, "address", hostMAC, "type", "veth", "peer", "name", "w0", "address", worldMAC, "netns", r.World.path}}
+	first := [][]string{{"link", "set", "lo", "up"}, {"link", "add", uplink, "address", hostMAC, "type", "veth", "peer",
+		"name", "w0", "address", worldMAC, "netns", r.World.path}}
 	if err := ip(first); err != nil {
 		return err
 	}

@@ -22,7 +22,8 @@ var (
 )
 
 // sites are the names that W serves and policies of the suite may allow.
-var sites = []string{"good.example", "other.example", "git.example", "pypi.example", "npm.example", "big.example", "shared.example"}
+var sites = []string{"good.example", "other.example", "git.example", "pypi.example", "npm.example", "big.example",
+	"shared.example"}
 
 func goodAddress(a net.Addr) bool {
 	host, _, err := net.SplitHostPort(a.String())
@@ -147,11 +148,12 @@ func (r *Rig) httpServer(secure bool) *http.Server {
 		Handler:           r.handler(),
 		ReadHeaderTimeout: 30 * time.Second,
 		ErrorLog:          quiet,
-		TLSConfig: &tls.Config{NextProtos: []string{"h2", "http/1.1"}, GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
-			good := goodAddress(h.Conn.LocalAddr()) && r.good(h.ServerName)
-			r.Visits.add(Visit{Kind: "tls", At: h.Conn.LocalAddr().String(), What: h.ServerName, Evil: !good})
-			return r.CA.certificate(h)
-		}},
+		TLSConfig: &tls.Config{NextProtos: []string{"h2", "http/1.1"},
+			GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
+				good := goodAddress(h.Conn.LocalAddr()) && r.good(h.ServerName)
+				r.Visits.add(Visit{Kind: "tls", At: h.Conn.LocalAddr().String(), What: h.ServerName, Evil: !good})
+				return r.CA.certificate(h)
+			}},
 	}
 }
 

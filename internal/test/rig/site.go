@@ -53,7 +53,8 @@ func (r *Rig) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		local := q.Context().Value(http.LocalAddrContextKey).(net.Addr)
 		good := goodAddress(local) && r.good(q.Host) && !forbidden(q)
-		r.Visits.add(Visit{Kind: "http", At: local.String(), What: q.Method + " " + q.URL.String() + " Host: " + q.Host, Evil: !good})
+		r.Visits.add(Visit{Kind: "http", At: local.String(), What: q.Method + " " + q.URL.String() + " Host: " + q.Host,
+			Evil: !good})
 		if !good {
 			r.echoHTTP(w, q)
 			return
@@ -77,14 +78,16 @@ func upgrade(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	defer c.Close()
-	if _, err := io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"); err == nil {
+	const upgrade = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+	if _, err := io.WriteString(c, upgrade); err == nil {
 		_, _ = io.Copy(c, buffered)
 	}
 }
 
 // forbidden reports whether no rule of the suite allows a request anywhere.
 func forbidden(q *http.Request) bool {
-	return q.Method == http.MethodDelete || q.Method == http.MethodConnect || strings.HasPrefix(path.Clean("/"+q.URL.Path), "/private")
+	return q.Method == http.MethodDelete || q.Method == http.MethodConnect || strings.HasPrefix(path.Clean("/"+q.URL.Path),
+		"/private")
 }
 
 // echoHTTP answers with the site's word and the request itself.

@@ -19,7 +19,8 @@ type Snapshot map[string][]string
 // demand listeners. (The real host's listeners may change for other reasons.)
 func TakeSnapshot(listeners bool) (Snapshot, error) {
 	s := Snapshot{}
-	for _, args := range [][]string{{"-o", "link"}, {"-o", "addr"}, {"-4", "route", "show", "table", "all"}, {"-6", "route", "show", "table", "all"},
+	for _, args := range [][]string{{"-o", "link"}, {"-o", "addr"}, {"-4", "route", "show", "table", "all"},
+		{"-6", "route", "show", "table", "all"},
 		{"-4", "rule"}, {"-6", "rule"}} {
 		cmd := exec.Command("ip", args...)
 		cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
@@ -74,7 +75,8 @@ func (s Snapshot) listeners(proto string) error {
 	}
 	for i, line := range strings.Split(string(text), "\n") {
 		f := strings.Fields(line)
-		if i == 0 || len(f) < 4 || strings.HasPrefix(proto, "tcp") && f[3] != "0A" || strings.HasPrefix(proto, "udp") && f[3] != "07" {
+		if i == 0 || len(f) < 4 || strings.HasPrefix(proto, "tcp") && f[3] != "0A" || strings.HasPrefix(proto, "udp") &&
+			f[3] != "07" {
 			continue
 		}
 		s.add("listeners", proto+" "+f[1])

@@ -60,5 +60,8 @@ func (v *Visits) Seen() []Visit {
 func (v *Visits) RawHas(text string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return slices.ContainsFunc(v.raw, func(raw string) bool { return strings.Contains(strings.ToLower(raw), strings.ToLower(text)) })
+	return slices.ContainsFunc(v.raw, func(raw string) bool {
+		return strings.Contains(strings.ToLower(raw),
+			strings.ToLower(text))
+	})
 }

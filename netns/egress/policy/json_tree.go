@@ -106,7 +106,8 @@ func render(e *strictjson.Error) error {
 		}
 		return &Problem{Path: e.Path, Reason: "it has half of a surrogate pair", Fix: "write the character itself"}
 	case strictjson.TooDeep:
-		return &Problem{Path: e.Path, Reason: "it is nested deeper than " + strconv.Itoa(e.Limit), Fix: "a policy needs four levels"}
+		return &Problem{Path: e.Path, Reason: "it is nested deeper than " + strconv.Itoa(e.Limit),
+			Fix: "a policy needs four levels"}
 	case strictjson.Duplicate:
 		return &Problem{e.Path, "the key stands there twice", "leave one of them out"}
 	case strictjson.Trailing:

@@ -28,8 +28,8 @@ func (m *Matcher) Request(d Decision, method, target string) Reason {
 	return reason
 }
 
-// Unlimited reports whether some http rule for d's name and port has neither methods nor paths, so that a connection may
-// leave HTTP (Upgrade).
+// Unlimited reports whether some http rule for d's name and port has neither methods nor paths, so that a connection
+// may leave HTTP (Upgrade).
 func (m *Matcher) Unlimited(d Decision) bool {
 	for r := range m.http(d) {
 		if d.Allow && len(r.Methods) == 0 && len(r.Paths) == 0 {

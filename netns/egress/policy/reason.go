@@ -47,7 +47,8 @@ func Reasons() []Reason {
 	return []Reason{ReasonNoRule, ReasonPort, ReasonDenied, ReasonBlocked, ReasonMetadata, ReasonOwnAddress,
 		ReasonNameInvalid, ReasonSNIMismatch, ReasonNoSNI, ReasonNotTLS, ReasonHostMismatch, ReasonNotHTTP,
 		ReasonMethod, ReasonPath, ReasonResolveFailed, ReasonNoAddress, ReasonConnectFailed, ReasonConnectTimeout,
-		ReasonIdleTimeout, ReasonSlow, ReasonMaxConnections, ReasonRate, ReasonMaxBytes, ReasonProtocol, ReasonUDP, ReasonPoolExhausted,
+		ReasonIdleTimeout, ReasonSlow, ReasonMaxConnections, ReasonRate, ReasonMaxBytes, ReasonProtocol, ReasonUDP,
+		ReasonPoolExhausted,
 		ReasonClosed, ReasonResources, ReasonType}
 }
 

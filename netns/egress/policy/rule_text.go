@@ -80,7 +80,8 @@ func parseMode(s string) (Mode, *Problem) {
 	if strings.EqualFold(s, "https") {
 		return "", &Problem{Reason: "there is no mode https", Fix: "write tls"}
 	}
-	return "", &Problem{Reason: words.QuoteASCII(s) + " is no mode", Fix: words.DidYouMean(s, []string{"tcp", "tls", "http", "udp"})}
+	return "", &Problem{Reason: words.QuoteASCII(s) + " is no mode",
+		Fix: words.DidYouMean(s, []string{"tcp", "tls", "http", "udp"})}
 }
 
 // looksLikeAddress reports whether a target is, or resembles, an address or prefix rather than a name: it decides which

@@ -123,7 +123,8 @@ func (p *Policy) srtDeny(s string) *Problem {
 // srtRule reads an entry. It refuses what srt would refuse and only our flags have.
 func srtRule(s string) (Rule, *Problem) {
 	if strings.Contains(s, "://") {
-		return Rule{}, &Problem{Reason: words.QuoteASCII(s) + " has a scheme", Fix: "write the domain alone, or with its port"}
+		return Rule{}, &Problem{Reason: words.QuoteASCII(s) + " has a scheme",
+			Fix: "write the domain alone, or with its port"}
 	}
 	return parseRule(s)
 }

@@ -19,12 +19,14 @@ func Sensitive(name string) bool {
 		}
 	}
 	for _, prefix := range []string{"AWS_", "AZURE_", "ARM_", "GCP_", "GCLOUD_", "GOOGLE_", "CLOUDSDK_", "DIGITALOCEAN_",
-		"ALICLOUD_", "HEROKU_", "VAULT_", "KUBE", "DOCKER_", "CONTAINER_HOST", "SSH_", "GPG_", "DBUS_", "SUDO_", "NPM_CONFIG_"} {
+		"ALICLOUD_", "HEROKU_", "VAULT_", "KUBE", "DOCKER_", "CONTAINER_HOST", "SSH_", "GPG_", "DBUS_", "SUDO_",
+		"NPM_CONFIG_"} {
 		if strings.HasPrefix(n, prefix) {
 			return true
 		}
 	}
-	for _, suffix := range []string{"_DSN", "_AUTH", "_AUTH_CONFIG", "DATABASE_URL", "DATABASE_URI", "REDIS_URL", "MONGO_URL",
+	for _, suffix := range []string{"_DSN", "_AUTH", "_AUTH_CONFIG", "DATABASE_URL", "DATABASE_URI", "REDIS_URL",
+		"MONGO_URL",
 		"MONGODB_URI", "AMQP_URL", "WEBHOOK_URL", "XAUTHORITY", "NETRC", "_PAT"} {
 		if strings.HasSuffix(n, suffix) {
 			return true
@@ -33,8 +35,8 @@ func Sensitive(name string) bool {
 	return false
 }
 
-// steersLoader reports whether a variable changes which code a program loads or runs at its start. It is not a secret, but
-// the caller's value points into the caller's file system, so it too must be named in full.
+// steersLoader reports whether a variable changes which code a program loads or runs at its start. It is not a
+// secret, but the caller's value points into the caller's file system, so it too must be named in full.
 func steersLoader(name string) bool {
 	for _, prefix := range []string{"LD_", "BASH_FUNC_"} {
 		if strings.HasPrefix(name, prefix) {

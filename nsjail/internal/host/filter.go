@@ -97,7 +97,8 @@ func compile(key []byte, table *seccomp.Table) ([]byte, error) {
 }
 
 func profileError(name string, err error) error {
-	return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: words.Quote(name) + ": " + err.Error(), Remedy: "mend the profile, or use --seccomp default"}
+	return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: words.Quote(name) + ": " + err.Error(),
+		Remedy: "mend the profile, or use --seccomp default"}
 }
 
 // SeccompNames are the filters that Spec.Seccomp knows by name; anything else is a file.
@@ -124,14 +125,16 @@ func ReadProfile(name string) ([]byte, *seccomp.Profile, error) {
 	f := os.NewFile(uintptr(fd), name)
 	defer f.Close()
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, nil, sourceError("seccomp", name, errors.Join(err, errors.New("is not a regular file")), "name a profile in JSON")
+		return nil, nil, sourceError("seccomp", name, errors.Join(err, errors.New("is not a regular file")),
+			"name a profile in JSON")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxProfile+1))
 	if err != nil {
 		return nil, nil, sourceError("seccomp", name, err, "name a readable profile")
 	}
 	if len(data) > maxProfile {
-		return nil, nil, sourceError("seccomp", name, fmt.Errorf("is larger than %s", spec.Bytes(maxProfile)), "name a profile in JSON")
+		return nil, nil, sourceError("seccomp", name, fmt.Errorf("is larger than %s", spec.Bytes(maxProfile)),
+			"name a profile in JSON")
 	}
 	p, err := seccomp.Parse(data)
 	if err != nil {

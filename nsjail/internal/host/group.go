@@ -25,8 +25,10 @@ func (h *Host) lookGroup(s *spec.Spec) (err error) {
 	if !WantsGroup(s) {
 		return nil
 	}
-	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(h.mounts), s.Limits.Group().LegacyControllers()); err != nil && s.CgroupParent != "" {
-		return &spec.Error{Fault: spec.FaultCaller, Op: "cgroup_parent", Detail: err.Error(), Remedy: "name a group that exists and is yours"}
+	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(h.mounts),
+		s.Limits.Group().LegacyControllers()); err != nil && s.CgroupParent != "" {
+		return &spec.Error{Fault: spec.FaultCaller, Op: "cgroup_parent", Detail: err.Error(),
+			Remedy: "name a group that exists and is yours"}
 	} else if err != nil {
 		return err
 	}
@@ -34,7 +36,8 @@ func (h *Host) lookGroup(s *spec.Spec) (err error) {
 		l := &s.Limits.IO[i]
 		dev, err := blockDevice(l.Path)
 		if err != nil {
-			return &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("limits.io", i), Detail: words.Quote(l.Path) + ": " + err.Error(),
+			return &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("limits.io", i), Detail: words.Quote(l.Path) + ": " +
+				err.Error(),
 				Remedy: "name a block device, or a file or directory on one"}
 		}
 		if h.Devices == nil {

@@ -70,11 +70,13 @@ func (h *Host) lookKernel(*spec.Spec) error {
 		h.Missing["user"] = "user.max_user_namespaces is 0; run `sysctl -w user.max_user_namespaces=15000` as root"
 	}
 	if v, ok := readInt("/proc/sys/kernel/unprivileged_userns_clone"); ok && v == 0 && h.UID != 0 {
-		h.Missing["user"] = "kernel.unprivileged_userns_clone is 0; run `sysctl -w kernel.unprivileged_userns_clone=1` as root"
+		h.Missing["user"] = "kernel.unprivileged_userns_clone is 0; run `sysctl -w kernel.unprivileged_userns_clone=1` " +
+			"as root"
 	}
 	// only where the setting exists and is on does this cost more than a failed open(2)
 	if v, ok := readInt(SysctlPath(AppArmorSwitch)); ok && v == 1 && ReadText("/proc/self/attr/current") == "unconfined" {
-		h.Missing["user"] = AppArmorSwitch + " is 1, and no AppArmor profile allows brig user namespaces; `brig doctor` prints the profile to install"
+		h.Missing["user"] = AppArmorSwitch + " is 1, and no AppArmor profile allows brig user namespaces; `brig doctor` " +
+			"prints the profile to install"
 	}
 	return nil
 }
@@ -142,7 +144,9 @@ func (h *Host) lookIdentity(*spec.Spec) error {
 	}
 	need := uint32(1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID)
 	if data[0].Effective&need != need {
-		return &spec.Error{Fault: spec.FaultHost, Op: "identity", Detail: "root without CAP_SETUID and CAP_SETGID cannot become another user, and the payload is never the host's root",
+		return &spec.Error{Fault: spec.FaultHost, Op: "identity",
+			Detail: "root without CAP_SETUID and CAP_SETGID cannot become another user, and " +
+				"the payload is never the host's root",
 			Remedy: "run brig as an ordinary user, or give the container these capabilities"}
 	}
 	h.Drop, h.Kept = true, data[0].Permitted&(1<<unix.CAP_DAC_OVERRIDE)
@@ -161,7 +165,8 @@ func (h *Host) lookIdentity(*spec.Spec) error {
 	return nil
 }
 
-// hostRoot reports whether uid 0 here is the host's root. It returns an error if there are no other ids for the payload.
+// hostRoot reports whether uid 0 here is the host's root. It returns an error if there are no other ids for the
+// payload.
 func hostRoot() (bool, error) {
 	m, err := sys.ReadFile("/proc/self/uid_map")
 	if err != nil {
@@ -180,7 +185,9 @@ func hostRoot() (bool, error) {
 	if err := unix.Stat("/proc/sys", &st); err == nil && st.Uid != 0 {
 		return false, nil
 	}
-	return false, &spec.Error{Fault: spec.FaultCaller, Op: "identity", Detail: "this user namespace has the host's root and too few other ids (/proc/self/uid_map), and the payload is never the host's root",
+	return false, &spec.Error{Fault: spec.FaultCaller, Op: "identity",
+		Detail: "this user namespace has the host's root and too few other ids (/proc/self/uid_map), and the payload is " +
+			"never the host's root",
 		Remedy: "run brig outside of `unshare -r`, or as an ordinary user"}
 }
 

@@ -94,9 +94,11 @@ func (h *Host) open(key, path string) (*Source, error) {
 	case unix.S_IFREG:
 		src.NoOverlay = "it is a file of more than " + spec.Bytes(MaxBoundCopy).String()
 	case unix.S_IFSOCK:
-		return nil, sourceError(key, path, errors.New("is a socket: the payload could talk to the host through it"), "do not share it")
+		return nil, sourceError(key, path, errors.New("is a socket: the payload could talk to the host through it"),
+			"do not share it")
 	default:
-		return nil, sourceError(key, path, errors.New("is neither a directory nor a regular file"), "share a directory or a file")
+		return nil, sourceError(key, path, errors.New("is neither a directory nor a regular file"),
+			"share a directory or a file")
 	}
 	return src, nil
 }
@@ -158,7 +160,8 @@ func (h *Host) copyFile(key, path string) error {
 		return sourceError(key, path, err, "name a readable file")
 	}
 	if len(b) > spec.MaxFileCopy {
-		return sourceError(key, path, fmt.Errorf("is larger than %s", spec.Bytes(spec.MaxFileCopy)), "bind it with --ro-bind instead")
+		return sourceError(key, path, fmt.Errorf("is larger than %s", spec.Bytes(spec.MaxFileCopy)),
+			"bind it with --ro-bind instead")
 	}
 	h.Sources[key] = &Source{Path: path, Content: string(b), Fd: -1}
 	return nil

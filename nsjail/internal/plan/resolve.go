@@ -199,7 +199,8 @@ func (r *resolver) session() error {
 	op := p.Add("session", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING,
 		"KEYCTL_JOIN_SESSION_KEYRING"), program.Named(0, "NULL"))
 	r.Enforced["keyring"] = "new session keyring"
-	if slices.Contains(r.spec.Optional, "keyring") { // an outer seccomp filter may refuse it, and keyctl(2) may be left out
+	if slices.Contains(r.spec.Optional, "keyring") {
+		// an outer seccomp filter may refuse it, and keyctl(2) may be left out
 		op.May(unix.EPERM, unix.ENOSYS)
 		r.Enforced["keyring"] = "new session keyring if permitted (optional)"
 	}

@@ -40,7 +40,8 @@ func (s *Streams) lend(f *os.File) (fd int, err error) {
 		}
 	}
 	if _, ours := err.(*spec.Error); err != nil && !ours {
-		err = &spec.Error{Fault: spec.FaultCaller, Op: streamNames[len(s.fds)], Detail: words.Quote(f.Name()) + ": " + err.Error(),
+		err = &spec.Error{Fault: spec.FaultCaller, Op: streamNames[len(s.fds)], Detail: words.Quote(f.Name()) + ": " +
+			err.Error(),
 			Remedy: "pass an open file"}
 	}
 	return fd, err

@@ -133,8 +133,8 @@ func OpenNull() (int, error) {
 	return fd, nil
 }
 
-// pipe makes a pipe between the keeper and the payload; to: the keeper writes. The payload may open its end again through
-// /dev/stdout, so the pipe belongs to its uid.
+// pipe makes a pipe between the keeper and the payload; to: the keeper writes. The payload may open its end again
+// through /dev/stdout, so the pipe belongs to its uid.
 func (s *Streams) pipe(to bool) (ours *os.File, theirs int, err error) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {

@@ -49,7 +49,8 @@ func (c *checker) add(path, reason, fix string) {
 // bytes refuses what no system call can carry.
 func (c *checker) bytes(path, value string) bool {
 	if i := strings.IndexByte(value, 0); i >= 0 {
-		c.add(path, fmt.Sprintf("%s has a NUL byte at offset %d, which no system call can carry", words.Quote(value), i), "remove it")
+		c.add(path, fmt.Sprintf("%s has a NUL byte at offset %d, which no system call can carry", words.Quote(value), i),
+			"remove it")
 		return false
 	}
 	return true
@@ -84,13 +85,15 @@ func (c *checker) args(s *Spec) {
 		total += len(e) + 1 + 8
 		if at := strings.IndexByte(e, 0); at >= 0 { // its value may be a secret
 			name, _, _ := strings.Cut(e, "=")
-			c.add(Index("env", i), fmt.Sprintf("%s has a NUL byte at offset %d, which no system call can carry", words.Quote(name), at), "remove it")
+			c.add(Index("env", i), fmt.Sprintf("%s has a NUL byte at offset %d, which no system call can carry",
+				words.Quote(name), at), "remove it")
 			continue
 		}
 		c.word(Index("env", i), e)
 	}
 	if most := argMax(s.Limits.Rlimits); total > most {
-		c.add("args", fmt.Sprintf("arguments and environment take %d bytes, and execve(2) takes at most %d (E2BIG)", total, most),
+		c.add("args", fmt.Sprintf("arguments and environment take %d bytes, and execve(2) takes at most %d (E2BIG)", total,
+			most),
 			"pass the data in a file or on stdin")
 	}
 }
@@ -98,7 +101,8 @@ func (c *checker) args(s *Spec) {
 // word checks one string that execve(2) must carry.
 func (c *checker) word(path, value string) {
 	if len(value) >= maxArgBytes {
-		c.add(path, fmt.Sprintf("%d bytes is more than the %d that execve(2) takes in one string (E2BIG)", len(value), maxArgBytes-1),
+		c.add(path, fmt.Sprintf("%d bytes is more than the %d that execve(2) takes in one string (E2BIG)", len(value),
+			maxArgBytes-1),
 			"pass the data in a file or on stdin")
 		return
 	}
@@ -137,7 +141,8 @@ func (c *checker) hostname(name string) {
 	case len(name) > maxHostname:
 		c.add("hostname", fmt.Sprintf("%s is longer than %d bytes", words.Quote(name), maxHostname), "shorten it")
 	case strings.Trim(name, hostnameBytes) != "" || strings.IndexByte("-.", name[0]) >= 0:
-		c.add("hostname", words.Quote(name)+" is not a host name", "use letters, digits, - and ., and begin with a letter or digit")
+		c.add("hostname", words.Quote(name)+" is not a host name",
+			"use letters, digits, - and ., and begin with a letter or digit")
 	}
 }
 

@@ -109,7 +109,8 @@ func (c *checker) groupFiles(l *Limits) {
 		case !ok || value == "":
 			c.add(field, words.Quote(entry)+" has no value", "write FILE=VALUE, as in memory.oom.group=0")
 		case slices.Contains(reservedGroupFiles(), file):
-			c.add(field, words.Quote(file)+" decides who is in the group and whether they run, which is brig's part", "remove it")
+			c.add(field, words.Quote(file)+" decides who is in the group and whether they run, which is brig's part",
+				"remove it")
 		case !groupFile(file):
 			c.add(field, words.Quote(file)+" is not the name of a file of a control group",
 				"write it as in memory.oom.group=0, without a directory")

@@ -16,7 +16,8 @@ func (c *checker) isolation(s *Spec) {
 	switch s.Net {
 	case "", NetNone, NetLoopback, NetEgress, NetHost:
 	default:
-		c.add("net", words.Quote(string(s.Net))+" is not a network mode", words.DidYouMean(string(s.Net), []string{"none", "loopback", "egress", "host"}))
+		c.add("net", words.Quote(string(s.Net))+" is not a network mode", words.DidYouMean(string(s.Net),
+			[]string{"none", "loopback", "egress", "host"}))
 	}
 	c.network(s)
 	// The presets belong to package seccomp, so that an unknown one is found by Resolve.
@@ -85,7 +86,10 @@ func (c *checker) envName(field, name string) {
 	if i := strings.IndexByte(name, 0); i >= 0 && strings.HasPrefix(field, "env") {
 		return // word has said it
 	}
-	if c.text(field, name) && strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+	if c.text(field, name) && strings.ContainsFunc(name, func(r rune) bool {
+		return unicode.IsSpace(r) ||
+			!unicode.IsPrint(r)
+	}) {
 		c.add(field, words.Quote(name)+" is not a name: it has a blank or a control byte", "remove that")
 	}
 }

@@ -70,7 +70,8 @@ func (c *checker) overlap(mounts []Mount, i int) {
 			return
 		}
 		if m.Type != MountDir && strings.HasPrefix(earlier.Target, m.Target+"/") {
-			c.add(field, fmt.Sprintf("%s would hide %s of %s", words.Quote(m.Target), words.Quote(earlier.Target), Index("mounts", j)),
+			c.add(field, fmt.Sprintf("%s would hide %s of %s", words.Quote(m.Target), words.Quote(earlier.Target),
+				Index("mounts", j)),
 				"put it before that one")
 			return
 		}
@@ -130,7 +131,8 @@ func (c *checker) mountFields(field string, m Mount) {
 		c.add(field+".content", "it is only for a data", "remove it")
 	}
 	if len(m.Content) > MaxFileCopy {
-		c.add(field+".content", fmt.Sprintf("%d bytes are more than %s", len(m.Content), Bytes(MaxFileCopy)), "bind a file instead")
+		c.add(field+".content", fmt.Sprintf("%d bytes are more than %s", len(m.Content), Bytes(MaxFileCopy)),
+			"bind a file instead")
 	}
 	if m.Live && (m.Type != MountBind || m.Writable) {
 		c.add(field+".live", "it is only for a read-only bind", "remove it")
@@ -145,12 +147,14 @@ func (c *checker) mountFields(field string, m Mount) {
 func (c *checker) volume(field, source string) {
 	id, dir, found := strings.Cut(source, "/")
 	if source != "" && (id == "" || !found || dir == "" || dir == "." || dir == ".." || strings.Contains(dir, "/")) {
-		c.add(field, words.Quote(source)+" does not name a directory of a volume", `write the volume's id, "/", and one directory`)
+		c.add(field, words.Quote(source)+" does not name a directory of a volume",
+			`write the volume's id, "/", and one directory`)
 	}
 }
 
 func (c *checker) mountType(field, value string) {
-	types := []string{string(MountBind), string(MountTmpfs), string(MountDir), string(MountSymlink), string(MountFile), string(MountData), string(MountVolume)}
+	types := []string{string(MountBind), string(MountTmpfs), string(MountDir), string(MountSymlink), string(MountFile),
+		string(MountData), string(MountVolume)}
 	if value == "" {
 		c.add(field, "is empty", "write one of "+strings.Join(types, ", "))
 		return

@@ -20,7 +20,8 @@ func (c *checker) network(s *Spec) {
 		}
 	}
 	if len(s.Publish) > 0 && (s.Net == NetHost || s.Net == NetNone) {
-		c.add("publish[0]", fmt.Sprintf("the network mode is %s, where nothing can be published", s.Net), "use loopback or egress")
+		c.add("publish[0]", fmt.Sprintf("the network mode is %s, where nothing can be published", s.Net),
+			"use loopback or egress")
 		return
 	}
 	if len(s.Publish) > maxPublished {

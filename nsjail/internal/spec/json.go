@@ -27,9 +27,9 @@ func (s *Spec) JSON() []byte {
 	return indented.Bytes()
 }
 
-// Digest names what the Spec says: "sha256:" and the hash of its canonical form without indent, and without the contents of
-// mounts, whose hashes follow. Strings that JSON cannot carry are hashed again byte by byte, so that two different Specs
-// never share a digest.
+// Digest names what the Spec says: "sha256:" and the hash of its canonical form without indent, and without the
+// contents of mounts, whose hashes follow. Strings that JSON cannot carry are hashed again byte by byte, so that two
+// different Specs never share a digest.
 func (s *Spec) Digest() string {
 	h := sha256.New()
 	c := *s
@@ -65,7 +65,8 @@ func (s *Spec) NotUTF8() []Problem {
 
 func (c *checker) textOnly(path, value string) {
 	if !utf8.ValidString(value) {
-		c.add(path, words.Quote(value)+" is not UTF-8, which JSON cannot carry", "rename it, or pass it as a flag of brig run")
+		c.add(path, words.Quote(value)+" is not UTF-8, which JSON cannot carry",
+			"rename it, or pass it as a flag of brig run")
 	}
 }
 

@@ -39,7 +39,8 @@ func special(r *strictjson.Reader, path string, to any) (bool, error) {
 			if slices.Contains(RlimitNames(), name) {
 				return nil
 			}
-			return fmt.Errorf("%s is not a resource of getrlimit(2); %s", words.Quote(name), words.DidYouMean(name, RlimitNames()))
+			return fmt.Errorf("%s is not a resource of getrlimit(2); %s", words.Quote(name),
+				words.DidYouMean(name, RlimitNames()))
 		})
 	case *map[string]Bytes:
 		return true, readMap(r, path, to, func(size string) error {

@@ -149,5 +149,6 @@ func (m *MountHelper) Mount(key string, src *host.Source, attr uint64) (int, err
 
 func stale(err error) bool {
 	var oe *launcher.OpError
-	return errors.As(err, &oe) && slices.Contains([]syscall.Errno{unix.ESTALE, unix.ENOENT, unix.ENOTDIR, unix.EINVAL}, oe.Errno)
+	return errors.As(err, &oe) && slices.Contains([]syscall.Errno{unix.ESTALE, unix.ENOENT, unix.ENOTDIR, unix.EINVAL},
+		oe.Errno)
 }

@@ -11,10 +11,12 @@ import (
 	"brig/internal/sys"
 )
 
-// netFiles are the files of /proc/PID/net (proc_pid_net(5)) that change when a payload has used its network namespace. The
-// payload has no capability there. So lo is the only device, and counts what was sent. The protocols count what could
-// not be sent, and sockstat the open sockets. A flow label outlives its socket and is listed. A kernel may lack some.
-var netFiles = []string{"sockstat", "sockstat6", "dev", "ip6_flowlabel", "rt6_stats", "snmp", "snmp6", "netstat", "sctp/snmp"}
+// netFiles are the files of /proc/PID/net (proc_pid_net(5)) that change when a payload has used its network
+// namespace. The payload has no capability there. So lo is the only device, and counts what was sent. The protocols
+// count what could not be sent, and sockstat the open sockets. A flow label outlives its socket and is listed. A
+// kernel may lack some.
+var netFiles = []string{"sockstat", "sockstat6", "dev", "ip6_flowlabel", "rt6_stats", "snmp", "snmp6", "netstat",
+	"sctp/snmp"}
 
 // netView is the state of a network namespace when it was new, and the open files to read it again. They show that
 // namespace, whichever process reads them.

@@ -204,7 +204,7 @@ func TestMethods(t *testing.T) {
 	g := newRig(t, Options{Engine: newFake()})
 	for path, allow := range map[string]string{"/v1/run": "POST", "/v1/sandboxes": "POST, GET",
 		"/v1/sandboxes/x": "GET, DELETE", "/v1/sandboxes/x/files/work/a": "PUT, GET, DELETE",
-		"/v1/runs/x": "DELETE", "/healthz": "GET"} {
+		"/v1/runs/x": "GET, DELETE", "/v1/sandboxes/x/runs": "GET", "/healthz": "GET"} {
 		if r := g.refused(405, "method_not_allowed", "PATCH", path, ""); r.Header.Get("Allow") != allow {
 			t.Errorf("%s: Allow %q", path, r.Header.Get("Allow"))
 		}

@@ -28,8 +28,9 @@ func OpenAPI(version string) []byte {
 	doc := object{
 		"openapi": "3.1.0",
 		"info": object{"title": "brigd", "version": version,
-			"license":     object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
-			"description": "Runs code and commands in jails. A run that has happened answers 200, whatever became of it; where nothing has run, the answer is a Refusal."},
+			"license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+			"description": "Runs code and commands in jails. A run that has happened answers 200, whatever became of it; " +
+				"where nothing has run, the answer is a Refusal."},
 		"servers": []object{{"url": "http://localhost",
 			"description": "brigd's Unix socket; the host name does not matter there"}},
 		"security": []object{{}, {"token": []string{}}},
@@ -92,7 +93,8 @@ func (rt *route) parameters() []object {
 	}
 	if strings.Contains(rt.path, "{path}") {
 		list = append(list, object{"name": "path", "in": "path", "required": true, "schema": text,
-			"description": "the path in the jail without its first slash; slashes stand for themselves, each name is percent-encoded for itself"})
+			"description": "the path in the jail without its first slash; slashes stand for themselves, each name is " +
+				"percent-encoded for itself"})
 	}
 	for _, p := range rt.query {
 		s := text
@@ -117,7 +119,8 @@ func (rt *route) responses() object {
 	}
 	if rt.events {
 		ok["headers"].(object)["X-Run-Id"] = header("RunId")
-		ok["description"] = "what happened; or, if asked for by Accept, a stream of Events, one a line (or one an SSE message), the last of them \"end\""
+		ok["description"] = "what happened; or, if asked for by Accept, a stream of Events, one a line (or one an SSE " +
+			"message), the last of them \"end\""
 		content[ndjsonType] = object{"schema": ref(typeOf[engine.Event]())}
 		content[sseType] = object{"schema": object{"type": "string"}}
 	}

@@ -46,7 +46,8 @@ func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 func routes() []route { return slices.Concat(runRoutes(), sandboxRoutes(), otherRoutes()) }
 
 var (
-	stdinParam = param{"stdin", "stream: the standard input follows by POST /v1/runs/{id}/stdin, after what the field stdin says; " +
+	stdinParam = param{"stdin", "stream: the standard input follows by POST /v1/runs/{id}/stdin, after what the field " +
+		"stdin says; " +
 		"only with a stream of events", []string{"stream"}}
 	runFails = []int{406, 408, 409, 413, 415, 422, 429, 501, 507}
 )
@@ -101,9 +102,10 @@ func sandboxRoutes() []route {
 			query:   []param{{"path", "the path, absolute or below /work", nil}, {"write", "1: write it", yesNo}}, status: 200,
 			out: typeOf[PathAllowed](), fails: []int{409}, handle: (*call).handleAllowed},
 		{method: "PUT", path: file, id: "putFile",
-			summary: "Write a file of a sandbox. The path is the file's absolute path in the jail: files/work/a.txt is /work/a.txt.",
-			query:   []param{{"mode", "the file's permissions in octal, such as 755; 644 if left out", nil}},
-			raw:     binary, status: 200, out: typeOf[engine.FileInfo](), fails: []int{408, 409, 413, 415, 507},
+			summary: "Write a file of a sandbox. The path is the file's absolute path in the jail: files/work/a.txt is " +
+				"/work/a.txt.",
+			query: []param{{"mode", "the file's permissions in octal, such as 755; 644 if left out", nil}},
+			raw:   binary, status: 200, out: typeOf[engine.FileInfo](), fails: []int{408, 409, 413, 415, 507},
 			handle: (*call).handlePut},
 		{method: "GET", path: file, id: "getFile", summary: "Read a file of a sandbox.", status: 200, rawOut: binary,
 			fails: []int{409, 413}, handle: (*call).handleGet},
@@ -120,8 +122,9 @@ func otherRoutes() []route {
 		{method: "GET", path: "/v1/version", id: "version", summary: "Say which brigd this is.", status: 200,
 			out: typeOf[Version](), handle: (*call).handleVersion},
 		{method: "GET", path: "/healthz", id: "health",
-			summary: "Say whether brigd lives, and takes runs: 503 if it does not take any. Without authentication there are no details.",
-			query:   []param{{"probe", "live: only whether it lives", []string{"live", "ready"}}}, status: 200,
+			summary: "Say whether brigd lives, and takes runs: 503 if it does not take any. Without authentication there " +
+				"are no details.",
+			query: []param{{"probe", "live: only whether it lives", []string{"live", "ready"}}}, status: 200,
 			out: typeOf[Health](), open: true, handle: (*call).handleHealth},
 		{method: "GET", path: "/metrics", id: "metrics", summary: "Metrics in Prometheus' text format.", status: 200,
 			rawOut: "text/plain", handle: (*call).handleMetrics},

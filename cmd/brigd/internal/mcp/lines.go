@@ -117,7 +117,8 @@ func (l *lines) look(line []byte) error {
 func (l *lines) message(text []byte) error {
 	if _, err := jsonrpc.DecodeMessage(text); err != nil {
 		return l.answer(jsonrpc.CodeInvalidRequest,
-			`this is no message of JSON-RPC: it has "jsonrpc":"2.0", a method that is a string, and an id that is a string or a number if it is to be answered`)
+			`this is no message of JSON-RPC: it has "jsonrpc":"2.0", a method that is a string, `+
+				`and an id that is a string or a number if it is to be answered`)
 	}
 	e, wrong := open(text)
 	if wrong == "" && !l.flying.begin(e) {

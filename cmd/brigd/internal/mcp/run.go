@@ -50,8 +50,10 @@ func (l *limits) request() *engine.Request {
 		Cwd:     l.Cwd, Network: l.Network, MaxOutput: l.MaxOutput, Strip: l.Strip}
 }
 
-const jail = " It runs in a jail with the session's files: /input is read-only, /work (where it starts) and /output keep what it writes for later " +
-	"calls, /tmp does not. It sees the machine's programs in /usr and no other files, has no privileges, and reaches no network but what the " +
+const jail = " It runs in a jail with the session's files: /input is read-only, /work (where it starts) and " +
+	"/output keep what it writes for later " +
+	"calls, /tmp does not. It sees the machine's programs in /usr and no other files, has no privileges, and reaches " +
+	"no network but what the " +
 	"argument network names. When the call ends, all its processes end. A result says how it ended, even if it failed."
 
 func runTools() []*tool {
@@ -182,7 +184,8 @@ func told(a *engine.Response) []string {
 		missing    int64
 	}{{"stdout", a.Stdout, missing.Stdout}, {"stderr", a.Stderr, missing.Stderr}} {
 		if s.missing > 0 {
-			fmt.Fprintf(&b, "%s lacks %d bytes in its middle: ask for more with max_output, or write it to a file and read that.\n", s.name, s.missing)
+			fmt.Fprintf(&b, "%s lacks %d bytes in its middle: ask for more with max_output, or write it to a file and read "+
+				"that.\n", s.name, s.missing)
 		}
 		if s.text != "" {
 			texts = append(texts, s.name+":\n"+s.text)

@@ -65,9 +65,12 @@ func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && q.Handler.Enabled(ctx, l)
 }
 
-const instructions = "Runs code and commands that nobody trusts in a jail on the server's machine. All tools of this session share one " +
-	"work area: /input (read-only for programs), /work (the working directory) and /output; files there stay until the session ends. " +
-	"Programs see the machine's programs in /usr, no other files, and no network unless a call names what may be reached. " +
+const instructions = "Runs code and commands that nobody trusts in a jail on the server's machine. All tools of " +
+	"this session share one " +
+	"work area: /input (read-only for programs), /work (the working directory) and /output; files there stay until " +
+	"the session ends. " +
+	"Programs see the machine's programs in /usr, no other files, and no network unless a call names " +
+	"what may be reached. " +
 	"A result with isError says what went wrong, and next_steps how to go on."
 
 // watch notes which connection the session has, so that everything ends with it.
@@ -196,7 +199,8 @@ func (x *session) lost(id string, no *nsjail.Refusal) *nsjail.Refusal {
 		x.sandbox = ""
 	}
 	again := *no
-	again.NextSteps = []string{"The session's work area has expired and its files are gone. Call again: you get a new, empty one."}
+	again.NextSteps = []string{"The session's work area has expired and its files are gone. Call again: you get a " +
+		"new, empty one."}
 	return &again
 }
 

@@ -77,7 +77,8 @@ func (m *Metrics) counters() {
 	m.audit = m.counter("sandbox_audit_failures_total",
 		"Runs that were refused because they could not be written to the audit log.")
 	m.lost = m.counter("sandbox_egress_unrecorded_total",
-		"Attempts at the network that came faster than they could be written down one by one, and lines that the log did not take.")
+		"Attempts at the network that came faster than they could be written down one by one, and lines that the log did "+
+			"not take.")
 }
 
 func (m *Metrics) histograms() {

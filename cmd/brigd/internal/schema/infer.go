@@ -17,8 +17,9 @@ import (
 	"brig/nsjail"
 )
 
-// For is the schema of a Go type, whole, with nothing referred to. Optional fields are those with omitempty or omitzero,
-// and null is not allowed anywhere. It panics if the type has no JSON form: that is a mistake in the program.
+// For is the schema of a Go type, whole, with nothing referred to. Optional fields are those with omitempty or
+// omitzero, and null is not allowed anywhere. It panics if the type has no JSON form: that is a mistake in the
+// program.
 func For[T any]() *Schema { return ForType(reflect.TypeFor[T]()) }
 
 // ForType is For of a type that is known only when the program runs.
@@ -58,7 +59,8 @@ func infer(t reflect.Type, known map[reflect.Type]*Schema) *Schema {
 func special() map[reflect.Type]*Schema {
 	zero := 0.0
 	return map[reflect.Type]*Schema{
-		reflect.TypeFor[engine.Size](): {Types: []string{"integer", "string"}, Minimum: &zero, Pattern: `^[0-9]+([bB]|[kmgtpKMGTP]([iI]?[bB])?)?$`,
+		reflect.TypeFor[engine.Size](): {Types: []string{"integer", "string"}, Minimum: &zero,
+			Pattern:     `^[0-9]+([bB]|[kmgtpKMGTP]([iI]?[bB])?)?$`,
 			Description: `bytes, or a text like "512m"`, Examples: []any{"512m"}},
 		reflect.TypeFor[engine.Seconds](): {Types: []string{"number", "string"}, Minimum: &zero,
 			Description: `seconds, or a text like "1m30s"`, Examples: []any{30}},
