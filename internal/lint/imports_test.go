@@ -118,7 +118,6 @@ var doors = map[string]string{
 	"go.opentelemetry.io":                      daemon + "trace",
 	"go.etcd.io/bbolt":                         "brig/agent/token",
 	"github.com/getkin/kin-openapi":            "tests",
-	"golang.org/x/net/dns/dnsmessage":          "brig/internal/test/rig",
 	"golang.org/x/net/idna":                    "brig/netns/egress/policy",
 	"golang.org/x/sys":                         "everybody",
 }

@@ -8,8 +8,6 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
-
-	"golang.org/x/net/dns/dnsmessage"
 )
 
 // DNS is W's name server, authoritative for every name. An unknown name leads to the evil site, so that a query that
@@ -18,11 +16,11 @@ type DNS struct {
 	visits *Visits
 	mu     sync.Mutex
 	hosts  map[string]func(nth int) []string
-	asked  map[dnsmessage.Question]int
+	asked  map[string]int
 }
 
 func newDNS(v *Visits) *DNS {
-	return &DNS{visits: v, hosts: map[string]func(int) []string{}, asked: map[dnsmessage.Question]int{}}
+	return &DNS{visits: v, hosts: map[string]func(int) []string{}, asked: map[string]int{}}
 }
 
 // Set sets a name's addresses, or "alias NAME" and NAME's addresses, or "silence". The nth query of a type, from 0,
@@ -55,18 +53,16 @@ func (d *DNS) find(name string) func(int) []string {
 
 // answer returns the reply to one message; nil for none.
 func (d *DNS) answer(at string, q []byte) []byte {
-	var p dnsmessage.Parser
-	header, err := p.Start(q)
-	question, bad := p.Question()
-	if err != nil || bad != nil {
+	name, end := question(q)
+	if end == 0 {
 		d.visits.add(Visit{Kind: "dns", At: at, What: "unreadable: " + string(q), Evil: true})
 		return nil
 	}
-	name, kind := strings.TrimSuffix(question.Name.String(), "."), question.Type
+	kind := binary.BigEndian.Uint16(q[end-4:])
 	d.mu.Lock()
 	f := d.find(name)
-	nth := d.asked[question]
-	d.asked[question]++
+	nth := d.asked[name+string(rune(kind))]
+	d.asked[name+string(rune(kind))]++
 	d.mu.Unlock()
 	d.visits.add(Visit{Kind: "dns", At: at, What: name, Evil: f == nil})
 	addrs := []string{EvilAddr, EvilAddr6}
@@ -76,33 +72,68 @@ func (d *DNS) answer(at string, q []byte) []byte {
 	if len(addrs) == 1 && addrs[0] == "silence" {
 		return nil
 	}
-	m := dnsmessage.Message{Questions: []dnsmessage.Question{question}, Header: dnsmessage.Header{ID: header.ID,
-		Response:      true,
-		Authoritative: true, RecursionDesired: header.RecursionDesired, RecursionAvailable: true}}
-	owner := question.Name
-	add := func(body dnsmessage.ResourceBody) {
-		head := dnsmessage.ResourceHeader{Name: owner, Class: dnsmessage.ClassINET}
-		m.Answers = append(m.Answers, dnsmessage.Resource{Header: head, Body: body})
-	}
+	reply := append([]byte{}, q[:end]...)
+	copy(reply[2:], []byte{0x84 | q[2]&1, 0x80, 0, 1, 0, 0, 0, 0, 0, 0})
+	n, owner := 0, uint16(12) // offset of the record's name
 	for _, a := range addrs {
 		if alias, is := strings.CutPrefix(a, "alias "); is { // the addresses after it belong to the alias
-			target := dnsmessage.MustNewName(alias + ".")
-			add(&dnsmessage.CNAMEResource{CNAME: target})
-			owner = target
-		} else if ip := netip.MustParseAddr(a); ip.Is4() && kind == dnsmessage.TypeA {
-			add(&dnsmessage.AResource{A: ip.As4()})
-		} else if !ip.Is4() && kind == dnsmessage.TypeAAAA {
-			add(&dnsmessage.AAAAResource{AAAA: ip.As16()})
+			at := len(reply) + 12
+			reply = append(reply, record(owner, cname, labels(alias))...)
+			owner = uint16(at)
+			n++
+			continue
+		}
+		data, want := netip.MustParseAddr(a).AsSlice(), uint16(1)
+		if len(data) == 16 {
+			want = 28
+		}
+		if kind == want {
+			reply = append(reply, record(owner, want, data)...)
+			n++
 		}
 	}
-	if kind != dnsmessage.TypeA && kind != dnsmessage.TypeAAAA { // the shape of a TXT record
-		add(&dnsmessage.UnknownResource{Type: kind, Data: []byte("\x04EVIL")})
+	if kind != 1 && kind != 28 {
+		reply = append(reply, record(owner, kind, []byte("\x04EVIL"))...) // the shape of a TXT record
+		n++
 	}
-	reply, err := m.Pack()
-	if err != nil {
-		panic(err) // the names are those of a parsed question and of the suite
-	}
+	reply[7] = byte(n)
 	return reply
+}
+
+const cname = 5
+
+// labels returns a name in wire format.
+func labels(name string) (wire []byte) {
+	for _, l := range strings.Split(name, ".") {
+		wire = append(append(wire, byte(len(l))), l...)
+	}
+	return append(wire, 0)
+}
+
+func record(owner, kind uint16, data []byte) []byte {
+	r := []byte{0xc0 | byte(owner>>8), byte(owner), byte(kind >> 8), byte(kind), 0, 1, 0, 0, 0, 0, 0, byte(len(data))}
+	return append(r, data...)
+}
+
+// question returns the name of the first question, with each byte as received, and the question's end; 0 if there is
+// none.
+func question(q []byte) (name string, end int) {
+	if len(q) < 12 {
+		return "", 0
+	}
+	var labels []string
+	for i := 12; i < len(q); {
+		n := int(q[i])
+		if n == 0 && i+5 <= len(q) {
+			return strings.Join(labels, "."), i + 5
+		}
+		if n > 63 || i+1+n > len(q) {
+			return "", 0
+		}
+		labels = append(labels, string(q[i+1:i+1+n]))
+		i += 1 + n
+	}
+	return "", 0
 }
 
 // serveUDP answers on one address, since a reply must come from the address of the query.
