@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// encode returns an event's fields without the braces around them, bounded and escaped. It contains printable
-// characters only, so that it cannot confuse a terminal or a reader of lines.
+// encode returns an event's fields in JSON without the surrounding braces, truncated and escaped. The text has
+// printable characters only, so that it cannot affect a terminal or a program that reads lines.
 func (e Event) encode() ([]byte, error) {
 	for _, s := range []*string{&e.Kind, &e.Run, &e.Agent, &e.Token, &e.Sandbox, &e.Language, &e.CodeDigest, &e.ArgvDigest,
 		&e.SpecDigest, &e.PlanDigest, &e.Source, &e.Status, &e.Signal, &e.File, &e.Digest, &e.Key, &e.Signature} {
@@ -33,13 +33,13 @@ func (e Event) encode() ([]byte, error) {
 		return nil, fmt.Errorf("an event as JSON: %w", err)
 	}
 	fields := printable(b.Bytes()[1 : b.Len()-2]) // without the newline
-	if len(fields) > MaxLine-1026 {               // room for its place in the chain
+	if len(fields) > MaxLine-1026 {               // room for seq, time, prev and sha256
 		return nil, fmt.Errorf("an event of %d bytes; a line may have %d", len(fields), MaxLine)
 	}
 	return fields, nil
 }
 
-// cleanAll cleans the first maxList texts of a list, and counts the others.
+// cleanAll cleans the first maxList texts of a list, and appends the number of the others.
 func cleanAll(list []string, size int) (out []string) {
 	for i, s := range list {
 		if i == maxList {
@@ -50,7 +50,7 @@ func cleanAll(list []string, size int) (out []string) {
 	return out
 }
 
-// cleanArgv bounds the arguments together.
+// cleanArgv limits the total size of the arguments.
 func cleanArgv(argv []string) (out []string) {
 	left := maxArgv
 	for i, a := range argv {
@@ -63,8 +63,9 @@ func cleanArgv(argv []string) (out []string) {
 	return out
 }
 
-// printable writes \uNNNN for what package encoding/json leaves as it is and is not printable: control characters, what
-// turns the direction of writing, invisible ones. Outside of its strings JSON has none of them.
+// printable escapes as \uNNNN the characters that package encoding/json leaves and that are not printable: control
+// characters, characters that change the text direction, and invisible ones. In JSON, such characters occur only in
+// strings.
 func printable(text []byte) []byte {
 	if !bytes.ContainsFunc(text, func(r rune) bool { return r >= 0x7f }) {
 		return text
@@ -84,7 +85,7 @@ func printable(text []byte) []byte {
 	return out
 }
 
-// clean cuts a text to so many bytes, and writes bytes that are not UTF-8 as \xNN: JSON cannot carry them.
+// clean truncates a text to size bytes, and replaces invalid UTF-8 bytes by \xNN, since JSON cannot represent them.
 func clean(s string, size int) string {
 	if len(s) <= size && utf8.ValidString(s) {
 		return s

@@ -6,55 +6,55 @@ import (
 	"brig/nsjail"
 )
 
-// The kinds of events. Those that begin with "log." are the log's own; a caller of Append may use any other word of
-// small letters, dots and underscores.
+// The kinds of events. Those that begin with "log." are reserved. A caller of Append may use any other name of
+// lower-case letters, dots and underscores.
 const (
-	RunStart   = "run.start"   // before a run; it may run only once this is written
-	RunEnd     = "run.end"     // after it
-	RunRefused = "run.refused" // instead of both: the run was refused
+	RunStart   = "run.start"   // before a run, which must not start unless this is written
+	RunEnd     = "run.end"     // after a run
+	RunRefused = "run.refused" // instead of both, if the run was refused
 
-	SandboxCreate = "sandbox.create" // a work area was made
-	SandboxDelete = "sandbox.delete" // before it ends: it is deleted, has expired, or its token has
-	FilePut       = "file.put"       // before a file of a sandbox gets its content, from outside of a run
-	FileDelete    = "file.delete"    // before one is removed, likewise
-	AuthRefused   = "auth.refused"   // a caller could not prove who it is; those of a minute are one event
+	SandboxCreate = "sandbox.create" // after a sandbox was created
+	SandboxDelete = "sandbox.delete" // before a sandbox ends: it is deleted, or it or its token has expired
+	FilePut       = "file.put"       // before a file of a sandbox is written from outside of a run
+	FileDelete    = "file.delete"    // before a file is removed from outside of a run
+	AuthRefused   = "auth.refused"   // a caller failed to authenticate; repeated failures in a minute are one event
 
-	LogOpen       = "log.open"       // a writer has begun
-	LogClose      = "log.close"      // and ended in good order
-	LogRecovered  = "log.recovered"  // the writer before was killed in the middle of a line, which has been set aside
-	LogGap        = "log.gap"        // for a while nothing could be written
+	LogOpen       = "log.open"       // a writer has opened the log
+	LogClose      = "log.close"      // a writer has closed the log
+	LogRecovered  = "log.recovered"  // the previous writer was killed while writing a line, which was moved away
+	LogGap        = "log.gap"        // nothing could be written for some time
 	LogRotated    = "log.rotated"    // the first line of the next file
-	LogCheckpoint = "log.checkpoint" // a signature of all up to here
+	LogCheckpoint = "log.checkpoint" // a signature of all lines so far
 )
 
-// Event is the content of one line, without its place in the chain. Fields that do not apply are left out.
+// Event is the content of one line, without its place in the chain. Fields that do not apply are omitted.
 type Event struct {
 	Kind string `json:"event"`
-	// Run, Agent, Token, Sandbox and Language are the Job's.
+	// Run, Agent, Token, Sandbox and Language are copied from the Job.
 	Run      string `json:"run,omitempty"`
 	Agent    string `json:"agent,omitempty"`
 	Token    string `json:"token,omitempty"`
 	Sandbox  string `json:"sandbox,omitempty"`
 	Language string `json:"language,omitempty"`
-	// The digests are SHA-256 in hexadecimal: of Job.Code; of the arguments, each followed by a zero byte; of the Spec
-	// (see nsjail.Spec.Digest), as it was when the event was made; of what was performed (Job.PlanDigest): the programs of
-	// the launcher, and the identity and attributes of the mounts that were passed to it by descriptor. It does not cover
-	// what the files in a mount hold.
+	// The digests are SHA-256 in hexadecimal. CodeDigest is of Job.Code; ArgvDigest of the arguments, each followed by a
+	// zero byte; SpecDigest of the Spec when the event was created (see nsjail.Spec.Digest); PlanDigest of what was
+	// performed (Job.PlanDigest): the launcher's programs, and the identity and attributes of the mounts passed by
+	// descriptor. It does not cover the content of files in a mount.
 	CodeDigest string `json:"code_sha256,omitempty"`
 	CodeBytes  int    `json:"code_bytes,omitempty"`
 	ArgvDigest string `json:"argv_sha256,omitempty"`
 	Argc       int    `json:"argc,omitempty"`
 	SpecDigest string `json:"spec_sha256,omitempty"`
 	PlanDigest string `json:"plan_sha256,omitempty"`
-	// Path is the file of a sandbox, as a jail sees it; Bytes and Digest are of its content.
+	// Path is a file of a sandbox, as a path in the jail. Bytes and Digest describe its content.
 	Path string `json:"path,omitempty"`
-	// Source is where a refused caller came from. Count is the number of its attempts, if more than one.
+	// Source is the origin of a refused caller. Count is the number of its attempts, if more than one.
 	Source string `json:"source,omitempty"`
 	Count  int64  `json:"count,omitempty"`
-	// Argv is there only with Options.Argv.
+	// Argv has the arguments, only with Options.Argv.
 	Argv    []string `json:"argv,omitempty"`
 	Verdict *Verdict `json:"verdict,omitempty"`
-	// The following are for run.end: see nsjail.Result.
+	// The following are fields of run.end: see nsjail.Result.
 	Status    string            `json:"status,omitempty"`
 	ExitCode  *int              `json:"exit_code,omitempty"`
 	Signal    string            `json:"signal,omitempty"`
@@ -64,54 +64,54 @@ type Event struct {
 	Usage     json.RawMessage   `json:"usage,omitempty"` // a nsjail.Usage
 	Network   *Network          `json:"network,omitempty"`
 	Violation *nsjail.Violation `json:"violation,omitempty"`
-	// Error is a message of the log's own events. In a run's event it is what failed and the system's error. The whole
-	// message, which may repeat an argument or a path, is there only with Options.Argv.
+	// Error is a message in the log's own events. In a run's event it is the failed operation and the system's error. The
+	// whole message, which may contain an argument or a path, is logged only with Options.Argv.
 	Error string `json:"error,omitempty"`
-	// Note is a sentence; of the log's own events, or of Append's caller.
+	// Note is a sentence, from the log itself or from the caller of Append.
 	Note string `json:"note,omitempty"`
-	// File is the name of the log's file that was rotated away, or of the one that took a torn line. Bytes and Digest are
-	// of the torn line, or of Path.
+	// File is the name of the rotated file, or of the file to which an incomplete line was moved. Bytes and Digest
+	// describe the incomplete line, or the content of Path.
 	File   string `json:"file,omitempty"`
 	Bytes  int64  `json:"bytes,omitempty"`
 	Digest string `json:"digest_sha256,omitempty"`
-	// Missed counts the events that could not be written, and Runs are the first of the runs that they were about.
+	// Missed is the number of events that could not be written, and Runs the first runs that they were about.
 	Missed int64    `json:"missed,omitempty"`
 	Runs   []string `json:"runs,omitempty"`
-	// Key is the id of the key that has signed a checkpoint, and Signature the ed25519 signature in base64.
+	// Key is the id of the key that signed a checkpoint, and Signature the ed25519 signature in base64.
 	Key       string `json:"key,omitempty"`
 	Signature string `json:"signature,omitempty"`
 }
 
-// Verdict is what was decided about a run: see nsjail.Verdict.
+// Verdict is the decision about a run: see nsjail.Verdict.
 type Verdict struct {
 	Allowed  bool     `json:"allowed"`
 	Policies []string `json:"policies,omitempty"`
 	Narrowed []string `json:"narrowed,omitempty"`
-	// Layer, Code, Rule and Error are the Refusal's. Error may repeat an argument, and is there only with Options.Argv.
+	// Layer, Code, Rule and Error are the Refusal's. Error may contain an argument, and is logged only with Options.Argv.
 	Layer string `json:"layer,omitempty"`
 	Code  string `json:"code,omitempty"`
 	Rule  string `json:"rule,omitempty"`
 	Error string `json:"error,omitempty"`
 }
 
-// Network sums up what a run has reached and tried to reach: see nsjail.Result.Network.
+// Network summarizes the network connections of a run, allowed and refused: see nsjail.Result.Network.
 type Network struct {
 	Total      int            `json:"total"`
 	ByVerdict  map[string]int `json:"by_verdict,omitempty"`
 	ByReason   map[string]int `json:"by_reason,omitempty"`
 	ByHost     map[string]int `json:"by_host,omitempty"` // the first hostsKept in alphabetical order
-	Sent       int64          `json:"sent"`              // bytes out of the jail
+	Sent       int64          `json:"sent"`              // bytes sent from the jail
 	Received   int64          `json:"received"`
 	Unrecorded int            `json:"unrecorded,omitempty"`
 }
 
-// Bounds of what comes from outside, in bytes before it is escaped; what is longer is cut, and marked as cut.
+// Bounds of external texts, in bytes before escaping. Longer texts are truncated and marked.
 const (
 	maxName   = 256
 	maxText   = 1024
 	maxList   = 32
 	maxArgv   = 8 << 10
 	hostsKept = 64
-	// MaxLine bounds a line, in bytes.
+	// MaxLine is the maximum length of a line in bytes.
 	MaxLine = 256 << 10
 )

@@ -14,13 +14,13 @@ import (
 const (
 	newSuffix  = ".new"
 	tornSuffix = ".torn"
-	digits     = 6 // in the name of an older file, at least
+	digits     = 6 // minimum number of digits in the name of an older file
 )
 
-// numbered is the name of an older file.
+// numbered returns the name of the older file number n.
 func numbered(base string, n int) string { return fmt.Sprintf("%s.%0*d", base, digits, n) }
 
-// numberOf reads it; 0 for another name.
+// numberOf returns the number in an older file's name, or 0 for another name.
 func numberOf(base, name string) int {
 	text, ok := strings.CutPrefix(name, base+".")
 	n, err := strconv.Atoi(text)
@@ -30,7 +30,7 @@ func numberOf(base, name string) int {
 	return n
 }
 
-// numbersIn lists the numbers of a log's older files, in order.
+// numbersIn returns the sorted numbers of a log's older files.
 func numbersIn(dir, base string) (list []int, err error) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -50,12 +50,13 @@ func numbersIn(dir, base string) (list []int, err error) {
 	return list, nil
 }
 
-// numbers lists those of the log itself; the path leads to the directory that is open.
+// numbers returns the numbers of this log's older files. The path refers to the open directory.
 func (l *Log) numbers() ([]int, error) {
 	return numbersIn("/proc/self/fd/"+strconv.Itoa(int(l.dir.Fd())), l.base)
 }
 
-// openDir opens the log's directory, in which no other user may rename files, and creates it if it does not exist.
+// openDir opens the log's directory, and creates it if it does not exist. It is an error if other users may rename
+// files in it.
 func openDir(path string) (*os.File, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
@@ -81,8 +82,8 @@ func openDir(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// openFile opens a regular file in the log's directory that is ours alone: no link of any kind, and nobody else may
-// write or, unless he is in its group, read it.
+// openFile opens a regular file in the log's directory. It is an error if it is a symbolic link, has several hard
+// links, belongs to another user, is writable by its group, or is accessible to others.
 func openFile(dir *os.File, name string, flags int) (*os.File, error) {
 	fd, err := unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600) // openat(2)
 	if errors.Is(err, unix.ELOOP) {
@@ -110,7 +111,7 @@ func openFile(dir *os.File, name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// lockFile makes this process the only writer, until the descriptor is closed.
+// lockFile locks the log for this process until the descriptor is closed.
 func lockFile(dir *os.File, name string) (*os.File, error) {
 	f, err := openFile(dir, name, unix.O_RDWR|unix.O_CREAT)
 	if err != nil {
@@ -125,7 +126,7 @@ func lockFile(dir *os.File, name string) (*os.File, error) {
 	return f, nil
 }
 
-// remove removes a file, if it is there.
+// remove removes a file, if it exists.
 func remove(dir *os.File, name string) error {
 	if err := unix.Unlinkat(int(dir.Fd()), name, 0); err != nil && !errors.Is(err, unix.ENOENT) { // unlinkat(2)
 		return &os.PathError{Op: "remove", Path: name, Err: err}
@@ -133,7 +134,7 @@ func remove(dir *os.File, name string) error {
 	return nil
 }
 
-// fileID is which file it is: st_dev and st_ino of stat(2).
+// fileID identifies a file by st_dev and st_ino of stat(2).
 type fileID struct{ dev, ino uint64 }
 
 func identify(f *os.File) (fileID, error) {

@@ -13,26 +13,26 @@ const (
 	maxFolds = 64
 )
 
-// Refusals writes refused callers to the log. The first refusal of a kind is an event at once, and the others of a
-// minute are one event with their number. So a flood of wrong keys does not fill the disk.
+// Refusals writes refused callers to the log. The first refusal of a kind is written at once. Further ones within a
+// minute become one event with their number, so that a flood of wrong keys does not fill the disk.
 type Refusals struct {
 	log   *Log
 	after func(time.Duration, func()) *time.Timer // time.AfterFunc
 	mu    sync.Mutex
-	kinds map[fold]int64 // how many came since the first one
-	timer *time.Timer    // nil without kinds
+	kinds map[fold]int64 // number since the first one
+	timer *time.Timer    // nil if there are no kinds
 }
 
-// fold is a kind of refusal: those with the same fields are counted in one event.
+// fold is a kind of refusal: refusals with equal fields are counted together.
 type fold struct{ layer, code, rule, source string }
 
-// NewRefusals returns Refusals that are written to a log. Close it before the log.
+// NewRefusals returns Refusals that write to a log. Close it before the log.
 func NewRefusals(l *Log) *Refusals {
 	return &Refusals{log: l, after: time.AfterFunc, kinds: map[fold]int64{}}
 }
 
-// Add takes one refusal; source is where it came from, such as an address without its port. The log reports an error to
-// Options.Broken; the caller is refused in any case.
+// Add logs one refusal. source is the caller's origin, such as an address without the port. Write errors are reported
+// to Options.Broken only, since the caller is refused anyway.
 func (r *Refusals) Add(no *nsjail.Refusal, source string) {
 	k := fold{no.Layer, no.Code, no.Rule, source}
 	r.mu.Lock()
@@ -63,7 +63,7 @@ func (r *Refusals) write(k fold, n int64) {
 	_ = r.log.Append(e) // see Add
 }
 
-// flush writes what was counted, and forgets all kinds.
+// flush writes the counts and clears them.
 func (r *Refusals) flush() {
 	r.mu.Lock()
 	kinds := r.kinds
@@ -76,7 +76,7 @@ func (r *Refusals) flush() {
 	}
 }
 
-// Close writes what was counted.
+// Close writes the counts.
 func (r *Refusals) Close() {
 	r.mu.Lock()
 	if r.timer != nil {

@@ -12,8 +12,8 @@ import (
 	"brig/nsjail"
 )
 
-// redactor takes secrets out of what callers and payloads can have put into a text: before it is cut, since a part of a
-// secret would not be known. It may be nil.
+// redactor removes secrets from texts that may contain input of callers or payloads. It must run before a text is
+// truncated, since part of a secret would not be recognised. It may be nil.
 type redactor func(string) string
 
 func (f redactor) text(s string) string {
@@ -23,7 +23,7 @@ func (f redactor) text(s string) string {
 	return f(s)
 }
 
-// list returns another one: the Job's is left alone.
+// list returns a redacted copy of a list. The Job's list is not modified.
 func (f redactor) list(in []string) []string {
 	if f == nil || len(in) == 0 {
 		return in
@@ -35,7 +35,7 @@ func (f redactor) list(in []string) []string {
 	return out
 }
 
-// before describes a Job that is about to run, or that was refused.
+// before returns the event for a Job that is about to run, or that was refused.
 func before(j *nsjail.Job, argv bool) Event {
 	e := about(RunStart, j)
 	if j.Verdict.Refusal != nil {
@@ -60,7 +60,7 @@ func before(j *nsjail.Job, argv bool) Event {
 	return e
 }
 
-// after describes how a Job ended.
+// after returns the event for a Job that has ended.
 func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 	e, redact := about(RunEnd, j), redactor(j.Redact)
 	e.PlanDigest = j.PlanDigest
@@ -79,7 +79,7 @@ func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 	e.Status, e.ExitCode, e.Signal, e.TimedOut, e.LimitsHit = string(r.Status), &r.ExitCode, r.Signal, r.TimedOut,
 		r.LimitsHit
 	e.Output, e.Violation = &r.Output, r.Violation
-	e.Usage, _ = json.Marshal(&r.Usage) // numbers: no error
+	e.Usage, _ = json.Marshal(&r.Usage) // cannot fail: it contains only numbers
 	if r.Network != nil {
 		e.Network = network(r, redact)
 	}
@@ -89,7 +89,8 @@ func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 	return e
 }
 
-// message is an error's own with argv, and else what holds no word of a caller's: the operation and the system's error.
+// message returns the text of an error. Without argv, it returns only the operation and the system's error, which
+// contain no text from the caller.
 func message(err error, argv bool) string {
 	var jail *nsjail.Error
 	var no *nsjail.Refusal
@@ -124,14 +125,15 @@ func verdict(j *nsjail.Job, argv bool) *Verdict {
 	return v
 }
 
-// network takes from the Result's summary what is counted, and none of its lines: they can hold what a URL holds.
+// network returns the counts of the Result's network summary. It omits the single connections, which may contain URLs.
 func network(r *nsjail.Result, redact redactor) *Network {
 	s := r.Network
 	return &Network{Total: s.Total, ByVerdict: counts(s.ByVerdict, nil), ByReason: counts(s.ByReason, nil),
 		ByHost: counts(s.ByHost, redact), Sent: s.Sent, Received: s.Received, Unrecorded: s.Unrecorded}
 }
 
-// counts bounds the names of a map. Those that are then the same are one, and the last ones are called other.
+// counts limits the size and number of names in a map, and redacts them. Counts of names that become equal are added,
+// and the last names are combined as "other".
 func counts[K ~string](in map[K]int, redact redactor) map[string]int {
 	out := map[string]int{}
 	for i, k := range slices.Sorted(maps.Keys(in)) {

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// Line is an event in its place.
+// Line is an event with its place in the chain.
 type Line struct {
-	// Seq counts from 1, through all files of a log.
+	// Seq counts from 1 across all files of a log.
 	Seq uint64 `json:"seq"`
-	// Time is the writer's clock.
+	// Time is the time of the writer's clock.
 	Time time.Time `json:"time"`
-	// Prev is the Hash of the line before, and of the first line of all 64 zeros.
+	// Prev is the Hash of the previous line. In the first line of a log it is 64 zeros.
 	Prev string `json:"prev"`
 	Event
-	// Hash is the SHA-256, in hexadecimal, of the line's bytes up to this field: everything before `,"sha256":`.
+	// Hash is the SHA-256, in hexadecimal, of the line's bytes before `,"sha256":`.
 	Hash string `json:"sha256"`
-	// Raw is the line as it is in the file, without its newline. It is not kept: copy it.
+	// Raw is the line in the file without its newline. The buffer is reused: copy it to keep it.
 	Raw []byte `json:"-"`
 }
 
-// origin is the Prev of the first line of all.
+// origin is the Prev of the first line of a log.
 var origin = strings.Repeat("0", 64)
 
 const (
@@ -34,7 +34,7 @@ const (
 	tailSize  = len(hashField) + 64 + len(`"}`)
 )
 
-// head is a line's beginning, in front of its event's fields.
+// head returns the beginning of a line, before its event's fields.
 func head(seq uint64, at time.Time, prev string) []byte {
 	return fmt.Appendf(nil, `{"seq":%d,"time":"%s","prev":"%s",`, seq, at.Format(time.RFC3339Nano), prev)
 }
@@ -46,7 +46,8 @@ func build(seq uint64, at time.Time, prev string, fields []byte) (line []byte, h
 	return append(line, hashField+hash+"\"}\n"...), hash
 }
 
-// ParseLine reads a line without its newline and checks it by itself: its form and its hash, not its place.
+// ParseLine parses a line without its newline, and checks its format and its hash. It does not check its place in the
+// chain.
 func ParseLine(data []byte) (*Line, error) {
 	if len(data) > MaxLine {
 		return nil, fmt.Errorf("it is longer than %d bytes", MaxLine)
@@ -70,7 +71,7 @@ func ParseLine(data []byte) (*Line, error) {
 	return &l, nil
 }
 
-// follows returns the reason why a line cannot come after one with the number and hash.
+// follows returns an error if the line cannot follow the one with the given number and hash.
 func (l *Line) follows(seq uint64, hash string) error {
 	switch {
 	case l.Seq > seq+1:

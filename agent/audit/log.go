@@ -11,33 +11,33 @@ import (
 	"time"
 )
 
-// When what was written is forced to the disk: Options.Sync.
+// Values of Options.Sync: when written events are forced to the disk.
 const (
-	// once in Options.Interval: a power failure may take what is younger; a SIGKILL takes nothing
+	// once in Options.Interval: a power failure loses newer events, a SIGKILL loses none
 	SyncInterval = "interval"
-	SyncAlways   = "always" // before Append returns; those that wait share one fsync(2)
-	SyncNever    = "never"  // whenever the kernel likes
+	SyncAlways   = "always" // before Append returns; concurrent calls share one fsync(2)
+	SyncNever    = "never"  // when the kernel decides
 )
 
-// Options are where and how to write. The zero value of each but Path is a default.
+// Options configures a Log. All fields except Path have a default.
 type Options struct {
-	// Path is the current file. Older ones lie beside it, as Path.000001 and so on; Path.lock, and Path.torn if a line was
-	// ever torn.
+	// Path is the current file. Older files have the names Path.000001 and so on. There is also Path.lock, and Path.torn
+	// after an incomplete line was found.
 	Path string
-	// MaxBytes is the size from which on a new file is begun: 64 MiB by default, 1 MiB at least.
+	// MaxBytes is the size at which a new file is started: 64 MiB by default, at least 1 MiB.
 	MaxBytes int64
-	// Keep is how many older files are kept; 0 is all.
+	// Keep is the number of older files to keep; 0 keeps all.
 	Keep int
 	// Sync is SyncInterval by default.
 	Sync string
-	// Interval is for SyncInterval: a second by default.
+	// Interval is the interval of SyncInterval, one second by default.
 	Interval time.Duration
-	// Argv has the arguments written down and not only their digest. They may hold secrets.
+	// Argv includes the arguments in events, not only their digest. They may contain secrets.
 	Argv bool
-	// Broken, if set, is called with the reason when nothing can be written any more, and with nil when writing works
-	// again. It must not call the Log.
+	// Broken, if set, is called with the reason when events can no longer be written, and with nil when they can again. It
+	// must not call the Log.
 	Broken func(why error)
-	// Key signs a checkpoint every CheckpointEvery events (1000 by default), before each new file and at Close.
+	// Key signs a checkpoint every CheckpointEvery events (1000 by default), before each new file, and in Close.
 	Key             ed25519.PrivateKey
 	CheckpointEvery int
 }
@@ -70,42 +70,43 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// Log is an open log, and its only writer. Its methods may be called by many at a time.
+// Log is an open log, and its only writer. Its methods may be called concurrently.
 type Log struct {
 	o    Options
 	dir  *os.File
-	base string // the file's name in dir
+	base string // name of the current file in dir
 	lock *os.File
 
 	mu     sync.Mutex
 	f      *os.File
 	id     fileID // of f
-	size   int64  // of the good lines in f, in bytes
-	number int    // of the newest older file
+	size   int64  // valid bytes in f
+	number int    // number of the newest older file
 	seq    uint64
 	hash   string // of the last line
 	since  int    // events since the last checkpoint
-	unsure bool   // something was written that was not synced
+	unsure bool   // f has data that is not synced
 	closed bool
 
-	half   bool  // f ends with a part of a line that could not be written
-	broken error // why nothing can be written; nil if it can
-	missed int64 // events that were not written since
+	half   bool  // f ends with an incomplete line
+	broken error // why events cannot be written; nil if they can
+	missed int64 // number of events that could not be written
 	runs   []string
 
-	next *batch        // who waits for the next sync; nil for none
-	work chan struct{} // one token: there is a batch, or the interval's tick
+	next *batch        // waits for the next sync; nil if no caller waits
+	work chan struct{} // holds one token, which wakes the syncer
 	done chan struct{} // closed when the syncer has ended
 }
 
-// batch is who waits for a sync.
+// batch is a group of callers that wait for the same sync.
 type batch struct {
 	done chan struct{}
 	err  error // set before done is closed
 }
 
-// Open opens a log, or begins one, for writing. Another writer, a file that others may write, and an end that does not
-// fit together are errors; a last line that was cut off in the middle is set aside and recorded.
+// Open opens a log for writing, and creates it if it does not exist. It is an error if there is another writer, if
+// other users may write to the file, or if the last lines do not form a chain. An incomplete last line is moved away
+// and recorded.
 func Open(o Options) (*Log, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -154,8 +155,8 @@ func (l *Log) open(dir string) (err error) {
 	return l.f.Sync()
 }
 
-// Append writes an event. When it returns nil, the event has been given to the kernel, and with SyncAlways it is on the
-// disk. With an error, it was not written, or that is not certain: what it is about must not happen.
+// Append writes an event. If it returns nil, the kernel has the event, and with SyncAlways it is on the disk. After an
+// error, the event was not written or may be lost, so the operation that it is about must not happen.
 func (l *Log) Append(e Event) error {
 	if strings.HasPrefix(e.Kind, "log.") || e.Kind == "" || strings.Trim(e.Kind, "abcdefghijklmnopqrstuvwxyz._") != "" {
 		return fmt.Errorf("audit: an event may not be called %q: small letters, dots and underscores, and not log",
@@ -164,7 +165,7 @@ func (l *Log) Append(e Event) error {
 	return l.add(&e)
 }
 
-// add is Append, of any kind.
+// add is Append for any kind of event.
 func (l *Log) add(e *Event) error {
 	fields, err := e.encode()
 	l.mu.Lock()
@@ -180,7 +181,7 @@ func (l *Log) add(e *Event) error {
 	return b.err
 }
 
-// append writes an event's fields, and returns the batch to wait for, if any. Called with mu held.
+// append writes an event's fields, and returns the batch to wait for, or nil. The caller holds mu.
 func (l *Log) append(fields []byte, failed error) (*batch, error) {
 	switch {
 	case l.closed:
@@ -199,7 +200,7 @@ func (l *Log) append(fields []byte, failed error) (*batch, error) {
 	}
 	if l.since++; len(l.o.Key) > 0 && l.since >= l.o.CheckpointEvery {
 		if err := l.checkpoint(); err != nil {
-			l.breakOff(err) // for the next: this one is written
+			l.breakOff(err) // affects the next event: this one is written
 		}
 	}
 	if l.o.Sync != SyncAlways {
@@ -207,12 +208,12 @@ func (l *Log) append(fields []byte, failed error) (*batch, error) {
 	}
 	if l.next == nil {
 		l.next = &batch{done: make(chan struct{})}
-		l.work <- struct{}{} // room for one: the syncer takes the batch after the token
+		l.work <- struct{}{} // does not block: the syncer takes the token before the batch
 	}
 	return l.next, nil
 }
 
-// miss counts an event that could not be written. Called with mu held.
+// miss counts an event that could not be written. The caller holds mu.
 func (l *Log) miss(e *Event) {
 	l.missed++
 	if e.Run != "" && len(l.runs) < maxList {
@@ -220,22 +221,22 @@ func (l *Log) miss(e *Event) {
 	}
 }
 
-// Broken returns the reason why nothing can be written at present; nil if it can, as far as is known.
+// Broken returns why events cannot be written at present, or nil if no error is known.
 func (l *Log) Broken() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.broken
 }
 
-// Last is the number and the hash of the last line: kept elsewhere, they prove later that nothing was cut off or
-// replaced up to here (VerifyOptions.Anchor).
+// Last returns the number and the hash of the last line. If they are kept elsewhere, they can prove later that no line
+// up to this one was removed or replaced (VerifyOptions.AnchorSeq).
 func (l *Log) Last() (seq uint64, hash string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.seq, l.hash
 }
 
-// Close writes that the log ends in good order, syncs and closes it. Later Appends fail.
+// Close writes log.close, syncs and closes the log. Later calls of Append fail.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {

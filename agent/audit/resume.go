@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tailWindow is how much of the file's end is checked when a log is opened, in bytes.
+// tailWindow is how many bytes at the end of the file are checked when a log is opened.
 const tailWindow = 4 << 20
 
-// resume opens the current file and finds the end of the chain. If the writer before was killed in the middle of a
-// line, it sets the torn line aside, and records that in an event.
+// resume opens the current file and finds the end of the chain. If the previous writer was killed while writing a line,
+// it moves the incomplete line away and returns an event about it.
 func (l *Log) resume() (torn *Event, err error) {
 	numbers, err := l.numbers()
 	if err != nil {
@@ -40,13 +40,14 @@ func (l *Log) resume() (torn *Event, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := remove(l.dir, l.base+newSuffix); err != nil { // of a rotation that had not come to renaming
+	if err := remove(l.dir, l.base+newSuffix); err != nil { // of a rotation that was interrupted before the rename
 		return nil, err
 	}
 	return l.findEnd(len(numbers) > 0)
 }
 
-// finishRotation does what rotate was killed before: the file has its number already, and the next one waits.
+// finishRotation completes a rotation that was interrupted between its two renames: the old file has its number, but
+// the new one still has its temporary name.
 func (l *Log) finishRotation() error {
 	f, err := openFile(l.dir, l.base+newSuffix, unix.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,8 +97,9 @@ func (l *Log) findEnd(older bool) (torn *Event, err error) {
 	return l.setAside(data[good:])
 }
 
-// chain takes in the lines of a file's end and says how many bytes of it are good. What a killed writer or a power
-// failure has left after them is not an error: no newline, or zeros where a page never reached the disk.
+// chain reads the lines at the end of a file and returns how many bytes of them are valid. An incomplete end is not an
+// error: a killed writer leaves a line without a newline, and a power failure leaves zeros for pages that were not
+// written.
 func (l *Log) chain(data []byte) (good int, err error) {
 	for good < len(data) {
 		end := bytes.IndexByte(data[good:], '\n')
@@ -121,7 +123,7 @@ func (l *Log) chain(data []byte) (good int, err error) {
 	return good, nil
 }
 
-// setAside moves torn bytes to a file of their own and cuts them off.
+// setAside moves an incomplete line to a separate file.
 func (l *Log) setAside(data []byte) (*Event, error) {
 	name := l.base + tornSuffix
 	f, err := openFile(l.dir, name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT)

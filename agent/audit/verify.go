@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Report is what Verify has found.
+// Report is the result of Verify.
 type Report struct {
 	Files  []string `json:"files"`
 	Events uint64   `json:"events"`
@@ -23,59 +23,61 @@ type Report struct {
 	Started uint64 `json:"runs_started"`
 	Ended   uint64 `json:"runs_ended"`
 	Refused uint64 `json:"runs_refused"`
-	// Unfinished are runs that have started and not ended: they are under way, or the writer was killed, or a gap is where
-	// their end would be. At most a thousand are named.
+	// Unfinished are runs without an end: they are still running, the writer was killed, or the event is missing because
+	// of a gap. At most a thousand are listed.
 	Unfinished []string `json:"unfinished,omitempty"`
-	// FirstSeq and FirstPrev are where the chain begins: 1 and zeros, unless older files were removed.
+	// FirstSeq and FirstPrev are the beginning of the chain: 1 and zeros, unless older files were removed.
 	FirstSeq  uint64 `json:"first_seq"`
 	FirstPrev string `json:"first_prev"`
-	// LastSeq and LastHash are where it ends. Nothing in a log can show that its end was cut off: compare them with what
-	// was noted elsewhere, or see Signed.
+	// LastSeq and LastHash are the end of the chain. A log cannot show that its end was cut off. Compare them with values
+	// that were kept elsewhere, or see Signed.
 	LastSeq  uint64    `json:"last_seq"`
 	LastHash string    `json:"last_sha256"`
 	First    time.Time `json:"first_time"`
 	Last     time.Time `json:"last_time"`
-	// Gaps counts the times when nothing could be written, and Missed the events that are missing for it; Recovered, the
-	// torn lines that were set aside; Reopened, the writers that did not end in good order.
+	// Gaps is the number of periods in which nothing could be written, and Missed the number of events that are missing
+	// for that reason. Recovered is the number of incomplete lines that were moved away, and Reopened the number of
+	// writers that did not close the log.
 	Gaps      uint64 `json:"gaps"`
 	Missed    uint64 `json:"missed_events"`
 	Recovered uint64 `json:"recovered"`
 	Reopened  uint64 `json:"killed_writers"`
-	// Signed is the number of the last checkpoint whose signature holds; 0 if there is none, or no key to check it with.
+	// Signed is the number of the last checkpoint with a valid signature; 0 if there is none, or no key was given.
 	Signed uint64 `json:"signed_to,omitempty"`
 }
 
-// BadLine is the first line of a log at which it is not what was written.
+// BadLine is an error in the first line that is not as it was written.
 type BadLine struct {
 	File string
 	Line int // from 1
 	Why  error
 }
 
-// Error names the file, the line and the reason.
+// Error returns the file, the line and the reason.
 func (b *BadLine) Error() string { return fmt.Sprintf("%s, line %d: %v", b.File, b.Line, b.Why) }
 
-// Unwrap is the cause.
+// Unwrap returns the reason.
 func (b *BadLine) Unwrap() error { return b.Why }
 
-// ErrNotProven is in the error where every line is good and what VerifyOptions ask for is not there.
+// ErrNotProven is wrapped by the error for a log whose lines are all valid, but which lacks something that
+// VerifyOptions require.
 var ErrNotProven = errors.New("not all of the log is here")
 
-// VerifyOptions are what else to check.
+// VerifyOptions configures additional checks.
 type VerifyOptions struct {
-	// Keys are trusted to sign checkpoints. With any, a checkpoint by another key is an error, and so is a log without
-	// one.
+	// Keys are the keys that are trusted to sign checkpoints. If there are any, a checkpoint by another key and a log
+	// without a checkpoint are errors.
 	Keys []ed25519.PublicKey
-	// AnchorSeq and AnchorHash are from Log.Last or an earlier Report: the log must still have that line.
+	// AnchorSeq and AnchorHash are from Log.Last or an earlier Report. The log must still contain that line.
 	AnchorSeq  uint64
 	AnchorHash string
-	// Each, if set, is called for every line, in order. An error ends it.
+	// Each, if set, is called for every line in order. An error stops Verify.
 	Each func(*Line) error
 }
 
-// Verify reads a log from its oldest file to its end and checks that each line is whole and follows the one before. One
-// path stands for itself and the older files beside it; several are taken as they are, oldest first. The error is a
-// *BadLine if the log is wrong; the Report is of what comes before it.
+// Verify reads a log from its oldest file and checks that each line is valid and follows the previous one. A single
+// path also includes the older files of that log; several paths are read as given, the oldest first. If the log is
+// invalid, the error is a *BadLine, and the Report describes the lines before it.
 func Verify(paths ...string) (Report, error) { return VerifyOptions{}.Verify(paths...) }
 
 // Verify is the function Verify with options.
@@ -84,7 +86,7 @@ func (o VerifyOptions) Verify(paths ...string) (Report, error) {
 	files, err := openAll(paths)
 	defer func() {
 		for _, f := range files {
-			_ = f.Close() // opened for reading
+			_ = f.Close() // it was only read
 		}
 	}()
 	for _, f := range files {
@@ -111,7 +113,7 @@ func (o VerifyOptions) Verify(paths ...string) (Report, error) {
 	return c.r, err
 }
 
-// Files lists a log's files, the oldest first: the older ones beside it, and itself.
+// Files returns the files of a log, the oldest first and the current one last.
 func Files(path string) ([]string, error) {
 	dir, base := filepath.Split(path)
 	numbers, err := numbersIn(filepath.Clean(dir), base)
@@ -125,7 +127,7 @@ func Files(path string) ([]string, error) {
 	return append(list, path), nil
 }
 
-// openAll opens the files before the first is read. If the writer has begun a new one in between, it looks again.
+// openAll opens all files before the first is read. If the writer rotates the log at the same time, it tries again.
 func openAll(paths []string) (files []*os.File, err error) {
 	if len(paths) != 1 {
 		return openEach(paths)
@@ -154,7 +156,7 @@ func openEach(paths []string) (files []*os.File, err error) {
 		return nil, errors.New("no file is named")
 	}
 	for _, p := range paths {
-		f, err := os.OpenFile(p, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO must not keep us
+		f, err := os.OpenFile(p, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO must not block
 		if err != nil {
 			return files, err
 		}
@@ -166,12 +168,12 @@ func openEach(paths []string) (files []*os.File, err error) {
 	return files, nil
 }
 
-// checker is a Verify under way.
+// checker is the state of a Verify.
 type checker struct {
 	o        VerifyOptions
 	r        Report
-	open     map[string]bool // runs
-	running  bool            // a writer has begun and not ended
+	open     map[string]bool // runs without an end
+	running  bool            // a writer has opened the log and not closed it
 	anchored bool
 }
 
@@ -200,7 +202,7 @@ func (c *checker) file(f *os.File) error {
 	}
 }
 
-// stopError is what VerifyOptions.Each has returned: no line is to blame.
+// stopError is an error returned by VerifyOptions.Each. It is not the error of a line.
 type stopError struct{ error }
 
 func (c *checker) line(text []byte) error {

@@ -6,10 +6,10 @@ import (
 	"brig/nsjail"
 )
 
-// Wrap returns an Executor that writes an event before and one after each run of next. A Job whose first event cannot
-// be written is refused, with the Layer "audit": next sees it with its Refusal, as any refused one. A result whose
-// event cannot be written is returned, with a note; the log is broken then, and the next Job is refused unless it can
-// be written again. A Job that comes refused has one event.
+// Wrap returns an Executor that writes an event before and after each run of next. If the first event cannot be
+// written, the Job is refused with Layer "audit", and next gets it with its Refusal like any refused Job. If the second
+// event cannot be written, the result is returned with a note. The next Job is then refused, unless the log can be
+// written again. A Job that was refused before has only one event.
 func Wrap(next nsjail.Executor, l *Log) nsjail.Executor { return &wrapper{next, l} }
 
 type wrapper struct {
@@ -17,7 +17,7 @@ type wrapper struct {
 	log  *Log
 }
 
-// Execute is nsjail.Executor's.
+// Execute implements nsjail.Executor.
 func (w *wrapper) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
 	j.WantPlanDigest = true
 	refused := j.Verdict.Refusal != nil
@@ -37,8 +37,8 @@ func (w *wrapper) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, e
 	return r, err
 }
 
-// Unavailable is the refusal of an operation whose event could not be written. The cause and the log's path are not in
-// it: only the log's owner learns them, through Options.Broken.
+// Unavailable returns the Refusal of an operation whose event could not be written. It does not contain the cause or
+// the log's path: Options.Broken reports these to the log's owner only.
 func Unavailable(kind string) *nsjail.Refusal {
 	return &nsjail.Refusal{Code: "audit_unavailable", Layer: "audit", Rule: kind,
 		Message: "this could not be written to the audit log, and nothing happens unrecorded",

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// put writes one line with one write(2), into a new file if it does not fit any more. Called with mu held.
+// put writes one line with one write(2). If the file is full, it starts a new one first. The caller holds mu.
 func (l *Log) put(fields []byte) error {
 	if err := l.intact(); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (l *Log) putHere(fields []byte) error {
 	return nil
 }
 
-// breakOff notes that an event was not written. Called with mu held.
+// breakOff records that events cannot be written. The caller holds mu.
 func (l *Log) breakOff(err error) {
 	if l.broken == nil {
 		l.broken = err
@@ -49,16 +49,16 @@ func (l *Log) tell(why error) {
 	}
 }
 
-// intact reports whether the file is still the one of that name and holds what was written, all of it and nothing else.
-// It is asked before each line: to a file that somebody has removed, moved or cut off, lines would be added for nobody
-// to see. Called with mu held.
+// intact returns an error unless the file still has its name and contains exactly what was written. It is called before
+// each line: otherwise lines could be appended to a file that was removed, moved or truncated, and be lost. The caller
+// holds mu.
 func (l *Log) intact() error {
 	var there unix.Stat_t
 	if err := unix.Fstatat(int(l.dir.Fd()), l.base, &there, unix.AT_SYMLINK_NOFOLLOW); err != nil { // fstatat(2)
 		return fmt.Errorf("%s was moved or removed (%w); put it back, or start the writer again", l.base, err)
 	}
 	switch {
-	case l.id != fileID{there.Dev, there.Ino}: // no other file can have them while l.f is open
+	case l.id != fileID{there.Dev, there.Ino}: // inode numbers are not reused while l.f is open
 		return fmt.Errorf("%s was replaced by another file; put it back, or start the writer again", l.base)
 	case there.Size < l.size:
 		return fmt.Errorf("%s was cut off from %d to %d bytes; move it away and start the writer again", l.base, l.size,
@@ -69,7 +69,7 @@ func (l *Log) intact() error {
 	return nil
 }
 
-// mend tries to write again, beginning with what was missed. Called with mu held.
+// mend tries to write again, beginning with a log.gap event for the missed ones. The caller holds mu.
 func (l *Log) mend() error {
 	if l.half {
 		if err := l.f.Truncate(l.size); err != nil {
@@ -93,7 +93,7 @@ func (l *Log) mend() error {
 	return nil
 }
 
-// syncer syncs: for each batch, or in each interval.
+// syncer syncs the file, for each batch or once per interval.
 func (l *Log) syncer() {
 	defer close(l.done)
 	var tick <-chan time.Time
@@ -118,7 +118,7 @@ func (l *Log) syncer() {
 		if unsure || b != nil {
 			err = f.Sync()
 		}
-		if errors.Is(err, os.ErrClosed) { // rotate has synced it, or Close will
+		if errors.Is(err, os.ErrClosed) { // rotate has synced the file, or Close will
 			err = nil
 		}
 		if err != nil {
@@ -133,12 +133,12 @@ func (l *Log) syncer() {
 	}
 }
 
-// signedText is what a checkpoint signs: its own place, and with the hash everything before.
+// signedText returns the text that a checkpoint signs: its number, and the hash of all lines before it.
 func signedText(seq uint64, prev string) []byte {
 	return fmt.Appendf(nil, "brig audit 1: checkpoint\x00%d %s", seq, prev)
 }
 
-// checkpoint signs the chain so far. Called with mu held.
+// checkpoint signs the chain so far. The caller holds mu.
 func (l *Log) checkpoint() error {
 	sig := ed25519.Sign(l.o.Key, signedText(l.seq+1, l.hash))
 	e := Event{Kind: LogCheckpoint, Key: KeyID(l.o.Key.Public().(ed25519.PublicKey)),
@@ -153,11 +153,11 @@ func (l *Log) checkpoint() error {
 	return err
 }
 
-// KeyID names a public key: 16 hexadecimal digits of its SHA-256.
+// KeyID returns the id of a public key: 16 hexadecimal digits of its SHA-256.
 func KeyID(key ed25519.PublicKey) string { return digest(key)[:16] }
 
-// rotate begins a new file, whose first line carries the chain on, and gives the old one the next number. Called with
-// mu held. At every moment there is a complete chain on the disk: resume finishes what was begun.
+// rotate starts a new file, whose first line continues the chain, and renames the old one to the next number. There is
+// a complete chain on the disk at every moment: resume completes an interrupted rotation. The caller holds mu.
 func (l *Log) rotate() (err error) {
 	if len(l.o.Key) > 0 {
 		if err := l.checkpoint(); err != nil {
@@ -197,9 +197,9 @@ func (l *Log) rotate() (err error) {
 	return errors.Join(err, l.prune())
 }
 
-// newFile makes the next file under its temporary name, with its first line on the disk.
+// newFile creates the next file under its temporary name, and syncs its first line.
 func (l *Log) newFile(line []byte) (*os.File, error) {
-	if err := remove(l.dir, l.base+newSuffix); err != nil { // of an attempt that failed
+	if err := remove(l.dir, l.base+newSuffix); err != nil { // of a failed attempt
 		return nil, err
 	}
 	f, err := openFile(l.dir, l.base+newSuffix, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_EXCL)
@@ -213,7 +213,7 @@ func (l *Log) newFile(line []byte) (*os.File, error) {
 	return f, nil
 }
 
-// prune removes the oldest files beyond Keep.
+// prune removes the oldest files, so that Keep older files remain.
 func (l *Log) prune() error {
 	if l.o.Keep == 0 {
 		return nil

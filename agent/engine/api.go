@@ -59,7 +59,7 @@ type Request struct {
 // File is the content of a file in JSON: a text, or {"base64": "..."} for bytes that are none.
 type File struct {
 	Data []byte
-	// Executable returns it mode 0555 instead of 0444.
+	// Executable makes the mode 0555 instead of 0444.
 	Executable bool
 }
 
@@ -85,7 +85,7 @@ type Response struct {
 	Violations []Violation `json:"violations,omitempty"`
 	// Network sums up what was reached and refused; left out without a network.
 	Network json.RawMessage `json:"network,omitempty"`
-	// Truncated returns how many bytes of each stream are missing; left out if none is.
+	// Truncated is how many bytes of each stream are missing; left out if none is.
 	Truncated *Truncated `json:"truncated,omitempty"`
 	// Narrowed lists what a policy has taken away from the request, a sentence each.
 	Narrowed []string `json:"narrowed,omitempty"`
@@ -93,7 +93,7 @@ type Response struct {
 	Hints []string `json:"hints,omitempty"`
 	// Enforced maps each protection to the mechanism that enforced it.
 	Enforced map[string]string `json:"enforced,omitempty"`
-	// Error returns the reason why nothing has run; left out if it has.
+	// Error is the reason why nothing has run; left out if it has.
 	Error *nsjail.Refusal `json:"error,omitempty"`
 }
 

@@ -1,9 +1,9 @@
 package engine
 
-// anybody is the agent of a caller whose token names none and who names none.
+// anybody is the agent of a request with a token if neither the token nor the request names one.
 const anybody = "anybody"
 
-// Name is the agent of a caller who names none in the request: the caller's own, Local for the zero Caller, or
+// Name returns the agent of a caller whose request names none: the caller's own, Local for the zero Caller, or
 // "anybody" for a token that names no agent.
 func (c Caller) Name() string {
 	switch {
@@ -15,9 +15,9 @@ func (c Caller) Name() string {
 	return Local
 }
 
-// Key identifies a caller for the bounds on one caller: its Name, unless it has a token whose first block names no
-// agent. The holder of such a token chooses an agent for each request, and may narrow the token to any agent. Key is
-// then made of the id of that first block, which all tokens derived from it share. No agent has such a name.
+// Key identifies a caller for per-caller limits. It is the Name, unless the first block of the caller's token names no
+// agent. The holder of such a token chooses an agent for each request, and may narrow the token to any agent. Key then
+// contains the id of that first block, which all tokens derived from it share. No agent can have such a name.
 func (c Caller) Key() string {
 	if c.Grant != nil && c.Grant.token.Blocks()[0].Agent == "" {
 		return "token " + c.Grant.token.IDs()[0]

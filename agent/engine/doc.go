@@ -1,6 +1,6 @@
-// Package engine is the executor of an agent: it takes requests as agents make them, runs each in a jail, and answers
-// in a form that a program or a model can act on. The HTTP and MCP faces of brigd are thin layers over an Engine; a Go
-// program uses it the same way.
+// Package engine executes requests of agents. It runs each request in a jail, and returns an answer that a program or a
+// model can act on. The HTTP and MCP servers of brigd are thin layers over an Engine, and Go programs can use it
+// directly.
 //
 //	e, err := engine.New(engine.Options{})
 //	r := e.Run(ctx, engine.Caller{}, &engine.Request{Language: "python", Code: "print(6*7)"}, nil)
@@ -14,12 +14,11 @@
 //	                      ▼
 //	          audit ── Options.Wrap (metrics, traces) ── nsjail.Runner ──► Result ──► Response
 //
-// A Job that was refused goes the same way, so that it is written down, and the Runner answers with the
-// refusal.
+// A refused Job takes the same path, so that it is logged. The Runner then returns the refusal.
 //
-// Files and code never stand on the host: they are written inside the jail (nsjail.MountData). A sandbox is a file
-// system in memory with a quota (nsjail.Volume), shown to one jail after the other.
+// Files and code are never stored on the host: they are written inside the jail (nsjail.MountData). A sandbox is a file
+// system in memory with a quota (nsjail.Volume), which is mounted in one jail after the other.
 //
-// The payload's output passes through package text: terminal escapes off if asked for, secrets masked, valid UTF-8, and
-// then head and tail are kept.
+// Package text filters the payload's output: it removes terminal escapes if requested, masks secrets and makes valid
+// UTF-8. Then the head and the tail are kept.
 package engine

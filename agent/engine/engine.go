@@ -44,7 +44,7 @@ type Options struct {
 	Sandboxes workspace.StoreOptions
 }
 
-// The defaults of Options.
+// Defaults of Options.
 const (
 	DefaultTimeout     = nsjail.Duration(time.Minute)
 	DefaultMaxTimeout  = nsjail.Duration(time.Hour)
@@ -63,7 +63,7 @@ type Engine struct {
 	grants grants
 }
 
-// New makes an Engine. Close ends it; the Ledger and the Log stay the caller's.
+// New returns an Engine. The caller must call Close, and closes the Ledger and the Log afterwards.
 func New(o Options) (*Engine, error) {
 	if len(o.TokenKeys) > 0 && o.Ledger == nil {
 		return nil, errors.New("engine: tokens need a ledger that counts their runs and knows the revoked ones; set " +
@@ -108,7 +108,7 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends what runs, removes every sandbox and closes the Runner.
+// Close ends all runs, deletes all sandboxes and closes the Runner.
 func (e *Engine) Close() error {
 	e.leases.close()
 	return errors.Join(e.boxes.Close(), e.runner.Close())
@@ -123,7 +123,7 @@ func (e *Engine) makeVolume(size, inodes int64) (workspace.Volume, error) {
 	return v, nil
 }
 
-// newID returns a name that cannot be guessed: 130 random bits.
+// newID returns a random name with 130 random bits, which cannot be guessed.
 func newID(kind string) string {
 	return kind + "_" + strings.ToLower(rand.Text())
 }

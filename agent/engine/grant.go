@@ -20,7 +20,7 @@ type Grant struct {
 	policies []*policy.Policy
 }
 
-// id names the token in logs; "" where there is none.
+// id returns the token's id for logs, or "" without a token.
 func (g *Grant) id() string {
 	if g == nil {
 		return ""
@@ -28,7 +28,7 @@ func (g *Grant) id() string {
 	return g.token.ID()
 }
 
-// policiesOf are those that must all allow what a caller asks for.
+// policiesOf returns the policies that must all allow a caller's request.
 func (e *Engine) policiesOf(c Caller) []*policy.Policy {
 	if c.Grant == nil {
 		return e.opts.Policies
@@ -36,7 +36,7 @@ func (e *Engine) policiesOf(c Caller) []*policy.Policy {
 	return append(slices.Clone(e.opts.Policies), c.Grant.policies...)
 }
 
-// each returns the first refusal of the policies.
+// each returns the first refusal by a policy.
 func (e *Engine) each(c Caller, ask func(*policy.Policy) *nsjail.Refusal) *nsjail.Refusal {
 	for _, p := range e.policiesOf(c) {
 		if no := ask(p); no != nil {
@@ -46,7 +46,7 @@ func (e *Engine) each(c Caller, ask func(*policy.Policy) *nsjail.Refusal) *nsjai
 	return nil
 }
 
-// decide asks every policy.
+// decide checks and narrows a Job by all policies.
 func (e *Engine) decide(c Caller, j *nsjail.Job, r *Request) {
 	policy.DecideAll(j, e.policiesOf(c)...)
 	sizes := fileSizes(r.Files)
@@ -69,7 +69,7 @@ func fileSizes(files map[string]File) []int64 {
 	return sizes
 }
 
-// spend counts the run of the token, after everything else has allowed it.
+// spend counts the run in the token's ledger. It is called after all other checks have passed.
 func (e *Engine) spend(c Caller, j *nsjail.Job) {
 	if c.Grant == nil || j.Verdict.Refusal != nil {
 		return
@@ -79,7 +79,7 @@ func (e *Engine) spend(c Caller, j *nsjail.Job) {
 	}
 }
 
-// bounded ends a stream of standard input where the policies' stdin_bytes end.
+// bounded limits a stream of standard input to the stdin_bytes of the policies.
 func (e *Engine) bounded(c Caller, in io.Reader) io.Reader {
 	for _, p := range e.policiesOf(c) {
 		if n := int64(p.Inputs.StdinBytes); n > 0 {
@@ -89,11 +89,11 @@ func (e *Engine) bounded(c Caller, in io.Reader) io.Reader {
 	return in
 }
 
-// Local is the agent of a caller who says nothing of one and has no token; "uid-" and a number are other local users. A
-// token stands for neither.
+// Local is the agent of a request that names none, from a caller without a token or name. "uid-" and a number are other
+// local users. A token cannot act for these agents.
 const Local = "default"
 
-// agentOf returns on whose behalf a request is: the token's agent, or else the caller's.
+// agentOf returns the agent of a request: the token's agent, or else the one that the request names.
 func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
 	agent := c.Agent
 	switch {
@@ -119,7 +119,7 @@ func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
 	return agent, nil
 }
 
-// asRefusal returns an error as a Refusal: the one that it wraps, or a new one. It returns nil for nil.
+// asRefusal converts an error to a Refusal: the one that it wraps, or a new one. It returns nil for nil.
 func asRefusal(err error, layer, code string) *nsjail.Refusal {
 	var no *nsjail.Refusal
 	if err == nil || errors.As(err, &no) {
@@ -128,8 +128,8 @@ func asRefusal(err error, layer, code string) *nsjail.Refusal {
 	return &nsjail.Refusal{Message: err.Error(), Code: code, Layer: layer}
 }
 
-// IDs are the ids of the token's blocks, the first one's first: those of a token that it was made from are their
-// beginning.
+// IDs returns the ids of the token's blocks, the first one's first. They begin with the ids of the token from which it
+// was derived.
 func (g *Grant) IDs() []string {
 	if g == nil {
 		return nil
@@ -137,8 +137,8 @@ func (g *Grant) IDs() []string {
 	return g.token.IDs()
 }
 
-// Covers reports whether the grant's holder may act for the token with this chain of ids: it is the grant's own token,
-// or one made from it. Without a grant every chain is covered.
+// Covers reports whether the holder may act for the token with this chain of ids: the grant's own token, or one derived
+// from it. Without a grant, every chain is covered.
 func (g *Grant) Covers(chain []string) bool {
 	own := g.IDs()
 	return len(own) <= len(chain) && slices.Equal(own, chain[:len(own)])

@@ -11,17 +11,17 @@ import (
 	"brig/nsjail"
 )
 
-// maxGrants is how many tokens are remembered; each is at most token.MaxText long, and has the policies of its blocks.
+// maxGrants is the number of cached tokens. Each has at most token.MaxText bytes, and the policies of its blocks.
 const maxGrants = 256
 
-// grants remembers the contents of tokens, by the digest of their text: the signatures and policies of a token of many
-// blocks take milliseconds. Whether a token is valid now, and whether it is revoked, is checked each time.
+// grants caches parsed tokens by the digest of their text, since checking the signatures and policies of many blocks
+// takes milliseconds. Whether a token is valid now and not revoked is checked for each request.
 type grants struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]*Grant
 }
 
-// Authenticate returns the caller that holds a capability token. It is called for each request, since a token may be
+// Authenticate returns the Caller for a capability token. It must be called for each request, since a token may be
 // revoked.
 func (e *Engine) Authenticate(bearer string, now time.Time) (Caller, *nsjail.Refusal) {
 	keys := e.opts.TokenKeys
@@ -52,7 +52,7 @@ func (e *Engine) Authenticate(bearer string, now time.Time) (Caller, *nsjail.Ref
 	return Caller{Agent: g.token.Agent(), Grant: g}, nil
 }
 
-// parse reads the policies of a token, whose signatures hold.
+// parse parses the policies of a token. Its signatures must have been verified.
 func (g *Grant) parse() error {
 	g.policies = []*policy.Policy{}
 	for i, doc := range g.token.Policies() {
@@ -73,7 +73,7 @@ func (s *grants) find(digest [sha256.Size]byte) *Grant {
 	return s.known[digest]
 }
 
-// remember keeps a Grant. It replaces any other one if there are too many. A Grant with an error is not kept.
+// remember caches a Grant, unless there is an error. If the cache is full, it replaces an arbitrary entry.
 func (s *grants) remember(digest [sha256.Size]byte, g *Grant, err error) {
 	if err != nil {
 		return

@@ -6,18 +6,19 @@ import (
 	"brig/nsjail"
 )
 
-// unresolved are messages of programs that could not resolve a name: glibc's gai_strerror(3), curl, Node, Go and Java.
+// unresolved are messages of programs that could not resolve a host name: glibc's gai_strerror(3), curl, Node, Go and
+// Java.
 var unresolved = [][]byte{[]byte("name resolution"), []byte("Name or service not known"),
 	[]byte("No address associated with hostname"), []byte("ould not resolve"), []byte("ENOTFOUND"),
 	[]byte("EAI_AGAIN"), []byte("no such host"), []byte("UnknownHostException")}
 
-// tailSize is how much of the end of stderr is kept to guess from, in bytes.
+// tailSize is the number of bytes kept from the end of stderr.
 const tailSize = 4 << 10
 
-// tail keeps the end of what is written to it.
+// tail is an io.Writer that keeps the end of its input.
 type tail struct{ kept []byte }
 
-// Write is io.Writer's.
+// Write implements io.Writer.
 func (t *tail) Write(b []byte) (int, error) {
 	if t.kept = append(t.kept, b[max(0, len(b)-tailSize):]...); len(t.kept) > 2*tailSize {
 		t.kept = append(t.kept[:0], t.kept[len(t.kept)-tailSize:]...)
@@ -25,7 +26,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// hints guesses why a run has failed from the end of its stderr: a program cannot know that its jail has no network.
+// hints guesses from the end of stderr why a run failed: a program cannot know that its jail has no network.
 func hints(j *nsjail.Job, res *nsjail.Result, stderr []byte) []string {
 	if res == nil || res.Status != nsjail.StatusFailed || j.Spec.Net == nsjail.NetEgress || j.Spec.Net == nsjail.NetHost {
 		return nil

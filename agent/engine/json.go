@@ -24,7 +24,7 @@ type fileObject struct {
 	Executable bool    `json:"executable,omitempty"`
 }
 
-// MarshalJSON writes a text where that is enough.
+// MarshalJSON encodes a file as a string if possible, and otherwise as an object.
 func (f File) MarshalJSON() ([]byte, error) {
 	text := string(f.Data)
 	if utf8.Valid(f.Data) && !f.Executable {
@@ -37,7 +37,7 @@ func (f File) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fileObject{Base64: &code, Executable: f.Executable})
 }
 
-// UnmarshalJSON reads a text or an object with text or base64, and executable.
+// UnmarshalJSON decodes a string, or an object with text or base64, and executable.
 func (f *File) UnmarshalJSON(j []byte) error {
 	var text string
 	if len(j) > 0 && j[0] == '"' {

@@ -9,9 +9,9 @@ import (
 	"brig/nsjail"
 )
 
-// Lacks checks whether this machine can provide the mechanisms that every run of the engine needs: those that
-// Options.Base and the policies require of every request. The error names all that are missing, and brigd's flag that
-// makes them optional.
+// Lacks returns an error if this machine cannot provide the mechanisms that every run needs: those that Options.Base
+// and the policies require for every request. The error names all missing mechanisms, and brigd's flag that makes them
+// optional.
 func (e *Engine) Lacks() error {
 	var missing []string
 	var first *nsjail.Error
@@ -42,12 +42,12 @@ func (e *Engine) Lacks() error {
 
 // lacking returns an error with the missing mechanisms, the cause and the remedy.
 func lacking(missing []string, why *nsjail.Error, asked, instead string) error {
-	remedy, _, _ := strings.Cut(why.Remedy, ", or accept") // a single flag, though several may be needed
+	remedy, _, _ := strings.Cut(why.Remedy, ", or accept") // names one flag; several may be needed
 	return fmt.Errorf(asked+", and this machine cannot hold that: %s: %s; %s%s", strings.Join(missing, ", "),
 		why.Op, why.Detail, remedy, instead)
 }
 
-// possible resolves the Spec that every run begins with, as if some mechanisms were optional. It starts nothing.
+// possible resolves the Spec with which every run begins, as if the given mechanisms were optional. It runs nothing.
 func (e *Engine) possible(optional []string) error {
 	j := &nsjail.Job{Spec: e.base()}
 	s := &j.Spec
@@ -64,13 +64,13 @@ func (e *Engine) possible(optional []string) error {
 	return errors.Join(err, h.Close())
 }
 
-// mechanism returns the name that Spec.Optional has for the mechanism of an operation.
+// mechanism returns the name in Spec.Optional of the mechanism for a failed operation.
 func mechanism(op string) (name string, known bool) {
 	name = strings.TrimPrefix(op, "limits.")
 	return name, slices.ContainsFunc(nsjail.Mechanisms(), func(m nsjail.Mechanism) bool { return m.Name == name })
 }
 
-// asks reports whether a request itself asks for a mechanism. What it does not ask for, a policy or the engine does.
+// asks reports whether a request itself requires a mechanism. Otherwise a policy or the engine requires it.
 func (r *Request) asks(mechanism string) bool {
 	switch mechanism {
 	case "memory":
@@ -83,7 +83,8 @@ func (r *Request) asks(mechanism string) bool {
 	return false
 }
 
-// hostRefusal is for a jail that this machine cannot make. The request is blamed only for what it has asked for.
+// hostRefusal returns the Refusal for a jail that this machine cannot make. It suggests changing the request only if
+// the request itself requires the missing mechanism.
 func hostRefusal(r *Request, jail *nsjail.Error) *nsjail.Refusal {
 	no := &nsjail.Refusal{Message: jail.Error(), Code: "host_lacks", Layer: "jail", Rule: jail.Op}
 	name, known := mechanism(jail.Op)

@@ -13,19 +13,19 @@ import (
 	"brig/nsjail"
 )
 
-// lookEvery is how often the engine checks whether the token of a run or sandbox was revoked.
+// lookEvery is the interval at which the engine checks whether the tokens of runs and sandboxes are revoked.
 const lookEvery = time.Second
 
-// lease is a run or a sandbox that a token has begun, and that ends with the token.
+// lease is a run or a sandbox that was started with a token, and that ends with the token.
 type lease struct {
-	chain   []string  // the ids of the token's blocks
-	until   time.Time // it ends then at the latest; the zero time is never
+	chain   []string  // ids of the token's blocks
+	until   time.Time // latest end; the zero time means none
 	sandbox bool
 	end     func(why *nsjail.Refusal)
 }
 
-// leases are the runs and sandboxes of tokens, by their ids. Another process can revoke a token at any time
-// (token.Revoke makes a file), so watch checks them every lookEvery.
+// leases are the runs and sandboxes of tokens, by their ids. Another process can revoke a token at any time by creating
+// a file (token.Revoke), so watch checks them every lookEvery.
 type leases struct {
 	ledger *token.Ledger
 	mu     sync.Mutex
@@ -49,7 +49,7 @@ func (s *leases) close() {
 	<-s.ended
 }
 
-// add keeps a lease under an id; the function that it returns drops it.
+// add registers a lease under an id, and returns a function that removes it.
 func (s *leases) add(id string, l lease) (drop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *leases) drop(id string) {
 	delete(s.live, id)
 }
 
-// until is when a sandbox ends with its token; the zero time if it does not.
+// until returns when a sandbox's token expires, or the zero time if it has none.
 func (s *leases) until(id string) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,7 @@ func (s *leases) watch() {
 	}
 }
 
-// look ends the leases that are over. Runs end first, since a sandbox waits for the runs in it.
+// look ends all leases whose token is no longer valid. It ends runs first, since a sandbox waits for its runs.
 func (s *leases) look(now time.Time) {
 	s.mu.Lock()
 	over := map[bool][]func(){}
@@ -99,8 +99,8 @@ func (s *leases) look(now time.Time) {
 	}
 }
 
-// over returns why a lease has ended, or nil. If the ledger cannot be read, runs end and sandboxes stay: meanwhile no
-// token can use them, since each request is checked against the ledger, too.
+// over returns why a lease must end, or nil. If the ledger cannot be read, runs end but sandboxes stay. No token can
+// use them meanwhile, since each request is checked against the ledger too.
 func (s *leases) over(l lease, now time.Time) *nsjail.Refusal {
 	if !l.until.IsZero() && !now.Before(l.until) {
 		return &nsjail.Refusal{Message: "the token has expired", Code: token.CodeExpired, Layer: "token", Rule: "expires"}
@@ -112,11 +112,12 @@ func (s *leases) over(l lease, now time.Time) *nsjail.Refusal {
 	return no
 }
 
-// overrun is how long after its token's expiry a run is ended if its own time limit, set to that expiry, has not ended
-// it.
+// overrun is the time after a token's expiry at which a run is ended, if its time limit, which is set to the expiry,
+// has not ended it.
 const overrun = 2 * time.Second
 
-// lend makes a run end with the caller's token: by its time limit when that expires, by its context when it is revoked.
+// lend makes a run end with the caller's token: by its time limit when the token expires, and by its context when the
+// token is revoked.
 func (e *Engine) lend(ctx *context.Context, c Caller, j *nsjail.Job, now time.Time) (release func()) {
 	if c.Grant == nil {
 		return func() {}
@@ -137,7 +138,7 @@ func (e *Engine) lend(ctx *context.Context, c Caller, j *nsjail.Job, now time.Ti
 	return func() { drop(); cancel(nil) }
 }
 
-// holds checks a caller's token again: over stdio it is shown once, and may be revoked later.
+// holds checks a caller's token again. A caller over stdio authenticates only once, but the token may be revoked later.
 func (e *Engine) holds(c Caller) *nsjail.Refusal {
 	if c.Grant == nil {
 		return nil
@@ -146,7 +147,7 @@ func (e *Engine) holds(c Caller) *nsjail.Refusal {
 	return asRefusal(errors.Join(valid, e.opts.Ledger.Revoked(c.Grant.IDs()...)), "token", "token_refused")
 }
 
-// lendSandbox makes a sandbox end with the token that has made it.
+// lendSandbox makes a sandbox end with the token that created it.
 func (e *Engine) lendSandbox(c Caller, box *workspace.Sandbox) {
 	if c.Grant == nil {
 		return
@@ -155,20 +156,20 @@ func (e *Engine) lendSandbox(c Caller, box *workspace.Sandbox) {
 	end := func(why *nsjail.Refusal) {
 		v := about(audit.SandboxDelete, c, box)
 		v.Note = why.Code
-		_ = e.record(v)                       // it ends in any case: the log knows what it has missed
-		_ = e.boxes.Delete(box.Agent, box.ID) // it may have ended meanwhile, and StoreOptions.Removed hears the rest
+		_ = e.record(v)                       // the sandbox ends even if this fails; the log counts missed events
+		_ = e.boxes.Delete(box.Agent, box.ID) // it may be gone already; other errors go to StoreOptions.Removed
 	}
 	e.leases.add(box.ID, lease{chain: box.Chain, until: c.Grant.token.Expires(), sandbox: true,
 		end: func(why *nsjail.Refusal) { once.Do(func() { end(why) }) }})
 }
 
-// removed is told by the store of each sandbox that has ended.
+// removed is called by the Store for each sandbox that has ended.
 func (e *Engine) removed(box *workspace.Sandbox, by string, err error) {
 	e.leases.drop(box.ID)
 	if by == workspace.Expired {
 		v := about(audit.SandboxDelete, Caller{}, box)
 		v.Note = "expired: nothing has used it for " + box.TTL.String()
-		_ = e.record(v) // it is gone already: the log knows what it has missed
+		_ = e.record(v) // the sandbox is gone; the log counts missed events
 	}
 	if e.opts.Sandboxes.Removed != nil {
 		e.opts.Sandboxes.Removed(box, by, err)

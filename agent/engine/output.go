@@ -12,18 +12,18 @@ import (
 	"brig/nsjail"
 )
 
-// output is where a run's two streams go: each through a filter, and then to its head and tail or to the caller as it
-// comes.
+// output processes the two output streams of a run. Each passes through a filter, and is then kept as head and tail or
+// streamed to the caller.
 type output struct {
 	filters  [2]*text.Filter
-	captures [2]*text.Capture // nil in a stream
-	pieces   [2]*pieces       // nil otherwise
+	captures [2]*text.Capture // nil if streaming
+	pieces   [2]*pieces       // nil if not streaming
 	secrets  *text.Set
 	last     tail         // of stderr
-	strip    text.Options // how, without the secrets
+	strip    text.Options // options without the secrets
 }
 
-// newOutput sets a Job's streams up. A limit of 0 is none.
+// newOutput sets a Job's output streams. A limit of 0 means no limit.
 func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)) *output {
 	var secrets []string
 	for _, value := range r.Secrets {
@@ -59,10 +59,10 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 	return o
 }
 
-// clean takes the secrets out of one text.
+// clean masks the secrets in a text.
 func (o *output) clean(s string) string { return o.secrets.Clean(s, o.strip) }
 
-// close lets out what the filters have kept back: of a run that was cut, no beginning of a secret.
+// close writes what the filters have held back. If the run was cut off, it masks a possible beginning of a secret.
 func (o *output) close(res *nsjail.Result) error {
 	if res != nil && res.ExitCode >= 0 {
 		return errors.Join(o.filters[0].Close(), o.filters[1].Close())
@@ -70,7 +70,7 @@ func (o *output) close(res *nsjail.Result) error {
 	return errors.Join(o.filters[0].CloseCut(), o.filters[1].CloseCut())
 }
 
-// put fills the streams of a Response.
+// put sets the output fields of a Response.
 func (o *output) put(r *Response) {
 	var t Truncated
 	if o.captures[0] != nil {
@@ -84,7 +84,7 @@ func (o *output) put(r *Response) {
 	}
 }
 
-// redact takes the secrets out of what else a payload can have a Response say.
+// redact masks the secrets in the other fields of a Response that a payload can influence.
 func (o *output) redact(j *nsjail.Job, r *Response) {
 	if j.Redact == nil {
 		return
@@ -111,10 +111,10 @@ func (o *output) redact(j *nsjail.Job, r *Response) {
 			return
 		}
 	}
-	r.Network = nil // cannot be: it was plain data
+	r.Network = nil // cannot happen: it was plain data
 }
 
-// cleanJSON cleans every text in a JSON value, keys too.
+// cleanJSON masks the secrets in all strings of a JSON value, including keys.
 func (o *output) cleanJSON(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -133,8 +133,8 @@ func (o *output) cleanJSON(v any) any {
 	return v
 }
 
-// beginning hands Events on, one at a time, with "start" as the first: a payload may have written before anybody could
-// say that it runs.
+// beginning passes on Events one at a time, "start" first. A payload may produce output before the engine knows that it
+// has started.
 type beginning struct {
 	mu     sync.Mutex
 	begun  bool
@@ -142,7 +142,7 @@ type beginning struct {
 	stream func(Event)
 }
 
-// send hands on an Event, or only the start if it is none.
+// send passes on an Event. For the zero Event it only sends "start".
 func (b *beginning) send(e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -155,12 +155,12 @@ func (b *beginning) send(e Event) {
 	}
 }
 
-// pieces hands a stream on as Events, up to a limit, and counts the rest.
+// pieces passes on a stream as Events up to a limit, and counts the remaining bytes.
 type pieces struct {
 	kind    string
 	to      *beginning
 	bounded bool
-	left    int64 // bytes, if it is bounded
+	left    int64 // bytes left, if bounded
 	dropped int64
 }
 

@@ -14,7 +14,8 @@ import (
 	"brig/nsjail"
 )
 
-// record writes an event to the audit log, if there is one. If that fails, the caller must refuse the operation.
+// record writes an event to the audit log, if there is one. If it returns a Refusal, the caller must refuse the
+// operation.
 func (e *Engine) record(v audit.Event) *nsjail.Refusal {
 	if e.opts.Audit == nil || e.opts.Audit.Append(v) == nil {
 		return nil
@@ -22,12 +23,12 @@ func (e *Engine) record(v audit.Event) *nsjail.Refusal {
 	return audit.Unavailable(v.Kind)
 }
 
-// about begins an event on a sandbox.
+// about returns an event for a sandbox.
 func about(kind string, c Caller, box *workspace.Sandbox) audit.Event {
 	return audit.Event{Kind: kind, Agent: box.Agent, Token: c.Grant.id(), Sandbox: box.ID}
 }
 
-// onFile begins an event on a file of a sandbox.
+// onFile returns an event for a file of a sandbox.
 func onFile(kind string, c Caller, box *workspace.Sandbox, name string) audit.Event {
 	v := about(kind, c, box)
 	if v.Path = path.Clean(name); !path.IsAbs(name) {
@@ -36,7 +37,7 @@ func onFile(kind string, c Caller, box *workspace.Sandbox, name string) audit.Ev
 	return v
 }
 
-// put writes a file of a sandbox. Before it gets its name there, the audit log has its digest.
+// put writes a file of a sandbox. Its digest is logged before the file gets its final name.
 func (e *Engine) put(box *workspace.Sandbox, v audit.Event, name string, r io.Reader,
 	perm fs.FileMode, most int64) (*FileInfo, error) {
 	if e.opts.Audit == nil {
@@ -54,22 +55,23 @@ func (e *Engine) put(box *workspace.Sandbox, v audit.Event, name string, r io.Re
 	return info, err
 }
 
-// recorded is a content on its way into a file. Its end is held back until note has taken it.
+// recorded is an io.Reader for a file's content. It returns io.EOF only after note has logged the content.
 type recorded struct {
 	r     io.Reader
 	sum   hash.Hash
 	bytes int64
 	note  func() *nsjail.Refusal
-	ended bool // the content, and note has been asked
+	ended bool // the content has ended, and note was called
 	no    *nsjail.Refusal
 }
 
 var errUnrecorded = errors.New("it could not be written to the audit log")
 
-// Read is io.Reader's. The end comes alone: a file that turns out to be too large is not noted.
+// Read implements io.Reader. It never returns data together with io.EOF, so that a file that is too large is not
+// logged.
 func (w *recorded) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
-	_, _ = w.sum.Write(p[:n]) // hash.Hash: it never fails
+	_, _ = w.sum.Write(p[:n]) // a hash.Hash never fails
 	w.bytes += int64(n)
 	if err != io.EOF {
 		return n, err

@@ -18,7 +18,7 @@ const (
 	MaxEnv      = 256     // variables and secrets
 	MaxStdin    = 8 << 20 // bytes of Stdin
 	MaxArgs     = 1024    // words of Cmd, and of Args
-	MaxSecrets  = 64      // of which each has 4 bytes to 16 KiB, and all together 64 KiB
+	MaxSecrets  = 64      // each has 4 bytes to 16 KiB, all together at most 64 KiB
 	maxFilePath = 1024    // bytes
 )
 
@@ -26,7 +26,7 @@ func bad(rule, code, message string, next ...string) *nsjail.Refusal {
 	return &nsjail.Refusal{Message: message, Code: code, Layer: "request", Rule: rule, NextSteps: next}
 }
 
-// job makes a Job of a request, but for its code, its sandbox and its streams.
+// job returns a Job for a request, without its code, sandbox and streams.
 func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 	if no := r.check(); no != nil {
 		return nil, no
@@ -54,7 +54,7 @@ func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 	return j, nil
 }
 
-// atMost is what is asked for, but no more than the base allows, and the base's where nothing is asked.
+// atMost returns the requested value, at most the base's. If none is requested, it returns the base's.
 func atMost[T ~int64 | ~float64](base, asked T) T {
 	if asked == 0 || base > 0 && base < asked {
 		return base
@@ -62,8 +62,8 @@ func atMost[T ~int64 | ~float64](base, asked T) T {
 	return asked
 }
 
-// fill sets what was not asked for and no policy has set lower. It comes after the policies, which judge what was
-// asked.
+// fill sets limits that neither the request nor a policy has set. It is called after the policies, which check the
+// values of the request.
 func (e *Engine) fill(j *nsjail.Job, r *Request) {
 	l, base := &j.Spec.Limits, &e.opts.Base.Limits
 	if r.Timeout == 0 && base.Wall == 0 && (l.Wall == 0 || l.Wall > e.opts.Timeout) {
@@ -86,7 +86,7 @@ func (e *Engine) fill(j *nsjail.Job, r *Request) {
 	}
 }
 
-// base is a Spec of the engine's own.
+// base returns a copy of Options.Base without Args and Mounts.
 func (e *Engine) base() nsjail.Spec {
 	s := e.opts.Base.Clone()
 	s.Args, s.Mounts = nil, nil
@@ -126,7 +126,7 @@ func (r *Request) check() *nsjail.Refusal {
 	return r.checkNames()
 }
 
-// checkSecrets bounds what every byte of output is compared with. No value appears in the Refusal.
+// checkSecrets limits the number and size of secrets, for which all output is searched. The Refusal contains no value.
 func (r *Request) checkSecrets() *nsjail.Refusal {
 	total := 0
 	for name, value := range r.Secrets {
@@ -149,8 +149,8 @@ func (r *Request) checkSecrets() *nsjail.Refusal {
 	return nil
 }
 
-// checkNames refuses names of variables that the jail would take for something else. What else is wrong with them, the
-// Spec's own check says.
+// checkNames refuses names of variables that the jail would interpret differently. Spec.Check finds other errors in
+// names.
 func (r *Request) checkNames() *nsjail.Refusal {
 	for field, vars := range map[string]map[string]string{"env": r.Env, "secrets": r.Secrets} {
 		for name, value := range vars {
@@ -172,7 +172,7 @@ func (r *Request) checkNames() *nsjail.Refusal {
 	return nil
 }
 
-// network turns rules into a policy of the jail's network.
+// network converts rules to the jail's egress policy.
 func network(s *nsjail.Spec, rules []string) *nsjail.Refusal {
 	if len(rules) == 0 {
 		return nil
@@ -194,7 +194,7 @@ func network(s *nsjail.Spec, rules []string) *nsjail.Refusal {
 	return nil
 }
 
-// inlineFiles puts a request's files into the jail itself.
+// inlineFiles adds a request's files to the jail as mounts.
 func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
 	if len(files) > MaxFiles {
 		return bad("files", "too_many_files", fmt.Sprintf("%d files are more than %d", len(files), MaxFiles),
@@ -207,7 +207,7 @@ func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
 			return no
 		}
 		f := files[name]
-		if total += len(f.Data); len(f.Data) > 4<<20 || total > 11<<20 { // nsjail.Mount.Content's bounds, less the code's
+		if total += len(f.Data); len(f.Data) > 4<<20 || total > 11<<20 { // bounds of nsjail.Mount.Content, less the code
 			return bad("files", "files_too_large",
 				fmt.Sprintf("%q: a file of a run has at most 4 MiB, and all together 11 MiB", name),
 				"create a sandbox and put the file there")
@@ -221,8 +221,8 @@ func inlineFiles(s *nsjail.Spec, files map[string]File) *nsjail.Refusal {
 	return nil
 }
 
-// fileName is the path below /input of a file that a request brings: "d" and "/input/d" are the same one. "input/d" is
-// refused: it could mean either that one or /input/input/d.
+// fileName returns the path below /input for a file of a request: "d" and "/input/d" are the same. "input/d" is
+// refused, since it could mean /input/d or /input/input/d.
 func fileName(name string) (below string, no *nsjail.Refusal) {
 	below, absolute := strings.CutPrefix(name, "/input/")
 	if below == "" || len(below) > maxFilePath || path.IsAbs(below) || path.Clean(below) != below || below == "." ||

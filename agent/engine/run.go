@@ -16,9 +16,8 @@ import (
 	"brig/nsjail"
 )
 
-// Run runs a request and returns what happened; it always answers. With a stream, the output comes there, a piece at a
-// time and never two at once, while the run goes on; a stream that blocks holds the payload up. The end of ctx ends the
-// run.
+// Run runs a request. It always returns a Response. With a stream, the output is passed to that during the run, in one
+// call at a time; a stream that blocks also blocks the payload. Cancelling ctx ends the run.
 func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Event)) *Response {
 	if c.Agent == "" {
 		c.Agent = r.Agent
@@ -66,12 +65,12 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	return a
 }
 
-// limit is how much of each stream is returned; 0 is all. What the jail itself cut would be lost to the filter: half a
-// secret is no secret to it.
+// limit returns how much of each stream is kept; 0 means all. It clears the jail's own output limit: if the jail
+// truncated the output, the filter could not recognise part of a secret.
 func (e *Engine) limit(j *nsjail.Job, r *Request, stream bool) nsjail.Bytes {
 	kept := e.opts.MaxOutput
 	if stream {
-		kept = 0 // the caller takes it piece by piece
+		kept = 0 // the caller gets it in pieces
 	}
 	l := &j.Spec.Limits.Output
 	for _, n := range []nsjail.Bytes{r.MaxOutput, *l} {
@@ -83,13 +82,13 @@ func (e *Engine) limit(j *nsjail.Job, r *Request, stream bool) nsjail.Bytes {
 	return kept
 }
 
-// putKey is where a context has what is to be done just before a run: the audit log has its event by then.
+// putKey is the context key of a function that is called just before a run, after its event was logged.
 type putKey struct{}
 
 // last is the innermost Executor.
 type last struct{ runner *nsjail.Runner }
 
-// Execute puts a run's files into its sandbox, and runs it.
+// Execute stores a request's files in its sandbox, and runs the Job.
 func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
 	if put, ok := ctx.Value(putKey{}).(func() *nsjail.Refusal); ok && j.Verdict.Refusal == nil {
 		if no := put(); no != nil {
@@ -99,8 +98,8 @@ func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error
 	return l.runner.Execute(ctx, j)
 }
 
-// refuse is the answer to a request that does not run. If it has become a Job, whoever writes down what happens sees
-// it.
+// refuse returns the Response to a refused request. If there is a Job already, it passes the chain of Executors, so
+// that the refusal is logged.
 func (e *Engine) refuse(ctx context.Context, j *nsjail.Job, no *nsjail.Refusal) *Response {
 	if j == nil {
 		return &Response{ID: newID("run"), Status: "refused", ExitCode: -1, Error: no}
@@ -110,7 +109,7 @@ func (e *Engine) refuse(ctx context.Context, j *nsjail.Job, no *nsjail.Refusal) 
 	return answer(j, &Request{}, res, err)
 }
 
-// answer turns a Result, or the error that there is none for, into a Response.
+// answer converts a Result, or the error if there is none, to a Response.
 func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response {
 	a := &Response{ID: j.ID, ExitCode: -1, Narrowed: j.Verdict.Narrowed}
 	var no *nsjail.Refusal
@@ -138,14 +137,14 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 	a.Violations = violations(res)
 	if res.Network != nil {
 		if a.Network, err = json.Marshal(res.Network); err != nil {
-			a.Network = nil // cannot be: it is plain data
+			a.Network = nil // cannot happen: it is plain data
 		}
 	}
 	return a
 }
 
-// full reports whether an error is a temporary lack of descriptors, memory, processes or namespaces. A step of the
-// jail's own program that meets such a limit will meet it again, unless the limit is memory.
+// full reports whether an error is a temporary lack of descriptors, memory, processes or namespaces. For a step of the
+// jail's program only a lack of memory is temporary; other limits would be reached again.
 func full(err error) bool {
 	var step *nsjail.Error
 	if errors.As(err, &step) && step.Of > 0 {
@@ -155,7 +154,7 @@ func full(err error) bool {
 		func(e error) bool { return errors.Is(err, e) })
 }
 
-// machineFull is the refusal of a run that the machine, or brigd's share of it, has no room for at present.
+// machineFull returns the Refusal for a run for which the machine, or brigd's share of it, has no resources at present.
 func machineFull(why string) *nsjail.Refusal {
 	return &nsjail.Refusal{Message: "this machine has no room for another jail at present: " + why,
 		Code: "machine_full", Layer: "jail",
@@ -181,7 +180,7 @@ func jailRefusal(r *Request, e *nsjail.Error) *nsjail.Refusal {
 	return no
 }
 
-// violations lists what was tried and is forbidden.
+// violations lists the forbidden operations that the run attempted.
 func violations(res *nsjail.Result) (list []Violation) {
 	if v := res.Violation; v != nil {
 		list = append(list, Violation{Type: "syscall", Detail: v.Syscall, Count: int64(v.Count)})

@@ -16,10 +16,10 @@ import (
 	"brig/nsjail"
 )
 
-// MaxPutSize bounds a file that is put into a sandbox, in bytes; its quota does, too.
+// MaxPutSize is the maximum size in bytes of a file that is put into a sandbox. The sandbox's quota applies too.
 const MaxPutSize = 1 << 30
 
-// enter takes a Job's sandbox into use: its end ends ctx, and its expiry waits.
+// enter acquires a Job's sandbox. If the sandbox is deleted, ctx is cancelled; it does not expire during the run.
 func (e *Engine) enter(ctx *context.Context, c Caller, j *nsjail.Job) (*workspace.Sandbox, func(), *nsjail.Refusal) {
 	box, no := e.box(c, j.Sandbox)
 	if no != nil {
@@ -34,7 +34,7 @@ func (e *Engine) enter(ctx *context.Context, c Caller, j *nsjail.Job) (*workspac
 	return box, release, nil
 }
 
-// putFiles puts a request's files below /input; run is the id of the run that brings them.
+// putFiles writes a request's files below /input. run is the id of the run that the request starts.
 func (e *Engine) putFiles(c Caller, box *workspace.Sandbox, run string, files map[string]File) *nsjail.Refusal {
 	if len(files) > 0 {
 		if no := e.mayDo(c, "put"); no != nil {
@@ -60,7 +60,7 @@ func (e *Engine) putFiles(c Caller, box *workspace.Sandbox, run string, files ma
 	return nil
 }
 
-// mayDo asks the policies for an operation on sandboxes, one of policy.Operations, and whether the token is still good.
+// mayDo checks that the token is still valid and that the policies allow an operation, one of policy.Operations.
 func (e *Engine) mayDo(c Caller, op string) *nsjail.Refusal {
 	if no := e.holds(c); no != nil {
 		return no
@@ -68,7 +68,7 @@ func (e *Engine) mayDo(c Caller, op string) *nsjail.Refusal {
 	return e.each(c, func(p *policy.Policy) *nsjail.Refusal { return p.CheckOperation(op) })
 }
 
-// CreateSandbox makes a work area.
+// CreateSandbox creates a sandbox.
 func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (*SandboxInfo, error) {
 	agent, no := agentOf(c, r.Agent)
 	if no != nil {
@@ -103,13 +103,13 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 		no = e.putFiles(c, box, "", r.Files)
 	}
 	if no != nil {
-		_ = e.boxes.Delete(agent, box.ID) // the refusal says what is wrong
+		_ = e.boxes.Delete(agent, box.ID) // the refusal has the reason
 		return nil, no
 	}
 	return e.info(box), nil
 }
 
-// Sandboxes lists the caller's.
+// Sandboxes lists the caller's sandboxes.
 func (e *Engine) Sandboxes(c Caller) []SandboxInfo {
 	list := []SandboxInfo{}
 	for _, box := range e.boxes.List(c.agent()) {
@@ -120,7 +120,7 @@ func (e *Engine) Sandboxes(c Caller) []SandboxInfo {
 	return list
 }
 
-// Sandbox describes one of the caller's.
+// Sandbox describes one of the caller's sandboxes.
 func (e *Engine) Sandbox(c Caller, id string) (*SandboxInfo, error) {
 	box, no := e.box(c, id)
 	if no != nil {
@@ -129,7 +129,7 @@ func (e *Engine) Sandbox(c Caller, id string) (*SandboxInfo, error) {
 	return e.info(box), nil
 }
 
-// DeleteSandbox ends what runs in a sandbox of the caller's, and removes it.
+// DeleteSandbox ends the runs in one of the caller's sandboxes, and deletes it.
 func (e *Engine) DeleteSandbox(c Caller, id string) error {
 	if no := e.mayDo(c, "delete"); no != nil {
 		return no
@@ -147,14 +147,14 @@ func (e *Engine) DeleteSandbox(c Caller, id string) error {
 	return nil
 }
 
-// box finds a sandbox that the caller may use; any other is unknown. A sandbox belongs to an agent, and to the token
-// that made it. The holder of that token, or of one that it was made from, may use it. The holder of a narrower token
-// may not: files written with it would run with rights that the token lacks. A caller that names no agent may act for
-// any.
+// box returns a sandbox that the caller may use; any other is reported as unknown. A sandbox belongs to an agent, and
+// to the token with which it was created. The holder of that token, or of one from which it was derived, may use it.
+// The holder of a narrower token may not: files written with it would be used with permissions that the token lacks. A
+// caller that names no agent may act for any agent.
 func (e *Engine) box(c Caller, id string) (*workspace.Sandbox, *nsjail.Refusal) {
 	box, err := e.boxes.Get(c.agent(), id)
 	if err == nil && !c.Grant.Covers(box.Chain) {
-		_, err = e.boxes.Get("-", id) // no agent has this name: the error is that of an id that never existed
+		_, err = e.boxes.Get("-", id) // no agent has this name, so the error is that for an unknown id
 	}
 	if err != nil {
 		return nil, asRefusal(err, "sandbox", "sandbox_unknown")
@@ -162,7 +162,7 @@ func (e *Engine) box(c Caller, id string) (*workspace.Sandbox, *nsjail.Refusal) 
 	return box, nil
 }
 
-// agent is the agent whose sandboxes a caller may use.
+// agent returns the agent whose sandboxes the caller may use.
 func (c Caller) agent() string {
 	if c.Agent == "" {
 		return workspace.Any
@@ -182,7 +182,7 @@ func (e *Engine) info(box *workspace.Sandbox) *SandboxInfo {
 	return i
 }
 
-// inBox does something with the files of a sandbox, if the policies allow the operation.
+// inBox calls do for a sandbox, if the policies allow the operation.
 func (e *Engine) inBox(c Caller, id, op string, do func(*workspace.Sandbox) error) error {
 	if no := e.mayDo(c, op); no != nil {
 		return no
@@ -197,8 +197,8 @@ func (e *Engine) inBox(c Caller, id, op string, do func(*workspace.Sandbox) erro
 	return nil
 }
 
-// PutFile writes a file of a sandbox. path is absolute as the jail sees it, or relative to /work. Only the nine
-// permission bits of mode count; 0 is 0644.
+// PutFile writes a file of a sandbox. path is an absolute path in the jail, or relative to /work. Only the nine
+// permission bits of mode are used; 0 means 0644.
 func (e *Engine) PutFile(c Caller, id, path string, r io.Reader, mode fs.FileMode) (info *FileInfo, err error) {
 	if mode == 0 {
 		mode = 0o644
@@ -216,7 +216,7 @@ func (e *Engine) PutFile(c Caller, id, path string, r io.Reader, mode fs.FileMod
 	return info, err
 }
 
-// GetFile opens a file of a sandbox; a regular file, whatever its name has become meanwhile.
+// GetFile opens a file of a sandbox. It is always a regular file, even if its name is replaced concurrently.
 func (e *Engine) GetFile(c Caller, id, path string) (f io.ReadCloser, info *FileInfo, err error) {
 	err = e.inBox(c, id, "get", func(box *workspace.Sandbox) error {
 		file, i, err := box.Tree().Open(path)
@@ -228,8 +228,8 @@ func (e *Engine) GetFile(c Caller, id, path string) (f io.ReadCloser, info *File
 	return f, info, err
 }
 
-// ListFiles lists a directory of a sandbox, or all below it. more reports whether there are further entries. Those of a
-// single directory are listed by another call with the last path as after.
+// ListFiles lists a directory of a sandbox, and its subdirectories if recursive is set. more reports whether there are
+// further entries. Those of a single directory are returned by another call with the last path as after.
 func (e *Engine) ListFiles(c Caller, id, path string, recursive bool, after string) (
 	list []FileInfo, more bool, err error) {
 	err = e.inBox(c, id, "list", func(box *workspace.Sandbox) (err error) {
@@ -239,10 +239,10 @@ func (e *Engine) ListFiles(c Caller, id, path string, recursive bool, after stri
 	return list, more, err
 }
 
-// maxListed is how many files one answer lists.
+// maxListed is the maximum number of files in one list.
 const maxListed = 10000
 
-// DeleteFile removes a file or a directory of a sandbox with everything in it.
+// DeleteFile deletes a file, or a directory with everything in it, from a sandbox.
 func (e *Engine) DeleteFile(c Caller, id, path string) error {
 	return e.inBox(c, id, "delete", func(box *workspace.Sandbox) error {
 		if err := workspace.CheckPath(path); err != nil {
@@ -255,7 +255,7 @@ func (e *Engine) DeleteFile(c Caller, id, path string) error {
 	})
 }
 
-// Allowed reports whether a payload in the sandbox may read, or write, a path.
+// Allowed reports whether a payload in the sandbox may read, or with write set may write, a path.
 func (e *Engine) Allowed(c Caller, id, path string, write bool) (yes bool, err error) {
 	err = e.inBox(c, id, "list", func(box *workspace.Sandbox) (err error) {
 		yes, err = box.Tree().Allowed(path, write)
@@ -264,9 +264,9 @@ func (e *Engine) Allowed(c Caller, id, path string, write bool) (yes bool, err e
 	return yes, err
 }
 
-// Languages lists what code can be written in here. The first call asks each for its version, in a jail.
+// Languages lists the available languages. The first call asks each for its version, in a jail.
 func (e *Engine) Languages() []Language {
-	_ = e.langs.Versions(context.Background(), e.runner) // without one, a version is ""
+	_ = e.langs.Versions(context.Background(), e.runner) // on error, versions are ""
 	list := []Language{}
 	for _, l := range e.langs.List() {
 		list = append(list, Language{Name: l.Name, Version: l.Version, Path: l.Path})
@@ -274,9 +274,9 @@ func (e *Engine) Languages() []Language {
 	return list
 }
 
-// FillGoCache compiles Go's standard library into a volume that every run of Go code sees read-only, so that one takes
-// half a second instead of fifteen of processor time. It takes about a minute of processor time and 256 MiB of memory;
-// runs meanwhile do without.
+// FillGoCache compiles Go's standard library into a volume that is mounted read-only for every run of Go code, which
+// then takes half a second of processor time instead of fifteen. It takes about a minute of processor time and 256 MiB
+// of memory. Runs in the meantime do not use the cache.
 func (e *Engine) FillGoCache(ctx context.Context) error {
 	v, err := e.runner.NewVolume(nsjail.VolumeOptions{Size: 320 << 20, Inodes: 8192, Dirs: []string{"cache"}})
 	if err != nil {

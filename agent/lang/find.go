@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shown is what a default jail has of the host's tree.
+// shown are the paths of the host that a default jail shows.
 var shown = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives"}
 
-// maxLinks bounds a walk through symbolic links, as path_resolution(7) does.
+// maxLinks is the number of symbolic links that one lookup follows, as in path_resolution(7).
 const maxLinks = 40
 
-// program is an executable file: by what name it was found, and which file that is.
+// program is an executable file: the path at which it was found, and the resolved path.
 type program struct{ path, real string }
 
-// lookup finds a row's programs: all of them, the best first, since the first may turn out not to work.
+// lookup returns all programs for a row, the preferred one first. The others are used if it does not work.
 func (l *Languages) lookup(r *row) (list []program) {
 	seen := map[string]bool{}
 	for _, name := range r.programs {
@@ -43,7 +43,7 @@ func (l *Languages) resolve(p *program) bool {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
 	fd, err := unix.Openat2(int(l.root.Fd()), strings.TrimPrefix(p.path, "/"), &how)
 	if err != nil {
-		return false // openat2(2): it is not there, or not for us
+		return false // openat2(2): missing or inaccessible
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
@@ -54,8 +54,8 @@ func (l *Languages) resolve(p *program) bool {
 	return st.Mode&unix.S_IFMT == unix.S_IFREG && st.Mode&0o111 != 0
 }
 
-// onHost follows a path of the host by the links that a default jail shows, and no other: one that leads through /opt
-// leads nowhere in the jail.
+// onHost resolves a path of the host. It uses only symbolic links that a default jail shows: one through /opt does not
+// resolve in the jail.
 func (p *program) onHost() bool {
 	at, rest := "/", p.path
 	for links := 0; rest != ""; {
@@ -91,7 +91,7 @@ func (p *program) onHost() bool {
 	return false
 }
 
-// visible reports whether a jail has a path, or a directory of that name on the way to what it has.
+// visible reports whether a jail shows a path, or has it as a parent directory of a shown path.
 func visible(p string) bool {
 	for _, dir := range shown {
 		if p == dir || strings.HasPrefix(p, dir+"/") || strings.HasPrefix(dir, p+"/") || p == "/" {
@@ -101,7 +101,8 @@ func visible(p string) bool {
 	return false
 }
 
-// executable reports whether the payload may execute a file: the caller, or for root a user whom nothing belongs to.
+// executable reports whether the payload may execute a file. The payload has the caller's permissions; for root, those
+// of a user who owns no file.
 func executable(file string, mode uint32) bool {
 	if os.Geteuid() == 0 {
 		return mode&0o001 != 0

@@ -9,11 +9,11 @@ import (
 	"brig/nsjail"
 )
 
-// FillGoCache compiles Go's standard library once, so that a run of Go code takes half a second and not fifteen of
-// processor time. What it compiles is kept in a volume: source is "ID/dir" of one (nsjail.Runner.NewVolume) that exec's
-// Runner has made, with room for 256 MiB and 4,096 files. From there on Prepare mounts it read-only for Go code.
-// Nobody's code has a part in it, so that it can be shared by all. With no packages named, it is GoPackages that are
-// compiled. It takes about a minute of processor time, and may run while others use the Languages.
+// FillGoCache compiles Go's standard library, so that a run of Go code takes half a second of processor time instead of
+// fifteen. The result is stored in a volume: source is "ID/dir" of a volume (nsjail.Runner.NewVolume) made by exec's
+// Runner, with room for 256 MiB and 4,096 files. From then on Prepare mounts it read-only for Go code. No code of a
+// caller takes part in it, so all callers can share it. Without packages, GoPackages are compiled. It takes about a
+// minute of processor time, and the Languages may be used meanwhile.
 func (l *Languages) FillGoCache(ctx context.Context, exec nsjail.Executor, source string, packages ...string) error {
 	g, program, no := l.find("go")
 	if no != nil {
@@ -51,14 +51,15 @@ func (l *Languages) FillGoCache(ctx context.Context, exec nsjail.Executor, sourc
 	return nil
 }
 
-// DropGoCache makes Prepare mount none any more: to be called before the volume is closed.
+// DropGoCache makes Prepare stop mounting the cache. It must be called before the volume is closed.
 func (l *Languages) DropGoCache() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.goCache = nil
 }
 
-// GoPackages are the packages of Go's standard library that FillGoCache compiles, with all that they import.
+// GoPackages returns the packages of Go's standard library that FillGoCache compiles, along with those that they
+// import.
 func GoPackages() []string {
 	return []string{"archive/tar", "archive/zip", "bufio", "bytes", "cmp", "compress/gzip", "container/heap",
 		"container/list",

@@ -12,55 +12,56 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Languages are those that a kind of jail has. Its methods may be called from several goroutines.
+// Languages are the languages that are available in a kind of jail. Its methods may be called concurrently.
 type Languages struct {
-	rootfs string   // as Spec.Rootfs.Path; "" is the default jail
-	root   *os.File // of that tree, while it is looked at
-	dir    string   // where code is put in the jail
+	rootfs string   // Spec.Rootfs.Path; "" is the default jail
+	root   *os.File // of rootfs, during FindIn
+	dir    string   // directory of the code in the jail
 	rows   []row
 	names  map[string]*language // by name and by alias
 
-	mu      sync.Mutex // of what follows, and of each language
+	mu      sync.Mutex // guards the following fields, and those of each language
 	goCache *nsjail.Mount
 }
 
-// language is a row on this machine.
+// language is a row with its programs on this machine.
 type language struct {
 	*row
-	programs []program // what is left of them; the first is used
-	asked    bool      // the first has run
+	programs []program // those that have not failed; the first is used
+	asked    bool      // the first program was run
 	version  string
-	broken   string // why the last of them did not work
+	broken   string // why the last program failed
 
-	asking sync.Mutex // one goroutine tries it at a time
+	asking sync.Mutex // held by the goroutine that runs the programs
 }
 
-// Info describes a language that works here.
+// Info describes an available language.
 type Info struct {
 	Name string `json:"language"`
-	// Version is as the program itself says, "3.11.7"; "" as long as Versions has not asked it, or if it does not say.
+	// Version is the version that the program reports, such as "3.11.7". It is "" until Versions has run the program, or
+	// if that reports none.
 	Version string `json:"version"`
 	// Path is the program's path in the jail.
 	Path string `json:"path"`
-	// Aliases are other names that Prepare takes.
+	// Aliases are other names that Prepare accepts.
 	Aliases []string `json:"aliases,omitempty"`
 }
 
-// The directories of the code. An image has a read-only root, which need not have the first; its /tmp is the jail's
-// own.
+// The directories of the code. A root file system is read-only and may lack the first one; /tmp is always a file system
+// of the jail.
 const (
 	codeDir      = "/run/brig"
 	codeDirImage = "/tmp/.brig"
 )
 
-// Find looks at what a default jail shows of this machine.
+// Find detects the languages in a default jail on this machine.
 func Find() *Languages {
 	l := &Languages{dir: codeDir}
 	l.look()
 	return l
 }
 
-// FindIn looks at a directory tree that is to be the root of jails (Spec.Rootfs.Path).
+// FindIn detects the languages in a directory tree that is used as the root of jails (Spec.Rootfs.Path).
 func FindIn(rootfs string) (*Languages, error) {
 	fd, err := unix.Open(rootfs, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -86,7 +87,7 @@ func (l *Languages) look() {
 	}
 }
 
-// List returns the languages that there are, sorted by name.
+// List returns the available languages, sorted by name.
 func (l *Languages) List() (list []Info) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,7 +101,7 @@ func (l *Languages) List() (list []Info) {
 	return list
 }
 
-// Name is the name in List of a language that may be called by an alias and in any case; "" for one that is not known.
+// Name returns the canonical name of a language, given that name or an alias in any case, or "" if it is unknown.
 func (l *Languages) Name(language string) string {
 	if g := l.names[strings.ToLower(strings.TrimSpace(language))]; g != nil {
 		return g.name
@@ -129,7 +130,7 @@ func (l *Languages) find(name string) (g *language, path string, no *nsjail.Refu
 	return nil, "", l.refuse("language_missing", fmt.Sprintf("%s is not available here: %s", g.name, why))
 }
 
-// refuse returns a Refusal that names what there is instead. The caller holds l.mu.
+// refuse returns a Refusal that lists the available languages. The caller holds l.mu.
 func (l *Languages) refuse(code, message string) *nsjail.Refusal {
 	var names []string
 	for i := range l.rows {
@@ -147,7 +148,7 @@ func (l *Languages) refuse(code, message string) *nsjail.Refusal {
 	return r
 }
 
-// cut keeps a text that a caller has sent from filling an answer.
+// cut truncates a text from a caller for an error message.
 func cut(s string) string {
 	const most = 40
 	if len(s) > most {

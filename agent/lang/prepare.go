@@ -9,8 +9,8 @@ import (
 	"brig/nsjail"
 )
 
-// The bounds of a request, in bytes and in arguments. A mount of type data holds more than MaxCode, and execve(2)
-// carries 2 MiB of arguments and environment with the default stack limit.
+// Bounds of a request, in bytes and in arguments. A mount of type data can hold more than MaxCode. execve(2) accepts 2
+// MiB of arguments and environment with the default stack limit.
 const (
 	MaxCode     = 1 << 20
 	MaxArgs     = 4096
@@ -21,10 +21,9 @@ const (
 	inputDir    = "/input" // where a request's files are
 )
 
-// Prepare makes a Job run code: it sets j.Language to the language's own name, j.Code and j.Spec.Args, and adds a mount
-// with the code to j.Spec.Mounts and, for some languages, a variable to j.Spec.Env (see EnvNames). It reads
-// j.Spec.Workdir, which is to be set before. A Refusal says what is wrong with the request, and leaves the Job as it
-// is.
+// Prepare changes a Job to run code. It sets j.Language to the language's canonical name, j.Code and j.Spec.Args, adds
+// a mount with the code to j.Spec.Mounts, and for some languages a variable to j.Spec.Env (see EnvNames).
+// j.Spec.Workdir must be set before. If the request is invalid, it returns a Refusal and leaves the Job unchanged.
 func (l *Languages) Prepare(j *nsjail.Job, language, code string, args []string) *nsjail.Refusal {
 	g, program, no := l.find(language)
 	if no == nil {
@@ -37,7 +36,7 @@ func (l *Languages) Prepare(j *nsjail.Job, language, code string, args []string)
 	return nil
 }
 
-// check looks at what does not depend on the language.
+// check checks the parts of a request that do not depend on the language.
 func (l *Languages) check(j *nsjail.Job, code string, args []string) *nsjail.Refusal {
 	no := func(code, rule, step, message string, a ...any) *nsjail.Refusal {
 		return &nsjail.Refusal{Message: fmt.Sprintf(message, a...), Code: code, Layer: "request", Rule: rule,
@@ -51,7 +50,7 @@ func (l *Languages) check(j *nsjail.Job, code string, args []string) *nsjail.Ref
 		return no("code_too_large", "code", "Put the data, or modules of the program, into files below /input.",
 			"the code has %d bytes, and at most %d are taken", len(code), MaxCode)
 	}
-	if at := strings.IndexByte(code, 0); at >= 0 { // Python 3.11 ends there, and says nothing
+	if at := strings.IndexByte(code, 0); at >= 0 { // Python 3.11 silently ends the code there
 		return no("code_invalid", "code", "Write the byte as an escape of the language.",
 			"the code has a NUL byte at offset %d, where some interpreters would stop reading", at)
 	}
@@ -80,7 +79,7 @@ func rootName(rootfs string) string {
 	return "another root"
 }
 
-// fill writes the Job for a program of a row.
+// fill sets the Job's fields to run a program.
 func (l *Languages) fill(j *nsjail.Job, r *row, program, code string, args []string) {
 	l.write(j, r, program, code, args)
 	if r.script != scriptGo {
@@ -110,19 +109,19 @@ func (l *Languages) write(j *nsjail.Job, r *row, program, code string, args []st
 	}
 }
 
-// modulePath lists where a program's own modules are.
+// modulePath returns the directories of the code's own modules.
 func modulePath(s *nsjail.Spec) string {
 	workdir := s.Workdir
 	if workdir == "" {
 		workdir = nsjail.DefaultWorkdir
 	}
-	if workdir == inputDir || strings.ContainsAny(workdir, ":") { // the separator cannot be quoted
+	if workdir == inputDir || strings.ContainsAny(workdir, ":") { // a colon in a directory's name cannot be quoted
 		return inputDir
 	}
 	return workdir + ":" + inputDir
 }
 
-// addEnv sets a variable, unless the Job has it.
+// addEnv sets a variable, unless the Job sets it.
 func addEnv(s *nsjail.Spec, name, value string) {
 	for _, e := range s.Env {
 		if strings.HasPrefix(e, name+"=") {

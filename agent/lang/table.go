@@ -1,30 +1,30 @@
 package lang
 
-// row is a language: which programs run it, and how.
+// row describes a language: the programs that run it, and their arguments.
 type row struct {
 	name    string
 	aliases []string
-	// programs are looked for in this order, each in every directory of the path and then in dirs.
+	// programs are searched in this order, each in every directory of the path and then in dirs.
 	programs []string
 	dirs     []string
-	// file is the name that the code gets.
+	// file is the name of the file with the code.
 	file string
-	// flags stand before the file, and separator after it.
+	// flags are the arguments before the file, and separator is the one after it.
 	flags     []string
 	separator []string
-	// script makes the program that runs, if it is a compiler: see compiled.
+	// script compiles and runs the code, if the program is a compiler: see compiled.
 	script string
-	// pathVar is the variable that lists directories of modules.
+	// pathVar is the variable with the directories of modules.
 	pathVar string
-	// probe is a program that prints the version, and 6*7 in a line at the end; probeArgs are arguments that print the
-	// version alone, where a program would take long.
+	// probe is a program that prints the version, and 6*7 in a line at the end. probeArgs are arguments that only print
+	// the version, if running a program takes long.
 	probe     string
 	probeArgs []string
 }
 
-// The scripts of compilers. $1 is the compiler, $2 the code's file, $3 the directory of Go's prepared cache, whether or
-// not it is there, and the rest are the program's arguments. Neither reads stdin: that is the program's. What a
-// compiler prints goes to stderr, and what it leaves in /tmp is gone before the program runs.
+// The scripts of compilers. $1 is the compiler, $2 the file with the code, and $3 the directory of Go's cache, which
+// need not exist; the others are the program's arguments. Compilers do not read stdin, which is the program's. Their
+// output goes to stderr, and their temporary files in /tmp are removed before the program runs.
 const (
 	scriptC = `cc=$1 src=$2; shift 3
 "$cc" -O2 -pthread -iquote . -iquote /input -o /tmp/main "$src" -lm </dev/null >&2 || exit $?
@@ -38,7 +38,7 @@ rm -rf /tmp/go-cache /tmp/go
 exec /tmp/main "$@"`
 )
 
-// rows are the languages that this package knows.
+// rows returns all languages of this package.
 func rows() []row {
 	return []row{
 		{name: "python", aliases: []string{"python3", "py"}, programs: []string{"python3", "python"}, file: "main.py",
@@ -77,8 +77,8 @@ func rows() []row {
 	}
 }
 
-// EnvNames are the variables that Prepare may add to a Job's Spec.Env. They hold directories of the jail, no secret,
-// and a policy about names has no need to forbid them.
+// EnvNames returns the variables that Prepare may add to a Job's Spec.Env. Their values are directories of the jail and
+// no secrets, so a policy need not forbid them.
 func EnvNames() (names []string) {
 	for _, r := range rows() {
 		if r.pathVar != "" {

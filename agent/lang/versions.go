@@ -12,17 +12,17 @@ import (
 	"brig/nsjail"
 )
 
-// The bounds of what a program may take to say its version.
+// Bounds of a program that prints its version.
 const (
 	probeTime   = nsjail.Duration(30 * time.Second)
-	probeOutput = 4 << 10 // bytes that are kept of each stream
-	probeAtOnce = 2       // jails
+	probeOutput = 4 << 10 // bytes kept of each stream
+	probeAtOnce = 2       // number of concurrent jails
 )
 
-// Versions runs a small program of each language that was not asked yet in a jail, which exec makes: a default one. It
-// fills in Info.Version, and drops a program that does not print 42 there; the next of the same name takes its place.
-// It returns an error if no language answered, because jails could not be made or took too long. The languages stay
-// listed, and the next call asks again.
+// Versions runs a small program in each language that was not tested before, in default jails made by exec. It sets
+// Info.Version. A program that does not print 42 is dropped, and the next one for the language is tried. It returns an
+// error if no language could be tested because jails failed or took too long. The languages stay listed then, and the
+// next call tests them again.
 func (l *Languages) Versions(ctx context.Context, exec nsjail.Executor) error {
 	room := make(chan struct{}, probeAtOnce)
 	errs := make([]error, len(l.rows))
@@ -40,8 +40,8 @@ func (l *Languages) Versions(ctx context.Context, exec nsjail.Executor) error {
 	return errors.Join(errs...)
 }
 
-// Try is Versions for one language, by any of its names, before it is used for the first time. Nothing is known of what
-// cannot be tried.
+// Try is Versions for one language, given any of its names. It is called before the language is first used. If the test
+// is not possible, the language stays listed.
 func (l *Languages) Try(ctx context.Context, exec nsjail.Executor, name string) error {
 	if g := l.names[strings.ToLower(strings.TrimSpace(name))]; g != nil {
 		return l.ask(ctx, exec, g)
@@ -49,7 +49,7 @@ func (l *Languages) Try(ctx context.Context, exec nsjail.Executor, name string) 
 	return nil
 }
 
-// ask tries a language's programs until one works.
+// ask tests a language's programs until one works.
 func (l *Languages) ask(ctx context.Context, exec nsjail.Executor, g *language) error {
 	g.asking.Lock()
 	defer g.asking.Unlock()
@@ -78,7 +78,7 @@ func (l *Languages) ask(ctx context.Context, exec nsjail.Executor, g *language) 
 	return nil
 }
 
-// probe runs one program. broken is why it does not work; "" if it does.
+// probe runs one program. broken is the reason if it does not work, and "" otherwise.
 func (l *Languages) probe(ctx context.Context, exec nsjail.Executor, r *row, program string) (version, broken string,
 	err error) {
 	var out, messages head
@@ -113,7 +113,7 @@ func (l *Languages) probe(ctx context.Context, exec nsjail.Executor, r *row, pro
 	return "", "", fmt.Errorf("the jail ended with status %s", result.Status)
 }
 
-// head keeps the beginning of what is written to it.
+// head keeps the beginning of its input.
 type head struct{ bytes.Buffer }
 
 func (h *head) Write(b []byte) (int, error) {
@@ -123,14 +123,14 @@ func (h *head) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// maxVersion bounds what is taken for a version, and maxReason a line of an error.
+// maxVersion is the maximum length of a version, and maxReason that of a line of an error.
 const (
 	maxVersion = 40
 	maxReason  = 200
 )
 
-// parseVersion finds the first number with a dot, with what belongs to it: "go version go1.26.8 linux/amd64" is
-// "1.26.8".
+// parseVersion returns the first number that contains a dot, with its suffix: "1.26.8" for "go version go1.26.8
+// linux/amd64".
 func parseVersion(out string) string {
 	for i := 0; i < len(out); i++ {
 		if !digit(out[i]) {
@@ -151,7 +151,7 @@ func parseVersion(out string) string {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// versionByte is what may follow the first dot: "5.2.15-rc1+deb12".
+// versionByte reports whether a letter or punctuation mark may follow the first dot of a version: "5.2.15-rc1+deb12".
 func versionByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c == '-' || c == '+' || c == '_' || c == '~'
 }

@@ -12,7 +12,7 @@ import (
 // Rest is the item of a pattern that matches any number of arguments.
 const Rest = "..."
 
-// arguments checks args against one entry. denied reports that the entry denies them, whatever others allow.
+// arguments checks args against one entry. denied means that the entry denies them, even if other entries allow them.
 func (p *Policy) arguments(k Command, args []string) (denied bool, _ *nsjail.Refusal) {
 	for _, f := range k.DenyFlags {
 		if i := slices.IndexFunc(args, func(a string) bool { return spells(f, a) }); i >= 0 {
@@ -55,10 +55,10 @@ func show(pattern []string) string {
 	return strings.Join(pattern, " ")
 }
 
-// matches reports whether a pattern fits all arguments: an item for each, and Rest for any number. An item that denies
-// and is an option without a wildcard fits every spelling of it.
+// matches reports whether a pattern matches all arguments: one item for each argument, and Rest for any number. In a
+// deny pattern, an option without a wildcard matches every spelling of it.
 func matches(pattern, args []string, deny bool) bool {
-	// reach[i] is true if the pattern so far fits args[:i]: as many steps as items times arguments, whatever they are.
+	// reach[i] is true if the items so far match args[:i]. The run time is at most items times arguments.
 	reach := make([]bool, len(args)+1)
 	reach[0] = true
 	for _, item := range pattern {
@@ -76,10 +76,10 @@ func matches(pattern, args []string, deny bool) bool {
 	return reach[len(args)]
 }
 
-// fits matches one argument, whole: * is any bytes, also none and slashes, ? one byte, and \ takes the next byte as it
-// is.
+// fits reports whether item matches the whole argument: * matches any number of bytes (slashes too), ? one byte, and \
+// escapes the next byte.
 func fits(item, arg string) bool {
-	// The usual two pointers with one way back, to the last star: linear in item times arg.
+	// Glob matching that backtracks to the last star only: at most len(item) times len(arg) steps.
 	i, a, star, from := 0, 0, -1, 0
 	for a < len(arg) {
 		if i < len(item) {
@@ -108,9 +108,10 @@ func fits(item, arg string) bool {
 	return strings.Trim(item[i:], "*") == ""
 }
 
-// spells reports whether arg may give the option to a program, in any usual spelling: with "=value", a long one cut
-// short (getopt_long(3)) or with one hyphen instead of two and two instead of one (Go's flag), a short one among others
-// or with its value after it. It looks behind "--" as well, since not every program stops there.
+// spells reports whether arg may be the option name in any usual spelling: with "=value"; a long option abbreviated
+// (getopt_long(3)), or with one hyphen instead of two or two instead of one (Go's package flag); a short option grouped
+// with others, or with its value attached. Arguments after "--" are checked as well, since not every program stops
+// there.
 func spells(name, arg string) bool {
 	plain := strings.TrimLeft(name, "-")
 	if len(arg) < 2 || arg[0] != '-' {
@@ -125,8 +126,8 @@ func spells(name, arg string) bool {
 		(len(given) > 1 || strings.HasPrefix(arg, "--") || given == plain)
 }
 
-// flagAllowed reports whether an argument is no option, or one that is listed: by itself, with "=value" if it is listed
-// with a "=" at its end, or short ones together if each is listed.
+// flagAllowed reports whether an argument is not an option, or is a listed one. "--name=value" is allowed if "--name="
+// is listed. Grouped short options are allowed if each of them is listed.
 func flagAllowed(list []string, arg string) bool {
 	if len(arg) < 2 || arg[0] != '-' || arg == "--" || slices.Contains(list, arg) {
 		return true

@@ -12,8 +12,8 @@ import (
 	"brig/nsjail"
 )
 
-// Check gives everything that is wrong with the policy on any machine, each as one line that names the JSON path and
-// the remedy. A policy that a program has made is judged by the same lines as one that was read.
+// Check returns every problem of the policy that does not depend on the machine. Each is one line with the JSON path
+// and the remedy. Parse reports the same problems.
 func (p *Policy) Check() (problems []string) {
 	c := &checker{}
 	c.name("name", p.Name)
@@ -64,8 +64,8 @@ func (p *Policy) Check() (problems []string) {
 	return c.problems
 }
 
-// unrequirable returns why a run of this policy could not have the mechanism: nsjail refuses to require a limit that is
-// not set, and only a ceiling sets one for every run.
+// unrequirable returns why a run under this policy could not have the mechanism, or "". nsjail refuses to require a
+// limit that is not set, and only a ceiling sets a limit for every run.
 func (p *Policy) unrequirable(name string) string {
 	for i := range limitTable() {
 		r := &limitTable()[i]
@@ -76,7 +76,7 @@ func (p *Policy) unrequirable(name string) string {
 	return ""
 }
 
-// sets reports whether a ceiling gives every run the limit.
+// sets reports whether a ceiling sets the limit for every run.
 func (p *Policy) sets(limit string) bool {
 	for i := range ceilings {
 		if c := &ceilings[i]; c.name == limit {
@@ -87,7 +87,7 @@ func (p *Policy) sets(limit string) bool {
 	return false
 }
 
-// checker collects problems, so that one run names them all.
+// checker collects problems, so that Check returns all of them.
 type checker struct{ problems []string }
 
 func (c *checker) add(path, reason, fix string) {
@@ -120,19 +120,19 @@ func (c *checker) paths(field string, list []string, empty bool) {
 	})
 }
 
-// Bounds of patterns: matching takes time by items and arguments.
+// Bounds of patterns: the time to match is proportional to items times arguments.
 const (
 	maxCommands     = 1024
 	maxPatternItems = 1024
 	maxGlob         = 256
 )
 
-// cleanAbs says whether a path has one reading.
+// cleanAbs reports whether a path is absolute and clean.
 func cleanAbs(s string) bool {
 	return strings.HasPrefix(s, "/") && path.Clean(s) == s && !strings.ContainsRune(s, 0)
 }
 
-// validVariable takes a name or a glob in the form of path.Match.
+// validVariable reports whether s is a variable's name or a glob for path.Match.
 func validVariable(s string) bool {
 	_, err := path.Match(s, "")
 	return err == nil && s != "" && !strings.ContainsAny(s, "=\x00")
@@ -180,7 +180,7 @@ func (c *checker) command(at string, k Command) {
 	}
 }
 
-// option says whether s is a name of an option, without a value.
+// option reports whether s is the name of an option, without a value.
 func option(s string) bool {
 	name := strings.TrimLeft(s, "-")
 	return len(s) > len(name) && len(s)-len(name) <= 2 && name != "" && !strings.ContainsAny(name, "= \x00")

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// command checks Args[0] by the file that the jail will execute, and the rest by patterns.
+// command checks Args[0] by the file that the jail will execute, and the other arguments by patterns.
 //
-// A command is allowed if an entry leads to the same file (device and inode number) and the last name of both is the
-// same: a program that is many, as busybox is, tells by the name that it was called by what to be.
+// An entry allows a command if both lead to the same file (device and inode number) and have the same base name. The
+// name matters because a multi-call binary such as busybox chooses its function by argv[0].
 func (p *Policy) command(s *nsjail.Spec, v *view) *nsjail.Refusal {
-	if strings.IndexByte(strings.Join(s.Args, ""), 0) >= 0 { // no policy sees another argument than the kernel does
+	if strings.IndexByte(strings.Join(s.Args, ""), 0) >= 0 { // execve(2) would cut it at the NUL
 		return p.refusal("commands", "invalid_request", "an argument has a NUL byte", "Leave it out.")
 	}
 	entries, refusal := p.entries(s, v)
@@ -44,7 +44,7 @@ func (p *Policy) command(s *nsjail.Spec, v *view) *nsjail.Refusal {
 	return why
 }
 
-// entries are those that name what will be executed; a refusal if there is none.
+// entries returns the policy's entries for the file that will be executed, or a refusal if there is none.
 func (p *Policy) entries(s *nsjail.Spec, v *view) (list []Command, _ *nsjail.Refusal) {
 	name := s.Args[0]
 	for _, k := range p.Commands {
@@ -86,8 +86,8 @@ func (p *Policy) entries(s *nsjail.Spec, v *view) (list []Command, _ *nsjail.Ref
 	return list, nil
 }
 
-// alsoByName adds entries by their name alone where any command is allowed, so that what one denies stays denied where
-// the file cannot be determined.
+// alsoByName adds the entries with the same base name. It is used if any command is allowed and the file cannot be
+// determined, so that what an entry denies stays denied.
 func (p *Policy) alsoByName(list []Command, name string) []Command {
 	for _, k := range p.Commands {
 		if name != "" && k.Command != Any && path.Base(k.Command) == path.Base(name) {
@@ -97,7 +97,7 @@ func (p *Policy) alsoByName(list []Command, name string) []Command {
 	return list
 }
 
-// same reports whether an entry leads to the file, by the same last name.
+// same reports whether an entry leads to the file, with the same base name, and the file is not writable by runs.
 func (p *Policy) same(k Command, name string, f *file, v *view) bool {
 	if path.Base(k.Command) != path.Base(name) || strings.HasSuffix(name, "/") {
 		return false
@@ -105,14 +105,14 @@ func (p *Policy) same(k Command, name string, f *file, v *view) bool {
 	return sameFile(k, f, v) && !p.writable(f, v)
 }
 
-// sameFile reports whether an entry leads to the file, by whatever name.
+// sameFile reports whether an entry leads to the file, under any name.
 func sameFile(k Command, f *file, v *view) bool {
 	own, err := lookPath(k.Command, nsjail.DefaultPath, "/", v)
 	return err == nil && len(own) > 0 && own[0].dev == f.dev && own[0].ino == f.ino
 }
 
-// writable reports whether a run of this policy may write to where the file is on the host: then it may be anybody's by
-// now.
+// writable reports whether runs under this policy may write to the file's location on the host. A payload may then have
+// replaced the file.
 func (p *Policy) writable(f *file, v *view) bool {
 	if len(p.Paths.Write) == 0 {
 		return false
@@ -128,7 +128,7 @@ func (p *Policy) writable(f *file, v *view) bool {
 		slices.ContainsFunc(p.Paths.Write, func(w string) bool { return under(settled(w), where) })
 }
 
-// candidates are the files that the jail may execute for a Spec, in order: the kernel takes the first that it can.
+// candidates returns the files that the jail may execute, in order. The kernel executes the first that it can.
 func candidates(s *nsjail.Spec, name string, v *view) ([]*file, error) {
 	dirs := nsjail.DefaultPath
 	for _, e := range s.Env {
@@ -147,8 +147,9 @@ func candidates(s *nsjail.Spec, name string, v *view) ([]*file, error) {
 	return lookPath(name, dirs, workdir, v)
 }
 
-// lookPath does what nsjail does to find a command: each absolute directory of PATH in turn, and on from what does not
-// exist or cannot be executed. A file that only some can execute leaves open whether the next one is tried.
+// lookPath finds a command as nsjail does: in each absolute directory of PATH in turn, skipping a file that is missing
+// or not executable. After a file that is executable for some users only, the search goes on, since that file may be
+// skipped.
 func lookPath(name, dirs, workdir string, v *view) (list []*file, err error) {
 	if strings.Contains(name, "/") {
 		if !strings.HasPrefix(name, "/") {
@@ -236,7 +237,7 @@ func (p *Policy) otherCommands(name string) string {
 	return "Do it without " + words.QuoteASCII(name) + "; other allowed commands: " + orNone(rest) + "."
 }
 
-// commandNames lists the entries, for a sentence.
+// commandNames lists the allowed commands for a message.
 func (p *Policy) commandNames() string {
 	var names []string
 	for _, k := range p.Commands {

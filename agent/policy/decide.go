@@ -9,13 +9,13 @@ import (
 	"brig/nsjail"
 )
 
-// Decide narrows j.Spec to what p allows, or refuses the Job. Of a Job that was refused already it changes nothing.
+// Decide narrows j.Spec to what p allows, or refuses the Job. A Job that was refused before is left unchanged.
 func (p *Policy) Decide(j *nsjail.Job) { DecideAll(j, p) }
 
-// DecideAll lets every policy judge the Job as it was asked for, and then each narrow it: the result lies within all of
-// them, and neither the verdict nor the Spec depends on their order. (Of policies that decide one after the other, the
-// later judge what the earlier have narrowed: a ceiling that refuses then may have nothing to refuse any more.) A
-// policy that Check finds fault with refuses.
+// DecideAll checks the original Spec against every policy, and only then narrows it by each of them. The result is
+// allowed by all of them, and neither the verdict nor the Spec depends on their order. (If the policies decided in
+// sequence, a later one would see the narrowed Spec, and a ceiling that refuses might no longer be exceeded.) A policy
+// with problems (see Check) refuses the Job.
 func DecideAll(j *nsjail.Job, ps ...*Policy) {
 	if j.Verdict.Refusal != nil {
 		return
@@ -49,8 +49,8 @@ func DecideAll(j *nsjail.Job, ps ...*Policy) {
 	}
 }
 
-// Wrap returns an Executor that asks every policy before next. A refused Job goes on to next, so that it can be written
-// down. The policies are copied; one that Check finds fault with refuses every run.
+// Wrap returns an Executor that checks each Job against every policy and then calls next. A refused Job is passed to
+// next too, so that it can be logged. The policies are copied. One with problems (see Check) refuses every run.
 func Wrap(next nsjail.Executor, ps ...*Policy) nsjail.Executor {
 	w := &wrapper{next: next}
 	for _, p := range ps {
@@ -73,7 +73,8 @@ func (w *wrapper) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, e
 	return w.next.Execute(ctx, j)
 }
 
-// wellFormed refuses a Spec that no machine would run: a negative size or a NaN must not be compared with a ceiling.
+// wellFormed refuses a Spec that is invalid on every machine, so that no negative size and no NaN is compared with a
+// ceiling.
 func wellFormed(j *nsjail.Job, p *Policy) *nsjail.Refusal {
 	problems := j.Spec.Check()
 	if len(problems) == 0 {
@@ -85,10 +86,10 @@ func wellFormed(j *nsjail.Job, p *Policy) *nsjail.Refusal {
 	return r
 }
 
-// judge returns a Refusal, or nil. It changes nothing.
+// judge returns a Refusal, or nil if p allows the Job. It changes nothing.
 func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
 	whole := *p
-	whole.defaults() // of a policy that a program has made
+	whole.defaults() // for a policy made by a program, not parsed
 	p = &whole
 	if problems := p.problems(); len(problems) > 0 {
 		return p.refusal(strings.SplitN(problems[0], ":", 2)[0], "invalid_policy",
@@ -114,7 +115,7 @@ func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
 	return nil
 }
 
-// problems is Check, once for a sealed policy.
+// problems returns the result of Check. A sealed policy has been checked already.
 func (p *Policy) problems() []string {
 	if p.sealed {
 		return nil
@@ -122,18 +123,18 @@ func (p *Policy) problems() []string {
 	return p.Check()
 }
 
-// apply narrows what judge has let pass. It only ever takes away.
+// apply narrows a Spec that judge has allowed, and returns sentences that describe the changes. It only restricts.
 func (p *Policy) apply(s *nsjail.Spec) []string {
 	said := p.narrow(s)
 	said = append(said, p.narrowEgress(s)...)
 	return append(said, p.mechanisms(s)...)
 }
 
-// Lower narrows a Spec as a run's is that the policy has allowed, and asks nothing: for a look at what each run has to
-// have.
+// Lower narrows a Spec as Decide narrows one that is allowed, without checking whether it is. It shows what each run is
+// required to have.
 func (p *Policy) Lower(s *nsjail.Spec) { p.apply(s) }
 
-// program checks what is executed, or what it was made from.
+// program checks the command, or the language and size of the code.
 func (p *Policy) program(j *nsjail.Job, v *view) *nsjail.Refusal {
 	if j.Language == "" {
 		if open(p, p.Commands) {
@@ -163,7 +164,7 @@ func (p *Policy) seccomp(s *nsjail.Spec) *nsjail.Refusal {
 		"Use one of the allowed filters: "+orNone(p.Seccomp)+".")
 }
 
-// mechanisms adds the required ones, and removes from Optional those that are not.
+// mechanisms adds the required mechanisms, and removes from Spec.Optional those that the policy does not list.
 func (p *Policy) mechanisms(s *nsjail.Spec) (said []string) {
 	optional := slices.DeleteFunc(slices.Clone(s.Optional), func(name string) bool {
 		return slices.Contains(p.Require, name) || !open(p, p.Optional) && !slices.Contains(p.Optional, name)
@@ -189,13 +190,13 @@ func (p *Policy) mechanisms(s *nsjail.Spec) (said []string) {
 	return said
 }
 
-// extra is a field of a Spec that only a feature allows.
+// extra is a field of a Spec that requires a feature.
 type extra struct {
 	asked          bool
 	feature, field string
 }
 
-// extras refuses what only a feature allows.
+// extras refuses a Spec that uses a feature which the policy does not list.
 func (p *Policy) extras(s *nsjail.Spec) *nsjail.Refusal {
 	list := []extra{
 		{s.TTY, "tty", "tty"},
@@ -214,7 +215,7 @@ func (p *Policy) extras(s *nsjail.Spec) *nsjail.Refusal {
 	return nil
 }
 
-// limitExtras returns the limits that only a feature allows, one feature after the other.
+// limitExtras returns the limits that require a feature, grouped by feature.
 func limitExtras(l *nsjail.Limits) (list []extra) {
 	for i := range limitTable() {
 		feature := limitTable()[i].Feature
@@ -230,7 +231,7 @@ func limitExtras(l *nsjail.Limits) (list []extra) {
 	return list
 }
 
-// plainUser reports whether an identity is the default one, in either spelling.
+// plainUser reports whether a user is the default one, in either spelling.
 func plainUser(u string) bool { return u == "" || u == "1000" || u == "1000:1000" }
 
 func (p *Policy) has(feature string) bool {
@@ -242,13 +243,13 @@ func (p *Policy) noFeature(feature, field string) *nsjail.Refusal {
 		"Leave "+field+" out.")
 }
 
-// refusal is a no of this policy.
+// refusal returns a Refusal by this policy.
 func (p *Policy) refusal(field, code, message string, next ...string) *nsjail.Refusal {
 	return &nsjail.Refusal{Message: sentence(message), Code: code, Layer: "policy", Rule: p.label() + ": " + field,
 		NextSteps: next}
 }
 
-// sentence ends with a full stop.
+// sentence adds a full stop if there is none.
 func sentence(s string) string {
 	if s == "" || strings.HasSuffix(s, ".") {
 		return s
@@ -256,7 +257,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// orNone is a list in a sentence.
+// orNone joins a list for a message: "none" if it is empty, and at most 64 entries.
 func orNone(list []string) string {
 	if len(list) == 0 {
 		return "none"

@@ -1,59 +1,61 @@
-// Package policy says what a run may be, as data: which commands and languages, which files of the host, what of the
-// network, how much of the machine. A Policy narrows a Job's Spec to what it allows, or refuses it with a sentence that
-// a model can act on.
+// Package policy describes, as data, what a run may do: which commands and languages it may use, which files of the
+// host, which network access, and how many resources. A Policy narrows a Job's Spec to what it allows. Otherwise it
+// refuses the Job, with a message that a language model can act on.
 //
 //	p, err := policy.LoadProfile("/etc/brig/policies", "python-data")
 //	exec := policy.Wrap(runner, p)
 //
-// # What a decision is
+// # Guarantees
 //
 // Let allowed(p) be the set of Specs that a policy allows. Then
 //
-//   - Decide leaves a Spec of allowed(p), or refuses; a Spec that it refuses it does not change;
-//   - Decide takes away only: limits go down, denials and required mechanisms are added, what may be missing is cut;
-//   - a second Decide changes nothing;
-//   - DecideAll of several policies is in all of their sets, and their order counts for nothing.
+//   - Decide either produces a Spec in allowed(p) or refuses; a refused Spec is left unchanged;
+//   - Decide only restricts: it lowers limits, adds denials and required mechanisms, and removes optional mechanisms;
+//   - Decide is idempotent;
+//   - the result of DecideAll with several policies lies in all of their sets and does not depend on their order.
 //
-// A property test draws Specs and policies and holds these against each other. Another one goes through the fields of
-// nsjail.Spec by reflection: a field that is not classified fails it.
+// A property test checks these with random Specs and policies. Another test walks the fields of nsjail.Spec by
+// reflection and fails for a field that is not classified.
 //
 // # Absence
 //
-// A list that is absent allows nothing, and a bound that is absent binds nothing: see the comments at the fields for
-// the three lists that have a default. In an open policy, a list that is absent is not judged at all: {"extends":
-// "any", "limits": {"wall": "10s"}} narrows one thing beside other policies. An inherited bound can be raised, not
-// removed.
+// An absent list allows nothing and an absent bound does not limit. Three lists have a default instead: see the
+// comments of the fields. In an open policy, an absent list is not checked at all: {"extends": "any", "limits":
+// {"wall": "10s"}} restricts one property, to be combined with other policies. An inherited bound can be raised, but
+// not removed.
 //
 // # Commands
 //
-// Args[0] is looked up as the jail will do it: in its PATH (the one that the run sets, if it does), through links, in
-// the tree that the jail will show, its mounts included. What is found is compared with what the policy's entries lead
-// to, by device and inode number, and the last names must be equal: "python3", "/usr/bin/python3" and
-// "//usr/bin/../bin/python3" are one command, and "./python3" in /work is not that one. Below /work, /tmp, /output,
-// /input and below mounts that are written to or made for the run nothing is an allowed command, for it may be
-// anybody's.
+// Args[0] is resolved as the jail will resolve it: in the jail's PATH (the one that the run sets, if any), through
+// symbolic links, in the file tree of the jail including its mounts. An entry of the policy is resolved likewise. They
+// match if device, inode number and base name are equal: "python3", "/usr/bin/python3" and "//usr/bin/../bin/python3"
+// are one command, and "./python3" in /work is a different one. No file below /work, /tmp, /output, /input, a writable
+// mount or a mount created for the run is an allowed command, since a payload may have written it.
 //
-// A pattern is a list of items, one for each argument; "..." stands for any number of them. In an item, * is any text,
-// ? one byte, and \ takes the next byte as it is; without these it is compared whole. An entry fits if nothing of deny
-// and of deny_flags does, every option is one of flags (if there are any), and some pattern of allow fits (if there is
-// one). What one entry denies, no other allows. deny_flags, and options in deny, are found in every usual spelling: "-o
-// x", "-ox", "-vo", "--output=x", "--outp"; but a program may have more: a list of what is allowed is the safer one.
+// A pattern is a list of items, one for each argument. The item "..." matches any number of arguments. In an item, *
+// matches any text, ? one byte, and \ escapes the next byte; an item without these must equal the argument. An entry
+// accepts the arguments if no pattern of deny and no option of deny_flags matches, every option is listed in flags (if
+// present), and a pattern of allow matches (if present). What one entry denies, no other entry can allow. Options in
+// deny and deny_flags are found in every usual spelling: "-o x", "-ox", "-vo", "--output=x", "--outp". A program may
+// accept other spellings, so a list of what is allowed is safer.
 //
-// A Job with a Language is judged by languages: its Args are package lang's.
+// For a Job with a Language, the list languages decides: package lang sets its Args.
 //
-// Commands hold for what a request names. What that program executes afterwards is not looked at: who may run a shell,
-// an interpreter, env, xargs, make or find -exec may run whatever the jail shows, and so may code in any language. Lint
-// says so. Paths, network, limits and the system-call filter hold whatever is executed.
+// Commands restricts only the command that a request names. It does not restrict what that program executes afterwards.
+// A shell, an interpreter, env, xargs, make, find -exec or code in any language can run every program in the jail. Lint
+// warns about this. Paths, network, limits and the system-call filter apply to all processes.
 //
 // # Paths
 //
-// A path of the host counts by where it leads, and that is what the Spec names from then on. Below a path that runs
-// write to, only the whole of that path can be shown: anything deeper could be replaced by a link between this look and
-// the jail's. Mounts go to the work areas and to paths.targets only, counted by where the target is in the end.
+// A path of the host is compared after its symbolic links are resolved, and the resolved path is written into the Spec.
+// A path that runs may write to can be mounted only as a whole: a subdirectory of it could be replaced by a symbolic
+// link before the jail is made. A mount's target must lie in a work area or in paths.targets, after its symbolic links
+// are resolved.
 //
 // # Network
 //
-// What a run's rules allow must lie within what network.egress allows: "*.example.com" covers "a.example.com" and not
-// "example.com", a port range the ports within it, mode tcp whatever is spoken, http its methods and paths. 0.0.0.0/0
-// covers public addresses only, as it does when it is enforced. Denials and bounds of the policy are added.
+// What a run's rules allow must lie within what network.egress allows: "*.example.com" includes "a.example.com" but not
+// "example.com", a port range includes the ports within it, mode tcp includes every protocol over TCP, and a rule for
+// http includes its methods and paths. 0.0.0.0/0 includes public addresses only, as when it is enforced. The policy's
+// denials and bounds are added to the run's.
 package policy

@@ -10,7 +10,7 @@ import (
 	"brig/nsjail"
 )
 
-// narrowEgress adds the policy's denials and bounds to the run's.
+// narrowEgress adds the policy's denials and bounds to the run's egress rules.
 func (p *Policy) narrowEgress(s *nsjail.Spec) (said []string) {
 	own := p.Network.Egress
 	if s.Egress == nil || own == nil {
@@ -40,7 +40,8 @@ func (p *Policy) narrowEgress(s *nsjail.Spec) (said []string) {
 	return said
 }
 
-// union adds what is new, and sorts it if there is any, so that the order of policies leaves no trace.
+// union appends the elements of more that have lacks. If there are any it sorts the result, which then does not depend
+// on the order of policies.
 func union[T any](have, more []T, key func(T) string) []T {
 	n := len(have)
 	for _, m := range more {
@@ -54,7 +55,7 @@ func union[T any](have, more []T, key func(T) string) []T {
 	return have
 }
 
-// bound is a number of an egress.Policy, for which 0 is no bound, or byDefault.
+// bound is a numeric bound of an egress.Policy. A value of 0 means byDefault; if that is 0, no bound.
 type bound struct {
 	name      string
 	byDefault int64

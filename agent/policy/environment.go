@@ -9,7 +9,7 @@ import (
 	"brig/nsjail"
 )
 
-// environment checks the names of what is set and passed.
+// environment checks the names of variables that are set or passed.
 func (p *Policy) environment(j *nsjail.Job) *nsjail.Refusal {
 	s := &j.Spec
 	for _, e := range s.Env {
@@ -34,8 +34,8 @@ func (p *Policy) environment(j *nsjail.Job) *nsjail.Refusal {
 	return nil
 }
 
-// languageSets reports whether package lang has given this to its language: where modules are looked for. The value is
-// compared as well, so that the name cannot carry anything else.
+// languageSets reports whether e is a module search path that package lang sets for a language. It compares the value
+// too, so that the variable cannot have any other.
 func languageSets(s *nsjail.Spec, e string) bool {
 	name, value, _ := strings.Cut(e, "=")
 	workdir := s.Workdir
@@ -46,8 +46,9 @@ func languageSets(s *nsjail.Spec, e string) bool {
 		(value == "/input" || value == workdir+":/input")
 }
 
-// variableAllowed reports whether a list of names and globs has a name. A glob matches neither a secret's name nor one
-// that steers what a program loads or runs: nsjail.PassEnv decides the same for variables that are passed.
+// variableAllowed reports whether a list of names and globs includes a name. A glob does not match the name of a
+// secret, or of a variable that changes which code a program loads or runs. For variables that are passed,
+// nsjail.PassEnv has the same rule.
 func variableAllowed(list []string, name string) bool {
 	if slices.Contains(list, name) && !strings.ContainsAny(name, `*?[\`) {
 		return true
@@ -59,7 +60,8 @@ func variableAllowed(list []string, name string) bool {
 	return err == nil && len(passed) > 0
 }
 
-// steers reports whether a variable changes which code a program loads or runs, so that it undoes a list of commands.
+// steers reports whether a variable can change which code a program loads or runs, and so circumvent a list of
+// commands.
 func steers(name string) bool {
 	n := strings.ToUpper(name)
 	if slices.Contains([]string{"PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8",

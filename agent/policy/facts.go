@@ -9,7 +9,7 @@ import (
 	egress "brig/netns/egress/policy"
 )
 
-// facts are what a policy allows and denies, by field, as texts that can be compared.
+// facts are the entries of one list of a policy as text, for comparison.
 type facts struct {
 	field  string
 	items  []string
@@ -83,7 +83,7 @@ func commandText(k Command) string {
 	return k.Command + " (" + strings.Join(parts, "; ") + ")"
 }
 
-// number is a bound that both policies may have: 0 is none.
+// numeric is a bound of a policy. 0 means no bound.
 type numeric struct {
 	field string
 	value int64
@@ -112,16 +112,16 @@ func (p *Policy) numbers() (list []numeric) {
 	return list
 }
 
-// Change is where two policies differ.
+// Change is a difference between two policies in one field.
 type Change struct {
 	Field string `json:"field"`
-	// More is what the second allows beyond the first, Less what it does not allow any more.
+	// More is what only the second policy allows, Less what only the first allows.
 	More []string `json:"more,omitempty"`
 	Less []string `json:"less,omitempty"`
 }
 
-// Diff returns what b allows more and less than a, field by field. An entry that is in one list only counts as a
-// difference, also if another entry covers it.
+// Diff returns, field by field, what b allows that a does not, and the reverse. An entry in only one of the lists is a
+// difference even if another entry includes it.
 func Diff(a, b *Policy) (changes []Change) {
 	fa, fb := a.facts(), b.facts()
 	for i := range fa {
@@ -157,7 +157,7 @@ func orAny(n numeric) string {
 }
 
 func minus(list, less []string) (left []string) {
-	if slices.Contains(less, Any) { // has everything
+	if slices.Contains(less, Any) { // less includes everything
 		return nil
 	}
 	for _, s := range list {
@@ -175,7 +175,7 @@ func prefixed(word string, list []string) (out []string) {
 	return out
 }
 
-// Explain returns what the policy means, a sentence each.
+// Explain describes the policy in sentences.
 func Explain(p *Policy) (said []string) {
 	say := func(format string, a ...any) { said = append(said, fmt.Sprintf(format, a...)) }
 	if p.Description != "" {
@@ -216,7 +216,7 @@ func Explain(p *Policy) (said []string) {
 	return said
 }
 
-// ExplainJSON is Explain with the whole policy, for programs.
+// ExplainJSON returns the policy and its explanation as JSON.
 func ExplainJSON(p *Policy) (json.RawMessage, error) {
 	policy, err := p.JSON()
 	if err != nil {

@@ -2,8 +2,8 @@ package policy
 
 import "strings"
 
-// fields are the keys of a policy: the parser and the JSON Schema are made from them. A test compares them with the
-// tags of the types.
+// fields returns the keys of a policy, from which the parser and the JSON Schema are generated. A test compares them
+// with the struct tags.
 func (p *Policy) fields() []field {
 	return []field{
 		key("$schema", "this schema, for editors", new(string)),

@@ -10,15 +10,16 @@ import (
 	"brig/nsjail"
 )
 
-// Limits are ceilings of a Spec's limits: what is above is lowered, what is absent gets the ceiling. Zero: no ceiling.
+// Limits are ceilings for a Spec's limits. A higher limit is lowered to the ceiling, and a missing limit is set to it.
+// Zero means no ceiling.
 type Limits struct {
 	Wall        nsjail.Duration `json:"wall,omitempty"`
 	Idle        nsjail.Duration `json:"idle,omitempty"`
-	Grace       nsjail.Duration `json:"grace,omitempty"` // absent: DefaultGrace, if there is a ceiling of wall
+	Grace       nsjail.Duration `json:"grace,omitempty"` // absent: DefaultGrace, if wall has a ceiling
 	CPUTime     nsjail.Duration `json:"cpu_time,omitempty"`
 	CPUs        float64         `json:"cpus,omitempty"`
 	Memory      nsjail.Bytes    `json:"memory,omitempty"`
-	MemorySwap  nsjail.Bytes    `json:"memory_swap,omitempty"` // memory and swap together; absent: as Memory
+	MemorySwap  nsjail.Bytes    `json:"memory_swap,omitempty"` // memory and swap together; absent: the value of Memory
 	MemoryZswap nsjail.Bytes    `json:"memory_zswap,omitempty"`
 	Processes   int64           `json:"processes,omitempty"`
 	Output      nsjail.Bytes    `json:"output,omitempty"`
@@ -28,24 +29,25 @@ type Limits struct {
 	RootSize    nsjail.Bytes    `json:"root_size,omitempty"` // of a writable root
 	FileSize    nsjail.Bytes    `json:"file_size,omitempty"` // of each file: RLIMIT_FSIZE
 	OpenFiles   int64           `json:"open_files,omitempty"`
-	// Refuse names the ceilings above which a run is refused instead of narrowed.
+	// Refuse names ceilings for which a higher limit is refused instead of lowered.
 	Refuse []string `json:"refuse,omitzero"`
 }
 
-// ceiling is one bound that a policy puts on a Spec. As a number, a limit that is missing is math.MaxInt64, and
-// processors are counted in millionths.
+// ceiling is one ceiling of a policy. Its value is an int64: math.MaxInt64 for a missing limit; processors are counted
+// in millionths.
 type ceiling struct {
 	name  string
-	doc   string              // for the schema
-	field func(l *Limits) any // returns a pointer to the bound in the policy
+	doc   string              // for the JSON Schema
+	field func(l *Limits) any // pointer to the bound in the policy
 
-	// Without these, the bound is the field's number, 0 being none, and holds for the Spec's limit of the same name.
+	// The following override the default, in which the bound is the value of field (0 for none) and applies to the
+	// Spec's limit of the same name.
 	of  func(l *Limits) int64
-	get func(s *nsjail.Spec) (v int64, asked bool) // a limit's default counts, but is not asked for
+	get func(s *nsjail.Spec) (v int64, asked bool) // value of the limit, and whether the Spec sets it: false for a default
 	set func(s *nsjail.Spec, v int64)
 }
 
-// ceilings are in the order of the fields of Limits, in which they are applied.
+// ceilings lists all ceilings in the order of the fields of Limits. They are applied in this order.
 var ceilings = []ceiling{
 	{name: "wall", doc: "time from start to end", field: func(l *Limits) any { return &l.Wall }, get: getWall},
 	{name: "idle", doc: "time without output", field: func(l *Limits) any { return &l.Idle }},
@@ -77,10 +79,10 @@ var ceilings = []ceiling{
 		field: func(l *Limits) any { return &l.OpenFiles }, get: getHard("nofile"), set: setHard("nofile")},
 }
 
-// limitTable is the table of a Spec's limits, which is not changed here.
+// limitTable returns the table of a Spec's limits, which must not be modified.
 var limitTable = sync.OnceValue(nsjail.LimitTable)
 
-// limit returns a pointer to the Spec's limit of the ceiling's name.
+// limit returns a pointer to the Spec's limit with the ceiling's name.
 func (c *ceiling) limit(s *nsjail.Spec) any {
 	for i := range limitTable() {
 		if r := &limitTable()[i]; r.Name == c.name {
@@ -90,7 +92,7 @@ func (c *ceiling) limit(s *nsjail.Spec) any {
 	return new(int64)
 }
 
-// bound returns the policy's number, or 0 for none.
+// bound returns the policy's bound, or 0 for none.
 func (c *ceiling) bound(l *Limits) int64 {
 	if c.of != nil {
 		return c.of(l)
@@ -98,7 +100,7 @@ func (c *ceiling) bound(l *Limits) int64 {
 	return number(c.field(l))
 }
 
-// read returns what the Spec allows, and whether it asks for that.
+// read returns the Spec's limit, and whether the Spec sets it.
 func (c *ceiling) read(s *nsjail.Spec) (v int64, asked bool) {
 	if c.get != nil {
 		return c.get(s)
@@ -126,7 +128,7 @@ func (c *ceiling) write(s *nsjail.Spec, v int64) {
 
 const millionths = 1e6
 
-// number returns a bound or a limit as a number.
+// number converts a bound or a limit to an int64.
 func number(field any) int64 {
 	switch v := field.(type) {
 	case *nsjail.Duration:
@@ -141,7 +143,7 @@ func number(field any) int64 {
 	return 0
 }
 
-// show returns a number as text, by the type of the policy's field.
+// show formats a value according to the type of the policy's field.
 func (c *ceiling) show(v int64) string {
 	switch c.field(&Limits{}).(type) {
 	case *nsjail.Duration:
@@ -165,7 +167,7 @@ func showBytes(v int64) string { return nsjail.Bytes(v).String() }
 func showCount(v int64) string { return fmt.Sprint(v) }
 func showTime(v int64) string  { return nsjail.Duration(v).String() }
 
-// fields are the keys of the ceilings.
+// fields returns the keys of Limits.
 func (l *Limits) fields() []field {
 	var list []field
 	for _, c := range ceilings {
@@ -174,8 +176,8 @@ func (l *Limits) fields() []field {
 	return append(list, key("refuse", "ceilings above which a run is refused instead of narrowed", &l.Refuse))
 }
 
-// narrow lowers what is above the ceilings. It returns a sentence for each limit that was
-// asked for, and one for all others.
+// narrow lowers limits to the ceilings. It returns a sentence for each lowered limit that the Spec sets, and one for
+// all others.
 func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
 	var unasked []string
 	for i := range ceilings {
@@ -198,7 +200,7 @@ func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
 	return said
 }
 
-// tooMuch refuses a limit above one of the ceilings in Refuse.
+// tooMuch refuses a limit above a ceiling that Refuse names.
 func (p *Policy) tooMuch(s *nsjail.Spec) *nsjail.Refusal {
 	for i := range ceilings {
 		c := &ceilings[i]

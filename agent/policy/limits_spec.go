@@ -10,10 +10,10 @@ import (
 	"brig/nsjail"
 )
 
-// DefaultGrace is the ceiling of grace where a policy has one of wall only: what comes after wall is bounded, too.
+// DefaultGrace is the ceiling of grace if the policy has only one of wall, so that the total time is bounded.
 const DefaultGrace = nsjail.Duration(10 * time.Second)
 
-// getWall takes the default, which only a jail without a terminal has.
+// getWall returns the wall limit. Its default does not apply to a jail with a terminal.
 func getWall(s *nsjail.Spec) (int64, bool) {
 	switch w := s.Limits.Wall; {
 	case w < 0:
@@ -27,7 +27,7 @@ func getWall(s *nsjail.Spec) (int64, bool) {
 	}
 }
 
-// graceOf bounds what follows the wall limit.
+// graceOf returns the ceiling of the time after the wall limit.
 func graceOf(l *Limits) int64 {
 	if l.Grace == 0 && l.Wall > 0 {
 		return int64(DefaultGrace)
@@ -37,8 +37,8 @@ func graceOf(l *Limits) int64 {
 
 func getGrace(s *nsjail.Spec) (int64, bool) { return int64(s.Limits.Grace), s.Limits.Grace != 0 }
 
-// setCPUTime replaces RLIMIT_CPU, since a Spec with both is not valid: the limit of each process becomes that of all
-// together, if it is less.
+// setCPUTime sets the CPU time limit and removes RLIMIT_CPU, since a Spec with both is invalid. If RLIMIT_CPU, a limit
+// of each process, is lower, its value becomes the limit of all processes together.
 func setCPUTime(s *nsjail.Spec, v int64) {
 	d := nsjail.Duration(v)
 	if r, own := s.Limits.Rlimits["cpu"]; own {
@@ -50,8 +50,8 @@ func setCPUTime(s *nsjail.Spec, v int64) {
 	s.Limits.CPUTime = d
 }
 
-// setCPUs keeps the conditions of nsjail on the fields beside it: at least 1ms in each period, and no burst beyond the
-// quota.
+// setCPUs sets the number of processors and keeps related fields valid: a quota of at least 1ms in each period, and no
+// burst above the quota.
 func setCPUs(s *nsjail.Spec, millionth int64) {
 	l, v := &s.Limits, float64(millionth)/millionths
 	l.CPUs = v
@@ -64,7 +64,7 @@ func setCPUs(s *nsjail.Spec, millionth int64) {
 	}
 }
 
-// setMemory keeps the limits that may not exceed memory below it.
+// setMemory sets the memory limit, and lowers the limits that must not exceed it.
 func setMemory(s *nsjail.Spec, v int64) {
 	s.Limits.Memory = nsjail.Bytes(v)
 	for i := range limitTable() {
@@ -77,13 +77,13 @@ func setMemory(s *nsjail.Spec, v int64) {
 
 func swapOf(l *Limits) int64 { return int64(max(l.MemorySwap, l.Memory)) }
 
-// getSwap counts 0 as nothing, since it means as much as memory.
+// getSwap returns the limit of memory and swap. 0 is not a set value: it means the same as the memory limit.
 func getSwap(s *nsjail.Spec) (int64, bool) {
 	v := s.Limits.MemorySwap
 	return unlimited(int64(v)), v != 0
 }
 
-// getProcesses reads RLIMIT_NPROC as well, which a Spec may have instead.
+// getProcesses returns the limit of processes. A Spec may have RLIMIT_NPROC instead.
 func getProcesses(s *nsjail.Spec) (int64, bool) {
 	if r, own := s.Limits.Rlimits["nproc"]; own {
 		return unlimited(r.Hard), true
@@ -125,7 +125,7 @@ func setInodes(s *nsjail.Spec, v int64) {
 	lower(s, v, nsjail.DefaultTmpfsInodes, tmpfsInodes, func(m *nsjail.Mount) { m.Inodes = v })
 }
 
-// largest returns the most that any tmpfs has, and whether the Spec names a size.
+// largest returns the largest size of all tmpfs mounts, and whether the Spec sets any size.
 func largest(s *nsjail.Spec, byDefault int64, get func(*nsjail.Mount) int64) (most int64, asked bool) {
 	for i := range s.Mounts {
 		if s.Mounts[i].Type != nsjail.MountTmpfs {
@@ -167,7 +167,7 @@ func getRootSize(s *nsjail.Spec) (int64, bool) {
 
 func setRootSize(s *nsjail.Spec, v int64) { s.Rootfs.Size = nsjail.Bytes(v) }
 
-// getHard returns the hard limit of a resource of getrlimit(2).
+// getHard returns a function that returns a hard limit of getrlimit(2).
 func getHard(resource string) func(*nsjail.Spec) (int64, bool) {
 	return func(s *nsjail.Spec) (int64, bool) {
 		if r, own := s.Limits.Rlimits[resource]; own {
@@ -184,7 +184,7 @@ func setHard(resource string) func(*nsjail.Spec, int64) {
 	return func(s *nsjail.Spec, v int64) { setRlimit(s, resource, v, true) }
 }
 
-// setRlimit lowers a resource's limits to v, or takes them out of the Spec.
+// setRlimit lowers a resource limit to v if keep is set, and otherwise removes it from the Spec.
 func setRlimit(s *nsjail.Spec, resource string, v int64, keep bool) {
 	limits := maps.Clone(s.Limits.Rlimits) // the map may be the caller's
 	if !keep {
@@ -208,7 +208,7 @@ func setRlimit(s *nsjail.Spec, resource string, v int64, keep bool) {
 	s.Limits.Rlimits = limits
 }
 
-// rlimits refuses a resource limit above nsjail's own, unless it has a ceiling here that will lower it.
+// rlimits refuses a resource limit above nsjail's default, unless a ceiling of this policy will lower it.
 func (p *Policy) rlimits(s *nsjail.Spec) *nsjail.Refusal {
 	if p.has("rlimits") {
 		return nil
@@ -219,7 +219,7 @@ func (p *Policy) rlimits(s *nsjail.Spec) *nsjail.Refusal {
 		if bounded[name] {
 			continue
 		}
-		most := int64(math.MaxInt64) - 1 // any bound is one: only infinity is more than the caller's own
+		most := int64(math.MaxInt64) - 1 // without a default in nsjail, only infinity is refused
 		if r, ok := nsjail.DefaultRlimits[name]; ok {
 			most = unlimited(r.Hard)
 		}

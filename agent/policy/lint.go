@@ -11,17 +11,17 @@ import (
 	"brig/nsjail"
 )
 
-// Finding is one finding of Lint.
+// Finding is a result of Lint.
 type Finding struct {
-	// Level is "error" for what cannot work and "warning" for what may not be meant.
+	// Level is "error" for something that cannot work, and "warning" for something that may be unintended.
 	Level string `json:"level"`
-	// Path is the field's.
+	// Path is the JSON path of the field.
 	Path    string `json:"path"`
 	Message string `json:"message"`
 }
 
-// Lint looks for what the writer of a policy may not mean, on this machine: executables that are not there, rules
-// that nothing reaches, and what opens more than it seems to.
+// Lint checks a policy on this machine for likely mistakes: missing executables, rules without effect, and entries that
+// allow more than they seem to.
 func Lint(p *Policy) []Finding {
 	l := &linter{p: p}
 	for _, problem := range p.Check() {
@@ -42,7 +42,7 @@ func Lint(p *Policy) []Finding {
 	return l.found
 }
 
-// Presets are the names of nsjail's system-call filters: those of package seccomp, which a test compares.
+// Presets returns the names of nsjail's system-call filters. A test compares them with package seccomp.
 func Presets() []string { return []string{"default", "strict", "compute", "build", "debug"} }
 
 type linter struct {
@@ -58,7 +58,7 @@ func (l *linter) warn(path, format string, a ...any) {
 	l.add("warning", path, fmt.Sprintf(format, a...))
 }
 
-// launchers are programs that execute others, named by arguments, input or settings.
+// launchers are programs that execute other programs, which are given by arguments, input or configuration.
 var launchers = map[string]string{
 	"a shell": "sh bash dash zsh ksh fish csh tcsh ash busybox toybox",
 	"an interpreter": "python python2 python3 perl ruby node nodejs deno bun lua lua5.3 lua5.4 luajit php tclsh " +
@@ -73,7 +73,7 @@ var launchers = map[string]string{
 		"cpio dd",
 }
 
-// languages are the names that package lang gives to a Job.
+// languages are the languages of package lang.
 const languages = "python javascript javascript-module bash sh perl c c++ go java ruby lua php tcl awk r"
 
 func launcher(name string) string {
@@ -150,8 +150,8 @@ func (l *linter) command(at string, k Command, v *view) {
 	}
 }
 
-// everything reports whether some command executes anything by its nature, so that one that can by its options adds
-// nothing.
+// everything reports whether an allowed command can execute any program by its nature. A warning about options that do
+// the same is then superfluous.
 func (l *linter) everything() bool {
 	return slices.ContainsFunc(l.p.Commands, func(k Command) bool {
 		what := launcher(k.Command)

@@ -12,7 +12,7 @@ import (
 	"brig/nsjail"
 )
 
-// network checks mode, rules and published ports.
+// network checks the network mode, the egress rules and the published ports.
 func (p *Policy) network(s *nsjail.Spec) *nsjail.Refusal {
 	mode := s.Net
 	if mode == "" {
@@ -34,7 +34,7 @@ func (p *Policy) network(s *nsjail.Spec) *nsjail.Refusal {
 	return nil
 }
 
-// mayPublish reads [127.0.0.1:]HOST:JAIL[/tcp]. Other addresses of the host are refused.
+// mayPublish checks a port in the form [127.0.0.1:]HOST:JAIL[/tcp]. Other addresses of the host are refused.
 func (p *Policy) mayPublish(text string) bool {
 	text, protocol, given := strings.Cut(text, "/")
 	parts := strings.Split(text, ":")
@@ -54,10 +54,10 @@ func ports(list []egress.Ports) string {
 	return orNone(texts)
 }
 
-// maxPairs bounds the work of comparing rules with rules.
+// maxPairs bounds the number of comparisons of a run's rules with the policy's.
 const maxPairs = 1 << 20
 
-// egress checks that what the run's rules allow lies within what the policy's allow. Denials are added by narrowEgress.
+// egress checks that what the run's rules allow lies within what the policy's allow. narrowEgress adds the denials.
 func (p *Policy) egress(asked *egress.Policy) *nsjail.Refusal {
 	var have []egress.Row
 	if p.Network.Egress != nil {
@@ -101,7 +101,7 @@ func sameServers(asked, own *egress.Policy) bool {
 	return true
 }
 
-// rowText is a row in the form of a rule.
+// rowText formats a row as a rule.
 func rowText(r egress.Row) string {
 	t := r.Target
 	if strings.Contains(t, ":") && !strings.HasPrefix(t, "[") {
@@ -113,14 +113,14 @@ func rowText(r egress.Row) string {
 	return strings.Join(strings.Fields(t+":"+r.Ports+" "+r.Methods+" "+r.Paths), " ")
 }
 
-// allows are the effective rules that allow.
+// allows returns the effective rules that allow.
 func allows(p *egress.Policy) []egress.Row {
 	return slices.DeleteFunc(egress.Effective(p), func(r egress.Row) bool { return r.Verdict != "allow" })
 }
 
-// covered reports whether every connection that a row allows is allowed by one of have. Port by port another rule may
-// be the one: a row of ports 80 and 443 is covered by two rules. What needs two rules for one port and target is not
-// found to be covered, which errs on the narrow side.
+// covered reports whether every connection that a row allows is allowed by a rule of have. Different ports may be
+// allowed by different rules: a row with ports 80 and 443 can be covered by two. A connection to one port and target
+// must be allowed by a single rule; a combination of rules is not recognised, which errs on the strict side.
 func covered(row egress.Row, have []egress.Row) bool {
 	left := portSet(row.Ports)
 	for _, h := range have {
@@ -131,7 +131,7 @@ func covered(row egress.Row, have []egress.Row) bool {
 	return len(left) == 0
 }
 
-// includes compares all but the ports.
+// includes reports whether have includes row in all but the ports.
 func includes(have, row egress.Row) bool {
 	if !protocolWithin(row, have) || !targetWithin(row, have) {
 		return false
@@ -143,7 +143,8 @@ func includes(have, row egress.Row) bool {
 		listWithin(row.Paths, have.Paths, " ", func(p, h string) bool { return under(p, h) })
 }
 
-// protocolWithin: tcp takes whatever is spoken, tls and http themselves only, and udp is udp.
+// protocolWithin reports whether the protocol of row is included: tcp includes every protocol over TCP; tls, http and
+// udp include only themselves.
 func protocolWithin(row, have egress.Row) bool {
 	switch have.Mode {
 	case egress.ModeTCP:
@@ -153,7 +154,7 @@ func protocolWithin(row, have egress.Row) bool {
 	}
 }
 
-// listWithin: an empty list is everything.
+// listWithin reports whether each element of asked is in have. An empty list means everything.
 func listWithin(asked, have, sep string, in func(a, h string) bool) bool {
 	if have == "" {
 		return true
@@ -169,7 +170,7 @@ func listWithin(asked, have, sep string, in func(a, h string) bool) bool {
 	return true
 }
 
-// targetWithin compares names with names and addresses with addresses: only a name's rule opens a name.
+// targetWithin compares names with names and addresses with addresses: a rule for addresses never allows a name.
 func targetWithin(row, have egress.Row) bool {
 	if row.Target == have.Target {
 		return true
@@ -188,9 +189,9 @@ func targetWithin(row, have egress.Row) bool {
 	return wild && strings.HasSuffix(strings.TrimPrefix(row.Target, "*."), "."+suffix)
 }
 
-// opens reports whether a rule for a wider prefix opens an address: 0.0.0.0/0 does not open 10.0.0.1, which a rule for
-// 10.0.0.0/8 does. If it opens the first address of a prefix within it, it opens whatever a rule for that prefix does:
-// both are then within the same special range, or in none.
+// opens reports whether a rule for a prefix allows an address: 0.0.0.0/0 does not allow 10.0.0.1, but 10.0.0.0/8 does.
+// For a narrower prefix, checking its first address is enough: either the whole of both prefixes lies in the same
+// special range, or in none.
 func opens(have egress.Row, a netip.Addr) bool {
 	first := egress.Ports{}
 	for _, f := range portSet(have.Ports) {
@@ -210,7 +211,7 @@ func prefix(s string) (netip.Prefix, bool) {
 	return p, err == nil
 }
 
-// portSet reads the ports of a row.
+// portSet parses the ports of a row.
 func portSet(text string) (set []egress.Ports) {
 	for part := range strings.SplitSeq(text, ",") {
 		var p egress.Ports
@@ -221,7 +222,7 @@ func portSet(text string) (set []egress.Ports) {
 	return set
 }
 
-// without is a set less another.
+// without returns set minus cut.
 func without(set, cut []egress.Ports) []egress.Ports {
 	for _, c := range cut {
 		var next []egress.Ports

@@ -13,34 +13,34 @@ import (
 	"brig/internal/words"
 )
 
-// builtIn are the profiles that come with brig.
+// builtIn holds the built-in profiles.
 //
 //go:embed profiles/*.json
 var builtIn embed.FS
 
-// maxDepth bounds how many profiles extend each other.
+// maxDepth is the longest chain of profiles that extend each other.
 const maxDepth = 16
 
-// Parse reads a policy. It is strict: keys that are unknown or there twice, values of the wrong type and what Check
-// finds are errors that name the place. What it extends is looked for among the built-in profiles.
+// Parse reads a policy from JSON. Unknown keys, duplicate keys, values of the wrong type and problems found by Check
+// are errors that name the JSON path. A profile named by extends is taken from the built-in ones.
 func Parse(data []byte) (*Policy, error) { return ParseIn("", data) }
 
-// ParseIn is Parse that looks for what the policy extends in the directory dir first, unless that is "".
+// ParseIn is Parse, but looks for a profile named by extends in the directory dir first, unless dir is "".
 func ParseIn(dir string, data []byte) (*Policy, error) {
 	return loader{dir: dir}.parse(data)
 }
 
-// LoadProfile reads the profile of a name: the file NAME.json of the directory dir, unless that is "", or a built-in
-// one.
+// LoadProfile reads the file NAME.json in the directory dir, unless dir is "" or has no such file; then it reads the
+// built-in profile of that name.
 func LoadProfile(dir, name string) (*Policy, error) {
 	return loader{dir: dir}.load(name)
 }
 
-// BuiltIn are the names of the built-in profiles, sorted.
+// BuiltIn returns the sorted names of the built-in profiles.
 func BuiltIn() []string {
 	list, err := builtIn.ReadDir("profiles")
 	if err != nil {
-		return nil // it is embedded: a build without it fails
+		return nil // cannot happen: the directory is embedded
 	}
 	var names []string
 	for _, e := range list {
@@ -49,7 +49,8 @@ func BuiltIn() []string {
 	return names
 }
 
-// Profiles are the names that LoadProfile finds, sorted: the files of dir, unless that is "", and the built-in ones.
+// Profiles returns the sorted names of the profiles that LoadProfile finds: the files in dir, unless dir is "", and the
+// built-in ones.
 func Profiles(dir string) ([]string, error) {
 	names := BuiltIn()
 	if dir != "" {
@@ -67,10 +68,10 @@ func Profiles(dir string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// loader follows extends.
+// loader reads profiles and the profiles that they extend.
 type loader struct {
 	dir   string
-	chain []string // the names on the way
+	chain []string // names of the profiles being loaded, to detect cycles
 }
 
 func (l loader) load(name string) (*Policy, error) {
@@ -121,7 +122,7 @@ func (l loader) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// readBounded reads a regular file. O_NONBLOCK: a FIFO must not hang us.
+// readBounded reads a regular file of limited size. With O_NONBLOCK, opening a FIFO does not block.
 func readBounded(root *os.Root, name string) ([]byte, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -136,7 +137,7 @@ func readBounded(root *os.Root, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxSize+1))
 }
 
-// parse reads a document over what it extends.
+// parse reads a policy and merges it into the profile that it extends.
 func (l loader) parse(data []byte) (*Policy, error) {
 	own := &Policy{}
 	if err := document.Read(data, own.fields()); err != nil {
@@ -168,7 +169,7 @@ func wrapExtends(name string, err error) error {
 	return fmt.Errorf("extends: %s: %w", words.QuoteASCII(name), err)
 }
 
-// defaults fills in the lists whose absence does not mean that nothing is allowed.
+// defaults fills in the lists that have a default other than "nothing".
 func (p *Policy) defaults() {
 	if p.Open {
 		return
@@ -184,7 +185,7 @@ func (p *Policy) defaults() {
 	}
 }
 
-// namePattern is what a profile's name looks like; validName says the same.
+// namePattern is the form of a profile's name, for the JSON Schema. validName checks the same.
 const namePattern = `^[a-z0-9][a-z0-9._-]{0,63}$`
 
 func validName(name string) bool {

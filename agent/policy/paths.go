@@ -9,7 +9,7 @@ import (
 	"brig/nsjail"
 )
 
-// root checks which tree is the jail's root.
+// root checks the jail's root.
 func (p *Policy) root(s *nsjail.Spec, v *view) *nsjail.Refusal {
 	if open(p, p.Paths.Roots) {
 		return nil
@@ -75,7 +75,7 @@ func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 	}
 	switch m.Type {
 	case nsjail.MountTmpfs, nsjail.MountDir, nsjail.MountSymlink, nsjail.MountData:
-		return nil // nothing of the host's
+		return nil // it has no source on the host
 	case nsjail.MountVolume:
 		if m.Writable && inputOf(m.Source) {
 			return p.refusal("paths.write", "path_not_allowed", field+": a sandbox's input is read-only",
@@ -109,8 +109,8 @@ func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 		"Use a path below one of "+orNone(slices.Concat(lists...))+", or put the files into the request.")
 }
 
-// pin writes where the sources lead into the Spec: a link on the way, which somebody may change before the jail is
-// made, plays no part any more.
+// pin replaces the sources in the Spec by their resolved paths, so that a symbolic link that is changed before the jail
+// is made has no effect.
 func (p *Policy) pin(s *nsjail.Spec, v *view) {
 	if where, err := v.host(-1); err == nil && s.Rootfs.Path != "" && !open(p, p.Paths.Roots) {
 		s.Rootfs.Path = where
@@ -130,13 +130,13 @@ func (p *Policy) pin(s *nsjail.Spec, v *view) {
 	s.Mounts = mounts
 }
 
-// covers reports whether a real path is one of a list or below it, by whole names.
+// covers reports whether a resolved path is in a list or below one of its paths. It compares whole path components.
 func (p *Policy) covers(list []string, where string) bool {
 	return slices.ContainsFunc(list, func(dir string) bool { return under(where, settled(dir)) })
 }
 
-// movable reports whether a path lies below one that runs may write to: whoever runs there can put a link in its place
-// between this look and the jail's.
+// movable reports whether a path is below one that runs may write to. A payload could replace it with a symbolic link
+// before the jail is made.
 func (p *Policy) movable(where string) bool {
 	return slices.ContainsFunc(p.Paths.Write,
 		func(dir string) bool { return dir != "/" && where != settled(dir) && under(where, settled(dir)) })

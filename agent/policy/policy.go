@@ -9,118 +9,119 @@ import (
 	"brig/nsjail"
 )
 
-// Policy is what a run may be. The zero Policy allows nothing to run. A list that is absent allows nothing, except
-// where its field says otherwise; a bound that is absent binds nothing.
+// Policy is the set of rules for a run. The zero Policy refuses every run. An absent list allows nothing and an absent
+// bound does not limit, unless the field's comment says otherwise.
 type Policy struct {
-	// Name appears in refusals and logs: lower-case letters, digits, '-', '_' and '.'.
+	// Name is the policy's name in refusals and logs. It may have lower-case letters, digits, '-', '_' and '.'.
 	Name string `json:"name,omitempty"`
-	// Description is for people.
+	// Description is free text for the reader.
 	Description string `json:"description,omitempty"`
-	// Extends names the profile that this one starts from: each key given here replaces that profile's; within an object
-	// (paths, network, environment, limits, inputs, sandbox), each of its keys does.
+	// Extends names the profile to inherit from. A key given here replaces the inherited one. Within the objects paths,
+	// network, environment, limits, inputs and sandbox, keys are replaced one by one.
 	Extends string `json:"extends,omitempty"`
-	// Open leaves alone what the policy does not mention: a list that is absent then allows everything instead of nothing.
-	// It is for policies that stand beside others, as in a token's block. Paths.Read and Paths.Write count as one list.
+	// Open inverts the default: an absent list allows everything instead of nothing. It is meant for policies that are
+	// combined with others, as in a token's block. Paths.Read and Paths.Write count as one list.
 	Open bool `json:"open,omitempty"`
-	// Commands are what may be executed; "*" is anything.
+	// Commands are the commands that may be executed; "*" is any command.
 	Commands []Command `json:"commands,omitzero"`
-	// Languages are what code may be written in; "*" is any.
+	// Languages are the languages in which code may be sent; "*" is any language.
 	Languages []string `json:"languages,omitzero"`
-	// Paths are the files of the host that may be shown, and where.
+	// Paths are the files of the host that may be mounted, and the allowed mount targets.
 	Paths Paths `json:"paths,omitzero"`
-	// Network is what may be reached.
+	// Network limits the network access.
 	Network Network `json:"network,omitzero"`
 	// Environment names the variables that may be set.
 	Environment Environment `json:"environment,omitzero"`
 	// Limits are ceilings.
 	Limits Limits `json:"limits,omitzero"`
-	// Inputs bound what comes with a request.
+	// Inputs limits the files, code and standard input of a request.
 	Inputs Inputs `json:"inputs,omitzero"`
-	// Sandbox is what may be done with kept work areas.
+	// Sandbox limits the operations on sandboxes, and their size.
 	Sandbox Sandbox `json:"sandbox,omitzero"`
-	// Seccomp names the allowed system-call filters; absent: "default".
+	// Seccomp names the allowed system-call filters. If absent, only "default" is allowed.
 	Seccomp []string `json:"seccomp,omitzero"`
-	// Require names mechanisms that must be in force (see nsjail.Mechanisms); they are added to the run's.
+	// Require names mechanisms that must be in force (see nsjail.Mechanisms). They are added to Spec.Require.
 	Require []string `json:"require,omitzero"`
-	// Optional names mechanisms that a run may do without; others are taken from its list.
+	// Optional names the mechanisms that a Spec may list as optional. All others are removed from Spec.Optional.
 	Optional []string `json:"optional,omitzero"`
-	// Features are the rest of what a Spec can ask for: see Features.
+	// Features are the allowed features: see Features.
 	Features []string `json:"features,omitzero"`
 
-	sealed bool // Check has found nothing, and it does not change any more
+	sealed bool // set by Seal: Check found no problem, and the policy is not modified
 }
 
-// Command is one executable that may be run. In JSON a string is a Command with any arguments.
+// Command is one executable that may be run. In JSON, a plain string is a Command that allows any arguments.
 type Command struct {
-	// Command is a name, looked for in the jail's default PATH, an absolute path of the jail, or "*".
+	// Command is a file name that is looked up in the jail's default PATH, an absolute path in the jail, or "*".
 	Command string `json:"command"`
-	// Allow are patterns of which one must match the arguments; empty: any arguments.
+	// Allow is a list of patterns. At least one must match the arguments; an empty list allows any arguments.
 	Allow [][]string `json:"allow,omitzero"`
-	// Deny are patterns of which none may match.
+	// Deny is a list of patterns. None may match the arguments.
 	Deny [][]string `json:"deny,omitzero"`
-	// Flags, if present, are the only options: each argument that begins with '-' must be one of them.
+	// Flags, if present, lists all allowed options: each argument that begins with '-' must be one of them.
 	Flags []string `json:"flags,omitzero"`
-	// DenyFlags are options that must not occur in any spelling.
+	// DenyFlags lists forbidden options. Every spelling of them is refused.
 	DenyFlags []string `json:"deny_flags,omitzero"`
 }
 
-// Paths are absolute. A path covers itself and what is below it.
+// Paths lists absolute paths. A path includes everything below it.
 type Paths struct {
-	// Read are paths of the host that may be shown in the jail, Write those that it may also write to.
+	// Read are paths of the host that may be mounted in the jail. Write are those that may be mounted writable.
 	Read  []string `json:"read,omitzero"`
 	Write []string `json:"write,omitzero"`
-	// Targets are paths of the jail where mounts may be put, beside the work areas (see WorkAreas).
+	// Targets are additional mount targets in the jail. The paths in WorkAreas are always allowed.
 	Targets []string `json:"targets,omitzero"`
-	// Roots are directories of the host that may be the jail's root; "" is the minimal root made of /usr. Absent: that
-	// one.
+	// Roots are directories of the host that may be the jail's root; "" is the minimal root made of /usr. If absent,
+	// only the minimal root is allowed.
 	Roots []string `json:"roots,omitzero"`
 }
 
-// Network is what may be reached.
+// Network limits the network access of a run.
 type Network struct {
-	// Modes are the allowed network modes; absent: none and loopback.
+	// Modes are the allowed network modes. If absent, none and loopback are allowed.
 	Modes []nsjail.Net `json:"modes,omitzero"`
-	// Egress covers the rules of a run: each of these must lie within it. Its denials and bounds are added to the run's,
-	// and its DNS servers are those that a run may name.
+	// Egress is the upper bound of a run's egress rules: each rule of the run must lie within it. Its denials and
+	// bounds are added to the run's. A run may name only DNS servers listed here.
 	Egress *egress.Policy `json:"egress,omitempty"`
-	// Publish are the ports of the host's 127.0.0.1 that a run may listen on.
+	// Publish are the ports of the host's 127.0.0.1 on which a run may listen.
 	Publish []egress.Ports `json:"publish,omitzero"`
 }
 
-// Environment names variables. A name may be a glob, which matches no name that holds a secret or steers what a program
-// loads: such a name must be written out.
+// Environment lists names of variables. A name may be a glob. A glob never matches the name of a secret, or of a
+// variable that changes which code a program loads; such names must be written out.
 type Environment struct {
-	// Set are the variables that a run may set, Pass those that it may have from the caller's own environment.
+	// Set are the variables that a run may set. Pass are those that it may take from the caller's environment.
 	Set  []string `json:"set,omitzero"`
 	Pass []string `json:"pass,omitzero"`
 }
 
-// Inputs bound a request. Zero: no bound.
+// Inputs limits a request. Zero means no limit.
 type Inputs struct {
-	Files      int64        `json:"files,omitempty"`       // how many
-	FileBytes  nsjail.Bytes `json:"file_bytes,omitempty"`  // of each
-	TotalBytes nsjail.Bytes `json:"total_bytes,omitempty"` // of all files
+	Files      int64        `json:"files,omitempty"`       // number of files
+	FileBytes  nsjail.Bytes `json:"file_bytes,omitempty"`  // size limit of each file
+	TotalBytes nsjail.Bytes `json:"total_bytes,omitempty"` // size limit of all files together
 	CodeBytes  nsjail.Bytes `json:"code_bytes,omitempty"`
 	StdinBytes nsjail.Bytes `json:"stdin_bytes,omitempty"`
 }
 
-// Sandbox is what may be done with kept work areas.
+// Sandbox limits the operations on sandboxes, and their size.
 type Sandbox struct {
-	// Operations are of Operations.
+	// Operations lists the allowed operations: see the function Operations.
 	Operations []string `json:"operations,omitzero"`
-	// Disk, Inodes and TTL are ceilings of a new one; zero: none.
+	// Disk, Inodes and TTL are the ceilings of a new sandbox. Zero means no ceiling.
 	Disk   nsjail.Bytes    `json:"disk,omitempty"`
 	Inodes int64           `json:"inodes,omitempty"`
 	TTL    nsjail.Duration `json:"ttl,omitempty"`
 }
 
-// Operations lists what can be done with a sandbox.
+// Operations returns the names of all operations on a sandbox.
 func Operations() []string { return []string{"create", "put", "get", "list", "delete"} }
 
-// Any is the name of all commands and of all languages, and the host path of everything is "/".
+// Any matches every command or every language in a list. (The host path that includes everything is "/".)
 const Any = "*"
 
-// Features lists what a Spec can ask for beside the fields that a policy has, with a line for a reader.
+// Features maps each feature to a short description. A feature is something that a Spec can ask for and for which a
+// Policy has no field.
 func Features() map[string]string {
 	return map[string]string{
 		"tty":           "a terminal of its own",
@@ -137,8 +138,8 @@ func Features() map[string]string {
 	}
 }
 
-// Seal returns a copy that Decide does not check again each time; it must not be changed. An error is the first
-// problem.
+// Seal checks p and returns a copy, which Decide does not check again. The copy must not be modified. The error is the
+// first problem that Check found.
 func (p *Policy) Seal() (*Policy, error) {
 	if problems := p.Check(); len(problems) > 0 {
 		return nil, errors.New(problems[0])
@@ -148,7 +149,7 @@ func (p *Policy) Seal() (*Policy, error) {
 	return c, nil
 }
 
-// Clone is a copy that shares nothing with p.
+// Clone returns a deep copy of p.
 func (p *Policy) Clone() *Policy {
 	c := *p
 	c.sealed = false
@@ -175,17 +176,17 @@ func cloneLists(l [][]string) [][]string {
 	return l
 }
 
-// JSON is the policy with what it inherited, in one canonical form, which Parse reads back.
+// JSON returns the policy, including what it inherited, in a canonical form that Parse accepts.
 func (p *Policy) JSON() ([]byte, error) {
 	flat := *p
 	flat.Extends = ""
 	return json.MarshalIndent(&flat, "", "  ")
 }
 
-// open reports whether a list is left alone.
+// open reports whether the policy is open and the list absent, so that everything is allowed.
 func open[T any](p *Policy, list []T) bool { return p.Open && list == nil }
 
-// label is the policy's name in a sentence.
+// label returns the policy's name for messages.
 func (p *Policy) label() string {
 	if p.Name == "" {
 		return "policy"

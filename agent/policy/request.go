@@ -8,18 +8,19 @@ import (
 	"brig/nsjail"
 )
 
-// CheckCode refuses code of more than inputs.code_bytes, in bytes. Decide asks it, too.
+// CheckCode refuses code of more than inputs.code_bytes bytes. Decide calls it too.
 func (p *Policy) CheckCode(n int64) *nsjail.Refusal {
 	return p.within("code_bytes", "the code", n, int64(p.Inputs.CodeBytes), "Send less code, or put data into files.")
 }
 
-// CheckStdin refuses standard input of more than inputs.stdin_bytes, in bytes.
+// CheckStdin refuses standard input of more than inputs.stdin_bytes bytes.
 func (p *Policy) CheckStdin(n int64) *nsjail.Refusal {
 	return p.within("stdin_bytes", "the standard input", n, int64(p.Inputs.StdinBytes),
 		"Send less, or put data into files.")
 }
 
-// CheckFiles refuses files of a request by their sizes in bytes: too many, one too large, or all together.
+// CheckFiles refuses the files of a request, given their sizes in bytes, if there are too many, one is too large, or
+// their sum is.
 func (p *Policy) CheckFiles(sizes []int64) *nsjail.Refusal {
 	i := p.Inputs
 	if i.Files > 0 && int64(len(sizes)) > i.Files {
@@ -49,7 +50,7 @@ func (p *Policy) within(field, what string, n, most int64, next string) *nsjail.
 		fmt.Sprintf("%s has %d bytes, more than the allowed %d", what, n, most), next)
 }
 
-// CheckOperation refuses an operation with a sandbox: see Operations.
+// CheckOperation refuses an operation on a sandbox that is not allowed: see Operations.
 func (p *Policy) CheckOperation(op string) *nsjail.Refusal {
 	if slices.Contains(p.Sandbox.Operations, op) || open(p, p.Sandbox.Operations) && slices.Contains(Operations(), op) {
 		return nil
@@ -58,7 +59,7 @@ func (p *Policy) CheckOperation(op string) *nsjail.Refusal {
 		"Allowed operations: "+strings.Join(append([]string{"run"}, p.Sandbox.Operations...), ", ")+".")
 }
 
-// NarrowSandbox lowers what a new sandbox asks for, where 0 asks for the most there is.
+// NarrowSandbox lowers the disk size, inodes and TTL of a new sandbox to the ceilings. 0 means as much as is allowed.
 func (p *Policy) NarrowSandbox(disk nsjail.Bytes, inodes int64, ttl nsjail.Duration) (nsjail.Bytes, int64,
 	nsjail.Duration) {
 	return atMost(disk, p.Sandbox.Disk), atMost(inodes, p.Sandbox.Inodes), atMost(ttl, p.Sandbox.TTL)

@@ -12,14 +12,13 @@ import (
 	_ "embed" // the schema
 )
 
-// SchemaFile is the JSON Schema of a policy, as it is kept beside this file for editors and validators. A test compares
-// it with Schema.
+// SchemaFile is the JSON Schema of a policy, for editors and validators. A test compares the file with Schema.
 //
 //go:embed policy.schema.json
 var SchemaFile []byte
 
-// Schema makes the JSON Schema (draft 2020-12) of a policy from the reader's fields. The reader is stricter: it also
-// judges what the values mean.
+// Schema generates the JSON Schema (draft 2020-12) of a policy from the parser's fields. The parser is stricter: it
+// also checks the meaning of values.
 func Schema() ([]byte, error) {
 	s := strictjson.Schema((&Policy{}).fields(), specialSchema)
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -37,7 +36,7 @@ func Schema() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// part is the schema of a key within s.
+// part returns the schema of a nested key of s.
 func part(s map[string]any, keys ...string) map[string]any {
 	for _, key := range keys {
 		s = s["properties"].(map[string]any)[key].(map[string]any)
@@ -47,7 +46,7 @@ func part(s map[string]any, keys ...string) map[string]any {
 
 func items(of map[string]any) map[string]any { return of["items"].(map[string]any) }
 
-// specialSchema is the schema of what special reads.
+// specialSchema returns the schema of a type that special parses.
 func specialSchema(to any) map[string]any {
 	switch to := to.(type) {
 	case *nsjail.Bytes:
@@ -75,7 +74,7 @@ func quantity(pattern string) map[string]any {
 		map[string]any{"type": "number", "exclusiveMinimum": 0}}}
 }
 
-// egressSchema names the keys of egress.Policy, which a test compares.
+// egressSchema returns the schema of egress.Policy. A test compares its keys with that type's.
 func egressSchema() map[string]any {
 	text := map[string]any{"type": "string"}
 	texts := list(text)
@@ -103,5 +102,5 @@ func portsSchema() map[string]any {
 		map[string]any{"type": "string"}}}
 }
 
-// keys are the sorted names of a set.
+// keys returns the sorted keys of a map.
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

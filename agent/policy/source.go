@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// source returns which of the host's trees shows p, and where in it. bind is the mount's index, -1 for the root.
+// source returns the tree of the host that contains the jail's path p: bind, the index of the mount or -1 for the root,
+// a descriptor, and the path of p relative to that.
 func (v *view) source(p string) (bind, fd int, rel string, err error) {
 	for i := len(v.targets) - 1; i >= 0; i-- {
 		if !under(p, v.targets[i]) {
@@ -33,13 +34,13 @@ func (v *view) source(p string) (bind, fd int, rel string, err error) {
 		}
 	}
 	if minimal && !shown(p) && p != "/etc" {
-		return -1, -1, "", unix.ENOENT // the minimal root has nothing else of the host's
+		return -1, -1, "", unix.ENOENT // the minimal root contains nothing else of the host
 	}
 	fd, err = v.open(-1)
 	return -1, fd, relative(p, "/"), err
 }
 
-// shown reports whether the minimal root shows the host's p: see lookUsr in package nsjail.
+// shown reports whether the minimal root contains the host's path p: see lookUsr in package nsjail.
 func shown(p string) bool {
 	for _, dir := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives"} {
 		if under(p, dir) {
@@ -49,7 +50,7 @@ func shown(p string) bool {
 	return false
 }
 
-// open holds a source's descriptor.
+// open opens a mount's source, or the root for -1, and keeps the descriptor.
 func (v *view) open(i int) (int, error) {
 	if fd, ok := v.fds[i]; ok {
 		return fd, nil
@@ -66,8 +67,8 @@ func (v *view) open(i int) (int, error) {
 	return fd, nil
 }
 
-// host is where a mount's source leads, every link followed; of index -1, the root's. It is found once: what is judged
-// is what pin writes into the Spec.
+// host returns the host path of a mount's source, or of the root for index -1, with all symbolic links resolved. The
+// result is cached, so that judge and pin use the same path.
 func (v *view) host(i int) (string, error) {
 	if have, ok := v.hosts[i]; ok {
 		return have.path, have.err
@@ -84,12 +85,12 @@ func (v *view) host(i int) (string, error) {
 	return where, err
 }
 
-// under reports whether p is dir or below it, by whole names.
+// under reports whether p is dir or below it. It compares whole path components.
 func under(p, dir string) bool {
 	return dir == "/" || p == dir || strings.HasPrefix(p, dir) && p[len(dir)] == '/'
 }
 
-// relative is p as seen from dir; both are clean.
+// relative returns p relative to dir. Both must be clean.
 func relative(p, dir string) string {
 	if rel := strings.TrimPrefix(strings.TrimPrefix(p, dir), "/"); rel != "" {
 		return rel
@@ -97,7 +98,7 @@ func relative(p, dir string) string {
 	return "."
 }
 
-// hostPath is where a path of the host leads: every link followed, and what it is named by now.
+// hostPath returns the absolute path of a file of the host, with all symbolic links resolved.
 func hostPath(source string) (string, error) {
 	abs, err := filepath.Abs(source)
 	if err != nil {
@@ -106,7 +107,7 @@ func hostPath(source string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// settled is a policy's own path with its links followed, or as it is written if it does not exist.
+// settled returns a policy's path with its symbolic links resolved, or unchanged if it does not exist.
 func settled(dir string) string {
 	if where, err := filepath.EvalSymlinks(dir); err == nil {
 		return where

@@ -14,17 +14,17 @@ import (
 	"brig/nsjail"
 )
 
-// Bounds of a policy's text.
+// Bounds of a policy document.
 const (
 	MaxSize  = 1 << 20 // bytes of JSON
 	MaxItems = 4096    // entries of each list
 	MaxText  = 4096    // bytes of each string
 )
 
-// field is one key of an object: the reader and the JSON Schema are made from it.
+// field is one key of an object. The parser and the JSON Schema are generated from it.
 type field = strictjson.Field
 
-// document is the JSON form of a policy.
+// document configures the JSON parser for policies.
 var document = strictjson.Document{Name: "the policy", MaxSize: MaxSize, MaxItems: MaxItems,
 	Text: checkText, Special: special, Render: render}
 
@@ -34,13 +34,13 @@ func checkText(_, s string) error {
 		return fmt.Errorf("it is longer than %d bytes; shorten it", MaxText)
 	case strings.ContainsRune(s, 0):
 		return errors.New("it has a NUL, which no path and no argument can have; remove it")
-	case strings.ContainsRune(s, utf8.RuneError): // also half of a surrogate pair, which the decoder turns into this
+	case strings.ContainsRune(s, utf8.RuneError): // the decoder also replaces an unpaired surrogate by this
 		return errors.New("it has U+FFFD or half of a surrogate pair; write the character itself")
 	}
 	return nil
 }
 
-// special reads what is not only of a type: bounds are above zero, and a command may be its name alone.
+// special parses values with extra rules: a bound must be positive, and a command may be a string.
 func special(r *strictjson.Reader, path string, to any) (bool, error) {
 	switch to := to.(type) {
 	case *nsjail.Bytes:
@@ -80,7 +80,7 @@ func special(r *strictjson.Reader, path string, to any) (bool, error) {
 	return false, nil
 }
 
-// positive refuses what is not above zero: zero would read as no ceiling.
+// positive rejects zero and negative values: zero would mean no ceiling.
 func positive[T nsjail.Bytes | nsjail.Duration | int64](v T, err error) (T, error) {
 	if err == nil && v <= 0 {
 		err = errors.New("it is not above 0; write a bound, or leave it out for none")
@@ -88,7 +88,7 @@ func positive[T nsjail.Bytes | nsjail.Duration | int64](v T, err error) (T, erro
 	return v, err
 }
 
-// numberText reads a number, and has its text parsed.
+// numberText reads a JSON number and passes its text to parse.
 func numberText(r *strictjson.Reader, path, want string, parse func(string) error) error {
 	t, err := r.Token(path)
 	if err != nil {
@@ -118,7 +118,7 @@ func readCommand(r *strictjson.Reader, path string, to *Command) error {
 	return r.WrongType(path, t, "a string or an object")
 }
 
-// render repeats what was written in ASCII, and names the place of a problem within the rules of egress.
+// render formats a parse error: it quotes the rejected text in ASCII and names the path within the egress rules.
 func render(e *strictjson.Error) error {
 	var problem *egress.Problem
 	switch got, isText := e.Got.(string); {

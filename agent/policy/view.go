@@ -12,56 +12,56 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nonblock keeps a FIFO in the place of a file from holding us up: open(2).
+// nonblock keeps open(2) from blocking on a FIFO.
 const nonblock = unix.O_NONBLOCK
 
-// WorkAreas are the paths of a jail where mounts may be put without paths.targets.
+// WorkAreas returns the paths of a jail that are always allowed as mount targets.
 func WorkAreas() []string {
 	return []string{"/input", "/work", "/output", "/tmp", "/run", "/home", "/mnt", "/srv", "/data", "/code"}
 }
 
-// scratch are paths whose content a jail makes for itself, or a run before it may have written; the last ones only
-// where the root is the minimal one.
+// scratch are paths of the jail whose content is created for the jail or may have been written by an earlier run.
+// minScratch has those of the minimal root, where /run, /home and /root are among them.
 var (
 	scratch    = []string{"/input", "/work", "/output", "/tmp", "/var/tmp", "/proc", "/dev", "/sys"}
 	minScratch = append(scratch[:len(scratch):len(scratch)], "/run", "/home", "/root")
 )
 
-// errUnknown is returned where it cannot be known outside what a path will be in the jail: below a mount that is
-// written to or made for the run.
+// errUnknown means that the file at a path of the jail cannot be determined in advance, because the path is below a
+// writable mount or a mount created for the run.
 var errUnknown = errors.New("it lies where the run itself, or one before it, may have put it")
 
-// view is the tree of files that a jail will show, as far as it shows files of the host. It is read by descriptors that
-// are held until close, one name at a time and without following links (openat2(2), RESOLVE_NO_SYMLINKS): a link is
-// followed as the jail will follow it, from the jail's root and through its mounts.
+// view resolves paths as the future jail will, as far as they lead to files of the host. It opens one path component at
+// a time without following symbolic links (openat2(2), RESOLVE_NO_SYMLINKS), and follows each link as the jail will:
+// from the jail's root and through its mounts. Its descriptors stay open until close.
 type view struct {
 	spec    *nsjail.Spec
-	targets []string    // of spec.Mounts, where they will be in the end: links on the way are followed
-	fds     map[int]int // a source's descriptor, by the mount's index; -1 is the root's
+	targets []string    // targets of spec.Mounts, with symbolic links resolved
+	fds     map[int]int // descriptors of sources, by the mount's index; -1 is the root
 	seen    map[string]seen
 	hosts   map[int]leads // by the mount's index, -1 for the root
-	bad     error         // why no path can be told
+	bad     error         // if not nil, no path can be resolved
 }
 
-// leads is where a source leads on the host.
+// leads is the resolved host path of a source.
 type leads struct {
 	path string
 	err  error
 }
 
-// seen is what look has found: a path is read once.
+// seen is a cached result of look.
 type seen struct {
 	f    *file
 	link string
 	err  error
 }
 
-// file is what a path leads to.
+// file is a resolved file.
 type file struct {
 	path     string // canonical, in the jail
 	dev, ino uint64
 	mode     uint32
-	bind     int // the index of the mount that shows it; -1 for the root
+	bind     int // index of the mount that contains it; -1 for the root
 }
 
 func newView(s *nsjail.Spec) *view {
@@ -72,7 +72,7 @@ func newView(s *nsjail.Spec) *view {
 			v.bad = err
 		}
 		v.targets = append(v.targets, where)
-		clear(v.seen) // the mount may hide what was there
+		clear(v.seen) // the mount may hide files that were looked up before
 	}
 	return v
 }
@@ -85,8 +85,9 @@ func (v *view) close() {
 	}
 }
 
-// canonical is where a mount's target is in the end; what does not exist is made by the jail. A target below something
-// that may hold a link of a payload's, or of the Spec's own, could be anywhere.
+// canonical returns a mount's target with symbolic links resolved. Missing components are kept, since the jail creates
+// them. A target below a directory that may contain a symbolic link made by a payload or by the Spec is an error: it
+// could lead anywhere.
 func (v *view) canonical(target string) (string, error) {
 	f, left, err := v.walk(target)
 	where := path.Join(f.path, left)
@@ -101,7 +102,7 @@ func (v *view) canonical(target string) (string, error) {
 	return target, err
 }
 
-// linked reports whether there may be a link on the way to p.
+// linked reports whether a component of p may be a symbolic link that is not known yet.
 func (v *view) linked(p string) bool {
 	for i, t := range v.targets {
 		m := v.spec.Mounts[i]
@@ -115,13 +116,13 @@ func (v *view) linked(p string) bool {
 	return false
 }
 
-// inputOf reports whether a volume's directory is the one that no payload writes to.
+// inputOf reports whether a source is a volume's input directory, which no payload can write to.
 func inputOf(source string) bool { return strings.HasSuffix(source, "/input") }
 
-// maxLinks is how many links Linux follows: path_resolution(7).
+// maxLinks is the number of symbolic links that Linux follows in one lookup: path_resolution(7).
 const maxLinks = 40
 
-// resolve finds what an absolute path of the jail leads to.
+// resolve returns the file at an absolute path of the jail.
 func (v *view) resolve(p string) (*file, error) {
 	if v.bad != nil {
 		return nil, v.bad
@@ -133,7 +134,7 @@ func (v *view) resolve(p string) (*file, error) {
 	return f, nil
 }
 
-// walk goes as far as it can: f.path is how far, left what remains.
+// walk resolves as much of p as it can. f is the last file that it reached, left the unresolved rest of the path.
 func (v *view) walk(p string) (f *file, left string, err error) {
 	top := &file{path: "/", mode: unix.S_IFDIR, bind: -1}
 	f, left = top, p
@@ -175,7 +176,7 @@ func (v *view) walk(p string) (f *file, left string, err error) {
 	}
 }
 
-// first parts a path's first name from the rest. A slash at the end asks for a directory, as to the kernel.
+// first splits off the first component of a path. Like the kernel, it takes a trailing slash to mean a directory.
 func first(p string) (name, rest string) {
 	trimmed := strings.TrimLeft(p, "/")
 	name, rest, slash := strings.Cut(trimmed, "/")
@@ -185,7 +186,7 @@ func first(p string) (name, rest string) {
 	return name, rest
 }
 
-// look reads one name, whose parent is canonical. link is its text if it is a link.
+// look reads one component whose parent is canonical. If it is a symbolic link, link is its target.
 func (v *view) look(p string) (*file, string, error) {
 	if have, ok := v.seen[p]; ok {
 		return have.f, have.link, have.err
@@ -197,7 +198,7 @@ func (v *view) look(p string) (*file, string, error) {
 
 func (v *view) read(p string) (f *file, link string, err error) {
 	bind, fd, rel, err := v.source(p)
-	if err == nil && rel == "." { // the source of a bind: its path has been followed already
+	if err == nil && rel == "." { // the source of a bind mount: its symbolic links are resolved already
 		return v.stat(p, bind, fd)
 	}
 	if err == nil {
@@ -210,7 +211,7 @@ func (v *view) read(p string) (f *file, link string, err error) {
 		}
 	}
 	if errors.Is(err, unix.ENOENT) && slices.ContainsFunc(v.targets, func(t string) bool { return under(t, p) }) {
-		return &file{path: p, mode: unix.S_IFDIR, bind: -1}, "", nil // the jail makes what leads to a mount
+		return &file{path: p, mode: unix.S_IFDIR, bind: -1}, "", nil // the jail creates the parent directories of a mount
 	}
 	return nil, "", err
 }
@@ -222,7 +223,7 @@ func (v *view) stat(p string, bind, fd int) (*file, string, error) {
 	}
 	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
 		buf := make([]byte, 4096)
-		n, err := unix.Readlinkat(fd, "", buf) // readlink(2): the descriptor's own link
+		n, err := unix.Readlinkat(fd, "", buf) // readlink(2) of the descriptor itself
 		return nil, string(buf[:max(n, 0)]), err
 	}
 	return &file{path: p, dev: uint64(st.Dev), ino: st.Ino, mode: st.Mode, bind: bind}, "", nil

@@ -6,48 +6,48 @@ import (
 	"slices"
 )
 
-// automaton is that of Aho and Corasick: it finds every pattern in one pass over a text, in at most two moves for a
-// byte of it, whatever the patterns are. State 0 is where nothing has begun.
+// automaton is an Aho-Corasick automaton: it finds all patterns in one pass over a text, with at most two transitions
+// for each byte, independent of the patterns. State 0 is the initial state.
 //
-// Of the states of a pattern only those that no earlier one has are new; they stand one behind the other, and are a
-// chain. So the way on from a state is to the next number, but where another chain branches off, and a state takes nine
-// bytes.
+// A pattern adds only those states that earlier patterns do not share. They have consecutive numbers and form a chain.
+// So the next state is usually the next number, unless another chain branches off, and a state takes nine bytes.
 type automaton struct {
-	label    []byte // by state: the byte that leads to it
-	node     []node // by state
+	label    []byte // for each state, the byte that leads to it
+	node     []node // for each state
 	root     [256]uint32
 	branches []branch
 	kids     []uint32
 	chains   []chain
-	block    []uint32 // the chain of each blockSize-th state
+	block    []uint32 // the chain that contains state i*blockSize
 }
 
 type node struct {
-	link uint32 // where to go on when nothing follows (or the branch that knows), and two flags
+	link uint32 // the failure link (or a branch, which contains the link), and two flags
 	out  uint32 // the length of the longest pattern that ends here
 }
 
 type chain struct {
-	base   uint32 // its first state
-	parent uint32 // the state that leads to that
-	depth  uint32 // bytes of that one
+	base   uint32 // first state of the chain
+	parent uint32 // state that leads to base
+	depth  uint32 // number of bytes that lead to parent
 }
 
-// branch is a state with which other chains begin.
+// branch is a state from which other chains branch off.
 type branch struct {
 	link uint32
-	kids uint32    // where they stand, in the order of their bytes
-	has  [4]uint64 // for which bytes there is one
+	kids uint32    // index in automaton.kids of their first states, ordered by byte
+	has  [4]uint64 // set of the bytes that lead to another chain
 }
 
 const (
-	lastFlag   = 1 << 31 // the next number is of another chain
-	branchFlag = 1 << 30 // the rest is the number of a branch
+	lastFlag   = 1 << 31 // the state is the last of its chain
+	branchFlag = 1 << 30 // the low bits are the index of a branch
 	linkMask   = branchFlag - 1
 	blockSize  = 16
 )
 
-// newAutomaton takes patterns that are neither empty nor there twice, and sorts them. There may be 1 GiB of them.
+// newAutomaton returns the automaton of patterns, which it sorts. They must be non-empty and distinct, and at most 1
+// GiB together.
 func newAutomaton(patterns [][]byte) *automaton {
 	slices.SortFunc(patterns, bytes.Compare)
 	shared, states := make([]int, len(patterns)), 1
@@ -65,7 +65,7 @@ func newAutomaton(patterns [][]byte) *automaton {
 	return a
 }
 
-// common is how many bytes a and b begin with alike.
+// common returns the length of the common prefix of a and b.
 func common(a, b []byte) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -74,9 +74,9 @@ func common(a, b []byte) int {
 	return n
 }
 
-// grow makes the chains.
+// grow creates the chains.
 func (a *automaton) grow(patterns [][]byte, shared []int) {
-	var path []chain // those of which the last pattern's states are
+	var path []chain // chains with the states of the last pattern
 	for k, p := range patterns {
 		n := uint32(shared[k])
 		for len(path) > 0 && path[len(path)-1].depth >= n {
@@ -102,10 +102,10 @@ func (a *automaton) grow(patterns [][]byte, shared []int) {
 	}
 }
 
-// branch notes where chains begin.
+// branch records which chains branch off from each state.
 func (a *automaton) branch() {
 	begin := slices.Clone(a.chains[:len(a.chains)-1])
-	// their bytes ascend
+	// a stable sort by parent keeps the chains of one parent in the order of their first bytes
 	slices.SortStableFunc(begin, func(x, y chain) int { return int(int64(x.parent) - int64(y.parent)) })
 	for i, c := range begin {
 		to := a.label[c.base]
@@ -122,13 +122,13 @@ func (a *automaton) branch() {
 	}
 }
 
-// front is a chain whose states get their links.
+// front is a chain whose failure links are being computed.
 type front struct {
 	next, end uint32 // states
-	link      uint32 // of the state before the next one
+	link      uint32 // failure link of the state before next
 }
 
-// connect finds each state's link, those of few bytes first.
+// connect computes each state's failure link, in the order of depth.
 func (a *automaton) connect() {
 	begin := make([]uint32, len(a.chains)-1)
 	for i := range begin {
@@ -156,7 +156,7 @@ func (a *automaton) connect() {
 	}
 }
 
-// target is the link of the state that c leads to from one of a depth that has the link v.
+// target returns the failure link of the state that c leads to from a state with the given depth and failure link v.
 func (a *automaton) target(v, depth uint32, c byte) uint32 {
 	if depth == 0 {
 		return 0
@@ -181,7 +181,8 @@ func (a *automaton) setLink(v, to uint32) {
 	}
 }
 
-// fail is the state of the longest end of v that is the beginning of a pattern, too.
+// fail returns the failure link of v: the state for the longest proper suffix of v's text that is a prefix of a
+// pattern.
 func (a *automaton) fail(v uint32) uint32 {
 	l := a.node[v].link
 	if l&branchFlag != 0 {
@@ -190,7 +191,7 @@ func (a *automaton) fail(v uint32) uint32 {
 	return l & linkMask
 }
 
-// child is the state that c leads to from v; 0, if there is none.
+// child returns the state that c leads to from v, or 0 if there is none.
 func (a *automaton) child(v uint32, c byte) uint32 {
 	if v == 0 {
 		return a.root[c]
@@ -218,7 +219,7 @@ func (a *automaton) kid(n uint32, c byte) uint32 {
 	return a.kids[b.kids+uint32(rank)]
 }
 
-// depth is how many bytes lead to v. It looks at no more than blockSize chains.
+// depth returns the number of bytes that lead to v. It searches at most blockSize chains.
 func (a *automaton) depth(v uint32) int {
 	if v == 0 {
 		return 0

@@ -5,27 +5,27 @@ import (
 	"unicode/utf8"
 )
 
-// Capture is a writer that keeps the head and the tail of what it is given, at most a limit of bytes together, and
-// counts the rest. It is for one goroutine at a time.
+// Capture is an io.Writer that keeps the head and the tail of its input, limited in total size, and counts the bytes in
+// between. It is not safe for concurrent use.
 type Capture struct {
 	limit int64
 	head  []byte
-	tail  []byte // a ring, once it is full
-	next  int    // the oldest byte of a full ring
+	tail  []byte // a ring buffer when it is full
+	next  int    // index of the oldest byte in a full ring
 	total int64
 }
 
-// NewCapture makes a Capture of a limit in bytes; one of 0 or less keeps nothing.
+// NewCapture returns a Capture with a limit in bytes. A Capture with a limit of 0 or less keeps nothing.
 func NewCapture(limit int64) *Capture {
 	return &Capture{limit: max(0, limit)}
 }
 
-// CaptureOf returns a Capture that holds what somebody else has kept of total bytes: their head and tail, divided as
-// those of a Capture of that limit.
+// CaptureOf returns a Capture for output of total bytes of which kept is left: the head and the tail, divided as by a
+// Capture with the same limit.
 func CaptureOf(limit int64, kept []byte, total int64) *Capture {
 	c := NewCapture(limit)
 	n := len(kept)
-	if int64(n) < c.limit { // what is missing came after them
+	if int64(n) < c.limit { // the missing bytes came after these
 		c.limit = max(c.limit, total)
 	} else {
 		n = c.headSize()
@@ -34,7 +34,7 @@ func CaptureOf(limit int64, kept []byte, total int64) *Capture {
 	return c
 }
 
-// Write takes everything and never fails.
+// Write implements io.Writer. It never fails.
 func (c *Capture) Write(b []byte) (int, error) {
 	n := len(b)
 	c.total += int64(n)
@@ -62,7 +62,7 @@ func (c *Capture) Write(b []byte) (int, error) {
 func (c *Capture) headSize() int { return int(c.limit - c.limit/2) }
 func (c *Capture) tailSize() int { return int(c.limit / 2) }
 
-// add appends without ever taking more memory than most bytes.
+// add appends b to a slice, whose capacity never exceeds most bytes.
 func add(to, b []byte, most int) []byte {
 	if need := len(to) + len(b); need > cap(to) {
 		grown := make([]byte, len(to), min(most, max(need, 2*cap(to), 512)))
@@ -72,8 +72,8 @@ func add(to, b []byte, most int) []byte {
 	return append(to, b...)
 }
 
-// The sentence that String puts into a gap, and how many bytes of the limit it gets: there are at most 19 digits. A
-// limit that has no room for it goes without.
+// The line that String inserts for the missing bytes, and the part of the limit that is reserved for it: the number has
+// at most 19 digits. If the limit is too small, there is no such line.
 const (
 	gapBefore   = "\n[... "
 	gapAfter    = " bytes left out ...]\n"
@@ -81,8 +81,8 @@ const (
 	minGapLimit = 4 * gapSize
 )
 
-// Parts returns what is kept: all of it as head, if nothing is missing, else head and tail, both without a rune that is
-// cut in two. len(head) + len(tail) + Dropped() is Total().
+// Parts returns what was kept: everything as head if nothing is missing, and otherwise head and tail, both without
+// incomplete runes. len(head) + len(tail) + Dropped() is equal to Total().
 func (c *Capture) Parts() (head, tail []byte) {
 	last := append(c.tail[c.next:len(c.tail):len(c.tail)], c.tail[:c.next]...)
 	if c.total <= c.limit {
@@ -96,7 +96,7 @@ func (c *Capture) Parts() (head, tail []byte) {
 	return trimEnd(head), trimStart(last)
 }
 
-// trimEnd leaves out the beginning of a rune.
+// trimEnd removes an incomplete rune at the end.
 func trimEnd(b []byte) []byte {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if end := b[len(b)-n:]; utf8.RuneStart(end[0]) {
@@ -109,7 +109,7 @@ func trimEnd(b []byte) []byte {
 	return b
 }
 
-// trimStart leaves out the end of a rune.
+// trimStart removes an incomplete rune at the start.
 func trimStart(b []byte) []byte {
 	for n := 0; n < utf8.UTFMax && n < len(b); n++ {
 		if utf8.RuneStart(b[n]) {
@@ -119,11 +119,11 @@ func trimStart(b []byte) []byte {
 	if len(b) < utf8.UTFMax {
 		return nil
 	}
-	return b // it is no UTF-8
+	return b // not UTF-8
 }
 
-// String is what is kept, at most the limit, with a line in the gap that has the number of missing bytes, if the limit
-// has room for that (184 bytes). A payload can print such a line, too; Dropped is the truth.
+// String returns what was kept, at most limit bytes. If bytes are missing, a line with their number is in between, if
+// the limit is large enough for it (184 bytes). A payload can print such a line too; use Dropped to find out.
 func (c *Capture) String() string {
 	head, tail := c.Parts()
 	dropped := c.total - int64(len(head)) - int64(len(tail))
@@ -134,10 +134,10 @@ func (c *Capture) String() string {
 	return string(head) + string(tail)
 }
 
-// Total is how many bytes were written.
+// Total returns the number of bytes written.
 func (c *Capture) Total() int64 { return c.total }
 
-// Dropped is how many of them String does not have.
+// Dropped returns the number of bytes that String omits.
 func (c *Capture) Dropped() int64 {
 	head, tail := c.Parts()
 	return c.total - int64(len(head)) - int64(len(tail))

@@ -1,5 +1,5 @@
-// Package text makes what a payload prints fit to be shown: to a model, in JSON, on a terminal. It knows nothing of
-// jails.
+// Package text makes the output of a payload safe to show to a language model, in JSON, or on a terminal. It does not
+// depend on jails.
 //
 // # The pipeline
 //
@@ -10,20 +10,22 @@
 //	           4 invisible characters out (Options.StripAll)
 //	           5 secrets masked again, if one holds U+FFFD or after 4
 //
-// The order matters. Sequences go first, since "to\x1b[0mken" is a secret that nobody sees until they are gone. Masking
-// comes before anything is cut: half a secret at the edge of a head or a tail is not found any more. So a jail whose
-// output is filtered has no nsjail.Limits.Output of its own; a Capture behind the Filter bounds what is kept.
+// The order matters. Terminal sequences are removed first, since "to\x1b[0mken" becomes a secret only without them.
+// Secrets are masked before anything is truncated, since part of a secret at the edge of a head or a tail would not be
+// found. Therefore a jail whose output is filtered must not have nsjail.Limits.Output; a Capture after the Filter
+// limits the size instead.
 //
-// What a Filter writes, all pieces together, depends on the bytes that it was given and not on how they were split into
-// writes. Each stage holds back only what it cannot decide yet: a begun sequence by its state, a begun secret, a begun
-// rune. Close writes that; where more would have come, as after a timeout, CloseCut does, which shows no begun secret.
+// The total output of a Filter depends only on its input, not on how that was split into writes. Each stage holds back
+// only what it cannot decide yet: an incomplete sequence (as a state), a possible beginning of a secret, or an
+// incomplete rune. Close writes what was held back. If the output was cut off, as by a timeout, use CloseCut, which
+// masks a possible beginning of a secret.
 //
-// The work is linear in the output, whatever it and the secrets are. A Set is the secrets made ready, once for all
-// streams.
+// The run time is linear in the output, independent of its content and of the secrets. A Set contains the prepared
+// secrets, and can be shared by all streams.
 //
 // # What masking is for
 //
-// It keeps a program that prints its environment, a URL or a header from putting a secret into a log or a model's
-// context. It is not a wall: a payload that means to tell a secret can spell it backwards. What it was not to tell, it
-// must not be given.
+// Masking keeps a program that prints its environment, a URL or a header from leaking a secret into a log or a model's
+// context. It is no protection against a malicious payload, which can print a secret backwards. Do not pass a secret to
+// a payload that must not reveal it.
 package text

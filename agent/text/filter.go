@@ -5,45 +5,45 @@ import (
 	"io"
 )
 
-// Options are what a Filter does beside making UTF-8.
+// Options configures a Filter. Every Filter also converts its input to valid UTF-8.
 type Options struct {
-	// Secrets are values to mask: each as it is, and as base64, hexadecimal, URLs and JSON write it. White space around
-	// a value does not count, and one of less than MinSecret bytes is not masked: it would be found everywhere. Of a
-	// value with several lines, each long one is masked, too. The longest form is what a Filter may hold back, so that
-	// the caller bounds number and size.
+	// Secrets are values to mask: each literally, and in its base64, hexadecimal, URL and JSON encodings. White space
+	// around a value is ignored. Values shorter than MinSecret bytes are not masked, since they would occur everywhere.
+	// Each long line of a multi-line value is masked too. A Filter may hold back as many bytes as the longest form, so the
+	// caller must limit the number and size of values.
 	Secrets []string
-	// Set takes the place of Secrets, if it is not nil: the same values for several Filters need be prepared only once.
+	// Set, if not nil, is used instead of Secrets, so that several Filters can share the prepared values.
 	Set *Set
-	// StripANSI removes terminal sequences (ECMA-48, xterm): CSI, OSC, DCS and the like, other escapes, and the control
-	// characters U+0080 to U+009F. Afterwards no ESC is left. A string such as a window's title that has no end is
-	// taken to end at the end of its line, or after 64 KiB.
+	// StripANSI removes terminal sequences (ECMA-48, xterm): CSI, OSC, DCS and similar ones, other escapes, and the
+	// control characters U+0080 to U+009F. No ESC is left. An unterminated string, such as a window title, ends at the end
+	// of the line or after 64 KiB.
 	StripANSI bool
-	// StripAll is StripANSI, and also removes what else acts on a terminal or is invisible: control characters but for
-	// tabs and ends of lines, marks of the direction of writing, zero-width characters, line separators of Unicode, tags
-	// and variation selectors. A carriage return that does not end a line ends one then.
+	// StripAll implies StripANSI, and also removes other characters that control a terminal or are invisible: control
+	// characters except tabs and line ends, characters that change the text direction, zero-width characters, Unicode line
+	// separators, tags and variation selectors. A carriage return without a line feed becomes a line end.
 	StripAll bool
 }
 
-// Filter is a writer that cleans what passes. It is for one goroutine at a time.
+// Filter is an io.Writer that cleans its input and writes it to another writer. It is not safe for concurrent use.
 type Filter struct {
 	w      io.Writer
 	first  stage
 	masks  []*masker
-	out    []byte // what this Write has made so far
+	out    []byte // output of the current Write
 	err    error
 	closed bool
 }
 
-// stage is one part of a Filter. What it is given may be overwritten after the call.
+// stage is one step of a Filter. The caller may overwrite b after write returns.
 type stage interface {
 	write(b []byte)
-	close(cut bool) // cut: more would have come
+	close(cut bool) // cut: the input was cut off
 }
 
-// piece bounds what is worked on at once, and with it the buffers, in bytes.
+// piece is the number of bytes processed at once, which limits the size of the buffers.
 const piece = 64 << 10
 
-// New makes a Filter that writes to w.
+// New returns a Filter that writes to w.
 func New(w io.Writer, o Options) *Filter {
 	f := &Filter{w: w}
 	set := o.Set
@@ -53,7 +53,7 @@ func New(w io.Writer, o Options) *Filter {
 	var next stage = (*output)(f)
 	masks := set != nil && set.find != nil
 	if masks && (set.late || o.StripAll) {
-		next = f.mask(next, set) // a secret may only now be in one piece
+		next = f.mask(next, set) // the stages before may have joined the parts of a secret
 	}
 	if o.StripAll {
 		next = &unseen{next: next}
@@ -75,16 +75,16 @@ func (f *Filter) mask(next stage, s *Set) stage {
 	return m
 }
 
-// Clean is a text as a Filter would write it.
+// Clean returns a text as a Filter would write it.
 func Clean(s string, o Options) string {
 	var b bytes.Buffer
 	f := New(&b, o)
-	_, _ = io.WriteString(f, s) // a Buffer takes everything
+	_, _ = io.WriteString(f, s) // a bytes.Buffer never fails
 	_ = f.Close()
 	return b.String()
 }
 
-// Masked is how many masks have been written so far.
+// Masked returns the number of masks written so far.
 func (f *Filter) Masked() (n int64) {
 	for _, m := range f.masks {
 		n += m.count
@@ -92,8 +92,8 @@ func (f *Filter) Masked() (n int64) {
 	return n
 }
 
-// Write takes bytes. What they end with may be held back until the next Write or Close: the beginning of a secret, a
-// part of a rune. After an error of the writer behind it, every Write returns that.
+// Write implements io.Writer. The end of the input may be held back until the next Write or Close: a possible beginning
+// of a secret, or an incomplete rune. After an error of the underlying writer, every Write returns that error.
 func (f *Filter) Write(b []byte) (n int, err error) {
 	if f.closed {
 		return 0, io.ErrClosedPipe
@@ -108,11 +108,11 @@ func (f *Filter) Write(b []byte) (n int, err error) {
 	return n, f.err
 }
 
-// Close writes what was held back. It does not close the writer behind the Filter.
+// Close writes what was held back. It does not close the underlying writer.
 func (f *Filter) Close() error { return f.close(false) }
 
-// CloseCut is Close for an output that was cut, as by a timeout or a limit: if it ends with the beginning of a secret,
-// of four bytes or more, a mask is written for that.
+// CloseCut is Close for an output that was cut off, as by a timeout or a limit. If it ends with the beginning of a
+// secret of at least four bytes, that is masked.
 func (f *Filter) CloseCut() error { return f.close(true) }
 
 func (f *Filter) close(cut bool) error {
@@ -135,7 +135,8 @@ func (f *Filter) flush() {
 	f.out, f.err = f.out[:0], err
 }
 
-// output is the last stage: one Write of the Filter is one of the writer behind it.
+// output is the last stage. It collects the output, so that each Write of the Filter causes one Write of the underlying
+// writer.
 type output Filter
 
 func (o *output) write(b []byte) { o.out = append(o.out, b...) }

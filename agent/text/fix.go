@@ -7,11 +7,11 @@ const replacement = "\uFFFD"
 
 var replacementBytes = []byte(replacement)
 
-// fixer is the stage that makes valid UTF-8: each byte that is no part of a rune becomes U+FFFD, as in a conversion of
-// Go's to []rune and in encoding/json.
+// fixer is the stage that makes valid UTF-8: each byte that is not part of a rune becomes U+FFFD, as in Go's conversion
+// to []rune and in encoding/json.
 type fixer struct {
 	next stage
-	part [utf8.UTFMax]byte // the beginning of a rune
+	part [utf8.UTFMax]byte // an incomplete rune
 	n    int
 	out  []byte
 }
@@ -37,7 +37,7 @@ func (f *fixer) write(b []byte) {
 	f.next.write(f.out)
 }
 
-// one takes the rune that b begins with, or all the ASCII there, and returns how many bytes that is.
+// one writes the first rune of b, or a sequence of ASCII at its start, and returns the number of bytes.
 func (f *fixer) one(b []byte) int {
 	n := 0
 	for n < len(b) && b[n] < utf8.RuneSelf {
@@ -54,7 +54,7 @@ func (f *fixer) one(b []byte) int {
 	return n
 }
 
-// keep holds back a rune that is not complete, and returns how many bytes it has.
+// keep holds back an incomplete rune at the end of b, and returns its number of bytes.
 func (f *fixer) keep(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if end := b[len(b)-n:]; utf8.RuneStart(end[0]) {
@@ -76,10 +76,10 @@ func (f *fixer) close(cut bool) {
 	f.next.close(cut)
 }
 
-// fix is a text as a fixer writes it.
+// fix returns a text as a fixer writes it.
 func fix(s string) string {
 	b := make([]byte, 0, len(s)+8)
-	for _, r := range s { // an invalid byte is utf8.RuneError
+	for _, r := range s { // an invalid byte yields utf8.RuneError
 		b = utf8.AppendRune(b, r)
 	}
 	return string(b)

@@ -12,16 +12,16 @@ import (
 	"unicode/utf8"
 )
 
-// MinSecret is the length in bytes from which on a value is masked, without the white space around it.
+// MinSecret is the minimum length in bytes of a value that is masked, without white space around it.
 const MinSecret = 4
 
 const (
-	minForm = 8  // bytes of an encoded form: a shorter one would be found in somebody else's base64
-	minLine = 16 // bytes of a line of a value that has several
+	minForm = 8  // minimum bytes of an encoded form: shorter ones occur in unrelated base64
+	minLine = 16 // minimum bytes of a line of a multi-line value
 	space   = " \t\r\n"
 )
 
-// forms are the patterns of secrets, each once.
+// forms returns the patterns for all secrets without duplicates.
 func forms(secrets []string) (list [][]byte) {
 	seen := map[string]bool{}
 	add := func(s string, least int) {
@@ -35,12 +35,12 @@ func forms(secrets []string) (list [][]byte) {
 			continue
 		}
 		add(s, MinSecret)
-		add(fix(s), MinSecret)                             // as it is shown where it is no UTF-8
-		add(Clean(s, Options{StripANSI: true}), MinSecret) // as it is shown on a terminal
+		add(fix(s), MinSecret)                             // as shown if it is not valid UTF-8
+		add(Clean(s, Options{StripANSI: true}), MinSecret) // as shown on a terminal
 		encoded(s, func(form string) { add(form, minForm) })
 		if strings.ContainsAny(s, "\r\n") {
 			for l := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == '\r' || r == '\n' }) {
-				if l = strings.Trim(l, space); !strings.HasPrefix(l, "-----") { // the first and the last of PEM
+				if l = strings.Trim(l, space); !strings.HasPrefix(l, "-----") { // not the first and last line of PEM
 					add(l, minLine)
 				}
 			}
@@ -49,16 +49,16 @@ func forms(secrets []string) (list [][]byte) {
 	return list
 }
 
-// encoded returns the ways in which programs write a value into headers, URLs and JSON.
+// encoded adds the encodings of a value that programs use in headers, URLs and JSON.
 func encoded(s string, add func(string)) {
 	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for before := range 3 { // bytes in front of it, as in base64("user:" + s)
+		for before := range 3 { // bytes before it, as in base64("user:" + s)
 			text := e.EncodeToString(append(make([]byte, before), s...))
-			skip := []int{0, 2, 3}[before]                   // characters that the bytes in front share
-			known := (before+len(s))/3*4 + (before+len(s))%3 // the character after it depends on what follows
+			skip := []int{0, 2, 3}[before]                   // characters that depend on the bytes before
+			known := (before+len(s))/3*4 + (before+len(s))%3 // the character after these depends on the bytes that follow
 			add(text[skip:max(skip, known)])
 		}
-		add(e.EncodeToString([]byte(s))) // where nothing follows
+		add(e.EncodeToString([]byte(s))) // if no bytes follow
 	}
 	x := hex.EncodeToString([]byte(s))
 	add(x)
@@ -66,13 +66,13 @@ func encoded(s string, add func(string)) {
 	add(url.QueryEscape(s))
 	add(url.PathEscape(s))
 	if !utf8.ValidString(s) {
-		return // JSON has no form of it but that of fix
+		return // in JSON it can occur only as fix returns it
 	}
 	for _, html := range []bool{true, false} { // \u0026 and &
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
 		enc.SetEscapeHTML(html)
-		if enc.Encode(s) == nil { // of a string there is no error
+		if enc.Encode(s) == nil { // cannot fail for a string
 			text := strings.TrimSuffix(b.String(), "\n")
 			add(text[1 : len(text)-1])
 			add(ascii(text[1 : len(text)-1]))
@@ -81,7 +81,7 @@ func encoded(s string, add func(string)) {
 	}
 }
 
-// ascii writes a JSON text as Python does, with \u00e9 for what is not ASCII.
+// ascii escapes the non-ASCII characters of a JSON text, as Python does: \u00e9.
 func ascii(s string) string {
 	const digits = "0123456789abcdef"
 	var b strings.Builder
@@ -101,14 +101,14 @@ func ascii(s string) string {
 	return b.String()
 }
 
-// holdReplacement reports whether UTF-8 being made may bring about one of the patterns.
+// holdReplacement reports whether the conversion to UTF-8 can produce one of the patterns.
 func holdReplacement(patterns [][]byte) bool {
 	return slices.ContainsFunc(patterns,
 		func(p []byte) bool { return utf8.Valid(p) && bytes.Contains(p, replacementBytes) })
 }
 
-// freeMask is what stands for a secret: a text of which no pattern has a byte, so that it cannot be a part of another
-// one. Where there is none, it is the first.
+// freeMask returns the mask for secrets: a text that has no byte in common with any pattern, so that it cannot be part
+// of another match. If there is none, it returns the first choice.
 func freeMask(patterns [][]byte) string {
 	var used [256]bool
 	for _, p := range patterns {

@@ -1,32 +1,32 @@
 package text
 
-// masker is the stage that puts a mask in the place of each pattern. Where occurrences overlap, one mask stands for all
-// that they cover: of "abcdefg" and the secrets abcde and defg nothing is left.
+// masker is the stage that replaces each occurrence of a pattern by a mask. Overlapping occurrences share one mask:
+// with the secrets abcde and defg, all of "abcdefg" is masked.
 //
-// Where nothing has begun, a skipper looks for a place where something may; from there an automaton takes every byte
-// once. Neither looks back, so that the work is linear in the text. Places are counted in bytes since the beginning of
-// it.
+// In the initial state, a skipper searches for the next place where a pattern may begin. From there, the automaton
+// processes every byte once. Neither goes back, so the run time is linear in the text. Positions are byte offsets from
+// the beginning of the text.
 type masker struct {
 	next  stage
 	set   *Set
 	count int64
-	steps int64 // of the automaton and the skipper, for the tests
+	steps int64 // steps of the automaton and the skipper, for tests
 
 	state uint32
-	depth int    // bytes that led to it: they may be the beginning of a pattern
-	held  []byte // ends with these
-	pos   int64  // where held ends
-	done  int64  // what is before is written, or belongs to a mask that is
-	found []span // masks to be, none of which overlaps another, from head on
+	depth int    // length of the current partial match
+	held  []byte // ends with the bytes of the partial match
+	pos   int64  // position of the end of held
+	done  int64  // everything before this position is written, or masked
+	found []span // pending masks from index head on; they do not overlap
 	head  int
 }
 
 type span struct{ from, to int64 }
 
-// minCut is the length in bytes from which on the beginning of a pattern is masked where a text is cut.
+// minCut is the minimum length in bytes of a pattern's beginning that is masked at the end of a text that was cut off.
 const minCut = 4
 
-// newMasker takes a Set with patterns.
+// newMasker returns a masker for a Set that has patterns.
 func newMasker(next stage, s *Set) *masker { return &masker{next: next, set: s} }
 
 func (m *masker) write(b []byte) {
@@ -48,7 +48,8 @@ func (m *masker) write(b []byte) {
 	m.pos += int64(len(b))
 }
 
-// along takes bytes as long as they only lead to the next state of a chain, which step can do, but not as fast.
+// along processes bytes as long as each leads to the next state of a chain. It is a faster equivalent of step for this
+// case.
 func (m *masker) along(b []byte, i int) int {
 	a, v, from := m.set.find, m.state, i
 	for i < len(b) && a.node[v].link&lastFlag == 0 && a.label[v+1] == b[i] && a.node[v+1].out == 0 {
@@ -61,7 +62,7 @@ func (m *masker) along(b []byte, i int) int {
 	return i
 }
 
-// step takes b[i], and returns where to go on.
+// step processes b[i], and returns the index at which to continue.
 func (m *masker) step(b []byte, i int) int {
 	a, c := m.set.find, b[i]
 	v, failed := m.state, false
@@ -90,7 +91,8 @@ func (m *masker) step(b []byte, i int) int {
 	return i
 }
 
-// jump leaves a state before b[i] if the skipper knows that no pattern begins where that did.
+// jump returns to the initial state before b[i] if the skipper finds that no pattern begins at the start of the partial
+// match.
 func (m *masker) jump(b []byte, i int) int {
 	s := &m.set.skip
 	from := i - m.depth
@@ -107,21 +109,21 @@ func (m *masker) jump(b []byte, i int) int {
 	return to
 }
 
-// add takes an occurrence. None that comes later will begin before at, or end before this one does.
+// add records an occurrence. No later one begins before at, or ends before this one.
 func (m *masker) add(b []byte, s span, at int64) {
 	for len(m.found) > m.head && m.found[len(m.found)-1].to > s.from {
 		s.from = min(s.from, m.found[len(m.found)-1].from)
 		m.found = m.found[:len(m.found)-1]
 	}
 	if s.from < m.done {
-		m.done = s.to // more of a mask that is written
+		m.done = s.to // extends a mask that is written already
 		return
 	}
 	m.found = append(m.found, s)
 	m.masks(b, at)
 }
 
-// masks writes those that begin at a place or before it, and what is before them.
+// masks writes the masks that begin at or before a position, and the text before them.
 func (m *masker) masks(b []byte, at int64) {
 	for ; m.head < len(m.found) && m.found[m.head].from <= at; m.head++ {
 		s := m.found[m.head]
@@ -136,7 +138,7 @@ func (m *masker) masks(b []byte, at int64) {
 	}
 }
 
-// put writes everything before a place.
+// put writes everything before a position.
 func (m *masker) put(b []byte, to int64) {
 	if m.head < len(m.found) {
 		m.masks(b, to)
@@ -144,7 +146,7 @@ func (m *masker) put(b []byte, to int64) {
 	m.text(b, to)
 }
 
-// text writes what is before a place as it is. It stands in held or in b.
+// text writes the text before a position unchanged. It is in held or in b.
 func (m *masker) text(b []byte, to int64) {
 	if m.done < m.pos && m.done < to {
 		n := min(m.pos, to)
@@ -157,8 +159,8 @@ func (m *masker) text(b []byte, to int64) {
 	}
 }
 
-// hold keeps the end of held and b that may be the beginning of a pattern. What is before it is removed only when it is
-// the larger part: else many small writes would move a long one many times.
+// hold keeps the end of held and b that may be the beginning of a pattern. The rest is removed only when it is the
+// larger part. Otherwise many small writes would copy a long partial match many times.
 func (m *masker) hold(b []byte) {
 	if m.depth <= len(b) {
 		m.held = append(m.held[:0], b[len(b)-m.depth:]...)
@@ -170,7 +172,7 @@ func (m *masker) hold(b []byte) {
 	}
 }
 
-// close writes what was held back. What a cut text ends with is masked, too, if it is the beginning of a pattern.
+// close writes what was held back. If the text was cut off, a beginning of a pattern at its end is masked.
 func (m *masker) close(cut bool) {
 	if cut && m.depth >= minCut {
 		m.add(nil, span{m.pos - int64(m.depth), m.pos}, m.pos)

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Set is secrets made ready to be found: by any number of Filters at once. It takes about nine bytes of memory for each
-// byte of a form of a secret, of which there are about fourteen forms.
+// Set contains prepared secrets. Any number of Filters may use it concurrently. It takes about nine bytes of memory for
+// each byte of a form, and a secret has about fourteen forms.
 type Set struct {
-	find *automaton // nil without a form
+	find *automaton // nil if there are no forms
 	skip skipper
 	mask []byte
-	late bool // making UTF-8 can bring about a form
+	late bool // the conversion to UTF-8 can produce a form
 }
 
-// NewSet prepares secrets, to which applies what Options.Secrets says.
+// NewSet prepares secrets: see Options.Secrets.
 func NewSet(secrets []string) *Set { return newSet(forms(secrets)) }
 
-// newSet takes patterns of at least four bytes, each once.
+// newSet prepares patterns, which must be distinct and have at least four bytes.
 func newSet(patterns [][]byte) *Set {
 	s := &Set{mask: []byte(freeMask(patterns)), late: holdReplacement(patterns)}
 	if len(patterns) > 0 {
@@ -27,29 +27,29 @@ func newSet(patterns [][]byte) *Set {
 	return s
 }
 
-// Clean returns a single text, such as an error or a name, as a Filter of the Set with the Options o would write it. A
-// nil Set has no secrets.
+// Clean returns a single text, such as an error or a name, as a Filter with this Set and the Options o would write it.
+// A nil Set has no secrets.
 func (s *Set) Clean(text string, o Options) string {
 	var b strings.Builder
 	o.Set = s
 	f := New(&b, o)
-	_, _ = io.WriteString(f, text) // a Builder takes everything
+	_, _ = io.WriteString(f, text) // a strings.Builder never fails
 	_ = f.Close()
 	return b.String()
 }
 
-// skipper finds where a pattern may begin, as Wu and Manber do: the last three bytes of a window, which is as long as
-// the shortest pattern, say by a table how far it may be moved.
+// skipper finds places where a pattern may begin, with the algorithm of Wu and Manber. The window is as long as the
+// shortest pattern, and a table maps its last three bytes to the distance by which it can be moved.
 type skipper struct {
 	window int // in bytes
 	shift  []uint8
-	drop   uint8 // bits of a hash that the table has no room for
+	drop   uint8 // number of hash bits beyond the size of the table
 }
 
-// maxWindow bounds the window in bytes.
+// maxWindow is the maximum length of the window in bytes.
 const maxWindow = 128
 
-// newSkipper takes patterns of at least four bytes.
+// newSkipper returns a skipper for patterns of at least four bytes.
 func newSkipper(patterns [][]byte) skipper {
 	s := skipper{window: maxWindow}
 	for _, p := range patterns {
@@ -77,8 +77,8 @@ func (s *skipper) hash(a, b, c byte) uint32 {
 	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 0x9e3779b1 >> (s.drop & 31)
 }
 
-// from is the first place from i on where a pattern may begin, and how many it looked at. Of those less than a window
-// before the end nothing is known.
+// from returns the first position from i on at which a pattern may begin, and the number of positions examined. Any of
+// the last positions, less than a window before the end, may be the beginning of a pattern.
 func (s *skipper) from(b []byte, i int) (at, steps int) {
 	for end := i + s.window; end <= len(b); end = i + s.window {
 		step := s.shift[s.hash(b[end-3], b[end-2], b[end-1])]

@@ -2,16 +2,16 @@ package text
 
 import "bytes"
 
-// stripper is the stage that removes terminal sequences. Between writes it keeps a state and no text.
+// stripper is the stage that removes terminal sequences. Between writes it keeps only a state, no text.
 //
-// The 8-bit control characters are looked for as UTF-8 has them, 0xC2 0x80 to 0xC2 0x9F: as a single byte they are no
-// character there. 0xC2 without a continuation becomes U+FFFD here, so that removing what stands behind it cannot join
-// it with another byte to a control character.
+// 8-bit control characters are recognised in UTF-8 only, as 0xC2 0x80 to 0xC2 0x9F: a single byte is not a character
+// there. A 0xC2 without a continuation byte becomes U+FFFD, so that it cannot form a control character with another
+// byte after the text in between is removed.
 type stripper struct {
 	next  stage
 	state state
-	n     int  // bytes of the sequence so far
-	c2    bool // the byte before was 0xC2: held back in plain text, swallowed in a string
+	n     int  // length of the current sequence in bytes
+	c2    bool // the previous byte was 0xC2: held back in plain text, dropped in a string
 	out   []byte
 }
 
@@ -22,11 +22,11 @@ const (
 	escape       // after ESC
 	inter        // ESC and an intermediate byte: "ESC ( B"
 	csi          // control sequence: ESC [
-	line         // OSC, SOS, PM, APC: a string without a line end
-	device       // DCS: a string that may have lines, as sixels do
+	line         // OSC, SOS, PM, APC: a string that ends at the end of the line at the latest
+	device       // DCS: a string that may contain line ends, as sixels do
 )
 
-// The bounds of sequences, in bytes. A longer one is taken for text from there on.
+// Maximum lengths of sequences in bytes. After that, bytes are text again.
 const (
 	maxInter  = 16
 	maxCSI    = 256
@@ -62,7 +62,7 @@ func (s *stripper) write(b []byte) {
 			if i+1 >= len(b) || b[i] == esc || b[i+1] < 0xa0 || b[i+1] > 0xbf {
 				break
 			}
-			i += 2 // a character from U+00A0 to U+00BF
+			i += 2 // skip a character from U+00A0 to U+00BF
 		}
 		if from == 0 && i == len(b) && len(s.out) == 0 {
 			s.next.write(b)
@@ -70,7 +70,7 @@ func (s *stripper) write(b []byte) {
 		}
 		s.out = append(s.out, b[from:i]...)
 		if i < len(b) {
-			s.step(b[i]) // ESC or 0xC2: it changes the state
+			s.step(b[i]) // ESC or 0xC2, which changes the state
 			i++
 		}
 	}
@@ -84,7 +84,7 @@ func (s *stripper) flush() {
 	}
 }
 
-// index is where c stands from i on; the length of b, if it does not.
+// index returns the index of c in b from i on, or len(b) if there is none.
 func index(b []byte, i int, c byte) int {
 	if n := bytes.IndexByte(b[i:], c); n >= 0 {
 		return i + n
@@ -92,7 +92,8 @@ func index(b []byte, i int, c byte) int {
 	return len(b)
 }
 
-// step takes one byte, and reports whether it is done with it: else it has changed the state, and takes it again.
+// step processes one byte and returns true, or changes the state and returns false: the byte must then be processed
+// again.
 func (s *stripper) step(c byte) bool {
 	switch s.state {
 	case plain:
@@ -112,7 +113,7 @@ func (s *stripper) enter(to state) bool {
 	return true
 }
 
-// leave ends a sequence before c, which is text again.
+// leave ends a sequence before the current byte, which is text again.
 func (s *stripper) leave() bool {
 	s.enter(plain)
 	return false
@@ -140,7 +141,7 @@ func (s *stripper) text(c byte) bool {
 	return true
 }
 
-// introduce begins what ESC and c begin.
+// introduce starts the sequence that begins with ESC and c.
 func (s *stripper) introduce(c byte) {
 	switch c {
 	case '[':
@@ -165,7 +166,7 @@ func (s *stripper) escape(c byte) bool {
 	return s.leave()
 }
 
-// until takes bytes from low to high, and one from final to '~' that ends the sequence.
+// until processes a byte of a sequence: bytes from low to high continue it, and one from final to '~' ends it.
 func (s *stripper) until(c, low, high, final byte, most int) bool {
 	switch s.n++; {
 	case c >= final && c <= '~':
@@ -182,7 +183,7 @@ func (s *stripper) inString(c byte) bool {
 	switch s.n++; {
 	case end, c == bel, c == can, c == sub:
 		return s.enter(plain)
-	case c == esc: // of ESC \, or of the next sequence
+	case c == esc: // start of ESC \, or of another sequence
 		return s.enter(escape)
 	case c == '\n' && s.state == line, s.n > maxString:
 		return s.leave()
@@ -190,8 +191,8 @@ func (s *stripper) inString(c byte) bool {
 	return true
 }
 
-// close drops a sequence that has no end. A 0xC2 that is left becomes U+FFFD in any case; where the text was cut, only
-// after masking, as the secret that it may be a part of has a 0xC2 there.
+// close drops an incomplete sequence. A remaining 0xC2 becomes U+FFFD. If the text was cut off, this happens only after
+// masking, since the 0xC2 may be part of a secret.
 func (s *stripper) close(cut bool) {
 	switch {
 	case s.state != plain || !s.c2:

@@ -2,26 +2,27 @@ package text
 
 import "unicode/utf8"
 
-// unseen is the stage that removes control characters and invisible ones. It follows a fixer, which hands it whole
-// runes. A carriage return ends a line, so that one line cannot be written over another.
+// unseen is the stage that removes control characters and invisible characters. Its input is from a fixer and consists
+// of complete runes. A carriage return without a line feed becomes a line end, so that a line cannot
+// overwrite another one.
 type unseen struct {
 	next stage
-	cr   bool // the rune before was a carriage return
+	cr   bool // the previous rune was a carriage return
 	out  []byte
 }
 
-// hidden are the runes beyond ASCII that are displayed as nothing. A model reads them, and people do not see them.
+// hidden are the non-ASCII characters that are invisible. A model reads them, but a person does not see them.
 var hidden = [][2]rune{
 	{0x80, 0x9f},       // C1 controls
 	{0xad, 0xad},       // soft hyphen
 	{0x61c, 0x61c},     // Arabic letter mark
 	{0x180e, 0x180e},   // Mongolian vowel separator
-	{0x200b, 0x200f},   // zero width, and marks of direction
-	{0x2028, 0x202e},   // separators of lines and paragraphs; embeddings and overrides of direction
-	{0x2060, 0x206f},   // word joiner, invisible operators, isolates of direction
+	{0x200b, 0x200f},   // zero-width characters and direction marks
+	{0x2028, 0x202e},   // line and paragraph separators; direction embeddings and overrides
+	{0x2060, 0x206f},   // word joiner, invisible operators, direction isolates
 	{0xfeff, 0xfeff},   // zero width no-break space
 	{0xfff9, 0xfffb},   // interlinear annotations
-	{0xe0000, 0xe0fff}, // tags, and variation selectors that carry bytes as well as any
+	{0xe0000, 0xe0fff}, // tags and variation selectors, which can encode arbitrary bytes
 }
 
 func isHidden(r rune) bool {
@@ -63,7 +64,7 @@ func (u *unseen) write(b []byte) {
 	}
 }
 
-// plainText reports whether there is nothing but printable ASCII, tabs and ends of lines.
+// plainText reports whether b has only printable ASCII, tabs and line ends.
 func plainText(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' && c != '\n' && c != '\t' || c >= 0x7f {
@@ -73,7 +74,7 @@ func plainText(b []byte) bool {
 	return true
 }
 
-// close drops a carriage return at the very end.
+// close drops a carriage return at the end.
 func (u *unseen) close(cut bool) {
 	u.cr = false
 	u.next.close(cut)

@@ -12,37 +12,38 @@ import (
 	"unicode/utf8"
 )
 
-// What a token may hold.
+// Bounds of a token.
 const (
-	// MaxText is the longest text of a token, in bytes.
+	// MaxText is the maximum length of a token's text in bytes.
 	MaxText = 16 << 10
-	// MaxBlocks is how many blocks a token may have.
+	// MaxBlocks is the maximum number of blocks in a token.
 	MaxBlocks = 16
-	// MaxAgent and MaxNote are the longest agent and note, in bytes.
+	// MaxAgent and MaxNote are the maximum lengths of an agent's name and a note in bytes.
 	MaxAgent, MaxNote = 64, 256
-	// MaxRuns is the largest number of runs.
+	// MaxRuns is the largest possible value of Block.Runs.
 	MaxRuns = 1 << 40
 )
 
-// Block is the content of one block of a token. Each field narrows; the zero Block allows everything, but has an id of
-// its own that can be revoked.
+// Block is the content of one block of a token. Each field restricts what the token allows. The zero Block restricts
+// nothing, but has its own id, which can be revoked.
 type Block struct {
-	// Agent is on whose behalf the holder acts: letters, digits and, but for the first, any of ._:@- . One block of a
-	// token may say it, once. Without it, the holder may act for anybody.
+	// Agent is the agent for which the holder acts: letters, digits and, except at the beginning, any of ._:@- . At most
+	// one block of a token may name an agent. Without one, the holder may act for any agent.
 	Agent string
-	// Expires is when the token ends, and NotBefore when it begins; seconds count, and the zero time is no limit.
+	// Expires is when the token ends, and NotBefore when it begins. Both have a resolution of one second. The zero time
+	// means no limit.
 	Expires, NotBefore time.Time
-	// Issued is when the block was made. Mint and Attenuate set it, and nothing depends on it.
+	// Issued is when the block was made. Mint and Attenuate set it. It is not checked.
 	Issued time.Time
-	// Runs is how many runs all holders of the block may make together; 0 is no limit.
+	// Runs limits the number of runs of all holders of the block together; 0 means no limit.
 	Runs int64
-	// Policy is a policy document of brig as a JSON object, or empty. This package does not read it.
+	// Policy is a policy of brig as a JSON object, or empty. This package does not interpret it.
 	Policy json.RawMessage
-	// Note is for people: who got it, and why.
+	// Note is a comment, such as the recipient and the purpose.
 	Note string
 }
 
-// content is a Block as it is signed.
+// content is the signed form of a Block.
 type content struct {
 	Agent     string          `json:"agent,omitempty"`
 	Expires   int64           `json:"expires,omitempty"` // seconds since 1970
@@ -53,10 +54,10 @@ type content struct {
 	Runs      int64           `json:"runs,omitempty"`
 }
 
-// maxTime is the last second of the year 9999, which RFC 3339 can still write.
+// maxTime is the last second of the year 9999, the last year that RFC 3339 can represent.
 const maxTime = 253402300799
 
-// encode returns the only form of a block's content, or an error for what cannot be in one.
+// encode returns the canonical form of a block's content, or an error if a field is invalid.
 func (b *Block) encode() ([]byte, error) {
 	c := content{Agent: b.Agent, Expires: seconds(b.Expires), Issued: seconds(b.Issued), NotBefore: seconds(b.NotBefore),
 		Note: b.Note, Policy: b.Policy, Runs: b.Runs}
@@ -70,13 +71,13 @@ func (c *content) bytes() ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(c); err != nil { // compacts the policy, too
+	if err := e.Encode(c); err != nil { // also compacts the policy
 		return nil, fmt.Errorf("policy: %w", err)
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// decode reads what encode wrote, and nothing else.
+// decode parses a block's content. It accepts only the canonical form.
 func decode(data []byte) (b Block, err error) {
 	var c content
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -128,17 +129,17 @@ func notInAgent(r rune) bool {
 
 func notPrintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// twice reports whether an object in valid JSON has a field twice, at any depth.
+// twice reports whether valid JSON has an object with a duplicate key, at any depth.
 func twice(data []byte) bool {
 	type level struct {
 		keys map[string]bool // nil in an array
-		key  bool            // a key comes next
+		key  bool            // the next token is a key
 	}
 	var stack []level
 	for d := json.NewDecoder(bytes.NewReader(data)); ; {
 		tok, err := d.Token()
 		if err != nil {
-			return err != io.EOF // what cannot be read is no better
+			return err != io.EOF // also for an error of the decoder
 		}
 		top := len(stack) - 1
 		if name, ok := tok.(string); ok && top >= 0 && stack[top].key {
@@ -158,7 +159,7 @@ func twice(data []byte) bool {
 		case json.Delim('}'), json.Delim(']'):
 			stack, top = stack[:top], top-1
 		}
-		if top >= 0 { // a value has ended
+		if top >= 0 { // after a value
 			stack[top].key = stack[top].keys != nil
 		}
 	}

@@ -1,5 +1,5 @@
-// Package token makes and checks capability tokens: a text that states what its holder may do. The holder can narrow it
-// offline; it cannot be widened.
+// Package token creates and checks capability tokens. A token is a text that states what its holder may do. A holder
+// can narrow it without a server; nobody can widen it.
 //
 //	t, err := token.Mint(key, token.Block{Agent: "ci", Expires: time.Now().Add(time.Hour)})
 //	t, err = token.Attenuate(t, token.Block{Runs: 3, Policy: json.RawMessage(`{"languages":["python"]}`)})
@@ -11,11 +11,11 @@
 //
 // # Format
 //
-// A token is a chain of one to sixteen blocks, and what it allows is what every one of them allows: the earliest expiry
-// holds, the latest start, each number of runs, each policy. Block 0 is signed with the issuer's ed25519 key. Each
-// block carries the public half of a fresh key, which signs the next one. A token ends with the secret half of its last
-// key, which its holder needs to add a block, or with a seal: a signature with that key over all of it, after which
-// nobody can add one.
+// A token is a chain of one to sixteen blocks. It allows what all of its blocks allow: the earliest expiry, the latest
+// start, every limit of runs and every policy apply. Block 0 is signed with the issuer's ed25519 key. Each block
+// contains the public half of a fresh key, which signs the next block. A token ends with the secret half of its last
+// key, which its holder needs to add a block. Or it ends with a seal: a signature with that key over the whole token,
+// after which no block can be added.
 //
 //	raw     issuer[8] count block... end
 //	block   length[2] content next[32] signature[64]     big endian
@@ -28,18 +28,19 @@
 //	issuer  the first 8 bytes of SHA-256 of the issuer's public key: which of several trusted keys to try
 //	id      of block i: the first 16 bytes of SHA-256 of "brig token 1: id\0", what is signed, and the signature
 //
-// The content is JSON in one form only: the fields of Block in alphabetical order, no blanks, no field twice, none
-// unknown. A block cannot choose its id: it could take another token's, and use up that one's runs.
+// The content is JSON in a canonical form: the fields of Block in alphabetical order, without white space, duplicate or
+// unknown fields. A block cannot choose its id. Otherwise it could take the id of another token's block and use up its
+// runs.
 //
-// # Why the last block stays
+// # Why the last block cannot be removed
 //
-// A holder who narrows a token gives away the new last secret and not the one before it. To cut block i off, one needs
-// the secret of block i-1, to end the shorter token with, or a seal made with it. Each signature covers the one before
-// it and its own position, so that a block fits nowhere else.
+// A holder who narrows a token passes on the new last secret, but not the previous one. To remove block i, one needs
+// the secret of block i-1, to end the shorter token with it or with a seal made with it. Each signature covers the
+// previous one and its own position, so a block is valid in one place only.
 //
-// # What it is not
+// # Limitations
 //
-// A token is a bearer's: anybody who has read it may use it, so an error, a log line or String never holds it. It is
-// not bound to a machine, and it can be used until it expires, is spent, or is revoked; the last two are what a Ledger
-// keeps. There is one signature scheme and nothing in a token names it; another one would be another prefix.
+// A token is a bearer token: anyone who has read it can use it. Therefore errors, log lines and String never contain
+// it. It is not bound to a machine. It can be used until it expires, is spent or is revoked; a Ledger records the last
+// two. There is only one signature scheme, and a token does not name it. Another scheme would have another prefix.
 package token

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxKeyFile bounds a file of keys, in bytes.
+// maxKeyFile is the maximum size of a key file in bytes.
 const maxKeyFile = 64 << 10
 
 func issuerOf(key ed25519.PublicKey) (id [issuerSize]byte) {
@@ -24,17 +24,18 @@ func issuerOf(key ed25519.PublicKey) (id [issuerSize]byte) {
 	return id
 }
 
-// KeyID names a public key: 16 hexadecimal digits of its SHA-256. A token carries that of its issuer.
+// KeyID returns the id of a public key: 16 hexadecimal digits of its SHA-256. A token contains the id of its issuer's
+// key.
 func KeyID(key ed25519.PublicKey) string {
 	id := issuerOf(key)
 	return hex.EncodeToString(id[:])
 }
 
-// GenerateKey makes an issuer's key pair.
+// GenerateKey generates a key pair for an issuer.
 func GenerateKey() (ed25519.PublicKey, ed25519.PrivateKey, error) { return ed25519.GenerateKey(nil) }
 
-// WritePrivateKey writes a new file with the key in PEM (PKCS #8), readable by its owner only. A file that is there
-// already is an error.
+// WritePrivateKey writes the key to a new file in PEM (PKCS #8) that only its owner can read. It is an error if the
+// file exists.
 func WritePrivateKey(path string, key ed25519.PrivateKey) error {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -43,7 +44,7 @@ func WritePrivateKey(path string, key ed25519.PrivateKey) error {
 	return writeNew(path, 0o600, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-// WritePublicKey writes a new file with the key in PEM (PKIX). A file that is there already is an error.
+// WritePublicKey writes the key to a new file in PEM (PKIX). It is an error if the file exists.
 func WritePublicKey(path string, key ed25519.PublicKey) error {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
@@ -66,8 +67,8 @@ func writeNew(path string, mode os.FileMode, data []byte) error {
 	return nil
 }
 
-// ReadPrivateKey reads an issuer's key: one PEM block of PKCS #8. A file that others than its owner may read or write
-// is refused, and so is a symbolic link.
+// ReadPrivateKey reads an issuer's key: one PEM block of PKCS #8. It is an error if the file is a symbolic link, or if
+// other users may read or write it.
 func ReadPrivateKey(path string) (ed25519.PrivateKey, error) {
 	data, err := readKeyFile(path, 0o077, "chmod 600")
 	if err != nil {
@@ -79,7 +80,7 @@ func ReadPrivateKey(path string) (ed25519.PrivateKey, error) {
 	}
 	key, err := x509.ParsePKCS8PrivateKey(p.Bytes)
 	if err != nil {
-		return nil, fmt.Errorf("%s does not hold a PKCS #8 key", path) // an error of the parser could quote it
+		return nil, fmt.Errorf("%s does not hold a PKCS #8 key", path) // the parser's error could contain parts of the key
 	}
 	private, ok := key.(ed25519.PrivateKey)
 	if !ok {
@@ -88,8 +89,8 @@ func ReadPrivateKey(path string) (ed25519.PrivateKey, error) {
 	return private, nil
 }
 
-// ReadPublicKeys reads the keys that are trusted: one or more PEM blocks of PKIX, so that a new key can be trusted
-// before the old one is not. A file that others than its owner may write is refused, and so is a symbolic link.
+// ReadPublicKeys reads the trusted keys: one or more PEM blocks of PKIX. With several, a new key can be trusted before
+// the old one is removed. It is an error if the file is a symbolic link, or if other users may write it.
 func ReadPublicKeys(path string) (keys []ed25519.PublicKey, err error) {
 	data, err := readKeyFile(path, 0o022, "chmod go-w")
 	if err != nil {
@@ -116,7 +117,7 @@ func ReadPublicKeys(path string) (keys []ed25519.PublicKey, err error) {
 	return keys, nil
 }
 
-// readKeyFile reads a regular file on which other users have none of the permissions in forbidden.
+// readKeyFile reads a regular file. It is an error if other users have one of the permissions in forbidden.
 func readKeyFile(path string, forbidden os.FileMode, remedy string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.ELOOP) {

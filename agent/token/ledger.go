@@ -13,27 +13,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of a ledger, in counted blocks: in all, of those that come from one issued token, and of those that come from
-// one second block. A holder can make any number of narrower tokens. They fill the holder's share, not the share of
-// others to whom the same token was handed on.
+// Bounds on the number of blocks that a ledger counts: in total, derived from one issued token, and derived from one
+// second block. A holder can derive any number of tokens. These fill the holder's share, but not that of others who
+// were given the same token.
 const (
 	maxEntries         = 1 << 20
 	maxEntriesOfRoot   = 1 << 18
 	maxEntriesOfHolder = 4096
 )
 
-// Ledger keeps, in a directory, how often tokens were used and which are revoked. One process has it open at a time;
-// the function Revoke works beside it. Its methods can be called concurrently.
+// Ledger records, in a directory, how often tokens were used and which are revoked. Only one process can have it open;
+// the function Revoke works at the same time. Its methods may be called concurrently.
 //
-// The directory (mode 0700) holds counts.db, a bbolt database that Spend commits to before it returns, and for each
-// revoked id a file in the directory revoked.
+// The directory (mode 0700) contains counts.db, a bbolt database that Spend commits to before it returns, and the
+// directory revoked, with a file for each revoked id.
 //
-// It counts at most 4096 blocks that come from one second block of a token. A holder who narrows a shared token again
-// and again is refused; other holders of it are not.
+// A ledger counts at most 4096 blocks derived from one second block of a token. A holder who narrows a shared token
+// more often is refused; its other holders are not.
 type Ledger struct {
 	dir, revoked *os.File // directories
 
-	open   sync.RWMutex // held for reading while the ledger is used: Close waits
+	open   sync.RWMutex // read-locked while the ledger is in use, so that Close waits
 	closed bool
 
 	queue   sync.Mutex
@@ -44,7 +44,7 @@ type Ledger struct {
 	file   *os.File       // of db
 	size   int64          // of file after the last commit, in bytes
 	swept  time.Time      // when entries were last removed
-	shares map[string]int // entries by the id, as bytes, of the first or second block of their token; all by ""
+	shares map[string]int // entries by the id of the first or second block of their token; the total by ""
 }
 
 // spend is one call of Spend.
@@ -55,8 +55,8 @@ type spend struct {
 }
 
 // OpenLedger opens the ledger in a directory, and creates it if it does not exist. It is an error if another process
-// has the ledger open, if other users may enter the directory, or if its database is damaged. A transaction that a
-// SIGKILL or a power failure has interrupted is of runs that were not allowed yet; it has no effect.
+// has the ledger open, if other users may enter the directory, or if the database is damaged. A transaction that was
+// interrupted by a SIGKILL or a power failure has no effect: its runs were not allowed yet.
 func OpenLedger(path string) (*Ledger, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, fmt.Errorf("the ledger's directory: %w", err)
@@ -77,7 +77,7 @@ func OpenLedger(path string) (*Ledger, error) {
 	return l, nil
 }
 
-// Close closes the ledger after the calls in progress. Later calls are refused.
+// Close closes the ledger when the calls in progress have ended. Later calls are refused.
 func (l *Ledger) Close() (err error) {
 	l.open.Lock()
 	defer l.open.Unlock()
@@ -96,9 +96,9 @@ func (l *Ledger) Close() (err error) {
 	return err
 }
 
-// Spend uses one run of every block of t that limits them, or of none. It returns nil when the counts are on the disk.
-// It also refuses a token that Verify has not accepted, that has expired, or that has a revoked block. For a token
-// without limits that is all it does; nothing is written. The error is a *nsjail.Refusal.
+// Spend uses one run of every block of t that limits runs, or of none of them. It returns nil when the counts are on
+// the disk. It also refuses a token that Verify has not accepted, that has expired, or that has a revoked block. For a
+// token without limits it writes nothing. The error is a *nsjail.Refusal.
 func (l *Ledger) Spend(t *Token, now time.Time) error {
 	if t.trusted.Load() == nil {
 		return refuse(CodeSignature, "", "the token has not been verified")
@@ -127,7 +127,7 @@ func (l *Ledger) Spend(t *Token, now time.Time) error {
 	return s.err
 }
 
-// commit counts all waiting runs in one transaction. Called with write held.
+// commit counts all waiting runs in one transaction. The caller holds write.
 func (l *Ledger) commit() {
 	l.queue.Lock()
 	all := l.waiting
@@ -142,7 +142,7 @@ func (l *Ledger) commit() {
 		if errors.Is(err, errNothing) {
 			err = nil
 		} else if err != nil {
-			l.swept = time.Time{} // the shares have to be counted anew
+			l.swept = time.Time{} // the shares must be counted again
 		}
 		err = errors.Join(err, l.measure()) // a failed commit may have extended the file
 	}
@@ -153,8 +153,8 @@ func (l *Ledger) commit() {
 	}
 }
 
-// untouched returns an error if the database was removed or truncated since the last commit: it is mapped into memory,
-// and what is written to a removed file is lost.
+// untouched returns an error if the database was removed or truncated since the last commit. It is mapped into memory,
+// and writes to a removed file would be lost.
 func (l *Ledger) untouched() error {
 	size := l.size
 	if err := l.measure(); err != nil {
@@ -167,7 +167,7 @@ func (l *Ledger) untouched() error {
 	return nil
 }
 
-// measure reads the size of the database.
+// measure stores the size of the database.
 func (l *Ledger) measure() error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(l.file.Fd()), &st); err != nil { // fstat(2)
@@ -180,9 +180,9 @@ func (l *Ledger) measure() error {
 	return nil
 }
 
-// guarded turns a panic into an error: bbolt panics where a page is not what it expects.
+// guarded converts a panic to an error: bbolt panics if a page is damaged.
 func guarded(f func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // SIGBUS, where the file is too short
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // SIGBUS, if the file is too short
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("its database is damaged: %v", r)
@@ -191,8 +191,8 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// Used returns how many runs of a block, by its id, have been made. It returns 0 for a block that has not been used, or
-// that does not limit runs.
+// Used returns how many runs of a block have been used, given its id. It returns 0 for a block that has not been used
+// or does not limit runs.
 func (l *Ledger) Used(id string) (n int64) {
 	l.open.RLock()
 	defer l.open.RUnlock()

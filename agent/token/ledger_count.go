@@ -13,29 +13,29 @@ import (
 
 const (
 	idSize = 16 // bytes of an id
-	// grace is how long counts and revocations are kept after their token has expired: the clock may be set back.
+	// grace is how long counts and revocations are kept after their token has expired, since the clock may be set back.
 	grace = 24 * time.Hour
-	// sweepEvery is the time between two sweeps of a ledger in use, and sweepFull while a bound is reached.
+	// sweepEvery is the interval of sweeps while a ledger is in use, and sweepFull the interval while a bound is reached.
 	sweepEvery = time.Hour
 	sweepFull  = time.Minute
 )
 
 var (
-	// countsBucket is the database's only bucket. It maps the id of a block to its entry.
+	// countsBucket is the only bucket of the database. It maps the id of a block to its entry.
 	countsBucket = []byte("counts")
 	castagnoli   = crc32.MakeTable(crc32.Castagnoli)
-	// errNothing rolls back a transaction that has changed nothing.
+	// errNothing rolls back a transaction without changes.
 	errNothing = errors.New("nothing to commit")
 )
 
-// entry is how often a block was used. In the database it is checksum[4] used[8] expires[8] above, big endian.
+// entry records how often a block was used. In the database it is checksum[4] used[8] expires[8] above, big endian.
 type entry struct {
 	used    int64
-	expires int64  // seconds since 1970; 0 is never
-	above   []byte // the ids of the blocks before it in the token, the issuer's first
+	expires int64  // seconds since 1970; 0 means never
+	above   []byte // ids of the preceding blocks of the token, the issuer's first
 }
 
-// entryOf returns the entry of a block. Without one, it returns an entry with used 0.
+// entryOf returns the entry of a block, or a new one with used 0.
 func entryOf(tx *bbolt.Tx, id []byte) (entry, error) {
 	if v := tx.Bucket(countsBucket).Get(id); v != nil {
 		return decodeEntry(id, v)
@@ -43,7 +43,7 @@ func entryOf(tx *bbolt.Tx, id []byte) (entry, error) {
 	return entry{}, nil
 }
 
-// checksum detects what bbolt does not: a page has no checksum.
+// checksum returns the checksum of an entry. bbolt has no checksums of pages.
 func checksum(id, rest []byte) uint32 {
 	return crc32.Update(crc32.Checksum(id, castagnoli), castagnoli, rest)
 }
@@ -68,10 +68,10 @@ func (e entry) encode(id []byte) []byte {
 	return v
 }
 
-// chain returns the ids of the entry's token up to its block, 16 bytes each.
+// chain returns the ids of the token's blocks up to this one, 16 bytes each.
 func (e entry) chain(id []byte) string { return string(e.above) + string(id) }
 
-// share counts an entry for its token's first and second block, and for the ledger.
+// share counts an entry for the first and second block of its token, and for the ledger.
 func (l *Ledger) share(chain string) {
 	l.shares[""]++
 	l.shares[chain[:idSize]]++
@@ -80,7 +80,7 @@ func (l *Ledger) share(chain string) {
 	}
 }
 
-// countAll counts the waiting runs that are allowed, and sets err of the others.
+// countAll counts the waiting runs that are allowed, and sets err for the others.
 func (l *Ledger) countAll(tx *bbolt.Tx, all []*spend) error {
 	before, counted := l.swept, false
 	for _, s := range all {
@@ -100,15 +100,15 @@ func (l *Ledger) countAll(tx *bbolt.Tx, all []*spend) error {
 	return nil
 }
 
-// count uses a run of each block that limits them, if each has one left and there is room for those not used before.
+// count uses one run of each block that limits runs, if all of them have one left and there is room for new entries.
 // Otherwise it sets s.err.
 func (l *Ledger) count(tx *bbolt.Tx, s *spend) error {
 	t, above := s.token, []byte(nil)
 	entries := map[string]entry{}
-	var fresh []string // chains of the blocks that were not used before
+	var fresh []string // chains of the blocks without an entry
 	for i := range t.blocks {
 		b := &t.blocks[i]
-		id, _ := hex.DecodeString(b.id) // name has encoded it
+		id, _ := hex.DecodeString(b.id) // cannot fail: name encoded it
 		if b.Runs > 0 {
 			e, err := entryOf(tx, id)
 			if err != nil {
@@ -141,7 +141,7 @@ func (l *Ledger) count(tx *bbolt.Tx, s *spend) error {
 	return nil
 }
 
-// makeRoom sets s.err if a bound leaves no room for the fresh entries, even after a sweep.
+// makeRoom sets s.err if a bound leaves no room for the new entries, even after a sweep.
 func (l *Ledger) makeRoom(tx *bbolt.Tx, s *spend, fresh []string) error {
 	s.err = l.hasRoom(s.token, fresh)
 	if s.err == nil || time.Since(l.swept) <= sweepFull {
@@ -157,7 +157,7 @@ func (l *Ledger) makeRoom(tx *bbolt.Tx, s *spend, fresh []string) error {
 func (l *Ledger) hasRoom(t *Token, fresh []string) error {
 	const until = "until some of them have expired or are revoked, use one that was used before, or ask for another token"
 	const many = "too many narrowed tokens with runs of their own were made from the block %s: %d are counted; %s"
-	own := 0 // those that are charged to the second block
+	own := 0 // entries derived from the second block
 	for _, chain := range fresh {
 		if len(chain) > idSize {
 			own++
@@ -179,8 +179,8 @@ func (l *Ledger) hasRoom(t *Token, fresh []string) error {
 	return nil
 }
 
-// sweep removes the entries of tokens that have expired long ago, and of those with a revoked block, which are refused
-// anyway. It checks every entry, and counts the shares anew. In a read-only transaction nothing is removed.
+// sweep removes the entries of tokens that expired before the grace period, and of revoked blocks, which are refused
+// anyway. It checks every entry and counts the shares again. In a read-only transaction it removes nothing.
 func (l *Ledger) sweep(tx *bbolt.Tx, now time.Time) error {
 	l.swept, l.shares = time.Now(), map[string]int{}
 	gone, long := l.revokedIDs(), now.Add(-grace).Unix()
@@ -206,7 +206,7 @@ func (l *Ledger) sweep(tx *bbolt.Tx, now time.Time) error {
 	return err
 }
 
-// revokedIn reports whether one of a chain's ids is revoked.
+// revokedIn reports whether an id of a chain is revoked.
 func revokedIn(chain string, gone map[string]bool) bool {
 	for ; len(chain) >= idSize; chain = chain[idSize:] {
 		if gone[chain[:idSize]] {

@@ -14,11 +14,11 @@ import (
 const (
 	countsFile = "counts.db"
 	countsNew  = "counts.new"
-	// countsOld is the file of a ledger before it was a database.
+	// countsOld is the file of an old ledger, which was not a database.
 	countsOld = "counts"
 )
 
-// openDir opens the ledger's directory.
+// openDir opens the ledger's directory, which must be private.
 func openDir(path string) (*os.File, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0) // open(2)
 	if err != nil {
@@ -31,7 +31,8 @@ func openDir(path string) (*os.File, error) {
 	return dir, nil
 }
 
-// private returns an error unless an open file is of the type, ours (or we are root), and closed to others.
+// private returns an error unless a file has the given type, belongs to this user (or the process is root), and is not
+// accessible to others.
 func private(f *os.File, kind uint32) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil { // fstat(2)
@@ -49,7 +50,7 @@ func private(f *os.File, kind uint32) error {
 	return nil
 }
 
-// openAt opens a regular file of the ledger, and refuses one that other users may have touched.
+// openAt opens a regular file of the ledger. It is an error if other users may access it.
 func openAt(dir *os.File, name string, flags int) (*os.File, error) {
 	path := dir.Name() + "/" + name
 	fd, err := unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600) // openat(2)
@@ -63,7 +64,7 @@ func openAt(dir *os.File, name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// openCounts opens the database, which it creates in an empty ledger, checks it and reads every count.
+// openCounts opens the database, checks it and reads every entry. In an empty ledger it creates the database.
 func (l *Ledger) openCounts(path string) (err error) {
 	if l.file, err = openAt(l.dir, countsFile, unix.O_RDWR); errors.Is(err, os.ErrNotExist) {
 		if err = create(l.dir); err == nil {
@@ -89,7 +90,7 @@ func (l *Ledger) openCounts(path string) (err error) {
 		return nil
 	}
 	if l.db == nil {
-		_ = l.file.Close() // a second time, unless bbolt has panicked
+		_ = l.file.Close() // already closed, unless bbolt has panicked
 	}
 	if errors.Is(err, berrors.ErrTimeout) {
 		return fmt.Errorf("the ledger %s: another process has it open; stop that one, or name another directory", path)
@@ -98,7 +99,7 @@ func (l *Ledger) openCounts(path string) (err error) {
 		"or move it away and revoke the tokens whose runs are limited", l.file.Name(), err)
 }
 
-// database opens a file of counts, and initialises it if it is empty. It fails at once if another process has it open.
+// database opens a database file, and initialises it if it is empty. It fails at once if another process has it open.
 func database(f *os.File) (*bbolt.DB, error) {
 	return bbolt.Open(f.Name(), 0, &bbolt.Options{
 		Timeout:  time.Millisecond,
@@ -106,7 +107,8 @@ func database(f *os.File) (*bbolt.DB, error) {
 	})
 }
 
-// create makes a database without counts. It gets its name when it is complete, unless another process was faster.
+// create creates an empty database. The file gets its final name when it is complete, unless another process has
+// created it in the meantime.
 func create(dir *os.File) error {
 	var st unix.Stat_t
 	d := int(dir.Fd())
@@ -114,7 +116,7 @@ func create(dir *os.File) error {
 		return fmt.Errorf("%s is the file of an earlier version of brigd, which this one does not read: "+
 			"move it away and revoke the tokens whose runs are limited", countsOld)
 	}
-	_ = unix.Unlinkat(d, countsNew, 0) // unlinkat(2): what an interrupted call has left
+	_ = unix.Unlinkat(d, countsNew, 0) // unlinkat(2): left by an interrupted call
 	f, err := openAt(dir, countsNew, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 	if err != nil {
 		return err
@@ -136,7 +138,7 @@ func create(dir *os.File) error {
 	return errors.Join(os.NewSyscallError("unlinkat", unix.Unlinkat(d, countsNew, 0)), dir.Sync())
 }
 
-// check returns an error if the database is not consistent, and counts the shares.
+// check returns an error if the database is inconsistent. It also counts the shares.
 func (l *Ledger) check() error {
 	return l.db.View(func(tx *bbolt.Tx) (err error) {
 		if tx.Size() > l.size {

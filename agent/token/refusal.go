@@ -6,18 +6,18 @@ import (
 	"brig/nsjail"
 )
 
-// The codes of this package's refusals. Their Layer is "token".
+// The codes of this package's Refusals, whose Layer is "token".
 const (
 	CodeMalformed   = "token_malformed"     // not a token of this version
 	CodeUntrusted   = "token_untrusted"     // signed by a key that is not trusted here
-	CodeSignature   = "token_signature"     // altered, or put together from others
-	CodeExpired     = "token_expired"       // too late
-	CodeNotYetValid = "token_not_yet_valid" // too early
-	CodeRevoked     = "token_revoked"       // withdrawn
-	CodeSpent       = "token_spent"         // all of its runs are used
-	CodeSealed      = "token_sealed"        // cannot be narrowed any more
-	CodeWider       = "token_wider"         // a block that would take back what an earlier one says
-	CodeLedger      = "token_ledger"        // the ledger cannot be read or written; nothing is allowed then
+	CodeSignature   = "token_signature"     // modified, or combined from several tokens
+	CodeExpired     = "token_expired"       // after its expiry
+	CodeNotYetValid = "token_not_yet_valid" // before its start
+	CodeRevoked     = "token_revoked"       // revoked
+	CodeSpent       = "token_spent"         // no runs left
+	CodeSealed      = "token_sealed"        // sealed: cannot be narrowed
+	CodeWider       = "token_wider"         // a new block would lift a restriction of an earlier one
+	CodeLedger      = "token_ledger"        // the ledger cannot be read or written, so nothing is allowed
 )
 
 var nextSteps = map[string]string{

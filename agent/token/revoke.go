@@ -18,18 +18,18 @@ const (
 	maxReason  = 256
 )
 
-// Revocation is why and when an id was revoked; it is the content of its file.
+// Revocation is the content of a revoked id's file: the reason and the time.
 type Revocation struct {
 	ID      string    `json:"id"`
 	Time    time.Time `json:"time"`
 	Reason  string    `json:"reason,omitempty"`
-	Expires time.Time `json:"expires,omitzero"` // of the tokens that it concerns; zero if that is not known
+	Expires time.Time `json:"expires,omitzero"` // of the affected tokens; zero if unknown
 }
 
-// Revoke withdraws, in the ledger in a directory, every token that has a block with the id. It creates a file, which
-// every process checks from the moment Revoke returns. Expires, if not zero, is when those tokens expire by themselves;
-// the file is removed some time after. Revoking twice is not an error. The ledger removes its counts for these tokens:
-// if the file is deleted to take a revocation back, they may get all their runs anew.
+// Revoke revokes every token that has a block with the id, in the ledger in the directory path. It creates a file,
+// which every process checks from the moment Revoke returns. expires, if not zero, is when those tokens expire; the
+// file is removed some time later. Revoking an id twice is not an error. The ledger deletes its counts for these
+// tokens. If the file is deleted to undo a revocation, they may have all their runs again.
 func Revoke(path, id, reason string, expires time.Time) error {
 	revoked, err := openBeside(path)
 	if err != nil {
@@ -49,8 +49,8 @@ func Revoked(path string, ids ...string) error {
 	return isRevoked(revoked, ids)
 }
 
-// openBeside opens the revocations of a ledger that is there already: nobody would look for them in a mistyped
-// directory.
+// openBeside opens the revocations of an existing ledger. It does not create one, since a revocation in a mistyped
+// directory would have no effect.
 func openBeside(path string) (*os.File, error) {
 	dir, err := openDir(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func openBeside(path string) (*os.File, error) {
 
 // Revoke is the function Revoke for an open ledger.
 func (l *Ledger) Revoke(id, reason string) error {
-	l.open.RLock() // Close may not replace the descriptor's file by another
+	l.open.RLock() // Close must not close the descriptor, whose number could be reused
 	defer l.open.RUnlock()
 	return revoke(l.revoked, Revocation{ID: id, Reason: reason})
 }
@@ -118,7 +118,8 @@ func openRevoked(dir *os.File, path string) (*os.File, error) {
 	return f, nil
 }
 
-// Revoked returns nil if none of the ids is revoked, and otherwise, or if that cannot be found out, a *nsjail.Refusal.
+// Revoked returns nil if none of the ids is revoked. If one is, or if that cannot be determined, it returns a
+// *nsjail.Refusal.
 func (l *Ledger) Revoked(ids ...string) error {
 	l.open.RLock() // see Revoke
 	defer l.open.RUnlock()
@@ -158,7 +159,8 @@ func (l *Ledger) revokedIDs() map[string]bool {
 	return gone
 }
 
-// revokedNames reads the directory. Its position is shared: called by OpenLedger, or with write held.
+// revokedNames reads the directory. It changes the directory's shared file position, so only OpenLedger, and a caller
+// that holds write, may call it.
 func (l *Ledger) revokedNames() ([]string, error) {
 	if _, err := l.revoked.Seek(0, io.SeekStart); err != nil { // lseek(2)
 		return nil, fmt.Errorf("%s: %w", l.revoked.Name(), err)
@@ -170,7 +172,8 @@ func (l *Ledger) revokedNames() ([]string, error) {
 	return names, nil
 }
 
-// pruneRevoked removes what concerns only tokens that have expired long ago. What cannot be read stays.
+// pruneRevoked removes revocations whose tokens all expired before the grace period. It keeps files that cannot be
+// read.
 func (l *Ledger) pruneRevoked() error {
 	names, err := l.revokedNames()
 	if err != nil {
@@ -179,7 +182,7 @@ func (l *Ledger) pruneRevoked() error {
 	for _, id := range names {
 		f, err := openAt(l.revoked, id, unix.O_RDONLY)
 		if err != nil {
-			continue // perhaps root's: it revokes all the same
+			continue // may belong to root, and is a valid revocation nevertheless
 		}
 		var r Revocation
 		err = json.NewDecoder(io.LimitReader(f, 4096)).Decode(&r)

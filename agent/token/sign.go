@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Mint makes a token of one block, signed with the issuer's key.
+// Mint creates a token of one block, signed with the issuer's key.
 func Mint(key ed25519.PrivateKey, b Block) (*Token, error) {
 	if len(key) != ed25519.PrivateKeySize {
 		return nil, fmt.Errorf("mint: the key is no ed25519 private key")
@@ -17,9 +17,9 @@ func Mint(key ed25519.PrivateKey, b Block) (*Token, error) {
 	return t.with(key, b)
 }
 
-// Attenuate makes a token that allows what t does and b, too. It needs no key but the one in t, and does not ask
-// whether t is trusted anywhere. A block that only seems to widen is refused, so that it is not relied on. t stays as
-// it is.
+// Attenuate returns a token that allows only what both t and b allow. It needs no key except the one in t, and does not
+// check whether t is trusted. A block that would lift a restriction of t is refused, since it would have no effect. t
+// is not modified.
 func Attenuate(t *Token, b Block) (*Token, error) {
 	key, err := t.lastKey()
 	if err != nil {
@@ -37,7 +37,7 @@ func Attenuate(t *Token, b Block) (*Token, error) {
 	return t.with(key, b)
 }
 
-// with is t and one more block, signed with key.
+// with returns t with one more block, signed with key.
 func (t *Token) with(key ed25519.PrivateKey, b Block) (*Token, error) {
 	if b.Issued.IsZero() {
 		b.Issued = time.Now()
@@ -72,7 +72,7 @@ func (t *Token) with(key ed25519.PrivateKey, b Block) (*Token, error) {
 	return out, nil
 }
 
-// Seal returns a token that allows what t does and cannot be narrowed: it holds no secret key.
+// Seal returns a token that allows what t allows and cannot be narrowed: it contains no secret key.
 func Seal(t *Token) (*Token, error) {
 	key, err := t.lastKey()
 	if err != nil {
@@ -86,10 +86,10 @@ func Seal(t *Token) (*Token, error) {
 	return out, nil
 }
 
-// sealed is what a seal covers.
+// sealed returns the text that a seal signs.
 func (t *Token) sealed() []byte { return append([]byte(domainSeal), t.body()...) }
 
-// lastKey is what the next block is signed with.
+// lastKey returns the key that signs the next block.
 func (t *Token) lastKey() (ed25519.PrivateKey, error) {
 	if t.seal != nil {
 		return nil, refuse(CodeSealed, "", "the token is sealed: nobody can narrow it")
@@ -101,9 +101,9 @@ func (t *Token) lastKey() (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// Verify reports whether one of the trusted keys has issued t, every block is as it was signed, none is missing, and
-// all of them hold at now. The error is a *nsjail.Refusal; of the token it has ids and times only. A Ledger
-// knows whether t is revoked or spent.
+// Verify returns nil if one of the trusted keys has issued t, all blocks are complete and unmodified, and all are valid
+// at the time now. Otherwise it returns a *nsjail.Refusal, which contains only ids and times of the token. Verify does
+// not check whether t is revoked or spent: see Ledger.
 func Verify(t *Token, keys []ed25519.PublicKey, now time.Time) error {
 	i := slices.IndexFunc(keys, func(k ed25519.PublicKey) bool {
 		return len(k) == ed25519.PublicKeySize && issuerOf(k) == t.issuer

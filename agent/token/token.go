@@ -7,22 +7,24 @@ import (
 	"time"
 )
 
-// Token is a parsed one. Its methods may be called by many at a time. Until Verify has accepted it, what they return is
-// only claimed.
+// Token is a parsed token. Its methods may be called concurrently. Until Verify has accepted the token, the values that
+// they return are unverified claims.
 type Token struct {
 	issuer [issuerSize]byte
 	blocks []block
-	secret []byte // the last key's seed; nil in a sealed token
+	secret []byte // seed of the last key; nil in a sealed token
 	seal   []byte
 
-	// trusted is the issuer's public key that Verify has found the signatures to hold under.
+	// trusted is the issuer's public key with which Verify has checked the signatures.
 	trusted atomic.Pointer[[32]byte]
 }
 
-// ID names the last block, and with it the content of the whole token: 32 hexadecimal digits. It is no secret.
+// ID returns the id of the last block, which identifies the content of the whole token: 32 hexadecimal digits. It is
+// not secret.
 func (t *Token) ID() string { return t.blocks[len(t.blocks)-1].id }
 
-// IDs names all blocks, the issuer's first. A token that was narrowed has those of the one it came from, and one more.
+// IDs returns the ids of all blocks, the issuer's first. A narrowed token has the ids of the original token and one
+// more.
 func (t *Token) IDs() []string {
 	ids := make([]string, len(t.blocks))
 	for i := range t.blocks {
@@ -31,7 +33,7 @@ func (t *Token) IDs() []string {
 	return ids
 }
 
-// Agent returns on whose behalf its holder acts; "" if no block names an agent.
+// Agent returns the agent for which the holder acts, or "" if no block names one.
 func (t *Token) Agent() string {
 	for i := range t.blocks {
 		if t.blocks[i].Agent != "" {
@@ -41,7 +43,7 @@ func (t *Token) Agent() string {
 	return ""
 }
 
-// Policies are the policy documents of all blocks that have one, the issuer's first: all of them must allow.
+// Policies returns the policies of all blocks that have one, the issuer's first. All of them must allow a run.
 func (t *Token) Policies() (list []json.RawMessage) {
 	for i := range t.blocks {
 		if p := t.blocks[i].Policy; len(p) > 0 {
@@ -60,7 +62,8 @@ func (t *Token) Blocks() []Block {
 	return list
 }
 
-// Runs maps the id of each block that limits the runs to its limit; a Ledger counts them. It is empty where none does.
+// Runs maps the id of each block that limits runs to its limit. A Ledger counts the runs. The map is empty if no block
+// limits them.
 func (t *Token) Runs() map[string]int64 {
 	out := map[string]int64{}
 	for i := range t.blocks {
@@ -71,10 +74,10 @@ func (t *Token) Runs() map[string]int64 {
 	return out
 }
 
-// Expires is when it ends: the earliest of all blocks; the zero time if none has one.
+// Expires returns the earliest expiry of all blocks, or the zero time if none has one.
 func (t *Token) Expires() time.Time { return t.expiresAt(len(t.blocks) - 1) }
 
-// expiresAt is when every token that begins with the blocks up to i has ended.
+// expiresAt returns when all tokens that begin with the blocks up to i have expired.
 func (t *Token) expiresAt(i int) (first time.Time) {
 	for _, b := range t.blocks[:i+1] {
 		if !b.Expires.IsZero() && (first.IsZero() || b.Expires.Before(first)) {
@@ -84,7 +87,7 @@ func (t *Token) expiresAt(i int) (first time.Time) {
 	return first
 }
 
-// NotBefore is when it begins: the latest of all blocks; the zero time if none has one.
+// NotBefore returns the latest start of all blocks, or the zero time if none has one.
 func (t *Token) NotBefore() (last time.Time) {
 	for i := range t.blocks {
 		if b := &t.blocks[i]; b.NotBefore.After(last) {
@@ -94,21 +97,22 @@ func (t *Token) NotBefore() (last time.Time) {
 	return last
 }
 
-// Sealed reports whether it cannot be narrowed any more.
+// Sealed reports whether the token is sealed and cannot be narrowed.
 func (t *Token) Sealed() bool { return t.seal != nil }
 
-// Issuer is the id of the key that has signed it: see KeyID.
+// Issuer returns the id of the key that signed the token: see KeyID.
 func (t *Token) Issuer() string { return fmt.Sprintf("%x", t.issuer) }
 
-// String is for logs: it is not the token.
+// String returns a description for logs, not the token itself.
 func (t *Token) String() string {
 	return fmt.Sprintf("token %s (blocks: %d, issuer: %s)", t.ID(), len(t.blocks), t.Issuer())
 }
 
-// GoString is String, so that %#v shows no secret.
+// GoString returns String, so that %#v does not print the secret.
 func (t *Token) GoString() string { return t.String() }
 
-// MarshalText is String: a token that gets into a log by way of a struct around it would have leaked. Use Text.
+// MarshalText returns String, so that logging a struct that contains the token does not leak it. Use Text for the
+// token.
 func (t *Token) MarshalText() ([]byte, error) {
 	return []byte(t.String()), nil
 }

@@ -23,7 +23,7 @@ const (
 	issuerSize = 8
 )
 
-// block is one with its place in a token.
+// block is a Block with its place in a token.
 type block struct {
 	Block
 	id        string
@@ -32,7 +32,7 @@ type block struct {
 	signature []byte
 }
 
-// signed is what the signature of the block at position i covers, given the signature of the one before it.
+// signed returns the text that the signature of block i covers. before is the signature of the previous block.
 func (b *block) signed(i int, issuer [issuerSize]byte, before []byte) []byte {
 	out := append([]byte(domainBlock), byte(i))
 	out = append(out, issuer[:]...)
@@ -54,7 +54,7 @@ func (b *block) name(signed []byte) {
 	b.id = hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// body is the raw token up to its end.
+// body returns the raw token without its end.
 func (t *Token) body() []byte {
 	out := append(t.issuer[:len(t.issuer):len(t.issuer)], byte(len(t.blocks)))
 	for i := range t.blocks {
@@ -67,7 +67,7 @@ func (t *Token) body() []byte {
 	return out
 }
 
-// Text is the token itself. Whoever has it may use it: keep it out of logs and arguments.
+// Text returns the token itself. Anyone who has it can use it, so it must not appear in logs or arguments.
 func (t *Token) Text() string {
 	out := t.body()
 	if t.seal != nil {
@@ -78,7 +78,7 @@ func (t *Token) Text() string {
 	return prefix + base64.RawURLEncoding.EncodeToString(out)
 }
 
-// reader takes a raw token apart; what is missing makes it short.
+// reader reads the parts of a raw token. It sets short if bytes are missing.
 type reader struct {
 	data  []byte
 	short bool
@@ -101,8 +101,8 @@ func (r *reader) number(size int) (n int) {
 	return n
 }
 
-// Parse reads a token's text. It does not check who made it: see Verify. Of each token there is one text, and no
-// other is accepted. The error is a *nsjail.Refusal.
+// Parse parses a token's text. It does not check the signatures: see Verify. Each token has exactly one text; no other
+// form is accepted. The error is a *nsjail.Refusal.
 func Parse(text string) (*Token, error) {
 	if len(text) > MaxText {
 		return nil, malformed("it is longer than %d bytes", MaxText)
@@ -111,7 +111,7 @@ func Parse(text string) (*Token, error) {
 	if !ok {
 		return nil, malformed("it does not begin with %s", prefix)
 	}
-	if strings.ContainsAny(body, "\r\n") { // which package base64 would skip
+	if strings.ContainsAny(body, "\r\n") { // package base64 would ignore these
 		return nil, malformed("it has a line break in it")
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(body)
@@ -129,7 +129,7 @@ func Parse(text string) (*Token, error) {
 		return nil, err
 	}
 	switch end := r.number(1); {
-	case r.short: // said below
+	case r.short: // reported below
 	case end == endSecret:
 		t.secret = r.take(ed25519.SeedSize)
 	case end == endSeal:

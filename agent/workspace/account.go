@@ -1,15 +1,15 @@
 package workspace
 
-// account is how many sandboxes there are, with those that are being made and removed, and what their quotas add up to.
+// account counts sandboxes and the sum of their quotas. It includes sandboxes that are being created or removed.
 type account struct {
 	count int
 	bytes int64
 }
 
-// charge is what a sandbox may take of the machine's memory: its bytes, and about a KiB of the kernel's for each file.
+// charge returns how much memory a sandbox may use: its size, and about 1 KiB of kernel memory for each inode.
 func charge(size, inodes int64) int64 { return size + inodes<<10 }
 
-// reserve counts a sandbox before it is made, and counts an operation as pending.
+// reserve counts a sandbox before it is created, and an operation in progress.
 func (s *Store) reserve(agent string, size int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,7 @@ func (s *Store) free(agent string, size int64) {
 	s.change(agent, -1, -size)
 }
 
-// change counts sandboxes and their bytes. The caller has the lock.
+// change adjusts the number of sandboxes and their bytes. The caller holds s.mu.
 func (s *Store) change(agent string, count int, bytes int64) {
 	s.count, s.bytes = s.count+count, s.bytes+bytes
 	a := s.agents[agent]

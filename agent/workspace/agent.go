@@ -2,11 +2,11 @@ package workspace
 
 const maxAgent = 64 // bytes
 
-// Any is every agent where a sandbox is looked for. It is not an agent's name.
+// Any matches every agent when a sandbox is looked up. It is not a valid agent name.
 const Any = "*"
 
-// CheckAgent refuses what is no name for an agent: it has 1 to 64 ASCII letters, digits and . _ : @ -, and begins with
-// a letter or digit. It appears in logs and in file names of others.
+// CheckAgent checks the name of an agent: 1 to 64 ASCII letters, digits and . _ : @ -, beginning with a letter or
+// digit. Names appear in logs and in file names.
 func CheckAgent(name string) error {
 	if name == "" || len(name) > maxAgent {
 		return refuse(CodeBadAgent, "The name of an agent has %d bytes, not 1 to %d", len(name), maxAgent)

@@ -8,19 +8,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxLinks is how many symbolic links one lookup follows: path_resolution(7).
+// maxLinks is the number of symbolic links that one lookup follows: path_resolution(7).
 const maxLinks = 40
 
-// Allowed reports whether a payload could read the file of a path, or write it, as the kernel would answer in the jail:
-// it follows symbolic links and "..", asks the mode of each directory on the way, and knows that /input is read-only
-// there. A file that does not exist can be written if it can be made. Everything but /input, /work and /output is
-// outside, and so is what a link leads to there. It is an answer for this moment: only the jail itself is a guard.
+// Allowed reports whether a payload could read or write the file at path. It resolves the path as the kernel would in
+// the jail: it follows symbolic links and "..", checks the mode of each directory, and treats /input as read-only. A
+// missing file can be written if it can be created. Everything except /input, /work and /output is outside and not
+// allowed, also as the target of a symbolic link. The answer may be outdated at once; it is no replacement for the
+// jail.
 //
-// It goes name by name, each one opened by the kernel: as root, a whole path at once would be resolved with root's
-// rights, not with the payload's.
+// The kernel opens each component separately. If root opened the whole path, it would be resolved with root's
+// permissions instead of the payload's.
 func (t *Tree) Allowed(path string, write bool) (bool, error) {
 	if path == "" || len(path) >= pathMax || strings.IndexByte(path, 0) >= 0 {
-		return false, nil // ENOENT, ENAMETOOLONG, and what cannot even be asked
+		return false, nil // ENOENT, ENAMETOOLONG, or not a valid path
 	}
 	if err := t.begin(); err != nil {
 		return false, err
@@ -41,23 +42,23 @@ func (t *Tree) Allowed(path string, write bool) (bool, error) {
 	return err == nil && w.yes, nil
 }
 
-// denied reports whether the kernel's answer is no.
+// denied reports whether an error means that the kernel refuses access.
 func denied(err error) bool {
 	return slices.ContainsFunc([]unix.Errno{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES, unix.EPERM,
 		unix.ENAMETOOLONG, unix.EXDEV},
 		func(e unix.Errno) bool { return errors.Is(err, e) })
 }
 
-// walk is a lookup under way.
+// walk is a lookup in progress.
 type walk struct {
 	write    bool
 	uid, gid int
 	top      int // the Volume's root
 	root     unix.Stat_t
-	area     string // that cur is in; "" is the jail's root
-	cur      int    // a directory, O_PATH
+	area     string // area that contains cur; "" is the jail's root
+	cur      int    // current directory, O_PATH
 	at       unix.Stat_t
-	rest     string // of the path
+	rest     string // unresolved part of the path
 	links    int
 	done     bool
 	yes      bool
@@ -82,7 +83,7 @@ func (w *walk) start(root int) (err error) {
 	return w.goRoot()
 }
 
-// goRoot makes the jail's root, which anybody may search, the current directory.
+// goRoot makes the jail's root the current directory. Every user may search it.
 func (w *walk) goRoot() error {
 	fd, err := openat2(w.top, ".", unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -91,7 +92,7 @@ func (w *walk) goRoot() error {
 	return w.move(fd, "")
 }
 
-// move makes a directory the current one.
+// move makes fd the current directory.
 func (w *walk) move(fd int, area string) error {
 	if w.cur >= 0 {
 		unix.Close(w.cur)
@@ -100,7 +101,7 @@ func (w *walk) move(fd int, area string) error {
 	return unix.Fstat(fd, &w.at)
 }
 
-// step takes one name of the path.
+// step resolves one component of the path.
 func (w *walk) step() error {
 	w.rest = strings.TrimLeft(w.rest, "/")
 	if w.rest == "" {
@@ -132,7 +133,7 @@ func (w *walk) step() error {
 	return w.enter(fd, slash)
 }
 
-// fromRoot takes a name in the jail's root, of which only the areas are ours.
+// fromRoot resolves a component in the jail's root, which contains only the areas.
 func (w *walk) fromRoot(name string) error {
 	if name == "." || name == ".." {
 		return nil
@@ -147,8 +148,8 @@ func (w *walk) fromRoot(name string) error {
 	return w.move(fd, name)
 }
 
-// up follows "..", which the kernel knows. It cannot lead above the root: what is below it is asked in the root at the
-// latest, and O_PATH opens nothing.
+// up lets the kernel resolve "..". This cannot lead above the Volume's root, since in the root fromRoot resolves "..".
+// O_PATH does not open the file itself.
 func (w *walk) up() error {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
@@ -166,7 +167,7 @@ func (w *walk) up() error {
 	return nil
 }
 
-// enter goes on from the file of a name.
+// enter continues at the file fd, to which a component leads.
 func (w *walk) enter(fd int, slash bool) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -188,7 +189,7 @@ func (w *walk) enter(fd int, slash bool) error {
 	return nil
 }
 
-// follow puts a link's target before the rest of the path.
+// follow replaces a symbolic link by its target in the unresolved path.
 func (w *walk) follow(fd int, slash bool) error {
 	if w.links++; w.links > maxLinks {
 		return unix.ELOOP
@@ -208,7 +209,7 @@ func (w *walk) follow(fd int, slash bool) error {
 	return nil
 }
 
-// end answers for the file of the path.
+// end stores the result for the last file of the path.
 func (w *walk) end(st *unix.Stat_t) {
 	w.done = true
 	if w.write {
@@ -218,7 +219,7 @@ func (w *walk) end(st *unix.Stat_t) {
 	}
 }
 
-// may asks a file's mode for the payload's user, who has one group and no capability.
+// may checks a file's mode for the payload's user, which has one group and no capabilities.
 func (w *walk) may(st *unix.Stat_t, want uint32) bool {
 	bits := st.Mode
 	switch {

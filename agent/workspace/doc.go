@@ -1,34 +1,35 @@
-// Package workspace keeps work areas that outlive one command: /input, /work and /output of a jail, with a quota and a
-// time to live, and reads and writes their files from the host without trusting anything that a payload has left in
-// them.
+// Package workspace keeps work areas that exist longer than one command: the directories /input, /work and /output of a
+// jail, with a quota and a time to live. It reads and writes their files from the host, without trusting anything that
+// a payload has stored there.
 //
-// # Who there is
+// # Types
 //
-// A Volume is a file system with the directories input, work and output. Its quota of bytes and inodes is the kernel's,
-// so that it holds from run to run, and against the host's own writes as well. A Tree is the host's hands in a Volume.
-// A Sandbox is a Volume that belongs to an agent, with its Tree and with the runs in it; a Store has all of them, and
-// the clock. The payload is in the Volume too, at the same time, and may change any name between two system calls.
+// A Volume is a file system with the directories input, work and output. The kernel enforces its quota of bytes and
+// inodes, across runs and also for writes by the host. A Tree accesses the files of a Volume from the host. A Sandbox
+// is a Volume that belongs to an agent, with its Tree and its current runs. A Store holds all sandboxes and expires
+// them. Payloads use the Volume at the same time, and may rename any file between two system calls of the host.
 //
 // # Files
 //
-// A Tree holds one descriptor, of the Volume's root, and reaches everything from there:
+// A Tree holds one descriptor, of the Volume's root, and opens everything from it:
 //
 //	openat2(2)   RESOLVE_BENEATH|RESOLVE_NO_SYMLINKS|RESOLVE_NO_MAGICLINKS|RESOLVE_NO_XDEV: no lookup leaves the Volume,
-//	             whatever is renamed meanwhile, and a symbolic link ends it
-//	fstat(2)     of the descriptor: what is read is a regular file, or it is not read. A FIFO, device or socket is seen
-//	             as one before anything opens it, and O_NONBLOCK lets nobody wait who meets it all the same, or a lease
-//	renameat(2)  a file that the host puts is written where the jail has no name for it, in the Volume's root, and is
-//	             moved to its place once it is whole. It replaces a name and never writes through one: what the name
-//	             stood for, a symbolic link or another name of a file that the payload has open, is not touched
-//	unlinkat(2)  of one name in a directory that is held open
+//	             even if files are renamed concurrently, and a symbolic link is an error
+//	fstat(2)     of the descriptor: only regular files are read. A FIFO, device or socket is detected before it is
+//	             opened for reading. If one replaces the file in between, or the file has a lease, O_NONBLOCK keeps
+//	             open(2) from blocking
+//	renameat(2)  a file is written under a temporary name in the Volume's root, which the jail does not see, and renamed
+//	             when it is complete. This replaces the directory entry and never writes through it: the target of a
+//	             symbolic link, or another hard link to a file that the payload has open, is not modified
+//	unlinkat(2)  of one name in a directory whose descriptor is held
 //
-// A file with several names is as good as one with one: link(2) does not cross a mount, so the other names are in the
-// same area of the same Volume. Paths have no "..": only Allowed, which answers for the jail, follows it, step by step.
+// Hard links are harmless: link(2) does not cross a mount, so all names of a file are in the same area of the same
+// Volume. Paths must not contain "..". Only Allowed, which answers for the jail, resolves it, component by component.
 //
-// Work is bounded: by the entries and the time that one call may take, by the length of a path (4095 bytes) and by the
-// size of a list. Nothing recurses; Remove moves what lies deep up to the top of what it removes, and Open and Put hold
-// no directory. What they hold while they wait for somebody ends with Tree.Close, so that a slow reader keeps no Volume
-// alive.
+// Work is bounded: by the number of entries and the time of one call, by the length of a path (4095 bytes), and by the
+// size of a list. Nothing is recursive: Remove moves deeply nested directories to the top of the tree that it removes.
+// Open and Put hold no directory. Tree.Close closes the files that they hold while the caller reads or writes slowly,
+// so that such a caller does not keep a Volume alive.
 //
 // # Life
 //
@@ -37,13 +38,12 @@
 //	   └ Get, List: its own agent's only                                                        ▼
 //	                             not found any more; its runs end, and then the Volume is closed
 //
-// A sandbox with a run in it does not expire. The bytes of its quota count against Store's bounds until its Volume is
-// closed.
+// A sandbox with a run in it does not expire. Its quota counts towards the Store's bounds until its Volume is closed.
 //
 // # After a crash
 //
-// There is nothing to recover and nothing to remove. A Volume is memory that no directory of the host names:
-// descriptors of this process, and mounts of the jails in it, are all that holds it. When the process ends, even by
-// SIGKILL, the jails end with it (package nsjail), and the kernel frees the rest. The ids are random, so that an old
-// one is not found, rather than another agent's.
+// Nothing has to be recovered or removed. A Volume is memory without a path on the host. Only descriptors of this
+// process and mounts in its jails refer to it. When the process ends, even by SIGKILL, its jails end too (package
+// nsjail) and the kernel frees the memory. Sandbox ids are random, so an old id is not found and never names another
+// agent's sandbox.
 package workspace

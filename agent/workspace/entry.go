@@ -20,7 +20,7 @@ type Entry struct {
 	RawPath []byte    `json:"path_base64,omitempty"`
 }
 
-// entryOf describes the file of a descriptor, which may be one of a symbolic link itself. path is raw.
+// entryOf describes the file of a descriptor, which may refer to a symbolic link itself. path is unescaped.
 func entryOf(fd int, path string) (*Entry, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -41,9 +41,9 @@ func entryOf(fd int, path string) (*Entry, error) {
 	return e, nil
 }
 
-// readlink reads the symbolic link that fd is: readlinkat(2) with an empty path.
+// readlink reads the symbolic link that fd refers to: readlinkat(2) with an empty path.
 func readlink(fd int) (string, error) {
-	var buf [pathMax]byte // the kernel lets no link be longer
+	var buf [pathMax]byte // the longest target that the kernel accepts
 	n, err := unix.Readlinkat(fd, "", buf[:])
 	if err != nil {
 		return "", err
@@ -63,7 +63,7 @@ func typeOf(mode uint32) string {
 	return "other"
 }
 
-// kindOf is for a sentence.
+// kindOf returns the type of a file for a message.
 func kindOf(mode uint32) string {
 	switch mode & unix.S_IFMT {
 	case unix.S_IFDIR:
@@ -85,7 +85,7 @@ func octal(mode uint32) string {
 	return "0000"[:4-len(s)] + s
 }
 
-// printable returns a name as valid UTF-8: a byte that is none becomes \xNN, everything else stays.
+// printable returns a name as valid UTF-8: each invalid byte becomes \xNN.
 func printable(name string) string {
 	if utf8.ValidString(name) {
 		return name

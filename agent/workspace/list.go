@@ -18,7 +18,7 @@ const (
 	maxDepth     = 100     // of the directories that List enters, below the one that it was given
 )
 
-// budget is what one call may still do.
+// budget is what remains of the entries and the time of one call.
 type budget struct {
 	t      *Tree
 	visits int
@@ -41,11 +41,12 @@ func (b *budget) spend(do string, p place) error {
 	return nil
 }
 
-// List returns what is in a directory, and with recursive what is in those below it: directories nearer to it first
-// count against max, and the list is sorted by path. It enters no symbolic link. more reports whether there are others:
-// beyond max (1 to MaxList; 0 is MaxList), too deep, with a path too long to be named, or in a directory whose mode
-// forbids to look. Of a single directory it is the first max entries behind the path after, in bytes as Entry has them,
-// so that the last path of one list begins the next.
+// List returns the entries of a directory, sorted by path, and if recursive is set those of its subdirectories too. It
+// does not follow symbolic links. At most max entries are returned (1 to MaxList; 0 means MaxList), from directories
+// near the given one first. more reports whether entries are missing: beyond max, too deep, with a path that is too
+// long, or in a directory whose mode forbids access. Without recursive, the list has the first max entries whose path
+// is greater than after, compared as bytes of Entry's raw path. The last path of one list can thus be the after of the
+// next call.
 func (t *Tree) List(path string, recursive bool, after string, max int) (list []Entry, more bool, err error) {
 	p, r := parse(path)
 	if r != nil {
@@ -85,7 +86,7 @@ func (t *Tree) List(path string, recursive bool, after string, max int) (list []
 }
 
 type named struct {
-	path  string // raw
+	path  string // unescaped
 	entry Entry
 }
 
@@ -97,12 +98,12 @@ type lister struct {
 	after     string
 	bytes     int
 	list      []named
-	dirs      []place // to be entered
+	dirs      []place // still to be listed
 	more      bool
 	full      bool
 }
 
-// lost reports whether a directory below the first one cannot be entered, or does not exist any more.
+// lost reports whether err means that a subdirectory is inaccessible or no longer exists.
 func (l *lister) lost(err error) bool {
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
@@ -114,7 +115,7 @@ func (l *lister) lost(err error) bool {
 	return false
 }
 
-// dir lists one directory, which it opens from the root again: names are held, not descriptors.
+// dir lists one directory. It opens it from the root, so that no descriptors of directories are kept.
 func (l *lister) dir(p place) error {
 	if l.full {
 		return nil
@@ -125,13 +126,13 @@ func (l *lister) dir(p place) error {
 	}
 	d := os.NewFile(uintptr(fd), p.String())
 	defer d.Close()
-	var first []string // of a directory alone: the first names, to be looked at when all are known
+	var first []string // without recursive: the first names in order, which are looked up after all are read
 	for !l.full {
 		names, err := d.Readdirnames(256)
 		for _, name := range names {
 			switch {
 			case p.area == "" && !slices.Contains(areas, name):
-				continue // staged, not in the jail
+				continue // a temporary file of Put, which the jail does not see
 			case !l.recursive:
 				if err := l.budget.spend("list", p); err != nil {
 					return err
@@ -161,7 +162,7 @@ func (l *lister) dir(p place) error {
 	return nil
 }
 
-// cut shortens a list of names to the first ones if it has more than a list may have.
+// cut returns the first l.max names in order if there are more than most.
 func (l *lister) cut(names []string, most int) []string {
 	if len(names) <= most {
 		return names
@@ -188,8 +189,8 @@ func (l *lister) add(dir int, p place, name string) error {
 	switch err {
 	case nil:
 	case unix.ENOENT:
-		return nil // removed since
-	case unix.EACCES: // a directory that may be read but not entered
+		return nil // removed in the meantime
+	case unix.EACCES: // a directory with read but without search permission
 		l.more = true
 		return nil
 	default:

@@ -11,10 +11,10 @@ import (
 	"brig/internal/sys"
 )
 
-// beneath is how every path is looked up from the Volume's root: openat2(2), Linux 5.6.
+// beneath has the flags for every lookup from the Volume's root: openat2(2), Linux 5.6.
 const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 
-// control calls f with the descriptor of a file, which stays open meanwhile: its number cannot become another file's.
+// control calls f with the descriptor of a file. The file cannot be closed, and the descriptor reused, during the call.
 func control(file *os.File, f func(fd int) error) error {
 	conn, err := file.SyscallConn()
 	if err != nil {
@@ -22,7 +22,7 @@ func control(file *os.File, f func(fd int) error) error {
 	}
 	var inner error
 	if err := conn.Control(func(fd uintptr) { inner = f(int(fd)) }); err != nil {
-		return os.ErrClosed // it says so in a word of package internal/poll
+		return os.ErrClosed // instead of an unexported error of package internal/poll
 	}
 	return inner
 }
@@ -35,7 +35,7 @@ func (t *Tree) root(f func(root int) error) error {
 	return control(t.volume.Root(), f)
 }
 
-// open opens a place from the root.
+// open opens a place from the Volume's root.
 func (t *Tree) open(p place, flags int) (fd int, err error) {
 	fd = -1
 	err = t.root(func(root int) error {
@@ -53,12 +53,12 @@ func openat2(dir int, path string, flags int, mode uint32) (int, error) {
 	case err == unix.ENOSYS:
 		return -1, errors.New("openat2(2) is missing: Linux 5.6 has it")
 	case err == unix.ENOTDIR && flags&unix.O_DIRECTORY != 0 && isLink(dir, path):
-		return -1, unix.ELOOP // the kernel's errno for any link at the end is ENOTDIR
+		return -1, unix.ELOOP // for a symbolic link as the last component the kernel returns ENOTDIR
 	}
 	return fd, err
 }
 
-// isLink is for a better word only.
+// isLink reports whether a path is a symbolic link. It only serves to choose the error.
 func isLink(dir int, path string) bool {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: beneath}
 	fd, err := unix.Openat2(dir, path, &how)
@@ -70,14 +70,14 @@ func isLink(dir int, path string) bool {
 	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
 }
 
-// openDir opens a directory, to read its names.
+// openDir opens a directory for reading its names.
 func openDir(dir int, name string) (int, error) {
 	return openat2(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 }
 
-// unlock opens a directory whose mode forbids it to its owner, after changing the mode to 0700. The chmod(2) goes
-// through the descriptor that was looked at, by its name in /proc: fchmod(2) refuses O_PATH, fchmodat(2) would follow a
-// link that has taken the name meanwhile, and fchmodat2(2) is of Linux 6.6.
+// unlock changes the mode of an inaccessible directory to 0700 and opens it. It calls chmod(2) with the descriptor's
+// path in /proc: fchmod(2) rejects O_PATH, fchmodat(2) would follow a symbolic link that has replaced the directory,
+// and fchmodat2(2) requires Linux 6.6.
 func unlock(dir int, name string) (int, error) {
 	seen, err := openat2(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -91,7 +91,7 @@ func unlock(dir int, name string) (int, error) {
 	return openDir(seen, ".")
 }
 
-// makeDirs opens a directory (O_PATH), one name at a time, and makes what does not exist.
+// makeDirs opens a directory (O_PATH), component by component, and creates missing ones.
 func (t *Tree) makeDirs(p place) (int, error) {
 	cur, err := t.open(place{area: p.area}, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 	if err != nil {
@@ -108,7 +108,7 @@ func (t *Tree) makeDirs(p place) (int, error) {
 	return cur, nil
 }
 
-// makeDir opens one directory (O_PATH), and makes it if it does not exist: mkdirat(2).
+// makeDir opens one directory (O_PATH), and creates it if it is missing: mkdirat(2).
 func (t *Tree) makeDir(dir int, name string) (int, error) {
 	const flags = unix.O_DIRECTORY | unix.O_NOFOLLOW
 	fd, err := openat2(dir, name, unix.O_PATH|flags, 0)
@@ -136,7 +136,7 @@ func (t *Tree) makeDir(dir int, name string) (int, error) {
 	return fd, nil
 }
 
-// own returns what the host has made to the payload's user: fchown(2).
+// own makes the payload's user the owner of a file that the host has created: fchown(2).
 func (t *Tree) own(fd int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -147,7 +147,7 @@ func (t *Tree) own(fd int) error {
 		return nil
 	}
 	if err := unix.Fchown(fd, uid, gid); err != nil {
-		// not explain's EPERM, which is about modes
+		// not explain's text for EPERM, which is about file modes
 		return fmt.Errorf("give it to the payload's user %d:%d, whom only root or that user may serve: %s", uid, gid, err)
 	}
 	return nil

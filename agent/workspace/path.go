@@ -15,17 +15,18 @@ const (
 // areas are the directories of a Volume, which the jail sees in its root.
 var areas = []string{"input", "work", "output"}
 
-// place is a path, parsed: an area and the names below it. Without an area it is the root, which only List and Stat
-// know. No name is empty, "." or "..", or has a slash or a NUL.
+// place is a parsed path: an area and the names below it. Without an area it is the root, which only List and Stat
+// accept. A name is not empty, ".", or "..", and contains no slash or NUL.
 type place struct {
 	area  string
 	names []string
-	slash bool // it ended in a slash, as only a directory may
+	slash bool // the path ended in a slash, so it must be a directory
 }
 
-// parse takes a path as the jail sees it: absolute, or relative to /work. It may have any bytes that a path may have,
-// but no "..": with a symbolic link on the way, the text of such a path and the kernel lead to two different files. A
-// relative path must not begin with an area's name: "input/d" would be /work/input/d, and often means /input/d.
+// parse parses a path in the jail: absolute, or relative to /work. It may contain all bytes that the kernel accepts. It
+// must not contain "..", since the kernel resolves that after symbolic links, and the lexical result would be a
+// different file. A relative path must not begin with an area's name: "input/d" would mean /work/input/d, but the
+// caller often means /input/d.
 func parse(path string) (place, *nsjail.Refusal) {
 	switch {
 	case path == "":
@@ -66,7 +67,7 @@ func parse(path string) (place, *nsjail.Refusal) {
 	return p, nil
 }
 
-// CheckPath refuses, with a *nsjail.Refusal, a path that is not below an area.
+// CheckPath returns a *nsjail.Refusal if a path is not below an area.
 func CheckPath(path string) error {
 	if _, r := below(path); r != nil {
 		return r
@@ -74,7 +75,7 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// below parses a path that has to name something below an area.
+// below parses a path that must be below an area.
 func below(path string) (place, *nsjail.Refusal) {
 	p, r := parse(path)
 	if r == nil && len(p.names) == 0 {
@@ -83,7 +84,7 @@ func below(path string) (place, *nsjail.Refusal) {
 	return p, r
 }
 
-// rel is the path from the Volume's root.
+// rel returns the path relative to the Volume's root.
 func (p place) rel() string {
 	if p.area == "" {
 		return "."
@@ -91,7 +92,7 @@ func (p place) rel() string {
 	return strings.Join(append([]string{p.area}, p.names...), "/")
 }
 
-// String is the path as the jail sees it, raw.
+// String returns the path in the jail, unescaped.
 func (p place) String() string {
 	if p.area == "" {
 		return "/"
@@ -99,7 +100,7 @@ func (p place) String() string {
 	return "/" + p.rel()
 }
 
-// child returns the file of a name in a directory.
+// child returns the place of a name in the directory p.
 func (p place) child(name string) place {
 	if p.area == "" {
 		return place{area: name}
@@ -107,7 +108,7 @@ func (p place) child(name string) place {
 	return place{area: p.area, names: append(slices.Clip(p.names), name)}
 }
 
-// split returns the directory and the name in it, of a place below an area.
+// split returns the directory and the base name of a place below an area.
 func (p place) split() (dir place, name string) {
 	n := len(p.names) - 1
 	return place{area: p.area, names: p.names[:n:n]}, p.names[n]

@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Put writes a file with what r has, up to its end, and the directories above it that do not exist. It is there whole
-// or not at all: what had the name is replaced when everything has been written, and stays as it was if that fails. Of
-// perm the nine permission bits count. More than max bytes are refused (CodeTooLarge); 0 leaves it to the quota, whose
-// end is CodeDiskFull.
+// Put writes a file with the content of r, and creates missing parent directories. The file appears only when it is
+// complete: an existing file is then replaced, and left unchanged on error. Only the nine permission bits of perm are
+// used. More than max bytes are refused (CodeTooLarge); 0 means that only the quota is a limit (CodeDiskFull).
 func (t *Tree) Put(path string, r io.Reader, perm fs.FileMode, max int64) (*Entry, error) {
 	p, refusal := below(path)
 	if refusal != nil {
@@ -38,11 +37,11 @@ func (t *Tree) Put(path string, r io.Reader, perm fs.FileMode, max int64) (*Entr
 
 func (t *Tree) put(p place, r io.Reader, perm uint32, max int64) (e *Entry, err error) {
 	dir, _ := p.split()
-	fd, err := t.makeDirs(dir) // before the content is read, which may be long
+	fd, err := t.makeDirs(dir) // before the content is read, which may take long
 	if err != nil {
 		return nil, err
 	}
-	unix.Close(fd) // a directory that is held keeps the Volume: r may wait for somebody
+	unix.Close(fd) // an open directory would keep the Volume alive while r blocks
 	f, name, err := t.stage()
 	if err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func (t *Tree) put(p place, r io.Reader, perm uint32, max int64) (e *Entry, err 
 	return e, t.commit(name, p)
 }
 
-// stage makes a fresh file where no jail looks: in the Volume's root.
+// stage creates a temporary file in the Volume's root, which no jail sees.
 func (t *Tree) stage() (f *os.File, name string, err error) {
 	name = ".put-" + rand.Text()
 	var fd int
@@ -93,7 +92,7 @@ func (t *Tree) stage() (f *os.File, name string, err error) {
 	return f, name, nil
 }
 
-// unstage removes what stage has made. A Volume that is closed takes it along.
+// unstage removes the file made by stage. It is not an error if the Volume is closed, since its files are gone.
 func (t *Tree) unstage(name string) error {
 	err := control(t.volume.Root(), func(root int) error { return unix.Unlinkat(root, name, 0) })
 	if err == nil || err == unix.ENOENT || errors.Is(err, os.ErrClosed) {
@@ -102,7 +101,7 @@ func (t *Tree) unstage(name string) error {
 	return fmt.Errorf("remove the half-written file: %s", err)
 }
 
-// commit returns the staged file its name: renameat(2) replaces what has it.
+// commit renames the temporary file to its final name. renameat(2) replaces an existing file.
 func (t *Tree) commit(staged string, p place) error {
 	dir, name := p.split()
 	return t.root(func(root int) error {
@@ -134,7 +133,7 @@ func fill(f *os.File, r io.Reader, p place, max int64) error {
 			return nil
 		}
 		if rerr != nil {
-			// its errno, if it has one, is not about the path
+			// an errno in rerr would not be about the path
 			return fmt.Errorf("its content could not be read to the end: %s", rerr)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// nudge makes the reaper look again. It never blocks.
+// nudge wakes the reaper. It never blocks.
 func (s *Store) nudge() {
 	select {
 	case s.wake <- struct{}{}:
@@ -13,14 +13,14 @@ func (s *Store) nudge() {
 	}
 }
 
-// reap removes what has expired, until Close. It sleeps until the first may, and looks again when one is made or a run
-// is released; a use in between only moves the moment away.
+// reap removes expired sandboxes until Close. It sleeps until the first may expire, and checks again when a sandbox is
+// created or a run released. Other uses only delay the expiry and need no check.
 func (s *Store) reap() {
 	defer close(s.end)
 	for {
 		expired, next := s.expiring()
 		for _, b := range expired {
-			_ = s.remove(b, Expired) // Removed has heard it
+			_ = s.remove(b, Expired) // the callback Removed was given the error
 		}
 		if len(expired) > 0 {
 			continue
@@ -38,7 +38,8 @@ func (s *Store) reap() {
 	}
 }
 
-// expiring takes out what has expired, and returns when the next may; the zero time if nothing can.
+// expiring unregisters and returns the expired sandboxes. next is when the next may expire, or the zero time if none
+// can.
 func (s *Store) expiring() (expired []*Sandbox, next time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +57,7 @@ func (s *Store) expiring() (expired []*Sandbox, next time.Time) {
 	return expired, next
 }
 
-// remove ends a sandbox that has left: it waits for its runs.
+// remove ends an unregistered sandbox after its runs have ended.
 func (s *Store) remove(b *Sandbox, by string) error {
 	defer s.pending.Done()
 	<-b.idle

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Codes of the Refusals of this package, whose Layer is "sandbox".
+// Codes of this package's Refusals, whose Layer is "sandbox".
 const (
-	CodeBadPath    = "bad_path"             // no path at all, or one with ".."
-	CodeOutside    = "outside_sandbox"      // not below /input, /work or /output, or it leads away from there
-	CodeNotFound   = "not_found"            // a file, or a sandbox: unknown, expired, deleted, or another agent's
+	CodeBadPath    = "bad_path"             // empty, or contains ".."
+	CodeOutside    = "outside_sandbox"      // not below /input, /work or /output, or leads out of them
+	CodeNotFound   = "not_found"            // missing file, or sandbox unknown, expired, deleted or of another agent
 	CodeSymlink    = "symlink"              // a symbolic link is on the way
 	CodeNotRegular = "not_a_regular_file"   // a FIFO, device or socket
 	CodeNotDir     = "not_a_directory"      //
@@ -24,14 +24,14 @@ const (
 	CodeDiskFull   = "disk_full"            // the quota of bytes or inodes
 	CodeTooLarge   = "too_large"            // more bytes than the caller's bound
 	CodeTooMuch    = "too_much_work"        // more entries or time than one call may take
-	CodeBusy       = "busy"                 // it is being changed, or as many runs as may be are in it
-	CodeBadAgent   = "bad_agent"            // no name for an agent
+	CodeBusy       = "busy"                 // being changed, or too many runs in it
+	CodeBadAgent   = "bad_agent"            // not a valid agent name
 	CodeBadOption  = "bad_option"           // a quota or TTL out of bounds
 	CodeTooMany    = "too_many_sandboxes"   // of one agent, or of all
-	CodeTooBig     = "out_of_sandbox_space" // the quotas of all together
+	CodeTooBig     = "out_of_sandbox_space" // the sum of all quotas is too large
 )
 
-// next returns how to proceed.
+// next holds the next steps for each code.
 var next = map[string][]string{
 	CodeBadPath: {"Give an absolute path below /input, /work or /output, or one relative to /work, without \"..\"."},
 	CodeOutside: {"Only files below /input, /work and /output can be reached from outside of a run; copy what you " +
@@ -57,7 +57,7 @@ func refuse(code, format string, a ...any) *nsjail.Refusal {
 	return &nsjail.Refusal{Message: fmt.Sprintf(format, a...) + ".", Code: code, Layer: "sandbox", NextSteps: next[code]}
 }
 
-// show quotes a path for a sentence, which it must not make long.
+// show quotes a path for a message, and shortens it.
 func show(path string) string {
 	const most = 200
 	if len(path) > most {
@@ -66,12 +66,12 @@ func show(path string) string {
 	return strconv.Quote(path)
 }
 
-// gone is for a sandbox that ends while something is done in it.
+// gone returns the Refusal for a sandbox that ends during an operation.
 func gone() *nsjail.Refusal {
 	return refuse(CodeNotFound, "The sandbox is gone: it was deleted or has expired")
 }
 
-// explain makes a Refusal of a system call's error about a path. What is not about the path stays an error.
+// explain converts a system call's error about a path to a Refusal. Other errors are returned as errors.
 func explain(do string, p place, err error) error {
 	var r *nsjail.Refusal
 	if errors.As(err, &r) {

@@ -9,8 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Remove removes a file of any type, or a directory with all that is in it, whatever their modes; a symbolic link, not
-// what it leads to. What takes too long stays half removed (CodeTooMuch): a next call goes on.
+// Remove removes a file of any type, or a directory with everything in it, regardless of their modes. It removes a
+// symbolic link itself, not its target. If it takes too long, the rest remains (CodeTooMuch), and another call
+// continues.
 func (t *Tree) Remove(path string) error {
 	p, r := below(path)
 	if r != nil {
@@ -32,13 +33,13 @@ func (t *Tree) Remove(path string) error {
 	return nil
 }
 
-// remover removes one tree. It holds two directories at a time, however deep the tree: a directory two levels below the
-// top is moved up to the top, where its turn comes, and what has been emptied is removed. That takes no inode, so it
-// works in a full Volume; and a payload that moves things about meanwhile can make it busy, but not lead it elsewhere.
+// remover removes one tree. It holds at most two directories at a time, regardless of the depth: a directory two levels
+// below the top is moved up to the top and emptied later. That takes no inode, so it works in a full Volume. A payload
+// that renames files concurrently can delay it, but cannot make it remove anything outside.
 type remover struct {
 	budget *budget
 	place  place
-	prefix string // of names that the payload does not use
+	prefix string // of the names for moved directories; the payload does not use it
 	moved  int
 }
 
@@ -54,7 +55,7 @@ func (m *remover) remove(parent int, name string, onlyDir bool) error {
 		case err == unix.ENOENT && round > 0:
 			return nil // another call has removed the rest
 		case err == unix.ENOTEMPTY, !onlyDir && (err == unix.ENOTDIR || err == unix.ELOOP):
-			continue // filled again, or no longer a directory
+			continue // a payload added files, or replaced the directory
 		default:
 			return err
 		}
@@ -78,7 +79,7 @@ func (m *remover) attempt(parent int, name string, onlyDir bool) error {
 	return unix.Unlinkat(parent, name, unix.AT_REMOVEDIR)
 }
 
-// enter opens a directory to read and change it, whatever its mode.
+// enter opens a directory for reading and writing, regardless of its mode.
 func (m *remover) enter(dir int, name string) (int, error) {
 	fd, err := openDir(dir, name)
 	if err == unix.EACCES {
@@ -98,14 +99,14 @@ func (m *remover) enter(dir int, name string) (int, error) {
 	return fd, nil
 }
 
-// empty calls f for all names in a directory until there are none: f removes each. One that f could not reach because
-// it has been replaced is met again.
+// empty calls f for all names in a directory until none are left: f removes the file. Names that f could not remove
+// because the file was replaced are tried again.
 func (m *remover) empty(dir int, f func(name string) error) error {
 	again, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
-	d := os.NewFile(uintptr(again), "") // a File of its own, which Readdirnames needs
+	d := os.NewFile(uintptr(again), "") // a separate os.File for Readdirnames
 	defer d.Close()
 	for any := true; any; {
 		any = false
@@ -134,7 +135,7 @@ func (m *remover) empty(dir int, f func(name string) error) error {
 	return nil
 }
 
-// moved reports whether a name does not lead to the same file any more: it is met again, whatever it is now.
+// moved reports whether err means that a name no longer refers to the same file. empty then tries the name again.
 func moved(err error) bool {
 	switch err {
 	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EISDIR, unix.ENOTEMPTY, unix.EEXIST, unix.EAGAIN:
@@ -143,7 +144,8 @@ func moved(err error) bool {
 	return false
 }
 
-// child removes what is in the top directory: of a directory, the files, and its directories come up.
+// child removes an entry of the top directory. If it is a directory, its files are removed and its subdirectories moved
+// to the top.
 func (m *remover) child(top int, name string) error {
 	if err := unix.Unlinkat(top, name, 0); err != unix.EISDIR {
 		return err
@@ -171,7 +173,7 @@ func (m *remover) child(top int, name string) error {
 	return unix.Unlinkat(top, name, unix.AT_REMOVEDIR)
 }
 
-// raise moves a directory to the top: renameat2(2), which has to be allowed to write into it, for its "..".
+// raise moves a directory to the top. renameat2(2) needs write permission for the directory, since its ".." changes.
 func (m *remover) raise(dir int, name string, top int) error {
 	m.moved++
 	to := m.prefix + strconv.Itoa(m.moved)
@@ -184,7 +186,7 @@ func (m *remover) raise(dir int, name string, top int) error {
 		unix.Close(fd)
 		err = unix.Renameat2(dir, name, top, to, unix.RENAME_NOREPLACE)
 	}
-	if err == unix.EINVAL { // the top lies in it by now
+	if err == unix.EINVAL { // the top is now below it
 		return unix.EBUSY
 	}
 	return err

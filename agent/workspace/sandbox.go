@@ -11,40 +11,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sandbox is a Volume of an agent's, in a Store. Its methods may be called concurrently.
+// Sandbox is a Volume of an agent in a Store. Its methods may be called concurrently.
 type Sandbox struct {
 	ID      string // "sb_" and 130 random bits
 	Agent   string
 	Created time.Time
 	Size    int64         // its quota in bytes
-	Inodes  int64         // and in files
+	Inodes  int64         // its quota in inodes
 	TTL     time.Duration // without being used
-	Chain   []string      // what else its owner is known by, such as a token's ids; the Store only keeps it
+	Chain   []string      // other ids of its owner, such as a token's; the Store does not use them
 
 	account string // see CreateOptions
 	store   *Store
 	volume  Volume
 	tree    *Tree
 
-	// by store.mu
-	used    time.Time // last
+	// guarded by store.mu
+	used    time.Time // time of last use
 	runs    map[*run]struct{}
 	leaving bool          // deleted or expired
-	idle    chan struct{} // closed when it is leaving and its last run was released
+	idle    chan struct{} // closed when the sandbox is leaving and its last run is released
 }
 
 type run struct{ cancel context.CancelCauseFunc }
 
-// of reports whether it is the agent's.
+// of reports whether the sandbox belongs to the agent.
 func (b *Sandbox) of(agent string) bool { return b.Agent == agent || agent == Any }
 
-// Tree reads and writes its files. After the sandbox has ended it refuses.
+// Tree returns the Tree for the sandbox's files. After the sandbox has ended, its calls are refused.
 func (b *Sandbox) Tree() *Tree { return b.tree }
 
-// Volume is what its files are in, for the mounts of a run: between Acquire and release it stays.
+// Volume returns the sandbox's Volume, for the mounts of a run. It stays open between Acquire and release.
 func (b *Sandbox) Volume() Volume { return b.volume }
 
-// Mounts are a sandbox's Volume as a jail has it: /input read-only, /work and /output.
+// Mounts returns the mounts of a Volume in a jail: /input read-only, /work and /output.
 func Mounts(v Volume) []nsjail.Mount {
 	var m []nsjail.Mount
 	for _, a := range areas {
@@ -54,8 +54,9 @@ func Mounts(v Volume) []nsjail.Mount {
 	return m
 }
 
-// Acquire is called before a run. Until release, which may be called more than once, the sandbox does not expire; if it
-// is deleted meanwhile, the context ends with a *nsjail.Refusal as its cause, and the deletion waits for release.
+// Acquire must be called before a run. The sandbox does not expire until release is called, which may be called more
+// than once. If the sandbox is deleted in the meantime, runCtx is cancelled with a *nsjail.Refusal as its cause, and
+// the deletion waits for release.
 func (b *Sandbox) Acquire(ctx context.Context) (runCtx context.Context, release func(), err error) {
 	s := b.store
 	s.mu.Lock()
@@ -87,7 +88,7 @@ func (b *Sandbox) release(r *run) {
 	s.nudge()
 }
 
-// touch notes that it is being used.
+// touch records a use of the sandbox.
 func (b *Sandbox) touch() error {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
@@ -99,15 +100,15 @@ func (b *Sandbox) touch() error {
 	return nil
 }
 
-// Running is how many runs are in it.
+// Running returns the number of runs in the sandbox.
 func (b *Sandbox) Running() int {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
 	return len(b.runs)
 }
 
-// Expires is when it ends if it is not used again: its TTL after the last release or call of its Tree other than Usage.
-// With a run in it, it is as if that were released now.
+// Expires returns when the sandbox expires if it is not used again: its TTL after the last release, or the last call of
+// its Tree other than Usage. If a run is in progress, the TTL is added to the current time.
 func (b *Sandbox) Expires() time.Time {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
@@ -117,12 +118,12 @@ func (b *Sandbox) Expires() time.Time {
 	return b.used.Add(b.TTL)
 }
 
-// expired is asked with the lock held.
+// expired reports whether the TTL has passed. The caller holds store.mu.
 func (b *Sandbox) expired(now time.Time) bool {
 	return len(b.runs) == 0 && !now.Before(b.used.Add(b.TTL))
 }
 
-// check makes sure that a Volume is what it should be.
+// check checks that a Volume has the directories of all areas.
 func (t *Tree) check() error {
 	for _, area := range areas {
 		fd, err := t.open(place{area: area}, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW)

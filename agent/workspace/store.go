@@ -10,39 +10,39 @@ import (
 	"time"
 )
 
-// StoreOptions are how a Store makes sandboxes and how many. 0 is the default beside the field.
+// StoreOptions configures a Store. Zero values mean the defaults in parentheses.
 type StoreOptions struct {
-	// Make makes a Volume of a size in bytes and a number of inodes, with the directories input, work and output. It may
-	// be called concurrently; without it Create fails.
+	// Make creates a Volume with a size in bytes and a number of inodes, with the directories input, work and output.
+	// It may be called concurrently. Without it, Create fails.
 	Make func(size, inodes int64) (Volume, error)
-	// Max is how many sandboxes there may be (100), and MaxPerAgent how many of one agent (Max). MaxBytes is what the
-	// quotas of all may add up to (4 GiB), with a KiB of the kernel's memory for each inode, and MaxBytesPerAgent those of
-	// one agent (MaxBytes).
+	// Max is the maximum number of sandboxes (100), and MaxPerAgent that of one agent (Max). MaxBytes limits the sum of
+	// all quotas (4 GiB), including 1 KiB of kernel memory for each inode, and MaxBytesPerAgent that of one agent
+	// (MaxBytes).
 	Max, MaxPerAgent           int
 	MaxBytes, MaxBytesPerAgent int64
-	// MaxRuns is how many runs one sandbox may have at a time; 0 is any number.
+	// MaxRuns is the maximum number of concurrent runs in one sandbox; 0 means no limit.
 	MaxRuns int
-	// DefaultSize (256 MiB) and MaxSize (MaxBytes) are of one sandbox, in bytes; DefaultInodes (16,384) and MaxInodes
-	// (2^20) in files.
+	// DefaultSize (256 MiB) and MaxSize (MaxBytes) limit one sandbox in bytes; DefaultInodes (16,384) and MaxInodes
+	// (2^20) limit it in inodes.
 	DefaultSize, MaxSize, DefaultInodes, MaxInodes int64
-	// DefaultTTL (1 hour) and MaxTTL (24 hours) are how long a sandbox lives without being used.
+	// DefaultTTL (1 hour) and MaxTTL (24 hours) are the time after which an unused sandbox expires.
 	DefaultTTL, MaxTTL time.Duration
-	// Now is the clock, and At tells when it has come to a moment: time.Now and a timer.
+	// Now is the clock (time.Now). At returns a channel that signals when that clock reaches a time (a timer).
 	Now func() time.Time
 	At  func(time.Time) <-chan time.Time
-	// Removed, if set, is called when a sandbox has ended, by what (Deleted, Expired or Closed), with the error of closing
-	// its Volume. It may be called concurrently, and must not wait for Store.Close.
+	// Removed, if set, is called when a sandbox has ended, with the cause (Deleted, Expired or Closed) and the error of
+	// closing its Volume. It may be called concurrently, and must not wait for Store.Close.
 	Removed func(s *Sandbox, by string, err error)
 }
 
-// What a sandbox may have been ended by: see StoreOptions.Removed.
+// Causes of a sandbox's end: see StoreOptions.Removed.
 const (
 	Deleted = "deleted" // Store.Delete
 	Expired = "expired" // its TTL
 	Closed  = "closed"  // Store.Close
 )
 
-const minInodes = 16 // the root, the areas, and something to use it for
+const minInodes = 16 // for the root, the areas and some files
 
 func (o *StoreOptions) fill() {
 	or(&o.Max, 100)
@@ -69,22 +69,22 @@ func or[T ~int | ~int64](v *T, def T) {
 	}
 }
 
-// Store has all sandboxes. Its methods may be called concurrently.
+// Store holds all sandboxes. Its methods may be called concurrently.
 type Store struct {
 	o    StoreOptions
-	wake chan struct{} // the reaper is to look again
-	done chan struct{} // the reaper is to end
-	end  chan struct{} // it has
+	wake chan struct{} // wakes the reaper
+	done chan struct{} // closed to stop the reaper
+	end  chan struct{} // closed when the reaper has stopped
 
-	mu      sync.Mutex // also of what changes in a Sandbox
+	mu      sync.Mutex // also guards fields of Sandbox
 	closed  bool
 	live    map[string]*Sandbox
 	agents  map[string]account
-	account                // of them all
-	pending sync.WaitGroup // those that are being made and removed
+	account                // of all sandboxes
+	pending sync.WaitGroup // creations and removals in progress
 }
 
-// NewStore makes a Store, whose clock runs until Close.
+// NewStore returns a Store. It expires sandboxes until Close.
 func NewStore(o StoreOptions) *Store {
 	o.fill()
 	s := &Store{o: o, wake: make(chan struct{}, 1), done: make(chan struct{}), end: make(chan struct{}),
@@ -93,17 +93,17 @@ func NewStore(o StoreOptions) *Store {
 	return s
 }
 
-// CreateOptions are what one sandbox may take. 0 means the Store's default.
+// CreateOptions configures one sandbox. Zero values mean the Store's defaults.
 type CreateOptions struct {
 	Size   int64 // bytes
 	Inodes int64 // files
 	TTL    time.Duration
 	Chain  []string // see Sandbox.Chain
-	// Account is whose sandbox it is for MaxPerAgent and MaxBytesPerAgent; the agent if it is "".
+	// Account is the name to which MaxPerAgent and MaxBytesPerAgent apply. If it is "", they apply to the agent.
 	Account string
 }
 
-// Create makes a sandbox of an agent.
+// Create creates a sandbox for an agent.
 func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 	if err := CheckAgent(agent); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 	return b, nil
 }
 
-// bound fills in the defaults, and refuses what is out of bounds.
+// bound sets the defaults, and refuses values that are out of bounds.
 func (s *Store) bound(o *CreateOptions) error {
 	if o.Size == 0 {
 		o.Size = s.o.DefaultSize
@@ -176,14 +176,14 @@ func (s *Store) add(b *Sandbox) error {
 	return nil
 }
 
-// Get finds an agent's sandbox, or with Any anybody's. It is no use of it: see Sandbox.Expires.
+// Get returns a sandbox of an agent, or of any agent if agent is Any. It does not count as a use: see Sandbox.Expires.
 func (s *Store) Get(agent, id string) (*Sandbox, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.get(agent, id)
 }
 
-// get returns the same error for an id that never existed, one that has ended, and one of another agent's.
+// get returns the same error for an id that never existed, one that has ended, and one of another agent.
 func (s *Store) get(agent, id string) (*Sandbox, error) {
 	b := s.live[id]
 	if b == nil || !b.of(agent) || b.expired(s.o.Now()) {
@@ -192,7 +192,7 @@ func (s *Store) get(agent, id string) (*Sandbox, error) {
 	return b, nil
 }
 
-// List returns an agent's sandboxes, or with Any everybody's, the oldest first.
+// List returns the sandboxes of an agent, or of all agents if agent is Any, the oldest first.
 func (s *Store) List(agent string) []*Sandbox {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +212,7 @@ func (s *Store) List(agent string) []*Sandbox {
 	return list
 }
 
-// Usage returns how many sandboxes there are, with those that are being made or removed, and the sum of their quotas in
+// Usage returns the number of sandboxes, including those being created or removed, and the sum of their quotas in
 // bytes.
 func (s *Store) Usage() (count int, bytes int64) {
 	s.mu.Lock()
@@ -220,8 +220,8 @@ func (s *Store) Usage() (count int, bytes int64) {
 	return s.count, s.bytes
 }
 
-// Delete ends an agent's sandbox: it is no longer found, the contexts of its runs are cancelled, and when all of them
-// have been released, its Volume is closed.
+// Delete ends a sandbox of an agent: it is no longer found, the contexts of its runs are cancelled, and its Volume is
+// closed after all of them are released.
 func (s *Store) Delete(agent, id string) error {
 	s.mu.Lock()
 	b, err := s.get(agent, id)
@@ -235,7 +235,7 @@ func (s *Store) Delete(agent, id string) error {
 	return s.remove(b, Deleted)
 }
 
-// Close deletes all sandboxes and stops the clock. A second Close waits for the first.
+// Close deletes all sandboxes and stops the reaper. A second call waits for the first.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	first := !s.closed
@@ -260,7 +260,7 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// leave makes a sandbox unknown and cancels its runs. The caller has the lock, and calls remove after it.
+// leave unregisters a sandbox and cancels its runs. The caller holds s.mu, and calls remove after unlocking it.
 func (s *Store) leave(b *Sandbox) {
 	delete(s.live, b.ID)
 	s.pending.Add(1)

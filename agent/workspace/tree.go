@@ -9,44 +9,44 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Volume is a file system with the directories input, work and output: an *nsjail.Volume.
+// Volume is a file system with the directories input, work and output, implemented by *nsjail.Volume.
 type Volume interface {
-	// ID names it in a Spec's mounts.
+	// ID returns its name for the mounts of a Spec.
 	ID() string
-	// Root is a descriptor of its root directory, which no jail sees, and which the caller may write to.
+	// Root returns a descriptor of its root directory, which no jail sees and to which the caller may write.
 	Root() *os.File
-	// Owner is the user and group of the host that the payload is.
+	// Owner returns the payload's user and group on the host.
 	Owner() (uid, gid int)
-	// Close returns it up; it ends when no jail has it mounted any more.
+	// Close releases the Volume. It is freed when no jail has it mounted any more.
 	Close() error
 }
 
 const (
 	maxVisits = 4 << 20         // entries that one call may look at
-	maxTime   = 1 * time.Minute // that one call may take
+	maxTime   = 1 * time.Minute // time of one call
 )
 
-// Tree reads and writes the files of a Volume while payloads do the same. Its methods may be called concurrently. Paths
-// are absolute as the jail sees them, or relative to /work; they may hold any bytes but NUL, and no "..". What it
-// cannot do because of the path, or of what is there, is an *nsjail.Refusal.
+// Tree reads and writes the files of a Volume while payloads use it. Its methods may be called concurrently. Paths are
+// absolute paths in the jail, or relative to /work. They may contain all bytes except NUL, but no "..". An error caused
+// by the path, or by the files in the Volume, is an *nsjail.Refusal.
 type Tree struct {
 	volume Volume
-	used   func() error // called at the start of what counts as a use, which it may refuse; may be nil
+	used   func() error // called at the start of each call that is a use, and may refuse it; may be nil
 	visits int          // see maxVisits
 	time   time.Duration
 
 	mu     sync.Mutex
 	closed bool
-	files  map[*os.File]struct{} // that callers hold
-	prune  int                   // the number of files at which to look for those that were closed
+	files  map[*os.File]struct{} // open files of callers and of Put
+	prune  int                   // at this number of files, those that callers have closed are dropped
 }
 
-// NewTree returns the Tree of a Volume, which stays the caller's to close.
+// NewTree returns a Tree for a Volume. The caller still has to close the Volume.
 func NewTree(v Volume) *Tree {
 	return &Tree{volume: v, visits: maxVisits, time: maxTime, files: map[*os.File]struct{}{}, prune: 64}
 }
 
-// Close ends what is being done in the Tree, and closes the files that Open has given: they would keep the Volume's
+// Close aborts operations in progress, and closes the files that Open has returned, which would keep the Volume's
 // memory. It does not close the Volume.
 func (t *Tree) Close() {
 	t.mu.Lock()
@@ -54,11 +54,11 @@ func (t *Tree) Close() {
 	t.closed, t.files = true, nil
 	t.mu.Unlock()
 	for f := range files {
-		_ = f.Close() // read only, or a file that has no name
+		_ = f.Close() // read-only, or a temporary file
 	}
 }
 
-// hold notes a file that Close has to close. It closes it itself if that is over.
+// hold registers a file for Close. If the Tree is closed already, it closes the file.
 func (t *Tree) hold(f *os.File) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,7 +90,7 @@ func (t *Tree) isClosed() bool {
 	return t.closed
 }
 
-// begin starts a call.
+// begin checks that the Tree is open, and records a use.
 func (t *Tree) begin() error {
 	if t.isClosed() {
 		return gone()
@@ -101,7 +101,7 @@ func (t *Tree) begin() error {
 	return nil
 }
 
-// Stat describes one file, of any type. A symbolic link is described, not followed.
+// Stat describes one file of any type. It does not follow a symbolic link.
 func (t *Tree) Stat(path string) (*Entry, error) {
 	p, r := parse(path)
 	if r != nil {
@@ -126,9 +126,9 @@ func (t *Tree) Stat(path string) (*Entry, error) {
 	return e, nil
 }
 
-// Open opens a regular file to read. A payload may be writing it: it may be longer or shorter than its Entry says by
-// the time that it is read, and a sparse one is longer than all memory, so readers bound what they take. Close ends
-// with the Tree at the latest.
+// Open opens a regular file for reading. A payload may write to it concurrently, so its size may differ from the
+// Entry's. A sparse file may be larger than memory, so readers must limit what they read. Tree.Close closes the file if
+// the caller has not.
 func (t *Tree) Open(path string) (*os.File, *Entry, error) {
 	p, r := below(path)
 	if r != nil {
@@ -156,7 +156,7 @@ func (t *Tree) Open(path string) (*os.File, *Entry, error) {
 	return f, e, nil
 }
 
-// openRegular opens what it has seen to be a regular file, and looks again at what it has opened.
+// openRegular opens a regular file. It checks the type before and after opening it for reading.
 func (t *Tree) openRegular(p place) (int, error) {
 	seen, err := t.open(p, unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {
@@ -181,7 +181,7 @@ func (t *Tree) openRegular(p place) (int, error) {
 	return fd, nil
 }
 
-// regular refuses everything but a regular file.
+// regular returns an error unless fd is a regular file.
 func regular(fd int, p place) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -199,7 +199,7 @@ func regular(fd int, p place) error {
 		kindOf(st.Mode))
 }
 
-// Mkdir makes a directory, mode 0755, and those above it that do not exist. One that exists is none the worse.
+// Mkdir creates a directory with mode 0755, and its missing parents. It is not an error if the directory exists.
 func (t *Tree) Mkdir(path string) error {
 	p, r := parse(path)
 	if r != nil {
@@ -215,7 +215,7 @@ func (t *Tree) Mkdir(path string) error {
 	return unix.Close(fd)
 }
 
-// Usage returns how many bytes and inodes of the Volume are taken, by fstatfs(2). It does not count as a use.
+// Usage returns how many bytes and inodes of the Volume are in use, by fstatfs(2). It does not count as a use.
 func (t *Tree) Usage() (bytes, inodes int64, err error) {
 	var st unix.Statfs_t
 	err = t.root(func(root int) error { return unix.Fstatfs(root, &st) })
@@ -225,5 +225,5 @@ func (t *Tree) Usage() (bytes, inodes int64, err error) {
 	return int64(st.Blocks-st.Bfree) * st.Bsize, int64(st.Files - st.Ffree), nil
 }
 
-// permissions are those that a file from outside may have: no set-user-ID, no sticky bit.
+// permissions returns the nine permission bits, without set-user-ID, set-group-ID and sticky bits.
 func permissions(perm fs.FileMode) uint32 { return uint32(perm.Perm()) }

@@ -68,7 +68,7 @@ func special() map[reflect.Type]*Schema {
 			{Type: "string"}, {Type: "object", AdditionalProperties: &Schema{Not: &Schema{}}, Properties: map[string]*Schema{
 				"text":       {Type: "string", Description: "the content, if it is text"},
 				"base64":     {Type: "string", ContentEncoding: "base64", Description: "the content, if it is not"},
-				"executable": {Type: "boolean", Description: "gives it mode 0555 instead of 0444"},
+				"executable": {Type: "boolean", Description: "makes the mode 0555 instead of 0444"},
 			}, PropertyOrder: []string{"text", "base64", "executable"}}}},
 		reflect.TypeFor[nsjail.Millis]():   {Type: "number", Description: "milliseconds"},
 		reflect.TypeFor[json.RawMessage](): {Type: "object"},
