@@ -3,12 +3,12 @@
 //
 //	Detect -> Layout       what this process can read about its groups; nothing is changed
 //	Resolve -> Plan        which files get which values, and which limits cannot be held and why; pure
-//	Plan.Create -> Group   performs the plan's steps, and removes everything when one fails
+//	Plan.Create -> Group   performs the plan's steps, and removes everything if one fails
 //	Group                  read, freeze, kill, remove
 //	Sweep                  removes the groups that killed keepers have left
 //
-// It is the only importer of github.com/containerd/cgroups, and of its root package alone: the version packages below
-// it cost every start of the program, and have a room of their own (monitor).
+// Only this package imports the root package of github.com/containerd/cgroups. The version packages below that one
+// would slow down every start of the program; package monitor imports them.
 package cgroup
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/containerd/cgroups/v3"
 )
 
-// Mode is the versions of control groups that a machine mounts.
+// Mode is the set of cgroup versions that a machine mounts.
 type Mode string
 
 // The modes.
@@ -35,27 +35,27 @@ const (
 // cgroups(7), "no internal processes".
 const Leaf = "brig.leaf"
 
-// Layout is what a process can know of its control groups.
+// Layout describes the control groups of a process, as far as the process can read them.
 type Layout struct {
 	Mode Mode `json:"mode"`
-	// Group is the process's own group in the version 2 tree as /proc/self/cgroup has it, so relative to its cgroup
+	// Group is the process's own group in the version 2 tree, as in /proc/self/cgroup, that is, relative to its cgroup
 	// namespace; "" without such a tree.
 	Group string `json:"group,omitempty"`
-	// Dir is the directory of the version 2 tree below which new groups are made: that of the process's group, its parent
-	// if the group is a Leaf, or that the caller named; "" if it cannot be reached from this mount namespace.
+	// Dir is the directory in the version 2 tree for new groups: that of the process's group, its parent if the group
+	// is a Leaf, or the one that the caller named; "" if it cannot be reached from this mount namespace.
 	Dir string `json:"dir,omitempty"`
-	// Controllers maps each version 1 controller to the directory below which new groups are made; "" as in Dir.
+	// Controllers maps each version 1 controller to the directory for new groups; "" as in Dir.
 	Controllers map[string]string `json:"controllers,omitempty"`
 	// Enabled are the controllers that Dir offers (cgroup.controllers).
 	Enabled []string `json:"enabled,omitempty"`
-	// Subtree are those that Dir's children have already (cgroup.subtree_control).
+	// Subtree are the controllers already enabled for Dir's children (cgroup.subtree_control).
 	Subtree []string `json:"subtree,omitempty"`
-	// Denied is why no group can be made for a version 1 controller or, under "", in the version 2 tree. Without an
-	// entry, mkdir(2) may still fail.
+	// Denied maps a version 1 controller, or "" for the version 2 tree, to the reason why no group can be made there.
+	// Without an entry, mkdir(2) may still fail.
 	Denied map[string]string `json:"denied,omitempty"`
 	// Delegated is set if the caller can probably make groups below its own; only mkdir(2) proves it.
 	Delegated bool `json:"delegated"`
-	// Why is the reason if it cannot.
+	// Why is the reason if Delegated is false.
 	Why string `json:"why,omitempty"`
 	// Systemd is set if systemd runs this machine and can create a scope: systemd.scope(5).
 	Systemd bool `json:"systemd,omitempty"`
@@ -85,7 +85,7 @@ func (l Layout) String() string {
 	return s + ", not delegated: " + l.Why
 }
 
-// Detect reads the layout of this process, and changes nothing. New groups are made below parent, a path as in
+// Detect reads the layout of this process without changing anything. New groups are made below parent, a path as in
 // /proc/self/cgroup; "" is the group of the process.
 func Detect(parent string) (*Layout, error) {
 	mounts, err := readFile("/proc/self/mountinfo")
@@ -95,8 +95,8 @@ func Detect(parent string) (*Layout, error) {
 	return DetectIn(parent, mounts, nil)
 }
 
-// DetectIn is Detect for a caller that has read /proc/self/mountinfo, and that needs only these controllers of version
-// 1; nil is all. Each costs a start some ten microseconds.
+// DetectIn is Detect for a caller that has already read /proc/self/mountinfo, restricted to the controllers of version
+// 1 in need; nil means all. Each controller takes some ten microseconds.
 func DetectIn(parent, mountinfo string, need []string) (*Layout, error) {
 	self, err := readFile("/proc/self/cgroup")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // a kernel without control groups has no such file
@@ -109,7 +109,7 @@ func DetectIn(parent, mountinfo string, need []string) (*Layout, error) {
 			delete(l.Denied, c)
 		}
 	}
-	// A mount point that another mount covers is still in mountinfo: the library asks the file system itself.
+	// A mount point covered by another mount is still in mountinfo, so the library asks the file system itself.
 	if usual := cgroups.Mode(); usual == cgroups.Unavailable && strings.HasPrefix(l.Dir, "/sys/fs/cgroup") {
 		return &Layout{Mode: None}, nil
 	}

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// StepError is a step of a plan that failed. Nothing is left of the group.
+// StepError is the error for a failed step of a plan. The group has been removed.
 type StepError struct {
 	Step, Of  int
-	Mechanism string // the first that the step serves
-	Op        string // what was done, with its operands
+	Mechanism string // the first mechanism that the step serves
+	Op        string // the operation, with its operands
 	Err       error
 	Remedy    string
 }
@@ -40,8 +40,8 @@ type Group struct {
 	bases []int        // by branch; negative if it has not been opened
 }
 
-// Create makes the group. If a step fails, what it serves is left out where it is Optional; else everything is removed
-// again.
+// Create makes the group. If a step fails, its mechanisms are given up if all are Optional; otherwise everything is
+// removed again.
 func (p *Plan) Create() (*Group, error) {
 	g := &Group{plan: p, name: newName(), Lost: map[string]string{}}
 	g.dirs, g.bases = make([]*directory, len(p.Branches)), make([]int, len(p.Branches))

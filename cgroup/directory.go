@@ -21,8 +21,8 @@ type directory struct {
 
 const openDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// newName returns a name that no other living group has. The number distinguishes groups that processes of several pid
-// namespaces make in one directory.
+// newName returns a name that no other living group has. The number distinguishes the groups of processes with the same
+// pid in different pid namespaces.
 func newName() string {
 	return "brig-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatUint(uint64(rand.Uint32()), 10)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrNoFreezer is the error for a group without a hierarchy that can stop it.
+// ErrNoFreezer is the error for a group without a freezer.
 var ErrNoFreezer = errors.New("the group can not be frozen: there is neither a version 2 tree nor a freezer controller")
 
 // Freeze stops all processes of the group and waits until they have stopped, or resumes them: cgroup.freeze (≥

@@ -50,7 +50,7 @@ func (d *directory) killTree() error {
 	return killIn(d.fd, &left, maxDepth)
 }
 
-// killIn proceeds from the top down: a killed process makes no more groups below.
+// killIn proceeds from the top down, so that killed processes cannot create further groups below.
 func killIn(dir int, left *int, depth int) error {
 	if err := killEach(dir); err != nil {
 		return err
@@ -61,7 +61,7 @@ func killIn(dir int, left *int, depth int) error {
 // killRounds bounds the race against processes that fork.
 const killRounds = 1000
 
-// killEach signals each process until none is left without a signal.
+// killEach signals processes until all have been signalled.
 func killEach(dir int) error {
 	told := map[string]bool{}
 	for range killRounds {
@@ -89,8 +89,8 @@ func killEach(dir int) error {
 	return errors.New("processes are made faster than they can be killed")
 }
 
-// killListed opens the processes (pidfd_open(2)) and signals those that are still in the group. A number alone may
-// belong to another process since it was read.
+// killListed opens the processes (pidfd_open(2)) and signals those that are still in the group. A pid may have been
+// reused since it was read.
 func killListed(dir int, pids []string) (err error) {
 	held := map[string]int{}
 	defer func() {

@@ -82,7 +82,7 @@ func moveToLeaf(dir int, pids string) error {
 	}
 	defer unix.Close(procs)
 	for _, pid := range strings.Fields(pids) {
-		if pid == "0" { // about to end, or of another pid namespace: the caller looks again
+		if pid == "0" { // ending, or in another pid namespace: the caller looks again
 			continue
 		}
 		err := writeAll(procs, pid)

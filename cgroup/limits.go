@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Limits is what a jail's group is to hold. A zero field sets nothing.
+// Limits are the limits of a jail's group. A zero field sets nothing.
 type Limits struct {
-	Memory     int64 // bytes; over it, and if nothing can be reclaimed, the group's processes are killed
-	MemoryHigh int64 // bytes; over it they are slowed down and reclaimed from
-	MemoryLow  int64 // bytes; under it they are reclaimed from only if nothing else is left
-	MemoryMin  int64 // bytes; under it they are never reclaimed from
+	Memory     int64 // bytes; above it, if nothing can be reclaimed, the group's processes are killed
+	MemoryHigh int64 // bytes; above it they are throttled and their memory is reclaimed
+	MemoryLow  int64 // bytes; below it their memory is reclaimed only if no other is left
+	MemoryMin  int64 // bytes; below it their memory is never reclaimed
 	Swap       Swap
-	Zswap      int64 // bytes that zswap keeps compressed; over it they go to swap on disk
+	Zswap      int64 // bytes kept compressed by zswap; above it they go to swap on disk
 	NoOOMGroup bool  // out of memory kills one process instead of all
 	Processes  int64 // processes and threads
 
@@ -21,9 +21,9 @@ type Limits struct {
 	CPUPeriod time.Duration // 0 is 100 ms
 	CPUBurst  time.Duration // unused time that may be saved for later periods
 	CPUWeight int           // 1 to 10000; others have 100
-	CPUTime   bool          // the processor time is to be measured: CPUUsage
+	CPUTime   bool          // measure the processor time: CPUUsage
 	CPUs      string        // processors, as cpuset(7) lists them
-	Mems      string        // memory nodes, likewise
+	Mems      string        // memory nodes, in the same form
 
 	IO       []Device
 	IOWeight int // 1 to 10000; others have 100
@@ -35,11 +35,11 @@ type Limits struct {
 // Swap is how much of a group's memory may be in swap.
 type Swap struct {
 	Set     bool
-	Max     int64 // bytes beside Limits.Memory; -1 is all that there is
-	Implied bool  // the limit on memory brings it: a kernel that does not account swap is no error
+	Max     int64 // bytes, not counting Limits.Memory; -1 is unlimited
+	Implied bool  // set by the limit on memory: a kernel that does not account swap is no error
 }
 
-// Device is the limits of one block device; 0 is none.
+// Device holds the limits of one block device; 0 is none.
 type Device struct {
 	Major, Minor                           uint32
 	ReadBps, WriteBps, ReadIOPS, WriteIOPS int64 // bytes and operations a second
@@ -48,36 +48,37 @@ type Device struct {
 // File is a value to write to a file of the group for which Limits has no field.
 type File struct{ Name, Value string }
 
-// Mechanism is one limit that a group can hold, by the name that reports and --optional use.
+// Mechanism is one limit that a group can hold. Reports and --optional use its name.
 type Mechanism struct {
 	Name string
 	What string // one line for a reader
-	// Controller is version 2's, and Legacy version 1's where the name differs.
+	// Controller is the controller in version 2, and Legacy that in version 1 if the name differs.
 	Controller, Legacy string
 
 	lacking string // why version 1 has no such limit
-	within  string // version 2's file of another mechanism that counts this one's as well
+	within  string // the version 2 file of another mechanism that also counts this one's resource
 
-	// settings returns the files of version 2 and of version 1 with their values; none where the limit is not set.
+	// settings returns the files of version 2 and of version 1 with their values; none if the limit is not set.
 	settings func(l *Limits) (v2, v1 []setting)
-	implied  func(l *Limits) bool // reports whether another limit brings it, so that its absence is no error
-	ask      func(l *Limits)      // sets the limit to some value
+	implied  func(l *Limits) bool // reports whether another limit implies it, so that its absence is no error
+	ask      func(l *Limits)      // sets the limit to an arbitrary value
 }
 
 // Mechanisms returns every limit that a group can hold, in the order of a report.
 func Mechanisms() []Mechanism { return mechanisms }
 
-// DefaultPeriod is the kernel's own period of cpu.max.
+// DefaultPeriod is the kernel's default period of cpu.max.
 const DefaultPeriod = 100 * time.Millisecond
 
-// cgroupFile is the mechanism of Limits.Files, of which each has the controller in its name.
+// cgroupFile is the mechanism of Limits.Files. The controller is in the name of each file.
 const cgroupFile = "cgroup_file"
 
 // mechanisms is the table of limits: the files of cgroup-v2.rst and of cgroup-v1/*.rst that hold them.
 var mechanisms = []Mechanism{
 	{Name: "memory", What: "the limit on memory, page cache and tmpfs included", Controller: "memory",
 		settings: memorySettings, ask: func(l *Limits) { l.Memory = 1 << 30 }},
-	// Version 1 counts the buffers of TCP and UDP apart from all other memory, and not at all before this file is written.
+	// Version 1 counts the buffers of TCP and UDP separately from other memory, and only after this file has been
+	// written.
 	{Name: "memory_sockets", What: "the limit on the buffers of TCP and UDP sockets, which --memory brings",
 		Controller: "memory", within: "memory.max", implied: func(*Limits) bool { return true },
 		settings: func(l *Limits) (v2, v1 []setting) { return nil, sizeFile("memory.kmem.tcp.limit_in_bytes", l.Memory) }},
@@ -115,7 +116,7 @@ var mechanisms = []Mechanism{
 		settings: shareSettings, ask: func(l *Limits) { l.CPUWeight = 100 }},
 	{Name: "cpuset", What: "the choice of processors and memory nodes", Controller: "cpuset",
 		settings: cpusetSettings, ask: func(l *Limits) { l.CPUs = "0" }},
-	// It needs no controller and no file is written: see resolving.cpuTime.
+	// It needs no controller and writes no file: see resolving.cpuTime.
 	{Name: "cpu_time", What: "the limit on the processor time of all processes together", Legacy: "cpuacct",
 		ask: func(l *Limits) { l.CPUTime = true }},
 	{Name: "io", What: "the limits on traffic with block devices", Controller: "io", Legacy: "blkio",
@@ -129,7 +130,7 @@ var mechanisms = []Mechanism{
 
 func (m *Mechanism) legacy() string { return cmp.Or(m.Legacy, m.Controller) }
 
-// set reports whether the limits ask for the mechanism.
+// set reports whether the limits include the mechanism.
 func (m *Mechanism) set(l *Limits) bool {
 	switch {
 	case m.Name == cgroupFile:
@@ -141,12 +142,12 @@ func (m *Mechanism) set(l *Limits) bool {
 	return len(v2)+len(v1) > 0
 }
 
-// LegacyControllers returns the controllers of version 1 that could hold the limits; nil is any.
+// LegacyControllers returns the controllers of version 1 that could hold the limits; nil means all.
 func (l *Limits) LegacyControllers() []string {
 	if len(l.Files) > 0 {
 		return nil
 	}
-	need := []string{"freezer", "pids"} // to end a group as one, and the limit that every group has
+	need := []string{"freezer", "pids"} // to kill the group at once, and for the limit that every group has
 	for i := range mechanisms {
 		if m := &mechanisms[i]; m.set(l) {
 			need = append(need, m.legacy())
@@ -155,7 +156,7 @@ func (l *Limits) LegacyControllers() []string {
 	return need
 }
 
-// number returns -1 as the kernel's "max".
+// number formats a limit; -1 is the kernel's "max".
 func number(n int64) string {
 	if n < 0 {
 		return "max"

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// look asks the file system about the groups that Parse has found.
+// look examines the directories of the groups that Parse has found.
 func (l *Layout) look(parent string) error {
 	if l.Mode == None {
 		return nil
@@ -45,7 +45,7 @@ func (l *Layout) look(parent string) error {
 	return nil
 }
 
-// lookV2 reads the controllers of the version 2 directory, and whether the caller may divide it.
+// lookV2 reads the controllers of the version 2 directory, and whether the caller may delegate them.
 func (l *Layout) lookV2(parent string) error {
 	if l.Dir == "" || l.Mode == V1 {
 		return nil
@@ -81,7 +81,7 @@ func (l *Layout) lookV2(parent string) error {
 	return nil
 }
 
-// writable returns a reason if the caller cannot write a directory and files of it, which a delegater hands over
+// writable returns the reason if the caller cannot write to a directory and its files, which a delegater hands over
 // (cgroups(7)); else "". faccessat(2) with AT_EACCESS considers capabilities and read-only mounts.
 func writable(dir string, files ...string) string {
 	for _, f := range append([]string{""}, files...) {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WatchOOM calls killed once the out-of-memory killer has killed a process of a version 1 group. The caller can then
-// end the others, as memory.oom.group does in version 2: cgroups(7), memcg_test.rst of the kernel. stop ends the
+// WatchOOM calls killed after the out-of-memory killer has killed a process of a version 1 group. The caller can then
+// kill the others, as memory.oom.group does in version 2: cgroups(7), memcg_test.rst of the kernel. stop ends the
 // watch; in version 2 it is nil.
 func (g *Group) WatchOOM(killed func()) (stop func() error, err error) {
 	g.mu.Lock()
@@ -48,8 +48,8 @@ func (g *Group) WatchOOM(killed func()) (stop func() error, err error) {
 	return f.Close, nil
 }
 
-// lostToOOM waits for the kill that follows the event, for a moment at most: no kill follows if memory is reclaimed,
-// and the event also comes from a group above.
+// lostToOOM waits briefly for the kill that follows the event. No kill follows if memory is reclaimed, and the event
+// also comes from a group above.
 func (g *Group) lostToOOM() bool {
 	for range 50 {
 		n, err := g.oomKills()

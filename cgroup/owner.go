@@ -23,7 +23,7 @@ func foreignOwner(dir string, version int) string {
 		for _, name := range files {
 			var st unix.Stat_t
 			if unix.Lstat(path.Join(dir, name), &st) != nil {
-				continue // the files of a removed group are missing, and writable reports what cannot be reached
+				continue // the files of a removed group are missing; writable reports unreachable ones
 			}
 			if name == "" && !first && st.Dev != mount {
 				return "" // above the hierarchy

@@ -13,8 +13,8 @@ type hierarchy struct {
 	options     []string // of the super block: the controllers of version 1
 }
 
-// Parse returns the Layout in the texts of /proc/self/cgroup and /proc/self/mountinfo. It reads no file: Enabled is
-// empty and Delegated undecided. parent is as for Detect.
+// Parse returns the Layout described by /proc/self/cgroup and /proc/self/mountinfo. It reads no file: Enabled is empty
+// and Delegated is not set. parent is as for Detect.
 func Parse(self, mountinfo, parent string) *Layout {
 	own := groups(self)
 	l := &Layout{Mode: None, Controllers: map[string]string{}}
@@ -104,7 +104,7 @@ func hierarchies(mountinfo string) (list []hierarchy) {
 }
 
 // dir returns the directory of a group below the mount point, or "". Group and root are both relative to the cgroup
-// namespace; one that begins with /.. is above it and cannot be named here.
+// namespace; one that begins with /.. is above it and has no path here.
 func (h *hierarchy) dir(group string) string {
 	// a path such as /a/../.. would lead out of the mount
 	if group == "" || above(group) || above(h.root) && h.root != group || path.Clean(group) != group {
@@ -147,7 +147,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// printable returns a value, quoted where it could harm a terminal.
+// printable returns a value, quoted if it could control a terminal.
 func printable(s string) string {
 	if q := strconv.QuoteToASCII(s); q != `"`+s+`"` {
 		return q
@@ -155,7 +155,7 @@ func printable(s string) string {
 	return s
 }
 
-// quote makes a name of the machine safe to print. It does not change an ordinary one.
+// quote makes a name safe to print. It does not change an ordinary one.
 func quote(s string) string {
 	if strings.Contains(s, " ") {
 		return strconv.QuoteToASCII(s)

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Plan is how a group is made on this machine. It is data: Steps prints it and Create performs it.
+// Plan describes how a group is made on this machine. It is data: Steps prints it and Create performs it.
 type Plan struct {
 	// Branches are the directories of the group: the version 2 one first.
 	Branches []Branch
 	// Enforced maps each mechanism to the files that hold it.
 	Enforced map[string]string
-	// Missing maps each mechanism that cannot be held here to the reason.
+	// Missing maps each mechanism that this machine cannot hold to the reason.
 	Missing map[string]string
 	// Optional are the mechanisms that Create may give up.
 	Optional map[string]bool
@@ -23,7 +23,7 @@ type Plan struct {
 type Branch struct {
 	Base    string // the parent directory
 	Version int
-	// Controllers are those of version 1 here, or those of version 2 that its files need.
+	// Controllers are the version 1 controllers of this hierarchy, or the version 2 controllers that the files need.
 	Controllers []string
 }
 
@@ -41,7 +41,7 @@ type step struct {
 	verb      verb
 	branch    int
 	setting   setting
-	mechanism []string // those that are lost if it fails
+	mechanism []string // the mechanisms lost if the step fails
 }
 
 // Resolve decides which files of which hierarchies hold the limits. It reads nothing. Limits that cannot be held are in
@@ -69,7 +69,7 @@ func Resolve(want *Limits, l *Layout) *Plan {
 		r.branch(l.Controllers["freezer"], 1) // without a limit: it stops the group for Kill
 	}
 	for m := range p.Missing {
-		delete(p.Enforced, m) // one of several files does not hold the limit
+		delete(p.Enforced, m) // a part of its files does not hold the limit
 	}
 	r.order(l)
 	return p
@@ -83,7 +83,7 @@ type resolving struct {
 	timed  string              // the base of the branch that measures the processor time
 }
 
-// limit finds the hierarchy that has a mechanism's controller.
+// limit finds the hierarchy of a mechanism's controller.
 func (r *resolving) limit(m *Mechanism, want *Limits, v2, v1 []setting) {
 	if len(v2)+len(v1) == 0 {
 		return
@@ -193,8 +193,7 @@ func (r *resolving) need(branch int, controller, mechanism string) {
 	r.needed[controller] = append(r.needed[controller], mechanism)
 }
 
-// order puts the steps in one list: version 2 first, then the hierarchies of version 1 by the names of their
-// directories.
+// order builds the list of steps: version 2 first, then the hierarchies of version 1 sorted by their directories.
 func (r *resolving) order(l *Layout) {
 	place := make([]int, len(r.Branches))
 	for i := range place {

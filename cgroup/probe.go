@@ -1,6 +1,6 @@
 package cgroup
 
-// All returns limits that ask for every mechanism with a field, so that Resolve tells which of them a layout can hold.
+// All returns limits that set every mechanism with a field, so that Resolve reports which of them a layout can hold.
 func All() *Limits {
 	l := &Limits{}
 	for i := range mechanisms {

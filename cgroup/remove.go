@@ -12,8 +12,8 @@ import (
 // removeWait bounds the wait for processes that are about to end.
 const removeWait = 2 * time.Second
 
-// Remove removes the group and the groups inside it. All its processes must have ended or be about to end. It closes
-// the group's descriptors in any case.
+// Remove removes the group and the groups inside it. All its processes must have ended or be about to end. The group's
+// descriptors are closed even on error.
 func (g *Group) Remove() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -39,7 +39,7 @@ func (g *Group) Remove() error {
 	return errors.Join(errs...)
 }
 
-// remove removes the directory as soon as its last process has left, or gives up at a time.
+// remove removes the directory once its last process has left. It gives up at end.
 func (d *directory) remove(end time.Time) error {
 	pause := time.Millisecond
 	for {
@@ -59,14 +59,14 @@ func (d *directory) remove(end time.Time) error {
 	}
 }
 
-// The kernel does not bound groups inside groups. These bounds keep a removal short.
+// The kernel does not bound groups inside groups. These bounds limit the time of a removal.
 const (
 	maxInner = 1000
 	maxDepth = 32
 )
 
-// errTooMany is the error for more groups inside than a removal handles. Its text is made when it is read: the first
-// use of fmt costs a start 0.03 ms.
+// errTooMany is the error if there are more inner groups than a removal handles. Its text is formatted on demand: the
+// first use of fmt adds 0.03 ms to a start.
 var errTooMany error = tooMany{}
 
 type tooMany struct{}
@@ -138,7 +138,8 @@ func inner(dir int) (names []string, err error) {
 	return names, bare(err)
 }
 
-// awaitChange waits until a control file has changed (poll(2), POLLPRI) or a time is over. Version 1 reports no change.
+// awaitChange waits until a control file has changed (poll(2), POLLPRI) or the time has passed. Version 1 does not
+// report changes.
 func (d *directory) awaitChange(name string, most time.Duration) {
 	fd, err := unix.Openat(d.fd, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -146,7 +147,7 @@ func (d *directory) awaitChange(name string, most time.Duration) {
 		return
 	}
 	defer unix.Close(fd)
-	if _, err := readAll(fd); err != nil { // changes count from the last reading
+	if _, err := readAll(fd); err != nil { // changes count from the last read
 		time.Sleep(most)
 		return
 	}

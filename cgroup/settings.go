@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// check is how a value that is read back is compared with the value that was written.
+// check is the way in which a value is compared after it has been read back.
 type check int
 
 const (
@@ -17,10 +17,10 @@ const (
 	sameBytes       // the same number, rounded down to pages, or max
 	sameList        // the same set of processors or nodes
 	sameWords       // a line that begins with the device and has every word
-	anyValue        // whatever the kernel makes of it
+	anyValue        // any value
 )
 
-// setting is a file of a group and its value. The first of names that the kernel has is taken.
+// setting is a file of a group and its value. The first of names that exists is used.
 type setting struct {
 	names []string
 	value string
@@ -76,7 +76,7 @@ func quotaSettings(l *Limits) (v2, v1 []setting) {
 		[]setting{set("cpu.cfs_period_us", period), set("cpu.cfs_quota_us", quota)}
 }
 
-// shareSettings converts between the scales, whose defaults are 100 and 1024.
+// shareSettings converts the weight: the default is 100 in version 2 and 1024 in version 1.
 func shareSettings(l *Limits) (v2, v1 []setting) {
 	if l.CPUWeight <= 0 {
 		return nil, nil
@@ -114,7 +114,7 @@ func ioSettings(l *Limits) (v2, v1 []setting) {
 	return v2, v1
 }
 
-// weightSettings names BFQ's own file as well, for where that scheduler divides the device.
+// weightSettings also names BFQ's own file, for devices with that scheduler.
 func weightSettings(l *Limits) (v2, v1 []setting) {
 	if l.IOWeight <= 0 {
 		return nil, nil
@@ -133,8 +133,8 @@ func hugeSettings(l *Limits) (v2, v1 []setting) {
 	return v2, v1
 }
 
-// fileSetting returns a mechanism with the controller of one of Limits.Files. Every group of version 2 has its core
-// files without a controller.
+// fileSetting returns the mechanism and the setting of one of Limits.Files, with its controller. The core files of
+// version 2 need no controller.
 func fileSetting(f File) (m Mechanism, value []setting) {
 	m.Name = cgroupFile
 	m.Controller, _, _ = strings.Cut(f.Name, ".")

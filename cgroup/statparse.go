@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// count parses one number of the kernel's, which is never negative. It returns -1 for anything else.
+// count parses one of the kernel's numbers, which are never negative. It returns -1 for other text.
 func count(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
@@ -28,7 +28,7 @@ func keyed(text string) map[string]int64 {
 	return m
 }
 
-// put sets a figure that is still unknown. A value too large for its unit leaves it unknown.
+// put sets a field that is still unknown. A value too large for its unit leaves it unknown.
 func put[T ~int64](to *T, table map[string]int64, key string, unit T) {
 	if n, ok := table[key]; ok && *to < 0 && n <= math.MaxInt64/int64(unit) {
 		*to = T(n) * unit

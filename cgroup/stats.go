@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Stats is what the kernel has counted for a group. A figure that this kernel or layout does not have is negative.
+// Stats are the kernel's counters of a group. A value that this kernel or layout does not provide is negative.
 type Stats struct {
 	CPU, User, System            time.Duration
 	MemoryPeak, SwapPeak         int64 // bytes
@@ -15,18 +15,18 @@ type Stats struct {
 	Throttled                    time.Duration
 	CPUStall, MemStall, IOStall  time.Duration // PSI, some: at least one process waited
 	MemFullStall, IOFullStall    time.Duration // PSI, full: all waited
-	OOMKills                     int64         // processes of the group that an out-of-memory killer has ended
-	OOMOwn                       int64         // how often the group's own limit was the cause
-	MemoryAtMax, MemoryAboveHigh int64         // how often a limit made the kernel reclaim
-	ProcessesRefused             int64         // how often fork(2) met the limit
+	OOMKills                     int64         // processes of the group killed by the out-of-memory killer
+	OOMOwn                       int64         // how often it was for the group's own limit
+	MemoryAtMax, MemoryAboveHigh int64         // how often a limit caused reclaim
+	ProcessesRefused             int64         // how often the limit made fork(2) fail
 }
 
-// Unknown returns a Stats without any figure.
+// Unknown returns a Stats without any values.
 func Unknown() Stats {
 	return Stats{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 }
 
-// Read reads all counters. A file that is missing leaves its figures unknown.
+// Read reads all counters. Values of missing files are unknown.
 func (g *Group) Read() Stats {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -84,14 +84,14 @@ func (d *directory) readV1(s *Stats) {
 	}
 }
 
-// oomOwn counts kills for the group's own limits. A group that has stayed below them, with and without swap, cannot
-// have caused one. The counters of failures (failcnt) may stay 0 where the limit with swap was met.
+// oomOwn counts kills caused by the group's own limits. A group whose usage has stayed below them, with and without
+// swap, cannot have caused one. The counters of failures (failcnt) may remain 0 even if the limit with swap was hit.
 func (d *directory) oomOwn(s *Stats) {
 	if s.OOMKills < 0 || s.OOMOwn >= 0 {
 		return
 	}
 	s.OOMOwn = 0
-	for _, prefix := range []string{"memory.", "memory.memsw."} { // the second is missing where swap is not accounted
+	for _, prefix := range []string{"memory.", "memory.memsw."} { // the second is missing if swap is not accounted
 		peak, limit := int64(-1), int64(-1)
 		d.number(&peak, prefix+"max_usage_in_bytes")
 		d.number(&limit, prefix+"limit_in_bytes")
@@ -101,10 +101,10 @@ func (d *directory) oomOwn(s *Stats) {
 	}
 }
 
-// oomMargin is more than what a process asks for at once when an out-of-memory killer is called: a batch of 64 pages.
+// oomMargin exceeds the charge of a single allocation that can trigger the out-of-memory killer: a batch of 64 pages.
 const oomMargin = 1 << 20
 
-// bytes reads a file of counts by device.
+// bytes reads a file with byte counts for each device.
 func (d *directory) bytes(name string, parse func(string) (int64, int64)) (read, written int64) {
 	text, err := d.read(name)
 	if err != nil {
@@ -141,7 +141,7 @@ func (d *directory) number(to *int64, name string) {
 	}
 }
 
-// OOMKills returns Stats.OOMKills alone, for a start.
+// OOMKills returns Stats.OOMKills alone, for the baseline at start.
 func (g *Group) OOMKills() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 )
 
 // Sweep removes the groups of this user that killed keepers have left below the layout's directories, and kills the
-// processes in them. A group in use is locked and left alone. most bounds the groups looked at in a directory, and
-// shortens the wait for dying processes; 0 is all.
+// processes in them. A group in use is locked and left alone. most bounds the groups examined in each directory, and
+// shortens the wait for dying processes; 0 means no bound.
 func (l *Layout) Sweep(most int) (removed []string, busy int, err error) {
 	wait := removeWait
 	if most > 0 {
@@ -65,7 +65,7 @@ func (s *sweeper) sweep(base string, leaf bool) error {
 	}
 	defer dir.Close()
 	if foreignOwner(base, 2) != "" || !isCgroup(int(dir.Fd())) {
-		return nil // in version 1 the owner chooses the names, and brig makes no group there
+		return nil // in version 1 the owner chooses the names; brig makes no group there
 	}
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *sweeper) one(base int, in, name string) (gone bool, err error) {
 		return false, os.NewSyscallError("open "+quote(name), err)
 	}
 	defer unix.Close(fd)
-	if err := unix.Fstat(fd, &st); err != nil || int(st.Uid) != unix.Geteuid() { // replaced since the first look
+	if err := unix.Fstat(fd, &st); err != nil || int(st.Uid) != unix.Geteuid() { // replaced since it was examined
 		return false, err
 	}
 	d := &directory{base: base, name: name, fd: fd, path: path.Join(in, name)}

@@ -64,7 +64,7 @@ func notDelegated(unit string) bool {
 	return false
 }
 
-// userUnitDirs returns the directories of units of the user's manager, by rising priority: systemd.unit(5).
+// userUnitDirs returns the unit directories of the user's manager, by rising priority: systemd.unit(5).
 func userUnitDirs() []string {
 	run := os.Getenv("XDG_RUNTIME_DIR")
 	if run == "" {

@@ -13,7 +13,8 @@ import (
 	"brig/internal/sys"
 )
 
-// write sets a file and reads it back: the kernel rounds, clamps, and accepts some values without using them.
+// write sets a file and reads it back, because the kernel rounds and clamps values, and accepts some without applying
+// them.
 func (d *directory) write(s *setting) error {
 	err := error(unix.ENOENT)
 	for _, name := range s.names {

@@ -19,7 +19,7 @@ type message struct {
 // newMessage returns a request. Its sequence number has no meaning: answers come in the order of the requests.
 func newMessage(kind, flags int, text string, acked bool, parts ...nl.NetlinkRequestData) message {
 	req := nl.NewNetlinkRequest(kind, flags)
-	req.Seq = 1 // the library counts up, and a plan must be the same each time
+	req.Seq = 1 // constant, since a plan must be reproducible and the library counts up
 	if acked {
 		req.Flags |= unix.NLM_F_ACK
 	}
@@ -37,8 +37,8 @@ var goodAnswers = []unix.SockFilter{
 	{Code: unix.BPF_RET | unix.BPF_K, K: 0},
 }
 
-// exchange sends requests and fails unless each that asks for an answer has a good one. The launcher cannot parse an
-// answer, so a filter on the socket accepts only those without an error (struct nlmsgerr, netlink(7)): the kernel
+// exchange sends requests and fails unless each one that asks for an answer gets a good one. The launcher cannot parse
+// an answer, so a filter on the socket accepts only those without an error (struct nlmsgerr, netlink(7)). The kernel
 // answers before sendto(2) returns; if a good answer is missing, recvfrom(2) fails with EAGAIN.
 func exchange(p *program.Program, protocol int, name string, list []message) {
 	s := p.Open("net", unix.SYS_SOCKET, program.Named(unix.AF_NETLINK, "AF_NETLINK"),

@@ -1,6 +1,6 @@
-// Package netns writes the system calls that set up a jail's network namespace. A Program of them makes lo, or for
-// egress the sockets that the jail's first process passes to the keeper. The package performs none of these calls;
-// Verify alone looks at descriptors.
+// Package netns generates the system calls that set up a jail's network namespace. They bring lo up and, for egress,
+// open the sockets that the jail's first process passes to the keeper. The package performs none of these calls; only
+// Verify inspects descriptors.
 package netns
 
 import (
@@ -14,8 +14,8 @@ import (
 // ifreqSize is sizeof(struct ifreq): netdevice(7).
 const ifreqSize = 40
 
-// Loopback appends the operations that bring lo up in the jail's network namespace. ioctl(2) returns its error at once;
-// RTM_SETLINK would answer with a message, which the launcher cannot parse.
+// Loopback appends the operations that bring lo up in the jail's network namespace. It uses ioctl(2), which returns its
+// error at once; RTM_SETLINK would answer with a message, which the launcher cannot parse.
 func Loopback(p *program.Program) {
 	ifr := make([]byte, ifreqSize)
 	copy(ifr, "lo")
@@ -27,7 +27,7 @@ func Loopback(p *program.Program) {
 	p.Close("net", s)
 }
 
-// Descriptor opens the process's network namespace without a procfs: ioctl(2) SIOCGSKNS, Linux 4.10.
+// Descriptor opens the process's network namespace without procfs: ioctl(2) SIOCGSKNS, Linux 4.10.
 func Descriptor(p *program.Program) program.Slot {
 	s := p.Open("net", unix.SYS_SOCKET, program.Named(unix.AF_INET, "AF_INET"),
 		program.Named(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, "SOCK_DGRAM|SOCK_CLOEXEC"), program.Int(0))

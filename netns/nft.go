@@ -23,9 +23,8 @@ const (
 	nested                   = unix.NLA_F_NESTED
 )
 
-// redirect adds a rule to the namespace's firewall that brings each new TCP connection to the catch-all listener,
-// except those to the jail's own addresses and to port 53: nft(8) redirect. The host's rules belong to another
-// namespace.
+// redirect adds an nftables rule to the namespace that redirects each new TCP connection to the catch-all listener,
+// except those to the jail's own addresses and to port 53: nft(8) redirect. The host's rules are in another namespace.
 func redirect(p *program.Program, ipv6 bool) {
 	list := []message{batch(batchBegin)}
 	list = append(list, table(nfProtoIPv4, loopback4, own4)...)
@@ -35,7 +34,7 @@ func redirect(p *program.Program, ipv6 bool) {
 	exchange(p, unix.NETLINK_NETFILTER, "NETLINK_NETFILTER", append(list, batch(batchEnd)))
 }
 
-// match is bytes of the network header of connections that stay in the jail.
+// match describes bytes of the network header of connections that stay in the jail.
 type match struct {
 	offset int
 	bytes  []byte
@@ -105,7 +104,7 @@ func batch(kind int) message {
 	return newMessage(kind, 0, text, false, nfGenMsg{unix.AF_UNSPEC, unix.NFNL_SUBSYS_NFTABLES})
 }
 
-// nftMessage asks for an answer. If the kernel refuses a batch, an answer is missing.
+// nftMessage returns a request that asks for an answer. If the kernel refuses a batch, an answer is missing.
 func nftMessage(kind int, family uint8, text string, attrs ...*nl.RtAttr) message {
 	parts := []nl.NetlinkRequestData{nfGenMsg{family, 0}}
 	for _, a := range attrs {

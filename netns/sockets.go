@@ -17,7 +17,7 @@ const (
 	RoleDNS      Role = "dns"       // UDP port 53
 	RoleDNSTCP   Role = "dns-tcp"   // TCP port 53
 	RoleTCP      Role = "tcp"       // listens on a port of the policy
-	RoleCatchAll Role = "catch-all" // listens for what the namespace's nft rule redirects
+	RoleCatchAll Role = "catch-all" // listens for connections redirected by the namespace's nft rule
 	RoleUDP      Role = "udp"       // receives on a port of the policy
 	RoleTap      Role = "tap"       // a raw(7) socket that sees attempts at ports without a listener
 	RoleDial     Role = "dial"      // not connected yet: for a published port
@@ -31,14 +31,14 @@ type Socket struct {
 	IPv6     bool   // AF_INET6, which receives IPv4 too unless it is a tap
 }
 
-// Sockets describes the sockets that a jail's namespace gets.
+// Sockets describes the sockets of a jail's namespace.
 type Sockets struct {
-	// TCP and UDP are the ports of a policy; with All, TCP is every port, by an nft redirect in the namespace.
+	// TCP and UDP are the ports of a policy. With All, TCP is every port, by an nft redirect in the namespace.
 	TCP, UDP []uint16
 	All      bool
 	// Egress makes every address local and adds port 53 and the taps.
 	Egress bool
-	// IPv6 is whether the kernel has it.
+	// IPv6 reports whether the kernel supports it.
 	IPv6 bool
 	// Dial is the number of unconnected sockets for published ports.
 	Dial int
@@ -77,8 +77,8 @@ func (c *Sockets) List() (list []Socket) {
 	return list
 }
 
-// Open appends what the jail's first process performs while it has its capabilities. With Egress every address becomes
-// local. Each socket is opened and duplicated to a fixed number, from first on. lo must be up.
+// Open appends the operations that the jail's first process performs while it has its capabilities. With Egress every
+// address becomes local. Each socket is opened and duplicated to a fixed number, from first on. lo must be up.
 func (c *Sockets) Open(p *program.Program, first int) {
 	if c.Egress {
 		anyIP(p, c.IPv6)
@@ -130,7 +130,7 @@ func (c *Sockets) listen(p *program.Program, fd program.Slot, s Socket) {
 	if s.Protocol == unix.IPPROTO_UDP { // an answer must come from the address of the question: ip(7) IP_PKTINFO
 		if s.IPv6 {
 			option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", unix.IPV6_RECVPKTINFO, "IPV6_RECVPKTINFO", 1)
-			// IPv6 requires that a source address is an interface's, even if a route makes it local: ipv6(7)
+			// IPv6 requires that a source address is assigned to an interface, even if a route makes it local: ipv6(7)
 			option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", unix.IPV6_FREEBIND, "IPV6_FREEBIND", 1)
 		} else {
 			option(p, fd, unix.IPPROTO_IP, "IPPROTO_IP", unix.IP_PKTINFO, "IP_PKTINFO", 1)

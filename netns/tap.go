@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// skfNetOff makes a load of a classic filter count from the network header: linux/filter.h SKF_NET_OFF.
+// skfNetOff makes the offsets of a classic filter relative to the network header: linux/filter.h SKF_NET_OFF.
 const skfNetOff = uint32(0xfff00000)
 
-// snap is the bytes of a packet that a tap keeps, enough for the headers.
+// snap is the number of bytes of a packet that a tap keeps, enough for the headers.
 const snap = 128
 
-// tapFilter returns a filter that accepts the first packet of an attempt at a port without a socket of ours: a SYN
+// tapFilter returns a filter that accepts the first packet of an attempt at a port without a socket of brig: a SYN
 // without ACK, or a datagram. It drops packets to the jail's own addresses, which stay inside. Its offsets are those of
-// headers that the kernel has checked.
+// headers that the kernel has validated.
 func tapFilter(s Socket, served []uint16) []unix.SockFilter {
 	var f filterBuilder
 	if s.IPv6 {
@@ -72,7 +72,7 @@ func (f *filterBuilder) unlessIPv6() {
 	own := Own6.As16()
 	f.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, daddr)
 	f.dropIf(binary.BigEndian.Uint32(own[:]))
-	for word := uint32(0); word < 3; word++ { // if one is not zero, jump behind the test of the fourth
+	for word := uint32(0); word < 3; word++ { // if one is not zero, skip the test of the fourth
 		equal := unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: 0, Jf: uint8(6 - 2*word)}
 		f.list = append(f.list, equal)
 		f.add(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, daddr+4*(word+1))

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Verify reports an error unless descriptors that came from a jail are those of List, and all of one network namespace
-// that is not the caller's: SO_DOMAIN, SO_TYPE, SO_PROTOCOL, SO_ACCEPTCONN (socket(7)), SO_NETNS_COOKIE (Linux 5.14;
-// older kernels skip this check).
+// Verify returns an error unless the descriptors from a jail match List and are in one network namespace that is not
+// the caller's: SO_DOMAIN, SO_TYPE, SO_PROTOCOL, SO_ACCEPTCONN (socket(7)), SO_NETNS_COOKIE (Linux 5.14; older kernels
+// skip this check).
 func Verify(fds []int, list []Socket) error {
 	if len(fds) != len(list) {
 		return fmt.Errorf("%d sockets instead of %d", len(fds), len(list))

@@ -44,7 +44,8 @@ func attrString(a uint64) string {
 	return strings.Join(s, "|")
 }
 
-// setattr is mount_setattr(2), Linux 5.12: attributes of the mount at a path, with AT_RECURSIVE of all below it too.
+// setattr appends mount_setattr(2), Linux 5.12: it sets attributes of the mount at a path and, with AT_RECURSIVE, of
+// all mounts below it.
 func (b *builder) setattr(at program.Arg, p string, attr uint64, flags int) {
 	buf := make([]byte, int(unsafe.Sizeof(unix.MountAttr{})))
 	binary.NativeEndian.PutUint64(buf, attr)
@@ -81,8 +82,9 @@ func (b *builder) newMount(fstype string, attr uint64, options ...[2]string) pro
 	return m
 }
 
-// mountAt makes a mount at a path below the working directory by mount(2), one operation instead of eight. It is for a
-// tree of brig's in a mount namespace without the host's mounts, where the path cannot change its meaning.
+// mountAt mounts a file system at a path below the working directory by mount(2), which takes one operation instead of
+// eight. It is used only for a tree built by brig in a mount namespace without the host's mounts, where the path cannot
+// change its meaning.
 func (b *builder) mountAt(fstype, target string, attr uint64, options ...[2]string) {
 	var data []string
 	for _, o := range options {
@@ -103,7 +105,7 @@ func (b *builder) mountAt(fstype, target string, attr uint64, options ...[2]stri
 		program.Named(flags, strings.Join(names, "|")), program.Str(strings.Join(data, ",")))
 }
 
-// brief reports whether mountAt is enough.
+// brief reports whether mountAt is sufficient.
 func (b *builder) brief() bool { return b.ours && b.spec.Over }
 
 func (b *builder) newTmpfs(size, inodes int64, mode uint32, attr uint64) program.Slot {
@@ -119,7 +121,7 @@ func cloneAll() program.Arg {
 	return clone(unix.AT_RECURSIVE|unix.AT_EMPTY_PATH, "|AT_RECURSIVE|AT_EMPTY_PATH")
 }
 
-// clone is the flags of open_tree(2) for a detached mount, with others and their text.
+// clone returns the flags of open_tree(2) for a detached mount, plus more, whose text is text.
 func clone(more int, text string) program.Arg {
 	return program.Named(unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|more, "OPEN_TREE_CLONE|OPEN_TREE_CLOEXEC"+text)
 }
@@ -175,7 +177,7 @@ func (b *builder) inProc(p string) (name string, ok bool) {
 	return strings.CutPrefix(p, b.procAt+"/")
 }
 
-// showHow prints a struct open_how.
+// showHow formats a struct open_how.
 func showHow(b []byte) string {
 	s := "O_RDONLY"
 	switch f := binary.NativeEndian.Uint64(b); {
@@ -193,7 +195,7 @@ func showHow(b []byte) string {
 	return s
 }
 
-// showAttr prints a struct mount_attr.
+// showAttr formats a struct mount_attr.
 func showAttr(b []byte) string {
 	return "{attr_set=" + attrString(binary.NativeEndian.Uint64(b)) + "}"
 }
@@ -222,9 +224,9 @@ func (b *builder) mkdir(p string, mode uint32) {
 	b.Program.Close(b.label, fd)
 }
 
-// point makes sure that a mount point of the right kind exists, and opens it.
+// point creates a mount point of the right kind if it is missing, and opens it.
 func (b *builder) point(p string, dir bool) program.Slot {
-	if _, ok := b.inProc(p); ok { // nothing can be made in procfs
+	if _, ok := b.inProc(p); ok { // procfs has fixed entries
 		return b.at(p, unix.O_PATH, 0)
 	}
 	if dir {
@@ -238,7 +240,7 @@ func (b *builder) point(p string, dir bool) program.Slot {
 	return b.at(p, unix.O_PATH, 0)
 }
 
-// make makes sure that a mount point exists in a tree of ours. Procfs has its own.
+// make creates a mount point in a tree built by brig if it is missing. The entries of procfs exist already.
 func (b *builder) make(p string, dir bool) {
 	switch {
 	case b.procIs != "" && strings.HasPrefix(p, b.procIs+"/"):
@@ -250,7 +252,7 @@ func (b *builder) make(p string, dir bool) {
 	}
 }
 
-// attach puts a detached mount on a path of the new root.
+// attach attaches a detached mount at a path of the new root.
 func (b *builder) attach(m program.Slot, p string, dir bool) {
 	if b.ours {
 		b.make(p, dir)
@@ -262,7 +264,7 @@ func (b *builder) attach(m program.Slot, p string, dir bool) {
 	b.Program.Close(b.label, t)
 }
 
-// attachTo puts a detached mount on an open mount point, above what is mounted there.
+// attachTo attaches a detached mount to an open mount point, above existing mounts.
 func (b *builder) attachTo(m, point program.Slot) {
 	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), point.Arg(), program.Str(""),
 		program.Named(unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH,

@@ -6,20 +6,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Enter makes the tree the root and drops the host's. pivot_root(".", ".") alone would not do: a symbolic link in an
-// image or a shared directory can lead a mount onto the root itself ("proc -> .."), and umount2(".") then takes that
-// one away and leaves the host's tree at "/..". So the host's root goes to a directory of the staging tmpfs, which only
-// brig writes to. After a second pivot, from staging to an image, nothing of the host is left.
+// Enter makes the tree the root and detaches the host's. pivot_root(".", ".") alone would be unsafe: a symbolic link in
+// an image or a shared directory can lead a mount onto the root itself ("proc -> .."); umount2(".") would then detach
+// that mount and leave the host's tree at "/..". Therefore the host's root is moved to a directory of the staging
+// tmpfs, to which only brig writes. A second pivot, from staging to an image, leaves nothing of the host.
 //
-// A prepared tree stays, beneath the jail's root: it holds nothing that a jail may not see, umount2(2) would wait for
-// the kernel (RCU, up to milliseconds), and to get below a mount takes capabilities with which every mount could be
-// undone. chroot(2) on top of the namespace's root is the namespace's root to the kernel: a user namespace can be made
-// there.
+// A prepared tree remains beneath the jail's root. It contains nothing that a jail must not see, umount2(2) would wait
+// for the kernel (RCU, up to milliseconds), and access below a mount needs capabilities that suffice to undo every
+// mount. After chroot(2), the kernel treats a mount on top of the namespace's root as the root of the namespace, so a
+// user namespace can be made there.
 func (t *Tree) Enter() {
 	b := &t.b
 	b.label = "pivot"
 	if b.spec.Over {
-		// a procfs with a mount over a part of it does not let a user namespace of the payload's mount a whole one
+		// with a mount over a part of this procfs, a user namespace of the payload cannot mount a complete one
 		b.bind("/"+emptyDir, "/proc/sys")
 		b.Add(b.label, unix.SYS_FCHDIR, b.staging.Arg())
 		b.Add(b.label, unix.SYS_CHROOT, program.Str("."))
@@ -36,7 +36,7 @@ func (b *builder) enter(staging program.Arg) {
 	b.Add(b.label, unix.SYS_UNLINKAT, program.CWD(), program.Str(putOld), program.Named(unix.AT_REMOVEDIR, "AT_REMOVEDIR"))
 }
 
-// Seal makes the root read-only and lets go of it.
+// Seal makes the root read-only and closes its descriptor.
 func (t *Tree) Seal() {
 	b := &t.b
 	b.label = "pivot"

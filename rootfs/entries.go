@@ -69,8 +69,8 @@ func (b *builder) entry(e *Entry) {
 	}
 }
 
-// takeSources clones the caller's sources before any of them is covered: paths at, below or above it then lead
-// elsewhere.
+// takeSources clones the caller's sources before any of them is covered: afterwards paths at, below or above a cover
+// lead elsewhere.
 func (b *builder) takeSources() {
 	cover := b.label
 	for i := range b.spec.Own {
@@ -82,7 +82,7 @@ func (b *builder) takeSources() {
 	b.label = cover
 }
 
-// fresh makes a mount at a target.
+// fresh mounts a new file system at a target.
 func (b *builder) fresh(fstype, target string, attr uint64, options ...[2]string) {
 	if b.brief() {
 		b.make(target, true)
@@ -97,15 +97,15 @@ func (b *builder) mounted(m program.Slot, target string) {
 	b.Program.Close(b.label, m)
 }
 
-// Procfs makes the jail's procfs, detached: the first thing of all, because a new process sets itself up through it,
-// and has then no use for the host's.
+// Procfs makes the jail's procfs, detached. It comes first, because a new process sets itself up through it and then no
+// longer needs the host's.
 func Procfs(p *program.Program) program.Slot {
 	b := &builder{Program: p, label: "procfs"}
 	return b.newMount("proc", nosuid|nodev|noexec)
 }
 
-// procfs keeps the mount's descriptor where others may have shaped the tree, for the masks. A link such as "proc -> ."
-// in an image would mount it on the root itself, where "/.." finds it and a lookup of "proc/keys" does not.
+// procfs keeps the mount's descriptor for the masks if others may have shaped the tree. A link such as "proc -> ." in
+// an image would mount it on the root itself, where "/.." finds it and a lookup of "proc/keys" does not.
 func (b *builder) procfs(e *Entry) {
 	m := b.spec.Proc
 	if m == 0 || b.procIs != "" {
@@ -124,8 +124,9 @@ func (b *builder) procfs(e *Entry) {
 	b.proc, b.procAt = m, e.Target
 }
 
-// scratch makes a writable directory of the staging tmpfs: a mount of a part of it stays writable when the mount of
-// the whole becomes read-only. One tmpfs for all of them is one size for all, and one less to make and to tear down.
+// scratch makes a writable directory of the staging tmpfs: a bind mount of a part stays writable when the mount of the
+// whole becomes read-only. One tmpfs for all such directories means one size for all, and fewer mounts to make and to
+// tear down.
 func (b *builder) scratch(e *Entry) {
 	name := e.Target
 	if b.ours {
@@ -139,8 +140,8 @@ func (b *builder) scratch(e *Entry) {
 	b.mounted(t, e.Target)
 }
 
-// overlay shows a directory through an overlay of its own: flock(2), inotify(7) and AF_UNIX sockets work on the
-// overlay's inodes, so they do not reach another jail or the host. The bind below it stays hidden.
+// overlay mounts a private overlay of a directory: flock(2), inotify(7) and AF_UNIX sockets work on the overlay's
+// inodes, so they do not reach another jail or the host. The bind mount below it stays hidden.
 func (b *builder) overlay(e *Entry) {
 	if e.Source.Mounted {
 		b.fresh("overlay", e.Target, e.Attr, [2]string{"lowerdir", e.Source.Path + ":/" + emptyDir},
@@ -151,13 +152,13 @@ func (b *builder) overlay(e *Entry) {
 	var at program.Slot
 	if b.ours {
 		b.attach(t, e.Target, true)
-	} else { // one lookup for both: between two, the overlay could be moved away from what it has to hide
+	} else { // one lookup for both: between two, the overlay could be moved off the bind mount
 		at = b.point(e.Target, true)
 		b.attachTo(t, at)
 	}
 	b.Add(b.label, unix.SYS_DUP3, t.Arg(), program.Int(fdLower), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	b.Program.Close(b.label, t)
-	// an overlay without an upper layer needs two lower ones (overlayfs); a descriptor names the directory that was
+	// an overlay without an upper layer needs two lower ones (overlayfs); a descriptor refers to the directory that was
 	// checked, and keeps its path out of /proc/mounts
 	m := b.newMount("overlay", e.Attr, [2]string{"lowerdir", fmt.Sprintf("/proc/self/fd/%d:/proc/self/fd/%d", fdLower,
 		fdEmpty)},
@@ -174,8 +175,8 @@ func (b *builder) overlay(e *Entry) {
 
 const emptyDir = "var/empty"
 
-// openEmpty opens an empty directory at a fixed number, as the second lower layer of overlays. It must stay: a removed
-// directory answers readdir(3) with ENOENT, and the overlay with it.
+// openEmpty opens an empty directory at a fixed number, as the second lower layer of overlays. It must not be removed:
+// readdir(3) of a removed directory, and of the overlay, returns ENOENT.
 func (b *builder) openEmpty() {
 	if b.empty {
 		return
@@ -201,8 +202,8 @@ func (b *builder) link(e *Entry) {
 	b.Program.Close(b.label, fd)
 }
 
-// file writes a private copy, at most 2 GiB by write(2), in one call. Where others may have shaped the tree, the target
-// may be the host's own file below a bind: the copy is mounted on it, and the file does not change.
+// file writes a private file of at most 2 GiB with one write(2). If others may have shaped the tree, the target may be
+// the host's own file below a bind mount: the copy is mounted on it, and the file does not change.
 func (b *builder) file(e *Entry) {
 	if b.ours {
 		b.parents(e.Target)
@@ -211,7 +212,7 @@ func (b *builder) file(e *Entry) {
 		b.Program.Close(b.label, fd)
 		return
 	}
-	const name = ".file" // in the staging tmpfs, for as long as it takes to mount it
+	const name = ".file" // in the staging tmpfs, until it is mounted
 	fd := b.Open(b.label, unix.SYS_OPENAT, b.staging.Arg(), program.Str(name),
 		program.Named(unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, "O_WRONLY|O_CREAT|O_EXCL|O_CLOEXEC"),
 		octal(e.Mode))
@@ -220,11 +221,11 @@ func (b *builder) file(e *Entry) {
 	t := b.Open(b.label, unix.SYS_OPEN_TREE, b.staging.Arg(), program.Str(name), clone(0, ""))
 	b.setattr(t.Arg(), "", rdonly|nosuid|nodev, unix.AT_EMPTY_PATH)
 	b.attach(t, e.Target, false)
-	b.Add(b.label, unix.SYS_UNLINKAT, b.staging.Arg(), program.Str(name), program.Int(0)) // mounted, it lives on
+	b.Add(b.label, unix.SYS_UNLINKAT, b.staging.Arg(), program.Str(name), program.Int(0)) // it persists as a mount
 	b.Program.Close(b.label, t)
 }
 
-// copy writes a private copy of a system file, inside the kernel: sendfile(2).
+// copy makes a private copy of a system file inside the kernel: sendfile(2).
 func (b *builder) copy(e *Entry) {
 	b.parents(e.Target)
 	from := b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str(e.Source.Path),
@@ -254,7 +255,8 @@ func (b *builder) mask(e *Entry) {
 	b.Program.Close(b.label, t)
 }
 
-// maskOurs does that in a tree of ours. One mount of each kind has the attributes, and its copies have them too.
+// maskOurs is mask for a tree built by brig. One mount of each kind has the attributes; the others are copies of it,
+// which inherit them.
 func (b *builder) maskOurs(e *Entry) {
 	kind, from, attr := 0, "/dev/null", uint64(rdonly|nosuid|noexec)
 	if e.SourceIsDir {
@@ -270,14 +272,14 @@ func (b *builder) maskOurs(e *Entry) {
 	b.masked[kind] = e.Target
 }
 
-// bind is mount(2) MS_BIND in a tree of ours, below the working directory: two operations fewer than open_tree(2) and
-// move_mount(2) for a mount that needs no attributes of its own.
+// bind appends mount(2) MS_BIND for a path below the working directory, in a tree built by brig. It saves two
+// operations over open_tree(2) and move_mount(2) for a mount that needs no attributes.
 func (b *builder) bind(from, to string) {
 	null := program.Named(0, "NULL")
 	b.Add(b.label, unix.SYS_MOUNT, program.Str(from), program.Str(to), null, program.Named(unix.MS_BIND, "MS_BIND"), null)
 }
 
-// sealed makes a directory or file of the tree read-only by a mount of itself.
+// sealed makes a directory or file of the tree read-only by a bind mount of itself.
 func (b *builder) sealed(e *Entry) {
 	if b.ours {
 		b.bind(e.Target, e.Target)

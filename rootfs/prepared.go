@@ -18,7 +18,7 @@ func (t *Tree) Hold(fd int) {
 	t.b.Program.Close("pivot", t.b.root)
 }
 
-// Finish is Enter and Seal for a tree that Hold has kept.
+// Finish is Enter and Seal for a tree kept by Hold.
 func Finish(p *program.Program, fd int) {
 	b := &builder{Program: p, label: "pivot"}
 	b.enter(program.Int(fd))
@@ -27,22 +27,22 @@ func Finish(p *program.Program, fd int) {
 	b.Add(b.label, unix.SYS_CLOSE, program.Int(fd))
 }
 
-// ProcOn mounts a procfs on a tree that Hold has kept; the process is one of a pid namespace of its own, and shares the
-// tree's mount namespace.
+// ProcOn mounts a procfs on a tree kept by Hold. The process must be in the jail's pid namespace and in the tree's
+// mount namespace.
 func ProcOn(p *program.Program, fd int) {
 	b := &builder{Program: p, label: "proc"}
 	m := b.newMount("proc", nosuid|nodev|noexec)
 	b.Add(b.label, unix.SYS_MOVE_MOUNT, m.Arg(), program.Str(""), program.Int(fd), program.Str("proc"), fromEmpty())
 }
 
-// MountTree clones the mounts at a source, detached, with the attributes.
+// MountTree clones the mounts at a source, detached, with the given attributes.
 func MountTree(p *program.Program, label string, s *Source, attr uint64) program.Slot {
 	b := &builder{Program: p, label: label}
 	return b.tree(s, attr)
 }
 
-// ProcOver mounts a procfs at /proc of a prepared tree, over one of a pid namespace without processes. Overlays name
-// descriptors by it while a jail has not yet entered its root.
+// ProcOver mounts a procfs at /proc of a prepared tree, over one of a pid namespace without processes. Overlays use it
+// to refer to descriptors until the jail has entered its root.
 func ProcOver(p *program.Program) {
 	b := &builder{Program: p, label: "procfs"}
 	m := b.newMount("proc", nosuid|nodev|noexec)
@@ -50,9 +50,8 @@ func ProcOver(p *program.Program) {
 	b.Program.Close(b.label, m)
 }
 
-// Widen makes room for the fixed descriptor numbers while one process has the table: the kernel makes one that is
-// shared larger only after a grace period (RCU), some milliseconds. The descriptor is replaced or closed with the
-// others.
+// Widen grows the descriptor table for the fixed numbers while only one process uses it: the kernel grows a shared one
+// only after an RCU grace period of some milliseconds. The descriptor is later replaced or closed.
 func Widen(p *program.Program, some program.Slot) {
 	p.Add("fds", unix.SYS_DUP3, some.Arg(), program.Int(fdEmpty), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 }

@@ -1,16 +1,16 @@
-// Package rootfs turns the description of a jail's file tree into the system calls that build it. It reads nothing
-// and performs nothing: Build appends to a program.
+// Package rootfs converts the description of a jail's file tree to the system calls that build it. It reads and
+// performs nothing: it only appends to a program.
 //
-// The tree is built below the working directory of the jail's first process while the host's tree is still reachable
+// The tree is built below the working directory of the jail's first process, while the host's tree is still reachable
 // by absolute paths, and then becomes the root by pivot_root(2):
 //
 //	staging (tmpfs, mounted over "/") = the root, or: staging/{lower,upper,work} and the root an overlay on them
 //	    system directories, /etc, /dev, /proc and its masks, the caller's mounts in order
 //	pivot_root(".", ".put_old"), umount2(".put_old", MNT_DETACH), for an image pivot_root(".", "."), read-only
 //
-// Every mount point is found by openat2(2) with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS from the descriptor of the
-// new root, and mounts are attached to that descriptor: a symbolic link that a payload, an image or a shared directory
-// holds leads nowhere outside.
+// Every mount point is opened by openat2(2) with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS relative to the descriptor
+// of the new root, and mounts are attached to its descriptor: no symbolic link of a payload, an image or a shared
+// directory leads outside.
 package rootfs
 
 import (
@@ -21,25 +21,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Source is a file or directory of the host that a mount shows.
+// Source is a file or directory of the host to mount.
 type Source struct {
 	Path     string // absolute path of the host
-	Dev, Ino uint64 // what the keeper saw there; 0 for the system's own files, which need no check
+	Dev, Ino uint64 // as the keeper saw them; 0 for the system's own files, which are not checked
 	FD       program.Slot
 	Passed   bool // FD holds a detached mount that the keeper has made (open_tree(2)), with its attributes set
-	Mounted  bool // Path is a mount of the namespace that the jail's is a copy of: as a layer it needs no mount of its own
+	Mounted  bool // Path is a mount in the namespace that the jail's is copied from: as a layer it needs no other mount
 	Dir      bool
-	Root     bool // the host's root, which has to be cloned before the jail's is mounted over it
+	Root     bool // the host's root, which must be cloned before the jail's is mounted over it
 }
 
-// Kind is what an Entry makes.
+// Kind is the kind of an Entry.
 type Kind int
 
 // The kinds of entries.
 const (
 	Bind    Kind = iota // a mount of Source
 	Overlay             // a private read-only overlay of the directory Source (overlayfs)
-	// the same over Source itself, in the tree that the jail leaves: binds from there are of the overlay
+	// the same, mounted over Source itself in the old tree: bind mounts from there are of the overlay
 	Cover
 	Tmpfs   // a tmpfs(5) of Size bytes and Inodes files
 	Scratch // a writable directory of the staging tmpfs
@@ -49,45 +49,45 @@ const (
 	Copy    // a file with the content of the system's file Source, at most Size bytes
 	Proc    // procfs (proc(5)), if Root.Proc is none
 	Devpts  // a private devpts
-	Mask    // nothing readable: an empty file or directory over the target
+	Mask    // an unreadable target: covered by an empty file or directory
 	Sealed  // the target itself made read-only
 	Pin     // the target mounted on itself, so that it cannot be renamed or removed (rename(2) EBUSY)
 )
 
-// Entry is one thing in the tree. Target is relative to the root, without a leading slash.
+// Entry is one file or mount in the tree. Target is relative to the root, without a leading slash.
 type Entry struct {
 	Kind         Kind
 	Label        string // the step's label; "" means "rootfs"
 	Target       string
 	Source       Source
 	Text         string
-	Size, Inodes int64 // of a Devpts, Inodes is how many terminals
+	Size, Inodes int64 // for Devpts, Inodes is the number of terminals
 	Mode         uint32
 	Attr         uint64 // MOUNT_ATTR_* of a mount
 	SourceIsDir  bool   // Mask: the target is a directory
 	NoLinks      bool   // no symbolic link on the way to the target: others could replace it
-	Guarded      bool   // from here on, the tree holds what others may have shaped
+	Guarded      bool   // from this entry on, others may have shaped the tree
 }
 
-// Image is a root that the caller provides.
+// Image is a root provided by the caller.
 type Image struct {
 	Source   Source
-	Overlay  bool // a writable layer in memory, so that mount points can be made
+	Overlay  bool // a writable layer in memory, for the creation of mount points
 	Writable bool // the payload may write to it
 }
 
-// Root is the whole tree.
+// Root describes the whole tree.
 type Root struct {
 	Size, Inodes int64 // of the staging tmpfs, which also holds a writable root's changes
 	Image        *Image
 	Entries      []Entry
-	Own          []Entry // the caller's, which Add will add: a Cover takes their sources first
+	Own          []Entry // the caller's entries, added later by Add: a Cover clones their sources first
 	Watched      bool    // each tmpfs that the payload can fill stays open for init
-	// Later means that entries will be added that may need the empty directory.
+	// Later announces entries that may need the empty directory.
 	Later bool
-	// Over means that the jail is born in a mount namespace that holds a prepared tree and nothing else of the host's.
+	// Over means that the jail starts in a mount namespace that holds a prepared tree and nothing else of the host's.
 	Over bool
-	// Proc holds the jail's procfs, made by Procfs before the tree; 0 for none.
+	// Proc holds the jail's procfs, made by Procfs before the tree; 0 if there is none.
 	Proc program.Slot
 }
 
@@ -100,50 +100,51 @@ const (
 	resolve = unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS
 )
 
-// fixed descriptor numbers for the places where a path has to name a descriptor; low enough for any RLIMIT_NOFILE
-// and above what a request can carry
+// fixed descriptor numbers, for paths that refer to a descriptor: low enough for any RLIMIT_NOFILE and higher than
+// those in a request
 const (
 	fdLower = 260
 	fdEmpty = 261
 )
 
 // FirstDisk is the first of the fixed descriptor numbers at which the tmpfs mounts that the payload can fill stay open
-// for init, and MaxDisks how many do.
+// for init. MaxDisks is the number of such mounts.
 const (
 	FirstDisk = 264
 	MaxDisks  = 8
 )
 
-// putOld is where the host's root goes before it is detached: pivot_root(2).
+// putOld is the directory for the host's root before it is detached: pivot_root(2).
 const putOld = ".put_old"
 
 type builder struct {
 	*program.Program
 	spec *Root
 	root program.Slot // the new root
-	// staging is the tmpfs that holds it, or is it
+	// staging is the tmpfs that contains root, or root itself
 	staging program.Slot
 	label   string
-	made    map[string]bool // directories that exist by our own doing
+	made    map[string]bool // directories that this program has created
 	empty   bool            // fdEmpty is open
-	masked  [2]string       // a mask of a file and one of a directory that exist already, to be mounted again
-	// proc is the jail's procfs at procAt, once it is mounted where an image may have put links: its masks are found
-	// from it, and not by a second lookup of a path that may lead elsewhere by then
+	masked  [2]string       // an existing mask of a file and one of a directory, to be mounted again
+	// proc is the jail's procfs at procAt, set if it is mounted where an image may have put links: its masks are looked
+	// up from it, because a second lookup of the path may lead elsewhere by then
 	proc   program.Slot
 	procAt string
-	procIs string // where procfs is mounted, in a tree of ours too
-	// ours says that everything in the new root was made by this program, so that a path needs no guarded lookup.
-	// It ends with the first entry that others may have shaped.
+	procIs string // where procfs is mounted, in a tree built by brig too
+	// ours means that this program made everything in the new root, so that paths need no guarded lookup. It ends with
+	// the first entry that others may have shaped.
 	ours    bool
-	noLinks bool       // of the entry that is being made
-	disks   [][]string // nil: none is wanted
+	noLinks bool       // of the current entry
+	disks   [][]string // nil: not requested
 }
 
-// Tree is a root that is being made. Its steps are Begin, Add, Enter and Seal, with Add also between the last two for
-// what needs nothing of the host's tree.
+// Tree is a root under construction. The steps are Begin, Add, Enter and Seal. Add can also follow Enter, for entries
+// that need nothing of the host's tree.
 type Tree struct{ b builder }
 
-// Begin appends the operations that make the tree. Its entries, which Add adds, decide what it prepares.
+// Begin appends the operations that begin the tree. The entries in Root, which Add adds later, determine what is
+// prepared.
 func Begin(p *program.Program, r *Root) *Tree {
 	t := &Tree{builder{Program: p, spec: r, label: "rootfs", made: map[string]bool{"": true}, ours: r.Image == nil}}
 	b := &t.b
@@ -157,12 +158,12 @@ func Begin(p *program.Program, r *Root) *Tree {
 	if slices.ContainsFunc(r.Own, func(e Entry) bool { return e.Source.Root }) {
 		b.takeSources()
 	}
-	b.Add("mount", unix.SYS_UMASK, program.Int(0)) // the modes below are meant
+	b.Add("mount", unix.SYS_UMASK, program.Int(0)) // the modes below are exact
 	b.stage()
 	if r.Later || slices.ContainsFunc(r.Entries, func(e Entry) bool {
 		return e.Kind == Cover || e.Kind == Overlay && !e.Source.Mounted
 	}) {
-		b.openEmpty() // now: a mount of the caller may cover its place
+		b.openEmpty() // now, since a mount of the caller may cover its place
 	}
 	return t
 }
@@ -180,10 +181,10 @@ func (t *Tree) Add(entries []Entry) {
 	}
 }
 
-// Disks are the targets of each tmpfs that stays open from FirstDisk on.
+// Disks returns the targets of each tmpfs that stays open from FirstDisk on.
 func (t *Tree) Disks() [][]string { return t.b.disks }
 
-// keepDisk leaves a tmpfs open for init.
+// keepDisk keeps a tmpfs open for init.
 func (b *builder) keepDisk(m program.Slot, targets ...string) {
 	if n := len(b.disks); b.disks != nil && len(targets) > 0 && n < MaxDisks {
 		b.Add(b.label, unix.SYS_DUP3, m.Arg(), program.Int(FirstDisk+n), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
@@ -191,7 +192,7 @@ func (b *builder) keepDisk(m program.Slot, targets ...string) {
 	}
 }
 
-// shared are the places of the payload that lie in the staging tmpfs.
+// shared returns the payload's paths that are in the staging tmpfs.
 func (r *Root) shared() (targets []string) {
 	if r.Image != nil && r.Image.Writable {
 		targets = []string{"/"}
@@ -204,11 +205,11 @@ func (r *Root) shared() (targets []string) {
 	return targets
 }
 
-// stage makes the root: a tmpfs over "/". It hides nothing, because an absolute path starts at the process's root and
-// does not look for a mount on top of it.
+// stage makes the root: a tmpfs over "/". It hides nothing, because the lookup of an absolute path starts at the
+// process's root and ignores a mount on top of it.
 func (b *builder) stage() {
 	r := b.spec
-	if b.brief() { // ".." of the root is looked up with what is mounted there
+	if b.brief() { // the lookup of "." ignores a mount on top of it, but that of ".." does not
 		b.mountAt("tmpfs", "/", nosuid|nodev, tmpfsOptions(r.Size, r.Inodes, 0o755)...)
 		b.root = b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str("/.."), oPath(unix.O_DIRECTORY), program.Int(0))
 	} else {
@@ -224,7 +225,7 @@ func (b *builder) stage() {
 		return
 	}
 	b.label = "image"
-	b.empty = true // the image must not be able to interfere with it, so it lies beside the root
+	b.empty = true // beside the root, so that the image cannot affect it
 	b.Add(b.label, unix.SYS_MKDIRAT, program.CWD(), program.Str("empty"), octal(0o555))
 	empty := b.Open(b.label, unix.SYS_OPENAT, program.CWD(), program.Str("empty"), oPath(unix.O_DIRECTORY), program.Int(0))
 	b.keepEmpty(empty)

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// VolumeStore mounts a tmpfs to attach volumes to, over /proc of a process in a mount namespace of its own, which needs
-// procfs no more. It returns the slot of its descriptor.
+// VolumeStore mounts a tmpfs to attach volumes to, over /proc of a process in a separate mount namespace that no longer
+// needs procfs. It returns the slot of its descriptor.
 func VolumeStore(p *program.Program, label string) program.Slot {
 	b := &builder{Program: p, label: label}
 	b.Add(label, unix.SYS_MOUNT, program.Named(0, "NULL"), program.Str("/"), program.Named(0, "NULL"),
@@ -17,8 +17,8 @@ func VolumeStore(p *program.Program, label string) program.Slot {
 	return m
 }
 
-// Volume makes a tmpfs of so many bytes and files, with directories in it, and attaches it by its name in the store. It
-// has to be attached somewhere: the kernel clones a mount that is in no namespace since Linux 6.15 only.
+// Volume makes a tmpfs with room for size bytes and so many files, creates directories in it, and attaches it under a
+// name in the store. It must be attached, since kernels before 6.15 cannot clone a mount outside a namespace.
 func Volume(p *program.Program, label string, store program.Slot, name string, size, inodes int64,
 	dirs []string) program.Slot {
 	b := &builder{Program: p, label: label}
@@ -40,7 +40,7 @@ func VolumeTree(p *program.Program, label string, root program.Slot, dir string,
 	return t
 }
 
-// DropVolume detaches a volume from the store: it is gone with the last jail that shows it and the last descriptor of
+// DropVolume detaches a volume from the store. It is freed with the last jail that uses it and the last descriptor of
 // it.
 func DropVolume(p *program.Program, label string, store program.Slot, name string) {
 	p.Add(label, unix.SYS_FCHDIR, store.Arg())

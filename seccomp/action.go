@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Action is what the kernel does with a system call: a SECCOMP_RET_* value of seccomp(2), its low 16 bits the data.
+// Action is the kernel's answer to a system call: a SECCOMP_RET_* value of seccomp(2) with data in its low 16 bits.
 type Action uint32
 
 // The actions. Errno and Trace carry data: see ErrnoAction and TraceAction.
@@ -21,25 +21,25 @@ const (
 	Allow       Action = unix.SECCOMP_RET_ALLOW
 )
 
-// maxErrno is the kernel's MAX_ERRNO: a filter's greater errno is cut down to it.
+// maxErrno is the kernel's MAX_ERRNO, to which it reduces a filter's greater errno.
 const maxErrno = 4095
 
-// ErrnoAction refuses a call with errno e.
+// ErrnoAction returns the action that fails a call with errno e.
 func ErrnoAction(e unix.Errno) Action { return Errno | Action(e)&unix.SECCOMP_RET_DATA }
 
-// TraceAction hands a call to a tracer with message n.
+// TraceAction returns the action that notifies a tracer with message n.
 func TraceAction(n uint16) Action { return Trace | Action(n) }
 
-// Base is the action without its data.
+// Base returns the action without its data.
 func (a Action) Base() Action { return a & unix.SECCOMP_RET_ACTION_FULL }
 
-// Data is the errno of an Errno action, the message of a Trace action.
+// Data returns the errno of an Errno action, or the message of a Trace action.
 func (a Action) Data() uint16 { return uint16(a & unix.SECCOMP_RET_DATA) }
 
 // Permits reports whether the call is performed.
 func (a Action) Permits() bool { return a.Base() == Allow || a.Base() == Log }
 
-// String is "ALLOW", "ERRNO(EPERM)", "TRACE(7)".
+// String returns a text such as "ALLOW", "ERRNO(EPERM)", "TRACE(7)".
 func (a Action) String() string {
 	switch a.Base() {
 	case KillProcess:
@@ -62,7 +62,7 @@ func (a Action) String() string {
 	return fmt.Sprintf("UNKNOWN(%#x)", uint32(a))
 }
 
-// MarshalText makes an Action its String in JSON.
+// MarshalText returns the String, for JSON.
 func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 func errnoName(n uint16) string {
@@ -72,7 +72,7 @@ func errnoName(n uint16) string {
 	return fmt.Sprint(n)
 }
 
-// errnoNumber finds the number of "EPERM". Podman's profiles name their errnos.
+// errnoNumber returns the number of a name such as "EPERM". Podman's profiles name their errnos.
 func errnoNumber(name string) (uint, bool) {
 	for n := uint(1); n <= 133; n++ {
 		if unix.ErrnoName(unix.Errno(n)) == name {
@@ -82,7 +82,7 @@ func errnoNumber(name string) (uint, bool) {
 	return 0, false
 }
 
-// parseAction maps the profile's word to a base action.
+// parseAction converts the profile's word to a base action.
 func parseAction(name string) (Action, bool) {
 	switch name {
 	case "SCMP_ACT_KILL_PROCESS":
@@ -110,7 +110,7 @@ func actionNames() []string {
 		"SCMP_ACT_KILL_THREAD", "SCMP_ACT_LOG", "SCMP_ACT_NOTIFY", "SCMP_ACT_TRACE", "SCMP_ACT_TRAP"}
 }
 
-// withData adds the errno or message to an action. Without one in the profile it is EPERM, as Docker's.
+// withData adds the errno or message to an action. The default is EPERM, as in Docker.
 func withData(base Action, errno *uint) Action {
 	if base != Errno && base != Trace {
 		return base

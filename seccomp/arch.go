@@ -7,16 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// arch is one architecture in the tongues of Go, of profiles, of libseccomp and of the kernel.
+// arch is one architecture, with its names in Go, in profiles, in libseccomp and in the kernel.
 type arch struct {
 	goName string              // runtime.GOARCH, Target.Arch
-	docker string              // in includes.arches, where it differs from goName
+	docker string              // in includes.arches, if it differs from goName
 	scmp   string              // in architectures and archMap
 	lib    libseccomp.ScmpArch // libseccomp's constant
 	audit  uint32              // seccomp_data.arch
 }
 
-// findArch knows the 64-bit architectures that Go and libseccomp both know.
+// findArch returns one of the 64-bit architectures that Go and libseccomp both support.
 func findArch(goName string) (arch, bool) {
 	switch goName {
 	case "amd64":
@@ -33,7 +33,7 @@ func findArch(goName string) (arch, bool) {
 	return arch{}, false
 }
 
-// scmpArchNames are the words that architectures and archMap may use.
+// scmpArchNames returns the names allowed in architectures and archMap.
 func scmpArchNames() []string {
 	return strings.Fields(`SCMP_ARCH_AARCH64 SCMP_ARCH_ARM SCMP_ARCH_LOONGARCH64 SCMP_ARCH_M68K SCMP_ARCH_MIPS
 		SCMP_ARCH_MIPS64 SCMP_ARCH_MIPS64N32 SCMP_ARCH_MIPSEL SCMP_ARCH_MIPSEL64 SCMP_ARCH_MIPSEL64N32 SCMP_ARCH_NATIVE
@@ -41,11 +41,11 @@ func scmpArchNames() []string {
 		SCMP_ARCH_S390 SCMP_ARCH_S390X SCMP_ARCH_SH SCMP_ARCH_SHEB SCMP_ARCH_X32 SCMP_ARCH_X86 SCMP_ARCH_X86_64`)
 }
 
-// archNames are the words that includes.arches and excludes.arches may use: Docker's and Go's.
+// archNames returns the names allowed in includes.arches and excludes.arches: Docker's and Go's.
 func archNames() []string {
 	return strings.Fields(`386 amd64 arm arm64 loong64 loongarch64 m68k mips mips64 mips64le mips64n32 mipsel mipsel64
 		mipsel64n32 mipsle parisc parisc64 ppc ppc64 ppc64le riscv64 s390 s390x x32 x86`)
 }
 
-// matches reports whether the word of an includes.arches list means a.
+// matches reports whether a name in includes.arches means a.
 func (a arch) matches(word string) bool { return word == a.goName || word == a.docker }

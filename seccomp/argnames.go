@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// argName returns the name of an argument of the calls that profiles usually look into, as in their manual pages.
+// argName returns the name of an argument, as in the manual page, for the calls that profiles usually filter by
+// arguments.
 func argName(call string, arg int) string {
 	names := strings.Fields(map[string]string{
 		"socket": "domain type protocol", "socketpair": "domain type protocol", "clone": "flags", "ioctl": "fd cmd arg",

@@ -7,7 +7,7 @@ import _ "embed"
 //go:embed default_amd64.bpf
 var defaultBPF string
 
-// DefaultBPF is the compiled default profile, and whether there is one for this architecture. Where there is none,
+// DefaultBPF returns the compiled default profile, and whether there is one for this architecture. If there is none,
 // compile DefaultTable.
 func DefaultBPF() ([]byte, bool) { return []byte(defaultBPF), true }
 
@@ -17,7 +17,7 @@ var guardBPF string
 //go:embed guard_files_amd64.bpf
 var guardFilesBPF string
 
-// GuardBPF is the compiled GuardTable.
+// GuardBPF returns the compiled GuardTable.
 func GuardBPF(files bool) ([]byte, bool) {
 	if files {
 		return []byte(guardFilesBPF), true

@@ -16,7 +16,8 @@ import (
 	"brig/internal/words"
 )
 
-// cacheMagic begins a cache file, before the hash and the filter. It changes when Compile writes other filters.
+// cacheMagic begins a cache file, before the hash and the filter. It must change when Compile generates different
+// filters.
 const cacheMagic = "brig-bpf-2\n"
 
 // CacheError is a failure of the cache, not of the profile.
@@ -25,7 +26,7 @@ type CacheError struct {
 	Err error
 }
 
-// Error is one line.
+// Error returns one line.
 func (e *CacheError) Error() string {
 	return fmt.Sprintf("seccomp cache %s: %v; give a directory that you own, mode 0700", words.QuoteASCII(e.Dir), e.Err)
 }
@@ -33,13 +34,13 @@ func (e *CacheError) Error() string {
 // Unwrap returns the cause.
 func (e *CacheError) Unwrap() error { return e.Err }
 
-// Cached returns the filter that compile would make for key, from dir if it is there. key is everything that
-// the filter depends on: the profile's bytes and the Target; the version of libseccomp is added here. dir is made with
-// mode 0700; it must belong to the caller, be no symbolic link, and be writable by no one else,
-// because its writer chooses the filter.
+// Cached returns the filter that compile would return for key, from dir if it is cached there. key must contain
+// everything that the filter depends on: the profile's bytes and the Target; the version of libseccomp is added here.
+// dir is created with mode 0700. It must belong to the caller, must not be a symbolic link and must not be writable by
+// others, because its writer chooses the filter.
 //
-// When only the cache fails the filter is returned with a *CacheError, which the caller may print and go on. A corrupt
-// entry is compiled anew and replaced.
+// If only the cache fails, the filter is returned with a *CacheError, which the caller may print before it continues. A
+// corrupt entry is compiled again and replaced.
 func Cached(dir string, key []byte, compile func() ([]byte, error)) ([]byte, error) {
 	fd, cacheErr := openCache(dir)
 	name := entryName(key)
@@ -69,7 +70,7 @@ func entryName(key []byte) string {
 	return hex.EncodeToString(h.Sum(nil)) + ".bpf"
 }
 
-// openCache opens the directory and checks what it has open, not the name.
+// openCache opens the directory and checks the open directory, not the name.
 func openCache(dir string) (int, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return -1, err
@@ -85,7 +86,7 @@ func openCache(dir string) (int, error) {
 	return fd, nil
 }
 
-// private reports whether only we can have written to what fd is.
+// private reports whether only this user can have written to the file.
 func private(fd int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
@@ -100,9 +101,9 @@ func private(fd int) error {
 	return nil
 }
 
-// readEntry returns a kept filter. Any defect only means that there is none: it is compiled again.
+// readEntry returns a cached filter. A defective entry counts as missing: the filter is compiled again.
 func readEntry(dir int, name string) ([]byte, bool) {
-	// O_NONBLOCK: a FIFO planted here must not hang us.
+	// O_NONBLOCK: a FIFO must not block the open.
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, false
@@ -126,10 +127,10 @@ func readEntry(dir int, name string) ([]byte, bool) {
 	return bpf, err == nil
 }
 
-// writeEntry makes the file under another name and renames it, so that a reader sees all of it or nothing.
+// writeEntry writes the file under a temporary name and renames it, so that a reader sees all of it or nothing.
 func writeEntry(dir int, name string, bpf []byte) error {
 	sum := sha256.Sum256(bpf)
-	temp := ".tmp-" + strconv.FormatUint(rand.Uint64(), 36) // a directory of ours alone; O_EXCL does the rest
+	temp := ".tmp-" + strconv.FormatUint(rand.Uint64(), 36) // the directory is private; O_EXCL prevents a collision
 	fd, err := unix.Openat(dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return fmt.Errorf("create: %w", err)

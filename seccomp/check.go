@@ -154,7 +154,7 @@ func (f *Filter) check(path string) error {
 	return nil
 }
 
-// parseKernel reads "4.8".
+// parseKernel parses "4.8".
 func parseKernel(s string) (major, minor int, ok bool) {
 	a, b, found := strings.Cut(s, ".")
 	x, err1 := strconv.ParseUint(a, 10, 8)

@@ -19,9 +19,9 @@ const maxConds = 1536
 
 // Compile returns the filter for seccomp(2): an array of struct sock_filter in native byte order. Neighbouring system
 // calls with the same answer share one leaf of a binary tree of ranges, which takes a tenth of the instructions of a
-// tree of numbers. It loads and runs faster, and the kernel walks every number through it once (the action cache of
-// Linux 5.11). The result has been compared with Eval on every system call number and on the values around every
-// constant of every condition.
+// tree of numbers. It loads and runs faster, and the kernel evaluates every number once when it loads the filter (the
+// action cache of Linux 5.11). The result has been compared with Eval on every system call number and on the values
+// around every constant of every condition.
 func (t *Table) Compile() ([]byte, error) {
 	a, ok := findArch(t.Arch)
 	if native := runtime.GOARCH; !ok || t.Arch != native {
@@ -47,8 +47,8 @@ func (t *Table) compile(a arch) ([]byte, error) {
 	return bpf, t.verify(p, a)
 }
 
-// prologue kills for calls through another ABI. The number -1, which a tracer writes to skip a call, has the default
-// action, and so have numbers from 0x40000000 on where they are not x32's.
+// prologue kills the process for calls through another ABI. The number -1, which a tracer writes to skip a call, gets
+// the default action, and so do numbers from 0x40000000 on that are not x32's.
 func (t *Table) prologue(a arch) []insn {
 	p := []insn{
 		{code: bpfLoad, k: offArch},
@@ -65,13 +65,13 @@ func (t *Table) prologue(a arch) []insn {
 
 func ret(a Action) insn { return insn{code: bpfRet, k: uint32(a)} }
 
-// leaf is what happens to the system calls from a number up to the next leaf's.
+// leaf is the answer for the system calls from a number up to that of the next leaf.
 type leaf struct {
 	from int
 	code []insn
 }
 
-// ranges lists the leaves in the order of their numbers.
+// ranges returns the leaves, sorted by their numbers.
 func (t *Table) ranges() []leaf {
 	top := t.Newest
 	rules := map[int][]Rule{}
@@ -96,7 +96,8 @@ func (t *Table) ranges() []leaf {
 	return list
 }
 
-// tree halves the leaves until one is left. A jump reaches 255 instructions, an unconditional one any distance.
+// tree splits the leaves in halves recursively. A conditional jump reaches 255 instructions, an unconditional one any
+// distance.
 func tree(list []leaf) []insn {
 	if len(list) == 1 {
 		return list[0].code
@@ -110,9 +111,9 @@ func tree(list []leaf) []insn {
 	return slices.Concat(node, left, right)
 }
 
-// ruleCode tries the rules of one system call in order; the first that holds decides.
+// ruleCode tests the rules of one system call in order; the first that holds decides.
 func ruleCode(rules []Rule, fallback Action) []insn {
-	for len(rules) > 0 && rules[len(rules)-1].Action == fallback { // it changes nothing
+	for len(rules) > 0 && rules[len(rules)-1].Action == fallback { // such a rule has no effect
 		rules = rules[:len(rules)-1]
 	}
 	code := []insn{ret(fallback)}
@@ -127,18 +128,18 @@ func ruleCode(rules []Rule, fallback Action) []insn {
 			one = append(condCode(c, len(one)), one...)
 		}
 		if len(r.Conds) == 0 {
-			code = nil // what follows is never reached
+			code = nil // the rules after it are never reached
 		}
 		code = append(one, code...)
 	}
 	return code
 }
 
-// maxSkip is how many instructions a condition can skip: a jump of 255, less condCode's own.
+// maxSkip is how many instructions a condition can skip: a jump of 255, less the instructions of condCode.
 const maxSkip = 250
 
-// condCode falls through when a condition holds and otherwise skips the next n instructions as well. An argument has 64
-// bits and an instruction 32: the upper half is compared first.
+// condCode continues with the next instruction if a condition holds, and otherwise skips n further instructions. An
+// argument has 64 bits and an instruction 32: the upper half is compared first.
 func condCode(c Cond, n int) []insn {
 	lo, hi := uint32(offArgs+8*c.Arg), uint32(offArgs+8*c.Arg+4)
 	if bigEndian() {
@@ -163,7 +164,7 @@ func condCode(c Cond, n int) []insn {
 	case LessOrEqual:
 		return []insn{load(hi), jump(bpfJgt, vh, 3+n, 0), jump(bpfJeq, vh, 0, 2), load(lo), jump(bpfJgt, vl, n, 0)}
 	}
-	var code []insn // MaskedEq: a half that the mask leaves out is not looked at
+	var code []insn // MaskedEq: a half with mask 0 is not compared
 	if ml := uint32(c.Mask); ml != 0 || vl != 0 {
 		code = []insn{load(lo), {code: bpfAnd, k: ml}, jump(bpfJeq, vl, 0, n)}
 	}

@@ -43,7 +43,7 @@ func parseOp(name string) (Op, bool) {
 	return 0, false
 }
 
-// String is the operator of C; MaskedEq is "==", its mask is written with the argument.
+// String returns the operator in C's notation. For MaskedEq it is "=="; the mask is printed with the argument.
 func (o Op) String() string {
 	switch o {
 	case NotEqual:
@@ -62,7 +62,7 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// MarshalText is the profile's word.
+// MarshalText returns the profile's word.
 func (o Op) MarshalText() ([]byte, error) {
 	if int(o) >= len(opNames()) {
 		return nil, fmt.Errorf("seccomp: unknown operator %d", uint8(o))
@@ -70,7 +70,7 @@ func (o Op) MarshalText() ([]byte, error) {
 	return []byte(opNames()[o]), nil
 }
 
-// Holds reports whether the condition is met by the arguments of a call.
+// Holds reports whether the arguments of a call meet the condition.
 func (c Cond) Holds(args [6]uint64) bool {
 	v := args[c.Arg]
 	switch c.Op {
@@ -92,7 +92,7 @@ func (c Cond) Holds(args [6]uint64) bool {
 	return false
 }
 
-// canHold reports whether any argument vector meets all conditions. Arguments do not depend on each other.
+// canHold reports whether any argument vector meets all conditions. The arguments are independent of each other.
 func canHold(conds []Cond) bool {
 	for arg := range 6 {
 		if !argCanHold(slices.DeleteFunc(slices.Clone(conds), func(c Cond) bool { return c.Arg != arg })) {
@@ -102,8 +102,8 @@ func canHold(conds []Cond) bool {
 	return true
 }
 
-// argCanHold looks for a value of one argument that meets all conditions: it has the bits of all masks, lies between
-// the bounds, and is none of the excluded values.
+// argCanHold reports whether a value of one argument can meet all conditions: it must have the bits of all masks, lie
+// between the bounds, and be none of the excluded values.
 func argCanHold(conds []Cond) bool {
 	lo, hi, mask, want := uint64(0), uint64(math.MaxUint64), uint64(0), uint64(0)
 	excluded := map[uint64]bool{}
@@ -150,7 +150,7 @@ func argCanHold(conds []Cond) bool {
 	}
 }
 
-// atLeast returns the least value from lo on that has the wanted bits under mask.
+// atLeast returns the smallest value from lo on that equals want under mask.
 func atLeast(lo, mask, want uint64) (uint64, bool) {
 	for {
 		wrong := (lo ^ want) & mask
@@ -171,7 +171,7 @@ func atLeast(lo, mask, want uint64) (uint64, bool) {
 }
 
 func (a Arg) cond() Cond {
-	op, _ := parseOp(a.Op) // Check has seen it
+	op, _ := parseOp(a.Op) // validated by Check
 	if op == MaskedEq {
 		return Cond{Arg: int(a.Index), Op: op, Mask: a.Value, Value: a.ValueTwo}
 	}

@@ -1,17 +1,18 @@
-// Package seccomp turns Docker/OCI seccomp profiles into BPF, and explains them.
+// Package seccomp compiles Docker/OCI seccomp profiles to BPF, and explains them.
 //
 // The steps are Parse (or Preset) → Profile.Resolve(Target) → Table → Table.Compile → bytes for seccomp(2).
 //
 //   - A Profile is the JSON file, checked strictly: an unknown key, action or operator is an error.
 //   - A Table is the meaning of a profile for one architecture, kernel and capability set: a default action and rules
-//     in order. The first rule of a system call that matches decides. Table.String is `brig explain --seccomp`.
-//   - Compile writes the rules as a binary tree of ranges of numbers, then runs the result in the interpreter of this
-//     package and compares it with Table.Eval: what was explained is what is enforced.
+//     in order. The first rule of a system call that matches decides. Table.String is the output of `brig explain
+//     --seccomp`.
+//   - Compile generates a binary tree of ranges of numbers from the rules, then runs the result in the interpreter of
+//     this package and compares it with Table.Eval: what is explained is what is enforced.
 //
-// libseccomp, which no other package imports, knows the numbers and names of system calls on each architecture. In
-// tests its compiler is compared with this package's on every number. It is not first-match: an unconditional rule wins
-// over a conditional one wherever it is in the list, so a profile that denies openat(2) for writing and then allows
-// openat would allow it all.
+// libseccomp, which no other package imports, provides the numbers and names of system calls on each architecture.
+// Tests compare its compiler with this package's on every number. It is not used to compile, since it is not
+// first-match: an unconditional rule overrides a conditional one anywhere in the list, so a profile that denies
+// openat(2) for writing and then allows openat would allow it all.
 //
 // Only the native architecture is compiled in. A call through a foreign ABI (i386's int 0x80, x32) kills the process.
 //
@@ -26,11 +27,11 @@
 //   - compute: reads files, computes, writes to the descriptors that it was given. Threads, but no new process; no
 //     socket; no file is created or changed. Enough for python3.
 //   - build: default for compilers and package builds: without ptrace and netlink.
-//   - debug: default and what gdb, strace and rr-like tools miss in it: kcmp, pidfd_getfd, process_madvise, and
+//   - debug: default plus the calls that gdb, strace and rr-like tools need: kcmp, pidfd_getfd, process_madvise, and
 //     PTRACE_O_TRACEEXIT for one tracer at a time, which nsjail's init decides (Linux 5.16; without init it is death).
 //
-// System calls that are newer than every one a profile names answer ENOSYS where the default action is an errno,
-// because libraries fall back on ENOSYS and give up on EPERM.
+// System calls newer than every call that a profile names return ENOSYS if the default action is an errno, because
+// libraries have a fallback for ENOSYS but not for EPERM.
 //
 // Importing the package does no work: profiles are parsed on demand, and DefaultBPF is a string in the binary.
 package seccomp

@@ -11,7 +11,7 @@ import (
 // width is the line length of Table.String.
 const width = 110
 
-// String is the table for `brig explain --seccomp`: system calls with the same rules are one group.
+// String returns the table for `brig explain --seccomp`: system calls with the same rules form one group.
 func (t *Table) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seccomp table for %s\n", t.Arch)
@@ -51,13 +51,13 @@ func (t *Table) newestName() string {
 	return ""
 }
 
-// group is system calls that the table treats alike.
+// group is a set of system calls with the same rules.
 type group struct {
 	names []string
 	rules []Rule
 }
 
-// groups splits the calls into those decided without conditions, one group an action, and the others.
+// groups divides the calls into those without conditions, one group for each action, and the others.
 func (t *Table) groups() (always, sometimes []group) {
 	at := map[string]int{}
 	var all []group
@@ -83,7 +83,7 @@ func (t *Table) groups() (always, sometimes []group) {
 	return always, sometimes
 }
 
-// chain is a key that is equal for calls whose rules read alike.
+// chain returns a key that is equal for calls whose rules have the same text.
 func chain(rules []Rule) string {
 	var b strings.Builder
 	for _, r := range rules {
@@ -107,7 +107,7 @@ func (t *Table) writeConditional(b *strings.Builder, g group) {
 	}
 }
 
-// condText writes the conditions of a rule: `domain[31:0] == 16 (AF_NETLINK) and protocol[31:0] == 0`.
+// condText formats the conditions of a rule: `domain[31:0] == 16 (AF_NETLINK) and protocol[31:0] == 0`.
 func condText(r Rule) string {
 	parts := make([]string, 0, len(r.Conds))
 	for _, c := range r.Conds {
@@ -134,7 +134,7 @@ func number(v uint64) string {
 	return "0x" + strconv.FormatUint(v, 16)
 }
 
-// wrap sets words in lines of width.
+// wrap arranges words in lines of width.
 func wrap(words []string, indent string) string {
 	return wrapText(strings.Join(words, " "), indent, indent)
 }

@@ -6,16 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// GuardTable is the filter beneath a profile from a file. It allows everything but the calls that the default profile
-// refuses for their arguments. With those a payload could affect the host's processes and terminals, or prevent the end
-// of its own jail.
+// GuardTable returns the filter that is loaded in addition to a profile from a file. It allows everything but the calls
+// that the default profile refuses for their arguments. With those a payload could affect the host's processes and
+// terminals, or prevent the end of its own jail.
 //
 // With files, for a jail that may write to a directory of the host, it also refuses to set S_ISUID or S_ISGID on a
-// file. Such a file would keep its owner's rights on the host, where the jail's nosuid mount does not reach. This holds
+// file. Such a file would keep its owner's rights on the host, where the jail's nosuid mount has no effect. This holds
 // for an empty file, too: a write clears the bits, but not if the writer has CAP_FSETID, as the host's root has.
 func GuardTable(files bool) (*Table, error) {
 	p := &Profile{DefaultAction: "SCMP_ACT_ALLOW", ArchMap: Default().ArchMap}
-	for _, s := range Default().Syscalls { // with what it allows before it refuses: rules are tried in order
+	for _, s := range Default().Syscalls { // includes preceding allow rules: the order counts
 		if len(s.Args) > 0 {
 			p.Syscalls = append(p.Syscalls, s)
 		}
@@ -47,7 +47,7 @@ func (p *Profile) guardFiles() {
 			deny("openat", has(2, creates), has(3, bit))
 		}
 	}
-	// the mode of openat2 lies behind a pointer, and io_uring opens files that no filter sees
+	// the mode of openat2 is behind a pointer, and io_uring opens files without a system call that a filter sees
 	for _, name := range []string{"openat2", "io_uring_setup"} {
 		p.Syscalls = append(p.Syscalls, Syscall{Names: []string{name}, Action: "SCMP_ACT_ERRNO", ErrnoRet: &enosys})
 	}

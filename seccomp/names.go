@@ -6,7 +6,7 @@ import (
 	"brig/internal/words"
 )
 
-// suggest is the remedy for an unknown name: the nearest right one, or all of them when none is near.
+// suggest returns the remedy for an unknown name: the nearest valid one, or all of them if none is near.
 func suggest(got string, names []string) string {
 	if best := words.Nearest(got, names); best != "" {
 		return "did you mean " + best + "?"
@@ -14,12 +14,12 @@ func suggest(got string, names []string) string {
 	return "write one of " + strings.Join(names, " ")
 }
 
-// flagNames are the seccomp(2) flags that make sense for a filter loaded before exec; see Table.LoadFlags.
+// flagNames returns the seccomp(2) flags that make sense for a filter loaded before exec; see Table.LoadFlags.
 func flagNames() []string {
 	return []string{"SECCOMP_FILTER_FLAG_LOG", "SECCOMP_FILTER_FLAG_SPEC_ALLOW", "SECCOMP_FILTER_FLAG_TSYNC"}
 }
 
-// capNames are the capabilities of capabilities(7).
+// capNames returns the capabilities of capabilities(7).
 func capNames() []string {
 	return strings.Fields(`CAP_AUDIT_CONTROL CAP_AUDIT_READ CAP_AUDIT_WRITE CAP_BLOCK_SUSPEND CAP_BPF
 		CAP_CHECKPOINT_RESTORE CAP_CHOWN CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_FOWNER CAP_FSETID CAP_IPC_LOCK

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NotifyKills rewrites a filter so that its listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, Linux 5.0) learns of each call
-// that the filter answers with death, and the call waits for ever. Who listens kills the process: that is what
-// SECCOMP_RET_KILL_PROCESS means, and stricter than SECCOMP_RET_KILL_THREAD, which ends one thread of it. changed is
-// false, and the filter is the same, if it never kills, hands calls to a listener of its own, or is no filter.
+// NotifyKills rewrites a filter so that its listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, Linux 5.0) is notified of each
+// call for which the filter would kill, and the call blocks. The listener then kills the process: that equals
+// SECCOMP_RET_KILL_PROCESS, and is stricter than SECCOMP_RET_KILL_THREAD, which ends one thread. changed is false, and
+// the filter is the same, if it never kills, notifies a listener of its own, or is not a valid filter.
 //
-// Of several filters the kernel follows the sternest answer, and a notice comes after SECCOMP_RET_TRAP and
-// SECCOMP_RET_ERRNO: a filter that is loaded above or beneath, such as a payload's own, can refuse what this one would
-// kill for. None can allow it. And unlike a kill, a notice takes its time: a signal that comes before the listener has
-// read it takes it away (signal(7)), and the call then fails with EINTR. It is never performed.
+// If there are several filters, the kernel follows the strictest answer, and SECCOMP_RET_TRAP and SECCOMP_RET_ERRNO are
+// stricter than a notification. Another filter, such as a payload's own, can therefore refuse a call for which this one
+// would kill. None can allow it. Unlike a kill, a notification can be interrupted: if a signal arrives before the
+// listener has read it, the kernel withdraws it (signal(7)), and the call fails with EINTR. It is never performed.
 func NotifyKills(bpf []byte) (out []byte, changed bool) {
 	p, err := decodeProgram(bpf)
 	if err != nil {
@@ -43,8 +43,8 @@ func NotifyKills(bpf []byte) (out []byte, changed bool) {
 	return out, true
 }
 
-// LeaveKills rewrites a guard for its place beneath a profile that kills for the same foreign ABIs: it then allows
-// them, so that the profile's own action applies, which notifies a listener.
+// LeaveKills rewrites a guard for use with a profile that kills for the same foreign ABIs. The guard then allows these,
+// so that the profile's own action applies, which notifies a listener.
 func LeaveKills(guard []byte) []byte {
 	out := slices.Clone(guard)
 	for i := 0; i+insnSize <= len(out); i += insnSize {
@@ -55,7 +55,7 @@ func LeaveKills(guard []byte) []byte {
 	return out
 }
 
-// abi is an architecture as a notice names it.
+// abi is an architecture as in a notification.
 type abi struct {
 	audit uint32 // AUDIT_ARCH_*
 	name  string
@@ -70,7 +70,7 @@ func abis() []abi {
 		{unix.AUDIT_ARCH_S390X, "s390x", libseccomp.ArchS390X}, {unix.AUDIT_ARCH_PPC64LE, "ppc64le", libseccomp.ArchPPC64LE}}
 }
 
-// NativeABI is what CallName calls the machine's own ABI.
+// NativeABI returns CallName's name for the machine's own ABI.
 func NativeABI() string {
 	native, _ := findArch(runtime.GOARCH)
 	for _, a := range abis() {
@@ -81,15 +81,14 @@ func NativeABI() string {
 	return runtime.GOARCH
 }
 
-// CallName returns the name of a system call that a notice has by its number and the architecture of the call
-// (AUDIT_ARCH_*), which are not always the machine's own. name is "" where the library does not know the call; abi is
-// never empty.
+// CallName returns the name of the system call in a notification, by its number and its architecture (AUDIT_ARCH_*),
+// which may differ from the machine's own. name is "" if the library does not know the call; abi is never empty.
 func CallName(nr int32, audit uint32) (name, abi string) {
 	for _, a := range abis() {
 		if a.audit != audit {
 			continue
 		}
-		if a.lib == libseccomp.ArchAMD64 && nr > 0 && nr&x32Bit != 0 { // x32 has no architecture of its own
+		if a.lib == libseccomp.ArchAMD64 && nr > 0 && nr&x32Bit != 0 { // x32 shares the architecture of amd64
 			a.name, a.lib = "x32", libseccomp.ArchX32
 		}
 		if native, ok := findArch(runtime.GOARCH); ok && native.lib == a.lib {

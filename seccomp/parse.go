@@ -10,13 +10,13 @@ import (
 	"brig/internal/words"
 )
 
-// MaxSize is the greatest profile that Parse reads, in bytes. Docker's is 13 KiB.
+// MaxSize is the maximum size of a profile, in bytes. Docker's has 13 KiB.
 const MaxSize = 1 << 20
 
-// maxDepth is how many objects and lists of a profile may be in each other. Docker's has 5.
+// maxDepth is the maximum nesting of objects and lists in a profile. Docker's has 5 levels.
 const maxDepth = 16
 
-// Parse reads a profile and checks all of it. The error is a *ProfileError.
+// Parse parses and checks a profile. The error is a *ProfileError.
 func Parse(data []byte) (*Profile, error) {
 	if len(data) > MaxSize {
 		return nil, wrong("", fmt.Sprintf("is %d bytes long", len(data)), fmt.Sprintf("keep it within %d bytes", MaxSize))
@@ -32,7 +32,7 @@ func Parse(data []byte) (*Profile, error) {
 	return p, nil
 }
 
-// special reads the objects that have keys beside those of their types. Docker writes null for an absent member.
+// special reads objects with additional keys that their types do not have. Docker writes null for an absent member.
 func special(r *strictjson.Reader, path string, to any) (bool, error) {
 	switch v := to.(type) {
 	case *Profile:
@@ -79,7 +79,7 @@ func readSyscall(r *strictjson.Reader, path string, to *Syscall) error {
 	return err
 }
 
-// numberedErrno reads a number.
+// numberedErrno returns a reader of an errno as a number.
 func numberedErrno(to **uint) func(*strictjson.Reader, string) error {
 	return func(r *strictjson.Reader, path string) error {
 		var v uint32
@@ -90,7 +90,8 @@ func numberedErrno(to **uint) func(*strictjson.Reader, string) error {
 	}
 }
 
-// namedErrno reads "EPERM", the spelling of Podman's profiles, which have the number beside it.
+// namedErrno returns a reader of an errno as a name such as "EPERM", which Podman's profiles have in addition to the
+// number.
 func namedErrno(to **uint) func(*strictjson.Reader, string) error {
 	return func(r *strictjson.Reader, path string) error {
 		var name string
@@ -117,7 +118,7 @@ func noListener(_ *strictjson.Reader, path string) error {
 	return wrong(path, "brig has no notification agent", "remove it, and use SCMP_ACT_ERRNO instead of SCMP_ACT_NOTIFY")
 }
 
-// readArg refuses a comparison without its value: it would be compared with 0 and change the meaning in silence.
+// readArg refuses a comparison without its value: it would silently be compared with 0.
 func readArg(r *strictjson.Reader, path string, to *Arg) error {
 	var index *uint32
 	var value *uint64
@@ -141,7 +142,7 @@ func readArg(r *strictjson.Reader, path string, to *Arg) error {
 	return wrong(path+"."+missing, "is missing", "write index, value and op")
 }
 
-// render makes a ProfileError of what is wrong with the text.
+// render converts an error of the JSON text to a ProfileError.
 func render(e *strictjson.Error) error {
 	var pe *ProfileError
 	switch e.Code {
@@ -176,7 +177,7 @@ func render(e *strictjson.Error) error {
 	return pe
 }
 
-// wants returns what is wanted, in the words of a profile's messages, and how to write it.
+// wants returns the expected kind of value in the words of a profile's messages, and how to write it.
 func wants(want string) (noun, fix string) {
 	switch want {
 	case "an object":
@@ -189,7 +190,7 @@ func wants(want string) (noun, fix string) {
 	return "a number", "write a decimal integer"
 }
 
-// kind names a token in the words of a profile's messages.
+// kind returns the kind of a token in the words of a profile's messages.
 func kind(t any) string {
 	switch t.(type) {
 	case string:

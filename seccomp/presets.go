@@ -12,7 +12,7 @@ import (
 //go:embed presets/*.json
 var presetFiles embed.FS
 
-// Presets lists the names that Preset takes; the package comment describes them.
+// Presets returns the names that Preset accepts; the package comment describes them.
 func Presets() []string { return []string{"default", "strict", "compute", "build", "debug"} }
 
 // Preset returns one of the profiles in this package.
@@ -36,7 +36,7 @@ func PresetSource(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Default is the profile of a jail that asks for none. A test parses it, so it cannot fail in a build that passed.
+// Default returns the profile of a jail that names none. A test parses it, so it cannot fail in a build that passed.
 func Default() *Profile {
 	p, err := Preset("default")
 	if err != nil {
@@ -45,6 +45,6 @@ func Default() *Profile {
 	return p
 }
 
-// DefaultTable is the default profile for this machine's architecture and a process without capabilities. The profile
-// asks for no kernel version.
+// DefaultTable returns the default profile resolved for this machine's architecture and a process without capabilities.
+// The profile requires no kernel version.
 func DefaultTable() (*Table, error) { return Default().Resolve(Target{Arch: runtime.GOARCH}) }

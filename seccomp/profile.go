@@ -1,6 +1,6 @@
 package seccomp
 
-// Profile is a seccomp profile in the JSON format of Docker, which is OCI's with archMap, includes and excludes.
+// Profile is a seccomp profile in Docker's JSON format, which is OCI's with archMap, includes and excludes.
 type Profile struct {
 	DefaultAction   string    `json:"defaultAction"`
 	DefaultErrnoRet *uint     `json:"defaultErrnoRet,omitempty"`
@@ -10,51 +10,52 @@ type Profile struct {
 	Syscalls        []Syscall `json:"syscalls"`
 }
 
-// ArchMap is an architecture and the ABIs that a kernel of it also runs.
+// ArchMap is an architecture and the other ABIs that its kernels run.
 type ArchMap struct {
 	Architecture     string   `json:"architecture"`
 	SubArchitectures []string `json:"subArchitectures"`
 }
 
-// Syscall is one entry of a profile: what to do with some system calls when the conditions hold.
+// Syscall is one entry of a profile: the action for some system calls if the conditions hold.
 type Syscall struct {
 	// Names are the system calls. Parse puts the old single key "name" here.
 	Names    []string `json:"names"`
 	Action   string   `json:"action"`
 	ErrnoRet *uint    `json:"errnoRet,omitempty"`
-	// Args must all hold.
+	// Args are conditions that must all hold.
 	Args     []Arg   `json:"args,omitempty"`
 	Comment  string  `json:"comment,omitempty"`
 	Includes *Filter `json:"includes,omitempty"`
 	Excludes *Filter `json:"excludes,omitempty"`
 }
 
-// Arg compares one argument of a system call. All comparisons are unsigned and 64 bits wide, though the kernel cuts
-// many arguments to 32: SCMP_CMP_MASKED_EQ with Value 0xffffffff compares what such a call really sees.
+// Arg compares one argument of a system call. All comparisons are unsigned and 64 bits wide, though the kernel
+// truncates many arguments to 32 bits: SCMP_CMP_MASKED_EQ with Value 0xffffffff compares the bits that such a call
+// reads.
 type Arg struct {
 	Index uint `json:"index"`
-	// Value is what is compared with; for SCMP_CMP_MASKED_EQ, the mask.
+	// Value is the operand; for SCMP_CMP_MASKED_EQ it is the mask.
 	Value uint64 `json:"value"`
-	// ValueTwo is read by SCMP_CMP_MASKED_EQ only: what the masked argument must be.
+	// ValueTwo is used by SCMP_CMP_MASKED_EQ only: the expected value of the masked argument.
 	ValueTwo uint64 `json:"valueTwo,omitempty"`
 	Op       string `json:"op"`
 }
 
-// Filter is a condition on the target: an entry applies where it holds (Includes) or does not hold (Excludes).
+// Filter is a condition on the target: an entry applies if it holds (Includes) or does not hold (Excludes).
 type Filter struct {
 	Caps      []string `json:"caps,omitempty"`
 	Arches    []string `json:"arches,omitempty"`
 	MinKernel string   `json:"minKernel,omitempty"`
 }
 
-// ProfileError is what is wrong with a profile, and where.
+// ProfileError is an error in a profile, with its place.
 type ProfileError struct {
 	Path   string // a JSON path: "syscalls[3].args[0].op"; "" is the whole file
 	Reason string // what is wrong, with the value quoted
 	Fix    string // what to write instead
 }
 
-// Error is one line: path, reason, fix.
+// Error returns one line: path, reason, fix.
 func (e *ProfileError) Error() string {
 	s := "seccomp profile: "
 	if e.Path != "" {

@@ -25,7 +25,7 @@ func (p *Profile) Resolve(t Target) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, _ := parseAction(p.DefaultAction) // Check has seen it
+	base, _ := parseAction(p.DefaultAction) // validated by Check
 	r := resolver{arch: a, decided: map[int]Rule{}, table: &Table{
 		Arch: t.Arch, Default: withData(base, p.DefaultErrnoRet), Newest: -1, Rules: []Rule{}, Flags: p.Flags}}
 	for i := range p.Syscalls {
@@ -79,7 +79,7 @@ func (s *Syscall) applies(a arch, t Target) bool {
 }
 
 func (t Target) atLeast(kernel string) bool {
-	major, minor, _ := parseKernel(kernel) // Check has seen it
+	major, minor, _ := parseKernel(kernel) // validated by Check
 	return t.KernelMajor > major || t.KernelMajor == major && t.KernelMinor >= minor
 }
 
@@ -87,7 +87,7 @@ func (t Target) atLeast(kernel string) bool {
 type resolver struct {
 	arch    arch
 	table   *Table
-	decided map[int]Rule // the unconditional rule of a system call: nothing after it is reached
+	decided map[int]Rule // the unconditional rule of a system call: later rules are unreachable
 	unknown []string
 	absent  []string
 }
@@ -128,7 +128,7 @@ func (s *Syscall) some() string {
 	return strings.Join(s.Names, " ")
 }
 
-// unknownName skips a name where that is safe: where the call then meets a stricter action than the entry's.
+// unknownName skips an unknown name if that is safe, that is, if the call then gets a stricter action than the entry's.
 func (r *resolver) unknownName(path, name string, action Action) error {
 	near := words.Nearest(name, r.arch.syscallNames())
 	if r.table.Default.Permits() && !action.Permits() {
@@ -165,14 +165,14 @@ func (r *resolver) note(format string, args ...any) {
 	r.table.Notes = append(r.table.Notes, fmt.Sprintf(format, args...))
 }
 
-// warnWide notes a comparison that garbage in the upper half of a register gets past: filters compare 64 bits, the
-// kernel then reads 32. Docker's own "socket domain > 40" lets AF_VSOCK through this way.
+// warnWide adds a note about a comparison that can be evaded with the upper half of a register: filters compare 64
+// bits, but the kernel then reads only 32. Docker's own "socket domain > 40" permits AF_VSOCK in this way.
 func (r *resolver) warnWide(name string, action Action, conds []Cond, entry int) {
 	for _, c := range conds {
 		if !intArg(name, c.Arg) {
 			continue
 		}
-		open := c.Op == NotEqual || c.Op == Greater || c.Op == GreaterOrEqual // where they let garbage in
+		open := c.Op == NotEqual || c.Op == Greater || c.Op == GreaterOrEqual // an evasion then permits the call
 		if !action.Permits() && r.table.Default.Permits() {
 			open = c.Op == Equal || c.Op == Less || c.Op == LessOrEqual || c.Op == MaskedEq && c.Mask>>32 != 0
 		}

@@ -1,12 +1,13 @@
 package seccomp
 
-// shrink returns the same filter in fewer instructions: the kernel converts, checks and compiles each when it is
-// loaded. Three things are left out: masks that mask nothing, loads of what is loaded already, and every answer but one
-// of a kind, at the end, to which all jumps go. A filter in which a jump would have to be too long (255 instructions,
-// bpf(2)) stays as it is. Jumps go forward only, so one walk in order sees all ways to a place.
+// shrink returns an equivalent filter with fewer instructions, since the kernel converts, checks and compiles each when
+// it loads the filter. It removes masks of all bits, loads of a word that is already loaded, and duplicate answers: one
+// of each kind remains, at the end, and all jumps lead there. If a jump would become too long (255 instructions,
+// bpf(2)), the filter remains unchanged. Jumps go forward only, so one pass in order visits all paths to an
+// instruction.
 func shrink(p []insn) []insn {
 	skip := redundant(p)
-	at := func(i int) int { // past what is left out
+	at := func(i int) int { // skips removed instructions
 		for skip[i] || p[i].code == bpfJa {
 			if p[i].code == bpfJa {
 				i += int(p[i].k)
@@ -34,14 +35,14 @@ func shrink(p []insn) []insn {
 type shrinker struct {
 	p       []insn
 	at      func(int) int
-	order   []int       // the instructions that stay, but for the answers
-	place   map[int]int // and the position of each
+	order   []int       // the remaining instructions, except the answers
+	place   map[int]int // and their positions
 	answers map[uint32]int
 	ends    []uint32
 	live    map[int]bool
 }
 
-// reached reports whether there is a way to an instruction that stays.
+// reached reports whether a remaining instruction is reachable.
 func (s *shrinker) reached(i int) bool {
 	if s.live == nil {
 		s.live = map[int]bool{s.at(0): true}
@@ -57,7 +58,7 @@ func (s *shrinker) reached(i int) bool {
 	return s.live[i]
 }
 
-// targets are where an instruction leads: for a condition if it holds, and if not.
+// targets returns the successors of an instruction. For a condition, the first is the one if it holds.
 func (s *shrinker) targets(i int) []int {
 	if in := s.p[i]; conditional(in) {
 		return []int{s.at(i + 1 + int(in.jt)), s.at(i + 1 + int(in.jf))}
@@ -69,7 +70,8 @@ func conditional(i insn) bool {
 	return i.code == bpfJeq || i.code == bpfJgt || i.code == bpfJge || i.code == bpfJset
 }
 
-// write lays the instructions out; nil if a jump is too long or an instruction does not lead to the next one.
+// write generates the instructions. It returns nil if a jump is too long or an instruction is not followed by its
+// successor.
 func (s *shrinker) write() []insn {
 	out := make([]insn, 0, len(s.p))
 	for n, i := range s.order {
@@ -94,7 +96,7 @@ func (s *shrinker) write() []insn {
 	return out
 }
 
-// where returns the position of an instruction. Each answer has one, after all other instructions.
+// where returns the position of an instruction. The answers come after all other instructions.
 func (s *shrinker) where(i int) int {
 	if s.p[i].code != bpfRet {
 		return s.place[i]
@@ -108,7 +110,7 @@ func (s *shrinker) where(i int) int {
 	return n
 }
 
-// redundant marks masks of all bits, and loads of the word that the accumulator holds on every way there.
+// redundant marks masks of all bits, and loads of the word that the accumulator already holds on every path.
 func redundant(p []insn) []bool {
 	const nothing, several = -1, -2
 	skip, holds := make([]bool, len(p)), make([]int, len(p)+1)

@@ -16,7 +16,7 @@ type insn struct {
 
 const insnSize = 8
 
-// The instructions that this package writes, and libseccomp; see the kernel's bpf_common.h.
+// The instructions that this package and libseccomp generate; see the kernel's bpf_common.h.
 const (
 	bpfLoad = 0x20 // LD|W|ABS
 	bpfRet  = 0x06 // RET|K
@@ -47,7 +47,7 @@ func encode(p []insn) []byte {
 	return out
 }
 
-// decodeProgram reads a filter and makes the checks of the kernel that keep an interpreter within it.
+// decodeProgram decodes a filter and makes the kernel's checks that bound an interpreter.
 func decodeProgram(bpf []byte) ([]insn, error) {
 	n := len(bpf) / insnSize
 	if n == 0 || len(bpf)%insnSize != 0 {
@@ -71,7 +71,8 @@ func decodeProgram(bpf []byte) ([]insn, error) {
 	return p, nil
 }
 
-// check reports whether an instruction is one of this package's, with room for its jumps among the rest after it.
+// check returns an error unless an instruction is one of those above, and its jumps stay within the remaining
+// instructions.
 func (i insn) check(rest int) error {
 	switch {
 	case i.code == bpfLoad && (i.k >= dataLen || i.k%4 != 0):
@@ -84,7 +85,8 @@ func (i insn) check(rest int) error {
 	return nil
 }
 
-// Simulate runs a filter on a call, as the kernel would. For what the kernel would not load it returns KillProcess.
+// Simulate runs a filter on a call, as the kernel would. For a filter that the kernel would not load it returns
+// KillProcess.
 func Simulate(bpf []byte, d Data) Action {
 	p, err := decodeProgram(bpf)
 	if err != nil {
@@ -101,14 +103,14 @@ func simulate(p []insn, d Data) Action {
 	return run(p, d)
 }
 
-// PermitsAll reports whether a filter lets all of these calls of the machine's own architecture happen, with zeros as
+// PermitsAll reports whether a filter permits all of these calls of the machine's own architecture, with zeros as
 // arguments.
 func PermitsAll(bpf []byte, calls ...int32) bool {
 	p, err := decodeProgram(bpf)
 	return err == nil && !slices.ContainsFunc(calls, func(nr int32) bool { return !simulate(p, Data{Nr: nr}).Permits() })
 }
 
-// bigEndian reports whether the upper half of an argument comes first.
+// bigEndian reports whether the upper half of an argument is first in memory.
 func bigEndian() bool { return binary.NativeEndian.Uint16([]byte{0, 1}) == 1 }
 
 func (d Data) bytes() (b [dataLen]byte) {
@@ -121,7 +123,7 @@ func (d Data) bytes() (b [dataLen]byte) {
 	return b
 }
 
-// run interprets a decoded program. Jumps go forward only, so it ends.
+// run interprets a decoded program. Jumps go forward only, so it terminates.
 func run(p []insn, d Data) Action {
 	data := d.bytes()
 	var a uint32

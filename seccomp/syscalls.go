@@ -6,10 +6,11 @@ import (
 	libseccomp "github.com/seccomp/libseccomp-golang"
 )
 
-// firstNewer is the number of statmount(2), the first system call after the ones that libseccomp 2.5 knows by name.
+// firstNewer is the number of statmount(2), the first system call whose name libseccomp 2.5 does not know.
 const firstNewer = 457
 
-// newerNames are the calls from firstNewer on; since 5.1 the architectures of findArch number them alike.
+// newerNames returns the names of the calls from firstNewer on. The architectures of findArch use the same numbers for
+// all calls since Linux 5.1.
 func newerNames() []string {
 	return []string{"statmount", "listmount", "lsm_get_self_attr", "lsm_set_self_attr", "lsm_list_modules", "mseal",
 		"setxattrat", "getxattrat", "listxattrat", "removexattrat", "open_tree_attr", "file_getattr", "file_setattr",
@@ -46,11 +47,11 @@ func (a arch) syscallName(nr int) (string, bool) {
 	return "", false
 }
 
-// known is what a name of a profile is for an architecture.
+// known classifies a name in a profile for an architecture.
 type known int
 
 const (
-	isUnknown known = iota // to libseccomp and to the table above: a new call or a slip of the pen
+	isUnknown known = iota // unknown to libseccomp and newerNames: a new call or a misspelling
 	isForeign              // a call of other architectures
 	isNative
 )
@@ -86,7 +87,7 @@ func (a arch) syscallNumber(name string) (int, known) {
 	return 0, isUnknown
 }
 
-// syscallNames lists the names of an architecture, for suggestions.
+// syscallNames returns the names of an architecture, for suggestions.
 func (a arch) syscallNames() []string {
 	var names []string
 	for nr := range firstNewer + len(newerNames()) {

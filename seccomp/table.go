@@ -2,7 +2,7 @@ package seccomp
 
 import "golang.org/x/sys/unix"
 
-// Target is the machine and the process that a profile is resolved for.
+// Target is the machine and the process for which a profile is resolved.
 type Target struct {
 	Arch        string // as runtime.GOARCH
 	KernelMajor int
@@ -10,11 +10,11 @@ type Target struct {
 	Caps        []string // the process's capabilities, "CAP_SYS_ADMIN"; a default jail has none
 }
 
-// Table is what a profile means for one Target. The first Rule that matches a call decides.
+// Table is the meaning of a profile for one Target. The first Rule that matches a call decides.
 type Table struct {
 	Arch    string `json:"arch"`
 	Default Action `json:"default"`
-	// Newest is the greatest system call number that the rules name. Greater ones answer ENOSYS. -1 turns that off.
+	// Newest is the greatest system call number in the rules. Greater ones return ENOSYS. -1 disables that.
 	Newest int      `json:"newest"`
 	Rules  []Rule   `json:"rules"`
 	Flags  []string `json:"flags,omitempty"`
@@ -22,17 +22,17 @@ type Table struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Rule is what to do with one system call when all conditions hold.
+// Rule is the action for one system call if all conditions hold.
 type Rule struct {
 	Name   string `json:"name"`
 	Nr     int    `json:"nr"`
 	Action Action `json:"action"`
 	Conds  []Cond `json:"conds,omitempty"`
-	// Entry is the rule's place in the profile: syscalls[Entry].
+	// Entry is the index of the rule's entry in the profile: syscalls[Entry].
 	Entry int `json:"entry"`
 }
 
-// Data is struct seccomp_data: what a filter sees of a system call.
+// Data is struct seccomp_data: a filter's input for a system call.
 type Data struct {
 	Nr   int32
 	Arch uint32 // AUDIT_ARCH_*; 0 means the native one
@@ -43,13 +43,13 @@ type Data struct {
 // x32Bit marks the numbers of the x32 ABI, which shares AUDIT_ARCH_X86_64 with the native one.
 const x32Bit = 0x40000000
 
-// Eval returns the table's answer to a call. It is the meaning of the table: Compile compares its filter with it.
+// Eval returns the table's answer to a call. It defines the meaning of the table: Compile compares its filter with it.
 func (t *Table) Eval(d Data) Action {
 	a, ok := findArch(t.Arch)
 	if !ok || d.Arch != 0 && d.Arch != a.audit {
 		return KillProcess
 	}
-	// -1 is the number that a tracer writes to skip a call; libseccomp lets it fall to the default action.
+	// -1 is the number that a tracer writes to skip a call; in libseccomp it gets the default action.
 	if t.Arch == "amd64" && uint32(d.Nr) >= x32Bit && d.Nr != -1 {
 		return KillProcess
 	}
@@ -73,8 +73,8 @@ func holds(conds []Cond, args [6]uint64) bool {
 	return true
 }
 
-// LoadFlags returns the flags that the profile wants passed to seccomp(SECCOMP_SET_MODE_FILTER). TSYNC is not among
-// them: it has nothing to do in a process that is about to exec.
+// LoadFlags returns the flags that the profile requests for seccomp(SECCOMP_SET_MODE_FILTER). TSYNC is not among them:
+// it has no effect in a process that is about to call execve(2).
 func (t *Table) LoadFlags() uint {
 	var flags uint
 	for _, f := range t.Flags {

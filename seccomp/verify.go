@@ -10,8 +10,8 @@ import (
 // maxProbes bounds the argument vectors tried on one system call.
 const maxProbes = 512
 
-// verify runs the filter on every number and around every constant, and compares it with the table's meaning: a filter
-// that differs from what explain prints must never be loaded.
+// verify runs the filter on every number and around every constant, and compares it with the table: a filter that
+// differs from the output of explain must never be loaded.
 func (t *Table) verify(p []insn, a arch) error {
 	last := max(t.Newest, 512)
 	rules := map[int][]Rule{}
@@ -39,7 +39,7 @@ func (t *Table) verify(p []insn, a arch) error {
 	return nil
 }
 
-// compare tries one system call, whose rules these are.
+// compare tests one system call with its rules.
 func (t *Table) compare(p []insn, a arch, nr int32, rules []Rule) error {
 	one := Table{Arch: t.Arch, Default: t.Default, Newest: t.Newest, Rules: rules}
 	for _, args := range probes(rules) {
@@ -73,7 +73,7 @@ func probes(rules []Rule) [][6]uint64 {
 		}
 		return out
 	}
-	for _, r := range rules { // each as it holds, with one argument changed
+	for _, r := range rules { // satisfy each rule, then change one argument
 		var base [6]uint64
 		for _, c := range r.Conds {
 			base[c.Arg] |= c.Value
@@ -86,7 +86,7 @@ func probes(rules []Rule) [][6]uint64 {
 			}
 		}
 	}
-	random := rand.New(rand.NewPCG(1, 2)) // seeded: the same profile is always checked alike
+	random := rand.New(rand.NewPCG(1, 2)) // fixed seed: the check of a profile is reproducible
 	for range maxProbes {
 		out = append(out, pick(values, random.IntN))
 	}

@@ -6,7 +6,7 @@ import (
 	libseccomp "github.com/seccomp/libseccomp-golang"
 )
 
-// LibraryVersion returns the version of libseccomp, which knows the system calls.
+// LibraryVersion returns the version of libseccomp, which provides the system calls.
 func LibraryVersion() string {
 	major, minor, micro := libseccomp.GetLibraryVersion()
 	return fmt.Sprintf("%d.%d.%d", major, minor, micro)

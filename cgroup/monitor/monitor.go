@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Group is where a control group is.
+// Group names the directories of a control group.
 type Group struct {
 	// V2 is its absolute directory in the version 2 tree; "" without one.
 	V2 string
@@ -63,14 +63,14 @@ func Read(g Group) (*Stats, error) {
 	}
 	s := &Stats{}
 	var errs []error
-	if g.V2 != "" { // first, since version 1 overwrites what it has: it is where the limits are
+	if g.V2 != "" { // first, since the values of version 1, which has the limits, replace these
 		errs = append(errs, s.read2(dir(g.V2)))
 	}
 	if len(controllers(g)) > 0 {
 		errs = append(errs, s.read1(g))
 	}
 	if err := errors.Join(errs...); err != nil {
-		if gone := g.check(); gone != nil { // what was read of a removed group is no answer
+		if gone := g.check(); gone != nil { // values read from a removed group are invalid
 			return nil, gone
 		}
 		return nil, err
@@ -125,7 +125,7 @@ func (d dir) path(file string) string { return filepath.Join(string(d), file) }
 // has reports whether the directory has a file: that depends on the enabled controllers and the kernel.
 func (d dir) has(file string) bool { return unix.Access(d.path(file), unix.F_OK) == nil }
 
-// figure returns the value that the library has read from a file, if there is such a file.
+// figure returns the value that the library has read from a file, or nil if the file does not exist.
 func (d dir) figure(file string, v uint64) *uint64 {
 	if !d.has(file) {
 		return nil
@@ -143,7 +143,7 @@ func (d dir) limit(file string, v uint64) *uint64 {
 	return d.figure(file, v)
 }
 
-// values reads a file of lines "key number". Without the file there are none.
+// values reads a file of lines "key number". It returns none if the file does not exist.
 func (d dir) values(file string) (map[string]*uint64, error) {
 	b, err := os.ReadFile(d.path(file))
 	if errors.Is(err, fs.ErrNotExist) {

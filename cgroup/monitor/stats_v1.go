@@ -11,7 +11,7 @@ import (
 	"github.com/containerd/cgroups/v3/cgroup1/stats"
 )
 
-// read1 reads the version 1 directories over what version 2 has.
+// read1 reads the version 1 directories. Its values replace those of version 2.
 func (s *Stats) read1(g Group) error {
 	lib, err := load1(g)
 	if err != nil {
@@ -81,8 +81,8 @@ func sum(list []*stats.BlkIOEntry, op string) (f *uint64) {
 	return f
 }
 
-// load1 makes the library read our directories. It joins root, controller and path lexically: with ".." for the path
-// the controller's name is dropped again, which also suits a mount of several controllers (cpu,cpuacct).
+// load1 makes the library read the given directories. It joins root, controller and path lexically: ".." as the path
+// removes the controller's name again, which also suits a mount of several controllers (cpu,cpuacct).
 func load1(g Group) (cgroup1.Cgroup, error) {
 	var list []cgroup1.Subsystem
 	for _, c := range controllers(g) {
@@ -103,8 +103,8 @@ func load1(g Group) (cgroup1.Cgroup, error) {
 		cgroup1.WithHierarchy(func() ([]cgroup1.Subsystem, error) { return list, nil }))
 }
 
-// absentModules returns the kinds of memory that this kernel does not account for, or not with all four files: for a
-// missing one the library would skip the others.
+// absentModules returns the kinds of memory for which this kernel lacks one of the four files: if one is missing, the
+// library would skip the other kinds.
 func absentModules(d dir) (list []string) {
 	for _, module := range []string{"memsw", "kmem", "kmem.tcp"} {
 		for _, f := range []string{"usage_in_bytes", "max_usage_in_bytes", "failcnt", "limit_in_bytes"} {

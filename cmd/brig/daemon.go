@@ -11,7 +11,7 @@ import (
 	"brig/internal/words"
 )
 
-// daemon returns a command that brigd performs, since it links what a start of brig should not pay for. It executes the
+// daemon returns a command that brigd performs, because its code would slow down each start of brig. It executes the
 // brigd beside this program, or else the one on PATH.
 func daemon(name, args, what string) cli.Command {
 	return cli.Command{Name: name, Args: args, What: what + " (brigd " + name + ")",
@@ -22,7 +22,7 @@ func daemon(name, args, what string) cli.Command {
 					"install it (make install), or name its directory in PATH")
 			}
 			argv := append([]string{"brigd", name}, args...)
-			err = syscall.Exec(path, argv, os.Environ()) // execve(2): it returns only when it has failed
+			err = syscall.Exec(path, argv, os.Environ()) // execve(2): returns only on failure
 			return std.Fail(name + ": " + words.Quote(path) + ": " + cli.Reason(err) + "; install brigd again")
 		}}
 }
@@ -35,7 +35,7 @@ func findDaemon() (string, error) {
 		}
 	}
 	path, err := exec.LookPath("brigd")
-	if errors.Is(err, exec.ErrDot) { // a brigd in the current directory was not asked for
+	if errors.Is(err, exec.ErrDot) { // refuse a brigd in the current directory
 		return "", err
 	}
 	return path, err

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exitNoJail is doctor's exit code where a default jail does not work.
+// exitNoJail is doctor's exit code if a default jail does not work.
 const exitNoJail = 1
 
-// diagnosis is the answer of `brig doctor --json`.
+// diagnosis is the output of `brig doctor --json`.
 type diagnosis struct {
 	Works    bool             `json:"works"`
 	Findings []nsjail.Finding `json:"findings"`
@@ -26,7 +26,7 @@ type diagnosis struct {
 // doctorOptions are the flags of doctor.
 type doctorOptions struct {
 	asJSON, delegate bool
-	user             string // to whom root delegates control groups
+	user             string // the user to whom root delegates control groups
 }
 
 func (o *doctorOptions) flags() []cli.Flag {
@@ -57,8 +57,8 @@ func doctorCmd(args []string, std cli.Stdio) int {
 	return std.Emit(script)
 }
 
-// doctor is `brig doctor`: it tries jails on this machine and lists what it has. The exit code is 0 if a default jail
-// works and 1 if it does not.
+// doctor runs `brig doctor`: it tries jails on this machine and lists the available mechanisms. The exit code is 0 if a
+// default jail works and 1 if it does not.
 func doctor(asJSON bool, std cli.Stdio) int {
 	d := diagnosis{Findings: nsjail.Diagnose(nsjail.Examine(context.Background()))}
 	d.Works = nsjail.Works(d.Findings)
@@ -79,7 +79,7 @@ func doctor(asJSON bool, std cli.Stdio) int {
 	return 0
 }
 
-// colourful reports whether a stream is a terminal whose user has not refused colour: https://no-color.org
+// colourful reports whether f is a terminal and NO_COLOR is not set: https://no-color.org
 func colourful(f *os.File) bool {
 	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false
@@ -88,7 +88,7 @@ func colourful(f *os.File) bool {
 	return err == nil
 }
 
-// table is a line for each finding, in columns, with the fix and the file to install below it.
+// table returns a line for each finding, in columns, followed by its fix and the file to install.
 func (d *diagnosis) table(colour bool) string {
 	name, state := 0, len(nsjail.Present)
 	for _, f := range d.Findings {
@@ -115,7 +115,7 @@ func (d *diagnosis) table(colour bool) string {
 	return b.String()
 }
 
-// paint pads a state to its column and colours it: SGR of ECMA-48.
+// paint pads a state to the column width and colours it: SGR of ECMA-48.
 func paint(s nsjail.State, width int, colour bool) string {
 	text := fmt.Sprintf("%-*s", width, s)
 	code := map[nsjail.State]string{nsjail.Present: "32", nsjail.Partial: "33", nsjail.Missing: "31", nsjail.Note: "2"}[s]

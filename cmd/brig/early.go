@@ -4,26 +4,28 @@ package main
 #include <signal.h>
 
 // Go's runtime answers SIGQUIT with a crash and exit code 2, which may also be a payload's, and unblocks the signal in
-// each thread. This sigaction(2) replaces libc's in this binary, and libc's is called by its second name. It changes
-// nothing where the runtime, whose handlers take a siginfo_t, would handle SIGQUIT. So until keeper.c sets our handler,
-// SIGQUIT ends the process.
+// each thread. This sigaction(2) replaces libc's in this binary and calls it by its second name. It ignores only the
+// runtime's handler for SIGQUIT, recognized by SA_SIGINFO. SIGQUIT therefore ends the process until keeper.c installs
+// our handler.
 int __sigaction(int, const struct sigaction *, struct sigaction *);
 int sigaction(int sig, const struct sigaction *act, struct sigaction *was) {
 	return __sigaction(sig, sig == SIGQUIT && act && act->sa_flags & SA_SIGINFO ? 0 : act, was);
 }
 
-// The launcher's constructor (nsjail/internal/launcher) forks a launcher before the Go runtime starts when a binary
+// The launcher's constructor (nsjail/internal/launcher) forks a launcher before the Go runtime starts if a binary
 // defines this symbol and is called with this word.
 const char *const brig_launcher_command = "run";
 
-// A flag that begins so needs a control group or an orphan guard, and no process is created ahead.
+// Flags that begin so need a control group or an orphan guard; no process is created in advance.
 const char *const brig_launcher_grouped[] = {"--memory", "-m", "--cpu", "--pids-limit", "--no-oom-group", "--device-",
 	"--io-", "--hugetlb", "--cgroup", "--no-init", "--systemd-scope", 0};
 
-// A jail in a control group with one of these may have another network than lo, and no network namespace is made ahead.
+// With one of these, a jail in a control group may use another network than lo; no network namespace is made in
+// advance.
 const char *const brig_launcher_own_net[] = {"--net", "--allow", "--deny", "--spec", "--systemd-scope", 0};
 
-// With one of these the list may begin differently from the default jail's, and only the namespaces are made ahead.
+// With one of these, the program may begin differently from that of a default jail; only the namespaces are made in
+// advance.
 const char *const brig_launcher_odd[] = {"--rootfs", "--spec", "--user", "--optional", "--hostname",
 	"--net=none", "--net=host", "--net none", "--net host", 0};
 */
@@ -38,8 +40,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runMode is the Mode in which `brig run` makes a jail with these arguments: keeper.c makes a network namespace before
-// it knows the Spec if it guesses a control group, and can bring lo up.
+// runMode returns the Mode in which `brig run` makes a jail with these arguments. keeper.c makes a network namespace
+// before it knows the Spec if it expects a control group and can bring lo up.
 func runMode(args []string) nsjail.Mode {
 	group, net := false, true
 	for _, arg := range args {
@@ -53,7 +55,7 @@ func runMode(args []string) nsjail.Mode {
 }
 
 func begins(arg string, with []*C.char) bool {
-	for _, p := range with[:len(with)-1] { // a null is last
+	for _, p := range with[:len(with)-1] { // the last entry is null
 		if strings.HasPrefix(arg, C.GoString(p)) {
 			return true
 		}
@@ -61,8 +63,8 @@ func begins(arg string, with []*C.char) bool {
 	return false
 }
 
-// mayMakeNet reports whether the caller may make a network namespace and bring lo up: root by its capabilities
-// (capget(2)), and other users in a user namespace.
+// mayMakeNet reports whether the caller may make a network namespace and bring lo up: root needs the capabilities
+// (capget(2)), other users a user namespace.
 func mayMakeNet() bool {
 	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

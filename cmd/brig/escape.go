@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keys reads what is typed at the terminal for the payload, without brig's own escapes. An escape is a tilde at the
-// start of a line and a character, as in ssh(1).
+// keys reads the input of the terminal for the payload and removes brig's escapes. As in ssh(1), an escape is a tilde
+// at the start of a line followed by a character.
 type keys struct {
 	in    io.Reader
 	do    func(escape byte)
-	rest  []byte // was read, and not yet returned
+	rest  []byte // read, but not yet returned
 	held  bool   // a tilde that may begin an escape
-	typed bool   // whether the line has a character already
+	typed bool   // the line already has a character
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 	escapes = "brig: at the start of a line ~. ends the jail, ~^Z suspends brig with it, ~~ is a tilde, ~? shows this"
 )
 
-// Read returns keys for the payload, without escapes. An error of the terminal's is met again at the next Read.
+// Read returns input for the payload, without escapes. An error of the terminal is returned by the next Read.
 func (k *keys) Read(p []byte) (n int, err error) {
 	for len(k.rest) == 0 && err == nil && len(p) > 0 {
 		var got int
@@ -68,10 +68,10 @@ func (k *keys) filter(typed []byte) (out []byte) {
 	return out
 }
 
-// listen returns what is typed, without the escapes. A payload that has stopped itself, as a shell's suspend does, does
-// not read its terminal. At the next keys brig then suspends itself too, as it does at Ctrl-Z without --tty.
+// listen returns the input without the escapes. A payload that has stopped itself, for example by a shell's suspend,
+// does not read its terminal. At the next input brig then suspends itself too, as it does at Ctrl-Z without --tty.
 func listen(c *nsjail.Cmd, inv *invocation, std cli.Stdio) io.Reader {
-	stopped := 0 // reads in a row at which the payload was stopped
+	stopped := 0 // consecutive reads at which the payload was stopped
 	do := func(escape byte) {
 		switch escape {
 		case escapeEnd:
@@ -98,8 +98,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// suspend stops brig's process group, and so the jail. Where no shell could continue it (an orphaned process group,
-// setpgid(2)), the payload is continued instead.
+// suspend stops brig's process group, and so the jail. If no shell could continue it (an orphaned process group,
+// setpgid(2)), it continues the payload instead.
 func suspend(c *nsjail.Cmd) {
 	parent := os.Getppid()
 	session, err := unix.Getsid(parent)
@@ -112,12 +112,12 @@ func suspend(c *nsjail.Cmd) {
 	_ = unix.Kill(0, unix.SIGTSTP)
 }
 
-// hasStopped reports whether the payload is stopped by a signal: proc_pid_stat(5). With an init the payload is the
-// first child of the jail's first process; without one it is that process.
+// hasStopped reports whether a signal has stopped the payload: proc_pid_stat(5). With an init, the payload is the first
+// child of the jail's first process; without one it is that process.
 func hasStopped(c *nsjail.Cmd) bool {
 	payload := strconv.Itoa(c.Pid())
 	if !c.Spec.NoInit {
-		children, _ := os.ReadFile("/proc/" + payload + "/task/" + payload + "/children") // it has ended: neither can be read
+		children, _ := os.ReadFile("/proc/" + payload + "/task/" + payload + "/children") // unreadable once it has ended
 		payload, _, _ = strings.Cut(string(children), " ")
 	}
 	stat, _ := os.ReadFile("/proc/" + payload + "/stat")

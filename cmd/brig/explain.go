@@ -18,7 +18,7 @@ type plan struct {
 
 type step = nsjail.Step
 
-// explain is `brig explain`: the same plan that run performs.
+// explain runs `brig explain`: it prints the plan that run would perform.
 func explain(inv *invocation, std cli.Stdio) int {
 	if inv.seccompTable {
 		return filterTable(inv, std)
@@ -49,7 +49,7 @@ func explain(inv *invocation, std cli.Stdio) int {
 	return 0
 }
 
-// filterTable is `brig explain --seccomp`.
+// filterTable runs `brig explain --seccomp`.
 func filterTable(inv *invocation, std cli.Stdio) int {
 	table, err := nsjail.FilterTable(inv.spec.Seccomp)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"brig/internal/words"
 )
 
-// flags is the flag table of run, explain and spec, which applies flags to b. The three take the same flags, so that
-// one word turns what is run into what is explained.
+// flags returns the flag table of run, explain and spec, which applies flags to b. The three commands take the same
+// flags, so that a command line can be explained by changing one word.
 func (b *builder) flags() []cli.Flag {
 	table := make([]cli.Flag, 0, 64)
 	for _, group := range [][]cli.Flag{b.fileFlags(), b.envFlags(), b.networkFlags(), b.isolationFlags(), b.limitFlags(),
@@ -58,8 +58,8 @@ func (b *builder) setReportFD(v []string) error {
 // readFunc reads a file that a flag names, of at most limit bytes.
 type readFunc func(name string, limit int) ([]byte, error)
 
-// fileReader reads files of the caller; "-" is stdin. The bound keeps a wrong name, such as a device, from filling
-// the memory.
+// fileReader returns a function that reads files of the caller; "-" is stdin. The limit bounds the memory for a wrong
+// name, such as that of a device.
 func fileReader(stdin *os.File) readFunc {
 	return func(name string, limit int) (data []byte, err error) {
 		f := stdin

@@ -46,7 +46,7 @@ func (b *builder) setPassEnv(v []string) error {
 	return nil
 }
 
-// maxEnvFile bounds what --env-file reads; execve(2) would take no more than that.
+// maxEnvFile bounds the size of an --env-file; execve(2) accepts no more.
 const maxEnvFile = 1 << 20
 
 func (b *builder) setEnvFile(v []string) error {
@@ -77,8 +77,8 @@ type envLine struct {
 	text   string
 }
 
-// parseEnvFile reads docker's form: a variable a line, blanks before the name ignored, # at the start for a comment,
-// quotes and blanks in the value kept as they are.
+// parseEnvFile parses docker's format: a variable on each line, blanks before the name ignored, # at the start for a
+// comment, quotes and blanks in the value kept.
 func parseEnvFile(data string) ([]envLine, error) {
 	var lines []envLine
 	data = strings.TrimPrefix(data, "\ufeff")

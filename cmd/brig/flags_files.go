@@ -46,7 +46,7 @@ func (b *builder) fileFlags() []cli.Flag {
 	})
 }
 
-// dirFlag sets --input, --work and --output.
+// dirFlag returns the setter of --input, --work and --output.
 func (b *builder) dirFlag(target string, writable bool) func([]string) error {
 	return func(v []string) error {
 		src, dst, hasDst := strings.Cut(v[0], ":")
@@ -65,7 +65,7 @@ func (b *builder) dirFlag(target string, writable bool) func([]string) error {
 	}
 }
 
-// mountFlag sets the flags whose last word is the target and whose first of two is the source.
+// mountFlag returns the setter of a mount flag. Its last value is the target. With two values, the first is the source.
 func (b *builder) mountFlag(m nsjail.Mount) func([]string) error {
 	return func(v []string) error {
 		added := m
@@ -122,7 +122,7 @@ func (b *builder) setRootfs(v []string) error {
 	if v[0] == "" {
 		return errors.New("it is empty; name a directory")
 	}
-	b.inv.origin["rootfs"] = b.flag // reading the machine names the place so
+	b.inv.origin["rootfs"] = b.flag // the path under which Look reports errors of the root
 	b.inv.spec.Rootfs.Path = v[0]
 	return nil
 }

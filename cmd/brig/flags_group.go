@@ -32,7 +32,7 @@ func (b *builder) setHugeTLB(v []string) error {
 }
 
 func (b *builder) setCgroup(v []string) error {
-	b.inv.origin["limits.cgroup"] = b.flag // the machine says of all together that there is no group
+	b.inv.origin["limits.cgroup"] = b.flag // the error for a missing group has this path
 	b.add("limits.cgroup", &b.inv.spec.Limits.Cgroup, v[0])
 	return nil
 }
@@ -45,7 +45,8 @@ func (b *builder) setSystemdScope(_ []string) error {
 	return nil
 }
 
-// ioFlag sets --device-read-bps and its like. All of one path make one entry, as the kernel has one line for a device.
+// ioFlag returns the setter of --device-read-bps and similar flags. Those with the same path share one entry, as the
+// kernel has one line for each device.
 func (b *builder) ioFlag(rate string) func([]string) error {
 	return func(v []string) error {
 		at := strings.LastIndexByte(v[0], ':')
@@ -76,7 +77,7 @@ func (b *builder) ioFlag(rate string) func([]string) error {
 	}
 }
 
-// device is the index of a path's entry, which is added where there is none.
+// device returns the index of a path's entry, which it adds if missing.
 func (b *builder) device(path string) int {
 	list := b.inv.spec.Limits.IO
 	for i := range list {
@@ -96,7 +97,7 @@ func exampleRate(rate string) string {
 	return "1000"
 }
 
-// parseRate reads bytes, or operations, a second.
+// parseRate parses bytes, or operations, a second.
 func parseRate(rate, s string) (int64, error) {
 	var n int64
 	var err error

@@ -47,7 +47,7 @@ func mechanisms() []string {
 	return names
 }
 
-// asAlways sets nothing: it is for docker's flags that ask for what every jail does.
+// asAlways sets nothing: it accepts docker's flags that ask for what every jail does.
 func asAlways([]string) error { return nil }
 
 func (b *builder) setSpec(v []string) error {
@@ -64,7 +64,7 @@ func (b *builder) setSpec(v []string) error {
 	return nil
 }
 
-// names adds the words of a list with commas to a field of the Spec.
+// names returns a setter that adds the words of a comma-separated list to a field of the Spec.
 func (b *builder) names(field string, to *[]string) func([]string) error {
 	return func(v []string) error {
 		for name := range strings.SplitSeq(v[0], ",") {

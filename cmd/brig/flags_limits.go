@@ -15,14 +15,14 @@ import (
 	"brig/nsjail"
 )
 
-// limitFlags are the limits that most callers want, however they are held.
+// limitFlags returns the flags of the common limits.
 func (b *builder) limitFlags() []cli.Flag {
 	rows := slices.DeleteFunc(nsjail.LimitTable(), func(r nsjail.Limit) bool { return r.Usual == 0 })
 	slices.SortFunc(rows, func(a, b nsjail.Limit) int { return a.Usual - b.Usual })
 	return cli.InGroup("Limits", b.flagsOf(rows))
 }
 
-// groupFlags are the other limits of the jail's control group, and where that is made.
+// groupFlags returns the flags of the other limits of the jail's control group, and of its place.
 func (b *builder) groupFlags() []cli.Flag {
 	rows := slices.DeleteFunc(nsjail.LimitTable(), func(r nsjail.Limit) bool { return r.Usual != 0 })
 	return cli.InGroup("Control group", append(b.flagsOf(rows), []cli.Flag{
@@ -109,14 +109,14 @@ func limitTime(r *nsjail.Limit, s string) (nsjail.Duration, error) {
 		return 0, fmt.Errorf("%s %s; write it as in %s, or leave it out", words.Quote(s), r.Zero, r.Example)
 	case d < 0:
 		return 0, fmt.Errorf("%s is negative; write 0 for no limit", words.Quote(s))
-	case d == 0 && r.Default: // 0 in the Spec is the default
+	case d == 0 && r.Default: // the value 0 in the Spec means the default
 		d = -nsjail.Duration(time.Second)
 	}
 	return d, nil
 }
 
 func limitSize(r *nsjail.Limit, s string) (nsjail.Bytes, error) {
-	if s == "-1" && r.AnyOf { // as docker writes it
+	if s == "-1" && r.AnyOf { // docker's form
 		return -1, nil
 	}
 	size, err := nsjail.ParseBytes(s)
@@ -126,7 +126,7 @@ func limitSize(r *nsjail.Limit, s string) (nsjail.Bytes, error) {
 	return size, err
 }
 
-// processes reads a number of processes. docker also writes 0 for no limit, which in the Spec is the default.
+// processes parses a number of processes. docker also accepts 0 for no limit, which in the Spec means the default.
 func processes(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < -1 {
@@ -135,7 +135,7 @@ func processes(s string) (int64, error) {
 	return cmp.Or(n, -1), nil
 }
 
-// weight reads a share. 0 in the Spec is the default.
+// weight parses a weight. 0 is refused, since in the Spec it means the default.
 func weight(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > 10000 {
@@ -181,7 +181,7 @@ func (b *builder) setUlimit(v []string) error {
 		b.inv.spec.Limits.Rlimits = map[string]nsjail.Rlimit{}
 	}
 	b.inv.spec.Limits.Rlimits[name] = nsjail.Rlimit{Soft: soft, Hard: hard}
-	b.inv.origin[path] = b.flag + " " + name // several are common, and each has limits of its own
+	b.inv.origin[path] = b.flag + " " + name // there may be several, each with its own limits
 	return nil
 }
 

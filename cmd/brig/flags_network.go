@@ -47,8 +47,8 @@ func (b *builder) networkFlags() []cli.Flag {
 	})
 }
 
-// policy is the Spec's, which naming a rule or limit brings into being. A rule also chooses the mode, unless a flag
-// has.
+// policy returns the policy of the Spec, which it creates if missing. A rule also selects the network mode, unless a
+// flag has.
 func (b *builder) policy() *egress.Policy {
 	s := &b.inv.spec
 	if s.Egress == nil {
@@ -78,7 +78,7 @@ func (b *builder) ruleFlag(list string) func([]string) error {
 	}
 }
 
-// inWords returns the problem of a rule, with its remedy.
+// inWords formats the problem of a rule with its remedy.
 func inWords(err error) error {
 	var p *egress.Problem
 	if errors.As(err, &p) && p.Fix != "" {
@@ -87,7 +87,7 @@ func inWords(err error) error {
 	return err
 }
 
-// maxPolicy bounds what --net-policy reads.
+// maxPolicy bounds the size of a --net-policy file.
 const maxPolicy = 1 << 20
 
 func (b *builder) setNetPolicy(v []string) error {
@@ -103,7 +103,7 @@ func (b *builder) setNetPolicy(v []string) error {
 	for _, n := range notes {
 		b.inv.notes = append(b.inv.notes, b.flag+": "+n)
 	}
-	if old := b.inv.spec.Egress; old != nil { // the flags that stood before
+	if old := b.inv.spec.Egress; old != nil { // earlier flags have set it
 		file.Redirect = file.Redirect || old.Redirect
 		if len(old.Allow)+len(old.Deny) == 0 && !old.Redirect {
 			return errors.New("there are limits already; name the file before --net-limit, and after --spec none")
@@ -118,7 +118,7 @@ func (b *builder) setNetPolicy(v []string) error {
 	return nil
 }
 
-// moveRules keeps the origin of n rules that others are put in front of.
+// moveRules adjusts the origins of n rules when others are inserted before them.
 func (b *builder) moveRules(list string, n, by int) {
 	for i := n - 1; i >= 0; i-- {
 		b.inv.origin[place(list, i+by)] = b.inv.origin[place(list, i)]
@@ -126,7 +126,7 @@ func (b *builder) moveRules(list string, n, by int) {
 	}
 }
 
-// setNetLimit sets fields of the policy by the names that they have in JSON.
+// setNetLimit sets fields of the policy by their JSON names.
 func (b *builder) setNetLimit(v []string) error {
 	for _, item := range strings.Split(v[0], ",") {
 		name, value, ok := strings.Cut(item, "=")
@@ -151,7 +151,7 @@ func (b *builder) setPublish(v []string) error {
 	return nil
 }
 
-// openNetLog opens the file of --net-log before the payload exists, which might otherwise put a link in its place.
+// openNetLog opens the file of --net-log before the payload starts, which might otherwise replace it by a link.
 func openNetLog(inv *invocation, std cli.Stdio) (*os.File, error) {
 	switch inv.netLog {
 	case "":
@@ -170,7 +170,7 @@ func openNetLog(inv *invocation, std cli.Stdio) (*os.File, error) {
 	return os.NewFile(uintptr(fd), inv.netLog), nil
 }
 
-// policyText is `brig explain --net`: what a policy amounts to, and what other tools would have to be told.
+// policyText runs `brig explain --net`: it prints the resulting policy, and its equivalents for other tools.
 func policyText(inv *invocation, std cli.Stdio) int {
 	p := inv.spec.Egress
 	if p == nil {

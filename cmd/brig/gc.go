@@ -10,16 +10,16 @@ import (
 	"brig/nsjail"
 )
 
-// collection is the answer of `brig gc --json`.
+// collection is the output of `brig gc --json`.
 type collection struct {
-	Removed []string `json:"removed"` // the groups that are gone
-	Busy    int      `json:"busy"`    // how many belong to jails that run
+	Removed []string `json:"removed"` // the removed groups
+	Busy    int      `json:"busy"`    // the number of groups of running jails
 }
 
 // gcOptions are the flags of gc.
 type gcOptions struct {
 	asJSON, below bool
-	parent        string // the group to look below
+	parent        string // the group below which to search
 }
 
 func (o *gcOptions) flags() []cli.Flag {
@@ -35,7 +35,7 @@ const gcAbout = "\nThat is what a brig left which was itself killed (SIGKILL, a 
 	"is\n" +
 	"killed, and the group removed. Jails that run are left alone.\n"
 
-// read reads the command line. The code is -1 if gc is to go on.
+// read parses the command line. The code is -1 if gc is to proceed.
 func (o *gcOptions) read(args []string, std cli.Stdio) (code int) {
 	if code := flagsOnly("gc", "brig gc, with --json or --cgroup-parent PATH", o.flags(), args, std); code >= 0 {
 		return code
@@ -48,7 +48,7 @@ func (o *gcOptions) read(args []string, std cli.Stdio) (code int) {
 	return -1
 }
 
-// gcCmd is `brig gc`: it ends and removes what keepers that were killed have left, and touches no jail that runs.
+// gcCmd runs `brig gc`: it ends and removes what killed keepers have left. It does not affect running jails.
 func gcCmd(args []string, std cli.Stdio) int {
 	var o gcOptions
 	if code := o.read(args, std); code >= 0 {
@@ -67,7 +67,7 @@ func gcCmd(args []string, std cli.Stdio) int {
 	if err != nil {
 		failed = "gc: " + words.Printable(err.Error())
 	}
-	if failed != "" && len(removed) == 0 { // nothing was done: no answer but why
+	if failed != "" && len(removed) == 0 { // nothing was done: only the error is printed
 		return std.Fail(failed)
 	}
 	if code := std.Emit(text); code != 0 || failed == "" {
@@ -76,7 +76,7 @@ func gcCmd(args []string, std cli.Stdio) int {
 	return std.Fail(failed)
 }
 
-// checkParent refuses what no run could have been given either.
+// checkParent refuses a parent that run would refuse, too.
 func checkParent(parent string) error {
 	if parent == "" {
 		return fmt.Errorf("it is empty; write it as in /batch.slice, or leave the flag out")
@@ -87,7 +87,7 @@ func checkParent(parent string) error {
 	return nil
 }
 
-// text is a line for each group and one for all.
+// text returns a line for each group and a summary.
 func (c *collection) text() string {
 	var b strings.Builder
 	for _, dir := range c.Removed {

@@ -2,7 +2,7 @@ package main
 
 import "brig/internal/cli"
 
-// dockerHints are the flags of docker run that brig does not have under that name.
+// dockerHints returns hints for flags of docker run that brig has under another name, or not at all.
 func dockerHints() []cli.Hint {
 	return []cli.Hint{
 		{"-v --volume", "write --bind SRC DST, or --ro-bind SRC DST for :ro"},
@@ -26,7 +26,7 @@ func dockerHints() []cli.Hint {
 	}
 }
 
-// bwrapHints are the same for bubblewrap.
+// bwrapHints returns those for bubblewrap.
 func bwrapHints() []cli.Hint {
 	return []cli.Hint{
 		{"--chdir", "write --workdir DIR"},
@@ -51,7 +51,7 @@ func bwrapHints() []cli.Hint {
 	}
 }
 
-// hints are all of them; the first that fits answers.
+// hints returns all hints; the first match is used.
 func hints() []cli.Hint {
 	var all []cli.Hint
 	for _, some := range [][]cli.Hint{dockerHints(), bwrapHints(), dockerLimitHints(), nsjailHints(), systemdHints(),

@@ -5,7 +5,7 @@ import (
 	"brig/nsjail"
 )
 
-// dockerLimitHints are the limits of docker run that brig has under another name, or does not need.
+// dockerLimitHints returns hints for limits of docker run that brig has under another name, or does not need.
 func dockerLimitHints() []cli.Hint {
 	return []cli.Hint{
 		{"--cpu-quota", "write --cpus N, which is the quota divided by --cpu-period"},
@@ -22,7 +22,7 @@ func dockerLimitHints() []cli.Hint {
 	}
 }
 
-// nsjailHints are nsjail's limits, with - for its _.
+// nsjailHints returns hints for nsjail's limits, with - for its _.
 func nsjailHints() []cli.Hint {
 	return []cli.Hint{
 		{"--cgroup-mem-swap-max", "write --memory-swap SIZE, which counts memory and swap together"},
@@ -37,7 +37,7 @@ func nsjailHints() []cli.Hint {
 	}
 }
 
-// systemdHints are the properties of systemd-run(1), systemd.resource-control(5).
+// systemdHints returns hints for properties of systemd-run(1), systemd.resource-control(5).
 func systemdHints() []cli.Hint {
 	return []cli.Hint{
 		{"--property", "the properties are flags here, as in --memory, --cpus and --pids-limit"},
@@ -54,7 +54,7 @@ func systemdHints() []cli.Hint {
 	}
 }
 
-// limitHints are the names in other tools of the limits in the table, and further names that people give to limits.
+// limitHints returns hints for the names of the limits in other tools, and for other common names.
 func limitHints() []cli.Hint {
 	var list []cli.Hint
 	for _, r := range nsjail.LimitTable() {

@@ -9,33 +9,33 @@ import (
 	"brig/nsjail"
 )
 
-// invocation is a command line of run, explain or spec, parsed.
+// invocation is a parsed command line of run, explain or spec.
 type invocation struct {
 	command      string // run, explain or spec
 	args         []string
 	spec         nsjail.Spec
 	report       string   // --report: a file to write the report to, or ""
 	reportFD     int      // --report-fd: a descriptor to write it to, or -1
-	json         bool     // --json: the answer goes to stdout as JSON
+	json         bool     // --json: the output on stdout is JSON
 	seccompTable bool     // explain: print the system-call filter instead of the plan
 	specFile     string   // --spec, or ""
 	netTable     bool     // explain: print the network's policy instead of the plan
 	netLog       string   // --net-log: a file to append to, "-" or ""
-	notes        []string // what of the input means less here than where it came from
-	systemdScope bool     // --systemd-scope: the group is to be made in a scope of systemd's
-	escaped      bool     // ~. was typed, which ends the jail
+	notes        []string // input with less effect here than in the tool it is for
+	systemdScope bool     // --systemd-scope: make the group in a scope of systemd
+	escaped      bool     // the user has typed ~. to end the jail
 
-	// origin maps a place in the Spec ("mounts[2]") to what the caller wrote to get it ("--bind"), so that a problem
-	// of the Spec is reported in the caller's words.
+	// origin maps a path in the Spec ("mounts[2]") to the caller's input for it ("--bind"), so that a problem of the
+	// Spec is reported in the caller's words.
 	origin map[string]string
 }
 
-// problems are the lines that say what is wrong with the Spec; none when it can be used.
+// problems returns the problems of the Spec, one on a line; none if it is valid.
 func (inv *invocation) problems() []string {
 	var lines []string
 	for _, p := range inv.spec.Check() {
 		if p.Path == "args" && len(inv.spec.Args) == 0 && (inv.seccompTable || inv.netTable || inv.command == "spec") {
-			continue // the filter needs no command, and a Spec without one is a base for others
+			continue // the filter needs no command, and a Spec without one can be a base for others
 		}
 		lines = append(lines, inv.translate(p))
 	}
@@ -52,7 +52,7 @@ func (inv *invocation) problems() []string {
 	return lines
 }
 
-// translate returns a Problem in the words of the command line.
+// translate rewrites a Problem in the words of the command line.
 func (inv *invocation) translate(p nsjail.Problem) string {
 	if p.Path == "args" && len(inv.spec.Args) == 0 {
 		return fmt.Sprintf("%s; write it after the flags, as in brig %s -- id", p.Reason, inv.command)
@@ -61,7 +61,7 @@ func (inv *invocation) translate(p nsjail.Problem) string {
 	return where + ": " + inv.namePlaces(p.Reason) + "; " + p.Fix
 }
 
-// where is the flag that a path of the Spec came from, or the path itself.
+// where returns the flag that set a path of the Spec, or the path itself.
 func (inv *invocation) where(path string) string {
 	for p := path; p != ""; p = parent(p) {
 		if flag, ok := inv.origin[p]; ok {
@@ -94,7 +94,7 @@ func argName(path string) string {
 	}
 }
 
-// namePlaces replaces "mounts[1]" and "limits.io[1]" in a reason by the flag that made it.
+// namePlaces replaces "mounts[1]" and "limits.io[1]" in a reason by the flag that set it.
 func (inv *invocation) namePlaces(reason string) string {
 	if !strings.Contains(reason, "mounts[") && !strings.Contains(reason, "limits.io[") {
 		return reason

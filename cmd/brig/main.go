@@ -1,8 +1,7 @@
-// Command brig runs an untrusted command in a jail and says truthfully what happened.
+// Command brig runs an untrusted command in a jail and reports truthfully what happened.
 //
-// This package is the command line and nothing else: it parses flags into an nsjail.Spec, hands it over, and turns
-// the answer into text and an exit code. The flags stand in one table (flags.go), from which parsing, help, the man
-// page and the shell completions are made.
+// This package is only the command line: it parses flags into an nsjail.Spec, runs it, and converts the result to text
+// and an exit code. Parsing, help, the man page and the shell completions use one table of flags (flags.go).
 package main
 
 import (

@@ -7,12 +7,12 @@ import (
 	"brig/nsjail"
 )
 
-// description is the section DESCRIPTION of brig(1).
+// description is the text of the section DESCRIPTION of brig(1).
 const description = "brig runs a command in Linux namespaces of its own, on a read-only root made of the host's " +
 	"/usr, without network, without capabilities, behind a system-call filter and with limits. It needs no daemon and " +
 	"no root. What the machine cannot give, brig refuses to go without, unless --optional says so."
 
-// options begins the section OPTIONS.
+// options is the introduction of the section OPTIONS.
 const options = "These are the flags of run, explain and spec. A flag is written --name VALUE or --name=VALUE; " +
 	"those with two values take two words. The first word that is no flag, or what follows --, is the command."
 

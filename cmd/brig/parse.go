@@ -9,25 +9,25 @@ import (
 	"brig/nsjail"
 )
 
-// builder applies flags to an invocation, one after the other.
+// builder applies flags to an invocation, in order.
 type builder struct {
 	inv      *invocation
 	read     readFunc
-	flag     string // the flag that is being applied, as "--memory"
-	fromSpec int    // how many mounts --spec brought
+	flag     string // the current flag, for example "--memory"
+	fromSpec int    // the number of mounts from --spec
 }
 
 func newBuilder(command string, read readFunc) *builder {
 	return &builder{inv: &invocation{command: command, reportFD: -1, origin: map[string]string{}}, read: read}
 }
 
-// parse reads the command line that follows run, explain or spec. --spec is applied first. The other flags change
-// its Spec, in their order.
+// parse parses the command line after run, explain or spec. --spec is applied first. The other flags change its Spec,
+// in their order.
 func parse(name string, args []string, read readFunc) (inv *invocation, help bool, err error) {
 	b := newBuilder(name, read)
 	b.inv.args = args
 	table := cli.Table{Hints: hints}
-	if len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "--" { // without a flag, a start needs no table
+	if len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "--" { // a start without flags needs no table
 		table.Flags = b.flags()
 	}
 	list, command, help, err := table.Scan(args)
@@ -58,8 +58,8 @@ func parse(name string, args []string, read readFunc) (inv *invocation, help boo
 	return b.inv, false, nil
 }
 
-// mount adds a mount. One of the --spec with the same target gives way, since flags change the Spec; two flags with
-// the same target are a slip, which Check finds.
+// mount adds a mount. It replaces one of the --spec with the same target, since flags change the Spec. Two flags with
+// the same target are an error, which Check finds.
 func (b *builder) mount(m nsjail.Mount) {
 	mounts := b.inv.spec.Mounts
 	at := len(mounts)
@@ -77,7 +77,7 @@ func (b *builder) mount(m nsjail.Mount) {
 	b.inv.origin[place("mounts", at)] = b.flag
 }
 
-// add appends to a list of the Spec and remembers which flag did.
+// add appends to a list of the Spec and records the flag that did.
 func (b *builder) add(field string, to *[]string, value string) {
 	b.inv.origin[place(field, len(*to))] = b.flag
 	*to = append(*to, value)

@@ -10,7 +10,7 @@ import (
 // version is the version of this source.
 const version = "0.1.0"
 
-// program is the table of commands, in the order that help shows.
+// program returns the table of commands, in the order of help.
 func program() *cli.Program {
 	return &cli.Program{
 		Name: "brig", Version: version, Summary: "run an untrusted command in a jail and say truthfully what happened",
@@ -59,7 +59,7 @@ func examples() []cli.Example {
 	}
 }
 
-// exitCodes are those of run.
+// exitCodes returns the exit codes of run.
 func exitCodes() [][2]string {
 	return [][2]string{
 		{"0-255", "the command's own"},
@@ -71,7 +71,7 @@ func exitCodes() [][2]string {
 	}
 }
 
-// payload is a command that takes the flags of a jail and a command to run in it.
+// payload returns a command that takes the flags of a jail and a command to run in it.
 func payload(name, what string, act func(*invocation, cli.Stdio) int) cli.Command {
 	return cli.Command{Name: name, Args: "[FLAG...] [--] COMMAND [ARG...]", What: what, Kind: cli.Payload,
 		Flags: func() []cli.Flag { return newBuilder(name, nil).flags() },
@@ -101,7 +101,7 @@ func payload(name, what string, act func(*invocation, cli.Stdio) int) cli.Comman
 		}}
 }
 
-// flagsOnly reads the flags of a command that takes nothing else. The code is -1 if the command is to go on.
+// flagsOnly parses the command line of a command that takes only flags. The code is -1 if the command is to proceed.
 func flagsOnly(name, usage string, flags []cli.Flag, args []string, std cli.Stdio) (code int) {
 	rest, help, err := (&cli.Table{Flags: flags, Hints: hints}).Parse(args)
 	switch {
@@ -115,7 +115,7 @@ func flagsOnly(name, usage string, flags []cli.Flag, args []string, std cli.Stdi
 	return -1
 }
 
-// printSpec is `brig spec`.
+// printSpec runs `brig spec`.
 func printSpec(inv *invocation, std cli.Stdio) int {
 	if bad := inv.spec.NotUTF8(); len(bad) > 0 {
 		return std.Fail(inv.translate(bad[0]))

@@ -15,13 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// report is where --report and --report-fd go. It is opened before the payload exists, which might otherwise put a
-// symbolic link in its place.
+// report holds the destinations of --report and --report-fd. They are opened before the payload starts, which might
+// otherwise replace them by a symbolic link.
 type report []reportFile
 
 type reportFile struct {
 	*os.File
-	named bool // by --report: the name has to lead to it at the end, too
+	named bool // from --report: the name must still lead to this file at the end
 }
 
 func openReport(inv *invocation, std cli.Stdio) (report, error) {
@@ -53,7 +53,7 @@ func openReport(inv *invocation, std cli.Stdio) (report, error) {
 	return r, nil
 }
 
-// write writes the whole object to each, in place of what a file held before.
+// write writes the whole object to each file, replacing its content.
 func (r report) write(result *nsjail.Result) error {
 	for _, f := range r {
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && f.named {
@@ -74,8 +74,8 @@ func (r report) write(result *nsjail.Result) error {
 	return nil
 }
 
-// unmoved returns an error if the name leads to another file by now: a payload that may write to its directory can
-// put a report there.
+// unmoved returns an error if the name now leads to another file: a payload that may write to its directory can put a
+// forged report there.
 func (f reportFile) unmoved() error {
 	if !f.named {
 		return nil

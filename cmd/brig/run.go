@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The exit codes of run beside the payload's own and cli.ExitUsage.
+// The exit codes of run besides the payload's and cli.ExitUsage.
 const (
 	exitTimeout       = 124
 	exitNotExecutable = 126
@@ -25,19 +25,18 @@ const (
 	exitSignal        = 128
 )
 
-// answer is the report of --json: the Result with what the payload wrote.
+// answer is the output of --json: the Result and the payload's output.
 type answer struct {
 	*nsjail.Result
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
-	// Encoding is "base64" where the output is not UTF-8, and then both streams are.
+	// Encoding is "base64", for both streams, if one of them is not UTF-8.
 	Encoding string `json:"encoding,omitempty"`
 }
 
-// run is `brig run`.
+// run runs `brig run`.
 func run(inv *invocation, std cli.Stdio) int {
-	// A reader that has gone, or a limit on the size of files, must not end brig: it has a report to write and a
-	// control group to remove.
+	// Neither a closed pipe nor a file size limit may kill brig: it has to write a report and remove a control group.
 	signal.Ignore(unix.SIGPIPE, unix.SIGXFSZ)
 	out, err := openReport(inv, std)
 	if err != nil {
@@ -92,7 +91,7 @@ func run(inv *invocation, std cli.Stdio) int {
 	return code
 }
 
-// refuse answers for a Spec that no machine could run where programs read: in the report and in the JSON.
+// refuse reports an invalid Spec in the report and in the JSON output.
 func refuse(inv *invocation, line string, std cli.Stdio) {
 	where, detail, _ := strings.Cut(line, ": ")
 	r := failedResult(inv, &nsjail.Error{Fault: nsjail.FaultCaller, Op: where, Detail: detail})
@@ -110,7 +109,7 @@ func refuse(inv *invocation, line string, std cli.Stdio) {
 	}
 }
 
-// newRunner takes the launcher that was made before main, or, in a scope of systemd's, one that is born there.
+// newRunner uses the launcher that was forked before main, or for --systemd-scope a new one in the scope.
 func newRunner(inv *invocation) (*nsjail.Runner, error) {
 	early, err := nsjail.EarlyRunner()
 	if err != nil || !inv.systemdScope {
@@ -134,8 +133,8 @@ func perform(runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std cli.Stdi
 	return result, finalCode(c, inv, result, std)
 }
 
-// await starts the jail, passes signals and the terminal on, and waits. When it returns, the terminal is the caller's
-// again, so that messages look right on it.
+// await starts the jail, forwards signals and the terminal, and waits. It restores the caller's terminal before it
+// returns, so that messages are displayed correctly.
 func await(
 	runner *nsjail.Runner, c *nsjail.Cmd, inv *invocation, std cli.Stdio,
 ) (result *nsjail.Result, started bool, err error) {
@@ -153,7 +152,7 @@ func await(
 	}
 	l := &c.Spec.Limits
 	if l.Output != 0 || l.OutputLimit != 0 || l.Idle != 0 || c.Spec.Net == nsjail.NetEgress || len(c.Spec.Publish) > 0 {
-		useAllProcessors() // the keeper copies what passes
+		useAllProcessors() // the keeper copies the output
 	}
 	defer forwardSignals(c, caught, s)()
 	retired := runner.Retire()
@@ -161,15 +160,15 @@ func await(
 	return result, true, errors.Join(err, retired)
 }
 
-// useAllProcessors sets GOMAXPROCS to the processors of the machine: keeper.c has Go start on one, and Go itself looks
-// again after a second.
+// useAllProcessors sets GOMAXPROCS to the processors of the machine: keeper.c makes Go start with one, and Go rereads
+// their number only after a second.
 func useAllProcessors() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.SetDefaultGOMAXPROCS()
 	}
 }
 
-// startCode prints why nothing has run, and returns the exit code for it.
+// startCode prints why nothing has run, and returns the exit code.
 func startCode(inv *invocation, err error, std cli.Stdio) int {
 	std.Fail(describe(inv, err))
 	switch {
@@ -181,7 +180,7 @@ func startCode(inv *invocation, err error, std cli.Stdio) int {
 	return cli.ExitUsage
 }
 
-// describe puts an error in the words of the command line.
+// describe formats an error in the words of the command line.
 func describe(inv *invocation, err error) string {
 	var e *nsjail.Error
 	if !errors.As(err, &e) {
@@ -198,7 +197,7 @@ func failedResult(inv *invocation, err error) *nsjail.Result {
 	return r
 }
 
-// newAnswer puts a line into the gap of each stream that was cut at the limit. What the line displaces counts as
+// newAnswer inserts a line at the gap in each stream that was truncated. The bytes that the line displaces count as
 // dropped.
 func newAnswer(r *nsjail.Result, limit int64, stdout, stderr []byte) *answer {
 	o := &r.Output

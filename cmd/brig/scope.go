@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// enterScope asks systemd for a scope of our own and moves this process there: systemd.scope(5),
-// org.freedesktop.systemd1(5) StartTransientUnit. Its group is delegated, so that a jail's group can be made below it.
-// busctl(1) speaks D-Bus, so that brig does not carry a library for it. An ordinary user asks his own manager.
+// enterScope asks systemd for a new scope and moves this process there: systemd.scope(5), org.freedesktop.systemd1(5)
+// StartTransientUnit. Its group is delegated, so that a jail's group can be made below it. busctl(1) speaks D-Bus, so
+// that brig needs no library for it. An ordinary user asks the user's service manager.
 func enterScope() error {
 	const remedy = "; run brig where systemd runs and has a bus, " +
 		"or start it in a delegated group and leave --systemd-scope out"
@@ -33,7 +33,7 @@ func enterScope() error {
 	return nil
 }
 
-// scopeCall is the command line of busctl(1): a transient unit with these properties, and no further units.
+// scopeCall returns the command line of busctl(1): a transient unit with these properties, and no auxiliary units.
 func scopeCall(name string, pid, uid int) []string {
 	args := []string{"--quiet", "call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
 		"org.freedesktop.systemd1.Manager",
@@ -49,8 +49,8 @@ func scopeCall(name string, pid, uid int) []string {
 	return args
 }
 
-// awaitScope waits until this process is in the scope: the answer to the call comes before the move. Nothing tells a
-// process that its group has changed.
+// awaitScope waits until this process is in the scope: systemd replies before it moves the process. The kernel does not
+// notify a process of the move.
 func awaitScope(name string) error {
 	const most = 10 * time.Second
 	for end := time.Now().Add(most); time.Now().Before(end); time.Sleep(time.Millisecond) {

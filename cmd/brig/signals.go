@@ -10,18 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forwardSignals passes caught signals on to a jail that runs, first those that came before it ran. After SIGTERM,
-// SIGHUP or a second SIGINT the payload has the time of --grace to end. A first SIGINT may be meant for a part of the
-// payload's work, and begins no such time. Ctrl-Z stops the whole jail and then brig itself, and fg continues both:
-// signal(7). A new size of the window is set on the payload's terminal, and the kernel then signals the payload
-// (SIGWINCH).
+// forwardSignals forwards caught signals to a running jail, including those that arrived before it ran. After SIGTERM,
+// SIGHUP or a second SIGINT the payload has the time of --grace to end. A first SIGINT may be meant to interrupt only a
+// part of the payload's work, and starts no grace period. Ctrl-Z stops the jail and then brig itself, and fg continues
+// both: signal(7). When the window size changes, the payload's terminal gets the new size, and the kernel sends the
+// payload SIGWINCH.
 func forwardSignals(c *nsjail.Cmd, caught *nsjail.Signals, s *screen) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		interrupted := false
 		for sig, ok := caught.Next(); ok; sig, ok = caught.Next() {
-			// An error means that the jail has ended, and the signal is no longer needed.
+			// An error means that the jail has ended and the signal is moot.
 			switch {
 			case sig == unix.SIGWINCH && s != nil:
 				s.resize()
@@ -39,16 +39,16 @@ func forwardSignals(c *nsjail.Cmd, caught *nsjail.Signals, s *screen) (stop func
 		}
 	}()
 	return func() {
-		_ = caught.Close() // it holds nothing that anybody waits for
+		_ = caught.Close() // an error has no effect on the caller
 		<-done
 	}
 }
 
-// signalNumber returns the number of a signal that a Result names. Real-time signals have no names: SIG40.
+// signalNumber returns the number of a signal in a Result. Real-time signals have no names: SIG40.
 func signalNumber(name string) int {
 	if n := unix.SignalNum(name); n != 0 {
 		return int(n)
 	}
-	n, _ := strconv.Atoi(strings.TrimPrefix(name, "SIG")) // nsjail wrote it, as SIG and a number
+	n, _ := strconv.Atoi(strings.TrimPrefix(name, "SIG")) // nsjail's form: SIG and a number
 	return n
 }

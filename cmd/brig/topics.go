@@ -7,7 +7,7 @@ import (
 	"brig/internal/cli"
 )
 
-// netHelp is `brig help net`.
+// netHelp returns the text of `brig help net`.
 func netHelp() string {
 	return topicHelp(
 		[]string{"brig run --allow pypi.org --allow files.pythonhosted.org --work . -- pip install -t . requests",
@@ -24,7 +24,7 @@ func netHelp() string {
 		func(f *cli.Flag) bool { return f.Group == "Network" })
 }
 
-// limitsHelp is `brig help limits`.
+// limitsHelp returns the text of `brig help limits`.
 func limitsHelp() string {
 	return topicHelp(
 		[]string{"brig run --timeout 30s --pids-limit 64 --work . -- make test",
@@ -38,7 +38,7 @@ func limitsHelp() string {
 		func(f *cli.Flag) bool { return f.Group == "Limits" || f.Group == "Control group" })
 }
 
-// seccompHelp is `brig help seccomp`.
+// seccompHelp returns the text of `brig help seccomp`.
 func seccompHelp() string {
 	return topicHelp(
 		[]string{"brig explain --seccomp", "brig run --seccomp strict -- ./untrusted",
@@ -55,8 +55,8 @@ func seccompHelp() string {
 		func(f *cli.Flag) bool { return f.Name == "seccomp" })
 }
 
-// topicHelp is a text about a subject: command lines worth copying, paragraphs of a line each, and the flags that
-// belong to it. A line "TERM: TEXT" that begins with two blanks is a row.
+// topicHelp formats the help on a topic: example command lines, paragraphs of one line each, and the flags that belong
+// to it. A line "TERM: TEXT" that begins with two blanks is a row.
 func topicHelp(lines []string, text string, belongs func(*cli.Flag) bool) string {
 	var h cli.Help
 	h.WriteString("Examples:\n  " + strings.Join(lines, "\n  ") + "\n")

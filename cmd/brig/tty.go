@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// screen is the caller's terminal, connected to the payload's: termios(3), ioctl_tty(2). A nil screen is none.
+// screen connects the caller's terminal to the payload's: termios(3), ioctl_tty(2). Without a terminal it is nil.
 type screen struct {
 	in         *os.File
 	saved, raw unix.Termios
 	master     atomic.Pointer[os.File]
 }
 
-// terminal makes the caller's terminal raw, so that every key reaches the payload's line discipline.
+// terminal puts the caller's terminal into raw mode, so that every key reaches the payload's line discipline.
 func terminal(c *nsjail.Cmd, std cli.Stdio) (*screen, error) {
 	saved, err := unix.IoctlGetTermios(int(std.In.Fd()), unix.TCGETS)
 	if err != nil {
@@ -45,14 +45,14 @@ func (s *screen) set(t *unix.Termios) error {
 	return unix.IoctlSetTermios(int(s.in.Fd()), unix.TCSETS, t)
 }
 
-// restore resets the caller's terminal. Without a terminal any more it has no effect.
+// restore resets the caller's terminal. It has no effect if the terminal is gone.
 func (s *screen) restore() {
 	if s != nil {
 		_ = s.set(&s.saved)
 	}
 }
 
-// resume takes it again, after a stop.
+// resume sets raw mode again, after a stop.
 func (s *screen) resume() {
 	if s != nil {
 		_ = s.set(&s.raw)
@@ -67,7 +67,7 @@ func (s *screen) resize() {
 	}
 	size, err := unix.IoctlGetWinsize(int(s.in.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
-		return // no terminal any more
+		return // the terminal is gone
 	}
 	rc, err := s.master.Load().SyscallConn()
 	if err != nil {

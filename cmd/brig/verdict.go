@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// finalCode is the exit code of a payload that ran, with a line on stderr for what the code cannot say.
+// finalCode returns the exit code of a payload that ran. It prints a line on stderr for what the code cannot express.
 func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std cli.Stdio) int {
 	if d := result.Output.StdoutDropped + result.Output.StderrDropped; d > 0 && inv.spec.Limits.Output > 0 && !inv.json {
 		std.Say("%d bytes of stdout and %d of stderr were dropped in the middle (--max-output)",
@@ -31,13 +31,13 @@ func finalCode(c *nsjail.Cmd, inv *invocation, result *nsjail.Result, std cli.St
 		return exitSignal + signalNumber(result.Signal)
 	case result.ExitCode > 0:
 		return result.ExitCode
-	case result.Status != nsjail.StatusOK: // it met a limit and yet exited with 0: the caller must not take it for success
+	case result.Status != nsjail.StatusOK: // it hit a limit and yet exited with 0, which must not pass for success
 		return exitSignal + int(unix.SIGKILL)
 	}
 	return 0
 }
 
-// verdict is the line for a status that an exit code does not tell, or "".
+// verdict returns the message for a status that an exit code cannot express, or "".
 func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 	l := &inv.spec.Limits
 	switch r.Status {
@@ -82,7 +82,7 @@ func verdict(p *nsjail.Plan, inv *invocation, r *nsjail.Result) string {
 	return ""
 }
 
-// died returns what a shell writes about a command that a signal has ended: "" for SIGINT and SIGPIPE.
+// died returns the message of a shell for a command that a signal has killed: "" for SIGINT and SIGPIPE.
 func died(inv *invocation, name string) string {
 	switch sig := unix.Signal(signalNumber(name)); {
 	case inv.json || sig == unix.SIGINT || sig == unix.SIGPIPE:
@@ -95,7 +95,7 @@ func died(inv *invocation, name string) string {
 	}
 }
 
-// violated names the call where it is known.
+// violated returns the name of the system call, if known.
 func violated(v *nsjail.Violation) string {
 	if v == nil {
 		return "the system-call filter ended the payload (SIGSYS)"
@@ -103,7 +103,7 @@ func violated(v *nsjail.Violation) string {
 	return "the system-call filter ended the payload for " + v.String() + " (SIGSYS)"
 }
 
-// sized is a size with a unit.
+// sized formats a size with a unit.
 func sized(n nsjail.Bytes) string {
 	if n < 1024 || n%1024 != 0 {
 		return strconv.FormatInt(int64(n), 10) + " bytes"

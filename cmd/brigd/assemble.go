@@ -24,7 +24,7 @@ import (
 	"brig/nsjail"
 )
 
-// daemon is what brigd serves by HTTP and by MCP.
+// daemon holds the parts of brigd that HTTP and MCP share.
 type daemon struct {
 	c         *config.Config
 	log       *slog.Logger
@@ -35,13 +35,13 @@ type daemon struct {
 	audit     *audit.Log
 	ledger    *token.Ledger
 	live      live.Table
-	refused   *audit.Refusals // counts requests that were not let in; nil without an audit log
+	refused   *audit.Refusals // counts requests that were refused entry; nil without an audit log
 	sandboxes *sandboxIDs
 	launcher  *launcherWatch
-	runs      context.Context // ends when what still runs has to
+	runs      context.Context // cancelled when the remaining runs must end
 }
 
-// assemble makes the daemon. What has been made when a part fails is closed.
+// assemble builds the daemon. If a part fails, the parts built before it are closed.
 func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemon, err error) {
 	p = &daemon{c: c, log: log, sandboxes: &sandboxIDs{ids: map[string]bool{}}, launcher: newLauncherWatch(), runs: ctx}
 	defer func() {
@@ -86,7 +86,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 	return p, nil
 }
 
-// fillGoCache goes on beside runs, which do without until it is done.
+// fillGoCache compiles Go's standard library in the background. Runs that start earlier do without the cache.
 func (p *daemon) fillGoCache(ctx context.Context) {
 	begin := time.Now()
 	if err := p.engine.FillGoCache(ctx); err != nil && ctx.Err() == nil {
@@ -96,7 +96,7 @@ func (p *daemon) fillGoCache(ctx context.Context) {
 	p.log.Info("Go's standard library is compiled", slog.Duration("took", time.Since(begin)))
 }
 
-// records opens the audit log and the ledger of tokens.
+// records opens the audit log and the token ledger.
 func (p *daemon) records(o *engine.Options) (err error) {
 	if p.c.AuditPath != "" {
 		if p.audit, err = openAudit(p.c, p.log); err != nil {
@@ -145,7 +145,7 @@ func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
 	return l, nil
 }
 
-// gauges makes the metrics. They are read later, when the parts are there.
+// gauges registers the metrics. Their functions are called later, when all parts exist.
 func (p *daemon) gauges() {
 	o := metrics.Options{Version: version, Sandboxes: p.sandboxes.count, Depth: func() int { return p.gate.Depth() },
 		Running: func() int { return p.gate.Running() }, Live: p.live.Sum}
@@ -165,7 +165,7 @@ func (p *daemon) newGate() *admit.Gate {
 		Rate:           p.c.Rate, Burst: p.c.Burst, Waited: p.metrics.Waited, Refused: p.metrics.Rejected})
 }
 
-// collect removes what a brigd that was killed has left of its control groups. Nothing else outlives one.
+// collect removes the control groups left by a killed brigd. A killed brigd leaves nothing else.
 func (p *daemon) collect(parent string) {
 	removed, busy, err := nsjail.CollectGroups(parent)
 	if err != nil {
@@ -177,12 +177,12 @@ func (p *daemon) collect(parent string) {
 	}
 }
 
-// served is the engine as the faces see it.
+// served returns the engine as HTTP and MCP use it.
 func (p *daemon) served() servedEngine {
 	return servedEngine{p.engine, p.runs, p.sandboxes, p.metrics, p.launcher}
 }
 
-// close ends the parts, the last first.
+// close closes the parts in reverse order.
 func (p *daemon) close(ctx context.Context) error {
 	var errs []error
 	if p.engine != nil {
@@ -205,7 +205,7 @@ func (p *daemon) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// engineOptions are what the settings say about runs.
+// engineOptions converts the settings for runs to engine.Options.
 func engineOptions(c *config.Config) (o engine.Options, err error) {
 	if c.SpecFile != "" {
 		text, err := files.Read(c.SpecFile, nsjail.MaxSpecSize)
@@ -233,7 +233,7 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 		o.Base.Optional = append(o.Base.Optional, strings.Split(names, ",")...)
 	}
 	for _, problem := range o.Base.Check() {
-		if problem.Path != "args" { // a request brings them
+		if problem.Path != "args" { // args come with a request
 			return o, fmt.Errorf("what every jail begins with (--spec, --optional): %w", problem)
 		}
 	}
@@ -248,7 +248,7 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 	return o, nil
 }
 
-// loadPolicy reads a file, or a profile by its name.
+// loadPolicy reads a policy from a file, or a profile by its name.
 func loadPolicy(dir, name string) (*policy.Policy, error) {
 	if !strings.Contains(name, "/") && !strings.HasSuffix(name, ".json") {
 		return policy.LoadProfile(dir, name)

@@ -12,15 +12,15 @@ import (
 	"brig/nsjail"
 )
 
-// authenticator returns the caller of each request.
+// authenticator identifies the caller of each request.
 type authenticator struct {
-	keys   *listen.Keys                                                        // nil: there are none
-	tokens func(bearer string, now time.Time) (engine.Caller, *nsjail.Refusal) // nil: none are taken
-	always bool                                                                // at Unix sockets, too
-	note   func(no *nsjail.Refusal, source string)                             // is told each refusal; nil: none
+	keys   *listen.Keys                                                        // nil if there are none
+	tokens func(bearer string, now time.Time) (engine.Caller, *nsjail.Refusal) // nil if tokens are not accepted
+	always bool                                                                // also require proof at Unix sockets
+	note   func(no *nsjail.Refusal, source string)                             // called for each refusal, if set
 }
 
-// newAuthenticator reads the keys.
+// newAuthenticator reads the API keys and the token keys.
 func newAuthenticator(c *config.Config, e *engine.Engine) (*authenticator, error) {
 	a := &authenticator{always: c.RequireToken}
 	if len(c.TokenKeys) > 0 {
@@ -34,8 +34,8 @@ func newAuthenticator(c *config.Config, e *engine.Engine) (*authenticator, error
 	return a, err
 }
 
-// caller says who sends a request, by what it shows, or else by what the kernel or TLS says of the connection. Whoever
-// is not known is refused, whatever let the connection in.
+// caller identifies the sender of a request by its credentials, or else by the peer credentials of the socket or the
+// TLS certificate. An unknown caller is refused on every kind of connection.
 func (a *authenticator) caller(r *http.Request) (engine.Caller, *nsjail.Refusal) {
 	c, no := a.whoIs(r)
 	switch {
@@ -99,7 +99,8 @@ func (a *authenticator) bearer(values []string) (engine.Caller, *nsjail.Refusal)
 		"ask the operator for another key")
 }
 
-// foreign lets nobody who has proved who it is have a local user's name, and with it that user's sandboxes.
+// foreign refuses an authenticated caller whose agent name is reserved for a local user: the name would give access to
+// that user's sandboxes.
 func foreign(c engine.Caller) (engine.Caller, *nsjail.Refusal) {
 	if err := listen.Foreign(c.Agent); err != nil {
 		return engine.Caller{}, refuseAuth("agent_reserved", "agent", err.Error(),

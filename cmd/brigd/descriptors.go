@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How many descriptors brigd keeps for each place, for each sandbox, and for itself.
+// Numbers of descriptors reserved for each place, for each sandbox, and for brigd itself.
 const (
 	placeFDs   = 16
 	sandboxFDs = 4
 	ownFDs     = 64
 )
 
-// descriptors divides the descriptors that brigd may have open (RLIMIT_NOFILE). Connections by TCP have an eighth at
-// most, and so have those at Unix sockets. The networks of jails share what connections, places and sandboxes leave.
+// descriptors divides RLIMIT_NOFILE. TCP connections and connections at Unix sockets have at most an eighth each. The
+// networks of jails share what connections, places and sandboxes leave.
 func (p *daemon) descriptors() error {
 	var l unix.Rlimit
 	// getrlimit(2); the Go runtime has raised it to the hard limit

@@ -9,8 +9,8 @@ import (
 	"brig/cmd/brigd/internal/metrics"
 )
 
-// servedEngine is the engine as HTTP and MCP use it. A run ends with its request's context, or with runs, and is
-// answered even if runs has ended it. It counts runs and sandboxes, and notices that the launcher is gone.
+// servedEngine is the engine as HTTP and MCP use it. A run is cancelled with its request's context or with runs. If
+// runs cancelled it, the request is still answered. It counts runs and sandboxes, and detects the loss of the launcher.
 type servedEngine struct {
 	*engine.Engine
 	runs      context.Context
@@ -46,7 +46,7 @@ func (e servedEngine) CreateSandbox(ctx context.Context, c engine.Caller,
 	return info, err
 }
 
-// sandboxIDs are the ids of the sandboxes that exist.
+// sandboxIDs is the set of ids of the existing sandboxes.
 type sandboxIDs struct {
 	mu  sync.Mutex
 	ids map[string]bool
@@ -58,7 +58,7 @@ func (a *sandboxIDs) add(id string) {
 	a.ids[id] = true
 }
 
-// removed is called by workspace.StoreOptions.
+// removed is the callback of workspace.StoreOptions.
 func (a *sandboxIDs) removed(b *workspace.Sandbox) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

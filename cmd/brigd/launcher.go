@@ -8,11 +8,11 @@ import (
 	"brig/agent/engine"
 )
 
-// launcherFailures is the number of runs that fail in a row for want of the launcher before brigd ends.
+// launcherFailures is how many consecutive runs may fail for lack of the launcher; brigd then exits.
 const launcherFailures = 3
 
-// launcherWatch notices that the launcher is gone, as when it was killed for want of memory. Only a new start of brigd
-// brings it back.
+// launcherWatch detects that the launcher is gone, for example killed by the OOM killer. Only a restart of brigd
+// replaces it.
 type launcherWatch struct {
 	mu     sync.Mutex
 	failed int
@@ -28,7 +28,7 @@ func (w *launcherWatch) record(a *engine.Response) {
 	defer w.mu.Unlock()
 	switch {
 	case a.Status == "refused":
-		return // nothing was to be made
+		return // no jail was requested
 	case a.Error == nil || a.Error.Rule != "launcher":
 		w.failed = 0
 		return

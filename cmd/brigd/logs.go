@@ -13,8 +13,8 @@ import (
 // maxLogged bounds a text in the log, in bytes.
 const maxLogged = 4096
 
-// newLogger writes lines to w. slog's handlers quote every value, so that no payload's byte acts on a terminal or
-// begins a line; what is named like a secret is left out.
+// newLogger returns a logger that writes to w. slog's handlers quote every value, so that no byte of a payload can
+// control a terminal or begin a line. Attributes named like a secret are left out.
 func newLogger(w io.Writer, c *config.Config) *slog.Logger {
 	var level slog.Level
 	switch c.LogLevel {
@@ -32,7 +32,7 @@ func newLogger(w io.Writer, c *config.Config) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, o))
 }
 
-// harmless keeps secrets and endless texts out of the log.
+// harmless removes secrets from the log and shortens long texts.
 func harmless(_ []string, a slog.Attr) slog.Attr {
 	switch strings.ToLower(a.Key) {
 	case "authorization", "token", "bearer", "key", "secret", "secrets", "password", "env":
@@ -47,8 +47,8 @@ func harmless(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// tame shortens a text and takes out of it what is invisible and beyond ASCII, as marks of writing direction: JSON lets
-// them stand. The rest is what the handlers quote.
+// tame shortens a text and removes invisible non-ASCII characters, such as marks of writing direction, which the JSON
+// handler does not escape. The handlers quote the others.
 func tame(s string) string {
 	if len(s) > maxLogged {
 		s = strings.ToValidUTF8(s[:maxLogged], "") + "..."

@@ -1,7 +1,8 @@
-// Command brigd runs untrusted programs for others who ask: by HTTP and JSON on a Unix socket or, with proof of who
-// calls, by TCP, and by the Model Context Protocol. It also mints tokens, explains policies and verifies the audit log.
+// Command brigd runs untrusted programs on behalf of clients: by HTTP and JSON on a Unix socket or, for authenticated
+// callers, on a TCP port, and by the Model Context Protocol. It also mints tokens, explains policies and verifies the
+// audit log.
 //
-// This package reads settings, puts the parts together, and ends them in order. What a run is belongs to agent/engine.
+// This package reads settings, assembles the parts and closes them in order. Package agent/engine performs the runs.
 package main
 
 import (

@@ -16,10 +16,10 @@ import (
 	"brig/internal/cli"
 )
 
-// tokenVar holds the capability token of the client on stdin.
+// tokenVar names the variable with the capability token of the client on stdin.
 const tokenVar = "BRIGD_TOKEN"
 
-// serveMCP is brigd mcp.
+// serveMCP runs brigd mcp.
 func serveMCP(c *config.Config, std cli.Stdio) int {
 	if c.HTTP {
 		return runService(c, std, (*service).mcp)
@@ -27,10 +27,10 @@ func serveMCP(c *config.Config, std cli.Stdio) int {
 	return mcpStdio(c, std)
 }
 
-// byCaller admits an MCP session's runs to the gate by their caller.
+// byCaller is an mcp.Gate that counts runs by their caller.
 type byCaller struct{ gate trace.Gate }
 
-// Enter is mcp.Gate's.
+// Enter waits for a place.
 func (f byCaller) Enter(ctx context.Context, c engine.Caller) (func(), error) {
 	if err := f.gate.Ask(c.Key()); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (p *daemon) mcpOptions() mcp.Options {
 		Logger: p.log, MaxMessage: int(p.c.MaxBody), MaxRequests: p.c.MaxRequests}
 }
 
-// mcp is the handler of MCP by HTTP: /mcp, and what a service needs to be watched.
+// mcp returns the HTTP handler for /mcp, /healthz and /metrics.
 func (d *service) mcp() (http.Handler, error) {
 	o := d.mcpOptions()
 	o.Caller, o.Hosts, o.Origins = d.auth.caller, d.c.Hosts, d.c.Origins
@@ -54,7 +54,8 @@ func (d *service) mcp() (http.Handler, error) {
 	d.ended = append(d.ended, s.Close)
 	watched := d.api()
 	nothing := s.Elsewhere()
-	// No http.ServeMux: its own answers, as redirections, wait for the request's body without an end.
+	// Not http.ServeMux: the answers that it writes itself, such as redirections, wait for the request's body without a
+	// limit.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/mcp":

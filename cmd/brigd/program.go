@@ -16,7 +16,7 @@ import (
 // version is the version of this source.
 const version = "0.1.0"
 
-// program is the table of commands, in the order of help.
+// program returns the table of commands, in the order of help.
 func program() *cli.Program {
 	return &cli.Program{
 		Name: "brigd", Version: version, Summary: "run untrusted programs for agents and other programs that ask",
@@ -54,7 +54,7 @@ func examples() []cli.Example {
 	}
 }
 
-// server is a command that runs until a signal ends it, with the settings that its flags and its file make.
+// server returns a command that runs until a signal arrives, with the settings from its flags and its file.
 func server(name, what string, run func(*config.Config, cli.Stdio) int) cli.Command {
 	return cli.Command{Name: name, Args: "[FLAG...]", What: what, Kind: cli.Service,
 		Flags: func() []cli.Flag { return config.Flags(name) },
@@ -76,14 +76,14 @@ func server(name, what string, run func(*config.Config, cli.Stdio) int) cli.Comm
 		}}
 }
 
-// tool is a command with commands, flags and help of its own.
+// tool returns a command that has subcommands, flags and help.
 func tool(name, args, what, usage string, run func(args []string, stdin io.Reader, stdout,
 	stderr io.Writer) int) cli.Command {
 	return cli.Command{Name: name, Args: args, What: what, Text: usage,
 		Run: func(args []string, std cli.Stdio) int { return run(args, std.In, std.Out, std.Err) }}
 }
 
-// fail prints one line and returns the exit code for a command line that cannot be performed.
+// fail prints one line and returns the exit code for an invalid command line.
 func fail(std cli.Stdio, line string) int { return std.Fail(words.Printable(line)) }
 
 const helpTail = `
@@ -100,7 +100,7 @@ Exit codes:
   125  brigd could not start; a line on stderr says why
 `
 
-// socketText describes the sockets that are not given by flags.
+// socketText describes the sockets that no flag names.
 const socketText = `The default socket is $XDG_RUNTIME_DIR/brigd.sock; without that variable /run/brigd/brigd.sock
 for root and /tmp/brigd-UID/brigd.sock for anybody else, in a directory with mode 0700. Sockets
 that systemd has opened (LISTEN_FDS) are served instead, under the same rules, and it is told when

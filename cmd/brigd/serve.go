@@ -19,7 +19,7 @@ import (
 	"brig/internal/cli"
 )
 
-// serve is brigd serve.
+// serve runs brigd serve.
 func serve(c *config.Config, std cli.Stdio) int {
 	return runService(c, std, func(d *service) (http.Handler, error) { return d.api(), nil })
 }
@@ -31,10 +31,10 @@ type service struct {
 	sockets  *sockets
 	server   *http.Server
 	draining atomic.Bool
-	ended    []func() error // what the handler needs at the end, before connections are closed
+	ended    []func() error // what the handler closes at the end, before connections are closed
 }
 
-// runService serves a handler until a signal comes.
+// runService serves a handler until a signal arrives.
 func runService(c *config.Config, std cli.Stdio, handler func(*service) (http.Handler, error)) int {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -55,11 +55,11 @@ func runService(c *config.Config, std cli.Stdio, handler func(*service) (http.Ha
 	return 0
 }
 
-// startGrace is how long a start may take to end once a signal has come.
+// startGrace is how long a start may take to end after a signal.
 const startGrace = 2 * time.Second
 
-// startUnlessSignalled returns what start makes. A signal meanwhile ends the start, even one that hangs: what is left
-// of that ends with this process.
+// startUnlessSignalled returns the result of start. A signal cancels the start, even one that hangs: what remains of it
+// ends with this process.
 func startUnlessSignalled(signals <-chan os.Signal, cancel context.CancelCauseFunc,
 	start func() (*service, error)) (*service, error) {
 	var d *service
@@ -88,8 +88,8 @@ func startUnlessSignalled(signals <-chan os.Signal, cancel context.CancelCauseFu
 	}
 }
 
-// startService makes everything, the sockets first, so that a client that connects right after the start waits until it
-// is served and is not refused.
+// startService opens the sockets first and then assembles the rest, so that a client that connects right after the
+// start waits and is not refused.
 func startService(ctx context.Context, c *config.Config, log *slog.Logger, handler func(*service) (http.Handler,
 	error)) (d *service, err error) {
 	d = &service{daemon: &daemon{}}
@@ -125,7 +125,7 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 	return d, nil
 }
 
-// api is the handler of HTTP and JSON.
+// api returns the handler of the HTTP and JSON interface.
 func (d *service) api() http.Handler {
 	return api.New(api.Options{Engine: d.served(), Gate: d.trace.Gate(d.gate), Authenticate: d.auth.caller,
 		Metrics: d.metrics.Handler(), Live: &d.live, Logger: d.log,
@@ -134,12 +134,12 @@ func (d *service) api() http.Handler {
 		MaxRequests: d.c.MaxRequests})
 }
 
-// ready reports whether runs are taken.
+// ready reports whether brigd accepts runs.
 func (d *service) ready() bool {
 	return !d.draining.Load() && (d.audit == nil || d.audit.Broken() == nil)
 }
 
-// health is what callers may know.
+// health returns the details that authenticated callers may read.
 func (d *service) health() map[string]string {
 	m := map[string]string{"running": strconv.Itoa(d.gate.Running()), "waiting": strconv.Itoa(d.gate.Depth()),
 		"draining": strconv.FormatBool(d.draining.Load())}
@@ -152,8 +152,8 @@ func (d *service) health() map[string]string {
 	return m
 }
 
-// serve answers requests until a signal comes, and then lets what runs end: for the drain timeout, or until a second
-// signal. cancel ends what still runs.
+// serve answers requests until a signal arrives. Running jails then have the drain timeout to end, or until a second
+// signal. cancel ends those that remain.
 func (d *service) serve(signals <-chan os.Signal, cancel context.CancelCauseFunc) error {
 	failed := make(chan error, len(d.sockets.list))
 	for _, l := range d.sockets.list {
@@ -177,7 +177,7 @@ func (d *service) serve(signals <-chan os.Signal, cancel context.CancelCauseFunc
 	return why
 }
 
-// drain takes no more runs and waits for those that there are. /healthz answers 503 meanwhile.
+// drain refuses new runs and waits for those that have been accepted. Meanwhile /healthz answers 503.
 func (d *service) drain(signals <-chan os.Signal, cancel context.CancelCauseFunc) {
 	d.draining.Store(true)
 	d.notify("STOPPING=1\nSTATUS=draining")
@@ -205,10 +205,10 @@ func (d *service) drain(signals <-chan os.Signal, cancel context.CancelCauseFunc
 	}
 }
 
-// lastAnswers is how long clients may take to fetch their answers once nothing runs any more.
+// lastAnswers is how long clients may take to read their answers after the last run has ended.
 const lastAnswers = 5 * time.Second
 
-// stop closes connections, then sockets, then the parts.
+// stop closes the connections, then the sockets, then the parts.
 func (d *service) stop(ctx context.Context) error {
 	var errs []error
 	if d.server != nil {
@@ -225,7 +225,7 @@ func (d *service) stop(ctx context.Context) error {
 	return errors.Join(append(errs, d.daemon.close(ctx))...)
 }
 
-// notify tells a service manager.
+// notify reports the state to a service manager.
 func (d *service) notify(state string) {
 	if err := listen.Notify(state); err != nil {
 		d.log.Warn("the service manager is not told", slog.String("error", err.Error()))

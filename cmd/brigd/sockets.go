@@ -13,17 +13,17 @@ import (
 	"brig/cmd/brigd/internal/listen"
 )
 
-// sockets are what brigd serves.
+// sockets are the listeners of brigd.
 type sockets struct {
-	local *listen.Bound // of Unix sockets
-	far   *listen.Bound // of TCP
+	local *listen.Bound // for Unix sockets
+	far   *listen.Bound // for TCP
 	list  []net.Listener
-	unix  []*listen.Unix // those of list that have to be removed
+	unix  []*listen.Unix // those of list to be removed at the end
 	tcp   bool
 }
 
-// openSockets opens what the settings name, or takes what a service manager has opened. A port at which nobody has to
-// prove who he is is refused, whoever has opened it.
+// openSockets opens the sockets that the settings name, or takes those of a service manager. A TCP port without
+// authentication is refused, even if a service manager opened it.
 func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) {
 	s = &sockets{local: listen.NewBound(c.MaxConnections), far: listen.NewBound(c.MaxConnections)}
 	defer func() {
@@ -85,7 +85,7 @@ func (s *sockets) open(ctx context.Context, where string, o listen.UnixOptions, 
 	return err
 }
 
-// close closes all, and removes what has a path.
+// close closes all listeners and removes the paths of Unix sockets.
 func (s *sockets) close() error {
 	var errs []error
 	for _, l := range s.list {
@@ -100,7 +100,7 @@ func (s *sockets) close() error {
 	return errors.Join(errs...)
 }
 
-// names are where the sockets are, for the log.
+// names returns the addresses of the sockets, for the log.
 func (s *sockets) names() (list []string) {
 	for _, l := range s.list {
 		list = append(list, l.Addr().Network()+":"+l.Addr().String())

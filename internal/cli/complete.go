@@ -7,7 +7,7 @@ import (
 	"brig/internal/words"
 )
 
-// The scripts, with words that begin with @ for what the tables fill in.
+// The scripts, with placeholders that begin with @.
 var (
 	//go:embed shells/payload.bash
 	payloadBash string
@@ -17,7 +17,7 @@ var (
 	functionZsh string
 )
 
-// completion is the command that prints a completion script.
+// completion runs the command that prints a completion script.
 func (p *Program) completion(args []string, std Stdio) int {
 	if len(args) == 1 {
 		if args[0] == "-h" || args[0] == "--help" {
@@ -33,7 +33,7 @@ func (p *Program) completion(args []string, std Stdio) int {
 	return std.Fail("completion: it takes the name of one shell; write " + p.Name + " completion bash, zsh or fish")
 }
 
-// Completion returns the completion script of a shell, or "" for another shell than bash, zsh and fish.
+// Completion returns the completion script of bash, zsh or fish, and "" for other shells.
 func (p *Program) Completion(shell string) string {
 	switch shell {
 	case "bash":
@@ -75,7 +75,7 @@ func names(table []Flag) (list []string) {
 	return list
 }
 
-// payload returns the first command for a payload, or nil, and the names of all.
+// payload returns the first command of kind Payload, or nil, and the names of all.
 func (p *Program) payload() (first *Command, all []string) {
 	for i := range p.Commands {
 		if c := &p.Commands[i]; c.Kind == Payload {
@@ -115,7 +115,7 @@ func bashWords(list []string) string {
 	return `COMPREPLY=($(compgen -W "` + strings.Join(list, " ") + `" -- "$cur"))`
 }
 
-// bashCases are the cases of the commands without a payload.
+// bashCases returns the cases of the commands other than Payload.
 func (p *Program) bashCases() (cases string) {
 	for _, c := range p.all() {
 		switch c.Kind {
@@ -132,7 +132,7 @@ func (p *Program) bashCases() (cases string) {
 	return cases
 }
 
-// serviceValues are the cases of the flags with a value. The last service has the flags of all.
+// serviceValues returns the cases of the flags with a value. The last service has the flags of all.
 func (p *Program) serviceValues() (cases string) {
 	for _, c := range p.Commands {
 		if c.Kind != Service {
@@ -179,7 +179,7 @@ func (p *Program) zsh() string {
 		cases).Replace(functionZsh)
 }
 
-// zshFlags are the specifications of _arguments for the flags before a payload, a line for each spelling.
+// zshFlags returns the specifications of _arguments for the flags before a payload, a line for each spelling.
 func zshFlags(table []Flag) (lines string) {
 	for i := range table {
 		f := &table[i]
@@ -199,7 +199,7 @@ func zshFlags(table []Flag) (lines string) {
 	return lines
 }
 
-// zshValues is the help of a flag and what completes its values.
+// zshValues returns the help of a flag and the completion of its values.
 func zshValues(f *Flag) string {
 	escape := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`)
 	s := "[" + escape.Replace(f.Help) + "]"

@@ -1,27 +1,27 @@
-// Package cli is the command line of brig and brigd: tables of commands and flags, from which parsing, help, the manual
-// page and the shell completions are made. It imports nothing that a start of brig would pay for.
+// Package cli implements the command lines of brig and brigd: tables of commands and flags, from which parsing, help,
+// the manual page and the shell completions are made. It imports no package that would slow down a start of brig.
 package cli
 
 import "strings"
 
-// Flag is a row of a table of flags. It is given as --name VALUE or --name=VALUE.
+// Flag is a row of a flag table. It is written --name VALUE or --name=VALUE.
 type Flag struct {
 	Name  string
 	Short byte     // docker's short form, or 0
-	Args  string   // what its values are called, with a blank between two; "" for a switch
-	Many  bool     // it may be repeated
+	Args  string   // the names of its values, separated by blanks; "" for a switch
+	Many  bool     // it is repeatable
 	Group string   // the heading in help
 	Help  string   // one sentence, without a full stop
 	Words []string // the values that completion offers
 	Files bool     // completion offers files for the values
-	Path  string   // the place in the Spec or in the file of settings, when it is one place
+	Path  string   // the path in the Spec or in the settings file, if there is exactly one
 
-	Set    func(values []string) error // called once for each time the flag is given, with a value for each word of Args
+	Set    func(values []string) error // called for each occurrence of the flag, with a value for each word of Args
 	Bare   func(none []string) error   // the value may be left out; called instead of Set if it is
 	Greedy bool                        // without =, the next word is the value of a flag with Bare if it can be one
 }
 
-// Usage is how the flag is written.
+// Usage returns how the flag is written.
 func (f *Flag) Usage() string {
 	switch {
 	case f.Args == "":
@@ -32,10 +32,10 @@ func (f *Flag) Usage() string {
 	return "--" + f.Name + " " + f.Args
 }
 
-// values is the number of words that the flag takes.
+// values returns the number of values that the flag takes.
 func (f *Flag) values() int { return len(strings.Fields(f.Args)) }
 
-// key is the same for two flags that contradict each other.
+// key returns a string that is equal for two flags that contradict each other.
 func (f *Flag) key() string {
 	if f.Path != "" {
 		return f.Path
@@ -43,7 +43,7 @@ func (f *Flag) key() string {
 	return f.Name
 }
 
-// Spellings are the ways to write the flag as one word.
+// Spellings returns the ways to write the flag as one word.
 func (f *Flag) Spellings() []string {
 	if f.Short != 0 {
 		return []string{"-" + string(f.Short), "--" + f.Name}
@@ -51,7 +51,7 @@ func (f *Flag) Spellings() []string {
 	return []string{"--" + f.Name}
 }
 
-// Lookup returns the flag of a word, or nil, and the value after = (or after a short flag).
+// Lookup returns the flag that a word names, or nil, and the value after = (or after a short flag).
 func Lookup(table []Flag, word string) (f *Flag, value string, attached bool) {
 	name, value, attached := strings.Cut(word, "=")
 	for i := range table {
@@ -66,7 +66,7 @@ func Lookup(table []Flag, word string) (f *Flag, value string, attached bool) {
 	return nil, "", false
 }
 
-// InGroup gives the flags of a table a heading.
+// InGroup assigns a heading to the flags of a table.
 func InGroup(group string, table []Flag) []Flag {
 	for i := range table {
 		table[i].Group = group
@@ -74,7 +74,7 @@ func InGroup(group string, table []Flag) []Flag {
 	return table
 }
 
-// Switch sets a field to a value.
+// Switch returns a setter that sets a field to value.
 func Switch(to *bool, value bool) func([]string) error {
 	return func([]string) error {
 		*to = value
@@ -82,7 +82,7 @@ func Switch(to *bool, value bool) func([]string) error {
 	}
 }
 
-// JSON is the flag --json of a Plain command.
+// JSON returns the flag --json of a Plain command.
 func JSON(to *bool) Flag {
 	return Flag{Name: "json", Group: "Flags", Help: "answer in JSON", Set: Switch(to, true)}
 }

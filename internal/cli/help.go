@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// HelpWidth is the widest line of help, in columns.
+// HelpWidth is the maximum width of a help line, in columns.
 const HelpWidth = 100
 
-// Help is a text of help, in lines of at most HelpWidth columns.
+// Help is a help text, in lines of at most HelpWidth columns.
 type Help struct{ strings.Builder }
 
-// Row writes a term and its explanation, in two columns where the term fits into the first.
+// Row writes a term and its explanation, in two columns if the term fits into the first.
 func (h *Help) Row(term, text string, column int) {
 	line := "  " + term
 	if len(line) > column {
@@ -22,7 +22,7 @@ func (h *Help) Row(term, text string, column int) {
 	h.wrap(line, text, len(line))
 }
 
-// Paragraph writes a text in lines.
+// Paragraph writes a text, wrapped into lines.
 func (h *Help) Paragraph(text string) { h.wrap("", text, 0) }
 
 // wrap continues a line with text. The lines that follow are indented.
@@ -42,8 +42,8 @@ func (h *Help) wrap(line, text string, indent int) {
 	h.WriteString(line + "\n")
 }
 
-// Flags writes a table of flags under the headings of their groups. Flags without a group are left out. short leaves
-// room for flags of one letter.
+// Flags writes a table of flags under the headings of their groups. Flags without a group are left out. short reserves
+// space for one-letter flags.
 func (h *Help) Flags(table []Flag, short bool) {
 	group := ""
 	for i := range table {
@@ -66,7 +66,7 @@ func (h *Help) Flags(table []Flag, short bool) {
 	}
 }
 
-// examples writes the examples of a command, or all.
+// examples writes the examples of a command, or all of them.
 func (p *Program) examples(h *Help, command string) {
 	of := ""
 	for _, e := range p.Examples() {
@@ -86,7 +86,7 @@ func (p *Program) examples(h *Help, command string) {
 	}
 }
 
-// Help is the help of the program.
+// Help returns the help of the program.
 func (p *Program) Help() string {
 	var h Help
 	p.examples(&h, "")
@@ -98,7 +98,7 @@ func (p *Program) Help() string {
 	return h.String()
 }
 
-// CommandHelp is the help of a command, which must exist.
+// CommandHelp returns the help of a command, which must exist.
 func (p *Program) CommandHelp(name string) string {
 	c := p.command(name)
 	if c.Text != "" {
@@ -116,7 +116,7 @@ func (p *Program) CommandHelp(name string) string {
 	return h.String()
 }
 
-// withKeys returns the flags of a command. Those of a Service show their keys in the file of settings.
+// withKeys returns the flags of a command. Those of a Service include their keys in the settings file.
 func withKeys(c *Command) []Flag {
 	table := c.flags()
 	for i := range table {
@@ -127,7 +127,7 @@ func withKeys(c *Command) []Flag {
 	return table
 }
 
-// short reports whether a command has flags of one letter.
+// short reports whether a command has one-letter flags.
 func (p *Program) short() bool {
 	return slices.ContainsFunc(p.Commands, func(c Command) bool {
 		return c.Flags != nil && slices.ContainsFunc(c.Flags(), func(f Flag) bool { return f.Short != 0 })

@@ -2,12 +2,12 @@ package cli
 
 import "strings"
 
-// Hint answers flags of other tools that people type by habit: the flags, with blanks between them and a * at the end
-// for any rest, and what to write here instead, or why nothing is needed.
+// Hint describes flags of other tools that people type by habit. The first element has the flags, separated by blanks;
+// a * at the end matches any suffix. The second says what to write instead, or why nothing is needed.
 type Hint [2]string
 
-// hint returns what to write instead of a flag of another tool, or "". The name has no value after =; of a short flag
-// only the letter counts, since docker's may stand together, as in -it. nsjail writes _ for -.
+// hint returns what to write instead of a flag of another tool, or "". The name has no value after =. Of a short flag
+// only the letter is compared, since docker's can be combined, as in -it. nsjail uses _ for -.
 func (t *Table) hint(name string) string {
 	if t.Hints == nil {
 		return ""

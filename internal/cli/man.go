@@ -5,7 +5,7 @@ import "strings"
 // Page is a manual page in the man macros of groff_man(7).
 type Page struct{ strings.Builder }
 
-// Manual is what the manual page has besides the tables.
+// Manual holds the parts of the manual page that are not in the tables.
 type Manual struct {
 	Section, Book string // "1" and "User Commands"
 	Description   string

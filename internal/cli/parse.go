@@ -9,7 +9,7 @@ import (
 	"brig/internal/words"
 )
 
-// Table is what a command line is read with.
+// Table holds what is needed to parse a command line.
 type Table struct {
 	Flags []Flag
 	Hints func() []Hint // nil for none; called for an unknown flag
@@ -43,7 +43,7 @@ func (t *Table) Parse(args []string) (rest []string, help bool, err error) {
 }
 
 // Scan splits a command line into flags with their values and the rest, which begins after -- or at the first word that
-// is neither. It goes on after unknown flags, so that one error, a line for each, names all of them.
+// is neither. It continues after unknown flags, so that one error names all of them, one on a line.
 func (t *Table) Scan(args []string) (list []Given, rest []string, help bool, err error) {
 	count := map[string]string{}
 	var unknown []error
@@ -67,7 +67,7 @@ func (t *Table) Scan(args []string) (list []Given, rest []string, help bool, err
 		if err != nil {
 			return nil, nil, false, errors.Join(append(unknown, err)...)
 		}
-		order := g.Bare && g.Flag.Greedy // `--seccomp` as an order to explain, not as a choice of the filter
+		order := g.Bare && g.Flag.Greedy // `--seccomp` selects the output of explain here, not a filter
 		if earlier, twice := count[g.Flag.key()]; twice && !g.Flag.Many && !order {
 			if earlier != g.Flag.Name {
 				return nil, nil, false, fmt.Errorf("--%s: it contradicts --%s; keep one", g.Flag.Name, earlier)
@@ -136,7 +136,7 @@ func missing(f *Flag, rest []string) error {
 	return fmt.Errorf("--%s: a value is missing%s; write %s", f.Name, before, f.Usage())
 }
 
-// isValue reports whether the next word can be the value of a flag. A known flag cannot: the value was more likely
+// isValue reports whether the next word can be the value of a flag. A known flag cannot: more likely, the value was
 // forgotten.
 func (t *Table) isValue(rest []string) bool {
 	if len(rest) == 0 || rest[0] == "--" {
@@ -147,13 +147,13 @@ func (t *Table) isValue(rest []string) bool {
 	}
 	f, _, attached := Lookup(t.Flags, rest[0])
 	short := rest[0][1] != '-'
-	return f == nil || short && attached && f.Args != "" // "-1", or a negative value that begins like a short flag
+	return f == nil || short && attached && f.Args != "" // "-1", or another negative value that begins like a short flag
 }
 
 // errUnknown is the error of scanFlag for a word that looks like a flag but is not one.
 var errUnknown = errors.New("not a flag")
 
-// notAFlag returns an error that names what to write instead.
+// notAFlag returns an error that suggests what to write instead.
 func (t *Table) notAFlag(word string) error {
 	name, _, _ := strings.Cut(word, "=")
 	if instead := t.hint(name); instead != "" {
@@ -172,7 +172,7 @@ func (t *Table) notAFlag(word string) error {
 	return fmt.Errorf("%s is not a flag; --help lists them", words.Quote(name))
 }
 
-// short lists the flags of one letter.
+// short returns the one-letter flags.
 func (t *Table) short() string {
 	list := ""
 	for _, f := range t.Flags {

@@ -10,44 +10,43 @@ import (
 	"brig/internal/words"
 )
 
-// ExitUsage is the exit code of a command line that cannot be performed: nothing has been done.
+// ExitUsage is the exit code for an invalid command line: nothing has been done.
 const ExitUsage = 125
 
-// Program is a table of commands, with the words that are its own in help, errors and the manual page. Each program
-// also has the commands version, help, completion and man.
+// Program is a table of commands, with the program's texts for help, errors and the manual page. Each program also has
+// the commands version, help, completion and man.
 type Program struct {
 	Name, Version string
 	Summary       string // one line, without a full stop
 	Commands      []Command
 	Examples      func() []Example
-	Topics        []Topic // subjects of help besides the commands
+	Topics        []Topic // help topics besides the commands
 
 	Try       string // a first command line, as in "brig run -- COMMAND"
 	TryFlag   string // a command line with a flag
-	Otherwise string // what to write with a word that is not a command; "" names the commands
+	Otherwise string // what to do with a word that is not a command; "" lists the commands
 	HelpEnd   string // the last line of help
 
-	// WordsOnly leaves the flags of Plain commands to these commands: help does not list them, and completion offers
-	// words and then files.
+	// WordsOnly omits the flags of Plain commands from help and completion, which offers words and then files.
 	WordsOnly bool
 
 	Manual Manual
 }
 
-// Command is a word that follows the program's name.
+// Command is a word after the program's name.
 type Command struct {
-	Name, Args string // Args is what follows it, for the usage line
+	Name, Args string // Args are its arguments, for the usage line
 	What       string // one line, without a full stop
 	Run        func(args []string, std Stdio) int
 
 	Kind  Kind
 	Flags func() []Flag // nil for none
 	About string        // follows What in help
-	After func(*Help)   // writes what follows the flags in help; nil for nothing
-	Text  string        // the whole help, if it is not made of the table
+	After func(*Help)   // writes the help text after the flags; may be nil
+	Text  string        // the whole help, if it is not generated
 }
 
-// Kind is what follows a command.
+// Kind is the kind of a command's arguments.
 type Kind int
 
 // The kinds of commands.
@@ -57,19 +56,19 @@ const (
 	Service             // flags only, which have a Path in a file of settings
 )
 
-// Example is a command line worth copying and what it does. It belongs to the command that it names, or else to that of
-// the example before it.
+// Example is an example command line and its description. It belongs to the command that it names, or else to that of
+// the preceding example.
 type Example [2]string
 
-// Topic is a subject of help that is not a command.
+// Topic is a help topic that is not a command.
 type Topic struct {
 	Name string
 	Help func() string
 }
 
-// Stdio is what a command reads and writes. They are files, not streams, because a jail inherits them.
+// Stdio holds the standard streams of a command. They are files, because a jail inherits them.
 type Stdio struct {
-	Name         string // of the program, which each line on Err begins with
+	Name         string // of the program; it begins each line on Err
 	In, Out, Err *os.File
 }
 
@@ -80,7 +79,7 @@ func (s Stdio) Fail(lines ...string) int {
 		if i == most {
 			line = "and " + strconv.Itoa(len(lines)-most) + " more problems"
 		}
-		// Without Err the exit code has to do.
+		// If Err is closed, only the exit code remains.
 		if _, err := fmt.Fprintln(s.Err, s.Name+": "+line); err != nil || i == most {
 			break
 		}
@@ -88,7 +87,7 @@ func (s Stdio) Fail(lines ...string) int {
 	return ExitUsage
 }
 
-// Emit writes the answer of a command to Out.
+// Emit writes the output of a command to Out.
 func (s Stdio) Emit(text string) int {
 	if _, err := io.WriteString(s.Out, text); err != nil {
 		return s.Fail("cannot write to stdout: " + Reason(err) + "; give it a reader or more room")
@@ -96,12 +95,12 @@ func (s Stdio) Emit(text string) int {
 	return 0
 }
 
-// Say prints a line on Err. An Err that is gone does not change the exit code.
+// Say prints a line on Err. A closed Err does not change the exit code.
 func (s Stdio) Say(format string, args ...any) {
 	_, _ = fmt.Fprintf(s.Err, s.Name+": "+format+"\n", args...)
 }
 
-// Reason is an error without the operation and the path that the message already names.
+// Reason returns the text of an error without the operation and the path, which the message already has.
 func Reason(err error) string {
 	if p, ok := err.(*os.PathError); ok {
 		return p.Err.Error()
@@ -109,7 +108,7 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// Main performs the command that args name and returns the exit code.
+// Main runs the command that args name and returns the exit code.
 func (p *Program) Main(args []string, std Stdio) int {
 	if len(args) == 0 {
 		return std.Fail("there is no command; write " + p.Try + ", or " + p.Name + " help")
@@ -121,7 +120,7 @@ func (p *Program) Main(args []string, std Stdio) int {
 	case "-V", "--version":
 		word = "version"
 	}
-	for i := range p.Commands { // before the others are made: a start is short
+	for i := range p.Commands { // before the common commands are built, which keeps a start short
 		if p.Commands[i].Name == word {
 			return p.Commands[i].Run(rest, std)
 		}
@@ -142,7 +141,7 @@ func (p *Program) Main(args []string, std Stdio) int {
 	return std.Fail(shown + " is not a command of " + p.Name + "; " + fix)
 }
 
-// all returns the program's commands and those that each program has.
+// all returns the program's commands and the common ones.
 func (p *Program) all() []Command {
 	help := Command{Name: "help", Args: "[COMMAND]", What: "print help", Run: p.help}
 	if names := p.topics(); len(names) > 0 {

@@ -22,7 +22,7 @@ const (
 	MaxBlob = 16 << 20
 )
 
-// Kind says who performs a program.
+// Kind is the process that performs a program.
 type Kind uint32
 
 // The kinds.
@@ -32,24 +32,24 @@ const (
 	Later Kind = 2 // a process that waits at Park
 )
 
-// Request is how a program is to be performed.
+// Request specifies how a program is performed.
 type Request struct {
 	Kind       Kind
 	CloneFlags uint64 // clone3(2) flags: the new namespaces
 	Cgroup     int    // index of the passed descriptor for CLONE_INTO_CGROUP, or -1
-	Netns      int    // index of the passed descriptor of the network namespace to be born in, or 0 for none
-	Ward       bool   // the launcher kills the process when the keeper is gone (a jail without init)
+	Netns      int    // index of the passed descriptor of the network namespace to use, or 0 for none
+	Ward       bool   // the launcher kills the process when the keeper has died (a jail without init)
 }
 
-// SizeError is a program of more than MaxBlob bytes.
+// SizeError is the error for a program of more than MaxBlob bytes.
 type SizeError int
 
-// Error gives both numbers.
+// Error returns a text with both sizes.
 func (e SizeError) Error() string {
 	return fmt.Sprintf("program: %d bytes are more than %d", int(e), MaxBlob)
 }
 
-// Encode makes the binary form. It fails only for a program that is too large.
+// Encode returns the binary form. It fails only for a program that is too large.
 func (p *Program) Encode(r Request) ([]byte, error) {
 	if p.rest {
 		r = Request{Kind: Later, Cgroup: -1}
@@ -64,7 +64,7 @@ func (p *Program) Encode(r Request) ([]byte, error) {
 	if size > MaxBlob {
 		return nil, SizeError(size)
 	}
-	out := make([]byte, size) // one buffer of the right size: a start pays for each page that it touches
+	out := make([]byte, size) // one buffer of the right size: each touched page costs time at start
 	e.relocs, e.data = out[HeaderSize+OpSize*len(p.Ops):][:0], out[dataOff:][:0]
 	for i := range p.Ops {
 		e.op(out[HeaderSize+OpSize*i:][:OpSize], &p.Ops[i])
@@ -86,12 +86,12 @@ func (p *Program) Encode(r Request) ([]byte, error) {
 type encoder struct {
 	data   []byte
 	relocs []byte
-	arrays map[*data]uint64 // where an array stands already: the tries of execve(2) share argv and environment
+	arrays map[*data]uint64 // the offsets of arrays already written: all execve(2) attempts share argv and environment
 }
 
 const unplaced = ^uint64(0)
 
-// measure counts the relocations and the bytes that op will put, in the same order.
+// measure counts the relocations and the bytes that op will write, in the same order.
 func (e *encoder) measure(ops []Op) (relocs, bytes int) {
 	for i := range ops {
 		for k := range ops[i].Args {
@@ -151,7 +151,7 @@ func (e *encoder) arg(a *Arg) uint64 {
 	return uint64(off)
 }
 
-// op writes an operation over zeros.
+// op writes an operation into a zeroed buffer.
 func (e *encoder) op(b []byte, o *Op) {
 	le := binary.NativeEndian
 	le.PutUint32(b[0:], o.NR)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Name is the name of a system call that a program may hold, or its number.
+// Name returns the name of a system call that a program may contain, or its number.
 func Name(nr uint32) string {
 	switch nr {
 	case Fork:
@@ -28,7 +28,7 @@ func Name(nr uint32) string {
 	return "syscall_" + strconv.Itoa(int(nr))
 }
 
-// names holds the calls that the rooms emit; a test keeps it complete.
+// names are the system calls that programs contain; a test checks that it is complete.
 var names = [...]struct {
 	nr   uint32
 	name string

@@ -1,6 +1,6 @@
-// Package program is the flat list of system calls that makes a jail. It is pure data: a keeper builds it, anyone
-// can print it (String), and the launcher performs the very same list from its binary form (Encode). There are no
-// branches and no loops; an operation can name the result of an earlier one through a Slot.
+// Package program implements the flat list of system calls that makes a jail. It is pure data: a keeper builds it,
+// String prints it, and the launcher performs the same list from its binary form (Encode). There are no branches and no
+// loops; an operation can refer to the result of an earlier one by a Slot.
 package program
 
 import (
@@ -10,27 +10,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Slot holds a number during the run: first the passed file descriptors, then saved results. There are MaxSlots.
+// Slot holds a number while the program runs: first the passed file descriptors, then saved results. There are
+// MaxSlots.
 type Slot int
 
 // MaxSlots is how many slots the launcher has.
 const MaxSlots = 256
 
-// The pseudo system calls that only the launcher knows. They lie above every real number.
+// The pseudo system calls of the launcher. Their numbers are above all real ones.
 const (
-	// Fork splits the process: the parent becomes init, the child goes on with the list. Arguments: the slot of the
-	// report socket; the number of the slot where the list will leave a filter's listener, or 0; how many tmpfs
-	// mounts stand open for init at fixed descriptor numbers; how many of the operations that follow init performs itself,
-	// while the child goes on behind them.
+	// Fork splits the process: the parent becomes init, and the child continues with the list. Arguments: the slot of
+	// the report socket; the number of the slot in which the list will store a filter's listener, or 0; the number of
+	// tmpfs mounts that are open for init at fixed descriptor numbers; the number of operations after Fork that init
+	// performs itself, while the child continues after them.
 	Fork = 0xffff0001
-	// Post is one of those: it says to the child that init has come so far. Their end says so, too.
+	// Post is one of init's operations: it notifies the child that init has reached it. The end of init's operations
+	// notifies the child, too.
 	Post = 0xffff0005
-	// Join waits until init has said so that many times.
+	// Join waits for that number of notifications from init.
 	Join = 0xffff0004
-	// Park waits for the rest of the list, which the keeper sends when it knows it (Rest): the slot of the report socket,
-	// the number of the first slot for what comes with it.
+	// Park waits for the suffix of the list, which the keeper sends when it knows it (Rest). Arguments: the slot of the
+	// report socket; the number of the first slot for the descriptors sent with it.
 	Park = 0xffff0003
-	// Same checks that a descriptor is the file that the keeper looked at: slot, device number, inode number.
+	// Same checks that a descriptor refers to the file that the keeper examined. Arguments: slot, device number, inode
+	// number.
 	Same = 0xffff0002
 )
 
@@ -42,26 +45,26 @@ const (
 	kSlot
 )
 
-// Arg is one argument of an operation: a constant, bytes in the program's data, or a slot. Make one with Int,
-// Named, Str, Bytes, Strs, Struct or the Slot's Arg.
+// Arg is one argument of an operation: a constant, bytes in the program's data, or a slot. Int, Named, Str, Bytes,
+// Strs, Struct and Slot.Arg return one.
 type Arg struct {
 	val  uint64 // constant or slot
-	text string // what String prints of a constant; "" prints the value
+	text string // the text that String prints for a constant; "" prints the value
 	data *data  // bytes, for the kind kData
 	kind kind
 }
 
-// data is what a pointer argument points to.
+// data is the target of a pointer argument.
 type data struct {
 	bytes []byte
 	ptrs  []ptr               // cells that point to further data
-	show  func([]byte) string // texts are made only when somebody reads them
-	list  []string            // Strs: what it points to
+	show  func([]byte) string // formatted only when printed
+	list  []string            // the strings, for Strs
 }
 
 type ptr struct {
 	cell int    // offset into data of an 8-byte cell
-	data []byte // what it points to; nil: the offset self of the same data
+	data []byte // the target; nil: offset self of the same data
 	self int
 }
 
@@ -70,79 +73,78 @@ type Op struct {
 	Label string
 	NR    uint32
 	Args  []Arg
-	Save  Slot     // where the result goes; -1 for nowhere
-	OK    [4]uint8 // errnos that are not failures: the man page says why at each use
-	Trial bool     // a failure with an errno in OK is the plan's next-best case: String says "or go on"
+	Save  Slot     // the slot for the result; -1 for none
+	OK    [4]uint8 // errnos that are not failures: the caller's comment has the reason
+	Trial bool     // after an errno in OK, a fallback follows: String prints "or go on"
 }
 
 // Program is a list of operations being built.
 type Program struct {
 	Ops  []Op
-	fds  int // slots that hold passed descriptors
+	fds  int // number of slots with passed descriptors
 	next Slot
 	free []Slot
-	rest bool // it is the rest of another list
+	rest bool // it is the suffix of another list
 }
 
-// New starts a program that will receive fds descriptors, in slots 0 to fds-1.
+// New returns a program that will receive fds descriptors, in slots 0 to fds-1.
 func New(fds int) *Program { return &Program{fds: fds, next: Slot(fds), Ops: make([]Op, 0, 384)} }
 
-// NewAt is New for a list whose own slots begin at a fixed number, so that they do not depend on how much comes with
-// it.
+// NewAt is like New, but the slots for results begin at first, so that they do not depend on the number of descriptors.
 func NewAt(fds int, first Slot) *Program {
 	p := New(fds)
 	p.next = max(p.next, first)
 	return p
 }
 
-// Park appends the operation that waits for the rest of the list, which comes with fds descriptors and its own, and
-// gives the slot of the first of them.
+// Park appends the operation that waits for the suffix of the list, which comes with fds descriptors. It returns the
+// slot of the first of these.
 func (p *Program) Park(label string, report Slot) (first Slot) {
 	p.Add(label, Park, report.Arg(), Named(int(p.next), "&$"+strconv.Itoa(int(p.next))))
-	return p.next + 1 // the rest itself lies before
+	return p.next + 1 // the suffix itself is in the slot before
 }
 
-// Rest starts the rest of a list that ends with Park. It comes with fds descriptors, and finds all slots as they were.
+// Rest returns the suffix of a list that ends with Park. It receives fds descriptors, and all slots keep their values.
 func (p *Program) Rest(fds int) *Program {
 	return &Program{fds: fds + 1, next: p.next + Slot(fds) + 1, free: slices.Clone(p.free), rest: true,
 		Ops: make([]Op, 0, 48)}
 }
 
-// FDs is how many descriptors the program expects.
+// FDs returns the number of descriptors that the program receives.
 func (p *Program) FDs() int { return p.fds }
 
-// Int is a constant.
+// Int returns a constant.
 func Int[T ~int | ~int64 | ~uint64 | ~uint32 | ~uintptr | ~int32](v T) Arg {
 	return Arg{val: uint64(v)}
 }
 
-// Named is a constant that prints as text, such as AT_FDCWD.
+// Named returns a constant that is printed as text, such as AT_FDCWD.
 func Named[T ~int | ~int64 | ~uint64 | ~uint32 | ~uintptr | ~int32](v T, text string) Arg {
 	return Arg{val: uint64(v), text: text}
 }
 
-// CWD is AT_FDCWD.
+// CWD returns AT_FDCWD.
 func CWD() Arg { return Named(unix.AT_FDCWD, "AT_FDCWD") }
 
-// Str is a NUL-terminated string.
+// Str returns a NUL-terminated string.
 func Str(s string) Arg {
 	return Arg{kind: kData, data: &data{bytes: append([]byte(s), 0), show: showString}}
 }
 
-// Bytes is a buffer, printed as its length.
+// Bytes returns a buffer. Only its length is printed.
 func Bytes(b []byte) Arg {
 	return Arg{kind: kData, data: &data{bytes: b, show: showLength}}
 }
 
-// Struct is a buffer that prints as show says: a C structure.
+// Struct returns a buffer with a C structure, printed by show.
 func Struct(b []byte, show func(data []byte) string) Arg {
 	return Arg{kind: kData, data: &data{bytes: b, show: show}}
 }
 
-// Text is a show for a structure with only one meaning.
+// Text returns a show function with a fixed text.
 func Text(s string) func([]byte) string { return func([]byte) string { return s } }
 
-// Strs is a NULL-terminated array of strings: an argv or envp.
+// Strs returns a NULL-terminated array of strings: an argv or envp.
 func Strs(ss []string) Arg {
 	d := &data{bytes: make([]byte, 8*(len(ss)+1)), list: ss}
 	for i, s := range ss {
@@ -151,28 +153,28 @@ func Strs(ss []string) Arg {
 	return Arg{kind: kData, data: d}
 }
 
-// WithPointer makes a Struct whose 8-byte cell points to data: a struct sock_fprog or iovec.
+// WithPointer returns a Struct whose 8-byte cell points to data: a struct sock_fprog or iovec.
 func (a Arg) WithPointer(cell int, data []byte) Arg {
 	a.data.ptrs = append(a.data.ptrs, ptr{cell: cell, data: data})
 	return a
 }
 
-// WithOwnPointer makes a Struct whose 8-byte cell points to the offset to of the same buffer.
+// WithOwnPointer returns a Struct whose 8-byte cell points to offset to in the same buffer.
 func (a Arg) WithOwnPointer(cell, to int) Arg {
 	a.data.ptrs = append(a.data.ptrs, ptr{cell: cell, self: to})
 	return a
 }
 
-// Arg makes the value in the slot an argument.
+// Arg returns the value in the slot as an argument.
 func (s Slot) Arg() Arg { return Arg{kind: kSlot, val: uint64(s)} }
 
-// Add appends an operation. The result of a call chain is the operation, for Keep and May.
+// Add appends an operation and returns it, for Keep and May.
 func (p *Program) Add(label string, nr uintptr, args ...Arg) *Op {
 	p.Ops = append(p.Ops, Op{Label: label, NR: uint32(nr), Args: args, Save: -1})
 	return &p.Ops[len(p.Ops)-1]
 }
 
-// May lists errnos with which the program goes on.
+// May lists errnos after which the program continues.
 func (o *Op) May(errnos ...unix.Errno) *Op {
 	o.Trial = true
 	for i, e := range errnos {
@@ -181,7 +183,7 @@ func (o *Op) May(errnos ...unix.Errno) *Op {
 	return o
 }
 
-// Reserve gives a slot for the result of an operation to come.
+// Reserve returns a slot for the result of a later operation.
 func (p *Program) Reserve() (s Slot) {
 	if n := len(p.free); n > 0 {
 		s, p.free = p.free[n-1], p.free[:n-1]
@@ -191,8 +193,8 @@ func (p *Program) Reserve() (s Slot) {
 	return s
 }
 
-// Hold keeps the slots that are free now from being used, until release: those of operations that are performed at
-// the same time must differ.
+// Hold reserves the slots that are free now until release: operations that are performed at the same time must not
+// share slots.
 func (p *Program) Hold() (release func()) {
 	held := p.free
 	p.free = nil

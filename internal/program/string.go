@@ -33,7 +33,7 @@ func quoteList(ss []string) string {
 	return "[" + strings.Join(q, ", ") + "]"
 }
 
-// String is the argument as strace(1) would print it.
+// String formats the argument as strace(1) would.
 func (a Arg) String() string {
 	switch {
 	case a.text != "":
@@ -50,7 +50,7 @@ func (a Arg) String() string {
 	return "0x" + strconv.FormatUint(a.val, 16)
 }
 
-// Call is the operation without its label: name(arguments) = $slot.
+// Call formats the operation without its label: name(arguments) = $slot.
 func (o *Op) Call() string {
 	args := make([]string, len(o.Args))
 	for i := range o.Args {
@@ -66,7 +66,7 @@ func (o *Op) Call() string {
 	return s
 }
 
-// String is the whole list, a numbered line an operation.
+// String returns the whole list, with a numbered line for each operation.
 func (p *Program) String() string {
 	var b strings.Builder
 	for i := range p.Ops {

@@ -2,7 +2,7 @@ package egress
 
 import "brig/netns/egress/policy"
 
-// The types of package policy, for embedders: a policy is written and judged there, and applied here.
+// The types of package policy, for embedders. That package parses and evaluates policies; this one applies them.
 type (
 	Policy   = policy.Policy
 	Rule     = policy.Rule

@@ -33,11 +33,11 @@ type conn struct {
 	sending atomic.Bool
 }
 
-// arrived handles an accepted connection. It does not block; a connection beyond the limits ends here.
+// arrived handles an accepted connection without blocking. It closes a connection beyond the limits.
 func (s *Server) arrived(c *net.TCPConn, redirected bool) {
 	k := &conn{s: s, c: c, begin: time.Now(), e: Event{Kind: KindTCP}}
 	to, err := s.destination(c, redirected)
-	if err != nil { // nothing was redirected: the payload has connected to the catch-all's port itself
+	if err != nil { // not redirected: the payload has connected to the catch-all's port itself
 		k.e.Destination = c.LocalAddr().String()
 		k.refuse(VerdictDeny, ReasonPort)
 		return
@@ -101,7 +101,7 @@ func destination(c *net.TCPConn, redirected bool) (netip.AddrPort, error) {
 	return to, errors.Join(err, failed)
 }
 
-// decide asks the policy. A synthetic address that has no name is refused.
+// decide evaluates the policy. A synthetic address without a name is refused.
 func (s *Server) decide(name string, to netip.AddrPort, udp bool) Decision {
 	switch {
 	case name != "" && udp:
@@ -177,7 +177,7 @@ func (k *conn) dial(list []netip.AddrPort) (*net.TCPConn, []netip.AddrPort, *fai
 	}
 	up, ok := c.(*net.TCPConn)
 	if !ok || !k.s.track(c) {
-		_ = c.Close() // not a connection that we can relay, or not any more
+		_ = c.Close() // it cannot be relayed, or the server is closing
 		return nil, list, k.closing(&failure{VerdictError, ReasonConnectFailed, to.String()})
 	}
 	k.e.Address = to.String()
@@ -218,7 +218,7 @@ func (k *conn) relay(first []byte) {
 	k.done()
 }
 
-// ended returns the reason for which we ended a relay, or ReasonNone if a peer ended it.
+// ended returns the reason why this server ended a relay, or ReasonNone if a peer ended it.
 func (k *conn) ended(err error) Reason {
 	switch {
 	case err == nil:
@@ -233,7 +233,7 @@ func (k *conn) ended(err error) Reason {
 	return ReasonNone
 }
 
-// serveTLS reads the ClientHello and compares the name in it.
+// serveTLS reads the ClientHello and checks the name in it.
 func (k *conn) serveTLS() {
 	h := &wire.Hello{}
 	if v, r := k.hello(h); r != ReasonNone {
@@ -274,7 +274,7 @@ func (k *conn) hello(h *wire.Hello) (Verdict, Reason) {
 	}
 }
 
-// unread returns the verdict and reason for a head of which only n bytes came.
+// unread returns the verdict and reason for a head of which only n bytes arrived.
 func (k *conn) unread(err error, n int, bad Reason) (Verdict, Reason) {
 	switch {
 	case k.s.ctx.Err() != nil:

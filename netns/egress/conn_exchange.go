@@ -19,7 +19,7 @@ var errDeadline = os.ErrDeadlineExceeded
 // answer.
 const bodyGrace = time.Second
 
-// forward sends a request that was allowed and relays its responses.
+// forward sends an allowed request and relays its responses.
 func (w *web) forward(req *wire.Request) bool {
 	for {
 		if failed := w.connect(); failed != nil {
@@ -58,18 +58,18 @@ type upload struct {
 func (w *web) send(req *wire.Request) *upload {
 	u := &upload{done: make(chan struct{})}
 	if req.Body.Kind == wire.None {
-		if !req.Upgrade { // after an upgrade the payload goes on sending
+		if !req.Upgrade { // after an upgrade the payload continues to send
 			w.k.passedOn(w.up.c)
 		}
 		close(u.done)
 		return u
 	}
 	up := w.up
-	go func() { // wait joins it before forward returns
+	go func() { // wait waits for it before forward returns
 		defer close(u.done)
 		defer w.k.busy(false)
 		if u.err = w.body(up, w.in, w.br, req.Body); u.err != nil {
-			up.deadline(time.Now().Add(bodyGrace)) // the server may still answer why
+			up.deadline(time.Now().Add(bodyGrace)) // the server may still send the reason
 			return
 		}
 		w.k.passedOn(up.c)
@@ -97,8 +97,8 @@ func (w *web) wait(u *upload, grace time.Duration) bool {
 	return u.err == nil
 }
 
-// exchange sends a request and relays the responses to it. It returns an error only if again is set and nothing came
-// back.
+// exchange sends a request and relays the responses to it. It returns an error only if again is set and no response has
+// arrived.
 func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
 	w.k.s.whole(w.up.c, false)
 	if _, err := w.up.Write(req.Head); err != nil {
@@ -130,7 +130,7 @@ func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
 	return w.unanswered(errors.New("too many interim responses")), nil
 }
 
-// answered reports whether a byte of a response has come.
+// answered reports whether a byte of a response has arrived.
 func (w *web) answered() bool { return w.k.f.received.Load() != w.r || w.upbr.Buffered() > 0 }
 
 func (w *web) response(req *wire.Request) (*wire.Response, error) {
@@ -141,7 +141,7 @@ func (w *web) response(req *wire.Request) (*wire.Response, error) {
 	return wire.ParseResponse(head, req)
 }
 
-// blame ends a request without a response, with the reason for which its body failed, if it did.
+// blame ends a request without a response. If its body failed, that is the reason.
 func (w *web) blame(err, body error) bool {
 	switch r := reasonOf(body, ReasonNone); {
 	case r != ReasonNone:
@@ -154,7 +154,7 @@ func (w *web) blame(err, body error) bool {
 	return w.unanswered(err)
 }
 
-// unanswered ends a request that the server did not answer properly.
+// unanswered ends a request without a proper response.
 func (w *web) unanswered(err error) bool {
 	switch r := w.k.ended(err); {
 	case r == ReasonClosed, w.k.f.received.Load() != w.r:
@@ -219,8 +219,8 @@ func (w *web) upgraded() error {
 	return f.pipe(w.k.c, up)
 }
 
-// body copies a body. Chunks are checked one by one; any other body comes first from the reader's buffer and then from
-// the connection, so that a large one is spliced.
+// body copies a body. Chunks are checked one by one. Any other body is copied first from the reader's buffer and then
+// from the connection, so that a large one is spliced.
 func (w *web) body(dst, src *metered, br *bufio.Reader, fr wire.Framing) error {
 	left := fr.Length
 	switch fr.Kind {
@@ -255,7 +255,7 @@ func (w *web) body(dst, src *metered, br *bufio.Reader, fr wire.Framing) error {
 
 var bulkReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, copyBuffer) }}
 
-// bulk copies a chunked response that arrives fast, with a larger buffer than slow streams hold.
+// bulk copies a chunked response that arrives fast, with a larger buffer than for slow streams.
 func (w *web) bulk(dst *metered, br *bufio.Reader) error {
 	held, err := br.Peek(br.Buffered())
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 
 const (
 	webBuffer   = 4 << 10     // of each side's reader
-	refusalTime = time.Second // for a request that is refused in any case
+	refusalTime = time.Second // for a request that is refused anyway
 	maxInterim  = 16          // 1xx responses to one request
 	lingerTime  = time.Second
 	lingerBytes = 8 << 20
 )
 
-// web is one connection in http mode. Each request has its own decision and its line in the log.
+// web is one connection in http mode. Each request gets a separate decision and a line in the log.
 type web struct {
 	k     *conn
 	in    *metered // the payload
@@ -45,7 +45,7 @@ func (k *conn) serveHTTP() {
 		w.begin, w.s, w.r = k.begin, k.f.sent.Load(), k.f.received.Load()
 		if !first {
 			if _, err := w.br.Peek(1); err != nil {
-				break // the end between two requests is no refusal
+				break // an end between two requests is not a refusal
 			}
 			k.e, w.begin = base, time.Now()
 		}
@@ -83,7 +83,7 @@ func (w *web) abort(v Verdict, r Reason) bool {
 	return false
 }
 
-// refuse answers the request itself and ends the connection.
+// refuse answers the request with an error and ends the connection.
 func (w *web) refuse(v Verdict, status int, r Reason, host string) bool {
 	k := w.k
 	k.busy(false)
@@ -103,7 +103,7 @@ func (w *web) refuse(v Verdict, status int, r Reason, host string) bool {
 	return false
 }
 
-// linger ends the connection so that what was written arrives. close(2) with unread bytes would send an RST.
+// linger ends the connection so that written data arrives. close(2) with unread bytes would send an RST.
 func (w *web) linger() {
 	c := w.k.c
 	if c.CloseWrite() != nil || c.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
@@ -157,7 +157,7 @@ func (w *web) request() bool {
 		}
 		return w.refuse(VerdictDeny, 403, r, host)
 	}
-	req.EndAfter() // a body that the server leaves unread must not become an unchecked request
+	req.EndAfter() // an unread body must not become an unchecked request
 	k.busy(true)
 	return w.forward(req)
 }
@@ -188,7 +188,7 @@ func (w *web) check(req *wire.Request) Reason {
 	return ReasonNone
 }
 
-// connect makes a connection to the server, or keeps that of the last request if it is still open.
+// connect connects to the server, or reuses the connection of the last request if it is still open.
 func (w *web) connect() *failure {
 	if w.up != nil && (w.spent || w.upbr.Buffered() > 0 || readable(w.up.c)) {
 		w.drop() // ended, or has unrequested bytes
@@ -226,20 +226,20 @@ func readable(c *net.TCPConn) bool {
 	return got || err != nil
 }
 
-// metered is one side of a connection in http mode, with a deadline for each read and a count of what is written.
+// metered is one side of a connection in http mode, with a deadline for each read and a count of the bytes written.
 type metered struct {
 	f     *flow
 	c     *net.TCPConn
 	count *atomic.Int64
-	until atomic.Int64 // the latest that a read may end, nanoseconds after the flow began; 0: when the flow is idle
+	until atomic.Int64 // the latest end of a read, in nanoseconds after the flow began; 0: when the flow is idle
 }
 
 func (f *flow) meter(c *net.TCPConn, count *atomic.Int64) *metered {
 	return &metered{f: f, c: c, count: count}
 }
 
-// deadline bounds the reads from now on, including one that already waits. With the zero time only idleness bounds
-// them.
+// deadline bounds the reads from now on, including one that is already waiting. With the zero time only the idle
+// timeout bounds them.
 func (m *metered) deadline(t time.Time) {
 	if t.IsZero() {
 		m.until.Store(0)

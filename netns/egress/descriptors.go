@@ -8,17 +8,17 @@ import (
 	"syscall"
 )
 
-// perConnection is how many descriptors a connection may take: its two ends, and the two of a pipe for each direction
-// that splice(2) has taken over.
+// perConnection is the maximum number of descriptors for a connection: its two ends, and for each direction the two
+// ends of a pipe for splice(2).
 const perConnection = 6
 
-// share is how many connections one Server of this process may have open; 0 is as many as its policy allows.
+// share is how many connections one Server of this process may have open; 0 means as many as its policy allows.
 var share atomic.Int64
 
-// ShareDescriptors divides the descriptors that this process may have open (RLIMIT_NOFILE, getrlimit(2)) among its
-// Servers. The process keeps the number keep for itself. Each Server made later has an equal part of the rest, for at
+// ShareDescriptors divides the descriptors that this process may open (RLIMIT_NOFILE, getrlimit(2)) among its Servers.
+// It reserves keep descriptors for the process itself. Each Server made later has an equal part of the rest, for at
 // most the given number of Servers at once. A connection beyond that part fails with ReasonResources, even if the
-// policy allows it. Without a call only the policy bounds connections.
+// policy allows it. If ShareDescriptors is not called, only the policy bounds connections.
 func ShareDescriptors(keep, servers int) error {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
@@ -34,8 +34,8 @@ func ShareDescriptors(keep, servers int) error {
 	return nil
 }
 
-// exhausted reports whether an error means that this process or the machine has run out of descriptors or of memory for
-// sockets. The resolver returns errors as text.
+// exhausted reports whether an error means that this process or the machine has run out of descriptors or socket
+// memory. The resolver returns errors as text.
 func exhausted(err error) bool {
 	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		if errors.Is(err, e) || err != nil && strings.HasSuffix(err.Error(), e.Error()) {
@@ -45,7 +45,7 @@ func exhausted(err error) bool {
 	return false
 }
 
-// verdictOf returns VerdictDeny for what the policy refuses, and VerdictError if the machine has no room.
+// verdictOf returns VerdictDeny for a refusal by the policy, and VerdictError for a lack of resources.
 func verdictOf(r Reason) Verdict {
 	if r == ReasonResources {
 		return VerdictError

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxTry   = 3 * time.Second // for one address while there is another
+	maxTry   = 3 * time.Second // for one address if there is another
 	maxTries = 8               // addresses of one name
 )
 
@@ -45,7 +45,7 @@ func newDialer(c *Config, m *Matcher) *dialer {
 	return d
 }
 
-// resolver asks the given servers in turn, or those of the host.
+// resolver returns a resolver that asks the given servers in turn, or those of the host.
 func resolver(servers []netip.AddrPort) *net.Resolver {
 	r := &net.Resolver{PreferGo: true}
 	if len(servers) > 0 {
@@ -58,19 +58,19 @@ func resolver(servers []netip.AddrPort) *net.Resolver {
 	return r
 }
 
-// failure is why there is no connection.
+// failure is the reason why there is no connection.
 type failure struct {
 	verdict Verdict
 	reason  Reason
-	address string // the last one dialled or refused
+	address string // the last one that was dialled or refused
 }
 
 func denied(r Reason, a netip.AddrPort) *failure {
 	return &failure{verdictOf(r), r, a.String()}
 }
 
-// candidates returns the vetted addresses of a name. It is called once for each connection, so that a vetted address is
-// what is dialled.
+// candidates returns the vetted addresses of a name. It is called once for each connection, so that only vetted
+// addresses are dialled.
 func (d *dialer) candidates(ctx context.Context, name string, port uint16) ([]netip.AddrPort, *failure) {
 	found, err := d.lookup(ctx, name)
 	var dns *net.DNSError
@@ -108,7 +108,7 @@ func (d *dialer) vetName(to netip.AddrPort) Reason {
 	return d.placed(to.Addr(), d.policy.WritesOut(to, false))
 }
 
-// placed refuses addresses of the host unless a rule names them, and addresses that no single host has.
+// placed refuses addresses of the host that no rule names, and addresses that do not belong to a single host.
 func (d *dialer) placed(a netip.Addr, writtenOut bool) Reason {
 	switch d.where(a) {
 	case ours:
@@ -123,8 +123,8 @@ func (d *dialer) placed(a netip.Addr, writtenOut bool) Reason {
 	return ReasonNone
 }
 
-// vetAddr returns why an address that a rule allows must not be dialled, or ReasonNone. A rule must name an address of
-// the host alone, and its loopback is never reached.
+// vetAddr returns why an allowed address must not be dialled, or ReasonNone. An address of the host needs a rule for
+// exactly that address; its loopback is never reachable.
 func (d *dialer) vetAddr(to netip.AddrPort, udp bool) Reason {
 	a := to.Addr()
 	switch {
@@ -141,7 +141,7 @@ func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrP
 	net.Conn, netip.AddrPort, *failure) {
 	var last *failure
 	for i, to := range list {
-		if d.dial != nil { // else one calls vet
+		if d.dial != nil { // otherwise one calls vet
 			if r := vet(to); r != ReasonNone {
 				last = denied(r, to)
 				continue
@@ -229,5 +229,5 @@ func (d *dialer) where(a netip.Addr) placement {
 	return elsewhere
 }
 
-// plainAddr returns the address without a zone, and an IPv4-mapped one as IPv4: neither may decide what a rule matches.
+// plainAddr returns the address without a zone, and an IPv4-mapped one as IPv4: neither may affect which rule matches.
 func plainAddr(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }

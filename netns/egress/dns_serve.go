@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	dnsQuery   = 4096 // bytes of a query that are looked at
+	dnsQuery   = 4096 // bytes of a query that are parsed
 	dnsWrite   = time.Second
 	dnsStreams = 64              // connections at once
-	dnsStream  = 2 * time.Minute // lifetime of one
+	dnsStream  = 2 * time.Minute // lifetime of a connection
 	askedNames = 1024
 	askedFor   = 2 * time.Second
 )
 
-// serveDNS answers queries until the socket is closed. No answer needs a wait.
+// serveDNS answers queries until the socket is closed. No answer requires waiting.
 func (s *Server) serveDNS(c *net.UDPConn) {
 	buf, oob := make([]byte, dnsQuery), make([]byte, ancillary)
 	for {
@@ -43,7 +43,7 @@ func (s *Server) serveDNS(c *net.UDPConn) {
 		if known {
 			info = answerFrom(to)
 		}
-		_, _, _ = c.WriteMsgUDPAddrPort(reply, info, from) // a client that has gone needs no answer
+		_, _, _ = c.WriteMsgUDPAddrPort(reply, info, from) // an error means that the client has gone
 	}
 }
 
@@ -138,7 +138,7 @@ func (s *Server) dnsStream(c *net.TCPConn) {
 	}
 }
 
-// asked remembers refused names for askedFor. One look-up asks for A and AAAA, and perhaps for HTTPS; that is one
+// asked remembers refused names for askedFor. One lookup asks for A and AAAA, and perhaps for HTTPS; that counts as one
 // attempt and one line.
 type asked struct {
 	mu    sync.Mutex

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	settleTime = 250 * time.Millisecond // at the end, for what has arrived and was not read yet
+	settleTime = 250 * time.Millisecond // at the end, to read what has already arrived
 	settleStep = 100 * time.Microsecond
-	sendTime   = time.Second // at the end, for what the payload has sent and its server has not received yet
+	sendTime   = time.Second // at the end, for bytes of the payload that its server has not received yet
 )
 
-// sending counts the connections on which the payload may have sent bytes that are not passed on yet.
+// sending counts the connections on which bytes of the payload may still have to be forwarded.
 type sending struct {
 	mu   sync.Mutex
 	n    int
@@ -52,7 +52,7 @@ func (s *sending) wait(d time.Duration) {
 	}
 }
 
-// busy records whether the payload may have sent bytes that are not passed on yet.
+// busy records whether bytes of the payload may still have to be forwarded.
 func (k *conn) busy(yes bool) {
 	if k.sending.Swap(yes) == yes {
 		return
@@ -71,7 +71,7 @@ func (k *conn) passedOn(up *net.TCPConn) {
 }
 
 // settle waits until the goroutines have read what had arrived when the jail ended, so that an attempt just before the
-// end has its line.
+// end is logged.
 func (s *Server) settle() {
 	for end := time.Now().Add(settleTime); s.pending() && time.Now().Before(end); {
 		time.Sleep(settleStep)
@@ -93,7 +93,7 @@ func (s *Server) hush() {
 	s.readers.Wait()
 }
 
-// pending reports whether one of the sockets has something that was not read yet: poll(2).
+// pending reports whether one of the sockets has unread data: poll(2).
 func (s *Server) pending() bool {
 	var list []unix.PollFd
 	for _, c := range s.ready {
@@ -109,7 +109,7 @@ func (s *Server) pending() bool {
 	return err == unix.EINTR || n > 0
 }
 
-// arriving returns the sockets on which the payload's connections and packets arrive.
+// arriving returns the sockets that receive the payload's connections and packets.
 func (k *Sockets) arriving() (list []syscall.Conn) {
 	for _, l := range append([]*net.TCPListener{k.CatchAll, k.DNSTCP}, k.TCP...) {
 		if l != nil {

@@ -28,7 +28,7 @@ type Verdict string
 
 // The verdicts.
 const (
-	VerdictAllow Verdict = "allow" // it was relayed; a reason tells why it ended early
+	VerdictAllow Verdict = "allow" // it was relayed; a reason explains an early end
 	VerdictDeny  Verdict = "deny"  // the policy refused it
 	VerdictError Verdict = "error" // the policy allowed it and it failed
 )
@@ -74,7 +74,7 @@ func (e *Event) target() string {
 	return ""
 }
 
-// clean bounds and escapes each string that comes from outside. The sum of the bounds and of the keys fits MaxLine.
+// clean bounds and escapes each string from outside. The sum of the bounds and of the keys fits MaxLine.
 func (e *Event) clean() {
 	for _, f := range []struct {
 		text *string

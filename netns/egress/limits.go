@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-const maxNames = 4096 // resolved before, and remembered
+const maxNames = 4096 // resolved and remembered
 
-// limits are the bounds that all connections share. 0 in the policy is no bound.
+// limits are the bounds that all connections share. 0 in the policy means no bound.
 type limits struct {
 	max   int64
 	share int64 // of the connections that the process may have open; 0: no bound
@@ -46,7 +46,7 @@ func newLimits(p *Policy) *limits {
 	return l
 }
 
-// enter counts a connection, or returns which bound refuses it. Each ReasonNone needs a call of leave.
+// enter counts a connection, or returns which bound refuses it. After ReasonNone, leave must be called.
 func (l *limits) enter() Reason {
 	switch open := l.open.Add(1); {
 	case open > l.max:
@@ -63,8 +63,8 @@ func (l *limits) enter() Reason {
 	return ReasonNone
 }
 
-// name counts a name that d allowed, or returns which bound refuses it. Only a wildcard lets the payload choose the
-// name.
+// name counts an allowed name, or returns which bound refuses it. Only names that match a wildcard count, since the
+// payload chooses them.
 func (l *limits) name(name string, d *Decision) Reason {
 	if d.Rule == nil || !d.Rule.Wildcard() {
 		return ReasonNone
@@ -86,7 +86,7 @@ func (l *limits) name(name string, d *Decision) Reason {
 
 func (l *limits) leave() { l.open.Add(-1) }
 
-// quota is a number of bytes that can be used up. A nil quota is unlimited.
+// quota is a consumable number of bytes. A nil quota is unlimited.
 type quota struct {
 	left atomic.Int64
 	held atomic.Int64 // taken in advance: some of it may be returned
@@ -115,7 +115,7 @@ func (q *quota) take(n int64) int64 {
 	}
 }
 
-// give puts back what was taken and not used.
+// give returns bytes that were taken and not used.
 func (q *quota) give(n int64) {
 	if q != nil && n > 0 {
 		q.left.Add(n)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Bounds of the log. Refused attempts have a separate share of a second's lines, so that a flood of them hides no
-// allowed one.
+// Bounds of the log. Refused attempts have a separate share of a second's lines, so that a flood of them cannot
+// displace allowed ones.
 const (
 	linesPerSecond = 1000 // of refused attempts
 	bytesPerSecond = 1 << 20
@@ -33,7 +33,7 @@ type journal struct {
 	second  time.Time // begin of the second that lines counts
 	lines   map[bool]int
 	bytes   int         // of the lines of that second
-	armed   *time.Timer // sweeps folds and floods; nil if there is nothing to sweep
+	armed   *time.Timer // calls sweep for folds and floods; nil if there are none
 	closed  bool
 	queue   chan []byte
 	written chan struct{} // closed when the writer has ended
@@ -46,7 +46,7 @@ type tally struct {
 	folded int
 }
 
-// floodKey is what a flood line keeps of an event. The host is kept of allowed events only.
+// floodKey is the part of an event that a flood line keeps. The host is kept for allowed events only.
 type floodKey struct {
 	verdict Verdict
 	reason  Reason
@@ -61,7 +61,7 @@ func newJournal(jail string, out io.Writer) *journal {
 	return j
 }
 
-// write is the one goroutine that waits for the log.
+// write writes the queued lines. It runs in the only goroutine that waits for the log.
 func (j *journal) write() {
 	defer close(j.written)
 	for line := range j.queue {
@@ -214,7 +214,7 @@ func (j *journal) sweep() {
 	}
 }
 
-// flush writes the lines of the floods and of what was folded for a second; with all, of everything.
+// flush writes the lines of floods and of events folded for a second; if all is set, it writes all of them.
 func (j *journal) flush(all bool) {
 	now := j.now()
 	for key, f := range j.folds {
@@ -247,8 +247,8 @@ func (j *journal) summary() *Summary {
 	return j.sum.clone()
 }
 
-// close writes what is left and waits for the log, but no longer than patience. The rest is dropped and counted. A
-// Write that never returns keeps its goroutine: the log may have other users, so it is not closed.
+// close writes the remaining lines and waits for the log, but no longer than patience. The remainder is dropped and
+// counted. A Write that never returns keeps its goroutine: the log may have other users, so it is not closed.
 func (j *journal) close() {
 	deadline := time.Now().Add(j.patience)
 	for again := true; again; {
@@ -275,6 +275,6 @@ func (j *journal) close() {
 	select {
 	case <-j.written:
 	case <-time.After(time.Until(deadline)):
-		j.dropped(len(j.queue)+1, nil) // and the one that is being written
+		j.dropped(len(j.queue)+1, nil) // including the one that is being written
 	}
 }

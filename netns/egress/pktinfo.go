@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ancillary is room for the packet information of both families: ip(7), ipv6(7).
+// ancillary is the buffer size for the packet information of both families: ip(7), ipv6(7).
 const ancillary = 128
 
-// askedAddr returns the destination in a datagram's header from its ancillary data.
+// askedAddr returns the destination of a datagram from its ancillary data.
 func askedAddr(oob []byte) (netip.Addr, bool) {
 	list, err := syscall.ParseSocketControlMessage(oob)
 	if err != nil {
@@ -28,8 +28,8 @@ func askedAddr(oob []byte) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// answerFrom returns the ancillary data that has a datagram sent from the address that was asked: connected clients
-// take no other. The address comes from askedAddr, so that its family is the one that the socket speaks.
+// answerFrom returns the ancillary data that sets the source of a datagram to the address that was asked: connected
+// clients accept no other. The address comes from askedAddr, so its family is that of the socket.
 func answerFrom(a netip.Addr) []byte {
 	if a.Is4() {
 		return unix.PktInfo4(&unix.Inet4Pktinfo{Spec_dst: a.As4()})

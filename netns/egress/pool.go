@@ -14,8 +14,8 @@ const MaxNames = 65536
 // network routes. It uses neither the first nor the last address of the range.
 const poolBase = 198<<24 | 18<<16
 
-// Pool assigns each name an address of its own for the life of the jail: a program may keep what it resolved. It is
-// safe for concurrent use.
+// Pool assigns a unique address to each name for the life of the jail, since a program may keep an address it has
+// resolved. It is safe for concurrent use.
 type Pool struct {
 	mu    sync.RWMutex
 	addrs map[string]uint32 // 1 for the first name
@@ -25,7 +25,7 @@ type Pool struct {
 // NewPool returns an empty pool.
 func NewPool() *Pool { return &Pool{addrs: map[string]uint32{}} }
 
-// Addr returns the address of a normalised name; false if the pool is full.
+// Addr returns the address of a normalised name. It returns false if the pool is full.
 func (p *Pool) Addr(name string) (netip.Addr, bool) {
 	p.mu.RLock()
 	i, ok := p.addrs[name]
@@ -48,7 +48,7 @@ func (p *Pool) Addr(name string) (netip.Addr, bool) {
 	return synthetic(i), true
 }
 
-// Name returns the name of an address; false if it has none.
+// Name returns the name of an address. It returns false if it has none.
 func (p *Pool) Name(a netip.Addr) (string, bool) {
 	a = a.Unmap()
 	if !a.Is4() {

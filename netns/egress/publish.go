@@ -21,20 +21,19 @@ type Published struct {
 	// To is the destination in the jail.
 	To netip.AddrPort
 	// Conns are unconnected TCP sockets of the jail's namespace, of To's family. Each serves one connection at a time
-	// and is used again, so that the keeper need not enter the namespace. Further connections wait in the listener's
-	// queue.
+	// and is reused, so that the keeper need not enter the namespace. Further connections wait in the listener's queue.
 	Conns []*os.File
 }
 
 // publish serves one port.
 func (s *Server) publish(p Published) {
 	if len(p.Conns) == 0 {
-		_ = p.Listener.Close() // refuses at once, rather than queue connections that are never served
+		_ = p.Listener.Close() // refuse at once instead of queueing connections that are never served
 		return
 	}
 	free := make(chan *os.File, len(p.Conns))
 	for _, f := range p.Conns {
-		s.keep(f) // its descriptor is used by number: it must stay open
+		s.keep(f) // its descriptor is used by number, so it must stay open
 		free <- f
 	}
 	s.start(p.Listener, func() {
@@ -51,8 +50,8 @@ func (s *Server) publish(p Published) {
 	})
 }
 
-// accepted waits for one connection and serves it with f in a goroutine, which then calls back. False: the listener is
-// closed.
+// accepted waits for one connection and serves it with f in a goroutine, which then calls back. It returns false if the
+// listener is closed.
 func (s *Server) accepted(p Published, f *os.File, back func()) bool {
 	for {
 		c, err := p.Listener.AcceptTCP()
@@ -99,7 +98,7 @@ func (s *Server) lead(p Published, f *os.File, c *net.TCPConn) {
 	k.done()
 }
 
-// intoJail connects f. The net.TCPConn has a second descriptor of the same socket, which f outlives.
+// intoJail connects f. The net.TCPConn has a duplicate descriptor of the same socket, since f is reused.
 func (s *Server) intoJail(f *os.File, to netip.AddrPort) (*net.TCPConn, error) {
 	generic, err := net.FileConn(f)
 	if err != nil {
@@ -120,7 +119,7 @@ func (s *Server) intoJail(f *os.File, to netip.AddrPort) (*net.TCPConn, error) {
 	return c, nil
 }
 
-// connect is connect(2) that waits in the runtime's poller.
+// connect calls connect(2) and waits in the runtime's poller.
 func connect(c *net.TCPConn, raw syscall.RawConn, to netip.AddrPort) error {
 	var sa syscall.Sockaddr = &syscall.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}
 	if to.Addr().Is4() {
@@ -135,7 +134,7 @@ func connect(c *net.TCPConn, raw syscall.RawConn, to netip.AddrPort) error {
 		return err
 	}
 	failed = nil
-	err = raw.Write(func(fd uintptr) bool { // the state decides: the event may be of an earlier connection
+	err = raw.Write(func(fd uintptr) bool { // check the state: the event may be of an earlier connection
 		switch tcpState(fd) {
 		case unix.BPF_TCP_ESTABLISHED:
 			return true
@@ -154,7 +153,7 @@ func connect(c *net.TCPConn, raw syscall.RawConn, to netip.AddrPort) error {
 	return errors.Join(err, failed)
 }
 
-// tcpState returns the socket's state: TCP_INFO, tcp(7); 0: unknown.
+// tcpState returns the socket's state, or 0 if it is unknown: TCP_INFO, tcp(7).
 func tcpState(fd uintptr) int {
 	info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
@@ -163,7 +162,7 @@ func tcpState(fd uintptr) int {
 	return int(info.State)
 }
 
-// drained waits until the jail's end has received the last bytes: a disconnect drops what has not been sent.
+// drained waits until the jail has received the last bytes: a disconnect discards unsent data.
 func (s *Server) drained(f *os.File) {
 	end := time.Now().Add(publishConnect)
 	for d := 100 * time.Microsecond; time.Now().Before(end) && s.ctx.Err() == nil; d = min(2*d, 20*time.Millisecond) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Bounds of the account of refusals.
+// Bounds of the list of refusals.
 const (
 	maxRefused = 16 // entries of Summary.Refused
 	maxTold    = 3  // of them in RefusedLine
@@ -24,7 +24,7 @@ type Refused struct {
 	Fix     string `json:"fix,omitempty"` // the flag that would allow it; "" if none would
 }
 
-// refuse counts n attempts of a refused event, if there is an entry for them or room for one.
+// refuse counts n attempts of a refused event if the list has an entry for them or room for one.
 func (s *Summary) refuse(e *Event, n int) {
 	r := Refused{Host: e.target(), Port: e.Port, Reason: e.Reason, Address: e.Address}
 	if e.Kind == KindDNS {

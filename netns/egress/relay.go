@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	copyBuffer  = 16 << 10               // of copies in user space; held only while it has bytes
-	spliceAfter = 128 << 10              // a transfer beyond it continues with splice(2)
+	copyBuffer  = 16 << 10               // for copies in user space; held only while it contains data
+	spliceAfter = 128 << 10              // longer transfers continue with splice(2)
 	spliceSlice = 250 * time.Millisecond // how often the counters are updated
 	spliceQuota = 256 << 10              // taken in advance if there is a quota
 	noLimit     = 1 << 62
@@ -37,9 +37,9 @@ type flow struct {
 	idle           time.Duration
 	sent, received atomic.Int64
 	begin          time.Time
-	last           atomic.Int64 // when a byte last moved, ns after begin; in the future while bandwidth delays it
+	last           atomic.Int64 // last transfer, ns after begin; in the future while bandwidth delays it
 	stop           atomic.Bool  // stop reading
-	said           func()       // called when all bytes from the payload are passed on; may be nil
+	said           func()       // called when all bytes of the payload are forwarded; may be nil
 }
 
 func newFlow(ctx context.Context, lim *limits, idle time.Duration) *flow {
@@ -73,7 +73,7 @@ func (f *flow) hold(n int64) {
 	f.lim.bytes.hold(n)
 }
 
-// takeAll is take that waits for bytes that a splice may put back.
+// takeAll is like take, but waits for bytes that a splice may return.
 func (f *flow) takeAll(n int64) int64 {
 	k := f.take(n)
 	for k < n && f.ctx.Err() == nil && (f.own.lent() || f.lim.bytes.lent()) {
@@ -83,7 +83,7 @@ func (f *flow) takeAll(n int64) int64 {
 	return k
 }
 
-// pace waits for as long as n bytes take at the bandwidth.
+// pace waits for the time that n bytes take at the bandwidth.
 func (f *flow) pace(n int) error {
 	f.touch()
 	if f.lim.bandwidth == nil {
@@ -105,7 +105,7 @@ func (f *flow) pace(n int) error {
 	}
 }
 
-// write sends b as far as the quotas allow, and counts the bytes.
+// write sends as much of b as the quotas allow, and counts the bytes.
 func (f *flow) write(dst *net.TCPConn, b []byte, count *atomic.Int64) error {
 	k := f.takeAll(int64(len(b)))
 	if k == 0 && len(b) > 0 {
@@ -164,7 +164,8 @@ func (f *flow) copy(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (n 
 	return n, nil
 }
 
-// splice copies in the kernel for at most spliceSlice. done: src has ended; not handled: the quota is nearly used up.
+// splice copies in the kernel for at most spliceSlice. done means that src has ended; handled is false if the quota is
+// nearly exhausted.
 func (f *flow) splice(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (
 	n int64, done, handled bool, err error) {
 	if f.own != nil || f.lim.bytes != nil {
@@ -199,7 +200,7 @@ func (f *flow) splice(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (
 	return n, err == nil && n < limit, true, err
 }
 
-// pipe relays both directions until both have ended or one has failed. The end of one direction is passed on as a
+// pipe relays both directions until both have ended or one has failed. It forwards the end of one direction as a
 // half-close, shutdown(2).
 func (f *flow) pipe(jail, out *net.TCPConn) error {
 	back := make(chan error, 1)

@@ -9,20 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// placement is where an address is, as seen from the host.
+// placement is the location of an address, as seen from the host.
 type placement uint8
 
 const (
 	elsewhere placement = iota // another host
 	ours                       // the host itself
 	nowhere                    // no single host: broadcast, multicast
-	unknown                    // no descriptor was left for the question: nothing is dialled
+	unknown                    // no descriptor was available for the request: nothing is dialled
 )
 
 const routeWait = 1 // seconds for the kernel's answer, which comes at once
 
-// place asks the host's routing for the placement of an address. A list of its interfaces' addresses would not do: a
-// local route needs no address, and an address may be new.
+// place asks the host's routing for the placement of an address. A list of the addresses of its interfaces would be
+// incomplete: a local route needs no address, and an address may be new.
 func place(a netip.Addr) (placement, error) {
 	kind, err := routeType(a)
 	switch {

@@ -25,15 +25,15 @@ type Config struct {
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 	// Dial connects to a vetted address; network is tcp4, tcp6, udp4 or udp6.
 	Dial func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error)
-	// Own returns the host's addresses; nil: its routing is asked.
+	// Own returns the host's addresses; nil: the routing tables are queried.
 	Own func() ([]netip.Addr, error)
 }
 
 // Sockets were opened in the jail's network namespace. The Server owns and closes them.
 type Sockets struct {
-	// TCP listeners receive what goes to their port of any address.
+	// TCP listeners receive connections to their port of any address.
 	TCP []*net.TCPListener
-	// CatchAll receives what a netfilter redirect sends it; the destination is SO_ORIGINAL_DST.
+	// CatchAll receives the connections redirected by netfilter; the destination is SO_ORIGINAL_DST.
 	CatchAll *net.TCPListener
 	// DNS has IP_PKTINFO set, and IPV6_RECVPKTINFO if it is an IPv6 socket. So have the UDP sockets.
 	DNS    *net.UDPConn
@@ -137,7 +137,7 @@ func (s *Server) Serve(k Sockets) {
 	}
 }
 
-// start runs f in a goroutine. Close closes c, which must make f return. False: the server is closed.
+// start runs f in a goroutine. Close closes c, which must make f return. start returns false if the server is closed.
 func (s *Server) start(c io.Closer, f func()) bool {
 	if !s.track(c) {
 		return false
@@ -149,7 +149,7 @@ func (s *Server) start(c io.Closer, f func()) bool {
 	return true
 }
 
-// reader is start for a goroutine that reads what arrives on c, and returns when hush is called.
+// reader is start for a goroutine that reads from c, and returns when hush is called.
 func (s *Server) reader(c io.Closer, f func()) {
 	s.readers.Add(1)
 	if !s.start(c, func() { defer s.readers.Done(); f() }) {
@@ -157,19 +157,19 @@ func (s *Server) reader(c io.Closer, f func()) {
 	}
 }
 
-// track makes Close close c. False: the server is closed, and c is closed now.
+// track registers c to be closed by Close. If the server is already closed, it closes c and returns false.
 func (s *Server) track(c io.Closer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
-		_ = c.Close() // the error has no reader
+		_ = c.Close() // the error is of no use
 		return false
 	}
 	s.open[c] = false
 	return true
 }
 
-// whole makes Close close a connection without an RST, so that what was written to it arrives.
+// whole makes Close close a connection without an RST, so that written data arrives.
 func (s *Server) whole(c io.Closer, yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +183,7 @@ func (s *Server) keep(c io.Closer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == nil {
-		_ = c.Close() // the error has no reader
+		_ = c.Close() // the error is of no use
 		return
 	}
 	s.last = append(s.last, c)
@@ -224,9 +224,9 @@ func (s *Server) pause(d time.Duration) {
 	}
 }
 
-// Close ends every connection, waits for all goroutines, writes the rest of the log and returns the final summary. What
-// the payload has sent is passed on first, as far as its servers receive it within a second. It may be called more than
-// once.
+// Close ends every connection, waits for all goroutines, writes the remaining log lines and returns the final summary.
+// Bytes that the payload has sent are forwarded first, as far as its servers receive them within a second. Close may be
+// called more than once.
 func (s *Server) Close() *Summary {
 	s.end.Do(func() {
 		s.settle()
@@ -254,5 +254,5 @@ func (s *Server) Close() *Summary {
 	return s.log.summary()
 }
 
-// Summary returns the sums of what has ended so far.
+// Summary returns the sums for all attempts that have ended so far.
 func (s *Server) Summary() *Summary { return s.log.summary() }

@@ -29,7 +29,7 @@ func (f *flow) source(c *net.TCPConn) (*source, error) {
 	return s, err
 }
 
-// await calls ready each time that the connection is readable, until it returns true or the flow is idle for too long.
+// await calls ready each time the connection becomes readable, until it returns true or the flow is idle for too long.
 func (s *source) await(ready func(fd uintptr) bool) error {
 	for {
 		until := s.f.expiry()

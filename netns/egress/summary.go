@@ -14,8 +14,8 @@ const (
 	other     = "other"
 )
 
-// Summary adds up the lines of the log. Total and its parts count each line Repeated times, or once if it has no
-// Repeated. Each attempt has a verdict and a host, few have a reason, a method or a status.
+// Summary holds the totals of the log. Total and its parts count each line Repeated times, or once if it has no
+// Repeated. Each attempt has a verdict and a host; few have a reason, a method or a status.
 type Summary struct {
 	Total        int             `json:"total"`
 	ByVerdict    map[Verdict]int `json:"by_verdict"`

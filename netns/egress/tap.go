@@ -18,14 +18,14 @@ const (
 	tapUDP    = time.Second
 )
 
-// probe is what a tap knows of a packet.
+// probe holds the fields of a packet that a tap needs.
 type probe struct {
 	proto    byte // 6 or 17
 	from, to netip.AddrPort
 	seq      uint32 // of a SYN; equal in each retransmission
 }
 
-// serveTap writes a refused line for each attempt at a port without a listener.
+// serveTap logs a refusal for each attempt at a port without a listener.
 func (s *Server) serveTap(c *net.IPConn) {
 	domain, proto, err := tapFamily(c)
 	if err != nil {
@@ -78,7 +78,7 @@ func unseen(list []syscall.Conn) (n int) {
 	return n
 }
 
-// tapFamily returns a raw socket's SO_DOMAIN and SO_PROTOCOL. An IPv6 one does not deliver the IP header.
+// tapFamily returns a raw socket's SO_DOMAIN and SO_PROTOCOL. An IPv6 raw socket does not deliver the IP header.
 func tapFamily(c *net.IPConn) (domain, proto int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -96,7 +96,7 @@ func tapFamily(c *net.IPConn) (domain, proto int, err error) {
 	return domain, proto, err
 }
 
-// parseTap4 reads an IPv4 packet. The payload controls each of its bytes.
+// parseTap4 parses an IPv4 packet. The payload controls each of its bytes.
 func parseTap4(b []byte) (probe, bool) {
 	if len(b) < 20 || b[0]>>4 != 4 {
 		return probe{}, false
@@ -108,7 +108,7 @@ func parseTap4(b []byte) (probe, bool) {
 	return parseTransport(b[9], netip.AddrFrom4([4]byte(b[12:16])), netip.AddrFrom4([4]byte(b[16:20])), b[head:])
 }
 
-// parseTransport reads a TCP header that opens a connection, or a UDP header.
+// parseTransport parses a TCP header that opens a connection, or a UDP header.
 func parseTransport(proto byte, from, to netip.Addr, b []byte) (p probe, ok bool) {
 	if len(b) < 8 {
 		return p, false
@@ -136,7 +136,7 @@ func (s *Server) tapWants(p probe) bool {
 	return !a.IsLoopback() && !a.IsUnspecified() && !s.local[a]
 }
 
-// newAttempt reports whether a packet begins an attempt, rather than repeats one.
+// newAttempt reports whether a packet begins a new attempt rather than repeating one.
 func newAttempt(seen map[probe]time.Time, p probe, now time.Time) bool {
 	life := tapTCP
 	if p.proto == syscall.IPPROTO_UDP {
@@ -152,7 +152,7 @@ func newAttempt(seen map[probe]time.Time, p probe, now time.Time) bool {
 	return true
 }
 
-// unheard writes the line of an attempt at a port without a listener.
+// unheard logs an attempt at a port without a listener.
 func (s *Server) unheard(p probe) {
 	e := Event{Kind: KindTCP, Verdict: VerdictDeny, Reason: ReasonPort, Destination: p.to.String(), Port: p.to.Port()}
 	udp := p.proto == syscall.IPPROTO_UDP

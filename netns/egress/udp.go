@@ -80,18 +80,18 @@ func (r *datagramRelay) datagram(b []byte, from netip.AddrPort, to netip.Addr) {
 	}
 	if bw := r.s.lim.bandwidth; bw != nil && !bw.try(float64(n), time.Now()) {
 		x.f.give(n)
-		return // dropped, as by a full queue: the others must not wait
+		return // drop it as a full queue would: the others must not wait
 	}
 	x.f.touch()
 	if x.up.SetWriteDeadline(time.Now().Add(time.Second)) != nil {
 		return
 	}
-	if m, err := x.up.Write(b); err == nil { // an error belongs to an earlier datagram, or this one is lost
+	if m, err := x.up.Write(b); err == nil { // an error concerns an earlier datagram, or this one is lost
 		x.f.sent.Add(int64(m))
 	}
 }
 
-// begin opens a session. It returns nil if it is refused, and writes a line.
+// begin opens a session. If it is refused, begin writes a line and returns nil.
 func (r *datagramRelay) begin(key association) *session {
 	s, to := r.s, netip.AddrPortFrom(plainAddr(key.to.Addr()), key.to.Port())
 	if s.udpWanted != nil {
@@ -139,7 +139,7 @@ func (r *datagramRelay) begin(key association) *session {
 	return x
 }
 
-// serve passes the answers back until the session is idle, and writes its line.
+// serve forwards the answers until the session is idle, and writes its line.
 func (r *datagramRelay) serve(key association, x *session) {
 	x.e.Reason = r.back(key, x)
 	r.mu.Lock()
@@ -178,7 +178,7 @@ func (r *datagramRelay) back(key association, x *session) Reason {
 	}
 }
 
-// one waits for one datagram and passes it on. It holds no buffer while it waits. An ICMP error about an earlier
+// one waits for one datagram and forwards it. It holds no buffer while it waits. An ICMP error about an earlier
 // datagram does not end the session.
 func (r *datagramRelay) one(raw syscall.RawConn, key association, x *session, info []byte) error {
 	var buf *[maxDatagram]byte

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// blockedHost reads an entry of blocked_hosts as a deny rule.
+// blockedHost parses an entry of blocked_hosts as a deny rule.
 func blockedHost(s string) (Rule, *Problem) {
 	target := s
 	if inner, ok := strings.CutPrefix(s, "["); ok && strings.HasSuffix(inner, "]") {
@@ -23,7 +23,7 @@ func blockedHost(s string) (Rule, *Problem) {
 	return r, nil
 }
 
-// allowedHost reads an entry of allowed_hosts as a rule.
+// allowedHost parses an entry of allowed_hosts as a rule.
 func (p *Policy) allowedHost(s string) (Rule, *Problem) {
 	r, problem := blockedHost(s) // the same forms
 	if problem != nil {
@@ -41,7 +41,7 @@ func (p *Policy) allowedHost(s string) (Rule, *Problem) {
 	return r, problem
 }
 
-// allows returns all rules that allow.
+// allows returns all allow rules.
 func (p *Policy) allows() []Rule {
 	if p.AllowOutbound != nil && !*p.AllowOutbound {
 		return nil
@@ -55,10 +55,11 @@ func (p *Policy) allows() []Rule {
 	return rules
 }
 
-// blocks returns what is denied at every port.
+// blocks returns the destinations that are denied at every port.
 func (p *Policy) blocks() []string { return slices.Concat(p.BlockedHosts, p.BlockedRanges) }
 
-// WritesOut reports whether an allow rule names one address alone, and the port, rather than a range in which it lies.
+// WritesOut reports whether an allow rule names exactly this address and its port, rather than a range that contains
+// it.
 func (p *Policy) WritesOut(to netip.AddrPort, udp bool) bool {
 	return slices.ContainsFunc(p.allows(), func(r Rule) bool {
 		prefix, problem := parsePrefix(r.CIDR)

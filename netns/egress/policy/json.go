@@ -22,8 +22,8 @@ func ParsePolicy(data []byte) (*Policy, error) {
 	return p, err
 }
 
-// LoadPolicy is ParsePolicy that also returns notes: what it ignored of an srt settings file, and what means less here.
-// A note is one line.
+// LoadPolicy is like ParsePolicy, and also returns notes about the ignored parts of an srt settings file and about
+// those with less effect here. A note is one line.
 func LoadPolicy(data []byte) (p *Policy, notes []string, err error) {
 	n, problem := parseTree(data)
 	p = &Policy{}
@@ -43,8 +43,8 @@ func LoadPolicy(data []byte) (p *Policy, notes []string, err error) {
 	return p, notes, nil
 }
 
-// UnmarshalJSON is ParsePolicy for a policy within another structure. What json.Marshal writes of a policy that has
-// passed Check is read back as the same policy, in its canonical form.
+// UnmarshalJSON is ParsePolicy for a policy within another structure. The output of json.Marshal for a policy that has
+// passed Check is parsed to the same policy, in its canonical form.
 func (p *Policy) UnmarshalJSON(data []byte) error {
 	parsed, err := ParsePolicy(data)
 	if err == nil {
@@ -151,7 +151,7 @@ func blockedNode(n *node) (string, *Problem) {
 	return r.Host + r.CIDR, problem
 }
 
-// full refuses an empty array, which to its author means nothing and to us everything.
+// full refuses an empty array: its author would expect it to allow nothing, but it means no restriction.
 func full(read func(*node) *Problem) func(*node) *Problem {
 	return func(n *node) *Problem {
 		if n.kind == "array" && len(n.vals) == 0 {

@@ -17,13 +17,13 @@ const (
 	maxDepth  = 32      // objects and arrays within each other
 )
 
-// node is a JSON value that keeps the order and number of its keys. encoding/json accepts a repeated key, and a key in
-// any case; a policy must not mean one thing to a reviewer and another to us.
+// node is a JSON value that keeps the order and number of its keys. encoding/json accepts repeated keys, and keys in
+// any case; a policy must mean the same to a reviewer and to brig.
 type node struct {
 	kind string // "object", "array", "string", "number", "bool", "null"
 	text string // of a string, number or bool
 	keys []string
-	vals []*node // of an object, one a key; of an array
+	vals []*node // of an object, one for each key; of an array
 }
 
 // get returns an object's value, nil if the key is missing.
@@ -95,7 +95,7 @@ func readNode(r *strictjson.Reader, path string) (*node, error) {
 	return &node{kind: "null"}, err
 }
 
-// render makes a Problem of what is wrong with the text.
+// render converts an error of the JSON text to a Problem.
 func render(e *strictjson.Error) error {
 	switch e.Code {
 	case strictjson.TooLarge:

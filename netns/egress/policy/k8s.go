@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Kubernetes returns a NetworkPolicy (networking.k8s.io/v1) for pods labelled brig.jail: name, for an auditor. It is an
-// upper bound as NFT is: a NetworkPolicy has no names, methods or denials. So a name becomes every public address at
-// its ports, and a denied prefix an exception of the prefix around it. The name is made valid.
+// Kubernetes returns a NetworkPolicy (networking.k8s.io/v1) for pods labelled brig.jail: name, for an auditor. Like
+// NFT, it is an upper bound, since a NetworkPolicy has no names, methods or denials: a name becomes every public
+// address at its ports, and a denied prefix an exception of the prefix around it. The name is made valid.
 func (p *Policy) Kubernetes(name string) string {
 	name = k8sName(name)
 	var b strings.Builder
@@ -50,8 +50,8 @@ type part struct {
 	ports  portSet
 }
 
-// k8sParts splits a target's ports where denials differ, since an entry's exceptions hold at all of its ports. A target
-// that is denied whole has no entry.
+// k8sParts splits a target's ports by their denials, since an entry's exceptions apply to all of its ports. A fully
+// denied target has no entry.
 func k8sParts(target netip.Prefix, ports portSet, denials []*compiled) []part {
 	parts := []part{{target, k8sBlocked(target), ports}}
 	for _, c := range denials {

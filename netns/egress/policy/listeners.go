@@ -29,8 +29,8 @@ func (p *Policy) narrowed(r *Rule) portSet {
 	return r.effective().and(newPortSet(p.AllowedPorts))
 }
 
-// TCPPorts returns the ports that need a listener, sorted and without 53. all: the rules name more than MaxListeners
-// ports, or Redirect is set, and the other ports need the catch-all.
+// TCPPorts returns the ports that need a listener, sorted and without 53. all is true if the rules name more than
+// MaxListeners ports, or if Redirect is set: the other ports then need the catch-all.
 func (p *Policy) TCPPorts() (ports []uint16, all bool) {
 	if p.Redirect {
 		return nil, true

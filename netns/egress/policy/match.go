@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Decision is the answer to one destination.
+// Decision is the result for one destination.
 type Decision struct {
 	Allow  bool
 	Rule   *Rule  // the rule that decided, or nil; read-only
@@ -34,7 +34,7 @@ type compiled struct {
 	prefix netip.Prefix // of an address rule
 }
 
-// ruleSet has rules by exact name, by suffix, and those for addresses in their order.
+// ruleSet holds rules by exact name, by suffix, and those for addresses in their order.
 type ruleSet struct {
 	exact, below map[string][]*compiled
 	prefixes     []*compiled
@@ -137,8 +137,8 @@ func (s *ruleSet) rules(name string) iter.Seq[*compiled] {
 	}
 }
 
-// Host decides about a name at a TCP port. If several rules allow it, one of mode tcp decides the mode, since it allows
-// any protocol; else the first in the list.
+// Host decides about a name at a TCP port. If several rules allow it, one of mode tcp determines the mode, since it
+// allows any protocol; otherwise the first in the list does.
 func (m *Matcher) Host(name string, port uint16) Decision {
 	name, ok := NormalizeName(name)
 	if !ok {
@@ -170,7 +170,7 @@ func (m *Matcher) Host(name string, port uint16) Decision {
 	return d
 }
 
-// before reports whether c decides the mode rather than other.
+// before reports whether c, rather than other, determines the mode.
 func (c *compiled) before(other *compiled, port uint16) bool {
 	tcp, otherTCP := c.mode(port) == ModeTCP, other.mode(port) == ModeTCP
 	if tcp != otherTCP {
@@ -192,7 +192,7 @@ func (c *compiled) mode(port uint16) Mode {
 	return ModeTCP
 }
 
-// Knows reports whether a name is allowed at some port, so that DNS answers for it.
+// Knows reports whether a name is allowed at any port, so that DNS answers for it.
 func (m *Matcher) Knows(name string) bool {
 	name, ok := NormalizeName(name)
 	if !ok {
@@ -210,8 +210,8 @@ func (m *Matcher) Knows(name string) bool {
 	return false
 }
 
-// Addr decides about an address that the payload wrote out. A blocked range is open only to a rule whose prefix lies
-// within it: 0.0.0.0/0 does not open 10.0.0.0/8, and 10.1.2.0/24 does. Nothing opens a metadata service.
+// Addr decides about an address that the payload used directly. Only a rule whose prefix lies within a blocked range
+// opens it: 0.0.0.0/0 does not open 10.0.0.0/8, and 10.1.2.0/24 does. Nothing opens a metadata service.
 func (m *Matcher) Addr(ip netip.Addr, port uint16, udp bool) Decision {
 	ip = ip.Unmap()
 	special, blocked := classOf(ip)
@@ -260,8 +260,8 @@ func (m *Matcher) denies(ip netip.Addr, port uint16) *compiled {
 }
 
 // Vet returns why a name must not lead to an address at a TCP port, or ReasonNone. A blocked range is open to a name
-// only where a rule for addresses opens it, too: then the payload may connect there without the name as well. An
-// IPv4-mapped address counts as the IPv4 address that the kernel connects to. The dialer checks for the host's own
+// only if a rule for addresses opens it, too: the payload may then connect there without the name as well. An
+// IPv4-mapped address counts as the IPv4 address to which the kernel connects. The dialer checks for the host's own
 // addresses.
 func (m *Matcher) Vet(ip netip.Addr, port uint16) Reason {
 	ip = ip.Unmap()

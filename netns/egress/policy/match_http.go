@@ -54,10 +54,10 @@ func (m *Matcher) http(d Decision) iter.Seq[*Rule] {
 const lookAlikes = "．／＼％；？․‥…﹒﹔﹖﹨﹪∕∖⁄"
 
 // cleanPath decodes the path of a request target, without the query, for comparison with path prefixes. ok is false for
-// what servers read in different ways: empty, "." and ".." segments (and those of dots and blanks only), a backslash,
-// ";", "%" before anything but two hexadecimal digits, an encoded letter, digit, "." "/" "\" "%" ";" "?" "#" or control
-// byte, and bytes that are not UTF-8. One encoded "/" that clients use honestly, npm's /@scope%2fname, is refused with
-// the rest: a rule with path prefixes cannot allow it.
+// paths that servers interpret differently: empty, "." and ".." segments (and those of dots and blanks only), a
+// backslash, ";", "%" before anything but two hexadecimal digits, an encoded letter, digit, "." "/" "\" "%" ";" "?" "#"
+// or control byte, and bytes that are not UTF-8. This includes one encoded "/" with a legitimate use, npm's
+// /@scope%2fname: a rule with path prefixes cannot allow it.
 func cleanPath(target string) (path string, ok bool) {
 	raw, _, _ := strings.Cut(target, "?")
 	if !strings.HasPrefix(raw, "/") {
@@ -92,8 +92,8 @@ func cleanPath(target string) (path string, ok bool) {
 	return path, true
 }
 
-// refusedEncoded reports whether c must not come as %XX: a client has no reason to encode it, or its meaning depends on
-// how often, and when, the server decodes.
+// refusedEncoded reports whether c must not be sent as %XX: a client has no reason to encode it, or its meaning depends
+// on how often, and when, the server decodes.
 func refusedEncoded(c byte) bool {
 	return c < ' ' || c == 0x7f || 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' ||
 		strings.IndexByte(`./\%;?#`, c) >= 0

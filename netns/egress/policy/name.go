@@ -14,17 +14,17 @@ const (
 	maxLabel = 63
 )
 
-// NormalizeName returns the one spelling in which a host name is matched, pooled, logged and looked up: lower case,
-// without its final dot. It takes letters, digits and hyphens (RFC 5890 LDH labels) and '_' as a label's first byte, as
-// service names have it. It refuses what two programs could read differently: NUL, 8-bit and escaped bytes, empty and
-// overlong labels, a last label that inet_aton(3) or a browser would take for an address, an xn-- label that is not the
-// canonical Punycode of a lower-case Unicode label.
+// NormalizeName returns the canonical spelling of a host name for matching, pooling, logging and lookup: lower case,
+// without its final dot. It accepts letters, digits and hyphens (RFC 5890 LDH labels) and '_' as the first byte of a
+// label, as in service names. It refuses names that two programs could interpret differently: NUL, 8-bit and escaped
+// bytes, empty and overlong labels, a last label that inet_aton(3) or a browser would take for an address, an xn--
+// label that is not the canonical Punycode of a lower-case Unicode label.
 func NormalizeName(s string) (string, bool) {
 	name, why := normalize(s)
 	return name, why == ""
 }
 
-// normalize is NormalizeName that also returns why a name is refused.
+// normalize is NormalizeName with the reason of a refusal.
 func normalize(s string) (name, why string) {
 	s = strings.TrimSuffix(s, ".")
 	switch {
@@ -50,7 +50,7 @@ func normalize(s string) (name, why string) {
 	return s, ""
 }
 
-// onlyLDH checks every byte first, so that no later step sees another byte. It returns "" if all are permitted.
+// onlyLDH checks all bytes first, so that later steps see no other bytes. It returns "" if all are permitted.
 func onlyLDH(s string) string {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -96,10 +96,10 @@ func numeric(label string) bool {
 	return strings.Trim(label, digits) == ""
 }
 
-// punycodeProblem checks a label that begins with "xn--". DNS compares the ASCII text, and so do we. The label is
-// decoded only to refuse a second spelling of what a client may show, compare or convert: encoding is unique (RFC 3492
-// §6), so no other lower-case label decodes to the same text. Normalisation form C and the tables of IDNA are not
-// checked: no decision depends on them.
+// punycodeProblem checks a label that begins with "xn--". Like DNS, brig compares the ASCII text. The label is decoded
+// only to refuse a second spelling of what a client may show, compare or convert: encoding is unique (RFC 3492 §6), so
+// no other lower-case label decodes to the same text. Normalisation form C and the tables of IDNA are not checked: no
+// decision depends on them.
 func punycodeProblem(label string) string {
 	decoded, err := idna.Punycode.ToUnicode(label)
 	switch {
@@ -111,9 +111,9 @@ func punycodeProblem(label string) string {
 	return ""
 }
 
-// labelRune reports whether a decoded label may hold r: letters, marks, digits and pictures in their lower-case form,
+// labelRune reports whether a decoded label may contain r: letters, marks, digits and symbols in their lower-case form,
 // with the joiners and signs that RFC 5892 permits in some scripts. Full-width forms are other spellings of ASCII, and
-// the code points after them are signs of a failed decoding.
+// the code points after them indicate a failed decoding.
 func labelRune(r rune) bool {
 	switch {
 	case r < 0x80:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// NFT returns an nftables ruleset for an auditor to compare with a firewall's. nft -c -f accepts it; brig never loads
-// it. It is an upper bound: netfilter knows addresses only, so a rule for a name becomes every public address at its
+// NFT returns an nftables ruleset that an auditor can compare with a firewall's. nft -c -f accepts it; brig never loads
+// it. It is an upper bound: netfilter matches addresses only, so a rule for a name becomes every public address at its
 // ports, and denied names are comments. brig refuses the rest.
 func (p *Policy) NFT() string {
 	var b strings.Builder

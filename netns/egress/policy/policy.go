@@ -87,7 +87,7 @@ func tooMany(name string, rules []Rule) []Problem {
 		"write *.suffix for names below one suffix"}}
 }
 
-// each returns the problems of a list's elements.
+// each returns the problems that read finds in the elements of a list.
 func each[T, R any](name string, list []T, read func(T) (R, *Problem)) (problems []Problem) {
 	for i, element := range list {
 		if _, problem := read(element); problem != nil {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Problem is what is wrong with a policy, at a JSON path below the policy ("allow[2].ports").
+// Problem is an error in a policy. Path is a JSON path below the policy ("allow[2].ports").
 type Problem struct{ Path, Reason, Fix string }
 
 // Error returns the problem as one line: path, reason, fix.
@@ -21,7 +21,7 @@ func (p *Problem) Error() string {
 	return text
 }
 
-// at puts parent before the problem's path; nil stays nil.
+// at prepends parent to the problem's path; nil stays nil.
 func (p *Problem) at(parent string) *Problem {
 	switch {
 	case p == nil || parent == "":
@@ -34,7 +34,7 @@ func (p *Problem) at(parent string) *Problem {
 	return &Problem{parent, p.Reason, p.Fix}
 }
 
-// join returns one error of problems, each of which errors.As finds.
+// join returns one error with all problems; errors.As finds each.
 func join(problems []Problem) error {
 	errs := make([]error, len(problems))
 	for i := range problems {

@@ -13,11 +13,11 @@ type class struct {
 	never  bool // closed even to a rule that names it
 }
 
-// classes are the special-purpose registries of IANA (RFC 6890) as far as they are not plain global unicast, the
-// longest prefix first within an address family where ranges nest. The last lines leave 2000::/3, all that is assigned.
-// Never opened: addresses that hide another (translated ones), those of the jail itself (loopback, and 198.18.0.0/15,
-// where its synthetic addresses are), and those that no TCP or UDP server has (multicast, broadcast, link-local IPv6
-// without its zone). It is made on first use, since every start of brig would pay for it.
+// classes are the special-purpose registries of IANA (RFC 6890), except for plain global unicast. Among nested ranges
+// of an address family, the longest prefix is first. The last lines leave 2000::/3, all that is assigned. Ranges with
+// never are addresses that embed another (translated ones), those of the jail itself (loopback, and 198.18.0.0/15,
+// which has its synthetic addresses), and those that no TCP or UDP server has (multicast, broadcast, link-local IPv6
+// without its zone). The table is built on first use, to keep it out of brig's start time.
 var classes = sync.OnceValue(func() []class {
 	return []class{
 		in("0.0.0.0/8", "unspecified", true),
@@ -65,7 +65,7 @@ func in(prefix, why string, never bool) class {
 	return class{netip.MustParsePrefix(prefix), why, never}
 }
 
-// metadata are the addresses at which clouds hand out credentials without a proof of identity.
+// metadata are the addresses at which clouds serve credentials without authentication.
 var metadata = sync.OnceValue(func() []netip.Addr {
 	return []netip.Addr{
 		netip.MustParseAddr("169.254.169.254"),    // nearly every cloud
@@ -76,7 +76,7 @@ var metadata = sync.OnceValue(func() []netip.Addr {
 		netip.MustParseAddr("169.254.0.23"),       // Tencent
 		netip.MustParseAddr("169.254.42.42"),      // Scaleway
 		netip.MustParseAddr("100.100.100.200"),    // Alibaba
-		netip.MustParseAddr("168.63.129.16"),      // Azure's WireServer, a public address by its number
+		netip.MustParseAddr("168.63.129.16"),      // Azure's WireServer, numerically a public address
 		netip.MustParseAddr("192.0.0.192"),        // Oracle
 		netip.MustParseAddr("fd00:ec2::254"),      // Amazon EC2
 		netip.MustParseAddr("fd00:ec2::23"),       // Amazon EKS
@@ -88,10 +88,10 @@ var metadata = sync.OnceValue(func() []netip.Addr {
 	}
 })
 
-// Blocked returns one word why no name may lead to a: "private", "loopback", "link-local", "cgnat", "metadata", "test",
-// "documentation", "benchmark", "multicast", "broadcast", "reserved", "unspecified", "discard", and for addresses that
-// hold an IPv4 one "mapped", "compatible", "nat64", "6to4", "teredo", "isatap". "": a name may. A network's own NAT64
-// prefix cannot be recognised.
+// Blocked returns one word for the reason why no name may lead to a: "private", "loopback", "link-local", "cgnat",
+// "metadata", "test", "documentation", "benchmark", "multicast", "broadcast", "reserved", "unspecified", "discard", and
+// for addresses that embed an IPv4 one "mapped", "compatible", "nat64", "6to4", "teredo", "isatap". It returns "" if a
+// name may. A network-specific NAT64 prefix cannot be recognised.
 func Blocked(a netip.Addr) (why string) {
 	c, ok := classOf(a)
 	switch {
@@ -103,7 +103,7 @@ func Blocked(a netip.Addr) (why string) {
 	return ""
 }
 
-// classOf returns a's class. An address with a zone is link-local to one interface, whatever its bits are.
+// classOf returns a's class. An address with a zone is link-local to one interface, regardless of its bits.
 func classOf(a netip.Addr) (class, bool) {
 	if !a.IsValid() {
 		return class{why: "invalid", never: true}, true
@@ -138,7 +138,7 @@ func isatap(a netip.Addr) bool {
 	return a.Is6() && !a.Is4In6() && b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// embedded returns the IPv4 addresses that an IPv6 address holds.
+// embedded returns the IPv4 addresses embedded in an IPv6 address.
 func embedded(a netip.Addr) []netip.Addr {
 	if !a.Is6() {
 		return nil

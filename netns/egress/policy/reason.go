@@ -25,7 +25,7 @@ const (
 	ReasonNotHTTP        Reason = "not_http"        // http mode, and no HTTP/1 request that is safe to forward
 	ReasonMethod         Reason = "method"          // the method is not allowed
 	ReasonPath           Reason = "path"            // the path is not allowed
-	ReasonResolveFailed  Reason = "resolve_failed"  // the resolver gave an error
+	ReasonResolveFailed  Reason = "resolve_failed"  // the resolver returned an error
 	ReasonNoAddress      Reason = "no_address"      // the name has no address
 	ReasonConnectFailed  Reason = "connect_failed"  // the server refused or is out of reach
 	ReasonConnectTimeout Reason = "connect_timeout" // connect_timeout has passed
@@ -53,8 +53,8 @@ func Reasons() []Reason {
 }
 
 // Hint returns the flag that would allow what was refused with r ("--allow example.com:8443"), or "" if there is none.
-// Host is the name or address that the payload wanted; port 0 leaves the ports out. At is the address, ADDR:PORT, to
-// which the name led, or "": a blocked one needs a rule of its own beside the name's.
+// Host is the destination of the payload, a name or an address. Port 0 omits the ports. At is the address, ADDR:PORT,
+// to which the name led, or "": a blocked address needs a rule in addition to the name's.
 func (r Reason) Hint(host string, port uint16, at string) string {
 	scheme := ""
 	switch r {
@@ -64,7 +64,7 @@ func (r Reason) Hint(host string, port uint16, at string) string {
 			return r.addressHint(to.Addr().Unmap(), to.Port())
 		}
 	case ReasonNotTLS, ReasonNotHTTP, ReasonNoSNI, ReasonSNIMismatch, ReasonHostMismatch:
-		scheme = "tcp://" // which compares no name
+		scheme = "tcp://" // which checks no name
 	default:
 		return ""
 	}
@@ -73,7 +73,7 @@ func (r Reason) Hint(host string, port uint16, at string) string {
 	}
 	name, ok := NormalizeName(host)
 	if !ok || port == PortDNS || r == ReasonUDP || r == ReasonBlocked || r == ReasonOwnAddress {
-		return "" // a name's rule opens no UDP and no blocked address, and port 53 is the jail's own
+		return "" // a rule for a name opens no UDP and no blocked address; port 53 is the jail's resolver
 	}
 	if port == 0 {
 		return "--allow " + scheme + name
@@ -81,7 +81,7 @@ func (r Reason) Hint(host string, port uint16, at string) string {
 	return "--allow " + scheme + name + ":" + strconv.Itoa(int(port))
 }
 
-// addressHint is Hint for an address: an address rule must name its port, and metadata has no rule at all.
+// addressHint is Hint for an address: an address rule must name its port, and no rule allows metadata.
 func (r Reason) addressHint(a netip.Addr, port uint16) string {
 	if c, _ := classOf(a); port == 0 || port == PortDNS || c.never || Metadata(a) {
 		return ""

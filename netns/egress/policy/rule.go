@@ -48,8 +48,8 @@ func (r *Rule) Wildcard() bool { return strings.HasPrefix(r.Host, "*") }
 // Ports is a range of ports, both ends included. {1, 65535} is "*".
 type Ports struct{ From, To uint16 }
 
-// canonical returns the one form of all rules of the same meaning: names normalised, addresses in their shortest text,
-// ports sorted and merged, paths without a final slash. Its problems are those of allow and deny rules alike.
+// canonical returns the same form for all rules of the same meaning: names normalised, addresses in their shortest
+// text, ports sorted and merged, paths without a final slash. Its problems apply to allow and deny rules alike.
 func (r Rule) canonical() (Rule, *Problem) {
 	c := Rule{Mode: r.Mode, Methods: slices.Clone(r.Methods), Paths: r.Paths}
 	if len(c.Methods) == 0 {
@@ -97,7 +97,7 @@ func canonicalHost(s string) (string, *Problem) {
 	}
 	suffix, wild := strings.CutPrefix(s, "*.")
 	name, why := normalize(suffix)
-	if why == "" && wild && len(name) > maxName-2 { // one more label and its dot
+	if why == "" && wild && len(name) > maxName-2 { // room for one more label and its dot
 		why = "no name below it is short enough"
 	}
 	if why == "" {
@@ -124,7 +124,7 @@ func canonicalHost(s string) (string, *Problem) {
 	return "", &Problem{Reason: words.QuoteASCII(s) + " is no host name: " + why, Fix: fix}
 }
 
-// checkMode checks what depends on the mode of a canonical rule.
+// checkMode checks the parts of a canonical rule that depend on its mode.
 func (r *Rule) checkMode() *Problem {
 	if r.Mode != ModeDefault {
 		if _, problem := parseMode(string(r.Mode)); problem != nil {

@@ -7,8 +7,8 @@ import (
 	"brig/internal/words"
 )
 
-// ParseRule reads [MODE://]TARGET[:PORTS], the form of flags. TARGET is a name, *.name, an IPv4 address or prefix, or
-// an IPv6 address or prefix in brackets; PORTS are numbers and ranges joined with commas, or *. The rule is canonical;
+// ParseRule parses [MODE://]TARGET[:PORTS], the form of flags. TARGET is a name, *.name, an IPv4 address or prefix, or
+// an IPv6 address or prefix in brackets. PORTS are numbers and ranges joined with commas, or *. The rule is canonical;
 // an error is a *Problem without a path.
 func ParseRule(text string) (Rule, error) {
 	r, problem := parseRule(text)
@@ -119,7 +119,7 @@ func (r Rule) String() string {
 	return target
 }
 
-// parsePrefix reads an address or a prefix in its one canonical spelling; an address is a prefix of its full length.
+// parsePrefix parses an address or a prefix in its canonical spelling; an address is a prefix of its full length.
 func parsePrefix(s string) (netip.Prefix, *Problem) {
 	a, err := netip.ParseAddr(s)
 	p := netip.PrefixFrom(a, a.BitLen())

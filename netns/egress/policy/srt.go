@@ -27,8 +27,8 @@ func isSRT(n *node) bool {
 }
 
 // readSRT reads network.allowedDomains and network.deniedDomains. Their entries are a name, *.name (any depth below it,
-// not itself: the same as here) or an address, with ":PORT" if it is for one port; denied wins over allowed. Each other
-// section has a note that it is ignored.
+// not itself, as in brig) or an address, with ":PORT" for a single port; denied wins over allowed. Each other section
+// gets a note that it is ignored.
 func readSRT(n *node) (p *Policy, notes []string, problem *Problem) {
 	p = &Policy{}
 	for _, key := range n.keys {
@@ -75,8 +75,8 @@ func srtList(n *node, add func(string) *Problem) *Problem {
 	return nil
 }
 
-// srtAllow adds one allowed domain. Without a port srt lets it through at every port that its two proxies are asked
-// for; here it opens 80 and 443, and a note tells how to open more.
+// srtAllow adds one allowed domain. Without a port, srt allows every port that its two proxies receive; here the entry
+// opens 80 and 443, and a note describes how to open more.
 func (p *Policy) srtAllow(s string, notes *[]string) *Problem {
 	r, problem := srtRule(s)
 	if problem != nil {
@@ -101,7 +101,7 @@ func (p *Policy) srtAllow(s string, notes *[]string) *Problem {
 	return problem
 }
 
-// srtDeny adds one denied domain. "*" is every destination: names go where addresses are denied, too.
+// srtDeny adds one denied domain. "*" is every destination: where all addresses are denied, names are unreachable, too.
 func (p *Policy) srtDeny(s string) *Problem {
 	targets := []string{s}
 	if port, ok := strings.CutPrefix(s, "*"); ok && (port == "" || port[0] == ':') {
@@ -120,7 +120,7 @@ func (p *Policy) srtDeny(s string) *Problem {
 	return nil
 }
 
-// srtRule reads an entry. It refuses what srt would refuse and only our flags have.
+// srtRule parses an entry. It refuses forms that only brig's flags accept.
 func srtRule(s string) (Rule, *Problem) {
 	if strings.Contains(s, "://") {
 		return Rule{}, &Problem{Reason: words.QuoteASCII(s) + " has a scheme",

@@ -26,7 +26,7 @@ func Effective(p *Policy) (rows []Row) {
 	}
 	for _, r := range p.allowances() {
 		left := r.ports
-		for _, at := range []portSet{{{80, 80}}, {{443, 443}}, {anyPort}} { // where the default mode changes
+		for _, at := range []portSet{{{80, 80}}, {{443, 443}}, {anyPort}} { // the default mode differs between these
 			ports := left.and(at)
 			if r.rule.Mode != ModeDefault {
 				ports = left

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Question is what one DNS query asked, for the log.
+// Question describes one DNS query, for the log.
 type Question struct {
 	Name    string // lower case, without the last dot; bytes that no host name has are written \DDD
 	Type    uint16 // 1 A, 28 AAAA …; see TypeName
@@ -46,8 +46,8 @@ func TypeName(t uint16) string {
 }
 
 // Answer returns the reply to one DNS query, nil for none, and what to log. query has no length prefix (TCP). knows and
-// addr get a name in lower case without the last dot, of letters, digits, '-', '_' and '.' only. addr must return an
-// IPv4 address; it is called only for a name that knows approves. A reply has at most 512 bytes.
+// addr are called with a name in lower case without the last dot, of letters, digits, '-', '_' and '.' only. addr must
+// return an IPv4 address; it is called only for a name that knows approves. A reply has at most 512 bytes.
 func Answer(query []byte, knows func(name string) bool, addr func(name string) (netip.Addr, bool)) (
 	reply []byte, q Question) {
 	if len(query) < dnsHeader || query[2]&0x80 != 0 { // not a query: an answer could cause a loop
@@ -69,7 +69,7 @@ func Answer(query []byte, knows func(name string) bool, addr func(name string) (
 		return m.reply(code, nil), q
 	}
 	switch {
-	case m.class != classIN, m.qtype == typeOPT, m.qtype >= 128 && m.qtype < typeANY: // not a question for a name
+	case m.class != classIN, m.qtype == typeOPT, m.qtype >= 128 && m.qtype < typeANY: // not a query for a name
 		return deny(codeRefused, Protocol)
 	case !m.valid:
 		return deny(codeNoName, NameInvalid)
@@ -94,7 +94,7 @@ func reverse(name string) bool {
 // message is a parsed query.
 type message struct {
 	query        []byte // header and question
-	name         string // for the log, escaped where it is not valid
+	name         string // for the log, escaped if it is invalid
 	valid        bool   // letters, digits, '-', '_'
 	qtype, class uint16
 	edns         bool
@@ -134,8 +134,8 @@ func parseQuery(query []byte) (m message, ok bool) {
 	return m, true
 }
 
-// readName reads the name at the start of b and returns its length on the wire. A compression pointer has nothing to
-// point to and is refused.
+// readName reads the name at the start of b and returns its length on the wire. A compression pointer is refused, since
+// a query has no earlier name.
 func (m *message) readName(b []byte) (n int, ok bool) {
 	var name strings.Builder
 	m.valid = true
@@ -176,13 +176,13 @@ func bare(query []byte, code byte) []byte {
 	return r
 }
 
-// reply repeats the question in its spelling (clients check the case: 0x20) and answers with an address or the negative
-// record.
+// reply repeats the question in its original spelling (clients check the case: 0x20) and answers with an address or the
+// negative record.
 func (m *message) reply(code int, address []byte) []byte {
 	r := make([]byte, 0, 512)
 	r = append(r, m.query...)
 	r[2] = 0x84 | m.query[2]&0x79                   // response, authoritative; opcode and "recursion desired" as asked
-	r[3] = 0x80 | m.query[3]&0x10 | byte(code&0x0f) // "recursion available": without it some resolvers go elsewhere
+	r[3] = 0x80 | m.query[3]&0x10 | byte(code&0x0f) // "recursion available": without it some resolvers ask elsewhere
 	copy(r[4:], []byte{0, 1, 0, 0, 0, 0, 0, 0})
 	switch {
 	case address != nil:
@@ -208,7 +208,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// nameByte reports whether a lower-case label of a host name may have c.
+// nameByte reports whether a lower-case label of a host name may contain c.
 func nameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_'
 }

@@ -2,7 +2,7 @@ package wire
 
 import "encoding/binary"
 
-// MaxHello is how many bytes a ClientHello may have on the wire, record headers included.
+// MaxHello is the maximum length of a ClientHello on the wire in bytes, record headers included.
 const MaxHello = 64 << 10
 
 // RFC 8446, 6066, 7301, 9849.
@@ -16,13 +16,13 @@ const (
 	extECH          = 0xfe0d
 )
 
-// Hello reads a ClientHello that may come in any number of records and reads. The zero value is ready.
+// Hello parses a ClientHello that may arrive in any number of records and reads. The zero value is ready to use.
 //
-// The SNI decides the address: the keeper resolves and dials the name that was checked. It does not bind the bytes
-// inside TLS, nor a second ClientHello after a HelloRetryRequest: like an HTTP Host inside the encryption, these are
-// between the payload and the server of an allowed name. So an Encrypted ClientHello is allowed. A real one cannot be
-// told from the GREASE of browsers. Its outer SNI was checked, only the same server learns the inner name, and our DNS
-// returns no HTTPS records, which hold the keys. ECH reports it.
+// The SNI determines the address: the keeper resolves and dials the name that was checked. The check covers neither the
+// bytes inside TLS nor a second ClientHello after a HelloRetryRequest: like an HTTP Host inside the encryption, these
+// are between the payload and the server of an allowed name. So an Encrypted ClientHello is allowed. It cannot be
+// distinguished from the GREASE of browsers. Its outer SNI was checked, only the same server learns the inner name, and
+// brig's DNS returns no HTTPS records, which hold the keys. ECH reports it.
 type Hello struct {
 	SNI  string   // the name asked for: lower case, of letters, digits, '-', '_' and '.'; never empty when done
 	ALPN []string // the protocols offered; any bytes
@@ -36,7 +36,7 @@ type Hello struct {
 }
 
 // Feed takes the next bytes and keeps no reference to them. It returns true when SNI and the rest are known. An error
-// is an *Error with NotTLS, NoSNI or NameInvalid; it comes with the first byte that no ClientHello has there.
+// is an *Error with NotTLS, NoSNI or NameInvalid; it is returned at the first byte that no ClientHello can have there.
 func (h *Hello) Feed(b []byte) (done bool, err error) {
 	if h.err != nil {
 		return false, h.err
@@ -187,7 +187,7 @@ func (h *Hello) extension(kind uint16, body []byte) error {
 	return nil
 }
 
-// serverName reads the one host name. The standard allows no second one and defines no other type.
+// serverName reads the host name. The standard allows only one, and defines no other type.
 func (h *Hello) serverName(in *input) error {
 	list := &input{b: in.vector(2)}
 	kind := list.take(1)

@@ -17,8 +17,9 @@ const (
 // CopyBody copies a body and returns the number of bytes written, framing included. limit, if not nil, is called with
 // the number of bytes before each write, at most 4096 or what src has buffered; its error ends the copy and is
 // returned. Chunks keep their sizes and lose their extensions; trailers are dropped. All is written before src waits
-// for more. io.ErrUnexpectedEOF: the body is incomplete. *Error: chunks that can be read in two ways. After any error
-// the far end has no whole body, and both connections must end. Other errors come from the reader and the writer.
+// for more. io.ErrUnexpectedEOF means that the body is incomplete, and an *Error that the chunks are ambiguous. After
+// any error the receiver has an incomplete body, and both connections must be closed. Other errors come from the reader
+// and the writer.
 func CopyBody(dst io.Writer, src *bufio.Reader, f Framing, limit func(n int) error) (n int64, err error) {
 	m := &meter{dst: dst, limit: limit}
 	switch f.Kind {
@@ -38,7 +39,7 @@ func CopyBody(dst io.Writer, src *bufio.Reader, f Framing, limit func(n int) err
 	return m.n, err
 }
 
-// meter calls limit before each write, and counts.
+// meter calls limit before each write, and counts the bytes.
 type meter struct {
 	dst   io.Writer
 	limit func(n int) error
@@ -173,7 +174,7 @@ func (c *chunks) size(line []byte) (int64, error) {
 	return size, c.drop(len(line) - digits)
 }
 
-// drop counts bytes that are not passed on.
+// drop counts bytes that are not forwarded.
 func (c *chunks) drop(n int) error {
 	if c.waste += n; c.waste > maxChunkWaste {
 		return refuse(Protocol, "more than %d bytes of chunk extensions and trailers", maxChunkWaste)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// MaxHead is the most bytes that ParseRequest and ParseResponse take.
+// MaxHead is the maximum size of a head for ParseRequest and ParseResponse, in bytes.
 const MaxHead = 64 << 10
 
 const (
@@ -17,9 +17,9 @@ const (
 	maxDigits = 15 // of a Content-Length or a chunk's size: far from overflow
 )
 
-// ReadHead reads a head up to and including its empty line, at most max bytes. io.EOF: nothing came at all. An *Error
-// comes with the first byte that no head has there (a control byte, LF without CR, CR without LF, a first byte that
-// begins no word, a first line without "HTTP/"), so that a client that speaks something else does not wait; other
+// ReadHead reads a head up to and including its empty line, at most max bytes. It returns io.EOF if no byte arrived. It
+// returns an *Error at the first byte that no head has there (a control byte, LF without CR, CR without LF, a first
+// byte that begins no word, a first line without "HTTP/"), so that a client of another protocol does not wait. Other
 // errors are the reader's.
 func ReadHead(r *bufio.Reader, max int) ([]byte, error) {
 	head := make([]byte, 0, min(max, 512))
@@ -44,14 +44,14 @@ func ReadHead(r *bufio.Reader, max int) ([]byte, error) {
 				return nil, refuse(NotHTTP, "the first line is none of HTTP/1")
 			}
 		}
-		if n := len(head); c == '\n' && head[n-3] == '\n' { // a first line is three bytes at least
+		if n := len(head); c == '\n' && head[n-3] == '\n' { // a first line has at least three bytes
 			return head, nil
 		}
 	}
 	return nil, refuse(Protocol, "a head of more than %d bytes", max)
 }
 
-// headByte returns an error unless c may follow last in a head. Bytes above ASCII pass in values only: see fields.
+// headByte returns an error unless c may follow last in a head. Non-ASCII bytes are allowed in values only: see fields.
 func headByte(last, c byte) error {
 	switch {
 	case (last == '\r') != (c == '\n'):
@@ -65,7 +65,7 @@ func headByte(last, c byte) error {
 // field is one header field: key is the name in lower case.
 type field struct{ key, name, value string }
 
-// header is a parsed head: the first line, the fields that pass unchanged, and the values of the others.
+// header is a parsed head: the first line, the fields forwarded unchanged, and the values of the others.
 type header struct {
 	first    string
 	fields   []field
@@ -78,7 +78,7 @@ type header struct {
 	override string
 }
 
-// split cuts a head into lines and sorts the fields. It checks everything that a request and a response have in common.
+// split splits a head into lines and sorts the fields. It makes all checks that requests and responses have in common.
 func split(head []byte) (*header, error) {
 	if len(head) > MaxHead {
 		return nil, refuse(Protocol, "a head of more than %d bytes", MaxHead)
@@ -101,7 +101,7 @@ func split(head []byte) (*header, error) {
 	h := &header{first: lines[0], fields: make([]field, 0, len(lines))}
 	for _, line := range lines[1:] {
 		name, value, ok := strings.Cut(line, ":")
-		if !ok || !token(name) { // a space before the colon and a folded line end here as well
+		if !ok || !token(name) { // this also refuses a space before the colon and a folded line
 			return nil, refuse(Protocol, "a malformed header field")
 		}
 		if err := h.add(field{strings.ToLower(name), name, strings.Trim(value, " \t")}); err != nil {
@@ -113,7 +113,7 @@ func split(head []byte) (*header, error) {
 
 // add sorts one field.
 func (h *header) add(f field) error {
-	plain := strings.ReplaceAll(f.key, "_", "-") // CGI and its heirs do not tell one from the other
+	plain := strings.ReplaceAll(f.key, "_", "-") // CGI and similar interfaces do not distinguish them
 	switch plain {
 	case "host", "content-length", "transfer-encoding", "connection", "upgrade", "expect":
 		if plain != f.key {
@@ -152,7 +152,8 @@ func (h *header) add(f field) error {
 	return nil
 }
 
-// nominated removes the fields that Connection names. It must not name those that tell where the message goes and ends.
+// nominated removes the fields that Connection names. It must not name those that determine the message's destination
+// and end.
 func (h *header) nominated() error {
 	for _, o := range h.options {
 		if !token(o) {
@@ -186,12 +187,12 @@ func (h *header) option(word string) bool {
 	return false
 }
 
-// websocket reports whether the head asks for, or agrees to, the one upgrade that is allowed.
+// websocket reports whether the head requests, or accepts, the only upgrade that is allowed.
 func (h *header) websocket() bool {
 	return h.option("upgrade") && len(h.upgrade) == 1 && strings.EqualFold(h.upgrade[0], "websocket")
 }
 
-// framing reads Content-Length and Transfer-Encoding; with neither it returns otherwise.
+// framing parses Content-Length and Transfer-Encoding; without either it returns otherwise.
 func (h *header) framing(version string, otherwise BodyKind) (f Framing, err error) {
 	switch {
 	case len(h.length) > 0 && len(h.encoding) > 0:
@@ -213,7 +214,7 @@ func (h *header) framing(version string, otherwise BodyKind) (f Framing, err err
 	return Framing{Kind: otherwise}, nil
 }
 
-// decimal reads digits only, without a leading zero.
+// decimal parses digits only, without a leading zero.
 func decimal(s string) (int64, bool) {
 	if len(s) == 0 || len(s) > maxDigits || s[0] == '0' && len(s) > 1 {
 		return 0, false
@@ -227,7 +228,7 @@ func decimal(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// tokenByte is tchar of RFC 9110.
+// tokenByte reports whether c is a tchar of RFC 9110.
 func tokenByte(c byte) bool {
 	return 'a' <= lower(c) && lower(c) <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
 }

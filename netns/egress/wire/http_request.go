@@ -12,7 +12,7 @@ const (
 	defaultPort = 80
 )
 
-// BodyKind is how the end of a body is found.
+// BodyKind is the way in which the end of a body is determined.
 type BodyKind int
 
 // The kinds of bodies.
@@ -23,7 +23,7 @@ const (
 	UntilClose                 // with the connection (responses only)
 )
 
-// Framing is where a body ends.
+// Framing describes the end of a body.
 type Framing struct {
 	Kind   BodyKind
 	Length int64 // bytes, for Kind Length
@@ -32,28 +32,28 @@ type Framing struct {
 // Request is a request's head.
 type Request struct {
 	Method, Version string // "GET", "HTTP/1.1"
-	Target          string // what goes upstream: origin-form, or "*"
+	Target          string // the target sent upstream: origin-form, or "*"
 	Path            string // Target without the query, as sent
 	Host            string // lower case, no port, no last dot; an address is in its canonical form without brackets
 	HostPort        int    // the port in Host, 0: none
 	Close           bool   // the connection ends after the response (asked for, HTTP/1.0, GET with a body …)
-	Upgrade         bool   // asks for a websocket, as Head does: refuse, or relay bytes after a Response with Upgrade
-	// ExpectContinue: the client waits for a 1xx before it sends the body, and Head asks upstream for one. If another
-	// response comes first, the body may or may not follow: end both connections after it.
+	Upgrade         bool   // requests a websocket, as Head does: refuse, or relay bytes after a Response with Upgrade
+	// ExpectContinue means that the client waits for a 1xx before it sends the body, and Head asks upstream for one. If
+	// another response comes first, the body may or may not follow: close both connections after it.
 	ExpectContinue bool
-	// Override is the name of the first field by which some servers take another method or path than the first line has
-	// ("X-HTTP-Method-Override"), "" if none: refuse where a rule limits methods or paths.
+	// Override is the name of the first field from which some servers take another method or path than that of the
+	// first line ("X-HTTP-Method-Override"), "" if none: refuse if a rule limits methods or paths.
 	Override string
 	Body     Framing
 	Head     []byte // canonical: what to send upstream
 }
 
-// ParseRequest reads a request's head as ReadHead gave it. What a client sends after a request with Upgrade must not be
-// read before the response's head: only that tells whether it is the next request.
+// ParseRequest parses a request's head as ReadHead returned it. After a request with Upgrade, do not read further bytes
+// of the client before the response's head: only that determines whether they are the next request.
 //
-// An absolute target must agree with Host and goes upstream in origin-form. Fields that are for one hop only, and those
-// that Connection names, do not go upstream, nor do upgrades other than to a websocket (a server may always ignore
-// them). HTTP/1.0 is passed on as such, for one request a connection.
+// An absolute target must agree with Host and is sent upstream in origin-form. Hop-by-hop fields and those that
+// Connection names are not sent upstream, nor are upgrades other than to a websocket (a server may always ignore them).
+// HTTP/1.0 is forwarded as such, with one request for each connection.
 func ParseRequest(head []byte) (*Request, error) {
 	h, err := split(head)
 	if err != nil {
@@ -92,14 +92,14 @@ func ParseRequest(head []byte) (*Request, error) {
 
 func (r *Request) hasBody() bool { return r.Body.Kind != None && r.Body != Framing{Kind: Length} }
 
-// bodiless reports whether servers expect no body. One that leaves it unread takes it for the next request, which was
-// never has checked, unless this request was the last.
+// bodiless reports whether servers expect no body for a method. A server that leaves the body unread would parse it as
+// the next request, which has not been checked, unless this request is the last.
 func bodiless(method string) bool {
 	return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE"
 }
 
-// EndAfter makes a request with a body the last of its connection, and announces that in Head. Use it where a rule
-// limits methods or paths: there are servers that leave the body of a POST unread too, and read it as a request.
+// EndAfter makes a request with a body the last of its connection, and announces that in Head. Use it if a rule limits
+// methods or paths: some servers also leave the body of a POST unread, and parse it as a request.
 func (r *Request) EndAfter() {
 	if r.Close || !r.hasBody() {
 		return
@@ -131,7 +131,7 @@ func (r *Request) firstLine(line string) error {
 	if version != http11 && version != http10 {
 		return refuse(NotHTTP, "a version other than HTTP/1.1 and HTTP/1.0")
 	}
-	for i := range len(method) { // some servers take "get" for GET, and no registered method has other characters
+	for i := range len(method) { // some servers accept "get" for GET, and no registered method has other characters
 		if c := method[i]; (c < 'A' || c > 'Z') && c != '-' {
 			return refuse(BadMethod, "a method with other than upper-case letters")
 		}
@@ -151,7 +151,7 @@ func (r *Request) firstLine(line string) error {
 	return nil
 }
 
-// setHost reads a Host field and returns its canonical spelling.
+// setHost parses a Host field and returns its canonical spelling.
 func (r *Request) setHost(value string) (canonical string, err error) {
 	host, port, ok := authority(value)
 	if !ok {
@@ -167,7 +167,7 @@ func (r *Request) setHost(value string) (canonical string, err error) {
 	return host, nil
 }
 
-// originForm makes an origin-form target of an absolute one, which must name the same host and port as Host.
+// originForm converts an absolute target to origin-form. It must name the same host and port as Host.
 func (r *Request) originForm() error {
 	switch {
 	case r.Target == "*" && r.Method == "OPTIONS":
@@ -202,8 +202,8 @@ func portOr80(port int) int {
 	return port
 }
 
-// authority reads "host", "host:port", "[v6]", "[v6]:port". It refuses user names, ports with leading zeros, and names
-// that some programs read as addresses.
+// authority parses "host", "host:port", "[v6]", "[v6]:port". It refuses user names, ports with leading zeros, and names
+// that some programs parse as addresses.
 func authority(s string) (host string, port int, ok bool) {
 	host = s
 	if i := strings.LastIndexByte(s, ':'); i >= 0 && !strings.HasSuffix(s, "]") {
@@ -251,7 +251,7 @@ func hostName(s string) (string, bool) {
 	return string(b), true
 }
 
-// numeric reports whether a name with this last label is an address to some programs: 1, 010, 0x7f.
+// numeric reports whether some programs take a name with this last label for an address: 1, 010, 0x7f.
 func numeric(label string) bool {
 	if digits, hex := strings.CutPrefix(label, "0x"); hex {
 		return strings.Trim(digits, "0123456789abcdef") == ""

@@ -8,15 +8,15 @@ import (
 // Response is a response's head.
 type Response struct {
 	Status  int
-	Interim bool // 1xx other than 101: pass Head on and read the next head; bound how often
-	Upgrade bool // 101 that the request asked for: bytes are relayed from here on
+	Interim bool // 1xx other than 101: forward Head and read the next head; bound their number
+	Upgrade bool // 101 as the request asked for: relay bytes from here on
 	Close   bool // the connection ends after the body, as Head announces
 	Body    Framing
 	Head    []byte // canonical: what to send to the client; empty for an Interim to an HTTP/1.0 client
 }
 
-// ParseResponse reads the head of a response to req, as ReadHead gave it. Of req it reads Method, Version, Upgrade and
-// Close. A response whose end is not certain closes the connection.
+// ParseResponse parses the head of a response to req, as ReadHead returned it. It uses the fields Method, Version,
+// Upgrade and Close of req. A response without a certain end closes the connection.
 func ParseResponse(head []byte, req *Request) (*Response, error) {
 	h, err := split(head)
 	if err != nil {
@@ -34,7 +34,7 @@ func ParseResponse(head []byte, req *Request) (*Response, error) {
 		return nil, refuse(Protocol, "a switch of protocols that was not asked for")
 	}
 	r.Close = req.Close || version == http10 || h.option("close")
-	declared := r.Body // what Head announces, if it differs from what comes
+	declared := r.Body // the framing that Head announces, if it differs from the server's
 	switch {
 	case r.Status < 200 || r.Status == 204:
 		if r.Body.Kind == Chunked || r.Body.Kind == Length && r.Body.Length > 0 { // a client may wait for a body
@@ -62,7 +62,7 @@ func ParseResponse(head []byte, req *Request) (*Response, error) {
 	return r, nil
 }
 
-// statusLine reads "HTTP/1.1 200 OK"; the reason, and the space before it, may be missing.
+// statusLine parses "HTTP/1.1 200 OK"; the reason, and the space before it, may be missing.
 func statusLine(line string) (version, reason string, r *Response, err error) {
 	version, rest, ok := strings.Cut(line, " ")
 	if !ok || version != http11 && version != http10 {

@@ -8,9 +8,9 @@ import (
 
 const maxEcho = 512 // bytes of each text that a refusal repeats
 
-// Refusal returns a whole HTTP response with Connection: close. Its JSON body, which HEAD leaves out, tells what was
-// refused and which flag would allow it (hint: "--allow RULE", or "" if none would). "error" is egress_denied, and
-// egress_failed from status 500 on: then the policy is not the reason.
+// Refusal returns a complete HTTP response with Connection: close. Its JSON body, which HEAD omits, reports what was
+// refused and which flag would allow it (hint: "--allow RULE", or "" if none would). "error" is egress_denied, or from
+// status 500 on egress_failed: then the policy is not the reason.
 func Refusal(status int, reason, host string, port uint16, method, path, hint string) []byte {
 	denied := "egress_denied"
 	if status >= 500 {
@@ -23,7 +23,7 @@ func Refusal(status int, reason, host string, port uint16, method, path, hint st
 		Port   uint16 `json:"port"`
 		Method string `json:"method,omitempty"`
 		Path   string `json:"path,omitempty"`
-		Rule   string `json:"rule,omitempty"`  // that is missing
+		Rule   string `json:"rule,omitempty"`  // the missing rule
 		Allow  string `json:"allow,omitempty"` // the flag
 	}{denied, cut(reason), cut(host), port, cut(method), cut(path),
 		cut(strings.TrimPrefix(hint, "--allow ")), cut(hint)})

@@ -1,10 +1,10 @@
-// Package admit decides which run may start now: how many at once, for all callers and for each, how many may wait, how
-// often a caller may ask, and whose turn it is.
+// Package admit schedules runs. It bounds how many run at once, in all and for each caller, how many wait and how often
+// a caller may ask. It also decides which caller is next.
 //
-// Each caller has a queue of its own. A place that becomes free goes to the caller, of those who wait and may have one
-// more, who has the fewest running, and among equals in rounds: a thousand waiting runs of one caller delay another's
-// single run by at most one end. When the queue is full, the newest waiting run of the longest queue makes room
-// for a caller who has less waiting.
+// Each caller has a queue. A free place goes to the waiting caller with the fewest runs under way that may have one
+// more; among equals, they take turns. A thousand waiting runs of one caller therefore delay another's single run until
+// one run ends, at most. When the queue is full, the newest waiting run of the longest queue makes room for a caller
+// with fewer waiting runs.
 package admit
 
 import (
@@ -16,22 +16,22 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Options bound a Gate. A zero field has the default beside it.
+// Options bound a Gate. The default of a zero field is in parentheses.
 type Options struct {
-	// Running is how many runs are under way at once (4), and PerCaller how many of them are one caller's (three quarters
-	// of Running, at least 1), so that other callers have a place when one caller's runs do not end.
+	// Running is how many runs are under way at once (4). PerCaller is how many of them may belong to one caller (three
+	// quarters of Running, at least 1), so that other callers get a place if one caller's runs do not end.
 	Running, PerCaller int
-	// Queue is how many wait, all callers' together (1024), and QueuePerCaller how many of them are one caller's (Queue).
-	// A negative Queue means that no run waits.
+	// Queue is how many runs may wait in all (1024), and QueuePerCaller how many of one caller (Queue). If Queue is
+	// negative, no run waits.
 	Queue, QueuePerCaller int
-	// Rate is how many runs a second a caller may ask for, in the long run (no bound), and Burst how many at once (as many
-	// as one second's, at least 1).
+	// Rate is how many runs a second a caller may ask for on average (unlimited), and Burst how many at once (those of
+	// one second, at least 1).
 	Rate  float64
 	Burst int
-	// Callers is how many callers without a run are remembered, with their rate and their place in the round (4096).
+	// Callers is how many callers without a run are remembered, with their rate and their turn (4096).
 	Callers int
-	// Waited, if set, is told how long each admitted run has waited; Refused, the Code of each refusal. Both are called
-	// without a lock held.
+	// Waited, if set, is called with the waiting time of each admitted run. Refused, if set, is called with the Code of
+	// each refusal. No lock is held during these calls.
 	Waited  func(time.Duration)
 	Refused func(code string)
 }
@@ -60,46 +60,46 @@ func (o *Options) defaults() {
 	}
 }
 
-// Gate is the one entrance to all runs. Its methods may be called at any time from anywhere.
+// Gate admits runs. Its methods are safe for concurrent use.
 type Gate struct {
 	o Options
 
 	mu       sync.Mutex
 	callers  map[string]*caller
-	idle     *list.List // of callers with nothing running or waiting, the longest idle one first
-	waiting  []*caller  // those with a queue, in no order that counts
+	idle     *list.List // of callers with nothing running or waiting, the one idle for longest first
+	waiting  []*caller  // callers with a queue, in arbitrary order
 	depth    int
 	running  int
 	turn     uint64 // counts admissions
 	draining bool
-	empty    chan struct{} // closed once nothing runs or waits any more, while draining
-	held     time.Duration // how long a run takes: a moving mean
+	empty    chan struct{} // closed while draining once nothing runs or waits
+	held     time.Duration // duration of a run: a moving average
 }
 
-// caller is what is known of one.
+// caller is the state of one caller.
 type caller struct {
 	name    string
 	running int
 	queue   []*waiter // oldest first
-	served  uint64    // the turn of its last admission, or of its coming
+	served  uint64    // the turn of its last admission or, before one, of its first request
 	limit   *rate.Limiter
 	idle    *list.Element
 }
 
-// waiter is one run in a queue. Its answer comes once.
+// waiter is one run in a queue. It is answered once.
 type waiter struct {
 	since  time.Time
-	answer chan error // nil: it may run
+	answer chan error // nil if it may run
 }
 
-// New makes a Gate.
+// New returns a Gate.
 func New(o Options) *Gate {
 	o.defaults()
 	return &Gate{o: o, callers: map[string]*caller{}, idle: list.New(), empty: make(chan struct{}), held: time.Second}
 }
 
-// Ask takes one run from the rate of caller. It is called before Enter and before other work on a request, so that a
-// refusal costs little. The error is a *Rejected.
+// Ask counts one run against the rate of caller. It is called before Enter and before other work on a request, so that
+// a refusal is cheap. The error is a *Rejected.
 func (g *Gate) Ask(caller string) error {
 	g.mu.Lock()
 	c := g.caller(caller)
@@ -113,8 +113,8 @@ func (g *Gate) Ask(caller string) error {
 	return nil
 }
 
-// Enter waits for the turn of a run of caller. The run must call release when it has ended; a second call does nothing.
-// The error is a *Rejected, or the context's cause.
+// Enter waits for the turn of a run of caller. The caller must call release when the run has ended; a second call does
+// nothing. The error is a *Rejected, or the context's cause.
 func (g *Gate) Enter(ctx context.Context, caller string) (release func(), err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -149,29 +149,29 @@ func (g *Gate) Enter(ctx context.Context, caller string) (release func(), err er
 	return func() { once.Do(func() { g.exit(caller, start) }) }, nil
 }
 
-// Depth is how many runs wait.
+// Depth returns how many runs wait.
 func (g *Gate) Depth() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.depth
 }
 
-// Running is how many runs are under way.
+// Running returns how many runs are under way.
 func (g *Gate) Running() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.running
 }
 
-// Callers is how many callers are remembered.
+// Callers returns how many callers are remembered.
 func (g *Gate) Callers() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.callers)
 }
 
-// Drain refuses every run that comes from now on, and waits until what runs and what waits has ended. When the context
-// ends first, what still waits is refused and the context's cause is the answer; what runs is left to whoever holds it.
+// Drain refuses new runs and waits until all runs under way and in the queue have ended. If the context ends first,
+// Drain refuses the waiting runs and returns the context's cause; runs under way continue.
 func (g *Gate) Drain(ctx context.Context) error {
 	g.mu.Lock()
 	if !g.draining {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// join puts a run into its caller's queue, and starts whoever's turn it is. pushed is somebody else's run that made
-// room for it and has to be told.
+// join puts a run into its caller's queue and starts the runs whose turn it is. pushed is another caller's run that was
+// removed from the queue and must be answered.
 func (g *Gate) join(name string, now time.Time) (w, pushed *waiter, no *Rejected) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -38,11 +38,11 @@ func (g *Gate) join(name string, now time.Time) (w, pushed *waiter, no *Rejected
 	return w, pushed, nil
 }
 
-// caller finds or remembers one, and marks it as active: settle ends that.
+// caller returns the state of a caller, created if necessary, and marks it as active until settle is called.
 func (g *Gate) caller(name string) *caller {
 	c := g.callers[name]
 	if c == nil {
-		c = &caller{name: name, served: g.turn} // it joins the round at its end: ever new ones starve nobody
+		c = &caller{name: name, served: g.turn} // at the end of the round: new callers cannot starve others
 		if g.o.Rate > 0 {
 			c.limit = rate.NewLimiter(rate.Limit(g.o.Rate), g.o.Burst)
 		}
@@ -55,8 +55,8 @@ func (g *Gate) caller(name string) *caller {
 	return c
 }
 
-// settle remembers a caller without runs as idle, and forgets those that have been idle longest, once they are too
-// many: their rate is the one that has recovered most.
+// settle marks a caller without runs as idle. If too many are remembered, it forgets those that have been idle for
+// longest, since their rates have recovered most.
 func (g *Gate) settle(c *caller) {
 	if c.running > 0 || len(c.queue) > 0 || c.idle != nil || g.callers[c.name] != c {
 		return
@@ -70,7 +70,7 @@ func (g *Gate) settle(c *caller) {
 	}
 }
 
-// tooFast takes one from the caller's rate, or returns when there will be one.
+// tooFast counts one run against the caller's rate, or returns a refusal with the time of the next.
 func (g *Gate) tooFast(c *caller, now time.Time) *Rejected {
 	if c.limit == nil || c.limit.AllowN(now, 1) {
 		return nil
@@ -79,8 +79,8 @@ func (g *Gate) tooFast(c *caller, now time.Time) *Rejected {
 	return g.refuse(CodeRateLimited, time.Duration(missing/g.o.Rate*float64(time.Second)))
 }
 
-// makeRoom takes the newest run out of the longest queue, if that stays at least as long as the newcomer's will be: so
-// a caller who fills the queue does not keep others out of it.
+// makeRoom removes the newest run from the longest queue, if that queue is then still at least as long as the
+// newcomer's. A caller that fills the queue thus cannot exclude others.
 func (g *Gate) makeRoom(newcomer *caller) *waiter {
 	var longest *caller
 	for _, c := range g.waiting {
@@ -97,7 +97,7 @@ func (g *Gate) makeRoom(newcomer *caller) *waiter {
 	return w
 }
 
-// remove takes one run out of a queue.
+// remove removes one run from a queue.
 func (g *Gate) remove(c *caller, i int) {
 	c.queue = slices.Delete(c.queue, i, i+1)
 	g.depth--
@@ -107,7 +107,7 @@ func (g *Gate) remove(c *caller, i int) {
 	}
 }
 
-// dispatch starts runs while there are places.
+// dispatch starts runs while places are free.
 func (g *Gate) dispatch() {
 	for g.running < g.o.Running {
 		c := g.next()
@@ -124,7 +124,7 @@ func (g *Gate) dispatch() {
 	}
 }
 
-// next is whose turn it is: see the package's comment.
+// next returns the caller whose turn it is: see the package comment.
 func (g *Gate) next() (best *caller) {
 	for _, c := range g.waiting {
 		if c.running >= g.o.PerCaller {
@@ -137,7 +137,8 @@ func (g *Gate) next() (best *caller) {
 	return best
 }
 
-// before is true of the caller served longest ago; of two that joined at the same turn, of the one that waits longer.
+// before reports whether c was served before o. If both joined at the same turn, the one that has waited longer is
+// first.
 func (c *caller) before(o *caller) bool {
 	if c.served != o.served {
 		return c.served < o.served
@@ -145,7 +146,7 @@ func (c *caller) before(o *caller) bool {
 	return c.queue[0].since.Before(o.queue[0].since)
 }
 
-// leave takes a run out of the queue; false if it is in none any more.
+// leave removes a run from the queue. It returns false if the run was not in it.
 func (g *Gate) leave(name string, w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -163,7 +164,7 @@ func (g *Gate) leave(name string, w *waiter) bool {
 	return true
 }
 
-// exit returns a place back.
+// exit frees a place.
 func (g *Gate) exit(name string, start time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

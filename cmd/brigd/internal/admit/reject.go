@@ -7,42 +7,42 @@ import (
 	"brig/nsjail"
 )
 
-// The codes of a Rejected's Refusal.
+// The codes of Rejected.Refusal.
 const (
 	CodeQueueFull   = "queue_full"
 	CodeRateLimited = "rate_limited"
 	CodeDraining    = "draining"
 )
 
-// drainRetry is when to ask again a server that ends: another may have taken its place.
+// drainRetry is when to ask again a server that shuts down: its replacement may be running by then.
 const drainRetry = 5 * time.Second
 
-// The bounds of what a full queue's guess may be.
+// The bounds of the estimate for a full queue.
 const (
 	minRetry = time.Second
 	maxRetry = time.Minute
 )
 
-// Rejected is a run that was not let in.
+// Rejected is the error for a run that was not admitted.
 type Rejected struct {
 	// Refusal has Layer "queue" and one of the codes.
 	Refusal *nsjail.Refusal
-	// RetryAfter is when it makes sense to ask again; more than 0.
+	// RetryAfter is the time after which a new attempt makes sense; it is positive.
 	RetryAfter time.Duration
 }
 
-// Error is the Refusal's.
+// Error returns the text of the Refusal.
 func (r *Rejected) Error() string { return r.Refusal.Error() }
 
 // Unwrap returns the Refusal.
 func (r *Rejected) Unwrap() error { return r.Refusal }
 
-// RetrySeconds is RetryAfter in whole seconds, rounded up, as the header Retry-After has it: at least 1.
+// RetrySeconds returns RetryAfter in whole seconds, rounded up, for the header Retry-After: at least 1.
 func (r *Rejected) RetrySeconds() int {
 	return max(1, int((r.RetryAfter+time.Second-1)/time.Second))
 }
 
-// refuse makes a Rejected.
+// refuse returns a Rejected.
 func (g *Gate) refuse(code string, retry time.Duration) *Rejected {
 	r := &Rejected{RetryAfter: max(retry, time.Millisecond)}
 	again := fmt.Sprintf("send the same request again in %d s", r.RetrySeconds())
@@ -62,14 +62,14 @@ func (g *Gate) refuse(code string, retry time.Duration) *Rejected {
 	return r
 }
 
-// retry guesses when a place in a full queue is free.
+// retry estimates when a full queue has room.
 func (g *Gate) retry() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.retryLocked()
 }
 
-// retryLocked is the time in which half of what waits has been started.
+// retryLocked returns the time in which half of the waiting runs will have started.
 func (g *Gate) retryLocked() time.Duration {
 	half := time.Duration(g.depth/2+1) * g.held / time.Duration(g.o.Running)
 	return min(max(half, minRetry), maxRetry)

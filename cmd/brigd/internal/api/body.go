@@ -13,8 +13,8 @@ import (
 	"brig/cmd/brigd/internal/schema"
 )
 
-// mediaType refuses a body of another type, also what a browser's form can send for a foreign page; or one that is
-// compressed, since a small one could become anything.
+// mediaType refuses a body of another type, which excludes those that a browser's form can send for a foreign page. It
+// also refuses a compressed body, whose expanded size is unknown.
 func (c *call) mediaType(want string) error {
 	values := c.r.Header.Values("Content-Type")
 	if len(values) == 1 {
@@ -36,7 +36,7 @@ func (c *call) plain() error {
 	return nil
 }
 
-// body reads the request's JSON into what v points to.
+// body decodes the request's JSON into the value that v points to.
 func (c *call) body(v any) error {
 	if c.route.bare && c.r.ContentLength == 0 {
 		c.taken = true
@@ -52,14 +52,14 @@ func (c *call) body(v any) error {
 	return schema.Decode(text, v)
 }
 
-// tooLarge is about a body of more than so many bytes.
+// tooLarge returns the refusal of a body of more than most bytes.
 func (c *call) tooLarge(most int64) error {
 	c.w.Header().Set("Connection", "close")
 	return no("request", "body_too_large", "body", fmt.Sprintf("the body has more than %d bytes", most),
 		"send less, or put files into a sandbox one by one")
 }
 
-// read takes the whole body, within its size, its time and the budget that all requests share.
+// read reads the whole body, within its size, its time and the memory budget of all requests.
 func (c *call) read() (text []byte, err error) {
 	text, c.release, err = c.bodies.Read(c.caller.Key(), c.r, c.ctl, body.Limits{Most: c.MaxBody, Time: c.BodyTime})
 	defer c.readTime(0)
@@ -76,8 +76,8 @@ func (c *call) read() (text []byte, err error) {
 	return text, nil
 }
 
-// readTime sets how long the client may take for what it sends next. 0 is no limit: once the body is there, net/http
-// reads the connection to see its end.
+// readTime sets the deadline for the client's next bytes. 0 means none: after the body, net/http reads on to detect
+// that the client closes the connection.
 func (c *call) readTime(d time.Duration) {
 	var t time.Time
 	if d > 0 {
@@ -88,7 +88,7 @@ func (c *call) readTime(d time.Duration) {
 	}
 }
 
-// readFailed returns the reason why a body did not arrive.
+// readFailed returns the refusal for a body that did not arrive.
 func (c *call) readFailed(err error) error {
 	c.w.Header().Set("Connection", "close")
 	if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -1,26 +1,26 @@
-// Package api is brigd's HTTP face: JSON in, JSON or a stream of events out, and nothing that decides: what may run is
-// the engine's business, how many at once the gate's, and who asks the authenticator's.
+// Package api is brigd's HTTP interface: JSON in, JSON or a stream of events out. It makes no decisions of its own: the
+// engine decides what may run, the gate how many run at once, and the authenticator who the caller is.
 //
 // # One list
 //
-// routes() is the only list of what there is. The router matches by it, query parameters are checked by it, and the
-// OpenAPI document (OpenAPI, docs/openapi.json) is made from it and from the Go types that it names; tests check every
-// request and every answer of theirs against that document.
+// routes() is the only list of routes. The router matches against it, query parameters are checked against it, and the
+// OpenAPI document (OpenAPI, docs/openapi.json) is generated from it and from the Go types that it names. Tests check
+// all their requests and answers against that document.
 //
-// # The way of a request
+// # Processing of a request
 //
 //	headers ─► Host, Origin ─► authenticator ─► route, query ─► body ─► gate ─► engine ─► answer
 //	           421, 403        401              404, 405, 400   4xx     429, 503  any     200
 //
-// Paths are matched as they were sent, segment by segment, and decoded afterwards: nothing is cleaned or redirected, so
-// that a name cannot mean one thing here and another one further in. Whoever comes by TCP has to show something.
+// Paths are matched as sent, segment by segment, and decoded afterwards. They are neither cleaned nor redirected, so
+// that a name has one meaning everywhere. A TCP client must authenticate.
 //
-// A body is read within a time and within a common budget of memory, taken as the bytes come. What is written has a
-// time, too: a client that does not read loses its run instead of holding a place. A client that goes away cancels its
-// run.
+// A body has a time limit and counts against a memory budget for all requests, as its bytes arrive. Writes have a time
+// limit, too: a client that does not read loses its run instead of holding a place. A client that disconnects cancels
+// its run.
 //
 // # Answers
 //
-// A run that has happened is 200, whatever became of it. Where nothing has run, the answer is an nsjail.Refusal with
-// the status that fits: see statusOf.
+// A run that took place is answered with 200, whatever its result. If nothing has run, the answer is an nsjail.Refusal
+// with the matching status: see statusOf.
 package api

@@ -41,7 +41,8 @@ func (c *call) handleAllowed() error {
 	return nil
 }
 
-// upload is a body on its way into a file. It notes why it ended, since whoever reads it may not pass that on.
+// upload is the body of a request that writes a file. It records the error that ended the body, since its reader may
+// not return it.
 type upload struct {
 	body   io.Reader
 	left   int64
@@ -65,8 +66,8 @@ func (u *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// handlePut answers PUT of a file. A PUT from a foreign page is not sent without asking (guard refuses it), so that any
-// type of content is taken; only a compressed one would not be what it says.
+// handlePut answers PUT of a file. It accepts any content type: a browser asks before it sends a PUT from a foreign
+// page, and guard refuses. A compressed body is refused, since its bytes are not those of the file.
 func (c *call) handlePut() error {
 	if err := c.plain(); err != nil {
 		return err
@@ -95,7 +96,7 @@ func (c *call) handlePut() error {
 	return nil
 }
 
-// mode returns the permissions that the query names, or 0.
+// mode returns the permissions in the query, or 0.
 func (c *call) mode() (fs.FileMode, error) {
 	if !c.query.Has("mode") {
 		return 0, nil
@@ -108,8 +109,8 @@ func (c *call) mode() (fs.FileMode, error) {
 	return fs.FileMode(mode), nil
 }
 
-// handleGet answers GET of a file. Its size is what it was when it was opened: what a run adds is left out, and if a
-// run makes it shorter, the connection breaks before the announced end.
+// handleGet answers GET of a file. The answer has the size at the time of opening: bytes that a run appends are left
+// out, and if a run shortens the file, the connection is closed before the announced end.
 func (c *call) handleGet() error {
 	f, info, err := c.Engine.GetFile(c.caller, c.id, c.path)
 	if err != nil {
@@ -136,7 +137,7 @@ func (c *call) handleGet() error {
 	return nil
 }
 
-// send writes exactly size bytes, each piece in its time.
+// send writes exactly size bytes, with a time limit for each piece.
 func (c *call) send(f io.Reader, size int64) error {
 	buf := make([]byte, 64<<10)
 	for size > 0 {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// maxFilePath is how long the path of a file may be, in bytes: PATH_MAX of limits.h, less its NUL.
+// maxFilePath is the maximum length of a file's path, in bytes: PATH_MAX of limits.h, less its NUL.
 const maxFilePath = 4095
 
-// match finds the route of a request by the path as it was sent. other are the methods that the path takes. An error is
-// about the file that the path names.
+// match finds the route of a request by the path as sent. other holds the methods that the path allows. bad is an error
+// in the name of the file.
 func (c *call) match() (found *route, other []string, bad error) {
 	method := c.r.Method
 	if method == http.MethodHead {
@@ -38,7 +38,8 @@ func (c *call) match() (found *route, other []string, bad error) {
 	return found, other, bad
 }
 
-// matches compares a path with the route's, segment by segment. rest is what a file's name is made of, still encoded.
+// matches compares a path with the route's, segment by segment. rest holds the segments of the file's name, still
+// encoded.
 func (rt *route) matches(segments []string) (id string, rest []string, ok bool) {
 	want := strings.Split(rt.path, "/")
 	for i, w := range want {
@@ -58,7 +59,7 @@ func (rt *route) matches(segments []string) (id string, rest []string, ok bool) 
 	return id, nil, len(segments) == len(want)
 }
 
-// filePath makes the absolute path of a file in the jail. A segment is one name, in any bytes but a slash and NUL.
+// filePath returns the absolute path of a file in the jail. A segment is one name, of any bytes but a slash and NUL.
 func filePath(segments []string) (string, error) {
 	var path strings.Builder
 	for _, s := range segments {
@@ -77,7 +78,7 @@ func filePath(segments []string) (string, error) {
 	return path.String(), nil
 }
 
-// checkQuery refuses parameters that the route does not have.
+// checkQuery refuses query parameters that the route does not have.
 func (c *call) checkQuery() error {
 	q, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
@@ -108,5 +109,5 @@ func (c *call) checkQuery() error {
 	return nil
 }
 
-// shorten bounds how much of what was sent an answer repeats.
+// shorten bounds how much of the input an answer repeats.
 func shorten(s string) string { return strings.ToValidUTF8(s[:min(len(s), 64)], "") }

@@ -24,7 +24,7 @@ func (c *call) handleVersion() error {
 	return nil
 }
 
-// handleHealth answers GET /healthz: for everybody whether it lives and is ready, for callers also why.
+// handleHealth answers GET /healthz: for everyone with the status, for authenticated callers also with details.
 func (c *call) handleHealth() error {
 	h := Health{Status: "ok", Live: true, Ready: c.Ready == nil || c.Ready()}
 	status := http.StatusOK
@@ -47,7 +47,7 @@ func (c *call) handleMetrics() error {
 	if c.Metrics == nil {
 		return no("request", "route_not_found", "path", "there are no metrics here", "start brigd with metrics")
 	}
-	c.status, c.wrote = http.StatusOK, true // promhttp writes the head
+	c.status, c.wrote = http.StatusOK, true // promhttp writes the header
 	c.writeTime()
 	c.Metrics.ServeHTTP(c.w, c.r)
 	return nil

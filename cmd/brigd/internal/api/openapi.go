@@ -16,7 +16,7 @@ type object = map[string]any
 
 const refs = "#/components/schemas/"
 
-// OpenAPI is the document about this interface, in version 3.1 of the OpenAPI Specification, made from routes.
+// OpenAPI returns the description of this interface in version 3.1 of the OpenAPI Specification, generated from routes.
 func OpenAPI(version string) []byte {
 	paths := map[string]object{}
 	for _, rt := range routes() {
@@ -44,12 +44,12 @@ func OpenAPI(version string) []byte {
 	}
 	text, err := json.MarshalIndent(doc, "", "\t")
 	if err != nil {
-		panic(err) // it is plain data
+		panic(err) // impossible: it is plain data
 	}
 	return append(text, '\n')
 }
 
-// headers are those of answers, by their names in components.
+// headers are the response headers, by their names in components.
 var headers = object{
 	"RequestId": object{"description": "names the request in brigd's log; the request's own, if it had a good one",
 		"schema": object{"type": "string"}},
@@ -65,7 +65,7 @@ func header(name string) object { return object{"$ref": "#/components/headers/" 
 
 func ref(t reflect.Type) object { return object{"$ref": refs + t.Name()} }
 
-// operation is a route in the document.
+// operation returns the OpenAPI operation of a route.
 func (rt *route) operation() object {
 	op := object{"operationId": rt.id, "summary": rt.summary, "parameters": rt.parameters(), "responses": rt.responses()}
 	switch {
@@ -140,7 +140,7 @@ func (rt *route) responses() object {
 	return out
 }
 
-// failure is a refusal in the document.
+// failure returns the OpenAPI response for a refusal.
 func failure(status int) object {
 	h := object{"X-Request-Id": header("RequestId")}
 	switch status {

@@ -97,7 +97,7 @@ func (o *Options) defaults() {
 	}
 }
 
-// New makes the handler.
+// New returns the handler.
 func New(o Options) http.Handler { return newServer(o) }
 
 func newServer(o Options) *server {
@@ -109,9 +109,9 @@ func newServer(o Options) *server {
 	return s
 }
 
-// HTTPServer is a server for h with limits on what a client may do before a handler sees it: 10 s and 32 KiB for the
-// headers, two minutes between requests (5 s by TCP until the first that is authenticated: package listen). For bodies
-// and answers the handler sets its own.
+// HTTPServer returns a server for h with limits for the time before a handler runs: 10 s and 32 KiB for the headers,
+// and two minutes between requests (5 s by TCP until the first authenticated request: package listen). The handler sets
+// those for bodies and answers.
 func HTTPServer(h http.Handler, logger *slog.Logger) *http.Server {
 	s := &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
@@ -121,7 +121,8 @@ func HTTPServer(h http.Handler, logger *slog.Logger) *http.Server {
 	return s
 }
 
-// Bearer authenticates by the token in the header Authorization. A request without one is the zero Caller's.
+// Bearer returns an authenticator that verifies the token in the header Authorization. A request without one has the
+// zero Caller.
 func Bearer(verify func(token string, now time.Time) (engine.Caller,
 	*nsjail.Refusal)) func(*http.Request) (engine.Caller, *nsjail.Refusal) {
 	return func(r *http.Request) (engine.Caller, *nsjail.Refusal) {

@@ -12,34 +12,34 @@ import (
 	"brig/nsjail"
 )
 
-// statuses are the codes with a status of their own; others have their layer's.
+// statuses maps codes to their HTTP status; other codes have the status of their layer.
 var statuses = map[string]int{
-	// this package's
+	// codes of this package
 	"route_not_found": 404, "run_unknown": 404, "method_not_allowed": 405, "not_acceptable": 406, "body_timeout": 408,
 	"stdin_closed": 409, "stdin_not_streamed": 409, "body_too_large": 413, "unsupported_media_type": 415,
 	"host_not_allowed": 421, "origin_not_allowed": 403, "agent_mismatch": 403, "body_budget": 429,
 	"too_many_requests": 503,
-	// the gate's
+	// codes of the gate
 	"draining": 503,
-	// the engine's
+	// codes of the engine
 	"other_agent": 403, "sandbox_unknown": 404, "files_too_large": 413, "too_many_files": 413, "stdin_too_large": 413,
 	"bad_request": 400, "command_not_runnable": 422, "host_lacks": 501,
-	// the sandboxes'
+	// codes of the sandboxes
 	"bad_path": 400, "bad_agent": 400, "bad_option": 400, "outside_sandbox": 403, "symlink": 403, "permission_denied": 403,
 	"not_found": 404, "too_large": 413, "too_many_sandboxes": 429, "too_much_work": 503, "disk_full": 507,
 	"out_of_sandbox_space": 507,
-	// those that pass with time: see again
+	// temporary errors: see again
 	"token_ledger": 503, "audit_unavailable": 503, "machine_full": 503,
 }
 
-// again is after how many seconds a client may try again, where the machine has to be mended or to have room.
+// again is the number of seconds after which to retry a temporary error.
 var again = map[string]int{"token_ledger": 5, "audit_unavailable": 5, "machine_full": 5, "too_much_work": 1}
 
-// layers are the statuses of the layers.
+// layers maps layers to their HTTP status.
 var layers = map[string]int{"request": 400, "auth": 401, "token": 403, "policy": 403, "quota": 429, "queue": 429,
 	"sandbox": 409, "jail": 500}
 
-// statusOf is the HTTP status of a refusal.
+// statusOf returns the HTTP status of a refusal.
 func statusOf(r *nsjail.Refusal) int {
 	if s := statuses[r.Code]; s != 0 {
 		return s
@@ -50,13 +50,12 @@ func statusOf(r *nsjail.Refusal) int {
 	return http.StatusInternalServerError
 }
 
-// no is a refusal of this package's own.
+// no returns a refusal with this package's wording.
 func no(layer, code, rule, message string, next ...string) *nsjail.Refusal {
 	return &nsjail.Refusal{Message: message, Code: code, Layer: layer, Rule: rule, NextSteps: next}
 }
 
-// refusalOf returns any error the form of a refusal. What is no refusal is a fault of ours, whose words stay in the
-// log.
+// refusalOf converts any error to a refusal. An error that is not a refusal is internal: its text is only logged.
 func refusalOf(err error) (r *nsjail.Refusal, known bool) {
 	var bad *schema.Error
 	switch {
@@ -74,7 +73,7 @@ func refusalOf(err error) (r *nsjail.Refusal, known bool) {
 	}
 }
 
-// retryAfter is in whole seconds, at least 1; 0 where it makes no sense to ask again.
+// retryAfter returns whole seconds, at least 1, or 0 if a retry is useless.
 func retryAfter(err error) int {
 	var d interface{ RetryAfter() time.Duration }
 	var s interface{ RetrySeconds() int }
@@ -90,19 +89,19 @@ func retryAfter(err error) int {
 	return 0
 }
 
-// soon is a refusal that passes in a second.
+// soon is a refusal after which a retry is possible in one second.
 type soon struct{ *nsjail.Refusal }
 
 func (s soon) Unwrap() error { return s.Refusal }
 
-// RetryAfter is a second.
+// RetryAfter returns one second.
 func (soon) RetryAfter() time.Duration { return time.Second }
 
 // fail answers with an error.
 func (c *call) fail(err error) {
 	if c.wrote || errors.Is(err, context.Canceled) && c.r.Context().Err() != nil {
 		c.status, c.failed = statusGone, err
-		return // the client is gone, or the answer has begun
+		return // the client has disconnected, or the answer has begun
 	}
 	r, known := refusalOf(err)
 	c.code = r.Code
@@ -127,7 +126,7 @@ func (c *call) fail(err error) {
 	c.answer(status, r)
 }
 
-// statusGone is logged where the client is gone.
+// statusGone is logged if the client has disconnected.
 const statusGone = 499
 
 // answer writes JSON.
@@ -145,7 +144,7 @@ func (c *call) answer(status int, body any) {
 	_, c.failed = keep(c.failed, c.w, text)
 }
 
-// keep writes, and keeps the first error.
+// keep writes text unless before is an error, and returns the first error.
 func keep(before error, w http.ResponseWriter, text []byte) (int, error) {
 	n, err := w.Write(text)
 	if before != nil {
@@ -154,7 +153,7 @@ func keep(before error, w http.ResponseWriter, text []byte) (int, error) {
 	return n, err
 }
 
-// encode writes a value as one line of JSON.
+// encode returns a value as one line of JSON.
 func encode(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	return append(text, '\n'), err

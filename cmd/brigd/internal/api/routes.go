@@ -10,8 +10,7 @@ import (
 	"brig/nsjail"
 )
 
-// route is one thing that can be asked for: what the router, the check of the query and the OpenAPI document are made
-// of.
+// route is one operation of the interface. The router, the check of the query and the OpenAPI document use it.
 type route struct {
 	method, path string // {id} is a sandbox's or a run's; {path} the rest
 	id           string // operationId, and the name in the log
@@ -35,14 +34,14 @@ type param struct {
 	values      []string // the allowed ones; nil is any
 }
 
-// usual are the statuses of refusals that every route has.
+// usual are the statuses of the refusals that every route can return.
 var usual = []int{400, 401, 403, 404, 405, 421, 500, 503}
 
 var yesNo = []string{"0", "1", "false", "true"}
 
 func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
-// routes is the list of what there is.
+// routes returns the list of all routes.
 func routes() []route { return slices.Concat(runRoutes(), sandboxRoutes(), otherRoutes()) }
 
 var (
@@ -135,7 +134,7 @@ func otherRoutes() []route {
 
 const binary = "application/octet-stream"
 
-// components are the types that the OpenAPI document names.
+// components returns the types that the OpenAPI document names.
 func components() []reflect.Type {
 	return []reflect.Type{typeOf[engine.Request](), typeOf[engine.Response](), typeOf[engine.Event](),
 		typeOf[engine.SandboxRequest](), typeOf[engine.SandboxInfo](),

@@ -25,7 +25,7 @@ func (c *call) handleRun() error {
 	if err != nil {
 		return err
 	}
-	if c.caller != (engine.Caller{}) { // else the body may name the agent
+	if c.caller != (engine.Caller{}) { // otherwise the body may name the agent
 		if err := c.ask(); err != nil {
 			return err
 		}
@@ -59,21 +59,21 @@ func (c *call) handleRun() error {
 		}
 		in = newStdin(req.Stdin)
 		defer in.end()
-		req.StdinReader = in // Stdin stays: the engine bounds it
+		req.StdinReader = in // the engine bounds Stdin, which stays
 	}
 	release, err := c.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	req.Ended = release // a slow reader of the output holds no place
+	req.Ended = release // a slow reader of the output does not hold the place
 	if kind == jsonType {
 		return c.runWhole(ctx, &req, release)
 	}
 	return c.runStream(ctx, cancel, &req, kind, in, release)
 }
 
-// ask takes one run from the rate of the caller.
+// ask counts one run against the rate of the caller.
 func (c *call) ask() error {
 	c.asked = true
 	if c.Gate == nil {
@@ -94,7 +94,7 @@ func (c *call) enter(ctx context.Context) (release func(), err error) {
 	return nil, c.atGate(ctx, err)
 }
 
-// atGate returns an error of the gate in the form of a refusal.
+// atGate converts an error of the gate to a refusal.
 func (c *call) atGate(ctx context.Context, err error) error {
 	if err == nil || errors.As(err, new(*nsjail.Refusal)) || ctx.Err() != nil {
 		return err
@@ -106,7 +106,7 @@ func (c *call) atGate(ctx context.Context, err error) error {
 	return err
 }
 
-// rejected returns a gate's error the form of a refusal.
+// rejected is an error of the gate in the form of a refusal.
 type rejected struct {
 	*nsjail.Refusal
 	gate error
@@ -114,8 +114,8 @@ type rejected struct {
 
 func (r rejected) Unwrap() []error { return []error{r.Refusal, r.gate} }
 
-// runWhole answers when the run has ended. The place is free before the answer is written: a slow reader does not hold
-// it.
+// runWhole answers when the run has ended. The place is freed before the answer is written, so that a slow reader does
+// not hold it.
 func (c *call) runWhole(ctx context.Context, req *engine.Request, release func()) error {
 	resp := c.Engine.Run(ctx, c.caller, req, nil)
 	release()
@@ -130,7 +130,7 @@ func (c *call) runWhole(ctx context.Context, req *engine.Request, release func()
 	return nil
 }
 
-// ran notes a run's id in the answer's headers and in the log.
+// ran records a run's id in the answer's headers and in the log.
 func (c *call) ran(id string) {
 	if !c.wrote && idPattern.MatchString(id) {
 		c.run = id
@@ -138,7 +138,7 @@ func (c *call) ran(id string) {
 	}
 }
 
-// accepted chooses the form of the answer: the first type of the header Accept that there is.
+// accepted returns the media type of the answer: the first one in the header Accept that is supported.
 func accepted(values []string) (string, error) {
 	if len(values) == 0 {
 		return jsonType, nil
@@ -163,7 +163,7 @@ func accepted(values []string) (string, error) {
 		"send Accept: "+jsonType+", "+ndjsonType+" or "+sseType)
 }
 
-// stream writes events as they come.
+// stream writes the events of a run as they arrive.
 type stream struct {
 	*call
 	kind   string
@@ -174,11 +174,11 @@ type stream struct {
 	broken error
 }
 
-// maxEarly is how many events may come before the start and wait for it: the engine says it when the program may have
-// said something already.
+// maxEarly is how many events may precede the start event and wait for it: the program may write output before the
+// engine reports the start.
 const maxEarly = 64
 
-// runStream answers with events while the run goes on.
+// runStream answers with the events of a run while it is running.
 func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, req *engine.Request, kind string,
 	in *stdin, release func()) error {
 	s := &stream{call: c, kind: kind, in: in, cancel: cancel}
@@ -200,7 +200,7 @@ func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, re
 	return nil
 }
 
-// event takes one event: the start comes first.
+// event handles one event: the start event is sent first.
 func (s *stream) event(e engine.Event) {
 	if s.going == nil && e.Type != "start" && e.Type != "end" && len(s.early) < maxEarly {
 		s.early = append(s.early, e)
@@ -219,7 +219,7 @@ func (s *stream) event(e engine.Event) {
 	}
 }
 
-// write writes one event. A client that is gone, or does not take it in time, loses its run.
+// write writes one event. If the client has disconnected or does not read in time, the run is cancelled.
 func (s *stream) write(e engine.Event) {
 	if s.broken != nil {
 		return
@@ -228,7 +228,7 @@ func (s *stream) write(e engine.Event) {
 		s.ran(e.ID)
 		h := s.w.Header()
 		h.Set("Content-Type", s.kind)
-		h.Set("X-Accel-Buffering", "no") // nginx would keep the events back
+		h.Set("X-Accel-Buffering", "no") // nginx would buffer the events
 		s.head(http.StatusOK)
 	}
 	if e.Type == "start" && s.going == nil {

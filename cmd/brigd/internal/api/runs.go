@@ -13,13 +13,13 @@ import (
 	"brig/agent/engine"
 )
 
-// registry knows the streamed runs that go on, so that their agents can cancel them and send them input.
+// registry holds the running streamed runs, so that their agents can cancel them and send them input.
 type registry struct {
 	mu   sync.Mutex
 	runs map[string]*run
 }
 
-// run is a streamed run that goes on.
+// run is a streamed run under way.
 type run struct {
 	agent, id string
 	chain     []string // the ids of the token that started it, the issuer's block first; none without a token
@@ -46,15 +46,15 @@ func (g *registry) remove(r *run) {
 	close(r.done)
 }
 
-// isFor reports whether a caller may steer the run: its agent may, by the token that has started it, by one that this
-// was made from, or without any. The holder of a token that was narrowed would act with the rights of the one that it
-// came from.
+// isFor reports whether a caller may control the run. The caller must be the run's agent, with the token that started
+// it, with a token from which that one was narrowed, or without a token. A narrowed token would otherwise gain the
+// rights of its parent.
 func (r *run) isFor(c engine.Caller) bool {
 	chain := c.Grant.IDs()
 	return r.agent == c.Name() && len(chain) <= len(r.chain) && slices.Equal(chain, r.chain[:len(chain)])
 }
 
-// find returns a run that the caller may steer; another is unknown.
+// find returns a run that the caller may control; any other run is reported as unknown.
 func (c *call) find() (*run, error) {
 	c.runs.mu.Lock()
 	defer c.runs.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *call) handleCancel() error {
 	return nil
 }
 
-// handleStdin answers POST /v1/runs/{id}/stdin. It takes no more of the body than the run takes of its input.
+// handleStdin answers POST /v1/runs/{id}/stdin. It reads no more of the body than the run reads of its input.
 func (c *call) handleStdin() error {
 	if err := c.mediaType(binary); err != nil {
 		return err
@@ -142,32 +142,32 @@ func (c *call) handleStdin() error {
 	return nil
 }
 
-// readPiece reads a part of the body, for which the client has BodyTime.
+// readPiece reads a part of the body, with the time limit BodyTime.
 func (c *call) readPiece(r *run, buf []byte) (int, error) {
 	if err := c.ctl.SetReadDeadline(time.Now().Add(c.BodyTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}
-	if r.ended() { // stopReading's deadline may have come before ours
+	if r.ended() { // stopReading may have set its deadline before this one
 		return 0, os.ErrDeadlineExceeded
 	}
 	return c.r.Body.Read(buf)
 }
 
-// stopReading ends a Read of the body when the run ends. The function that it returns undoes that.
+// stopReading interrupts a Read of the body when the run ends. stop undoes that.
 func (c *call) stopReading(r *run) (stop func()) {
 	quit, gone := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(gone)
 		select {
 		case <-r.done:
-			_ = c.ctl.SetReadDeadline(time.Unix(1, 0)) // without it the client's next bytes end the Read
+			_ = c.ctl.SetReadDeadline(time.Unix(1, 0)) // otherwise only the client's next bytes would end the Read
 		case <-quit:
 		}
 	}()
 	return sync.OnceFunc(func() {
 		close(quit)
 		<-gone
-		_ = c.ctl.SetReadDeadline(time.Time{}) // it only fails on a connection that is gone
+		_ = c.ctl.SetReadDeadline(time.Time{}) // fails only on a closed connection
 	})
 }
 
@@ -186,7 +186,7 @@ func (c *call) stdinClosed() error {
 		"send input before eof=1 and before the end event")
 }
 
-// stdin is the standard input of a run, from one request after the other. Whoever writes waits until it is read.
+// stdin is the standard input of a run, filled by successive requests. A writer waits until its data is read.
 type stdin struct {
 	pieces chan []byte
 	rest   []byte
@@ -201,7 +201,7 @@ func newStdin(first string) *stdin {
 		turn: make(chan struct{}, 1)}
 }
 
-// Read returns what has been sent, to the run.
+// Read returns to the run what clients have sent.
 func (s *stdin) Read(p []byte) (int, error) {
 	if len(s.rest) == 0 {
 		select {
@@ -217,7 +217,7 @@ func (s *stdin) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// lock waits for the writer's turn; false if there is nothing to write to any more.
+// lock waits for the writer's turn. It returns false if the input has ended.
 func (s *stdin) lock(ctx context.Context) (release func(), ok bool) {
 	select {
 	case s.turn <- struct{}{}:
@@ -235,7 +235,7 @@ func (s *stdin) lock(ctx context.Context) (release func(), ok bool) {
 	}
 }
 
-// write hands a piece over; false if it is not read any more.
+// write passes a piece to the reader. It returns false if the input is closed.
 func (s *stdin) write(ctx context.Context, p []byte) bool {
 	select {
 	case s.pieces <- append([]byte(nil), p...):
@@ -246,6 +246,6 @@ func (s *stdin) write(ctx context.Context, p []byte) bool {
 	return false
 }
 
-// finish marks the end of the input, and end that it is not read any more.
+// finish marks the end of the input. end marks that the run has stopped reading it.
 func (s *stdin) finish() { s.once[0].Do(func() { close(s.eof) }) }
 func (s *stdin) end()    { s.once[1].Do(func() { close(s.closed) }) }

@@ -30,7 +30,7 @@ type server struct {
 	runs    registry
 }
 
-// call is one request on its way.
+// call is one request in progress.
 type call struct {
 	*server
 	w      http.ResponseWriter
@@ -78,7 +78,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// recovered keeps a mistake of ours from ending more than one request.
+// recovered limits a panic in a handler to one request.
 func (c *call) recovered() {
 	if c.release != nil {
 		c.release()
@@ -94,14 +94,14 @@ func (c *call) recovered() {
 	c.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 }
 
-// log writes one line for a request. What the client has chosen is in values only, which slog's handlers quote.
+// log writes one line for a request. Text chosen by the client is only in values, which slog's handlers quote.
 func (c *call) log(start time.Time) {
 	name, level := "", slog.LevelInfo
 	if c.route != nil {
 		name = c.route.id
 	}
 	if name == "health" || name == "metrics" {
-		level = slog.LevelDebug // they are asked for every few seconds
+		level = slog.LevelDebug // these are requested every few seconds
 	}
 	attrs := []slog.Attr{slog.String("request", c.request), slog.String("method", c.r.Method), slog.String("route", name),
 		slog.Int("status", c.status),
@@ -160,8 +160,8 @@ func (c *call) serve() error {
 	return found.handle(c)
 }
 
-// authenticate asks who it is. Who comes by TCP has to show a certificate or a token, whatever the authenticator
-// thinks.
+// authenticate determines the caller. A TCP client must present a certificate or a token, even if the authenticator
+// requires none.
 func (c *call) authenticate() error {
 	shows := len(c.r.Header.Values("Authorization")) > 0 || c.r.TLS != nil && len(c.r.TLS.VerifiedChains) > 0
 	if !local(c.r) && (!shows || c.Authenticate == nil) {
@@ -186,12 +186,12 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// unauthorized is a refusal of the authenticator's: 401, whichever layer it is from.
+// unauthorized is a refusal by the authenticator. Its status is 401, whatever its layer.
 type unauthorized struct{ *nsjail.Refusal }
 
 func (u unauthorized) Unwrap() error { return u.Refusal }
 
-// actFor makes the caller act for an agent that the request names.
+// actFor sets the agent that the request names.
 func (c *call) actFor(agent, field string) error {
 	switch {
 	case agent == "" || agent == c.caller.Agent:
@@ -214,7 +214,7 @@ func local(r *http.Request) bool {
 	return addr != nil && addr.Network() == "unix"
 }
 
-// guard refuses what a browser sends for a page that is not ours.
+// guard refuses requests that a browser sends for foreign web pages.
 func (c *call) guard() error {
 	if !local(c.r) && !c.hostAllowed() {
 		return no("request", "host_not_allowed", "Host", "this server is not called by that name",
@@ -239,7 +239,7 @@ func (c *call) guard() error {
 	return nil
 }
 
-// preflight answers a browser that asks before it sends (the Fetch standard, CORS preflight).
+// preflight answers a browser's preflight request (the Fetch standard, CORS preflight).
 func (c *call) preflight(methods []string) error {
 	h := c.w.Header()
 	h.Set("Access-Control-Allow-Methods", strings.Join(methods, ", "))
@@ -262,17 +262,17 @@ func (c *call) hostAllowed() bool {
 	return addr != nil && ip != nil && ip.Equal(addr.IP)
 }
 
-// head starts the answer. What is left of the body, which net/http reads to be able to use the connection again, has a
+// head starts the answer. The unread part of the body, which net/http reads in order to reuse the connection, has one
 // second to arrive.
 func (c *call) head(status int) {
 	if c.r.ContentLength != 0 && !c.taken {
-		_ = c.ctl.SetReadDeadline(time.Now().Add(min(time.Second, c.BodyTime))) // it only fails on a connection that is gone
+		_ = c.ctl.SetReadDeadline(time.Now().Add(min(time.Second, c.BodyTime))) // fails only on a closed connection
 	}
 	c.status, c.wrote = status, true
 	c.w.WriteHeader(status)
 }
 
-// writeTime returns the client its time to take what is written next.
+// writeTime sets the deadline for the client to read what is written next.
 func (c *call) writeTime() {
 	if err := c.ctl.SetWriteDeadline(time.Now().Add(c.WriteTime)); err != nil && !errors.Is(err, http.ErrNotSupported) &&
 		!errors.Is(err, os.ErrClosed) {

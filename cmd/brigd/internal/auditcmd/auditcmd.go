@@ -1,4 +1,4 @@
-// Package auditcmd is brigd audit: it checks an audit log and shows what is in it.
+// Package auditcmd implements brigd audit, which verifies and shows an audit log.
 package auditcmd
 
 import (
@@ -21,11 +21,11 @@ import (
 // Exit codes.
 const (
 	exitOK    = 0
-	exitNo    = 1   // the log is not as it was written
-	exitUsage = 125 // brigd could not do what it was told to
+	exitNo    = 1   // the log was altered or is incomplete
+	exitUsage = 125 // brigd could not do as asked
 )
 
-// Usage is the help.
+// Usage is the help text.
 const Usage = `  brigd audit verify audit.jsonl
   brigd audit verify --anchor 5120:9f86d081884c7d65... audit.jsonl   # what verify has said before
   brigd audit show --agent ci --since 1h audit.jsonl
@@ -54,7 +54,7 @@ show prints events, and checks the chain as it goes.
 Exit codes: 0; 1 the log is not as it was written; 125 brigd could not do it.
 `
 
-// Run runs brigd audit with the arguments that follow these words, and returns the exit code.
+// Run runs brigd audit with args, the arguments after these words, and returns the exit code.
 func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(stdout)
 	err := (&command{out: out}).verbs().Run(args)
@@ -78,7 +78,7 @@ func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	return code
 }
 
-// notGood is what Verify has found.
+// notGood is the error for a log that fails verification.
 type notGood struct{ error }
 
 func (n *notGood) Unwrap() error { return n.error }
@@ -175,7 +175,7 @@ func (c *command) runVerify(files []string) error {
 	return err
 }
 
-// check verifies, and tells a log that is wrong from one that cannot be read.
+// check verifies the log. Its error distinguishes an invalid log from an unreadable one.
 func (c *command) check(files []string) (audit.Report, error) {
 	r, err := c.verify.Verify(files...)
 	var bad *audit.BadLine

@@ -11,7 +11,7 @@ import (
 	"brig/cmd/brigd/internal/verbs"
 )
 
-// filter selects events: those that fit every field that is set.
+// filter selects the events that match every set field.
 type filter struct {
 	run, agent, token, sandbox, event, status string
 	since, until                              time.Time
@@ -46,7 +46,7 @@ func (f *filter) fits(l *audit.Line) bool {
 	return !l.Time.Before(f.since) && (f.until.IsZero() || !l.Time.After(f.until))
 }
 
-// status is how a run ended, or that it was refused.
+// status returns how a run ended, or that it was refused.
 func status(l *audit.Line) string {
 	if l.Kind == audit.RunRefused || l.Kind == audit.AuthRefused {
 		return "refused"
@@ -61,7 +61,7 @@ func (c *command) runShow(files []string) error {
 	if !c.json {
 		fmt.Fprintf(c.out, columns, "TIME", "EVENT", "RUN", "AGENT", "STATUS", "EXIT", "DETAIL")
 	}
-	var ring []string // the last ones
+	var ring []string // the last events
 	c.verify.Each = func(l *audit.Line) error {
 		if !c.filter.fits(l) {
 			return nil
@@ -85,7 +85,7 @@ func (c *command) runShow(files []string) error {
 	return err
 }
 
-// line is an event as it is shown.
+// line formats an event for display.
 func (c *command) line(l *audit.Line) string {
 	if c.json {
 		return verbs.Printable(string(bytes.ToValidUTF8(l.Raw, []byte("\ufffd")))) + "\n"
@@ -98,7 +98,7 @@ func (c *command) line(l *audit.Line) string {
 		verbs.Printable(detail(l)))
 }
 
-// word is a name in a column; one with blanks in it could pass for two columns.
+// word quotes a name for a column: blanks in it could pass for a column border.
 func word(s string) string {
 	s = strings.ReplaceAll(verbs.Printable(s), " ", `\u0020`)
 	switch {
@@ -110,7 +110,7 @@ func word(s string) string {
 	return s
 }
 
-// detail is what is worth a look about an event.
+// detail returns the most informative field of an event.
 func detail(l *audit.Line) string {
 	var parts []string
 	add := func(name, value string) {

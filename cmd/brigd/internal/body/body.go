@@ -1,8 +1,7 @@
-// Package body divides among callers the number of requests, and the memory that their bodies are read into.
+// Package body divides the number of requests, and the memory for their bodies, among callers.
 //
-// Memory is counted as a body arrives, not as it is announced. One caller has at most a quarter of what the others
-// leave. The first 64 KiB of each body are not counted, so that small requests are taken while large ones fill the
-// budget.
+// Memory is counted as a body arrives, not as announced. One caller has at most a quarter of what the others leave. The
+// first 64 KiB of each body are not counted, so that small requests are accepted while large ones exhaust the budget.
 package body
 
 import (
@@ -14,22 +13,22 @@ import (
 )
 
 const (
-	// apart is how much of each body is not counted, in bytes. The number of requests bounds the sum of it.
+	// apart is the uncounted part of each body, in bytes. The number of requests bounds its sum.
 	apart = 64 << 10
-	// rate is how fast a body has to arrive after the time of Limits.Time, in bytes a second.
+	// rate is the minimum rate of a body after Limits.Time, in bytes a second.
 	rate = 1 << 20
 )
 
-// Why a body was not read, besides os.ErrDeadlineExceeded and the errors of the connection.
+// The errors of Read, besides os.ErrDeadlineExceeded and the errors of the connection.
 var (
 	ErrTooLarge = errors.New("the body is larger than it may be")
 	ErrNoBudget = errors.New("the bodies of all requests, or of this caller, take as much memory as they may")
 )
 
-// Memory is the part of a Budget of bytes: one caller has at most a quarter of what the others leave.
+// Memory is the part for a Budget of bytes: one caller has at most a quarter of what the others leave.
 const Memory = 4
 
-// Budget is a number that callers share. Its methods may be called concurrently.
+// Budget is a quantity that callers share. Its methods are safe for concurrent use.
 type Budget struct {
 	mu   sync.Mutex
 	part int64
@@ -37,14 +36,14 @@ type Budget struct {
 	held map[string]int64 // by caller
 }
 
-// NewBudget returns a Budget of total. A caller that has some of it gets more only up to 1/part of what the others
+// NewBudget returns a Budget of total. A caller that already has a share gets more only up to 1/part of what the others
 // leave.
 func NewBudget(total, part int64) *Budget {
 	return &Budget{part: part, free: total, held: map[string]int64{}}
 }
 
-// Take counts n for a caller and reports whether it did: not if the caller has its share or too little is left. A
-// negative n is returned to the budget.
+// Take adds n to a caller's share and reports whether it did. It refuses if the caller would exceed its share or the
+// budget. A negative n returns that much to the budget.
 func (b *Budget) Take(caller string, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,11 +61,11 @@ func (b *Budget) Take(caller string, n int64) bool {
 // Limits bound one body.
 type Limits struct {
 	Most int64         // bytes
-	Time time.Duration // in which it arrives, and 1 s more for each MiB that has arrived
+	Time time.Duration // until the body has arrived, plus 1 s for each MiB that has arrived
 }
 
-// Read returns the whole body of a request. Its memory is counted for the caller until release, which must be called
-// once, after an error too.
+// Read returns the whole body of a request. Its memory counts for the caller until release, which must be called once,
+// also after an error.
 func (b *Budget) Read(
 	caller string, r *http.Request, w *http.ResponseController, l Limits,
 ) (text []byte, release func(), err error) {
@@ -75,7 +74,7 @@ func (b *Budget) Read(
 	if r.ContentLength > l.Most {
 		return nil, release, ErrTooLarge
 	}
-	end := l.Most + 1 // one byte more than the body may have, for the Read that returns io.EOF
+	end := l.Most + 1 // one byte more than the maximum, for the Read that returns io.EOF
 	if r.ContentLength >= 0 {
 		end = r.ContentLength + 1
 	}
@@ -108,7 +107,7 @@ func (b *Budget) Read(
 	}
 }
 
-// Free returns how much is left.
+// Free returns the remaining budget.
 func (b *Budget) Free() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"brig/internal/words"
 )
 
-// check refuses what contradicts itself, and above all a port that is open to anybody.
+// check refuses contradictory settings, above all an open port without authentication.
 func (c *Config) check(command string) error {
 	checks := []func() error{c.checkTLS, c.checkListen, c.checkPages, c.checkUIDs, c.checkJails,
 		c.checkSandboxes, c.checkQueue}
@@ -55,7 +55,7 @@ func (c *Config) check(command string) error {
 	return nil
 }
 
-// proof reports whether a caller can prove in a request who it is.
+// proof reports whether the settings allow a caller to authenticate a request.
 func (c *Config) proof() bool { return len(c.TokenKeys) > 0 || c.APIKeyFile != "" }
 
 func (c *Config) checkTLS() error {
@@ -89,15 +89,15 @@ func (c *Config) checkListen() error {
 		}
 	}
 	for _, path := range []string{"tls.cert", "http.hosts", "http.origins"} {
-		if c.Set(path) && len(c.Listen) > 0 && !tcp { // a service manager's sockets are not known yet
+		if c.Set(path) && len(c.Listen) > 0 && !tcp { // the service manager's sockets are not known yet
 			return fmt.Errorf("%s is about TCP, and nothing listens there; add --listen tcp:HOST:PORT", c.name(path))
 		}
 	}
 	return nil
 }
 
-// CheckTCP refuses a TCP port at which nobody has to prove who he is, and one beyond this machine without TLS. It is
-// for sockets of a service manager, too.
+// CheckTCP refuses a TCP port without authentication, and one without TLS that other machines can reach. It also
+// applies to sockets of a service manager.
 func (c *Config) CheckTCP(loopback bool) error {
 	switch {
 	case !c.proof() && c.ClientCA == "":
@@ -111,7 +111,8 @@ func (c *Config) CheckTCP(loopback bool) error {
 	return nil
 }
 
-// checkPages reads Hosts and Origins as browsers write them: a host in small letters, an origin without a path.
+// checkPages normalizes Hosts and Origins to the form that browsers send: a host in lower case, an origin without a
+// path.
 func (c *Config) checkPages() error {
 	for i, h := range c.Hosts {
 		if strings.ContainsAny(h, "/:@[]* ") {
@@ -141,7 +142,7 @@ func (c *Config) checkUIDs() error {
 	return nil
 }
 
-// UIDs are the numbers of AllowUIDs.
+// UIDs returns the numbers of AllowUIDs.
 func (c *Config) UIDs() (list []int) {
 	for _, s := range c.AllowUIDs {
 		if n, err := strconv.Atoi(s); err == nil { // checked

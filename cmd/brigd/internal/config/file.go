@@ -10,16 +10,16 @@ import (
 	"brig/nsjail"
 )
 
-// maxFile is the size of a file of settings, in bytes.
+// maxFile is the maximum size of a settings file, in bytes.
 const maxFile = 1 << 20
 
-// readJSON reads a file's settings. An error begins with the place.
+// readJSON reads the settings in a file. An error begins with the place.
 func (c *Config) readJSON(file, command string, data []byte) error {
 	d := strictjson.Document{Name: "the file", Render: render}
 	return d.Read(data, c.fields("", file, rowsOf(c, command)))
 }
 
-// fields are the keys below a path: settings, and objects of them.
+// fields returns the keys below a path: settings, and objects of settings.
 func (c *Config) fields(path, file string, rows []row) (list []strictjson.Field) {
 	for i := range rows {
 		r := &rows[i]
@@ -39,7 +39,7 @@ func (c *Config) fields(path, file string, rows []row) (list []strictjson.Field)
 	return list
 }
 
-// read reads a setting's value.
+// read reads the value of a setting.
 func (r *row) read(in *strictjson.Reader, path string) error {
 	if _, many := r.to.(*[]string); !many {
 		return r.one(in, path, true)
@@ -47,7 +47,7 @@ func (r *row) read(in *strictjson.Reader, path string) error {
 	return in.List(path, "a list of texts", func(i int, path string) error { return r.one(in, path, i == 0) })
 }
 
-// one reads one value, if it is of the setting's kind.
+// one reads one value, which must be of the setting's kind.
 func (r *row) one(in *strictjson.Reader, path string, first bool) error {
 	t, err := in.Token(path)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"brig/nsjail"
 )
 
-// ErrHelp is the error of Parse where the flags ask for help.
+// ErrHelp is the error of Parse if the flags ask for help.
 var ErrHelp = errors.New("help is wanted")
 
-// rowsOf are the settings of a command of brigd: serve or mcp.
+// rowsOf returns the settings of a command: serve or mcp.
 func rowsOf(c *Config, command string) (list []row) {
 	for _, r := range table(c) {
 		if r.only == "" || r.only == command {
@@ -31,7 +31,7 @@ type given struct {
 	value string
 }
 
-// Parse reads the flags of a command, serve or mcp, and the file that --config names. The Config has been checked.
+// Parse reads the flags of a command, serve or mcp, and the file named by --config. It returns a checked Config.
 func Parse(command string, args []string) (*Config, error) {
 	c := Default()
 	rows := rowsOf(c, command)
@@ -129,7 +129,7 @@ func unknown(rows []row, name string) error {
 	return fmt.Errorf("%s is not a flag; brigd help serve lists them", words.Quote(name))
 }
 
-// Flags are the settings of a command as help and completion show them.
+// Flags returns the settings of a command as help and completion show them.
 func Flags(command string) (list []cli.Flag) {
 	group := ""
 	for _, r := range rowsOf(Default(), command) {
@@ -141,7 +141,7 @@ func Flags(command string) (list []cli.Flag) {
 	return append(list, cli.Flag{Name: "config", Args: "FILE", Help: "read settings from this JSON file", Files: true})
 }
 
-// standard is what applies where nothing is said.
+// standard returns the default of a setting, for the help.
 func (r *row) standard() string {
 	text := ""
 	switch v := r.to.(type) {

@@ -5,13 +5,13 @@ import "brig/nsjail"
 // row is a setting.
 type row struct {
 	flag, path string
-	arg        string // what the value is called; "" for a switch
-	group      string // the heading in help; "" for that of the row before
+	arg        string // the name of the value in the help; "" for a switch
+	group      string // the heading in the help; "" for that of the row before
 	help       string
 	to         any      // *string, *[]string, *int, *float64, *bool, *nsjail.Bytes, *nsjail.Duration
-	min, max   float64  // of a number; no bound where both are 0
-	words      []string // the only values of a text
-	only       string   // the one command that has it
+	min, max   float64  // of a number; unbounded if both are 0
+	words      []string // the allowed values of a text
+	only       string   // the only command with this setting
 }
 
 const (
@@ -20,7 +20,7 @@ const (
 	maxTime  = 366 * 24 * 3600 // seconds
 )
 
-// table is all settings of c, in the order of help.
+// table returns all settings of c, in the order of help.
 func table(c *Config) []row {
 	list := []row{
 		{flag: "listen", path: "listen", arg: "WHERE", group: "Sockets", to: &c.Listen,
@@ -69,7 +69,7 @@ func table(c *Config) []row {
 	)
 }
 
-// ruleRows are what is allowed, and what is written down.
+// ruleRows returns the settings of policies, tokens and the audit log.
 func ruleRows(c *Config) []row {
 	return []row{
 		{flag: "policy", path: "policies", arg: "NAME|FILE", group: "Rules", to: &c.Policies,
@@ -95,7 +95,7 @@ func ruleRows(c *Config) []row {
 	}
 }
 
-// boundRows are the limits of jails, sandboxes and callers.
+// boundRows returns the limits of jails, sandboxes and callers.
 func boundRows(c *Config) []row {
 	return []row{
 		{flag: "spec", path: "jails.spec", arg: "FILE", group: "Jails", to: &c.SpecFile,
@@ -147,7 +147,7 @@ func boundRows(c *Config) []row {
 	}
 }
 
-// set writes a value that was written as a text or read as a number.
+// set parses text and stores it as the value.
 func (r *row) set(text string, first bool) error {
 	var err error
 	switch to := r.to.(type) {

@@ -12,10 +12,10 @@ import (
 	"brig/internal/words"
 )
 
-// maxText bounds a text, in bytes: a path has at most 4096.
+// maxText bounds a text setting, in bytes: a path has at most 4096.
 const maxText = 4096
 
-// word checks a text.
+// word checks a text setting.
 func (r *row) word(s string) error {
 	switch {
 	case s == "":

@@ -1,4 +1,4 @@
-// Package files reads what an operator names on a command line, and waits for nobody.
+// Package files reads the files that an operator names on a command line, without blocking.
 package files
 
 import (
@@ -9,11 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Read reads a regular file of at most so many bytes. Nothing else is waited for: neither the writer of a FIFO nor
-// the end of a device.
+// Read reads a regular file of at most most bytes. It blocks neither on a FIFO nor on a device.
 func Read(path string, most int64) ([]byte, error) { return read(path, most, false) }
 
-// ReadSecret is Read; the file must not be everybody's to read.
+// ReadSecret reads a file like Read, but refuses one that every user may read.
 func ReadSecret(path string, most int64) ([]byte, error) { return read(path, most, true) }
 
 func read(path string, most int64, secret bool) ([]byte, error) {

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// Bound is a set of listeners that serve at most so many connections at once. Those of TCP and those of Unix sockets
-// have one each, so that strangers who hold connections open keep no local user out. While all places are taken, a new
-// connection takes that of a stranger, who has sent no authenticated request yet, or else that of a caller with no
-// request under way. The one that has been so for longest is closed first.
+// Bound is a set of listeners with a limit on simultaneous connections. TCP and Unix sockets have one Bound each, so
+// that unauthenticated TCP connections cannot exclude local users. When all places are taken, a new connection replaces
+// a connection without an authenticated request so far, or else an authenticated one with no request under way. The one
+// that has been in that state for longest is closed.
 type Bound struct {
 	places    chan struct{}
 	perSource int
-	waiting   atomic.Int32 // for a place
+	waiting   atomic.Int32 // connections that wait for a place
 
 	mu      sync.Mutex
 	sources map[string]int
-	spare   [2]list.List // of *bounded: strangers, and callers with no request under way
+	spare   [2]list.List // of *bounded: unauthenticated connections, and authenticated ones with no request under way
 }
 
 const (
@@ -31,16 +31,16 @@ const (
 	callers
 )
 
-// strangerTime is how long a connection may be silent until its first authenticated request.
+// strangerTime is how long a connection may be silent before its first authenticated request.
 const strangerTime = 5 * time.Second
 
-// NewBound allows connections at once, and three quarters of them to one source.
+// NewBound returns a Bound of so many connections, three quarters of them at most from one source.
 func NewBound(connections int) *Bound {
 	return &Bound{places: make(chan struct{}, connections), perSource: max(1, connections*3/4), sources: map[string]int{}}
 }
 
-// Listener is l within the bound: while there is no place, one connection waits here and the others in the kernel's
-// queue. A listener at which nobody calls holds no place.
+// Listener applies the bound to l. While there is no place, one connection waits here and the others in the kernel's
+// backlog. An idle listener takes no place.
 func (b *Bound) Listener(l net.Listener) net.Listener {
 	return &boundListener{Listener: l, bound: b, done: make(chan struct{})}
 }
@@ -58,12 +58,12 @@ type bounded struct {
 	bound *Bound
 	from  string
 	known atomic.Bool
-	gone  bool          // by bound.mu
-	in    *list.List    // one of bound.spare, by bound.mu; nil: it may not be closed for another
+	gone  bool          // guarded by bound.mu
+	in    *list.List    // one of bound.spare, guarded by bound.mu; nil if it may not be closed for another
 	at    *list.Element // its place in that list
 }
 
-// Accept waits for a connection, and then for a place for it. Who has its share already finds its connection closed.
+// Accept waits for a connection and then for a place. A connection beyond the share of its source is closed.
 func (l *boundListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -72,17 +72,17 @@ func (l *boundListener) Accept() (net.Conn, error) {
 		}
 		b, from := l.bound, source(c)
 		if !b.enter(from) && !(b.drop(func(o *bounded) bool { return o.from == from }) && b.enter(from)) {
-			_ = c.Close() // this source has three quarters of all places, and uses them
+			_ = c.Close() // this source has three quarters of all places in use
 			continue
 		}
 		if !l.place() {
 			b.leave(from)
-			_ = c.Close() // it is not served any more
+			_ = c.Close() // the listener is closed
 			return nil, net.ErrClosed
 		}
 		x := &bounded{Conn: c, bound: b, from: from}
 		if _, local := c.(*local); local {
-			x.known.Store(true) // its uid is known from the kernel
+			x.known.Store(true) // the kernel reports its uid
 		} else {
 			b.file(x, strangers)
 		}
@@ -90,7 +90,7 @@ func (l *boundListener) Accept() (net.Conn, error) {
 	}
 }
 
-// place takes a place, and may close another connection for it. It returns false if the listener is closed.
+// place takes a place and may close another connection to get one. It returns false if the listener is closed.
 func (l *boundListener) place() bool {
 	b := l.bound
 	b.waiting.Add(1)
@@ -113,13 +113,13 @@ func (l *boundListener) place() bool {
 	}
 }
 
-// Close ends Accept.
+// Close makes Accept return.
 func (l *boundListener) Close() error {
 	l.once.Do(func() { close(l.done) })
 	return l.Listener.Close()
 }
 
-// Close gives the place back.
+// Close closes the connection and frees its place.
 func (c *bounded) Close() error {
 	err := c.Conn.Close()
 	b := c.bound
@@ -135,7 +135,7 @@ func (c *bounded) Close() error {
 	return err
 }
 
-// SetReadDeadline is net.Conn's, but a stranger has at most strangerTime, even if the server allows more.
+// SetReadDeadline sets the deadline; before the first authenticated request it is at most strangerTime away.
 func (c *bounded) SetReadDeadline(t time.Time) error {
 	if most := time.Now().Add(strangerTime); !c.known.Load() && (t.IsZero() || t.After(most)) {
 		t = most
@@ -143,8 +143,8 @@ func (c *bounded) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// file lists a connection as one that may be closed for another. If a new one waits, the first listed one
-// is closed.
+// file lists a connection as one that may be closed for another. If a new connection waits, the first in the list is
+// closed.
 func (b *Bound) file(c *bounded, kind int) {
 	b.mu.Lock()
 	b.unfile(c)
@@ -158,7 +158,7 @@ func (b *Bound) file(c *bounded, kind int) {
 	}
 }
 
-// unfile takes a connection off its list. The caller holds b.mu.
+// unfile removes a connection from its list. The caller holds b.mu.
 func (b *Bound) unfile(c *bounded) {
 	if c.in != nil {
 		c.in.Remove(c.at)
@@ -166,7 +166,7 @@ func (b *Bound) unfile(c *bounded) {
 	}
 }
 
-// drop closes the first listed connection that which accepts, and reports whether there was one.
+// drop closes the first listed connection for which which returns true, and reports whether there was one.
 func (b *Bound) drop(which func(*bounded) bool) bool {
 	b.mu.Lock()
 	var found *bounded
@@ -197,7 +197,7 @@ func inner(c net.Conn) net.Conn {
 	return c
 }
 
-// Known marks the connection of an authenticated request: it is no stranger's any more.
+// Known marks the connection of a request as authenticated.
 func Known(ctx context.Context) {
 	c, _ := ctx.Value(boundKey{}).(*bounded)
 	if c == nil || c.known.Swap(true) {
@@ -206,10 +206,10 @@ func Known(ctx context.Context) {
 	c.bound.mu.Lock()
 	c.bound.unfile(c)
 	c.bound.mu.Unlock()
-	_ = c.Conn.SetReadDeadline(time.Time{}) // removes a stranger's; it only fails on a closed connection
+	_ = c.Conn.SetReadDeadline(time.Time{}) // fails only on a closed connection
 }
 
-// State is for http.Server.ConnState: a caller's connection may be closed for another while it is idle.
+// State implements http.Server.ConnState: an authenticated connection may be closed for another while it is idle.
 func State(c net.Conn, s http.ConnState) {
 	x, ok := inner(c).(*bounded)
 	switch {
@@ -223,8 +223,8 @@ func State(c net.Conn, s http.ConnState) {
 	}
 }
 
-// source is who shares the places of a connection: a user, an address of IPv4, a network of IPv6, where one host has a
-// /64, or this machine. This process's own user and root are trusted with all places: "".
+// source returns the key under which connections share places: a user, an IPv4 address, an IPv6 network (one host has a
+// /64) or the loopback interface. It returns "" for root and this process's user, who may have all places.
 func source(c net.Conn) string {
 	if l, ok := c.(*local); ok {
 		if (Peer{Local: true, UID: l.uid}).Own() {

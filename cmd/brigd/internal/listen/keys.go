@@ -14,7 +14,7 @@ import (
 // maxFile bounds certificates, keys and lists of keys, in bytes.
 const maxFile = 1 << 20
 
-// minKey is how long an API key is at least, in bytes: a shorter one can be guessed.
+// minKey is the minimum length of an API key, in bytes: a shorter one can be guessed.
 const minKey = 20
 
 // maxAgent bounds an agent's name, in bytes.
@@ -26,8 +26,8 @@ type Keys struct {
 	sums   [][sha256.Size]byte
 }
 
-// LoadKeys reads a file of keys: a line each, AGENT KEY or AGENT sha256:HEX (the digest of the key); # begins a
-// comment.
+// LoadKeys reads a file of keys, one on a line: AGENT KEY or AGENT sha256:HEX (the digest of the key). A comment begins
+// with #.
 func LoadKeys(path string) (*Keys, error) {
 	text, err := files.ReadSecret(path, maxFile)
 	if err != nil {
@@ -40,7 +40,7 @@ func LoadKeys(path string) (*Keys, error) {
 	return k, nil
 }
 
-// ParseKeys is LoadKeys of a text. Its errors show no key.
+// ParseKeys reads the text of such a file. Its errors contain no key.
 func ParseKeys(text string) (*Keys, error) {
 	k := &Keys{}
 	n := 0
@@ -91,7 +91,7 @@ func keySum(key string) (sum [sha256.Size]byte, err error) {
 	return sha256.Sum256([]byte(key)), nil
 }
 
-// Agent is whose key this is. It takes as long for a wrong key as for a right one.
+// Agent returns the agent of a key, in constant time.
 func (k *Keys) Agent(key string) (agent string, ok bool) {
 	sum, found := sha256.Sum256([]byte(key)), -1
 	for i := range k.sums {
@@ -103,15 +103,15 @@ func (k *Keys) Agent(key string) (agent string, ok bool) {
 	return k.agents[found], true
 }
 
-// LocalAgent and LocalUser name those whom the kernel vouches for at a Unix socket: the owner, and a user by the number
-// that follows.
+// LocalAgent and LocalUser name callers at a Unix socket: the user of this process, and another user by the number that
+// follows.
 const (
 	LocalAgent = "default"
 	LocalUser  = "uid-"
 )
 
-// Foreign refuses a local agent's name to whoever proves by a key, a token or a certificate who it is: with the name it
-// would have that one's sandboxes.
+// Foreign refuses the name of a local agent to a caller authenticated by a key, a token or a certificate: with the name
+// it would have that agent's sandboxes.
 func Foreign(agent string) error {
 	if agent == LocalAgent || strings.HasPrefix(agent, LocalUser) {
 		return fmt.Errorf("the agent's name %q is kept for users of the Unix socket (%s, and %sNUMBER); choose another",
@@ -120,7 +120,7 @@ func Foreign(agent string) error {
 	return nil
 }
 
-// GoodAgent says whether a name can be an agent's: a word that stands in logs, file names and URLs as it is.
+// GoodAgent reports whether s is a valid agent name: a word that needs no quoting in logs, file names and URLs.
 func GoodAgent(s string) bool {
 	if len(s) == 0 || len(s) > maxAgent {
 		return false

@@ -12,30 +12,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Peer is who is at the other end of a connection.
+// Peer describes the other end of a connection.
 type Peer struct {
-	// Local is true at a Unix socket: the kernel has said who it is, and who may not connect is gone. UID is that user's
-	// id.
+	// Local is true for a Unix socket, where the kernel has reported the peer's uid and unauthorized peers have been
+	// disconnected. UID is that uid.
 	Local bool
 	UID   int
 }
 
-// Own is true of this process's own user and of root, who could do anyway whatever brigd does for them.
+// Own reports whether the peer is root or the user of this process, who could do without brigd all that brigd does.
 func (p Peer) Own() bool { return p.Local && (p.UID == 0 || p.UID == os.Geteuid()) }
 
-// guarded lets only those connect who may.
+// guarded is a listener that accepts only permitted users.
 type guarded struct {
 	net.Listener
 	uids []int
 }
 
-// local is a connection with the peer's credentials as they were when it connected.
+// local is a connection with the peer's credentials at the time of connect(2).
 type local struct {
 	net.Conn
 	uid int
 }
 
-// Accept waits for a connection of somebody who may connect. Others find theirs closed.
+// Accept waits for a connection of a permitted user. It closes others.
 func (g *guarded) Accept() (net.Conn, error) {
 	for {
 		c, err := g.Listener.Accept()
@@ -46,11 +46,11 @@ func (g *guarded) Accept() (net.Conn, error) {
 		if err == nil && (uid == 0 || uid == os.Geteuid() || slices.Contains(g.uids, uid)) {
 			return &local{c, uid}, nil
 		}
-		_ = c.Close() // nobody is there whom an error would help
+		_ = c.Close() // an error would be of no use to the peer
 	}
 }
 
-// peerUID asks the kernel who has connected: SO_PEERCRED, unix(7).
+// peerUID returns the uid of the peer: SO_PEERCRED, unix(7).
 func peerUID(c net.Conn) (int, error) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
@@ -74,7 +74,7 @@ func peerUID(c net.Conn) (int, error) {
 	return int(cred.Uid), nil
 }
 
-// Source returns where a request comes from, for logs: an address without its port, or a local user.
+// Source returns the origin of a request for logs: an address without its port, or a local user.
 func Source(r *http.Request) string {
 	if p := PeerOf(r.Context()); p.Local {
 		return "uid-" + strconv.Itoa(p.UID)
@@ -88,7 +88,7 @@ func Source(r *http.Request) string {
 
 type peerKey struct{}
 
-// WithPeer is for http.Server.ConnContext. It adds the peer, for PeerOf, and the connection, for Known.
+// WithPeer implements http.Server.ConnContext. It adds the peer, for PeerOf, and the connection, for Known.
 func WithPeer(ctx context.Context, c net.Conn) context.Context {
 	if b, ok := inner(c).(*bounded); ok {
 		ctx = context.WithValue(ctx, boundKey{}, b)
@@ -100,7 +100,7 @@ func WithPeer(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// PeerOf is who has connected; the zero Peer, who is nobody, where that is not known.
+// PeerOf returns the peer of a connection, or the zero Peer if it is unknown.
 func PeerOf(ctx context.Context) Peer {
 	p, _ := ctx.Value(peerKey{}).(Peer)
 	return p

@@ -13,11 +13,11 @@ import (
 // firstFD is SD_LISTEN_FDS_START of sd_listen_fds(3).
 const firstFD = 3
 
-// maxFDs bounds what a manager may pass.
+// maxFDs bounds the number of descriptors that a service manager may pass.
 const maxFDs = 64
 
-// Inherited gives the sockets that systemd(1) has opened for this process (sd_listen_fds(3)), and takes the variables
-// that say so out of the environment: none if it has opened none.
+// Inherited returns the sockets that systemd(1) has opened for this process, if any, and removes the variables of
+// sd_listen_fds(3) from the environment.
 func Inherited(o UnixOptions) (list []net.Listener, err error) {
 	pid, fds := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
 	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PIDFDID"} {
@@ -63,7 +63,7 @@ func inherit(fd int, o UnixOptions) (net.Listener, error) {
 	}
 	switch u := l.(type) {
 	case *net.UnixListener:
-		u.SetUnlinkOnClose(false) // it is the manager's
+		u.SetUnlinkOnClose(false) // the service manager owns the path
 		return &guarded{Listener: l, uids: o.UIDs}, nil
 	case *net.TCPListener:
 		return l, nil
@@ -71,8 +71,8 @@ func inherit(fd int, o UnixOptions) (net.Listener, error) {
 	return nil, errors.Join(fmt.Errorf("it is of the kind %s", l.Addr().Network()), l.Close())
 }
 
-// Notify tells a service manager how this process is (sd_notify(3)): "READY=1", "STOPPING=1", "STATUS=...". Without one
-// it does nothing.
+// Notify sends a state to the service manager (sd_notify(3)): "READY=1", "STOPPING=1", "STATUS=...". Without a service
+// manager it does nothing.
 func Notify(state string) error {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {

@@ -11,15 +11,15 @@ import (
 	"brig/cmd/brigd/internal/files"
 )
 
-// TLSFiles name what TLS needs, as PEM files. All empty is no TLS.
+// TLSFiles are the PEM files for TLS. If all are empty, TLS is not used.
 type TLSFiles struct {
 	// Cert is the server's certificate with its chain, and Key its private key.
 	Cert, Key string
-	// ClientCA are the authorities of the clients' certificates, which every client must show; "" asks for none.
+	// ClientCA has the authorities of client certificates, which every client must present; "" requests none.
 	ClientCA string
 }
 
-// Config loads the files; nil if there are none.
+// Config loads the files. It returns nil if there are none.
 func (f TLSFiles) Config() (*tls.Config, error) {
 	if f == (TLSFiles{}) {
 		return nil, nil
@@ -52,7 +52,7 @@ func (f TLSFiles) Config() (*tls.Config, error) {
 	return c, nil
 }
 
-// CertName is who a verified client certificate says that its holder is: its common name, else its first DNS name.
+// CertName returns the holder of a verified client certificate: its common name, else its first DNS name.
 func CertName(s *tls.ConnectionState) string {
 	if s == nil || len(s.VerifiedChains) == 0 || len(s.VerifiedChains[0]) == 0 {
 		return ""
@@ -64,8 +64,8 @@ func CertName(s *tls.ConnectionState) string {
 	return cert.Subject.CommonName
 }
 
-// TCP listens at HOST:PORT, within a bound. Without TLS the host must be a loopback address, since whoever sees a token
-// may use it.
+// TCP listens at HOST:PORT, within a bound. Without TLS the host must be a loopback address, since anyone who reads a
+// token on the network could use it.
 func TCP(ctx context.Context, address string, c *tls.Config, b *Bound) (net.Listener, error) {
 	addr, err := Address(address)
 	if err != nil {
@@ -83,8 +83,8 @@ func TCP(ctx context.Context, address string, c *tls.Config, b *Bound) (net.List
 	return Secure(l, c, b), nil
 }
 
-// Secure puts a listener within a bound, and TLS around that where there is a configuration: http.Server has to see the
-// connections as TLS's own.
+// Secure wraps a listener in a bound and, if c is not nil, in TLS. TLS is outermost because http.Server must see
+// *tls.Conn.
 func Secure(l net.Listener, c *tls.Config, b *Bound) net.Listener {
 	l = b.Listener(l)
 	if c != nil {
@@ -93,7 +93,8 @@ func Secure(l net.Listener, c *tls.Config, b *Bound) net.Listener {
 	return l
 }
 
-// Address reads HOST:PORT, where HOST is a literal address or "localhost": a name would be whatever a resolver says.
+// Address parses HOST:PORT. HOST is a literal address or "localhost": a resolver could return any address for another
+// name.
 func Address(s string) (netip.AddrPort, error) {
 	host, port, err := net.SplitHostPort(s)
 	if host == "localhost" {
@@ -106,13 +107,13 @@ func Address(s string) (netip.AddrPort, error) {
 	return a, nil
 }
 
-// IsLoopback is true of a socket that only this machine reaches.
+// IsLoopback reports whether only this machine can reach the address.
 func IsLoopback(a net.Addr) bool {
 	t, ok := a.(*net.TCPAddr)
 	return ok && t.IP.IsLoopback()
 }
 
-// clip shortens what somebody else has written.
+// clip shortens foreign text.
 func clip(s string) string {
 	const most = 64
 	if len(s) > most {

@@ -1,9 +1,9 @@
-// Package listen opens brigd's sockets: a Unix socket of the user's own, TCP for callers who prove who they are, or
-// what systemd(1) has opened already. It says of each connection who is at its other end.
+// Package listen opens brigd's sockets: a Unix socket of the user, TCP for authenticated callers, or sockets passed by
+// systemd(1). It identifies the peer of each connection.
 //
-// A Unix socket is guarded three times: by its mode, by the peer's credentials (SO_PEERCRED, unix(7)), which the kernel
-// vouches for, and by a lock file beside it, which whoever holds the socket keeps locked (flock(2)) from before it
-// looks at the path until after it has removed it.
+// A Unix socket is protected by its mode, by the peer's credentials from the kernel (SO_PEERCRED, unix(7)), and by a
+// lock file beside it. The owner of the socket holds the lock (flock(2)) from before it examines the path until after
+// it has removed it.
 package listen
 
 import (
@@ -20,29 +20,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxPath is how long the path of a Unix socket may be: sun_path of unix(7), with its NUL.
+// maxPath is the maximum length of a Unix socket's path: sun_path of unix(7), less its NUL.
 const maxPath = 107
 
-// UnixOptions say how a Unix socket is made.
+// UnixOptions configure a Unix socket.
 type UnixOptions struct {
-	// Path is where. "" is DefaultPath.
+	// Path is the path of the socket. "" is DefaultPath.
 	Path string
-	// UIDs are users who may connect besides this process's own and root. With any, everybody may reach the socket, and
-	// the credentials alone decide.
+	// UIDs are users who may connect besides root and the user of this process. If there are any, the mode lets every
+	// user reach the socket, and the peer credentials alone decide.
 	UIDs []int
 }
 
-// Unix is a Unix socket that this process alone holds.
+// Unix is a Unix socket whose path this process owns.
 type Unix struct {
 	net.Listener
 	path string
-	dir  *os.File // of the socket and its lock
+	dir  *os.File // the directory of the socket and its lock
 	lock *os.File
 }
 
-// DefaultPath is where brigd listens if nobody says otherwise, its directory made if need be: brigd.sock in
-// $XDG_RUNTIME_DIR; without that variable in /run/brigd for root and in /tmp/brigd-UID for anybody else, a directory
-// that must be the user's own, with mode 0700.
+// DefaultPath returns the default socket and creates its directory if needed: brigd.sock in $XDG_RUNTIME_DIR. Without
+// that variable, it is in /run/brigd for root and in /tmp/brigd-UID for other users, a directory that must belong to
+// the user and have mode 0700.
 func DefaultPath() (string, error) {
 	dir := os.Getenv("XDG_RUNTIME_DIR")
 	if dir != "" {
@@ -65,8 +65,8 @@ func DefaultPath() (string, error) {
 	return filepath.Join(dir, "brigd.sock"), nil
 }
 
-// ListenUnix makes the socket. What it finds at the path it replaces only if it is a socket of this user's at which
-// nobody answers.
+// ListenUnix creates the socket. It replaces an existing file only if that is a socket of this user on which no process
+// listens.
 func ListenUnix(ctx context.Context, o UnixOptions) (*Unix, error) {
 	path := o.Path
 	if path == "" {
@@ -101,7 +101,7 @@ func ListenUnix(ctx context.Context, o UnixOptions) (*Unix, error) {
 		return errors.Join(err, mErr)
 	}}
 	var mask int
-	if len(o.UIDs) > 0 { // umask(2) would take from the mode; nothing else makes files yet
+	if len(o.UIDs) > 0 { // umask(2) would reduce the mode; nothing else creates files yet
 		mask = unix.Umask(0)
 	}
 	l, err := c.Listen(ctx, "unix", u.held())
@@ -112,20 +112,20 @@ func ListenUnix(ctx context.Context, o UnixOptions) (*Unix, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, reason(err)), u.release())
 	}
 	if ul, ok := l.(*net.UnixListener); ok {
-		ul.SetUnlinkOnClose(false) // Close does it, by the directory that is held
+		ul.SetUnlinkOnClose(false) // Remove does it, relative to the open directory
 	}
 	u.Listener = &guarded{Listener: l, uids: o.UIDs}
 	return u, nil
 }
 
-// Path is where the socket is.
+// Path returns the path of the socket.
 func (u *Unix) Path() string { return u.path }
 
-// Addr is the socket's path, and not the way by which it was made.
+// Addr returns the path of the socket, not the path used for bind(2).
 func (u *Unix) Addr() net.Addr { return &net.UnixAddr{Name: u.path, Net: "unix"} }
 
-// Remove closes the socket, removes it, and gives up the lock. Close alone leaves the path, so that nobody takes it
-// while connections are still served.
+// Remove closes the socket, removes it and releases the lock. Close alone leaves the path, so that no other process
+// takes it while connections are still served.
 func (u *Unix) Remove() error {
 	err := u.Close()
 	if errors.Is(err, net.ErrClosed) {
@@ -134,7 +134,7 @@ func (u *Unix) Remove() error {
 	return errors.Join(err, unix.Unlinkat(int(u.dir.Fd()), filepath.Base(u.path), 0), u.release())
 }
 
-// held is the socket's path by way of the directory that is held open: a directory put in its place is not met.
+// held returns a path of the socket by way of the open directory, so that a directory put in its place has no effect.
 func (u *Unix) held() string {
 	return "/proc/self/fd/" + strconv.Itoa(int(u.dir.Fd())) + "/" + filepath.Base(u.path)
 }
@@ -152,7 +152,7 @@ func (u *Unix) hold() (err error) {
 	if foreign := st.Uid != 0 && int(st.Uid) != os.Geteuid(); foreign || st.Mode&0o022 != 0 && st.Mode&unix.S_ISVTX == 0 {
 		return fmt.Errorf("others may replace what is in %s; choose a directory that is yours alone", parent)
 	}
-	for range 100 { // as often as another takes the lock and removes it in between
+	for range 100 { // retry if another process takes the lock and removes the file in between
 		if held, err := u.flock(); held || err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (u *Unix) hold() (err error) {
 	return fmt.Errorf("%s.lock is removed again and again by others; name another place with --listen unix:PATH", u.path)
 }
 
-// flock opens the lock and locks it; false if the file has been removed meanwhile by the one who held it.
+// flock opens the lock file and locks it. It returns false if its previous holder has removed the file meanwhile.
 func (u *Unix) flock() (held bool, err error) {
 	name := filepath.Base(u.path) + ".lock"
 	fd, err := unix.Openat(int(u.dir.Fd()), name,
@@ -197,8 +197,8 @@ func (u *Unix) flock() (held bool, err error) {
 	return err == nil && now.Ino == st.Ino && now.Dev == st.Dev, nil
 }
 
-// release removes the lock's file, which whoever has opened it meanwhile sees once it has the lock, and gives the lock
-// up.
+// release removes the lock file and releases the lock. A process that has opened the file meanwhile sees the removal
+// once it has the lock.
 func (u *Unix) release() error {
 	var errs []error
 	if u.lock != nil {
@@ -212,7 +212,7 @@ func (u *Unix) release() error {
 	return errors.Join(errs...)
 }
 
-// clear removes a socket that a killed brigd has left. The lock is held.
+// clear removes a socket left by a killed brigd. The caller holds the lock.
 func (u *Unix) clear() error {
 	var st unix.Stat_t
 	name := filepath.Base(u.path)
@@ -241,7 +241,7 @@ func (u *Unix) clear() error {
 	return nil
 }
 
-// reason is what a net error says without the path by which it was tried.
+// reason returns the text of a net error without the path.
 func reason(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) {

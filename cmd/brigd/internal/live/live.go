@@ -1,4 +1,4 @@
-// Package live knows the jails that run now, and reads what their control groups use.
+// Package live tracks the running jails and reads the usage of their control groups.
 package live
 
 import (
@@ -24,7 +24,7 @@ type Run struct {
 	NoUsage string `json:"no_usage,omitempty"`
 }
 
-// Table holds the jails that run now. The zero Table is empty. Its methods can be called concurrently.
+// Table holds the running jails. The zero Table is empty. Its methods are safe for concurrent use.
 type Table struct {
 	mu   sync.Mutex
 	runs map[string]jail // by the id of the run
@@ -35,7 +35,7 @@ type jail struct {
 	group   monitor.Group
 }
 
-// Wrap notes the jails that an Executor starts, until it returns.
+// Wrap returns an Executor that registers each jail of next while it runs.
 func (t *Table) Wrap(next nsjail.Executor) nsjail.Executor { return executor{t, next} }
 
 type executor struct {
@@ -72,7 +72,7 @@ func (t *Table) remove(id string) {
 	delete(t.runs, id)
 }
 
-// Run reads what a run uses.
+// Run returns the usage of a run.
 func (t *Table) Run(id string) Run {
 	t.mu.Lock()
 	j, ok := t.runs[id]
@@ -83,7 +83,7 @@ func (t *Table) Run(id string) Run {
 	return j.read(id)
 }
 
-// In reads what the runs in a sandbox use, in the order of their ids.
+// In returns the usage of the runs in a sandbox, sorted by their ids.
 func (t *Table) In(sandbox string) []Run {
 	list := []Run{}
 	for id, j := range t.copy() {
@@ -95,7 +95,7 @@ func (t *Table) In(sandbox string) []Run {
 	return list
 }
 
-// Sum adds the memory, in bytes, and the tasks of all control groups.
+// Sum returns the memory, in bytes, and the number of tasks of all control groups.
 func (t *Table) Sum() (memory, tasks float64) {
 	for id, j := range t.copy() {
 		if u := j.read(id).Usage; u != nil {

@@ -20,7 +20,7 @@ type languagesOut struct {
 	Error     *nsjail.Refusal   `json:"error,omitempty"`
 }
 
-// builtin are the tools that every server has.
+// builtin returns the tools that every server has.
 func (s *service) builtin() []*tool {
 	list := append(runTools(), fileTools()...)
 	return append(list, define[noArgs, languagesOut]("list_languages", "List languages",
@@ -38,7 +38,7 @@ func (s *service) builtin() []*tool {
 		}))
 }
 
-// declare adds the tools of a file.
+// declare adds the tools of a tools file.
 func (s *service) declare(set *tools.Set) error {
 	taken := map[string]bool{}
 	for _, t := range s.tools {

@@ -81,13 +81,13 @@ func fileTools() []*tool {
 
 func refusedFile(no *nsjail.Refusal) any { return &fileOut{Error: no} }
 
-// bad is a refusal of one argument.
+// bad returns the refusal of one argument.
 func (c *call) bad(argument, message, next string) *sdk.CallToolResult {
 	return c.refuse(&nsjail.Refusal{Message: argument + ": " + message, Code: "invalid_argument", Layer: "request",
 		Rule: c.tool.def.Name + ": " + argument, NextSteps: []string{next}})
 }
 
-// failed is the result of a call that the engine refused.
+// failed returns the result of a call that the engine refused.
 func (c *call) failed(id string, err error) *sdk.CallToolResult {
 	return c.refuse(c.lost(id, asRefusal(err)))
 }
@@ -138,7 +138,7 @@ func readFile(ctx context.Context, c *call, in *readIn) *sdk.CallToolResult {
 	return result(out, false, head, out.Content)
 }
 
-// pieceOf reads at most limit bytes from offset on.
+// pieceOf reads at most limit bytes from offset.
 func pieceOf(f io.Reader, offset, limit int64) ([]byte, error) {
 	if s, ok := f.(io.Seeker); ok {
 		if _, err := s.Seek(offset, io.SeekStart); err != nil {
@@ -154,7 +154,7 @@ func pieceOf(f io.Reader, offset, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// wholeText leaves a character that the end cuts in two to the next piece.
+// wholeText drops a character that is cut off at the end; the next piece begins with it.
 func wholeText(data []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
 		if last := data[len(data)-i:]; utf8.RuneStart(last[0]) {

@@ -35,7 +35,7 @@ type Server struct {
 	closed   bool
 }
 
-// owned is a session and whose it is.
+// owned is a session with its owner.
 type owned struct {
 	*session
 	owner string
@@ -43,8 +43,8 @@ type owned struct {
 	probe bool   // it ends with the request that began it: the client asks which protocol is spoken here
 }
 
-// Handler is NewServer for a caller that has nothing to close and whose file of tools is known to be good: what is
-// wrong with the options, every request is told.
+// Handler is NewServer for a caller that closes nothing and whose tools file is known to be valid. An error in the
+// options is the answer to every request.
 func Handler(o Options) http.Handler {
 	s, err := NewServer(o)
 	if err != nil {
@@ -57,7 +57,7 @@ func Handler(o Options) http.Handler {
 	return s
 }
 
-// NewServer makes a Server. Close ends its sessions.
+// NewServer returns a Server. Close ends its sessions.
 func NewServer(o Options) (*Server, error) {
 	service, err := newService(o)
 	if err != nil {
@@ -80,7 +80,7 @@ func NewServer(o Options) (*Server, error) {
 
 type sessionKey struct{}
 
-// Close cancels what runs and removes all sessions with their sandboxes. Requests that come later are refused.
+// Close cancels running calls and removes all sessions with their sandboxes. Later requests are refused.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -97,7 +97,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Sessions is how many there are.
+// Sessions returns the number of sessions.
 func (s *Server) Sessions() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +105,8 @@ func (s *Server) Sessions() int {
 	return all
 }
 
-// count returns how many sessions there are, and how many of them are one caller's. All copies of a token count as one
-// caller. The caller of count holds s.mu.
+// count returns the number of all sessions, and of those of one caller. All copies of a token count as one caller. The
+// caller of count holds s.mu.
 func (s *Server) count(key string) (all, mine int) {
 	for _, x := range s.sessions {
 		if x.probe {
@@ -119,15 +119,15 @@ func (s *Server) count(key string) (all, mine int) {
 	return all, mine
 }
 
-// sessionless is the first version of the protocol without sessions. The SDK answers what is sent in it, over HTTP,
-// with the versions that this server speaks, and ends the connection.
+// sessionless is the first version of the protocol without sessions. Over HTTP, the SDK answers such a request with the
+// versions that this server supports, and closes the connection.
 const sessionless = "2026-07-28"
 
 // ServeHTTP answers one request of the streamable HTTP transport, whatever its path: POST, GET, DELETE and a browser's
 // OPTIONS.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.visited(w, r, "mcp", s.answer) }
 
-// Elsewhere answers requests for paths at which there is nothing: callers with access are told so.
+// Elsewhere returns a handler for unknown paths, which it reports to authenticated callers only.
 func (s *Server) Elsewhere() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.visited(w, r, "", func(v *visit) (int, *nsjail.Refusal) {
@@ -140,7 +140,7 @@ func (s *Server) Elsewhere() http.Handler {
 	})
 }
 
-// enter returns the caller, or why the request is refused.
+// enter returns the caller, or the status and the refusal.
 func (s *Server) enter(v *visit) (engine.Caller, int, *nsjail.Refusal) {
 	if status, no := s.ours(v.Header(), v.r); no != nil {
 		return engine.Caller{}, status, no
@@ -154,7 +154,7 @@ func (s *Server) enter(v *visit) (engine.Caller, int, *nsjail.Refusal) {
 }
 
 func (s *Server) answer(v *visit) (int, *nsjail.Refusal) {
-	if v.r.Method == http.MethodOptions { // a browser asks whether an allowed page may call
+	if v.r.Method == http.MethodOptions { // a browser's CORS preflight
 		status, no := s.ours(v.Header(), v.r)
 		if no == nil {
 			v.WriteHeader(http.StatusNoContent)
@@ -194,14 +194,14 @@ func (s *Server) answer(v *visit) (int, *nsjail.Refusal) {
 	r.Header = r.Header.Clone()
 	r.Header.Set(callHeader, keyOf(ctx))
 	s.inner.ServeHTTP(v, r)
-	// unbound: it was no request of the protocol, and the SDK has closed the connection
+	// unbound: the request was not one of the protocol, and the SDK has closed the connection
 	if r.Method == http.MethodDelete || !x.isBound() {
 		x.close()
 	}
 	return 0, nil
 }
 
-// find is a session of the caller's, or a new one for "". Another caller's is as unknown as one that never was.
+// find returns a session of the caller, or a new one for "". Another caller's session is reported as unknown.
 func (s *Server) find(c engine.Caller, who, id string, probe bool) (*owned, int, *nsjail.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +235,7 @@ func (s *Server) find(c engine.Caller, who, id string, probe bool) (*owned, int,
 	return x, 0, nil
 }
 
-// owner tells callers apart: by agent, and by the token that a request carries. It is no secret, unlike the token.
+// owner returns a key for the agent and the token of a request. Unlike the token, it is not secret.
 func owner(c engine.Caller, r *http.Request) string {
 	sum := sha256.Sum256([]byte(r.Header.Get("Authorization")))
 	return hex.EncodeToString(sum[:]) + " " + c.Agent
@@ -243,7 +243,7 @@ func owner(c engine.Caller, r *http.Request) string {
 
 type keyKey struct{}
 
-// remember makes an HTTP request's context known to its calls.
+// remember registers the context of an HTTP request for the request's calls.
 func (s *service) remember(ctx context.Context) (context.Context, func()) {
 	key := rand.Text()
 	ctx = context.WithValue(ctx, keyKey{}, key)
@@ -256,7 +256,7 @@ func keyOf(ctx context.Context) string {
 	return key
 }
 
-// follow ends a call when the HTTP request that brought it does: its result could not be delivered any more.
+// follow cancels a call when its HTTP request ends: the result could no longer be delivered.
 func (s *service) follow(ctx context.Context, h http.Header) (_ context.Context, stop func()) {
 	key := h.Get(callHeader)
 	if key == "" {

@@ -12,11 +12,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// maxBatch is how many messages a client of an old version may put into one line.
+// maxBatch is the maximum number of messages that a client of an old version may send in one line.
 const maxBatch = 100
 
-// lines stands between a client's stream and the SDK, which ends the session at the first line that is no message: such
-// a line is answered here, with an error that has no id as JSON-RPC 2.0, section 5, says, and the next one is read.
+// lines filters a client's stream for the SDK, which ends the session at the first line that is not a message. lines
+// answers such a line with an error without an id (JSON-RPC 2.0, section 5), and continues with the next one.
 type lines struct {
 	in  *bufio.Reader
 	end io.Closer
@@ -32,7 +32,7 @@ func newLines(in io.ReadCloser, out io.Writer, most int, batches func() bool, fl
 	return &lines{in: bufio.NewReaderSize(in, 32<<10), end: in, out: out, max: most, batches: batches, flying: flying}
 }
 
-// Read returns the SDK lines that are messages.
+// Read returns to the SDK the lines that are messages.
 func (l *lines) Read(p []byte) (int, error) {
 	for len(l.ready) == 0 {
 		line, err := l.line()
@@ -54,8 +54,8 @@ func (l *lines) Read(p []byte) (int, error) {
 // Close closes the client's stream.
 func (l *lines) Close() error { return l.end.Close() }
 
-// line is the next one without its end. One that is too long is answered and skipped; no more of it is kept than may
-// be.
+// line returns the next line, without its end. A line that is too long is answered with an error and skipped; at most
+// the maximum is kept in memory.
 func (l *lines) line() (line []byte, err error) {
 	long := false
 	for {
@@ -76,7 +76,7 @@ func (l *lines) line() (line []byte, err error) {
 	}
 }
 
-// look makes ready what is a message, and answers what is none.
+// look queues a line that is a message for the SDK, and answers any other line with an error.
 func (l *lines) look(line []byte) error {
 	switch {
 	case len(line) == 0:
@@ -89,8 +89,8 @@ func (l *lines) look(line []byte) error {
 		return l.answer(jsonrpc.CodeInvalidRequest,
 			"this version of the protocol has no batches: send one message on each line")
 	}
-	// The SDK leaves a batch unanswered that has a notification in it, and ends the session where an id is there twice:
-	// its messages go on one by one, and are answered one by one.
+	// The SDK does not answer a batch that contains a notification, and ends the session if an id occurs twice.
+	// Therefore the messages of a batch are passed on, and answered, one by one.
 	list := json.NewDecoder(bytes.NewReader(line))
 	if _, err := list.Token(); err != nil {
 		return err
@@ -140,21 +140,21 @@ func (l *lines) answer(code int, message string) error {
 func quoted(s string) []byte {
 	text, err := json.Marshal(s)
 	if err != nil {
-		return []byte(`""`) // no string is without JSON
+		return []byte(`""`) // unreachable: every string has a JSON form
 	}
 	return text
 }
 
-// oneByOne lets the SDK and lines write to one client: a message is one call of Write.
+// oneByOne serializes the writes of the SDK and of lines to one client: each message is one call of Write.
 type oneByOne struct {
 	mu     sync.Mutex
 	w      io.Writer
 	flying *flight
 }
 
-// Write is io.Writer's.
+// Write implements io.Writer.
 func (o *oneByOne) Write(p []byte) (int, error) {
-	o.flying.end(p) // before the write, after which the client may use the id again
+	o.flying.end(p) // first, since the client may reuse the id after the write
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.w.Write(p)

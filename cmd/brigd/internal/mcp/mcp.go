@@ -1,12 +1,12 @@
-// Package mcp lets a model's program use the engine through the Model Context Protocol, over stdio or streamable HTTP.
-// It is the door of the protocol's go-sdk.
+// Package mcp serves the engine through the Model Context Protocol, over stdio or streamable HTTP. Only this package
+// imports the protocol's go-sdk.
 //
-// Each MCP session has a sandbox of its own, made when the first tool needs it and removed when the session ends:
-// /input, /work and /output stay from call to call, so that write_file, run_code, run_command, the declared tools,
-// read_file and list_files all see the same files. No argument names a sandbox, so no session reaches another's. A
-// program that fails and a request that is refused are results with isError, which a model can read and act on; errors
-// of the protocol are left to mistakes in the protocol. A cancelled call, a session that ends and an HTTP client that
-// goes away end the jail.
+// Each MCP session has a sandbox, created when the first tool needs it and removed when the session ends. /input, /work
+// and /output persist between calls, so that write_file, run_code, run_command, the declared tools, read_file and
+// list_files all access the same files. No argument names a sandbox, so no session can access another's. A program that
+// fails and a request that is refused are results with isError, which a model can read and act on. Protocol errors are
+// used only for violations of the protocol. A cancelled call, the end of a session and the disconnect of an HTTP client
+// end the jail.
 package mcp
 
 import (
@@ -89,7 +89,7 @@ type Options struct {
 	Sandbox engine.SandboxRequest
 }
 
-// The bounds of what one call may return, in bytes and in files; a call may ask for less.
+// The bounds of what one call may return, in bytes and in number of files; a call may ask for less.
 const (
 	defaultOutput = 64 << 10 // of stdout and of stderr
 	maxOutput     = 4 << 20  // likewise, whatever a client asks for
@@ -98,7 +98,7 @@ const (
 	maxListed     = 1000
 )
 
-// service is what all sessions share.
+// service holds what all sessions share.
 type service struct {
 	o     Options
 	tools []*tool

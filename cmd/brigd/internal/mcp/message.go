@@ -10,20 +10,22 @@ import (
 	"sync"
 )
 
-// members are the names that an object of JSON-RPC 2.0 may have (sections 4 and 5).
+// members are the member names of JSON-RPC 2.0 objects (sections 4 and 5).
 var members = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
-// maxID is the largest number that an id may be: a reader that takes numbers for floats keeps integers up to it exact.
+// maxID is the largest number allowed as an id: a parser that stores numbers as floats represents integers up to it
+// exactly.
 const maxID = 1 << 53
 
-// envelope is a message's id, and whether the message is a call, which is to be answered.
+// envelope is the id of a message, and whether the message is a call, which needs an answer.
 type envelope struct {
 	id   string
 	call bool
 }
 
-// open reads the envelope of a JSON object. wrong names a part that readers understand differently, or is "". The SDK
-// takes "METHOD" for method, the last of two members with one name, and the id 9007199254740993 for one less.
+// open parses the envelope of a JSON object. wrong names a part that parsers interpret differently, or is "". The SDK,
+// for example, accepts "METHOD" for method and the last of two members with one name, and rounds the id
+// 9007199254740993.
 func open(text []byte) (e envelope, wrong string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -58,7 +60,7 @@ func open(text []byte) (e envelope, wrong string) {
 	return e, ""
 }
 
-// canonical returns one form for all ways to write an id.
+// canonical returns one form for all spellings of an id.
 func canonical(id json.RawMessage) string {
 	var text string
 	if json.Unmarshal(id, &text) == nil {
@@ -67,7 +69,8 @@ func canonical(id json.RawMessage) string {
 	return string(id)
 }
 
-// goodID reports whether every reader understands an id alike. An answer to a message without an id has null.
+// goodID reports whether all parsers interpret an id in the same way. null is valid only in the answer to a message
+// without an id.
 func goodID(id json.RawMessage, call bool) bool {
 	if id[0] == '"' {
 		return true
@@ -79,7 +82,8 @@ func goodID(id json.RawMessage, call bool) bool {
 	return err == nil && -maxID <= n && n <= maxID && strconv.FormatInt(n, 10) == string(id)
 }
 
-// answered returns the id of an answer that the SDK writes, or "" for another message. It reads only as far as it must.
+// answered returns the id of an answer that the SDK writes, or "" for another message. It parses no more than
+// necessary.
 func answered(text []byte) (id string) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -111,7 +115,7 @@ type flight struct {
 	ids map[string]bool
 }
 
-// begin adds a request. It returns false if there is one with its id.
+// begin adds a request. It returns false if a request with the same id is being answered.
 func (f *flight) begin(e envelope) bool {
 	if !e.call {
 		return true

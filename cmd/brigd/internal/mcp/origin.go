@@ -10,8 +10,8 @@ import (
 	"brig/nsjail"
 )
 
-// ours reports whether a request is for this server, and not sent by a browser for somebody else's page; it tells the
-// browser of an allowed page that it may.
+// ours accepts requests to this server that do not come from a foreign web page. For an allowed page it sets the CORS
+// headers. It returns the status and the refusal otherwise.
 func (s *Server) ours(h http.Header, r *http.Request) (int, *nsjail.Refusal) {
 	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok && !s.known(r.Host, addr) {
 		return http.StatusMisdirectedRequest,

@@ -13,8 +13,8 @@ import (
 	"brig/agent/engine"
 )
 
-// tick is the least time between two notifications of one call, and beat the most: clients wait longer for who is
-// alive.
+// tick is the minimum interval between two notifications of one call, and beat the maximum: clients extend their
+// timeouts at a notification.
 const (
 	tick = 500 * time.Millisecond
 	beat = 10 * time.Second
@@ -23,8 +23,8 @@ const (
 // maxLine is how many bytes of a program's last line a notification repeats.
 const maxLine = 200
 
-// progress tells a client how a call goes on. What it says is sent by a goroutine of its own, so that a client that
-// does not read holds no program up. A nil progress sends nothing.
+// progress notifies a client of the state of a call. A separate goroutine sends the notifications, so that a client
+// that does not read cannot block a program. A nil progress sends nothing.
 type progress struct {
 	token any
 	to    *sdk.ServerSession
@@ -42,7 +42,7 @@ type progress struct {
 	last         string // the last line, as far as it has come; with '\n' if it is complete
 }
 
-// begin starts it.
+// begin starts the notifications.
 func (p *progress) begin(ctx context.Context, limit time.Duration) {
 	if p == nil {
 		return
@@ -52,7 +52,7 @@ func (p *progress) begin(ctx context.Context, limit time.Duration) {
 	go p.send()
 }
 
-// end stops it, and returns when nothing more will be sent.
+// end stops the notifications. None is sent after it returns.
 func (p *progress) end() {
 	if p == nil {
 		return
@@ -61,7 +61,7 @@ func (p *progress) end() {
 	<-p.done
 }
 
-// say sends what happens before there is output.
+// say reports a state before there is output.
 func (p *progress) say(state string) {
 	if p == nil {
 		return
@@ -72,7 +72,7 @@ func (p *progress) say(state string) {
 	p.signal()
 }
 
-// event takes the start, or a piece of the output.
+// event handles the start event or a piece of output.
 func (p *progress) event(e engine.Event) {
 	if e.Type == "start" {
 		p.say("started")
@@ -89,11 +89,11 @@ func (p *progress) event(e engine.Event) {
 func (p *progress) signal() {
 	select {
 	case p.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // a wake-up is already pending
 	}
 }
 
-// lastLine is the last line of known and data that is not empty.
+// lastLine returns the last line of known and data that is not empty.
 func lastLine(known, data string) string {
 	text := strings.TrimRight(data, "\r\n")
 	complete := len(text) < len(data)
@@ -138,20 +138,20 @@ func (p *progress) send() {
 	}
 }
 
-// notify sends how it is now. Its unit is seconds, which always grow, as the protocol wants it.
+// notify sends the current state. The progress value is in seconds, since the protocol requires it to increase.
 func (p *progress) notify() {
 	p.mu.Lock()
 	text := p.state
 	if p.bytes > 0 {
 		last := strings.Map(func(r rune) rune {
 			if unicode.IsControl(r) {
-				return -1 // whoever shows it may be a terminal
+				return -1 // a client may show it on a terminal
 			}
 			return r
 		}, p.last)
 		text = fmt.Sprintf("%d lines, %d bytes so far; last: %s", p.lines, p.bytes, last)
 	}
 	p.mu.Unlock()
-	_ = p.to.NotifyProgress(p.ctx, &sdk.ProgressNotificationParams{ // a client that cannot be told gets no result either
+	_ = p.to.NotifyProgress(p.ctx, &sdk.ProgressNotificationParams{ // it gets no result either
 		ProgressToken: p.token, Progress: time.Since(p.since).Seconds(), Total: p.total, Message: text})
 }

@@ -40,7 +40,7 @@ type commandIn struct {
 	limits
 }
 
-// request makes a request with the limits of l.
+// request returns a request with the limits of l.
 func (l *limits) request() *engine.Request {
 	if l.Strip == "" {
 		l.Strip = "all"
@@ -114,7 +114,7 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 		return refusal(a, a.Error)
 	}
 	enforced := a.Enforced
-	a.Enforced = nil // it is for programs: a model would read it after every call
+	a.Enforced = nil // for programs only: a model would read it after every call
 	res := result(a, a.Status != string(nsjail.StatusOK), told(a)...)
 	if len(enforced) > 0 {
 		res.Meta = sdk.Meta{enforcedKey: enforced}
@@ -122,10 +122,10 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 	return res
 }
 
-// enforcedKey is the key of a result's _meta for the mechanism that enforced each protection.
+// enforcedKey is the key in a result's _meta of the map from protections to the mechanisms that enforce them.
 const enforcedKey = "brig/enforced"
 
-// watched runs a request and reports its progress, if the client asked for that.
+// watched runs a request and reports its progress if the client asked for that.
 func (c *call) watched(ctx context.Context, r *engine.Request) *engine.Response {
 	if c.progress == nil {
 		return c.o.Engine.Run(ctx, c.who(), r, nil)
@@ -133,10 +133,10 @@ func (c *call) watched(ctx context.Context, r *engine.Request) *engine.Response 
 	kept := int64(min(r.MaxOutput, maxOutput))
 	streams := map[string]*text.Capture{"stdout": text.NewCapture(kept), "stderr": text.NewCapture(kept)}
 	all := *r
-	all.MaxOutput = 0 // head and tail are taken here
+	all.MaxOutput = 0 // the output is cut to its head and tail here
 	a := c.o.Engine.Run(ctx, c.who(), &all, func(e engine.Event) {
 		if s := streams[e.Type]; s != nil {
-			_, _ = s.Write([]byte(e.Data)) // a Capture takes everything
+			_, _ = s.Write([]byte(e.Data)) // a Capture accepts everything
 		}
 		c.progress.event(e)
 	})
@@ -151,7 +151,7 @@ func (c *call) watched(ctx context.Context, r *engine.Request) *engine.Response 
 	return a
 }
 
-// told is a response as a model reads it: what happened, and each stream that is not empty.
+// told returns a response as text for a model: what happened, and each stream that is not empty.
 func told(a *engine.Response) []string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", a.Status, ending(a))
@@ -209,7 +209,7 @@ func ending(a *engine.Response) string {
 	return fmt.Sprintf("exit code %d", a.ExitCode)
 }
 
-// advice returns what to do about an end that the program did not choose.
+// advice maps statuses that the program did not choose to a remedy.
 var advice = map[string]string{
 	"timeout":   "Make it faster, divide the work, or call again with a longer timeout.",
 	"cpu":       "It used all its processor time: make it faster, or divide the work.",

@@ -13,13 +13,13 @@ import (
 	"brig/nsjail"
 )
 
-// session is one MCP session and what it owns: its calls and its sandbox.
+// session is one MCP session with its calls and its sandbox.
 type session struct {
 	*service
 	ctx    context.Context // ends with the session, and ends its calls
 	cancel context.CancelCauseFunc
 	server *sdk.Server
-	// onEnd is called once, after everything is gone.
+	// onEnd is called once, after the calls have ended and the sandbox has been removed.
 	onEnd func()
 
 	mu     sync.Mutex
@@ -39,7 +39,7 @@ var (
 	errGone  = errors.New("the HTTP client has gone")
 )
 
-// open makes a session with a server of its own; id is what HTTP clients know it by.
+// open returns a session with its own SDK server; id identifies it to HTTP clients.
 func (s *service) open(c engine.Caller, id string, onEnd func()) *session {
 	x := &session{service: s, caller: c, idle: make(chan struct{}), onEnd: onEnd}
 	x.ctx, x.cancel = context.WithCancelCause(context.Background())
@@ -57,10 +57,10 @@ func (s *service) open(c engine.Caller, id string, onEnd func()) *session {
 	return x
 }
 
-// quiet passes on what went wrong: the SDK also logs each connection, several times.
+// quiet is a log handler that passes only warnings and errors: the SDK also logs each connection several times.
 type quiet struct{ slog.Handler }
 
-// Enabled is slog.Handler's.
+// Enabled implements slog.Handler.
 func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && q.Handler.Enabled(ctx, l)
 }
@@ -73,7 +73,7 @@ const instructions = "Runs code and commands that nobody trusts in a jail on the
 	"what may be reached. " +
 	"A result with isError says what went wrong, and next_steps how to go on."
 
-// watch notes which connection the session has, so that everything ends with it.
+// watch records the connection of the session, so that the session ends with it.
 func (x *session) watch(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if conn, ok := req.GetSession().(*sdk.ServerSession); ok {
@@ -83,7 +83,7 @@ func (x *session) watch(next sdk.MethodHandler) sdk.MethodHandler {
 			x.mu.Unlock()
 			if first {
 				go func() {
-					_ = conn.Wait() // why it ended, the SDK has logged
+					_ = conn.Wait() // the SDK has logged the reason
 					x.end()
 				}()
 			}
@@ -92,14 +92,14 @@ func (x *session) watch(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// isBound reports whether watch ends the session.
+// isBound reports whether watch has bound the session to a connection.
 func (x *session) isBound() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.bound
 }
 
-// begin counts a call. Its context ends with the session; done must be called.
+// begin registers a call. Its context ends with the session. The caller must call done.
 func (x *session) begin(ctx context.Context) (_ context.Context, done func(), no *nsjail.Refusal) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -126,7 +126,7 @@ func (x *session) begin(ctx context.Context) (_ context.Context, done func(), no
 	}, nil
 }
 
-// end cancels the session's calls, waits for them and removes its sandbox. All callers return when that is done.
+// end cancels the session's calls, waits for them and removes its sandbox. Every caller of end returns only after that.
 func (x *session) end() {
 	x.once.Do(func() {
 		x.mu.Lock()
@@ -137,7 +137,7 @@ func (x *session) end() {
 		x.mu.Unlock()
 		x.cancel(errEnded)
 		<-x.idle
-		if x.sandbox != "" { // nobody is left who could change it
+		if x.sandbox != "" { // no call is left that could change it
 			if err := x.o.Engine.DeleteSandbox(x.who(), x.sandbox); err != nil {
 				x.o.Logger.Error("the sandbox of an MCP session is not removed", "sandbox", x.sandbox, "err", err)
 			}
@@ -148,11 +148,11 @@ func (x *session) end() {
 	})
 }
 
-// close is end, from this side of the connection.
+// close ends the session from this side of the connection.
 func (x *session) close() {
 	x.end()
 	for conn := range x.server.Sessions() {
-		_ = conn.Close() // it says why it ended, which is us
+		_ = conn.Close() // the reason is this call
 	}
 }
 
@@ -162,14 +162,15 @@ func (x *session) who() engine.Caller {
 	return x.caller
 }
 
-// become is called with each authenticated request of the session: the same caller, but what it may do is as of now.
+// become updates the caller's rights. It is called with each authenticated request of the session, always for the same
+// caller.
 func (x *session) become(c engine.Caller) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.caller = c
 }
 
-// box is the id of the session's sandbox, which is made if there is none.
+// box returns the id of the session's sandbox, which it creates if necessary.
 func (x *session) box(ctx context.Context) (string, *nsjail.Refusal) {
 	x.making.Lock()
 	defer x.making.Unlock()
@@ -185,13 +186,13 @@ func (x *session) box(ctx context.Context) (string, *nsjail.Refusal) {
 	return info.ID, nil
 }
 
-// lost forgets a sandbox that has expired, so that the next call gets a new one, and tells the model so.
+// lost forgets a sandbox that has expired, so that the next call gets a new one, and returns a refusal that says so.
 func (x *session) lost(id string, no *nsjail.Refusal) *nsjail.Refusal {
 	if id == "" || no.Layer != "sandbox" {
 		return no
 	}
 	if _, err := x.o.Engine.Sandbox(x.who(), id); err == nil {
-		return no // it is about a file
+		return no // it concerns a file
 	}
 	x.making.Lock()
 	defer x.making.Unlock()
@@ -204,7 +205,7 @@ func (x *session) lost(id string, no *nsjail.Refusal) *nsjail.Refusal {
 	return &again
 }
 
-// asRefusal returns an error of the engine the form that a model reads.
+// asRefusal converts an error of the engine to the form that a model reads.
 func asRefusal(err error) *nsjail.Refusal {
 	var no *nsjail.Refusal
 	if errors.As(err, &no) {

@@ -10,9 +10,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ServeStdio serves one session on o.In and o.Out until In ends or ctx does; nil then. Nothing but the protocol is
-// written to Out. What is no message is answered with an error, and the session goes on. When In ends, calls that still
-// run are cancelled: the client has gone.
+// ServeStdio serves one session on o.In and o.Out. It returns nil when In ends or ctx is cancelled. Only protocol
+// messages are written to Out. A line that is not a message is answered with an error, and the session goes on. When In
+// ends, running calls are cancelled, since the client has disconnected.
 func ServeStdio(ctx context.Context, o Options) error {
 	s, err := newService(o)
 	if err != nil {
@@ -44,8 +44,7 @@ func ServeStdio(ctx context.Context, o Options) error {
 	return nil
 }
 
-// batches reports whether the client has asked for a version of the protocol that has batches: they went with
-// 2025-06-18.
+// batches reports whether the client has requested a version of the protocol with batches: 2025-06-18 removed them.
 func (x *session) batches() bool {
 	for conn := range x.server.Sessions() {
 		if p := conn.InitializeParams(); p != nil {
@@ -55,7 +54,7 @@ func (x *session) batches() bool {
 	return false
 }
 
-// keepOpen leaves closing to the opener.
+// keepOpen hides Close: the opener of the stream closes it.
 type keepOpen struct{ io.Writer }
 
 func (keepOpen) Close() error { return nil }

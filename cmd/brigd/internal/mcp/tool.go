@@ -14,7 +14,7 @@ import (
 	"brig/nsjail"
 )
 
-// tool is one tool as every session has it.
+// tool is the definition of a tool, shared by all sessions.
 type tool struct {
 	def *sdk.Tool
 	// call does it. The result's structured content is as def.OutputSchema says.
@@ -31,7 +31,7 @@ type call struct {
 	progress *progress // nil if the client does not want to know
 }
 
-// define makes a tool whose arguments are an In and whose structured content is an Out.
+// define returns a tool with arguments of type In and structured content of type Out.
 func define[In, Out any](name, title, description string, hints sdk.ToolAnnotations, refused func(*nsjail.Refusal) any,
 	do func(ctx context.Context, c *call, in *In) *sdk.CallToolResult) *tool {
 	t := &tool{refused: refused}
@@ -48,12 +48,12 @@ func define[In, Out any](name, title, description string, hints sdk.ToolAnnotati
 	return t
 }
 
-// handler is what the SDK calls for a tool of this session.
+// handler returns the SDK's handler for a tool of this session.
 func (x *session) handler(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (res *sdk.CallToolResult, _ error) {
 		c := &call{session: x, tool: t, args: req.Params.Arguments}
 		defer func() {
-			if why := recover(); why != nil { // the SDK's goroutine would end the process, and with it everybody's sessions
+			if why := recover(); why != nil { // a panic in the SDK's goroutine would end the process and all sessions
 				x.o.Logger.Error("an MCP tool has panicked", "tool", t.def.Name, "why", why, "stack", string(debug.Stack()))
 				res = c.refuse(&nsjail.Refusal{Message: "the server has made a mistake", Code: "internal", Layer: "request",
 					NextSteps: []string{"Tell the operator of the server, whose log says more."}})
@@ -77,7 +77,7 @@ func (x *session) handler(t *tool) sdk.ToolHandler {
 	}
 }
 
-// decode reads arguments strictly. A null is as good as nothing: models write it for what they leave out.
+// decode parses arguments strictly. A null counts as absent: models write it for what they leave out.
 func decode(data json.RawMessage, in any, name string, required []string) *nsjail.Refusal {
 	if len(data) == 0 {
 		data = json.RawMessage("{}")
@@ -119,8 +119,8 @@ func decode(data json.RawMessage, in any, name string, required []string) *nsjai
 	return no
 }
 
-// shellStep returns how to run a command line as a list of words, or "". Models send a command line under several names
-// before they read what cmd is.
+// shellStep returns advice on how to pass a command line as a list of words, or "". Models send command lines under
+// several names before they read the description of cmd.
 func shellStep(name string, members map[string]json.RawMessage) string {
 	if name != "run_command" {
 		return ""
@@ -138,14 +138,14 @@ func shellStep(name string, members map[string]json.RawMessage) string {
 		e := json.NewEncoder(&text)
 		e.SetEscapeHTML(false) // the text is for a model, not for a web page
 		if e.Encode(words) != nil {
-			return "" // every string can be written as JSON
+			return "" // unreachable: every string has a JSON form
 		}
 		return `You mean {"cmd": ["sh", "-c", ` + strings.TrimSpace(text.String()) + "]}."
 	}
 	return ""
 }
 
-// refuse is the result of a call that was refused.
+// refuse returns the result of a refused call.
 func (c *call) refuse(no *nsjail.Refusal) *sdk.CallToolResult { return refusal(c.tool.refused(no), no) }
 
 func refusal(structured any, no *nsjail.Refusal) *sdk.CallToolResult {
@@ -163,7 +163,7 @@ func refusal(structured any, no *nsjail.Refusal) *sdk.CallToolResult {
 	return result(structured, true, b.String())
 }
 
-// sentence returns a text a capital letter and a full stop.
+// sentence adds a capital letter and a full stop to a text.
 func sentence(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -175,15 +175,15 @@ func sentence(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// result has a structured content, and each text in a block of its own: what a program prints cannot pass for what the
-// server says.
+// result returns a result with structured content and each text in a separate block, so that program output cannot pass
+// for a message of the server.
 func result(structured any, isError bool, texts ...string) *sdk.CallToolResult {
 	r := &sdk.CallToolResult{IsError: isError, Content: []sdk.Content{}}
 	for _, text := range texts {
 		r.Content = append(r.Content, &sdk.TextContent{Text: text})
 	}
 	data, err := json.Marshal(structured)
-	if err != nil { // cannot be: it is plain data
+	if err != nil { // impossible: it is plain data
 		return &sdk.CallToolResult{IsError: true,
 			Content: []sdk.Content{&sdk.TextContent{Text: "The result has no JSON form: " + err.Error() + "."}}}
 	}

@@ -24,7 +24,7 @@ const maxHeld = 256 << 20
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
-// visit is one HTTP request on its way: its client has a time for the body and for each piece of the answer.
+// visit is one HTTP request in progress, with time limits for its body and for each piece of the answer.
 type visit struct {
 	http.ResponseWriter
 	s     *Server
@@ -39,10 +39,10 @@ type visit struct {
 	status                      int
 }
 
-// statusGone is logged where no client was answered.
+// statusGone is logged if the client disconnected before it was answered.
 const statusGone = 499
 
-// visited answers one request by serve, or with the refusal and the status that it returns, and writes a line about it.
+// visited answers one request by serve, or with the refusal and the status that serve returns, and writes a log line.
 func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string,
 	serve func(*visit) (int, *nsjail.Refusal)) {
 	start := time.Now()
@@ -53,8 +53,8 @@ func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string,
 	}
 	defer v.log(start)
 	defer func() { v.release() }()
-	defer v.writeTime(s.o.WriteTime) // for what is still buffered; the next request on the connection sets its own
-	v.writeTime(0)                   // the last request on the connection had one
+	defer v.writeTime(s.o.WriteTime) // for buffered data; the next request on the connection sets a new one
+	v.writeTime(0)                   // removes that of the previous request on the connection
 	h := w.Header()
 	h.Set("X-Request-Id", v.request)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -65,7 +65,7 @@ func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string,
 	}
 }
 
-// log writes one line. What the client has chosen is in values only, which slog's handlers quote.
+// log writes one line. Text chosen by the client is only in values, which slog's handlers quote.
 func (v *visit) log(start time.Time) {
 	attrs := []slog.Attr{slog.String("request", v.request), slog.String("method", v.r.Method),
 		slog.String("route", v.route), slog.Int("status", v.status),
@@ -76,8 +76,8 @@ func (v *visit) log(start time.Time) {
 	v.s.o.Logger.LogAttrs(v.r.Context(), slog.LevelInfo, "request", attrs...)
 }
 
-// WriteHeader starts the answer. A body that has not been read has a second to arrive, since net/http waits for it, and
-// the connection is closed.
+// WriteHeader starts the answer. If the body has not been read, the rest of it has one second to arrive, since net/http
+// waits for it, and the connection is closed.
 func (v *visit) WriteHeader(status int) {
 	if v.status == statusGone && status >= 200 {
 		v.status = status
@@ -89,7 +89,7 @@ func (v *visit) WriteHeader(status int) {
 	v.ResponseWriter.WriteHeader(status)
 }
 
-// Write is http.ResponseWriter's.
+// Write implements http.ResponseWriter.
 func (v *visit) Write(p []byte) (int, error) {
 	if v.status == statusGone {
 		v.WriteHeader(http.StatusOK)
@@ -99,7 +99,7 @@ func (v *visit) Write(p []byte) (int, error) {
 	return v.ResponseWriter.Write(p)
 }
 
-// FlushError is for http.ResponseController.
+// FlushError supports http.ResponseController.
 func (v *visit) FlushError() error {
 	if v.status == statusGone {
 		v.WriteHeader(http.StatusOK)
@@ -109,14 +109,14 @@ func (v *visit) FlushError() error {
 	return v.ctl.Flush()
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (v *visit) Unwrap() http.ResponseWriter { return v.ResponseWriter }
 
-// writeTime returns the client so long to take what is written; 0 is for ever. It only fails on a connection that is
-// gone, and where there is none.
+// writeTime sets the deadline for the client to read what is written; 0 means none. It fails only on a closed
+// connection, and if there is no connection.
 func (v *visit) writeTime(d time.Duration) { _ = v.ctl.SetWriteDeadline(deadline(d)) }
 
-// readTime is likewise for what is read.
+// readTime sets the deadline for reading in the same way.
 func (v *visit) readTime(d time.Duration) { _ = v.ctl.SetReadDeadline(deadline(d)) }
 
 func deadline(d time.Duration) time.Time {
@@ -126,7 +126,7 @@ func deadline(d time.Duration) time.Time {
 	return time.Now().Add(d)
 }
 
-// read reads the whole body, within its size, its time and the memory that all share, and makes it the request's body.
+// read reads the whole body, within its size, its time and the shared memory budget, and sets it as the request's body.
 func (v *visit) read(key string) (int, *nsjail.Refusal) {
 	limits := body.Limits{Most: int64(v.s.o.MaxMessage), Time: v.s.o.BodyTime}
 	text, release, err := v.s.bodies.Read(key, v.r, v.ctl, limits)
@@ -134,7 +134,7 @@ func (v *visit) read(key string) (int, *nsjail.Refusal) {
 	switch {
 	case err == nil:
 		v.taken = true
-		v.readTime(0) // from now on net/http reads the connection to see its end
+		v.readTime(0) // net/http now reads the connection to detect its end
 		v.r.Body = io.NopCloser(bytes.NewReader(text))
 		if trimmed := bytes.TrimLeft(text, " \t\r\n"); json.Valid(trimmed) && v.r.Method == http.MethodPost {
 			if _, wrong := open(trimmed); wrong != "" {
@@ -185,5 +185,5 @@ func refuseHTTP(w http.ResponseWriter, r *http.Request, status int, no *nsjail.R
 		h.Set("WWW-Authenticate", challenge)
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // a client that has gone needs no answer
+	_, _ = w.Write(append(text, '\n')) // an error means that the client has disconnected
 }

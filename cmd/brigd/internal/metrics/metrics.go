@@ -1,7 +1,6 @@
-// Package metrics counts what brigd does, for Prometheus. It is the only package that knows its client library.
+// Package metrics counts brigd's events for Prometheus. Only this package imports the client library.
 //
-// No label's values come from outside: neither an agent's name nor a path, a host or a message makes a series of its
-// own.
+// No label takes values from outside: agents' names, paths, hosts and messages do not create series.
 package metrics
 
 import (
@@ -19,19 +18,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Options are what the metrics read when they are asked for; a nil function is a figure that is not there.
+// Options are the sources of the gauges. A nil function omits its gauge.
 type Options struct {
-	// Version is brigd's.
+	// Version is the version of brigd.
 	Version string
-	// Sandboxes is how many work areas exist, Depth how many runs wait and Running how many have a place.
+	// Sandboxes is how many sandboxes exist, Depth how many runs wait and Running how many have a place.
 	Sandboxes, Depth, Running func() int
-	// Live adds up the memory, in bytes, and the tasks of the control groups of running jails.
+	// Live returns the memory, in bytes, and the tasks of the control groups of running jails.
 	Live func() (memory, tasks float64)
 	// AuditBroken reports whether the audit log cannot be written at present.
 	AuditBroken func() bool
 }
 
-// Metrics holds them all, in a registry of its own.
+// Metrics holds all metrics, in a private registry.
 type Metrics struct {
 	registry *prometheus.Registry
 	base     http.Handler
@@ -46,8 +45,8 @@ type Metrics struct {
 	outDropped, egressSent, egressReceived, lost prometheus.Counter
 }
 
-// New makes the metrics. Every value that a label may have is there from the beginning, as 0: a rate over a series that
-// comes into being with its first event would miss that event.
+// New returns the metrics. Every label value exists from the start, as 0: a rate over a series that is created by its
+// first event would miss that event.
 func New(o Options) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.counters()
@@ -76,7 +75,7 @@ func New(o Options) *Metrics {
 	return m
 }
 
-// Handler answers with all metrics, in whichever of Prometheus' formats the client prefers.
+// Handler returns a handler that serves all metrics in the Prometheus format that the client prefers.
 func (m *Metrics) Handler() http.Handler { return m.base }
 
 func (m *Metrics) gauge(name, help string, read func() int) {
@@ -92,7 +91,7 @@ func (m *Metrics) counter(name, help string) prometheus.Counter {
 	return c
 }
 
-// vector is a counter with one label, whose values are these.
+// vector returns a counter with one label and these values.
 func (m *Metrics) vector(name, help, label string, values ...string) *prometheus.CounterVec {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	m.registry.MustRegister(c)
@@ -108,13 +107,13 @@ func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.His
 	return h
 }
 
-// Waited notes how long a run has waited for its place.
+// Waited records how long a run has waited for its place.
 func (m *Metrics) Waited(d time.Duration) { m.wait.Observe(d.Seconds()) }
 
-// Rejected notes a run that was not let into the queue, by the Refusal's Code.
+// Rejected counts a run that the queue refused, by the Refusal's Code.
 func (m *Metrics) Rejected(code string) { m.rejected.WithLabelValues(known(code, rejections)).Inc() }
 
-// Wrap counts the runs of an Executor.
+// Wrap returns an Executor that counts the runs of next.
 func (m *Metrics) Wrap(next nsjail.Executor) nsjail.Executor { return &counted{m, next} }
 
 type counted struct {
@@ -156,8 +155,8 @@ func (c *counted) run(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error
 
 type seenKey struct{}
 
-// Request goes around one that should become a Job: where it is refused before it is one, done counts that. A nil
-// Refusal counts nothing.
+// Request marks a request that should become a Job. If the request is refused before that, done counts the refusal. A
+// nil Refusal counts nothing.
 func (m *Metrics) Request(ctx context.Context) (marked context.Context, done func(*nsjail.Refusal)) {
 	seen := new(atomic.Bool)
 	return context.WithValue(ctx, seenKey{}, seen), func(no *nsjail.Refusal) {

@@ -11,7 +11,7 @@ import (
 // statusRefused is the status of a refused run.
 const statusRefused = "refused"
 
-// other replaces every value of a label that is not in its list.
+// other replaces a label value that is not listed.
 const other = "other"
 
 // The values of labels.
@@ -29,7 +29,7 @@ var (
 	phaseNames     = []string{"look", "resolve", "prepare", "spawn", "exec", "end"}
 )
 
-// countedLimits returns the limits that a Result names when a run has met them.
+// countedLimits returns the names of the limits that a Result can list as hit.
 func countedLimits() (names []string) {
 	for _, r := range nsjail.LimitTable() {
 		if r.Counted {
@@ -39,7 +39,7 @@ func countedLimits() (names []string) {
 	return names
 }
 
-// known keeps a label's values to the list.
+// known returns v if it is in the list, and other if not.
 func known(v string, list []string) string {
 	if slices.Contains(list, v) {
 		return v
@@ -92,7 +92,7 @@ func (m *Metrics) histograms() {
 	m.phases = m.newPhases()
 }
 
-// refused counts a no.
+// refused counts a refusal.
 func (m *Metrics) refused(r *nsjail.Refusal) {
 	m.executions.WithLabelValues(statusRefused).Inc()
 	m.refusals.WithLabelValues(known(r.Layer, layers)).Inc()
@@ -101,7 +101,7 @@ func (m *Metrics) refused(r *nsjail.Refusal) {
 	}
 }
 
-// ended counts what a run was and took. A negative figure of Usage is one that this kernel does not have.
+// ended counts the outcome and the usage of a run. A negative field of Usage is one that this kernel does not report.
 func (m *Metrics) ended(r *nsjail.Result) {
 	m.executions.WithLabelValues(known(string(r.Status), statuses)).Inc()
 	for _, l := range r.LimitsHit {
@@ -142,7 +142,7 @@ func (m *Metrics) network(s *egress.Summary) {
 	m.lost.Add(positive(int64(s.Unrecorded)) + positive(int64(s.LinesDropped)))
 }
 
-// positive is a figure, or 0 for one that is unknown: a counter that is told less than 0 panics.
+// positive returns n, or 0 if it is unknown: a counter panics on a negative value.
 func positive(n int64) float64 { return float64(max(n, 0)) }
 
 func seconds(m nsjail.Millis) float64 { return max(time.Duration(m).Seconds(), 0) }

@@ -9,7 +9,7 @@ func (m *Metrics) newActive() prometheus.Gauge {
 	return g
 }
 
-// newPhases has buckets from a tenth of a millisecond on: a start takes about two milliseconds.
+// newPhases returns a histogram whose buckets begin at a tenth of a millisecond: a start takes about two milliseconds.
 func (m *Metrics) newPhases() *prometheus.HistogramVec {
 	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "sandbox_start_phase_seconds",
 		Help:    "The parts of a jail's start, one after the other, and its end; the run itself is not among them.",
@@ -28,13 +28,13 @@ var (
 		nil, nil)
 )
 
-// usage collects both figures with one look at each control group.
+// usage collects both gauges with one reading of each control group.
 type usage func() (memory, tasks float64)
 
-// Describe is prometheus.Collector's.
+// Describe implements prometheus.Collector.
 func (u usage) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(u, out) }
 
-// Collect is prometheus.Collector's.
+// Collect implements prometheus.Collector.
 func (u usage) Collect(out chan<- prometheus.Metric) {
 	memory, tasks := u()
 	out <- prometheus.MustNewConstMetric(liveMemory, prometheus.GaugeValue, memory)

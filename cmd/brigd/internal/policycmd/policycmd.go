@@ -1,5 +1,5 @@
-// Package policycmd is brigd policy, which `brig policy` runs: it lists, shows, checks, compares and explains policies.
-// It changes nothing and asks no running brigd.
+// Package policycmd implements brigd policy, which `brig policy` executes. It lists, shows, checks, compares and
+// explains policies. It changes nothing and does not contact a running brigd.
 package policycmd
 
 import (
@@ -22,10 +22,10 @@ import (
 const (
 	exitOK    = 0
 	exitNo    = 1   // lint: errors; diff: they differ; explain: the run is refused
-	exitUsage = 125 // it cannot be done: a wrong flag, or a policy that cannot be read
+	exitUsage = 125 // the command failed: a wrong flag, or an unreadable policy
 )
 
-// Usage is the help.
+// Usage is the help text.
 const Usage = `  brig policy list
   brig policy lint my-policy.json
   brig policy diff minimal python-data
@@ -53,7 +53,7 @@ Flags:
 Exit codes: 0; 1 lint has found errors, diff a difference, or explain a refusal; 125 it cannot be done.
 `
 
-// Run runs brigd policy with the arguments that follow these words, and returns the exit code.
+// Run runs brigd policy with args, the arguments after these words, and returns the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &command{in: stdin, out: stdout}
 	err := c.run(args)
@@ -64,12 +64,12 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return c.code
 	}
 	if _, werr := fmt.Fprintln(stderr, "brig policy: "+words.Printable(err.Error())); werr != nil {
-		return exitUsage // stderr is gone
+		return exitUsage // stderr is closed
 	}
 	return exitUsage
 }
 
-// command is one of brigd policy under way.
+// command is one invocation of brigd policy.
 type command struct {
 	in  io.Reader
 	out io.Writer
@@ -80,7 +80,7 @@ type command struct {
 	code                int  // the exit code
 }
 
-// verbs are the commands. rest is the command after --, nil without one.
+// verbs returns the subcommands. rest is the command after --, nil without one.
 func (c *command) verbs(rest []string) *verbs.Set {
 	both := func(f *flag.FlagSet) {
 		f.StringVar(&c.dir, "dir", "", "")
@@ -125,7 +125,7 @@ func (c *command) verbs(rest []string) *verbs.Set {
 		}}
 }
 
-// run runs the verb with the arguments before --.
+// run runs the subcommand with the arguments before --.
 func (c *command) run(args []string) error {
 	var rest []string
 	if i := slices.Index(args, "--"); i > 0 {
@@ -149,15 +149,15 @@ func (c *command) load(what string) (*policy.Policy, error) {
 	}
 	if p.Name == "" {
 		name := strings.TrimSuffix(what[strings.LastIndexByte(what, '/')+1:], ".json")
-		if p.Name = name; len(p.Check()) > 0 { // a file may be called anything
+		if p.Name = name; len(p.Check()) > 0 { // the name of a file may be no valid policy name
 			p.Name = ""
 		}
 	}
 	return p, nil
 }
 
-// read reads at most a policy's, or a Spec's, largest size; of standard input one byte more, which their parsers
-// refuse.
+// read reads at most the largest size of a policy or a Spec. From standard input it reads one byte more, so that the
+// parsers refuse a larger one.
 func (c *command) read(name string) ([]byte, error) {
 	const most = max(policy.MaxSize, nsjail.MaxSpecSize)
 	if name != "-" {
@@ -178,7 +178,7 @@ func (c *command) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// printf writes text whose arguments are made safe for a terminal.
+// printf writes text. Its arguments are escaped for a terminal.
 func (c *command) printf(format string, a ...any) error {
 	for i := range a {
 		if s, ok := a[i].(string); ok {

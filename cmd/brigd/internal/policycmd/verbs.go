@@ -53,7 +53,7 @@ func (c *command) show(policies, _ []string) (int, error) {
 		return 0, err
 	}
 	_, err = c.out.Write(append(data,
-		'\n')) // JSON is printable as it is but for U+0080 to U+009F, which no terminal acts on in UTF-8
+		'\n')) // JSON is printable except for U+0080 to U+009F, which terminals ignore in UTF-8
 	return exitOK, err
 }
 
@@ -62,7 +62,7 @@ func (c *command) schema(_, _ []string) (int, error) {
 	return exitOK, err
 }
 
-// linted is the findings of lint about one policy.
+// linted holds the findings of lint for one policy.
 type linted struct {
 	Policy   string           `json:"policy"`
 	Findings []policy.Finding `json:"findings"`
@@ -178,7 +178,7 @@ func (c *command) explain(policies, rest []string) (int, error) {
 	return c.verdict(j)
 }
 
-// job is the run that is asked about.
+// job returns the run to explain.
 func (c *command) job(rest []string) (*nsjail.Job, error) {
 	j := &nsjail.Job{Language: c.language}
 	if c.spec != "" {
@@ -196,7 +196,7 @@ func (c *command) job(rest []string) (*nsjail.Job, error) {
 		j.Spec.Args = rest
 	}
 	if c.language != "" && len(j.Spec.Args) == 0 {
-		j.Spec.Args = []string{c.language} // what a language is run by, package lang decides
+		j.Spec.Args = []string{c.language} // package lang chooses the command for a language
 	}
 	return j, nil
 }

@@ -12,7 +12,7 @@ import (
 	"brig/internal/words"
 )
 
-// Error is what is wrong with a JSON text, and where.
+// Error is an error in a JSON text, with its place.
 type Error struct {
 	Code    string // a strictjson.Code, or the caller's
 	Path    string // of the value, as in files["a b"].base64; "" for the whole
@@ -20,16 +20,16 @@ type Error struct {
 	Fix     string // what to do, in the imperative
 }
 
-// Error is one sentence.
+// Error returns one sentence.
 func (e *Error) Error() string {
 	return strings.TrimPrefix(e.Path+": ", ": ") + e.Message + "; " + e.Fix
 }
 
-// document is what callers send.
+// document has the rules for JSON from clients.
 var document = strictjson.Document{Special: unmarshaler, Render: render}
 
-// Decode reads a JSON text into the value that v points to, strictly: what Scan refuses, a field that the type does not
-// have, null, and a value of the wrong type are *Errors that name the place. Case matters.
+// Decode strictly reads a JSON text into the value that v points to. It returns an *Error with the place for what Scan
+// refuses, an unknown field, null, and a value of the wrong type. Field names are case-sensitive.
 func Decode(data []byte, v any) error {
 	if err := Scan(data); err != nil {
 		return err
@@ -37,8 +37,8 @@ func Decode(data []byte, v any) error {
 	return document.Read(data, v)
 }
 
-// Scan checks that data is one JSON value in UTF-8 within the default bounds, without repeated keys, which readers of
-// JSON understand differently (RFC 8259, section 4).
+// Scan checks that data is one JSON value in UTF-8 within the default bounds and without repeated keys, which JSON
+// parsers treat differently (RFC 8259, section 4).
 func Scan(data []byte) error {
 	if err := strictjson.Scan(data); err != nil {
 		return render(err)
@@ -46,7 +46,7 @@ func Scan(data []byte) error {
 	return nil
 }
 
-// unmarshaler reads types with a JSON form of their own; null is none.
+// unmarshaler reads types that implement json.Unmarshaler; it refuses null.
 func unmarshaler(r *strictjson.Reader, path string, to any) (bool, error) {
 	u, ok := to.(json.Unmarshaler)
 	if !ok {
@@ -62,7 +62,7 @@ func unmarshaler(r *strictjson.Reader, path string, to any) (bool, error) {
 	return true, r.Fail(path, u.UnmarshalJSON(raw))
 }
 
-// render says what is wrong in the words of an answer, which repeats little of what was sent.
+// render converts an error to the form of an answer, which repeats little of the input.
 func render(e *strictjson.Error) error {
 	out := &Error{Code: string(e.Code), Path: e.Path}
 	switch e.Code {
@@ -97,7 +97,7 @@ func render(e *strictjson.Error) error {
 	return out
 }
 
-// invalid is an error of a type that reads itself; its sentence ends with the remedy.
+// invalid fills in the error of a type's UnmarshalJSON. The remedy follows in its sentence.
 func invalid(out *Error, err error) error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -110,7 +110,7 @@ func invalid(out *Error, err error) error {
 	return out
 }
 
-// kind names a value, without the content of a string.
+// kind returns the type of a JSON value, without the content of a string.
 func kind(t json.Token) string {
 	switch v := t.(type) {
 	case string:
@@ -121,7 +121,7 @@ func kind(t json.Token) string {
 	return strictjson.Show(t)
 }
 
-// shortText bounds how much of what was sent an error repeats.
+// shortText bounds how much of the input an error repeats.
 func shortText(s string) string {
 	if len(s) <= words.MaxShown {
 		return s
@@ -129,7 +129,7 @@ func shortText(s string) string {
 	return words.Clip(s, words.MaxShown) + "..."
 }
 
-// shortened keeps the end of a message, which says what is wrong: its beginning is the way there.
+// shortened keeps the end of a message, which has the reason; its beginning is the path.
 func shortened(err error) error {
 	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
 	if len(text) <= maxMessage {

@@ -1,5 +1,6 @@
-// Package schema is the door of jsonschema-go: JSON schemas made from Go types and their doc comments, for the OpenAPI
-// document, for the input of MCP tools and for policies, and the strict reader of JSON that the faces share.
+// Package schema makes JSON schemas from Go types and their doc comments, for the OpenAPI document, for the input of
+// MCP tools and for policies. It also has the strict JSON reader that HTTP and MCP share. Only this package imports
+// jsonschema-go.
 package schema
 
 import (
@@ -12,10 +13,10 @@ import (
 // Schema is a JSON Schema of draft 2020-12, so that others need not import the library.
 type Schema = jsonschema.Schema
 
-// maxMessage bounds, in bytes, what the library says of a value: it quotes what it was given.
+// maxMessage bounds, in bytes, a message of the library, which quotes its input.
 const maxMessage = 512
 
-// Parse reads a schema from JSON.
+// Parse parses a schema.
 func Parse(data []byte) (*Schema, error) {
 	s := new(Schema)
 	if err := json.Unmarshal(data, s); err != nil {
@@ -27,7 +28,7 @@ func Parse(data []byte) (*Schema, error) {
 // Checker checks values against one schema; it may be used by many goroutines.
 type Checker struct{ resolved *jsonschema.Resolved }
 
-// Compile makes a Checker. References lead only into the schema itself: nothing is loaded.
+// Compile returns a Checker. References may lead only into the schema itself: nothing is loaded.
 func Compile(s *Schema) (*Checker, error) {
 	r, err := s.Resolve(nil)
 	if err != nil {
@@ -36,7 +37,7 @@ func Compile(s *Schema) (*Checker, error) {
 	return &Checker{r}, nil
 }
 
-// Check says what is wrong with a value: a map[string]any, a list, a string, a bool, a float64, or nil.
+// Check checks a value: a map[string]any, a list, a string, a bool, a float64, or nil.
 func (c *Checker) Check(value any) error {
 	if err := c.resolved.Validate(value); err != nil {
 		return shortened(err)
@@ -44,7 +45,7 @@ func (c *Checker) Check(value any) error {
 	return nil
 }
 
-// CheckJSON is Check for the value that data spells; what Scan refuses is refused.
+// CheckJSON checks a value in JSON. It also refuses what Scan refuses.
 func (c *Checker) CheckJSON(data []byte) error {
 	if err := Scan(data); err != nil {
 		return err
@@ -56,7 +57,7 @@ func (c *Checker) CheckJSON(data []byte) error {
 	return c.Check(value)
 }
 
-// Validate checks one value against one schema. To check many, Compile it.
+// Validate checks one value against one schema. For many values, use Compile.
 func Validate(s *Schema, value any) error {
 	c, err := Compile(s)
 	if err != nil {

@@ -17,15 +17,14 @@ import (
 	"brig/nsjail"
 )
 
-// For is the schema of a Go type, whole, with nothing referred to. Optional fields are those with omitempty or
-// omitzero, and null is not allowed anywhere. It panics if the type has no JSON form: that is a mistake in the
-// program.
+// For returns the schema of a Go type, without references. Fields with omitempty or omitzero are optional, and null is
+// never allowed. It panics if the type has no JSON form, which is a programming error.
 func For[T any]() *Schema { return ForType(reflect.TypeFor[T]()) }
 
-// ForType is For of a type that is known only when the program runs.
+// ForType is For for a type known only at run time.
 func ForType(t reflect.Type) *Schema { return infer(t, special()) }
 
-// Components are the schemas of types by their names; where one type has another of them as a field, the schema says
+// Components returns the schemas of types by their names. If one of the types has a field of another, the schema has
 // {"$ref": prefix + name}.
 func Components(prefix string, types ...reflect.Type) map[string]*Schema {
 	known := special()
@@ -55,7 +54,7 @@ func infer(t reflect.Type, known map[reflect.Type]*Schema) *Schema {
 	return s
 }
 
-// special are the types whose JSON form is not that of their fields.
+// special returns the schemas of types with a custom JSON form.
 func special() map[reflect.Type]*Schema {
 	zero := 0.0
 	return map[reflect.Type]*Schema{
@@ -77,7 +76,7 @@ func special() map[reflect.Type]*Schema {
 	}
 }
 
-// dropNull removes what the library allows for nil pointers and slices: a field that is not there is left out.
+// dropNull removes the null that the library allows for nil pointers and slices: an absent field is left out instead.
 func dropNull(s *Schema) {
 	if s == nil {
 		return
@@ -99,8 +98,8 @@ func dropNull(s *Schema) {
 //go:embed descriptions.json
 var descriptionsJSON []byte
 
-// descriptions are the doc comments of the fields that JSON shows, by "package.Type.Field"; a test makes the file from
-// the source and fails when it is stale.
+// descriptions returns the doc comments of the JSON fields, by "package.Type.Field". A test generates the file from the
+// source and fails if it is outdated.
 var descriptions = sync.OnceValue(func() (m map[string]string) {
 	if err := json.Unmarshal(descriptionsJSON, &m); err != nil {
 		panic(err)
@@ -108,7 +107,7 @@ var descriptions = sync.OnceValue(func() (m map[string]string) {
 	return m
 })
 
-// describe gives each field of a struct, and of the structs in it, what its doc comment says.
+// describe sets the description of each field of a struct, and of its nested structs, to the field's doc comment.
 func describe(t reflect.Type, s *Schema) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		switch {
@@ -138,7 +137,7 @@ func describe(t reflect.Type, s *Schema) {
 	}
 }
 
-// typeName is the last part of the package's path, and the type's name.
+// typeName returns the last element of the package path, and the type's name.
 func typeName(t reflect.Type) string {
 	path := t.PkgPath()
 	return path[strings.LastIndexByte(path, '/')+1:] + "." + t.Name()

@@ -12,7 +12,7 @@ import (
 	"brig/cmd/brigd/internal/verbs"
 )
 
-// shown is a token for inspect --json.
+// shown is the output of inspect --json.
 type shown struct {
 	ID        string       `json:"id"`
 	Issuer    string       `json:"issuer"`

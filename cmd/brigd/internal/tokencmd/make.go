@@ -16,10 +16,10 @@ import (
 	"brig/cmd/brigd/internal/verbs"
 )
 
-// lifetime is how long a token is valid if mint is not told.
+// lifetime is the default lifetime of a minted token.
 const lifetime = 24 * time.Hour
 
-// maxPolicy bounds a file with a policy, in bytes: a token is not longer.
+// maxPolicy bounds a policy file, in bytes: a token is not longer.
 const maxPolicy = token.MaxText
 
 func (c *command) keygen() error {
@@ -74,7 +74,7 @@ func (c *command) attenuate() error {
 	return c.give(t, err)
 }
 
-// give prints a token, sealed if asked.
+// give prints a token, sealed if requested.
 func (c *command) give(t *token.Token, err error) error {
 	if err == nil && c.seal {
 		t, err = token.Seal(t)
@@ -85,7 +85,8 @@ func (c *command) give(t *token.Token, err error) error {
 	return c.print("%s\n", t.Text())
 }
 
-// KeyError is the error of reading a flag's file of keys: where there is none, it names the command that makes one.
+// KeyError wraps the error of reading a flag's key file. If the file does not exist, it names the command that creates
+// one.
 func KeyError(flag string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w; brigd token keygen --out NAME makes NAME.key and NAME.pub", flag, err)
@@ -93,7 +94,7 @@ func KeyError(flag string, err error) error {
 	return fmt.Errorf("%s: %w", flag, err)
 }
 
-// block is what the flags say.
+// block builds a token block from the flags.
 func (c *command) block() (b token.Block, err error) {
 	b = token.Block{Agent: c.agent, Runs: c.runs, Note: c.note}
 	if err := listen.Foreign(c.agent); err != nil {
@@ -131,8 +132,8 @@ func instant(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// document is a policy as a token carries it: a built-in profile by its name, or what a file holds, once it has been
-// read as brigd will read it.
+// document returns a policy in the form that a token carries: a built-in profile by its name, or the content of a file,
+// once it has been parsed as brigd will parse it.
 func document(what string) (json.RawMessage, error) {
 	var data []byte
 	if slices.Contains(policy.BuiltIn(), what) {

@@ -1,6 +1,6 @@
-// Package tokencmd is brigd token: it makes, narrows, shows, checks and revokes capability tokens.
+// Package tokencmd implements brigd token, which makes, narrows, shows, checks and revokes capability tokens.
 //
-// A token is never an argument, where every user of the machine could read it: it is read from standard input, or from
+// A token is never an argument, since every user of the machine could read it: it is read from standard input, or from
 // the file that --token names, and written to standard output.
 package tokencmd
 
@@ -22,10 +22,10 @@ import (
 const (
 	exitOK    = 0
 	exitNo    = 1   // the token is not valid
-	exitUsage = 125 // brigd could not do what it was told to
+	exitUsage = 125 // brigd could not do as asked
 )
 
-// Usage is the help.
+// Usage is the help text.
 const Usage = `  brigd token keygen --out issuer                       # issuer.key (secret) and issuer.pub
   brigd token mint --key issuer.key --agent ci --expires 8h --runs 100 --policy minimal >ci.token
   brigd token attenuate --token ci.token --expires 10m --runs 1 | brigd token inspect
@@ -55,7 +55,7 @@ What narrows:
 Exit codes: 0; 1 the token is not valid; 125 brigd could not do it.
 `
 
-// Run runs brigd token with the arguments that follow these words, and returns the exit code.
+// Run runs brigd token with args, the arguments after these words, and returns the exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	c := &command{in: stdin, out: stdout}
 	err := c.verbs().Run(args)
@@ -84,12 +84,12 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitNo
 }
 
-// command is one of brigd token under way.
+// command is one invocation of brigd token.
 type command struct {
 	in  io.Reader
 	out io.Writer
 
-	id string // revoke: what is to be revoked, if it is no token
+	id string // revoke: the id to revoke, if it is not a token
 
 	out1, key, agent, expires, notBefore, policy, note, token, state, reason string
 
@@ -98,7 +98,7 @@ type command struct {
 	keys                  []string
 }
 
-// verbs are the commands. Each but revoke takes flags only.
+// verbs returns the subcommands. All but revoke take flags only.
 func (c *command) verbs() *verbs.Set {
 	verb := func(word string, run func() error, flags func(*flag.FlagSet)) verbs.Verb {
 		return verbs.Verb{Name: word, Flags: flags, Run: func(args []string) error {
@@ -143,7 +143,7 @@ func (c *command) verbs() *verbs.Set {
 		}}
 }
 
-// narrowing are the flags that narrow a token.
+// narrowing defines the flags that narrow a token.
 func (c *command) narrowing(f *flag.FlagSet) {
 	f.StringVar(&c.agent, "agent", "", "")
 	f.StringVar(&c.expires, "expires", "", "")

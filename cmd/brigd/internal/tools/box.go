@@ -12,7 +12,7 @@ import (
 	egress "brig/netns/egress/policy"
 )
 
-// box is what the jail of a tool's runs allows; zero fields are the engine's own defaults.
+// box holds the sandbox settings of a tool's runs; the engine's defaults apply to zero fields.
 type box struct {
 	network []string
 	memory  engine.Size
@@ -26,7 +26,7 @@ func (b box) clone() box {
 	return b
 }
 
-// box reads the key sandbox over what b holds already: a tool's own words win over those of the whole file.
+// box reads the key sandbox into b, which already holds the settings of the whole file; those of a tool override them.
 func (r *reader) box(n *yaml.Node, path string, b *box) {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!bool" {
 		if !r.boolean(n, path) {
@@ -56,7 +56,7 @@ func (r *reader) box(n *yaml.Node, path string, b *box) {
 	r.network(network, allow, path, b)
 }
 
-// network reads what may be reached: "none", "restricted" to the rules in allow, or the rules themselves.
+// network reads the allowed destinations: "none", "restricted" to the rules in allow, or the rules themselves.
 func (r *reader) network(network, allow *yaml.Node, path string, b *box) {
 	switch {
 	case network == nil && allow == nil:
@@ -99,7 +99,7 @@ func (r *reader) rules(n *yaml.Node, path string) (list []string) {
 	return list
 }
 
-// unit reads a figure with its unit as JSON requests have them.
+// unit reads a number with its unit, in the form of JSON requests.
 func (r *reader) unit(n *yaml.Node, path string, to any, want string) {
 	if n.Kind != yaml.ScalarNode {
 		r.problem(n, path, "it is %s: write %s", kindOf(n), want)
@@ -107,7 +107,7 @@ func (r *reader) unit(n *yaml.Node, path string, to any, want string) {
 	}
 	text := []byte(n.Value)
 	if n.Tag != "!!int" && n.Tag != "!!float" {
-		text, _ = json.Marshal(n.Value) // a string has a JSON form
+		text, _ = json.Marshal(n.Value) // a string always has a JSON form
 	}
 	if err := json.Unmarshal(text, to); err != nil {
 		r.problem(n, path, "%q is not what belongs here: write %s", short(n.Value), want)
@@ -130,7 +130,7 @@ func numberOf(v any) float64 {
 	return 0
 }
 
-// relative says whether a file can be put below /input by this name.
+// relative reports whether name is a valid relative path below /input.
 func relative(name string) bool {
 	return name != "" && len(name) <= 255 && name[0] != '/' && path.Clean(name) == name && name != "." && name != ".." &&
 		!strings.HasPrefix(name, "../") && !strings.ContainsRune(name, 0)

@@ -12,7 +12,7 @@ import (
 
 var types = []string{"string", "integer", "number", "boolean", "array", "object"}
 
-// rule is what a parameter's values must keep to, besides the type. Lengths are characters, or an array's elements.
+// rule constrains a parameter's values, in addition to its type. Lengths are in characters, or in elements of an array.
 type rule struct {
 	enum               []value
 	pattern            *regexp.Regexp
@@ -20,7 +20,7 @@ type rule struct {
 	minLength, maxSize *int
 }
 
-// maxItems is how many elements an array may have if the file does not say.
+// maxItems is the default maximum length of an array.
 const maxItems = 1000
 
 func (t *Tool) addParam(r *reader, n *yaml.Node, path string) {
@@ -86,7 +86,7 @@ func (r *reader) length(to **int) func(*yaml.Node, string) {
 	}
 }
 
-// bound reads what a number may not pass.
+// bound reads the minimum or maximum of a number.
 func (r *reader) bound(to **float64) func(*yaml.Node, string) {
 	return func(n *yaml.Node, path string) {
 		var v float64
@@ -98,7 +98,7 @@ func (r *reader) bound(to **float64) func(*yaml.Node, string) {
 	}
 }
 
-// consistent refuses rules that mean nothing for the type.
+// consistent refuses rules that have no meaning for the type.
 func (p *Param) consistent(r *reader, n *yaml.Node, path string) {
 	number, sized := p.Type == "integer" || p.Type == "number", p.Type == "string" || p.Type == "array"
 	if p.Items == "" && p.Type == "array" {
@@ -129,7 +129,7 @@ func (r *reader) oneOf(n *yaml.Node, path string, list []string) string {
 	return text
 }
 
-// constant is a value of the parameter's type that stands in the file.
+// constant reads a value of the parameter's type from the file.
 func (p *Param) constant(r *reader, n *yaml.Node, path string) *value {
 	var v any
 	if err := n.Decode(&v); err != nil {
@@ -137,7 +137,7 @@ func (p *Param) constant(r *reader, n *yaml.Node, path string) *value {
 		return nil
 	}
 	if p.Type == "string" && n.Kind == yaml.ScalarNode {
-		v = n.Value // 1.10 is a text here, and not 1.1
+		v = n.Value // keeps 1.10 as text; as a number it would become 1.1
 	}
 	text, err := json.Marshal(v)
 	if err != nil {

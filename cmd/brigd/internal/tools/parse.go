@@ -13,11 +13,10 @@ var (
 	envName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
 )
 
-// fields is what a mapping may hold.
+// fields maps the allowed keys of a mapping to their readers.
 type fields = map[string]func(n *yaml.Node, path string)
 
-// Parse reads a file of tools; name is what its errors begin with. The error lists up to 20 mistakes, each with its
-// line.
+// Parse reads a tools file; name begins its error texts. The error lists up to 20 mistakes with their lines.
 func Parse(name string, data []byte) (*Set, error) {
 	doc, err := document(name, data)
 	if err != nil {
@@ -54,7 +53,8 @@ func Parse(name string, data []byte) (*Set, error) {
 	return set, nil
 }
 
-// later are the parts of a tool that name parameters, which may stand below them in the file.
+// later holds the parts of a tool that name parameters. They are read last, since the parameters may follow them in the
+// file.
 type later struct {
 	script, args, stdin, env, files *yaml.Node
 }
@@ -96,7 +96,7 @@ func (r *reader) tool(n *yaml.Node, path string, defaults box) *Tool {
 	return t
 }
 
-// body reads what the tool does: a script, or code in a language.
+// body reads the action of the tool: a script, or code in a language.
 func (t *Tool) body(r *reader, n *yaml.Node, path string, l later) {
 	switch {
 	case l.script != nil && (t.language != "" || t.code != ""):
@@ -150,7 +150,7 @@ func (t *Tool) script(r *reader, n *yaml.Node, path string) {
 	t.parts(r, path, l)
 }
 
-// parts reads everything that has templates.
+// parts reads all parts with templates.
 func (t *Tool) parts(r *reader, path string, l later) {
 	if l.args != nil {
 		r.list(l.args, path+".args", maxList, func(n *yaml.Node, p string) {

@@ -14,14 +14,14 @@ import (
 	"brig/nsjail"
 )
 
-// The bounds of what a call becomes, in bytes: Linux takes no longer element of argv (execve(2), MAX_ARG_STRLEN).
+// The bounds of a call's run, in bytes: Linux accepts no longer element of argv (execve(2), MAX_ARG_STRLEN).
 const (
 	maxElement = 128<<10 - 1
 	maxCommand = 1 << 20
 	maxTexts   = 8 << 20 // stdin, environment and files together
 )
 
-// Request is the run that a call of the tool asks for; arguments is a JSON object. Nothing of it is run here.
+// Request returns the run for a call of the tool, without running it. arguments is a JSON object.
 func (t *Tool) Request(arguments []byte) (*engine.Request, *nsjail.Refusal) {
 	call, no := t.read(arguments)
 	if no != nil {
@@ -44,7 +44,7 @@ func (t *Tool) Request(arguments []byte) (*engine.Request, *nsjail.Refusal) {
 	return r, nil
 }
 
-// texts fills what is no argument: stdin, variables and files. What names a parameter without a value is left out.
+// texts fills in stdin, variables and files. A template that names a parameter without a value is left out.
 func (c *call) texts(r *engine.Request) (no *nsjail.Refusal) {
 	left := maxTexts
 	if r.Stdin, no = c.bounded(c.tool.stdin, &left, true); no != nil {
@@ -77,7 +77,7 @@ func (c *call) texts(r *engine.Request) (no *nsjail.Refusal) {
 	return nil
 }
 
-// bounded is text, of which left bytes remain.
+// bounded expands a template and subtracts its length from left, the remaining number of bytes.
 func (c *call) bounded(l template, left *int, nul bool) (string, *nsjail.Refusal) {
 	s, param := c.text(l)
 	if *left -= len(s); *left < 0 {
@@ -89,15 +89,15 @@ func (c *call) bounded(l template, left *int, nul bool) (string, *nsjail.Refusal
 	return s, nil
 }
 
-// call is one call of a tool, with the values of its parameters; those without one are not in it.
+// call is one call of a tool, with the values of its parameters. Parameters without a value are absent.
 type call struct {
 	tool   *Tool
 	values map[string]value
 	argv   int // bytes so far
 }
 
-// read checks what was sent against the tool's parameters. A null is as good as nothing: models write it for what they
-// leave out.
+// read checks the arguments against the tool's parameters. A null counts as absent: models write it for what they leave
+// out.
 func (t *Tool) read(arguments []byte) (*call, *nsjail.Refusal) {
 	c := &call{tool: t, values: map[string]value{}}
 	if len(bytes.TrimSpace(arguments)) == 0 {
@@ -158,7 +158,7 @@ func (t *Tool) whichParams(name string) string {
 	return "it takes " + strings.Join(known, ", ")
 }
 
-// refuse is a no to the call because of one parameter, or of "" for all of it.
+// refuse refuses the call because of one parameter, or as a whole if param is "".
 func (c *call) refuse(param, what, fix string) *nsjail.Refusal {
 	r := &nsjail.Refusal{Code: "invalid_argument", Layer: "request", Rule: c.tool.Name, Message: what + "."}
 	if param != "" {
@@ -171,7 +171,7 @@ func (c *call) refuse(param, what, fix string) *nsjail.Refusal {
 	return r
 }
 
-// missing says that a template names a parameter that has no value.
+// missing reports whether a template names a parameter that has no value.
 func (c *call) missing(l template) bool {
 	return slices.ContainsFunc(l, func(p piece) bool {
 		_, ok := c.values[p.param]
@@ -179,7 +179,8 @@ func (c *call) missing(l template) bool {
 	})
 }
 
-// text fills a template in one pass; param is the last parameter in it. What has no value is nothing.
+// text expands a template in one pass. param is the last parameter in it. A parameter without a value expands to
+// nothing.
 func (c *call) text(l template) (s, param string) {
 	var out strings.Builder
 	for _, p := range l {
@@ -191,7 +192,8 @@ func (c *call) text(l template) (s, param string) {
 	return out.String(), param
 }
 
-// element appends what one element of the file becomes: nothing, if a parameter in it has no value.
+// element appends the expansion of one element of the file to argv. It appends nothing if a parameter of the element
+// has no value.
 func (c *call) element(e element, argv *[]string) *nsjail.Refusal {
 	if e.when != "" {
 		if v, ok := c.values[e.when]; !ok || !v.truth {
@@ -226,8 +228,8 @@ func (c *call) element(e element, argv *[]string) *nsjail.Refusal {
 	return nil
 }
 
-// checkElement looks at one finished element of argv, which begins with the value of param, or with a literal if that
-// is "".
+// checkElement checks one expanded element of argv, which begins with the value of param, or with a literal if param is
+// "".
 func (c *call) checkElement(s, param string, operand bool) *nsjail.Refusal {
 	if c.argv += len(s) + 1; len(s) > maxElement || c.argv > maxCommand {
 		return c.refuse(param, fmt.Sprintf("an argument of %d bytes is too long for a command", len(s)),

@@ -8,10 +8,10 @@ import (
 //go:embed schema.json
 var fileSchema []byte
 
-// FileSchema is the JSON Schema of a file of tools, for editors.
+// FileSchema returns the JSON Schema of a tools file, for editors.
 func FileSchema() []byte { return fileSchema }
 
-// InputSchema is the JSON Schema of what a call of the tool takes.
+// InputSchema returns the JSON Schema of the tool's arguments.
 func (t *Tool) InputSchema() json.RawMessage {
 	properties, required := map[string]any{}, []string{}
 	for i := range t.Params {
@@ -27,7 +27,7 @@ func (t *Tool) InputSchema() json.RawMessage {
 	}
 	data, err := json.Marshal(s)
 	if err != nil {
-		panic("tools: " + err.Error()) // all of it are texts and numbers
+		panic("tools: " + err.Error()) // impossible: all of it is texts and numbers
 	}
 	return data
 }
@@ -66,7 +66,7 @@ func (p *Param) schema() map[string]any {
 	return s
 }
 
-// json is a value as JSON has it: texts of other types than string are their own JSON.
+// json returns the JSON form of a value. For other types than string, the text is already JSON.
 func (p *Param) json(v value) any {
 	if p.Type == "string" {
 		return v.text

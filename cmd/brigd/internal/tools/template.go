@@ -14,11 +14,11 @@ import (
 type piece struct {
 	literal string
 	param   string // "" for a literal
-	splice  bool   // an array, one element of argv for each of its own
+	splice  bool   // an array whose elements become one element of argv each
 }
 
-// template is a text with parameters in it: "{{name}}", or "{{name...}}" for an array's elements. "{{{{" stands for two
-// braces. It is cut into pieces once, when the file is read: values are not looked at for braces.
+// template is a text with parameters: "{{name}}", or "{{name...}}" for the elements of an array. "{{{{" is two literal
+// braces. It is parsed once, when the file is read: braces in values have no meaning.
 type template []piece
 
 // namedTemplate is a variable of the environment or a file with its content.
@@ -27,18 +27,18 @@ type namedTemplate struct {
 	value template
 }
 
-// element is an element of script.args: a template, or several that are there only when a parameter is.
+// element is an element of script.args: a template, or a list that is used only if a parameter has a value.
 type element struct {
 	template template
-	when     string // a parameter's name; "" for always
+	when     string // a parameter's name; "" means always
 	list     []element
-	// operand says that what the template becomes is not read as an option, whatever it begins with.
+	// operand means that the command does not parse the element as an option, even if it begins with '-'.
 	operand bool
 }
 
 var placeholder = regexp.MustCompile(`^\{\{ ?([A-Za-z_][A-Za-z0-9_-]{0,63})(\.\.\.)? ?\}\}`)
 
-// placeholders are the names in the double braces of a text, well-formed ones only.
+// placeholders returns the well-formed names in double braces in a text.
 func placeholders(text string) (names []string) {
 	for {
 		_, rest, ok := strings.Cut(text, "{{")
@@ -52,7 +52,7 @@ func placeholders(text string) (names []string) {
 	}
 }
 
-// template reads one, and checks that its parameters exist.
+// template reads a template and checks that its parameters exist.
 func (t *Tool) template(r *reader, n *yaml.Node, path string) (list template) {
 	text := r.text(n, path)
 	literal := func(s string) {
@@ -89,7 +89,7 @@ func (t *Tool) template(r *reader, n *yaml.Node, path string) (list template) {
 	}
 }
 
-// sole is the parameter that the template consists of, nil if there is anything else.
+// sole returns the parameter if the template consists of one parameter only, and nil otherwise.
 func (l template) sole() *piece {
 	if len(l) != 1 || l[0].param == "" {
 		return nil
@@ -140,8 +140,8 @@ func (t *Tool) element(r *reader, n *yaml.Node, path string) element {
 	return e
 }
 
-// interpreters are programs that take a program's text after an option: the option, and whether all that follows the
-// text is the program's own.
+// interpreters are commands that take program text after an option. ends means that all arguments after the text belong
+// to the program.
 var interpreters = []struct {
 	name, option *regexp.Regexp
 	ends         bool
@@ -152,19 +152,18 @@ var interpreters = []struct {
 		regexp.MustCompile(`^-[A-Za-z]*[eErp]$|^--(eval|print|run)$`), false},
 }
 
-// reading is how a command reads the next element: what it may be, for all that may be left out before it, and what it
-// is for certain.
+// reading tracks how a command may parse the next argument, given that earlier ones can be absent.
 type reading struct {
-	which      int  // the interpreter, -1 for none
-	mayBeText  bool // a program's text
+	which      int  // the interpreter, or -1
+	mayBeText  bool // program text
 	isText     bool
-	over       bool // no option any more
+	over       bool // options have ended
 	afterWord  string
 	afterFixed bool // afterWord is a literal
 }
 
-// checkArgs refuses parameters inside a program's text, where a value would become code, and those without which the
-// words around them would mean something else. It notes which elements are read as no option whatever they begin with.
+// checkArgs refuses parameters inside program text, where a value would become code, and parameters whose absence would
+// change the meaning of adjacent words. It marks the elements that the command never parses as options.
 func (t *Tool) checkArgs(r *reader, args *yaml.Node, at string) {
 	now := reading{which: -1}
 	for i := range t.command {
@@ -211,7 +210,7 @@ func (t *Tool) checkElement(r *reader, args *yaml.Node, at string, e *element, w
 	}
 }
 
-// leaves is a parameter of a template without which it is left out, "" if it always becomes something.
+// leaves returns a parameter whose absence removes the template, or "" if there is none.
 func (t *Tool) leaves(l template, when string) string {
 	for _, piece := range l {
 		p := t.param(piece.param)
@@ -226,7 +225,7 @@ func (t *Tool) leaves(l template, when string) string {
 	return ""
 }
 
-// constant is the text of a template without parameters.
+// constant returns the text of a template without parameters.
 func (l template) constant() (text string, ok bool) {
 	if len(l) == 0 {
 		return "", true

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// value is what a call gives a parameter, as the texts that a template takes.
+// value is the value of a parameter in a call, in the texts that templates use.
 type value struct {
 	text  string   // of a scalar; the JSON of an array or object
 	list  []string // an array's elements
 	truth bool     // a boolean's value; true for every other type
 }
 
-// read reads a JSON value of the parameter's type; wrong says what is not right with it and how it would be.
+// read parses a JSON value of the parameter's type. wrong describes an invalid value and the expected form.
 func (p *Param) read(data json.RawMessage) (v value, wrong string) {
 	switch p.Type {
 	case "array":
@@ -72,7 +72,7 @@ func readObject(data json.RawMessage) (v value, wrong string) {
 	return value{text: out.String(), truth: true}, ""
 }
 
-// scalar is the text of a JSON value of one of the plain types.
+// scalar returns the text of a JSON value of a scalar type.
 func scalar(data json.RawMessage, kind string) (text, wrong string) {
 	data = bytes.TrimSpace(data)
 	switch kind {
@@ -120,7 +120,7 @@ func kindJSON(data json.RawMessage) string {
 	}
 }
 
-// check says what of the file's rules a value breaks.
+// check describes which rule a value breaks, or returns "".
 func (r *rule) check(p *Param, v value) string {
 	if len(r.enum) > 0 && !slices.ContainsFunc(r.enum, func(e value) bool { return e.text == v.text }) {
 		var known []string

@@ -12,10 +12,10 @@ import (
 	"brig/internal/words"
 )
 
-// maxProblems is how many mistakes one answer lists.
+// maxProblems is how many mistakes one error lists.
 const maxProblems = 20
 
-// reader collects what is wrong with a file, each with its line and its field.
+// reader collects the mistakes in a file, each with its line and its field.
 type reader struct {
 	name     string
 	problems []error
@@ -44,7 +44,7 @@ func (r *reader) err() error {
 	return errors.Join(r.problems...)
 }
 
-// document is the one document of a file, made of plain values only: an alias could stand for more than any bound.
+// document parses the single document of a file. It refuses aliases, which could expand beyond any bound.
 func document(name string, data []byte) (*yaml.Node, error) {
 	if len(data) > MaxFile {
 		return nil, fmt.Errorf("%s: the file has more than %d bytes: divide it", name, MaxFile)
@@ -70,7 +70,7 @@ func document(name string, data []byte) (*yaml.Node, error) {
 	return doc.Content[0], r.err()
 }
 
-// syntaxError names the line, which the library leaves out where it is the first.
+// syntaxError adds the line, which the library omits if it is the first.
 func syntaxError(name string, err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if !strings.HasPrefix(text, "line ") {
@@ -79,10 +79,10 @@ func syntaxError(name string, err error) error {
 	return fmt.Errorf("%s: %s; correct the YAML", name, text)
 }
 
-// maxDepth is how deep values may be nested in each other; the deepest that is of use is 8.
+// maxDepth is the maximum nesting of values; valid files need 8.
 const maxDepth = 16
 
-// plain refuses what is not a mapping, a list or a scalar of JSON's types.
+// plain refuses all but mappings, lists and scalars of JSON's types.
 func (r *reader) plain(n *yaml.Node, depth int) {
 	switch {
 	case depth > maxDepth:
@@ -105,8 +105,7 @@ func (r *reader) plain(n *yaml.Node, depth int) {
 	}
 }
 
-// mapping calls one function for each key; keys that are not in the table, or twice, are problems. It says whether n is
-// a mapping at all.
+// mapping calls one function for each key. Unknown and repeated keys are problems. It reports whether n is a mapping.
 func (r *reader) mapping(n *yaml.Node, path string, fields map[string]func(n *yaml.Node, path string)) bool {
 	if n.Kind != yaml.MappingNode {
 		r.problem(n, path, "it is %s: write keys with values", kindOf(n))
@@ -134,7 +133,7 @@ func (r *reader) mapping(n *yaml.Node, path string, fields map[string]func(n *ya
 	return true
 }
 
-// foreign says what to write instead of keys that other programs have.
+// foreign suggests replacements for keys of other programs.
 var foreign = map[string]string{
 	"image":        "brig needs no image: a tool sees this machine's /usr, read-only. Remove it",
 	"docker":       "brig is the sandbox, not docker. Remove it",
@@ -182,7 +181,7 @@ func (r *reader) list(n *yaml.Node, path string, most int, read func(n *yaml.Nod
 	}
 }
 
-// text is a scalar as it is written; a number or a boolean is its own text.
+// text returns a scalar as it is written; a number or a boolean is not converted.
 func (r *reader) text(n *yaml.Node, path string) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		r.problem(n, path, "it is %s: write a text", kindOf(n))
@@ -218,7 +217,7 @@ func kindOf(n *yaml.Node) string {
 	return fmt.Sprintf("the text %q", short(n.Value))
 }
 
-// short bounds how much of a file or a value an answer repeats.
+// short bounds how much of a file or a value an error repeats.
 func short(s string) string {
 	const most = 48
 	if len(s) > most {

@@ -15,16 +15,16 @@ const Enabled = false
 // Tracer does nothing in this build.
 type Tracer struct{}
 
-// New makes a Tracer.
+// New returns a Tracer.
 func New(context.Context, Options) (*Tracer, error) { return &Tracer{}, nil }
 
-// Handler is next.
+// Handler returns next.
 func (*Tracer) Handler(next http.Handler) http.Handler { return next }
 
-// Gate is next.
+// Gate returns next.
 func (*Tracer) Gate(next Gate) Gate { return next }
 
-// Wrap is next.
+// Wrap returns next.
 func (*Tracer) Wrap(next nsjail.Executor) nsjail.Executor { return next }
 
 // Close does nothing.

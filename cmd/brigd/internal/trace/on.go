@@ -28,14 +28,14 @@ import (
 // Enabled reports whether this build can trace.
 const Enabled = true
 
-// Tracer makes spans, and sends them in the background.
+// Tracer creates spans and exports them in the background.
 type Tracer struct {
 	tracer   trace.Tracer
 	parent   propagation.TraceContext
-	provider *sdk.TracerProvider // nil: nothing is sent
+	provider *sdk.TracerProvider // nil if spans are not exported
 }
 
-// New makes a Tracer that sends to the address in the variables.
+// New returns a Tracer that exports to the address in the standard variables.
 func New(ctx context.Context, o Options) (*Tracer, error) {
 	if !wanted() {
 		return &Tracer{tracer: noop.NewTracerProvider().Tracer("brigd")}, nil
@@ -64,7 +64,7 @@ func newTracer(ctx context.Context, o Options, more ...sdk.TracerProviderOption)
 	return &Tracer{tracer: p.Tracer("brigd", trace.WithInstrumentationVersion(o.Version)), provider: p}, nil
 }
 
-// wanted reports whether the variables name a place to send to.
+// wanted reports whether the standard variables name an endpoint.
 func wanted() bool {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return false
@@ -72,7 +72,7 @@ func wanted() bool {
 	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
 }
 
-// Close sends what has not been sent, until ctx ends.
+// Close exports the remaining spans, until ctx ends.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t.provider == nil {
 		return nil
@@ -80,7 +80,7 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return t.provider.Shutdown(ctx)
 }
 
-// Handler makes a span of each request.
+// Handler returns a handler that creates a span for each request.
 func (t *Tracer) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx := t.parent.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
@@ -97,14 +97,14 @@ func (t *Tracer) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// status remembers what a handler answers.
+// status records the status that a handler writes.
 type status struct {
 	http.ResponseWriter
 	code int
 	set  bool
 }
 
-// WriteHeader notes the first final code.
+// WriteHeader records the first final code.
 func (s *status) WriteHeader(code int) {
 	if !s.set && code >= 200 {
 		s.code, s.set = code, true
@@ -112,14 +112,13 @@ func (s *status) WriteHeader(code int) {
 	s.ResponseWriter.WriteHeader(code)
 }
 
-// Flush passes on what a stream has so far.
-// a writer that cannot has nothing to hold back
+// Flush sends buffered data. A writer that cannot flush has no buffer.
 func (s *status) Flush() { _ = http.NewResponseController(s.ResponseWriter).Flush() }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// Gate makes a span of each wait.
+// Gate returns a Gate that creates a span for each wait.
 func (t *Tracer) Gate(next Gate) Gate { return tracedGate{t, next} }
 
 type tracedGate struct {
@@ -130,7 +129,7 @@ type tracedGate struct {
 // Ask calls the gate's Ask, without a span.
 func (g tracedGate) Ask(caller string) error { return g.next.Ask(caller) }
 
-// Enter is the gate's.
+// Enter calls the gate's Enter in a span.
 func (g tracedGate) Enter(ctx context.Context, caller string) (func(), error) {
 	_, span := g.tracer.Start(ctx, "queue")
 	defer span.End()
@@ -139,7 +138,7 @@ func (g tracedGate) Enter(ctx context.Context, caller string) (func(), error) {
 	return release, err
 }
 
-// Wrap makes a span of each run.
+// Wrap returns an Executor that creates a span for each run.
 func (t *Tracer) Wrap(next nsjail.Executor) nsjail.Executor { return traced{t, next} }
 
 type traced struct {
@@ -147,7 +146,7 @@ type traced struct {
 	next nsjail.Executor
 }
 
-// Execute is next's.
+// Execute calls next in a span.
 func (t traced) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
 	start := time.Now()
 	ctx, span := t.tracer.Start(ctx, "run", trace.WithTimestamp(start),
@@ -176,7 +175,7 @@ func (t traced) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, err
 	return r, err
 }
 
-// failed notes an error: a refusal by its code, since its sentence may quote the payload.
+// failed records an error. A refusal is recorded by its code, since its sentence may quote the payload.
 func (t *Tracer) failed(span trace.Span, err error) {
 	var no *nsjail.Refusal
 	switch {
@@ -191,7 +190,7 @@ func (t *Tracer) failed(span trace.Span, err error) {
 	}
 }
 
-// method keeps what a client may invent out of a span's name.
+// method replaces methods invented by a client, for use in a span's name.
 func method(m string) string {
 	switch m {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
@@ -201,7 +200,7 @@ func method(m string) string {
 	return "_OTHER"
 }
 
-// clip bounds what others have written.
+// clip shortens foreign text.
 func clip(s string) string {
 	const most = 256
 	return strings.ToValidUTF8(s[:min(len(s), most)], "")

@@ -1,11 +1,10 @@
-// Package trace follows a request through brigd for OpenTelemetry: a span for the request, whose parent the client may
-// name (W3C traceparent), below it one for the wait in the queue and one for the run, with the parts of the jail's
-// start as events.
+// Package trace traces requests with OpenTelemetry: a span for the request, whose parent the client may name (W3C
+// traceparent), with child spans for the wait in the queue and for the run, which has the phases of the jail's start as
+// events.
 //
-// The build tag otel brings it in; a brigd without the tag has the same calls, which do nothing, and none of the
-// libraries. Spans go by OTLP over HTTP to where the standard variables say (OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS,
-// OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER and so on), and nowhere while none names an endpoint. No span holds code,
-// output or a secret.
+// The build tag otel enables it. Without the tag the functions do nothing and the libraries are not linked. Spans are
+// exported by OTLP over HTTP according to the standard variables (OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS,
+// OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER and so on), if one names an endpoint. No span holds code, output or a secret.
 package trace
 
 import (
@@ -13,15 +12,15 @@ import (
 	"log/slog"
 )
 
-// Options are what a Tracer is made of.
+// Options configure a Tracer.
 type Options struct {
-	// Version is brigd's.
+	// Version is the version of brigd.
 	Version string
-	// Logger gets the exporter's messages; nil for none.
+	// Logger receives the exporter's messages; it may be nil.
 	Logger *slog.Logger
 }
 
-// Gate is what lets runs in: admit.Gate.
+// Gate admits runs: admit.Gate.
 type Gate interface {
 	Ask(caller string) error
 	Enter(ctx context.Context, caller string) (release func(), err error)

@@ -1,4 +1,5 @@
-// Package verbs runs the commands of brigd policy, brigd token and brigd audit, whose flags are those of package flag.
+// Package verbs runs the subcommands of brigd policy, brigd token and brigd audit, whose flags are those of package
+// flag.
 package verbs
 
 import (
@@ -13,24 +14,24 @@ import (
 	"brig/internal/words"
 )
 
-// Verb is a word that follows, as mint follows brigd token.
+// Verb is a subcommand, such as mint in brigd token mint.
 type Verb struct {
 	Name  string
 	Flags func(*flag.FlagSet)       // nil for none
-	Run   func(args []string) error // args are what the flags leave
+	Run   func(args []string) error // args are the arguments after the flags
 }
 
-// Set is the verbs of a command.
+// Set holds the subcommands of a command.
 type Set struct {
-	Name  string // as messages call it: "brigd token"
-	None  string // what to write where there is no verb
-	Is    string // what a word that is no verb is not
-	All   bool   // such a word is answered with all verbs where none is near
+	Name  string // for messages: "brigd token"
+	None  string // the message if there is no verb
+	Is    string // the noun in the message about an unknown verb
+	All   bool   // list all verbs if an unknown verb is similar to none
 	Mixed bool   // flags may follow arguments
 	Verbs []Verb
 }
 
-// Run runs the verb that args begin with. It returns flag.ErrHelp where help is asked for.
+// Run runs the verb that args begin with. It returns flag.ErrHelp if help is requested.
 func (s *Set) Run(args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("there is no command; write %s, or --help", s.None)
@@ -57,7 +58,7 @@ func (s *Set) Run(args []string) error {
 	return fmt.Errorf("%s is not %s%s", words.Quote(word), s.Is, fix)
 }
 
-// parse applies the flags of a verb and returns the other arguments.
+// parse parses the flags of a verb and returns the other arguments.
 func (s *Set) parse(v *Verb, args []string) (rest []string, err error) {
 	f := flag.NewFlagSet(v.Name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
@@ -73,7 +74,7 @@ func (s *Set) parse(v *Verb, args []string) (rest []string, err error) {
 	return append(rest, f.Args()...), err
 }
 
-// Printable writes what is not as \uNNNN, so that it can act on no terminal; JSON stays JSON.
+// Printable writes unprintable characters as \uNNNN, so that they cannot control a terminal. JSON remains valid JSON.
 func Printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
