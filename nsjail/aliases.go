@@ -8,7 +8,7 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// What a jail is asked to be. The types are defined in internal/spec, with their documentation.
+// The types of a Spec. Their documentation is in internal/spec.
 type (
 	Spec      = spec.Spec
 	Rootfs    = spec.Rootfs
@@ -54,7 +54,7 @@ const (
 	FaultPayload = spec.FaultPayload
 )
 
-// What holds where a Spec names nothing else. Sizes are in bytes.
+// The defaults of a Spec. Sizes are in bytes.
 const (
 	DefaultWall        = spec.DefaultWall
 	DefaultGrace       = spec.DefaultGrace
@@ -76,11 +76,11 @@ const (
 	MaxSpecSize        = spec.MaxSpecSize
 )
 
-// DefaultRlimits are set unless Limits.Rlimits names them.
+// DefaultRlimits are the resource limits for which Limits.Rlimits has no entry.
 var DefaultRlimits = spec.DefaultRlimits
 
-// ParseSpec reads the JSON form of a Spec. Unknown and repeated keys, null and values of the wrong type are errors that
-// name the place. Spec.Check examines what the values mean.
+// ParseSpec parses the JSON form of a Spec. Unknown and repeated keys, null and values of the wrong type are errors
+// that name the place. Spec.Check examines what the values mean.
 func ParseSpec(data []byte) (*Spec, error) { return spec.ParseSpec(data) }
 
 // ParseBytes reads a size such as "64m", "64mb" or "64MiB".
@@ -104,7 +104,7 @@ func Mechanisms() []Mechanism { return spec.Mechanisms() }
 // Nearest returns the member of list that a misspelt word most likely means, or "".
 func Nearest(word string, list []string) string { return words.Nearest(word, list) }
 
-// What Look found on this machine.
+// The facts that Look returns.
 type (
 	Host      = host.Host
 	Kernel    = host.Kernel
@@ -114,22 +114,22 @@ type (
 	SystemDir = host.SystemDir
 )
 
-// Look reads the machine for what a Spec needs of it. It changes nothing. Close the Host when the jail has started.
+// Look reads the facts of the machine that a Spec depends on. It changes nothing. Close the Host after the start.
 func Look(s *Spec) (*Host, error) { return host.Look(s) }
 
-// Sensitive reports whether a variable of this name usually holds a secret or the way to one. PassEnv passes such a
-// variable only if it is named in full.
+// Sensitive reports whether a variable of this name usually holds a secret, or a way to obtain one. PassEnv passes such
+// a variable only if its full name is given.
 func Sensitive(name string) bool { return host.Sensitive(name) }
 
-// PassEnv picks from environ ("NAME=value" each) the variables that patterns name, in the order of environ.
+// PassEnv returns the entries of environ ("NAME=value") that match patterns, in the order of environ.
 func PassEnv(patterns, environ []string) (passed []string, err error) {
 	return host.PassEnv(patterns, environ)
 }
 
-// BuildEnv returns the payload's environment: PATH, HOME, LANG and TERM, then what was passed, then Spec.Env.
+// BuildEnv returns the payload's environment: PATH, HOME, LANG and TERM, then the passed variables, then Spec.Env.
 func BuildEnv(s *Spec, passed []string, term string) []string { return host.BuildEnv(s, passed, term) }
 
-// SeccompNames returns the filters that Spec.Seccomp knows by name. Anything else is a file.
+// SeccompNames returns the names of the built-in filters for Spec.Seccomp. Any other value is a file.
 func SeccompNames() []string { return host.SeccompNames() }
 
 // FilterTable returns the effective system-call filter of a Spec's Seccomp on this machine, as text.
@@ -138,10 +138,10 @@ func FilterTable(name string) (string, error) { return host.FilterTable(name) }
 // Masks returns the parts of /proc that are hidden or read-only in a jail.
 func Masks() (hidden, readOnly []string) { return host.Masks() }
 
-// DelegateScript returns a script for sh(1) with which root delegates control groups to a user, a name or a uid.
+// DelegateScript returns a sh(1) script with which root delegates control groups to a user, given by name or uid.
 func DelegateScript(user string) (string, error) { return host.DelegateScript(user) }
 
-// What is decided for one machine.
+// The types of a plan.
 type (
 	Plan        = plan.Plan
 	Mode        = plan.Mode
@@ -153,10 +153,10 @@ type (
 // Resolve returns the plan of a Runner that makes each jail from the host's root (RunnerOptions.Cold). It is pure.
 func Resolve(s *Spec, h *Host) (*Plan, error) { return plan.Resolve(s, h) }
 
-// OtherName returns the command that may be meant if the host has no command of this name: "python3" for "python".
+// OtherName returns another name of a command that the host may lack, such as "python3" for "python", or "".
 func OtherName(name string) string { return plan.OtherName(name) }
 
-// What Examine and Diagnose return.
+// The types of Examine and Diagnose.
 type (
 	Facts   = doctor.Facts
 	Finding = doctor.Finding
@@ -172,8 +172,8 @@ const (
 	Note    = doctor.Note
 )
 
-// Diagnose reports what a machine offers to a jail and the remedy for what is missing. The first finding, named jail,
-// is whether a default jail works.
+// Diagnose reports what a machine provides for jails, and a remedy for whatever is missing. The first finding, named
+// jail, states whether a default jail works.
 func Diagnose(f *Facts) []Finding { return doctor.Diagnose(f) }
 
 // Works reports whether a default jail works, according to Diagnose.

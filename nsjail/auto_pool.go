@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	maxRepeated  = 4               // automatic pools at once
-	repeatedIdle = 5 * time.Second // without a start, after which another pool may replace one
+	maxRepeated  = 4               // automatic pools at the same time
+	repeatedIdle = 5 * time.Second // without a start; another pool may then replace it
 )
 
-// growPool parks jails for Specs that are started repeatedly, and shares RunnerOptions.Pool among at most maxRepeated
-// pools. It leaves out Specs that have a pool by Prestart.
+// growPool parks jails for Specs that are started repeatedly. It divides RunnerOptions.Pool among at most maxRepeated
+// pools, and ignores Specs that have a pool made by Prestart.
 func (r *Runner) growPool(s *spec.Spec, t *planTemplate) {
 	if r.pool == 0 || !preparable(s) {
 		return
@@ -36,7 +36,7 @@ func (r *Runner) growPool(s *spec.Spec, t *planTemplate) {
 		automatic = slices.DeleteFunc(automatic, func(y *jailPool) bool { return y == idlest })
 		r.ending.Go(func() { _ = idlest.close() }) // no caller waits for the error
 	}
-	key.Args = []string{"true"} // and nothing else of the run
+	key.Args = []string{"true"} // drop the rest of the run
 	y := st.open(r, &key)
 	y.automatic = true
 	automatic = append(automatic, y)
@@ -46,13 +46,13 @@ func (r *Runner) growPool(s *spec.Spec, t *planTemplate) {
 	}
 }
 
-// started reports whether such a Spec has started before, with or without a network namespace from the pool.
+// started reports whether a jail of the same key has been started before, with or without a pooled network namespace.
 func (st *warmRoot) started(t *planTemplate) bool {
 	return slices.ContainsFunc(st.templates,
 		func(k *planTemplate) bool { return k != t && k.starts > 0 && sameSpec(&k.key, &t.key) })
 }
 
-// automaticPools returns the pools of growPool. The caller holds the lock.
+// automaticPools returns the pools created by growPool. The caller holds the lock.
 func (st *warmRoot) automaticPools() (list []*jailPool) {
 	for _, y := range st.pools {
 		if y.automatic {

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signals are what a shell or a supervisor sends to the keeper of one jail: INT TERM HUP QUIT USR1 USR2 TSTP CONT
-// WINCH, less those that the caller ignores.
+// Signals delivers the signals that a shell or a supervisor sends to the keeper of one jail: INT TERM HUP QUIT USR1
+// USR2 TSTP CONT WINCH, except those that the caller ignores.
 type Signals struct {
 	pipe  *os.File
 	queue []byte
 }
 
-// CatchSignals catches them from now on, for the whole process and for good, in place of the Go runtime. It is for a
-// program that lives as long as its jail, as cmd/brig does; others use os/signal.
+// CatchSignals catches these signals for the whole process and permanently, in place of the Go runtime. It is for a
+// program that lives as long as its jail, such as cmd/brig; others use os/signal.
 func CatchSignals() *Signals {
 	if fd := launcher.CatchSignals(); fd >= 0 {
 		return &Signals{pipe: os.NewFile(uintptr(fd), "signals")}
@@ -25,8 +25,8 @@ func CatchSignals() *Signals {
 	return &Signals{}
 }
 
-// Next waits for a signal; false means that Close was called. A SIGTSTP that a SIGCONT has followed is dropped, as the
-// kernel drops one that is pending: signal(7).
+// Next waits for a signal and returns it. It returns false after Close. A SIGTSTP that is followed by a SIGCONT is
+// dropped, as the kernel drops a pending one: signal(7).
 func (s *Signals) Next() (unix.Signal, bool) {
 	var b [64]byte
 	for len(s.queue) == 0 {
@@ -51,15 +51,15 @@ func (s *Signals) add(b []byte) {
 	}
 }
 
-// Continued reports whether a SIGCONT has come that Next has not returned yet.
+// Continued reports whether a SIGCONT has arrived that Next has not returned yet.
 func (s *Signals) Continued() bool {
 	rc, err := s.pipe.SyscallConn()
 	if err != nil {
-		return false // it is closed: the jail has ended
+		return false // the pipe is closed: the jail has ended
 	}
-	_ = rc.Read(func(fd uintptr) bool { // the same error
+	_ = rc.Read(func(fd uintptr) bool { // likewise
 		var b [64]byte
-		if n, err := unix.Read(int(fd), b[:]); err == nil { // else EAGAIN: none waits
+		if n, err := unix.Read(int(fd), b[:]); err == nil { // EAGAIN: no signal is pending
 			s.add(b[:n])
 		}
 		return true
@@ -67,7 +67,7 @@ func (s *Signals) Continued() bool {
 	return bytes.IndexByte(s.queue, byte(unix.SIGCONT)) >= 0
 }
 
-// Close ends Next.
+// Close makes Next return false.
 func (s *Signals) Close() error {
 	if s.pipe == nil {
 		return nil

@@ -19,33 +19,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cmd is a command in a jail that is being prepared or run. It has the shape of exec.Cmd, with two differences: the
-// jail is described by Spec, and how the payload ended is a *Result, not an error. A non-nil error means that the jail
-// could not be made, and that nothing of the payload has run. A Cmd is used once.
+// Cmd is a command in a jail, prepared or running. It has the shape of exec.Cmd, with two differences: Spec describes
+// the jail, and a *Result, not an error, describes how the payload ended. A non-nil error means that the jail could not
+// be made and that nothing of the payload has run. A Cmd is used once.
 type Cmd struct {
-	// Spec describes the jail; Command has set Args.
+	// Spec describes the jail. Command sets Args.
 	Spec spec.Spec
-	// Stdin is the payload's standard input; nil is empty. An *os.File that is a pipe, a terminal or /dev/null is opened
-	// again for the payload; any other is copied through a pipe.
+	// Stdin is the payload's standard input; nil means empty. An *os.File that is a pipe, a terminal or /dev/null is
+	// opened again for the payload. Any other reader is copied through a pipe.
 	Stdin io.Reader
-	// Stdout and Stderr receive the output; nil drops it. An *os.File that is a pipe, a terminal or /dev/null is opened
-	// again for the payload, unless Spec.Limits bounds the output; any other is copied. If both are the same comparable
-	// writer, or the same file that is copied, one goroutine writes, in the order in which the payload wrote, and the
-	// Result counts all as stdout.
+	// Stdout and Stderr receive the output; nil discards it. An *os.File that is a pipe, a terminal or /dev/null is opened
+	// again for the payload, unless Spec.Limits bounds the output. Any other writer gets a copy. If both are the same
+	// comparable writer, or the same file that is copied, one goroutine writes, in the order in which the payload wrote,
+	// and the Result counts all of it as stdout.
 	Stdout, Stderr io.Writer
-	// Terminal, if set with Spec.TTY, is called with the master side of the payload's terminal before it starts: to
-	// set its size, and again whenever that changes (ioctl_tty(2) TIOCSWINSZ).
+	// Terminal, if set with Spec.TTY, is called with the master side of the payload's terminal before the payload starts.
+	// The callee sets its size, and again whenever that changes (ioctl_tty(2) TIOCSWINSZ).
 	Terminal func(master *os.File)
 
-	// NetworkLog, if set, gets one JSON line (egress.Event) for each connection and each refused attempt of a jail with
-	// NetEgress, and for each connection to a published port. One Write is one line.
+	// NetworkLog, if set, receives one JSON line (egress.Event) for each connection and each refused attempt of a jail
+	// with NetEgress, and for each connection to a published port. Each Write is one line.
 	NetworkLog io.Writer
 
 	wantDigest bool
-	digest     string // of the programs that make the jail, if it is wanted
+	digest     string // of the programs of this run, if wantDigest is set
 	ended      func() // see Job.Ended
 
-	edit       func(*plan.Plan) // a test's change of the plan
+	edit       func(*plan.Plan) // lets a test change the plan
 	runner     *Runner
 	ownsRunner bool // the runner belongs to this Cmd
 	ctx        context.Context
@@ -55,55 +55,55 @@ type Cmd struct {
 	pid        int
 	plan       *plan.Plan
 	streams    run.Streams
-	closers    []io.Closer // what else is closed at the end
+	closers    []io.Closer // other files to close at the end
 	marks      [7]time.Time
 	result     *Result
 	state      outcome
 	made       made
 	group      *cgroup.Group   // nil for none
-	net        *warm.Namespace // nil for a network namespace of its own
-	network    *network        // nil for a jail that reaches nothing and publishes nothing
-	from       *planTemplate   // nil for a jail that was made in one go
-	sockets    []int           // of the network, if they came before the command
+	net        *warm.Namespace // the network namespace from the pool; nil for none
+	network    *network        // nil for a jail without NetEgress and published ports
+	from       *planTemplate   // nil for a jail without a prefix
+	sockets    []int           // of the network, if received while the jail was parked
 	frozen     atomic.Bool
-	stopOOM    func() error // nil for nothing to stop
+	stopOOM    func() error // nil if there is no watch
 	timers     run.Timers
 	stopCtx    func() bool
 }
 
-// outcome is what the keeper itself knows of the end.
+// outcome is what the keeper knows about the end of a jail.
 type outcome struct {
-	cause      atomic.Int32 // why the keeper has ended the jail, set before it does
-	warned     atomic.Bool  // the payload got SIGTERM first
-	lastOutput atomic.Int64 // when, in nanoseconds since the call
-	output     atomic.Int64 // bytes, for the limit that ends the jail
+	cause      atomic.Int32 // why the keeper ended the jail; set before it does
+	warned     atomic.Bool  // the payload has received SIGTERM first
+	lastOutput atomic.Int64 // its time, in nanoseconds since the call of Start
+	output     atomic.Int64 // bytes, compared with Limits.OutputLimit
 	running    atomic.Bool  // the payload has started
-	asked      atomic.Bool  // Stop has asked it to end
-	over       atomic.Bool  // they were more than the limit
-	done       atomic.Bool  // the jail has ended: nothing is left to be ended
-	why        cause        // cause, if it was what ended the jail and not too late
+	asked      atomic.Bool  // Stop has asked the payload to end
+	over       atomic.Bool  // output is above the limit
+	done       atomic.Bool  // the jail has ended
+	why        cause        // the cause, unless it came after the end
 	lost       bool         // init ended without a report
 	cpuLimit   time.Duration
-	sampled    time.Duration // of the payload: launcher.Usage
-	oomGroup   bool          // one process that is killed for want of memory is all
-	full       []string      // the tmpfs that were full at the end
-	disk       int64         // bytes in all of them; -1 is unknown
-	stats      cgroup.Stats  // what the control group has counted
+	sampled    time.Duration // processor time of the payload: launcher.Usage.Sampled
+	oomGroup   bool          // running out of memory ends the whole jail
+	full       []string      // the tmpfs mounts that were full at the end
+	disk       int64         // bytes in all tmpfs mounts; -1 if unknown
+	stats      cgroup.Stats  // the statistics of the control group
 	violation  launcher.Violation
-	listened   bool // whatever violates the filter is known: SIGSYS alone is no violation
+	listened   bool // init listens to the filter and knows every violation, so SIGSYS alone is none
 }
 
-// Command prepares a jail for a command with a launcher of its own. To run many, use a Runner.
+// Command returns a Cmd with a launcher of its own. To run many commands, use a Runner.
 func Command(name string, args ...string) *Cmd {
 	return CommandContext(context.Background(), name, args...)
 }
 
-// CommandContext is Command with a context whose end kills the jail.
+// CommandContext is like Command; the jail is killed when the context ends.
 func CommandContext(ctx context.Context, name string, args ...string) *Cmd {
 	return &Cmd{Spec: spec.Spec{Args: append([]string{name}, args...)}, ownsRunner: true, ctx: ctx}
 }
 
-// Run starts the command and waits for its end.
+// Run starts the command and waits until it ends.
 func (c *Cmd) Run() (*Result, error) {
 	if err := c.Start(); err != nil {
 		return nil, err
@@ -111,8 +111,8 @@ func (c *Cmd) Run() (*Result, error) {
 	return c.Wait()
 }
 
-// Output runs the command and gives its standard output: at most Spec.Limits.Output bytes, or DefaultCapture, of its
-// head and tail; Result.Output counts the rest.
+// Output runs the command and returns the head and tail of its standard output, at most Spec.Limits.Output bytes, or
+// DefaultCapture. Result.Output counts the bytes that were dropped.
 func (c *Cmd) Output() ([]byte, *Result, error) {
 	if c.Stdout != nil {
 		return nil, nil, errors.New("nsjail: Stdout is already set")
@@ -122,7 +122,7 @@ func (c *Cmd) Output() ([]byte, *Result, error) {
 	return c.captured(&b)
 }
 
-// CombinedOutput is Output with the standard error in between.
+// CombinedOutput runs the command and returns its standard output and standard error, interleaved as written.
 func (c *Cmd) CombinedOutput() ([]byte, *Result, error) {
 	if c.Stdout != nil || c.Stderr != nil {
 		return nil, nil, errors.New("nsjail: Stdout or Stderr is already set")
@@ -165,19 +165,19 @@ func (c *Cmd) signal(s unix.Signal) error {
 	return serr
 }
 
-// Plan is what Start has decided; nil before.
+// Plan returns the plan that Start has made, or nil before Start.
 func (c *Cmd) Plan() *plan.Plan {
 	if c.plan == nil || c.plan.Jail != nil {
 		return c.plan
 	}
 	p, err := c.from.prefix.Resolve(&c.Spec, c.plan.Host)
-	if err != nil { // cannot be: it was written before
+	if err != nil { // impossible: the same suffix has been planned before
 		return nil
 	}
 	return p
 }
 
-// Pid is the host's pid of the jail's process 1; 0 before Start.
+// Pid returns the host's pid of the jail's process 1, or 0 before Start.
 func (c *Cmd) Pid() int { return c.pid }
 
 func (c *Cmd) mark(phase int) { c.marks[phase] = time.Now() }

@@ -8,7 +8,7 @@ import (
 	"brig/internal/program"
 )
 
-// digestOf returns the SHA-256 of a program in its binary form.
+// digestOf returns the SHA-256 of an encoded program.
 func digestOf(p *program.Program, r program.Request) ([]byte, error) {
 	b, err := p.Encode(r)
 	if err != nil {
@@ -18,14 +18,13 @@ func digestOf(p *program.Program, r program.Request) ([]byte, error) {
 	return sum[:], nil
 }
 
-// digest returns the digest of the prefix, calculated once.
+// digest returns the digest of the prefix. It is computed once.
 func (t *planTemplate) digest() ([]byte, error) {
 	t.sumOnce.Do(func() { t.sum, t.sumErr = digestOf(t.prefix.Plan.Head, t.prefix.Plan.Request()) })
 	return t.sum, t.sumErr
 }
 
-// digestPlan records what the launcher performs: the hash of a jail's program, or of its prefix and suffix, and of the
-// mounts that are passed.
+// digestPlan records the digest of what the launcher performs: the program, or its two parts, and the passed mounts.
 func (c *Cmd) digestPlan(t *planTemplate, r program.Request) error {
 	if !c.wantDigest {
 		return nil
@@ -44,7 +43,7 @@ func (c *Cmd) digestPlan(t *planTemplate, r program.Request) error {
 	}
 	h := sha256.New()
 	h.Write(sum)
-	for _, m := range c.plan.Passed { // a program does not show what is passed by descriptor
+	for _, m := range c.plan.Passed { // the program does not contain the mounts passed by descriptor
 		src := c.plan.Host.Sources[m.Key]
 		fmt.Fprintf(h, "\n%q %#x %v %q %d %d %q %q", m.Key, m.Attr, m.IDMap, m.Target, src.Dev, src.Ino, src.Volume,
 			src.Below)

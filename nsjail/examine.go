@@ -9,10 +9,10 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// Examine reads a machine for Diagnose, and tries to make jails on it. It takes seconds at most.
+// Examine reads the facts for Diagnose, and tries to make jails. It takes a few seconds at most.
 func Examine(ctx context.Context) *doctor.Facts { return doctor.Examine(ctx, tryJail) }
 
-// tryJail makes one jail in a Runner of its own and returns what happened.
+// tryJail runs one jail in a new Runner and returns what happened.
 func tryJail(ctx context.Context, s spec.Spec) doctor.Trial {
 	t := doctor.Trial{Tried: true}
 	runner, err := NewRunner()

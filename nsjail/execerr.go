@@ -17,29 +17,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotFound and ErrNotExecutable are reasons why the command could not be started; errors.Is finds them in Start's
-// error.
+// ErrNotFound and ErrNotExecutable are reasons why the command could not be started, for errors.Is.
 var (
 	ErrNotFound      = errors.New("command not found in the jail")
 	ErrNotExecutable = errors.New("command not executable in the jail")
 )
 
-// ExecError is a command that the jail could not start.
+// ExecError means that the command could not be executed in the jail.
 type ExecError struct {
 	Cause *spec.Error
 	Kind  error // ErrNotFound or ErrNotExecutable
 }
 
-// Error is Cause's line.
+// Error returns the message of Cause.
 func (e *ExecError) Error() string { return e.Cause.Error() }
 
-// Is matches Kind.
+// Is reports whether target is Kind.
 func (e *ExecError) Is(target error) bool { return target == e.Kind }
 
-// Unwrap returns the Error.
+// Unwrap returns Cause.
 func (e *ExecError) Unwrap() error { return e.Cause }
 
-// execError distinguishes a missing command from one that may not run, and finds the flag that would bring it in.
+// execError tells a missing command from one that may not be executed, and finds the flag that adds it to the jail.
 func (c *Cmd) execError(e *spec.Error) error {
 	name := c.Spec.Args[0]
 	e.Fault, e.Detail = spec.FaultCaller, words.Quote(name)
@@ -70,7 +69,7 @@ func (c *Cmd) forbidden() string {
 	return "it is a directory, has no x permission, or lies on a noexec mount"
 }
 
-// missing returns what the jail lacks when execve(2) returns ENOENT: the interpreter or loader of a file that is there,
+// missing returns what the jail lacks when execve(2) returns ENOENT: the interpreter or the loader of an existing file,
 // or the file itself.
 func (c *Cmd) missing(name string) string {
 	for _, p := range c.plan.Exec {
@@ -95,7 +94,7 @@ func (c *Cmd) missing(name string) string {
 	return c.whereIsIt(name)
 }
 
-// whereIsIt finds a file that the jail lacks on the host, and the flag that brings it in.
+// whereIsIt looks on the host for a file that the jail lacks, and returns the flag that adds it.
 func (c *Cmd) whereIsIt(name string) string {
 	host, err := exec.LookPath(name)
 	if err != nil {
@@ -125,14 +124,14 @@ func (c *Cmd) whereIsIt(name string) string {
 	case system:
 		return fmt.Sprintf("the host has it as %s, which is not on the jail's PATH; name it in full", real)
 	}
-	dir := filepath.Dir(filepath.Dir(real)) // the prefix: a program wants its lib and share too
+	dir := filepath.Dir(filepath.Dir(real)) // the prefix: a program also needs its lib and share
 	if _, err := os.Stat(filepath.Join(dir, "lib")); err != nil || dir == "/" {
 		dir = filepath.Dir(real)
 	}
 	return fmt.Sprintf("the host has it as %s; add --ro-bind %s %s and name it in full", real, dir, dir)
 }
 
-// fromWork is the path of a file of the host from the caller's directory, where --work . would show it; "" otherwise.
+// fromWork returns the path of a host file relative to the caller's directory, where --work . would show it, or "".
 func (c *Cmd) fromWork(host string) string {
 	taken := slices.ContainsFunc(c.Spec.Mounts, func(m spec.Mount) bool { return m.Target == spec.DefaultWorkdir })
 	here, err := os.Getwd()
@@ -152,9 +151,9 @@ func (c *Cmd) workdir() string {
 	return spec.DefaultWorkdir
 }
 
-// inJail finds what a path of the jail is on the host: its mode, 0 where the jail has none or it cannot be told, and
-// the beginning of a regular file. It runs only when the command could not be started. The payload's own links are
-// resolved within what was shared, so that they lead nowhere else: openat2(2), RESOLVE_IN_ROOT.
+// inJail looks up a path of the jail on the host. It returns the mode (0 if the path is missing or unknown) and the
+// beginning of a regular file. It runs only after the command could not be started. Links made by the payload are
+// resolved within the shared directory: openat2(2), RESOLVE_IN_ROOT.
 func (c *Cmd) inJail(p string) (mode uint32, head []byte) {
 	if p == "" {
 		return 0, nil
@@ -186,7 +185,7 @@ func (c *Cmd) inJail(p string) (mode uint32, head []byte) {
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return st.Mode, nil
 	}
-	f, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", fd)) // no device, fifo or socket: fstat(2) has ruled them out
+	f, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", fd)) // not a device, FIFO or socket: fstat(2) has excluded them
 	if err != nil {
 		return st.Mode, nil
 	}
@@ -196,7 +195,7 @@ func (c *Cmd) inJail(p string) (mode uint32, head []byte) {
 	return st.Mode, head[:n]
 }
 
-// source is the directory or file of the host behind a path of the jail, and the rest of the path below it.
+// source returns the host directory or file behind a path of the jail, and the remaining path below it.
 func (c *Cmd) source(p string) (root, rest string) {
 	rest = p
 	switch first, _, _ := strings.Cut(p[1:], "/"); {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setupError names the operation that failed in the jail, and the remedy.
+// setupError returns the error for a failed operation of the jail, with its name and remedy.
 func (c *Cmd) setupError(rep launcher.Report) error {
 	op, of := c.plan.Op(rep.A)
 	if op == nil {
@@ -36,7 +36,7 @@ func (c *Cmd) setupError(rep launcher.Report) error {
 	return doctor.Blame(e)
 }
 
-// cloneError explains why the launcher could not make the namespaces.
+// cloneError explains why the launcher could not create the namespaces.
 func cloneError(p *plan.Plan, err error) error {
 	var oe *launcher.OpError
 	if errors.Is(err, unix.EFBIG) {

@@ -5,8 +5,9 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// CollectGroups removes the control groups that killed keepers of this user have left below parent (Spec.CgroupParent;
-// "" is the caller's own group), with what still runs in them. busy is how many are in use by living ones.
+// CollectGroups removes the control groups that killed keepers of this user have left below parent, and kills the
+// processes in them. parent is as in Spec.CgroupParent; "" is the caller's own group. busy is the number of groups that
+// living keepers use.
 func CollectGroups(parent string) (removed []string, busy int, err error) {
 	l, err := cgroup.Detect(parent)
 	if err != nil {

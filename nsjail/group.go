@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweepMost bounds how many groups of others a start looks at; `brig gc` looks at all.
+// sweepMost is the number of other jails' groups that a start examines; `brig gc` examines all.
 const sweepMost = 64
 
-// makeGroup makes the control group of the plan, and gives the descriptors that the jail and the launcher need of it,
-// in the order of groupSlots. into says that the last is for CLONE_INTO_CGROUP.
+// makeGroup creates the planned control group. It returns the descriptors of it that the jail and the launcher need, in
+// the order of groupSlots. into reports whether the last one is for CLONE_INTO_CGROUP.
 func makeGroup(p *plan.Plan) (g *cgroup.Group, fds []int, into bool, err error) {
 	if p.Group == nil {
 		return nil, nil, false, nil
@@ -41,12 +41,11 @@ func makeGroup(p *plan.Plan) (g *cgroup.Group, fds []int, into bool, err error) 
 		}
 		return g, append(fds, fd), true, nil
 	}
-	null, err := run.OpenNull() // it could not be made, and limits nothing
+	null, err := run.OpenNull() // the version 2 group is optional and could not be created
 	return g, append(fds, null), false, err
 }
 
-// watchOOM ends the jail with the first process that it loses for want of memory, where the kernel does not do so
-// itself.
+// watchOOM ends the jail when the kernel kills one of its processes for lack of memory but not the others.
 func (c *Cmd) watchOOM() (err error) {
 	if l := &c.Spec.Limits; c.group == nil || l.Memory == 0 || l.NoOOMGroup {
 		return nil
@@ -55,13 +54,13 @@ func (c *Cmd) watchOOM() (err error) {
 		return &spec.Error{Fault: spec.FaultHost, Op: "limits.memory", Detail: "control group: cannot watch for kills: " +
 			err.Error(), Remedy: "let them hit one process only: --no-oom-group"}
 	}
-	if c.stopOOM != nil && c.group.OOMKills() > 0 { // before the watch
+	if c.stopOOM != nil && c.group.OOMKills() > 0 { // a kill before the watch began
 		c.endFor(endedMemory)
 	}
 	return nil
 }
 
-// groupError puts a failed step into the words of the Spec.
+// groupError converts a failed step into an error that names the field of the Spec.
 func groupError(err error) error {
 	var s *cgroup.StepError
 	if !errors.As(err, &s) {
@@ -81,7 +80,7 @@ func groupError(err error) error {
 	return e
 }
 
-// cloneIntoError explains why the launcher could not put the jail into its group.
+// cloneIntoError explains why the launcher could not create the jail in its group.
 func cloneIntoError(e *spec.Error) error {
 	switch e.Errno {
 	case unix.EACCES:
@@ -99,7 +98,7 @@ func cloneIntoError(e *spec.Error) error {
 	return doctor.Blame(e)
 }
 
-// endGroup reads what the group has counted, ends what is left in it, and removes it.
+// endGroup reads the group's statistics, kills the processes left in it, and removes it.
 func (c *Cmd) endGroup() error {
 	if c.group == nil {
 		return nil
@@ -111,7 +110,7 @@ func (c *Cmd) endGroup() error {
 	}
 	c.state.stats = g.Read()
 	populated, err := g.Populated()
-	if err == nil && populated { // cannot be, after the pid namespace has gone; but it is what a group is for
+	if err == nil && populated { // impossible after the end of the pid namespace, but checked
 		err = g.Kill()
 	}
 	if err = errors.Join(err, stopped, g.Remove()); err != nil {
@@ -120,8 +119,7 @@ func (c *Cmd) endGroup() error {
 	return nil
 }
 
-// sweepGroups removes what killed keepers of this user have left, once for each runner. What cannot be removed is
-// theirs to tell who asks: CollectGroups.
+// sweepGroups removes the groups left by killed keepers of this user, once for each Runner. It ignores errors.
 func (r *Runner) sweepGroups(l *cgroup.Layout) {
 	r.mu.Lock()
 	done := r.swept
@@ -132,8 +130,8 @@ func (r *Runner) sweepGroups(l *cgroup.Layout) {
 	}
 }
 
-// Freeze stops all processes of a running jail, or lets them go on. It needs a control group: a Spec with a limit that
-// has made one. The wall clock goes on.
+// Freeze stops all processes of a running jail, or resumes them. It needs a control group, which a jail has only if one
+// of its limits requires it. The wall clock continues.
 func (c *Cmd) Freeze(on bool) error {
 	switch {
 	case !c.state.running.Load():
@@ -145,14 +143,15 @@ func (c *Cmd) Freeze(on bool) error {
 	}
 	c.frozen.Store(on)
 	err := c.group.Freeze(on)
-	if on && cause(c.state.cause.Load()) != notEnded { // the end has begun in between, and must not wait for us
+	if on && cause(c.state.cause.Load()) != notEnded { // the keeper is ending the jail; a frozen one would delay it
 		return errors.Join(os.ErrProcessDone, c.group.Freeze(false))
 	}
 	return err
 }
 
-// ControlGroup gives the directories of the jail's control group, between Start and Wait: the version 2 one, or "", and
-// those of version 1 by controller; for brig/cgroup/monitor. Both are empty for a jail without a group.
+// ControlGroup returns the directories of the jail's control group, between Start and Wait: that of version 2, or "",
+// and those of version 1 by controller. Both are empty for a jail without a group. Package brig/cgroup/monitor reads
+// them.
 func (c *Cmd) ControlGroup() (v2 string, v1 map[string]string) {
 	if c.group == nil {
 		return "", nil

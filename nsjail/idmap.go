@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pass makes the mounts that are passed with the prefix or the suffix of a program: open_tree(2), mount_setattr(2).
+// pass creates the mounts that are passed with the prefix or the suffix of a program: open_tree(2), mount_setattr(2).
 func (r *Runner) pass(p *plan.Plan, h *handover, head bool) (err error) {
 	for _, m := range p.Passed {
 		if m.Head != head && p.Head != nil {
@@ -70,9 +70,9 @@ func (r *Runner) pass(p *plan.Plan, h *handover, head bool) (err error) {
 	return nil
 }
 
-// setAttributes sets the attributes of a mount and of everything below it: mount_setattr(2). ns is the user namespace
-// by which it is idmapped, or -1. Not every file system can be idmapped. One that is mounted below the source then
-// keeps its owners, and the payload does not have their rights. why is what was given up.
+// setAttributes sets the attributes of a mount and of all mounts below it: mount_setattr(2). ns is the user namespace
+// for an idmapped mount, or -1. Not every file system supports idmapping. A mount of such a file system below the
+// source keeps its owners, and the payload does not get their rights. why states what was given up.
 func setAttributes(fd int, m *plan.Passed, ns int, s *spec.Spec) (why string, err error) {
 	attr := unix.MountAttr{Attr_set: m.Attr}
 	plain := attr
@@ -100,8 +100,8 @@ func setAttributes(fd int, m *plan.Passed, ns int, s *spec.Spec) (why string, er
 	return "", err
 }
 
-// idmap returns a user namespace that maps the source's owner to the payload. While its map is written it needs a
-// process (user_namespaces(7)): the launcher spawns one that only waits.
+// idmap returns a user namespace that maps the source's owner to the payload. The namespace needs a process while its
+// map is written (user_namespaces(7)); the launcher spawns one that only waits.
 func (r *Runner) idmap(src *host.Source, h *host.Host) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

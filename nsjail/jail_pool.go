@@ -12,12 +12,12 @@ import (
 	"brig/nsjail/internal/warm"
 )
 
-// jailPool holds the parked jails for Specs of one key.
+// jailPool holds parked jails for Specs with the same key.
 type jailPool struct {
 	runner    *Runner
 	spec      spec.Spec
 	key       spec.Spec
-	automatic bool      // made by growPool
+	automatic bool      // created by growPool
 	used      time.Time // when a jail was last taken; warmRoot.mu guards both
 
 	mu      sync.Mutex
@@ -28,14 +28,14 @@ type jailPool struct {
 	fillers sync.WaitGroup
 }
 
-// Prestart keeps n jails ready for Specs like s: fresh ones, parked before the streams, the working directory, the
-// filter and the command are known (and before the mounts, unless the Spec has a Rootfs), each used once. Specs are
-// alike that differ in nothing but Args, Env, PassEnv, Workdir, the clocks Wall, Idle and Grace, Output and OutputLimit
-// and, without a Rootfs, in Mounts. What is taken is made again in the background; if none is ready, Start makes one.
+// Prestart keeps n fresh jails parked for Specs like s. Each is used once and is replaced in the background. If none is
+// ready, Start creates one. A jail is parked before its streams, working directory, filter and command are known, and
+// before its mounts are, unless the Spec has a Rootfs. A Spec is like s if it differs only in Args, Env, PassEnv,
+// Workdir, the clocks Wall, Idle and Grace, Output and OutputLimit and, without a Rootfs, in Mounts.
 //
-// Prestart creates the first jail before it returns, and returns an error of its namespaces or its control group. A
-// later error of its set-up is returned by Start. A second call for such a Spec changes n; 0 ends it. A parked jail
-// holds two descriptors, two processes and, if its limits need one, a control group.
+// Prestart creates the first jail before it returns, and returns an error of its namespaces or its control group. Start
+// returns a later error of its set-up. A second call for such a Spec changes n; 0 ends the pool. A parked jail holds
+// two descriptors, two processes and, if its limits need one, a control group.
 func (r *Runner) Prestart(s spec.Spec, n int) error {
 	if problems := s.Check(); len(problems) > 0 {
 		return problems[0].AsError()
@@ -69,7 +69,7 @@ func (r *Runner) Prestart(s spec.Spec, n int) error {
 	return discardAll(y.resize(n, (*jailPool).refill))
 }
 
-// add takes a jail, unless the Runner was closed.
+// add appends a jail. It returns false if the Runner is closed.
 func (y *jailPool) add(j *parked, want int) bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -81,7 +81,7 @@ func (y *jailPool) add(j *parked, want int) bool {
 	return true
 }
 
-// pool returns the pool for a Spec, which is then no automatic one.
+// pool returns the pool for a Spec, and creates it if necessary. The pool no longer counts as automatic.
 func (st *warmRoot) pool(r *Runner, s *spec.Spec) *jailPool {
 	key := plan.PrefixSpec(s)
 	st.mu.Lock()
@@ -93,7 +93,7 @@ func (st *warmRoot) pool(r *Runner, s *spec.Spec) *jailPool {
 	return st.open(r, s)
 }
 
-// open adds a pool. The caller holds the lock.
+// open creates a pool. The caller holds the lock.
 func (st *warmRoot) open(r *Runner, s *spec.Spec) *jailPool {
 	own := s.Clone()
 	y := &jailPool{runner: r, spec: *own, key: plan.PrefixSpec(own), used: time.Now(), closed: st.done}
@@ -110,7 +110,7 @@ func (st *warmRoot) find(key *spec.Spec) *jailPool {
 	return nil
 }
 
-// takeParked returns a parked jail for a Spec, or nil. It discards those whose prefix does not fit any more.
+// takeParked returns a parked jail for a Spec, or nil if none is ready. It discards jails whose prefix no longer fits.
 func (r *Runner) takeParked(s *spec.Spec) (*parked, error) {
 	r.tree.mu.Lock()
 	none := len(r.tree.pools) == 0
@@ -153,7 +153,7 @@ func (y *jailPool) pop() *parked {
 	return j
 }
 
-// refill starts the background work, at once where nothing is ready. The caller holds the lock.
+// refill parks jails in the background: at once if none is ready, else after the current start. y.mu is held.
 func (y *jailPool) refill() {
 	if len(y.ready) == 0 {
 		y.begin(func() { go y.fill() })
@@ -162,7 +162,7 @@ func (y *jailPool) refill() {
 	}
 }
 
-// later is refill after the current start. The caller holds the lock.
+// later refills after the current start. The caller holds the lock.
 func (y *jailPool) later() { y.begin(func() { time.AfterFunc(warm.RefillPause, y.fill) }) }
 
 func (y *jailPool) begin(start func()) {
@@ -174,8 +174,8 @@ func (y *jailPool) begin(start func()) {
 	start()
 }
 
-// fill parks jails until there are enough. An error ends it until the next take, which then makes its own jail and
-// meets the same error.
+// fill parks jails until there are enough. It stops at an error; the next start then spawns its own jail and returns
+// the same error.
 func (y *jailPool) fill() {
 	defer y.fillers.Done()
 	for {
@@ -199,7 +199,7 @@ func (y *jailPool) fill() {
 	}
 }
 
-// resize sets how many jails are parked, has fill make those that are missing, and returns those that are too many.
+// resize sets the number of parked jails, calls fill to create missing ones, and returns the surplus ones.
 func (y *jailPool) resize(n int, fill func(*jailPool)) (extra []*parked) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -212,7 +212,7 @@ func (y *jailPool) resize(n int, fill func(*jailPool)) (extra []*parked) {
 	return extra
 }
 
-// clear ends the jails that were parked for a template.
+// clear discards the jails that were parked from a template.
 func (y *jailPool) clear(t *planTemplate) error {
 	y.mu.Lock()
 	var old []*parked

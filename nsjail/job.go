@@ -7,16 +7,16 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// Job is one run on its way to a Runner, as the wrappers around it see it: each may narrow the Spec, replace a stream,
-// refuse, or write down what it sees, and hands the Job on. A Job is used once.
+// Job is a request for one run. Executors that wrap a Runner can narrow its Spec, replace a stream, refuse it or log it
+// before they pass it on. A Job is used once.
 type Job struct {
-	// ID names the run in logs; whoever makes the Job chooses it.
+	// ID names the run in logs. The creator of the Job chooses it.
 	ID string
-	// Agent is on whose behalf it runs, and Token the id of the capability that allowed it; "" where there is none.
+	// Agent is the client for which it runs, and Token is the id of the capability that allowed it; "" for none.
 	Agent, Token string
-	// Sandbox is the id of the work area that it runs in; "" for none.
+	// Sandbox is the id of the workspace that it runs in; "" for none.
 	Sandbox string
-	// Language and Code are what Spec.Args was made from, if it was; Code is not used to run.
+	// Language and Code are the source of Spec.Args, if there is one. They do not affect the run.
 	Language string
 	Code     []byte
 
@@ -24,41 +24,40 @@ type Job struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	NetworkLog     io.Writer
-	// Started, if set, is called once the payload runs.
+	// Started, if set, is called when the payload runs.
 	Started func(*Cmd)
-	// Ended, if set, is called once no process of a jail that has started is left, and before its output is waited for.
+	// Ended, if set, is called when all processes of a started jail have ended, before its remaining output is read.
 	Ended func()
 
-	// Redact, if set, takes secrets out of a text that is to be shown or written down.
+	// Redact, if set, removes secrets from a text before it is shown or logged.
 	Redact func(string) string
 
-	// Verdict is what has been decided about the Job on its way.
+	// Verdict is what the Executors have decided so far.
 	Verdict Verdict
-	// PlanDigest is the SHA-256, in hexadecimal, of the programs that the launcher has performed; set by Runner.Execute
-	// if WantPlanDigest is.
+	// PlanDigest is the SHA-256, in hexadecimal, of the programs that the launcher performed. Runner.Execute sets it if
+	// WantPlanDigest is set.
 	PlanDigest     string
 	WantPlanDigest bool
 }
 
-// Verdict is what the wrappers decided about a Job.
+// Verdict is what the Executors decided about a Job.
 type Verdict struct {
-	// Refusal, once set, keeps the Job from running: whoever is further in still sees it pass, so that it can be written
-	// down, and Runner.Execute answers with it.
+	// Refusal, if set, prevents the run. Inner Executors still receive the Job, so that they can log it, and
+	// Runner.Execute returns the Refusal as its error.
 	Refusal *Refusal
-	// Policies are the names of what was asked and allowed it, and Narrowed what they changed in the Spec, a sentence
-	// each.
+	// Policies names the policies that allowed the Job. Narrowed lists their changes to the Spec, a sentence each.
 	Policies, Narrowed []string
 }
 
-// Refuse sets the Job's Refusal, unless there is one.
+// Refuse sets the Refusal of the Job, unless it has one.
 func (j *Job) Refuse(r *Refusal) {
 	if j.Verdict.Refusal == nil {
 		j.Verdict.Refusal = r
 	}
 }
 
-// Executor runs Jobs: a Runner, or a wrapper around one. A *Refusal as error says that nothing has run because somebody
-// said no; any other error, that the jail could not be made.
+// Executor runs Jobs: a Runner, or a wrapper around one. If the error is a *Refusal, a wrapper refused the Job and
+// nothing has run. Any other error means that the jail could not be made.
 type Executor interface {
 	Execute(ctx context.Context, j *Job) (*Result, error)
 }
@@ -78,10 +77,10 @@ type Refusal struct {
 	NextSteps []string `json:"next_steps,omitempty"`
 }
 
-// Error is who says no, and the sentence.
+// Error returns the layer that refused, and the message.
 func (r *Refusal) Error() string { return r.Layer + ": " + r.Message }
 
-// Execute runs a Job, unless it was refused.
+// Execute runs a Job, or returns its Refusal.
 func (r *Runner) Execute(ctx context.Context, j *Job) (*Result, error) {
 	if j.Verdict.Refusal != nil {
 		return nil, j.Verdict.Refusal

@@ -16,18 +16,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// endWait bounds the wait for processes after their SIGKILL. Two that trace each other (PTRACE_O_TRACEEXIT, which every
-// filter but unconfined refuses) never end, and one in a system call on a dead NFS or FUSE server may not.
+// endWait is the time that processes get to end after SIGKILL. Two that trace each other (PTRACE_O_TRACEEXIT, which
+// every filter except unconfined refuses) never end. A process in a system call on a dead NFS or FUSE server may not
+// end either.
 const endWait = launcher.EndSeconds * time.Second
 
-// hurry ends the wait for the jail's first process in endWait. Without init that process is the payload's, and one that
-// it traces or that traces it may keep it from ending: all others are killed, too, as long as new ones come.
+// hurry bounds the wait for the jail's first process by endWait. Without init that process is the payload, and a
+// process that it traces, or that traces it, may prevent its end. So hurry also kills its descendants, repeatedly while
+// there are any.
 func (c *Cmd) hurry() {
 	if !c.Spec.NoInit {
-		return // init's own end closes the report socket
+		return // the report socket closes when init ends
 	}
 	end := time.Now().Add(endWait)
-	_ = c.pidfd.SetReadDeadline(end) // an error means that it is closed: the jail has ended
+	_ = c.pidfd.SetReadDeadline(end) // an error means that the pidfd is closed: the jail has ended
 	var pass func()
 	pass = func() {
 		if killBelow(c.pid) && time.Now().Before(end) && !c.state.done.Load() {
@@ -37,8 +39,8 @@ func (c *Cmd) hurry() {
 	pass()
 }
 
-// killBelow sends SIGKILL to all descendants of a process, and reports whether there were any. Each is held by a pidfd,
-// and looked for again below its parent before the signal is sent, so its number cannot have been reused meanwhile.
+// killBelow sends SIGKILL to all descendants of a process, and reports whether there were any. It opens a pidfd for
+// each and checks again that it is a descendant before it sends the signal, so that a reused pid is not hit.
 func killBelow(pid int) (any bool) {
 	for _, p := range below(pid) {
 		fd, err := unix.PidfdOpen(p, 0)
@@ -47,20 +49,20 @@ func killBelow(pid int) (any bool) {
 		}
 		if slices.Contains(below(pid), p) {
 			any = true
-			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // an error means that it has ended
+			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // an error means that the process has ended
 		}
 		unix.Close(fd)
 	}
 	return any
 }
 
-// below lists the descendants of a process: /proc/PID/task/TID/children, proc(5).
+// below returns the descendants of a process: /proc/PID/task/TID/children, proc(5).
 func below(pid int) (list []int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is well-formed
 	for _, t := range tasks {
 		text, err := os.ReadFile(t)
 		if err != nil {
-			continue // a thread that has ended
+			continue // the thread has ended
 		}
 		for _, word := range strings.Fields(string(text)) {
 			if child, err := strconv.Atoi(word); err == nil {
@@ -71,8 +73,9 @@ func below(pid int) (list []int) {
 	return list
 }
 
-// giveBack returns the jail's network namespace to the pool. If processes did not end in time, it drops the namespace,
-// and reaps them if they ever end. err is the error of the wait for them.
+// giveBack returns the jail's network namespace to the pool. err is the error of the wait for the jail's processes. If
+// they did not end in time, giveBack drops the namespace instead, and reaps the first process in the background when it
+// ends.
 func (c *Cmd) giveBack(err error) error {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.net.Back()
@@ -99,8 +102,7 @@ func (c *Cmd) giveBack(err error) error {
 
 const opEnd = "end"
 
-// stuck reports whether the wait for a jail's processes was given up. Everything else that the jail held is released
-// then.
+// stuck reports whether the wait for a jail's processes was given up. The other resources are released then.
 func stuck(err error) bool {
 	var e *spec.Error
 	return errors.As(err, &e) && e.Op == opEnd

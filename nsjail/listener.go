@@ -7,7 +7,7 @@ import (
 	"brig/seccomp"
 )
 
-// recordExit stores what init has seen beside the payload's end: violations of the filter, and the state of the disks.
+// recordExit stores what init reports beside the payload's wait status: violations of the filter, and full disks.
 func (c *Cmd) recordExit(rep *launcher.Report) {
 	o := &c.state
 	o.violation, o.listened = rep.Violation, c.plan.Heard != nil
@@ -19,16 +19,16 @@ func (c *Cmd) recordExit(rep *launcher.Report) {
 	}
 }
 
-// Violation is a system call that the filter answers with death. Where init listens to the filter, it is the payload's
-// own last call, or else the first of any process of the jail; every process that makes one is killed.
+// Violation is a system call that the filter answers by killing the process. If init listens to the filter, it is the
+// payload's own last call, or else the first such call in the jail. Every process that makes one is killed.
 type Violation struct {
-	Syscall string `json:"syscall,omitempty"` // its name; "" where nobody knows one
+	Syscall string `json:"syscall,omitempty"` // its name; "" if unknown
 	Number  int    `json:"number"`
-	Arch    string `json:"arch"`  // the ABI: a number means nothing without it
+	Arch    string `json:"arch"`  // the ABI, which determines the meaning of the number
 	Count   int    `json:"count"` // of all violations
 }
 
-// newViolation names what init has seen; nil if nothing.
+// newViolation names the call that init has reported; nil if there was none.
 func newViolation(v launcher.Violation) *Violation {
 	if v.Count == 0 {
 		return nil
@@ -38,7 +38,7 @@ func newViolation(v launcher.Violation) *Violation {
 	return out
 }
 
-// String is the call for a reader: "ptrace", "getpid of the i386 ABI".
+// String returns the call for a reader: "ptrace", "getpid of the i386 ABI".
 func (v *Violation) String() string {
 	name := v.Syscall
 	if name == "" {

@@ -15,7 +15,7 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// network is the keeper's side of a jail's network: what the payload connects to arrives here.
+// network is the keeper's end of a jail's network: it receives the connections of the payload.
 type network struct {
 	server    *egress.Server
 	published []egress.Published
@@ -23,8 +23,7 @@ type network struct {
 	ended     bool
 }
 
-// openNetwork checks the policy and opens the published ports of the host before there is a jail. It gives nil where
-// the Spec wants neither.
+// openNetwork checks the policy and listens on the published ports before the jail exists. It returns nil if unused.
 func openNetwork(s *spec.Spec, log io.Writer) (n *network, err error) {
 	if s.Net != spec.NetEgress && len(s.Publish) == 0 {
 		return nil, nil
@@ -36,7 +35,7 @@ func openNetwork(s *spec.Spec, log io.Writer) (n *network, err error) {
 		}
 	}()
 	for i, text := range s.Publish {
-		p, _ := spec.ParsePublished(text) // Check has
+		p, _ := spec.ParsePublished(text) // Check has parsed it before
 		l, err := listenTCP(p.Host)
 		if err != nil {
 			return n, &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("publish", i), Detail: err.Error(),
@@ -56,7 +55,7 @@ func openNetwork(s *spec.Spec, log io.Writer) (n *network, err error) {
 	return n, nil
 }
 
-// listenTCP listens on the host. Plain TCP, since splice(2) does not work with MPTCP, which Go would take.
+// listenTCP listens on the host with plain TCP. Go's default, MPTCP, does not support splice(2).
 func listenTCP(at netip.AddrPort) (*net.TCPListener, error) {
 	var c net.ListenConfig
 	c.SetMultipathTCP(false)
@@ -64,10 +63,10 @@ func listenTCP(at netip.AddrPort) (*net.TCPListener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.(*net.TCPListener), nil // of which package net promises nothing else for "tcp"
+	return l.(*net.TCPListener), nil // package net documents this type for "tcp"
 }
 
-// serve takes the sockets that the jail has opened, before anything of the payload's ran there.
+// serve starts to serve the sockets that the jail has opened. They come from set-up, before the payload starts.
 func (n *network) serve(fds []int, want []netns.Socket) error {
 	if err := netns.Verify(fds, want); err != nil {
 		launcher.CloseAll(fds)
@@ -89,16 +88,16 @@ func (n *network) serve(fds []int, want []netns.Socket) error {
 	}
 	s.Publish = n.published
 	n.serving = true
-	n.server.Serve(s) // what came through is served, or closed with the server
+	n.server.Serve(s) // the server owns the sockets that were placed
 	return errors.Join(errs...)
 }
 
-// share is the part of the sockets that the i-th of n published ports has.
+// share returns the i-th of n equal parts of the sockets.
 func share(dial []*os.File, i, n int) []*os.File {
 	return dial[i*len(dial)/n : (i+1)*len(dial)/n]
 }
 
-// place puts a socket where the server expects it.
+// place assigns a socket to the server's field for its role.
 func place(s *egress.Sockets, w netns.Socket, f *os.File) error {
 	switch w.Role {
 	case netns.RoleDNS, netns.RoleUDP, netns.RoleTap:
@@ -136,7 +135,7 @@ func place(s *egress.Sockets, w netns.Socket, f *os.File) error {
 	return nil
 }
 
-// close ends all connections and says what there was; nil where there is no network.
+// close ends all connections and returns their summary, or nil without a network.
 func (n *network) close() *egress.Summary {
 	if n == nil || n.ended {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// parked is a jail's first process and what the keeper holds of it, until a Cmd has it.
+// parked is a jail's first process with the resources that the keeper holds for it, before a Cmd takes it.
 type parked struct {
 	pid    int
 	pidfd  *os.File
@@ -24,12 +24,12 @@ type parked struct {
 	net    *warm.Namespace
 	from   *planTemplate // nil for a jail without a prefix
 
-	sockets []int // of its network, if it has sent them already
+	sockets []int // of the jail's network, if already received
 	made    made
 }
 
-// made is what became of a Plan while its jail was made: for each mechanism that is not as planned, what enforces it or
-// why nothing does. Result.Enforced has it.
+// made maps each mechanism that differs from the Plan to what enforces it, or to the reason why it is not enforced.
+// Result.Enforced includes it.
 type made map[string]string
 
 func (m *made) set(name, why string) {
@@ -45,7 +45,7 @@ func (m *made) add(more made) {
 	}
 }
 
-// lose records that a mechanism turned out to be missing when it was to be made.
+// lose records that a mechanism could not be put into force.
 func (m *made) lose(name, why string) {
 	if name == "processes" {
 		m.set(name, "RLIMIT_NPROC in the user namespace ("+why+")")
@@ -54,14 +54,14 @@ func (m *made) lose(name, why string) {
 	m.set(name, "not enforced: "+why+" (optional)")
 }
 
-// enforced returns what enforces each mechanism in the jail as it was made.
+// enforced returns what enforces each mechanism in this jail: Plan.Enforced with the changes in made.
 func (c *Cmd) enforced() map[string]string {
 	e := made(maps.Clone(c.plan.Enforced))
 	e.add(c.made)
 	return e
 }
 
-// handover holds the descriptors for a jail, by the slot that each fills. The keeper closes them once they are sent.
+// handover holds the descriptors that are sent to a jail, indexed by slot. The keeper closes them after sending.
 type handover struct {
 	from program.Slot
 	fds  []int
@@ -86,8 +86,8 @@ func (h *handover) close() {
 	}
 }
 
-// spawn creates the jail's first process. fill adds descriptors to the report socket and the control group's, and do
-// sends the request to the launcher. After an error, everything that was created is released.
+// spawn creates the jail's first process. fill adds descriptors beside those of the report socket and the control
+// group; do sends the request to the launcher. On error, spawn releases everything that it has created.
 func (r *Runner) spawn(p *plan.Plan, fill func(*handover) error,
 	do func(*parked, program.Request, []int) (int, error)) (j *parked, err error) {
 	h := &handover{from: launcher.SlotReport}
@@ -123,7 +123,7 @@ func (r *Runner) spawn(p *plan.Plan, fill func(*handover) error,
 	if j.pid, err = do(j, req, h.fds); err != nil {
 		return j, cloneError(p, err)
 	}
-	// the netpoller waits on the pidfd, so a jail takes no thread
+	// the netpoller waits on the pidfd, so a jail occupies no thread
 	fd, err := unix.PidfdOpen(j.pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
 		launcher.Reap(j.pid)
@@ -134,10 +134,10 @@ func (r *Runner) spawn(p *plan.Plan, fill func(*handover) error,
 	return j, nil
 }
 
-// discard ends a jail that no Cmd has.
+// discard kills a jail that no Cmd has taken, and releases its resources.
 func (j *parked) discard() error {
 	var errs []error
-	if j.report != nil { // the first process sees the end of the socket
+	if j.report != nil { // the first process exits when the socket closes
 		errs = append(errs, j.report.Close())
 	}
 	if j.pidfd != nil {
@@ -155,12 +155,12 @@ func (j *parked) discard() error {
 	return errors.Join(errs...)
 }
 
-// descriptor is one that is closed at the end.
+// descriptor is a file descriptor as an io.Closer.
 type descriptor int
 
 func (d descriptor) Close() error { return unix.Close(int(d)) }
 
-// fillCycle adds the two sockets of detachMounts, and keeps them as well.
+// fillCycle adds the two sockets that detachMounts needs, and keeps a duplicate of each until the jail ends.
 func (c *Cmd) fillCycle(h *handover) error {
 	if c.plan.Cycle == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// planTemplate is the prefix of all Specs with one key, planned and encoded once.
+// planTemplate is the planned and encoded prefix that all Specs with the same key share.
 type planTemplate struct {
 	key    spec.Spec
 	prefix *plan.Prefix
@@ -21,14 +21,14 @@ type planTemplate struct {
 	filter []byte
 	group  string // the keeper's control groups, if the prefix depends on them
 
-	sumOnce sync.Once // of the prefix
+	sumOnce sync.Once // guards sum and sumErr, the digest of the prefix
 	sum     []byte
 	sumErr  error
 
-	starts int // without a jail that was parked
+	starts int // without a parked jail
 
-	uses int  // starts that use file and the sources now
-	gone bool // no further start may use it
+	uses int  // current starts that use file and the sources
+	gone bool // no other start may use it
 }
 
 // newPlanTemplate plans and encodes the prefix for a Spec and a Host.
@@ -44,7 +44,7 @@ func newPlanTemplate(s *spec.Spec, h *host.Host, m *plan.Mode) (*planTemplate, e
 	return t, nil
 }
 
-// ownGroups returns the keeper's control groups for a Spec whose jails have a group below; "" for others.
+// ownGroups returns the keeper's own control groups if the Spec's jails get a group below them, and "" otherwise.
 func ownGroups(s *spec.Spec) string {
 	if !host.WantsGroup(s) {
 		return ""
@@ -52,14 +52,14 @@ func ownGroups(s *spec.Spec) string {
 	return host.ReadText("/proc/self/cgroup")
 }
 
-// fits reports whether the template is for a Spec, with the filter that the Spec names now.
+// fits reports whether the template matches a key and the current content of the filter that the Spec names.
 func (t *planTemplate) fits(key *spec.Spec, filter []byte) bool {
 	return sameSpec(&t.key, key) && t.group == ownGroups(key) && (len(filter) == 0 || slices.Equal(t.filter, filter))
 }
 
 func sameSpec(a, b *spec.Spec) bool { return reflect.DeepEqual(a, b) }
 
-// sameSources reports whether the host's files in the prefix are still those of the template.
+// sameSources reports whether the host files that the prefix uses are unchanged.
 func (t *planTemplate) sameSources(h *host.Host) bool {
 	for key, was := range t.prefix.Plan.Host.Sources {
 		if now := h.Sources[key]; now == nil || was.Content != now.Content || was.Copied != now.Copied ||
@@ -76,7 +76,7 @@ func (t *planTemplate) sameSources(h *host.Host) bool {
 	return true
 }
 
-// run returns the Host of one run: the template's facts of the machine with the run's sources, variables and filter.
+// run returns the Host for one run: the template's facts with the sources, variables and filter of the run.
 func (t *planTemplate) run(s *spec.Spec) (*host.Host, error) {
 	h := *t.prefix.Plan.Host
 	h.Sources, h.Partial, h.Env = map[string]*host.Source{}, nil, nil
@@ -86,7 +86,7 @@ func (t *planTemplate) run(s *spec.Spec) (*host.Host, error) {
 	} else {
 		steps = append(steps, h.LookGuard)
 	}
-	if len(s.Mounts) > 0 || s.Rootfs.Path != "" { // what is mounted below them decides how they are shown
+	if len(s.Mounts) > 0 || s.Rootfs.Path != "" { // mounts below a source decide how it is shown
 		steps = append([]func(*spec.Spec) error{h.LookMounts}, steps...)
 	}
 	for _, step := range steps {
@@ -97,15 +97,15 @@ func (t *planTemplate) run(s *spec.Spec) (*host.Host, error) {
 	return &h, nil
 }
 
-// preparable reports whether a Spec's jails can start in a prepared root, which has neither the host's network nor
-// more of its /etc than every jail has.
+// preparable reports whether jails of this Spec can start in a prepared root. The prepared root has its own network
+// namespace and only the default /etc.
 func preparable(s *spec.Spec) bool { return s.Net != spec.NetHost && len(s.Etc) == 0 }
 
 func wantsPool(s *spec.Spec) bool {
 	return (s.Net == "" || s.Net == spec.NetLoopback) && len(s.Publish) == 0
 }
 
-// prepareMissing returns why this machine can have no prepared root, or "".
+// prepareMissing returns the reason why this machine cannot have a prepared root, or "".
 func prepareMissing(h *host.Host) string {
 	for _, m := range []string{"user", "proc"} {
 		if why := h.Missing[m]; why != "" {

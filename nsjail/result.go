@@ -12,7 +12,7 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// Status is how a run ended, decided from what the kernel says and brig's own clocks, never from an exit code alone.
+// Status is how a run ended, according to the kernel's records and brig's own clocks, never to an exit code alone.
 type Status string
 
 // The statuses.
@@ -22,16 +22,16 @@ const (
 	StatusSignal    Status = "signal"    // ended by a signal
 	StatusTimeout   Status = "timeout"   // the wall-clock limit
 	StatusCPU       Status = "cpu"       // the processor-time limit
-	StatusMemory    Status = "memory"    // out of memory: the kernel has killed for it
-	StatusProcesses Status = "processes" // failed, and fork(2) had met the limit
-	StatusOutput    Status = "output"    // said more than Limits.OutputLimit
+	StatusMemory    Status = "memory"    // out of memory: the kernel killed a process
+	StatusProcesses Status = "processes" // failed, and fork(2) had hit the limit
+	StatusOutput    Status = "output"    // more output than Limits.OutputLimit
 	StatusDisk      Status = "disk"      // failed, and a tmpfs(5) of the jail was full
-	StatusViolation Status = "violation" // a system call that the filter answers with death (SIGSYS)
-	StatusCancelled Status = "cancelled" // the caller's context
+	StatusViolation Status = "violation" // a system call that the filter answers by killing the process (SIGSYS)
+	StatusCancelled Status = "cancelled" // the caller's context ended
 	StatusError     Status = "error"     // brig could not make the jail; nothing ran
 )
 
-// Result is what happened. A payload can forge an exit code and anything that it prints, but nothing here.
+// Result describes what happened. A payload can forge its exit code and its output, but nothing else in the Result.
 type Result struct {
 	Status   Status `json:"status"`
 	ExitCode int    `json:"exit_code"` // -1 if the payload did not exit by itself
@@ -39,22 +39,21 @@ type Result struct {
 	TimedOut bool   `json:"timed_out"`
 	Usage    Usage  `json:"usage"`
 	Output   Output `json:"output"`
-	// LimitsHit names the limits that the run has met, by their fields in Limits, whether or not they ended it; "disk"
-	// is a tmpfs that was full at the end.
+	// LimitsHit names the limits that the run has met, by their fields in Limits, whether or not they ended it; "disk" is
+	// a tmpfs that was full at the end.
 	LimitsHit []string `json:"limits_hit,omitempty"`
-	// Violation is what the filter has ended a process of the jail for, whether or not it was the payload itself; nil
-	// where nothing is known.
+	// Violation is the system call for which the filter has killed a process of the jail; nil if none is known.
 	Violation *Violation `json:"violation,omitempty"`
-	// Network is what a jail with NetEgress, or with published ports, has reached and tried to reach; nil for others.
+	// Network summarizes what a jail with NetEgress or published ports has reached and tried to reach; nil for others.
 	Network *egress.Summary `json:"network,omitempty"`
-	// Enforced says by what each mechanism was held, or why it was not.
+	// Enforced states what enforced each mechanism, or why it was not enforced.
 	Enforced map[string]string `json:"enforced,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`
-	// Phases are the parts of the start, in microseconds since the call.
+	// Phases are the durations of the phases of the run.
 	Phases Phases      `json:"phases_us"`
 	Error  *spec.Error `json:"error,omitempty"`
-	// SpecDigest is Spec.Digest. With an EarlyRunner it is the caller's to ask for: the first digest of a process takes
-	// 0.4 ms, in which the end of a short jail would wait for the processor.
+	// SpecDigest is Spec.Digest. It is empty with an EarlyRunner: the first digest of a process takes 0.4 ms, which would
+	// delay the end of a short jail. The caller can compute it.
 	SpecDigest string `json:"spec_digest,omitempty"`
 }
 
@@ -91,13 +90,13 @@ type Usage struct {
 	ForksRefused     Count  `json:"forks_refused,omitzero"`
 }
 
-// Count is a figure that may be unknown, and negative then.
+// Count is a number; a negative one means unknown.
 type Count int64
 
-// IsZero says that JSON leaves it out.
+// IsZero reports whether the count is unknown, so that JSON omits it.
 func (c Count) IsZero() bool { return c < 0 }
 
-// IsZero says that JSON leaves it out.
+// IsZero reports whether the duration is unknown, so that JSON omits it.
 func (m Millis) IsZero() bool { return m < 0 }
 
 // Millis is a duration that JSON shows in milliseconds, with microseconds as decimals.
@@ -115,7 +114,7 @@ func (m *Millis) UnmarshalJSON(j []byte) error {
 	return err
 }
 
-// Output counts what the payload wrote to the streams that brig reads; one that is not copied is not counted.
+// Output counts what the payload wrote to the streams that the keeper copies, and to no other.
 type Output struct {
 	StdoutBytes   int64 `json:"stdout_bytes"`
 	StdoutDropped int64 `json:"stdout_dropped"`
@@ -123,7 +122,7 @@ type Output struct {
 	StderrDropped int64 `json:"stderr_dropped"`
 }
 
-// Phases are the parts of a start in microseconds, one after the other.
+// Phases are the durations of the phases of a run, in microseconds, in order.
 type Phases struct {
 	Look    int64 `json:"look"`    // reading the machine
 	Resolve int64 `json:"resolve"` // planning
@@ -131,11 +130,11 @@ type Phases struct {
 	Spawn   int64 `json:"spawn"`   // clone3(2) by the launcher
 	Exec    int64 `json:"exec"`    // the program, up to execve(2)
 	Run     int64 `json:"run"`     // the payload
-	End     int64 `json:"end"`     // the end of the namespaces, and the last output
+	End     int64 `json:"end"`     // the end of the namespaces, and the remaining output
 }
 
-// decide says how the run ended. What brig itself did and what the kernel has counted come before the payload's own
-// end, which a payload can choose.
+// decide sets the status. What brig itself did and what the kernel counted take precedence over the payload's own exit,
+// which a payload can choose.
 func (r *Result) decide(status int, o *outcome) {
 	ws := syscall.WaitStatus(status)
 	r.ExitCode = -1
@@ -144,7 +143,7 @@ func (r *Result) decide(status int, o *outcome) {
 	} else if ws.Signaled() {
 		r.Signal = signalName(ws.Signal())
 	}
-	if o.lost { // init itself was killed: by the kernel for want of memory, or from outside
+	if o.lost { // init itself was killed: by the kernel for lack of memory, or from outside
 		r.ExitCode, r.Signal = -1, "SIGKILL"
 	}
 	r.LimitsHit = r.limitsHit(ws, o)
@@ -181,7 +180,7 @@ func (r *Result) decide(status int, o *outcome) {
 	}
 }
 
-// limitsHit names every limit that the run has met, by its field in Limits, whether or not that ended it.
+// limitsHit returns the name in Limits of every limit that the run has met, whether or not it ended the run.
 func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
 	add := func(met bool, name string) {
 		if met {
@@ -192,7 +191,7 @@ func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
 	add(why == endedWall, "wall")
 	add(why == endedIdle, "idle")
 	add(why == endedCPU || r.overCPU(ws, o), "cpu_time")
-	add(o.stats.OOMKills > 0 && o.stats.OOMOwn != 0, "memory") // else the machine, or a group above, ran out
+	add(o.stats.OOMKills > 0 && o.stats.OOMOwn != 0, "memory") // otherwise the machine, or a group above, ran out
 	add(o.stats.MemoryAboveHigh > 0, "memory_high")
 	add(o.stats.ThrottledPeriods > 0, "cpus")
 	add(o.stats.ProcessesRefused > 0, "processes")
@@ -201,9 +200,10 @@ func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
 	return list
 }
 
-// overCPU says whether the processor time was used up: by the group's own count, or, for a limit of each process, by
-// the signal that the kernel sends for it. It compares RLIMIT_CPU with the time that its clock ticks have sampled,
-// which runs ahead of the precise time in getrusage(2). A payload that sends itself the signal has not used that time.
+// overCPU reports whether the processor time was used up. It uses the count of the control group or, for a limit on
+// each process, the signal that the kernel sends for RLIMIT_CPU. The kernel compares RLIMIT_CPU with sampled clock
+// ticks, which run ahead of the precise time in getrusage(2). A payload that sends itself the signal has not used that
+// time.
 func (r *Result) overCPU(ws syscall.WaitStatus, o *outcome) bool {
 	switch {
 	case o.cpuLimit <= 0:
@@ -229,7 +229,7 @@ func (r *Result) setUsage(u launcher.Usage, s *cgroup.Stats) {
 	g.OOMKills, g.ForksRefused = Count(s.OOMKills), Count(s.ProcessesRefused)
 }
 
-// NoUsage is the usage of a jail that was never made: nothing is known of a control group.
+// NoUsage returns the Usage of a jail that was never made: the figures of a control group are unknown.
 func NoUsage() Usage {
 	var r Result
 	none := cgroup.Unknown()

@@ -16,34 +16,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Runner makes jails through one launcher process, which it keeps. Its methods may be called from several goroutines.
+// Runner makes jails through one long-lived launcher process. Its methods may be called from several goroutines.
 //
-// The launcher is in a prepared root, and each jail starts with a copy of its few mounts. The Runner keeps the plans of
-// the Specs that it has met. Both make a start faster and change nothing about the jail. The host's /usr in it is the
-// present one, but for what is mounted there later; its copies of a few files of /etc (certificates, ld.so.cache) are
-// those of the moment when the Runner was made.
+// The launcher is in a prepared root, and each jail starts with a copy of its few mounts. The Runner also caches the
+// plans of the Specs that it has met. Both make a start faster and change nothing in the jail. A jail shows the host's
+// current /usr, without anything mounted below it later. Its copies of a few files of /etc (certificates, ld.so.cache)
+// date from the creation of the Runner.
 type Runner struct {
 	launcher *launcher.Launcher
-	tree     *warmRoot // nil: jails start from the host's root, because of why
+	tree     *warmRoot // nil: jails start from the host's root, for the reason in why
 	why      string
 	helper   *warm.MountHelper
 	nets     *warm.NetPool
 	pool     int // RunnerOptions.Pool
 	volumes  *volumeStore
-	room     chan struct{} // one for each jail that may run at once; nil is no bound
+	room     chan struct{} // one entry for each jail that may run; nil means no bound
 
 	mu      sync.Mutex
-	dropped *host.Host      // the identity that the launcher has taken, if the caller is root
+	dropped *host.Host      // the identity that the launcher has assumed, if the caller is root
 	idmaps  map[[2]int]int  // user namespaces for idmapped mounts, by the source's uid and gid
 	jails   map[*Cmd]func() // running jails and how to kill them
-	cold    map[int]*Runner // for Specs that need the host's root, by Host.Owner
-	ending  sync.WaitGroup  // jails whose namespaces are being taken apart
-	starts  sync.WaitGroup  // starts under way
+	cold    map[int]*Runner // Runners for Specs that need the host's root, by Host.Owner
+	ending  sync.WaitGroup  // jails whose namespaces are being dismantled
+	starts  sync.WaitGroup  // starts in progress
 	closed  bool
-	swept   bool // the groups of killed keepers were looked for
+	swept   bool // the groups of killed keepers have been looked for
 }
 
-// newBareRunner makes a Runner whose jails start from the host's tree.
+// newBareRunner returns a Runner whose jails start from the host's root.
 func newBareRunner() (*Runner, error) {
 	s, err := launcher.Start()
 	if err != nil {
@@ -53,8 +53,9 @@ func newBareRunner() (*Runner, error) {
 	return newRunner(s), nil
 }
 
-// EarlyRunner takes the launcher that a constructor of the binary has forked before the Go runtime started; a binary
-// asks for it by defining the C symbol brig_launcher_command, as cmd/brig does. Without one it starts a launcher.
+// EarlyRunner returns a Runner with the launcher that a constructor of the binary forked before the Go runtime started.
+// A binary requests that launcher by defining the C symbol brig_launcher_command, as cmd/brig does. Without one,
+// EarlyRunner starts a launcher.
 func EarlyRunner() (*Runner, error) {
 	if s := launcher.TakeEarly(); s != nil {
 		return newRunner(s), nil
@@ -67,7 +68,7 @@ func newRunner(s *launcher.Launcher) *Runner {
 		jails: map[*Cmd]func(){}, cold: map[int]*Runner{}}
 }
 
-// replace takes another launcher: the first stands where the jail must not be born, or has died.
+// replace starts a new launcher in place of one that has died or is in an unsuitable network namespace.
 func (r *Runner) replace() error {
 	fresh, err := newBareRunner()
 	if err != nil {
@@ -80,8 +81,8 @@ func (r *Runner) replace() error {
 	return old.Close()
 }
 
-// mode returns the Mode of the next jail. A launcher in a network namespace of its own makes no jail in the host's, and
-// one that has died none at all: then another one takes its place.
+// mode returns the Mode of the next jail. It replaces the launcher if it has died, or if the jail uses the host's
+// network and the launcher is in a network namespace of its own.
 func (r *Runner) mode(s *spec.Spec) (m plan.Mode, err error) {
 	if m.Net, err = r.launcher.OwnNet(); err != nil || m.Net && s.Net == spec.NetHost {
 		m.Net = false
@@ -92,14 +93,15 @@ func (r *Runner) mode(s *spec.Spec) (m plan.Mode, err error) {
 	m.Early = r.launcher.Early
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.dropped != nil { // one launcher, one unprivileged user
+	if r.dropped != nil { // a launcher assumes one unprivileged identity only
 		m.UID, m.GID = r.dropped.PayloadUID, r.dropped.PayloadGID
 	}
 	return m, nil
 }
 
-// coldRunner is the Runner for jails that start from the host's tree, with payloads that are the owner of a bind
-// (Host.Owner), or for 0 any other: a launcher becomes one user, once.
+// coldRunner returns the Runner for jails that start from the host's root. owner is Host.Owner: the uid of a bind's
+// owner that the payload must have, or 0 for any other uid. Each owner needs a launcher of its own, since a launcher
+// changes its uid once.
 func (r *Runner) coldRunner(owner int) (*Runner, error) {
 	if r.tree == nil && owner == 0 {
 		return r, nil
@@ -120,7 +122,7 @@ func (r *Runner) coldRunner(owner int) (*Runner, error) {
 	return cold, err
 }
 
-// enter waits until one more jail may run.
+// enter waits until another jail may run.
 func (r *Runner) enter(ctx context.Context) error {
 	if r.room == nil {
 		return nil
@@ -133,7 +135,7 @@ func (r *Runner) enter(ctx context.Context) error {
 	}
 }
 
-// start announces a start, which Close waits for: what it uses must not be closed under it.
+// start registers a start. Close waits for it before it closes what the start uses.
 func (r *Runner) start() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,7 +152,7 @@ func (r *Runner) leave() {
 	}
 }
 
-// Close kills the jails that still run or are parked and ends the launcher. Nothing is left.
+// Close kills all running and parked jails, ends the launcher, and removes everything that the Runner has created.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	if r.closed {
@@ -179,8 +181,8 @@ func (r *Runner) Close() error {
 	return errors.Join(append(errs, r.launcher.Close())...)
 }
 
-// Retire says that no further jail will be made: the launcher ends now, while the jails run, and not at Close. A
-// launcher that guards jails without init (Spec.NoInit) stays.
+// Retire ends the launcher now instead of at Close. The running jails go on, but no other jail can be started. Retire
+// does nothing while a jail without init (Spec.NoInit) runs, since the launcher guards it.
 func (r *Runner) Retire() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -192,22 +194,22 @@ func (r *Runner) Retire() error {
 	return r.launcher.Retire()
 }
 
-// Command prepares a jail for a command; see Cmd.
+// Command returns a Cmd that runs a command in a jail of this Runner.
 func (r *Runner) Command(name string, args ...string) *Cmd {
 	return r.CommandContext(context.Background(), name, args...)
 }
 
-// CommandContext is Command with a context whose end kills the jail.
+// CommandContext is like Command; the jail is killed when the context ends.
 func (r *Runner) CommandContext(ctx context.Context, name string, args ...string) *Cmd {
 	return &Cmd{Spec: spec.Spec{Args: append([]string{name}, args...)}, runner: r, ctx: ctx}
 }
 
-// CommandSpec prepares a jail from a whole Spec.
+// CommandSpec is like CommandContext, with a complete Spec.
 func (r *Runner) CommandSpec(ctx context.Context, s spec.Spec) *Cmd {
 	return &Cmd{Spec: s, runner: r, ctx: ctx}
 }
 
-// dropRoot makes the launcher the unprivileged user that payloads of root run as. A launcher does so once.
+// dropRoot makes the launcher assume the unprivileged identity of root's payloads. A launcher does so once.
 func (r *Runner) dropRoot(p *plan.Plan) error {
 	if p.Drop == nil {
 		return nil
@@ -221,11 +223,11 @@ func (r *Runner) dropRoot(p *plan.Plan) error {
 	if err != nil {
 		return err
 	}
-	if uid == p.Host.PayloadUID { // a launcher forked early has done so itself
+	if uid == p.Host.PayloadUID { // a launcher that was forked early has done so itself
 		r.dropped = p.Host
 		return nil
 	}
-	// the program has no use for a report socket, and every request carries one
+	// every request carries a report socket, but this program reports nothing
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err

@@ -9,28 +9,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RunnerOptions are what a Runner does ahead of its jails. The zero value is NewRunner's.
+// RunnerOptions configure what a Runner prepares in advance. The zero value is that of NewRunner.
 type RunnerOptions struct {
-	// Pool is how many network namespaces, each with lo up, are kept ready, and how many jails of the kinds of Spec that
-	// start again and again: fresh ones, each used once (see Prestart, which does so before the first start). They
-	// refill in the background.
+	// Pool is the number of network namespaces, each with lo up, and of jails that are kept ready. The jails are parked
+	// for Specs that are started repeatedly; each is fresh and used once. Both refill in the background. Prestart parks
+	// jails before the first start.
 	Pool int
-	// Reuse gives the network namespace of a jail that has ended to another one, if every counter, socket, address and
-	// route in it is as it was when it was new: if the payload has not touched the network at all. One thing is known that
-	// does not show: that somebody has asked for an exclusive IPv6 flow label.
+	// Reuse passes the network namespace of an ended jail to another jail if each of its counters, sockets, addresses and
+	// routes is as in a new one, that is, if the payload has not used the network. One known use is not detected: a
+	// request for an exclusive IPv6 flow label.
 	Reuse bool
-	// Jails is how many jails may run at once; Start waits for one to end, or for its context. 0 is as many as the limit
-	// on open files has room for.
+	// Jails is the number of jails that may run at the same time. Start waits for one to end, or for its context. 0 means
+	// as many as the limit on open files allows.
 	Jails int
-	// Cold makes each jail from the host's tree, as `brig run` does: for a program that makes one or two.
+	// Cold makes each jail from the host's root, as `brig run` does. It suits a program that makes one or two jails.
 	Cold bool
 }
 
-// NewRunner starts a launcher: this program's binary again, which needs no other file. Where the machine does not allow
-// a prepared tree, jails take longer and are the same; their Plan has a note that says why.
+// NewRunner starts a launcher, which is this program's binary again; no other file is needed. If the machine does not
+// allow a prepared root, jails are the same but take longer to make, and a note in their Plan gives the reason.
 func NewRunner() (*Runner, error) { return NewRunnerWith(RunnerOptions{}) }
 
-// NewRunnerWith is NewRunner with options.
+// NewRunnerWith is like NewRunner, with options.
 func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 	if o.Pool < 0 || o.Jails < 0 {
 		return nil, &spec.Error{Fault: spec.FaultCaller, Op: "runner", Detail: "a negative Pool or Jails",
@@ -56,7 +56,7 @@ func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 	if o.Pool > 0 {
 		r.pool = o.Pool
 		r.nets = &warm.NetPool{Helper: r.helper, Want: o.Pool, Reuse: o.Reuse}
-		e, err := r.nets.Make() // the first tells whether it can be done
+		e, err := r.nets.Make() // the first shows whether the machine allows it
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
@@ -65,10 +65,10 @@ func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 	return r, nil
 }
 
-// filesPerJail is how many descriptors a jail takes in the keeper while it starts: report, pidfd, streams, sources.
+// filesPerJail is the number of keeper descriptors for a starting jail: report, pidfd, streams, sources.
 const filesPerJail = 12
 
-// roomFor is how many jails may run at once.
+// roomFor returns the number of jails that may run at the same time.
 func roomFor(asked int) int {
 	if asked > 0 {
 		return asked

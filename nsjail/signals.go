@@ -15,9 +15,9 @@ func signalName(s syscall.Signal) string {
 	return "SIG" + strconv.Itoa(int(s))
 }
 
-// waitStatus makes the status of wait(2) from what waitid(2) says: si_code and si_status.
+// waitStatus converts si_code and si_status of waitid(2) into a status of wait(2).
 func waitStatus(si *unix.Siginfo) int {
-	const exited = 1 // CLD_EXITED; the others, CLD_KILLED and CLD_DUMPED, are signals
+	const exited = 1 // CLD_EXITED; CLD_KILLED and CLD_DUMPED mean a signal
 	code := int(si.Code)
 	status := int(siginfoStatus(si))
 	if code == exited {
@@ -26,7 +26,7 @@ func waitStatus(si *unix.Siginfo) int {
 	return status & 0x7f
 }
 
-// siginfoStatus is si_status: sigaction(2). It lies behind si_pid and si_uid.
+// siginfoStatus returns si_status, which follows si_pid and si_uid: sigaction(2).
 func siginfoStatus(si *unix.Siginfo) int32 {
 	return (*(*[128 / 4]int32)(unsafe.Pointer(si)))[6]
 }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Start makes the jail and starts the command. When it returns nil, the command's execve(2) has succeeded.
+// Start creates the jail and starts the command. When it returns nil, the command's execve(2) has succeeded.
 func (c *Cmd) Start() (err error) {
 	if c.started {
 		return errors.New("nsjail: a Cmd is started once")
@@ -57,9 +57,9 @@ func (c *Cmd) Start() (err error) {
 	return err
 }
 
-// begin starts the jail in the prepared root if its Runner and its Spec allow that.
+// begin starts the jail in the prepared root if the Runner and the Spec allow it, and otherwise from the host's root.
 func (c *Cmd) begin() (err error) {
-	c.Spec.Egress = c.Spec.Egress.Clone() // the caller's may change
+	c.Spec.Egress = c.Spec.Egress.Clone() // the caller may change its own
 	if c.network, err = openNetwork(&c.Spec, c.NetworkLog); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *Cmd) begin() (err error) {
 	return c.startCold()
 }
 
-// startCold makes the jail from the host's root.
+// startCold creates the jail from the host's root.
 func (c *Cmd) startCold() (err error) {
 	host, err := host.Look(&c.Spec)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *Cmd) startCold() (err error) {
 	return c.spawn(cold)
 }
 
-// spawn hands the plan to the launcher and waits for the payload's execve(2).
+// spawn sends the plan to the launcher and waits for the payload's execve(2).
 func (c *Cmd) spawn(r *Runner) error {
 	j, err := r.spawn(c.plan, func(h *handover) error { return c.fill(r, h) },
 		func(_ *parked, req program.Request, fds []int) (int, error) {
@@ -124,7 +124,7 @@ func (c *Cmd) spawn(r *Runner) error {
 	return c.follow()
 }
 
-// fill adds the streams and the mounts that the jail does not have yet.
+// fill adds the streams and the mounts of a jail that has no prefix.
 func (c *Cmd) fill(r *Runner, h *handover) error {
 	streams, err := c.openStreams()
 	h.put(c.plan.Stdio, streams...)
@@ -137,7 +137,7 @@ func (c *Cmd) fill(r *Runner, h *handover) error {
 	return r.pass(c.plan, h, false)
 }
 
-// follow watches the jail from here on, and waits for the payload's start.
+// follow registers the jail with its Runner, watches for memory kills, and waits for the payload's start.
 func (c *Cmd) follow() error {
 	err := c.runner.register(c)
 	if err == nil {
@@ -151,7 +151,7 @@ func (c *Cmd) follow() error {
 	return c.confirm()
 }
 
-// useJail gives the Cmd a jail.
+// useJail moves the descriptors of a spawned jail into the Cmd.
 func (c *Cmd) useJail(j *parked) {
 	c.pid, c.pidfd, c.report, c.group = j.pid, j.pidfd, j.report, j.group
 	c.net, c.from, c.sockets = j.net, j.from, j.sockets
@@ -169,7 +169,7 @@ func (r *Runner) register(c *Cmd) error {
 	if r.closed {
 		return os.ErrClosed
 	}
-	r.jails[c] = func() { _ = c.signal(unix.SIGKILL) } // an error means that it has ended
+	r.jails[c] = func() { _ = c.signal(unix.SIGKILL) } // an error means that the jail has ended
 	return nil
 }
 
@@ -179,10 +179,10 @@ func (r *Runner) forget(c *Cmd) {
 	delete(r.jails, c)
 }
 
-// confirm waits for the first report: the failed operation, or the payload's start.
+// confirm waits for the first report: a failed operation, or the payload's start.
 func (c *Cmd) confirm() error {
 	c.startWatch()
-	if c.sockets != nil { // they came while the jail was parked
+	if c.sockets != nil { // received while the jail was parked
 		fds := c.sockets
 		c.sockets = nil
 		if err := c.network.serve(fds, c.plan.Sockets.List()); err != nil {
@@ -203,7 +203,7 @@ func (c *Cmd) confirm() error {
 			c.state.running.Store(true)
 			c.watchPayload()
 			c.streams.Start(c.pidfd)
-			if c.from != nil { // a thousand running jails need no thousand programs: Plan writes it again
+			if c.from != nil { // free the program of a running jail; Plan encodes it again
 				p := *c.plan
 				p.Jail = nil
 				c.plan = &p
@@ -211,7 +211,7 @@ func (c *Cmd) confirm() error {
 			return nil
 		case err == nil && rep.Type == launcher.ReportFail:
 			err = c.setupError(rep)
-		case err == nil && rep.Type == launcher.ReportExit: // cannot be: ReportExec comes first
+		case err == nil && rep.Type == launcher.ReportExit: // impossible: ReportExec comes first
 			err = &spec.Error{Fault: spec.FaultBrig, Op: "report", Detail: "out of order"}
 		case cause(c.state.cause.Load()) != notEnded:
 			err = c.interrupted()
@@ -222,7 +222,7 @@ func (c *Cmd) confirm() error {
 	}
 }
 
-// failed ends a jail whose set-up failed.
+// failed kills a jail whose set-up failed, and releases its resources.
 func (c *Cmd) failed(err error) error {
 	c.kill()
 	_, _, werr := c.waitPid(endWait)
@@ -230,7 +230,7 @@ func (c *Cmd) failed(err error) error {
 	return errors.Join(c.abandon(err), werr)
 }
 
-// receiveDescriptors uses what a jail has sent: first the sockets of its network, if it has any, then its terminal.
+// receiveDescriptors handles descriptors from the jail: first the sockets of its network, if any, then its terminal.
 func (c *Cmd) receiveDescriptors(fds []int) error {
 	if c.network != nil && !c.network.serving {
 		return c.network.serve(fds, c.plan.Sockets.List())
@@ -242,7 +242,7 @@ func (c *Cmd) receiveDescriptors(fds []int) error {
 	return err
 }
 
-// interrupted returns the error for a jail that its keeper has ended during its set-up.
+// interrupted returns the error for a jail that the keeper ended during its set-up.
 func (c *Cmd) interrupted() error {
 	switch cause(c.state.cause.Load()) {
 	case endedWall:
@@ -254,7 +254,7 @@ func (c *Cmd) interrupted() error {
 	return c.killedEarly()
 }
 
-// killedEarly returns the error for a first process that was killed before the payload started.
+// killedEarly returns the error for a jail whose first process was killed before the payload started.
 func (c *Cmd) killedEarly() error {
 	if c.group != nil && c.group.OOMKills() > 0 {
 		return &spec.Error{Fault: spec.FaultCaller, Op: "limits.memory",
@@ -266,7 +266,7 @@ func (c *Cmd) killedEarly() error {
 		Remedy: "look for an out-of-memory kill in the kernel log"}
 }
 
-// abandon closes what a failed start has left open.
+// abandon releases everything that a failed start has opened.
 func (c *Cmd) abandon(err error) error {
 	if c.pidfd != nil {
 		c.runner.forget(c)

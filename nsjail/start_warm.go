@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errStale reports that a prefix shows other files than the Spec names by now.
+// errStale means that the Spec's paths no longer lead to the files that the prefix shows.
 var errStale = errors.New("the sources of the jail's head were replaced")
 
-// warmStart is a start in a prepared root: what a run adds to a prefix.
+// warmStart is the state of one start in a prepared root.
 type warmStart struct {
 	cmd    *Cmd
 	runner *Runner
@@ -25,7 +25,7 @@ type warmStart struct {
 	sent   bool
 }
 
-// startWarm makes the jail in the launcher's prepared root. It takes a jail that was parked for such a Spec, or else
+// startWarm creates the jail in the launcher's prepared root. It takes a parked jail if one fits the Spec. Otherwise it
 // sends the prefix at once, so that the launcher works while the keeper looks at the sources of the run.
 func (c *Cmd) startWarm() error {
 	w := &warmStart{cmd: c, runner: c.runner}
@@ -48,7 +48,7 @@ func (c *Cmd) startWarm() error {
 	return c.follow()
 }
 
-// jail takes a parked jail or has one made, and plans its suffix.
+// jail takes a parked jail, or spawns one, and plans its suffix.
 func (w *warmStart) jail() (*parked, error) {
 	for {
 		j, err := w.runner.takeParked(&w.cmd.Spec)
@@ -76,8 +76,8 @@ func (w *warmStart) jail() (*parked, error) {
 	return j, err
 }
 
-// meanwhile plans the suffix while the launcher works. It sends one that needs nothing of the launcher before the jail
-// waits for it, since the keeper may have no processor by then.
+// meanwhile plans the suffix while the launcher performs the prefix. If the suffix needs nothing from the launcher, it
+// is sent before the jail waits for it: by then the keeper may have to wait for a processor.
 func (w *warmStart) meanwhile(j *parked, t *planTemplate) error {
 	err := w.write(t)
 	if err == nil && len(w.cmd.plan.Passed) == len(t.prefix.Plan.Passed) {
@@ -87,7 +87,7 @@ func (w *warmStart) meanwhile(j *parked, t *planTemplate) error {
 	return err
 }
 
-// write looks at the files of the run, and plans the suffix.
+// write looks at the sources of the run and plans the suffix.
 func (w *warmStart) write(t *planTemplate) (err error) {
 	w.close()
 	c := w.cmd
@@ -112,7 +112,7 @@ func (w *warmStart) write(t *planTemplate) (err error) {
 	return err
 }
 
-// send adds the mounts, which may need the launcher: by now it has answered.
+// send passes the mounts, now that the launcher can be asked for them again, and sends the suffix.
 func (w *warmStart) send(j *parked) error {
 	if err := w.runner.pass(w.cmd.plan, &w.fds, false); err != nil {
 		return err
@@ -124,13 +124,14 @@ func (w *warmStart) close() {
 	w.fds.close()
 	w.fds = handover{}
 	if w.host != nil {
-		_ = w.host.Close() // descriptors that were only looked through
+		_ = w.host.Close() // the descriptors were open for reading metadata only
 		w.host = nil
 	}
 }
 
-// park has the prefix of a Spec performed, up to where the jail waits for the suffix. meanwhile, if not nil, runs while
-// the launcher works. A template may describe the machine wrongly by now: after a failure it is made again, once.
+// park spawns a jail that performs the prefix of the Spec and waits for its suffix. meanwhile, if not nil, runs while
+// the launcher works. A cached template may no longer describe the machine, so after a failure park discards it and
+// tries once more with a new one.
 func (r *Runner) park(s *spec.Spec, meanwhile func(*parked, *planTemplate) error) (*parked, error) {
 	for {
 		var net *warm.Namespace
@@ -156,7 +157,7 @@ func (r *Runner) park(s *spec.Spec, meanwhile func(*parked, *planTemplate) error
 		if err == nil {
 			err = errors.Join(later, j.discard())
 		}
-		if !known || written && !errors.Is(later, errStale) { // streams are opened once
+		if !known || written && !errors.Is(later, errStale) { // the streams can be opened only once
 			return nil, err
 		}
 		if err := r.tree.forgetTemplate(t); err != nil {
@@ -165,7 +166,7 @@ func (r *Runner) park(s *spec.Spec, meanwhile func(*parked, *planTemplate) error
 	}
 }
 
-// spawnPrefix makes the first process of a jail, which performs the prefix.
+// spawnPrefix creates the first process of a jail, which performs the prefix.
 func (r *Runner) spawnPrefix(t *planTemplate, net *warm.Namespace, meanwhile func(*parked)) (*parked, error) {
 	p := t.prefix.Plan
 	j, err := r.spawn(p, func(h *handover) error {
@@ -182,7 +183,7 @@ func (r *Runner) spawnPrefix(t *planTemplate, net *warm.Namespace, meanwhile fun
 		if req == p.Request() {
 			return r.launcher.DoFile(t.file, then, fds...)
 		}
-		f, err := launcher.NewFile(p.Head, req) // a group that could not be made, and may be missing
+		f, err := launcher.NewFile(p.Head, req) // an optional group could not be created
 		if err != nil {
 			return 0, err
 		}
@@ -197,8 +198,8 @@ func (r *Runner) spawnPrefix(t *planTemplate, net *warm.Namespace, meanwhile fun
 	return j, nil
 }
 
-// waits reports whether a parked jail is still there: its end of the report socket is open, and it has sent nothing but
-// the sockets of its network, which are kept.
+// waits reports whether a parked jail still waits for its suffix: its end of the report socket is open, and it has sent
+// nothing except the sockets of its network. Those are stored in j.sockets.
 func (j *parked) waits() bool {
 	rc, err := j.report.SyscallConn()
 	if err != nil {
@@ -222,7 +223,7 @@ func (j *parked) waits() bool {
 	return err == nil && there
 }
 
-// send sends a parked jail its suffix. It returns an error that the jail has met before.
+// send sends a parked jail its suffix. If the jail has failed earlier, send returns that error.
 func (c *Cmd) send(j *parked, t *planTemplate, fds []int) error {
 	rc, err := j.report.SyscallConn()
 	if err != nil {

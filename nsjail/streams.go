@@ -11,7 +11,7 @@ func (c *Cmd) openStreams() ([]int, error) {
 	return s.Open()
 }
 
-// endStreams ends the copies and closes what the jail's end closes.
+// endStreams ends the copies and closes the files that the Cmd holds until the jail ends.
 func (c *Cmd) endStreams() {
 	c.streams.End()
 	for _, f := range c.closers {
@@ -19,7 +19,7 @@ func (c *Cmd) endStreams() {
 	}
 }
 
-// outputCounts returns what went through the keeper.
+// outputCounts returns the number of bytes that the keeper has copied and dropped.
 func (c *Cmd) outputCounts() Output {
 	bytes, dropped := c.streams.Counts()
 	return Output{StdoutBytes: bytes[0], StderrBytes: bytes[1], StdoutDropped: dropped[0], StderrDropped: dropped[1]}

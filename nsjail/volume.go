@@ -20,10 +20,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Volume is a file system in memory that several jails of a Runner can have one after the other or at once, by mounts
-// of type MountVolume. It stands in no directory of the host: it is reached by its descriptor, and is gone when it is
-// closed, with its Runner, or with this process, even by SIGKILL. What it holds counts as memory of the control group
-// of whoever wrote it.
+// Volume is a file system in memory (tmpfs(5)) that several jails of a Runner can mount, one after the other or at the
+// same time, with mounts of type MountVolume. It is attached to no directory of the host, and is reached through a
+// descriptor. It disappears when it or its Runner is closed, or when this process ends, even by SIGKILL. Its content
+// counts as memory of the control group that wrote it.
 type Volume struct {
 	id    string
 	root  *os.File
@@ -32,37 +32,37 @@ type Volume struct {
 	gid   int
 }
 
-// VolumeOptions describe a Volume. 0 means DefaultTmpfsSize and DefaultTmpfsInodes.
+// VolumeOptions configure a Volume. 0 means DefaultTmpfsSize and DefaultTmpfsInodes.
 type VolumeOptions struct {
-	Size   spec.Bytes // it holds at most; the kernel answers ENOSPC (tmpfs(5), size)
-	Inodes int64      // files that it holds at most (nr_inodes)
-	// Dirs are the directories that it begins with, one name each; jails have them, and not the volume's root.
+	Size   spec.Bytes // capacity; beyond it the kernel returns ENOSPC (tmpfs(5), size)
+	Inodes int64      // the number of files that it can hold (nr_inodes)
+	// Dirs are the names of the directories in a new volume. Jails mount these, and not the volume's root.
 	Dirs []string
 }
 
-// ID names the volume in Mount.Source, "ID/dir". It means something to its Runner only.
+// ID returns the name of the volume in Mount.Source, "ID/dir". It is valid for the volume's Runner only.
 func (v *Volume) ID() string { return v.id }
 
-// Root is the volume's root directory, open for reading. What a payload has left below it is to be read with suspicion.
+// Root returns the volume's root directory, open for reading. A payload controls what is below it: do not trust it.
 func (v *Volume) Root() *os.File { return v.root }
 
-// Owner is the host's uid and gid that payloads have, and their files in the volume.
+// Owner returns the host uid and gid of payloads, and of their files in the volume.
 func (v *Volume) Owner() (uid, gid int) { return v.uid, v.gid }
 
-// Close gives the volume up. Jails that show it keep it until they end.
+// Close releases the volume. Jails that have mounted it keep it until they end.
 func (v *Volume) Close() error { return v.store.drop(v) }
 
-// volumeStore is a launcher in a mount namespace of its own, where volumes are attached: nobody else sees them there.
+// volumeStore is a launcher in its own mount namespace. The volumes are attached there, invisible to other processes.
 type volumeStore struct {
 	mu       sync.Mutex
 	launcher *launcher.Launcher
-	place    int // descriptor of the directory of volumes
+	place    int // descriptor of the directory that holds the volumes
 	volumes  map[string]*Volume
 	last     int
 	closed   bool
 }
 
-// NewVolume makes a Volume, as root and as an ordinary user. A Runner that has no prepared tree has none.
+// NewVolume creates a Volume, for root and for an ordinary user. It fails if the Runner has no prepared root.
 func (r *Runner) NewVolume(o VolumeOptions) (*Volume, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (s *volumeStore) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 	return v, nil
 }
 
-// open starts the launcher when the first volume is made.
+// open starts the launcher on first use.
 func (s *volumeStore) open(r *Runner) (err error) {
 	if s.launcher != nil {
 		return nil
@@ -181,7 +181,7 @@ func openStore(st *launcher.Launcher, r *Runner) (place int, err error) {
 	return place, nil
 }
 
-// mount clones a directory of a volume, for a jail.
+// mount clones the mount of a volume's directory for a jail.
 func (s *volumeStore) mount(src *host.Source, attr uint64) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +199,7 @@ func (s *volumeStore) mount(src *host.Source, attr uint64) (int, error) {
 	return fd, nil
 }
 
-// look finds the volumes that a Spec's mounts name.
+// look adds to the Host the volumes that the Spec's mounts name.
 func (s *volumeStore) look(jail *spec.Spec, h *host.Host) error {
 	for i, m := range jail.Mounts {
 		if m.Type != spec.MountVolume {
@@ -241,7 +241,7 @@ func (s *volumeStore) drop(v *Volume) error {
 	return errors.Join(err, s.detach(v))
 }
 
-// close ends the launcher, and with it what is attached in its mount namespace.
+// close ends the launcher, and thereby its mount namespace with the volumes.
 func (s *volumeStore) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

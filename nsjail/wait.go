@@ -11,11 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errNoReport says that nobody holds the far end of the report socket any more.
+// errNoReport means that the far end of the report socket is closed everywhere.
 var errNoReport = errors.New("no report")
 
-// receive reads one message of the report socket: a report, or descriptors (the sockets of the jail's network, the
-// terminal's master side).
+// receive reads one message from the report socket: a report, or descriptors (network sockets, terminal master).
 func (c *Cmd) receive() (launcher.Report, []int, error) { return receive(c.report) }
 
 func receive(report *os.File) (rep launcher.Report, fds []int, err error) {
@@ -30,7 +29,7 @@ func receive(report *os.File) (rep launcher.Report, fds []int, err error) {
 	err = rc.Read(func(fd uintptr) bool {
 		for tries := 0; ; tries++ {
 			n, oobn, _, _, rerr = unix.Recvmsg(int(fd), buf[:], oob, unix.MSG_CMSG_CLOEXEC)
-			// a jail that has failed with its rest unread: the kernel says so once, before it gives what the jail has said
+			// the jail failed with its suffix unread: the kernel reports ECONNRESET once, before it delivers the jail's messages
 			if rerr != unix.EINTR && (rerr != unix.ECONNRESET || tries > 0) {
 				return rerr != unix.EAGAIN
 			}
@@ -51,7 +50,7 @@ func receive(report *os.File) (rep launcher.Report, fds []int, err error) {
 	return rep, nil, err
 }
 
-// descriptors are those of one control message: unix(7) SCM_RIGHTS.
+// descriptors returns the descriptors in one control message: unix(7) SCM_RIGHTS.
 func descriptors(oob []byte) ([]int, error) {
 	msgs, err := unix.ParseSocketControlMessage(oob)
 	if err != nil {
@@ -67,14 +66,14 @@ func masterFile(fd int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "ptmx"), nil
 }
 
-// waitPid waits for the jail's first process through its pidfd: waitid(2) P_PIDFD, Linux 5.4. The kernel lets it end
-// only after every other process of the pid namespace has. It is about to: the wait is bounded.
+// waitPid waits for the jail's first process through its pidfd: waitid(2) P_PIDFD, Linux 5.4. The kernel lets that
+// process end only after all other processes of the pid namespace. The wait is bounded by most.
 func (c *Cmd) waitPid(most time.Duration) (status int, usage launcher.Usage, err error) {
 	rc, err := c.pidfd.SyscallConn()
 	if err != nil {
 		return 0, usage, err
 	}
-	if !c.Spec.NoInit { // else hurry has bounded it, or it has ended
+	if !c.Spec.NoInit { // otherwise hurry sets the deadline, or the jail has ended
 		if err := c.pidfd.SetReadDeadline(time.Now().Add(most)); err != nil {
 			return 0, usage, err
 		}
@@ -105,19 +104,19 @@ func (c *Cmd) waitPid(most time.Duration) (status int, usage launcher.Usage, err
 	return status, usage, err
 }
 
-// sampledTime is the processor time of a process as RLIMIT_CPU counts it, or 0: its CPUCLOCK_PROF,
-// clock_getcpuclockid(3).
+// sampledTime returns the processor time of a process as RLIMIT_CPU counts it (its CPUCLOCK_PROF,
+// clock_getcpuclockid(3)), or 0 if the process is gone.
 func sampledTime(pid int) time.Duration {
 	var t unix.Timespec
-	_ = unix.ClockGettime(int32(^pid<<3), &t) // an error means that it has gone
+	_ = unix.ClockGettime(int32(^pid<<3), &t) // an error means that the process is gone
 	return time.Duration(t.Nano())
 }
 
-// Wait waits for the end of the whole jail and of the copying of its output: none of its processes is left. Of a
-// Runner's jail without a bind and without a control group the kernel may still be taking the namespaces apart; Close
-// waits for that. With EarlyRunner it may be the mounts, and nothing waits for them. If processes do not end within ten
-// seconds of their SIGKILL, Wait returns an *Error that names them, and a Result with StatusError; everything else is
-// released.
+// Wait waits until all processes of the jail have ended and all of its output has been copied. If a Runner's jail has
+// neither a bind nor a control group, the kernel may still be dismantling its namespaces when Wait returns; Close waits
+// for that. With EarlyRunner the kernel may still be dismantling the mounts, and nothing waits for them. If processes
+// do not end within ten seconds of SIGKILL, Wait returns an *Error that names them and a Result with StatusError;
+// everything else is released.
 func (c *Cmd) Wait() (*Result, error) {
 	if c.pidfd == nil || c.result != nil {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
@@ -130,8 +129,8 @@ func (c *Cmd) Wait() (*Result, error) {
 	return c.finish()
 }
 
-// awaitReport waits until there is something to be received. It needs little stack, and so does a goroutine that
-// waits for a jail's end: at the next collection Go takes back what is less than a quarter full.
+// awaitReport waits until the report socket, or without init the pidfd, is readable. It needs little stack: Go's
+// garbage collector shrinks the stack of a goroutine that uses less than a quarter of it.
 func (c *Cmd) awaitReport() {
 	f := c.report
 	if c.Spec.NoInit {
@@ -139,21 +138,21 @@ func (c *Cmd) awaitReport() {
 	}
 	rc, err := f.SyscallConn()
 	if err != nil {
-		return // whoever reads it will say why
+		return // the next read returns the error
 	}
-	_ = rc.Read(readable) // as above
+	_ = rc.Read(readable) // likewise
 }
 
-// readable reports whether a descriptor has something to read, or its end: poll(2).
+// readable reports whether a descriptor is readable or at its end: poll(2).
 func readable(fd uintptr) bool {
 	p := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(p[:], 0)
 	return n > 0 || err != nil && err != unix.EINTR
 }
 
-// finish is what is left of Wait then.
+// finish does the rest of Wait after the first report has arrived.
 func (c *Cmd) finish() (*Result, error) {
-	c.state.disk = -1 // unless init reports it
+	c.state.disk = -1 // unknown unless init reports it
 	if c.group != nil {
 		c.runner.sweepGroups(c.plan.Host.Cgroup)
 	}
@@ -170,7 +169,7 @@ func (c *Cmd) finish() (*Result, error) {
 	if reported && !left && c.passes() {
 		c.runner.collect(c)
 	} else {
-		if left { // init has waited as long
+		if left { // init has already waited for endWait
 			most = time.Second
 		}
 		pidStatus, pidUsage, werr := c.waitPid(most)
@@ -184,7 +183,8 @@ func (c *Cmd) finish() (*Result, error) {
 	c.state.why = cause(c.state.cause.Load())
 	if (reported && !asked || c.Spec.NoInit && err == nil && syscall.WaitStatus(status).Exited()) &&
 		!c.state.warned.Load() {
-		// the limit fired after the jail had ended: a jail that brig ends reports asked, or does not exit
+		// the limit fired after the jail had ended: a jail that the keeper ends reports asked=1 or, without init, does not
+		// exit by itself
 		c.state.why = notEnded
 	}
 	err = errors.Join(err, c.endGroup())
@@ -202,7 +202,7 @@ func (c *Cmd) finish() (*Result, error) {
 	return c.result, err
 }
 
-// fillResult writes what is known of a jail that has ended. err is from ending it.
+// fillResult fills the Result of a jail that has ended. err is the error of ending it.
 func (c *Cmd) fillResult(status int, usage launcher.Usage, err error) {
 	r := c.result
 	r.setUsage(usage, &c.state.stats)
@@ -219,26 +219,27 @@ func (c *Cmd) fillResult(status int, usage launcher.Usage, err error) {
 	r.Phases = c.phases()
 }
 
-// passes reports whether Wait may return before the jail's namespaces are gone, which takes the kernel some tenths of a
-// millisecond: init has reported, no other process is left, and the namespaces hold nothing of the caller's.
+// passes reports whether Wait may return before the namespaces of the jail are gone, which takes the kernel some tenths
+// of a millisecond. It may if init has reported, no other process is left, and the namespaces hold nothing that belongs
+// to the caller.
 func (c *Cmd) passes() bool {
 	return !c.ownsRunner && c.runner.tree != nil && c.group == nil && len(c.plan.Passed) == 0 &&
 		c.plan.Flags&unix.CLONE_NEWPID != 0
 }
 
-// collect waits for such a jail's end in the background.
+// collect waits in the background for the first process of such a jail.
 func (r *Runner) collect(c *Cmd) {
 	r.ending.Add(1)
 	go func() {
 		defer r.ending.Done()
 		_, _, err := c.waitPid(endWait)
-		_ = c.giveBack(err) // an error is of no use here
+		_ = c.giveBack(err) // no caller waits for the error
 	}()
 }
 
-// begun is when the jail's work could begin. The processor time that is reported holds set-up of the payload's process.
+// begun returns when the jail's work could begin. The reported processor time includes the payload process's set-up.
 func (c *Cmd) begun() time.Time {
-	if c.from != nil { // the head of its program went first
+	if c.from != nil { // the prefix was sent first
 		return c.marks[0]
 	}
 	return c.marks[3]

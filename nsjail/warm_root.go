@@ -15,19 +15,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxTemplates bounds the templates that a Runner keeps.
+// maxTemplates is the number of templates that a Runner keeps.
 const maxTemplates = 16
 
-// warmRoot is what a Runner keeps for a launcher in a prepared root: the plans cached for it, and pools of jails.
+// warmRoot is the state of a launcher in a prepared root: the cached plans and the pools of parked jails.
 type warmRoot struct {
-	modes     [2]plan.Mode // without and with a network namespace that was ready
+	modes     [2]plan.Mode // without and with a network namespace from the pool
 	mu        sync.Mutex
-	templates []*planTemplate // the most recently used is first
+	templates []*planTemplate // the most recently used first
 	pools     []*jailPool
 	done      bool
 }
 
-// prepareLauncher has the launcher make its root and enter it. After an error the launcher cannot be used.
+// prepareLauncher makes the launcher create its prepared root and enter it. After an error the launcher cannot be used.
 func (r *Runner) prepareLauncher(home bool) (*warmRoot, error) {
 	h, err := host.Look(&spec.Spec{})
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *Runner) prepareLauncher(home bool) (*warmRoot, error) {
 		h.Kept |= 1 << unix.CAP_SYS_ADMIN
 	}
 	root := plan.Prepare(h, home, host.CopyEtc(h))
-	root.NoSetns = r.perform(plan.SetnsTrial()) != nil // jails are then made in turn
+	root.NoSetns = r.perform(plan.SetnsTrial()) != nil // without setns(2), two processes cannot build a jail in parallel
 	for _, s := range root.Steps {
 		if err := r.perform(s); err != nil {
 			return nil, err
@@ -50,7 +50,7 @@ func (r *Runner) prepareLauncher(home bool) (*warmRoot, error) {
 	return st, r.dropRoot(&plan.Plan{Drop: plan.DropFor(h), Host: h})
 }
 
-// perform has the launcher perform one preparation, in itself or in a process that it waits for.
+// perform makes the launcher run one preparation, in itself or in a child that perform waits for.
 func (r *Runner) perform(s plan.Preparation) error {
 	report, far, err := launcher.ReportSocket()
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *Runner) perform(s plan.Preparation) error {
 	return launcher.StepError("prepare", s.Program, &launcher.OpError{Op: rep.A, Errno: syscall.Errno(rep.B)})
 }
 
-// template returns the template for a Spec, a cached or a new one. The caller calls warmRoot.used when it is done.
+// template returns a cached or a new template for a Spec. The caller must call warmRoot.used afterwards.
 func (r *Runner) template(s *spec.Spec, pooled bool) (t *planTemplate, known bool, err error) {
 	key, filter, err := r.tree.ask(s)
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *Runner) template(s *spec.Spec, pooled bool) (t *planTemplate, known boo
 	return t, false, nil
 }
 
-// close ends the parked jails and drops the templates.
+// close discards the parked jails and releases the templates.
 func (st *warmRoot) close() error {
 	if st == nil {
 		return nil
@@ -149,7 +149,7 @@ func (st *warmRoot) close() error {
 	return errors.Join(errs...)
 }
 
-// release closes what a template holds, once it has no user. The caller holds the lock.
+// release closes the files of a template when its last user has finished. The caller holds the lock.
 func (t *planTemplate) release() {
 	t.gone = true
 	if t.uses == 0 {
@@ -158,7 +158,7 @@ func (t *planTemplate) release() {
 	}
 }
 
-// used ends the use of a template.
+// used decrements the use count of a template.
 func (st *warmRoot) used(t *planTemplate) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -167,7 +167,8 @@ func (st *warmRoot) used(t *planTemplate) {
 	}
 }
 
-// ask returns what a template has to fit. The filter is nil unless it comes from a file, which may have changed.
+// ask returns the key and the filter that a template must match. The filter is nil unless the Spec names a file, whose
+// content may have changed.
 func (st *warmRoot) ask(s *spec.Spec) (key spec.Spec, filter []byte, err error) {
 	if spec.FileProfile(s.Seccomp) {
 		h := &host.Host{Kernel: st.modes[0].Root.Host.Kernel, Missing: map[string]string{}}
@@ -177,7 +178,7 @@ func (st *warmRoot) ask(s *spec.Spec) (key spec.Spec, filter []byte, err error) 
 	return plan.PrefixSpec(s), filter, err
 }
 
-// forgetTemplate drops a template that does not describe the machine any more, with the jails parked for it.
+// forgetTemplate drops a template that no longer describes the machine, and discards the jails parked from it.
 func (st *warmRoot) forgetTemplate(t *planTemplate) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cause is why the keeper has ended a jail.
+// cause is the reason for which the keeper ended a jail.
 type cause int32
 
 const (
@@ -21,11 +21,11 @@ const (
 	endedCPU
 	endedOutput
 	endedCancel
-	endedMemory // version 1 kills one process; this ends the others
+	endedMemory // cgroup version 1 kills one process only; the keeper ends the others
 )
 
-// startWatch ends the jail at a limit of the keeper's own or with the context. Go's timers follow CLOCK_MONOTONIC:
-// steps of the system's time do not matter. No goroutine waits: a start wakes no thread for this.
+// startWatch ends the jail at a limit that the keeper enforces, or when the context ends. Go's timers follow
+// CLOCK_MONOTONIC, so steps of the system time do not matter. No goroutine waits, so a start wakes no thread for this.
 func (c *Cmd) startWatch() {
 	if c.plan.Wall > 0 {
 		c.timers.Start(&c.timers.Wall, time.Duration(c.plan.Wall)-time.Since(c.marks[3]), func() { c.endFor(endedWall) })
@@ -33,7 +33,7 @@ func (c *Cmd) startWatch() {
 	c.stopCtx = context.AfterFunc(c.ctx, func() { c.endFor(endedCancel) })
 }
 
-// watchPayload starts the clocks that run from the payload's start.
+// watchPayload starts the clocks that count from the payload's start.
 func (c *Cmd) watchPayload() {
 	if idle := time.Duration(c.Spec.Limits.Idle); idle > 0 {
 		c.state.lastOutput.Store(time.Since(c.marks[0]).Nanoseconds())
@@ -49,7 +49,7 @@ func (c *Cmd) unwatch() {
 	c.stopCtx()
 }
 
-// checkIdle ends the jail if nothing has been said for so long, or comes again when that might be.
+// checkIdle ends the jail if it has been silent for the given time, and otherwise sets the timer again.
 func (c *Cmd) checkIdle(idle time.Duration) {
 	quiet := time.Since(c.marks[0]) - time.Duration(c.state.lastOutput.Load())
 	if quiet >= idle {
@@ -59,8 +59,8 @@ func (c *Cmd) checkIdle(idle time.Duration) {
 	c.timers.Start(&c.timers.Idle, idle-quiet, func() { c.checkIdle(idle) })
 }
 
-// checkCPU ends the jail if its group has used so much processor time, or comes again when it could have, at the
-// earliest: with all processors busy.
+// checkCPU ends the jail if its group has used the given processor time. Otherwise it checks again at the earliest time
+// at which that can be true, with all processors busy.
 func (c *Cmd) checkCPU(limit time.Duration) {
 	const least = 5 * time.Millisecond
 	used := c.group.CPUUsage()
@@ -72,15 +72,16 @@ func (c *Cmd) checkCPU(limit time.Duration) {
 		func() { c.checkCPU(limit) })
 }
 
-// endFor ends the jail for the first cause that comes. Those that a payload may prepare for give it Spec.Limits.Grace.
+// endFor ends the jail for the first cause that occurs. A payload gets Spec.Limits.Grace after a limit on time or the
+// end of the context.
 func (c *Cmd) endFor(why cause) {
 	if c.state.done.Load() || !c.state.cause.CompareAndSwap(int32(notEnded), int32(why)) {
 		return
 	}
 	grace := time.Duration(c.Spec.Limits.Grace)
 	if grace > 0 && (why == endedWall || why == endedIdle || why == endedCancel) {
-		c.state.warned.Store(true)         // first, for the payload may be gone before the call returns
-		if c.signal(unix.SIGTERM) == nil { // init passes it on
+		c.state.warned.Store(true)         // before the signal: the payload may be gone before the call returns
+		if c.signal(unix.SIGTERM) == nil { // init forwards it
 			time.AfterFunc(grace, c.end)
 			return
 		}
@@ -89,12 +90,12 @@ func (c *Cmd) endFor(why cause) {
 	c.end()
 }
 
-// Stop asks the payload to end, with a signal. Unless the jail has ended within Limits.Grace, or DefaultGrace where
-// that is 0, it is killed, with status cancelled. Another Stop meanwhile passes its signal on, and does not extend that
-// time. SIGKILL ends the jail at once.
+// Stop sends a signal that asks the payload to end. If the jail has not ended within Limits.Grace (DefaultGrace if that
+// is 0), it is killed and its status is cancelled. Another Stop in the meantime sends its signal too, and does not
+// extend the time. SIGKILL ends the jail at once.
 func (c *Cmd) Stop(sig os.Signal) error {
 	kill := func() {
-		c.state.cause.CompareAndSwap(int32(notEnded), int32(endedCancel)) // the limit that comes first has asked already
+		c.state.cause.CompareAndSwap(int32(notEnded), int32(endedCancel)) // keeps the cause if a limit was first
 		c.end()
 	}
 	if sig == unix.SIGKILL {
@@ -108,21 +109,21 @@ func (c *Cmd) Stop(sig os.Signal) error {
 	return err
 }
 
-// endGrace is how long init may take to end the jail before it is killed, and startGrace as long as nobody knows
-// whether the payload has started: killed now, that would stay unknown.
+// endGrace is the time that init has to end the jail before it is killed. startGrace applies until the keeper knows
+// whether the payload has started: after an earlier kill it would never know.
 const (
 	endGrace   = 200 * time.Millisecond
 	startGrace = 5 * time.Second
 )
 
-// end asks init to kill everything and to report what it took: killed with its init, a pid namespace's processes are
-// collected by the kernel, which counts their time nowhere. Nobody waits for the timer: pidfds are not used again. An
-// error of signal means that the jail has ended.
+// end asks init to kill all processes and to report their resource usage. If init itself is killed, the kernel collects
+// the processes of the pid namespace and counts their time nowhere. The timer need not be stopped, since a pidfd never
+// refers to another process. An error of signal means that the jail has ended.
 func (c *Cmd) end() {
 	if c.group != nil {
-		c.group.Unthrottle() // dying takes processor time, init's too
+		c.group.Unthrottle() // ending takes processor time, that of init included
 	}
-	if c.frozen.Load() { // init could not answer
+	if c.frozen.Load() { // a frozen init cannot answer
 		c.kill()
 		return
 	}
@@ -139,7 +140,8 @@ func (c *Cmd) end() {
 	c.kill()
 }
 
-// kill ends process 1, and the kernel all others. Version 1 delivers no signal to a frozen process before it is thawed.
+// kill kills process 1, whereupon the kernel kills all others. With cgroup version 1 a frozen process receives the
+// signal only when it is thawed.
 func (c *Cmd) kill() {
 	_ = c.signal(unix.SIGKILL)
 	if c.frozen.Load() {
@@ -148,7 +150,7 @@ func (c *Cmd) kill() {
 	c.hurry()
 }
 
-// countOutput counts what the payload has written, and returns how many of n bytes the limit on output lets pass.
+// countOutput counts n bytes of output, and returns how many of them the limit on output lets pass.
 func (c *Cmd) countOutput(n int) int {
 	if c.Spec.Limits.Idle > 0 {
 		c.state.lastOutput.Store(time.Since(c.marks[0]).Nanoseconds())

@@ -17,9 +17,9 @@ import (
 
 var restore sync.Once
 
-// restoreAffinity lets every thread run on the processors that the process had before its constructor put it on one
-// (keeper.c): sched_setaffinity(2). A thread inherits the processors of its creator, so the list of threads is read
-// until all of them have been changed.
+// restoreAffinity allows every thread the processors that the process had before its constructor bound it to one
+// (keeper.c): sched_setaffinity(2). A thread inherits the processors of its creator, so restoreAffinity reads the list
+// of threads again until all have been changed.
 func restoreAffinity() {
 	if C.brig_pinned == 0 {
 		return
@@ -31,7 +31,7 @@ func restoreAffinity() {
 		more = false
 		tasks, err := os.ReadDir("/proc/self/task")
 		if err != nil {
-			return // without /proc no jail can be made
+			return // no jail can be made without /proc
 		}
 		for _, t := range tasks {
 			tid, err := strconv.Atoi(t.Name())
@@ -39,16 +39,16 @@ func restoreAffinity() {
 				continue
 			}
 			done[tid] = true
-			more = unix.SchedSetaffinity(tid, all) == nil || more // it may have ended
+			more = unix.SchedSetaffinity(tid, all) == nil || more // the thread may have ended
 		}
 	}
 }
 
 // restoreFiles sets RLIMIT_NOFILE to its present value, so that children inherit it: setrlimit(2). Otherwise package
-// syscall would restore in them what the constructor has left, none.
+// syscall would restore in them the 0 that the constructor had set.
 func restoreFiles() {
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
-		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files) // an unchanged limit cannot be refused
+		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files) // setting an unchanged limit cannot fail
 	}
 }

@@ -17,17 +17,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The placeholders of the launcher's ids in Ahead.
+// The placeholders in Ahead for the launcher's uid and gid.
 const (
 	AheadUID = 4294967294
 	AheadGID = 4294967293
 )
 
-// Ahead returns the beginning of the default jail's list in its binary form, which a launcher forked early performs in
-// the jail's first process while the keeper plans; nil if this kernel or architecture has none.
+// Ahead returns the encoded beginning of the default jail's program, or nil if there is none for this kernel or
+// architecture. A launcher that was forked early performs it in the jail's first process while the keeper plans.
 func Ahead() []byte { return bytes.Clone(ahead()) }
 
-// ahead returns it in place. The caller must not write to it.
+// ahead returns the shared copy. The caller must not write to it.
 func ahead() []byte {
 	var size C.size_t
 	p := C.brig_ahead_program(&size)
@@ -37,8 +37,9 @@ func ahead() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(p)), int(size))
 }
 
-// takesAhead reports whether the process made ahead can perform a program: one of a default jail, which begins with
-// what the process has done, byte for byte. If not, the process ends, and another one is made.
+// takesAhead reports whether the process that was created ahead can perform a program. It can if the program begins,
+// byte for byte, with what the process has performed: that is so for a default jail. Otherwise takesAhead ends the
+// process, and the launcher creates another one.
 func (s *Launcher) takesAhead(f *File) (bool, error) {
 	if s.ahead <= 0 || f.req != (program.Request{CloneFlags: C.DEFAULT_NAMESPACES, Cgroup: -1}) {
 		return false, nil
@@ -50,7 +51,7 @@ func (s *Launcher) takesAhead(f *File) (bool, error) {
 	return false, unix.Close(s.aheadSock)
 }
 
-// gid returns the launcher's group. Root's launcher has taken the same number for user and group.
+// gid returns the launcher's gid. Root's launcher has the same number as uid and gid.
 func (s *Launcher) gid() int {
 	if os.Geteuid() == 0 && s.uid != 0 {
 		return s.uid
@@ -58,8 +59,7 @@ func (s *Launcher) gid() int {
 	return os.Getegid()
 }
 
-// beginsWith reports whether a list begins with the operations and data of another; its data are first, at the same
-// offsets.
+// beginsWith reports whether a program begins with the operations and, at the same offsets, the data of another.
 func beginsWith(blob, begin []byte, uid, gid int) bool {
 	ops := func(b []byte) (list, data []byte) {
 		n, at := int(binary.NativeEndian.Uint32(b[8:])), int(binary.NativeEndian.Uint32(b[16:]))
@@ -70,7 +70,7 @@ func beginsWith(blob, begin []byte, uid, gid int) bool {
 	if !bytes.HasPrefix(list, want) {
 		return false
 	}
-	wantData = wantData[:len(wantData)-1] // less the last NUL
+	wantData = wantData[:len(wantData)-1] // without the last NUL
 	for _, id := range []struct{ was, is int }{{AheadUID, uid}, {AheadGID, gid}} {
 		i := bytes.Index(wantData, padded(id.was))
 		if i < 0 || !bytes.HasPrefix(data, wantData[:i]) || !bytes.HasPrefix(data[i:], padded(id.is)) {
@@ -81,7 +81,7 @@ func beginsWith(blob, begin []byte, uid, gid int) bool {
 	return bytes.HasPrefix(data, wantData)
 }
 
-// padded returns an id as spawn.c writes it into a map.
+// padded returns an id in the form in which spawn.c writes it to a map.
 func padded(id int) []byte {
 	b := bytes.Repeat([]byte{' '}, C.AHEAD_IDS)
 	return strconv.AppendInt(b[:max(0, C.AHEAD_IDS-len(strconv.Itoa(id)))], int64(id), 10)

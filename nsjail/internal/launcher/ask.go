@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Perform has a launcher perform a program that passes nothing back.
+// Perform makes a launcher perform a program that returns no descriptor.
 func Perform(st *Launcher, p *program.Program, fds ...int) error {
 	report, far, err := ReportSocket()
 	if err != nil {
@@ -23,7 +23,7 @@ func Perform(st *Launcher, p *program.Program, fds ...int) error {
 	return err
 }
 
-// Ask has a launcher perform a program that passes one descriptor back.
+// Ask makes a launcher perform a program, and returns the one descriptor that the program sends.
 func Ask(st *Launcher, p *program.Program, pass ...int) (fd int, err error) {
 	sv, err := Socketpair(unix.SOCK_SEQPACKET)
 	if err != nil {
@@ -49,7 +49,7 @@ func Ask(st *Launcher, p *program.Program, pass ...int) (fd int, err error) {
 	return fds[0], nil
 }
 
-// ReportSocket returns the two ends of a report socket: the keeper's, and the one that only the jail's init will hold.
+// ReportSocket returns the two ends of a report socket: the keeper's, and that of the jail, which only init will hold.
 func ReportSocket() (ours *os.File, jail int, err error) {
 	sv, err := Socketpair(unix.SOCK_SEQPACKET)
 	if err != nil {
@@ -71,7 +71,7 @@ func Socketpair(kind int) (sv [2]int, err error) {
 	return sv, err
 }
 
-// StepError returns an error that names the operation of a program that failed.
+// StepError returns an error that names the failed operation of a program.
 func StepError(phase string, p *program.Program, err error) error {
 	var oe *OpError
 	var told *spec.Error
@@ -89,7 +89,7 @@ func StepError(phase string, p *program.Program, err error) error {
 		Errno: oe.Errno}
 }
 
-// Reap kills and collects a child that has no pidfd; its pid cannot be reused until it is collected.
+// Reap kills and reaps a child that has no pidfd. Its pid cannot be reused before that.
 func Reap(pid int) {
 	for _, call := range []func() error{
 		func() error { return unix.Kill(pid, unix.SIGKILL) },

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// File is a program in its binary form, in a memory file (memfd_create(2)), which can be performed any number of times.
+// File is an encoded program in a memory file (memfd_create(2)). It can be performed any number of times.
 type File struct {
 	fd   int
 	req  program.Request
@@ -28,8 +28,8 @@ func NewFile(p *program.Program, req program.Request) (*File, error) {
 // Close frees the memory.
 func (f *File) Close() error { return unix.Close(f.fd) }
 
-// SendRest sends the suffix of its program to a process that waits at program.Park. sock is the other end of its report
-// socket.
+// SendRest sends the suffix of a program to the process that waits for it at program.Park. sock is the keeper's end of
+// the process's report socket.
 func SendRest(sock int, rest *program.Program, fds ...int) error {
 	f, err := NewFile(rest, program.Request{})
 	if err != nil {
@@ -39,14 +39,14 @@ func SendRest(sock int, rest *program.Program, fds ...int) error {
 	return f.send(sock, fds)
 }
 
-// send passes a program and its descriptors: unix(7) SCM_RIGHTS. It does not block: the socket takes a whole message,
-// and a second one is sent only after the first has been read.
+// send sends a program and its descriptors: unix(7) SCM_RIGHTS. It does not block: the socket buffers one message, and
+// the next one is sent only after the first has been received.
 func (f *File) send(sock int, fds []int) error {
 	all := append(make([]int, 0, 8), f.fd)
 	return unix.Sendmsg(sock, []byte{0}, unix.UnixRights(append(all, fds...)...), nil, unix.MSG_NOSIGNAL)
 }
 
-// memfd returns a memory file with a program: memfd_create(2), Linux 3.17.
+// memfd returns a memory file that contains an encoded program: memfd_create(2), Linux 3.17.
 func memfd(blob []byte) (int, error) {
 	fd, err := unix.MemfdCreate("brig", unix.MFD_CLOEXEC)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package launcher starts and speaks to the launcher, the small C process that performs programs (interpret.c,
-// spawn.c).
+// Package launcher starts the launcher and communicates with it. The launcher is the small C process that performs
+// programs (interpret.c, spawn.c).
 package launcher
 
 /*
@@ -21,48 +21,46 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The slots that every program finds filled, and the first that a caller may use.
+// The slots that are filled in every program, and the first one for the caller's descriptors.
 const (
 	SlotProgram = program.Slot(0)
 	SlotReport  = program.Slot(1)
 	SlotUser    = program.Slot(2)
 )
 
-// HomeFD is the descriptor of its network namespace in a launcher with a prepared tree, which returns to it after each
-// clone3(2) in a jail's.
+// HomeFD is the descriptor of a launcher's own network namespace, if it has a prepared root. The launcher returns to it
+// after each clone3(2) in a jail's network namespace.
 const HomeFD = C.FD_HOME
 
-// MaxFDs is the number of descriptors that a request can carry besides the program and the report socket (unix(7)
-// SCM_MAX_FD).
+// MaxFDs is the number of descriptors in a request beside the program and the report socket (unix(7) SCM_MAX_FD).
 const MaxFDs = C.MAX_FDS - 2
 
 // Launcher is a connection to a launcher process. Its methods may be called from several goroutines.
 type Launcher struct {
 	mu    sync.Mutex
 	sock  int
-	Early bool // forked by the constructor: its parent is the main thread, which lives as long as the process
+	Early bool // forked by the constructor: its parent is the main thread, which exists as long as the process
 	pid   int
 	hello bool
 	uid   int
 	net   bool
 
-	ahead     int  // the default jail's first process, created by a launcher forked early before its program; 0 for none
-	aheadSock int  // where that process waits for its program
-	begun     bool // it has performed the beginning of the list
-	unused    int  // such a process that did not fit its program, to be collected
+	ahead     int  // the first process that an early launcher created before it had a program; 0 for none
+	aheadSock int  // the socket at which that process waits for its program
+	begun     bool // that process has performed the beginning of the program
+	unused    int  // such a process that did not fit the program and has to be reaped
 }
 
-// OpError is a failure of the operation with index Op, or of the request itself (Op < 0).
+// OpError is a failure of the operation with index Op, or of the request itself if Op < 0.
 type OpError struct {
 	Op    int
 	Errno syscall.Errno
 }
 
-// Error names the operation and the errno.
+// Error returns a message with the operation's index and the errno.
 func (e *OpError) Error() string { return fmt.Sprintf("operation %d: %v", e.Op, e.Errno) }
 
-// TakeEarly returns the launcher that the constructor has forked; nil if there is none, or it has been taken and
-// closed.
+// TakeEarly returns the launcher that the constructor forked, or nil if there is none or it has been taken.
 func TakeEarly() *Launcher {
 	e := &C.brig_early
 	if e.launcher < 0 || fcntlClosed(int(e.launcher)) {
@@ -71,8 +69,8 @@ func TakeEarly() *Launcher {
 	return &Launcher{sock: int(e.launcher), aheadSock: int(e.ahead), pid: int(e.pid), Early: true}
 }
 
-// CatchSignals replaces the process's handlers of the signals that the keeper of one jail passes on. Returns the read
-// end of a pipe with a byte for each signal, or -1.
+// CatchSignals replaces the process's handlers of the signals that the keeper of one jail forwards. It returns the read
+// end of a pipe that carries one byte for each signal, or -1.
 func CatchSignals() int { return int(C.brig_catch_signals()) }
 
 func fcntlClosed(fd int) bool {
@@ -95,7 +93,7 @@ func Start() (*Launcher, error) {
 	}
 	defer null.Close()
 	n := null.Fd()
-	// setsid(2) keeps the terminal's signals away: the keeper forwards them.
+	// with setsid(2) the launcher gets no signals from the terminal; the keeper forwards them
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{"brig-launcher"}, &syscall.ProcAttr{
 		Env: []string{}, Files: []uintptr{n, n, n, uintptr(sv[1])}, Sys: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
@@ -105,7 +103,7 @@ func Start() (*Launcher, error) {
 	return &Launcher{sock: sv[0], pid: pid}, nil
 }
 
-// Retire ends the launcher, which first kills its remaining wards. Close collects it.
+// Retire ends the launcher, which first kills the remaining jails without init. Close reaps it.
 func (s *Launcher) Retire() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,10 +112,10 @@ func (s *Launcher) Retire() error {
 	}
 	restore.Do(restoreAffinity)
 	var err error
-	if s.Early { // else nothing has been made ahead
+	if s.Early { // otherwise no process was created ahead
 		err = s.greet()
 	}
-	if s.ahead > 0 { // it ends with its socket
+	if s.ahead > 0 { // the process ends when its socket closes
 		err = errors.Join(err, unix.Close(s.aheadSock))
 	}
 	err = errors.Join(err, unix.Close(s.sock))
@@ -125,7 +123,7 @@ func (s *Launcher) Retire() error {
 	return err
 }
 
-// Close ends the launcher and collects it.
+// Close ends and reaps the launcher.
 func (s *Launcher) Close() error {
 	err := s.Retire()
 	s.mu.Lock()
@@ -140,8 +138,8 @@ func (s *Launcher) Close() error {
 	return err
 }
 
-// Do has the launcher perform a program; fds fill the slots from SlotReport on. It returns the pid of the spawned
-// process, a child of the caller, or 0 for a program that the launcher ran in itself.
+// Do makes the launcher perform a program; fds fill the slots from SlotReport on. Do returns the pid of the spawned
+// process, a child of the caller, or 0 if the launcher ran the program in itself.
 func (s *Launcher) Do(p *program.Program, req program.Request, fds ...int) (int, error) {
 	f, err := NewFile(p, req)
 	if err != nil {
@@ -151,7 +149,7 @@ func (s *Launcher) Do(p *program.Program, req program.Request, fds ...int) (int,
 	return s.DoFile(f, nil, fds...)
 }
 
-// DoFile is Do for a program that is encoded already. meanwhile, if not nil, runs while the launcher works.
+// DoFile is like Do, for an encoded program. meanwhile, if not nil, runs while the launcher works.
 func (s *Launcher) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +171,7 @@ func (s *Launcher) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 		return 0, os.NewSyscallError("sendmsg to the launcher", err)
 	}
 	restore.Do(restoreAffinity)
-	if ahead { // its report is the answer
+	if ahead { // the report of the process is the answer
 		pid := s.ahead
 		s.ahead = 0
 		return pid, unix.Close(sock)
@@ -191,16 +189,16 @@ func (s *Launcher) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	return rep.pid, nil
 }
 
-// The range of host ids for root's payloads: its first, and its length.
+// The range of host ids for the payloads of root: the first id and the number of ids.
 const (
 	PayloadIDs     = C.PAYLOAD_IDS
 	PayloadIDCount = C.PAYLOAD_ID_COUNT
 )
 
-// Pid returns the process id of the launcher.
+// Pid returns the pid of the launcher.
 func (s *Launcher) Pid() int { return s.pid }
 
-// UID returns the host user id of the launcher.
+// UID returns the host uid of the launcher.
 func (s *Launcher) UID() (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +206,7 @@ func (s *Launcher) UID() (int, error) {
 	return s.uid, err
 }
 
-// OwnNet reports whether the launcher is inside a network namespace that it has made for its jail, with lo up.
+// OwnNet reports whether the launcher is in a network namespace that it has made for its jail, with lo up.
 func (s *Launcher) OwnNet() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,7 +217,7 @@ func (s *Launcher) OwnNet() (bool, error) {
 	return s.net, err
 }
 
-// greet reads the launcher's first message, once.
+// greet receives the launcher's first message, once.
 func (s *Launcher) greet() error {
 	if s.hello {
 		return nil

@@ -12,64 +12,65 @@ import (
 	"time"
 )
 
-// The report messages.
+// The types of a report, and the meaning of A and B.
 const (
 	ReportFail = C.REPORT_FAIL // A: operation, B: errno
 	ReportExec = C.REPORT_EXEC // A: the payload's pid in the jail
 	ReportExit = C.REPORT_EXIT // A: wait status, B: EndAsked, EndLeft
 )
 
-// Flags in ReportExit: the keeper asked for the end; SIGKILL has not ended all processes.
+// Flags in B of ReportExit: the keeper has asked for the end; processes remain after SIGKILL.
 const (
 	EndAsked = C.END_ASKED
 	EndLeft  = C.END_LEFT
 )
 
-// EndSeconds is how long init, or the keeper of a jail without init, waits for the end of killed processes.
+// EndSeconds is the time in seconds that init, or the keeper of a jail without init, waits for killed processes.
 const EndSeconds = C.END_SECONDS
 
-// FDDisk is the first of the MaxDisks fixed descriptor numbers at which init keeps tmpfs mounts.
+// FDDisk is the first of MaxDisks fixed descriptor numbers under which init holds tmpfs mounts.
 const (
 	FDDisk   = C.FD_DISK
 	MaxDisks = C.MAX_DISKS
 )
 
-// ReportSize is the size of a message in bytes.
+// ReportSize is the size of a report in bytes.
 const ReportSize = C.sizeof_struct_report
 
 // Report is a message from the jail's report socket. The payload has no descriptor of that socket.
 type Report struct {
 	Type, A, B int
-	Usage      Usage // with ReportExit: all processes of the jail together
+	Usage      Usage // in ReportExit: of all processes of the jail together
 	Violation  Violation
 	Disk       Disk
 }
 
-// Violation is a system call that the filter answers with death, as init saw it: the payload's own, or the first.
+// Violation is a system call that the filter answers by killing the process, as init has seen it: the payload's own
+// call, or else the first one.
 type Violation struct {
 	Nr    int
-	Arch  uint32 // AUDIT_ARCH_*: each ABI has its own numbers
+	Arch  uint32 // AUDIT_ARCH_*; the ABIs number their calls differently
 	Count int    // in the whole jail
-	Own   bool   // it ended the payload itself, and A is SIGSYS
+	Own   bool   // the payload made it, and A is SIGSYS
 }
 
-// Disk is what the tmpfs mounts that init holds (program.Fork) contained when the payload ended.
+// Disk describes the tmpfs mounts that init holds (program.Fork) at the end of the payload.
 type Disk struct {
-	Full uint32 // a bit for each without a free block or inode
-	Used int64  // bytes, of all
+	Full uint32 // one bit for each mount without a free block or inode
+	Used int64  // bytes used in all of them
 }
 
-// Usage is that of the jail's reaped processes: getrusage(2).
+// Usage is the resource usage of the jail's reaped processes: getrusage(2).
 type Usage struct {
 	User, System               time.Duration
 	MaxRSS                     int64 // bytes, of the largest process
 	Voluntary, Involuntary     int64 // context switches
 	MinorFaults, MajorFaults   int64
-	Sampled                    time.Duration // of the payload alone, by clock ticks, as RLIMIT_CPU counts it
+	Sampled                    time.Duration // of the payload alone, in clock ticks, as RLIMIT_CPU counts it
 	BlockInput, BlockOutputOps int64
 }
 
-// ParseReport decodes a message.
+// ParseReport decodes a report.
 func ParseReport(b []byte) (Report, error) {
 	if len(b) != ReportSize {
 		return Report{}, errors.New("launcher: short report")

@@ -1,7 +1,7 @@
 package plan
 
-// The users and groups of Debian's base-passwd. They reveal nothing about the host. Programs look for tty, users or
-// www-data by name. In a jail no process can become one of them.
+// The users and groups of Debian's base-passwd. They reveal nothing about the host. Programs look up tty, users or
+// www-data by name. No process in a jail can assume these identities.
 const (
 	baseUsers = "" +
 		"daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n" +

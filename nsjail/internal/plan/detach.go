@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canDetachMounts reports whether Wait may return before the mounts are gone: if each of them is of a kind that shows
-// nothing of the caller's.
+// canDetachMounts reports whether Wait may return before the mounts are gone: if none shows files of the caller.
 func (r *resolver) canDetachMounts() bool {
 	s := r.spec
 	return r.mode.Early && tricks.DetachMounts.On() && !s.NoInit && s.Rootfs.Path == "" && r.host.Missing["proc"] == "" &&
@@ -25,11 +24,12 @@ func (r *resolver) canDetachMounts() bool {
 		})
 }
 
-// detachMounts has a thread of the kernel's take the jail's mounts apart after the run. The last process of a mount
-// namespace waits for that before it can be collected, some tenths of a millisecond: three waits for RCU. Here a
-// reference to the namespace outlives the process, in a message that cannot be received: it is in the queue of a socket
-// to which only the message itself refers once the keeper has closed its two. The kernel collects such cycles
-// (unix(7), SCM_RIGHTS), in a thread of its own since Linux 6.8 and in close(2) before.
+// detachMounts makes a kernel thread dismantle the jail's mounts after the run. Otherwise the last process of the mount
+// namespace does so before it can be reaped, which takes some tenths of a millisecond: three RCU grace periods.
+//
+// The mount namespace is kept alive by a descriptor in a message that cannot be received. The message is queued in a
+// socket to which only the message itself refers, once the keeper has closed its two sockets. The kernel collects such
+// cycles (unix(7), SCM_RIGHTS): since Linux 6.8 in a kernel thread, before in close(2).
 func (r *resolver) detachMounts() error {
 	if r.Cycle == 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// execve tries the command in each directory of the jail's PATH, as execvp(3) does, by the kernel that will run it, and
-// then its other name.
+// execve appends execve(2) of the command in each directory of the jail's PATH, as execvp(3) does, and then of its
+// other name. The kernel tries them at the start.
 func (r *resolver) execve() error {
 	r.Env = host.BuildEnv(r.spec, r.host.Env, r.host.Term)
 	env := program.Strs(r.Env)
@@ -23,7 +23,7 @@ func (r *resolver) execve() error {
 		r.Exec = append(r.Exec, r.candidates(other)...)
 	}
 	for i, file := range r.Exec {
-		if i == own { // a program looks itself up again by this name
+		if i == own { // a program may look itself up by args[0]
 			args = append([]string{OtherName(args[0])}, args[1:]...)
 		}
 		op := r.Jail.Add(spec.OpExec, unix.SYS_EXECVE, program.Str(file), program.Strs(args), env)
@@ -35,7 +35,7 @@ func (r *resolver) execve() error {
 	return nil
 }
 
-// candidates are the files that a command's name may mean in the jail.
+// candidates returns the paths in the jail that the name of a command can mean.
 func (r *resolver) candidates(name string) (files []string) {
 	if strings.Contains(name, "/") {
 		return []string{name}
@@ -56,7 +56,7 @@ func (r *resolver) candidates(name string) (files []string) {
 }
 
 // OtherName returns the name under which a distribution installs a program that it does not install under its usual
-// one: python3 for python. It returns "" for other names.
+// name: python3 for python. It returns "" for other names.
 func OtherName(name string) string {
 	return map[string]string{"python": "python3", "pip": "pip3", "node": "nodejs"}[name]
 }

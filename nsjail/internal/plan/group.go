@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group plans the jail's control group: what it holds, and what cannot be held here.
+// group plans the jail's control group: what it enforces, and what it cannot enforce on this machine.
 func (r *resolver) group() error {
 	if !host.WantsGroup(r.spec) {
 		return nil
@@ -38,7 +38,7 @@ func (r *resolver) group() error {
 	}
 	if by := p.Enforced["processes"]; by != "" {
 		r.Enforced["processes"] = by + r.countsInit()
-		p.Optional["processes"] = true // RLIMIT_NPROC stands in for it
+		p.Optional["processes"] = true // RLIMIT_NPROC is the fallback
 	}
 	if r.spec.Limits.MemorySwap == 0 && r.spec.Limits.Memory > 0 {
 		r.impliedSwap(p)
@@ -58,15 +58,15 @@ func (r *resolver) group() error {
 			Detail: "no group can be made there: " + p.Missing["processes"], Remedy: r.groupRemedy("processes", "")}
 	}
 	r.Group = p
-	r.Flags &^= unix.CLONE_NEWCGROUP // unshare(2) comes when the process is in its group, which then is the root
+	r.Flags &^= unix.CLONE_NEWCGROUP // unshare(2) follows once the process is in its group, the new root
 	return nil
 }
 
-// uncounted is what no control group counts, of either version.
+// uncounted is the memory that no control group counts, in either version.
 const uncounted = "the limit on memory does not count messages that wait in netlink sockets, nor the machine code of " +
 	"seccomp filters that the payload loads"
 
-// countsInit notes that pids.max has room for init.
+// countsInit returns a note that pids.max includes init.
 func (r *resolver) countsInit() string {
 	if r.spec.NoInit {
 		return ""
@@ -74,8 +74,7 @@ func (r *resolver) countsInit() string {
 	return " (init is one of them)"
 }
 
-// groupMechanism records what enforces a limit. Without a group, a limit may have something to fall back on, or may not
-// have been asked for by itself.
+// groupMechanism records what enforces a limit. Without a group a limit may have a fallback, or may only be implied.
 func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
 	fallback := ""
 	switch name {
@@ -100,7 +99,7 @@ func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
 	return err
 }
 
-// GroupPath returns the path of a mechanism's limit in the Spec.
+// GroupPath returns the path in the Spec of a mechanism's limit.
 func GroupPath(mechanism string) string {
 	if mechanism == "cgroup_file" {
 		return "limits.cgroup"
@@ -108,7 +107,7 @@ func GroupPath(mechanism string) string {
 	return "limits." + mechanism
 }
 
-// groupRemedy is how a caller gets a group that may be divided.
+// groupRemedy returns how the caller can get a group below which it may create groups.
 func (r *resolver) groupRemedy(name, why string) string {
 	l := r.layout
 	without := ", or accept a jail without it: --optional " + name
@@ -133,10 +132,10 @@ func (r *resolver) groupRemedy(name, why string) string {
 	return "have root give you groups of your own: " + host.DelegateCommand(r.host.UID) + without
 }
 
-// impliedSwap records what became of the limit on swap that a limit on memory implies: 0.
+// impliedSwap records what enforces the limit on swap that a limit on memory implies: 0.
 func (r *resolver) impliedSwap(p *cgroup.Plan) {
 	switch why := p.Missing["memory_swap"]; {
-	case p.Missing["memory"] != "": // there is nothing that it would go with
+	case p.Missing["memory"] != "": // without a limit on memory none on swap is implied
 	case why != "" && !r.layout.Swap:
 		r.Enforced["memory_swap"] = "this machine has no swap"
 	case why != "":
@@ -146,8 +145,7 @@ func (r *resolver) impliedSwap(p *cgroup.Plan) {
 	}
 }
 
-// groupLimits returns the Spec's limits for package cgroup, with the numbers of its devices and with the default of
-// processes.
+// groupLimits returns the Spec's limits, with device numbers and the default number of processes.
 func (r *resolver) groupLimits() (*cgroup.Limits, error) {
 	l := &r.spec.Limits
 	out := l.Group()
@@ -156,14 +154,14 @@ func (r *resolver) groupLimits() (*cgroup.Limits, error) {
 		out.IO[i].Major, out.IO[i].Minor = d.Major, d.Minor
 	}
 	named := slices.ContainsFunc(out.Files, func(f cgroup.File) bool { return f.Name == "pids.max" })
-	if !named { // else the caller's value replaces the default
+	if !named { // otherwise the caller's value replaces the default
 		out.Processes = max(r.processes(), 0)
 	}
 	return out, r.available("limits.cpuset", l.CPUSet, r.layout.CPUs, "processors", l.CPUSetMems)
 }
 
-// available refuses processors and nodes that this machine, or the group above, does not have: version 2 takes them
-// and then uses others.
+// available rejects processors and memory nodes that this machine, or the group above, does not have. Version 2 would
+// accept them and use others.
 func (r *resolver) available(path, want, have, what, mems string) error {
 	if missing := cgroup.Lacks(want, have); want != "" && missing != "" {
 		return &spec.Error{Fault: spec.FaultCaller, Op: path,
@@ -176,7 +174,7 @@ func (r *resolver) available(path, want, have, what, mems string) error {
 	return r.available("limits.cpuset_mems", mems, r.layout.Mems, "memory nodes", "")
 }
 
-// processes is how many processes the jail may have, init included; negative is no limit.
+// processes returns the limit on processes, init included; a negative value means no limit.
 func (r *resolver) processes() int64 {
 	n := r.spec.Limits.Processes
 	if n == 0 {
@@ -188,11 +186,11 @@ func (r *resolver) processes() int64 {
 	return n
 }
 
-// ownsGroup reports whether the payload has the caller's uid on the host, and so owns the files of its group: in a new
-// user namespace it could mount the hierarchy and lift its limits. brig's filters refuse both.
+// ownsGroup reports whether the payload has the caller's uid on the host and therefore owns the files of its group. In
+// a new user namespace it could mount the hierarchy and lift its limits. brig's filters refuse both.
 func (r *resolver) ownsGroup() bool { return r.Group != nil && !r.host.Drop }
 
-// keepLimits refuses a jail whose payload could lift its own limits.
+// keepLimits rejects a jail whose payload could lift its own limits.
 func (r *resolver) keepLimits() error {
 	own := r.spec.Seccomp != "unconfined" && !spec.FileProfile(r.spec.Seccomp) && r.host.Missing["seccomp"] == ""
 	if own || !r.ownsGroup() {
@@ -209,8 +207,7 @@ func (r *resolver) keepLimits() error {
 	return nil
 }
 
-// groupSlots reserves the slots of the control group's descriptors: the version 1 files to join by, then the version 2
-// directory.
+// groupSlots reserves the slots of the control group's descriptors: the version 1 files, then the version 2 directory.
 func (r *resolver) groupSlots() {
 	if r.Group == nil {
 		return
@@ -219,8 +216,9 @@ func (r *resolver) groupSlots() {
 	r.in += program.Slot(len(r.join) + r.Group.V2())
 }
 
-// joinGroup enters the version 1 hierarchies: the process itself writes, which costs 15 microseconds each, and the
-// files were opened by the keeper, whose rights count (cgroups(7)). Version 2's group it was born in.
+// joinGroup makes the process join its version 1 groups by a write to each file, which takes 15 microseconds. The
+// keeper has opened the files, and its permissions apply (cgroups(7)). clone3(2) has created the process in its version
+// 2 group.
 func (r *resolver) joinGroup() error {
 	if r.Group == nil {
 		return nil

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MinFiles is the least limit on open files with which a listener fits beside the standard streams.
+// MinFiles is the smallest limit on open files that leaves a descriptor for the listener beside the standard streams.
 const MinFiles = 4
 
-// listen makes init the listener of the payload's filter, if anything is to be heard: a call that the profile answers
-// with death is then reported by name. Where that is not possible, the kernel kills, and the call stays unknown.
+// listen makes init the listener of the payload's filter, if the filter kills for any call. Init then reports such a
+// call by name. If that is not possible, the kernel kills the process, and the call stays unknown.
 func (r *resolver) listen() {
 	h := r.host
 	heard, changed := seccomp.NotifyKills(h.Filter)
@@ -23,7 +23,7 @@ func (r *resolver) listen() {
 		return
 	}
 	why := h.NoListener
-	for _, nr := range []int{unix.SYS_EXECVE, unix.SYS_EXIT_GROUP} { // init waits for these calls, and would not hear
+	for _, nr := range []int{unix.SYS_EXECVE, unix.SYS_EXIT_GROUP} { // init waits for these calls and could not answer
 		if seccomp.Simulate(heard, seccomp.Data{Nr: int32(nr), Args: [6]uint64{125}}) == seccomp.Notify {
 			why = "the profile kills for execve or exit_group, which the start of a payload needs"
 		}
@@ -39,7 +39,7 @@ func (r *resolver) listen() {
 	r.listener = r.Jail.Reserve()
 }
 
-// forkArgs are the arguments of program.Fork; init performs so many operations itself.
+// forkArgs returns the arguments of program.Fork. own is the number of operations that init performs after the fork.
 func (r *resolver) forkArgs(own int) []program.Arg {
 	listener := program.Int(0)
 	if r.Heard != nil {

@@ -11,32 +11,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mode is what Resolve has to know of the launcher that makes the jail. The zero value is a launcher in the host's root
-// with nothing ready.
+// Mode describes the launcher that makes the jail. The zero value is an unprepared launcher in the host's root.
 type Mode struct {
-	// Early is a launcher that the process's main thread forked before main (EarlyRunner): it and the keeper are for one
-	// jail.
+	// Early means that the process's main thread has forked the launcher before main (EarlyRunner). The keeper and the
+	// launcher then serve one jail only.
 	Early bool `json:"early"`
-	// Net is a network namespace with lo up that was made before, and in which the jail starts.
+	// Net means that the jail starts in an existing network namespace with lo up.
 	Net bool `json:"net"`
-	// UID and GID are the host ids that root's launcher has taken; 0 where it is to take those of Host.
+	// UID and GID are the host ids that root's launcher has assumed; 0 if it is still to assume those of Host.
 	UID int `json:"uid"`
 	GID int `json:"gid"`
-	// Note is for Plan.Notes.
+	// Note is appended to Plan.Notes.
 	Note string `json:"note"`
 
-	Root *PreparedRoot // in which the launcher is; nil for the host's
+	Root *PreparedRoot // the launcher's prepared root; nil for the host's root
 }
 
-// PreparedRoot is the root of a launcher whose jails copy its few mounts instead of all of the host's.
+// PreparedRoot is the root of a launcher whose jails copy its few mounts instead of all mounts of the host.
 type PreparedRoot struct {
-	Host    *host.Host // as it was when the root was made
-	etc     bool       // its /etc is the whole one of a jail with the default identity
-	NoSetns bool       // an outer filter does not permit setns(2)
+	Host    *host.Host // the facts at the creation of the root
+	etc     bool       // it has the complete /etc of a jail with the default identity
+	NoSetns bool       // an outer filter forbids setns(2)
 	Steps   []Preparation
 }
 
-// facts returns a Host with what holds in the mode.
+// facts returns a copy of the Host, adapted to the mode.
 func (m *Mode) facts(s *spec.Spec, h *host.Host) *host.Host {
 	if m.Root == nil && m.UID == 0 {
 		return h
@@ -50,17 +49,16 @@ func (m *Mode) facts(s *spec.Spec, h *host.Host) *host.Host {
 	}
 	was := m.Root.Host
 	c.PayloadUID, c.PayloadGID, c.Kept = was.PayloadUID, was.PayloadGID, was.Kept
-	if s.Rootfs.Path == "" { // what the prepared root has, and not what the host has by now
+	if s.Rootfs.Path == "" { // a jail shows what the prepared root has, which may differ from the host by now
 		c.System, c.Files, c.CPUs = was.System, was.Files, was.CPUs
 	}
 	return c
 }
 
-// canShare reports whether two processes of the launcher can make system calls at the same time in one memory
-// (launcher.h).
+// canShare reports whether two processes of the launcher can make system calls in shared memory (launcher.h).
 const canShare = runtime.GOARCH == "amd64"
 
-// shapeOf returns what the order depends on.
+// shapeOf returns the properties on which the order of the phases depends.
 func (r *resolver) shapeOf() shape {
 	s, m := r.spec, r.mode
 	sh := shape{prepared: m.Root != nil, ahead: m.Early, noInit: s.NoInit, image: s.Rootfs.Path != ""}
@@ -77,12 +75,12 @@ func (r *resolver) shapeOf() shape {
 	return sh
 }
 
-// MountsComeLater reports whether the caller's mounts belong to the suffix. An image's belong to the prefix: its mount
-// points cannot be made once it is the root.
+// MountsComeLater reports whether the caller's mounts belong to the suffix. With an image they belong to the prefix,
+// because their mount points cannot be created after pivot_root(2).
 func MountsComeLater(s *spec.Spec) bool { return s.Rootfs.Path == "" && len(s.Mounts) > 0 }
 
-// permitsSuffix reports whether the filter lets a process receive and perform the suffix of a list, so that the prefix
-// can load it.
+// permitsSuffix reports whether the filter permits all calls by which a process receives and performs the suffix. In
+// that case the prefix can load the filter.
 func permitsSuffix(s *spec.Spec, h *host.Host) bool {
 	if s.TTY || len(h.Filter) == 0 || spec.FileProfile(s.Seccomp) || h.Guard != nil || h.Missing["seccomp"] != "" {
 		return false

@@ -54,10 +54,10 @@ func (r *resolver) mounts() error {
 	return nil
 }
 
-// pin keeps a mount inside of a writable mount at its place: the payload could otherwise rename a directory between the
-// two, and put another in its place. A mount point cannot be renamed, removed or replaced, so each of these directories
-// becomes one. inside reports whether there is such a mount; a symbolic link in it could be replaced, too, and is not
-// followed.
+// pin protects a mount inside a writable mount. Without it the payload could rename a directory between the two and put
+// another in its place. A mount point cannot be renamed, removed or replaced, so pin turns each of these directories
+// into one. inside reports whether the mount is inside a writable one. The payload could also replace a symbolic link
+// in it, so links there are not followed.
 func (r *resolver) pin(i int) (inside bool) {
 	m := r.spec.Mounts[i]
 	if m.Type == spec.MountDir || m.Type == spec.MountSymlink {
@@ -121,7 +121,7 @@ func (r *resolver) bind(label, key, target string, m spec.Mount) error {
 	return nil
 }
 
-// volume shows a directory of a Volume: the mount is made where the volume is, and passed.
+// volume adds a mount of a Volume's directory, which the volume's launcher makes and the keeper passes.
 func (r *resolver) volume(label, key, target string, m spec.Mount) error {
 	attr := attrPrivate
 	if !m.Writable {
@@ -139,9 +139,10 @@ func (r *resolver) volume(label, key, target string, m spec.Mount) error {
 	return nil
 }
 
-// source returns how the jail reaches a file of the host. For root the keeper makes the mount, idmapped, and passes it,
-// since the launcher is an unprivileged user by then. For others the jail opens the path and checks which file it is,
-// or, born where the host's tree is not, gets the mount from a process that does.
+// source returns how the jail reaches a file of the host. If the caller is root, the launcher is already an
+// unprivileged user, so the keeper makes the mount, idmapped, and passes it. Otherwise the jail opens the path itself
+// and checks the identity of the file. A jail in a prepared root, where the host's files are missing, gets the mount
+// from a helper in the host's root.
 func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error) {
 	h := r.host.Sources[key]
 	s := rootfs.Source{Path: h.Path, Dev: h.Dev, Ino: h.Ino, Dir: h.Dir, Root: h.Root}
@@ -175,8 +176,9 @@ func tmpfs(label string, m spec.Mount) rootfs.Entry {
 		Size: size, Inodes: inodes, Mode: mode(m.Mode, 0o1777), Attr: attrPrivate}
 }
 
-// plain checks a bind of such a root. The jail opens its path again, as an ordinary user's jail does, and the payload
-// has its user's rights there. A bind that the payload cannot use is an error, unless that was asked for.
+// plain checks a bind of root that is not idmapped. The jail opens its path again, as an ordinary user's jail does, and
+// the payload has its own user's permissions there. A bind that the payload cannot use is an error, unless idmap is
+// optional.
 func (r *resolver) plain(src *host.Source, attr uint64) error {
 	h, why := r.host, r.host.Missing["idmap"]
 	fallback := fmt.Sprintf("binds are plain, and the payload is %d:%d to them", h.PayloadUID, h.PayloadGID)

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dialSockets is how many connections to published ports a jail may have at once.
+// dialSockets is the number of connections to published ports that a jail can have at the same time.
 const dialSockets = 32
 
-// network decides the sockets of the jail's network namespace that the keeper gets.
+// network decides which sockets of the jail's network namespace the keeper receives.
 func (r *resolver) network() error {
 	s := r.spec
 	if s.Net != spec.NetEgress && len(s.Publish) == 0 {
@@ -32,7 +32,7 @@ func (r *resolver) network() error {
 	}
 	policy := s.Policy()
 	if r.Sockets.TCP, r.Sockets.All = policy.TCPPorts(); r.Sockets.All {
-		r.Sockets.TCP = nil // the one listener for all takes these, too
+		r.Sockets.TCP = nil // the catch-all listener accepts these connections, too
 	}
 	var problem *egress.Problem
 	if r.Sockets.UDP, problem = policy.UDPPorts(); problem != nil {
@@ -46,7 +46,7 @@ func (r *resolver) network() error {
 	return nil
 }
 
-// openSockets has the jail's first process open them while it has its capabilities, and pass them on.
+// openSockets makes the jail's first process open the sockets while it has capabilities, and send them to the keeper.
 func (r *resolver) openSockets() error {
 	if r.Sockets == nil {
 		return nil

@@ -6,55 +6,54 @@ import (
 	"brig/internal/program"
 )
 
-// process is one of those that make a jail.
+// process is one of the processes that make a jail.
 type process uint8
 
 const (
-	firstProcess   process = iota // made by clone3(2); once it has forked the payload's process, it is init
-	initProcess                   // init, while the payload's process works beside it
+	firstProcess   process = iota // created by clone3(2); it becomes init when it has forked the payload's process
+	initProcess                   // init, while the payload's process works in parallel
 	payloadProcess                // the child of init, which executes the command
 )
 
-// worker decides which process performs a phase. Where one process makes the jail, that is the first one, and only the
-// phases of payload are the child's. Otherwise init and the payload's process work side by side.
+// worker decides which process performs a phase. If a single process makes the jail, that is the first process, except
+// for the phases of payload, which the child performs. Otherwise init and the payload's process work in parallel.
 type worker uint8
 
 const (
 	first    worker = iota // the first process, before it forks
 	netMaker               // init
-	tree                   // init, or the payload's process where init makes the network namespace
+	tree                   // init, or the payload's process if init makes the network namespace
 	other                  // init
 	each                   // both
 	payload                // the payload's process
 )
 
-// knowledge is when the operations of a phase are known.
+// knowledge is the time at which the operations of a phase are known.
 type knowledge uint8
 
 const (
 	always     knowledge = iota
-	withMounts           // with the run if the caller's mounts are
-	withFilter           // with the run unless the filter permits all that follows it
-	withRun              // with the run
+	withMounts           // always, or with the run if the mounts come later
+	withFilter           // always if the filter permits all later calls, or with the run
+	withRun              // only with the run
 )
 
-// phase is a part of what happens in a jail.
+// phase is one part of the program of a jail.
 type phase struct {
 	name  string
 	by    worker
 	known knowledge
-	// ahead marks what a launcher that was forked early may do before it has the list (launcher.Ahead).
+	// ahead marks a phase that a launcher forked early may perform before it has the program (launcher.Ahead).
 	ahead bool
-	// in reports whether a mode has the phase; nil is for all modes.
+	// in reports whether the program of a shape has the phase; nil means always.
 	in func(*shape) bool
-	// needs are phases that must be over before, as far as the mode has them.
+	// needs are the phases that must have ended before this one, if the program has them.
 	needs []string
-	// write appends the operations; it appends none if the Spec does not ask for them.
+	// write appends the operations, or none if the Spec does not need them.
 	write func(*resolver) error
 }
 
-// phases is what happens in a jail, in this order. Each phase comes after those that it needs. derive computes from it
-// what each process does in each mode.
+// phases is the sequence of phases, each after those that it needs. derive computes each process's steps from it.
 var phases = []phase{
 	{name: "procfs", ahead: true, write: (*resolver).procfs},
 	{name: "identity", ahead: true, needs: []string{"procfs"}, write: (*resolver).identity},
@@ -93,16 +92,16 @@ var phases = []phase{
 		"init is done"}, write: (*resolver).execve},
 }
 
-// shape is what the order depends on.
+// shape contains the properties on which the order depends.
 type shape struct {
-	prepared    bool // a prefix is performed before the run is known, by a launcher in a prepared root
+	prepared    bool // a launcher in a prepared root performs a prefix before the run is known
 	ahead       bool // the launcher was forked early
-	side        bool // init and the payload's process make the jail side by side
-	makesNet    bool // init makes the network namespace meanwhile
+	side        bool // init and the payload's process make the jail in parallel
+	makesNet    bool // init makes the network namespace in parallel
 	noInit      bool
 	image       bool
-	mountsLater bool // the caller's mounts are known with the run only
-	filterFirst bool // the filter permits all that follows the prefix
+	mountsLater bool // the caller's mounts are in the suffix
+	filterFirst bool // the filter permits all calls after the prefix
 }
 
 func hasInit(s *shape) bool         { return !s.noInit }
@@ -130,19 +129,19 @@ func (s *shape) performs(p process, ph *phase) bool {
 	return p == initProcess
 }
 
-// step is a phase in the order of a mode.
+// step is a phase that a particular process performs.
 type step struct {
 	*phase
 	by   process
-	post bool // the payload's process waits for the end of this step of init's: program.Post
-	join int  // the payload's process first waits for so many posts: program.Join
+	post bool // the payload's process waits for the end of this step of init: program.Post
+	join int  // the number of posts for which the payload's process waits before this step: program.Join
 }
 
-// sequence is what the processes of a jail perform: a prefix, which is known before the run, and a suffix. In each part
-// the steps of the first process come first, then those of init, and then those of the payload's process.
+// sequence is the order of steps in a program: a prefix, which is known before the run, and a suffix. Each part lists
+// the steps of the first process, then those of init, then those of the payload's process.
 type sequence struct{ prefix, suffix []step }
 
-// derive returns the order of a mode.
+// derive returns the order of the steps for a shape.
 func derive(s *shape) (o sequence) {
 	late := s.late()
 	o.prefix, o.suffix = make([]step, 0, len(phases)), make([]step, 0, len(phases))
@@ -161,7 +160,7 @@ func derive(s *shape) (o sequence) {
 	return o
 }
 
-// late returns the phases of the suffix, as a set of bits: those that are known with the run, and all that need one.
+// late returns the phases of the suffix as a set of bits: those known only with the run, and all that need one of them.
 func (s *shape) late() (set uint64) {
 	for i := range phases {
 		ph := &phases[i]
@@ -176,8 +175,8 @@ func (s *shape) late() (set uint64) {
 	return set
 }
 
-// wait has the payload's process wait for the steps of init that it needs. Init's last step needs no post: the end of
-// init's part is one.
+// wait makes the payload's process wait for the steps of init that it needs. The last step of init needs no post,
+// because the end of init's part acts as one.
 func (o *sequence) wait() {
 	posts := 0
 	for i := range o.prefix {
@@ -196,8 +195,8 @@ func (o *sequence) wait() {
 	}
 }
 
-// user returns the first step of the payload's process that needs a step of init; nil if there is none. A phase that
-// each of the two performs does not wait for the other.
+// user returns the first step of the payload's process that needs the given step of init, or nil. A phase that both
+// processes perform does not wait for the other process.
 func (o *sequence) user(steps []step, done *step) *step {
 	at := slices.IndexFunc(steps, func(st step) bool {
 		return st.by == payloadProcess && st.phase.by != each && slices.Contains(st.needs, done.name)
@@ -210,12 +209,12 @@ func (o *sequence) user(steps []step, done *step) *step {
 
 func noOperation(*resolver) error { return nil }
 
-// write appends the operations of one part of an order.
+// write appends the operations of one part.
 func (r *resolver) write(steps []step) error {
 	fork, own, release := -1, 0, func() {}
 	for i := range steps {
 		st := &steps[i]
-		if st.by == payloadProcess && i > 0 && steps[i-1].by == initProcess { // their slots must differ
+		if st.by == payloadProcess && i > 0 && steps[i-1].by == initProcess { // the two processes must use different slots
 			own, release = len(r.Jail.Ops)-fork-1, r.Jail.Hold()
 		}
 		if st.join > 0 {

@@ -14,63 +14,64 @@ import (
 	"brig/rootfs"
 )
 
-// Plan is what brig will do on this machine: everything is decided. `brig explain` prints it, a Runner performs it.
+// Plan is everything that brig will do on this machine for a Spec. `brig explain` prints it, and a Runner performs it.
 type Plan struct {
 	Spec *spec.Spec
 	Host *host.Host
 	Mode Mode
 	// Flags are the clone3(2) flags: the new namespaces.
 	Flags uint64
-	// Drop is what the launcher performs in itself first; nil where the caller is not root.
+	// Drop is the program that the launcher first performs in itself; nil if the caller is not root.
 	Drop *program.Program
-	// Prepared is what the launcher has performed to prepare its root; nil for a jail that starts from the host's.
+	// Prepared are the programs by which the launcher has prepared its root; nil for a jail from the host's root.
 	Prepared []Preparation
-	// Head is the prefix of the program, up to where it waits for the suffix; nil for a program of one part.
+	// Head is the prefix of the program, up to where it waits for the suffix; nil for a program in one part.
 	Head *program.Program
-	// Jail is the program that the jail's processes perform, or its suffix.
+	// Jail is the whole program of the jail, or its suffix.
 	Jail *program.Program
-	// Passed are the mounts that the keeper makes and hands to the jail, in slot order.
+	// Passed are the mounts that the keeper makes and passes to the jail, in the order of their slots.
 	Passed []Passed
 	// Group is the control group that the keeper makes for the jail; nil for none.
 	Group *cgroup.Plan
 	// Env is the payload's environment.
 	Env []string
-	// Wall is the limit on the jail's life; 0 is none.
+	// Wall is the limit on the jail's duration; 0 means none.
 	Wall spec.Duration
-	// Enforced is what enforces each mechanism, or why nothing does. The Result has it as the jail was made.
+	// Enforced maps each mechanism to what enforces it, or to the reason why nothing does. Result.Enforced includes
+	// changes at the jail's creation.
 	Enforced map[string]string
-	// Notes are what the reader should know: fall-backs, parts of a profile that were skipped.
+	// Notes are remarks for the user: fallbacks, ignored parts of a profile.
 	Notes []string
 
-	// Disks are the targets of each tmpfs that init holds open, to say at the end which is full.
+	// Disks are the targets of each tmpfs that init holds open, to report at the end which are full.
 	Disks [][]string
 
-	// slots of the first of three streams, of the descriptors of the group, of a network namespace, and of the first of
-	// two sockets (detachMounts), and the first slot that the keeper does not fill
+	// the slots of the three streams, of the group's descriptors, of a network namespace, and of two sockets
+	// (detachMounts), the first of each; in is the first slot that the keeper does not fill
 	Stdio, JoinAt, Netns, Cycle, in program.Slot
 
-	Sockets *netns.Sockets // of the jail's network, which it passes to the keeper; nil for none
+	Sockets *netns.Sockets // the sockets of the jail's network, which the jail sends to the keeper; nil for none
 
-	SameFiles bool // set by tests: the caller's files are passed, and none is opened again
+	SameFiles bool // for tests: pass the caller's files instead of opening them again
 
-	Heard    []byte       // the filter where init listens to it; nil where the kernel itself kills
-	listener program.Slot // of heard
-	execAt   []int        // the operations that try to start the command
+	Heard    []byte       // the filter to which init listens; nil if the kernel kills
+	listener program.Slot // the slot of the listener
+	execAt   []int        // the indices of the execve operations
 	Exec     []string
 }
 
 // Passed is a mount that the keeper makes with the caller's privileges.
 type Passed struct {
-	Key    string // in Host.Sources
+	Key    string // the key in Host.Sources
 	Attr   uint64 // MOUNT_ATTR_*
 	IDMap  bool   // the source's owner becomes the payload's uid, its group the payload's gid
 	Target string
 
 	Slot program.Slot
-	Head bool // it is passed with the prefix
+	Head bool // passed with the prefix
 }
 
-// Op returns an operation of the whole program, or nil, and how many there are.
+// Op returns operation i of the whole program, or nil, and the number of operations.
 func (p *Plan) Op(i int) (op *program.Op, of int) {
 	head := 0
 	if p.Head != nil {
@@ -128,7 +129,7 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
-// Request returns how the launcher is to perform the program or its prefix.
+// Request returns the request for the launcher to perform the program or its prefix.
 func (p *Plan) Request() program.Request {
 	req := program.Request{CloneFlags: p.Flags, Cgroup: -1, Ward: p.Spec.NoInit}
 	if p.Group != nil && p.Group.V2() > 0 {
@@ -138,7 +139,7 @@ func (p *Plan) Request() program.Request {
 	return req
 }
 
-// watches returns what the keeper does while the payload runs.
+// watches describes what the keeper does while the payload runs.
 func (p *Plan) watches() (list []string) {
 	l := &p.Spec.Limits
 	end := "kill all"
@@ -163,7 +164,7 @@ func (p *Plan) watches() (list []string) {
 	return list
 }
 
-// resolver holds a Resolve in progress.
+// resolver is the state of one Resolve.
 type resolver struct {
 	*Plan
 	spec  *spec.Spec
@@ -175,9 +176,9 @@ type resolver struct {
 	tree  *rootfs.Tree
 
 	layout     *cgroup.Layout
-	everywhere int          // how many of the root's entries every machine has
-	newNet     program.Slot // a network namespace that init makes
-	join       []string     // the version 1 hierarchies that the process joins by itself
+	everywhere int          // the number of entries in the root that are the same on every machine
+	newNet     program.Slot // the network namespace that init makes
+	join       []string     // the version 1 hierarchies that the process itself joins
 }
 
 func newResolver(s *spec.Spec, h *host.Host, m *Mode) *resolver {
@@ -186,11 +187,11 @@ func newResolver(s *spec.Spec, h *host.Host, m *Mode) *resolver {
 	return r
 }
 
-// Resolve is Mode.Resolve for the mode of a Runner that makes each jail from the host's root (RunnerOptions.Cold).
+// Resolve is Mode.Resolve for the zero Mode: each jail is made from the host's root (RunnerOptions.Cold).
 func Resolve(s *spec.Spec, h *host.Host) (*Plan, error) { return Mode{}.Resolve(s, h) }
 
-// Resolve decides everything that a Spec leaves to the machine. It is pure: the same Spec, Host and Mode give the same
-// Plan. What the Spec wants and the Host lacks is an error, unless the Spec lists it under Optional.
+// Resolve decides everything that a Spec leaves open. It is pure: the same Spec, Host and Mode give the same Plan. A
+// mechanism that the Spec needs and the Host lacks is an error, unless the Spec lists it under Optional.
 func (m Mode) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
 	if problems := s.Check(); len(problems) > 0 {
 		return nil, problems[0].AsError()
@@ -198,7 +199,7 @@ func (m Mode) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
 	return m.ResolveChecked(s, h)
 }
 
-// ResolveChecked is Resolve for a Spec that has been checked.
+// ResolveChecked is like Resolve, for a Spec that has passed Check.
 func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 	if m.Root != nil {
 		x, err := NewPrefix(s, h, m)
@@ -236,7 +237,7 @@ func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 	return r.Plan, nil
 }
 
-// finish writes what depends on the run.
+// finish appends the steps of the suffix.
 func (r *resolver) finish(suffix []step) error {
 	if err := r.write(suffix); err != nil {
 		return err
@@ -249,8 +250,8 @@ func (r *resolver) finish(suffix []step) error {
 	return nil
 }
 
-// require reports whether a mechanism is used, and records what enforces it. A missing one is an error, unless the Spec
-// lists it under Optional, or there is a fallback and the Spec does not list it under Require.
+// require reports whether a mechanism can be used, and records what enforces it. A missing one is an error unless the
+// Spec lists it under Optional, or unless there is a fallback and the Spec does not list it under Require.
 func (r *resolver) require(name, by, missing, fallback string) (bool, error) {
 	switch {
 	case missing == "":
@@ -267,7 +268,7 @@ func (r *resolver) require(name, by, missing, fallback string) (bool, error) {
 		Remedy: "mend that, or accept a jail without it: --optional " + name}
 }
 
-// Processors is how many processors the jail can keep busy, at most.
+// Processors returns the largest number of processors that the jail can keep busy.
 func (p *Plan) Processors() int {
 	n := cgroup.Count(p.Host.Cgroup.CPUs)
 	if set := cgroup.Count(p.Spec.Limits.CPUSet); set > 0 {
@@ -276,7 +277,7 @@ func (p *Plan) Processors() int {
 	return max(1, n)
 }
 
-// Preparation is what a Runner's launcher performs once, before it makes jails.
+// Preparation is a program that a Runner's launcher performs once, before it makes jails.
 type Preparation struct {
 	What    string
 	Program *program.Program

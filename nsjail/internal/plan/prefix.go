@@ -11,8 +11,8 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// PrefixSpec returns the part of a Spec on which its prefix depends. It leaves out the command, the environment, the
-// working directory, the clocks and the output. Of mounts that come later it keeps what changes the tree.
+// PrefixSpec returns the part of a Spec on which its prefix depends, without the command, the environment, the working
+// directory, the clocks and the output. Of mounts in the suffix it keeps only those that change the root.
 func PrefixSpec(s *spec.Spec) spec.Spec {
 	k := *s
 	k.Args, k.Env, k.PassEnv, k.Workdir = nil, nil, nil, ""
@@ -32,7 +32,7 @@ func PrefixSpec(s *spec.Spec) spec.Spec {
 	return k
 }
 
-// mountsEtc reports whether a Spec mounts something in /etc, which then cannot be one overlay.
+// mountsEtc reports whether a Spec mounts something in /etc, which then cannot be a single overlay.
 func mountsEtc(s *spec.Spec) bool {
 	return slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool {
 		return m.Target == "/etc" ||
@@ -40,15 +40,15 @@ func mountsEtc(s *spec.Spec) bool {
 	})
 }
 
-// Prefix is the part of a program that is planned once for many runs.
+// Prefix is the first part of a program, planned once for many runs.
 type Prefix struct {
 	Plan  *Plan // with the prefix as Head, up to the operation that waits for the suffix
 	base  resolver
 	order sequence
-	first program.Slot // of the descriptors that come with the suffix
+	first program.Slot // the first slot of the descriptors that come with the suffix
 }
 
-// NewPrefix resolves the prefix for a Spec and a Host.
+// NewPrefix plans the prefix for a Spec and a Host.
 func NewPrefix(s *spec.Spec, h *host.Host, m *Mode) (*Prefix, error) {
 	s = s.Clone()
 	x := &Prefix{base: *newResolver(s, m.facts(s, h), m)}

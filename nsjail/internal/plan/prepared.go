@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Prepare plans the launcher's own small tree, a mount namespace with what every jail shows of the host and nothing
-// else: a jail that is born there copies a dozen mounts instead of all of the host's. home: jails will start
-// in network namespaces that are made in advance, so the launcher needs one to return to. copies is host.CopyEtc of h.
+// Prepare plans a launcher's prepared root: a mount namespace that contains only what every jail shows of the host. A
+// jail created there copies a dozen mounts instead of all mounts of the host. home means that jails will start in
+// pooled network namespaces, so that the launcher needs a network namespace to return to. copies is host.CopyEtc of h.
 func Prepare(h *host.Host, home bool, copies map[string][]rootfs.Entry) *PreparedRoot {
 	w := &PreparedRoot{Host: h}
 	self := program.Request{Kind: program.Self, Cgroup: -1}
@@ -27,8 +27,8 @@ func Prepare(h *host.Host, home bool, copies map[string][]rootfs.Entry) *Prepare
 	made := rootfs.Begin(tree, root)
 	made.Add(root.Entries)
 	made.Hold(rootfs.TreeFD)
-	// The kernel lets a jail mount a procfs only where it sees a whole one. That of a pid namespace whose only process
-	// has ended shows no process.
+	// The kernel lets a jail mount a procfs only if a fully visible one exists in its mount namespace. This procfs belongs
+	// to a pid namespace whose only process has ended, so it shows no process.
 	proc := program.New(2)
 	rootfs.ProcOn(proc, rootfs.TreeFD)
 	proc.Add("proc", unix.SYS_EXIT_GROUP, program.Int(0))
@@ -40,8 +40,8 @@ func Prepare(h *host.Host, home bool, copies map[string][]rootfs.Entry) *Prepare
 	return w
 }
 
-// enterNamespaces leaves the host's namespaces. An ordinary user needs a user namespace to have others; root is root
-// until the tree is made, but makes it as the user that its payloads run as.
+// enterNamespaces leaves the host's namespaces. An ordinary user needs a user namespace to create the others. Root
+// keeps its privileges until the root is complete, but creates it as the user that its payloads run as.
 func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 	flags := uint64(unix.CLONE_NEWNS)
 	if !h.Drop {
@@ -68,7 +68,7 @@ func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 	}
 }
 
-// preparedEntries are the host's directories and devices, and the /etc of a default jail.
+// preparedEntries returns the host's directories and devices, and the /etc of a default jail.
 func preparedEntries(h *host.Host, w *PreparedRoot, copies map[string][]rootfs.Entry) []rootfs.Entry {
 	r := &resolver{spec: &spec.Spec{}, host: h}
 	w.etc = true
@@ -95,7 +95,7 @@ func preparedEntries(h *host.Host, w *PreparedRoot, copies map[string][]rootfs.E
 	return r.root.Entries
 }
 
-// SetnsTrial returns a process that enters the network namespace in which it is: an outer filter may refuse setns(2).
+// SetnsTrial returns a process that enters its own network namespace, to test whether an outer filter refuses setns(2).
 func SetnsTrial() Preparation {
 	p := program.New(2)
 	ns := netns.Descriptor(p)
@@ -105,7 +105,8 @@ func SetnsTrial() Preparation {
 		program.Request{CloneFlags: unix.CLONE_NEWUSER | unix.CLONE_NEWNET, Cgroup: -1}}
 }
 
-// NetProgram makes a network namespace with lo up and passes it to the keeper; the process stays in it until the next.
+// NetProgram returns a program that makes a network namespace with lo up and sends it to the keeper. The process stays
+// in it until it makes another one.
 func NetProgram() *program.Program {
 	p := program.New(2)
 	p.Add("net", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
@@ -115,8 +116,8 @@ func NetProgram() *program.Program {
 	return p
 }
 
-// MountProgram makes a mount of a caller's source and passes it to the keeper: open_tree(2) needs a process whose user
-// namespace owns the mount namespace.
+// MountProgram returns a program that makes a mount of a caller's source and sends it to the keeper. open_tree(2) needs
+// a process whose user namespace owns the mount namespace.
 func MountProgram(src *host.Source, attr uint64) *program.Program {
 	p := program.New(2)
 	t := rootfs.MountTree(p, "mount", &rootfs.Source{Path: src.Path, Dev: src.Dev, Ino: src.Ino}, attr)
@@ -124,7 +125,7 @@ func MountProgram(src *host.Source, attr uint64) *program.Program {
 	return p
 }
 
-// PassFD sends a descriptor to the keeper and closes it.
+// PassFD appends operations that send a descriptor to the keeper and close it.
 func PassFD(p *program.Program, label string, fd program.Slot, what string) {
 	p.Add(label, unix.SYS_DUP3, fd.Arg(), program.Int(host.FdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	p.Close(label, fd)
@@ -133,5 +134,5 @@ func PassFD(p *program.Program, label string, fd program.Slot, what string) {
 	p.Add(label, unix.SYS_CLOSE, program.Int(host.FdMaster))
 }
 
-// RootCaps are the capabilities of a helper in the host's root: to mount, and to make network namespaces.
+// RootCaps are the capabilities of a helper in the host's root: for mounts and for network namespaces.
 const RootCaps = uint32(1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN)

@@ -12,8 +12,8 @@ func (r *resolver) prctl(op int, name string, arg program.Arg) {
 	r.Jail.Add("caps", unix.SYS_PRCTL, program.Named(op, name), arg, program.Int(0), program.Int(0), program.Int(0))
 }
 
-// dropBoundingSet empties the bounding and the ambient set and locks the securebits: a process keeps the capabilities
-// that it has, and no execve(2) can add one.
+// dropBoundingSet empties the bounding and the ambient set and locks the securebits. The process keeps its
+// capabilities, and no execve(2) can add one.
 func (r *resolver) dropBoundingSet() error {
 	for c := 0; c <= r.host.LastCap; c++ {
 		r.prctl(unix.PR_CAPBSET_DROP, "PR_CAPBSET_DROP", program.Int(c))
@@ -25,14 +25,14 @@ func (r *resolver) dropBoundingSet() error {
 	return nil
 }
 
-// dropCapabilities gives up all capabilities of a process; after dropBoundingSet it can regain none: capabilities(7).
+// dropCapabilities drops all capabilities of the process. After dropBoundingSet it cannot regain any: capabilities(7).
 func (r *resolver) dropCapabilities() error {
 	r.Jail.Add("caps", unix.SYS_CAPSET, capHeader(), program.Struct(make([]byte, 24), program.Text("{0, 0, 0}")))
 	r.prctl(unix.PR_SET_NO_NEW_PRIVS, "PR_SET_NO_NEW_PRIVS", program.Int(1))
 	return nil
 }
 
-// capHeader is a struct __user_cap_header_struct: capget(2).
+// capHeader returns a struct __user_cap_header_struct: capget(2).
 func capHeader() program.Arg {
 	hdr := make([]byte, 8)
 	binary.NativeEndian.PutUint32(hdr, unix.LINUX_CAPABILITY_VERSION_3)

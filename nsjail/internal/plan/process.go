@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// decide resolves everything but the caller's mounts.
+// decide resolves everything except the caller's mounts.
 func (r *resolver) decide() error {
 	r.in = launcher.SlotUser
 	for _, step := range []func() error{r.namespaces, r.group, r.keepLimits, r.static} {
@@ -31,10 +31,10 @@ func (r *resolver) decide() error {
 }
 
 // firstSlot is the first slot for results. It is fixed, since a launcher may perform the beginning of a program before
-// it is known how many descriptors come with it (launcher.Ahead).
+// it knows how many descriptors come with the program (launcher.Ahead).
 const firstSlot = program.Slot(64)
 
-// beginTree begins the root with what every machine has.
+// beginTree begins the root with the entries that are the same on every machine.
 func (r *resolver) beginTree() error {
 	files := r.host.HardLimits["nofile"]
 	r.root.Watched = !r.spec.NoInit && (files < 0 || files >= rootfs.FirstDisk+rootfs.MaxDisks)
@@ -46,7 +46,7 @@ func (r *resolver) beginTree() error {
 	return nil
 }
 
-// systemTree adds what this machine has beside that.
+// systemTree adds the entries that depend on this machine.
 func (r *resolver) systemTree() error {
 	r.tree.Add(r.root.Entries[r.everywhere:])
 	return nil
@@ -62,7 +62,7 @@ func (r *resolver) pivot() error {
 	return nil
 }
 
-// seal ends with the tree.
+// seal completes the root and makes it read-only.
 func (r *resolver) seal() error {
 	r.tree.Seal()
 	r.Disks = r.tree.Disks()
@@ -70,20 +70,20 @@ func (r *resolver) seal() error {
 	return nil
 }
 
-// hideInit keeps the jail from reading init's memory, which is the launcher's: ptrace(2) PTRACE_MODE_READ.
+// hideInit prevents the jail from reading init's memory, which is the launcher's: ptrace(2) PTRACE_MODE_READ.
 func (r *resolver) hideInit() error {
 	r.Jail.Add("init", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(0))
 	return nil
 }
 
-// fork makes the payload's process. write completes the arguments, for which the operations that follow must be known.
+// fork creates the payload's process. write completes the arguments, which depend on the operations that follow.
 func (r *resolver) fork() error {
 	r.listen()
 	r.Jail.Add("init", program.Fork)
 	return nil
 }
 
-// makeNet makes the network namespace beside the jail's first one.
+// makeNet makes the network namespace while another process makes the root.
 func (r *resolver) makeNet() error {
 	r.Jail.Add("net", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNET, "CLONE_NEWNET"))
 	r.newNet = netns.Descriptor(r.Jail)
@@ -98,14 +98,14 @@ func (r *resolver) enterNet() error {
 	return nil
 }
 
-// unshareRoot leaves the root and the working directory that init and the payload's process share until the tree is
-// whole: clone(2) CLONE_FS.
+// unshareRoot gives the process its own root and working directory. Init and the payload's process share them until the
+// root is complete: clone(2) CLONE_FS.
 func (r *resolver) unshareRoot() error {
 	r.Jail.Add("init", unix.SYS_UNSHARE, program.Named(unix.CLONE_FS, "CLONE_FS"))
 	return nil
 }
 
-// growTable makes room for the fixed descriptor numbers while one process has the table.
+// growTable grows the descriptor table for the fixed descriptor numbers while a single process uses it.
 func (r *resolver) growTable() error {
 	rootfs.Widen(r.Jail, launcher.SlotReport)
 	return nil
@@ -136,15 +136,15 @@ func (r *resolver) workdir() error {
 	return nil
 }
 
-// closeOnExec leaves the payload the standard streams only: close_range(2) CLOSE_RANGE_CLOEXEC, Linux 5.11.
+// closeOnExec leaves only the standard streams to the payload: close_range(2) CLOSE_RANGE_CLOEXEC, Linux 5.11.
 func (r *resolver) closeOnExec() error {
 	r.Jail.Add("fds", unix.SYS_CLOSE_RANGE, program.Int(3), program.Named(^uint32(0), "~0U"),
 		program.Named(unix.CLOSE_RANGE_CLOEXEC, "CLOSE_RANGE_CLOEXEC"))
 	return nil
 }
 
-// limitProcesses sets RLIMIT_NPROC, which counts in the user namespace. Behind pids.max of a control group, which also
-// counts how often it was met, it is twice as high and is never reached.
+// limitProcesses sets RLIMIT_NPROC, which counts per user namespace. If pids.max of a control group also applies,
+// RLIMIT_NPROC is twice as high, so that processes reach pids.max first, which counts how often it was hit.
 func (r *resolver) limitProcesses() error {
 	n := r.processes()
 	if n < 0 && slices.Contains(r.spec.Require, "processes") {
@@ -164,7 +164,7 @@ func (r *resolver) limitProcesses() error {
 	}
 	if by := r.Enforced["processes"]; by != "" {
 		if missing == "" {
-			spare := 2 * n // each process may be within a fork(2), which this counts before the group refuses it
+			spare := 2 * n // each process may be in a fork(2) that RLIMIT_NPROC counts before the group refuses it
 			if hard := r.host.HardLimits["nproc"]; hard >= 0 {
 				spare = min(spare, hard)
 			}
@@ -183,7 +183,7 @@ func (r *resolver) limitProcesses() error {
 	return nil
 }
 
-// withoutInit returns how many of n processes are the payload's.
+// withoutInit returns how many processes the payload may have if n includes init.
 func (r *resolver) withoutInit(n int64) int64 {
 	if r.spec.NoInit {
 		return n
@@ -191,8 +191,7 @@ func (r *resolver) withoutInit(n int64) int64 {
 	return n - 1
 }
 
-// filter loads the seccomp filters: seccomp(2), Linux 3.17. It sets RLIMIT_CORE first, since the filters prevent that
-// later.
+// filter loads the seccomp filters: seccomp(2), Linux 3.17. It sets RLIMIT_CORE before, since they forbid that.
 func (r *resolver) filter() error {
 	if err := r.rlimit("core"); err != nil {
 		return err
@@ -226,8 +225,8 @@ func (r *resolver) filter() error {
 		r.loadFilter(r.host.Filter, r.host.FilterFlags)
 		return nil
 	}
-	// init is the listener (seccomp_unotify(2), Linux 5.0). It takes the lowest free number, which must lie below the
-	// payload's own limit, if that is set by now; whatever has this one is not needed any more then.
+	// init is the listener (seccomp_unotify(2), Linux 5.0). Its descriptor gets the lowest free number, which must be
+	// below the payload's own limit if that is already set. The descriptor that has this number is no longer needed.
 	if !r.shape.filterFirst {
 		r.Jail.Add("fds", unix.SYS_CLOSE, program.Int(MinFiles-1)).May(unix.EBADF)
 	}

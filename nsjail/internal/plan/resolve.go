@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FlagNames returns the names of the namespaces among the flags of clone3(2).
+// FlagNames returns the names of the namespaces in flags of clone3(2).
 func FlagNames(flags uint64) []string {
 	var names []string
 	for _, f := range []struct {
@@ -71,7 +71,7 @@ func (r *resolver) namespaces() error {
 	return r.network()
 }
 
-// netIsReady reports whether the jail starts in a network namespace that was made before, with lo up.
+// netIsReady reports whether the jail starts in an existing network namespace with lo up.
 func (r *resolver) netIsReady() bool { return r.mode.Net && r.net() == spec.NetLoopback }
 
 func (r *resolver) net() spec.Net {
@@ -88,7 +88,7 @@ func (r *resolver) user() string {
 	return r.spec.User
 }
 
-// DropFor is what a launcher performs for this caller; nil where the caller is not root.
+// DropFor returns the program with which the launcher drops root's privileges; nil if the caller is not root.
 func DropFor(h *host.Host) *program.Program {
 	if !h.Drop {
 		return nil
@@ -96,9 +96,9 @@ func DropFor(h *host.Host) *program.Program {
 	return DropProgram(h, 0, h.Kept)
 }
 
-// DropProgram makes the launcher an unprivileged user of the host, so that from here on root's jails are made exactly
-// like anybody's. Of root's capabilities it keeps one, not in effect: the launcher raises it for clone3(2) into a
-// control group of root's.
+// DropProgram makes the launcher an unprivileged user of the host. From then on a jail of root is made like that of any
+// user. It keeps the capabilities in kept, of which those in effective are in effect. The launcher raises a kept one
+// for clone3(2) into a control group of root.
 func DropProgram(h *host.Host, effective, kept uint32) *program.Program {
 	p := program.New(2)
 	p.Add("drop", unix.SYS_PRCTL, program.Named(unix.PR_SET_KEEPCAPS, "PR_SET_KEEPCAPS"), program.Int(1))
@@ -111,12 +111,12 @@ func DropProgram(h *host.Host, effective, kept uint32) *program.Program {
 	binary.NativeEndian.PutUint32(caps[4:], kept)
 	shown := "{" + capNames(effective) + ", " + capNames(kept) + ", 0}"
 	p.Add("drop", unix.SYS_CAPSET, capHeader(), program.Struct(caps, program.Text(shown)))
-	// a change of uid makes /proc/self root's (proc(5)), and the jail must write its uid_map there
+	// after a change of uid root owns /proc/self (proc(5)), but the jail must write its uid_map there
 	p.Add("drop", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(1))
 	return p
 }
 
-// writeSelf writes to a file of /proc/self: in the jail's procfs, or in the host's if the jail has none.
+// writeSelf writes to a file of /proc/self, in the jail's procfs, or in that of the host if the jail has none.
 func (r *resolver) writeSelf(label, name, text string) {
 	dir := program.CWD()
 	if name = "self/" + name; r.root.Proc != 0 {
@@ -135,7 +135,7 @@ func (r *resolver) writeAt(label string, dir program.Arg, name, text string) {
 	p.Close(label, fd)
 }
 
-// procfs mounts the jail's procfs, which the phases before the tree use.
+// procfs mounts the jail's procfs for the phases before the root is complete.
 func (r *resolver) procfs() error {
 	if r.host.Missing["proc"] == "" {
 		r.root.Proc = rootfs.Procfs(r.Jail)
@@ -147,7 +147,7 @@ func (r *resolver) procfs() error {
 func (r *resolver) identity() error {
 	uid, gid, _ := spec.ParseUser(r.user()) // namespaces has parsed it
 	r.writeSelf("user", "setgroups", "deny")
-	// a fixed width: a launcher forked early writes these before anybody has told it what
+	// fixed width: a launcher forked early writes these before it has the program
 	r.writeSelf("user", "uid_map", fmt.Sprintf("%d %10d 1", uid, r.host.PayloadUID))
 	r.writeSelf("user", "gid_map", fmt.Sprintf("%d %10d 1", gid, r.host.PayloadGID))
 	if r.root.Proc != 0 {
@@ -160,15 +160,15 @@ func (r *resolver) identity() error {
 	return nil
 }
 
-// ofUser bounds one kind of object in the jail's user namespace that the kernel counts for each user: namespaces(7),
-// sysctl user.*. The jail's objects count as the caller's, too. So a limit below the caller's leaves the rest to its
-// other programs.
+// ofUser limits one kind of object that the kernel counts per user, in the jail's user namespace: namespaces(7), sysctl
+// user.*. The jail's objects also count for the caller, so a limit below the caller's leaves the remainder to the
+// caller's other programs.
 func (r *resolver) ofUser(label, name string, n int) {
 	r.writeAt(label, r.root.Proc.Arg(), "sys/user/"+name, strconv.Itoa(n))
 }
 
-// oomScore makes the kernel choose the jail before its keeper, which must outlive what it watches. The process has its
-// memory to itself here: while it shares it, the kernel would look at every process of the machine.
+// oomScore makes the OOM killer prefer the jail to its keeper, which must outlive it. The process no longer shares its
+// memory: otherwise the kernel would have to look at every process of the machine.
 func (r *resolver) oomScore() error {
 	r.writeSelf("user", "oom_score_adj", strconv.Itoa(jailOOMScore))
 	return nil
@@ -180,19 +180,19 @@ func (r *resolver) imageProcfs() error {
 	return nil
 }
 
-// jailOOMScore has the kernel choose a process of a jail before any other of the machine, and of these the largest:
-// proc(5) oom_score_adj. At less, a jail's memory that is in no process's score (tmpfs, socket buffers) could cost a
-// process of the host its life.
+// jailOOMScore makes the OOM killer choose a process of a jail before any other on the machine, and of these the
+// largest: proc(5) oom_score_adj. With a lower value, memory of a jail that counts for no process (tmpfs, socket
+// buffers) could make the kernel kill a process of the host.
 const jailOOMScore = 1000
 
-// session leaves the caller's session and keyrings.
+// session leaves the caller's session and its keyrings.
 func (r *resolver) session() error {
 	p := r.Jail
 	if r.mode.Early {
 		p.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"),
 			program.Named(int(unix.SIGKILL), "SIGKILL"))
 	}
-	// in a prepared root init stays in the launcher's session, which has no terminal, and the payload begins one
+	// in a prepared root init stays in the launcher's session, which has no terminal, and the payload starts a new one
 	if r.mode.Root == nil || r.spec.NoInit {
 		p.Add("session", unix.SYS_SETSID)
 	}
@@ -200,14 +200,14 @@ func (r *resolver) session() error {
 		"KEYCTL_JOIN_SESSION_KEYRING"), program.Named(0, "NULL"))
 	r.Enforced["keyring"] = "new session keyring"
 	if slices.Contains(r.spec.Optional, "keyring") {
-		// an outer seccomp filter may refuse it, and keyctl(2) may be left out
+		// an outer filter may refuse keyctl(2), or the kernel may lack it
 		op.May(unix.EPERM, unix.ENOSYS)
 		r.Enforced["keyring"] = "new session keyring if permitted (optional)"
 	}
 	return nil
 }
 
-// capNames names the capabilities that a launcher may keep.
+// capNames returns the names of the capabilities that a launcher may keep.
 func capNames(set uint32) string {
 	var names []string
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rlimits sets every limit in a fixed order. RLIMIT_CORE is set already.
+// rlimits sets the limits in a fixed order. RLIMIT_CORE is already set.
 func (r *resolver) rlimits() error {
 	for _, name := range spec.RlimitNames() {
 		if name == "core" {
@@ -29,7 +29,7 @@ func (r *resolver) rlimits() error {
 			return &spec.Error{Fault: spec.FaultCaller, Op: "limits.cpu_time",
 				Detail: fmt.Sprintf("%ds is above the caller's own RLIMIT_CPU, %ds", s, hard), Remedy: "lower it"}
 		}
-		if !strings.HasPrefix(r.Enforced["cpu_time"], "RLIMIT_CPU") { // it is only a fallback for the keeper's clock
+		if !strings.HasPrefix(r.Enforced["cpu_time"], "RLIMIT_CPU") { // only the fallback of the keeper's clock
 			s++
 		}
 		// one second between SIGXCPU and SIGKILL
@@ -38,7 +38,7 @@ func (r *resolver) rlimits() error {
 	return nil
 }
 
-// rlimit sets the limit that the Spec names, or else the default, up to the caller's.
+// rlimit sets the limit to the Spec's value or the default, at most the caller's.
 func (r *resolver) rlimit(name string) error {
 	want, named := r.spec.Limits.Rlimits[name]
 	if !named {
@@ -56,7 +56,7 @@ func (r *resolver) rlimit(name string) error {
 		}
 		want = spec.Rlimit{Soft: min(want.Soft, hard), Hard: hard}
 	}
-	if name == "core" && want.Soft == 0 && hard != 0 { // 0 does not keep a crash from starting the host's helper: core(5)
+	if name == "core" && want.Soft == 0 && hard != 0 { // 0 does not prevent that a crash starts the host's helper: core(5)
 		want = spec.Rlimit{Soft: 1, Hard: cmp.Or(want.Hard, 1)}
 	}
 	r.setRlimit(spec.RlimitNumbers()[name], name, want)
@@ -68,7 +68,7 @@ func (r *resolver) setRlimit(number int, name string, l spec.Rlimit) {
 		program.Struct(rlimitBytes(l), showRlimit), program.Named(0, "NULL"))
 }
 
-// rlimitBytes is a struct rlimit64; RLIM_INFINITY is all ones.
+// rlimitBytes returns a struct rlimit64. RLIM_INFINITY has all bits set.
 func rlimitBytes(l spec.Rlimit) []byte {
 	b := make([]byte, 16)
 	binary.NativeEndian.PutUint64(b, uint64(l.Soft))

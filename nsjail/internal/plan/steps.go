@@ -9,7 +9,7 @@ type Step struct {
 	Call  string `json:"call"`
 }
 
-// Steps are the operations of the launcher (for root only) and of the jail, numbered as errors number them.
+// Steps returns the operations of the launcher (only for root) and of the jail, numbered as in errors.
 func (p *Plan) Steps() (drop, jail []Step) {
 	jail = append(steps(p.Head), steps(p.Jail)...)
 	for i := range jail {
@@ -18,7 +18,7 @@ func (p *Plan) Steps() (drop, jail []Step) {
 	return steps(p.Drop), jail
 }
 
-// CloneFlags are the new namespaces by name.
+// CloneFlags returns the names of the new namespaces.
 func (p *Plan) CloneFlags() []string {
 	names := FlagNames(p.Flags)
 	if p.Group != nil && p.Group.V2() > 0 {

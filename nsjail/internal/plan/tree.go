@@ -18,7 +18,7 @@ const (
 	attrRead    = attrPrivate | unix.MOUNT_ATTR_RDONLY
 )
 
-// static resolves the entries of the jail's root beside the caller's mounts, in the order in which they are made.
+// static resolves the entries of the jail's root except the caller's mounts, in the order of their creation.
 func (r *resolver) static() error {
 	r.root.Size, r.root.Inodes = int64(spec.DefaultTmpfsSize), spec.DefaultTmpfsInodes
 	if r.spec.Rootfs.Path != "" {
@@ -53,7 +53,7 @@ func (r *resolver) link(target, text string) {
 	r.add(rootfs.Entry{Kind: rootfs.Symlink, Target: target, Text: text})
 }
 
-// image makes the caller's tree the root.
+// image makes the caller's directory the root.
 func (r *resolver) image() error {
 	src := r.host.Sources["rootfs"]
 	img := &rootfs.Image{Writable: r.spec.Rootfs.Writable}
@@ -77,8 +77,8 @@ func (r *resolver) image() error {
 	return nil
 }
 
-// usr takes /usr and its companions from the host. It comes first of what every default jail has, with the devices and
-// procfs: a launcher forked early makes them before its program comes (launcher.Ahead).
+// usr adds the host's /usr and related directories. With the devices and procfs, they come first in every default jail,
+// so that a launcher forked early can mount them before it has the program (launcher.Ahead).
 func (r *resolver) usr() (overlay bool, err error) {
 	why := ""
 	for _, d := range r.host.System {
@@ -106,8 +106,8 @@ func (r *resolver) systemDir(d host.SystemDir, overlay bool) {
 	r.add(e)
 }
 
-// skeleton is the rest of the minimal root. What no machine has otherwise comes first: a launcher forked early makes
-// it, too.
+// skeleton adds the rest of the minimal root. The entries that are the same on every machine come first, so that a
+// launcher forked early can create them, too.
 func (r *resolver) skeleton(overlay bool) {
 	for _, d := range []string{"input", "run", "root", "home", cpuDir} {
 		r.add(rootfs.Entry{Kind: rootfs.Dir, Target: d, Mode: 0o755})
@@ -147,15 +147,15 @@ func (r *resolver) skeleton(overlay bool) {
 	}
 }
 
-// cpuDir is all that a jail has of /sys: how many processors there are, which lscpu(1) and glibc look for there.
+// cpuDir is the only part of /sys in a jail. lscpu(1) and glibc read the number of processors there.
 const cpuDir = "sys/devices/system/cpu"
 
-// covered shows a part of a Cover; a mount of it has the Cover's attributes.
+// covered adds a bind of a path below a Cover. The mount has the Cover's attributes.
 func (r *resolver) covered(name string, dir bool) {
 	r.add(rootfs.Entry{Kind: rootfs.Bind, Label: "etc", Target: name, Source: rootfs.Source{Path: "/" + name, Dir: dir}})
 }
 
-// etcDirs returns how many directories of the host's /etc the jail shows.
+// etcDirs returns the number of directories of the host's /etc that the jail shows.
 func (r *resolver) etcDirs() (n int) {
 	for _, d := range r.host.System {
 		if d.Link == "" && strings.HasPrefix(d.Name, "etc/") {
@@ -165,13 +165,13 @@ func (r *resolver) etcDirs() (n int) {
 	return n
 }
 
-// preparedEtc reports whether the prepared root has the jail's whole /etc.
+// preparedEtc reports whether the prepared root contains the jail's complete /etc.
 func (r *resolver) preparedEtc(overlay bool) bool {
 	return overlay && r.mode.Root != nil && r.mode.Root.etc && r.spec.User == "" && r.spec.Hostname == "" &&
 		!mountsEtc(r.spec)
 }
 
-// etc writes an /etc that reveals nothing about the host. The users and groups are those that every Debian has.
+// etc adds an /etc that reveals nothing about the host. Its users and groups are those of every Debian system.
 func (r *resolver) etc() {
 	uid, gid, _ := spec.ParseUser(r.user()) // namespaces has parsed it
 	file := func(name, text string) {
@@ -196,16 +196,16 @@ func (r *resolver) etc() {
 	file("hostname", name+"\n")
 	file("nsswitch.conf", "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\n"+
 		"services: files\nprotocols: files\n")
-	// resolv.conf(5) means the same without it. With NetEgress brig answers there, as at every address.
+	// without it the default of resolv.conf(5) is the same; with NetEgress brig answers at this address, as at every other
 	file("resolv.conf", "nameserver 127.0.0.1\n")
 	file("shells", "/bin/sh\n/bin/bash\n")
 	r.add(rootfs.Entry{Kind: rootfs.Symlink, Label: "etc", Target: "etc/mtab", Text: "/proc/self/mounts"})
 }
 
-// etcOfHost shows public files of the host that programs need: below a Cover as they are, or as copies.
+// etcOfHost adds public files of the host that programs need: as binds below a Cover, or as copies.
 func (r *resolver) etcOfHost(covered bool) {
 	for _, f := range r.host.Files {
-		if covered && !slices.Contains(host.NetEtc, f) { // which may be links
+		if covered && !slices.Contains(host.NetEtc, f) { // these can be symbolic links
 			r.covered(f, false)
 			continue
 		}
@@ -222,9 +222,9 @@ func (r *resolver) nodes() {
 
 func (r *resolver) devices() {
 	dev := func(e rootfs.Entry) { e.Label = "dev"; e.Target = "dev/" + e.Target; r.add(e) }
-	kind := rootfs.Dir // in a minimal root it is read-only with the rest
+	kind := rootfs.Dir // read-only with the rest of a minimal root
 	if r.spec.Rootfs.Path != "" {
-		kind = rootfs.Scratch // whatever an image holds there is covered
+		kind = rootfs.Scratch // covers the content of an image
 	}
 	r.add(rootfs.Entry{Kind: kind, Label: "dev", Target: "dev", Mode: 0o755})
 	r.nodes()
@@ -235,7 +235,7 @@ func (r *resolver) devices() {
 	dev(rootfs.Entry{Kind: rootfs.Devpts, Target: "pts", Inodes: spec.DefaultTerminals})
 }
 
-// mode reads an octal mode; Check has read it before.
+// mode parses an octal mode that Check has accepted.
 func mode(s string, otherwise uint32) uint32 {
 	if v, err := strconv.ParseUint(s, 8, 32); err == nil {
 		return uint32(v)
@@ -258,14 +258,14 @@ func (r *resolver) proc() error {
 	return nil
 }
 
-// hide covers the files of procfs that only some kernels have and that must not be read or written.
+// hide covers the files of procfs that exist in some kernels only and that the payload must not read or write.
 func (r *resolver) hide() {
 	if r.host.Missing["proc"] == "" {
 		r.masks(false)
 	}
 }
 
-// masks covers the files that every kernel has, or those that only some have.
+// masks covers the files of procfs that every kernel has, or those that only some have.
 func (r *resolver) masks(always bool) {
 	_, readOnly := host.Masks()
 	for _, f := range r.host.ProcFiles {
@@ -281,7 +281,7 @@ func (r *resolver) masks(always bool) {
 
 var scratchDirs = []string{"/dev/shm", "/tmp", spec.DefaultWorkdir, "/output", spec.DefaultHome}
 
-// scratch makes the writable directories that the Spec does not mount itself; they share one tmpfs and its limits.
+// scratch adds the writable directories that the Spec does not mount itself. They share one tmpfs and its limits.
 func (r *resolver) scratch() {
 	own := map[string]bool{}
 	for _, m := range r.spec.Mounts {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal opens a pseudo-terminal of the jail's own devpts and sends the master to the keeper: pty(7), ioctl_tty(2).
+// terminal opens a terminal in the jail's devpts and sends the master side to the keeper: pty(7), ioctl_tty(2).
 func (r *resolver) terminal() {
 	p := r.Jail
 	m := p.Open("tty", unix.SYS_OPENAT, program.CWD(), program.Str("/dev/pts/ptmx"),
@@ -31,7 +31,7 @@ func (r *resolver) terminal() {
 	p.Add("tty", unix.SYS_IOCTL, program.Int(0), program.Named(unix.TIOCSCTTY, "TIOCSCTTY"), program.Int(0))
 }
 
-// fdMessage is a struct msghdr with its iovec, one byte, and descriptors as SCM_RIGHTS: sendmsg(2), cmsg(3).
+// fdMessage returns a struct msghdr with its iovec, one byte, and descriptors as SCM_RIGHTS: sendmsg(2), cmsg(3).
 func fdMessage(what string, fds ...int) program.Arg {
 	const iov, text, control = 56, 72, 80
 	b := make([]byte, control)

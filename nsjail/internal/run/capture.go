@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capture copies a stream to a writer: all of it, or its head at once and its tail at the end.
+// capture copies a stream to a writer: either everything, or the head at once and the tail at the end.
 type capture struct {
 	src   *os.File
 	dst   io.Writer
-	own   *os.File        // closed at the end, since its reader may wait for that; nil: none
-	limit int64           // 0: everything
-	count func(n int) int // called with n bytes, it returns how many may pass; nil: all
+	own   *os.File        // the destination, if capture has to close it: its reader may wait for that; else nil
+	limit int64           // the number of bytes to keep; 0: all
+	count func(n int) int // called with the size of each piece; returns how much of it may pass; nil: all
 
 	total, written int64
-	tail           []byte // a ring of the last limit/2 bytes
-	next           int    // where the oldest byte of a full ring stands
+	tail           []byte // a ring buffer of the last limit/2 bytes
+	next           int    // the index of the oldest byte in a full ring
 	err            error
 }
 
@@ -28,7 +28,7 @@ func newCapture(src *os.File, dst io.Writer, limit int64) *capture {
 	return &capture{src: src, dst: dst, limit: limit}
 }
 
-// copy reads to the end of the stream even when the writer fails: a payload that is not read from would hang.
+// copy reads to the end of the stream even if the writer fails, because the payload would block otherwise.
 func (c *capture) copy() {
 	buf := make([]byte, 64<<10)
 	n, err := 0, error(nil)
@@ -39,7 +39,7 @@ func (c *capture) copy() {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = c.drain(buf)
 	}
-	if err != io.EOF && !errors.Is(err, syscall.EIO) { // EIO: the last slave side of a terminal is closed
+	if err != io.EOF && !errors.Is(err, syscall.EIO) { // EIO: the last descriptor of the terminal's slave side is closed
 		c.err = errors.Join(c.err, err)
 	}
 	c.flush()
@@ -57,15 +57,15 @@ func (c *capture) pass(b []byte) {
 	c.total += int64(len(b) - n)
 }
 
-// over makes copy end. No process of the jail is left, and all that they have written can be read. Another process may
-// hold the far end only because the payload passed it on (unix(7) SCM_RIGHTS), and could keep it open for any time. An
-// error means that copy has ended.
+// over makes copy end. The jail has no processes any more, and all their output can be read. Another process can have
+// the far end only if the payload sent it there (unix(7) SCM_RIGHTS), and could keep it open indefinitely. An error
+// means that copy has ended.
 func (c *capture) over() { _ = c.src.SetReadDeadline(time.Unix(1, 0)) }
 
-// mostLeft bounds what is read of a terminal then: its buffers hold 64 KiB.
+// mostLeft is the maximum to read from a terminal at the end: its buffers hold 64 KiB.
 const mostLeft = 128 << 10
 
-// drain reads what the stream holds.
+// drain reads the remaining content of the stream.
 func (c *capture) drain(buf []byte) error {
 	rc, err := c.src.SyscallConn()
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *capture) drain(buf []byte) error {
 	return errors.Join(err, rerr)
 }
 
-// flush writes the tail, from its oldest byte.
+// flush writes the tail, beginning with its oldest byte.
 func (c *capture) flush() {
 	c.write(c.tail[c.next:])
 	c.write(c.tail[:c.next])
@@ -115,7 +115,7 @@ func (c *capture) take(b []byte) {
 	c.keep(b)
 }
 
-// keep puts bytes into the ring, over the oldest ones once it is full.
+// keep stores bytes in the ring and overwrites the oldest ones.
 func (c *capture) keep(b []byte) {
 	size := int(c.limit / 2)
 	if len(b) > size {
@@ -138,13 +138,13 @@ func (c *capture) write(b []byte) {
 	}
 	n, err := c.dst.Write(b)
 	c.written += int64(n)
-	if errors.Is(err, syscall.ECONNRESET) { // a socket's word for it
+	if errors.Is(err, syscall.ECONNRESET) { // a socket's equivalent of EPIPE
 		err = syscall.EPIPE
 	}
-	if c.err = err; errors.Is(err, syscall.EPIPE) { // nobody reads: the payload is to meet that as it would without us
+	if c.err = err; errors.Is(err, syscall.EPIPE) { // without a reader the payload must get SIGPIPE, as without a keeper
 		_ = c.src.Close()
 	}
 }
 
-// dropped is how many bytes the limit has cost.
+// dropped returns the number of bytes lost to the limit.
 func (c *capture) dropped() int64 { return max(0, c.total-c.written) }

@@ -10,26 +10,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// streamNames are the payload's descriptors 0, 1 and 2 in messages.
+// streamNames are the names of descriptors 0, 1 and 2 in messages.
 var streamNames = [3]string{"stdin", "stdout", "stderr"}
 
-// lent is a file of the caller's that becomes a stream of the payload's.
+// lent is a file of the caller that becomes a stream of the payload.
 type lent struct {
 	known    bool // the stream is a file
 	dev, ino uint64
 	access   int      // O_RDONLY, O_WRONLY or O_RDWR
-	copied   *os.File // what brig copies from or to: a duplicate, since the caller may close its own; nil for none
+	copied   *os.File // brig copies from or to this duplicate, since the caller may close f; nil for none
 }
 
-// same reports whether both are the same file.
+// same reports whether both refer to the same file.
 func (l *lent) same(m *lent) bool {
 	return l.known && m.known && l.dev == m.dev && l.ino == m.ino
 }
 
-// lend opens f again as the next stream. File status flags, the offset and the owner of signals belong to an open file
-// description (open(2)): of a duplicate the payload could change them under the caller, which may outlive it. lend
-// returns -1 for a file to be copied: a new description of a regular file could be truncated or read back, and a
-// socket has none.
+// lend opens f again as the next stream. A duplicate would share the caller's open file description (open(2)), and the
+// payload could change its status flags, offset and signal owner, even for use after the jail. lend returns -1 if the
+// file must be copied instead: a regular file, which the payload could truncate or read back through a new description,
+// or a socket, which cannot be opened again.
 func (s *Streams) lend(f *os.File) (fd int, err error) {
 	fd = -1
 	rc, err := f.SyscallConn()
@@ -60,7 +60,7 @@ func (s *Streams) reopen(f *os.File, ours int) (fd int, err error) {
 		return unix.FcntlInt(uintptr(ours), unix.F_DUPFD_CLOEXEC, 0)
 	}
 	i := len(s.fds)
-	if st.Mode&unix.S_IFMT == unix.S_IFDIR { // openat(2) below its descriptor, and "..", lead to every file of the host
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR { // through its descriptor, openat(2) with ".." reaches every file of the host
 		return -1, &spec.Error{Fault: spec.FaultCaller, Op: streamNames[i],
 			Detail: words.Quote(f.Name()) + " is a directory: the payload could walk the host's files from it",
 			Remedy: "pass a file, a pipe or a terminal; share a directory with --input"}
@@ -82,8 +82,8 @@ func (s *Streams) reopen(f *os.File, ours int) (fd int, err error) {
 	return -1, err
 }
 
-// openAgain returns a description of the payload's own, or -1: also where the caller may not open its own file, as a
-// terminal after su(1).
+// openAgain returns a new open file description for the payload, or -1 if there is none. The caller may lack permission
+// to open its own file, such as a terminal after su(1).
 func (s *Streams) openAgain(f *os.File, ours, access int, st *unix.Stat_t) int {
 	path := "/proc/self/fd/" + strconv.Itoa(ours)
 	fd := -1
@@ -94,7 +94,7 @@ func (s *Streams) openAgain(f *os.File, ours, access int, st *unix.Stat_t) int {
 		// devices.txt of the kernel's documentation
 		const null, zero, full, random, urandom = 1<<8 | 3, 1<<8 | 5, 1<<8 | 7, 1<<8 | 8, 1<<8 | 9
 		switch st.Rdev {
-		case null: // by its name: the way through procfs takes ten times as long at first
+		case null: // opened by name: the first access through procfs takes ten times as long
 			return tryOpen(os.DevNull, access)
 		case zero, full, random, urandom:
 			return tryOpen(path, access)
@@ -109,9 +109,9 @@ func (s *Streams) openAgain(f *os.File, ours, access int, st *unix.Stat_t) int {
 	return fd
 }
 
-// openPipe opens a pipe or FIFO. The payload may open its stream again as /dev/stdout; where it has another uid than
-// the caller, the mode has to let it. A pipe's mode admits no other process: a pipe is reached only through a process
-// that holds it. A FIFO is reached by its name, and its mode stays as it is.
+// openPipe opens a pipe or FIFO. The payload may open its stream again as /dev/stdout, so if its uid differs from the
+// caller's, the mode must permit that. The mode of a pipe can be extended safely, because a pipe is reachable only
+// through a process that holds it. A FIFO is reachable by name, so its mode is not changed.
 func (s *Streams) openPipe(path string, ours, access int, st *unix.Stat_t) int {
 	var fs unix.Statfs_t
 	if unix.Fstatfs(ours, &fs) != nil {
@@ -124,7 +124,7 @@ func (s *Streams) openPipe(path string, ours, access int, st *unix.Stat_t) int {
 			return -1
 		}
 	}
-	if named { // without a far end open(2) would wait for one: fifo(7)
+	if named { // open(2) of a FIFO waits for its other end: fifo(7)
 		hold := tryOpen(path, unix.O_RDWR|unix.O_NONBLOCK)
 		if hold < 0 {
 			return -1
@@ -134,7 +134,7 @@ func (s *Streams) openPipe(path string, ours, access int, st *unix.Stat_t) int {
 	return tryOpen(path, access)
 }
 
-// tryOpen returns -1 for a file that cannot be opened: the stream is copied then, which needs no open(2).
+// tryOpen returns -1 if the file cannot be opened. The stream is then copied, which needs no open(2).
 func tryOpen(path string, flags int) int {
 	fd, err := unix.Open(path, flags|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {

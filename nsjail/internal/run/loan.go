@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loan is the state of a file that a payload can change through an open file description of its own: the mode, if its
-// uid owns the file, and a terminal's state. It is restored when the jail has ended, through the caller's own
-// descriptor: a duplicate would keep the far end from seeing the end of the stream.
+// loan is the state of a file that a payload can change through its own open file description: the mode, if its uid
+// owns the file, and the settings of a terminal. The keeper restores them after the end of the jail, through the
+// caller's own descriptor. A duplicate would keep the stream open for the process at its other end.
 type loan struct {
 	file     *os.File
 	mode     uint32 // permissions
@@ -18,15 +18,15 @@ type loan struct {
 	terminal *terminalState
 }
 
-// terminalState is what ioctl_tty(2) and termios(3) change.
+// terminalState is the state that ioctl_tty(2) and termios(3) can change.
 type terminalState struct {
 	modes                 unix.Termios
 	discipline, exclusive int
 }
 
-// note remembers the state that f is restored to. Called by root, it lends a terminal to the payload's group, so that
-// /dev/stderr can be opened. The payload is not the owner, so it cannot admit other users. If the keeper is killed, the
-// terminal is left with a group that no process has.
+// note records the state of f, to be restored. If the caller is root, it also gives a terminal to the payload's group,
+// so that the payload can open /dev/stderr. The payload is not the owner, so it cannot admit other users. If the keeper
+// is killed, the terminal keeps a group that no process has.
 func (s *Streams) note(f *os.File, fd int, st *unix.Stat_t) {
 	l := loan{file: f, mode: st.Mode & 0o7777, gid: int(st.Gid)}
 	if st.Mode&unix.S_IFMT == unix.S_IFCHR {
@@ -35,16 +35,16 @@ func (s *Streams) note(f *os.File, fd int, st *unix.Stat_t) {
 			if lentOut(l.gid) || unix.Fchown(fd, -1, s.GID) != nil {
 				l.gid = -1
 			} else {
-				_ = unix.Fchmod(fd, l.mode&0o700|0o60) // without it the payload has only the descriptor
+				_ = unix.Fchmod(fd, l.mode&0o700|0o60) // on failure the payload can use the descriptor only
 			}
 		}
-	} else if s.Chown { // the payload owns no pipe of root's
+	} else if s.Chown { // the payload does not own a pipe of root
 		return
 	}
 	s.loans = append(s.loans, l)
 }
 
-// lentOut reports whether a group is that of another keeper's payloads. That keeper restores the terminal's group.
+// lentOut reports whether a group belongs to the payloads of another keeper, which will restore the terminal's group.
 func lentOut(gid int) bool {
 	pid := gid - launcher.PayloadIDs
 	return pid > 0 && pid < launcher.PayloadIDCount && unix.Kill(pid, 0) == nil
@@ -66,7 +66,7 @@ func (l *loan) end(fd int) {
 		if int(now.Gid) != l.gid {
 			_ = unix.Fchown(fd, -1, l.gid)
 		}
-		// no permission is added for others: the noted mode may be one that another jail has set
+		// never adds a permission for others: another jail may have set the recorded mode
 		if mode := now.Mode & 0o7777; mode != l.mode {
 			_ = unix.Fchmod(fd, mode&l.mode|l.mode&0o700)
 		}
@@ -93,7 +93,7 @@ func (t *terminalState) restore(fd int) {
 	if t.exclusive == 0 {
 		_ = unix.IoctlSetInt(fd, unix.TIOCNXCL, 0)
 	}
-	// In the background the modes are by now those of the foreground job, and setting them would stop this process.
+	// A background process would be stopped if it set the modes, which now belong to the foreground job.
 	if group, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP); err == nil && group != unix.Getpgrp() {
 		return
 	}

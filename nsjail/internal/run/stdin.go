@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wanted reads a file of the caller's for as long as the payload may read the data. The rest is left for the next
-// reader, and no thread still waits for a socket when the jail has ended.
+// wanted is a reader of one of the caller's files that reads only while the payload can receive the data. The remaining
+// data is left for the next reader, and no thread keeps waiting for a socket after the end of the jail.
 type wanted struct {
 	from *os.File
-	// ends are our end of the payload's stdin and the jail's pidfd. They are duplicates, since os.File.Close waits for
-	// each use of the descriptor to end, and another jail may hold the far end of the pipe.
+	// ends are the keeper's end of the payload's stdin, and the jail's pidfd. They are duplicates, because os.File.Close
+	// waits for each use of a descriptor to end, and another jail may hold the far end of the pipe.
 	ends [2]int
 	err  error
 }
 
-// newWanted takes from over, which close closes.
+// newWanted takes ownership of from. close closes it.
 func newWanted(from, in, pidfd *os.File) *wanted {
 	w := &wanted{from: from, ends: [2]int{-1, -1}}
 	for i, f := range []*os.File{in, pidfd} {
@@ -39,8 +39,7 @@ func (w *wanted) close() {
 	}
 }
 
-// Read waits for something to read (poll(2)). It returns io.EOF if the jail has ended or no process has the far end of
-// the pipe any more.
+// Read waits for data (poll(2)). It returns io.EOF if the jail has ended or no process holds the far end of the pipe.
 func (w *wanted) Read(b []byte) (n int, err error) {
 	if w.err != nil {
 		return 0, w.err

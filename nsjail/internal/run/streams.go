@@ -15,24 +15,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Streams are a payload's stdin, stdout and stderr, as far as the keeper has to do with them. Set the exported fields
-// before Open. The methods are called in the order Open, Start or Attach, End, Counts.
+// Streams manages a payload's stdin, stdout and stderr. Set the exported fields before Open. Call the methods in the
+// order Open, Start or Attach, End, Counts.
 type Streams struct {
 	In       io.Reader    // nil: /dev/null
 	Out      [2]io.Writer // stdout, stderr; nil: dropped
 	Terminal func(*os.File)
 	TTY      bool            // the payload has a terminal, which Attach connects
 	Keep     int64           // bytes to keep of each output stream, its head and tail; 0: all
-	Read     bool            // the output has to be read: no file of the caller's becomes a stream
+	Read     bool            // the keeper must read the output: the caller's files cannot become streams
 	Count    func(n int) int // called with the size of each piece of output; returns how much of it may pass
-	Chown    bool            // the payload's ids, UID and GID, are not the caller's
+	Chown    bool            // UID and GID are the payload's host ids, which are not the caller's
 	UID, GID int
 	Same     bool // for tests: the payload gets the caller's open file descriptions
 
-	fds     []int // the payload's streams, as far as they are open
+	fds     []int // the payload's streams that are open
 	files   [3]lent
-	loans   []loan   // of the caller's files
-	file    *os.File // what is copied to stdin, if that is a file
+	loans   []loan   // of the caller's files, to be restored
+	file    *os.File // the file to copy to stdin, if any
 	copyIn  *os.File // the keeper's end of stdin's pipe
 	out     [2]*capture
 	closers []io.Closer // the keeper's ends of pipes
@@ -40,9 +40,9 @@ type Streams struct {
 	inErr   atomic.Pointer[error]
 }
 
-// Open returns the three descriptors that become the payload's stdin, stdout and stderr. They are the caller's own
-// files, opened again, where that is possible and nothing has to be read or bounded. Otherwise they are pipes to be
-// copied. A stream that is not set is /dev/null. On an error the descriptors are those that are open already.
+// Open returns the three descriptors for the payload's stdin, stdout and stderr. They are the caller's files, opened
+// again, if that is possible and the keeper need not read or bound the stream. Otherwise they are pipes that the keeper
+// copies. A stream that is not set is /dev/null. On error, Open returns the descriptors that are already open.
 func (s *Streams) Open() ([]int, error) {
 	s.fds = make([]int, 0, 3)
 	for i := range streamNames {
@@ -55,10 +55,10 @@ func (s *Streams) Open() ([]int, error) {
 	return s.fds, nil
 }
 
-// open opens stream i, behind those that are open.
+// open opens stream i, after those before it.
 func (s *Streams) open(i int) (int, error) {
 	switch {
-	case s.TTY: // the payload's terminal takes its place
+	case s.TTY: // the terminal replaces it
 		return OpenNull()
 	case i == 0:
 		return s.stdin()
@@ -95,7 +95,7 @@ func (s *Streams) output(i int) (int, error) {
 		}
 	}
 	file := s.files[i+1].copied
-	// one pipe keeps the order
+	// one pipe preserves the order
 	if i == 1 && s.out[0] != nil && (sameWriter(s.Out[0], s.Out[1]) || s.files[1].same(&s.files[2])) {
 		if file != nil {
 			file.Close()
@@ -113,13 +113,13 @@ func (s *Streams) output(i int) (int, error) {
 	s.out[i].count = s.Count
 	if file != nil {
 		s.out[i].dst, s.out[i].own = file, file
-		s.closers = append(s.closers, file) // where nothing is copied
+		s.closers = append(s.closers, file) // in case nothing is copied
 	}
 	return theirs, nil
 }
 
 func sameWriter(a, b io.Writer) (same bool) {
-	defer func() { _ = recover() }() // writers of an uncomparable type are not the same
+	defer func() { _ = recover() }() // comparing writers of an uncomparable type panics; they count as different
 	return a != nil && a == b
 }
 
@@ -133,8 +133,8 @@ func OpenNull() (int, error) {
 	return fd, nil
 }
 
-// pipe makes a pipe between the keeper and the payload; to: the keeper writes. The payload may open its end again
-// through /dev/stdout, so the pipe belongs to its uid.
+// pipe creates a pipe between the keeper and the payload. The keeper writes if to is true. The payload's uid owns its
+// end, because the payload may open it again through /dev/stdout.
 func (s *Streams) pipe(to bool) (ours *os.File, theirs int, err error) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
@@ -158,7 +158,7 @@ func (s *Streams) pipe(to bool) (ours *os.File, theirs int, err error) {
 	return ours, other, nil
 }
 
-// Start begins to copy once the payload runs. pidfd is the jail's: the copy of a file to stdin ends with the jail.
+// Start begins to copy when the payload runs. pidfd is the jail's: copying a file to stdin stops when the jail ends.
 func (s *Streams) Start(pidfd *os.File) {
 	if in := s.copyIn; in != nil {
 		from, end := s.In, func() {}
@@ -167,7 +167,7 @@ func (s *Streams) Start(pidfd *os.File) {
 			s.file = nil
 			from, end = w, w.close
 		}
-		// not waited for: a caller's reader may block for ever after the payload has gone
+		// End does not wait for it: the caller's reader may block forever after the end of the payload
 		go func() {
 			defer end()
 			_, err := io.Copy(in, from)
@@ -194,7 +194,7 @@ func (s *Streams) Attach(m *os.File) {
 	if s.In != nil {
 		go func() {
 			if _, err := io.Copy(m, s.In); err == nil {
-				_, _ = m.Write([]byte{4}) // end of file is a character on a terminal: termios(3) VEOF
+				_, _ = m.Write([]byte{4}) // a terminal marks the end of file by a character: termios(3) VEOF
 			}
 		}()
 	}
@@ -206,7 +206,7 @@ func (s *Streams) Attach(m *os.File) {
 	s.out[0].count = s.Count
 }
 
-// End ends the copies and the loans, once the jail has ended.
+// End finishes the copies and restores the caller's files after the end of the jail.
 func (s *Streams) End() {
 	for _, o := range s.out {
 		if o != nil {
@@ -233,7 +233,7 @@ func (s *Streams) Counts() (bytes, dropped [2]int64) {
 	return bytes, dropped
 }
 
-// Err returns why output or input could not be copied to or from the caller.
+// Err returns the errors of copying from or to the caller.
 func (s *Streams) Err() error {
 	var errs []error
 	for i, o := range s.out {

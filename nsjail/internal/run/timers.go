@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Timers are the clocks of a running jail.
+// Timers are the timers of a running jail.
 type Timers struct {
 	mu      sync.Mutex
 	stopped bool
@@ -13,7 +13,7 @@ type Timers struct {
 	Wall, Idle, CPU, Stop *time.Timer
 }
 
-// Start sets one of the timers, but not once the jail has ended: a callback may be on its way while End is called.
+// Start sets one of the timers, unless End was called: a callback may call Start at the same time.
 func (t *Timers) Start(timer **time.Timer, d time.Duration, f func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

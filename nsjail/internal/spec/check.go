@@ -10,19 +10,19 @@ import (
 	"brig/internal/words"
 )
 
-// The limits of the kernel that Check knows, so that a Spec fails before anything is made.
+// Limits of the kernel that Check applies, so that a bad Spec fails before anything is created.
 const (
 	maxMounts   = 128
 	maxArgBytes = 128 << 10 // MAX_ARG_STRLEN of execve(2), with the closing NUL
 	maxPath     = 4096      // PATH_MAX, with the closing NUL
 	maxName     = 255       // NAME_MAX
 	maxHostname = 64        // HOST_NAME_MAX: uts_namespaces(7)
-	maxID       = 1<<32 - 2 // 2^32-1 means "no change" to chown(2) and setresuid(2)
+	maxID       = 1<<32 - 2 // 2^32-1 means "no change" in chown(2) and setresuid(2)
 )
 
-// Check reports everything that is wrong with the Spec on any machine. It reads no file and no setting: what the
-// host lacks is found by Resolve. Arguments, values of variables and paths of the host may hold any byte but NUL
-// (Linux allows them); names that mean something inside the jail must be UTF-8.
+// Check returns everything in the Spec that is wrong on any machine. It reads no file and no setting; Resolve reports
+// what the host lacks. Arguments, values of variables and paths of the host may hold any byte but NUL, as Linux allows.
+// Names with a meaning inside the jail must be UTF-8.
 func (s *Spec) Check() []Problem {
 	c := &checker{}
 	c.args(s)
@@ -39,14 +39,14 @@ func (s *Spec) Check() []Problem {
 	return c.problems
 }
 
-// checker collects problems, so that one run names them all.
+// checker collects problems, so that one call reports them all.
 type checker struct{ problems []Problem }
 
 func (c *checker) add(path, reason, fix string) {
 	c.problems = append(c.problems, Problem{Path: path, Reason: reason, Fix: fix})
 }
 
-// bytes refuses what no system call can carry.
+// bytes rejects a string with a NUL, which no system call can carry.
 func (c *checker) bytes(path, value string) bool {
 	if i := strings.IndexByte(value, 0); i >= 0 {
 		c.add(path, fmt.Sprintf("%s has a NUL byte at offset %d, which no system call can carry", words.Quote(value), i),
@@ -56,7 +56,7 @@ func (c *checker) bytes(path, value string) bool {
 	return true
 }
 
-// text refuses what no system call and no JSON can carry.
+// text rejects a string that no system call or no JSON can carry.
 func (c *checker) text(path, value string) bool {
 	if !c.bytes(path, value) {
 		return false
@@ -78,12 +78,12 @@ func (c *checker) args(s *Spec) {
 	}
 	total := 0
 	for i, a := range s.Args {
-		total += len(a) + 1 + 8 // execve(2) counts each string with its NUL and its pointer
+		total += len(a) + 1 + 8 // execve(2) counts each string with its NUL and a pointer
 		c.word(Index("args", i), a)
 	}
 	for i, e := range s.Env {
 		total += len(e) + 1 + 8
-		if at := strings.IndexByte(e, 0); at >= 0 { // its value may be a secret
+		if at := strings.IndexByte(e, 0); at >= 0 { // the value may be a secret
 			name, _, _ := strings.Cut(e, "=")
 			c.add(Index("env", i), fmt.Sprintf("%s has a NUL byte at offset %d, which no system call can carry",
 				words.Quote(name), at), "remove it")
@@ -98,7 +98,7 @@ func (c *checker) args(s *Spec) {
 	}
 }
 
-// word checks one string that execve(2) must carry.
+// word checks one string for execve(2).
 func (c *checker) word(path, value string) {
 	if len(value) >= maxArgBytes {
 		c.add(path, fmt.Sprintf("%d bytes is more than the %d that execve(2) takes in one string (E2BIG)", len(value),
@@ -109,8 +109,8 @@ func (c *checker) word(path, value string) {
 	c.bytes(path, value)
 }
 
-// argMax is what execve(2) takes in all: a quarter of the soft stack limit, at least 128 KiB and at most 6 MiB, less
-// a page for the file name.
+// argMax returns the size limit of execve(2) for all arguments: a quarter of the soft stack limit, at least 128 KiB and
+// at most 6 MiB, minus a page for the file name.
 func argMax(rlimits map[string]Rlimit) int {
 	stack, ok := rlimits["stack"]
 	if !ok {
@@ -148,7 +148,7 @@ func (c *checker) hostname(name string) {
 
 const hostnameBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-"
 
-// cleanPath checks a path inside the jail and says whether it is usable.
+// cleanPath checks a path inside the jail and reports whether it is usable.
 func (c *checker) cleanPath(field, p string) bool {
 	switch clean := path.Clean("/" + p); {
 	case p == "":
@@ -171,8 +171,8 @@ func (c *checker) cleanPath(field, p string) bool {
 	return false
 }
 
-// ParseUser reads "UID[:GID]"; a GID left out is the same number as the UID. Names are refused: the jail has an
-// /etc/passwd of its own, which is made from these numbers.
+// ParseUser parses "UID[:GID]". The GID defaults to the UID. Names are rejected: the jail has its own /etc/passwd,
+// which is generated from these numbers.
 func ParseUser(s string) (uid, gid uint32, err error) {
 	first, second, two := strings.Cut(s, ":")
 	if !two {
@@ -192,5 +192,5 @@ func ParseUser(s string) (uid, gid uint32, err error) {
 	return ids[0], ids[1], nil
 }
 
-// Index returns the path of an element: "mounts[3]".
+// Index returns the path of a list element: "mounts[3]".
 func Index(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }

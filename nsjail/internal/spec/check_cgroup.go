@@ -11,13 +11,13 @@ import (
 	"brig/internal/words"
 )
 
-// The kernel's bounds for the limits of a control group.
+// Bounds of the kernel for the limits of a control group.
 const (
-	// MinMemory is below the needs of any jail: one process of a few instructions is charged 60 KiB for its kernel stack,
-	// page tables and descriptors, and brig's init is another. A real payload needs more.
+	// MinMemory is less than any jail needs. A process of a few instructions is charged 60 KiB for its kernel stack, page
+	// tables and descriptors, and init is charged as much again. A real payload needs more.
 	MinMemory = Bytes(128 << 10)
 
-	minCPUPeriod = Duration(time.Millisecond) // min_cfs_quota_period, which bounds the quota, too
+	minCPUPeriod = Duration(time.Millisecond) // min_cfs_quota_period, also the minimum of the quota
 	maxCPUPeriod = Duration(time.Second)      // max_cfs_quota_period
 	maxCPUQuota  = 1<<44 - 1                  // microseconds of quota and burst together: max_cfs_runtime
 	maxWeight    = 10000                      // CGROUP_WEIGHT_MAX
@@ -65,7 +65,7 @@ func (c *checker) cpu(l *Limits) {
 	case l.CPUs == 0:
 		c.needsCPUs("cpu_period", l.CPUPeriod)
 		c.needsCPUs("cpu_burst", l.CPUBurst)
-	case !(l.CPUs > 0 && quota <= maxCPUQuota): // a NaN compares false
+	case !(l.CPUs > 0 && quota <= maxCPUQuota): // also true for a NaN
 		c.add("limits.cpus", strconv.FormatFloat(l.CPUs, 'g', -1, 64)+" is not a number of processors",
 			"write it as in 0.5 or 2")
 	case quota < float64(time.Duration(minCPUPeriod).Microseconds()):
@@ -77,13 +77,13 @@ func (c *checker) cpu(l *Limits) {
 	}
 }
 
-// bandwidth returns the period, and the processor time in each of them in microseconds.
+// bandwidth returns the period, and the processor time per period in microseconds.
 func (l *Limits) bandwidth() (period Duration, quota float64) {
 	period = cmp.Or(l.CPUPeriod, DefaultCPUPeriod)
 	return period, math.Round(l.CPUs * float64(time.Duration(period).Microseconds()))
 }
 
-// wholeMicroseconds reports whether the kernel, which counts in microseconds, can carry d as it is.
+// wholeMicroseconds reports whether d is a whole number of microseconds, the kernel's unit.
 func wholeMicroseconds(d Duration) bool { return time.Duration(d)%time.Microsecond == 0 }
 
 func (c *checker) needsCPUs(name string, d Duration) {
@@ -93,7 +93,7 @@ func (c *checker) needsCPUs(name string, d Duration) {
 	}
 }
 
-// burst compares the time that may be saved with the quota, in microseconds.
+// burst checks that the burst does not exceed the quota, in microseconds.
 func (c *checker) burst(d Duration, quota float64) {
 	us := float64(time.Duration(d).Microseconds())
 	switch {
@@ -117,7 +117,7 @@ func (c *checker) weight(field string, w int) {
 	}
 }
 
-// cpuset checks a list of numbers and ranges in the form of cpuset(7).
+// cpuset checks a list of numbers and ranges in the format of cpuset(7).
 func (c *checker) cpuset(name, list, what string) {
 	if list != "" && (len(list) > maxGroupValue || !validCPUSet(list)) {
 		c.add("limits."+name, words.Quote(list)+" is not a list of "+what, "write it as in 0-3,6")

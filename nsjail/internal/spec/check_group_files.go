@@ -15,7 +15,7 @@ import (
 const (
 	maxIO         = 64   // entries under io
 	maxGroupFiles = 64   // entries under cgroup
-	maxGroupValue = 4096 // bytes of one write to a file of a control group: a page
+	maxGroupValue = 4096 // bytes that one write to a control group's file can carry: a page
 )
 
 // io checks the limits on block devices.
@@ -67,7 +67,7 @@ func (c *checker) rates(field string, d IOLimit) {
 	}
 }
 
-// hugePageFix is the remedy for a size of huge pages.
+// hugePageFix is the remedy for an invalid size of huge pages.
 const hugePageFix = `write it as the kernel does, as in 64KB, 2MB or 1GB`
 
 func (c *checker) hugetlb(limits map[string]Bytes) {
@@ -75,7 +75,7 @@ func (c *checker) hugetlb(limits map[string]Bytes) {
 	for name := range limits {
 		names = append(names, name)
 	}
-	sort.Strings(names) // the same Spec gives the same answer
+	sort.Strings(names) // deterministic order
 	for _, name := range names {
 		if !hugePageSize(name) {
 			c.add("limits.hugetlb", words.Quote(name)+" is not a size of huge pages", hugePageFix)
@@ -86,7 +86,7 @@ func (c *checker) hugetlb(limits map[string]Bytes) {
 	}
 }
 
-// hugePageSize reports whether s is a power of two below 1024 in KB, MB or GB: hugetlb_cgroup_files of the kernel.
+// hugePageSize reports whether s is a power of two below 1024 in KB, MB or GB, as in the kernel's hugetlb_cgroup_files.
 func hugePageSize(s string) bool {
 	if len(s) < 3 || !slices.Contains([]string{"KB", "MB", "GB"}, s[len(s)-2:]) || s[0] == '0' {
 		return false
@@ -95,7 +95,7 @@ func hugePageSize(s string) bool {
 	return err == nil && n&(n-1) == 0
 }
 
-// groupFiles checks the files that the caller names, and their values.
+// groupFiles checks the names and values of Limits.Cgroup.
 func (c *checker) groupFiles(l *Limits) {
 	if len(l.Cgroup) > maxGroupFiles {
 		c.add("limits.cgroup", fmt.Sprintf("%d is more than %d", len(l.Cgroup), maxGroupFiles), "remove some")
@@ -128,21 +128,21 @@ func (c *checker) groupFiles(l *Limits) {
 	}
 }
 
-// groupFile reports whether a file of cgroups(7) can have this name: "memory.max", "hugetlb.2MB.max".
+// groupFile reports whether a name has the form of a control group file (cgroups(7)): "memory.max", "hugetlb.2MB.max".
 func groupFile(name string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
 	return len(name) <= maxName && strings.Trim(name, letters) == "" && strings.Contains(name, ".") &&
 		!strings.Contains("."+name+".", "..")
 }
 
-// reservedGroupFiles are the files by which brig moves, stops and kills the group.
+// reservedGroupFiles returns the files with which brig itself moves, freezes and kills the group.
 func reservedGroupFiles() []string {
 	return []string{"cgroup.procs", "cgroup.threads", "cgroup.type", "cgroup.subtree_control",
 		"cgroup.kill", "cgroup.freeze",
 		"cgroup.event_control", "memory.oom_control", "freezer.state", "tasks", "release_agent", "notify_on_release"}
 }
 
-// groupFilesTaken maps the files that other fields of the Spec set, in both versions of control groups, to the field.
+// groupFilesTaken maps each control group file that another field of the Spec sets, in either version, to that field.
 func (l *Limits) groupFilesTaken() map[string]string {
 	taken := map[string]string{}
 	for i := range limitRows {

@@ -11,7 +11,7 @@ import (
 	"brig/internal/words"
 )
 
-// isolation checks the network and the system-call filter.
+// isolation checks the network mode and the system-call filter.
 func (c *checker) isolation(s *Spec) {
 	switch s.Net {
 	case "", NetNone, NetLoopback, NetEgress, NetHost:
@@ -20,7 +20,7 @@ func (c *checker) isolation(s *Spec) {
 			[]string{"none", "loopback", "egress", "host"}))
 	}
 	c.network(s)
-	// The presets belong to package seccomp, so that an unknown one is found by Resolve.
+	// Package seccomp knows the presets, so Resolve reports an unknown one.
 	if FileProfile(s.Seccomp) {
 		c.hostPath("seccomp", s.Seccomp)
 	} else {
@@ -28,7 +28,7 @@ func (c *checker) isolation(s *Spec) {
 	}
 }
 
-// mechanisms checks the names under require and optional.
+// mechanisms checks the names in Require and Optional.
 func (c *checker) mechanisms(s *Spec) {
 	if len(s.Require)+len(s.Optional) == 0 {
 		return
@@ -53,7 +53,7 @@ func (c *checker) mechanisms(s *Spec) {
 	}
 }
 
-// env checks the form of the variables; word checks what execve(2) can carry.
+// env checks the form of the variables. word checks what execve(2) can carry.
 func (c *checker) env(s *Spec) {
 	for i, e := range s.Env {
 		field := Index("env", i)
@@ -81,10 +81,10 @@ func (c *checker) env(s *Spec) {
 	}
 }
 
-// envName checks a name. POSIX allows anything but = and NUL; blanks and control bytes are always a slip.
+// envName checks a variable's name. POSIX allows anything but = and NUL; blanks and control bytes are always mistakes.
 func (c *checker) envName(field, name string) {
 	if i := strings.IndexByte(name, 0); i >= 0 && strings.HasPrefix(field, "env") {
-		return // word has said it
+		return // word has reported it
 	}
 	if c.text(field, name) && strings.ContainsFunc(name, func(r rune) bool {
 		return unicode.IsSpace(r) ||
@@ -94,11 +94,10 @@ func (c *checker) envName(field, name string) {
 	}
 }
 
-// OwnedEtc are the files of /etc that a jail makes itself.
+// OwnedEtc are the files of /etc that every jail generates.
 var OwnedEtc = []string{"passwd", "group", "hosts", "hostname", "nsswitch.conf", "resolv.conf", "shells", "mtab"}
 
-// PrivateEtc are names in /etc that hold accounts, keys and identities. They are refused even if every user may read
-// them.
+// PrivateEtc are names in /etc that hold accounts, keys and identities. They are refused even if readable by all.
 var PrivateEtc = []string{".pwd.lock", "NetworkManager", "cloud", "credstore", "credstore.encrypted", "crypttab",
 	"docker", "environment", "exim4", "fstab", "group-", "gshadow", "gshadow-", "hostid", "ipsec.d", "ipsec.secrets",
 	"kerberos", "krb5.keytab", "krb5.conf.d", "kubernetes", "letsencrypt", "machine-id", "netplan", "openvpn", "opt",
@@ -132,5 +131,5 @@ func (c *checker) etcNames(s *Spec) {
 	}
 }
 
-// FileProfile says that a Spec's Seccomp is the path of a profile.
+// FileProfile reports whether the value of Spec.Seccomp is the path of a profile.
 func FileProfile(name string) bool { return strings.Contains(name, "/") }

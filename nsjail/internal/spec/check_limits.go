@@ -11,7 +11,7 @@ import (
 	"brig/internal/words"
 )
 
-// RlimitNames are the sixteen resources of getrlimit(2), by the names of ulimit and docker.
+// RlimitNames returns the sixteen resources of getrlimit(2), by the names of ulimit and docker.
 func RlimitNames() []string {
 	return []string{"as", "core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc",
 		"rss", "rtprio", "rttime", "sigpending", "stack"}
@@ -56,7 +56,7 @@ func (c *checker) limits(l *Limits) {
 	}
 }
 
-// notNegative refuses a negative time. cpu checks those of the processors.
+// notNegative rejects a negative duration. cpu checks those of the processors.
 func (c *checker) notNegative(r *Limit, d Duration) {
 	if d >= 0 || r.Default || r.Zero != "" {
 		return
@@ -85,7 +85,7 @@ func (c *checker) rlimits(s *Spec) {
 	for name := range s.Limits.Rlimits {
 		names = append(names, name)
 	}
-	sort.Strings(names) // the same Spec gives the same answer
+	sort.Strings(names) // deterministic order
 	for _, name := range names {
 		c.rlimit(s, name, s.Limits.Rlimits[name])
 	}
@@ -118,7 +118,7 @@ func rlimitText(v int64) string {
 	return strconv.FormatInt(v, 10)
 }
 
-// RlimitNumbers are the 16 resource limits of getrlimit(2) by their lower-case names.
+// RlimitNumbers returns the numbers of the sixteen resources of getrlimit(2) by their lower-case names.
 func RlimitNumbers() map[string]int {
 	return map[string]int{
 		"as": unix.RLIMIT_AS, "core": unix.RLIMIT_CORE, "cpu": unix.RLIMIT_CPU, "data": unix.RLIMIT_DATA,

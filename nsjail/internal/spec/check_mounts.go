@@ -11,7 +11,7 @@ import (
 
 func (c *checker) rootfs(r Rootfs) {
 	if c.hostPath("rootfs.path", r.Path) && hasDotDot(r.Path) {
-		// A root is what holds the payload: it is named plainly, not by a walk that a symlink on the way can bend.
+		// A root with .. could lead elsewhere through a symbolic link on the way.
 		c.add("rootfs.path", words.Quote(r.Path)+" walks upwards through ..", "write the path without ..")
 	}
 	if r.Path == "" && r.Writable {
@@ -61,7 +61,7 @@ func (c *checker) mounts(mounts []Mount) {
 	}
 }
 
-// overlap refuses a target that an earlier mount has, and a mount that would hide an earlier one.
+// overlap rejects a target that an earlier mount has, and a mount that would hide an earlier one.
 func (c *checker) overlap(mounts []Mount, i int) {
 	field, m := Index("mounts", i)+".target", mounts[i]
 	for j, earlier := range mounts[:i] {
@@ -78,7 +78,7 @@ func (c *checker) overlap(mounts []Mount, i int) {
 	}
 }
 
-// target checks where a mount goes and says whether it is usable.
+// target checks the target of a mount and reports whether it is usable.
 func (c *checker) target(field string, m Mount) bool {
 	if !c.text(field, m.Target) || !c.cleanPath(field, m.Target) {
 		return false
@@ -87,7 +87,7 @@ func (c *checker) target(field string, m Mount) bool {
 		c.add(field, `"/" is the root itself`, "use rootfs, or a target below /")
 		return false
 	}
-	if m.Target == "/dev/shm" && m.Type == MountTmpfs { // to change its size
+	if m.Target == "/dev/shm" && m.Type == MountTmpfs { // allowed: it changes the size of /dev/shm
 		return true
 	}
 	for _, reserved := range []string{"/proc", "/dev", "/sys"} {
@@ -99,7 +99,7 @@ func (c *checker) target(field string, m Mount) bool {
 	return true
 }
 
-// mountFields checks that a mount has the fields of its type and no other.
+// mountFields checks that a mount has the fields of its type and no others.
 func (c *checker) mountFields(field string, m Mount) {
 	wantsSource, wantsMode := true, false
 	switch m.Type {
@@ -143,7 +143,7 @@ func (c *checker) mountFields(field string, m Mount) {
 	c.capacity(field, m)
 }
 
-// volume checks what names a directory of a Volume.
+// volume checks the source of a volume mount: the id and a directory of a Volume.
 func (c *checker) volume(field, source string) {
 	id, dir, found := strings.Cut(source, "/")
 	if source != "" && (id == "" || !found || dir == "" || dir == "." || dir == ".." || strings.Contains(dir, "/")) {

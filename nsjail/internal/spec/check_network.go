@@ -9,7 +9,7 @@ import (
 	"brig/internal/words"
 )
 
-// network checks what may be reached and what is published.
+// network checks the egress policy and the published ports.
 func (c *checker) network(s *Spec) {
 	if s.Egress != nil {
 		if s.Net != NetEgress {
@@ -43,13 +43,13 @@ func (c *checker) network(s *Spec) {
 
 const maxPublished = 16
 
-// published is one port of the jail that the host can connect to.
+// published is a port of the jail to which the host can connect.
 type published struct {
 	Host netip.AddrPort // where the keeper listens
 	Port uint16         // on the jail's 127.0.0.1
 }
 
-// ParsePublished reads "[IP:]HOST:JAIL[/tcp]"; an IPv6 address stands in brackets.
+// ParsePublished parses "[IP:]HOST:JAIL[/tcp]". An IPv6 address is written in brackets.
 func ParsePublished(text string) (p published, err error) {
 	ports, protocol, ok := strings.Cut(text, "/")
 	if ok && protocol != "tcp" {

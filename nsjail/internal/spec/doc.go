@@ -1,3 +1,4 @@
-// Package spec defines what a jail is asked to be: Spec with its limits and units, its JSON form, and Check, which
-// examines it. All of it is pure: the same on every machine. It also defines the errors of the whole library.
+// Package spec defines the description of a jail: Spec with its limits and units, its JSON form, and Check, which
+// validates it. All functions are pure: they return the same on every machine. The package also defines the errors of
+// the whole library.
 package spec

@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// Fault says whose doing an error is.
+// Fault is the party that caused an error.
 type Fault string
 
-// The parties that can be at fault.
+// The parties that can cause an error.
 const (
 	FaultPayload Fault = "payload" // the program in the jail
 	FaultCaller  Fault = "caller"  // the Spec, a flag, an argument
@@ -17,21 +17,21 @@ const (
 	FaultBrig    Fault = "brig"    // a defect of this program
 )
 
-// Error is why a jail could not be made. Nothing of the payload has run when a function returns one, but for Wait's.
+// Error is why a jail could not be made. If a function other than Wait returns one, no part of the payload has run.
 type Error struct {
 	Fault  Fault         `json:"fault"`
-	Step   int           `json:"step,omitempty"` // the failing step, from 1
-	Of     int           `json:"of,omitempty"`   // how many steps there are
+	Step   int           `json:"step,omitempty"` // the number of the failed step, from 1
+	Of     int           `json:"of,omitempty"`   // the number of steps
 	Op     string        `json:"op"`             // the label of the step, or the name of the phase
 	Detail string        `json:"detail,omitempty"`
 	Errno  syscall.Errno `json:"errno,omitempty"`
 	Remedy string        `json:"remedy,omitempty"`
 }
 
-// Error is one line: operation, cause, remedy, and the failing step with its call.
+// Error returns one line: the operation, the cause, the remedy, and the failed step with its call.
 func (e *Error) Error() string { return e.Named(e.Op) }
 
-// Named is the line of Error with another name for the operation, such as the flag that asked for it.
+// Named returns the line of Error with another name for the operation, such as the flag that requested it.
 func (e *Error) Named(name string) string {
 	var b strings.Builder
 	if e.Op == OpExec {
@@ -47,11 +47,11 @@ func (e *Error) Named(name string) string {
 	if e.Remedy != "" {
 		b.WriteString("; " + e.Remedy)
 	}
-	if e.Of == 0 || e.Op == OpExec { // that is always the last step
+	if e.Of == 0 || e.Op == OpExec { // it is always the last step
 		return b.String()
 	}
 	fmt.Fprintf(&b, " (step %d of %d", e.Step, e.Of)
-	if name != e.Op { // explain numbers its steps under the plan's own labels
+	if name != e.Op { // explain numbers its steps under the labels of the plan
 		b.WriteString(", " + e.Op)
 	}
 	if e.Detail != "" {
@@ -60,10 +60,10 @@ func (e *Error) Named(name string) string {
 	return b.String() + ")"
 }
 
-// OpExec is the label of the steps that try to start the command.
+// OpExec is the label of the steps that execute the command.
 const OpExec = "exec"
 
-// Unwrap gives the errno, so that errors.Is(err, os.ErrPermission) works.
+// Unwrap returns the errno, so that errors.Is(err, os.ErrPermission) works.
 func (e *Error) Unwrap() error {
 	if e.Errno == 0 {
 		return nil
@@ -71,17 +71,17 @@ func (e *Error) Unwrap() error {
 	return e.Errno
 }
 
-// Problem is one thing that is wrong with a Spec.
+// Problem is an invalid value in a Spec.
 type Problem struct {
-	Path   string `json:"path"`   // where, as a JSON path: "mounts[2].target"
+	Path   string `json:"path"`   // the JSON path: "mounts[2].target"
 	Reason string `json:"reason"` // what is wrong, with the value
 	Fix    string `json:"fix"`    // what to write instead
 }
 
-// Error is one line.
+// Error returns the problem as one line.
 func (p Problem) Error() string { return p.Path + ": " + p.Reason + "; " + p.Fix }
 
-// AsError returns the problem as the caller's error.
+// AsError returns the problem as an Error with FaultCaller.
 func (p Problem) AsError() error {
 	return &Error{Fault: FaultCaller, Op: p.Path, Detail: p.Reason, Remedy: p.Fix}
 }

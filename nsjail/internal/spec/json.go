@@ -12,12 +12,12 @@ import (
 	"brig/internal/words"
 )
 
-// MaxSpecSize is the largest JSON that ParseSpec reads, in bytes.
+// MaxSpecSize is the largest JSON that ParseSpec accepts, in bytes.
 const MaxSpecSize = 4 << 20
 
-// JSON is the Spec in its canonical form: fields in the order of the type, defaults left out, two blanks of
-// indent, a newline at the end. ParseSpec reads it back. Bytes that are not UTF-8 become U+FFFD, since JSON cannot
-// carry them (see NotUTF8). It is nil when Limits.CPUs is not a number, which Check refuses.
+// JSON returns the Spec in its canonical form: fields in the order of the type, defaults omitted, an indent of two
+// blanks, a newline at the end. ParseSpec parses it. Bytes that are not UTF-8 become U+FFFD, since JSON cannot carry
+// them (see NotUTF8). JSON returns nil if Limits.CPUs is not a number, which Check rejects.
 func (s *Spec) JSON() []byte {
 	var indented bytes.Buffer
 	if err := json.Indent(&indented, s.compact(), "", "  "); err != nil {
@@ -27,9 +27,9 @@ func (s *Spec) JSON() []byte {
 	return indented.Bytes()
 }
 
-// Digest names what the Spec says: "sha256:" and the hash of its canonical form without indent, and without the
-// contents of mounts, whose hashes follow. Strings that JSON cannot carry are hashed again byte by byte, so that two
-// different Specs never share a digest.
+// Digest returns "sha256:" and a hash of the Spec's meaning: its canonical form without indent and without the contents
+// of mounts, followed by the hashes of those contents. Strings that JSON cannot carry are also hashed byte by byte, so
+// that different Specs have different digests.
 func (s *Spec) Digest() string {
 	h := sha256.New()
 	c := *s
@@ -56,7 +56,7 @@ func (s *Spec) Digest() string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// NotUTF8 lists the strings that the Spec may hold and JSON cannot carry.
+// NotUTF8 returns the strings that the Spec may hold but JSON cannot carry.
 func (s *Spec) NotUTF8() []Problem {
 	c := &checker{}
 	s.eachRaw(c.textOnly)
@@ -70,7 +70,7 @@ func (c *checker) textOnly(path, value string) {
 	}
 }
 
-// eachRaw visits the strings that Check lets hold any byte but NUL.
+// eachRaw calls visit for each string in which Check allows any byte but NUL.
 func (s *Spec) eachRaw(visit func(path, value string)) {
 	for i, a := range s.Args {
 		visit(Index("args", i), a)
@@ -90,11 +90,11 @@ func (s *Spec) eachRaw(visit func(path, value string)) {
 	visit("seccomp", s.Seccomp)
 }
 
-// compact is the canonical form without indent, or nil when Limits.CPUs is not a number.
+// compact returns the canonical form without indent, or nil if Limits.CPUs is not a number.
 func (s *Spec) compact() []byte {
 	c := *s
 	if c.Args == nil {
-		c.Args = []string{} // null is not a list to ParseSpec
+		c.Args = []string{} // ParseSpec does not accept null as a list
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -11,9 +11,9 @@ import (
 	egress "brig/netns/egress/policy"
 )
 
-// ParseSpec reads the JSON form of a Spec. It is strict, since a protection that is misspelt is a protection that
-// is missing: unknown and repeated keys, null, values of the wrong type and data after the object are errors that
-// name the place. What the values mean is for Check.
+// ParseSpec parses the JSON form of a Spec. It is strict, because a misspelt protection would be missing: unknown and
+// repeated keys, null, values of the wrong type and data after the object are errors that name the place. Check
+// examines what the values mean.
 func ParseSpec(data []byte) (*Spec, error) {
 	s := &Spec{}
 	if err := document.Read(data, s); err != nil {
@@ -22,7 +22,7 @@ func ParseSpec(data []byte) (*Spec, error) {
 	return s, nil
 }
 
-// document is the JSON form of a Spec: the tags of its type, and types that are written otherwise.
+// document describes the JSON form of a Spec: the tags of its type, and the types with a special syntax.
 var document = strictjson.Document{Name: "the spec", MaxSize: MaxSpecSize, Special: special, Render: render}
 
 func special(r *strictjson.Reader, path string, to any) (bool, error) {
@@ -53,7 +53,7 @@ func special(r *strictjson.Reader, path string, to any) (bool, error) {
 	return false, nil
 }
 
-// readBytes reads a size or, where the row of a limit has AnyOf, -1 for no limit.
+// readBytes parses a size or, if the limit's row has AnyOf, -1 for no limit.
 func readBytes(r *strictjson.Reader, path string, to *Bytes) error {
 	want := `a size, as in "64m"`
 	name, limit := strings.CutPrefix(path, "limits.")
@@ -71,7 +71,7 @@ func readBytes(r *strictjson.Reader, path string, to *Bytes) error {
 	})
 }
 
-// readMap reads an object whose keys check accepts; so they are printable in a path.
+// readMap parses an object whose keys check accepts. Accepted keys are safe to print in a path.
 func readMap[T any](r *strictjson.Reader, path string, to *map[string]T, check func(key string) error) error {
 	*to = map[string]T{}
 	return r.Members(path, func(key string) error {
@@ -88,7 +88,7 @@ func readMap[T any](r *strictjson.Reader, path string, to *map[string]T, check f
 	})
 }
 
-// render names the place of a problem within an egress policy.
+// render returns the message for a problem within an egress policy, with its place.
 func render(e *strictjson.Error) error {
 	var problem *egress.Problem
 	if errors.As(e.Err, &problem) {

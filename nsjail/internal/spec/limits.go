@@ -8,69 +8,68 @@ import (
 
 // Limits bound a jail's use of the machine. A zero field means its default; the defaults are in defaults.go.
 //
-// Those from Memory on are held by a control group (cgroups(7)) that the jail has for itself, and so hold for all its
-// processes together. Where the machine cannot hold one, the start fails, unless the Spec lists it under Optional.
+// A control group (cgroups(7)) of the jail enforces the limits from Memory on, for all its processes together. If the
+// machine cannot enforce one, the start fails, unless the Spec lists the limit under Optional.
 type Limits struct {
-	// Wall is the time from start to forced end of the whole tree; negative means none. Default DefaultWall,
-	// and none with a TTY.
+	// Wall is the time after which the jail is killed; negative means none. The default is DefaultWall, and none with a
+	// TTY.
 	Wall Duration `json:"wall,omitempty"`
-	// Idle ends the whole tree when neither stdout nor stderr has said anything for this long; 0 means never.
+	// Idle ends the jail if it writes nothing to stdout and stderr for this long; 0 means never.
 	Idle Duration `json:"idle,omitempty"`
-	// Grace is how long a payload that was asked to end has for it, before everything is killed. Cmd.Stop asks with a
-	// signal; there 0 means DefaultGrace. Wall, Idle and the end of the context ask with SIGTERM only if Grace is set; 0
-	// means SIGKILL at once.
+	// Grace is the time that a payload has to end after a signal has asked it to, before the jail is killed. For Cmd.Stop,
+	// 0 means DefaultGrace. Wall, Idle and the end of the context send SIGTERM only if Grace is set; with 0 they send
+	// SIGKILL at once.
 	Grace Duration `json:"grace,omitempty"`
-	// CPUTime is the processor time of all processes of the jail together, from its control group. Where there is
-	// none, it is that of each process, by RLIMIT_CPU in whole seconds (getrlimit(2)), and the report says so.
+	// CPUTime is the processor time of all processes of the jail together, from its control group. Without one it is that
+	// of each process, by RLIMIT_CPU in whole seconds (getrlimit(2)), and Enforced states so.
 	CPUTime Duration `json:"cpu_time,omitempty"`
-	// Processes is how many processes and threads the payload may have at once, itself included; -1 means no limit.
+	// Processes is the number of processes and threads that the payload may have, itself included; -1 means no limit.
 	Processes int64 `json:"processes,omitempty"`
-	// Output is how many bytes of stdout and of stderr are kept, head and tail; the rest is counted and dropped.
-	// 0 passes the streams straight through.
+	// Output is the number of bytes of stdout and of stderr to keep, half at the beginning and half at the end. The rest
+	// is counted and dropped. 0 passes the streams straight through.
 	Output Bytes `json:"output,omitempty"`
-	// OutputLimit ends the whole tree when stdout and stderr together have said more than this; 0 means never.
+	// OutputLimit ends the jail if it writes more than this to stdout and stderr together; 0 means never.
 	OutputLimit Bytes `json:"output_limit,omitempty"`
-	// Rlimits are resource limits by the lower-case name that ulimit and docker use ("nofile": getrlimit(2)).
+	// Rlimits are resource limits (getrlimit(2)) by the lower-case name that ulimit and docker use, such as "nofile".
 	Rlimits map[string]Rlimit `json:"rlimits,omitempty"`
 
-	// Memory is what the jail may hold: anonymous memory, page cache, tmpfs and the kernel's own for it. Beyond it the
-	// kernel reclaims, and then kills.
+	// Memory is the limit on anonymous memory, page cache, tmpfs and the kernel's memory for the jail. Above it the kernel
+	// reclaims, and then kills.
 	Memory Bytes `json:"memory,omitempty"`
-	// MemoryHigh is where the kernel begins to throttle the jail and to reclaim from it, without killing.
+	// MemoryHigh is the usage above which the kernel throttles the jail and reclaims from it, without killing.
 	MemoryHigh Bytes `json:"memory_high,omitempty"`
-	// MemorySwap is memory and swap together, as docker counts it; -1 means any amount of swap, and 0 means Memory,
+	// MemorySwap is the limit on memory and swap together, as in docker; -1 means any amount of swap, and 0 means Memory,
 	// so that nothing is swapped.
 	MemorySwap Bytes `json:"memory_swap,omitempty"`
-	// MemoryZswap is how much of the jail's memory may be in zswap, compressed; beyond it the kernel swaps to disk
+	// MemoryZswap is the amount of the jail's memory that may be compressed in zswap. Above it the kernel swaps to disk
 	// (cgroup-v2.rst, memory.zswap.max; ≥ 5.19 with CONFIG_ZSWAP, version 2 only).
 	MemoryZswap Bytes `json:"memory_zswap,omitempty"`
-	// MemoryLow is what the kernel spares when others need memory, as long as there is anything else to take.
+	// MemoryLow is the amount that the kernel does not reclaim as long as it can reclaim elsewhere.
 	MemoryLow Bytes `json:"memory_low,omitempty"`
-	// MemoryMin is what the kernel never takes from the jail.
+	// MemoryMin is the amount that the kernel never reclaims from the jail.
 	MemoryMin Bytes `json:"memory_min,omitempty"`
-	// NoOOMGroup lets the kernel kill one process when memory runs out, instead of the whole jail.
+	// NoOOMGroup lets the kernel kill one process if memory runs out, instead of the whole jail.
 	NoOOMGroup bool `json:"no_oom_group,omitempty"`
 
-	// CPUs is how many processors' worth of time the jail gets in each period: 0.5 is half of one.
+	// CPUs is the processor time per period, in processors: 0.5 is half of one.
 	CPUs float64 `json:"cpus,omitempty"`
-	// CPUPeriod is the period that CPUs is measured in, from 1ms to 1s; 0 means DefaultCPUPeriod.
+	// CPUPeriod is the period for CPUs, from 1ms to 1s; 0 means DefaultCPUPeriod.
 	CPUPeriod Duration `json:"cpu_period,omitempty"`
-	// CPUBurst is how much unused time the jail may save up and use beyond CPUs, at most CPUs times CPUPeriod.
+	// CPUBurst is the unused time that the jail may accumulate and use beyond CPUs, at most CPUs times CPUPeriod.
 	CPUBurst Duration `json:"cpu_burst,omitempty"`
-	// CPUWeight is the jail's share when processors are short, from 1 to 10000; 0 means the kernel's 100.
+	// CPUWeight is the jail's relative share of busy processors, from 1 to 10000; 0 means the kernel's 100.
 	CPUWeight int `json:"cpu_weight,omitempty"`
-	// CPUSet lists the processors to run on and CPUSetMems the memory nodes to allocate from, as cpuset(7) writes
-	// lists: "0-3,6".
+	// CPUSet lists the processors to run on, and CPUSetMems the memory nodes, in the format of cpuset(7): "0-3,6".
 	CPUSet     string `json:"cpuset,omitempty"`
 	CPUSetMems string `json:"cpuset_mems,omitempty"`
 
 	// IO bounds the traffic with block devices.
 	IO []IOLimit `json:"io,omitempty"`
-	// IOWeight is the jail's share when a block device is busy, from 1 to 10000; 0 means the kernel's 100.
+	// IOWeight is the jail's relative share of a busy block device, from 1 to 10000; 0 means the kernel's 100.
 	IOWeight int `json:"io_weight,omitempty"`
-	// HugeTLB bounds huge pages by their size as the kernel names it: "64KB", "2MB", "1GB".
+	// HugeTLB bounds huge pages by their size in the kernel's notation: "64KB", "2MB", "1GB".
 	HugeTLB map[string]Bytes `json:"hugetlb,omitempty"`
-	// Cgroup is what to write to other files of the control group, "FILE=VALUE", in this order.
+	// Cgroup lists values to write to other files of the control group, "FILE=VALUE", in this order.
 	Cgroup []string `json:"cgroup,omitempty"`
 }
 
@@ -82,7 +81,7 @@ type Rlimit struct {
 
 // IOLimit bounds the traffic with one block device. A zero rate means no limit.
 type IOLimit struct {
-	// Path is a block device of the host, or any file or directory: the device that holds it is meant.
+	// Path is a block device of the host, or any file or directory on the device.
 	Path string `json:"path"`
 	// ReadBps and WriteBps are bytes per second.
 	ReadBps  Bytes `json:"read_bps,omitempty"`
@@ -92,29 +91,29 @@ type IOLimit struct {
 	WriteIOPS int64 `json:"write_iops,omitempty"`
 }
 
-// Limit is a row of the table of limits: what brig knows of one field of Limits. Flags, JSON, Check, control groups,
-// policies, metrics and documents are made from it.
+// Limit is a row of the table of limits: what brig knows about one field of Limits. Flags, JSON, Check, control groups,
+// policies, metrics and documents are derived from it.
 type Limit struct {
-	Name  string              // the field's key in JSON
-	Field func(l *Limits) any // returns a pointer to the field, whose type decides how a value is read and checked
+	Name  string              // the field's JSON key
+	Field func(l *Limits) any // returns a pointer to the field; its type determines how a value is parsed and checked
 
-	Flag    string // the command line's, without --; "" where the value has several parts, and cmd/brig reads them
+	Flag    string // the flag without --; "" if the value has several parts, which cmd/brig parses
 	Short   byte   // docker's short form, or 0
-	Value   string // what the flag's value is called
-	Usual   int    // the place in the help under "Limits", from 1; 0 is under "Control group"
+	Value   string // the name of the flag's value
+	Usual   int    // the position in the help under "Limits", from 1; 0 is under "Control group"
 	Help    string // one sentence, without a full stop
 	Example string // a value for remedies
-	Zero    string // why the flag refuses 0; "" where 0 is no limit
+	Zero    string // why the flag refuses 0; "" if 0 means no limit
 	Aliases string // flags of other tools that mean the same, separated by blanks
 
-	Default bool   // 0 in a Spec is a default of brig's, and a negative value no limit
-	AnyOf   bool   // -1 is any amount
-	Below   bool   // at most Limits.Memory
-	Counted bool   // Result.LimitsHit names it
-	Feature string // what a policy must allow before a request may set it, or ""
+	Default bool   // 0 in a Spec means brig's default, and a negative value means no limit
+	AnyOf   bool   // -1 means any amount
+	Below   bool   // must not exceed Limits.Memory
+	Counted bool   // Result.LimitsHit can name it
+	Feature string // the feature that a policy must allow before a request may set it, or ""
 
-	Mechanism string // the rows of package cgroup that hold it, separated by blanks; "" where it changes another's
-	Files     string // the files of a control group, of both versions, that it sets, separated by blanks
+	Mechanism string // the rows of package cgroup that enforce it, separated by blanks; "" if it modifies another's
+	Files     string // the control group files of both versions that it sets, separated by blanks
 	Group     func(l *Limits, g *cgroup.Limits)
 }
 
@@ -124,7 +123,7 @@ const (
 	noSpan    = "is not a time span"
 )
 
-// limitRows is in the order of the fields of Limits.
+// limitRows has the order of the fields of Limits.
 var limitRows = []Limit{
 	{Name: "wall", Field: func(l *Limits) any { return &l.Wall },
 		Flag: "timeout", Value: "TIME", Usual: 1, Default: true, Counted: true,

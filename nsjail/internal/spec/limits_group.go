@@ -7,7 +7,7 @@ import (
 	"brig/cgroup"
 )
 
-// Group returns the limits for package cgroup, as far as they do not depend on the machine.
+// Group returns the limits for package cgroup, except those that depend on the machine.
 func (l *Limits) Group() *cgroup.Limits {
 	out := &cgroup.Limits{}
 	for i := range limitRows {
@@ -18,7 +18,7 @@ func (l *Limits) Group() *cgroup.Limits {
 	return out
 }
 
-// swap returns how much may be in swap beside memory.
+// swap returns the limit on swap, without memory.
 func (l *Limits) swap() cgroup.Swap {
 	switch {
 	case l.MemorySwap < 0:
@@ -29,13 +29,13 @@ func (l *Limits) swap() cgroup.Swap {
 	return cgroup.Swap{Set: l.Memory > 0, Implied: l.Memory > 0}
 }
 
-// quota returns the processor time in each period.
+// quota returns the processor time per period.
 func (l *Limits) quota() time.Duration {
 	_, quota := l.bandwidth()
 	return time.Duration(quota) * time.Microsecond
 }
 
-// rates returns the limits of block devices, without the numbers of the devices.
+// rates returns the limits of block devices, without the device numbers.
 func (l *Limits) rates() (list []cgroup.Device) {
 	for _, io := range l.IO {
 		list = append(list, cgroup.Device{ReadBps: int64(io.ReadBps), WriteBps: int64(io.WriteBps),

@@ -12,11 +12,11 @@ import (
 type Mechanism struct {
 	Name string `json:"name"`
 	What string `json:"what"` // one line for a reader
-	// OnDemand is set where only a limit of the Spec brings the mechanism into force.
+	// OnDemand is set if the mechanism is in force only when a limit of the Spec asks for it.
 	OnDemand bool `json:"-"`
 }
 
-// Mechanisms returns every mechanism in the order of a report: the protections, and then the limits of control groups.
+// Mechanisms returns all mechanisms in the order of a report: the protections, then the limits of control groups.
 func Mechanisms() []Mechanism {
 	list := []Mechanism{
 		{Name: "user", What: "a user namespace: the payload is nobody on the host"},
@@ -36,14 +36,14 @@ func Mechanisms() []Mechanism {
 		{Name: "sockets", What: "the rule on socket families"},
 	}
 	for _, m := range cgroup.Mechanisms() {
-		if m.Name != "processes" { // it is in force by default, also without a group
+		if m.Name != "processes" { // "processes" is in force by default, even without a group
 			list = append(list, Mechanism{Name: m.Name, What: m.What, OnDemand: true})
 		}
 	}
 	return list
 }
 
-// mechanismNames are the names of Mechanisms.
+// mechanismNames returns the names of Mechanisms.
 func mechanismNames() []string {
 	list := Mechanisms()
 	names := make([]string, len(list))
@@ -56,7 +56,7 @@ func mechanismNames() []string {
 // LimitTable returns the rows of all limits, in the order of the fields of Limits.
 func LimitTable() []Limit { return slices.Clone(limitRows) }
 
-// IsSet reports whether a Spec sets the limit. A field without a limit is not set.
+// IsSet reports whether a Spec sets the limit. For a limit with a default, a negative value means that it is not set.
 func (r *Limit) IsSet(l *Limits) bool {
 	switch v := reflect.ValueOf(r.Field(l)).Elem(); {
 	case v.Kind() == reflect.Map || v.Kind() == reflect.Slice:
@@ -68,7 +68,7 @@ func (r *Limit) IsSet(l *Limits) bool {
 	}
 }
 
-// Asked returns the mechanisms that the limits bring into force.
+// Asked returns the mechanisms that the limits need.
 func (l *Limits) Asked() map[string]bool {
 	asked := map[string]bool{}
 	for i := range limitRows {

@@ -11,14 +11,13 @@ import (
 	"brig/internal/words"
 )
 
-// Bytes is a size. In text it is a number with an optional binary suffix, as docker writes it: 512, 64k, 8m, 1g, 1t.
+// Bytes is a size. Its text form is a number with an optional binary suffix, as in docker: 512, 64k, 8m, 1g, 1t.
 type Bytes int64
 
-// Duration is a time span. In text it is Go's form ("1m30s"); in JSON also a number of seconds.
+// Duration is a time span. Its text form is that of Go ("1m30s"); JSON may also hold a number of seconds.
 type Duration time.Duration
 
-// ParseBytes reads a size such as "64m", "64mb" or "64MiB". A negative, fractional,
-// empty or overflowing size is an error.
+// ParseBytes parses "64m", "64mb" or "64MiB". Negative, fractional, empty and overflowing sizes are errors.
 func ParseBytes(s string) (Bytes, error) {
 	digits := strings.TrimRight(s, "bBiIkKmMgGtTpP")
 	shift, ok := sizeShift(strings.ToLower(s[len(digits):]))
@@ -32,7 +31,7 @@ func ParseBytes(s string) (Bytes, error) {
 	return Bytes(v << shift), nil
 }
 
-// sizeShift returns the power of two of a suffix.
+// sizeShift returns the power of two that a suffix means.
 func sizeShift(suffix string) (shift int, ok bool) {
 	if suffix == "" || suffix == "b" {
 		return 0, true
@@ -57,7 +56,7 @@ func (b Bytes) String() string {
 // MarshalJSON returns the size in its text form.
 func (b Bytes) MarshalJSON() ([]byte, error) { return json.Marshal(b.String()) }
 
-// UnmarshalJSON reads a number of bytes or a text form.
+// UnmarshalJSON parses a number of bytes or the text form.
 func (b *Bytes) UnmarshalJSON(j []byte) error {
 	s := string(j)
 	if len(j) > 0 && j[0] == '"' {
@@ -70,7 +69,7 @@ func (b *Bytes) UnmarshalJSON(j []byte) error {
 	return err
 }
 
-// ParseDuration reads "1m30s", or whole or fractional seconds as a bare number.
+// ParseDuration parses "1m30s", or whole or fractional seconds as a bare number.
 func ParseDuration(s string) (Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err == nil {
@@ -80,7 +79,7 @@ func ParseDuration(s string) (Duration, error) {
 	if err != nil || strings.Trim(s, "0123456789.+-eE") != "" { // ParseFloat also reads hexadecimal, Inf and NaN
 		return 0, fmt.Errorf("%s is not a duration of at most 292 years; write it as in 500ms, 30s or 1h", words.Quote(s))
 	}
-	if math.Abs(f) >= float64(math.MaxInt64)/1e9 { // the float is rounded up to 2^63 ns, which is one too many
+	if math.Abs(f) >= float64(math.MaxInt64)/1e9 { // the limit as a float is 2^63 ns, which is one too many
 		return 0, fmt.Errorf("duration %s is too large; write at most 292 years", words.Quote(s))
 	}
 	return Duration(math.Round(f * float64(time.Second))), nil
@@ -92,7 +91,7 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // MarshalJSON returns the duration in its text form.
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
 
-// UnmarshalJSON reads a number of seconds or a text form.
+// UnmarshalJSON parses a number of seconds or the text form.
 func (d *Duration) UnmarshalJSON(j []byte) error {
 	s := string(j)
 	if len(j) > 0 && j[0] == '"' {
