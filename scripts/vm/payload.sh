@@ -6,9 +6,11 @@
 go=${GO:-go}
 static=(-trimpath -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static -s -w')
 
-tests() { # every package with tests but those that look at the source tree with the Go tools, the benchmark, the pretended internet, and what asks the kernel for nothing new
+# tests lists the packages with tests, less those that read the source tree with the Go tools, the benchmark, the
+# pretended internet, and those that ask the kernel for nothing new.
+tests() {
 	"$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | sed -n 's,^brig/,,p' |
-		grep -vE '^internal/(arch|docs|rig)$|^internal/test/egress$|^examples/|^cmd/brig-bench|^cmd/brigd|^nsjail/(audit|lang|policy|text|token)$'
+		grep -vE '^internal/(lint$|test/)|^examples/|^cmd/brig-bench|^cmd/brigd|^agent/(audit|lang|policy|text|token)$'
 }
 
 build() {
