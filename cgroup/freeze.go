@@ -34,13 +34,15 @@ func (g *Group) freeze(on bool) error {
 	return ErrNoFreezer
 }
 
+// freezeWait bounds the wait for a change of state. An uninterruptible process stops only after its system call.
+var freezeWait = 5 * time.Second
+
 // turn writes a value and waits until a file contains a line.
 func (d *directory) turn(file, value, says, line string) error {
 	if err := d.put(file, value); err != nil {
 		return fmt.Errorf("%s: %w", quote(d.path+"/"+file), err)
 	}
-	const most = 5 * time.Second // an uninterruptible process stops only after its system call
-	for end := time.Now().Add(most); ; {
+	for end := time.Now().Add(freezeWait); ; {
 		text, err := d.read(says)
 		if err != nil {
 			return fmt.Errorf("%s: %w", quote(d.path+"/"+says), err)
@@ -49,7 +51,7 @@ func (d *directory) turn(file, value, says, line string) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s does not say %q after %s", quote(d.path+"/"+says), line, most)
+			return fmt.Errorf("%s does not say %q after %s", quote(d.path+"/"+says), line, freezeWait)
 		}
 		d.awaitChange(says, 10*time.Millisecond)
 	}

@@ -20,14 +20,15 @@ func (g *Group) Kill() error {
 		}
 	}
 	var errs []error
-	frozen := g.freeze(true) == nil
+	freeze := g.freeze(true)
 	for _, d := range g.dirs {
 		if d != nil {
 			errs = append(errs, d.killTree())
 		}
 	}
-	if frozen {
-		errs = append(errs, g.freeze(false)) // a frozen process of version 1 dies when it is thawed
+	// A frozen process of version 1 dies when it is thawed. Where freezing took too long, it may still be under way.
+	if !errors.Is(freeze, ErrNoFreezer) && !removed(freeze) {
+		errs = append(errs, g.freeze(false))
 	}
 	return errors.Join(errs...)
 }
@@ -127,4 +128,4 @@ func killListed(dir int, pids []string) (err error) {
 }
 
 // removed reports whether an error means that the group is gone.
-func removed(err error) bool { return err == unix.ENODEV || err == unix.ENOENT }
+func removed(err error) bool { return errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENOENT) }
