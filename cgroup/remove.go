@@ -39,7 +39,8 @@ func (g *Group) Remove() error {
 	return errors.Join(errs...)
 }
 
-// remove removes the directory once its last process has left. It gives up at end.
+// remove waits until the last process has left the group, and removes its directory. At the time end it returns an
+// error instead.
 func (d *directory) remove(end time.Time) error {
 	pause := time.Millisecond
 	for {

@@ -9,8 +9,8 @@ import (
 	"brig/nsjail"
 )
 
-// Policy is the set of rules for a run. The zero Policy refuses every run. An absent list allows nothing and an absent
-// bound does not limit, unless the field's comment says otherwise.
+// Policy is the set of rules for a run. The zero Policy refuses every run. An absent list allows nothing. An absent
+// bound is no limit, except where the comment of the field states another default.
 type Policy struct {
 	// Name is the policy's name in refusals and logs. It may have lower-case letters, digits, '-', '_' and '.'.
 	Name string `json:"name,omitempty"`

@@ -1,5 +1,5 @@
 // Package token creates and checks capability tokens. A token is a text that states what its holder may do. A holder
-// can narrow it without a server; nobody can widen it.
+// can narrow it without a server. Widening it needs the issuer's key.
 //
 //	t, err := token.Mint(key, token.Block{Agent: "ci", Expires: time.Now().Add(time.Hour)})
 //	t, err = token.Attenuate(t, token.Block{Runs: 3, Policy: json.RawMessage(`{"languages":["python"]}`)})

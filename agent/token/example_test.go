@@ -9,8 +9,8 @@ import (
 	"brig/agent/token"
 )
 
-// An operator issues a token for an agent. The agent, which has no key, gives a narrower one to a helper, who cannot
-// take back what the agent has taken away.
+// An operator issues a token for an agent. The agent, which has no key, passes a narrower token to a helper. The
+// helper cannot regain the rights that the agent removed.
 func Example() {
 	public, private, err := token.GenerateKey()
 	if err != nil {

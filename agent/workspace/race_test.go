@@ -27,8 +27,8 @@ func (a attacker) in(path string, f func(dir int)) {
 	}
 }
 
-// swap exchanges, until told to stop, a directory and a link to one that nobody may reach, a file and a link, a file
-// and a FIFO, and moves a directory up and down.
+// swap exchanges a directory with a link to a forbidden one, a file with a link, and a file with a FIFO, and moves a
+// directory up and down, until stop is set.
 func (a attacker) swap(around string, stop *atomic.Bool) {
 	exchange := func(dir int, name string) {
 		_ = unix.Renameat2(dir, name, dir, name+".link", unix.RENAME_EXCHANGE)

@@ -20,7 +20,7 @@ type testGroup struct {
 	t testing.TB
 }
 
-// pure says that the groups are version 2 with controllers, and names of settings are version 2's.
+// pure reports whether all controllers are on version 2. The names of settings are then those of version 2.
 func (g *testGroup) pure() bool { return len(g.V1) == 0 }
 
 func (g *testGroup) dirs() (list []string) {

@@ -148,8 +148,8 @@ func fork(most int) (kids []int) {
 	return kids
 }
 
-// burn uses so many milliseconds of CPU time and gives the microseconds that the kernel has counted since its
-// beginning: in an emulated machine the start of a process takes as much.
+// burn uses ms milliseconds of CPU time. It returns the microseconds that the kernel has counted since burn began,
+// because in an emulated machine the start of a process takes as long.
 func burn(ms int) int64 {
 	begin := int64(-1)
 	for {

@@ -113,8 +113,8 @@ func TestWhatHasArrivedCounts(t *testing.T) {
 	}
 }
 
-// A body has its time, and more for what of it has come: a slow line may send a large one, and nobody keeps a byte for
-// long.
+// The time limit of a body grows with the bytes that have arrived. So a slow connection can send a large body, and a
+// client that sends almost nothing is cut off.
 func TestRate(t *testing.T) {
 	for _, c := range []struct {
 		every, most time.Duration // a piece of half a MiB comes
