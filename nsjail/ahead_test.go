@@ -32,7 +32,7 @@ func earlyPlan(t *testing.T, s spec.Spec) *plan.Plan {
 	}
 	defer h.Close()
 	h.PayloadUID, h.PayloadGID = 1, 1
-	p, err := plan.Mode{Early: true}.Resolve(&s, h)
+	p, err := plan.Mode{Forked: true}.Resolve(&s, h)
 	if err != nil {
 		t.Fatalf("%+v: %v", s, err)
 	}
@@ -48,7 +48,7 @@ func aheadProgram(t *testing.T) []byte {
 	for _, name := range host.EveryKernel {
 		h.ProcFiles = append(h.ProcFiles, host.ProcFile{Name: name, Dir: slices.Contains([]string{"irq", "bus", "fs", "sys"}, name)})
 	}
-	p, err := plan.Mode{Early: true}.Resolve(&spec.Spec{Args: []string{"true"}, Seccomp: "unconfined"}, h)
+	p, err := plan.Mode{Forked: true}.Resolve(&spec.Spec{Args: []string{"true"}, Seccomp: "unconfined"}, h)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ type outcome struct {
 	cause      atomic.Int32 // why the keeper ended the jail; set before it does
 	warned     atomic.Bool  // the payload has received SIGTERM first
 	lastOutput atomic.Int64 // its time, in nanoseconds since the call of Start
-	output     atomic.Int64 // bytes, compared with Limits.OutputLimit
+	output     atomic.Int64 // bytes, for countOutput
 	running    atomic.Bool  // the payload has started
 	asked      atomic.Bool  // Stop has asked the payload to end
 	over       atomic.Bool  // output is above the limit

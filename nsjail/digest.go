@@ -20,7 +20,7 @@ func digestOf(p *program.Program, r program.Request) ([]byte, error) {
 
 // digest returns the digest of the prefix. It is computed once.
 func (t *planTemplate) digest() ([]byte, error) {
-	t.sumOnce.Do(func() { t.sum, t.sumErr = digestOf(t.prefix.Plan.Head, t.prefix.Plan.Request()) })
+	t.sumOnce.Do(func() { t.sum, t.sumErr = digestOf(t.prefix.Plan.Prefix, t.prefix.Plan.Request()) })
 	return t.sum, t.sumErr
 }
 

@@ -63,7 +63,7 @@ func same(t *testing.T, how string, want, got *plan.Plan) {
 	if got.String() != want.String() {
 		t.Errorf("%s: %+v: run is\n%s\nand explain\n%s", how, *got.Spec, got, want)
 	}
-	for _, p := range [][2]*program.Program{{want.Head, got.Head}, {want.Jail, got.Jail}} {
+	for _, p := range [][2]*program.Program{{want.Prefix, got.Prefix}, {want.Jail, got.Jail}} {
 		if p[0] == nil && p[1] == nil {
 			continue
 		}

@@ -20,7 +20,7 @@ import (
 // pass creates the mounts that are passed with the prefix or the suffix of a program: open_tree(2), mount_setattr(2).
 func (r *Runner) pass(p *plan.Plan, h *handover, head bool) (err error) {
 	for _, m := range p.Passed {
-		if m.Head != head && p.Head != nil {
+		if m.InPrefix != head && p.Prefix != nil {
 			continue
 		}
 		src := p.Host.Sources[m.Key]

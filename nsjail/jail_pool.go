@@ -31,7 +31,7 @@ type jailPool struct {
 // Prestart keeps n fresh jails parked for Specs like s. Each is used once and is replaced in the background. If none is
 // ready, Start creates one. A jail is parked before its streams, working directory, filter and command are known, and
 // before its mounts are, unless the Spec has a Rootfs. A Spec is like s if it differs only in Args, Env, PassEnv,
-// Workdir, the clocks Wall, Idle and Grace, Output and OutputLimit and, without a Rootfs, in Mounts.
+// Workdir, the Limits that the keeper holds (Limit.Keeper) and, without a Rootfs, in Mounts.
 //
 // Prestart creates the first jail before it returns, and returns an error of its namespaces or its control group. Start
 // returns a later error of its set-up. A second call for such a Spec changes n; 0 ends the pool. A parked jail holds

@@ -38,7 +38,7 @@ func newPlanTemplate(s *spec.Spec, h *host.Host, m *plan.Mode) (*planTemplate, e
 		return nil, err
 	}
 	t := &planTemplate{key: plan.PrefixSpec(s), filter: h.Filter, group: ownGroups(s), prefix: prefix}
-	if t.file, err = launcher.NewFile(prefix.Plan.Head, prefix.Plan.Request()); err != nil {
+	if t.file, err = launcher.NewFile(prefix.Plan.Prefix, prefix.Plan.Request()); err != nil {
 		return nil, err
 	}
 	return t, nil

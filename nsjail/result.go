@@ -24,7 +24,7 @@ const (
 	StatusCPU       Status = "cpu"       // the processor-time limit
 	StatusMemory    Status = "memory"    // out of memory: the kernel killed a process
 	StatusProcesses Status = "processes" // failed, and fork(2) had hit the limit
-	StatusOutput    Status = "output"    // more output than Limits.OutputLimit
+	StatusOutput    Status = "output"    // more output than the limit allows
 	StatusDisk      Status = "disk"      // failed, and a tmpfs(5) of the jail was full
 	StatusViolation Status = "violation" // a system call that the filter answers by killing the process (SIGSYS)
 	StatusCancelled Status = "cancelled" // the caller's context ended
@@ -52,7 +52,7 @@ type Result struct {
 	// Phases are the durations of the phases of the run.
 	Phases Phases      `json:"phases_us"`
 	Error  *spec.Error `json:"error,omitempty"`
-	// SpecDigest is Spec.Digest. It is empty with an EarlyRunner: the first digest of a process takes 0.4 ms, which would
+	// SpecDigest is Spec.Digest. It is empty with an ForkedRunner: the first digest of a process takes 0.4 ms, which would
 	// delay the end of a short jail. The caller can compute it.
 	SpecDigest string `json:"spec_digest,omitempty"`
 }

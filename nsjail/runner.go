@@ -29,7 +29,7 @@ type Runner struct {
 	helper   *warm.MountHelper
 	nets     *warm.NetPool
 	pool     int // RunnerOptions.Pool
-	volumes  *volumeStore
+	volumes  *volumeHelper
 	room     chan struct{} // one entry for each jail that may run; nil means no bound
 
 	mu      sync.Mutex
@@ -53,18 +53,18 @@ func newBareRunner() (*Runner, error) {
 	return newRunner(s), nil
 }
 
-// EarlyRunner returns a Runner with the launcher that a constructor of the binary forked before the Go runtime started.
+// ForkedRunner returns a Runner with the launcher that a constructor of the binary forked before the Go runtime started.
 // A binary requests that launcher by defining the C symbol brig_launcher_command, as cmd/brig does. Without one,
-// EarlyRunner starts a launcher.
-func EarlyRunner() (*Runner, error) {
-	if s := launcher.TakeEarly(); s != nil {
+// ForkedRunner starts a launcher.
+func ForkedRunner() (*Runner, error) {
+	if s := launcher.Forked(); s != nil {
 		return newRunner(s), nil
 	}
 	return newBareRunner()
 }
 
 func newRunner(s *launcher.Launcher) *Runner {
-	return &Runner{launcher: s, volumes: &volumeStore{}, idmaps: map[[2]int]int{},
+	return &Runner{launcher: s, volumes: &volumeHelper{}, idmaps: map[[2]int]int{},
 		jails: map[*Cmd]func(){}, cold: map[int]*Runner{}}
 }
 
@@ -84,13 +84,13 @@ func (r *Runner) replace() error {
 // mode returns the Mode of the next jail. It replaces the launcher if it has died, or if the jail uses the host's
 // network and the launcher is in a network namespace of its own.
 func (r *Runner) mode(s *spec.Spec) (m plan.Mode, err error) {
-	if m.Net, err = r.launcher.OwnNet(); err != nil || m.Net && s.Net == spec.NetHost {
+	if m.Net, err = r.launcher.InJailNet(); err != nil || m.Net && s.Net == spec.NetHost {
 		m.Net = false
 		if err = r.replace(); err != nil {
 			return m, err
 		}
 	}
-	m.Early = r.launcher.Early
+	m.Forked = r.launcher.Forked
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.dropped != nil { // a launcher assumes one unprivileged identity only

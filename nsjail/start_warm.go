@@ -183,7 +183,7 @@ func (r *Runner) spawnPrefix(t *planTemplate, net *warm.Namespace, meanwhile fun
 		if req == p.Request() {
 			return r.launcher.DoFile(t.file, then, fds...)
 		}
-		f, err := launcher.NewFile(p.Head, req) // an optional group could not be created
+		f, err := launcher.NewFile(p.Prefix, req) // an optional group could not be created
 		if err != nil {
 			return 0, err
 		}
@@ -233,7 +233,7 @@ func (c *Cmd) send(j *parked, t *planTemplate, fds []int) error {
 		return err
 	}
 	var serr error
-	if err := rc.Control(func(fd uintptr) { serr = launcher.SendRest(int(fd), c.plan.Jail, fds...) }); err != nil {
+	if err := rc.Control(func(fd uintptr) { serr = launcher.SendSuffix(int(fd), c.plan.Jail, fds...) }); err != nil {
 		return err
 	}
 	var size program.SizeError

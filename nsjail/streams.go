@@ -6,7 +6,7 @@ import "io"
 func (c *Cmd) openStreams() ([]int, error) {
 	l, h, s := &c.Spec.Limits, c.plan.Host, &c.streams
 	s.In, s.Out, s.Terminal, s.TTY = c.Stdin, [2]io.Writer{c.Stdout, c.Stderr}, c.Terminal, c.Spec.TTY
-	s.Keep, s.Read, s.Count = int64(l.Output), l.Output > 0 || l.OutputLimit > 0 || l.Idle > 0, c.countOutput
+	s.Keep, s.Read, s.Count = int64(l.Output), l.NeedsCopies(), c.countOutput
 	s.Chown, s.UID, s.GID, s.Same = h.Drop, h.PayloadUID, h.PayloadGID, c.plan.SameFiles
 	return s.Open()
 }

@@ -27,7 +27,7 @@ import (
 type Volume struct {
 	id    string
 	root  *os.File
-	store *volumeStore
+	store *volumeHelper
 	uid   int
 	gid   int
 }
@@ -52,8 +52,8 @@ func (v *Volume) Owner() (uid, gid int) { return v.uid, v.gid }
 // Close releases the volume. Jails that have mounted it keep it until they end.
 func (v *Volume) Close() error { return v.store.drop(v) }
 
-// volumeStore is a launcher in its own mount namespace. The volumes are attached there, invisible to other processes.
-type volumeStore struct {
+// volumeHelper is a launcher in its own mount namespace. The volumes are attached there, invisible to other processes.
+type volumeHelper struct {
 	mu       sync.Mutex
 	launcher *launcher.Launcher
 	place    int // descriptor of the directory that holds the volumes
@@ -103,7 +103,7 @@ func (o *VolumeOptions) check() error {
 	return nil
 }
 
-func (s *volumeStore) make(r *Runner, o *VolumeOptions) (*Volume, error) {
+func (s *volumeHelper) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -136,7 +136,7 @@ func (s *volumeStore) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 }
 
 // open starts the launcher on first use.
-func (s *volumeStore) open(r *Runner) (err error) {
+func (s *volumeHelper) open(r *Runner) (err error) {
 	if s.launcher != nil {
 		return nil
 	}
@@ -182,7 +182,7 @@ func openStore(st *launcher.Launcher, r *Runner) (place int, err error) {
 }
 
 // mount clones the mount of a volume's directory for a jail.
-func (s *volumeStore) mount(src *host.Source, attr uint64) (int, error) {
+func (s *volumeHelper) mount(src *host.Source, attr uint64) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v := s.volumes[src.Volume]
@@ -200,7 +200,7 @@ func (s *volumeStore) mount(src *host.Source, attr uint64) (int, error) {
 }
 
 // look adds to the Host the volumes that the Spec's mounts name.
-func (s *volumeStore) look(jail *spec.Spec, h *host.Host) error {
+func (s *volumeHelper) look(jail *spec.Spec, h *host.Host) error {
 	for i, m := range jail.Mounts {
 		if m.Type != spec.MountVolume {
 			continue
@@ -218,7 +218,7 @@ func (s *volumeStore) look(jail *spec.Spec, h *host.Host) error {
 	return nil
 }
 
-func (s *volumeStore) detach(v *Volume) error {
+func (s *volumeHelper) detach(v *Volume) error {
 	p := program.New(3)
 	rootfs.DropVolume(p, "volume", launcher.SlotUser, v.id)
 	if err := launcher.Perform(s.launcher, p, s.place); err != nil {
@@ -227,7 +227,7 @@ func (s *volumeStore) detach(v *Volume) error {
 	return nil
 }
 
-func (s *volumeStore) drop(v *Volume) error {
+func (s *volumeHelper) drop(v *Volume) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.volumes[v.id] != v {
@@ -242,7 +242,7 @@ func (s *volumeStore) drop(v *Volume) error {
 }
 
 // close ends the launcher, and thereby its mount namespace with the volumes.
-func (s *volumeStore) close() error {
+func (s *volumeHelper) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true

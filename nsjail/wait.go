@@ -114,7 +114,7 @@ func sampledTime(pid int) time.Duration {
 
 // Wait waits until all processes of the jail have ended and all of its output has been copied. If a Runner's jail has
 // neither a bind nor a control group, the kernel may still be dismantling its namespaces when Wait returns; Close waits
-// for that. With EarlyRunner the kernel may still be dismantling the mounts, and nothing waits for them. If processes
+// for that. With ForkedRunner the kernel may still be dismantling the mounts, and nothing waits for them. If processes
 // do not end within ten seconds of SIGKILL, Wait returns an *Error that names them and a Result with StatusError;
 // everything else is released.
 func (c *Cmd) Wait() (*Result, error) {
@@ -122,7 +122,7 @@ func (c *Cmd) Wait() (*Result, error) {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
 	}
 	c.result = &Result{Enforced: c.enforced(), Notes: c.plan.Notes}
-	if !c.plan.Mode.Early {
+	if !c.plan.Mode.Forked {
 		c.result.SpecDigest = c.Spec.Digest()
 	}
 	c.awaitReport()

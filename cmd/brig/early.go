@@ -51,7 +51,7 @@ func runMode(args []string) nsjail.Mode {
 		group = group || begins(arg, C.brig_launcher_grouped[:])
 		net = net && !begins(arg, C.brig_launcher_own_net[:])
 	}
-	return nsjail.Mode{Early: true, Net: group && net && mayMakeNet()}
+	return nsjail.Mode{Forked: true, Net: group && net && mayMakeNet()}
 }
 
 func begins(arg string, with []*C.char) bool {

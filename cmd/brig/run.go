@@ -111,7 +111,7 @@ func refuse(inv *invocation, line string, std cli.Stdio) {
 
 // newRunner uses the launcher that was forked before main, or for --systemd-scope a new one in the scope.
 func newRunner(inv *invocation) (*nsjail.Runner, error) {
-	early, err := nsjail.EarlyRunner()
+	early, err := nsjail.ForkedRunner()
 	if err != nil || !inv.systemdScope {
 		return early, err
 	}
@@ -150,8 +150,7 @@ func await(
 	if err := c.Start(); err != nil {
 		return nil, false, err
 	}
-	l := &c.Spec.Limits
-	if l.Output != 0 || l.OutputLimit != 0 || l.Idle != 0 || c.Spec.Net == nsjail.NetEgress || len(c.Spec.Publish) > 0 {
+	if c.Spec.Limits.NeedsCopies() || c.Spec.Net == nsjail.NetEgress || len(c.Spec.Publish) > 0 {
 		useAllProcessors() // the keeper copies the output
 	}
 	defer forwardSignals(c, caught, s)()

@@ -28,9 +28,9 @@ func NewFile(p *program.Program, req program.Request) (*File, error) {
 // Close frees the memory.
 func (f *File) Close() error { return unix.Close(f.fd) }
 
-// SendRest sends the suffix of a program to the process that waits for it at program.Park. sock is the keeper's end of
+// SendSuffix sends the suffix of a program to the process that waits for it at program.Park. sock is the keeper's end of
 // the process's report socket.
-func SendRest(sock int, rest *program.Program, fds ...int) error {
+func SendSuffix(sock int, rest *program.Program, fds ...int) error {
 	f, err := NewFile(rest, program.Request{})
 	if err != nil {
 		return err

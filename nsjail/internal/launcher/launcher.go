@@ -37,13 +37,13 @@ const MaxFDs = C.MAX_FDS - 2
 
 // Launcher is a connection to a launcher process. Its methods may be called from several goroutines.
 type Launcher struct {
-	mu    sync.Mutex
-	sock  int
-	Early bool // forked by the constructor: its parent is the main thread, which exists as long as the process
-	pid   int
-	hello bool
-	uid   int
-	net   bool
+	mu     sync.Mutex
+	sock   int
+	Forked bool // forked by the constructor: its parent is the main thread, which exists as long as the process
+	pid    int
+	hello  bool
+	uid    int
+	net    bool
 
 	ahead     int  // the first process that an early launcher created before it had a program; 0 for none
 	aheadSock int  // the socket at which that process waits for its program
@@ -60,13 +60,13 @@ type OpError struct {
 // Error returns a message with the operation's index and the errno.
 func (e *OpError) Error() string { return fmt.Sprintf("operation %d: %v", e.Op, e.Errno) }
 
-// TakeEarly returns the launcher that the constructor forked, or nil if there is none or it has been taken.
-func TakeEarly() *Launcher {
+// Forked returns the launcher that the constructor forked, or nil if there is none or it has been taken.
+func Forked() *Launcher {
 	e := &C.brig_early
 	if e.launcher < 0 || fcntlClosed(int(e.launcher)) {
 		return nil
 	}
-	return &Launcher{sock: int(e.launcher), aheadSock: int(e.ahead), pid: int(e.pid), Early: true}
+	return &Launcher{sock: int(e.launcher), aheadSock: int(e.ahead), pid: int(e.pid), Forked: true}
 }
 
 // CatchSignals replaces the process's handlers of the signals that the keeper of one jail forwards. It returns the read
@@ -112,7 +112,7 @@ func (s *Launcher) Retire() error {
 	}
 	restore.Do(restoreAffinity)
 	var err error
-	if s.Early { // otherwise no process was created ahead
+	if s.Forked { // otherwise no process was created ahead
 		err = s.greet()
 	}
 	if s.ahead > 0 { // the process ends when its socket closes
@@ -206,11 +206,11 @@ func (s *Launcher) UID() (int, error) {
 	return s.uid, err
 }
 
-// OwnNet reports whether the launcher is in a network namespace that it has made for its jail, with lo up.
-func (s *Launcher) OwnNet() (bool, error) {
+// InJailNet reports whether the launcher is in a network namespace that it has made for its jail, with lo up.
+func (s *Launcher) InJailNet() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.Early || s.aheadSock != C.NOTHING_AHEAD {
+	if !s.Forked || s.aheadSock != C.NOTHING_AHEAD {
 		return false, nil
 	}
 	err := s.greet()

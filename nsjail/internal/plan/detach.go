@@ -14,7 +14,7 @@ import (
 // canDetachMounts reports whether Wait may return before the mounts are gone: if none shows files of the caller.
 func (r *resolver) canDetachMounts() bool {
 	s := r.spec
-	return r.mode.Early && tricks.DetachMounts.On() && !s.NoInit && s.Rootfs.Path == "" && r.host.Missing["proc"] == "" &&
+	return r.mode.Forked && tricks.DetachMounts.On() && !s.NoInit && s.Rootfs.Path == "" && r.host.Missing["proc"] == "" &&
 		!slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool {
 			switch m.Type {
 			case spec.MountTmpfs, spec.MountDir, spec.MountSymlink, spec.MountFile, spec.MountData:

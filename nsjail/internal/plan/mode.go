@@ -13,9 +13,9 @@ import (
 
 // Mode describes the launcher that makes the jail. The zero value is an unprepared launcher in the host's root.
 type Mode struct {
-	// Early means that the process's main thread has forked the launcher before main (EarlyRunner). The keeper and the
+	// Forked means that the process's main thread has forked the launcher before main (ForkedRunner). The keeper and the
 	// launcher then serve one jail only.
-	Early bool `json:"early"`
+	Forked bool `json:"early"`
 	// Net means that the jail starts in an existing network namespace with lo up.
 	Net bool `json:"net"`
 	// UID and GID are the host ids that root's launcher has assumed; 0 if it is still to assume those of Host.
@@ -61,7 +61,7 @@ const canShare = runtime.GOARCH == "amd64"
 // shapeOf returns the properties on which the order of the phases depends.
 func (r *resolver) shapeOf() shape {
 	s, m := r.spec, r.mode
-	sh := shape{prepared: m.Root != nil, ahead: m.Early, noInit: s.NoInit, image: s.Rootfs.Path != ""}
+	sh := shape{prepared: m.Root != nil, ahead: m.Forked, noInit: s.NoInit, image: s.Rootfs.Path != ""}
 	sh.mountsLater = sh.prepared && MountsComeLater(s)
 	permits := !sh.mountsLater && permitsSuffix(s, r.host)
 	sh.side = permits && canShare && tricks.SideBySide.On() && !sh.noInit && !sh.image && r.Sockets == nil

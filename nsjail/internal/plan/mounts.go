@@ -134,7 +134,7 @@ func (r *resolver) volume(label, key, target string, m spec.Mount) error {
 	}
 	src := rootfs.Source{Path: m.Source, Dir: true, Passed: true, FD: r.in}
 	r.in++
-	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, Target: m.Target, Slot: src.FD, Head: r.Head == nil})
+	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, Target: m.Target, Slot: src.FD, InPrefix: r.Prefix == nil})
 	r.addOwn(rootfs.Entry{Kind: rootfs.Bind, Label: label, Target: target, Source: src, Attr: attr})
 	return nil
 }
@@ -160,7 +160,7 @@ func (r *resolver) source(key, target string, attr uint64) (rootfs.Source, error
 	s.Passed, s.FD = true, r.in
 	r.in++
 	r.Passed = append(r.Passed, Passed{Key: key, Attr: attr, IDMap: idmap, Target: target, Slot: s.FD,
-		Head: r.Head == nil})
+		InPrefix: r.Prefix == nil})
 	return s, nil
 }
 

@@ -25,8 +25,8 @@ type Plan struct {
 	Drop *program.Program
 	// Prepared are the programs by which the launcher has prepared its root; nil for a jail from the host's root.
 	Prepared []Preparation
-	// Head is the prefix of the program, up to where it waits for the suffix; nil for a program in one part.
-	Head *program.Program
+	// Prefix is the first part of the program, up to where it waits for the suffix; nil for a program in one part.
+	Prefix *program.Program
 	// Jail is the whole program of the jail, or its suffix.
 	Jail *program.Program
 	// Passed are the mounts that the keeper makes and passes to the jail, in the order of their slots.
@@ -67,19 +67,19 @@ type Passed struct {
 	IDMap  bool   // the source's owner becomes the payload's uid, its group the payload's gid
 	Target string
 
-	Slot program.Slot
-	Head bool // passed with the prefix
+	Slot     program.Slot
+	InPrefix bool // passed with the prefix
 }
 
 // Op returns operation i of the whole program, or nil, and the number of operations.
 func (p *Plan) Op(i int) (op *program.Op, of int) {
 	head := 0
-	if p.Head != nil {
-		head = len(p.Head.Ops)
+	if p.Prefix != nil {
+		head = len(p.Prefix.Ops)
 	}
 	switch of = head + len(p.Jail.Ops); {
 	case i >= 0 && i < head:
-		op = &p.Head.Ops[i]
+		op = &p.Prefix.Ops[i]
 	case i >= head && i < of:
 		op = &p.Jail.Ops[i-head]
 	}
@@ -111,8 +111,8 @@ func (p *Plan) String() string {
 		fmt.Fprintf(&b, "# launcher: %s\n%s", s.What, s.Program)
 	}
 	fmt.Fprintf(&b, "# clone3(%s|CLONE_PARENT)\n", strings.Join(p.CloneFlags(), "|"))
-	if p.Head != nil {
-		b.WriteString(p.Head.String())
+	if p.Prefix != nil {
+		b.WriteString(p.Prefix.String())
 	}
 	b.WriteString(p.Jail.String())
 	for _, line := range p.watches() {

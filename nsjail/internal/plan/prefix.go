@@ -12,12 +12,11 @@ import (
 )
 
 // PrefixSpec returns the part of a Spec on which its prefix depends, without the command, the environment, the working
-// directory, the clocks and the output. Of mounts in the suffix it keeps only those that change the root.
+// directory, and the limits that the keeper holds. Of mounts in the suffix it keeps only those that change the root.
 func PrefixSpec(s *spec.Spec) spec.Spec {
 	k := *s
 	k.Args, k.Env, k.PassEnv, k.Workdir = nil, nil, nil, ""
-	l := &k.Limits
-	l.Wall, l.Idle, l.Grace, l.Output, l.OutputLimit = 0, 0, 0, 0, 0
+	k.Limits = s.Limits.WithoutKeeper()
 	if MountsComeLater(s) {
 		k.Mounts = []spec.Mount{{}}
 		for _, d := range scratchDirs {
@@ -42,7 +41,7 @@ func mountsEtc(s *spec.Spec) bool {
 
 // Prefix is the first part of a program, planned once for many runs.
 type Prefix struct {
-	Plan  *Plan // with the prefix as Head, up to the operation that waits for the suffix
+	Plan  *Plan // with the prefix as Prefix, up to the operation that waits for the suffix
 	base  resolver
 	order sequence
 	first program.Slot // the first slot of the descriptors that come with the suffix
@@ -74,7 +73,7 @@ func NewPrefix(s *spec.Spec, h *host.Host, m *Mode) (*Prefix, error) {
 		return nil, err
 	}
 	x.first = r.Jail.Park("park", launcher.SlotReport)
-	r.Head = r.Jail
+	r.Prefix = r.Jail
 	return x, nil
 }
 
@@ -92,7 +91,7 @@ func (x *Prefix) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
 			return nil, err
 		}
 	}
-	r.Jail = r.Head.Rest(int(r.in - x.first))
+	r.Jail = r.Prefix.Rest(int(r.in - x.first))
 	r.tree = x.base.tree.On(r.Jail)
 	return &p, r.finish(x.order.suffix)
 }

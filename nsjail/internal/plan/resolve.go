@@ -188,7 +188,7 @@ const jailOOMScore = 1000
 // session leaves the caller's session and its keyrings.
 func (r *resolver) session() error {
 	p := r.Jail
-	if r.mode.Early {
+	if r.mode.Forked {
 		p.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"),
 			program.Named(int(unix.SIGKILL), "SIGKILL"))
 	}

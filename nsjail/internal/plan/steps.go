@@ -11,7 +11,7 @@ type Step struct {
 
 // Steps returns the operations of the launcher (only for root) and of the jail, numbered as in errors.
 func (p *Plan) Steps() (drop, jail []Step) {
-	jail = append(steps(p.Head), steps(p.Jail)...)
+	jail = append(steps(p.Prefix), steps(p.Jail)...)
 	for i := range jail {
 		jail[i].N = i + 1
 	}

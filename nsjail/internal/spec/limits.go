@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"reflect"
 	"time"
 
 	"brig/cgroup"
@@ -110,12 +111,26 @@ type Limit struct {
 	AnyOf   bool   // -1 means any amount
 	Below   bool   // must not exceed Limits.Memory
 	Counted bool   // Result.LimitsHit can name it
+	Keeper  bool   // the keeper alone holds it: the jail is made in the same way for every value
 	Feature string // the feature that a policy must allow before a request may set it, or ""
 
 	Mechanism string // the rows of package cgroup that enforce it, separated by blanks; "" if it modifies another's
 	Files     string // the control group files of both versions that it sets, separated by blanks
 	Group     func(l *Limits, g *cgroup.Limits)
 }
+
+// WithoutKeeper returns the limits without those that the keeper alone holds.
+func (l Limits) WithoutKeeper() Limits {
+	for i := range limitRows {
+		if limitRows[i].Keeper {
+			reflect.ValueOf(limitRows[i].Field(&l)).Elem().SetZero()
+		}
+	}
+	return l
+}
+
+// NeedsCopies reports whether a limit makes the keeper copy the payload's output.
+func (l *Limits) NeedsCopies() bool { return l.Output > 0 || l.OutputLimit > 0 || l.Idle > 0 }
 
 const (
 	noRoom    = "a limit of 0 leaves no room"
@@ -126,14 +141,14 @@ const (
 // limitRows has the order of the fields of Limits.
 var limitRows = []Limit{
 	{Name: "wall", Field: func(l *Limits) any { return &l.Wall },
-		Flag: "timeout", Value: "TIME", Usual: 1, Default: true, Counted: true,
+		Flag: "timeout", Value: "TIME", Usual: 1, Default: true, Counted: true, Keeper: true,
 		Help:    "end everything after TIME (30s, 5m; default 1h; 0 for no limit)",
 		Aliases: "--time-limit --RuntimeMaxSec --max-time --wall-time --max-wall-time --wall-limit"},
 	{Name: "idle", Field: func(l *Limits) any { return &l.Idle },
-		Flag: "idle-timeout", Value: "TIME", Usual: 2, Example: "10s", Counted: true,
+		Flag: "idle-timeout", Value: "TIME", Usual: 2, Example: "10s", Counted: true, Keeper: true,
 		Help: "end everything when neither stdout nor stderr has said anything for TIME"},
 	{Name: "grace", Field: func(l *Limits) any { return &l.Grace },
-		Flag: "grace", Value: "TIME", Usual: 3, Example: "5s",
+		Flag: "grace", Value: "TIME", Usual: 3, Example: "5s", Keeper: true,
 		Help: "a payload has TIME to end after SIGTERM, SIGHUP or a second SIGINT to brig (default 10s), " +
 			"and, if it is given, after the SIGTERM that these two limits then begin with; then everything is killed",
 		Aliases: "--stop-timeout --TimeoutStopSec --kill-after -k"},
@@ -150,10 +165,10 @@ var limitRows = []Limit{
 			"--max-pids --threads",
 		Files: "pids.max"},
 	{Name: "output", Field: func(l *Limits) any { return &l.Output },
-		Flag: "max-output", Value: "SIZE", Usual: 9, Example: "8m", Counted: true,
+		Flag: "max-output", Value: "SIZE", Usual: 9, Example: "8m", Counted: true, Keeper: true,
 		Help: "keep SIZE of stdout and of stderr, head and tail, and count the rest (0 for no limit)"},
 	{Name: "output_limit", Field: func(l *Limits) any { return &l.OutputLimit },
-		Flag: "output-limit", Value: "SIZE", Usual: 10, Example: "8m",
+		Flag: "output-limit", Value: "SIZE", Usual: 10, Example: "8m", Keeper: true,
 		Help: "end everything when stdout and stderr together exceed SIZE"},
 	{Name: "rlimits", Field: func(l *Limits) any { return &l.Rlimits }, Usual: 11},
 	{Name: "memory", Field: func(l *Limits) any { return &l.Memory },

@@ -47,7 +47,7 @@ func TestWhatIsDoneAtOnce(t *testing.T) {
 			mustRun(t, c)
 			return pool == 0 || strings.Contains(c.Plan().Enforced["net"], "made ahead")
 		})
-		before, own, child := parts(t, c.Plan().Head)
+		before, own, child := parts(t, c.Plan().Prefix)
 		if own == nil {
 			t.Fatalf("pool of %d: in turn:\n%s", pool, c.Plan())
 		}
@@ -155,7 +155,7 @@ func TestWithoutSetns(t *testing.T) {
 	r.tree.modes[0].Root.NoSetns = true
 	c := r.shell("cat /proc/net/if_inet6 | wc -l")
 	wantOutput(t, c, "1")
-	if _, own, _ := parts(t, c.Plan().Head); own != nil {
+	if _, own, _ := parts(t, c.Plan().Prefix); own != nil {
 		t.Errorf("at once:\n%s", c.Plan())
 	}
 }
