@@ -53,9 +53,9 @@ func newBareRunner() (*Runner, error) {
 	return newRunner(s), nil
 }
 
-// ForkedRunner returns a Runner with the launcher that a constructor of the binary forked before the Go runtime started.
-// A binary requests that launcher by defining the C symbol brig_launcher_command, as cmd/brig does. Without one,
-// ForkedRunner starts a launcher.
+// ForkedRunner returns a Runner with the launcher that a constructor of the binary forked before the Go runtime
+// started. A binary requests that launcher by defining the C symbol brig_launcher_command, as cmd/brig does. Without
+// one, ForkedRunner starts a launcher.
 func ForkedRunner() (*Runner, error) {
 	if s := launcher.Forked(); s != nil {
 		return newRunner(s), nil

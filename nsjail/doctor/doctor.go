@@ -51,7 +51,9 @@ type Facts struct {
 	Host   *host.Host
 	Groups cgroup.Layout
 	// GroupsErr is why Groups could not be read.
-	GroupsErr   error
+	GroupsErr error
+	// NoFile lists the mechanisms for which this kernel's version 2 groups have no file.
+	NoFile      []string
 	LandlockABI int
 	Libseccomp  string
 	// Default is a default jail, Relaxed one without the mechanisms that can be spared, which is tried only where the

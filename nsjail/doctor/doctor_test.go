@@ -2,6 +2,9 @@ package doctor
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -163,6 +166,8 @@ func TestDiagnose(t *testing.T) {
 			return f
 		}(),
 			[]want{{"cgroup", Partial, "not delegated: denied; no limit", "systemd-run --user --scope -p Delegate=yes"}}},
+		{"a kernel without zswap", func() *Facts { f := aMachine(); f.NoFile = []string{"memory_zswap"}; return f }(),
+			[]want{{"cgroup", Present, "; not memory_zswap", ""}}},
 		{"groups that cannot be read", func() *Facts { f := aMachine(); f.GroupsErr = errors.New("no"); return f }(),
 			[]want{{"cgroup", Partial, "cannot be read: no", ""}}},
 		{"a group that cannot be made", func() *Facts {
@@ -263,5 +268,29 @@ func TestWithin(t *testing.T) {
 	within(f, "quick", time.Minute, func() int { return 7 }, func(v int) { f.LandlockABI = v })
 	if len(f.Unread) != 1 || f.Unread[0] != "a dead file system" || f.LandlockABI != 7 {
 		t.Errorf("got %+v", f)
+	}
+}
+
+// TestWithoutFile: the files of a version 2 group show which limits the kernel has.
+func TestWithoutFile(t *testing.T) {
+	l := &cgroup.Layout{Mode: cgroup.V2, Dir: t.TempDir()}
+	if got := withoutFile(l); got != nil {
+		t.Errorf("the root of the tree: got %q", got)
+	}
+	for _, row := range append(spec.LimitTable(), spec.Limit{Files: "cgroup.type"}) {
+		for _, name := range strings.Fields(row.Files) {
+			if err := os.WriteFile(filepath.Join(l.Dir, name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := withoutFile(l); got != nil {
+		t.Errorf("with every file: got %q", got)
+	}
+	if err := os.Remove(filepath.Join(l.Dir, "memory.zswap.max")); err != nil {
+		t.Fatal(err)
+	}
+	if got := withoutFile(l); !slices.Equal(got, []string{"memory_zswap"}) {
+		t.Errorf("got %q", got)
 	}
 }

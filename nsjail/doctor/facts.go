@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +37,7 @@ func Examine(ctx context.Context, try func(context.Context, spec.Spec) Trial) *F
 		f.LandlockABI = int(abi)
 	}
 	within(f, "control groups", readTime, detectGroups,
-		func(g groups) { f.Groups, f.GroupsErr = g.layout, g.err })
+		func(g groups) { f.Groups, f.GroupsErr, f.NoFile = g.layout, g.err, g.noFile })
 	within(f, "host", readTime, lookDefault, func(h *host.Host) { f.Host = h })
 	if f.Host != nil {
 		within(f, "links of /usr", linkTime, func() []string { return lookLinks(f.Host) }, func(l []string) { f.Etc = l })
@@ -46,6 +48,7 @@ func Examine(ctx context.Context, try func(context.Context, spec.Spec) Trial) *F
 
 type groups struct {
 	layout cgroup.Layout
+	noFile []string
 	err    error
 }
 
@@ -57,7 +60,21 @@ func detectGroups() groups {
 	if l.Delegated { // only mkdir(2) proves it
 		err = l.Try()
 	}
-	return groups{*l, err}
+	return groups{*l, withoutFile(l), err}
+}
+
+// withoutFile returns the mechanisms that have a controller in the version 2 tree, but no file in this kernel.
+func withoutFile(l *cgroup.Layout) (list []string) {
+	there := func(name string) bool { return unix.Access(filepath.Join(l.Dir, name), unix.F_OK) == nil }
+	if l.Mode != cgroup.V2 || l.Dir == "" || !there("cgroup.type") { // the tree's root lacks the files of other groups
+		return nil
+	}
+	for _, row := range spec.LimitTable() {
+		if row.Files != "" && !slices.ContainsFunc(strings.Fields(row.Files), there) {
+			list = append(list, strings.Fields(row.Mechanism)...)
+		}
+	}
+	return list
 }
 
 // lookDefault returns the Host of a default jail, or nil if Look fails; the trial then fails for the same reason.

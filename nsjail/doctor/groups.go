@@ -21,7 +21,7 @@ func (f *Facts) cgroups() Finding {
 		return Finding{Name: "cgroup", State: Partial, Why: "cannot be read: " + f.GroupsErr.Error()}
 	}
 	x := Finding{Name: "cgroup", State: Present, Why: f.Groups.String()}
-	held, missing := heldLimits(&f.Groups)
+	held, missing := f.heldLimits()
 	switch {
 	case len(held) > 0 && len(missing) > 0:
 		x.Why += "; it can hold " + strings.Join(held, " ") + "; not " + strings.Join(missing, " ")
@@ -37,10 +37,12 @@ func (f *Facts) cgroups() Finding {
 }
 
 // heldLimits returns the mechanisms that a group can and cannot hold, in the order of a report.
-func heldLimits(l *cgroup.Layout) (held, missing []string) {
-	p := cgroup.Resolve(cgroup.All(), l)
+func (f *Facts) heldLimits() (held, missing []string) {
+	p := cgroup.Resolve(cgroup.All(), &f.Groups)
 	for _, m := range spec.Mechanisms() {
 		switch {
+		case slices.Contains(f.NoFile, m.Name):
+			missing = append(missing, m.Name)
 		case p.Enforced[m.Name] != "":
 			held = append(held, m.Name)
 		case p.Missing[m.Name] != "":

@@ -28,8 +28,8 @@ func NewFile(p *program.Program, req program.Request) (*File, error) {
 // Close frees the memory.
 func (f *File) Close() error { return unix.Close(f.fd) }
 
-// SendSuffix sends the suffix of a program to the process that waits for it at program.Park. sock is the keeper's end of
-// the process's report socket.
+// SendSuffix sends the suffix of a program to the process that waits for it at program.Park. sock is the keeper's end
+// of the process's report socket.
 func SendSuffix(sock int, rest *program.Program, fds ...int) error {
 	f, err := NewFile(rest, program.Request{})
 	if err != nil {
