@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -72,6 +73,31 @@ func (p *Plan) Create() (*Group, error) {
 		}
 	}
 	return g, nil
+}
+
+// Try makes an empty group in every hierarchy that limits would use, and removes it: only mkdir(2) proves that it can
+// be made. It enables no controller and moves no process.
+func (l *Layout) Try() error {
+	p := Resolve(All(), l)
+	p.steps = slices.DeleteFunc(p.steps, func(s step) bool { return s.verb != makeDir })
+	g, err := p.Create()
+	if err != nil {
+		return err
+	}
+	return g.Remove()
+}
+
+// made locks the group and yields its directories, that of version 2 first.
+func (g *Group) made() iter.Seq[*directory] {
+	return func(yield func(*directory) bool) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, d := range g.dirs {
+			if d != nil && !yield(d) {
+				return
+			}
+		}
+	}
 }
 
 // text returns a step as text, with the name of its directory.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -12,11 +13,25 @@ import (
 
 // directory is a group's directory in one hierarchy. It is open and locked while it is in use.
 type directory struct {
-	base    int // of the parent directory, which belongs to the branch
-	name    string
-	fd      int
-	version int
-	path    string
+	*Branch
+	base int // the descriptor of Branch.Base
+	name string
+	fd   int
+}
+
+func (d *directory) path() string { return path.Join(d.Base, d.name) }
+
+// holds reports whether the directory is that of a version 1 controller.
+func (d *directory) holds(controller string) bool {
+	return d.Version == 1 && slices.Contains(d.Controllers, controller)
+}
+
+// pick returns the file of the directory's version.
+func (d *directory) pick(v2, v1 string) string {
+	if d.Version == 2 {
+		return v2
+	}
+	return v1
 }
 
 const openDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
@@ -34,13 +49,12 @@ func (g *Group) makeDir(branch int) (*directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &g.plan.Branches[branch]
 	for range 100 {
 		err := unix.Mkdirat(base, g.name, 0o700) // no other user can open it, and so lock it
 		if err == nil {
 			var fd int
 			if fd, err = hold(base, g.name); err == nil {
-				return &directory{base: base, name: g.name, fd: fd, version: b.Version, path: path.Join(b.Base, g.name)}, nil
+				return &directory{&g.plan.Branches[branch], base, g.name, fd}, nil
 			}
 			if err != errGone && err != unix.EWOULDBLOCK { // such as EMFILE: nothing must be left
 				return nil, errors.Join(err, unix.Unlinkat(base, g.name, unix.AT_REMOVEDIR))

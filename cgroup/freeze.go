@@ -20,13 +20,13 @@ func (g *Group) Freeze(on bool) error {
 }
 
 func (g *Group) freeze(on bool) error {
-	for i, d := range g.dirs {
+	for _, d := range g.dirs {
 		switch {
 		case d == nil:
-		case d.version == 2:
+		case d.Version == 2:
 			value := map[bool]string{true: "1", false: "0"}[on]
 			return d.turn("cgroup.freeze", value, "cgroup.events", "frozen "+value)
-		case slices.Contains(g.plan.Branches[i].Controllers, "freezer"):
+		case d.holds("freezer"):
 			word := map[bool]string{true: "FROZEN", false: "THAWED"}[on]
 			return d.turn("freezer.state", word, "freezer.state", word)
 		}
@@ -40,18 +40,18 @@ var freezeWait = 5 * time.Second
 // turn writes a value and waits until a file contains a line.
 func (d *directory) turn(file, value, says, line string) error {
 	if err := d.put(file, value); err != nil {
-		return fmt.Errorf("%s: %w", quote(d.path+"/"+file), err)
+		return fmt.Errorf("%s: %w", quote(d.path()+"/"+file), err)
 	}
 	for end := time.Now().Add(freezeWait); ; {
 		text, err := d.read(says)
 		if err != nil {
-			return fmt.Errorf("%s: %w", quote(d.path+"/"+says), err)
+			return fmt.Errorf("%s: %w", quote(d.path()+"/"+says), err)
 		}
 		if slices.Contains(strings.Split(text, "\n"), line) {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s does not say %q after %s", quote(d.path+"/"+says), line, freezeWait)
+			return fmt.Errorf("%s does not say %q after %s", quote(d.path()+"/"+says), line, freezeWait)
 		}
 		d.awaitChange(says, 10*time.Millisecond)
 	}

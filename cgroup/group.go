@@ -11,10 +11,8 @@ import (
 // Into returns a descriptor of the version 2 directory for clone3(2) CLONE_INTO_CGROUP (≥ 5.7), or -1. The group
 // closes it. A write to cgroup.procs would wait for an RCU grace period instead.
 func (g *Group) Into() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, d := range g.dirs {
-		if d != nil && d.version == 2 {
+	for d := range g.made() {
+		if d.Version == 2 {
 			return d.fd
 		}
 	}
@@ -48,18 +46,14 @@ func (g *Group) Tasks() (fds []int, err error) {
 
 // Dirs returns the group's directories: the version 2 one or "", and the version 1 ones by controller.
 func (g *Group) Dirs() (v2 string, v1 map[string]string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	v1 = map[string]string{}
-	for i, d := range g.dirs {
-		switch {
-		case d == nil:
-		case d.version == 2:
-			v2 = d.path
-		default:
-			for _, c := range g.plan.Branches[i].Controllers {
-				v1[c] = d.path
-			}
+	for d := range g.made() {
+		if d.Version == 2 {
+			v2 = d.path()
+			continue
+		}
+		for _, c := range d.Controllers {
+			v1[c] = d.path()
 		}
 	}
 	return v2, v1
@@ -80,28 +74,26 @@ func (p *Plan) V1Joins() (bases []string) {
 
 // Populated reports whether a process is in the group or, in version 2, in a group inside it.
 func (g *Group) Populated() (bool, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, d := range g.dirs {
-		if d == nil {
-			continue
-		}
-		in, err := d.populated()
+	for d := range g.made() {
+		text, err := d.read(d.pick("cgroup.events", "cgroup.procs"))
 		if err != nil && !removed(err) {
 			return false, err
 		}
-		if in {
+		if keyed(text)["populated"] > 0 || d.Version == 1 && strings.TrimSpace(text) != "" {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-func (d *directory) populated() (bool, error) {
-	if d.version == 2 {
-		text, err := d.read("cgroup.events")
-		return keyed(text)["populated"] > 0, err
+// Unthrottle removes the limit on processor time, so that the quota does not delay the end of the group's processes. A
+// file that cannot be written is ignored.
+func (g *Group) Unthrottle() {
+	for d := range g.made() {
+		if d.Version == 2 {
+			_ = d.put("cpu.max", "max")
+		} else {
+			_ = d.put("cpu.cfs_quota_us", "-1")
+		}
 	}
-	text, err := d.read("cgroup.procs")
-	return strings.TrimSpace(text) != "", err
 }

@@ -15,7 +15,7 @@ func (g *Group) Kill() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, d := range g.dirs {
-		if d != nil && d.version == 2 && d.put("cgroup.kill", "1") == nil {
+		if d != nil && d.Version == 2 && d.put("cgroup.kill", "1") == nil {
 			return nil
 		}
 	}

@@ -26,8 +26,8 @@ func TestKillThawsAfterATimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	g := &Group{dirs: []*directory{{fd: fd, version: 1, path: dir}},
-		plan: &Plan{Branches: []Branch{{Controllers: []string{"freezer"}}}}}
+	branch := &Branch{filepath.Dir(dir), 1, []string{"freezer"}}
+	g := &Group{dirs: []*directory{{branch, -1, filepath.Base(dir), fd}}}
 	if err := g.Kill(); err == nil {
 		t.Error("a group that does not thaw is no error")
 	}

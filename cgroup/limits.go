@@ -61,7 +61,6 @@ type Mechanism struct {
 	// settings returns the files of version 2 and of version 1 with their values; none if the limit is not set.
 	settings func(l *Limits) (v2, v1 []setting)
 	implied  func(l *Limits) bool // reports whether another limit implies it, so that its absence is no error
-	ask      func(l *Limits)      // sets the limit to an arbitrary value
 }
 
 // Mechanisms returns every limit that a group can hold, in the order of a report.
@@ -76,55 +75,46 @@ const cgroupFile = "cgroup_file"
 // mechanisms is the table of limits: the files of cgroup-v2.rst and of cgroup-v1/*.rst that hold them.
 var mechanisms = []Mechanism{
 	{Name: "memory", What: "the limit on memory, page cache and tmpfs included", Controller: "memory",
-		settings: memorySettings, ask: func(l *Limits) { l.Memory = 1 << 30 }},
+		settings: memorySettings},
 	// Version 1 counts the buffers of TCP and UDP separately from other memory, and only after this file has been
 	// written.
 	{Name: "memory_sockets", What: "the limit on the buffers of TCP and UDP sockets, which --memory brings",
 		Controller: "memory", within: "memory.max", implied: func(*Limits) bool { return true },
 		settings: func(l *Limits) (v2, v1 []setting) { return nil, sizeFile("memory.kmem.tcp.limit_in_bytes", l.Memory) }},
 	{Name: "memory_swap", What: "the limit on memory and swap together", Controller: "memory",
-		implied: func(l *Limits) bool { return l.Swap.Implied }, settings: swapSettings,
-		ask: func(l *Limits) { l.Swap.Set = true }},
+		implied: func(l *Limits) bool { return l.Swap.Implied }, settings: swapSettings},
 	{Name: "memory_high", What: "the throttle on memory: the kernel reclaims above it", Controller: "memory",
-		lacking: "version 1 has no such limit", ask: func(l *Limits) { l.MemoryHigh = 1 << 30 },
+		lacking:  "version 1 has no such limit",
 		settings: func(l *Limits) (v2, v1 []setting) { return sizeFile("memory.high", l.MemoryHigh), nil }},
 	{Name: "memory_zswap", What: "the limit on memory that zswap keeps compressed", Controller: "memory",
-		lacking: "version 1 has no such limit", ask: func(l *Limits) { l.Zswap = 1 << 30 },
+		lacking:  "version 1 has no such limit",
 		settings: func(l *Limits) (v2, v1 []setting) { return sizeFile("memory.zswap.max", l.Zswap), nil }},
 	{Name: "memory_low", What: "the memory that is spared while others have any to give", Controller: "memory",
-		ask: func(l *Limits) { l.MemoryLow = 1 },
 		settings: func(l *Limits) (v2, v1 []setting) {
 			return sizeFile("memory.low", l.MemoryLow), sizeFile("memory.soft_limit_in_bytes", l.MemoryLow)
 		}},
 	{Name: "memory_min", What: "the memory that is never reclaimed", Controller: "memory",
-		lacking: "version 1 has no such guarantee", ask: func(l *Limits) { l.MemoryMin = 1 },
+		lacking:  "version 1 has no such guarantee",
 		settings: func(l *Limits) (v2, v1 []setting) { return sizeFile("memory.min", l.MemoryMin), nil }},
 	{Name: "processes", What: "the limit on processes and threads", Controller: "pids",
-		ask: func(l *Limits) { l.Processes = 1 },
 		settings: func(l *Limits) (v2, v1 []setting) {
 			return countFile("pids.max", l.Processes), countFile("pids.max", l.Processes)
 		}},
-	{Name: "cpus", What: "the limit on processor time in each period", Controller: "cpu",
-		settings: quotaSettings, ask: func(l *Limits) { l.CPUQuota = DefaultPeriod }},
+	{Name: "cpus", What: "the limit on processor time in each period", Controller: "cpu", settings: quotaSettings},
 	{Name: "cpu_burst", What: "the unused time that may be saved up for later periods", Controller: "cpu",
-		ask: func(l *Limits) { l.CPUBurst = DefaultPeriod },
 		settings: func(l *Limits) (v2, v1 []setting) {
 			us := l.CPUBurst.Microseconds()
 			return countFile("cpu.max.burst", us), countFile("cpu.cfs_burst_us", us)
 		}},
-	{Name: "cpu_weight", What: "the share when processors are short", Controller: "cpu",
-		settings: shareSettings, ask: func(l *Limits) { l.CPUWeight = 100 }},
-	{Name: "cpuset", What: "the choice of processors and memory nodes", Controller: "cpuset",
-		settings: cpusetSettings, ask: func(l *Limits) { l.CPUs = "0" }},
+	{Name: "cpu_weight", What: "the share when processors are short", Controller: "cpu", settings: shareSettings},
+	{Name: "cpuset", What: "the choice of processors and memory nodes", Controller: "cpuset", settings: cpusetSettings},
 	// It needs no controller and writes no file: see resolving.cpuTime.
-	{Name: "cpu_time", What: "the limit on the processor time of all processes together", Legacy: "cpuacct",
-		ask: func(l *Limits) { l.CPUTime = true }},
+	{Name: "cpu_time", What: "the limit on the processor time of all processes together", Legacy: "cpuacct"},
 	{Name: "io", What: "the limits on traffic with block devices", Controller: "io", Legacy: "blkio",
-		settings: ioSettings, ask: func(l *Limits) { l.IO = []Device{{ReadBps: 1}} }},
+		settings: ioSettings},
 	{Name: "io_weight", What: "the share when a block device is busy", Controller: "io", Legacy: "blkio",
-		settings: weightSettings, ask: func(l *Limits) { l.IOWeight = 100 }},
-	{Name: "hugetlb", What: "the limits on huge pages", Controller: "hugetlb",
-		settings: hugeSettings, ask: func(l *Limits) { l.HugeTLB = map[string]int64{"2MB": 0} }},
+		settings: weightSettings},
+	{Name: "hugetlb", What: "the limits on huge pages", Controller: "hugetlb", settings: hugeSettings},
 	{Name: cgroupFile, What: "the files of the control group that --cgroup writes"},
 }
 
@@ -154,6 +144,13 @@ func (l *Limits) LegacyControllers() []string {
 		}
 	}
 	return need
+}
+
+// All returns limits that set every mechanism with a field, so that Resolve reports which of them a layout can hold.
+func All() *Limits {
+	return &Limits{Memory: 1 << 30, MemoryHigh: 1 << 30, MemoryLow: 1, MemoryMin: 1, Swap: Swap{Set: true}, Zswap: 1 << 30,
+		Processes: 1, CPUQuota: DefaultPeriod, CPUBurst: DefaultPeriod, CPUWeight: 100, CPUTime: true, CPUs: "0",
+		IO: []Device{{ReadBps: 1}}, IOWeight: 100, HugeTLB: map[string]int64{"2MB": 0}}
 }
 
 // number formats a limit; -1 is the kernel's "max".

@@ -3,7 +3,6 @@ package cgroup
 import (
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -13,12 +12,15 @@ import (
 // kill the others, as memory.oom.group does in version 2: cgroups(7), memcg_test.rst of the kernel. stop ends the
 // watch; in version 2 it is nil.
 func (g *Group) WatchOOM(killed func()) (stop func() error, err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	d := g.legacy("memory")
-	if d == nil {
-		return nil, nil
+	for d := range g.made() {
+		if d.holds("memory") {
+			return g.watchOOM(d, killed)
+		}
 	}
+	return nil, nil
+}
+
+func (g *Group) watchOOM(d *directory, killed func()) (stop func() error, err error) {
 	control, err := unix.Openat(d.fd, "memory.oom_control", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -52,33 +54,10 @@ func (g *Group) WatchOOM(killed func()) (stop func() error, err error) {
 // also comes from a group above.
 func (g *Group) lostToOOM() bool {
 	for range 50 {
-		n, err := g.oomKills()
-		if n > 0 || err != nil {
+		if n := g.OOMKills(); n != 0 { // negative: the group has been removed
 			return n > 0
 		}
 		time.Sleep(time.Millisecond)
 	}
 	return false
-}
-
-// oomKills reads the count of version 1. The group has been removed if it returns an error.
-func (g *Group) oomKills() (int64, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	d := g.legacy("memory")
-	if d == nil {
-		return 0, errGone
-	}
-	text, err := d.read("memory.oom_control")
-	return keyed(text)["oom_kill"], err
-}
-
-// legacy returns the group's version 1 directory for a controller, or nil.
-func (g *Group) legacy(controller string) *directory {
-	for i, d := range g.dirs {
-		if d != nil && d.version == 1 && slices.Contains(g.plan.Branches[i].Controllers, controller) {
-			return d
-		}
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package cgroup
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -50,15 +51,11 @@ func Parse(self, mountinfo, parent string) *Layout {
 
 // place returns the directory below which new groups of a hierarchy are made.
 func (l *Layout) place(h *hierarchy, controller, own, parent string) string {
-	group := parent
-	if group == "" {
-		group = own
+	group, what := parent, "group"
+	if parent == "" {
+		group, what = own, "own group"
 	}
 	dir := h.dir(group)
-	what := "own group"
-	if parent != "" {
-		what = "group"
-	}
 	if controller != "" {
 		what = strings.Replace(what, "group", controller+" group", 1)
 	}
@@ -98,7 +95,7 @@ func hierarchies(mountinfo string) (list []hierarchy) {
 		}
 		super := strings.Split(g[2], ",")
 		list = append(list, hierarchy{root: unescape(f[3]), point: unescape(f[4]), v2: g[0] == "cgroup2",
-			ro: has(strings.Split(f[5], ","), "ro") || has(super, "ro"), options: super})
+			ro: slices.Contains(strings.Split(f[5], ","), "ro") || slices.Contains(super, "ro"), options: super})
 	}
 	return list
 }
@@ -118,15 +115,6 @@ func (h *hierarchy) dir(group string) string {
 }
 
 func above(p string) bool { return p == "/.." || strings.HasPrefix(p, "/../") }
-
-func has(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
-}
 
 // unescape decodes the octal escapes of space, tab, newline and backslash: proc_pid_mountinfo(5).
 func unescape(s string) string {

@@ -124,7 +124,7 @@ func create(l *Layout, want *Limits) (*Group, error) {
 func dirsOf(g *Group) (list []string) {
 	for _, d := range g.dirs {
 		if d != nil {
-			list = append(list, d.path)
+			list = append(list, d.path())
 		}
 	}
 	return list
@@ -188,8 +188,8 @@ func playChurn(arg string) error {
 		}
 		time.Sleep(time.Duration(r.IntN(3000)) * time.Microsecond) // at random, for the sweepers
 		for _, d := range g.dirs {
-			if in, err := d.populated(); err != nil || !in {
-				return fmt.Errorf("%s: populated %v, %v", d.path, in, err)
+			if in, err := (&Group{dirs: []*directory{d}}).Populated(); err != nil || !in {
+				return fmt.Errorf("%s: populated %v, %v", d.path(), in, err)
 			}
 		}
 		if round == o.Rounds {

@@ -1,6 +1,10 @@
 package cgroup
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
 	"slices"
 	"strings"
 )
@@ -48,7 +52,8 @@ type step struct {
 // Plan.Missing; the caller decides whether to continue.
 func Resolve(want *Limits, l *Layout) *Plan {
 	p := &Plan{Enforced: map[string]string{}, Missing: map[string]string{}, Optional: map[string]bool{}}
-	r := resolving{Plan: p, layout: l}
+	r := resolving{Plan: p, layout: l, writes: map[string][]step{}, serves: map[string][]string{},
+		needed: map[string][]string{}}
 	for i := range mechanisms {
 		if m := &mechanisms[i]; m.settings != nil {
 			v2, v1 := m.settings(want)
@@ -71,16 +76,16 @@ func Resolve(want *Limits, l *Layout) *Plan {
 	for m := range p.Missing {
 		delete(p.Enforced, m) // a part of its files does not hold the limit
 	}
-	r.order(l)
+	r.order()
 	return p
 }
 
 type resolving struct {
 	*Plan
 	layout *Layout
-	writes []step
+	writes map[string][]step   // by the base of their branch
+	serves map[string][]string // the mechanisms that are lost without a branch, by its base
 	needed map[string][]string // mechanisms by controller of version 2
-	timed  string              // the base of the branch that measures the processor time
 }
 
 // limit finds the hierarchy of a mechanism's controller.
@@ -124,134 +129,125 @@ func (r *resolving) limit(m *Mechanism, want *Limits, v2, v1 []setting) {
 func (r *resolving) add(base string, version int, m *Mechanism, settings []setting) {
 	b := r.branch(base, version)
 	if version == 2 && m.Controller != "" {
-		r.need(b, m.Controller, m.Name)
+		if !slices.Contains(b.Controllers, m.Controller) {
+			b.Controllers = append(b.Controllers, m.Controller)
+		}
+		r.needed[m.Controller] = append(r.needed[m.Controller], m.Name)
 	}
 	var texts []string
 	for _, s := range settings {
 		texts = append(texts, s.names[0]+"="+printable(s.value))
-		r.writes = append(r.writes, step{write, b, s, []string{m.Name}})
+		r.writes[base] = append(r.writes[base], step{write, 0, s, []string{m.Name}})
+		r.serve(base, m.Name)
 	}
 	if len(settings) == 0 {
 		texts = append(texts, m.within)
 	}
-	text := version1or2(version) + " " + strings.Join(texts, ", ")
+	text := fmt.Sprintf("cgroup%d %s", version, strings.Join(texts, ", "))
 	if had := r.Enforced[m.Name]; had != "" { // several files of --cgroup
 		text = had + ", " + text
 	}
 	r.Enforced[m.Name] = text
 }
 
-func version1or2(v int) string {
-	if v == 2 {
-		return "cgroup2"
+func (r *resolving) serve(base, mechanism string) {
+	if !slices.Contains(r.serves[base], mechanism) {
+		r.serves[base] = append(r.serves[base], mechanism)
 	}
-	return "cgroup1"
 }
 
 // cpuTime needs no controller: every version 2 group has a cpu.stat, since Linux 4.15.
 func (r *resolving) cpuTime() {
-	l := r.layout
+	l, base := r.layout, ""
 	switch {
 	case l.Dir != "" && l.Denied[""] == "" && l.Mode != V1:
-		r.timed = l.Dir
-		r.branch(r.timed, 2)
+		base = l.Dir
+		r.branch(base, 2)
 		r.Enforced["cpu_time"] = "cgroup2 cpu.stat"
 	case l.Controllers["cpuacct"] != "" && l.Denied["cpuacct"] == "":
-		r.timed = l.Controllers["cpuacct"]
-		r.branch(r.timed, 1)
+		base = l.Controllers["cpuacct"]
+		r.branch(base, 1)
 		r.Enforced["cpu_time"] = "cgroup1 cpuacct.usage"
 	case l.Mode == None:
 		r.Missing["cpu_time"] = "no control group is mounted"
-	case l.Denied[""] != "":
-		r.Missing["cpu_time"] = l.Denied[""]
-	case l.Denied["cpuacct"] != "":
-		r.Missing["cpu_time"] = l.Denied["cpuacct"]
+		return
 	default:
-		r.Missing["cpu_time"] = "neither cpuacct nor a version 2 tree is mounted"
+		r.Missing["cpu_time"] = cmp.Or(l.Denied[""], l.Denied["cpuacct"],
+			"neither cpuacct nor a version 2 tree is mounted")
+		return
 	}
+	r.serve(base, "cpu_time")
 }
 
-// branch returns the index of a base's branch, and adds a missing one.
-func (r *resolving) branch(base string, version int) int {
-	for i := range r.Branches {
-		if r.Branches[i].Base == base {
-			return i
-		}
+// branch returns a base's branch, and adds a missing one.
+func (r *resolving) branch(base string, version int) *Branch {
+	i := slices.IndexFunc(r.Branches, func(b Branch) bool { return b.Base == base })
+	if i < 0 {
+		i = len(r.Branches)
+		r.Branches = append(r.Branches, Branch{Base: base, Version: version})
 	}
-	r.Branches = append(r.Branches, Branch{Base: base, Version: version})
-	return len(r.Branches) - 1
-}
-
-func (r *resolving) need(branch int, controller, mechanism string) {
-	b := &r.Branches[branch]
-	if !slices.Contains(b.Controllers, controller) {
-		b.Controllers = append(b.Controllers, controller)
-	}
-	if r.needed == nil {
-		r.needed = map[string][]string{}
-	}
-	r.needed[controller] = append(r.needed[controller], mechanism)
+	return &r.Branches[i]
 }
 
 // order builds the list of steps: version 2 first, then the hierarchies of version 1 sorted by their directories.
-func (r *resolving) order(l *Layout) {
-	place := make([]int, len(r.Branches))
-	for i := range place {
-		place[i] = i
-	}
-	slices.SortStableFunc(place, func(a, b int) int {
-		x, y := r.Branches[a], r.Branches[b]
-		if x.Version != y.Version {
-			return y.Version - x.Version
-		}
-		return strings.Compare(x.Base, y.Base)
+func (r *resolving) order() {
+	slices.SortStableFunc(r.Branches, func(a, b Branch) int {
+		return cmp.Or(b.Version-a.Version, strings.Compare(a.Base, b.Base))
 	})
-	sorted := make([]Branch, len(place))
-	for to, from := range place {
-		sorted[to] = r.Branches[from]
-		b := &sorted[to]
+	for i := range r.Branches {
+		b := &r.Branches[i]
 		if b.Version == 1 {
-			b.Controllers = at(l.Controllers, b.Base)
+			b.Controllers = at(r.layout.Controllers, b.Base)
 		}
 		for _, c := range b.Controllers {
-			if b.Version == 2 && !slices.Contains(l.Subtree, c) {
-				r.steps = append(r.steps, step{enable, to, set("cgroup.subtree_control", "+"+c), r.needed[c]})
+			if b.Version == 2 && !slices.Contains(r.layout.Subtree, c) {
+				r.steps = append(r.steps, step{enable, i, set("cgroup.subtree_control", "+"+c), r.needed[c]})
 			}
 		}
-		lost := r.mechanismsOf(from)
-		r.steps = append(r.steps, step{verb: makeDir, branch: to, mechanism: lost})
+		r.steps = append(r.steps, step{verb: makeDir, branch: i, mechanism: r.serves[b.Base]})
 		if b.Version == 1 && slices.Contains(b.Controllers, "cpuset") {
-			r.steps = append(r.steps, step{verb: inherit, branch: to, mechanism: lost})
+			r.steps = append(r.steps, step{verb: inherit, branch: i, mechanism: r.serves[b.Base]})
 		}
-		for _, w := range r.writes {
-			if w.branch == from {
-				w.branch = to
-				r.steps = append(r.steps, w)
-			}
+		for _, w := range r.writes[b.Base] {
+			w.branch = i
+			r.steps = append(r.steps, w)
 		}
 	}
-	r.Branches = sorted
-}
-
-// mechanismsOf returns the mechanisms that are lost without a branch.
-func (r *resolving) mechanismsOf(branch int) (list []string) {
-	for _, w := range r.writes {
-		if w.branch == branch && !slices.Contains(list, w.mechanism[0]) {
-			list = append(list, w.mechanism[0])
-		}
-	}
-	if r.timed != "" && r.Branches[branch].Base == r.timed {
-		list = append(list, "cpu_time")
-	}
-	return list
 }
 
 // at returns the controllers of version 1 that share a directory's hierarchy.
 func at(controllers map[string]string, dir string) (list []string) {
-	for _, c := range sortedKeys(controllers) {
+	for _, c := range slices.Sorted(maps.Keys(controllers)) {
 		if controllers[c] == dir {
 			list = append(list, c)
 		}
 	}
 	return list
+}
+
+// Name is the placeholder of a group's name in Steps.
+const Name = "brig-PID-N"
+
+// Steps returns what Create does, a line for each step.
+func (p *Plan) Steps() []string {
+	lines := make([]string, len(p.steps))
+	for i := range p.steps {
+		lines[i] = p.text(&p.steps[i], Name)
+	}
+	return lines
+}
+
+// text returns a step as plans and errors show it.
+func (p *Plan) text(s *step, name string) string {
+	base := p.Branches[s.branch].Base
+	dir := path.Join(base, name)
+	switch s.verb {
+	case enable:
+		return "write " + s.setting.value + " to " + quote(path.Join(base, s.setting.names[0]))
+	case makeDir:
+		return "mkdir " + quote(dir)
+	case inherit:
+		return "copy cpuset.cpus and cpuset.mems of " + quote(base) + " to " + quote(dir) + " where they are empty"
+	}
+	return "write " + quote(s.setting.value) + " to " + quote(path.Join(dir, s.setting.names[0]))
 }

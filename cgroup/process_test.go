@@ -52,7 +52,7 @@ func TestJoin(t *testing.T) {
 			t.Error("no descriptor")
 		}
 		if text, err := d.read("cgroup.procs"); err != nil || strings.TrimSpace(text) != strconv.Itoa(c.Process.Pid) {
-			t.Errorf("%s has %q, want %d (%v)", d.path, text, c.Process.Pid, err)
+			t.Errorf("%s has %q, want %d (%v)", d.path(), text, c.Process.Pid, err)
 		}
 	}
 	if in, err := g.Populated(); !in || err != nil {
@@ -250,7 +250,7 @@ func TestInner(t *testing.T) {
 	}
 	for _, d := range g.dirs {
 		for _, name := range []string{"/a", "/a/b", "/a/b/c", "/a/d", "/e"} {
-			if err := os.Mkdir(d.path+name, 0o700); err != nil {
+			if err := os.Mkdir(d.path()+name, 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -82,7 +82,7 @@ func shown(p *Plan) string {
 		m    map[string]string
 	}{{"enforced", p.Enforced}, {"missing", p.Missing}} {
 		fmt.Fprintf(&b, "\n%s:\n", part.name)
-		for _, k := range sortedKeys(part.m) {
+		for _, k := range slices.Sorted(maps.Keys(part.m)) {
 			mark := ""
 			if p.Optional[k] {
 				mark = " (optional)"

@@ -176,7 +176,7 @@ func putIn(t testing.TB, g *Group, pid int) {
 	t.Helper()
 	for _, d := range g.dirs {
 		if err := d.put("cgroup.procs", strconv.Itoa(pid)); err != nil {
-			t.Fatalf("%s: %v", d.path, err)
+			t.Fatalf("%s: %v", d.path(), err)
 		}
 	}
 }

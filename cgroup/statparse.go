@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // count parses one of the kernel's numbers, which are never negative. It returns -1 for other text.
@@ -35,30 +36,15 @@ func put[T ~int64](to *T, table map[string]int64, key string, unit T) {
 	}
 }
 
-// ioStat sums "8:0 rbytes=4096 wbytes=0 ..." of version 2 over the devices.
-func ioStat(text string) (read, written int64) {
-	for word := range strings.FieldsSeq(text) {
-		key, value, _ := strings.Cut(word, "=")
-		switch key {
-		case "rbytes":
-			add(&read, value)
-		case "wbytes":
-			add(&written, value)
-		}
-	}
-	return read, written
-}
-
-// blkioStat sums "8:0 Read 4096" of version 1 over the devices.
-func blkioStat(text string) (read, written int64) {
-	for line := range strings.SplitSeq(text, "\n") {
-		if f := strings.Fields(line); len(f) == 3 {
-			switch f[1] {
-			case "Read":
-				add(&read, f[2])
-			case "Write":
-				add(&written, f[2])
-			}
+// traffic sums "8:0 rbytes=4096 wbytes=0 ..." of version 2, or "8:0 Read 4096" of version 1, over the devices.
+func traffic(text, reads, writes string) (read, written int64) {
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '=' })
+	for i := 1; i < len(words); i++ {
+		switch words[i-1] {
+		case reads:
+			add(&read, words[i])
+		case writes:
+			add(&written, words[i])
 		}
 	}
 	return read, written

@@ -35,7 +35,7 @@ func invented(t *testing.T, version int, files map[string]string) *directory {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unix.Close(fd) })
-	return &directory{fd: fd, version: version, path: dir}
+	return &directory{fd: fd, Branch: &Branch{Base: dir, Version: version}}
 }
 
 func TestReadTexts(t *testing.T) {
@@ -142,8 +142,8 @@ func FuzzStats(f *testing.F) {
 		for key := range keyed(text) {
 			put(&s.CPU, keyed(text), key, time.Microsecond)
 		}
-		s.IORead, s.IOWritten = ioStat(text)
-		read, written := blkioStat(text)
+		s.IORead, s.IOWritten = traffic(text, "rbytes", "wbytes")
+		read, written := traffic(text, "Read", "Write")
 		s.MemStall, s.MemFullStall = stalled(text, "some"), stalled(text, "full")
 		for _, n := range []int64{int64(s.CPU), s.IORead + 1, s.IOWritten + 1, read + 1, written + 1, int64(s.MemStall), int64(s.MemFullStall), count(text)} {
 			if n < -1 && n != math.MinInt64 { // a sum stops at the largest number

@@ -28,15 +28,11 @@ func Unknown() Stats {
 
 // Read reads all counters. Values of missing files are unknown.
 func (g *Group) Read() Stats {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	s := Unknown()
-	for _, d := range g.dirs { // version 2 comes first and has priority
-		switch {
-		case d == nil:
-		case d.version == 2:
+	for d := range g.made() { // version 2 has priority
+		if d.Version == 2 {
 			d.readV2(&s)
-		default:
+		} else {
 			d.readV1(&s)
 		}
 	}
@@ -60,7 +56,7 @@ func (d *directory) readV2(s *Stats) {
 	put(&s.MemoryAtMax, events, "max", 1)
 	put(&s.MemoryAboveHigh, events, "high", 1)
 	put(&s.ProcessesRefused, d.table("pids.events"), "max", 1)
-	s.IORead, s.IOWritten = d.bytes("io.stat", ioStat)
+	s.IORead, s.IOWritten = d.traffic("io.stat", "rbytes", "wbytes")
 	d.stall("cpu.pressure", &s.CPUStall, nil)
 	d.stall("memory.pressure", &s.MemStall, &s.MemFullStall)
 	d.stall("io.pressure", &s.IOStall, &s.IOFullStall)
@@ -80,7 +76,7 @@ func (d *directory) readV1(s *Stats) {
 	d.number((*int64)(&s.User), "cpuacct.usage_user")
 	d.number((*int64)(&s.System), "cpuacct.usage_sys")
 	if s.IORead < 0 {
-		s.IORead, s.IOWritten = d.bytes("blkio.throttle.io_service_bytes_recursive", blkioStat)
+		s.IORead, s.IOWritten = d.traffic("blkio.throttle.io_service_bytes_recursive", "Read", "Write")
 	}
 }
 
@@ -104,13 +100,13 @@ func (d *directory) oomOwn(s *Stats) {
 // oomMargin exceeds the charge of a single allocation that can trigger the out-of-memory killer: a batch of 64 pages.
 const oomMargin = 1 << 20
 
-// bytes reads a file with byte counts for each device.
-func (d *directory) bytes(name string, parse func(string) (int64, int64)) (read, written int64) {
+// traffic reads a file with byte counts for each device.
+func (d *directory) traffic(name, reads, writes string) (read, written int64) {
 	text, err := d.read(name)
 	if err != nil {
 		return -1, -1
 	}
-	return parse(text)
+	return traffic(text, reads, writes)
 }
 
 // stall reads a PSI file.
@@ -143,38 +139,22 @@ func (d *directory) number(to *int64, name string) {
 
 // OOMKills returns Stats.OOMKills alone, for the baseline at start.
 func (g *Group) OOMKills() int64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	s := Unknown()
-	for _, d := range g.dirs {
-		switch {
-		case d == nil:
-		case d.version == 2:
-			put(&s.OOMKills, d.table("memory.events"), "oom_kill", 1)
-		default:
-			put(&s.OOMKills, d.table("memory.oom_control"), "oom_kill", 1)
-		}
+	kills := int64(-1)
+	for d := range g.made() {
+		put(&kills, d.table(d.pick("memory.events", "memory.oom_control")), "oom_kill", 1)
 	}
-	return s.OOMKills
+	return kills
 }
 
 // CPUUsage returns the processor time of all processes that have ever been in the group. It is negative if unknown.
 func (g *Group) CPUUsage() time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, d := range g.dirs {
-		if d == nil {
-			continue
-		}
-		s := Unknown()
-		if d.version == 2 {
-			put(&s.CPU, d.table("cpu.stat"), "usage_usec", time.Microsecond)
+	used := time.Duration(-1)
+	for d := range g.made() {
+		if d.Version == 2 {
+			put(&used, d.table("cpu.stat"), "usage_usec", time.Microsecond)
 		} else {
-			d.number((*int64)(&s.CPU), "cpuacct.usage")
-		}
-		if s.CPU >= 0 {
-			return s.CPU
+			d.number((*int64)(&used), "cpuacct.usage")
 		}
 	}
-	return -1
+	return used
 }

@@ -3,8 +3,10 @@ package cgroup
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,22 +39,13 @@ type sweeper struct {
 
 // bases returns the directories below which groups are made, each once.
 func (l *Layout) bases() (list []string) {
-	add := func(dir string) {
-		for _, have := range list {
-			if have == dir {
-				return
-			}
-		}
-		if dir != "" {
+	list = []string{l.Controllers["freezer"], l.Dir} // a frozen process cannot die, and keeps its other directories busy
+	for _, c := range slices.Sorted(maps.Keys(l.Controllers)) {
+		if dir := l.Controllers[c]; !slices.Contains(list, dir) {
 			list = append(list, dir)
 		}
 	}
-	add(l.Controllers["freezer"]) // first: a frozen process cannot die, and keeps its other directories busy
-	add(l.Dir)
-	for _, c := range sortedKeys(l.Controllers) {
-		add(l.Controllers[c])
-	}
-	return list
+	return slices.DeleteFunc(list, func(dir string) bool { return dir == "" })
 }
 
 func (s *sweeper) sweep(base string, leaf bool) error {
@@ -131,12 +124,12 @@ func (s *sweeper) one(base int, in, name string) (gone bool, err error) {
 	if err := unix.Fstat(fd, &st); err != nil || int(st.Uid) != unix.Geteuid() { // replaced since it was examined
 		return false, err
 	}
-	d := &directory{base: base, name: name, fd: fd, path: path.Join(in, name)}
+	d := &directory{&Branch{Base: in}, base, name, fd}
 	if err := d.kill(); err != nil {
-		return false, fmt.Errorf("%s: %w", quote(d.path), err)
+		return false, fmt.Errorf("%s: %w", quote(d.path()), err)
 	}
 	if err := d.remove(s.end); err != nil {
-		return false, fmt.Errorf("rmdir %s: %w", quote(d.path), err)
+		return false, fmt.Errorf("rmdir %s: %w", quote(d.path()), err)
 	}
 	return true, nil
 }

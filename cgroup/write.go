@@ -42,7 +42,7 @@ func (d *directory) set(name string, s *setting) error {
 	if err != nil {
 		return err
 	}
-	if s.check == sameList && d.version == 2 { // the file itself contains the request
+	if s.check == sameList && d.Version == 2 { // the file itself contains the request
 		if got, err = d.read(name + ".effective"); err != nil {
 			return err
 		}
