@@ -218,11 +218,8 @@ func (e *Engine) PutFile(c Caller, id, path string, r io.Reader, mode fs.FileMod
 
 // GetFile opens a file of a sandbox. It is always a regular file, even if its name is replaced concurrently.
 func (e *Engine) GetFile(c Caller, id, path string) (f io.ReadCloser, info *FileInfo, err error) {
-	err = e.inBox(c, id, "get", func(box *workspace.Sandbox) error {
-		file, i, err := box.Tree().Open(path)
-		if err == nil {
-			f, info = file, i
-		}
+	err = e.inBox(c, id, "get", func(box *workspace.Sandbox) (err error) {
+		f, info, err = box.Tree().Open(path)
 		return err
 	})
 	return f, info, err

@@ -6,35 +6,36 @@ type account struct {
 	bytes int64
 }
 
-// charge returns how much memory a sandbox may use: its size, and about 1 KiB of kernel memory for each inode.
-func charge(size, inodes int64) int64 { return size + inodes<<10 }
+// errEnding is the Refusal of a sandbox after Close.
+func errEnding() error { return refuse(CodeBusy, "No sandbox is made any more: the program is ending") }
 
 // reserve counts a sandbox before it is created, and an operation in progress.
-func (s *Store) reserve(agent string, size int64) error {
+func (s *Store) reserve(o *CreateOptions) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	own, size := s.agents[o.Account], o.charge()
 	switch {
 	case s.closed:
-		return refuse(CodeBusy, "No sandbox is made any more: the program is ending")
-	case s.agents[agent].count >= s.o.MaxPerAgent:
-		return refuse(CodeTooMany, "The agent has %d sandboxes, as many as it may have", s.agents[agent].count)
+		return errEnding()
+	case own.count >= s.o.MaxPerAgent:
+		return refuse(CodeTooMany, "The agent has %d sandboxes, as many as it may have", own.count)
 	case s.count >= s.o.Max:
 		return refuse(CodeTooMany, "There are %d sandboxes, as many as there may be", s.count)
-	case size > s.o.MaxBytesPerAgent-s.agents[agent].bytes:
+	case size > s.o.MaxBytesPerAgent-own.bytes:
 		return refuse(CodeTooBig, "%d bytes are more than the %d that are left for the agent's sandboxes", size,
-			s.o.MaxBytesPerAgent-s.agents[agent].bytes)
+			s.o.MaxBytesPerAgent-own.bytes)
 	case size > s.o.MaxBytes-s.bytes:
 		return refuse(CodeTooBig, "%d bytes are more than the %d that are left for all sandboxes", size, s.o.MaxBytes-s.bytes)
 	}
-	s.change(agent, 1, size)
+	s.change(o.Account, 1, size)
 	s.pending.Add(1)
 	return nil
 }
 
-func (s *Store) free(agent string, size int64) {
+func (s *Store) free(o *CreateOptions) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.change(agent, -1, -size)
+	s.change(o.Account, -1, -o.charge())
 }
 
 // change adjusts the number of sandboxes and their bytes. The caller holds s.mu.

@@ -29,18 +29,23 @@ func (t *Tree) Allowed(path string, write bool) (bool, error) {
 	if path[0] != '/' {
 		path = "/work/" + path
 	}
-	w := &walk{write: write, rest: path, top: -1, cur: -1}
-	w.uid, w.gid = t.volume.Owner()
-	defer w.close()
-	err := t.root(w.start)
-	for err == nil && !w.done {
+	w := &walk{t: t, want: unix.R_OK, rest: path, cur: -1}
+	if write {
+		w.want = unix.W_OK
+	}
+	defer w.toRoot()
+	err := t.root(func(root int) error { return unix.Fstat(root, &w.root) })
+	for err == nil {
 		err = w.step()
 	}
-	if err != nil && !denied(err) {
-		return false, explain("look up", place{area: "work"}, err)
+	if err != errAllowed && !denied(err) {
+		return false, explain("look up", place{names: areas[1:2]}, err)
 	}
-	return err == nil && w.yes, nil
+	return err == errAllowed, nil
 }
+
+// errAllowed ends a lookup whose answer is yes.
+var errAllowed = errors.New("allowed")
 
 // denied reports whether an error means that the kernel refuses access.
 func denied(err error) bool {
@@ -51,81 +56,53 @@ func denied(err error) bool {
 
 // walk is a lookup in progress.
 type walk struct {
-	write    bool
-	uid, gid int
-	top      int // the Volume's root
-	root     unix.Stat_t
-	area     string // area that contains cur; "" is the jail's root
-	cur      int    // current directory, O_PATH
-	at       unix.Stat_t
-	rest     string // unresolved part of the path
-	links    int
-	done     bool
-	yes      bool
+	t     *Tree
+	want  uint32      // R_OK or W_OK
+	root  unix.Stat_t // the Volume's root
+	area  string      // area that contains cur; "" is the jail's root
+	cur   int         // current directory, O_PATH; -1 in the jail's root
+	at    unix.Stat_t // of cur
+	rest  string      // unresolved part of the path
+	links int
 }
 
-func (w *walk) close() {
+// toRoot makes the jail's root the current directory. Every user may search it.
+func (w *walk) toRoot() {
 	if w.cur >= 0 {
 		unix.Close(w.cur)
 	}
-	if w.top >= 0 {
-		unix.Close(w.top)
-	}
+	w.cur, w.area = -1, ""
 }
 
-func (w *walk) start(root int) (err error) {
-	if w.top, err = openat2(root, ".", unix.O_PATH|unix.O_DIRECTORY, 0); err != nil {
-		return err
-	}
-	if err = unix.Fstat(w.top, &w.root); err != nil {
-		return err
-	}
-	return w.goRoot()
-}
-
-// goRoot makes the jail's root the current directory. Every user may search it.
-func (w *walk) goRoot() error {
-	fd, err := openat2(w.top, ".", unix.O_PATH|unix.O_DIRECTORY, 0)
+// move makes fd the current directory, unless err says that it could not be opened.
+func (w *walk) move(area string, fd int, err error) error {
 	if err != nil {
 		return err
 	}
-	return w.move(fd, "")
-}
-
-// move makes fd the current directory.
-func (w *walk) move(fd int, area string) error {
-	if w.cur >= 0 {
-		unix.Close(w.cur)
-	}
+	w.toRoot()
 	w.cur, w.area = fd, area
 	return unix.Fstat(fd, &w.at)
 }
 
 // step resolves one component of the path.
 func (w *walk) step() error {
-	w.rest = strings.TrimLeft(w.rest, "/")
-	if w.rest == "" {
-		w.end(&w.at)
-		return nil
-	}
-	name, rest, slash := strings.Cut(w.rest, "/")
+	name, rest, slash := strings.Cut(strings.TrimLeft(w.rest, "/"), "/")
 	w.rest = rest
-	if w.area == "" {
+	switch {
+	case w.area == "":
 		return w.fromRoot(name)
-	}
-	if !w.may(&w.at, unix.X_OK) {
+	case name == "":
+		return w.end(&w.at)
+	case !w.may(&w.at, unix.X_OK):
 		return unix.EACCES
-	}
-	switch name {
-	case ".":
+	case name == ".":
 		return nil
-	case "..":
+	case name == "..":
 		return w.up()
 	}
-	fd, err := openat2(w.cur, name, unix.O_PATH|unix.O_NOFOLLOW, 0)
-	if err == unix.ENOENT && w.write && !slash { // open(2) with O_CREAT
-		w.done, w.yes = true, w.area != "input" && w.may(&w.at, unix.W_OK)
-		return nil
+	fd, err := openat2(w.cur, name, look, 0)
+	if err == unix.ENOENT && w.want == unix.W_OK && !slash { // open(2) with O_CREAT
+		return w.end(&w.at)
 	}
 	if err != nil {
 		return err
@@ -133,19 +110,16 @@ func (w *walk) step() error {
 	return w.enter(fd, slash)
 }
 
-// fromRoot resolves a component in the jail's root, which contains only the areas.
+// fromRoot resolves a component in the jail's root, which contains only the areas, and is no file of the sandbox.
 func (w *walk) fromRoot(name string) error {
-	if name == "." || name == ".." {
+	switch {
+	case name == ".", name == "..":
 		return nil
-	}
-	if !slices.Contains(areas, name) {
+	case !slices.Contains(areas, name):
 		return unix.ENOENT
 	}
-	fd, err := openat2(w.cur, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return err
-	}
-	return w.move(fd, name)
+	fd, err := w.t.openat(name, lookDir, 0)
+	return w.move(name, fd, err)
 }
 
 // up lets the kernel resolve "..". This cannot lead above the Volume's root, since in the root fromRoot resolves "..".
@@ -154,15 +128,11 @@ func (w *walk) up() error {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
 	fd, err := unix.Openat2(w.cur, "..", &how)
-	if err != nil {
-		return err
-	}
-	area := w.area
-	if err := w.move(fd, area); err != nil {
+	if err := w.move(w.area, fd, err); err != nil {
 		return err
 	}
 	if w.at.Dev == w.root.Dev && w.at.Ino == w.root.Ino {
-		w.area = ""
+		w.toRoot()
 	}
 	return nil
 }
@@ -170,23 +140,20 @@ func (w *walk) up() error {
 // enter continues at the file fd, to which a component leads.
 func (w *walk) enter(fd int, slash bool) error {
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		unix.Close(fd)
+	err := unix.Fstat(fd, &st)
+	if err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return w.move(w.area, fd, nil)
+	}
+	defer unix.Close(fd)
+	switch {
+	case err != nil:
 		return err
-	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		return w.move(fd, w.area)
-	case unix.S_IFLNK:
-		defer unix.Close(fd)
+	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
 		return w.follow(fd, slash)
-	}
-	unix.Close(fd)
-	if slash {
+	case slash:
 		return unix.ENOTDIR
 	}
-	w.end(&st)
-	return nil
+	return w.end(&st)
 }
 
 // follow replaces a symbolic link by its target in the unresolved path.
@@ -199,33 +166,31 @@ func (w *walk) follow(fd int, slash bool) error {
 		return err
 	}
 	if slash {
-		w.rest = target + "/" + w.rest
-	} else {
-		w.rest = target
+		target += "/" + w.rest
 	}
+	w.rest = target
 	if strings.HasPrefix(target, "/") {
-		return w.goRoot()
+		w.toRoot()
 	}
 	return nil
 }
 
-// end stores the result for the last file of the path.
-func (w *walk) end(st *unix.Stat_t) {
-	w.done = true
-	if w.write {
-		w.yes = w.area != "" && w.area != "input" && w.may(st, unix.W_OK)
-	} else {
-		w.yes = w.area != "" && w.may(st, unix.R_OK)
+// end returns errAllowed if the last file of the path, or a new file in this directory, may be read or written.
+func (w *walk) end(st *unix.Stat_t) error {
+	if w.area == "input" && w.want == unix.W_OK || !w.may(st, w.want) {
+		return unix.EACCES
 	}
+	return errAllowed
 }
 
 // may checks a file's mode for the payload's user, which has one group and no capabilities.
 func (w *walk) may(st *unix.Stat_t, want uint32) bool {
+	uid, gid := w.t.volume.Owner()
 	bits := st.Mode
 	switch {
-	case int(st.Uid) == w.uid:
+	case int(st.Uid) == uid:
 		bits >>= 6
-	case int(st.Gid) == w.gid:
+	case int(st.Gid) == gid:
 		bits >>= 3
 	}
 	return bits&want == want

@@ -52,11 +52,11 @@ func TestTypes(t *testing.T) {
 			wantCode(t, "open below "+name, err, code)
 			_, err = tree.Put(name+"/x", strings.NewReader("x"), 0o644, 0)
 			wantCode(t, "put below "+name, err, code)
-			wantCode(t, "mkdir "+name, tree.Mkdir(name), code)
+			wantCode(t, "mkdir "+name, mkdir(tree, name), code)
 			wantCode(t, "remove below "+name, tree.Remove(name+"/f"), code)
 			_, _, err = tree.List(name, true, "", 0)
 			wantCode(t, "list "+name, err, code)
-			e, err := tree.Stat(name)
+			e, err := stat(tree, name)
 			if err != nil || e.Target != links[name] || e.Type == "file" {
 				t.Errorf("%s: %+v, %v", name, e, err)
 			}
@@ -192,12 +192,12 @@ func openFiles(t testing.TB) int {
 // A tree whose directories forbid everything to their owner goes all the same; what a link leads to stays as it is.
 func TestRemoveLocked(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
-		must(t, tree.Mkdir("keep"))
+		must(t, mkdir(tree, "keep"))
 		put(t, tree, "keep/f", "kept")
 		must(t, os.Chmod(at+"/work/keep", 0o555))
 		for _, d := range []string{"top/a/b/c", "top/a/x", "top/y/z/1/2/3", "top/half/500/d", "top/half/444/d",
 			"top/half/100/d", "top/500/d"} {
-			must(t, tree.Mkdir(d))
+			must(t, mkdir(tree, d))
 		}
 		for d, mode := range map[string]os.FileMode{"half/500": 0o500, "half/444": 0o444, "half/100": 0o100, "500": 0o500} {
 			put(t, tree, "top/"+d+"/f", "")
@@ -217,7 +217,7 @@ func TestRemoveLocked(t *testing.T) {
 			t.Errorf("%q, %v, %v", paths(list), more, err)
 		}
 		must(t, tree.Remove("top"))
-		if e, err := tree.Stat("keep"); err != nil || e.Mode != "0555" {
+		if e, err := stat(tree, "keep"); err != nil || e.Mode != "0555" {
 			t.Errorf("%+v, %v", e, err)
 		}
 		if got := read(t, tree, "keep/f"); got != "kept" {
@@ -264,8 +264,8 @@ func TestListBytes(t *testing.T) {
 	tree := NewTree(v)
 	long := strings.Repeat("n", 200)
 	dir := strings.Repeat(long+"/", 20)
-	must(t, tree.Mkdir(dir))
-	fd, err := tree.open(place{area: "work", names: strings.Split(strings.Trim(dir, "/"), "/")}, unix.O_PATH)
+	must(t, mkdir(tree, dir))
+	fd, err := tree.open(place{names: strings.Split("work/"+strings.Trim(dir, "/"), "/")}, unix.O_PATH)
 	must(t, err)
 	defer unix.Close(fd)
 	for i := range 2300 {
@@ -276,8 +276,8 @@ func TestListBytes(t *testing.T) {
 		t.Errorf("%d entries, %v, %v", len(list), more, err)
 	}
 	must(t, tree.Remove(long))
-	must(t, tree.Mkdir(dir))
-	fd, err = tree.open(place{area: "work", names: strings.Split(strings.Trim(dir, "/"), "/")}, unix.O_PATH)
+	must(t, mkdir(tree, dir))
+	fd, err = tree.open(place{names: strings.Split("work/"+strings.Trim(dir, "/"), "/")}, unix.O_PATH)
 	must(t, err)
 	defer unix.Close(fd)
 	must(t, unix.Mkdirat(fd, strings.Repeat("n", 255), 0o755))

@@ -1,11 +1,14 @@
 package workspace
 
 import (
-	"strconv"
+	"fmt"
+	"math"
 	"time"
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/words"
 )
 
 // Entry describes one file of a sandbox.
@@ -20,14 +23,20 @@ type Entry struct {
 	RawPath []byte    `json:"path_base64,omitempty"`
 }
 
+// types are the values of Entry.Type; any other file is "other".
+var types = map[uint32]string{unix.S_IFREG: "file", unix.S_IFDIR: "dir", unix.S_IFLNK: "symlink"}
+
 // entryOf describes the file of a descriptor, which may refer to a symbolic link itself. path is unescaped.
 func entryOf(fd int, path string) (*Entry, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, err
 	}
-	e := &Entry{Path: printable(path), Type: typeOf(st.Mode), Size: st.Size, Mode: octal(st.Mode),
+	e := &Entry{Path: printable(path), Type: "other", Size: st.Size, Mode: fmt.Sprintf("%04o", st.Mode&0o7777),
 		ModTime: time.Unix(st.Mtim.Unix()).UTC()}
+	if name, ok := types[st.Mode&unix.S_IFMT]; ok {
+		e.Type = name
+	}
 	if !utf8.ValidString(path) {
 		e.RawPath = []byte(path)
 	}
@@ -51,55 +60,5 @@ func readlink(fd int) (string, error) {
 	return string(buf[:n]), nil
 }
 
-func typeOf(mode uint32) string {
-	switch mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		return "file"
-	case unix.S_IFDIR:
-		return "dir"
-	case unix.S_IFLNK:
-		return "symlink"
-	}
-	return "other"
-}
-
-// kindOf returns the type of a file for a message.
-func kindOf(mode uint32) string {
-	switch mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		return "a directory"
-	case unix.S_IFLNK:
-		return "a symbolic link"
-	case unix.S_IFIFO:
-		return "a FIFO"
-	case unix.S_IFSOCK:
-		return "a socket"
-	case unix.S_IFCHR, unix.S_IFBLK:
-		return "a device"
-	}
-	return "no regular file"
-}
-
-func octal(mode uint32) string {
-	s := strconv.FormatUint(uint64(mode&0o7777), 8)
-	return "0000"[:4-len(s)] + s
-}
-
 // printable returns a name as valid UTF-8: each invalid byte becomes \xNN.
-func printable(name string) string {
-	if utf8.ValidString(name) {
-		return name
-	}
-	var b []byte
-	for len(name) > 0 {
-		r, n := utf8.DecodeRuneInString(name)
-		if r == utf8.RuneError && n == 1 {
-			const hex = "0123456789abcdef"
-			b = append(b, '\\', 'x', hex[name[0]>>4], hex[name[0]&15])
-		} else {
-			b = append(b, name[:n]...)
-		}
-		name = name[n:]
-	}
-	return string(b)
-}
+func printable(name string) string { return words.UTF8(name, math.MaxInt) }

@@ -123,7 +123,7 @@ func TestJailRaces(t *testing.T) {
 	c := r.CommandSpec(ctx, spec(v, "/usr/bin/python3", "-c", swapper))
 	must(t, c.Start())
 	for { // the payload says when it begins
-		if _, err := tree.Stat("/output/ready"); err == nil {
+		if _, err := stat(tree, "/output/ready"); err == nil {
 			break
 		}
 		if ctx.Err() != nil {

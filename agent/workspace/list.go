@@ -21,19 +21,18 @@ const (
 // budget is what remains of the entries and the time of one call.
 type budget struct {
 	t      *Tree
+	do     string // the call, for a message
 	visits int
 	until  time.Time
 }
 
-func (t *Tree) newBudget() *budget {
-	return &budget{t: t, visits: t.visits, until: time.Now().Add(t.time)}
-}
+func (t *Tree) newBudget(do string) *budget { return &budget{t, do, t.visits, time.Now().Add(t.time)} }
 
 // spend counts one entry.
-func (b *budget) spend(do string, p place) error {
+func (b *budget) spend(p place) error {
 	b.visits--
 	if b.visits < 0 || b.visits%256 == 0 && time.Now().After(b.until) {
-		return refuse(CodeTooMuch, "To %s %s takes more than %d entries or %v", do, show(p.String()), b.t.visits, b.t.time)
+		return refuse(CodeTooMuch, "To %s %s takes more than %d entries or %v", b.do, show(p.String()), b.t.visits, b.t.time)
 	}
 	if b.visits%64 == 0 && b.t.isClosed() {
 		return gone()
@@ -48,9 +47,9 @@ func (b *budget) spend(do string, p place) error {
 // is greater than after, compared as bytes of Entry's raw path. The last path of one list can thus be the after of the
 // next call.
 func (t *Tree) List(path string, recursive bool, after string, max int) (list []Entry, more bool, err error) {
-	p, r := parse(path)
-	if r != nil {
-		return nil, false, r
+	p, no := parse(path)
+	if no != nil {
+		return nil, false, no
 	}
 	if err := t.begin(); err != nil {
 		return nil, false, err
@@ -61,11 +60,11 @@ func (t *Tree) List(path string, recursive bool, after string, max int) (list []
 	if recursive && after != "" {
 		return nil, false, refuse(CodeBadOption, "A list of all that is below a directory has no second page")
 	}
-	l := &lister{t: t, budget: t.newBudget(), max: max, recursive: recursive, after: after}
+	l := &lister{budget: t.newBudget("list"), max: max, after: after}
 	if err := l.dir(p); err != nil {
 		return nil, false, explain("list", p, err)
 	}
-	for depth := 0; len(l.dirs) > 0 && !l.full; depth++ {
+	for depth := 0; recursive && len(l.dirs) > 0 && !l.full; depth++ {
 		level := l.dirs
 		l.dirs = nil
 		if depth == maxDepth {
@@ -91,16 +90,14 @@ type named struct {
 }
 
 type lister struct {
-	t         *Tree
-	budget    *budget
-	max       int
-	recursive bool
-	after     string
-	bytes     int
-	list      []named
-	dirs      []place // still to be listed
-	more      bool
-	full      bool
+	*budget
+	max   int
+	after string
+	bytes int
+	list  []named
+	dirs  []place // still to be listed
+	more  bool
+	full  bool
 }
 
 // lost reports whether err means that a subdirectory is inaccessible or no longer exists.
@@ -115,46 +112,40 @@ func (l *lister) lost(err error) bool {
 	return false
 }
 
-// dir lists one directory. It opens it from the root, so that no descriptors of directories are kept.
+// dir lists one directory. It opens it from the root, so that no descriptors of directories are kept. It reads all
+// names and keeps the first ones in order, which it then looks up.
 func (l *lister) dir(p place) error {
 	if l.full {
 		return nil
 	}
-	fd, err := l.t.open(p, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK)
+	fd, err := l.t.open(p, readDir)
 	if err != nil {
 		return err
 	}
 	d := os.NewFile(uintptr(fd), p.String())
 	defer d.Close()
-	var first []string // without recursive: the first names in order, which are looked up after all are read
-	for !l.full {
-		names, err := d.Readdirnames(256)
-		for _, name := range names {
-			switch {
-			case p.area == "" && !slices.Contains(areas, name):
-				continue // a temporary file of Put, which the jail does not see
-			case !l.recursive:
-				if err := l.budget.spend("list", p); err != nil {
-					return err
-				}
-				if p.child(name).String() > l.after {
-					first = append(first, name)
-				}
-				continue
-			}
-			if err := l.add(fd, p.child(name), name); err != nil {
-				return err
-			}
-		}
-		if first = l.cut(first, 2*l.max); err == io.EOF {
-			break
-		}
-		if err != nil {
+	var first []string
+	for err != io.EOF {
+		var names []string
+		if names, err = d.Readdirnames(256); err != nil && err != io.EOF {
 			return err
 		}
+		for _, name := range names {
+			if len(p.names) == 0 && !slices.Contains(areas, name) {
+				continue // a temporary file of Put, which the jail does not see
+			}
+			if err := l.spend(p); err != nil {
+				return err
+			}
+			if p.child(name).String() > l.after {
+				first = append(first, name)
+			}
+		}
+		if len(first) > 2*l.max {
+			first = l.cut(first)
+		}
 	}
-	slices.Sort(first)
-	for _, name := range l.cut(first, l.max) {
+	for _, name := range l.cut(first) {
 		if err := l.add(fd, p.child(name), name); err != nil {
 			return err
 		}
@@ -162,20 +153,17 @@ func (l *lister) dir(p place) error {
 	return nil
 }
 
-// cut returns the first l.max names in order if there are more than most.
-func (l *lister) cut(names []string, most int) []string {
-	if len(names) <= most {
+// cut returns the first l.max names in order.
+func (l *lister) cut(names []string) []string {
+	slices.Sort(names)
+	if len(names) <= l.max {
 		return names
 	}
-	slices.Sort(names)
 	l.more = true
 	return names[:l.max]
 }
 
 func (l *lister) add(dir int, p place, name string) error {
-	if err := l.budget.spend("list", p); err != nil {
-		return err
-	}
 	path := p.String()
 	if len(path) >= pathMax {
 		l.more = true
@@ -185,7 +173,7 @@ func (l *lister) add(dir int, p place, name string) error {
 		l.more, l.full = true, true
 		return nil
 	}
-	fd, err := openat2(dir, name, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	fd, err := openat2(dir, name, look, 0)
 	switch err {
 	case nil:
 	case unix.ENOENT:
@@ -202,7 +190,7 @@ func (l *lister) add(dir int, p place, name string) error {
 		return err
 	}
 	l.list, l.bytes = append(l.list, named{path, *e}), l.bytes+len(path)
-	if l.recursive && e.Type == "dir" {
+	if e.Type == "dir" {
 		l.dirs = append(l.dirs, p)
 	}
 	return nil

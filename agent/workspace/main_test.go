@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"brig/internal/test/asuser"
 	"brig/nsjail"
 )
@@ -136,6 +138,40 @@ func read(t testing.TB, tree *Tree, path string) string {
 	b, err := io.ReadAll(f)
 	must(t, err)
 	return string(b)
+}
+
+// stat describes one file of any type, and follows no symbolic link.
+func stat(t *Tree, path string) (*Entry, error) {
+	p, no := parse(path)
+	if no != nil {
+		return nil, no
+	}
+	if err := t.begin(); err != nil {
+		return nil, err
+	}
+	flags := look
+	if p.slash {
+		flags = lookDir
+	}
+	fd, err := t.open(p, flags)
+	if err != nil {
+		return nil, explain("read", p, err)
+	}
+	defer unix.Close(fd)
+	return entryOf(fd, p.String())
+}
+
+// mkdir makes a directory and its parents as Put makes those of a file.
+func mkdir(t *Tree, path string) error {
+	p, no := parse(path)
+	if no != nil {
+		return no
+	}
+	fd, err := t.makeDirs(p)
+	if err != nil {
+		return explain("make", p, err)
+	}
+	return unix.Close(fd)
 }
 
 // onlyAreas checks that nothing half-written is left in the root.

@@ -11,8 +11,14 @@ import (
 	"brig/internal/sys"
 )
 
-// beneath has the flags for every lookup from the Volume's root: openat2(2), Linux 5.6.
-const beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
+const (
+	// beneath has the flags for every lookup from the Volume's root: openat2(2), Linux 5.6.
+	beneath = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
+	// The flags to look at a file, to hold a directory, and to read its names.
+	look    = unix.O_PATH | unix.O_NOFOLLOW
+	lookDir = look | unix.O_DIRECTORY
+	readDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK
+)
 
 // control calls f with the descriptor of a file. The file cannot be closed, and the descriptor reused, during the call.
 func control(file *os.File, f func(fd int) error) error {
@@ -36,10 +42,13 @@ func (t *Tree) root(f func(root int) error) error {
 }
 
 // open opens a place from the Volume's root.
-func (t *Tree) open(p place, flags int) (fd int, err error) {
+func (t *Tree) open(p place, flags int) (int, error) { return t.openat(p.rel(), flags, 0) }
+
+// openat opens a path below the Volume's root.
+func (t *Tree) openat(path string, flags int, mode uint32) (fd int, err error) {
 	fd = -1
 	err = t.root(func(root int) error {
-		fd, err = openat2(root, p.rel(), flags, 0)
+		fd, err = openat2(root, path, flags, mode)
 		return err
 	})
 	return fd, err
@@ -60,8 +69,7 @@ func openat2(dir int, path string, flags int, mode uint32) (int, error) {
 
 // isLink reports whether a path is a symbolic link. It only serves to choose the error.
 func isLink(dir int, path string) bool {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: beneath}
-	fd, err := unix.Openat2(dir, path, &how)
+	fd, err := openat2(dir, path, look, 0)
 	if err != nil {
 		return false
 	}
@@ -70,16 +78,11 @@ func isLink(dir int, path string) bool {
 	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK
 }
 
-// openDir opens a directory for reading its names.
-func openDir(dir int, name string) (int, error) {
-	return openat2(dir, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-}
-
 // unlock changes the mode of an inaccessible directory to 0700 and opens it. It calls chmod(2) with the descriptor's
 // path in /proc: fchmod(2) rejects O_PATH, fchmodat(2) would follow a symbolic link that has replaced the directory,
 // and fchmodat2(2) requires Linux 6.6.
 func unlock(dir int, name string) (int, error) {
-	seen, err := openat2(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	seen, err := openat2(dir, name, lookDir, 0)
 	if err != nil {
 		return -1, err
 	}
@@ -88,16 +91,16 @@ func unlock(dir int, name string) (int, error) {
 	if err := unix.Chmod(self, 0o700); err != nil {
 		return -1, fmt.Errorf("chmod a directory by %s: %w", self, err)
 	}
-	return openDir(seen, ".")
+	return openat2(seen, ".", readDir, 0)
 }
 
 // makeDirs opens a directory (O_PATH), component by component, and creates missing ones.
 func (t *Tree) makeDirs(p place) (int, error) {
-	cur, err := t.open(place{area: p.area}, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW)
+	cur, err := t.open(place{names: p.names[:1]}, lookDir)
 	if err != nil {
 		return -1, err
 	}
-	for _, name := range p.names {
+	for _, name := range p.names[1:] {
 		child, err := t.makeDir(cur, name)
 		unix.Close(cur)
 		if err != nil {
@@ -110,45 +113,36 @@ func (t *Tree) makeDirs(p place) (int, error) {
 
 // makeDir opens one directory (O_PATH), and creates it if it is missing: mkdirat(2).
 func (t *Tree) makeDir(dir int, name string) (int, error) {
-	const flags = unix.O_DIRECTORY | unix.O_NOFOLLOW
-	fd, err := openat2(dir, name, unix.O_PATH|flags, 0)
+	fd, err := openat2(dir, name, lookDir, 0)
 	if err != unix.ENOENT {
 		return fd, err
 	}
-	if err = unix.Mkdirat(dir, name, 0o700); err != nil && err != unix.EEXIST {
+	if err = unix.Mkdirat(dir, name, 0o700); err == unix.EEXIST {
+		return openat2(dir, name, lookDir, 0)
+	} else if err != nil {
 		return -1, err
 	}
-	fresh := err == nil
-	if !fresh {
-		return openat2(dir, name, unix.O_PATH|flags, 0)
-	}
-	fd, err = openDir(dir, name)
-	if err != nil {
+	if fd, err = openat2(dir, name, readDir, 0); err != nil {
 		return -1, err
 	}
-	if err = t.own(fd); err == nil {
-		err = unix.Fchmod(fd, 0o755)
-	}
-	if err != nil {
+	if err = t.give(fd, 0o755); err != nil {
 		unix.Close(fd)
 		return -1, err
 	}
 	return fd, nil
 }
 
-// own makes the payload's user the owner of a file that the host has created: fchown(2).
-func (t *Tree) own(fd int) error {
+// give makes the payload's user the owner of a file that the host has created, and sets its mode: fchown(2), fchmod(2).
+func (t *Tree) give(fd int, mode uint32) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	uid, gid := t.volume.Owner()
-	if int(st.Uid) == uid && int(st.Gid) == gid {
-		return nil
+	if uid, gid := t.volume.Owner(); int(st.Uid) != uid || int(st.Gid) != gid {
+		if err := unix.Fchown(fd, uid, gid); err != nil {
+			// not explain's text for EPERM, which is about file modes
+			return fmt.Errorf("give it to the payload's user %d:%d, whom only root or that user may serve: %s", uid, gid, err)
+		}
 	}
-	if err := unix.Fchown(fd, uid, gid); err != nil {
-		// not explain's text for EPERM, which is about file modes
-		return fmt.Errorf("give it to the payload's user %d:%d, whom only root or that user may serve: %s", uid, gid, err)
-	}
-	return nil
+	return unix.Fchmod(fd, mode)
 }

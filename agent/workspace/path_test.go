@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -67,13 +68,13 @@ func FuzzParse(f *testing.F) {
 		if len(p.String()) >= pathMax+len("/work/") || strings.IndexByte(p.String(), 0) >= 0 {
 			t.Errorf("%q: %q", path, p)
 		}
+		if len(p.names) > 0 && !slices.Contains(areas, p.names[0]) {
+			t.Errorf("%q: %q in no area", path, p.names)
+		}
 		for _, name := range p.names {
 			if name == "" || name == "." || name == ".." || strings.Contains(name, "/") || len(name) > nameMax {
 				t.Errorf("%q: a name is %q", path, name)
 			}
-		}
-		if p.area == "" && len(p.names) > 0 {
-			t.Errorf("%q: %q in no area", path, p.names)
 		}
 		if again, r := parse(p.String()); len(p.String()) < pathMax && (r != nil || again.String() != p.String()) {
 			t.Errorf("%q: %q is %q, %v", path, p, again, r)

@@ -15,20 +15,14 @@ import (
 // complete: an existing file is then replaced, and left unchanged on error. Only the nine permission bits of perm are
 // used. More than max bytes are refused (CodeTooLarge); 0 means that only the quota is a limit (CodeDiskFull).
 func (t *Tree) Put(path string, r io.Reader, perm fs.FileMode, max int64) (*Entry, error) {
-	p, refusal := below(path)
-	if refusal != nil {
-		return nil, refusal
-	}
-	if p.slash {
-		return nil, refuse(CodeBadPath, "%s ends in a slash: a file is wanted", show(path))
-	}
-	if max < 0 {
-		return nil, refuse(CodeBadOption, "A file of at most %d bytes cannot be", max)
+	p, no := file(path)
+	if no != nil {
+		return nil, no
 	}
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
-	e, err := t.put(p, r, permissions(perm), max)
+	e, err := t.put(p, r, uint32(perm.Perm()), max)
 	if err != nil {
 		return nil, explain("write", p, err)
 	}
@@ -42,27 +36,23 @@ func (t *Tree) put(p place, r io.Reader, perm uint32, max int64) (e *Entry, err 
 		return nil, err
 	}
 	unix.Close(fd) // an open directory would keep the Volume alive while r blocks
-	f, name, err := t.stage()
+	f, err := t.stage()
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
-		t.drop(f)
 		if cerr := f.Close(); cerr != nil && !errors.Is(cerr, os.ErrClosed) && err == nil {
 			err = cerr
 		}
 		if err != nil {
-			err = errors.Join(err, t.unstage(name))
+			err = errors.Join(err, t.unstage(f.Name()))
 		}
 	}()
 	if err := fill(f, r, p, max); err != nil {
 		return nil, err
 	}
-	err = control(f, func(fd int) error {
-		if err := t.own(fd); err != nil {
-			return err
-		}
-		if err := unix.Fchmod(fd, perm); err != nil {
+	err = control(f.File, func(fd int) error {
+		if err := t.give(fd, perm); err != nil {
 			return err
 		}
 		e, err = entryOf(fd, p.String())
@@ -71,25 +61,21 @@ func (t *Tree) put(p place, r io.Reader, perm uint32, max int64) (e *Entry, err 
 	if err != nil {
 		return nil, err
 	}
-	return e, t.commit(name, p)
+	return e, t.commit(f.Name(), p)
 }
 
 // stage creates a temporary file in the Volume's root, which no jail sees.
-func (t *Tree) stage() (f *os.File, name string, err error) {
-	name = ".put-" + rand.Text()
-	var fd int
-	err = t.root(func(root int) error {
-		fd, err = openat2(root, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
-		return err
-	})
+func (t *Tree) stage() (*openFile, error) {
+	name := ".put-" + rand.Text()
+	fd, err := t.openat(name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	f = os.NewFile(uintptr(fd), name)
-	if err := t.hold(f); err != nil {
-		return nil, "", errors.Join(err, t.unstage(name))
+	f, err := t.hold(fd, name)
+	if err != nil {
+		return nil, errors.Join(err, t.unstage(name))
 	}
-	return f, name, nil
+	return f, nil
 }
 
 // unstage removes the file made by stage. It is not an error if the Volume is closed, since its files are gone.
@@ -104,18 +90,16 @@ func (t *Tree) unstage(name string) error {
 // commit renames the temporary file to its final name. renameat(2) replaces an existing file.
 func (t *Tree) commit(staged string, p place) error {
 	dir, name := p.split()
-	return t.root(func(root int) error {
-		fd, err := openat2(root, dir.rel(), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(fd)
-		return unix.Renameat(root, staged, fd, name)
-	})
+	fd, err := t.open(dir, lookDir)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return t.root(func(root int) error { return unix.Renameat(root, staged, fd, name) })
 }
 
 // fill copies r to a file.
-func fill(f *os.File, r io.Reader, p place, max int64) error {
+func fill(f io.Writer, r io.Reader, p place, max int64) error {
 	buf := make([]byte, 64<<10)
 	var total int64
 	for idle := 0; idle < 100; idle++ {

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -99,7 +100,7 @@ func TestSwapRaces(t *testing.T) {
 			_, err = tree.Put(p, strings.NewReader("put"), 0o666, 0)
 			count(t, done, "put", err)
 		}
-		count(t, done, "mkdir", tree.Mkdir("d/sub/new/er"))
+		count(t, done, "mkdir", mkdir(tree, "d/sub/new/er"))
 		_, _, err := tree.List("/work", true, "", 0)
 		count(t, done, "list", err)
 		for _, p := range []string{"d/sub/deep", "d/sub/new", "d/f", "d"} {
@@ -165,7 +166,7 @@ func snapshot(t *testing.T, dir string) string {
 				return err
 			}
 		}
-		b.WriteString(p + " " + octal(st.Mode) + " " + itoa(int(st.Uid)) + " " + itoa(int(st.Nlink)) + " " +
+		b.WriteString(p + " " + fmt.Sprintf("%04o", st.Mode&0o7777) + " " + itoa(int(st.Uid)) + " " + itoa(int(st.Nlink)) + " " +
 			itoa(int(st.Mtim.Nano())) + " " + itoa(int(st.Ctim.Nano())) + " " + string(text) + "\n")
 		return nil
 	}))

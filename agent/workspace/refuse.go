@@ -24,7 +24,7 @@ const (
 	CodeDiskFull   = "disk_full"            // the quota of bytes or inodes
 	CodeTooLarge   = "too_large"            // more bytes than the caller's bound
 	CodeTooMuch    = "too_much_work"        // more entries or time than one call may take
-	CodeBusy       = "busy"                 // being changed, or too many runs in it
+	CodeBusy       = "busy"                 // being changed, or the program ends
 	CodeBadAgent   = "bad_agent"            // not a valid agent name
 	CodeBadOption  = "bad_option"           // a quota or TTL out of bounds
 	CodeTooMany    = "too_many_sandboxes"   // of one agent, or of all

@@ -13,21 +13,21 @@ import (
 // symbolic link itself, not its target. If it takes too long, the rest remains (CodeTooMuch), and another call
 // continues.
 func (t *Tree) Remove(path string) error {
-	p, r := below(path)
-	if r != nil {
-		return r
+	p, no := below(path)
+	if no != nil {
+		return no
 	}
 	if err := t.begin(); err != nil {
 		return err
 	}
 	dir, name := p.split()
-	fd, err := t.open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW)
+	fd, err := t.open(dir, lookDir)
 	if err != nil {
 		return explain("remove", p, err)
 	}
 	defer unix.Close(fd)
-	m := &remover{budget: t.newBudget(), place: p, prefix: ".rm-" + rand.Text() + "-"}
-	if err := m.remove(fd, name, p.slash); err != nil {
+	m := &remover{budget: t.newBudget("remove"), place: p, prefix: ".rm-" + rand.Text() + "-"}
+	if err := m.remove(fd, name); err != nil {
 		return explain("remove", p, err)
 	}
 	return nil
@@ -37,19 +37,20 @@ func (t *Tree) Remove(path string) error {
 // below the top is moved up to the top and emptied later. That takes no inode, so it works in a full Volume. A payload
 // that renames files concurrently can delay it, but cannot make it remove anything outside.
 type remover struct {
-	budget *budget
+	*budget
 	place  place
 	prefix string // of the names for moved directories; the payload does not use it
 	moved  int
 }
 
-func (m *remover) spend() error { return m.budget.spend("remove", m.place) }
-
-func (m *remover) remove(parent int, name string, onlyDir bool) error {
+func (m *remover) remove(parent int, name string) error {
+	onlyDir := m.place.slash
 	for round := 0; ; round++ {
-		err := m.spend()
-		if err == nil {
-			err = m.attempt(parent, name, onlyDir)
+		err := m.spend(m.place)
+		if err == nil && onlyDir {
+			err = m.clear(parent, name)
+		} else if err == nil {
+			err = unlink(parent, name, m.clear)
 		}
 		switch {
 		case err == unix.ENOENT && round > 0:
@@ -62,26 +63,60 @@ func (m *remover) remove(parent int, name string, onlyDir bool) error {
 	}
 }
 
-func (m *remover) attempt(parent int, name string, onlyDir bool) error {
-	if !onlyDir {
-		if err := unix.Unlinkat(parent, name, 0); err != unix.EISDIR {
-			return err
-		}
+// unlink removes a file or an empty directory, and calls full for a directory with entries.
+func unlink(dir int, name string, full func(dir int, name string) error) error {
+	if err := unix.Unlinkat(dir, name, 0); err != unix.EISDIR {
+		return err
 	}
-	top, err := m.enter(parent, name)
+	if err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR); err == nil {
+		return nil
+	}
+	return full(dir, name)
+}
+
+// clear removes the top directory. It moves what is two levels below to the top, until nothing is left.
+func (m *remover) clear(parent int, name string) error {
+	return m.empty(parent, name, func(top int, name string) error {
+		return m.empty(top, name, func(dir int, name string) error { return m.raise(dir, name, top) })
+	})
+}
+
+// empty removes a directory and all its files, and calls full for its directories with entries. Names that could not be
+// removed because the file was replaced are tried again.
+func (m *remover) empty(parent int, name string, full func(dir int, name string) error) error {
+	dir, err := enter(parent, name)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(top)
-	if err := m.empty(top, func(name string) error { return m.child(top, name) }); err != nil {
-		return err
+	d := os.NewFile(uintptr(dir), name)
+	defer d.Close()
+	for any := true; any; {
+		any = false
+		if _, err := d.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		for err = nil; err != io.EOF; {
+			var names []string
+			if names, err = d.Readdirnames(256); err != nil && err != io.EOF {
+				return err
+			}
+			for _, name := range names {
+				any = true
+				if err := m.spend(m.place); err != nil {
+					return err
+				}
+				if err := unlink(dir, name, full); err != nil && !moved(err) {
+					return err
+				}
+			}
+		}
 	}
 	return unix.Unlinkat(parent, name, unix.AT_REMOVEDIR)
 }
 
 // enter opens a directory for reading and writing, regardless of its mode.
-func (m *remover) enter(dir int, name string) (int, error) {
-	fd, err := openDir(dir, name)
+func enter(dir int, name string) (int, error) {
+	fd, err := openat2(dir, name, readDir, 0)
 	if err == unix.EACCES {
 		return unlock(dir, name)
 	}
@@ -99,42 +134,6 @@ func (m *remover) enter(dir int, name string) (int, error) {
 	return fd, nil
 }
 
-// empty calls f for all names in a directory until none are left: f removes the file. Names that f could not remove
-// because the file was replaced are tried again.
-func (m *remover) empty(dir int, f func(name string) error) error {
-	again, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	d := os.NewFile(uintptr(again), "") // a separate os.File for Readdirnames
-	defer d.Close()
-	for any := true; any; {
-		any = false
-		if _, err := d.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		for {
-			names, err := d.Readdirnames(256)
-			for _, name := range names {
-				any = true
-				if err := m.spend(); err != nil {
-					return err
-				}
-				if err := f(name); err != nil && !moved(err) {
-					return err
-				}
-			}
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // moved reports whether err means that a name no longer refers to the same file. empty then tries the name again.
 func moved(err error) bool {
 	switch err {
@@ -142,35 +141,6 @@ func moved(err error) bool {
 		return true
 	}
 	return false
-}
-
-// child removes an entry of the top directory. If it is a directory, its files are removed and its subdirectories moved
-// to the top.
-func (m *remover) child(top int, name string) error {
-	if err := unix.Unlinkat(top, name, 0); err != unix.EISDIR {
-		return err
-	}
-	if err := unix.Unlinkat(top, name, unix.AT_REMOVEDIR); err == nil {
-		return nil
-	}
-	fd, err := m.enter(top, name)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	err = m.empty(fd, func(name string) error {
-		if err := unix.Unlinkat(fd, name, 0); err != unix.EISDIR {
-			return err
-		}
-		if err := unix.Unlinkat(fd, name, unix.AT_REMOVEDIR); err == nil {
-			return nil
-		}
-		return m.raise(fd, name, top)
-	})
-	if err != nil {
-		return err
-	}
-	return unix.Unlinkat(top, name, unix.AT_REMOVEDIR)
 }
 
 // raise moves a directory to the top. renameat2(2) needs write permission for the directory, since its ".." changes.

@@ -2,13 +2,10 @@ package workspace
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"brig/nsjail"
-
-	"golang.org/x/sys/unix"
 )
 
 // Sandbox is a Volume of an agent in a Store. Its methods may be called concurrently.
@@ -16,24 +13,18 @@ type Sandbox struct {
 	ID      string // "sb_" and 130 random bits
 	Agent   string
 	Created time.Time
-	Size    int64         // its quota in bytes
-	Inodes  int64         // its quota in inodes
-	TTL     time.Duration // without being used
-	Chain   []string      // other ids of its owner, such as a token's; the Store does not use them
+	CreateOptions
 
-	account string // see CreateOptions
 	store   *Store
 	volume  Volume
 	tree    *Tree
+	running sync.WaitGroup // the runs, for remove
 
 	// guarded by store.mu
-	used    time.Time // time of last use
-	runs    map[*run]struct{}
-	leaving bool          // deleted or expired
-	idle    chan struct{} // closed when the sandbox is leaving and its last run is released
+	used  time.Time   // time of last use
+	timer *time.Timer // calls expire when the TTL may have passed
+	runs  map[context.Context]context.CancelCauseFunc
 }
-
-type run struct{ cancel context.CancelCauseFunc }
 
 // of reports whether the sandbox belongs to the agent.
 func (b *Sandbox) of(agent string) bool { return b.Agent == agent || agent == Any }
@@ -64,39 +55,37 @@ func (b *Sandbox) Acquire(ctx context.Context) (runCtx context.Context, release 
 	if _, err := s.get(b.Agent, b.ID); err != nil {
 		return nil, nil, err
 	}
-	if s.o.MaxRuns > 0 && len(b.runs) >= s.o.MaxRuns {
-		return nil, nil, refuse(CodeBusy, "In this sandbox are %d runs, as many as there may be at a time", len(b.runs))
-	}
-	r := &run{}
-	runCtx, r.cancel = context.WithCancelCause(ctx)
-	b.runs[r] = struct{}{}
-	b.used = s.o.Now()
-	var once sync.Once
-	return runCtx, func() { once.Do(func() { b.release(r) }) }, nil
+	runCtx, cancel := context.WithCancelCause(ctx)
+	b.runs[runCtx] = cancel
+	b.running.Add(1)
+	b.used = time.Now()
+	return runCtx, func() { b.release(runCtx) }, nil
 }
 
-func (b *Sandbox) release(r *run) {
-	r.cancel(nil)
-	s := b.store
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(b.runs, r)
-	b.used = s.o.Now()
-	if b.leaving && len(b.runs) == 0 {
-		close(b.idle)
+func (b *Sandbox) release(run context.Context) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	cancel := b.runs[run]
+	if cancel == nil {
+		return // a second call
 	}
-	s.nudge()
+	cancel(nil)
+	delete(b.runs, run)
+	b.running.Done()
+	b.used = time.Now()
+	if b.store.live[b.ID] == b {
+		b.timer.Reset(b.TTL)
+	}
 }
 
 // touch records a use of the sandbox.
 func (b *Sandbox) touch() error {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
-	now := b.store.o.Now()
-	if b.leaving || b.expired(now) {
+	if b.store.live[b.ID] != b || b.expired() {
 		return gone()
 	}
-	b.used = now
+	b.used = time.Now()
 	return nil
 }
 
@@ -113,24 +102,27 @@ func (b *Sandbox) Expires() time.Time {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
 	if len(b.runs) > 0 {
-		return b.store.o.Now().Add(b.TTL)
+		return time.Now().Add(b.TTL)
 	}
 	return b.used.Add(b.TTL)
 }
 
 // expired reports whether the TTL has passed. The caller holds store.mu.
-func (b *Sandbox) expired(now time.Time) bool {
-	return len(b.runs) == 0 && !now.Before(b.used.Add(b.TTL))
-}
+func (b *Sandbox) expired() bool { return len(b.runs) == 0 && time.Since(b.used) >= b.TTL }
 
-// check checks that a Volume has the directories of all areas.
-func (t *Tree) check() error {
-	for _, area := range areas {
-		fd, err := t.open(place{area: area}, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW)
-		if err != nil {
-			return fmt.Errorf("sandbox: the volume has no directory %s: %w", area, err)
-		}
-		unix.Close(fd)
+// expire removes the sandbox if it has expired, or looks again when it may have. The last release starts the timer of a
+// sandbox with runs.
+func (b *Sandbox) expire() {
+	s := b.store
+	s.mu.Lock()
+	over := s.live[b.ID] == b && b.expired()
+	if over {
+		s.leave(b)
+	} else if s.live[b.ID] == b && len(b.runs) == 0 {
+		b.timer.Reset(time.Until(b.used.Add(b.TTL)))
 	}
-	return nil
+	s.mu.Unlock()
+	if over {
+		_ = s.remove(b, Expired) // the callback Removed was given the error
+	}
 }

@@ -1,9 +1,12 @@
 package workspace
 
 import (
+	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,16 +23,11 @@ type StoreOptions struct {
 	// (MaxBytes).
 	Max, MaxPerAgent           int
 	MaxBytes, MaxBytesPerAgent int64
-	// MaxRuns is the maximum number of concurrent runs in one sandbox; 0 means no limit.
-	MaxRuns int
 	// DefaultSize (256 MiB) and MaxSize (MaxBytes) limit one sandbox in bytes; DefaultInodes (16,384) and MaxInodes
 	// (2^20) limit it in inodes.
 	DefaultSize, MaxSize, DefaultInodes, MaxInodes int64
 	// DefaultTTL (1 hour) and MaxTTL (24 hours) are the time after which an unused sandbox expires.
 	DefaultTTL, MaxTTL time.Duration
-	// Now is the clock (time.Now). At returns a channel that signals when that clock reaches a time (a timer).
-	Now func() time.Time
-	At  func(time.Time) <-chan time.Time
 	// Removed, if set, is called when a sandbox has ended, with the cause (Deleted, Expired or Closed) and the error of
 	// closing its Volume. It may be called concurrently, and must not wait for Store.Close.
 	Removed func(s *Sandbox, by string, err error)
@@ -45,36 +43,21 @@ const (
 const minInodes = 16 // for the root, the areas and some files
 
 func (o *StoreOptions) fill() {
-	or(&o.Max, 100)
-	or(&o.MaxPerAgent, o.Max)
-	or(&o.MaxBytes, 4<<30)
-	or(&o.MaxBytesPerAgent, o.MaxBytes)
-	or(&o.MaxSize, o.MaxBytesPerAgent)
-	or(&o.DefaultSize, min(256<<20, o.MaxSize))
-	or(&o.MaxInodes, 1<<20)
-	or(&o.DefaultInodes, min(16<<10, o.MaxInodes))
-	or(&o.MaxTTL, 24*time.Hour)
-	or(&o.DefaultTTL, min(time.Hour, o.MaxTTL))
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.At == nil {
-		o.At = func(t time.Time) <-chan time.Time { return time.After(time.Until(t)) }
-	}
+	o.Max = cmp.Or(o.Max, 100)
+	o.MaxPerAgent = cmp.Or(o.MaxPerAgent, o.Max)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 4<<30)
+	o.MaxBytesPerAgent = cmp.Or(o.MaxBytesPerAgent, o.MaxBytes)
+	o.MaxSize = cmp.Or(o.MaxSize, o.MaxBytesPerAgent)
+	o.DefaultSize = cmp.Or(o.DefaultSize, min(256<<20, o.MaxSize))
+	o.MaxInodes = cmp.Or(o.MaxInodes, 1<<20)
+	o.DefaultInodes = cmp.Or(o.DefaultInodes, min(16<<10, o.MaxInodes))
+	o.MaxTTL = cmp.Or(o.MaxTTL, 24*time.Hour)
+	o.DefaultTTL = cmp.Or(o.DefaultTTL, min(time.Hour, o.MaxTTL))
 }
 
-func or[T ~int | ~int64](v *T, def T) {
-	if *v <= 0 {
-		*v = def
-	}
-}
-
-// Store holds all sandboxes. Its methods may be called concurrently.
+// Store holds all sandboxes, and removes those that expire. Its methods may be called concurrently.
 type Store struct {
-	o    StoreOptions
-	wake chan struct{} // wakes the reaper
-	done chan struct{} // closed to stop the reaper
-	end  chan struct{} // closed when the reaper has stopped
+	o StoreOptions
 
 	mu      sync.Mutex // also guards fields of Sandbox
 	closed  bool
@@ -84,24 +67,24 @@ type Store struct {
 	pending sync.WaitGroup // creations and removals in progress
 }
 
-// NewStore returns a Store. It expires sandboxes until Close.
+// NewStore returns a Store.
 func NewStore(o StoreOptions) *Store {
 	o.fill()
-	s := &Store{o: o, wake: make(chan struct{}, 1), done: make(chan struct{}), end: make(chan struct{}),
-		live: map[string]*Sandbox{}, agents: map[string]account{}}
-	go s.reap()
-	return s
+	return &Store{o: o, live: map[string]*Sandbox{}, agents: map[string]account{}}
 }
 
 // CreateOptions configures one sandbox. Zero values mean the Store's defaults.
 type CreateOptions struct {
-	Size   int64 // bytes
-	Inodes int64 // files
-	TTL    time.Duration
-	Chain  []string // see Sandbox.Chain
+	Size   int64         // its quota in bytes
+	Inodes int64         // its quota in inodes
+	TTL    time.Duration // without being used
+	Chain  []string      // other ids of its owner, such as a token's; the Store does not use them
 	// Account is the name to which MaxPerAgent and MaxBytesPerAgent apply. If it is "", they apply to the agent.
 	Account string
 }
+
+// charge returns how much memory a sandbox may use: its size, and about 1 KiB of kernel memory for each inode.
+func (o *CreateOptions) charge() int64 { return o.Size + o.Inodes<<10 }
 
 // Create creates a sandbox for an agent.
 func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
@@ -114,44 +97,34 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 	if err := s.bound(&o); err != nil {
 		return nil, err
 	}
-	if o.Account == "" {
-		o.Account = agent
-	}
-	if err := s.reserve(o.Account, charge(o.Size, o.Inodes)); err != nil {
+	o.Account = cmp.Or(o.Account, agent)
+	if err := s.reserve(&o); err != nil {
 		return nil, err
 	}
 	defer s.pending.Done()
 	v, err := s.o.Make(o.Size, o.Inodes)
 	if err != nil {
-		s.free(o.Account, charge(o.Size, o.Inodes))
+		s.free(&o)
 		return nil, fmt.Errorf("sandbox: make a volume of %d bytes and %d inodes: %w", o.Size, o.Inodes, err)
 	}
-	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, Size: o.Size, Inodes: o.Inodes, TTL: o.TTL,
-		Chain:   slices.Clone(o.Chain),
-		account: o.Account, store: s, volume: v, tree: NewTree(v), runs: map[*run]struct{}{}, idle: make(chan struct{})}
+	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, CreateOptions: o, store: s, volume: v,
+		tree: NewTree(v), runs: map[context.Context]context.CancelCauseFunc{}}
 	b.tree.used = b.touch
 	if err = b.tree.check(); err == nil {
 		err = s.add(b)
 	}
 	if err != nil {
-		err = errors.Join(err, v.Close())
-		s.free(o.Account, charge(o.Size, o.Inodes))
-		return nil, err
+		s.free(&o)
+		return nil, errors.Join(err, v.Close())
 	}
 	return b, nil
 }
 
 // bound sets the defaults, and refuses values that are out of bounds.
 func (s *Store) bound(o *CreateOptions) error {
-	if o.Size == 0 {
-		o.Size = s.o.DefaultSize
-	}
-	if o.Inodes == 0 {
-		o.Inodes = s.o.DefaultInodes
-	}
-	if o.TTL == 0 {
-		o.TTL = s.o.DefaultTTL
-	}
+	o.Size = cmp.Or(o.Size, s.o.DefaultSize)
+	o.Inodes = cmp.Or(o.Inodes, s.o.DefaultInodes)
+	o.TTL = cmp.Or(o.TTL, s.o.DefaultTTL)
 	switch {
 	case o.Size < 0 || o.Size > s.o.MaxSize:
 		return refuse(CodeBadOption, "A sandbox of %d bytes is out of bounds: 1 to %d", o.Size, s.o.MaxSize)
@@ -167,12 +140,12 @@ func (s *Store) add(b *Sandbox) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return refuse(CodeBusy, "No sandbox is made any more: the program is ending")
+		return errEnding()
 	}
-	b.Created = s.o.Now()
+	b.Created = time.Now()
 	b.used = b.Created
+	b.timer = time.AfterFunc(b.TTL, b.expire)
 	s.live[b.ID] = b
-	s.nudge()
 	return nil
 }
 
@@ -186,7 +159,7 @@ func (s *Store) Get(agent, id string) (*Sandbox, error) {
 // get returns the same error for an id that never existed, one that has ended, and one of another agent.
 func (s *Store) get(agent, id string) (*Sandbox, error) {
 	b := s.live[id]
-	if b == nil || !b.of(agent) || b.expired(s.o.Now()) {
+	if b == nil || !b.of(agent) || b.expired() {
 		return nil, refuse(CodeNotFound, "There is no sandbox %s: it was never made, or deleted, or has expired", show(id))
 	}
 	return b, nil
@@ -197,27 +170,15 @@ func (s *Store) List(agent string) []*Sandbox {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var list []*Sandbox
-	now := s.o.Now()
 	for _, b := range s.live {
-		if b.of(agent) && !b.expired(now) {
+		if b.of(agent) && !b.expired() {
 			list = append(list, b)
 		}
 	}
 	slices.SortFunc(list, func(a, b *Sandbox) int {
-		if c := a.Created.Compare(b.Created); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	return list
-}
-
-// Usage returns the number of sandboxes, including those being created or removed, and the sum of their quotas in
-// bytes.
-func (s *Store) Usage() (count int, bytes int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.count, s.bytes
 }
 
 // Delete ends a sandbox of an agent: it is no longer found, the contexts of its runs are cancelled, and its Volume is
@@ -235,27 +196,19 @@ func (s *Store) Delete(agent, id string) error {
 	return s.remove(b, Deleted)
 }
 
-// Close deletes all sandboxes and stops the reaper. A second call waits for the first.
+// Close deletes all sandboxes. A second call waits for the first.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	first := !s.closed
 	s.closed = true
-	var all []*Sandbox
-	for _, b := range s.live {
-		all = append(all, b)
-	}
+	all := slices.Collect(maps.Values(s.live))
 	for _, b := range all {
 		s.leave(b)
 	}
 	s.mu.Unlock()
-	if first {
-		close(s.done)
-	}
 	var errs []error
 	for _, b := range all {
 		errs = append(errs, s.remove(b, Closed))
 	}
-	<-s.end
 	s.pending.Wait()
 	return errors.Join(errs...)
 }
@@ -264,11 +217,24 @@ func (s *Store) Close() error {
 func (s *Store) leave(b *Sandbox) {
 	delete(s.live, b.ID)
 	s.pending.Add(1)
-	b.leaving = true
-	for r := range b.runs {
-		r.cancel(gone())
+	b.timer.Stop()
+	for _, cancel := range b.runs {
+		cancel(gone())
 	}
-	if len(b.runs) == 0 {
-		close(b.idle)
+}
+
+// remove ends an unregistered sandbox after its runs have ended.
+func (s *Store) remove(b *Sandbox, by string) error {
+	defer s.pending.Done()
+	b.running.Wait()
+	b.tree.Close()
+	err := b.volume.Close()
+	if err != nil {
+		err = fmt.Errorf("sandbox: close the volume of %s: %w", b.ID, err)
 	}
+	s.free(&b.CreateOptions)
+	if s.o.Removed != nil {
+		s.o.Removed(b, by, err)
+	}
+	return err
 }

@@ -1,7 +1,8 @@
 package workspace
 
 import (
-	"io/fs"
+	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -37,13 +38,12 @@ type Tree struct {
 
 	mu     sync.Mutex
 	closed bool
-	files  map[*os.File]struct{} // open files of callers and of Put
-	prune  int                   // at this number of files, those that callers have closed are dropped
+	files  map[*openFile]struct{} // of callers and of Put
 }
 
 // NewTree returns a Tree for a Volume. The caller still has to close the Volume.
 func NewTree(v Volume) *Tree {
-	return &Tree{volume: v, visits: maxVisits, time: maxTime, files: map[*os.File]struct{}{}, prune: 64}
+	return &Tree{volume: v, visits: maxVisits, time: maxTime, files: map[*openFile]struct{}{}}
 }
 
 // Close aborts operations in progress, and closes the files that Open has returned, which would keep the Volume's
@@ -54,34 +54,35 @@ func (t *Tree) Close() {
 	t.closed, t.files = true, nil
 	t.mu.Unlock()
 	for f := range files {
-		_ = f.Close() // read-only, or a temporary file
+		_ = f.File.Close() // read-only, or a temporary file
 	}
 }
 
-// hold registers a file for Close. If the Tree is closed already, it closes the file.
-func (t *Tree) hold(f *os.File) error {
+// openFile is a file that Tree.Close closes, too.
+type openFile struct {
+	*os.File
+	t *Tree
+}
+
+// Close closes the file.
+func (f *openFile) Close() error {
+	f.t.mu.Lock()
+	delete(f.t.files, f)
+	f.t.mu.Unlock()
+	return f.File.Close()
+}
+
+// hold returns a descriptor as a file for Tree.Close. If the Tree is closed already, it closes the descriptor.
+func (t *Tree) hold(fd int, name string) (*openFile, error) {
+	f := &openFile{os.NewFile(uintptr(fd), name), t}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		_ = f.Close()
-		return gone()
-	}
-	if len(t.files) >= t.prune {
-		for old := range t.files {
-			if err := control(old, func(int) error { return nil }); err != nil {
-				delete(t.files, old) // the caller has closed it
-			}
-		}
-		t.prune = max(64, 2*len(t.files))
+		_ = f.File.Close()
+		return nil, gone()
 	}
 	t.files[f] = struct{}{}
-	return nil
-}
-
-func (t *Tree) drop(f *os.File) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.files, f)
+	return f, nil
 }
 
 func (t *Tree) isClosed() bool {
@@ -101,41 +102,25 @@ func (t *Tree) begin() error {
 	return nil
 }
 
-// Stat describes one file of any type. It does not follow a symbolic link.
-func (t *Tree) Stat(path string) (*Entry, error) {
-	p, r := parse(path)
-	if r != nil {
-		return nil, r
+// check checks that a Volume has the directories of all areas.
+func (t *Tree) check() error {
+	for _, area := range areas {
+		fd, err := t.openat(area, lookDir, 0)
+		if err != nil {
+			return fmt.Errorf("sandbox: the volume has no directory %s: %w", area, err)
+		}
+		unix.Close(fd)
 	}
-	if err := t.begin(); err != nil {
-		return nil, err
-	}
-	flags := unix.O_PATH | unix.O_NOFOLLOW
-	if p.slash {
-		flags |= unix.O_DIRECTORY
-	}
-	fd, err := t.open(p, flags)
-	if err != nil {
-		return nil, explain("read", p, err)
-	}
-	defer unix.Close(fd)
-	e, err := entryOf(fd, p.String())
-	if err != nil {
-		return nil, explain("read", p, err)
-	}
-	return e, nil
+	return nil
 }
 
 // Open opens a regular file for reading. A payload may write to it concurrently, so its size may differ from the
 // Entry's. A sparse file may be larger than memory, so readers must limit what they read. Tree.Close closes the file if
 // the caller has not.
-func (t *Tree) Open(path string) (*os.File, *Entry, error) {
-	p, r := below(path)
-	if r != nil {
-		return nil, nil, r
-	}
-	if p.slash {
-		return nil, nil, refuse(CodeBadPath, "%s ends in a slash: a file is wanted", show(path))
+func (t *Tree) Open(path string) (io.ReadCloser, *Entry, error) {
+	p, no := file(path)
+	if no != nil {
+		return nil, nil, no
 	}
 	if err := t.begin(); err != nil {
 		return nil, nil, err
@@ -149,8 +134,8 @@ func (t *Tree) Open(path string) (*os.File, *Entry, error) {
 		unix.Close(fd)
 		return nil, nil, explain("read", p, err)
 	}
-	f := os.NewFile(uintptr(fd), p.String())
-	if err := t.hold(f); err != nil {
+	f, err := t.hold(fd, p.String())
+	if err != nil {
 		return nil, nil, err
 	}
 	return f, e, nil
@@ -158,7 +143,7 @@ func (t *Tree) Open(path string) (*os.File, *Entry, error) {
 
 // openRegular opens a regular file. It checks the type before and after opening it for reading.
 func (t *Tree) openRegular(p place) (int, error) {
-	seen, err := t.open(p, unix.O_PATH|unix.O_NOFOLLOW)
+	seen, err := t.open(p, look)
 	if err != nil {
 		return -1, err
 	}
@@ -187,6 +172,7 @@ func regular(fd int, p place) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
+	kind := "a device"
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 		return nil
@@ -194,25 +180,12 @@ func regular(fd int, p place) error {
 		return unix.EISDIR
 	case unix.S_IFLNK:
 		return unix.ELOOP
+	case unix.S_IFIFO:
+		kind = "a FIFO"
+	case unix.S_IFSOCK:
+		kind = "a socket"
 	}
-	return refuse(CodeNotRegular, "%s is %s: only regular files can be read from outside of a run", show(p.String()),
-		kindOf(st.Mode))
-}
-
-// Mkdir creates a directory with mode 0755, and its missing parents. It is not an error if the directory exists.
-func (t *Tree) Mkdir(path string) error {
-	p, r := parse(path)
-	if r != nil {
-		return r
-	}
-	if err := t.begin(); err != nil {
-		return err
-	}
-	fd, err := t.makeDirs(p)
-	if err != nil {
-		return explain("make", p, err)
-	}
-	return unix.Close(fd)
+	return refuse(CodeNotRegular, "%s is %s: only regular files can be read from outside of a run", show(p.String()), kind)
 }
 
 // Usage returns how many bytes and inodes of the Volume are in use, by fstatfs(2). It does not count as a use.
@@ -224,6 +197,3 @@ func (t *Tree) Usage() (bytes, inodes int64, err error) {
 	}
 	return int64(st.Blocks-st.Bfree) * st.Bsize, int64(st.Files - st.Ffree), nil
 }
-
-// permissions returns the nine permission bits, without set-user-ID, set-group-ID and sticky bits.
-func permissions(perm fs.FileMode) uint32 { return uint32(perm.Perm()) }

@@ -48,14 +48,14 @@ func TestPutOpenListRemove(t *testing.T) {
 		if list, more, err = tree.List(".", false, "", 0); err != nil || more || len(list) != 1 || list[0].Type != "dir" {
 			t.Errorf("one level: %+v, %v, %v", list, more, err)
 		}
-		must(t, tree.Mkdir("/work/a/b/")) // there already
-		must(t, tree.Mkdir("/output/x/y"))
+		must(t, mkdir(tree, "/work/a/b/")) // there already
+		must(t, mkdir(tree, "/output/x/y"))
 		must(t, tree.Remove("/work/a/"))
 		must(t, tree.Remove("/output/empty"))
-		if _, err := tree.Stat("/work/a"); err == nil {
+		if _, err := stat(tree, "/work/a"); err == nil {
 			t.Error("it is still there")
 		}
-		if e, err := tree.Stat("/output/x/y/"); err != nil || e.Type != "dir" {
+		if e, err := stat(tree, "/output/x/y/"); err != nil || e.Type != "dir" {
 			t.Errorf("%+v, %v", e, err)
 		}
 		onlyAreas(t, at)
@@ -65,11 +65,11 @@ func TestPutOpenListRemove(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
 		put(t, tree, "f", "")
-		must(t, tree.Mkdir("d/e"))
+		must(t, mkdir(tree, "d/e"))
 		putAt := func(path string) error { _, err := tree.Put(path, strings.NewReader("x"), 0o644, 0); return err }
 		open := func(path string) error { _, _, err := tree.Open(path); return err }
 		list := func(path string) error { _, _, err := tree.List(path, true, "", 0); return err }
-		stat := func(path string) error { _, err := tree.Stat(path); return err }
+		stat := func(path string) error { _, err := stat(tree, path); return err }
 		for _, c := range []struct {
 			what string
 			err  error
@@ -88,7 +88,7 @@ func TestRefusals(t *testing.T) {
 			{"list a file", list("f"), CodeNotDir},
 			{"list nothing", list("g"), CodeNotFound},
 			{"stat a file as a directory", stat("f/"), CodeNotDir},
-			{"make a directory on a file", tree.Mkdir("f"), CodeNotDir},
+			{"make a directory on a file", mkdir(tree, "f"), CodeNotDir},
 			{"remove an area", tree.Remove("/output"), CodeBadPath},
 			{"remove the root", tree.Remove("/"), CodeBadPath},
 			{"remove nothing", tree.Remove("g"), CodeNotFound},
@@ -135,7 +135,7 @@ func TestPutReplacesAName(t *testing.T) {
 		must(t, unix.Mkfifo(at+"/work/fifo", 0o666))
 		for _, p := range []string{"link", "fifo"} {
 			put(t, tree, p, "plain")
-			if e, err := tree.Stat(p); err != nil || e.Type != "file" {
+			if e, err := stat(tree, p); err != nil || e.Type != "file" {
 				t.Errorf("%s is %+v, %v", p, e, err)
 			}
 		}
@@ -159,12 +159,12 @@ func TestQuota(t *testing.T) {
 	put(t, tree, "big", strings.Repeat("x", 900<<10))
 	_, err = tree.Put("big", io.LimitReader(zeros{}, 200<<10), 0o644, 0)
 	wantCode(t, "replacing it", err, CodeDiskFull)
-	if e, err := tree.Stat("big"); err != nil || e.Size != 900<<10 {
+	if e, err := stat(tree, "big"); err != nil || e.Size != 900<<10 {
 		t.Errorf("the old one: %+v, %v", e, err)
 	}
 	err = nil
 	for i := 0; err == nil && i < 50; i++ {
-		err = tree.Mkdir("d" + strings.Repeat("/d", i))
+		err = mkdir(tree, "d"+strings.Repeat("/d", i))
 	}
 	wantCode(t, "directories", err, CodeDiskFull)
 	_, err = tree.Put("one", strings.NewReader(""), 0o644, 0)
@@ -209,7 +209,7 @@ func TestClose(t *testing.T) {
 		wantCode(t, "put", <-failed, CodeNotFound)
 		_, _, err = tree.Open("f")
 		wantCode(t, "open", err, CodeNotFound)
-		_, err = tree.Stat("f")
+		_, err = stat(tree, "f")
 		wantCode(t, "stat", err, CodeNotFound)
 		onlyAreas(t, at)
 		must(t, r.Close())

@@ -36,6 +36,27 @@ func Clip(s string, n int) string {
 	return s[:n]
 }
 
+// UTF8 returns a foreign text as valid UTF-8: each byte that is none becomes \xNN. A text over most bytes is cut, and
+// ends with the number of bytes that are left out, as in [+9 bytes].
+func UTF8(s string, most int) string {
+	if len(s) <= most && utf8.ValidString(s) {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		if b.Len() >= most {
+			fmt.Fprintf(&b, "[+%d bytes]", len(s)-i)
+			break
+		}
+		if r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd") {
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
 // Printable escapes what would steer a terminal, begin another line or is not UTF-8, as \xNN or \uNNNN.
 func Printable(s string) string {
 	var b strings.Builder
