@@ -157,7 +157,7 @@ func (p *Program) zsh() string {
 	first, all := p.payload()
 	locals, commands, cases := "", "", ""
 	for _, c := range p.all() {
-		commands += "\t\t" + quote(c.Name+":"+c.What) + "\n"
+		commands += "\t\t" + words.Shell(c.Name+":"+c.What) + "\n"
 		switch {
 		case c.Kind == Plain:
 			offer := strings.Join(p.choices(&c), " ")
@@ -165,7 +165,7 @@ func (p *Program) zsh() string {
 		case c.Kind == Service:
 			cases += "\t" + c.Name + ") _arguments '(- *)--help[print help]'"
 			for _, f := range c.Flags() {
-				cases += " \\\n\t\t" + quote("*--"+f.Name+zshValues(&f))
+				cases += " \\\n\t\t" + words.Shell("*--"+f.Name+zshValues(&f))
 			}
 			cases += " ;;\n"
 		case c.Name == first.Name:
@@ -193,7 +193,7 @@ func zshFlags(table []Flag) (lines string) {
 			if f.Many {
 				name = "*" + name
 			}
-			lines += "\t\t\t" + quote(name+zshValues(f)) + "\n"
+			lines += "\t\t\t" + words.Shell(name+zshValues(f)) + "\n"
 		}
 	}
 	return lines
@@ -225,18 +225,18 @@ func (p *Program) fish() string {
 	first, all := p.payload()
 	commands, flags := "# fish completion for "+p.Name+"; load it with: "+p.Name+" completion fish | source\n", ""
 	for _, c := range p.all() {
-		commands += "complete -c " + p.Name + " -f -n __fish_use_subcommand -a " + c.Name + " -d " + quote(c.What) + "\n"
+		commands += "complete -c " + p.Name + " -f -n __fish_use_subcommand -a " + c.Name + " -d " + words.Shell(c.What) + "\n"
 		seen := "complete -c " + p.Name + " -n '__fish_seen_subcommand_from " + c.Name + "'"
 		switch {
 		case c.Kind == Service:
 			commands += fishFlags(seen, c.Flags())
 		case c.Kind == Plain && p.WordsOnly:
-			commands += seen + " -a " + quote(strings.Join(p.choices(&c), " ")) + "\n"
+			commands += seen + " -a " + words.Shell(strings.Join(p.choices(&c), " ")) + "\n"
 		case c.Kind == Plain:
 			seen = strings.Replace(seen, " -n", " -f -n", 1)
 			offer := strings.Join(p.choices(&c), " ")
 			if offer, _, _ = strings.Cut(offer, "--"); offer != "" {
-				flags += seen + " -a " + quote(strings.TrimSpace(offer)) + "\n"
+				flags += seen + " -a " + words.Shell(strings.TrimSpace(offer)) + "\n"
 			}
 			flags += fishFlags(seen, c.flags())
 		case c.Name == first.Name:
@@ -260,12 +260,9 @@ func fishFlags(seen string, table []Flag) (lines string) {
 			lines += " -x"
 		}
 		if len(f.Words) > 0 {
-			lines += " -a " + quote(strings.Join(f.Words, " "))
+			lines += " -a " + words.Shell(strings.Join(f.Words, " "))
 		}
-		lines += " -d " + quote(f.Help) + "\n"
+		lines += " -d " + words.Shell(f.Help) + "\n"
 	}
 	return lines
 }
-
-// quote quotes a word for bash and zsh. The help texts have no backslash, so fish reads it too.
-func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

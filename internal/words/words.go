@@ -77,6 +77,9 @@ func Printable(s string) string {
 	return b.String()
 }
 
+// Shell quotes a word for sh(1), bash and zsh. If it has no backslash, fish reads it too.
+func Shell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
 // Or lists alternatives: "a", "a or b", "a, b or c".
 func Or(list []string) string {
 	if len(list) < 2 {

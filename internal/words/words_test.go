@@ -56,3 +56,11 @@ func FuzzQuote(f *testing.F) {
 		}
 	})
 }
+
+func TestShell(t *testing.T) {
+	for word, want := range map[string]string{"": "''", "a b": "'a b'", "it's $x": `'it'\''s $x'`} {
+		if got := Shell(word); got != want {
+			t.Errorf("%q becomes %s", word, got)
+		}
+	}
+}

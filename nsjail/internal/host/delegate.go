@@ -68,16 +68,13 @@ give() {
 	if l.Dir != "" {
 		for _, c := range l.Enabled {
 			if !slices.Contains(l.Subtree, c) {
-				fmt.Fprintf(&b, "echo +%s >%s\n", c, shellWord(path.Join(l.Dir, "cgroup.subtree_control")))
+				fmt.Fprintf(&b, "echo +%s >%s\n", c, words.Shell(path.Join(l.Dir, "cgroup.subtree_control")))
 			}
 		}
 		dirs = append(dirs, l.Dir)
 	}
 	for _, dir := range dirs {
-		b.WriteString("give " + shellWord(dir) + "\n")
+		b.WriteString("give " + words.Shell(dir) + "\n")
 	}
 	return b.String(), nil
 }
-
-// shellWord quotes a word for sh(1).
-func shellWord(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
