@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strconv"
+
+	"brig/internal/strictjson"
 )
 
 // effective returns the ports that a rule opens, or those of its mode if it has none.
@@ -62,12 +64,12 @@ func (p *Policy) UDPPorts() (ports []uint16, err *Problem) {
 			continue
 		}
 		if newPortSet(r.Ports).contains(PortDNS) {
-			return nil, &Problem{index("allow", i) + ".ports", "UDP port 53 is the jail's own resolver",
+			return nil, &Problem{strictjson.Index("allow", i) + ".ports", "UDP port 53 is the jail's own resolver",
 				"leave port 53 out; the keeper's servers are named in dns"}
 		}
 		union = newPortSet(slices.Concat(union, p.narrowed(&r)))
 		if union.count() > MaxUDPPorts {
-			return nil, &Problem{index("allow", i) + ".ports", "the udp rules name more than " +
+			return nil, &Problem{strictjson.Index("allow", i) + ".ports", "the udp rules name more than " +
 				strconv.Itoa(MaxUDPPorts) + " ports together", "name the ports that are needed, as udp://192.0.2.1:123"}
 		}
 	}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -34,10 +33,10 @@ type compiled struct {
 	prefix netip.Prefix // of an address rule
 }
 
-// ruleSet holds rules by exact name, by suffix, and those for addresses in their order.
+// ruleSet holds rules by their Host, and those for addresses in their order.
 type ruleSet struct {
-	exact, below map[string][]*compiled
-	prefixes     []*compiled
+	named    map[string][]*compiled
+	prefixes []*compiled
 }
 
 // Compile returns a Matcher. Its error is the *Problem that Check finds, or all of them joined.
@@ -100,41 +99,26 @@ func compile(r Rule, order int, ports portSet) *compiled {
 }
 
 func newRuleSet(list []*compiled) ruleSet {
-	s := ruleSet{exact: map[string][]*compiled{}, below: map[string][]*compiled{}}
+	s := ruleSet{named: map[string][]*compiled{}}
 	for _, c := range list {
-		suffix, wild := strings.CutPrefix(c.rule.Host, "*.")
-		switch {
-		case c.rule.CIDR != "":
+		if c.rule.CIDR != "" {
 			s.prefixes = append(s.prefixes, c)
-		case c.rule.Host == anyHost:
-			s.below[""] = append(s.below[""], c)
-		case wild:
-			s.below[suffix] = append(s.below[suffix], c)
-		default:
-			s.exact[suffix] = append(s.exact[suffix], c)
+		} else {
+			s.named[c.rule.Host] = append(s.named[c.rule.Host], c)
 		}
 	}
 	return s
 }
 
 // rules returns every rule for a normalised name.
-func (s *ruleSet) rules(name string) iter.Seq[*compiled] {
-	return func(yield func(*compiled) bool) {
-		all := func(list []*compiled) bool {
-			for _, c := range list {
-				if !yield(c) {
-					return false
-				}
-			}
-			return true
-		}
-		more := all(s.exact[name]) && all(s.below[""])
-		for more {
-			if _, name, more = strings.Cut(name, "."); more {
-				more = all(s.below[name])
-			}
-		}
+func (s *ruleSet) rules(name string) []*compiled {
+	list := slices.Concat(s.named[name], s.named[anyHost])
+	_, suffix, more := strings.Cut(name, ".")
+	for more {
+		list = append(list, s.named["*."+suffix]...)
+		_, suffix, more = strings.Cut(suffix, ".")
 	}
+	return list
 }
 
 // Host decides about a name at a TCP port. If several rules allow it, one of mode tcp determines the mode, since it
@@ -149,7 +133,7 @@ func (m *Matcher) Host(name string, port uint16) Decision {
 		d.Reason, d.Rule, d.Text = ReasonDenied, &c.rule, c.text
 		return d
 	}
-	for c := range m.deny.rules(name) {
+	for _, c := range m.deny.rules(name) {
 		if c.ports.contains(port) {
 			return denied(c)
 		}
@@ -158,7 +142,7 @@ func (m *Matcher) Host(name string, port uint16) Decision {
 		return denied(m.denies(netip.IPv4Unspecified(), port))
 	}
 	var best *compiled
-	for c := range m.allow.rules(name) {
+	for _, c := range m.allow.rules(name) {
 		d.Reason = ReasonPort
 		if c.ports.contains(port) && (best == nil || c.before(best, port)) {
 			best = c
@@ -199,10 +183,10 @@ func (m *Matcher) Knows(name string) bool {
 		return false
 	}
 	denied := m.closed
-	for c := range m.deny.rules(name) {
+	for _, c := range m.deny.rules(name) {
 		denied = newPortSet(slices.Concat(denied, c.ports))
 	}
-	for c := range m.allow.rules(name) {
+	for _, c := range m.allow.rules(name) {
 		if c.ports.minus(denied).count() > 0 {
 			return true
 		}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +15,7 @@ func (m *Matcher) Request(d Decision, method, target string) Reason {
 	}
 	reason := ReasonMethod
 	path, clean := cleanPath(target)
-	for r := range m.http(d) {
+	for _, r := range m.http(d) {
 		switch {
 		case len(r.Methods) > 0 && !slices.Contains(r.Methods, method):
 			continue
@@ -31,23 +30,17 @@ func (m *Matcher) Request(d Decision, method, target string) Reason {
 // Unlimited reports whether some http rule for d's name and port has neither methods nor paths, so that a connection
 // may leave HTTP (Upgrade).
 func (m *Matcher) Unlimited(d Decision) bool {
-	for r := range m.http(d) {
-		if d.Allow && len(r.Methods) == 0 && len(r.Paths) == 0 {
-			return true
-		}
-	}
-	return false
+	return d.Allow && slices.ContainsFunc(m.http(d), func(r *Rule) bool { return len(r.Methods)+len(r.Paths) == 0 })
 }
 
 // http returns the rules that allow HTTP at d's name and port.
-func (m *Matcher) http(d Decision) iter.Seq[*Rule] {
-	return func(yield func(*Rule) bool) {
-		for c := range m.allow.rules(d.name) {
-			if c.mode(d.port) == ModeHTTP && c.ports.contains(d.port) && !yield(&c.rule) {
-				return
-			}
+func (m *Matcher) http(d Decision) (rules []*Rule) {
+	for _, c := range m.allow.rules(d.name) {
+		if c.mode(d.port) == ModeHTTP && c.ports.contains(d.port) {
+			rules = append(rules, &c.rule)
 		}
 	}
+	return rules
 }
 
 // lookAlikes are characters beyond ASCII that some servers fold into . / \ % ; ?

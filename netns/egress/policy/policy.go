@@ -1,13 +1,13 @@
 package policy
 
 import (
-	"math"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"brig/internal/strictjson"
 	"brig/internal/words"
 )
 
@@ -70,7 +70,12 @@ func (p *Policy) Check() (problems []Problem) {
 		tooMany("allow", p.Allow), each("allow", p.Allow, allowRule), tooMany("deny", p.Deny), each("deny", p.Deny, denyRule),
 		each("allowed_ports", p.AllowedPorts, checkPorts), each("allowed_hosts", p.AllowedHosts, p.allowedHost),
 		each("blocked_hosts", p.BlockedHosts, blockedHost), each("blocked_ranges", p.BlockedRanges, blockedHost),
-		each("dns", p.DNS, dnsServer), p.checkBounds())
+		each("dns", p.DNS, dnsServer))
+	for _, b := range p.bounds() {
+		if problem := b.check(); problem != nil {
+			problems = append(problems, *problem)
+		}
+	}
 	if len(problems) == 0 {
 		if _, problem := p.UDPPorts(); problem != nil { // it looks across rules
 			problems = append(problems, *problem)
@@ -91,41 +96,7 @@ func tooMany(name string, rules []Rule) []Problem {
 func each[T, R any](name string, list []T, read func(T) (R, *Problem)) (problems []Problem) {
 	for i, element := range list {
 		if _, problem := read(element); problem != nil {
-			problems = append(problems, *problem.at(index(name, i)))
-		}
-	}
-	return problems
-}
-
-// checkBounds checks the numbers.
-func (p *Policy) checkBounds() (problems []Problem) {
-	for _, bound := range []struct {
-		path       string
-		value, max int64
-	}{
-		{"max_connections", int64(p.MaxConnections), 65536},
-		{"connections_per_second", int64(p.ConnectionsPerSecond), 1 << 20},
-		{"names_per_second", int64(p.NamesPerSecond), 1 << 20},
-		{"max_connection_bytes", int64(p.MaxConnectionBytes), math.MaxInt64},
-		{"max_bytes", int64(p.MaxBytes), math.MaxInt64},
-		{"bandwidth", int64(p.Bandwidth), 1 << 50},
-	} {
-		switch {
-		case bound.value < 0:
-			problems = append(problems, Problem{bound.path, "it is negative",
-				"write a positive number, or leave it out"})
-		case bound.value > bound.max:
-			problems = append(problems, Problem{bound.path, "it is above " + strconv.FormatInt(bound.max, 10),
-				"write a smaller number, or leave it out"})
-		}
-	}
-	for _, d := range []struct {
-		path  string
-		value Duration
-	}{{"connect_timeout", p.ConnectTimeout}, {"idle_timeout", p.IdleTimeout}} {
-		if value := time.Duration(d.value); value != 0 && (value < time.Millisecond || value > 30*24*time.Hour) {
-			problems = append(problems, Problem{d.path, value.String() + " is not between 1ms and 720h",
-				`write a time as "30s", or leave it out`})
+			problems = append(problems, *problem.at(strictjson.Index(name, i)))
 		}
 	}
 	return problems

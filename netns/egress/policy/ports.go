@@ -36,14 +36,6 @@ func (p Ports) MarshalJSON() ([]byte, error) {
 	return []byte(strconv.Quote(p.String())), nil
 }
 
-// UnmarshalJSON reads a number, "443", "8000-8010" or "*".
-func (p *Ports) UnmarshalJSON(data []byte) error {
-	return unmarshal(data, func(n *node) (problem *Problem) {
-		*p, problem = portsNode(n)
-		return problem
-	})
-}
-
 // parsePorts reads one range of the flag form.
 func parsePorts(s string) (Ports, *Problem) {
 	if s == "*" {

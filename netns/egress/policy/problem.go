@@ -2,7 +2,6 @@ package policy
 
 import (
 	"errors"
-	"strconv"
 	"unicode"
 )
 
@@ -45,8 +44,6 @@ func join(problems []Problem) error {
 	}
 	return errors.Join(errs...)
 }
-
-func index(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
 
 // plainRune reports whether a rune may be in a path, a log line and a table: it is printable and was decoded without
 // error.

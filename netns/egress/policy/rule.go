@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/strictjson"
 	"brig/internal/words"
 )
 
@@ -83,7 +84,7 @@ func (r Rule) canonical() (Rule, *Problem) {
 	for i, p := range r.Paths {
 		p, problem := canonicalPath(p)
 		if problem != nil {
-			return c, problem.at(index("paths", i))
+			return c, problem.at(strictjson.Index("paths", i))
 		}
 		c.Paths = append(c.Paths, p)
 	}
@@ -146,9 +147,9 @@ func (r *Rule) checkMode() *Problem {
 	for i, m := range r.Methods {
 		switch {
 		case !methodToken(m):
-			return &Problem{index("methods", i), words.QuoteASCII(m) + " is no HTTP method", "write it in capitals, as GET"}
+			return &Problem{strictjson.Index("methods", i), words.QuoteASCII(m) + " is no HTTP method", "write it in capitals, as GET"}
 		case m == "CONNECT":
-			return &Problem{index("methods", i), "CONNECT is never forwarded: it would hide what follows",
+			return &Problem{strictjson.Index("methods", i), "CONNECT is never forwarded: it would hide what follows",
 				"leave it out; allow the destination itself"}
 		}
 	}

@@ -1,9 +1,12 @@
 package policy
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 
+	"brig/internal/strictjson"
 	"brig/internal/words"
 )
 
@@ -19,57 +22,67 @@ var srtLists = []string{"allowedDomains", "deniedDomains"}
 // srtPorts begins the note about entries without a port.
 const srtPorts = "network.allowedDomains: entries without a port open 80 and 443 only; name others as "
 
-// isSRT reports whether n is a settings file of sandbox-runtime ("srt"): its lists are in an object "network", which a
-// policy does not have.
-func isSRT(n *node) bool {
-	network := n.get("network")
-	return network != nil && network.kind == "object"
+// isSRT reports whether data is a settings file of sandbox-runtime ("srt"): its lists are in an object "network", which
+// a policy does not have.
+func isSRT(data []byte) bool {
+	var top map[string]json.RawMessage
+	return json.Unmarshal(data, &top) == nil && bytes.HasPrefix(top["network"], []byte("{"))
 }
 
 // readSRT reads network.allowedDomains and network.deniedDomains. Their entries are a name, *.name (any depth below it,
 // not itself, as in brig) or an address, with ":PORT" for a single port; denied wins over allowed. Each other section
 // gets a note that it is ignored.
-func readSRT(n *node) (p *Policy, notes []string, problem *Problem) {
-	p = &Policy{}
-	for _, key := range n.keys {
+func (p *Policy) readSRT(r *strictjson.Reader) (notes []string, err error) {
+	var network json.RawMessage
+	err = r.Members("", func(key string) error {
+		raw, err := r.Raw(key)
 		switch {
 		case slices.Contains([]string{"allow", "deny", "allowed_ports", "blocked_hosts"}, key):
-			return nil, nil, &Problem{key, "the file is an srt settings file and a policy at once",
-				"keep either network or " + key}
-		case key != "network":
+			return r.Fail(key, &Problem{"", "the file is an srt settings file and a policy at once",
+				"keep either network or " + key})
+		case key == "network":
+			network = raw
+		default:
 			notes = append(notes, shown(key)+": ignored: not about the network")
 		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	network := n.get("network")
-	for i, key := range network.keys {
-		val, path := network.vals[i], "network."+shown(key)
-		switch {
-		case key == "allowedDomains":
-			problem = srtList(val, func(s string) *Problem { return p.srtAllow(s, &notes) })
-		case key == "deniedDomains":
-			problem = srtList(val, p.srtDeny)
-		case slices.Contains(srtKeys, key):
-			notes = append(notes, path+": ignored: it has no meaning here")
-		case words.Nearest(key, srtLists) != "":
-			problem = &Problem{Reason: "there is no such field", Fix: words.DidYouMean(key, srtLists)}
-		default:
-			notes = append(notes, path+": ignored: unknown")
-		}
-		if problem != nil {
-			return nil, nil, problem.at(path)
-		}
-	}
-	return p, notes, nil
+	err = document.Read(network, func(r *strictjson.Reader, _ string) error {
+		return r.Members("network", func(key string) error { return p.readNetwork(r, key, &notes) })
+	})
+	return notes, err
 }
 
-func srtList(n *node, add func(string) *Problem) *Problem {
+// readNetwork reads the value of a key of srt's section "network".
+func (p *Policy) readNetwork(r *strictjson.Reader, key string, notes *[]string) error {
+	path := "network." + shown(key)
+	switch {
+	case key == "allowedDomains":
+		return srtList(r, path, func(s string) *Problem { return p.srtAllow(s, notes) })
+	case key == "deniedDomains":
+		return srtList(r, path, p.srtDeny)
+	case slices.Contains(srtKeys, key):
+		*notes = append(*notes, path+": ignored: it has no meaning here")
+	case words.Nearest(key, srtLists) != "":
+		return r.Fail(path, &Problem{Reason: "there is no such field", Fix: words.DidYouMean(key, srtLists)})
+	default:
+		*notes = append(*notes, path+": ignored: unknown")
+	}
+	_, err := r.Raw(path)
+	return err
+}
+
+func srtList(r *strictjson.Reader, path string, add func(string) *Problem) error {
 	var entries []string
-	if problem := list(&entries, `an array of domains, as ["example.com"]`, stringNode)(n); problem != nil {
-		return problem
+	if err := list(&entries, `an array of domains, as ["example.com"]`, readText)(r, path); err != nil {
+		return err
 	}
 	for i, entry := range entries {
 		if problem := add(entry); problem != nil {
-			return (&Problem{"", problem.Reason, problem.Fix}).at(index("", i))
+			return r.Fail(strictjson.Index(path, i), &Problem{"", problem.Reason, problem.Fix})
 		}
 	}
 	return nil

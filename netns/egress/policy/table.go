@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,58 +21,35 @@ type Row struct {
 // with its default ports, and narrowed by AllowedPorts. A rule without ports left has no row. The policy must have
 // passed Check.
 func Effective(p *Policy) (rows []Row) {
+	var ports []portSet // of each row
+	add := func(row Row, set portSet) {
+		last := len(rows) - 1
+		if last >= 0 && rows[last] == row && row.Verdict == "allow" { // as of an address rule that was split at 80 and 443
+			ports[last] = newPortSet(slices.Concat(ports[last], set))
+			return
+		}
+		rows, ports = append(rows, row), append(ports, set)
+	}
 	for _, r := range p.denials() {
-		target := r.rule.Host + r.rule.CIDR
-		rows = append(rows, Row{Verdict: "deny", Target: target, Protocol: "any", Ports: r.ports.String()})
+		add(Row{Verdict: "deny", Target: r.rule.Host + r.rule.CIDR, Protocol: "any"}, r.ports)
 	}
 	for _, r := range p.allowances() {
 		left := r.ports
 		for _, at := range []portSet{{{80, 80}}, {{443, 443}}, {anyPort}} { // the default mode differs between these
-			ports := left.and(at)
+			set := left.and(at)
 			if r.rule.Mode != ModeDefault {
-				ports = left
+				set = left
 			}
-			if left = left.minus(ports); ports.count() == 0 {
-				continue
-			}
-			row := Row{Verdict: "allow", Target: r.rule.Host + r.rule.CIDR, Protocol: "tcp", Ports: ports.String(),
-				Mode: r.mode(ports[0].From), Methods: strings.Join(r.rule.Methods, ","),
-				Paths: strings.Join(r.rule.Paths, " ")}
-			if row.Mode == ModeUDP {
-				row.Protocol = "udp"
-			}
-			rows = append(rows, row)
-		}
-	}
-	return merge(rows)
-}
-
-// merge joins neighbours that differ in their ports only, as those of an address rule that was split at 80 and 443.
-func merge(rows []Row) (out []Row) {
-	for _, row := range rows {
-		if len(out) > 0 {
-			last := &out[len(out)-1]
-			same := *last
-			same.Ports = row.Ports
-			if same == row && row.Verdict == "allow" {
-				last.Ports = joinPorts(last.Ports, row.Ports)
-				continue
+			if left = left.minus(set); set.count() > 0 {
+				add(Row{Verdict: "allow", Target: r.rule.Host + r.rule.CIDR, Protocol: protocol(r), Mode: r.mode(set[0].From),
+					Methods: strings.Join(r.rule.Methods, ","), Paths: strings.Join(r.rule.Paths, " ")}, set)
 			}
 		}
-		out = append(out, row)
 	}
-	return out
-}
-
-// joinPorts returns the union of two texts of portSet.String.
-func joinPorts(a, b string) string {
-	var ports []Ports
-	for s := range strings.SplitSeq(a+","+b, ",") {
-		if p, problem := parsePorts(s); problem == nil {
-			ports = append(ports, p)
-		}
+	for i := range rows {
+		rows[i].Ports = ports[i].String()
 	}
-	return newPortSet(ports).String()
+	return rows
 }
 
 // Table returns the effective policy as text in columns, followed by what holds in every policy.
