@@ -225,7 +225,8 @@ func (p *Program) fish() string {
 	first, all := p.payload()
 	commands, flags := "# fish completion for "+p.Name+"; load it with: "+p.Name+" completion fish | source\n", ""
 	for _, c := range p.all() {
-		commands += "complete -c " + p.Name + " -f -n __fish_use_subcommand -a " + c.Name + " -d " + words.Shell(c.What) + "\n"
+		commands += "complete -c " + p.Name + " -f -n __fish_use_subcommand -a " + c.Name + " -d " +
+			words.Shell(c.What) + "\n"
 		seen := "complete -c " + p.Name + " -n '__fish_seen_subcommand_from " + c.Name + "'"
 		switch {
 		case c.Kind == Service:

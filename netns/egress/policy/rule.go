@@ -147,7 +147,8 @@ func (r *Rule) checkMode() *Problem {
 	for i, m := range r.Methods {
 		switch {
 		case !methodToken(m):
-			return &Problem{strictjson.Index("methods", i), words.QuoteASCII(m) + " is no HTTP method", "write it in capitals, as GET"}
+			return &Problem{strictjson.Index("methods", i), words.QuoteASCII(m) + " is no HTTP method",
+				"write it in capitals, as GET"}
 		case m == "CONNECT":
 			return &Problem{strictjson.Index("methods", i), "CONNECT is never forwarded: it would hide what follows",
 				"leave it out; allow the destination itself"}
