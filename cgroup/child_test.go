@@ -49,7 +49,7 @@ func spawn(t testing.TB, group int, part, arg string, change ...func(*exec.Cmd))
 	return c
 }
 
-// line is the next that the part says.
+// line returns the part's next line.
 func (c *child) line(t testing.TB) string {
 	t.Helper()
 	s, err := c.out.ReadString('\n')

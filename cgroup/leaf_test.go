@@ -61,7 +61,7 @@ func text(t testing.TB, o order) string {
 	return string(b)
 }
 
-// made waits for what a part "create" says.
+// made waits for the line of a part "create".
 func (c *child) made(t testing.TB) (m made) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(c.line(t)), &m); err != nil {
@@ -79,8 +79,8 @@ func procs(t testing.TB, dir string) []string {
 	return strings.Fields(string(b))
 }
 
-// TestMoveToLeaf: a process whose own group has other processes, one of which makes more all the time, has them all moved
-// to the leaf, and makes its group beside that. The next one starts from inside the leaf.
+// TestMoveToLeaf: a process whose own group has other processes, one of which makes more all the time, has them all
+// moved to the leaf, and makes its group beside that. The next one starts from inside the leaf.
 func TestMoveToLeaf(t *testing.T) {
 	l, _ := yard(t)
 	for controller, want := range domestic(t, l) {

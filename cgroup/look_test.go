@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestParseParent: a parent is below what is mounted, whatever its path says.
+// TestParseParent: a parent is below the mount, whatever its path is.
 func TestParseParent(t *testing.T) {
 	for parent, want := range map[string]string{"/": "/sys/fs/cgroup", "/a/b": "/sys/fs/cgroup/a/b", "/a/../../../../tmp": "", "/..": "", "/../x": "",
 		"/a/": "", "a": "", "/a//b": "", "/./a": "", "/a/" + Leaf: "/sys/fs/cgroup/a/" + Leaf} {

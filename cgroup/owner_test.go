@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSweepNeverTakesTheLiving: makers and sweepers in processes of their own, 200 groups in all. Each maker checks that
-// its group and the process in it live, and ends by killing itself, which leaves its last group to the others.
+// TestSweepNeverTakesTheLiving: makers and sweepers in processes of their own, 200 groups in all. Each maker checks
+// that its group and the process in it live, and ends by killing itself, which leaves its last group to the others.
 func TestSweepNeverTakesTheLiving(t *testing.T) {
 	l, _ := yard(t)
 	var sweepers []*child

@@ -19,7 +19,7 @@ const (
 	argVar  = "BRIG_CGROUP_ARG"
 )
 
-// play is what a child does. Each part says a line when it is ready, and ends when its input does.
+// play is what a child does. Each part prints a line when it is ready, and ends when its input does.
 func play(part string) error {
 	arg := os.Getenv(argVar)
 	switch part {
@@ -43,7 +43,7 @@ func play(part string) error {
 	return errors.New("there is no such part")
 }
 
-// ready says a line and waits for the end of the input.
+// ready prints a line and waits for the end of the input.
 func ready(line string) error {
 	fmt.Println(line)
 	_, err := io.Copy(io.Discard, os.Stdin)
@@ -59,7 +59,7 @@ type order struct {
 	Wait   bool // for a byte first
 }
 
-// made is what it says.
+// made is the line that it prints.
 type made struct {
 	Dirs  []string
 	Group string // its own afterwards

@@ -28,7 +28,7 @@ func layout(t testing.TB) *Layout {
 }
 
 // yard is a group of the test's own in every hierarchy that can be written, so that nobody else's is swept: the name is
-// none that brig takes for its own. It gives the layout for making groups below it.
+// none that brig takes for its own. It returns the layout for making groups below it.
 func yard(t testing.TB) (*Layout, string) {
 	t.Helper()
 	own := layout(t)

@@ -43,7 +43,7 @@ func TestStats(t *testing.T) {
 	t.Logf("%+v", s)
 }
 
-// TestProcessesRefused: the counter says that fork(2) has met the limit.
+// TestProcessesRefused: the counter shows that fork(2) has met the limit.
 func TestProcessesRefused(t *testing.T) {
 	l, _ := yard(t)
 	g := makeGroup(t, l, &Limits{Processes: 1})
@@ -110,7 +110,8 @@ func TestOOM(t *testing.T) {
 	}
 }
 
-// TestOOMAbove: where the limit of a group above is the cause, the group's own has not been met, and says so.
+// TestOOMAbove: where the limit of a group above is the cause, the group's own has not been met, and its counter shows
+// that.
 func TestOOMAbove(t *testing.T) {
 	l, _ := yard(t)
 	above := makeGroup(t, l, &Limits{Memory: 48 << 20, NoOOMGroup: true, Swap: Swap{Set: true, Implied: true}})

@@ -173,7 +173,7 @@ func TestSweepMost(t *testing.T) {
 	}
 }
 
-// TestSweepBounds: somebody inside has made more groups than a sweep deals with; it says so, and is not held up.
+// TestSweepBounds: somebody inside has made more groups than a sweep deals with; it reports that, and does not hang.
 func TestSweepBounds(t *testing.T) {
 	l, _ := yard(t)
 	use := *l

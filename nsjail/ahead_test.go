@@ -22,7 +22,8 @@ const aheadFile = "internal/launcher/ahead_amd64.h"
 // lastAhead is in the last call of that beginning, and in no other.
 const lastAhead = `"etc/mtab"`
 
-// earlyPlan is what this machine does for a Spec with a launcher that was forked early, which takes the same ids each time.
+// earlyPlan is what this machine does for a Spec with a launcher that was forked early, which takes the same ids each
+// time.
 func earlyPlan(t *testing.T, s spec.Spec) *plan.Plan {
 	t.Helper()
 	s.Args = []string{"true"}

@@ -101,10 +101,10 @@ func TestNothingCarriesOver(t *testing.T) {
 	}
 }
 
-// sockstat is what /proc/net/sockstat says of the whole machine.
+// sockstat is the machine's /proc/net/sockstat.
 var sockstat = regexp.MustCompile(` (orphan|alloc|mem) [0-9]+`)
 
-// differ gives the lines in which two texts differ.
+// differ returns the lines in which two texts differ.
 func differ(a, b string) (d string) {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range max(len(x), len(y)) {
@@ -192,7 +192,7 @@ func TestNetStateNoticesEverything(t *testing.T) {
 	}
 }
 
-// Many at once through everything that a Runner can have ready; each has its own directory and says its own number.
+// Many at once through everything that a Runner can have ready; each has its own directory and prints its own number.
 func TestPoolsUnderLoad(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Pool: 4, Reuse: true, Jails: 12})
 	for _, s := range []spec.Spec{{Args: []string{"true"}}, {Args: []string{"true"}, Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/work"}}}} {
@@ -390,8 +390,8 @@ func TestFailedStartsLeaveNothing(t *testing.T) {
 	until(t, "descriptors come down", func() bool { return count() <= before+60 }) // by now jails are parked
 }
 
-// Every jail shows the same public configuration and nothing private, whether it takes it from the host's /etc or from a
-// Runner's copies, whole or piece by piece.
+// Every jail shows the same public configuration and nothing private, whether it takes it from the host's /etc or from
+// a Runner's copies, whole or piece by piece.
 func TestPublicEtc(t *testing.T) {
 	h, err := host.Look(&spec.Spec{Args: []string{"true"}})
 	if err != nil {

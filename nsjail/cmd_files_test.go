@@ -189,8 +189,8 @@ except OSError as e: print("refused")'`)
 	wantOutput(t, c, "refused")
 }
 
-// What a jail takes from the host's /etc for itself does not get in the way of what the caller shares from there: a file,
-// a directory, a link to one, and the whole of the host's tree.
+// What a jail takes from the host's /etc for itself does not get in the way of what the caller shares from there: a
+// file, a directory, a link to one, and the whole of the host's tree.
 func TestBindFromEtc(t *testing.T) {
 	dir := "/etc/alternatives"
 	if _, err := os.Stat(dir); err != nil {
@@ -241,7 +241,8 @@ func TestDeadSockets(t *testing.T) {
 	}
 }
 
-// A small file behind a read-only bind is a copy, with its x permission; a large one is the host's own, and the plan says so.
+// A small file behind a read-only bind is a copy, with its x permission; a large one is the host's own, and a note in
+// the plan tells it.
 func TestBoundCopies(t *testing.T) {
 	dir := t.TempDir()
 	for name, size := range map[string]int{"script": 0, "large": host.MaxBoundCopy + 1} {

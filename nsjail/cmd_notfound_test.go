@@ -13,7 +13,7 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// TestRemedyWorks does what the error about a missing command says, and the command runs.
+// TestRemedyWorks applies the remedy in the error about a missing command, and the command runs.
 func TestRemedyWorks(t *testing.T) {
 	for _, layout := range []struct{ name, file, link string }{
 		{"plain", "bin/mytool", ""}, {"with lib", "bin/mytool", ""}, {"pyenv shim", "versions/3/bin/mytool", "shims/mytool"},
@@ -51,8 +51,8 @@ func TestRemedyWorks(t *testing.T) {
 	}
 }
 
-// TestWhyItCannotRun: a file that is there and cannot run has a reason of its own, and one that is not there a flag that
-// brings it in.
+// TestWhyItCannotRun: a file that is there and cannot run has a reason of its own, and one that is not there a flag
+// that brings it in.
 func TestWhyItCannotRun(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -137,7 +137,8 @@ func TestTargetOntoTheRoot(t *testing.T) {
 	}
 }
 
-// TestFileDoesNotOverwrite: --file is a private copy; it must not replace a file of the host through a shared directory.
+// TestFileDoesNotOverwrite: --file is a private copy; it must not replace a file of the host through a shared
+// directory.
 func TestFileDoesNotOverwrite(t *testing.T) {
 	dir, src := shared(t, 0), filepath.Join(shared(t, 0), "have")
 	precious := filepath.Join(dir, "have")

@@ -20,7 +20,7 @@ import (
 // shell is a jail that runs a script with sh.
 func shell(script string) *Cmd { return Command("/bin/sh", "-c", script) }
 
-// mustRun runs a jail and gives its output; it fails the test if the jail could not be made.
+// mustRun runs a jail and returns its output; it fails the test if the jail could not be made.
 func mustRun(t *testing.T, c *Cmd) (string, *Result) {
 	t.Helper()
 	out, r, err := c.CombinedOutput()
@@ -39,7 +39,7 @@ func wantOutput(t *testing.T, c *Cmd, want string) {
 	}
 }
 
-// startError starts a jail that cannot be made and gives the Error.
+// startError starts a jail that cannot be made and returns the Error.
 func startError(t *testing.T, c *Cmd) *spec.Error {
 	t.Helper()
 	r, err := c.Run()
@@ -240,7 +240,7 @@ func TestCPUTime(t *testing.T) {
 	}
 }
 
-// profile writes a seccomp profile and gives its path.
+// profile writes a seccomp profile and returns its path.
 func profile(t *testing.T, text string) string {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "profile.json")

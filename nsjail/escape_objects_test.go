@@ -44,7 +44,7 @@ func setupLoopback(t *testing.T, s *scene) {
 	_, s.vars["PORT"], _ = net.SplitHostPort(l.Addr().String())
 }
 
-// setupSessionKey gives this thread, and the launcher that it starts, a session keyring with a secret, $KEY.
+// setupSessionKey makes a session keyring with a secret, $KEY, for this thread and the launcher that it starts.
 func setupSessionKey(t *testing.T, s *scene) {
 	lockThread()
 	if _, err := unix.KeyctlInt(unix.KEYCTL_JOIN_SESSION_KEYRING, 0, 0, 0, 0); err != nil { // without a name

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// switchOff weakens a plan as an attack's header says. A line that changes nothing is an error: the plan has changed
-// and the attack must follow.
+// switchOff weakens a plan by the `off:` line of an attack. A line that changes nothing is an error: the plan has
+// changed and the attack must follow.
 func switchOff(t *testing.T, s *scene, p *plan.Plan, offs []off) {
 	for _, o := range offs {
 		if o.lane != "" && o.lane != lane() || o.kind == "spec" {

@@ -145,7 +145,7 @@ func setupDaemon(t *testing.T, s *scene) {
 	})
 }
 
-// findMarked gives a process with the mark in its arguments, or 0.
+// findMarked returns a process with the mark in its arguments, or 0.
 func findMarked(mark string) int {
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -223,7 +223,7 @@ func setupProtected(t *testing.T, s *scene) {
 	})
 }
 
-// setupHardLink gives it a second name.
+// setupHardLink makes a second name of it.
 func setupHardLink(t *testing.T, s *scene) {
 	if err := os.Link(s.path("work/.git/hooks/pre-commit"), s.path("work/same")); err != nil {
 		t.Fatal(err)

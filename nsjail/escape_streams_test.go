@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setupTerminal gives the payload a terminal of the host as its stdin. It looks for characters that nobody typed, and
+// setupTerminal opens a terminal of the host as the payload's stdin. It looks for characters that nobody typed, and
 // whether the terminal is as it was.
 func setupTerminal(t *testing.T, s *scene) {
 	_, slave := pseudoTerminal(t)
@@ -42,7 +42,7 @@ func setupTerminal(t *testing.T, s *scene) {
 	})
 }
 
-// setupPipe gives the payload a pipe of the host's as its stdin, and looks whether its flags or the owner of its
+// setupPipe opens a pipe of the host as the payload's stdin, and looks whether its flags or the owner of its
 // signals were changed.
 func setupPipe(t *testing.T, s *scene) {
 	f := callersFiles["pipe"](t, true)
@@ -65,7 +65,7 @@ func setupPipe(t *testing.T, s *scene) {
 	})
 }
 
-// setupLog gives the payload a log as its stderr, which the caller appends to, and looks whether that is all.
+// setupLog opens a log as the payload's stderr, which the caller appends to, and looks whether that is all.
 func setupLog(t *testing.T, s *scene) {
 	line := "host-secret " + s.vars["MARK"] + "\n"
 	s.write(t, "log", line)

@@ -10,8 +10,9 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// TestBenignSymlinks: a directory is made through a link that leads to a place of the jail. A mount is not, since a payload
-// that may write there could lead it elsewhere the next time: the error asks for the path that the link leads to, which works.
+// TestBenignSymlinks: a directory is made through a link that leads to a place of the jail. A mount is not, since a
+// payload that may write there could lead it elsewhere the next time: the error asks for the path that the link leads
+// to, which works.
 func TestBenignSymlinks(t *testing.T) {
 	for name, link := range map[string]string{
 		"relative": "real", "absolute": "/work/real", "upwards": "../work/real", "above the root": "../../../work/real", "chain": "again",

@@ -109,7 +109,7 @@ func (a *attack) setUp(t *testing.T, off bool) (*scene, *spec.Spec) {
 	return s, spec
 }
 
-// run performs the attack once, in a jail of its own or of a Runner's, and gives its verdict with what led to it.
+// run performs the attack once, in a jail of its own or of a Runner's, and returns its verdict with the output.
 func (a *attack) run(t *testing.T, r *Runner, off bool) (verdict, string) {
 	t.Helper()
 	s, spec := a.setUp(t, off)

@@ -69,7 +69,7 @@ func ExampleCmd_mounts() {
 	// Output: "a\nb\n", and the input is read-only: true
 }
 
-// A payload that runs too long is no error: the jail did its work. The Result says what happened.
+// A payload that runs too long is no error: the jail did its work. The Result has the cause.
 func ExampleCmd_limits() {
 	cmd := nsjail.Command("sleep", "1000")
 	cmd.Spec.Limits.Wall = nsjail.Duration(100 * time.Millisecond)
@@ -127,8 +127,8 @@ func ExampleRunner() {
 	// 4
 }
 
-// What is known in advance can be made in advance: network namespaces, and whole jails that only wait for a command. Each
-// is used once.
+// What is known in advance can be made in advance: network namespaces, and whole jails that only wait for a command.
+// Each is used once.
 func ExampleRunner_Prestart() {
 	runner, err := nsjail.NewRunnerWith(nsjail.RunnerOptions{Pool: 2})
 	if err != nil {

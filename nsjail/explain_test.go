@@ -42,7 +42,7 @@ func explainedSpecs(t *testing.T) []spec.Spec {
 	return list
 }
 
-// explained is what Mode.Resolve says of a Cmd before it starts.
+// explained is what Mode.Resolve returns for a Cmd before it starts.
 func explained(t *testing.T, c *Cmd, m plan.Mode) *plan.Plan {
 	t.Helper()
 	h, err := host.Look(&c.Spec)

@@ -125,7 +125,8 @@ type keeperKind struct {
 	within time.Duration
 }
 
-// killAt starts a keeper, kills it after a delay, and sees that everything ends. It says whether the payload had run.
+// killAt starts a keeper, kills it after a delay, and sees that everything ends. It reports whether the payload had
+// run.
 func (k *keeperKind) killAt(t *testing.T, tmp string, delay time.Duration) (up bool) {
 	t.Helper()
 	out, outW, err := os.Pipe()

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestNotDead has a tracer on the host hold a payload in its exit (PTRACE_O_TRACEEXIT), as processes in a system call on
-// a dead server are held: SIGKILL does not end it. The keeper gives up after ten seconds, names it, and releases the rest.
+// TestNotDead has a tracer on the host hold a payload in its exit (PTRACE_O_TRACEEXIT), as processes in a system call
+// on a dead server are held: SIGKILL does not end it. The keeper stops waiting after ten seconds, names it, and
+// releases the rest.
 func TestNotDead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds")

@@ -244,8 +244,8 @@ func TestTerminalLentBefore(t *testing.T) {
 	}
 }
 
-// TestFilesClosedAfterStart: as with exec.Cmd, the caller may close its files once the command runs, and reads their far
-// ends up to the end before it calls Wait.
+// TestFilesClosedAfterStart: as with exec.Cmd, the caller may close its files once the command runs, and reads their
+// far ends up to the end before it calls Wait.
 func TestFilesClosedAfterStart(t *testing.T) {
 	for kind, open := range callersFiles {
 		in, out := open(t, true), open(t, false)

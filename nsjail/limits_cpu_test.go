@@ -54,7 +54,7 @@ for i in range(100):
     print(i + 1, flush=True)`
 
 // TestLimitCPUTimeOfTree: the processor time of all processes counts together, though each is far from the limit. Where
-// there is no group the report says that each counts by itself.
+// there is no group the report notes that each process is counted by itself.
 func TestLimitCPUTimeOfTree(t *testing.T) {
 	t.Parallel()
 	c := python(t, children)

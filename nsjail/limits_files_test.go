@@ -38,7 +38,7 @@ var limitFiles = []struct {
 	{"cgroup_file", func(l *spec.Limits) { l.Cgroup = []string{"pids.max=9"} }, "pids.max", "9", "pids", "pids.max", "9", ""},
 }
 
-// running starts a jail that waits for the end of its standard input, and gives what ends it.
+// running starts a jail that waits for the end of its standard input, and returns the function that ends it.
 func running(t *testing.T, c *Cmd) (end func() *Result) {
 	t.Helper()
 	in, ours, err := os.Pipe()
@@ -94,7 +94,7 @@ func TestLimitFiles(t *testing.T) {
 	}
 }
 
-// TestLimitUsage: the figures are there that the layout gives, and they make sense.
+// TestLimitUsage: the figures that this layout has are present and plausible.
 func TestLimitUsage(t *testing.T) {
 	c := python(t, `
 import os, time

@@ -20,7 +20,8 @@ for what in "cgroup -o memory" cgroup2; do
 done' 2>&1
 exit 0`
 
-// TestLimitCannotBeLifted: without brig's filter a payload may make namespaces and mounts, but not to reach its own group.
+// TestLimitCannotBeLifted: without brig's filter a payload may make namespaces and mounts, but not to reach its own
+// group.
 func TestLimitCannotBeLifted(t *testing.T) {
 	c := tight(t, lift)
 	c.Spec.Seccomp = "unconfined"

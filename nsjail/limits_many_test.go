@@ -113,8 +113,8 @@ func groupsOf(t *testing.T, pid int) (list []string) {
 	return list
 }
 
-// TestLimitKeeperIsKilled kills keepers whose jails have groups, at many moments. The next run, or brig gc, removes what
-// they leave; a group that is in use it does not touch.
+// TestLimitKeeperIsKilled kills keepers whose jails have groups, at many moments. The next run, or brig gc, removes
+// what they leave; a group that is in use it does not touch.
 func TestLimitKeeperIsKilled(t *testing.T) {
 	tight(t, "true")
 	brig := filepath.Join(asuser.Dir(), "brig")
@@ -182,7 +182,7 @@ func killedRun(t *testing.T, brig string, delay time.Duration) int {
 	}
 }
 
-// TestLimitGC: brig gc says what it removes, once.
+// TestLimitGC: brig gc prints what it removes, once.
 func TestLimitGC(t *testing.T) {
 	tight(t, "true")
 	brig := filepath.Join(asuser.Dir(), "brig")

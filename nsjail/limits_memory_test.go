@@ -10,8 +10,8 @@ import (
 // gigabyte is a program that writes to 1 GiB of memory.
 const gigabyte = `python3 -c 'x = b"x" * (1 << 30)'`
 
-// TestLimitMemory: the jail that wants more than its limit ends as memory, whichever process of it wants it and whatever
-// kind of memory it is. Its neighbour and the caller live on.
+// TestLimitMemory: the jail that wants more than its limit ends as memory, whichever process of it wants it and
+// whatever kind of memory it is. Its neighbour and the caller live on.
 func TestLimitMemory(t *testing.T) {
 	needs(t, "python3")
 	for name, script := range map[string]string{

@@ -71,7 +71,7 @@ while True:
 	wantStatus(t, r, StatusSignal, "processes")
 }
 
-// TestLimitForkBombOfShell is the one that everybody knows. A shell that cannot fork gives up.
+// TestLimitForkBombOfShell: the fork bomb of the shell, :(){ :|:& };:. A shell that cannot fork stops.
 func TestLimitForkBombOfShell(t *testing.T) {
 	c := needsLimits(t, limitProcesses(shell("bomb() { bomb | bomb & }; bomb; set -e; while :; do sleep 0.01; done")))
 	c.Spec.Limits.Wall = spec.Duration(15e8)

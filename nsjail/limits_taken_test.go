@@ -8,7 +8,8 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// takers are programs that take memory of one kind, in MiB, until they have WANT or are refused, and print how much they got.
+// takers are programs that take memory of one kind, in MiB, until they have WANT or are refused, and print how much
+// they got.
 var takers = []struct {
 	name, script string
 	uncounted    bool // no control group counts it
@@ -79,9 +80,9 @@ def fill(pair):
     print(total // MIB)
 `
 
-// TestLimitTaken is the table of SPECIFICATION.md of what a jail can take of the host's memory: with --memory what the group
-// counts stays within the limit, or ends the jail; what the table calls not counted goes beyond it, and a default jail has
-// what it asks for. A jail of a Runner's is held as any other.
+// TestLimitTaken is the table of SPECIFICATION.md of what a jail can take of the host's memory: with --memory what the
+// group counts stays within the limit, or ends the jail; what the table calls not counted goes beyond it, and a default
+// jail has what it asks for. A jail of a Runner's is held as any other.
 func TestLimitTaken(t *testing.T) {
 	const want, limit = 80, 24
 	warm := warmRunner(t)

@@ -118,7 +118,7 @@ func TestLimitsOfThisCaller(t *testing.T) {
 }
 
 // TestLimitsWithoutAGroup: a limit that cannot be held is refused, and nothing has run; or it is given up, and the
-// report says so.
+// report notes it.
 func TestLimitsWithoutAGroup(t *testing.T) {
 	for _, set := range []struct {
 		name  string

@@ -60,7 +60,8 @@ func TestLimitGraceIgnored(t *testing.T) {
 	}
 }
 
-// TestLimitOutput: the jail that says more ends as output, and exactly the limit is delivered, of both streams together.
+// TestLimitOutput: a jail that writes more ends with the cause output, and exactly the limit is delivered, of both
+// streams together.
 func TestLimitOutput(t *testing.T) {
 	for _, script := range []string{"cat /dev/zero", "cat /dev/zero >&2", "cat /dev/zero & cat /dev/zero >&2", "cat /dev/zero & exit 0"} {
 		var out, errs bytes.Buffer

@@ -64,8 +64,8 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestManyRole makes 1,000 jails in a row and 200 at once through one Runner. Each says its own number, and nothing is
-// left behind.
+// TestManyRole makes 1,000 jails in a row and 200 at once through one Runner. Each prints its own number, and nothing
+// is left behind.
 func TestManyRole(t *testing.T) {
 	if os.Getenv(roleVar) != "many" {
 		t.Skip("it is a role of TestMany")

@@ -122,7 +122,7 @@ func eachProc(command string) string {
 	return `awk '$4 == "/" && / - proc /{gsub(/%/, "%%", $5); print $5}' /proc/self/mountinfo | while read -r p; do p=$(printf "$p"); ` + command + "; done"
 }
 
-// nestIn runs the helper in a place and gives its line.
+// nestIn runs the helper in a place and returns its line.
 func nestIn(t *testing.T, in []string, setup, spec string) string {
 	t.Helper()
 	if spec == "" {

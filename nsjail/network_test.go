@@ -94,7 +94,7 @@ func bash(t *testing.T, script string, allow ...string) *Cmd {
 	return c
 }
 
-// With an empty list nothing is reached, nothing hangs, and each attempt leaves one line that says which.
+// With an empty list nothing is reached, nothing hangs, and each attempt leaves one line that names it.
 func TestEgressAllowsNothing(t *testing.T) {
 	for name, c := range map[string]*Cmd{
 		"no policy":    bash(t, tryTCP+"try 8.8.8.8 80; try 2001:4860:4860::8888 443; getent hosts example.com || echo no name"),
@@ -118,7 +118,7 @@ func TestEgressAllowsNothing(t *testing.T) {
 	}
 }
 
-// The host's loopback is not the jail's, whatever the policy says.
+// The host's loopback is not the jail's, whatever the policy allows.
 func TestEgressNeverReachesTheHost(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -150,7 +150,7 @@ func TestEgressNeverReachesTheHost(t *testing.T) {
 	}
 }
 
-// A policy for every port has the namespace's own nft redirect, and what it brings says where it wanted to go.
+// A policy for every port has the namespace's own nft redirect, and a redirected connection names its destination.
 func TestEgressEveryPort(t *testing.T) {
 	c := bash(t, tryTCP+"try 8.8.8.8 1; try 10.1.3.0 65535; exec 3<>/dev/tcp/169.254.169.254/7; cat <&3", "tcp://10.1.2.0/24:*")
 	log := &record{}
@@ -162,7 +162,8 @@ func TestEgressEveryPort(t *testing.T) {
 	}
 }
 
-// A server of the payload's may have a port of the policy's where every port is redirected, and cannot have it otherwise.
+// A server of the payload's may have a port of the policy's where every port is redirected, and cannot have it
+// otherwise.
 func TestPortOfThePolicy(t *testing.T) {
 	const serve = `
 import socket

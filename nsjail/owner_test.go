@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// without takes capabilities from the calling thread, and from what it executes, for good: the thread ends with the test.
+// without takes capabilities from the calling thread, and from what it executes, for good: the thread ends with the
+// test.
 func without(t *testing.T, caps ...uint) {
 	t.Helper()
 	runtime.LockOSThread()

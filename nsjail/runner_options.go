@@ -27,7 +27,7 @@ type RunnerOptions struct {
 }
 
 // NewRunner starts a launcher, which is this program's binary again; no other file is needed. If the machine does not
-// allow a prepared root, jails are the same but take longer to make, and a note in their Plan gives the reason.
+// allow a prepared root, jails are the same but take longer to make, and a note in their Plan has the reason.
 func NewRunner() (*Runner, error) { return NewRunnerWith(RunnerOptions{}) }
 
 // NewRunnerWith is like NewRunner, with options.

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Runner that is made by a real-time thread makes ordinary jails, from its launchers, its parked jails and the host's tree.
+// A Runner that is made by a real-time thread makes ordinary jails, from its launchers, its parked jails and the host's
+// tree.
 func TestSchedulingOfRunner(t *testing.T) {
 	runtime.LockOSThread() // for good: the thread ends with the test
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}

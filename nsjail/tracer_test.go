@@ -35,7 +35,8 @@ func TestDebugPreset(t *testing.T) {
 	}
 }
 
-// TestOneExitTracer: under the debug preset one process may be told of its tracees' exits, its threads and others may not.
+// TestOneExitTracer: under the debug preset one process may be told of its tracees' exits, its threads and others may
+// not.
 func TestOneExitTracer(t *testing.T) {
 	t.Parallel()
 	c := python(t, `
@@ -88,7 +89,8 @@ libc.chroot(b"/")`)
 	}
 }
 
-// TestPresetsAreCachedByText: a filter that an older brig has compiled is not taken for a preset that has changed since.
+// TestPresetsAreCachedByText: a filter that an older brig has compiled is not taken for a preset that has changed
+// since.
 func TestPresetsAreCachedByText(t *testing.T) {
 	for _, name := range seccomp.Presets() {
 		key, _, err := host.ReadProfile(name)

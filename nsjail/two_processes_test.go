@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// parts gives the operations that init performs while the payload's process performs those behind them.
+// parts returns the operations that init performs while the payload's process performs those behind them.
 func parts(t *testing.T, p *program.Program) (before, own, child []program.Op) {
 	t.Helper()
 	at := slices.IndexFunc(p.Ops, func(o program.Op) bool { return o.NR == program.Fork })
@@ -33,8 +33,8 @@ func opAt(ops []program.Op, text string) int {
 	return slices.IndexFunc(ops, func(o program.Op) bool { return strings.Contains(o.Call(), text) })
 }
 
-// What is performed at the same time must not meet in a slot, and neither process may come to the payload's execve(2) with
-// what the other still needs or has.
+// What is performed at the same time must not meet in a slot, and neither process may come to the payload's execve(2)
+// with what the other still needs or has.
 func TestWhatIsDoneAtOnce(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("in turn on " + runtime.GOARCH)
@@ -102,8 +102,8 @@ func apart(t *testing.T, pool int, own, child []program.Op) {
 	}
 }
 
-// The jail of a launcher forked early is made by two processes from where the launcher's own beginning of the list ends. What a Spec
-// has for which they cannot part is made in turn.
+// The jail of a launcher forked early is made by two processes from where the launcher's own beginning of the list
+// ends. What a Spec has for which they cannot part is made in turn.
 func TestEarlyAtOnce(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("in turn on " + runtime.GOARCH)
@@ -160,7 +160,7 @@ func TestWithoutSetns(t *testing.T) {
 	}
 }
 
-// A head that fails after its rest has been sent says what has failed, and not that it is gone.
+// A head that fails after its rest has been sent names what has failed, and not that the process is gone.
 func TestFailureBehindTheRestIsNamed(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
 	wantOutput(t, r.shell("echo fine"), "fine")

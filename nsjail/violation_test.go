@@ -245,7 +245,7 @@ func TestTimeoutAmongViolations(t *testing.T) {
 	}
 }
 
-// The numbers that package rootfs gives the descriptors are those that init keeps.
+// The numbers of the descriptors in package rootfs are those that init keeps.
 func TestDiskNumbers(t *testing.T) {
 	if rootfs.FirstDisk != launcher.FDDisk || rootfs.MaxDisks != launcher.MaxDisks {
 		t.Errorf("rootfs keeps %d from %d, init %d from %d", rootfs.MaxDisks, rootfs.FirstDisk, launcher.MaxDisks, launcher.FDDisk)

@@ -322,7 +322,7 @@ func busybox(t *testing.T, at string) {
 	}
 }
 
-// What a machine does not allow makes a Runner slower, and says so.
+// What a machine does not allow makes a Runner slower, and a note tells it.
 func TestWithoutAPreparedTree(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{Cold: true})
 	r.why = "a reason"

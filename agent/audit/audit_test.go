@@ -33,7 +33,7 @@ func closeLog(t testing.TB, l *Log) {
 	}
 }
 
-// lines verifies a log and gives what it says.
+// lines verifies a log and returns its lines.
 func lines(t testing.TB, path string) (list []*Line, r Report) {
 	t.Helper()
 	r, err := VerifyOptions{Each: func(l *Line) error { list = append(list, l); return nil }}.Verify(path)
@@ -138,7 +138,8 @@ type executor func(j *nsjail.Job) (*nsjail.Result, error)
 
 func (f executor) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error) { return f(j) }
 
-// Whatever a payload or a caller puts into a name, a line is one line of printable characters, and says what it was.
+// Whatever a payload or a caller puts into a name, a line is one line of printable characters, and the original can be
+// read from it.
 func TestInjection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, Options{Path: path, Argv: true})

@@ -88,7 +88,7 @@ func TestTouchedWhileOpen(t *testing.T) {
 	}
 }
 
-// Where an event may not have reached the disk, SyncAlways says so, and the run is refused.
+// Where an event may not have reached the disk, SyncAlways reports it, and the run is refused.
 func TestSyncFails(t *testing.T) {
 	l := open(t, Options{Path: filepath.Join(t.TempDir(), "audit.jsonl"), Sync: SyncAlways})
 	r, w, err := os.Pipe() // to which one can write, and which cannot be synced

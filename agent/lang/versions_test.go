@@ -128,7 +128,7 @@ func TestVersionsOfBrokenPrograms(t *testing.T) {
 	}
 }
 
-// TestNoAnswerIsNoVerdict: a jail that could not be made, or a machine that is too slow, says nothing about a language.
+// TestNoAnswerIsNoVerdict: a jail that could not be made, or a machine that is too slow, is no verdict on a language.
 func TestNoAnswerIsNoVerdict(t *testing.T) {
 	why := errors.New("no namespaces")
 	for _, do := range []func(*nsjail.Job) (*nsjail.Result, error){

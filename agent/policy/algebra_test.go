@@ -12,7 +12,7 @@ import (
 	"brig/nsjail"
 )
 
-// classes says for each field of a Spec how a policy treats it. A field that is not here is one that no policy knows:
+// classes maps each field of a Spec to how a policy treats it. A field that is not here is one that no policy knows:
 // decide about it, then add it.
 var classes = map[string]string{
 	"args": "commands", "env": "environment.set", "pass_env": "environment.pass",
@@ -60,8 +60,8 @@ func TestEveryFieldOfASpecIsKnown(t *testing.T) {
 	if known := keys(classes); !slices.Equal(found, known) {
 		t.Errorf("a Spec has\n%v\nand the policies know\n%v", found, known)
 	}
-	// What an egress policy can say: allow* are covered, deny* and blocked* added, bounds lowered, redirect is the jail's
-	// own.
+	// What an egress policy can say: allow* are covered, deny* and blocked* added, bounds lowered, redirect is the
+	// jail's own.
 	want := []string{"allow", "allow_outbound", "allowed_hosts", "allowed_ports", "bandwidth", "blocked_hosts",
 		"blocked_ranges", "connect_timeout", "connections_per_second", "deny", "dns", "idle_timeout",
 		"max_bytes", "max_connection_bytes", "max_connections", "names_per_second", "redirect"}

@@ -128,7 +128,7 @@ func plusOrder(sig []byte) []byte {
 	return out
 }
 
-// Every single change of a character gives a text that is refused, or, in the parts that only Verify can judge, a token
+// Every single change of a character makes a text that is refused, or, in the parts that only Verify can judge, a token
 // that is: nobody makes a second text of a token, or another token.
 func TestEveryCharacterCounts(t *testing.T) {
 	c := newChain(t)

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(asuser.Main(m))
 }
 
-// child spends in a process of its own, and says on its standard output what it was told.
+// child spends in a process of its own, and prints the answer.
 func child(job, dir string) int {
 	in := bufio.NewReader(os.Stdin)
 	text, err := in.ReadString('\n')

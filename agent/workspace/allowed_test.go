@@ -135,7 +135,8 @@ func report(yes *bool, err error) error {
 	return err
 }
 
-// retry is openat2(2) until no rename or mount of anybody's on the machine comes in between: it says EAGAIN of "..".
+// retry is openat2(2) until no rename or mount of anybody's on the machine comes in between: it returns EAGAIN for
+// "..".
 func retry(root int, p string, how *unix.OpenHow) (fd int, err error) {
 	for range 1000 {
 		if fd, err = unix.Openat2(root, p, how); err != unix.EAGAIN {
@@ -145,7 +146,7 @@ func retry(root int, p string, how *unix.OpenHow) (fd int, err error) {
 	return fd, err
 }
 
-// In random trees of links, modes and directories, Allowed says what the kernel says.
+// In random trees of links, modes and directories, Allowed and the kernel agree.
 func TestAllowedIsTheKernels(t *testing.T) {
 	v, around := newDirIn(t, inMemory(t))
 	must(t, os.Chmod(around, 0o755)) // for kernel's os.Remove

@@ -104,7 +104,7 @@ var hostile = []string{"new\nline", "\xff\xfe\x80", "esc\x1b]0;owned\a", "quote\
 	"\u202egnp.exe", "\ufffd", "\xed\xa0\x80", "<script>", "%00", "a;b|c", strings.Repeat("\xf0\x9f\x98\x80", 63),
 	strings.Repeat("\xff", 255)}
 
-// Any name that a file may have can be listed, described, read, and removed, by what the list says.
+// Any name that a file may have can be listed, described, read, and removed, by the name in the list.
 func TestNames(t *testing.T) {
 	each(t, func(t *testing.T, tree *Tree, at string) {
 		for _, name := range hostile {

@@ -53,7 +53,7 @@ func TestJailSharesTheFiles(t *testing.T) {
 	put(t, tree, "more", "x")
 }
 
-// Allowed says what a payload in the jail finds.
+// Allowed agrees with what a payload in the jail finds.
 func TestAllowedIsTheJails(t *testing.T) {
 	v := newReal(t, 1<<20, 200)
 	tree := NewTree(v)

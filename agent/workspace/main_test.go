@@ -106,7 +106,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// wantCode checks that an error is a Refusal with a code and says what to do.
+// wantCode checks that an error is a Refusal with a code and a remedy.
 func wantCode(t testing.TB, what string, err error, code string) {
 	t.Helper()
 	var r *nsjail.Refusal

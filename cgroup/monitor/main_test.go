@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// process is a child that waits to be told to work, works, says what it saw, and waits for its end.
+// process is a child that waits to be told to work, works, prints what it saw, and waits for its end.
 type process struct {
 	t   testing.TB
 	cmd *exec.Cmd
@@ -70,7 +70,7 @@ func start(t testing.TB, g *testGroup, what string) *process {
 	return p
 }
 
-// work has the child work and gives its line; "" if it died.
+// work has the child work and returns its line; "" if it died.
 func (p *process) work() string {
 	p.t.Helper()
 	if _, err := io.WriteString(p.in, "go\n"); err != nil {
@@ -167,7 +167,7 @@ func burn(ms int) int64 {
 	}
 }
 
-// writeOut writes 1 MiB past the page cache and gives the bytes; 0 if the file system does not do that.
+// writeOut writes 1 MiB past the page cache and returns the bytes; 0 if the file system does not do that.
 func writeOut(path string) int {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|unix.O_DIRECT, 0o600)
 	if err != nil {

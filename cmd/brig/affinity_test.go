@@ -102,8 +102,8 @@ func TestTimerSlack(t *testing.T) {
 	}
 }
 
-// TestOpenFiles: the keeper may open no file before Go runs, and that is of no consequence to a payload, nor to what the
-// keeper itself has to open and to start for it.
+// TestOpenFiles: the keeper may open no file before Go runs, and that is of no consequence to a payload, nor to what
+// the keeper itself has to open and to start for it.
 func TestOpenFiles(t *testing.T) {
 	bind, nofile := t.TempDir(), nsjail.DefaultRlimits["nofile"]
 	for _, flags := range [][]string{nil, {"--ro-bind", bind, "/input"}, {"--no-init"}, {"--net", "none"}} {

@@ -29,7 +29,8 @@ func inUserNamespace(t *testing.T, script string) (string, error) {
 	return string(out), err
 }
 
-// A run does not wait until the kernel has taken its jail's mounts apart. They must go all the same, whatever ends the run.
+// A run does not wait until the kernel has taken its jail's mounts apart. They must go all the same, whatever ends the
+// run.
 func TestNoMountNamespaceStays(t *testing.T) {
 	const limit = "/proc/sys/user/max_mnt_namespaces"
 	out, err := inUserNamespace(t, "echo 0 >"+limit+` && exec "$1" run -- true`)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// safe says whether a line can go to a terminal or a log: one line of printable text.
+// safe reports whether a line can go to a terminal or a log: one line of printable text.
 func safe(line string) bool {
 	return utf8.ValidString(line) && !strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) })
 }

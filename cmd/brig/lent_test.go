@@ -73,8 +73,8 @@ func TestLentTerminal(t *testing.T) {
 	}
 }
 
-// TestLentTerminalInTheBackground: brig does not set the modes of a terminal that somebody else uses by now, which would
-// also stop it.
+// TestLentTerminalInTheBackground: brig does not set the modes of a terminal that somebody else uses by now, which
+// would also stop it.
 func TestLentTerminalInTheBackground(t *testing.T) {
 	c := onTerminal(t, "version")
 	c.exit()

@@ -197,7 +197,7 @@ func at(v any, path string) any {
 	return v
 }
 
-// namesOne says whether an error names one of the flags of a command line, or says how the flag itself is written.
+// namesOne reports whether an error names one of the flags of a command line, or shows how the flag itself is written.
 func namesOne(line string, words []string) bool {
 	for _, w := range words {
 		name, _, _ := strings.Cut(w, "=")

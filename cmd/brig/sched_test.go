@@ -101,7 +101,7 @@ func TestScheduling(t *testing.T) {
 	})
 }
 
-// TestLittleRoom: where the Go runtime itself would not start, brig says so, and its exit code is not a crash's.
+// TestLittleRoom: where the Go runtime itself would not start, brig reports it, and its exit code is not a crash's.
 func TestLittleRoom(t *testing.T) {
 	for limit, want := range map[string]string{"-n 8": "ulimit -Hn", "-n 9": "ulimit -Hn", "-v 100000": "ulimit -v", "-v 1250000": "ulimit -v"} {
 		out, err := exec.Command("bash", "-c", "ulimit "+limit+` && exec "$@"`, "bash", brigBinary(t), "run", "--", "true").CombinedOutput()

@@ -70,7 +70,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// canLimit says whether this caller's jails can have control groups for the usual limits.
+// canLimit reports whether this caller's jails can have control groups for the usual limits.
 func canLimit() (bool, error) {
 	s := &nsjail.Spec{Args: []string{"id"}, Limits: nsjail.Limits{Memory: 64 << 20, CPUs: 0.5, CPUSet: "0", CPUTime: nsjail.Duration(1e9)}}
 	h, err := nsjail.Look(s)

@@ -88,8 +88,8 @@ func descendants(pid int) (list []int) {
 	return list
 }
 
-// TestStopWhileItStarts: stopped and continued at any moment of its start, brig goes on. A terminal has a second SIGCONT
-// for it (fg), a supervisor has not.
+// TestStopWhileItStarts: stopped and continued at any moment of its start, brig goes on. A terminal has a second
+// SIGCONT for it (fg), a supervisor has not.
 func TestStopWhileItStarts(t *testing.T) {
 	for i := range 30 {
 		cmd := exec.Command(brigBinary(t), "run", "--", "true")

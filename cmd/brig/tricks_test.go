@@ -74,9 +74,9 @@ func TestTricksOff(t *testing.T) {
 	}
 }
 
-// BenchmarkTricks measures each trick by runs of two binaries in turn. The figures are how much more a start takes without
-// the trick: of the time, and of the processor time of the keeper and its children, which other work on the machine changes
-// less. What is done at the same time saves only the first.
+// BenchmarkTricks measures each trick by runs of two binaries in turn. The figures are how much more a start takes
+// without the trick: of the time, and of the processor time of the keeper and its children, which other work on the
+// machine changes less. What is done at the same time saves only the first.
 func BenchmarkTricks(b *testing.B) {
 	with := without(b)
 	for _, trick := range tricks.All() {

@@ -124,7 +124,7 @@ func (c *console) see(want string) {
 	}
 }
 
-// exit waits for brig and gives its exit code.
+// exit waits for brig and returns its exit code.
 func (c *console) exit() int {
 	c.t.Helper()
 	// the error is an *exec.ExitError or none: the streams are files

@@ -71,7 +71,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// call runs a subcommand and gives what it prints.
+// call runs a subcommand and returns what it prints.
 func call(t *testing.T, in string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(brigd(t), args...)

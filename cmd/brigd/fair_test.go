@@ -198,8 +198,8 @@ func next(t *testing.T, events *json.Decoder, kind string) string {
 	}
 }
 
-// The connections of one agent's jails leave brigd descriptors for others, and what is refused for want of them is not blamed
-// on an address or a name.
+// The connections of one agent's jails leave brigd descriptors for others, and what is refused for want of them is not
+// blamed on an address or a name.
 func TestDescriptorsAreShared(t *testing.T) {
 	p := beginCmd(t, exec.Command("/bin/sh", "-c", `ulimit -n 400 && exec "$@"`, "sh",
 		brigd(t), "serve", "--listen", "unix:"+dir(t)+"/s", "--running", "5", "--sandboxes", "8"), nil)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A policy that the machine cannot hold does not refuse every run without a word: brigd says so at its start, with the flag
-// that does without; and with that flag it works.
+// A policy that the machine cannot hold does not refuse every run without a word: brigd names it at its start, with the
+// flag that does without; and with that flag it works.
 func TestPolicyThatTheMachineCannotHold(t *testing.T) {
 	d := dir(t)
 	args := []string{"serve", "--policy", "python-data", "--listen", "unix:" + d + "/s"}

@@ -26,7 +26,7 @@ type answered struct {
 	Message string `json:"error"` // of a refusal
 }
 
-// ask sends one run, again after each 429, and gives the answer.
+// ask sends one run, again after each 429, and returns the answer.
 func ask(c *http.Client, agent, script string) (a answered, err error) {
 	body, err := json.Marshal(map[string]any{"cmd": []string{"/bin/sh", "-c", script}, "agent_id": agent})
 	if err != nil {
@@ -69,8 +69,8 @@ func manyConnections(d *proc) *http.Client {
 	return d.client
 }
 
-// 200 clients run many jails each through one brigd: no answer is lost, doubled or another's, nobody waits for ever while
-// others are served, memory stays bounded, and the audit log has an event before and after each.
+// 200 clients run many jails each through one brigd: no answer is lost, doubled or another's, nobody waits for ever
+// while others are served, memory stays bounded, and the audit log has an event before and after each.
 func TestLoad(t *testing.T) {
 	clients, each := 200, 5
 	if os.Getenv("BRIG_TEST_FULL") != "" {
@@ -191,8 +191,8 @@ func events(t *testing.T, log string) (before, after map[string]bool) {
 	return before, after
 }
 
-// brigd is killed in the middle of a load: what it has answered is in the log, every run that began has an event before it,
-// nothing of a payload is left, and the next brigd takes over the socket and the log.
+// brigd is killed in the middle of a load: what it has answered is in the log, every run that began has an event before
+// it, nothing of a payload is left, and the next brigd takes over the socket and the log.
 func TestKilledUnderLoad(t *testing.T) {
 	log, flags := loadFlags(t)
 	d := begin(t, nil, flags...)

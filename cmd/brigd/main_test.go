@@ -20,8 +20,8 @@ import (
 	"brig/internal/test/asuser"
 )
 
-// TestMain runs the suite as root and as an ordinary user, against the real binary: a jail takes over its process before Go
-// starts.
+// TestMain runs the suite as root and as an ordinary user, against the real binary: a jail takes over its process
+// before Go starts.
 func TestMain(m *testing.M) {
 	os.Exit(asuser.Main(m, asuser.Build("./cmd/brigd", "brigd"), shareReadme))
 }
@@ -95,7 +95,7 @@ func beginCmd(t *testing.T, cmd *exec.Cmd, env []string) *proc {
 	return p
 }
 
-// read collects the log, which says when it is ready and where.
+// read collects the log, which tells when it is ready and where.
 func (p *proc) read(r io.Reader) {
 	lines := bufio.NewScanner(r)
 	said := false
@@ -122,7 +122,7 @@ func (p *proc) logged() string {
 	return p.log.String()
 }
 
-// do sends a request, and gives the status and the JSON answer.
+// do sends a request, and returns the status and the JSON answer.
 func (p *proc) do(method, path string, body any, header ...string) (int, map[string]any) {
 	p.t.Helper()
 	var text bytes.Buffer
@@ -167,7 +167,7 @@ func (p *proc) run(script string, header ...string) (int, map[string]any) {
 	return p.do("POST", "/v1/run", map[string]any{"cmd": []string{"/bin/sh", "-c", script}}, header...)
 }
 
-// until waits for something that brigd says of itself.
+// until waits for a line of brigd's log.
 func (p *proc) until(key, value string) {
 	p.t.Helper()
 	for range 3000 {

@@ -61,7 +61,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// A brigd whose launcher is gone can do nothing, says so, and ends, so that it can be started again.
+// A brigd whose launcher has died logs that and exits, so that it can be started again.
 func TestLauncherGone(t *testing.T) {
 	p := begin(t, nil, "serve", "--listen", "unix:"+dir(t)+"/s")
 	if status, a := p.run("true"); status != 200 {

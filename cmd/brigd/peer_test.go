@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dialAs connects as another user: setresuid(2) by number acts on one thread, and connect(2) takes that thread's identity.
+// dialAs connects as another user: setresuid(2) by number acts on one thread, and connect(2) takes that thread's
+// identity.
 func dialAs(t *testing.T, path string, uid int) net.Conn {
 	t.Helper()
 	runtime.LockOSThread()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestRequestTiming prints, with -v, how long a run takes by HTTP and how many there are in a second, with so many clients
-// at once: brigd with default settings, each client an agent of its own.
+// TestRequestTiming prints, with -v, how long a run takes by HTTP and how many there are in a second, with so many
+// clients at once: brigd with default settings, each client an agent of its own.
 func TestRequestTiming(t *testing.T) {
 	if !testing.Verbose() {
 		t.Skip("prints with -v")

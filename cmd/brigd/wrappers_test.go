@@ -15,7 +15,8 @@ import (
 )
 
 // BenchmarkWrappers compares a run through policy, audit log and metrics with the same run without them, in pairs and
-// interleaved; "ratio" is the median of the pairs' ratios. A run through engine.Engine is this and the request's own work.
+// interleaved; "ratio" is the median of the pairs' ratios. A run through engine.Engine is this and the request's own
+// work.
 func BenchmarkWrappers(b *testing.B) {
 	r, err := nsjail.NewRunnerWith(nsjail.RunnerOptions{Pool: 8})
 	if err != nil {

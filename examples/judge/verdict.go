@@ -21,7 +21,7 @@ type Case struct {
 	Answer string
 }
 
-// Verdict is what the judge says of a submission.
+// Verdict is the judge's verdict on a submission.
 type Verdict struct {
 	Name   string // "accepted", "wrong answer", …
 	Detail string

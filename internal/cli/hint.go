@@ -3,7 +3,7 @@ package cli
 import "strings"
 
 // Hint describes flags of other tools that people type by habit. The first element has the flags, separated by blanks;
-// a * at the end matches any suffix. The second says what to write instead, or why nothing is needed.
+// a * at the end matches any suffix. The second tells what to write instead, or why nothing is needed.
 type Hint [2]string
 
 // hint returns what to write instead of a flag of another tool, or "". The name has no value after =. Of a short flag

@@ -52,7 +52,7 @@ func TestAttacksAreListed(t *testing.T) {
 	}
 }
 
-// attacks gives each attack's file name and claim, sorted.
+// attacks returns each attack's file name and claim, sorted.
 func attacks(t *testing.T) (list [][2]string) {
 	t.Helper()
 	dir := filepath.Join(root, "testdata", "escape")

@@ -100,7 +100,7 @@ func hasHeading(t *testing.T, file, anchor string) bool {
 
 var testName = regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z][A-Za-z0-9_]*)`")
 
-// TestNamedTestsExist: a document that says "enforced by TestX" is wrong without a TestX.
+// TestNamedTestsExist: a document with "enforced by TestX" is wrong without a TestX.
 func TestNamedTestsExist(t *testing.T) {
 	have := map[string]bool{}
 	def := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)[A-Za-z0-9_]*)\(`)
@@ -122,7 +122,8 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestFlagsExist: the README shows no flag that brig run does not have; a block about brigd has a test of its own, which runs it.
+// TestFlagsExist: the README shows no flag that brig run does not have; a block about brigd has a test of its own,
+// which runs it.
 func TestFlagsExist(t *testing.T) {
 	before, rest, _ := strings.Cut(read(t, "README.md"), "## 60 seconds to an agent\n")
 	_, after, _ := strings.Cut(rest, "\n## ")

@@ -22,7 +22,8 @@ import (
 	"brig/nsjail"
 )
 
-// row is a line of a table of docs/features.md: what is asked for, what brig has, where it is written and what tests it.
+// row is a line of a table of docs/features.md: what is asked for, what brig has, where it is written and what tests
+// it.
 type row struct{ asked, brig, code, test string }
 
 // kinds are the words that say what a name in backquotes after them is a field of, until the next such word.
@@ -67,7 +68,8 @@ func featureRows(t *testing.T, text string) (list []row) {
 	return list
 }
 
-// problems says what is wrong with a row. A test is in the package that its link leads to; only what brig has not may have none.
+// problems returns what is wrong with a row. A test is in the package that its link leads to; only what brig has not
+// may have none.
 func (r row) problems(t *testing.T) (list []string) {
 	code, links := "", link.FindAllStringSubmatch(r.code, -1)
 	for _, cell := range []string{r.asked, r.brig, strings.Join(link.FindAllString(r.code, -1), " "), r.test} {
@@ -107,7 +109,8 @@ func (r row) problems(t *testing.T) (list []string) {
 	return list
 }
 
-// known says whether a name in backquotes is what it looks like: a command line, a route, a metric, a call or a field.
+// known reports whether a name in backquotes is what it looks like: a command line, a route, a metric, a call or a
+// field.
 func known(t *testing.T, kind, name, code string) bool {
 	t.Helper()
 	path := strings.Split(name, ".")
@@ -126,7 +129,8 @@ func known(t *testing.T, kind, name, code string) bool {
 	return slices.ContainsFunc(kinds[kind], func(typ reflect.Type) bool { return hasField(typ, path) })
 }
 
-// knownFlags checks a command line: brigd's words against its source, brig's against its help, or brigd's for what it performs.
+// knownFlags checks a command line: brigd's words against its source, brig's against its help, or brigd's for what it
+// performs.
 func knownFlags(t *testing.T, line string) bool {
 	t.Helper()
 	source, help := below(t, "cmd/brigd"), below(t, "cmd/brig/testdata")
@@ -167,7 +171,8 @@ func hasField(typ reflect.Type, path []string) bool {
 
 var belowOnce = map[string]string{}
 
-// below is the text of a file, or of all files below a directory that are no tests; of "DIR tests", that of the tests in DIR.
+// below is the text of a file, or of all files below a directory that are no tests; of "DIR tests", that of the tests
+// in DIR.
 func below(t *testing.T, path string) string {
 	t.Helper()
 	if belowOnce[path] == "" {
@@ -198,7 +203,8 @@ var asked = strings.Fields(`
 	execute_in_sandbox cleanup_agent working_directory exhaustion unauthorized exfiltration persistence escalation injection supply malicious bugs privacy /etc/shadow Firecracker KVM SGX
 	RestrictedPython Kubernetes Pod`)
 
-// TestFeatures: each row of docs/features.md is whole, what it names is there, and nothing that is asked for has no row.
+// TestFeatures: each row of docs/features.md is whole, what it names is there, and nothing that is asked for has no
+// row.
 func TestFeatures(t *testing.T) {
 	list, words := featureRows(t, read(t, "docs/features.md")), " "
 	if len(list) < 150 {
@@ -240,7 +246,7 @@ func TestFeatureRowsCanFail(t *testing.T) {
 	}
 }
 
-// ended is an Executor that runs nothing, remembers what was to be run and says that much went wrong.
+// ended is an Executor that runs nothing, remembers what was to be run and reports many failures.
 type ended struct{ spec *nsjail.Spec }
 
 func (e ended) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error) {
@@ -250,7 +256,8 @@ func (e ended) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error)
 		Network: &egress.Summary{Total: 3, ByVerdict: map[egress.Verdict]int{egress.VerdictDeny: 3}, ByReason: map[egress.Reason]int{egress.ReasonBlocked: 3}}}, nil
 }
 
-// TestRequestAndAnswer: the fields of a request are those of the jail, and what a jail says is in the answer.
+// TestRequestAndAnswer: the fields of a request are those of the jail, and the fields of a jail's result are in the
+// answer.
 func TestRequestAndAnswer(t *testing.T) {
 	var s nsjail.Spec
 	e, err := engine.New(engine.Options{Wrap: func(nsjail.Executor) nsjail.Executor { return ended{&s} }})
@@ -273,7 +280,8 @@ func TestRequestAndAnswer(t *testing.T) {
 	}
 }
 
-// TestAuditSaysHowARunEnded: the articles' fields of an audit log are in the line of a run's end, by the names of the table.
+// TestAuditSaysHowARunEnded: the articles' fields of an audit log are in the line of a run's end, by the names of the
+// table.
 func TestAuditSaysHowARunEnded(t *testing.T) {
 	path, begin := filepath.Join(t.TempDir(), "audit.jsonl"), time.Now().Truncate(time.Millisecond)
 	log, err := audit.Open(audit.Options{Path: path})

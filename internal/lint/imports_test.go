@@ -32,7 +32,7 @@ var ground = []string{"brig/internal/strictjson", "brig/internal/sys", "brig/int
 // wrappers each take an Executor and give one, or prepare a Job; they know nsjail and not each other.
 var wrappers = []string{"brig/agent/workspace", "brig/agent/lang", "brig/agent/text", "brig/agent/policy", "brig/agent/token", "brig/agent/audit"}
 
-// ours says which packages of this module a package may import; imports run down, never up or across. A package that
+// ours lists which packages of this module a package may import; imports run down, never up or across. A package that
 // is not in the table is a room without a place in the house.
 var ours = map[string][]string{
 	program: {},
@@ -100,7 +100,7 @@ var ours = map[string][]string{
 // outer is what programs that use the library may import: the library, and the type of a policy.
 var outer = []string{"brig/nsjail", "brig/netns/egress", "brig/netns/egress/policy"}
 
-// doors says which package alone may import a library; the longest path that fits decides. golang.org/x/sys is
+// doors lists which package alone may import a library; the longest path that fits decides. golang.org/x/sys is
 // everybody's: it is the kernel's own words.
 var doors = map[string]string{
 	"github.com/containerd/cgroups":            "brig/cgroup",
@@ -135,7 +135,7 @@ var pure = map[string][]string{
 		"strings", "sync", "time", "unicode", "unicode/utf8", "golang.org/x/net/idna"},
 }
 
-// pkg is what go list says of a package.
+// pkg is go list's description of a package.
 type pkg struct {
 	ImportPath, Dir, Name, Doc         string
 	Standard                           bool
@@ -213,8 +213,8 @@ func door(t *testing.T, from, what string, test bool) {
 	t.Errorf("%s imports %s, which has no door", from, what)
 }
 
-// TestPlanIsPure: what internal/plan imports cannot read the machine, and of x/sys/unix it uses no function that makes a
-// system call.
+// TestPlanIsPure: what internal/plan imports cannot read the machine, and of x/sys/unix it uses no function that makes
+// a system call.
 func TestPlanIsPure(t *testing.T) {
 	for _, p := range list(t, "./nsjail/internal/plan") {
 		for _, banned := range []string{"os", "os/exec", "io/fs", "io/ioutil", "path/filepath", "net", "syscall", "unsafe"} {

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// maxInitAllocs bounds what the initialisation of all linked packages allocates before main: 108 when it was measured, half
-// of that for package net, with some room for the next Go release. Every start pays for it, and an import that is not
-// needed shows here first.
+// maxInitAllocs bounds what the initialisation of all linked packages allocates before main: 108 when it was measured,
+// half of that for package net, with some room for the next Go release. Every start pays for it, and an import that is
+// not needed shows here first.
 const maxInitAllocs = 125
 
 func TestInitAllocations(t *testing.T) {

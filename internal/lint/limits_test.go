@@ -8,8 +8,8 @@ import (
 	"brig/nsjail"
 )
 
-// TestLimitFlagsAreInTheTable: SPECIFICATION.md has a row for each flag of brig run that limits something. Where the group
-// is made is no limit.
+// TestLimitFlagsAreInTheTable: SPECIFICATION.md has a row for each flag of brig run that limits something. Where the
+// group is made is no limit.
 func TestLimitFlagsAreInTheTable(t *testing.T) {
 	_, table, found := strings.Cut(read(t, "SPECIFICATION.md"), "<!-- limits:")
 	table, _, end := strings.Cut(table, "<!-- end -->")

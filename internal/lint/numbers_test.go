@@ -16,7 +16,7 @@ import (
 	"brig/seccomp"
 )
 
-// TestNumbers: SPECIFICATION.md says what the code does.
+// TestNumbers: the numbers in SPECIFICATION.md are those of the code.
 func TestNumbers(t *testing.T) {
 	spec := read(t, "SPECIFICATION.md")
 	mib := func(b nsjail.Bytes) string { return fmt.Sprintf("%d MiB", int64(b)>>20) }
@@ -141,7 +141,7 @@ func TestStatic(t *testing.T) {
 	interpreter(t, bin)
 }
 
-// TestOldKernels: what the specification says of kernels is what Resolve does on an invented machine.
+// TestOldKernels: what the specification has about kernels is what Resolve does on an invented machine.
 func TestOldKernels(t *testing.T) {
 	for _, c := range []struct {
 		kernel   nsjail.Kernel

@@ -260,7 +260,7 @@ func TestContainerOf(t *testing.T) {
 	}
 }
 
-// TestWithin gives up on a reading that hangs, and says which.
+// TestWithin: a reading that hangs is abandoned and named.
 func TestWithin(t *testing.T) {
 	f, hang := &Facts{}, make(chan bool)
 	defer close(hang)

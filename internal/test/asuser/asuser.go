@@ -27,7 +27,7 @@ const (
 	binVar = "BRIG_TEST_BINARY"
 )
 
-// Main runs the suite as root and as a user, and where a setup is by Delegate once more, and gives the exit code.
+// Main runs the suite as root and as a user, and where a setup is by Delegate once more, and returns the exit code.
 // Each setup runs before both, as the caller, and may leave files in Dir.
 func Main(m *testing.M, setup ...func(dir string) error) int {
 	if Second() {
@@ -83,7 +83,7 @@ func SecondOnly(pattern string) {
 	}
 }
 
-// Second says that this is a run as an ordinary user that Main has started.
+// Second reports that this is a run as an ordinary user that Main has started.
 func Second() bool { return os.Getenv(dirVar) != "" }
 
 // Dir is a directory that both runs can read: it holds what the setups have left.

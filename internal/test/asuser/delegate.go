@@ -14,10 +14,10 @@ import (
 // joinVar lists the descriptors by which the third run enters its groups. It is gone once they are used.
 const joinVar = "BRIG_TEST_JOIN"
 
-// delegatedVar says that this is the third run.
+// delegatedVar marks that this is the third run.
 const delegatedVar = "BRIG_TEST_DELEGATED"
 
-// Delegated says that this is the run as an ordinary user in control groups of its own.
+// Delegated reports that this is the run as an ordinary user in control groups of its own.
 func Delegated() bool { return os.Getenv(delegatedVar) != "" }
 
 // delegation is what a setup by Delegate has made: the groups in each hierarchy, and which tests run in them.
@@ -29,7 +29,7 @@ type delegation struct {
 
 const delegationFile = "delegation.json"
 
-// Delegate makes a control group in each hierarchy (cgroups(7)) below the caller's own, and gives it to the user as
+// Delegate makes a control group in each hierarchy (cgroups(7)) below the caller's own, and makes the user its owner as
 // systemd's Delegate=yes does. Main then runs the suite's tests, or those that match a pattern, a third time: as the
 // user, and in them. A caller who is not root delegates nothing.
 func Delegate(tests string) func(dir string) error {
@@ -107,7 +107,7 @@ func ownGroups() (dirs []string) {
 	return dirs
 }
 
-// holds says whether a mount is the hierarchy of controllers, as /proc/self/cgroup names them.
+// holds reports whether a mount is the hierarchy of controllers, as /proc/self/cgroup names them.
 func holds(super []string, controllers string) bool {
 	if controllers == "" {
 		return super[0] == "cgroup2"

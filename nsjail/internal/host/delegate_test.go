@@ -71,7 +71,8 @@ func TestDelegateScript(t *testing.T) {
 	}
 }
 
-// TestDelegateScriptRefuses: nothing but a user's name comes into a script that root runs, and there has to be something to give.
+// TestDelegateScriptRefuses: nothing but a user's name comes into a script that root runs, and there has to be
+// something to give.
 func TestDelegateScriptRefuses(t *testing.T) {
 	v2 := &cgroup.Layout{Mode: cgroup.V2, Dir: "/sys/fs/cgroup/it's", Enabled: []string{"cpu", "memory"}, Subtree: []string{"cpu"}}
 	for _, user := range []string{"", "-x", "a b", "a;id", "$(id)", "a'b", "a\nb", "../a", "é"} {

@@ -87,7 +87,8 @@ func (r *tableRow) cell(t *testing.T, l *layout) string {
 	return p.Enforced[r.mechanism]
 }
 
-// birth says how a jail's first process comes into its groups, and how they are stopped and ended: as the plan has it.
+// birth describes how a jail's first process comes into its groups, and how they are stopped and ended: as the plan has
+// it.
 func birth(t *testing.T, l *layout) (join, end string) {
 	t.Helper()
 	s := &spec.Spec{Args: []string{"id"}, Limits: spec.Limits{Memory: 64 << 20}}
@@ -139,7 +140,7 @@ func limitTable(t *testing.T) string {
 
 var tableMarks = regexp.MustCompile(`(?s)(<!-- limits: [^>]*-->\n).*?(<!-- end -->)`)
 
-// TestLimitTable keeps the table of SPECIFICATION.md true: it is what Resolve says of invented machines.
+// TestLimitTable keeps the table of SPECIFICATION.md true: its rows are what Resolve plans on invented machines.
 func TestLimitTable(t *testing.T) {
 	const file = "../../../SPECIFICATION.md"
 	text, err := os.ReadFile(file)
@@ -180,8 +181,8 @@ func TestLimitTableIsWhole(t *testing.T) {
 	}
 }
 
-// TestLimitJoin: where there is a version 2 tree, the process is born into its group, in every plan and in the clone3(2)
-// that the launcher performs; nothing is written to cgroup.procs.
+// TestLimitJoin: where there is a version 2 tree, the process is born into its group, in every plan and in the
+// clone3(2) that the launcher performs; nothing is written to cgroup.procs.
 func TestLimitJoin(t *testing.T) {
 	for _, l := range layouts() {
 		s := &spec.Spec{Args: []string{"id"}, Limits: spec.Limits{Memory: 64 << 20}}

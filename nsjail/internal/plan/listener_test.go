@@ -8,7 +8,7 @@ import (
 	"brig/seccomp"
 )
 
-// A plan says who listens, or why nobody does.
+// A plan has the listener, or the reason why there is none.
 func TestPlansSayWhoListens(t *testing.T) {
 	bpf, ok := seccomp.DefaultBPF()
 	if !ok {

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// A golden file of testdata/plan says a Spec (spec.json), what is particular about the machine (host.json, over
+// A golden file of testdata/plan has a Spec (spec.json), what is particular about the machine (host.json, over
 // ordinaryHost), and what Resolve makes of them: "plan", the whole text; "diff", the lines that it removes from and
 // adds to the plan of default-user.txtar; or "error".
 func TestPlans(t *testing.T) {
@@ -102,7 +102,7 @@ func unnumbered(p *Plan) string {
 	return b.String()
 }
 
-// diff gives the lines of a that b has not (-) and those that b adds (+), by a longest common subsequence.
+// diff returns the lines of a that b has not (-) and those that b adds (+), by a longest common subsequence.
 func diff(a, b string) string {
 	x, y := strings.SplitAfter(a, "\n"), strings.SplitAfter(b, "\n")
 	lcs := make([][]int, len(x)+1)

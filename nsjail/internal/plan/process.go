@@ -98,7 +98,7 @@ func (r *resolver) enterNet() error {
 	return nil
 }
 
-// unshareRoot gives the process its own root and working directory. Init and the payload's process share them until the
+// unshareRoot unshares the process's root and working directory. Init and the payload's process share them until the
 // root is complete: clone(2) CLONE_FS.
 func (r *resolver) unshareRoot() error {
 	r.Jail.Add("init", unix.SYS_UNSHARE, program.Named(unix.CLONE_FS, "CLONE_FS"))

@@ -24,7 +24,7 @@ type terminalState struct {
 	discipline, exclusive int
 }
 
-// note records the state of f, to be restored. If the caller is root, it also gives a terminal to the payload's group,
+// note records the state of f, to be restored. If the caller is root, it also hands a terminal to the payload's group,
 // so that the payload can open /dev/stderr. The payload is not the owner, so it cannot admit other users. If the keeper
 // is killed, the terminal keeps a group that no process has.
 func (s *Streams) note(f *os.File, fd int, st *unix.Stat_t) {

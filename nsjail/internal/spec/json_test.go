@@ -107,7 +107,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// printable says whether a line can go to a terminal or a log.
+// printable reports whether a line can go to a terminal or a log.
 func printable(line string) bool {
 	return utf8.ValidString(line) && !strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) })
 }

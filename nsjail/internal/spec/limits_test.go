@@ -68,8 +68,8 @@ func sample(field any) {
 	}
 }
 
-// TestLimitFilesAreNamed: a file that package cgroup writes for a limit cannot be set by Limits.Cgroup as well. Exceptions
-// are documented: memory.oom.group, and the buffers of sockets.
+// TestLimitFilesAreNamed: a file that package cgroup writes for a limit cannot be set by Limits.Cgroup as well.
+// Exceptions are documented: memory.oom.group, and the buffers of sockets.
 func TestLimitFilesAreNamed(t *testing.T) {
 	all := []string{"memory", "pids", "cpu", "cpuset", "io", "hugetlb"}
 	v1 := map[string]string{"memory": "/m", "pids": "/p", "cpu": "/c", "cpuset": "/s", "blkio": "/b", "cpuacct": "/a"}

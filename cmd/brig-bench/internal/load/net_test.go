@@ -56,7 +56,7 @@ func TestNet(t *testing.T) {
 	}
 }
 
-// Nobody listens at port 1: each operation says so.
+// Nobody listens at port 1: each operation reports it.
 func TestNetSaysWhyNot(t *testing.T) {
 	c := begin(t, Config{})
 	for _, op := range []string{"net-down", "net-up", "net-dial", "net-connect", "net-hold"} {

@@ -44,7 +44,7 @@ func TestWilliams(t *testing.T) {
 
 func quiet(string) {}
 
-// fixed gives the same figure each time, and counts.
+// fixed returns the same figure each time, and counts.
 func fixed(name string, v float64, calls map[string]int) Contender {
 	return Contender{name, func(context.Context) (float64, error) { calls[name]++; return v, nil }}
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// jail is what a jail like brig's says of itself.
+// jail is the report of a jail like brig's.
 const jail = `CapEff:	0000000000000000
 CapBnd:	0000000000000000
 NoNewPrivs:	1
@@ -71,7 +71,7 @@ func TestAbsentNamesThePackage(t *testing.T) {
 	}
 }
 
-// A command that fails says so with the last line of its standard error, and what it has left is taken back.
+// A command that fails is reported with the last line of its standard error, and what it has left is taken back.
 func TestCommandFails(t *testing.T) {
 	var taken []string
 	c := &command{argv: func(string) []string {

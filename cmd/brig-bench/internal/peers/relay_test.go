@@ -15,7 +15,7 @@ func TestOutside(t *testing.T) {
 	}
 }
 
-// Who is not there says why, and the bare process always is.
+// A missing peer is listed with the reason, and the bare process always is.
 func TestRelaysAreAbsent(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, r := range Relays(&Host{Dir: t.TempDir(), Brig: "/no/brig"}) {
@@ -36,7 +36,7 @@ func TestRelaysAreAbsent(t *testing.T) {
 	}
 }
 
-// A relay that cannot be attached says so, and the jail does not go on.
+// A relay that cannot be attached reports it, and the jail does not go on.
 func TestAttachFails(t *testing.T) {
 	h := &Host{Dir: t.TempDir(), Brig: "/no/brig", Root: os.Geteuid() == 0}
 	for _, r := range Relays(h) {

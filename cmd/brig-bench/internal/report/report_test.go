@@ -92,8 +92,8 @@ func TestDocs(t *testing.T) {
 	golden(t, docs+"/start.svg", func(w io.Writer) error { return Bars(w, r.Tables[0]) })
 }
 
-// Text of tools, kernels and errors opens no element and ends no attribute, and has no control character. The page needs
-// no network and no script.
+// Text of tools, kernels and errors opens no element and ends no attribute, and has no control character. The page
+// needs no network and no script.
 func TestEscapes(t *testing.T) {
 	const evil = "</style></title></text></svg><script>alert(1)</script>\" onload='alert(2)' &lt;]]>\x00\x1b[31m\u202e{{.}}<!--"
 	r := sample()

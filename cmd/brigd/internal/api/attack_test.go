@@ -62,7 +62,7 @@ func TestMalformedBodies(t *testing.T) {
 	g.do(200, "POST", "/v1/run", `{"code":"say"}`, "Content-Type", "application/json; charset=UTF-8")
 }
 
-// raw sends bytes and gives the answers' status lines, as long as there are any.
+// raw sends bytes and returns the answers' status lines, as long as there are any.
 func (g *rig) raw(network, request string) (answers []*http.Response) {
 	g.Helper()
 	address := g.socket

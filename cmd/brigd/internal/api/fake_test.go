@@ -15,7 +15,7 @@ import (
 	"brig/nsjail"
 )
 
-// fake is an Engine whose programs are words: what Code says is what the run does.
+// fake is an Engine whose programs are words: Code names what the run does.
 type fake struct {
 	mu     sync.Mutex
 	n      int

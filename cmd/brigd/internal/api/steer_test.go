@@ -90,7 +90,7 @@ func issuer(t *testing.T) (*engine.Engine, ed25519.PrivateKey) {
 	return e, private
 }
 
-// begun starts a run that waits, and gives its id and what waits for its end.
+// begun starts a run that waits, and returns its id and what waits for its end.
 func (g *rig) begun(headers ...string) (id string, end func()) {
 	g.Helper()
 	r := g.request("POST", "/v1/run?stdin=stream", `{"code":"wait"}`, append(headers, "Accept", ndjsonType)...)

@@ -18,7 +18,7 @@ type event struct {
 	Result         *outcome
 }
 
-// open starts a streamed run and gives its events as they come.
+// open starts a streamed run and returns its events as they come.
 func (g *rig) open(ctx context.Context, path, body, kind string) (*http.Response, func() event) {
 	g.Helper()
 	resp, err := g.client.Do(g.request("POST", path, body, "Accept", kind).WithContext(ctx))
@@ -145,7 +145,7 @@ func TestStdinOfARunThatEnds(t *testing.T) {
 	g.refused(404, "run_unknown", "DELETE", "/v1/runs/"+id, "")
 }
 
-// A client that goes away cancels its run, whether or not it streams, and gives its place back.
+// A client that goes away cancels its run, whether or not it streams, and its place is free.
 func TestDisconnectCancels(t *testing.T) {
 	f := newFake()
 	one := &gate{places: make(chan struct{}, 1), no: plainLater{}}

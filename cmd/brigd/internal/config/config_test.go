@@ -46,7 +46,7 @@ func sample(r *row) (text string, inJSON any) {
 	return "some-text", "some-text"
 }
 
-// The flags and the file say the same: every setting, set in either, gives the same Config.
+// The flags and the file agree: every setting, set in either, gives the same Config.
 func TestFlagsAndFileAgree(t *testing.T) {
 	for _, command := range []string{"serve", "mcp"} {
 		for _, r := range rowsOf(Default(), command) {

@@ -13,7 +13,7 @@ import (
 
 const ping = `{"jsonrpc":"2.0","id":"after","method":"ping"}`
 
-// TestStdioGoesOn: what is no message is answered as JSON-RPC says, and the session lives.
+// TestStdioGoesOn: what is no message is answered as JSON-RPC demands, and the session lives.
 func TestStdioGoesOn(t *testing.T) {
 	const long = 1 << 12
 	inner := strings.Replace(ping, "after", "inner", 1) // two with one id would be a mistake of another kind

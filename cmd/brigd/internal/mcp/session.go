@@ -186,7 +186,7 @@ func (x *session) box(ctx context.Context) (string, *nsjail.Refusal) {
 	return info.ID, nil
 }
 
-// lost forgets a sandbox that has expired, so that the next call gets a new one, and returns a refusal that says so.
+// lost forgets a sandbox that has expired, so that the next call gets a new one, and returns a refusal that tells it.
 func (x *session) lost(id string, no *nsjail.Refusal) *nsjail.Refusal {
 	if id == "" || no.Layer != "sandbox" {
 		return no

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// raw sends bytes to a server, and gives the status of the first answer and whether the server closes the connection
-// within a time that is far above what it gives a client.
+// raw sends bytes to a server, and returns the status of the first answer and whether the server closes the connection
+// within a time that is far above the time that a client has.
 func raw(t *testing.T, url, text string) (status int, closed bool) {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))

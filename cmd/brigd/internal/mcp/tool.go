@@ -17,7 +17,7 @@ import (
 // tool is the definition of a tool, shared by all sessions.
 type tool struct {
 	def *sdk.Tool
-	// call does it. The result's structured content is as def.OutputSchema says.
+	// call does it. The result's structured content is as def.OutputSchema describes.
 	call func(ctx context.Context, c *call) *sdk.CallToolResult
 	// refused is the structured content of a refusal.
 	refused func(*nsjail.Refusal) any

@@ -86,7 +86,7 @@ func TestCallsEveryTool(t *testing.T) {
 	}
 }
 
-// TestRefusals: each is a result that says what to do, and no error of the protocol.
+// TestRefusals: each is a result with a remedy, and no error of the protocol.
 func TestRefusals(t *testing.T) {
 	f := newFake()
 	client, _ := connect(t, service1(t, Options{Engine: f, ToolsFile: declared()}), nil)

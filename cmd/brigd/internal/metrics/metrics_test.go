@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// answer is an Executor that gives one Result.
+// answer is an Executor that returns one Result.
 type answer struct {
 	result *nsjail.Result
 	err    error
