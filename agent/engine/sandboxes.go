@@ -120,6 +120,11 @@ func (e *Engine) Sandboxes(c Caller) []SandboxInfo {
 	return list
 }
 
+// SandboxCount returns how many sandboxes exist, including those being created or removed.
+func (e *Engine) SandboxCount() int {
+	return e.boxes.Count()
+}
+
 // Sandbox describes one of the caller's sandboxes.
 func (e *Engine) Sandbox(c Caller, id string) (*SandboxInfo, error) {
 	box, no := e.box(c, id)

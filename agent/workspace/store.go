@@ -149,6 +149,13 @@ func (s *Store) add(b *Sandbox) error {
 	return nil
 }
 
+// Count returns the number of sandboxes, including those being created or removed.
+func (s *Store) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count
+}
+
 // Get returns a sandbox of an agent, or of any agent if agent is Any. It does not count as a use: see Sandbox.Expires.
 func (s *Store) Get(agent, id string) (*Sandbox, error) {
 	s.mu.Lock()

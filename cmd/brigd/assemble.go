@@ -26,24 +26,23 @@ import (
 
 // daemon holds the parts of brigd that HTTP and MCP share.
 type daemon struct {
-	c         *config.Config
-	log       *slog.Logger
-	engine    *engine.Engine
-	gate      *admit.Gate
-	metrics   *metrics.Metrics
-	trace     *trace.Tracer
-	audit     *audit.Log
-	ledger    *token.Ledger
-	live      live.Table
-	refused   *audit.Refusals // counts requests that were refused entry; nil without an audit log
-	sandboxes *sandboxIDs
-	launcher  *launcherWatch
-	runs      context.Context // cancelled when the remaining runs must end
+	c        *config.Config
+	log      *slog.Logger
+	engine   *engine.Engine
+	gate     *admit.Gate
+	metrics  *metrics.Metrics
+	trace    *trace.Tracer
+	audit    *audit.Log
+	ledger   *token.Ledger
+	live     live.Table
+	refused  *audit.Refusals // counts requests that were refused entry; nil without an audit log
+	launcher launcherWatch
+	runs     context.Context // cancelled when the remaining runs must end
 }
 
 // assemble builds the daemon. If a part fails, the parts built before it are closed.
 func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemon, err error) {
-	p = &daemon{c: c, log: log, sandboxes: &sandboxIDs{ids: map[string]bool{}}, launcher: newLauncherWatch(), runs: ctx}
+	p = &daemon{c: c, log: log, launcher: launcherWatch{gone: make(chan error, 1)}, runs: ctx}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close(ctx))
@@ -68,7 +67,6 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 	p.gate = p.newGate()
 	o.Wrap = func(next nsjail.Executor) nsjail.Executor { return p.metrics.Wrap(p.trace.Wrap(p.live.Wrap(next))) }
 	o.Sandboxes.Removed = func(b *workspace.Sandbox, by string, err error) {
-		p.sandboxes.removed(b)
 		if err != nil {
 			log.Error("a sandbox is not removed", slog.String("sandbox", b.ID), slog.String("by", by), slog.String("error",
 				err.Error()))
@@ -98,7 +96,7 @@ func (p *daemon) fillGoCache(ctx context.Context) {
 
 // records opens the audit log and the token ledger.
 func (p *daemon) records(o *engine.Options) (err error) {
-	if p.c.AuditPath != "" {
+	if p.c.Audit.Path != "" {
 		if p.audit, err = openAudit(p.c, p.log); err != nil {
 			return err
 		}
@@ -122,15 +120,14 @@ func (p *daemon) records(o *engine.Options) (err error) {
 }
 
 func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
-	o := audit.Options{Path: c.AuditPath, MaxBytes: int64(c.AuditMaxBytes), Keep: c.AuditKeep, Sync: c.AuditSync,
-		Argv: c.AuditArgv}
+	o := c.Audit
 	o.Broken = func(why error) {
 		if why == nil {
 			log.Info("the audit log can be written again")
 			return
 		}
 		log.Error("the audit log cannot be written: all is refused until it can",
-			slog.String("audit", c.AuditPath), slog.String("error", why.Error()))
+			slog.String("audit", c.Audit.Path), slog.String("error", why.Error()))
 	}
 	if c.AuditKey != "" {
 		var err error
@@ -147,8 +144,8 @@ func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
 
 // gauges registers the metrics. Their functions are called later, when all parts exist.
 func (p *daemon) gauges() {
-	o := metrics.Options{Version: version, Sandboxes: p.sandboxes.count, Depth: func() int { return p.gate.Depth() },
-		Running: func() int { return p.gate.Running() }, Live: p.live.Sum}
+	o := metrics.Options{Version: version, Sandboxes: func() int { return p.engine.SandboxCount() },
+		Depth: func() int { return p.gate.Depth() }, Running: func() int { return p.gate.Running() }, Live: p.live.Sum}
 	if p.audit != nil {
 		o.AuditBroken = func() bool { return p.audit.Broken() != nil }
 	}
@@ -156,13 +153,13 @@ func (p *daemon) gauges() {
 }
 
 func (p *daemon) newGate() *admit.Gate {
-	queue := p.c.Queue
-	if queue == 0 {
-		queue = -1 // no queue
+	o := p.c.Gate
+	o.Running, o.QueuePerCaller = p.c.Places(), min(o.QueuePerCaller, o.Queue)
+	if o.Queue == 0 {
+		o.Queue = -1 // no queue
 	}
-	return admit.New(admit.Options{Running: p.c.Places(), PerCaller: p.c.PerCaller, Queue: queue,
-		QueuePerCaller: min(p.c.QueuePerCaller, p.c.Queue),
-		Rate:           p.c.Rate, Burst: p.c.Burst, Waited: p.metrics.Waited, Refused: p.metrics.Rejected})
+	o.Waited, o.Refused = p.metrics.Waited, p.metrics.Rejected
+	return admit.New(o)
 }
 
 // collect removes the control groups left by a killed brigd. A killed brigd leaves nothing else.
@@ -179,7 +176,7 @@ func (p *daemon) collect(parent string) {
 
 // served returns the engine as HTTP and MCP use it.
 func (p *daemon) served() servedEngine {
-	return servedEngine{p.engine, p.runs, p.sandboxes, p.metrics, p.launcher}
+	return servedEngine{p.engine, p.runs, p.metrics, &p.launcher}
 }
 
 // close closes the parts in reverse order.
@@ -205,8 +202,9 @@ func (p *daemon) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// engineOptions converts the settings for runs to engine.Options.
+// engineOptions completes the settings for runs with what their files hold.
 func engineOptions(c *config.Config) (o engine.Options, err error) {
+	o = c.Engine
 	if c.SpecFile != "" {
 		text, err := files.Read(c.SpecFile, nsjail.MaxSpecSize)
 		if err != nil {
@@ -237,14 +235,10 @@ func engineOptions(c *config.Config) (o engine.Options, err error) {
 			return o, fmt.Errorf("what every jail begins with (--spec, --optional): %w", problem)
 		}
 	}
-	o.Runner.Pool = c.Pool
-	o.Timeout, o.MaxTimeout, o.Memory, o.MaxOutput = c.Timeout, c.MaxTimeout, c.Memory, c.MaxOutput
-	o.Sandboxes = workspace.StoreOptions{Max: c.Sandboxes, MaxPerAgent: min(c.SandboxesPerAgent, c.Sandboxes),
-		MaxBytes:         int64(c.SandboxBytes),
-		MaxBytesPerAgent: int64(c.AgentBytes()),
-		DefaultSize:      int64(c.SandboxSize), MaxSize: int64(c.SandboxMax),
-		DefaultInodes: int64(c.SandboxInodes), MaxInodes: max(1<<20, int64(c.SandboxInodes)),
-		DefaultTTL: time.Duration(c.SandboxTTL), MaxTTL: time.Duration(c.SandboxMaxTTL)}
+	b := &o.Sandboxes
+	b.MaxPerAgent, b.MaxBytesPerAgent = min(b.MaxPerAgent, b.Max), c.AgentBytes()
+	b.DefaultInodes = int64(c.SandboxInodes)
+	b.MaxInodes = max(1<<20, b.DefaultInodes)
 	return o, nil
 }
 

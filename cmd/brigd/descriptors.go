@@ -30,5 +30,6 @@ func (p *daemon) descriptors() error {
 			slog.Int("max_connections", most), slog.Uint64("limit", l.Cur))
 		c.MaxConnections = most
 	}
-	return egress.ShareDescriptors(2*c.MaxConnections+placeFDs*c.Places()+sandboxFDs*c.Sandboxes+ownFDs, c.Places())
+	others := 2*c.MaxConnections + placeFDs*c.Places() + sandboxFDs*c.Engine.Sandboxes.Max + ownFDs
+	return egress.ShareDescriptors(others, c.Places())
 }

@@ -16,12 +16,10 @@ const launcherFailures = 3
 type launcherWatch struct {
 	mu     sync.Mutex
 	failed int
-	gone   chan error // the reason
+	gone   chan error // the first reason; it has room for one
 }
 
 var errLauncherGone = errors.New("no jail can be made any more")
-
-func newLauncherWatch() *launcherWatch { return &launcherWatch{gone: make(chan error, 1)} }
 
 func (w *launcherWatch) record(a *engine.Response) {
 	w.mu.Lock()
@@ -34,15 +32,11 @@ func (w *launcherWatch) record(a *engine.Response) {
 		return
 	}
 	if w.failed++; w.failed == launcherFailures {
-		w.report(fmt.Errorf("%w (%s); start brigd again, and look for an out-of-memory kill in the kernel log",
-			errLauncherGone, a.Error.Message))
-	}
-}
-
-// report sends the first reason.
-func (w *launcherWatch) report(err error) {
-	select {
-	case w.gone <- err:
-	default:
+		err := fmt.Errorf("%w (%s); start brigd again, and look for an out-of-memory kill in the kernel log",
+			errLauncherGone, a.Error.Message)
+		select {
+		case w.gone <- err:
+		default: // the first reason is not read yet
+		}
 	}
 }

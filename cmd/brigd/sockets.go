@@ -32,11 +32,11 @@ func openSockets(ctx context.Context, c *config.Config) (s *sockets, err error) 
 			s = nil
 		}
 	}()
-	t, err := listen.TLSFiles{Cert: c.TLSCert, Key: c.TLSKey, ClientCA: c.ClientCA}.Config()
+	t, err := c.TLS.Config()
 	if err != nil {
 		return s, err
 	}
-	o := listen.UnixOptions{UIDs: c.UIDs()}
+	o := listen.UnixOptions{UIDs: c.UIDs}
 	given, err := listen.Inherited(o)
 	if err != nil {
 		return s, err

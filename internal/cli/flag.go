@@ -16,8 +16,11 @@ type Flag struct {
 	Files bool     // completion offers files for the values
 	Path  string   // the path in the Spec or in the settings file, if there is exactly one
 
+	To       any     // the variable that a setting of brigd sets
+	Min, Max float64 // the bounds of a number there
+
 	Set    func(values []string) error // called for each occurrence of the flag, with a value for each word of Args
-	Bare   func(none []string) error   // the value may be left out; called instead of Set if it is
+	Bare   func(none []string) error   // the value may be left out, also of a switch; called instead of Set if it is
 	Greedy bool                        // without =, the next word is the value of a flag with Bare if it can be one
 }
 

@@ -108,7 +108,7 @@ func (t *Table) scanFlag(args []string) (g Given, rest []string, err error) {
 	switch {
 	case attached && f.Args == "" && args[0][1] != '-' && !strings.Contains(args[0], "="): // docker's -it
 		return g, append([]string{"-" + args[0][2:]}, rest...), nil
-	case attached && f.Args == "":
+	case attached && f.Args == "" && f.Bare == nil:
 		return g, nil, fmt.Errorf("--%s: it takes no value; write --%s alone", f.Name, f.Name)
 	case attached && f.values() > 1:
 		return g, nil, fmt.Errorf("--%s: it takes %d words; write %s", f.Name, f.values(), f.Usage())

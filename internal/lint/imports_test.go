@@ -75,7 +75,7 @@ var ours = map[string][]string{
 	daemon + "api":              {"brig/nsjail", "brig/agent/engine", "brig/cgroup/monitor", daemon + "body", daemon + "live", daemon + "schema"},
 	daemon + "auditcmd":         {"brig/nsjail", "brig/agent/audit", "brig/agent/token", daemon + "verbs"},
 	daemon + "body":             {},
-	daemon + "config":           {"brig/internal/cli", "brig/nsjail", daemon + "files", daemon + "listen"},
+	daemon + "config":           {"brig/internal/cli", "brig/nsjail", "brig/agent/audit", "brig/agent/engine", "brig/agent/workspace", daemon + "admit", daemon + "files", daemon + "listen"},
 	daemon + "files":            {},
 	daemon + "listen":           {"brig/nsjail", daemon + "files"},
 	daemon + "live":             {"brig/nsjail", "brig/cgroup/monitor"},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -9,48 +10,44 @@ import (
 
 	"brig/cmd/brigd/internal/listen"
 	"brig/internal/words"
+	"brig/nsjail"
 )
 
 // check refuses contradictory settings, above all an open port without authentication.
 func (c *Config) check(command string) error {
-	checks := []func() error{c.checkTLS, c.checkListen, c.checkPages, c.checkUIDs, c.checkJails,
-		c.checkSandboxes, c.checkQueue}
-	for _, f := range checks {
-		if err := f(); err != nil {
-			return err
-		}
-	}
-	if len(c.TokenKeys) > 0 && c.StateDir == "" {
-		return fmt.Errorf("%s needs a place that remembers tokens' runs and revocations; add --state-dir DIR",
-			c.name("auth.token_keys"))
-	}
-	if c.RequireToken && !c.proof() {
-		return fmt.Errorf("%s has nothing to check a token with; add --token-key FILE or --api-key-file FILE",
-			c.name("auth.require_token"))
-	}
-	for _, path := range []string{"audit.sync", "audit.max_bytes", "audit.keep", "audit.key", "audit.argv"} {
-		if c.Set(path) && c.AuditPath == "" {
-			return fmt.Errorf("%s is about an audit log, and there is none; add --audit FILE", c.name(path))
-		}
-	}
-	if command != "mcp" {
+	return cmp.Or(
+		c.wrong(c.TLS.Cert != "" && c.TLS.Key == "", "tls.cert", " needs its private key; add --tls-key FILE"),
+		c.checkTLS(), c.checkListen(), c.checkPages(), c.checkUIDs(), c.checkBounds(),
+		c.wrong(len(c.TokenKeys) > 0 && c.StateDir == "", "auth.token_keys",
+			" needs a place that remembers tokens' runs and revocations; add --state-dir DIR"),
+		c.wrong(c.RequireToken && !c.proof(), "auth.require_token",
+			" has nothing to check a token with; add --token-key FILE or --api-key-file FILE"),
+		c.useless(c.Audit.Path == "", " is about an audit log, and there is none; add --audit FILE",
+			"audit.sync", "audit.max_bytes", "audit.keep", "audit.key", "audit.argv"),
+		c.useless(command == "mcp" && !c.HTTP,
+			" is about sockets, and MCP is served on stdin and stdout; add --http, or leave it out",
+			"listen", "allow_uids", "auth.api_key_file", "auth.require_token", "tls.cert", "http.hosts", "http.origins"),
+		c.useless(c.HTTP, " is for stdin and stdout; by HTTP the socket, key or token says who asks: leave it out",
+			"mcp.agent"),
+		c.wrong(c.Agent != "" && !listen.GoodAgent(c.Agent), "mcp.agent",
+			": %s is no agent's name; write letters, digits and . _ -, beginning with a letter or digit, at most 64",
+			words.Quote(c.Agent)))
+}
+
+// wrong returns an error that begins with the name of a setting, if there is a problem.
+func (c *Config) wrong(problem bool, path, text string, args ...any) error {
+	if !problem {
 		return nil
 	}
-	if !c.HTTP {
-		for _, path := range []string{"listen", "allow_uids", "auth.api_key_file", "auth.require_token", "tls.cert",
-			"http.hosts", "http.origins"} {
-			if c.Set(path) {
-				return fmt.Errorf("%s is about sockets, and MCP is served on stdin and stdout; add --http, or leave it out",
-					c.name(path))
-			}
+	return fmt.Errorf("%s"+text, append([]any{c.name(path)}, args...)...)
+}
+
+// useless returns an error for the first of the settings that is given, if nothing would read them.
+func (c *Config) useless(unread bool, text string, paths ...string) error {
+	for _, path := range paths {
+		if unread && c.Set(path) {
+			return c.wrong(true, path, text)
 		}
-	} else if c.Agent != "" {
-		return fmt.Errorf("%s is for stdin and stdout; by HTTP the socket, key or token says who asks: leave it out",
-			c.name("mcp.agent"))
-	}
-	if c.Agent != "" && !listen.GoodAgent(c.Agent) {
-		return fmt.Errorf("%s: %s is no agent's name; write letters, digits and . _ -, beginning with a letter or digit, "+
-			"at most 64", c.name("mcp.agent"), words.Quote(c.Agent))
 	}
 	return nil
 }
@@ -59,10 +56,7 @@ func (c *Config) check(command string) error {
 func (c *Config) proof() bool { return len(c.TokenKeys) > 0 || c.APIKeyFile != "" }
 
 func (c *Config) checkTLS() error {
-	switch {
-	case c.TLSCert != "" && c.TLSKey == "":
-		return fmt.Errorf("%s needs its private key; add --tls-key FILE", c.name("tls.cert"))
-	case c.TLSCert == "" && (c.TLSKey != "" || c.ClientCA != ""):
+	if c.TLS.Cert == "" && c.TLS != (listen.TLSFiles{}) {
 		return errors.New("--tls-key and --client-ca are of no use without a certificate; add --tls-cert FILE")
 	}
 	return nil
@@ -77,34 +71,31 @@ func (c *Config) checkListen() error {
 		case kind == "tcp":
 			tcp = true
 			addr, err := listen.Address(rest)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.name("listen"), err)
+			if err == nil {
+				err = c.CheckTCP(addr.Addr().IsLoopback())
 			}
-			if err := c.CheckTCP(addr.Addr().IsLoopback()); err != nil {
-				return fmt.Errorf("%s: %w", c.name("listen"), err)
+			if err != nil {
+				return c.wrong(true, "listen", ": %w", err)
 			}
 		default:
-			return fmt.Errorf("%s: %s is no place to listen at; write unix:PATH, unix or tcp:HOST:PORT", c.name("listen"),
+			return c.wrong(true, "listen", ": %s is no place to listen at; write unix:PATH, unix or tcp:HOST:PORT",
 				words.Quote(where))
 		}
 	}
-	for _, path := range []string{"tls.cert", "http.hosts", "http.origins"} {
-		if c.Set(path) && len(c.Listen) > 0 && !tcp { // the service manager's sockets are not known yet
-			return fmt.Errorf("%s is about TCP, and nothing listens there; add --listen tcp:HOST:PORT", c.name(path))
-		}
-	}
-	return nil
+	// without a --listen the service manager's sockets may be TCP
+	return c.useless(len(c.Listen) > 0 && !tcp, " is about TCP, and nothing listens there; add --listen tcp:HOST:PORT",
+		"tls.cert", "http.hosts", "http.origins")
 }
 
 // CheckTCP refuses a TCP port without authentication, and one without TLS that other machines can reach. It also
 // applies to sockets of a service manager.
 func (c *Config) CheckTCP(loopback bool) error {
 	switch {
-	case !c.proof() && c.ClientCA == "":
+	case !c.proof() && c.TLS.ClientCA == "":
 		return errors.New("a TCP port is open to anybody who reaches it, and brigd serves none like that; add --token-key " +
 			"FILE, --api-key-file FILE, " +
 			"or --tls-cert, --tls-key and --client-ca for clients' certificates, or listen at a Unix socket")
-	case !loopback && c.TLSCert == "":
+	case !loopback && c.TLS.Cert == "":
 		return errors.New("it is no loopback address, and a token sent there can be read on the way; add --tls-cert and " +
 			"--tls-key, or listen at 127.0.0.1")
 	}
@@ -116,8 +107,8 @@ func (c *Config) CheckTCP(loopback bool) error {
 func (c *Config) checkPages() error {
 	for i, h := range c.Hosts {
 		if strings.ContainsAny(h, "/:@[]* ") {
-			return fmt.Errorf("%s: %s is no host name; write it without scheme and port, as in build.example.org",
-				c.name("http.hosts"), words.Quote(h))
+			return c.wrong(true, "http.hosts",
+				": %s is no host name; write it without scheme and port, as in build.example.org", words.Quote(h))
 		}
 		c.Hosts[i] = strings.ToLower(h)
 	}
@@ -125,69 +116,40 @@ func (c *Config) checkPages() error {
 		u, err := url.Parse(o)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil ||
 			u.Scheme+"://"+u.Host != o {
-			return fmt.Errorf("%s: %s is no web page's origin; write scheme, host and port alone, as in https://example.org",
-				c.name("http.origins"), words.Quote(o))
+			return c.wrong(true, "http.origins",
+				": %s is no web page's origin; write scheme, host and port alone, as in https://example.org", words.Quote(o))
 		}
 		c.Origins[i] = strings.ToLower(o)
 	}
 	return nil
 }
 
+// checkUIDs parses AllowUIDs.
 func (c *Config) checkUIDs() error {
 	for _, s := range c.AllowUIDs {
-		if n, err := strconv.ParseUint(s, 10, 32); err != nil || n == 1<<32-1 {
-			return fmt.Errorf("%s: %s is not the number of a user; id -u NAME prints it", c.name("allow_uids"), words.Quote(s))
+		n, err := strconv.ParseUint(s, 10, 32)
+		if err != nil || n == 1<<32-1 {
+			return c.wrong(true, "allow_uids", ": %s is not the number of a user; id -u NAME prints it", words.Quote(s))
 		}
+		c.UIDs = append(c.UIDs, int(n))
 	}
 	return nil
 }
 
-// UIDs returns the numbers of AllowUIDs.
-func (c *Config) UIDs() (list []int) {
-	for _, s := range c.AllowUIDs {
-		if n, err := strconv.Atoi(s); err == nil { // checked
-			list = append(list, n)
-		}
-	}
-	return list
-}
-
-func (c *Config) checkJails() error {
-	if c.Timeout > c.MaxTimeout {
-		return fmt.Errorf("%s is %s, more than --max-timeout %s; change one",
-			c.name("jails.timeout"), c.Timeout, c.MaxTimeout)
-	}
-	return nil
-}
-
-func (c *Config) checkSandboxes() error {
-	switch {
-	case c.SandboxSize > c.SandboxMax:
-		return fmt.Errorf("%s is %s, more than --sandbox-max-size %s; change one", c.name("sandboxes.size"),
-			c.SandboxSize, c.SandboxMax)
-	case c.SandboxMax > c.AgentBytes():
-		return fmt.Errorf("%s is %s, more than --sandbox-bytes-per-agent %s, which one agent's have together; change one",
-			c.name("sandboxes.max_size"), c.SandboxMax, c.AgentBytes())
-	case c.SandboxBytesPerAgent > c.SandboxBytes:
-		return fmt.Errorf("%s is %s, more than --sandbox-bytes %s, which all have together; change one",
-			c.name("sandboxes.bytes_per_agent"), c.SandboxBytesPerAgent, c.SandboxBytes)
-	case c.SandboxTTL > c.SandboxMaxTTL:
-		return fmt.Errorf("%s is %s, more than --sandbox-max-ttl %s; change one", c.name("sandboxes.ttl"), c.SandboxTTL,
-			c.SandboxMaxTTL)
-	}
-	return nil
-}
-
-func (c *Config) checkQueue() error {
-	switch {
-	case c.PerCaller > c.Places():
-		return fmt.Errorf("%s is %d, more than --running %d, which all have together; change one",
-			c.name("queue.per_caller"), c.PerCaller, c.Places())
-	case c.Set("queue.waiting_per_caller") && c.QueuePerCaller > c.Queue:
-		return fmt.Errorf("%s is %d, more than --queue %d, which all have together; change one",
-			c.name("queue.waiting_per_caller"), c.QueuePerCaller, c.Queue)
-	case c.Burst > 0 && c.Rate == 0:
-		return fmt.Errorf("%s needs a rate; add --rate N", c.name("queue.burst"))
-	}
-	return nil
+// checkBounds refuses a bound that is greater than the one above it.
+func (c *Config) checkBounds() error {
+	e, b, g := &c.Engine, &c.Engine.Sandboxes, &c.Gate
+	const more = " is %v, more than --%s %v; change one"
+	const all = " is %v, more than --%s %v, which %s have together; change one"
+	size, agents, total := nsjail.Bytes(b.MaxSize), nsjail.Bytes(c.AgentBytes()), nsjail.Bytes(b.MaxBytes)
+	return cmp.Or(
+		c.wrong(e.Timeout > e.MaxTimeout, "jails.timeout", more, e.Timeout, "max-timeout", e.MaxTimeout),
+		c.wrong(b.DefaultSize > b.MaxSize, "sandboxes.size", more, nsjail.Bytes(b.DefaultSize), "sandbox-max-size", size),
+		c.wrong(size > agents, "sandboxes.max_size", all, size, "sandbox-bytes-per-agent", agents, "one agent's"),
+		c.wrong(agents > total, "sandboxes.bytes_per_agent", all, agents, "sandbox-bytes", total, "all"),
+		c.wrong(b.DefaultTTL > b.MaxTTL, "sandboxes.ttl", more, b.DefaultTTL, "sandbox-max-ttl", b.MaxTTL),
+		c.wrong(g.PerCaller > c.Places(), "queue.per_caller", all, g.PerCaller, "running", c.Places(), "all"),
+		c.wrong(c.Set("queue.waiting_per_caller") && g.QueuePerCaller > g.Queue, "queue.waiting_per_caller", all,
+			g.QueuePerCaller, "queue", g.Queue, "all"),
+		c.wrong(g.Burst > 0 && g.Rate == 0, "queue.burst", " needs a rate; add --rate N"))
 }

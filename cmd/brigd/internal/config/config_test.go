@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"brig/internal/cli"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -26,8 +27,8 @@ func file(t *testing.T, text string) string {
 }
 
 // sample is a value that a row takes.
-func sample(r *row) (text string, inJSON any) {
-	switch r.to.(type) {
+func sample(r *cli.Flag) (text string, inJSON any) {
+	switch r.To.(type) {
 	case *bool:
 		return "true", true
 	case *int:
@@ -39,8 +40,8 @@ func sample(r *row) (text string, inJSON any) {
 	case *nsjail.Duration:
 		return "2h", "2h"
 	}
-	if len(r.words) > 0 {
-		last := r.words[len(r.words)-1]
+	if len(r.Words) > 0 {
+		last := r.Words[len(r.Words)-1]
 		return last, last
 	}
 	return "some-text", "some-text"
@@ -49,20 +50,19 @@ func sample(r *row) (text string, inJSON any) {
 // The flags and the file agree: every setting, set in either, gives the same Config.
 func TestFlagsAndFileAgree(t *testing.T) {
 	for _, command := range []string{"serve", "mcp"} {
-		for _, r := range rowsOf(Default(), command) {
-			text, value := sample(&r)
-			a, b := Default(), Default()
-			for i := range rowsOf(a, command) {
-				if other := rowsOf(a, command)[i]; other.path == r.path {
-					if err := other.set(text, true); err != nil {
-						t.Errorf("%s %s: %v", r.flag, text, err)
-					}
-				}
+		for i, f := range table(Default(), command) {
+			if f.Name == "config" {
+				continue
 			}
-			if _, many := r.to.(*[]string); many {
+			text, value := sample(&f)
+			a, b := Default(), Default()
+			if err := table(a, command)[i].Set([]string{text}); err != nil {
+				t.Errorf("%s %s: %v", f.Name, text, err)
+			}
+			if f.Many {
 				value = []any{value}
 			}
-			words := strings.Split(r.path, ".")
+			words := strings.Split(f.Path, ".")
 			for i := len(words) - 1; i >= 0; i-- {
 				value = map[string]any{words[i]: value}
 			}
@@ -70,15 +70,15 @@ func TestFlagsAndFileAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := b.readJSON("f", command, doc); err != nil {
+			if err := b.readJSON("f", doc, table(b, command)); err != nil {
 				t.Errorf("%s: %v", doc, err)
 			}
 			if reflect.DeepEqual(a, Default()) {
-				t.Errorf("--%s changes nothing", r.flag)
+				t.Errorf("--%s changes nothing", f.Name)
 			}
 			b.from = a.from
 			if !reflect.DeepEqual(a, b) {
-				t.Errorf("--%s and %s: %+v and %+v", r.flag, doc, a, b)
+				t.Errorf("--%s and %s: %+v and %+v", f.Name, doc, a, b)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func TestTheFlagWins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Running != 3 || c.Queue != 9 || fmt.Sprint(c.Policies) != "[c d]" || c.AuditPath != "/a" || c.SandboxTTL != 60e9 {
+	if c.Gate.Running != 3 || c.Gate.Queue != 9 || fmt.Sprint(c.Policies) != "[c d]" || c.Audit.Path != "/a" || c.Engine.Sandboxes.DefaultTTL != 60e9 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -255,9 +255,9 @@ func FuzzFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := Default()
-		if c.readJSON("f", "serve", data) == nil && c.check("serve") == nil {
+		if c.readJSON("f", data, table(c, "serve")) == nil && c.check("serve") == nil {
 			for _, where := range c.Listen {
-				if strings.HasPrefix(where, "tcp:") && !c.proof() && c.ClientCA == "" {
+				if strings.HasPrefix(where, "tcp:") && !c.proof() && c.TLS.ClientCA == "" {
 					t.Errorf("an open port: %s", data)
 				}
 			}
@@ -275,7 +275,7 @@ func FuzzFlags(f *testing.F) {
 			args[i] = strings.ReplaceAll(args[i], "--config", "--confi") // no file is read
 		}
 		c, err := Parse("serve", args)
-		if err == nil && len(c.Listen) > 0 && strings.HasPrefix(c.Listen[0], "tcp:") && !c.proof() && c.ClientCA == "" {
+		if err == nil && len(c.Listen) > 0 && strings.HasPrefix(c.Listen[0], "tcp:") && !c.proof() && c.TLS.ClientCA == "" {
 			t.Errorf("an open port: %q", args)
 		}
 	})

@@ -1,65 +1,57 @@
 package config
 
 import (
-	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"brig/cmd/brigd/internal/files"
 	"brig/internal/cli"
+	"brig/internal/strictjson"
 	"brig/internal/words"
-	"brig/nsjail"
 )
 
 // ErrHelp is the error of Parse if the flags ask for help.
 var ErrHelp = errors.New("help is wanted")
 
-// rowsOf returns the settings of a command: serve or mcp.
-func rowsOf(c *Config, command string) (list []row) {
-	for _, r := range table(c) {
-		if r.only == "" || r.only == command {
-			list = append(list, r)
-		}
-	}
-	return list
-}
+// maxFile is the maximum size of a settings file, in bytes.
+const maxFile = 1 << 20
 
-// given is a flag on the command line.
-type given struct {
-	row   *row
-	value string
-}
+// Flags returns the flags of a command, serve or mcp, for help and completion.
+func Flags(command string) []cli.Flag { return table(Default(), command) }
 
 // Parse reads the flags of a command, serve or mcp, and the file named by --config. It returns a checked Config.
 func Parse(command string, args []string) (*Config, error) {
 	c := Default()
-	rows := rowsOf(c, command)
-	list, file, err := scan(rows, args)
-	if err != nil {
+	flags := table(c, command)
+	list, rest, help, err := (&cli.Table{Flags: flags}).Scan(args)
+	switch {
+	case err != nil:
 		return nil, err
+	case help:
+		return nil, ErrHelp
+	case len(rest) > 0:
+		return nil, fmt.Errorf("%s is not wanted here; brigd takes flags only", words.Quote(rest[0]))
 	}
-	if file != "" {
-		data, err := files.Read(file, maxFile)
-		if err == nil {
-			err = c.readJSON(file, command, data)
+	file := ""
+	for _, g := range list {
+		if g.Flag.Name != "config" {
+			continue
 		}
-		if err != nil {
+		if file != "" || g.Values[0] == "" {
+			return nil, errors.New("--config: it is empty or given twice; write --config FILE once")
+		}
+		file = g.Values[0]
+		if err := c.readFile(file, flags); err != nil {
 			return nil, fmt.Errorf("--config %s: %w", words.Quote(file), err)
 		}
 	}
-	seen := map[string]bool{}
 	for _, g := range list {
-		name := "--" + g.row.flag
-		_, many := g.row.to.(*[]string)
-		if seen[name] && !many {
-			return nil, fmt.Errorf("%s: it is given twice; keep one", name)
+		if err := g.Apply(); err != nil {
+			return nil, fmt.Errorf("--%s: %w", g.Flag.Name, err)
 		}
-		if err := g.row.set(g.value, !seen[name]); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		seen[name] = true
-		c.from[g.row.path] = name
 	}
 	if err := c.check(command); err != nil {
 		return nil, err
@@ -67,99 +59,80 @@ func Parse(command string, args []string) (*Config, error) {
 	return c, nil
 }
 
-// scan splits the command line into flags and their values.
-func scan(rows []row, args []string) (list []given, file string, err error) {
-	for len(args) > 0 {
-		name, value, attached := strings.Cut(args[0], "=")
-		args = args[1:]
-		if name == "-h" || name == "--help" {
-			return nil, "", ErrHelp
-		}
-		r := find(rows, name)
-		isSwitch := r != nil && r.arg == ""
+func (c *Config) readFile(file string, flags []cli.Flag) error {
+	data, err := files.Read(file, maxFile)
+	if err != nil {
+		return err
+	}
+	return c.readJSON(file, data, flags)
+}
+
+// readJSON reads the settings in a file. An error begins with the place.
+func (c *Config) readJSON(file string, data []byte, flags []cli.Flag) error {
+	d := strictjson.Document{Name: "the file", Render: render}
+	return d.Read(data, c.fields("", file, flags))
+}
+
+// fields returns the keys below a path: settings, and objects of settings.
+func (c *Config) fields(path, file string, flags []cli.Flag) (list []strictjson.Field) {
+	for i := range flags {
+		f := &flags[i]
+		rest, below := strings.CutPrefix(f.Path, path)
+		key, _, nested := strings.Cut(rest, ".")
 		switch {
-		case r == nil && name != "--config":
-			return nil, "", unknown(rows, name)
-		case isSwitch && attached && value == "":
-			return nil, "", fmt.Errorf("%s: the value is missing after =; write %s alone", name, name)
-		case !isSwitch && !attached && (len(args) == 0 || strings.HasPrefix(args[0], "--")):
-			return nil, "", fmt.Errorf("%s: a value is missing; write %s %s", name, name, argOf(r))
-		case !isSwitch && !attached:
-			value, args = args[0], args[1:]
+		case !below || key == "" || len(list) > 0 && list[len(list)-1].Name == key:
+		case nested:
+			list = append(list, strictjson.Field{Name: key, To: c.fields(path+key+".", file, flags)})
+		default:
+			list = append(list, strictjson.Field{Name: key, To: func(in *strictjson.Reader, path string) error {
+				from := file + ": " + path
+				c.from[path] = from
+				if !f.Many {
+					return c.read(in, path, f, from)
+				}
+				return in.List(path, "a list of texts", func(_ int, path string) error { return c.read(in, path, f, from) })
+			}})
 		}
-		if r != nil {
-			list = append(list, given{r, value})
-			continue
-		}
-		if file != "" || value == "" {
-			return nil, "", errors.New("--config: it is empty or given twice; write --config FILE once")
-		}
-		file = value
 	}
-	return list, file, nil
+	return list
 }
 
-func argOf(r *row) string {
-	if r == nil {
-		return "FILE"
+// read reads one value, which must be of the setting's kind.
+func (c *Config) read(in *strictjson.Reader, path string, f *cli.Flag, from string) error {
+	t, err := in.Token(path)
+	if err != nil {
+		return err
 	}
-	return r.arg
-}
-
-func find(rows []row, name string) *row {
-	for i := range rows {
-		if name == "--"+rows[i].flag {
-			return &rows[i]
+	kind, texts, numbers := kindOf(f.To)
+	switch v := t.(type) {
+	case string:
+		if texts {
+			return in.Fail(path, c.set(f, from, v))
+		}
+	case json.Number:
+		if numbers {
+			return in.Fail(path, c.set(f, from, v.String()))
+		}
+	case bool:
+		if !texts && !numbers {
+			return in.Fail(path, c.set(f, from, strconv.FormatBool(v)))
 		}
 	}
-	return nil
+	return in.WrongType(path, t, kind)
 }
 
-func unknown(rows []row, name string) error {
-	if !strings.HasPrefix(name, "-") {
-		return fmt.Errorf("%s is not wanted here; brigd takes flags only", words.Quote(name))
-	}
-	names := []string{"config"}
-	for _, r := range rows {
-		names = append(names, r.flag)
-	}
-	if near := words.Nearest(strings.TrimLeft(name, "-"), names); near != "" {
-		return fmt.Errorf("%s is not a flag; did you mean --%s?", words.Quote(name), near)
-	}
-	return fmt.Errorf("%s is not a flag; brigd help serve lists them", words.Quote(name))
-}
-
-// Flags returns the settings of a command as help and completion show them.
-func Flags(command string) (list []cli.Flag) {
-	group := ""
-	for _, r := range rowsOf(Default(), command) {
-		group = cmp.Or(r.group, group)
-		list = append(list, cli.Flag{Name: r.flag, Args: r.arg, Group: group, Help: r.help + r.standard(), Words: r.words,
-			Path:  r.path,
-			Files: strings.Contains(r.arg, "FILE") || r.arg == "DIR"})
-	}
-	return append(list, cli.Flag{Name: "config", Args: "FILE", Help: "read settings from this JSON file", Files: true})
-}
-
-// standard returns the default of a setting, for the help.
-func (r *row) standard() string {
-	text := ""
-	switch v := r.to.(type) {
-	case *string:
-		text = *v
-	case *int:
-		if *v != 0 {
-			text = fmt.Sprint(*v)
+func render(e *strictjson.Error) error {
+	switch e.Code {
+	case strictjson.Syntax:
+		return fmt.Errorf("%s: it is not JSON: %w; correct it", e.Where(), e.Err)
+	case strictjson.Trailing:
+		return fmt.Errorf("%s: there is more after the closing brace; remove it", e.Where())
+	case strictjson.Unknown:
+		fix := "brigd help serve lists them"
+		if near := words.Nearest(e.Key, e.Names); near != "" {
+			fix = "did you mean " + near + "?"
 		}
-	case *nsjail.Bytes:
-		if *v != 0 {
-			text = v.String()
-		}
-	case *nsjail.Duration:
-		text = v.String()
+		return fmt.Errorf("%s: %s is not a key here; %s", e.At(), words.Quote(e.Key), fix)
 	}
-	if text == "" {
-		return ""
-	}
-	return " (" + text + ")"
+	return e
 }

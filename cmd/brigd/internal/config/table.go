@@ -1,18 +1,10 @@
 package config
 
-import "brig/nsjail"
+import (
+	"slices"
 
-// row is a setting.
-type row struct {
-	flag, path string
-	arg        string // the name of the value in the help; "" for a switch
-	group      string // the heading in the help; "" for that of the row before
-	help       string
-	to         any      // *string, *[]string, *int, *float64, *bool, *nsjail.Bytes, *nsjail.Duration
-	min, max   float64  // of a number; unbounded if both are 0
-	words      []string // the allowed values of a text
-	only       string   // the only command with this setting
-}
+	"brig/internal/cli"
+)
 
 const (
 	maxCount = 1 << 20
@@ -20,162 +12,161 @@ const (
 	maxTime  = 366 * 24 * 3600 // seconds
 )
 
-// table returns all settings of c, in the order of help.
-func table(c *Config) []row {
-	list := []row{
-		{flag: "listen", path: "listen", arg: "WHERE", group: "Sockets", to: &c.Listen,
-			help: "unix:PATH, unix for the default path, or tcp:HOST:PORT, which needs proof of who calls; may be repeated"},
-		{flag: "allow-uid", path: "allow_uids", arg: "UID", to: &c.AllowUIDs,
-			help: "let this user connect to Unix sockets, too, as agent uid-UID; may be repeated"},
-		{flag: "token-key", path: "auth.token_keys", arg: "FILE", to: &c.TokenKeys,
-			help: "accept capability tokens signed with this public key (brigd token); may be repeated"},
-		{flag: "api-key-file", path: "auth.api_key_file", arg: "FILE", to: &c.APIKeyFile,
-			help: "accept the bearer keys in this file: a line AGENT KEY, or AGENT sha256:HEX, for each"},
-		{flag: "require-token", path: "auth.require_token", to: &c.RequireToken,
-			help: "ask for a token or key at Unix sockets, too"},
-		{flag: "tls-cert", path: "tls.cert", arg: "FILE", to: &c.TLSCert,
-			help: "TCP speaks TLS, with this certificate and its chain, in PEM"},
-		{flag: "tls-key", path: "tls.key", arg: "FILE", to: &c.TLSKey, help: "the certificate's private key, in PEM"},
-		{flag: "client-ca", path: "tls.client_ca", arg: "FILE", to: &c.ClientCA,
-			help: "ask TCP clients for a certificate of this authority; its common name is the agent where no token says so"},
-		{flag: "host", path: "http.hosts", arg: "NAME", to: &c.Hosts,
-			help: "a name by which TCP clients may call this server, besides localhost and its address; may be repeated"},
-		{flag: "origin", path: "http.origins", arg: "URL", to: &c.Origins,
-			help: "a web page's origin, as in https://example.org, whose scripts may call; may be repeated"},
-		{flag: "max-connections", path: "http.max_connections", arg: "N", to: &c.MaxConnections, min: 1, max: maxCount,
-			help: "connections open at once, by TCP and again at Unix sockets"},
-		{flag: "max-requests", path: "http.max_requests", arg: "N", to: &c.MaxRequests, min: 1, max: maxCount,
-			help: "HTTP requests under way at once, of which one caller has half of what the others leave"},
-		{flag: "max-body", path: "http.max_body", arg: "SIZE", to: &c.MaxBody, min: 1024, max: 1 << 30,
-			help: "the largest JSON request"},
-		{flag: "max-file", path: "http.max_file", arg: "SIZE", to: &c.MaxFile, min: 1, max: maxBytes,
-			help: "the largest file that is put or read"},
+// table returns the flags of a command, serve or mcp, in the order of help. They set fields of c.
+func table(c *Config, command string) []cli.Flag {
+	list := slices.Concat(cli.InGroup("Sockets", socketFlags(c)), cli.InGroup("Rules", ruleFlags(c)),
+		cli.InGroup("Jails", jailFlags(c)), cli.InGroup("Sandboxes", sandboxFlags(c)),
+		cli.InGroup("Callers", callerFlags(c)), cli.InGroup("Operation", operationFlags(c)))
+	if command == "mcp" {
+		list = append(list, cli.InGroup("MCP", mcpFlags(c))...)
 	}
-	list = append(list, ruleRows(c)...)
-	list = append(list, boundRows(c)...)
-	return append(list,
-		row{flag: "drain-timeout", path: "drain_timeout", arg: "TIME", group: "Operation", to: &c.DrainTimeout,
-			max: maxTime, help: "at SIGTERM, let what runs go on for so long; a second signal ends it at once"},
-		row{flag: "log-format", path: "log.format", arg: "FORMAT", to: &c.LogFormat, words: []string{"text", "json"},
-			help: "text or json, on stderr"},
-		row{flag: "log-level", path: "log.level", arg: "LEVEL", to: &c.LogLevel, words: []string{"debug", "info", "warn",
-			"error"}, help: "debug, info, warn or error"},
-		row{flag: "http", path: "mcp.http", group: "MCP", to: &c.HTTP, only: "mcp",
-			help: "serve MCP by HTTP at /mcp, at --listen, instead of on stdin and stdout"},
-		row{flag: "tools", path: "mcp.tools", arg: "FILE", only: "mcp", to: &c.Tools,
-			help: "offer the tools that this YAML file declares, too: docs/tools.example.yaml is one; gantz has the same form"},
-		row{flag: "agent", path: "mcp.agent", arg: "NAME", only: "mcp", to: &c.Agent,
-			help: "on whose behalf the client on stdin asks; $BRIGD_TOKEN, a capability token, says so too and bounds it"},
-	)
+	for i := range list {
+		c.complete(&list[i])
+	}
+	read := func([]string) error { return nil } // Parse has read it
+	return append(list, cli.Flag{Name: "config", Args: "FILE", Many: true, Files: true, Set: read,
+		Help: "read settings from this JSON file"})
 }
 
-// ruleRows returns the settings of policies, tokens and the audit log.
-func ruleRows(c *Config) []row {
-	return []row{
-		{flag: "policy", path: "policies", arg: "NAME|FILE", group: "Rules", to: &c.Policies,
-			help: "what every run must be allowed by: a profile's name, or a file (with a / or .json); may be repeated"},
-		{flag: "policy-dir", path: "policy_dir", arg: "DIR", to: &c.PolicyDir,
-			help: "look for profiles here before the built-in ones"},
-		{flag: "audit", path: "audit.path", arg: "FILE", to: &c.AuditPath,
-			help: "append an event before and after every run to this log, and before each change of a sandbox from outside; " +
+func socketFlags(c *Config) []cli.Flag {
+	return []cli.Flag{
+		{Name: "listen", Path: "listen", Args: "WHERE", To: &c.Listen,
+			Help: "unix:PATH, unix for the default path, or tcp:HOST:PORT, which needs proof of who calls; may be repeated"},
+		{Name: "allow-uid", Path: "allow_uids", Args: "UID", To: &c.AllowUIDs,
+			Help: "let this user connect to Unix sockets, too, as agent uid-UID; may be repeated"},
+		{Name: "token-key", Path: "auth.token_keys", Args: "FILE", To: &c.TokenKeys,
+			Help: "accept capability tokens signed with this public key (brigd token); may be repeated"},
+		{Name: "api-key-file", Path: "auth.api_key_file", Args: "FILE", To: &c.APIKeyFile,
+			Help: "accept the bearer keys in this file: a line AGENT KEY, or AGENT sha256:HEX, for each"},
+		{Name: "require-token", Path: "auth.require_token", To: &c.RequireToken,
+			Help: "ask for a token or key at Unix sockets, too"},
+		{Name: "tls-cert", Path: "tls.cert", Args: "FILE", To: &c.TLS.Cert,
+			Help: "TCP speaks TLS, with this certificate and its chain, in PEM"},
+		{Name: "tls-key", Path: "tls.key", Args: "FILE", To: &c.TLS.Key, Help: "the certificate's private key, in PEM"},
+		{Name: "client-ca", Path: "tls.client_ca", Args: "FILE", To: &c.TLS.ClientCA,
+			Help: "ask TCP clients for a certificate of this authority; its common name is the agent where no token says so"},
+		{Name: "host", Path: "http.hosts", Args: "NAME", To: &c.Hosts,
+			Help: "a name by which TCP clients may call this server, besides localhost and its address; may be repeated"},
+		{Name: "origin", Path: "http.origins", Args: "URL", To: &c.Origins,
+			Help: "a web page's origin, as in https://example.org, whose scripts may call; may be repeated"},
+		{Name: "max-connections", Path: "http.max_connections", Args: "N", To: &c.MaxConnections, Min: 1, Max: maxCount,
+			Help: "connections open at once, by TCP and again at Unix sockets"},
+		{Name: "max-requests", Path: "http.max_requests", Args: "N", To: &c.MaxRequests, Min: 1, Max: maxCount,
+			Help: "HTTP requests under way at once, of which one caller has half of what the others leave"},
+		{Name: "max-body", Path: "http.max_body", Args: "SIZE", To: &c.MaxBody, Min: 1024, Max: 1 << 30,
+			Help: "the largest JSON request"},
+		{Name: "max-file", Path: "http.max_file", Args: "SIZE", To: &c.MaxFile, Min: 1, Max: maxBytes,
+			Help: "the largest file that is put or read"},
+	}
+}
+
+func ruleFlags(c *Config) []cli.Flag {
+	return []cli.Flag{
+		{Name: "policy", Path: "policies", Args: "NAME|FILE", To: &c.Policies,
+			Help: "what every run must be allowed by: a profile's name, or a file (with a / or .json); may be repeated"},
+		{Name: "policy-dir", Path: "policy_dir", Args: "DIR", To: &c.PolicyDir,
+			Help: "look for profiles here before the built-in ones"},
+		{Name: "audit", Path: "audit.path", Args: "FILE", To: &c.Audit.Path,
+			Help: "append an event before and after every run to this log, and before each change of a sandbox from outside; " +
 				"what cannot be written down is refused"},
-		{flag: "audit-sync", path: "audit.sync", arg: "WHEN", to: &c.AuditSync, words: []string{"always", "interval",
-			"never"}, help: "when events must have reached the disk: always, interval (within a second) or never"},
-		{flag: "audit-max", path: "audit.max_bytes", arg: "SIZE", to: &c.AuditMaxBytes, min: 1 << 20, max: maxBytes,
-			help: "begin a new file at this size"},
-		{flag: "audit-keep", path: "audit.keep", arg: "N", to: &c.AuditKeep, max: maxCount,
-			help: "keep so many full files; 0 is all"},
-		{flag: "audit-key", path: "audit.key", arg: "FILE", to: &c.AuditKey,
-			help: "sign the log's checkpoints with this private key (brigd token keygen makes one)"},
-		{flag: "audit-argv", path: "audit.argv", to: &c.AuditArgv,
-			help: "write down commands in words, not only by their digest, and messages, which may repeat such a word; " +
+		{Name: "audit-sync", Path: "audit.sync", Args: "WHEN", To: &c.Audit.Sync, Words: []string{"always", "interval",
+			"never"}, Help: "when events must have reached the disk: always, interval (within a second) or never"},
+		{Name: "audit-max", Path: "audit.max_bytes", Args: "SIZE", To: &c.Audit.MaxBytes, Min: 1 << 20, Max: maxBytes,
+			Help: "begin a new file at this size"},
+		{Name: "audit-keep", Path: "audit.keep", Args: "N", To: &c.Audit.Keep, Max: maxCount,
+			Help: "keep so many full files; 0 is all"},
+		{Name: "audit-key", Path: "audit.key", Args: "FILE", To: &c.AuditKey,
+			Help: "sign the log's checkpoints with this private key (brigd token keygen makes one)"},
+		{Name: "audit-argv", Path: "audit.argv", To: &c.Audit.Argv,
+			Help: "write down commands in words, not only by their digest, and messages, which may repeat such a word; " +
 				"they may hold what nobody should read"},
-		{flag: "state-dir", path: "state_dir", arg: "DIR", to: &c.StateDir,
-			help: "where tokens' runs and revocations are kept; needed with --token-key"},
+		{Name: "state-dir", Path: "state_dir", Args: "DIR", To: &c.StateDir,
+			Help: "where tokens' runs and revocations are kept; needed with --token-key"},
 	}
 }
 
-// boundRows returns the limits of jails, sandboxes and callers.
-func boundRows(c *Config) []row {
-	return []row{
-		{flag: "spec", path: "jails.spec", arg: "FILE", group: "Jails", to: &c.SpecFile,
-			help: "what every jail begins with: the JSON of brig spec, without a command and mounts"},
-		{flag: "pool", path: "jails.pool", arg: "N", to: &c.Pool, max: 4096, help: "keep so many network namespaces ready"},
-		{flag: "optional", path: "jails.optional", arg: "A,B", to: &c.Optional,
-			help: "mechanisms that a jail may do without where this machine lacks them, as in memory,cpus for a user " +
+func jailFlags(c *Config) []cli.Flag {
+	return []cli.Flag{
+		{Name: "spec", Path: "jails.spec", Args: "FILE", To: &c.SpecFile,
+			Help: "what every jail begins with: the JSON of brig spec, without a command and mounts"},
+		{Name: "pool", Path: "jails.pool", Args: "N", To: &c.Engine.Runner.Pool, Max: 4096,
+			Help: "keep so many network namespaces ready"},
+		{Name: "optional", Path: "jails.optional", Args: "A,B", To: &c.Optional,
+			Help: "mechanisms that a jail may do without where this machine lacks them, as in memory,cpus for a user " +
 				"without a control group; may be repeated"},
-		{flag: "go-cache", path: "jails.go_cache", to: &c.GoCache,
-			help: "compile Go's standard library once, in the background, so that each run of Go code need not: a minute " +
+		{Name: "go-cache", Path: "jails.go_cache", To: &c.GoCache,
+			Help: "compile Go's standard library once, in the background, so that each run of Go code need not: a minute " +
 				"of one processor and some 110 MiB of memory"},
-		{flag: "timeout", path: "jails.timeout", arg: "TIME", to: &c.Timeout, min: 0.001, max: maxTime,
-			help: "how long a run may take whose request does not say"},
-		{flag: "max-timeout", path: "jails.max_timeout", arg: "TIME", to: &c.MaxTimeout, min: 0.001, max: maxTime,
-			help: "how long a run may take, whatever its request says"},
-		{flag: "memory", path: "jails.memory", arg: "SIZE", to: &c.Memory, max: maxBytes,
-			help: "how much memory a run may hold whose request does not say; 0 is no limit"},
-		{flag: "max-output", path: "jails.max_output", arg: "SIZE", to: &c.MaxOutput, min: 1, max: 1 << 30,
-			help: "how much of stdout and of stderr is returned at most"},
-		{flag: "sandboxes", path: "sandboxes.max", arg: "N", group: "Sandboxes", to: &c.Sandboxes, min: 1, max: maxCount,
-			help: "how many there may be"},
-		{flag: "sandboxes-per-agent", path: "sandboxes.per_agent", arg: "N", to: &c.SandboxesPerAgent, min: 1,
-			max: maxCount, help: "how many of one agent"},
-		{flag: "sandbox-bytes", path: "sandboxes.total_bytes", arg: "SIZE", to: &c.SandboxBytes, min: 1 << 20,
-			max: maxBytes, help: "what all may hold together, in memory; each file counts for 1k more"},
-		{flag: "sandbox-bytes-per-agent", path: "sandboxes.bytes_per_agent", arg: "SIZE", to: &c.SandboxBytesPerAgent,
-			max: maxBytes, help: "what those of one agent may hold together; 0 is half of all"},
-		{flag: "sandbox-size", path: "sandboxes.size", arg: "SIZE", to: &c.SandboxSize, min: 1 << 16, max: maxBytes,
-			help: "what one may hold whose request does not say"},
-		{flag: "sandbox-max-size", path: "sandboxes.max_size", arg: "SIZE", to: &c.SandboxMax, min: 1 << 16,
-			max: maxBytes, help: "what one may hold at most"},
-		{flag: "sandbox-inodes", path: "sandboxes.inodes", arg: "N", to: &c.SandboxInodes, min: 16, max: 1 << 30,
-			help: "how many files and directories one may have whose request does not say"},
-		{flag: "sandbox-ttl", path: "sandboxes.ttl", arg: "TIME", to: &c.SandboxTTL, min: 1, max: maxTime,
-			help: "how long one lives without being used whose request does not say"},
-		{flag: "sandbox-max-ttl", path: "sandboxes.max_ttl", arg: "TIME", to: &c.SandboxMaxTTL, min: 1, max: maxTime,
-			help: "how long a request may ask for"},
-		{flag: "running", path: "queue.running", arg: "N", group: "Callers", to: &c.Running, min: 1, max: maxCount,
-			help: "runs at once"},
-		{flag: "per-caller", path: "queue.per_caller", arg: "N", to: &c.PerCaller, max: maxCount,
-			help: "runs of one caller at once; 0 is three quarters of all, at least 1"},
-		{flag: "queue", path: "queue.waiting", arg: "N", to: &c.Queue, max: maxCount, help: "runs that may wait; 0 is none"},
-		{flag: "queue-per-caller", path: "queue.waiting_per_caller", arg: "N", to: &c.QueuePerCaller, max: maxCount,
-			help: "runs of one caller that may wait; 0 is as many as all"},
-		{flag: "rate", path: "queue.rate", arg: "N", to: &c.Rate, max: 1e6,
-			help: "runs a second that one caller may ask for; 0 is no bound"},
-		{flag: "burst", path: "queue.burst", arg: "N", to: &c.Burst, max: maxCount,
-			help: "how many of them at once; 0 is those of a second"},
+		{Name: "timeout", Path: "jails.timeout", Args: "TIME", To: &c.Engine.Timeout, Min: 0.001, Max: maxTime,
+			Help: "how long a run may take whose request does not say"},
+		{Name: "max-timeout", Path: "jails.max_timeout", Args: "TIME", To: &c.Engine.MaxTimeout, Min: 0.001, Max: maxTime,
+			Help: "how long a run may take, whatever its request says"},
+		{Name: "memory", Path: "jails.memory", Args: "SIZE", To: &c.Engine.Memory, Max: maxBytes,
+			Help: "how much memory a run may hold whose request does not say; 0 is no limit"},
+		{Name: "max-output", Path: "jails.max_output", Args: "SIZE", To: &c.Engine.MaxOutput, Min: 1, Max: 1 << 30,
+			Help: "how much of stdout and of stderr is returned at most"},
 	}
 }
 
-// set parses text and stores it as the value.
-func (r *row) set(text string, first bool) error {
-	var err error
-	switch to := r.to.(type) {
-	case *string:
-		if err = r.word(text); err == nil {
-			*to = text
-		}
-	case *[]string:
-		if err = r.word(text); err == nil {
-			if first {
-				*to = nil
-			}
-			*to = append(*to, text)
-		}
-	case *bool:
-		*to, err = boolean(text)
-	case *int:
-		*to, err = r.integer(text)
-	case *float64:
-		*to, err = r.number(text)
-	case *nsjail.Bytes:
-		if *to, err = nsjail.ParseBytes(text); err == nil {
-			err = r.within(float64(*to), nsjail.Bytes(r.min).String(), nsjail.Bytes(r.max).String())
-		}
-	case *nsjail.Duration:
-		if *to, err = nsjail.ParseDuration(text); err == nil {
-			err = r.within(float64(*to)/1e9, nsjail.Duration(r.min*1e9).String(), nsjail.Duration(r.max*1e9).String())
-		}
+func sandboxFlags(c *Config) []cli.Flag {
+	b := &c.Engine.Sandboxes
+	return []cli.Flag{
+		{Name: "sandboxes", Path: "sandboxes.max", Args: "N", To: &b.Max, Min: 1, Max: maxCount,
+			Help: "how many there may be"},
+		{Name: "sandboxes-per-agent", Path: "sandboxes.per_agent", Args: "N", To: &b.MaxPerAgent, Min: 1,
+			Max: maxCount, Help: "how many of one agent"},
+		{Name: "sandbox-bytes", Path: "sandboxes.total_bytes", Args: "SIZE", To: &b.MaxBytes, Min: 1 << 20,
+			Max: maxBytes, Help: "what all may hold together, in memory; each file counts for 1k more"},
+		{Name: "sandbox-bytes-per-agent", Path: "sandboxes.bytes_per_agent", Args: "SIZE", To: &b.MaxBytesPerAgent,
+			Max: maxBytes, Help: "what those of one agent may hold together; 0 is half of all"},
+		{Name: "sandbox-size", Path: "sandboxes.size", Args: "SIZE", To: &b.DefaultSize, Min: 1 << 16, Max: maxBytes,
+			Help: "what one may hold whose request does not say"},
+		{Name: "sandbox-max-size", Path: "sandboxes.max_size", Args: "SIZE", To: &b.MaxSize, Min: 1 << 16,
+			Max: maxBytes, Help: "what one may hold at most"},
+		{Name: "sandbox-inodes", Path: "sandboxes.inodes", Args: "N", To: &c.SandboxInodes, Min: 16, Max: 1 << 30,
+			Help: "how many files and directories one may have whose request does not say"},
+		{Name: "sandbox-ttl", Path: "sandboxes.ttl", Args: "TIME", To: &b.DefaultTTL, Min: 1, Max: maxTime,
+			Help: "how long one lives without being used whose request does not say"},
+		{Name: "sandbox-max-ttl", Path: "sandboxes.max_ttl", Args: "TIME", To: &b.MaxTTL, Min: 1, Max: maxTime,
+			Help: "how long a request may ask for"},
 	}
-	return err
+}
+
+func callerFlags(c *Config) []cli.Flag {
+	g := &c.Gate
+	return []cli.Flag{
+		{Name: "running", Path: "queue.running", Args: "N", To: &g.Running, Min: 1, Max: maxCount,
+			Help: "runs at once"},
+		{Name: "per-caller", Path: "queue.per_caller", Args: "N", To: &g.PerCaller, Max: maxCount,
+			Help: "runs of one caller at once; 0 is three quarters of all, at least 1"},
+		{Name: "queue", Path: "queue.waiting", Args: "N", To: &g.Queue, Max: maxCount, Help: "runs that may wait; 0 is none"},
+		{Name: "queue-per-caller", Path: "queue.waiting_per_caller", Args: "N", To: &g.QueuePerCaller, Max: maxCount,
+			Help: "runs of one caller that may wait; 0 is as many as all"},
+		{Name: "rate", Path: "queue.rate", Args: "N", To: &g.Rate, Max: 1e6,
+			Help: "runs a second that one caller may ask for; 0 is no bound"},
+		{Name: "burst", Path: "queue.burst", Args: "N", To: &g.Burst, Max: maxCount,
+			Help: "how many of them at once; 0 is those of a second"},
+	}
+}
+
+func operationFlags(c *Config) []cli.Flag {
+	return []cli.Flag{
+		{Name: "drain-timeout", Path: "drain_timeout", Args: "TIME", To: &c.DrainTimeout,
+			Max: maxTime, Help: "at SIGTERM, let what runs go on for so long; a second signal ends it at once"},
+		{Name: "log-format", Path: "log.format", Args: "FORMAT", To: &c.LogFormat, Words: []string{"text", "json"},
+			Help: "text or json, on stderr"},
+		{Name: "log-level", Path: "log.level", Args: "LEVEL", To: &c.LogLevel, Words: []string{"debug", "info", "warn",
+			"error"}, Help: "debug, info, warn or error"},
+	}
+}
+
+func mcpFlags(c *Config) []cli.Flag {
+	return []cli.Flag{
+		{Name: "http", Path: "mcp.http", To: &c.HTTP,
+			Help: "serve MCP by HTTP at /mcp, at --listen, instead of on stdin and stdout"},
+		{Name: "tools", Path: "mcp.tools", Args: "FILE", To: &c.Tools,
+			Help: "offer the tools that this YAML file declares, too: docs/tools.example.yaml is one; gantz has the same form"},
+		{Name: "agent", Path: "mcp.agent", Args: "NAME", To: &c.Agent,
+			Help: "on whose behalf the client on stdin asks; $BRIGD_TOKEN, a capability token, says so too and bounds it"},
+	}
 }
