@@ -64,7 +64,6 @@ type Cmd struct {
 	net        *warm.Namespace // the network namespace from the pool; nil for none
 	network    *network        // nil for a jail without NetEgress and published ports
 	from       *planTemplate   // nil for a jail without a prefix
-	sockets    []int           // of the network, if received while the jail was parked
 	frozen     atomic.Bool
 	stopOOM    func() error // nil if there is no watch
 	timers     run.Timers

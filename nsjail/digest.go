@@ -18,12 +18,6 @@ func digestOf(p *program.Program, r program.Request) ([]byte, error) {
 	return sum[:], nil
 }
 
-// digest returns the digest of the prefix. It is computed once.
-func (t *planTemplate) digest() ([]byte, error) {
-	t.sumOnce.Do(func() { t.sum, t.sumErr = digestOf(t.prefix.Plan.Prefix, t.prefix.Plan.Request()) })
-	return t.sum, t.sumErr
-}
-
 // digestPlan records the digest of what the launcher performs: the program, or its two parts, and the passed mounts.
 func (c *Cmd) digestPlan(t *planTemplate, r program.Request) error {
 	if !c.wantDigest {

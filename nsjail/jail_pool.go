@@ -1,10 +1,7 @@
 package nsjail
 
 import (
-	"errors"
-	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"brig/nsjail/internal/plan"
@@ -14,19 +11,16 @@ import (
 
 // jailPool holds parked jails for Specs with the same key.
 type jailPool struct {
-	runner    *Runner
-	spec      spec.Spec
+	warm.Pool[*parked]
 	key       spec.Spec
 	automatic bool      // created by growPool
 	used      time.Time // when a jail was last taken; warmRoot.mu guards both
-
-	mu      sync.Mutex
-	want    int
-	ready   []*parked
-	filling bool
-	closed  bool
-	fillers sync.WaitGroup
 }
+
+const (
+	maxAutomatic  = 4               // automatic pools at the same time
+	automaticIdle = 5 * time.Second // without a start; another pool may then replace it
+)
 
 // Prestart keeps n fresh jails parked for Specs like s. Each is used once and is replaced in the background. If none is
 // ready, Start creates one. A jail is parked before its streams, working directory, filter and command are known, and
@@ -58,82 +52,69 @@ func (r *Runner) Prestart(s spec.Spec, n int) error {
 	defer r.starts.Done()
 	y := r.tree.pool(r, &s)
 	if n > 0 {
-		j, err := r.park(&s, nil)
+		j, err := y.Make()
 		if err != nil {
 			return err
 		}
-		if !y.add(j, n) {
-			return errors.Join(os.ErrClosed, j.discard())
+		if !y.Put(j, n) { // enough are ready already
+			if err := j.discard(); err != nil {
+				return err
+			}
 		}
 	}
-	return discardAll(y.resize(n, (*jailPool).refill))
-}
-
-// add appends a jail. It returns false if the Runner is closed.
-func (y *jailPool) add(j *parked, want int) bool {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	if y.closed {
-		return false
-	}
-	y.want = want
-	y.ready = append(y.ready, j)
-	return true
+	return y.DropAll(y.Resize(n, true))
 }
 
 // pool returns the pool for a Spec, and creates it if necessary. The pool no longer counts as automatic.
 func (st *warmRoot) pool(r *Runner, s *spec.Spec) *jailPool {
-	key := plan.PrefixSpec(s)
+	key := plan.PrefixSpec(s.Clone())
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if y := st.find(&key); y != nil {
-		y.automatic = false
-		return y
+	y := st.find(&key)
+	if y == nil {
+		y = st.open(r, key)
 	}
-	return st.open(r, s)
+	y.automatic = false
+	return y
 }
 
 // open creates a pool. The caller holds the lock.
-func (st *warmRoot) open(r *Runner, s *spec.Spec) *jailPool {
-	own := s.Clone()
-	y := &jailPool{runner: r, spec: *own, key: plan.PrefixSpec(own), used: time.Now(), closed: st.done}
+func (st *warmRoot) open(r *Runner, key spec.Spec) *jailPool {
+	y := &jailPool{key: key, used: time.Now()}
+	y.Make = func() (*parked, error) {
+		k, err := st.kind(&y.key)
+		if err != nil {
+			return nil, err
+		}
+		return r.park(&y.key, k, nil)
+	}
+	y.Drop = (*parked).discard
 	st.pools = append(st.pools, y)
 	return y
 }
 
 func (st *warmRoot) find(key *spec.Spec) *jailPool {
-	for _, y := range st.pools {
-		if sameSpec(&y.key, key) {
-			return y
-		}
+	i := slices.IndexFunc(st.pools, func(y *jailPool) bool { return sameSpec(&y.key, key) })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return st.pools[i]
 }
 
-// takeParked returns a parked jail for a Spec, or nil if none is ready. It discards jails whose prefix no longer fits.
-func (r *Runner) takeParked(s *spec.Spec) (*parked, error) {
-	r.tree.mu.Lock()
-	none := len(r.tree.pools) == 0
-	r.tree.mu.Unlock()
-	if none {
-		return nil, nil
-	}
-	key, filter, err := r.tree.ask(s)
-	if err != nil {
-		return nil, err
-	}
-	r.tree.mu.Lock()
-	y := r.tree.find(&key)
+// takeParked returns a parked jail of a kind, or nil if none is ready. It discards jails whose prefix no longer fits.
+func (st *warmRoot) takeParked(k *kind) (*parked, error) {
+	st.mu.Lock()
+	y := st.find(&k.key)
 	if y != nil {
 		y.used = time.Now()
 	}
-	r.tree.mu.Unlock()
+	st.mu.Unlock()
 	if y == nil {
 		return nil, nil
 	}
 	for {
-		j := y.pop()
-		if j == nil || j.from.fits(&key, filter) && j.waits() {
+		j := y.Take()
+		if j == nil || j.from.fits(k) && j.waits() {
 			return j, nil
 		}
 		if err := j.discard(); err != nil {
@@ -142,104 +123,41 @@ func (r *Runner) takeParked(s *spec.Spec) (*parked, error) {
 	}
 }
 
-func (y *jailPool) pop() *parked {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	var j *parked
-	if len(y.ready) > 0 {
-		j, y.ready = y.ready[0], y.ready[1:]
-	}
-	y.refill()
-	return j
-}
-
-// refill parks jails in the background: at once if none is ready, else after the current start. y.mu is held.
-func (y *jailPool) refill() {
-	if len(y.ready) == 0 {
-		y.begin(func() { go y.fill() })
-	} else {
-		y.later()
-	}
-}
-
-// later refills after the current start. The caller holds the lock.
-func (y *jailPool) later() { y.begin(func() { time.AfterFunc(warm.RefillPause, y.fill) }) }
-
-func (y *jailPool) begin(start func()) {
-	if y.filling || y.closed || !warm.Low(len(y.ready), y.want) {
+// growPool parks jails of a kind that is started repeatedly. It divides RunnerOptions.Pool among at most maxAutomatic
+// pools, and ignores kinds that have a pool made by Prestart.
+func (r *Runner) growPool(t *planTemplate) {
+	st := r.tree
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if t.starts++; r.pool == 0 || t.starts < 2 && !st.started(t) || t.gone || st.find(&t.key) != nil {
 		return
 	}
-	y.filling = true
-	y.fillers.Add(1)
-	start()
-}
-
-// fill parks jails until there are enough. It stops at an error; the next start then spawns its own jail and returns
-// the same error.
-func (y *jailPool) fill() {
-	defer y.fillers.Done()
-	for {
-		j, err := y.runner.park(&y.spec, nil)
-		y.mu.Lock()
-		keep := err == nil && !y.closed && len(y.ready) < y.want
-		if keep {
-			y.ready = append(y.ready, j)
+	var automatic []*jailPool
+	for _, y := range st.pools {
+		if y.automatic {
+			automatic = append(automatic, y)
 		}
-		stop := err != nil || y.closed || len(y.ready) >= y.want
-		if stop {
-			y.filling = false
-		}
-		y.mu.Unlock()
-		if err == nil && !keep {
-			_ = j.discard() // no caller waits for the error
-		}
-		if stop {
+	}
+	if len(automatic) == min(maxAutomatic, r.pool) {
+		idlest := slices.MinFunc(automatic, func(a, b *jailPool) int { return a.used.Compare(b.used) })
+		if time.Since(idlest.used) < automaticIdle {
 			return
 		}
+		isIdlest := func(y *jailPool) bool { return y == idlest }
+		st.pools, automatic = slices.DeleteFunc(st.pools, isIdlest), slices.DeleteFunc(automatic, isIdlest)
+		r.ending.Go(func() { _ = idlest.Close() }) // no caller waits for the error
+	}
+	y := st.open(r, t.key)
+	y.automatic = true
+	automatic = append(automatic, y)
+	for _, y := range automatic {
+		surplus := y.Resize(r.pool/len(automatic), false) // after the current start
+		r.ending.Go(func() { _ = y.DropAll(surplus) })    // as above
 	}
 }
 
-// resize sets the number of parked jails, calls fill to create missing ones, and returns the surplus ones.
-func (y *jailPool) resize(n int, fill func(*jailPool)) (extra []*parked) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	y.want = n
-	if len(y.ready) > n {
-		extra = slices.Clone(y.ready[n:])
-		y.ready = y.ready[:n]
-	}
-	fill(y)
-	return extra
-}
-
-// clear discards the jails that were parked from a template.
-func (y *jailPool) clear(t *planTemplate) error {
-	y.mu.Lock()
-	var old []*parked
-	y.ready = slices.DeleteFunc(y.ready, func(j *parked) bool {
-		if j.from == t {
-			old = append(old, j)
-		}
-		return j.from == t
-	})
-	y.mu.Unlock()
-	return discardAll(old)
-}
-
-func (y *jailPool) close() error {
-	y.mu.Lock()
-	y.closed = true
-	old := y.ready
-	y.ready = nil
-	y.mu.Unlock()
-	y.fillers.Wait()
-	return discardAll(old)
-}
-
-func discardAll(list []*parked) error {
-	var errs []error
-	for _, j := range list {
-		errs = append(errs, j.discard())
-	}
-	return errors.Join(errs...)
+// started reports whether a jail of the same key has been started before, with or without a pooled network namespace.
+func (st *warmRoot) started(t *planTemplate) bool {
+	return slices.ContainsFunc(st.templates,
+		func(k *planTemplate) bool { return k != t && k.starts > 0 && sameSpec(&k.key, &t.key) })
 }

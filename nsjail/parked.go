@@ -23,9 +23,7 @@ type parked struct {
 	group  *cgroup.Group
 	net    *warm.Namespace
 	from   *planTemplate // nil for a jail without a prefix
-
-	sockets []int // of the jail's network, if already received
-	made    made
+	made   made
 }
 
 // made maps each mechanism that differs from the Plan to what enforces it, or to the reason why it is not enforced.
@@ -151,7 +149,6 @@ func (j *parked) discard() error {
 		errs = append(errs, j.group.Remove())
 	}
 	j.net.Drop()
-	launcher.CloseAll(j.sockets)
 	return errors.Join(errs...)
 }
 

@@ -13,17 +13,20 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// planTemplate is the planned and encoded prefix that all Specs with the same key share.
-type planTemplate struct {
+// kind is what Specs must have in common to share a template. filter is the content of the filter's file, which may
+// change; nil if the Spec names no file.
+type kind struct {
 	key    spec.Spec
+	filter []byte
+}
+
+// planTemplate is the planned and encoded prefix that all Specs of a kind share.
+type planTemplate struct {
+	kind
 	prefix *plan.Prefix
 	file   *launcher.File
-	filter []byte
-	group  string // the keeper's control groups, if the prefix depends on them
-
-	sumOnce sync.Once // guards sum and sumErr, the digest of the prefix
-	sum     []byte
-	sumErr  error
+	group  string                 // the keeper's control groups, if the prefix depends on them
+	digest func() ([]byte, error) // of the prefix
 
 	starts int // without a parked jail
 
@@ -33,12 +36,15 @@ type planTemplate struct {
 
 // newPlanTemplate plans and encodes the prefix for a Spec and a Host.
 func newPlanTemplate(s *spec.Spec, h *host.Host, m *plan.Mode) (*planTemplate, error) {
+	s = s.Clone() // the caller may change its own
 	prefix, err := plan.NewPrefix(s, h, m)
 	if err != nil {
 		return nil, err
 	}
-	t := &planTemplate{key: plan.PrefixSpec(s), filter: h.Filter, group: ownGroups(s), prefix: prefix}
-	if t.file, err = launcher.NewFile(prefix.Plan.Prefix, prefix.Plan.Request()); err != nil {
+	p := prefix.Plan
+	t := &planTemplate{kind: kind{plan.PrefixSpec(s), h.Filter}, group: ownGroups(s), prefix: prefix,
+		digest: sync.OnceValues(func() ([]byte, error) { return digestOf(p.Prefix, p.Request()) })}
+	if t.file, err = launcher.NewFile(p.Prefix, p.Request()); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -52,9 +58,10 @@ func ownGroups(s *spec.Spec) string {
 	return host.ReadText("/proc/self/cgroup")
 }
 
-// fits reports whether the template matches a key and the current content of the filter that the Spec names.
-func (t *planTemplate) fits(key *spec.Spec, filter []byte) bool {
-	return sameSpec(&t.key, key) && t.group == ownGroups(key) && (len(filter) == 0 || slices.Equal(t.filter, filter))
+// fits reports whether jails of a kind can have this prefix.
+func (t *planTemplate) fits(k *kind) bool {
+	return sameSpec(&t.key, &k.key) && t.group == ownGroups(&k.key) &&
+		(len(k.filter) == 0 || slices.Equal(t.filter, k.filter))
 }
 
 func sameSpec(a, b *spec.Spec) bool { return reflect.DeepEqual(a, b) }

@@ -30,7 +30,7 @@ func TestPoolParksWhatStartsAgain(t *testing.T) {
 		t.Fatalf("%d kinds are kept ready after two starts", n)
 	}
 	y := r.tree.pools[0]
-	if text := fmt.Sprintf("%+v", y.spec); strings.Contains(text, "s3cret") {
+	if text := fmt.Sprintf("%+v", y.key); strings.Contains(text, "s3cret") {
 		t.Errorf("what is kept ready holds what was a run's own: %s", text)
 	}
 	for i := range 6 {
@@ -57,9 +57,9 @@ func TestPoolIsShared(t *testing.T) {
 		r.tree.mu.Lock()
 		defer r.tree.mu.Unlock()
 		for _, y := range r.tree.pools {
-			y.mu.Lock()
-			list = append(list, fmt.Sprint(y.spec.Hostname, " ", y.want))
-			y.mu.Unlock()
+			y.Mu.Lock()
+			list = append(list, fmt.Sprint(y.key.Hostname, " ", y.Want))
+			y.Mu.Unlock()
 		}
 		return list
 	}
@@ -79,7 +79,7 @@ func TestPoolIsShared(t *testing.T) {
 	twice(4) // all are in use
 	same("host0 2", "host1 2", "host2 2", "host3 2")
 	r.tree.mu.Lock()
-	r.tree.pools[1].used = time.Now().Add(-repeatedIdle)
+	r.tree.pools[1].used = time.Now().Add(-automaticIdle)
 	r.tree.mu.Unlock()
 	twice(4)
 	same("host0 2", "host2 2", "host3 2", "host4 2")

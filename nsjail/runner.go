@@ -169,7 +169,10 @@ func (r *Runner) Close() error {
 	for _, cold := range r.cold {
 		errs = append(errs, cold.Close())
 	}
-	errs = append(errs, r.tree.close(), r.nets.Close())
+	errs = append(errs, r.tree.close())
+	if r.nets != nil {
+		errs = append(errs, r.nets.Close())
+	}
 	r.ending.Wait()
 	errs = append(errs, r.volumes.close())
 	if r.helper != nil {

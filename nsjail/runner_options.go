@@ -55,12 +55,9 @@ func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 	r.helper = &warm.MountHelper{Host: r.tree.modes[0].Root.Host, First: r.launcher}
 	if o.Pool > 0 {
 		r.pool = o.Pool
-		r.nets = &warm.NetPool{Helper: r.helper, Want: o.Pool, Reuse: o.Reuse}
-		e, err := r.nets.Make() // the first shows whether the machine allows it
-		if err != nil {
+		if r.nets, err = warm.NewNetPool(r.helper, o.Pool, o.Reuse); err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		r.nets.Ready = append(r.nets.Ready, e)
 	}
 	return r, nil
 }

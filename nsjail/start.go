@@ -154,7 +154,7 @@ func (c *Cmd) follow() error {
 // useJail moves the descriptors of a spawned jail into the Cmd.
 func (c *Cmd) useJail(j *parked) {
 	c.pid, c.pidfd, c.report, c.group = j.pid, j.pidfd, j.report, j.group
-	c.net, c.from, c.sockets = j.net, j.from, j.sockets
+	c.net, c.from = j.net, j.from
 	c.made.add(j.made)
 	if c.group != nil {
 		for name, why := range c.group.Lost {
@@ -182,13 +182,6 @@ func (r *Runner) forget(c *Cmd) {
 // confirm waits for the first report: a failed operation, or the payload's start.
 func (c *Cmd) confirm() error {
 	c.startWatch()
-	if c.sockets != nil { // received while the jail was parked
-		fds := c.sockets
-		c.sockets = nil
-		if err := c.network.serve(fds, c.plan.Sockets.List()); err != nil {
-			return c.failed(err)
-		}
-	}
 	for {
 		rep, fds, err := c.receive()
 		if len(fds) > 0 {
@@ -275,8 +268,6 @@ func (c *Cmd) abandon(err error) error {
 	if c.report != nil {
 		c.report.Close()
 	}
-	launcher.CloseAll(c.sockets)
-	c.sockets = nil
 	c.endStreams()
 	c.net.Drop()
 	c.net = nil

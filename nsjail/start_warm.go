@@ -50,8 +50,12 @@ func (c *Cmd) startWarm() error {
 
 // jail takes a parked jail, or spawns one, and plans its suffix.
 func (w *warmStart) jail() (*parked, error) {
+	k, err := w.runner.tree.kind(&w.cmd.Spec)
+	if err != nil {
+		return nil, err
+	}
 	for {
-		j, err := w.runner.takeParked(&w.cmd.Spec)
+		j, err := w.runner.tree.takeParked(k)
 		if err != nil {
 			return nil, err
 		}
@@ -69,9 +73,9 @@ func (w *warmStart) jail() (*parked, error) {
 			return nil, err
 		}
 	}
-	j, err := w.runner.park(&w.cmd.Spec, w.meanwhile)
+	j, err := w.runner.park(&w.cmd.Spec, k, w.meanwhile)
 	if err == nil {
-		w.runner.growPool(&w.cmd.Spec, j.from)
+		w.runner.growPool(j.from)
 	}
 	return j, err
 }
@@ -132,13 +136,13 @@ func (w *warmStart) close() {
 // park spawns a jail that performs the prefix of the Spec and waits for its suffix. meanwhile, if not nil, runs while
 // the launcher works. A cached template may no longer describe the machine, so after a failure park discards it and
 // tries once more with a new one.
-func (r *Runner) park(s *spec.Spec, meanwhile func(*parked, *planTemplate) error) (*parked, error) {
+func (r *Runner) park(s *spec.Spec, k *kind, meanwhile func(*parked, *planTemplate) error) (*parked, error) {
 	for {
 		var net *warm.Namespace
-		if wantsPool(s) {
+		if r.nets != nil && wantsPool(s) {
 			net = r.nets.Take()
 		}
-		t, known, err := r.template(s, net != nil)
+		t, known, err := r.template(s, k, net != nil)
 		if err != nil {
 			net.Drop()
 			return nil, err
@@ -198,28 +202,17 @@ func (r *Runner) spawnPrefix(t *planTemplate, net *warm.Namespace, meanwhile fun
 	return j, nil
 }
 
-// waits reports whether a parked jail still waits for its suffix: its end of the report socket is open, and it has sent
-// nothing except the sockets of its network. Those are stored in j.sockets.
+// waits reports whether a parked jail still waits for its suffix: its end of the report socket is open (poll(2)).
 func (j *parked) waits() bool {
-	rc, err := j.report.SyscallConn()
-	if err != nil {
-		return false
-	}
 	there := false
-	err = rc.Control(func(fd uintptr) {
-		for {
-			oob := make([]byte, unix.CmsgSpace(4*launcher.MaxFDs))
-			n, oobn, _, _, rerr := unix.Recvmsg(int(fd), make([]byte, launcher.ReportSize), oob,
-				unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
-			there = rerr == unix.EAGAIN
-			if n != 1 || oobn == 0 || j.sockets != nil || j.from.prefix.Plan.Sockets == nil {
-				return
-			}
-			if j.sockets, rerr = descriptors(oob[:oobn]); rerr != nil {
-				return
-			}
-		}
-	})
+	rc, err := j.report.SyscallConn()
+	if err == nil {
+		err = rc.Control(func(fd uintptr) {
+			p := []unix.PollFd{{Fd: int32(fd)}}
+			_, perr := unix.Poll(p, 0)
+			there = perr == nil && p[0].Revents == 0
+		})
+	}
 	return err == nil && there
 }
 

@@ -82,11 +82,7 @@ func (r *Runner) perform(s plan.Preparation) error {
 }
 
 // template returns a cached or a new template for a Spec. The caller must call warmRoot.used afterwards.
-func (r *Runner) template(s *spec.Spec, pooled bool) (t *planTemplate, known bool, err error) {
-	key, filter, err := r.tree.ask(s)
-	if err != nil {
-		return nil, false, err
-	}
+func (r *Runner) template(s *spec.Spec, k *kind, pooled bool) (t *planTemplate, known bool, err error) {
 	r.tree.mu.Lock()
 	defer r.tree.mu.Unlock()
 	if r.tree.done {
@@ -97,7 +93,7 @@ func (r *Runner) template(s *spec.Spec, pooled bool) (t *planTemplate, known boo
 		mode = &r.tree.modes[1]
 	}
 	at := slices.IndexFunc(r.tree.templates, func(t *planTemplate) bool {
-		return t.prefix.Plan.Mode.Net == pooled && t.fits(&key, filter)
+		return t.prefix.Plan.Mode.Net == pooled && t.fits(k)
 	})
 	if at >= 0 {
 		t = r.tree.templates[at]
@@ -144,7 +140,7 @@ func (st *warmRoot) close() error {
 	st.mu.Unlock()
 	var errs []error
 	for _, y := range pools {
-		errs = append(errs, y.close())
+		errs = append(errs, y.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -167,15 +163,16 @@ func (st *warmRoot) used(t *planTemplate) {
 	}
 }
 
-// ask returns the key and the filter that a template must match. The filter is nil unless the Spec names a file, whose
-// content may have changed.
-func (st *warmRoot) ask(s *spec.Spec) (key spec.Spec, filter []byte, err error) {
-	if spec.FileProfile(s.Seccomp) {
-		h := &host.Host{Kernel: st.modes[0].Root.Host.Kernel, Missing: map[string]string{}}
-		err = h.LookFilter(s)
-		filter = h.Filter
+// kind returns the kind of a Spec.
+func (st *warmRoot) kind(s *spec.Spec) (*kind, error) {
+	k := &kind{key: plan.PrefixSpec(s)}
+	if !spec.FileProfile(s.Seccomp) {
+		return k, nil
 	}
-	return plan.PrefixSpec(s), filter, err
+	h := &host.Host{Kernel: st.modes[0].Root.Host.Kernel, Missing: map[string]string{}}
+	err := h.LookFilter(s)
+	k.filter = h.Filter
+	return k, err
 }
 
 // forgetTemplate drops a template that no longer describes the machine, and discards the jails parked from it.
@@ -188,7 +185,7 @@ func (st *warmRoot) forgetTemplate(t *planTemplate) error {
 	}
 	var errs []error
 	for _, y := range st.pools {
-		errs = append(errs, y.clear(t))
+		errs = append(errs, y.Remove(func(j *parked) bool { return j.from == t }))
 	}
 	return errors.Join(errs...)
 }

@@ -49,9 +49,9 @@ func until(t *testing.T, what string, f func() bool) {
 }
 
 func (y *jailPool) pids() (list []int) {
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	for _, j := range y.ready {
+	y.Mu.Lock()
+	defer y.Mu.Unlock()
+	for _, j := range y.Ready {
 		list = append(list, j.pid)
 	}
 	return list
@@ -152,7 +152,7 @@ func TestParkedJailIsKilled(t *testing.T) {
 		y := r.tree.pool(r, &s)
 		until(t, "a jail is parked", func() bool { return len(y.pids()) == 1 })
 		dead := y.pids()[0]
-		j := y.ready[0]
+		j := y.Ready[0]
 		if err := unix.Kill(dead, unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}

@@ -1,27 +1,19 @@
 package warm
 
 import (
-	"sync"
-	"time"
-
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 
 	"golang.org/x/sys/unix"
 )
 
-// NetPool keeps network namespaces ready, each with lo up: making one takes a third of a start. It is refilled in the
-// background. A jail that finds it empty gets a new namespace.
+// NetPool keeps network namespaces ready, each with lo up: making one takes a third of a start. A jail that finds it
+// empty gets a new namespace.
 type NetPool struct {
-	Helper *MountHelper
-	Want   int
-	Reuse  bool
-
-	Mu      sync.Mutex
-	Ready   []*Namespace
-	Filling bool
-	closed  bool
-	fillers sync.WaitGroup
+	Pool[*Namespace]
+	most   int
+	reuse  bool
+	helper *MountHelper
 }
 
 // Namespace is a network namespace of the pool.
@@ -31,76 +23,33 @@ type Namespace struct {
 	View *netView // its state when new; nil: it is used once
 }
 
-// Take returns a namespace, or nil if none is ready.
-func (p *NetPool) Take() *Namespace {
-	if p == nil {
-		return nil
+// NewNetPool returns a pool of most namespaces, with one ready: that shows whether the machine allows it. With reuse
+// they come back after use, and a quarter is enough to keep ready.
+func NewNetPool(helper *MountHelper, most int, reuse bool) (*NetPool, error) {
+	p := &NetPool{most: most, reuse: reuse, helper: helper}
+	p.Make, p.Drop, p.Want = p.create, (*Namespace).Drop, most
+	if reuse {
+		p.Want = (most + 3) / 4
 	}
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	var e *Namespace
-	if n := len(p.Ready); n > 0 {
-		e, p.Ready = p.Ready[n-1], p.Ready[:n-1]
+	e, err := p.create()
+	if err != nil {
+		return nil, err
 	}
-	p.refill()
-	return e
+	p.Ready = append(p.Ready, e)
+	return p, nil
 }
 
-// refill starts the background work, at once where nothing is ready. The caller holds the lock.
-func (p *NetPool) refill() {
-	if p.Filling || p.closed || !Low(len(p.Ready), p.target()) {
-		return
-	}
-	p.Filling = true
-	p.fillers.Add(1)
-	if len(p.Ready) == 0 {
-		go p.fill()
-	} else {
-		time.AfterFunc(RefillPause, p.fill)
-	}
-}
-
-// fill makes namespaces until enough are ready. After an error it stops until the next Take.
-func (p *NetPool) fill() {
-	defer p.fillers.Done()
-	for {
-		e, err := p.Make()
-		p.Mu.Lock()
-		if err == nil && !p.closed {
-			p.Ready = append(p.Ready, e)
-			e = nil
-		}
-		stop := err != nil || p.closed || len(p.Ready) >= p.target()
-		if stop {
-			p.Filling = false
-		}
-		p.Mu.Unlock()
-		e.Drop()
-		if stop {
-			return
-		}
-	}
-}
-
-// target returns how many namespaces to keep ready: a quarter of Want if they come back after use.
-func (p *NetPool) target() int {
-	if p.Reuse {
-		return (p.Want + 3) / 4
-	}
-	return p.Want
-}
-
-// Make makes a namespace with lo up.
-func (p *NetPool) Make() (*Namespace, error) {
+// create makes a namespace with lo up.
+func (p *NetPool) create() (*Namespace, error) {
 	e := &Namespace{pool: p}
 	look := func(pid int) (err error) {
-		if p.Reuse {
+		if p.reuse {
 			e.View, err = viewNet(pid)
 		}
 		return err
 	}
 	list := plan.NetProgram()
-	fd, err := p.Helper.do(list, look)
+	fd, err := p.helper.do(list, look)
 	if err != nil {
 		return nil, launcher.StepError("pool", list, err)
 	}
@@ -110,19 +59,9 @@ func (p *NetPool) Make() (*Namespace, error) {
 
 // Back takes a namespace whose jail has ended. It is used again only if nothing in it differs from when it was new.
 func (e *Namespace) Back() {
-	if e == nil {
-		return
+	if e != nil && (e.View == nil || !e.View.Unchanged() || !e.pool.Put(e, e.pool.most)) {
+		_ = e.Drop()
 	}
-	p := e.pool
-	if e.View != nil && e.View.Unchanged() {
-		p.Mu.Lock()
-		if !p.closed && len(p.Ready) < p.Want {
-			p.Ready = append(p.Ready, e)
-			e = nil
-		}
-		p.Mu.Unlock()
-	}
-	e.Drop()
 }
 
 // Handle returns a descriptor of the namespace for a launcher, which closes it.
@@ -136,36 +75,14 @@ func (e *Namespace) Handle() (int, error) {
 }
 
 // Drop closes the namespace.
-func (e *Namespace) Drop() {
+func (e *Namespace) Drop() error {
 	if e == nil {
-		return
-	}
-	if e.Fd >= 0 {
-		unix.Close(e.Fd)
-	}
-	e.View.close()
-}
-
-// Close closes all namespaces that are ready, and waits for the background work.
-func (p *NetPool) Close() error {
-	if p == nil {
 		return nil
 	}
-	p.Mu.Lock()
-	p.closed = true
-	list := p.Ready
-	p.Ready = nil
-	p.Mu.Unlock()
-	for _, e := range list {
-		e.Drop()
+	e.View.close()
+	if e.Fd < 0 { // a launcher has it
+		return nil
 	}
-	p.fillers.Wait()
-	return nil
+	return unix.Close(e.Fd)
 }
 
-// RefillPause is how long the background work waits for the start that it follows, so that both do not compete for the
-// processors. A start takes less.
-const RefillPause = 2 * time.Millisecond
-
-// Low reports whether a pool has to be refilled: a pool of 8 or more at half its size.
-func Low(ready, want int) bool { return ready < want && (want < 8 || ready <= want/2) }
