@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
@@ -53,16 +54,11 @@ func (s *Signals) add(b []byte) {
 
 // Continued reports whether a SIGCONT has arrived that Next has not returned yet.
 func (s *Signals) Continued() bool {
-	rc, err := s.pipe.SyscallConn()
-	if err != nil {
-		return false // the pipe is closed: the jail has ended
-	}
-	_ = rc.Read(func(fd uintptr) bool { // likewise
+	_ = sys.Control(s.pipe, func(fd int) error { // an error means that the pipe is closed: the jail has ended
 		var b [64]byte
-		if n, err := unix.Read(int(fd), b[:]); err == nil { // EAGAIN: no signal is pending
-			s.add(b[:n])
-		}
-		return true
+		n, err := unix.Read(fd, b[:]) // EAGAIN: no signal is pending
+		s.add(b[:max(n, 0)])
+		return err
 	})
 	return bytes.IndexByte(s.queue, byte(unix.SIGCONT)) >= 0
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brig/cgroup"
+	"brig/internal/sys"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
@@ -152,16 +153,11 @@ func (c *Cmd) signal(s unix.Signal) error {
 	if c.state.done.Load() {
 		return os.ErrProcessDone
 	}
-	rc, err := c.pidfd.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var serr error
-	err = rc.Control(func(fd uintptr) { serr = unix.PidfdSendSignal(int(fd), s, nil, 0) })
-	if err != nil || serr == unix.ESRCH {
+	err := sys.Control(c.pidfd, func(fd int) error { return unix.PidfdSendSignal(fd, s, nil, 0) })
+	if _, told := err.(unix.Errno); err == unix.ESRCH || err != nil && !told { // the pidfd is closed
 		return os.ErrProcessDone
 	}
-	return serr
+	return err
 }
 
 // Plan returns the plan that Start has made, or nil before Start.

@@ -46,8 +46,7 @@ func cloneError(p *plan.Plan, err error) error {
 	}
 	var size program.SizeError
 	if errors.As(err, &size) {
-		return &spec.Error{Fault: spec.FaultCaller, Op: "plan", Detail: err.Error(),
-			Remedy: "make the arguments or files smaller"}
+		return tooLarge(err)
 	}
 	if !errors.As(err, &oe) {
 		return &spec.Error{Fault: spec.FaultBrig, Op: "launcher", Detail: err.Error()}
@@ -71,4 +70,10 @@ func cloneError(p *plan.Plan, err error) error {
 		e.Remedy = "`brig doctor` checks this machine"
 	}
 	return doctor.Blame(e)
+}
+
+// tooLarge returns the error for a program of more than program.SizeError allows.
+func tooLarge(err error) error {
+	return &spec.Error{Fault: spec.FaultCaller, Op: "plan", Detail: err.Error(),
+		Remedy: "make the arguments or files smaller"}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
 
@@ -83,10 +84,8 @@ func (c *Cmd) giveBack(err error) error {
 	}
 	go func() {
 		defer c.pidfd.Close()
-		if rc, err := c.pidfd.SyscallConn(); err == nil && c.pidfd.SetReadDeadline(time.Time{}) == nil {
-			_ = rc.Read(func(fd uintptr) bool {
-				return unix.Waitid(unix.P_PIDFD, int(fd), nil, unix.WEXITED, nil) != unix.EAGAIN
-			})
+		if c.pidfd.SetReadDeadline(time.Time{}) == nil {
+			_ = sys.Await(c.pidfd, func(fd int) error { return unix.Waitid(unix.P_PIDFD, fd, nil, unix.WEXITED, nil) })
 		}
 	}()
 	c.net.Drop()

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"brig/internal/program"
+	"brig/internal/sys"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
@@ -204,46 +205,35 @@ func (r *Runner) spawnPrefix(t *planTemplate, net *warm.Namespace, meanwhile fun
 
 // waits reports whether a parked jail still waits for its suffix: its end of the report socket is open (poll(2)).
 func (j *parked) waits() bool {
-	there := false
-	rc, err := j.report.SyscallConn()
-	if err == nil {
-		err = rc.Control(func(fd uintptr) {
-			p := []unix.PollFd{{Fd: int32(fd)}}
-			_, perr := unix.Poll(p, 0)
-			there = perr == nil && p[0].Revents == 0
-		})
-	}
-	return err == nil && there
+	p := []unix.PollFd{{}}
+	err := sys.Control(j.report, func(fd int) error {
+		p[0].Fd = int32(fd)
+		_, err := unix.Poll(p, 0)
+		return err
+	})
+	return err == nil && p[0].Revents == 0
 }
 
 // send sends a parked jail its suffix. If the jail has failed earlier, send returns that error.
 func (c *Cmd) send(j *parked, t *planTemplate, fds []int) error {
-	rc, err := j.report.SyscallConn()
-	if err != nil {
-		return err
-	}
 	if err := c.digestPlan(t, program.Request{}); err != nil {
 		return err
 	}
-	var serr error
-	if err := rc.Control(func(fd uintptr) { serr = launcher.SendSuffix(int(fd), c.plan.Jail, fds...) }); err != nil {
-		return err
-	}
+	err := sys.Control(j.report, func(fd int) error { return launcher.SendSuffix(fd, c.plan.Jail, fds...) })
 	var size program.SizeError
+	remedy := "look for an out-of-memory kill in the kernel log"
 	switch {
-	case serr == nil:
+	case err == nil:
 		return nil
-	case errors.Is(serr, unix.EMFILE), errors.Is(serr, unix.ENFILE):
-		return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: "the rest of the program: " + serr.Error(),
-			Remedy: "raise the limit on open files (ulimit -n)"}
-	case errors.As(serr, &size):
-		return &spec.Error{Fault: spec.FaultCaller, Op: "plan", Detail: serr.Error(),
-			Remedy: "make the arguments or files smaller"}
-	case errors.Is(serr, unix.EPIPE), errors.Is(serr, unix.ECONNRESET):
+	case errors.As(err, &size):
+		return tooLarge(err)
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		remedy = "raise the limit on open files (ulimit -n)"
+	case errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET):
 		if rep, _, rerr := receive(j.report); rerr == nil && rep.Type == launcher.ReportFail {
 			return c.setupError(rep)
 		}
 	}
-	return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: "the rest of the program: " + serr.Error(),
-		Remedy: "look for an out-of-memory kill in the kernel log"}
+	return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: "the rest of the program: " + err.Error(),
+		Remedy: remedy}
 }

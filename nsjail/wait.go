@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
@@ -21,25 +22,17 @@ func receive(report *os.File) (rep launcher.Report, fds []int, err error) {
 	var buf [launcher.ReportSize]byte
 	oob := make([]byte, unix.CmsgSpace(4*launcher.MaxFDs))
 	var n, oobn int
-	rc, err := report.SyscallConn()
-	if err != nil {
-		return rep, nil, err
+	read := func(fd int) (err error) {
+		n, oobn, _, _, err = unix.Recvmsg(fd, buf[:], oob, unix.MSG_CMSG_CLOEXEC)
+		return err
 	}
-	var rerr error
-	err = rc.Read(func(fd uintptr) bool {
-		for tries := 0; ; tries++ {
-			n, oobn, _, _, rerr = unix.Recvmsg(int(fd), buf[:], oob, unix.MSG_CMSG_CLOEXEC)
-			// the jail failed with its suffix unread: the kernel reports ECONNRESET once, before it delivers the jail's messages
-			if rerr != unix.EINTR && (rerr != unix.ECONNRESET || tries > 0) {
-				return rerr != unix.EAGAIN
-			}
-		}
-	})
+	if err = sys.Await(report, read); err == unix.ECONNRESET {
+		// the jail failed with its suffix unread: the kernel reports this once, before it delivers the jail's messages
+		err = sys.Await(report, read)
+	}
 	switch {
 	case err != nil:
-		return rep, nil, err
-	case rerr != nil:
-		return rep, nil, os.NewSyscallError("recvmsg", rerr)
+		return rep, nil, os.NewSyscallError("recvmsg", err)
 	case n == 0:
 		return rep, nil, errNoReport
 	case oobn > 0:
@@ -69,39 +62,21 @@ func masterFile(fd int) (*os.File, error) {
 // waitPid waits for the jail's first process through its pidfd: waitid(2) P_PIDFD, Linux 5.4. The kernel lets that
 // process end only after all other processes of the pid namespace. The wait is bounded by most.
 func (c *Cmd) waitPid(most time.Duration) (status int, usage launcher.Usage, err error) {
-	rc, err := c.pidfd.SyscallConn()
-	if err != nil {
-		return 0, usage, err
-	}
 	if !c.Spec.NoInit { // otherwise hurry sets the deadline, or the jail has ended
 		if err := c.pidfd.SetReadDeadline(time.Now().Add(most)); err != nil {
 			return 0, usage, err
 		}
 	}
 	sampled := sampledTime(c.pid)
-	var werr error
+	var si unix.Siginfo
 	var ru unix.Rusage
-	err = rc.Read(func(fd uintptr) bool {
-		for {
-			var si unix.Siginfo
-			werr = unix.Waitid(unix.P_PIDFD, int(fd), &si, unix.WEXITED, &ru)
-			if werr == unix.EINTR {
-				continue
-			}
-			if werr == nil {
-				status = waitStatus(&si)
-			}
-			return werr != unix.EAGAIN
-		}
-	})
-	if err == nil && werr != nil {
-		err = os.NewSyscallError("waitid", werr)
+	err = sys.Await(c.pidfd, func(fd int) error { return unix.Waitid(unix.P_PIDFD, fd, &si, unix.WEXITED, &ru) })
+	if err == nil {
+		status = waitStatus(&si)
 	}
-	sru := syscall.Rusage{Utime: syscall.Timeval(ru.Utime), Stime: syscall.Timeval(ru.Stime), Maxrss: ru.Maxrss,
-		Majflt: ru.Majflt, Nvcsw: ru.Nvcsw, Nivcsw: ru.Nivcsw}
-	usage = launcher.UsageOf(&sru)
+	usage = launcher.UsageOf(&ru)
 	usage.Sampled = sampled
-	return status, usage, err
+	return status, usage, os.NewSyscallError("waitid", err)
 }
 
 // sampledTime returns the processor time of a process as RLIMIT_CPU counts it (its CPUCLOCK_PROF,

@@ -4,6 +4,7 @@ package sys
 import (
 	"os"
 	"slices"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,6 +34,38 @@ func Pread(fd int, b []byte, at int64) (int, error) {
 // Write is write(2) without EINTR.
 func Write(fd int, b []byte) (int, error) {
 	return Retry(func() (int, error) { return unix.Write(fd, b) })
+}
+
+// Control calls f with the descriptor of a file or connection, and returns its error, or that of a closed file.
+func Control(c syscall.Conn, f func(fd int) error) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var ferr error
+	if err := raw.Control(func(fd uintptr) { ferr = f(int(fd)) }); err != nil {
+		return err
+	}
+	return ferr
+}
+
+// Await calls f whenever the descriptor may be readable, until f returns something other than EAGAIN and EINTR.
+func Await(c syscall.Conn, f func(fd int) error) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var ferr error
+	err = raw.Read(func(fd uintptr) bool {
+		for ferr = unix.EINTR; ferr == unix.EINTR; {
+			ferr = f(int(fd))
+		}
+		return ferr != unix.EAGAIN
+	})
+	if err != nil {
+		return err
+	}
+	return ferr
 }
 
 // ReadFile reads a small file of /proc, /sys or /etc. Unlike os.ReadFile it does not start the runtime's poller, which

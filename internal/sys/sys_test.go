@@ -24,6 +24,35 @@ func TestRetry(t *testing.T) {
 	}
 }
 
+// Await waits for a pipe, and both return the error of what they call or of a closed file.
+func TestControlAndAwait(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	buf, calls := make([]byte, 1), 0
+	read := func(fd int) error {
+		calls++
+		_, err := unix.Read(fd, buf)
+		if err == unix.EAGAIN {
+			go w.Write([]byte{7})
+		}
+		return err
+	}
+	if err := Await(r, read); err != nil || calls != 2 || buf[0] != 7 {
+		t.Errorf("Await: %v after %d calls", err, calls)
+	}
+	if err := Control(r, func(int) error { return unix.EBADF }); err != unix.EBADF {
+		t.Errorf("Control: %v", err)
+	}
+	r.Close()
+	none := func(int) error { return nil }
+	if err, await := Control(r, none), Await(r, none); err == nil || await == nil {
+		t.Errorf("of a closed file: %v, %v", err, await)
+	}
+}
+
 func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, size := range []int{0, 1, 4095, 4096, 4097, 300_000} {

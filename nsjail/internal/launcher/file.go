@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"brig/internal/program"
+	"brig/internal/sys"
 
 	"golang.org/x/sys/unix"
 )
@@ -53,10 +54,7 @@ func memfd(blob []byte) (int, error) {
 		return -1, os.NewSyscallError("memfd_create", err)
 	}
 	for len(blob) > 0 {
-		n, err := unix.Write(fd, blob)
-		if err == unix.EINTR {
-			continue
-		}
+		n, err := sys.Write(fd, blob)
 		if err != nil {
 			unix.Close(fd)
 			return -1, os.NewSyscallError("write of the program", err)

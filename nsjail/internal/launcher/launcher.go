@@ -9,14 +9,15 @@ package launcher
 import "C"
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"syscall"
+	"unsafe"
 
 	"brig/internal/program"
+	"brig/internal/sys"
 
 	"golang.org/x/sys/unix"
 )
@@ -184,9 +185,9 @@ func (s *Launcher) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 		return 0, err
 	}
 	if rep.err != 0 {
-		return 0, &OpError{rep.op, rep.err}
+		return 0, &OpError{int(rep.op), syscall.Errno(rep.err)}
 	}
-	return rep.pid, nil
+	return int(rep.pid), nil
 }
 
 // The range of host ids for the payloads of root: the first id and the number of ids.
@@ -224,32 +225,15 @@ func (s *Launcher) greet() error {
 	}
 	rep, err := s.reply()
 	if err == nil {
-		s.hello, s.uid, s.ahead, s.net, s.begun = true, rep.uid, rep.pid, rep.op > 0, rep.err > 0
+		s.hello, s.uid, s.ahead, s.net, s.begun = true, int(rep.uid), int(rep.pid), rep.op > 0, rep.err > 0
 	}
 	return err
 }
 
-type reply struct {
-	pid, op, uid int
-	err          syscall.Errno
-}
-
-func (s *Launcher) reply() (r reply, err error) {
-	var b [C.sizeof_struct_reply]byte
-	n, err := read(s.sock, b[:])
-	if err != nil || n != len(b) {
+func (s *Launcher) reply() (r C.struct_reply, err error) {
+	n, err := sys.Read(s.sock, (*[C.sizeof_struct_reply]byte)(unsafe.Pointer(&r))[:])
+	if err != nil || n != C.sizeof_struct_reply {
 		return r, fmt.Errorf("the launcher died (read %d bytes: %v)", n, err)
 	}
-	ne := binary.NativeEndian
-	i32 := func(o int) int { return int(int32(ne.Uint32(b[o:]))) }
-	return reply{i32(0), i32(4), int(ne.Uint32(b[12:])), syscall.Errno(ne.Uint32(b[8:]))}, nil
-}
-
-func read(fd int, b []byte) (int, error) {
-	for {
-		n, err := unix.Read(fd, b)
-		if err != unix.EINTR {
-			return n, err
-		}
-	}
+	return r, nil
 }

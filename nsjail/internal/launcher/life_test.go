@@ -179,7 +179,7 @@ func request(s *Launcher, msg []byte, fds []int) error {
 	if err != nil {
 		return err
 	}
-	return rep.err
+	return syscall.Errno(rep.err)
 }
 
 // Only our parent, over the socket that it made, makes this program a launcher: a name alone, or anybody else's socket,
@@ -254,7 +254,7 @@ func TestParseReport(t *testing.T) {
 	if _, err := ParseReport(make([]byte, ReportSize-1)); err == nil {
 		t.Error("a short report is accepted")
 	}
-	u := UsageOf(&syscall.Rusage{Utime: syscall.Timeval{Sec: 1, Usec: 2}, Maxrss: 3, Nvcsw: 4, Nivcsw: 5, Majflt: 6})
+	u := UsageOf(&unix.Rusage{Utime: unix.Timeval{Sec: 1, Usec: 2}, Maxrss: 3, Nvcsw: 4, Nivcsw: 5, Majflt: 6})
 	if u.User != time.Second+2*time.Microsecond || u.MaxRSS != 3<<10 || u.Voluntary != 4 || u.Involuntary != 5 || u.MajorFaults != 6 {
 		t.Errorf("%+v", u)
 	}

@@ -6,10 +6,11 @@ package launcher
 import "C"
 
 import (
-	"encoding/binary"
 	"errors"
-	"syscall"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // The types of a report, and the meaning of A and B.
@@ -62,12 +63,11 @@ type Disk struct {
 
 // Usage is the resource usage of the jail's reaped processes: getrusage(2).
 type Usage struct {
-	User, System               time.Duration
-	MaxRSS                     int64 // bytes, of the largest process
-	Voluntary, Involuntary     int64 // context switches
-	MinorFaults, MajorFaults   int64
-	Sampled                    time.Duration // of the payload alone, in clock ticks, as RLIMIT_CPU counts it
-	BlockInput, BlockOutputOps int64
+	User, System           time.Duration
+	MaxRSS                 int64 // bytes, of the largest process
+	Voluntary, Involuntary int64 // context switches
+	MajorFaults            int64
+	Sampled                time.Duration // of the payload alone, in clock ticks, as RLIMIT_CPU counts it
 }
 
 // ParseReport decodes a report.
@@ -75,27 +75,17 @@ func ParseReport(b []byte) (Report, error) {
 	if len(b) != ReportSize {
 		return Report{}, errors.New("launcher: short report")
 	}
-	ne := binary.NativeEndian
-	i32 := func(o int) int { return int(int32(ne.Uint32(b[o:]))) }
-	r := Report{Type: i32(0), A: i32(4), B: i32(8)}
-	const own, more = 12, 160
-	r.Violation = Violation{Nr: i32(more), Arch: ne.Uint32(b[more+4:]), Count: int(ne.Uint32(b[more+8:])),
-		Own: i32(own) != 0}
-	r.Disk = Disk{Full: ne.Uint32(b[more+12:]), Used: int64(ne.Uint64(b[more+16:]))}
-	const base = 16
-	i64 := func(i int) int64 { return int64(ne.Uint64(b[base+8*i:])) }
-	tv := func(i int) time.Duration {
-		return time.Duration(i64(i))*time.Second + time.Duration(i64(i+1))*time.Microsecond
-	}
-	r.Usage = Usage{User: tv(0), System: tv(2), MaxRSS: i64(4) << 10,
-		Sampled: time.Duration(i64(5)) * time.Millisecond, MinorFaults: i64(8), MajorFaults: i64(9),
-		BlockInput: i64(11), BlockOutputOps: i64(12), Voluntary: i64(16), Involuntary: i64(17)}
+	c := (*C.struct_report)(unsafe.Pointer(&b[0]))
+	ru := (*unix.Rusage)(unsafe.Pointer(&c.usage))
+	r := Report{Type: int(c._type), A: int(c.a), B: int(c.b), Usage: UsageOf(ru),
+		Violation: Violation{Nr: int(c.nr), Arch: uint32(c.arch), Count: int(c.count), Own: c.own != 0},
+		Disk:      Disk{Full: uint32(c.full), Used: int64(c.used)}}
+	r.Usage.Sampled = time.Duration(ru.Ixrss) * time.Millisecond // Linux leaves the field unused, and init fills it
 	return r, nil
 }
 
 // UsageOf converts the rusage of waitid(2).
-func UsageOf(ru *syscall.Rusage) Usage {
+func UsageOf(ru *unix.Rusage) Usage {
 	return Usage{User: time.Duration(ru.Utime.Nano()), System: time.Duration(ru.Stime.Nano()), MaxRSS: ru.Maxrss << 10,
-		MinorFaults: ru.Minflt, MajorFaults: ru.Majflt, BlockInput: ru.Inblock, BlockOutputOps: ru.Oublock,
-		Voluntary: ru.Nvcsw, Involuntary: ru.Nivcsw}
+		MajorFaults: ru.Majflt, Voluntary: ru.Nvcsw, Involuntary: ru.Nivcsw}
 }

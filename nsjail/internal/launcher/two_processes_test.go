@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"brig/internal/program"
+	"brig/internal/sys"
 
 	"golang.org/x/sys/unix"
 )
@@ -86,7 +87,7 @@ func runAtOnce(t *testing.T, p *program.Program) (first, last Report) {
 	defer reap(t, pid)
 	buf := make([]byte, ReportSize)
 	for i := 0; ; i++ {
-		n, err := read(pair[0], buf)
+		n, err := sys.Read(pair[0], buf)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"time"
 
+	"brig/internal/sys"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -67,32 +69,22 @@ const mostLeft = 128 << 10
 
 // drain reads the remaining content of the stream.
 func (c *capture) drain(buf []byte) error {
-	rc, err := c.src.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var rerr error
-	err = rc.Control(func(fd uintptr) {
+	err := sys.Control(c.src, func(fd int) (err error) {
 		left := mostLeft
-		if _, notPipe := unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0); notPipe == nil {
-			if left, rerr = unix.IoctlGetInt(int(fd), unix.TIOCINQ); rerr != nil {
-				return
-			}
+		if _, notPipe := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0); notPipe == nil {
+			left, err = unix.IoctlGetInt(fd, unix.TIOCINQ)
 		}
-		for left > 0 && rerr == nil {
-			var n int
-			if n, rerr = unix.Read(int(fd), buf[:min(left, len(buf))]); n > 0 {
+		for n := 1; left > 0 && n > 0 && err == nil; left -= n {
+			if n, err = unix.Read(fd, buf[:min(left, len(buf))]); n > 0 {
 				c.pass(buf[:n])
-				left -= n
-			} else if n == 0 {
-				return
 			}
 		}
+		return err
 	})
-	if rerr == unix.EAGAIN {
-		rerr = nil
+	if err == unix.EAGAIN {
+		return nil
 	}
-	return errors.Join(err, rerr)
+	return err
 }
 
 // flush writes the tail, beginning with its oldest byte.

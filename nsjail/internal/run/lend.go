@@ -4,6 +4,7 @@ import (
 	"os"
 	"strconv"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 
@@ -32,13 +33,10 @@ func (l *lent) same(m *lent) bool {
 // or a socket, which cannot be opened again.
 func (s *Streams) lend(f *os.File) (fd int, err error) {
 	fd = -1
-	rc, err := f.SyscallConn()
-	if err == nil {
-		cerr := rc.Control(func(ours uintptr) { fd, err = s.reopen(f, int(ours)) })
-		if cerr != nil {
-			err = cerr
-		}
-	}
+	err = sys.Control(f, func(ours int) (err error) {
+		fd, err = s.reopen(f, ours)
+		return err
+	})
 	if _, ours := err.(*spec.Error); err != nil && !ours {
 		err = &spec.Error{Fault: spec.FaultCaller, Op: streamNames[len(s.fds)], Detail: words.Quote(f.Name()) + ": " +
 			err.Error(),

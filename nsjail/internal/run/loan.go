@@ -3,6 +3,7 @@ package run
 import (
 	"os"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/launcher"
 
 	"golang.org/x/sys/unix"
@@ -53,9 +54,7 @@ func lentOut(gid int) bool {
 // endLoans restores all loans. An error means that the caller has closed the file, or that the terminal is gone.
 func (s *Streams) endLoans() {
 	for i := range s.loans {
-		if rc, err := s.loans[i].file.SyscallConn(); err == nil {
-			_ = rc.Control(func(fd uintptr) { s.loans[i].end(int(fd)) })
-		}
+		_ = sys.Control(s.loans[i].file, func(fd int) error { s.loans[i].end(fd); return nil })
 	}
 	s.loans = nil
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 
+	"brig/internal/sys"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -22,12 +24,10 @@ type wanted struct {
 func newWanted(from, in, pidfd *os.File) *wanted {
 	w := &wanted{from: from, ends: [2]int{-1, -1}}
 	for i, f := range []*os.File{in, pidfd} {
-		rc, err := f.SyscallConn()
-		if err == nil {
-			cerr := rc.Control(func(fd uintptr) { w.ends[i], err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) })
-			err = errors.Join(err, cerr)
-		}
-		w.err = errors.Join(w.err, err)
+		w.err = errors.Join(w.err, sys.Control(f, func(fd int) (err error) {
+			w.ends[i], err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+			return err
+		}))
 	}
 	return w
 }
@@ -44,21 +44,15 @@ func (w *wanted) Read(b []byte) (n int, err error) {
 	if w.err != nil {
 		return 0, w.err
 	}
-	rc, err := w.from.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
 	p := [3]unix.PollFd{{Events: unix.POLLIN}, {Fd: int32(w.ends[0])}, {Fd: int32(w.ends[1]), Events: unix.POLLIN}}
-	var perr error
-	err = rc.Control(func(fd uintptr) {
+	err = sys.Control(w.from, func(fd int) error {
 		p[0].Fd = int32(fd)
-		for perr = unix.EINTR; perr == unix.EINTR; {
-			_, perr = unix.Poll(p[:], -1)
-		}
+		_, err := sys.Retry(func() (int, error) { return unix.Poll(p[:], -1) })
+		return err
 	})
 	switch {
-	case err != nil || perr != nil:
-		return 0, errors.Join(err, perr)
+	case err != nil:
+		return 0, err
 	case p[1].Revents != 0 || p[2].Revents != 0:
 		return 0, io.EOF
 	}

@@ -85,4 +85,3 @@ func (e *Namespace) Drop() error {
 	}
 	return unix.Close(e.Fd)
 }
-
