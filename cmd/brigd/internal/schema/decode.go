@@ -129,6 +129,9 @@ func shortText(s string) string {
 	return words.Clip(s, words.MaxShown) + "..."
 }
 
+// maxMessage bounds, in bytes, a message that quotes its input.
+const maxMessage = 512
+
 // shortened keeps the end of a message, which has the reason; its beginning is the path.
 func shortened(err error) error {
 	text := strings.ToValidUTF8(err.Error(), "\uFFFD")

@@ -169,7 +169,7 @@ func TestFileSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check, err := schema.Compile(s)
+	check, err := s.Resolve(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,16 +185,16 @@ func TestFileSchema(t *testing.T) {
 	if err := doc.Decode(&v); err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := check.CheckJSON(text); err != nil {
+	if err := check.Validate(v); err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []string{`{}`, `{"tools":[{"name":"a b","description":"d","script":{"command":"x"}}]}`, `{"tools":[{"name":"a","description":"d"}]}`,
 		`{"tools":[],"sandbox":false}`, `{"tools":[],"sandbox":{"image":"x"}}`} {
-		if check.CheckJSON([]byte(bad)) == nil {
+		var v any
+		if err := json.Unmarshal([]byte(bad), &v); err != nil {
+			t.Fatal(err)
+		}
+		if check.Validate(v) == nil {
 			t.Errorf("the schema accepts %s", bad)
 		}
 	}
