@@ -23,7 +23,7 @@ func (p *Policy) arguments(k Command, args []string) (denied bool, _ *nsjail.Ref
 	}
 	for _, d := range k.Deny {
 		if matches(d, args, true) {
-			return true, p.badArgument(k, "its arguments match what is denied: "+show(d), "Call it with other arguments.")
+			return true, p.badArgument(k, "its arguments match what is denied: "+form(d), "Call it with other arguments.")
 		}
 	}
 	if k.Flags != nil {
@@ -35,20 +35,16 @@ func (p *Policy) arguments(k Command, args []string) (denied bool, _ *nsjail.Ref
 	if len(k.Allow) == 0 || slices.ContainsFunc(k.Allow, func(a []string) bool { return matches(a, args, false) }) {
 		return false, nil
 	}
-	shown := make([]string, len(k.Allow))
-	for i, a := range k.Allow {
-		shown[i] = show(a)
-	}
 	return false, p.badArgument(k, "its arguments match nothing that is allowed",
 		"Use one of these forms, where * is any text and ... any arguments: "+
-			strings.Join(shown, "; ")+".")
+			strings.Join(texts(k.Allow, form), "; ")+".")
 }
 
 func (p *Policy) badArgument(k Command, message, next string) *nsjail.Refusal {
 	return p.refusal("commands."+k.Command, "arguments_not_allowed", k.Command+": "+message, next)
 }
 
-func show(pattern []string) string {
+func form(pattern []string) string {
 	if len(pattern) == 0 {
 		return "(no arguments)"
 	}

@@ -2,12 +2,14 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
+	"brig/internal/strictjson"
 	"brig/internal/words"
 	"brig/nsjail"
 )
@@ -31,7 +33,7 @@ func (p *Policy) Check() (problems []string) {
 	c.paths("paths.write", p.Paths.Write, false)
 	c.paths("paths.targets", p.Paths.Targets, false)
 	c.paths("paths.roots", p.Paths.Roots, true)
-	c.oneOf("network.modes", toStrings(p.Network.Modes), []string{"none", "loopback", "egress", "host"})
+	c.oneOf("network.modes", modeNames(p.Network.Modes), []string{"none", "loopback", "egress", "host"})
 	if p.Network.Egress != nil {
 		for _, e := range p.Network.Egress.Check() {
 			c.add(strings.TrimSuffix("network.egress."+e.Path, "."), e.Reason, e.Fix)
@@ -44,7 +46,7 @@ func (p *Policy) Check() (problems []string) {
 	}
 	c.each("environment.set", p.Environment.Set, "is not a name of variables", "write it as in LC_*", validVariable)
 	c.each("environment.pass", p.Environment.Pass, "is not a name of variables", "write it as in LC_*", validVariable)
-	c.limits(&p.Limits)
+	c.limits(p)
 	c.oneOf("sandbox.operations", p.Sandbox.Operations, Operations())
 	c.each("seccomp", p.Seccomp, "is not the name of a filter", "write default, another preset, unconfined, or a path",
 		func(s string) bool {
@@ -78,13 +80,10 @@ func (p *Policy) unrequirable(name string) string {
 
 // sets reports whether a ceiling sets the limit for every run.
 func (p *Policy) sets(limit string) bool {
-	for i := range ceilings {
-		if c := &ceilings[i]; c.name == limit {
-			v, _ := c.read(&nsjail.Spec{})
-			return v > 0 && c.bound(&p.Limits) > 0
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.ceilings(), func(c strictjson.Field) bool {
+		byDefault, _ := limitOf(&nsjail.Spec{}, limit)
+		return c.Name == limit && byDefault > 0 && number(c.To) > 0
+	})
 }
 
 // checker collects problems, so that Check returns all of them.
@@ -186,12 +185,12 @@ func option(s string) bool {
 	return len(s) > len(name) && len(s)-len(name) <= 2 && name != "" && !strings.ContainsAny(name, "= \x00")
 }
 
-func (c *checker) limits(l *Limits) {
-	names := make([]string, len(ceilings))
-	for i, k := range ceilings {
-		names[i] = k.name
-		if k.bound(l) < 0 {
-			c.add("limits."+k.name, "it is negative", "write a bound, or leave it out for none")
+func (c *checker) limits(p *Policy) {
+	l, names := &p.Limits, []string{}
+	for _, k := range p.ceilings() {
+		names = append(names, k.Name)
+		if number(k.To) < 0 {
+			c.add("limits."+k.Name, "it is negative", "write a bound, or leave it out for none")
 		}
 	}
 	c.oneOf("limits.refuse", l.Refuse, names)
@@ -212,25 +211,8 @@ func (c *checker) limits(l *Limits) {
 	}
 }
 
-func toStrings[T ~string](list []T) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = string(s)
-	}
-	return out
-}
+var mechanismNames = sync.OnceValue(func() []string {
+	return texts(nsjail.Mechanisms(), func(m nsjail.Mechanism) string { return m.Name })
+})
 
-func mechanismNames() (names []string) {
-	for _, m := range nsjail.Mechanisms() {
-		names = append(names, m.Name)
-	}
-	return names
-}
-
-func featureNames() (names []string) {
-	for name := range Features() {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func featureNames() []string { return slices.Sorted(maps.Keys(Features())) }

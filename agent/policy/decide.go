@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -47,30 +46,6 @@ func DecideAll(j *nsjail.Job, ps ...*Policy) {
 			j.Verdict.Policies = append(j.Verdict.Policies, name)
 		}
 	}
-}
-
-// Wrap returns an Executor that checks each Job against every policy and then calls next. A refused Job is passed to
-// next too, so that it can be logged. The policies are copied. One with problems (see Check) refuses every run.
-func Wrap(next nsjail.Executor, ps ...*Policy) nsjail.Executor {
-	w := &wrapper{next: next}
-	for _, p := range ps {
-		c, err := p.Seal()
-		if err != nil {
-			c = p.Clone()
-		}
-		w.all = append(w.all, c)
-	}
-	return w
-}
-
-type wrapper struct {
-	next nsjail.Executor
-	all  []*Policy
-}
-
-func (w *wrapper) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
-	DecideAll(j, w.all...)
-	return w.next.Execute(ctx, j)
 }
 
 // wellFormed refuses a Spec that is invalid on every machine, so that no negative size and no NaN is compared with a

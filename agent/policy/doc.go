@@ -3,7 +3,7 @@
 // refuses the Job, with a message that a language model can act on.
 //
 //	p, err := policy.LoadProfile("/etc/brig/policies", "python-data")
-//	exec := policy.Wrap(runner, p)
+//	p.Decide(job)
 //
 // # Guarantees
 //

@@ -1,11 +1,12 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"brig/internal/strictjson"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
@@ -25,13 +26,13 @@ func (p *Policy) narrowEgress(s *nsjail.Spec) (said []string) {
 	if len(e.Deny)+len(e.BlockedHosts) > before {
 		said = append(said, p.label()+": the network's denials were added.")
 	}
-	for _, b := range bounds {
-		most, v := b.get(own), b.get(e)
-		if most == 0 || v != 0 && v <= most || v == 0 && b.byDefault != 0 && b.byDefault <= most {
-			continue
+	ceilings := bounds(own)
+	for i, b := range bounds(e) {
+		most, v := number(ceilings[i].To), cmp.Or(number(b.To), boundDefaults[b.Name])
+		if most > 0 && (v == 0 || v > most) {
+			setNumber(b.To, most)
+			set = append(set, b.Name+" "+show(b.To, most))
 		}
-		b.set(e, most)
-		set = append(set, b.name+" "+b.show(most))
 	}
 	if len(set) > 0 {
 		said = append(said, fmt.Sprintf("%s: bounds of the network: %s.", p.label(), strings.Join(set, ", ")))
@@ -55,32 +56,24 @@ func union[T any](have, more []T, key func(T) string) []T {
 	return have
 }
 
-// bound is a numeric bound of an egress.Policy. A value of 0 means byDefault; if that is 0, no bound.
-type bound struct {
-	name      string
-	byDefault int64
-	get       func(*egress.Policy) int64
-	set       func(*egress.Policy, int64)
-	show      func(int64) string
+// bounds returns the numeric bounds of an egress.Policy: their names, and pointers to them. 0 is no bound, unless
+// boundDefaults has another.
+func bounds(e *egress.Policy) []strictjson.Field {
+	if e == nil {
+		e = &egress.Policy{}
+	}
+	return slices.DeleteFunc(strictjson.Fields(e), func(f strictjson.Field) bool {
+		switch f.To.(type) {
+		case *int, *egress.Bytes, *egress.Duration:
+			return false
+		}
+		return true
+	})
 }
 
-var bounds = []bound{
-	{"max_connections", egress.DefaultMaxConnections, func(p *egress.Policy) int64 { return int64(p.MaxConnections) },
-		func(p *egress.Policy, v int64) { p.MaxConnections = int(v) }, showCount},
-	{"connections_per_second", 0, func(p *egress.Policy) int64 { return int64(p.ConnectionsPerSecond) },
-		func(p *egress.Policy, v int64) { p.ConnectionsPerSecond = int(v) }, showCount},
-	{"names_per_second", egress.DefaultNamesPerSecond, func(p *egress.Policy) int64 { return int64(p.NamesPerSecond) },
-		func(p *egress.Policy, v int64) { p.NamesPerSecond = int(v) }, showCount},
-	{"max_connection_bytes", 0, func(p *egress.Policy) int64 { return int64(p.MaxConnectionBytes) },
-		func(p *egress.Policy, v int64) { p.MaxConnectionBytes = egress.Bytes(v) }, showBytes},
-	{"max_bytes", 0, func(p *egress.Policy) int64 { return int64(p.MaxBytes) },
-		func(p *egress.Policy, v int64) { p.MaxBytes = egress.Bytes(v) }, showBytes},
-	{"bandwidth", 0, func(p *egress.Policy) int64 { return int64(p.Bandwidth) },
-		func(p *egress.Policy, v int64) { p.Bandwidth = egress.Bytes(v) }, showBytes},
-	{"connect_timeout", int64(egress.DefaultConnectTimeout),
-		func(p *egress.Policy) int64 { return int64(p.ConnectTimeout) },
-		func(p *egress.Policy, v int64) { p.ConnectTimeout = egress.Duration(v) }, showTime},
-	{"idle_timeout", int64(egress.DefaultIdleTimeout / time.Nanosecond),
-		func(p *egress.Policy) int64 { return int64(p.IdleTimeout) },
-		func(p *egress.Policy, v int64) { p.IdleTimeout = egress.Duration(v) }, showTime},
+var boundDefaults = map[string]int64{
+	"max_connections":  egress.DefaultMaxConnections,
+	"names_per_second": egress.DefaultNamesPerSecond,
+	"connect_timeout":  int64(egress.DefaultConnectTimeout),
+	"idle_timeout":     int64(egress.DefaultIdleTimeout),
 }

@@ -1,63 +1,106 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"brig/internal/strictjson"
 	egress "brig/netns/egress/policy"
+	"brig/nsjail"
 )
 
-// facts are the entries of one list of a policy as text, for comparison.
-type facts struct {
-	field  string
-	items  []string
-	denies bool // more items allow less
+// each calls visit for the lists and bounds of a policy, or of a part of one, with their paths and pointers to them.
+func each(path string, part any, visit func(path string, to any)) {
+	for _, f := range strictjson.Fields(part) {
+		at := strings.TrimPrefix(path+"."+f.Name, ".")
+		switch f.To.(type) {
+		case *string, *bool:
+		case *Paths, *Network, *Environment, *Limits, *Inputs, *Sandbox:
+			each(at, f.To, visit)
+		default:
+			visit(at, f.To)
+		}
+	}
 }
 
-func (p *Policy) facts() []facts {
-	var commands []string
-	for _, k := range p.Commands {
-		commands = append(commands, commandText(k))
-	}
-	var reach, denied []string
-	if e := p.Network.Egress; e != nil {
-		for _, r := range egress.Effective(e) {
-			if r.Verdict == "allow" {
-				reach = append(reach, rowText(r))
-			} else {
-				denied = append(denied, rowText(r))
-			}
+// facts are the entries of one list of a policy as text, for comparison. If the list is absent, items are nil.
+type facts struct {
+	field string
+	items []string
+}
+
+// denies reports whether more items allow less.
+func (f *facts) denies() bool {
+	return slices.Contains([]string{"network.egress.deny", "limits.refuse", "require"}, f.field)
+}
+
+func (p *Policy) facts() (all []facts) {
+	each("", p, func(path string, to any) {
+		f := facts{field: path}
+		switch list := to.(type) {
+		case *[]Command:
+			f.items = texts(*list, commandText)
+		case *[]nsjail.Net:
+			f.items = modeNames(*list)
+		case *[]egress.Ports:
+			f.items = texts(*list, egress.Ports.String)
+		case *[]string:
+			f.items = slices.Clone(*list)
+		case **egress.Policy:
+			var denied []string
+			f.items, denied = egressTexts(*list)
+			all = append(all, f)
+			f = facts{path + ".deny", denied}
+		default:
+			return
 		}
-	}
-	var publish []string
-	for _, r := range p.Network.Publish {
-		publish = append(publish, r.String())
-	}
-	roots := slices.Clone(p.Paths.Roots)
-	for i, r := range roots {
-		if r == "" {
-			roots[i] = "the minimal root"
-		}
-	}
-	all := []facts{
-		{"commands", commands, false}, {"languages", p.Languages, false},
-		{"paths.read", p.Paths.Read, false}, {"paths.write", p.Paths.Write, false}, {"paths.targets", p.Paths.Targets, false},
-		{"paths.roots", roots, false},
-		{"network.modes", toStrings(p.Network.Modes), false}, {"network.egress", reach, false},
-		{"network.egress.deny", denied, true}, {"network.publish", publish, false},
-		{"environment.set", p.Environment.Set, false}, {"environment.pass", p.Environment.Pass, false},
-		{"limits.refuse", p.Limits.Refuse, true}, {"sandbox.operations", p.Sandbox.Operations, false},
-		{"seccomp", p.Seccomp, false}, {"require", p.Require, true}, {"optional", p.Optional, false},
-		{"features", p.Features, false},
-	}
+		all = append(all, f)
+	})
 	for i := range all {
-		if f := &all[i]; p.Open && f.items == nil && !f.denies {
+		f := &all[i]
+		if p.Open && f.items == nil && !f.denies() {
 			f.items = []string{"anything"}
+		}
+		if f.field == "paths.roots" {
+			f.items = texts(f.items, func(root string) string { return cmp.Or(root, "the minimal root") })
 		}
 	}
 	return all
+}
+
+// texts returns a text for each entry of a list, and nil only for nil.
+func texts[T any](list []T, text func(T) string) []string {
+	if list == nil {
+		return nil
+	}
+	out := make([]string, len(list))
+	for i, entry := range list {
+		out[i] = text(entry)
+	}
+	return out
+}
+
+func modeNames(modes []nsjail.Net) []string {
+	return texts(modes, func(m nsjail.Net) string { return string(m) })
+}
+
+// egressTexts returns what rules allow and deny, or nil without rules.
+func egressTexts(e *egress.Policy) (allowed, denied []string) {
+	if e == nil {
+		return nil, nil
+	}
+	allowed = []string{}
+	for _, r := range egress.Effective(e) {
+		if r.Verdict == "allow" {
+			allowed = append(allowed, rowText(r))
+		} else {
+			denied = append(denied, rowText(r))
+		}
+	}
+	return allowed, denied
 }
 
 // commandText returns a command as one line.
@@ -71,7 +114,7 @@ func commandText(k Command) string {
 		patterns [][]string
 	}{{"only ", k.Allow}, {"never ", k.Deny}} {
 		for _, a := range list.patterns {
-			parts = append(parts, list.word+show(a))
+			parts = append(parts, list.word+form(a))
 		}
 	}
 	if k.Flags != nil {
@@ -83,31 +126,33 @@ func commandText(k Command) string {
 	return k.Command + " (" + strings.Join(parts, "; ") + ")"
 }
 
-// numeric is a bound of a policy. 0 means no bound.
+// numeric is a bound of a policy: a pointer to a number. 0 means no bound.
 type numeric struct {
-	field string
-	value int64
-	show  func(int64) string
+	path string
+	to   any
 }
 
+// text returns the bound, or "any" if there is none.
+func (n numeric) text() string {
+	if number(n.to) == 0 {
+		return "any"
+	}
+	return show(n.to, number(n.to))
+}
+
+// numbers returns the bounds, including the implied ones; those of the network are the last.
 func (p *Policy) numbers() (list []numeric) {
-	for i := range ceilings {
-		c := &ceilings[i]
-		list = append(list, numeric{"limits." + c.name, c.bound(&p.Limits), c.show})
+	add := func(path string, to any) {
+		switch to.(type) {
+		case *nsjail.Duration, *nsjail.Bytes, *int64, *float64:
+			list = append(list, numeric{path, to})
+		}
 	}
-	i, s := p.Inputs, p.Sandbox
-	list = append(list, numeric{"inputs.files", i.Files, showCount},
-		numeric{"inputs.file_bytes", int64(i.FileBytes), showBytes},
-		numeric{"inputs.total_bytes", int64(i.TotalBytes), showBytes},
-		numeric{"inputs.code_bytes", int64(i.CodeBytes), showBytes},
-		numeric{"inputs.stdin_bytes", int64(i.StdinBytes), showBytes}, numeric{"sandbox.disk", int64(s.Disk), showBytes},
-		numeric{"sandbox.inodes", s.Inodes, showCount}, numeric{"sandbox.ttl", int64(s.TTL), showTime})
-	e := p.Network.Egress
-	if e == nil {
-		e = &egress.Policy{}
-	}
-	for _, b := range bounds {
-		list = append(list, numeric{"network.egress." + b.name, b.get(e), b.show})
+	c := *p
+	c.Limits = p.Limits.implied()
+	each("", &c, add)
+	for _, b := range bounds(p.Network.Egress) {
+		list = append(list, numeric{"network.egress." + b.Name, b.To})
 	}
 	return list
 }
@@ -126,8 +171,9 @@ func Diff(a, b *Policy) (changes []Change) {
 	fa, fb := a.facts(), b.facts()
 	for i := range fa {
 		c := Change{Field: fa[i].field, More: minus(fb[i].items, fa[i].items), Less: minus(fa[i].items, fb[i].items)}
-		if fa[i].denies {
-			c.More, c.Less = prefixed("no longer ", c.Less), prefixed("now ", c.More)
+		if fa[i].denies() {
+			c.More, c.Less = texts(c.Less, func(s string) string { return "no longer " + s }),
+				texts(c.More, func(s string) string { return "now " + s })
 		}
 		if len(c.More)+len(c.Less) > 0 {
 			changes = append(changes, c)
@@ -135,25 +181,20 @@ func Diff(a, b *Policy) (changes []Change) {
 	}
 	na, nb := a.numbers(), b.numbers()
 	for i := range na {
-		from, to := na[i].value, nb[i].value
-		if from == to {
+		from, to := number(na[i].to), number(nb[i].to)
+		change := Change{Field: na[i].path}
+		text := []string{nb[i].text() + " instead of " + na[i].text()}
+		switch {
+		case from == to:
 			continue
+		case to == 0 || from != 0 && to > from:
+			change.More = text
+		default:
+			change.Less = text
 		}
-		text := []string{fmt.Sprintf("%s instead of %s", orAny(nb[i]), orAny(na[i]))}
-		if to == 0 || from != 0 && to > from {
-			changes = append(changes, Change{Field: na[i].field, More: text})
-		} else {
-			changes = append(changes, Change{Field: na[i].field, Less: text})
-		}
+		changes = append(changes, change)
 	}
 	return changes
-}
-
-func orAny(n numeric) string {
-	if n.value == 0 {
-		return "any"
-	}
-	return n.show(n.value)
 }
 
 func minus(list, less []string) (left []string) {
@@ -168,11 +209,18 @@ func minus(list, less []string) (left []string) {
 	return left
 }
 
-func prefixed(word string, list []string) (out []string) {
-	for _, s := range list {
-		out = append(out, word+s)
-	}
-	return out
+// titles are what Explain calls the lists.
+var titles = map[string]string{
+	"commands": "Commands that a request may name", "languages": "Languages that it may send code in",
+	"paths.read": "Paths of the host that may be shown", "paths.write": "Paths of the host that may be written to",
+	"paths.targets": "Places for mounts beside the work areas",
+	"paths.roots":   "Roots", "network.modes": "Network modes", "network.egress": "What may be reached",
+	"network.egress.deny": "What is never reached", "network.publish": "Ports of 127.0.0.1 that may be published",
+	"environment.set": "Variables that may be set", "environment.pass": "Variables that may be passed from the caller",
+	"limits.refuse":      "Ceilings that refuse instead of narrowing",
+	"sandbox.operations": "What may be done with sandboxes", "seccomp": "System-call filters",
+	"require": "Mechanisms that must be in force", "optional": "Mechanisms that a run may do without",
+	"features": "Features",
 }
 
 // Explain describes the policy in sentences.
@@ -184,29 +232,20 @@ func Explain(p *Policy) (said []string) {
 	if p.Open {
 		say("What it does not mention it leaves alone: it is to stand beside other policies.")
 	}
-	say("Commands that a request may name: %s.", orNone(p.facts()[0].items))
-	say("Languages that it may send code in: %s. What code, or a command, executes later is not looked at; the jail "+
-		"holds it.", orNone(p.facts()[1].items))
-	words := map[string]string{
-		"paths.read": "Paths of the host that may be shown", "paths.write": "Paths of the host that may be written to",
-		"paths.targets": "Places for mounts beside the work areas",
-		"paths.roots":   "Roots", "network.modes": "Network modes", "network.egress": "What may be reached",
-		"network.egress.deny": "What is never reached", "network.publish": "Ports of 127.0.0.1 that may be published",
-		"environment.set": "Variables that may be set", "environment.pass": "Variables that may be passed from the caller",
-		"limits.refuse":      "Ceilings that refuse instead of narrowing",
-		"sandbox.operations": "What may be done with sandboxes", "seccomp": "System-call filters",
-		"require": "Mechanisms that must be in force", "optional": "Mechanisms that a run may do without",
-		"features": "Features",
-	}
-	for _, f := range p.facts()[2:] {
-		say("%s: %s.", words[f.field], orNone(f.items))
+	for _, f := range p.facts() {
+		more := ""
+		if f.field == "languages" {
+			more = " What code, or a command, executes later is not looked at; the jail holds it."
+		}
+		say("%s: %s.%s", titles[f.field], orNone(f.items), more)
 	}
 	var has, hasNot []string
 	for _, n := range p.numbers() {
-		if n.value != 0 {
-			has = append(has, strings.TrimPrefix(n.field, "limits.")+" "+n.show(n.value))
-		} else if strings.HasPrefix(n.field, "limits.") {
-			hasNot = append(hasNot, strings.TrimPrefix(n.field, "limits."))
+		name, limits := strings.CutPrefix(n.path, "limits.")
+		if number(n.to) != 0 {
+			has = append(has, name+" "+n.text())
+		} else if limits {
+			hasNot = append(hasNot, name)
 		}
 	}
 	say("At most: %s.", orNone(has))

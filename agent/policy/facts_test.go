@@ -116,6 +116,21 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// In an open policy what is absent allows anything, and an empty list nothing.
+func TestExplainOpen(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"open": true}`: "anything",
+		`{"open": true, "commands": [], "languages": [], "network": {"modes": [], "egress": {}, "publish": []}}`: "none",
+	} {
+		said := Explain(parsed(t, text))
+		for _, field := range []string{"commands", "languages", "network.modes", "network.egress", "network.publish"} {
+			if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, titles[field]+": "+want+".") }) {
+				t.Errorf("%s: %s is not %s: %q", text, field, want, said)
+			}
+		}
+	}
+}
+
 // A list in a sentence is bounded.
 func TestOrNone(t *testing.T) {
 	long := strings.Split(strings.Repeat("x ", 65), " ")

@@ -3,15 +3,19 @@ package policy
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"brig/internal/strictjson"
+	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 
 // Limits are ceilings for a Spec's limits. A higher limit is lowered to the ceiling, and a missing limit is set to it.
-// Zero means no ceiling.
+// Zero means no ceiling. They are applied in the order of the fields.
 type Limits struct {
 	Wall        nsjail.Duration `json:"wall,omitempty"`
 	Idle        nsjail.Duration `json:"idle,omitempty"`
@@ -33,165 +37,53 @@ type Limits struct {
 	Refuse []string `json:"refuse,omitzero"`
 }
 
-// ceiling is one ceiling of a policy. Its value is an int64: math.MaxInt64 for a missing limit; processors are counted
-// in millionths.
-type ceiling struct {
-	name  string
-	doc   string              // for the JSON Schema
-	field func(l *Limits) any // pointer to the bound in the policy
+// DefaultGrace is the ceiling of grace if the policy has only one of wall, so that the total time is bounded.
+const DefaultGrace = nsjail.Duration(10 * time.Second)
 
-	// The following override the default, in which the bound is the value of field (0 for none) and applies to the
-	// Spec's limit of the same name.
-	of  func(l *Limits) int64
-	get func(s *nsjail.Spec) (v int64, asked bool) // value of the limit, and whether the Spec sets it: false for a default
-	set func(s *nsjail.Spec, v int64)
+// implied returns the ceilings, including those that follow from others.
+func (l Limits) implied() Limits {
+	if l.Grace == 0 && l.Wall > 0 {
+		l.Grace = DefaultGrace
+	}
+	l.MemorySwap = max(l.MemorySwap, l.Memory)
+	return l
 }
 
-// ceilings lists all ceilings in the order of the fields of Limits. They are applied in this order.
-var ceilings = []ceiling{
-	{name: "wall", doc: "time from start to end", field: func(l *Limits) any { return &l.Wall }, get: getWall},
-	{name: "idle", doc: "time without output", field: func(l *Limits) any { return &l.Idle }},
-	{name: "grace", doc: "time between SIGTERM and SIGKILL",
-		field: func(l *Limits) any { return &l.Grace }, of: graceOf, get: getGrace},
-	{name: "cpu_time", doc: "processor time of all processes together",
-		field: func(l *Limits) any { return &l.CPUTime }, set: setCPUTime},
-	{name: "cpus", doc: "processors' worth of time", field: func(l *Limits) any { return &l.CPUs }, set: setCPUs},
-	{name: "memory", doc: "memory, page cache and tmpfs",
-		field: func(l *Limits) any { return &l.Memory }, set: setMemory},
-	{name: "memory_swap", doc: "memory and swap together",
-		field: func(l *Limits) any { return &l.MemorySwap }, of: swapOf, get: getSwap},
-	{name: "memory_zswap", doc: "memory that zswap keeps compressed",
-		field: func(l *Limits) any { return &l.MemoryZswap }},
-	{name: "processes", doc: "processes and threads at once",
-		field: func(l *Limits) any { return &l.Processes }, get: getProcesses, set: setProcesses},
-	{name: "output", doc: "bytes kept of stdout and of stderr", field: func(l *Limits) any { return &l.Output }},
-	{name: "output_limit", doc: "bytes of stdout and stderr together that end the run",
-		field: func(l *Limits) any { return &l.OutputLimit }},
-	{name: "tmpfs", doc: "bytes of each tmpfs that is mounted",
-		field: func(l *Limits) any { return &l.Tmpfs }, get: getTmpfs, set: setTmpfs},
-	{name: "tmpfs_inodes", doc: "files of each tmpfs that is mounted",
-		field: func(l *Limits) any { return &l.TmpfsInodes }, get: getInodes, set: setInodes},
-	{name: "root_size", doc: "bytes of a writable root",
-		field: func(l *Limits) any { return &l.RootSize }, get: getRootSize, set: setRootSize},
-	{name: "file_size", doc: "bytes of each file that is written",
-		field: func(l *Limits) any { return &l.FileSize }, get: getHard("fsize"), set: setHard("fsize")},
-	{name: "open_files", doc: "open files of each process",
-		field: func(l *Limits) any { return &l.OpenFiles }, get: getHard("nofile"), set: setHard("nofile")},
-}
-
-// limitTable returns the table of a Spec's limits, which must not be modified.
-var limitTable = sync.OnceValue(nsjail.LimitTable)
-
-// limit returns a pointer to the Spec's limit with the ceiling's name.
-func (c *ceiling) limit(s *nsjail.Spec) any {
-	for i := range limitTable() {
-		if r := &limitTable()[i]; r.Name == c.name {
-			return r.Field(&s.Limits)
-		}
+// ceilingNames returns the names of all ceilings, in their order. Refuse, the last field of Limits, is none.
+var ceilingNames = sync.OnceValue(func() (names []string) {
+	for _, f := range strictjson.Fields(&Limits{}) {
+		names = append(names, f.Name)
 	}
-	return new(int64)
-}
+	return names[:len(names)-1]
+})
 
-// bound returns the policy's bound, or 0 for none.
-func (c *ceiling) bound(l *Limits) int64 {
-	if c.of != nil {
-		return c.of(l)
+// ceilings returns all ceilings, including the implied ones: their names, and pointers to copies of them.
+func (p *Policy) ceilings() []strictjson.Field {
+	l := p.Limits.implied()
+	v := reflect.ValueOf(&l).Elem()
+	list := make([]strictjson.Field, len(ceilingNames()))
+	for i, name := range ceilingNames() {
+		list[i] = strictjson.Field{Name: name, To: v.Field(i).Addr().Interface()}
 	}
-	return number(c.field(l))
-}
-
-// read returns the Spec's limit, and whether the Spec sets it.
-func (c *ceiling) read(s *nsjail.Spec) (v int64, asked bool) {
-	if c.get != nil {
-		return c.get(s)
-	}
-	if v = number(c.limit(s)); v == 0 {
-		return math.MaxInt64, false
-	}
-	return v, true
-}
-
-func (c *ceiling) write(s *nsjail.Spec, v int64) {
-	if c.set != nil {
-		c.set(s, v)
-		return
-	}
-	switch to := c.limit(s).(type) {
-	case *nsjail.Duration:
-		*to = nsjail.Duration(v)
-	case *nsjail.Bytes:
-		*to = nsjail.Bytes(v)
-	case *int64:
-		*to = v
-	}
-}
-
-const millionths = 1e6
-
-// number converts a bound or a limit to an int64.
-func number(field any) int64 {
-	switch v := field.(type) {
-	case *nsjail.Duration:
-		return int64(*v)
-	case *nsjail.Bytes:
-		return int64(*v)
-	case *int64:
-		return *v
-	case *float64:
-		return int64(math.Round(min(*v*millionths, math.MaxInt64/4)))
-	}
-	return 0
-}
-
-// show formats a value according to the type of the policy's field.
-func (c *ceiling) show(v int64) string {
-	switch c.field(&Limits{}).(type) {
-	case *nsjail.Duration:
-		return showTime(v)
-	case *nsjail.Bytes:
-		return showBytes(v)
-	case *float64:
-		return fmt.Sprint(float64(v) / millionths)
-	}
-	return showCount(v)
-}
-
-func (c *ceiling) showOr(v int64) string {
-	if v == math.MaxInt64 {
-		return "none"
-	}
-	return c.show(v)
-}
-
-func showBytes(v int64) string { return nsjail.Bytes(v).String() }
-func showCount(v int64) string { return fmt.Sprint(v) }
-func showTime(v int64) string  { return nsjail.Duration(v).String() }
-
-// fields returns the keys of Limits.
-func (l *Limits) fields() []field {
-	var list []field
-	for _, c := range ceilings {
-		list = append(list, key(c.name, c.doc, c.field(l)))
-	}
-	return append(list, key("refuse", "ceilings above which a run is refused instead of narrowed", &l.Refuse))
+	return list
 }
 
 // narrow lowers limits to the ceilings. It returns a sentence for each lowered limit that the Spec sets, and one for
 // all others.
 func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
 	var unasked []string
-	for i := range ceilings {
-		c := &ceilings[i]
-		most := c.bound(&p.Limits)
-		v, asked := c.read(s)
+	for _, c := range p.ceilings() {
+		most := number(c.To)
+		v, asked := limitOf(s, c.Name)
 		if most == 0 || v <= most {
 			continue
 		}
-		c.write(s, most)
+		lower(s, c.Name, most)
 		if asked {
-			said = append(said, fmt.Sprintf("%s: %s lowered from %s to %s.", p.label(), c.name, c.showOr(v), c.show(most)))
+			said = append(said, fmt.Sprintf("%s: %s lowered from %s to %s.", p.label(), c.Name, showOr(c.To, v),
+				show(c.To, most)))
 		} else {
-			unasked = append(unasked, c.name+" "+c.show(most))
+			unasked = append(unasked, c.Name+" "+show(c.To, most))
 		}
 	}
 	if len(unasked) > 0 {
@@ -202,15 +94,59 @@ func (p *Policy) narrow(s *nsjail.Spec) (said []string) {
 
 // tooMuch refuses a limit above a ceiling that Refuse names.
 func (p *Policy) tooMuch(s *nsjail.Spec) *nsjail.Refusal {
-	for i := range ceilings {
-		c := &ceilings[i]
-		most := c.bound(&p.Limits)
-		v, asked := c.read(s)
-		if most != 0 && asked && v > most && slices.Contains(p.Limits.Refuse, c.name) {
-			return p.refusal("limits."+c.name, "limit_exceeded",
-				fmt.Sprintf("%s of %s is above the ceiling of %s", c.name, c.showOr(v), c.show(most)),
-				fmt.Sprintf("Ask for at most %s, or leave %s out.", c.show(most), c.name))
+	if len(p.Limits.Refuse) == 0 {
+		return nil
+	}
+	for _, c := range p.ceilings() {
+		most := number(c.To)
+		v, asked := limitOf(s, c.Name)
+		if most != 0 && asked && v > most && slices.Contains(p.Limits.Refuse, c.Name) {
+			return p.refusal("limits."+c.Name, "limit_exceeded",
+				fmt.Sprintf("%s of %s is above the ceiling of %s", c.Name, showOr(c.To, v), show(c.To, most)),
+				fmt.Sprintf("Ask for at most %s, or leave %s out.", show(c.To, most), c.Name))
 		}
 	}
 	return nil
+}
+
+// millionths of a processor are how number counts processors.
+const millionths = 1e6
+
+// number returns the bound or limit that field points to.
+func number(field any) int64 {
+	v := reflect.ValueOf(field).Elem()
+	if v.CanFloat() {
+		return int64(math.Round(min(v.Float()*millionths, math.MaxInt64/4)))
+	}
+	return v.Int()
+}
+
+// setNumber is the reverse of number.
+func setNumber(field any, n int64) {
+	if v := reflect.ValueOf(field).Elem(); v.CanFloat() {
+		v.SetFloat(float64(n) / millionths)
+	} else {
+		v.SetInt(n)
+	}
+}
+
+// show formats a number according to the type of field.
+func show(field any, n int64) string {
+	switch field.(type) {
+	case *nsjail.Duration, *egress.Duration:
+		return nsjail.Duration(n).String()
+	case *nsjail.Bytes, *egress.Bytes:
+		return nsjail.Bytes(n).String()
+	case *float64:
+		return fmt.Sprint(float64(n) / millionths)
+	}
+	return fmt.Sprint(n)
+}
+
+// showOr is show, for a limit that may be missing.
+func showOr(field any, n int64) string {
+	if n == math.MaxInt64 {
+		return "none"
+	}
+	return show(field, n)
 }

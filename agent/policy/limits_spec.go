@@ -5,98 +5,63 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"brig/nsjail"
 )
 
-// DefaultGrace is the ceiling of grace if the policy has only one of wall, so that the total time is bounded.
-const DefaultGrace = nsjail.Duration(10 * time.Second)
+// limitTable returns the table of a Spec's limits, which must not be modified.
+var limitTable = sync.OnceValue(nsjail.LimitTable)
 
-// getWall returns the wall limit. Its default does not apply to a jail with a terminal.
-func getWall(s *nsjail.Spec) (int64, bool) {
-	switch w := s.Limits.Wall; {
-	case w < 0:
-		return math.MaxInt64, true
-	case w == 0 && s.TTY:
-		return math.MaxInt64, false
-	case w == 0:
-		return int64(nsjail.DefaultWall), false
-	default:
-		return int64(w), true
+var limitFields = sync.OnceValue(func() map[string]func(*nsjail.Limits) any {
+	fields := map[string]func(*nsjail.Limits) any{}
+	for _, r := range limitTable() {
+		fields[r.Name] = r.Field
 	}
+	return fields
+})
+
+// limitField returns a pointer to the Spec's limit with a ceiling's name.
+func limitField(s *nsjail.Spec, ceiling string) any {
+	if ceiling == "root_size" {
+		return &s.Rootfs.Size
+	}
+	return limitFields()[ceiling](&s.Limits)
 }
 
-// graceOf returns the ceiling of the time after the wall limit.
-func graceOf(l *Limits) int64 {
-	if l.Grace == 0 && l.Wall > 0 {
-		return int64(DefaultGrace)
-	}
-	return int64(l.Grace)
-}
-
-func getGrace(s *nsjail.Spec) (int64, bool) { return int64(s.Limits.Grace), s.Limits.Grace != 0 }
-
-// setCPUTime sets the CPU time limit and removes RLIMIT_CPU, since a Spec with both is invalid. If RLIMIT_CPU, a limit
-// of each process, is lower, its value becomes the limit of all processes together.
-func setCPUTime(s *nsjail.Spec, v int64) {
-	d := nsjail.Duration(v)
-	if r, own := s.Limits.Rlimits["cpu"]; own {
-		if r.Hard >= 0 && r.Hard < int64(d/nsjail.Duration(time.Second)) {
-			d = nsjail.Duration(max(r.Hard, 1)) * nsjail.Duration(time.Second)
+// limitOf returns the Spec's limit with a ceiling's name, math.MaxInt64 for none, and whether the Spec sets it: false
+// for a default.
+func limitOf(s *nsjail.Spec, ceiling string) (v int64, asked bool) {
+	v = math.MaxInt64
+	switch ceiling {
+	case "wall":
+		if !s.TTY { // the default does not apply to a jail with a terminal
+			v = int64(nsjail.DefaultWall)
 		}
-		setRlimit(s, "cpu", 0, false)
-	}
-	s.Limits.CPUTime = d
-}
-
-// setCPUs sets the number of processors and keeps related fields valid: a quota of at least 1ms in each period, and no
-// burst above the quota.
-func setCPUs(s *nsjail.Spec, millionth int64) {
-	l, v := &s.Limits, float64(millionth)/millionths
-	l.CPUs = v
-	period := cmp.Or(l.CPUPeriod, nsjail.DefaultCPUPeriod)
-	if quota := time.Duration(v * float64(period)); quota < time.Millisecond {
-		l.CPUPeriod, period = nsjail.DefaultCPUPeriod, nsjail.DefaultCPUPeriod
-	}
-	if quota := nsjail.Duration(time.Duration(v * float64(period)).Truncate(time.Microsecond)); l.CPUBurst > quota {
-		l.CPUBurst = quota
-	}
-}
-
-// setMemory sets the memory limit, and lowers the limits that must not exceed it.
-func setMemory(s *nsjail.Spec, v int64) {
-	s.Limits.Memory = nsjail.Bytes(v)
-	for i := range limitTable() {
-		r := &limitTable()[i]
-		if part, ok := r.Field(&s.Limits).(*nsjail.Bytes); ok && r.Below {
-			*part = min(*part, nsjail.Bytes(v))
+	case "grace", "memory_swap": // absent, the latter means the same as the memory limit
+		v = 0
+	case "processes":
+		if _, own := s.Limits.Rlimits["nproc"]; own {
+			return hardLimit(s, "nproc")
 		}
+		v = nsjail.DefaultProcesses
+	case "tmpfs", "tmpfs_inodes":
+		return largest(s, ceiling)
+	case "root_size":
+		if !s.Rootfs.Writable {
+			return 0, false
+		}
+		v = int64(nsjail.DefaultRootSize)
+	case "file_size":
+		return hardLimit(s, "fsize")
+	case "open_files":
+		return hardLimit(s, "nofile")
 	}
-}
-
-func swapOf(l *Limits) int64 { return int64(max(l.MemorySwap, l.Memory)) }
-
-// getSwap returns the limit of memory and swap. 0 is not a set value: it means the same as the memory limit.
-func getSwap(s *nsjail.Spec) (int64, bool) {
-	v := s.Limits.MemorySwap
-	return unlimited(int64(v)), v != 0
-}
-
-// getProcesses returns the limit of processes. A Spec may have RLIMIT_NPROC instead.
-func getProcesses(s *nsjail.Spec) (int64, bool) {
-	if r, own := s.Limits.Rlimits["nproc"]; own {
-		return unlimited(r.Hard), true
+	if own := number(limitField(s, ceiling)); own != 0 {
+		return unlimited(own), true
 	}
-	if s.Limits.Processes == 0 {
-		return nsjail.DefaultProcesses, false
-	}
-	return unlimited(s.Limits.Processes), true
-}
-
-func setProcesses(s *nsjail.Spec, v int64) {
-	setRlimit(s, "nproc", 0, false)
-	s.Limits.Processes = v
+	return v, false
 }
 
 func unlimited(v int64) int64 {
@@ -106,109 +71,134 @@ func unlimited(v int64) int64 {
 	return v
 }
 
-func tmpfsSize(m *nsjail.Mount) int64   { return int64(m.Size) }
-func tmpfsInodes(m *nsjail.Mount) int64 { return m.Inodes }
-
-func getTmpfs(s *nsjail.Spec) (int64, bool) {
-	return largest(s, int64(nsjail.DefaultTmpfsSize), tmpfsSize)
+// lower sets the Spec's limit with a ceiling's name, and keeps what depends on it valid.
+func lower(s *nsjail.Spec, ceiling string, v int64) {
+	switch ceiling {
+	case "cpu_time":
+		v = cpuTime(s, v)
+	case "processes":
+		dropRlimit(s, "nproc")
+	case "tmpfs", "tmpfs_inodes":
+		lowerMounts(s, ceiling, v)
+		return
+	case "file_size":
+		lowerRlimit(s, "fsize", v)
+		return
+	case "open_files":
+		lowerRlimit(s, "nofile", v)
+		return
+	}
+	setNumber(limitField(s, ceiling), v)
+	switch ceiling {
+	case "cpus":
+		fitQuota(&s.Limits)
+	case "memory":
+		fitMemory(&s.Limits)
+	}
 }
 
-func setTmpfs(s *nsjail.Spec, v int64) {
-	lower(s, v, int64(nsjail.DefaultTmpfsSize), tmpfsSize, func(m *nsjail.Mount) { m.Size = nsjail.Bytes(v) })
+// cpuTime removes RLIMIT_CPU, since a Spec with both limits is invalid. If RLIMIT_CPU, a limit of each process, is
+// lower than v, its value becomes the limit of all processes together, which is returned.
+func cpuTime(s *nsjail.Spec, v int64) int64 {
+	r, own := s.Limits.Rlimits["cpu"]
+	dropRlimit(s, "cpu")
+	if own && r.Hard >= 0 && r.Hard < v/int64(time.Second) {
+		return max(r.Hard, 1) * int64(time.Second)
+	}
+	return v
 }
 
-func getInodes(s *nsjail.Spec) (int64, bool) {
-	return largest(s, nsjail.DefaultTmpfsInodes, tmpfsInodes)
+// fitQuota keeps what depends on the number of processors valid: a quota of at least 1ms in each period, and no burst
+// above the quota.
+func fitQuota(l *nsjail.Limits) {
+	period := cmp.Or(l.CPUPeriod, nsjail.DefaultCPUPeriod)
+	if quota := time.Duration(l.CPUs * float64(period)); quota < time.Millisecond {
+		l.CPUPeriod, period = nsjail.DefaultCPUPeriod, nsjail.DefaultCPUPeriod
+	}
+	quota := nsjail.Duration(time.Duration(l.CPUs * float64(period)).Truncate(time.Microsecond))
+	l.CPUBurst = min(l.CPUBurst, quota)
 }
 
-func setInodes(s *nsjail.Spec, v int64) {
-	lower(s, v, nsjail.DefaultTmpfsInodes, tmpfsInodes, func(m *nsjail.Mount) { m.Inodes = v })
+// fitMemory lowers the limits that must not exceed that of memory.
+func fitMemory(l *nsjail.Limits) {
+	for _, r := range limitTable() {
+		if part, ok := r.Field(l).(*nsjail.Bytes); ok && r.Below {
+			*part = min(*part, l.Memory)
+		}
+	}
 }
 
-// largest returns the largest size of all tmpfs mounts, and whether the Spec sets any size.
-func largest(s *nsjail.Spec, byDefault int64, get func(*nsjail.Mount) int64) (most int64, asked bool) {
+// quota returns a pointer to the bound of a tmpfs that a ceiling lowers, and its default.
+func quota(m *nsjail.Mount, ceiling string) (field any, byDefault int64) {
+	if ceiling == "tmpfs" {
+		return &m.Size, int64(nsjail.DefaultTmpfsSize)
+	}
+	return &m.Inodes, nsjail.DefaultTmpfsInodes
+}
+
+// largest returns the largest bound of all tmpfs mounts, and whether the Spec sets any.
+func largest(s *nsjail.Spec, ceiling string) (most int64, asked bool) {
 	for i := range s.Mounts {
-		if s.Mounts[i].Type != nsjail.MountTmpfs {
-			continue
+		if s.Mounts[i].Type == nsjail.MountTmpfs {
+			field, byDefault := quota(&s.Mounts[i], ceiling)
+			v := number(field)
+			most, asked = max(most, cmp.Or(v, byDefault)), asked || v > 0
 		}
-		v := get(&s.Mounts[i])
-		asked = asked || v > 0
-		if v == 0 {
-			v = byDefault
-		}
-		most = max(most, v)
 	}
 	return most, asked
 }
 
-func lower(s *nsjail.Spec, most, byDefault int64, get func(*nsjail.Mount) int64, set func(*nsjail.Mount)) {
+// lowerMounts lowers the bounds of all tmpfs mounts.
+func lowerMounts(s *nsjail.Spec, ceiling string, most int64) {
 	s.Mounts = slices.Clone(s.Mounts) // the list may be the caller's
 	for i := range s.Mounts {
-		v := get(&s.Mounts[i])
-		if v == 0 {
-			v = byDefault
-		}
-		if s.Mounts[i].Type == nsjail.MountTmpfs && v > most {
-			set(&s.Mounts[i])
+		field, byDefault := quota(&s.Mounts[i], ceiling)
+		if s.Mounts[i].Type == nsjail.MountTmpfs && cmp.Or(number(field), byDefault) > most {
+			setNumber(field, most)
 		}
 	}
 }
 
-func getRootSize(s *nsjail.Spec) (int64, bool) {
-	switch r := s.Rootfs; {
-	case !r.Writable:
-		return 0, false
-	case r.Size == 0:
-		return int64(nsjail.DefaultRootSize), false
-	default:
-		return int64(r.Size), true
-	}
-}
-
-func setRootSize(s *nsjail.Spec, v int64) { s.Rootfs.Size = nsjail.Bytes(v) }
-
-// getHard returns a function that returns a hard limit of getrlimit(2).
-func getHard(resource string) func(*nsjail.Spec) (int64, bool) {
-	return func(s *nsjail.Spec) (int64, bool) {
-		if r, own := s.Limits.Rlimits[resource]; own {
-			return unlimited(r.Hard), true
+// rlimit returns a resource limit of getrlimit(2), and whether the Spec sets it. Without nsjail's default it is
+// infinite.
+func rlimit(s *nsjail.Spec, resource string) (r nsjail.Rlimit, own bool) {
+	r, own = s.Limits.Rlimits[resource]
+	if !own {
+		var limited bool
+		if r, limited = nsjail.DefaultRlimits[resource]; !limited {
+			r = nsjail.Rlimit{Soft: -1, Hard: -1}
 		}
-		if r, ok := nsjail.DefaultRlimits[resource]; ok {
-			return unlimited(r.Hard), false
-		}
-		return math.MaxInt64, false
 	}
+	return nsjail.Rlimit{Soft: unlimited(r.Soft), Hard: unlimited(r.Hard)}, own
 }
 
-func setHard(resource string) func(*nsjail.Spec, int64) {
-	return func(s *nsjail.Spec, v int64) { setRlimit(s, resource, v, true) }
+func hardLimit(s *nsjail.Spec, resource string) (int64, bool) {
+	r, own := rlimit(s, resource)
+	return r.Hard, own
 }
 
-// setRlimit lowers a resource limit to v if keep is set, and otherwise removes it from the Spec.
-func setRlimit(s *nsjail.Spec, resource string, v int64, keep bool) {
+// lowerRlimit sets a hard limit, and lowers the soft one to it.
+func lowerRlimit(s *nsjail.Spec, resource string, v int64) {
+	r, _ := rlimit(s, resource)
 	limits := maps.Clone(s.Limits.Rlimits) // the map may be the caller's
-	if !keep {
-		delete(limits, resource)
-		if len(limits) == 0 {
-			limits = nil
-		}
-		s.Limits.Rlimits = limits
-		return
-	}
-	soft := v
-	if r, own := limits[resource]; own {
-		soft = min(unlimited(r.Soft), v)
-	} else if r, ok := nsjail.DefaultRlimits[resource]; ok {
-		soft = min(unlimited(r.Soft), v)
-	}
 	if limits == nil {
 		limits = map[string]nsjail.Rlimit{}
 	}
-	limits[resource] = nsjail.Rlimit{Soft: soft, Hard: v}
+	limits[resource] = nsjail.Rlimit{Soft: min(r.Soft, v), Hard: v}
 	s.Limits.Rlimits = limits
 }
 
-// rlimits refuses a resource limit above nsjail's default, unless a ceiling of this policy will lower it.
+// dropRlimit removes a resource limit from the Spec.
+func dropRlimit(s *nsjail.Spec, resource string) {
+	limits := maps.Clone(s.Limits.Rlimits) // the map may be the caller's
+	if delete(limits, resource); len(limits) == 0 {
+		limits = nil
+	}
+	s.Limits.Rlimits = limits
+}
+
+// rlimits refuses a resource limit above nsjail's default, unless a ceiling of this policy will lower it. Without a
+// default only infinity is refused.
 func (p *Policy) rlimits(s *nsjail.Spec) *nsjail.Refusal {
 	if p.has("rlimits") {
 		return nil
@@ -216,14 +206,9 @@ func (p *Policy) rlimits(s *nsjail.Spec) *nsjail.Refusal {
 	bounded := map[string]bool{"nproc": p.Limits.Processes > 0, "fsize": p.Limits.FileSize > 0,
 		"nofile": p.Limits.OpenFiles > 0}
 	for _, name := range slices.Sorted(maps.Keys(s.Limits.Rlimits)) {
-		if bounded[name] {
-			continue
-		}
-		most := int64(math.MaxInt64) - 1 // without a default in nsjail, only infinity is refused
-		if r, ok := nsjail.DefaultRlimits[name]; ok {
-			most = unlimited(r.Hard)
-		}
-		if r := s.Limits.Rlimits[name]; unlimited(r.Hard) > most {
+		most, _ := rlimit(&nsjail.Spec{}, name)
+		asked, _ := rlimit(s, name)
+		if !bounded[name] && asked.Hard > min(most.Hard, math.MaxInt64-1) {
 			return p.noFeature("rlimits", "limits.rlimits."+name)
 		}
 	}

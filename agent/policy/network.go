@@ -20,12 +20,13 @@ func (p *Policy) network(s *nsjail.Spec) *nsjail.Refusal {
 	}
 	if !open(p, p.Network.Modes) && !slices.Contains(p.Network.Modes, mode) {
 		return p.refusal("network.modes", "network_not_allowed", "the network mode "+string(mode)+" is not allowed",
-			"Use one of the allowed modes: "+orNone(toStrings(p.Network.Modes))+".")
+			"Use one of the allowed modes: "+orNone(modeNames(p.Network.Modes))+".")
 	}
 	for _, text := range s.Publish {
 		if !open(p, p.Network.Publish) && !p.mayPublish(text) {
 			return p.refusal("network.publish", "network_not_allowed", words.QuoteASCII(text)+" may not be published",
-				"Publish at the host's 127.0.0.1 only, at one of the ports "+ports(p.Network.Publish)+".")
+				"Publish at the host's 127.0.0.1 only, at one of the ports "+
+					orNone(texts(p.Network.Publish, egress.Ports.String))+".")
 		}
 	}
 	if mode == nsjail.NetEgress && s.Egress != nil && !(p.Open && p.Network.Egress == nil) {
@@ -44,14 +45,6 @@ func (p *Policy) mayPublish(text string) bool {
 	port, err := strconv.ParseUint(parts[len(parts)-2], 10, 16)
 	return err == nil && slices.ContainsFunc(p.Network.Publish,
 		func(r egress.Ports) bool { return r.Contains(uint16(port)) })
-}
-
-func ports(list []egress.Ports) string {
-	texts := make([]string, len(list))
-	for i, r := range list {
-		texts[i] = r.String()
-	}
-	return orNone(texts)
 }
 
 // maxPairs bounds the number of comparisons of a run's rules with the policy's.
@@ -85,11 +78,7 @@ func (p *Policy) reachable(have []egress.Row) string {
 	if len(have) == 0 {
 		return "Nothing can be reached; work without the network."
 	}
-	texts := make([]string, len(have))
-	for i, r := range have {
-		texts[i] = rowText(r)
-	}
-	return "Ask for some of what can be reached: " + orNone(texts) + "."
+	return "Ask for some of what can be reached: " + orNone(texts(have, rowText)) + "."
 }
 
 func sameServers(asked, own *egress.Policy) bool {

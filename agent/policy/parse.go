@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/strictjson"
 	"brig/internal/words"
+	"brig/nsjail"
 )
 
 // builtIn holds the built-in profiles.
@@ -139,21 +141,20 @@ func readBounded(root *os.Root, name string) ([]byte, error) {
 
 // parse reads a policy and merges it into the profile that it extends.
 func (l loader) parse(data []byte) (*Policy, error) {
-	own := &Policy{}
-	if err := document.Read(data, own.fields()); err != nil {
-		return nil, err
-	}
 	p := &Policy{}
-	if own.Extends != "" {
-		base, err := l.load(own.Extends)
-		if err != nil {
-			return nil, wrapExtends(own.Extends, err)
-		}
-		p = base.Clone()
-		p.Name, p.Description = "", ""
-	}
 	if err := document.Read(data, p.fields()); err != nil {
 		return nil, err
+	}
+	if name := p.Extends; name != "" {
+		base, err := l.load(name)
+		if err != nil {
+			return nil, wrapExtends(name, err)
+		}
+		base.Name, base.Description = "", ""
+		if err := document.Read(data, base.fields()); err != nil {
+			return nil, err
+		}
+		p = base
 	}
 	p.defaults()
 	if problems := p.Check(); len(problems) > 0 {
@@ -169,6 +170,11 @@ func wrapExtends(name string, err error) error {
 	return fmt.Errorf("extends: %s: %w", words.QuoteASCII(name), err)
 }
 
+// fields returns the keys of a policy. $schema is for editors.
+func (p *Policy) fields() []strictjson.Field {
+	return append([]strictjson.Field{{Name: "$schema", To: new(string)}}, strictjson.Fields(p)...)
+}
+
 // defaults fills in the lists that have a default other than "nothing".
 func (p *Policy) defaults() {
 	if p.Open {
@@ -178,7 +184,7 @@ func (p *Policy) defaults() {
 		p.Paths.Roots = []string{""}
 	}
 	if p.Network.Modes == nil {
-		p.Network.Modes = append(p.Network.Modes, "none", "loopback")
+		p.Network.Modes = []nsjail.Net{nsjail.NetNone, nsjail.NetLoopback}
 	}
 	if p.Seccomp == nil {
 		p.Seccomp = []string{"default"}

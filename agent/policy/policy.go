@@ -158,13 +158,18 @@ func (p *Policy) Clone() *Policy {
 		c.Commands[i].Allow, c.Commands[i].Deny = cloneLists(k.Allow), cloneLists(k.Deny)
 		c.Commands[i].Flags, c.Commands[i].DenyFlags = slices.Clone(k.Flags), slices.Clone(k.DenyFlags)
 	}
-	for _, l := range []*[]string{&c.Languages, &c.Paths.Read, &c.Paths.Write, &c.Paths.Targets, &c.Paths.Roots,
-		&c.Environment.Set,
-		&c.Environment.Pass, &c.Limits.Refuse, &c.Sandbox.Operations, &c.Seccomp, &c.Require, &c.Optional, &c.Features} {
-		*l = slices.Clone(*l)
-	}
-	c.Network.Modes, c.Network.Publish = slices.Clone(p.Network.Modes), slices.Clone(p.Network.Publish)
-	c.Network.Egress = p.Network.Egress.Clone()
+	each("", &c, func(_ string, to any) {
+		switch list := to.(type) {
+		case *[]string:
+			*list = slices.Clone(*list)
+		case *[]nsjail.Net:
+			*list = slices.Clone(*list)
+		case *[]egress.Ports:
+			*list = slices.Clone(*list)
+		case **egress.Policy:
+			*list = (*list).Clone()
+		}
+	})
 	return &c
 }
 

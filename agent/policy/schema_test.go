@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -10,15 +11,35 @@ import (
 	"testing"
 
 	egress "brig/netns/egress/policy"
+	"brig/nsjail"
 )
 
 var update = flag.Bool("update", false, "write policy.schema.json")
 
-func TestTheSchemaIsThatOfTheParser(t *testing.T) {
-	want, err := Schema()
+func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
+	var have map[string]any
+	if err := json.Unmarshal(SchemaFile, &have); err != nil {
+		t.Fatal(err)
+	}
+	s := schemaOf(reflect.TypeFor[Policy]())
+	s["properties"].(map[string]any)["$schema"] = map[string]any{"type": "string"}
+	if bare := describe(nil, s, have); len(bare) > 0 {
+		t.Errorf("policy.schema.json does not describe %q", bare)
+	}
+	s["$schema"], s["title"] = have["$schema"], have["title"]
+	part(s, "name")["pattern"] = namePattern
+	part(s, "extends")["pattern"] = namePattern
+	for key, names := range map[string][]string{"require": mechanismNames(), "optional": mechanismNames(),
+		"features": featureNames()} {
+		items(part(s, key))["enum"] = names
+	}
+	items(part(s, "network", "modes"))["enum"] = []string{"none", "loopback", "egress", "host"}
+	items(part(s, "sandbox", "operations"))["enum"] = Operations()
+	want, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
+	want = append(want, '\n')
 	if *update {
 		if err := os.WriteFile("policy.schema.json", want, 0o644); err != nil {
 			t.Fatal(err)
@@ -28,56 +49,120 @@ func TestTheSchemaIsThatOfTheParser(t *testing.T) {
 	if string(SchemaFile) != string(want) {
 		t.Error("policy.schema.json is another; go test -update writes it")
 	}
-}
-
-// The parser's keys, the schema's and the tags of the types are the same.
-func TestFieldsAreTheTagsOfTheTypes(t *testing.T) {
-	p := &Policy{}
-	for _, pair := range []struct {
-		fields []field
-		value  any
-	}{{p.fields()[1:], Policy{}}, {p.Paths.fields(), Paths{}}, {p.Network.fields(), Network{}},
-		{p.Limits.fields(), Limits{}},
-		{p.Inputs.fields(), Inputs{}}, {(&Command{}).fields(), Command{}}} {
-		var names []string
-		for _, f := range pair.fields {
-			names = append(names, f.Name)
-			if f.Doc == "" {
-				t.Errorf("%T: %s says nothing", pair.value, f.Name)
+	for where, names := range map[string][]string{"features": featureNames(), "sandbox operations": Operations(),
+		"paths targets": WorkAreas()} {
+		text := part(s, strings.Fields(where)...)["description"].(string)
+		for _, name := range names {
+			if !strings.Contains(text, name) {
+				t.Errorf("the description of %s does not name %s", where, name)
 			}
 		}
-		if tags := tagsOf(reflect.TypeOf(pair.value)); !slices.Equal(tags, names) {
-			t.Errorf("%T has the tags %v, the parser %v", pair.value, tags, names)
-		}
-	}
-	var schema struct {
-		Properties map[string]struct {
-			Properties map[string]struct {
-				Properties map[string]any `json:"properties"`
-			} `json:"properties"`
-		} `json:"properties"`
-	}
-	if err := json.Unmarshal(SchemaFile, &schema); err != nil {
-		t.Fatal(err)
-	}
-	for path, typ := range map[string]any{"environment": Environment{}, "sandbox": Sandbox{}} {
-		tags := tagsOf(reflect.TypeOf(typ))
-		slices.Sort(tags)
-		if got := keys(schema.Properties[path].Properties); !slices.Equal(got, tags) {
-			t.Errorf("%s: %v and %v", path, got, tags)
-		}
-	}
-	tags := tagsOf(reflect.TypeOf(egress.Policy{}))
-	slices.Sort(tags)
-	if got := keys(schema.Properties["network"].Properties["egress"].Properties); !slices.Equal(got, tags) {
-		t.Errorf("egress: the schema has %v, the type %v", got, tags)
 	}
 }
 
+// part returns the schema of a nested key of s.
+func part(s map[string]any, keys ...string) map[string]any {
+	for _, key := range keys {
+		s = s["properties"].(map[string]any)[key].(map[string]any)
+	}
+	return s
+}
+
+func items(of map[string]any) map[string]any { return of["items"].(map[string]any) }
+
+// describe gives s the descriptions that another schema has for it, and returns the keys of the policy's own objects that
+// have none.
+func describe(path []string, s, have map[string]any) (bare []string) {
+	if text, ok := have["description"]; ok {
+		s["description"] = text
+	} else if len(path) > 0 && !slices.Contains(path[:len(path)-1], "egress") {
+		bare = append(bare, strings.Join(path, "."))
+	}
+	own, _ := s["properties"].(map[string]any)
+	for key := range own {
+		if known, ok := have["properties"].(map[string]any)[key].(map[string]any); ok {
+			bare = append(bare, describe(append(path, key), part(s, key), known)...)
+		} else {
+			bare = append(bare, strings.Join(append(path, key), "."))
+		}
+	}
+	if path = append(path, "[]"); len(path) == 2 && path[0] == "commands" {
+		known := have["items"].(map[string]any)["anyOf"].([]any)[1].(map[string]any)["properties"].(map[string]any)
+		for key, k := range items(s)["anyOf"].([]any)[1].(map[string]any)["properties"].(map[string]any) {
+			bare = append(bare, describe([]string{"commands", key}, k.(map[string]any), known[key].(map[string]any))...)
+		}
+	}
+	return bare
+}
+
+// schemaOf returns the schema of what the parser takes for a type.
+func schemaOf(typ reflect.Type) map[string]any {
+	text := map[string]any{"type": "string"}
+	anyOf := func(some ...any) map[string]any { return map[string]any{"anyOf": some} }
+	quantity := func(pattern string) map[string]any {
+		return anyOf(map[string]any{"type": "string", "pattern": pattern},
+			map[string]any{"type": "number", "exclusiveMinimum": 0})
+	}
+	switch typ {
+	case reflect.TypeFor[nsjail.Bytes]():
+		return quantity(`^[0-9]+([kKmMgGtTpP]?([iI]?[bB])?)$`)
+	case reflect.TypeFor[nsjail.Duration]():
+		return quantity(`^[0-9.]+(ns|us|µs|ms|s|m|h)?([0-9.]+(ns|us|µs|ms|s|m|h))*$`)
+	case reflect.TypeFor[int64]():
+		return map[string]any{"type": "integer", "minimum": 1}
+	case reflect.TypeFor[float64]():
+		return map[string]any{"type": "number", "exclusiveMinimum": 0, "maximum": 1 << 16}
+	case reflect.TypeFor[int]():
+		return map[string]any{"type": "integer", "minimum": 0}
+	case reflect.TypeFor[egress.Bytes]():
+		return anyOf(text, schemaOf(reflect.TypeFor[int]()))
+	case reflect.TypeFor[egress.Duration]():
+		return text
+	case reflect.TypeFor[egress.Ports]():
+		return anyOf(map[string]any{"type": "integer", "minimum": 1, "maximum": 65535}, text)
+	case reflect.TypeFor[egress.Mode]():
+		return map[string]any{"enum": []string{"tcp", "tls", "http", "udp"}}
+	case reflect.TypeFor[egress.Rule]():
+		return anyOf(text, objectOf(typ))
+	case reflect.TypeFor[Command]():
+		one := objectOf(typ)
+		one["required"] = []string{"command"}
+		return anyOf(text, one)
+	case reflect.TypeFor[*egress.Policy]():
+		s := objectOf(typ.Elem())
+		delete(s, "additionalProperties") // other formats that the egress policy reads have more
+		return s
+	}
+	switch typ.Kind() {
+	case reflect.Pointer:
+		return schemaOf(typ.Elem())
+	case reflect.Slice:
+		return map[string]any{"type": "array", "items": schemaOf(typ.Elem())}
+	case reflect.Struct:
+		return objectOf(typ)
+	case reflect.Bool:
+		return map[string]any{"type": "boolean"}
+	}
+	return text
+}
+
+// objectOf returns the schema of a struct by its JSON tags.
+func objectOf(typ reflect.Type) map[string]any {
+	properties := map[string]any{}
+	for _, f := range reflect.VisibleFields(typ) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() {
+			properties[name] = schemaOf(f.Type)
+		}
+	}
+	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
+}
+
+// keys returns the sorted keys of a map.
+func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
 func tagsOf(typ reflect.Type) (tags []string) {
-	for i := range typ.NumField() {
-		if f := typ.Field(i); f.IsExported() {
-			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	for _, f := range reflect.VisibleFields(typ) {
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); f.IsExported() {
 			tags = append(tags, tag)
 		}
 	}

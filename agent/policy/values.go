@@ -21,9 +21,6 @@ const (
 	MaxText  = 4096    // bytes of each string
 )
 
-// field is one key of an object. The parser and the JSON Schema are generated from it.
-type field = strictjson.Field
-
 // document configures the JSON parser for policies.
 var document = strictjson.Document{Name: "the policy", MaxSize: MaxSize, MaxItems: MaxItems,
 	Text: checkText, Special: special, Render: render}
@@ -112,7 +109,7 @@ func readCommand(r *strictjson.Reader, path string, to *Command) error {
 		return nil
 	case json.Delim:
 		if v == '{' {
-			return r.ObjectAfter(path, t, to.fields())
+			return r.ObjectAfter(path, t, strictjson.Fields(to))
 		}
 	}
 	return r.WrongType(path, t, "a string or an object")

@@ -5,7 +5,7 @@
 // github.com/go-json-experiment/json v1.27 finds repeated keys itself and adds 80 KiB and no cost to a start, but its
 // errors read differently, and the keys, bounds and suggestions would still be ours.
 //
-// One description of a document, a struct with json tags or a list of Fields, serves the reader and the JSON Schema.
+// A document is described by a struct with json tags, or by a list of Fields.
 package strictjson
 
 import (
@@ -37,7 +37,7 @@ type Document struct {
 
 // Field is one key of an object.
 type Field struct {
-	Name, Doc string
+	Name string
 	// To is what a value is read into: a pointer to a string, bool, number, slice, map or struct with json tags, or to a
 	// type of these kinds; []Field, an object; or func(r *Reader, path string) error, which reads the value itself.
 	To any

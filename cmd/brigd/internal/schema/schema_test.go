@@ -133,11 +133,11 @@ func TestForRequest(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"language":"python","code":"1","timeout":"1m","memory":"512m","files":{"a":"x","b":{"base64":"AA==","executable":true}}}`: "",
 		`{"cmd":["id"],"timeout":1.5,"memory":4096}`: "",
-		`{"cmd":"id"}`:              "type",
-		`{"memory":"lots"}`:         "pattern",
-		`{"memory":-1}`:             "minimum",
-		`{"files":{"a":1}}`:         "files",
-		`{"comand":[]}`:             "comand",
+		`{"cmd":"id"}`:      "type",
+		`{"memory":"lots"}`: "pattern",
+		`{"memory":-1}`:     "minimum",
+		`{"files":{"a":1}}`: "files",
+		`{"comand":[]}`:     "comand",
 	} {
 		var value any
 		if err := json.Unmarshal([]byte(in), &value); err != nil {
