@@ -11,9 +11,10 @@ import (
 
 	"brig/agent/engine"
 	"brig/cmd/brigd/internal/config"
+	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/mcp"
-	"brig/cmd/brigd/internal/trace"
 	"brig/internal/cli"
+	"brig/nsjail"
 )
 
 // tokenVar names the variable with the capability token of the client on stdin.
@@ -27,27 +28,15 @@ func serveMCP(c *config.Config, std cli.Stdio) int {
 	return mcpStdio(c, std)
 }
 
-// byCaller is an mcp.Gate that counts runs by their caller.
-type byCaller struct{ gate trace.Gate }
-
-// Enter waits for a place.
-func (f byCaller) Enter(ctx context.Context, c engine.Caller) (func(), error) {
-	if err := f.gate.Ask(c.Key()); err != nil {
-		return nil, err
-	}
-	return f.gate.Enter(ctx, c.Key())
-}
-
-func (p *daemon) mcpOptions() mcp.Options {
-	return mcp.Options{Engine: p.served(), Gate: byCaller{p.trace.Gate(p.gate)}, ToolsFile: p.c.Tools, Version: version,
-		Logger: p.log, MaxMessage: int(p.c.MaxBody), MaxRequests: p.c.MaxRequests}
+// options returns what both faces over HTTP, and MCP over stdio, are made of.
+func (p *daemon) options() front.Options {
+	return front.Options{Engine: p.served(), Gate: p.trace.Gate(p.gate), Version: version, Logger: p.log,
+		MaxBody: int64(p.c.MaxBody)}
 }
 
 // mcp returns the HTTP handler for /mcp, /healthz and /metrics.
 func (d *service) mcp() (http.Handler, error) {
-	o := d.mcpOptions()
-	o.Caller, o.Hosts, o.Origins = d.auth.caller, d.c.Hosts, d.c.Origins
-	s, err := mcp.NewServer(o)
+	s, err := mcp.New(d.options(), d.c.Tools)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +73,7 @@ func mcpStdio(c *config.Config, std cli.Stdio) int {
 }
 
 func (p *daemon) stdio(ctx context.Context, std cli.Stdio) int {
-	o := p.mcpOptions()
-	o.In, o.Out, o.Local = std.In, std.Out, engine.Caller{Agent: p.c.Agent}
+	caller := engine.Caller{Agent: p.c.Agent}
 	if bearer := os.Getenv(tokenVar); bearer != "" {
 		if err := os.Unsetenv(tokenVar); err != nil {
 			return fail(std, "mcp: "+err.Error())
@@ -93,14 +81,17 @@ func (p *daemon) stdio(ctx context.Context, std cli.Stdio) int {
 		if len(p.c.TokenKeys) == 0 {
 			return fail(std, "mcp: $"+tokenVar+" is set and nothing can check it; add --token-key FILE and --state-dir DIR")
 		}
-		caller, no := p.engine.Authenticate(bearer, time.Now())
-		if no != nil {
+		var no *nsjail.Refusal
+		if caller, no = p.engine.Authenticate(bearer, time.Now()); no != nil {
 			return fail(std, "mcp: $"+tokenVar+": "+no.Error())
 		}
 		if p.c.Agent != "" && caller.Agent != p.c.Agent {
 			return fail(std, "mcp: --agent is another than the token's; leave it out")
 		}
-		o.Local = caller
+	}
+	s, err := mcp.New(p.options(), p.c.Tools)
+	if err != nil {
+		return fail(std, "mcp: "+err.Error())
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -111,7 +102,7 @@ func (p *daemon) stdio(ctx context.Context, std cli.Stdio) int {
 		case <-ctx.Done():
 		}
 	}()
-	err := mcp.ServeStdio(ctx, o)
+	err = s.ServeStdio(ctx, caller, std.In, std.Out)
 	if cause := context.Cause(ctx); err == nil && errors.Is(cause, errLauncherGone) {
 		err = cause
 	}

@@ -15,6 +15,7 @@ import (
 
 	"brig/cmd/brigd/internal/api"
 	"brig/cmd/brigd/internal/config"
+	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/listen"
 	"brig/internal/cli"
 )
@@ -125,14 +126,17 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 	return d, nil
 }
 
-// api returns the handler of the HTTP and JSON interface.
-func (d *service) api() http.Handler {
-	return api.New(api.Options{Engine: d.served(), Gate: d.trace.Gate(d.gate), Authenticate: d.auth.caller,
-		Metrics: d.metrics.Handler(), Live: &d.live, Logger: d.log,
-		Ready: d.ready, Health: d.health, Version: version, Hosts: d.c.Hosts, Origins: d.c.Origins,
-		MaxBody: int64(d.c.MaxBody), MaxFile: int64(d.c.MaxFile),
-		MaxRequests: d.c.MaxRequests})
+// options returns what the faces over HTTP are made of.
+func (d *service) options() front.Options {
+	o := d.daemon.options()
+	o.Authenticate, o.Hosts, o.Origins, o.MaxRequests = d.auth.caller, d.c.Hosts, d.c.Origins, d.c.MaxRequests
+	o.Ready, o.Health, o.Metrics, o.Live = d.ready, d.health, d.metrics.Handler(), &d.live
+	o.MaxFile = int64(d.c.MaxFile)
+	return o
 }
+
+// api returns the handler of the HTTP and JSON interface.
+func (d *service) api() http.Handler { return api.New(d.options()) }
 
 // ready reports whether brigd accepts runs.
 func (d *service) ready() bool {

@@ -51,7 +51,7 @@ func verify(token string, _ time.Time) (engine.Caller, *nsjail.Refusal) {
 
 func TestAuthentication(t *testing.T) {
 	f := newFake()
-	g := newRig(t, Options{Engine: f, Authenticate: Bearer(verify)})
+	g := newRig(t, Options{Engine: f, Authenticate: bearer(verify)})
 	for _, bad := range []string{"Bearer bad", "Bearer", "Basic YTpi", "Bearer  ", "good"} {
 		r := g.do(401, "POST", "/v1/run", `{"code":"say"}`, "Authorization", bad)
 		if r.Header.Get("WWW-Authenticate") != `Bearer realm="brigd", error="invalid_token"` || f.n != 0 {
@@ -76,7 +76,7 @@ func TestAuthentication(t *testing.T) {
 func TestTCP(t *testing.T) {
 	f := newFake()
 	open := newRig(t, Options{Engine: f})
-	guarded := newRig(t, Options{Engine: f, Authenticate: Bearer(verify), Hosts: []string{"brig.example"},
+	guarded := newRig(t, Options{Engine: f, Authenticate: bearer(verify), Hosts: []string{"brig.example"},
 		Origins: []string{"https://good.example"},
 		Health:  func() map[string]string { return map[string]string{"secret": "x"} }})
 	careless := newRig(t, Options{Engine: f,

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"brig/agent/engine"
+	"brig/cmd/brigd/internal/admit"
 	"brig/nsjail"
 )
 
@@ -148,16 +150,15 @@ func (*gate) Ask(string) error { return nil }
 func (g *gate) Enter(context.Context, string) (func(), error) {
 	select {
 	case g.places <- struct{}{}:
-		return func() { <-g.places }, nil
+		return sync.OnceFunc(func() { <-g.places }), nil
 	default:
 		return nil, g.no
 	}
 }
 
-type later struct{ *nsjail.Refusal }
-
-func (l later) Unwrap() error           { return l.Refusal }
-func (later) RetryAfter() time.Duration { return 1500 * time.Millisecond }
+func later(no *nsjail.Refusal) error {
+	return &admit.Rejected{Refusal: no, RetryAfter: 1500 * time.Millisecond}
+}
 
 func TestGate(t *testing.T) {
 	f := newFake()
@@ -173,9 +174,8 @@ func TestGate(t *testing.T) {
 		status int
 		code   string
 	}{
-		{later{no("queue", "queue_full", "queue", "full", "wait")}, 429, "queue_full"},
-		{later{no("queue", "draining", "", "it ends", "wait")}, 503, "draining"},
-		{plainLater{}, 429, "queue_full"},
+		{later(no("queue", "queue_full", "queue", "full", "wait")), 429, "queue_full"},
+		{later(no("queue", "draining", "", "it ends", "wait")), 503, "draining"},
 	} {
 		full.no = c.err
 		if r := g.refused(c.status, c.code, "POST", "/v1/run", `{"code":"say"}`); r.Header.Get("Retry-After") != "2" {
@@ -187,8 +187,3 @@ func TestGate(t *testing.T) {
 		t.Errorf("%s", r.text)
 	}
 }
-
-type plainLater struct{}
-
-func (plainLater) Error() string             { return "later" }
-func (plainLater) RetryAfter() time.Duration { return 1100 * time.Millisecond }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"brig/agent/engine"
-	"brig/cmd/brigd/internal/body"
+	"brig/cmd/brigd/internal/front"
 )
 
 func TestMalformedBodies(t *testing.T) {
@@ -140,7 +140,7 @@ func TestRawRequests(t *testing.T) {
 			t.Errorf("%s: %q, not %s", c.what, got, c.want)
 		}
 	}
-	if free := g.s.bodies.Free(); free != g.s.MaxBuffered {
+	if free := g.s.Bodies.Free(); free != 256<<20 {
 		t.Errorf("%d bytes of the budget are left, not all", free)
 	}
 }
@@ -210,7 +210,6 @@ func TestMethods(t *testing.T) {
 		}
 	}
 	g.refused(404, "route_not_found", "GET", "/v2/run", "")
-	g.refused(404, "route_not_found", "GET", "/metrics", "") // there are none
 	g.refused(400, "unknown_parameter", "POST", "/v1/run?debug=1", `{"code":"say"}`)
 	g.refused(500, "internal", "POST", "/v1/run", `{"code":"panic"}`)
 	g.do(200, "POST", "/v1/run", `{"code":"say"}`)
@@ -244,7 +243,7 @@ func TestFilesAreBounded(t *testing.T) {
 
 func TestBodiesShareABudget(t *testing.T) {
 	g := newRig(t, Options{Engine: newFake()})
-	g.s.bodies = body.NewBudget(400_000, body.Memory) // a quarter of it is one caller's, and 64 KiB each body has besides
+	g.s.Bodies = front.NewBudget(400_000, front.Memory) // a quarter of it is one caller's, and 64 KiB each body has besides
 	g.do(200, "POST", "/v1/run", `{"code":"say `+strings.Repeat("x", 160_000)+`"}`)
 	if r := g.refused(429, "body_budget", "POST", "/v1/run",
 		`{"code":"say `+strings.Repeat("x", 170_000)+`"}`); r.Header.Get("Retry-After") != "1" {

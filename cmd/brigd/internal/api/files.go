@@ -10,35 +10,26 @@ import (
 	"strconv"
 
 	"brig/agent/engine"
+	"brig/cmd/brigd/internal/front"
 )
 
-// handleList answers GET /v1/sandboxes/{id}/files.
-func (c *call) handleList() error {
+// yes reports whether a parameter of the query is 1 or true.
+func (c *call) yes(name string) bool { return c.query.Get(name) == "1" || c.query.Get(name) == "true" }
+
+// listFiles answers GET /v1/sandboxes/{id}/files.
+func (c *call) listFiles() (any, error) {
 	path := "/work"
 	if c.query.Has("path") {
 		path = c.query.Get("path")
 	}
-	recursive := c.query.Get("recursive") == "1" || c.query.Get("recursive") == "true"
-	list, more, err := c.Engine.ListFiles(c.caller, c.id, path, recursive, c.query.Get("after"))
-	if err != nil {
-		return err
-	}
-	if list == nil {
-		list = []engine.FileInfo{}
-	}
-	c.answer(http.StatusOK, FileList{list, more})
-	return nil
+	list, more, err := c.Engine.ListFiles(c.Caller, c.id, path, c.yes("recursive"), c.query.Get("after"))
+	return FileList{append([]engine.FileInfo{}, list...), more}, err
 }
 
-// handleAllowed answers GET /v1/sandboxes/{id}/allowed.
-func (c *call) handleAllowed() error {
-	write := c.query.Get("write")
-	yes, err := c.Engine.Allowed(c.caller, c.id, c.query.Get("path"), write == "1" || write == "true")
-	if err != nil {
-		return err
-	}
-	c.answer(http.StatusOK, PathAllowed{yes})
-	return nil
+// pathAllowed answers GET /v1/sandboxes/{id}/allowed.
+func (c *call) pathAllowed() (any, error) {
+	yes, err := c.Engine.Allowed(c.Caller, c.id, c.query.Get("path"), c.yes("write"))
+	return PathAllowed{yes}, err
 }
 
 // upload is the body of a request that writes a file. It records the error that ended the body, since its reader may
@@ -47,7 +38,6 @@ type upload struct {
 	body   io.Reader
 	left   int64
 	failed error
-	large  bool
 	done   bool
 }
 
@@ -57,7 +47,7 @@ func (u *upload) Read(p []byte) (int, error) {
 	}
 	n, err := u.body.Read(p)
 	if u.left -= int64(n); u.left < 0 {
-		u.large, u.failed = true, errors.New("the body is too large")
+		u.failed = front.ErrTooLarge
 		return 0, u.failed
 	}
 	if u.done = err == io.EOF; err != nil && !u.done {
@@ -66,34 +56,27 @@ func (u *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// handlePut answers PUT of a file. It accepts any content type: a browser asks before it sends a PUT from a foreign
-// page, and guard refuses. A compressed body is refused, since its bytes are not those of the file.
-func (c *call) handlePut() error {
+// putFile answers PUT of a file. It accepts any content type: a browser asks before it sends a PUT from a foreign page,
+// and Guard refuses. A compressed body is refused, since its bytes are not those of the file.
+func (c *call) putFile() (any, error) {
 	if err := c.plain(); err != nil {
-		return err
+		return nil, err
 	}
-	if c.r.ContentLength > c.MaxFile {
-		return c.tooLarge(c.MaxFile)
+	if c.R.ContentLength > c.MaxFile {
+		return nil, c.BodyFailed(front.ErrTooLarge, c.MaxFile)
 	}
 	mode, err := c.mode()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.readTime(8 * c.BodyTime)
-	defer c.readTime(0)
-	u := &upload{body: c.r.Body, left: c.MaxFile}
-	info, err := c.Engine.PutFile(c.caller, c.id, c.path, u, mode)
-	c.taken = u.done
-	switch {
-	case u.large:
-		return c.tooLarge(c.MaxFile)
-	case u.failed != nil:
-		return c.readFailed(u.failed)
-	case err != nil:
-		return err
+	c.ReadTime(8 * c.BodyTime)
+	defer c.ReadTime(0)
+	u := &upload{body: c.R.Body, left: c.MaxFile}
+	info, err := c.Engine.PutFile(c.Caller, c.id, c.path, u, mode)
+	if c.Taken = u.done; u.failed != nil {
+		return nil, c.BodyFailed(u.failed, c.MaxFile)
 	}
-	c.answer(http.StatusOK, info)
-	return nil
+	return info, err
 }
 
 // mode returns the permissions in the query, or 0.
@@ -109,64 +92,36 @@ func (c *call) mode() (fs.FileMode, error) {
 	return fs.FileMode(mode), nil
 }
 
-// handleGet answers GET of a file. The answer has the size at the time of opening: bytes that a run appends are left
-// out, and if a run shortens the file, the connection is closed before the announced end.
-func (c *call) handleGet() error {
-	f, info, err := c.Engine.GetFile(c.caller, c.id, c.path)
+// getFile answers GET of a file. The answer has the size at the time of opening: bytes that a run appends are left out,
+// and if a run shortens the file, or the sandbox is removed, the connection is closed before the announced end.
+func (c *call) getFile() (any, error) {
+	f, info, err := c.Engine.GetFile(c.Caller, c.id, c.path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	if info.Size > c.MaxFile {
-		return no("request", "too_large", "path", fmt.Sprintf("the file has %d bytes, more than %d", info.Size, c.MaxFile),
-			"split it in a run, and get the parts")
+		return nil, no("request", "too_large", "path",
+			fmt.Sprintf("the file has %d bytes, more than %d", info.Size, c.MaxFile), "split it in a run, and get the parts")
 	}
-	h := c.w.Header()
+	h := c.Header()
 	h.Set("Content-Type", binary)
 	h.Set("Content-Disposition", "attachment")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Content-Length", strconv.FormatInt(info.Size, 10))
-	c.head(http.StatusOK)
-	if c.r.Method == http.MethodHead {
-		return nil
+	c.WriteHeader(http.StatusOK)
+	if c.R.Method == http.MethodHead {
+		return nil, nil
 	}
-	if err := c.send(f, info.Size); err != nil {
-		c.failed = err
+	if _, err := io.CopyN(c, f, info.Size); err != nil {
+		if err == io.EOF || errors.Is(err, os.ErrClosed) {
+			err = io.ErrUnexpectedEOF
+		}
+		c.Failed = err
 		panic(http.ErrAbortHandler)
 	}
-	return nil
+	return nil, nil
 }
 
-// send writes exactly size bytes, with a time limit for each piece.
-func (c *call) send(f io.Reader, size int64) error {
-	buf := make([]byte, 64<<10)
-	for size > 0 {
-		n, err := f.Read(buf[:min(int64(len(buf)), size)])
-		size -= int64(n)
-		if n > 0 {
-			c.writeTime()
-			if _, err := c.w.Write(buf[:n]); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF && size > 0 {
-			return io.ErrUnexpectedEOF
-		}
-		if err != nil && err != io.EOF && !errors.Is(err, os.ErrClosed) {
-			return err
-		}
-		if errors.Is(err, os.ErrClosed) {
-			return io.ErrUnexpectedEOF // the sandbox is gone
-		}
-	}
-	return nil
-}
-
-// handleDelete answers DELETE of a file.
-func (c *call) handleDelete() error {
-	if err := c.Engine.DeleteFile(c.caller, c.id, c.path); err != nil {
-		return err
-	}
-	c.head(http.StatusNoContent)
-	return nil
-}
+// deleteFile answers DELETE of a file.
+func (c *call) deleteFile() (any, error) { return nil, c.Engine.DeleteFile(c.Caller, c.id, c.path) }

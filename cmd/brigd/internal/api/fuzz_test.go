@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"brig/cmd/brigd/internal/front"
 )
 
 // FuzzMatch: whatever the path, a route's id is an id, and a file's path is clean, absolute, and not longer than it may
@@ -22,12 +24,12 @@ func FuzzMatch(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c := &call{server: s, r: &http.Request{Method: method, URL: u}}
+		c := &call{server: s, Visit: &front.Visit{R: &http.Request{Method: method, URL: u}}}
 		found, _, bad := c.match()
 		if found == nil {
 			return
 		}
-		if strings.Contains(found.path, "{id}") && !idPattern.MatchString(c.id) {
+		if strings.Contains(found.path, "{id}") && !front.ID.MatchString(c.id) {
 			t.Errorf("%q: the id is %q", target, c.id)
 		}
 		if strings.Contains(found.path, "{path}") && bad == nil &&

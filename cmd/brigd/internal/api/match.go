@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"brig/cmd/brigd/internal/front"
 )
 
 // maxFilePath is the maximum length of a file's path, in bytes: PATH_MAX of limits.h, less its NUL.
@@ -14,11 +16,11 @@ const maxFilePath = 4095
 // match finds the route of a request by the path as sent. other holds the methods that the path allows. bad is an error
 // in the name of the file.
 func (c *call) match() (found *route, other []string, bad error) {
-	method := c.r.Method
+	method := c.R.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	segments := strings.Split(c.r.URL.EscapedPath(), "/")
+	segments := strings.Split(c.R.URL.EscapedPath(), "/")
 	for i := range c.routes {
 		rt := &c.routes[i]
 		id, rest, ok := rt.matches(segments)
@@ -49,7 +51,7 @@ func (rt *route) matches(segments []string) (id string, rest []string, ok bool) 
 		case i >= len(segments):
 			return "", nil, false
 		case w == "{id}":
-			if id = segments[i]; !idPattern.MatchString(id) {
+			if id = segments[i]; !front.ID.MatchString(id) {
 				return "", nil, false
 			}
 		case w != segments[i]:
@@ -80,7 +82,7 @@ func filePath(segments []string) (string, error) {
 
 // checkQuery refuses query parameters that the route does not have.
 func (c *call) checkQuery() error {
-	q, err := url.ParseQuery(c.r.URL.RawQuery)
+	q, err := url.ParseQuery(c.R.URL.RawQuery)
 	if err != nil {
 		return no("request", "invalid_query", "query", "the query string cannot be read", "percent-encode the values")
 	}

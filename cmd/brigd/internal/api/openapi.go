@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brig/agent/engine"
+	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/schema"
 	"brig/nsjail"
 )
@@ -89,7 +90,7 @@ func (rt *route) parameters() []object {
 		"schema":      object{"type": "string", "pattern": agentPattern.String()}}}
 	if strings.Contains(rt.path, "{id}") {
 		list = append(list, object{"name": "id", "in": "path", "required": true,
-			"schema": object{"type": "string", "pattern": idPattern.String()}})
+			"schema": object{"type": "string", "pattern": front.ID.String()}})
 	}
 	if strings.Contains(rt.path, "{path}") {
 		list = append(list, object{"name": "path", "in": "path", "required": true, "schema": text,

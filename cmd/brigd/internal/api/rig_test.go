@@ -3,20 +3,26 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 
+	"brig/agent/engine"
+	"brig/cmd/brigd/internal/front"
+	"brig/cmd/brigd/internal/live"
 	"brig/nsjail"
 )
 
@@ -37,8 +43,65 @@ type reply struct {
 	text []byte
 }
 
+// Options are the server's; a rig fills in what a test leaves out.
+type Options = front.Options
+
+// open is a gate that lets everybody in.
+type open struct{}
+
+func (open) Ask(string) error { return nil }
+
+func (open) Enter(context.Context, string) (func(), error) { return func() {}, nil }
+
+func filled(o Options) Options {
+	if o.Gate == nil {
+		o.Gate = open{}
+	}
+	if o.Authenticate == nil { // it knows no token
+		o.Authenticate = func(r *http.Request) (c engine.Caller, _ *nsjail.Refusal) {
+			if r.Header.Get("Authorization") != "" {
+				return c, no("auth", "tokens_unknown", "", "no tokens are known", "send none")
+			}
+			return c, nil
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Ready == nil {
+		o.Ready = func() bool { return true }
+	}
+	if o.Health == nil {
+		o.Health = func() map[string]string { return nil }
+	}
+	if o.Live == nil {
+		o.Live = &live.Table{}
+	}
+	o.Version = cmp.Or(o.Version, "unknown")
+	o.MaxBody, o.MaxFile = cmp.Or(o.MaxBody, 32<<20), cmp.Or(o.MaxFile, 256<<20)
+	o.MaxRequests = cmp.Or(o.MaxRequests, 1024)
+	return o
+}
+
+// bearer is an authenticator that has the token in the header Authorization verified.
+func bearer(verify func(token string, now time.Time) (engine.Caller,
+	*nsjail.Refusal)) func(*http.Request) (engine.Caller, *nsjail.Refusal) {
+	return func(r *http.Request) (engine.Caller, *nsjail.Refusal) {
+		values := r.Header.Values("Authorization")
+		if len(values) == 0 {
+			return engine.Caller{}, nil
+		}
+		scheme, token, _ := strings.Cut(values[0], " ")
+		if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") {
+			return engine.Caller{}, no("auth", "invalid_authorization", "Authorization", "not one token", "send one")
+		}
+		return verify(token, time.Now())
+	}
+}
+
 func newRig(t *testing.T, o Options) *rig {
 	t.Helper()
+	o = filled(o)
 	dir, err := os.MkdirTemp("", "api") // t.TempDir's may be too long for a socket
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +202,7 @@ func (g *rig) send(status int, r *http.Request) *reply {
 // against holds a request that was taken, and any answer, against the document.
 func (g *rig) against(r *http.Request, sent []byte, resp *http.Response, text []byte) {
 	g.Helper()
-	c := &call{server: g.s, r: r}
+	c := &call{server: g.s, Visit: &front.Visit{R: r}}
 	found, _, bad := c.match()
 	if found == nil || bad != nil {
 		return

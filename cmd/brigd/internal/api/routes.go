@@ -1,6 +1,7 @@
 package api
 
 import (
+	"log/slog"
 	"reflect"
 	"slices"
 
@@ -16,16 +17,17 @@ type route struct {
 	id           string // operationId, and the name in the log
 	summary      string
 	query        []param
-	in           reflect.Type // the JSON body; nil for none
-	bare         bool         // a request without a body asks for the defaults
-	raw          string       // the type of a body that is bytes
-	status       int          // of success
-	out          reflect.Type // the JSON answer; nil for none
-	rawOut       string       // the type of an answer that is none
-	events       bool         // the answer may also be a stream of engine.Event
-	open         bool         // for everybody, also by TCP
-	fails        []int        // what else may be answered, besides usual
-	handle       func(*call) error
+	in           reflect.Type             // the JSON body; nil for none
+	bare         bool                     // a request without a body asks for the defaults
+	raw          string                   // the type of a body that is bytes
+	status       int                      // of success
+	out          reflect.Type             // the JSON answer; nil for none
+	rawOut       string                   // the type of an answer that is none
+	events       bool                     // the answer may also be a stream of engine.Event
+	open         bool                     // for everybody, also by TCP
+	fails        []int                    // what else may be answered, besides usual
+	level        slog.Level               // of the line in the log
+	handle       func(*call) (any, error) // the JSON answer, unless it has written another
 }
 
 // param is a parameter of the query.
@@ -57,15 +59,15 @@ func runRoutes() []route {
 			summary: "Run a program or a command, in a fresh jail or in a sandbox that the request names.",
 			query:   []param{stdinParam}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](),
 			events: true,
-			fails:  runFails, handle: (*call).handleRun},
+			fails:  runFails, handle: (*call).run},
 		{method: "POST", path: "/v1/runs/{id}/stdin", id: "sendStdin",
 			summary: "Send more of the standard input of a streamed run. The answer comes when the run has taken it.",
 			query:   []param{{"eof", "1: this is the end of the input", yesNo}}, raw: binary, status: 200,
-			out: typeOf[StdinTaken](), fails: []int{408, 409, 415}, handle: (*call).handleStdin},
+			out: typeOf[StdinTaken](), fails: []int{408, 409, 415}, handle: (*call).sendStdin},
 		{method: "GET", path: "/v1/runs/{id}", id: "getRun", summary: "Report what a streamed run uses now.",
-			status: 200, out: typeOf[live.Run](), handle: (*call).handleUsage},
+			status: 200, out: typeOf[live.Run](), handle: (*call).getRun},
 		{method: "DELETE", path: "/v1/runs/{id}", id: "cancelRun",
-			summary: "Cancel a streamed run. The answer comes when it has ended.", status: 204, handle: (*call).handleCancel},
+			summary: "Cancel a streamed run. The answer comes when it has ended.", status: 204, handle: (*call).cancelRun},
 	}
 }
 
@@ -75,60 +77,61 @@ func sandboxRoutes() []route {
 		{method: "POST", path: "/v1/sandboxes", id: "createSandbox",
 			summary: "Make a sandbox: /input, /work and /output, kept from run to run.",
 			in:      typeOf[engine.SandboxRequest](), bare: true, status: 201, out: typeOf[engine.SandboxInfo](),
-			fails: []int{408, 409, 413, 415, 429, 507}, handle: (*call).handleCreate},
+			fails: []int{408, 409, 413, 415, 429, 507}, handle: (*call).createSandbox},
 		{method: "GET", path: "/v1/sandboxes", id: "listSandboxes", summary: "List the agent's sandboxes.", status: 200,
-			out: typeOf[SandboxList](), handle: (*call).handleSandboxes},
+			out: typeOf[SandboxList](), handle: (*call).listSandboxes},
 		{method: "GET", path: "/v1/sandboxes/{id}", id: "getSandbox", summary: "Describe a sandbox.", status: 200,
-			out: typeOf[engine.SandboxInfo](), handle: (*call).handleSandbox},
+			out: typeOf[engine.SandboxInfo](), handle: (*call).getSandbox},
 		{method: "DELETE", path: "/v1/sandboxes/{id}", id: "deleteSandbox",
 			summary: "End what runs in a sandbox, and remove it with its files.", status: 204, fails: []int{409},
-			handle: (*call).handleDeleteSandbox},
+			handle: (*call).deleteSandbox},
 		{method: "POST", path: "/v1/sandboxes/{id}/exec", id: "exec", summary: "Run a program or a command in a sandbox.",
 			query: []param{stdinParam}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](), events: true,
-			fails: runFails, handle: (*call).handleRun},
+			fails: runFails, handle: (*call).run},
 		{method: "GET", path: "/v1/sandboxes/{id}/runs", id: "listRuns",
 			summary: "List the runs in a sandbox, and what they use now.",
-			status:  200, out: typeOf[RunList](), handle: (*call).handleRuns},
+			status:  200, out: typeOf[RunList](), handle: (*call).listRuns},
 		{method: "GET", path: "/v1/sandboxes/{id}/files", id: "listFiles",
 			summary: "List a directory of a sandbox, by default /work.",
 			query: []param{{"path", "the directory, absolute or below /work", nil},
 				{"recursive", "1: everything below it", yesNo},
 				{"after", "only what comes behind this path, in bytes: the last of an answer with more; " +
 					"not with recursive", nil}},
-			status: 200, out: typeOf[FileList](), fails: []int{409}, handle: (*call).handleList},
+			status: 200, out: typeOf[FileList](), fails: []int{409}, handle: (*call).listFiles},
 		{method: "GET", path: "/v1/sandboxes/{id}/allowed", id: "pathAllowed",
 			summary: "Say whether a run in the sandbox could read a path, or write it, as the kernel would answer there.",
 			query:   []param{{"path", "the path, absolute or below /work", nil}, {"write", "1: write it", yesNo}}, status: 200,
-			out: typeOf[PathAllowed](), fails: []int{409}, handle: (*call).handleAllowed},
+			out: typeOf[PathAllowed](), fails: []int{409}, handle: (*call).pathAllowed},
 		{method: "PUT", path: file, id: "putFile",
 			summary: "Write a file of a sandbox. The path is the file's absolute path in the jail: files/work/a.txt is " +
 				"/work/a.txt.",
 			query: []param{{"mode", "the file's permissions in octal, such as 755; 644 if left out", nil}},
 			raw:   binary, status: 200, out: typeOf[engine.FileInfo](), fails: []int{408, 409, 413, 415, 507},
-			handle: (*call).handlePut},
+			handle: (*call).putFile},
 		{method: "GET", path: file, id: "getFile", summary: "Read a file of a sandbox.", status: 200, rawOut: binary,
-			fails: []int{409, 413}, handle: (*call).handleGet},
+			fails: []int{409, 413}, handle: (*call).getFile},
 		{method: "DELETE", path: file, id: "deleteFile",
 			summary: "Remove a file of a sandbox, or a directory with everything in it.", status: 204, fails: []int{409},
-			handle: (*call).handleDelete},
+			handle: (*call).deleteFile},
 	}
 }
 
 func otherRoutes() []route {
 	return []route{
 		{method: "GET", path: "/v1/languages", id: "languages", summary: "List the languages that work here.", status: 200,
-			out: typeOf[LanguageList](), handle: (*call).handleLanguages},
+			out: typeOf[LanguageList](), handle: (*call).languages},
 		{method: "GET", path: "/v1/version", id: "version", summary: "Say which brigd this is.", status: 200,
-			out: typeOf[Version](), handle: (*call).handleVersion},
+			out: typeOf[Version](), handle: (*call).version},
 		{method: "GET", path: "/healthz", id: "health",
 			summary: "Say whether brigd lives, and takes runs: 503 if it does not take any. Without authentication there " +
 				"are no details.",
 			query: []param{{"probe", "live: only whether it lives", []string{"live", "ready"}}}, status: 200,
-			out: typeOf[Health](), open: true, handle: (*call).handleHealth},
+			out: typeOf[Health](), open: true,
+			level: slog.LevelDebug, handle: (*call).health},
 		{method: "GET", path: "/metrics", id: "metrics", summary: "Metrics in Prometheus' text format.", status: 200,
-			rawOut: "text/plain", handle: (*call).handleMetrics},
+			rawOut: "text/plain", level: slog.LevelDebug, handle: (*call).metrics},
 		{method: "GET", path: "/openapi.json", id: "openapi", summary: "This document.", status: 200,
-			rawOut: "application/json", handle: (*call).handleOpenAPI},
+			rawOut: "application/json", handle: (*call).description},
 	}
 }
 

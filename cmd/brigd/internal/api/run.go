@@ -1,16 +1,15 @@
 package api
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	"brig/agent/engine"
-	"brig/nsjail"
+	"brig/cmd/brigd/internal/front"
 )
 
 const (
@@ -19,19 +18,48 @@ const (
 	sseType    = "text/event-stream"
 )
 
-// handleRun answers POST /v1/run and POST /v1/sandboxes/{id}/exec.
-func (c *call) handleRun() error {
-	kind, err := accepted(c.r.Header.Values("Accept"))
+// run answers POST /v1/run and POST /v1/sandboxes/{id}/exec.
+func (c *call) run() (any, error) {
+	kind, err := accepted(c.R.Header.Values("Accept"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if c.caller != (engine.Caller{}) { // otherwise the body may name the agent
+	if c.Caller != (engine.Caller{}) { // otherwise the body may name the agent
 		if err := c.ask(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	var req engine.Request
-	if err := c.body(&req); err != nil {
+	if err := c.request(&req); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(c.R.Context())
+	defer cancel(nil)
+	var in *stdin
+	if c.query.Has("stdin") {
+		if kind == jsonType {
+			return nil, no("request", "stdin_needs_stream", "stdin",
+				"a run whose input is streamed has to stream its output, too", "send Accept: "+ndjsonType)
+		}
+		in = newStdin(req.Stdin)
+		defer in.end()
+		req.StdinReader = in // the engine bounds Stdin, which stays
+	}
+	release, err := c.Gate.Enter(ctx, c.Caller.Key())
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	req.Ended = release // a slow reader of the output does not hold the place
+	if kind == jsonType {
+		return c.runWhole(ctx, &req)
+	}
+	return nil, c.runStream(ctx, cancel, &req, kind, in)
+}
+
+// request reads the body, and counts the run against the caller's rate if that is not done yet.
+func (c *call) request(req *engine.Request) error {
+	if err := c.body(req); err != nil {
 		return err
 	}
 	if err := c.actFor(req.Agent, "agent_id"); err != nil {
@@ -46,95 +74,33 @@ func (c *call) handleRun() error {
 	if c.id != "" && req.Sandbox != "" && req.Sandbox != c.id {
 		return no("request", "two_sandboxes", "sandbox", "sandbox: the path names another one", "leave sandbox out")
 	}
-	if c.id != "" {
-		req.Sandbox = c.id
-	}
-	ctx, cancel := context.WithCancelCause(c.r.Context())
-	defer cancel(nil)
-	var in *stdin
-	if c.query.Has("stdin") {
-		if kind == jsonType {
-			return no("request", "stdin_needs_stream", "stdin", "a run whose input is streamed has to stream its output, too",
-				"send Accept: "+ndjsonType)
-		}
-		in = newStdin(req.Stdin)
-		defer in.end()
-		req.StdinReader = in // the engine bounds Stdin, which stays
-	}
-	release, err := c.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
-	req.Ended = release // a slow reader of the output does not hold the place
-	if kind == jsonType {
-		return c.runWhole(ctx, &req, release)
-	}
-	return c.runStream(ctx, cancel, &req, kind, in, release)
+	req.Sandbox = cmp.Or(c.id, req.Sandbox)
+	return nil
 }
 
 // ask counts one run against the rate of the caller.
 func (c *call) ask() error {
 	c.asked = true
-	if c.Gate == nil {
-		return nil
-	}
-	return c.atGate(c.r.Context(), c.Gate.Ask(c.caller.Key()))
+	return c.Gate.Ask(c.Caller.Key())
 }
-
-// enter waits at the gate. release may be called twice.
-func (c *call) enter(ctx context.Context) (release func(), err error) {
-	if c.Gate == nil {
-		return func() {}, nil
-	}
-	release, err = c.Gate.Enter(ctx, c.caller.Key())
-	if err == nil {
-		return sync.OnceFunc(release), nil
-	}
-	return nil, c.atGate(ctx, err)
-}
-
-// atGate converts an error of the gate to a refusal.
-func (c *call) atGate(ctx context.Context, err error) error {
-	if err == nil || errors.As(err, new(*nsjail.Refusal)) || ctx.Err() != nil {
-		return err
-	}
-	if after := retryAfter(err); after > 0 {
-		step := fmt.Sprintf("send the same request again in %d s", after)
-		return rejected{no("queue", "queue_full", "queue", err.Error(), step), err}
-	}
-	return err
-}
-
-// rejected is an error of the gate in the form of a refusal.
-type rejected struct {
-	*nsjail.Refusal
-	gate error
-}
-
-func (r rejected) Unwrap() []error { return []error{r.Refusal, r.gate} }
 
 // runWhole answers when the run has ended. The place is freed before the answer is written, so that a slow reader does
 // not hold it.
-func (c *call) runWhole(ctx context.Context, req *engine.Request, release func()) error {
-	resp := c.Engine.Run(ctx, c.caller, req, nil)
-	release()
+func (c *call) runWhole(ctx context.Context, req *engine.Request) (any, error) {
+	resp := c.Engine.Run(ctx, c.Caller, req, nil)
+	req.Ended()
 	c.ran(resp.ID)
 	if resp.Error != nil {
-		return resp.Error
+		return nil, resp.Error
 	}
-	if err := c.r.Context().Err(); err != nil {
-		return err
-	}
-	c.answer(http.StatusOK, resp)
-	return nil
+	return resp, c.R.Context().Err()
 }
 
 // ran records a run's id in the answer's headers and in the log.
 func (c *call) ran(id string) {
-	if !c.wrote && idPattern.MatchString(id) {
-		c.run = id
-		c.w.Header().Set("X-Run-Id", id)
+	if !c.Wrote() && front.ID.MatchString(id) {
+		c.Run = id
+		c.Header().Set("X-Run-Id", id)
 	}
 }
 
@@ -180,14 +146,14 @@ const maxEarly = 64
 
 // runStream answers with the events of a run while it is running.
 func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, req *engine.Request, kind string,
-	in *stdin, release func()) error {
+	in *stdin) error {
 	s := &stream{call: c, kind: kind, in: in, cancel: cancel}
-	resp := c.Engine.Run(ctx, c.caller, req, s.event)
-	release()
+	resp := c.Engine.Run(ctx, c.Caller, req, s.event)
+	req.Ended()
 	if s.going != nil {
 		c.runs.remove(s.going)
 	}
-	if resp.Error != nil && !c.wrote {
+	if resp.Error != nil && !c.Wrote() {
 		c.ran(resp.ID)
 		return resp.Error
 	}
@@ -195,7 +161,7 @@ func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, re
 		s.event(engine.Event{Type: "end", ID: resp.ID, Result: resp})
 	}
 	if s.broken != nil {
-		c.status, c.failed = statusGone, s.broken
+		c.Gone(s.broken)
 	}
 	return nil
 }
@@ -224,25 +190,23 @@ func (s *stream) write(e engine.Event) {
 	if s.broken != nil {
 		return
 	}
-	if !s.wrote {
+	if !s.Wrote() {
 		s.ran(e.ID)
-		h := s.w.Header()
-		h.Set("Content-Type", s.kind)
-		h.Set("X-Accel-Buffering", "no") // nginx would buffer the events
-		s.head(http.StatusOK)
+		s.Header().Set("Content-Type", s.kind)
+		s.Header().Set("X-Accel-Buffering", "no") // nginx would buffer the events
 	}
 	if e.Type == "start" && s.going == nil {
-		s.run = e.ID
-		s.going = s.runs.add(s.caller, e.ID, s.in, s.cancel)
+		s.Run = e.ID
+		s.going = s.runs.add(s.Caller, e.ID, s.in, s.cancel)
 	}
-	text, err := encode(e)
+	text, err := json.Marshal(e)
 	if err == nil {
+		before, after := "", "\n"
 		if s.kind == sseType {
-			text = append([]byte("event: "+e.Type+"\ndata: "), append(text, '\n')...)
+			before, after = "event: "+e.Type+"\ndata: ", "\n\n"
 		}
-		s.writeTime()
-		if _, err = s.w.Write(text); err == nil {
-			err = s.ctl.Flush()
+		if _, err = fmt.Fprintf(s, "%s%s%s", before, text, after); err == nil {
+			err = s.FlushError()
 		}
 	}
 	if err != nil {

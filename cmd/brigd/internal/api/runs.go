@@ -58,57 +58,54 @@ func (r *run) isFor(c engine.Caller) bool {
 func (c *call) find() (*run, error) {
 	c.runs.mu.Lock()
 	defer c.runs.mu.Unlock()
-	if r := c.runs.runs[c.id]; r != nil && r.isFor(c.caller) {
+	if r := c.runs.runs[c.id]; r != nil && r.isFor(c.Caller) {
+		c.Run = r.id
 		return r, nil
 	}
 	return nil, no("request", "run_unknown", "id", "no streamed run with this id goes on",
 		"take the id from the run's start event, before its end event")
 }
 
-// handleUsage answers GET /v1/runs/{id}.
-func (c *call) handleUsage() error {
+// getRun answers GET /v1/runs/{id}.
+func (c *call) getRun() (any, error) {
 	r, err := c.find()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.run = r.id
-	c.answer(http.StatusOK, c.Live.Run(r.id))
-	return nil
+	return c.Live.Run(r.id), nil
 }
 
-// handleCancel answers DELETE /v1/runs/{id}.
-func (c *call) handleCancel() error {
+// cancelRun answers DELETE /v1/runs/{id}.
+func (c *call) cancelRun() (any, error) {
 	r, err := c.find()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.run = r.id
 	r.cancel(context.Canceled)
 	select {
 	case <-r.done:
-	case <-c.r.Context().Done():
-		return c.r.Context().Err()
+		return nil, nil
+	case <-c.R.Context().Done():
+		return nil, c.R.Context().Err()
 	}
-	c.head(http.StatusNoContent)
-	return nil
 }
 
-// handleStdin answers POST /v1/runs/{id}/stdin. It reads no more of the body than the run reads of its input.
-func (c *call) handleStdin() error {
+// sendStdin answers POST /v1/runs/{id}/stdin. It reads no more of the body than the run reads of its input.
+func (c *call) sendStdin() (any, error) {
 	if err := c.mediaType(binary); err != nil {
-		return err
+		return nil, err
 	}
 	r, err := c.find()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.run = r.id
 	if r.in == nil {
-		return no("request", "stdin_not_streamed", "id", "the run takes no input from here", "start it with ?stdin=stream")
+		return nil, no("request", "stdin_not_streamed", "id", "the run takes no input from here",
+			"start it with ?stdin=stream")
 	}
-	release, ok := r.in.lock(c.r.Context())
+	release, ok := r.in.lock(c.R.Context())
 	if !ok {
-		return c.stdinClosed()
+		return nil, c.stdinClosed()
 	}
 	defer release()
 	stop := c.stopReading(r)
@@ -117,40 +114,37 @@ func (c *call) handleStdin() error {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := c.readPiece(r, buf)
-		if n > 0 {
-			if !r.in.write(c.r.Context(), buf[:n]) {
-				return c.stdinClosed()
-			}
-			taken += int64(n)
+		if n > 0 && !r.in.write(c.R.Context(), buf[:n]) {
+			return nil, c.stdinClosed()
 		}
+		taken += int64(n)
 		if err == io.EOF {
-			c.taken = true
+			c.Taken = true
 			break
 		}
 		if err != nil && r.ended() {
-			return c.stdinClosed()
+			return nil, c.stdinClosed()
 		}
 		if err != nil {
-			return c.readFailed(err)
+			return nil, c.BodyFailed(err, 0)
 		}
 	}
-	if v := c.query.Get("eof"); v == "1" || v == "true" {
+	if c.yes("eof") {
 		r.in.finish()
 	}
 	stop()
-	c.answer(http.StatusOK, StdinTaken{taken})
-	return nil
+	return StdinTaken{taken}, nil
 }
 
 // readPiece reads a part of the body, with the time limit BodyTime.
 func (c *call) readPiece(r *run, buf []byte) (int, error) {
-	if err := c.ctl.SetReadDeadline(time.Now().Add(c.BodyTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := c.Control.SetReadDeadline(time.Now().Add(c.BodyTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}
 	if r.ended() { // stopReading may have set its deadline before this one
 		return 0, os.ErrDeadlineExceeded
 	}
-	return c.r.Body.Read(buf)
+	return c.R.Body.Read(buf)
 }
 
 // stopReading interrupts a Read of the body when the run ends. stop undoes that.
@@ -160,14 +154,14 @@ func (c *call) stopReading(r *run) (stop func()) {
 		defer close(gone)
 		select {
 		case <-r.done:
-			_ = c.ctl.SetReadDeadline(time.Unix(1, 0)) // otherwise only the client's next bytes would end the Read
+			_ = c.Control.SetReadDeadline(time.Unix(1, 0)) // otherwise only the client's next bytes would end the Read
 		case <-quit:
 		}
 	}()
 	return sync.OnceFunc(func() {
 		close(quit)
 		<-gone
-		_ = c.ctl.SetReadDeadline(time.Time{}) // fails only on a closed connection
+		_ = c.Control.SetReadDeadline(time.Time{}) // fails only on a closed connection
 	})
 }
 
@@ -181,7 +175,7 @@ func (r *run) ended() bool {
 }
 
 func (c *call) stdinClosed() error {
-	c.w.Header().Set("Connection", "close")
+	c.Header().Set("Connection", "close")
 	return no("request", "stdin_closed", "id", "the run's input has ended, or the run has",
 		"send input before eof=1 and before the end event")
 }

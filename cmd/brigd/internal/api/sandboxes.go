@@ -1,67 +1,43 @@
 package api
 
 import (
-	"net/http"
-
 	"brig/agent/engine"
+	"brig/cmd/brigd/internal/front"
 )
 
-// handleCreate answers POST /v1/sandboxes.
-func (c *call) handleCreate() error {
+// createSandbox answers POST /v1/sandboxes.
+func (c *call) createSandbox() (any, error) {
 	var req engine.SandboxRequest
 	if err := c.body(&req); err != nil {
-		return err
+		return nil, err
 	}
 	if err := c.actFor(req.Agent, "agent_id"); err != nil {
-		return err
+		return nil, err
 	}
 	req.Agent = ""
-	info, err := c.Engine.CreateSandbox(c.r.Context(), c.caller, &req)
+	info, err := c.Engine.CreateSandbox(c.R.Context(), c.Caller, &req)
+	if err == nil && front.ID.MatchString(info.ID) {
+		c.Header().Set("Location", "/v1/sandboxes/"+info.ID)
+	}
+	return info, err
+}
+
+// listSandboxes answers GET /v1/sandboxes.
+func (c *call) listSandboxes() (any, error) {
+	return SandboxList{append([]engine.SandboxInfo{}, c.Engine.Sandboxes(c.Caller)...)}, nil
+}
+
+// getSandbox answers GET /v1/sandboxes/{id}.
+func (c *call) getSandbox() (any, error) { return c.Engine.Sandbox(c.Caller, c.id) }
+
+// listRuns answers GET /v1/sandboxes/{id}/runs.
+func (c *call) listRuns() (any, error) {
+	info, err := c.Engine.Sandbox(c.Caller, c.id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if idPattern.MatchString(info.ID) {
-		c.w.Header().Set("Location", "/v1/sandboxes/"+info.ID)
-	}
-	c.answer(http.StatusCreated, info)
-	return nil
+	return RunList{c.Live.In(info.ID)}, nil
 }
 
-// handleSandboxes answers GET /v1/sandboxes.
-func (c *call) handleSandboxes() error {
-	list := c.Engine.Sandboxes(c.caller)
-	if list == nil {
-		list = []engine.SandboxInfo{}
-	}
-	c.answer(http.StatusOK, SandboxList{list})
-	return nil
-}
-
-// handleSandbox answers GET /v1/sandboxes/{id}.
-func (c *call) handleSandbox() error {
-	info, err := c.Engine.Sandbox(c.caller, c.id)
-	if err != nil {
-		return err
-	}
-	c.answer(http.StatusOK, info)
-	return nil
-}
-
-// handleRuns answers GET /v1/sandboxes/{id}/runs.
-func (c *call) handleRuns() error {
-	info, err := c.Engine.Sandbox(c.caller, c.id)
-	if err != nil {
-		return err
-	}
-	c.answer(http.StatusOK, RunList{c.Live.In(info.ID)})
-	return nil
-}
-
-// handleDeleteSandbox answers DELETE /v1/sandboxes/{id}.
-func (c *call) handleDeleteSandbox() error {
-	if err := c.Engine.DeleteSandbox(c.caller, c.id); err != nil {
-		return err
-	}
-	c.head(http.StatusNoContent)
-	return nil
-}
+// deleteSandbox answers DELETE /v1/sandboxes/{id}.
+func (c *call) deleteSandbox() (any, error) { return nil, c.Engine.DeleteSandbox(c.Caller, c.id) }

@@ -35,7 +35,7 @@ func TestNarrowedTokensSteerNoWiderRun(t *testing.T) {
 		if r.Header.Get("Authorization") == "" {
 			return engine.Caller{Agent: "ci"}, nil // a key, say
 		}
-		return Bearer(real.Authenticate)(r)
+		return bearer(real.Authenticate)(r)
 	}})
 	as := func(bearer string, more ...string) []string {
 		if bearer != "" {

@@ -148,7 +148,7 @@ func TestStdinOfARunThatEnds(t *testing.T) {
 // A client that goes away cancels its run, whether or not it streams, and its place is free.
 func TestDisconnectCancels(t *testing.T) {
 	f := newFake()
-	one := &gate{places: make(chan struct{}, 1), no: plainLater{}}
+	one := &gate{places: make(chan struct{}, 1), no: later(no("queue", "queue_full", "queue", "full", "wait"))}
 	g := newRig(t, Options{Engine: f, Gate: one})
 	for _, kind := range []string{ndjsonType, jsonType} {
 		ctx, cancel := context.WithCancel(t.Context())

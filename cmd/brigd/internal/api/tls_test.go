@@ -49,7 +49,7 @@ func certificate(t *testing.T, name string) (tls.Certificate, *x509.CertPool) {
 func TestClientCertificates(t *testing.T) {
 	server, roots := certificate(t, "server")
 	alice, clients := certificate(t, "alice")
-	h := New(Options{Engine: newFake(), BodyTime: 200 * time.Millisecond,
+	o := filled(Options{Engine: newFake(), BodyTime: 200 * time.Millisecond,
 		Authenticate: func(r *http.Request) (engine.Caller, *nsjail.Refusal) {
 			return engine.Caller{Agent: r.TLS.VerifiedChains[0][0].Subject.CommonName}, nil
 		}})
@@ -57,7 +57,7 @@ func TestClientCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := HTTPServer(h, nil)
+	srv := HTTPServer(New(o), o.Logger)
 	srv.TLSConfig = &tls.Config{Certificates: []tls.Certificate{server}, ClientCAs: clients,
 		ClientAuth: tls.VerifyClientCertIfGiven, MinVersion: tls.VersionTLS13}
 	go srv.ServeTLS(l, "", "")
@@ -130,7 +130,7 @@ func TestAnswersAreNotMixedUp(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if free := g.s.bodies.Free(); free != g.s.MaxBuffered || g.s.places.Free() != 1024 || len(g.s.runs.runs) != 0 {
-		t.Errorf("%d bytes of the budget, %d places, %d runs", free, g.s.places.Free(), len(g.s.runs.runs))
+	if free := g.s.Bodies.Free(); free != 256<<20 || g.s.Places.Free() != 1024 || len(g.s.runs.runs) != 0 {
+		t.Errorf("%d bytes of the budget, %d places, %d runs", free, g.s.Places.Free(), len(g.s.runs.runs))
 	}
 }

@@ -27,7 +27,7 @@ func withToken(p *sdk.CallToolParams, token any) *sdk.CallToolParams {
 func TestCancelEndsTheRun(t *testing.T) {
 	f := newFake()
 	started, ended := f.waiting()
-	client, _ := connect(t, service1(t, Options{Engine: f}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: f}, "", ordinary), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-started
@@ -43,7 +43,7 @@ func TestProgress(t *testing.T) {
 	f := newFake()
 	_, ended := f.waiting()
 	told := make(chan *sdk.ProgressNotificationParams, 100)
-	client, _ := connect(t, service1(t, Options{Engine: f}), &sdk.ClientOptions{
+	client, _ := connect(t, service1(t, Options{Engine: f}, "", ordinary), &sdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { told <- r.Params },
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -72,7 +72,7 @@ func TestProgressKeepsTheOutput(t *testing.T) {
 		stream(engine.Event{Type: "stderr", Data: "err"})
 		return &engine.Response{Status: "ok"}
 	}
-	client, _ := connect(t, service1(t, Options{Engine: f}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: f}, "", ordinary), nil)
 	r, err := client.CallTool(t.Context(),
 		withToken(&sdk.CallToolParams{Name: "run_command",
 			Arguments: map[string]any{"cmd": []string{"x"}, "max_output": 1000}}, 1))
@@ -90,7 +90,7 @@ func TestPanic(t *testing.T) {
 	f := newFake()
 	f.run = func(context.Context, *engine.Request, func(engine.Event)) *engine.Response { panic("no") }
 	var log strings.Builder
-	client, _ := connect(t, service1(t, Options{Engine: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: f, Logger: slog.New(slog.NewTextHandler(&log, nil))}, "", ordinary), nil)
 	if a := call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}}); !a.isError ||
 		a.Error.Code != "internal" || !strings.Contains(log.String(), "panicked") {
 		t.Error(a.raw, log.String())
@@ -113,7 +113,7 @@ func TestLastLine(t *testing.T) {
 func TestTooManyCalls(t *testing.T) {
 	f := newFake()
 	started, ended := f.waiting()
-	client, x := connect(t, service1(t, Options{Engine: f, MaxCalls: 2}), nil)
+	client, x := connect(t, service1(t, Options{Engine: f}, "", bounds{calls: 2}), nil)
 	for range 2 {
 		go func() { _, _ = client.CallTool(t.Context(), sleeping()) }()
 		<-started
@@ -138,10 +138,9 @@ func serve(t *testing.T, ctx context.Context, o Options) *stdio {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	o.In, o.Out = inR, outW
 	s := &stdio{in: inW, out: outR, served: make(chan error, 1)}
 	go func() {
-		err := ServeStdio(ctx, o)
+		err := service1(t, o, "", ordinary).ServeStdio(ctx, engine.Caller{}, inR, outW)
 		_ = outW.Close()
 		s.served <- err
 	}()
@@ -192,8 +191,8 @@ func TestStdioMessages(t *testing.T) {
 	} {
 		f := newFake()
 		var out strings.Builder
-		err := ServeStdio(t.Context(),
-			Options{Engine: f, In: io.NopCloser(strings.NewReader(text)), Out: writeCloser{&out}, MaxMessage: 1 << 19})
+		s := service1(t, Options{Engine: f, MaxBody: 1 << 19}, "", ordinary)
+		err := s.ServeStdio(t.Context(), engine.Caller{}, io.NopCloser(strings.NewReader(text)), &out)
 		if f.last != nil {
 			t.Errorf("%s: something ran", name)
 		}
@@ -202,7 +201,3 @@ func TestStdioMessages(t *testing.T) {
 		}
 	}
 }
-
-type writeCloser struct{ io.Writer }
-
-func (writeCloser) Close() error { return nil }

@@ -21,14 +21,14 @@ type languagesOut struct {
 }
 
 // builtin returns the tools that every server has.
-func (s *service) builtin() []*tool {
+func builtin() []*tool {
 	list := append(runTools(), fileTools()...)
 	return append(list, define[noArgs, languagesOut]("list_languages", "List languages",
 		"Lists the languages that run_code can run on this machine.",
 		sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: no()},
 		func(no *nsjail.Refusal) any { return &languagesOut{Languages: []engine.Language{}, Error: no} },
 		func(_ context.Context, c *call, _ *noArgs) *sdk.CallToolResult {
-			out := &languagesOut{Languages: append([]engine.Language{}, c.o.Engine.Languages()...)}
+			out := &languagesOut{Languages: append([]engine.Language{}, c.Engine.Languages()...)}
 			var b strings.Builder
 			fmt.Fprintf(&b, "%d languages:\n", len(out.Languages))
 			for _, l := range out.Languages {
@@ -39,18 +39,18 @@ func (s *service) builtin() []*tool {
 }
 
 // declare adds the tools of a tools file.
-func (s *service) declare(set *tools.Set) error {
+func (s *Server) declare(set *tools.Set, file string) error {
 	taken := map[string]bool{}
 	for _, t := range s.tools {
 		taken[t.def.Name] = true
 	}
 	for _, d := range set.Tools {
 		if taken[d.Name] {
-			return fmt.Errorf("%s: the tool %s has the name of one that every server has: rename it", s.o.ToolsFile, d.Name)
+			return fmt.Errorf("%s: the tool %s has the name of one that every server has: rename it", file, d.Name)
 		}
 		in, err := schema.Parse(d.InputSchema())
 		if err != nil {
-			return fmt.Errorf("%s: the tool %s: %w", s.o.ToolsFile, d.Name, err)
+			return fmt.Errorf("%s: the tool %s: %w", file, d.Name, err)
 		}
 		t := &tool{refused: refusedRun}
 		t.def = &sdk.Tool{Name: d.Name, Title: d.Title, Description: d.Description, InputSchema: in,

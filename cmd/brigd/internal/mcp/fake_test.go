@@ -2,25 +2,31 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
+	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/schema"
 	"brig/nsjail"
 )
 
 // fake is an engine without jails: files in memory, and runs that a test invents.
 type fake struct {
+	front.Engine
 	mu      sync.Mutex
 	boxes   map[string]map[string]string // files, by sandbox
 	owners  map[string]string
@@ -164,7 +170,7 @@ func (f *fake) waiting() (started, ended chan struct{}) {
 }
 
 // connect is a client of a session of its own, in memory.
-func connect(t *testing.T, s *service, o *sdk.ClientOptions) (*sdk.ClientSession, *session) {
+func connect(t *testing.T, s *Server, o *sdk.ClientOptions) (*sdk.ClientSession, *session) {
 	t.Helper()
 	x := s.open(engine.Caller{}, "", nil)
 	here, there := sdk.NewInMemoryTransports()
@@ -182,13 +188,43 @@ func connect(t *testing.T, s *service, o *sdk.ClientOptions) (*sdk.ClientSession
 	return client, x
 }
 
-func service1(t *testing.T, o Options) *service {
+// Options are the server's; service fills in what a test leaves out.
+type Options = front.Options
+
+// openGate lets everybody in.
+type openGate struct{}
+
+func (openGate) Ask(string) error { return nil }
+
+func (openGate) Enter(context.Context, string) (func(), error) { return func() {}, nil }
+
+var ordinary = bounds{idle: 30 * time.Minute, sessions: 128, perCaller: 32, calls: 16}
+
+func service1(t *testing.T, o Options, toolsFile string, b bounds) *Server {
 	t.Helper()
-	s, err := newService(o)
+	if o.Gate == nil {
+		o.Gate = openGate{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Authenticate == nil {
+		o.Authenticate = func(*http.Request) (engine.Caller, *nsjail.Refusal) { return engine.Caller{}, nil }
+	}
+	o.MaxRequests, o.MaxBody = cmp.Or(o.MaxRequests, 1024), cmp.Or(o.MaxBody, 8<<20)
+	s, err := newServer(o, toolsFile, b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// Sessions is how many sessions there are.
+func (s *Server) Sessions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all, _ := s.count("")
+	return all
 }
 
 // answer is a result, taken apart.

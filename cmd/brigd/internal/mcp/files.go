@@ -108,7 +108,7 @@ func readFile(ctx context.Context, c *call, in *readIn) *sdk.CallToolResult {
 	if no != nil {
 		return c.refuse(no)
 	}
-	f, info, err := c.o.Engine.GetFile(c.who(), id, in.Path)
+	f, info, err := c.Engine.GetFile(c.who(), id, in.Path)
 	if err != nil {
 		return c.failed(id, err)
 	}
@@ -188,7 +188,7 @@ func writeFile(ctx context.Context, c *call, in *writeIn) *sdk.CallToolResult {
 	if no != nil {
 		return c.refuse(no)
 	}
-	info, err := c.o.Engine.PutFile(c.who(), id, in.Path, content, mode)
+	info, err := c.Engine.PutFile(c.who(), id, in.Path, content, mode)
 	if err != nil {
 		return c.failed(id, err)
 	}
@@ -203,7 +203,7 @@ func listFiles(ctx context.Context, c *call, in *listIn) *sdk.CallToolResult {
 	if no != nil {
 		return c.refuse(no)
 	}
-	list, more, err := c.o.Engine.ListFiles(c.who(), id, in.Path, in.Recursive, "")
+	list, more, err := c.Engine.ListFiles(c.who(), id, in.Path, in.Recursive, "")
 	if err != nil {
 		return c.failed(id, err)
 	}
@@ -230,7 +230,7 @@ func deleteFile(ctx context.Context, c *call, in *pathIn) *sdk.CallToolResult {
 	if no != nil {
 		return c.refuse(no)
 	}
-	if err := c.o.Engine.DeleteFile(c.who(), id, in.Path); err != nil {
+	if err := c.Engine.DeleteFile(c.who(), id, in.Path); err != nil {
 		return c.failed(id, err)
 	}
 	return result(&fileOut{Deleted: in.Path}, false, fmt.Sprintf("%q is deleted.", in.Path))

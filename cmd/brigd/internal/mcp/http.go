@@ -1,20 +1,23 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"log/slog"
+	"encoding/json"
+	"io"
 	"net/http"
 	"sync"
 
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"brig/agent/engine"
-	"brig/cmd/brigd/internal/body"
+	"brig/cmd/brigd/internal/front"
 	"brig/nsjail"
 )
+
+// refuse returns a refusal.
+var refuse = front.Refuse
 
 const (
 	sessionHeader = "Mcp-Session-Id"
@@ -23,59 +26,12 @@ const (
 	callHeader = "Brig-Http-Request"
 )
 
-// Server serves MCP over streamable HTTP. Who may come in is decided in front of it; see Options.Caller.
-type Server struct {
-	*service
-	inner  http.Handler
-	places *body.Budget // of the requests that are answered at once
-	bodies *body.Budget
-
-	mu       sync.Mutex
-	sessions map[string]*owned
-	closed   bool
-}
-
 // owned is a session with its owner.
 type owned struct {
 	*session
 	owner string
 	key   string // its caller, for counting: engine.Caller.Key
 	probe bool   // it ends with the request that began it: the client asks which protocol is spoken here
-}
-
-// Handler is NewServer for a caller that closes nothing and whose tools file is known to be valid. An error in the
-// options is the answer to every request.
-func Handler(o Options) http.Handler {
-	s, err := NewServer(o)
-	if err != nil {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			refuseHTTP(w, r, http.StatusInternalServerError,
-				&nsjail.Refusal{Message: err.Error(), Code: "bad_options", Layer: "request",
-					NextSteps: []string{"Tell the operator of the server."}})
-		})
-	}
-	return s
-}
-
-// NewServer returns a Server. Close ends its sessions.
-func NewServer(o Options) (*Server, error) {
-	service, err := newService(o)
-	if err != nil {
-		return nil, err
-	}
-	s := &Server{service: service, sessions: map[string]*owned{}, places: body.NewBudget(int64(service.o.MaxRequests), 2),
-		bodies: body.NewBudget(max(maxHeld, body.Memory*int64(service.o.MaxMessage)), body.Memory)}
-	s.inner = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
-		x, _ := r.Context().Value(sessionKey{}).(*owned)
-		if x == nil {
-			return nil
-		}
-		return x.server
-	}, &sdk.StreamableHTTPOptions{Logger: slog.New(quiet{service.o.Logger.Handler()}),
-		SessionTimeout:             service.o.IdleTimeout,
-		MaxRequestBodyBytes:        int64(service.o.MaxMessage),
-		DisableLocalhostProtection: true}) // ours is stricter, and knows Options.Hosts
-	return s, nil
 }
 
 type sessionKey struct{}
@@ -95,14 +51,6 @@ func (s *Server) Close() error {
 	}
 	all.Wait()
 	return nil
-}
-
-// Sessions returns the number of sessions.
-func (s *Server) Sessions() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all, _ := s.count("")
-	return all
 }
 
 // count returns the number of all sessions, and of those of one caller. All copies of a token count as one caller. The
@@ -130,99 +78,158 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.visited(w
 // Elsewhere returns a handler for unknown paths, which it reports to authenticated callers only.
 func (s *Server) Elsewhere() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.visited(w, r, "", func(v *visit) (int, *nsjail.Refusal) {
-			if _, status, no := s.enter(v); no != nil {
-				return status, no
+		s.visited(w, r, "", func(v *front.Visit) error {
+			if err := s.enter(v); err != nil {
+				return err
 			}
-			return http.StatusNotFound, refuse("request", "route_not_found", "path", "there is nothing at this path",
-				"MCP is spoken at /mcp.")
+			return refuse("request", "route_not_found", "path", "there is nothing at this path", "MCP is spoken at /mcp.")
 		})
 	})
 }
 
-// enter returns the caller, or the status and the refusal.
-func (s *Server) enter(v *visit) (engine.Caller, int, *nsjail.Refusal) {
-	if status, no := s.ours(v.Header(), v.r); no != nil {
-		return engine.Caller{}, status, no
-	}
-	c, no := s.o.Caller(v.r)
-	if no != nil {
-		return c, http.StatusUnauthorized, no
-	}
-	v.agent = c.Name()
-	return c, 0, nil
+// visited answers a request by answer, or with the refusal that answer returns.
+func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string, answer func(*front.Visit) error) {
+	s.Serve(w, r, func(v *front.Visit) error {
+		v.Route = route
+		err := answer(v)
+		if err != nil {
+			v.Header().Set("Cache-Control", "no-store")
+		}
+		if err != nil && v.Unread() {
+			v.Header().Set("Connection", "close")
+		}
+		return err
+	})
 }
 
-func (s *Server) answer(v *visit) (int, *nsjail.Refusal) {
-	if v.r.Method == http.MethodOptions { // a browser's CORS preflight
-		status, no := s.ours(v.Header(), v.r)
-		if no == nil {
+// said are what those who call MCP read in place of what package front says with these codes.
+var said = map[string]*nsjail.Refusal{
+	"host_not_allowed": refuse("request", "host_not_allowed", "Host", "this server is not called by that name",
+		"Call it by localhost or by its address, or start it with --host and this name."),
+	"origin_not_allowed": refuse("auth", "origin_not_allowed", "Origin",
+		"a browser has sent this for a page of another origin",
+		"Call it from a program, or start it with --origin and this page's origin."),
+}
+
+// ownWords returns an error of package front in the words of this one.
+func ownWords(err error) error {
+	no, ok := err.(*nsjail.Refusal)
+	if !ok {
+		return err
+	}
+	if own := said[no.Code]; own != nil {
+		return own
+	}
+	next := sentence(no.NextSteps[0])
+	if no.Code == "body_too_large" {
+		next = "Send less, or a file in parts."
+	}
+	return refuse(no.Layer, no.Code, no.Rule, no.Message, next)
+}
+
+// guard refuses requests to another server's name and those of foreign web pages.
+func guard(v *front.Visit) error {
+	if err := v.Guard(sessionHeader); err != nil {
+		return ownWords(err)
+	}
+	if v.Header().Get("Access-Control-Allow-Origin") != "" {
+		v.Header().Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+		v.Header().Set("Access-Control-Allow-Headers",
+			"Authorization, Content-Type, Last-Event-ID, Mcp-Protocol-Version, "+sessionHeader)
+	}
+	return nil
+}
+
+// enter lets an authenticated caller in.
+func (s *Server) enter(v *front.Visit) error {
+	if err := guard(v); err != nil {
+		return err
+	}
+	return v.Authenticate()
+}
+
+func (s *Server) answer(v *front.Visit) error {
+	if v.R.Method == http.MethodOptions { // a browser's CORS preflight
+		err := guard(v)
+		if err == nil {
 			v.WriteHeader(http.StatusNoContent)
 		}
-		return status, no
+		return err
 	}
-	c, status, no := s.enter(v)
-	if no != nil {
-		return status, no
+	if err := s.enter(v); err != nil {
+		return err
 	}
-	if !s.places.Take(c.Key(), 1) {
-		return http.StatusServiceUnavailable,
-			refuse("queue", "too_many_requests", "requests", "as many requests are being answered as may be at once",
-				"Send the same request again in a second.")
+	leave, err := v.Place()
+	if err != nil {
+		return ownWords(err)
 	}
-	defer s.places.Take(c.Key(), -1)
-	id := v.r.Header.Get(sessionHeader)
-	if id == "" && v.r.Method != http.MethodPost {
-		return http.StatusBadRequest, refuse("request", "no_session", sessionHeader,
-			"the header "+sessionHeader+" is missing",
+	defer leave()
+	id := v.R.Header.Get(sessionHeader)
+	if id == "" && v.R.Method != http.MethodPost {
+		return refuse("request", "no_session", sessionHeader, "the header "+sessionHeader+" is missing",
 			"POST an initialize request first, and send back the header that it answers with.")
 	}
-	if status, no := v.read(c.Key()); no != nil {
-		return status, no
+	if err := read(v); err != nil {
+		return err
 	}
-	x, status, no := s.find(c, owner(c, v.r), id, v.r.Header.Get("Mcp-Protocol-Version") >= sessionless)
+	probe := v.R.Header.Get("Mcp-Protocol-Version") >= sessionless
+	x, no := s.find(v.Caller, owner(v.Caller, v.R), id, probe)
 	if no != nil {
-		return status, no
+		return no
 	}
-	x.become(c)
-	if v.r.Method == http.MethodDelete {
+	x.become(v.Caller)
+	if v.R.Method == http.MethodDelete {
 		x.cancel(errEnded) // the SDK waits for the calls
 	}
-	ctx, forget := s.remember(context.WithValue(v.r.Context(), sessionKey{}, x))
-	defer forget()
-	r := v.r.WithContext(ctx)
+	r := v.R.WithContext(context.WithValue(v.R.Context(), sessionKey{}, x))
 	r.Header = r.Header.Clone()
-	r.Header.Set(callHeader, keyOf(ctx))
+	key := rand.Text()
+	r.Header.Set(callHeader, key)
+	s.requests.Store(key, r.Context())
+	defer s.requests.Delete(key)
 	s.inner.ServeHTTP(v, r)
 	// unbound: the request was not one of the protocol, and the SDK has closed the connection
 	if r.Method == http.MethodDelete || !x.isBound() {
 		x.close()
 	}
-	return 0, nil
+	return nil
+}
+
+// read reads the whole body and sets it as the request's body.
+func read(v *front.Visit) error {
+	text, err := v.ReadBody()
+	if err != nil {
+		return ownWords(err)
+	}
+	v.R.Body = io.NopCloser(bytes.NewReader(text))
+	if trimmed := bytes.TrimLeft(text, " \t\r\n"); json.Valid(trimmed) && v.R.Method == http.MethodPost {
+		if _, wrong := open(trimmed); wrong != "" {
+			return refuse("request", "invalid_message", "body",
+				"this is no message that all would read alike: "+wrong,
+				"Send one message of JSON-RPC 2.0 in each request, whose id is a text or an integer.")
+		}
+	}
+	return nil
 }
 
 // find returns a session of the caller, or a new one for "". Another caller's session is reported as unknown.
-func (s *Server) find(c engine.Caller, who, id string, probe bool) (*owned, int, *nsjail.Refusal) {
+func (s *Server) find(c engine.Caller, who, id string, probe bool) (*owned, *nsjail.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id != "" {
 		if x := s.sessions[id]; x != nil && x.owner == who {
-			return x, 0, nil
+			return x, nil
 		}
-		return nil, http.StatusNotFound,
-			&nsjail.Refusal{Message: "there is no such session", Code: "session_unknown", Layer: "request",
-				NextSteps: []string{"It has ended, or is not yours: begin a new one with an initialize request."}}
+		return nil, refuse("request", "session_unknown", "", "there is no such session",
+			"It has ended, or is not yours: begin a new one with an initialize request.")
 	}
 	if s.closed {
-		return nil, http.StatusServiceUnavailable,
-			&nsjail.Refusal{Message: "the server ends", Code: "draining", Layer: "queue",
-				NextSteps: []string{"Try again later."}}
+		return nil, refuse("queue", "draining", "", "the server ends", "Try again later.")
 	}
 	all, mine := s.count(c.Key())
-	if !probe && (all >= s.o.MaxSessions || mine >= s.o.MaxSessionsPerCaller) || len(s.sessions) >= 2*s.o.MaxSessions {
-		return nil, http.StatusTooManyRequests,
-			&nsjail.Refusal{Message: "there are as many sessions as there may be", Code: "too_many_sessions", Layer: "quota",
-				NextSteps: []string{"End a session with DELETE, or wait until an idle one expires."}}
+	if !probe && (all >= s.bounds.sessions || mine >= s.perCaller) || len(s.sessions) >= 2*s.bounds.sessions {
+		return nil, refuse("quota", "too_many_sessions", "", "there are as many sessions as there may be",
+			"End a session with DELETE, or wait until an idle one expires.")
 	}
 	id = rand.Text()
 	x := &owned{owner: who, key: c.Key(), probe: probe}
@@ -232,7 +239,7 @@ func (s *Server) find(c engine.Caller, who, id string, probe bool) (*owned, int,
 		delete(s.sessions, id)
 	})
 	s.sessions[id] = x
-	return x, 0, nil
+	return x, nil
 }
 
 // owner returns a key for the agent and the token of a request. Unlike the token, it is not secret.
@@ -241,23 +248,8 @@ func owner(c engine.Caller, r *http.Request) string {
 	return hex.EncodeToString(sum[:]) + " " + c.Agent
 }
 
-type keyKey struct{}
-
-// remember registers the context of an HTTP request for the request's calls.
-func (s *service) remember(ctx context.Context) (context.Context, func()) {
-	key := rand.Text()
-	ctx = context.WithValue(ctx, keyKey{}, key)
-	s.requests.Store(key, ctx)
-	return ctx, func() { s.requests.Delete(key) }
-}
-
-func keyOf(ctx context.Context) string {
-	key, _ := ctx.Value(keyKey{}).(string)
-	return key
-}
-
 // follow cancels a call when its HTTP request ends: the result could no longer be delivered.
-func (s *service) follow(ctx context.Context, h http.Header) (_ context.Context, stop func()) {
+func (s *Server) follow(ctx context.Context, h http.Header) (_ context.Context, stop func()) {
 	key := h.Get(callHeader)
 	if key == "" {
 		return ctx, func() {}

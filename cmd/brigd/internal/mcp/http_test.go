@@ -37,10 +37,12 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 // listen serves, and closes all at the test's end.
 func listen(t *testing.T, o Options) (*Server, string) {
 	t.Helper()
-	s, err := NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	return listenWithin(t, o, ordinary)
+}
+
+func listenWithin(t *testing.T, o Options, b bounds) (*Server, string) {
+	t.Helper()
+	s := service1(t, o, "", b)
 	l := httptest.NewServer(s)
 	t.Cleanup(func() {
 		_ = s.Close()
@@ -96,7 +98,7 @@ const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"pro
 // TestHTTP: a session's files stay from call to call, and are gone when it is deleted.
 func TestHTTP(t *testing.T) {
 	f := newFake()
-	s, url := listen(t, Options{Engine: f, Caller: byToken})
+	s, url := listen(t, Options{Engine: f, Authenticate: byToken})
 	client := dial(t, url, "ann:1")
 	call1(t, client, "write_file", map[string]any{"path": "/work/a", "content": "x"})
 	if a := call1(t, client, "read_file", map[string]any{"path": "/work/a"}); a.isError {
@@ -116,7 +118,7 @@ func TestHTTP(t *testing.T) {
 // TestSessionOfAnotherCaller does not exist, whatever one does with its id.
 func TestSessionOfAnotherCaller(t *testing.T) {
 	f := newFake()
-	_, url := listen(t, Options{Engine: f, Caller: byToken})
+	_, url := listen(t, Options{Engine: f, Authenticate: byToken})
 	ann := dial(t, url, "ann:1")
 	call1(t, ann, "write_file", map[string]any{"path": "/work/secret", "content": "x"})
 	for _, token := range []string{"bob:1", "ann:2", "ANN:1"} { // another agent; the same with another token
@@ -141,7 +143,7 @@ func TestSessionOfAnotherCaller(t *testing.T) {
 
 func TestHostileHTTP(t *testing.T) {
 	f := newFake()
-	s, url := listen(t, Options{Engine: f, MaxMessage: 1 << 16, Hosts: []string{"brig.example"},
+	s, url := listen(t, Options{Engine: f, MaxBody: 1 << 16, Hosts: []string{"brig.example"},
 		Origins: []string{"https://good.example"}})
 	host := strings.TrimPrefix(url, "http://")
 	for name, c := range map[string]struct {
@@ -184,7 +186,7 @@ func TestHostileHTTP(t *testing.T) {
 }
 
 func TestMaxSessions(t *testing.T) {
-	s, url := listen(t, Options{Engine: newFake(), Caller: byToken, MaxSessions: 3, MaxSessionsPerCaller: 2})
+	s, url := listenWithin(t, Options{Engine: newFake(), Authenticate: byToken}, bounds{idle: time.Minute, sessions: 3, perCaller: 2, calls: 1})
 	dial(t, url, "ann")
 	second := dial(t, url, "ann")
 	if status, _ := send(t, "POST", url, initialize, "Authorization", "Bearer ann"); status != http.StatusTooManyRequests {
@@ -205,7 +207,7 @@ func TestMaxSessions(t *testing.T) {
 // TestIdleSession ends by itself, and takes its sandbox along.
 func TestIdleSession(t *testing.T) {
 	f := newFake()
-	_, url := listen(t, Options{Engine: f, IdleTimeout: 300 * time.Millisecond})
+	_, url := listenWithin(t, Options{Engine: f}, bounds{300 * time.Millisecond, 1, 1, 1})
 	client := dial(t, url, "")
 	call1(t, client, "write_file", map[string]any{"path": "a", "content": "x"})
 	if id := <-f.deleted; id != "box_1" {
@@ -265,13 +267,5 @@ func TestHTTPEnds(t *testing.T) {
 		if status, _ := send(t, http.MethodPost, url, initialize); status != http.StatusServiceUnavailable {
 			t.Error(way, status)
 		}
-	}
-}
-
-func TestHandlerSaysWhatIsWrong(t *testing.T) {
-	w := httptest.NewRecorder()
-	Handler(Options{}).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
-	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "Options.Engine") {
-		t.Error(w.Code, w.Body)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"brig/agent/engine"
 )
 
 const ping = `{"jsonrpc":"2.0","id":"after","method":"ping"}`
@@ -56,7 +58,8 @@ func TestStdioGoesOn(t *testing.T) {
 		fromServer, out := io.Pipe()
 		served := make(chan error, 1)
 		go func() {
-			served <- ServeStdio(t.Context(), Options{Engine: newFake(), In: in, Out: out, MaxMessage: long})
+			s := service1(t, Options{Engine: newFake(), MaxBody: long}, "", ordinary)
+			served <- s.ServeStdio(t.Context(), engine.Caller{}, in, out)
 			_ = out.Close()
 		}()
 		answers := json.NewDecoder(fromServer)
@@ -122,8 +125,8 @@ func TestLongLineIsNotKept(t *testing.T) {
 	var out strings.Builder
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := ServeStdio(t.Context(),
-		Options{Engine: newFake(), In: io.NopCloser(&endless{left: 256 << 20}), Out: writeCloser{&out}, MaxMessage: 1 << 16})
+	s := service1(t, Options{Engine: newFake(), MaxBody: 1 << 16}, "", ordinary)
+	err := s.ServeStdio(t.Context(), engine.Caller{}, io.NopCloser(&endless{left: 256 << 20}), &out)
 	runtime.ReadMemStats(&after)
 	if grown := after.TotalAlloc - before.TotalAlloc; err != nil || grown > 16<<20 {
 		t.Errorf("%v; %d bytes were allocated", err, grown)

@@ -10,84 +10,17 @@
 package mcp
 
 import (
-	"context"
-	"errors"
-	"io"
-	"io/fs"
+	"cmp"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
-	"brig/agent/engine"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/tools"
-	"brig/nsjail"
 )
-
-// Engine is what the tools need of engine.Engine.
-type Engine interface {
-	Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response
-	Languages() []engine.Language
-	CreateSandbox(ctx context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo, error)
-	Sandbox(c engine.Caller, id string) (*engine.SandboxInfo, error)
-	DeleteSandbox(c engine.Caller, id string) error
-	PutFile(c engine.Caller, id, path string, r io.Reader, mode fs.FileMode) (*engine.FileInfo, error)
-	GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error)
-	ListFiles(c engine.Caller, id, path string, recursive bool, after string) ([]engine.FileInfo, bool, error)
-	DeleteFile(c engine.Caller, id, path string) error
-}
-
-// Gate admits runs. Enter waits for a run's turn; the run calls release when it has ended, perhaps twice. A
-// *nsjail.Refusal in the error goes to the model.
-type Gate interface {
-	Enter(ctx context.Context, c engine.Caller) (release func(), err error)
-}
-
-// Options are what a server is made of. Engine is needed; other zero fields have the defaults in parentheses.
-type Options struct {
-	Engine Engine
-	// Gate is entered by each run (every run starts at once).
-	Gate Gate
-	// ToolsFile declares more tools: see package tools (none).
-	ToolsFile string
-	// Version is the server's ("unknown").
-	Version string
-	// Logger gets a line for each HTTP request, and what happens to sessions (nothing is logged). Over stdio it must not
-	// write to stdout.
-	Logger *slog.Logger
-
-	// Local is who a session over stdio acts for, and In and Out are its streams (stdin, stdout).
-	Local engine.Caller
-	In    io.ReadCloser
-	Out   io.WriteCloser
-
-	// Caller returns who sends an HTTP request, from what the middleware in front of the Handler has put into it (the zero
-	// Caller). A session belongs to the Agent of the request that began it and to its Authorization header, if it has one:
-	// to anybody else it does not exist.
-	Caller func(*http.Request) (engine.Caller, *nsjail.Refusal)
-	// Hosts are the names, without port, by which a TCP client may call, besides localhost and the address that it has
-	// reached: a name that a web page has made lead here is none of them.
-	Hosts []string
-	// Origins are the web pages, as "https://example.org", whose scripts may call (none).
-	Origins []string
-	// IdleTimeout is how long a session over HTTP lives without a request (30 minutes).
-	IdleTimeout time.Duration
-	// MaxSessions bounds the sessions over HTTP (128), and MaxSessionsPerCaller those of one caller (32).
-	MaxSessions, MaxSessionsPerCaller int
-
-	// MaxRequests bounds the HTTP requests that are answered at the same time, streams among them (1024).
-	MaxRequests int
-	// BodyTime is how long the body of an HTTP request may take to arrive, with a second more for each MiB (30 s).
-	// WriteTime is how long a client may take for each piece of an answer (30 s).
-	BodyTime, WriteTime time.Duration
-
-	// MaxCalls bounds the calls of a session that run at the same time (16).
-	MaxCalls int
-	// MaxMessage bounds a message from a client, in bytes (8 MiB).
-	MaxMessage int
-	// Sandbox is what a session's sandbox is made from (the engine's defaults).
-	Sandbox engine.SandboxRequest
-}
 
 // The bounds of what one call may return, in bytes and in number of files; a call may ask for less.
 const (
@@ -98,57 +31,51 @@ const (
 	maxListed     = 1000
 )
 
-// service holds what all sessions share.
-type service struct {
-	o     Options
-	tools []*tool
-	name  string
-	// requests are the contexts of the HTTP requests that are being served, by a key that their calls carry.
-	requests sync.Map
+// bounds are those of sessions: how long one over HTTP lives without a request, how many there are over HTTP in all and
+// of one caller, and how many calls of one run at the same time.
+type bounds struct {
+	idle                       time.Duration
+	sessions, perCaller, calls int
 }
 
-func newService(o Options) (*service, error) {
-	if o.Engine == nil {
-		return nil, errors.New("mcp: there is no engine; set Options.Engine")
-	}
-	set := func(n *int, to int) {
-		if *n <= 0 {
-			*n = to
+// Server serves MCP over streamable HTTP, or one session over stdio.
+type Server struct {
+	*front.Face
+	bounds
+	tools []*tool
+	name  string
+	inner http.Handler
+	// requests are the contexts of the HTTP requests that are being served, by a key that their calls carry.
+	requests sync.Map
+
+	mu       sync.Mutex
+	sessions map[string]*owned
+	closed   bool
+}
+
+// New returns a Server. The file toolsFile declares more tools, unless it is "": see package tools. Close ends the
+// sessions.
+func New(o front.Options, toolsFile string) (*Server, error) {
+	return newServer(o, toolsFile, bounds{idle: 30 * time.Minute, sessions: 128, perCaller: 32, calls: 16})
+}
+
+func newServer(o front.Options, toolsFile string, b bounds) (*Server, error) {
+	s := &Server{Face: front.New(o), bounds: b, name: "brig", tools: builtin(), sessions: map[string]*owned{}}
+	s.inner = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
+		x, _ := r.Context().Value(sessionKey{}).(*owned)
+		if x == nil {
+			return nil
 		}
-	}
-	set(&o.MaxSessions, 128)
-	set(&o.MaxSessionsPerCaller, 32)
-	set(&o.MaxRequests, 1024)
-	set(&o.MaxCalls, 16)
-	set(&o.MaxMessage, 8<<20)
-	wait := func(d *time.Duration, to time.Duration) {
-		if *d <= 0 {
-			*d = to
-		}
-	}
-	wait(&o.IdleTimeout, 30*time.Minute)
-	wait(&o.BodyTime, 30*time.Second)
-	wait(&o.WriteTime, 30*time.Second)
-	if o.Version == "" {
-		o.Version = "unknown"
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Caller == nil {
-		o.Caller = func(*http.Request) (engine.Caller, *nsjail.Refusal) { return engine.Caller{}, nil }
-	}
-	s := &service{o: o, name: "brig"}
-	s.tools = s.builtin()
-	if o.ToolsFile == "" {
+		return x.server
+	}, &sdk.StreamableHTTPOptions{Logger: slog.New(quiet{o.Logger.Handler()}), SessionTimeout: b.idle,
+		MaxRequestBodyBytes: o.MaxBody, DisableLocalhostProtection: true}) // ours is stricter, and knows Options.Hosts
+	if toolsFile == "" {
 		return s, nil
 	}
-	declared, err := tools.Load(o.ToolsFile)
+	declared, err := tools.Load(toolsFile)
 	if err != nil {
 		return nil, err
 	}
-	if declared.Name != "" {
-		s.name = declared.Name
-	}
-	return s, s.declare(declared)
+	s.name = cmp.Or(declared.Name, s.name)
+	return s, s.declare(declared, toolsFile)
 }

@@ -5,16 +5,18 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"brig/agent/engine"
 )
 
 // A second request with an id that is being answered is refused, and the id can be used again afterwards.
 func TestIDInFlight(t *testing.T) {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
-	engine := newFake()
+	f := newFake()
 	served := make(chan error, 1)
 	go func() {
-		served <- ServeStdio(t.Context(), Options{Engine: engine, In: in, Out: out})
+		served <- service1(t, Options{Engine: f}, "", ordinary).ServeStdio(t.Context(), engine.Caller{}, in, out)
 		_ = out.Close()
 	}()
 	answers := json.NewDecoder(fromServer)
@@ -77,7 +79,7 @@ func TestFlight(t *testing.T) {
 
 // Over HTTP a message is one that every reader takes for the same.
 func TestOddMessagesOverHTTP(t *testing.T) {
-	_, url := listen(t, Options{Engine: newFake(), Caller: byToken})
+	_, url := listen(t, Options{Engine: newFake(), Authenticate: byToken})
 	for _, body := range []string{"[" + ping + "]", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`,
 		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`,
 		`{"jsonrpc":"2.0","id":9,"METHOD":"ping"}`, `{"jsonrpc":"2.0","id":9,"method":"ping","method":"x"}`} {

@@ -90,7 +90,7 @@ func really(t *testing.T, client *sdk.ClientSession, name, args string) (o outco
 
 // TestReal is a session as a model has it: what one tool leaves, the others find.
 func TestReal(t *testing.T) {
-	client, _ := connect(t, service1(t, Options{Engine: realEngine(t), ToolsFile: declared()}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: realEngine(t)}, declared(), ordinary), nil)
 	for _, c := range []struct{ name, args, status, want string }{
 		{"run_code", `{"language":"python","code":"open('/work/n','w').write('one\\ntwo\\n'); print(6*7)"}`, "ok", "42\n"},
 		{"run_command", `{"cmd":["sh","-c","cat n; echo three >>n; pwd; echo $A"],"env":{"A":"a b"}}`, "ok",
@@ -140,7 +140,7 @@ func TestReal(t *testing.T) {
 
 // TestRealAttacks: what a payload leaves is no way to the host, to another session or to the protocol.
 func TestRealAttacks(t *testing.T) {
-	s := service1(t, Options{Engine: realEngine(t), ToolsFile: declared()})
+	s := service1(t, Options{Engine: realEngine(t)}, declared(), ordinary)
 	client, x := connect(t, s, nil)
 	other, _ := connect(t, s, nil)
 	really(t, other, "write_file", `{"path":"/work/secret","content":"of the other"}`)
@@ -208,14 +208,14 @@ func TestRealAttacks(t *testing.T) {
 	}
 	box := x.sandbox
 	x.end()
-	if _, err := s.o.Engine.Sandbox(engine.Caller{}, box); err == nil {
+	if _, err := s.Engine.Sandbox(engine.Caller{}, box); err == nil {
 		t.Error("the sandbox is left")
 	}
 }
 
 // TestRealConcurrent: calls at the same time answer each its own.
 func TestRealConcurrent(t *testing.T) {
-	client, _ := connect(t, service1(t, Options{Engine: realEngine(t)}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: realEngine(t)}, "", ordinary), nil)
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
@@ -231,7 +231,7 @@ func TestRealConcurrent(t *testing.T) {
 // TestRealCancel: a cancelled call ends the jail, at once, and the session goes on.
 func TestRealCancel(t *testing.T) {
 	told := make(chan *sdk.ProgressNotificationParams, 100)
-	client, x := connect(t, service1(t, Options{Engine: realEngine(t)}), &sdk.ClientOptions{
+	client, x := connect(t, service1(t, Options{Engine: realEngine(t)}, "", ordinary), &sdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { told <- r.Params },
 	})
 	ctx, cancel := context.WithCancel(t.Context())

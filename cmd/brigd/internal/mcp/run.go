@@ -99,15 +99,17 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 	}
 	c.progress.begin(ctx, time.Duration(r.Timeout))
 	defer c.progress.end() // before the result is sent
-	if c.o.Gate != nil {
-		c.progress.say("waiting for its turn")
-		release, err := c.o.Gate.Enter(ctx, c.who())
-		if err != nil {
-			return c.refuse(asRefusal(err))
-		}
-		defer release()
-		r.Ended = release
+	c.progress.say("waiting for its turn")
+	key := c.who().Key()
+	if err := c.Gate.Ask(key); err != nil {
+		return c.refuse(asRefusal(err))
 	}
+	release, err := c.Gate.Enter(ctx, key)
+	if err != nil {
+		return c.refuse(asRefusal(err))
+	}
+	defer release()
+	r.Ended = release
 	a := c.watched(ctx, r)
 	if a.Error != nil {
 		a.Error = c.lost(r.Sandbox, a.Error)
@@ -128,13 +130,13 @@ const enforcedKey = "brig/enforced"
 // watched runs a request and reports its progress if the client asked for that.
 func (c *call) watched(ctx context.Context, r *engine.Request) *engine.Response {
 	if c.progress == nil {
-		return c.o.Engine.Run(ctx, c.who(), r, nil)
+		return c.Engine.Run(ctx, c.who(), r, nil)
 	}
 	kept := int64(min(r.MaxOutput, maxOutput))
 	streams := map[string]*text.Capture{"stdout": text.NewCapture(kept), "stderr": text.NewCapture(kept)}
 	all := *r
 	all.MaxOutput = 0 // the output is cut to its head and tail here
-	a := c.o.Engine.Run(ctx, c.who(), &all, func(e engine.Event) {
+	a := c.Engine.Run(ctx, c.who(), &all, func(e engine.Event) {
 		if s := streams[e.Type]; s != nil {
 			_, _ = s.Write([]byte(e.Data)) // a Capture accepts everything
 		}

@@ -15,7 +15,7 @@ import (
 
 // session is one MCP session with its calls and its sandbox.
 type session struct {
-	*service
+	*Server
 	ctx    context.Context // ends with the session, and ends its calls
 	cancel context.CancelCauseFunc
 	server *sdk.Server
@@ -40,13 +40,13 @@ var (
 )
 
 // open returns a session with its own SDK server; id identifies it to HTTP clients.
-func (s *service) open(c engine.Caller, id string, onEnd func()) *session {
-	x := &session{service: s, caller: c, idle: make(chan struct{}), onEnd: onEnd}
+func (s *Server) open(c engine.Caller, id string, onEnd func()) *session {
+	x := &session{Server: s, caller: c, idle: make(chan struct{}), onEnd: onEnd}
 	x.ctx, x.cancel = context.WithCancelCause(context.Background())
 	x.server = sdk.NewServer(&sdk.Implementation{Name: s.name, Title: "brig: a jail for untrusted code",
-		Version: s.o.Version}, &sdk.ServerOptions{
+		Version: s.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
-		Logger:       slog.New(quiet{s.o.Logger.Handler()}),
+		Logger:       slog.New(quiet{s.Logger.Handler()}),
 		Capabilities: &sdk.ServerCapabilities{},
 		GetSessionID: func() string { return id },
 	})
@@ -107,7 +107,7 @@ func (x *session) begin(ctx context.Context) (_ context.Context, done func(), no
 		return nil, nil, &nsjail.Refusal{Message: "the session has ended", Code: "session_ended", Layer: "sandbox",
 			NextSteps: []string{"Begin a new session."}}
 	}
-	if x.calls >= x.o.MaxCalls {
+	if x.calls >= x.bounds.calls {
 		return nil, nil, &nsjail.Refusal{Message: fmt.Sprintf("%d calls of this session run already", x.calls),
 			Code: "too_many_calls", Layer: "quota",
 			NextSteps: []string{"Wait for one of them to end, or cancel it, and call again."}}
@@ -138,8 +138,8 @@ func (x *session) end() {
 		x.cancel(errEnded)
 		<-x.idle
 		if x.sandbox != "" { // no call is left that could change it
-			if err := x.o.Engine.DeleteSandbox(x.who(), x.sandbox); err != nil {
-				x.o.Logger.Error("the sandbox of an MCP session is not removed", "sandbox", x.sandbox, "err", err)
+			if err := x.Engine.DeleteSandbox(x.who(), x.sandbox); err != nil {
+				x.Logger.Error("the sandbox of an MCP session is not removed", "sandbox", x.sandbox, "err", err)
 			}
 		}
 		if x.onEnd != nil {
@@ -177,8 +177,7 @@ func (x *session) box(ctx context.Context) (string, *nsjail.Refusal) {
 	if x.sandbox != "" {
 		return x.sandbox, nil
 	}
-	r := x.o.Sandbox
-	info, err := x.o.Engine.CreateSandbox(ctx, x.who(), &r)
+	info, err := x.Engine.CreateSandbox(ctx, x.who(), &engine.SandboxRequest{})
 	if err != nil {
 		return "", asRefusal(err)
 	}
@@ -191,7 +190,7 @@ func (x *session) lost(id string, no *nsjail.Refusal) *nsjail.Refusal {
 	if id == "" || no.Layer != "sandbox" {
 		return no
 	}
-	if _, err := x.o.Engine.Sandbox(x.who(), id); err == nil {
+	if _, err := x.Engine.Sandbox(x.who(), id); err == nil {
 		return no // it concerns a file
 	}
 	x.making.Lock()

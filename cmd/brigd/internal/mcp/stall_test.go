@@ -47,7 +47,7 @@ func raw(t *testing.T, url, text string) (status int, closed bool) {
 func TestStalledBodies(t *testing.T) {
 	const stalled = "Content-Length: 9\r\n\r\n"
 	ann := "Authorization: Bearer ann\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
-	s, url := listen(t, Options{Engine: newFake(), Caller: byToken, BodyTime: 300 * time.Millisecond, MaxMessage: 1000})
+	s, url := listen(t, Options{Engine: newFake(), Authenticate: byToken, BodyTime: 300 * time.Millisecond, MaxBody: 1000})
 	other := serveHTTP(t, s.Elsewhere())
 	var all sync.WaitGroup
 	for name, c := range map[string]struct {
@@ -166,7 +166,7 @@ func (l *logs) String() string {
 // TestRequestsAreLogged, also those that are refused; on a line each, and without secrets.
 func TestRequestsAreLogged(t *testing.T) {
 	var l logs
-	s, url := listen(t, Options{Engine: newFake(), Caller: byToken, Logger: slog.New(slog.NewTextHandler(&l, nil))})
+	s, url := listen(t, Options{Engine: newFake(), Authenticate: byToken, Logger: slog.New(slog.NewTextHandler(&l, nil))})
 	other := serveHTTP(t, s.Elsewhere())
 	send(t, "POST", url, initialize, "Authorization", "Bearer ann:secret", "X-Request-Id", "mine")
 	send(t, "POST", url, initialize+" secret", "Authorization", "Bearer a\tb level=ERROR:secret", "X-Request-Id",
@@ -200,7 +200,7 @@ func TestRequestsAreLogged(t *testing.T) {
 func TestMaxRequests(t *testing.T) {
 	f := newFake()
 	started, ended := f.waiting()
-	s, url := listen(t, Options{Engine: f, Caller: byToken, MaxRequests: 1})
+	s, url := listen(t, Options{Engine: f, Authenticate: byToken, MaxRequests: 1})
 	status, text := send(t, "POST", url, initialize, "Authorization", "Bearer x")
 	if status != 200 || s.Sessions() != 1 {
 		t.Fatal(status, text)

@@ -5,31 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"brig/agent/engine"
 )
 
-// ServeStdio serves one session on o.In and o.Out. It returns nil when In ends or ctx is cancelled. Only protocol
-// messages are written to Out. A line that is not a message is answered with an error, and the session goes on. When In
-// ends, running calls are cancelled, since the client has disconnected.
-func ServeStdio(ctx context.Context, o Options) error {
-	s, err := newService(o)
-	if err != nil {
-		return err
-	}
-	in, out := io.ReadCloser(os.Stdin), io.WriteCloser(os.Stdout)
-	if o.In != nil {
-		in = o.In
-	}
-	if o.Out != nil {
-		out = o.Out
-	}
-	x := s.open(o.Local, "", nil)
+// ServeStdio serves one session of a caller on in and out. It returns nil when in ends or ctx is cancelled. Only
+// protocol messages are written to out. A line that is not a message is answered with an error, and the session goes
+// on. When in ends, running calls are cancelled, since the client has disconnected.
+func (s *Server) ServeStdio(ctx context.Context, c engine.Caller, in io.ReadCloser, out io.Writer) error {
+	x := s.open(c, "", nil)
 	defer x.end()
 	flying := &flight{}
 	both := &oneByOne{w: out, flying: flying}
-	reader := newLines(in, both, s.o.MaxMessage, x.batches, flying)
+	reader := newLines(in, both, int(s.MaxBody), x.batches, flying)
 	conn, err := x.server.Connect(ctx, &sdk.IOTransport{Reader: reader, Writer: keepOpen{both}, MaxLineLength: -1}, nil)
 	if err != nil {
 		return fmt.Errorf("the MCP session over stdio cannot begin: %w", err)

@@ -54,7 +54,7 @@ func (x *session) handler(t *tool) sdk.ToolHandler {
 		c := &call{session: x, tool: t, args: req.Params.Arguments}
 		defer func() {
 			if why := recover(); why != nil { // a panic in the SDK's goroutine would end the process and all sessions
-				x.o.Logger.Error("an MCP tool has panicked", "tool", t.def.Name, "why", why, "stack", string(debug.Stack()))
+				x.Logger.Error("an MCP tool has panicked", "tool", t.def.Name, "why", why, "stack", string(debug.Stack()))
 				res = c.refuse(&nsjail.Refusal{Message: "the server has made a mistake", Code: "internal", Layer: "request",
 					NextSteps: []string{"Tell the operator of the server, whose log says more."}})
 			}
@@ -72,7 +72,7 @@ func (x *session) handler(t *tool) sdk.ToolHandler {
 		if token := req.Params.GetProgressToken(); token != nil {
 			c.progress = &progress{token: token, to: req.Session}
 		}
-		x.o.Logger.Debug("an MCP tool is called", "tool", t.def.Name, "bytes", len(c.args))
+		x.Logger.Debug("an MCP tool is called", "tool", t.def.Name, "bytes", len(c.args))
 		return t.call(ctx, c), nil
 	}
 }

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 )
 
 func TestListsTools(t *testing.T) {
-	client, _ := connect(t, service1(t, Options{Engine: newFake(), ToolsFile: declared()}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: newFake()}, declared(), ordinary), nil)
 	list, err := client.ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func TestListsTools(t *testing.T) {
 
 func TestCallsEveryTool(t *testing.T) {
 	f := newFake()
-	client, x := connect(t, service1(t, Options{Engine: f, ToolsFile: declared()}), nil)
+	client, x := connect(t, service1(t, Options{Engine: f}, declared(), ordinary), nil)
 	for _, c := range []struct {
 		name, args, want string
 	}{
@@ -89,7 +90,7 @@ func TestCallsEveryTool(t *testing.T) {
 // TestRefusals: each is a result with a remedy, and no error of the protocol.
 func TestRefusals(t *testing.T) {
 	f := newFake()
-	client, _ := connect(t, service1(t, Options{Engine: f, ToolsFile: declared()}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: f}, declared(), ordinary), nil)
 	for _, c := range []struct {
 		name, args, want string
 	}{
@@ -134,7 +135,7 @@ func TestRefusals(t *testing.T) {
 // TestFailingProgram: how a program ends is a result, too; what it prints cannot pass for the server's words.
 func TestFailingProgram(t *testing.T) {
 	f := newFake()
-	client, _ := connect(t, service1(t, Options{Engine: f}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: f}, "", ordinary), nil)
 	for status, want := range map[string]string{"failed": "exit code 3", "timeout": "longer timeout",
 		"memory": "more memory", "disk": "disk is full", "output": "print less"} {
 		f.run = func(context.Context, *engine.Request, func(engine.Event)) *engine.Response {
@@ -156,7 +157,7 @@ func TestFailingProgram(t *testing.T) {
 // TestExpiredSandbox: the model learns that its files are gone, and the next call works.
 func TestExpiredSandbox(t *testing.T) {
 	f := newFake()
-	client, _ := connect(t, service1(t, Options{Engine: f}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: f}, "", ordinary), nil)
 	call1(t, client, "write_file", map[string]any{"path": "a", "content": "b"})
 	f.mu.Lock()
 	delete(f.boxes, "box_1")
@@ -175,7 +176,7 @@ func TestExpiredSandbox(t *testing.T) {
 // TestSessionsAreApart: two sessions of one caller have a sandbox each, and a session's is gone when it ends.
 func TestSessionsAreApart(t *testing.T) {
 	f := newFake()
-	s := service1(t, Options{Engine: f})
+	s := service1(t, Options{Engine: f}, "", ordinary)
 	a, _ := connect(t, s, nil)
 	b, _ := connect(t, s, nil)
 	call1(t, a, "write_file", map[string]any{"path": "/work/secret", "content": "x"})
@@ -193,22 +194,24 @@ func TestSessionsAreApart(t *testing.T) {
 	}
 }
 
-type gate func(context.Context, engine.Caller) (func(), error)
+type gate func() (func(), error)
 
-func (g gate) Enter(ctx context.Context, c engine.Caller) (func(), error) { return g(ctx, c) }
+func (gate) Ask(string) error { return nil }
+
+func (g gate) Enter(context.Context, string) (func(), error) { return g() }
 
 func TestGate(t *testing.T) {
 	var in, out atomic.Int32
 	full := false
 	client, _ := connect(t, service1(t,
-		Options{Engine: newFake(), Gate: gate(func(context.Context, engine.Caller) (func(), error) {
+		Options{Engine: newFake(), Gate: gate(func() (func(), error) {
 			if full {
 				return nil, &nsjail.Refusal{Message: "the queue is full", Code: "queue_full", Layer: "queue",
 					NextSteps: []string{"wait 3 seconds"}}
 			}
 			in.Add(1)
 			return func() { out.Add(1) }, nil
-		})}), nil)
+		})}, "", ordinary), nil)
 	call1(t, client, "run_command", map[string]any{"cmd": []string{"x"}})
 	call1(t, client, "list_files", nil)
 	if in.Load() != 1 || out.Load() != 1 {
@@ -221,27 +224,23 @@ func TestGate(t *testing.T) {
 	}
 }
 
-func TestBadOptions(t *testing.T) {
+func TestBadToolsFile(t *testing.T) {
 	dir := t.TempDir()
 	taken := filepath.Join(dir, "taken.yaml")
 	if err := os.WriteFile(taken, []byte("tools: [{name: run_code, description: mine, script: {command: cat}}]"),
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []Options{{}, {Engine: newFake(), ToolsFile: filepath.Join(dir, "none")},
-		{Engine: newFake(), ToolsFile: taken}} {
-		if _, err := newService(o); err == nil {
-			t.Errorf("%+v", o)
-		}
-		if err := ServeStdio(t.Context(), o); err == nil {
-			t.Errorf("%+v", o)
+	for _, file := range []string{filepath.Join(dir, "none"), taken} {
+		if _, err := New(Options{Engine: newFake(), Logger: slog.New(slog.DiscardHandler)}, file); err == nil {
+			t.Error(file)
 		}
 	}
 }
 
 // A command line is what a model sends first: it is told what to send instead.
 func TestCommandLines(t *testing.T) {
-	client, _ := connect(t, service1(t, Options{Engine: newFake()}), nil)
+	client, _ := connect(t, service1(t, Options{Engine: newFake()}, "", ordinary), nil)
 	for _, key := range []string{"cmd", "command", "shell"} {
 		o, err := client.CallTool(t.Context(),
 			&sdk.CallToolParams{Name: "run_command", Arguments: json.RawMessage(`{"` + key + `":"cat a && wc <b"}`)})

@@ -1,8 +1,4 @@
-// Package body divides the number of requests, and the memory for their bodies, among callers.
-//
-// Memory is counted as a body arrives, not as announced. One caller has at most a quarter of what the others leave. The
-// first 64 KiB of each body are not counted, so that small requests are accepted while large ones exhaust the budget.
-package body
+package front
 
 import (
 	"errors"
@@ -22,13 +18,17 @@ const (
 // The errors of Read, besides os.ErrDeadlineExceeded and the errors of the connection.
 var (
 	ErrTooLarge = errors.New("the body is larger than it may be")
-	ErrNoBudget = errors.New("the bodies of all requests, or of this caller, take as much memory as they may")
+	errNoBudget = errors.New("the bodies of all requests, or of this caller, take as much memory as they may")
 )
 
 // Memory is the part for a Budget of bytes: one caller has at most a quarter of what the others leave.
 const Memory = 4
 
-// Budget is a quantity that callers share. Its methods are safe for concurrent use.
+// Budget is a quantity that callers share: the number of requests, or the memory for their bodies. Its methods are
+// safe for concurrent use.
+//
+// Memory is counted as a body arrives, not as announced. The first 64 KiB of each body are not counted, so that small
+// requests are accepted while large ones exhaust the budget.
 type Budget struct {
 	mu   sync.Mutex
 	part int64
@@ -85,7 +85,7 @@ func (b *Budget) Read(
 			size := min(2*int64(cap(text)), end)
 			more := max(0, size-apart) - held
 			if !b.Take(caller, more) {
-				return nil, release, ErrNoBudget
+				return nil, release, errNoBudget
 			}
 			held += more
 			text = append(make([]byte, 0, size), text...)

@@ -1,0 +1,77 @@
+// Package front is what brigd's faces over HTTP do alike, the one of package api and the one of package mcp: it names
+// and logs each request, refuses those of foreign web pages, bounds requests and their bodies, and answers refusals.
+package front
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"brig/agent/engine"
+	"brig/cmd/brigd/internal/live"
+	"brig/cmd/brigd/internal/trace"
+	"brig/nsjail"
+)
+
+// Engine is what runs things: an *engine.Engine. Errors that are *nsjail.Refusal keep their words; others are faults.
+type Engine interface {
+	Run(ctx context.Context, c engine.Caller, r *engine.Request, stream func(engine.Event)) *engine.Response
+	Languages() []engine.Language
+	CreateSandbox(ctx context.Context, c engine.Caller, r *engine.SandboxRequest) (*engine.SandboxInfo, error)
+	Sandboxes(c engine.Caller) []engine.SandboxInfo
+	Sandbox(c engine.Caller, id string) (*engine.SandboxInfo, error)
+	DeleteSandbox(c engine.Caller, id string) error
+	PutFile(c engine.Caller, id, path string, r io.Reader, mode fs.FileMode) (*engine.FileInfo, error)
+	GetFile(c engine.Caller, id, path string) (io.ReadCloser, *engine.FileInfo, error)
+	ListFiles(c engine.Caller, id, path string, recursive bool, after string) ([]engine.FileInfo, bool, error)
+	DeleteFile(c engine.Caller, id, path string) error
+	Allowed(c engine.Caller, id, path string, write bool) (bool, error)
+}
+
+// Options are what the faces are made of. MCP over stdio needs those of the first group only.
+type Options struct {
+	Engine  Engine
+	Gate    trace.Gate
+	Version string // of brigd
+	// Logger gets a line for each HTTP request. Over stdio it must not write to stdout.
+	Logger  *slog.Logger
+	MaxBody int64 // bytes of a JSON body, or of a message
+
+	// Authenticate returns who sends an HTTP request.
+	Authenticate func(*http.Request) (engine.Caller, *nsjail.Refusal)
+	// Hosts are the names, without port, by which a TCP client may call this server: others are refused, as a name that an
+	// attacker has pointed here (DNS rebinding). "localhost" and the address that it has connected to are always right.
+	Hosts []string
+	// Origins are the web pages, as "https://example.org", whose scripts may call.
+	Origins     []string
+	MaxRequests int           // at once; one caller has half of what the others leave
+	BodyTime    time.Duration // for a body to arrive (30 s), and 1 s more for each MiB; a file has eight times that
+	WriteTime   time.Duration // for a client to take a piece of the answer (30 s)
+
+	// Of HTTP and JSON only: Ready reports whether runs are taken. Health adds what a caller may know of it, by name.
+	Ready   func() bool
+	Health  func() map[string]string
+	Metrics http.Handler
+	Live    *live.Table
+	MaxFile int64 // bytes of a file up or down
+}
+
+// Face is what the requests of one face share.
+type Face struct {
+	Options
+	Places *Budget // of requests
+	Bodies *Budget // bytes of bodies in memory
+}
+
+// maxBuffered is how many bytes of all bodies are held at once, unless four of the largest need more.
+const maxBuffered = 256 << 20
+
+// New returns a Face.
+func New(o Options) *Face {
+	o.BodyTime, o.WriteTime = cmp.Or(o.BodyTime, 30*time.Second), cmp.Or(o.WriteTime, 30*time.Second)
+	return &Face{o, NewBudget(int64(o.MaxRequests), 2), NewBudget(max(maxBuffered, Memory*o.MaxBody), Memory)}
+}
