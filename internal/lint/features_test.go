@@ -19,6 +19,7 @@ import (
 	"brig/agent/token"
 	"brig/agent/workspace"
 	"brig/netns/egress"
+	network "brig/netns/egress/policy"
 	"brig/nsjail"
 )
 
@@ -253,7 +254,7 @@ func (e ended) Execute(_ context.Context, j *nsjail.Job) (*nsjail.Result, error)
 	*e.spec = j.Spec
 	return &nsjail.Result{Status: nsjail.StatusTimeout, ExitCode: -1, Signal: "SIGKILL", TimedOut: true, LimitsHit: []string{"wall"}, Usage: nsjail.NoUsage(),
 		Output: nsjail.Output{StdoutBytes: 7, StderrBytes: 8, StderrDropped: 9}, Violation: &nsjail.Violation{Syscall: "mount", Count: 2},
-		Network: &egress.Summary{Total: 3, ByVerdict: map[egress.Verdict]int{egress.VerdictDeny: 3}, ByReason: map[egress.Reason]int{egress.ReasonBlocked: 3}}}, nil
+		Network: &egress.Summary{Total: 3, ByVerdict: map[egress.Verdict]int{egress.VerdictDeny: 3}, ByReason: map[egress.Reason]int{network.ReasonBlocked: 3}}}, nil
 }
 
 // TestRequestAndAnswer: the fields of a request are those of the jail, and the fields of a jail's result are in the
@@ -270,7 +271,7 @@ func TestRequestAndAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := e.Run(t.Context(), engine.Caller{}, &r, nil)
-	want := "[id] 64m 0.5 1m30s [A=b] /tmp egress [example.org:443] timeout -1 SIGKILL true [wall] [{syscall mount 2} {network " + string(egress.ReasonBlocked) + " 3}]\n"
+	want := "[id] 64m 0.5 1m30s [A=b] /tmp egress [example.org:443] timeout -1 SIGKILL true [wall] [{syscall mount 2} {network " + string(network.ReasonBlocked) + " 3}]\n"
 	if text := fmt.Sprintln(s.Args, s.Limits.Memory, s.Limits.CPUs, s.Limits.Wall, s.Env, s.Workdir, s.Net, s.Egress.Allow, a.Status, a.ExitCode, a.Signal, a.TimedOut, a.LimitsHit, a.Violations); text != want {
 		t.Errorf("got %swant %s%+v", text, want, a.Error)
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"brig/netns/egress/policy"
 	"brig/netns/egress/wire"
 
 	"golang.org/x/sys/unix"
@@ -25,7 +26,7 @@ type conn struct {
 	c     *net.TCPConn
 	to    netip.AddrPort
 	name  string // "": the payload used an address
-	d     Decision
+	d     policy.Decision
 	f     *flow
 	e     Event
 	begin time.Time
@@ -39,20 +40,20 @@ func (s *Server) arrived(c *net.TCPConn, redirected bool) {
 	to, err := s.destination(c, redirected)
 	if err != nil { // not redirected: the payload has connected to the catch-all's port itself
 		k.e.Destination = c.LocalAddr().String()
-		k.refuse(VerdictDeny, ReasonPort)
+		k.refuse(VerdictDeny, policy.ReasonPort)
 		return
 	}
 	k.to = netip.AddrPortFrom(plainAddr(to.Addr()), to.Port())
 	k.e.Destination, k.e.Port = k.to.String(), k.to.Port()
 	k.name, _ = s.pool.Name(k.to.Addr())
 	k.e.Name = k.name
-	if r := s.lim.enter(); r != ReasonNone {
+	if r := s.lim.enter(); r != policy.ReasonNone {
 		k.refuse(verdictOf(r), r)
 		return
 	}
 	if !s.track(c) {
 		s.lim.leave()
-		k.refuse(VerdictError, ReasonClosed)
+		k.refuse(VerdictError, policy.ReasonClosed)
 		return
 	}
 	k.busy(true)
@@ -102,14 +103,14 @@ func destination(c *net.TCPConn, redirected bool) (netip.AddrPort, error) {
 }
 
 // decide evaluates the policy. A synthetic address without a name is refused.
-func (s *Server) decide(name string, to netip.AddrPort, udp bool) Decision {
+func (s *Server) decide(name string, to netip.AddrPort, udp bool) policy.Decision {
 	switch {
 	case name != "" && udp:
-		return Decision{Reason: ReasonUDP}
+		return policy.Decision{Reason: policy.ReasonUDP}
 	case name != "":
 		return s.m.Host(name, to.Port())
 	case Synthetic(to.Addr()):
-		return Decision{Reason: ReasonNoRule}
+		return policy.Decision{Reason: policy.ReasonNoRule}
 	}
 	return s.m.Addr(to.Addr(), to.Port(), udp)
 }
@@ -119,12 +120,12 @@ func (k *conn) serve() {
 	k.f = newFlow(k.s.ctx, k.s.lim, k.s.idle)
 	k.e.Rule = k.d.Text
 	switch {
-	case k.d.Allow && k.d.Mode == ModeHTTP, !k.d.Allow && k.to.Port() == httpPort:
+	case k.d.Allow && k.d.Mode == policy.ModeHTTP, !k.d.Allow && k.to.Port() == httpPort:
 		k.e.Kind = KindHTTP
 		k.serveHTTP()
 	case !k.d.Allow:
 		k.refuse(VerdictDeny, k.d.Reason)
-	case k.d.Mode == ModeTLS:
+	case k.d.Mode == policy.ModeTLS:
 		k.e.Kind = KindTLS
 		k.serveTLS()
 	default:
@@ -155,7 +156,7 @@ func (k *conn) dial(list []netip.AddrPort) (*net.TCPConn, []netip.AddrPort, *fai
 	ctx, cancel := context.WithTimeout(k.s.ctx, k.s.dialer.timeout)
 	defer cancel()
 	if q := k.s.lim.bytes; q != nil && q.left.Load() <= 0 {
-		return nil, list, &failure{verdict: VerdictDeny, reason: ReasonMaxBytes}
+		return nil, list, &failure{verdict: VerdictDeny, reason: policy.ReasonMaxBytes}
 	}
 	vet := k.s.dialer.vetName
 	if k.name == "" {
@@ -163,7 +164,7 @@ func (k *conn) dial(list []netip.AddrPort) (*net.TCPConn, []netip.AddrPort, *fai
 		list = []netip.AddrPort{k.to}
 	}
 	if list == nil {
-		if r := k.s.lim.name(k.name, &k.d); r != ReasonNone {
+		if r := k.s.lim.name(k.name, &k.d); r != policy.ReasonNone {
 			return nil, nil, &failure{verdict: VerdictDeny, reason: r}
 		}
 		var failed *failure
@@ -178,7 +179,7 @@ func (k *conn) dial(list []netip.AddrPort) (*net.TCPConn, []netip.AddrPort, *fai
 	up, ok := c.(*net.TCPConn)
 	if !ok || !k.s.track(c) {
 		_ = c.Close() // it cannot be relayed, or the server is closing
-		return nil, list, k.closing(&failure{VerdictError, ReasonConnectFailed, to.String()})
+		return nil, list, k.closing(&failure{VerdictError, policy.ReasonConnectFailed, to.String()})
 	}
 	k.e.Address = to.String()
 	return up, list, nil
@@ -187,7 +188,7 @@ func (k *conn) dial(list []netip.AddrPort) (*net.TCPConn, []netip.AddrPort, *fai
 // closing returns ReasonClosed instead of f if the server is closing.
 func (k *conn) closing(f *failure) *failure {
 	if k.s.ctx.Err() != nil {
-		return &failure{VerdictError, ReasonClosed, f.address}
+		return &failure{VerdictError, policy.ReasonClosed, f.address}
 	}
 	return f
 }
@@ -222,28 +223,28 @@ func (k *conn) relay(first []byte) {
 func (k *conn) ended(err error) Reason {
 	switch {
 	case err == nil:
-		return ReasonNone
+		return policy.ReasonNone
 	case k.s.ctx.Err() != nil:
-		return ReasonClosed
+		return policy.ReasonClosed
 	case errors.Is(err, errIdle):
-		return ReasonIdleTimeout
+		return policy.ReasonIdleTimeout
 	case errors.Is(err, errMaxBytes):
-		return ReasonMaxBytes
+		return policy.ReasonMaxBytes
 	}
-	return ReasonNone
+	return policy.ReasonNone
 }
 
 // serveTLS reads the ClientHello and checks the name in it.
 func (k *conn) serveTLS() {
 	h := &wire.Hello{}
-	if v, r := k.hello(h); r != ReasonNone {
+	if v, r := k.hello(h); r != policy.ReasonNone {
 		k.e.SNI = h.SNI
 		k.refuse(v, r)
 		return
 	}
 	k.e.SNI = h.SNI
-	if sni, ok := NormalizeName(h.SNI); !ok || sni != k.name {
-		k.refuse(VerdictDeny, ReasonSNIMismatch)
+	if sni, ok := policy.NormalizeName(h.SNI); !ok || sni != k.name {
+		k.refuse(VerdictDeny, policy.ReasonSNIMismatch)
 		return
 	}
 	first := h.Bytes()
@@ -254,7 +255,7 @@ func (k *conn) serveTLS() {
 // hello reads until the ClientHello is complete.
 func (k *conn) hello(h *wire.Hello) (Verdict, Reason) {
 	if err := k.c.SetReadDeadline(time.Now().Add(k.s.head)); err != nil {
-		return VerdictError, ReasonClosed
+		return VerdictError, policy.ReasonClosed
 	}
 	buf := buffers.Get().(*[copyBuffer]byte)
 	defer buffers.Put(buf)
@@ -263,13 +264,13 @@ func (k *conn) hello(h *wire.Hello) (Verdict, Reason) {
 		if n > 0 {
 			switch done, err := h.Feed(buf[:n]); {
 			case done:
-				return "", ReasonNone
+				return "", policy.ReasonNone
 			case err != nil:
-				return VerdictDeny, reasonOf(err, ReasonNotTLS)
+				return VerdictDeny, reasonOf(err, policy.ReasonNotTLS)
 			}
 		}
 		if err != nil {
-			return k.unread(err, len(h.Bytes()), ReasonNotTLS)
+			return k.unread(err, len(h.Bytes()), policy.ReasonNotTLS)
 		}
 	}
 }
@@ -278,13 +279,13 @@ func (k *conn) hello(h *wire.Hello) (Verdict, Reason) {
 func (k *conn) unread(err error, n int, bad Reason) (Verdict, Reason) {
 	switch {
 	case k.s.ctx.Err() != nil:
-		return VerdictError, ReasonClosed
+		return VerdictError, policy.ReasonClosed
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return VerdictDeny, ReasonSlow
+		return VerdictDeny, policy.ReasonSlow
 	case n > 0 && (err == io.EOF || err == io.ErrUnexpectedEOF):
 		return VerdictDeny, bad
 	}
-	return VerdictError, ReasonClosed
+	return VerdictError, policy.ReasonClosed
 }
 
 // reasonOf returns the Reason of an error of package wire, else otherwise.

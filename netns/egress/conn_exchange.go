@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"brig/netns/egress/policy"
 	"brig/netns/egress/wire"
 )
 
@@ -23,7 +24,7 @@ const bodyGrace = time.Second
 func (w *web) forward(req *wire.Request) bool {
 	for {
 		if failed := w.connect(); failed != nil {
-			if failed.reason == ReasonClosed {
+			if failed.reason == policy.ReasonClosed {
 				return w.abort(failed.verdict, failed.reason)
 			}
 			return w.refuse(failed.verdict, statusOf(failed), failed.reason, w.target())
@@ -42,7 +43,7 @@ func statusOf(f *failure) int {
 	switch {
 	case f.verdict == VerdictDeny:
 		return 403
-	case f.reason == ReasonConnectTimeout:
+	case f.reason == policy.ReasonConnectTimeout:
 		return 504
 	}
 	return 502
@@ -102,7 +103,7 @@ func (w *web) wait(u *upload, grace time.Duration) bool {
 func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
 	w.k.s.whole(w.up.c, false)
 	if _, err := w.up.Write(req.Head); err != nil {
-		if again && w.k.ended(err) == ReasonNone {
+		if again && w.k.ended(err) == policy.ReasonNone {
 			return false, err
 		}
 		return w.unanswered(err), nil
@@ -112,7 +113,7 @@ func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
 		res, err := w.response(req)
 		if err != nil {
 			w.wait(u, 0)
-			if again && !w.answered() && w.k.ended(err) == ReasonNone && reasonOf(err, "") == "" {
+			if again && !w.answered() && w.k.ended(err) == policy.ReasonNone && reasonOf(err, "") == "" {
 				return false, err
 			}
 			return w.blame(err, u.err), nil
@@ -143,12 +144,12 @@ func (w *web) response(req *wire.Request) (*wire.Response, error) {
 
 // blame ends a request without a response. If its body failed, that is the reason.
 func (w *web) blame(err, body error) bool {
-	switch r := reasonOf(body, ReasonNone); {
-	case r != ReasonNone:
+	switch r := reasonOf(body, policy.ReasonNone); {
+	case r != policy.ReasonNone:
 		return w.refuse(VerdictDeny, 400, r, w.target())
 	case errors.Is(body, io.ErrUnexpectedEOF):
-		return w.abort(VerdictError, ReasonClosed)
-	case w.k.ended(body) != ReasonNone:
+		return w.abort(VerdictError, policy.ReasonClosed)
+	case w.k.ended(body) != policy.ReasonNone:
 		err = body
 	}
 	return w.unanswered(err)
@@ -157,14 +158,14 @@ func (w *web) blame(err, body error) bool {
 // unanswered ends a request without a proper response.
 func (w *web) unanswered(err error) bool {
 	switch r := w.k.ended(err); {
-	case r == ReasonClosed, w.k.f.received.Load() != w.r:
+	case r == policy.ReasonClosed, w.k.f.received.Load() != w.r:
 		return w.abort(VerdictError, r)
-	case r == ReasonIdleTimeout:
+	case r == policy.ReasonIdleTimeout:
 		return w.refuse(VerdictError, 504, r, w.target())
-	case r == ReasonMaxBytes:
+	case r == policy.ReasonMaxBytes:
 		return w.refuse(VerdictDeny, 403, r, w.target())
 	}
-	return w.refuse(VerdictError, 502, ReasonProtocol, w.target())
+	return w.refuse(VerdictError, 502, policy.ReasonProtocol, w.target())
 }
 
 // finish relays the body of the final response, or everything after an upgrade.
@@ -185,12 +186,12 @@ func (w *web) finish(req *wire.Request, res *wire.Response, u *upload, err error
 	sent := w.wait(u, grace)
 	if err != nil {
 		r := w.k.ended(err)
-		if r == ReasonNone && (errors.Is(err, io.ErrUnexpectedEOF) || reasonOf(err, "") != "") {
-			r = ReasonProtocol // the body does not have the length that the server announced
+		if r == policy.ReasonNone && (errors.Is(err, io.ErrUnexpectedEOF) || reasonOf(err, "") != "") {
+			r = policy.ReasonProtocol // the body does not have the length that the server announced
 		}
 		return w.abort(VerdictAllow, r)
 	}
-	w.line(VerdictAllow, ReasonNone)
+	w.line(VerdictAllow, policy.ReasonNone)
 	if res.Close || req.Close || !sent || res.Body.Kind == wire.UntilClose {
 		w.linger()
 		return false

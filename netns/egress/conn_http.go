@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"brig/netns/egress/policy"
 	"brig/netns/egress/wire"
 )
 
@@ -144,15 +145,15 @@ func (w *web) request() bool {
 		if err != io.EOF {
 			n = 1
 		}
-		return w.abort(k.unread(err, n, ReasonNotHTTP))
+		return w.abort(k.unread(err, n, policy.ReasonNotHTTP))
 	}
 	k.e.Method, k.e.Path, k.e.Host = req.Method, req.Path, req.Host
 	if !k.d.Allow {
 		return w.refuse(VerdictDeny, 403, k.d.Reason, w.target())
 	}
-	if r := w.check(req); r != ReasonNone {
+	if r := w.check(req); r != policy.ReasonNone {
 		host := w.target()
-		if r == ReasonHostMismatch {
+		if r == policy.ReasonHostMismatch {
 			host = req.Host
 		}
 		return w.refuse(VerdictDeny, 403, r, host)
@@ -174,18 +175,18 @@ func (w *web) target() string {
 func (w *web) check(req *wire.Request) Reason {
 	k := w.k
 	if req.HostPort != 0 && req.HostPort != int(k.to.Port()) {
-		return ReasonHostMismatch
+		return policy.ReasonHostMismatch
 	}
-	if host, ok := NormalizeName(req.Host); !ok || host != k.name {
-		return ReasonHostMismatch
+	if host, ok := policy.NormalizeName(req.Host); !ok || host != k.name {
+		return policy.ReasonHostMismatch
 	}
-	if r := k.s.m.Request(k.d, req.Method, req.Target); r != ReasonNone {
+	if r := k.s.m.Request(k.d, req.Method, req.Target); r != policy.ReasonNone {
 		return r
 	}
 	if (req.Upgrade || req.Override != "") && !k.s.m.Unlimited(k.d) {
-		return ReasonMethod // after an upgrade there are no methods; an override hides one
+		return policy.ReasonMethod // after an upgrade there are no methods; an override hides one
 	}
-	return ReasonNone
+	return policy.ReasonNone
 }
 
 // connect connects to the server, or reuses the connection of the last request if it is still open.
@@ -198,7 +199,7 @@ func (w *web) connect() *failure {
 		return nil
 	}
 	if rate := w.k.s.lim.rate; rate != nil && w.list != nil && !rate.try(1, time.Now()) {
-		return &failure{verdict: VerdictDeny, reason: ReasonRate} // arrived has counted the first dial
+		return &failure{verdict: VerdictDeny, reason: policy.ReasonRate} // arrived has counted the first dial
 	}
 	up, list, failed := w.k.dial(w.list)
 	if w.list = list; failed != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 // site is an HTTP server behind a.test:80.
@@ -116,27 +118,27 @@ func TestHTTPRequestsOnOneConnection(t *testing.T) {
 }
 
 func TestHTTPRefusals(t *testing.T) {
-	policy := Policy{Allow: []Rule{{Host: "a.test", Mode: ModeHTTP, Methods: []string{"GET", "HEAD"}, Paths: []string{"/api"}}, {Host: "b.test"}}}
+	given := Policy{Allow: []Rule{{Host: "a.test", Mode: policy.ModeHTTP, Methods: []string{"GET", "HEAD"}, Paths: []string{"/api"}}, {Host: "b.test"}}}
 	for _, c := range []struct {
 		name, site, request string
 		status              int
 		reason              Reason
 	}{
-		{"method", "a.test", "DELETE /api HTTP/1.1\r\nHost: a.test\r\n\r\n", 403, ReasonMethod},
-		{"path", "a.test", "GET /other HTTP/1.1\r\nHost: a.test\r\n\r\n", 403, ReasonPath},
-		{"dot path", "a.test", "GET /api/../other HTTP/1.1\r\nHost: a.test\r\n\r\n", 403, ReasonPath},
-		{"host", "a.test", "GET /api HTTP/1.1\r\nHost: evil.test\r\n\r\n", 403, ReasonHostMismatch},
-		{"port in host", "a.test", "GET /api HTTP/1.1\r\nHost: a.test:81\r\n\r\n", 403, ReasonHostMismatch},
-		{"not allowed at all", "c.test", "GET /api HTTP/1.1\r\nHost: c.test\r\n\r\n", 403, ReasonNoRule},
-		{"upgrade with limits", "a.test", "GET /api HTTP/1.1\r\nHost: a.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n", 403, ReasonMethod},
-		{"override with limits", "a.test", "GET /api HTTP/1.1\r\nHost: a.test\r\nX-HTTP-Method-Override: DELETE\r\n\r\n", 403, ReasonMethod},
+		{"method", "a.test", "DELETE /api HTTP/1.1\r\nHost: a.test\r\n\r\n", 403, policy.ReasonMethod},
+		{"path", "a.test", "GET /other HTTP/1.1\r\nHost: a.test\r\n\r\n", 403, policy.ReasonPath},
+		{"dot path", "a.test", "GET /api/../other HTTP/1.1\r\nHost: a.test\r\n\r\n", 403, policy.ReasonPath},
+		{"host", "a.test", "GET /api HTTP/1.1\r\nHost: evil.test\r\n\r\n", 403, policy.ReasonHostMismatch},
+		{"port in host", "a.test", "GET /api HTTP/1.1\r\nHost: a.test:81\r\n\r\n", 403, policy.ReasonHostMismatch},
+		{"not allowed at all", "c.test", "GET /api HTTP/1.1\r\nHost: c.test\r\n\r\n", 403, policy.ReasonNoRule},
+		{"upgrade with limits", "a.test", "GET /api HTTP/1.1\r\nHost: a.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n", 403, policy.ReasonMethod},
+		{"override with limits", "a.test", "GET /api HTTP/1.1\r\nHost: a.test\r\nX-HTTP-Method-Override: DELETE\r\n\r\n", 403, policy.ReasonMethod},
 		{"smuggling", "b.test", "POST / HTTP/1.1\r\nHost: b.test\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "protocol"},
 		{"http/2", "b.test", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, ""},
-		{"not http", "b.test", "\x16\x03\x01\x02\x00\x01\x00\x01", 400, ReasonNotHTTP},
-		{"name in error", "d.test", "GET / HTTP/1.1\r\nHost: d.test\r\n\r\n", 403, ReasonNoRule},
+		{"not http", "b.test", "\x16\x03\x01\x02\x00\x01\x00\x01", 400, policy.ReasonNotHTTP},
+		{"name in error", "d.test", "GET / HTTP/1.1\r\nHost: d.test\r\n\r\n", 403, policy.ReasonNoRule},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t, policy).serve()
+			r := newRig(t, given).serve()
 			r.site("a.test")
 			r.site("b.test")
 			conn := r.dial(r.to(c.site, 80))
@@ -237,8 +239,8 @@ func TestHTTPBadServers(t *testing.T) {
 		verdict Verdict
 		reason  Reason
 	}{
-		{"/junk", 502, VerdictError, ReasonProtocol},
-		{"/short", 0, VerdictAllow, ReasonProtocol},
+		{"/junk", 502, VerdictError, policy.ReasonProtocol},
+		{"/short", 0, VerdictAllow, policy.ReasonProtocol},
 	} {
 		r := newRig(t, Policy{Allow: rules("a.test")}).serve()
 		r.site("a.test")

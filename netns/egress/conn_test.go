@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 func TestTCPRelaysBothWaysAndCounts(t *testing.T) {
@@ -42,7 +44,7 @@ func TestTCPRelaysBothWaysAndCounts(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	policy := Policy{Allow: rules("tcp://a.test:5000", "tcp://dead.test:5000", "tcp://none.test:5000", "tcp://inside.test:5000",
+	given := Policy{Allow: rules("tcp://a.test:5000", "tcp://dead.test:5000", "tcp://none.test:5000", "tcp://inside.test:5000",
 		"tcp://meta.test:5000", "tcp://own.test:5000", "8.8.8.0/24:5000", "tcp://two.test:5000"),
 		Deny: rules("b.test"), ConnectTimeout: Duration(300 * time.Millisecond)}
 	ip := netip.MustParseAddrPort
@@ -52,25 +54,25 @@ func TestRefusals(t *testing.T) {
 		verdict Verdict
 		reason  Reason
 	}{
-		{"port", func(r *rig) netip.AddrPort { return r.to("a.test", 5001) }, VerdictDeny, ReasonPort},
-		{"no rule", func(r *rig) netip.AddrPort { return r.to("c.test", 5000) }, VerdictDeny, ReasonNoRule},
-		{"denied", func(r *rig) netip.AddrPort { return r.to("b.test", 5000) }, VerdictDeny, ReasonDenied},
-		{"synthetic without a name", func(*rig) netip.AddrPort { return ip("198.19.3.4:5000") }, VerdictDeny, ReasonNoRule},
-		{"address", func(*rig) netip.AddrPort { return ip("9.9.9.9:5000") }, VerdictDeny, ReasonNoRule},
-		{"mapped address", func(*rig) netip.AddrPort { return ip("[::ffff:9.9.9.9]:5000") }, VerdictDeny, ReasonNoRule},
-		{"private address", func(*rig) netip.AddrPort { return ip("10.0.0.1:5000") }, VerdictDeny, ReasonBlocked},
-		{"zoned address", func(*rig) netip.AddrPort { return ip("[fe80::1%lo]:5000") }, VerdictDeny, ReasonBlocked},
-		{"metadata", func(*rig) netip.AddrPort { return ip("169.254.169.254:5000") }, VerdictDeny, ReasonMetadata},
-		{"own address in a prefix", func(*rig) netip.AddrPort { return ip("8.8.8.8:5000") }, VerdictDeny, ReasonOwnAddress},
-		{"timeout", func(r *rig) netip.AddrPort { return r.to("dead.test", 5000) }, VerdictError, ReasonConnectTimeout},
-		{"refused", func(r *rig) netip.AddrPort { return r.to("two.test", 5000) }, VerdictError, ReasonConnectFailed},
-		{"no address", func(r *rig) netip.AddrPort { return r.to("none.test", 5000) }, VerdictError, ReasonNoAddress},
-		{"name to inside", func(r *rig) netip.AddrPort { return r.to("inside.test", 5000) }, VerdictDeny, ReasonBlocked},
-		{"name to metadata", func(r *rig) netip.AddrPort { return r.to("meta.test", 5000) }, VerdictDeny, ReasonMetadata},
-		{"name to own", func(r *rig) netip.AddrPort { return r.to("own.test", 5000) }, VerdictDeny, ReasonOwnAddress},
+		{"port", func(r *rig) netip.AddrPort { return r.to("a.test", 5001) }, VerdictDeny, policy.ReasonPort},
+		{"no rule", func(r *rig) netip.AddrPort { return r.to("c.test", 5000) }, VerdictDeny, policy.ReasonNoRule},
+		{"denied", func(r *rig) netip.AddrPort { return r.to("b.test", 5000) }, VerdictDeny, policy.ReasonDenied},
+		{"synthetic without a name", func(*rig) netip.AddrPort { return ip("198.19.3.4:5000") }, VerdictDeny, policy.ReasonNoRule},
+		{"address", func(*rig) netip.AddrPort { return ip("9.9.9.9:5000") }, VerdictDeny, policy.ReasonNoRule},
+		{"mapped address", func(*rig) netip.AddrPort { return ip("[::ffff:9.9.9.9]:5000") }, VerdictDeny, policy.ReasonNoRule},
+		{"private address", func(*rig) netip.AddrPort { return ip("10.0.0.1:5000") }, VerdictDeny, policy.ReasonBlocked},
+		{"zoned address", func(*rig) netip.AddrPort { return ip("[fe80::1%lo]:5000") }, VerdictDeny, policy.ReasonBlocked},
+		{"metadata", func(*rig) netip.AddrPort { return ip("169.254.169.254:5000") }, VerdictDeny, policy.ReasonMetadata},
+		{"own address in a prefix", func(*rig) netip.AddrPort { return ip("8.8.8.8:5000") }, VerdictDeny, policy.ReasonOwnAddress},
+		{"timeout", func(r *rig) netip.AddrPort { return r.to("dead.test", 5000) }, VerdictError, policy.ReasonConnectTimeout},
+		{"refused", func(r *rig) netip.AddrPort { return r.to("two.test", 5000) }, VerdictError, policy.ReasonConnectFailed},
+		{"no address", func(r *rig) netip.AddrPort { return r.to("none.test", 5000) }, VerdictError, policy.ReasonNoAddress},
+		{"name to inside", func(r *rig) netip.AddrPort { return r.to("inside.test", 5000) }, VerdictDeny, policy.ReasonBlocked},
+		{"name to metadata", func(r *rig) netip.AddrPort { return r.to("meta.test", 5000) }, VerdictDeny, policy.ReasonMetadata},
+		{"name to own", func(r *rig) netip.AddrPort { return r.to("own.test", 5000) }, VerdictDeny, policy.ReasonOwnAddress},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newRig(t, policy).serve()
+			r := newRig(t, given).serve()
 			r.own = []netip.Addr{netip.MustParseAddr("8.8.8.8"), netip.MustParseAddr("93.184.216.40")}
 			r.names["dead.test"] = []netip.Addr{netip.MustParseAddr("93.184.216.50")}
 			r.names["inside.test"] = []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("::ffff:127.0.0.1")}
@@ -111,11 +113,11 @@ func TestVettedAddressesOneAfterTheOther(t *testing.T) {
 }
 
 func TestControlVetsTheSocketsOwnAddress(t *testing.T) {
-	d := newDialer(&Config{Policy: &Policy{}, Own: func() ([]netip.Addr, error) { return nil, nil }}, new(Matcher))
+	d := newDialer(&Config{Policy: &Policy{}, Own: func() ([]netip.Addr, error) { return nil, nil }}, new(policy.Matcher))
 	l := listenTCP(t)
 	_, err := d.one(t.Context(), "tcp4", addrPort(l.Addr()), d.vetName)
 	var refused vetError
-	if !errors.As(err, &refused) || Reason(refused) != ReasonBlocked {
+	if !errors.As(err, &refused) || Reason(refused) != policy.ReasonBlocked {
 		t.Errorf("%v", err)
 	}
 }
@@ -153,11 +155,11 @@ func TestTLSMode(t *testing.T) {
 	}{
 		{"right", helloFor(t, "a.test"), VerdictAllow, ""},
 		{"upper case", helloFor(t, "A.Test"), VerdictAllow, ""},
-		{"another", helloFor(t, "b.test"), VerdictDeny, ReasonSNIMismatch},
-		{"none", helloFor(t, ""), VerdictDeny, ReasonNoSNI},
-		{"http", []byte("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"), VerdictDeny, ReasonNotTLS},
-		{"cut off", helloFor(t, "a.test")[:40], VerdictDeny, ReasonNotTLS},
-		{"nothing", nil, VerdictError, ReasonClosed},
+		{"another", helloFor(t, "b.test"), VerdictDeny, policy.ReasonSNIMismatch},
+		{"none", helloFor(t, ""), VerdictDeny, policy.ReasonNoSNI},
+		{"http", []byte("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"), VerdictDeny, policy.ReasonNotTLS},
+		{"cut off", helloFor(t, "a.test")[:40], VerdictDeny, policy.ReasonNotTLS},
+		{"nothing", nil, VerdictError, policy.ReasonClosed},
 	} {
 		for _, step := range []int{1 << 20, 7} {
 			t.Run(c.name, func(t *testing.T) {
@@ -205,7 +207,7 @@ func TestSlowLorisAndIdleEnd(t *testing.T) {
 	for _, e := range r.wait(4) {
 		got[e.Reason]++
 	}
-	if got[ReasonSlow] != 3 || got[ReasonIdleTimeout] != 1 {
+	if got[policy.ReasonSlow] != 3 || got[policy.ReasonIdleTimeout] != 1 {
 		t.Errorf("%v", got)
 	}
 	r.end(4)
@@ -223,11 +225,11 @@ func TestLimits(t *testing.T) {
 			}
 		}
 		r.reset(r.to("a.test", 5000))
-		if e := r.wait(1)[0]; e.Reason != ReasonMaxConnections || e.Verdict != VerdictDeny || e.Name != "a.test" {
+		if e := r.wait(1)[0]; e.Reason != policy.ReasonMaxConnections || e.Verdict != VerdictDeny || e.Name != "a.test" {
 			t.Errorf("%+v", e)
 		}
 		for _, e := range r.end(3)[1:] {
-			if e.Verdict != VerdictAllow || e.Reason != ReasonClosed {
+			if e.Verdict != VerdictAllow || e.Reason != policy.ReasonClosed {
 				t.Errorf("%+v", e)
 			}
 		}
@@ -249,7 +251,7 @@ func TestLimits(t *testing.T) {
 		if !r.lives(r.to("n0.a.test", 5000)) || !r.lives(r.to("b.test", 5000)) {
 			t.Error("a name that was resolved before, or that a rule spells out, is not new")
 		}
-		if e := r.log.all(); e[len(e)-1].Reason != ReasonNone && e[len(e)-1].Reason != ReasonRate {
+		if e := r.log.all(); e[len(e)-1].Reason != policy.ReasonNone && e[len(e)-1].Reason != policy.ReasonRate {
 			t.Errorf("%+v", e[len(e)-1])
 		}
 	})
@@ -258,7 +260,7 @@ func TestLimits(t *testing.T) {
 		r.server("a.test", 5000, echo)
 		first := r.dial(r.to("a.test", 5000))
 		r.reset(r.to("a.test", 5000))
-		if e := r.wait(1)[0]; e.Reason != ReasonRate {
+		if e := r.wait(1)[0]; e.Reason != policy.ReasonRate {
 			t.Errorf("%+v", e)
 		}
 		first.Close()
@@ -286,7 +288,7 @@ func TestLimits(t *testing.T) {
 				wasReset(t, conn)
 			}
 			e := r.wait(1)[0]
-			if e.Reason != ReasonMaxBytes || e.Verdict != VerdictAllow || e.Sent != c.limit {
+			if e.Reason != policy.ReasonMaxBytes || e.Verdict != VerdictAllow || e.Sent != c.limit {
 				t.Errorf("%+v", e)
 			}
 			r.end(1)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+
+	"brig/netns/egress/policy"
 )
 
 // perConnection is the maximum number of descriptors for a connection: its two ends, and for each direction the two
@@ -47,7 +49,7 @@ func exhausted(err error) bool {
 
 // verdictOf returns VerdictDeny for a refusal by the policy, and VerdictError for a lack of resources.
 func verdictOf(r Reason) Verdict {
-	if r == ReasonResources {
+	if r == policy.ReasonResources {
 		return VerdictError
 	}
 	return VerdictDeny

@@ -9,6 +9,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"brig/netns/egress/policy"
 )
 
 // What this machine has no room for is an error of its own kind, and neither the name nor the address is blamed.
@@ -18,10 +20,10 @@ func TestResources(t *testing.T) {
 		err  error
 		want Reason
 	}{
-		{socket, ReasonResources},
-		{&net.DNSError{Err: socket.Error(), Name: "example.com"}, ReasonResources}, // as package net writes it
-		{fmt.Errorf("x: %w", syscall.ENFILE), ReasonResources},
-		{errors.New("refused"), ReasonResolveFailed},
+		{socket, policy.ReasonResources},
+		{&net.DNSError{Err: socket.Error(), Name: "example.com"}, policy.ReasonResources}, // as package net writes it
+		{fmt.Errorf("x: %w", syscall.ENFILE), policy.ReasonResources},
+		{errors.New("refused"), policy.ReasonResolveFailed},
 	} {
 		d := &dialer{lookup: func(context.Context, string) ([]netip.Addr, error) { return nil, c.err }}
 		_, f := d.candidates(t.Context(), "example.com", 443)
@@ -29,10 +31,10 @@ func TestResources(t *testing.T) {
 			t.Errorf("%v: %+v", c.err, f)
 		}
 	}
-	if f := denied(ReasonResources, netip.AddrPort{}); f.verdict != VerdictError {
+	if f := denied(policy.ReasonResources, netip.AddrPort{}); f.verdict != VerdictError {
 		t.Errorf("%+v", f)
 	}
-	if f := denied(ReasonOwnAddress, netip.AddrPort{}); f.verdict != VerdictDeny {
+	if f := denied(policy.ReasonOwnAddress, netip.AddrPort{}); f.verdict != VerdictDeny {
 		t.Errorf("%+v", f)
 	}
 }
@@ -50,11 +52,11 @@ func TestShareOfDescriptors(t *testing.T) {
 	if err := ShareDescriptors(int(l.Cur)-2*4*perConnection, 4); err != nil {
 		t.Fatal(err)
 	}
-	for most, want := range map[int]Reason{1: ReasonMaxConnections, 0: ReasonResources} {
+	for most, want := range map[int]Reason{1: policy.ReasonMaxConnections, 0: policy.ReasonResources} {
 		lim := newLimits(&Policy{MaxConnections: most})
 		var got Reason
 		n := 0
-		for ; got == ReasonNone; n++ {
+		for ; got == policy.ReasonNone; n++ {
 			got = lim.enter()
 		}
 		if got != want || n != 3-most {

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 const (
@@ -23,18 +25,18 @@ type vetter func(netip.AddrPort) Reason
 // dialer connects to an allowed destination: it resolves, vets and dials in the host's network.
 type dialer struct {
 	policy  *Policy
-	m       *Matcher
+	m       *policy.Matcher
 	timeout time.Duration
 	lookup  func(ctx context.Context, name string) ([]netip.Addr, error)
 	dial    func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) // nil: package net
 	own     func() ([]netip.Addr, error)                                                   // nil: the host's routing
 }
 
-func newDialer(c *Config, m *Matcher) *dialer {
+func newDialer(c *Config, m *policy.Matcher) *dialer {
 	d := &dialer{policy: c.Policy, m: m, timeout: time.Duration(c.Policy.ConnectTimeout),
 		lookup: c.Lookup, dial: c.Dial, own: c.Own}
 	if d.timeout <= 0 {
-		d.timeout = DefaultConnectTimeout
+		d.timeout = policy.DefaultConnectTimeout
 	}
 	if d.lookup == nil {
 		r := resolver(c.Policy.DNSServers())
@@ -76,17 +78,17 @@ func (d *dialer) candidates(ctx context.Context, name string, port uint16) ([]ne
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound, err == nil && len(found) == 0:
-		return nil, &failure{verdict: VerdictError, reason: ReasonNoAddress}
+		return nil, &failure{verdict: VerdictError, reason: policy.ReasonNoAddress}
 	case exhausted(err):
-		return nil, &failure{verdict: VerdictError, reason: ReasonResources}
+		return nil, &failure{verdict: VerdictError, reason: policy.ReasonResources}
 	case err != nil:
-		return nil, &failure{verdict: VerdictError, reason: ReasonResolveFailed}
+		return nil, &failure{verdict: VerdictError, reason: policy.ReasonResolveFailed}
 	}
 	var list []netip.AddrPort
 	var refused *failure
 	for _, a := range found {
 		to := netip.AddrPortFrom(plainAddr(a), port)
-		if r := d.m.Vet(to.Addr(), to.Port()); r != ReasonNone { // the dial checks the rest
+		if r := d.m.Vet(to.Addr(), to.Port()); r != policy.ReasonNone { // the dial checks the rest
 			if refused == nil {
 				refused = denied(r, to)
 			}
@@ -102,7 +104,7 @@ func (d *dialer) candidates(ctx context.Context, name string, port uint16) ([]ne
 
 // vetName returns why a name may not lead to an address.
 func (d *dialer) vetName(to netip.AddrPort) Reason {
-	if r := d.m.Vet(to.Addr(), to.Port()); r != ReasonNone {
+	if r := d.m.Vet(to.Addr(), to.Port()); r != policy.ReasonNone {
 		return r
 	}
 	return d.placed(to.Addr(), d.policy.WritesOut(to, false))
@@ -113,14 +115,14 @@ func (d *dialer) placed(a netip.Addr, writtenOut bool) Reason {
 	switch d.where(a) {
 	case ours:
 		if !writtenOut {
-			return ReasonOwnAddress
+			return policy.ReasonOwnAddress
 		}
 	case nowhere:
-		return ReasonBlocked
+		return policy.ReasonBlocked
 	case unknown:
-		return ReasonResources
+		return policy.ReasonResources
 	}
-	return ReasonNone
+	return policy.ReasonNone
 }
 
 // vetAddr returns why an allowed address must not be dialled, or ReasonNone. An address of the host needs a rule for
@@ -129,9 +131,9 @@ func (d *dialer) vetAddr(to netip.AddrPort, udp bool) Reason {
 	a := to.Addr()
 	switch {
 	case a.IsLoopback() || a.IsUnspecified():
-		return ReasonOwnAddress
-	case Metadata(a):
-		return ReasonMetadata
+		return policy.ReasonOwnAddress
+	case policy.Metadata(a):
+		return policy.ReasonMetadata
 	}
 	return d.placed(a, d.policy.WritesOut(to, udp))
 }
@@ -142,7 +144,7 @@ func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrP
 	var last *failure
 	for i, to := range list {
 		if d.dial != nil { // otherwise one calls vet
-			if r := vet(to); r != ReasonNone {
+			if r := vet(to); r != policy.ReasonNone {
 				last = denied(r, to)
 				continue
 			}
@@ -164,11 +166,11 @@ func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrP
 			last = denied(Reason(refused), to)
 		case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 			errors.Is(err, syscall.ETIMEDOUT):
-			last = &failure{VerdictError, ReasonConnectTimeout, to.String()}
+			last = &failure{VerdictError, policy.ReasonConnectTimeout, to.String()}
 		case exhausted(err):
-			last = &failure{VerdictError, ReasonResources, to.String()}
+			last = &failure{VerdictError, policy.ReasonResources, to.String()}
 		default:
-			last = &failure{VerdictError, ReasonConnectFailed, to.String()}
+			last = &failure{VerdictError, policy.ReasonConnectFailed, to.String()}
 		}
 		if ctx.Err() != nil {
 			break
@@ -199,7 +201,7 @@ func (d *dialer) one(ctx context.Context, network string, to netip.AddrPort, vet
 		if err != nil {
 			return err
 		}
-		if r := vet(netip.AddrPortFrom(plainAddr(at.Addr()), at.Port())); r != ReasonNone {
+		if r := vet(netip.AddrPortFrom(plainAddr(at.Addr()), at.Port())); r != policy.ReasonNone {
 			return vetError(r)
 		}
 		return nil

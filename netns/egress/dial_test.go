@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"brig/netns/egress/policy"
 	"brig/netns/egress/wire"
 )
 
@@ -52,7 +53,7 @@ func TestLookupsGoToThePolicysServers(t *testing.T) {
 		c.Close()
 	}
 	sum := s.Close()
-	if len(sum.Recent) != 1 || sum.Recent[0].Reason != ReasonOwnAddress || sum.Recent[0].Address != "93.184.216.34:5000" {
+	if len(sum.Recent) != 1 || sum.Recent[0].Reason != policy.ReasonOwnAddress || sum.Recent[0].Address != "93.184.216.34:5000" {
 		t.Errorf("%+v", sum.Recent)
 	}
 	mu.Lock()
@@ -64,20 +65,20 @@ func TestLookupsGoToThePolicysServers(t *testing.T) {
 
 func TestOwnAddressesMustBeWrittenOut(t *testing.T) {
 	d := newDialer(&Config{Policy: &Policy{Allow: rules("10.1.2.0/24:22", "10.1.2.5/32:80", "udp://10.1.2.5:123", "127.0.0.0/8:22")},
-		Own: func() ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("::ffff:10.1.2.5")}, nil }}, new(Matcher))
+		Own: func() ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("::ffff:10.1.2.5")}, nil }}, new(policy.Matcher))
 	for _, c := range []struct {
 		to   string
 		udp  bool
 		want Reason
 	}{
 		{"10.1.2.4:22", false, ""},
-		{"10.1.2.5:22", false, ReasonOwnAddress},
+		{"10.1.2.5:22", false, policy.ReasonOwnAddress},
 		{"10.1.2.5:80", false, ""},
-		{"10.1.2.5:80", true, ReasonOwnAddress},
+		{"10.1.2.5:80", true, policy.ReasonOwnAddress},
 		{"10.1.2.5:123", true, ""},
-		{"127.0.0.1:22", false, ReasonOwnAddress},
-		{"0.0.0.0:22", false, ReasonOwnAddress},
-		{"169.254.169.254:22", false, ReasonMetadata},
+		{"127.0.0.1:22", false, policy.ReasonOwnAddress},
+		{"0.0.0.0:22", false, policy.ReasonOwnAddress},
+		{"169.254.169.254:22", false, policy.ReasonMetadata},
 	} {
 		if got := d.vetAddr(netip.MustParseAddrPort(c.to), c.udp); got != c.want {
 			t.Errorf("%s: %q, not %q", c.to, got, c.want)

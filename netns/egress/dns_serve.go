@@ -50,11 +50,11 @@ func (s *Server) serveDNS(c *net.UDPConn) {
 // answer answers one query and records what it refuses.
 func (s *Server) answer(query []byte, to netip.AddrPort) []byte {
 	knows := func(name string) bool {
-		name, ok := NormalizeName(name)
+		name, ok := policy.NormalizeName(name)
 		return ok && s.m.Knows(name)
 	}
 	address := func(name string) (netip.Addr, bool) {
-		name, ok := NormalizeName(name)
+		name, ok := policy.NormalizeName(name)
 		if !ok {
 			return netip.Addr{}, false
 		}
@@ -66,7 +66,7 @@ func (s *Server) answer(query []byte, to netip.AddrPort) []byte {
 		if to.Addr().IsValid() {
 			e.Destination = to.String()
 		}
-		if e.Reason == ReasonNoRule {
+		if e.Reason == policy.ReasonNoRule {
 			e.Reason, e.Rule = s.whyUnknown(q.Name)
 		}
 		s.log.add(e)
@@ -76,14 +76,14 @@ func (s *Server) answer(query []byte, to netip.AddrPort) []byte {
 
 // whyUnknown returns the exact reason for a name without a rule: it may be denied, or invalid.
 func (s *Server) whyUnknown(name string) (Reason, string) {
-	name, ok := NormalizeName(name)
+	name, ok := policy.NormalizeName(name)
 	if !ok {
-		return ReasonNameInvalid, ""
+		return policy.ReasonNameInvalid, ""
 	}
-	if d := s.m.Host(name, 443); d.Reason == ReasonDenied {
+	if d := s.m.Host(name, 443); d.Reason == policy.ReasonDenied {
 		return d.Reason, d.Text
 	}
-	return ReasonNoRule, ""
+	return policy.ReasonNoRule, ""
 }
 
 // serveDNSTCP answers queries over TCP: two bytes of length before each message.
@@ -93,7 +93,7 @@ func (s *Server) serveDNSTCP(l *net.TCPListener) {
 		if streams.Add(1) > dnsStreams || !s.track(c) {
 			streams.Add(-1)
 			reset(c)
-			s.log.add(Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: ReasonMaxConnections, Port: policy.PortDNS})
+			s.log.add(Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: policy.ReasonMaxConnections, Port: policy.PortDNS})
 			return
 		}
 		s.sending.add(1)

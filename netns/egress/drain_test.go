@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"testing"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 // What the payload has said goes out when it has ended, though its server is slow to take it; the line counts it.
@@ -51,7 +53,7 @@ func TestCloseDoesNotWaitForever(t *testing.T) {
 		close(stuck)
 	}()
 	<-stuck
-	if e := r.end(1)[0]; e.Reason != ReasonClosed {
+	if e := r.end(1)[0]; e.Reason != policy.ReasonClosed {
 		t.Errorf("%+v", e)
 	}
 }
@@ -86,7 +88,7 @@ func TestCloseWaitsForWhatItHasTaken(t *testing.T) {
 	r.serve()
 	r.dial(netip.MustParseAddrPort("8.8.8.8:5000"))
 	<-taken
-	if e := r.end(1)[0]; e.Verdict != VerdictDeny || e.Reason != ReasonNoRule {
+	if e := r.end(1)[0]; e.Verdict != VerdictDeny || e.Reason != policy.ReasonNoRule {
 		t.Errorf("%+v", e)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 const maxNames = 4096 // resolved and remembered
@@ -27,11 +29,11 @@ type limits struct {
 func newLimits(p *Policy) *limits {
 	l := &limits{max: int64(p.MaxConnections), share: share.Load(), perConn: int64(p.MaxConnectionBytes)}
 	if l.max <= 0 {
-		l.max = DefaultMaxConnections
+		l.max = policy.DefaultMaxConnections
 	}
 	names := float64(p.NamesPerSecond)
 	if names <= 0 {
-		names = DefaultNamesPerSecond
+		names = policy.DefaultNamesPerSecond
 	}
 	l.names, l.known = newBucket(names, 5*names), map[string]bool{}
 	if p.MaxBytes > 0 {
@@ -51,37 +53,37 @@ func (l *limits) enter() Reason {
 	switch open := l.open.Add(1); {
 	case open > l.max:
 		l.open.Add(-1)
-		return ReasonMaxConnections
+		return policy.ReasonMaxConnections
 	case l.share > 0 && open > l.share:
 		l.open.Add(-1)
-		return ReasonResources
+		return policy.ReasonResources
 	}
 	if l.rate != nil && !l.rate.try(1, time.Now()) {
 		l.open.Add(-1)
-		return ReasonRate
+		return policy.ReasonRate
 	}
-	return ReasonNone
+	return policy.ReasonNone
 }
 
 // name counts an allowed name, or returns which bound refuses it. Only names that match a wildcard count, since the
 // payload chooses them.
-func (l *limits) name(name string, d *Decision) Reason {
+func (l *limits) name(name string, d *policy.Decision) Reason {
 	if d.Rule == nil || !d.Rule.Wildcard() {
-		return ReasonNone
+		return policy.ReasonNone
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known[name] {
-		return ReasonNone
+		return policy.ReasonNone
 	}
 	if !l.names.try(1, time.Now()) {
-		return ReasonRate
+		return policy.ReasonRate
 	}
 	if len(l.known) >= maxNames {
 		clear(l.known)
 	}
 	l.known[name] = true
-	return ReasonNone
+	return policy.ReasonNone
 }
 
 func (l *limits) leave() { l.open.Add(-1) }

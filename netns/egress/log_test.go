@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 // stopped returns a journal whose clock does not move.
@@ -23,9 +25,9 @@ func stopped(t *testing.T) (*journal, *lineLog) {
 func TestEqualRefusalsAreFolded(t *testing.T) {
 	j, l := stopped(t)
 	for i := range 10000 {
-		j.add(Event{Kind: KindTCP, Verdict: VerdictDeny, Reason: ReasonNoRule, Destination: "192.0.2.1:22", DurationMS: float64(i)})
+		j.add(Event{Kind: KindTCP, Verdict: VerdictDeny, Reason: policy.ReasonNoRule, Destination: "192.0.2.1:22", DurationMS: float64(i)})
 	}
-	j.add(Event{Kind: KindTCP, Verdict: VerdictDeny, Reason: ReasonNoRule, Destination: "192.0.2.1:23"})
+	j.add(Event{Kind: KindTCP, Verdict: VerdictDeny, Reason: policy.ReasonNoRule, Destination: "192.0.2.1:23"})
 	j.close()
 	all := l.all()
 	if len(all) != foldAfter+2 || all[len(all)-1].Repeated != 10000-foldAfter {
@@ -37,7 +39,7 @@ func TestEqualRefusalsAreFolded(t *testing.T) {
 func TestFloodOfDifferentRefusals(t *testing.T) {
 	j, l := stopped(t)
 	for i := range 20000 {
-		j.add(Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: ReasonNoRule, Name: fmt.Sprintf("n%d.test", i)})
+		j.add(Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: policy.ReasonNoRule, Name: fmt.Sprintf("n%d.test", i)})
 		if i == 15000 { // hides nothing
 			j.add(Event{Kind: KindTCP, Verdict: VerdictAllow, Name: "a.test", Sent: 5})
 		}
@@ -48,7 +50,7 @@ func TestFloodOfDifferentRefusals(t *testing.T) {
 	kinds := map[Kind]int{}
 	for _, e := range all {
 		kinds[e.Kind]++
-		if e.Kind == KindFlood && (e.Repeated != 20000-linesPerSecond || e.Reason != ReasonNoRule || e.Verdict != VerdictDeny) {
+		if e.Kind == KindFlood && (e.Repeated != 20000-linesPerSecond || e.Reason != policy.ReasonNoRule || e.Verdict != VerdictDeny) {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -133,7 +135,7 @@ func TestHostileStringsStayInTheirLine(t *testing.T) {
 		strings.Repeat(`"`, 5000), strings.Repeat(`\`, 5000), strings.Repeat("😀", 5000), strings.Repeat("a", 1<<20), strings.Repeat("a", 399) + "\n"}
 	seen := map[string]string{}
 	for _, h := range hostile {
-		j.add(Event{Kind: KindHTTP, Verdict: VerdictDeny, Reason: ReasonPath, Rule: h, Name: h, Address: h, Destination: h, Port: 65535, SNI: h,
+		j.add(Event{Kind: KindHTTP, Verdict: VerdictDeny, Reason: policy.ReasonPath, Rule: h, Name: h, Address: h, Destination: h, Port: 65535, SNI: h,
 			Host: h, Method: h, Path: h, Status: 403, DurationMS: 123456789.125})
 		p := printable(h, 400)
 		if was, known := seen[p]; known && len(h) < 400 {
@@ -158,7 +160,7 @@ func TestHostileStringsStayInTheirLine(t *testing.T) {
 
 // The worst of each field at once is within a line.
 func TestLongestLine(t *testing.T) {
-	e := Event{Time: time.Now(), Kind: KindPublish, Verdict: VerdictAllow, Reason: ReasonMaxConnections, Port: 65535, Status: 599,
+	e := Event{Time: time.Now(), Kind: KindPublish, Verdict: VerdictAllow, Reason: policy.ReasonMaxConnections, Port: 65535, Status: 599,
 		Sent: 1<<63 - 1, Received: 1<<63 - 1, DurationMS: 1.0 / 3 * 1e12, Repeated: 1<<63 - 1}
 	for _, s := range []*string{&e.Jail, &e.Rule, &e.Name, &e.Address, &e.Destination, &e.SNI, &e.Host, &e.Method, &e.Path} {
 		*s = strings.Repeat("\x01\"\\", 10000)
@@ -176,7 +178,7 @@ func TestJournalFromManySides(t *testing.T) {
 	for g := range 8 {
 		wg.Go(func() {
 			for i := range 2000 {
-				j.add(Event{Kind: KindTCP, Verdict: VerdictDeny, Reason: ReasonPort, Destination: fmt.Sprintf("192.0.2.%d:%d", g, i%50)})
+				j.add(Event{Kind: KindTCP, Verdict: VerdictDeny, Reason: policy.ReasonPort, Destination: fmt.Sprintf("192.0.2.%d:%d", g, i%50)})
 				if i%500 == 0 {
 					j.summary()
 				}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+
+	"brig/netns/egress/policy"
 )
 
 func TestPool(t *testing.T) {
@@ -13,7 +15,7 @@ func TestPool(t *testing.T) {
 	for i := range MaxNames {
 		name := strconv.Itoa(i) + ".example"
 		a, ok := p.Addr(name)
-		if !ok || seen[a] != "" || !Synthetic(a) || Blocked(a) != "benchmark" {
+		if !ok || seen[a] != "" || !Synthetic(a) || policy.Blocked(a) != "benchmark" {
 			t.Fatalf("name %d: %v, %v, before that %q", i, a, ok, seen[a])
 		}
 		seen[a] = name

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unsafe"
 
+	"brig/netns/egress/policy"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -76,12 +78,12 @@ func (s *Server) lead(p Published, f *os.File, c *net.TCPConn) {
 	k.e = Event{Kind: KindPublish, Address: p.To.String(), Destination: c.LocalAddr().String(), Port: p.To.Port()}
 	jail, err := s.intoJail(f, p.To)
 	if err != nil {
-		reason := ReasonConnectFailed
+		reason := policy.ReasonConnectFailed
 		switch {
 		case s.ctx.Err() != nil:
-			reason = ReasonClosed
+			reason = policy.ReasonClosed
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			reason = ReasonConnectTimeout
+			reason = policy.ReasonConnectTimeout
 		}
 		k.refuse(VerdictError, reason)
 		s.disconnect(f)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 // unconnected are TCP sockets as the jail's launcher makes them.
@@ -106,7 +108,7 @@ func TestPublishSurvivesWhoeverGoesFirst(t *testing.T) {
 		c.Close()
 	}
 	all := r.wait(13)
-	if e := all[12]; e.Verdict != VerdictError || e.Reason != ReasonConnectFailed {
+	if e := all[12]; e.Verdict != VerdictError || e.Reason != policy.ReasonConnectFailed {
 		t.Errorf("%+v", e)
 	}
 	again, err := net.ListenTCP("tcp4", net.TCPAddrFromAddrPort(to))

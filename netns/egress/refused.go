@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"brig/netns/egress/policy"
 )
 
 // Bounds of the list of refusals.
@@ -30,7 +32,7 @@ func (s *Summary) refuse(e *Event, n int) {
 	if e.Kind == KindDNS {
 		r.Port = 0
 	}
-	if r.Host == "" || r.Reason == ReasonType {
+	if r.Host == "" || r.Reason == policy.ReasonType {
 		return
 	}
 	for i := range s.Refused {
@@ -85,19 +87,19 @@ func (r *Refused) why() string {
 		at = to.Addr().String()
 	}
 	if a, err := netip.ParseAddr(at); err == nil {
-		if kind = Blocked(a); kind != "" {
+		if kind = policy.Blocked(a); kind != "" {
 			kind = ", a " + kind + " address"
 		}
 	}
 	switch r.Reason {
-	case ReasonNoRule, ReasonUDP:
+	case policy.ReasonNoRule, policy.ReasonUDP:
 		return "no rule allows it"
-	case ReasonPort:
+	case policy.ReasonPort:
 		return "no rule allows this port"
-	case ReasonDenied:
+	case policy.ReasonDenied:
 		return "a rule denies it"
-	case ReasonBlocked, ReasonMetadata, ReasonOwnAddress:
-		if r.Reason == ReasonOwnAddress {
+	case policy.ReasonBlocked, policy.ReasonMetadata, policy.ReasonOwnAddress:
+		if r.Reason == policy.ReasonOwnAddress {
 			kind = ", which is this machine's"
 		}
 		if at == r.Host {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"brig/netns/egress/policy"
 )
 
 func TestRefusedLine(t *testing.T) {
@@ -13,16 +15,16 @@ func TestRefusedLine(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]Event{{Kind: KindTLS, Verdict: VerdictAllow, Name: "a.example", Port: 443}}, ""},
-		{[]Event{{Kind: KindDNS, Verdict: VerdictDeny, Reason: ReasonType, Name: "a.example", Port: 53}}, ""},
-		{[]Event{{Kind: KindDNS, Verdict: VerdictDeny, Reason: ReasonNoRule, Name: "pypi.org", Port: 53}},
+		{[]Event{{Kind: KindDNS, Verdict: VerdictDeny, Reason: policy.ReasonType, Name: "a.example", Port: 53}}, ""},
+		{[]Event{{Kind: KindDNS, Verdict: VerdictDeny, Reason: policy.ReasonNoRule, Name: "pypi.org", Port: 53}},
 			"the network refused pypi.org once: no rule allows it (--allow pypi.org)"},
-		{[]Event{{Kind: KindTLS, Verdict: VerdictDeny, Reason: ReasonBlocked, Name: "db.example", Port: 443, Address: "10.1.2.3:443", Repeated: 3}},
+		{[]Event{{Kind: KindTLS, Verdict: VerdictDeny, Reason: policy.ReasonBlocked, Name: "db.example", Port: 443, Address: "10.1.2.3:443", Repeated: 3}},
 			"the network refused db.example:443 3 times: it leads to 10.1.2.3, a private address (--allow 10.1.2.3:443)"},
-		{[]Event{{Kind: KindTCP, Verdict: VerdictDeny, Reason: ReasonBlocked, Destination: "[fd00::1]:22", Port: 22}},
+		{[]Event{{Kind: KindTCP, Verdict: VerdictDeny, Reason: policy.ReasonBlocked, Destination: "[fd00::1]:22", Port: 22}},
 			"the network refused [fd00::1]:22 once: it is a private address (--allow [fd00::1]:22)"},
-		{[]Event{{Kind: KindTLS, Verdict: VerdictDeny, Reason: ReasonOwnAddress, Name: "me.example", Port: 443, Address: "44.1.2.3:443"}},
+		{[]Event{{Kind: KindTLS, Verdict: VerdictDeny, Reason: policy.ReasonOwnAddress, Name: "me.example", Port: 443, Address: "44.1.2.3:443"}},
 			"the network refused me.example:443 once: it leads to 44.1.2.3, which is this machine's (--allow 44.1.2.3:443)"},
-		{[]Event{{Kind: KindHTTP, Verdict: VerdictDeny, Reason: ReasonMaxConnections, Name: "a.example", Port: 80}},
+		{[]Event{{Kind: KindHTTP, Verdict: VerdictDeny, Reason: policy.ReasonMaxConnections, Name: "a.example", Port: 80}},
 			"the network refused a.example:80 once: max connections"},
 	} {
 		s := newSummary()
@@ -43,7 +45,7 @@ func TestRefusedLine(t *testing.T) {
 func TestRefusedIsBounded(t *testing.T) {
 	s := newSummary()
 	for i := range 1000 {
-		e := Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: ReasonNameInvalid, Name: fmt.Sprintf("\x1b[31m\n%d", i), Port: 53}
+		e := Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: policy.ReasonNameInvalid, Name: fmt.Sprintf("\x1b[31m\n%d", i), Port: 53}
 		e.clean()
 		s.count(&e)
 		s.count(&e)

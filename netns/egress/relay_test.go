@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 // A stream in one direction keeps the other alive, before and after it is spliced.
@@ -47,7 +49,7 @@ func TestStalledReceiverIsIdle(t *testing.T) {
 			break
 		}
 	}
-	if e := r.wait(1)[0]; e.Reason != ReasonIdleTimeout || e.Verdict != VerdictAllow || e.Sent < 2*spliceAfter {
+	if e := r.wait(1)[0]; e.Reason != policy.ReasonIdleTimeout || e.Verdict != VerdictAllow || e.Sent < 2*spliceAfter {
 		t.Errorf("%+v", e)
 	}
 	r.end(1)
@@ -59,13 +61,13 @@ func TestHTTPLines(t *testing.T) {
 		said string
 		want []Reason
 	}{
-		{"", []Reason{ReasonClosed}},
-		{"POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nabc", []Reason{ReasonClosed}},
-		{"GET / HTTP/1.1\r\nHo", []Reason{ReasonNotHTTP}},
+		{"", []Reason{policy.ReasonClosed}},
+		{"POST /upload HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nabc", []Reason{policy.ReasonClosed}},
+		{"GET / HTTP/1.1\r\nHo", []Reason{policy.ReasonNotHTTP}},
 		{"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", []Reason{""}},
-		{"GET / HTTP/1.1\r\nHost: a.test\r\n\r\nGET /", []Reason{"", ReasonNotHTTP}},
-		{"GET / HTTP/1.1\r\nHost: a.test\r\n\r\nGET / HTTP/1.1\r\nHost: b.test\r\n\r\n", []Reason{"", ReasonHostMismatch}},
-		{"POST /upload HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcdefgh\r\n0\r\n\r\n", []Reason{ReasonProtocol}},
+		{"GET / HTTP/1.1\r\nHost: a.test\r\n\r\nGET /", []Reason{"", policy.ReasonNotHTTP}},
+		{"GET / HTTP/1.1\r\nHost: a.test\r\n\r\nGET / HTTP/1.1\r\nHost: b.test\r\n\r\n", []Reason{"", policy.ReasonHostMismatch}},
+		{"POST /upload HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcdefgh\r\n0\r\n\r\n", []Reason{policy.ReasonProtocol}},
 		{"GET / HTTP/1.0\r\nHost: a.test\r\n\r\n", []Reason{""}},
 	} {
 		r := newRig(t, Policy{Allow: rules("a.test")}).serve()
@@ -100,7 +102,7 @@ func TestHTTPQuota(t *testing.T) {
 		}
 	}
 	all := r.wait(2)
-	if all[1].Reason != ReasonMaxBytes || all[0].Sent+all[0].Received+all[1].Sent+all[1].Received != 4<<20 {
+	if all[1].Reason != policy.ReasonMaxBytes || all[0].Sent+all[0].Received+all[1].Sent+all[1].Received != 4<<20 {
 		t.Errorf("%+v", all)
 	}
 	r.end(2)

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 // Config configures a Server.
@@ -58,8 +60,7 @@ const (
 
 // Server relays what a policy allows, refuses the rest and records both.
 type Server struct {
-	policy *Policy
-	m      *Matcher
+	m      *policy.Matcher
 	pool   *Pool
 	log    *journal
 	lim    *limits
@@ -96,12 +97,12 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{policy: c.Policy, m: m, pool: NewPool(), log: newJournal(c.Jail, c.Log), lim: newLimits(c.Policy),
+	s := &Server{m: m, pool: NewPool(), log: newJournal(c.Jail, c.Log), lim: newLimits(c.Policy),
 		dialer: newDialer(&c, m),
 		idle:   time.Duration(c.Policy.IdleTimeout), head: headTimeout, udp: udpIdle,
 		open: map[io.Closer]bool{}, lookups: newAsked(), local: map[netip.Addr]bool{}, destination: destination}
 	if s.idle <= 0 {
-		s.idle = DefaultIdleTimeout
+		s.idle = policy.DefaultIdleTimeout
 	}
 	s.head = min(s.head, s.idle)
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unsafe"
 
+	"brig/netns/egress/policy"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -154,13 +156,14 @@ func newAttempt(seen map[probe]time.Time, p probe, now time.Time) bool {
 
 // unheard logs an attempt at a port without a listener.
 func (s *Server) unheard(p probe) {
-	e := Event{Kind: KindTCP, Verdict: VerdictDeny, Reason: ReasonPort, Destination: p.to.String(), Port: p.to.Port()}
+	e := Event{Kind: KindTCP, Verdict: VerdictDeny, Reason: policy.ReasonPort,
+		Destination: p.to.String(), Port: p.to.Port()}
 	udp := p.proto == syscall.IPPROTO_UDP
 	if udp {
 		e.Kind = KindUDP
 	}
 	e.Name, _ = s.pool.Name(p.to.Addr())
-	if d := s.decide(e.Name, p.to, udp); !d.Allow && d.Reason != ReasonNone {
+	if d := s.decide(e.Name, p.to, udp); !d.Allow && d.Reason != policy.ReasonNone {
 		e.Reason, e.Rule = d.Reason, d.Text
 	}
 	s.log.add(e)

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 // packet is an IPv4 packet to a port of an address.
@@ -55,8 +57,8 @@ func TestTapLines(t *testing.T) {
 		}
 	}
 	all := r.end(5)
-	for i, want := range []Event{{Kind: KindTCP, Reason: ReasonNoRule}, {Kind: KindTCP, Reason: ReasonNoRule}, {Kind: KindTCP, Reason: ReasonPort, Name: "a.test"},
-		{Kind: KindUDP, Reason: ReasonUDP, Name: "a.test"}, {Kind: KindTCP, Reason: ReasonMetadata}} {
+	for i, want := range []Event{{Kind: KindTCP, Reason: policy.ReasonNoRule}, {Kind: KindTCP, Reason: policy.ReasonNoRule}, {Kind: KindTCP, Reason: policy.ReasonPort, Name: "a.test"},
+		{Kind: KindUDP, Reason: policy.ReasonUDP, Name: "a.test"}, {Kind: KindTCP, Reason: policy.ReasonMetadata}} {
 		if e := all[i]; e.Kind != want.Kind || e.Reason != want.Reason || e.Name != want.Name || e.Verdict != VerdictDeny {
 			t.Errorf("%+v", e)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/internal/sys"
+	"brig/netns/egress/policy"
 )
 
 // maxDatagram is the largest datagram in bytes.
@@ -110,9 +111,9 @@ func (r *datagramRelay) begin(key association) *session {
 		return refuse(VerdictDeny, d.Reason)
 	}
 	if q := s.lim.bytes; q != nil && q.left.Load() <= 0 {
-		return refuse(VerdictDeny, ReasonMaxBytes)
+		return refuse(VerdictDeny, policy.ReasonMaxBytes)
 	}
-	if why := s.lim.enter(); why != ReasonNone {
+	if why := s.lim.enter(); why != policy.ReasonNone {
 		return refuse(verdictOf(why), why)
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.dialer.timeout)
@@ -128,7 +129,7 @@ func (r *datagramRelay) begin(key association) *session {
 	if !ok || !s.track(c) {
 		s.lim.leave()
 		_ = c.Close() // no UDP socket, or the server is closed
-		return refuse(VerdictError, ReasonClosed)
+		return refuse(VerdictError, policy.ReasonClosed)
 	}
 	e.Address, e.Verdict = at.String(), VerdictAllow
 	x := &session{up: up, f: newFlow(s.ctx, s.lim, s.udp), e: e, begin: time.Now()}
@@ -155,25 +156,25 @@ func (r *datagramRelay) serve(key association, x *session) {
 func (r *datagramRelay) back(key association, x *session) Reason {
 	raw, err := x.up.SyscallConn()
 	if err != nil {
-		return ReasonClosed
+		return policy.ReasonClosed
 	}
 	info := answerFrom(key.to.Addr())
 	for {
 		end := x.f.expiry()
 		if x.up.SetReadDeadline(end) != nil {
-			return ReasonClosed
+			return policy.ReasonClosed
 		}
 		if x.f.stop.Load() {
-			return ReasonMaxBytes
+			return policy.ReasonMaxBytes
 		}
 		err := r.one(raw, key, x, info)
 		switch {
 		case errors.Is(err, errMaxBytes):
-			return ReasonMaxBytes
+			return policy.ReasonMaxBytes
 		case r.s.ctx.Err() != nil, errors.Is(err, net.ErrClosed):
-			return ReasonClosed
+			return policy.ReasonClosed
 		case errors.Is(err, os.ErrDeadlineExceeded) && !x.f.expiry().After(end) && !x.f.stop.Load():
-			return ReasonNone // the usual end of a session
+			return policy.ReasonNone // the usual end of a session
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 // withPacketInfo is a UDP socket as the jail's launcher makes them.
@@ -105,7 +107,7 @@ func sessions(t *testing.T, network string) {
 	var sent int64
 	for _, e := range r.wait(3) {
 		sent += e.Sent
-		if e.Kind != KindUDP || e.Sent != e.Received || e.Reason != "" && e.Reason != ReasonUDP && e.Reason != ReasonNoRule {
+		if e.Kind != KindUDP || e.Sent != e.Received || e.Reason != "" && e.Reason != policy.ReasonUDP && e.Reason != policy.ReasonNoRule {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -126,7 +128,7 @@ func TestUDPQuota(t *testing.T) {
 	c := udpClient(t, jail, 5)
 	_, _ = c.Write(make([]byte, 6))
 	_, _ = c.Write(make([]byte, 6))
-	if e := r.wait(1)[0]; e.Reason != ReasonMaxBytes || e.Sent != 6 {
+	if e := r.wait(1)[0]; e.Reason != policy.ReasonMaxBytes || e.Sent != 6 {
 		t.Errorf("%+v", e)
 	}
 	r.end(-1)
@@ -190,7 +192,7 @@ func TestDNSOverBoth(t *testing.T) {
 	}
 	over(query("b.test", 1)) // another
 	all := r.wait(4)
-	for i, want := range []Reason{ReasonNoRule, ReasonDenied, ReasonNameInvalid, ReasonNoRule} {
+	for i, want := range []Reason{policy.ReasonNoRule, policy.ReasonDenied, policy.ReasonNameInvalid, policy.ReasonNoRule} {
 		if e := all[i]; e.Kind != KindDNS || e.Reason != want || e.Port != 53 || i < 3 && e.Destination != "127.0.0.7:53" {
 			t.Errorf("%d: %+v", i, e)
 		}
