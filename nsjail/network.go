@@ -72,7 +72,7 @@ func (n *network) serve(fds []int, want []netns.Socket) error {
 		launcher.CloseAll(fds)
 		return &spec.Error{Fault: spec.FaultBrig, Op: "net", Detail: err.Error()}
 	}
-	s := egress.Sockets{Local: []netip.Addr{netns.Own4, netns.Own6}}
+	var s egress.Sockets
 	var dial []*os.File
 	var errs []error
 	for i, w := range want {

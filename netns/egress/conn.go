@@ -40,20 +40,20 @@ func (s *Server) arrived(c *net.TCPConn, redirected bool) {
 	to, err := s.destination(c, redirected)
 	if err != nil { // not redirected: the payload has connected to the catch-all's port itself
 		k.e.Destination = c.LocalAddr().String()
-		k.refuse(VerdictDeny, policy.ReasonPort)
+		k.refuse(policy.ReasonPort)
 		return
 	}
-	k.to = netip.AddrPortFrom(plainAddr(to.Addr()), to.Port())
+	k.to = plainPort(to)
 	k.e.Destination, k.e.Port = k.to.String(), k.to.Port()
-	k.name, _ = s.pool.Name(k.to.Addr())
+	k.name, _ = s.pool.name(k.to.Addr())
 	k.e.Name = k.name
 	if r := s.lim.enter(); r != policy.ReasonNone {
-		k.refuse(verdictOf(r), r)
+		k.refuse(r)
 		return
 	}
 	if !s.track(c) {
 		s.lim.leave()
-		k.refuse(VerdictError, policy.ReasonClosed)
+		k.refuse(policy.ReasonClosed)
 		return
 	}
 	k.busy(true)
@@ -67,39 +67,31 @@ func (s *Server) arrived(c *net.TCPConn, redirected bool) {
 
 // destination returns the address that the peer connected to. It is the local address, since every address is local in
 // the jail.
-func destination(c *net.TCPConn, redirected bool) (netip.AddrPort, error) {
+func destination(c *net.TCPConn, redirected bool) (to netip.AddrPort, err error) {
 	local, ok := c.LocalAddr().(*net.TCPAddr)
 	if !ok {
-		return netip.AddrPort{}, errors.New("no local address")
+		return to, errors.New("no local address")
 	}
-	at := local.AddrPort()
-	if !redirected {
-		return at, nil
+	if to = local.AddrPort(); !redirected {
+		return to, nil
 	}
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return at, err
-	}
-	var to netip.AddrPort
-	var failed error
-	err = raw.Control(func(fd uintptr) {
-		if at.Addr().Unmap().Is4() { // struct sockaddr_in: family, port, address
-			var b *syscall.IPv6Mreq
-			b, failed = syscall.GetsockoptIPv6Mreq(int(fd), unix.IPPROTO_IP, unix.SO_ORIGINAL_DST)
-			if failed == nil {
+	err = control(c, func(fd int) error {
+		if to.Addr().Unmap().Is4() { // struct sockaddr_in: family, port, address
+			b, err := syscall.GetsockoptIPv6Mreq(fd, unix.IPPROTO_IP, unix.SO_ORIGINAL_DST)
+			if err == nil {
 				m := b.Multiaddr
 				to = netip.AddrPortFrom(netip.AddrFrom4([4]byte(m[4:8])), binary.BigEndian.Uint16(m[2:]))
 			}
-			return
+			return err
 		}
-		var b *syscall.IPv6MTUInfo // begins with a struct sockaddr_in6
-		b, failed = syscall.GetsockoptIPv6MTUInfo(int(fd), unix.IPPROTO_IPV6, unix.SO_ORIGINAL_DST)
-		if failed == nil {
+		b, err := syscall.GetsockoptIPv6MTUInfo(fd, unix.IPPROTO_IPV6, unix.SO_ORIGINAL_DST)
+		if err == nil { // it begins with a struct sockaddr_in6
 			port := binary.NativeEndian.AppendUint16(nil, b.Addr.Port)
 			to = netip.AddrPortFrom(netip.AddrFrom16(b.Addr.Addr), binary.BigEndian.Uint16(port))
 		}
+		return err
 	})
-	return to, errors.Join(err, failed)
+	return to, err
 }
 
 // decide evaluates the policy. A synthetic address without a name is refused.
@@ -109,7 +101,7 @@ func (s *Server) decide(name string, to netip.AddrPort, udp bool) policy.Decisio
 		return policy.Decision{Reason: policy.ReasonUDP}
 	case name != "":
 		return s.m.Host(name, to.Port())
-	case Synthetic(to.Addr()):
+	case synthetic(to.Addr()):
 		return policy.Decision{Reason: policy.ReasonNoRule}
 	}
 	return s.m.Addr(to.Addr(), to.Port(), udp)
@@ -124,7 +116,7 @@ func (k *conn) serve() {
 		k.e.Kind = KindHTTP
 		k.serveHTTP()
 	case !k.d.Allow:
-		k.refuse(VerdictDeny, k.d.Reason)
+		k.refuse(k.d.Reason)
 	case k.d.Mode == policy.ModeTLS:
 		k.e.Kind = KindTLS
 		k.serveTLS()
@@ -134,9 +126,9 @@ func (k *conn) serve() {
 }
 
 // refuse ends the connection with an RST and writes its line.
-func (k *conn) refuse(v Verdict, r Reason) {
+func (k *conn) refuse(r Reason) {
 	reset(k.c)
-	k.e.Verdict, k.e.Reason = v, r
+	k.e.Verdict, k.e.Reason = verdictOf(r), r
 	k.done()
 }
 
@@ -152,11 +144,16 @@ func (k *conn) done() {
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // dial connects to the server. list is the vetted addresses of an earlier dial, or nil.
-func (k *conn) dial(list []netip.AddrPort) (*net.TCPConn, []netip.AddrPort, *failure) {
+func (k *conn) dial(list []netip.AddrPort) (_ *net.TCPConn, _ []netip.AddrPort, failed *failure) {
+	defer func() {
+		if failed != nil && k.s.ctx.Err() != nil {
+			failed.reason = policy.ReasonClosed
+		}
+	}()
 	ctx, cancel := context.WithTimeout(k.s.ctx, k.s.dialer.timeout)
 	defer cancel()
-	if q := k.s.lim.bytes; q != nil && q.left.Load() <= 0 {
-		return nil, list, &failure{verdict: VerdictDeny, reason: policy.ReasonMaxBytes}
+	if k.s.lim.bytes.spent() {
+		return nil, list, &failure{reason: policy.ReasonMaxBytes}
 	}
 	vet := k.s.dialer.vetName
 	if k.name == "" {
@@ -165,32 +162,23 @@ func (k *conn) dial(list []netip.AddrPort) (*net.TCPConn, []netip.AddrPort, *fai
 	}
 	if list == nil {
 		if r := k.s.lim.name(k.name, &k.d); r != policy.ReasonNone {
-			return nil, nil, &failure{verdict: VerdictDeny, reason: r}
+			return nil, nil, &failure{reason: r}
 		}
-		var failed *failure
 		if list, failed = k.s.dialer.candidates(ctx, k.name, k.to.Port()); failed != nil {
-			return nil, nil, k.closing(failed)
+			return nil, nil, failed
 		}
 	}
 	c, to, failed := k.s.dialer.connect(ctx, "tcp", list, vet)
 	if failed != nil {
-		return nil, list, k.closing(failed)
+		return nil, list, failed
 	}
 	up, ok := c.(*net.TCPConn)
 	if !ok || !k.s.track(c) {
 		_ = c.Close() // it cannot be relayed, or the server is closing
-		return nil, list, k.closing(&failure{VerdictError, policy.ReasonConnectFailed, to.String()})
+		return nil, list, &failure{policy.ReasonConnectFailed, to.String()}
 	}
 	k.e.Address = to.String()
 	return up, list, nil
-}
-
-// closing returns ReasonClosed instead of f if the server is closing.
-func (k *conn) closing(f *failure) *failure {
-	if k.s.ctx.Err() != nil {
-		return &failure{VerdictError, policy.ReasonClosed, f.address}
-	}
-	return f
 }
 
 // relay connects, sends the bytes already read and copies until both sides have ended.
@@ -198,18 +186,19 @@ func (k *conn) relay(first []byte) {
 	up, _, failed := k.dial(nil)
 	if failed != nil {
 		k.e.Address = failed.address
-		k.refuse(failed.verdict, failed.reason)
+		k.refuse(failed.reason)
 		return
 	}
 	defer k.s.untrack(up)
 	k.e.Verdict = VerdictAllow
+	in, out := k.f.side(k.c, &k.f.received), k.f.side(up, &k.f.sent)
 	var err error
 	if len(first) > 0 {
-		err = k.f.write(up, first, &k.f.sent)
+		err = k.f.write(out, first)
 	}
 	if err == nil {
 		first = nil // frees up to 64 KiB for the rest of the connection
-		err = k.f.pipe(k.c, up)
+		err = k.f.pipe(in, out)
 	}
 	if err != nil {
 		reset(k.c)
@@ -237,14 +226,13 @@ func (k *conn) ended(err error) Reason {
 // serveTLS reads the ClientHello and checks the name in it.
 func (k *conn) serveTLS() {
 	h := &wire.Hello{}
-	if v, r := k.hello(h); r != policy.ReasonNone {
-		k.e.SNI = h.SNI
-		k.refuse(v, r)
-		return
-	}
+	r := k.hello(h)
 	k.e.SNI = h.SNI
-	if sni, ok := policy.NormalizeName(h.SNI); !ok || sni != k.name {
-		k.refuse(VerdictDeny, policy.ReasonSNIMismatch)
+	if sni, ok := policy.NormalizeName(h.SNI); r == policy.ReasonNone && (!ok || sni != k.name) {
+		r = policy.ReasonSNIMismatch
+	}
+	if r != policy.ReasonNone {
+		k.refuse(r)
 		return
 	}
 	first := h.Bytes()
@@ -253,9 +241,9 @@ func (k *conn) serveTLS() {
 }
 
 // hello reads until the ClientHello is complete.
-func (k *conn) hello(h *wire.Hello) (Verdict, Reason) {
+func (k *conn) hello(h *wire.Hello) Reason {
 	if err := k.c.SetReadDeadline(time.Now().Add(k.s.head)); err != nil {
-		return VerdictError, policy.ReasonClosed
+		return policy.ReasonClosed
 	}
 	buf := buffers.Get().(*[copyBuffer]byte)
 	defer buffers.Put(buf)
@@ -264,28 +252,28 @@ func (k *conn) hello(h *wire.Hello) (Verdict, Reason) {
 		if n > 0 {
 			switch done, err := h.Feed(buf[:n]); {
 			case done:
-				return "", policy.ReasonNone
+				return policy.ReasonNone
 			case err != nil:
-				return VerdictDeny, reasonOf(err, policy.ReasonNotTLS)
+				return reasonOf(err, policy.ReasonNotTLS)
 			}
 		}
 		if err != nil {
-			return k.unread(err, len(h.Bytes()), policy.ReasonNotTLS)
+			return k.unread(err, len(h.Bytes()) > 0, policy.ReasonNotTLS)
 		}
 	}
 }
 
-// unread returns the verdict and reason for a head of which only n bytes arrived.
-func (k *conn) unread(err error, n int, bad Reason) (Verdict, Reason) {
+// unread returns the reason for a head that is not complete.
+func (k *conn) unread(err error, begun bool, bad Reason) Reason {
 	switch {
 	case k.s.ctx.Err() != nil:
-		return VerdictError, policy.ReasonClosed
+		return policy.ReasonClosed
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return VerdictDeny, policy.ReasonSlow
-	case n > 0 && (err == io.EOF || err == io.ErrUnexpectedEOF):
-		return VerdictDeny, bad
+		return policy.ReasonSlow
+	case begun && (err == io.EOF || err == io.ErrUnexpectedEOF):
+		return bad
 	}
-	return VerdictError, policy.ReasonClosed
+	return policy.ReasonClosed
 }
 
 // reasonOf returns the Reason of an error of package wire, else otherwise.

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -13,8 +12,6 @@ import (
 	"brig/netns/egress/policy"
 	"brig/netns/egress/wire"
 )
-
-var errDeadline = os.ErrDeadlineExceeded
 
 // bodyGrace bounds the wait for an answer after the request's body has failed, and for the rest of a body after the
 // answer.
@@ -24,10 +21,7 @@ const bodyGrace = time.Second
 func (w *web) forward(req *wire.Request) bool {
 	for {
 		if failed := w.connect(); failed != nil {
-			if failed.reason == policy.ReasonClosed {
-				return w.abort(failed.verdict, failed.reason)
-			}
-			return w.refuse(failed.verdict, statusOf(failed), failed.reason, w.target())
+			return w.unconnected(failed.reason)
 		}
 		again := w.used && req.Body.Kind == wire.None && slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, req.Method)
 		keep, err := w.exchange(req, again)
@@ -38,15 +32,17 @@ func (w *web) forward(req *wire.Request) bool {
 	}
 }
 
-// statusOf returns the HTTP status for a failed connect.
-func statusOf(f *failure) int {
+// unconnected ends a request for which there is no connection to the server.
+func (w *web) unconnected(r Reason) bool {
 	switch {
-	case f.verdict == VerdictDeny:
-		return 403
-	case f.reason == policy.ReasonConnectTimeout:
-		return 504
+	case r == policy.ReasonClosed:
+		return w.abort(VerdictError, r)
+	case verdictOf(r) == VerdictDeny:
+		return w.refuse(403, r, w.target())
+	case r == policy.ReasonConnectTimeout:
+		return w.refuse(504, r, w.target())
 	}
-	return 502
+	return w.refuse(502, r, w.target())
 }
 
 // upload is the copying of a request's body.
@@ -90,7 +86,6 @@ func (w *web) wait(u *upload, grace time.Duration) bool {
 	select {
 	case <-u.done:
 	case <-t.C:
-		w.k.f.stop.Store(true)
 		w.in.deadline(w.k.f.begin)
 		reset(w.up.c)
 		<-u.done
@@ -146,7 +141,7 @@ func (w *web) response(req *wire.Request) (*wire.Response, error) {
 func (w *web) blame(err, body error) bool {
 	switch r := reasonOf(body, policy.ReasonNone); {
 	case r != policy.ReasonNone:
-		return w.refuse(VerdictDeny, 400, r, w.target())
+		return w.refuse(400, r, w.target())
 	case errors.Is(body, io.ErrUnexpectedEOF):
 		return w.abort(VerdictError, policy.ReasonClosed)
 	case w.k.ended(body) != policy.ReasonNone:
@@ -161,11 +156,11 @@ func (w *web) unanswered(err error) bool {
 	case r == policy.ReasonClosed, w.k.f.received.Load() != w.r:
 		return w.abort(VerdictError, r)
 	case r == policy.ReasonIdleTimeout:
-		return w.refuse(VerdictError, 504, r, w.target())
+		return w.refuse(504, r, w.target())
 	case r == policy.ReasonMaxBytes:
-		return w.refuse(VerdictDeny, 403, r, w.target())
+		return w.refuse(403, r, w.target())
 	}
-	return w.refuse(VerdictError, 502, policy.ReasonProtocol, w.target())
+	return w.refuse(502, policy.ReasonProtocol, w.target())
 }
 
 // finish relays the body of the final response, or everything after an upgrade.
@@ -203,7 +198,7 @@ func (w *web) finish(req *wire.Request, res *wire.Response, u *upload, err error
 func (w *web) upgraded() error {
 	f := w.k.f
 	for _, way := range []struct {
-		dst *metered
+		dst *side
 		src *bufio.Reader
 	}{{w.up, w.br}, {w.in, w.upbr}} {
 		b, err := way.src.Peek(way.src.Buffered())
@@ -215,14 +210,14 @@ func (w *web) upgraded() error {
 			return err
 		}
 	}
-	up := w.up.c
-	f.said = func() { w.k.passedOn(up) }
-	return f.pipe(w.k.c, up)
+	up := w.up
+	f.said = func() { w.k.passedOn(up.c) }
+	return f.pipe(w.in, up)
 }
 
 // body copies a body. Chunks are checked one by one. Any other body is copied first from the reader's buffer and then
 // from the connection, so that a large one is spliced.
-func (w *web) body(dst, src *metered, br *bufio.Reader, fr wire.Framing) error {
+func (w *web) body(dst, src *side, br *bufio.Reader, fr wire.Framing) error {
 	left := fr.Length
 	switch fr.Kind {
 	case wire.None:
@@ -231,8 +226,7 @@ func (w *web) body(dst, src *metered, br *bufio.Reader, fr wire.Framing) error {
 		if src == w.up && br.Buffered() >= webBuffer*3/4 {
 			return w.bulk(dst, br)
 		}
-		_, err := wire.CopyBody(dst, br, fr, nil)
-		return err
+		return wire.CopyChunks(dst, br)
 	case wire.UntilClose:
 		left = noLimit
 	}
@@ -247,7 +241,7 @@ func (w *web) body(dst, src *metered, br *bufio.Reader, fr wire.Framing) error {
 		return err
 	}
 	left -= int64(len(b))
-	n, err := w.k.f.copy(dst.c, src.c, left, dst.count)
+	n, err := w.k.f.copy(dst, src, left)
 	if err == nil && n < left && fr.Kind == wire.Length {
 		err = io.ErrUnexpectedEOF
 	}
@@ -257,14 +251,14 @@ func (w *web) body(dst, src *metered, br *bufio.Reader, fr wire.Framing) error {
 var bulkReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, copyBuffer) }}
 
 // bulk copies a chunked response that arrives fast, with a larger buffer than for slow streams.
-func (w *web) bulk(dst *metered, br *bufio.Reader) error {
+func (w *web) bulk(dst *side, br *bufio.Reader) error {
 	held, err := br.Peek(br.Buffered())
 	if err != nil {
 		return err
 	}
 	big := bulkReaders.Get().(*bufio.Reader)
 	big.Reset(io.MultiReader(bytes.NewReader(held), w.up))
-	_, err = wire.CopyBody(dst, big, wire.Framing{Kind: wire.Chunked}, nil)
+	err = wire.CopyChunks(dst, big)
 	if big.Buffered() > 0 {
 		w.spent = true // unrequested bytes: connect must not reuse the connection
 	}

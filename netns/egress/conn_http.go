@@ -4,10 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"net"
 	"net/netip"
-	"sync/atomic"
-	"syscall"
 	"time"
 
 	"brig/netns/egress/policy"
@@ -25,9 +22,9 @@ const (
 // web is one connection in http mode. Each request gets a separate decision and a line in the log.
 type web struct {
 	k     *conn
-	in    *metered // the payload
+	in    *side // the payload
 	br    *bufio.Reader
-	up    *metered // the server; nil: not connected
+	up    *side // the server; nil: not connected
 	upbr  *bufio.Reader
 	list  []netip.AddrPort // the vetted addresses, resolved once
 	at    string           // the address that was dialled
@@ -39,7 +36,7 @@ type web struct {
 
 // serveHTTP reads requests until either side ends.
 func (k *conn) serveHTTP() {
-	w := &web{k: k, in: k.f.meter(k.c, &k.f.received)}
+	w := &web{k: k, in: k.f.side(k.c, &k.f.received)}
 	w.br = bufio.NewReaderSize(w.in, webBuffer)
 	base := k.e
 	for first := true; ; first = false {
@@ -84,9 +81,12 @@ func (w *web) abort(v Verdict, r Reason) bool {
 	return false
 }
 
-// refuse answers the request with an error and ends the connection.
-func (w *web) refuse(v Verdict, status int, r Reason, host string) bool {
-	k := w.k
+// refuse answers the request with an error and ends the connection. From status 500 on the policy is not the reason.
+func (w *web) refuse(status int, r Reason, host string) bool {
+	k, v := w.k, VerdictDeny
+	if status >= 500 {
+		v = VerdictError
+	}
 	k.busy(false)
 	k.e.Status = status
 	body := wire.Refusal(status, string(r), host, k.to.Port(), k.e.Method, k.e.Path,
@@ -139,24 +139,21 @@ func (w *web) request() bool {
 	case !k.d.Allow && err != nil:
 		return w.abort(VerdictDeny, k.d.Reason)
 	case errors.As(err, &bad):
-		return w.refuse(VerdictDeny, bad.Status(), Reason(bad.Reason), w.target())
+		return w.refuse(bad.Status(), Reason(bad.Reason), w.target())
 	case err != nil:
-		n := 0
-		if err != io.EOF {
-			n = 1
-		}
-		return w.abort(k.unread(err, n, policy.ReasonNotHTTP))
+		r := k.unread(err, err != io.EOF, policy.ReasonNotHTTP)
+		return w.abort(verdictOf(r), r)
 	}
 	k.e.Method, k.e.Path, k.e.Host = req.Method, req.Path, req.Host
 	if !k.d.Allow {
-		return w.refuse(VerdictDeny, 403, k.d.Reason, w.target())
+		return w.refuse(403, k.d.Reason, w.target())
 	}
 	if r := w.check(req); r != policy.ReasonNone {
 		host := w.target()
 		if r == policy.ReasonHostMismatch {
 			host = req.Host
 		}
-		return w.refuse(VerdictDeny, 403, r, host)
+		return w.refuse(403, r, host)
 	}
 	req.EndAfter() // an unread body must not become an unchecked request
 	k.busy(true)
@@ -191,15 +188,15 @@ func (w *web) check(req *wire.Request) Reason {
 
 // connect connects to the server, or reuses the connection of the last request if it is still open.
 func (w *web) connect() *failure {
-	if w.up != nil && (w.spent || w.upbr.Buffered() > 0 || readable(w.up.c)) {
+	if w.up != nil && (w.spent || w.upbr.Buffered() > 0 || w.up.readable()) {
 		w.drop() // ended, or has unrequested bytes
 	}
 	if w.up != nil {
 		w.k.e.Address = w.at
 		return nil
 	}
-	if rate := w.k.s.lim.rate; rate != nil && w.list != nil && !rate.try(1, time.Now()) {
-		return &failure{verdict: VerdictDeny, reason: policy.ReasonRate} // arrived has counted the first dial
+	if w.list != nil && !w.k.s.lim.rate.try(1, time.Now()) { // arrived has counted the first dial
+		return &failure{reason: policy.ReasonRate}
 	}
 	up, list, failed := w.k.dial(w.list)
 	if w.list = list; failed != nil {
@@ -207,79 +204,7 @@ func (w *web) connect() *failure {
 		return failed
 	}
 	w.at = w.k.e.Address
-	w.up = w.k.f.meter(up, &w.k.f.sent)
+	w.up = w.k.f.side(up, &w.k.f.sent)
 	w.upbr = bufio.NewReaderSize(w.up, webBuffer)
 	return nil
-}
-
-// readable reports whether there is something to read: a byte, the end or an error.
-func readable(c *net.TCPConn) bool {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return true
-	}
-	got := true
-	err = raw.Control(func(fd uintptr) {
-		var b [1]byte
-		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		got = err != syscall.EAGAIN && err != syscall.EINTR
-	})
-	return got || err != nil
-}
-
-// metered is one side of a connection in http mode, with a deadline for each read and a count of the bytes written.
-type metered struct {
-	f     *flow
-	c     *net.TCPConn
-	count *atomic.Int64
-	until atomic.Int64 // the latest end of a read, in nanoseconds after the flow began; 0: when the flow is idle
-}
-
-func (f *flow) meter(c *net.TCPConn, count *atomic.Int64) *metered {
-	return &metered{f: f, c: c, count: count}
-}
-
-// deadline bounds the reads from now on, including one that is already waiting. With the zero time only the idle
-// timeout bounds them.
-func (m *metered) deadline(t time.Time) {
-	if t.IsZero() {
-		m.until.Store(0)
-		return
-	}
-	m.until.Store(max(int64(t.Sub(m.f.begin)), 1))
-	_ = m.c.SetReadDeadline(t) // closed: the read fails
-}
-
-// Read waits until the deadline.
-func (m *metered) Read(b []byte) (int, error) {
-	for {
-		end := m.f.expiry()
-		if err := m.c.SetReadDeadline(end); err != nil {
-			return 0, err
-		}
-		bound := m.until.Load()
-		if bound != 0 {
-			if err := m.c.SetReadDeadline(m.f.begin.Add(time.Duration(bound))); err != nil {
-				return 0, err
-			}
-		}
-		n, err := m.c.Read(b)
-		if n > 0 {
-			m.f.touch()
-		}
-		if n > 0 || !errors.Is(err, errDeadline) || bound != 0 || m.until.Load() != 0 {
-			return n, err
-		}
-		if !m.f.expiry().After(end) {
-			return 0, errIdle
-		}
-	}
-}
-
-// Write sends all of b.
-func (m *metered) Write(b []byte) (int, error) {
-	if err := m.f.write(m.c, b, m.count); err != nil {
-		return 0, err
-	}
-	return len(b), nil
 }

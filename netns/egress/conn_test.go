@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"syscall"
 	"testing"
@@ -113,19 +112,12 @@ func TestVettedAddressesOneAfterTheOther(t *testing.T) {
 }
 
 func TestControlVetsTheSocketsOwnAddress(t *testing.T) {
-	d := newDialer(&Config{Policy: &Policy{}, Own: func() ([]netip.Addr, error) { return nil, nil }}, new(policy.Matcher))
+	d := newDialer(&Policy{}, new(policy.Matcher))
 	l := listenTCP(t)
-	_, err := d.one(t.Context(), "tcp4", addrPort(l.Addr()), d.vetName)
+	_, err := d.dial(t.Context(), "tcp4", addrPort(l.Addr()), d.vetName)
 	var refused vetError
 	if !errors.As(err, &refused) || Reason(refused) != policy.ReasonBlocked {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestUnknownOwnAddressesAreAllOurs(t *testing.T) {
-	d := &dialer{own: func() ([]netip.Addr, error) { return nil, os.ErrPermission }}
-	if d.where(public) != ours {
-		t.Error("fails open")
 	}
 }
 

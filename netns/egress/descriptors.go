@@ -47,9 +47,11 @@ func exhausted(err error) bool {
 	return false
 }
 
-// verdictOf returns VerdictDeny for a refusal by the policy, and VerdictError for a lack of resources.
+// verdictOf returns VerdictDeny for a refusal by the policy, and VerdictError for a failure of what it allows.
 func verdictOf(r Reason) Verdict {
-	if r == policy.ReasonResources {
+	switch r {
+	case policy.ReasonResolveFailed, policy.ReasonNoAddress, policy.ReasonConnectFailed, policy.ReasonConnectTimeout,
+		policy.ReasonIdleTimeout, policy.ReasonClosed, policy.ReasonResources:
 		return VerdictError
 	}
 	return VerdictDeny

@@ -37,12 +37,13 @@ func TestLookupsGoToThePolicysServers(t *testing.T) {
 		}
 	}()
 	p := &Policy{Allow: rules("tcp://a.test:5000"), DNS: []string{dns.LocalAddr().String()}}
-	s, err := New(Config{Policy: p, Own: func() ([]netip.Addr, error) { return []netip.Addr{public}, nil }})
+	s, err := New(Config{Policy: p})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.dialer.place = ownedBy(public)
 	s.destination = func(*net.TCPConn, bool) (netip.AddrPort, error) {
-		a, _ := s.pool.Addr("a.test")
+		a, _ := s.pool.addr("a.test")
 		return netip.AddrPortFrom(a, 5000), nil
 	}
 	l := listenTCP(t)
@@ -64,8 +65,8 @@ func TestLookupsGoToThePolicysServers(t *testing.T) {
 }
 
 func TestOwnAddressesMustBeWrittenOut(t *testing.T) {
-	d := newDialer(&Config{Policy: &Policy{Allow: rules("10.1.2.0/24:22", "10.1.2.5/32:80", "udp://10.1.2.5:123", "127.0.0.0/8:22")},
-		Own: func() ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("::ffff:10.1.2.5")}, nil }}, new(policy.Matcher))
+	d := newDialer(&Policy{Allow: rules("10.1.2.0/24:22", "10.1.2.5/32:80", "udp://10.1.2.5:123", "127.0.0.0/8:22")}, new(policy.Matcher))
+	d.place = ownedBy(netip.MustParseAddr("10.1.2.5"))
 	for _, c := range []struct {
 		to   string
 		udp  bool

@@ -22,29 +22,15 @@ const (
 	askedFor   = 2 * time.Second
 )
 
-// serveDNS answers queries until the socket is closed. No answer requires waiting.
+// serveDNS answers queries. No answer requires waiting.
 func (s *Server) serveDNS(c *net.UDPConn) {
-	buf, oob := make([]byte, dnsQuery), make([]byte, ancillary)
-	for {
-		n, oobn, _, from, err := c.ReadMsgUDPAddrPort(buf, oob)
-		if err != nil {
-			if s.hushed.Load() {
-				return
-			}
-			s.pause(acceptPause)
-			continue
-		}
-		to, known := askedAddr(oob[:oobn])
-		reply := s.answer(buf[:n], netip.AddrPortFrom(plainAddr(to), policy.PortDNS))
+	s.receive(c, dnsQuery, func(query []byte, from netip.AddrPort, to netip.Addr) {
+		reply := s.answer(query, plainPort(netip.AddrPortFrom(to, policy.PortDNS)))
 		if reply == nil || c.SetWriteDeadline(time.Now().Add(dnsWrite)) != nil {
-			continue
+			return
 		}
-		var info []byte
-		if known {
-			info = answerFrom(to)
-		}
-		_, _, _ = c.WriteMsgUDPAddrPort(reply, info, from) // an error means that the client has gone
-	}
+		_, _, _ = c.WriteMsgUDPAddrPort(reply, answerFrom(to), from) // an error means that the client has gone
+	})
 }
 
 // answer answers one query and records what it refuses.
@@ -58,7 +44,7 @@ func (s *Server) answer(query []byte, to netip.AddrPort) []byte {
 		if !ok {
 			return netip.Addr{}, false
 		}
-		return s.pool.Addr(name)
+		return s.pool.addr(name)
 	}
 	reply, q := wire.Answer(query, knows, address)
 	if q.Verdict == string(VerdictDeny) && s.lookups.first(q.Name, q.Type, time.Now()) {
@@ -96,10 +82,10 @@ func (s *Server) serveDNSTCP(l *net.TCPListener) {
 			s.log.add(Event{Kind: KindDNS, Verdict: VerdictDeny, Reason: policy.ReasonMaxConnections, Port: policy.PortDNS})
 			return
 		}
-		s.sending.add(1)
+		s.sending.Add(1)
 		s.wg.Go(func() {
 			defer streams.Add(-1)
-			defer s.sending.add(-1)
+			defer s.sending.Add(-1)
 			defer s.untrack(c)
 			s.dnsStream(c)
 		})
@@ -109,16 +95,12 @@ func (s *Server) serveDNSTCP(l *net.TCPListener) {
 func (s *Server) dnsStream(c *net.TCPConn) {
 	var to netip.AddrPort
 	if a, err := s.destination(c, false); err == nil {
-		to = netip.AddrPortFrom(plainAddr(a.Addr()), policy.PortDNS)
+		to = plainPort(netip.AddrPortFrom(a.Addr(), policy.PortDNS))
 	}
 	end := time.Now().Add(dnsStream)
 	for {
-		until := time.Now().Add(s.head)
-		if until.After(end) {
-			until = end
-		}
 		var size [2]byte
-		if c.SetDeadline(until) != nil {
+		if c.SetDeadline(time.Now().Add(min(s.head, time.Until(end)))) != nil {
 			return
 		}
 		if _, err := io.ReadFull(c, size[:]); err != nil {
@@ -149,8 +131,6 @@ type askedName struct {
 	at    time.Time
 	types [3]uint16 // asked for in this attempt
 }
-
-func newAsked() *asked { return &asked{names: map[string]askedName{}} }
 
 // first reports whether a query begins an attempt. A type that was already asked for begins a new one.
 func (a *asked) first(name string, kind uint16, now time.Time) bool {

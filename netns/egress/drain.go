@@ -2,9 +2,9 @@ package egress
 
 import (
 	"net"
-	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,52 +15,21 @@ const (
 	sendTime   = time.Second // at the end, for bytes of the payload that its server has not received yet
 )
 
-// sending counts the connections on which bytes of the payload may still have to be forwarded.
-type sending struct {
-	mu   sync.Mutex
-	n    int
-	zero chan struct{} // closed when n is 0; nil if there is no waiter
-}
-
-func (s *sending) add(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.n += n; s.n == 0 && s.zero != nil {
-		close(s.zero)
-		s.zero = nil
-	}
-}
-
-// wait waits until n is 0, but no longer than d.
-func (s *sending) wait(d time.Duration) {
-	s.mu.Lock()
-	zero := s.zero
-	if s.n > 0 && zero == nil {
-		zero = make(chan struct{})
-		s.zero = zero
-	}
-	idle := s.n == 0
-	s.mu.Unlock()
-	if idle {
-		return
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-zero:
-	case <-t.C:
+// until waits until done returns true, but no longer than d.
+func until(d time.Duration, done func() bool) {
+	for end := time.Now().Add(d); !done() && time.Now().Before(end); {
+		time.Sleep(settleStep)
 	}
 }
 
 // busy records whether bytes of the payload may still have to be forwarded.
 func (k *conn) busy(yes bool) {
-	if k.sending.Swap(yes) == yes {
-		return
-	}
-	if yes {
-		k.s.sending.add(1)
-	} else {
-		k.s.sending.add(-1)
+	switch {
+	case k.sending.Swap(yes) == yes:
+	case yes:
+		k.s.sending.Add(1)
+	default:
+		k.s.sending.Add(-1)
 	}
 }
 
@@ -68,14 +37,6 @@ func (k *conn) busy(yes bool) {
 func (k *conn) passedOn(up *net.TCPConn) {
 	k.s.whole(up, true)
 	k.busy(false)
-}
-
-// settle waits until the goroutines have read what had arrived when the jail ended, so that an attempt just before the
-// end is logged.
-func (s *Server) settle() {
-	for end := time.Now().Add(settleTime); s.pending() && time.Now().Before(end); {
-		time.Sleep(settleStep)
-	}
 }
 
 // hush makes the readers return after the connection or packet that they handle, so that it is counted before anything
@@ -97,32 +58,29 @@ func (s *Server) hush() {
 func (s *Server) pending() bool {
 	var list []unix.PollFd
 	for _, c := range s.ready {
-		raw, err := c.SyscallConn()
-		if err != nil {
-			continue // closed
-		}
-		_ = raw.Control(func(fd uintptr) { // closed: nothing to wait for
+		_ = control(c, func(fd int) error { // closed: nothing to wait for
 			list = append(list, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+			return nil
 		})
 	}
 	n, err := unix.Poll(list, 0)
 	return err == unix.EINTR || n > 0
 }
 
-// arriving returns the sockets that receive the payload's connections and packets.
-func (k *Sockets) arriving() (list []syscall.Conn) {
-	for _, l := range append([]*net.TCPListener{k.CatchAll, k.DNSTCP}, k.TCP...) {
-		if l != nil {
-			list = append(list, l)
-		}
+// unseen returns the number of packets that the sockets had no room for: datagrams, and connections beyond the accept
+// queue. socket(7) SO_MEMINFO (>= 4.12), the last of its nine numbers.
+func unseen(list []syscall.Conn) (n int) {
+	for _, c := range list {
+		_ = control(c, func(fd int) error { // closed: nothing is known
+			var info [9]uint32
+			size := uint32(unsafe.Sizeof(info))
+			_, _, errno := syscall.Syscall6(syscall.SYS_GETSOCKOPT, uintptr(fd), syscall.SOL_SOCKET, unix.SO_MEMINFO,
+				uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+			if errno == 0 {
+				n += int(info[8])
+			}
+			return nil
+		})
 	}
-	for _, c := range append([]*net.UDPConn{k.DNS}, k.UDP...) {
-		if c != nil {
-			list = append(list, c)
-		}
-	}
-	for _, c := range k.Taps {
-		list = append(list, c)
-	}
-	return list
+	return n
 }

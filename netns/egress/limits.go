@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -8,7 +9,7 @@ import (
 	"brig/netns/egress/policy"
 )
 
-const maxNames = 4096 // resolved and remembered
+const maxKnown = 4096 // resolved and remembered
 
 // limits are the bounds that all connections share. 0 in the policy means no bound.
 type limits struct {
@@ -23,46 +24,32 @@ type limits struct {
 
 	names *bucket // new names that a wildcard allows
 	mu    sync.Mutex
-	known map[string]bool // at most maxNames
+	known map[string]bool // at most maxKnown
 }
 
 func newLimits(p *Policy) *limits {
-	l := &limits{max: int64(p.MaxConnections), share: share.Load(), perConn: int64(p.MaxConnectionBytes)}
-	if l.max <= 0 {
-		l.max = policy.DefaultMaxConnections
-	}
-	names := float64(p.NamesPerSecond)
-	if names <= 0 {
-		names = policy.DefaultNamesPerSecond
-	}
-	l.names, l.known = newBucket(names, 5*names), map[string]bool{}
-	if p.MaxBytes > 0 {
-		l.bytes = newQuota(int64(p.MaxBytes))
-	}
-	if p.ConnectionsPerSecond > 0 {
-		l.rate = newBucket(float64(p.ConnectionsPerSecond), float64(p.ConnectionsPerSecond))
-	}
-	if p.Bandwidth > 0 { // a burst of a tenth of a second
-		l.bandwidth = newBucket(float64(p.Bandwidth), float64(p.Bandwidth)/10)
-	}
-	return l
+	names := float64(cmp.Or(p.NamesPerSecond, policy.DefaultNamesPerSecond))
+	return &limits{max: int64(cmp.Or(p.MaxConnections, policy.DefaultMaxConnections)), share: share.Load(),
+		bytes: newQuota(int64(p.MaxBytes)), perConn: int64(p.MaxConnectionBytes),
+		rate:      newBucket(float64(p.ConnectionsPerSecond), float64(p.ConnectionsPerSecond)),
+		bandwidth: newBucket(float64(p.Bandwidth), float64(p.Bandwidth)/10), // a burst of a tenth of a second
+		names:     newBucket(names, 5*names), known: map[string]bool{}}
 }
 
 // enter counts a connection, or returns which bound refuses it. After ReasonNone, leave must be called.
-func (l *limits) enter() Reason {
+func (l *limits) enter() (r Reason) {
 	switch open := l.open.Add(1); {
 	case open > l.max:
-		l.open.Add(-1)
-		return policy.ReasonMaxConnections
+		r = policy.ReasonMaxConnections
 	case l.share > 0 && open > l.share:
-		l.open.Add(-1)
-		return policy.ReasonResources
+		r = policy.ReasonResources
+	case !l.rate.try(1, time.Now()):
+		r = policy.ReasonRate
 	}
-	if l.rate != nil && !l.rate.try(1, time.Now()) {
-		l.open.Add(-1)
-		return policy.ReasonRate
+	if r != policy.ReasonNone {
+		l.leave()
 	}
-	return policy.ReasonNone
+	return r
 }
 
 // name counts an allowed name, or returns which bound refuses it. Only names that match a wildcard count, since the
@@ -79,7 +66,7 @@ func (l *limits) name(name string, d *policy.Decision) Reason {
 	if !l.names.try(1, time.Now()) {
 		return policy.ReasonRate
 	}
-	if len(l.known) >= maxNames {
+	if len(l.known) >= maxKnown {
 		clear(l.known)
 	}
 	l.known[name] = true
@@ -94,7 +81,11 @@ type quota struct {
 	held atomic.Int64 // taken in advance: some of it may be returned
 }
 
+// newQuota returns a quota of n bytes; 0: nil.
 func newQuota(n int64) *quota {
+	if n <= 0 {
+		return nil
+	}
 	q := &quota{}
 	q.left.Store(n)
 	return q
@@ -131,9 +122,11 @@ func (q *quota) hold(n int64) {
 	}
 }
 
+func (q *quota) spent() bool { return q != nil && q.left.Load() <= 0 }
+
 func (q *quota) lent() bool { return q != nil && q.held.Load() > 0 }
 
-// bucket is a token bucket.
+// bucket is a token bucket. A nil bucket has no bound.
 type bucket struct {
 	mu     sync.Mutex
 	rate   float64 // tokens per second
@@ -142,7 +135,11 @@ type bucket struct {
 	at     time.Time
 }
 
+// newBucket returns a bucket of rate tokens per second; 0: nil.
 func newBucket(rate, burst float64) *bucket {
+	if rate <= 0 {
+		return nil
+	}
 	burst = max(burst, 1)
 	return &bucket{rate: rate, burst: burst, tokens: burst}
 }
@@ -156,6 +153,9 @@ func (b *bucket) refill(now time.Time) {
 
 // try takes n tokens if the bucket has them or is full, and reports whether it did.
 func (b *bucket) try(n float64, now time.Time) bool {
+	if b == nil {
+		return true
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.refill(now); b.tokens < min(n, b.burst) {
@@ -167,6 +167,9 @@ func (b *bucket) try(n float64, now time.Time) bool {
 
 // owe takes n tokens even if the bucket lacks them, and returns the time until it is at 0 again.
 func (b *bucket) owe(n float64, now time.Time) time.Duration {
+	if b == nil {
+		return 0
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refill(now)
@@ -178,5 +181,8 @@ func (b *bucket) owe(n float64, now time.Time) time.Duration {
 
 // chunk returns the size of one read in bytes, so that one read does not use up a second.
 func (b *bucket) chunk() int {
+	if b == nil {
+		return copyBuffer
+	}
 	return int(min(max(b.rate/16, 256), copyBuffer))
 }

@@ -29,8 +29,11 @@ func askedAddr(oob []byte) (netip.Addr, bool) {
 }
 
 // answerFrom returns the ancillary data that sets the source of a datagram to the address that was asked: connected
-// clients accept no other. The address comes from askedAddr, so its family is that of the socket.
+// clients accept no other. The address comes from askedAddr, so its family is that of the socket; it may be missing.
 func answerFrom(a netip.Addr) []byte {
+	if !a.IsValid() {
+		return nil
+	}
 	if a.Is4() {
 		return unix.PktInfo4(&unix.Inet4Pktinfo{Spec_dst: a.As4()})
 	}

@@ -7,82 +7,50 @@ import (
 	"sync"
 )
 
-// MaxNames bounds the names of a pool; each needs at most half a kilobyte.
-const MaxNames = 65536
+// maxNames bounds the names of a pool; each needs at most half a kilobyte.
+const maxNames = 65536
 
 // poolBase is 198.18.0.0. A pool uses 198.18.0.1 to 198.19.0.0, half of the benchmark range (RFC 2544), which no
 // network routes. It uses neither the first nor the last address of the range.
 const poolBase = 198<<24 | 18<<16
 
-// Pool assigns a unique address to each name for the life of the jail, since a program may keep an address it has
+// pool assigns a unique address to each name for the life of the jail, since a program may keep an address it has
 // resolved. It is safe for concurrent use.
-type Pool struct {
-	mu    sync.RWMutex
-	addrs map[string]uint32 // 1 for the first name
-	names []string
+type pool struct {
+	mu    sync.Mutex
+	addrs map[string]netip.Addr
+	names map[netip.Addr]string
 }
 
-// NewPool returns an empty pool.
-func NewPool() *Pool { return &Pool{addrs: map[string]uint32{}} }
+func newPool() *pool { return &pool{addrs: map[string]netip.Addr{}, names: map[netip.Addr]string{}} }
 
-// Addr returns the address of a normalised name. It returns false if the pool is full.
-func (p *Pool) Addr(name string) (netip.Addr, bool) {
-	p.mu.RLock()
-	i, ok := p.addrs[name]
-	p.mu.RUnlock()
-	if ok {
-		return synthetic(i), true
-	}
+// addr returns the address of a normalised name. It returns false if the pool is full.
+func (p *pool) addr(name string) (netip.Addr, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i, ok = p.addrs[name]; ok {
-		return synthetic(i), true
+	if a, ok := p.addrs[name]; ok {
+		return a, true
 	}
-	if len(p.names) == MaxNames {
+	if len(p.addrs) == maxNames {
 		return netip.Addr{}, false
 	}
-	name = strings.Clone(name) // does not keep the packet alive
-	p.names = append(p.names, name)
-	i = uint32(len(p.names))
-	p.addrs[name] = i
-	return synthetic(i), true
-}
-
-// Name returns the name of an address. It returns false if it has none.
-func (p *Pool) Name(a netip.Addr) (string, bool) {
-	a = a.Unmap()
-	if !a.Is4() {
-		return "", false
-	}
-	b := a.As4()
-	i := binary.BigEndian.Uint32(b[:]) - poolBase // an address below the base becomes huge
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	if i == 0 || uint64(i) > uint64(len(p.names)) {
-		return "", false
-	}
-	return p.names[i-1], true
-}
-
-// Len returns the number of names.
-func (p *Pool) Len() int {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return len(p.names)
-}
-
-// Synthetic reports whether an address is in the range of pools, assigned or not.
-func Synthetic(a netip.Addr) bool {
-	a = a.Unmap()
-	if !a.Is4() {
-		return false
-	}
-	b := a.As4()
-	return b[0] == 198 && b[1]&^1 == 18
-}
-
-func synthetic(i uint32) netip.Addr {
 	var b [4]byte
-	binary.BigEndian.PutUint32(b[:], poolBase+i)
-	return netip.AddrFrom4(b)
+	binary.BigEndian.PutUint32(b[:], poolBase+uint32(len(p.addrs))+1)
+	a := netip.AddrFrom4(b)
+	name = strings.Clone(name) // does not keep the packet alive
+	p.addrs[name], p.names[a] = a, name
+	return a, true
 }
+
+// name returns the name of an address. It returns false if it has none.
+func (p *pool) name(a netip.Addr) (string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	name, ok := p.names[a.Unmap()]
+	return name, ok
+}
+
+var poolRange = netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18}), 15)
+
+// synthetic reports whether an address is in the range of pools, assigned or not.
+func synthetic(a netip.Addr) bool { return poolRange.Contains(a.Unmap()) }

@@ -29,53 +29,38 @@ type Published struct {
 
 // publish serves one port.
 func (s *Server) publish(p Published) {
-	if len(p.Conns) == 0 {
+	if !s.track(p.Listener) || len(p.Conns) == 0 {
 		_ = p.Listener.Close() // refuse at once instead of queueing connections that are never served
-		return
 	}
-	free := make(chan *os.File, len(p.Conns))
 	for _, f := range p.Conns {
-		s.keep(f) // its descriptor is used by number, so it must stay open
-		free <- f
+		s.wg.Go(func() {
+			defer f.Close() // not before: its descriptor is used by number
+			s.lead(p, f)
+		})
 	}
-	s.start(p.Listener, func() {
-		for {
-			select {
-			case f := <-free:
-				if !s.accepted(p, f, func() { free <- f }) {
-					return
-				}
-			case <-s.ctx.Done():
-				return
-			}
-		}
-	})
 }
 
-// accepted waits for one connection and serves it with f in a goroutine, which then calls back. It returns false if the
-// listener is closed.
-func (s *Server) accepted(p Published, f *os.File, back func()) bool {
+// lead relays connections into the jail, one after the other, until the listener is closed.
+func (s *Server) lead(p Published, f *os.File) {
 	for {
 		c, err := p.Listener.AcceptTCP()
 		switch {
 		case err == nil && s.track(c):
-			s.wg.Go(func() {
-				defer back()
-				defer s.untrack(c)
-				s.lead(p, f, c)
-			})
-			return true
-		case err == nil, s.ctx.Err() != nil, errors.Is(err, net.ErrClosed), errors.Is(err, os.ErrInvalid):
-			return false
+			s.leadOne(p, f, c)
+			s.untrack(c)
+		case err == nil, s.ctx.Err() != nil, errors.Is(err, net.ErrClosed):
+			return
+		default:
+			s.pause(acceptPause)
 		}
-		s.pause(acceptPause)
 	}
 }
 
-// lead relays one connection into the jail.
-func (s *Server) lead(p Published, f *os.File, c *net.TCPConn) {
+// leadOne relays one connection into the jail.
+func (s *Server) leadOne(p Published, f *os.File, c *net.TCPConn) {
 	k := &conn{s: s, c: c, begin: time.Now(), f: newFlow(s.ctx, s.lim, s.idle)}
 	k.e = Event{Kind: KindPublish, Address: p.To.String(), Destination: c.LocalAddr().String(), Port: p.To.Port()}
+	defer disconnect(f)
 	jail, err := s.intoJail(f, p.To)
 	if err != nil {
 		reason := policy.ReasonConnectFailed
@@ -85,17 +70,15 @@ func (s *Server) lead(p Published, f *os.File, c *net.TCPConn) {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			reason = policy.ReasonConnectTimeout
 		}
-		k.refuse(VerdictError, reason)
-		s.disconnect(f)
+		k.refuse(reason)
 		return
 	}
 	k.e.Verdict = VerdictAllow
-	err = k.f.pipe(jail, c)
+	err = k.f.pipe(k.f.side(jail, &k.f.received), k.f.side(c, &k.f.sent))
 	if err == nil {
-		s.drained(f)
+		s.drained(jail)
 	}
 	s.untrack(jail)
-	s.disconnect(f)
 	k.e.Reason = k.ended(err)
 	k.done()
 }
@@ -110,11 +93,7 @@ func (s *Server) intoJail(f *os.File, to netip.AddrPort) (*net.TCPConn, error) {
 	if !ok || !s.track(generic) {
 		return nil, errors.Join(errors.New("not a TCP socket, or closed"), generic.Close())
 	}
-	raw, err := c.SyscallConn()
-	if err == nil {
-		err = connect(c, raw, to)
-	}
-	if err != nil {
+	if err := connect(c, to); err != nil {
 		s.untrack(c)
 		return nil, err
 	}
@@ -122,32 +101,32 @@ func (s *Server) intoJail(f *os.File, to netip.AddrPort) (*net.TCPConn, error) {
 }
 
 // connect calls connect(2) and waits in the runtime's poller.
-func connect(c *net.TCPConn, raw syscall.RawConn, to netip.AddrPort) error {
+func connect(c *net.TCPConn, to netip.AddrPort) error {
 	var sa syscall.Sockaddr = &syscall.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}
 	if to.Addr().Is4() {
 		sa = &syscall.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
 	}
-	var failed error
-	err := raw.Control(func(fd uintptr) { failed = syscall.Connect(int(fd), sa) })
-	if err != nil || failed != nil && failed != syscall.EINPROGRESS && failed != syscall.EINTR {
-		return errors.Join(err, failed)
-	}
-	if err := c.SetWriteDeadline(time.Now().Add(publishConnect)); err != nil {
+	err := control(c, func(fd int) error { return syscall.Connect(fd, sa) })
+	if err != nil && !errors.Is(err, syscall.EINPROGRESS) && !errors.Is(err, syscall.EINTR) {
 		return err
 	}
-	failed = nil
+	raw, err := c.SyscallConn()
+	if err == nil {
+		err = c.SetWriteDeadline(time.Now().Add(publishConnect))
+	}
+	if err != nil {
+		return err
+	}
+	var failed error
 	err = raw.Write(func(fd uintptr) bool { // check the state: the event may be of an earlier connection
-		switch tcpState(fd) {
+		switch tcpState(int(fd)) {
 		case unix.BPF_TCP_ESTABLISHED:
 			return true
 		case unix.BPF_TCP_SYN_SENT, unix.BPF_TCP_SYN_RECV:
 			return false
 		}
 		code, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR)
-		switch {
-		case err != nil:
-			failed = err
-		case code != 0:
+		if failed = err; code != 0 {
 			failed = syscall.Errno(code)
 		}
 		return true
@@ -156,8 +135,8 @@ func connect(c *net.TCPConn, raw syscall.RawConn, to netip.AddrPort) error {
 }
 
 // tcpState returns the socket's state, or 0 if it is unknown: TCP_INFO, tcp(7).
-func tcpState(fd uintptr) int {
-	info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+func tcpState(fd int) int {
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
 		return 0
 	}
@@ -165,13 +144,14 @@ func tcpState(fd uintptr) int {
 }
 
 // drained waits until the jail has received the last bytes: a disconnect discards unsent data.
-func (s *Server) drained(f *os.File) {
+func (s *Server) drained(jail *net.TCPConn) {
 	end := time.Now().Add(publishConnect)
 	for d := 100 * time.Microsecond; time.Now().Before(end) && s.ctx.Err() == nil; d = min(2*d, 20*time.Millisecond) {
 		state := unix.BPF_TCP_CLOSE
-		if raw, err := f.SyscallConn(); err == nil {
-			_ = raw.Control(func(fd uintptr) { state = tcpState(fd) }) // closed: TCP_CLOSE
-		}
+		_ = control(jail, func(fd int) error { // closed: TCP_CLOSE
+			state = tcpState(fd)
+			return nil
+		})
 		if state == unix.BPF_TCP_CLOSE {
 			return
 		}
@@ -180,13 +160,11 @@ func (s *Server) drained(f *os.File) {
 }
 
 // disconnect makes f an unconnected socket again: connect(2) with AF_UNSPEC.
-func (s *Server) disconnect(f *os.File) {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return // closed
-	}
-	_ = raw.Control(func(fd uintptr) { // fails only if it is no socket
+func disconnect(f *os.File) {
+	_ = control(f, func(fd int) error { // fails only if it is no socket
 		var unspec [16]byte // struct sockaddr, sa_family AF_UNSPEC
-		_, _, _ = syscall.Syscall(syscall.SYS_CONNECT, fd, uintptr(unsafe.Pointer(&unspec)), unsafe.Sizeof(unspec))
+		_, _, _ = syscall.Syscall(syscall.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&unspec)),
+			unsafe.Sizeof(unspec))
+		return nil
 	})
 }

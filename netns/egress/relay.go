@@ -26,7 +26,6 @@ var buffers = sync.Pool{New: func() any { return new([copyBuffer]byte) }}
 var (
 	errIdle     = errors.New("idle for too long")
 	errMaxBytes = errors.New("no bytes are left")
-	errStopped  = errors.New("no longer wanted")
 )
 
 // flow is the state that both directions of one connection share.
@@ -38,16 +37,11 @@ type flow struct {
 	sent, received atomic.Int64
 	begin          time.Time
 	last           atomic.Int64 // last transfer, ns after begin; in the future while bandwidth delays it
-	stop           atomic.Bool  // stop reading
 	said           func()       // called when all bytes of the payload are forwarded; may be nil
 }
 
 func newFlow(ctx context.Context, lim *limits, idle time.Duration) *flow {
-	f := &flow{ctx: ctx, lim: lim, idle: idle, begin: time.Now()}
-	if lim.perConn > 0 {
-		f.own = newQuota(lim.perConn)
-	}
-	return f
+	return &flow{ctx: ctx, lim: lim, own: newQuota(lim.perConn), idle: idle, begin: time.Now()}
 }
 
 func (f *flow) touch() { f.last.Store(int64(time.Since(f.begin))) }
@@ -86,9 +80,6 @@ func (f *flow) takeAll(n int64) int64 {
 // pace waits for the time that n bytes take at the bandwidth.
 func (f *flow) pace(n int) error {
 	f.touch()
-	if f.lim.bandwidth == nil {
-		return nil
-	}
 	now := time.Now()
 	d := f.lim.bandwidth.owe(float64(n), now)
 	if d <= 0 {
@@ -106,16 +97,16 @@ func (f *flow) pace(n int) error {
 }
 
 // write sends as much of b as the quotas allow, and counts the bytes.
-func (f *flow) write(dst *net.TCPConn, b []byte, count *atomic.Int64) error {
+func (f *flow) write(dst *side, b []byte) error {
 	k := f.takeAll(int64(len(b)))
 	if k == 0 && len(b) > 0 {
 		return errMaxBytes
 	}
-	if err := dst.SetWriteDeadline(time.Now().Add(f.idle)); err != nil {
+	if err := dst.c.SetWriteDeadline(time.Now().Add(f.idle)); err != nil {
 		return err
 	}
-	n, err := dst.Write(b[:k])
-	count.Add(int64(n))
+	n, err := dst.c.Write(b[:k])
+	dst.count.Add(int64(n))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return errIdle
@@ -128,18 +119,19 @@ func (f *flow) write(dst *net.TCPConn, b []byte, count *atomic.Int64) error {
 }
 
 // copy copies up to limit bytes. n < limit without an error means the end of src.
-func (f *flow) copy(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (n int64, err error) {
-	s, err := f.source(src)
+func (f *flow) copy(dst, src *side, limit int64) (n int64, err error) {
+	raw, err := src.c.SyscallConn()
 	if err != nil {
 		return 0, err
 	}
-	read, peek := s.read, s.peek
+	s := &source{side: src, raw: raw, max: f.lim.bandwidth.chunk()}
+	fill := s.fill
 	for n < limit {
 		if n >= spliceAfter && f.lim.bandwidth == nil {
-			if err = s.await(peek); err != nil {
+			if err = s.await(readable); err != nil {
 				return n, err
 			}
-			k, done, handled, err := f.splice(dst, src, limit-n, count)
+			k, done, handled, err := f.splice(dst, src.c, limit-n)
 			if n += k; err != nil || done {
 				return n, err
 			}
@@ -148,11 +140,11 @@ func (f *flow) copy(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (n 
 			}
 		}
 		s.max = int(min(int64(s.max), limit-n))
-		if err = s.await(read); err == nil && s.err != nil {
+		if err = s.await(fill); err == nil && s.err != nil {
 			err = s.err
 		}
 		if err == nil && s.n > 0 {
-			err = f.write(dst, s.buf[:s.n], count)
+			err = f.write(dst, s.buf[:s.n])
 		}
 		k := max(s.n, 0) // read(2) returns -1 with an error
 		s.n = 0
@@ -166,8 +158,7 @@ func (f *flow) copy(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (n 
 
 // splice copies in the kernel for at most spliceSlice. done means that src has ended; handled is false if the quota is
 // nearly exhausted.
-func (f *flow) splice(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (
-	n int64, done, handled bool, err error) {
+func (f *flow) splice(dst *side, src *net.TCPConn, limit int64) (n int64, done, handled bool, err error) {
 	if f.own != nil || f.lim.bytes != nil {
 		want := min(limit, spliceQuota)
 		got := f.take(want)
@@ -183,11 +174,11 @@ func (f *flow) splice(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (
 	}
 	now := time.Now()
 	giveUp := now.Add(spliceSlice + f.idle)
-	if err := errors.Join(src.SetReadDeadline(now.Add(spliceSlice)), dst.SetWriteDeadline(giveUp)); err != nil {
+	if err := errors.Join(src.SetReadDeadline(now.Add(spliceSlice)), dst.c.SetWriteDeadline(giveUp)); err != nil {
 		return 0, false, true, err
 	}
-	n, err = dst.ReadFrom(&io.LimitedReader{R: src, N: limit})
-	count.Add(n)
+	n, err = dst.c.ReadFrom(&io.LimitedReader{R: src, N: limit})
+	dst.count.Add(n)
 	if n > 0 {
 		f.touch()
 	}
@@ -202,10 +193,10 @@ func (f *flow) splice(dst, src *net.TCPConn, limit int64, count *atomic.Int64) (
 
 // pipe relays both directions until both have ended or one has failed. It forwards the end of one direction as a
 // half-close, shutdown(2).
-func (f *flow) pipe(jail, out *net.TCPConn) error {
+func (f *flow) pipe(jail, out *side) error {
 	back := make(chan error, 1)
-	go func() { back <- f.direction(jail, out, &f.received) }()
-	up := f.direction(out, jail, &f.sent)
+	go func() { back <- f.direction(jail, out) }()
+	up := f.direction(out, jail)
 	if f.said != nil {
 		f.said()
 	}
@@ -216,17 +207,17 @@ func (f *flow) pipe(jail, out *net.TCPConn) error {
 	return up
 }
 
-func (f *flow) direction(dst, src *net.TCPConn, count *atomic.Int64) error {
-	_, err := f.copy(dst, src, noLimit, count)
+func (f *flow) direction(dst, src *side) error {
+	_, err := f.copy(dst, src, noLimit)
 	if err == nil {
-		err = dst.CloseWrite()
+		err = dst.c.CloseWrite()
 		if errors.Is(err, syscall.ENOTCONN) { // the peer has closed already
 			err = nil
 		}
 	}
 	if err != nil {
-		reset(src)
-		reset(dst)
+		reset(src.c)
+		reset(dst.c)
 	}
 	return err
 }

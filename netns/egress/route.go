@@ -6,37 +6,34 @@ import (
 	"net/netip"
 	"syscall"
 
+	"brig/netns/egress/policy"
+
 	"golang.org/x/sys/unix"
-)
-
-// placement is the location of an address, as seen from the host.
-type placement uint8
-
-const (
-	elsewhere placement = iota // another host
-	ours                       // the host itself
-	nowhere                    // no single host: broadcast, multicast
-	unknown                    // no descriptor was available for the request: nothing is dialled
 )
 
 const routeWait = 1 // seconds for the kernel's answer, which comes at once
 
-// place asks the host's routing for the placement of an address. A list of the addresses of its interfaces would be
-// incomplete: a local route needs no address, and an address may be new.
-func place(a netip.Addr) (placement, error) {
+// place asks the host's routing where an address is: ReasonNone stands for another host, ReasonOwnAddress for the host
+// itself, ReasonBlocked for no single host (broadcast, multicast), and ReasonResources means that no descriptor was
+// available for the request. A list of the addresses of the host's interfaces would be incomplete: a local route needs
+// no address, and an address may be new. An address that cannot be looked up counts as the host's.
+func place(a netip.Addr) Reason {
+	if a.IsLoopback() || a.IsUnspecified() {
+		return policy.ReasonOwnAddress
+	}
 	kind, err := routeType(a)
 	switch {
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH),
 		errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EINVAL):
-		return elsewhere, nil // no route, or one that forbids it: connect(2) fails with the same error
-	case err != nil:
-		return ours, err
+		return policy.ReasonNone // no route, or one that forbids it: connect(2) fails with the same error
+	case exhausted(err):
+		return policy.ReasonResources
+	case err != nil, kind == unix.RTN_LOCAL:
+		return policy.ReasonOwnAddress
 	case kind == unix.RTN_UNICAST:
-		return elsewhere, nil
-	case kind == unix.RTN_LOCAL:
-		return ours, nil
+		return policy.ReasonNone
 	}
-	return nowhere, nil
+	return policy.ReasonBlocked
 }
 
 // routeType returns the type of the route that the host would take: RTM_GETROUTE, rtnetlink(7).

@@ -1,12 +1,12 @@
 package egress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -20,15 +20,6 @@ type Config struct {
 	Policy *Policy
 	Jail   string    // the jail's name in each line
 	Log    io.Writer // one Write a line; nil: only the summary
-
-	// The rest is for tests; nil is the host's network.
-
-	// Lookup returns the addresses of a name that the policy allows.
-	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
-	// Dial connects to a vetted address; network is tcp4, tcp6, udp4 or udp6.
-	Dial func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error)
-	// Own returns the host's addresses; nil: the routing tables are queried.
-	Own func() ([]netip.Addr, error)
 }
 
 // Sockets were opened in the jail's network namespace. The Server owns and closes them.
@@ -42,11 +33,9 @@ type Sockets struct {
 	DNSTCP *net.TCPListener
 	// UDP has one socket for each port of Policy.UDPPorts.
 	UDP []*net.UDPConn
-	// Taps are raw sockets that see SYNs and datagrams to ports without a listener; IPv6 ones have IPV6_RECVPKTINFO
-	// set.
+	// Taps are raw sockets that see SYNs and datagrams to other hosts' ports without a listener, and by a filter nothing
+	// else; IPv6 ones have IPV6_RECVPKTINFO set.
 	Taps []*net.IPConn
-	// Local are the jail's own addresses, which a tap ignores.
-	Local []netip.Addr
 	// Publish are the ports of the host that are relayed into the jail.
 	Publish []Published
 }
@@ -61,7 +50,7 @@ const (
 // Server relays what a policy allows, refuses the rest and records both.
 type Server struct {
 	m      *policy.Matcher
-	pool   *Pool
+	pool   *pool
 	log    *journal
 	lim    *limits
 	dialer *dialer
@@ -74,15 +63,13 @@ type Server struct {
 	wg     sync.WaitGroup
 	mu     sync.Mutex
 	open   map[io.Closer]bool // closed by Close, true: without an RST; nil: the server is closed
-	last   []io.Closer        // closed by Close after everything else
 	end    sync.Once
 
-	ready   []syscall.Conn // set by Serve
-	readers sync.WaitGroup // the goroutines that read them
-	hushed  atomic.Bool    // they must return
-	sending sending
-	lookups *asked
-	local   map[netip.Addr]bool
+	ready   []syscall.Conn // set by Serve: what the readers read
+	readers sync.WaitGroup
+	hushed  atomic.Bool  // the readers must return
+	sending atomic.Int64 // connections on which bytes of the payload may still have to be forwarded
+	lookups asked
 	// destination returns the address that the peer connected to; tests replace it.
 	destination func(c *net.TCPConn, redirected bool) (netip.AddrPort, error)
 	udpWanted   func(asked netip.AddrPort) netip.AddrPort // nil: the same
@@ -97,24 +84,16 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{m: m, pool: NewPool(), log: newJournal(c.Jail, c.Log), lim: newLimits(c.Policy),
-		dialer: newDialer(&c, m),
-		idle:   time.Duration(c.Policy.IdleTimeout), head: headTimeout, udp: udpIdle,
-		open: map[io.Closer]bool{}, lookups: newAsked(), local: map[netip.Addr]bool{}, destination: destination}
-	if s.idle <= 0 {
-		s.idle = policy.DefaultIdleTimeout
-	}
-	s.head = min(s.head, s.idle)
+	idle := cmp.Or(time.Duration(c.Policy.IdleTimeout), policy.DefaultIdleTimeout)
+	s := &Server{m: m, pool: newPool(), log: newJournal(c.Jail, c.Log), lim: newLimits(c.Policy),
+		dialer: newDialer(c.Policy, m), idle: idle, head: min(headTimeout, idle), udp: udpIdle,
+		open: map[io.Closer]bool{}, lookups: asked{names: map[string]askedName{}}, destination: destination}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
 }
 
 // Serve starts serving the sockets and returns at once.
 func (s *Server) Serve(k Sockets) {
-	s.ready = k.arriving()
-	for _, a := range k.Local {
-		s.local[plainAddr(a)] = true
-	}
 	for _, l := range k.TCP {
 		s.listen(l, func(c *net.TCPConn) { s.arrived(c, false) })
 	}
@@ -125,37 +104,50 @@ func (s *Server) Serve(k Sockets) {
 		s.serveDNSTCP(k.DNSTCP)
 	}
 	if k.DNS != nil {
-		s.reader(k.DNS, func() { s.serveDNS(k.DNS) })
+		s.serveDNS(k.DNS)
 	}
 	for _, c := range k.UDP {
-		s.reader(c, func() { s.serveUDP(c) })
+		s.serveUDP(c)
 	}
 	for _, c := range k.Taps {
-		s.reader(c, func() { s.serveTap(c) })
+		s.serveTap(c)
 	}
 	for _, p := range k.Publish {
 		s.publish(p)
 	}
 }
 
-// start runs f in a goroutine. Close closes c, which must make f return. start returns false if the server is closed.
-func (s *Server) start(c io.Closer, f func()) bool {
+// reader calls read, which waits for c, in a goroutine until Close is called. Close closes c.
+func (s *Server) reader(c interface {
+	io.Closer
+	syscall.Conn
+}, read func() error) {
 	if !s.track(c) {
-		return false
+		return
 	}
-	s.wg.Go(func() {
-		defer s.untrack(c)
-		f()
+	s.ready = append(s.ready, c)
+	s.readers.Go(func() {
+		for {
+			if err := read(); err == nil {
+				continue
+			}
+			if s.hushed.Load() {
+				return
+			}
+			s.pause(acceptPause)
+		}
 	})
-	return true
 }
 
-// reader is start for a goroutine that reads from c, and returns when hush is called.
-func (s *Server) reader(c io.Closer, f func()) {
-	s.readers.Add(1)
-	if !s.start(c, func() { defer s.readers.Done(); f() }) {
-		s.readers.Done()
-	}
+// listen accepts connections for arrived, which must not block.
+func (s *Server) listen(l *net.TCPListener, arrived func(*net.TCPConn)) {
+	s.reader(l, func() error {
+		c, err := l.AcceptTCP()
+		if err == nil {
+			arrived(c)
+		}
+		return err
+	})
 }
 
 // track registers c to be closed by Close. If the server is already closed, it closes c and returns false.
@@ -179,40 +171,12 @@ func (s *Server) whole(c io.Closer, yes bool) {
 	}
 }
 
-// keep makes Close close c after everything else.
-func (s *Server) keep(c io.Closer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open == nil {
-		_ = c.Close() // the error is of no use
-		return
-	}
-	s.last = append(s.last, c)
-}
-
 // untrack closes c, if it is still open.
 func (s *Server) untrack(c io.Closer) {
 	s.mu.Lock()
 	delete(s.open, c)
 	s.mu.Unlock()
 	_ = c.Close() // fails only if it was closed before
-}
-
-// listen accepts connections for arrived, which must not block.
-func (s *Server) listen(l *net.TCPListener, arrived func(*net.TCPConn)) {
-	s.reader(l, func() {
-		for {
-			c, err := l.AcceptTCP()
-			if err == nil {
-				arrived(c)
-				continue
-			}
-			if s.hushed.Load() || errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrInvalid) {
-				return
-			}
-			s.pause(acceptPause)
-		}
-	})
 }
 
 // pause waits for d, or until the server closes.
@@ -230,10 +194,11 @@ func (s *Server) pause(d time.Duration) {
 // called more than once.
 func (s *Server) Close() *Summary {
 	s.end.Do(func() {
-		s.settle()
+		// an attempt just before the end of the jail is read, and logged
+		until(settleTime, func() bool { return !s.pending() })
 		s.log.unseen(unseen(s.ready))
 		s.hush()
-		s.sending.wait(sendTime)
+		until(sendTime, func() bool { return s.sending.Load() == 0 })
 		s.cancel()
 		s.mu.Lock()
 		open := s.open
@@ -247,9 +212,6 @@ func (s *Server) Close() *Summary {
 			}
 		}
 		s.wg.Wait()
-		for _, c := range s.last {
-			_ = c.Close() // an unconnected socket
-		}
 		s.log.close()
 	})
 	return s.log.summary()

@@ -9,10 +9,13 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"brig/netns/egress/policy"
 )
 
 // lineLog is a Config.Log that checks each line as it comes.
@@ -71,33 +74,36 @@ func newRig(t testing.TB, p Policy) *rig {
 	t.Helper()
 	r := &rig{t: t, log: &lineLog{t: t, more: make(chan struct{}, 1)}, names: map[string][]netip.Addr{},
 		world: map[netip.AddrPort]netip.AddrPort{}, wanted: map[netip.Addr]netip.AddrPort{}}
-	s, err := New(Config{Policy: &p, Jail: "j", Log: r.log,
-		Lookup: func(_ context.Context, name string) ([]netip.Addr, error) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			list, known := r.names[name]
-			if !known {
-				return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
-			}
-			return list, nil
-		},
-		Dial: func(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) {
-			r.mu.Lock()
-			at, known := r.world[to]
-			r.dialed = append(r.dialed, to)
-			r.mu.Unlock()
-			if !known {
-				<-ctx.Done() // a dead address does not answer
-				return nil, ctx.Err()
-			}
-			var d net.Dialer
-			return d.DialContext(ctx, network, at.String())
-		},
-		Own: func() ([]netip.Addr, error) { return r.own, nil }})
+	s, err := New(Config{Policy: &p, Jail: "j", Log: r.log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.s = s
+	s.dialer.lookup = func(_ context.Context, name string) ([]netip.Addr, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		list, known := r.names[name]
+		if !known {
+			return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+		}
+		return list, nil
+	}
+	s.dialer.dial = func(ctx context.Context, network string, to netip.AddrPort, vet vetter) (net.Conn, error) {
+		if why := vet(to); why != policy.ReasonNone {
+			return nil, vetError(why)
+		}
+		r.mu.Lock()
+		at, known := r.world[to]
+		r.dialed = append(r.dialed, to)
+		r.mu.Unlock()
+		if !known {
+			<-ctx.Done() // a dead address does not answer
+			return nil, ctx.Err()
+		}
+		var d net.Dialer
+		return d.DialContext(ctx, network, at.String())
+	}
+	s.dialer.place = func(a netip.Addr) Reason { return ownedBy(r.own...)(a) }
 	s.destination = func(c *net.TCPConn, _ bool) (netip.AddrPort, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -110,6 +116,16 @@ func newRig(t testing.TB, p Policy) *rig {
 	r.jail = listenTCP(t)
 	t.Cleanup(func() { s.Close() })
 	return r
+}
+
+// ownedBy returns a dialer's place for a host with these addresses.
+func ownedBy(own ...netip.Addr) func(netip.Addr) Reason {
+	return func(a netip.Addr) Reason {
+		if slices.Contains(own, a) {
+			return policy.ReasonOwnAddress
+		}
+		return policy.ReasonNone
+	}
 }
 
 func listenTCP(t testing.TB) *net.TCPListener {
@@ -169,7 +185,7 @@ func (r *rig) at(name string, port uint16, real netip.AddrPort) {
 
 // to is how the payload sees name:port.
 func (r *rig) to(name string, port uint16) netip.AddrPort {
-	a, ok := r.s.pool.Addr(name)
+	a, ok := r.s.pool.addr(name)
 	if !ok {
 		r.t.Fatal("the pool is full")
 	}

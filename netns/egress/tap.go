@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"brig/netns/egress/policy"
 
@@ -27,7 +26,8 @@ type probe struct {
 	seq      uint32 // of a SYN; equal in each retransmission
 }
 
-// serveTap logs a refusal for each attempt at a port without a listener.
+// serveTap logs a refusal for each attempt at a port without a listener. The filter of the socket lets nothing else
+// through.
 func (s *Server) serveTap(c *net.IPConn) {
 	domain, proto, err := tapFamily(c)
 	if err != nil {
@@ -35,14 +35,10 @@ func (s *Server) serveTap(c *net.IPConn) {
 	}
 	seen := map[probe]time.Time{}
 	buf, oob := make([]byte, tapPacket), make([]byte, ancillary)
-	for {
+	s.reader(c, func() error {
 		n, oobn, _, from, err := c.ReadMsgIP(buf, oob)
 		if err != nil {
-			if s.hushed.Load() {
-				return
-			}
-			s.pause(acceptPause)
-			continue
+			return err
 		}
 		var p probe
 		ok := false
@@ -50,51 +46,24 @@ func (s *Server) serveTap(c *net.IPConn) {
 			p, ok = parseTap4(buf[:n])
 		} else if to, known := askedAddr(oob[:oobn]); known && from != nil {
 			if a, valid := netip.AddrFromSlice(from.IP); valid {
-				p, ok = parseTransport(byte(proto), plainAddr(a), plainAddr(to), buf[:n])
+				p, ok = parseTransport(byte(proto), a.Unmap(), to.Unmap(), buf[:n])
 			}
 		}
-		if ok && s.tapWants(p) && newAttempt(seen, p, time.Now()) {
+		if ok && newAttempt(seen, p, time.Now()) {
 			s.unheard(p)
 		}
-	}
-}
-
-// unseen returns the number of packets that the sockets had no room for: datagrams, and connections beyond the accept
-// queue. socket(7) SO_MEMINFO (>= 4.12), the last of its nine numbers.
-func unseen(list []syscall.Conn) (n int) {
-	for _, c := range list {
-		raw, err := c.SyscallConn()
-		if err != nil {
-			continue // closed
-		}
-		_ = raw.Control(func(fd uintptr) { // closed: nothing is known
-			var info [9]uint32
-			size := uint32(unsafe.Sizeof(info))
-			_, _, errno := syscall.Syscall6(syscall.SYS_GETSOCKOPT, fd, syscall.SOL_SOCKET, unix.SO_MEMINFO,
-				uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
-			if errno == 0 {
-				n += int(info[8])
-			}
-		})
-	}
-	return n
+		return nil
+	})
 }
 
 // tapFamily returns a raw socket's SO_DOMAIN and SO_PROTOCOL. An IPv6 raw socket does not deliver the IP header.
 func tapFamily(c *net.IPConn) (domain, proto int, err error) {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return 0, 0, err
-	}
-	var failed error
-	err = raw.Control(func(fd uintptr) {
-		if domain, failed = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, unix.SO_DOMAIN); failed == nil {
-			proto, failed = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, unix.SO_PROTOCOL)
+	err = control(c, func(fd int) (err error) {
+		if domain, err = syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, unix.SO_DOMAIN); err == nil {
+			proto, err = syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, unix.SO_PROTOCOL)
 		}
+		return err
 	})
-	if err == nil {
-		err = failed
-	}
 	return domain, proto, err
 }
 
@@ -118,24 +87,12 @@ func parseTransport(proto byte, from, to netip.Addr, b []byte) (p probe, ok bool
 	p.proto = proto
 	p.from = netip.AddrPortFrom(from, binary.BigEndian.Uint16(b))
 	p.to = netip.AddrPortFrom(to, binary.BigEndian.Uint16(b[2:]))
-	switch proto {
-	case syscall.IPPROTO_TCP:
-		const syn, ack, rst = 2, 16, 4
-		if len(b) < 20 || b[13]&(syn|ack|rst) != syn {
-			return p, false
-		}
+	const syn, ack, rst = 2, 16, 4
+	if proto == syscall.IPPROTO_TCP && len(b) >= 20 && b[13]&(syn|ack|rst) == syn {
 		p.seq = binary.BigEndian.Uint32(b[4:])
 		return p, true
-	case syscall.IPPROTO_UDP:
-		return p, true
 	}
-	return p, false
-}
-
-// tapWants reports whether a packet was meant for another host than the jail itself.
-func (s *Server) tapWants(p probe) bool {
-	a := p.to.Addr()
-	return !a.IsLoopback() && !a.IsUnspecified() && !s.local[a]
+	return p, proto == syscall.IPPROTO_UDP
 }
 
 // newAttempt reports whether a packet begins a new attempt rather than repeating one.
@@ -148,10 +105,8 @@ func newAttempt(seen map[probe]time.Time, p probe, now time.Time) bool {
 	if !known && len(seen) >= tapFlows {
 		clear(seen)
 	}
-	if seen[p] = now; known && now.Sub(at) < life {
-		return false
-	}
-	return true
+	seen[p] = now
+	return !known || now.Sub(at) >= life
 }
 
 // unheard logs an attempt at a port without a listener.
@@ -162,7 +117,7 @@ func (s *Server) unheard(p probe) {
 	if udp {
 		e.Kind = KindUDP
 	}
-	e.Name, _ = s.pool.Name(p.to.Addr())
+	e.Name, _ = s.pool.name(p.to.Addr())
 	if d := s.decide(e.Name, p.to, udp); !d.Allow && d.Reason != policy.ReasonNone {
 		e.Reason, e.Rule = d.Reason, d.Text
 	}

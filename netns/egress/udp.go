@@ -24,8 +24,9 @@ type association struct{ from, to netip.AddrPort }
 
 // session is one association with a connected socket in the host's network.
 type session struct {
+	patience
+	association
 	up    *net.UDPConn
-	f     *flow
 	e     Event
 	begin time.Time
 }
@@ -34,36 +35,36 @@ type session struct {
 type datagramRelay struct {
 	s    *Server
 	c    *net.UDPConn
-	port uint16
 	mu   sync.Mutex
 	open map[association]*session
 }
 
-// serveUDP relays datagrams until the socket is closed.
+// receive calls handle for each datagram with its source and, if it is known, the address to which it was sent.
+func (s *Server) receive(c *net.UDPConn, size int, handle func(b []byte, from netip.AddrPort, to netip.Addr)) {
+	buf, oob := make([]byte, size), make([]byte, ancillary)
+	s.reader(c, func() error {
+		n, oobn, _, from, err := c.ReadMsgUDPAddrPort(buf, oob)
+		if err == nil {
+			to, _ := askedAddr(oob[:oobn])
+			handle(buf[:n], from, to)
+		}
+		return err
+	})
+}
+
+// serveUDP relays datagrams.
 func (s *Server) serveUDP(c *net.UDPConn) {
 	r := &datagramRelay{s: s, c: c, open: map[association]*session{}}
-	if a, ok := c.LocalAddr().(*net.UDPAddr); ok {
-		r.port = uint16(a.Port)
-	}
-	buf, oob := make([]byte, maxDatagram), make([]byte, ancillary)
-	for {
-		n, oobn, _, from, err := c.ReadMsgUDPAddrPort(buf, oob)
-		if err != nil {
-			if s.hushed.Load() {
-				return
-			}
-			s.pause(acceptPause)
-			continue
+	port := c.LocalAddr().(*net.UDPAddr).AddrPort().Port() // package net documents this type
+	s.receive(c, maxDatagram, func(b []byte, from netip.AddrPort, to netip.Addr) {
+		if to.IsValid() {
+			r.datagram(b, association{from, netip.AddrPortFrom(to, port)})
 		}
-		if to, ok := askedAddr(oob[:oobn]); ok {
-			r.datagram(buf[:n], from, to)
-		}
-	}
+	})
 }
 
 // datagram sends one datagram through its session.
-func (r *datagramRelay) datagram(b []byte, from netip.AddrPort, to netip.Addr) {
-	key := association{from, netip.AddrPortFrom(to, r.port)}
+func (r *datagramRelay) datagram(b []byte, key association) {
 	r.mu.Lock()
 	x := r.open[key]
 	r.mu.Unlock()
@@ -75,11 +76,10 @@ func (r *datagramRelay) datagram(b []byte, from netip.AddrPort, to netip.Addr) {
 	n := int64(len(b))
 	if got := x.f.take(n); got < n {
 		x.f.give(got)
-		x.f.stop.Store(true)
-		_ = x.up.SetReadDeadline(time.Unix(0, 1)) // wakes the session, which ends
+		x.deadline(x.f.begin) // wakes the session, which ends
 		return
 	}
-	if bw := r.s.lim.bandwidth; bw != nil && !bw.try(float64(n), time.Now()) {
+	if !r.s.lim.bandwidth.try(float64(n), time.Now()) {
 		x.f.give(n)
 		return // drop it as a full queue would: the others must not wait
 	}
@@ -94,27 +94,38 @@ func (r *datagramRelay) datagram(b []byte, from netip.AddrPort, to netip.Addr) {
 
 // begin opens a session. If it is refused, begin writes a line and returns nil.
 func (r *datagramRelay) begin(key association) *session {
-	s, to := r.s, netip.AddrPortFrom(plainAddr(key.to.Addr()), key.to.Port())
+	s, to := r.s, plainPort(key.to)
 	if s.udpWanted != nil {
 		to = s.udpWanted(to)
 	}
-	e := Event{Kind: KindUDP, Destination: to.String(), Port: to.Port()}
-	e.Name, _ = s.pool.Name(to.Addr())
-	refuse := func(v Verdict, why Reason) *session {
-		e.Verdict, e.Reason = v, why
-		s.log.add(e)
+	x := &session{association: key, begin: time.Now(), e: Event{Kind: KindUDP, Destination: to.String(), Port: to.Port()}}
+	x.e.Name, _ = s.pool.name(to.Addr())
+	if why := r.connect(x, to); why != policy.ReasonNone {
+		x.e.Verdict, x.e.Reason = verdictOf(why), why
+		s.log.add(x.e)
 		return nil
 	}
-	d := s.decide(e.Name, to, true)
-	e.Rule = d.Text
-	if !d.Allow {
-		return refuse(VerdictDeny, d.Reason)
-	}
-	if q := s.lim.bytes; q != nil && q.left.Load() <= 0 {
-		return refuse(VerdictDeny, policy.ReasonMaxBytes)
+	x.e.Verdict = VerdictAllow
+	r.mu.Lock()
+	r.open[key] = x
+	r.mu.Unlock()
+	s.wg.Go(func() { r.serve(x) })
+	return x
+}
+
+// connect connects a session to the server, or returns why that is refused.
+func (r *datagramRelay) connect(x *session, to netip.AddrPort) Reason {
+	s := r.s
+	d := s.decide(x.e.Name, to, true)
+	x.e.Rule = d.Text
+	switch {
+	case !d.Allow:
+		return d.Reason
+	case s.lim.bytes.spent():
+		return policy.ReasonMaxBytes
 	}
 	if why := s.lim.enter(); why != policy.ReasonNone {
-		return refuse(verdictOf(why), why)
+		return why
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.dialer.timeout)
 	defer cancel()
@@ -122,29 +133,25 @@ func (r *datagramRelay) begin(key association) *session {
 	c, at, failed := s.dialer.connect(ctx, "udp", []netip.AddrPort{to}, vet)
 	if failed != nil {
 		s.lim.leave()
-		e.Address = failed.address
-		return refuse(failed.verdict, failed.reason)
+		x.e.Address = failed.address
+		return failed.reason
 	}
 	up, ok := c.(*net.UDPConn)
 	if !ok || !s.track(c) {
 		s.lim.leave()
 		_ = c.Close() // no UDP socket, or the server is closed
-		return refuse(VerdictError, policy.ReasonClosed)
+		return policy.ReasonClosed
 	}
-	e.Address, e.Verdict = at.String(), VerdictAllow
-	x := &session{up: up, f: newFlow(s.ctx, s.lim, s.udp), e: e, begin: time.Now()}
-	r.mu.Lock()
-	r.open[key] = x
-	r.mu.Unlock()
-	s.wg.Go(func() { r.serve(key, x) })
-	return x
+	x.e.Address = at.String()
+	x.up, x.f, x.read = up, newFlow(s.ctx, s.lim, s.udp), up
+	return policy.ReasonNone
 }
 
 // serve forwards the answers until the session is idle, and writes its line.
-func (r *datagramRelay) serve(key association, x *session) {
-	x.e.Reason = r.back(key, x)
+func (r *datagramRelay) serve(x *session) {
+	x.e.Reason = r.back(x)
 	r.mu.Lock()
-	delete(r.open, key)
+	delete(r.open, x.association)
 	r.mu.Unlock()
 	r.s.untrack(x.up)
 	r.s.lim.leave()
@@ -153,35 +160,28 @@ func (r *datagramRelay) serve(key association, x *session) {
 	r.s.log.add(x.e)
 }
 
-func (r *datagramRelay) back(key association, x *session) Reason {
+// back forwards datagrams until the session ends. An ICMP error about an earlier datagram does not end it.
+func (r *datagramRelay) back(x *session) Reason {
 	raw, err := x.up.SyscallConn()
 	if err != nil {
 		return policy.ReasonClosed
 	}
-	info := answerFrom(key.to.Addr())
+	info := answerFrom(x.to.Addr())
 	for {
-		end := x.f.expiry()
-		if x.up.SetReadDeadline(end) != nil {
-			return policy.ReasonClosed
-		}
-		if x.f.stop.Load() {
-			return policy.ReasonMaxBytes
-		}
-		err := r.one(raw, key, x, info)
+		err := x.wait(func() error { return r.one(raw, x, info) })
 		switch {
-		case errors.Is(err, errMaxBytes):
-			return policy.ReasonMaxBytes
+		case errors.Is(err, errMaxBytes), errors.Is(err, os.ErrDeadlineExceeded):
+			return policy.ReasonMaxBytes // datagram sets a deadline if no bytes are left
 		case r.s.ctx.Err() != nil, errors.Is(err, net.ErrClosed):
 			return policy.ReasonClosed
-		case errors.Is(err, os.ErrDeadlineExceeded) && !x.f.expiry().After(end) && !x.f.stop.Load():
+		case errors.Is(err, errIdle):
 			return policy.ReasonNone // the usual end of a session
 		}
 	}
 }
 
-// one waits for one datagram and forwards it. It holds no buffer while it waits. An ICMP error about an earlier
-// datagram does not end the session.
-func (r *datagramRelay) one(raw syscall.RawConn, key association, x *session, info []byte) error {
+// one waits for one datagram and forwards it. It holds no buffer while it waits.
+func (r *datagramRelay) one(raw syscall.RawConn, x *session, info []byte) error {
 	var buf *[maxDatagram]byte
 	n, failed := 0, error(nil)
 	err := raw.Read(func(fd uintptr) bool {
@@ -207,7 +207,7 @@ func (r *datagramRelay) one(raw syscall.RawConn, key association, x *session, in
 	if err := r.c.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
 		return err
 	}
-	if _, _, err := r.c.WriteMsgUDPAddrPort(buf[:n], info, key.from); err == nil { // otherwise it is lost
+	if _, _, err := r.c.WriteMsgUDPAddrPort(buf[:n], info, x.from); err == nil { // otherwise it is lost
 		x.f.received.Add(int64(n))
 	}
 	return x.f.pace(n)

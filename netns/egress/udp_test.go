@@ -175,7 +175,7 @@ func TestDNSOverBoth(t *testing.T) {
 	}
 	for _, send := range []func([]byte) []byte{func(q []byte) []byte { return ask(t, udp, q) }, over} {
 		a := send(query("a.test", 1))
-		want, _ := r.s.pool.Addr("a.test")
+		want, _ := r.s.pool.addr("a.test")
 		if got := [4]byte(a[len(a)-4:]); a[3]&15 != 0 || got != want.As4() {
 			t.Errorf("%x", a)
 		}

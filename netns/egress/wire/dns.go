@@ -10,7 +10,7 @@ import (
 // Question describes one DNS query, for the log.
 type Question struct {
 	Name    string // lower case, without the last dot; bytes that no host name has are written \DDD
-	Type    uint16 // 1 A, 28 AAAA …; see TypeName
+	Type    uint16 // 1 A, 28 AAAA …
 	Verdict string // "allow": an address was given; "deny"; "": no line (NODATA, no question)
 	Reason  string // of a "deny"
 }
@@ -18,7 +18,6 @@ type Question struct {
 // RFC 1035, 6891.
 const (
 	dnsHeader = 12
-	maxQuery  = 4096
 	ttl       = 60 // seconds; a name keeps its address for the life of the jail
 
 	typeA, typeOPT, typeANY = 1, 41, 255
@@ -33,17 +32,6 @@ var negative = []byte{0, 0, 6, 0, 1, 0, 0, 0, ttl, 0, 22, 0, 0, 0, 0, 0, 1,
 
 // optRecord answers an OPT: 1232 bytes of UDP are taken; byte 5 is the upper part of the code.
 var optRecord = []byte{0, 0, typeOPT, 4, 208, 0, 0, 0, 0, 0, 0}
-
-// TypeName returns the usual name of a record type: "A", "AAAA", "TYPE1234".
-func TypeName(t uint16) string {
-	names := map[uint16]string{1: "A", 2: "NS", 5: "CNAME", 6: "SOA", 12: "PTR", 15: "MX", 16: "TXT", 28: "AAAA",
-		33: "SRV", 35: "NAPTR", 43: "DS", 48: "DNSKEY", 52: "TLSA", 64: "SVCB", 65: "HTTPS",
-		251: "IXFR", 252: "AXFR", 255: "ANY", 257: "CAA"}
-	if n, ok := names[t]; ok {
-		return n
-	}
-	return "TYPE" + strconv.Itoa(int(t))
-}
 
 // Answer returns the reply to one DNS query, nil for none, and what to log. query has no length prefix (TCP). knows and
 // addr are called with a name in lower case without the last dot, of letters, digits, '-', '_' and '.' only. addr must
@@ -103,7 +91,7 @@ type message struct {
 
 func parseQuery(query []byte) (m message, ok bool) {
 	count := func(i int) int { return int(binary.BigEndian.Uint16(query[4+2*i:])) }
-	if len(query) > maxQuery || count(0) != 1 || count(1) != 0 || count(2) != 0 || count(3) > 1 {
+	if count(0) != 1 || count(1) != 0 || count(2) != 0 || count(3) > 1 {
 		return m, false
 	}
 	n, ok := m.readName(query[dnsHeader:])

@@ -224,9 +224,3 @@ func TestAnswerResolver(t *testing.T) {
 		t.Errorf("TXT: %v", got)
 	}
 }
-
-func TestTypeName(t *testing.T) {
-	if a, b := TypeName(28), TypeName(65280); a != "AAAA" || b != "TYPE65280" {
-		t.Error(a, b)
-	}
-}

@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // MaxHello is the maximum length of a ClientHello on the wire in bytes, record headers included.
 const MaxHello = 64 << 10
@@ -22,11 +25,9 @@ const (
 // bytes inside TLS nor a second ClientHello after a HelloRetryRequest: like an HTTP Host inside the encryption, these
 // are between the payload and the server of an allowed name. So an Encrypted ClientHello is allowed. It cannot be
 // distinguished from the GREASE of browsers. Its outer SNI was checked, only the same server learns the inner name, and
-// brig's DNS returns no HTTPS records, which hold the keys. ECH reports it.
+// brig's DNS returns no HTTPS records, which hold the keys.
 type Hello struct {
-	SNI  string   // the name asked for: lower case, of letters, digits, '-', '_' and '.'; never empty when done
-	ALPN []string // the protocols offered; any bytes
-	ECH  bool     // an encrypted_client_hello extension is there: a hidden name, or GREASE
+	SNI string // the name asked for: lower case, of letters, digits, '-', '_' and '.'; never empty when done
 
 	raw  []byte // all bytes of Feed
 	msg  []byte // the handshake message, without record headers
@@ -145,10 +146,8 @@ func (h *Hello) parse(body []byte) error {
 			return refuse(NotTLS, "a malformed extension of a ClientHello")
 		}
 		kind := binary.BigEndian.Uint16(head)
-		for _, k := range seen {
-			if k == kind {
-				return refuse(NotTLS, "extension %d twice in a ClientHello", kind)
-			}
+		if slices.Contains(seen, kind) {
+			return refuse(NotTLS, "extension %d twice in a ClientHello", kind)
 		}
 		if seen = append(seen, kind); len(seen) > maxExtensions {
 			return refuse(NotTLS, "more than %d extensions in a ClientHello", maxExtensions)
@@ -170,19 +169,17 @@ func (h *Hello) extension(kind uint16, body []byte) error {
 		return h.serverName(in)
 	case extALPN:
 		list := &input{b: in.vector(2)}
-		for len(list.b) > 0 && !list.bad {
-			p := list.vector(1)
-			list.bad = list.bad || len(p) == 0
-			h.ALPN = append(h.ALPN, string(p))
+		bad := in.bad || len(in.b) != 0 || len(list.b) == 0
+		for len(list.b) > 0 {
+			bad = len(list.vector(1)) == 0 || bad
 		}
-		if in.bad || list.bad || len(in.b) != 0 || len(h.ALPN) == 0 {
+		if bad {
 			return refuse(NotTLS, "a malformed ALPN extension")
 		}
 	case extECH:
 		if len(body) == 0 || body[0] != 0 { // 1 is the inner hello, which is never sent in plain
 			return refuse(NotTLS, "a malformed encrypted_client_hello extension")
 		}
-		h.ECH = true
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -65,18 +66,25 @@ func headByte(last, c byte) error {
 // field is one header field: key is the name in lower case.
 type field struct{ key, name, value string }
 
-// header is a parsed head: the first line, the fields forwarded unchanged, and the values of the others.
+// header is a parsed head: the first line, the fields forwarded unchanged, and what the others say.
 type header struct {
 	first    string
 	fields   []field
-	host     []string
-	length   []string
-	encoding []string
-	options  []string // the words of Connection, in lower case
-	upgrade  []string
-	expect   []string
+	framed   map[string][]string // the values of the fields in framing
+	options  []string            // the words of Connection, in lower case
 	override string
 }
+
+// Fields that are not forwarded unchanged, or that hide something from the rules.
+var (
+	framing  = []string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"}
+	override = []string{"x-http-method", "x-http-method-override", "x-method-override", "x-original-method",
+		"x-original-url", "x-original-uri", "x-rewrite-url", "x-rewrite-uri"}
+	hopByHop = []string{"keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te",
+		"trailer", "http2-settings"} // CopyChunks drops trailers
+	endToEnd = []string{"host", "content-length", "transfer-encoding", "connection", "expect", "content-type",
+		"content-encoding", "authorization", "cookie"}
+)
 
 // split splits a head into lines and sorts the fields. It makes all checks that requests and responses have in common.
 func split(head []byte) (*header, error) {
@@ -98,7 +106,7 @@ func split(head []byte) (*header, error) {
 	if len(lines)-1 > maxFields {
 		return nil, refuse(Protocol, "more than %d header fields", maxFields)
 	}
-	h := &header{first: lines[0], fields: make([]field, 0, len(lines))}
+	h := &header{first: lines[0], fields: make([]field, 0, len(lines)), framed: map[string][]string{}}
 	for _, line := range lines[1:] {
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || !token(name) { // this also refuses a space before the colon and a folded line
@@ -114,39 +122,17 @@ func split(head []byte) (*header, error) {
 // add sorts one field.
 func (h *header) add(f field) error {
 	plain := strings.ReplaceAll(f.key, "_", "-") // CGI and similar interfaces do not distinguish them
-	switch plain {
-	case "host", "content-length", "transfer-encoding", "connection", "upgrade", "expect":
+	switch {
+	case slices.Contains(framing, plain):
 		if plain != f.key {
 			return refuse(Protocol, "a framing field's name with '_'")
 		}
-	case "x-http-method", "x-http-method-override", "x-method-override", "x-original-method", "x-original-url",
-		"x-original-uri", "x-rewrite-url",
-		"x-rewrite-uri":
-		if h.override == "" {
+		h.framed[f.key] = append(h.framed[f.key], f.value)
+	case slices.Contains(hopByHop, f.key):
+	default:
+		if h.override == "" && slices.Contains(override, plain) {
 			h.override = f.name
 		}
-	}
-	switch f.key {
-	case "host":
-		h.host = append(h.host, f.value)
-	case "content-length":
-		h.length = append(h.length, f.value)
-	case "transfer-encoding":
-		h.encoding = append(h.encoding, f.value)
-	case "upgrade":
-		h.upgrade = append(h.upgrade, f.value)
-	case "expect":
-		h.expect = append(h.expect, f.value)
-	case "connection":
-		for _, o := range strings.Split(f.value, ",") {
-			if o = strings.ToLower(strings.Trim(o, " \t")); o != "" {
-				h.options = append(h.options, o)
-			}
-		}
-	case "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer",
-		"http2-settings":
-		// hop by hop; CopyBody drops trailers
-	default:
 		h.fields = append(h.fields, f)
 	}
 	return nil
@@ -155,57 +141,47 @@ func (h *header) add(f field) error {
 // nominated removes the fields that Connection names. It must not name those that determine the message's destination
 // and end.
 func (h *header) nominated() error {
+	for o := range strings.SplitSeq(strings.Join(h.framed["connection"], ","), ",") {
+		if o = strings.ToLower(strings.Trim(o, " \t")); o != "" {
+			h.options = append(h.options, o)
+		}
+	}
 	for _, o := range h.options {
 		if !token(o) {
 			return refuse(Protocol, "a malformed Connection field")
 		}
-		switch strings.ReplaceAll(o, "_", "-") {
-		case "host", "content-length", "transfer-encoding", "connection", "expect", "content-type", "content-encoding",
-			"authorization", "cookie":
+		if slices.Contains(endToEnd, strings.ReplaceAll(o, "_", "-")) {
 			return refuse(Protocol, "Connection names an end-to-end field")
 		}
 	}
 	if len(h.options) > 16 {
 		return refuse(Protocol, "more than 16 words in Connection")
 	}
-	kept := h.fields[:0]
-	for _, f := range h.fields {
-		if !h.option(f.key) {
-			kept = append(kept, f)
-		}
-	}
-	h.fields = kept
+	h.fields = slices.DeleteFunc(h.fields, func(f field) bool { return h.option(f.key) })
 	return nil
 }
 
-func (h *header) option(word string) bool {
-	for _, o := range h.options {
-		if o == word {
-			return true
-		}
-	}
-	return false
-}
+func (h *header) option(word string) bool { return slices.Contains(h.options, word) }
 
 // websocket reports whether the head requests, or accepts, the only upgrade that is allowed.
 func (h *header) websocket() bool {
-	return h.option("upgrade") && len(h.upgrade) == 1 && strings.EqualFold(h.upgrade[0], "websocket")
+	to := h.framed["upgrade"]
+	return h.option("upgrade") && len(to) == 1 && strings.EqualFold(to[0], "websocket")
 }
 
 // framing parses Content-Length and Transfer-Encoding; without either it returns otherwise.
 func (h *header) framing(version string, otherwise BodyKind) (f Framing, err error) {
+	length, encoding := h.framed["content-length"], h.framed["transfer-encoding"]
 	switch {
-	case len(h.length) > 0 && len(h.encoding) > 0:
-		return f, refuse(Protocol, "Content-Length and Transfer-Encoding")
-	case len(h.length) > 1 || len(h.encoding) > 1:
-		return f, refuse(Protocol, "more than one Content-Length or Transfer-Encoding")
-	case len(h.encoding) == 1:
-		if !strings.EqualFold(h.encoding[0], "chunked") || version != http11 {
+	case len(length)+len(encoding) > 1:
+		return f, refuse(Protocol, "more than one Content-Length or Transfer-Encoding, or both")
+	case len(encoding) == 1:
+		if !strings.EqualFold(encoding[0], "chunked") || version != http11 {
 			return f, refuse(Protocol, "a Transfer-Encoding that is not chunked, or in HTTP/1.0")
 		}
 		return Framing{Kind: Chunked}, nil
-	case len(h.length) == 1:
-		n, ok := decimal(h.length[0])
+	case len(length) == 1:
+		n, ok := decimal(length[0])
 		if !ok {
 			return f, refuse(Protocol, "a malformed Content-Length")
 		}
@@ -216,16 +192,8 @@ func (h *header) framing(version string, otherwise BodyKind) (f Framing, err err
 
 // decimal parses digits only, without a leading zero.
 func decimal(s string) (int64, bool) {
-	if len(s) == 0 || len(s) > maxDigits || s[0] == '0' && len(s) > 1 {
-		return 0, false
-	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return 0, false
-		}
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil
+	n, err := strconv.ParseUint(s, 10, 63)
+	return int64(n), err == nil && len(s) <= maxDigits && (s[0] != '0' || len(s) == 1)
 }
 
 // tokenByte reports whether c is a tchar of RFC 9110.
@@ -242,31 +210,27 @@ func token(s string) bool {
 	return s != ""
 }
 
-// emit writes a head: the first line, the given lines, the fields, the framing.
-func (h *header) emit(first string, lines []string, f Framing, tail []string) []byte {
-	var b bytes.Buffer
-	line := func(parts ...string) {
-		for _, p := range parts {
-			b.WriteString(p)
-		}
-		b.WriteString("\r\n")
-	}
-	line(first)
-	for _, l := range lines {
-		line(l)
-	}
+// emit writes a head: its first lines, the fields, the framing, and the last lines.
+func (h *header) emit(lines []string, f Framing, tail []string) []byte {
 	for _, f := range h.fields {
-		line(f.name, ": ", f.value)
+		lines = append(lines, f.name+": "+f.value)
 	}
 	switch f.Kind {
 	case Length:
-		line("Content-Length: ", strconv.FormatInt(f.Length, 10))
+		lines = append(lines, "Content-Length: "+strconv.FormatInt(f.Length, 10))
 	case Chunked:
-		line("Transfer-Encoding: chunked")
+		lines = append(lines, "Transfer-Encoding: chunked")
 	}
-	for _, l := range tail {
-		line(l)
+	return []byte(strings.Join(append(lines, tail...), "\r\n") + "\r\n\r\n")
+}
+
+// connection returns the fields that announce an upgrade or the end of the connection.
+func connection(upgrade, ends bool) []string {
+	switch {
+	case upgrade:
+		return []string{"Connection: Upgrade", "Upgrade: websocket"}
+	case ends:
+		return []string{"Connection: close"}
 	}
-	line()
-	return b.Bytes()
+	return nil
 }

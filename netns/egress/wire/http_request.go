@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -63,10 +65,11 @@ func ParseRequest(head []byte) (*Request, error) {
 	if err := r.firstLine(h.first); err != nil {
 		return nil, err
 	}
-	if len(h.host) != 1 {
-		return nil, refuse(HostMismatch, "%d Host fields", len(h.host))
+	hosts := h.framed["host"]
+	if len(hosts) != 1 {
+		return nil, refuse(HostMismatch, "%d Host fields", len(hosts))
 	}
-	canonical, err := r.setHost(h.host[0])
+	canonical, err := r.setHost(hosts[0])
 	if err != nil {
 		return nil, err
 	}
@@ -76,27 +79,28 @@ func ParseRequest(head []byte) (*Request, error) {
 	if r.Body, err = h.framing(r.Version, None); err != nil {
 		return nil, err
 	}
-	r.Close = r.Version == http10 || h.option("close") || r.hasBody() && bodiless(r.Method)
+	r.Close = r.Version == http10 || h.option("close") || r.hasBody() && slices.Contains(bodiless, r.Method)
 	if r.Upgrade = h.websocket() && r.Version == http11 && r.Method == "GET" && !r.hasBody(); r.Upgrade && r.Close {
 		return nil, refuse(Protocol, "an upgrade of a connection that is to be closed")
 	}
-	if len(h.expect) > 0 {
-		if len(h.expect) > 1 || !strings.EqualFold(h.expect[0], "100-continue") {
+	tail := connection(r.Upgrade, r.Close)
+	if expect := h.framed["expect"]; len(expect) > 0 {
+		if len(expect) > 1 || !strings.EqualFold(expect[0], "100-continue") {
 			return nil, refuse(Protocol, "an Expect field other than 100-continue")
 		}
-		r.ExpectContinue = r.Version == http11 && r.hasBody()
+		if r.ExpectContinue = r.Version == http11 && r.hasBody(); r.ExpectContinue {
+			tail = slices.Insert(tail, 0, "Expect: 100-continue")
+		}
 	}
-	r.Head = h.emit(r.Method+" "+r.Target+" "+r.Version, []string{"Host: " + canonical}, r.Body, r.tail())
+	r.Head = h.emit([]string{r.Method + " " + r.Target + " " + r.Version, "Host: " + canonical}, r.Body, tail)
 	return r, nil
 }
 
 func (r *Request) hasBody() bool { return r.Body.Kind != None && r.Body != Framing{Kind: Length} }
 
-// bodiless reports whether servers expect no body for a method. A server that leaves the body unread would parse it as
-// the next request, which has not been checked, unless this request is the last.
-func bodiless(method string) bool {
-	return method == "GET" || method == "HEAD" || method == "OPTIONS" || method == "TRACE"
-}
+// bodiless are methods for which servers expect no body. A server that leaves the body unread would parse it as the
+// next request, which has not been checked, unless this request is the last.
+var bodiless = []string{"GET", "HEAD", "OPTIONS", "TRACE"}
 
 // EndAfter makes a request with a body the last of its connection, and announces that in Head. Use it if a rule limits
 // methods or paths: some servers also leave the body of a POST unread, and parse it as a request.
@@ -108,20 +112,6 @@ func (r *Request) EndAfter() {
 	r.Head = append(r.Head[:len(r.Head)-2:len(r.Head)-2], "Connection: close\r\n\r\n"...)
 }
 
-// tail returns the fields that this hop adds.
-func (r *Request) tail() (lines []string) {
-	if r.ExpectContinue {
-		lines = append(lines, "Expect: 100-continue")
-	}
-	switch {
-	case r.Upgrade:
-		lines = append(lines, "Connection: Upgrade", "Upgrade: websocket")
-	case r.Close:
-		lines = append(lines, "Connection: close")
-	}
-	return lines
-}
-
 func (r *Request) firstLine(line string) error {
 	method, rest, _ := strings.Cut(line, " ")
 	target, version, ok := strings.Cut(rest, " ")
@@ -131,10 +121,9 @@ func (r *Request) firstLine(line string) error {
 	if version != http11 && version != http10 {
 		return refuse(NotHTTP, "a version other than HTTP/1.1 and HTTP/1.0")
 	}
-	for i := range len(method) { // some servers accept "get" for GET, and no registered method has other characters
-		if c := method[i]; (c < 'A' || c > 'Z') && c != '-' {
-			return refuse(BadMethod, "a method with other than upper-case letters")
-		}
+	// some servers accept "get" for GET, and no registered method has other characters
+	if strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") != "" {
+		return refuse(BadMethod, "a method with other than upper-case letters")
 	}
 	if method == "" || len(method) > 32 {
 		return refuse(BadMethod, "a method of %d bytes", len(method))
@@ -179,7 +168,7 @@ func (r *Request) originForm() error {
 			end = len(rest)
 		}
 		host, port, ok := authority(rest[:end])
-		if !ok || host != r.Host || portOr80(port) != portOr80(r.HostPort) {
+		if !ok || host != r.Host || cmp.Or(port, defaultPort) != cmp.Or(r.HostPort, defaultPort) {
 			return refuse(HostMismatch, "the request target and Host disagree")
 		}
 		r.Target = rest[end:]
@@ -193,13 +182,6 @@ func (r *Request) originForm() error {
 	}
 	r.Path, _, _ = strings.Cut(r.Target, "?")
 	return nil
-}
-
-func portOr80(port int) int {
-	if port == 0 {
-		return defaultPort
-	}
-	return port
 }
 
 // authority parses "host", "host:port", "[v6]", "[v6]:port". It refuses user names, ports with leading zeros, and names

@@ -51,14 +51,8 @@ func ParseResponse(head []byte, req *Request) (*Response, error) {
 	if r.Interim && req.Version == http10 {
 		return r, nil
 	}
-	var tail []string
-	switch {
-	case r.Upgrade:
-		tail = []string{"Connection: Upgrade", "Upgrade: websocket"}
-	case r.Close && !r.Interim:
-		tail = []string{"Connection: close"}
-	}
-	r.Head = h.emit(http11+" "+strconv.Itoa(r.Status)+" "+reason, nil, declared, tail)
+	first := http11 + " " + strconv.Itoa(r.Status) + " " + reason
+	r.Head = h.emit([]string{first}, declared, connection(r.Upgrade, r.Close && !r.Interim))
 	return r, nil
 }
 

@@ -16,7 +16,7 @@ func Refusal(status int, reason, host string, port uint16, method, path, hint st
 	if status >= 500 {
 		denied = "egress_failed"
 	}
-	body, err := json.Marshal(struct {
+	body, _ := json.Marshal(struct { // strings and a number always have a JSON form
 		Error  string `json:"error"`
 		Reason string `json:"reason"`
 		Host   string `json:"host"`
@@ -27,12 +27,10 @@ func Refusal(status int, reason, host string, port uint16, method, path, hint st
 		Allow  string `json:"allow,omitempty"` // the flag
 	}{denied, cut(reason), cut(host), port, cut(method), cut(path),
 		cut(strings.TrimPrefix(hint, "--allow ")), cut(hint)})
-	if err != nil { // strings and a number always have a JSON form
-		body = []byte(`{"error":"egress_denied"}`)
-	}
 	body = append(body, '\n')
+	texts := map[int]string{400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway", 504: "Gateway Timeout"}
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"+
-		"Cache-Control: no-store\r\nConnection: close\r\n\r\n", status, statusText(status), len(body))
+		"Cache-Control: no-store\r\nConnection: close\r\n\r\n", status, texts[status], len(body))
 	if method == "HEAD" {
 		return []byte(head)
 	}
@@ -45,14 +43,4 @@ func cut(s string) string {
 		return s[:maxEcho] + "…"
 	}
 	return s
-}
-
-func statusText(status int) string {
-	texts := map[int]string{400: "Bad Request", 403: "Forbidden", 408: "Request Timeout", 417: "Expectation Failed",
-		429: "Too Many Requests",
-		431: "Request Header Fields Too Large", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout"}
-	if t, ok := texts[status]; ok {
-		return t
-	}
-	return "Refused"
 }

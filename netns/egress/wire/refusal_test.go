@@ -44,9 +44,6 @@ func TestRefusal(t *testing.T) {
 	if b := Refusal(502, "connect_failed", "example.com", 80, "GET", "/", ""); !bytes.Contains(b, []byte("egress_failed")) || bytes.Contains(b, []byte("allow")) {
 		t.Errorf("%q", b)
 	}
-	if b := Refusal(599, "x", "", 0, "", "", ""); !bytes.HasPrefix(b, []byte("HTTP/1.1 599 Refused\r\n")) {
-		t.Errorf("%q", b)
-	}
 }
 
 func TestErrorStatus(t *testing.T) {
