@@ -18,9 +18,8 @@ type output struct {
 	filters  [2]*text.Filter
 	captures [2]*text.Capture // nil if streaming
 	pieces   [2]*pieces       // nil if not streaming
-	secrets  *text.Set
-	last     tail         // of stderr
-	strip    text.Options // options without the secrets
+	last     tail             // of stderr
+	filter   text.Options
 }
 
 // newOutput sets a Job's output streams. A limit of 0 means no limit.
@@ -30,10 +29,8 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 		secrets = append(secrets, value)
 	}
 	slices.Sort(secrets)
-	o := &output{secrets: text.NewSet(secrets),
-		strip: text.Options{StripANSI: r.StripANSI || r.Strip == "ansi", StripAll: r.Strip == "all"}}
-	filter := o.strip
-	filter.Set = o.secrets
+	o := &output{filter: text.Options{Set: text.NewSet(secrets),
+		StripANSI: r.StripANSI || r.Strip == "ansi", StripAll: r.Strip == "all"}}
 	begin := &beginning{stream: stream, id: j.ID}
 	for i, kind := range []string{"stdout", "stderr"} {
 		var to io.Writer
@@ -47,7 +44,7 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 		if i == 1 {
 			to = io.MultiWriter(to, &o.last)
 		}
-		o.filters[i] = text.New(to, filter)
+		o.filters[i] = text.New(to, o.filter)
 	}
 	j.Stdout, j.Stderr = o.filters[0], o.filters[1]
 	if len(secrets) > 0 {
@@ -60,7 +57,7 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 }
 
 // clean masks the secrets in a text.
-func (o *output) clean(s string) string { return o.secrets.Clean(s, o.strip) }
+func (o *output) clean(s string) string { return text.Clean(s, o.filter) }
 
 // close writes what the filters have held back. If the run was cut off, it masks a possible beginning of a secret.
 func (o *output) close(res *nsjail.Result) error {

@@ -93,20 +93,7 @@ func (c *Capture) Parts() (head, tail []byte) {
 		head = head[:len(head)-gapSize/2]
 		last = last[gapSize-gapSize/2:]
 	}
-	return trimEnd(head), trimStart(last)
-}
-
-// trimEnd removes an incomplete rune at the end.
-func trimEnd(b []byte) []byte {
-	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
-		if end := b[len(b)-n:]; utf8.RuneStart(end[0]) {
-			if !utf8.FullRune(end) {
-				return b[:len(b)-n]
-			}
-			break
-		}
-	}
-	return b
+	return head[:len(head)-incomplete(head)], trimStart(last)
 }
 
 // trimStart removes an incomplete rune at the start.

@@ -56,7 +56,7 @@ func TestCaptureSaysWhatIsMissing(t *testing.T) {
 func TestMaskedBeforeCut(t *testing.T) {
 	for limit := range int64(40) {
 		c := NewCapture(limit)
-		f := New(c, Options{Secrets: []string{"hunter2"}})
+		f := New(c, Options{Set: NewSet([]string{"hunter2"})})
 		io.WriteString(f, "12345678 hunter2 and more, and hunter2 again")
 		if err := f.Close(); err != nil || strings.Contains(c.String(), "unt") || strings.Contains(c.String(), "er2") {
 			t.Errorf("%v %q", err, c.String())

@@ -5,7 +5,7 @@
 //
 //	payload ─► Filter ─────────────────────────────────────────► Capture, or a stream of events
 //	           1 terminal sequences out (Options.StripANSI)       head and tail, the rest counted
-//	           2 secrets masked (Options.Secrets)
+//	           2 secrets masked (Options.Set)
 //	           3 UTF-8, each invalid byte U+FFFD
 //	           4 invisible characters out (Options.StripAll)
 //	           5 secrets masked again, if one holds U+FFFD or after 4

@@ -1,18 +1,14 @@
 package text
 
 import (
-	"bytes"
 	"io"
+	"strings"
 )
 
 // Options configures a Filter. Every Filter also converts its input to valid UTF-8.
 type Options struct {
-	// Secrets are values to mask: each literally, and in its base64, hexadecimal, URL and JSON encodings. White space
-	// around a value is ignored. Values shorter than MinSecret bytes are not masked, since they would occur everywhere.
-	// Each long line of a multi-line value is masked too. A Filter may hold back as many bytes as the longest form, so the
+	// Set has the values to mask, or is nil. A Filter may hold back as many bytes as the longest form of a value, so the
 	// caller must limit the number and size of values.
-	Secrets []string
-	// Set, if not nil, is used instead of Secrets, so that several Filters can share the prepared values.
 	Set *Set
 	// StripANSI removes terminal sequences (ECMA-48, xterm): CSI, OSC, DCS and similar ones, other escapes, and the
 	// control characters U+0080 to U+009F. No ESC is left. An unterminated string, such as a window title, ends at the end
@@ -28,7 +24,6 @@ type Options struct {
 type Filter struct {
 	w      io.Writer
 	first  stage
-	masks  []*masker
 	out    []byte // output of the current Write
 	err    error
 	closed bool
@@ -46,21 +41,17 @@ const piece = 64 << 10
 // New returns a Filter that writes to w.
 func New(w io.Writer, o Options) *Filter {
 	f := &Filter{w: w}
-	set := o.Set
-	if set == nil && len(o.Secrets) > 0 {
-		set = NewSet(o.Secrets)
-	}
 	var next stage = (*output)(f)
-	masks := set != nil && set.find != nil
-	if masks && (set.late || o.StripAll) {
-		next = f.mask(next, set) // the stages before may have joined the parts of a secret
+	masks := o.Set != nil && o.Set.find != nil
+	if masks && (o.Set.late || o.StripAll) {
+		next = &masker{next: next, set: o.Set} // the stages before may have joined the parts of a secret
 	}
 	if o.StripAll {
 		next = &unseen{next: next}
 	}
 	next = &fixer{next: next}
 	if masks {
-		next = f.mask(next, set)
+		next = &masker{next: next, set: o.Set}
 	}
 	if o.StripANSI || o.StripAll {
 		next = &stripper{next: next}
@@ -69,27 +60,13 @@ func New(w io.Writer, o Options) *Filter {
 	return f
 }
 
-func (f *Filter) mask(next stage, s *Set) stage {
-	m := newMasker(next, s)
-	f.masks = append(f.masks, m)
-	return m
-}
-
-// Clean returns a text as a Filter would write it.
+// Clean returns a single text, such as an error or a name, as a Filter would write it.
 func Clean(s string, o Options) string {
-	var b bytes.Buffer
+	var b strings.Builder
 	f := New(&b, o)
-	_, _ = io.WriteString(f, s) // a bytes.Buffer never fails
+	_, _ = io.WriteString(f, s) // a strings.Builder never fails
 	_ = f.Close()
 	return b.String()
-}
-
-// Masked returns the number of masks written so far.
-func (f *Filter) Masked() (n int64) {
-	for _, m := range f.masks {
-		n += m.count
-	}
-	return n
 }
 
 // Write implements io.Writer. The end of the input may be held back until the next Write or Close: a possible beginning

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -83,19 +84,14 @@ func encoded(s string, add func(string)) {
 
 // ascii escapes the non-ASCII characters of a JSON text, as Python does: \u00e9.
 func ascii(s string) string {
-	const digits = "0123456789abcdef"
 	var b strings.Builder
 	for _, r := range s {
 		if r < utf8.RuneSelf {
 			b.WriteRune(r)
 			continue
 		}
-		units := utf16.AppendRune(nil, r)
-		for _, u := range units {
-			b.WriteString(`\u`)
-			for shift := 12; shift >= 0; shift -= 4 {
-				b.WriteByte(digits[u>>shift&15])
-			}
+		for _, u := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, u)
 		}
 	}
 	return b.String()

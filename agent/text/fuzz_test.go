@@ -53,7 +53,8 @@ func FuzzFilter(f *testing.F) {
 }
 
 func checkFilter(t *testing.T, in []byte, a, b string, split uint64, strip bool) {
-	o := Options{Secrets: []string{a, b}, StripANSI: strip, StripAll: strip && split%2 == 1}
+	secrets := []string{a, b}
+	o := Options{Set: NewSet(secrets), StripANSI: strip, StripAll: strip && split%2 == 1}
 	want := Clean(string(in), o)
 	var out bytes.Buffer
 	filter := New(&out, o)
@@ -83,9 +84,9 @@ func checkFilter(t *testing.T, in []byte, a, b string, split uint64, strip bool)
 	if o.StripAll && strings.ContainsFunc(got, isHidden) {
 		t.Errorf("what is not seen is left: %q", got)
 	}
-	patterns := forms(o.Secrets)
+	patterns := forms(secrets)
 	free := !bytes.ContainsAny(bytes.Join(patterns, nil), freeMask(patterns))
-	for _, s := range o.Secrets {
+	for _, s := range secrets {
 		if s = strings.Trim(s, space); free && len(s) >= MinSecret && utf8.ValidString(s) && strings.Contains(got, s) {
 			t.Errorf("%q is in %q", s, got)
 		}
@@ -103,7 +104,7 @@ func checkMasker(t *testing.T, in []byte, patterns [][]byte, split uint64) {
 		want := plainMask(in, patterns, string(set.mask), cut)
 		for _, size := range []int{1, int(split%13) + 2, len(in) + 1} {
 			c := &collect{}
-			m := newMasker(c, set)
+			m := &masker{next: c, set: set}
 			for rest := in; len(rest) > 0; rest = rest[min(size, len(rest)):] {
 				part := bytes.Clone(rest[:min(size, len(rest))])
 				m.write(part)

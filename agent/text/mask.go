@@ -8,9 +8,8 @@ package text
 // the beginning of the text.
 type masker struct {
 	next  stage
-	set   *Set
-	count int64
-	steps int64 // steps of the automaton and the skipper, for tests
+	set   *Set  // it has patterns
+	steps int64 // of the automaton and the skipper, for tests
 
 	state uint32
 	depth int    // length of the current partial match
@@ -26,21 +25,16 @@ type span struct{ from, to int64 }
 // minCut is the minimum length in bytes of a pattern's beginning that is masked at the end of a text that was cut off.
 const minCut = 4
 
-// newMasker returns a masker for a Set that has patterns.
-func newMasker(next stage, s *Set) *masker { return &masker{next: next, set: s} }
-
 func (m *masker) write(b []byte) {
-	for i := 0; i < len(b); {
+	for i := 0; i < len(b); i++ {
 		if m.state != 0 {
-			if i = m.along(b, i); i < len(b) {
-				i = m.step(b, i)
-			}
-			continue
+			i = m.along(b, i)
+		} else {
+			at, steps := m.set.skip.from(b, i)
+			i, m.steps = at, m.steps+int64(steps)
 		}
-		at, steps := m.set.skip.from(b, i)
-		m.steps += int64(steps)
-		if i = at; i < len(b) {
-			i = m.step(b, i)
+		if i < len(b) {
+			m.step(b, i)
 		}
 	}
 	m.put(b, m.pos+int64(len(b)-m.depth))
@@ -62,8 +56,8 @@ func (m *masker) along(b []byte, i int) int {
 	return i
 }
 
-// step processes b[i], and returns the index at which to continue.
-func (m *masker) step(b []byte, i int) int {
+// step processes b[i].
+func (m *masker) step(b []byte, i int) {
 	a, c := m.set.find, b[i]
 	v, failed := m.state, false
 	to := a.child(v, c)
@@ -71,42 +65,16 @@ func (m *masker) step(b []byte, i int) int {
 		v, failed = a.fail(v), true
 		to = a.child(v, c)
 	}
-	v = to
-	i++
-	m.state = v
-	switch {
-	case v == 0:
-		m.depth = 0
-	case failed:
-		m.depth = a.depth(v)
-	default:
+	m.state = to
+	if failed || to == 0 {
+		m.depth = a.depth(to)
+	} else {
 		m.depth++
 	}
-	if n := a.node[v].out; n > 0 {
-		m.add(b, span{m.pos + int64(i) - int64(n), m.pos + int64(i)}, m.pos+int64(i-m.depth))
+	end := m.pos + int64(i) + 1
+	if n := a.node[to].out; n > 0 {
+		m.add(b, span{end - int64(n), end}, end-int64(m.depth))
 	}
-	if failed && v != 0 && m.depth < m.set.skip.window {
-		return m.jump(b, i)
-	}
-	return i
-}
-
-// jump returns to the initial state before b[i] if the skipper finds that no pattern begins at the start of the partial
-// match.
-func (m *masker) jump(b []byte, i int) int {
-	s := &m.set.skip
-	from := i - m.depth
-	end := from + s.window
-	if end < 3 || end > len(b) {
-		return i
-	}
-	m.steps++
-	to := from + int(s.shift[s.hash(b[end-3], b[end-2], b[end-1])])
-	if to < i {
-		return i
-	}
-	m.state, m.depth = 0, 0
-	return to
 }
 
 // add records an occurrence. No later one begins before at, or ends before this one.
@@ -129,7 +97,6 @@ func (m *masker) masks(b []byte, at int64) {
 		s := m.found[m.head]
 		m.text(b, s.from)
 		m.next.write(m.set.mask)
-		m.count++
 		m.done = s.to
 	}
 	if 2*m.head >= len(m.found) {

@@ -1,10 +1,5 @@
 package text
 
-import (
-	"io"
-	"strings"
-)
-
 // Set contains prepared secrets. Any number of Filters may use it concurrently. It takes about nine bytes of memory for
 // each byte of a form, and a secret has about fourteen forms.
 type Set struct {
@@ -14,7 +9,9 @@ type Set struct {
 	late bool // the conversion to UTF-8 can produce a form
 }
 
-// NewSet prepares secrets: see Options.Secrets.
+// NewSet prepares values to mask: each literally, and in its base64, hexadecimal, URL and JSON encodings. White space
+// around a value is ignored. Values shorter than MinSecret bytes are not masked, since they would occur everywhere.
+// Each long line of a multi-line value is masked too.
 func NewSet(secrets []string) *Set { return newSet(forms(secrets)) }
 
 // newSet prepares patterns, which must be distinct and have at least four bytes.
@@ -25,17 +22,6 @@ func newSet(patterns [][]byte) *Set {
 		s.find = newAutomaton(patterns)
 	}
 	return s
-}
-
-// Clean returns a single text, such as an error or a name, as a Filter with this Set and the Options o would write it.
-// A nil Set has no secrets.
-func (s *Set) Clean(text string, o Options) string {
-	var b strings.Builder
-	o.Set = s
-	f := New(&b, o)
-	_, _ = io.WriteString(f, text) // a strings.Builder never fails
-	_ = f.Close()
-	return b.String()
 }
 
 // skipper finds places where a pattern may begin, with the algorithm of Wu and Manber. The window is as long as the
