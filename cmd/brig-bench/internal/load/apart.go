@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strconv"
 
+	"brig/cmd/brig-bench/internal/peers"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -96,7 +98,7 @@ func raiseLoopback() error {
 	if err != nil {
 		return err
 	}
-	address := netip.MustParseAddrPort(Server).Addr().As4()
+	address := netip.MustParseAddrPort(peers.Server).Addr().As4()
 	if err := alias.SetInet4Addr(address[:]); err != nil {
 		return err
 	}

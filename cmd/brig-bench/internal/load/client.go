@@ -12,8 +12,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
+
+	"brig/cmd/brig-bench/internal/peers"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,27 +58,6 @@ type Client struct {
 	wait func() error
 }
 
-// NewClient returns a client of a worker whose stdin and stdout are given; wait waits for its end.
-func NewClient(in io.WriteCloser, out io.Reader, wait func() error) *Client {
-	return &Client{in, bufio.NewReader(out), wait}
-}
-
-// start starts a command line that ends in a worker: the binary itself, or a jail around it.
-func start(cmd *exec.Cmd) (*Client, error) {
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	return NewClient(in, out, cmd.Wait), nil
-}
-
 // stopIn is how long a worker may take to end what it has started.
 const stopIn = 20 * time.Second
 
@@ -102,7 +84,15 @@ func Self(ctx context.Context, cfg Config) (_ *Client, err error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", Subcommand, string(text))
 	cmd.Stderr, cmd.SysProcAttr, cmd.WaitDelay = os.Stderr, attr, stopIn
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) } // it may have processes to end
-	return start(cmd)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &Client{in, bufio.NewReader(out), cmd.Wait}, cmd.Start()
 }
 
 // Ask sends a request and waits for the reply. An error of the worker's is an error here.
@@ -128,3 +118,46 @@ func (c *Client) Ask(r Request) (reply Reply, err error) {
 
 // Close ends the worker and waits for it.
 func (c *Client) Close() error { return errors.Join(c.in.Close(), c.wait()) }
+
+// Job is a worker in a jail.
+func Job() (peers.Job, error) {
+	exe, err := os.Executable()
+	return peers.Job{Args: []string{peers.Target, Subcommand}, Show: exe}, err
+}
+
+// Jailed is a worker in a jail.
+type Jailed struct {
+	*Client
+	running *peers.Running
+}
+
+// Within starts a worker in a jail that was prepared for Job, which it closes at the end. When the worker dies a pipe
+// ends, since the other ends are closed here.
+func Within(ctx context.Context, ready *peers.Ready) (*Jailed, error) {
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), theirIn.Close())
+	}
+	running, err := ready.Start(peers.Streams{In: theirIn, Out: theirOut})
+	err = errors.Join(err, theirIn.Close(), theirOut.Close())
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), out.Close())
+	}
+	stop := context.AfterFunc(ctx, running.Kill)
+	c := &Client{in, bufio.NewReader(out), sync.OnceValue(func() error {
+		defer stop()
+		return errors.Join(running.Wait(), running.Close(), out.Close())
+	})}
+	if _, err = c.Ask(Request{Op: "getppid", N: 1}); err == nil {
+		return &Jailed{c, running}, nil
+	}
+	defer time.AfterFunc(answerIn, running.Kill).Stop()
+	if cerr := c.Close(); cerr != nil { // a tool that starts and fails has its reason there
+		err = cerr
+	}
+	return nil, err
+}

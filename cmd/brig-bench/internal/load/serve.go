@@ -80,7 +80,7 @@ func (w *worker) answer(r Request) (reply Reply, err error) {
 	case "grow":
 		reply.Usage, err = w.grow(r.N)
 	case "run":
-		reply.Nanos, err = w.spawn.times(w.ctx, r)
+		reply.Nanos, err = w.spawn.times(r)
 	case "net-down", "net-up":
 		reply.Nanos, err = transfer(r)
 	case "net-dial", "net-connect":

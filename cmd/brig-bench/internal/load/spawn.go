@@ -1,25 +1,19 @@
 package load
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
-	"syscall"
 	"time"
 
 	"brig/cmd/brig-bench/internal/peers"
-
-	"golang.org/x/sys/unix"
 )
 
 // payload is what each start executes.
 const payload = "/bin/true"
 
-// Namespaces is a way to start a payload without a tool: with package os/exec, in the namespaces of a default jail.
-// Nothing is mounted, dropped or filtered in it.
+// Namespaces is the name of a way to start a payload without a tool: see peers.Namespaces.
 const Namespaces = "os/exec, namespaces"
 
 // spawner starts payloads with tools, each prepared at its first start.
@@ -30,14 +24,14 @@ type spawner struct {
 }
 
 // times starts and awaits a payload N times with the tool that Arg names, and returns the nanoseconds of each.
-func (s *spawner) times(ctx context.Context, r Request) (nanos []int64, err error) {
-	once, err := s.way(ctx, r.Arg)
+func (s *spawner) times(r Request) (nanos []int64, err error) {
+	ready, err := s.ready(r.Arg)
 	if err != nil {
 		return nil, err
 	}
 	for range r.N {
 		start := time.Now()
-		if err := once(); err != nil {
+		if err := ready.Run(); err != nil {
 			return nil, err
 		}
 		nanos = append(nanos, time.Since(start).Nanoseconds())
@@ -45,20 +39,14 @@ func (s *spawner) times(ctx context.Context, r Request) (nanos []int64, err erro
 	return nanos, nil
 }
 
-// way returns the function that starts and awaits one payload.
-func (s *spawner) way(ctx context.Context, name string) (func() error, error) {
-	if name == Namespaces {
-		return func() error {
-			cmd := exec.CommandContext(ctx, payload)
-			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: unix.SIGKILL, Cloneflags: peers.Namespaces}
-			return cmd.Run()
-		}, nil
-	}
+// ready prepares a tool at the first call.
+func (s *spawner) ready(name string) (*peers.Ready, error) {
 	if r := s.readies[name]; r != nil {
-		return r.Run, nil
+		return r, nil
 	}
 	if s.tools == nil {
-		s.tools = peers.All(&peers.Host{Dir: s.cfg.Scratch, Brig: s.cfg.Brig, Root: os.Geteuid() == 0})
+		h := &peers.Host{Dir: s.cfg.Scratch, Brig: s.cfg.Brig, Root: os.Geteuid() == 0}
+		s.tools = append(peers.All(h), peers.Namespaces(h, Namespaces))
 		s.readies = map[string]*peers.Ready{}
 	}
 	i := slices.IndexFunc(s.tools, func(t *peers.Tool) bool { return t.Info.Name == name })
@@ -69,11 +57,10 @@ func (s *spawner) way(ctx context.Context, name string) (func() error, error) {
 		return nil, errors.New(why)
 	}
 	r, err := s.tools[i].Prepare(peers.Job{Args: []string{payload}})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.readies[name] = r
 	}
-	s.readies[name] = r
-	return r.Run, nil
+	return r, err
 }
 
 func (s *spawner) close() (err error) {

@@ -3,8 +3,6 @@ package measure
 import (
 	"context"
 	"errors"
-	"os"
-	"sync"
 
 	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/peers"
@@ -42,11 +40,10 @@ func askInside(ctx context.Context, e *Env, t *result.Table, ask load.Request) (
 	if e.Quick {
 		ask.N /= 20
 	}
-	exe, err := os.Executable()
+	job, err := load.Job()
 	if err != nil {
 		return err
 	}
-	job := peers.Job{Args: []string{load.Target, load.Subcommand}, Binds: []peers.Bind{{Source: exe, Target: load.Target}}}
 	readies, closeAll := e.prepare(t, job)
 	defer func() { err = errors.Join(err, closeAll()) }()
 	p := Plan{Rounds: e.count(100, 8), Warm: 1, Words: stats.Time, Budget: e.budget(15, 1), Base: peers.Bare}
@@ -55,7 +52,7 @@ func askInside(ctx context.Context, e *Env, t *result.Table, ask load.Request) (
 		if e.Quick && r.slow {
 			continue
 		}
-		c, cerr := client(ctx, r.Ready)
+		c, cerr := load.Within(ctx, r.Ready)
 		if cerr != nil {
 			t.Rows = append(t.Rows, result.Row{Tool: r.name, Error: cerr.Error()})
 			continue
@@ -75,33 +72,4 @@ func askInside(ctx context.Context, e *Env, t *result.Table, ask load.Request) (
 	}
 	t.Rows, t.Notes = append(s.Rows(), t.Rows...), append(t.Notes, s.Notes()...)
 	return nil
-}
-
-// client starts a worker in a jail, between two pipes. When it dies a pipe ends, since the other ends are closed here.
-func client(ctx context.Context, ready *peers.Ready) (*load.Client, error) {
-	theirIn, in, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	out, theirOut, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, in.Close(), theirIn.Close())
-	}
-	running, err := ready.Start(peers.Streams{In: theirIn, Out: theirOut})
-	err = errors.Join(err, theirIn.Close(), theirOut.Close())
-	if err != nil {
-		return nil, errors.Join(err, in.Close(), out.Close())
-	}
-	stop := context.AfterFunc(ctx, running.Kill)
-	c := load.NewClient(in, out, sync.OnceValue(func() error {
-		defer stop()
-		return errors.Join(running.Wait(), out.Close())
-	}))
-	if _, err = c.Ask(load.Request{Op: "getppid", N: 1}); err == nil {
-		return c, nil
-	}
-	if cerr := c.Close(); cerr != nil { // a tool that starts and fails has its reason there
-		err = cerr
-	}
-	return nil, err
 }

@@ -18,34 +18,33 @@ const idling = 150 * time.Millisecond
 const BaseTool = "brig run"
 
 func starts() []Dimension {
-	of := func(id, title, question string, limits peers.Limits, plan func(*Env) Plan) Dimension {
+	of := func(id, title, question string, limited bool, plan func(*Env) Plan) Dimension {
 		return Dimension{result.Table{ID: id, Title: title, Question: question, Unit: "ms"},
 			func(ctx context.Context, e *Env, t *result.Table) error {
-				return startToExit(ctx, e, t, plan(e), limits)
+				return startToExit(ctx, e, t, plan(e), limited)
 			}}
 	}
-	small := peers.Limits{Memory: 64 << 20, CPUs: 1, Processes: 64}
 	return []Dimension{
 		of("start", "Start to exit, back to back",
 			"How long does a jail take that runs /bin/true, one right after the other?",
-			peers.Limits{}, func(e *Env) Plan { return Plan{Rounds: e.count(200, 30), Warm: 3, Budget: e.budget(120, 6)} }),
+			false, func(e *Env) Plan { return Plan{Rounds: e.count(200, 30), Warm: 3, Budget: e.budget(120, 6)} }),
 		of("start-idle", "Start to exit, after idling",
 			fmt.Sprintf("How long does the same jail take after %v in which nothing has happened?", idling),
-			peers.Limits{}, func(e *Env) Plan {
+			false, func(e *Env) Plan {
 				return Plan{Rounds: e.count(50, 6), Warm: 1, Idle: idling, Budget: e.budget(150, 6)}
 			}),
 		of("start-limits", "Start to exit, in a control group",
 			"How long does the jail take with 64 MiB of memory, one processor and 64 processes at most?",
-			small, func(e *Env) Plan { return Plan{Rounds: e.count(100, 20), Warm: 2, Budget: e.budget(90, 4)} }),
+			true, func(e *Env) Plan { return Plan{Rounds: e.count(100, 20), Warm: 2, Budget: e.budget(90, 4)} }),
 		throughput(),
 	}
 }
 
 // startToExit times /bin/true in the jail of each tool that takes the limits.
-func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, limits peers.Limits) (err error) {
+func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, limited bool) (err error) {
 	var all []Contender
 	p.Words, p.Base = stats.Time, BaseTool
-	readies, closeAll := e.prepare(t, peers.Job{Args: []string{"/bin/true"}, Limits: limits})
+	readies, closeAll := e.prepare(t, peers.Job{Args: []string{"/bin/true"}, Limited: limited})
 	defer func() { err = errors.Join(err, closeAll()) }()
 	for _, r := range readies {
 		if e.Quick && r.slow && p.Idle > 0 {
@@ -75,7 +74,7 @@ type prepared struct {
 // prepare makes a job ready with each tool that takes its limits and binds. One that refuses has a row with the reason.
 func (e *Env) prepare(t *result.Table, j peers.Job) (all []prepared, closeAll func() error) {
 	for _, tool := range e.Tools {
-		if j.Limits != (peers.Limits{}) && !tool.Limits || j.Binds != nil && !tool.Binds {
+		if j.Limited && !tool.Limits || j.Show != "" && !tool.Binds {
 			continue
 		}
 		e.Progress(tool.Info.Name + ": preparing")

@@ -29,13 +29,13 @@ func (d Dimension) Run(ctx context.Context, e *Env) (result.Table, error) {
 
 // Env is what a Dimension works with.
 type Env struct {
-	Quick    bool           // the whole run is to take about a minute
-	Rounds   int            // as the user has asked for; 0 is the Dimension's own choice
-	Brig     string         // the brig program
-	Dir      string         // a private directory, removed at the end of the run
-	Tools    []*peers.Tool  // those that are present
-	Relays   []*peers.Relay // present or not: a table names those that are absent
-	Progress func(string)   // shows what is being done
+	Quick    bool          // the whole run is to take about a minute
+	Rounds   int           // as the user has asked for; 0 is the Dimension's own choice
+	Brig     string        // the brig program
+	Dir      string        // a private directory, removed at the end of the run
+	Tools    []*peers.Tool // those that are present
+	Relays   []*peers.Tool // present or not: a table names those that are absent
+	Progress func(string)  // shows what is being done
 }
 
 // count is the number of rounds: what the user asked for, or else one of the two.

@@ -63,6 +63,9 @@ func network() (all []Dimension) {
 					"which every jail has", "what the kernel holds for sockets does not count"}}, runNetMemory})
 }
 
+// against reports whether a relay is another tool's, with which brig's is compared.
+func against(r *peers.Tool) bool { return r.Without != nil && r.Info.Name != peers.Egress }
+
 // value is the figure of a reply: MiB a second for a transfer of n bytes, or the median in microseconds.
 func (op netOp) value(nanos []int64, n int) float64 {
 	if op.Higher {
@@ -77,7 +80,7 @@ func (op netOp) value(nanos []int64, n int) float64 {
 
 // run asks the jails in turn, each through its own relay. The first request to a jail, which is not counted, starts it.
 func (op netOp) run(ctx context.Context, e *Env, t *result.Table) error {
-	return e.inArena(ctx, t, func(c *load.Client, relays []*peers.Relay) error {
+	return e.inArena(ctx, t, func(c *load.Client, relays []*peers.Tool) error {
 		n := op.n
 		if e.Quick {
 			n = op.quick
@@ -85,7 +88,7 @@ func (op netOp) run(ctx context.Context, e *Env, t *result.Table) error {
 		var all []Contender
 		for _, r := range relays {
 			all = append(all, Contender{r.Info.Name, func(ctx context.Context) (float64, error) {
-				reply, err := c.Ask(load.Request{In: r.Info.Name, Op: op.ID, Arg: load.Server, N: n})
+				reply, err := c.Ask(load.Request{In: r.Info.Name, Op: op.ID, Arg: peers.Server, N: n})
 				if err != nil {
 					return 0, err
 				}
@@ -101,7 +104,7 @@ func (op netOp) run(ctx context.Context, e *Env, t *result.Table) error {
 		for _, r := range relays { // brig against the other relays, too
 			to, egress := r.Info.Name, peers.Egress
 			q := stats.Compare(to, s.Samples(egress), s.Samples(to), s.Floor(), op.words)
-			if r.Without == peers.Isolated && q != nil {
+			if against(r) && q != nil {
 				note := fmt.Sprintf("%s: %.2f of %s (%.2f to %.2f): %s", egress, q.Median, to, q.Low, q.High, q.Verdict)
 				t.Notes = append(t.Notes, note)
 			}
@@ -113,17 +116,17 @@ func (op netOp) run(ctx context.Context, e *Env, t *result.Table) error {
 // runNetStart times the jail of each contender with its network and without it, in the same rounds, and adds the
 // difference: the median of the rounds.
 func runNetStart(ctx context.Context, e *Env, t *result.Table) error {
-	return e.inArena(ctx, t, func(c *load.Client, relays []*peers.Relay) error {
+	return e.inArena(ctx, t, func(c *load.Client, relays []*peers.Tool) error {
 		var all []Contender
 		without := map[string]string{}
 		for _, r := range relays {
-			for network, name := range []string{r.Without, r.Info.Name} {
-				if r.Without == "" {
-					continue
-				}
-				without[r.Info.Name] = r.Without
+			if r.Without == nil {
+				continue
+			}
+			without[r.Info.Name] = r.Without.Info.Name
+			for _, name := range []string{r.Without.Info.Name, r.Info.Name} {
 				all = append(all, Contender{name, func(ctx context.Context) (float64, error) {
-					reply, err := c.Ask(load.Request{In: r.Info.Name, Op: "net-start", N: network})
+					reply, err := c.Ask(load.Request{In: name, Op: "net-start"})
 					if err != nil {
 						return 0, err
 					}
@@ -164,11 +167,11 @@ func added(s *Series, without map[string]string) (rows []result.Row) {
 func runNetMemory(ctx context.Context, e *Env, t *result.Table) error {
 	const floor = 0.02 // how far two rounds of one relay are apart
 	counts := []int{1, 1000}
-	return e.inArena(ctx, t, func(c *load.Client, relays []*peers.Relay) error {
+	return e.inArena(ctx, t, func(c *load.Client, relays []*peers.Tool) error {
 		got, failed := map[string][]float64{}, map[string]error{}
 		for range e.count(8, 2) {
 			for _, r := range relays {
-				if name := r.Info.Name; r.Without != "" && failed[name] == nil && ctx.Err() == nil {
+				if name := r.Info.Name; r.Without != nil && failed[name] == nil && ctx.Err() == nil {
 					e.Progress(name)
 					failed[name] = perConnection(c, name, counts, got)
 				}
@@ -179,10 +182,10 @@ func runNetMemory(ctx context.Context, e *Env, t *result.Table) error {
 				row := stats.Row(r.Info.Name, got[at(r.Info.Name, n)])
 				if err := failed[r.Info.Name]; err != nil {
 					row = result.Row{Tool: r.Info.Name, Error: err.Error()}
-				} else if base := got[at(peers.Egress, n)]; r.Without == peers.Isolated && n > 1 {
+				} else if base := got[at(peers.Egress, n)]; against(r) && n > 1 {
 					row.Ratio = stats.Compare(peers.Egress, got[at(r.Info.Name, n)], base, floor, stats.Amount)
 				}
-				if row.X = float64(n); r.Without != "" {
+				if row.X = float64(n); r.Without != nil {
 					t.Rows = append(t.Rows, row)
 				}
 			}
@@ -194,7 +197,7 @@ func runNetMemory(ctx context.Context, e *Env, t *result.Table) error {
 // perConnection adds a sample for each number of connections, in KiB for each connection.
 func perConnection(c *load.Client, name string, counts []int, got map[string][]float64) (err error) {
 	ask := func(op string, n int) (load.Reply, error) {
-		return c.Ask(load.Request{In: name, Op: op, Arg: load.Server, N: n})
+		return c.Ask(load.Request{In: name, Op: op, Arg: peers.Server, N: n})
 	}
 	defer func() {
 		_, eerr := ask("net-end", 0)
@@ -217,7 +220,7 @@ func perConnection(c *load.Client, name string, counts []int, got map[string][]f
 
 // inArena starts the namespace in which it all happens, and ends it. Where none can be made, the reason is a note.
 func (e *Env) inArena(ctx context.Context, t *result.Table,
-	measure func(*load.Client, []*peers.Relay) error) (err error) {
+	measure func(*load.Client, []*peers.Tool) error) (err error) {
 	dir, err := e.scratch()
 	if err != nil {
 		return err
@@ -237,7 +240,7 @@ func (e *Env) inArena(ctx context.Context, t *result.Table,
 	defer func() { err = errors.Join(err, c.Close()) }()
 	t.Notes = append([]string{"client, relay and server share a network namespace that the benchmark makes, " +
 		"with an address on lo; the host's network is not changed"}, t.Notes...)
-	relays := slices.DeleteFunc(slices.Clone(e.Relays), func(r *peers.Relay) bool {
+	relays := slices.DeleteFunc(slices.Clone(e.Relays), func(r *peers.Tool) bool {
 		if r.Info.Absent != "" {
 			t.Notes = append(t.Notes, fmt.Sprintf("absent: %s: %s", r.Info.Name, r.Info.Absent))
 		} else if len(r.Info.Differs) > 0 {

@@ -24,8 +24,7 @@ func invented(root bool) *Host {
 // jobs are a plain one and one that asks for everything.
 var (
 	plain = Job{Args: []string{"/bin/true"}}
-	full  = Job{Args: []string{"/bin/cat", "-"}, Limits: Limits{Memory: 64 << 20, CPUs: 0.5, Processes: 64},
-		Binds: []Bind{{Source: "/host/program", Target: "/program"}, {Source: "/host/work", Target: "/data", Writable: true}}}
+	full  = Job{Args: []string{"/bin/cat", "-"}, Limited: true, Show: "/host/program"}
 )
 
 // line expands a command line for a job on the invented host, with invented files.
@@ -33,7 +32,7 @@ func line(text, program string, root bool, j Job) []string {
 	v := invented(root).vars(program, j)
 	for name, value := range map[string]string{"id": "brig-bench-1-1", "root": "/bundle/rootfs", "profile": "/filter.json",
 		"calls": "read,write", "bundle": "/bundle", "state": "/state", "runc": "/usr/sbin/runc", "pid": "12",
-		"server": "192.0.2.1:80", "hostuid": "64201", "hostgid": "64201"} {
+		"hostuid": "64201", "hostgid": "64201"} {
 		v.set(name, value)
 	}
 	return expand(text, v)
@@ -45,7 +44,7 @@ func TestCommandLines(t *testing.T) {
 		"engine":            line(engineLine, "", false, plain),
 		"engine-full":       line(engineLine, "", true, full),
 		"egress":            line(egressLine, "/bin/brig", true, full),
-		"namespaces-direct": line("@arg $1", "", true, Job{Args: Job{Args: []string{"/program"}, Binds: full.Binds}.outside()}),
+		"namespaces-direct": line("@arg $1", "", true, Job{Args: Job{Args: []string{Target}, Show: full.Show}.outside()}),
 		"slirp4netns":       line(slirpLine, "/bin/s", true, plain),
 	}
 	for _, p := range table {

@@ -26,7 +26,7 @@ func (t *Tool) Look() {
 	var out bytes.Buffer
 	ready, err := t.Prepare(Job{Args: []string{"/bin/sh", "-c", probe}})
 	if err == nil {
-		var p Running
+		var p *Running
 		if p, err = ready.Start(Streams{Out: &out}); err == nil {
 			err = p.Wait()
 		}

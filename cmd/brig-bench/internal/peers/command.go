@@ -25,6 +25,10 @@ type command struct {
 	file  string                // descriptor 3, opened anew each time, since some read it to the end; "" for none
 	after func(id string) error // removes what a start that failed has left; nil for nothing
 
+	namespaces bool // it is started in the namespaces of a default jail
+	// network gives the jail of a process its network. It returns the process that relays, and what removes the network.
+	network func(pid int) (relay int, close func() error, err error)
+
 	errors *os.File // standard error of all starts: a file, since a pipe would cost each start a goroutine
 	starts atomic.Int64
 }
@@ -46,13 +50,15 @@ type started struct {
 	said int64 // where its part of errors begins
 }
 
-func (c *command) start(s Streams) (_ Running, err error) {
+func (c *command) start(s Streams) (_ *Running, err error) {
 	id := fmt.Sprintf("%s-%d-%d", c.name, os.Getpid(), c.starts.Add(1))
 	argv := c.argv(id)
 	p := &started{from: c, id: id, cmd: exec.Command(argv[0], argv[1:]...)}
 	p.cmd.Env, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = c.env, s.In, s.Out, c.errors
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.cmd.WaitDelay = patience
+	p.cmd.SysProcAttr, p.cmd.WaitDelay = &syscall.SysProcAttr{Setpgid: true}, patience
+	if c.namespaces {
+		p.cmd.SysProcAttr = inNamespaces()
+	}
 	if p.said, err = c.errors.Seek(0, io.SeekEnd); err != nil {
 		return nil, err
 	}
@@ -64,16 +70,28 @@ func (c *command) start(s Streams) (_ Running, err error) {
 		defer f.Close()
 		p.cmd.ExtraFiles = []*os.File{f}
 	}
-	return p, p.cmd.Start()
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	r := &Running{Wait: p.wait, Kill: p.kill}
+	if c.network == nil {
+		return r, nil
+	}
+	if r.Pid, r.close, err = c.network(p.cmd.Process.Pid); err != nil {
+		p.kill()
+		_ = p.wait() // killed
+		return nil, err
+	}
+	return r, nil
 }
 
-func (p *started) Kill() {
-	// the group exists until Wait, which returns any other error
+func (p *started) kill() {
+	// the group exists until wait, which returns any other error
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 }
 
-// Wait adds the last line of standard error to an error.
-func (p *started) Wait() error {
+// wait adds the last line of standard error to an error.
+func (p *started) wait() error {
 	err := p.cmd.Wait()
 	if err == nil {
 		return nil

@@ -59,14 +59,10 @@ func (h *Host) vars(program string, j Job) vars {
 	for _, r := range rlimits {
 		v["rlimit"] = append(v["rlimit"], []string{r.name, fmt.Sprint(r.soft), fmt.Sprint(r.hard)})
 	}
-	for _, b := range j.Binds {
-		list := "ro"
-		if b.Writable {
-			list = "rw"
-		}
-		v[list] = append(v[list], []string{b.Source, b.Target})
+	if j.Show != "" {
+		v.set("show", j.Show)
 	}
-	j.Limits.vars(v)
+	v.set(map[bool]string{true: "limits", false: "nolimits"}[j.Limited], "")
 	return v
 }
 
@@ -76,20 +72,6 @@ func one(values []string) (list [][]string) {
 		list = append(list, []string{s})
 	}
 	return list
-}
-
-// vars sets a list of one element for each limit.
-func (l Limits) vars(v vars) {
-	v.set(map[bool]string{true: "nolimits", false: "limits"}[l == Limits{}], "")
-	if l.Memory > 0 {
-		v.set("memory", fmt.Sprint(l.Memory))
-	}
-	if l.CPUs > 0 {
-		v["cpus"] = [][]string{{strings.TrimSuffix(fmt.Sprintf("%.2f", l.CPUs), ".00"), fmt.Sprintf("%.0f", 100*l.CPUs)}}
-	}
-	if l.Processes > 0 {
-		v.set("pids", fmt.Sprint(l.Processes))
-	}
 }
 
 // files makes the files that the lines name, and sets their names.

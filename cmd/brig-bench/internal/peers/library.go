@@ -41,7 +41,7 @@ func libraries() (tools []*Tool) {
 					return nil, errors.Join(err, r.Close())
 				}
 			}
-			return &Ready{Close: r.Close, Start: func(s Streams) (Running, error) { return within(r, j, s) }}, nil
+			return &Ready{Close: r.Close, Start: func(s Streams) (*Running, error) { return within(r, j, s) }}, nil
 		}
 		tools = append(tools, t)
 	}
@@ -51,41 +51,29 @@ func libraries() (tools []*Tool) {
 // spec is a job as the library takes it.
 func spec(j Job) nsjail.Spec {
 	s := nsjail.Spec{Args: j.Args}
-	s.Limits.Memory, s.Limits.CPUs, s.Limits.Processes = nsjail.Bytes(j.Limits.Memory), j.Limits.CPUs, j.Limits.Processes
-	for _, b := range j.Binds {
-		m := nsjail.Mount{Type: nsjail.MountBind, Source: b.Source, Target: b.Target, Writable: b.Writable}
-		s.Mounts = append(s.Mounts, m)
+	if j.Limited {
+		s.Limits.Memory, s.Limits.CPUs, s.Limits.Processes = limitMemory, limitCPUs, limitProcesses
+	}
+	if j.Show != "" {
+		s.Mounts = []nsjail.Mount{{Type: nsjail.MountBind, Source: j.Show, Target: Target}}
 	}
 	return s
 }
 
-// jailed is a running jail of the library.
-type jailed struct {
-	cmd    *nsjail.Cmd
-	cancel context.CancelFunc
-}
-
-func within(r *nsjail.Runner, j Job, s Streams) (Running, error) {
+func within(r *nsjail.Runner, j Job, s Streams) (*Running, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &jailed{r.CommandSpec(ctx, spec(j)), cancel}
-	p.cmd.Stdin, p.cmd.Stdout = s.In, s.Out
-	if err := p.cmd.Start(); err != nil {
+	c := r.CommandSpec(ctx, spec(j))
+	c.Stdin, c.Stdout = s.In, s.Out
+	if err := c.Start(); err != nil {
 		cancel()
 		return nil, err
 	}
-	return p, nil
-}
-
-func (p *jailed) Kill() { p.cancel() }
-
-func (p *jailed) Wait() error {
-	defer p.cancel()
-	r, err := p.cmd.Wait()
-	switch {
-	case err != nil:
+	return &Running{Kill: cancel, Wait: func() error {
+		defer cancel()
+		r, err := c.Wait()
+		if err == nil && r.Status != nsjail.StatusOK {
+			err = fmt.Errorf("status %s, exit code %d", r.Status, r.ExitCode)
+		}
 		return err
-	case r.Status != nsjail.StatusOK:
-		return fmt.Errorf("status %s, exit code %d", r.Status, r.ExitCode)
-	}
-	return nil
+	}}, nil
 }

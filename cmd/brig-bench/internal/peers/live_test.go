@@ -50,8 +50,8 @@ func TestJobs(t *testing.T) {
 	}
 	for _, tool := range live(t) {
 		t.Run(tool.Info.Name, func(t *testing.T) {
-			ready, err := tool.Prepare(Job{Args: []string{"/bin/sh", "-c", `cat /bound/in; cat; echo -n :$(pwd); touch /tmp/x || exit 4; test -e /etc/shadow && exit 5; touch /usr/x 2>/dev/null && exit 6; exit 0`},
-				Binds: []Bind{{Source: dir, Target: "/bound"}}})
+			ready, err := tool.Prepare(Job{Args: []string{"/bin/sh", "-c", `cat /brig-bench; cat; echo -n :$(pwd); touch /tmp/x || exit 4; test -e /etc/shadow && exit 5; touch /usr/x 2>/dev/null && exit 6; exit 0`},
+				Show: dir + "/in"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestLimitsHold(t *testing.T) {
 		t.Run(tool.Info.Name, func(t *testing.T) {
 			for size, fits := range map[string]bool{"4M": true, "200M": false} {
 				ready, err := tool.Prepare(Job{Args: []string{"/bin/sh", "-c", "head -c " + size + " /dev/zero | tail | wc -c >/dev/null; test $(head -c " + size + " /dev/zero | tail | wc -c) -gt 0"},
-					Limits: Limits{Memory: 64 << 20, CPUs: 1, Processes: 64}})
+					Limited: true})
 				if err != nil {
 					t.Fatal(err)
 				}

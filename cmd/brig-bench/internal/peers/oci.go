@@ -58,20 +58,21 @@ func config(root string, t tree, who identity, j Job) object {
 	}
 	linux := object{"namespaces": namespaces, "maskedPaths": slices.Concat(t.HiddenDirs, t.Hidden),
 		"readonlyPaths": t.ReadOnly, "seccomp": filterSection(), "uidMappings": who.UIDs, "gidMappings": who.GIDs}
-	if resources := resources(j.Limits); len(resources) > 0 {
-		linux["resources"] = resources
+	if j.Limited {
+		linux["resources"] = object{"memory": object{"limit": limitMemory, "swap": limitMemory},
+			"cpu": object{"quota": limitCPUs * 100000, "period": 100000}, "pids": object{"limit": limitProcesses}}
 	}
 	return object{
 		"ociVersion": "1.0.2",
 		"process": object{"terminal": false, "user": object{"uid": who.UID, "gid": who.UID}, "args": j.Args,
 			"env": []string{"PATH=" + nsjail.DefaultPath, "HOME=" + nsjail.DefaultHome}, "cwd": "/work",
 			"noNewPrivileges": true, "rlimits": bounds, "capabilities": capabilities},
-		"root": object{"path": root, "readonly": true}, "hostname": "brig", "mounts": mounts(t, j.Binds), "linux": linux,
+		"root": object{"path": root, "readonly": true}, "hostname": "brig", "mounts": mounts(t, j.Show), "linux": linux,
 	}
 }
 
 // mounts are those of brig's default jail, in order.
-func mounts(t tree, binds []Bind) (all []object) {
+func mounts(t tree, show string) (all []object) {
 	add := func(target, kind, source, options string) {
 		all = append(all, object{"destination": target, "type": kind, "source": source,
 			"options": strings.Split(options, ",")})
@@ -85,28 +86,10 @@ func mounts(t tree, binds []Bind) (all []object) {
 	for _, name := range scratch {
 		add(name, "tmpfs", "tmpfs", "nosuid,nodev,mode=1777,size=256m,nr_inodes=65536")
 	}
-	for _, b := range binds {
-		mode := "ro"
-		if b.Writable {
-			mode = "rw"
-		}
-		add(b.Target, "bind", b.Source, "rbind,"+mode+",nosuid,nodev")
+	if show != "" {
+		add(Target, "bind", show, "rbind,ro,nosuid,nodev")
 	}
 	return all
-}
-
-func resources(l Limits) object {
-	r := object{}
-	if l.Memory > 0 {
-		r["memory"] = object{"limit": l.Memory, "swap": l.Memory}
-	}
-	if l.CPUs > 0 {
-		r["cpu"] = object{"quota": int64(l.CPUs * 100000), "period": 100000}
-	}
-	if l.Processes > 0 {
-		r["pids"] = object{"limit": l.Processes}
-	}
-	return r
 }
 
 // architectures are Go's names and those of Docker's profiles.
@@ -164,8 +147,11 @@ func (h *Host) bundle(tool string, j Job) (string, error) {
 		who = strangers()
 	}
 	root := filepath.Join(dir, "rootfs")
-	err = errors.Join(os.Chmod(dir, 0o755), h.tree.write(root), targets(root, j.Binds),
-		writeJSON(filepath.Join(dir, "config.json"), config(root, h.tree, who, j)))
+	err = errors.Join(os.Chmod(dir, 0o755), h.tree.write(root))
+	if j.Show != "" { // a mount point
+		err = errors.Join(err, os.WriteFile(filepath.Join(root, Target), nil, 0o644))
+	}
+	err = errors.Join(err, writeJSON(filepath.Join(dir, "config.json"), config(root, h.tree, who, j)))
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("%s: bundle: %w", tool, err), os.RemoveAll(dir))
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -22,35 +23,29 @@ import (
 // Bare is the tool that makes no jail.
 const Bare = "no jail"
 
-// Limits are those of a control group.
-type Limits struct {
-	Memory    int64   // bytes
-	CPUs      float64 // processors' worth of time
-	Processes int64
-}
+// The limits of a Limited job. The command lines of table.go have them in each tool's own words.
+const (
+	limitMemory    = 64 << 20
+	limitCPUs      = 1
+	limitProcesses = 64
+)
 
-// Bind shows a directory or file of the host in the jail.
-type Bind struct {
-	Source, Target string
-	Writable       bool
-}
+// Target is the path at which a jail shows the file Job.Show.
+const Target = "/brig-bench"
 
-// Job is the payload of a jail. The zero Limits are brig's defaults: no control group.
+// Job is the payload of a jail.
 type Job struct {
-	Args   []string // the command by its absolute path in the jail, which has the host's /usr
-	Limits Limits
-	Binds  []Bind
+	Args    []string // the command by its absolute path in the jail, which has the host's /usr
+	Limited bool     // in a control group with limits; brig makes none otherwise
+	Show    string   // a file of the host that the jail has at Target, read-only; "" for none
 }
 
-// outside returns the job's command where nothing is bound: a bound file by its path on the host.
+// outside returns the job's command where nothing is bound: the shown file by its path on the host.
 func (j Job) outside() []string {
-	args := append([]string(nil), j.Args...)
-	for _, b := range j.Binds {
-		if args[0] == b.Target {
-			args[0] = b.Source
-		}
+	if j.Args[0] != Target {
+		return j.Args
 	}
-	return args
+	return slices.Concat([]string{j.Show}, j.Args[1:])
 }
 
 // Streams are the payload's; nil is /dev/null.
@@ -60,17 +55,25 @@ type Streams struct {
 }
 
 // Running is a jail that has been started.
-type Running interface {
-	// Wait waits for the end. An error means that the payload did not exit with 0.
-	Wait() error
-	// Kill ends the jail. Wait must still be called.
-	Kill()
+type Running struct {
+	Wait  func() error // waits for the end; an error means that the payload did not exit with 0
+	Kill  func()       // ends the jail; Wait must still be called
+	Pid   int          // of the process that relays for the jail; 0 for none
+	close func() error // removes the jail's network; nil for none
+}
+
+// Close removes the jail's network, after Wait.
+func (r *Running) Close() error {
+	if r.close == nil {
+		return nil
+	}
+	return r.close()
 }
 
 // Ready can make the jails of one job.
 type Ready struct {
-	Start func(Streams) (Running, error) // makes a fresh jail and starts the job in it
-	Close func() error                   // removes what Prepare has made
+	Start func(Streams) (*Running, error) // makes a fresh jail and starts the job in it, with its network ready
+	Close func() error                    // removes what Prepare has made
 }
 
 // Run makes a fresh jail, runs the job in it and waits for its end, with empty streams.
@@ -79,16 +82,18 @@ func (r *Ready) Run() error {
 	if err != nil {
 		return err
 	}
-	return p.Wait()
+	return errors.Join(p.Wait(), p.Close())
 }
 
 // Tool is a contender. Info.Absent is the reason why it takes no part.
 type Tool struct {
 	Info   result.Tool
-	Limits bool // takes Job.Limits
-	Binds  bool // takes Job.Binds
+	Limits bool // takes Job.Limited
+	Binds  bool // takes Job.Show
 	Daemon bool // makes its jail elsewhere than from the process that is started
 	Slow   bool // takes a tenth of a second or more for a jail
+	// Without is the same jail without the network; nil for tools that give none.
+	Without *Tool
 	// Prepare makes everything for a job that is not part of a start: bundles, runners, profiles.
 	Prepare func(Job) (*Ready, error)
 	open    func() error
@@ -176,6 +181,8 @@ func (p peer) tool(h *Host) *Tool {
 	switch {
 	case err != nil:
 		t.Info.Absent = absent(p.program, p.pkg)
+	case p.device != "" && unix.Access(p.device, unix.R_OK|unix.W_OK) != nil:
+		t.Info.Absent = "makes no network here: " + p.device + " cannot be opened"
 	case p.bus && !isDir("/run/systemd/system"):
 		t.Info.Absent = "systemd is not this machine's process 1"
 	case p.bus && !h.Root && bus == "":
@@ -238,7 +245,7 @@ var none = regexp.MustCompile(`(?i)not exist|not loaded|no such`)
 
 // prepare makes a job's files, and the command that starts it.
 func (p peer) prepare(h *Host, path string, env []string, j Job) (*Ready, error) {
-	if p.program == "" {
+	if p.line == bareLine {
 		j.Args = j.outside()
 	}
 	v := h.vars(path, j)
@@ -250,7 +257,14 @@ func (p peer) prepare(h *Host, path string, env []string, j Job) (*Ready, error)
 		v.set("id", id)
 		return expand(line, v)
 	}
-	c := &command{name: h.name(), argv: func(id string) []string { return with(p.line, id) }, env: env}
+	c := &command{name: h.name(), argv: func(id string) []string { return with(p.line, id) }, env: env,
+		namespaces: p.namespaces}
+	switch p.name {
+	case Egress: // the keeper relays
+		c.network = func(pid int) (int, func() error, error) { return pid, nil, nil }
+	case slirp:
+		c.network = func(pid int) (int, func() error, error) { return runSlirp(env, path, pid) }
+	}
 	if p.filter {
 		var err error
 		if c.file, err = h.filter(); err != nil {

@@ -1,16 +1,17 @@
 package peers
 
 import (
-	"os"
+	"errors"
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
 func TestOutside(t *testing.T) {
-	j := Job{Args: []string{"/program", "/data"}, Binds: []Bind{{Source: "/host/data", Target: "/data"}, {Source: "/host/program", Target: "/program"}}}
-	if got := j.outside(); !slices.Equal(got, []string{"/host/program", "/data"}) || j.Args[0] != "/program" {
+	j := Job{Args: []string{Target, "/data"}, Show: "/host/program"}
+	if got := j.outside(); !slices.Equal(got, []string{"/host/program", "/data"}) || j.Args[0] != Target {
 		t.Errorf("%q of %q", got, j.Args)
 	}
 }
@@ -21,11 +22,11 @@ func TestRelaysAreAbsent(t *testing.T) {
 	for _, r := range Relays(&Host{Dir: t.TempDir(), Brig: "/no/brig"}) {
 		switch r.Info.Name {
 		case Direct:
-			if r.Info.Absent != "" || r.Without != "" {
+			if r.Info.Absent != "" || r.Without != nil {
 				t.Errorf("%+v", r)
 			}
 		case Egress:
-			if !strings.Contains(r.Info.Absent, "--brig") || r.Without != "brig run" {
+			if !strings.Contains(r.Info.Absent, "--brig") || r.Without.Info.Name != "brig run" {
 				t.Errorf("%+v", r)
 			}
 		default:
@@ -36,19 +37,35 @@ func TestRelaysAreAbsent(t *testing.T) {
 	}
 }
 
-// A relay that cannot be attached reports it, and the jail does not go on.
-func TestAttachFails(t *testing.T) {
-	h := &Host{Dir: t.TempDir(), Brig: "/no/brig", Root: os.Geteuid() == 0}
-	for _, r := range Relays(h) {
-		if r.Info.Absent != "" || r.net != "" {
-			continue
-		}
-		gone := exec.Command("/bin/true")
-		if err := gone.Run(); err != nil {
-			t.Fatal(err)
-		}
-		if l, err := r.Attach(gone.Process.Pid); err == nil || l != nil {
-			t.Errorf("%s gives a process a network that has ended: %+v", r.Info.Name, l)
-		}
+// A network that cannot be made is an error, and the jail does not go on.
+func TestNoNetwork(t *testing.T) {
+	var pid int
+	c := &command{name: "t", argv: func(string) []string { return []string{"/bin/sleep", "60"} },
+		network: func(of int) (int, func() error, error) { pid = of; return 0, nil, errors.New("no network") }}
+	r, err := c.ready()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if p, err := r.Start(Streams{}); err == nil || p != nil || err.Error() != "no network" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+		t.Errorf("the process goes on: %v", err)
+	}
+}
+
+// slirp4netns is no network for a process that has ended.
+func TestSlirpFails(t *testing.T) {
+	path, err := lookPath(slirp)
+	if err != nil {
+		t.Skip(err)
+	}
+	gone := exec.Command("/bin/true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := runSlirp(nil, path, gone.Process.Pid); err == nil {
+		t.Error("a process that has ended has a network")
 	}
 }

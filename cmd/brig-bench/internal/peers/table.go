@@ -7,12 +7,15 @@ type peer struct {
 	pkg     string // Debian's package
 	version string // the argument that prints a version; "" for none
 
-	limits bool // takes Job.Limits
-	binds  bool // takes Job.Binds
-	daemon bool // the jail's parent is another process than the one that is started
-	slow   bool // takes a tenth of a second or more
-	filter bool // reads brig's filter from descriptor 3
-	bus    bool // needs the caller's service manager
+	limits bool   // takes Job.Limited
+	binds  bool   // takes Job.Show
+	daemon bool   // the jail's parent is another process than the one that is started
+	slow   bool   // takes a tenth of a second or more
+	filter bool   // reads brig's filter from descriptor 3
+	bus    bool   // needs the caller's service manager
+	device string // needs this device
+
+	namespaces bool // the command is started in the namespaces of a default jail, by os/exec
 
 	// Where its jail is not brig's: always, called by root, called by a user.
 	differs, root, user []string
@@ -33,13 +36,13 @@ const (
 		"a caller without subordinate ids can map no more"
 )
 
+// bareLine starts a job without a jail.
+const bareLine = "@arg $1"
+
 // brigLine makes brig's default jail.
 const brigLine = `$program run
-	@memory --memory $1
-	@cpus --cpus $1
-	@pids --pids-limit $1
-	@ro --ro-bind $1 $2
-	@rw --bind $1 $2
+	@limits --memory 64m --cpus 1 --pids-limit 64
+	@show --ro-bind $1 /brig-bench
 	--
 	@arg $1`
 
@@ -58,8 +61,7 @@ const (
 	@hidden --ro-bind /dev/null $1
 	@readonly --ro-bind $1 $1`
 	bubblewrapTail = `
-	@ro --ro-bind $1 $2
-	@rw --bind $1 $2
+	@show --ro-bind $1 /brig-bench
 	--remount-ro / --chdir /work --seccomp 3 --
 	@arg $1`
 )
@@ -77,11 +79,8 @@ const engineLine = `run --rm --name $id --network none --read-only --cap-drop AL
 	@asroot --cgroup-parent /$name
 	@disk --tmpfs $1:rw,nosuid,nodev,size=256m,mode=1777
 	@dir --volume $1:$1:ro
-	@ro --volume $1:$2:ro
-	@rw --volume $1:$2:rw
-	@memory --memory $1
-	@cpus --cpus $1
-	@pids --pids-limit $1`
+	@show --volume $1:/brig-bench:ro
+	@limits --memory 64m --cpus 1 --pids-limit 64`
 
 // podmanLine begins each of podman's command lines.
 const podmanLine = `$program --root $state/s --runroot $state/r --tmpdir $state/t --cgroup-manager cgroupfs
@@ -91,7 +90,7 @@ const podmanLine = `$program --root $state/s --runroot $state/r --tmpdir $state/
 
 // table lists the programs in the order in which they are shown.
 var table = []peer{
-	{name: "no jail", binds: true, differs: []string{"no isolation at all"}, line: "@arg $1"},
+	{name: "no jail", binds: true, differs: []string{"no isolation at all"}, line: bareLine},
 	{name: "brig run", program: "brig", version: "version", limits: true, binds: true, line: brigLine},
 	{name: "bubblewrap", program: "bwrap", pkg: "bubblewrap", version: "--version", binds: true, filter: true,
 		differs: []string{bindsUsr, "leaves the caller's session keyring to the payload",
@@ -115,8 +114,7 @@ var table = []peer{
 			--bindmount /dev/null --bindmount /dev/zero --bindmount /dev/full
 			--bindmount /dev/random --bindmount /dev/urandom --bindmount /dev/tty
 			@tmpfs --mount none:$1:tmpfs:size=268435456
-			@ro --bindmount_ro $1:$2
-			@rw --bindmount $1:$2
+			@show --bindmount_ro $1:/brig-bench
 			--
 			@arg $1`},
 	{name: "firejail", program: "firejail", pkg: "firejail", version: "--version",
@@ -149,9 +147,7 @@ var table = []peer{
 			--property SystemCallArchitectures=native --property RestrictNamespaces=yes --property KeyringMode=private
 			--property LimitCORE=0 --property LimitNOFILE=768
 			@asroot --property DynamicUser=yes
-			@memory --property MemoryMax=$1 --property MemorySwapMax=0
-			@cpus --property CPUQuota=$2%
-			@pids --property TasksMax=$1
+			@limits --property MemoryMax=64M --property MemorySwapMax=0 --property CPUQuota=100% --property TasksMax=64
 			--
 			@arg $1`,
 		after: "systemctl\n@asuser --user\nkill --signal KILL $id.service"},

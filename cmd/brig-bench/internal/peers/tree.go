@@ -123,23 +123,3 @@ func (t tree) write(root string) error {
 	}
 	return errors.Join(errs...)
 }
-
-// targets makes, in a tree that write has made, the mount points of binds.
-func targets(root string, binds []Bind) error {
-	for _, b := range binds {
-		name := filepath.Join(root, b.Target)
-		dir := name
-		if !isDir(b.Source) {
-			dir = filepath.Dir(name)
-		}
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-		if !exists(name) {
-			if err := os.WriteFile(name, nil, 0o644); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
