@@ -6,7 +6,7 @@
 begin=$SECONDS
 export VM_SET=${VM_SET:-full}
 
-# says LANE WORD VALUE: the lane's header has VALUE in its list WORD, or no such list.
+# says LANE WORD VALUE: whether the lane's header has VALUE in its list WORD, or no such list.
 says() {
 	local list
 	list=$(sed -n "s/^# $2: *//p" "$vm/lanes/$1.sh")

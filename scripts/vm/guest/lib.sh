@@ -91,7 +91,7 @@ expect() {
 	fi
 }
 
-# full says that this is the full set.
+# full reports whether this is the full set.
 full() { [ "$VM_SET" = full ]; }
 
 # The quick set's part of nsjail: starts, ends, mounts, identities, limits and refusals, and of the attacks (each starts
@@ -112,5 +112,6 @@ suites() {
 	suite "$1" nsjail "${short[@]}" "${nsjail[@]}"
 	suite "$1" agent/workspace "${short[@]}"
 	suite "$1" agent/engine "${short[@]}" -test.run='^(TestRun|TestSandbox|TestStream|TestCancel|TestManyAtOnce)$'
+	suite "$1" cmd/brigd/internal/api -test.run='^TestRealUsage$'
 	suite "$1" cmd/brig "${short[@]}" -test.run="$cli"
 }
