@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"brig/internal/words"
@@ -13,41 +14,26 @@ import (
 // passwords, cloud credentials, sockets of agents. Such a variable passes only when it is named in full.
 func Sensitive(name string) bool {
 	n := strings.ToUpper(name)
-	for _, part := range []string{"TOKEN", "SECRET", "KEY", "PASS", "CREDENTIAL", "COOKIE", "CONNECTION_STRING"} {
-		if strings.Contains(n, part) { // PASS covers PASSWORD, PASSWD, PASSPHRASE, PGPASSFILE
-			return true
-		}
+	is := func(test func(s, part string) bool, parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return test(n, part) })
 	}
-	for _, prefix := range []string{"AWS_", "AZURE_", "ARM_", "GCP_", "GCLOUD_", "GOOGLE_", "CLOUDSDK_", "DIGITALOCEAN_",
-		"ALICLOUD_", "HEROKU_", "VAULT_", "KUBE", "DOCKER_", "CONTAINER_HOST", "SSH_", "GPG_", "DBUS_", "SUDO_",
-		"NPM_CONFIG_"} {
-		if strings.HasPrefix(n, prefix) {
-			return true
-		}
-	}
-	for _, suffix := range []string{"_DSN", "_AUTH", "_AUTH_CONFIG", "DATABASE_URL", "DATABASE_URI", "REDIS_URL",
-		"MONGO_URL",
-		"MONGODB_URI", "AMQP_URL", "WEBHOOK_URL", "XAUTHORITY", "NETRC", "_PAT"} {
-		if strings.HasSuffix(n, suffix) {
-			return true
-		}
-	}
-	return false
+	return is(strings.Contains, "TOKEN", "SECRET", "KEY", "CREDENTIAL", "COOKIE", "CONNECTION_STRING",
+		"PASS") || // PASSWORD, PASSWD, PASSPHRASE, PGPASSFILE
+		is(strings.HasPrefix, "AWS_", "AZURE_", "ARM_", "GCP_", "GCLOUD_", "GOOGLE_", "CLOUDSDK_", "DIGITALOCEAN_",
+			"ALICLOUD_", "HEROKU_", "VAULT_", "KUBE", "DOCKER_", "CONTAINER_HOST", "SSH_", "GPG_", "DBUS_", "SUDO_",
+			"NPM_CONFIG_") ||
+		is(strings.HasSuffix, "_DSN", "_AUTH", "_AUTH_CONFIG", "DATABASE_URL", "DATABASE_URI", "REDIS_URL", "MONGO_URL",
+			"MONGODB_URI", "AMQP_URL", "WEBHOOK_URL", "XAUTHORITY", "NETRC", "_PAT")
 }
 
 // steersLoader reports whether a variable changes which code a program loads or runs at its start. It is not a
 // secret, but the caller's value points into the caller's file system, so it too must be named in full.
 func steersLoader(name string) bool {
-	for _, prefix := range []string{"LD_", "BASH_FUNC_"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
 	switch name {
 	case "GLIBC_TUNABLES", "GCONV_PATH", "LOCPATH", "BASH_ENV", "ENV":
 		return true
 	}
-	return false
+	return strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "BASH_FUNC_")
 }
 
 // hasURLPassword reports whether a value is a URL with a user and a password in it, as proxy variables often are.

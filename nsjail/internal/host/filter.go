@@ -3,7 +3,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,8 +12,6 @@ import (
 	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 	"brig/seccomp"
-
-	"golang.org/x/sys/unix"
 )
 
 // maxProfile bounds a profile's file.
@@ -118,23 +115,12 @@ func ReadProfile(name string) ([]byte, *seccomp.Profile, error) {
 		p, err := seccomp.Parse(data)
 		return data, p, err
 	}
-	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
+	data, err := readRegular(name, maxProfile)
+	switch {
+	case errors.Is(err, errNotRegular), errors.Is(err, errTooLarge):
+		return nil, nil, sourceError("seccomp", name, err, "name a profile in JSON")
+	case err != nil:
 		return nil, nil, sourceError("seccomp", name, err, "name a readable profile, or use --seccomp default")
-	}
-	f := os.NewFile(uintptr(fd), name)
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return nil, nil, sourceError("seccomp", name, errors.Join(err, errors.New("is not a regular file")),
-			"name a profile in JSON")
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxProfile+1))
-	if err != nil {
-		return nil, nil, sourceError("seccomp", name, err, "name a readable profile")
-	}
-	if len(data) > maxProfile {
-		return nil, nil, sourceError("seccomp", name, fmt.Errorf("is larger than %s", spec.Bytes(maxProfile)),
-			"name a profile in JSON")
 	}
 	p, err := seccomp.Parse(data)
 	if err != nil {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -141,28 +142,39 @@ func (h *Host) copyBound(src *Source) error {
 }
 
 func (h *Host) copyFile(key, path string) error {
-	// O_NONBLOCK: a FIFO must not hang us; the type is checked on the descriptor.
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if err != nil {
+	b, err := readRegular(path, spec.MaxFileCopy)
+	switch {
+	case errors.Is(err, errNotRegular):
+		return sourceError(key, path, err, "name a regular file, or bind it")
+	case errors.Is(err, errTooLarge):
+		return sourceError(key, path, err, "bind it with --ro-bind instead")
+	case err != nil:
 		return sourceError(key, path, err, "name a readable file")
-	}
-	f := os.NewFile(uintptr(fd), path)
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return sourceError(key, path, err, "name a readable file")
-	}
-	if !st.Mode().IsRegular() {
-		return sourceError(key, path, errors.New("is not a regular file"), "name a regular file, or bind it")
-	}
-	b, err := io.ReadAll(io.LimitReader(f, spec.MaxFileCopy+1))
-	if err != nil {
-		return sourceError(key, path, err, "name a readable file")
-	}
-	if len(b) > spec.MaxFileCopy {
-		return sourceError(key, path, fmt.Errorf("is larger than %s", spec.Bytes(spec.MaxFileCopy)),
-			"bind it with --ro-bind instead")
 	}
 	h.Sources[key] = &Source{Path: path, Content: string(b), Fd: -1}
 	return nil
+}
+
+var (
+	errNotRegular = errors.New("is not a regular file")
+	errTooLarge   = errors.New("is larger than")
+)
+
+// readRegular returns the content of a regular file of at most a number of bytes.
+func readRegular(path string, most spec.Bytes) ([]byte, error) {
+	// O_NONBLOCK: a FIFO must not hang us; the type is checked on the descriptor.
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return nil, cmp.Or(err, errNotRegular)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if err == nil && len(b) > int(most) {
+		err = fmt.Errorf("%w %s", errTooLarge, most)
+	}
+	return b, err
 }

@@ -2,10 +2,10 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -71,12 +71,7 @@ func (c *checker) rates(field string, d IOLimit) {
 const hugePageFix = `write it as the kernel does, as in 64KB, 2MB or 1GB`
 
 func (c *checker) hugetlb(limits map[string]Bytes) {
-	names := make([]string, 0, len(limits))
-	for name := range limits {
-		names = append(names, name)
-	}
-	sort.Strings(names) // deterministic order
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
 		if !hugePageSize(name) {
 			c.add("limits.hugetlb", words.Quote(name)+" is not a size of huge pages", hugePageFix)
 		} else if v := limits[name]; v < 0 {
@@ -137,9 +132,9 @@ func groupFile(name string) bool {
 
 // reservedGroupFiles returns the files with which brig itself moves, freezes and kills the group.
 func reservedGroupFiles() []string {
-	return []string{"cgroup.procs", "cgroup.threads", "cgroup.type", "cgroup.subtree_control",
-		"cgroup.kill", "cgroup.freeze",
-		"cgroup.event_control", "memory.oom_control", "freezer.state", "tasks", "release_agent", "notify_on_release"}
+	return []string{"cgroup.procs", "cgroup.threads", "cgroup.type", "cgroup.subtree_control", "cgroup.kill",
+		"cgroup.freeze", "cgroup.event_control", "memory.oom_control",
+		"freezer.state", "tasks", "release_agent", "notify_on_release"}
 }
 
 // groupFilesTaken maps each control group file that another field of the Spec sets, in either version, to that field.

@@ -2,8 +2,8 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -11,11 +11,8 @@ import (
 	"brig/internal/words"
 )
 
-// RlimitNames returns the sixteen resources of getrlimit(2), by the names of ulimit and docker.
-func RlimitNames() []string {
-	return []string{"as", "core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc",
-		"rss", "rtprio", "rttime", "sigpending", "stack"}
-}
+// RlimitNames returns the sixteen resources of getrlimit(2), sorted, by the names of ulimit and docker.
+func RlimitNames() []string { return slices.Sorted(maps.Keys(RlimitNumbers())) }
 
 // maxProcesses is the kernel's limit on processes: proc_sys_kernel(5), pid_max.
 const maxProcesses = 1<<22 - 1
@@ -81,12 +78,7 @@ func (c *checker) processes(n int64) {
 }
 
 func (c *checker) rlimits(s *Spec) {
-	names := make([]string, 0, len(s.Limits.Rlimits))
-	for name := range s.Limits.Rlimits {
-		names = append(names, name)
-	}
-	sort.Strings(names) // deterministic order
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(s.Limits.Rlimits)) {
 		c.rlimit(s, name, s.Limits.Rlimits[name])
 	}
 }

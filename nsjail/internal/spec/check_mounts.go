@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -10,7 +11,7 @@ import (
 )
 
 func (c *checker) rootfs(r Rootfs) {
-	if c.hostPath("rootfs.path", r.Path) && hasDotDot(r.Path) {
+	if c.hostPath("rootfs.path", r.Path) && slices.Contains(strings.Split(r.Path, "/"), "..") {
 		// A root with .. could lead elsewhere through a symbolic link on the way.
 		c.add("rootfs.path", words.Quote(r.Path)+" walks upwards through ..", "write the path without ..")
 	}
@@ -31,15 +32,6 @@ func (c *checker) hostPath(field, p string) bool {
 		return false
 	}
 	return c.bytes(field, p)
-}
-
-func hasDotDot(p string) bool {
-	for _, name := range strings.Split(p, "/") {
-		if name == ".." {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *checker) mounts(mounts []Mount) {
@@ -99,31 +91,30 @@ func (c *checker) target(field string, m Mount) bool {
 	return true
 }
 
+// mountType is a row of the types of mounts.
+type mountType struct {
+	name   MountType
+	source string // what to write if Source is empty; "" if the type has no source
+	mode   bool   // the type has a mode of its own
+}
+
+var mountTypes = []mountType{
+	{MountBind, hostSource, false}, {MountTmpfs, "", true}, {MountDir, "", true},
+	{MountSymlink, "write the text of the symlink", false}, {MountFile, hostSource, true}, {MountData, "", true},
+	{MountVolume, hostSource, false},
+}
+
+const hostSource = "name a path of the host"
+
 // mountFields checks that a mount has the fields of its type and no others.
 func (c *checker) mountFields(field string, m Mount) {
-	wantsSource, wantsMode := true, false
-	switch m.Type {
-	case MountBind, MountSymlink:
-	case MountVolume:
-		c.volume(field+".source", m.Source)
-	case MountFile:
-		wantsMode = true
-	case MountTmpfs, MountDir, MountData:
-		wantsSource, wantsMode = false, true
-	default:
-		c.mountType(field+".type", string(m.Type))
+	row := slices.IndexFunc(mountTypes, func(t mountType) bool { return t.name == m.Type })
+	if row < 0 {
+		c.unknownType(field+".type", string(m.Type))
 		return
 	}
-	switch {
-	case wantsSource && m.Source == "" && m.Type == MountSymlink:
-		c.add(field+".source", "is empty", "write the text of the symlink")
-	case wantsSource && m.Source == "":
-		c.add(field+".source", "is empty", "name a path of the host")
-	case wantsSource:
-		c.hostPath(field+".source", m.Source)
-	case m.Source != "":
-		c.add(field+".source", fmt.Sprintf("%s: a %s has no source", words.Quote(m.Source), m.Type), "remove it")
-	}
+	t := mountTypes[row]
+	c.source(field+".source", t, m.Source)
 	if m.Writable && m.Type != MountBind && m.Type != MountVolume {
 		c.add(field+".writable", "it is only for a bind or a volume", "remove it")
 	}
@@ -138,23 +129,33 @@ func (c *checker) mountFields(field string, m Mount) {
 		c.add(field+".live", "it is only for a read-only bind", "remove it")
 	}
 	if m.Mode != "" {
-		c.mode(field+".mode", m, wantsMode)
+		c.mode(field+".mode", m, t.mode)
 	}
 	c.capacity(field, m)
 }
 
-// volume checks the source of a volume mount: the id and a directory of a Volume.
-func (c *checker) volume(field, source string) {
-	id, dir, found := strings.Cut(source, "/")
-	if source != "" && (id == "" || !found || dir == "" || dir == "." || dir == ".." || strings.Contains(dir, "/")) {
+// source checks the source of a mount. That of a volume is its id and a directory of it.
+func (c *checker) source(field string, t mountType, source string) {
+	id, dir, _ := strings.Cut(source, "/")
+	switch {
+	case t.source != "" && source == "":
+		c.add(field, "is empty", t.source)
+	case t.source == "" && source != "":
+		c.add(field, fmt.Sprintf("%s: a %s has no source", words.Quote(source), t.name), "remove it")
+	case t.name == MountVolume && (id == "" || dir == "" || dir == "." || dir == ".." || strings.Contains(dir, "/")):
 		c.add(field, words.Quote(source)+" does not name a directory of a volume",
 			`write the volume's id, "/", and one directory`)
+		c.hostPath(field, source)
+	default:
+		c.hostPath(field, source)
 	}
 }
 
-func (c *checker) mountType(field, value string) {
-	types := []string{string(MountBind), string(MountTmpfs), string(MountDir), string(MountSymlink), string(MountFile),
-		string(MountData), string(MountVolume)}
+func (c *checker) unknownType(field, value string) {
+	types := make([]string, len(mountTypes))
+	for i, t := range mountTypes {
+		types[i] = string(t.name)
+	}
 	if value == "" {
 		c.add(field, "is empty", "write one of "+strings.Join(types, ", "))
 		return

@@ -45,10 +45,9 @@ func Mechanisms() []Mechanism {
 
 // mechanismNames returns the names of Mechanisms.
 func mechanismNames() []string {
-	list := Mechanisms()
-	names := make([]string, len(list))
-	for i, m := range list {
-		names[i] = m.Name
+	var names []string
+	for _, m := range Mechanisms() {
+		names = append(names, m.Name)
 	}
 	return names
 }

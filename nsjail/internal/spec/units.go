@@ -57,15 +57,18 @@ func (b Bytes) String() string {
 func (b Bytes) MarshalJSON() ([]byte, error) { return json.Marshal(b.String()) }
 
 // UnmarshalJSON parses a number of bytes or the text form.
-func (b *Bytes) UnmarshalJSON(j []byte) error {
+func (b *Bytes) UnmarshalJSON(j []byte) error { return unmarshalText(j, b, ParseBytes) }
+
+// unmarshalText parses a JSON number or string by its text form.
+func unmarshalText[T any](j []byte, to *T, parse func(string) (T, error)) error {
 	s := string(j)
 	if len(j) > 0 && j[0] == '"' {
 		if err := json.Unmarshal(j, &s); err != nil {
 			return err
 		}
 	}
-	v, err := ParseBytes(s)
-	*b = v
+	v, err := parse(s)
+	*to = v
 	return err
 }
 
@@ -92,14 +95,4 @@ func (d Duration) String() string { return time.Duration(d).String() }
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(d.String()) }
 
 // UnmarshalJSON parses a number of seconds or the text form.
-func (d *Duration) UnmarshalJSON(j []byte) error {
-	s := string(j)
-	if len(j) > 0 && j[0] == '"' {
-		if err := json.Unmarshal(j, &s); err != nil {
-			return err
-		}
-	}
-	v, err := ParseDuration(s)
-	*d = v
-	return err
-}
+func (d *Duration) UnmarshalJSON(j []byte) error { return unmarshalText(j, d, ParseDuration) }
