@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -20,7 +21,6 @@ import (
 
 // Exit codes.
 const (
-	exitOK    = 0
 	exitNo    = 1   // lint: errors; diff: they differ; explain: the run is refused
 	exitUsage = 125 // the command failed: a wrong flag, or an unreadable policy
 )
@@ -60,13 +60,11 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if errors.Is(err, flag.ErrHelp) {
 		_, err = io.WriteString(stdout, Usage)
 	}
-	if err == nil {
-		return c.code
+	if err != nil {
+		c.code = exitUsage
+		_, _ = fmt.Fprintln(stderr, "brig policy: "+words.Printable(err.Error())) // stderr may be closed
 	}
-	if _, werr := fmt.Fprintln(stderr, "brig policy: "+words.Printable(err.Error())); werr != nil {
-		return exitUsage // stderr is closed
-	}
-	return exitUsage
+	return c.code
 }
 
 // command is one invocation of brigd policy.
@@ -80,58 +78,74 @@ type command struct {
 	code                int  // the exit code
 }
 
-// verbs returns the subcommands. rest is the command after --, nil without one.
-func (c *command) verbs(rest []string) *verbs.Set {
-	both := func(f *flag.FlagSet) {
-		f.StringVar(&c.dir, "dir", "", "")
-		f.BoolVar(&c.asJSON, "json", false, "")
-	}
-	verb := func(word string, least, most int, run func(policies, rest []string) (int, error),
-		flags ...func(*flag.FlagSet)) verbs.Verb {
-		return verbs.Verb{Name: word,
-			Flags: func(f *flag.FlagSet) {
-				for _, add := range append(flags, both) {
-					add(f)
-				}
-			},
-			Run: func(policies []string) (err error) {
-				switch {
-				case rest != nil && len(rest) == 0:
-					return fmt.Errorf("%s: there is no command after --; write one", word)
-				case len(policies) < least:
-					return fmt.Errorf("%s: name %s", word, []string{"", "a policy", "two policies"}[least])
-				case len(policies) > most:
-					return fmt.Errorf("%s: %s is one too many; brig policy --help shows what it takes", word,
-						words.Quote(policies[most]))
-				case len(rest) > 0 && word != "explain":
-					return fmt.Errorf("%s: it takes no command after --; remove %s", word, words.Quote(rest[0]))
-				}
-				c.code, err = run(policies, rest)
+// verb returns a subcommand that takes least to most policies. rest is the command after --, nil without one.
+func (c *command) verb(word string, least, most int, run func(policies, rest []string) (answer, error),
+	rest []string, flags ...func(*flag.FlagSet)) verbs.Verb {
+	return verbs.Verb{Name: word,
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&c.dir, "dir", "", "")
+			f.BoolVar(&c.asJSON, "json", false, "")
+			for _, add := range flags {
+				add(f)
+			}
+		},
+		Run: func(policies []string) error {
+			switch {
+			case rest != nil && len(rest) == 0:
+				return fmt.Errorf("%s: there is no command after --; write one", word)
+			case len(policies) < least:
+				return fmt.Errorf("%s: name %s", word, []string{"", "a policy", "two policies"}[least])
+			case len(policies) > most:
+				return fmt.Errorf("%s: %s is one too many; brig policy --help shows what it takes", word,
+					words.Quote(policies[most]))
+			case len(rest) > 0 && word != "explain":
+				return fmt.Errorf("%s: it takes no command after --; remove %s", word, words.Quote(rest[0]))
+			}
+			a, err := run(policies, rest)
+			if err != nil {
 				return err
-			}}
-	}
-	return &verbs.Set{Name: "brig policy", None: "one of list, show, schema, lint, diff, explain", Is: "a command",
-		All: true, Mixed: true,
-		Verbs: []verbs.Verb{
-			verb("list", 0, 0, c.list),
-			verb("show", 1, 1, c.show),
-			verb("schema", 0, 0, c.schema),
-			verb("lint", 0, 1<<20, c.lint, func(f *flag.FlagSet) { f.BoolVar(&c.strict, "strict", false, "") }),
-			verb("diff", 2, 2, c.diff),
-			verb("explain", 1, 1, c.explain, func(f *flag.FlagSet) {
-				f.StringVar(&c.spec, "spec", "", "")
-				f.StringVar(&c.language, "language", "", "")
-			}),
+			}
+			return c.write(a)
 		}}
 }
 
-// run runs the subcommand with the arguments before --.
+// run runs the subcommand that args begin with.
 func (c *command) run(args []string) error {
 	var rest []string
 	if i := slices.Index(args, "--"); i > 0 {
 		args, rest = args[:i], args[i+1:]
 	}
-	return c.verbs(rest).Run(args)
+	set := &verbs.Set{Name: "brig policy", None: "one of list, show, schema, lint, diff, explain", Is: "a command",
+		All: true, Mixed: true, Verbs: []verbs.Verb{
+			c.verb("list", 0, 0, c.list, rest),
+			c.verb("show", 1, 1, c.show, rest),
+			c.verb("schema", 0, 0, c.schema, rest),
+			c.verb("lint", 0, math.MaxInt, c.lint, rest, func(f *flag.FlagSet) { f.BoolVar(&c.strict, "strict", false, "") }),
+			c.verb("diff", 2, 2, c.diff, rest),
+			c.verb("explain", 1, 1, c.explain, rest, func(f *flag.FlagSet) {
+				f.StringVar(&c.spec, "spec", "", "")
+				f.StringVar(&c.language, "language", "", "")
+			}),
+		}}
+	return set.Run(args)
+}
+
+// write writes an answer. Its lines are escaped for a terminal.
+func (c *command) write(a answer) error {
+	c.code = a.code
+	if c.asJSON && a.value != nil {
+		e := json.NewEncoder(c.out)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(a.value)
+	}
+	var text strings.Builder
+	for _, line := range a.lines {
+		text.WriteString(words.Printable(line) + "\n")
+	}
+	text.Write(a.raw)
+	_, err := io.WriteString(c.out, text.String())
+	return err
 }
 
 // load reads a policy by its name, from a file or from standard input.
@@ -176,22 +190,4 @@ func (c *command) read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return data, nil
-}
-
-// printf writes text. Its arguments are escaped for a terminal.
-func (c *command) printf(format string, a ...any) error {
-	for i := range a {
-		if s, ok := a[i].(string); ok {
-			a[i] = words.Printable(s)
-		}
-	}
-	_, err := fmt.Fprintf(c.out, format, a...)
-	return err
-}
-
-func (c *command) json(v any) error {
-	e := json.NewEncoder(c.out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

@@ -8,6 +8,16 @@ import (
 	"brig/nsjail"
 )
 
+// answer is what a subcommand answers.
+type answer struct {
+	code  int      // the exit code
+	value any      // for --json; nil if raw is JSON
+	lines []string // otherwise, without line ends
+	raw   []byte   // after the lines
+}
+
+func (a *answer) say(format string, v ...any) { a.lines = append(a.lines, fmt.Sprintf(format, v...)) }
+
 // profile is a line of list.
 type profile struct {
 	Name        string `json:"name"`
@@ -15,52 +25,37 @@ type profile struct {
 	Error       string `json:"error,omitempty"` // why it cannot be used
 }
 
-func (c *command) list(_, _ []string) (int, error) {
+func (c *command) list(_, _ []string) (a answer, err error) {
 	names, err := policy.Profiles(c.dir)
 	if err != nil {
-		return 0, err
+		return a, err
 	}
 	profiles := []profile{}
 	for _, name := range names {
 		p, err := policy.LoadProfile(c.dir, name)
 		if err != nil {
 			profiles = append(profiles, profile{Name: name, Error: err.Error()})
+			a.say("%-16s cannot be used: %v", name, err)
 			continue
 		}
 		profiles = append(profiles, profile{Name: name, Description: p.Description})
+		a.say("%-16s %s", name, p.Description)
 	}
-	if c.asJSON {
-		return exitOK, c.json(map[string]any{"profiles": profiles})
-	}
-	for _, p := range profiles {
-		if p.Error != "" {
-			p.Description = "cannot be used: " + p.Error
-		}
-		if err := c.printf("%-16s %s\n", p.Name, p.Description); err != nil {
-			return 0, err
-		}
-	}
-	return exitOK, nil
+	a.value = map[string]any{"profiles": profiles}
+	return a, nil
 }
 
-func (c *command) show(policies, _ []string) (int, error) {
+// show answers in JSON, which is printable except for U+0080 to U+009F. Terminals ignore these in UTF-8.
+func (c *command) show(policies, _ []string) (a answer, err error) {
 	p, err := c.load(policies[0])
 	if err != nil {
-		return 0, err
+		return a, err
 	}
 	data, err := p.JSON()
-	if err != nil {
-		return 0, err
-	}
-	_, err = c.out.Write(append(data,
-		'\n')) // JSON is printable except for U+0080 to U+009F, which terminals ignore in UTF-8
-	return exitOK, err
+	return answer{raw: append(data, '\n')}, err
 }
 
-func (c *command) schema(_, _ []string) (int, error) {
-	_, err := c.out.Write(policy.SchemaFile)
-	return exitOK, err
-}
+func (c *command) schema(_, _ []string) (answer, error) { return answer{raw: policy.SchemaFile}, nil }
 
 // linted holds the findings of lint for one policy.
 type linted struct {
@@ -68,13 +63,11 @@ type linted struct {
 	Findings []policy.Finding `json:"findings"`
 }
 
-func (c *command) lint(policies, _ []string) (int, error) {
+func (c *command) lint(policies, _ []string) (a answer, err error) {
 	if len(policies) == 0 {
-		names, err := policy.Profiles(c.dir)
-		if err != nil {
-			return 0, err
+		if policies, err = policy.Profiles(c.dir); err != nil {
+			return a, err
 		}
-		policies = names
 	}
 	all, errors, warnings := []linted{}, 0, 0
 	for _, what := range policies {
@@ -90,92 +83,61 @@ func (c *command) lint(policies, _ []string) (int, error) {
 			} else {
 				warnings++
 			}
+			a.say("%s: %s: %s", what, f.Level, strings.TrimPrefix(f.Path+": "+f.Message, ": "))
 		}
 		all = append(all, one)
 	}
-	code := exitOK
+	a.say("%d errors, %d warnings in %d policies", errors, warnings, len(all))
+	a.value = map[string]any{"policies": all, "errors": errors, "warnings": warnings}
 	if errors > 0 || c.strict && warnings > 0 {
-		code = exitNo
+		a.code = exitNo
 	}
-	if c.asJSON {
-		return code, c.json(map[string]any{"policies": all, "errors": errors, "warnings": warnings})
-	}
-	for _, one := range all {
-		for _, f := range one.Findings {
-			if err := c.printf("%s: %s: %s\n", one.Policy, f.Level, strings.TrimPrefix(f.Path+": "+f.Message,
-				": ")); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return code, c.printf("%s\n", fmt.Sprintf("%d errors, %d warnings in %d policies", errors, warnings, len(all)))
+	return a, nil
 }
 
-func (c *command) diff(policies, _ []string) (int, error) {
-	var both [2]*policy.Policy
-	for i := range both {
-		p, err := c.load(policies[i])
-		if err != nil {
-			return 0, err
-		}
-		both[i] = p
+func (c *command) diff(policies, _ []string) (a answer, err error) {
+	from, err := c.load(policies[0])
+	if err != nil {
+		return a, err
 	}
-	changes := policy.Diff(both[0], both[1])
-	code := exitOK
-	if len(changes) > 0 {
-		code = exitNo
+	to, err := c.load(policies[1])
+	if err != nil {
+		return a, err
 	}
-	if c.asJSON {
-		if changes == nil {
-			changes = []policy.Change{}
-		}
-		return code, c.json(map[string]any{"from": policies[0], "to": policies[1], "changes": changes})
-	}
+	changes := append([]policy.Change{}, policy.Diff(from, to)...)
+	a.value = map[string]any{"from": policies[0], "to": policies[1], "changes": changes}
 	if len(changes) == 0 {
-		return code, c.printf("%s allows what %s allows\n", policies[1], policies[0])
+		a.say("%s allows what %s allows", policies[1], policies[0])
+		return a, nil
 	}
+	a.code = exitNo
 	for _, ch := range changes {
-		for _, side := range []struct {
-			sign  string
-			items []string
-		}{{"more", ch.More}, {"less", ch.Less}} {
-			if len(side.items) == 0 {
-				continue
-			}
-			if err := c.printf("%-24s %s: %s\n", ch.Field, side.sign, strings.Join(side.items, ", ")); err != nil {
-				return 0, err
-			}
+		if len(ch.More) > 0 {
+			a.say("%-24s more: %s", ch.Field, strings.Join(ch.More, ", "))
+		}
+		if len(ch.Less) > 0 {
+			a.say("%-24s less: %s", ch.Field, strings.Join(ch.Less, ", "))
 		}
 	}
-	return code, nil
+	return a, nil
 }
 
-func (c *command) explain(policies, rest []string) (int, error) {
+func (c *command) explain(policies, rest []string) (a answer, err error) {
 	p, err := c.load(policies[0])
 	if err != nil {
-		return 0, err
+		return a, err
 	}
 	if c.spec == "" && c.language == "" && rest == nil {
-		if c.asJSON {
-			data, err := policy.ExplainJSON(p)
-			if err != nil {
-				return 0, err
-			}
-			return exitOK, c.json(data)
-		}
-		for _, s := range policy.Explain(p) {
-			if err := c.printf("%s\n", s); err != nil {
-				return 0, err
-			}
-		}
-		return exitOK, nil
+		a.lines = policy.Explain(p)
+		a.value, err = policy.ExplainJSON(p)
+		return a, err
 	}
 	j, err := c.job(rest)
 	if err != nil {
-		return 0, err
+		return a, err
 	}
 	p.Decide(j)
-	return c.verdict(j)
+	return verdict(j), nil
 }
 
 // job returns the run to explain.
@@ -201,38 +163,25 @@ func (c *command) job(rest []string) (*nsjail.Job, error) {
 	return j, nil
 }
 
-func (c *command) verdict(j *nsjail.Job) (int, error) {
+// verdict answers what a policy says of a run.
+func verdict(j *nsjail.Job) (a answer) {
 	no := j.Verdict.Refusal
-	code := exitOK
+	value := map[string]any{"allowed": no == nil, "error": no, "narrowed": append([]string{}, j.Verdict.Narrowed...)}
+	a.value = value
 	if no != nil {
-		code = exitNo
-	}
-	if c.asJSON {
-		answer := map[string]any{"allowed": no == nil, "error": no, "narrowed": append([]string{}, j.Verdict.Narrowed...)}
-		if no == nil {
-			answer["spec"] = &j.Spec
-		}
-		return code, c.json(answer)
-	}
-	if no != nil {
-		if err := c.printf("refused: %s\nrule:    %s\n", no.Message, no.Rule); err != nil {
-			return 0, err
-		}
+		a.code = exitNo
+		a.say("refused: %s", no.Message)
+		a.say("rule:    %s", no.Rule)
 		for _, s := range no.NextSteps {
-			if err := c.printf("next:    %s\n", s); err != nil {
-				return 0, err
-			}
+			a.say("next:    %s", s)
 		}
-		return code, nil
+		return a
 	}
-	if err := c.printf("allowed\n"); err != nil {
-		return 0, err
-	}
+	value["spec"] = &j.Spec
+	a.say("allowed")
 	for _, s := range j.Verdict.Narrowed {
-		if err := c.printf("narrowed: %s\n", s); err != nil {
-			return 0, err
-		}
+		a.say("narrowed: %s", s)
 	}
-	_, err := c.out.Write(j.Spec.JSON())
-	return code, err
+	a.raw = j.Spec.JSON()
+	return a
 }
