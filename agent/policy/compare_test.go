@@ -1,12 +1,8 @@
 package policy
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
-
-	egress "brig/netns/egress/policy"
 )
 
 // A wildcard matches bytes of one argument, and nothing of the next.
@@ -88,91 +84,6 @@ func TestMatches(t *testing.T) {
 	} {
 		if a, d := matches(c.pattern, c.args, false), matches(c.pattern, c.args, true); a != c.allows || d != c.denies {
 			t.Errorf("%q %q: allows %v, denies %v", c.pattern, c.args, a, d)
-		}
-	}
-}
-
-// A set of ports less another one has the ports that only the first has.
-func TestWithout(t *testing.T) {
-	random := func() (set []egress.Ports) {
-		for range rand.IntN(4) {
-			from := uint16(rand.IntN(20))
-			set = append(set, egress.Ports{From: from, To: from + uint16(rand.IntN(6))})
-		}
-		return set
-	}
-	has := func(set []egress.Ports, p uint16) bool {
-		return slices.ContainsFunc(set, func(r egress.Ports) bool { return r.Contains(p) })
-	}
-	for range 2000 {
-		a, b := random(), random()
-		left := without(a, b)
-		for p := range uint16(30) {
-			if has(left, p) != (has(a, p) && !has(b, p)) {
-				t.Fatalf("%v less %v is %v, for port %d", a, b, left, p)
-			}
-		}
-	}
-}
-
-// What a run may ask for is within what a policy allows, rule by rule and port by port.
-func TestCovered(t *testing.T) {
-	rows := func(rules ...string) []egress.Row {
-		p := &egress.Policy{}
-		for _, text := range rules {
-			var r egress.Rule
-			if err := r.UnmarshalJSON(fmt.Appendf(nil, "%q", text)); err != nil {
-				t.Fatal(text, err)
-			}
-			p.Allow = append(p.Allow, r)
-		}
-		return allows(p)
-	}
-	for _, c := range []struct {
-		asked string
-		have  []string
-		want  bool
-	}{
-		{"https://example.org", []string{"https://example.org"}, true},
-		{"https://example.org", nil, false},
-		{"https://example.org", []string{"https://example.com"}, false},
-		{"https://example.org", []string{"https://*"}, true},
-		{"https://a.example.org", []string{"https://*.example.org"}, true},
-		{"https://example.org", []string{"https://*.example.org"}, false},
-		{"https://*.a.example.org", []string{"https://*.example.org"}, true},
-		{"https://*.example.org", []string{"https://a.example.org"}, false},
-		{"https://*", []string{"https://*.example.org"}, false},
-		{"https://xexample.org", []string{"https://*.example.org"}, false},
-		{"tcp://example.org:443", []string{"https://example.org"}, false},
-		{"https://example.org", []string{"tcp://example.org:443"}, true},
-		{"tcp://example.org:80,443", []string{"tcp://example.org:80", "tcp://example.org:443"}, true},
-		{"tcp://example.org:79-81", []string{"tcp://example.org:79-80", "tcp://example.org:82"}, false},
-		{"tcp://1.2.3.4:80", []string{"tcp://1.2.3.0/24:80"}, true},
-		{"tcp://1.2.3.0/24:80", []string{"tcp://1.2.3.4:80"}, false},
-		{"tcp://1.2.0.0/16:80", []string{"tcp://1.2.3.0/24:80"}, false},
-		{"tcp://10.0.0.1:80", []string{"tcp://0.0.0.0/0:80"}, false},
-		{"tcp://10.0.0.1:80", []string{"tcp://10.0.0.0/8:80"}, true},
-		{"tcp://1.2.3.4:80", []string{"tcp://*:80"}, false},
-		{"udp://1.2.3.4:53", []string{"tcp://1.2.3.4:53"}, false},
-		{"udp://1.2.3.4:53", []string{"udp://1.2.3.4:53"}, true},
-		{"tcp://[2001:db8::1]:80", []string{"tcp://1.2.3.4:80"}, false},
-	} {
-		for _, row := range rows(c.asked) {
-			if got := covered(row, rows(c.have...)); got != c.want {
-				t.Errorf("%s within %q: %v", c.asked, c.have, got)
-			}
-		}
-	}
-}
-
-func TestListWithin(t *testing.T) {
-	same := func(a, h string) bool { return a == h }
-	for _, c := range []struct {
-		asked, have string
-		want        bool
-	}{{"", "", true}, {"GET", "", true}, {"", "GET", false}, {"GET", "GET,POST", true}, {"GET,PUT", "GET,POST", false}} {
-		if got := listWithin(c.asked, c.have, ",", same); got != c.want {
-			t.Errorf("%q within %q: %v", c.asked, c.have, got)
 		}
 	}
 }

@@ -208,7 +208,7 @@ func (l *linter) network() {
 		l.warn("network.egress", "the mode egress is allowed, and nothing may be reached")
 	}
 	for _, r := range rows {
-		p, address := prefix(r.Target)
+		p, address := r.Prefix()
 		switch {
 		case r.Target == "*":
 			l.warn("network.egress", "%s: every public name is allowed; whoever owns one receives what the run knows",
