@@ -5,7 +5,7 @@
 //	e := audit.Wrap(runner, l)
 //	result, err := e.Execute(ctx, job)
 //
-//	report, err := audit.Verify("/var/log/brig/audit.jsonl")
+//	report, err := audit.VerifyOptions{}.Verify("/var/log/brig/audit.jsonl")
 //
 // # A line
 //

@@ -187,14 +187,14 @@ func TestRotation(t *testing.T) {
 	l = open(t, Options{Path: path, MaxBytes: 1 << 20, Keep: 1})
 	fill(t, l, 2)
 	closeLog(t, l)
-	if r, err := Verify(path); err != nil || len(r.Files) != 2 || r.FirstSeq == 1 || r.Reopened != 0 {
+	if r, err := (VerifyOptions{}).Verify(path); err != nil || len(r.Files) != 2 || r.FirstSeq == 1 || r.Reopened != 0 {
 		t.Errorf("%+v %v", r, err)
 	}
 	files, err := Files(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Verify(files[1], files[0]); err == nil {
+	if _, err := (VerifyOptions{}).Verify(files[1], files[0]); err == nil {
 		t.Error("files in the wrong order verify")
 	}
 	if err := os.Remove(files[1]); err != nil {

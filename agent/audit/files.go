@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
 )
 
 const (
@@ -61,54 +63,42 @@ func openDir(path string) (*os.File, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, err
 	}
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) // open(2)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	dir := os.NewFile(uintptr(fd), path)
-	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil { // fstat(2)
+	return sys.Open(unix.AT_FDCWD, path, path, unix.O_RDONLY|unix.O_DIRECTORY, func(st *unix.Stat_t) error {
 		switch {
 		case st.Uid != 0 && int(st.Uid) != os.Geteuid() && os.Geteuid() != 0:
-			err = fmt.Errorf("its directory belongs to user %d; put it into one of your own", st.Uid)
+			return fmt.Errorf("its directory belongs to user %d; put it into one of your own", st.Uid)
 		case st.Mode&0o022 != 0 && st.Mode&unix.S_ISVTX == 0:
-			err = fmt.Errorf("its directory has mode %04o, so that others can put another file in its place: chmod go-w %s",
+			return fmt.Errorf("its directory has mode %04o, so that others can put another file in its place: chmod go-w %s",
 				st.Mode&0o7777, path)
 		}
-	}
-	if err != nil {
-		return nil, errors.Join(err, dir.Close())
-	}
-	return dir, nil
+		return nil
+	})
 }
 
 // openFile opens a regular file in the log's directory. It is an error if it is a symbolic link, has several hard
 // links, belongs to another user, is writable by its group, or is accessible to others.
 func openFile(dir *os.File, name string, flags int) (*os.File, error) {
-	fd, err := unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600) // openat(2)
-	if errors.Is(err, unix.ELOOP) {
-		return nil, fmt.Errorf("%s is a symbolic link; name the file itself", name)
-	} else if err != nil {
-		return nil, &os.PathError{Op: "open", Path: name, Err: err}
-	}
-	f := os.NewFile(uintptr(fd), dir.Name()+"/"+name)
-	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil { // fstat(2)
+	flags |= unix.O_NOFOLLOW | unix.O_NONBLOCK
+	f, err := sys.Open(int(dir.Fd()), name, dir.Name()+"/"+name, flags, func(st *unix.Stat_t) error {
 		switch {
 		case st.Mode&unix.S_IFMT != unix.S_IFREG:
-			err = fmt.Errorf("%s is not a regular file", name)
+			return fmt.Errorf("%s is not a regular file", name)
 		case int(st.Uid) != os.Geteuid():
-			err = fmt.Errorf("%s belongs to user %d, and must be that of user %d", name, st.Uid, os.Geteuid())
+			return fmt.Errorf("%s belongs to user %d, and must be that of user %d", name, st.Uid, os.Geteuid())
 		case st.Nlink != 1:
-			err = fmt.Errorf("%s has %d hard links; it must have one name only", name, st.Nlink)
+			return fmt.Errorf("%s has %d hard links; it must have one name only", name, st.Nlink)
 		case st.Mode&0o037 != 0:
-			err = fmt.Errorf("%s has mode %04o, which lets others at it: chmod 600 it", name, st.Mode&0o7777)
+			return fmt.Errorf("%s has mode %04o, which lets others at it: chmod 600 it", name, st.Mode&0o7777)
 		}
+		return nil
+	})
+	var failed *os.PathError
+	if errors.Is(err, unix.ELOOP) {
+		return nil, fmt.Errorf("%s is a symbolic link; name the file itself", name)
+	} else if errors.As(err, &failed) {
+		failed.Path = name
 	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return f, err
 }
 
 // lockFile locks the log for this process until the descriptor is closed.
@@ -137,10 +127,11 @@ func remove(dir *os.File, name string) error {
 // fileID identifies a file by st_dev and st_ino of stat(2).
 type fileID struct{ dev, ino uint64 }
 
-func identify(f *os.File) (fileID, error) {
+// identify returns the id of an open file, or one that no file has if fstat(2) fails.
+func identify(f *os.File) fileID {
 	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil { // fstat(2)
-		return fileID{}, fmt.Errorf("%s: %w", f.Name(), os.NewSyscallError("fstat", err))
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return fileID{}
 	}
-	return fileID{st.Dev, st.Ino}, nil
+	return fileID{st.Dev, st.Ino}
 }

@@ -17,7 +17,6 @@ const (
 // minute become one event with their number, so that a flood of wrong keys does not fill the disk.
 type Refusals struct {
 	log   *Log
-	after func(time.Duration, func()) *time.Timer // time.AfterFunc
 	mu    sync.Mutex
 	kinds map[fold]int64 // number since the first one
 	timer *time.Timer    // nil if there are no kinds
@@ -28,7 +27,7 @@ type fold struct{ layer, code, rule, source string }
 
 // NewRefusals returns Refusals that write to a log. Close it before the log.
 func NewRefusals(l *Log) *Refusals {
-	return &Refusals{log: l, after: time.AfterFunc, kinds: map[fold]int64{}}
+	return &Refusals{log: l, kinds: map[fold]int64{}}
 }
 
 // Add logs one refusal. source is the caller's origin, such as an address without the port. Write errors are reported
@@ -47,7 +46,7 @@ func (r *Refusals) Add(no *nsjail.Refusal, source string) {
 		r.kinds[k] = 0
 	}
 	if r.timer == nil {
-		r.timer = r.after(foldTime, r.flush)
+		r.timer = time.AfterFunc(foldTime, r.flush)
 	}
 	r.mu.Unlock()
 	if !known {

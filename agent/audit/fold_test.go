@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,17 +17,18 @@ import (
 )
 
 // A flood of wrong keys is counted, and does not fill the disk; who comes from where is bounded, too.
-func TestRefusalsAreFolded(t *testing.T) {
+func TestRefusalsAreFolded(t *testing.T) { synctest.Test(t, testRefusalsAreFolded) }
+
+func testRefusalsAreFolded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
 	l := open(t, Options{Path: path})
 	r := NewRefusals(l)
-	var minute func()
-	r.after = func(_ time.Duration, f func()) *time.Timer { minute = f; return time.NewTimer(time.Hour) }
 	wrong := &nsjail.Refusal{Layer: "auth", Code: "unknown_key", Rule: "Authorization", Message: "SECRET"}
 	for range 1000 {
 		r.Add(wrong, "10.0.0.1")
 	}
-	minute()
+	time.Sleep(foldTime)
+	synctest.Wait()
 	r.Add(wrong, "10.0.0.1")
 	for i := range 1000 {
 		r.Add(wrong, fmt.Sprint("10.0.1.", i))

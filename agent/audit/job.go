@@ -9,28 +9,25 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
-// redactor removes secrets from texts that may contain input of callers or payloads. It must run before a text is
-// truncated, since part of a secret would not be recognised. It may be nil.
-type redactor func(string) string
-
-func (f redactor) text(s string) string {
-	if f == nil || s == "" {
-		return s
+// redactor returns what removes a Job's secrets from texts that may contain input of callers or payloads. It must run
+// before a text is truncated, since part of a secret would not be recognised.
+func redactor(j *nsjail.Job) func(string) string {
+	if j.Redact == nil {
+		return same
 	}
-	return f(s)
+	return j.Redact
 }
 
-// list returns a redacted copy of a list. The Job's list is not modified.
-func (f redactor) list(in []string) []string {
-	if f == nil || len(in) == 0 {
-		return in
-	}
-	out := make([]string, len(in))
-	for i, s := range in {
-		out[i] = f(s)
+func same(s string) string { return s }
+
+// each returns a list of what f returns for each text. The Job's list is not modified.
+func each(list []string, f func(string) string) (out []string) {
+	for _, s := range list {
+		out = append(out, f(s))
 	}
 	return out
 }
@@ -46,15 +43,10 @@ func before(j *nsjail.Job, argv bool) Event {
 		e.CodeDigest, e.CodeBytes = digest(j.Code), len(j.Code)
 	}
 	if e.Argc = len(j.Spec.Args); e.Argc > 0 {
-		var room [512]byte
-		all := room[:0]
-		for _, a := range j.Spec.Args {
-			all = append(append(all, a...), 0)
-		}
-		e.ArgvDigest = digest(all)
+		e.ArgvDigest = digest([]byte(strings.Join(j.Spec.Args, "\x00") + "\x00"))
 	}
 	if argv {
-		e.Argv = redactor(j.Redact).list(j.Spec.Args)
+		e.Argv = each(j.Spec.Args, redactor(j))
 	}
 	e.SpecDigest = strings.TrimPrefix(j.Spec.Digest(), "sha256:")
 	return e
@@ -62,7 +54,7 @@ func before(j *nsjail.Job, argv bool) Event {
 
 // after returns the event for a Job that has ended.
 func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
-	e, redact := about(RunEnd, j), redactor(j.Redact)
+	e, redact := about(RunEnd, j), redactor(j)
 	e.PlanDigest = j.PlanDigest
 	if err != nil {
 		var no *nsjail.Refusal
@@ -71,7 +63,7 @@ func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 			j.Refuse(no)
 			e.Verdict = verdict(j, argv)
 		}
-		e.Error = redact.text(message(err, argv))
+		e.Error = redact(message(err, argv))
 	}
 	if r == nil {
 		return e
@@ -84,7 +76,7 @@ func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 		e.Network = network(r, redact)
 	}
 	if r.Error != nil && e.Error == "" {
-		e.Error = redact.text(message(r.Error, argv))
+		e.Error = redact(message(r.Error, argv))
 	}
 	return e
 }
@@ -109,37 +101,37 @@ func message(err error, argv bool) string {
 
 func about(kind string, j *nsjail.Job) Event {
 	return Event{Kind: kind, Run: j.ID, Agent: j.Agent, Token: j.Token, Sandbox: j.Sandbox,
-		Language: redactor(j.Redact).text(j.Language)}
+		Language: redactor(j)(j.Language)}
 }
 
 func verdict(j *nsjail.Job, argv bool) *Verdict {
-	redact := redactor(j.Redact)
+	redact := redactor(j)
 	v := &Verdict{Allowed: j.Verdict.Refusal == nil, Policies: j.Verdict.Policies,
-		Narrowed: redact.list(j.Verdict.Narrowed)}
+		Narrowed: each(j.Verdict.Narrowed, redact)}
 	if r := j.Verdict.Refusal; r != nil {
-		v.Layer, v.Code, v.Rule = r.Layer, r.Code, redact.text(r.Rule)
+		v.Layer, v.Code, v.Rule = r.Layer, r.Code, redact(r.Rule)
 		if argv {
-			v.Error = redact.text(r.Message)
+			v.Error = redact(r.Message)
 		}
 	}
 	return v
 }
 
 // network returns the counts of the Result's network summary. It omits the single connections, which may contain URLs.
-func network(r *nsjail.Result, redact redactor) *Network {
+func network(r *nsjail.Result, redact func(string) string) *Network {
 	s := r.Network
-	return &Network{Total: s.Total, ByVerdict: counts(s.ByVerdict, nil), ByReason: counts(s.ByReason, nil),
+	return &Network{Total: s.Total, ByVerdict: counts(s.ByVerdict, same), ByReason: counts(s.ByReason, same),
 		ByHost: counts(s.ByHost, redact), Sent: s.Sent, Received: s.Received, Unrecorded: s.Unrecorded}
 }
 
 // counts limits the size and number of names in a map, and redacts them. Counts of names that become equal are added,
 // and the last names are combined as "other".
-func counts[K ~string](in map[K]int, redact redactor) map[string]int {
+func counts[K ~string](in map[K]int, redact func(string) string) map[string]int {
 	out := map[string]int{}
 	for i, k := range slices.Sorted(maps.Keys(in)) {
 		name := "other"
 		if i < hostsKept {
-			name = clean(redact.text(string(k)), maxName)
+			name = words.UTF8(redact(string(k)), maxName)
 		}
 		out[name] += in[k]
 	}

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"brig/internal/words"
 )
 
 // Values of Options.Sync: when written events are forced to the disk.
 const (
-	// once in Options.Interval: a power failure loses newer events, a SIGKILL loses none
+	// once a second: a power failure loses newer events, a SIGKILL loses none
 	SyncInterval = "interval"
 	SyncAlways   = "always" // before Append returns; concurrent calls share one fsync(2)
 	SyncNever    = "never"  // when the kernel decides
@@ -30,8 +32,6 @@ type Options struct {
 	Keep int
 	// Sync is SyncInterval by default.
 	Sync string
-	// Interval is the interval of SyncInterval, one second by default.
-	Interval time.Duration
 	// Argv includes the arguments in events, not only their digest. They may contain secrets.
 	Argv bool
 	// Broken, if set, is called with the reason when events can no longer be written, and with nil when they can again. It
@@ -49,9 +49,6 @@ func (o *Options) complete() error {
 	if o.Sync == "" {
 		o.Sync = SyncInterval
 	}
-	if o.Interval == 0 {
-		o.Interval = time.Second
-	}
 	if o.CheckpointEvery == 0 {
 		o.CheckpointEvery = 1000
 	}
@@ -60,8 +57,8 @@ func (o *Options) complete() error {
 		return errors.New("audit: Path: name the file to write")
 	case o.MaxBytes < 1<<20:
 		return fmt.Errorf("audit: MaxBytes: %d is less than a MiB", o.MaxBytes)
-	case o.Keep < 0 || o.Interval < 0 || o.CheckpointEvery < 0:
-		return errors.New("audit: Keep, Interval and CheckpointEvery must not be negative")
+	case o.Keep < 0 || o.CheckpointEvery < 0:
+		return errors.New("audit: Keep and CheckpointEvery must not be negative")
 	case o.Sync != SyncInterval && o.Sync != SyncAlways && o.Sync != SyncNever:
 		return fmt.Errorf("audit: Sync: %q is none of %s, %s and %s", o.Sync, SyncInterval, SyncAlways, SyncNever)
 	case len(o.Key) != 0 && len(o.Key) != ed25519.PrivateKeySize:
@@ -85,7 +82,6 @@ type Log struct {
 	seq    uint64
 	hash   string // of the last line
 	since  int    // events since the last checkpoint
-	unsure bool   // f has data that is not synced
 	closed bool
 
 	half   bool  // f ends with an incomplete line
@@ -93,15 +89,8 @@ type Log struct {
 	missed int64 // number of events that could not be written
 	runs   []string
 
-	next *batch        // waits for the next sync; nil if no caller waits
-	work chan struct{} // holds one token, which wakes the syncer
-	done chan struct{} // closed when the syncer has ended
-}
-
-// batch is a group of callers that wait for the same sync.
-type batch struct {
-	done chan struct{}
-	err  error // set before done is closed
+	next    func() error // syncs f once for all callers; nil if no event waits for that
+	syncing sync.Mutex   // held by the caller that syncs
 }
 
 // Open opens a log for writing, and creates it if it does not exist. It is an error if there is another writer, if
@@ -115,7 +104,7 @@ func Open(o Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	l := &Log{o: o, base: filepath.Base(path), hash: origin, work: make(chan struct{}, 1), done: make(chan struct{})}
+	l := &Log{o: o, base: filepath.Base(path), hash: origin}
 	if err := l.open(filepath.Dir(path)); err != nil {
 		for _, f := range []*os.File{l.f, l.lock, l.dir} {
 			if f != nil {
@@ -124,7 +113,6 @@ func Open(o Options) (*Log, error) {
 		}
 		return nil, fmt.Errorf("the audit log %s: %w", path, err)
 	}
-	go l.syncer()
 	return l, nil
 }
 
@@ -139,18 +127,13 @@ func (l *Log) open(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	first := Event{Kind: LogOpen, Note: fmt.Sprintf("pid %d, sync %s", os.Getpid(), l.o.Sync)}
-	for _, e := range []*Event{torn, &first} {
-		if e == nil {
-			continue
-		}
-		fields, err := e.encode()
-		if err == nil {
-			err = l.put(fields)
-		}
-		if err != nil {
+	if torn != nil {
+		if err := l.own(*torn, l.put); err != nil {
 			return err
 		}
+	}
+	if err := l.own(Event{Kind: LogOpen, Note: fmt.Sprintf("pid %d, sync %s", os.Getpid(), l.o.Sync)}, l.put); err != nil {
+		return err
 	}
 	return l.f.Sync()
 }
@@ -160,7 +143,7 @@ func (l *Log) open(dir string) (err error) {
 func (l *Log) Append(e Event) error {
 	if strings.HasPrefix(e.Kind, "log.") || e.Kind == "" || strings.Trim(e.Kind, "abcdefghijklmnopqrstuvwxyz._") != "" {
 		return fmt.Errorf("audit: an event may not be called %q: small letters, dots and underscores, and not log",
-			clean(e.Kind, maxName))
+			words.UTF8(e.Kind, maxName))
 	}
 	return l.add(&e)
 }
@@ -169,20 +152,22 @@ func (l *Log) Append(e Event) error {
 func (l *Log) add(e *Event) error {
 	fields, err := e.encode()
 	l.mu.Lock()
-	b, err := l.append(fields, err)
+	synced, err := l.append(fields, err)
 	if err != nil {
-		l.miss(e)
+		l.missed++
+		if e.Run != "" && len(l.runs) < maxList {
+			l.runs = append(l.runs, e.Run)
+		}
 	}
 	l.mu.Unlock()
-	if b == nil || err != nil {
+	if err != nil || l.o.Sync != SyncAlways {
 		return err
 	}
-	<-b.done
-	return b.err
+	return synced()
 }
 
-// append writes an event's fields, and returns the batch to wait for, or nil. The caller holds mu.
-func (l *Log) append(fields []byte, failed error) (*batch, error) {
+// append writes an event's fields, and returns the function that syncs them. The caller holds mu.
+func (l *Log) append(fields []byte, failed error) (synced func() error, err error) {
 	switch {
 	case l.closed:
 		return nil, errors.New("audit: the log is closed")
@@ -203,22 +188,32 @@ func (l *Log) append(fields []byte, failed error) (*batch, error) {
 			l.breakOff(err) // affects the next event: this one is written
 		}
 	}
-	if l.o.Sync != SyncAlways {
-		return nil, nil
-	}
-	if l.next == nil {
-		l.next = &batch{done: make(chan struct{})}
-		l.work <- struct{}{} // does not block: the syncer takes the token before the batch
+	if l.next == nil && l.o.Sync != SyncNever {
+		next := sync.OnceValue(l.sync)
+		l.next = next
+		if l.o.Sync == SyncInterval {
+			time.AfterFunc(time.Second, func() { _ = next() }) // the next event is refused if it fails
+		}
 	}
 	return l.next, nil
 }
 
-// miss counts an event that could not be written. The caller holds mu.
-func (l *Log) miss(e *Event) {
-	l.missed++
-	if e.Run != "" && len(l.runs) < maxList {
-		l.runs = append(l.runs, e.Run)
+// sync forces the file to the disk: fsync(2). Callers whose events are written meanwhile share the next call.
+func (l *Log) sync() error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	l.mu.Lock()
+	f := l.f
+	l.next = nil
+	l.mu.Unlock()
+	err := f.Sync()
+	if err == nil || errors.Is(err, os.ErrClosed) { // rotate has synced the file, or Close has
+		return nil
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.breakOff(fmt.Errorf("what was written last may be lost after a power failure: %w", err))
+	return err
 }
 
 // Broken returns why events cannot be written at present, or nil if no error is known.
@@ -228,35 +223,23 @@ func (l *Log) Broken() error {
 	return l.broken
 }
 
-// Last returns the number and the hash of the last line. If they are kept elsewhere, they can prove later that no line
-// up to this one was removed or replaced (VerifyOptions.AnchorSeq).
-func (l *Log) Last() (seq uint64, hash string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.seq, l.hash
-}
-
 // Close writes log.close, syncs and closes the log. Later calls of Append fail.
 func (l *Log) Close() error {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.closed {
-		l.mu.Unlock()
 		return nil
 	}
-	e := Event{Kind: LogClose}
-	fields, err := e.encode()
-	if err == nil && l.broken != nil {
+	l.closed = true
+	var err error
+	if l.broken != nil {
 		err = l.mend()
 	}
 	if err == nil {
-		err = l.put(fields)
+		err = l.own(Event{Kind: LogClose}, l.put)
 	}
 	if err == nil && len(l.o.Key) > 0 {
 		err = l.checkpoint()
 	}
-	l.closed = true
-	l.mu.Unlock()
-	close(l.work)
-	<-l.done
 	return errors.Join(err, l.f.Sync(), l.f.Close(), l.lock.Close(), l.dir.Close())
 }

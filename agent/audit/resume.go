@@ -23,23 +23,21 @@ func (l *Log) resume() (torn *Event, err error) {
 	if len(numbers) > 0 {
 		l.number = numbers[len(numbers)-1]
 	}
-	l.f, err = openFile(l.dir, l.base, unix.O_RDWR|unix.O_APPEND)
+	const flags = unix.O_RDWR | unix.O_APPEND
+	l.f, err = openFile(l.dir, l.base, flags)
 	if errors.Is(err, fs.ErrNotExist) && len(numbers) > 0 {
 		if err = l.finishRotation(); err == nil {
-			l.f, err = openFile(l.dir, l.base, unix.O_RDWR|unix.O_APPEND)
+			l.f, err = openFile(l.dir, l.base, flags)
 		}
 	} else if errors.Is(err, fs.ErrNotExist) {
-		l.f, err = openFile(l.dir, l.base, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_EXCL)
-		if err == nil {
+		if l.f, err = openFile(l.dir, l.base, flags|unix.O_CREAT|unix.O_EXCL); err == nil {
 			err = l.dir.Sync()
 		}
-	}
-	if err == nil {
-		l.id, err = identify(l.f)
 	}
 	if err != nil {
 		return nil, err
 	}
+	l.id = identify(l.f)
 	if err := remove(l.dir, l.base+newSuffix); err != nil { // of a rotation that was interrupted before the rename
 		return nil, err
 	}

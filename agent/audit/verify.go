@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/words"
 )
 
-// Report is the result of Verify.
+// Report is the result of VerifyOptions.Verify.
 type Report struct {
 	Files  []string `json:"files"`
 	Events uint64   `json:"events"`
@@ -68,19 +70,16 @@ type VerifyOptions struct {
 	// Keys are the keys that are trusted to sign checkpoints. If there are any, a checkpoint by another key and a log
 	// without a checkpoint are errors.
 	Keys []ed25519.PublicKey
-	// AnchorSeq and AnchorHash are from Log.Last or an earlier Report. The log must still contain that line.
+	// AnchorSeq and AnchorHash are from an earlier Report. The log must still contain that line.
 	AnchorSeq  uint64
 	AnchorHash string
-	// Each, if set, is called for every line in order. An error stops Verify.
-	Each func(*Line) error
+	// Each, if set, is called for every line in order.
+	Each func(*Line)
 }
 
 // Verify reads a log from its oldest file and checks that each line is valid and follows the previous one. A single
 // path also includes the older files of that log; several paths are read as given, the oldest first. If the log is
 // invalid, the error is a *BadLine, and the Report describes the lines before it.
-func Verify(paths ...string) (Report, error) { return VerifyOptions{}.Verify(paths...) }
-
-// Verify is the function Verify with options.
 func (o VerifyOptions) Verify(paths ...string) (Report, error) {
 	c := &checker{o: o, open: map[string]bool{}, r: Report{LastHash: origin}}
 	files, err := openAll(paths)
@@ -89,11 +88,8 @@ func (o VerifyOptions) Verify(paths ...string) (Report, error) {
 			_ = f.Close() // it was only read
 		}
 	}()
-	for _, f := range files {
-		if err != nil {
-			break
-		}
-		err = c.file(f)
+	for i := 0; err == nil && i < len(files); i++ {
+		err = c.file(files[i])
 	}
 	for run := range c.open {
 		if len(c.r.Unfinished) == 1000 {
@@ -193,17 +189,11 @@ func (c *checker) file(f *os.File) error {
 		case err == nil:
 			err = c.line(text[:len(text)-1])
 		}
-		var stop *stopError
-		if errors.As(err, &stop) {
-			return stop.error
-		} else if err != nil {
+		if err != nil {
 			return &BadLine{f.Name(), n, err}
 		}
 	}
 }
-
-// stopError is an error returned by VerifyOptions.Each. It is not the error of a line.
-type stopError struct{ error }
 
 func (c *checker) line(text []byte) error {
 	l, err := ParseLine(text)
@@ -232,9 +222,7 @@ func (c *checker) line(text []byte) error {
 	r.Events++
 	r.LastSeq, r.LastHash, r.Last = l.Seq, l.Hash, l.Time
 	if c.o.Each != nil {
-		if err := c.o.Each(l); err != nil {
-			return &stopError{err}
-		}
+		c.o.Each(l)
 	}
 	return nil
 }
@@ -282,5 +270,5 @@ func (c *checker) signature(l *Line) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the signature by the key %q does not hold, or that key is not trusted", clean(l.Key, maxName))
+	return fmt.Errorf("the signature by the key %q does not hold, or that key is not trusted", words.UTF8(l.Key, maxName))
 }

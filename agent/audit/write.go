@@ -24,6 +24,15 @@ func (l *Log) put(fields []byte) error {
 	return l.putHere(fields)
 }
 
+// own writes an event of the log's own, with put or putHere.
+func (l *Log) own(e Event, put func(fields []byte) error) error {
+	fields, err := e.encode()
+	if err != nil {
+		return err
+	}
+	return put(fields)
+}
+
 func (l *Log) putHere(fields []byte) error {
 	line, hash := build(l.seq+1, time.Now(), l.hash, fields)
 	if n, err := l.f.Write(line); err != nil {
@@ -31,7 +40,7 @@ func (l *Log) putHere(fields []byte) error {
 		return err
 	}
 	l.size += int64(len(line))
-	l.seq, l.hash, l.unsure = l.seq+1, hash, true
+	l.seq, l.hash = l.seq+1, hash
 	return nil
 }
 
@@ -77,60 +86,16 @@ func (l *Log) mend() error {
 		}
 		l.half = false
 	}
-	e := Event{Kind: LogGap, Missed: l.missed, Runs: l.runs, Error: l.broken.Error()}
-	fields, err := e.encode()
-	if err == nil {
-		err = l.put(fields)
+	gap := Event{Kind: LogGap, Missed: l.missed, Runs: l.runs, Error: l.broken.Error()}
+	if err := l.own(gap, l.put); err != nil {
+		return err
 	}
-	if err == nil {
-		err = l.f.Sync()
-	}
-	if err != nil {
+	if err := l.f.Sync(); err != nil {
 		return err
 	}
 	l.broken, l.missed, l.runs = nil, 0, nil
 	l.tell(nil)
 	return nil
-}
-
-// syncer syncs the file, for each batch or once per interval.
-func (l *Log) syncer() {
-	defer close(l.done)
-	var tick <-chan time.Time
-	if l.o.Sync == SyncInterval {
-		t := time.NewTicker(l.o.Interval)
-		defer t.Stop()
-		tick = t.C
-	}
-	for {
-		select {
-		case _, open := <-l.work:
-			if !open {
-				return
-			}
-		case <-tick:
-		}
-		l.mu.Lock()
-		b, f, unsure := l.next, l.f, l.unsure
-		l.next, l.unsure = nil, false
-		l.mu.Unlock()
-		var err error
-		if unsure || b != nil {
-			err = f.Sync()
-		}
-		if errors.Is(err, os.ErrClosed) { // rotate has synced the file, or Close will
-			err = nil
-		}
-		if err != nil {
-			l.mu.Lock()
-			l.breakOff(fmt.Errorf("what was written last may be lost after a power failure: %w", err))
-			l.mu.Unlock()
-		}
-		if b != nil {
-			b.err = err
-			close(b.done)
-		}
-	}
 }
 
 // signedText returns the text that a checkpoint signs: its number, and the hash of all lines before it.
@@ -141,12 +106,8 @@ func signedText(seq uint64, prev string) []byte {
 // checkpoint signs the chain so far. The caller holds mu.
 func (l *Log) checkpoint() error {
 	sig := ed25519.Sign(l.o.Key, signedText(l.seq+1, l.hash))
-	e := Event{Kind: LogCheckpoint, Key: KeyID(l.o.Key.Public().(ed25519.PublicKey)),
-		Signature: base64.StdEncoding.EncodeToString(sig)}
-	fields, err := e.encode()
-	if err == nil {
-		err = l.putHere(fields)
-	}
+	err := l.own(Event{Kind: LogCheckpoint, Key: KeyID(l.o.Key.Public().(ed25519.PublicKey)),
+		Signature: base64.StdEncoding.EncodeToString(sig)}, l.putHere)
 	if err == nil {
 		l.since = 0
 	}
@@ -178,10 +139,6 @@ func (l *Log) rotate() (err error) {
 	if err != nil {
 		return fmt.Errorf("a new file: %w", err)
 	}
-	id, err := identify(f)
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
 	d := int(l.dir.Fd())
 	if err = unix.Renameat2(d, l.base, d, old, unix.RENAME_NOREPLACE); err == nil { // renameat2(2)
 		if err = unix.Renameat(d, l.base+newSuffix, d, l.base); err != nil { // renameat(2)
@@ -192,7 +149,7 @@ func (l *Log) rotate() (err error) {
 		return errors.Join(fmt.Errorf("renaming %s to %s: %w", l.base, old, err), f.Close())
 	}
 	err = errors.Join(l.dir.Sync(), l.f.Close())
-	l.f, l.id, l.size, l.number = f, id, int64(len(line)), l.number+1
+	l.f, l.id, l.size, l.number = f, identify(f), int64(len(line)), l.number+1
 	l.seq, l.hash = l.seq+1, hash
 	return errors.Join(err, l.prune())
 }

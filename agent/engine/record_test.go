@@ -71,7 +71,7 @@ func TestSandboxesAndFilesAreWrittenDown(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if r, err := audit.Verify(g.log); err != nil {
+	if r, err := (audit.VerifyOptions{}).Verify(g.log); err != nil {
 		t.Error(r, err)
 	}
 }

@@ -131,7 +131,7 @@ func TestPolicyTokenAndAudit(t *testing.T) {
 
 func checkLog(t *testing.T, path, id string) {
 	t.Helper()
-	if report, err := audit.Verify(path); err != nil {
+	if report, err := (audit.VerifyOptions{}).Verify(path); err != nil {
 		t.Errorf("%+v %v", report, err)
 	}
 	found := lines(t, path)

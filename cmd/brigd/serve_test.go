@@ -182,7 +182,7 @@ func TestKilled(t *testing.T) {
 	}
 	p.signal(syscall.SIGTERM)
 	p.end()
-	if _, err := audit.Verify(d + "/audit.jsonl"); err != nil {
+	if _, err := (audit.VerifyOptions{}).Verify(d + "/audit.jsonl"); err != nil {
 		t.Errorf("the audit log: %v", err)
 	}
 }

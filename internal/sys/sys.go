@@ -2,6 +2,7 @@
 package sys
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"syscall"
@@ -96,6 +97,23 @@ func ReadAll(fd int) ([]byte, error) {
 		}
 	}
 	return nil, unix.EFBIG
+}
+
+// Open is openat(2). It closes the file again if check refuses what fstat(2) says of it. name is the file in errors.
+func Open(dir int, path, name string, flags int, check func(*unix.Stat_t) error) (*os.File, error) {
+	fd, err := unix.Openat(dir, path, flags|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	f := os.NewFile(uintptr(fd), name)
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil {
+		err = check(&st)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // maxTries bounds Openat2: one interrupted lookup in a row is chance, a hundred are an adversary that renames.

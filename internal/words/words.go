@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -79,6 +80,26 @@ func Printable(s string) string {
 
 // Shell quotes a word for sh(1), bash and zsh. If it has no backslash, fish reads it too.
 func Shell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// JSON writes unprintable characters as \uNNNN, so that they cannot steer a terminal. JSON remains valid JSON.
+func JSON(s string) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, unprintable) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if !unprintable(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, c := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool { return !strconv.IsPrint(r) }
 
 // Or lists alternatives: "a", "a or b", "a, b or c".
 func Or(list []string) string {

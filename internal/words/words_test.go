@@ -64,3 +64,9 @@ func TestShell(t *testing.T) {
 		}
 	}
 }
+
+func TestJSON(t *testing.T) {
+	if got, want := JSON("a\x1b\u202e\U000e0001\n\"é\xff"), `a\u001b\u202e\udb40\udc01\u000a"é`+"\ufffd"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"brig/agent/audit"
 	"brig/agent/token"
 	"brig/cmd/brigd/internal/verbs"
+	"brig/internal/words"
 )
 
 // Exit codes.
@@ -72,7 +73,7 @@ func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if errors.As(err, &no) {
 		code = exitNo
 	}
-	if _, werr := fmt.Fprintln(stderr, verbs.Printable("brigd audit: "+err.Error())); werr != nil {
+	if _, werr := fmt.Fprintln(stderr, words.JSON("brigd audit: "+err.Error())); werr != nil {
 		return exitUsage
 	}
 	return code
@@ -146,7 +147,7 @@ func (c *command) runVerify(files []string) error {
 		if jerr != nil {
 			return jerr
 		}
-		fmt.Fprintln(c.out, verbs.Printable(string(text)))
+		fmt.Fprintln(c.out, words.JSON(string(text)))
 		return err
 	}
 	fmt.Fprintf(c.out, "%d events in %d files, numbers %d to %d, %s to %s\n", r.Events, len(r.Files), r.FirstSeq,

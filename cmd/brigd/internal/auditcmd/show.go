@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"brig/agent/audit"
-	"brig/cmd/brigd/internal/verbs"
+	"brig/internal/words"
 )
 
 // filter selects the events that match every set field.
@@ -62,25 +63,20 @@ func (c *command) runShow(files []string) error {
 		fmt.Fprintf(c.out, columns, "TIME", "EVENT", "RUN", "AGENT", "STATUS", "EXIT", "DETAIL")
 	}
 	var ring []string // the last events
-	c.verify.Each = func(l *audit.Line) error {
+	c.verify.Each = func(l *audit.Line) {
 		if !c.filter.fits(l) {
-			return nil
+			return
 		}
 		text := c.line(l)
 		if c.last == 0 {
-			_, err := c.out.WriteString(text)
-			return err
+			_, _ = c.out.WriteString(text) // Flush returns the error
+		} else if ring = append(ring, text); len(ring) > 2*c.last {
+			ring = slices.Delete(ring, 0, c.last)
 		}
-		if ring = append(ring, text); len(ring) > 2*c.last {
-			ring = append(ring[:0:0], ring[len(ring)-c.last:]...)
-		}
-		return nil
 	}
 	_, err := c.check(files)
 	for _, text := range ring[max(0, len(ring)-c.last):] {
-		if _, werr := c.out.WriteString(text); werr != nil {
-			return fmt.Errorf("cannot write to standard output: %w", werr)
-		}
+		_, _ = c.out.WriteString(text)
 	}
 	return err
 }
@@ -88,19 +84,19 @@ func (c *command) runShow(files []string) error {
 // line formats an event for display.
 func (c *command) line(l *audit.Line) string {
 	if c.json {
-		return verbs.Printable(string(bytes.ToValidUTF8(l.Raw, []byte("\ufffd")))) + "\n"
+		return words.JSON(string(bytes.ToValidUTF8(l.Raw, []byte("\ufffd")))) + "\n"
 	}
 	exit := ""
 	if l.ExitCode != nil {
 		exit = fmt.Sprint(*l.ExitCode)
 	}
 	return fmt.Sprintf(columns, stamp(l.Time), word(l.Kind), word(l.Run), word(l.Agent), word(status(l)), exit,
-		verbs.Printable(detail(l)))
+		words.JSON(detail(l)))
 }
 
 // word quotes a name for a column: blanks in it could pass for a column border.
 func word(s string) string {
-	s = strings.ReplaceAll(verbs.Printable(s), " ", `\u0020`)
+	s = strings.ReplaceAll(words.JSON(s), " ", `\u0020`)
 	switch {
 	case s == "":
 		return "-"

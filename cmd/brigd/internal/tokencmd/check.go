@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"brig/agent/token"
-	"brig/cmd/brigd/internal/verbs"
+	"brig/internal/words"
 )
 
 // shown is the output of inspect --json.
@@ -50,7 +50,7 @@ func (c *command) inspect() error {
 		if err != nil {
 			return err
 		}
-		return c.print("%s\n", verbs.Printable(string(text)))
+		return c.print("%s\n", words.JSON(string(text)))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "token   %s (not checked: see brigd token verify)\nissuer  %s\nsealed  %v\n", s.ID, s.Issuer, s.Sealed)
@@ -58,7 +58,7 @@ func (c *command) inspect() error {
 		fmt.Fprintf(&b, "\nblock %d  %s\n", i, k.ID)
 		row := func(name, value string) {
 			if value != "" {
-				fmt.Fprintf(&b, "  %-11s %s\n", name, verbs.Printable(value))
+				fmt.Fprintf(&b, "  %-11s %s\n", name, words.JSON(value))
 			}
 		}
 		row("agent", k.Agent)

@@ -13,7 +13,7 @@ import (
 	"brig/agent/token"
 	"brig/cmd/brigd/internal/files"
 	"brig/cmd/brigd/internal/listen"
-	"brig/cmd/brigd/internal/verbs"
+	"brig/internal/words"
 )
 
 // lifetime is the default lifetime of a minted token.
@@ -38,7 +38,7 @@ func (c *command) keygen() error {
 	}
 	return c.print("key %s: %s.key is secret and issues tokens, %s.pub lets brigd check them (--token-key)\n",
 		token.KeyID(public),
-		verbs.Printable(c.out1), verbs.Printable(c.out1))
+		words.JSON(c.out1), words.JSON(c.out1))
 }
 
 func (c *command) mint() error {

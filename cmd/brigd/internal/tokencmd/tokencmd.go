@@ -15,6 +15,7 @@ import (
 	"brig/agent/token"
 	"brig/cmd/brigd/internal/files"
 	"brig/cmd/brigd/internal/verbs"
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -75,7 +76,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	var lines []string
 	for _, l := range strings.Split(text, "\n") {
-		lines = append(lines, verbs.Printable(l))
+		lines = append(lines, words.JSON(l))
 	}
 	if _, werr := fmt.Fprintln(stderr, strings.Join(lines, "\n")); werr != nil || no == nil ||
 		no.Code == token.CodeLedger {

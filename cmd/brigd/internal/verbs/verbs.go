@@ -7,9 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
-	"unicode/utf16"
 
 	"brig/internal/words"
 )
@@ -72,19 +69,4 @@ func (s *Set) parse(v *Verb, args []string) (rest []string, err error) {
 		err = fmt.Errorf("%s: %w; %s --help lists the flags", v.Name, err, s.Name)
 	}
 	return append(rest, f.Args()...), err
-}
-
-// Printable writes unprintable characters as \uNNNN, so that they cannot control a terminal. JSON remains valid JSON.
-func Printable(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strconv.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, c := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, c)
-		}
-	}
-	return b.String()
 }

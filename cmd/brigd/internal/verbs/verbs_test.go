@@ -54,9 +54,3 @@ func TestRun(t *testing.T) {
 		}
 	}
 }
-
-func TestPrintable(t *testing.T) {
-	if got, want := Printable("a\x1b\u202e\U000e0001\n\"é\xff"), `a\u001b\u202e\udb40\udc01\u000a"é`+"\ufffd"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
