@@ -39,27 +39,30 @@ func (a Action) Data() uint16 { return uint16(a & unix.SECCOMP_RET_DATA) }
 // Permits reports whether the call is performed.
 func (a Action) Permits() bool { return a.Base() == Allow || a.Base() == Log }
 
+// actions are the words of a profile, less "SCMP_ACT_". The last word of an action is its name.
+var actions = []struct {
+	word   string
+	action Action
+}{
+	{"ALLOW", Allow}, {"ERRNO", Errno}, {"KILL", KillThread}, {"KILL_PROCESS", KillProcess}, {"KILL_THREAD", KillThread},
+	{"LOG", Log}, {"NOTIFY", Notify}, {"TRACE", Trace}, {"TRAP", Trap},
+}
+
 // String returns a text such as "ALLOW", "ERRNO(EPERM)", "TRACE(7)".
 func (a Action) String() string {
-	switch a.Base() {
-	case KillProcess:
-		return "KILL_PROCESS"
-	case KillThread:
-		return "KILL_THREAD"
-	case Trap:
-		return "TRAP"
-	case Errno:
-		return "ERRNO(" + errnoName(a.Data()) + ")"
-	case Notify:
-		return "NOTIFY"
-	case Trace:
-		return fmt.Sprintf("TRACE(%d)", a.Data())
-	case Log:
-		return "LOG"
-	case Allow:
-		return "ALLOW"
+	name := fmt.Sprintf("UNKNOWN(%#x)", uint32(a))
+	for _, known := range actions {
+		if known.action == a.Base() {
+			name = known.word
+		}
 	}
-	return fmt.Sprintf("UNKNOWN(%#x)", uint32(a))
+	switch a.Base() {
+	case Errno:
+		name += "(" + errnoName(a.Data()) + ")"
+	case Trace:
+		name += fmt.Sprintf("(%d)", a.Data())
+	}
+	return name
 }
 
 // MarshalText returns the String, for JSON.
@@ -84,30 +87,19 @@ func errnoNumber(name string) (uint, bool) {
 
 // parseAction converts the profile's word to a base action.
 func parseAction(name string) (Action, bool) {
-	switch name {
-	case "SCMP_ACT_KILL_PROCESS":
-		return KillProcess, true
-	case "SCMP_ACT_KILL", "SCMP_ACT_KILL_THREAD":
-		return KillThread, true
-	case "SCMP_ACT_TRAP":
-		return Trap, true
-	case "SCMP_ACT_ERRNO":
-		return Errno, true
-	case "SCMP_ACT_NOTIFY":
-		return Notify, true
-	case "SCMP_ACT_TRACE":
-		return Trace, true
-	case "SCMP_ACT_LOG":
-		return Log, true
-	case "SCMP_ACT_ALLOW":
-		return Allow, true
+	for i, known := range actionNames() {
+		if known == name {
+			return actions[i].action, true
+		}
 	}
 	return 0, false
 }
 
-func actionNames() []string {
-	return []string{"SCMP_ACT_ALLOW", "SCMP_ACT_ERRNO", "SCMP_ACT_KILL", "SCMP_ACT_KILL_PROCESS",
-		"SCMP_ACT_KILL_THREAD", "SCMP_ACT_LOG", "SCMP_ACT_NOTIFY", "SCMP_ACT_TRACE", "SCMP_ACT_TRAP"}
+func actionNames() (names []string) {
+	for _, known := range actions {
+		names = append(names, "SCMP_ACT_"+known.word)
+	}
+	return names
 }
 
 // withData adds the errno or message to an action. The default is EPERM, as in Docker.

@@ -7,28 +7,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// arch is one architecture, with its names in Go, in profiles, in libseccomp and in the kernel.
+// arch is an architecture, with its names in Go, in reports, in profiles, in libseccomp and in the kernel.
 type arch struct {
-	goName string              // runtime.GOARCH, Target.Arch
-	docker string              // in includes.arches, if it differs from goName
+	goName string              // runtime.GOARCH, Target.Arch; "" if brig does not compile filters for it
+	name   string              // in a report of a violation
 	scmp   string              // in architectures and archMap
 	lib    libseccomp.ScmpArch // libseccomp's constant
 	audit  uint32              // seccomp_data.arch
 }
 
+var arches = []arch{
+	{"", "i386", "SCMP_ARCH_X86", libseccomp.ArchX86, unix.AUDIT_ARCH_I386},
+	{"amd64", "x86_64", "SCMP_ARCH_X86_64", libseccomp.ArchAMD64, unix.AUDIT_ARCH_X86_64},
+	{"", "arm", "SCMP_ARCH_ARM", libseccomp.ArchARM, unix.AUDIT_ARCH_ARM},
+	{"arm64", "aarch64", "SCMP_ARCH_AARCH64", libseccomp.ArchARM64, unix.AUDIT_ARCH_AARCH64},
+	{"riscv64", "riscv64", "SCMP_ARCH_RISCV64", libseccomp.ArchRISCV64, unix.AUDIT_ARCH_RISCV64},
+	{"", "s390", "SCMP_ARCH_S390", libseccomp.ArchS390, unix.AUDIT_ARCH_S390},
+	{"s390x", "s390x", "SCMP_ARCH_S390X", libseccomp.ArchS390X, unix.AUDIT_ARCH_S390X},
+	{"ppc64le", "ppc64le", "SCMP_ARCH_PPC64LE", libseccomp.ArchPPC64LE, unix.AUDIT_ARCH_PPC64LE},
+}
+
 // findArch returns one of the 64-bit architectures that Go and libseccomp both support.
 func findArch(goName string) (arch, bool) {
-	switch goName {
-	case "amd64":
-		return arch{goName, "amd64", "SCMP_ARCH_X86_64", libseccomp.ArchAMD64, unix.AUDIT_ARCH_X86_64}, true
-	case "arm64":
-		return arch{goName, "arm64", "SCMP_ARCH_AARCH64", libseccomp.ArchARM64, unix.AUDIT_ARCH_AARCH64}, true
-	case "riscv64":
-		return arch{goName, "riscv64", "SCMP_ARCH_RISCV64", libseccomp.ArchRISCV64, unix.AUDIT_ARCH_RISCV64}, true
-	case "s390x":
-		return arch{goName, "s390x", "SCMP_ARCH_S390X", libseccomp.ArchS390X, unix.AUDIT_ARCH_S390X}, true
-	case "ppc64le":
-		return arch{goName, "ppc64le", "SCMP_ARCH_PPC64LE", libseccomp.ArchPPC64LE, unix.AUDIT_ARCH_PPC64LE}, true
+	for _, a := range arches {
+		if a.goName == goName && goName != "" {
+			return a, true
+		}
 	}
 	return arch{}, false
 }
@@ -46,6 +50,3 @@ func archNames() []string {
 	return strings.Fields(`386 amd64 arm arm64 loong64 loongarch64 m68k mips mips64 mips64le mips64n32 mipsel mipsel64
 		mipsel64n32 mipsle parisc parisc64 ppc ppc64 ppc64le riscv64 s390 s390x x32 x86`)
 }
-
-// matches reports whether a name in includes.arches means a.
-func (a arch) matches(word string) bool { return word == a.goName || word == a.docker }

@@ -39,46 +39,29 @@ func intArg(call string, arg int) bool {
 
 // valueName returns the name of a constant, such as AF_NETLINK, or "".
 func valueName(call string, c Cond) string {
-	exact := c.Op != MaskedEq || c.Mask&0xffffffff == 0xffffffff
 	switch {
-	case (call == "socket" || call == "socketpair") && c.Arg == 0 && exact:
-		return familyName(c.Value)
 	case call == "socket" && c.Arg == 1 && c.Mask == 0xf && c.Value == 10:
 		return "SOCK_PACKET"
-	case (call == "ioctl" || call == "fcntl") && c.Arg == 1 && exact:
-		return requestName(call, c.Value)
-	case call == "ptrace" && c.Arg == 0 && exact:
-		return map[uint64]string{0x4206: "PTRACE_SEIZE", 0x4200: "PTRACE_SETOPTIONS", 21: "PTRACE_OLDSETOPTIONS"}[c.Value]
 	case call == "ptrace" && c.Arg == 3 && c.Mask == 0x40:
 		return "PTRACE_O_TRACEEXIT"
-	case (call == "setrlimit" && c.Arg == 0 || call == "prlimit64" && c.Arg == 1) && c.Value == 4:
-		return "RLIMIT_CORE"
-	case call == "setsockopt" && c.Arg == 2:
-		return map[uint64]string{26: "SO_ATTACH_FILTER", 51: "SO_ATTACH_REUSEPORT_CBPF"}[c.Value]
 	case call == "clone" && c.Mask == 0x7e020000 && c.Value == 0:
 		return "no CLONE_NEW* flag"
 	case call == "clone" && c.Mask == 0x7e030000 && c.Value == 0x10000:
 		return "CLONE_THREAD, no CLONE_NEW* flag"
-	case call == "personality" && exact:
-		return personaName(c.Value)
+	case c.Op == MaskedEq && c.Mask&0xffffffff != 0xffffffff:
+		return ""
 	}
-	return ""
-}
-
-func requestName(call string, v uint64) string {
-	if call == "fcntl" {
-		return map[uint64]string{4: "F_SETFL", 10: "F_SETSIG", 1024: "F_SETLEASE"}[v]
-	}
-	return map[uint64]string{0x540c: "TIOCEXCL", 0x5412: "TIOCSTI", 0x541c: "TIOCLINUX", 0x5423: "TIOCSETD",
-		0x5452: "FIOASYNC", 0x8004667d: "FIOASYNC"}[v]
-}
-
-func familyName(v uint64) string {
-	return map[uint64]string{1: "AF_UNIX", 2: "AF_INET", 10: "AF_INET6", 16: "AF_NETLINK", 17: "AF_PACKET", 38: "AF_ALG",
-		40: "AF_VSOCK"}[v]
-}
-
-func personaName(v uint64) string {
-	return map[uint64]string{0: "PER_LINUX", 8: "PER_LINUX32", 0x20000: "UNAME26", 0x20008: "PER_LINUX32 UNAME26",
-		0x40000: "ADDR_NO_RANDOMIZE", 0xffffffff: "read it"}[v]
+	families := map[uint64]string{1: "AF_UNIX", 2: "AF_INET", 10: "AF_INET6", 16: "AF_NETLINK", 17: "AF_PACKET",
+		38: "AF_ALG", 40: "AF_VSOCK"}
+	core := map[uint64]string{4: "RLIMIT_CORE"}
+	return map[string]map[uint64]string{
+		"socket 0": families, "socketpair 0": families, "setrlimit 0": core, "prlimit64 1": core,
+		"fcntl 1": {4: "F_SETFL", 10: "F_SETSIG", 1024: "F_SETLEASE"},
+		"ioctl 1": {0x540c: "TIOCEXCL", 0x5412: "TIOCSTI", 0x541c: "TIOCLINUX", 0x5423: "TIOCSETD", 0x5452: "FIOASYNC",
+			0x8004667d: "FIOASYNC"},
+		"ptrace 0":     {0x4206: "PTRACE_SEIZE", 0x4200: "PTRACE_SETOPTIONS", 21: "PTRACE_OLDSETOPTIONS"},
+		"setsockopt 2": {26: "SO_ATTACH_FILTER", 51: "SO_ATTACH_REUSEPORT_CBPF"},
+		"personality 0": {0: "PER_LINUX", 8: "PER_LINUX32", 0x20000: "UNAME26", 0x20008: "PER_LINUX32 UNAME26",
+			0x40000: "ADDR_NO_RANDOMIZE", 0xffffffff: "read it"},
+	}[fmt.Sprintf("%s %d", call, c.Arg)][c.Value]
 }

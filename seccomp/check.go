@@ -1,6 +1,7 @@
 package seccomp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,10 +22,12 @@ func (p *Profile) Check() error {
 	if err := p.checkArches(); err != nil {
 		return err
 	}
-	for i, f := range p.Flags {
-		if err := checkFlag(strictjson.Index("flags", i), f); err != nil {
-			return err
-		}
+	if i := slices.Index(p.Flags, "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV"); i >= 0 {
+		return wrong(strictjson.Index("flags", i), words.QuoteASCII(p.Flags[i])+
+			" is for a notification agent, which brig has not", "remove it")
+	}
+	if err := eachOf("flags", "flag", p.Flags, flagNames()); err != nil {
+		return err
 	}
 	for i := range p.Syscalls {
 		if err := p.Syscalls[i].check(strictjson.Index("syscalls", i)); err != nil {
@@ -35,31 +38,13 @@ func (p *Profile) Check() error {
 }
 
 func (p *Profile) checkArches() error {
-	check := func(path, name string) error { return oneOf(path, "architecture", name, scmpArchNames()) }
-	for i, a := range p.Architectures {
-		if err := check(strictjson.Index("architectures", i), a); err != nil {
-			return err
-		}
-	}
+	err := eachOf("architectures", "architecture", p.Architectures, scmpArchNames())
 	for i, m := range p.ArchMap {
 		path := strictjson.Index("archMap", i)
-		if err := check(path+".architecture", m.Architecture); err != nil {
-			return err
-		}
-		for j, a := range m.SubArchitectures {
-			if err := check(strictjson.Index(path+".subArchitectures", j), a); err != nil {
-				return err
-			}
-		}
+		err = cmp.Or(err, oneOf(path+".architecture", "architecture", m.Architecture, scmpArchNames()),
+			eachOf(path+".subArchitectures", "architecture", m.SubArchitectures, scmpArchNames()))
 	}
-	return nil
-}
-
-func checkFlag(path, name string) error {
-	if name == "SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV" {
-		return wrong(path, words.QuoteASCII(name)+" is for a notification agent, which brig has not", "remove it")
-	}
-	return oneOf(path, "flag", name, flagNames())
+	return err
 }
 
 func checkAction(path, name, errnoPath string, errno *uint) error {
@@ -106,10 +91,7 @@ func (s *Syscall) check(path string) error {
 			return err
 		}
 	}
-	if err := s.Includes.check(path + ".includes"); err != nil {
-		return err
-	}
-	return s.Excludes.check(path + ".excludes")
+	return cmp.Or(s.Includes.check(path+".includes"), s.Excludes.check(path+".excludes"))
 }
 
 func (a *Arg) check(path string) error {
@@ -135,23 +117,12 @@ func (f *Filter) check(path string) error {
 	if f == nil {
 		return nil
 	}
-	for i, c := range f.Caps {
-		if err := oneOf(strictjson.Index(path+".caps", i), "capability", c, capNames()); err != nil {
-			return err
-		}
-	}
-	for i, a := range f.Arches {
-		if err := oneOf(strictjson.Index(path+".arches", i), "architecture", a, archNames()); err != nil {
-			return err
-		}
-	}
-	if f.MinKernel == "" {
-		return nil
-	}
-	if _, _, ok := parseKernel(f.MinKernel); !ok {
+	err := cmp.Or(eachOf(path+".caps", "capability", f.Caps, capNames()),
+		eachOf(path+".arches", "architecture", f.Arches, archNames()))
+	if _, _, ok := parseKernel(f.MinKernel); err == nil && f.MinKernel != "" && !ok {
 		return wrong(path+".minKernel", "is "+words.QuoteASCII(f.MinKernel), `write two numbers, such as "4.8"`)
 	}
-	return nil
+	return err
 }
 
 // parseKernel parses "4.8".
@@ -163,12 +134,18 @@ func parseKernel(s string) (major, minor int, ok bool) {
 }
 
 func plainName(s string) bool {
-	for _, r := range s {
-		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' {
-			return false
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+	return s != "" && len(s) < 64 && strings.Trim(s, letters) == ""
+}
+
+// eachOf returns the error for the first of the names that is not among the known ones.
+func eachOf(path, what string, names, known []string) error {
+	for i, name := range names {
+		if err := oneOf(strictjson.Index(path, i), what, name, known); err != nil {
+			return err
 		}
 	}
-	return s != "" && len(s) < 64
+	return nil
 }
 
 func oneOf(path, what, name string, names []string) error {
@@ -176,4 +153,27 @@ func oneOf(path, what, name string, names []string) error {
 		return nil
 	}
 	return wrong(path, "unknown "+what+" "+words.QuoteASCII(name), suggest(name, names))
+}
+
+// suggest returns the remedy for an unknown name: the nearest valid one, or all of them if none is near.
+func suggest(got string, names []string) string {
+	if best := words.Nearest(got, names); best != "" {
+		return "did you mean " + best + "?"
+	}
+	return "write one of " + strings.Join(names, " ")
+}
+
+// flagNames returns the seccomp(2) flags that make sense for a filter loaded before exec; see Table.LoadFlags.
+func flagNames() []string {
+	return []string{"SECCOMP_FILTER_FLAG_LOG", "SECCOMP_FILTER_FLAG_SPEC_ALLOW", "SECCOMP_FILTER_FLAG_TSYNC"}
+}
+
+// capNames returns the capabilities of capabilities(7).
+func capNames() []string {
+	return strings.Fields(`CAP_AUDIT_CONTROL CAP_AUDIT_READ CAP_AUDIT_WRITE CAP_BLOCK_SUSPEND CAP_BPF
+		CAP_CHECKPOINT_RESTORE CAP_CHOWN CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_FOWNER CAP_FSETID CAP_IPC_LOCK
+		CAP_IPC_OWNER CAP_KILL CAP_LEASE CAP_LINUX_IMMUTABLE CAP_MAC_ADMIN CAP_MAC_OVERRIDE CAP_MKNOD CAP_NET_ADMIN
+		CAP_NET_BIND_SERVICE CAP_NET_BROADCAST CAP_NET_RAW CAP_PERFMON CAP_SETFCAP CAP_SETGID CAP_SETPCAP CAP_SETUID
+		CAP_SYSLOG CAP_SYS_ADMIN CAP_SYS_BOOT CAP_SYS_CHROOT CAP_SYS_MODULE CAP_SYS_NICE CAP_SYS_PACCT CAP_SYS_PTRACE
+		CAP_SYS_RAWIO CAP_SYS_RESOURCE CAP_SYS_TIME CAP_SYS_TTY_CONFIG CAP_WAKE_ALARM`)
 }

@@ -73,12 +73,8 @@ type leaf struct {
 
 // ranges returns the leaves, sorted by their numbers.
 func (t *Table) ranges() []leaf {
-	top := t.Newest
-	rules := map[int][]Rule{}
-	for _, group := range t.bySyscall() {
-		rules[group[0].Nr] = group
-		top = max(top, group[0].Nr)
-	}
+	numbers, rules := t.bySyscall()
+	top := slices.Max(append(numbers, t.Newest))
 	var list []leaf
 	add := func(from int, code []insn) {
 		if n := len(list); n == 0 || !slices.Equal(list[n-1].code, code) {
@@ -88,11 +84,11 @@ func (t *Table) ranges() []leaf {
 	for nr := range top + 1 {
 		add(nr, ruleCode(rules[nr], t.Default))
 	}
+	newer := t.Default
 	if t.Newest >= 0 {
-		add(top+1, []insn{ret(ErrnoAction(unix.ENOSYS))})
-	} else {
-		add(top+1, []insn{ret(t.Default)})
+		newer = ErrnoAction(unix.ENOSYS)
 	}
+	add(top+1, []insn{ret(newer)})
 	return list
 }
 

@@ -33,10 +33,7 @@ func sameAsOracle(t *testing.T, name string, table *Table) {
 		t.Fatal(err)
 	}
 	t.Logf("%s: %d instructions, libseccomp %d", name, len(p), len(q))
-	rules := map[int][]Rule{}
-	for _, group := range table.bySyscall() {
-		rules[group[0].Nr] = group
-	}
+	_, rules := table.bySyscall()
 	for nr := -3; nr < 1024; nr++ {
 		for _, args := range probes(rules[nr]) {
 			d := Data{Nr: int32(nr), Arch: a.audit, Args: args}

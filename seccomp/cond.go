@@ -29,45 +29,39 @@ type Cond struct {
 	Value uint64 `json:"value"`
 }
 
-func opNames() []string {
-	return []string{"SCMP_CMP_NE", "SCMP_CMP_LT", "SCMP_CMP_LE", "SCMP_CMP_EQ", "SCMP_CMP_GE", "SCMP_CMP_GT",
-		"SCMP_CMP_MASKED_EQ"}
+// ops are the operators, in the profile's words and in C's notation. The mask of MaskedEq is printed with the argument.
+var ops = [...]struct{ word, sign string }{
+	NotEqual: {"SCMP_CMP_NE", "!="}, Less: {"SCMP_CMP_LT", "<"}, LessOrEqual: {"SCMP_CMP_LE", "<="},
+	Equal: {"SCMP_CMP_EQ", "=="}, GreaterOrEqual: {"SCMP_CMP_GE", ">="}, Greater: {"SCMP_CMP_GT", ">"},
+	MaskedEq: {"SCMP_CMP_MASKED_EQ", "=="},
+}
+
+func opNames() (names []string) {
+	for _, o := range ops {
+		names = append(names, o.word)
+	}
+	return names
 }
 
 func parseOp(name string) (Op, bool) {
-	for i, n := range opNames() {
-		if n == name {
-			return Op(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(opNames(), name)
+	return Op(max(i, 0)), i >= 0
 }
 
-// String returns the operator in C's notation. For MaskedEq it is "=="; the mask is printed with the argument.
+// String returns the operator in C's notation.
 func (o Op) String() string {
-	switch o {
-	case NotEqual:
-		return "!="
-	case Less:
-		return "<"
-	case LessOrEqual:
-		return "<="
-	case Equal, MaskedEq:
-		return "=="
-	case GreaterOrEqual:
-		return ">="
-	case Greater:
-		return ">"
+	if int(o) >= len(ops) {
+		return fmt.Sprintf("Op(%d)", uint8(o))
 	}
-	return fmt.Sprintf("Op(%d)", uint8(o))
+	return ops[o].sign
 }
 
 // MarshalText returns the profile's word.
 func (o Op) MarshalText() ([]byte, error) {
-	if int(o) >= len(opNames()) {
+	if int(o) >= len(ops) {
 		return nil, fmt.Errorf("seccomp: unknown operator %d", uint8(o))
 	}
-	return []byte(opNames()[o]), nil
+	return []byte(ops[o].word), nil
 }
 
 // Holds reports whether the arguments of a call meet the condition.

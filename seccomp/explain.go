@@ -61,7 +61,9 @@ type group struct {
 func (t *Table) groups() (always, sometimes []group) {
 	at := map[string]int{}
 	var all []group
-	for _, rules := range t.bySyscall() {
+	numbers, byNumber := t.bySyscall()
+	for _, nr := range numbers {
+		rules := byNumber[nr]
 		key := chain(rules)
 		i, ok := at[key]
 		if !ok {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	libseccomp "github.com/seccomp/libseccomp-golang"
-	"golang.org/x/sys/unix"
 )
 
 // NotifyKills rewrites a filter so that its listener (SECCOMP_FILTER_FLAG_NEW_LISTENER, Linux 5.0) is notified of each
@@ -55,28 +54,10 @@ func LeaveKills(guard []byte) []byte {
 	return out
 }
 
-// abi is an architecture as in a notification.
-type abi struct {
-	audit uint32 // AUDIT_ARCH_*
-	name  string
-	lib   libseccomp.ScmpArch
-}
-
-func abis() []abi {
-	return []abi{{unix.AUDIT_ARCH_I386, "i386", libseccomp.ArchX86}, {unix.AUDIT_ARCH_X86_64, "x86_64",
-		libseccomp.ArchAMD64},
-		{unix.AUDIT_ARCH_ARM, "arm", libseccomp.ArchARM}, {unix.AUDIT_ARCH_AARCH64, "aarch64", libseccomp.ArchARM64},
-		{unix.AUDIT_ARCH_RISCV64, "riscv64", libseccomp.ArchRISCV64}, {unix.AUDIT_ARCH_S390, "s390", libseccomp.ArchS390},
-		{unix.AUDIT_ARCH_S390X, "s390x", libseccomp.ArchS390X}, {unix.AUDIT_ARCH_PPC64LE, "ppc64le", libseccomp.ArchPPC64LE}}
-}
-
 // NativeABI returns CallName's name for the machine's own ABI.
 func NativeABI() string {
-	native, _ := findArch(runtime.GOARCH)
-	for _, a := range abis() {
-		if a.audit == native.audit {
-			return a.name
-		}
+	if native, ok := findArch(runtime.GOARCH); ok {
+		return native.name
 	}
 	return runtime.GOARCH
 }
@@ -84,15 +65,15 @@ func NativeABI() string {
 // CallName returns the name of the system call in a notification, by its number and its architecture (AUDIT_ARCH_*),
 // which may differ from the machine's own. name is "" if the library does not know the call; abi is never empty.
 func CallName(nr int32, audit uint32) (name, abi string) {
-	for _, a := range abis() {
+	for _, a := range arches {
 		if a.audit != audit {
 			continue
 		}
-		if a.lib == libseccomp.ArchAMD64 && nr > 0 && nr&x32Bit != 0 { // x32 shares the architecture of amd64
-			a.name, a.lib = "x32", libseccomp.ArchX32
+		if a.goName == "amd64" && nr > 0 && nr&x32Bit != 0 { // x32 shares the architecture of amd64
+			a = arch{name: "x32", lib: libseccomp.ArchX32}
 		}
-		if native, ok := findArch(runtime.GOARCH); ok && native.lib == a.lib {
-			name, _ = native.syscallName(int(nr))
+		if a.goName == runtime.GOARCH {
+			name, _ = a.syscallName(int(nr))
 		} else if known, err := libseccomp.ScmpSyscall(nr).GetNameByArch(a.lib); err == nil {
 			name = known
 		}

@@ -51,7 +51,9 @@ func (t *Table) fill(f *libseccomp.ScmpFilter) error {
 		return fmt.Errorf("seccomp: binary tree: %w; install libseccomp 2.5 or later", err)
 	}
 	l := lowerer{fallback: t.Default, budget: maxSplits}
-	for _, rules := range t.bySyscall() {
+	numbers, byNumber := t.bySyscall()
+	for _, nr := range numbers {
+		rules := byNumber[nr]
 		low, err := l.lower(rules)
 		if err != nil {
 			return err

@@ -61,7 +61,7 @@ func (p *Profile) foreignArches(a arch) ([]string, error) {
 func (s *Syscall) applies(a arch, t Target) bool {
 	if f := s.Excludes; f != nil {
 		switch {
-		case slices.ContainsFunc(f.Arches, a.matches),
+		case slices.Contains(f.Arches, a.goName),
 			slices.ContainsFunc(f.Caps, func(c string) bool { return slices.Contains(t.Caps, c) }),
 			f.MinKernel != "" && t.atLeast(f.MinKernel):
 			return false
@@ -69,7 +69,7 @@ func (s *Syscall) applies(a arch, t Target) bool {
 	}
 	if f := s.Includes; f != nil {
 		switch {
-		case len(f.Arches) > 0 && !slices.ContainsFunc(f.Arches, a.matches),
+		case len(f.Arches) > 0 && !slices.Contains(f.Arches, a.goName),
 			slices.ContainsFunc(f.Caps, func(c string) bool { return !slices.Contains(t.Caps, c) }),
 			f.MinKernel != "" && !t.atLeast(f.MinKernel):
 			return false

@@ -1,7 +1,9 @@
 package seccomp
 
 import (
+	"fmt"
 	"runtime"
+	"slices"
 
 	libseccomp "github.com/seccomp/libseccomp-golang"
 )
@@ -16,6 +18,12 @@ func newerNames() []string {
 		"setxattrat", "getxattrat", "listxattrat", "removexattrat", "open_tree_attr", "file_getattr", "file_setattr",
 		"listns", "rseq_slice_yield"}
 }
+
+// ownCalls are the calls of single architectures that libseccomp 2.5 does not know.
+var ownCalls = []struct {
+	goName, name string
+	nr           int
+}{{"amd64", "uretprobe", 335}, {"amd64", "uprobe", 336}, {"riscv64", "riscv_hwprobe", 258}}
 
 // SyscallName returns the name of a system call of the native architecture.
 func SyscallName(nr int) (string, bool) {
@@ -36,13 +44,10 @@ func (a arch) syscallName(nr int) (string, bool) {
 	if names := newerNames(); nr >= firstNewer && nr-firstNewer < len(names) {
 		return names[nr-firstNewer], true
 	}
-	switch {
-	case a.goName == "amd64" && nr == 335:
-		return "uretprobe", true
-	case a.goName == "amd64" && nr == 336:
-		return "uprobe", true
-	case a.goName == "riscv64" && nr == 258:
-		return "riscv_hwprobe", true
+	for _, c := range ownCalls {
+		if c.goName == a.goName && c.nr == nr {
+			return c.name, true
+		}
 	}
 	return "", false
 }
@@ -64,25 +69,15 @@ func (a arch) syscallNumber(name string) (int, known) {
 		}
 		return int(nr), isNative
 	}
-	for i, n := range newerNames() {
-		if n == name {
-			return firstNewer + i, isNative
-		}
+	if i := slices.Index(newerNames(), name); i >= 0 {
+		return firstNewer + i, isNative
 	}
-	switch name {
-	case "uretprobe", "uprobe":
-		if a.goName != "amd64" {
+	for _, c := range ownCalls {
+		if c.name == name && c.goName == a.goName {
+			return c.nr, isNative
+		} else if c.name == name {
 			return 0, isForeign
 		}
-		if name == "uprobe" {
-			return 336, isNative
-		}
-		return 335, isNative
-	case "riscv_hwprobe":
-		if a.goName != "riscv64" {
-			return 0, isForeign
-		}
-		return 258, isNative
 	}
 	return 0, isUnknown
 }
@@ -96,4 +91,10 @@ func (a arch) syscallNames() []string {
 		}
 	}
 	return names
+}
+
+// LibraryVersion returns the version of libseccomp, which provides the system calls.
+func LibraryVersion() string {
+	major, minor, micro := libseccomp.GetLibraryVersion()
+	return fmt.Sprintf("%d.%d.%d", major, minor, micro)
 }

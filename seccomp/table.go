@@ -1,6 +1,10 @@
 package seccomp
 
-import "golang.org/x/sys/unix"
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
 
 // Target is the machine and the process for which a profile is resolved.
 type Target struct {
@@ -65,12 +69,7 @@ func (t *Table) Eval(d Data) Action {
 }
 
 func holds(conds []Cond, args [6]uint64) bool {
-	for _, c := range conds {
-		if !c.Holds(args) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(conds, func(c Cond) bool { return !c.Holds(args) })
 }
 
 // LoadFlags returns the flags that the profile requests for seccomp(SECCOMP_SET_MODE_FILTER). TSYNC is not among them:
@@ -88,18 +87,14 @@ func (t *Table) LoadFlags() uint {
 	return flags
 }
 
-// bySyscall returns the rules of each system call in the table's order.
-func (t *Table) bySyscall() [][]Rule {
-	var groups [][]Rule
-	at := map[int]int{}
+// bySyscall returns the numbers of the system calls with rules in the table's order, and the rules of each.
+func (t *Table) bySyscall() (numbers []int, rules map[int][]Rule) {
+	rules = map[int][]Rule{}
 	for _, r := range t.Rules {
-		i, ok := at[r.Nr]
-		if !ok {
-			i = len(groups)
-			at[r.Nr] = i
-			groups = append(groups, nil)
+		if rules[r.Nr] == nil {
+			numbers = append(numbers, r.Nr)
 		}
-		groups[i] = append(groups[i], r)
+		rules[r.Nr] = append(rules[r.Nr], r)
 	}
-	return groups
+	return numbers, rules
 }

@@ -13,13 +13,8 @@ const maxProbes = 512
 // verify runs the filter on every number and around every constant, and compares it with the table: a filter that
 // differs from the output of explain must never be loaded.
 func (t *Table) verify(p []insn, a arch) error {
-	last := max(t.Newest, 512)
-	rules := map[int][]Rule{}
-	for _, group := range t.bySyscall() {
-		rules[group[0].Nr] = group
-		last = max(last, group[0].Nr)
-	}
-	for nr := range last + 2 {
+	numbers, rules := t.bySyscall()
+	for nr := range slices.Max(append(numbers, t.Newest, 512)) + 2 {
 		if err := t.compare(p, a, int32(nr), rules[nr]); err != nil {
 			return err
 		}
