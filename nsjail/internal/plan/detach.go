@@ -13,8 +13,8 @@ import (
 
 // canDetachMounts reports whether Wait may return before the mounts are gone: if none shows files of the caller.
 func (r *resolver) canDetachMounts() bool {
-	s := r.spec
-	return r.mode.Forked && tricks.DetachMounts.On() && !s.NoInit && s.Rootfs.Path == "" && r.host.Missing["proc"] == "" &&
+	s := r.Spec
+	return r.Mode.Forked && tricks.DetachMounts.On() && !s.NoInit && s.Rootfs.Path == "" && r.Host.Missing["proc"] == "" &&
 		!slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool {
 			switch m.Type {
 			case spec.MountTmpfs, spec.MountDir, spec.MountSymlink, spec.MountFile, spec.MountData:
@@ -30,9 +30,9 @@ func (r *resolver) canDetachMounts() bool {
 // The mount namespace is kept alive by a descriptor in a message that cannot be received. The message is queued in a
 // socket to which only the message itself refers, once the keeper has closed its two sockets. The kernel collects such
 // cycles (unix(7), SCM_RIGHTS): since Linux 6.8 in a kernel thread, before in close(2).
-func (r *resolver) detachMounts() error {
+func (r *resolver) detachMounts() {
 	if r.Cycle == 0 {
-		return nil
+		return
 	}
 	p := r.Jail
 	p.Add("mount", unix.SYS_DUP3, r.Cycle.Arg(), program.Int(host.FdCycle), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
@@ -44,5 +44,4 @@ func (r *resolver) detachMounts() error {
 		fdMessage("[itself, mount namespace]", host.FdCycle, host.FdNamespace),
 		program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL")).
 		May(unix.ETOOMANYREFS)
-	return nil
 }

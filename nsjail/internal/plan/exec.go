@@ -13,10 +13,10 @@ import (
 
 // execve appends execve(2) of the command in each directory of the jail's PATH, as execvp(3) does, and then of its
 // other name. The kernel tries them at the start.
-func (r *resolver) execve() error {
-	r.Env = host.BuildEnv(r.spec, r.host.Env, r.host.Term)
+func (r *resolver) execve() {
+	r.Env = host.BuildEnv(r.Spec, r.Host.Env, r.Host.Term)
 	env := program.Strs(r.Env)
-	args := r.spec.Args
+	args := r.Spec.Args
 	r.Exec = r.candidates(args[0])
 	own := len(r.Exec)
 	if other := OtherName(args[0]); other != "" {
@@ -30,9 +30,7 @@ func (r *resolver) execve() error {
 		if i < len(r.Exec)-1 {
 			op.May(unix.ENOENT, unix.ENOTDIR, unix.EACCES)
 		}
-		r.execAt = append(r.execAt, len(r.Jail.Ops)-1)
 	}
-	return nil
 }
 
 // candidates returns the paths in the jail that the name of a command can mean.

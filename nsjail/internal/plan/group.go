@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,88 +16,72 @@ import (
 )
 
 // group plans the jail's control group: what it enforces, and what it cannot enforce on this machine.
-func (r *resolver) group() error {
-	if !host.WantsGroup(r.spec) {
-		return nil
+func (r *resolver) group() {
+	if !host.WantsGroup(r.Spec) {
+		return
 	}
-	if r.layout = r.host.Cgroup; r.layout == nil {
+	if r.layout = r.Host.Cgroup; r.layout == nil {
 		r.layout = &cgroup.Layout{Mode: cgroup.None}
 	}
-	limits, err := r.groupLimits()
-	if err != nil {
-		return err
-	}
-	p := cgroup.Resolve(limits, r.layout)
-	asked := r.spec.Limits.Asked()
+	p := cgroup.Resolve(r.groupLimits(), r.layout)
+	asked := r.Spec.Limits.Asked()
 	for _, m := range spec.Mechanisms() {
-		if !asked[m.Name] {
-			continue
-		}
-		if err := r.groupMechanism(m.Name, p); err != nil {
-			return err
+		if asked[m.Name] {
+			r.groupMechanism(m.Name, p)
 		}
 	}
 	if by := p.Enforced["processes"]; by != "" {
-		r.Enforced["processes"] = by + r.countsInit()
+		if !r.Spec.NoInit {
+			by += " (init is one of them)"
+		}
+		r.Enforced["processes"] = by
 		p.Optional["processes"] = true // RLIMIT_NPROC is the fallback
 	}
-	if r.spec.Limits.MemorySwap == 0 && r.spec.Limits.Memory > 0 {
+	if r.Spec.Limits.MemorySwap == 0 && r.Spec.Limits.Memory > 0 {
 		r.impliedSwap(p)
 	}
 	if p.Enforced["memory"] != "" {
 		r.Notes = append(r.Notes, uncounted)
-		p.Optional["memory_sockets"] = !slices.Contains(r.spec.Require, "memory_sockets")
+		p.Optional["memory_sockets"] = !slices.Contains(r.Spec.Require, "memory_sockets")
 	}
-	for _, name := range r.spec.Optional {
+	for _, name := range r.Spec.Optional {
 		p.Optional[name] = true
 	}
 	if len(p.Branches) == 0 {
-		if r.spec.CgroupParent == "" {
-			return nil
+		if r.Spec.CgroupParent != "" {
+			r.fail(spec.CallerError("cgroup_parent", "no group can be made there: "+p.Missing["processes"],
+				r.groupRemedy("processes", "")))
 		}
-		return &spec.Error{Fault: spec.FaultCaller, Op: "cgroup_parent",
-			Detail: "no group can be made there: " + p.Missing["processes"], Remedy: r.groupRemedy("processes", "")}
+		return
 	}
 	r.Group = p
 	r.Flags &^= unix.CLONE_NEWCGROUP // unshare(2) follows once the process is in its group, the new root
-	return nil
 }
 
 // uncounted is the memory that no control group counts, in either version.
 const uncounted = "the limit on memory does not count messages that wait in netlink sockets, nor the machine code of " +
 	"seccomp filters that the payload loads"
 
-// countsInit returns a note that pids.max includes init.
-func (r *resolver) countsInit() string {
-	if r.spec.NoInit {
-		return ""
-	}
-	return " (init is one of them)"
-}
-
 // groupMechanism records what enforces a limit. Without a group a limit may have a fallback, or may only be implied.
-func (r *resolver) groupMechanism(name string, p *cgroup.Plan) error {
+func (r *resolver) groupMechanism(name string, p *cgroup.Plan) {
 	fallback := ""
 	switch name {
 	case "memory_sockets":
 		fallback = "not enforced"
 	case "cpu_time":
 		fallback = fmt.Sprintf("RLIMIT_CPU %s for each process by itself",
-			(time.Duration(r.spec.Limits.CPUTime) + time.Second - 1).Truncate(time.Second))
+			(time.Duration(r.Spec.Limits.CPUTime) + time.Second - 1).Truncate(time.Second))
 	}
 	by := p.Enforced[name]
 	if name == "io" && strings.HasPrefix(by, "cgroup1") {
 		by += " (version 1 does not see what the page cache writes back)"
 	}
 	if name == "cpu_time" && by != "" {
-		by = time.Duration(r.spec.Limits.CPUTime).String() + " by " + by
+		by = time.Duration(r.Spec.Limits.CPUTime).String() + " by " + by
 	}
-	_, err := r.require(name, by, p.Missing[name], fallback)
-	if e, ok := err.(*spec.Error); ok {
-		e.Op, e.Remedy = GroupPath(name), r.groupRemedy(name, e.Detail)
-		e.Detail = "control group: " + e.Detail
+	if _, err := r.enforce(name, by, p.Missing[name], fallback); err != nil {
+		r.fail(spec.HostError(GroupPath(name), "control group: "+err.Detail, r.groupRemedy(name, err.Detail)))
 	}
-	return err
 }
 
 // GroupPath returns the path in the Spec of a mechanism's limit.
@@ -118,18 +103,18 @@ func (r *resolver) groupRemedy(name, why string) string {
 		return "use a machine with version 2 of control groups" + without
 	case l.Why == "":
 		return "enable that controller" + without
-	case r.spec.CgroupParent != "":
+	case r.Spec.CgroupParent != "":
 		return "name a group that exists and is yours" + without
 	case strings.Contains(l.Why, "read-only"):
 		return "give the outer container a writable /sys/fs/cgroup with a cgroup namespace of its own" + without
-	case l.Systemd && r.host.UID == 0:
+	case l.Systemd && r.Host.UID == 0:
 		return "add --systemd-scope, or start it with systemd-run --scope -p Delegate=yes brig run ..." + without
 	case l.Systemd:
 		return "add --systemd-scope, or start it with systemd-run --user --scope -p Delegate=yes brig run ..." + without
-	case r.host.UID == 0:
+	case r.Host.UID == 0:
 		return "start brig in a group that it may write to" + without
 	}
-	return "have root give you groups of your own: " + host.DelegateCommand(r.host.UID) + without
+	return "have root give you groups of your own: " + host.DelegateCommand(r.Host.UID) + without
 }
 
 // impliedSwap records what enforces the limit on swap that a limit on memory implies: 0.
@@ -146,41 +131,35 @@ func (r *resolver) impliedSwap(p *cgroup.Plan) {
 }
 
 // groupLimits returns the Spec's limits, with device numbers and the default number of processes.
-func (r *resolver) groupLimits() (*cgroup.Limits, error) {
-	l := &r.spec.Limits
+func (r *resolver) groupLimits() *cgroup.Limits {
+	l := &r.Spec.Limits
 	out := l.Group()
 	for i, io := range l.IO {
-		d := r.host.Devices[io.Path]
+		d := r.Host.Devices[io.Path]
 		out.IO[i].Major, out.IO[i].Minor = d.Major, d.Minor
 	}
 	named := slices.ContainsFunc(out.Files, func(f cgroup.File) bool { return f.Name == "pids.max" })
 	if !named { // otherwise the caller's value replaces the default
 		out.Processes = max(r.processes(), 0)
 	}
-	return out, r.available("limits.cpuset", l.CPUSet, r.layout.CPUs, "processors", l.CPUSetMems)
+	r.available("limits.cpuset", l.CPUSet, r.layout.CPUs, "processors")
+	r.available("limits.cpuset_mems", l.CPUSetMems, r.layout.Mems, "memory nodes")
+	return out
 }
 
 // available rejects processors and memory nodes that this machine, or the group above, does not have. Version 2 would
 // accept them and use others.
-func (r *resolver) available(path, want, have, what, mems string) error {
+func (r *resolver) available(path, want, have, what string) {
 	if missing := cgroup.Lacks(want, have); want != "" && missing != "" {
-		return &spec.Error{Fault: spec.FaultCaller, Op: path,
-			Detail: missing + " is not among the " + what + " that a jail may have here: " + have,
-			Remedy: "choose from those"}
+		r.fail(spec.CallerError(path, missing+" is not among the "+what+" that a jail may have here: "+have,
+			"choose from those"))
 	}
-	if mems == "" {
-		return nil
-	}
-	return r.available("limits.cpuset_mems", mems, r.layout.Mems, "memory nodes", "")
 }
 
 // processes returns the limit on processes, init included; a negative value means no limit.
 func (r *resolver) processes() int64 {
-	n := r.spec.Limits.Processes
-	if n == 0 {
-		n = spec.DefaultProcesses
-	}
-	if n > 0 && !r.spec.NoInit {
+	n := cmp.Or(r.Spec.Limits.Processes, spec.DefaultProcesses)
+	if n > 0 && !r.Spec.NoInit {
 		n++
 	}
 	return n
@@ -188,23 +167,21 @@ func (r *resolver) processes() int64 {
 
 // ownsGroup reports whether the payload has the caller's uid on the host and therefore owns the files of its group. In
 // a new user namespace it could mount the hierarchy and lift its limits. brig's filters refuse both.
-func (r *resolver) ownsGroup() bool { return r.Group != nil && !r.host.Drop }
+func (r *resolver) ownsGroup() bool { return r.Group != nil && !r.Host.Drop }
 
 // keepLimits rejects a jail whose payload could lift its own limits.
-func (r *resolver) keepLimits() error {
-	own := r.spec.Seccomp != "unconfined" && !spec.FileProfile(r.spec.Seccomp) && r.host.Missing["seccomp"] == ""
+func (r *resolver) keepLimits() {
+	own := r.Spec.Seccomp != "unconfined" && !spec.FileProfile(r.Spec.Seccomp) && r.Host.Missing["seccomp"] == ""
 	if own || !r.ownsGroup() {
-		return nil
+		return
 	}
-	if r.host.Missing["proc"] != "" {
-		return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp",
-			Detail: "a payload without brig's filter could lift its limits from a user namespace, and " +
-				"without a /proc of the jail's that cannot be forbidden",
-			Remedy: "use the default filter, or no limit of a control group"}
+	if r.Host.Missing["proc"] != "" {
+		r.fail(spec.CallerError("seccomp", "a payload without brig's filter could lift its limits from a user namespace, "+
+			"and without a /proc of the jail's that cannot be forbidden",
+			"use the default filter, or no limit of a control group"))
 	}
 	r.Notes = append(r.Notes, "the payload can make no user namespaces (user.max_user_namespaces is 0 in the jail), from "+
 		"which it could lift its limits")
-	return nil
 }
 
 // groupSlots reserves the slots of the control group's descriptors: the version 1 files, then the version 2 directory.
@@ -212,21 +189,19 @@ func (r *resolver) groupSlots() {
 	if r.Group == nil {
 		return
 	}
-	r.join, r.JoinAt = r.Group.V1Joins(), r.in
-	r.in += program.Slot(len(r.join) + r.Group.V2())
+	r.JoinAt = r.slots(len(r.Group.Branches))
 }
 
 // joinGroup makes the process join its version 1 groups by a write to each file, which takes 15 microseconds. The
 // keeper has opened the files, and its permissions apply (cgroups(7)). clone3(2) has created the process in its version
 // 2 group.
-func (r *resolver) joinGroup() error {
+func (r *resolver) joinGroup() {
 	if r.Group == nil {
-		return nil
+		return
 	}
 	p := r.Jail
-	for i := range r.join {
+	for i := range r.Group.V1Joins() {
 		p.Add("cgroup", unix.SYS_WRITE, (r.JoinAt + program.Slot(i)).Arg(), program.Str("0"), program.Int(1))
 	}
 	p.Add("cgroup", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"))
-	return nil
 }

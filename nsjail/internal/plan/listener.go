@@ -17,9 +17,9 @@ const MinFiles = 4
 // listen makes init the listener of the payload's filter, if the filter kills for any call. Init then reports such a
 // call by name. If that is not possible, the kernel kills the process, and the call stays unknown.
 func (r *resolver) listen() {
-	h := r.host
+	h := r.Host
 	heard, changed := seccomp.NotifyKills(h.Filter)
-	if r.spec.NoInit || r.spec.Seccomp == "unconfined" || h.Missing["seccomp"] != "" || !changed {
+	if r.Spec.NoInit || r.Spec.Seccomp == "unconfined" || h.Missing["seccomp"] != "" || !changed {
 		return
 	}
 	why := h.NoListener
@@ -28,7 +28,7 @@ func (r *resolver) listen() {
 			why = "the profile kills for execve or exit_group, which the start of a payload needs"
 		}
 	}
-	if l, ok := r.spec.Limits.Rlimits["nofile"]; ok && l.Soft >= 0 && l.Soft < MinFiles {
+	if l, ok := r.Spec.Limits.Rlimits["nofile"]; ok && l.Soft >= 0 && l.Soft < MinFiles {
 		why = fmt.Sprintf("the limit of %d open files leaves no room for a listener", l.Soft)
 	}
 	if why != "" {

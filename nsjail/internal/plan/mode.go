@@ -60,17 +60,17 @@ const canShare = runtime.GOARCH == "amd64"
 
 // shapeOf returns the properties on which the order of the phases depends.
 func (r *resolver) shapeOf() shape {
-	s, m := r.spec, r.mode
+	s, m := r.Spec, r.Mode
 	sh := shape{prepared: m.Root != nil, ahead: m.Forked, noInit: s.NoInit, image: s.Rootfs.Path != ""}
 	sh.mountsLater = sh.prepared && MountsComeLater(s)
-	permits := !sh.mountsLater && permitsSuffix(s, r.host)
+	permits := !sh.mountsLater && permitsSuffix(s, r.Host)
 	sh.side = permits && canShare && tricks.SideBySide.On() && !sh.noInit && !sh.image && r.Sockets == nil
 	if sh.prepared {
 		sh.side = sh.side && (m.Net || !m.Root.NoSetns)
 		sh.makesNet, sh.filterFirst = sh.side && !m.Net, permits
 		return sh
 	}
-	sh.side = sh.side && sh.ahead && r.host.Missing["proc"] == ""
+	sh.side = sh.side && sh.ahead && r.Host.Missing["proc"] == ""
 	sh.filterFirst = sh.side
 	return sh
 }

@@ -17,18 +17,18 @@ import (
 const dialSockets = 32
 
 // network decides which sockets of the jail's network namespace the keeper receives.
-func (r *resolver) network() error {
-	s := r.spec
+func (r *resolver) network() {
+	s := r.Spec
 	if s.Net != spec.NetEgress && len(s.Publish) == 0 {
-		return nil
+		return
 	}
-	r.Sockets = &netns.Sockets{Egress: s.Net == spec.NetEgress, IPv6: r.host.IPv6}
+	r.Sockets = &netns.Sockets{Egress: s.Net == spec.NetEgress, IPv6: r.Host.IPv6}
 	if len(s.Publish) > 0 {
 		r.Sockets.Dial = dialSockets
 		r.Notes = append(r.Notes, fmt.Sprintf("published: %v", s.Publish))
 	}
 	if s.Net != spec.NetEgress {
-		return nil
+		return
 	}
 	policy := s.Policy()
 	if r.Sockets.TCP, r.Sockets.All = policy.TCPPorts(); r.Sockets.All {
@@ -36,20 +36,19 @@ func (r *resolver) network() error {
 	}
 	var problem *egress.Problem
 	if r.Sockets.UDP, problem = policy.UDPPorts(); problem != nil {
-		return &spec.Error{Fault: spec.FaultCaller, Op: "egress." + problem.Path, Detail: problem.Reason, Remedy: problem.Fix}
+		r.fail(spec.CallerError("egress."+problem.Path, problem.Reason, problem.Fix))
 	}
 	r.Enforced["net"] += fmt.Sprintf(": %d rules allow, %d deny, by name; every attempt passes the keeper",
 		len(policy.Allow), len(policy.Deny))
 	if r.Sockets.All {
 		r.Enforced["net"] += "; all ports by an nft redirect in the namespace"
 	}
-	return nil
 }
 
 // openSockets makes the jail's first process open the sockets while it has capabilities, and send them to the keeper.
-func (r *resolver) openSockets() error {
+func (r *resolver) openSockets() {
 	if r.Sockets == nil {
-		return nil
+		return
 	}
 	p := r.Jail
 	r.Sockets.Open(p, host.FdSockets)
@@ -61,5 +60,4 @@ func (r *resolver) openSockets() error {
 	p.Add("net", unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(fmt.Sprintf("[%d sockets]", n), fds...),
 		program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
 	p.Add("net", unix.SYS_CLOSE_RANGE, program.Int(host.FdSockets), program.Int(host.FdSockets+n-1), program.Int(0))
-	return nil
 }

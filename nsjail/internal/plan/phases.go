@@ -4,6 +4,10 @@ import (
 	"slices"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/launcher"
+	"brig/rootfs"
+
+	"golang.org/x/sys/unix"
 )
 
 // process is one of the processes that make a jail.
@@ -50,7 +54,7 @@ type phase struct {
 	// needs are the phases that must have ended before this one, if the program has them.
 	needs []string
 	// write appends the operations, or none if the Spec does not need them.
-	write func(*resolver) error
+	write func(*resolver)
 }
 
 // phases is the sequence of phases, each after those that it needs. derive computes each process's steps from it.
@@ -58,17 +62,22 @@ var phases = []phase{
 	{name: "procfs", ahead: true, write: (*resolver).procfs},
 	{name: "identity", ahead: true, needs: []string{"procfs"}, write: (*resolver).identity},
 	{name: "oom score", ahead: true, needs: []string{"procfs"}, write: (*resolver).oomScore},
-	{name: "image procfs", in: inPreparedImage, needs: []string{"identity"}, write: (*resolver).imageProcfs},
+	// the overlay of an image in a prepared root needs a procfs
+	{name: "image procfs", in: inPreparedImage, needs: []string{"identity"},
+		write: func(r *resolver) { rootfs.ProcOver(r.Jail) }},
 	{name: "group", needs: []string{"identity"}, write: (*resolver).joinGroup},
 	{name: "session", ahead: true, write: (*resolver).session},
 	{name: "netns", by: netMaker, in: makesNet, write: (*resolver).makeNet},
 	{name: "lo", by: netMaker, ahead: true, needs: []string{"identity", "netns"}, write: (*resolver).loopback},
 	{name: "bounding set", ahead: true, write: (*resolver).dropBoundingSet},
-	{name: "fd table", in: sharesTable, write: (*resolver).growTable},
+	// for the fixed descriptor numbers, while a single process uses the table
+	{name: "fd table", in: sharesTable, write: func(r *resolver) { rootfs.Widen(r.Jail, launcher.SlotReport) }},
 	{name: "root", by: tree, ahead: true, needs: []string{"procfs", "identity"}, write: (*resolver).beginTree},
-	{name: "system", by: tree, needs: []string{"root"}, write: (*resolver).systemTree},
-	{name: "mounts", by: tree, known: withMounts, needs: []string{"system"}, write: (*resolver).callerMounts},
-	{name: "pivot", by: tree, needs: []string{"system"}, write: (*resolver).pivot},
+	{name: "system", by: tree, needs: []string{"root"},
+		write: func(r *resolver) { r.tree.Add(r.root.Entries[r.everywhere:]) }},
+	{name: "mounts", by: tree, known: withMounts, needs: []string{"system"},
+		write: func(r *resolver) { r.tree.Add(r.own) }},
+	{name: "pivot", by: tree, needs: []string{"system"}, write: func(r *resolver) { r.tree.Enter() }},
 	{name: "names", by: tree, needs: []string{"identity"}, write: (*resolver).names},
 	{name: "sockets", by: netMaker, needs: []string{"lo"}, write: (*resolver).openSockets},
 	{name: "detach", by: tree, needs: []string{"pivot"}, write: (*resolver).detachMounts},
@@ -78,9 +87,10 @@ var phases = []phase{
 	{name: "own root", by: tree, in: sideBySide, needs: []string{"seal", "enter netns"}, write: (*resolver).unshareRoot},
 	{name: "capabilities", by: each, needs: []string{"group", "bounding set", "lo", "names", "sockets", "detach", "seal",
 		"hide init", "own root"}, write: (*resolver).dropCapabilities},
-	{name: "init is done", by: other, in: sideBySide, needs: []string{"capabilities"}, write: noOperation},
+	{name: "init is done", by: other, in: sideBySide, needs: []string{"capabilities"}, write: func(*resolver) {}},
 	{name: "fork", in: hasInit, needs: []string{"session", "capabilities"}, write: (*resolver).fork},
-	{name: "payload session", by: payload, in: hasInit, needs: []string{"fork"}, write: (*resolver).payloadSession},
+	{name: "payload session", by: payload, in: hasInit, needs: []string{"fork"},
+		write: func(r *resolver) { r.Jail.Add("session", unix.SYS_SETSID) }},
 	{name: "streams", by: payload, known: withRun, needs: []string{"payload session"}, write: (*resolver).streams},
 	{name: "limits", by: payload, known: withRun, needs: []string{"group"}, write: (*resolver).rlimits},
 	{name: "workdir", by: payload, known: withRun, needs: []string{"init is done"}, write: (*resolver).workdir},
@@ -207,22 +217,21 @@ func (o *sequence) user(steps []step, done *step) *step {
 	return &steps[at]
 }
 
-func noOperation(*resolver) error { return nil }
-
-// write appends the operations of one part.
-func (r *resolver) write(steps []step) error {
+// write appends the operations of one part, up to an error.
+func (r *resolver) write(steps []step) {
 	fork, own, release := -1, 0, func() {}
 	for i := range steps {
 		st := &steps[i]
+		if r.err != nil {
+			return
+		}
 		if st.by == payloadProcess && i > 0 && steps[i-1].by == initProcess { // the two processes must use different slots
 			own, release = len(r.Jail.Ops)-fork-1, r.Jail.Hold()
 		}
 		if st.join > 0 {
 			r.Jail.Add("init", program.Join, program.Int(st.join))
 		}
-		if err := st.write(r); err != nil {
-			return err
-		}
+		st.write(r)
 		if st.name == "fork" {
 			fork = len(r.Jail.Ops) - 1
 		}
@@ -234,5 +243,4 @@ func (r *resolver) write(steps []step) error {
 		r.Jail.Ops[fork].Args = r.forkArgs(own)
 	}
 	release()
-	return nil
 }

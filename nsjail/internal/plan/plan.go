@@ -56,8 +56,7 @@ type Plan struct {
 
 	Heard    []byte       // the filter to which init listens; nil if the kernel kills
 	listener program.Slot // the slot of the listener
-	execAt   []int        // the indices of the execve operations
-	Exec     []string
+	Exec     []string     // the paths that the command can have, in the order of the execve operations
 }
 
 // Passed is a mount that the keeper makes with the caller's privileges.
@@ -167,9 +166,7 @@ func (p *Plan) watches() (list []string) {
 // resolver is the state of one Resolve.
 type resolver struct {
 	*Plan
-	spec  *spec.Spec
-	host  *host.Host
-	mode  *Mode
+	err   error // the first one; what is planned after it is dropped
 	shape shape
 	root  rootfs.Root
 	own   []rootfs.Entry // the caller's mounts
@@ -178,13 +175,16 @@ type resolver struct {
 	layout     *cgroup.Layout
 	everywhere int          // the number of entries in the root that are the same on every machine
 	newNet     program.Slot // the network namespace that init makes
-	join       []string     // the version 1 hierarchies that the process itself joins
 }
 
 func newResolver(s *spec.Spec, h *host.Host, m *Mode) *resolver {
-	r := &resolver{Plan: &Plan{Spec: s, Host: h, Mode: *m, Enforced: map[string]string{}}, spec: s, host: h}
-	r.mode = &r.Plan.Mode
-	return r
+	return &resolver{Plan: &Plan{Spec: s, Host: h, Mode: *m, Enforced: map[string]string{}}}
+}
+
+func (r *resolver) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
 }
 
 // Resolve is Mode.Resolve for the zero Mode: each jail is made from the host's root (RunnerOptions.Cold).
@@ -209,27 +209,20 @@ func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 		return x.Resolve(s, x.Plan.Host)
 	}
 	r := newResolver(s, m.facts(s, h), m)
-	if err := r.decide(); err != nil {
-		return nil, err
-	}
-	r.Stdio = r.in
-	r.in += 3
-	if err := r.mounts(); err != nil {
-		return nil, err
-	}
+	r.decide()
+	r.Stdio = r.slots(3)
+	r.mounts()
 	r.groupSlots()
 	if r.canDetachMounts() {
-		r.Cycle = r.in
-		r.in += 2
+		r.Cycle = r.slots(2)
 	}
 	r.Jail = program.NewAt(int(r.in), firstSlot)
 	r.shape = r.shapeOf()
 	o := derive(&r.shape)
-	if err := r.write(o.prefix); err != nil {
-		return nil, err
-	}
-	if err := r.finish(o.suffix); err != nil {
-		return nil, err
+	r.write(o.prefix)
+	r.finish(o.suffix)
+	if r.err != nil {
+		return nil, r.err
 	}
 	if m.Note != "" {
 		r.Notes = append(r.Notes, m.Note)
@@ -237,35 +230,47 @@ func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
 	return r.Plan, nil
 }
 
+// slots reserves slots for n descriptors that the keeper passes, and returns the first.
+func (r *resolver) slots(n int) (first program.Slot) {
+	first = r.in
+	r.in += program.Slot(n)
+	return first
+}
+
 // finish appends the steps of the suffix.
-func (r *resolver) finish(suffix []step) error {
-	if err := r.write(suffix); err != nil {
-		return err
-	}
-	if r.Wall = r.spec.Limits.Wall; r.Wall == 0 && !r.spec.TTY {
+func (r *resolver) finish(suffix []step) {
+	r.write(suffix)
+	if r.Wall = r.Spec.Limits.Wall; r.Wall == 0 && !r.Spec.TTY {
 		r.Wall = spec.DefaultWall
 	}
 	r.Wall = max(r.Wall, 0)
-	r.Notes = append(append(r.Notes, r.host.FilterNotes...), r.host.Partial...)
-	return nil
+	r.Notes = append(append(r.Notes, r.Host.FilterNotes...), r.Host.Partial...)
 }
 
 // require reports whether a mechanism can be used, and records what enforces it. A missing one is an error unless the
 // Spec lists it under Optional, or unless there is a fallback and the Spec does not list it under Require.
-func (r *resolver) require(name, by, missing, fallback string) (bool, error) {
+func (r *resolver) require(name, by, missing, fallback string) bool {
+	ok, err := r.enforce(name, by, missing, fallback)
+	if err != nil {
+		r.fail(err)
+	}
+	return ok
+}
+
+// enforce is require for a caller that words the error.
+func (r *resolver) enforce(name, by, missing, fallback string) (bool, *spec.Error) {
 	switch {
 	case missing == "":
 		r.Enforced[name] = by
 		return true, nil
-	case slices.Contains(r.spec.Optional, name):
+	case slices.Contains(r.Spec.Optional, name):
 		r.Enforced[name] = "not enforced: " + missing + " (optional)"
-		return false, nil
-	case fallback != "" && !slices.Contains(r.spec.Require, name):
+	case fallback != "" && !slices.Contains(r.Spec.Require, name):
 		r.Enforced[name] = fallback + " (" + missing + ")"
-		return false, nil
+	default:
+		return false, spec.HostError(name, missing, "mend that, or accept a jail without it: --optional "+name)
 	}
-	return false, &spec.Error{Fault: spec.FaultHost, Op: name, Detail: missing,
-		Remedy: "mend that, or accept a jail without it: --optional " + name}
+	return false, nil
 }
 
 // Processors returns the largest number of processors that the jail can keep busy.

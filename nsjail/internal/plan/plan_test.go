@@ -263,7 +263,7 @@ func TestPlansHoldTheLaws(t *testing.T) {
 		if strings.HasPrefix(p.Enforced["seccomp"], "not enforced") {
 			return
 		}
-		if at := last["seccomp"]; p.Jail.Ops[at].NR != unix.SYS_SECCOMP || last["caps"] > at || n-1-at != len(p.execAt) {
+		if at := last["seccomp"]; p.Jail.Ops[at].NR != unix.SYS_SECCOMP || last["caps"] > at || n-1-at != len(p.Exec) {
 			t.Errorf("%s: operation %d is %s", name, at+1, p.Jail.Ops[at].Call())
 		}
 		for _, label := range []string{"mount", "rootfs", "pivot", "dev", "uts", "net", "user"} {

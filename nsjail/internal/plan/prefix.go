@@ -54,23 +54,18 @@ func NewPrefix(s *spec.Spec, h *host.Host, m *Mode) (*Prefix, error) {
 	r := &x.base
 	x.Plan = r.Plan
 	r.Prepared = m.Root.Steps
-	if err := r.decide(); err != nil {
-		return nil, err
-	}
+	r.decide()
 	if r.shape = r.shapeOf(); !r.shape.mountsLater {
-		if err := r.mounts(); err != nil {
-			return nil, err
-		}
+		r.mounts()
 	}
 	r.groupSlots()
 	if m.Net {
-		r.Netns = r.in
-		r.in++
+		r.Netns = r.slots(1)
 	}
 	r.Jail = program.New(int(r.in))
 	x.order = derive(&r.shape)
-	if err := r.write(x.order.prefix); err != nil {
-		return nil, err
+	if r.write(x.order.prefix); r.err != nil {
+		return nil, r.err
 	}
 	x.first = r.Jail.Park("park", launcher.SlotReport)
 	r.Prefix = r.Jail
@@ -82,16 +77,14 @@ func (x *Prefix) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
 	r, p := x.base, *x.Plan
 	p.Spec, p.Host = s, h
 	p.Enforced, p.Notes, p.Passed = maps.Clone(p.Enforced), slices.Clone(p.Notes), slices.Clone(p.Passed)
-	r.Plan, r.spec, r.host, r.mode = &p, s, h, &p.Mode
+	r.Plan = &p
 	r.in = x.first
-	r.Stdio = r.in
-	r.in += 3
+	r.Stdio = r.slots(3)
 	if r.shape.mountsLater {
-		if err := r.mounts(); err != nil {
-			return nil, err
-		}
+		r.mounts()
 	}
 	r.Jail = r.Prefix.Rest(int(r.in - x.first))
 	r.tree = x.base.tree.On(r.Jail)
-	return &p, r.finish(x.order.suffix)
+	r.finish(x.order.suffix)
+	return &p, r.err
 }

@@ -70,7 +70,7 @@ func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 
 // preparedEntries returns the host's directories and devices, and the /etc of a default jail.
 func preparedEntries(h *host.Host, w *PreparedRoot, copies map[string][]rootfs.Entry) []rootfs.Entry {
-	r := &resolver{spec: &spec.Spec{}, host: h}
+	r := newResolver(&spec.Spec{}, h, &Mode{})
 	w.etc = true
 	r.add(rootfs.Entry{Kind: rootfs.Dir, Target: "var/empty", Mode: 0o555})
 	r.add(rootfs.Entry{Kind: rootfs.Dir, Label: "proc", Target: "proc", Mode: 0o555})

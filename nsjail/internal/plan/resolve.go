@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -32,15 +33,14 @@ func FlagNames(flags uint64) []string {
 	return names
 }
 
-func (r *resolver) namespaces() error {
-	h := r.host
+func (r *resolver) namespaces() {
+	h := r.Host
 	if !h.Kernel.AtLeast(host.MinKernel.Major, host.MinKernel.Minor) {
-		return &spec.Error{Fault: spec.FaultHost, Op: "kernel",
-			Detail: fmt.Sprintf("Linux %d.%d is older than %d.%d, which mount_setattr(2) needs",
-				h.Kernel.Major, h.Kernel.Minor, host.MinKernel.Major, host.MinKernel.Minor), Remedy: "use a newer kernel"}
+		r.fail(spec.HostError("kernel", fmt.Sprintf("Linux %d.%d is older than %d.%d, which mount_setattr(2) needs",
+			h.Kernel.Major, h.Kernel.Minor, host.MinKernel.Major, host.MinKernel.Minor), "use a newer kernel"))
 	}
 	if why := h.Missing["user"]; why != "" {
-		return &spec.Error{Fault: spec.FaultHost, Op: "user", Detail: "no user namespace can be made", Remedy: why}
+		r.fail(spec.HostError("user", "no user namespace can be made", why))
 	}
 	if h.UID == 0 && !h.Drop {
 		r.Notes = append(r.Notes, "the caller is root of a user namespace; the payload runs as that user of the host")
@@ -50,12 +50,9 @@ func (r *resolver) namespaces() error {
 	for _, n := range []string{"mount", "pid", "ipc", "uts", "cgroup"} {
 		r.Enforced[n] = "new namespace"
 	}
-	uid, gid, err := spec.ParseUser(r.user())
-	if err != nil {
-		return err
-	}
+	uid, gid := r.ids()
 	r.Enforced["user"] = fmt.Sprintf("new namespace; %d:%d is %d:%d on the host", uid, gid, h.PayloadUID, h.PayloadGID)
-	if r.spec.Net == spec.NetHost {
+	if r.Spec.Net == spec.NetHost {
 		r.Enforced["net"] = "not enforced: the host's network (--net host)"
 		r.Notes = append(r.Notes, "--net host: the payload reaches everything that this machine reaches, loopback services "+
 			"and abstract sockets too")
@@ -68,24 +65,23 @@ func (r *resolver) namespaces() error {
 		}
 	}
 	r.Drop = DropFor(h)
-	return r.network()
+	r.network()
 }
 
 // netIsReady reports whether the jail starts in an existing network namespace with lo up.
-func (r *resolver) netIsReady() bool { return r.mode.Net && r.net() == spec.NetLoopback }
+func (r *resolver) netIsReady() bool { return r.Mode.Net && r.net() == spec.NetLoopback }
 
-func (r *resolver) net() spec.Net {
-	if r.spec.Net == "" {
-		return spec.NetLoopback
-	}
-	return r.spec.Net
-}
+func (r *resolver) net() spec.Net { return cmp.Or(r.Spec.Net, spec.NetLoopback) }
 
-func (r *resolver) user() string {
-	if r.spec.User == "" {
-		return fmt.Sprintf("%d:%d", spec.DefaultUID, spec.DefaultGID)
+func (r *resolver) hostname() string { return cmp.Or(r.Spec.Hostname, spec.DefaultHostname) }
+
+// ids returns the payload's identity in the jail.
+func (r *resolver) ids() (uid, gid uint32) {
+	if r.Spec.User == "" {
+		return spec.DefaultUID, spec.DefaultGID
 	}
-	return r.spec.User
+	uid, gid, _ = spec.ParseUser(r.Spec.User) // Check has parsed it
+	return uid, gid
 }
 
 // DropFor returns the program with which the launcher drops root's privileges; nil if the caller is not root.
@@ -136,20 +132,19 @@ func (r *resolver) writeAt(label string, dir program.Arg, name, text string) {
 }
 
 // procfs mounts the jail's procfs for the phases before the root is complete.
-func (r *resolver) procfs() error {
-	if r.host.Missing["proc"] == "" {
+func (r *resolver) procfs() {
+	if r.Host.Missing["proc"] == "" {
 		r.root.Proc = rootfs.Procfs(r.Jail)
 	}
-	return nil
 }
 
 // identity maps one uid and one gid: user_namespaces(7).
-func (r *resolver) identity() error {
-	uid, gid, _ := spec.ParseUser(r.user()) // namespaces has parsed it
+func (r *resolver) identity() {
+	uid, gid := r.ids()
 	r.writeSelf("user", "setgroups", "deny")
 	// fixed width: a launcher forked early writes these before it has the program
-	r.writeSelf("user", "uid_map", fmt.Sprintf("%d %10d 1", uid, r.host.PayloadUID))
-	r.writeSelf("user", "gid_map", fmt.Sprintf("%d %10d 1", gid, r.host.PayloadGID))
+	r.writeSelf("user", "uid_map", fmt.Sprintf("%d %10d 1", uid, r.Host.PayloadUID))
+	r.writeSelf("user", "gid_map", fmt.Sprintf("%d %10d 1", gid, r.Host.PayloadGID))
 	if r.root.Proc != 0 {
 		r.ofUser("inotify", "max_inotify_instances", spec.DefaultInotify)
 		r.ofUser("inotify", "max_inotify_watches", spec.DefaultWatches)
@@ -157,7 +152,6 @@ func (r *resolver) identity() error {
 	if r.ownsGroup() && r.root.Proc != 0 {
 		r.ofUser("user", "max_user_namespaces", 0)
 	}
-	return nil
 }
 
 // ofUser limits one kind of object that the kernel counts per user, in the jail's user namespace: namespaces(7), sysctl
@@ -169,15 +163,8 @@ func (r *resolver) ofUser(label, name string, n int) {
 
 // oomScore makes the OOM killer prefer the jail to its keeper, which must outlive it. The process no longer shares its
 // memory: otherwise the kernel would have to look at every process of the machine.
-func (r *resolver) oomScore() error {
+func (r *resolver) oomScore() {
 	r.writeSelf("user", "oom_score_adj", strconv.Itoa(jailOOMScore))
-	return nil
-}
-
-// imageProcfs mounts the procfs that the overlay of an image needs in a prepared root.
-func (r *resolver) imageProcfs() error {
-	rootfs.ProcOver(r.Jail)
-	return nil
 }
 
 // jailOOMScore makes the OOM killer choose a process of a jail before any other on the machine, and of these the
@@ -186,25 +173,24 @@ func (r *resolver) imageProcfs() error {
 const jailOOMScore = 1000
 
 // session leaves the caller's session and its keyrings.
-func (r *resolver) session() error {
+func (r *resolver) session() {
 	p := r.Jail
-	if r.mode.Forked {
+	if r.Mode.Forked {
 		p.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"),
 			program.Named(int(unix.SIGKILL), "SIGKILL"))
 	}
 	// in a prepared root init stays in the launcher's session, which has no terminal, and the payload starts a new one
-	if r.mode.Root == nil || r.spec.NoInit {
+	if r.Mode.Root == nil || r.Spec.NoInit {
 		p.Add("session", unix.SYS_SETSID)
 	}
 	op := p.Add("session", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING,
 		"KEYCTL_JOIN_SESSION_KEYRING"), program.Named(0, "NULL"))
 	r.Enforced["keyring"] = "new session keyring"
-	if slices.Contains(r.spec.Optional, "keyring") {
+	if slices.Contains(r.Spec.Optional, "keyring") {
 		// an outer filter may refuse keyctl(2), or the kernel may lack it
 		op.May(unix.EPERM, unix.ENOSYS)
 		r.Enforced["keyring"] = "new session keyring if permitted (optional)"
 	}
-	return nil
 }
 
 // capNames returns the names of the capabilities that a launcher may keep.
@@ -225,21 +211,15 @@ func capNames(set uint32) string {
 	return strings.Join(names, "|")
 }
 
-func (r *resolver) names() error {
-	p := r.Jail
-	name := r.spec.Hostname
-	if name == "" {
-		name = spec.DefaultHostname
-	}
-	p.Add("uts", unix.SYS_SETHOSTNAME, program.Str(name), program.Int(len(name)))
-	p.Add("uts", unix.SYS_SETDOMAINNAME, program.Str("(none)"), program.Int(len("(none)")))
-	return nil
+func (r *resolver) names() {
+	name := r.hostname()
+	r.Jail.Add("uts", unix.SYS_SETHOSTNAME, program.Str(name), program.Int(len(name)))
+	r.Jail.Add("uts", unix.SYS_SETDOMAINNAME, program.Str("(none)"), program.Int(len("(none)")))
 }
 
 // loopback brings lo up.
-func (r *resolver) loopback() error {
+func (r *resolver) loopback() {
 	if r.net() != spec.NetHost && r.net() != spec.NetNone && !r.netIsReady() {
 		netns.Loopback(r.Jail)
 	}
-	return nil
 }

@@ -14,20 +14,17 @@ import (
 )
 
 // rlimits sets the limits in a fixed order. RLIMIT_CORE is already set.
-func (r *resolver) rlimits() error {
+func (r *resolver) rlimits() {
 	for _, name := range spec.RlimitNames() {
-		if name == "core" {
-			continue
-		}
-		if err := r.rlimit(name); err != nil {
-			return err
+		if name != "core" {
+			r.rlimit(name)
 		}
 	}
-	if cpu := r.spec.Limits.CPUTime; cpu > 0 {
+	if cpu := r.Spec.Limits.CPUTime; cpu > 0 {
 		s := int64(math.Ceil(float64(cpu) / 1e9))
-		if hard := r.host.HardLimits["cpu"]; hard >= 0 && s > hard {
-			return &spec.Error{Fault: spec.FaultCaller, Op: "limits.cpu_time",
-				Detail: fmt.Sprintf("%ds is above the caller's own RLIMIT_CPU, %ds", s, hard), Remedy: "lower it"}
+		if hard := r.Host.HardLimits["cpu"]; hard >= 0 && s > hard {
+			r.fail(spec.CallerError("limits.cpu_time", fmt.Sprintf("%ds is above the caller's own RLIMIT_CPU, %ds", s, hard),
+				"lower it"))
 		}
 		if !strings.HasPrefix(r.Enforced["cpu_time"], "RLIMIT_CPU") { // only the fallback of the keeper's clock
 			s++
@@ -35,24 +32,23 @@ func (r *resolver) rlimits() error {
 		// one second between SIGXCPU and SIGKILL
 		r.setRlimit(unix.RLIMIT_CPU, "cpu", spec.Rlimit{Soft: s, Hard: s + 1})
 	}
-	return nil
 }
 
 // rlimit sets the limit to the Spec's value or the default, at most the caller's.
-func (r *resolver) rlimit(name string) error {
-	want, named := r.spec.Limits.Rlimits[name]
+func (r *resolver) rlimit(name string) {
+	want, named := r.Spec.Limits.Rlimits[name]
 	if !named {
 		var ok bool
 		if want, ok = spec.DefaultRlimits[name]; !ok {
-			return nil
+			return
 		}
 	}
-	hard := r.host.HardLimits[name]
+	hard := r.Host.HardLimits[name]
 	if hard >= 0 && (want.Hard < 0 || want.Hard > hard) {
 		if named {
-			return &spec.Error{Fault: spec.FaultCaller, Op: "limits.rlimits." + name,
-				Detail: fmt.Sprintf("the hard limit %d is above the caller's own, %d", want.Hard, hard),
-				Remedy: "lower it, or raise the caller's with ulimit -H"}
+			r.fail(spec.CallerError("limits.rlimits."+name,
+				fmt.Sprintf("the hard limit %d is above the caller's own, %d", want.Hard, hard),
+				"lower it, or raise the caller's with ulimit -H"))
 		}
 		want = spec.Rlimit{Soft: min(want.Soft, hard), Hard: hard}
 	}
@@ -60,7 +56,6 @@ func (r *resolver) rlimit(name string) error {
 		want = spec.Rlimit{Soft: 1, Hard: cmp.Or(want.Hard, 1)}
 	}
 	r.setRlimit(spec.RlimitNumbers()[name], name, want)
-	return nil
 }
 
 func (r *resolver) setRlimit(number int, name string, l spec.Rlimit) {

@@ -19,30 +19,23 @@ const (
 )
 
 // static resolves the entries of the jail's root except the caller's mounts, in the order of their creation.
-func (r *resolver) static() error {
+func (r *resolver) static() {
 	r.root.Size, r.root.Inodes = int64(spec.DefaultTmpfsSize), spec.DefaultTmpfsInodes
-	if r.spec.Rootfs.Path != "" {
-		if err := r.image(); err != nil {
-			return err
-		}
-		r.devices()
-		if err := r.proc(); err != nil {
-			return err
-		}
+	image, overlay := r.Spec.Rootfs.Path != "", false
+	if image {
+		r.image()
 	} else {
-		overlay, err := r.usr()
-		if err != nil {
-			return err
-		}
-		r.devices()
-		if err := r.proc(); err != nil {
-			return err
-		}
+		overlay = r.usr()
+	}
+	r.devices()
+	r.proc()
+	if !image {
 		r.skeleton(overlay)
 	}
-	r.hide()
+	if r.Host.Missing["proc"] == "" { // what only some kernels have
+		r.masks(false)
+	}
 	r.scratch()
-	return nil
 }
 
 func (r *resolver) add(e rootfs.Entry) { r.root.Entries = append(r.root.Entries, e) }
@@ -54,54 +47,44 @@ func (r *resolver) link(target, text string) {
 }
 
 // image makes the caller's directory the root.
-func (r *resolver) image() error {
-	src := r.host.Sources["rootfs"]
-	img := &rootfs.Image{Writable: r.spec.Rootfs.Writable}
-	overlay, err := r.require("overlay", "writable layer in memory", src.NoOverlay, "bind")
-	if err != nil {
-		return err
+func (r *resolver) image() {
+	src := r.Host.Sources["rootfs"]
+	img := &rootfs.Image{Writable: r.Spec.Rootfs.Writable}
+	img.Overlay = r.require("overlay", "writable layer in memory", src.NoOverlay, "bind")
+	if img.Writable && !img.Overlay {
+		r.fail(spec.HostError("rootfs.writable", src.NoOverlay, "use the tree read-only"))
 	}
-	if img.Writable && !overlay {
-		return &spec.Error{Fault: spec.FaultHost, Op: "rootfs.writable", Detail: src.NoOverlay,
-			Remedy: "use the tree read-only"}
-	}
-	img.Overlay = overlay
-	if img.Source, err = r.source("rootfs", "/", attrRead); err != nil {
-		return err
-	}
+	img.Source = r.source("rootfs", "/", attrRead)
 	r.root.Size, r.root.Inodes = int64(spec.DefaultRootSize), 1<<20
-	if s := r.spec.Rootfs.Size; s > 0 {
+	if s := r.Spec.Rootfs.Size; s > 0 {
 		r.root.Size = int64(s)
 	}
 	r.root.Image = img
-	return nil
 }
 
 // usr adds the host's /usr and related directories. With the devices and procfs, they come first in every default jail,
 // so that a launcher forked early can mount them before it has the program (launcher.Ahead).
-func (r *resolver) usr() (overlay bool, err error) {
+func (r *resolver) usr() (overlay bool) {
 	why := ""
-	for _, d := range r.host.System {
+	for _, d := range r.Host.System {
 		if d.Link == "" && d.NoOverlay != "" {
 			why = d.NoOverlay
 		}
 	}
-	if overlay, err = r.require("overlay", "private overlays of the system's directories", why, "bind"); err != nil {
-		return false, err
-	}
-	for _, d := range r.host.System {
+	overlay = r.require("overlay", "private overlays of the system's directories", why, "bind")
+	for _, d := range r.Host.System {
 		if d.Link == "" && !strings.HasPrefix(d.Name, "etc/") {
 			r.systemDir(d, overlay)
 		}
 	}
-	return overlay, nil
+	return overlay
 }
 
 func (r *resolver) systemDir(d host.SystemDir, overlay bool) {
 	e := rootfs.Entry{Kind: rootfs.Bind, Target: d.Name, Source: rootfs.Source{Path: "/" + d.Name, Dir: true},
 		Attr: attrRead}
 	if overlay {
-		e.Kind, e.Source.Mounted = rootfs.Overlay, r.mode.Root != nil
+		e.Kind, e.Source.Mounted = rootfs.Overlay, r.Mode.Root != nil
 	}
 	r.add(e)
 }
@@ -121,12 +104,12 @@ func (r *resolver) skeleton(overlay bool) {
 	}
 	r.everywhere = len(r.root.Entries)
 	covered := overlay && !prepared && r.etcDirs() > 1 &&
-		(r.mode.Root == nil && r.host.NoEtcOverlay == "" || r.mode.Root != nil && r.mode.Root.etc)
+		(r.Mode.Root == nil && r.Host.NoEtcOverlay == "" || r.Mode.Root != nil && r.Mode.Root.etc)
 	if covered {
-		src := rootfs.Source{Path: "/etc", Dir: true, Mounted: r.mode.Root != nil}
+		src := rootfs.Source{Path: "/etc", Dir: true, Mounted: r.Mode.Root != nil}
 		r.add(rootfs.Entry{Kind: rootfs.Cover, Label: "etc", Source: src, Attr: attrRead})
 	}
-	for _, d := range r.host.System {
+	for _, d := range r.Host.System {
 		switch etc := strings.HasPrefix(d.Name, "etc/"); {
 		case d.Link != "" && !(etc && prepared):
 			r.link(d.Name, d.Link)
@@ -142,8 +125,8 @@ func (r *resolver) skeleton(overlay bool) {
 	} else {
 		r.etcOfHost(covered)
 	}
-	if r.host.CPUs != "" {
-		r.add(rootfs.Entry{Kind: rootfs.File, Target: cpuDir + "/online", Text: r.host.CPUs + "\n", Mode: 0o444})
+	if r.Host.CPUs != "" {
+		r.add(rootfs.Entry{Kind: rootfs.File, Target: cpuDir + "/online", Text: r.Host.CPUs + "\n", Mode: 0o444})
 	}
 }
 
@@ -157,7 +140,7 @@ func (r *resolver) covered(name string, dir bool) {
 
 // etcDirs returns the number of directories of the host's /etc that the jail shows.
 func (r *resolver) etcDirs() (n int) {
-	for _, d := range r.host.System {
+	for _, d := range r.Host.System {
 		if d.Link == "" && strings.HasPrefix(d.Name, "etc/") {
 			n++
 		}
@@ -167,21 +150,18 @@ func (r *resolver) etcDirs() (n int) {
 
 // preparedEtc reports whether the prepared root contains the jail's complete /etc.
 func (r *resolver) preparedEtc(overlay bool) bool {
-	return overlay && r.mode.Root != nil && r.mode.Root.etc && r.spec.User == "" && r.spec.Hostname == "" &&
-		!mountsEtc(r.spec)
+	return overlay && r.Mode.Root != nil && r.Mode.Root.etc && r.Spec.User == "" && r.Spec.Hostname == "" &&
+		!mountsEtc(r.Spec)
 }
 
 // etc adds an /etc that reveals nothing about the host. Its users and groups are those of every Debian system.
 func (r *resolver) etc() {
-	uid, gid, _ := spec.ParseUser(r.user()) // namespaces has parsed it
+	uid, gid := r.ids()
+	name := r.hostname()
 	file := func(name, text string) {
-		if r.net() != spec.NetHost || !slices.Contains(r.host.Files, "etc/"+name) {
+		if r.net() != spec.NetHost || !slices.Contains(r.Host.Files, "etc/"+name) {
 			r.add(rootfs.Entry{Kind: rootfs.File, Label: "etc", Target: "etc/" + name, Text: text, Mode: 0o444})
 		}
-	}
-	name := r.spec.Hostname
-	if name == "" {
-		name = spec.DefaultHostname
 	}
 	passwd, group, root := "", "", spec.DefaultHome
 	if uid != 0 {
@@ -204,7 +184,7 @@ func (r *resolver) etc() {
 
 // etcOfHost adds public files of the host that programs need: as binds below a Cover, or as copies.
 func (r *resolver) etcOfHost(covered bool) {
-	for _, f := range r.host.Files {
+	for _, f := range r.Host.Files {
 		if covered && !slices.Contains(host.NetEtc, f) { // these can be symbolic links
 			r.covered(f, false)
 			continue
@@ -223,7 +203,7 @@ func (r *resolver) nodes() {
 func (r *resolver) devices() {
 	dev := func(e rootfs.Entry) { e.Label = "dev"; e.Target = "dev/" + e.Target; r.add(e) }
 	kind := rootfs.Dir // read-only with the rest of a minimal root
-	if r.spec.Rootfs.Path != "" {
+	if r.Spec.Rootfs.Path != "" {
 		kind = rootfs.Scratch // covers the content of an image
 	}
 	r.add(rootfs.Entry{Kind: kind, Label: "dev", Target: "dev", Mode: 0o755})
@@ -243,32 +223,20 @@ func mode(s string, otherwise uint32) uint32 {
 	return otherwise
 }
 
-func (r *resolver) proc() error {
-	ok, err := r.require("proc", "the jail's own procfs, masked", r.host.Missing["proc"], "")
-	if err != nil {
-		return err
-	}
-	if !ok {
+func (r *resolver) proc() {
+	if !r.require("proc", "the jail's own procfs, masked", r.Host.Missing["proc"], "") {
 		r.add(rootfs.Entry{Kind: rootfs.Dir, Label: "proc", Target: "proc", Mode: 0o555})
 		r.Notes = append(r.Notes, "without a /proc of its own the jail has no limits on inotify(7) but the user's")
-		return nil
+		return
 	}
 	r.add(rootfs.Entry{Kind: rootfs.Proc, Label: "proc", Target: "proc"})
 	r.masks(true)
-	return nil
 }
 
-// hide covers the files of procfs that exist in some kernels only and that the payload must not read or write.
-func (r *resolver) hide() {
-	if r.host.Missing["proc"] == "" {
-		r.masks(false)
-	}
-}
-
-// masks covers the files of procfs that every kernel has, or those that only some have.
+// masks covers the files of procfs that the payload must not read or write: those that every kernel has, or the others.
 func (r *resolver) masks(always bool) {
 	_, readOnly := host.Masks()
-	for _, f := range r.host.ProcFiles {
+	for _, f := range r.Host.ProcFiles {
 		kind := rootfs.Mask
 		if slices.Contains(readOnly, f.Name) {
 			kind = rootfs.Sealed
@@ -284,7 +252,7 @@ var scratchDirs = []string{"/dev/shm", "/tmp", spec.DefaultWorkdir, "/output", s
 // scratch adds the writable directories that the Spec does not mount itself. They share one tmpfs and its limits.
 func (r *resolver) scratch() {
 	own := map[string]bool{}
-	for _, m := range r.spec.Mounts {
+	for _, m := range r.Spec.Mounts {
 		own[m.Target] = true
 	}
 	for _, d := range scratchDirs {
@@ -292,7 +260,7 @@ func (r *resolver) scratch() {
 		if d == spec.DefaultHome {
 			mode = 0o700
 		}
-		if !own[d] && (r.spec.Rootfs.Path == "" || d != "/output" && d != spec.DefaultHome) {
+		if !own[d] && (r.Spec.Rootfs.Path == "" || d != "/output" && d != spec.DefaultHome) {
 			r.add(rootfs.Entry{Kind: rootfs.Scratch, Label: "scratch", Target: d[1:], Mode: mode})
 		}
 	}

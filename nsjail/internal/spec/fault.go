@@ -85,3 +85,13 @@ func (p Problem) Error() string { return p.Path + ": " + p.Reason + "; " + p.Fix
 func (p Problem) AsError() error {
 	return &Error{Fault: FaultCaller, Op: p.Path, Detail: p.Reason, Remedy: p.Fix}
 }
+
+// CallerError returns an Error that the caller can mend.
+func CallerError(op, detail, remedy string) *Error {
+	return &Error{Fault: FaultCaller, Op: op, Detail: detail, Remedy: remedy}
+}
+
+// HostError returns an Error that lies with the machine.
+func HostError(op, detail, remedy string) *Error {
+	return &Error{Fault: FaultHost, Op: op, Detail: detail, Remedy: remedy}
+}
