@@ -6,7 +6,6 @@ import (
 	"os"
 	"sync"
 
-	"brig/internal/program"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
@@ -230,15 +229,8 @@ func (r *Runner) dropRoot(p *plan.Plan) error {
 		r.dropped = p.Host
 		return nil
 	}
-	// every request carries a report socket, but this program reports nothing
-	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
+	if err = launcher.Perform(r.launcher, "drop", p.Drop); err == nil {
+		r.dropped = p.Host
 	}
-	defer unix.Close(null)
-	if _, err := r.launcher.Do(p.Drop, program.Request{Kind: program.Self, Cgroup: -1}, null); err != nil {
-		return launcher.StepError("drop", p.Drop, err)
-	}
-	r.dropped = p.Host
-	return nil
+	return err
 }

@@ -109,21 +109,20 @@ func (s *volumeHelper) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 	if s.closed {
 		return nil, os.ErrClosed
 	}
-	if err := s.open(r); err != nil {
+	h := r.tree.modes[0].Root.Host
+	if err := s.open(h, r.launcher); err != nil {
 		return nil, err
 	}
 	s.last++
-	v := &Volume{id: "v" + strconv.Itoa(s.last), store: s, uid: r.tree.modes[0].Root.Host.PayloadUID,
-		gid: r.tree.modes[0].Root.Host.PayloadGID}
-	if !r.tree.modes[0].Root.Host.Drop {
-		v.uid, v.gid = r.tree.modes[0].Root.Host.UID, r.tree.modes[0].Root.Host.GID
+	v := &Volume{id: "v" + strconv.Itoa(s.last), store: s, uid: h.UID, gid: h.GID}
+	if h.Drop {
+		v.uid, v.gid = h.PayloadUID, h.PayloadGID
 	}
 	p := program.New(3)
 	m := rootfs.Volume(p, "volume", launcher.SlotUser, v.id, int64(o.Size), o.Inodes, o.Dirs)
-	plan.PassFD(p, "volume", m, "[volume]")
-	fd, err := launcher.Ask(s.launcher, p, s.place)
+	fd, err := askFor(s.launcher, p, m, "[volume]", s.place)
 	if err != nil {
-		return nil, launcher.StepError("volume", p, err)
+		return nil, err
 	}
 	defer unix.Close(fd)
 	root, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -135,50 +134,32 @@ func (s *volumeHelper) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 	return v, nil
 }
 
+// askFor appends to a program that it sends a descriptor, performs it and returns the descriptor.
+func askFor(l *launcher.Launcher, p *program.Program, send program.Slot, what string, fds ...int) (int, error) {
+	plan.PassFD(p, "volume", send, what)
+	fd, err := launcher.Ask(l, p, fds...)
+	return fd, launcher.StepError("volume", p, err)
+}
+
 // open starts the launcher on first use.
-func (s *volumeHelper) open(r *Runner) (err error) {
+func (s *volumeHelper) open(h *host.Host, first *launcher.Launcher) error {
 	if s.launcher != nil {
 		return nil
 	}
-	st, err := launcher.Start()
+	l, err := warm.StartHelper(h, first)
 	if err != nil {
 		return err
 	}
-	place, err := openStore(st, r)
-	if err != nil {
-		return errors.Join(err, st.Close())
+	p := program.New(2)
+	if h.Drop { // otherwise the helper has a mount namespace of its own
+		p.Add("volume", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNS, "CLONE_NEWNS"))
 	}
-	s.launcher, s.place, s.volumes = st, place, map[string]*Volume{}
+	place, err := askFor(l, p, rootfs.VolumeStore(p, "volume"), "[place]")
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	s.launcher, s.place, s.volumes = l, place, map[string]*Volume{}
 	return nil
-}
-
-func openStore(st *launcher.Launcher, r *Runner) (place int, err error) {
-	h := r.tree.modes[0].Root.Host
-	p := program.New(3)
-	in := []int{}
-	if h.Drop {
-		drop := plan.DropProgram(h, plan.RootCaps, plan.RootCaps)
-		if err := launcher.Perform(st, drop); err != nil {
-			return -1, launcher.StepError("volume", drop, err)
-		}
-		p = program.New(2)
-	} else {
-		ns, err := warm.UserNamespace(r.launcher)
-		if err != nil {
-			return -1, err
-		}
-		defer unix.Close(ns)
-		in = append(in, ns)
-		p.Add("volume", unix.SYS_SETNS, launcher.SlotUser.Arg(), program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
-	}
-	p.Add("volume", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNS, "CLONE_NEWNS"))
-	m := rootfs.VolumeStore(p, "volume")
-	plan.PassFD(p, "volume", m, "[place]")
-	place, err = launcher.Ask(st, p, in...)
-	if err != nil {
-		return -1, launcher.StepError("volume", p, err)
-	}
-	return place, nil
 }
 
 // mount clones the mount of a volume's directory for a jail.
@@ -191,12 +172,7 @@ func (s *volumeHelper) mount(src *host.Source, attr uint64) (int, error) {
 	}
 	p := program.New(3)
 	t := rootfs.VolumeTree(p, "volume", launcher.SlotUser, src.Below, attr)
-	plan.PassFD(p, "volume", t, "[mount]")
-	fd, err := launcher.Ask(s.launcher, p, int(v.root.Fd()))
-	if err != nil {
-		return -1, launcher.StepError("volume", p, err)
-	}
-	return fd, nil
+	return askFor(s.launcher, p, t, "[mount]", int(v.root.Fd()))
 }
 
 // look adds to the Host the volumes that the Spec's mounts name.
@@ -221,10 +197,7 @@ func (s *volumeHelper) look(jail *spec.Spec, h *host.Host) error {
 func (s *volumeHelper) detach(v *Volume) error {
 	p := program.New(3)
 	rootfs.DropVolume(p, "volume", launcher.SlotUser, v.id)
-	if err := launcher.Perform(s.launcher, p, s.place); err != nil {
-		return launcher.StepError("volume", p, err)
-	}
-	return nil
+	return launcher.Perform(s.launcher, "volume", p, s.place)
 }
 
 func (s *volumeHelper) drop(v *Volume) error {

@@ -6,13 +6,14 @@ import (
 	"syscall"
 
 	"brig/internal/program"
+	"brig/internal/sys"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
 
-// Perform makes a launcher perform a program that returns no descriptor.
-func Perform(st *Launcher, p *program.Program, fds ...int) error {
+// Perform makes a launcher perform a program that returns no descriptor. Its error names the failed step, or phase.
+func Perform(st *Launcher, phase string, p *program.Program, fds ...int) error {
 	report, far, err := ReportSocket()
 	if err != nil {
 		return err
@@ -20,7 +21,7 @@ func Perform(st *Launcher, p *program.Program, fds ...int) error {
 	defer report.Close()
 	defer unix.Close(far)
 	_, err = st.Do(p, program.Request{Kind: program.Self, Cgroup: -1}, append([]int{far}, fds...)...)
-	return err
+	return StepError(phase, p, err)
 }
 
 // Ask makes a launcher perform a program, and returns the one descriptor that the program sends.
@@ -71,12 +72,12 @@ func Socketpair(kind int) (sv [2]int, err error) {
 	return sv, err
 }
 
-// StepError returns an error that names the failed operation of a program.
+// StepError returns an error that names the failed operation of a program, or nil if err is nil.
 func StepError(phase string, p *program.Program, err error) error {
 	var oe *OpError
 	var told *spec.Error
 	switch {
-	case errors.As(err, &told), errors.Is(err, os.ErrClosed):
+	case err == nil, errors.As(err, &told), errors.Is(err, os.ErrClosed):
 		return err
 	case !errors.As(err, &oe):
 		return &spec.Error{Fault: spec.FaultBrig, Op: phase, Detail: err.Error()}
@@ -91,14 +92,8 @@ func StepError(phase string, p *program.Program, err error) error {
 
 // Reap kills and reaps a child that has no pidfd. Its pid cannot be reused before that.
 func Reap(pid int) {
-	for _, call := range []func() error{
-		func() error { return unix.Kill(pid, unix.SIGKILL) },
-		func() error { _, err := syscall.Wait4(pid, nil, 0, nil); return err },
-	} {
-		for call() == unix.EINTR {
-			continue
-		}
-	}
+	_ = unix.Kill(pid, unix.SIGKILL) // it is our child, and not reaped
+	_, _ = sys.Retry(func() (int, error) { return syscall.Wait4(pid, nil, 0, nil) })
 }
 
 // CloseAll closes descriptors.

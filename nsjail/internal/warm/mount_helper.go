@@ -30,39 +30,35 @@ type MountHelper struct {
 	closed   bool
 }
 
-func (m *MountHelper) start() (err error) {
-	if m.Launcher, err = launcher.Start(); err != nil {
-		return err
-	}
-	var p *program.Program
-	var fds []int
-	if m.Host.Drop {
-		p = plan.DropProgram(m.Host, plan.RootCaps, plan.RootCaps)
-	} else {
-		ns, err := UserNamespace(m.First)
-		if err != nil {
-			return errors.Join(err, m.close())
-		}
-		p = program.New(3)
-		p.Add("prepare", unix.SYS_SETNS, launcher.SlotUser.Arg(), program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
-		p.Add("prepare", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNS, "CLONE_NEWNS"))
-		fds = []int{ns}
-	}
-	err = launcher.Perform(m.Launcher, p, fds...)
-	launcher.CloseAll(fds)
+// StartHelper starts a launcher in the host's root. For root it has RootCaps; for an ordinary user it is in the user
+// namespace of the Runner's first launcher, and in a mount namespace of its own.
+func StartHelper(h *host.Host, first *launcher.Launcher) (*launcher.Launcher, error) {
+	l, err := launcher.Start()
 	if err != nil {
-		return errors.Join(launcher.StepError("prepare", p, err), m.close())
+		return nil, err
 	}
-	return nil
+	if h.Drop {
+		err = launcher.Perform(l, "prepare", plan.DropProgram(h, plan.RootCaps, plan.RootCaps))
+	} else {
+		err = join(l, first)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
-// UserNamespace opens the user namespace of a launcher.
-func UserNamespace(s *launcher.Launcher) (int, error) {
-	ns, err := unix.Open("/proc/"+strconv.Itoa(s.Pid())+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+// join makes a launcher enter the user namespace of another.
+func join(l, other *launcher.Launcher) error {
+	ns, err := unix.Open("/proc/"+strconv.Itoa(other.Pid())+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return -1, os.NewSyscallError("open of the launcher's user namespace", err)
+		return os.NewSyscallError("open of the launcher's user namespace", err)
 	}
-	return ns, nil
+	defer unix.Close(ns)
+	p := program.New(3)
+	p.Add("prepare", unix.SYS_SETNS, launcher.SlotUser.Arg(), program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
+	p.Add("prepare", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWNS, "CLONE_NEWNS"))
+	return launcher.Perform(l, "prepare", p, ns)
 }
 
 func (m *MountHelper) close() error {
@@ -110,7 +106,7 @@ func (m *MountHelper) try(p *program.Program, then func(pid int) error) (fd int,
 		return -1, os.ErrClosed
 	}
 	if m.Launcher == nil {
-		if err := m.start(); err != nil {
+		if m.Launcher, err = StartHelper(m.Host, m.First); err != nil {
 			return -1, err
 		}
 	}
