@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -78,29 +79,42 @@ type Trial struct {
 // Works reports whether the trial made its jail.
 func (t *Trial) Works() bool { return t.Tried && t.Err == nil }
 
-// failedAt returns the operation of the error: the label of a step, or a phase such as clone3.
-func (t *Trial) failedAt() string {
-	if e := asError(t.Err); e != nil {
-		return e.Op
+// failure returns the error of the trial. Its Op is the label of a step, or a phase such as clone3; "" for none.
+func (t *Trial) failure() spec.Error {
+	var e *spec.Error
+	if errors.As(t.Err, &e) {
+		return *e
 	}
-	return ""
+	return spec.Error{}
 }
+
+// check is one row of what Diagnose looks at. It returns "" as the state if there is nothing to report.
+type check struct {
+	name string
+	look func(f *Facts) (state State, why, fix string)
+}
+
+var checks = []check{{"kernel", (*Facts).kernel}, {"user", (*Facts).userNamespaces}, {"root", (*Facts).root},
+	{"proc", (*Facts).proc}, {"overlay", (*Facts).overlay}, {"idmap", (*Facts).idmap}, {"seccomp", (*Facts).seccomp},
+	{"libseccomp", (*Facts).library}, {"egress", (*Facts).egress}, {"outer filter", (*Facts).outerFilter},
+	{"container", (*Facts).container}, {"lsm", (*Facts).lsm}, {"namespaces", (*Facts).namespaceLimits},
+	{"limits", (*Facts).limits}, {"core", (*Facts).core}, {"memory", (*Facts).memory}, {"cgroup", (*Facts).cgroups},
+	{"landlock", (*Facts).landlock}, {"yama", (*Facts).yama}, {"tiocsti", (*Facts).tiocsti}, {"vsock", (*Facts).vsock},
+	{"etc", (*Facts).etc}, {"reading", (*Facts).reading}}
 
 // Diagnose returns what a machine offers to a jail and the remedies for what it lacks. It is pure. The first finding,
 // named jail, reports whether a default jail works.
 func Diagnose(f *Facts) []Finding {
 	list := []Finding{f.jail()}
-	for _, check := range []func() Finding{f.kernel, f.userNamespaces, f.root, f.proc, f.overlay, f.idmap, f.seccomp,
-		f.library, f.egress,
-		f.outerFilter, f.container, f.lsm, f.namespaceLimits, f.limits, f.core, f.memory, f.cgroups, f.landlock, f.yama,
-		f.tiocsti, f.vsock, f.etc} {
-		if x := check(); x.Name != "" {
-			list = append(list, x)
+	for _, c := range checks {
+		x := Finding{Name: c.name}
+		if x.State, x.Why, x.Fix = c.look(f); x.State == "" {
+			continue
 		}
-	}
-	if len(f.Unread) > 0 {
-		list = append(list, Finding{Name: "reading", State: Partial, Why: "did not answer in time: " +
-			strings.Join(f.Unread, ", ")})
+		if c.name == "user" {
+			x.Text = f.profile()
+		}
+		list = append(list, x)
 	}
 	return list
 }
@@ -109,26 +123,23 @@ func Diagnose(f *Facts) []Finding {
 func Works(list []Finding) bool { return len(list) > 0 && list[0].State == Present }
 
 func (f *Facts) jail() Finding {
-	x := Finding{Name: "jail", State: Present}
 	t := &f.Default
 	switch {
 	case t.Works():
-		x.Why = fmt.Sprintf("a default jail ran /bin/true in %d ms", t.Millis)
-		return x
+		return Finding{Name: "jail", State: Present, Why: fmt.Sprintf("a default jail ran /bin/true in %d ms", t.Millis)}
 	case !t.Tried:
-		x.State, x.Why = Missing, "no jail was tried"
-		return x
+		return Finding{Name: "jail", State: Missing, Why: "no jail was tried"}
 	}
-	x.State, x.Why = Missing, t.Err.Error()
-	if e := asError(t.Err); e != nil {
-		cause := *e
-		x.Fix, cause.Remedy = e.Remedy, ""
-		x.Why = cause.Error()
+	x := Finding{Name: "jail", State: Missing, Why: t.Err.Error()}
+	e := t.failure()
+	if e.Op != "" {
+		x.Fix, e.Remedy = e.Remedy, ""
+		x.Why = e.Error()
 	}
 	if causes := f.blockers(); len(causes) > 0 {
 		x.Fix = causes[0].fix
-	} else if p := f.proc(); p.State == Missing || t.failedAt() == "proc" {
-		x.Fix = p.Fix
+	} else if state, _, fix := f.proc(); state == Missing || e.Op == "proc" {
+		x.Fix = fix
 	}
 	if f.Relaxed.Works() {
 		x.State = Partial
@@ -151,10 +162,17 @@ func (f *Facts) sysctl(name string) string { return f.file(host.SysctlPath(name)
 
 // status returns a field of /proc/self/status: proc_pid_status(5).
 func (f *Facts) status(field string) string {
-	for _, line := range strings.Split(f.Files["/proc/self/status"], "\n") {
+	for line := range strings.Lines(f.Files["/proc/self/status"]) {
 		if v, ok := strings.CutPrefix(line, field+":"); ok {
 			return strings.TrimSpace(v)
 		}
 	}
 	return ""
+}
+
+func (f *Facts) reading() (state State, why, fix string) {
+	if len(f.Unread) == 0 {
+		return "", "", ""
+	}
+	return Partial, "did not answer in time: " + strings.Join(f.Unread, ", "), ""
 }

@@ -23,14 +23,13 @@ func lookLinks(h *host.Host) (names []string) {
 	has := func(name string, list []string) bool {
 		return slices.ContainsFunc(list, func(have string) bool { return name == have || strings.HasPrefix(name, have+"/") })
 	}
-	carried := slices.Clone(spec.PrivateEtc)
+	carried := slices.Concat(spec.PrivateEtc, spec.OwnedEtc, h.Files, []string{"localtime"})
 	for _, d := range h.System {
-		carried = append(carried, strings.TrimPrefix(d.Name, "etc/"))
+		carried = append(carried, d.Name)
 	}
-	for _, f := range append(slices.Clone(h.Files), "etc/localtime") {
-		carried = append(carried, strings.TrimPrefix(f, "etc/"))
+	for i, name := range carried {
+		carried[i] = strings.TrimPrefix(name, "etc/")
 	}
-	carried = append(carried, spec.OwnedEtc...)
 	_ = filepath.WalkDir("/usr", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type() != os.ModeSymlink {
 			return nil // a directory that cannot be read has no program for all users
@@ -51,11 +50,10 @@ func lookLinks(h *host.Host) (names []string) {
 }
 
 // etc lists configuration of programs that a jail does not show.
-func (f *Facts) etc() Finding {
+func (f *Facts) etc() (state State, why, fix string) {
 	if len(f.Etc) == 0 {
-		return Finding{}
+		return "", "", ""
 	}
-	return Finding{Name: "etc", State: Note, Why: "a jail shows public configuration of /etc, but not what /usr also " +
-		"has links to: " + strings.Join(f.Etc, ", "),
-		Fix: "for programs that need it, brig run --etc " + strings.Join(f.Etc, " --etc ")}
+	return Note, "a jail shows public configuration of /etc, but not what /usr also has links to: " +
+		strings.Join(f.Etc, ", "), "for programs that need it, brig run --etc " + strings.Join(f.Etc, " --etc ")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"brig/cgroup"
+	"brig/internal/sys"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 	"brig/seccomp"
@@ -25,9 +26,7 @@ const (
 
 // Examine reads a machine for Diagnose, and calls try to make jails on it. It takes seconds at most.
 func Examine(ctx context.Context, try func(context.Context, spec.Spec) Trial) *Facts {
-	f := &Facts{tryJail: try, Files: map[string]string{}, Env: map[string]string{}, UID: os.Geteuid(),
-		Libseccomp: seccomp.LibraryVersion()}
-	f.Exe = "/usr/local/bin/brig"
+	f := &Facts{tryJail: try, Exe: "/usr/local/bin/brig", Libseccomp: seccomp.LibraryVersion()}
 	if exe, err := os.Executable(); err == nil {
 		f.Exe = exe
 	}
@@ -88,6 +87,7 @@ func lookDefault() *host.Host {
 
 // readMachine reads the facts that need no trial.
 func (f *Facts) readMachine() {
+	f.Files, f.Env, f.UID = map[string]string{}, map[string]string{}, os.Geteuid()
 	var u unix.Utsname
 	if unix.Uname(&u) == nil { // it cannot fail
 		f.Release, f.Version = unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Version[:])
@@ -96,7 +96,7 @@ func (f *Facts) readMachine() {
 		f.Env["KUBERNETES_SERVICE_HOST"] = v
 	}
 	f.readFiles()
-	within(f, "root of process 1", readTime, func() bool { return differentRoot() }, func(v bool) { f.Chrooted = v })
+	within(f, "root of process 1", readTime, differentRoot, func(v bool) { f.Chrooted = v })
 }
 
 // within reads in another goroutine and calls set with the result. After limit it gives up and notes the name.
@@ -123,22 +123,15 @@ func (f *Facts) readFiles() {
 	for _, k := range namespaceKinds() {
 		paths = append(paths, host.SysctlPath("user.max_"+k+"_namespaces"))
 	}
-	type content struct {
-		text string
-		ok   bool
-	}
 	for _, p := range paths {
-		within(f, p, readTime, func() content { b, err := os.ReadFile(p); return content{string(b), err == nil} },
-			func(c content) {
-				if c.ok {
-					f.Files[p] = c.text
-				}
-			})
+		within(f, p, readTime, func() []byte { b, _ := sys.ReadFile(p); return b }, func(b []byte) {
+			if b != nil { // it exists and can be read
+				f.Files[p] = string(b)
+			}
+		})
 	}
 	// only the variable that names a container matters; the others may be secrets
-	if env, ok := f.Files["/proc/1/environ"]; ok {
-		f.Files["/proc/1/environ"] = containerOf(env)
-	}
+	f.Files["/proc/1/environ"] = containerOf(f.Files["/proc/1/environ"])
 	for _, p := range []string{"/.dockerenv", "/run/.containerenv", "/dev/vsock"} {
 		within(f, p, readTime, func() bool { _, err := os.Lstat(p); return err == nil }, func(ok bool) {
 			if ok {
@@ -150,7 +143,7 @@ func (f *Facts) readFiles() {
 
 // containerOf returns the variable of an environ file that names a container, or "".
 func containerOf(environ string) string {
-	for _, v := range strings.Split(environ, "\x00") {
+	for v := range strings.SplitSeq(environ, "\x00") {
 		if strings.HasPrefix(v, "container=") {
 			return v
 		}

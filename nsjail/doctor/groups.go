@@ -11,29 +11,27 @@ import (
 )
 
 // cgroups reports which limits a control group can hold here. A jail works without one, but not a limit on memory.
-func (f *Facts) cgroups() Finding {
+func (f *Facts) cgroups() (state State, why, fix string) {
 	var step *cgroup.StepError
 	switch {
 	case errors.As(f.GroupsErr, &step):
-		return Finding{Name: "cgroup", State: Partial, Why: "cannot be used: " + step.Op + ": " + step.Err.Error(),
-			Fix: step.Remedy}
+		return Partial, "cannot be used: " + step.Op + ": " + step.Err.Error(), step.Remedy
 	case f.GroupsErr != nil:
-		return Finding{Name: "cgroup", State: Partial, Why: "cannot be read: " + f.GroupsErr.Error()}
+		return Partial, "cannot be read: " + f.GroupsErr.Error(), ""
 	}
-	x := Finding{Name: "cgroup", State: Present, Why: f.Groups.String()}
 	held, missing := f.heldLimits()
-	switch {
+	switch why = f.Groups.String(); {
 	case len(held) > 0 && len(missing) > 0:
-		x.Why += "; it can hold " + strings.Join(held, " ") + "; not " + strings.Join(missing, " ")
+		why += "; it can hold " + strings.Join(held, " ") + "; not " + strings.Join(missing, " ")
 	case len(held) > 0:
-		x.Why += "; it can hold every limit"
+		why += "; it can hold every limit"
 	default:
-		x.Why += "; no limit on memory, processor share or traffic can be held"
+		why += "; no limit on memory, processor share or traffic can be held"
 	}
 	if !slices.Contains(held, "memory") || !slices.Contains(held, "cpus") {
-		x.State, x.Fix = Partial, f.groupsFix()
+		return Partial, why, f.groupsFix()
 	}
-	return x
+	return Present, why, ""
 }
 
 // heldLimits returns the mechanisms that a group can and cannot hold, in the order of a report.

@@ -18,19 +18,15 @@ func (f *Facts) tryNetwork(ctx context.Context) {
 }
 
 // egress reports whether jails can have NetEgress. It sends nothing.
-func (f *Facts) egress() Finding {
-	x := Finding{Name: "egress", State: Present, Why: "a jail can have a network of named destinations (--allow), at " +
-		"every port, too"}
+func (f *Facts) egress() (state State, why, fix string) {
 	switch {
 	case !f.Egress.Tried:
-		return Finding{}
+		return "", "", ""
 	case !f.Egress.Works():
-		x.State, x.Why = Partial, "no network of named destinations (--allow): "+f.Egress.Err.Error()
+		return Partial, "no network of named destinations (--allow): " + f.Egress.Err.Error(), ""
 	case !f.EveryPort.Works():
-		x.State = Partial
-		x.Why = "a jail can have a network of named destinations (--allow); a policy for every port (NAME:*) needs " +
-			"nf_tables with NAT, which this kernel does not give"
-		x.Fix = "modprobe nft_redir nft_chain_nat as root"
+		return Partial, "a jail can have a network of named destinations (--allow); a policy for every port (NAME:*) needs " +
+			"nf_tables with NAT, which this kernel does not give", "modprobe nft_redir nft_chain_nat as root"
 	}
-	return x
+	return Present, "a jail can have a network of named destinations (--allow), at every port, too", ""
 }

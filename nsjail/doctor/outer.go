@@ -66,51 +66,45 @@ func outerFix(kind string) string {
 	return "run brig outside of that sandbox, or let its filter pass clone3, mount, pivot_root and keyctl"
 }
 
-func (f *Facts) container() Finding {
+func (f *Facts) container() (state State, why, fix string) {
 	kind, by := f.outer()
 	if kind == "" {
-		return Finding{Name: "container", State: Note, Why: "no sign of an outer container"}
+		return Note, "no sign of an outer container", ""
 	}
-	x := Finding{Name: "container", State: Note, Why: "this looks like " + words.Quote(kind) + " (by " + by + ")"}
 	// a file such as /.dockerenv proves little by itself: machines are made of images too
 	if masked := host.NoProc([]byte(f.Files["/proc/self/mountinfo"])) != ""; !f.Default.Works() &&
-		(masked || f.status("Seccomp") == "2" || f.confined().why != "") {
-		x.Fix = outerFix(kind)
+		(masked || f.status("Seccomp") == "2" || f.confined()) {
+		fix = outerFix(kind)
 	}
-	return x
+	return Note, "this looks like " + words.Quote(kind) + " (by " + by + ")", fix
 }
 
-func (f *Facts) outerFilter() Finding {
-	x := Finding{Name: "outer filter", State: Present, Why: "no seccomp filter is in force yet"}
-	if f.status("Seccomp") != "2" {
-		return x
-	}
-	x.Why = "an outer filter is in force, and it permits what a default jail does"
-	if f.Default.Works() {
-		return x
-	}
+func (f *Facts) outerFilter() (state State, why, fix string) {
 	kind, _ := f.outer()
-	x.State, x.Why, x.Fix = Partial, "an outer filter is in force; it may be what forbids the jail", outerFix(kind)
-	if f.Relaxed.Works() {
-		x.Why = "an outer filter is in force; it permits a jail without what --optional spares"
+	switch {
+	case f.status("Seccomp") != "2":
+		return Present, "no seccomp filter is in force yet", ""
+	case f.Default.Works():
+		return Present, "an outer filter is in force, and it permits what a default jail does", ""
+	case f.Relaxed.Works():
+		return Partial, "an outer filter is in force; it permits a jail without what --optional spares", outerFix(kind)
 	}
-	return x
+	return Partial, "an outer filter is in force; it may be what forbids the jail", outerFix(kind)
 }
 
-func (f *Facts) lsm() Finding {
-	label := f.file("/proc/self/attr/current")
-	x := Finding{Name: "lsm", State: Note, Why: "no label"}
-	if label != "" {
-		x.Why = "the label of this process is " + words.Quote(strings.TrimRight(label, "\x00"))
+func (f *Facts) lsm() (state State, why, fix string) {
+	why = "no label"
+	if label := f.label(); label != "" {
+		why = "the label of this process is " + words.Quote(strings.TrimRight(label, "\x00"))
 	}
 	if v := f.sysctl(host.AppArmorSwitch); v != "" {
-		x.Why += "; " + host.AppArmorSwitch + " is " + words.Quote(v)
+		why += "; " + host.AppArmorSwitch + " is " + words.Quote(v)
 	}
-	switch f.file("/sys/fs/selinux/enforce") {
+	switch f.file(selinuxEnforce) {
 	case "1":
-		x.Why += "; SELinux is enforcing"
+		why += "; SELinux is enforcing"
 	case "0":
-		x.Why += "; SELinux is permissive"
+		why += "; SELinux is permissive"
 	}
-	return x
+	return Note, why, ""
 }

@@ -6,34 +6,30 @@ import (
 	"brig/nsjail/internal/host"
 )
 
-func (f *Facts) proc() Finding {
-	x := Finding{Name: "proc", State: Present, Why: "a jail can have its own procfs"}
+func (f *Facts) proc() (state State, why, fix string) {
 	mounts, ok := f.Files["/proc/self/mountinfo"]
-	why := "/proc is not mounted"
+	why = "/proc is not mounted"
 	if ok {
 		why = host.NoProc([]byte(mounts))
 	}
 	if why == "" || f.Default.Works() {
-		return x
+		return Present, "a jail can have its own procfs", ""
 	}
 	kind, _ := f.outer()
-	x.State, x.Why, x.Fix = Missing, why, outerFix(kind)
 	switch {
 	case !ok:
-		x.Fix = "mount -t proc proc /proc"
+		fix = "mount -t proc proc /proc"
+	case kind != "":
+		fix = outerFix(kind)
 	case strings.Contains(why, "read-only"):
-		x.Fix = "mount -o remount,rw,bind /proc"
-		if kind != "" {
-			x.Fix = outerFix(kind)
-		}
-	case kind == "":
-		x.Fix = "umount what is mounted below /proc, or mount a second one: mount -t proc proc /mnt"
+		fix = "mount -o remount,rw,bind /proc"
+	default:
+		fix = "umount what is mounted below /proc, or mount a second one: mount -t proc proc /mnt"
 	}
 	if f.Relaxed.Works() {
-		x.State = Partial
-		x.Fix += "; or do without: brig run --optional proc"
+		return Partial, why, fix + "; or do without: brig run --optional proc"
 	}
-	return x
+	return Missing, why, fix
 }
 
 // chrooted reports whether this process is known to be in a chroot: no mount is at "/", unless the root is a mount
@@ -53,17 +49,14 @@ func rootMounts(mountinfo string) (list []host.MountLine) {
 	return list
 }
 
-func (f *Facts) root() Finding {
-	x := Finding{Name: "root", State: Present, Why: "the root is a mount that pivot_root(2) can replace"}
-	if f.chrooted() {
-		x.State, x.Why, x.Fix = Missing, "this is a chroot: user namespaces and pivot_root(2) are forbidden in it",
-			enterByPivot
-		return x
-	}
+func (f *Facts) root() (state State, why, fix string) {
 	roots := rootMounts(f.Files["/proc/self/mountinfo"])
-	if n := len(roots); n > 0 && roots[n-1].Fstype == "rootfs" {
-		x.State, x.Why = Missing, "the root is the kernel's initramfs, which pivot_root(2) cannot replace"
-		x.Fix = "copy the tree to a tmpfs and enter it: exec switch_root /newroot /sbin/init"
+	switch n := len(roots); {
+	case f.chrooted():
+		return Missing, "this is a chroot: user namespaces and pivot_root(2) are forbidden in it", enterByPivot
+	case n > 0 && roots[n-1].Fstype == "rootfs":
+		return Missing, "the root is the kernel's initramfs, which pivot_root(2) cannot replace",
+			"copy the tree to a tmpfs and enter it: exec switch_root /newroot /sbin/init"
 	}
-	return x
+	return Present, "the root is a mount that pivot_root(2) can replace", ""
 }
