@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -33,34 +34,41 @@ type Options struct {
 // Metrics holds all metrics, in a private registry.
 type Metrics struct {
 	registry *prometheus.Registry
-	base     http.Handler
+	factory  promauto.Factory
 
-	executions, violations, refusals, rejected   *prometheus.CounterVec
-	limits, attempts                             *prometheus.CounterVec
-	seconds, wait, memory                        prometheus.Histogram
-	phases                                       *prometheus.HistogramVec
-	active                                       prometheus.Gauge
-	user, system, throttled, throttledPeriods    prometheus.Counter
-	oomKills, ioRead, ioWritten, outBytes, audit prometheus.Counter
-	outDropped, egressSent, egressReceived, lost prometheus.Counter
+	executions, violations, refusals, rejected, limits, attempts *prometheus.CounterVec
+
+	seconds, wait, memory prometheus.Histogram
+	phases                *prometheus.HistogramVec
+	active                prometheus.Gauge
+	audit                 prometheus.Counter
+	totals                []prometheus.Counter // in the order of the variable totals
 }
 
 // New returns the metrics. Every label value exists from the start, as 0: a rate over a series that is created by its
 // first event would miss that event.
 func New(o Options) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.counters()
+	registry := prometheus.NewRegistry()
+	m := &Metrics{registry: registry, factory: promauto.With(registry)}
+	m.vectors()
 	m.histograms()
-	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "brigd_build_info",
-			Help:        "Always 1; the labels say which brigd this is.",
-			ConstLabels: prometheus.Labels{"version": o.Version, "goversion": runtime.Version(), "goarch": runtime.GOARCH}},
-			func() float64 { return 1 }))
+	m.active = m.factory.NewGauge(prometheus.GaugeOpts{Name: "active_sandboxes",
+		Help: "Jails that are being made, run or end."})
+	m.audit = m.counter("sandbox_audit_failures_total",
+		"Runs that were refused because they could not be written to the audit log.")
+	for _, t := range totals {
+		m.totals = append(m.totals, m.counter(t.name, t.help))
+	}
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "brigd_build_info",
+		Help:        "Always 1; the labels say which brigd this is.",
+		ConstLabels: prometheus.Labels{"version": o.Version, "goversion": runtime.Version(), "goarch": runtime.GOARCH}},
+		func() float64 { return 1 })
 	m.gauge("sandbox_work_areas", "Sandboxes that exist: work areas kept from run to run.", o.Sandboxes)
 	m.gauge("sandbox_queue_depth", "Runs that wait for a place.", o.Depth)
 	m.gauge("sandbox_running", "Runs that have a place.", o.Running)
 	if o.Live != nil {
-		m.registry.MustRegister(usage(o.Live))
+		registry.MustRegister(usage(o.Live))
 	}
 	if o.AuditBroken != nil {
 		m.gauge("sandbox_audit_broken", "1 while the audit log cannot be written and runs are refused for it, else 0.",
@@ -71,40 +79,22 @@ func New(o Options) *Metrics {
 				return 0
 			})
 	}
-	m.base = promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 	return m
 }
 
 // Handler returns a handler that serves all metrics in the Prometheus format that the client prefers.
-func (m *Metrics) Handler() http.Handler { return m.base }
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+}
 
 func (m *Metrics) gauge(name, help string, read func() int) {
 	if read != nil {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help},
-			func() float64 { return float64(read()) }))
+		m.factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(read()) })
 	}
 }
 
 func (m *Metrics) counter(name, help string) prometheus.Counter {
-	c := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	m.registry.MustRegister(c)
-	return c
-}
-
-// vector returns a counter with one label and these values.
-func (m *Metrics) vector(name, help, label string, values ...string) *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
-	m.registry.MustRegister(c)
-	for _, v := range values {
-		c.WithLabelValues(v)
-	}
-	return c
-}
-
-func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
-	m.registry.MustRegister(h)
-	return h
+	return m.factory.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }
 
 // Waited records how long a run has waited for its place.
