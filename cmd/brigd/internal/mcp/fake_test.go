@@ -172,7 +172,7 @@ func (f *fake) waiting() (started, ended chan struct{}) {
 // connect is a client of a session of its own, in memory.
 func connect(t *testing.T, s *Server, o *sdk.ClientOptions) (*sdk.ClientSession, *session) {
 	t.Helper()
-	x := s.open(engine.Caller{}, "", nil)
+	x := s.open(engine.Caller{}, "")
 	here, there := sdk.NewInMemoryTransports()
 	if _, err := x.server.Connect(t.Context(), there, nil); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 
 	"brig/agent/engine"
@@ -26,24 +28,13 @@ const (
 	callHeader = "Brig-Http-Request"
 )
 
-// owned is a session with its owner.
-type owned struct {
-	*session
-	owner string
-	key   string // its caller, for counting: engine.Caller.Key
-	probe bool   // it ends with the request that began it: the client asks which protocol is spoken here
-}
-
 type sessionKey struct{}
 
 // Close cancels running calls and removes all sessions with their sandboxes. Later requests are refused.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
-	var list []*owned
-	for _, x := range s.sessions {
-		list = append(list, x)
-	}
+	list := slices.Collect(maps.Values(s.sessions))
 	s.mu.Unlock()
 	var all sync.WaitGroup
 	for _, x := range list {
@@ -177,7 +168,7 @@ func (s *Server) answer(v *front.Visit) error {
 	if no != nil {
 		return no
 	}
-	x.become(v.Caller)
+	x.caller.Store(&v.Caller)
 	if v.R.Method == http.MethodDelete {
 		x.cancel(errEnded) // the SDK waits for the calls
 	}
@@ -189,7 +180,7 @@ func (s *Server) answer(v *front.Visit) error {
 	defer s.requests.Delete(key)
 	s.inner.ServeHTTP(v, r)
 	// unbound: the request was not one of the protocol, and the SDK has closed the connection
-	if r.Method == http.MethodDelete || !x.isBound() {
+	if r.Method == http.MethodDelete || !x.bound.Load() {
 		x.close()
 	}
 	return nil
@@ -213,7 +204,7 @@ func read(v *front.Visit) error {
 }
 
 // find returns a session of the caller, or a new one for "". Another caller's session is reported as unknown.
-func (s *Server) find(c engine.Caller, who, id string, probe bool) (*owned, *nsjail.Refusal) {
+func (s *Server) find(c engine.Caller, who, id string, probe bool) (*session, *nsjail.Refusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id != "" {
@@ -231,14 +222,9 @@ func (s *Server) find(c engine.Caller, who, id string, probe bool) (*owned, *nsj
 		return nil, refuse("quota", "too_many_sessions", "", "there are as many sessions as there may be",
 			"End a session with DELETE, or wait until an idle one expires.")
 	}
-	id = rand.Text()
-	x := &owned{owner: who, key: c.Key(), probe: probe}
-	x.session = s.open(c, id, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.sessions, id)
-	})
-	s.sessions[id] = x
+	x := s.open(c, rand.Text())
+	x.owner, x.key, x.probe = who, c.Key(), probe
+	s.sessions[x.id] = x
 	return x, nil
 }
 

@@ -145,7 +145,7 @@ func FuzzLines(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, batches bool) {
 		var out strings.Builder
-		l := newLines(io.NopCloser(strings.NewReader(text)), &out, 256, func() bool { return batches }, &flight{})
+		l := newLines(io.NopCloser(strings.NewReader(text)), &out, 256, func() bool { return batches }, &flight{ids: map[string]bool{}})
 		passed, err := io.ReadAll(l)
 		if err != nil {
 			t.Fatal(err)

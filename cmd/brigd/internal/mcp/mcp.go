@@ -49,7 +49,7 @@ type Server struct {
 	requests sync.Map
 
 	mu       sync.Mutex
-	sessions map[string]*owned
+	sessions map[string]*session
 	closed   bool
 }
 
@@ -60,9 +60,9 @@ func New(o front.Options, toolsFile string) (*Server, error) {
 }
 
 func newServer(o front.Options, toolsFile string, b bounds) (*Server, error) {
-	s := &Server{Face: front.New(o), bounds: b, name: "brig", tools: builtin(), sessions: map[string]*owned{}}
+	s := &Server{Face: front.New(o), bounds: b, name: "brig", tools: builtin(), sessions: map[string]*session{}}
 	s.inner = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
-		x, _ := r.Context().Value(sessionKey{}).(*owned)
+		x, _ := r.Context().Value(sessionKey{}).(*session)
 		if x == nil {
 			return nil
 		}

@@ -82,30 +82,15 @@ func goodID(id json.RawMessage, call bool) bool {
 	return err == nil && -maxID <= n && n <= maxID && strconv.FormatInt(n, 10) == string(id)
 }
 
-// answered returns the id of an answer that the SDK writes, or "" for another message. It parses no more than
-// necessary.
-func answered(text []byte) (id string) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+// answered returns the id of an answer that the SDK writes, or "" for another message.
+func answered(text []byte) string {
+	var m struct {
+		ID, Method json.RawMessage
+	}
+	if json.Unmarshal(text, &m) != nil || m.Method != nil {
 		return ""
 	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil || key == "method" {
-			return ""
-		}
-		if id != "" && (key == "result" || key == "error") {
-			return id
-		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil {
-			return ""
-		}
-		if key == "id" {
-			id = canonical(value)
-		}
-	}
-	return ""
+	return canonical(m.ID)
 }
 
 // flight holds the ids of a stream's requests that are being answered. The SDK would not answer a second request with
@@ -124,9 +109,6 @@ func (f *flight) begin(e envelope) bool {
 	defer f.mu.Unlock()
 	if f.ids[e.id] {
 		return false
-	}
-	if f.ids == nil {
-		f.ids = map[string]bool{}
 	}
 	f.ids[e.id] = true
 	return true

@@ -54,7 +54,7 @@ func TestIDInFlight(t *testing.T) {
 }
 
 func TestFlight(t *testing.T) {
-	f := &flight{}
+	f := &flight{ids: map[string]bool{}}
 	call := func(id string) bool {
 		e, wrong := open([]byte(`{"jsonrpc":"2.0","method":"ping","id":` + id + `}`))
 		if wrong != "" {

@@ -30,10 +30,10 @@ type progress struct {
 	to    *sdk.ServerSession
 
 	ctx   context.Context
+	stop  context.CancelFunc
 	since time.Time
 	total float64 // seconds; 0 if the call names no limit
 	wake  chan struct{}
-	stop  chan struct{}
 	done  chan struct{}
 
 	mu           sync.Mutex
@@ -47,8 +47,9 @@ func (p *progress) begin(ctx context.Context, limit time.Duration) {
 	if p == nil {
 		return
 	}
-	p.ctx, p.since, p.total = ctx, time.Now(), limit.Seconds()
-	p.wake, p.stop, p.done = make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	p.ctx, p.stop = context.WithCancel(ctx)
+	p.since, p.total = time.Now(), limit.Seconds()
+	p.wake, p.done = make(chan struct{}, 1), make(chan struct{})
 	go p.send()
 }
 
@@ -57,7 +58,7 @@ func (p *progress) end() {
 	if p == nil {
 		return
 	}
-	close(p.stop)
+	p.stop()
 	<-p.done
 }
 
@@ -115,25 +116,17 @@ func lastLine(known, data string) string {
 func (p *progress) send() {
 	defer close(p.done)
 	for {
-		alive := time.NewTimer(beat)
 		select {
-		case <-p.stop:
 		case <-p.ctx.Done():
+			return
 		case <-p.wake:
-			p.notify()
-		case <-alive.C:
-			p.notify()
+		case <-time.After(beat):
 		}
-		alive.Stop()
-		pause := time.NewTimer(tick)
+		p.notify()
 		select {
-		case <-p.stop:
-			pause.Stop()
-			return
 		case <-p.ctx.Done():
-			pause.Stop()
 			return
-		case <-pause.C:
+		case <-time.After(tick):
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -19,16 +20,19 @@ type session struct {
 	ctx    context.Context // ends with the session, and ends its calls
 	cancel context.CancelCauseFunc
 	server *sdk.Server
-	// onEnd is called once, after the calls have ended and the sandbox has been removed.
-	onEnd func()
+	caller atomic.Pointer[engine.Caller]
+	bound  atomic.Bool // a client has begun to initialize it
 
-	mu     sync.Mutex
-	caller engine.Caller
-	calls  int
-	ended  bool
-	once   sync.Once
-	idle   chan struct{} // closed when it has ended and no call is left
-	bound  bool          // a client has begun to initialize it
+	// of a session over HTTP
+	id, owner string
+	key       string // its caller, for counting: engine.Caller.Key
+	probe     bool   // it ends with the request that began it: the client asks which protocol is spoken here
+
+	mu    sync.Mutex
+	calls int
+	going sync.WaitGroup // of calls
+	ended bool
+	once  sync.Once
 
 	making  sync.Mutex // held while the sandbox is made
 	sandbox string
@@ -40,8 +44,9 @@ var (
 )
 
 // open returns a session with its own SDK server; id identifies it to HTTP clients.
-func (s *Server) open(c engine.Caller, id string, onEnd func()) *session {
-	x := &session{Server: s, caller: c, idle: make(chan struct{}), onEnd: onEnd}
+func (s *Server) open(c engine.Caller, id string) *session {
+	x := &session{Server: s, id: id}
+	x.caller.Store(&c)
 	x.ctx, x.cancel = context.WithCancelCause(context.Background())
 	x.server = sdk.NewServer(&sdk.Implementation{Name: s.name, Title: "brig: a jail for untrusted code",
 		Version: s.Version}, &sdk.ServerOptions{
@@ -76,27 +81,14 @@ const instructions = "Runs code and commands that nobody trusts in a jail on the
 // watch records the connection of the session, so that the session ends with it.
 func (x *session) watch(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-		if conn, ok := req.GetSession().(*sdk.ServerSession); ok {
-			x.mu.Lock()
-			first := !x.bound
-			x.bound = true
-			x.mu.Unlock()
-			if first {
-				go func() {
-					_ = conn.Wait() // the SDK has logged the reason
-					x.end()
-				}()
-			}
+		if conn, ok := req.GetSession().(*sdk.ServerSession); ok && x.bound.CompareAndSwap(false, true) {
+			go func() {
+				_ = conn.Wait() // the SDK has logged the reason
+				x.end()
+			}()
 		}
 		return next(ctx, method, req)
 	}
-}
-
-// isBound reports whether watch has bound the session to a connection.
-func (x *session) isBound() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.bound
 }
 
 // begin registers a call. Its context ends with the session. The caller must call done.
@@ -104,25 +96,23 @@ func (x *session) begin(ctx context.Context) (_ context.Context, done func(), no
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.ended {
-		return nil, nil, &nsjail.Refusal{Message: "the session has ended", Code: "session_ended", Layer: "sandbox",
-			NextSteps: []string{"Begin a new session."}}
+		return nil, nil, refuse("sandbox", "session_ended", "", "the session has ended", "Begin a new session.")
 	}
 	if x.calls >= x.bounds.calls {
-		return nil, nil, &nsjail.Refusal{Message: fmt.Sprintf("%d calls of this session run already", x.calls),
-			Code: "too_many_calls", Layer: "quota",
-			NextSteps: []string{"Wait for one of them to end, or cancel it, and call again."}}
+		return nil, nil, refuse("quota", "too_many_calls", "", fmt.Sprintf("%d calls of this session run already", x.calls),
+			"Wait for one of them to end, or cancel it, and call again.")
 	}
 	x.calls++
+	x.going.Add(1)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(x.ctx, func() { cancel(errEnded) })
 	return ctx, func() {
 		stop()
 		cancel(nil)
 		x.mu.Lock()
-		defer x.mu.Unlock()
-		if x.calls--; x.ended && x.calls == 0 {
-			close(x.idle)
-		}
+		x.calls--
+		x.mu.Unlock()
+		x.going.Done()
 	}, nil
 }
 
@@ -131,20 +121,17 @@ func (x *session) end() {
 	x.once.Do(func() {
 		x.mu.Lock()
 		x.ended = true
-		if x.calls == 0 {
-			close(x.idle)
-		}
 		x.mu.Unlock()
 		x.cancel(errEnded)
-		<-x.idle
+		x.going.Wait()
 		if x.sandbox != "" { // no call is left that could change it
 			if err := x.Engine.DeleteSandbox(x.who(), x.sandbox); err != nil {
 				x.Logger.Error("the sandbox of an MCP session is not removed", "sandbox", x.sandbox, "err", err)
 			}
 		}
-		if x.onEnd != nil {
-			x.onEnd()
-		}
+		x.Server.mu.Lock()
+		defer x.Server.mu.Unlock()
+		delete(x.sessions, x.id)
 	})
 }
 
@@ -156,19 +143,8 @@ func (x *session) close() {
 	}
 }
 
-func (x *session) who() engine.Caller {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.caller
-}
-
-// become updates the caller's rights. It is called with each authenticated request of the session, always for the same
-// caller.
-func (x *session) become(c engine.Caller) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.caller = c
-}
+// who returns the caller, with the rights of the last authenticated request of the session.
+func (x *session) who() engine.Caller { return *x.caller.Load() }
 
 // box returns the id of the session's sandbox, which it creates if necessary.
 func (x *session) box(ctx context.Context) (string, *nsjail.Refusal) {
@@ -211,9 +187,7 @@ func asRefusal(err error) *nsjail.Refusal {
 		return no
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, errEnded) || errors.Is(err, errGone) {
-		return &nsjail.Refusal{Message: "the call was cancelled", Code: "cancelled", Layer: "request",
-			NextSteps: []string{"Call again if you still need the result."}}
+		return refuse("request", "cancelled", "", "the call was cancelled", "Call again if you still need the result.")
 	}
-	return &nsjail.Refusal{Message: err.Error(), Code: "failed", Layer: "jail",
-		NextSteps: []string{"Tell the operator of the server."}}
+	return refuse("jail", "failed", "", err.Error(), "Tell the operator of the server.")
 }

@@ -15,9 +15,9 @@ import (
 // protocol messages are written to out. A line that is not a message is answered with an error, and the session goes
 // on. When in ends, running calls are cancelled, since the client has disconnected.
 func (s *Server) ServeStdio(ctx context.Context, c engine.Caller, in io.ReadCloser, out io.Writer) error {
-	x := s.open(c, "", nil)
+	x := s.open(c, "")
 	defer x.end()
-	flying := &flight{}
+	flying := &flight{ids: map[string]bool{}}
 	both := &oneByOne{w: out, flying: flying}
 	reader := newLines(in, both, int(s.MaxBody), x.batches, flying)
 	conn, err := x.server.Connect(ctx, &sdk.IOTransport{Reader: reader, Writer: keepOpen{both}, MaxLineLength: -1}, nil)
