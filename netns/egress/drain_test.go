@@ -92,3 +92,35 @@ func TestCloseWaitsForWhatItHasTaken(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// What the payload has answered on a published port goes out when it has ended.
+func TestCloseSendsPublishedAnswers(t *testing.T) {
+	const size = 256 << 10
+	r := newRig(t, Policy{})
+	server, host := listenTCP(t), listenTCP(t)
+	r.s.Serve(Sockets{Publish: []Published{{Listener: host, To: addrPort(server.Addr()), Conns: unconnected(t, 1)}}})
+	c, err := net.Dial("tcp4", host.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	j, err := server.AcceptTCP()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, _ = j.Write(make([]byte, size))
+		j.Close()
+	}()
+	got := make(chan int64, 1)
+	time.AfterFunc(20*time.Millisecond, func() { // while Close waits
+		n, _ := io.Copy(io.Discard, c)
+		got <- n
+	})
+	if e := r.end(1)[0]; e.Sent != size || e.Verdict != VerdictAllow {
+		t.Errorf("%+v", e)
+	}
+	if n := <-got; n != size {
+		t.Errorf("%d of %d bytes arrived", n, size)
+	}
+}

@@ -61,6 +61,8 @@ func (s *Server) leadOne(p Published, f *os.File, c *net.TCPConn) {
 	k := &conn{s: s, c: c, begin: time.Now(), f: newFlow(s.ctx, s.lim, s.idle)}
 	k.e = Event{Kind: KindPublish, Address: p.To.String(), Destination: c.LocalAddr().String(), Port: p.To.Port()}
 	defer disconnect(f)
+	k.busy(true)
+	defer k.busy(false)
 	jail, err := s.intoJail(f, p.To)
 	if err != nil {
 		reason := policy.ReasonConnectFailed
@@ -74,6 +76,7 @@ func (s *Server) leadOne(p Published, f *os.File, c *net.TCPConn) {
 		return
 	}
 	k.e.Verdict = VerdictAllow
+	k.f.said = func() { k.passedOn(c) }
 	err = k.f.pipe(k.f.side(jail, &k.f.received), k.f.side(c, &k.f.sent))
 	if err == nil {
 		s.drained(jail)
