@@ -310,3 +310,23 @@ func TestRateCountsDials(t *testing.T) {
 		t.Error("20 connections to the server within a second")
 	}
 }
+
+// An upload that stops is idle, however its body is framed: 504, since no side has broken the protocol.
+func TestHTTPUploadStops(t *testing.T) {
+	for range 2 {
+		for _, head := range []string{"Content-Length: 100\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n64\r\nabc", "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"} {
+			r := newRig(t, Policy{Allow: rules("a.test"), IdleTimeout: Duration(100 * time.Millisecond)}).serve()
+			r.site("a.test")
+			conn := r.dial(r.to("a.test", 80))
+			fmt.Fprint(conn, "POST /upload HTTP/1.1\r\nHost: a.test\r\n"+head)
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil || res.StatusCode != 504 {
+				t.Errorf("%q: %v, %v", head, res, err)
+			}
+			if e := r.wait(1)[0]; e.Reason != policy.ReasonIdleTimeout || e.Verdict != VerdictError || e.Status != 504 {
+				t.Errorf("%q: %+v", head, e)
+			}
+			r.s.Close()
+		}
+	}
+}
