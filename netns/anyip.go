@@ -25,42 +25,31 @@ const (
 // anyIP makes every address local to the namespace. A connection reaches a socket that listens in the namespace, and no
 // other host. ip-route(8), type local; rtnetlink(7).
 func anyIP(p *program.Program, ipv6 bool) {
-	list := append(address(Own4), route(Own4)...)
+	list := local(Own4)
 	if ipv6 {
-		list = append(append(list, address(Own6)...), route(Own6)...)
+		list = append(list, local(Own6)...)
 	}
 	exchange(p, unix.NETLINK_ROUTE, "NETLINK_ROUTE", list)
 }
 
-func family(a netip.Addr) int {
-	if a.Is6() {
-		return unix.AF_INET6
-	}
-	return unix.AF_INET
-}
-
-// address returns RTM_NEWADDR of a on lo.
-func address(a netip.Addr) []message {
-	m := nl.NewIfAddrmsg(family(a))
-	m.Prefixlen, m.Index, m.Scope = uint8(a.BitLen()), loIndex, unix.RT_SCOPE_UNIVERSE
-	if a.Is6() {
-		m.Flags = ifaFNoDAD
-	}
-	text := "RTM_NEWADDR " + netip.PrefixFrom(a, a.BitLen()).String() + " dev lo"
-	return []message{newMessage(unix.RTM_NEWADDR, unix.NLM_F_CREATE|unix.NLM_F_EXCL, text, true, m,
-		nl.NewRtAttr(unix.IFA_LOCAL, a.AsSlice()), nl.NewRtAttr(unix.IFA_ADDRESS, a.AsSlice()))}
-}
-
-// route returns RTM_NEWROUTE local ADDRESSES dev lo table local src a, with all addresses of a's family.
-func route(a netip.Addr) []message {
-	m := nl.NewRtMsg()
-	m.Family, m.Table, m.Type = uint8(family(a)), unix.RT_TABLE_LOCAL, unix.RTN_LOCAL
-	m.Scope, m.Protocol = unix.RT_SCOPE_HOST, unix.RTPROT_STATIC
+// local returns RTM_NEWADDR of a on lo, and RTM_NEWROUTE local ADDRESSES dev lo table local src a, with all addresses
+// of its family.
+func local(a netip.Addr) []message {
+	to := nl.NewIfAddrmsg(unix.AF_INET)
+	to.Prefixlen, to.Index, to.Scope = uint8(a.BitLen()), loIndex, unix.RT_SCOPE_UNIVERSE
+	way := nl.NewRtMsg()
+	way.Family, way.Table, way.Type = unix.AF_INET, unix.RT_TABLE_LOCAL, unix.RTN_LOCAL
+	way.Scope, way.Protocol = unix.RT_SCOPE_HOST, unix.RTPROT_STATIC
 	all := "0.0.0.0/0"
 	if a.Is6() {
-		all, m.Scope = "::/0", unix.RT_SCOPE_UNIVERSE
+		to.Family, to.Flags = unix.AF_INET6, ifaFNoDAD
+		way.Family, way.Scope, all = unix.AF_INET6, unix.RT_SCOPE_UNIVERSE, "::/0"
 	}
-	text := "RTM_NEWROUTE local " + all + " dev lo table local src " + a.String()
-	return []message{newMessage(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL, text, true, m,
-		nl.NewRtAttr(unix.RTA_PREFSRC, a.AsSlice()), nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(loIndex)))}
+	const flags = unix.NLM_F_CREATE | unix.NLM_F_EXCL
+	return []message{
+		newMessage(unix.RTM_NEWADDR, flags, "RTM_NEWADDR "+netip.PrefixFrom(a, a.BitLen()).String()+" dev lo", true, to,
+			nl.NewRtAttr(unix.IFA_LOCAL, a.AsSlice()), nl.NewRtAttr(unix.IFA_ADDRESS, a.AsSlice())),
+		newMessage(unix.RTM_NEWROUTE, flags, "RTM_NEWROUTE local "+all+" dev lo table local src "+a.String(), true, way,
+			nl.NewRtAttr(unix.RTA_PREFSRC, a.AsSlice()), nl.NewRtAttr(unix.RTA_OIF, nl.Uint32Attr(loIndex))),
+	}
 }

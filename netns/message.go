@@ -2,6 +2,7 @@ package netns
 
 import (
 	"encoding/binary"
+	"strings"
 
 	"brig/internal/program"
 
@@ -45,19 +46,16 @@ func exchange(p *program.Program, protocol int, name string, list []message) {
 		program.Named(unix.SOCK_RAW|unix.SOCK_CLOEXEC, "SOCK_RAW|SOCK_CLOEXEC"), program.Named(protocol, name))
 	attach(p, s, "{an error of 0}", goodAnswers)
 	var all []byte
-	answers, text := 0, "{"
-	for i, m := range list {
-		if i > 0 {
-			text += ", "
-		}
-		all, text = append(all, m.bytes...), text+m.text
-		if m.acked {
-			answers++
-		}
+	var texts []string
+	for _, m := range list {
+		all, texts = append(all, m.bytes...), append(texts, m.text)
 	}
-	p.Add("net", unix.SYS_SENDTO, s.Arg(), program.Struct(all, program.Text(text+"}")), program.Int(len(all)),
-		program.Int(0), program.Named(0, "NULL"), program.Int(0))
-	for range answers {
+	p.Add("net", unix.SYS_SENDTO, s.Arg(), program.Struct(all, program.Text("{"+strings.Join(texts, ", ")+"}")),
+		program.Int(len(all)), program.Int(0), program.Named(0, "NULL"), program.Int(0))
+	for _, m := range list {
+		if !m.acked {
+			continue
+		}
 		p.Add("net", unix.SYS_RECVFROM, s.Arg(),
 			program.Struct(make([]byte, 128), program.Text("[a good answer]")), program.Int(128),
 			program.Named(unix.MSG_DONTWAIT, "MSG_DONTWAIT"), program.Named(0, "NULL"), program.Named(0, "NULL"))

@@ -20,17 +20,21 @@ func Loopback(p *program.Program) {
 	ifr := make([]byte, ifreqSize)
 	copy(ifr, "lo")
 	binary.NativeEndian.PutUint16(ifr[unix.IFNAMSIZ:], unix.IFF_UP|unix.IFF_RUNNING)
-	s := p.Open("net", unix.SYS_SOCKET, program.Named(unix.AF_INET, "AF_INET"),
-		program.Named(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, "SOCK_DGRAM|SOCK_CLOEXEC"), program.Int(0))
+	s := anySocket(p)
 	p.Add("net", unix.SYS_IOCTL, s.Arg(), program.Named(unix.SIOCSIFFLAGS, "SIOCSIFFLAGS"),
 		program.Struct(ifr, program.Text(`{ifr_name="lo", ifr_flags=IFF_UP|IFF_RUNNING}`)))
 	p.Close("net", s)
 }
 
+// anySocket opens a socket for requests that concern its namespace.
+func anySocket(p *program.Program) program.Slot {
+	return p.Open("net", unix.SYS_SOCKET, program.Named(unix.AF_INET, "AF_INET"),
+		program.Named(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, "SOCK_DGRAM|SOCK_CLOEXEC"), program.Int(0))
+}
+
 // Descriptor opens the process's network namespace without procfs: ioctl(2) SIOCGSKNS, Linux 4.10.
 func Descriptor(p *program.Program) program.Slot {
-	s := p.Open("net", unix.SYS_SOCKET, program.Named(unix.AF_INET, "AF_INET"),
-		program.Named(unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, "SOCK_DGRAM|SOCK_CLOEXEC"), program.Int(0))
+	s := anySocket(p)
 	ns := p.Open("net", unix.SYS_IOCTL, s.Arg(), program.Named(unix.SIOCGSKNS, "SIOCGSKNS"), program.Int(0))
 	p.Close("net", s)
 	return ns

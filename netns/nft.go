@@ -26,12 +26,12 @@ const (
 // redirect adds an nftables rule to the namespace that redirects each new TCP connection to the catch-all listener,
 // except those to the jail's own addresses and to port 53: nft(8) redirect. The host's rules are in another namespace.
 func redirect(p *program.Program, ipv6 bool) {
-	list := []message{batch(batchBegin)}
+	list := []message{batch(batchBegin, "begin")}
 	list = append(list, table(nfProtoIPv4, loopback4, own4)...)
 	if ipv6 {
 		list = append(list, table(nfProtoIPv6, loopback6, own6)...)
 	}
-	exchange(p, unix.NETLINK_NETFILTER, "NETLINK_NETFILTER", append(list, batch(batchEnd)))
+	exchange(p, unix.NETLINK_NETFILTER, "NETLINK_NETFILTER", append(list, batch(batchEnd, "commit")))
 }
 
 // match describes bytes of the network header of connections that stay in the jail.
@@ -84,33 +84,20 @@ func table(family uint8, not ...match) []message {
 	}
 }
 
-// nfGenMsg is a struct nfgenmsg: family, version 0, and a resource number in network order.
-type nfGenMsg struct {
-	family uint8
-	res    uint16
-}
-
-func (m nfGenMsg) Len() int { return 4 }
-
-func (m nfGenMsg) Serialize() []byte {
-	return binary.BigEndian.AppendUint16([]byte{m.family, 0}, m.res)
-}
-
-func batch(kind int) message {
-	text := "begin"
-	if kind == batchEnd {
-		text = "commit"
-	}
-	return newMessage(kind, 0, text, false, nfGenMsg{unix.AF_UNSPEC, unix.NFNL_SUBSYS_NFTABLES})
-}
-
 // nftMessage returns a request that asks for an answer. If the kernel refuses a batch, an answer is missing.
 func nftMessage(kind int, family uint8, text string, attrs ...*nl.RtAttr) message {
-	parts := []nl.NetlinkRequestData{nfGenMsg{family, 0}}
+	parts := []nl.NetlinkRequestData{&nl.Nfgenmsg{NfgenFamily: family}}
 	for _, a := range attrs {
 		parts = append(parts, a)
 	}
 	return newMessage(unix.NFNL_SUBSYS_NFTABLES<<8|kind, unix.NLM_F_CREATE|unix.NLM_F_APPEND, text, true, parts...)
+}
+
+// batch returns the request that begins or commits a batch. Its resource number is in network order.
+func batch(kind int, text string) message {
+	ne := binary.NativeEndian
+	subsystem := &nl.Nfgenmsg{NfgenFamily: unix.AF_UNSPEC, ResId: ne.Uint16([]byte{0, unix.NFNL_SUBSYS_NFTABLES})}
+	return newMessage(kind, 0, text, false, subsystem)
 }
 
 // expression appends an expression to a rule.

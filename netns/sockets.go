@@ -92,61 +92,64 @@ func (c *Sockets) Open(p *program.Program, first int) {
 	}
 }
 
-func (c *Sockets) socket(p *program.Program, s Socket, all []Socket, number int) {
-	domain := program.Named(unix.AF_INET, "AF_INET")
+// shape is what a socket is, in numbers and in the names of a printed plan.
+type shape struct {
+	domain, kind         int
+	domainName, kindName string
+	listens              bool
+}
+
+func (s Socket) shape() shape {
+	h := shape{unix.AF_INET, unix.SOCK_STREAM, "AF_INET", "SOCK_STREAM", s.Role != RoleDial}
 	if s.IPv6 {
-		domain = program.Named(unix.AF_INET6, "AF_INET6")
+		h.domain, h.domainName = unix.AF_INET6, "AF_INET6"
 	}
-	kind, name := unix.SOCK_STREAM, "SOCK_STREAM"
 	switch {
 	case s.Role == RoleTap:
-		kind, name = unix.SOCK_RAW, "SOCK_RAW"
+		h.kind, h.kindName, h.listens = unix.SOCK_RAW, "SOCK_RAW", false
 	case s.Protocol == unix.IPPROTO_UDP:
-		kind, name = unix.SOCK_DGRAM, "SOCK_DGRAM"
+		h.kind, h.kindName, h.listens = unix.SOCK_DGRAM, "SOCK_DGRAM", false
 	}
-	fd := p.Open("net", unix.SYS_SOCKET, domain,
-		program.Named(kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, name+"|SOCK_NONBLOCK|SOCK_CLOEXEC"),
-		protocolName(s.Protocol))
-	if s.IPv6 && s.Role != RoleTap { // ipv6(7): a sysctl of the host could have changed it
-		option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", unix.IPV6_V6ONLY, "IPV6_V6ONLY", 0)
+	return h
+}
+
+// socket opens one socket and gives it its number: socket(2), ip(7), ipv6(7), udp(7), listen(2).
+func (c *Sockets) socket(p *program.Program, s Socket, all []Socket, number int) {
+	h, protocol := s.shape(), program.Named(s.Protocol, "IPPROTO_TCP")
+	if s.Protocol == unix.IPPROTO_UDP {
+		protocol = program.Named(s.Protocol, "IPPROTO_UDP")
 	}
-	switch s.Role {
-	case RoleTap:
+	fd := p.Open("net", unix.SYS_SOCKET, program.Named(h.domain, h.domainName),
+		program.Named(h.kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, h.kindName+"|SOCK_NONBLOCK|SOCK_CLOEXEC"), protocol)
+	ipv6 := func(opt int, name string, value int) {
+		if s.IPv6 {
+			option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", opt, name, value)
+		}
+	}
+	if h.kind == unix.SOCK_RAW {
 		served := ports(all, s.Protocol)
 		attach(p, fd, fmt.Sprintf("{attempts at none of %d ports}", len(served)), tapFilter(s, served))
-		if s.IPv6 {
-			option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", unix.IPV6_RECVPKTINFO, "IPV6_RECVPKTINFO", 1)
+		ipv6(unix.IPV6_RECVPKTINFO, "IPV6_RECVPKTINFO", 1)
+	} else {
+		ipv6(unix.IPV6_V6ONLY, "IPV6_V6ONLY", 0) // a sysctl of the host could have changed it
+	}
+	if h.kind == unix.SOCK_DGRAM { // an answer must come from the address of the question: ip(7) IP_PKTINFO
+		if !s.IPv6 {
+			option(p, fd, unix.IPPROTO_IP, "IPPROTO_IP", unix.IP_PKTINFO, "IP_PKTINFO", 1)
 		}
-	case RoleDial:
-	default:
-		c.listen(p, fd, s)
+		ipv6(unix.IPV6_RECVPKTINFO, "IPV6_RECVPKTINFO", 1)
+		// IPv6 requires that a source address is assigned to an interface, even if a route makes it local
+		ipv6(unix.IPV6_FREEBIND, "IPV6_FREEBIND", 1)
+	}
+	if s.Port != 0 {
+		address, text := anyAddress(s)
+		p.Add("net", unix.SYS_BIND, fd.Arg(), program.Struct(address, program.Text(text)), program.Int(len(address)))
+	}
+	if h.listens {
+		p.Add("net", unix.SYS_LISTEN, fd.Arg(), program.Int(backlog))
 	}
 	p.Add("net", unix.SYS_DUP3, fd.Arg(), program.Int(number), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
 	p.Close("net", fd)
-}
-
-// listen binds a socket to its port on all addresses: ip(7), udp(7), listen(2).
-func (c *Sockets) listen(p *program.Program, fd program.Slot, s Socket) {
-	if s.Protocol == unix.IPPROTO_UDP { // an answer must come from the address of the question: ip(7) IP_PKTINFO
-		if s.IPv6 {
-			option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", unix.IPV6_RECVPKTINFO, "IPV6_RECVPKTINFO", 1)
-			// IPv6 requires that a source address is assigned to an interface, even if a route makes it local: ipv6(7)
-			option(p, fd, unix.IPPROTO_IPV6, "IPPROTO_IPV6", unix.IPV6_FREEBIND, "IPV6_FREEBIND", 1)
-		} else {
-			option(p, fd, unix.IPPROTO_IP, "IPPROTO_IP", unix.IP_PKTINFO, "IP_PKTINFO", 1)
-		}
-	}
-	p.Add("net", unix.SYS_BIND, fd.Arg(), anyAddress(s), program.Int(len(sockaddr(s))))
-	if s.Protocol == unix.IPPROTO_TCP {
-		p.Add("net", unix.SYS_LISTEN, fd.Arg(), program.Int(backlog))
-	}
-}
-
-func protocolName(protocol int) program.Arg {
-	if protocol == unix.IPPROTO_UDP {
-		return program.Named(protocol, "IPPROTO_UDP")
-	}
-	return program.Named(protocol, "IPPROTO_TCP")
 }
 
 // ports returns the ports that have a socket, which a tap leaves out.
@@ -165,21 +168,13 @@ func option(p *program.Program, fd program.Slot, level int, levelName string, op
 		program.Struct(v, program.Text(fmt.Sprintf("[%d]", value))), program.Int(len(v)))
 }
 
-// sockaddr returns a struct sockaddr_in or sockaddr_in6 with the wildcard address.
-func sockaddr(s Socket) []byte {
-	b, f := make([]byte, unix.SizeofSockaddrInet4), uint16(unix.AF_INET)
+// anyAddress returns a struct sockaddr_in or sockaddr_in6 with the wildcard address, and its text.
+func anyAddress(s Socket) (b []byte, text string) {
+	b, text = make([]byte, unix.SizeofSockaddrInet4), fmt.Sprintf("{0.0.0.0:%d}", s.Port)
 	if s.IPv6 {
-		b, f = make([]byte, unix.SizeofSockaddrInet6), unix.AF_INET6
+		b, text = make([]byte, unix.SizeofSockaddrInet6), fmt.Sprintf("{[::]:%d}", s.Port)
 	}
-	binary.NativeEndian.PutUint16(b, f)
+	binary.NativeEndian.PutUint16(b, uint16(s.shape().domain))
 	binary.BigEndian.PutUint16(b[2:], s.Port)
-	return b
-}
-
-func anyAddress(s Socket) program.Arg {
-	text := fmt.Sprintf("{0.0.0.0:%d}", s.Port)
-	if s.IPv6 {
-		text = fmt.Sprintf("{[::]:%d}", s.Port)
-	}
-	return program.Struct(sockaddr(s), program.Text(text))
+	return b, text
 }

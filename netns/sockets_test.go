@@ -74,7 +74,7 @@ func TestMessagesAreRepeatable(t *testing.T) {
 
 // A request is read back as the kernel would read it.
 func TestMessagesAreWellFormed(t *testing.T) {
-	list := append(address(Own6), route(Own4)...)
+	list := append(local(Own6), local(Own4)...)
 	list = append(list, table(nfProtoIPv6, loopback6, own6)...)
 	for _, m := range list {
 		parsed, err := syscall.ParseNetlinkMessage(m.bytes)

@@ -36,22 +36,14 @@ func Verify(fds []int, list []Socket) error {
 }
 
 func (s Socket) verify(fd int) (cookie uint64, err error) {
-	domain, kind, accepts := unix.AF_INET, unix.SOCK_STREAM, 1
-	if s.IPv6 {
-		domain = unix.AF_INET6
-	}
-	switch {
-	case s.Role == RoleTap:
-		kind, accepts = unix.SOCK_RAW, 0
-	case s.Role == RoleDial:
-		accepts = 0
-	case s.Protocol == unix.IPPROTO_UDP:
-		kind, accepts = unix.SOCK_DGRAM, 0
+	h, accepts := s.shape(), 0
+	if h.listens {
+		accepts = 1
 	}
 	for _, o := range []struct {
 		name      string
 		opt, want int
-	}{{"SO_DOMAIN", unix.SO_DOMAIN, domain}, {"SO_TYPE", unix.SO_TYPE, kind},
+	}{{"SO_DOMAIN", unix.SO_DOMAIN, h.domain}, {"SO_TYPE", unix.SO_TYPE, h.kind},
 		{"SO_PROTOCOL", unix.SO_PROTOCOL, s.Protocol},
 		{"SO_ACCEPTCONN", unix.SO_ACCEPTCONN, accepts}} {
 		got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, o.opt)
