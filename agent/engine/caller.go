@@ -1,8 +1,5 @@
 package engine
 
-// anybody is the agent of a request with a token if neither the token nor the request names one.
-const anybody = "anybody"
-
 // Name returns the agent of a caller whose request names none: the caller's own, Local for the zero Caller, or
 // "anybody" for a token that names no agent.
 func (c Caller) Name() string {
@@ -10,7 +7,7 @@ func (c Caller) Name() string {
 	case c.Agent != "":
 		return c.Agent
 	case c.Grant != nil:
-		return anybody
+		return "anybody"
 	}
 	return Local
 }

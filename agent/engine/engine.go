@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,28 +72,21 @@ func New(o Options) (*Engine, error) {
 		return nil, errors.New("engine: tokens need a ledger that counts their runs and knows the revoked ones; set " +
 			"Options.Ledger")
 	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.MaxTimeout == 0 {
-		o.MaxTimeout = max(DefaultMaxTimeout, o.Timeout)
-	}
-	if o.MaxOutput == 0 {
-		o.MaxOutput = DefaultMaxOutput
-	}
-	sealed := make([]*policy.Policy, len(o.Policies))
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.MaxTimeout = cmp.Or(o.MaxTimeout, max(DefaultMaxTimeout, o.Timeout))
+	o.MaxOutput = cmp.Or(o.MaxOutput, DefaultMaxOutput)
+	o.Policies = slices.Clone(o.Policies)
 	for i, p := range o.Policies {
 		var err error
-		if sealed[i], err = p.Seal(); err != nil {
+		if o.Policies[i], err = p.Seal(); err != nil {
 			return nil, fmt.Errorf("engine: policy %q: %w", p.Name, err)
 		}
 	}
-	o.Policies = sealed
 	r, err := nsjail.NewRunnerWith(o.Runner)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{opts: o, runner: r, chain: last{r}}
+	e := &Engine{opts: o, runner: r, chain: last{r}, grants: grants{known: map[[sha256.Size]byte]*Grant{}}}
 	if o.Wrap != nil {
 		e.chain = o.Wrap(e.chain)
 	}
@@ -115,12 +111,8 @@ func (e *Engine) Close() error {
 }
 
 func (e *Engine) makeVolume(size, inodes int64) (workspace.Volume, error) {
-	v, err := e.runner.NewVolume(nsjail.VolumeOptions{Size: nsjail.Bytes(size), Inodes: inodes,
+	return e.runner.NewVolume(nsjail.VolumeOptions{Size: nsjail.Bytes(size), Inodes: inodes,
 		Dirs: []string{"input", "work", "output"}})
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
 }
 
 // newID returns a random name with 130 random bits, which cannot be guessed.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +34,7 @@ func (e *Engine) policiesOf(c Caller) []*policy.Policy {
 	if c.Grant == nil {
 		return e.opts.Policies
 	}
-	return append(slices.Clone(e.opts.Policies), c.Grant.policies...)
+	return slices.Concat(e.opts.Policies, c.Grant.policies)
 }
 
 // each returns the first refusal by a policy.
@@ -95,28 +96,23 @@ const Local = "default"
 
 // agentOf returns the agent of a request: the token's agent, or else the one that the request names.
 func agentOf(c Caller, asked string) (string, *nsjail.Refusal) {
-	agent := c.Agent
-	switch {
-	case agent == "" && asked == "" && c.Grant == nil:
-		return Local, nil
-	case agent == "" && asked == "":
-		agent = anybody
-	case agent == "":
-		agent = asked
-	case asked != "" && asked != agent:
-		return "", &nsjail.Refusal{Message: "the request names another agent than its token", Code: "other_agent",
-			Layer: "auth", Rule: "agent_id",
-			NextSteps: []string{"leave agent_id out"}}
+	if c.Agent != "" && asked != "" && asked != c.Agent {
+		return "", refuse("auth", "agent_id", "other_agent", "the request names another agent than its token",
+			"leave agent_id out")
 	}
+	agent := cmp.Or(c.Agent, asked, c.Name())
 	if c.Grant != nil && (agent == Local || strings.HasPrefix(agent, "uid-")) {
-		return "", &nsjail.Refusal{Message: fmt.Sprintf("the agent %q is a local caller, whom no token stands for", agent),
-			Code: "agent_reserved", Layer: "auth", Rule: "agent_id",
-			NextSteps: []string{"name another agent"}}
+		return "", refuse("auth", "agent_id", "agent_reserved",
+			fmt.Sprintf("the agent %q is a local caller, whom no token stands for", agent), "name another agent")
 	}
 	if err := workspace.CheckAgent(agent); err != nil {
 		return "", asRefusal(err, "request", "bad_agent")
 	}
 	return agent, nil
+}
+
+func refuse(layer, rule, code, message string, next ...string) *nsjail.Refusal {
+	return &nsjail.Refusal{Message: message, Code: code, Layer: layer, Rule: rule, NextSteps: next}
 }
 
 // asRefusal converts an error to a Refusal: the one that it wraps, or a new one. It returns nil for nil.
@@ -125,7 +121,7 @@ func asRefusal(err error, layer, code string) *nsjail.Refusal {
 	if err == nil || errors.As(err, &no) {
 		return no
 	}
-	return &nsjail.Refusal{Message: err.Error(), Code: code, Layer: layer}
+	return refuse(layer, "", code, err.Error())
 }
 
 // IDs returns the ids of the token's blocks, the first one's first. They begin with the ids of the token from which it

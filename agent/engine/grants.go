@@ -26,9 +26,8 @@ type grants struct {
 func (e *Engine) Authenticate(bearer string, now time.Time) (Caller, *nsjail.Refusal) {
 	keys := e.opts.TokenKeys
 	if len(keys) == 0 {
-		return Caller{}, &nsjail.Refusal{Message: "this engine knows no key that tokens are signed with",
-			Code: "tokens_unknown", Layer: "auth",
-			NextSteps: []string{"ask the operator to start brigd with a token key"}}
+		return Caller{}, refuse("auth", "", "tokens_unknown", "this engine knows no key that tokens are signed with",
+			"ask the operator to start brigd with a token key")
 	}
 	digest := sha256.Sum256([]byte(bearer))
 	g, err := e.grants.find(digest), error(nil)
@@ -43,8 +42,9 @@ func (e *Engine) Authenticate(bearer string, now time.Time) (Caller, *nsjail.Ref
 		err = e.opts.Ledger.Revoked(g.token.IDs()...)
 	}
 	if err == nil && g.policies == nil {
-		err = g.parse()
-		e.grants.remember(digest, g, err)
+		if err = g.parse(); err == nil {
+			e.grants.remember(digest, g)
+		}
 	}
 	if err != nil {
 		return Caller{}, asRefusal(err, "token", "token_refused")
@@ -58,9 +58,8 @@ func (g *Grant) parse() error {
 	for i, doc := range g.token.Policies() {
 		p, err := policy.Parse(doc)
 		if err != nil {
-			return &nsjail.Refusal{Message: fmt.Sprintf("policy %d of the token: %v", i+1, err),
-				Code: "token_policy", Layer: "token",
-				NextSteps: []string{"ask whoever made the token for another one"}}
+			return refuse("token", "", "token_policy", fmt.Sprintf("policy %d of the token: %v", i+1, err),
+				"ask whoever made the token for another one")
 		}
 		g.policies = append(g.policies, p)
 	}
@@ -73,11 +72,8 @@ func (s *grants) find(digest [sha256.Size]byte) *Grant {
 	return s.known[digest]
 }
 
-// remember caches a Grant, unless there is an error. If the cache is full, it replaces an arbitrary entry.
-func (s *grants) remember(digest [sha256.Size]byte, g *Grant, err error) {
-	if err != nil {
-		return
-	}
+// remember caches a Grant. If the cache is full, it replaces an arbitrary entry.
+func (s *grants) remember(digest [sha256.Size]byte, g *Grant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for other := range s.known {
@@ -85,9 +81,6 @@ func (s *grants) remember(digest [sha256.Size]byte, g *Grant, err error) {
 			break
 		}
 		delete(s.known, other)
-	}
-	if s.known == nil {
-		s.known = map[[sha256.Size]byte]*Grant{}
 	}
 	s.known[digest] = g
 }

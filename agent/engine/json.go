@@ -27,44 +27,41 @@ type fileObject struct {
 // MarshalJSON encodes a file as a string if possible, and otherwise as an object.
 func (f File) MarshalJSON() ([]byte, error) {
 	text := string(f.Data)
-	if utf8.Valid(f.Data) && !f.Executable {
-		return json.Marshal(text)
+	switch {
+	case !utf8.Valid(f.Data):
+		code := base64.StdEncoding.EncodeToString(f.Data)
+		return json.Marshal(fileObject{Base64: &code, Executable: f.Executable})
+	case f.Executable:
+		return json.Marshal(fileObject{Text: &text, Executable: true})
 	}
-	if utf8.Valid(f.Data) {
-		return json.Marshal(fileObject{Text: &text, Executable: f.Executable})
-	}
-	code := base64.StdEncoding.EncodeToString(f.Data)
-	return json.Marshal(fileObject{Base64: &code, Executable: f.Executable})
+	return json.Marshal(text)
 }
 
 // UnmarshalJSON decodes a string, or an object with text or base64, and executable.
 func (f *File) UnmarshalJSON(j []byte) error {
-	var text string
+	var o fileObject
 	if len(j) > 0 && j[0] == '"' {
-		if err := json.Unmarshal(j, &text); err != nil {
+		if err := json.Unmarshal(j, &o.Text); err != nil {
 			return err
 		}
-		*f = File{Data: []byte(text)}
-		return nil
-	}
-	var o fileObject
-	d := json.NewDecoder(bytes.NewReader(j))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&o); err != nil {
-		return fmt.Errorf("a file is a text, or an object with text or base64, and executable: %w", err)
+	} else {
+		d := json.NewDecoder(bytes.NewReader(j))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&o); err != nil {
+			return fmt.Errorf("a file is a text, or an object with text or base64, and executable: %w", err)
+		}
 	}
 	switch {
 	case (o.Text == nil) == (o.Base64 == nil):
 		return errors.New("a file has either text or base64; write one of them")
 	case o.Text != nil:
-		f.Data = []byte(*o.Text)
-	default:
-		data, err := base64.StdEncoding.DecodeString(*o.Base64)
-		if err != nil {
-			return fmt.Errorf("base64: %w; encode it as RFC 4648 says, with padding", err)
-		}
-		f.Data = data
+		*f = File{[]byte(*o.Text), o.Executable}
+		return nil
 	}
-	f.Executable = o.Executable
+	data, err := base64.StdEncoding.DecodeString(*o.Base64)
+	if err != nil {
+		return fmt.Errorf("base64: %w; encode it as RFC 4648 says, with padding", err)
+	}
+	*f = File{data, o.Executable}
 	return nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,29 +23,27 @@ func (e *Engine) Lacks() error {
 			break
 		}
 		name, known := mechanism(jail.Op)
-		if !known {
+		switch {
+		case !known:
 			return err
-		}
-		if slices.Contains(missing, name) {
-			return lacking([]string{name}, jail, "every run would be refused: a policy requires %s", "")
+		case slices.Contains(missing, name):
+			return lacking("a policy requires "+name, jail, "")
 		}
 		missing = append(missing, name)
-		if first == nil {
-			first = jail
-		}
+		first = cmp.Or(first, jail)
 	}
 	if first == nil {
 		return nil
 	}
-	return lacking(missing, first, "every run would be refused: a policy or a default asks for %s",
+	return lacking("a policy or a default asks for "+strings.Join(missing, ", "), first,
 		", or have runs do without: --optional "+strings.Join(missing, ","))
 }
 
-// lacking returns an error with the missing mechanisms, the cause and the remedy.
-func lacking(missing []string, why *nsjail.Error, asked, instead string) error {
+// lacking returns an error with what is asked for, the cause and the remedy.
+func lacking(asked string, why *nsjail.Error, instead string) error {
 	remedy, _, _ := strings.Cut(why.Remedy, ", or accept") // names one flag; several may be needed
-	return fmt.Errorf(asked+", and this machine cannot hold that: %s: %s; %s%s", strings.Join(missing, ", "),
-		why.Op, why.Detail, remedy, instead)
+	return fmt.Errorf("every run would be refused: %s, and this machine cannot hold that: %s: %s; %s%s", asked, why.Op,
+		why.Detail, remedy, instead)
 }
 
 // possible resolves the Spec with which every run begins, as if the given mechanisms were optional. It runs nothing.
@@ -72,29 +71,23 @@ func mechanism(op string) (name string, known bool) {
 
 // asks reports whether a request itself requires a mechanism. Otherwise a policy or the engine requires it.
 func (r *Request) asks(mechanism string) bool {
-	switch mechanism {
-	case "memory":
-		return r.Memory != 0
-	case "cpus":
-		return r.CPUs != 0
-	case "net":
-		return len(r.Network) > 0
-	}
-	return false
+	return mechanism == "memory" && r.Memory != 0 || mechanism == "cpus" && r.CPUs != 0 ||
+		mechanism == "net" && len(r.Network) > 0
 }
 
 // hostRefusal returns the Refusal for a jail that this machine cannot make. It suggests changing the request only if
 // the request itself requires the missing mechanism.
 func hostRefusal(r *Request, jail *nsjail.Error) *nsjail.Refusal {
-	no := &nsjail.Refusal{Message: jail.Error(), Code: "host_lacks", Layer: "jail", Rule: jail.Op}
+	no := refuse("jail", jail.Op, "host_lacks", jail.Error())
 	name, known := mechanism(jail.Op)
-	if r.asks(name) {
+	asked := r.asks(name)
+	if asked {
 		no.NextSteps = []string{"send the request without what this machine cannot do: " + jail.Op}
 	}
 	if jail.Remedy != "" {
 		no.NextSteps = append(no.NextSteps, "have the operator see to it: "+jail.Remedy)
 	}
-	if known && !r.asks(name) {
+	if known && !asked {
 		no.NextSteps = append(no.NextSteps, "a policy or a default of the operator's asks for "+name+", "+
 			"and not the request: no other request will do")
 	}

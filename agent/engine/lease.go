@@ -25,36 +25,32 @@ type lease struct {
 }
 
 // leases are the runs and sandboxes of tokens, by their ids. Another process can revoke a token at any time by creating
-// a file (token.Revoke), so watch checks them every lookEvery.
+// a file (token.Revoke), so they are checked every lookEvery.
 type leases struct {
 	ledger *token.Ledger
 	mu     sync.Mutex
 	live   map[string]lease
 	done   chan struct{}
-	ended  chan struct{} // closed when watch has returned
+	watch  sync.WaitGroup
 }
 
 func newLeases(l *token.Ledger) *leases {
-	s := &leases{ledger: l, live: map[string]lease{}, done: make(chan struct{}), ended: make(chan struct{})}
-	if l == nil {
-		close(s.ended)
-		return s
+	s := &leases{ledger: l, live: map[string]lease{}, done: make(chan struct{})}
+	if l != nil {
+		s.watch.Go(s.lookOften)
 	}
-	go s.watch()
 	return s
 }
 
 func (s *leases) close() {
 	close(s.done)
-	<-s.ended
+	s.watch.Wait()
 }
 
-// add registers a lease under an id, and returns a function that removes it.
-func (s *leases) add(id string, l lease) (drop func()) {
+func (s *leases) add(id string, l lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.live[id] = l
-	return func() { s.drop(id) }
 }
 
 func (s *leases) drop(id string) {
@@ -70,8 +66,7 @@ func (s *leases) until(id string) time.Time {
 	return s.live[id].until
 }
 
-func (s *leases) watch() {
-	defer close(s.ended)
+func (s *leases) lookOften() {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -103,7 +98,7 @@ func (s *leases) look(now time.Time) {
 // use them meanwhile, since each request is checked against the ledger too.
 func (s *leases) over(l lease, now time.Time) *nsjail.Refusal {
 	if !l.until.IsZero() && !now.Before(l.until) {
-		return &nsjail.Refusal{Message: "the token has expired", Code: token.CodeExpired, Layer: "token", Rule: "expires"}
+		return refuse("token", "expires", token.CodeExpired, "the token has expired")
 	}
 	no := asRefusal(s.ledger.Revoked(l.chain...), "token", token.CodeLedger)
 	if no != nil && l.sandbox && no.Code != token.CodeRevoked {
@@ -134,8 +129,8 @@ func (e *Engine) lend(ctx *context.Context, c Caller, j *nsjail.Job, now time.Ti
 		l.until = l.until.Add(overrun)
 	}
 	*ctx = run
-	drop := e.leases.add(j.ID, l)
-	return func() { drop(); cancel(nil) }
+	e.leases.add(j.ID, l)
+	return func() { e.leases.drop(j.ID); cancel(nil) }
 }
 
 // holds checks a caller's token again. A caller over stdio authenticates only once, but the token may be revoked later.

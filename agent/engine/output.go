@@ -1,9 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"maps"
+	"math"
 	"slices"
 	"sync"
 	"unicode/utf8"
@@ -15,33 +19,33 @@ import (
 // output processes the two output streams of a run. Each passes through a filter, and is then kept as head and tail or
 // streamed to the caller.
 type output struct {
-	filters  [2]*text.Filter
-	captures [2]*text.Capture // nil if streaming
-	pieces   [2]*pieces       // nil if not streaming
-	last     tail             // of stderr
-	filter   text.Options
+	filters [2]*text.Filter
+	kept    [2]keeper
+	filter  text.Options
+	last    tail // of stderr
+}
+
+// keeper takes a filtered stream: a text.Capture, or pieces.
+type keeper interface {
+	io.Writer
+	fmt.Stringer
+	Dropped() int64
 }
 
 // newOutput sets a Job's output streams. A limit of 0 means no limit.
 func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)) *output {
-	var secrets []string
-	for _, value := range r.Secrets {
-		secrets = append(secrets, value)
-	}
-	slices.Sort(secrets)
-	o := &output{filter: text.Options{Set: text.NewSet(secrets),
-		StripANSI: r.StripANSI || r.Strip == "ansi", StripAll: r.Strip == "all"}}
+	secrets := slices.Sorted(maps.Values(r.Secrets))
+	o := &output{filter: text.Options{Set: text.NewSet(secrets), StripANSI: r.StripANSI || r.Strip == "ansi",
+		StripAll: r.Strip == "all"}}
 	begin := &beginning{stream: stream, id: j.ID}
 	for i, kind := range []string{"stdout", "stderr"} {
-		var to io.Writer
 		if stream != nil {
-			o.pieces[i] = &pieces{kind: kind, to: begin, bounded: limit > 0, left: int64(limit)}
-			to = o.pieces[i]
+			o.kept[i] = &pieces{kind: kind, to: begin, left: cmp.Or(int64(limit), math.MaxInt64)}
 		} else {
-			o.captures[i] = text.NewCapture(int64(limit))
-			to = o.captures[i]
+			o.kept[i] = text.NewCapture(int64(limit))
 		}
-		if i == 1 {
+		to := io.Writer(o.kept[i])
+		if kind == "stderr" {
 			to = io.MultiWriter(to, &o.last)
 		}
 		o.filters[i] = text.New(to, o.filter)
@@ -69,14 +73,8 @@ func (o *output) close(res *nsjail.Result) error {
 
 // put sets the output fields of a Response.
 func (o *output) put(r *Response) {
-	var t Truncated
-	if o.captures[0] != nil {
-		r.Stdout, r.Stderr = o.captures[0].String(), o.captures[1].String()
-		t = Truncated{o.captures[0].Dropped(), o.captures[1].Dropped()}
-	} else {
-		t = Truncated{o.pieces[0].dropped, o.pieces[1].dropped}
-	}
-	if t != (Truncated{}) {
+	r.Stdout, r.Stderr = o.kept[0].String(), o.kept[1].String()
+	if t := (Truncated{o.kept[0].Dropped(), o.kept[1].Dropped()}); t != (Truncated{}) {
 		r.Truncated = &t
 	}
 }
@@ -102,13 +100,13 @@ func (o *output) redact(j *nsjail.Job, r *Response) {
 		return
 	}
 	var summary any
-	if err := json.Unmarshal(r.Network, &summary); err == nil {
+	err := json.Unmarshal(r.Network, &summary)
+	if err == nil {
 		r.Network, err = json.Marshal(o.cleanJSON(summary))
-		if err == nil {
-			return
-		}
 	}
-	r.Network = nil // cannot happen: it was plain data
+	if err != nil {
+		r.Network = nil // cannot happen: it was plain data
+	}
 }
 
 // cleanJSON masks the secrets in all strings of a JSON value, including keys.
@@ -156,14 +154,13 @@ func (b *beginning) send(e Event) {
 type pieces struct {
 	kind    string
 	to      *beginning
-	bounded bool
-	left    int64 // bytes left, if bounded
+	left    int64 // bytes
 	dropped int64
 }
 
 func (p *pieces) Write(b []byte) (int, error) {
 	n := len(b)
-	if p.bounded && int64(n) > p.left {
+	if int64(n) > p.left {
 		cut := p.left
 		for cut > 0 && !utf8.RuneStart(b[cut]) {
 			cut--
@@ -177,3 +174,9 @@ func (p *pieces) Write(b []byte) (int, error) {
 	}
 	return n, nil
 }
+
+// String returns "": the caller has had the stream.
+func (p *pieces) String() string { return "" }
+
+// Dropped returns the number of bytes that were not passed on.
+func (p *pieces) Dropped() int64 { return p.dropped }

@@ -61,11 +61,9 @@ type recorded struct {
 	sum   hash.Hash
 	bytes int64
 	note  func() *nsjail.Refusal
-	ended bool // the content has ended, and note was called
+	ended bool // note was called
 	no    *nsjail.Refusal
 }
-
-var errUnrecorded = errors.New("it could not be written to the audit log")
 
 // Read implements io.Reader. It never returns data together with io.EOF, so that a file that is too large is not
 // logged.
@@ -77,18 +75,13 @@ func (w *recorded) Read(p []byte) (int, error) {
 		return n, err
 	}
 	if n > 0 {
-		w.r = eof{}
-		return n, nil
+		return n, nil // the next call returns 0 and io.EOF: see io.Reader
 	}
 	if !w.ended {
 		w.ended, w.no = true, w.note()
 	}
 	if w.no != nil {
-		return 0, errUnrecorded
+		return 0, errors.New("it could not be written to the audit log")
 	}
 	return 0, io.EOF
 }
-
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }

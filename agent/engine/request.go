@@ -23,7 +23,7 @@ const (
 )
 
 func bad(rule, code, message string, next ...string) *nsjail.Refusal {
-	return &nsjail.Refusal{Message: message, Code: code, Layer: "request", Rule: rule, NextSteps: next}
+	return refuse("request", rule, code, message, next...)
 }
 
 // job returns a Job for a request, without its code, sandbox and streams.
@@ -177,11 +177,8 @@ func network(s *nsjail.Spec, rules []string) *nsjail.Refusal {
 	if len(rules) == 0 {
 		return nil
 	}
-	p := &egress.Policy{}
-	if s.Egress != nil {
-		p = s.Egress.Clone()
-		p.Allow = nil
-	}
+	p := s.Policy().Clone()
+	p.Allow = nil
 	for i, text := range rules {
 		rule, err := egress.ParseRule(text)
 		if err != nil {

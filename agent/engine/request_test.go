@@ -282,7 +282,7 @@ func TestAgentOf(t *testing.T) {
 			t.Errorf("%+v asks for %q: %q %+v", c.caller, c.asked, got, no)
 		}
 	}
-	if (Caller{}).Name() != Local || (Caller{Agent: "a"}).Name() != "a" || (Caller{Grant: g}).Name() != anybody {
+	if (Caller{}).Name() != Local || (Caller{Agent: "a"}).Name() != "a" || (Caller{Grant: g}).Name() != "anybody" {
 		t.Error("names")
 	}
 	if (Caller{}).agent() != workspace.Any || (Caller{Agent: "a"}).agent() != "a" {

@@ -39,11 +39,11 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 		defer release()
 		j.Spec.Mounts = append(workspace.Mounts(box.Volume()), j.Spec.Mounts...)
 	}
-	j.Stdin, j.Ended = strings.NewReader(r.Stdin), r.Ended
+	j.Ended = r.Ended
 	if r.StdinReader != nil {
 		j.Stdin = e.bounded(c, r.StdinReader)
-	} else if r.Stdin == "" {
-		j.Stdin = nil
+	} else if r.Stdin != "" {
+		j.Stdin = strings.NewReader(r.Stdin)
 	}
 	e.decide(c, j, r)
 	e.fill(j, r)
@@ -111,25 +111,24 @@ func (e *Engine) refuse(ctx context.Context, j *nsjail.Job, no *nsjail.Refusal) 
 
 // answer converts a Result, or the error if there is none, to a Response.
 func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response {
-	a := &Response{ID: j.ID, ExitCode: -1, Narrowed: j.Verdict.Narrowed}
+	a := &Response{ID: j.ID, Status: string(nsjail.StatusError), ExitCode: -1, Narrowed: j.Verdict.Narrowed}
 	var no *nsjail.Refusal
 	var jail *nsjail.Error
 	switch {
 	case errors.As(err, &no):
 		a.Status, a.Error = "refused", no
 		return a
-	case err != nil && res == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+	case res == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		a.Status = string(nsjail.StatusCancelled)
 		return a
 	case res == nil && full(err):
-		a.Status, a.Error = string(nsjail.StatusError), machineFull(err.Error())
+		a.Error = machineFull(err)
 		return a
 	case errors.As(err, &jail):
-		a.Status, a.Error = string(nsjail.StatusError), jailRefusal(r, jail)
+		a.Error = jailRefusal(r, jail)
 		return a
-	case err != nil && res == nil:
-		a.Status, a.Error = string(nsjail.StatusError),
-			&nsjail.Refusal{Message: err.Error(), Code: "jail_failed", Layer: "jail"}
+	case res == nil && err != nil:
+		a.Error = refuse("jail", "", "jail_failed", err.Error())
 		return a
 	}
 	a.Status, a.ExitCode, a.Signal, a.TimedOut = string(res.Status), res.ExitCode, res.Signal, res.TimedOut
@@ -155,29 +154,25 @@ func full(err error) bool {
 }
 
 // machineFull returns the Refusal for a run for which the machine, or brigd's share of it, has no resources at present.
-func machineFull(why string) *nsjail.Refusal {
-	return &nsjail.Refusal{Message: "this machine has no room for another jail at present: " + why,
-		Code: "machine_full", Layer: "jail",
-		NextSteps: []string{"send the same request again in a few seconds"}}
+func machineFull(why error) *nsjail.Refusal {
+	return refuse("jail", "", "machine_full", "this machine has no room for another jail at present: "+why.Error(),
+		"send the same request again in a few seconds")
 }
 
 // jailRefusal returns the Refusal for a jail that could not be made.
 func jailRefusal(r *Request, e *nsjail.Error) *nsjail.Refusal {
-	no := &nsjail.Refusal{Message: e.Error(), Code: "jail_failed", Layer: "jail", Rule: e.Op}
 	switch {
 	case e.Op == "exec" && e.Fault != nsjail.FaultBrig:
-		no.Code = "command_not_runnable"
-		no.NextSteps = []string{"name a program that is in the jail: what the machine has in /usr/bin, or a file below " +
-			"/work that is executable"}
-	case e.Fault == nsjail.FaultCaller:
-		no.Code = "bad_request"
+		return refuse("jail", e.Op, "command_not_runnable", e.Error(), "name a program that is in the jail: "+
+			"what the machine has in /usr/bin, or a file below /work that is executable")
 	case e.Fault == nsjail.FaultHost:
 		return hostRefusal(r, e)
+	case e.Fault == nsjail.FaultCaller && e.Remedy != "":
+		return refuse("jail", e.Op, "bad_request", e.Error(), e.Remedy)
+	case e.Fault == nsjail.FaultCaller:
+		return refuse("jail", e.Op, "bad_request", e.Error())
 	}
-	if e.Remedy != "" && no.Code == "bad_request" {
-		no.NextSteps = append(no.NextSteps, e.Remedy)
-	}
-	return no
+	return refuse("jail", e.Op, "jail_failed", e.Error())
 }
 
 // violations lists the forbidden operations that the run attempted.
@@ -187,10 +182,9 @@ func violations(res *nsjail.Result) (list []Violation) {
 	}
 	if n := res.Network; n != nil && n.ByVerdict[egress.VerdictDeny] > 0 {
 		var why []string
-		for reason := range n.ByReason {
+		for _, reason := range slices.Sorted(maps.Keys(n.ByReason)) {
 			why = append(why, string(reason))
 		}
-		slices.Sort(why)
 		list = append(list, Violation{Type: "network", Detail: strings.Join(why, ", "),
 			Count: int64(n.ByVerdict[egress.VerdictDeny])})
 	}

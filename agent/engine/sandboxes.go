@@ -93,7 +93,7 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 		Chain:   c.Grant.IDs(),
 		Account: Caller{agent, c.Grant}.Key()})
 	if full(err) {
-		return nil, machineFull(err.Error())
+		return nil, machineFull(err)
 	}
 	if err != nil {
 		return nil, asRefusal(err, "sandbox", "sandbox_refused")
