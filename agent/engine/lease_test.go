@@ -39,7 +39,7 @@ func newGuarded(t *testing.T) *guarded {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.ledger.Close() })
-	pub, key, err := token.GenerateKey()
+	pub, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestRevokedWhileItRuns(t *testing.T) {
 	}{{narrow, lost}, {g.caller(g.narrow(bot, token.Block{Note: "two"})), ""}} {
 		a := g.Run(context.Background(), c.by,
 			&Request{Sandbox: c.box, Cmd: []string{"sleep", "600"}, Timeout: Seconds(time.Hour)}, func(Event) {
-				if err := g.ledger.Revoke(c.by.Grant.IDs()[1], "test"); err != nil {
+				if err := token.Revoke(g.state, c.by.Grant.IDs()[1], "test", time.Time{}); err != nil {
 					t.Error(err)
 				}
 			})

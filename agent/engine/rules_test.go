@@ -54,7 +54,7 @@ func TestPolicyTokenAndAudit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pub, key, err := token.GenerateKey()
+	pub, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestPolicyTokenAndAudit(t *testing.T) {
 	if _, no := e.Authenticate(narrow.Text(), time.Now().Add(2*time.Hour)); no == nil {
 		t.Error("an expired token")
 	}
-	if err := ledger.Revoke(tok.ID(), "test"); err != nil {
+	if err := token.Revoke(filepath.Join(dir, "state"), tok.ID(), "test", time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, no := e.Authenticate(narrow.Text(), time.Now()); no == nil {

@@ -160,7 +160,7 @@ func TestAuthenticate(t *testing.T) {
 	if first.Grant != again.Grant || first.Agent != "bot" || len(first.Grant.policies) != 1 {
 		t.Errorf("%+v %+v", first, again)
 	}
-	if err := g.ledger.Revoke(good.ID(), ""); err != nil {
+	if err := token.Revoke(g.state, good.ID(), "", time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, no := g.Authenticate(good.Text(), time.Now()); no == nil || no.Code != token.CodeRevoked {

@@ -51,11 +51,7 @@ func TestForgery(t *testing.T) {
 	mine, myKey := newKey(t)
 	sealed := must(t)(Seal(c.last()))
 	resign := func(f *Token, i int, key ed25519.PrivateKey) {
-		var before []byte
-		if i > 0 {
-			before = f.blocks[i-1].signature
-		}
-		f.blocks[i].signature = ed25519.Sign(key, f.blocks[i].signed(i, f.issuer, before))
+		f.blocks[i].signature = ed25519.Sign(key, f.signed(i))
 	}
 	attacks := map[string]*Token{
 		"last block dropped":   forge(t, c.last(), func(f *Token) { f.blocks = f.blocks[:2] }),
@@ -160,7 +156,7 @@ func TestReusedKey(t *testing.T) {
 	with := func(runs int64) *Token {
 		return forge(t, must(t)(Attenuate(base, Block{Runs: runs})), func(f *Token) {
 			f.blocks[1].next, f.secret = shared, sharedKey.Seed()
-			f.blocks[1].signature = ed25519.Sign(baseKey, f.blocks[1].signed(1, f.issuer, f.blocks[0].signature))
+			f.blocks[1].signature = ed25519.Sign(baseKey, f.signed(1))
 		})
 	}
 	few, many := with(1), with(1000)
@@ -260,12 +256,8 @@ func fixed(t testing.TB) chain {
 		{Policy: json.RawMessage(`{"languages":["python"]}`)}} {
 		n := block{next: public(byte(i + 1))}
 		recontent(t, &n, func(to *Block) { *to = b })
-		var before []byte
-		if i > 0 {
-			before = tok.blocks[i-1].signature
-		}
-		n.signature = ed25519.Sign(key(byte(i)), n.signed(i, tok.issuer, before))
 		tok = &Token{issuer: tok.issuer, blocks: append(slices.Clip(tok.blocks), n), secret: key(byte(i + 1)).Seed()}
+		tok.blocks[i].signature = ed25519.Sign(key(byte(i)), tok.signed(i))
 		c.steps = append(c.steps, again(t, tok))
 	}
 	return c

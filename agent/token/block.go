@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"brig/internal/strictjson"
 )
 
 // Bounds of a token.
@@ -112,12 +113,12 @@ func (c *content) check() error {
 	if len(c.Policy) == 0 {
 		return nil
 	}
-	if !json.Valid(c.Policy) || !utf8.Valid(c.Policy) ||
-		!bytes.HasPrefix(bytes.TrimLeft(c.Policy, " \t\r\n"), []byte("{")) {
-		return errors.New("policy: a JSON object in UTF-8")
-	}
-	if twice(c.Policy) {
+	err := strictjson.Scan(c.Policy)
+	switch {
+	case err != nil && err.Code == strictjson.Duplicate:
 		return errors.New("policy: a field that is there twice; two readers could take it differently")
+	case err != nil || !bytes.HasPrefix(bytes.TrimLeft(c.Policy, " \t\r\n"), []byte("{")):
+		return errors.New("policy: a JSON object in UTF-8")
 	}
 	return nil
 }
@@ -128,42 +129,6 @@ func notInAgent(r rune) bool {
 }
 
 func notPrintable(r rune) bool { return !unicode.IsPrint(r) }
-
-// twice reports whether valid JSON has an object with a duplicate key, at any depth.
-func twice(data []byte) bool {
-	type level struct {
-		keys map[string]bool // nil in an array
-		key  bool            // the next token is a key
-	}
-	var stack []level
-	for d := json.NewDecoder(bytes.NewReader(data)); ; {
-		tok, err := d.Token()
-		if err != nil {
-			return err != io.EOF // also for an error of the decoder
-		}
-		top := len(stack) - 1
-		if name, ok := tok.(string); ok && top >= 0 && stack[top].key {
-			if stack[top].keys[name] {
-				return true
-			}
-			stack[top].keys[name], stack[top].key = true, false
-			continue
-		}
-		switch tok {
-		case json.Delim('{'):
-			stack = append(stack, level{map[string]bool{}, true})
-			continue
-		case json.Delim('['):
-			stack = append(stack, level{})
-			continue
-		case json.Delim('}'), json.Delim(']'):
-			stack, top = stack[:top], top-1
-		}
-		if top >= 0 { // after a value
-			stack[top].key = stack[top].keys != nil
-		}
-	}
-}
 
 func seconds(t time.Time) int64 {
 	if t.IsZero() {

@@ -12,7 +12,7 @@ import (
 // An operator issues a token for an agent. The agent, which has no key, passes a narrower token to a helper. The
 // helper cannot regain the rights that the agent removed.
 func Example() {
-	public, private, err := token.GenerateKey()
+	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -13,6 +13,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
 )
 
 // maxKeyFile is the maximum size of a key file in bytes.
@@ -31,36 +33,31 @@ func KeyID(key ed25519.PublicKey) string {
 	return hex.EncodeToString(id[:])
 }
 
-// GenerateKey generates a key pair for an issuer.
-func GenerateKey() (ed25519.PublicKey, ed25519.PrivateKey, error) { return ed25519.GenerateKey(nil) }
-
 // WritePrivateKey writes the key to a new file in PEM (PKCS #8) that only its owner can read. It is an error if the
 // file exists.
 func WritePrivateKey(path string, key ed25519.PrivateKey) error {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return err
-	}
-	return writeNew(path, 0o600, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	return writeNew(path, 0o600, "PRIVATE KEY", der, err)
 }
 
 // WritePublicKey writes the key to a new file in PEM (PKIX). It is an error if the file exists.
 func WritePublicKey(path string, key ed25519.PublicKey) error {
 	der, err := x509.MarshalPKIXPublicKey(key)
+	return writeNew(path, 0o644, "PUBLIC KEY", der, err)
+}
+
+// writeNew writes one block of PEM to a new file, unless err says that there is none.
+func writeNew(path string, mode os.FileMode, kind string, der []byte, err error) error {
 	if err != nil {
 		return err
 	}
-	return writeNew(path, 0o644, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
-}
-
-func writeNew(path string, mode os.FileMode, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode)
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%s exists, and a key is never overwritten; choose another name", path)
 	} else if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	err = pem.Encode(f, &pem.Block{Type: kind, Bytes: der})
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
@@ -118,27 +115,26 @@ func ReadPublicKeys(path string) (keys []ed25519.PublicKey, err error) {
 }
 
 // readKeyFile reads a regular file. It is an error if other users have one of the permissions in forbidden.
-func readKeyFile(path string, forbidden os.FileMode, remedy string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+func readKeyFile(path string, forbidden uint32, remedy string) ([]byte, error) {
+	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	f, err := sys.Open(unix.AT_FDCWD, path, path, flags, func(st *unix.Stat_t) error {
+		switch {
+		case st.Mode&unix.S_IFMT != unix.S_IFREG:
+			return fmt.Errorf("%s is not a regular file", path)
+		case st.Uid != 0 && int(st.Uid) != os.Geteuid():
+			return fmt.Errorf("%s belongs to user %d, and must be root's or that of user %d", path, st.Uid, os.Geteuid())
+		case st.Mode&forbidden != 0:
+			return fmt.Errorf("%s has mode %04o, which lets others at it: %s %s", path, st.Mode&0o7777, remedy, path)
+		case st.Size > maxKeyFile:
+			return fmt.Errorf("%s has %d bytes, more than the %d of a file of keys", path, st.Size, maxKeyFile)
+		}
+		return nil
+	})
 	if errors.Is(err, unix.ELOOP) {
 		return nil, fmt.Errorf("%s is a symbolic link; name the file itself", path)
 	} else if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil { // fstat(2)
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	switch {
-	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		return nil, fmt.Errorf("%s is not a regular file", path)
-	case st.Uid != 0 && int(st.Uid) != os.Geteuid():
-		return nil, fmt.Errorf("%s belongs to user %d, and must be root's or that of user %d", path, st.Uid, os.Geteuid())
-	case os.FileMode(st.Mode)&forbidden != 0:
-		return nil, fmt.Errorf("%s has mode %04o, which lets others at it: %s %s", path, st.Mode&0o7777, remedy, path)
-	case st.Size > maxKeyFile:
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d of a file of keys", path, st.Size, maxKeyFile)
-	}
 	return io.ReadAll(io.LimitReader(f, maxKeyFile))
 }

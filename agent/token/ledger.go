@@ -1,7 +1,6 @@
 package token
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -189,21 +188,4 @@ func guarded(f func() error) (err error) {
 		}
 	}()
 	return f()
-}
-
-// Used returns how many runs of a block have been used, given its id. It returns 0 for a block that has not been used
-// or does not limit runs.
-func (l *Ledger) Used(id string) (n int64) {
-	l.open.RLock()
-	defer l.open.RUnlock()
-	raw, err := hex.DecodeString(id)
-	if l.closed || err != nil {
-		return 0
-	}
-	_ = l.db.View(func(tx *bbolt.Tx) error {
-		e, err := entryOf(tx, raw)
-		n = e.used
-		return err
-	})
-	return n
 }

@@ -9,6 +9,8 @@ import (
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
 )
 
 const (
@@ -20,48 +22,37 @@ const (
 
 // openDir opens the ledger's directory, which must be private.
 func openDir(path string) (*os.File, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0) // open(2)
-	if err != nil {
-		return nil, fmt.Errorf("the ledger's directory: %w", &os.PathError{Op: "open", Path: path, Err: err})
+	dir, err := private(unix.AT_FDCWD, path, path, unix.O_RDONLY|unix.O_DIRECTORY)
+	if errors.As(err, new(*os.PathError)) {
+		return nil, fmt.Errorf("the ledger's directory: %w", err)
 	}
-	dir := os.NewFile(uintptr(fd), path)
-	if err := private(dir, unix.S_IFDIR); err != nil {
-		return nil, errors.Join(err, dir.Close())
-	}
-	return dir, nil
+	return dir, err
 }
 
-// private returns an error unless a file has the given type, belongs to this user (or the process is root), and is not
-// accessible to others.
-func private(f *os.File, kind uint32) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil { // fstat(2)
-		return fmt.Errorf("%s: %w", f.Name(), err)
+// private opens a directory or a regular file. It is an error if it belongs to another user, unless the process is
+// root, or if it is accessible to others.
+func private(dir int, path, name string, flags int) (*os.File, error) {
+	kind := uint32(unix.S_IFREG)
+	if flags&unix.O_DIRECTORY != 0 {
+		kind = unix.S_IFDIR
 	}
-	switch {
-	case st.Mode&unix.S_IFMT != kind:
-		return fmt.Errorf("%s is of another type than a ledger's; name another directory", f.Name())
-	case int(st.Uid) != os.Geteuid() && os.Geteuid() != 0:
-		return fmt.Errorf("%s belongs to user %d and not to user %d; name a directory of your own",
-			f.Name(), st.Uid, os.Geteuid())
-	case st.Mode&0o077 != 0:
-		return fmt.Errorf("%s has mode %04o, which lets others at it: chmod go= %s", f.Name(), st.Mode&0o7777, f.Name())
-	}
-	return nil
+	return sys.Open(dir, path, name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, func(st *unix.Stat_t) error {
+		switch {
+		case st.Mode&unix.S_IFMT != kind:
+			return fmt.Errorf("%s is of another type than a ledger's; name another directory", name)
+		case int(st.Uid) != os.Geteuid() && os.Geteuid() != 0:
+			return fmt.Errorf("%s belongs to user %d and not to user %d; name a directory of your own",
+				name, st.Uid, os.Geteuid())
+		case st.Mode&0o077 != 0:
+			return fmt.Errorf("%s has mode %04o, which lets others at it: chmod go= %s", name, st.Mode&0o7777, name)
+		}
+		return nil
+	})
 }
 
-// openAt opens a regular file of the ledger. It is an error if other users may access it.
+// openAt opens a file of the ledger.
 func openAt(dir *os.File, name string, flags int) (*os.File, error) {
-	path := dir.Name() + "/" + name
-	fd, err := unix.Openat(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600) // openat(2)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	f := os.NewFile(uintptr(fd), path)
-	if err := private(f, unix.S_IFREG); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return private(int(dir.Fd()), name, dir.Name()+"/"+name, flags)
 }
 
 // openCounts opens the database, checks it and reads every entry. In an empty ledger it creates the database.

@@ -2,7 +2,9 @@ package token
 
 import (
 	"bufio"
+	"encoding/hex"
 	"fmt"
+	"go.etcd.io/bbolt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -89,4 +91,25 @@ func spawn(t *testing.T, job, dir string, tok *Token) (*exec.Cmd, *bufio.Scanner
 		t.Fatal(err)
 	}
 	return cmd, bufio.NewScanner(out)
+}
+
+// Used gives how many runs of a block have been used.
+func (l *Ledger) Used(id string) (n int64) {
+	l.open.RLock()
+	defer l.open.RUnlock()
+	raw, err := hex.DecodeString(id)
+	if l.closed || err != nil {
+		return 0
+	}
+	_ = l.db.View(func(tx *bbolt.Tx) error {
+		e, err := entryOf(tx, raw)
+		n = e.used
+		return err
+	})
+	return n
+}
+
+// Revoke is the function Revoke, without an expiry.
+func (l *Ledger) Revoke(id, reason string) error {
+	return Revoke(l.dir.Name(), id, reason, time.Time{})
 }

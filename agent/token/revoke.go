@@ -18,8 +18,8 @@ const (
 	maxReason  = 256
 )
 
-// Revocation is the content of a revoked id's file: the reason and the time.
-type Revocation struct {
+// revocation is the content of a revoked id's file: the reason and the time.
+type revocation struct {
 	ID      string    `json:"id"`
 	Time    time.Time `json:"time"`
 	Reason  string    `json:"reason,omitempty"`
@@ -31,12 +31,33 @@ type Revocation struct {
 // file is removed some time later. Revoking an id twice is not an error. The ledger deletes its counts for these
 // tokens. If the file is deleted to undo a revocation, they may have all their runs again.
 func Revoke(path, id, reason string, expires time.Time) error {
-	revoked, err := openBeside(path)
+	dir, err := openBeside(path)
 	if err != nil {
 		return err
 	}
-	defer revoked.Close()
-	return revoke(revoked, Revocation{ID: id, Reason: reason, Expires: expires})
+	defer dir.Close()
+	if !isID(id) {
+		return refuse(CodeMalformed, "id",
+			"what to revoke is the id of a token's block, 32 hexadecimal digits: brigd token inspect shows them")
+	}
+	if len(reason) > maxReason || strings.ContainsFunc(reason, notPrintable) {
+		return refuse(CodeMalformed, "reason", "the reason may have %d bytes of printable text", maxReason)
+	}
+	text, err := json.Marshal(&revocation{ID: id, Time: time.Now().UTC(), Reason: reason, Expires: expires})
+	if err != nil {
+		return fmt.Errorf("revoke: %w", err)
+	}
+	f, err := openAt(dir, id, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	} else if err != nil {
+		return refuse(CodeLedger, "", "%s could not be revoked: %v", id, err)
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err := errors.Join(err, f.Sync(), f.Close(), dir.Sync()); err != nil {
+		return refuse(CodeLedger, "", "%s is revoked, but perhaps not after a power failure: %v", id, err)
+	}
+	return nil
 }
 
 // Revoked is the method Revoked for a ledger that another process has open.
@@ -65,39 +86,6 @@ func openBeside(path string) (*os.File, error) {
 	return openRevoked(dir, path)
 }
 
-// Revoke is the function Revoke for an open ledger.
-func (l *Ledger) Revoke(id, reason string) error {
-	l.open.RLock() // Close must not close the descriptor, whose number could be reused
-	defer l.open.RUnlock()
-	return revoke(l.revoked, Revocation{ID: id, Reason: reason})
-}
-
-func revoke(dir *os.File, r Revocation) error {
-	if !isID(r.ID) {
-		return refuse(CodeMalformed, "id",
-			"what to revoke is the id of a token's block, 32 hexadecimal digits: brigd token inspect shows them")
-	}
-	if len(r.Reason) > maxReason || strings.ContainsFunc(r.Reason, notPrintable) {
-		return refuse(CodeMalformed, "reason", "the reason may have %d bytes of printable text", maxReason)
-	}
-	r.Time = time.Now().UTC()
-	text, err := json.Marshal(&r)
-	if err != nil {
-		return fmt.Errorf("revoke: %w", err)
-	}
-	f, err := openAt(dir, r.ID, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL)
-	if errors.Is(err, os.ErrExist) {
-		return nil
-	} else if err != nil {
-		return refuse(CodeLedger, "", "%s could not be revoked: %v", r.ID, err)
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err := errors.Join(err, f.Sync(), f.Close(), dir.Sync()); err != nil {
-		return refuse(CodeLedger, "", "%s is revoked, but perhaps not after a power failure: %v", r.ID, err)
-	}
-	return nil
-}
-
 func openRevoked(dir *os.File, path string) (*os.File, error) {
 	d := int(dir.Fd())
 	if err := unix.Mkdirat(d, revokedDir, 0o700); err == nil { // mkdirat(2)
@@ -107,21 +95,18 @@ func openRevoked(dir *os.File, path string) (*os.File, error) {
 	} else if !errors.Is(err, unix.EEXIST) {
 		return nil, fmt.Errorf("the ledger %s: %w", path, os.NewSyscallError("mkdirat "+revokedDir, err))
 	}
-	fd, err := unix.Openat(d, revokedDir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0) // openat(2)
-	if err != nil {
-		return nil, fmt.Errorf("the ledger %s: %w", path, os.NewSyscallError("openat "+revokedDir, err))
+	f, err := private(d, revokedDir, path+"/"+revokedDir, unix.O_RDONLY|unix.O_DIRECTORY)
+	var failed *os.PathError
+	if errors.As(err, &failed) {
+		return nil, fmt.Errorf("the ledger %s: %w", path, os.NewSyscallError("openat "+revokedDir, failed.Err))
 	}
-	f := os.NewFile(uintptr(fd), path+"/"+revokedDir)
-	if err := private(f, unix.S_IFDIR); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return f, err
 }
 
 // Revoked returns nil if none of the ids is revoked. If one is, or if that cannot be determined, it returns a
 // *nsjail.Refusal.
 func (l *Ledger) Revoked(ids ...string) error {
-	l.open.RLock() // see Revoke
+	l.open.RLock() // Close must not close the descriptor, whose number could be reused
 	defer l.open.RUnlock()
 	return isRevoked(l.revoked, ids)
 }
@@ -184,7 +169,7 @@ func (l *Ledger) pruneRevoked() error {
 		if err != nil {
 			continue // may belong to root, and is a valid revocation nevertheless
 		}
-		var r Revocation
+		var r revocation
 		err = json.NewDecoder(io.LimitReader(f, 4096)).Decode(&r)
 		_ = f.Close()
 		if err != nil || r.ID != id || r.Expires.IsZero() || time.Since(r.Expires) < grace {

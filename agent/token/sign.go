@@ -57,14 +57,10 @@ func (t *Token) with(key ed25519.PrivateKey, b Block) (*Token, error) {
 	if n.Block, err = decode(content); err != nil {
 		return nil, fmt.Errorf("a block of a token: %w", err)
 	}
-	var before []byte
-	if i := len(t.blocks); i > 0 {
-		before = t.blocks[i-1].signature
-	}
-	what := n.signed(len(t.blocks), t.issuer, before)
-	n.signature = ed25519.Sign(key, what)
-	n.name(what)
 	out := &Token{issuer: t.issuer, blocks: append(slices.Clip(t.blocks), n), secret: next.Seed()}
+	last, what := &out.blocks[len(t.blocks)], out.signed(len(t.blocks))
+	last.signature = ed25519.Sign(key, what)
+	last.name(what)
 	if size := len(out.Text()); size > MaxText {
 		return nil, fmt.Errorf("the token would be %d bytes long, and may be %d: give it a smaller policy or fewer blocks",
 			size, MaxText)
@@ -122,13 +118,11 @@ func Verify(t *Token, keys []ed25519.PublicKey, now time.Time) error {
 }
 
 func (t *Token) checkSignatures(key ed25519.PublicKey) error {
-	var before []byte
-	for i := range t.blocks {
-		b := &t.blocks[i]
-		if !ed25519.Verify(key, b.signed(i, t.issuer, before), b.signature) {
+	for i, b := range t.blocks {
+		if !ed25519.Verify(key, t.signed(i), b.signature) {
 			return refuse(CodeSignature, "", "the signature of block %d does not fit", i)
 		}
-		key, before = b.next, b.signature
+		key = b.next
 	}
 	if t.seal != nil {
 		if !ed25519.Verify(key, t.sealed(), t.seal) {

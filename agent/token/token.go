@@ -25,19 +25,18 @@ func (t *Token) ID() string { return t.blocks[len(t.blocks)-1].id }
 
 // IDs returns the ids of all blocks, the issuer's first. A narrowed token has the ids of the original token and one
 // more.
-func (t *Token) IDs() []string {
-	ids := make([]string, len(t.blocks))
-	for i := range t.blocks {
-		ids[i] = t.blocks[i].id
+func (t *Token) IDs() (ids []string) {
+	for _, b := range t.blocks {
+		ids = append(ids, b.id)
 	}
 	return ids
 }
 
 // Agent returns the agent for which the holder acts, or "" if no block names one.
 func (t *Token) Agent() string {
-	for i := range t.blocks {
-		if t.blocks[i].Agent != "" {
-			return t.blocks[i].Agent
+	for _, b := range t.blocks {
+		if b.Agent != "" {
+			return b.Agent
 		}
 	}
 	return ""
@@ -45,19 +44,18 @@ func (t *Token) Agent() string {
 
 // Policies returns the policies of all blocks that have one, the issuer's first. All of them must allow a run.
 func (t *Token) Policies() (list []json.RawMessage) {
-	for i := range t.blocks {
-		if p := t.blocks[i].Policy; len(p) > 0 {
-			list = append(list, p)
+	for _, b := range t.blocks {
+		if len(b.Policy) > 0 {
+			list = append(list, b.Policy)
 		}
 	}
 	return list
 }
 
 // Blocks returns the content of each block, the issuer's first.
-func (t *Token) Blocks() []Block {
-	list := make([]Block, len(t.blocks))
-	for i := range t.blocks {
-		list[i] = t.blocks[i].Block
+func (t *Token) Blocks() (list []Block) {
+	for _, b := range t.blocks {
+		list = append(list, b.Block)
 	}
 	return list
 }
@@ -66,9 +64,9 @@ func (t *Token) Blocks() []Block {
 // limits them.
 func (t *Token) Runs() map[string]int64 {
 	out := map[string]int64{}
-	for i := range t.blocks {
-		if n := t.blocks[i].Runs; n > 0 {
-			out[t.blocks[i].id] = n
+	for _, b := range t.blocks {
+		if b.Runs > 0 {
+			out[b.id] = b.Runs
 		}
 	}
 	return out
@@ -89,8 +87,8 @@ func (t *Token) expiresAt(i int) (first time.Time) {
 
 // NotBefore returns the latest start of all blocks, or the zero time if none has one.
 func (t *Token) NotBefore() (last time.Time) {
-	for i := range t.blocks {
-		if b := &t.blocks[i]; b.NotBefore.After(last) {
+	for _, b := range t.blocks {
+		if b.NotBefore.After(last) {
 			last = b.NotBefore
 		}
 	}

@@ -32,48 +32,44 @@ type block struct {
 	signature []byte
 }
 
-// signed returns the text that the signature of block i covers. before is the signature of the previous block.
-func (b *block) signed(i int, issuer [issuerSize]byte, before []byte) []byte {
-	out := append([]byte(domainBlock), byte(i))
-	out = append(out, issuer[:]...)
-	if i == 0 {
-		before = make([]byte, ed25519.SignatureSize)
+// signed returns the text that the signature of block i covers.
+func (t *Token) signed(i int) []byte {
+	before := make([]byte, ed25519.SignatureSize)
+	if i > 0 {
+		before = t.blocks[i-1].signature
 	}
+	out := append([]byte(domainBlock), byte(i))
+	out = append(out, t.issuer[:]...)
 	out = append(out, before...)
+	return t.blocks[i].append(out)
+}
+
+// append adds the signed part of a raw block.
+func (b *block) append(out []byte) []byte {
 	out = binary.BigEndian.AppendUint16(out, uint16(len(b.content)))
-	out = append(out, b.content...)
-	return append(out, b.next...)
+	return append(append(out, b.content...), b.next...)
 }
 
 // name sets the block's id.
 func (b *block) name(signed []byte) {
-	h := sha256.New()
-	h.Write([]byte(domainID))
-	h.Write(signed)
-	h.Write(b.signature)
-	b.id = hex.EncodeToString(h.Sum(nil)[:16])
+	sum := sha256.Sum256(slices.Concat([]byte(domainID), signed, b.signature))
+	b.id = hex.EncodeToString(sum[:idSize])
 }
 
 // body returns the raw token without its end.
 func (t *Token) body() []byte {
 	out := append(t.issuer[:len(t.issuer):len(t.issuer)], byte(len(t.blocks)))
 	for i := range t.blocks {
-		b := &t.blocks[i]
-		out = binary.BigEndian.AppendUint16(out, uint16(len(b.content)))
-		out = append(out, b.content...)
-		out = append(out, b.next...)
-		out = append(out, b.signature...)
+		out = append(t.blocks[i].append(out), t.blocks[i].signature...)
 	}
 	return out
 }
 
 // Text returns the token itself. Anyone who has it can use it, so it must not appear in logs or arguments.
 func (t *Token) Text() string {
-	out := t.body()
+	out := append(append(t.body(), endSecret), t.secret...)
 	if t.seal != nil {
-		out = append(append(out, endSeal), t.seal...)
-	} else {
-		out = append(append(out, endSecret), t.secret...)
+		out = append(append(t.body(), endSeal), t.seal...)
 	}
 	return prefix + base64.RawURLEncoding.EncodeToString(out)
 }
@@ -147,7 +143,6 @@ func Parse(text string) (*Token, error) {
 }
 
 func (t *Token) readBlocks(r *reader, count int) error {
-	var before []byte
 	for i := range count {
 		b := block{content: r.take(r.number(2)), next: r.take(ed25519.PublicKeySize),
 			signature: r.take(ed25519.SignatureSize)}
@@ -161,9 +156,8 @@ func (t *Token) readBlocks(r *reader, count int) error {
 		if b.Agent != "" && t.Agent() != "" {
 			return malformed("block %d names an agent, and an earlier one has", i)
 		}
-		b.name(b.signed(i, t.issuer, before))
-		before = b.signature
 		t.blocks = append(slices.Clip(t.blocks), b)
+		t.blocks[i].name(t.signed(i))
 	}
 	return nil
 }

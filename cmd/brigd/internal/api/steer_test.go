@@ -70,7 +70,7 @@ func TestNarrowedTokensSteerNoWiderRun(t *testing.T) {
 // issuer is an engine that takes tokens, and the key that issues them.
 func issuer(t *testing.T) (*engine.Engine, ed25519.PrivateKey) {
 	t.Helper()
-	public, private, err := token.GenerateKey()
+	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func TestVerify(t *testing.T) {
 }
 
 func TestVerifySigned(t *testing.T) {
-	public, private, err := token.GenerateKey()
+	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

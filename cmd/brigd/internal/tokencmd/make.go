@@ -1,6 +1,7 @@
 package tokencmd
 
 import (
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func (c *command) keygen() error {
 	if c.out1 == "" {
 		return errors.New("--out NAME is missing: the keys are NAME.key and NAME.pub")
 	}
-	public, private, err := token.GenerateKey()
+	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		return err
 	}
