@@ -23,6 +23,6 @@
 // # What the code finds
 //
 // Code can import its own modules: the working directory and /input are in the search path of Python, Node.js (require
-// with a bare name), Perl and Ruby, set by an environment variable (EnvNames) unless the Job sets it, and of C and C++
+// with a bare name), Perl and Ruby, set by an environment variable unless the Job sets it, and of C and C++
 // for #include "name.h". Go uses go.mod of the working directory, if there is one. It downloads nothing.
 package lang

@@ -160,7 +160,9 @@ func TestAtOnce(t *testing.T) {
 				l.List()
 				l.Prepare(new(nsjail.Job), "go", "", nil)
 				l.Prepare(new(nsjail.Job), "unknown", "", nil)
-				l.DropGoCache()
+				l.mu.Lock()
+				l.goCache = nil
+				l.mu.Unlock()
 			}
 		})
 	}

@@ -54,7 +54,7 @@ func fillInVolume(t *testing.T, l *Languages, keep string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		l.DropGoCache()
+		l.goCache = nil // before the volume is closed
 		if err := v.Close(); err != nil {
 			t.Error(err)
 		}

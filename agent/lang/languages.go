@@ -17,7 +17,7 @@ type Languages struct {
 	rootfs string   // Spec.Rootfs.Path; "" is the default jail
 	root   *os.File // of rootfs, during FindIn
 	dir    string   // directory of the code in the jail
-	rows   []row
+	list   []*language
 	names  map[string]*language // by name and by alias
 
 	mu      sync.Mutex // guards the following fields, and those of each language
@@ -26,7 +26,7 @@ type Languages struct {
 
 // language is a row with its programs on this machine.
 type language struct {
-	*row
+	row
 	programs []program // those that have not failed; the first is used
 	asked    bool      // the first program was run
 	version  string
@@ -43,8 +43,6 @@ type Info struct {
 	Version string `json:"version"`
 	// Path is the program's path in the jail.
 	Path string `json:"path"`
-	// Aliases are other names that Prepare accepts.
-	Aliases []string `json:"aliases,omitempty"`
 }
 
 // The directories of the code. A root file system is read-only and may lack the first one; /tmp is always a file system
@@ -76,37 +74,32 @@ func FindIn(rootfs string) (*Languages, error) {
 }
 
 func (l *Languages) look() {
-	l.rows, l.names = rows(), map[string]*language{}
-	for i := range l.rows {
-		r := &l.rows[i]
-		g := &language{row: r, programs: l.lookup(r)}
-		l.names[r.name] = g
-		for _, alias := range r.aliases {
-			l.names[alias] = g
+	l.names = map[string]*language{}
+	for _, r := range rows() {
+		g := &language{row: r, programs: l.lookup(&r)}
+		l.list = append(l.list, g)
+		for _, name := range append(r.aliases, r.name) {
+			l.names[name] = g
 		}
 	}
+	slices.SortFunc(l.list, func(a, b *language) int { return strings.Compare(a.name, b.name) })
+}
+
+// named returns the language with a name or an alias in any case, or nil.
+func (l *Languages) named(name string) *language {
+	return l.names[strings.ToLower(strings.TrimSpace(name))]
 }
 
 // List returns the available languages, sorted by name.
 func (l *Languages) List() (list []Info) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range l.rows {
-		if g := l.names[l.rows[i].name]; len(g.programs) > 0 {
-			list = append(list, Info{Name: g.name, Version: g.version, Path: g.programs[0].path,
-				Aliases: slices.Clone(g.aliases)})
+	for _, g := range l.list {
+		if len(g.programs) > 0 {
+			list = append(list, Info{Name: g.name, Version: g.version, Path: g.programs[0].path})
 		}
 	}
-	slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	return list
-}
-
-// Name returns the canonical name of a language, given that name or an alias in any case, or "" if it is unknown.
-func (l *Languages) Name(language string) string {
-	if g := l.names[strings.ToLower(strings.TrimSpace(language))]; g != nil {
-		return g.name
-	}
-	return ""
 }
 
 // find returns a language and the program that runs it.
@@ -116,8 +109,7 @@ func (l *Languages) find(name string) (g *language, path string, no *nsjail.Refu
 	if strings.TrimSpace(name) == "" {
 		return nil, "", l.refuse("language_unknown", "the request has code and does not say in which language")
 	}
-	g = l.names[strings.ToLower(strings.TrimSpace(name))]
-	if g == nil {
+	if g = l.named(name); g == nil {
 		return nil, "", l.refuse("language_unknown", fmt.Sprintf("%q is not a language that brig knows", cut(name)))
 	}
 	if len(g.programs) > 0 {
@@ -133,19 +125,16 @@ func (l *Languages) find(name string) (g *language, path string, no *nsjail.Refu
 // refuse returns a Refusal that lists the available languages. The caller holds l.mu.
 func (l *Languages) refuse(code, message string) *nsjail.Refusal {
 	var names []string
-	for i := range l.rows {
-		if g := l.names[l.rows[i].name]; len(g.programs) > 0 {
+	for _, g := range l.list {
+		if len(g.programs) > 0 {
 			names = append(names, g.name)
 		}
 	}
-	slices.Sort(names)
-	r := &nsjail.Refusal{Message: message, Code: code, Layer: "request", Rule: "language"}
+	step := "Use one of the languages that work here: " + strings.Join(names, ", ") + "."
 	if len(names) == 0 {
-		r.NextSteps = []string{"No language was found here: send a command instead of code, or install python3."}
-		return r
+		step = "No language was found here: send a command instead of code, or install python3."
 	}
-	r.NextSteps = []string{"Use one of the languages that work here: " + strings.Join(names, ", ") + "."}
-	return r
+	return &nsjail.Refusal{Message: message, Code: code, Layer: "request", Rule: "language", NextSteps: []string{step}}
 }
 
 // cut truncates a text from a caller for an error message.

@@ -22,7 +22,7 @@ const (
 )
 
 // Prepare changes a Job to run code. It sets j.Language to the language's canonical name, j.Code and j.Spec.Args, adds
-// a mount with the code to j.Spec.Mounts, and for some languages a variable to j.Spec.Env (see EnvNames).
+// a mount with the code to j.Spec.Mounts, and for some languages a variable to j.Spec.Env. Its value is directories of the jail and no secret.
 // j.Spec.Workdir must be set before. If the request is invalid, it returns a Refusal and leaves the Job unchanged.
 func (l *Languages) Prepare(j *nsjail.Job, language, code string, args []string) *nsjail.Refusal {
 	g, program, no := l.find(language)
@@ -32,7 +32,12 @@ func (l *Languages) Prepare(j *nsjail.Job, language, code string, args []string)
 	if no != nil {
 		return no
 	}
-	l.fill(j, g.row, program, code, args)
+	l.fill(j, &g.row, program, code, args)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if g.script == scriptGo && l.goCache != nil {
+		j.Spec.Mounts = append(j.Spec.Mounts, *l.goCache)
+	}
 	return nil
 }
 
@@ -43,8 +48,10 @@ func (l *Languages) check(j *nsjail.Job, code string, args []string) *nsjail.Ref
 			NextSteps: []string{step}}
 	}
 	if j.Spec.Rootfs.Path != l.rootfs {
+		names := map[bool]string{true: "the default root", false: "another root"}
 		return no("language_rootfs", "language", "Send a command instead of code, or leave the image out.",
-			"the languages were looked for in %s, and the run is to have %s", rootName(l.rootfs), rootName(j.Spec.Rootfs.Path))
+			"the languages were looked for in %s, and the run is to have %s", names[l.rootfs == ""],
+			names[j.Spec.Rootfs.Path == ""])
 	}
 	if len(code) > MaxCode {
 		return no("code_too_large", "code", "Put the data, or modules of the program, into files below /input.",
@@ -72,27 +79,8 @@ func (l *Languages) check(j *nsjail.Job, code string, args []string) *nsjail.Ref
 	return nil
 }
 
-func rootName(rootfs string) string {
-	if rootfs == "" {
-		return "the default root"
-	}
-	return "another root"
-}
-
 // fill sets the Job's fields to run a program.
 func (l *Languages) fill(j *nsjail.Job, r *row, program, code string, args []string) {
-	l.write(j, r, program, code, args)
-	if r.script != scriptGo {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.goCache != nil {
-		j.Spec.Mounts = append(j.Spec.Mounts, *l.goCache)
-	}
-}
-
-func (l *Languages) write(j *nsjail.Job, r *row, program, code string, args []string) {
 	file := path.Join(l.dir, r.file)
 	j.Language, j.Code = r.name, []byte(code)
 	j.Spec.Mounts = append(slices.Clip(j.Spec.Mounts),

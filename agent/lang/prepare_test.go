@@ -63,8 +63,8 @@ func TestAliases(t *testing.T) {
 	for alias, name := range map[string]string{"python3": "python", "py": "python", "js": "javascript",
 		"node": "javascript",
 		"cpp":  "c++", "C++": "c++", "golang": "go", "shell": "bash", "Bash": "bash", "nothing": "", "": ""} {
-		if got := l.Name(alias); got != name {
-			t.Errorf("%q is %q", alias, got)
+		if got := l.named(alias); name == "" && got != nil || name != "" && (got == nil || got.name != name) {
+			t.Errorf("%q is %+v", alias, got)
 		}
 	}
 	seen := map[string]string{}

@@ -76,14 +76,3 @@ func rows() []row {
 			probe: "cat(R.version$major, R.version$minor, sep = \".\")\ncat(\"\\n\", 6*7, \"\\n\", sep = \"\")\n"},
 	}
 }
-
-// EnvNames returns the variables that Prepare may add to a Job's Spec.Env. Their values are directories of the jail and
-// no secrets, so a policy need not forbid them.
-func EnvNames() (names []string) {
-	for _, r := range rows() {
-		if r.pathVar != "" {
-			names = append(names, r.pathVar)
-		}
-	}
-	return names
-}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -25,16 +26,14 @@ const (
 // next call tests them again.
 func (l *Languages) Versions(ctx context.Context, exec nsjail.Executor) error {
 	room := make(chan struct{}, probeAtOnce)
-	errs := make([]error, len(l.rows))
+	errs := make([]error, len(l.list))
 	var wait sync.WaitGroup
-	for i := range l.rows {
-		g := l.names[l.rows[i].name]
-		wait.Add(1)
+	for i, g := range l.list {
 		room <- struct{}{}
-		go func() {
-			defer func() { <-room; wait.Done() }()
+		wait.Go(func() {
+			defer func() { <-room }()
 			errs[i] = l.ask(ctx, exec, g)
-		}()
+		})
 	}
 	wait.Wait()
 	return errors.Join(errs...)
@@ -43,7 +42,7 @@ func (l *Languages) Versions(ctx context.Context, exec nsjail.Executor) error {
 // Try is Versions for one language, given any of its names. It is called before the language is first used. If the test
 // is not possible, the language stays listed.
 func (l *Languages) Try(ctx context.Context, exec nsjail.Executor, name string) error {
-	if g := l.names[strings.ToLower(strings.TrimSpace(name))]; g != nil {
+	if g := l.named(name); g != nil {
 		return l.ask(ctx, exec, g)
 	}
 	return nil
@@ -60,19 +59,17 @@ func (l *Languages) ask(ctx context.Context, exec nsjail.Executor, g *language) 
 		return nil
 	}
 	for _, p := range programs {
-		version, broken, err := l.probe(ctx, exec, g.row, p.path)
+		version, broken, err := l.probe(ctx, exec, &g.row, p.path)
 		if err != nil {
 			return fmt.Errorf("the version of %s (%s): %w", g.name, p.path, err)
 		}
 		l.mu.Lock()
-		if broken == "" {
-			g.version, g.asked = version, true
-		} else {
+		if g.version, g.asked = version, broken == ""; !g.asked {
 			g.programs, g.broken = g.programs[1:], p.path+": "+broken
 		}
 		l.mu.Unlock()
 		if broken == "" {
-			return nil
+			break
 		}
 	}
 	return nil
@@ -130,30 +127,14 @@ const (
 )
 
 // parseVersion returns the first number that contains a dot, with its suffix: "1.26.8" for "go version go1.26.8
-// linux/amd64".
+// linux/amd64", "5.2.15-rc1+deb12".
 func parseVersion(out string) string {
-	for i := 0; i < len(out); i++ {
-		if !digit(out[i]) {
-			continue
-		}
-		n, dot := i, false
-		for n < len(out) && (digit(out[n]) || out[n] == '.' || dot && versionByte(out[n])) {
-			dot = dot || out[n] == '.'
-			n++
-		}
-		if v := strings.TrimRight(out[i:n], ".-+_"); strings.Contains(v, ".") && len(v) <= maxVersion {
+	for _, v := range regexp.MustCompile(`[0-9]+\.[0-9a-z.+_~-]*`).FindAllString(out, -1) {
+		if v = strings.TrimRight(v, ".-+_"); strings.Contains(v, ".") && len(v) <= maxVersion {
 			return v
 		}
-		i = n
 	}
 	return ""
-}
-
-func digit(c byte) bool { return c >= '0' && c <= '9' }
-
-// versionByte reports whether a letter or punctuation mark may follow the first dot of a version: "5.2.15-rc1+deb12".
-func versionByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c == '-' || c == '+' || c == '_' || c == '~'
 }
 
 func firstLine(s string) string {
