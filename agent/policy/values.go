@@ -99,20 +99,19 @@ func numberText(r *strictjson.Reader, path, want string, parse func(string) erro
 }
 
 func readCommand(r *strictjson.Reader, path string, to *Command) error {
+	if r.Kind() == "object" {
+		return r.Object(path, strictjson.Fields(to))
+	}
 	t, err := r.Token(path)
 	if err != nil {
 		return err
 	}
-	switch v := t.(type) {
-	case string:
-		to.Command = v
-		return nil
-	case json.Delim:
-		if v == '{' {
-			return r.ObjectAfter(path, t, strictjson.Fields(to))
-		}
+	command, ok := t.(string)
+	if !ok {
+		return r.WrongType(path, t, "a string or an object")
 	}
-	return r.WrongType(path, t, "a string or an object")
+	to.Command = command
+	return nil
 }
 
 // render formats a parse error: it quotes the rejected text in ASCII and names the path within the egress rules.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -157,102 +158,83 @@ func (r *Reader) Raw(path string) (raw json.RawMessage, err error) {
 	return raw, nil
 }
 
+// Kind returns the kind of the next value, if the text is JSON: "object", "array", "string", "number", "bool" or "null".
+func (r *Reader) Kind() string {
+	rest := bytes.TrimLeft(r.data[r.json.InputOffset():], ":, \t\r\n")
+	switch {
+	case bytes.HasPrefix(rest, []byte("{")):
+		return "object"
+	case bytes.HasPrefix(rest, []byte("[")):
+		return "array"
+	case bytes.HasPrefix(rest, []byte(`"`)):
+		return "string"
+	case bytes.HasPrefix(rest, []byte("t")), bytes.HasPrefix(rest, []byte("f")):
+		return "bool"
+	case bytes.HasPrefix(rest, []byte("n")):
+		return "null"
+	}
+	return "number"
+}
+
 // Object reads an object that has no other keys than fields.
 func (r *Reader) Object(path string, fields []Field) error {
-	t, err := r.Token(path)
-	if err != nil {
-		return err
-	}
-	return r.ObjectAfter(path, t, fields)
-}
-
-// ObjectAfter is Object after its first token t.
-func (r *Reader) ObjectAfter(path string, t json.Token, fields []Field) error {
 	seen := make([]bool, len(fields))
-	return r.MembersAfter(path, t, func(key string) error {
-		for i, f := range fields {
-			if f.Name != key {
-				continue
+	return r.Members(path, func(key string) error {
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == key })
+		if i < 0 {
+			names := make([]string, len(fields))
+			for i, f := range fields {
+				names[i] = f.Name
 			}
-			here := strings.TrimPrefix(path+"."+key, ".")
-			if seen[i] {
-				return r.fail(here, Error{Code: Duplicate})
-			}
-			seen[i] = true
-			return r.member(here, f.To)
+			return r.fail(path, Error{Code: Unknown, Key: key, Names: names})
 		}
-		names := make([]string, len(fields))
-		for i, f := range fields {
-			names[i] = f.Name
+		here := strings.TrimPrefix(path+"."+key, ".")
+		if seen[i] {
+			return r.fail(here, Error{Code: Duplicate})
 		}
-		return r.fail(path, Error{Code: Unknown, Key: key, Names: names})
-	})
-}
-
-// member reads a value unless it is null and null counts as absent.
-func (r *Reader) member(path string, to any) error {
-	if r.doc.SkipNull {
-		rest := bytes.TrimLeft(r.data[r.json.InputOffset():], ": \t\r\n")
-		if bytes.HasPrefix(rest, []byte("null")) {
-			_, err := r.Token(path)
+		seen[i] = true
+		if r.doc.SkipNull && r.Kind() == "null" {
+			_, err := r.Token(here)
 			return err
 		}
-	}
-	return r.Value(path, to)
+		return r.Value(here, fields[i].To)
+	})
 }
 
 // Members reads an object and calls value for each key, to read what follows.
 func (r *Reader) Members(path string, value func(key string) error) error {
 	t, err := r.Token(path)
-	if err != nil {
-		return err
+	if err == nil && t != json.Delim('{') {
+		err = r.WrongType(path, t, "an object")
 	}
-	return r.MembersAfter(path, t, value)
-}
-
-// MembersAfter is Members after its first token t.
-func (r *Reader) MembersAfter(path string, t json.Token, value func(key string) error) error {
-	if t != json.Delim('{') {
-		return r.WrongType(path, t, "an object")
-	}
-	for {
-		t, err := r.Token(path)
-		if err != nil {
-			return err
+	for err == nil {
+		if t, err = r.Token(path); err != nil {
+			break
 		}
 		key, ok := t.(string)
 		if !ok { // the closing brace: the decoder lets nothing else follow
 			return nil
 		}
-		if err := value(key); err != nil {
-			return err
-		}
+		err = value(key)
 	}
+	return err
 }
 
 // List reads a list and calls item for each value, to read it.
-func (r *Reader) List(path, want string, item func(i int, path string) error) error {
+func (r *Reader) List(path, want string, item func(path string) error) error {
 	t, err := r.Token(path)
-	if err != nil {
-		return err
+	if err == nil && t != json.Delim('[') {
+		err = r.WrongType(path, t, want)
 	}
-	if t != json.Delim('[') {
-		return r.WrongType(path, t, want)
-	}
-	return r.ItemsAfter(path, item)
-}
-
-// ItemsAfter is List after its opening bracket.
-func (r *Reader) ItemsAfter(path string, item func(i int, path string) error) error {
-	for i := 0; r.json.More(); i++ {
+	for i := 0; err == nil && r.json.More(); i++ {
 		if r.doc.MaxItems > 0 && i >= r.doc.MaxItems {
 			return r.fail(path, Error{Code: TooMany, Limit: r.doc.MaxItems})
 		}
-		if err := item(i, Index(path, i)); err != nil {
-			return err
-		}
+		err = item(Index(path, i))
 	}
-	_, err := r.Token(path)
+	if err == nil {
+		_, err = r.Token(path)
+	}
 	return err
 }
 

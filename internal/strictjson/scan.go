@@ -36,21 +36,22 @@ func (r *Reader) scan(path string, depth int, values *int) error {
 	if *values++; r.doc.maxValues > 0 && *values > r.doc.maxValues {
 		return r.fail(path, Error{Code: TooMany, Limit: r.doc.maxValues})
 	}
-	t, err := r.Token(path)
-	if err != nil {
+	kind := r.Kind()
+	if kind != "object" && kind != "array" {
+		_, err := r.Token(path)
 		return err
 	}
-	if _, ok := t.(json.Delim); !ok {
-		return nil
-	}
 	if depth++; depth > r.doc.MaxDepth {
+		if _, err := r.Token(path); err != nil {
+			return err
+		}
 		return r.fail(path, Error{Code: TooDeep, Limit: r.doc.MaxDepth})
 	}
-	if t == json.Delim('[') {
-		return r.ItemsAfter(path, func(_ int, path string) error { return r.scan(path, depth, values) })
+	if kind == "array" {
+		return r.List(path, "", func(path string) error { return r.scan(path, depth, values) })
 	}
 	seen := map[string]bool{}
-	return r.MembersAfter(path, t, func(key string) error {
+	return r.Members(path, func(key string) error {
 		path := Join(path, key)
 		if seen[key] {
 			return r.fail(path, Error{Code: Duplicate})

@@ -3,7 +3,6 @@ package strictjson
 import (
 	"encoding/json"
 	"reflect"
-	"strconv"
 )
 
 // What a value should be.
@@ -43,10 +42,19 @@ func (r *Reader) kind(path string, v reflect.Value) error {
 	case reflect.Struct:
 		return r.Object(path, Fields(v.Addr().Interface()))
 	case reflect.Map:
-		return r.Map(path, v)
+		v.Set(reflect.MakeMap(v.Type()))
+		return r.Members(path, func(key string) error {
+			k, item := reflect.ValueOf(key).Convert(v.Type().Key()), reflect.New(v.Type().Elem())
+			if v.MapIndex(k).IsValid() {
+				return r.fail(Join(path, key), Error{Code: Duplicate})
+			}
+			err := r.Value(Join(path, key), item.Interface())
+			v.SetMapIndex(k, item.Elem())
+			return err
+		})
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-		return r.List(path, "a list", func(_ int, path string) error {
+		return r.List(path, "a list", func(path string) error {
 			item := reflect.New(v.Type().Elem())
 			err := r.Value(path, item.Interface())
 			v.Set(reflect.Append(v, item.Elem()))
@@ -66,63 +74,30 @@ func (r *Reader) kind(path string, v reflect.Value) error {
 	return r.scalar(path, t, v)
 }
 
-// Map reads an object with any keys into a map with keys of a string type.
-func (r *Reader) Map(path string, v reflect.Value) error {
-	v.Set(reflect.MakeMap(v.Type()))
-	return r.Members(path, func(key string) error {
-		k, item := reflect.ValueOf(key).Convert(v.Type().Key()), reflect.New(v.Type().Elem())
-		if v.MapIndex(k).IsValid() {
-			return r.fail(Join(path, key), Error{Code: Duplicate})
-		}
-		err := r.Value(Join(path, key), item.Interface())
-		v.SetMapIndex(k, item.Elem())
-		return err
-	})
-}
-
 func (r *Reader) scalar(path string, t json.Token, v reflect.Value) error {
-	want := ""
-	switch n, isNumber := t.(json.Number); v.Kind() {
+	want := aWhole
+	switch v.Kind() {
 	case reflect.String:
 		if s, ok := t.(string); ok {
 			v.SetString(s)
 			return nil
 		}
-		want = "a string"
+		return r.WrongType(path, t, "a string")
 	case reflect.Bool:
 		if b, ok := t.(bool); ok {
 			v.SetBool(b)
 			return nil
 		}
-		want = "true or false"
+		return r.WrongType(path, t, "true or false")
 	case reflect.Float32, reflect.Float64:
 		want = aNumber
-		if isNumber {
-			f, err := strconv.ParseFloat(n.String(), v.Type().Bits())
-			v.SetFloat(f)
-			return r.fits(path, t, want, v, err)
-		}
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		want = aWhole
-		if isNumber {
-			u, err := strconv.ParseUint(n.String(), 10, v.Type().Bits())
-			v.SetUint(u)
-			return r.fits(path, t, want, v, err)
-		}
-	default:
-		want = aWhole
-		if isNumber {
-			i, err := strconv.ParseInt(n.String(), 10, v.Type().Bits())
-			v.SetInt(i)
-			return r.fits(path, t, want, v, err)
-		}
 	}
-	return r.WrongType(path, t, want)
-}
-
-func (r *Reader) fits(path string, t json.Token, want string, v reflect.Value, err error) error {
-	if err == nil {
-		return nil
+	n, ok := t.(json.Number)
+	if !ok {
+		return r.WrongType(path, t, want)
 	}
-	return r.fail(path, Error{Code: Misfit, Got: t, Want: want, Limit: v.Type().Bits()})
+	if json.Unmarshal([]byte(n), v.Addr().Interface()) != nil {
+		return r.fail(path, Error{Code: Misfit, Got: t, Want: want, Limit: v.Type().Bits()})
+	}
+	return nil
 }

@@ -55,11 +55,7 @@ func (b bound) read(r *strictjson.Reader, path string) error {
 	case *Duration:
 		example, kinds = `a time with its unit, as "30s"`, []string{"string"}
 	}
-	_, text, err := expect(r, path, example, kinds...)
-	if err != nil {
-		return err
-	}
-	return fail(r, path, b.parse(text))
+	return scalar(r, path, example, b.parse, kinds...)
 }
 
 func (b bound) parse(text string) *Problem {

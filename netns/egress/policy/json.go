@@ -71,9 +71,10 @@ func (p *Policy) fields() []strictjson.Field {
 
 func yesOrNo(set func(bool)) reader {
 	return func(r *strictjson.Reader, path string) error {
-		t, _, err := expect(r, path, "true or false", "bool")
-		set(t == true)
-		return err
+		return scalar(r, path, "true or false", func(text string) *Problem {
+			set(text == "true")
+			return nil
+		}, "bool")
 	}
 }
 
@@ -83,18 +84,16 @@ const portsExample = `an array of ports, as [443, "8000-8010"]`
 func (r *Rule) UnmarshalJSON(data []byte) error { return document.Read(data, r.read) }
 
 func (r *Rule) read(in *strictjson.Reader, path string) error {
-	t, _, err := expect(in, path, `a rule, as "example.com:443" or {"host": "example.com", "ports": [443]}`, "object",
-		"string")
-	if err != nil {
-		return err
-	}
+	const example = `a rule, as "example.com:443" or {"host": "example.com", "ports": [443]}`
 	var problem *Problem
-	if flag, ok := t.(string); ok {
-		*r, problem = parseRule(flag)
-		return fail(in, path, problem)
+	if in.Kind() != "object" {
+		return scalar(in, path, example, func(text string) *Problem {
+			*r, problem = parseRule(text)
+			return problem
+		}, "object", "string")
 	}
 	var c Rule
-	err = in.ObjectAfter(path, t, []strictjson.Field{
+	err := in.Object(path, []strictjson.Field{
 		key("host", text(&c.Host)),
 		key("cidr", text(&c.CIDR)),
 		key("ports", full(&c.Ports, portsExample, (*Ports).read)),
@@ -102,42 +101,41 @@ func (r *Rule) read(in *strictjson.Reader, path string) error {
 		key("methods", full(&c.Methods, `an array of methods, as ["GET", "HEAD"]`, readText)),
 		key("paths", full(&c.Paths, `an array of path prefixes, as ["/api"]`, readText)),
 	})
-	if err == nil {
-		*r, problem = c.canonical()
-		err = fail(in, path, problem)
+	if err != nil {
+		return err
 	}
-	return err
+	if *r, problem = c.canonical(); problem != nil {
+		return in.Fail(path, problem)
+	}
+	return nil
 }
 
 // UnmarshalJSON reads a number, "443", "8000-8010" or "*".
 func (p *Ports) UnmarshalJSON(data []byte) error { return document.Read(data, p.read) }
 
 func (p *Ports) read(r *strictjson.Reader, path string) error {
-	_, text, err := expect(r, path, `a port, as 443 or "8000-8010"`, "number", "string")
-	if err != nil {
-		return err
-	}
-	var problem *Problem
-	*p, problem = parsePorts(text)
-	return fail(r, path, problem)
-}
-
-func readText(to *string, r *strictjson.Reader, path string) (err error) {
-	_, *to, err = expect(r, path, "it in quotes", "string")
-	return err
+	return scalar(r, path, `a port, as 443 or "8000-8010"`, func(text string) (problem *Problem) {
+		*p, problem = parsePorts(text)
+		return problem
+	}, "number", "string")
 }
 
 func text(to *string) reader {
 	return func(r *strictjson.Reader, path string) error { return readText(to, r, path) }
 }
 
+func readText(to *string, r *strictjson.Reader, path string) error {
+	return scalar(r, path, "it in quotes", func(text string) *Problem {
+		*to = text
+		return nil
+	}, "string")
+}
+
 // readHost reads a name or address in its canonical spelling.
 func readHost(to *string, r *strictjson.Reader, path string) error {
-	_, text, err := expect(r, path, "a name or an address in quotes", "string")
-	if err != nil {
-		return err
-	}
-	rule, problem := blockedHost(text)
-	*to = rule.Host + rule.CIDR
-	return fail(r, path, problem)
+	return scalar(r, path, "a name or an address in quotes", func(text string) *Problem {
+		rule, problem := blockedHost(text)
+		*to = rule.Host + rule.CIDR
+		return problem
+	}, "string")
 }

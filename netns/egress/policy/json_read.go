@@ -1,8 +1,8 @@
 package policy
 
 import (
-	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -26,28 +26,27 @@ type reader = func(r *strictjson.Reader, path string) error
 
 func key(name string, read reader) strictjson.Field { return strictjson.Field{Name: name, To: read} }
 
-// expect reads the first token of a value, which must be of one of the kinds, and returns its text, too.
-func expect(r *strictjson.Reader, path, example string, kinds ...string) (t json.Token, text string, err error) {
-	if t, err = r.Token(path); err != nil {
-		return t, "", err
+// expect checks that the next value is of one of the kinds.
+func expect(r *strictjson.Reader, path, example string, kinds ...string) error {
+	if kind := r.Kind(); !slices.Contains(kinds, kind) {
+		return r.Fail(path, &Problem{Reason: "it is " + article(kind) + ", not " + article(kinds[0]), Fix: "write " + example})
 	}
-	kind := "null"
-	switch v := t.(type) {
-	case string:
-		kind, text = "string", v
-	case json.Number:
-		kind, text = "number", v.String()
-	case bool:
-		kind = "bool"
-	case json.Delim:
-		if kind = "array"; v == '{' {
-			kind = "object"
-		}
+	return nil
+}
+
+// scalar reads a value of one of the kinds, and has its text parsed.
+func scalar(r *strictjson.Reader, path, example string, parse func(string) *Problem, kinds ...string) error {
+	if err := expect(r, path, example, kinds...); err != nil {
+		return err
 	}
-	if !slices.Contains(kinds, kind) {
-		err = r.Fail(path, &Problem{Reason: "it is " + article(kind) + ", not " + article(kinds[0]), Fix: "write " + example})
+	t, err := r.Token(path)
+	if err != nil {
+		return err
 	}
-	return t, text, err
+	if problem := parse(fmt.Sprint(t)); problem != nil {
+		return r.Fail(path, problem)
+	}
+	return nil
 }
 
 func article(kind string) string {
@@ -60,30 +59,21 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// fail returns a problem of the value at path; nil stays nil.
-func fail(r *strictjson.Reader, path string, problem *Problem) error {
-	if problem == nil {
-		return nil
-	}
-	return r.Fail(path, problem)
-}
-
 func readObject(r *strictjson.Reader, path, example string, fields []strictjson.Field) error {
-	t, _, err := expect(r, path, example, "object")
-	if err != nil {
+	if err := expect(r, path, example, "object"); err != nil {
 		return err
 	}
-	return r.ObjectAfter(path, t, fields)
+	return r.Object(path, fields)
 }
 
 // list returns a reader of an array into out, which stays nil when it is empty.
 func list[T any](out *[]T, example string, read func(*T, *strictjson.Reader, string) error) reader {
 	return func(r *strictjson.Reader, path string) error {
-		if _, _, err := expect(r, path, example, "array"); err != nil {
+		if err := expect(r, path, example, "array"); err != nil {
 			return err
 		}
 		*out = nil
-		return r.ItemsAfter(path, func(_ int, path string) error {
+		return r.List(path, example, func(path string) error {
 			var v T
 			err := read(&v, r, path)
 			*out = append(*out, v)

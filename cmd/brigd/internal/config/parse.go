@@ -90,7 +90,7 @@ func (c *Config) fields(path, file string, flags []cli.Flag) (list []strictjson.
 				if !f.Many {
 					return c.read(in, path, f, from)
 				}
-				return in.List(path, "a list of texts", func(_ int, path string) error { return c.read(in, path, f, from) })
+				return in.List(path, "a list of texts", func(path string) error { return c.read(in, path, f, from) })
 			}})
 		}
 	}
