@@ -22,7 +22,7 @@ const (
 )
 
 // Prepare changes a Job to run code. It sets j.Language to the language's canonical name, j.Code and j.Spec.Args, adds
-// a mount with the code to j.Spec.Mounts, and for some languages a variable to j.Spec.Env. Its value is directories of the jail and no secret.
+// a mount with the code to j.Spec.Mounts, and for some languages a variable with directories of the jail to j.Spec.Env.
 // j.Spec.Workdir must be set before. If the request is invalid, it returns a Refusal and leaves the Job unchanged.
 func (l *Languages) Prepare(j *nsjail.Job, language, code string, args []string) *nsjail.Refusal {
 	g, program, no := l.find(language)

@@ -158,7 +158,8 @@ func (r *Reader) Raw(path string) (raw json.RawMessage, err error) {
 	return raw, nil
 }
 
-// Kind returns the kind of the next value, if the text is JSON: "object", "array", "string", "number", "bool" or "null".
+// Kind returns the kind of the next value, if the text is JSON: "object", "array", "string", "number", "bool" or
+// "null".
 func (r *Reader) Kind() string {
 	rest := bytes.TrimLeft(r.data[r.json.InputOffset():], ":, \t\r\n")
 	switch {

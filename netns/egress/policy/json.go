@@ -71,10 +71,12 @@ func (p *Policy) fields() []strictjson.Field {
 
 func yesOrNo(set func(bool)) reader {
 	return func(r *strictjson.Reader, path string) error {
-		return scalar(r, path, "true or false", func(text string) *Problem {
-			set(text == "true")
-			return nil
-		}, "bool")
+		if err := expect(r, path, "true or false", "bool"); err != nil {
+			return err
+		}
+		t, err := r.Token(path)
+		set(t == true)
+		return err
 	}
 }
 

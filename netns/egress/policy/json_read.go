@@ -2,7 +2,6 @@ package policy
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -29,24 +28,23 @@ func key(name string, read reader) strictjson.Field { return strictjson.Field{Na
 // expect checks that the next value is of one of the kinds.
 func expect(r *strictjson.Reader, path, example string, kinds ...string) error {
 	if kind := r.Kind(); !slices.Contains(kinds, kind) {
-		return r.Fail(path, &Problem{Reason: "it is " + article(kind) + ", not " + article(kinds[0]), Fix: "write " + example})
+		return r.Fail(path, &Problem{Reason: "it is " + article(kind) + ", not " + article(kinds[0]),
+			Fix: "write " + example})
 	}
 	return nil
 }
 
-// scalar reads a value of one of the kinds, and has its text parsed.
+// scalar reads a string, a number or one of both kinds, and has its text parsed.
 func scalar(r *strictjson.Reader, path, example string, parse func(string) *Problem, kinds ...string) error {
 	if err := expect(r, path, example, kinds...); err != nil {
 		return err
 	}
-	t, err := r.Token(path)
-	if err != nil {
-		return err
-	}
-	if problem := parse(fmt.Sprint(t)); problem != nil {
-		return r.Fail(path, problem)
-	}
-	return nil
+	return r.Quantity(path, example, func(text string) error {
+		if problem := parse(text); problem != nil {
+			return problem
+		}
+		return nil
+	})
 }
 
 func article(kind string) string {
