@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -41,36 +40,24 @@ func (o *doctorOptions) flags() []cli.Flag {
 const doctorAbout = "\nExit codes:\n  0    a default jail works here\n" +
 	"  1    it does not; a finding with \"fix:\" says what to do\n"
 
+// doctorCmd runs `brig doctor`: it tries jails on this machine and lists the available mechanisms. The exit code is 0
+// if a default jail works and 1 if it does not.
 func doctorCmd(args []string, std cli.Stdio) int {
 	var o doctorOptions
 	usage := "brig doctor, brig doctor --json or brig doctor --delegate USER"
 	if code := flagsOnly("doctor", usage, o.flags(), args, std); code >= 0 {
 		return code
 	}
-	if !o.delegate {
-		return doctor(o.asJSON, std)
+	if o.delegate {
+		script, err := nsjail.DelegateScript(o.user)
+		if err != nil {
+			return std.Fail("doctor: --delegate: " + err.Error())
+		}
+		return std.Emit(script)
 	}
-	script, err := nsjail.DelegateScript(o.user)
-	if err != nil {
-		return std.Fail("doctor: --delegate: " + err.Error())
-	}
-	return std.Emit(script)
-}
-
-// doctor runs `brig doctor`: it tries jails on this machine and lists the available mechanisms. The exit code is 0 if a
-// default jail works and 1 if it does not.
-func doctor(asJSON bool, std cli.Stdio) int {
 	d := diagnosis{Findings: nsjail.Diagnose(nsjail.Examine(context.Background()))}
 	d.Works = nsjail.Works(d.Findings)
-	text := d.table(colourful(std.Out))
-	if asJSON {
-		b, err := json.MarshalIndent(d, "", "  ")
-		if err != nil {
-			return std.Fail("doctor: " + err.Error())
-		}
-		text = string(b) + "\n"
-	}
-	if code := std.Emit(text); code != 0 {
+	if code := emit(std, o.asJSON, d, d.table(colourful(std.Out))); code != 0 {
 		return code
 	}
 	if !d.Works {
@@ -102,7 +89,7 @@ func (d *diagnosis) table(colour bool) string {
 			b.WriteString(indent + "fix: " + words.Printable(f.Fix) + "\n")
 		}
 		if f.Text != "" {
-			for _, line := range strings.Split(strings.TrimSuffix(f.Text, "\n"), "\n") {
+			for line := range strings.SplitSeq(strings.TrimSuffix(f.Text, "\n"), "\n") {
 				b.WriteString(indent + "| " + words.Printable(line) + "\n")
 			}
 		}

@@ -35,18 +35,12 @@ func explain(inv *invocation, std cli.Stdio) int {
 	if err != nil {
 		return std.Fail(describe(inv, err))
 	}
-	if !inv.json {
-		return std.Emit(p.String())
-	}
 	drop, steps := p.Steps()
 	j := plan{Drop: drop, Passed: p.Passed, Clone: p.CloneFlags(), Steps: steps, Enforced: p.Enforced, Notes: p.Notes}
 	if p.Wall > 0 {
 		j.Wall = p.Wall.String()
 	}
-	if err := writeJSON(std.Out, j); err != nil {
-		return std.Fail("cannot write to stdout: " + cli.Reason(err))
-	}
-	return 0
+	return emit(std, inv.json, j, p.String())
 }
 
 // filterTable runs `brig explain --seccomp`.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,34 +46,37 @@ func (b *builder) setSystemdScope(_ []string) error {
 	return nil
 }
 
-// ioFlag returns the setter of --device-read-bps and similar flags. Those with the same path share one entry, as the
-// kernel has one line for each device.
-func (b *builder) ioFlag(rate string) func([]string) error {
-	return func(v []string) error {
+// ioFlag returns the setter of --device-read-bps and similar flags: of returns the field. Those with the same path
+// share one entry, as the kernel has one line for each device.
+func (b *builder) ioFlag(rate, example string, of func(*nsjail.IOLimit) any) func([]string) error {
+	return func(v []string) (err error) {
 		at := strings.LastIndexByte(v[0], ':')
 		if at < 1 {
-			return fmt.Errorf("%s has no rate; write PATH:RATE, as in /dev/sda:%s", words.Quote(v[0]), exampleRate(rate))
+			return fmt.Errorf("%s has no rate; write PATH:RATE, as in /dev/sda:%s", words.Quote(v[0]), example)
 		}
-		n, err := parseRate(rate, v[0][at+1:])
-		if err != nil {
-			return err
+		path, text, zero := v[0][:at], v[0][at+1:], false
+		i := b.device(path)
+		switch to := of(&b.inv.spec.Limits.IO[i]).(type) {
+		case *nsjail.Bytes:
+			*to, err = nsjail.ParseBytes(text)
+			zero = *to == 0
+		case *int64:
+			if *to, err = strconv.ParseInt(text, 10, 64); err != nil || *to < 0 {
+				err = fmt.Errorf("%s is not a number of operations a second; write it as in /dev/sda:1000",
+					words.Quote(text))
+			}
+			zero = *to == 0
 		}
-		i := b.device(v[0][:at])
 		field := place("limits.io", i) + "." + rate
-		if b.inv.origin[field] != "" {
-			return fmt.Errorf("%s is given twice; keep one", words.Quote(v[0][:at]))
+		switch {
+		case err != nil:
+			return err
+		case zero:
+			return fmt.Errorf("a rate of 0 would stop everything; write %s, or leave the flag out for no limit", example)
+		case b.inv.origin[field] != "":
+			return fmt.Errorf("%s is given twice; keep one", words.Quote(path))
 		}
 		b.inv.origin[field], b.inv.origin["limits.io"] = b.flag, b.flag
-		switch d := &b.inv.spec.Limits.IO[i]; rate {
-		case "read_bps":
-			d.ReadBps = nsjail.Bytes(n)
-		case "write_bps":
-			d.WriteBps = nsjail.Bytes(n)
-		case "read_iops":
-			d.ReadIOPS = n
-		case "write_iops":
-			d.WriteIOPS = n
-		}
 		return nil
 	}
 }
@@ -80,37 +84,10 @@ func (b *builder) ioFlag(rate string) func([]string) error {
 // device returns the index of a path's entry, which it adds if missing.
 func (b *builder) device(path string) int {
 	list := b.inv.spec.Limits.IO
-	for i := range list {
-		if list[i].Path == path {
-			return i
-		}
+	if i := slices.IndexFunc(list, func(l nsjail.IOLimit) bool { return l.Path == path }); i >= 0 {
+		return i
 	}
 	b.inv.origin[place("limits.io", len(list))] = b.flag
 	b.inv.spec.Limits.IO = append(list, nsjail.IOLimit{Path: path})
 	return len(list)
-}
-
-func exampleRate(rate string) string {
-	if strings.HasSuffix(rate, "_bps") {
-		return "10m"
-	}
-	return "1000"
-}
-
-// parseRate parses bytes, or operations, a second.
-func parseRate(rate, s string) (int64, error) {
-	var n int64
-	var err error
-	if strings.HasSuffix(rate, "_bps") {
-		var size nsjail.Bytes
-		size, err = nsjail.ParseBytes(s)
-		n = int64(size)
-	} else if n, err = strconv.ParseInt(s, 10, 64); err != nil || n < 0 {
-		err = fmt.Errorf("%s is not a number of operations a second; write it as in /dev/sda:1000", words.Quote(s))
-	}
-	if err == nil && n == 0 {
-		err = errors.New("a rate of 0 would stop everything; write " + exampleRate(rate) +
-			", or leave the flag out for no limit")
-	}
-	return n, err
 }

@@ -60,7 +60,7 @@ func (b *builder) setSpec(v []string) error {
 	if err != nil {
 		return err
 	}
-	b.inv.spec, b.inv.specFile = *spec, v[0]
+	b.inv.spec, b.inv.specFile, b.fromSpec = *spec, v[0], len(spec.Mounts)
 	return nil
 }
 

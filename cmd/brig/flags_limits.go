@@ -47,16 +47,7 @@ func (b *builder) limit(r *nsjail.Limit) []cli.Flag {
 		return []cli.Flag{{Name: "ulimit", Args: "NAME=SOFT[:HARD]", Many: true, Words: ulimitWords(), Set: b.setUlimit,
 			Help: "a limit of getrlimit(2), such as nofile=1024:2048 or core=unlimited"}}
 	case "io":
-		return []cli.Flag{
-			{Name: "device-read-bps", Args: "PATH:RATE", Many: true, Files: true, Set: b.ioFlag("read_bps"),
-				Help: "bytes a second, such as /dev/sda:10m; any other PATH stands for the device that holds it"},
-			{Name: "device-write-bps", Args: "PATH:RATE", Many: true, Files: true, Set: b.ioFlag("write_bps"),
-				Help: "the same for writing"},
-			{Name: "device-read-iops", Args: "PATH:RATE", Many: true, Files: true, Set: b.ioFlag("read_iops"),
-				Help: "read operations a second"},
-			{Name: "device-write-iops", Args: "PATH:RATE", Many: true, Files: true, Set: b.ioFlag("write_iops"),
-				Help: "write operations a second"},
-		}
+		return b.ioFlags()
 	case "hugetlb":
 		return []cli.Flag{{Name: "hugetlb", Args: "SIZE=LIMIT", Many: true, Words: []string{"64KB=", "2MB=", "1GB="},
 			Set:  b.setHugeTLB,
@@ -67,6 +58,23 @@ func (b *builder) limit(r *nsjail.Limit) []cli.Flag {
 	}
 	return []cli.Flag{{Name: r.Flag, Short: r.Short, Args: r.Value, Path: "limits." + r.Name, Help: r.Help,
 		Set: b.setLimit(r)}}
+}
+
+func (b *builder) ioFlags() []cli.Flag {
+	return []cli.Flag{
+		{Name: "device-read-bps", Args: "PATH:RATE", Many: true, Files: true,
+			Set:  b.ioFlag("read_bps", "10m", func(l *nsjail.IOLimit) any { return &l.ReadBps }),
+			Help: "bytes a second, such as /dev/sda:10m; any other PATH stands for the device that holds it"},
+		{Name: "device-write-bps", Args: "PATH:RATE", Many: true, Files: true,
+			Set:  b.ioFlag("write_bps", "10m", func(l *nsjail.IOLimit) any { return &l.WriteBps }),
+			Help: "the same for writing"},
+		{Name: "device-read-iops", Args: "PATH:RATE", Many: true, Files: true,
+			Set:  b.ioFlag("read_iops", "1000", func(l *nsjail.IOLimit) any { return &l.ReadIOPS }),
+			Help: "read operations a second"},
+		{Name: "device-write-iops", Args: "PATH:RATE", Many: true, Files: true,
+			Set:  b.ioFlag("write_iops", "1000", func(l *nsjail.IOLimit) any { return &l.WriteIOPS }),
+			Help: "write operations a second"},
+	}
 }
 
 func ulimitWords() []string {

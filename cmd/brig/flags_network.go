@@ -180,18 +180,12 @@ func policyText(inv *invocation, std cli.Stdio) int {
 		std.Say("%s", n)
 	}
 	table, nft, kubernetes := p.Table(), p.NFT(), p.Kubernetes("brig")
-	if !inv.json {
-		return std.Emit(table + "\n# the same for nft(8), as far as it can say it\n" + nft +
-			"\n# the same for Kubernetes, as far as it can say it\n" + kubernetes)
-	}
 	answer := struct {
 		Policy     *egress.Policy `json:"policy"`
 		Rules      []egress.Row   `json:"rules"`
 		NFT        string         `json:"nft"`
 		Kubernetes string         `json:"kubernetes"`
 	}{p, egress.Effective(p), nft, kubernetes}
-	if err := writeJSON(std.Out, answer); err != nil {
-		return std.Fail("cannot write to stdout: " + cli.Reason(err))
-	}
-	return 0
+	return emit(std, inv.json, answer, table+"\n# the same for nft(8), as far as it can say it\n"+nft+
+		"\n# the same for Kubernetes, as far as it can say it\n"+kubernetes)
 }

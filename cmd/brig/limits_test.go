@@ -226,7 +226,7 @@ func TestParseGC(t *testing.T) {
 			t.Fatal(err)
 		}
 		var o gcOptions
-		code := o.read(strings.Fields(line), cli.Stdio{Name: "brig", Out: out, Err: out})
+		code := flagsOnly("gc", gcUsage, o.flags(), strings.Fields(line), cli.Stdio{Name: "brig", Out: out, Err: out})
 		got, err := os.ReadFile(out.Name())
 		if want != "" {
 			want = "brig: gc: " + want + "\n"

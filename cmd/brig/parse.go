@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,19 +35,17 @@ func parse(name string, args []string, read readFunc) (inv *invocation, help boo
 	if err != nil || help {
 		return nil, help, err
 	}
-	for _, first := range []bool{true, false} {
-		for i := range list {
-			if f := list[i].Flag; (f.Name == "spec") == first {
-				b.flag = "--" + f.Name
-				if f.Path != "" {
-					b.inv.origin[f.Path] = b.flag
-				}
-				if err := list[i].Apply(); err != nil {
-					return nil, false, fmt.Errorf("%s: %w", b.flag, err)
-				}
-			}
+	if i := slices.IndexFunc(list, func(g cli.Given) bool { return g.Flag.Name == "spec" }); i > 0 {
+		list = slices.Concat(list[i:i+1], list[:i], list[i+1:])
+	}
+	for _, g := range list {
+		b.flag = "--" + g.Flag.Name
+		if g.Flag.Path != "" {
+			b.inv.origin[g.Flag.Path] = b.flag
 		}
-		b.fromSpec = len(b.inv.spec.Mounts)
+		if err := g.Apply(); err != nil {
+			return nil, false, fmt.Errorf("%s: %w", b.flag, err)
+		}
 	}
 	if len(command) > 0 {
 		b.inv.spec.Args = command

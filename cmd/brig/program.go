@@ -30,9 +30,7 @@ func program() *cli.Program {
 			daemon("mcp", "[FLAG...]", "run jails for a model that asks by MCP"),
 		},
 		Examples: examples,
-		Topics: []cli.Topic{{Name: "net", Help: netHelp}, {Name: "limits", Help: limitsHelp}, {Name: "seccomp",
-			Help: seccompHelp}},
-		Try: "brig run -- COMMAND", TryFlag: "brig run --timeout 30s -- id",
+		Topics:   topics(), Try: "brig run -- COMMAND", TryFlag: "brig run --timeout 30s -- id",
 		Otherwise: "to run it in a jail write brig run -- ",
 		HelpEnd: "brig help COMMAND lists the flags; brig help net, limits or seccomp is about these. " +
 			"brig man | man -l - is the manual page.",

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"brig/internal/cli"
 	"brig/internal/words"
@@ -98,6 +99,18 @@ func writeJSON(w io.Writer, v any) error {
 	}
 	_, err = w.Write(append(b, '\n'))
 	return err
+}
+
+// emit writes the output of a command: v as JSON, or text.
+func emit(std cli.Stdio, asJSON bool, v any, text string) int {
+	if asJSON {
+		var b strings.Builder
+		if err := writeJSON(&b, v); err != nil {
+			return std.Fail(err.Error())
+		}
+		text = b.String()
+	}
+	return std.Emit(text)
 }
 
 func encode(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }

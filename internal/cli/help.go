@@ -42,19 +42,9 @@ func (h *Help) wrap(line, text string, indent int) {
 	h.WriteString(line + "\n")
 }
 
-// Flags writes a table of flags under the headings of their groups. Flags without a group are left out. short reserves
-// space for one-letter flags.
+// Flags writes a table of flags under the headings of their groups. short reserves space for one-letter flags.
 func (h *Help) Flags(table []Flag, short bool) {
-	group := ""
-	for i := range table {
-		f := &table[i]
-		if f.Group == "" {
-			continue
-		}
-		if f.Group != group {
-			group = f.Group
-			h.WriteString("\n" + group + ":\n")
-		}
+	grouped(table, func(group string) { h.WriteString("\n" + group + ":\n") }, func(f *Flag) {
 		switch {
 		case f.Short != 0:
 			h.Row("-"+string(f.Short)+", "+f.Usage(), f.Help, 30)
@@ -63,6 +53,23 @@ func (h *Help) Flags(table []Flag, short bool) {
 		default:
 			h.Row(f.Usage(), f.Help, 28)
 		}
+	})
+}
+
+// grouped visits the flags of a table, and the heading of a group before its first flag. Flags without a group are left
+// out.
+func grouped(table []Flag, heading func(group string), row func(*Flag)) {
+	group := ""
+	for i := range table {
+		f := &table[i]
+		if f.Group == "" {
+			continue
+		}
+		if f.Group != group {
+			group = f.Group
+			heading(group)
+		}
+		row(f)
 	}
 }
 

@@ -39,24 +39,15 @@ func (p *Program) ManualPage() string {
 	return m.String()
 }
 
-// flags writes a table of flags. Those without a group are left out.
+// flags writes a table of flags under the headings of their groups.
 func (m *Page) flags(table []Flag) {
-	group := ""
-	for i := range table {
-		f := &table[i]
-		if f.Group == "" {
-			continue
-		}
-		if f.Group != group {
-			group = f.Group
-			m.Raw(`.SS "` + escape(group) + `"`)
-		}
+	grouped(table, func(group string) { m.Raw(`.SS "` + escape(group) + `"`) }, func(f *Flag) {
 		name, values, _ := strings.Cut(f.Usage(), " ")
 		if f.Short != 0 {
 			name = "-" + string(f.Short) + ", " + name
 		}
 		m.Item(name, values, f.Help)
-	}
+	})
 }
 
 // Raw writes lines of roff.
