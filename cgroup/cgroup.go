@@ -7,8 +7,8 @@
 //	Group                  read, freeze, kill, remove
 //	Sweep                  removes the groups that killed keepers have left
 //
-// Only this package imports the root package of github.com/containerd/cgroups. The version packages below that one
-// would slow down every start of the program; package monitor imports them.
+// Only this package imports github.com/containerd/cgroups, and only its root package. The version packages below that
+// one bring protobuf, D-Bus, eBPF and a logger.
 package cgroup
 
 import (

@@ -1,10 +1,13 @@
+// Package monitor reads the current usage of a control group. It creates no group, sets no limit and moves no process.
+//
+// A Group names the directories: one on pure version 2, the version 1 directories by controller on version 1, both on a
+// hybrid machine. A value that the layout or the kernel does not provide is nil.
 package monitor
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -64,10 +67,10 @@ func Read(g Group) (*Stats, error) {
 	s := &Stats{}
 	var errs []error
 	if g.V2 != "" { // first, since the values of version 1, which has the limits, replace these
-		errs = append(errs, s.read2(dir(g.V2)))
+		errs = append(errs, s.read2(g.V2))
 	}
-	if len(controllers(g)) > 0 {
-		errs = append(errs, s.read1(g))
+	for _, c := range controllers(g) {
+		errs = append(errs, s.read1(c, g.V1[c]))
 	}
 	if err := errors.Join(errs...); err != nil {
 		if gone := g.check(); gone != nil { // values read from a removed group are invalid
@@ -92,22 +95,19 @@ func controllers(g Group) (list []string) {
 func (g Group) check() error {
 	var errs []error
 	if g.V2 != "" {
-		errs = append(errs, dir(g.V2).check("V2", unix.CGROUP2_SUPER_MAGIC))
+		errs = append(errs, checkDir("V2", g.V2, unix.CGROUP2_SUPER_MAGIC))
 	}
 	for _, c := range controllers(g) {
-		errs = append(errs, dir(g.V1[c]).check("V1["+c+"]", unix.CGROUP_SUPER_MAGIC))
+		errs = append(errs, checkDir("V1["+c+"]", g.V1[c], unix.CGROUP_SUPER_MAGIC))
 	}
 	return errors.Join(errs...)
 }
 
-// dir is a directory of a group.
-type dir string
-
-func (d dir) check(field string, magic int64) error {
+func checkDir(field, dir string, magic int64) error {
 	var st unix.Statfs_t
-	err := unix.Statfs(string(d), &st) // statfs(2)
+	err := unix.Statfs(dir, &st) // statfs(2)
 	switch {
-	case !filepath.IsAbs(string(d)):
+	case !filepath.IsAbs(dir):
 		err = errors.New("not an absolute path: give the whole path of the group's directory")
 	case errors.Is(err, unix.ENOENT):
 		return ErrRemoved
@@ -115,46 +115,7 @@ func (d dir) check(field string, magic int64) error {
 		err = errors.New("not in a control group file system of this version: give the directory as it is mounted")
 	}
 	if err != nil {
-		return fmt.Errorf("monitor: Group.%s: %s: %w", field, strconv.Quote(string(d)), err)
+		return fmt.Errorf("monitor: Group.%s: %s: %w", field, strconv.Quote(dir), err)
 	}
 	return nil
-}
-
-func (d dir) path(file string) string { return filepath.Join(string(d), file) }
-
-// has reports whether the directory has a file: that depends on the enabled controllers and the kernel.
-func (d dir) has(file string) bool { return unix.Access(d.path(file), unix.F_OK) == nil }
-
-// figure returns the value that the library has read from a file, or nil if the file does not exist.
-func (d dir) figure(file string, v uint64) *uint64 {
-	if !d.has(file) {
-		return nil
-	}
-	return &v
-}
-
-// limit returns a limit, or nil for none: "max", which the library reads as the largest number, and in version 1 the
-// largest number of whole pages.
-func (d dir) limit(file string, v uint64) *uint64 {
-	const largestPage = 64 << 10
-	if v > 1<<63-1-largestPage {
-		return nil
-	}
-	return d.figure(file, v)
-}
-
-// values reads a file of lines "key number". It returns none if the file does not exist.
-func (d dir) values(file string) (map[string]*uint64, error) {
-	b, err := os.ReadFile(d.path(file))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("monitor: %w", err)
-	}
-	v, err := parseValues(string(b))
-	if err != nil {
-		return nil, fmt.Errorf("monitor: %s: %w", file, err)
-	}
-	return v, nil
 }

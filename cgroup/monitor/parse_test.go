@@ -3,6 +3,8 @@ package monitor
 import (
 	"math"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -23,18 +25,39 @@ func TestParseValues(t *testing.T) {
 }
 
 func TestLimit(t *testing.T) {
-	d := dir(t.TempDir())
-	if err := os.WriteFile(d.path("limit"), nil, 0o600); err != nil {
-		t.Fatal(err)
+	r := reader{dir: t.TempDir()}
+	for in, known := range map[string]bool{"0\n": true, "1073741824\n": true, "max\n": false, "18446744073709551615\n": false,
+		"9223372036854775807\n": false, "9223372036854771712\n": false, "9223372036854710272\n": false} {
+		if err := os.WriteFile(filepath.Join(r.dir, "limit"), []byte(in), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := new(uint64)
+		r.limit(&got, "limit")
+		if (got != nil) != known || got != nil && strconv.FormatUint(*got, 10)+"\n" != in {
+			t.Errorf("%s: %v", in, got)
+		}
+		if r.limit(&got, "none"); got != nil {
+			t.Errorf("%s without a file: %v", in, *got)
+		}
 	}
-	for in, known := range map[uint64]bool{0: true, 1 << 30: true, math.MaxUint64: false, math.MaxInt64: false,
-		9223372036854771712: false, math.MaxInt64 &^ (64<<10 - 1): false} {
-		if got := d.limit("limit", in); (got != nil) != known || got != nil && *got != in {
-			t.Errorf("%d: %v", in, got)
+	if r.err != nil {
+		t.Error(r.err)
+	}
+}
+
+func TestSum(t *testing.T) {
+	v1 := "8:0 Read 4096\n8:0 Write 10\n8:0 Sync 4106\n8:0 Total 4106\n254:0 Read 1\nTotal 4107\n"
+	v2 := "8:0 rbytes=4096 wbytes=0 rios=3\n8:16 rbytes=1 wbytes=10\n"
+	for _, c := range []struct {
+		text, word string
+		want       uint64
+	}{{v1, "Read", 4097}, {v1, "Write", 10}, {v2, "rbytes", 4097}, {v2, "wbytes", 10}} {
+		if got := sum(c.text, c.word); got == nil || *got != c.want {
+			t.Errorf("%s: %v", c.word, got)
 		}
-		if got := d.limit("none", in); got != nil {
-			t.Errorf("%d without a file: %v", in, *got)
-		}
+	}
+	if got := sum("8:0 Read x\n", "Read"); got != nil {
+		t.Error(*got)
 	}
 }
 

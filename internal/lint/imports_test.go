@@ -103,23 +103,21 @@ var outer = []string{"brig/nsjail", "brig/netns/egress", "brig/netns/egress/poli
 // doors lists which package alone may import a library; the longest path that fits decides. golang.org/x/sys is
 // everybody's: it is the kernel's own words.
 var doors = map[string]string{
-	"github.com/containerd/cgroups":            "brig/cgroup",
-	"github.com/containerd/cgroups/v3/cgroup1": "brig/cgroup/monitor",
-	"github.com/containerd/cgroups/v3/cgroup2": "brig/cgroup/monitor",
-	"github.com/seccomp/libseccomp-golang":     "brig/seccomp",
-	"github.com/vishvananda/netlink":           "brig/netns",
-	"github.com/rogpeppe/go-internal":          "tests",
-	"golang.org/x/tools":                       "tests",
-	"github.com/prometheus":                    daemon + "metrics",
-	"github.com/modelcontextprotocol/go-sdk":   daemon + "mcp",
-	"github.com/google/jsonschema-go":          daemon + "schema",
-	"go.yaml.in/yaml/v3":                       daemon + "tools",
-	"golang.org/x/time":                        daemon + "admit",
-	"go.opentelemetry.io":                      daemon + "trace",
-	"go.etcd.io/bbolt":                         "brig/agent/token",
-	"github.com/getkin/kin-openapi":            "tests",
-	"golang.org/x/net/idna":                    "brig/netns/egress/policy",
-	"golang.org/x/sys":                         "everybody",
+	"github.com/containerd/cgroups":          "brig/cgroup",
+	"github.com/seccomp/libseccomp-golang":   "brig/seccomp",
+	"github.com/vishvananda/netlink":         "brig/netns",
+	"github.com/rogpeppe/go-internal":        "tests",
+	"golang.org/x/tools":                     "tests",
+	"github.com/prometheus":                  daemon + "metrics",
+	"github.com/modelcontextprotocol/go-sdk": daemon + "mcp",
+	"github.com/google/jsonschema-go":        daemon + "schema",
+	"go.yaml.in/yaml/v3":                     daemon + "tools",
+	"golang.org/x/time":                      daemon + "admit",
+	"go.opentelemetry.io":                    daemon + "trace",
+	"go.etcd.io/bbolt":                       "brig/agent/token",
+	"github.com/getkin/kin-openapi":          "tests",
+	"golang.org/x/net/idna":                  "brig/netns/egress/policy",
+	"golang.org/x/sys":                       "everybody",
 }
 
 // heavy is what cmd/brig and nsjail must not reach, however indirectly: each costs every start or widens what must be
@@ -127,7 +125,7 @@ var doors = map[string]string{
 var heavy = []string{"net/http", "crypto/tls", "crypto/x509", "text/template", "html/template", "regexp", "encoding/gob", "encoding/xml",
 	"log/slog", "testing", "os/user", "plugin", "expvar",
 	"github.com/prometheus", "google.golang.org", "github.com/golang/protobuf", "github.com/cilium/ebpf", "github.com/godbus/dbus",
-	"github.com/coreos", "go.etcd.io/bbolt", "github.com/sirupsen", "github.com/containerd/cgroups/v3/cgroup1", "github.com/containerd/cgroups/v3/cgroup2"}
+	"github.com/coreos", "go.etcd.io/bbolt", "github.com/sirupsen", "github.com/containerd/cgroups/v3/cgroup"}
 
 // pure are the rooms that decide and do nothing else: of the standard library they may import only these packages.
 var pure = map[string][]string{
