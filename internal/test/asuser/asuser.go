@@ -8,10 +8,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,27 +27,24 @@ const (
 	binVar = "BRIG_TEST_BINARY"
 )
 
-// Main runs the suite as root and as a user, and where a setup is by Delegate once more, and returns the exit code.
-// Each setup runs before both, as the caller, and may leave files in Dir.
-func Main(m *testing.M, setup ...func(dir string) error) int {
-	if Second() {
-		if err := enter(); err != nil {
-			fmt.Fprintln(os.Stderr, "asuser:", err)
-			return 1
-		}
+// Main runs the suite as root and as a user, and after Delegate once more, and returns the exit code. Each setup runs
+// before both, as the caller, and may leave files in Dir.
+func Main(m *testing.M, setup ...func(dir string) error) (code int) {
+	err := enter()
+	if Second() && err == nil {
 		return m.Run()
 	}
-	dir, err := prepare(setup)
-	if dir != "" {
-		defer os.RemoveAll(dir)
+	dir, made := os.MkdirTemp("", "brig-test-")
+	defer os.RemoveAll(dir)
+	os.Setenv(dirVar+"_FIRST", dir) // for processes that a test starts, too
+	if err = errors.Join(err, made); err == nil {
+		err = prepare(dir, setup)
+	}
+	if err == nil {
+		code, err = runs(m, dir)
+		err = errors.Join(err, third.leave())
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "asuser:", err)
-		return 1
-	}
-	os.Setenv(dirVar+"_FIRST", dir)
-	code := runs(m, dir)
-	if err := leave(dir); err != nil {
 		fmt.Fprintln(os.Stderr, "asuser:", err)
 		return max(code, 1)
 	}
@@ -55,22 +52,27 @@ func Main(m *testing.M, setup ...func(dir string) error) int {
 }
 
 // runs runs the suite as the caller, as the user, and as the user in groups of its own.
-func runs(m *testing.M, dir string) int {
-	code := 0
+func runs(m *testing.M, dir string) (code int, err error) {
 	if os.Getenv(onlyVar) != "user" {
 		code = m.Run()
 	}
 	if os.Geteuid() != 0 || code != 0 || os.Getenv(onlyVar) == "root" {
-		return code
+		return code, nil
 	}
 	fmt.Printf("--- again as uid %d\n", UID)
-	if code = again(dir); code != 0 {
-		return code
+	home := filepath.Join(dir, "home")
+	err = errors.Join(copyFile("/proc/self/exe", filepath.Join(dir, "suite.test")), os.Mkdir(home, 0o700),
+		os.Chown(home, UID, UID))
+	if err == nil {
+		code, err = run(dir, os.Args[1:], nil)
 	}
-	return delegated(dir)
+	if code != 0 || err != nil {
+		return code, err
+	}
+	return third.run(dir)
 }
 
-// SecondOnly has the ordinary user's run be of the tests that match a pattern, unless the command line names others.
+// SecondOnly limits the ordinary user's run to the tests that match a pattern, unless the command line names others.
 func SecondOnly(pattern string) {
 	if !Second() {
 		return
@@ -83,10 +85,10 @@ func SecondOnly(pattern string) {
 	}
 }
 
-// Second reports that this is a run as an ordinary user that Main has started.
+// Second reports whether this is a run as an ordinary user that Main has started.
 func Second() bool { return os.Getenv(dirVar) != "" }
 
-// Dir is a directory that both runs can read: it holds what the setups have left.
+// Dir returns a directory that both runs can read: it holds what the setups have left.
 func Dir() string {
 	if Second() {
 		return os.Getenv(dirVar)
@@ -94,88 +96,52 @@ func Dir() string {
 	return os.Getenv(dirVar + "_FIRST")
 }
 
-// Testdata is the project's testdata directory.
+// Testdata returns the project's testdata directory.
 func Testdata() string { return filepath.Join(Dir(), "testdata") }
 
-func prepare(setup []func(string) error) (string, error) {
-	dir, err := os.MkdirTemp("", "brig-test-")
-	if err != nil {
-		return "", err
-	}
+func prepare(dir string, setup []func(string) error) error {
 	root, err := moduleRoot()
-	if err != nil {
-		return dir, err
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return dir, err
-	}
-	if err := os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS(filepath.Join(root, "testdata"))); err != nil {
-		return dir, err
+	if err == nil {
+		err = os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS(filepath.Join(root, "testdata")))
 	}
 	for _, f := range setup {
-		if err := f(dir); err != nil {
-			return dir, err
+		if err == nil {
+			err = f(dir)
 		}
 	}
-	return dir, nil
+	return err
 }
 
 // moduleRoot finds the checkout from the directory that go test runs in.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
-	for err == nil && dir != "/" {
+	for ; err == nil && dir != "/"; dir = filepath.Dir(dir) {
 		if _, serr := os.Stat(filepath.Join(dir, "go.mod")); serr == nil {
 			return dir, nil
 		}
-		dir = filepath.Dir(dir)
 	}
 	return "", errors.Join(err, errors.New("no go.mod above the test"))
 }
 
-func again(dir string) int {
-	exe := filepath.Join(dir, "suite.test")
-	home := filepath.Join(dir, "home")
-	if err := errors.Join(copyFile("/proc/self/exe", exe), os.Mkdir(home, 0o700), os.Chown(home, UID, UID)); err != nil {
-		fmt.Fprintln(os.Stderr, "asuser:", err)
-		return 1
-	}
-	return run(dir, args(""), nil)
-}
-
-// args are those of the first run; tests, a pattern, stands where it has named none.
-func args(tests string) (list []string) {
-	named := false
-	for _, a := range os.Args[1:] {
-		if !strings.HasPrefix(a, "-test.testlogfile=") { // go test's own file, which only the first run may write
-			list = append(list, a)
-		}
-		named = named || strings.HasPrefix(a, "-test.run=")
-	}
-	if tests != "" && !named {
-		list = append(list, "-test.run="+tests)
-	}
-	return list
-}
-
-// run starts the copy of this binary as the user.
-func run(dir string, args []string, files []*os.File, env ...string) int {
+// run starts the copy of this binary as the user, with files as its descriptors from 3 on.
+func run(dir string, args []string, files []*os.File, env ...string) (code int, err error) {
 	exe, home := filepath.Join(dir, "suite.test"), filepath.Join(dir, "home")
-	cmd := exec.Command(exe, args...)
+	ours := func(a string) bool { return strings.HasPrefix(a, "-test.testlogfile=") } // only the first run may write it
+	cmd := exec.Command(exe, slices.DeleteFunc(slices.Clone(args), ours)...)
 	cmd.Dir = home
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), dirVar+"="+dir, "HOME="+home, "TMPDIR="+home, "XDG_CACHE_HOME=", "XDG_RUNTIME_DIR=")
 	cmd.Env, cmd.ExtraFiles = append(cmd.Env, env...), files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: UID, Gid: UID, Groups: []uint32{}}}
-	err := cmd.Run()
+	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		return max(exit.ExitCode(), 1)
+		return max(exit.ExitCode(), 1), nil
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "asuser:", err)
-		return 1
-	}
-	return 0
+	return 0, err
 }
 
 func copyFile(from, to string) error {
@@ -188,7 +154,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
+	_, err = out.ReadFrom(in)
 	return errors.Join(err, out.Close())
 }
 

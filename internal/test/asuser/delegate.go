@@ -1,7 +1,6 @@
 package asuser
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -22,41 +21,35 @@ func Delegated() bool { return os.Getenv(delegatedVar) != "" }
 
 // delegation is what a setup by Delegate has made: the groups in each hierarchy, and which tests run in them.
 type delegation struct {
-	Tests string
-	Dirs  []string
-	Why   string // there are none
+	tests string
+	dirs  []string
+	why   error // there are none
 }
 
-const delegationFile = "delegation.json"
+// third is the delegation of this process.
+var third delegation
 
-// Delegate makes a control group in each hierarchy (cgroups(7)) below the caller's own, and makes the user its owner as
+// Delegate makes a control group in each hierarchy (cgroups(7)) below the caller's own, and gives it to the user as
 // systemd's Delegate=yes does. Main then runs the suite's tests, or those that match a pattern, a third time: as the
 // user, and in them. A caller who is not root delegates nothing.
 func Delegate(tests string) func(dir string) error {
-	return func(dir string) error {
+	return func(string) error {
 		if os.Geteuid() != 0 {
 			return nil
 		}
-		d := delegation{Tests: tests}
+		third = delegation{tests: tests, why: errors.New("no control group is mounted")}
 		name := "brig-suite-" + strconv.Itoa(os.Getpid()) // not a name that brig's sweep takes for its own
-		for _, h := range ownGroups() {
+		for i, h := range ownGroups() {
 			removeOld(h)
 			group, err := delegate(h, name)
 			if group != "" {
-				d.Dirs = append(d.Dirs, group)
+				third.dirs = append(third.dirs, group)
 			}
-			if err != nil {
-				d.Why = err.Error()
+			if i == 0 || err != nil {
+				third.why = err
 			}
 		}
-		if len(d.Dirs) == 0 && d.Why == "" {
-			d.Why = "no control group is mounted"
-		}
-		text, err := json.Marshal(d)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, delegationFile), text, 0o644)
+		return nil
 	}
 }
 
@@ -145,44 +138,38 @@ func delegate(parent, name string) (group string, err error) {
 	return group, nil
 }
 
-// delegated runs the suite in the groups that a setup has made, if one has.
-func delegated(dir string) int {
-	text, err := os.ReadFile(filepath.Join(dir, delegationFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return 0
-	}
-	var d delegation
-	if err = errors.Join(err, json.Unmarshal(text, &d)); err != nil {
-		fmt.Fprintln(os.Stderr, "asuser:", err)
-		return 1
-	}
-	if d.Why != "" {
-		fmt.Printf("--- not again in groups of uid %d: %s\n", UID, d.Why)
-		return 0
+// run runs the suite in the groups that a setup has made, if one has.
+func (d *delegation) run(dir string) (code int, err error) {
+	switch {
+	case d.why != nil:
+		fmt.Printf("--- not again in groups of uid %d: %s\n", UID, d.why)
+		return 0, nil
+	case len(d.dirs) == 0:
+		return 0, nil
 	}
 	var files []*os.File
 	var fds []string
-	for i, group := range d.Dirs {
+	for i, group := range d.dirs {
 		// opened by root, whose rights count when the process writes itself into it: cgroups(7)
 		f, err := os.OpenFile(filepath.Join(group, "cgroup.procs"), os.O_WRONLY, 0)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "asuser:", err)
-			return 1
+			return 0, err
 		}
 		defer f.Close()
 		files, fds = append(files, f), append(fds, strconv.Itoa(3+i))
 	}
 	fmt.Printf("--- again as uid %d, in control groups of its own\n", UID)
-	return run(dir, args(d.Tests), files, joinVar+"="+strings.Join(fds, ","), delegatedVar+"=1")
+	args := os.Args[1:]
+	named := func(a string) bool { return strings.HasPrefix(a, "-test.run=") }
+	if d.tests != "" && !slices.ContainsFunc(args, named) {
+		args = append(slices.Clone(args), "-test.run="+d.tests)
+	}
+	return run(dir, args, files, joinVar+"="+strings.Join(fds, ","), delegatedVar+"=1")
 }
 
 // enter puts this process into the groups of the third run.
 func enter() error {
-	list := os.Getenv(joinVar)
-	if list == "" {
-		return nil
-	}
-	for _, word := range strings.Split(list, ",") {
+	for word := range strings.FieldsFuncSeq(os.Getenv(joinVar), func(r rune) bool { return r == ',' }) {
 		fd, err := strconv.Atoi(word)
 		if err != nil {
 			return err
@@ -198,17 +185,9 @@ func enter() error {
 
 // leave removes the groups of the third run, where brig has left at most the leaf that it moves processes to. Any
 // other group in them is an error: a jail has left it.
-func leave(dir string) error {
-	text, err := os.ReadFile(filepath.Join(dir, delegationFile))
-	if err != nil {
-		return nil
-	}
-	var d delegation
-	if err := json.Unmarshal(text, &d); err != nil {
-		return err
-	}
+func (d *delegation) leave() error {
 	var errs []error
-	for _, group := range d.Dirs {
+	for _, group := range d.dirs {
 		list, err := os.ReadDir(group)
 		errs = append(errs, err)
 		for _, e := range list {
