@@ -27,7 +27,6 @@ func (p Packet) String() string { return p.Proto + " " + p.To.String() }
 type Capture struct {
 	file *os.File
 	fd   int
-	own  [6]byte // H's end: a frame that is not sent to it has left
 	mu   sync.Mutex
 	seen map[Packet]int
 	bad  int    // frames too short to read
@@ -48,7 +47,7 @@ func newCapture(device string) (*Capture, error) {
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 16<<20) != nil {
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, 16<<20)
 	}
-	list := bulkFilter(dev.HardwareAddr)
+	list := bulkFilter()
 	filter := unix.SockFprog{Len: uint16(len(list)), Filter: &list[0]}
 	err = errors.Join(err, unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &filter))
 	err = errors.Join(err, unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: proto, Ifindex: dev.Index}))
@@ -56,7 +55,6 @@ func newCapture(device string) (*Capture, error) {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
 	c := &Capture{file: os.NewFile(uintptr(fd), "capture"), fd: fd, seen: map[Packet]int{}}
-	copy(c.own[:], dev.HardwareAddr)
 	go c.read()
 	return c, nil
 }
@@ -67,9 +65,6 @@ func (c *Capture) read() {
 		n, err := c.file.Read(frame)
 		if err != nil {
 			return
-		}
-		if n < 14 || [6]byte(frame[:6]) == c.own || frame[0]&1 == 1 && [6]byte(frame[6:12]) != c.own {
-			continue // to H, or a broadcast from W
 		}
 		p, kind := parseFrame(frame[:n])
 		c.mu.Lock()
@@ -90,6 +85,9 @@ const (
 )
 
 func parseFrame(f []byte) (p Packet, kind int) {
+	if len(f) < 14 {
+		return p, frameBad
+	}
 	var proto byte
 	var to netip.Addr
 	body := f[14:]

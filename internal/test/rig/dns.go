@@ -15,12 +15,12 @@ import (
 type DNS struct {
 	visits *Visits
 	mu     sync.Mutex
-	hosts  map[string]func(nth int) []string
+	hosts  map[string][][]string // the answers to the queries of a type, in turn
 	asked  map[string]int
 }
 
 func newDNS(v *Visits) *DNS {
-	return &DNS{visits: v, hosts: map[string]func(int) []string{}, asked: map[string]int{}}
+	return &DNS{visits: v, hosts: map[string][][]string{}, asked: map[string]int{}}
 }
 
 // Set sets a name's addresses, or "alias NAME" and NAME's addresses, or "silence". The nth query of a type, from 0,
@@ -28,7 +28,7 @@ func newDNS(v *Visits) *DNS {
 func (d *DNS) Set(name string, answers ...[]string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.hosts[name] = func(nth int) []string { return answers[nth%len(answers)] }
+	d.hosts[name] = answers
 }
 
 // Known reports whether a name was Set, or is below a name that was Set with "*.".
@@ -38,7 +38,7 @@ func (d *DNS) Known(name string) bool {
 	return d.find(name) != nil
 }
 
-func (d *DNS) find(name string) func(int) []string {
+func (d *DNS) find(name string) [][]string {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	if f := d.hosts[name]; f != nil {
 		return f
@@ -67,7 +67,7 @@ func (d *DNS) answer(at string, q []byte) []byte {
 	d.visits.add(Visit{Kind: "dns", At: at, What: name, Evil: f == nil})
 	addrs := []string{EvilAddr, EvilAddr6}
 	if f != nil {
-		addrs = f(nth)
+		addrs = f[nth%len(f)]
 	}
 	if len(addrs) == 1 && addrs[0] == "silence" {
 		return nil

@@ -2,25 +2,23 @@ package rig
 
 import (
 	"encoding/binary"
-	"net"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
 )
 
-// bulkFilter drops what would fill the capture's buffer: packets to H, and the data of TCP connections to the good
-// address, whose SYN the capture has seen. It accepts all other packets.
-func bulkFilter(own net.HardwareAddr) []unix.SockFilter {
+// bulkFilter accepts what H sends, but for what would fill the capture's buffer: the data of TCP connections to the
+// good address, whose SYN the capture has seen.
+func bulkFilter() []unix.SockFilter {
 	good := netip.MustParseAddr(GoodAddr).As4()
 	const (
-		load  = unix.BPF_LD | unix.BPF_ABS
-		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		pktType = 0xfffff000 + 4 // SKF_AD_OFF + SKF_AD_PKTTYPE of linux/filter.h: packet(7) sll_pkttype
+		load    = unix.BPF_LD | unix.BPF_ABS
+		equal   = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
 	)
 	return []unix.SockFilter{
-		{Code: load | unix.BPF_W, K: 0},
-		{Code: equal, K: binary.BigEndian.Uint32(own), Jf: 2},
-		{Code: load | unix.BPF_H, K: 4},
-		{Code: equal, K: uint32(binary.BigEndian.Uint16(own[4:])), Jt: 10}, // to H: drop
+		{Code: load | unix.BPF_B, K: pktType},
+		{Code: equal, K: unix.PACKET_OUTGOING, Jf: 10}, // to H: drop
 		{Code: load | unix.BPF_H, K: 12},
 		{Code: equal, K: unix.ETH_P_IP, Jf: 7},
 		{Code: load | unix.BPF_B, K: 14 + 9},

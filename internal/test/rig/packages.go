@@ -11,37 +11,24 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/cgi"
 	"os"
 	"os/exec"
 	"path/filepath"
 )
 
-// git serves the rig's directory git, in which MakeRepository creates tiny.git.
-func (r *Rig) git() http.Handler {
-	path, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		return http.NotFoundHandler()
-	}
-	return &cgi.Handler{
-		Path: filepath.Join(string(bytes.TrimSpace(path)), "git-http-backend"),
-		Root: "/", Stderr: io.Discard,
-		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Join(r.Dir, "git"), "GIT_HTTP_EXPORT_ALL=1", "HOME=" + r.Dir,
-			"GIT_CONFIG_COUNT=1",
-			"GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
-	}
-}
-
-// MakeRepository makes https://git.example/tiny.git with one file, README.
+// MakeRepository makes https://git.example/tiny.git with one file, README. Its files are served as they are.
 func (r *Rig) MakeRepository() error {
 	work, bare := filepath.Join(r.Dir, "tiny"), filepath.Join(r.Dir, "git", "tiny.git")
-	if err := errors.Join(os.MkdirAll(work, 0o755), os.WriteFile(filepath.Join(work, "README"), []byte("tiny\n"),
-		0o644)); err != nil {
+	err := os.MkdirAll(work, 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(work, "README"), []byte("tiny\n"), 0o644)
+	}
+	if err != nil {
 		return err
 	}
 	for _, args := range [][]string{{"init", "-q", work}, {"-C", work, "add", "README"},
 		{"-C", work, "-c", "user.name=rig", "-c", "user.email=rig@good.example", "commit", "-q", "-m", "tiny"},
-		{"clone", "-q", "--bare", work, bare}} {
+		{"clone", "-q", "--bare", work, bare}, {"-C", bare, "update-server-info"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Env = append(os.Environ(), "HOME="+r.Dir, "GIT_CONFIG_NOSYSTEM=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -60,17 +47,10 @@ func pypi() http.Handler {
 		{"tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: rig\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
 		{"tiny-1.0.dist-info/RECORD", "tiny.py,,\ntiny-1.0.dist-info/METADATA,,\n" +
 			"tiny-1.0.dist-info/WHEEL,,\ntiny-1.0.dist-info/RECORD,,\n"}} {
-		w, err := z.Create(f[0])
-		if err == nil {
-			_, err = io.WriteString(w, f[1])
-		}
-		if err != nil {
-			panic(err) // a buffer refuses nothing
-		}
+		w := must(z.Create(f[0]))
+		must(io.WriteString(w, f[1]))
 	}
-	if err := z.Close(); err != nil {
-		panic(err)
-	}
+	must(0, z.Close())
 	return files(map[string]file{
 		"/simple/tiny/": {"text/html",
 			[]byte(`<!DOCTYPE html><a href="/files/tiny-1.0-py3-none-any.whl">tiny-1.0-py3-none-any.whl</a>`)},
@@ -85,17 +65,10 @@ func npm() http.Handler {
 	t := tar.NewWriter(g)
 	for _, f := range [][2]string{{"package/package.json", `{"name":"tiny","version":"1.0.0","main":"index.js"}`},
 		{"package/index.js", "module.exports = 'tiny'\n"}} {
-		err := t.WriteHeader(&tar.Header{Name: f[0], Mode: 0o644, Size: int64(len(f[1]))})
-		if err == nil {
-			_, err = io.WriteString(t, f[1])
-		}
-		if err != nil {
-			panic(err) // a buffer refuses nothing
-		}
+		must(0, t.WriteHeader(&tar.Header{Name: f[0], Mode: 0o644, Size: int64(len(f[1]))}))
+		must(io.WriteString(t, f[1]))
 	}
-	if err := errors.Join(t.Close(), g.Close()); err != nil {
-		panic(err)
-	}
+	must(0, errors.Join(t.Close(), g.Close()))
 	sum := sha512.Sum512(tgz.Bytes())
 	meta := fmt.Sprintf(`{"name":"tiny","dist-tags":{"latest":"1.0.0"},`+
 		`"versions":{"1.0.0":{"name":"tiny","version":"1.0.0","main":"index.js",`+
@@ -105,6 +78,14 @@ func npm() http.Handler {
 		"/tiny":                  {"application/json", []byte(meta)},
 		"/tiny/-/tiny-1.0.0.tgz": {"application/octet-stream", tgz.Bytes()},
 	})
+}
+
+// must returns v: a buffer refuses nothing.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 type file struct {

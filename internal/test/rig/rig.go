@@ -1,7 +1,6 @@
 package rig
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -27,7 +26,6 @@ const (
 	GoodAddr6  = "2606:4700::34" // as GoodAddr
 	EvilAddr6  = "2606:4700::35" // as EvilAddr
 	worldAddr6 = "2600:127::1"   // W's side, IPv6
-	uplink     = "h0"            // H's end of the cable
 	hostMAC    = "02:00:00:00:00:01"
 	worldMAC   = "02:00:00:00:00:02"
 	resolvConf = "/etc/resolv.conf" // replaced in H's mount namespace only
@@ -77,7 +75,7 @@ func New(dir string) (*Rig, error) {
 			return nil, err
 		}
 	}
-	if r.Capture, err = newCapture(uplink); err != nil {
+	if r.Capture, err = newCapture("h0"); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -86,47 +84,51 @@ func New(dir string) (*Rig, error) {
 // CAFile is the certificate of the authority that signs for every site of W, in PEM.
 func (r *Rig) CAFile() string { return filepath.Join(r.Dir, "ca.pem") }
 
+// addresses returns the addresses of W.
+func (r *Rig) addresses() []string {
+	if r.IPv6 {
+		return slices.Concat(addresses4, addresses6)
+	}
+	return addresses4
+}
+
 // cable joins H and W and sets the addresses and routes of both.
 func (r *Rig) cable() error {
-	world := [][]string{{"link", "set", "lo", "up"}, {"addr", "add", WorldAddr + "/24", "dev", "w0"},
-		{"link", "set", "w0", "up"},
-		{"route", "add", HostPublic + "/32", "dev", "w0"}}
-	host := [][]string{{"addr", "add", HostAddr + "/24", "dev", uplink}, {"addr", "add", HostPublic + "/32", "dev",
-		uplink},
-		{"link", "set", uplink, "up"}, {"route", "add", "default", "via", WorldAddr}}
+	world := []string{"link set lo up", "addr add " + WorldAddr + "/24 dev w0", "link set w0 up",
+		"route add " + HostPublic + "/32 dev w0"}
+	host := []string{"addr add " + HostAddr + "/24 dev h0", "addr add " + HostPublic + "/32 dev h0", "link set h0 up",
+		"route add default via " + WorldAddr}
 	for _, a := range addresses4 {
-		world = append(world, []string{"addr", "add", a + "/32", "dev", "lo"})
+		world = append(world, "addr add "+a+"/32 dev lo")
 	}
+	neighbours, worlds := []string{HostAddr, HostPublic}, []string{WorldAddr}
 	if r.IPv6 {
+		neighbours, worlds = append(neighbours, HostAddr6), append(worlds, worldAddr6)
 		// no link-local addresses: they would appear during a test, after duplicate address detection
-		world = slices.Insert(world, 0, []string{"link", "set", "w0", "addrgenmode", "none"})
-		host = slices.Insert(host, 0, []string{"link", "set", uplink, "addrgenmode", "none"})
-		world = append(world, []string{"addr", "add", worldAddr6 + "/64", "dev", "w0", "nodad"})
-		host = append(host, []string{"addr", "add", HostAddr6 + "/64", "dev", uplink, "nodad"},
-			[]string{"-6", "route", "add", "default", "via", worldAddr6})
+		world = slices.Insert(world, 0, "link set w0 addrgenmode none")
+		host = slices.Insert(host, 0, "link set h0 addrgenmode none")
+		world = append(world, "addr add "+worldAddr6+"/64 dev w0 nodad")
+		host = append(host, "addr add "+HostAddr6+"/64 dev h0 nodad", "route add ::/0 via "+worldAddr6)
 		for _, a := range addresses6 {
-			world = append(world, []string{"addr", "add", a + "/128", "dev", "lo", "nodad"})
+			world = append(world, "addr add "+a+"/128 dev lo nodad")
 		}
 	}
 	// permanent neighbours: on a busy machine a neighbour request may time out, and is not repeated for a while
-	for _, a := range []string{HostAddr, HostPublic, HostAddr6} {
-		world = append(world, []string{"neigh", "replace", a, "lladdr", hostMAC, "dev", "w0", "nud", "permanent"})
+	for _, a := range neighbours {
+		world = append(world, "neigh replace "+a+" lladdr "+hostMAC+" dev w0 nud permanent")
 	}
-	for _, a := range []string{WorldAddr, worldAddr6} {
-		host = append(host, []string{"neigh", "replace", a, "lladdr", worldMAC, "dev", uplink, "nud", "permanent"})
+	for _, a := range worlds {
+		host = append(host, "neigh replace "+a+" lladdr "+worldMAC+" dev h0 nud permanent")
 	}
-	if !r.IPv6 {
-		world, host = world[:len(world)-1], host[:len(host)-1]
+	err := ip("link set lo up",
+		"link add h0 address "+hostMAC+" type veth peer name w0 address "+worldMAC+" netns "+r.World.path)
+	if err == nil {
+		err = r.World.Do(func() error { return ip(world...) })
 	}
-	first := [][]string{{"link", "set", "lo", "up"}, {"link", "add", uplink, "address", hostMAC, "type", "veth", "peer",
-		"name", "w0", "address", worldMAC, "netns", r.World.path}}
-	if err := ip(first); err != nil {
-		return err
+	if err == nil {
+		err = ip(host...)
 	}
-	if err := r.World.Do(func() error { return ip(world) }); err != nil {
-		return err
-	}
-	if err := ip(host); err != nil || !r.IPv6 {
+	if err != nil || !r.IPv6 {
 		return err
 	}
 	return settled()
@@ -175,15 +177,12 @@ func (r *Rig) acquaint() error {
 	return nil
 }
 
-// ip runs ip(8) for each command, in the network namespace of the calling thread.
-func ip(commands [][]string) error {
-	for _, c := range commands {
-		cmd := exec.Command("ip", c...)
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("ip %s: %w: %s", strings.Join(c, " "), err, out.String())
-		}
+// ip runs ip(8) with commands, in the network namespace of the calling thread.
+func ip(commands ...string) error {
+	cmd := exec.Command("ip", "-batch", "-")
+	cmd.Stdin = strings.NewReader(strings.Join(commands, "\n"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("ip: %w: %s", err, out)
 	}
 	return nil
 }

@@ -55,8 +55,7 @@ func (r *Rig) serveWorld() error {
 	r.names()
 	return r.World.Do(func() error {
 		var errs []error
-		dns := []string{WorldAddr, "8.8.8.8", "1.1.1.1"}
-		for _, a := range dns {
+		for _, a := range []string{WorldAddr, "8.8.8.8", "1.1.1.1"} {
 			c, err := net.ListenPacket("udp", net.JoinHostPort(a, "53"))
 			l, lerr := net.Listen("tcp", net.JoinHostPort(a, "53"))
 			if err := errors.Join(err, lerr); err != nil {
@@ -66,7 +65,7 @@ func (r *Rig) serveWorld() error {
 			go accept(l, r.DNS.serveTCP)
 		}
 		for _, p := range udpPorts {
-			for _, a := range slices.Concat(addresses4, r.sixth()) {
+			for _, a := range r.addresses() {
 				errs = append(errs, r.echoUDP(net.JoinHostPort(a, p)))
 			}
 		}
@@ -81,13 +80,6 @@ func (r *Rig) serveWorld() error {
 		}
 		return errors.Join(errs...)
 	})
-}
-
-func (r *Rig) sixth() []string {
-	if r.IPv6 {
-		return addresses6
-	}
-	return nil
 }
 
 // listen serves a port of every address of the calling thread's namespace.

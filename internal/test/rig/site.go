@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ var quiet = log.New(io.Discard, "", 0)
 // handler returns the handler of every site of W.
 func (r *Rig) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/", r.echoHTTP)
+	mux.HandleFunc("/", func(w http.ResponseWriter, q *http.Request) { echoHTTP(w, q, true) })
 	mux.HandleFunc("/status/{code}", func(w http.ResponseWriter, q *http.Request) {
 		code, err := strconv.Atoi(q.PathValue("code"))
 		if err != nil || code < 200 || code > 599 {
@@ -47,7 +48,7 @@ func (r *Rig) handler() http.Handler {
 			time.Sleep(50 * time.Millisecond)
 		}
 	})
-	mux.Handle("git.example/", r.git())
+	mux.Handle("git.example/", http.FileServer(http.Dir(filepath.Join(r.Dir, "git"))))
 	mux.Handle("pypi.example/", pypi())
 	mux.Handle("npm.example/", npm())
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
@@ -56,12 +57,10 @@ func (r *Rig) handler() http.Handler {
 		r.Visits.add(Visit{Kind: "http", At: local.String(), What: q.Method + " " + q.URL.String() + " Host: " + q.Host,
 			Evil: !good})
 		if !good {
-			r.echoHTTP(w, q)
+			echoHTTP(w, q, false)
 			return
 		}
-		if q.Host != "" && strings.HasSuffix(q.Host, ":8080") {
-			q.Host = strings.TrimSuffix(q.Host, ":8080")
-		}
+		q.Host = strings.TrimSuffix(q.Host, ":8080")
 		mux.ServeHTTP(w, q)
 	})
 }
@@ -91,16 +90,14 @@ func forbidden(q *http.Request) bool {
 }
 
 // echoHTTP answers with the site's word and the request itself.
-func (r *Rig) echoHTTP(w http.ResponseWriter, q *http.Request) {
-	local := q.Context().Value(http.LocalAddrContextKey).(net.Addr)
+func echoHTTP(w http.ResponseWriter, q *http.Request, good bool) {
 	dump, err := httputil.DumpRequest(q, true)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	good := goodAddress(local) && r.good(q.Host) && !forbidden(q)
 	w.Header().Set("X-Site", word(good))
-	fmt.Fprintf(w, "%s site %s at %s\n%s", word(good), q.Host, local, dump)
+	fmt.Fprintf(w, "%s site %s at %s\n%s", word(good), q.Host, q.Context().Value(http.LocalAddrContextKey), dump)
 }
 
 type zeros struct{}

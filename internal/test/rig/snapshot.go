@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,22 +20,17 @@ type Snapshot map[string][]string
 // demand listeners. (The real host's listeners may change for other reasons.)
 func TakeSnapshot(listeners bool) (Snapshot, error) {
 	s := Snapshot{}
-	for _, args := range [][]string{{"-o", "link"}, {"-o", "addr"}, {"-4", "route", "show", "table", "all"},
-		{"-6", "route", "show", "table", "all"},
-		{"-4", "rule"}, {"-6", "rule"}} {
-		cmd := exec.Command("ip", args...)
+	for _, command := range []string{"ip -o link", "ip -o addr", "ip -4 route show table all",
+		"ip -6 route show table all", "ip -4 rule", "ip -6 rule", "nft list ruleset"} {
+		args := strings.Fields(command)
+		cmd := exec.Command(args[0], args[1:]...)
 		cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
 		out, err := cmd.Output()
-		if err != nil {
-			return nil, fmt.Errorf("ip %s: %w", strings.Join(args, " "), err)
+		if err != nil && args[0] == "ip" { // nft may be missing, or forbidden
+			return nil, fmt.Errorf("%s: %w", command, err)
 		}
 		for line := range strings.Lines(string(out)) {
-			s.add("ip "+strings.Join(args, " "), timeless(line))
-		}
-	}
-	if out, err := exec.Command("nft", "list", "ruleset").Output(); err == nil { // if it is installed and allowed
-		for line := range strings.Lines(string(out)) {
-			s.add("nft list ruleset", timeless(line))
+			s.add(command, timeless(line))
 		}
 	}
 	if listeners {
@@ -55,16 +51,13 @@ func (s Snapshot) add(section, line string) { s[section] = append(s[section], li
 
 // timeless drops the fields that count down.
 func timeless(line string) string {
-	var kept []string
 	fields := strings.Fields(line)
-	for i := 0; i < len(fields); i++ {
+	for i := len(fields) - 2; i >= 0; i-- {
 		if f := fields[i]; f == "valid_lft" || f == "preferred_lft" || f == "expires" {
-			i++
-			continue
+			fields = slices.Delete(fields, i, i+2)
 		}
-		kept = append(kept, fields[i])
 	}
-	return strings.Join(kept, " ")
+	return strings.Join(fields, " ")
 }
 
 // listeners adds the listening sockets, without their inode numbers.
@@ -102,7 +95,9 @@ func (s Snapshot) sysctls() error {
 // Diff returns the lines that are not in both, with - and +, or "" if the two are equal.
 func (s Snapshot) Diff(later Snapshot) string {
 	var out []string
-	for _, section := range sections(s, later) {
+	all := maps.Clone(s)
+	maps.Copy(all, later)
+	for _, section := range slices.Sorted(maps.Keys(all)) {
 		for _, line := range s[section] {
 			if !slices.Contains(later[section], line) {
 				out = append(out, "- "+section+": "+line)
@@ -118,16 +113,4 @@ func (s Snapshot) Diff(later Snapshot) string {
 		}
 	}
 	return strings.Join(out, "\n")
-}
-
-func sections(a, b Snapshot) (names []string) {
-	for _, s := range []Snapshot{a, b} {
-		for name := range s {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	slices.Sort(names)
-	return names
 }

@@ -49,19 +49,10 @@ func (v *Visits) Take() []Visit {
 	return list
 }
 
-// Seen returns the visits since the last Take.
-func (v *Visits) Seen() []Visit {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return slices.Clone(v.list)
-}
-
 // RawHas reports whether a plain connection since the last Take has sent text, in any case.
 func (v *Visits) RawHas(text string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return slices.ContainsFunc(v.raw, func(raw string) bool {
-		return strings.Contains(strings.ToLower(raw),
-			strings.ToLower(text))
-	})
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(v.raw, func(raw string) bool { return strings.Contains(strings.ToLower(raw), text) })
 }
