@@ -71,7 +71,7 @@ func (l *boundListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		b, from := l.bound, source(c)
-		if !b.enter(from) && !(b.drop(func(o *bounded) bool { return o.from == from }) && b.enter(from)) {
+		if !b.enter(from) && !(b.drop(from) && b.enter(from)) {
 			_ = c.Close() // this source has three quarters of all places in use
 			continue
 		}
@@ -101,7 +101,7 @@ func (l *boundListener) place() bool {
 			return true
 		default:
 		}
-		if b.drop(func(*bounded) bool { return true }) {
+		if b.drop("") {
 			continue
 		}
 		select {
@@ -154,7 +154,7 @@ func (b *Bound) file(c *bounded, kind int) {
 	}
 	b.mu.Unlock()
 	if b.waiting.Load() > 0 && len(b.places) == cap(b.places) {
-		b.drop(func(*bounded) bool { return true })
+		b.drop("")
 	}
 }
 
@@ -166,13 +166,13 @@ func (b *Bound) unfile(c *bounded) {
 	}
 }
 
-// drop closes the first listed connection for which which returns true, and reports whether there was one.
-func (b *Bound) drop(which func(*bounded) bool) bool {
+// drop closes the first listed connection from a source, or from any if it is "", and reports whether there was one.
+func (b *Bound) drop(from string) bool {
 	b.mu.Lock()
 	var found *bounded
 	for kind := range b.spare {
 		for e := b.spare[kind].Front(); e != nil && found == nil; e = e.Next() {
-			if c, ok := e.Value.(*bounded); ok && which(c) {
+			if c := e.Value.(*bounded); from == "" || c.from == from {
 				found = c
 			}
 		}
@@ -187,8 +187,6 @@ func (b *Bound) drop(which func(*bounded) bool) bool {
 	return found != nil
 }
 
-type boundKey struct{}
-
 // inner returns the connection below TLS, or c.
 func inner(c net.Conn) net.Conn {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
@@ -199,7 +197,7 @@ func inner(c net.Conn) net.Conn {
 
 // Known marks the connection of a request as authenticated.
 func Known(ctx context.Context) {
-	c, _ := ctx.Value(boundKey{}).(*bounded)
+	c, _ := ctx.Value(connKey{}).(*bounded)
 	if c == nil || c.known.Swap(true) {
 		return
 	}

@@ -101,7 +101,7 @@ func TestStrangersHaveLittleTime(t *testing.T) {
 			t.Errorf("given %v, it has %v; %v", x.given, c.at.Sub(now), err)
 		}
 	}
-	if Known(context.WithValue(t.Context(), boundKey{}, b)); !c.at.IsZero() {
+	if Known(context.WithValue(t.Context(), connKey{}, b)); !c.at.IsZero() {
 		t.Errorf("who is known still has a stranger's time: %v", c.at)
 	}
 	if err := b.SetReadDeadline(now.Add(time.Hour)); err != nil || !c.at.Equal(now.Add(time.Hour)) {

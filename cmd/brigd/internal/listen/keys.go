@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"brig/cmd/brigd/internal/files"
@@ -16,9 +17,6 @@ const maxFile = 1 << 20
 
 // minKey is the minimum length of an API key, in bytes: a shorter one can be guessed.
 const minKey = 20
-
-// maxAgent bounds an agent's name, in bytes.
-const maxAgent = 64
 
 // Keys are static bearer keys, each of an agent.
 type Keys struct {
@@ -53,7 +51,7 @@ func ParseKeys(text string) (*Keys, error) {
 		f := strings.Fields(line)
 		if len(f) != 2 || !GoodAgent(f[0]) {
 			return nil, fmt.Errorf("line %d is not an agent and its key; write AGENT KEY, where AGENT begins with a letter "+
-				"or digit and has at most %d of those and . _ -", n, maxAgent)
+				"or digit and has at most 64 of those and . _ -", n)
 		}
 		if err := Foreign(f[0]); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
@@ -120,16 +118,8 @@ func Foreign(agent string) error {
 	return nil
 }
 
-// GoodAgent reports whether s is a valid agent name: a word that needs no quoting in logs, file names and URLs.
-func GoodAgent(s string) bool {
-	if len(s) == 0 || len(s) > maxAgent {
-		return false
-	}
-	for i, c := range []byte(s) {
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-		if !letter && (i == 0 || c != '.' && c != '_' && c != '-') {
-			return false
-		}
-	}
-	return true
-}
+// agentName is a word that needs no quoting in logs, file names and URLs.
+var agentName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// GoodAgent reports whether s is a valid agent name.
+func GoodAgent(s string) bool { return agentName.MatchString(s) }

@@ -2,7 +2,6 @@ package listen
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
 )
 
 // Peer describes the other end of a connection.
@@ -25,7 +26,7 @@ func (p Peer) Own() bool { return p.Local && (p.UID == 0 || p.UID == os.Geteuid(
 
 // guarded is a listener that accepts only permitted users.
 type guarded struct {
-	net.Listener
+	*net.UnixListener
 	uids []int
 }
 
@@ -35,43 +36,33 @@ type local struct {
 	uid int
 }
 
+// guard restricts a Unix socket to permitted users. Closing it leaves its path.
+func guard(l net.Listener, o UnixOptions) *guarded {
+	g := &guarded{l.(*net.UnixListener), o.UIDs}
+	g.SetUnlinkOnClose(false) // the service manager owns the path, or Remove removes it, relative to the open directory
+	return g
+}
+
 // Accept waits for a connection of a permitted user. It closes others.
 func (g *guarded) Accept() (net.Conn, error) {
 	for {
-		c, err := g.Listener.Accept()
+		c, err := g.AcceptUnix()
 		if err != nil {
 			return nil, err
 		}
-		uid, err := peerUID(c)
-		if err == nil && (uid == 0 || uid == os.Geteuid() || slices.Contains(g.uids, uid)) {
-			return &local{c, uid}, nil
+		var peer *unix.Ucred
+		err = sys.Control(c, func(fd int) (err error) {
+			peer, err = unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED) // unix(7)
+			return err
+		})
+		if err == nil {
+			uid := int(peer.Uid)
+			if (Peer{Local: true, UID: uid}).Own() || slices.Contains(g.uids, uid) {
+				return &local{c, uid}, nil
+			}
 		}
 		_ = c.Close() // an error would be of no use to the peer
 	}
-}
-
-// peerUID returns the uid of the peer: SO_PEERCRED, unix(7).
-func peerUID(c net.Conn) (int, error) {
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return -1, errors.New("not a Unix socket")
-	}
-	raw, err := u.SyscallConn()
-	if err != nil {
-		return -1, err
-	}
-	var cred *unix.Ucred
-	var credErr error
-	if err := raw.Control(func(fd uintptr) {
-		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET,
-			unix.SO_PEERCRED)
-	}); err != nil {
-		return -1, err
-	}
-	if credErr != nil {
-		return -1, credErr
-	}
-	return int(cred.Uid), nil
 }
 
 // Source returns the origin of a request for logs: an address without its port, or a local user.
@@ -86,22 +77,21 @@ func Source(r *http.Request) string {
 	return host
 }
 
-type peerKey struct{}
+type connKey struct{}
 
-// WithPeer implements http.Server.ConnContext. It adds the peer, for PeerOf, and the connection, for Known.
+// WithPeer implements http.Server.ConnContext. It adds the connection, for PeerOf and Known.
 func WithPeer(ctx context.Context, c net.Conn) context.Context {
-	if b, ok := inner(c).(*bounded); ok {
-		ctx = context.WithValue(ctx, boundKey{}, b)
-		c = b.Conn
-	}
-	if l, ok := c.(*local); ok {
-		return context.WithValue(ctx, peerKey{}, Peer{Local: true, UID: l.uid})
-	}
-	return ctx
+	return context.WithValue(ctx, connKey{}, inner(c))
 }
 
 // PeerOf returns the peer of a connection, or the zero Peer if it is unknown.
 func PeerOf(ctx context.Context) Peer {
-	p, _ := ctx.Value(peerKey{}).(Peer)
-	return p
+	c := ctx.Value(connKey{})
+	if b, ok := c.(*bounded); ok {
+		c = b.Conn
+	}
+	if l, ok := c.(*local); ok {
+		return Peer{Local: true, UID: l.uid}
+	}
+	return Peer{}
 }

@@ -61,10 +61,9 @@ func inherit(fd int, o UnixOptions) (net.Listener, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, err
 	}
-	switch u := l.(type) {
+	switch l.(type) {
 	case *net.UnixListener:
-		u.SetUnlinkOnClose(false) // the service manager owns the path
-		return &guarded{Listener: l, uids: o.UIDs}, nil
+		return guard(l, o), nil
 	case *net.TCPListener:
 		return l, nil
 	}

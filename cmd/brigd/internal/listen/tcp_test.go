@@ -73,7 +73,7 @@ func TestBound(t *testing.T) {
 	for range 3 {
 		clients = append(clients, dial())
 		served = append(served, <-accepted)
-		Known(context.WithValue(t.Context(), boundKey{}, served[len(served)-1]))
+		Known(context.WithValue(t.Context(), connKey{}, served[len(served)-1]))
 	}
 	over := dial() // three of four places are one address's, and in use
 	if _, err := over.Read(make([]byte, 1)); err == nil {
@@ -94,7 +94,7 @@ func TestBound(t *testing.T) {
 	State(served[1], http.StateIdle)
 	for range 2 { // the stranger's place, and the idle one
 		dial()
-		Known(context.WithValue(t.Context(), boundKey{}, <-accepted))
+		Known(context.WithValue(t.Context(), connKey{}, <-accepted))
 	}
 	if _, err := clients[1].Read(make([]byte, 1)); err == nil {
 		t.Error("an idle connection is kept while another has no place")

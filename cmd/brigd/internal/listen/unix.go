@@ -84,10 +84,11 @@ func ListenUnix(ctx context.Context, o UnixOptions) (*Unix, error) {
 			maxPath, len(path))
 	}
 	u := &Unix{path: path}
-	if err := u.hold(); err != nil {
-		return nil, errors.Join(err, u.release())
+	err = u.hold()
+	if err == nil {
+		err = u.clear()
 	}
-	if err := u.clear(); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, u.release())
 	}
 	mode := uint32(0o600)
@@ -111,15 +112,9 @@ func ListenUnix(ctx context.Context, o UnixOptions) (*Unix, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, reason(err)), u.release())
 	}
-	if ul, ok := l.(*net.UnixListener); ok {
-		ul.SetUnlinkOnClose(false) // Remove does it, relative to the open directory
-	}
-	u.Listener = &guarded{Listener: l, uids: o.UIDs}
+	u.Listener = guard(l, o)
 	return u, nil
 }
-
-// Path returns the path of the socket.
-func (u *Unix) Path() string { return u.path }
 
 // Addr returns the path of the socket, not the path used for bind(2).
 func (u *Unix) Addr() net.Addr { return &net.UnixAddr{Name: u.path, Net: "unix"} }

@@ -268,19 +268,19 @@ func TestPeers(t *testing.T) {
 	}
 	own := open(t, UnixOptions{Path: filepath.Join(dir, "own")})
 	go serve(own)
-	if out := try(own.Path(), 12345); !strings.Contains(out, "permission denied") {
+	if out := try(own.path, 12345); !strings.Contains(out, "permission denied") {
 		t.Errorf("the mode lets in: %s", out)
 	}
-	if err := os.Chmod(own.Path(), 0o666); err != nil {
+	if err := os.Chmod(own.path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if out := try(own.Path(), 12345); strings.Contains(out, "SERVED") {
+	if out := try(own.path, 12345); strings.Contains(out, "SERVED") {
 		t.Error("another user is served at a socket whose mode is open")
 	}
 	shared := open(t, UnixOptions{Path: filepath.Join(dir, "shared"), UIDs: []int{12345}})
 	go serve(shared)
 	for uid, want := range map[uint32]bool{0: true, 12345: true, 12346: false} {
-		if out := try(shared.Path(), uid); strings.Contains(out, "SERVED") != want {
+		if out := try(shared.path, uid); strings.Contains(out, "SERVED") != want {
 			t.Errorf("uid %d, who may connect: %v: %s", uid, want, out)
 		}
 	}
