@@ -183,6 +183,16 @@ func TestEverythingElseOfARequest(t *testing.T) {
 	}
 }
 
+// TestEnum: a parameter has one of several values, each of which obeys its other rules.
+func TestEnum(t *testing.T) {
+	tool := parse(t, "    parameters: [{name: a, enum: [x, yy], max_length: 2}]\n    script: {command: cat, args: ['{{a}}']}\n")
+	for value, ok := range map[string]bool{"x": true, "yy": true, "xx": false} {
+		if _, no := tool.Request([]byte(`{"a":"` + value + `"}`)); (no == nil) != ok {
+			t.Errorf("%s: %v", value, no)
+		}
+	}
+}
+
 // TestDefaults: the file's sandbox holds where a tool has none of its own.
 func TestDefaults(t *testing.T) {
 	set, err := Parse("t.yaml", []byte(`sandbox: {network: restricted, allow: ["example.org:443"], memory: 64m}

@@ -60,11 +60,13 @@ func (t *Tool) addParam(r *reader, n *yaml.Node, path string) {
 	}
 	p.consistent(r, n, path)
 	if enum != nil {
+		var values []value
 		r.list(enum, path+".enum", maxList, func(n *yaml.Node, at string) {
 			if v := p.constant(r, n, at); v != nil {
-				p.rule.enum = append(p.rule.enum, *v)
+				values = append(values, *v)
 			}
 		})
+		p.rule.enum = values // now, since each value has to obey the other rules only
 	}
 	if def != nil {
 		if p.def = p.constant(r, def, path+".default"); p.Required {
