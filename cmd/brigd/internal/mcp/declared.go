@@ -48,15 +48,11 @@ func (s *Server) declare(set *tools.Set, file string) error {
 		if taken[d.Name] {
 			return fmt.Errorf("%s: the tool %s has the name of one that every server has: rename it", file, d.Name)
 		}
-		in, err := schema.Parse(d.InputSchema())
-		if err != nil {
-			return fmt.Errorf("%s: the tool %s: %w", file, d.Name, err)
-		}
 		t := &tool{refused: refusedRun}
-		t.def = &sdk.Tool{Name: d.Name, Title: d.Title, Description: d.Description, InputSchema: in,
+		t.def = &sdk.Tool{Name: d.Name, Title: d.Title, Description: d.Description, InputSchema: d.InputSchema(),
 			OutputSchema: schema.For[engine.Response](),
 			Annotations:  &sdk.ToolAnnotations{ReadOnlyHint: d.ReadOnly, OpenWorldHint: no()}}
-		if len(d.Network()) > 0 {
+		if len(d.Run.Network) > 0 {
 			t.def.Annotations.OpenWorldHint = yes()
 		}
 		t.call = func(ctx context.Context, c *call) *sdk.CallToolResult {
@@ -64,7 +60,7 @@ func (s *Server) declare(set *tools.Set, file string) error {
 			if no != nil {
 				return c.refuse(no)
 			}
-			return c.run(ctx, r, d.Fresh())
+			return c.run(ctx, r, d.Fresh)
 		}
 		s.tools = append(s.tools, t)
 	}

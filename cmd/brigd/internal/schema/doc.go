@@ -3,21 +3,7 @@
 // jsonschema-go.
 package schema
 
-import (
-	"encoding/json"
-	"fmt"
-
-	"github.com/google/jsonschema-go/jsonschema"
-)
+import "github.com/google/jsonschema-go/jsonschema"
 
 // Schema is a JSON Schema of draft 2020-12, so that others need not import the library.
 type Schema = jsonschema.Schema
-
-// Parse parses a schema.
-func Parse(data []byte) (*Schema, error) {
-	s := new(Schema)
-	if err := json.Unmarshal(data, s); err != nil {
-		return nil, fmt.Errorf("the schema cannot be read: %w", err)
-	}
-	return s, nil
-}

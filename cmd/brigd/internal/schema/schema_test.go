@@ -162,7 +162,4 @@ func TestMessagesAreBounded(t *testing.T) {
 	if err := render(long); len(err.Error()) > maxMessage+8 || !strings.HasSuffix(err.Error(), "é; shorten it") {
 		t.Errorf("%v", err)
 	}
-	if _, err := Parse([]byte(`{"type":1}`)); err == nil {
-		t.Error("a wrong schema is accepted")
-	}
 }

@@ -2,8 +2,7 @@ package tools
 
 import (
 	"encoding/json"
-	"path"
-	"slices"
+	"io/fs"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -12,22 +11,9 @@ import (
 	egress "brig/netns/egress/policy"
 )
 
-// box holds the sandbox settings of a tool's runs; the engine's defaults apply to zero fields.
-type box struct {
-	network []string
-	memory  engine.Size
-	timeout engine.Seconds
-	cpus    float64
-	fresh   bool
-}
-
-func (b box) clone() box {
-	b.network = slices.Clone(b.network)
-	return b
-}
-
-// box reads the key sandbox into b, which already holds the settings of the whole file; those of a tool override them.
-func (r *reader) box(n *yaml.Node, path string, b *box) {
+// box reads the key sandbox into a run, which already has the settings of the whole file; those of a tool override
+// them. The engine's defaults apply to what is zero.
+func (r *reader) box(n *yaml.Node, path string, b *engine.Request, fresh *bool) {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!bool" {
 		if !r.boolean(n, path) {
 			r.problem(n, path, "every tool runs in the jail: write true, or what the jail allows")
@@ -48,34 +34,34 @@ func (r *reader) box(n *yaml.Node, path string, b *box) {
 				r.problem(n, p, "the root is always read-only: write true, and let the tool write to /work, /output or /tmp")
 			}
 		},
-		"memory":  func(n *yaml.Node, p string) { r.unit(n, p, &b.memory, "a size such as 512m") },
-		"timeout": func(n *yaml.Node, p string) { r.unit(n, p, &b.timeout, "a time such as 30s") },
-		"cpus":    func(n *yaml.Node, p string) { r.unit(n, p, &b.cpus, "a number such as 0.5") },
-		"fresh":   func(n *yaml.Node, p string) { b.fresh = r.boolean(n, p) },
+		"memory":  func(n *yaml.Node, p string) { unit(r, n, p, &b.Memory, "a size such as 512m") },
+		"timeout": func(n *yaml.Node, p string) { unit(r, n, p, &b.Timeout, "a time such as 30s") },
+		"cpus":    func(n *yaml.Node, p string) { unit(r, n, p, &b.CPUs, "a number such as 0.5") },
+		"fresh":   func(n *yaml.Node, p string) { *fresh = r.boolean(n, p) },
 	})
 	r.network(network, allow, path, b)
 }
 
 // network reads the allowed destinations: "none", "restricted" to the rules in allow, or the rules themselves.
-func (r *reader) network(network, allow *yaml.Node, path string, b *box) {
+func (r *reader) network(network, allow *yaml.Node, path string, b *engine.Request) {
 	switch {
 	case network == nil && allow == nil:
 	case network == nil:
-		b.network = r.rules(allow, path+".allow")
+		b.Network = r.rules(allow, path+".allow")
 	case network.Kind == yaml.SequenceNode && allow != nil:
 		r.problem(allow, path+".allow", "network lists rules already: keep one list")
 	case network.Kind == yaml.SequenceNode:
-		b.network = r.rules(network, path+".network")
+		b.Network = r.rules(network, path+".network")
 	default:
 		switch text := r.text(network, path+".network"); {
 		case text == "restricted":
-			if b.network = nil; allow != nil {
-				b.network = r.rules(allow, path+".allow")
+			if b.Network = nil; allow != nil {
+				b.Network = r.rules(allow, path+".allow")
 			}
 		case text == "none" && allow != nil:
 			r.problem(allow, path+".allow", "network is none: write network: restricted, or remove allow")
 		case text == "none":
-			b.network = nil
+			b.Network = nil
 		default:
 			r.problem(network, path+".network", "%q names no place: write none, or restricted and a list allow, such as "+
 				"[\"example.org:443\"]", short(text))
@@ -100,7 +86,7 @@ func (r *reader) rules(n *yaml.Node, path string) (list []string) {
 }
 
 // unit reads a number with its unit, in the form of JSON requests.
-func (r *reader) unit(n *yaml.Node, path string, to any, want string) {
+func unit[T engine.Size | engine.Seconds | float64](r *reader, n *yaml.Node, path string, to *T, want string) {
 	if n.Kind != yaml.ScalarNode {
 		r.problem(n, path, "it is %s: write %s", kindOf(n), want)
 		return
@@ -113,25 +99,12 @@ func (r *reader) unit(n *yaml.Node, path string, to any, want string) {
 		r.problem(n, path, "%q is not what belongs here: write %s", short(n.Value), want)
 		return
 	}
-	if numberOf(to) <= 0 {
+	if *to <= 0 {
 		r.problem(n, path, "it is not more than 0: write %s", want)
 	}
 }
 
-func numberOf(v any) float64 {
-	switch v := v.(type) {
-	case *engine.Size:
-		return float64(*v)
-	case *engine.Seconds:
-		return float64(*v)
-	case *float64:
-		return *v
-	}
-	return 0
-}
-
 // relative reports whether name is a valid relative path below /input.
 func relative(name string) bool {
-	return name != "" && len(name) <= 255 && name[0] != '/' && path.Clean(name) == name && name != "." && name != ".." &&
-		!strings.HasPrefix(name, "../") && !strings.ContainsRune(name, 0)
+	return fs.ValidPath(name) && name != "." && len(name) <= 255 && !strings.ContainsRune(name, 0)
 }

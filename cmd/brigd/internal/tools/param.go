@@ -1,30 +1,24 @@
 package tools
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"regexp"
 	"slices"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"brig/cmd/brigd/internal/schema"
 )
 
 var types = []string{"string", "integer", "number", "boolean", "array", "object"}
-
-// rule constrains a parameter's values, in addition to its type. Lengths are in characters, or in elements of an array.
-type rule struct {
-	enum               []value
-	pattern            *regexp.Regexp
-	min, max           *float64
-	minLength, maxSize *int
-}
 
 // maxItems is the default maximum length of an array.
 const maxItems = 1000
 
 func (t *Tool) addParam(r *reader, n *yaml.Node, path string) {
-	p := Param{Type: "string"}
+	p := Param{Schema: &schema.Schema{Type: "string"}}
 	var def, enum *yaml.Node
 	ok := r.mapping(n, path, fields{
 		"name": func(n *yaml.Node, at string) {
@@ -37,7 +31,7 @@ func (t *Tool) addParam(r *reader, n *yaml.Node, path string) {
 		},
 		"description": func(n *yaml.Node, at string) { p.Description = r.text(n, at) },
 		"type":        func(n *yaml.Node, at string) { p.Type = r.oneOf(n, at, types) },
-		"items":       func(n *yaml.Node, at string) { p.Items = r.oneOf(n, at, types[:4]) },
+		"items":       func(n *yaml.Node, at string) { p.Items = &schema.Schema{Type: r.oneOf(n, at, types[:4])} },
 		"required":    func(n *yaml.Node, at string) { p.Required = r.boolean(n, at) },
 		"allow_dash":  func(n *yaml.Node, at string) { p.AllowDash = r.boolean(n, at) },
 		"default":     func(n *yaml.Node, _ string) { def = n },
@@ -47,10 +41,10 @@ func (t *Tool) addParam(r *reader, n *yaml.Node, path string) {
 			if err != nil {
 				r.problem(n, at, "%v: write a regular expression (RE2)", err)
 			}
-			p.rule.pattern = re
+			p.pattern, p.Pattern = re, n.Value
 		},
-		"min": r.bound(&p.rule.min), "max": r.bound(&p.rule.max),
-		"min_length": r.length(&p.rule.minLength), "max_length": r.length(&p.rule.maxSize),
+		"min": r.bound(&p.Minimum), "max": r.bound(&p.Maximum),
+		"min_length": r.length(&p.MinLength), "max_length": r.length(&p.MaxLength),
 	})
 	if !ok {
 		return
@@ -62,14 +56,18 @@ func (t *Tool) addParam(r *reader, n *yaml.Node, path string) {
 	if enum != nil {
 		var values []value
 		r.list(enum, path+".enum", maxList, func(n *yaml.Node, at string) {
-			if v := p.constant(r, n, at); v != nil {
-				values = append(values, *v)
+			if v, json := p.constant(r, n, at); v != nil {
+				values, p.Enum = append(values, *v), append(p.Enum, json)
 			}
 		})
-		p.rule.enum = values // now, since each value has to obey the other rules only
+		p.enum = values // now, since each value has to obey the other rules only
 	}
 	if def != nil {
-		if p.def = p.constant(r, def, path+".default"); p.Required {
+		p.def, _ = p.constant(r, def, path+".default")
+		if p.def != nil {
+			p.Default = p.json(*p.def)
+		}
+		if p.Required {
 			r.problem(def, path+".default", "the parameter is required: remove the default, or required")
 		}
 	}
@@ -100,26 +98,31 @@ func (r *reader) bound(to **float64) func(*yaml.Node, string) {
 	}
 }
 
-// consistent refuses rules that have no meaning for the type.
+// consistent refuses rules that have no meaning for the type. The lengths of an array are numbers of its elements.
 func (p *Param) consistent(r *reader, n *yaml.Node, path string) {
 	number, sized := p.Type == "integer" || p.Type == "number", p.Type == "string" || p.Type == "array"
-	if p.Items == "" && p.Type == "array" {
-		p.Items = "string"
+	if p.Items == nil && p.Type == "array" {
+		p.Items = &schema.Schema{Type: "string"}
 	}
 	for _, wrong := range []struct {
 		it   bool
 		name string
 		want string
 	}{
-		{p.Items != "" && p.Type != "array", "items", "an array"},
-		{(p.rule.min != nil || p.rule.max != nil) && !number, "min and max",
+		{p.Items != nil && p.Type != "array", "items", "an array"},
+		{(p.Minimum != nil || p.Maximum != nil) && !number, "min and max",
 			"a number; for texts and arrays there are min_length and max_length"},
-		{(p.rule.minLength != nil || p.rule.maxSize != nil) && !sized, "min_length and max_length", "a string or an array"},
-		{p.rule.pattern != nil && p.Type != "string", "pattern", "a string"},
+		{(p.MinLength != nil || p.MaxLength != nil) && !sized, "min_length and max_length", "a string or an array"},
+		{p.pattern != nil && p.Type != "string", "pattern", "a string"},
 	} {
 		if wrong.it {
 			r.problem(n, path, "%s: only for %s", wrong.name, wrong.want)
 		}
+	}
+	if p.Type == "array" {
+		most := maxItems
+		p.MinItems, p.MaxItems = p.MinLength, cmp.Or(p.MaxLength, &most)
+		p.MinLength, p.MaxLength = nil, nil
 	}
 }
 
@@ -131,12 +134,12 @@ func (r *reader) oneOf(n *yaml.Node, path string, list []string) string {
 	return text
 }
 
-// constant reads a value of the parameter's type from the file.
-func (p *Param) constant(r *reader, n *yaml.Node, path string) *value {
+// constant reads a value of the parameter's type from the file, also as it is in JSON.
+func (p *Param) constant(r *reader, n *yaml.Node, path string) (*value, any) {
 	var v any
 	if err := n.Decode(&v); err != nil {
 		r.problem(n, path, "it cannot be read: %v", err)
-		return nil
+		return nil, nil
 	}
 	if p.Type == "string" && n.Kind == yaml.ScalarNode {
 		v = n.Value // keeps 1.10 as text; as a number it would become 1.1
@@ -144,14 +147,34 @@ func (p *Param) constant(r *reader, n *yaml.Node, path string) *value {
 	text, err := json.Marshal(v)
 	if err != nil {
 		r.problem(n, path, "it has no JSON form: write a value of type %s", p.Type)
-		return nil
+		return nil, nil
 	}
 	out, wrong := p.read(text)
 	if wrong != "" {
 		r.problem(n, path, "%s", wrong)
-		return nil
+		return nil, nil
 	}
-	return &out
+	return &out, v
 }
 
-func length(s string) int { return utf8.RuneCountInString(s) }
+// json returns the JSON form of a value. For other types than string, the text is already JSON.
+func (p *Param) json(v value) json.RawMessage {
+	text := []byte(v.text)
+	if p.Type == "string" {
+		text, _ = json.Marshal(v.text) // a string always has a JSON form
+	}
+	return text
+}
+
+// InputSchema returns the JSON Schema of the tool's arguments.
+func (t *Tool) InputSchema() *schema.Schema {
+	s := &schema.Schema{Type: "object", Properties: map[string]*schema.Schema{},
+		AdditionalProperties: &schema.Schema{Not: &schema.Schema{}}}
+	for _, p := range t.Params {
+		s.Properties[p.Name] = p.Schema
+		if p.Required {
+			s.Required = append(s.Required, p.Name)
+		}
+	}
+	return s
+}

@@ -1,10 +1,13 @@
 package tools
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"brig/agent/engine"
 )
 
 var (
@@ -23,13 +26,13 @@ func Parse(name string, data []byte) (*Set, error) {
 		return nil, err
 	}
 	r := &reader{name: name}
-	set, defaults := &Set{}, box{}
+	set, defaults, fresh := &Set{}, engine.Request{}, false
 	var list *yaml.Node
 	r.mapping(doc, "", fields{
 		"name":        func(n *yaml.Node, p string) { set.Name = r.text(n, p) },
 		"description": func(n *yaml.Node, p string) { r.text(n, p) },
 		"version":     func(n *yaml.Node, p string) { r.text(n, p) },
-		"sandbox":     func(n *yaml.Node, p string) { r.box(n, p, &defaults) },
+		"sandbox":     func(n *yaml.Node, p string) { r.box(n, p, &defaults, &fresh) },
 		"tools":       func(n *yaml.Node, p string) { list = n },
 	})
 	if list == nil {
@@ -38,7 +41,7 @@ func Parse(name string, data []byte) (*Set, error) {
 	}
 	lines := map[string]int{}
 	r.list(list, "tools", MaxTools, func(n *yaml.Node, path string) {
-		t := r.tool(n, path, defaults)
+		t := r.tool(n, path, Tool{Run: defaults, Fresh: fresh})
 		if before := lines[t.Name]; before > 0 {
 			r.problem(n, path+".name", "there is a tool %q in line %d already: rename one", t.Name, before)
 		}
@@ -59,10 +62,21 @@ type later struct {
 	script, args, stdin, env, files *yaml.Node
 }
 
-func (r *reader) tool(n *yaml.Node, path string, defaults box) *Tool {
-	t := &Tool{box: defaults.clone()}
+// fields are those of the parts, which stand beside code or under script.
+func (l *later) fields() fields {
+	return fields{
+		"args":  func(n *yaml.Node, _ string) { l.args = n },
+		"stdin": func(n *yaml.Node, _ string) { l.stdin = n },
+		"env":   func(n *yaml.Node, _ string) { l.env = n },
+		"files": func(n *yaml.Node, _ string) { l.files = n },
+	}
+}
+
+// tool reads a tool; t has the settings of the whole file.
+func (r *reader) tool(n *yaml.Node, path string, t Tool) *Tool {
 	var l later
-	ok := r.mapping(n, path, fields{
+	keys := l.fields()
+	maps.Copy(keys, fields{
 		"name": func(n *yaml.Node, p string) {
 			if t.Name = r.text(n, p); !toolName.MatchString(t.Name) {
 				r.problem(n, p, "%q is no name of a tool: write 1 to 64 letters, digits, '_' and '-'", short(t.Name))
@@ -74,17 +88,13 @@ func (r *reader) tool(n *yaml.Node, path string, defaults box) *Tool {
 		"parameters": func(n *yaml.Node, p string) {
 			r.list(n, p, maxParams, func(n *yaml.Node, p string) { t.addParam(r, n, p) })
 		},
-		"sandbox":  func(n *yaml.Node, p string) { r.box(n, p, &t.box) },
+		"sandbox":  func(n *yaml.Node, p string) { r.box(n, p, &t.Run, &t.Fresh) },
 		"script":   func(n *yaml.Node, p string) { l.script = n },
-		"language": func(n *yaml.Node, p string) { t.language = r.text(n, p) },
-		"code":     func(n *yaml.Node, p string) { t.code = r.text(n, p) },
-		"args":     func(n *yaml.Node, p string) { l.args = n },
-		"stdin":    func(n *yaml.Node, p string) { l.stdin = n },
-		"env":      func(n *yaml.Node, p string) { l.env = n },
-		"files":    func(n *yaml.Node, p string) { l.files = n },
+		"language": func(n *yaml.Node, p string) { t.Run.Language = r.text(n, p) },
+		"code":     func(n *yaml.Node, p string) { t.Run.Code = r.text(n, p) },
 	})
-	if !ok {
-		return t
+	if !r.mapping(n, path, keys) {
+		return &t
 	}
 	if t.Name == "" {
 		r.problem(n, path+".name", "it is missing: name the tool")
@@ -93,13 +103,13 @@ func (r *reader) tool(n *yaml.Node, path string, defaults box) *Tool {
 		r.problem(n, path+".description", "it is missing: a model chooses tools by it")
 	}
 	t.body(r, n, path, l)
-	return t
+	return &t
 }
 
 // body reads the action of the tool: a script, or code in a language.
 func (t *Tool) body(r *reader, n *yaml.Node, path string, l later) {
 	switch {
-	case l.script != nil && (t.language != "" || t.code != ""):
+	case l.script != nil && (t.Run.Language != "" || t.Run.Code != ""):
 		r.problem(n, path, "there are both script and language or code: write one of them")
 	case l.script != nil:
 		if l.args != nil || l.stdin != nil || l.env != nil || l.files != nil {
@@ -107,10 +117,10 @@ func (t *Tool) body(r *reader, n *yaml.Node, path string, l later) {
 			return
 		}
 		t.script(r, l.script, path+".script")
-	case t.language == "" || t.code == "":
+	case t.Run.Language == "" || t.Run.Code == "":
 		r.problem(n, path, "it does nothing: write script with command and args, or language and code")
 	default:
-		for _, name := range placeholders(t.code) {
+		for _, name := range placeholders(t.Run.Code) {
 			if t.param(name) != nil {
 				r.problem(n, path+".code", "{{%s}} would put a value into a program's text: pass it in args, env or stdin, and "+
 					"read it there", name)
@@ -123,23 +133,20 @@ func (t *Tool) body(r *reader, n *yaml.Node, path string, l later) {
 func (t *Tool) script(r *reader, n *yaml.Node, path string) {
 	var l later
 	var command string
-	ok := r.mapping(n, path, fields{
+	keys := l.fields()
+	maps.Copy(keys, fields{
 		"command": func(n *yaml.Node, p string) {
 			if command = r.text(n, p); len(placeholders(command)) > 0 || command == "" {
 				r.problem(n, p, "which program runs cannot be a parameter: write its name, and parameters in args")
 			}
 		},
-		"args":  func(n *yaml.Node, p string) { l.args = n },
-		"stdin": func(n *yaml.Node, p string) { l.stdin = n },
-		"env":   func(n *yaml.Node, p string) { l.env = n },
-		"files": func(n *yaml.Node, p string) { l.files = n },
 		"cwd": func(n *yaml.Node, p string) {
-			if t.cwd = r.text(n, p); t.cwd == "" || t.cwd[0] != '/' {
-				r.problem(n, p, "%q is no absolute path: write one, such as /work", short(t.cwd))
+			if t.Run.Cwd = r.text(n, p); t.Run.Cwd == "" || t.Run.Cwd[0] != '/' {
+				r.problem(n, p, "%q is no absolute path: write one, such as /work", short(t.Run.Cwd))
 			}
 		},
 	})
-	if !ok {
+	if !r.mapping(n, path, keys) {
 		return
 	}
 	if command == "" {
@@ -162,8 +169,7 @@ func (t *Tool) parts(r *reader, path string, l later) {
 		t.stdin = t.template(r, l.stdin, path+".stdin")
 	}
 	if l.env != nil {
-		t.env = t.named(r, l.env, path+".env", func(name string) bool { return envName.MatchString(name) },
-			"a name of a variable")
+		t.env = t.named(r, l.env, path+".env", envName.MatchString, "a name of a variable")
 	}
 	if l.files != nil {
 		t.files = t.named(r, l.files, path+".files", relative, "a relative path without '..'")

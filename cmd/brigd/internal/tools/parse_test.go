@@ -165,8 +165,12 @@ func TestBombs(t *testing.T) {
 
 // TestFileSchema: the schema for editors accepts what the reader accepts, as far as shape goes, and has its keys.
 func TestFileSchema(t *testing.T) {
-	s, err := schema.Parse(FileSchema())
+	text, err := os.ReadFile("schema.json")
 	if err != nil {
+		t.Fatal(err)
+	}
+	var s schema.Schema
+	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}
 	check, err := s.Resolve(nil)
@@ -216,8 +220,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, tool := range set.Tools {
-			if !json.Valid(tool.InputSchema()) {
-				t.Errorf("%s: %s", tool.Name, tool.InputSchema())
+			if _, err := json.Marshal(tool.InputSchema()); err != nil {
+				t.Errorf("%s: %v", tool.Name, err)
 			}
 			r, no := tool.Request(args)
 			if (r == nil) == (no == nil) {

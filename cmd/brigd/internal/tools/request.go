@@ -27,54 +27,56 @@ func (t *Tool) Request(arguments []byte) (*engine.Request, *nsjail.Refusal) {
 	if no != nil {
 		return nil, no
 	}
-	r := &engine.Request{Language: t.language, Code: t.code, Cwd: t.cwd, Network: slices.Clone(t.box.network),
-		Memory: t.box.memory, Timeout: t.box.timeout, CPUs: t.box.cpus}
+	r := t.Run
+	r.Network = slices.Clone(t.Run.Network)
 	var argv []string
 	for _, e := range t.command {
 		if no := call.element(e, &argv); no != nil {
 			return nil, no
 		}
 	}
-	if r.Cmd = argv; t.language != "" {
+	if r.Cmd = argv; r.Language != "" {
 		r.Cmd, r.Args = nil, argv
 	}
-	if no := call.texts(r); no != nil {
+	if no := call.texts(&r); no != nil {
 		return nil, no
 	}
-	return r, nil
+	return &r, nil
 }
 
-// texts fills in stdin, variables and files. A template that names a parameter without a value is left out.
+// texts fills in stdin, variables and files.
 func (c *call) texts(r *engine.Request) (no *nsjail.Refusal) {
 	left := maxTexts
 	if r.Stdin, no = c.bounded(c.tool.stdin, &left, true); no != nil {
 		return no
 	}
-	for _, e := range c.tool.env {
-		if c.missing(e.value) {
-			continue
-		}
-		if r.Env == nil {
-			r.Env = map[string]string{}
-		}
-		if r.Env[e.name], no = c.bounded(e.value, &left, false); no != nil {
-			return no
-		}
+	if r.Env, no = c.named(c.tool.env, &left, false); no != nil {
+		return no
 	}
-	for _, f := range c.tool.files {
-		if c.missing(f.value) {
-			continue
-		}
+	files, no := c.named(c.tool.files, &left, true)
+	for name, text := range files {
 		if r.Files == nil {
 			r.Files = map[string]engine.File{}
 		}
-		s, no := c.bounded(f.value, &left, true)
-		if no != nil {
-			return no
-		}
-		r.Files[f.name] = engine.File{Data: []byte(s)}
+		r.Files[name] = engine.File{Data: []byte(text)}
 	}
-	return nil
+	return no
+}
+
+// named expands the templates that name no parameter without a value.
+func (c *call) named(list []namedTemplate, left *int, nul bool) (texts map[string]string, no *nsjail.Refusal) {
+	for _, e := range list {
+		if c.missing(e.value) {
+			continue
+		}
+		if texts == nil {
+			texts = map[string]string{}
+		}
+		if texts[e.name], no = c.bounded(e.value, left, nul); no != nil {
+			return nil, no
+		}
+	}
+	return texts, nil
 }
 
 // bounded expands a template and subtracts its length from left, the remaining number of bytes.
@@ -238,7 +240,7 @@ func (c *call) checkElement(s, param string, operand bool) *nsjail.Refusal {
 	if strings.ContainsRune(s, 0) {
 		return c.refuse(param, "it holds a NUL character, which no argument of a command can", "remove it")
 	}
-	if param == "" || operand || c.tool.language != "" || !strings.HasPrefix(s, "-") || c.tool.param(param).AllowDash {
+	if param == "" || operand || c.tool.Run.Language != "" || !strings.HasPrefix(s, "-") || c.tool.param(param).AllowDash {
 		return nil
 	}
 	no := c.refuse(param, fmt.Sprintf("it begins with '-', so that the command would read %q as an option", short(s)),

@@ -217,7 +217,7 @@ func (t *Tool) leaves(l template, when string) string {
 		if piece.param == "" || p == nil {
 			continue
 		}
-		empty := piece.splice && (p.rule.minLength == nil || *p.rule.minLength == 0)
+		empty := piece.splice && (p.MinItems == nil || *p.MinItems == 0)
 		if empty || !p.Required && p.def == nil && p.Name != when {
 			return p.Name
 		}

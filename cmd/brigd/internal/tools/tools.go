@@ -9,8 +9,11 @@ package tools
 
 import (
 	"fmt"
+	"regexp"
 
+	"brig/agent/engine"
 	"brig/cmd/brigd/internal/files"
+	"brig/cmd/brigd/internal/schema"
 )
 
 // The bounds of a tools file.
@@ -40,32 +43,27 @@ type Tool struct {
 	// Params are the parameters, in the order of the file.
 	Params []Param
 
-	command        []element // of argv, or of a program's arguments
-	language, code string
-	stdin          template
-	env            []namedTemplate
-	files          []namedTemplate
-	cwd            string
-	box            box
+	// Run has what each run of the tool is made of: language, code, directory, network and limits.
+	Run engine.Request
+	// Fresh reports whether the tool runs in a new, temporary sandbox instead of the session's.
+	Fresh bool
+
+	command    []element // of argv, or of a program's arguments
+	stdin      template
+	env, files []namedTemplate
 }
 
-// Network returns the destinations that a run of the tool may reach: rules like "example.org:443".
-func (t *Tool) Network() []string { return t.box.network }
-
-// Fresh reports whether the tool runs in a new, temporary sandbox instead of the session's.
-func (t *Tool) Fresh() bool { return t.box.fresh }
-
-// Param is a parameter of a tool.
+// Param is a parameter of a tool. Its JSON schema has the type, the description and the rules.
 type Param struct {
-	Name, Description string
-	// Type is string, integer, number, boolean, array or object. Items is the type of an array's elements.
-	Type, Items string
-	Required    bool
+	*schema.Schema
+	Name     string
+	Required bool
 	// AllowDash permits a value that begins with '-' in a position where a command parses options.
 	AllowDash bool
 
-	def  *value // the default
-	rule rule
+	pattern *regexp.Regexp
+	enum    []value
+	def     *value // the default
 }
 
 // Load reads a tools file: a regular file of at most MaxFile bytes.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // value is the value of a parameter in a call, in the texts that templates use.
@@ -34,7 +35,7 @@ func (p *Param) read(data json.RawMessage) (v value, wrong string) {
 	if wrong != "" {
 		return v, wrong
 	}
-	return v, p.rule.check(p, v)
+	return v, p.check(v)
 }
 
 func (p *Param) readArray(data json.RawMessage) (v value, wrong string) {
@@ -42,15 +43,11 @@ func (p *Param) readArray(data json.RawMessage) (v value, wrong string) {
 	if json.Unmarshal(data, &items) != nil {
 		return v, "it is " + kindJSON(data) + ": write a list"
 	}
-	most := maxItems
-	if p.rule.maxSize != nil {
-		most = *p.rule.maxSize
-	}
-	if len(items) > most {
-		return v, fmt.Sprintf("it has %d elements: write at most %d", len(items), most)
+	if len(items) > *p.MaxItems {
+		return v, fmt.Sprintf("it has %d elements: write at most %d", len(items), *p.MaxItems)
 	}
 	for i, item := range items {
-		text, wrong := scalar(item, p.Items)
+		text, wrong := scalar(item, p.Items.Type)
 		if wrong != "" {
 			return v, fmt.Sprintf("element %d: %s", i, wrong)
 		}
@@ -121,10 +118,10 @@ func kindJSON(data json.RawMessage) string {
 }
 
 // check describes which rule a value breaks, or returns "".
-func (r *rule) check(p *Param, v value) string {
-	if len(r.enum) > 0 && !slices.ContainsFunc(r.enum, func(e value) bool { return e.text == v.text }) {
+func (p *Param) check(v value) string {
+	if len(p.enum) > 0 && !slices.ContainsFunc(p.enum, func(e value) bool { return e.text == v.text }) {
 		var known []string
-		for _, e := range r.enum {
+		for _, e := range p.enum {
 			known = append(known, e.text)
 		}
 		return "it is not among the values that it may have: write one of " + strings.Join(known, ", ")
@@ -134,26 +131,26 @@ func (r *rule) check(p *Param, v value) string {
 		if err != nil {
 			return "it is no number: write one"
 		}
-		if r.min != nil && f < *r.min {
-			return fmt.Sprintf("it is less than %g: write %g or more", *r.min, *r.min)
+		if p.Minimum != nil && f < *p.Minimum {
+			return fmt.Sprintf("it is less than %g: write %g or more", *p.Minimum, *p.Minimum)
 		}
-		if r.max != nil && f > *r.max {
-			return fmt.Sprintf("it is more than %g: write %g or less", *r.max, *r.max)
+		if p.Maximum != nil && f > *p.Maximum {
+			return fmt.Sprintf("it is more than %g: write %g or less", *p.Maximum, *p.Maximum)
 		}
 		return ""
 	}
-	size, what := length(v.text), "characters"
+	size, what, least, most := utf8.RuneCountInString(v.text), "characters", p.MinLength, p.MaxLength
 	if p.Type == "array" {
-		size, what = len(v.list), "elements"
+		size, what, least, most = len(v.list), "elements", p.MinItems, p.MaxItems
 	}
-	if r.minLength != nil && size < *r.minLength {
-		return fmt.Sprintf("it has %d %s: write at least %d", size, what, *r.minLength)
+	if least != nil && size < *least {
+		return fmt.Sprintf("it has %d %s: write at least %d", size, what, *least)
 	}
-	if r.maxSize != nil && size > *r.maxSize {
-		return fmt.Sprintf("it has %d %s: write at most %d", size, what, *r.maxSize)
+	if most != nil && size > *most {
+		return fmt.Sprintf("it has %d %s: write at most %d", size, what, *most)
 	}
-	if r.pattern != nil && !r.pattern.MatchString(v.text) {
-		return "it does not match the pattern " + r.pattern.String()
+	if p.pattern != nil && !p.pattern.MatchString(v.text) {
+		return "it does not match the pattern " + p.Pattern
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -155,11 +156,7 @@ func unknownKey(key string, fields map[string]func(*yaml.Node, string)) string {
 	if text, ok := foreign[key]; ok {
 		return text
 	}
-	var known []string
-	for k := range fields {
-		known = append(known, k)
-	}
-	slices.Sort(known)
+	known := slices.Sorted(maps.Keys(fields))
 	if near := words.Nearest(key, known); near != "" {
 		return "there is no such key: did you mean " + near + "?"
 	}
