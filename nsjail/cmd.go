@@ -15,7 +15,6 @@ import (
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/internal/spec"
-	"brig/nsjail/internal/warm"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,20 +50,14 @@ type Cmd struct {
 	ownsRunner bool // the runner belongs to this Cmd
 	ctx        context.Context
 	started    bool
-	pidfd      *os.File
-	report     *os.File
-	pid        int
+	jail       // zero before Start
 	plan       *plan.Plan
 	streams    run.Streams
 	closers    []io.Closer // other files to close at the end
 	marks      [7]time.Time
 	result     *Result
 	state      outcome
-	made       made
-	group      *cgroup.Group   // nil for none
-	net        *warm.Namespace // the network namespace from the pool; nil for none
-	network    *network        // nil for a jail without NetEgress and published ports
-	from       *planTemplate   // nil for a jail without a prefix
+	network    *network // nil for a jail without NetEgress and published ports
 	frozen     atomic.Bool
 	stopOOM    func() error // nil if there is no watch
 	timers     run.Timers

@@ -18,9 +18,9 @@ import (
 )
 
 // pass creates the mounts that are passed with the prefix or the suffix of a program: open_tree(2), mount_setattr(2).
-func (r *Runner) pass(p *plan.Plan, h *handover, head bool) (err error) {
+func (r *Runner) pass(p *plan.Plan, j *jail, h *handover, prefix bool) (err error) {
 	for _, m := range p.Passed {
-		if m.InPrefix != head && p.Prefix != nil {
+		if m.InPrefix != prefix && p.Prefix != nil {
 			continue
 		}
 		src := p.Host.Sources[m.Key]
@@ -64,7 +64,7 @@ func (r *Runner) pass(p *plan.Plan, h *handover, head bool) (err error) {
 			return fail("idmapped mount (mount_setattr)", err)
 		}
 		if why != "" {
-			h.made.set("idmap", why)
+			j.made["idmap"] = why
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 
 // jailPool holds parked jails for Specs with the same key.
 type jailPool struct {
-	warm.Pool[*parked]
+	warm.Pool[*jail]
 	key       spec.Spec
 	automatic bool      // created by growPool
 	used      time.Time // when a jail was last taken; warmRoot.mu guards both
@@ -81,14 +81,14 @@ func (st *warmRoot) pool(r *Runner, s *spec.Spec) *jailPool {
 // open creates a pool. The caller holds the lock.
 func (st *warmRoot) open(r *Runner, key spec.Spec) *jailPool {
 	y := &jailPool{key: key, used: time.Now()}
-	y.Make = func() (*parked, error) {
+	y.Make = func() (*jail, error) {
 		k, err := st.kind(&y.key)
 		if err != nil {
 			return nil, err
 		}
 		return r.park(&y.key, k, nil)
 	}
-	y.Drop = (*parked).discard
+	y.Drop = (*jail).discard
 	st.pools = append(st.pools, y)
 	return y
 }
@@ -102,7 +102,7 @@ func (st *warmRoot) find(key *spec.Spec) *jailPool {
 }
 
 // takeParked returns a parked jail of a kind, or nil if none is ready. It discards jails whose prefix no longer fits.
-func (st *warmRoot) takeParked(k *kind) (*parked, error) {
+func (st *warmRoot) takeParked(k *kind) (*jail, error) {
 	st.mu.Lock()
 	y := st.find(&k.key)
 	if y != nil {

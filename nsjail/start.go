@@ -108,8 +108,8 @@ func (c *Cmd) startCold() (err error) {
 
 // spawn sends the plan to the launcher and waits for the payload's execve(2).
 func (c *Cmd) spawn(r *Runner) error {
-	j, err := r.spawn(c.plan, func(h *handover) error { return c.fill(r, h) },
-		func(_ *parked, req program.Request, fds []int) (int, error) {
+	j, err := r.spawn(c.plan, func(j *jail, h *handover) error { return c.fill(r, j, h) },
+		func(_ *jail, req program.Request, fds []int) (int, error) {
 			c.mark(3)
 			if err := c.digestPlan(nil, req); err != nil {
 				return 0, err
@@ -120,12 +120,12 @@ func (c *Cmd) spawn(r *Runner) error {
 		return c.abandon(err)
 	}
 	c.mark(4)
-	c.useJail(j)
+	c.jail = *j
 	return c.follow()
 }
 
 // fill adds the streams and the mounts of a jail that has no prefix.
-func (c *Cmd) fill(r *Runner, h *handover) error {
+func (c *Cmd) fill(r *Runner, j *jail, h *handover) error {
 	streams, err := c.openStreams()
 	h.put(c.plan.Stdio, streams...)
 	if err == nil {
@@ -134,33 +134,26 @@ func (c *Cmd) fill(r *Runner, h *handover) error {
 	if err != nil {
 		return err
 	}
-	return r.pass(c.plan, h, false)
+	return r.pass(c.plan, j, h, false)
 }
 
-// follow registers the jail with its Runner, watches for memory kills, and waits for the payload's start.
+// follow registers the jail with its Runner, watches for memory kills, and waits for the payload's start. A jail whose
+// set-up fails is killed, and its resources are released.
 func (c *Cmd) follow() error {
 	err := c.runner.register(c)
 	if err == nil {
 		err = c.watchOOM()
 	}
-	if err != nil {
-		c.kill()
-		_, _, werr := c.waitPid(endWait)
-		return errors.Join(c.abandon(err), werr)
+	if err == nil {
+		err = c.confirm()
 	}
-	return c.confirm()
-}
-
-// useJail moves the descriptors of a spawned jail into the Cmd.
-func (c *Cmd) useJail(j *parked) {
-	c.pid, c.pidfd, c.report, c.group = j.pid, j.pidfd, j.report, j.group
-	c.net, c.from = j.net, j.from
-	c.made.add(j.made)
-	if c.group != nil {
-		for name, why := range c.group.Lost {
-			c.made.lose(name, why)
-		}
+	if err == nil {
+		return nil
 	}
+	c.kill()
+	_, _, werr := c.waitPid(endWait)
+	c.unwatch()
+	return errors.Join(c.abandon(err), werr)
 }
 
 func (r *Runner) register(c *Cmd) error {
@@ -182,45 +175,31 @@ func (r *Runner) forget(c *Cmd) {
 // confirm waits for the first report: a failed operation, or the payload's start.
 func (c *Cmd) confirm() error {
 	c.startWatch()
-	for {
-		rep, fds, err := c.receive()
-		if len(fds) > 0 {
-			if err = c.receiveDescriptors(fds); err == nil {
-				continue
-			}
+	rep, fds, err := c.receive()
+	for len(fds) > 0 { // they come before the first report
+		if err := c.receiveDescriptors(fds); err != nil {
+			return err
 		}
-		switch {
-		case len(fds) > 0: // receiveDescriptors has failed
-		case err == nil && rep.Type == launcher.ReportExec, errors.Is(err, errNoReport) && c.Spec.NoInit:
-			c.mark(5)
-			c.state.running.Store(true)
-			c.watchPayload()
-			c.streams.Start(c.pidfd)
-			if c.from != nil { // free the program of a running jail; Plan encodes it again
-				p := *c.plan
-				p.Jail = nil
-				c.plan = &p
-			}
-			return nil
-		case err == nil && rep.Type == launcher.ReportFail:
-			err = c.setupError(rep)
-		case err == nil && rep.Type == launcher.ReportExit: // impossible: ReportExec comes first
-			err = &spec.Error{Fault: spec.FaultBrig, Op: "report", Detail: "out of order"}
-		case cause(c.state.cause.Load()) != notEnded:
-			err = c.interrupted()
-		default:
-			err = c.killedEarly()
-		}
-		return c.failed(err)
+		rep, fds, err = c.receive()
 	}
-}
-
-// failed kills a jail whose set-up failed, and releases its resources.
-func (c *Cmd) failed(err error) error {
-	c.kill()
-	_, _, werr := c.waitPid(endWait)
-	c.unwatch()
-	return errors.Join(c.abandon(err), werr)
+	switch {
+	case err == nil && rep.Type == launcher.ReportExec, errors.Is(err, errNoReport) && c.Spec.NoInit:
+		c.mark(5)
+		c.state.running.Store(true)
+		c.watchPayload()
+		c.streams.Start(c.pidfd)
+		if c.from != nil { // free the program of a running jail; Plan encodes it again
+			p := *c.plan
+			p.Jail = nil
+			c.plan = &p
+		}
+		return nil
+	case err == nil && rep.Type == launcher.ReportFail:
+		return c.setupError(rep)
+	case err == nil: // impossible: ReportExec comes first
+		return &spec.Error{Fault: spec.FaultBrig, Op: "report", Detail: "out of order"}
+	}
+	return c.interrupted()
 }
 
 // receiveDescriptors handles descriptors from the jail: first the sockets of its network, if any, then its terminal.
@@ -235,21 +214,16 @@ func (c *Cmd) receiveDescriptors(fds []int) error {
 	return err
 }
 
-// interrupted returns the error for a jail that the keeper ended during its set-up.
+// interrupted returns the error for a jail that the keeper ended during its set-up, or whose first process was killed
+// before the payload started.
 func (c *Cmd) interrupted() error {
-	switch cause(c.state.cause.Load()) {
-	case endedWall:
+	switch why := cause(c.state.cause.Load()); {
+	case why == endedWall:
 		return &spec.Error{Fault: spec.FaultHost, Op: "set-up", Detail: "took longer than the wall-clock limit",
 			Remedy: "raise --timeout"}
-	case endedCancel:
+	case why == endedCancel:
 		return c.ctx.Err()
-	}
-	return c.killedEarly()
-}
-
-// killedEarly returns the error for a jail whose first process was killed before the payload started.
-func (c *Cmd) killedEarly() error {
-	if c.group != nil && c.group.OOMKills() > 0 {
+	case c.group != nil && c.group.OOMKills() > 0:
 		return &spec.Error{Fault: spec.FaultCaller, Op: "limits.memory",
 			Detail: "it is too little to make the jail in: out of memory before the payload started",
 			Remedy: "raise it: a jail takes some 400 KiB for itself"}

@@ -44,13 +44,12 @@ func (c *Cmd) startWarm() error {
 	if err != nil {
 		return c.abandon(err)
 	}
-	c.useJail(j)
-	c.made.add(w.fds.made)
+	c.jail = *j
 	return c.follow()
 }
 
 // jail takes a parked jail, or spawns one, and plans its suffix.
-func (w *warmStart) jail() (*parked, error) {
+func (w *warmStart) jail() (*jail, error) {
 	k, err := w.runner.tree.kind(&w.cmd.Spec)
 	if err != nil {
 		return nil, err
@@ -83,7 +82,7 @@ func (w *warmStart) jail() (*parked, error) {
 
 // meanwhile plans the suffix while the launcher performs the prefix. If the suffix needs nothing from the launcher, it
 // is sent before the jail waits for it: by then the keeper may have to wait for a processor.
-func (w *warmStart) meanwhile(j *parked, t *planTemplate) error {
+func (w *warmStart) meanwhile(j *jail, t *planTemplate) error {
 	err := w.write(t)
 	if err == nil && len(w.cmd.plan.Passed) == len(t.prefix.Plan.Passed) {
 		w.sent = true
@@ -118,8 +117,8 @@ func (w *warmStart) write(t *planTemplate) (err error) {
 }
 
 // send passes the mounts, now that the launcher can be asked for them again, and sends the suffix.
-func (w *warmStart) send(j *parked) error {
-	if err := w.runner.pass(w.cmd.plan, &w.fds, false); err != nil {
+func (w *warmStart) send(j *jail) error {
+	if err := w.runner.pass(w.cmd.plan, j, &w.fds, false); err != nil {
 		return err
 	}
 	return w.cmd.send(j, j.from, w.fds.fds)
@@ -137,7 +136,7 @@ func (w *warmStart) close() {
 // park spawns a jail that performs the prefix of the Spec and waits for its suffix. meanwhile, if not nil, runs while
 // the launcher works. A cached template may no longer describe the machine, so after a failure park discards it and
 // tries once more with a new one.
-func (r *Runner) park(s *spec.Spec, k *kind, meanwhile func(*parked, *planTemplate) error) (*parked, error) {
+func (r *Runner) park(s *spec.Spec, k *kind, meanwhile func(*jail, *planTemplate) error) (*jail, error) {
 	for {
 		var net *warm.Namespace
 		if r.nets != nil && wantsPool(s) {
@@ -150,7 +149,7 @@ func (r *Runner) park(s *spec.Spec, k *kind, meanwhile func(*parked, *planTempla
 		}
 		var later error
 		written := false
-		j, err := r.spawnPrefix(t, net, func(j *parked) {
+		j, err := r.spawnPrefix(t, net, func(j *jail) {
 			if meanwhile != nil {
 				written, later = true, meanwhile(j, t)
 			}
@@ -172,9 +171,9 @@ func (r *Runner) park(s *spec.Spec, k *kind, meanwhile func(*parked, *planTempla
 }
 
 // spawnPrefix creates the first process of a jail, which performs the prefix.
-func (r *Runner) spawnPrefix(t *planTemplate, net *warm.Namespace, meanwhile func(*parked)) (*parked, error) {
+func (r *Runner) spawnPrefix(t *planTemplate, net *warm.Namespace, meanwhile func(*jail)) (*jail, error) {
 	p := t.prefix.Plan
-	j, err := r.spawn(p, func(h *handover) error {
+	j, err := r.spawn(p, func(j *jail, h *handover) error {
 		if net != nil {
 			fd, err := net.Handle()
 			if err != nil {
@@ -182,8 +181,8 @@ func (r *Runner) spawnPrefix(t *planTemplate, net *warm.Namespace, meanwhile fun
 			}
 			h.put(p.Netns, fd)
 		}
-		return r.pass(p, h, true)
-	}, func(j *parked, req program.Request, fds []int) (int, error) {
+		return r.pass(p, j, h, true)
+	}, func(j *jail, req program.Request, fds []int) (int, error) {
 		then := func() { meanwhile(j) }
 		if req == p.Request() {
 			return r.launcher.DoFile(t.file, then, fds...)
@@ -204,7 +203,7 @@ func (r *Runner) spawnPrefix(t *planTemplate, net *warm.Namespace, meanwhile fun
 }
 
 // waits reports whether a parked jail still waits for its suffix: its end of the report socket is open (poll(2)).
-func (j *parked) waits() bool {
+func (j *jail) waits() bool {
 	p := []unix.PollFd{{}}
 	err := sys.Control(j.report, func(fd int) error {
 		p[0].Fd = int32(fd)
@@ -215,7 +214,7 @@ func (j *parked) waits() bool {
 }
 
 // send sends a parked jail its suffix. If the jail has failed earlier, send returns that error.
-func (c *Cmd) send(j *parked, t *planTemplate, fds []int) error {
+func (c *Cmd) send(j *jail, t *planTemplate, fds []int) error {
 	if err := c.digestPlan(t, program.Request{}); err != nil {
 		return err
 	}

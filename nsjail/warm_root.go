@@ -185,7 +185,7 @@ func (st *warmRoot) forgetTemplate(t *planTemplate) error {
 	}
 	var errs []error
 	for _, y := range st.pools {
-		errs = append(errs, y.Remove(func(j *parked) bool { return j.from == t }))
+		errs = append(errs, y.Remove(func(j *jail) bool { return j.from == t }))
 	}
 	return errors.Join(errs...)
 }

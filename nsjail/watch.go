@@ -46,7 +46,9 @@ func (c *Cmd) watchPayload() {
 
 func (c *Cmd) unwatch() {
 	c.timers.End()
-	c.stopCtx()
+	if c.stopCtx != nil {
+		c.stopCtx()
+	}
 }
 
 // checkIdle ends the jail if it has been silent for the given time, and otherwise sets the timer again.

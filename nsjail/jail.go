@@ -15,47 +15,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// parked is a jail's first process with the resources that the keeper holds for it, before a Cmd takes it.
-type parked struct {
+// jail is a jail's first process with the resources that the keeper holds for it. A parked jail belongs to no Cmd yet.
+type jail struct {
 	pid    int
 	pidfd  *os.File
 	report *os.File
-	group  *cgroup.Group
-	net    *warm.Namespace
-	from   *planTemplate // nil for a jail without a prefix
-	made   made
-}
+	group  *cgroup.Group   // nil for none
+	net    *warm.Namespace // the network namespace from the pool; nil for none
+	from   *planTemplate   // nil for a jail without a prefix
 
-// made maps each mechanism that differs from the Plan to what enforces it, or to the reason why it is not enforced.
-// Result.Enforced includes it.
-type made map[string]string
-
-func (m *made) set(name, why string) {
-	if *m == nil {
-		*m = made{}
-	}
-	(*m)[name] = why
-}
-
-func (m *made) add(more made) {
-	for name, why := range more {
-		m.set(name, why)
-	}
+	// made maps each mechanism that differs from the Plan to what enforces it, or to the reason why it is not enforced.
+	made map[string]string
 }
 
 // lose records that a mechanism could not be put into force.
-func (m *made) lose(name, why string) {
+func (j *jail) lose(name, why string) {
+	j.made[name] = "not enforced: " + why + " (optional)"
 	if name == "processes" {
-		m.set(name, "RLIMIT_NPROC in the user namespace ("+why+")")
-		return
+		j.made[name] = "RLIMIT_NPROC in the user namespace (" + why + ")"
 	}
-	m.set(name, "not enforced: "+why+" (optional)")
 }
 
 // enforced returns what enforces each mechanism in this jail: Plan.Enforced with the changes in made.
 func (c *Cmd) enforced() map[string]string {
-	e := made(maps.Clone(c.plan.Enforced))
-	e.add(c.made)
+	e := maps.Clone(c.plan.Enforced)
+	maps.Copy(e, c.made)
 	return e
 }
 
@@ -63,7 +47,6 @@ func (c *Cmd) enforced() map[string]string {
 type handover struct {
 	from program.Slot
 	fds  []int
-	made made
 }
 
 func (h *handover) put(at program.Slot, fds ...int) {
@@ -86,25 +69,24 @@ func (h *handover) close() {
 
 // spawn creates the jail's first process. fill adds descriptors beside those of the report socket and the control
 // group; do sends the request to the launcher. On error, spawn releases everything that it has created.
-func (r *Runner) spawn(p *plan.Plan, fill func(*handover) error,
-	do func(*parked, program.Request, []int) (int, error)) (j *parked, err error) {
+func (r *Runner) spawn(p *plan.Plan, fill func(*jail, *handover) error,
+	do func(*jail, program.Request, []int) (int, error)) (j *jail, err error) {
 	h := &handover{from: launcher.SlotReport}
 	defer h.close()
-	j = &parked{}
+	j = &jail{made: map[string]string{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, j.discard())
 		}
 	}()
-	var jail int
-	if j.report, jail, err = launcher.ReportSocket(); err != nil {
+	var theirs int
+	if j.report, theirs, err = launcher.ReportSocket(); err != nil {
 		return j, err
 	}
-	h.put(launcher.SlotReport, jail)
-	if err := fill(h); err != nil {
+	h.put(launcher.SlotReport, theirs)
+	if err := fill(j, h); err != nil {
 		return j, err
 	}
-	j.made = h.made
 	if err := r.dropRoot(p); err != nil {
 		return j, err
 	}
@@ -113,6 +95,11 @@ func (r *Runner) spawn(p *plan.Plan, fill func(*handover) error,
 	h.put(p.JoinAt, fds...)
 	if err != nil {
 		return j, err
+	}
+	if group != nil {
+		for name, why := range group.Lost {
+			j.lose(name, why)
+		}
 	}
 	req := p.Request()
 	if !into {
@@ -133,7 +120,7 @@ func (r *Runner) spawn(p *plan.Plan, fill func(*handover) error,
 }
 
 // discard kills a jail that no Cmd has taken, and releases its resources.
-func (j *parked) discard() error {
+func (j *jail) discard() error {
 	var errs []error
 	if j.report != nil { // the first process exits when the socket closes
 		errs = append(errs, j.report.Close())
