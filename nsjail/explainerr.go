@@ -53,23 +53,34 @@ func cloneError(p *plan.Plan, err error) error {
 	}
 	e := &spec.Error{Fault: spec.FaultHost, Op: "clone3", Detail: strings.Join(plan.FlagNames(p.Flags), "|"),
 		Errno: oe.Errno}
-	switch oe.Errno {
-	case unix.EPERM:
-		e.Remedy = "user namespaces are forbidden here; `brig doctor` tells by what"
-	case unix.ENOSPC:
-		e.Remedy = "a limit of user.max_*_namespaces is reached (namespaces(7)); raise it with sysctl"
-	case unix.EAGAIN:
-		e.Remedy = "the limit on processes is reached (ulimit -u)"
-	case unix.EUSERS:
-		e.Remedy = "user namespaces are nested 32 deep already"
-	case unix.ENOSYS:
-		e.Remedy = "an outer filter hides clone3(2); give the outer container a newer seccomp profile"
-	case unix.EACCES, unix.EBUSY, unix.ENODEV:
-		return cloneIntoError(e)
-	default:
-		e.Remedy = "`brig doctor` checks this machine"
+	row, known := cloneErrors()[oe.Errno]
+	if !known {
+		row.remedy = "`brig doctor` checks this machine"
+	}
+	if e.Remedy = row.remedy; row.group != "" {
+		e.Op, e.Detail = "cgroup", "clone3 into the control group: "+row.group
 	}
 	return doctor.Blame(e)
+}
+
+type cloneFailure struct {
+	remedy string
+	group  string // what is wrong with the control group; "" if it is something else
+}
+
+func cloneErrors() map[syscall.Errno]cloneFailure {
+	const seeWho = "see who else writes below brig's group"
+	return map[syscall.Errno]cloneFailure{
+		unix.EPERM:  {remedy: "user namespaces are forbidden here; `brig doctor` tells by what"},
+		unix.ENOSPC: {remedy: "a limit of user.max_*_namespaces is reached (namespaces(7)); raise it with sysctl"},
+		unix.EAGAIN: {remedy: "the limit on processes is reached (ulimit -u)"},
+		unix.EUSERS: {remedy: "user namespaces are nested 32 deep already"},
+		unix.ENOSYS: {remedy: "an outer filter hides clone3(2); give the outer container a newer seccomp profile"},
+		unix.EACCES: {"start brig inside the group that is delegated to you, or drop --cgroup-parent", "its parent and " +
+			"brig's own group have no common ancestor that is yours to write (cgroups(7), delegation containment)"},
+		unix.EBUSY:  {seeWho, "somebody has made it a parent of groups with controllers"},
+		unix.ENODEV: {seeWho, "somebody has removed it"},
+	}
 }
 
 // tooLarge returns the error for a program of more than program.SizeError allows.

@@ -8,7 +8,6 @@ import (
 	"syscall"
 
 	"brig/cgroup"
-	"brig/nsjail/doctor"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/run"
 	"brig/nsjail/internal/spec"
@@ -78,24 +77,6 @@ func groupError(err error) error {
 		e.Fault = spec.FaultCaller
 	}
 	return e
-}
-
-// cloneIntoError explains why the launcher could not create the jail in its group.
-func cloneIntoError(e *spec.Error) error {
-	switch e.Errno {
-	case unix.EACCES:
-		e.Fault, e.Op = spec.FaultHost, "cgroup"
-		e.Detail = "clone3 into the control group: its parent and brig's own group have no common ancestor that is yours " +
-			"to write (cgroups(7), delegation containment)"
-		e.Remedy = "start brig inside the group that is delegated to you, or drop --cgroup-parent"
-	case unix.EBUSY:
-		e.Op, e.Detail, e.Remedy = "cgroup", "clone3 into the control group: somebody has made it a parent of groups "+
-			"with controllers", "see who else writes below brig's group"
-	case unix.ENODEV:
-		e.Op, e.Detail, e.Remedy = "cgroup", "clone3 into the control group: somebody has removed it",
-			"see who else writes below brig's group"
-	}
-	return doctor.Blame(e)
 }
 
 // endGroup reads the group's statistics, kills the processes left in it, and removes it.

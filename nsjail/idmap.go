@@ -12,62 +12,66 @@ import (
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
+	"brig/nsjail/internal/run"
 	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
 
-// pass creates the mounts that are passed with the prefix or the suffix of a program: open_tree(2), mount_setattr(2).
+// pass makes the mounts that are passed with the prefix or the suffix of a program.
 func (r *Runner) pass(p *plan.Plan, j *jail, h *handover, prefix bool) (err error) {
 	for _, m := range p.Passed {
 		if m.InPrefix != prefix && p.Prefix != nil {
 			continue
 		}
-		src := p.Host.Sources[m.Key]
-		if src.Volume != "" {
-			fd, err := r.volumes.mount(src, m.Attr)
-			if err != nil {
-				return err
-			}
-			h.put(m.Slot, fd)
-			continue
+		var fd int
+		switch src := p.Host.Sources[m.Key]; {
+		case src.Volume != "":
+			fd, err = r.volumes.mount(src, m.Attr)
+		case !p.Host.Drop:
+			fd, err = r.helper.Mount(m.Key, src, m.Attr)
+		default:
+			fd, err = r.clone(p, j, &m)
 		}
-		if !p.Host.Drop {
-			fd, err := r.helper.Mount(m.Key, src, m.Attr)
-			if err != nil {
-				return err
-			}
-			h.put(m.Slot, fd)
-			continue
-		}
-		fail := func(op string, err error) error {
-			e := &spec.Error{Fault: spec.FaultHost, Op: op, Detail: words.Quote(src.Path),
-				Remedy: "use another file system, or accept a plain bind: --optional idmap"}
-			if !errors.As(err, &e.Errno) {
-				e.Detail += ": " + err.Error()
-			}
-			return e
-		}
-		fd, err := unix.OpenTree(src.Fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 		if err != nil {
-			return fail("open_tree", err)
+			return err
 		}
 		h.put(m.Slot, fd)
-		ns := -1
-		if m.IDMap {
-			if ns, err = r.idmap(src, p.Host); err != nil {
-				return fail("idmap", err)
-			}
-		}
-		why, err := setAttributes(fd, &m, ns, p.Spec)
-		if err != nil {
-			return fail("idmapped mount (mount_setattr)", err)
-		}
-		if why != "" {
-			j.made["idmap"] = why
-		}
 	}
 	return nil
+}
+
+// clone makes a mount with the rights of the keeper, which is root: open_tree(2), mount_setattr(2).
+func (r *Runner) clone(p *plan.Plan, j *jail, m *plan.Passed) (int, error) {
+	src := p.Host.Sources[m.Key]
+	fail := func(op string, err error) (int, error) {
+		e := &spec.Error{Fault: spec.FaultHost, Op: op, Detail: words.Quote(src.Path),
+			Remedy: "use another file system, or accept a plain bind: --optional idmap"}
+		if !errors.As(err, &e.Errno) {
+			e.Detail += ": " + err.Error()
+		}
+		return -1, e
+	}
+	fd, err := unix.OpenTree(src.Fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
+	if err != nil {
+		return fail("open_tree", err)
+	}
+	ns := -1
+	if m.IDMap {
+		if ns, err = r.idmap(src, p.Host); err != nil {
+			unix.Close(fd)
+			return fail("idmap", err)
+		}
+	}
+	why, err := setAttributes(fd, m, ns, p.Spec)
+	if err != nil {
+		unix.Close(fd)
+		return fail("idmapped mount (mount_setattr)", err)
+	}
+	if why != "" {
+		j.made["idmap"] = why
+	}
+	return fd, nil
 }
 
 // setAttributes sets the attributes of a mount and of all mounts below it: mount_setattr(2). ns is the user namespace
@@ -112,7 +116,7 @@ func (r *Runner) idmap(src *host.Source, h *host.Host) (int, error) {
 	p := program.New(2)
 	p.Add("wait", unix.SYS_PPOLL, program.Named(0, "NULL"), program.Int(0), program.Named(0, "NULL"),
 		program.Named(0, "NULL"), program.Int(0))
-	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	null, err := run.OpenNull()
 	if err != nil {
 		return -1, err
 	}

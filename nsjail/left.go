@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"brig/internal/sys"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
 
@@ -85,7 +84,7 @@ func (c *Cmd) giveBack(err error) error {
 	go func() {
 		defer c.pidfd.Close()
 		if c.pidfd.SetReadDeadline(time.Time{}) == nil {
-			_ = sys.Await(c.pidfd, func(fd int) error { return unix.Waitid(unix.P_PIDFD, fd, nil, unix.WEXITED, nil) })
+			_, _, _ = c.reap() // no caller waits for the error
 		}
 	}()
 	c.net.Drop()

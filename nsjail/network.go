@@ -3,7 +3,6 @@ package nsjail
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -84,7 +83,8 @@ func (n *network) serve(fds []int, want []netns.Socket) error {
 		errs = append(errs, place(&s, w, f), f.Close())
 	}
 	for i := range n.published {
-		n.published[i].Conns = share(dial, i, len(n.published))
+		k := len(n.published) // an equal part of the sockets for each port
+		n.published[i].Conns = dial[i*len(dial)/k : (i+1)*len(dial)/k]
 	}
 	s.Publish = n.published
 	n.serving = true
@@ -92,45 +92,37 @@ func (n *network) serve(fds []int, want []netns.Socket) error {
 	return errors.Join(errs...)
 }
 
-// share returns the i-th of n equal parts of the sockets.
-func share(dial []*os.File, i, n int) []*os.File {
-	return dial[i*len(dial)/n : (i+1)*len(dial)/n]
-}
-
 // place assigns a socket to the server's field for its role.
 func place(s *egress.Sockets, w netns.Socket, f *os.File) error {
+	var c any
+	var err error
 	switch w.Role {
 	case netns.RoleDNS, netns.RoleUDP, netns.RoleTap:
-		c, err := net.FilePacketConn(f)
-		if err != nil {
-			return err
-		}
-		switch c := c.(type) {
-		case *net.UDPConn:
-			if w.Role == netns.RoleDNS {
-				s.DNS = c
-			} else {
-				s.UDP = append(s.UDP, c)
-			}
-		case *net.IPConn:
-			s.Taps = append(s.Taps, c)
-		}
-		return nil
+		c, err = net.FilePacketConn(f)
+	default:
+		c, err = net.FileListener(f)
 	}
-	l, err := net.FileListener(f)
 	if err != nil {
 		return err
 	}
-	t, ok := l.(*net.TCPListener)
-	switch {
-	case !ok:
-		return errors.Join(fmt.Errorf("the %s socket is no TCP listener", w.Role), l.Close())
-	case w.Role == netns.RoleDNSTCP:
-		s.DNSTCP = t
-	case w.Role == netns.RoleCatchAll:
-		s.CatchAll = t
-	default:
-		s.TCP = append(s.TCP, t)
+	switch c := c.(type) { // Verify has looked at the kinds
+	case *net.IPConn:
+		s.Taps = append(s.Taps, c)
+	case *net.UDPConn:
+		if w.Role == netns.RoleDNS {
+			s.DNS = c
+		} else {
+			s.UDP = append(s.UDP, c)
+		}
+	case *net.TCPListener:
+		switch w.Role {
+		case netns.RoleDNSTCP:
+			s.DNSTCP = c
+		case netns.RoleCatchAll:
+			s.CatchAll = c
+		default:
+			s.TCP = append(s.TCP, c)
+		}
 	}
 	return nil
 }

@@ -87,14 +87,12 @@ func (t *planTemplate) sameSources(h *host.Host) bool {
 func (t *planTemplate) run(s *spec.Spec) (*host.Host, error) {
 	h := *t.prefix.Plan.Host
 	h.Sources, h.Partial, h.Env = map[string]*host.Source{}, nil, nil
-	steps := []func(*spec.Spec) error{h.LookEnv, h.LookSources}
-	if spec.FileProfile(s.Seccomp) {
-		steps = append(steps, h.LookFilter)
-	} else {
-		steps = append(steps, h.LookGuard)
+	steps := []func(*spec.Spec) error{h.LookMounts, h.LookEnv, h.LookSources, h.LookGuard}
+	if len(s.Mounts) == 0 && s.Rootfs.Path == "" { // otherwise mounts below a source decide how it is shown
+		steps = steps[1:]
 	}
-	if len(s.Mounts) > 0 || s.Rootfs.Path != "" { // mounts below a source decide how it is shown
-		steps = append([]func(*spec.Spec) error{h.LookMounts}, steps...)
+	if spec.FileProfile(s.Seccomp) {
+		steps[len(steps)-1] = h.LookFilter
 	}
 	for _, step := range steps {
 		if err := step(s); err != nil {

@@ -10,6 +10,8 @@ import (
 	"brig/netns/egress"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
+
+	"golang.org/x/sys/unix"
 )
 
 // Status is how a run ended, according to the kernel's records and brig's own clocks, never to an exit code alone.
@@ -141,7 +143,9 @@ func (r *Result) decide(status int, o *outcome) {
 	if ws.Exited() {
 		r.ExitCode = ws.ExitStatus()
 	} else if ws.Signaled() {
-		r.Signal = signalName(ws.Signal())
+		if r.Signal = unix.SignalName(ws.Signal()); r.Signal == "" { // a real-time signal
+			r.Signal = "SIG" + strconv.Itoa(int(ws.Signal()))
+		}
 	}
 	if o.lost { // init itself was killed: by the kernel for lack of memory, or from outside
 		r.ExitCode, r.Signal = -1, "SIGKILL"

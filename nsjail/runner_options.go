@@ -45,11 +45,10 @@ func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 		return r, nil
 	}
 	if r.tree, err = r.prepareLauncher(o.Pool > 0); err != nil {
-		fresh, ferr := newBareRunner()
-		if ferr = errors.Join(ferr, r.launcher.Close()); ferr != nil {
-			return nil, ferr
+		r.why, r.tree = err.Error(), nil
+		if err := r.replace(); err != nil {
+			return nil, errors.Join(err, r.Close())
 		}
-		r.why, r.launcher, r.dropped, r.tree = err.Error(), fresh.launcher, nil, nil
 		return r, nil
 	}
 	r.helper = &warm.MountHelper{Host: r.tree.modes[0].Root.Host, First: r.launcher}

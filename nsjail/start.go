@@ -207,11 +207,11 @@ func (c *Cmd) receiveDescriptors(fds []int) error {
 	if c.network != nil && !c.network.serving {
 		return c.network.serve(fds, c.plan.Sockets.List())
 	}
-	master, err := masterFile(fds[0])
-	if err == nil {
-		c.streams.Attach(master)
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		return errors.Join(err, unix.Close(fds[0]))
 	}
-	return err
+	c.streams.Attach(os.NewFile(uintptr(fds[0]), "ptmx"))
+	return nil
 }
 
 // interrupted returns the error for a jail that the keeper ended during its set-up, or whose first process was killed

@@ -36,31 +36,15 @@ func receive(report *os.File) (rep launcher.Report, fds []int, err error) {
 	case n == 0:
 		return rep, nil, errNoReport
 	case oobn > 0:
-		fds, err = descriptors(oob[:oobn])
+		fds, err = launcher.Descriptors(oob[:oobn])
 		return rep, fds, err
 	}
 	rep, err = launcher.ParseReport(buf[:n])
 	return rep, nil, err
 }
 
-// descriptors returns the descriptors in one control message: unix(7) SCM_RIGHTS.
-func descriptors(oob []byte) ([]int, error) {
-	msgs, err := unix.ParseSocketControlMessage(oob)
-	if err != nil {
-		return nil, err
-	}
-	return unix.ParseUnixRights(&msgs[0])
-}
-
-func masterFile(fd int) (*os.File, error) {
-	if err := unix.SetNonblock(fd, true); err != nil {
-		return nil, errors.Join(err, unix.Close(fd))
-	}
-	return os.NewFile(uintptr(fd), "ptmx"), nil
-}
-
-// waitPid waits for the jail's first process through its pidfd: waitid(2) P_PIDFD, Linux 5.4. The kernel lets that
-// process end only after all other processes of the pid namespace. The wait is bounded by most.
+// waitPid waits for the jail's first process through its pidfd, and reaps it. The kernel lets that process end only
+// after all other processes of the pid namespace. The wait is bounded by most.
 func (c *Cmd) waitPid(most time.Duration) (status int, usage launcher.Usage, err error) {
 	if !c.Spec.NoInit { // otherwise hurry sets the deadline, or the jail has ended
 		if err := c.pidfd.SetReadDeadline(time.Now().Add(most)); err != nil {
@@ -68,15 +52,22 @@ func (c *Cmd) waitPid(most time.Duration) (status int, usage launcher.Usage, err
 		}
 	}
 	sampled := sampledTime(c.pid)
-	var si unix.Siginfo
-	var ru unix.Rusage
-	err = sys.Await(c.pidfd, func(fd int) error { return unix.Waitid(unix.P_PIDFD, fd, &si, unix.WEXITED, &ru) })
-	if err == nil {
-		status = waitStatus(&si)
-	}
+	ws, ru, err := c.reap()
 	usage = launcher.UsageOf(&ru)
 	usage.Sampled = sampled
-	return status, usage, os.NewSyscallError("waitid", err)
+	return int(ws), usage, err
+}
+
+// reap waits for the jail's first process until the deadline of the pidfd: wait4(2). Its pid cannot be reused before.
+func (c *Cmd) reap() (ws unix.WaitStatus, ru unix.Rusage, err error) {
+	err = sys.Await(c.pidfd, func(int) error {
+		pid, err := unix.Wait4(c.pid, &ws, unix.WNOHANG|unix.WALL, &ru)
+		if err == nil && pid == 0 {
+			return unix.EAGAIN
+		}
+		return err
+	})
+	return ws, ru, os.NewSyscallError("wait4", err)
 }
 
 // sampledTime returns the processor time of a process as RLIMIT_CPU counts it (its CPUCLOCK_PROF,

@@ -39,15 +39,20 @@ func Ask(st *Launcher, p *program.Program, pass ...int) (fd int, err error) {
 	if err != nil {
 		return -1, os.NewSyscallError("recvmsg from the launcher", err)
 	}
-	msgs, err := unix.ParseSocketControlMessage(oob[:n])
-	if err != nil {
-		return -1, err
-	}
-	fds, err := unix.ParseUnixRights(&msgs[0])
+	fds, err := Descriptors(oob[:n])
 	if err != nil {
 		return -1, err
 	}
 	return fds[0], nil
+}
+
+// Descriptors returns the descriptors in one control message: unix(7) SCM_RIGHTS.
+func Descriptors(oob []byte) ([]int, error) {
+	msgs, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, err
+	}
+	return unix.ParseUnixRights(&msgs[0])
 }
 
 // ReportSocket returns the two ends of a report socket: the keeper's, and that of the jail, which only init will hold.

@@ -64,7 +64,10 @@ func (e *OpError) Error() string { return fmt.Sprintf("operation %d: %v", e.Op, 
 // Forked returns the launcher that the constructor forked, or nil if there is none or it has been taken.
 func Forked() *Launcher {
 	e := &C.brig_early
-	if e.launcher < 0 || fcntlClosed(int(e.launcher)) {
+	if e.launcher < 0 {
+		return nil
+	}
+	if _, err := unix.FcntlInt(uintptr(e.launcher), unix.F_GETFD, 0); err != nil { // it has been taken and closed
 		return nil
 	}
 	return &Launcher{sock: int(e.launcher), aheadSock: int(e.ahead), pid: int(e.pid), Forked: true}
@@ -73,11 +76,6 @@ func Forked() *Launcher {
 // CatchSignals replaces the process's handlers of the signals that the keeper of one jail forwards. It returns the read
 // end of a pipe that carries one byte for each signal, or -1.
 func CatchSignals() int { return int(C.brig_catch_signals()) }
-
-func fcntlClosed(fd int) bool {
-	_, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
-	return err != nil
-}
 
 // Start executes this binary again as a launcher, with an empty environment and no descriptor but its socket.
 func Start() (*Launcher, error) {
