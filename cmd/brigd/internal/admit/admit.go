@@ -8,7 +8,6 @@
 package admit
 
 import (
-	"container/list"
 	"context"
 	"sync"
 	"time"
@@ -66,9 +65,8 @@ type Gate struct {
 
 	mu       sync.Mutex
 	callers  map[string]*caller
-	idle     *list.List // of callers with nothing running or waiting, the one idle for longest first
-	waiting  []*caller  // callers with a queue, in arbitrary order
-	depth    int
+	idle     []*caller // with nothing running or waiting, the one idle for longest first
+	queue    []*waiter // of all callers, the oldest first
 	running  int
 	turn     uint64 // counts admissions
 	draining bool
@@ -78,24 +76,22 @@ type Gate struct {
 
 // caller is the state of one caller.
 type caller struct {
-	name    string
-	running int
-	queue   []*waiter // oldest first
-	served  uint64    // the turn of its last admission or, before one, of its first request
-	limit   *rate.Limiter
-	idle    *list.Element
+	name             string
+	running, waiting int
+	served           uint64 // the turn of its last admission or, before one, of its first request
+	limit            *rate.Limiter
 }
 
-// waiter is one run in a queue. It is answered once.
+// waiter is one run in the queue. It is answered once.
 type waiter struct {
-	since  time.Time
+	caller *caller
 	answer chan error // nil if it may run
 }
 
 // New returns a Gate.
 func New(o Options) *Gate {
 	o.defaults()
-	return &Gate{o: o, callers: map[string]*caller{}, idle: list.New(), empty: make(chan struct{}), held: time.Second}
+	return &Gate{o: o, callers: map[string]*caller{}, empty: make(chan struct{}), held: time.Second}
 }
 
 // Ask counts one run against the rate of caller. It is called before Enter and before other work on a request, so that
@@ -120,22 +116,15 @@ func (g *Gate) Enter(ctx context.Context, caller string) (release func(), err er
 		return nil, err
 	}
 	now := time.Now()
-	w, pushed, no := g.join(caller, now)
-	if pushed != nil {
-		pushed.answer <- g.refuse(CodeQueueFull, g.retry())
-	}
-	if no != nil {
-		g.o.Refused(no.Refusal.Code)
-		return nil, no
-	}
+	w := g.join(caller)
 	select {
 	case err = <-w.answer:
 	case <-ctx.Done():
-		if g.leave(caller, w) {
+		if g.leave(w) {
 			return nil, context.Cause(ctx)
 		}
 		if err = <-w.answer; err == nil { // admitted at the same moment
-			g.exit(caller, time.Now())
+			g.exit(w.caller, time.Now())
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -146,14 +135,14 @@ func (g *Gate) Enter(ctx context.Context, caller string) (release func(), err er
 	start := time.Now()
 	g.o.Waited(start.Sub(now))
 	var once sync.Once
-	return func() { once.Do(func() { g.exit(caller, start) }) }, nil
+	return func() { once.Do(func() { g.exit(w.caller, start) }) }, nil
 }
 
 // Depth returns how many runs wait.
 func (g *Gate) Depth() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.depth
+	return len(g.queue)
 }
 
 // Running returns how many runs are under way.
@@ -161,13 +150,6 @@ func (g *Gate) Running() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.running
-}
-
-// Callers returns how many callers are remembered.
-func (g *Gate) Callers() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.callers)
 }
 
 // Drain refuses new runs and waits until all runs under way and in the queue have ended. If the context ends first,
@@ -186,15 +168,11 @@ func (g *Gate) Drain(ctx context.Context) error {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, c := range g.waiting {
-		for _, w := range c.queue {
-			w.answer <- g.refuse(CodeDraining, drainRetry)
-		}
-		g.depth -= len(c.queue)
-		c.queue = nil
-		g.settle(c)
+	for len(g.queue) > 0 {
+		w := g.take(0)
+		w.answer <- g.refuse(CodeDraining, drainRetry)
+		g.settle(w.caller)
 	}
-	g.waiting = nil
 	if g.checkEmpty(); g.running == 0 {
 		return nil
 	}
@@ -202,7 +180,7 @@ func (g *Gate) Drain(ctx context.Context) error {
 }
 
 func (g *Gate) checkEmpty() {
-	if g.draining && g.running == 0 && g.depth == 0 {
+	if g.draining && g.running == 0 && len(g.queue) == 0 {
 		select {
 		case <-g.empty:
 		default:

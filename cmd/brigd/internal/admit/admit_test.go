@@ -272,8 +272,8 @@ func TestCancelAtTheMomentOfAdmission(t *testing.T) {
 		wg.Go(release)
 		wg.Wait()
 	}
-	if g.Running() != 0 || g.Depth() != 0 || g.Callers() != 2 {
-		t.Errorf("%d run, %d wait, %d callers known", g.Running(), g.Depth(), g.Callers())
+	if g.Running() != 0 || g.Depth() != 0 || len(g.callers) != 2 {
+		t.Errorf("%d run, %d wait, %d callers known", g.Running(), g.Depth(), len(g.callers))
 	}
 }
 
@@ -290,8 +290,8 @@ func TestIdleCallersAreForgotten(t *testing.T) {
 		}
 		release()
 	}
-	if g.Callers() != 10 || g.idle.Len() != 10 {
-		t.Errorf("%d callers are remembered, %d as idle", g.Callers(), g.idle.Len())
+	if len(g.callers) != 10 || len(g.idle) != 10 {
+		t.Errorf("%d callers are remembered, %d as idle", len(g.callers), len(g.idle))
 	}
 	if err := g.Ask("caller 999"); err == nil {
 		t.Error("the last one's rate is forgotten")

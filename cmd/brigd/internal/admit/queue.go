@@ -1,41 +1,41 @@
 package admit
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"golang.org/x/time/rate"
 )
 
-// join puts a run into its caller's queue and starts the runs whose turn it is. pushed is another caller's run that was
-// removed from the queue and must be answered.
-func (g *Gate) join(name string, now time.Time) (w, pushed *waiter, no *Rejected) {
+// join puts a run into the queue and starts the runs whose turn it is. A run that may not wait is answered at once.
+func (g *Gate) join(name string) *waiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	w := &waiter{answer: make(chan error, 1)}
 	if g.draining {
-		return nil, nil, g.refuse(CodeDraining, drainRetry)
+		w.answer <- g.refuse(CodeDraining, drainRetry)
+		return w
 	}
 	c := g.caller(name)
 	defer g.settle(c)
-	starts := len(c.queue) == 0 && c.running < g.o.PerCaller && g.running < g.o.Running
-	if !starts {
-		if len(c.queue) >= g.o.QueuePerCaller {
-			return nil, nil, g.refuse(CodeQueueFull, g.retryLocked())
-		}
-		if g.depth >= g.o.Queue {
-			if pushed = g.makeRoom(c); pushed == nil {
-				return nil, nil, g.refuse(CodeQueueFull, g.retryLocked())
-			}
-		}
+	w.caller = c
+	pushed := w // the run for which there is no room
+	switch starts := c.waiting == 0 && c.running < g.o.PerCaller && g.running < g.o.Running; {
+	case starts, c.waiting < g.o.QueuePerCaller && len(g.queue) < g.o.Queue:
+		pushed = nil
+	case c.waiting < g.o.QueuePerCaller:
+		pushed = cmp.Or(g.makeRoom(c), w)
 	}
-	w = &waiter{since: now, answer: make(chan error, 1)}
-	if len(c.queue) == 0 {
-		g.waiting = append(g.waiting, c)
+	if pushed != w {
+		g.queue = append(g.queue, w)
+		c.waiting++
+		g.dispatch()
 	}
-	c.queue = append(c.queue, w)
-	g.depth++
-	g.dispatch()
-	return w, pushed, nil
+	if pushed != nil {
+		pushed.answer <- g.refuse(CodeQueueFull, g.retry())
+	}
+	return w
 }
 
 // caller returns the state of a caller, created if necessary, and marks it as active until settle is called.
@@ -48,9 +48,8 @@ func (g *Gate) caller(name string) *caller {
 		}
 		g.callers[name] = c
 	}
-	if c.idle != nil {
-		g.idle.Remove(c.idle)
-		c.idle = nil
+	if i := slices.Index(g.idle, c); i >= 0 {
+		g.idle = slices.Delete(g.idle, i, i+1)
 	}
 	return c
 }
@@ -58,15 +57,13 @@ func (g *Gate) caller(name string) *caller {
 // settle marks a caller without runs as idle. If too many are remembered, it forgets those that have been idle for
 // longest, since their rates have recovered most.
 func (g *Gate) settle(c *caller) {
-	if c.running > 0 || len(c.queue) > 0 || c.idle != nil || g.callers[c.name] != c {
+	if c.running > 0 || c.waiting > 0 {
 		return
 	}
-	c.idle = g.idle.PushBack(c)
-	for g.idle.Len() > g.o.Callers {
-		if old, ok := g.idle.Remove(g.idle.Front()).(*caller); ok {
-			old.idle = nil
-			delete(g.callers, old.name)
-		}
+	g.idle = append(g.idle, c)
+	for len(g.idle) > g.o.Callers {
+		delete(g.callers, g.idle[0].name)
+		g.idle = slices.Delete(g.idle, 0, 1)
 	}
 }
 
@@ -79,96 +76,82 @@ func (g *Gate) tooFast(c *caller, now time.Time) *Rejected {
 	return g.refuse(CodeRateLimited, time.Duration(missing/g.o.Rate*float64(time.Second)))
 }
 
-// makeRoom removes the newest run from the longest queue, if that queue is then still at least as long as the
-// newcomer's. A caller that fills the queue thus cannot exclude others.
+// makeRoom removes the newest run of the caller with the most, if that caller then still has at least as many as the
+// newcomer. A caller that fills the queue thus cannot exclude others.
 func (g *Gate) makeRoom(newcomer *caller) *waiter {
-	var longest *caller
-	for _, c := range g.waiting {
-		if longest == nil || len(c.queue) > len(longest.queue) {
-			longest = c
+	last := -1
+	for i, w := range g.queue {
+		if last < 0 || w.caller.waiting >= g.queue[last].caller.waiting {
+			last = i
 		}
 	}
-	if longest == nil || len(longest.queue)-1 < len(newcomer.queue)+1 {
+	if last < 0 || g.queue[last].caller.waiting-1 < newcomer.waiting+1 {
 		return nil
 	}
-	last := len(longest.queue) - 1
-	w := longest.queue[last]
-	g.remove(longest, last)
-	return w
+	return g.take(last)
 }
 
-// remove removes one run from a queue.
-func (g *Gate) remove(c *caller, i int) {
-	c.queue = slices.Delete(c.queue, i, i+1)
-	g.depth--
-	if len(c.queue) == 0 {
-		c.queue = nil
-		g.waiting = slices.DeleteFunc(g.waiting, func(o *caller) bool { return o == c })
-	}
+// take removes a run from the queue.
+func (g *Gate) take(i int) *waiter {
+	w := g.queue[i]
+	g.queue = slices.Delete(g.queue, i, i+1)
+	w.caller.waiting--
+	return w
 }
 
 // dispatch starts runs while places are free.
 func (g *Gate) dispatch() {
 	for g.running < g.o.Running {
-		c := g.next()
-		if c == nil {
+		i := g.next()
+		if i < 0 {
 			return
 		}
-		w := c.queue[0]
-		g.remove(c, 0)
+		w := g.take(i)
 		g.turn++
-		c.served = g.turn
-		c.running++
+		w.caller.served = g.turn
+		w.caller.running++
 		g.running++
 		w.answer <- nil
 	}
 }
 
-// next returns the caller whose turn it is: see the package comment.
-func (g *Gate) next() (best *caller) {
-	for _, c := range g.waiting {
-		if c.running >= g.o.PerCaller {
+// next returns the index of the run whose turn it is, or -1: see the package comment. Of callers who were served at the
+// same turn, the one that has waited longest is first.
+func (g *Gate) next() int {
+	best := -1
+	for i, w := range g.queue {
+		if w.caller.running >= g.o.PerCaller {
 			continue
 		}
-		if best == nil || c.running < best.running || c.running == best.running && c.before(best) {
-			best = c
+		if best < 0 || w.caller.before(g.queue[best].caller) {
+			best = i
 		}
 	}
 	return best
 }
 
-// before reports whether c was served before o. If both joined at the same turn, the one that has waited longer is
-// first.
+// before reports whether c has fewer runs under way than o or, with as many, was served before it.
 func (c *caller) before(o *caller) bool {
-	if c.served != o.served {
-		return c.served < o.served
-	}
-	return c.queue[0].since.Before(o.queue[0].since)
+	return cmp.Or(cmp.Compare(c.running, o.running), cmp.Compare(c.served, o.served)) < 0
 }
 
 // leave removes a run from the queue. It returns false if the run was not in it.
-func (g *Gate) leave(name string, w *waiter) bool {
+func (g *Gate) leave(w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c := g.callers[name]
-	if c == nil {
-		return false
-	}
-	i := slices.Index(c.queue, w)
+	i := slices.Index(g.queue, w)
 	if i < 0 {
 		return false
 	}
-	g.remove(c, i)
-	g.settle(c)
+	g.settle(g.take(i).caller)
 	g.checkEmpty()
 	return true
 }
 
 // exit frees a place.
-func (g *Gate) exit(name string, start time.Time) {
+func (g *Gate) exit(c *caller, start time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c := g.callers[name]
 	c.running--
 	g.running--
 	g.held += (time.Since(start) - g.held) / 8

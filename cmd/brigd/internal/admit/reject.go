@@ -62,15 +62,8 @@ func (g *Gate) refuse(code string, retry time.Duration) *Rejected {
 	return r
 }
 
-// retry estimates when a full queue has room.
+// retry estimates when a full queue has room: the time in which half of the waiting runs will have started.
 func (g *Gate) retry() time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.retryLocked()
-}
-
-// retryLocked returns the time in which half of the waiting runs will have started.
-func (g *Gate) retryLocked() time.Duration {
-	half := time.Duration(g.depth/2+1) * g.held / time.Duration(g.o.Running)
+	half := time.Duration(len(g.queue)/2+1) * g.held / time.Duration(g.o.Running)
 	return min(max(half, minRetry), maxRetry)
 }

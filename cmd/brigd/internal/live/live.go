@@ -4,7 +4,6 @@ package live
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,8 +25,7 @@ type Run struct {
 
 // Table holds the running jails. The zero Table is empty. Its methods are safe for concurrent use.
 type Table struct {
-	mu   sync.Mutex
-	runs map[string]jail // by the id of the run
+	runs sync.Map // of jails, by the id of the run
 }
 
 type jail struct {
@@ -48,47 +46,30 @@ func (e executor) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, e
 	started := j.Started
 	j.Started = func(c *nsjail.Cmd) {
 		v2, v1 := c.ControlGroup()
-		e.add(j.ID, jail{j.Sandbox, monitor.Group{V2: v2, V1: v1}})
+		e.runs.Store(j.ID, jail{j.Sandbox, monitor.Group{V2: v2, V1: v1}})
 		if started != nil {
 			started(c)
 		}
 	}
-	defer e.remove(j.ID)
+	defer e.runs.Delete(j.ID)
 	return e.next.Execute(ctx, j)
-}
-
-func (t *Table) add(id string, j jail) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.runs == nil {
-		t.runs = map[string]jail{}
-	}
-	t.runs[id] = j
-}
-
-func (t *Table) remove(id string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.runs, id)
 }
 
 // Run returns the usage of a run.
 func (t *Table) Run(id string) Run {
-	t.mu.Lock()
-	j, ok := t.runs[id]
-	t.mu.Unlock()
+	j, ok := t.runs.Load(id)
 	if !ok {
 		return Run{ID: id, NoUsage: "the run has no jail: it is being made, or has ended"}
 	}
-	return j.read(id)
+	return j.(jail).read(id)
 }
 
 // In returns the usage of the runs in a sandbox, sorted by their ids.
 func (t *Table) In(sandbox string) []Run {
 	list := []Run{}
-	for id, j := range t.copy() {
-		if j.sandbox == sandbox {
-			list = append(list, j.read(id))
+	for id, j := range t.runs.Range {
+		if j.(jail).sandbox == sandbox {
+			list = append(list, j.(jail).read(id.(string)))
 		}
 	}
 	slices.SortFunc(list, func(a, b Run) int { return strings.Compare(a.ID, b.ID) })
@@ -97,8 +78,8 @@ func (t *Table) In(sandbox string) []Run {
 
 // Sum returns the memory, in bytes, and the number of tasks of all control groups.
 func (t *Table) Sum() (memory, tasks float64) {
-	for id, j := range t.copy() {
-		if u := j.read(id).Usage; u != nil {
+	for id, j := range t.runs.Range {
+		if u := j.(jail).read(id.(string)).Usage; u != nil {
 			memory, tasks = memory+value(u.Memory), tasks+value(u.Tasks)
 		}
 	}
@@ -110,12 +91,6 @@ func value(f *uint64) float64 {
 		return 0
 	}
 	return float64(*f)
-}
-
-func (t *Table) copy() map[string]jail {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.runs)
 }
 
 func (j jail) read(id string) Run {
