@@ -30,18 +30,19 @@ const (
 type Block struct {
 	// Agent is the agent for which the holder acts: letters, digits and, except at the beginning, any of ._:@- . At most
 	// one block of a token may name an agent. Without one, the holder may act for any agent.
-	Agent string
+	Agent string `json:"agent,omitempty"`
+	// Issued is when the block was made. Mint and Attenuate set it. It is not checked.
+	Issued time.Time `json:"issued,omitzero"`
 	// Expires is when the token ends, and NotBefore when it begins. Both have a resolution of one second. The zero time
 	// means no limit.
-	Expires, NotBefore time.Time
-	// Issued is when the block was made. Mint and Attenuate set it. It is not checked.
-	Issued time.Time
+	Expires   time.Time `json:"expires,omitzero"`
+	NotBefore time.Time `json:"not_before,omitzero"`
 	// Runs limits the number of runs of all holders of the block together; 0 means no limit.
-	Runs int64
+	Runs int64 `json:"runs,omitempty"`
 	// Policy is a policy of brig as a JSON object, or empty. This package does not interpret it.
-	Policy json.RawMessage
+	Policy json.RawMessage `json:"policy,omitempty"`
 	// Note is a comment, such as the recipient and the purpose.
-	Note string
+	Note string `json:"note,omitempty"`
 }
 
 // content is the signed form of a Block.

@@ -102,15 +102,8 @@ func (p *daemon) records(o *engine.Options) (err error) {
 		}
 		o.Audit, p.refused = p.audit, audit.NewRefusals(p.audit)
 	}
-	for _, file := range p.c.TokenKeys {
-		keys, err := token.ReadPublicKeys(file)
-		if err != nil {
-			return tokencmd.KeyError("--token-key", err)
-		}
-		o.TokenKeys = append(o.TokenKeys, keys...)
-	}
-	if len(o.TokenKeys) == 0 {
-		return nil
+	if o.TokenKeys, err = tokencmd.ReadKeys(p.c.TokenKeys); err != nil || len(o.TokenKeys) == 0 {
+		return err
 	}
 	if p.ledger, err = token.OpenLedger(p.c.StateDir); err != nil {
 		return fmt.Errorf("--state-dir: %w", err)

@@ -1,7 +1,6 @@
 package tokencmd
 
 import (
-	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,14 +23,8 @@ type shown struct {
 }
 
 type shownBlock struct {
-	ID        string          `json:"id"`
-	Agent     string          `json:"agent,omitempty"`
-	Issued    time.Time       `json:"issued,omitzero"`
-	Expires   time.Time       `json:"expires,omitzero"`
-	NotBefore time.Time       `json:"not_before,omitzero"`
-	Runs      int64           `json:"runs,omitempty"`
-	Policy    json.RawMessage `json:"policy,omitempty"`
-	Note      string          `json:"note,omitempty"`
+	ID string `json:"id"`
+	token.Block
 }
 
 func (c *command) inspect() error {
@@ -43,9 +36,9 @@ func (c *command) inspect() error {
 		Sealed: t.Sealed()}
 	ids := t.IDs()
 	for i, b := range t.Blocks() {
-		s.Blocks = append(s.Blocks, shownBlock{ids[i], b.Agent, b.Issued, b.Expires, b.NotBefore, b.Runs, b.Policy, b.Note})
+		s.Blocks = append(s.Blocks, shownBlock{ids[i], b})
 	}
-	if c.json_ {
+	if c.json {
 		text, err := json.Marshal(&s)
 		if err != nil {
 			return err
@@ -85,13 +78,9 @@ func (c *command) verify() error {
 	if len(c.keys) == 0 {
 		return errors.New("--token-key FILE is missing: the public key that issued it")
 	}
-	var keys []ed25519.PublicKey
-	for _, path := range c.keys {
-		list, err := token.ReadPublicKeys(path)
-		if err != nil {
-			return KeyError("--token-key", err)
-		}
-		keys = append(keys, list...)
+	keys, err := ReadKeys(c.keys)
+	if err != nil {
+		return err
 	}
 	t, err := c.read()
 	if err == nil {

@@ -24,22 +24,22 @@ const lifetime = 24 * time.Hour
 const maxPolicy = token.MaxText
 
 func (c *command) keygen() error {
-	if c.out1 == "" {
+	if c.name == "" {
 		return errors.New("--out NAME is missing: the keys are NAME.key and NAME.pub")
 	}
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		return err
 	}
-	if err := token.WritePrivateKey(c.out1+".key", private); err != nil {
+	if err := token.WritePrivateKey(c.name+".key", private); err != nil {
 		return err
 	}
-	if err := token.WritePublicKey(c.out1+".pub", public); err != nil {
-		return errors.Join(err, os.Remove(c.out1+".key"))
+	if err := token.WritePublicKey(c.name+".pub", public); err != nil {
+		return errors.Join(err, os.Remove(c.name+".key"))
 	}
 	return c.print("key %s: %s.key is secret and issues tokens, %s.pub lets brigd check them (--token-key)\n",
 		token.KeyID(public),
-		words.JSON(c.out1), words.JSON(c.out1))
+		words.JSON(c.name), words.JSON(c.name))
 }
 
 func (c *command) mint() error {
@@ -84,6 +84,18 @@ func (c *command) give(t *token.Token, err error) error {
 		return err
 	}
 	return c.print("%s\n", t.Text())
+}
+
+// ReadKeys reads the files of --token-key.
+func ReadKeys(paths []string) (keys []ed25519.PublicKey, err error) {
+	for _, path := range paths {
+		list, err := token.ReadPublicKeys(path)
+		if err != nil {
+			return nil, KeyError("--token-key", err)
+		}
+		keys = append(keys, list...)
+	}
+	return keys, nil
 }
 
 // KeyError wraps the error of reading a flag's key file. If the file does not exist, it names the command that creates

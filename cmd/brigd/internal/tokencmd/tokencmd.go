@@ -74,9 +74,9 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		text = "brigd token: " + strings.Replace(err.Error(), no.Error(), no.Message, 1) + "\n  " +
 			strings.Join(no.NextSteps, "\n  ")
 	}
-	var lines []string
-	for _, l := range strings.Split(text, "\n") {
-		lines = append(lines, words.JSON(l))
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = words.JSON(l)
 	}
 	if _, werr := fmt.Fprintln(stderr, strings.Join(lines, "\n")); werr != nil || no == nil ||
 		no.Code == token.CodeLedger {
@@ -92,17 +92,18 @@ type command struct {
 
 	id string // revoke: the id to revoke, if it is not a token
 
-	out1, key, agent, expires, notBefore, policy, note, token, state, reason string
+	name, key, agent, expires, notBefore, policy, note, token, state, reason string
 
-	runs                  int64
-	anyAgent, seal, json_ bool
-	keys                  []string
+	runs                 int64
+	anyAgent, seal, json bool
+	keys                 []string
 }
 
 // verbs returns the subcommands. All but revoke take flags only.
 func (c *command) verbs() *verbs.Set {
-	verb := func(word string, run func() error, flags func(*flag.FlagSet)) verbs.Verb {
-		return verbs.Verb{Name: word, Flags: flags, Run: func(args []string) error {
+	const narrowing = " agent expires not-before policy note seal runs"
+	verb := func(word string, run func() error, flags string) verbs.Verb {
+		return verbs.Verb{Name: word, Flags: func(f *flag.FlagSet) { c.define(f, flags) }, Run: func(args []string) error {
 			if len(args) > 1 || len(args) == 1 && word != "revoke" {
 				return fmt.Errorf("%s: there is an argument too many, or a flag after it; "+
 					"a token is read from standard input or from --token FILE", word)
@@ -115,49 +116,43 @@ func (c *command) verbs() *verbs.Set {
 		}}
 	}
 	return &verbs.Set{Name: "brigd token", None: "one of keygen, mint, attenuate, inspect, verify and revoke",
-		Is: "a command of it",
-		Verbs: []verbs.Verb{
-			verb("keygen", c.keygen, func(f *flag.FlagSet) { f.StringVar(&c.out1, "out", "", "") }),
-			verb("mint", c.mint, func(f *flag.FlagSet) {
-				f.StringVar(&c.key, "key", "", "")
-				f.BoolVar(&c.anyAgent, "any-agent", false, "")
-				c.narrowing(f)
-			}),
-			verb("attenuate", c.attenuate, func(f *flag.FlagSet) {
-				f.StringVar(&c.token, "token", "", "")
-				c.narrowing(f)
-			}),
-			verb("inspect", c.inspect, func(f *flag.FlagSet) {
-				f.StringVar(&c.token, "token", "", "")
-				f.BoolVar(&c.json_, "json", false, "")
-			}),
-			verb("verify", c.verify, func(f *flag.FlagSet) {
-				f.StringVar(&c.token, "token", "", "")
-				f.StringVar(&c.state, "state-dir", "", "")
-				f.Func("token-key", "", func(s string) error { c.keys = append(c.keys, s); return nil })
-			}),
-			verb("revoke", c.revoke, func(f *flag.FlagSet) {
-				f.StringVar(&c.token, "token", "", "")
-				f.StringVar(&c.state, "state-dir", "", "")
-				f.StringVar(&c.reason, "reason", "", "")
-			}),
+		Is: "a command of it", Verbs: []verbs.Verb{
+			verb("keygen", c.keygen, "out"),
+			verb("mint", c.mint, "key any-agent"+narrowing),
+			verb("attenuate", c.attenuate, "token"+narrowing),
+			verb("inspect", c.inspect, "token json"),
+			verb("verify", c.verify, "token state-dir token-key"),
+			verb("revoke", c.revoke, "token state-dir reason"),
 		}}
 }
 
-// narrowing defines the flags that narrow a token.
-func (c *command) narrowing(f *flag.FlagSet) {
-	f.StringVar(&c.agent, "agent", "", "")
-	f.StringVar(&c.expires, "expires", "", "")
-	f.StringVar(&c.notBefore, "not-before", "", "")
-	f.StringVar(&c.policy, "policy", "", "")
-	f.StringVar(&c.note, "note", "", "")
-	f.BoolVar(&c.seal, "seal", false, "")
-	f.Func("runs", "", func(s string) (err error) {
-		if c.runs, err = strconv.ParseInt(s, 10, 64); err != nil || c.runs < 1 || c.runs > token.MaxRuns {
-			return fmt.Errorf("write a number from 1 to %d", int64(token.MaxRuns))
-		}
+// define defines the flags with these names.
+func (c *command) define(f *flag.FlagSet, names string) {
+	texts := map[string]*string{"out": &c.name, "key": &c.key, "token": &c.token, "agent": &c.agent,
+		"expires": &c.expires, "not-before": &c.notBefore, "policy": &c.policy, "note": &c.note, "state-dir": &c.state,
+		"reason": &c.reason}
+	switches := map[string]*bool{"any-agent": &c.anyAgent, "seal": &c.seal, "json": &c.json}
+	others := map[string]func(string) error{"runs": c.setRuns, "token-key": func(s string) error {
+		c.keys = append(c.keys, s)
 		return nil
-	})
+	}}
+	for name := range strings.FieldsSeq(names) {
+		switch {
+		case texts[name] != nil:
+			f.StringVar(texts[name], name, "", "")
+		case switches[name] != nil:
+			f.BoolVar(switches[name], name, false, "")
+		default:
+			f.Func(name, "", others[name])
+		}
+	}
+}
+
+func (c *command) setRuns(text string) (err error) {
+	if c.runs, err = strconv.ParseInt(text, 10, 64); err != nil || c.runs < 1 || c.runs > token.MaxRuns {
+		return fmt.Errorf("write a number from 1 to %d", int64(token.MaxRuns))
+	}
+	return nil
 }
 
 // read reads the token.
