@@ -1,29 +1,27 @@
 package seccomp
 
+import "slices"
+
 // shrink returns an equivalent filter with fewer instructions, since the kernel converts, checks and compiles each when
 // it loads the filter. It removes masks of all bits, loads of a word that is already loaded, and duplicate answers: one
 // of each kind remains, at the end, and all jumps lead there. If a jump would become too long (255 instructions,
 // bpf(2)), the filter remains unchanged. Jumps go forward only, so one pass in order visits all paths to an
 // instruction.
 func shrink(p []insn) []insn {
-	skip := redundant(p)
-	at := func(i int) int { // skips removed instructions
-		for skip[i] || p[i].code == bpfJa {
-			if p[i].code == bpfJa {
-				i += int(p[i].k)
-			}
-			i++
+	s := shrinker{p: p, skip: redundant(p), place: map[int]int{}}
+	start := s.at(0)
+	if p[start].code == bpfRet {
+		return []insn{p[start]}
+	}
+	live := map[int]bool{start: true}
+	for i, in := range p {
+		if !live[i] || in.code == bpfRet {
+			continue
 		}
-		return i
-	}
-	if first := p[at(0)]; first.code == bpfRet {
-		return []insn{first}
-	}
-	s := shrinker{p: p, at: at, place: map[int]int{}, answers: map[uint32]int{}}
-	for i := range p {
-		if s.reached(i) && p[i].code != bpfRet {
-			s.place[i] = len(s.order)
-			s.order = append(s.order, i)
+		s.place[i] = len(s.order)
+		s.order = append(s.order, i)
+		for _, to := range s.targets(i) {
+			live[to] = true
 		}
 	}
 	if out := s.write(); out != nil && len(out) < len(p) {
@@ -33,29 +31,22 @@ func shrink(p []insn) []insn {
 }
 
 type shrinker struct {
-	p       []insn
-	at      func(int) int
-	order   []int       // the remaining instructions, except the answers
-	place   map[int]int // and their positions
-	answers map[uint32]int
-	ends    []uint32
-	live    map[int]bool
+	p     []insn
+	skip  []bool      // the redundant instructions
+	order []int       // the remaining instructions, except the answers
+	place map[int]int // and their positions
+	ends  []uint32    // the answers, which come after all other instructions
 }
 
-// reached reports whether a remaining instruction is reachable.
-func (s *shrinker) reached(i int) bool {
-	if s.live == nil {
-		s.live = map[int]bool{s.at(0): true}
-		for j := range s.p {
-			if !s.live[j] || s.p[j].code == bpfRet {
-				continue
-			}
-			for _, to := range s.targets(j) {
-				s.live[to] = true
-			}
+// at returns the first instruction from i on that remains.
+func (s *shrinker) at(i int) int {
+	for s.skip[i] || s.p[i].code == bpfJa {
+		if s.p[i].code == bpfJa {
+			i += int(s.p[i].k)
 		}
+		i++
 	}
-	return s.live[i]
+	return i
 }
 
 // targets returns the successors of an instruction. For a condition, the first is the one if it holds.
@@ -96,18 +87,17 @@ func (s *shrinker) write() []insn {
 	return out
 }
 
-// where returns the position of an instruction. The answers come after all other instructions.
+// where returns the position of an instruction.
 func (s *shrinker) where(i int) int {
 	if s.p[i].code != bpfRet {
 		return s.place[i]
 	}
-	n, ok := s.answers[s.p[i].k]
-	if !ok {
-		n = len(s.order) + len(s.ends)
-		s.answers[s.p[i].k] = n
+	n := slices.Index(s.ends, s.p[i].k)
+	if n < 0 {
+		n = len(s.ends)
 		s.ends = append(s.ends, s.p[i].k)
 	}
-	return n
+	return len(s.order) + n
 }
 
 // redundant marks masks of all bits, and loads of the word that the accumulator already holds on every path.
