@@ -35,13 +35,10 @@ func (r *resolver) detachMounts() {
 		return
 	}
 	p := r.Jail
-	p.Add("mount", unix.SYS_DUP3, r.Cycle.Arg(), program.Int(host.FdCycle), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+	dup(p, "mount", r.Cycle, host.FdCycle)
 	ns := p.Open("mount", unix.SYS_OPENAT, program.CWD(), program.Str("/proc/self/ns/mnt"),
 		program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
-	p.Add("mount", unix.SYS_DUP3, ns.Arg(), program.Int(host.FdNamespace), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+	dup(p, "mount", ns, host.FdNamespace)
 	p.Close("mount", ns)
-	p.Add("mount", unix.SYS_SENDMSG, (r.Cycle + 1).Arg(),
-		fdMessage("[itself, mount namespace]", host.FdCycle, host.FdNamespace),
-		program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL")).
-		May(unix.ETOOMANYREFS)
+	send(p, "mount", r.Cycle+1, "[itself, mount namespace]", host.FdCycle, host.FdNamespace).May(unix.ETOOMANYREFS)
 }

@@ -57,7 +57,6 @@ func (r *resolver) openSockets() {
 	for i := range fds {
 		fds[i] = host.FdSockets + i
 	}
-	p.Add("net", unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(fmt.Sprintf("[%d sockets]", n), fds...),
-		program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	send(p, "net", launcher.SlotReport, fmt.Sprintf("[%d sockets]", n), fds...)
 	p.Add("net", unix.SYS_CLOSE_RANGE, program.Int(host.FdSockets), program.Int(host.FdSockets+n-1), program.Int(0))
 }

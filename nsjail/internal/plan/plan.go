@@ -1,8 +1,10 @@
+// Package plan decides what brig does on a machine: Resolve turns a Spec, the facts of a Host and the Mode of a
+// launcher into a Plan. It is pure: it does not import os and makes no system call. The order of a program is defined
+// by the table of phases in phases.go.
 package plan
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"brig/cgroup"
@@ -11,7 +13,6 @@ import (
 	"brig/netns"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
-	"brig/rootfs"
 )
 
 // Plan is everything that brig will do on this machine for a Spec. `brig explain` prints it, and a Runner performs it.
@@ -128,6 +129,41 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
+// Step is one operation of a plan, for printing.
+type Step struct {
+	N     int    `json:"n"`
+	Label string `json:"label"`
+	Call  string `json:"call"`
+}
+
+// Steps returns the operations of the launcher (only for root) and of the jail, numbered as in errors.
+func (p *Plan) Steps() (drop, jail []Step) {
+	jail = append(steps(p.Prefix), steps(p.Jail)...)
+	for i := range jail {
+		jail[i].N = i + 1
+	}
+	return steps(p.Drop), jail
+}
+
+// CloneFlags returns the names of the new namespaces.
+func (p *Plan) CloneFlags() []string {
+	names := FlagNames(p.Flags)
+	if p.Group != nil && p.Group.V2() > 0 {
+		names = append(names, "CLONE_INTO_CGROUP")
+	}
+	return names
+}
+
+func steps(p *program.Program) (list []Step) {
+	if p == nil {
+		return nil
+	}
+	for i := range p.Ops {
+		list = append(list, Step{i + 1, p.Ops[i].Label, p.Ops[i].Call()})
+	}
+	return list
+}
+
 // Request returns the request for the launcher to perform the program or its prefix.
 func (p *Plan) Request() program.Request {
 	req := program.Request{CloneFlags: p.Flags, Cgroup: -1, Ward: p.Spec.NoInit}
@@ -161,116 +197,6 @@ func (p *Plan) watches() (list []string) {
 		list = append(list, fmt.Sprintf("keep %d bytes of each stream", int64(l.Output)))
 	}
 	return list
-}
-
-// resolver is the state of one Resolve.
-type resolver struct {
-	*Plan
-	err   error // the first one; what is planned after it is dropped
-	shape shape
-	root  rootfs.Root
-	own   []rootfs.Entry // the caller's mounts
-	tree  *rootfs.Tree
-
-	layout     *cgroup.Layout
-	everywhere int          // the number of entries in the root that are the same on every machine
-	newNet     program.Slot // the network namespace that init makes
-}
-
-func newResolver(s *spec.Spec, h *host.Host, m *Mode) *resolver {
-	return &resolver{Plan: &Plan{Spec: s, Host: h, Mode: *m, Enforced: map[string]string{}}}
-}
-
-func (r *resolver) fail(err error) {
-	if r.err == nil {
-		r.err = err
-	}
-}
-
-// Resolve is Mode.Resolve for the zero Mode: each jail is made from the host's root (RunnerOptions.Cold).
-func Resolve(s *spec.Spec, h *host.Host) (*Plan, error) { return Mode{}.Resolve(s, h) }
-
-// Resolve decides everything that a Spec leaves open. It is pure: the same Spec, Host and Mode give the same Plan. A
-// mechanism that the Spec needs and the Host lacks is an error, unless the Spec lists it under Optional.
-func (m Mode) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
-	if problems := s.Check(); len(problems) > 0 {
-		return nil, problems[0].AsError()
-	}
-	return m.ResolveChecked(s, h)
-}
-
-// ResolveChecked is like Resolve, for a Spec that has passed Check.
-func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
-	if m.Root != nil {
-		x, err := NewPrefix(s, h, m)
-		if err != nil {
-			return nil, err
-		}
-		return x.Resolve(s, x.Plan.Host)
-	}
-	r := newResolver(s, m.facts(s, h), m)
-	r.decide()
-	r.Stdio = r.slots(3)
-	r.mounts()
-	r.groupSlots()
-	if r.canDetachMounts() {
-		r.Cycle = r.slots(2)
-	}
-	r.Jail = program.NewAt(int(r.in), firstSlot)
-	r.shape = r.shapeOf()
-	o := derive(&r.shape)
-	r.write(o.prefix)
-	r.finish(o.suffix)
-	if r.err != nil {
-		return nil, r.err
-	}
-	if m.Note != "" {
-		r.Notes = append(r.Notes, m.Note)
-	}
-	return r.Plan, nil
-}
-
-// slots reserves slots for n descriptors that the keeper passes, and returns the first.
-func (r *resolver) slots(n int) (first program.Slot) {
-	first = r.in
-	r.in += program.Slot(n)
-	return first
-}
-
-// finish appends the steps of the suffix.
-func (r *resolver) finish(suffix []step) {
-	r.write(suffix)
-	if r.Wall = r.Spec.Limits.Wall; r.Wall == 0 && !r.Spec.TTY {
-		r.Wall = spec.DefaultWall
-	}
-	r.Wall = max(r.Wall, 0)
-	r.Notes = append(append(r.Notes, r.Host.FilterNotes...), r.Host.Partial...)
-}
-
-// require reports whether a mechanism can be used, and records what enforces it. A missing one is an error unless the
-// Spec lists it under Optional, or unless there is a fallback and the Spec does not list it under Require.
-func (r *resolver) require(name, by, missing, fallback string) bool {
-	ok, err := r.enforce(name, by, missing, fallback)
-	if err != nil {
-		r.fail(err)
-	}
-	return ok
-}
-
-// enforce is require for a caller that words the error.
-func (r *resolver) enforce(name, by, missing, fallback string) (bool, *spec.Error) {
-	switch {
-	case missing == "":
-		r.Enforced[name] = by
-		return true, nil
-	case slices.Contains(r.Spec.Optional, name):
-		r.Enforced[name] = "not enforced: " + missing + " (optional)"
-	case fallback != "" && !slices.Contains(r.Spec.Require, name):
-		r.Enforced[name] = fallback + " (" + missing + ")"
-	default:
-		return false, spec.HostError(name, missing, "mend that, or accept a jail without it: --optional "+name)
-	}
-	return false, nil
 }
 
 // Processors returns the largest number of processors that the jail can keep busy.

@@ -63,7 +63,7 @@ func enterNamespaces(p *program.Program, h *host.Host, home bool) {
 	if home {
 		fd := p.Open("net", unix.SYS_OPENAT, program.CWD(), program.Str("/proc/self/ns/net"),
 			program.Named(unix.O_RDONLY|unix.O_CLOEXEC, "O_RDONLY|O_CLOEXEC"), program.Int(0))
-		p.Add("net", unix.SYS_DUP3, fd.Arg(), program.Int(launcher.HomeFD), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+		dup(p, "net", fd, launcher.HomeFD)
 		p.Close("net", fd)
 	}
 }
@@ -127,10 +127,9 @@ func MountProgram(src *host.Source, attr uint64) *program.Program {
 
 // PassFD appends operations that send a descriptor to the keeper and close it.
 func PassFD(p *program.Program, label string, fd program.Slot, what string) {
-	p.Add(label, unix.SYS_DUP3, fd.Arg(), program.Int(host.FdMaster), program.Named(unix.O_CLOEXEC, "O_CLOEXEC"))
+	dup(p, label, fd, host.FdMaster)
 	p.Close(label, fd)
-	p.Add(label, unix.SYS_SENDMSG, launcher.SlotReport.Arg(), fdMessage(what, host.FdMaster),
-		program.Named(unix.MSG_NOSIGNAL, "MSG_NOSIGNAL"))
+	send(p, label, launcher.SlotReport, what, host.FdMaster)
 	p.Add(label, unix.SYS_CLOSE, program.Int(host.FdMaster))
 }
 

@@ -1,9 +1,17 @@
 package plan
 
 import (
+	"cmp"
 	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
 
 	"brig/internal/program"
+	"brig/nsjail/internal/host"
+	"brig/nsjail/internal/launcher"
+	"brig/nsjail/internal/spec"
+	"brig/seccomp"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,4 +43,109 @@ func capHeader() program.Arg {
 	hdr := make([]byte, 8)
 	binary.NativeEndian.PutUint32(hdr, unix.LINUX_CAPABILITY_VERSION_3)
 	return program.Struct(hdr, program.Text("{_LINUX_CAPABILITY_VERSION_3, 0}"))
+}
+
+// filter loads the seccomp filters: seccomp(2), Linux 3.17. It sets RLIMIT_CORE before, since they forbid that.
+func (r *resolver) filter() {
+	r.rlimit("core")
+	if r.Host.Guard != nil {
+		r.loadFilter(r.Host.Guard, 0)
+		r.Notes = append(r.Notes, r.guardNote())
+	}
+	if r.Spec.Seccomp == "unconfined" {
+		if slices.Contains(r.Spec.Require, "seccomp") {
+			r.fail(spec.CallerError("seccomp", "it is required and unconfined", "drop one of the two"))
+		}
+		r.Enforced["seccomp"] = "not enforced: unconfined was asked for"
+		r.Enforced["sockets"] = "not enforced: no filter"
+		return
+	}
+	name := cmp.Or(r.Spec.Seccomp, "default")
+	by := fmt.Sprintf("%s, %d instructions", name, len(r.Host.Filter)/8)
+	if !r.require("seccomp", by, r.Host.Missing["seccomp"], "") {
+		return
+	}
+	if name == "default" {
+		r.Enforced["sockets"] = "seccomp: AF_UNIX, AF_INET, AF_INET6, NETLINK_ROUTE; no host socket below a bind"
+	}
+	if r.Heard == nil {
+		r.loadFilter(r.Host.Filter, r.Host.FilterFlags)
+		return
+	}
+	// init is the listener (seccomp_unotify(2), Linux 5.0). Its descriptor gets the lowest free number, which must be
+	// below the payload's own limit if that is already set. The descriptor that has this number is no longer needed.
+	if !r.shape.filterFirst {
+		r.Jail.Add("fds", unix.SYS_CLOSE, program.Int(MinFiles-1)).May(unix.EBADF)
+	}
+	r.loadFilter(r.Heard, r.Host.FilterFlags|unix.SECCOMP_FILTER_FLAG_NEW_LISTENER).Save = r.listener
+}
+
+// guardNote describes what the guard refuses: seccomp.GuardTable.
+func (r *resolver) guardNote() string {
+	note := "a filter of brig's own refuses what the default filter refuses for its arguments"
+	if host.Shares(r.Spec) {
+		note += ", and what makes or could make files with S_ISUID or S_ISGID (openat2(2) and io_uring too), since the " +
+			"payload may write to the host's files"
+	}
+	return note
+}
+
+func (r *resolver) loadFilter(filter []byte, flags uint) *program.Op {
+	prog := make([]byte, 16) // struct sock_fprog
+	binary.NativeEndian.PutUint16(prog, uint16(len(filter)/8))
+	return r.Jail.Add("seccomp", unix.SYS_SECCOMP,
+		program.Named(unix.SECCOMP_SET_MODE_FILTER, "SECCOMP_SET_MODE_FILTER"), filterFlags(flags),
+		program.Struct(prog, showFilter).WithPointer(8, filter))
+}
+
+func filterFlags(flags uint) program.Arg {
+	if flags == unix.SECCOMP_FILTER_FLAG_NEW_LISTENER {
+		return program.Named(int(flags), "SECCOMP_FILTER_FLAG_NEW_LISTENER")
+	}
+	return program.Int(int(flags))
+}
+
+func showFilter(b []byte) string {
+	return fmt.Sprintf("{%d instructions}", binary.NativeEndian.Uint16(b))
+}
+
+// MinFiles is the smallest limit on open files that leaves a descriptor for the listener beside the standard streams.
+const MinFiles = 4
+
+// listen makes init the listener of the payload's filter, if the filter kills for any call. Init then reports such a
+// call by name. If that is not possible, the kernel kills the process, and the call stays unknown.
+func (r *resolver) listen() {
+	h := r.Host
+	heard, changed := seccomp.NotifyKills(h.Filter)
+	if r.Spec.NoInit || r.Spec.Seccomp == "unconfined" || h.Missing["seccomp"] != "" || !changed {
+		return
+	}
+	why := h.NoListener
+	for _, nr := range []int{unix.SYS_EXECVE, unix.SYS_EXIT_GROUP} { // init waits for these calls and could not answer
+		if seccomp.Simulate(heard, seccomp.Data{Nr: int32(nr), Args: [6]uint64{125}}) == seccomp.Notify {
+			why = "the profile kills for execve or exit_group, which the start of a payload needs"
+		}
+	}
+	if l, ok := r.Spec.Limits.Rlimits["nofile"]; ok && l.Soft >= 0 && l.Soft < MinFiles {
+		why = fmt.Sprintf("the limit of %d open files leaves no room for a listener", l.Soft)
+	}
+	if why != "" {
+		r.Notes = append(r.Notes, "a violation of the filter will not be named: "+why)
+		return
+	}
+	r.Heard = heard
+	r.listener = r.Jail.Reserve()
+}
+
+// forkArgs returns the arguments of program.Fork. own is the number of operations that init performs after the fork.
+func (r *resolver) forkArgs(own int) []program.Arg {
+	listener := program.Int(0)
+	if r.Heard != nil {
+		listener = program.Named(int(r.listener), "&$"+strconv.Itoa(int(r.listener)))
+	}
+	args := []program.Arg{launcher.SlotReport.Arg(), listener, program.Int(len(r.Disks))}
+	if own > 0 {
+		args = append(args, program.Named(own, fmt.Sprintf("%d /* operations that follow: init's, at the same time */", own)))
+	}
+	return args
 }

@@ -1,225 +1,121 @@
 package plan
 
 import (
-	"cmp"
-	"encoding/binary"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
+	"brig/cgroup"
 	"brig/internal/program"
-	"brig/netns"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
 	"brig/rootfs"
-
-	"golang.org/x/sys/unix"
 )
 
-// FlagNames returns the names of the namespaces in flags of clone3(2).
-func FlagNames(flags uint64) []string {
-	var names []string
-	for _, f := range []struct {
-		bit  uint64
-		name string
-	}{{unix.CLONE_NEWUSER, "CLONE_NEWUSER"}, {unix.CLONE_NEWNS, "CLONE_NEWNS"}, {unix.CLONE_NEWPID, "CLONE_NEWPID"},
-		{unix.CLONE_NEWIPC, "CLONE_NEWIPC"}, {unix.CLONE_NEWUTS, "CLONE_NEWUTS"}, {unix.CLONE_NEWCGROUP, "CLONE_NEWCGROUP"},
-		{unix.CLONE_NEWNET, "CLONE_NEWNET"}} {
-		if flags&f.bit != 0 {
-			names = append(names, f.name)
+// resolver is the state of one Resolve.
+type resolver struct {
+	*Plan
+	err   error // the first one; what is planned after it is dropped
+	shape shape
+	root  rootfs.Root
+	own   []rootfs.Entry // the caller's mounts
+	tree  *rootfs.Tree
+
+	layout     *cgroup.Layout
+	everywhere int          // the number of entries in the root that are the same on every machine
+	newNet     program.Slot // the network namespace that init makes
+}
+
+func newResolver(s *spec.Spec, h *host.Host, m *Mode) *resolver {
+	return &resolver{Plan: &Plan{Spec: s, Host: h, Mode: *m, Enforced: map[string]string{}}}
+}
+
+func (r *resolver) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// Resolve is Mode.Resolve for the zero Mode: each jail is made from the host's root (RunnerOptions.Cold).
+func Resolve(s *spec.Spec, h *host.Host) (*Plan, error) { return Mode{}.Resolve(s, h) }
+
+// Resolve decides everything that a Spec leaves open. It is pure: the same Spec, Host and Mode give the same Plan. A
+// mechanism that the Spec needs and the Host lacks is an error, unless the Spec lists it under Optional.
+func (m Mode) Resolve(s *spec.Spec, h *host.Host) (*Plan, error) {
+	if problems := s.Check(); len(problems) > 0 {
+		return nil, problems[0].AsError()
+	}
+	return m.ResolveChecked(s, h)
+}
+
+// ResolveChecked is like Resolve, for a Spec that has passed Check.
+func (m *Mode) ResolveChecked(s *spec.Spec, h *host.Host) (*Plan, error) {
+	if m.Root != nil {
+		x, err := NewPrefix(s, h, m)
+		if err != nil {
+			return nil, err
 		}
+		return x.Resolve(s, x.Plan.Host)
 	}
-	return names
+	r := newResolver(s, m.facts(s, h), m)
+	r.decide()
+	r.Stdio = r.slots(3)
+	r.mounts()
+	r.groupSlots()
+	if r.canDetachMounts() {
+		r.Cycle = r.slots(2)
+	}
+	r.Jail = program.NewAt(int(r.in), firstSlot)
+	r.shape = r.shapeOf()
+	o := derive(&r.shape)
+	r.write(o.prefix)
+	r.finish(o.suffix)
+	if r.err != nil {
+		return nil, r.err
+	}
+	if m.Note != "" {
+		r.Notes = append(r.Notes, m.Note)
+	}
+	return r.Plan, nil
 }
 
-func (r *resolver) namespaces() {
-	h := r.Host
-	if !h.Kernel.AtLeast(host.MinKernel.Major, host.MinKernel.Minor) {
-		r.fail(spec.HostError("kernel", fmt.Sprintf("Linux %d.%d is older than %d.%d, which mount_setattr(2) needs",
-			h.Kernel.Major, h.Kernel.Minor, host.MinKernel.Major, host.MinKernel.Minor), "use a newer kernel"))
-	}
-	if why := h.Missing["user"]; why != "" {
-		r.fail(spec.HostError("user", "no user namespace can be made", why))
-	}
-	if h.UID == 0 && !h.Drop {
-		r.Notes = append(r.Notes, "the caller is root of a user namespace; the payload runs as that user of the host")
-	}
-	r.Flags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS |
-		unix.CLONE_NEWCGROUP
-	for _, n := range []string{"mount", "pid", "ipc", "uts", "cgroup"} {
-		r.Enforced[n] = "new namespace"
-	}
-	uid, gid := r.ids()
-	r.Enforced["user"] = fmt.Sprintf("new namespace; %d:%d is %d:%d on the host", uid, gid, h.PayloadUID, h.PayloadGID)
-	if r.Spec.Net == spec.NetHost {
-		r.Enforced["net"] = "not enforced: the host's network (--net host)"
-		r.Notes = append(r.Notes, "--net host: the payload reaches everything that this machine reaches, loopback services "+
-			"and abstract sockets too")
-	} else {
-		r.Enforced["net"] = "new namespace, " + string(r.net())
-		if r.netIsReady() {
-			r.Enforced["net"] += ", made ahead"
-		} else {
-			r.Flags |= unix.CLONE_NEWNET
-		}
-	}
-	r.Drop = DropFor(h)
-	r.network()
+// slots reserves slots for n descriptors that the keeper passes, and returns the first.
+func (r *resolver) slots(n int) (first program.Slot) {
+	first = r.in
+	r.in += program.Slot(n)
+	return first
 }
 
-// netIsReady reports whether the jail starts in an existing network namespace with lo up.
-func (r *resolver) netIsReady() bool { return r.Mode.Net && r.net() == spec.NetLoopback }
-
-func (r *resolver) net() spec.Net { return cmp.Or(r.Spec.Net, spec.NetLoopback) }
-
-func (r *resolver) hostname() string { return cmp.Or(r.Spec.Hostname, spec.DefaultHostname) }
-
-// ids returns the payload's identity in the jail.
-func (r *resolver) ids() (uid, gid uint32) {
-	if r.Spec.User == "" {
-		return spec.DefaultUID, spec.DefaultGID
+// finish appends the steps of the suffix.
+func (r *resolver) finish(suffix []step) {
+	r.write(suffix)
+	if r.Wall = r.Spec.Limits.Wall; r.Wall == 0 && !r.Spec.TTY {
+		r.Wall = spec.DefaultWall
 	}
-	uid, gid, _ = spec.ParseUser(r.Spec.User) // Check has parsed it
-	return uid, gid
+	r.Wall = max(r.Wall, 0)
+	r.Notes = append(append(r.Notes, r.Host.FilterNotes...), r.Host.Partial...)
 }
 
-// DropFor returns the program with which the launcher drops root's privileges; nil if the caller is not root.
-func DropFor(h *host.Host) *program.Program {
-	if !h.Drop {
-		return nil
+// require reports whether a mechanism can be used, and records what enforces it. A missing one is an error unless the
+// Spec lists it under Optional, or unless there is a fallback and the Spec does not list it under Require.
+func (r *resolver) require(name, by, missing, fallback string) bool {
+	ok, err := r.enforce(name, by, missing, fallback)
+	if err != nil {
+		r.fail(err)
 	}
-	return DropProgram(h, 0, h.Kept)
+	return ok
 }
 
-// DropProgram makes the launcher an unprivileged user of the host. From then on a jail of root is made like that of any
-// user. It keeps the capabilities in kept, of which those in effective are in effect. The launcher raises a kept one
-// for clone3(2) into a control group of root.
-func DropProgram(h *host.Host, effective, kept uint32) *program.Program {
-	p := program.New(2)
-	p.Add("drop", unix.SYS_PRCTL, program.Named(unix.PR_SET_KEEPCAPS, "PR_SET_KEEPCAPS"), program.Int(1))
-	uid, gid := program.Int(h.PayloadUID), program.Int(h.PayloadGID)
-	p.Add("drop", unix.SYS_SETGROUPS, program.Int(0), program.Named(0, "NULL"))
-	p.Add("drop", unix.SYS_SETRESGID, gid, gid, gid)
-	p.Add("drop", unix.SYS_SETRESUID, uid, uid, uid)
-	caps := make([]byte, 24) // two struct __user_cap_data_struct: effective, permitted, inheritable
-	binary.NativeEndian.PutUint32(caps, effective)
-	binary.NativeEndian.PutUint32(caps[4:], kept)
-	shown := "{" + capNames(effective) + ", " + capNames(kept) + ", 0}"
-	p.Add("drop", unix.SYS_CAPSET, capHeader(), program.Struct(caps, program.Text(shown)))
-	// after a change of uid root owns /proc/self (proc(5)), but the jail must write its uid_map there
-	p.Add("drop", unix.SYS_PRCTL, program.Named(unix.PR_SET_DUMPABLE, "PR_SET_DUMPABLE"), program.Int(1))
-	return p
-}
-
-// writeSelf writes to a file of /proc/self, in the jail's procfs, or in that of the host if the jail has none.
-func (r *resolver) writeSelf(label, name, text string) {
-	dir := program.CWD()
-	if name = "self/" + name; r.root.Proc != 0 {
-		dir = r.root.Proc.Arg()
-	} else {
-		name = "/proc/" + name
+// enforce is require for a caller that words the error.
+func (r *resolver) enforce(name, by, missing, fallback string) (bool, *spec.Error) {
+	switch {
+	case missing == "":
+		r.Enforced[name] = by
+		return true, nil
+	case slices.Contains(r.Spec.Optional, name):
+		r.Enforced[name] = "not enforced: " + missing + " (optional)"
+	case fallback != "" && !slices.Contains(r.Spec.Require, name):
+		r.Enforced[name] = fallback + " (" + missing + ")"
+	default:
+		return false, spec.HostError(name, missing, "mend that, or accept a jail without it: --optional "+name)
 	}
-	r.writeAt(label, dir, name, text)
-}
-
-func (r *resolver) writeAt(label string, dir program.Arg, name, text string) {
-	p := r.Jail
-	fd := p.Open(label, unix.SYS_OPENAT, dir, program.Str(name),
-		program.Named(unix.O_WRONLY|unix.O_CLOEXEC, "O_WRONLY|O_CLOEXEC"), program.Int(0))
-	p.Add(label, unix.SYS_WRITE, fd.Arg(), program.Str(text), program.Int(len(text)))
-	p.Close(label, fd)
-}
-
-// procfs mounts the jail's procfs for the phases before the root is complete.
-func (r *resolver) procfs() {
-	if r.Host.Missing["proc"] == "" {
-		r.root.Proc = rootfs.Procfs(r.Jail)
-	}
-}
-
-// identity maps one uid and one gid: user_namespaces(7).
-func (r *resolver) identity() {
-	uid, gid := r.ids()
-	r.writeSelf("user", "setgroups", "deny")
-	// fixed width: a launcher forked early writes these before it has the program
-	r.writeSelf("user", "uid_map", fmt.Sprintf("%d %10d 1", uid, r.Host.PayloadUID))
-	r.writeSelf("user", "gid_map", fmt.Sprintf("%d %10d 1", gid, r.Host.PayloadGID))
-	if r.root.Proc != 0 {
-		r.ofUser("inotify", "max_inotify_instances", spec.DefaultInotify)
-		r.ofUser("inotify", "max_inotify_watches", spec.DefaultWatches)
-	}
-	if r.ownsGroup() && r.root.Proc != 0 {
-		r.ofUser("user", "max_user_namespaces", 0)
-	}
-}
-
-// ofUser limits one kind of object that the kernel counts per user, in the jail's user namespace: namespaces(7), sysctl
-// user.*. The jail's objects also count for the caller, so a limit below the caller's leaves the remainder to the
-// caller's other programs.
-func (r *resolver) ofUser(label, name string, n int) {
-	r.writeAt(label, r.root.Proc.Arg(), "sys/user/"+name, strconv.Itoa(n))
-}
-
-// oomScore makes the OOM killer prefer the jail to its keeper, which must outlive it. The process no longer shares its
-// memory: otherwise the kernel would have to look at every process of the machine.
-func (r *resolver) oomScore() {
-	r.writeSelf("user", "oom_score_adj", strconv.Itoa(jailOOMScore))
-}
-
-// jailOOMScore makes the OOM killer choose a process of a jail before any other on the machine, and of these the
-// largest: proc(5) oom_score_adj. With a lower value, memory of a jail that counts for no process (tmpfs, socket
-// buffers) could make the kernel kill a process of the host.
-const jailOOMScore = 1000
-
-// session leaves the caller's session and its keyrings.
-func (r *resolver) session() {
-	p := r.Jail
-	if r.Mode.Forked {
-		p.Add("session", unix.SYS_PRCTL, program.Named(unix.PR_SET_PDEATHSIG, "PR_SET_PDEATHSIG"),
-			program.Named(int(unix.SIGKILL), "SIGKILL"))
-	}
-	// in a prepared root init stays in the launcher's session, which has no terminal, and the payload starts a new one
-	if r.Mode.Root == nil || r.Spec.NoInit {
-		p.Add("session", unix.SYS_SETSID)
-	}
-	op := p.Add("session", unix.SYS_KEYCTL, program.Named(unix.KEYCTL_JOIN_SESSION_KEYRING,
-		"KEYCTL_JOIN_SESSION_KEYRING"), program.Named(0, "NULL"))
-	r.Enforced["keyring"] = "new session keyring"
-	if slices.Contains(r.Spec.Optional, "keyring") {
-		// an outer filter may refuse keyctl(2), or the kernel may lack it
-		op.May(unix.EPERM, unix.ENOSYS)
-		r.Enforced["keyring"] = "new session keyring if permitted (optional)"
-	}
-}
-
-// capNames returns the names of the capabilities that a launcher may keep.
-func capNames(set uint32) string {
-	var names []string
-	for _, c := range []struct {
-		bit  uint32
-		name string
-	}{{1 << unix.CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"}, {1 << unix.CAP_NET_ADMIN,
-		"CAP_NET_ADMIN"}, {1 << unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}} {
-		if set&c.bit != 0 {
-			names = append(names, c.name)
-		}
-	}
-	if names == nil {
-		return "0"
-	}
-	return strings.Join(names, "|")
-}
-
-func (r *resolver) names() {
-	name := r.hostname()
-	r.Jail.Add("uts", unix.SYS_SETHOSTNAME, program.Str(name), program.Int(len(name)))
-	r.Jail.Add("uts", unix.SYS_SETDOMAINNAME, program.Str("(none)"), program.Int(len("(none)")))
-}
-
-// loopback brings lo up.
-func (r *resolver) loopback() {
-	if r.net() != spec.NetHost && r.net() != spec.NetNone && !r.netIsReady() {
-		netns.Loopback(r.Jail)
-	}
+	return false, nil
 }

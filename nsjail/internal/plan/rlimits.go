@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"brig/internal/program"
@@ -74,4 +75,40 @@ func rlimitBytes(l spec.Rlimit) []byte {
 func showRlimit(b []byte) string {
 	text := fmt.Sprintf("{%d, %d}", int64(binary.NativeEndian.Uint64(b)), int64(binary.NativeEndian.Uint64(b[8:])))
 	return strings.ReplaceAll(text, "-1", "RLIM_INFINITY")
+}
+
+// limitProcesses sets RLIMIT_NPROC, which counts per user namespace. If pids.max of a control group also applies,
+// RLIMIT_NPROC is twice as high, so that processes reach pids.max first, which counts how often it was hit.
+func (r *resolver) limitProcesses() {
+	n := r.processes()
+	if n < 0 && slices.Contains(r.Spec.Require, "processes") {
+		r.fail(spec.CallerError("limits.processes", "a limit is required, and none is asked for", "drop one of the two"))
+		return
+	}
+	if _, own := r.Spec.Limits.Rlimits["nproc"]; own || n < 0 {
+		r.Enforced["processes"] = "not enforced: no limit was asked for"
+		if own {
+			r.Enforced["processes"] = "RLIMIT_NPROC as given"
+		}
+		return
+	}
+	missing := ""
+	if !r.Host.Kernel.AtLeast(5, 14) {
+		missing = "RLIMIT_NPROC counts per user namespace only since Linux 5.14"
+	}
+	counted := r.Enforced["processes"] != ""
+	if counted {
+		n *= 2 // each process may be in a fork(2) that RLIMIT_NPROC counts before the group refuses it
+	}
+	if hard := r.Host.HardLimits["nproc"]; hard >= 0 {
+		n = min(n, hard)
+	}
+	payloads := n
+	if !r.Spec.NoInit {
+		payloads--
+	}
+	if counted && missing == "" || !counted && r.require("processes",
+		fmt.Sprintf("RLIMIT_NPROC %d in the user namespace", payloads), missing, "") {
+		r.setRlimit(unix.RLIMIT_NPROC, "nproc", spec.Rlimit{Soft: n, Hard: n})
+	}
 }
