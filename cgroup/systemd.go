@@ -1,9 +1,11 @@
 package cgroup
 
 import (
+	"cmp"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,14 +68,8 @@ func notDelegated(unit string) bool {
 
 // userUnitDirs returns the unit directories of the user's manager, by rising priority: systemd.unit(5).
 func userUnitDirs() []string {
-	run := os.Getenv("XDG_RUNTIME_DIR")
-	if run == "" {
-		run = "/run/user/" + strconv.Itoa(unix.Getuid())
-	}
-	config := os.Getenv("XDG_CONFIG_HOME")
-	if config == "" {
-		config = path.Join(os.Getenv("HOME"), ".config")
-	}
+	run := cmp.Or(os.Getenv("XDG_RUNTIME_DIR"), "/run/user/"+strconv.Itoa(unix.Getuid()))
+	config := cmp.Or(os.Getenv("XDG_CONFIG_HOME"), path.Join(os.Getenv("HOME"), ".config"))
 	return []string{"/usr/lib/systemd/user", "/usr/local/lib/systemd/user", "/run/systemd/user", "/etc/systemd/user",
 		config + "/systemd/user", run + "/systemd/transient", run + "/systemd/user.control", config + "/systemd/user.control"}
 }
@@ -84,24 +80,17 @@ func delegatedIn(dirs []string, unit string) (yes bool) {
 	if prefix, _, ok := strings.Cut(unit, "@"); ok { // of a template
 		names = []string{prefix + "@" + path.Ext(unit), unit}
 	}
+	var files, dropIns []string
 	for _, name := range names {
 		for _, dir := range dirs {
-			if b, err := os.ReadFile(path.Join(dir, name)); err == nil {
-				yes = delegate(string(b), false)
-			}
+			files = append(files, path.Join(dir, name))
+			parts, _ := filepath.Glob(path.Join(dir, name+".d", "*.conf")) // a unit with [ in its name has none
+			dropIns = append(dropIns, parts...)
 		}
 	}
-	for _, name := range names {
-		for _, dir := range dirs {
-			parts, err := filepath.Glob(path.Join(dir, name+".d", "*.conf"))
-			if err != nil {
-				continue // only a bad pattern: a unit with [ in its name
-			}
-			for _, part := range parts {
-				if b, err := os.ReadFile(part); err == nil {
-					yes = delegate(string(b), yes)
-				}
-			}
+	for i, file := range append(files, dropIns...) {
+		if b, err := os.ReadFile(file); err == nil {
+			yes = delegate(string(b), yes && i >= len(files))
 		}
 	}
 	return yes
@@ -109,16 +98,11 @@ func delegatedIn(dirs []string, unit string) (yes bool) {
 
 // delegate reads the last Delegate= of a unit's text: a boolean, or the controllers.
 func delegate(text string, yes bool) bool {
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.Lines(text) {
 		key, value, ok := strings.Cut(line, "=")
-		if !ok || strings.TrimSpace(key) != "Delegate" {
-			continue
-		}
-		switch strings.ToLower(strings.TrimSpace(value)) {
-		case "no", "n", "0", "false", "f", "off":
-			yes = false
-		default:
-			yes = true
+		if ok && strings.TrimSpace(key) == "Delegate" {
+			no := []string{"no", "n", "0", "false", "f", "off"}
+			yes = !slices.Contains(no, strings.ToLower(strings.TrimSpace(value)))
 		}
 	}
 	return yes
