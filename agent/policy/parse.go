@@ -13,6 +13,8 @@ import (
 	"brig/internal/strictjson"
 	"brig/internal/words"
 	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
 )
 
 // builtIn holds the built-in profiles.
@@ -126,7 +128,7 @@ func (l loader) read(name string) ([]byte, error) {
 
 // readBounded reads a regular file of limited size. With O_NONBLOCK, opening a FIFO does not block.
 func readBounded(root *os.Root, name string) ([]byte, error) {
-	f, err := root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -147,4 +149,26 @@ func because(err error) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%v)", err)
+}
+
+// under reports whether p is dir or below it. It compares whole path components.
+func under(p, dir string) bool {
+	return dir == "/" || p == dir || strings.HasPrefix(p, dir) && p[len(dir)] == '/'
+}
+
+// hostPath returns the absolute path of a file of the host, with all symbolic links resolved.
+func hostPath(source string) (string, error) {
+	abs, err := filepath.Abs(source)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+// settled returns a policy's path with its symbolic links resolved, or unchanged if it does not exist.
+func settled(dir string) string {
+	if where, err := filepath.EvalSymlinks(dir); err == nil {
+		return where
+	}
+	return path.Clean(dir)
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"path"
 	"slices"
@@ -11,9 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// nonblock keeps open(2) from blocking on a FIFO.
-const nonblock = unix.O_NONBLOCK
 
 // WorkAreas returns the paths of a jail that are always allowed as mount targets.
 func WorkAreas() []string {
@@ -36,24 +34,23 @@ var errUnknown = errors.New("it lies where the run itself, or one before it, may
 // from the jail's root and through its mounts. Its descriptors stay open until close.
 type view struct {
 	spec    *nsjail.Spec
-	targets []string    // targets of spec.Mounts, with symbolic links resolved
-	fds     map[int]int // descriptors of sources, by the mount's index; -1 is the root
+	targets []string      // targets of spec.Mounts, with symbolic links resolved
+	sources map[int]*tree // by the mount's index; -1 is the root
 	seen    map[string]seen
-	hosts   map[int]leads // by the mount's index, -1 for the root
-	bad     error         // if not nil, no path can be resolved
+	bad     error // if not nil, no path can be resolved
 }
 
-// leads is the resolved host path of a source.
-type leads struct {
-	path string
+// tree is the source of a mount, or the root.
+type tree struct {
+	path string // on the host, with all symbolic links resolved
+	fd   int    // -1 until it is opened
 	err  error
 }
 
 // seen is a cached result of look.
 type seen struct {
-	f    *file
-	link string
-	err  error
+	f   *file
+	err error
 }
 
 // file is a resolved file.
@@ -61,16 +58,18 @@ type file struct {
 	path     string // canonical, in the jail
 	dev, ino uint64
 	mode     uint32
-	bind     int // index of the mount that contains it; -1 for the root
+	link     string // the target of a symbolic link
+	bind     int    // index of the mount that contains it; -1 for the root
 }
 
+// directory is a directory of the jail of which nothing else is known.
+func directory(p string) *file { return &file{path: p, mode: unix.S_IFDIR, bind: -1} }
+
 func newView(s *nsjail.Spec) *view {
-	v := &view{spec: s, fds: map[int]int{}, seen: map[string]seen{}, hosts: map[int]leads{}}
+	v := &view{spec: s, sources: map[int]*tree{}, seen: map[string]seen{}}
 	for i := range s.Mounts {
 		where, err := v.canonical(s.Mounts[i].Target)
-		if err != nil && v.bad == nil {
-			v.bad = err
-		}
+		v.bad = cmp.Or(v.bad, err)
 		v.targets = append(v.targets, where)
 		clear(v.seen) // the mount may hide files that were looked up before
 	}
@@ -78,9 +77,9 @@ func newView(s *nsjail.Spec) *view {
 }
 
 func (v *view) close() {
-	for _, fd := range v.fds {
-		if fd >= 0 {
-			unix.Close(fd)
+	for _, t := range v.sources {
+		if t.fd >= 0 {
+			unix.Close(t.fd)
 		}
 	}
 }
@@ -89,14 +88,8 @@ func (v *view) close() {
 // them. A target below a directory that may contain a symbolic link made by a payload or by the Spec is an error: it
 // could lead anywhere.
 func (v *view) canonical(target string) (string, error) {
-	f, left, err := v.walk(target)
-	where := path.Join(f.path, left)
-	switch {
-	case err == nil, errors.Is(err, unix.ENOENT):
-		return where, nil
-	case errors.Is(err, errUnknown) && v.linked(where):
-		return target, errUnknown
-	case errors.Is(err, errUnknown):
+	_, where, err := v.walk(target)
+	if err == nil || errors.Is(err, unix.ENOENT) || errors.Is(err, errUnknown) && !v.linked(where) {
 		return where, nil
 	}
 	return target, err
@@ -106,10 +99,8 @@ func (v *view) canonical(target string) (string, error) {
 func (v *view) linked(p string) bool {
 	for i, t := range v.targets {
 		m := v.spec.Mounts[i]
-		if p == t || !under(p, t) {
-			continue
-		}
-		if m.Type == nsjail.MountSymlink || m.Writable || m.Type == nsjail.MountVolume && !inputOf(m.Source) {
+		if p != t && under(p, t) && (m.Type == nsjail.MountSymlink || m.Writable ||
+			m.Type == nsjail.MountVolume && !inputOf(m.Source)) {
 			return true
 		}
 	}
@@ -128,103 +119,160 @@ func (v *view) resolve(p string) (*file, error) {
 		return nil, v.bad
 	}
 	f, _, err := v.walk(p)
+	return f, err
+}
+
+// walk resolves p. If a file is missing or unknown, where is its path, with the unresolved rest.
+func (v *view) walk(p string) (f *file, where string, err error) {
+	top := directory("/")
+	f = top
+	links := 0
+	for left := components(p); len(left) > 0; {
+		name, rest := left[0], left[1:]
+		if f.mode&unix.S_IFMT != unix.S_IFDIR {
+			return nil, "", unix.ENOTDIR
+		}
+		switch name {
+		case ".":
+			left = rest
+			continue
+		case "..":
+			f, left = directory(path.Dir(f.path)), rest
+			continue
+		}
+		next, err := v.look(path.Join(f.path, name))
+		if err != nil {
+			return nil, path.Join(f.path, path.Join(left...)), err
+		}
+		if next.link == "" {
+			f, left = next, rest
+			continue
+		}
+		if links++; links > maxLinks {
+			return nil, "", unix.ELOOP
+		}
+		if strings.HasPrefix(next.link, "/") {
+			f = top
+		}
+		left = slices.Concat(components(next.link), rest)
+	}
+	return f, f.path, nil
+}
+
+// components splits a path. Like the kernel, it takes a trailing slash to mean a directory.
+func components(p string) []string {
+	list := strings.FieldsFunc(p, func(c rune) bool { return c == '/' })
+	if strings.HasSuffix(p, "/") {
+		list = append(list, ".")
+	}
+	return list
+}
+
+// look returns the file at a path whose parent is canonical. It does not follow a symbolic link.
+func (v *view) look(p string) (*file, error) {
+	have, ok := v.seen[p]
+	if !ok {
+		have.f, have.err = v.read(p)
+		v.seen[p] = have
+	}
+	return have.f, have.err
+}
+
+func (v *view) read(p string) (*file, error) {
+	bind, rel, err := v.source(p)
+	fd := -1
+	if err == nil {
+		fd, err = v.open(bind)
+	}
+	if err == nil && rel != "." { // the symbolic links of a source itself are resolved already
+		fd, err = sys.Openat2(fd, rel, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS})
+		if err == nil {
+			defer unix.Close(fd)
+		}
+	}
+	if errors.Is(err, unix.ENOENT) && slices.ContainsFunc(v.targets, func(t string) bool { return under(t, p) }) {
+		return directory(p), nil // the jail creates the parent directories of a mount
+	}
+	var st unix.Stat_t
+	if err == nil {
+		err = unix.Fstat(fd, &st)
+	}
 	if err != nil {
 		return nil, err
+	}
+	f := &file{path: p, dev: uint64(st.Dev), ino: st.Ino, mode: st.Mode, bind: bind}
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		buf := make([]byte, 4096)
+		n, err := unix.Readlinkat(fd, "", buf) // readlink(2) of the descriptor itself
+		if err != nil {
+			return nil, err
+		}
+		f.link = string(buf[:n])
 	}
 	return f, nil
 }
 
-// walk resolves as much of p as it can. f is the last file that it reached, left the unresolved rest of the path.
-func (v *view) walk(p string) (f *file, left string, err error) {
-	top := &file{path: "/", mode: unix.S_IFDIR, bind: -1}
-	f, left = top, p
-	for links := 0; ; {
-		var name string
-		if name, left = first(left); name == "" {
-			return f, "", nil
-		}
-		if f.mode&unix.S_IFMT != unix.S_IFDIR {
-			return f, left, unix.ENOTDIR
-		}
-		if name == "." {
+// source returns the tree of the host that contains the jail's path p: bind, the index of the mount or -1 for the root,
+// and the path of p relative to that.
+func (v *view) source(p string) (bind int, rel string, err error) {
+	for i := len(v.targets) - 1; i >= 0; i-- {
+		if !under(p, v.targets[i]) {
 			continue
 		}
-		if name == ".." {
-			f = &file{path: path.Dir(f.path), mode: unix.S_IFDIR, bind: -1}
-			continue
+		if m := v.spec.Mounts[i]; m.Type != nsjail.MountBind || m.Writable {
+			return i, "", errUnknown
 		}
-		next := path.Join(f.path, name)
-		got, link, err := v.look(next)
-		switch {
-		case errors.Is(err, errUnknown):
-			return &file{path: next, mode: unix.S_IFDIR}, left, err
-		case err != nil:
-			return f, path.Join(name, left), err
-		case link == "":
-			f = got
-			continue
-		}
-		if links++; links > maxLinks {
-			return f, left, unix.ELOOP
-		}
-		if strings.HasPrefix(link, "/") {
-			f = top
-		}
-		if left = strings.TrimSuffix(link+"/"+left, "/"); strings.HasSuffix(link, "/") {
-			left += "/"
-		}
+		return i, relative(p, v.targets[i]), nil
 	}
+	below := func(dir string) bool { return under(p, dir) }
+	minimal, made := v.spec.Rootfs.Path == "", scratch
+	if minimal {
+		made = minScratch
+	}
+	switch {
+	case slices.ContainsFunc(made, below):
+		return -1, "", errUnknown
+	case minimal && p != "/etc" && !slices.ContainsFunc(shown, below):
+		return -1, "", unix.ENOENT // the minimal root contains nothing else of the host
+	}
+	return -1, relative(p, "/"), nil
 }
 
-// first splits off the first component of a path. Like the kernel, it takes a trailing slash to mean a directory.
-func first(p string) (name, rest string) {
-	trimmed := strings.TrimLeft(p, "/")
-	name, rest, slash := strings.Cut(trimmed, "/")
-	if slash && strings.Trim(rest, "/") == "" && name != "" {
-		rest = "."
-	}
-	return name, rest
-}
+// shown are the paths of the host that the minimal root contains: see lookUsr in package nsjail.
+var shown = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/alternatives"}
 
-// look reads one component whose parent is canonical. If it is a symbolic link, link is its target.
-func (v *view) look(p string) (*file, string, error) {
-	if have, ok := v.seen[p]; ok {
-		return have.f, have.link, have.err
-	}
-	f, link, err := v.read(p)
-	v.seen[p] = seen{f, link, err}
-	return f, link, err
-}
-
-func (v *view) read(p string) (f *file, link string, err error) {
-	bind, fd, rel, err := v.source(p)
-	if err == nil && rel == "." { // the source of a bind mount: its symbolic links are resolved already
-		return v.stat(p, bind, fd)
-	}
-	if err == nil {
-		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS}
-		var opened int
-		if opened, err = sys.Openat2(fd, rel, &how); err == nil {
-			defer unix.Close(opened)
-			return v.stat(p, bind, opened)
+// tree returns a mount's source, or the root for index -1. It resolves a source once, so that judge and pin use the
+// same path.
+func (v *view) tree(i int) *tree {
+	t, ok := v.sources[i]
+	if !ok {
+		source := v.spec.Rootfs.Path
+		if i >= 0 {
+			source = v.spec.Mounts[i].Source
 		}
+		t = &tree{path: "/", fd: -1}
+		if source != "" {
+			t.path, t.err = hostPath(source)
+		}
+		v.sources[i] = t
 	}
-	if errors.Is(err, unix.ENOENT) && slices.ContainsFunc(v.targets, func(t string) bool { return under(t, p) }) {
-		return &file{path: p, mode: unix.S_IFDIR, bind: -1}, "", nil // the jail creates the parent directories of a mount
-	}
-	return nil, "", err
+	return t
 }
 
-func (v *view) stat(p string, bind, fd int) (*file, string, error) {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, "", err
+// host returns the host path of a mount's source, or of the root for index -1, with all symbolic links resolved.
+func (v *view) host(i int) (string, error) { return v.tree(i).path, v.tree(i).err }
+
+// open opens a mount's source, or the root for -1, and keeps the descriptor.
+func (v *view) open(i int) (int, error) {
+	t := v.tree(i)
+	if t.fd < 0 && t.err == nil {
+		t.fd, t.err = unix.Open(t.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	}
-	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
-		buf := make([]byte, 4096)
-		n, err := unix.Readlinkat(fd, "", buf) // readlink(2) of the descriptor itself
-		return nil, string(buf[:max(n, 0)]), err
-	}
-	return &file{path: p, dev: uint64(st.Dev), ino: st.Ino, mode: st.Mode, bind: bind}, "", nil
+	return t.fd, t.err
+}
+
+// relative returns p relative to dir. Both must be clean.
+func relative(p, dir string) string {
+	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(p, dir), "/"), ".")
 }
