@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -18,13 +17,17 @@ import (
 // and the remedy. Parse reports the same problems.
 func (p *Policy) Check() (problems []string) {
 	c := &checker{}
-	c.name("name", p.Name)
-	c.name("extends", p.Extends)
+	for _, n := range []struct{ path, name string }{{"name", p.Name}, {"extends", p.Extends}} {
+		if n.name != "" && !validName(n.name) {
+			c.add(n.path, words.QuoteASCII(n.name)+" is not a profile's name",
+				"write at most 64 lower-case letters, digits, '-', '_' and '.'")
+		}
+	}
 	if len(p.Commands) > maxCommands {
 		c.add("commands", fmt.Sprintf("%d entries are more than %d", len(p.Commands), maxCommands), "write * for all")
 	}
 	for i, k := range p.Commands {
-		c.command("commands["+strconv.Itoa(i)+"]", k)
+		c.command(strictjson.Index("commands", i), k)
 	}
 	c.each("languages", p.Languages, "is not the name of a language", "write it as in python", func(s string) bool {
 		return s == Any || validName(s) || s == "c++"
@@ -41,7 +44,7 @@ func (p *Policy) Check() (problems []string) {
 	}
 	for i, ports := range p.Network.Publish {
 		if ports.From == 0 || ports.From > ports.To {
-			c.add("network.publish["+strconv.Itoa(i)+"]", "the range is empty or has port 0", "write ports from 1 to 65535")
+			c.add(strictjson.Index("network.publish", i), "the range is empty or has port 0", "write ports from 1 to 65535")
 		}
 	}
 	c.each("environment.set", p.Environment.Set, "is not a name of variables", "write it as in LC_*", validVariable)
@@ -57,7 +60,7 @@ func (p *Policy) Check() (problems []string) {
 	c.oneOf("features", p.Features, featureNames())
 	for i, name := range p.Require {
 		if why := p.unrequirable(name); why != "" {
-			c.add("require["+strconv.Itoa(i)+"]", words.QuoteASCII(name)+" "+why, "set the ceiling, or leave it out")
+			c.add(strictjson.Index("require", i), words.QuoteASCII(name)+" "+why, "set the ceiling, or leave it out")
 		}
 		if slices.Contains(p.Optional, name) {
 			c.add("require", words.QuoteASCII(name)+" is also listed under optional", "remove one of the two")
@@ -93,17 +96,10 @@ func (c *checker) add(path, reason, fix string) {
 	c.problems = append(c.problems, path+": "+reason+"; "+fix)
 }
 
-func (c *checker) name(path, s string) {
-	if s != "" && !validName(s) {
-		c.add(path, words.QuoteASCII(s)+" is not a profile's name",
-			"write at most 64 lower-case letters, digits, '-', '_' and '.'")
-	}
-}
-
 func (c *checker) each(path string, list []string, reason, fix string, ok func(string) bool) {
 	for i, s := range list {
 		if !ok(s) {
-			c.add(path+"["+strconv.Itoa(i)+"]", words.QuoteASCII(s)+" "+reason, fix)
+			c.add(strictjson.Index(path, i), words.QuoteASCII(s)+" "+reason, fix)
 		}
 	}
 }
@@ -151,13 +147,11 @@ func (c *checker) command(at string, k Command) {
 		c.add(at, words.QuoteASCII(k.Command)+" has a blank", "name the executable alone; its arguments are for allow")
 	}
 	items := 0
-	for _, list := range [][][]string{k.Allow, k.Deny} {
-		for _, pattern := range list {
-			items += len(pattern)
-			for _, item := range pattern {
-				if len(item) > maxGlob && strings.ContainsAny(item, "*?") {
-					c.add(at, fmt.Sprintf("an item with a wildcard has %d bytes, more than %d", len(item), maxGlob), "shorten it")
-				}
+	for _, pattern := range slices.Concat(k.Allow, k.Deny) {
+		items += len(pattern)
+		for _, item := range pattern {
+			if len(item) > maxGlob && strings.ContainsAny(item, "*?") {
+				c.add(at, fmt.Sprintf("an item with a wildcard has %d bytes, more than %d", len(item), maxGlob), "shorten it")
 			}
 		}
 	}
@@ -165,18 +159,10 @@ func (c *checker) command(at string, k Command) {
 		c.add(at, fmt.Sprintf("its patterns have %d items together, more than %d", items, maxPatternItems),
 			"allow fewer forms")
 	}
-	for i, f := range k.Flags {
-		if !option(strings.TrimSuffix(f, "=")) {
-			c.add(at+".flags["+strconv.Itoa(i)+"]", words.QuoteASCII(f)+" is not an option",
-				"write it as in -l, --long or --output=")
-		}
-	}
-	for i, f := range k.DenyFlags {
-		if !option(f) {
-			c.add(at+".deny_flags["+strconv.Itoa(i)+"]", words.QuoteASCII(f)+" is not an option",
-				"write it as in -o, --output or -exec")
-		}
-	}
+	c.each(at+".flags", k.Flags, "is not an option", "write it as in -l, --long or --output=", func(f string) bool {
+		return option(strings.TrimSuffix(f, "="))
+	})
+	c.each(at+".deny_flags", k.DenyFlags, "is not an option", "write it as in -o, --output or -exec", option)
 }
 
 // option reports whether s is the name of an option, without a value.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -25,23 +26,18 @@ func (p *Policy) command(s *nsjail.Spec, v *view) *nsjail.Refusal {
 	if refusal != nil {
 		return refusal
 	}
-	var why *nsjail.Refusal
-	allowed := false
+	var whys []*nsjail.Refusal
 	for _, k := range entries {
 		denied, r := p.arguments(k, s.Args[1:])
 		if denied {
 			return r // what an entry denies, no other allows
 		}
-		if r == nil {
-			allowed = true
-		} else if why == nil {
-			why = r
-		}
+		whys = append(whys, r)
 	}
-	if allowed {
+	if slices.Contains(whys, nil) {
 		return nil
 	}
-	return why
+	return whys[0]
 }
 
 // entries returns the policy's entries for the file that will be executed, or a refusal if there is none.
@@ -140,11 +136,7 @@ func candidates(s *nsjail.Spec, name string, v *view) ([]*file, error) {
 		slices.ContainsFunc(s.PassEnv, func(g string) bool { ok, err := path.Match(g, "PATH"); return ok || err != nil }) {
 		return nil, errors.New("its PATH comes from the caller's environment")
 	}
-	workdir := s.Workdir
-	if workdir == "" {
-		workdir = nsjail.DefaultWorkdir
-	}
-	return lookPath(name, dirs, workdir, v)
+	return lookPath(name, dirs, cmp.Or(s.Workdir, nsjail.DefaultWorkdir), v)
 }
 
 // lookPath finds a command as nsjail does: in each absolute directory of PATH in turn, skipping a file that is missing

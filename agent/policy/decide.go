@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -36,15 +37,8 @@ func DecideAll(j *nsjail.Job, ps ...*Policy) {
 	}
 	for _, p := range ps {
 		p.pin(&j.Spec, v)
-		said := p.apply(&j.Spec)
-		for _, s := range said {
-			if !slices.Contains(j.Verdict.Narrowed, s) {
-				j.Verdict.Narrowed = append(j.Verdict.Narrowed, s)
-			}
-		}
-		if name := p.label(); !slices.Contains(j.Verdict.Policies, name) {
-			j.Verdict.Policies = append(j.Verdict.Policies, name)
-		}
+		j.Verdict.Narrowed = with(j.Verdict.Narrowed, p.apply(&j.Spec))
+		j.Verdict.Policies = with(j.Verdict.Policies, []string{p.label()})
 	}
 }
 
@@ -66,43 +60,23 @@ func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
 	whole := *p
 	whole.defaults() // for a policy made by a program, not parsed
 	p = &whole
-	if problems := p.problems(); len(problems) > 0 {
+	var problems []string
+	if !p.sealed {
+		problems = p.Check()
+	}
+	if len(problems) > 0 {
 		return p.refusal(strings.SplitN(problems[0], ":", 2)[0], "invalid_policy",
 			"the policy itself is not valid: "+problems[0],
 			"Tell the operator to correct the policy; brig policy lint names every problem.")
 	}
 	s := &j.Spec
-	for _, rule := range []func() *nsjail.Refusal{
-		func() *nsjail.Refusal { return p.program(j, v) },
-		func() *nsjail.Refusal { return p.root(s, v) },
-		func() *nsjail.Refusal { return p.mounts(s, v) },
-		func() *nsjail.Refusal { return p.network(s) },
-		func() *nsjail.Refusal { return p.environment(j) },
-		func() *nsjail.Refusal { return p.seccomp(s) },
-		func() *nsjail.Refusal { return p.extras(s) },
-		func() *nsjail.Refusal { return p.rlimits(s) },
-		func() *nsjail.Refusal { return p.tooMuch(s) },
-	} {
-		if r := rule(); r != nil {
-			return r
-		}
-	}
-	return nil
-}
-
-// problems returns the result of Check. A sealed policy has been checked already.
-func (p *Policy) problems() []string {
-	if p.sealed {
-		return nil
-	}
-	return p.Check()
+	return cmp.Or(p.program(j, v), p.root(s, v), p.mounts(s, v), p.network(s), p.environment(j), p.seccomp(s), p.extras(s),
+		p.rlimits(s), p.tooMuch(s))
 }
 
 // apply narrows a Spec that judge has allowed, and returns sentences that describe the changes. It only restricts.
 func (p *Policy) apply(s *nsjail.Spec) []string {
-	said := p.narrow(s)
-	said = append(said, p.narrowEgress(s)...)
-	return append(said, p.mechanisms(s)...)
+	return slices.Concat(p.narrow(s), p.narrowEgress(s), p.mechanisms(s))
 }
 
 // Lower narrows a Spec as Decide narrows one that is allowed, without checking whether it is. It shows what each run is
@@ -128,10 +102,7 @@ func (p *Policy) program(j *nsjail.Job, v *view) *nsjail.Refusal {
 }
 
 func (p *Policy) seccomp(s *nsjail.Spec) *nsjail.Refusal {
-	name := s.Seccomp
-	if name == "" {
-		name = "default"
-	}
+	name := cmp.Or(s.Seccomp, "default")
 	if open(p, p.Seccomp) || slices.Contains(p.Seccomp, name) {
 		return nil
 	}
@@ -151,18 +122,23 @@ func (p *Policy) mechanisms(s *nsjail.Spec) (said []string) {
 		s.Optional = optional
 		said = append(said, p.label()+": what may be missing cut to "+orNone(optional)+".")
 	}
-	require := slices.Clone(s.Require)
-	for _, name := range p.Require {
-		if !slices.Contains(require, name) {
-			require = append(require, name)
-		}
-	}
+	require := with(slices.Clone(s.Require), p.Require)
 	if len(require) > len(s.Require) {
 		slices.Sort(require) // the same for every order of policies
 		s.Require = require
 		said = append(said, p.label()+": required "+strings.Join(p.Require, ", ")+".")
 	}
 	return said
+}
+
+// with appends the entries of more that list lacks.
+func with(list, more []string) []string {
+	for _, entry := range more {
+		if !slices.Contains(list, entry) {
+			list = append(list, entry)
+		}
+	}
+	return list
 }
 
 // extra is a field of a Spec that requires a feature.
@@ -173,16 +149,16 @@ type extra struct {
 
 // extras refuses a Spec that uses a feature which the policy does not list.
 func (p *Policy) extras(s *nsjail.Spec) *nsjail.Refusal {
-	list := []extra{
+	plain := []string{"", "1000", "1000:1000"} // the default user, in either spelling
+	for _, e := range slices.Concat([]extra{
 		{s.TTY, "tty", "tty"},
 		{s.NoInit, "no_init", "no_init"},
-		{!plainUser(s.User), "user", "user"},
+		{!slices.Contains(plain, s.User), "user", "user"},
 		{s.Rootfs.Writable, "writable_root", "rootfs.writable"},
-	}
-	list = append(list, limitExtras(&s.Limits)...)
-	list = append(list, extra{s.CgroupParent != "", "cgroup_parent", "cgroup_parent"},
-		extra{slices.ContainsFunc(s.Mounts, func(m nsjail.Mount) bool { return m.Live }), "live", "mounts.live"})
-	for _, e := range list {
+	}, limitExtras(&s.Limits), []extra{
+		{s.CgroupParent != "", "cgroup_parent", "cgroup_parent"},
+		{slices.ContainsFunc(s.Mounts, func(m nsjail.Mount) bool { return m.Live }), "live", "mounts.live"},
+	}) {
 		if e.asked && !p.has(e.feature) {
 			return p.noFeature(e.feature, e.field)
 		}
@@ -205,9 +181,6 @@ func limitExtras(l *nsjail.Limits) (list []extra) {
 	}
 	return list
 }
-
-// plainUser reports whether a user is the default one, in either spelling.
-func plainUser(u string) bool { return u == "" || u == "1000" || u == "1000:1000" }
 
 func (p *Policy) has(feature string) bool {
 	return open(p, p.Features) || slices.Contains(p.Features, feature)

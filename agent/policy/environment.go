@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func (p *Policy) environment(j *nsjail.Job) *nsjail.Refusal {
 			"Leave it out; these may be set: "+orNone(p.Environment.Set)+".")
 	}
 	for _, pattern := range s.PassEnv {
-		glob := strings.ContainsAny(pattern, `*?[\`)
+		glob := isGlob(pattern)
 		if open(p, p.Environment.Pass) || glob && slices.Contains(p.Environment.Pass, pattern) || !glob &&
 			variableAllowed(p.Environment.Pass, pattern) {
 			continue
@@ -34,14 +35,13 @@ func (p *Policy) environment(j *nsjail.Job) *nsjail.Refusal {
 	return nil
 }
 
+func isGlob(name string) bool { return strings.ContainsAny(name, `*?[\`) }
+
 // languageSets reports whether e is a module search path that package lang sets for a language. It compares the value
 // too, so that the variable cannot have any other.
 func languageSets(s *nsjail.Spec, e string) bool {
 	name, value, _ := strings.Cut(e, "=")
-	workdir := s.Workdir
-	if workdir == "" {
-		workdir = nsjail.DefaultWorkdir
-	}
+	workdir := cmp.Or(s.Workdir, nsjail.DefaultWorkdir)
 	return slices.Contains([]string{"PYTHONPATH", "NODE_PATH", "PERL5LIB", "RUBYLIB"}, name) &&
 		(value == "/input" || value == workdir+":/input")
 }
@@ -50,7 +50,7 @@ func languageSets(s *nsjail.Spec, e string) bool {
 // secret, or of a variable that changes which code a program loads or runs. For variables that are passed,
 // nsjail.PassEnv has the same rule.
 func variableAllowed(list []string, name string) bool {
-	if slices.Contains(list, name) && !strings.ContainsAny(name, `*?[\`) {
+	if slices.Contains(list, name) && !isGlob(name) {
 		return true
 	}
 	if steers(name) {

@@ -103,19 +103,22 @@ func egressTexts(e *egress.Policy) (allowed, denied []string) {
 	return allowed, denied
 }
 
+// plain reports whether the command is allowed with any arguments.
+func (k Command) plain() bool {
+	return k.Allow == nil && k.Deny == nil && k.Flags == nil && k.DenyFlags == nil
+}
+
 // commandText returns a command as one line.
 func commandText(k Command) string {
-	if k.Allow == nil && k.Deny == nil && k.Flags == nil && k.DenyFlags == nil {
+	if k.plain() {
 		return k.Command
 	}
 	var parts []string
-	for _, list := range []struct {
-		word     string
-		patterns [][]string
-	}{{"only ", k.Allow}, {"never ", k.Deny}} {
-		for _, a := range list.patterns {
-			parts = append(parts, list.word+form(a))
-		}
+	for _, a := range k.Allow {
+		parts = append(parts, "only "+form(a))
+	}
+	for _, d := range k.Deny {
+		parts = append(parts, "never "+form(d))
 	}
 	if k.Flags != nil {
 		parts = append(parts, "with no options but "+orNone(k.Flags))

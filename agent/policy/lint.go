@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/strictjson"
 	"brig/internal/words"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
@@ -30,7 +31,7 @@ func Lint(p *Policy) []Finding {
 	}
 	for i, name := range p.Seccomp {
 		if !strings.Contains(name, "/") && name != "unconfined" && !slices.Contains(Presets(), name) {
-			l.add("error", fmt.Sprintf("seccomp[%d]", i),
+			l.add("error", strictjson.Index("seccomp", i),
 				words.QuoteASCII(name)+" is not a filter; write one of "+strings.Join(Presets(), ", "))
 		}
 	}
@@ -58,6 +59,18 @@ func (l *linter) warn(path, format string, a ...any) {
 	l.add("warning", path, fmt.Sprintf(format, a...))
 }
 
+// each warns of the entries of a list for which bad returns true.
+func (l *linter) each(field string, list []string, format string, bad func(entry string) bool) {
+	for i, entry := range list {
+		if bad(entry) {
+			l.warn(strictjson.Index(field, i), format, entry)
+		}
+	}
+}
+
+// byOptions are launchers that are so only with some options.
+const byOptions = "a program with options that execute others (-exec, --to-command, e)"
+
 // launchers are programs that execute other programs, which are given by arguments, input or configuration.
 var launchers = map[string]string{
 	"a shell": "sh bash dash zsh ksh fish csh tcsh ash busybox toybox",
@@ -69,8 +82,7 @@ var launchers = map[string]string{
 		"script strace ltrace ssh scp rsync socat nc ncat make cmake ninja meson gmake cargo go gcc g++ cc c++ clang " +
 		"clang++ ld npm npx yarn pnpm pip pip3 uv mvn gradle " +
 		"git hg svn tmux screen start-stop-daemon systemd-run setarch linux64 ld.so run-parts less more man",
-	"a program with options that execute others (-exec, --to-command, e)": "find fd tar sed zip sort split curl wget " +
-		"cpio dd",
+	byOptions: "find fd tar sed zip sort split curl wget cpio dd",
 }
 
 // languages are the languages of package lang.
@@ -100,16 +112,16 @@ func (l *linter) commands() {
 	defer v.close()
 	plain := map[string]int{}
 	for i, k := range p.Commands {
-		at := fmt.Sprintf("commands[%d]", i)
+		at := strictjson.Index("commands", i)
 		if first, have := plain[k.Command]; have && len(k.Deny)+len(k.DenyFlags) == 0 {
 			l.warn(at, "nothing depends on it: commands[%d] allows %s with any arguments", first, k.Command)
 		}
-		if k.Allow == nil && k.Flags == nil && k.Deny == nil && k.DenyFlags == nil {
+		if k.plain() {
 			plain[k.Command] = i
 		}
 		for j, a := range k.Allow {
 			if slices.ContainsFunc(k.Deny, func(d []string) bool { return slices.Equal(a, d) || len(d) == 1 && d[0] == Rest }) {
-				l.warn(fmt.Sprintf("%s.allow[%d]", at, j), "nothing reaches it: deny has the same")
+				l.warn(strictjson.Index(at+".allow", j), "nothing reaches it: deny has the same")
 			}
 		}
 		if len(k.Deny) > 0 && k.Allow == nil && k.Flags == nil {
@@ -117,16 +129,16 @@ func (l *linter) commands() {
 		}
 		l.command(at, k, v)
 	}
-	for i, name := range p.Languages {
-		if name != Any && !slices.Contains(strings.Fields(languages), name) {
-			l.warn(fmt.Sprintf("languages[%d]", i), "%s is not the name of a language that brig runs; an alias does not count",
-				name)
-		}
-	}
-	if len(p.Languages) > 0 && len(p.Commands) > 0 &&
-		!slices.ContainsFunc(p.Commands, func(k Command) bool { return k.Command == Any }) {
+	l.each("languages", p.Languages, "%s is not the name of a language that brig runs; an alias does not count",
+		func(name string) bool { return name != Any && !slices.Contains(strings.Fields(languages), name) })
+	if len(p.Languages) > 0 && l.limited() {
 		l.warn("languages", "code may execute whatever the jail shows: commands holds for what a request names")
 	}
+}
+
+// limited reports whether only certain commands are allowed.
+func (l *linter) limited() bool {
+	return len(l.p.Commands) > 0 && !slices.ContainsFunc(l.p.Commands, func(k Command) bool { return k.Command == Any })
 }
 
 func (l *linter) command(at string, k Command, v *view) {
@@ -139,10 +151,7 @@ func (l *linter) command(at string, k Command, v *view) {
 		l.warn(at, "%s is not on this machine, or not where a jail shows it (/usr, /bin, /sbin)", k.Command)
 	}
 	what := launcher(k.Command)
-	if what == "" {
-		return
-	}
-	if strings.Contains(what, "options") && (len(k.DenyFlags) > 0 || l.everything()) {
+	if what == "" || what == byOptions && (len(k.DenyFlags) > 0 || l.everything()) {
 		return
 	}
 	if k.Allow == nil && k.Flags == nil {
@@ -155,7 +164,7 @@ func (l *linter) command(at string, k Command, v *view) {
 func (l *linter) everything() bool {
 	return slices.ContainsFunc(l.p.Commands, func(k Command) bool {
 		what := launcher(k.Command)
-		return k.Command == Any || what != "" && !strings.Contains(what, "options") && k.Allow == nil && k.Flags == nil
+		return k.Command == Any || what != "" && what != byOptions && k.Allow == nil && k.Flags == nil
 	})
 }
 
@@ -176,12 +185,9 @@ func (l *linter) limits() {
 			l.warn("limits."+m.name, "there is no ceiling: %s", m.why)
 		}
 	}
-	var loose []string
-	for _, name := range l.p.Optional {
-		if slices.Contains(mechanismNames(), name) && l.p.sets(name) {
-			loose = append(loose, name)
-		}
-	}
+	loose := slices.DeleteFunc(slices.Clone(l.p.Optional), func(name string) bool {
+		return !slices.Contains(mechanismNames(), name) || !l.p.sets(name)
+	})
 	if len(loose) > 0 {
 		l.warn("optional", "a run may ask to do without %s where the machine has no control groups: these ceilings do "+
 			"not hold there", strings.Join(loose, ", "))
@@ -227,20 +233,26 @@ func (l *linter) network() {
 	}
 }
 
+// wide are paths of the host that have what others rely on or keep to themselves. Nothing below systemPaths should be
+// written to.
+var (
+	wide        = strings.Fields("/ /etc /root /home /var /var/run /run /proc /sys /dev /boot /tmp")
+	systemPaths = strings.Fields("/usr /etc /bin /lib /sbin /opt")
+)
+
 func (l *linter) paths() {
-	wide := []string{"/", "/etc", "/root", "/home", "/var", "/var/run", "/run", "/proc", "/sys", "/dev", "/boot", "/tmp"}
+	p := &l.p.Paths
 	for _, list := range []struct {
 		name  string
 		paths []string
-	}{{"read", l.p.Paths.Read}, {"write", l.p.Paths.Write}, {"roots", l.p.Paths.Roots}} {
+	}{{"paths.read", p.Read}, {"paths.write", p.Write}, {"paths.roots", p.Roots}} {
 		for i, dir := range list.paths {
-			at := fmt.Sprintf("paths.%s[%d]", list.name, i)
+			at := strictjson.Index(list.name, i)
 			where, err := hostPath(dir)
+			below := func(s string) bool { return under(dir, s) }
 			switch {
 			case dir == "":
-			case slices.Contains(wide, dir) || list.name == "write" &&
-				slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/lib", "/sbin", "/opt"},
-					func(s string) bool { return under(dir, s) }):
+			case slices.Contains(wide, dir), list.name == "paths.write" && slices.ContainsFunc(systemPaths, below):
 				l.warn(at, "%s is wide: it has what others rely on or keep to themselves", words.QuoteASCII(dir))
 			case err != nil:
 				l.warn(at, "%s is not on this machine", words.QuoteASCII(dir))
@@ -249,41 +261,30 @@ func (l *linter) paths() {
 			}
 		}
 	}
-	for i, dir := range l.p.Paths.Targets {
+	for i, dir := range p.Targets {
 		if slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64"},
 			func(s string) bool { return under(dir, s) || under(s, dir) }) {
-			l.warn(fmt.Sprintf("paths.targets[%d]", i),
-				"a mount at %s can take the place of programs and libraries: commands does not hold then", words.QuoteASCII(dir))
+			l.warn(strictjson.Index("paths.targets", i), "a mount at %s can take the place of programs and libraries: commands does "+
+				"not hold then", words.QuoteASCII(dir))
 		}
 	}
 }
 
 func (l *linter) rest() {
 	p := l.p
-	limited := !slices.ContainsFunc(p.Commands, func(k Command) bool { return k.Command == Any }) && len(p.Commands) > 0
-	for i, name := range p.Environment.Set {
-		if !strings.ContainsAny(name, `*?[\`) && steers(name) && limited {
-			l.warn(fmt.Sprintf("environment.set[%d]", i), "%s steers what programs load or run: commands does not hold then",
-				name)
-		}
-	}
-	for i, name := range p.Environment.Pass {
-		if !strings.ContainsAny(name, `*?[\`) && nsjail.Sensitive(name) {
-			l.warn(fmt.Sprintf("environment.pass[%d]", i), "%s is a secret by its name; every run can read it, and print it",
-				name)
-		}
-	}
-	for i, name := range p.Seccomp {
-		if name == "unconfined" || name == "debug" {
-			l.warn(fmt.Sprintf("seccomp[%d]", i), "%s lets through system calls that a payload does not need", name)
-		}
-	}
+	limited := l.limited()
+	l.each("environment.set", p.Environment.Set, "%s steers what programs load or run: commands does not hold then",
+		func(name string) bool { return !isGlob(name) && steers(name) && limited })
+	l.each("environment.pass", p.Environment.Pass, "%s is a secret by its name; every run can read it, and print it",
+		func(name string) bool { return !isGlob(name) && nsjail.Sensitive(name) })
+	l.each("seccomp", p.Seccomp, "%s lets through system calls that a payload does not need",
+		func(name string) bool { return name == "unconfined" || name == "debug" })
 	for i, name := range p.Features {
 		switch name {
 		case "cgroup_files":
-			l.warn(fmt.Sprintf("features[%d]", i), "a run can lift the ceilings of memory, processes and processors with it")
+			l.warn(strictjson.Index("features", i), "a run can lift the ceilings of memory, processes and processors with it")
 		case "cgroup_parent", "no_init", "priority", "rlimits":
-			l.warn(fmt.Sprintf("features[%d]", i), "%s: %s", name, Features()[name])
+			l.warn(strictjson.Index("features", i), "%s: %s", name, Features()[name])
 		}
 	}
 }

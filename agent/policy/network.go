@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -14,10 +15,7 @@ import (
 
 // network checks the network mode, the egress rules and the published ports.
 func (p *Policy) network(s *nsjail.Spec) *nsjail.Refusal {
-	mode := s.Net
-	if mode == "" {
-		mode = nsjail.NetLoopback
-	}
+	mode := cmp.Or(s.Net, nsjail.NetLoopback)
 	if !open(p, p.Network.Modes) && !slices.Contains(p.Network.Modes, mode) {
 		return p.refusal("network.modes", "network_not_allowed", "the network mode "+string(mode)+" is not allowed",
 			"Use one of the allowed modes: "+orNone(modeNames(p.Network.Modes))+".")
