@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +33,7 @@ type Options struct {
 	MaxTimeout nsjail.Duration
 	// MaxOutput is how much of each stream is returned at most, and without a request for less; 0 is DefaultMaxOutput.
 	MaxOutput nsjail.Bytes
-	// Policies must all allow a run.
+	// Policies must all allow a run. They must not be modified.
 	Policies []*policy.Policy
 	// TokenKeys are the keys that capability tokens are signed with, and Ledger counts their runs.
 	TokenKeys []ed25519.PublicKey
@@ -75,10 +74,8 @@ func New(o Options) (*Engine, error) {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.MaxTimeout = cmp.Or(o.MaxTimeout, max(DefaultMaxTimeout, o.Timeout))
 	o.MaxOutput = cmp.Or(o.MaxOutput, DefaultMaxOutput)
-	o.Policies = slices.Clone(o.Policies)
-	for i, p := range o.Policies {
-		var err error
-		if o.Policies[i], err = p.Seal(); err != nil {
+	for _, p := range o.Policies {
+		if err := p.Seal(); err != nil {
 			return nil, fmt.Errorf("engine: policy %q: %w", p.Name, err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"brig/internal/strictjson"
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
 )
@@ -26,9 +25,9 @@ func (p *Policy) narrowEgress(s *nsjail.Spec) (said []string) {
 	if len(e.Deny)+len(e.BlockedHosts) > before {
 		said = append(said, p.label()+": the network's denials were added.")
 	}
-	ceilings := bounds(own)
-	for i, b := range bounds(e) {
-		most, v := number(ceilings[i].To), cmp.Or(number(b.To), boundDefaults[b.Name])
+	ceilings := own.Bounds()
+	for i, b := range e.Bounds() {
+		most, v := number(ceilings[i].To), cmp.Or(number(b.To), b.Default)
 		if most > 0 && (v == 0 || v > most) {
 			setNumber(b.To, most)
 			set = append(set, b.Name+" "+show(b.To, most))
@@ -54,26 +53,4 @@ func union[T any](have, more []T, key func(T) string) []T {
 		slices.SortFunc(have, func(a, b T) int { return strings.Compare(key(a), key(b)) })
 	}
 	return have
-}
-
-// bounds returns the numeric bounds of an egress.Policy: their names, and pointers to them. 0 is no bound, unless
-// boundDefaults has another.
-func bounds(e *egress.Policy) []strictjson.Field {
-	if e == nil {
-		e = &egress.Policy{}
-	}
-	return slices.DeleteFunc(strictjson.Fields(e), func(f strictjson.Field) bool {
-		switch f.To.(type) {
-		case *int, *egress.Bytes, *egress.Duration:
-			return false
-		}
-		return true
-	})
-}
-
-var boundDefaults = map[string]int64{
-	"max_connections":  egress.DefaultMaxConnections,
-	"names_per_second": egress.DefaultNamesPerSecond,
-	"connect_timeout":  int64(egress.DefaultConnectTimeout),
-	"idle_timeout":     int64(egress.DefaultIdleTimeout),
 }

@@ -26,49 +26,58 @@ func each(path string, part any, visit func(path string, to any)) {
 	}
 }
 
-// facts are the entries of one list of a policy as text, for comparison. If the list is absent, items are nil.
-type facts struct {
-	field string
-	items []string
+// fact is a list or a bound of a policy, for comparison.
+type fact struct {
+	path  string
+	items []string // the entries of a list as text; nil if it is absent
+	to    any      // a pointer to a bound, where 0 means none
 }
 
 // denies reports whether more items allow less.
-func (f *facts) denies() bool {
-	return slices.Contains([]string{"network.egress.deny", "limits.refuse", "require"}, f.field)
+func (f *fact) denies() bool {
+	return slices.Contains([]string{"network.egress.deny", "limits.refuse", "require"}, f.path)
 }
 
-func (p *Policy) facts() (all []facts) {
-	each("", p, func(path string, to any) {
-		f := facts{field: path}
-		switch list := to.(type) {
-		case *[]Command:
-			f.items = texts(*list, commandText)
-		case *[]nsjail.Net:
-			f.items = modeNames(*list)
-		case *[]egress.Ports:
-			f.items = texts(*list, egress.Ports.String)
-		case *[]string:
-			f.items = slices.Clone(*list)
-		case **egress.Policy:
-			var denied []string
-			f.items, denied = egressTexts(*list)
-			all = append(all, f)
-			f = facts{path + ".deny", denied}
-		default:
-			return
-		}
-		all = append(all, f)
-	})
-	for i := range all {
-		f := &all[i]
-		if p.Open && f.items == nil && !f.denies() {
+// bound returns the bound as text, or "any" if there is none.
+func (f *fact) bound() string {
+	if number(f.to) == 0 {
+		return "any"
+	}
+	return show(f.to, number(f.to))
+}
+
+// facts returns the lists and the bounds of a policy, including the implied ones.
+func (p *Policy) facts() (lists, bounds []fact) {
+	list := func(path string, items []string) {
+		f := fact{path: path, items: items}
+		if p.Open && items == nil && !f.denies() {
 			f.items = []string{"anything"}
 		}
-		if f.field == "paths.roots" {
-			f.items = texts(f.items, func(root string) string { return cmp.Or(root, "the minimal root") })
-		}
+		lists = append(lists, f)
 	}
-	return all
+	c := *p
+	c.Limits = p.Limits.implied()
+	each("", &c, func(path string, to any) {
+		switch to := to.(type) {
+		case *[]Command:
+			list(path, texts(*to, commandText))
+		case *[]nsjail.Net:
+			list(path, modeNames(*to))
+		case *[]egress.Ports:
+			list(path, texts(*to, egress.Ports.String))
+		case **egress.Policy:
+			list(path, texts(rows(*to, "allow"), rowText))
+			list(path+".deny", texts(rows(*to, "deny"), rowText))
+		case *[]string:
+			list(path, texts(*to, func(s string) string { return cmp.Or(s, "the minimal root") }))
+		default:
+			bounds = append(bounds, fact{path: path, to: to})
+		}
+	})
+	for _, b := range cmp.Or(p.Network.Egress, &egress.Policy{}).Bounds() {
+		bounds = append(bounds, fact{path: "network.egress." + b.Name, to: b.To})
+	}
+	return lists, bounds
 }
 
 // texts returns a text for each entry of a list, and nil only for nil.
@@ -85,22 +94,6 @@ func texts[T any](list []T, text func(T) string) []string {
 
 func modeNames(modes []nsjail.Net) []string {
 	return texts(modes, func(m nsjail.Net) string { return string(m) })
-}
-
-// egressTexts returns what rules allow and deny, or nil without rules.
-func egressTexts(e *egress.Policy) (allowed, denied []string) {
-	if e == nil {
-		return nil, nil
-	}
-	allowed = []string{}
-	for _, r := range egress.Effective(e) {
-		if r.Verdict == "allow" {
-			allowed = append(allowed, rowText(r))
-		} else {
-			denied = append(denied, rowText(r))
-		}
-	}
-	return allowed, denied
 }
 
 // plain reports whether the command is allowed with any arguments.
@@ -129,37 +122,6 @@ func commandText(k Command) string {
 	return k.Command + " (" + strings.Join(parts, "; ") + ")"
 }
 
-// numeric is a bound of a policy: a pointer to a number. 0 means no bound.
-type numeric struct {
-	path string
-	to   any
-}
-
-// text returns the bound, or "any" if there is none.
-func (n numeric) text() string {
-	if number(n.to) == 0 {
-		return "any"
-	}
-	return show(n.to, number(n.to))
-}
-
-// numbers returns the bounds, including the implied ones; those of the network are the last.
-func (p *Policy) numbers() (list []numeric) {
-	add := func(path string, to any) {
-		switch to.(type) {
-		case *nsjail.Duration, *nsjail.Bytes, *int64, *float64:
-			list = append(list, numeric{path, to})
-		}
-	}
-	c := *p
-	c.Limits = p.Limits.implied()
-	each("", &c, add)
-	for _, b := range bounds(p.Network.Egress) {
-		list = append(list, numeric{"network.egress." + b.Name, b.To})
-	}
-	return list
-}
-
 // Change is a difference between two policies in one field.
 type Change struct {
 	Field string `json:"field"`
@@ -171,10 +133,11 @@ type Change struct {
 // Diff returns, field by field, what b allows that a does not, and the reverse. An entry in only one of the lists is a
 // difference even if another entry includes it.
 func Diff(a, b *Policy) (changes []Change) {
-	fa, fb := a.facts(), b.facts()
-	for i := range fa {
-		c := Change{Field: fa[i].field, More: minus(fb[i].items, fa[i].items), Less: minus(fa[i].items, fb[i].items)}
-		if fa[i].denies() {
+	la, ba := a.facts()
+	lb, bb := b.facts()
+	for i, f := range la {
+		c := Change{Field: f.path, More: minus(lb[i].items, f.items), Less: minus(f.items, lb[i].items)}
+		if f.denies() {
 			c.More, c.Less = texts(c.Less, func(s string) string { return "no longer " + s }),
 				texts(c.More, func(s string) string { return "now " + s })
 		}
@@ -182,20 +145,16 @@ func Diff(a, b *Policy) (changes []Change) {
 			changes = append(changes, c)
 		}
 	}
-	na, nb := a.numbers(), b.numbers()
-	for i := range na {
-		from, to := number(na[i].to), number(nb[i].to)
-		change := Change{Field: na[i].path}
-		text := []string{nb[i].text() + " instead of " + na[i].text()}
+	for i, f := range ba {
+		from, to := number(f.to), number(bb[i].to)
+		text := []string{bb[i].bound() + " instead of " + f.bound()}
 		switch {
 		case from == to:
-			continue
 		case to == 0 || from != 0 && to > from:
-			change.More = text
+			changes = append(changes, Change{Field: f.path, More: text})
 		default:
-			change.Less = text
+			changes = append(changes, Change{Field: f.path, Less: text})
 		}
-		changes = append(changes, change)
 	}
 	return changes
 }
@@ -235,18 +194,19 @@ func Explain(p *Policy) (said []string) {
 	if p.Open {
 		say("What it does not mention it leaves alone: it is to stand beside other policies.")
 	}
-	for _, f := range p.facts() {
+	lists, bounds := p.facts()
+	for _, f := range lists {
 		more := ""
-		if f.field == "languages" {
+		if f.path == "languages" {
 			more = " What code, or a command, executes later is not looked at; the jail holds it."
 		}
-		say("%s: %s.%s", titles[f.field], orNone(f.items), more)
+		say("%s: %s.%s", titles[f.path], orNone(f.items), more)
 	}
 	var has, hasNot []string
-	for _, n := range p.numbers() {
-		name, limits := strings.CutPrefix(n.path, "limits.")
-		if number(n.to) != 0 {
-			has = append(has, name+" "+n.text())
+	for _, f := range bounds {
+		name, limits := strings.CutPrefix(f.path, "limits.")
+		if number(f.to) != 0 {
+			has = append(has, name+" "+f.bound())
 		} else if limits {
 			hasNot = append(hasNot, name)
 		}

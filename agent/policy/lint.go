@@ -203,17 +203,17 @@ func (l *linter) network() {
 	if modes(nsjail.NetHost) {
 		l.warn("network.modes", "host is the caller's own network: nothing is held back")
 	}
-	var rows []egress.Row
+	var allowed []egress.Row
 	if n.Egress != nil && len(n.Egress.Check()) == 0 {
-		rows = allows(n.Egress)
+		allowed = rows(n.Egress, "allow")
 	}
 	switch {
-	case len(rows) > 0 && !modes(nsjail.NetEgress):
+	case len(allowed) > 0 && !modes(nsjail.NetEgress):
 		l.warn("network.egress", "nothing reaches it: the mode egress is not allowed")
-	case modes(nsjail.NetEgress) && len(rows) == 0:
+	case modes(nsjail.NetEgress) && len(allowed) == 0:
 		l.warn("network.egress", "the mode egress is allowed, and nothing may be reached")
 	}
-	for _, r := range rows {
+	for _, r := range allowed {
 		p, address := r.Prefix()
 		switch {
 		case r.Target == "*":
@@ -264,8 +264,8 @@ func (l *linter) paths() {
 	for i, dir := range p.Targets {
 		if slices.ContainsFunc([]string{"/usr", "/etc", "/bin", "/sbin", "/lib", "/lib64"},
 			func(s string) bool { return under(dir, s) || under(s, dir) }) {
-			l.warn(strictjson.Index("paths.targets", i), "a mount at %s can take the place of programs and libraries: commands does "+
-				"not hold then", words.QuoteASCII(dir))
+			l.warn(strictjson.Index("paths.targets", i), "a mount at %s can take the place of programs and libraries: "+
+				"commands does not hold then", words.QuoteASCII(dir))
 		}
 	}
 }

@@ -51,13 +51,13 @@ const maxPairs = 1 << 20
 // egress checks that what the run's rules allow lies within what the policy's allow. narrowEgress adds the denials.
 func (p *Policy) egress(asked *egress.Policy) *nsjail.Refusal {
 	own := p.Network.Egress
-	have := allows(own)
-	rows := allows(asked)
-	if len(rows)*len(have) > maxPairs {
+	have := rows(own, "allow")
+	wanted := rows(asked, "allow")
+	if len(wanted)*len(have) > maxPairs {
 		return p.refusal("network.egress", "network_not_allowed",
-			fmt.Sprintf("%d rules are too many to compare with %d", len(rows), len(have)), "Ask for fewer rules.")
+			fmt.Sprintf("%d rules are too many to compare with %d", len(wanted), len(have)), "Ask for fewer rules.")
 	}
-	for _, row := range rows {
+	for _, row := range wanted {
 		if row.Within(have) {
 			continue
 		}
@@ -87,10 +87,11 @@ func rowText(r egress.Row) string {
 	return strings.Join(strings.Fields(t+":"+r.Ports+" "+r.Methods+" "+r.Paths), " ")
 }
 
-// allows returns the effective rules that allow; none for nil.
-func allows(p *egress.Policy) []egress.Row {
+// rows returns the effective rules with a verdict; nil only for nil.
+func rows(p *egress.Policy, verdict string) []egress.Row {
 	if p == nil {
 		return nil
 	}
-	return slices.DeleteFunc(egress.Effective(p), func(r egress.Row) bool { return r.Verdict != "allow" })
+	return slices.DeleteFunc(append([]egress.Row{}, egress.Effective(p)...),
+		func(r egress.Row) bool { return r.Verdict != verdict })
 }

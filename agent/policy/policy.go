@@ -3,7 +3,6 @@ package policy
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 
 	egress "brig/netns/egress/policy"
 	"brig/nsjail"
@@ -138,47 +137,14 @@ func Features() map[string]string {
 	}
 }
 
-// Seal checks p and returns a copy, which Decide does not check again. The copy must not be modified. The error is the
-// first problem that Check found.
-func (p *Policy) Seal() (*Policy, error) {
+// Seal checks p, so that Decide need not check it again. It must not be modified afterwards. The error is the first
+// problem that Check found.
+func (p *Policy) Seal() error {
 	if problems := p.Check(); len(problems) > 0 {
-		return nil, errors.New(problems[0])
+		return errors.New(problems[0])
 	}
-	c := p.Clone()
-	c.sealed = true
-	return c, nil
-}
-
-// Clone returns a deep copy of p.
-func (p *Policy) Clone() *Policy {
-	c := *p
-	c.sealed = false
-	c.Commands = slices.Clone(p.Commands)
-	for i, k := range c.Commands {
-		c.Commands[i].Allow, c.Commands[i].Deny = cloneLists(k.Allow), cloneLists(k.Deny)
-		c.Commands[i].Flags, c.Commands[i].DenyFlags = slices.Clone(k.Flags), slices.Clone(k.DenyFlags)
-	}
-	each("", &c, func(_ string, to any) {
-		switch list := to.(type) {
-		case *[]string:
-			*list = slices.Clone(*list)
-		case *[]nsjail.Net:
-			*list = slices.Clone(*list)
-		case *[]egress.Ports:
-			*list = slices.Clone(*list)
-		case **egress.Policy:
-			*list = (*list).Clone()
-		}
-	})
-	return &c
-}
-
-func cloneLists(l [][]string) [][]string {
-	l = slices.Clone(l)
-	for i := range l {
-		l[i] = slices.Clone(l[i])
-	}
-	return l
+	p.sealed = true
+	return nil
 }
 
 // JSON returns the policy, including what it inherited, in a canonical form that Parse accepts.

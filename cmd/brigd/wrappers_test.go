@@ -40,7 +40,7 @@ func BenchmarkWrappers(b *testing.B) {
 		b.Fatal(err)
 	}
 	p.Limits = policy.Limits{} // a limit that takes a control group would be compared with none
-	if p, err = p.Seal(); err != nil {
+	if err := p.Seal(); err != nil {
 		b.Fatal(err)
 	}
 	logged := audit.Wrap(metrics.New(metrics.Options{}).Wrap(r), log)

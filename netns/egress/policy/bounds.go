@@ -10,23 +10,25 @@ import (
 	"brig/internal/words"
 )
 
-// bound is one of a policy's numbers, by its key in JSON. To is an *int, a *Bytes or a *Duration.
-type bound struct {
-	name string
-	to   any
-	max  int64
+// Bound is one of a policy's numbers, by its key in JSON. To is an *int, a *Bytes or a *Duration.
+type Bound struct {
+	Name    string
+	To      any
+	Default int64 // what 0 means; if this is 0, no bound
+	max     int64
 }
 
-func (p *Policy) bounds() []bound {
-	return []bound{
-		{"max_connections", &p.MaxConnections, 65536},
-		{"connections_per_second", &p.ConnectionsPerSecond, 1 << 20},
-		{"names_per_second", &p.NamesPerSecond, 1 << 20},
-		{"max_connection_bytes", &p.MaxConnectionBytes, math.MaxInt64},
-		{"max_bytes", &p.MaxBytes, math.MaxInt64},
-		{"bandwidth", &p.Bandwidth, 1 << 50},
-		{"connect_timeout", &p.ConnectTimeout, int64(30 * 24 * time.Hour)},
-		{"idle_timeout", &p.IdleTimeout, int64(30 * 24 * time.Hour)},
+// Bounds returns all bounds of a policy.
+func (p *Policy) Bounds() []Bound {
+	return []Bound{
+		{"max_connections", &p.MaxConnections, DefaultMaxConnections, 65536},
+		{"connections_per_second", &p.ConnectionsPerSecond, 0, 1 << 20},
+		{"names_per_second", &p.NamesPerSecond, DefaultNamesPerSecond, 1 << 20},
+		{"max_connection_bytes", &p.MaxConnectionBytes, 0, math.MaxInt64},
+		{"max_bytes", &p.MaxBytes, 0, math.MaxInt64},
+		{"bandwidth", &p.Bandwidth, 0, 1 << 50},
+		{"connect_timeout", &p.ConnectTimeout, int64(DefaultConnectTimeout), int64(30 * 24 * time.Hour)},
+		{"idle_timeout", &p.IdleTimeout, int64(DefaultIdleTimeout), int64(30 * 24 * time.Hour)},
 	}
 }
 
@@ -34,8 +36,8 @@ func (p *Policy) bounds() []bound {
 // "bandwidth" "1m", "idle_timeout" "30s". The error is a *Problem.
 func (p *Policy) SetLimit(key, value string) error {
 	var names []string
-	for _, b := range p.bounds() {
-		if names = append(names, b.name); b.name != key {
+	for _, b := range p.Bounds() {
+		if names = append(names, b.Name); b.Name != key {
 			continue
 		}
 		if problem := b.parse(value); problem != nil {
@@ -47,9 +49,9 @@ func (p *Policy) SetLimit(key, value string) error {
 }
 
 // read reads the bound's value in JSON.
-func (b bound) read(r *strictjson.Reader, path string) error {
+func (b Bound) read(r *strictjson.Reader, path string) error {
 	example, kinds := "a whole number", []string{"number"}
-	switch b.to.(type) {
+	switch b.To.(type) {
 	case *Bytes:
 		example, kinds = `a number of bytes, or "10m"`, []string{"number", "string"}
 	case *Duration:
@@ -58,8 +60,8 @@ func (b bound) read(r *strictjson.Reader, path string) error {
 	return scalar(r, path, example, b.parse, kinds...)
 }
 
-func (b bound) parse(text string) *Problem {
-	switch to := b.to.(type) {
+func (b Bound) parse(text string) *Problem {
+	switch to := b.To.(type) {
 	case *Bytes:
 		return to.parse(text)
 	case *Duration:
@@ -96,30 +98,30 @@ func (b *Bytes) parse(text string) *Problem {
 }
 
 // check returns what is wrong with the bound's value, or nil.
-func (b bound) check() *Problem {
+func (b Bound) check() *Problem {
 	var value int64
-	switch to := b.to.(type) {
+	switch to := b.To.(type) {
 	case *int:
 		value = int64(*to)
 	case *Bytes:
 		value = int64(*to)
 	case *Duration:
 		if d := time.Duration(*to); d != 0 && (d < time.Millisecond || int64(d) > b.max) {
-			return &Problem{b.name, d.String() + " is not between 1ms and 720h", `write a time as "30s", or leave it out`}
+			return &Problem{b.Name, d.String() + " is not between 1ms and 720h", `write a time as "30s", or leave it out`}
 		}
 		return nil
 	}
 	switch {
 	case value < 0:
-		return &Problem{b.name, "it is negative", "write a positive number, or leave it out"}
+		return &Problem{b.Name, "it is negative", "write a positive number, or leave it out"}
 	case value > b.max:
-		return &Problem{b.name, "it is above " + strconv.FormatInt(b.max, 10), "write a smaller number, or leave it out"}
+		return &Problem{b.Name, "it is above " + strconv.FormatInt(b.max, 10), "write a smaller number, or leave it out"}
 	}
 	return nil
 }
 
 // UnmarshalJSON reads a number or a string with a unit.
-func (b *Bytes) UnmarshalJSON(data []byte) error { return document.Read(data, bound{to: b}.read) }
+func (b *Bytes) UnmarshalJSON(data []byte) error { return document.Read(data, Bound{To: b}.read) }
 
 // MarshalJSON writes the form that time.ParseDuration reads.
 func (d Duration) MarshalJSON() ([]byte, error) {
@@ -127,4 +129,4 @@ func (d Duration) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads a string for time.ParseDuration.
-func (d *Duration) UnmarshalJSON(data []byte) error { return document.Read(data, bound{to: d}.read) }
+func (d *Duration) UnmarshalJSON(data []byte) error { return document.Read(data, Bound{To: d}.read) }

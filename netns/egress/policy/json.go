@@ -63,8 +63,8 @@ func (p *Policy) fields() []strictjson.Field {
 		key("blocked_ranges", list(&p.BlockedRanges, hosts, readHost)),
 		key("dns", list(&p.DNS, `an array of addresses, as ["192.0.2.53"]`, readText)),
 	}
-	for _, b := range p.bounds() {
-		fields = append(fields, key(b.name, b.read))
+	for _, b := range p.Bounds() {
+		fields = append(fields, key(b.Name, b.read))
 	}
 	return fields
 }

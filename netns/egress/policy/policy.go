@@ -71,7 +71,7 @@ func (p *Policy) Check() (problems []Problem) {
 		each("allowed_ports", p.AllowedPorts, checkPorts), each("allowed_hosts", p.AllowedHosts, p.allowedHost),
 		each("blocked_hosts", p.BlockedHosts, blockedHost), each("blocked_ranges", p.BlockedRanges, blockedHost),
 		each("dns", p.DNS, dnsServer))
-	for _, b := range p.bounds() {
+	for _, b := range p.Bounds() {
 		if problem := b.check(); problem != nil {
 			problems = append(problems, *problem)
 		}
