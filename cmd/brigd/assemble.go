@@ -68,8 +68,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 	o.Wrap = func(next nsjail.Executor) nsjail.Executor { return p.metrics.Wrap(p.trace.Wrap(p.live.Wrap(next))) }
 	o.Sandboxes.Removed = func(b *workspace.Sandbox, by string, err error) {
 		if err != nil {
-			log.Error("a sandbox is not removed", slog.String("sandbox", b.ID), slog.String("by", by), slog.String("error",
-				err.Error()))
+			log.Error("a sandbox is not removed", "sandbox", b.ID, "by", by, "error", err)
 		}
 	}
 	if p.engine, err = engine.New(o); err != nil {
@@ -88,10 +87,10 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 func (p *daemon) fillGoCache(ctx context.Context) {
 	begin := time.Now()
 	if err := p.engine.FillGoCache(ctx); err != nil && ctx.Err() == nil {
-		p.log.Error("Go code runs without a cache", slog.String("error", err.Error()))
+		p.log.Error("Go code runs without a cache", "error", err)
 		return
 	}
-	p.log.Info("Go's standard library is compiled", slog.Duration("took", time.Since(begin)))
+	p.log.Info("Go's standard library is compiled", "took", time.Since(begin))
 }
 
 // records opens the audit log and the token ledger.
@@ -119,8 +118,7 @@ func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
 			log.Info("the audit log can be written again")
 			return
 		}
-		log.Error("the audit log cannot be written: all is refused until it can",
-			slog.String("audit", c.Audit.Path), slog.String("error", why.Error()))
+		log.Error("the audit log cannot be written: all is refused until it can", "audit", c.Audit.Path, "error", why)
 	}
 	if c.AuditKey != "" {
 		var err error
@@ -159,11 +157,11 @@ func (p *daemon) newGate() *admit.Gate {
 func (p *daemon) collect(parent string) {
 	removed, busy, err := nsjail.CollectGroups(parent)
 	if err != nil {
-		p.log.Warn("control groups of earlier runs are not looked for", slog.String("error", err.Error()))
+		p.log.Warn("control groups of earlier runs are not looked for", "error", err)
 		return
 	}
 	if len(removed) > 0 {
-		p.log.Info("control groups of earlier runs are removed", slog.Int("removed", len(removed)), slog.Int("in_use", busy))
+		p.log.Info("control groups of earlier runs are removed", "removed", len(removed), "in_use", busy)
 	}
 }
 
@@ -189,7 +187,7 @@ func (p *daemon) close(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
 		if err := p.trace.Close(ctx); err != nil {
-			p.log.Warn("the last traces are not delivered", slog.String("error", err.Error()))
+			p.log.Warn("the last traces are not delivered", "error", err)
 		}
 	}
 	return errors.Join(errs...)

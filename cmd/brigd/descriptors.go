@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 
 	"brig/netns/egress"
 
@@ -27,7 +26,7 @@ func (p *daemon) descriptors() error {
 	c := p.c
 	if most := max(1, int(min(l.Cur, 1<<30)/8)); c.MaxConnections > most {
 		p.log.Warn("fewer connections are served than --max-connections allows, since a process may have so many files open",
-			slog.Int("max_connections", most), slog.Uint64("limit", l.Cur))
+			"max_connections", most, "limit", l.Cur)
 		c.MaxConnections = most
 	}
 	others := 2*c.MaxConnections + placeFDs*c.Places() + sandboxFDs*c.Engine.Sandboxes.Max + ownFDs

@@ -17,14 +17,7 @@ const maxLogged = 4096
 // control a terminal or begin a line. Attributes named like a secret are left out.
 func newLogger(w io.Writer, c *config.Config) *slog.Logger {
 	var level slog.Level
-	switch c.LogLevel {
-	case "debug":
-		level = slog.LevelDebug
-	case "warn":
-		level = slog.LevelWarn
-	case "error":
-		level = slog.LevelError
-	}
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // config.Parse takes no other word
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: harmless}
 	if c.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(w, o))

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/signal"
@@ -14,7 +16,6 @@ import (
 	"brig/cmd/brigd/internal/front"
 	"brig/cmd/brigd/internal/mcp"
 	"brig/internal/cli"
-	"brig/nsjail"
 )
 
 // tokenVar names the variable with the capability token of the client on stdin.
@@ -62,36 +63,24 @@ func mcpStdio(c *config.Config, std cli.Stdio) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer stop()
 	p, err := assemble(ctx, c, newLogger(std.Err, c))
+	if err == nil {
+		err = p.stdio(ctx, std)
+		err = cmp.Or(err, p.close(ctx))
+	}
 	if err != nil {
 		return fail(std, "mcp: "+err.Error())
 	}
-	code := p.stdio(ctx, std)
-	if err := p.close(ctx); err != nil {
-		return fail(std, "mcp: "+err.Error())
-	}
-	return code
+	return 0
 }
 
-func (p *daemon) stdio(ctx context.Context, std cli.Stdio) int {
-	caller := engine.Caller{Agent: p.c.Agent}
-	if bearer := os.Getenv(tokenVar); bearer != "" {
-		if err := os.Unsetenv(tokenVar); err != nil {
-			return fail(std, "mcp: "+err.Error())
-		}
-		if len(p.c.TokenKeys) == 0 {
-			return fail(std, "mcp: $"+tokenVar+" is set and nothing can check it; add --token-key FILE and --state-dir DIR")
-		}
-		var no *nsjail.Refusal
-		if caller, no = p.engine.Authenticate(bearer, time.Now()); no != nil {
-			return fail(std, "mcp: $"+tokenVar+": "+no.Error())
-		}
-		if p.c.Agent != "" && caller.Agent != p.c.Agent {
-			return fail(std, "mcp: --agent is another than the token's; leave it out")
-		}
+func (p *daemon) stdio(ctx context.Context, std cli.Stdio) error {
+	caller, err := p.local()
+	if err != nil {
+		return err
 	}
 	s, err := mcp.New(p.options(), p.c.Tools)
 	if err != nil {
-		return fail(std, "mcp: "+err.Error())
+		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -106,8 +95,28 @@ func (p *daemon) stdio(ctx context.Context, std cli.Stdio) int {
 	if cause := context.Cause(ctx); err == nil && errors.Is(cause, errLauncherGone) {
 		err = cause
 	}
-	if err != nil {
-		return fail(std, "mcp: "+err.Error())
+	return err
+}
+
+// local returns the caller on stdin, whom --agent or a token names.
+func (p *daemon) local() (engine.Caller, error) {
+	bearer := os.Getenv(tokenVar)
+	if bearer == "" {
+		return engine.Caller{Agent: p.c.Agent}, nil
 	}
-	return 0
+	if err := os.Unsetenv(tokenVar); err != nil {
+		return engine.Caller{}, err
+	}
+	if len(p.c.TokenKeys) == 0 {
+		return engine.Caller{}, errors.New("$" + tokenVar + " is set and nothing can check it; add --token-key FILE and " +
+			"--state-dir DIR")
+	}
+	caller, no := p.engine.Authenticate(bearer, time.Now())
+	if no != nil {
+		return caller, fmt.Errorf("$%s: %w", tokenVar, no)
+	}
+	if p.c.Agent != "" && caller.Agent != p.c.Agent {
+		return caller, errors.New("--agent is another than the token's; leave it out")
+	}
+	return caller, nil
 }

@@ -49,7 +49,7 @@ func runService(c *config.Config, std cli.Stdio, handler func(*service) (http.Ha
 	}
 	err = d.serve(signals, cancel)
 	if err = errors.Join(err, d.stop(ctx)); err != nil {
-		log.Error("the end is not in order", slog.String("error", err.Error()))
+		log.Error("the end is not in order", "error", err)
 		return cli.ExitUsage
 	}
 	log.Info("ended")
@@ -163,19 +163,18 @@ func (d *service) serve(signals <-chan os.Signal, cancel context.CancelCauseFunc
 	for _, l := range d.sockets.list {
 		go func() { failed <- d.server.Serve(l) }()
 	}
-	d.log.Info("ready", slog.Any("listen", d.sockets.names()), slog.String("version", version), slog.Int("pid",
-		os.Getpid()))
+	d.log.Info("ready", "listen", d.sockets.names(), "version", version, "pid", os.Getpid())
 	d.notify("READY=1\nSTATUS=ready")
 	var why error
 	select {
 	case s := <-signals:
-		d.log.Info("draining", slog.String("signal", s.String()), slog.Int("running", d.gate.Running()),
-			slog.Int("waiting", d.gate.Depth()))
+		d.log.Info("draining", "signal", s.String(), "running", d.gate.Running(), "waiting", d.gate.Depth())
 	case err := <-failed:
 		why = fmt.Errorf("a socket has failed: %w", err)
-		d.log.Error("draining", slog.String("error", why.Error()))
 	case why = <-d.launcher.gone:
-		d.log.Error("draining", slog.String("error", why.Error()))
+	}
+	if why != nil {
+		d.log.Error("draining", "error", why)
 	}
 	d.drain(signals, cancel)
 	return why
@@ -197,11 +196,11 @@ func (d *service) drain(signals <-chan os.Signal, cancel context.CancelCauseFunc
 		}
 	}()
 	if err := d.gate.Drain(ctx); err != nil {
-		d.log.Warn("runs are cancelled", slog.Int("running", d.gate.Running()), slog.String("cause", err.Error()))
+		d.log.Warn("runs are cancelled", "running", d.gate.Running(), "cause", err)
 	}
 	for _, end := range d.ended {
 		if err := end(); err != nil {
-			d.log.Warn("a session is not ended in order", slog.String("error", err.Error()))
+			d.log.Warn("a session is not ended in order", "error", err)
 		}
 	}
 	if d.gate.Running() > 0 {
@@ -219,7 +218,7 @@ func (d *service) stop(ctx context.Context) error {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
 		defer cancel()
 		if err := d.server.Shutdown(last); err != nil {
-			d.log.Warn("connections are cut off", slog.String("error", err.Error()))
+			d.log.Warn("connections are cut off", "error", err)
 			errs = append(errs, d.server.Close())
 		}
 	}
@@ -232,6 +231,6 @@ func (d *service) stop(ctx context.Context) error {
 // notify reports the state to a service manager.
 func (d *service) notify(state string) {
 	if err := listen.Notify(state); err != nil {
-		d.log.Warn("the service manager is not told", slog.String("error", err.Error()))
+		d.log.Warn("the service manager is not told", "error", err)
 	}
 }
