@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -52,10 +53,7 @@ func run(inv *invocation, std cli.Stdio) int {
 	runner, err := newRunner(inv)
 	if err != nil {
 		code := std.Fail(err.Error())
-		if err := out.write(failedResult(inv, err)); err != nil {
-			code = std.Fail(err.Error())
-		}
-		return code
+		return cmp.Or(deliver(out, failedResult(inv, err), nil, std), code)
 	}
 	c := runner.CommandSpec(context.Background(), inv.spec)
 	c.Stdin, c.Stdout, c.Stderr = std.In, std.Out, std.Err
@@ -80,13 +78,19 @@ func run(inv *invocation, std cli.Stdio) int {
 	if inv.json {
 		a = newAnswer(result, int64(c.Spec.Limits.Output), stdout.Bytes(), stderr.Bytes())
 	}
+	return cmp.Or(deliver(out, result, a, std), code)
+}
+
+// deliver writes the report to its files, and the answer of --json to stdout. The code is 0 if it could.
+func deliver(out report, result *nsjail.Result, a *answer, std cli.Stdio) (code int) {
 	if err := out.write(result); err != nil {
 		code = std.Fail(err.Error())
 	}
-	if inv.json {
-		if err := writeJSON(std.Out, a); err != nil {
-			code = std.Fail("cannot write the report to stdout: " + cli.Reason(err) + "; give it a reader or more room")
-		}
+	if a == nil {
+		return code
+	}
+	if err := writeJSON(std.Out, a); err != nil {
+		code = std.Fail("cannot write the report to stdout: " + cli.Reason(err) + "; give it a reader or more room")
 	}
 	return code
 }
@@ -96,17 +100,14 @@ func refuse(inv *invocation, line string, std cli.Stdio) {
 	where, detail, _ := strings.Cut(line, ": ")
 	r := failedResult(inv, &nsjail.Error{Fault: nsjail.FaultCaller, Op: where, Detail: detail})
 	out, err := openReport(inv, std)
-	if err == nil {
-		err = out.write(r)
-	}
 	if err != nil {
 		std.Fail(err.Error())
 	}
+	var a *answer
 	if inv.json {
-		if err := writeJSON(std.Out, newAnswer(r, 0, nil, nil)); err != nil {
-			std.Fail(err.Error())
-		}
+		a = newAnswer(r, 0, nil, nil)
 	}
+	deliver(out, r, a, std)
 }
 
 // newRunner uses the launcher that was forked before main, or for --systemd-scope a new one in the scope.

@@ -79,8 +79,8 @@ func TestExpand(t *testing.T) {
 // TestConfig compares what OCI runtimes get with testdata, less the filter, which TestFilterSection reads.
 func TestConfig(t *testing.T) {
 	for name, c := range map[string]object{
-		"config-root-full": config("/bundle/rootfs", invented(true).tree, strangers(), full),
-		"config-user":      config("/bundle/rootfs", invented(false).tree, single(1234, 1235), plain),
+		"config-root-full": config("/bundle/rootfs", invented(true).tree, identify(true, 0, 0), full),
+		"config-user":      config("/bundle/rootfs", invented(false).tree, identify(false, 1234, 1235), plain),
 	} {
 		t.Run(name, func(t *testing.T) {
 			delete(c["linux"].(object), "seccomp")
@@ -131,7 +131,7 @@ func TestFilterSection(t *testing.T) {
 	if err := json.Unmarshal(text, &section); err != nil {
 		t.Fatal(err)
 	}
-	if section.DefaultAction != "SCMP_ACT_ERRNO" || section.DefaultErrnoRet != 1 || len(section.Architectures) != 1 || section.Architectures[0] == "" {
+	if section.DefaultAction != "SCMP_ACT_ERRNO" || section.DefaultErrnoRet != 1 || len(section.Architectures) != 0 {
 		t.Errorf("default %s %d, architectures %q", section.DefaultAction, section.DefaultErrnoRet, section.Architectures)
 	}
 	families, namespaces := 0, false

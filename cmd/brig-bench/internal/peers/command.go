@@ -7,7 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -138,20 +138,14 @@ func lookPath(name string) (path string, err error) {
 	return "", err
 }
 
-// version returns the first number with a dot in what a program prints about itself.
+// number is a version: digits and dots at the beginning of a word, and what packagers add.
+var number = regexp.MustCompile(`(?:^|\s)v?(\d[^\s,]*)`)
+
+// version returns the first number in what a program prints about itself, and "" for none: it may still work.
 func version(env []string, argv ...string) string {
 	text, err := output(env, argv...)
-	if err != nil {
-		return "" // a tool without a version may still work
-	}
-	for _, word := range strings.Fields(text) {
-		word = strings.TrimSuffix(strings.TrimPrefix(word, "v"), ",")
-		if strings.Contains(word, ".") && word[0] >= '0' && word[0] <= '9' {
-			return word
-		}
-		if n, err := strconv.Atoi(word); err == nil {
-			return strconv.Itoa(n) // systemd has whole ones
-		}
+	if found := number.FindStringSubmatch(text); found != nil && err == nil {
+		return found[1]
 	}
 	return ""
 }

@@ -20,26 +20,23 @@ type object = map[string]any
 // stranger is the host's uid and gid of a payload of root's: one that no account has.
 const stranger = 64201
 
-// identity is who a payload is, inside and outside its user namespace.
+// identity is who a payload is: its uid inside, and the maps of its user namespace.
 type identity struct {
-	UID        int      // inside
-	UIDs, GIDs []object // the maps
+	UID        int
+	UIDs, GIDs []object
 }
 
-func idMap(inside, outside int) object {
-	return object{"containerID": inside, "hostID": outside, "size": 1}
-}
-
-// single maps the caller to the root of the namespace: all that a caller without subordinate ids may map, and these
-// runtimes want a root.
-func single(uid, gid int) identity {
-	return identity{UIDs: []object{idMap(0, uid)}, GIDs: []object{idMap(0, gid)}}
-}
-
-// strangers map the namespace's root and its user to ids of the host that no account has.
-func strangers() identity {
-	ids := []object{idMap(0, stranger-1), idMap(1000, stranger)}
-	return identity{UID: 1000, UIDs: ids, GIDs: ids}
+// identify maps the payload of root's to ids of the host that no account has. A caller without subordinate ids may map
+// only itself, to the root that these runtimes want.
+func identify(root bool, uid, gid int) identity {
+	idMap := func(inside, outside int) object {
+		return object{"containerID": inside, "hostID": outside, "size": 1}
+	}
+	if root {
+		ids := []object{idMap(0, stranger-1), idMap(1000, stranger)}
+		return identity{1000, ids, ids}
+	}
+	return identity{0, []object{idMap(0, uid)}, []object{idMap(0, gid)}}
 }
 
 // config is the jail as an OCI runtime reads it. The runtime chooses the control group, by the container's name.
@@ -92,14 +89,11 @@ func mounts(t tree, show string) (all []object) {
 	return all
 }
 
-// architectures are Go's names and those of Docker's profiles.
-var architectures = map[string]string{
-	"amd64": "X86_64", "arm64": "AARCH64", "riscv64": "RISCV64", "s390x": "S390X", "ppc64le": "PPC64LE"}
-
-// filterSection is brig's default filter as the specification writes it: for the native architecture alone, as brig's.
+// filterSection is brig's default filter as the specification writes it. Without a list of architectures it is for the
+// native one alone, as brig's.
 func filterSection() *seccomp.Profile {
 	p := seccomp.Default()
-	p.ArchMap, p.Architectures = nil, []string{"SCMP_ARCH_" + architectures[runtime.GOARCH]}
+	p.ArchMap = nil
 	p.Syscalls = slices.DeleteFunc(p.Syscalls, func(s seccomp.Syscall) bool { return !applies(s) })
 	for i := range p.Syscalls {
 		s := &p.Syscalls[i]
@@ -142,10 +136,7 @@ func (h *Host) bundle(tool string, j Job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	who := single(os.Geteuid(), os.Getegid())
-	if h.Root {
-		who = strangers()
-	}
+	who := identify(h.Root, os.Geteuid(), os.Getegid())
 	root := filepath.Join(dir, "rootfs")
 	err = errors.Join(os.Chmod(dir, 0o755), h.tree.write(root))
 	if j.Show != "" { // a mount point
