@@ -1,7 +1,7 @@
 // Command brig-bench compares, on this machine, what it costs to isolate a command: with brig, as a program and as a
 // library, and with the other tools that are installed, each making the same jail as far as it can.
 //
-//	brig-bench [--quick] [--only ID,ID] [--rounds N] [--json FILE] [--html FILE] [--brig PATH] | --list
+//	brig-bench [--quick] [--only ID,ID] [--rounds N] [--json FILE] [--html FILE] [--brig PATH]
 package main
 
 import (

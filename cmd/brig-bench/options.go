@@ -15,10 +15,10 @@ import (
 
 // options are the parsed command line.
 type options struct {
-	quick, list, help bool
-	rounds            int
-	only, tools       []string
-	json, html, brig  string
+	quick, help      bool
+	rounds           int
+	only, tools      []string
+	json, html, brig string
 }
 
 // usage is what --help prints.
@@ -26,14 +26,13 @@ const usage = `brig-bench compares what isolating a command costs, on this machi
 
   make bench                      all of it, a quarter of an hour or more; make bench-deps installs the others
   brig-bench --quick              the whole run in about a minute, with wider intervals
-  brig-bench --only start,memory  some measurements; --list names them
+  brig-bench --only start,mounts  some measurements; --only help lists them
   brig-bench --html report.html --json report.json
 
   --quick        fewer and shorter rounds
   --tools A,B    compare with these only, by the beginning of their names: bubblewrap,runc
   --rounds N     so many rounds of each measurement, whatever they take
   --only ID,ID   these measurements only
-  --list         list the measurements and the tools
   --json FILE    write the results as JSON; - is standard output
   --html FILE    write the results as one page with charts
   --brig PATH    the brig program; default: brig beside this one
@@ -50,7 +49,6 @@ func parse(args []string) (o options, err error) {
 		}
 	}
 	f.BoolVar(&o.quick, "quick", false, "")
-	f.BoolVar(&o.list, "list", false, "")
 	f.IntVar(&o.rounds, "rounds", 0, "")
 	f.Func("only", "", list(&o.only))
 	f.Func("tools", "", list(&o.tools))

@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !o.quick || o.rounds != 3 || !slices.Equal(o.only, []string{"start", "throughput"}) || !slices.Equal(o.tools, []string{"runc"}) ||
-		o.json != "-" || o.html != "x.html" || o.brig != brig || o.list {
+		o.json != "-" || o.html != "x.html" || o.brig != brig {
 		t.Errorf("%+v", o)
 	}
 	if o, err := parse([]string{"--help"}); err != nil || !o.help {
@@ -59,7 +59,7 @@ func TestParseRefuses(t *testing.T) {
 
 // The usage names every flag that is parsed.
 func TestUsage(t *testing.T) {
-	for _, flag := range []string{"quick", "tools", "rounds", "only", "list", "json", "html", "brig"} {
+	for _, flag := range []string{"quick", "tools", "rounds", "only", "json", "html", "brig"} {
 		if !strings.Contains(usage, "  --"+flag) {
 			t.Errorf("--%s is not explained", flag)
 		}

@@ -71,12 +71,7 @@ func run(ctx context.Context, o options, files outputs) (err error) {
 		found.Tools = append(found.Tools, r.Info)
 	}
 	line("")
-	if o.list {
-		for _, d := range measure.Dimensions() {
-			fmt.Printf("%-16s %s\n", d.ID, d.Title)
-		}
-	}
-	if err := report.Head(files.text, found); err != nil || o.list {
+	if err := report.Head(files.text, found); err != nil {
 		return err
 	}
 	for _, d := range measure.Dimensions() {
