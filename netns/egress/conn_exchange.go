@@ -21,7 +21,7 @@ const bodyGrace = time.Second
 func (w *web) forward(req *wire.Request) bool {
 	for {
 		if failed := w.connect(); failed != nil {
-			return w.unconnected(failed.reason)
+			return w.fail(failed.reason)
 		}
 		again := w.used && req.Body.Kind == wire.None && slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, req.Method)
 		keep, err := w.exchange(req, again)
@@ -30,19 +30,6 @@ func (w *web) forward(req *wire.Request) bool {
 		}
 		w.drop() // the server closed it between two requests: retry once on a new connection
 	}
-}
-
-// unconnected ends a request for which there is no connection to the server.
-func (w *web) unconnected(r Reason) bool {
-	switch {
-	case r == policy.ReasonClosed:
-		return w.abort(VerdictError, r)
-	case verdictOf(r) == VerdictDeny:
-		return w.refuse(403, r, w.target())
-	case r == policy.ReasonConnectTimeout:
-		return w.refuse(504, r, w.target())
-	}
-	return w.refuse(502, r, w.target())
 }
 
 // upload is the copying of a request's body.
@@ -152,15 +139,24 @@ func (w *web) blame(err, body error) bool {
 
 // unanswered ends a request without a proper response.
 func (w *web) unanswered(err error) bool {
-	switch r := w.k.ended(err); {
+	r := w.k.ended(err)
+	if r == policy.ReasonNone && w.k.f.received.Load() == w.r {
+		r = policy.ReasonProtocol
+	}
+	return w.fail(r)
+}
+
+// fail ends a request for which the server has no connection or no proper response.
+func (w *web) fail(r Reason) bool {
+	switch {
 	case r == policy.ReasonClosed, w.k.f.received.Load() != w.r:
 		return w.abort(VerdictError, r)
-	case r == policy.ReasonIdleTimeout:
+	case r == policy.ReasonConnectTimeout, r == policy.ReasonIdleTimeout:
 		return w.refuse(504, r, w.target())
-	case r == policy.ReasonMaxBytes:
-		return w.refuse(403, r, w.target())
+	case r == policy.ReasonProtocol, verdictOf(r) == VerdictError:
+		return w.refuse(502, r, w.target())
 	}
-	return w.refuse(502, policy.ReasonProtocol, w.target())
+	return w.refuse(403, r, w.target())
 }
 
 // finish relays the body of the final response, or everything after an upgrade.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -129,7 +130,7 @@ type asked struct {
 
 type askedName struct {
 	at    time.Time
-	types [3]uint16 // asked for in this attempt
+	types []uint16 // asked for in this attempt, at most 3
 }
 
 // first reports whether a query begins an attempt. A type that was already asked for begins a new one.
@@ -137,21 +138,14 @@ func (a *asked) first(name string, kind uint16, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	e, known := a.names[name]
-	if known && now.Sub(e.at) < askedFor {
-		for i, t := range e.types {
-			if t == kind {
-				break
-			}
-			if t == 0 {
-				e.types[i] = kind
-				a.names[name] = e
-				return false
-			}
-		}
+	if known && now.Sub(e.at) < askedFor && len(e.types) < 3 && !slices.Contains(e.types, kind) {
+		e.types = append(e.types, kind)
+		a.names[name] = e
+		return false
 	}
 	if !known && len(a.names) >= askedNames {
 		clear(a.names)
 	}
-	a.names[name] = askedName{now, [3]uint16{kind}}
+	a.names[name] = askedName{now, []uint16{kind}}
 	return true
 }

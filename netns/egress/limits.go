@@ -76,10 +76,7 @@ func (l *limits) name(name string, d *policy.Decision) Reason {
 func (l *limits) leave() { l.open.Add(-1) }
 
 // quota is a consumable number of bytes. A nil quota is unlimited.
-type quota struct {
-	left atomic.Int64
-	held atomic.Int64 // taken in advance: some of it may be returned
-}
+type quota struct{ left atomic.Int64 }
 
 // newQuota returns a quota of n bytes; 0: nil.
 func newQuota(n int64) *quota {
@@ -115,16 +112,7 @@ func (q *quota) give(n int64) {
 	}
 }
 
-// hold counts n more bytes as taken in advance; a negative n counts fewer.
-func (q *quota) hold(n int64) {
-	if q != nil {
-		q.held.Add(n)
-	}
-}
-
 func (q *quota) spent() bool { return q != nil && q.left.Load() <= 0 }
-
-func (q *quota) lent() bool { return q != nil && q.held.Load() > 0 }
 
 // bucket is a token bucket. A nil bucket has no bound.
 type bucket struct {

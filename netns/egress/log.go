@@ -28,9 +28,9 @@ type journal struct {
 
 	mu      sync.Mutex
 	sum     *Summary
-	folds   map[Event]*tally
-	floods  map[floodKey]*Event
-	second  time.Time // begin of the second that lines counts
+	folds   map[Event]*tally // by what their lines have in common
+	floods  map[Event]Event  // by verdict and reason, and the host of allowed ones
+	second  time.Time        // begin of the second that lines counts
 	lines   map[bool]int
 	bytes   int         // of the lines of that second
 	armed   *time.Timer // calls sweep for folds and floods; nil if there are none
@@ -39,23 +39,15 @@ type journal struct {
 	written chan struct{} // closed when the writer has ended
 }
 
-// tally counts equal refused events since a time.
+// tally counts equal refused events since a time. From foldAfter on they have no line yet.
 type tally struct {
-	since  time.Time
-	seen   int
-	folded int
-}
-
-// floodKey is the part of an event that a flood line keeps. The host is kept for allowed events only.
-type floodKey struct {
-	verdict Verdict
-	reason  Reason
-	name    string
+	since time.Time
+	seen  int
 }
 
 func newJournal(jail string, out io.Writer) *journal {
 	j := &journal{jail: jail, out: out, now: time.Now, patience: logPatience, sum: newSummary(),
-		folds: map[Event]*tally{}, floods: map[floodKey]*Event{}, lines: map[bool]int{},
+		folds: map[Event]*tally{}, floods: map[Event]Event{}, lines: map[bool]int{},
 		queue: make(chan []byte, linesQueued), written: make(chan struct{})}
 	go j.write()
 	return j
@@ -93,49 +85,42 @@ func (j *journal) add(e Event) {
 	e.clean()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e.Time = j.now().UTC().Truncate(time.Microsecond)
-	if j.closed { // the writer has ended
+	e.Time = j.stamp()
+	allowed := e.Verdict == VerdictAllow
+	switch {
+	case j.closed: // the writer has ended
 		j.sum.count(&e)
 		j.sum.LinesDropped++
-		return
-	}
-	if e.Verdict == VerdictAllow || !j.foldIn(e) {
-		j.emit(e)
+	case !allowed && j.foldIn(e):
+		j.sum.count(&e)
+	case j.room(allowed):
+		j.sum.count(&e)
+		j.enqueue(&e)
+	default:
+		j.flood(e)
 	}
 }
 
+// stamp returns the time of a line.
+func (j *journal) stamp() time.Time { return j.now().UTC().Truncate(time.Microsecond) }
+
 // foldIn counts a refused event among equal ones and reports whether it needs no line.
 func (j *journal) foldIn(e Event) bool {
-	key := e
-	key.Time, key.DurationMS, key.Sent, key.Received = time.Time{}, 0, 0, 0
 	if e.Sent != 0 || e.Received != 0 {
 		return false // a failure that moved bytes has its line
 	}
-	f := j.folds[key]
+	e.Time, e.DurationMS = time.Time{}, 0
+	f := j.folds[e]
 	if f == nil {
 		if len(j.folds) >= foldKeys {
 			return false
 		}
 		f = &tally{since: j.now()}
-		j.folds[key] = f
+		j.folds[e] = f
 		j.arm()
 	}
-	if f.seen++; f.seen <= foldAfter {
-		return false
-	}
-	f.folded++
-	j.sum.count(&e)
-	return true
-}
-
-// emit counts an event and queues its line, or adds it to the flood line if there is no room.
-func (j *journal) emit(e Event) {
-	if !j.room(e.Verdict == VerdictAllow) {
-		j.flood(e)
-		return
-	}
-	j.sum.count(&e)
-	j.enqueue(&e)
+	f.seen++
+	return f.seen > foldAfter
 }
 
 // room reports whether this second and the queue have room for a line.
@@ -155,42 +140,32 @@ func (j *journal) room(allowed bool) bool {
 	return true
 }
 
+// flood counts an event for which there is no room.
 func (j *journal) flood(e Event) {
-	k := floodKey{verdict: e.Verdict, reason: e.Reason}
+	key := Event{Jail: j.jail, Kind: KindFlood, Verdict: e.Verdict, Reason: e.Reason}
 	if e.Verdict == VerdictAllow && len(j.floods) < floodKeys {
-		k.name = e.Name
+		key.Name = e.Name
 	}
-	f := j.floods[k]
-	if f == nil {
-		f = &Event{Jail: j.jail, Kind: KindFlood, Verdict: k.verdict, Reason: k.reason, Name: k.name}
-		j.floods[k] = f
-		j.arm()
-	}
-	one := *f
-	one.Repeated, one.Sent, one.Received = e.weight(), e.Sent, e.Received
+	one, f := key, j.floods[key]
+	one.Repeated, one.Sent, one.Received = 1, e.Sent, e.Received
 	j.sum.count(&one)
-	f.Repeated, f.Sent, f.Received = f.Repeated+one.Repeated, f.Sent+e.Sent, f.Received+e.Received
+	one.Repeated, one.Sent, one.Received = f.Repeated+1, f.Sent+e.Sent, f.Received+e.Received
+	j.floods[key] = one
+	j.arm()
 }
 
 // enqueue passes the line of a counted event to the writer. It returns false if the queue is full.
 func (j *journal) enqueue(e *Event) bool {
-	if j.out == nil {
-		j.sum.remember(e)
-		return true
-	}
-	line, err := e.line()
-	if err == nil {
+	if j.out != nil {
+		line := e.line()
 		select {
 		case j.queue <- line:
 			j.bytes += len(line)
-			j.sum.remember(e)
-			return true
 		default:
 			return false
 		}
 	}
-	j.sum.LinesDropped++
-	j.sum.LogError = printable(err.Error(), 256)
+	j.sum.remember(e)
 	return true
 }
 
@@ -214,27 +189,28 @@ func (j *journal) sweep() {
 	}
 }
 
-// flush writes the lines of floods and of events folded for a second; if all is set, it writes all of them.
+// flush writes the lines of floods and of events folded for a second; if all is set, it writes all of them. What finds
+// the queue full is left for the next call.
 func (j *journal) flush(all bool) {
 	now := j.now()
 	for key, f := range j.folds {
 		if !all && now.Sub(f.since) < time.Second {
 			continue
 		}
-		if f.folded > 0 {
-			e := key
-			e.Time, e.Repeated = now.UTC().Truncate(time.Microsecond), f.folded
-			if !j.enqueue(&e) {
-				continue // the queue is full: next second
-			}
-			f.since, f.seen, f.folded = now, foldAfter, 0 // continues to fold
+		e := key
+		e.Time, e.Repeated = j.stamp(), f.seen-foldAfter
+		if e.Repeated > 0 && !j.enqueue(&e) {
 			continue
 		}
-		delete(j.folds, key)
+		if all || e.Repeated <= 0 {
+			delete(j.folds, key)
+			continue
+		}
+		f.since, f.seen = now, foldAfter // continues to fold
 	}
 	for key, f := range j.floods {
-		f.Time = now.UTC().Truncate(time.Microsecond)
-		if j.enqueue(f) {
+		f.Time = j.stamp()
+		if j.enqueue(&f) {
 			delete(j.floods, key)
 		}
 	}
@@ -254,11 +230,6 @@ func (j *journal) close() {
 	for again := true; again; {
 		j.mu.Lock()
 		j.flush(true)
-		for key, f := range j.folds {
-			if f.folded == 0 {
-				delete(j.folds, key)
-			}
-		}
 		again = len(j.folds)+len(j.floods) > 0 && time.Now().Before(deadline)
 		j.mu.Unlock()
 		if again {

@@ -166,8 +166,8 @@ func TestLongestLine(t *testing.T) {
 		*s = strings.Repeat("\x01\"\\", 10000)
 	}
 	e.clean()
-	if line, err := e.line(); err != nil || len(line) > MaxLine {
-		t.Errorf("%d bytes, %v", len(line), err)
+	if line := e.line(); len(line) == 0 || len(line) > MaxLine {
+		t.Errorf("%d bytes", len(line))
 	}
 }
 

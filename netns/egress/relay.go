@@ -14,9 +14,8 @@ import (
 
 const (
 	copyBuffer  = 16 << 10               // for copies in user space; held only while it contains data
-	spliceAfter = 128 << 10              // longer transfers continue with splice(2)
+	spliceAfter = 128 << 10              // longer transfers without limits continue with splice(2)
 	spliceSlice = 250 * time.Millisecond // how often the counters are updated
-	spliceQuota = 256 << 10              // taken in advance if there is a quota
 	noLimit     = 1 << 62
 )
 
@@ -62,21 +61,6 @@ func (f *flow) give(n int64) {
 	f.lim.bytes.give(n)
 }
 
-func (f *flow) hold(n int64) {
-	f.own.hold(n)
-	f.lim.bytes.hold(n)
-}
-
-// takeAll is like take, but waits for bytes that a splice may return.
-func (f *flow) takeAll(n int64) int64 {
-	k := f.take(n)
-	for k < n && f.ctx.Err() == nil && (f.own.lent() || f.lim.bytes.lent()) {
-		time.Sleep(spliceSlice / 50)
-		k += f.take(n - k)
-	}
-	return k
-}
-
 // pace waits for the time that n bytes take at the bandwidth.
 func (f *flow) pace(n int) error {
 	f.touch()
@@ -98,7 +82,7 @@ func (f *flow) pace(n int) error {
 
 // write sends as much of b as the quotas allow, and counts the bytes.
 func (f *flow) write(dst *side, b []byte) error {
-	k := f.takeAll(int64(len(b)))
+	k := f.take(int64(len(b)))
 	if k == 0 && len(b) > 0 {
 		return errMaxBytes
 	}
@@ -125,19 +109,14 @@ func (f *flow) copy(dst, src *side, limit int64) (n int64, err error) {
 		return 0, err
 	}
 	s := &source{side: src, raw: raw, max: f.lim.bandwidth.chunk()}
-	fill := s.fill
+	fill, unlimited := s.fill, f.own == nil && f.lim.bytes == nil && f.lim.bandwidth == nil
 	for n < limit {
-		if n >= spliceAfter && f.lim.bandwidth == nil {
-			if err = s.await(readable); err != nil {
-				return n, err
-			}
-			k, done, handled, err := f.splice(dst, src.c, limit-n)
+		if n >= spliceAfter && unlimited {
+			k, done, err := f.splice(dst, s, limit-n)
 			if n += k; err != nil || done {
 				return n, err
 			}
-			if handled {
-				continue
-			}
+			continue
 		}
 		s.max = int(min(int64(s.max), limit-n))
 		if err = s.await(fill); err == nil && s.err != nil {
@@ -156,39 +135,28 @@ func (f *flow) copy(dst, src *side, limit int64) (n int64, err error) {
 	return n, nil
 }
 
-// splice copies in the kernel for at most spliceSlice. done means that src has ended; handled is false if the quota is
-// nearly exhausted.
-func (f *flow) splice(dst *side, src *net.TCPConn, limit int64) (n int64, done, handled bool, err error) {
-	if f.own != nil || f.lim.bytes != nil {
-		want := min(limit, spliceQuota)
-		got := f.take(want)
-		f.hold(got)
-		defer func() {
-			f.give(got - n)
-			f.hold(-got)
-		}()
-		if got < min(want, copyBuffer) {
-			return 0, false, false, nil // the copy in user space counts each byte
-		}
-		limit = got
+// splice waits for src and copies in the kernel for at most spliceSlice. done means that src has ended.
+func (f *flow) splice(dst *side, src *source, limit int64) (n int64, done bool, err error) {
+	if err := src.await(readable); err != nil {
+		return 0, false, err
 	}
 	now := time.Now()
 	giveUp := now.Add(spliceSlice + f.idle)
-	if err := errors.Join(src.SetReadDeadline(now.Add(spliceSlice)), dst.c.SetWriteDeadline(giveUp)); err != nil {
-		return 0, false, true, err
+	if err := errors.Join(src.c.SetReadDeadline(now.Add(spliceSlice)), dst.c.SetWriteDeadline(giveUp)); err != nil {
+		return 0, false, err
 	}
-	n, err = dst.c.ReadFrom(&io.LimitedReader{R: src, N: limit})
+	n, err = dst.c.ReadFrom(&io.LimitedReader{R: src.c, N: limit})
 	dst.count.Add(n)
 	if n > 0 {
 		f.touch()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		if time.Now().Before(giveUp) {
-			return n, false, true, nil
+			return n, false, nil
 		}
 		err = errIdle // the receiver reads nothing, and the bytes in the pipe are lost
 	}
-	return n, err == nil && n < limit, true, err
+	return n, err == nil && n < limit, err
 }
 
 // pipe relays both directions until both have ended or one has failed. It forwards the end of one direction as a

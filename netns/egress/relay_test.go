@@ -151,8 +151,8 @@ func TestCloseLeavesNoGoroutines(t *testing.T) {
 	r.s.Serve(Sockets{TCP: []*net.TCPListener{listenTCP(t)}}) // too late: closes it
 }
 
-// What a splice has taken in advance is no reason to end the other direction: the bound is exact.
-func TestQuotaWhileSpliced(t *testing.T) {
+// The bound of a connection is exact, for both directions together.
+func TestQuotaIsExact(t *testing.T) {
 	const bound, down = 600 << 10, 500 << 10
 	r := newRig(t, Policy{Allow: rules("tcp://a.test:5000"), MaxConnectionBytes: bound}).serve()
 	r.server("a.test", 5000, func(c *net.TCPConn) {
