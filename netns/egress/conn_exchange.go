@@ -2,7 +2,6 @@ package egress
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"slices"
@@ -16,6 +15,9 @@ import (
 // bodyGrace bounds the wait for an answer after the request's body has failed, and for the rest of a body after the
 // answer.
 const bodyGrace = time.Second
+
+// responses are readers of responses, held only while a request waits for its own.
+var responses = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, copyBuffer) }}
 
 // forward sends an allowed request and relays its responses.
 func (w *web) forward(req *wire.Request) bool {
@@ -83,6 +85,15 @@ func (w *web) wait(u *upload, grace time.Duration) bool {
 // exchange sends a request and relays the responses to it. It returns an error only if again is set and no response has
 // arrived.
 func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
+	w.upbr = responses.Get().(*bufio.Reader)
+	w.upbr.Reset(w.up)
+	defer func() {
+		if w.upbr.Buffered() > 0 {
+			w.drop() // the server has sent more than its answer
+		}
+		w.upbr.Reset(nil)
+		responses.Put(w.upbr)
+	}()
 	w.k.s.whole(w.up.c, false)
 	if _, err := w.up.Write(req.Head); err != nil {
 		if again && w.k.ended(err) == policy.ReasonNone {
@@ -219,9 +230,6 @@ func (w *web) body(dst, src *side, br *bufio.Reader, fr wire.Framing) error {
 	case wire.None:
 		return nil
 	case wire.Chunked:
-		if src == w.up && br.Buffered() >= webBuffer*3/4 {
-			return w.bulk(dst, br)
-		}
 		return wire.CopyChunks(dst, br)
 	case wire.UntilClose:
 		left = noLimit
@@ -240,28 +248,6 @@ func (w *web) body(dst, src *side, br *bufio.Reader, fr wire.Framing) error {
 	n, err := w.k.f.copy(dst, src, left)
 	if err == nil && n < left && fr.Kind == wire.Length {
 		err = io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-var bulkReaders = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, copyBuffer) }}
-
-// bulk copies a chunked response that arrives fast, with a larger buffer than for slow streams.
-func (w *web) bulk(dst *side, br *bufio.Reader) error {
-	held, err := br.Peek(br.Buffered())
-	if err != nil {
-		return err
-	}
-	big := bulkReaders.Get().(*bufio.Reader)
-	big.Reset(io.MultiReader(bytes.NewReader(held), w.up))
-	err = wire.CopyChunks(dst, big)
-	if big.Buffered() > 0 {
-		w.spent = true // unrequested bytes: connect must not reuse the connection
-	}
-	big.Reset(nil)
-	bulkReaders.Put(big)
-	if err == nil {
-		_, err = br.Discard(len(held))
 	}
 	return err
 }

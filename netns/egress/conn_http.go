@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	webBuffer   = 4 << 10     // of each side's reader
+	webBuffer   = 4 << 10     // of the payload's reader
 	refusalTime = time.Second // for a request that is refused anyway
 	maxInterim  = 16          // 1xx responses to one request
 	lingerTime  = time.Second
@@ -24,12 +24,11 @@ type web struct {
 	k     *conn
 	in    *side // the payload
 	br    *bufio.Reader
-	up    *side // the server; nil: not connected
-	upbr  *bufio.Reader
+	up    *side            // the server; nil: not connected
+	upbr  *bufio.Reader    // during an exchange
 	list  []netip.AddrPort // the vetted addresses, resolved once
 	at    string           // the address that was dialled
 	used  bool             // the server has answered on this connection
-	spent bool             // the server has sent more than its answer
 	begin time.Time
 	s, r  int64 // bytes sent and received before this request
 }
@@ -58,7 +57,7 @@ func (k *conn) serveHTTP() {
 func (w *web) drop() {
 	if w.up != nil {
 		w.k.s.untrack(w.up.c)
-		w.up, w.upbr, w.used, w.spent = nil, nil, false, false
+		w.up, w.used = nil, false
 	}
 }
 
@@ -188,7 +187,7 @@ func (w *web) check(req *wire.Request) Reason {
 
 // connect connects to the server, or reuses the connection of the last request if it is still open.
 func (w *web) connect() *failure {
-	if w.up != nil && (w.spent || w.upbr.Buffered() > 0 || w.up.readable()) {
+	if w.up != nil && w.up.readable() {
 		w.drop() // ended, or has unrequested bytes
 	}
 	if w.up != nil {
@@ -205,6 +204,5 @@ func (w *web) connect() *failure {
 	}
 	w.at = w.k.e.Address
 	w.up = w.k.f.side(up, &w.k.f.sent)
-	w.upbr = bufio.NewReaderSize(w.up, webBuffer)
 	return nil
 }
