@@ -20,7 +20,6 @@ const (
 	metaL4Proto              = 16         // NFT_META_L4PROTO
 	cmpEq, cmpNeq            = 0, 1
 	baseNetwork, baseTransp  = 1, 2 // NFT_PAYLOAD_*_HEADER
-	nested                   = unix.NLA_F_NESTED
 )
 
 // redirect adds an nftables rule to the namespace that redirects each new TCP connection to the catch-all listener,
@@ -49,23 +48,20 @@ var (
 
 // table returns the messages for a table of one family with one chain and one rule.
 func table(family uint8, not ...match) []message {
-	name := nl.NewRtAttr(unix.NFTA_TABLE_NAME, nl.ZeroTerminated("brig"))
-	hook := nl.NewRtAttr(unix.NFTA_CHAIN_HOOK|nested, nil)
-	hook.AddRtAttr(unix.NFTA_HOOK_HOOKNUM, nl.BEUint32Attr(nfInetLocalOut))
+	name := word(unix.NFTA_TABLE_NAME, "brig")
 	priority := int32(nfPriorityDNAT)
-	hook.AddRtAttr(unix.NFTA_HOOK_PRIORITY, nl.BEUint32Attr(uint32(priority)))
-	rule := nl.NewRtAttr(unix.NFTA_RULE_EXPRESSIONS|nested, nil)
-	expression(rule, "meta", number(unix.NFTA_META_DREG, reg1), number(unix.NFTA_META_KEY, metaL4Proto))
-	compare(rule, cmpEq, []byte{unix.IPPROTO_TCP})
+	hook := nest(unix.NFTA_CHAIN_HOOK, number(unix.NFTA_HOOK_HOOKNUM, nfInetLocalOut),
+		number(unix.NFTA_HOOK_PRIORITY, uint32(priority)))
+	rule := []*nl.RtAttr{
+		expression("meta", number(unix.NFTA_META_DREG, reg1), number(unix.NFTA_META_KEY, metaL4Proto)),
+		compare(cmpEq, []byte{unix.IPPROTO_TCP})}
 	for _, m := range not {
-		load(rule, baseNetwork, m.offset, len(m.bytes))
-		compare(rule, cmpNeq, m.bytes)
+		rule = append(rule, load(baseNetwork, m.offset, len(m.bytes)), compare(cmpNeq, m.bytes))
 	}
-	load(rule, baseTransp, 2, 2)
-	compare(rule, cmpNeq, []byte{0, 53})
-	expression(rule, "immediate", number(unix.NFTA_IMMEDIATE_DREG, reg1),
-		value(unix.NFTA_IMMEDIATE_DATA, binary.BigEndian.AppendUint16(nil, CatchAllPort)))
-	expression(rule, "redir", number(unix.NFTA_REDIR_REG_PROTO_MIN, reg1))
+	rule = append(rule, load(baseTransp, 2, 2), compare(cmpNeq, []byte{0, 53}),
+		expression("immediate", number(unix.NFTA_IMMEDIATE_DREG, reg1),
+			value(unix.NFTA_IMMEDIATE_DATA, binary.BigEndian.AppendUint16(nil, CatchAllPort))),
+		expression("redir", number(unix.NFTA_REDIR_REG_PROTO_MIN, reg1)))
 	ip := "ip"
 	if family == nfProtoIPv6 {
 		ip = "ip6"
@@ -75,12 +71,11 @@ func table(family uint8, not ...match) []message {
 	return []message{
 		nftMessage(unix.NFT_MSG_NEWTABLE, family, "add table "+ip+" brig", name),
 		nftMessage(unix.NFT_MSG_NEWCHAIN, family, "add chain "+ip+" brig out {type nat hook output priority dstnat;}",
-			nl.NewRtAttr(unix.NFTA_CHAIN_TABLE, nl.ZeroTerminated("brig")),
-			nl.NewRtAttr(unix.NFTA_CHAIN_NAME, nl.ZeroTerminated("out")),
-			hook, nl.NewRtAttr(unix.NFTA_CHAIN_TYPE, nl.ZeroTerminated("nat"))),
+			word(unix.NFTA_CHAIN_TABLE, "brig"), word(unix.NFTA_CHAIN_NAME, "out"), hook,
+			word(unix.NFTA_CHAIN_TYPE, "nat")),
 		nftMessage(unix.NFT_MSG_NEWRULE, family, text,
-			nl.NewRtAttr(unix.NFTA_RULE_TABLE, nl.ZeroTerminated("brig")),
-			nl.NewRtAttr(unix.NFTA_RULE_CHAIN, nl.ZeroTerminated("out")), rule),
+			word(unix.NFTA_RULE_TABLE, "brig"), word(unix.NFTA_RULE_CHAIN, "out"),
+			nest(unix.NFTA_RULE_EXPRESSIONS, rule...)),
 	}
 }
 
@@ -100,32 +95,33 @@ func batch(kind int, text string) message {
 	return newMessage(kind, 0, text, false, subsystem)
 }
 
-// expression appends an expression to a rule.
-func expression(rule *nl.RtAttr, name string, data ...*nl.RtAttr) {
-	e := rule.AddRtAttr(unix.NFTA_LIST_ELEM|nested, nil)
-	e.AddRtAttr(unix.NFTA_EXPR_NAME, nl.ZeroTerminated(name))
-	d := e.AddRtAttr(unix.NFTA_EXPR_DATA|nested, nil)
-	for _, a := range data {
-		d.AddChild(a)
-	}
+// expression returns an expression of a rule.
+func expression(name string, data ...*nl.RtAttr) *nl.RtAttr {
+	return nest(unix.NFTA_LIST_ELEM, word(unix.NFTA_EXPR_NAME, name), nest(unix.NFTA_EXPR_DATA, data...))
 }
 
 // load reads bytes of a header into the register. compare ends the rule unless they are equal, or with cmpNeq unless
 // they differ.
-func load(rule *nl.RtAttr, base uint32, offset, n int) {
-	expression(rule, "payload", number(unix.NFTA_PAYLOAD_DREG, reg1), number(unix.NFTA_PAYLOAD_BASE, base),
+func load(base uint32, offset, n int) *nl.RtAttr {
+	return expression("payload", number(unix.NFTA_PAYLOAD_DREG, reg1), number(unix.NFTA_PAYLOAD_BASE, base),
 		number(unix.NFTA_PAYLOAD_OFFSET, uint32(offset)), number(unix.NFTA_PAYLOAD_LEN, uint32(n)))
 }
 
-func compare(rule *nl.RtAttr, op uint32, bytes []byte) {
-	expression(rule, "cmp", number(unix.NFTA_CMP_SREG, reg1), number(unix.NFTA_CMP_OP, op),
+func compare(op uint32, bytes []byte) *nl.RtAttr {
+	return expression("cmp", number(unix.NFTA_CMP_SREG, reg1), number(unix.NFTA_CMP_OP, op),
 		value(unix.NFTA_CMP_DATA, bytes))
 }
 
 func number(kind int, v uint32) *nl.RtAttr { return nl.NewRtAttr(kind, nl.BEUint32Attr(v)) }
 
-func value(kind int, b []byte) *nl.RtAttr {
-	a := nl.NewRtAttr(kind|nested, nil)
-	a.AddRtAttr(unix.NFTA_DATA_VALUE, b)
+func word(kind int, s string) *nl.RtAttr { return nl.NewRtAttr(kind, nl.ZeroTerminated(s)) }
+
+func value(kind int, b []byte) *nl.RtAttr { return nest(kind, nl.NewRtAttr(unix.NFTA_DATA_VALUE, b)) }
+
+func nest(kind int, children ...*nl.RtAttr) *nl.RtAttr {
+	a := nl.NewRtAttr(kind|unix.NLA_F_NESTED, nil)
+	for _, c := range children {
+		a.AddChild(c)
+	}
 	return a
 }

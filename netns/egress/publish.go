@@ -14,7 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const publishConnect = 10 * time.Second // for connect(2) inside the jail, and for the last bytes to it
+const (
+	publishConnect = 10 * time.Second // for connect(2) inside the jail, and for the last bytes to it
+	connectStep    = 100              // milliseconds after which a waiting connect(2) sees that the server closes
+)
 
 // Published is a port of the host that is relayed into the jail.
 type Published struct {
@@ -88,6 +91,9 @@ func (s *Server) leadOne(p Published, f *os.File, c *net.TCPConn) {
 
 // intoJail connects f. The net.TCPConn has a duplicate descriptor of the same socket, since f is reused.
 func (s *Server) intoJail(f *os.File, to netip.AddrPort) (*net.TCPConn, error) {
+	if err := control(f, func(fd int) error { return s.connect(fd, to) }); err != nil {
+		return nil, err
+	}
 	generic, err := net.FileConn(f)
 	if err != nil {
 		return nil, err
@@ -96,66 +102,44 @@ func (s *Server) intoJail(f *os.File, to netip.AddrPort) (*net.TCPConn, error) {
 	if !ok || !s.track(generic) {
 		return nil, errors.Join(errors.New("not a TCP socket, or closed"), generic.Close())
 	}
-	if err := connect(c, to); err != nil {
-		s.untrack(c)
-		return nil, err
-	}
 	return c, nil
 }
 
-// connect calls connect(2) and waits in the runtime's poller.
-func connect(c *net.TCPConn, to netip.AddrPort) error {
-	var sa syscall.Sockaddr = &syscall.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}
+// connect calls connect(2) and waits for its end. Inside a jail that takes time only if its server's queue is full.
+func (s *Server) connect(fd int, to netip.AddrPort) error {
+	var sa unix.Sockaddr = &unix.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16()}
 	if to.Addr().Is4() {
-		sa = &syscall.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
+		sa = &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
 	}
-	err := control(c, func(fd int) error { return syscall.Connect(fd, sa) })
-	if err != nil && !errors.Is(err, syscall.EINPROGRESS) && !errors.Is(err, syscall.EINTR) {
+	err := unix.Connect(fd, sa)
+	if err != unix.EINPROGRESS && err != unix.EINTR {
 		return err
 	}
-	raw, err := c.SyscallConn()
-	if err == nil {
-		err = c.SetWriteDeadline(time.Now().Add(publishConnect))
-	}
-	if err != nil {
-		return err
-	}
-	var failed error
-	err = raw.Write(func(fd uintptr) bool { // check the state: the event may be of an earlier connection
-		switch tcpState(int(fd)) {
-		case unix.BPF_TCP_ESTABLISHED:
-			return true
-		case unix.BPF_TCP_SYN_SENT, unix.BPF_TCP_SYN_RECV:
-			return false
+	for end := time.Now().Add(publishConnect); time.Now().Before(end) && s.ctx.Err() == nil; {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, connectStep)
+		if n <= 0 && (err == nil || err == unix.EINTR) {
+			continue
 		}
-		code, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR)
-		if failed = err; code != 0 {
-			failed = syscall.Errno(code)
+		code, failed := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+		if code != 0 {
+			return unix.Errno(code)
 		}
-		return true
-	})
-	return errors.Join(err, failed)
-}
-
-// tcpState returns the socket's state, or 0 if it is unknown: TCP_INFO, tcp(7).
-func tcpState(fd int) int {
-	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-	if err != nil {
-		return 0
+		return errors.Join(err, failed)
 	}
-	return int(info.State)
+	return os.ErrDeadlineExceeded
 }
 
 // drained waits until the jail has received the last bytes: a disconnect discards unsent data.
 func (s *Server) drained(jail *net.TCPConn) {
 	end := time.Now().Add(publishConnect)
 	for d := 100 * time.Microsecond; time.Now().Before(end) && s.ctx.Err() == nil; d = min(2*d, 20*time.Millisecond) {
-		state := unix.BPF_TCP_CLOSE
-		_ = control(jail, func(fd int) error { // closed: TCP_CLOSE
-			state = tcpState(fd)
-			return nil
+		closed := true
+		_ = control(jail, func(fd int) error { // TCP_INFO, tcp(7)
+			info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+			closed = err == nil && info.State == unix.BPF_TCP_CLOSE
+			return err
 		})
-		if state == unix.BPF_TCP_CLOSE {
+		if closed {
 			return
 		}
 		s.pause(d)
