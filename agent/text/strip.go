@@ -42,37 +42,22 @@ const (
 )
 
 func (s *stripper) write(b []byte) {
-	nextEsc, nextC2 := -1, -1
+	if s.state == plain && !s.c2 && bytes.IndexByte(b, esc) < 0 && bytes.IndexByte(b, c2) < 0 {
+		s.next.write(b)
+		return
+	}
 	for i := 0; i < len(b); {
-		if s.state != plain || s.c2 {
+		if s.state != plain || s.c2 || b[i] == esc || b[i] == c2 {
 			if s.step(b[i]) {
 				i++
 			}
 			continue
 		}
 		from := i
-		for {
-			if nextEsc < i {
-				nextEsc = index(b, i, esc)
-			}
-			if nextC2 < i {
-				nextC2 = index(b, i, c2)
-			}
-			i = min(nextEsc, nextC2)
-			if i+1 >= len(b) || b[i] == esc || b[i+1] < 0xa0 || b[i+1] > 0xbf {
-				break
-			}
-			i += 2 // skip a character from U+00A0 to U+00BF
-		}
-		if from == 0 && i == len(b) && len(s.out) == 0 {
-			s.next.write(b)
-			return
-		}
-		s.out = append(s.out, b[from:i]...)
-		if i < len(b) {
-			s.step(b[i]) // ESC or 0xC2, which changes the state
+		for i < len(b) && b[i] != esc && b[i] != c2 {
 			i++
 		}
+		s.out = append(s.out, b[from:i]...)
 	}
 	s.flush()
 }
@@ -82,14 +67,6 @@ func (s *stripper) flush() {
 		s.next.write(s.out)
 		s.out = s.out[:0]
 	}
-}
-
-// index returns the index of c in b from i on, or len(b) if there is none.
-func index(b []byte, i int, c byte) int {
-	if n := bytes.IndexByte(b[i:], c); n >= 0 {
-		return i + n
-	}
-	return len(b)
 }
 
 // step processes one byte and returns true, or changes the state and returns false: the byte must then be processed

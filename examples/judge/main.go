@@ -44,27 +44,22 @@ func judgeAll(ctx context.Context, problem string, submissions []string) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, runner.Close()) }()
-	type answer struct {
-		verdict Verdict
-		err     error
-	}
-	answers := make([]answer, len(submissions))
+	verdicts, errs := make([]Verdict, len(submissions)), make([]error, len(submissions))
 	slots := make(chan struct{}, runtime.NumCPU())
 	var wg sync.WaitGroup
 	for i, file := range submissions {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			answers[i].verdict, answers[i].err = judge(ctx, runner, file, cases)
+			verdicts[i], errs[i] = judge(ctx, runner, file, cases)
 		})
 	}
 	wg.Wait()
 	for i, file := range submissions {
-		if err := answers[i].err; err != nil { // the judge's trouble, not the submission's
-			return fmt.Errorf("%s: %w", file, err)
+		if errs[i] != nil { // the judge's trouble, not the submission's
+			return fmt.Errorf("%s: %w", file, errs[i])
 		}
-		v := answers[i].verdict
-		fmt.Printf("%-12s %-22s %s\n", filepath.Base(file), v.Name, v.Detail)
+		fmt.Printf("%-12s %-22s %s\n", filepath.Base(file), verdicts[i].Name, verdicts[i].Detail)
 	}
 	return nil
 }

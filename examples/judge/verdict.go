@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +26,7 @@ type Verdict struct {
 	Detail string
 }
 
-func readCases(dir string) ([]Case, error) {
+func readCases(dir string) (cases []Case, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.in"))
 	if err != nil {
 		return nil, err
@@ -35,8 +34,6 @@ func readCases(dir string) ([]Case, error) {
 	if len(files) == 0 {
 		return nil, errors.New(dir + " has no *.in files; name a directory of N.in and N.out pairs")
 	}
-	slices.Sort(files)
-	var cases []Case
 	for _, f := range files {
 		in, err := os.ReadFile(f)
 		if err != nil {
@@ -54,42 +51,37 @@ func readCases(dir string) ([]Case, error) {
 // judge runs a submission on the cases up to the first that it fails. Each run has a fresh jail: nothing that one
 // leaves behind is there for the next.
 func judge(ctx context.Context, r *nsjail.Runner, file string, cases []Case) (Verdict, error) {
-	var cpu time.Duration
-	for _, c := range cases {
-		v, used, err := judgeCase(ctx, r, file, c)
-		cpu = max(cpu, used)
-		if err != nil || v.Name != "accepted" {
-			return v, err
-		}
-	}
-	return Verdict{"accepted", fmt.Sprintf("%d cases, at most %s CPU", len(cases), cpu.Round(time.Millisecond))}, nil
-}
-
-func judgeCase(ctx context.Context, r *nsjail.Runner, file string, c Case) (Verdict, time.Duration, error) {
-	abs, err := filepath.Abs(file)
+	source, err := filepath.Abs(file)
 	if err != nil {
-		return Verdict{}, 0, err
+		return Verdict{}, err
 	}
-	cmd := r.CommandSpec(ctx, nsjail.Spec{
-		Args: []string{"python3", "/input/solution.py"},
-		// a private copy: the submission sees neither its neighbours nor the answers
-		Mounts: []nsjail.Mount{{Type: nsjail.MountFile, Source: abs, Target: "/input/solution.py"}},
-		Limits: nsjail.Limits{
-			CPUTime:   nsjail.Duration(time.Second),
-			Wall:      nsjail.Duration(3 * time.Second),
-			Processes: 16,
-			Output:    64 << 10,
-		},
-	})
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.Input), &stdout, &stderr
-	result, err := cmd.Run()
-	if result == nil {
-		return Verdict{}, 0, err
+	var cpu nsjail.Millis
+	for _, c := range cases {
+		cmd := r.CommandSpec(ctx, nsjail.Spec{
+			Args: []string{"python3", "/input/solution.py"},
+			// a private copy: the submission sees neither its neighbours nor the answers
+			Mounts: []nsjail.Mount{{Type: nsjail.MountFile, Source: source, Target: "/input/solution.py"}},
+			Limits: nsjail.Limits{
+				CPUTime:   nsjail.Duration(time.Second),
+				Wall:      nsjail.Duration(3 * time.Second),
+				Processes: 16,
+				Output:    64 << 10,
+			},
+		})
+		var stdout, stderr bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(c.Input), &stdout, &stderr
+		result, err := cmd.Run()
+		if result == nil {
+			return Verdict{}, err
+		}
+		// Run also returns an error of copying; that a submission did not read its input is no trouble of ours.
+		if v := verdict(result, stdout.String(), stderr.String(), c); v.Name != "accepted" {
+			return v, nil
+		}
+		cpu = max(cpu, result.Usage.User+result.Usage.System)
 	}
-	// Wait also returns an error of copying; that a submission did not read its input is no trouble of ours.
-	v := verdict(result, stdout.String(), stderr.String(), c)
-	return v, time.Duration(result.Usage.User + result.Usage.System), nil
+	most := time.Duration(cpu).Round(time.Millisecond)
+	return Verdict{"accepted", fmt.Sprintf("%d cases, at most %s CPU", len(cases), most)}, nil
 }
 
 // verdict reads the result; the payload can forge its output and its exit code, but not how it ended.
