@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,9 +30,10 @@ func (l *Languages) FillGoCache(ctx context.Context, exec nsjail.Executor, sourc
 	for _, p := range packages {
 		code += fmt.Sprintf("import _ %q\n", p)
 	}
-	var messages head
+	var messages bytes.Buffer
 	cache := nsjail.Mount{Type: nsjail.MountVolume, Source: source, Target: goCacheAt, Writable: true}
 	j := &nsjail.Job{ID: "go-cache", Stdout: &messages, Stderr: &messages}
+	j.Spec.Limits.Output = probeOutput
 	l.fill(j, &g.row, program, code+"func main() {}\n", nil)
 	j.Spec.Mounts = append(j.Spec.Mounts, cache)
 	result, err := exec.Execute(ctx, j)

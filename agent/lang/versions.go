@@ -78,10 +78,10 @@ func (l *Languages) ask(ctx context.Context, exec nsjail.Executor, g *language) 
 // probe runs one program. broken is the reason if it does not work, and "" otherwise.
 func (l *Languages) probe(ctx context.Context, exec nsjail.Executor, r *row, program string) (version, broken string,
 	err error) {
-	var out, messages head
+	var out, messages bytes.Buffer
 	j := &nsjail.Job{ID: "version-" + r.name, Stdout: &out, Stderr: &messages}
 	j.Spec.Rootfs.Path = l.rootfs
-	j.Spec.Limits.Wall = probeTime
+	j.Spec.Limits.Wall, j.Spec.Limits.Output = probeTime, probeOutput
 	if r.probeArgs == nil {
 		l.fill(j, r, program, r.probe, nil)
 	} else {
@@ -108,16 +108,6 @@ func (l *Languages) probe(ctx context.Context, exec nsjail.Executor, r *row, pro
 		return "", fmt.Sprintf("%s, exit code %d: %s", result.Status, result.ExitCode, why), nil
 	}
 	return "", "", fmt.Errorf("the jail ended with status %s", result.Status)
-}
-
-// head keeps the beginning of its input.
-type head struct{ bytes.Buffer }
-
-func (h *head) Write(b []byte) (int, error) {
-	if room := probeOutput - h.Len(); room > 0 {
-		h.Buffer.Write(b[:min(room, len(b))])
-	}
-	return len(b), nil
 }
 
 // maxVersion is the maximum length of a version, and maxReason that of a line of an error.

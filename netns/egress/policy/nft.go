@@ -33,20 +33,22 @@ func (p *Policy) NFT() string {
 		}
 		b.WriteString("\t\t" + nftMatch(c.prefix) + nftPorts("meta l4proto { tcp, udp } th", c.ports) + " drop\n")
 	}
-	written, rest := p.byClass()
-	for _, c := range written {
-		b.WriteString("\t\t" + nftMatch(c.prefix) + nftPorts(protocol(c), c.ports) + " accept\n")
+	accept := func(special bool) {
+		for _, c := range p.open() {
+			switch {
+			case c.special() != special:
+			case c.rule.CIDR == "":
+				b.WriteString("\t\ttcp dport " + nftSetOf(c.ports) + " accept comment \"name " + c.rule.Host + "\"\n")
+			default:
+				b.WriteString("\t\t" + nftMatch(c.prefix) + nftPorts(protocol(c), c.ports) + " accept\n")
+			}
+		}
 	}
+	accept(true)
 	for _, v := range versions {
 		b.WriteString("\t\t" + v.nft + " daddr @blocked" + v.digit + " drop\n")
 	}
-	for _, c := range rest {
-		if c.rule.CIDR == "" {
-			b.WriteString("\t\ttcp dport " + nftSetOf(c.ports) + " accept comment \"name " + c.rule.Host + "\"\n")
-			continue
-		}
-		b.WriteString("\t\t" + nftMatch(c.prefix) + nftPorts(protocol(c), c.ports) + " accept\n")
-	}
+	accept(false)
 	b.WriteString("\t}\n}\n")
 	return b.String()
 }
@@ -75,20 +77,10 @@ func (p *Policy) open() []*compiled {
 	return slices.DeleteFunc(p.allowances(), func(c *compiled) bool { return c.ports.count() == 0 })
 }
 
-// byClass splits the allow rules into those that open a blocked range, since they lie within it, and the rest.
-func (p *Policy) byClass() (written, rest []*compiled) {
-	for _, c := range p.open() {
-		special, blocked := class{}, false
-		if c.rule.CIDR != "" {
-			special, blocked = classOf(c.prefix.Addr())
-		}
-		if blocked && within(c.prefix, special.prefix) {
-			written = append(written, c)
-		} else {
-			rest = append(rest, c)
-		}
-	}
-	return written, rest
+// special reports whether a rule lies within a blocked range, which it opens.
+func (c *compiled) special() bool {
+	class, blocked := classOf(c.prefix.Addr())
+	return c.rule.CIDR != "" && blocked && within(c.prefix, class.prefix)
 }
 
 func nftSet(b *strings.Builder, name, typ string, elements []netip.Prefix) {
