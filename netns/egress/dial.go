@@ -30,7 +30,6 @@ func (e vetError) Error() string { return string(e) }
 // dialer connects to an allowed destination: it resolves, vets and dials in the host's network. Tests replace its
 // functions.
 type dialer struct {
-	policy  *Policy
 	m       *policy.Matcher
 	timeout time.Duration
 	lookup  func(ctx context.Context, name string) ([]netip.Addr, error)
@@ -43,7 +42,7 @@ func newDialer(p *Policy, m *policy.Matcher) *dialer {
 	lookup := func(ctx context.Context, name string) ([]netip.Addr, error) {
 		return r.LookupNetIP(ctx, "ip", name+".") // the final dot turns off search domains
 	}
-	return &dialer{policy: p, m: m, timeout: cmp.Or(time.Duration(p.ConnectTimeout), policy.DefaultConnectTimeout),
+	return &dialer{m: m, timeout: cmp.Or(time.Duration(p.ConnectTimeout), policy.DefaultConnectTimeout),
 		lookup: lookup, dial: dialVetted, place: place}
 }
 
@@ -137,7 +136,7 @@ func (d *dialer) vetAddr(to netip.AddrPort, udp bool) Reason {
 // placed refuses addresses of the host that no rule names, and addresses that do not belong to a single host.
 func (d *dialer) placed(to netip.AddrPort, udp bool) Reason {
 	r := d.place(to.Addr())
-	if r == policy.ReasonOwnAddress && d.policy.WritesOut(to, udp) {
+	if r == policy.ReasonOwnAddress && d.m.WritesOut(to, udp) {
 		return policy.ReasonNone
 	}
 	return r

@@ -65,7 +65,12 @@ func TestLookupsGoToThePolicysServers(t *testing.T) {
 }
 
 func TestOwnAddressesMustBeWrittenOut(t *testing.T) {
-	d := newDialer(&Policy{Allow: rules("10.1.2.0/24:22", "10.1.2.5/32:80", "udp://10.1.2.5:123", "127.0.0.0/8:22")}, new(policy.Matcher))
+	p := &Policy{Allow: rules("10.1.2.0/24:22", "10.1.2.5/32:80", "udp://10.1.2.5:123")}
+	m, err := p.Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDialer(p, m)
 	d.place = ownedBy(netip.MustParseAddr("10.1.2.5"))
 	for _, c := range []struct {
 		to   string

@@ -1,10 +1,6 @@
 package policy
 
-import (
-	"net/netip"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // blockedHost parses an entry of blocked_hosts as a deny rule.
 func blockedHost(s string) (Rule, *Problem) {
@@ -39,31 +35,4 @@ func (p *Policy) allowedHost(s string) (Rule, *Problem) {
 		problem = &Problem{"", problem.Reason, problem.Fix}
 	}
 	return r, problem
-}
-
-// allows returns all allow rules.
-func (p *Policy) allows() []Rule {
-	if p.AllowOutbound != nil && !*p.AllowOutbound {
-		return nil
-	}
-	rules := slices.Clone(p.Allow)
-	for _, host := range p.AllowedHosts {
-		if r, problem := p.allowedHost(host); problem == nil {
-			rules = append(rules, r)
-		}
-	}
-	return rules
-}
-
-// blocks returns the destinations that are denied at every port.
-func (p *Policy) blocks() []string { return slices.Concat(p.BlockedHosts, p.BlockedRanges) }
-
-// WritesOut reports whether an allow rule names exactly this address and its port, rather than a range that contains
-// it.
-func (p *Policy) WritesOut(to netip.AddrPort, udp bool) bool {
-	return slices.ContainsFunc(p.allows(), func(r Rule) bool {
-		prefix, problem := parsePrefix(r.CIDR)
-		return problem == nil && prefix.IsSingleIP() && prefix.Addr() == to.Addr() && (r.Mode == ModeUDP) == udp &&
-			portSet(r.Ports).contains(to.Port())
-	})
 }

@@ -23,14 +23,6 @@ func (r *Rule) effective() portSet {
 	return newPortSet(ports).minus(portSet{{PortDNS, PortDNS}})
 }
 
-// narrowed returns effective within AllowedPorts.
-func (p *Policy) narrowed(r *Rule) portSet {
-	if len(p.AllowedPorts) == 0 {
-		return r.effective()
-	}
-	return r.effective().and(newPortSet(p.AllowedPorts))
-}
-
 // TCPPorts returns the ports that need a listener, sorted and without 53. all is true if the rules name more than
 // MaxListeners ports, or if Redirect is set: the other ports then need the catch-all.
 func (p *Policy) TCPPorts() (ports []uint16, all bool) {
@@ -38,9 +30,9 @@ func (p *Policy) TCPPorts() (ports []uint16, all bool) {
 		return nil, true
 	}
 	var sets []portSet
-	for _, r := range p.allows() {
-		if r.Mode != ModeUDP {
-			sets = append(sets, p.narrowed(&r))
+	for _, c := range p.allowances() {
+		if c.rule.Mode != ModeUDP {
+			sets = append(sets, c.ports)
 		}
 	}
 	slices.SortStableFunc(sets, func(a, b portSet) int { return a.count() - b.count() })
@@ -59,15 +51,15 @@ func (p *Policy) TCPPorts() (ports []uint16, all bool) {
 // UDPPorts returns the ports of the udp rules, sorted.
 func (p *Policy) UDPPorts() (ports []uint16, err *Problem) {
 	var union portSet
-	for i, r := range p.allows() {
-		if r.Mode != ModeUDP {
+	for i, c := range p.allowances() {
+		if c.rule.Mode != ModeUDP {
 			continue
 		}
-		if newPortSet(r.Ports).contains(PortDNS) {
+		if portSet(c.rule.Ports).contains(PortDNS) {
 			return nil, &Problem{strictjson.Index("allow", i) + ".ports", "UDP port 53 is the jail's own resolver",
 				"leave port 53 out; the keeper's servers are named in dns"}
 		}
-		union = newPortSet(slices.Concat(union, p.narrowed(&r)))
+		union = newPortSet(slices.Concat(union, c.ports))
 		if union.count() > MaxUDPPorts {
 			return nil, &Problem{strictjson.Index("allow", i) + ".ports", "the udp rules name more than " +
 				strconv.Itoa(MaxUDPPorts) + " ports together", "name the ports that are needed, as udp://192.0.2.1:123"}

@@ -60,12 +60,25 @@ func (m *Matcher) closedPorts(six bool) portSet {
 	return newPortSet(ports)
 }
 
-// allowances returns the allow rules in their order. AllowedPorts may leave a rule no ports.
+// allowances returns Allow and AllowedHosts, in this order. AllowedPorts may leave a rule no ports.
 func (p *Policy) allowances() (out []*compiled) {
-	for i, r := range p.allows() {
-		if r, problem := allowRule(r); problem == nil {
-			out = append(out, compile(r, i, p.narrowed(&r)))
+	add := func(r Rule, problem *Problem) {
+		if problem == nil {
+			ports := r.effective()
+			if len(p.AllowedPorts) > 0 {
+				ports = ports.and(newPortSet(p.AllowedPorts))
+			}
+			out = append(out, compile(r, len(out), ports))
 		}
+	}
+	if p.AllowOutbound != nil && !*p.AllowOutbound {
+		return nil
+	}
+	for _, r := range p.Allow {
+		add(allowRule(r))
+	}
+	for _, host := range p.AllowedHosts {
+		add(p.allowedHost(host))
 	}
 	return out
 }
@@ -84,7 +97,7 @@ func (p *Policy) denials() (out []*compiled) {
 	for _, r := range p.Deny {
 		add(denyRule(r))
 	}
-	for _, host := range p.blocks() {
+	for _, host := range slices.Concat(p.BlockedHosts, p.BlockedRanges) {
 		add(blockedHost(host))
 	}
 	return out
@@ -258,4 +271,13 @@ func (m *Matcher) Vet(ip netip.Addr, port uint16) Reason {
 		return ReasonDenied
 	}
 	return ReasonNone
+}
+
+// WritesOut reports whether an allow rule names exactly this address and its port, rather than a range that contains
+// it.
+func (m *Matcher) WritesOut(to netip.AddrPort, udp bool) bool {
+	return slices.ContainsFunc(m.allow.prefixes, func(c *compiled) bool {
+		return c.prefix.IsSingleIP() && c.prefix.Addr() == to.Addr() && (c.rule.Mode == ModeUDP) == udp &&
+			portSet(c.rule.Ports).contains(to.Port())
+	})
 }
