@@ -98,22 +98,17 @@ func BuildEnv(s *spec.Spec, passed []string, term string) []string {
 	case term == "":
 		term = "xterm-256color"
 	}
-	env := []string{"PATH=" + spec.DefaultPath, "HOME=" + home(s), "LANG=C.UTF-8", "TERM=" + term}
+	own := []string{"PATH=" + spec.DefaultPath, "HOME=" + home(s), "LANG=C.UTF-8", "TERM=" + term}
+	var env []string
 	place := map[string]int{}
-	for i, e := range env {
+	for _, e := range slices.Concat(own, passed, s.Env) {
 		name, _, _ := strings.Cut(e, "=")
-		place[name] = i
-	}
-	for _, list := range [][]string{passed, s.Env} {
-		for _, e := range list {
-			name, _, _ := strings.Cut(e, "=")
-			if i, have := place[name]; have {
-				env[i] = e
-				continue
-			}
-			place[name] = len(env)
-			env = append(env, e)
+		if i, have := place[name]; have {
+			env[i] = e
+			continue
 		}
+		place[name] = len(env)
+		env = append(env, e)
 	}
 	return env
 }

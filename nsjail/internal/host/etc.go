@@ -1,14 +1,15 @@
 package host
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/internal/spec"
+	"brig/rootfs"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,21 +29,16 @@ var NetEtc = []string{"etc/hosts", "etc/resolv.conf"}
 // lookEtc finds what there is of publicEtc, and what the Spec adds.
 func (h *Host) lookEtc(s *spec.Spec) error {
 	h.NoEtcOverlay = unasked
-	for _, name := range publicEtc {
+	for _, name := range slices.Concat(publicEtc, javaConfigs()) {
 		if _, err := h.lookEtcName("etc/" + name); err != nil {
-			return err
-		}
-	}
-	for _, name := range javaConfigs() {
-		if _, err := h.lookEtcName(name); err != nil {
 			return err
 		}
 	}
 	for i, name := range s.Etc {
 		why, err := h.lookEtcName("etc/" + name)
 		if err == nil && why != "" {
-			err = &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("etc", i), Detail: words.Quote("/etc/"+name) + " " + why,
-				Remedy: "name public configuration that this machine has"}
+			err = spec.CallerError(spec.Index("etc", i), words.Quote("/etc/"+name)+" "+why,
+				"name public configuration that this machine has")
 		}
 		if err != nil {
 			return err
@@ -123,27 +119,75 @@ func (h *Host) lookEtcName(name string) (why string, err error) {
 // /usr/lib/jvm/java-17-openjdk-amd64 has links into /etc/java-17-openjdk. They are not looked for in /etc, which is
 // large.
 func javaConfigs() (names []string) {
-	fd, err := unix.Open("/usr/lib/jvm", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil // no Java
-	}
-	defer unix.Close(fd)
-	var entries []string
-	for buf := make([]byte, 2048); ; {
-		n, err := sys.Retry(func() (int, error) { return unix.ReadDirent(fd, buf) })
-		if err != nil || n <= 0 {
-			break // Java reports the missing configuration itself
-		}
-		_, _, entries = unix.ParseDirent(buf[:n], -1, entries)
-	}
+	entries, _ := os.ReadDir("/usr/lib/jvm") // without Java there is none, and Java reports a missing configuration itself
 	for _, e := range entries {
-		if i := strings.LastIndexByte(e, '-'); strings.HasPrefix(e, "java-") && i >= len("java-") {
-			names = append(names, "etc/"+e[:i]) // one that does not exist is passed over
+		if name := e.Name(); strings.HasPrefix(name, "java-") && strings.Count(name, "-") > 1 {
+			names = append(names, name[:strings.LastIndexByte(name, '-')]) // one that does not exist is passed over
 		}
 	}
-	slices.Sort(names) // the order of a directory is not the plan's
+	slices.Sort(names)
 	return slices.Compact(names)
 }
 
 // MaxEtcFile bounds each copy of a file of /etc.
 const MaxEtcFile = 1 << 20
+
+// The most that a prepared tree copies of /etc; a larger directory is bound there, and overlaid by each jail.
+const (
+	maxEtcEntries = 4096
+	maxEtcBytes   = 16 << 20
+)
+
+// CopyEtc returns the directories of /etc that a prepared root copies, as entries, by their name in System.
+func CopyEtc(h *Host) map[string][]rootfs.Entry {
+	all := map[string][]rootfs.Entry{}
+	for _, d := range h.System {
+		if d.Link != "" {
+			continue
+		}
+		if list, ok := copyEtc(d.Name); ok {
+			all[d.Name] = list
+		}
+	}
+	return all
+}
+
+// copyEtc lists a directory of /etc to be copied: what everybody may read.
+func copyEtc(name string) (list []rootfs.Entry, ok bool) {
+	if !strings.HasPrefix(name, "etc/") {
+		return nil, false
+	}
+	left, bytes := maxEtcEntries, int64(maxEtcBytes)
+	err := filepath.WalkDir("/"+name, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if left--; left < 0 {
+			return unix.E2BIG
+		}
+		e := rootfs.Entry{Label: "etc", Target: path[1:]}
+		switch info, err := d.Info(); {
+		case err != nil:
+			return err
+		case d.IsDir() && info.Mode()&0o005 != 0o005: // nobody but its owner sees what is in it
+			return fs.SkipDir
+		case d.IsDir():
+			e.Kind, e.Mode = rootfs.Dir, 0o755
+		case d.Type() == os.ModeSymlink:
+			e.Kind = rootfs.Symlink
+			if e.Text, err = os.Readlink(path); err != nil {
+				return err
+			}
+		case d.Type().IsRegular() && info.Mode()&0o004 != 0 && info.Size() <= MaxEtcFile:
+			e.Kind, e.Source, e.Size, e.Mode = rootfs.Copy, rootfs.Source{Path: path}, MaxEtcFile, 0o444
+			if bytes -= info.Size(); bytes < 0 {
+				return unix.E2BIG
+			}
+		default:
+			return nil
+		}
+		list = append(list, e)
+		return nil
+	})
+	return list, err == nil
+}

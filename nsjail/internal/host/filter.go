@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -8,10 +9,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 	"brig/seccomp"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxProfile bounds a profile's file.
@@ -35,7 +39,7 @@ func (h *Host) LookFilter(s *spec.Spec) error {
 	if err != nil {
 		return err
 	}
-	target := seccomp.Target{Arch: runtime.GOARCH, KernelMajor: h.Kernel.Major, KernelMinor: h.Kernel.Minor}
+	target := h.Kernel.target()
 	table, err := profile.Resolve(target)
 	if err != nil {
 		return profileError(s.Seccomp, err)
@@ -52,6 +56,10 @@ func (h *Host) LookFilter(s *spec.Spec) error {
 		return profileError(s.Seccomp, err)
 	}
 	return nil
+}
+
+func (k Kernel) target() seccomp.Target {
+	return seccomp.Target{Arch: runtime.GOARCH, KernelMajor: k.Major, KernelMinor: k.Minor}
 }
 
 // Shares reports whether the payload may write to a directory of the host.
@@ -94,8 +102,7 @@ func compile(key []byte, table *seccomp.Table) ([]byte, error) {
 }
 
 func profileError(name string, err error) error {
-	return &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: words.Quote(name) + ": " + err.Error(),
-		Remedy: "mend the profile, or use --seccomp default"}
+	return spec.CallerError("seccomp", words.Quote(name)+": "+err.Error(), "mend the profile, or use --seccomp default")
 }
 
 // SeccompNames are the filters that Spec.Seccomp knows by name; anything else is a file.
@@ -103,14 +110,12 @@ func SeccompNames() []string { return append(seccomp.Presets(), "unconfined") }
 
 // ReadProfile returns a preset or the content of a file, and the bytes that identify it.
 func ReadProfile(name string) ([]byte, *seccomp.Profile, error) {
-	if name == "" {
-		name = "default"
-	}
+	name = cmp.Or(name, "default")
 	if !strings.Contains(name, "/") {
 		data, err := seccomp.PresetSource(name)
 		if err != nil {
-			return nil, nil, &spec.Error{Fault: spec.FaultCaller, Op: "seccomp", Detail: words.Quote(name) + " is not a preset",
-				Remedy: words.DidYouMean(name, SeccompNames()) + " (the path of a file has a slash)"}
+			return nil, nil, spec.CallerError("seccomp", words.Quote(name)+" is not a preset",
+				words.DidYouMean(name, SeccompNames())+" (the path of a file has a slash)")
 		}
 		p, err := seccomp.Parse(data)
 		return data, p, err
@@ -142,9 +147,42 @@ func FilterTable(name string) (string, error) {
 	if err := h.lookKernel(nil); err != nil {
 		return "", err
 	}
-	t, err := p.Resolve(seccomp.Target{Arch: runtime.GOARCH, KernelMajor: h.Kernel.Major, KernelMinor: h.Kernel.Minor})
+	t, err := p.Resolve(h.Kernel.target())
 	if err != nil {
 		return "", profileError(name, err)
 	}
 	return t.String(), nil
+}
+
+// lookListener asks whether init can listen to the payload's filter. A thread has one listener at most: where a filter
+// above brig's has one already (a supervisor of containers), the kernel returns EBUSY, and only an attempt can tell.
+func (h *Host) lookListener(s *spec.Spec) error {
+	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
+	if err != nil || mode == 0 || s.NoInit || s.Seccomp == "unconfined" {
+		return nil // without a filter above, nothing is in the way; the rest needs no listener
+	}
+	answer := make(chan error)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine, and its filter with it
+		answer <- tryListener()
+	}()
+	if err := <-answer; err != nil {
+		h.NoListener = "seccomp: " + err.Error() + ": the caller is under a filter that does not allow another listener"
+	}
+	return nil
+}
+
+// tryListener loads a filter that allows everything, with a listener, on the calling thread.
+func tryListener() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	allow := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}
+	prog := unix.SockFprog{Len: 1, Filter: &allow}
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER,
+		uintptr(unsafe.Pointer(&prog)))
+	if errno != 0 {
+		return errno
+	}
+	return unix.Close(int(fd))
 }

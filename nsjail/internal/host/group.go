@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"brig/cgroup"
 	"brig/internal/words"
@@ -27,8 +25,7 @@ func (h *Host) lookGroup(s *spec.Spec) (err error) {
 	}
 	if h.Cgroup, err = cgroup.DetectIn(s.CgroupParent, string(h.mounts),
 		s.Limits.Group().LegacyControllers()); err != nil && s.CgroupParent != "" {
-		return &spec.Error{Fault: spec.FaultCaller, Op: "cgroup_parent", Detail: err.Error(),
-			Remedy: "name a group that exists and is yours"}
+		return spec.CallerError("cgroup_parent", err.Error(), "name a group that exists and is yours")
 	} else if err != nil {
 		return err
 	}
@@ -36,9 +33,8 @@ func (h *Host) lookGroup(s *spec.Spec) (err error) {
 		l := &s.Limits.IO[i]
 		dev, err := blockDevice(l.Path)
 		if err != nil {
-			return &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("limits.io", i), Detail: words.Quote(l.Path) + ": " +
-				err.Error(),
-				Remedy: "name a block device, or a file or directory on one"}
+			return spec.CallerError(spec.Index("limits.io", i), words.Quote(l.Path)+": "+err.Error(),
+				"name a block device, or a file or directory on one")
 		}
 		if h.Devices == nil {
 			h.Devices = map[string]Device{}
@@ -76,14 +72,8 @@ func blockDevice(path string) (d Device, err error) {
 		return d, nil
 	}
 	b, err := os.ReadFile(filepath.Dir(dir) + "/dev")
-	if err != nil {
-		return d, err
+	if err == nil {
+		_, err = fmt.Sscanf(string(b), "%d:%d", &d.Major, &d.Minor)
 	}
-	major, minor, _ := strings.Cut(strings.TrimSpace(string(b)), ":")
-	a, err := strconv.ParseUint(major, 10, 32)
-	if err != nil {
-		return d, err
-	}
-	m, err := strconv.ParseUint(minor, 10, 32)
-	return Device{uint32(a), uint32(m)}, err
+	return d, err
 }

@@ -1,6 +1,10 @@
+// Package host reads the machine. Look returns the facts that a Spec needs of it as a Host: identity, kernel, control
+// groups, mount sources, filter. It is the only reading of the machine, and it changes nothing.
 package host
 
-import "brig/cgroup"
+import (
+	"brig/cgroup"
+)
 
 // Host holds every fact of the machine that Resolve uses. Look reads it; a test can invent one.
 type Host struct {
@@ -120,3 +124,14 @@ func Masks() (hidden, readOnly []string) {
 // EveryKernel are those of them that are there on any machine: a launcher forked early covers them (launcher.Ahead).
 var EveryKernel = []string{"interrupts", "irq", "key-users", "keys", "locks", "softirqs", "timer_list",
 	"bus", "fs", "sys"}
+
+// Descriptor numbers that are part of a program: a control message has to name the descriptors that it passes.
+const (
+	FdCycle     = 259 // and the one after it
+	FdNamespace = 262
+	FdMaster    = 262 // of the jail's terminal, passed after fdNamespace was closed
+	FdSockets   = 280 // the first socket that a jail passes to its keeper
+)
+
+// NeededFiles is the least RLIMIT_NOFILE of the launcher: above the descriptor numbers of a program without sockets.
+const NeededFiles = FdMaster + 1

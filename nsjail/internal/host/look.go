@@ -100,24 +100,14 @@ func parseKernel(release string) (k Kernel, err error) {
 func ReadText(path string) string {
 	b, err := sys.ReadFile(path)
 	if err != nil {
-		return "" // as for readInt
+		return "" // a setting that this kernel does not have
 	}
 	return string(bytes.TrimSpace(b))
 }
 
-// readInt reads a setting of one number with one read(2) and without allocating a buffer.
+// readInt reads a setting of one number, if this kernel has it.
 func readInt(path string) (int, bool) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0, false // a setting that this kernel does not have
-	}
-	defer unix.Close(fd)
-	var b [32]byte
-	n, err := sys.Read(fd, b[:])
-	if err != nil {
-		return 0, false
-	}
-	v, err := strconv.Atoi(string(bytes.TrimSpace(b[:n])))
+	v, err := strconv.Atoi(ReadText(path))
 	return v, err == nil
 }
 
@@ -144,23 +134,18 @@ func (h *Host) lookIdentity(*spec.Spec) error {
 	}
 	need := uint32(1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID)
 	if data[0].Effective&need != need {
-		return &spec.Error{Fault: spec.FaultHost, Op: "identity",
-			Detail: "root without CAP_SETUID and CAP_SETGID cannot become another user, and " +
-				"the payload is never the host's root",
-			Remedy: "run brig as an ordinary user, or give the container these capabilities"}
+		return spec.HostError("identity", "root without CAP_SETUID and CAP_SETGID cannot become another user, and the "+
+			"payload is never the host's root",
+			"run brig as an ordinary user, or give the container these capabilities")
 	}
 	h.Drop, h.Kept = true, data[0].Permitted&(1<<unix.CAP_DAC_OVERRIDE)
 	// A live process has this pid, so no other keeper has these ids.
 	h.PayloadUID = launcher.PayloadIDs + os.Getpid()%launcher.PayloadIDCount
 	h.PayloadGID = h.PayloadUID
-	for _, need := range []struct {
-		bit  uint
-		name string
-	}{{unix.CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}, {unix.CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}} { // for another user's /proc/PID/ns
-		if data[0].Effective&(1<<need.bit) == 0 {
-			h.Missing["idmap"] = need.name + " is missing"
-			break
-		}
+	if data[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0 {
+		h.Missing["idmap"] = "CAP_SYS_ADMIN is missing"
+	} else if data[0].Effective&(1<<unix.CAP_SYS_PTRACE) == 0 { // for another user's /proc/PID/ns
+		h.Missing["idmap"] = "CAP_SYS_PTRACE is missing"
 	}
 	return nil
 }
@@ -185,10 +170,9 @@ func hostRoot() (bool, error) {
 	if err := unix.Stat("/proc/sys", &st); err == nil && st.Uid != 0 {
 		return false, nil
 	}
-	return false, &spec.Error{Fault: spec.FaultCaller, Op: "identity",
-		Detail: "this user namespace has the host's root and too few other ids (/proc/self/uid_map), and the payload is " +
-			"never the host's root",
-		Remedy: "run brig outside of `unshare -r`, or as an ordinary user"}
+	return false, spec.CallerError("identity", "this user namespace has the host's root and too few other ids "+
+		"(/proc/self/uid_map), and the payload is never the host's root",
+		"run brig outside of `unshare -r`, or as an ordinary user")
 }
 
 // LookEnv reads the caller's variables that Spec.PassEnv names.
@@ -206,3 +190,19 @@ func SysctlPath(name string) string { return "/proc/sys/" + strings.ReplaceAll(n
 
 // MinKernel is the first Linux with everything that a program uses: mount_setattr(2) is the newest.
 var MinKernel = Kernel{5, 12}
+
+// lookNetwork asks whether the kernel makes IPv6 sockets (ipv6(7)); a machine may have none.
+func (h *Host) lookNetwork(s *spec.Spec) error {
+	if s.Net != spec.NetEgress {
+		return nil
+	}
+	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if off, ok := readInt("/proc/sys/net/ipv6/conf/default/disable_ipv6"); err == nil && ok && off != 0 {
+		err = errors.Join(unix.EAFNOSUPPORT, unix.Close(fd)) // a namespace may begin as this one did
+	}
+	if err != nil {
+		return nil
+	}
+	h.IPv6 = true
+	return unix.Close(fd)
+}

@@ -87,6 +87,6 @@ func NeedProc(err error) error {
 	if !errors.As(err, &pe) || !errors.Is(err, os.ErrNotExist) || !strings.HasPrefix(pe.Path, "/proc/") {
 		return err
 	}
-	return &spec.Error{Fault: spec.FaultHost, Op: "proc", Detail: words.Quote(pe.Path) +
-		" does not exist, so /proc is not mounted", Remedy: "run mount -t proc proc /proc"}
+	return spec.HostError("proc", words.Quote(pe.Path)+" does not exist, so /proc is not mounted",
+		"run mount -t proc proc /proc")
 }
