@@ -85,6 +85,5 @@ func cloneErrors() map[syscall.Errno]cloneFailure {
 
 // tooLarge returns the error for a program of more than program.SizeError allows.
 func tooLarge(err error) error {
-	return &spec.Error{Fault: spec.FaultCaller, Op: "plan", Detail: err.Error(),
-		Remedy: "make the arguments or files smaller"}
+	return spec.CallerError("plan", err.Error(), "make the arguments or files smaller")
 }

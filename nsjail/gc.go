@@ -14,8 +14,7 @@ func CollectGroups(parent string) (removed []string, busy int, err error) {
 		return nil, 0, err
 	}
 	if why := l.Denied[""]; parent != "" && why != "" {
-		return nil, 0, &spec.Error{Fault: spec.FaultCaller, Op: "cgroup_parent", Detail: why,
-			Remedy: "name a group that exists and is yours"}
+		return nil, 0, spec.CallerError("cgroup_parent", why, "name a group that exists and is yours")
 	}
 	return l.Sweep(0)
 }

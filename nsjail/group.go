@@ -50,8 +50,8 @@ func (c *Cmd) watchOOM() (err error) {
 		return nil
 	}
 	if c.stopOOM, err = c.group.WatchOOM(func() { c.endFor(endedMemory) }); err != nil {
-		return &spec.Error{Fault: spec.FaultHost, Op: "limits.memory", Detail: "control group: cannot watch for kills: " +
-			err.Error(), Remedy: "let them hit one process only: --no-oom-group"}
+		return spec.HostError("limits.memory", "control group: cannot watch for kills: "+err.Error(),
+			"let them hit one process only: --no-oom-group")
 	}
 	if c.stopOOM != nil && c.group.OOMKills() > 0 { // a kill before the watch began
 		c.endFor(endedMemory)
@@ -65,8 +65,7 @@ func groupError(err error) error {
 	if !errors.As(err, &s) {
 		return &spec.Error{Fault: spec.FaultHost, Op: "cgroup", Detail: err.Error()}
 	}
-	e := &spec.Error{Fault: spec.FaultHost, Op: "cgroup",
-		Detail: fmt.Sprintf("control group: %s (step %d of %d)", s.Op, s.Step, s.Of), Remedy: s.Remedy}
+	e := spec.HostError("cgroup", fmt.Sprintf("control group: %s (step %d of %d)", s.Op, s.Step, s.Of), s.Remedy)
 	if s.Mechanism != "" {
 		e.Op = plan.GroupPath(s.Mechanism)
 	}

@@ -45,8 +45,8 @@ func (r *Runner) pass(p *plan.Plan, j *jail, h *handover, prefix bool) (err erro
 func (r *Runner) clone(p *plan.Plan, j *jail, m *plan.Passed) (int, error) {
 	src := p.Host.Sources[m.Key]
 	fail := func(op string, err error) (int, error) {
-		e := &spec.Error{Fault: spec.FaultHost, Op: op, Detail: words.Quote(src.Path),
-			Remedy: "use another file system, or accept a plain bind: --optional idmap"}
+		e := spec.HostError(op, words.Quote(src.Path),
+			"use another file system, or accept a plain bind: --optional idmap")
 		if !errors.As(err, &e.Errno) {
 			e.Detail += ": " + err.Error()
 		}

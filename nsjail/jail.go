@@ -112,8 +112,7 @@ func (r *Runner) spawn(p *plan.Plan, fill func(*jail, *handover) error,
 	fd, err := unix.PidfdOpen(j.pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
 		launcher.Reap(j.pid)
-		return j, &spec.Error{Fault: spec.FaultHost, Op: "pidfd_open", Detail: err.Error(),
-			Remedy: "raise the limit on open files (ulimit -n)"}
+		return j, spec.HostError("pidfd_open", err.Error(), "raise the limit on open files (ulimit -n)")
 	}
 	j.pidfd = os.NewFile(uintptr(fd), "pidfd")
 	return j, nil

@@ -35,16 +35,14 @@ func (r *Runner) Prestart(s spec.Spec, n int) error {
 		return problems[0].AsError()
 	}
 	if n < 0 {
-		return &spec.Error{Fault: spec.FaultCaller, Op: "prestart", Detail: "a negative number of jails",
-			Remedy: "give how many to keep ready"}
+		return spec.CallerError("prestart", "a negative number of jails", "give how many to keep ready")
 	}
 	if r.tree == nil || !preparable(&s) {
 		why := "the host's network is not in a prepared tree"
 		if r.tree == nil {
 			why = r.why
 		}
-		return &spec.Error{Fault: spec.FaultHost, Op: "prestart", Detail: why,
-			Remedy: "run without Prestart, which takes longer for each jail"}
+		return spec.HostError("prestart", why, "run without Prestart, which takes longer for each jail")
 	}
 	if err := r.start(); err != nil {
 		return err

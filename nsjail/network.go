@@ -37,8 +37,7 @@ func openNetwork(s *spec.Spec, log io.Writer) (n *network, err error) {
 		p, _ := spec.ParsePublished(text) // Check has parsed it before
 		l, err := listenTCP(p.Host)
 		if err != nil {
-			return n, &spec.Error{Fault: spec.FaultCaller, Op: spec.Index("publish", i), Detail: err.Error(),
-				Remedy: "choose another port or address"}
+			return n, spec.CallerError(spec.Index("publish", i), err.Error(), "choose another port or address")
 		}
 		n.published = append(n.published, egress.Published{Listener: l,
 			To: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), p.Port)})
@@ -49,7 +48,7 @@ func openNetwork(s *spec.Spec, log io.Writer) (n *network, err error) {
 	}
 	n.server, err = egress.New(egress.Config{Policy: s.Policy(), Jail: name, Log: log})
 	if err != nil {
-		return n, &spec.Error{Fault: spec.FaultCaller, Op: "egress", Detail: err.Error(), Remedy: "mend the policy"}
+		return n, spec.CallerError("egress", err.Error(), "mend the policy")
 	}
 	return n, nil
 }

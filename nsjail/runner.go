@@ -46,8 +46,8 @@ type Runner struct {
 func newBareRunner() (*Runner, error) {
 	s, err := launcher.Start()
 	if err != nil {
-		return nil, &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: err.Error(),
-			Remedy: "see that /proc is mounted and that processes can be started"}
+		return nil, spec.HostError("launcher", err.Error(),
+			"see that /proc is mounted and that processes can be started")
 	}
 	return newRunner(s), nil
 }

@@ -33,8 +33,7 @@ func NewRunner() (*Runner, error) { return NewRunnerWith(RunnerOptions{}) }
 // NewRunnerWith is like NewRunner, with options.
 func NewRunnerWith(o RunnerOptions) (*Runner, error) {
 	if o.Pool < 0 || o.Jails < 0 {
-		return nil, &spec.Error{Fault: spec.FaultCaller, Op: "runner", Detail: "a negative Pool or Jails",
-			Remedy: "give how many, or 0"}
+		return nil, spec.CallerError("runner", "a negative Pool or Jails", "give how many, or 0")
 	}
 	r, err := newBareRunner()
 	if err != nil {

@@ -219,8 +219,7 @@ func (c *Cmd) receiveDescriptors(fds []int) error {
 func (c *Cmd) interrupted() error {
 	switch why := cause(c.state.cause.Load()); {
 	case why == endedWall:
-		return &spec.Error{Fault: spec.FaultHost, Op: "set-up", Detail: "took longer than the wall-clock limit",
-			Remedy: "raise --timeout"}
+		return spec.HostError("set-up", "took longer than the wall-clock limit", "raise --timeout")
 	case why == endedCancel:
 		return c.ctx.Err()
 	case c.group != nil && c.group.OOMKills() > 0:
@@ -228,9 +227,8 @@ func (c *Cmd) interrupted() error {
 			Detail: "it is too little to make the jail in: out of memory before the payload started",
 			Remedy: "raise it: a jail takes some 400 KiB for itself"}
 	}
-	return &spec.Error{Fault: spec.FaultHost, Op: "set-up",
-		Detail: "the jail's first process was killed before the payload started",
-		Remedy: "look for an out-of-memory kill in the kernel log"}
+	return spec.HostError("set-up", "the jail's first process was killed before the payload started",
+		"look for an out-of-memory kill in the kernel log")
 }
 
 // abandon releases everything that a failed start has opened.

@@ -233,6 +233,5 @@ func (c *Cmd) send(j *jail, t *planTemplate, fds []int) error {
 			return c.setupError(rep)
 		}
 	}
-	return &spec.Error{Fault: spec.FaultHost, Op: "launcher", Detail: "the rest of the program: " + err.Error(),
-		Remedy: remedy}
+	return spec.HostError("launcher", "the rest of the program: "+err.Error(), remedy)
 }

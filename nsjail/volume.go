@@ -76,15 +76,14 @@ func (r *Runner) NewVolume(o VolumeOptions) (*Volume, error) {
 		if why == "" {
 			why = "it is a cold Runner"
 		}
-		return nil, &spec.Error{Fault: spec.FaultHost, Op: "volume", Detail: "this Runner has no prepared tree: " + why,
-			Remedy: "bind a directory instead"}
+		return nil, spec.HostError("volume", "this Runner has no prepared tree: "+why, "bind a directory instead")
 	}
 	return r.volumes.make(r, &o)
 }
 
 func (o *VolumeOptions) check() error {
 	bad := func(detail, remedy string) error {
-		return &spec.Error{Fault: spec.FaultCaller, Op: "volume", Detail: detail, Remedy: remedy}
+		return spec.CallerError("volume", detail, remedy)
 	}
 	if o.Size < 0 || o.Inodes < 0 {
 		return bad("a negative size or number of files", "give how much, or 0 for the default")

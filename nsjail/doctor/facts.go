@@ -184,8 +184,8 @@ func (f *Facts) try(ctx context.Context, name string, s spec.Spec) (t Trial) {
 	s.Args = []string{TrialCommand}
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
-	t = Trial{Tried: true, Err: &spec.Error{Fault: spec.FaultHost, Op: "jail", Detail: "it did not answer in " +
-		trialTime.String(), Remedy: "look into the kernel log: dmesg | tail"}}
+	t = Trial{Tried: true, Err: spec.HostError("jail", "it did not answer in "+trialTime.String(),
+		"look into the kernel log: dmesg | tail")}
 	// the context ends the jail; the second bound is for a start that the context cannot end
 	within(f, name, trialTime+time.Second, func() Trial { return f.tryJail(ctx, s) }, func(v Trial) { t = v })
 	return t

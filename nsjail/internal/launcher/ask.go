@@ -71,8 +71,7 @@ func ReportSocket() (ours *os.File, jail int, err error) {
 // Socketpair returns a pair of Unix sockets of a type: socketpair(2).
 func Socketpair(kind int) (sv [2]int, err error) {
 	if sv, err = unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0); err != nil {
-		err = &spec.Error{Fault: spec.FaultHost, Op: "socketpair", Detail: err.Error(),
-			Remedy: "raise the limit on open files (ulimit -n)"}
+		err = spec.HostError("socketpair", err.Error(), "raise the limit on open files (ulimit -n)")
 	}
 	return sv, err
 }

@@ -38,9 +38,7 @@ func (s *Streams) lend(f *os.File) (fd int, err error) {
 		return err
 	})
 	if _, ours := err.(*spec.Error); err != nil && !ours {
-		err = &spec.Error{Fault: spec.FaultCaller, Op: streamNames[len(s.fds)], Detail: words.Quote(f.Name()) + ": " +
-			err.Error(),
-			Remedy: "pass an open file"}
+		err = spec.CallerError(streamNames[len(s.fds)], words.Quote(f.Name())+": "+err.Error(), "pass an open file")
 	}
 	return fd, err
 }

@@ -127,8 +127,8 @@ func sameWriter(a, b io.Writer) (same bool) {
 func OpenNull() (int, error) {
 	fd, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return -1, &spec.Error{Fault: spec.FaultHost, Op: "stdio", Detail: os.DevNull + ": " + err.Error(),
-			Remedy: "raise the limit on open files (ulimit -n), or mount a device file system on /dev"}
+		return -1, spec.HostError("stdio", os.DevNull+": "+err.Error(),
+			"raise the limit on open files (ulimit -n), or mount a device file system on /dev")
 	}
 	return fd, nil
 }
@@ -138,8 +138,7 @@ func OpenNull() (int, error) {
 func (s *Streams) pipe(to bool) (ours *os.File, theirs int, err error) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
-		return nil, -1, &spec.Error{Fault: spec.FaultHost, Op: "pipe2", Detail: err.Error(),
-			Remedy: "raise the limit on open files (ulimit -n)"}
+		return nil, -1, spec.HostError("pipe2", err.Error(), "raise the limit on open files (ulimit -n)")
 	}
 	mine, other := p[0], p[1]
 	if to {
