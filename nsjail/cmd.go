@@ -136,14 +136,10 @@ func (c *Cmd) captured(b *bytes.Buffer) ([]byte, *Result, error) {
 // Signal sends a signal to the payload, through init. SIGKILL ends the whole jail.
 func (c *Cmd) Signal(sig os.Signal) error {
 	s, ok := sig.(unix.Signal)
-	if !ok || c.pidfd == nil {
+	switch {
+	case !ok || c.pidfd == nil:
 		return os.ErrInvalid
-	}
-	return c.signal(s)
-}
-
-func (c *Cmd) signal(s unix.Signal) error {
-	if c.state.done.Load() {
+	case c.state.done.Load():
 		return os.ErrProcessDone
 	}
 	err := sys.Control(c.pidfd, func(fd int) error { return unix.PidfdSendSignal(fd, s, nil, 0) })

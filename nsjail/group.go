@@ -101,11 +101,7 @@ func (c *Cmd) endGroup() error {
 
 // sweepGroups removes the groups left by killed keepers of this user, once for each Runner. It ignores errors.
 func (r *Runner) sweepGroups(l *cgroup.Layout) {
-	r.mu.Lock()
-	done := r.swept
-	r.swept = true
-	r.mu.Unlock()
-	if !done {
+	if r.swept.CompareAndSwap(false, true) {
 		_, _, _ = l.Sweep(sweepMost)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
@@ -39,7 +40,7 @@ type Runner struct {
 	ending  sync.WaitGroup  // jails whose namespaces are being dismantled
 	starts  sync.WaitGroup  // starts in progress
 	closed  bool
-	swept   bool // the groups of killed keepers have been looked for
+	swept   atomic.Bool // the groups of killed keepers have been looked for
 }
 
 // newBareRunner returns a Runner whose jails start from the host's root.

@@ -83,7 +83,7 @@ func (c *Cmd) endFor(why cause) {
 	grace := time.Duration(c.Spec.Limits.Grace)
 	if grace > 0 && (why == endedWall || why == endedIdle || why == endedCancel) {
 		c.state.warned.Store(true)         // before the signal: the payload may be gone before the call returns
-		if c.signal(unix.SIGTERM) == nil { // init forwards it
+		if c.Signal(unix.SIGTERM) == nil { // init forwards it
 			time.AfterFunc(grace, c.end)
 			return
 		}
@@ -145,7 +145,7 @@ func (c *Cmd) end() {
 // kill kills process 1, whereupon the kernel kills all others. With cgroup version 1 a frozen process receives the
 // signal only when it is thawed.
 func (c *Cmd) kill() {
-	_ = c.signal(unix.SIGKILL)
+	_ = c.Signal(unix.SIGKILL)
 	if c.frozen.Load() {
 		_ = c.group.Freeze(false)
 	}

@@ -45,6 +45,7 @@ func Examine(ctx context.Context, try func(context.Context, spec.Spec) Trial) *F
 	return f
 }
 
+// groups is what can be known of the control groups.
 type groups struct {
 	layout cgroup.Layout
 	noFile []string

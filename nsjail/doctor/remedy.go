@@ -24,50 +24,45 @@ type failure struct {
 // failures returns the table of remedies. The first row that fits decides; the last row fits every failure.
 func failures() []failure {
 	type errnos = []syscall.Errno
+	const ofHost, ofCaller = spec.FaultHost, spec.FaultCaller
 	files := fmt.Sprintf("the hard limit on open files is too low: a jail needs %d; raise it with ulimit -Hn",
 		host.NeededFiles)
 	return []failure{
-		{"user", "", errnos{unix.EPERM, unix.EACCES}, spec.FaultHost,
+		{"user", "", errnos{unix.EPERM, unix.EACCES}, ofHost,
 			"an outer sandbox or an LSM forbids user namespaces; `brig doctor` tells which"},
-		{"user", "", errnos{unix.EROFS}, spec.FaultHost, "/proc is mounted read-only here; run mount -o remount,rw,bind " +
-			"/proc, " +
+		{"user", "", errnos{unix.EROFS}, ofHost, "/proc is mounted read-only here; run mount -o remount,rw,bind /proc, " +
 			"or give the outer container a writable /proc (docker run --security-opt systempaths=unconfined)"},
-		{"net", "recvfrom", errnos{unix.EAGAIN}, spec.FaultHost,
-			"the kernel has refused a route or a rule of the jail's own " +
-				"network namespace; a policy for every port needs nf_tables with NAT (modprobe nft_redir), and one that " +
-				"names its ports does not"},
-		{"net", "dup3", errnos{unix.EBADF}, spec.FaultHost,
-			"the hard limit on open files is too low for the sockets of this " +
-				"policy: raise it to 512 with ulimit -Hn, or name fewer ports"},
-		{"", "", errnos{unix.EMFILE}, spec.FaultHost, files},
-		{"", "dup3", errnos{unix.EBADF}, spec.FaultHost, files},
-		{"pivot", "", errnos{unix.EINVAL}, spec.FaultHost, "the root is the kernel's initramfs, which pivot_root(2) cannot " +
+		{"net", "recvfrom", errnos{unix.EAGAIN}, ofHost, "the kernel has refused a route or a rule of the jail's own " +
+			"network namespace; a policy for every port needs nf_tables with NAT (modprobe nft_redir), and one that " +
+			"names its ports does not"},
+		{"net", "dup3", errnos{unix.EBADF}, ofHost, "the hard limit on open files is too low for the sockets of this " +
+			"policy: raise it to 512 with ulimit -Hn, or name fewer ports"},
+		{"", "", errnos{unix.EMFILE}, ofHost, files},
+		{"", "dup3", errnos{unix.EBADF}, ofHost, files},
+		{"pivot", "", errnos{unix.EINVAL}, ofHost, "the root is the kernel's initramfs, which pivot_root(2) cannot " +
 			"replace; enter a tmpfs with switch_root(8) first"},
-		{"mounts[*", "", errnos{unix.EEXIST}, spec.FaultCaller, "the target exists already; choose another"},
-		{"mounts[*", "", errnos{unix.EROFS}, spec.FaultCaller, noMountPoint},
-		{"rootfs", "", errnos{unix.EROFS}, spec.FaultCaller, noMountPoint},
-		{"mounts[*", "", errnos{unix.ENOTDIR, unix.ELOOP, unix.ENOENT}, spec.FaultCaller,
+		{"mounts[*", "", errnos{unix.EEXIST}, ofCaller, "the target exists already; choose another"},
+		{"mounts[*", "", errnos{unix.EROFS}, ofCaller, noMountPoint},
+		{"rootfs", "", errnos{unix.EROFS}, ofCaller, noMountPoint},
+		{"mounts[*", "", errnos{unix.ENOTDIR, unix.ELOOP, unix.ENOENT}, ofCaller,
 			"a part of the target's path is no directory, or a symbolic link that leads nowhere in the jail or that the " +
 				"payload could replace, since it lies in a writable mount; name the path that it leads to"},
-		{"", "", errnos{unix.ESTALE}, spec.FaultCaller,
-			"the source was replaced while the jail was being made; share a path " +
-				"that nobody else can change"},
-		{"proc*", "", errnos{unix.EPERM}, spec.FaultHost, "this container's /proc is masked, and the kernel then refuses " +
-			"a new " +
+		{"", "", errnos{unix.ESTALE}, ofCaller, "the source was replaced while the jail was being made; share a path " +
+			"that nobody else can change"},
+		{"proc*", "", errnos{unix.EPERM}, ofHost, "this container's /proc is masked, and the kernel then refuses a new " +
 			"one (mount_namespaces(7)); run the outer container with an unmasked /proc, or accept an empty one: " +
 			"--optional proc"},
-		{"workdir", "", nil, spec.FaultCaller, "--workdir must be a directory of the jail that the payload may enter"},
-		{"session", "keyctl", nil, spec.FaultHost, "an outer filter forbids keyctl(2); accept that: --optional keyring"},
-		{"tty", "", errnos{unix.ENOSPC}, spec.FaultHost, "all pseudo-terminals of this machine are in use (kernel.pty.nr): " +
+		{"workdir", "", nil, ofCaller, "--workdir must be a directory of the jail that the payload may enter"},
+		{"session", "keyctl", nil, ofHost, "an outer filter forbids keyctl(2); accept that: --optional keyring"},
+		{"tty", "", errnos{unix.ENOSPC}, ofHost, "all pseudo-terminals of this machine are in use (kernel.pty.nr): " +
 			"raise kernel.pty.max with sysctl, or end what holds them"},
-		{"inotify", "", nil, spec.FaultHost, "a limit on inotify(7) cannot be set in the jail's own user namespace; an " +
-			"outer " +
+		{"inotify", "", nil, ofHost, "a limit on inotify(7) cannot be set in the jail's own user namespace; an outer " +
 			"sandbox forbids it, or the kernel lacks CONFIG_INOTIFY_USER"},
-		{"", "", errnos{unix.ENOSPC}, spec.FaultHost, "raise user.max_mnt_namespaces and its neighbours " +
-			"(namespaces(7)), or fs.mount-max"},
-		{"", "", errnos{unix.ENOMEM}, spec.FaultHost, "free memory"},
-		{"", "openat", errnos{unix.EACCES}, spec.FaultCaller, "the jail's user may not reach that path; see namei -l"},
-		{"", "", nil, spec.FaultHost, "`brig doctor` checks this machine"},
+		{"", "", errnos{unix.ENOSPC}, ofHost, "raise user.max_mnt_namespaces and its neighbours (namespaces(7)), or " +
+			"fs.mount-max"},
+		{"", "", errnos{unix.ENOMEM}, ofHost, "free memory"},
+		{"", "openat", errnos{unix.EACCES}, ofCaller, "the jail's user may not reach that path; see namei -l"},
+		{"", "", nil, ofHost, "`brig doctor` checks this machine"},
 	}
 }
 

@@ -25,10 +25,8 @@ const (
 
 // Ahead returns the encoded beginning of the default jail's program, or nil if there is none for this kernel or
 // architecture. A launcher that was forked early performs it in the jail's first process while the keeper plans.
-func Ahead() []byte { return bytes.Clone(ahead()) }
-
-// ahead returns the shared copy. The caller must not write to it.
-func ahead() []byte {
+// The caller must not write to it.
+func Ahead() []byte {
 	var size C.size_t
 	p := C.brig_ahead_program(&size)
 	if p == nil {
@@ -44,7 +42,7 @@ func (s *Launcher) takesAhead(f *File) (bool, error) {
 	if s.ahead <= 0 || f.req != (program.Request{CloneFlags: C.DEFAULT_NAMESPACES, Cgroup: -1}) {
 		return false, nil
 	}
-	if !s.begun || beginsWith(f.blob, ahead(), s.uid, s.gid()) {
+	if !s.begun || beginsWith(f.blob, Ahead(), s.uid, s.gid()) {
 		return true, nil
 	}
 	s.unused, s.ahead = s.ahead, 0

@@ -78,13 +78,6 @@ func (m *MountHelper) Close() error {
 	return m.close()
 }
 
-// renew ends the helper until it is needed again.
-func (m *MountHelper) renew() error {
-	m.Mu.Lock()
-	defer m.Mu.Unlock()
-	return m.close()
-}
-
 // do performs a program that passes one descriptor back. then is called before the helper does anything else. A helper
 // that was killed is replaced, once.
 func (m *MountHelper) do(p *program.Program, then func(pid int) error) (fd int, err error) {
@@ -126,10 +119,12 @@ func (m *MountHelper) Mount(key string, src *host.Source, attr uint64) (int, err
 	p := plan.MountProgram(src, attr)
 	fd, err := m.do(p, nil)
 	if stale(err) {
-		if err := m.renew(); err != nil {
-			return -1, err
+		m.Mu.Lock()
+		err = m.close()
+		m.Mu.Unlock()
+		if err == nil {
+			fd, err = m.do(p, nil)
 		}
-		fd, err = m.do(p, nil)
 	}
 	if err == nil {
 		return fd, nil
