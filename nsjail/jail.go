@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"os"
@@ -67,34 +68,33 @@ func (h *handover) close() {
 	}
 }
 
-// spawn creates the jail's first process. fill adds descriptors beside those of the report socket and the control
-// group; do sends the request to the launcher. On error, spawn releases everything that it has created.
-func (r *Runner) spawn(p *plan.Plan, fill func(*jail, *handover) error,
-	do func(*jail, program.Request, []int) (int, error)) (j *jail, err error) {
+// spawn creates the jail's first process, which performs the prefix of j.from or, if that is nil, the whole program of
+// cold. meanwhile, if not nil, runs while the launcher works. On error, spawn releases everything that it has created.
+func (r *Runner) spawn(j *jail, p *plan.Plan, cold *Cmd, meanwhile func()) (err error) {
 	h := &handover{from: launcher.SlotReport}
 	defer h.close()
-	j = &jail{made: map[string]string{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, j.discard())
 		}
 	}()
+	j.made = map[string]string{}
 	var theirs int
 	if j.report, theirs, err = launcher.ReportSocket(); err != nil {
-		return j, err
+		return err
 	}
 	h.put(launcher.SlotReport, theirs)
-	if err := fill(j, h); err != nil {
-		return j, err
+	if err := r.fill(j, p, cold, h); err != nil {
+		return err
 	}
 	if err := r.dropRoot(p); err != nil {
-		return j, err
+		return err
 	}
 	group, fds, into, err := makeGroup(p)
 	j.group = group
 	h.put(p.JoinAt, fds...)
 	if err != nil {
-		return j, err
+		return err
 	}
 	if group != nil {
 		for name, why := range group.Lost {
@@ -105,17 +105,59 @@ func (r *Runner) spawn(p *plan.Plan, fill func(*jail, *handover) error,
 	if !into {
 		req.Cgroup = -1
 	}
-	if j.pid, err = do(j, req, h.fds); err != nil {
-		return j, cloneError(p, err)
+	if j.pid, err = r.request(j, p, cold, req, h.fds, meanwhile); err != nil {
+		return cloneError(p, err)
 	}
 	// the netpoller waits on the pidfd, so a jail occupies no thread
 	fd, err := unix.PidfdOpen(j.pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
 		launcher.Reap(j.pid)
-		return j, spec.HostError("pidfd_open", err.Error(), "raise the limit on open files (ulimit -n)")
+		return spec.HostError("pidfd_open", err.Error(), "raise the limit on open files (ulimit -n)")
 	}
 	j.pidfd = os.NewFile(uintptr(fd), "pidfd")
-	return j, nil
+	return nil
+}
+
+// fill adds the descriptors beside those of the report socket and the control group.
+func (r *Runner) fill(j *jail, p *plan.Plan, cold *Cmd, h *handover) error {
+	if cold != nil {
+		streams, err := cold.openStreams()
+		h.put(p.Stdio, streams...)
+		if err == nil {
+			err = cold.fillCycle(h)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if j.net != nil {
+		fd, err := j.net.Handle()
+		if err != nil {
+			return os.NewSyscallError("fcntl", err)
+		}
+		h.put(p.Netns, fd)
+	}
+	return r.pass(p, j, h, j.from != nil)
+}
+
+// request sends the encoded program to the launcher and returns the pid of the first process.
+func (r *Runner) request(j *jail, p *plan.Plan, cold *Cmd, req program.Request, fds []int,
+	meanwhile func()) (pid int, err error) {
+	if cold != nil {
+		cold.mark(3)
+		if err := cold.digestPlan(nil, req); err != nil {
+			return 0, err
+		}
+	}
+	if j.from != nil && req == p.Request() {
+		return r.launcher.DoFile(j.from.file, meanwhile, fds...)
+	}
+	f, err := launcher.NewFile(cmp.Or(p.Prefix, p.Jail), req) // of a prefix, if an optional group could not be created
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return r.launcher.DoFile(f, meanwhile, fds...)
 }
 
 // discard kills a jail that no Cmd has taken, and releases its resources.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"brig/cgroup"
-	"brig/internal/program"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
@@ -103,38 +102,13 @@ func (c *Cmd) startCold() (err error) {
 		c.edit(c.plan)
 	}
 	c.mark(2)
-	return c.spawn(cold)
-}
-
-// spawn sends the plan to the launcher and waits for the payload's execve(2).
-func (c *Cmd) spawn(r *Runner) error {
-	j, err := r.spawn(c.plan, func(j *jail, h *handover) error { return c.fill(r, j, h) },
-		func(_ *jail, req program.Request, fds []int) (int, error) {
-			c.mark(3)
-			if err := c.digestPlan(nil, req); err != nil {
-				return 0, err
-			}
-			return r.launcher.Do(c.plan.Jail, req, fds...)
-		})
-	if err != nil {
+	j := &jail{}
+	if err := cold.spawn(j, c.plan, c, nil); err != nil {
 		return c.abandon(err)
 	}
 	c.mark(4)
 	c.jail = *j
 	return c.follow()
-}
-
-// fill adds the streams and the mounts of a jail that has no prefix.
-func (c *Cmd) fill(r *Runner, j *jail, h *handover) error {
-	streams, err := c.openStreams()
-	h.put(c.plan.Stdio, streams...)
-	if err == nil {
-		err = c.fillCycle(h)
-	}
-	if err != nil {
-		return err
-	}
-	return r.pass(c.plan, j, h, false)
 }
 
 // follow registers the jail with its Runner, watches for memory kills, and waits for the payload's start. A jail whose

@@ -2,14 +2,12 @@ package nsjail
 
 import (
 	"errors"
-	"os"
 
 	"brig/internal/program"
 	"brig/internal/sys"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/spec"
-	"brig/nsjail/internal/warm"
 
 	"golang.org/x/sys/unix"
 )
@@ -82,11 +80,11 @@ func (w *warmStart) jail() (*jail, error) {
 
 // meanwhile plans the suffix while the launcher performs the prefix. If the suffix needs nothing from the launcher, it
 // is sent before the jail waits for it: by then the keeper may have to wait for a processor.
-func (w *warmStart) meanwhile(j *jail, t *planTemplate) error {
-	err := w.write(t)
-	if err == nil && len(w.cmd.plan.Passed) == len(t.prefix.Plan.Passed) {
+func (w *warmStart) meanwhile(j *jail) error {
+	err := w.write(j.from)
+	if err == nil && len(w.cmd.plan.Passed) == len(j.from.prefix.Plan.Passed) {
 		w.sent = true
-		err = w.cmd.send(j, t, w.fds.fds)
+		err = w.cmd.send(j, w.fds.fds)
 	}
 	return err
 }
@@ -121,7 +119,7 @@ func (w *warmStart) send(j *jail) error {
 	if err := w.runner.pass(w.cmd.plan, j, &w.fds, false); err != nil {
 		return err
 	}
-	return w.cmd.send(j, j.from, w.fds.fds)
+	return w.cmd.send(j, w.fds.fds)
 }
 
 func (w *warmStart) close() {
@@ -136,22 +134,22 @@ func (w *warmStart) close() {
 // park spawns a jail that performs the prefix of the Spec and waits for its suffix. meanwhile, if not nil, runs while
 // the launcher works. A cached template may no longer describe the machine, so after a failure park discards it and
 // tries once more with a new one.
-func (r *Runner) park(s *spec.Spec, k *kind, meanwhile func(*jail, *planTemplate) error) (*jail, error) {
+func (r *Runner) park(s *spec.Spec, k *kind, meanwhile func(*jail) error) (*jail, error) {
 	for {
-		var net *warm.Namespace
+		j := &jail{}
 		if r.nets != nil && wantsPool(s) {
-			net = r.nets.Take()
+			j.net = r.nets.Take()
 		}
-		t, known, err := r.template(s, k, net != nil)
+		t, known, err := r.template(s, k, j.net != nil)
 		if err != nil {
-			net.Drop()
-			return nil, err
+			return nil, errors.Join(err, j.discard())
 		}
+		j.from = t
 		var later error
 		written := false
-		j, err := r.spawnPrefix(t, net, func(j *jail) {
+		err = r.spawn(j, t.prefix.Plan, nil, func() {
 			if meanwhile != nil {
-				written, later = true, meanwhile(j, t)
+				written, later = true, meanwhile(j)
 			}
 		})
 		r.tree.used(t)
@@ -170,38 +168,6 @@ func (r *Runner) park(s *spec.Spec, k *kind, meanwhile func(*jail, *planTemplate
 	}
 }
 
-// spawnPrefix creates the first process of a jail, which performs the prefix.
-func (r *Runner) spawnPrefix(t *planTemplate, net *warm.Namespace, meanwhile func(*jail)) (*jail, error) {
-	p := t.prefix.Plan
-	j, err := r.spawn(p, func(j *jail, h *handover) error {
-		if net != nil {
-			fd, err := net.Handle()
-			if err != nil {
-				return os.NewSyscallError("fcntl", err)
-			}
-			h.put(p.Netns, fd)
-		}
-		return r.pass(p, j, h, true)
-	}, func(j *jail, req program.Request, fds []int) (int, error) {
-		then := func() { meanwhile(j) }
-		if req == p.Request() {
-			return r.launcher.DoFile(t.file, then, fds...)
-		}
-		f, err := launcher.NewFile(p.Prefix, req) // an optional group could not be created
-		if err != nil {
-			return 0, err
-		}
-		defer f.Close()
-		return r.launcher.DoFile(f, then, fds...)
-	})
-	if err != nil {
-		net.Drop()
-		return nil, err
-	}
-	j.net, j.from = net, t
-	return j, nil
-}
-
 // waits reports whether a parked jail still waits for its suffix: its end of the report socket is open (poll(2)).
 func (j *jail) waits() bool {
 	p := []unix.PollFd{{}}
@@ -214,8 +180,8 @@ func (j *jail) waits() bool {
 }
 
 // send sends a parked jail its suffix. If the jail has failed earlier, send returns that error.
-func (c *Cmd) send(j *jail, t *planTemplate, fds []int) error {
-	if err := c.digestPlan(t, program.Request{}); err != nil {
+func (c *Cmd) send(j *jail, fds []int) error {
+	if err := c.digestPlan(j.from, program.Request{}); err != nil {
 		return err
 	}
 	err := sys.Control(j.report, func(fd int) error { return launcher.SendSuffix(fd, c.plan.Jail, fds...) })

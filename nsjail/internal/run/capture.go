@@ -26,10 +26,6 @@ type capture struct {
 	err            error
 }
 
-func newCapture(src *os.File, dst io.Writer, limit int64) *capture {
-	return &capture{src: src, dst: dst, limit: limit}
-}
-
 // copy reads to the end of the stream even if the writer fails, because the payload would block otherwise.
 func (c *capture) copy() {
 	buf := make([]byte, 64<<10)

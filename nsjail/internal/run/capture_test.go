@@ -29,7 +29,7 @@ func TestCaptureKeepsHeadAndTail(t *testing.T) {
 			}
 			for _, most := range []int{1, 3, limit/2 + 1, 70_000} { // chunks of up to this size
 				var got bytes.Buffer
-				c := newCapture(nil, &got, int64(limit))
+				c := &capture{dst: &got, limit: int64(limit)}
 				for b := stream; len(b) > 0; {
 					n := min(len(b), 1+rnd.IntN(most))
 					c.take(b[:n])
@@ -50,7 +50,7 @@ func TestCaptureKeepsHeadAndTail(t *testing.T) {
 
 // The tail is bounded memory, whatever the stream's length.
 func TestCaptureIsBounded(t *testing.T) {
-	c := newCapture(nil, io.Discard, 1000)
+	c := &capture{dst: io.Discard, limit: 1000}
 	for range 10_000 {
 		c.take(make([]byte, 777))
 	}
@@ -76,7 +76,7 @@ func TestCaptureReadsOnAfterAFailedWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken := &brokenWriter{}
-		c := newCapture(r, broken, limit)
+		c := &capture{src: r, dst: broken, limit: limit}
 		done := make(chan struct{})
 		go func() { c.copy(); close(done) }()
 		if _, err := io.Copy(w, strings.NewReader(strings.Repeat("x", 1<<20))); err != nil {
@@ -110,7 +110,7 @@ func TestOutputLimitSmallWrites(t *testing.T) {
 	for limit := range 12 {
 		for total := range 40 {
 			var out bytes.Buffer
-			c := newCapture(nil, &out, int64(limit))
+			c := &capture{dst: &out, limit: int64(limit)}
 			all := []byte("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJ")[:total]
 			for i, n := 0, 1; i < total; i, n = i+n, n%5+1 {
 				c.take(all[i:min(i+n, total)])

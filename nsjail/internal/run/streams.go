@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -57,17 +58,10 @@ func (s *Streams) Open() ([]int, error) {
 
 // open opens stream i, after those before it.
 func (s *Streams) open(i int) (int, error) {
-	switch {
-	case s.TTY: // the terminal replaces it
-		return OpenNull()
-	case i == 0:
-		return s.stdin()
+	if i > 0 && !s.TTY {
+		return s.output(i - 1)
 	}
-	return s.output(i - 1)
-}
-
-func (s *Streams) stdin() (int, error) {
-	if s.In == nil {
+	if s.TTY || s.In == nil { // a terminal replaces all three
 		return OpenNull()
 	}
 	if f, ok := s.In.(*os.File); ok && f != nil {
@@ -106,16 +100,17 @@ func (s *Streams) output(i int) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	if w == nil {
-		w = io.Discard
-	}
-	s.out[i] = newCapture(ours, w, s.Keep)
-	s.out[i].count = s.Count
+	s.out[i] = s.capture(ours, w)
 	if file != nil {
 		s.out[i].dst, s.out[i].own = file, file
 		s.closers = append(s.closers, file) // in case nothing is copied
 	}
 	return theirs, nil
+}
+
+// capture returns a copy from a file to a writer; nil means that the bytes are only counted.
+func (s *Streams) capture(src *os.File, dst io.Writer) *capture {
+	return &capture{src: src, dst: cmp.Or(dst, io.Discard), limit: s.Keep, count: s.Count}
 }
 
 func sameWriter(a, b io.Writer) (same bool) {
@@ -197,12 +192,7 @@ func (s *Streams) Attach(m *os.File) {
 			}
 		}()
 	}
-	w := s.Out[0]
-	if w == nil {
-		w = io.Discard
-	}
-	s.out[0] = newCapture(m, w, s.Keep)
-	s.out[0].count = s.Count
+	s.out[0] = s.capture(m, s.Out[0])
 }
 
 // End finishes the copies and restores the caller's files after the end of the jail.
