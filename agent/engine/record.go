@@ -41,14 +41,14 @@ func onFile(kind string, c Caller, box *workspace.Sandbox, name string) audit.Ev
 func (e *Engine) put(box *workspace.Sandbox, v audit.Event, name string, r io.Reader,
 	perm fs.FileMode, most int64) (*FileInfo, error) {
 	if e.opts.Audit == nil {
-		return box.Tree().Put(name, r, perm, most)
+		return box.Tree.Put(name, r, perm, most)
 	}
 	w := &recorded{r: r, sum: sha256.New()}
 	w.note = func() *nsjail.Refusal {
 		v.Bytes, v.Digest = w.bytes, hex.EncodeToString(w.sum.Sum(nil))
 		return e.record(v)
 	}
-	info, err := box.Tree().Put(name, w, perm, most)
+	info, err := box.Tree.Put(name, w, perm, most)
 	if w.no != nil {
 		return nil, w.no
 	}

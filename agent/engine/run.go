@@ -37,7 +37,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 			return e.refuse(ctx, j, no)
 		}
 		defer release()
-		j.Spec.Mounts = append(workspace.Mounts(box.Volume()), j.Spec.Mounts...)
+		j.Spec.Mounts = append(workspace.Mounts(box.Volume), j.Spec.Mounts...)
 	}
 	j.Ended = r.Ended
 	if r.StdinReader != nil {

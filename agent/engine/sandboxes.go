@@ -178,7 +178,7 @@ func (c Caller) agent() string {
 func (e *Engine) info(box *workspace.Sandbox) *SandboxInfo {
 	i := &SandboxInfo{ID: box.ID, Agent: box.Agent, Created: box.Created, Expires: box.Expires(), Disk: box.Size,
 		Inodes: box.Inodes, Running: box.Running()}
-	if bytes, inodes, err := box.Tree().Usage(); err == nil {
+	if bytes, inodes, err := box.Tree.Usage(); err == nil {
 		i.Used, i.UsedIno = bytes, inodes
 	}
 	if end := e.leases.until(box.ID); !end.IsZero() && end.Before(i.Expires) {
@@ -224,7 +224,7 @@ func (e *Engine) PutFile(c Caller, id, path string, r io.Reader, mode fs.FileMod
 // GetFile opens a file of a sandbox. It is always a regular file, even if its name is replaced concurrently.
 func (e *Engine) GetFile(c Caller, id, path string) (f io.ReadCloser, info *FileInfo, err error) {
 	err = e.inBox(c, id, "get", func(box *workspace.Sandbox) (err error) {
-		f, info, err = box.Tree().Open(path)
+		f, info, err = box.Tree.Open(path)
 		return err
 	})
 	return f, info, err
@@ -235,7 +235,7 @@ func (e *Engine) GetFile(c Caller, id, path string) (f io.ReadCloser, info *File
 func (e *Engine) ListFiles(c Caller, id, path string, recursive bool, after string) (
 	list []FileInfo, more bool, err error) {
 	err = e.inBox(c, id, "list", func(box *workspace.Sandbox) (err error) {
-		list, more, err = box.Tree().List(path, recursive, after, maxListed)
+		list, more, err = box.Tree.List(path, recursive, after, maxListed)
 		return err
 	})
 	return list, more, err
@@ -253,14 +253,14 @@ func (e *Engine) DeleteFile(c Caller, id, path string) error {
 		if no := e.record(onFile(audit.FileDelete, c, box, path)); no != nil {
 			return no
 		}
-		return box.Tree().Remove(path)
+		return box.Tree.Remove(path)
 	})
 }
 
 // Allowed reports whether a payload in the sandbox may read, or with write set may write, a path.
 func (e *Engine) Allowed(c Caller, id, path string, write bool) (yes bool, err error) {
 	err = e.inBox(c, id, "list", func(box *workspace.Sandbox) (err error) {
-		yes, err = box.Tree().Allowed(path, write)
+		yes, err = box.Tree.Allowed(path, write)
 		return err
 	})
 	return yes, err

@@ -23,11 +23,11 @@ func (t *Tree) Allowed(path string, write bool) (bool, error) {
 	if path == "" || len(path) >= pathMax || strings.IndexByte(path, 0) >= 0 {
 		return false, nil // ENOENT, ENAMETOOLONG, or not a valid path
 	}
-	if err := t.begin(); err != nil {
-		return false, err
-	}
 	if path[0] != '/' {
 		path = "/work/" + path
+	}
+	if _, err := t.begin("/", parse); err != nil {
+		return false, err
 	}
 	w := &walk{t: t, want: unix.R_OK, rest: path, cur: -1}
 	if write {

@@ -21,6 +21,8 @@ type Entry struct {
 	ModTime time.Time `json:"mtime"`
 	Target  string    `json:"target,omitempty"` // of a symlink
 	RawPath []byte    `json:"path_base64,omitempty"`
+
+	path string // unescaped
 }
 
 // types are the values of Entry.Type; any other file is "other".
@@ -33,7 +35,7 @@ func entryOf(fd int, path string) (*Entry, error) {
 		return nil, err
 	}
 	e := &Entry{Path: printable(path), Type: "other", Size: st.Size, Mode: fmt.Sprintf("%04o", st.Mode&0o7777),
-		ModTime: time.Unix(st.Mtim.Unix()).UTC()}
+		ModTime: time.Unix(st.Mtim.Unix()).UTC(), path: path}
 	if name, ok := types[st.Mode&unix.S_IFMT]; ok {
 		e.Type = name
 	}

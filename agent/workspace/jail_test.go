@@ -183,15 +183,15 @@ func TestStoreOfVolumes(t *testing.T) {
 	must(t, err)
 	other, err := s.Create("bob", CreateOptions{})
 	must(t, err)
-	put(t, b.Tree(), "f", "ann's")
-	slow, _, err := b.Tree().Open("f") // and nobody closes it
+	put(t, b.Tree, "f", "ann's")
+	slow, _, err := b.Tree.Open("f") // and nobody closes it
 	must(t, err)
-	if out := runIn(t, other.Volume(), "ls -A /work; cat /work/f"); strings.Contains(out, "ann") {
+	if out := runIn(t, other.Volume, "ls -A /work; cat /work/f"); strings.Contains(out, "ann") {
 		t.Errorf("bob finds %q", out)
 	}
 	ctx, release, err := b.Acquire(context.Background())
 	must(t, err)
-	c := r.CommandSpec(ctx, spec(b.Volume(), "/bin/sh", "-c", "cat f; exec sleep 1000"))
+	c := r.CommandSpec(ctx, spec(b.Volume, "/bin/sh", "-c", "cat f; exec sleep 1000"))
 	ended := make(chan nsjail.Status, 1)
 	must(t, c.Start())
 	go func() {

@@ -47,11 +47,8 @@ func (b *budget) spend(p place) error {
 // is greater than after, compared as bytes of Entry's raw path. The last path of one list can thus be the after of the
 // next call.
 func (t *Tree) List(path string, recursive bool, after string, max int) (list []Entry, more bool, err error) {
-	p, no := parse(path)
-	if no != nil {
-		return nil, false, no
-	}
-	if err := t.begin(); err != nil {
+	p, err := t.begin(path, parse)
+	if err != nil {
 		return nil, false, err
 	}
 	if max <= 0 || max > MaxList {
@@ -77,16 +74,8 @@ func (t *Tree) List(path string, recursive bool, after string, max int) (list []
 			}
 		}
 	}
-	slices.SortFunc(l.list, func(a, b named) int { return strings.Compare(a.path, b.path) })
-	for _, n := range l.list {
-		list = append(list, n.entry)
-	}
-	return list, l.more, nil
-}
-
-type named struct {
-	path  string // unescaped
-	entry Entry
+	slices.SortFunc(l.list, func(a, b Entry) int { return strings.Compare(a.path, b.path) })
+	return l.list, l.more, nil
 }
 
 type lister struct {
@@ -94,7 +83,7 @@ type lister struct {
 	max   int
 	after string
 	bytes int
-	list  []named
+	list  []Entry
 	dirs  []place // still to be listed
 	more  bool
 	full  bool
@@ -189,7 +178,7 @@ func (l *lister) add(dir int, p place, name string) error {
 	if err != nil {
 		return err
 	}
-	l.list, l.bytes = append(l.list, named{path, *e}), l.bytes+len(path)
+	l.list, l.bytes = append(l.list, *e), l.bytes+len(path)
 	if e.Type == "dir" {
 		l.dirs = append(l.dirs, p)
 	}

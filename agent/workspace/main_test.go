@@ -142,11 +142,8 @@ func read(t testing.TB, tree *Tree, path string) string {
 
 // stat describes one file of any type, and follows no symbolic link.
 func stat(t *Tree, path string) (*Entry, error) {
-	p, no := parse(path)
-	if no != nil {
-		return nil, no
-	}
-	if err := t.begin(); err != nil {
+	p, err := t.begin(path, parse)
+	if err != nil {
 		return nil, err
 	}
 	flags := look
@@ -163,9 +160,9 @@ func stat(t *Tree, path string) (*Entry, error) {
 
 // mkdir makes a directory and its parents as Put makes those of a file.
 func mkdir(t *Tree, path string) error {
-	p, no := parse(path)
-	if no != nil {
-		return no
+	p, err := parse(path)
+	if err != nil {
+		return err
 	}
 	fd, err := t.makeDirs(p)
 	if err != nil {

@@ -3,8 +3,6 @@ package workspace
 import (
 	"slices"
 	"strings"
-
-	"brig/nsjail"
 )
 
 const (
@@ -26,7 +24,7 @@ type place struct {
 // must not contain "..", since the kernel resolves that after symbolic links, and the lexical result would be a
 // different file. A relative path must not begin with an area's name: "input/d" would mean /work/input/d, but the
 // caller often means /input/d.
-func parse(path string) (p place, no *nsjail.Refusal) {
+func parse(path string) (p place, err error) {
 	switch {
 	case path == "":
 		return p, refuse(CodeBadPath, "A path is empty")
@@ -62,28 +60,26 @@ func parse(path string) (p place, no *nsjail.Refusal) {
 
 // CheckPath returns a *nsjail.Refusal if a path is not below an area.
 func CheckPath(path string) error {
-	if _, no := below(path); no != nil {
-		return no
-	}
-	return nil
+	_, err := below(path)
+	return err
 }
 
 // below parses a path that must be below an area.
-func below(path string) (place, *nsjail.Refusal) {
-	p, no := parse(path)
-	if no == nil && len(p.names) < 2 {
-		no = refuse(CodeBadPath, "%s is a directory of the sandbox itself: name something below it", show(path))
+func below(path string) (place, error) {
+	p, err := parse(path)
+	if err == nil && len(p.names) < 2 {
+		err = refuse(CodeBadPath, "%s is a directory of the sandbox itself: name something below it", show(path))
 	}
-	return p, no
+	return p, err
 }
 
 // file parses the path of a file.
-func file(path string) (place, *nsjail.Refusal) {
-	p, no := below(path)
-	if no == nil && p.slash {
-		no = refuse(CodeBadPath, "%s ends in a slash: a file is wanted", show(path))
+func file(path string) (place, error) {
+	p, err := below(path)
+	if err == nil && p.slash {
+		err = refuse(CodeBadPath, "%s ends in a slash: a file is wanted", show(path))
 	}
-	return p, no
+	return p, err
 }
 
 // rel returns the path relative to the Volume's root.

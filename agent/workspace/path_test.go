@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"brig/nsjail"
 	"slices"
 	"strings"
 	"testing"
@@ -37,17 +38,15 @@ func TestParse(t *testing.T) {
 		{"/workx", "", CodeOutside},
 		{"/proc/self/root", "", CodeOutside},
 	} {
-		p, r := parse(c.path)
-		if c.code == "" && (r != nil || p.String() != c.want) {
-			t.Errorf("%q: %q, %v", c.path, p, r)
-		} else if c.code != "" && (r == nil || r.Code != c.code || len(r.Message) > 1200) {
-			t.Errorf("%q: %v, want %s", c.path, r, c.code)
+		p, err := parse(c.path)
+		wantCode(t, c.path, err, c.code)
+		if err == nil && p.String() != c.want || err != nil && len(err.Error()) > 1200 {
+			t.Errorf("%q: %q, %v", c.path, p, err)
 		}
 	}
 	for _, path := range []string{"/", "/work", "/input/", "."} {
-		if _, r := below(path); r == nil || r.Code != CodeBadPath {
-			t.Errorf("%q names something below an area: %v", path, r)
-		}
+		_, err := below(path)
+		wantCode(t, path+" names something below an area", err, CodeBadPath)
 	}
 }
 
@@ -58,10 +57,10 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		p, r := parse(path)
-		if r != nil {
-			if r.Message == "" || r.Code == "" {
-				t.Errorf("%q: %+v", path, r)
+		p, err := parse(path)
+		if err != nil {
+			if r, ok := err.(*nsjail.Refusal); !ok || r.Message == "" || r.Code == "" {
+				t.Errorf("%q: %+v", path, err)
 			}
 			return
 		}

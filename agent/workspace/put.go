@@ -15,11 +15,8 @@ import (
 // complete: an existing file is then replaced, and left unchanged on error. Only the nine permission bits of perm are
 // used. More than max bytes are refused (CodeTooLarge); 0 means that only the quota is a limit (CodeDiskFull).
 func (t *Tree) Put(path string, r io.Reader, perm fs.FileMode, max int64) (*Entry, error) {
-	p, no := file(path)
-	if no != nil {
-		return nil, no
-	}
-	if err := t.begin(); err != nil {
+	p, err := t.begin(path, file)
+	if err != nil {
 		return nil, err
 	}
 	e, err := t.put(p, r, uint32(perm.Perm()), max)

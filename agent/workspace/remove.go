@@ -13,11 +13,8 @@ import (
 // symbolic link itself, not its target. If it takes too long, the rest remains (CodeTooMuch), and another call
 // continues.
 func (t *Tree) Remove(path string) error {
-	p, no := below(path)
-	if no != nil {
-		return no
-	}
-	if err := t.begin(); err != nil {
+	p, err := t.begin(path, below)
+	if err != nil {
 		return err
 	}
 	dir, name := p.split()

@@ -15,9 +15,10 @@ type Sandbox struct {
 	Created time.Time
 	CreateOptions
 
+	Tree   *Tree  // for its files. After the sandbox has ended, the calls are refused
+	Volume Volume // for the mounts of a run. It stays open between Acquire and release
+
 	store   *Store
-	volume  Volume
-	tree    *Tree
 	running sync.WaitGroup // the runs, for remove
 
 	// guarded by store.mu
@@ -28,12 +29,6 @@ type Sandbox struct {
 
 // of reports whether the sandbox belongs to the agent.
 func (b *Sandbox) of(agent string) bool { return b.Agent == agent || agent == Any }
-
-// Tree returns the Tree for the sandbox's files. After the sandbox has ended, its calls are refused.
-func (b *Sandbox) Tree() *Tree { return b.tree }
-
-// Volume returns the sandbox's Volume, for the mounts of a run. It stays open between Acquire and release.
-func (b *Sandbox) Volume() Volume { return b.volume }
 
 // Mounts returns the mounts of a Volume in a jail: /input read-only, /work and /output.
 func Mounts(v Volume) []nsjail.Mount {

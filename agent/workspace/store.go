@@ -107,10 +107,10 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 		s.free(&o)
 		return nil, fmt.Errorf("sandbox: make a volume of %d bytes and %d inodes: %w", o.Size, o.Inodes, err)
 	}
-	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, CreateOptions: o, store: s, volume: v,
-		tree: NewTree(v), runs: map[context.Context]context.CancelCauseFunc{}}
-	b.tree.used = b.touch
-	if err = b.tree.check(); err == nil {
+	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, CreateOptions: o, store: s, Volume: v,
+		Tree: NewTree(v), runs: map[context.Context]context.CancelCauseFunc{}}
+	b.Tree.used = b.touch
+	if err = b.Tree.check(); err == nil {
 		err = s.add(b)
 	}
 	if err != nil {
@@ -234,8 +234,8 @@ func (s *Store) leave(b *Sandbox) {
 func (s *Store) remove(b *Sandbox, by string) error {
 	defer s.pending.Done()
 	b.running.Wait()
-	b.tree.Close()
-	err := b.volume.Close()
+	b.Tree.Close()
+	err := b.Volume.Close()
 	if err != nil {
 		err = fmt.Errorf("sandbox: close the volume of %s: %w", b.ID, err)
 	}

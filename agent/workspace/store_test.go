@@ -100,16 +100,16 @@ func TestStore(t *testing.T) {
 		ids("") != nil || len(ids(Any)) != 3 {
 		t.Errorf("%q %q", ids("ann"), ids("bob"))
 	}
-	put(t, a.Tree(), "f", "ann's")
-	put(t, other.Tree(), "f", "bob's")
-	if read(t, a.Tree(), "f") != "ann's" {
+	put(t, a.Tree, "f", "ann's")
+	put(t, other.Tree, "f", "bob's")
+	if read(t, a.Tree, "f") != "ann's" {
 		t.Error("another's file")
 	}
 	must(t, w.Delete("ann", a.ID))
 	if got := <-w.removed; got != a.ID+" deleted" {
 		t.Error(got)
 	}
-	_, err := stat(a.Tree(), "f")
+	_, err := stat(a.Tree, "f")
 	wantCode(t, "the tree of one that is deleted", err, CodeNotFound)
 	_, _, err = a.Acquire(context.Background())
 	wantCode(t, "acquire", err, CodeNotFound)
@@ -259,8 +259,8 @@ func testExpiry(t *testing.T) {
 	ctx, release, err := running.Acquire(context.Background())
 	must(t, err)
 	time.Sleep(59 * time.Second)
-	put(t, used.Tree(), "f", "")
-	if _, _, err := idle.Tree().Usage(); err != nil { // is no use of it
+	put(t, used.Tree, "f", "")
+	if _, _, err := idle.Tree.Usage(); err != nil { // is no use of it
 		t.Error(err)
 	}
 	if got := idle.Expires().Sub(time.Now()); got != time.Second {
@@ -300,7 +300,7 @@ func TestExpiredIsGone(t *testing.T) {
 	w.mu.Lock()
 	b.used = b.used.Add(-time.Minute) // and no timer fires
 	w.mu.Unlock()
-	_, err := stat(b.Tree(), "/")
+	_, err := stat(b.Tree, "/")
 	wantCode(t, "stat", err, CodeNotFound)
 	_, _, err = b.Acquire(context.Background())
 	wantCode(t, "acquire", err, CodeNotFound)
@@ -365,16 +365,16 @@ func testStoreConcurrently(t *testing.T) {
 				b, err := w.Create(agent, CreateOptions{})
 				if err == nil {
 					if _, release, err := b.Acquire(context.Background()); err == nil {
-						_, err = b.Tree().Put("f", strings.NewReader(agent), 0o644, 0)
+						_, err = b.Tree.Put("f", strings.NewReader(agent), 0o644, 0)
 						count(t, map[string]int{}, "put", err)
 						release()
 					}
 				}
 				for _, b := range w.List(agent) {
-					if got, err := tryRead(b.Tree(), "f"); err == nil && got != agent {
+					if got, err := tryRead(b.Tree, "f"); err == nil && got != agent {
 						t.Errorf("%s has read %q", agent, got)
 					}
-					count(t, map[string]int{}, "list", func() error { _, _, err := b.Tree().List("/", true, "", 0); return err }())
+					count(t, map[string]int{}, "list", func() error { _, _, err := b.Tree.List("/", true, "", 0); return err }())
 					b.Expires()
 				}
 				if list := w.List(agent); len(list) > 2 {

@@ -91,15 +91,15 @@ func (t *Tree) isClosed() bool {
 	return t.closed
 }
 
-// begin checks that the Tree is open, and records a use.
-func (t *Tree) begin() error {
-	if t.isClosed() {
-		return gone()
+// begin parses a path, checks that the Tree is open, and records a use.
+func (t *Tree) begin(path string, parse func(string) (place, error)) (p place, err error) {
+	if p, err = parse(path); err == nil && t.isClosed() {
+		err = gone()
 	}
-	if t.used != nil {
-		return t.used()
+	if err == nil && t.used != nil {
+		err = t.used()
 	}
-	return nil
+	return p, err
 }
 
 // check checks that a Volume has the directories of all areas.
@@ -118,11 +118,8 @@ func (t *Tree) check() error {
 // Entry's. A sparse file may be larger than memory, so readers must limit what they read. Tree.Close closes the file if
 // the caller has not.
 func (t *Tree) Open(path string) (io.ReadCloser, *Entry, error) {
-	p, no := file(path)
-	if no != nil {
-		return nil, nil, no
-	}
-	if err := t.begin(); err != nil {
+	p, err := t.begin(path, file)
+	if err != nil {
 		return nil, nil, err
 	}
 	fd, err := t.openRegular(p)
