@@ -34,22 +34,14 @@ func numberOf(base, name string) int {
 
 // numbersIn returns the sorted numbers of a log's older files.
 func numbersIn(dir, base string) (list []int, err error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	names, err := d.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if n := numberOf(base, name); n > 0 {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if n := numberOf(base, e.Name()); n > 0 {
 			list = append(list, n)
 		}
 	}
 	slices.Sort(list)
-	return list, nil
+	return list, err
 }
 
 // numbers returns the numbers of this log's older files. The path refers to the open directory.

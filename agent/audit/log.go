@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -43,15 +44,9 @@ type Options struct {
 }
 
 func (o *Options) complete() error {
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 64 << 20
-	}
-	if o.Sync == "" {
-		o.Sync = SyncInterval
-	}
-	if o.CheckpointEvery == 0 {
-		o.CheckpointEvery = 1000
-	}
+	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
+	o.Sync = cmp.Or(o.Sync, SyncInterval)
+	o.CheckpointEvery = cmp.Or(o.CheckpointEvery, 1000)
 	switch {
 	case o.Path == "":
 		return errors.New("audit: Path: name the file to write")
@@ -107,9 +102,7 @@ func Open(o Options) (*Log, error) {
 	l := &Log{o: o, base: filepath.Base(path), hash: origin}
 	if err := l.open(filepath.Dir(path)); err != nil {
 		for _, f := range []*os.File{l.f, l.lock, l.dir} {
-			if f != nil {
-				err = errors.Join(err, f.Close())
-			}
+			_ = f.Close() // nil is an error, too
 		}
 		return nil, fmt.Errorf("the audit log %s: %w", path, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 )
 
@@ -91,13 +93,8 @@ func (o VerifyOptions) Verify(paths ...string) (Report, error) {
 	for i := 0; err == nil && i < len(files); i++ {
 		err = c.file(files[i])
 	}
-	for run := range c.open {
-		if len(c.r.Unfinished) == 1000 {
-			break
-		}
-		c.r.Unfinished = append(c.r.Unfinished, run)
-	}
-	slices.Sort(c.r.Unfinished)
+	c.r.Unfinished = slices.Sorted(maps.Keys(c.open))
+	c.r.Unfinished = c.r.Unfinished[:min(len(c.r.Unfinished), 1000)]
 	switch {
 	case err != nil:
 	case o.AnchorSeq > 0 && !c.anchored:
@@ -152,14 +149,16 @@ func openEach(paths []string) (files []*os.File, err error) {
 		return nil, errors.New("no file is named")
 	}
 	for _, p := range paths {
-		f, err := os.OpenFile(p, os.O_RDONLY|unix.O_NONBLOCK, 0) // a FIFO must not block
+		f, err := sys.Open(unix.AT_FDCWD, p, p, unix.O_RDONLY|unix.O_NONBLOCK, func(st *unix.Stat_t) error {
+			if st.Mode&unix.S_IFMT != unix.S_IFREG { // a FIFO must not block
+				return fmt.Errorf("%s is not a regular file", p)
+			}
+			return nil
+		})
 		if err != nil {
 			return files, err
 		}
 		files = append(files, f)
-		if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-			return files, errors.Join(err, fmt.Errorf("%s is not a regular file", p))
-		}
 	}
 	return files, nil
 }

@@ -235,14 +235,11 @@ func (e *Engine) GetFile(c Caller, id, path string) (f io.ReadCloser, info *File
 func (e *Engine) ListFiles(c Caller, id, path string, recursive bool, after string) (
 	list []FileInfo, more bool, err error) {
 	err = e.inBox(c, id, "list", func(box *workspace.Sandbox) (err error) {
-		list, more, err = box.Tree.List(path, recursive, after, maxListed)
+		list, more, err = box.Tree.List(path, recursive, after, workspace.MaxList)
 		return err
 	})
 	return list, more, err
 }
-
-// maxListed is the maximum number of files in one list.
-const maxListed = 10000
 
 // DeleteFile deletes a file, or a directory with everything in it, from a sandbox.
 func (e *Engine) DeleteFile(c Caller, id, path string) error {

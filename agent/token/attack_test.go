@@ -295,6 +295,6 @@ func FuzzParse(f *testing.F) {
 		if err := Verify(tok, []ed25519.PublicKey{c.public}, noon); err == nil && !slices.Contains(tok.IDs(), c.last().ID()) {
 			t.Fatalf("forged: %q", text)
 		}
-		_, _, _ = tok.Expires(), tok.Policies(), tok.Runs()
+		_, _, _ = tok.Expires(), tok.Policies(), tok.Blocks()
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -108,7 +109,7 @@ func (l *Ledger) Spend(t *Token, now time.Time) error {
 	if err := l.Revoked(t.IDs()...); err != nil {
 		return err
 	}
-	if len(t.Runs()) == 0 {
+	if !slices.ContainsFunc(t.blocks, func(b block) bool { return b.Runs > 0 }) {
 		return nil
 	}
 	l.open.RLock()

@@ -60,18 +60,6 @@ func (t *Token) Blocks() (list []Block) {
 	return list
 }
 
-// Runs maps the id of each block that limits runs to its limit. A Ledger counts the runs. The map is empty if no block
-// limits them.
-func (t *Token) Runs() map[string]int64 {
-	out := map[string]int64{}
-	for _, b := range t.blocks {
-		if b.Runs > 0 {
-			out[b.id] = b.Runs
-		}
-	}
-	return out
-}
-
 // Expires returns the earliest expiry of all blocks, or the zero time if none has one.
 func (t *Token) Expires() time.Time { return t.expiresAt(len(t.blocks) - 1) }
 

@@ -1,50 +1,51 @@
 package workspace
 
-// account counts sandboxes and the sum of their quotas. It includes sandboxes that are being created or removed.
+// account is a number of sandboxes and the sum of their quotas.
 type account struct {
 	count int
 	bytes int64
 }
 
+func (a *account) add(b *Sandbox) { a.count, a.bytes = a.count+1, a.bytes+b.charge() }
+
+// charge returns how much memory a sandbox may use: its size, and about 1 KiB of kernel memory for each inode.
+func (b *Sandbox) charge() int64 { return b.Size + b.Inodes<<10 }
+
 // errEnding is the Refusal of a sandbox after Close.
 func errEnding() error { return refuse(CodeBusy, "No sandbox is made any more: the program is ending") }
 
 // reserve counts a sandbox before it is created, and an operation in progress.
-func (s *Store) reserve(o *CreateOptions) error {
+func (s *Store) reserve(b *Sandbox) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own, size := s.agents[o.Account], o.charge()
+	var own, all account
+	for other := range s.all {
+		if all.add(other); other.Account == b.Account {
+			own.add(other)
+		}
+	}
+	size := b.charge()
 	switch {
 	case s.closed:
 		return errEnding()
 	case own.count >= s.o.MaxPerAgent:
 		return refuse(CodeTooMany, "The agent has %d sandboxes, as many as it may have", own.count)
-	case s.count >= s.o.Max:
-		return refuse(CodeTooMany, "There are %d sandboxes, as many as there may be", s.count)
+	case all.count >= s.o.Max:
+		return refuse(CodeTooMany, "There are %d sandboxes, as many as there may be", all.count)
 	case size > s.o.MaxBytesPerAgent-own.bytes:
 		return refuse(CodeTooBig, "%d bytes are more than the %d that are left for the agent's sandboxes", size,
 			s.o.MaxBytesPerAgent-own.bytes)
-	case size > s.o.MaxBytes-s.bytes:
-		return refuse(CodeTooBig, "%d bytes are more than the %d that are left for all sandboxes", size, s.o.MaxBytes-s.bytes)
+	case size > s.o.MaxBytes-all.bytes:
+		return refuse(CodeTooBig, "%d bytes are more than the %d that are left for all sandboxes", size,
+			s.o.MaxBytes-all.bytes)
 	}
-	s.change(o.Account, 1, size)
+	s.all[b] = true
 	s.pending.Add(1)
 	return nil
 }
 
-func (s *Store) free(o *CreateOptions) {
+func (s *Store) free(b *Sandbox) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.change(o.Account, -1, -o.charge())
-}
-
-// change adjusts the number of sandboxes and their bytes. The caller holds s.mu.
-func (s *Store) change(agent string, count int, bytes int64) {
-	s.count, s.bytes = s.count+count, s.bytes+bytes
-	a := s.agents[agent]
-	if a = (account{a.count + count, a.bytes + bytes}); a.count == 0 {
-		delete(s.agents, agent)
-		return
-	}
-	s.agents[agent] = a
+	delete(s.all, b)
 }

@@ -62,15 +62,14 @@ type Store struct {
 	mu      sync.Mutex // also guards fields of Sandbox
 	closed  bool
 	live    map[string]*Sandbox
-	agents  map[string]account
-	account                // of all sandboxes
-	pending sync.WaitGroup // creations and removals in progress
+	all     map[*Sandbox]bool // also those that are being created or removed
+	pending sync.WaitGroup    // creations and removals in progress
 }
 
 // NewStore returns a Store.
 func NewStore(o StoreOptions) *Store {
 	o.fill()
-	return &Store{o: o, live: map[string]*Sandbox{}, agents: map[string]account{}}
+	return &Store{o: o, live: map[string]*Sandbox{}, all: map[*Sandbox]bool{}}
 }
 
 // CreateOptions configures one sandbox. Zero values mean the Store's defaults.
@@ -82,9 +81,6 @@ type CreateOptions struct {
 	// Account is the name to which MaxPerAgent and MaxBytesPerAgent apply. If it is "", they apply to the agent.
 	Account string
 }
-
-// charge returns how much memory a sandbox may use: its size, and about 1 KiB of kernel memory for each inode.
-func (o *CreateOptions) charge() int64 { return o.Size + o.Inodes<<10 }
 
 // Create creates a sandbox for an agent.
 func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
@@ -98,23 +94,24 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 		return nil, err
 	}
 	o.Account = cmp.Or(o.Account, agent)
-	if err := s.reserve(&o); err != nil {
+	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, CreateOptions: o, store: s,
+		runs: map[context.Context]context.CancelCauseFunc{}}
+	if err := s.reserve(b); err != nil {
 		return nil, err
 	}
 	defer s.pending.Done()
 	v, err := s.o.Make(o.Size, o.Inodes)
 	if err != nil {
-		s.free(&o)
+		s.free(b)
 		return nil, fmt.Errorf("sandbox: make a volume of %d bytes and %d inodes: %w", o.Size, o.Inodes, err)
 	}
-	b := &Sandbox{ID: "sb_" + strings.ToLower(rand.Text()), Agent: agent, CreateOptions: o, store: s, Volume: v,
-		Tree: NewTree(v), runs: map[context.Context]context.CancelCauseFunc{}}
+	b.Volume, b.Tree = v, NewTree(v)
 	b.Tree.used = b.touch
 	if err = b.Tree.check(); err == nil {
 		err = s.add(b)
 	}
 	if err != nil {
-		s.free(&o)
+		s.free(b)
 		return nil, errors.Join(err, v.Close())
 	}
 	return b, nil
@@ -153,7 +150,7 @@ func (s *Store) add(b *Sandbox) error {
 func (s *Store) Count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.count
+	return len(s.all)
 }
 
 // Get returns a sandbox of an agent, or of any agent if agent is Any. It does not count as a use: see Sandbox.Expires.
@@ -239,7 +236,7 @@ func (s *Store) remove(b *Sandbox, by string) error {
 	if err != nil {
 		err = fmt.Errorf("sandbox: close the volume of %s: %w", b.ID, err)
 	}
-	s.free(&b.CreateOptions)
+	s.free(b)
 	if s.o.Removed != nil {
 		s.o.Removed(b, by, err)
 	}

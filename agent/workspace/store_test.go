@@ -67,7 +67,11 @@ func newWorld(t *testing.T, o StoreOptions) *world {
 func usage(s *Store) (count int, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.count, s.bytes
+	var all account
+	for b := range s.all {
+		all.add(b)
+	}
+	return all.count, all.bytes
 }
 
 func (w *world) create(t *testing.T, agent string) *Sandbox {

@@ -69,8 +69,7 @@ func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 	code := exitUsage
-	var no *notGood
-	if errors.As(err, &no) {
+	if errors.As(err, new(*audit.BadLine)) || errors.Is(err, audit.ErrNotProven) {
 		code = exitNo
 	}
 	if _, werr := fmt.Fprintln(stderr, words.JSON("brigd audit: "+err.Error())); werr != nil {
@@ -78,11 +77,6 @@ func Run(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	}
 	return code
 }
-
-// notGood is the error for a log that fails verification.
-type notGood struct{ error }
-
-func (n *notGood) Unwrap() error { return n.error }
 
 type command struct {
 	out    *bufio.Writer
@@ -141,7 +135,7 @@ func (c *command) anchor(text string) (err error) {
 }
 
 func (c *command) runVerify(files []string) error {
-	r, err := c.check(files)
+	r, err := c.verify.Verify(files...)
 	if c.json {
 		text, jerr := json.Marshal(&r)
 		if jerr != nil {
@@ -156,10 +150,13 @@ func (c *command) runVerify(files []string) error {
 	for _, x := range []struct {
 		n    uint64
 		text string
-	}{{uint64(len(r.Unfinished)), "runs have not ended: they are under way, or their writer was killed"}, {r.Gaps,
-		"times nothing could be written"},
-		{r.Missed, "events are missing for that"}, {r.Recovered, "torn lines were set aside"}, {r.Reopened,
-			"writers did not end in good order"}} {
+	}{
+		{uint64(len(r.Unfinished)), "runs have not ended: they are under way, or their writer was killed"},
+		{r.Gaps, "times nothing could be written"},
+		{r.Missed, "events are missing for that"},
+		{r.Recovered, "torn lines were set aside"},
+		{r.Reopened, "writers did not end in good order"},
+	} {
 		if x.n > 0 {
 			fmt.Fprintf(c.out, "%d %s\n", x.n, x.text)
 		}
@@ -174,16 +171,6 @@ func (c *command) runVerify(files []string) error {
 		fmt.Fprintf(c.out, "whole; anchor %d:%s\n", r.LastSeq, r.LastHash)
 	}
 	return err
-}
-
-// check verifies the log. Its error distinguishes an invalid log from an unreadable one.
-func (c *command) check(files []string) (audit.Report, error) {
-	r, err := c.verify.Verify(files...)
-	var bad *audit.BadLine
-	if errors.As(err, &bad) || errors.Is(err, audit.ErrNotProven) {
-		err = &notGood{err}
-	}
-	return r, err
 }
 
 func stamp(t time.Time) string {

@@ -74,7 +74,7 @@ func (c *command) runShow(files []string) error {
 			ring = slices.Delete(ring, 0, c.last)
 		}
 	}
-	_, err := c.check(files)
+	_, err := c.verify.Verify(files...)
 	for _, text := range ring[max(0, len(ring)-c.last):] {
 		_, _ = c.out.WriteString(text)
 	}
