@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"brig/cgroup"
 	"brig/internal/words"
 )
 
@@ -119,24 +120,9 @@ func (c *checker) weight(field string, w int) {
 
 // cpuset checks a list of numbers and ranges in the format of cpuset(7).
 func (c *checker) cpuset(name, list, what string) {
-	if list != "" && (len(list) > maxGroupValue || !validCPUSet(list)) {
+	if list != "" && (len(list) > maxGroupValue || list != strings.TrimSpace(list) || cgroup.Count(list) == 0) {
 		c.add("limits."+name, words.Quote(list)+" is not a list of "+what, "write it as in 0-3,6")
 	}
-}
-
-func validCPUSet(s string) bool {
-	for _, part := range strings.Split(s, ",") {
-		first, last, ranged := strings.Cut(part, "-")
-		if !ranged {
-			last = first
-		}
-		a, errA := strconv.ParseUint(first, 10, 16)
-		b, errB := strconv.ParseUint(last, 10, 16)
-		if errA != nil || errB != nil || a > b {
-			return false
-		}
-	}
-	return true
 }
 
 func (c *checker) cgroupParent(p string) {
