@@ -34,20 +34,18 @@ type Group struct {
 	// Lost maps each optional mechanism that the kernel refused to the reason.
 	Lost map[string]string
 
-	plan  *Plan
-	name  string
-	mu    sync.Mutex
-	dirs  []*directory // by branch; nil if it could not be made
-	bases []int        // by branch; negative if it has not been opened
+	plan *Plan
+	mu   sync.Mutex
+	dirs []*directory // by branch
 }
 
 // Create makes the group. If a step fails, its mechanisms are given up if all are Optional; otherwise everything is
 // removed again.
 func (p *Plan) Create() (*Group, error) {
-	g := &Group{plan: p, name: newName(), Lost: map[string]string{}}
-	g.dirs, g.bases = make([]*directory, len(p.Branches)), make([]int, len(p.Branches))
-	for i := range g.bases {
-		g.bases[i] = -1
+	g := &Group{plan: p, Lost: map[string]string{}}
+	name := newName()
+	for i := range p.Branches {
+		g.dirs = append(g.dirs, &directory{Branch: &p.Branches[i], base: -1, name: name, fd: -1})
 	}
 	for i := range p.steps {
 		s := &p.steps[i]
@@ -93,7 +91,7 @@ func (g *Group) made() iter.Seq[*directory] {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		for _, d := range g.dirs {
-			if d != nil && !yield(d) {
+			if d.fd >= 0 && !yield(d) {
 				return
 			}
 		}
@@ -101,16 +99,11 @@ func (g *Group) made() iter.Seq[*directory] {
 }
 
 // text returns a step as text, with the name of its directory.
-func (g *Group) text(s *step) string {
-	if d := g.dirs[s.branch]; d != nil {
-		return g.plan.text(s, d.name)
-	}
-	return g.plan.text(s, g.name)
-}
+func (g *Group) text(s *step) string { return g.plan.text(s, g.dirs[s.branch].name) }
 
 // skip reports whether a step is moot: its directory was not created, or every mechanism it serves was given up.
 func (g *Group) skip(s *step) bool {
-	if (s.verb == write || s.verb == inherit) && g.dirs[s.branch] == nil {
+	if (s.verb == write || s.verb == inherit) && g.dirs[s.branch].fd < 0 {
 		return true
 	}
 	return len(s.mechanism) > 0 && !slices.ContainsFunc(s.mechanism, func(m string) bool { return g.Lost[m] == "" })
@@ -123,21 +116,19 @@ func (p *Plan) mayLose(s *step) bool {
 }
 
 func (g *Group) do(s *step) error {
+	d := g.dirs[s.branch]
+	if err := d.openBase(); err != nil {
+		return err
+	}
 	switch s.verb {
 	case enable:
-		base, err := g.base(s.branch)
-		if err != nil {
-			return err
-		}
-		return enableController(base, s.setting.value)
+		return enableController(d.base, s.setting.value)
 	case makeDir:
-		d, err := g.makeDir(s.branch)
-		g.dirs[s.branch] = d
-		return err
+		return d.make()
 	case inherit:
-		return g.dirs[s.branch].inheritCPUs()
+		return d.inheritCPUs()
 	}
-	return g.dirs[s.branch].write(&s.setting)
+	return d.write(&s.setting)
 }
 
 // bare removes the path from an error whose text will name it.

@@ -14,9 +14,9 @@ import (
 // directory is a group's directory in one hierarchy. It is open and locked while it is in use.
 type directory struct {
 	*Branch
-	base int // the descriptor of Branch.Base
+	base int // the descriptor of Branch.Base; negative if it has not been opened
 	name string
-	fd   int
+	fd   int // negative if it could not be made
 }
 
 func (d *directory) path() string { return path.Join(d.Base, d.name) }
@@ -42,41 +42,32 @@ func newName() string {
 	return "brig-" + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatUint(uint64(rand.Uint32()), 10)
 }
 
-// makeDir makes the directory and locks it (flock(2)). The lock tells Sweep that the group is in use, and ends with
-// this process. If a sweep removes the directory before it is locked, makeDir takes another name.
-func (g *Group) makeDir(branch int) (*directory, error) {
-	base, err := g.base(branch)
-	if err != nil {
-		return nil, err
-	}
+// make makes the directory and locks it (flock(2)). The lock tells Sweep that the group is in use, and ends with this
+// process. If a sweep removes the directory before it is locked, make takes another name.
+func (d *directory) make() error {
 	for range 100 {
-		err := unix.Mkdirat(base, g.name, 0o700) // no other user can open it, and so lock it
+		err := unix.Mkdirat(d.base, d.name, 0o700) // no other user can open it, and so lock it
 		if err == nil {
-			var fd int
-			if fd, err = hold(base, g.name); err == nil {
-				return &directory{&g.plan.Branches[branch], base, g.name, fd}, nil
+			if d.fd, err = hold(d.base, d.name); err == nil {
+				return nil
 			}
 			if err != errGone && err != unix.EWOULDBLOCK { // such as EMFILE: nothing must be left
-				return nil, errors.Join(err, unix.Unlinkat(base, g.name, unix.AT_REMOVEDIR))
+				return errors.Join(err, unix.Unlinkat(d.base, d.name, unix.AT_REMOVEDIR))
 			}
 		} else if err != unix.EEXIST {
-			return nil, err
+			return err
 		}
-		g.name = newName()
+		d.name = newName()
 	}
-	return nil, unix.EEXIST
+	return unix.EEXIST
 }
 
-// base opens the parent of a branch's directory, once.
-func (g *Group) base(branch int) (int, error) {
-	if g.bases[branch] < 0 {
-		fd, err := unix.Open(g.plan.Branches[branch].Base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return -1, err
-		}
-		g.bases[branch] = fd
+// openBase opens the parent of the directory, once.
+func (d *directory) openBase() (err error) {
+	if d.base < 0 {
+		d.base, err = unix.Open(d.Base, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	}
-	return g.bases[branch], nil
+	return err
 }
 
 // errGone is the error for a group that has been removed.

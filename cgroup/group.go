@@ -25,12 +25,12 @@ func (g *Group) Into() int {
 func (g *Group) Tasks() (fds []int, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for i, d := range g.dirs {
-		if g.plan.Branches[i].Version != 1 {
+	for _, d := range g.dirs {
+		if d.Version != 1 {
 			continue
 		}
 		at, name := unix.AT_FDCWD, os.DevNull
-		if d != nil {
+		if d.fd >= 0 {
 			at, name = d.fd, "tasks"
 		}
 		fd, err := unix.Openat(at, name, unix.O_WRONLY|unix.O_CLOEXEC, 0)
@@ -38,7 +38,7 @@ func (g *Group) Tasks() (fds []int, err error) {
 			for _, fd := range fds {
 				unix.Close(fd)
 			}
-			return nil, fmt.Errorf("%s of %s: %w", name, quote(g.name), err)
+			return nil, fmt.Errorf("%s of %s: %w", name, quote(d.name), err)
 		}
 		fds = append(fds, fd)
 	}

@@ -16,14 +16,14 @@ func (g *Group) Kill() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, d := range g.dirs {
-		if d != nil && d.Version == 2 && d.put("cgroup.kill", "1") == nil {
+		if d.fd >= 0 && d.Version == 2 && d.put("cgroup.kill", "1") == nil {
 			return nil
 		}
 	}
 	var errs []error
 	freeze := g.freeze(true)
 	for _, d := range g.dirs {
-		if d != nil {
+		if d.fd >= 0 {
 			errs = append(errs, d.killTree())
 		}
 	}
@@ -145,7 +145,7 @@ func (g *Group) Freeze(on bool) error {
 func (g *Group) freeze(on bool) error {
 	for _, d := range g.dirs {
 		switch {
-		case d == nil:
+		case d.fd < 0:
 		case d.Version == 2:
 			value := map[bool]string{true: "1", false: "0"}[on]
 			return d.turn("cgroup.freeze", value, "cgroup.events", "frozen "+value)

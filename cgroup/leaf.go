@@ -142,8 +142,5 @@ func removeLeaf(base int) error {
 	if err == unix.ENOENT || err == unix.EBUSY {
 		return nil
 	}
-	if err != nil {
-		return os.NewSyscallError("rmdir "+Leaf, err)
-	}
-	return nil
+	return os.NewSyscallError("rmdir "+Leaf, err)
 }

@@ -123,7 +123,7 @@ func create(l *Layout, want *Limits) (*Group, error) {
 // dirsOf are the directories of a group in the order of its branches.
 func dirsOf(g *Group) (list []string) {
 	for _, d := range g.dirs {
-		if d != nil {
+		if d.fd >= 0 {
 			list = append(list, d.path())
 		}
 	}

@@ -19,22 +19,18 @@ func (g *Group) Remove() error {
 	defer g.mu.Unlock()
 	var errs []error
 	end := time.Now().Add(removeWait)
-	for i, d := range g.dirs {
-		if d == nil {
-			continue
+	for _, d := range g.dirs {
+		if d.fd >= 0 {
+			err := d.remove(end)
+			if err != nil {
+				err = fmt.Errorf("rmdir %s: %w; remove it with brig gc", quote(d.path()), err)
+			}
+			errs = append(errs, err, unix.Close(d.fd))
 		}
-		err := d.remove(end)
-		if err != nil {
-			err = fmt.Errorf("rmdir %s: %w; remove it with brig gc", quote(d.path()), err)
+		if d.base >= 0 {
+			errs = append(errs, unix.Close(d.base))
 		}
-		errs = append(errs, err, unix.Close(d.fd))
-		g.dirs[i] = nil
-	}
-	for i, fd := range g.bases {
-		if fd >= 0 {
-			errs = append(errs, unix.Close(fd))
-			g.bases[i] = -1
-		}
+		d.fd, d.base = -1, -1
 	}
 	return errors.Join(errs...)
 }

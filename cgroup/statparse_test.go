@@ -82,7 +82,7 @@ func TestReadTexts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			d := invented(t, tt.version, tt.files)
-			g := &Group{dirs: []*directory{nil, d}}
+			g := &Group{dirs: []*directory{{fd: -1}, d}}
 			if got := g.Read(); got != tt.want {
 				t.Errorf("got  %+v\nwant %+v", got, tt.want)
 			}

@@ -103,21 +103,22 @@ func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == 
 // one takes the lock of a group, which a living keeper would hold, and removes the group.
 func (s *sweeper) one(base int, in, name string) (gone bool, err error) {
 	var st unix.Stat_t
-	if err := unix.Fstatat(base, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return false, unlessRemoved("stat "+quote(name), err)
+	if err := unix.Fstatat(base, name, &st, unix.AT_SYMLINK_NOFOLLOW); removed(err) {
+		return false, nil
+	} else if err != nil {
+		return false, os.NewSyscallError("stat "+quote(name), err)
 	}
 	if int(st.Uid) != unix.Geteuid() || st.Mode&unix.S_IFMT != unix.S_IFDIR { // another user's, or no group
 		return false, nil
 	}
 	fd, err := hold(base, name)
-	switch err {
-	case nil:
-	case errGone:
-		return false, nil
-	case unix.EWOULDBLOCK:
+	if err == unix.EWOULDBLOCK {
 		s.busy++
+	}
+	if err == unix.EWOULDBLOCK || err == errGone {
 		return false, nil
-	default:
+	}
+	if err != nil {
 		return false, os.NewSyscallError("open "+quote(name), err)
 	}
 	defer unix.Close(fd)
@@ -132,11 +133,4 @@ func (s *sweeper) one(base int, in, name string) (gone bool, err error) {
 		return false, fmt.Errorf("rmdir %s: %w", quote(d.path()), err)
 	}
 	return true, nil
-}
-
-func unlessRemoved(op string, err error) error {
-	if removed(err) {
-		return nil
-	}
-	return os.NewSyscallError(op, err)
 }
