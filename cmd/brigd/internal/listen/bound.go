@@ -1,7 +1,6 @@
 package listen
 
 import (
-	"container/list"
 	"context"
 	"net"
 	"net/http"
@@ -17,18 +16,21 @@ import (
 // a connection without an authenticated request so far, or else an authenticated one with no request under way. The one
 // that has been in that state for longest is closed.
 type Bound struct {
-	places    chan struct{}
-	perSource int
-	waiting   atomic.Int32 // connections that wait for a place
+	most, perSource int
 
-	mu      sync.Mutex
-	sources map[string]int
-	spare   [2]list.List // of *bounded: unauthenticated connections, and authenticated ones with no request under way
+	mu    sync.Mutex
+	conns map[*bounded]bool
+	// changed is signalled when a place is free, a connection may be closed for another, or a listener is closed.
+	changed sync.Cond
 }
 
+// state is when a connection may be closed for another.
+type state int
+
 const (
-	strangers = iota
-	callers
+	stranger state = iota // unauthenticated: first
+	idle                  // authenticated, with no request under way: next
+	busy                  // not at all
 )
 
 // strangerTime is how long a connection may be silent before its first authenticated request.
@@ -36,20 +38,19 @@ const strangerTime = 5 * time.Second
 
 // NewBound returns a Bound of so many connections, three quarters of them at most from one source.
 func NewBound(connections int) *Bound {
-	return &Bound{places: make(chan struct{}, connections), perSource: max(1, connections*3/4), sources: map[string]int{}}
+	b := &Bound{most: connections, perSource: max(1, connections*3/4), conns: map[*bounded]bool{}}
+	b.changed.L = &b.mu
+	return b
 }
 
 // Listener applies the bound to l. While there is no place, one connection waits here and the others in the kernel's
 // backlog. An idle listener takes no place.
-func (b *Bound) Listener(l net.Listener) net.Listener {
-	return &boundListener{Listener: l, bound: b, done: make(chan struct{})}
-}
+func (b *Bound) Listener(l net.Listener) net.Listener { return &boundListener{Listener: l, bound: b} }
 
 type boundListener struct {
 	net.Listener
-	bound *Bound
-	done  chan struct{}
-	once  sync.Once
+	bound  *Bound
+	closed bool // guarded by bound.mu
 }
 
 // bounded is a connection that holds a place.
@@ -58,9 +59,8 @@ type bounded struct {
 	bound *Bound
 	from  string
 	known atomic.Bool
-	gone  bool          // guarded by bound.mu
-	in    *list.List    // one of bound.spare, guarded by bound.mu; nil if it may not be closed for another
-	at    *list.Element // its place in that list
+	state state // guarded by bound.mu, as is since, when it has begun
+	since time.Time
 }
 
 // Accept waits for a connection and then for a place. A connection beyond the share of its source is closed.
@@ -70,68 +70,88 @@ func (l *boundListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		b, from := l.bound, source(c)
-		if !b.enter(from) && !(b.drop(from) && b.enter(from)) {
-			_ = c.Close() // this source has three quarters of all places in use
-			continue
+		x := &bounded{Conn: c, bound: l.bound, from: source(c), since: time.Now()}
+		if _, ok := c.(*local); ok { // the kernel reports its uid
+			x.known.Store(true)
+			x.state = busy
 		}
-		if !l.place() {
-			b.leave(from)
-			_ = c.Close() // the listener is closed
-			return nil, net.ErrClosed
+		if l.place(x) {
+			return x, nil
 		}
-		x := &bounded{Conn: c, bound: b, from: from}
-		if _, local := c.(*local); local {
-			x.known.Store(true) // the kernel reports its uid
-		} else {
-			b.file(x, strangers)
-		}
-		return x, nil
+		_ = c.Close() // its source has three quarters of all places in use, or the listener is closed
 	}
 }
 
-// place takes a place and may close another connection to get one. It returns false if the listener is closed.
-func (l *boundListener) place() bool {
+// place takes a place and may close another connection to get one. It reports whether it has got one.
+func (l *boundListener) place(x *bounded) bool {
 	b := l.bound
-	b.waiting.Add(1)
-	defer b.waiting.Add(-1)
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for {
-		select {
-		case b.places <- struct{}{}:
-			return true
-		default:
-		}
-		if b.drop("") {
-			continue
-		}
-		select {
-		case b.places <- struct{}{}:
-			return true
-		case <-l.done:
+		switch {
+		case l.closed:
 			return false
+		case x.from != "" && b.count(x.from) >= b.perSource:
+			if !b.drop(x.from) {
+				return false
+			}
+		case len(b.conns) >= b.most:
+			if !b.drop("") {
+				b.changed.Wait()
+			}
+		default:
+			b.conns[x] = true
+			return true
 		}
 	}
+}
+
+// count returns the number of connections from a source. The caller holds b.mu.
+func (b *Bound) count(from string) (n int) {
+	for c := range b.conns {
+		if c.from == from {
+			n++
+		}
+	}
+	return n
+}
+
+// drop closes the connection from a source, or from any if it is "", that may be closed first. It reports whether there
+// is one. The caller holds b.mu.
+func (b *Bound) drop(from string) bool {
+	var first *bounded
+	for c := range b.conns {
+		if c.state == busy || from != "" && c.from != from {
+			continue
+		}
+		if first == nil || c.state < first.state || c.state == first.state && c.since.Before(first.since) {
+			first = c
+		}
+	}
+	if first == nil {
+		return false
+	}
+	delete(b.conns, first)
+	_ = first.Conn.Close() // the server that reads from it gets the error
+	return true
 }
 
 // Close makes Accept return.
 func (l *boundListener) Close() error {
-	l.once.Do(func() { close(l.done) })
+	l.bound.mu.Lock()
+	l.closed = true
+	l.bound.changed.Broadcast()
+	l.bound.mu.Unlock()
 	return l.Listener.Close()
 }
 
 // Close closes the connection and frees its place.
 func (c *bounded) Close() error {
 	err := c.Conn.Close()
-	b := c.bound
-	b.mu.Lock()
-	first := !c.gone
-	c.gone = true
-	b.unfile(c)
-	b.mu.Unlock()
-	if first {
-		<-b.places
-		b.leave(c.from)
-	}
+	c.bound.mu.Lock()
+	defer c.bound.mu.Unlock()
+	delete(c.bound.conns, c)
+	c.bound.changed.Broadcast()
 	return err
 }
 
@@ -143,48 +163,12 @@ func (c *bounded) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(t)
 }
 
-// file lists a connection as one that may be closed for another. If a new connection waits, the first in the list is
-// closed.
-func (b *Bound) file(c *bounded, kind int) {
-	b.mu.Lock()
-	b.unfile(c)
-	if !c.gone {
-		c.in = &b.spare[kind]
-		c.at = c.in.PushBack(c)
-	}
-	b.mu.Unlock()
-	if b.waiting.Load() > 0 && len(b.places) == cap(b.places) {
-		b.drop("")
-	}
-}
-
-// unfile removes a connection from its list. The caller holds b.mu.
-func (b *Bound) unfile(c *bounded) {
-	if c.in != nil {
-		c.in.Remove(c.at)
-		c.in, c.at = nil, nil
-	}
-}
-
-// drop closes the first listed connection from a source, or from any if it is "", and reports whether there was one.
-func (b *Bound) drop(from string) bool {
-	b.mu.Lock()
-	var found *bounded
-	for kind := range b.spare {
-		for e := b.spare[kind].Front(); e != nil && found == nil; e = e.Next() {
-			if c := e.Value.(*bounded); from == "" || c.from == from {
-				found = c
-			}
-		}
-	}
-	if found != nil {
-		b.unfile(found)
-	}
-	b.mu.Unlock()
-	if found != nil {
-		_ = found.Close() // the server that reads from it gets the error
-	}
-	return found != nil
+// become sets the state. Who waits for a place may close the connection from now on, if the state allows it.
+func (c *bounded) become(s state) {
+	c.bound.mu.Lock()
+	defer c.bound.mu.Unlock()
+	c.state, c.since = s, time.Now()
+	c.bound.changed.Broadcast()
 }
 
 // inner returns the connection below TLS, or c.
@@ -201,9 +185,7 @@ func Known(ctx context.Context) {
 	if c == nil || c.known.Swap(true) {
 		return
 	}
-	c.bound.mu.Lock()
-	c.bound.unfile(c)
-	c.bound.mu.Unlock()
+	c.become(busy)
 	_ = c.Conn.SetReadDeadline(time.Time{}) // fails only on a closed connection
 }
 
@@ -213,11 +195,9 @@ func State(c net.Conn, s http.ConnState) {
 	switch {
 	case !ok || !x.known.Load():
 	case s == http.StateIdle:
-		x.bound.file(x, callers)
+		x.become(idle)
 	case s == http.StateActive:
-		x.bound.mu.Lock()
-		x.bound.unfile(x)
-		x.bound.mu.Unlock()
+		x.become(busy)
 	}
 }
 
@@ -240,23 +220,5 @@ func source(c net.Conn) string {
 		return netip.PrefixFrom(ip, 64).Masked().String()
 	default:
 		return ip.String()
-	}
-}
-
-func (b *Bound) enter(from string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if from != "" && b.sources[from] >= b.perSource {
-		return false
-	}
-	b.sources[from]++
-	return true
-}
-
-func (b *Bound) leave(from string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.sources[from]--; b.sources[from] == 0 {
-		delete(b.sources, from)
 	}
 }

@@ -113,7 +113,7 @@ func TestClosedWhileFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := NewBound(1)
-	b.places <- struct{}{}
+	b.conns[&bounded{state: busy}] = true
 	l := b.Listener(inner)
 	ended := make(chan error, 1)
 	go func() {
@@ -129,8 +129,8 @@ func TestClosedWhileFull(t *testing.T) {
 	if err := <-ended; !errors.Is(err, net.ErrClosed) {
 		t.Errorf("Accept ended with %v", err)
 	}
-	if _, err := c.Read(make([]byte, 1)); err == nil || len(b.sources) > 0 {
-		t.Errorf("who waited for a place is kept: %v, %v", err, b.sources)
+	if _, err := c.Read(make([]byte, 1)); err == nil || len(b.conns) > 1 {
+		t.Errorf("who waited for a place is kept: %v, %v", err, b.conns)
 	}
 }
 
