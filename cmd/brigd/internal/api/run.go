@@ -151,7 +151,8 @@ func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, re
 	resp := c.Engine.Run(ctx, c.Caller, req, s.event)
 	req.Ended()
 	if s.going != nil {
-		c.runs.remove(s.going)
+		c.runs.Delete(s.going.id)
+		s.going.end()
 	}
 	if resp.Error != nil && !c.Wrote() {
 		c.ran(resp.ID)
@@ -197,7 +198,9 @@ func (s *stream) write(e engine.Event) {
 	}
 	if e.Type == "start" && s.going == nil {
 		s.Run = e.ID
-		s.going = s.runs.add(s.Caller, e.ID, s.in, s.cancel)
+		s.going = &run{agent: s.Caller.Name(), id: e.ID, chain: s.Caller.Grant.IDs(), in: s.in, cancel: s.cancel}
+		s.going.done, s.going.end = context.WithCancel(context.Background())
+		s.runs.Store(e.ID, s.going)
 	}
 	text, err := json.Marshal(e)
 	if err == nil {

@@ -2,9 +2,7 @@ package api
 
 import (
 	"context"
-	"errors"
 	"io"
-	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -13,37 +11,14 @@ import (
 	"brig/agent/engine"
 )
 
-// registry holds the running streamed runs, so that their agents can cancel them and send them input.
-type registry struct {
-	mu   sync.Mutex
-	runs map[string]*run
-}
-
-// run is a streamed run under way.
+// run is a streamed run under way, in server.runs so that its agent can cancel it and send it input.
 type run struct {
 	agent, id string
 	chain     []string // the ids of the token that started it, the issuer's block first; none without a token
 	in        *stdin
 	cancel    context.CancelCauseFunc
-	done      chan struct{}
-}
-
-func (g *registry) add(by engine.Caller, id string, in *stdin, cancel context.CancelCauseFunc) *run {
-	r := &run{by.Name(), id, by.Grant.IDs(), in, cancel, make(chan struct{})}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.runs == nil {
-		g.runs = map[string]*run{}
-	}
-	g.runs[id] = r
-	return r
-}
-
-func (g *registry) remove(r *run) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.runs, r.id)
-	close(r.done)
+	done      context.Context // ends with the run, by end
+	end       context.CancelFunc
 }
 
 // isFor reports whether a caller may control the run. The caller must be the run's agent, with the token that started
@@ -56,11 +31,9 @@ func (r *run) isFor(c engine.Caller) bool {
 
 // find returns a run that the caller may control; any other run is reported as unknown.
 func (c *call) find() (*run, error) {
-	c.runs.mu.Lock()
-	defer c.runs.mu.Unlock()
-	if r := c.runs.runs[c.id]; r != nil && r.isFor(c.Caller) {
-		c.Run = r.id
-		return r, nil
+	if r, ok := c.runs.Load(c.id); ok && r.(*run).isFor(c.Caller) {
+		c.Run = c.id
+		return r.(*run), nil
 	}
 	return nil, no("request", "run_unknown", "id", "no streamed run with this id goes on",
 		"take the id from the run's start event, before its end event")
@@ -83,7 +56,7 @@ func (c *call) cancelRun() (any, error) {
 	}
 	r.cancel(context.Canceled)
 	select {
-	case <-r.done:
+	case <-r.done.Done():
 		return nil, nil
 	case <-c.R.Context().Done():
 		return nil, c.R.Context().Err()
@@ -122,7 +95,7 @@ func (c *call) sendStdin() (any, error) {
 			c.Taken = true
 			break
 		}
-		if err != nil && r.ended() {
+		if err != nil && r.done.Err() != nil {
 			return nil, c.stdinClosed()
 		}
 		if err != nil {
@@ -138,10 +111,8 @@ func (c *call) sendStdin() (any, error) {
 
 // readPiece reads a part of the body, with the time limit BodyTime.
 func (c *call) readPiece(r *run, buf []byte) (int, error) {
-	if err := c.Control.SetReadDeadline(time.Now().Add(c.BodyTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return 0, err
-	}
-	if r.ended() { // stopReading may have set its deadline before this one
+	c.ReadTime(c.BodyTime)
+	if r.done.Err() != nil { // stopReading may have set its deadline before this one
 		return 0, os.ErrDeadlineExceeded
 	}
 	return c.R.Body.Read(buf)
@@ -149,29 +120,17 @@ func (c *call) readPiece(r *run, buf []byte) (int, error) {
 
 // stopReading interrupts a Read of the body when the run ends. stop undoes that.
 func (c *call) stopReading(r *run) (stop func()) {
-	quit, gone := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(gone)
-		select {
-		case <-r.done:
-			_ = c.Control.SetReadDeadline(time.Unix(1, 0)) // otherwise only the client's next bytes would end the Read
-		case <-quit:
-		}
-	}()
-	return sync.OnceFunc(func() {
-		close(quit)
-		<-gone
-		_ = c.Control.SetReadDeadline(time.Time{}) // fails only on a closed connection
+	interrupted := make(chan struct{})
+	forget := context.AfterFunc(r.done, func() {
+		defer close(interrupted)
+		_ = c.Control.SetReadDeadline(time.Unix(1, 0)) // otherwise only the client's next bytes would end the Read
 	})
-}
-
-func (r *run) ended() bool {
-	select {
-	case <-r.done:
-		return true
-	default:
-		return false
-	}
+	return sync.OnceFunc(func() {
+		if !forget() {
+			<-interrupted
+		}
+		c.ReadTime(0)
+	})
 }
 
 func (c *call) stdinClosed() error {
@@ -184,15 +143,18 @@ func (c *call) stdinClosed() error {
 type stdin struct {
 	pieces chan []byte
 	rest   []byte
-	eof    chan struct{} // no more will come
-	closed chan struct{} // it is not read any more
 	turn   chan struct{} // one writer at a time
-	once   [2]sync.Once
+
+	eof, closed context.Context
+	finish      context.CancelFunc // marks that no more will come
+	end         context.CancelFunc // marks that the run has stopped reading it
 }
 
 func newStdin(first string) *stdin {
-	return &stdin{pieces: make(chan []byte), rest: []byte(first), eof: make(chan struct{}), closed: make(chan struct{}),
-		turn: make(chan struct{}, 1)}
+	s := &stdin{pieces: make(chan []byte), rest: []byte(first), turn: make(chan struct{}, 1)}
+	s.eof, s.finish = context.WithCancel(context.Background())
+	s.closed, s.end = context.WithCancel(context.Background())
+	return s
 }
 
 // Read returns to the run what clients have sent.
@@ -200,9 +162,9 @@ func (s *stdin) Read(p []byte) (int, error) {
 	if len(s.rest) == 0 {
 		select {
 		case s.rest = <-s.pieces:
-		case <-s.eof:
+		case <-s.eof.Done():
 			return 0, io.EOF
-		case <-s.closed:
+		case <-s.closed.Done():
 			return 0, os.ErrClosed
 		}
 	}
@@ -215,31 +177,26 @@ func (s *stdin) Read(p []byte) (int, error) {
 func (s *stdin) lock(ctx context.Context) (release func(), ok bool) {
 	select {
 	case s.turn <- struct{}{}:
-	case <-s.closed:
+	case <-s.closed.Done():
 		return nil, false
 	case <-ctx.Done():
 		return nil, false
 	}
-	select {
-	case <-s.eof:
-		<-s.turn
+	release = func() { <-s.turn }
+	if s.eof.Err() != nil {
+		release()
 		return nil, false
-	default:
-		return func() { <-s.turn }, true
 	}
+	return release, true
 }
 
 // write passes a piece to the reader. It returns false if the input is closed.
 func (s *stdin) write(ctx context.Context, p []byte) bool {
 	select {
-	case s.pieces <- append([]byte(nil), p...):
+	case s.pieces <- slices.Clone(p):
 		return true
-	case <-s.closed:
+	case <-s.closed.Done():
 	case <-ctx.Done():
 	}
 	return false
 }
-
-// finish marks the end of the input. end marks that the run has stopped reading it.
-func (s *stdin) finish() { s.once[0].Do(func() { close(s.eof) }) }
-func (s *stdin) end()    { s.once[1].Do(func() { close(s.closed) }) }

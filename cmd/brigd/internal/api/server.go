@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"brig/cmd/brigd/internal/front"
@@ -17,7 +18,7 @@ type server struct {
 	*front.Face
 	routes  []route
 	openapi []byte
-	runs    registry
+	runs    sync.Map // *run by its id, as long as it is streamed
 }
 
 // call is one request in progress.
