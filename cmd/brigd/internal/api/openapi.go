@@ -64,7 +64,7 @@ var headers = object{
 
 func header(name string) object { return object{"$ref": "#/components/headers/" + name} }
 
-func ref(t reflect.Type) object { return object{"$ref": refs + t.Name()} }
+func ref(of any) object { return object{"$ref": refs + reflect.TypeOf(of).Name()} }
 
 // operation returns the OpenAPI operation of a route.
 func (rt *route) operation() object {
@@ -122,7 +122,7 @@ func (rt *route) responses() object {
 		ok["headers"].(object)["X-Run-Id"] = header("RunId")
 		ok["description"] = "what happened; or, if asked for by Accept, a stream of Events, one a line (or one an SSE " +
 			"message), the last of them \"end\""
-		content[ndjsonType] = object{"schema": ref(typeOf[engine.Event]())}
+		content[ndjsonType] = object{"schema": ref(engine.Event{})}
 		content[sseType] = object{"schema": object{"type": "string"}}
 	}
 	if rt.status == http.StatusCreated {
@@ -153,5 +153,5 @@ func failure(status int) object {
 		h["Allow"] = header("Allow")
 	}
 	return object{"description": http.StatusText(status), "headers": h,
-		"content": object{jsonType: object{"schema": ref(typeOf[nsjail.Refusal]())}}}
+		"content": object{jsonType: object{"schema": ref(nsjail.Refusal{})}}}
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"log/slog"
-	"reflect"
 	"slices"
 
 	"brig/agent/engine"
@@ -17,17 +16,18 @@ type route struct {
 	id           string // operationId, and the name in the log
 	summary      string
 	query        []param
-	in           reflect.Type             // the JSON body; nil for none
-	bare         bool                     // a request without a body asks for the defaults
-	raw          string                   // the type of a body that is bytes
-	status       int                      // of success
-	out          reflect.Type             // the JSON answer; nil for none
-	rawOut       string                   // the type of an answer that is none
-	events       bool                     // the answer may also be a stream of engine.Event
-	open         bool                     // for everybody, also by TCP
-	fails        []int                    // what else may be answered, besides usual
-	level        slog.Level               // of the line in the log
-	handle       func(*call) (any, error) // the JSON answer, unless it has written another
+	in           any        // of the type of the JSON body; nil for none
+	bare         bool       // a request without a body asks for the defaults
+	raw          string     // the type of a body that is bytes
+	status       int        // of success
+	out          any        // of the type of the JSON answer; nil for none
+	rawOut       string     // the type of an answer that is none
+	events       bool       // the answer may also be a stream of engine.Event
+	open         bool       // for everybody, also by TCP
+	fails        []int      // what else may be answered, besides usual
+	level        slog.Level // of the line in the log
+	// handle returns the JSON answer, unless it has written another.
+	handle func(*call) (any, error)
 }
 
 // param is a parameter of the query.
@@ -41,15 +41,12 @@ var usual = []int{400, 401, 403, 404, 405, 421, 500, 503}
 
 var yesNo = []string{"0", "1", "false", "true"}
 
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
-
 // routes returns the list of all routes.
 func routes() []route { return slices.Concat(runRoutes(), sandboxRoutes(), otherRoutes()) }
 
 var (
 	stdinParam = param{"stdin", "stream: the standard input follows by POST /v1/runs/{id}/stdin, after what the field " +
-		"stdin says; " +
-		"only with a stream of events", []string{"stream"}}
+		"stdin says; only with a stream of events", []string{"stream"}}
 	runFails = []int{406, 408, 409, 413, 415, 422, 429, 501, 507}
 )
 
@@ -57,15 +54,14 @@ func runRoutes() []route {
 	return []route{
 		{method: "POST", path: "/v1/run", id: "run",
 			summary: "Run a program or a command, in a fresh jail or in a sandbox that the request names.",
-			query:   []param{stdinParam}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](),
-			events: true,
-			fails:  runFails, handle: (*call).run},
+			query:   []param{stdinParam}, in: engine.Request{}, status: 200, out: engine.Response{}, events: true,
+			fails: runFails, handle: (*call).run},
 		{method: "POST", path: "/v1/runs/{id}/stdin", id: "sendStdin",
 			summary: "Send more of the standard input of a streamed run. The answer comes when the run has taken it.",
 			query:   []param{{"eof", "1: this is the end of the input", yesNo}}, raw: binary, status: 200,
-			out: typeOf[StdinTaken](), fails: []int{408, 409, 415}, handle: (*call).sendStdin},
+			out: StdinTaken{}, fails: []int{408, 409, 415}, handle: (*call).sendStdin},
 		{method: "GET", path: "/v1/runs/{id}", id: "getRun", summary: "Report what a streamed run uses now.",
-			status: 200, out: typeOf[live.Run](), handle: (*call).getRun},
+			status: 200, out: live.Run{}, handle: (*call).getRun},
 		{method: "DELETE", path: "/v1/runs/{id}", id: "cancelRun",
 			summary: "Cancel a streamed run. The answer comes when it has ended.", status: 204, handle: (*call).cancelRun},
 	}
@@ -76,37 +72,37 @@ func sandboxRoutes() []route {
 	return []route{
 		{method: "POST", path: "/v1/sandboxes", id: "createSandbox",
 			summary: "Make a sandbox: /input, /work and /output, kept from run to run.",
-			in:      typeOf[engine.SandboxRequest](), bare: true, status: 201, out: typeOf[engine.SandboxInfo](),
+			in:      engine.SandboxRequest{}, bare: true, status: 201, out: engine.SandboxInfo{},
 			fails: []int{408, 409, 413, 415, 429, 507}, handle: (*call).createSandbox},
 		{method: "GET", path: "/v1/sandboxes", id: "listSandboxes", summary: "List the agent's sandboxes.", status: 200,
-			out: typeOf[SandboxList](), handle: (*call).listSandboxes},
+			out: SandboxList{}, handle: (*call).listSandboxes},
 		{method: "GET", path: "/v1/sandboxes/{id}", id: "getSandbox", summary: "Describe a sandbox.", status: 200,
-			out: typeOf[engine.SandboxInfo](), handle: (*call).getSandbox},
+			out: engine.SandboxInfo{}, handle: (*call).getSandbox},
 		{method: "DELETE", path: "/v1/sandboxes/{id}", id: "deleteSandbox",
 			summary: "End what runs in a sandbox, and remove it with its files.", status: 204, fails: []int{409},
 			handle: (*call).deleteSandbox},
 		{method: "POST", path: "/v1/sandboxes/{id}/exec", id: "exec", summary: "Run a program or a command in a sandbox.",
-			query: []param{stdinParam}, in: typeOf[engine.Request](), status: 200, out: typeOf[engine.Response](), events: true,
+			query: []param{stdinParam}, in: engine.Request{}, status: 200, out: engine.Response{}, events: true,
 			fails: runFails, handle: (*call).run},
 		{method: "GET", path: "/v1/sandboxes/{id}/runs", id: "listRuns",
 			summary: "List the runs in a sandbox, and what they use now.",
-			status:  200, out: typeOf[RunList](), handle: (*call).listRuns},
+			status:  200, out: RunList{}, handle: (*call).listRuns},
 		{method: "GET", path: "/v1/sandboxes/{id}/files", id: "listFiles",
 			summary: "List a directory of a sandbox, by default /work.",
 			query: []param{{"path", "the directory, absolute or below /work", nil},
 				{"recursive", "1: everything below it", yesNo},
 				{"after", "only what comes behind this path, in bytes: the last of an answer with more; " +
 					"not with recursive", nil}},
-			status: 200, out: typeOf[FileList](), fails: []int{409}, handle: (*call).listFiles},
+			status: 200, out: FileList{}, fails: []int{409}, handle: (*call).listFiles},
 		{method: "GET", path: "/v1/sandboxes/{id}/allowed", id: "pathAllowed",
 			summary: "Say whether a run in the sandbox could read a path, or write it, as the kernel would answer there.",
-			query:   []param{{"path", "the path, absolute or below /work", nil}, {"write", "1: write it", yesNo}}, status: 200,
-			out: typeOf[PathAllowed](), fails: []int{409}, handle: (*call).pathAllowed},
+			query:   []param{{"path", "the path, absolute or below /work", nil}, {"write", "1: write it", yesNo}},
+			status:  200, out: PathAllowed{}, fails: []int{409}, handle: (*call).pathAllowed},
 		{method: "PUT", path: file, id: "putFile",
 			summary: "Write a file of a sandbox. The path is the file's absolute path in the jail: files/work/a.txt is " +
 				"/work/a.txt.",
 			query: []param{{"mode", "the file's permissions in octal, such as 755; 644 if left out", nil}},
-			raw:   binary, status: 200, out: typeOf[engine.FileInfo](), fails: []int{408, 409, 413, 415, 507},
+			raw:   binary, status: 200, out: engine.FileInfo{}, fails: []int{408, 409, 413, 415, 507},
 			handle: (*call).putFile},
 		{method: "GET", path: file, id: "getFile", summary: "Read a file of a sandbox.", status: 200, rawOut: binary,
 			fails: []int{409, 413}, handle: (*call).getFile},
@@ -119,15 +115,14 @@ func sandboxRoutes() []route {
 func otherRoutes() []route {
 	return []route{
 		{method: "GET", path: "/v1/languages", id: "languages", summary: "List the languages that work here.", status: 200,
-			out: typeOf[LanguageList](), handle: (*call).languages},
+			out: LanguageList{}, handle: (*call).languages},
 		{method: "GET", path: "/v1/version", id: "version", summary: "Say which brigd this is.", status: 200,
-			out: typeOf[Version](), handle: (*call).version},
+			out: Version{}, handle: (*call).version},
 		{method: "GET", path: "/healthz", id: "health",
 			summary: "Say whether brigd lives, and takes runs: 503 if it does not take any. Without authentication there " +
 				"are no details.",
 			query: []param{{"probe", "live: only whether it lives", []string{"live", "ready"}}}, status: 200,
-			out: typeOf[Health](), open: true,
-			level: slog.LevelDebug, handle: (*call).health},
+			out: Health{}, open: true, level: slog.LevelDebug, handle: (*call).health},
 		{method: "GET", path: "/metrics", id: "metrics", summary: "Metrics in Prometheus' text format.", status: 200,
 			rawOut: "text/plain", level: slog.LevelDebug, handle: (*call).metrics},
 		{method: "GET", path: "/openapi.json", id: "openapi", summary: "This document.", status: 200,
@@ -137,15 +132,12 @@ func otherRoutes() []route {
 
 const binary = "application/octet-stream"
 
-// components returns the types that the OpenAPI document names.
-func components() []reflect.Type {
-	return []reflect.Type{typeOf[engine.Request](), typeOf[engine.Response](), typeOf[engine.Event](),
-		typeOf[engine.SandboxRequest](), typeOf[engine.SandboxInfo](),
-		typeOf[engine.File](), typeOf[engine.Size](), typeOf[engine.Seconds](), typeOf[engine.Violation](),
-		typeOf[engine.Truncated](), typeOf[engine.Language](),
-		typeOf[engine.FileInfo](), typeOf[nsjail.Refusal](), typeOf[nsjail.Usage](),
-		typeOf[SandboxList](), typeOf[RunList](), typeOf[live.Run](), typeOf[monitor.Stats](), typeOf[FileList](),
-		typeOf[PathAllowed](), typeOf[LanguageList](), typeOf[StdinTaken](), typeOf[Version](), typeOf[Health]()}
+// components returns a value of each type that the OpenAPI document names.
+func components() []any {
+	return []any{engine.Request{}, engine.Response{}, engine.Event{}, engine.SandboxRequest{}, engine.SandboxInfo{},
+		engine.File{}, engine.Size(0), engine.Seconds(0), engine.Violation{}, engine.Truncated{}, engine.Language{},
+		engine.FileInfo{}, nsjail.Refusal{}, nsjail.Usage{}, SandboxList{}, RunList{}, live.Run{}, monitor.Stats{},
+		FileList{}, PathAllowed{}, LanguageList{}, StdinTaken{}, Version{}, Health{}}
 }
 
 // SandboxList is the answer to GET /v1/sandboxes.

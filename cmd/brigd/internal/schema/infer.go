@@ -19,16 +19,15 @@ import (
 
 // For returns the schema of a Go type, without references. Fields with omitempty or omitzero are optional, and null is
 // never allowed. It panics if the type has no JSON form, which is a programming error.
-func For[T any]() *Schema { return ForType(reflect.TypeFor[T]()) }
+func For[T any]() *Schema { return infer(reflect.TypeFor[T](), special()) }
 
-// ForType is For for a type known only at run time.
-func ForType(t reflect.Type) *Schema { return infer(t, special()) }
-
-// Components returns the schemas of types by their names. If one of the types has a field of another, the schema has
+// Components returns the schemas of the types of values by their names. If one of the types has a field of another, the schema has
 // {"$ref": prefix + name}.
-func Components(prefix string, types ...reflect.Type) map[string]*Schema {
-	known := special()
-	for _, t := range types {
+func Components(prefix string, values ...any) map[string]*Schema {
+	known, types := special(), make([]reflect.Type, len(values))
+	for i, v := range values {
+		t := reflect.TypeOf(v)
+		types[i] = t
 		known[t] = &Schema{Ref: prefix + t.Name()}
 	}
 	out := map[string]*Schema{}

@@ -150,7 +150,7 @@ func TestForRequest(t *testing.T) {
 }
 
 func TestComponentsRefer(t *testing.T) {
-	set := Components("#/c/", reflect.TypeFor[engine.Response](), reflect.TypeFor[engine.Truncated](), reflect.TypeFor[engine.Size]())
+	set := Components("#/c/", engine.Response{}, engine.Truncated{}, engine.Size(0))
 	p := set["Response"].Properties["truncated"]
 	if p == nil || p.Ref != "#/c/Truncated" || p.Types != nil || set["Truncated"].Properties["stdout_bytes"] == nil || set["Bytes"].Pattern == "" {
 		t.Errorf("%+v", p)
