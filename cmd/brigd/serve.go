@@ -118,7 +118,7 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 	if err != nil {
 		return d, err
 	}
-	d.server = api.HTTPServer(d.trace.Handler(h), log)
+	d.server = api.HTTPServer(h, log)
 	d.server.ConnContext, d.server.ConnState = listen.WithPeer, listen.State
 	if d.sockets.tcp && len(c.Policies) == 0 {
 		log.Warn("callers by TCP may do whatever a jail may, and reach any network that they name; --policy bounds that")
@@ -129,6 +129,7 @@ func startService(ctx context.Context, c *config.Config, log *slog.Logger, handl
 // options returns what the faces over HTTP are made of.
 func (d *service) options() front.Options {
 	o := d.daemon.options()
+	o.Trace = d.trace.Request
 	o.Authenticate, o.Hosts, o.Origins, o.MaxRequests = d.auth.caller, d.c.Hosts, d.c.Origins, d.c.MaxRequests
 	o.Ready, o.Health, o.Metrics, o.Live = d.ready, d.health, d.metrics.Handler(), &d.live
 	o.MaxFile = int64(d.c.MaxFile)

@@ -16,7 +16,6 @@ import (
 // yes reports whether a parameter of the query is 1 or true.
 func (c *call) yes(name string) bool { return c.query.Get(name) == "1" || c.query.Get(name) == "true" }
 
-// listFiles answers GET /v1/sandboxes/{id}/files.
 func (c *call) listFiles() (any, error) {
 	path := "/work"
 	if c.query.Has("path") {
@@ -26,7 +25,6 @@ func (c *call) listFiles() (any, error) {
 	return FileList{append([]engine.FileInfo{}, list...), more}, err
 }
 
-// pathAllowed answers GET /v1/sandboxes/{id}/allowed.
 func (c *call) pathAllowed() (any, error) {
 	yes, err := c.Engine.Allowed(c.Caller, c.id, c.query.Get("path"), c.yes("write"))
 	return PathAllowed{yes}, err
@@ -123,5 +121,4 @@ func (c *call) getFile() (any, error) {
 	return nil, nil
 }
 
-// deleteFile answers DELETE of a file.
 func (c *call) deleteFile() (any, error) { return nil, c.Engine.DeleteFile(c.Caller, c.id, c.path) }

@@ -8,12 +8,10 @@ import (
 	"brig/agent/engine"
 )
 
-// languages answers GET /v1/languages.
 func (c *call) languages() (any, error) {
 	return LanguageList{append([]engine.Language{}, c.Engine.Languages()...)}, nil
 }
 
-// version answers GET /v1/version.
 func (c *call) version() (any, error) { return Version{c.Version, "v1", runtime.Version()}, nil }
 
 // health answers GET /healthz: for everyone with the status, for authenticated callers also with details.
@@ -34,13 +32,11 @@ func (c *call) health() (any, error) {
 	return nil, nil
 }
 
-// metrics answers GET /metrics.
 func (c *call) metrics() (any, error) {
 	c.Metrics.ServeHTTP(c, c.R)
 	return nil, nil
 }
 
-// description answers GET /openapi.json.
 func (c *call) description() (any, error) {
 	c.Header().Set("Content-Type", jsonType)
 	c.Header().Set("Content-Length", strconv.Itoa(len(c.openapi)))

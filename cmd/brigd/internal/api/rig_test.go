@@ -65,6 +65,7 @@ func filled(o Options) Options {
 			return c, nil
 		}
 	}
+	o.Trace = func(r *http.Request) (*http.Request, func(int)) { return r, func(int) {} }
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

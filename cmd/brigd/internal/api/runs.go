@@ -39,7 +39,6 @@ func (c *call) find() (*run, error) {
 		"take the id from the run's start event, before its end event")
 }
 
-// getRun answers GET /v1/runs/{id}.
 func (c *call) getRun() (any, error) {
 	r, err := c.find()
 	if err != nil {
@@ -48,7 +47,6 @@ func (c *call) getRun() (any, error) {
 	return c.Live.Run(r.id), nil
 }
 
-// cancelRun answers DELETE /v1/runs/{id}.
 func (c *call) cancelRun() (any, error) {
 	r, err := c.find()
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"brig/cmd/brigd/internal/front"
 )
 
-// createSandbox answers POST /v1/sandboxes.
 func (c *call) createSandbox() (any, error) {
 	var req engine.SandboxRequest
 	if err := c.body(&req); err != nil {
@@ -22,15 +21,12 @@ func (c *call) createSandbox() (any, error) {
 	return info, err
 }
 
-// listSandboxes answers GET /v1/sandboxes.
 func (c *call) listSandboxes() (any, error) {
 	return SandboxList{append([]engine.SandboxInfo{}, c.Engine.Sandboxes(c.Caller)...)}, nil
 }
 
-// getSandbox answers GET /v1/sandboxes/{id}.
 func (c *call) getSandbox() (any, error) { return c.Engine.Sandbox(c.Caller, c.id) }
 
-// listRuns answers GET /v1/sandboxes/{id}/runs.
 func (c *call) listRuns() (any, error) {
 	info, err := c.Engine.Sandbox(c.Caller, c.id)
 	if err != nil {
@@ -39,5 +35,4 @@ func (c *call) listRuns() (any, error) {
 	return RunList{c.Live.In(info.ID)}, nil
 }
 
-// deleteSandbox answers DELETE /v1/sandboxes/{id}.
 func (c *call) deleteSandbox() (any, error) { return nil, c.Engine.DeleteSandbox(c.Caller, c.id) }

@@ -80,8 +80,7 @@ func (v *Visit) Place() (leave func(), err error) {
 
 // ReadBody reads the whole body, within its size, its time and the memory budget of all requests.
 func (v *Visit) ReadBody() (text []byte, err error) {
-	limits := Limits{Most: v.face.MaxBody, Time: v.face.BodyTime}
-	text, v.release, err = v.face.Bodies.Read(v.Caller.Key(), v.R, v.Control, limits)
+	text, v.release, err = v.face.Bodies.Read(v.Caller.Key(), v.R, v.Control, v.face.MaxBody, v.face.BodyTime)
 	if err != nil {
 		return nil, v.BodyFailed(err, v.face.MaxBody)
 	}

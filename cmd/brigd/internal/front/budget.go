@@ -11,7 +11,7 @@ import (
 const (
 	// apart is the uncounted part of each body, in bytes. The number of requests bounds its sum.
 	apart = 64 << 10
-	// rate is the minimum rate of a body after Limits.Time, in bytes a second.
+	// rate is the minimum rate of a body after its time, in bytes a second.
 	rate = 1 << 20
 )
 
@@ -58,23 +58,16 @@ func (b *Budget) Take(caller string, n int64) bool {
 	return true
 }
 
-// Limits bound one body.
-type Limits struct {
-	Most int64         // bytes
-	Time time.Duration // until the body has arrived, plus 1 s for each MiB that has arrived
-}
-
-// Read returns the whole body of a request. Its memory counts for the caller until release, which must be called once,
-// also after an error.
-func (b *Budget) Read(
-	caller string, r *http.Request, w *http.ResponseController, l Limits,
-) (text []byte, release func(), err error) {
+// Read returns the whole body of a request, of at most most bytes. It may take so much time, and 1 s more for each MiB
+// that has arrived. Its memory counts for the caller until release, which must be called once, also after an error.
+func (b *Budget) Read(caller string, r *http.Request, w *http.ResponseController, most int64, limit time.Duration) (
+	text []byte, release func(), err error) {
 	var held int64
 	release = func() { b.Take(caller, -held) }
-	if r.ContentLength > l.Most {
+	if r.ContentLength > most {
 		return nil, release, ErrTooLarge
 	}
-	end := l.Most + 1 // one byte more than the maximum, for the Read that returns io.EOF
+	end := most + 1 // one byte more than the maximum, for the Read that returns io.EOF
 	if r.ContentLength >= 0 {
 		end = r.ContentLength + 1
 	}
@@ -90,14 +83,14 @@ func (b *Budget) Read(
 			held += more
 			text = append(make([]byte, 0, size), text...)
 		}
-		deadline := start.Add(l.Time + time.Duration(len(text))*time.Second/rate)
+		deadline := start.Add(limit + time.Duration(len(text))*time.Second/rate)
 		if err := w.SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return nil, release, err
 		}
 		n, err := r.Body.Read(text[len(text):cap(text)])
 		text = text[:len(text)+n]
 		switch {
-		case int64(len(text)) > l.Most:
+		case int64(len(text)) > most:
 			return nil, release, ErrTooLarge
 		case err == io.EOF:
 			return text, release, nil

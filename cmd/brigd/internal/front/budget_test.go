@@ -84,7 +84,7 @@ func TestWhatHasArrivedCounts(t *testing.T) {
 	for range 8 {
 		s := request(32 << 20)
 		go func() {
-			_, release, err := b.Read("bob", s.Request, s.w, Limits{Most: 32 << 20, Time: time.Minute})
+			_, release, err := b.Read("bob", s.Request, s.w, 32<<20, time.Minute)
 			if !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Error(err)
 			}
@@ -104,7 +104,7 @@ func TestWhatHasArrivedCounts(t *testing.T) {
 		_, _ = io.Copy(s.PipeWriter, strings.NewReader(strings.Repeat("x", 20<<20)))
 		_ = s.PipeWriter.Close()
 	}()
-	text, release, err := b.Read("bob", s.Request, s.w, Limits{Most: 32 << 20, Time: time.Minute})
+	text, release, err := b.Read("bob", s.Request, s.w, 32<<20, time.Minute)
 	if err != nil || len(text) != 20<<20 || total-b.Free() < 20<<20-apart {
 		t.Errorf("%v, %d bytes, of which %d are counted", err, len(text), total-b.Free())
 	}
@@ -134,7 +134,7 @@ func TestRate(t *testing.T) {
 				}
 				_ = s.PipeWriter.Close()
 			}()
-			_, _, err := NewBudget(128<<20, Memory).Read("bob", s.Request, s.w, Limits{Most: 32 << 20, Time: 30 * time.Second})
+			_, _, err := NewBudget(128<<20, Memory).Read("bob", s.Request, s.w, 32<<20, 30*time.Second)
 			if took := time.Since(start); (err == nil) != c.sent || !c.sent && !errors.Is(err, os.ErrDeadlineExceeded) ||
 				took > c.most {
 				t.Errorf("half a MiB each %v: %v after %v", c.every, err, took)
@@ -157,7 +157,7 @@ func TestSize(t *testing.T) {
 		r := httptest.NewRequest("POST", "/", strings.NewReader(strings.Repeat("x", c.sent)))
 		r.ContentLength = c.length
 		text, release, err := NewBudget(100, Memory).Read("bob", r, http.NewResponseController(httptest.NewRecorder()),
-			Limits{Most: 100, Time: time.Minute})
+			100, time.Minute)
 		if release(); !errors.Is(err, c.err) || err == nil && len(text) != c.sent {
 			t.Errorf("%+v: %v, %d bytes", c, err, len(text))
 		}

@@ -41,6 +41,8 @@ type Options struct {
 	Logger  *slog.Logger
 	MaxBody int64 // bytes of a JSON body, or of a message
 
+	// Trace begins the span of an HTTP request, and end ends it.
+	Trace func(*http.Request) (traced *http.Request, end func(status int))
 	// Authenticate returns who sends an HTTP request.
 	Authenticate func(*http.Request) (engine.Caller, *nsjail.Refusal)
 	// Hosts are the names, without port, by which a TCP client may call this server: others are refused, as a name that an

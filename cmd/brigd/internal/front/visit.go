@@ -45,6 +45,7 @@ const statusGone = 499
 
 // Serve answers one request by answer, or with the error that answer returns, and writes a log line.
 func (f *Face) Serve(w http.ResponseWriter, r *http.Request, answer func(*Visit) error) {
+	r, end := f.Trace(r)
 	v := &Visit{ResponseWriter: w, R: r, Control: http.NewResponseController(w), face: f, release: func() {},
 		id: r.Header.Get("X-Request-Id"), status: statusGone}
 	if !ID.MatchString(v.id) {
@@ -52,6 +53,7 @@ func (f *Face) Serve(w http.ResponseWriter, r *http.Request, answer func(*Visit)
 	}
 	w.Header().Set("X-Request-Id", v.id)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	defer func() { end(v.status) }()
 	defer v.log(time.Now())
 	v.writeTime(0)                 // removes that of the previous request on the connection
 	defer v.writeTime(f.WriteTime) // for buffered data; the next request on the connection sets a new one

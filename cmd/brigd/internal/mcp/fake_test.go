@@ -205,6 +205,7 @@ func service1(t *testing.T, o Options, toolsFile string, b bounds) *Server {
 	if o.Gate == nil {
 		o.Gate = openGate{}
 	}
+	o.Trace = func(r *http.Request) (*http.Request, func(int)) { return r, func(int) {} }
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -70,7 +70,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.visited(w
 func (s *Server) Elsewhere() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.visited(w, r, "", func(v *front.Visit) error {
-			if err := s.enter(v); err != nil {
+			if err := v.Authenticate(); err != nil {
 				return err
 			}
 			return refuse("request", "route_not_found", "path", "there is nothing at this path", "MCP is spoken at /mcp.")
@@ -78,11 +78,14 @@ func (s *Server) Elsewhere() http.Handler {
 	})
 }
 
-// visited answers a request by answer, or with the refusal that answer returns.
+// visited answers a request by answer, unless guard refuses it.
 func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string, answer func(*front.Visit) error) {
 	s.Serve(w, r, func(v *front.Visit) error {
 		v.Route = route
-		err := answer(v)
+		err := guard(v)
+		if err == nil {
+			err = answer(v)
+		}
 		if err != nil {
 			v.Header().Set("Cache-Control", "no-store")
 		}
@@ -131,23 +134,12 @@ func guard(v *front.Visit) error {
 	return nil
 }
 
-// enter lets an authenticated caller in.
-func (s *Server) enter(v *front.Visit) error {
-	if err := guard(v); err != nil {
-		return err
-	}
-	return v.Authenticate()
-}
-
 func (s *Server) answer(v *front.Visit) error {
 	if v.R.Method == http.MethodOptions { // a browser's CORS preflight
-		err := guard(v)
-		if err == nil {
-			v.WriteHeader(http.StatusNoContent)
-		}
-		return err
+		v.WriteHeader(http.StatusNoContent)
+		return nil
 	}
-	if err := s.enter(v); err != nil {
+	if err := v.Authenticate(); err != nil {
 		return err
 	}
 	leave, err := v.Place()

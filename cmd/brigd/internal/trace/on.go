@@ -25,9 +25,6 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// Enabled reports whether this build can trace.
-const Enabled = true
-
 // Tracer creates spans and exports them in the background.
 type Tracer struct {
 	tracer   trace.Tracer
@@ -80,43 +77,20 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return t.provider.Shutdown(ctx)
 }
 
-// Handler returns a handler that creates a span for each request.
-func (t *Tracer) Handler(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := t.parent.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-		ctx, span := t.tracer.Start(ctx, "HTTP "+method(r.Method), trace.WithSpanKind(trace.SpanKindServer),
-			trace.WithAttributes(attribute.String("http.request.method", method(r.Method)),
-				attribute.String("url.path", clip(r.URL.Path))))
-		defer span.End()
-		s := &status{ResponseWriter: w, code: http.StatusOK}
-		next.ServeHTTP(s, r.WithContext(ctx))
-		span.SetAttributes(attribute.Int("http.response.status_code", s.code))
-		if s.code >= 500 {
-			span.SetStatus(codes.Error, http.StatusText(s.code))
+// Request starts the span of a request. end ends it with the status of the answer.
+func (t *Tracer) Request(r *http.Request) (traced *http.Request, end func(status int)) {
+	ctx := t.parent.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx, span := t.tracer.Start(ctx, "HTTP "+method(r.Method), trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(attribute.String("http.request.method", method(r.Method)),
+			attribute.String("url.path", clip(r.URL.Path))))
+	return r.WithContext(ctx), func(status int) {
+		span.SetAttributes(attribute.Int("http.response.status_code", status))
+		if status >= 500 {
+			span.SetStatus(codes.Error, http.StatusText(status))
 		}
-	})
-}
-
-// status records the status that a handler writes.
-type status struct {
-	http.ResponseWriter
-	code int
-	set  bool
-}
-
-// WriteHeader records the first final code.
-func (s *status) WriteHeader(code int) {
-	if !s.set && code >= 200 {
-		s.code, s.set = code, true
+		span.End()
 	}
-	s.ResponseWriter.WriteHeader(code)
 }
-
-// Flush sends buffered data. A writer that cannot flush has no buffer.
-func (s *status) Flush() { _ = http.NewResponseController(s.ResponseWriter).Flush() }
-
-// Unwrap supports http.ResponseController.
-func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // Gate returns a Gate that creates a span for each wait.
 func (t *Tracer) Gate(next Gate) Gate { return tracedGate{t, next} }
