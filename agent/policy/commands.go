@@ -42,63 +42,39 @@ func (p *Policy) command(s *nsjail.Spec, v *view) *nsjail.Refusal {
 
 // entries returns the policy's entries for the file that will be executed, or a refusal if there is none.
 func (p *Policy) entries(s *nsjail.Spec, v *view) (list []Command, _ *nsjail.Refusal) {
-	name := s.Args[0]
+	var named []Command
 	for _, k := range p.Commands {
 		if k.Command == Any {
 			list = append(list, k)
+		} else {
+			named = append(named, k)
 		}
 	}
 	certain := len(list) == 0
-	files, err := candidates(s, name, v)
-	first, other := len(files), nsjail.OtherName(name)
-	if err == nil && other != "" && (first == 0 || files[first-1].mode&0o001 == 0) { // the jail goes on with that name
-		var more []*file
-		more, err = candidates(s, other, v)
-		files = append(files, more...)
+	files, err := candidates(s, v)
+	switch {
+	case err == nil && len(files) > 0:
+	case certain:
+		return nil, p.notFound(s.Args[0], err)
+	default: // what an entry denies stays denied, although the file cannot be determined
+		files = []candidate{{name: s.Args[0]}, {name: nsjail.OtherName(s.Args[0])}}
 	}
-	if err != nil || len(files) == 0 {
-		if !certain {
-			return p.alsoByName(p.alsoByName(list, name), other), nil
-		}
-		return nil, p.notFound(name, err)
-	}
-	for i, f := range files {
-		if i == first {
-			name = other
-		}
-		var own []Command
-		for _, k := range p.Commands {
-			switch {
-			case k.Command == Any:
-			case p.same(k, name, f, v), !certain && (path.Base(k.Command) == path.Base(name) || sameFile(k, f, v)):
-				own = append(own, k)
+	for _, f := range files {
+		own := slices.DeleteFunc(slices.Clone(named), func(k Command) bool {
+			sameName := f.name != "" && path.Base(k.Command) == path.Base(f.name)
+			if f.file == nil {
+				return !sameName
 			}
-		}
+			same := sameFile(k, f.file, v)
+			return !(sameName && same && !strings.HasSuffix(f.name, "/") && !p.writable(f.file, v)) &&
+				(certain || !sameName && !same)
+		})
 		if len(own) == 0 && certain {
-			return nil, p.notAllowed(name, f, v)
+			return nil, p.notAllowed(f.name, f.file, v)
 		}
 		list = append(list, own...)
 	}
 	return list, nil
-}
-
-// alsoByName adds the entries with the same base name. It is used if any command is allowed and the file cannot be
-// determined, so that what an entry denies stays denied.
-func (p *Policy) alsoByName(list []Command, name string) []Command {
-	for _, k := range p.Commands {
-		if name != "" && k.Command != Any && path.Base(k.Command) == path.Base(name) {
-			list = append(list, k)
-		}
-	}
-	return list
-}
-
-// same reports whether an entry leads to the file, with the same base name, and the file is not writable by runs.
-func (p *Policy) same(k Command, name string, f *file, v *view) bool {
-	if path.Base(k.Command) != path.Base(name) || strings.HasSuffix(name, "/") {
-		return false
-	}
-	return sameFile(k, f, v) && !p.writable(f, v)
 }
 
 // sameFile reports whether an entry leads to the file, under any name.
@@ -124,8 +100,14 @@ func (p *Policy) writable(f *file, v *view) bool {
 		slices.ContainsFunc(p.Paths.Write, func(w string) bool { return under(settled(w), where) })
 }
 
+// candidate is a file that the jail may execute, and the name by which it does.
+type candidate struct {
+	name string
+	file *file
+}
+
 // candidates returns the files that the jail may execute, in order. The kernel executes the first that it can.
-func candidates(s *nsjail.Spec, name string, v *view) ([]*file, error) {
+func candidates(s *nsjail.Spec, v *view) (list []candidate, err error) {
 	dirs := nsjail.DefaultPath
 	for _, e := range s.Env {
 		if value, ok := strings.CutPrefix(e, "PATH="); ok {
@@ -136,7 +118,19 @@ func candidates(s *nsjail.Spec, name string, v *view) ([]*file, error) {
 		slices.ContainsFunc(s.PassEnv, func(g string) bool { ok, err := path.Match(g, "PATH"); return ok || err != nil }) {
 		return nil, errors.New("its PATH comes from the caller's environment")
 	}
-	return lookPath(name, dirs, cmp.Or(s.Workdir, nsjail.DefaultWorkdir), v)
+	for _, name := range []string{s.Args[0], nsjail.OtherName(s.Args[0])} {
+		if name == "" || len(list) > 0 && list[len(list)-1].file.mode&0o001 != 0 { // the jail does not go on with that name
+			break
+		}
+		files, err := lookPath(name, dirs, cmp.Or(s.Workdir, nsjail.DefaultWorkdir), v)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			list = append(list, candidate{name, f})
+		}
+	}
+	return list, nil
 }
 
 // lookPath finds a command as nsjail does: in each absolute directory of PATH in turn, skipping a file that is missing

@@ -29,14 +29,13 @@
 // Args[0] is resolved as the jail will resolve it: in the jail's PATH (the one that the run sets, if any), through
 // symbolic links, in the file tree of the jail including its mounts. An entry of the policy is resolved likewise. They
 // match if device, inode number and base name are equal: "python3", "/usr/bin/python3" and "//usr/bin/../bin/python3"
-// are one command, and "./python3" in /work is a different one. No file below /work, /tmp, /output, /input, a writable
-// mount or a mount created for the run is an allowed command, since a payload may have written it.
+// are one command, and "./python3" in /work is a different one. No file that a payload may have written is an allowed
+// command: see errUnknown.
 //
-// A pattern is a list of items, one for each argument. The item "..." matches any number of arguments. In an item, *
-// matches any text, ? one byte, and \ escapes the next byte; an item without these must equal the argument. An entry
-// accepts the arguments if no pattern of deny and no option of deny_flags matches, every option is listed in flags (if
-// present), and a pattern of allow matches (if present). What one entry denies, no other entry can allow. Options in
-// deny and deny_flags are found in every usual spelling: "-o x", "-ox", "-vo", "--output=x", "--outp". A program may
+// A pattern is a list of items, one for each argument. The item "..." matches any number of arguments; fits has the
+// wildcards of the others. An entry accepts the arguments if no pattern of deny and no option of deny_flags matches,
+// every option is listed in flags (if present), and a pattern of allow matches (if present). What one entry denies, no
+// other entry can allow. Options in deny and deny_flags are found in every usual spelling: see spells. A program may
 // accept other spellings, so a list of what is allowed is safer.
 //
 // For a Job with a Language, the list languages decides: package lang sets its Args.
@@ -54,8 +53,6 @@
 //
 // # Network
 //
-// What a run's rules allow must lie within what network.egress allows: "*.example.com" includes "a.example.com" but not
-// "example.com", a port range includes the ports within it, mode tcp includes every protocol over TCP, and a rule for
-// http includes its methods and paths. 0.0.0.0/0 includes public addresses only, as when it is enforced. The policy's
-// denials and bounds are added to the run's.
+// What a run's rules allow must lie within what network.egress allows: see egress.Row.Within. 0.0.0.0/0 includes public
+// addresses only, as when it is enforced. The policy's denials and bounds are added to the run's.
 package policy

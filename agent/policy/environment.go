@@ -60,28 +60,23 @@ func variableAllowed(list []string, name string) bool {
 	return err == nil && len(passed) > 0
 }
 
+// Names of variables that can change which code a program loads or runs, their prefixes, and harmless names among these.
+var (
+	steering = strings.Fields(`PATH ENV IFS PS4 SHELL SHELLOPTS BASHOPTS CDPATH EDITOR VISUAL PAGER BROWSER HOME TMPDIR
+		PROMPT_COMMAND GLIBC_TUNABLES LOCPATH NLSPATH COMPILER_PATH LIBRARY_PATH CPATH CLASSPATH CC CXX AWKPATH AWKLIBPATH
+		TERMINFO TERMCAP TAR_OPTIONS RES_OPTIONS HOSTALIASES RSYNC_RSH VIMINIT EXINIT CONFIG_SITE R_PROFILE`)
+	steeringPrefixes = strings.Fields(`LD_ BASH_ PYTHON PERL RUBY GEM_ NODE_ NPM_ GIT_ GCC_ JAVA_ JDK_ _JAVA LUA_ PHP DYLD_
+		GO CGO_ RUST CARGO_ MAKE LESS GTK_ QT_ SSL_ OPENSSL_ GCONV MALLOC_ XDG_`)
+	harmless = strings.Fields(`PYTHONHASHSEED PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE PYTHONUTF8 PYTHONIOENCODING NODE_ENV
+		GOMAXPROCS GOGC GOMEMLIMIT GOOS GOARCH RUST_BACKTRACE`)
+)
+
 // steers reports whether a variable can change which code a program loads or runs, and so circumvent a list of
 // commands.
 func steers(name string) bool {
-	n := strings.ToUpper(name)
-	if slices.Contains([]string{"PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8",
-		"PYTHONIOENCODING", "NODE_ENV", "GOMAXPROCS", "GOGC",
-		"GOMEMLIMIT", "GOOS", "GOARCH", "RUST_BACKTRACE"}, n) {
-		return false
-	}
-	for _, prefix := range []string{"LD_", "BASH_", "PYTHON", "PERL", "RUBY", "GEM_", "NODE_", "NPM_", "GIT_", "GCC_",
-		"JAVA_", "JDK_", "_JAVA", "LUA_", "PHP", "DYLD_",
-		"GO", "CGO_", "RUST", "CARGO_", "MAKE", "LESS", "GTK_", "QT_", "SSL_", "OPENSSL_", "GCONV", "MALLOC_", "XDG_"} {
-		if strings.HasPrefix(n, prefix) {
-			return true
-		}
-	}
-	return slices.Contains([]string{"PATH", "ENV", "IFS", "PS4", "SHELL", "SHELLOPTS", "BASHOPTS", "CDPATH", "EDITOR",
-		"VISUAL", "PAGER", "BROWSER", "HOME", "TMPDIR",
-		"PROMPT_COMMAND", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH", "COMPILER_PATH", "LIBRARY_PATH", "CPATH", "CLASSPATH", "CC",
-		"CXX", "AWKPATH", "AWKLIBPATH",
-		"TERMINFO", "TERMCAP", "TAR_OPTIONS", "RES_OPTIONS", "HOSTALIASES", "RSYNC_RSH", "VIMINIT", "EXINIT", "CONFIG_SITE",
-		"R_PROFILE"}, n)
+	name = strings.ToUpper(name)
+	return !slices.Contains(harmless, name) && (slices.Contains(steering, name) ||
+		slices.ContainsFunc(steeringPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) }))
 }
 
 func steerReason(name string) string {

@@ -30,6 +30,7 @@ func (r Row) includes(asked Row) bool {
 }
 
 // includesTarget compares names with names and addresses with addresses: a row for addresses never includes a name.
+// "*.example.com" includes "a.example.com" but not "example.com".
 func (r Row) includesTarget(asked Row) bool {
 	if r.Target == asked.Target {
 		return true

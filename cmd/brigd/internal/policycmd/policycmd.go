@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -162,8 +163,8 @@ func (c *command) load(what string) (*policy.Policy, error) {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	if p.Name == "" {
-		name := strings.TrimSuffix(what[strings.LastIndexByte(what, '/')+1:], ".json")
-		if p.Name = name; len(p.Check()) > 0 { // the name of a file may be no valid policy name
+		p.Name = strings.TrimSuffix(path.Base(what), ".json")
+		if len(p.Check()) > 0 { // the name of a file may be no valid policy name
 			p.Name = ""
 		}
 	}
