@@ -24,18 +24,17 @@ type lease struct {
 	end     func(why *nsjail.Refusal)
 }
 
-// leases are the runs and sandboxes of tokens, by their ids. Another process can revoke a token at any time by creating
-// a file (token.Revoke), so they are checked every lookEvery.
+// leases are the runs and sandboxes of tokens. Another process can revoke a token at any time by creating a file
+// (token.Revoke), so they are checked every lookEvery.
 type leases struct {
 	ledger *token.Ledger
-	mu     sync.Mutex
-	live   map[string]lease
+	live   sync.Map // of lease, by the id of the run or sandbox
 	done   chan struct{}
 	watch  sync.WaitGroup
 }
 
 func newLeases(l *token.Ledger) *leases {
-	s := &leases{ledger: l, live: map[string]lease{}, done: make(chan struct{})}
+	s := &leases{ledger: l, done: make(chan struct{})}
 	if l != nil {
 		s.watch.Go(s.lookOften)
 	}
@@ -47,23 +46,11 @@ func (s *leases) close() {
 	s.watch.Wait()
 }
 
-func (s *leases) add(id string, l lease) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.live[id] = l
-}
-
-func (s *leases) drop(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.live, id)
-}
-
 // until returns when a sandbox's token expires, or the zero time if it has none.
 func (s *leases) until(id string) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.live[id].until
+	l, _ := s.live.Load(id)
+	of, _ := l.(lease)
+	return of.until
 }
 
 func (s *leases) lookOften() {
@@ -81,14 +68,13 @@ func (s *leases) lookOften() {
 
 // look ends all leases whose token is no longer valid. It ends runs first, since a sandbox waits for its runs.
 func (s *leases) look(now time.Time) {
-	s.mu.Lock()
 	over := map[bool][]func(){}
-	for _, l := range s.live {
+	for _, value := range s.live.Range {
+		l := value.(lease)
 		if why := s.over(l, now); why != nil {
 			over[l.sandbox] = append(over[l.sandbox], func() { l.end(why) })
 		}
 	}
-	s.mu.Unlock()
 	for _, end := range append(over[false], over[true]...) {
 		end()
 	}
@@ -129,8 +115,8 @@ func (e *Engine) lend(ctx *context.Context, c Caller, j *nsjail.Job, now time.Ti
 		l.until = l.until.Add(overrun)
 	}
 	*ctx = run
-	e.leases.add(j.ID, l)
-	return func() { e.leases.drop(j.ID); cancel(nil) }
+	e.leases.live.Store(j.ID, l)
+	return func() { e.leases.live.Delete(j.ID); cancel(nil) }
 }
 
 // holds checks a caller's token again. A caller over stdio authenticates only once, but the token may be revoked later.
@@ -154,13 +140,13 @@ func (e *Engine) lendSandbox(c Caller, box *workspace.Sandbox) {
 		_ = e.record(v)                       // the sandbox ends even if this fails; the log counts missed events
 		_ = e.boxes.Delete(box.Agent, box.ID) // it may be gone already; other errors go to StoreOptions.Removed
 	}
-	e.leases.add(box.ID, lease{chain: box.Chain, until: c.Grant.token.Expires(), sandbox: true,
+	e.leases.live.Store(box.ID, lease{chain: box.Chain, until: c.Grant.token.Expires(), sandbox: true,
 		end: func(why *nsjail.Refusal) { once.Do(func() { end(why) }) }})
 }
 
 // removed is called by the Store for each sandbox that has ended.
 func (e *Engine) removed(box *workspace.Sandbox, by string, err error) {
-	e.leases.drop(box.ID)
+	e.leases.live.Delete(box.ID)
 	if by == workspace.Expired {
 		v := about(audit.SandboxDelete, Caller{}, box)
 		v.Note = "expired: nothing has used it for " + box.TTL.String()
