@@ -50,24 +50,21 @@ func (e *Engine) each(c Caller, ask func(*policy.Policy) *nsjail.Refusal) *nsjai
 // decide checks and narrows a Job by all policies.
 func (e *Engine) decide(c Caller, j *nsjail.Job, r *Request) {
 	policy.DecideAll(j, e.policiesOf(c)...)
-	sizes := fileSizes(r.Files)
-	if no := e.each(c, func(p *policy.Policy) *nsjail.Refusal {
-		if no := p.CheckStdin(int64(len(r.Stdin))); no != nil {
-			return no
-		}
-		return p.CheckFiles(sizes)
-	}); no != nil {
+	if no := e.checkInputs(c, r.Stdin, r.Files); no != nil {
 		j.Refuse(no)
 	}
 }
 
-func fileSizes(files map[string]File) []int64 {
+// checkInputs returns the first refusal of a request's inputs by a policy.
+func (e *Engine) checkInputs(c Caller, stdin string, files map[string]File) *nsjail.Refusal {
 	sizes := make([]int64, 0, len(files))
 	for _, f := range files {
 		sizes = append(sizes, int64(len(f.Data)))
 	}
 	slices.Sort(sizes) // the same refusal for the same request
-	return sizes
+	return e.each(c, func(p *policy.Policy) *nsjail.Refusal {
+		return cmp.Or(p.CheckStdin(int64(len(stdin))), p.CheckFiles(sizes))
+	})
 }
 
 // spend counts the run in the token's ledger. It is called after all other checks have passed.

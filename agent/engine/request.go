@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -28,11 +29,8 @@ func bad(rule, code, message string, next ...string) *nsjail.Refusal {
 
 // job returns a Job for a request, without its code, sandbox and streams.
 func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
-	if no := r.check(); no != nil {
-		return nil, no
-	}
 	agent, no := agentOf(c, r.Agent)
-	if no != nil {
+	if no = cmp.Or(r.check(), no); no != nil {
 		return nil, no
 	}
 	j := &nsjail.Job{ID: newID("run"), Agent: agent, Token: c.Grant.id(), Sandbox: r.Sandbox, Spec: e.base()}
@@ -49,9 +47,9 @@ func (e *Engine) job(c Caller, r *Request) (*nsjail.Job, *nsjail.Refusal) {
 		return nil, no
 	}
 	if r.Sandbox == "" {
-		return j, inlineFiles(s, r.Files)
+		no = inlineFiles(s, r.Files)
 	}
-	return j, nil
+	return j, no
 }
 
 // atMost returns the requested value, at most the base's. If none is requested, it returns the base's.
@@ -81,9 +79,7 @@ func (e *Engine) fill(j *nsjail.Job, r *Request) {
 	if r.Memory == 0 && base.Memory == 0 && e.opts.Memory > 0 && (l.Memory == 0 || l.Memory > e.opts.Memory) {
 		l.Memory = e.opts.Memory
 	}
-	if l.OutputLimit == 0 {
-		l.OutputLimit = DefaultOutputLimit
-	}
+	l.OutputLimit = cmp.Or(l.OutputLimit, DefaultOutputLimit)
 }
 
 // base returns a copy of Options.Base without Args and Mounts.
@@ -115,15 +111,11 @@ func (r *Request) check() *nsjail.Refusal {
 		return bad("timeout", "negative_limit", "a limit is negative", "leave it out, or send a positive one")
 	case len(r.Env)+len(r.Secrets) > MaxEnv:
 		return bad("env", "too_many_variables", fmt.Sprintf("more than %d variables", MaxEnv), "put them into a file")
-	}
-	if !slices.Contains([]string{"", "none", "ansi", "all"}, r.Strip) {
+	case !slices.Contains([]string{"", "none", "ansi", "all"}, r.Strip):
 		return bad("strip", "bad_strip", fmt.Sprintf("strip: %.20q is none of none, ansi and all", r.Strip),
 			"write one of them, or leave it out")
 	}
-	if no := r.checkSecrets(); no != nil {
-		return no
-	}
-	return r.checkNames()
+	return cmp.Or(r.checkSecrets(), r.checkNames())
 }
 
 // checkSecrets limits the number and size of secrets, for which all output is searched. The Refusal contains no value.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -20,18 +21,17 @@ import (
 const MaxPutSize = 1 << 30
 
 // enter acquires a Job's sandbox. If the sandbox is deleted, ctx is cancelled; it does not expire during the run.
-func (e *Engine) enter(ctx *context.Context, c Caller, j *nsjail.Job) (*workspace.Sandbox, func(), *nsjail.Refusal) {
-	box, no := e.box(c, j.Sandbox)
-	if no != nil {
+func (e *Engine) enter(ctx *context.Context, c Caller, j *nsjail.Job) (
+	box *workspace.Sandbox, release func(), no *nsjail.Refusal) {
+	if box, no = e.box(c, j.Sandbox); no != nil {
 		return nil, nil, no
 	}
 	j.Agent = box.Agent
 	run, release, err := box.Acquire(*ctx)
-	if err != nil {
-		return nil, nil, asRefusal(err, "sandbox", "sandbox_unknown")
+	if err == nil {
+		*ctx = run
 	}
-	*ctx = run
-	return box, release, nil
+	return box, release, asRefusal(err, "sandbox", "sandbox_unknown")
 }
 
 // putFiles writes a request's files below /input. run is the id of the run that the request starts.
@@ -78,11 +78,7 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 		return nil, bad("disk", "negative_limit", "a limit of the sandbox is negative",
 			"leave it out, or send a positive one")
 	}
-	if no := e.mayDo(c, "create"); no != nil {
-		return nil, no
-	}
-	sizes := fileSizes(r.Files)
-	if no := e.each(c, func(p *policy.Policy) *nsjail.Refusal { return p.CheckFiles(sizes) }); no != nil {
+	if no := cmp.Or(e.mayDo(c, "create"), e.checkInputs(c, "", r.Files)); no != nil {
 		return nil, no
 	}
 	disk, inodes, ttl := r.Disk, r.Inodes, r.TTL
@@ -90,12 +86,11 @@ func (e *Engine) CreateSandbox(_ context.Context, c Caller, r *SandboxRequest) (
 		disk, inodes, ttl = p.NarrowSandbox(disk, inodes, ttl)
 	}
 	box, err := e.boxes.Create(agent, workspace.CreateOptions{Size: int64(disk), Inodes: inodes, TTL: time.Duration(ttl),
-		Chain:   c.Grant.IDs(),
-		Account: Caller{agent, c.Grant}.Key()})
-	if full(err) {
+		Chain: c.Grant.IDs(), Account: Caller{agent, c.Grant}.Key()})
+	switch {
+	case full(err):
 		return nil, machineFull(err)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, asRefusal(err, "sandbox", "sandbox_refused")
 	}
 	e.lendSandbox(c, box)

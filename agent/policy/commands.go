@@ -90,13 +90,13 @@ func (p *Policy) writable(f *file, v *view) bool {
 		return false
 	}
 	if f.bind < 0 && v.spec.Rootfs.Path == "" {
-		return p.covers(p.Paths.Write, f.path) // the minimal root shows it where the host has it
+		return covers(p.Paths.Write, f.path) // the minimal root shows it where the host has it
 	}
 	where, err := v.host(f.bind)
 	if err != nil {
 		return true
 	}
-	return p.covers(p.Paths.Write, where) ||
+	return covers(p.Paths.Write, where) ||
 		slices.ContainsFunc(p.Paths.Write, func(w string) bool { return under(settled(w), where) })
 }
 

@@ -60,7 +60,8 @@ func variableAllowed(list []string, name string) bool {
 	return err == nil && len(passed) > 0
 }
 
-// Names of variables that can change which code a program loads or runs, their prefixes, and harmless names among these.
+// Names of variables that can change which code a program loads or runs, prefixes of such names, and harmless names
+// among these.
 var (
 	steering = strings.Fields(`PATH ENV IFS PS4 SHELL SHELLOPTS BASHOPTS CDPATH EDITOR VISUAL PAGER BROWSER HOME TMPDIR
 		PROMPT_COMMAND GLIBC_TUNABLES LOCPATH NLSPATH COMPILER_PATH LIBRARY_PATH CPATH CLASSPATH CC CXX AWKPATH AWKLIBPATH

@@ -16,22 +16,19 @@ func (p *Policy) root(s *nsjail.Spec, v *view) *nsjail.Refusal {
 	if open(p, p.Paths.Roots) {
 		return nil
 	}
-	if s.Rootfs.Path == "" {
-		if slices.Contains(p.Paths.Roots, "") {
-			return nil
-		}
-		return p.refusal("paths.roots", "root_not_allowed", "the minimal root is not allowed",
-			"Use one of the allowed roots: "+orNone(p.Paths.Roots)+".")
-	}
+	roots := slices.DeleteFunc(slices.Clone(p.Paths.Roots), func(r string) bool { return r == "" })
+	minimal := len(roots) < len(p.Paths.Roots)
 	where, err := v.host(-1)
-	if err == nil && !p.movable(where) &&
-		slices.ContainsFunc(p.Paths.Roots, func(r string) bool { return r != "" && under(where, settled(r)) }) {
+	switch {
+	case s.Rootfs.Path == "" && !minimal:
+		return p.refusal("paths.roots", "root_not_allowed", "the minimal root is not allowed",
+			"Use one of the allowed roots: "+orNone(roots)+".")
+	case s.Rootfs.Path == "", err == nil && !p.movable(where) && covers(roots, where):
 		return nil
 	}
 	return p.refusal("paths.roots", "root_not_allowed",
 		fmt.Sprintf("the root %s is not allowed%s", words.QuoteASCII(s.Rootfs.Path), because(err)),
-		"Leave rootfs out, or use one of the allowed roots: "+
-			orNone(slices.DeleteFunc(slices.Clone(p.Paths.Roots), func(r string) bool { return r == "" }))+".")
+		"Leave rootfs out, or use one of the allowed roots: "+orNone(roots)+".")
 }
 
 // mounts checks each mount's source on the host and its target in the jail.
@@ -41,7 +38,7 @@ func (p *Policy) mounts(s *nsjail.Spec, v *view) *nsjail.Refusal {
 			"Put the mount beside the writable one, not below it.")
 	}
 	for _, name := range s.Etc {
-		if !open(p, p.Paths.Read) && !p.covers(p.Paths.Read, "/etc/"+name) {
+		if !open(p, p.Paths.Read) && !covers(p.Paths.Read, "/etc/"+name) {
 			return p.refusal("paths.read", "path_not_allowed", "etc: "+words.QuoteASCII("/etc/"+name)+" may not be read",
 				"Leave it out.")
 		}
@@ -66,8 +63,7 @@ func (p *Policy) anyTarget() bool {
 
 func (p *Policy) targetAllowed(target string) bool {
 	in := func(dir string) bool { return under(target, dir) }
-	return p.anyTarget() || slices.ContainsFunc(WorkAreas(), in) || slices.ContainsFunc(p.Paths.Targets, in) ||
-		target == "/dev/shm"
+	return p.anyTarget() || slices.ContainsFunc(slices.Concat(WorkAreas(), p.Paths.Targets), in) || target == "/dev/shm"
 }
 
 func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
@@ -87,28 +83,24 @@ func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {
 	case nsjail.MountBind, nsjail.MountFile:
 	default:
 		return p.refusal("paths", "path_not_allowed", field+": no policy knows mounts of type "+
-			words.QuoteASCII(string(m.Type)),
-			"Leave it out.")
+			words.QuoteASCII(string(m.Type)), "Leave it out.")
 	}
 	where, err := v.host(i)
-	lists, name := [][]string{p.Paths.Write, p.Paths.Read}, "read"
+	list, name := slices.Concat(p.Paths.Write, p.Paths.Read), "read"
 	if m.Writable {
-		lists, name = [][]string{p.Paths.Write}, "write"
+		list, name = p.Paths.Write, "write"
 	}
-	if err == nil && p.movable(where) {
-		return p.refusal("paths."+name, "path_not_allowed",
-			fmt.Sprintf("%s: %s lies below a path that runs write to, where it can be replaced by a link", field,
-				words.QuoteASCII(m.Source)),
+	switch {
+	case err == nil && p.movable(where):
+		return p.refusal("paths."+name, "path_not_allowed", field+": "+words.QuoteASCII(m.Source)+
+			" lies below a path that runs write to, where it can be replaced by a link",
 			"Share the whole of one of "+orNone(p.Paths.Write)+", and name the file below it in the jail.")
-	}
-	for _, list := range lists {
-		if err == nil && p.covers(list, where) {
-			return nil
-		}
+	case err == nil && covers(list, where):
+		return nil
 	}
 	return p.refusal("paths."+name, "path_not_allowed",
 		fmt.Sprintf("%s: to %s %s of the host is not allowed%s", field, name, words.QuoteASCII(m.Source), because(err)),
-		"Use a path below one of "+orNone(slices.Concat(lists...))+", or put the files into the request.")
+		"Use a path below one of "+orNone(list)+", or put the files into the request.")
 }
 
 // pin replaces the sources in the Spec by their resolved paths, so that a symbolic link that is changed before the jail
@@ -122,18 +114,17 @@ func (p *Policy) pin(s *nsjail.Spec, v *view) {
 	}
 	mounts := slices.Clone(s.Mounts) // the list may be the caller's
 	for i, m := range mounts {
-		if m.Type != nsjail.MountBind && m.Type != nsjail.MountFile {
-			continue
-		}
-		if where, err := v.host(i); err == nil {
-			mounts[i].Source = where
+		if m.Type == nsjail.MountBind || m.Type == nsjail.MountFile {
+			if where, err := v.host(i); err == nil {
+				mounts[i].Source = where
+			}
 		}
 	}
 	s.Mounts = mounts
 }
 
 // covers reports whether a resolved path is in a list or below one of its paths. It compares whole path components.
-func (p *Policy) covers(list []string, where string) bool {
+func covers(list []string, where string) bool {
 	return slices.ContainsFunc(list, func(dir string) bool { return under(where, settled(dir)) })
 }
 

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -88,14 +89,10 @@ func positive[T nsjail.Bytes | nsjail.Duration | int64](v T, err error) (T, erro
 // numberText reads a JSON number and passes its text to parse.
 func numberText(r *strictjson.Reader, path, want string, parse func(string) error) error {
 	t, err := r.Token(path)
-	if err != nil {
-		return err
+	if n, ok := t.(json.Number); ok {
+		return r.Fail(path, parse(n.String()))
 	}
-	n, ok := t.(json.Number)
-	if !ok {
-		return r.WrongType(path, t, want)
-	}
-	return r.Fail(path, parse(n.String()))
+	return cmp.Or(err, r.WrongType(path, t, want))
 }
 
 func readCommand(r *strictjson.Reader, path string, to *Command) error {
@@ -103,15 +100,12 @@ func readCommand(r *strictjson.Reader, path string, to *Command) error {
 		return r.Object(path, strictjson.Fields(to))
 	}
 	t, err := r.Token(path)
-	if err != nil {
-		return err
-	}
 	command, ok := t.(string)
-	if !ok {
-		return r.WrongType(path, t, "a string or an object")
+	if err == nil && !ok {
+		err = r.WrongType(path, t, "a string or an object")
 	}
 	to.Command = command
-	return nil
+	return err
 }
 
 // render formats a parse error: it quotes the rejected text in ASCII and names the path within the egress rules.
