@@ -47,6 +47,9 @@ func (o *Options) complete() error {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 64<<20)
 	o.Sync = cmp.Or(o.Sync, SyncInterval)
 	o.CheckpointEvery = cmp.Or(o.CheckpointEvery, 1000)
+	if o.Broken == nil {
+		o.Broken = func(error) {}
+	}
 	switch {
 	case o.Path == "":
 		return errors.New("audit: Path: name the file to write")
@@ -176,7 +179,7 @@ func (l *Log) append(fields []byte, failed error) (synced func() error, err erro
 		l.breakOff(err)
 		return nil, err
 	}
-	if l.since++; len(l.o.Key) > 0 && l.since >= l.o.CheckpointEvery {
+	if l.since++; l.since >= l.o.CheckpointEvery {
 		if err := l.checkpoint(); err != nil {
 			l.breakOff(err) // affects the next event: this one is written
 		}
@@ -231,7 +234,7 @@ func (l *Log) Close() error {
 	if err == nil {
 		err = l.own(Event{Kind: LogClose}, l.put)
 	}
-	if err == nil && len(l.o.Key) > 0 {
+	if err == nil {
 		err = l.checkpoint()
 	}
 	return errors.Join(err, l.f.Sync(), l.f.Close(), l.lock.Close(), l.dir.Close())

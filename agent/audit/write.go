@@ -48,13 +48,7 @@ func (l *Log) putHere(fields []byte) error {
 func (l *Log) breakOff(err error) {
 	if l.broken == nil {
 		l.broken = err
-		l.tell(err)
-	}
-}
-
-func (l *Log) tell(why error) {
-	if l.o.Broken != nil {
-		l.o.Broken(why)
+		l.o.Broken(err)
 	}
 }
 
@@ -94,7 +88,7 @@ func (l *Log) mend() error {
 		return err
 	}
 	l.broken, l.missed, l.runs = nil, 0, nil
-	l.tell(nil)
+	l.o.Broken(nil)
 	return nil
 }
 
@@ -103,8 +97,11 @@ func signedText(seq uint64, prev string) []byte {
 	return fmt.Appendf(nil, "brig audit 1: checkpoint\x00%d %s", seq, prev)
 }
 
-// checkpoint signs the chain so far. The caller holds mu.
+// checkpoint signs the chain so far, if there is a key. The caller holds mu.
 func (l *Log) checkpoint() error {
+	if len(l.o.Key) == 0 {
+		return nil
+	}
 	sig := ed25519.Sign(l.o.Key, signedText(l.seq+1, l.hash))
 	err := l.own(Event{Kind: LogCheckpoint, Key: KeyID(l.o.Key.Public().(ed25519.PublicKey)),
 		Signature: base64.StdEncoding.EncodeToString(sig)}, l.putHere)
@@ -120,10 +117,8 @@ func KeyID(key ed25519.PublicKey) string { return digest(key)[:16] }
 // rotate starts a new file, whose first line continues the chain, and renames the old one to the next number. There is
 // a complete chain on the disk at every moment: resume completes an interrupted rotation. The caller holds mu.
 func (l *Log) rotate() (err error) {
-	if len(l.o.Key) > 0 {
-		if err := l.checkpoint(); err != nil {
-			return err
-		}
+	if err := l.checkpoint(); err != nil {
+		return err
 	}
 	if err := l.f.Sync(); err != nil {
 		return err

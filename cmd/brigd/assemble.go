@@ -145,10 +145,7 @@ func (p *daemon) gauges() {
 
 func (p *daemon) newGate() *admit.Gate {
 	o := p.c.Gate
-	o.Running, o.QueuePerCaller = p.c.Places(), min(o.QueuePerCaller, o.Queue)
-	if o.Queue == 0 {
-		o.Queue = -1 // no queue
-	}
+	o.Running = p.c.Places()
 	o.Waited, o.Refused = p.metrics.Waited, p.metrics.Rejected
 	return admit.New(o)
 }

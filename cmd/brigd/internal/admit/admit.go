@@ -8,6 +8,7 @@
 package admit
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -20,37 +21,26 @@ type Options struct {
 	// Running is how many runs are under way at once (4). PerCaller is how many of them may belong to one caller (three
 	// quarters of Running, at least 1), so that other callers get a place if one caller's runs do not end.
 	Running, PerCaller int
-	// Queue is how many runs may wait in all (1024), and QueuePerCaller how many of one caller (Queue). If Queue is
-	// negative, no run waits.
+	// Queue is how many runs may wait in all, and QueuePerCaller how many of one caller (Queue).
 	Queue, QueuePerCaller int
 	// Rate is how many runs a second a caller may ask for on average (unlimited), and Burst how many at once (those of
 	// one second, at least 1).
 	Rate  float64
 	Burst int
-	// Callers is how many callers without a run are remembered, with their rate and their turn (4096).
-	Callers int
 	// Waited, if set, is called with the waiting time of each admitted run. Refused, if set, is called with the Code of
 	// each refusal. No lock is held during these calls.
 	Waited  func(time.Duration)
 	Refused func(code string)
 }
 
+// maxIdle is how many callers without a run are remembered, with their rate and their turn.
+const maxIdle = 4096
+
 func (o *Options) defaults() {
-	set := func(n *int, to int) {
-		if *n <= 0 {
-			*n = to
-		}
-	}
-	set(&o.Running, 4)
-	set(&o.PerCaller, max(1, o.Running*3/4))
-	if o.Queue < 0 {
-		o.Queue, o.QueuePerCaller = 0, 0
-	} else {
-		set(&o.Queue, 1024)
-		set(&o.QueuePerCaller, o.Queue)
-	}
-	set(&o.Burst, max(1, int(o.Rate)))
-	set(&o.Callers, 4096)
+	o.Running = cmp.Or(o.Running, 4)
+	o.PerCaller = cmp.Or(o.PerCaller, max(1, o.Running*3/4))
+	o.QueuePerCaller = min(cmp.Or(o.QueuePerCaller, o.Queue), o.Queue)
+	o.Burst = cmp.Or(o.Burst, max(1, int(o.Rate)))
 	if o.Waited == nil {
 		o.Waited = func(time.Duration) {}
 	}

@@ -189,7 +189,7 @@ func TestFullQueue(t *testing.T) {
 
 func TestNoQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, Options{Running: 1, Queue: -1})
+		b := newBench(t, Options{Running: 1})
 		b.job(t.Context(), "a", time.Second)
 		b.job(t.Context(), "b", time.Second)
 		if b.errs[CodeQueueFull] != 1 {
@@ -278,8 +278,8 @@ func TestCancelAtTheMomentOfAdmission(t *testing.T) {
 }
 
 func TestIdleCallersAreForgotten(t *testing.T) {
-	g := New(Options{Running: 1, Rate: 1, Callers: 10})
-	for i := range 1000 {
+	g := New(Options{Running: 1, Rate: 1})
+	for i := range maxIdle + 1000 {
 		name := fmt.Sprint("caller ", i)
 		if err := g.Ask(name); err != nil {
 			t.Fatal(err)
@@ -290,10 +290,10 @@ func TestIdleCallersAreForgotten(t *testing.T) {
 		}
 		release()
 	}
-	if len(g.callers) != 10 || len(g.idle) != 10 {
+	if len(g.callers) != maxIdle || len(g.idle) != maxIdle {
 		t.Errorf("%d callers are remembered, %d as idle", len(g.callers), len(g.idle))
 	}
-	if err := g.Ask("caller 999"); err == nil {
+	if err := g.Ask(fmt.Sprint("caller ", maxIdle+999)); err == nil {
 		t.Error("the last one's rate is forgotten")
 	}
 }

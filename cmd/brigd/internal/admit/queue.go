@@ -61,7 +61,7 @@ func (g *Gate) settle(c *caller) {
 		return
 	}
 	g.idle = append(g.idle, c)
-	for len(g.idle) > g.o.Callers {
+	for len(g.idle) > maxIdle {
 		delete(g.callers, g.idle[0].name)
 		g.idle = slices.Delete(g.idle, 0, 1)
 	}

@@ -45,7 +45,7 @@ type Config struct {
 	GoCache        bool
 	Engine         engine.Options // a MaxBytesPerAgent of 0 is half of the total
 	SandboxInodes  int
-	Gate           admit.Options // a Queue of 0 is none
+	Gate           admit.Options
 	DrainTimeout   nsjail.Duration
 	LogFormat      string
 	LogLevel       string
