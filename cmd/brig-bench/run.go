@@ -53,7 +53,6 @@ func run(ctx context.Context, o options, files outputs) (err error) {
 			t.Info.Absent = "left out by --tools"
 		}
 		line("looking at " + t.Info.Name)
-		t.Open()
 		t.Look()
 	}
 	env := &measure.Env{Quick: o.quick, Rounds: o.rounds, Brig: o.brig, Dir: dir, Relays: relays}

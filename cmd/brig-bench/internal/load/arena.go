@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"slices"
 
 	"brig/cmd/brig-bench/internal/peers"
 )
@@ -14,7 +12,7 @@ import (
 // arena is a network namespace with a server, and the jails that can reach it: the first request to a place starts it.
 type arena struct {
 	ctx     context.Context
-	tools   []*peers.Tool
+	tools   *spawner
 	places  map[string]*place
 	server  net.Listener
 	serving chan error
@@ -27,18 +25,12 @@ type place struct {
 }
 
 // newArena listens in the namespace that enter has set up.
-func newArena(ctx context.Context, cfg Config) (*arena, error) {
+func newArena(ctx context.Context, tools *spawner) (*arena, error) {
 	l, err := net.Listen("tcp4", peers.Server)
 	if err != nil {
 		return nil, err
 	}
-	a := &arena{ctx: ctx, places: map[string]*place{}, server: l, serving: make(chan error, 1)}
-	for _, r := range peers.Relays(&peers.Host{Dir: cfg.Scratch, Brig: cfg.Brig, Root: os.Geteuid() == 0}) {
-		a.tools = append(a.tools, r)
-		if r.Without != nil {
-			a.tools = append(a.tools, r.Without)
-		}
-	}
+	a := &arena{ctx: ctx, tools: tools, places: map[string]*place{}, server: l, serving: make(chan error, 1)}
 	go func() { a.serving <- serveNet(l) }()
 	return a, nil
 }
@@ -48,20 +40,9 @@ func (a *arena) ask(r Request) (reply Reply, err error) {
 	if r.Op == "net-end" {
 		return reply, a.end(r.In)
 	}
-	i := slices.IndexFunc(a.tools, func(t *peers.Tool) bool { return t.Info.Name == r.In })
-	if i < 0 {
-		return reply, fmt.Errorf("there is no place %q", r.In)
-	}
-	tool := a.tools[i]
-	if tool.Info.Absent != "" {
-		return reply, errors.New(tool.Info.Absent)
-	}
-	if r.Op == "net-start" {
-		return timed(tool)
-	}
 	p := a.places[r.In]
 	if p == nil {
-		if p, err = a.open(tool); err != nil {
+		if p, err = a.open(r.In); err != nil {
 			return reply, err
 		}
 		a.places[r.In] = p
@@ -81,18 +62,12 @@ func (a *arena) ask(r Request) (reply Reply, err error) {
 	return reply, err
 }
 
-// timed times one start of a tool.
-func timed(tool *peers.Tool) (reply Reply, err error) {
-	ready, err := tool.Prepare(peers.Job{Args: []string{"/bin/cat"}})
-	if err != nil {
-		return reply, err
-	}
-	took, err := ready.Time()
-	return Reply{Nanos: []int64{took.Nanoseconds()}}, errors.Join(err, ready.Close())
-}
-
 // open starts a worker in a jail with its network.
-func (a *arena) open(tool *peers.Tool) (*place, error) {
+func (a *arena) open(name string) (*place, error) {
+	tool, err := a.tools.find(name)
+	if err != nil {
+		return nil, err
+	}
 	job, err := Job()
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func Serve(ctx context.Context, args []string, in io.Reader, out io.Writer) (err
 	w.heap = fill(w.cfg.Heap)
 	defer func() { err = errors.Join(err, w.close()) }()
 	if w.cfg.Arena {
-		if w.arena, err = newArena(ctx, w.cfg); err != nil {
+		if w.arena, err = newArena(ctx, &w.spawn); err != nil {
 			return err
 		}
 		w.closes = append(w.closes, w.arena.close)

@@ -5,13 +5,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	"brig/cmd/brig-bench/internal/peers"
 )
-
-// payload is what each start executes.
-const payload = "/bin/true"
 
 // Namespaces is the name of a way to start a payload without a tool: see peers.Namespaces.
 const Namespaces = "os/exec, namespaces"
@@ -23,44 +19,58 @@ type spawner struct {
 	readies map[string]*peers.Ready
 }
 
-// times starts and awaits a payload N times with the tool that Arg names, and returns the nanoseconds of each.
-func (s *spawner) times(r Request) (nanos []int64, err error) {
-	ready, err := s.ready(r.Arg)
-	if err != nil {
-		return nil, err
-	}
-	for range r.N {
-		start := time.Now()
-		if err := ready.Run(); err != nil {
-			return nil, err
-		}
-		nanos = append(nanos, time.Since(start).Nanoseconds())
-	}
-	return nanos, nil
-}
-
-// ready prepares a tool at the first call.
-func (s *spawner) ready(name string) (*peers.Ready, error) {
-	if r := s.readies[name]; r != nil {
-		return r, nil
-	}
+// find returns the tool of a name; in the arena it may be one with a network, or the same without.
+func (s *spawner) find(name string) (*peers.Tool, error) {
 	if s.tools == nil {
 		h := &peers.Host{Dir: s.cfg.Scratch, Brig: s.cfg.Brig, Root: os.Geteuid() == 0}
-		s.tools = append(peers.All(h), peers.Namespaces(h, Namespaces))
 		s.readies = map[string]*peers.Ready{}
+		if !s.cfg.Arena {
+			s.tools = append(peers.All(h), peers.Namespaces(h, Namespaces))
+		} else {
+			for _, r := range peers.Relays(h) {
+				s.tools = append(s.tools, r)
+				if r.Without != nil {
+					s.tools = append(s.tools, r.Without)
+				}
+			}
+		}
 	}
 	i := slices.IndexFunc(s.tools, func(t *peers.Tool) bool { return t.Info.Name == name })
 	if i < 0 {
-		return nil, fmt.Errorf("no tool has that name")
+		return nil, fmt.Errorf("there is no tool %q", name)
 	}
 	if why := s.tools[i].Info.Absent; why != "" {
 		return nil, errors.New(why)
 	}
-	r, err := s.tools[i].Prepare(peers.Job{Args: []string{payload}})
-	if err == nil {
-		s.readies[name] = r
+	return s.tools[i], nil
+}
+
+// times starts and awaits a payload N times with the tool that Arg names, and returns the nanoseconds of each. In the
+// arena the payload waits until its network is ready.
+func (s *spawner) times(r Request) (nanos []int64, err error) {
+	tool, err := s.find(r.Arg)
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	ready := s.readies[r.Arg]
+	if ready == nil {
+		payload := "/bin/true"
+		if s.cfg.Arena {
+			payload = "/bin/cat"
+		}
+		if ready, err = tool.Prepare(peers.Job{Args: []string{payload}}); err != nil {
+			return nil, err
+		}
+		s.readies[r.Arg] = ready
+	}
+	for range r.N {
+		took, err := ready.Time()
+		if err != nil {
+			return nil, err
+		}
+		nanos = append(nanos, took.Nanoseconds())
+	}
+	return nanos, nil
 }
 
 func (s *spawner) close() (err error) {

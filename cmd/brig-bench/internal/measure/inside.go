@@ -49,27 +49,18 @@ func askInside(ctx context.Context, e *Env, t *result.Table, ask load.Request) (
 	p := Plan{Rounds: e.count(100, 8), Warm: 1, Words: stats.Time, Budget: e.budget(15, 1), Base: peers.Bare}
 	var all []Contender
 	for _, r := range readies {
-		if e.Quick && r.slow {
+		if e.Quick && r.Tool.Slow {
 			continue
 		}
-		c, cerr := load.Within(ctx, r.Ready)
+		c, cerr := load.Within(ctx, r)
 		if cerr != nil {
-			t.Rows = append(t.Rows, result.Row{Tool: r.name, Error: cerr.Error()})
+			t.Rows = append(t.Rows, result.Row{Tool: r.Tool.Info.Name, Error: cerr.Error()})
 			continue
 		}
 		defer func() { err = errors.Join(err, c.Close()) }()
-		all = append(all, Contender{r.name, func(context.Context) (float64, error) {
-			reply, err := c.Ask(ask)
-			if err != nil {
-				return 0, err
-			}
-			return float64(reply.Nanos[0]) / float64(ask.N), nil
-		}})
+		each := func(nanos []int64) float64 { return float64(nanos[0]) / float64(ask.N) }
+		all = append(all, asked(r.Tool.Info.Name, c.Client, ask, each))
 	}
-	s, err := Interleave(ctx, e, p, all)
-	if err != nil {
-		return err
-	}
-	t.Rows, t.Notes = append(s.Rows(), t.Rows...), append(t.Notes, s.Notes()...)
-	return nil
+	_, err = e.compare(ctx, t, p, all)
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/result"
 	"brig/cmd/brig-bench/internal/stats"
 )
@@ -16,6 +17,19 @@ type Contender struct {
 	Name   string
 	Sample func(ctx context.Context) (float64, error)
 }
+
+// asked is a contender whose samples a worker takes. of returns the figure of a reply.
+func asked(name string, c *load.Client, r load.Request, of func(nanos []int64) float64) Contender {
+	return Contender{name, func(context.Context) (float64, error) {
+		reply, err := c.Ask(r)
+		if err != nil {
+			return 0, err
+		}
+		return of(reply.Nanos), nil
+	}}
+}
+
+func millis(nanos []int64) float64 { return float64(nanos[0]) / 1e6 }
 
 // Plan is how samples are taken. The base is sampled twice in each round: how far it is from itself bounds what is
 // called a difference.
@@ -82,6 +96,15 @@ func Interleave(ctx context.Context, e *Env, p Plan, all []Contender) (*Series, 
 		}
 	}
 	return s, nil
+}
+
+// compare samples all contenders and fills the table.
+func (e *Env) compare(ctx context.Context, t *result.Table, p Plan, all []Contender) (*Series, error) {
+	s, err := Interleave(ctx, e, p, all)
+	if err == nil {
+		t.Rows, t.Notes = append(s.Rows(), t.Rows...), append(t.Notes, s.Notes()...)
+	}
+	return s, err
 }
 
 // warm takes the first samples of each contender, and returns in which rounds it takes part: every so manyth.

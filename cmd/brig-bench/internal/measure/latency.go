@@ -47,32 +47,21 @@ func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, limited b
 	readies, closeAll := e.prepare(t, peers.Job{Args: []string{"/bin/true"}, Limited: limited})
 	defer func() { err = errors.Join(err, closeAll()) }()
 	for _, r := range readies {
-		if e.Quick && r.slow && p.Idle > 0 {
+		if e.Quick && r.Tool.Slow && p.Idle > 0 {
 			continue
 		}
-		all = append(all, Contender{r.name, func(context.Context) (float64, error) {
+		all = append(all, Contender{r.Tool.Info.Name, func(context.Context) (float64, error) {
 			start := time.Now()
 			err := r.Run()
 			return float64(time.Since(start).Microseconds()) / 1e3, err
 		}})
 	}
-	s, err := Interleave(ctx, e, p, all)
-	if err != nil {
-		return err
-	}
-	t.Rows, t.Notes = append(s.Rows(), t.Rows...), append(t.Notes, s.Notes()...)
-	return nil
-}
-
-// prepared is a tool that can make the jails of a job.
-type prepared struct {
-	*peers.Ready
-	name string
-	slow bool
+	_, err = e.compare(ctx, t, p, all)
+	return err
 }
 
 // prepare makes a job ready with each tool that takes its limits and binds. One that refuses has a row with the reason.
-func (e *Env) prepare(t *result.Table, j peers.Job) (all []prepared, closeAll func() error) {
+func (e *Env) prepare(t *result.Table, j peers.Job) (all []*peers.Ready, closeAll func() error) {
 	for _, tool := range e.Tools {
 		if j.Limited && !tool.Limits || j.Show != "" && !tool.Binds {
 			continue
@@ -83,7 +72,8 @@ func (e *Env) prepare(t *result.Table, j peers.Job) (all []prepared, closeAll fu
 			t.Rows = append(t.Rows, result.Row{Tool: tool.Info.Name, Error: err.Error()})
 			continue
 		}
-		all = append(all, prepared{r, tool.Info.Name, tool.Slow})
+		r.Tool = tool
+		all = append(all, r)
 	}
 	return all, func() (err error) {
 		for _, p := range all {

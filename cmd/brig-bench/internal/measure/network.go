@@ -87,20 +87,14 @@ func (op netOp) run(ctx context.Context, e *Env, t *result.Table) error {
 		}
 		var all []Contender
 		for _, r := range relays {
-			all = append(all, Contender{r.Info.Name, func(ctx context.Context) (float64, error) {
-				reply, err := c.Ask(load.Request{In: r.Info.Name, Op: op.ID, Arg: peers.Server, N: n})
-				if err != nil {
-					return 0, err
-				}
-				return op.value(reply.Nanos, n), nil
-			}})
+			ask := load.Request{In: r.Info.Name, Op: op.ID, Arg: peers.Server, N: n}
+			all = append(all, asked(ask.In, c, ask, func(nanos []int64) float64 { return op.value(nanos, n) }))
 		}
 		p := Plan{Rounds: e.count(30, 8), Warm: 1, Base: peers.Direct, Words: op.words, Budget: e.budget(40, 3)}
-		s, err := Interleave(ctx, e, p, all)
+		s, err := e.compare(ctx, t, p, all)
 		if err != nil {
 			return err
 		}
-		t.Rows, t.Notes = s.Rows(), append(t.Notes, s.Notes()...)
 		for _, r := range relays { // brig against the other relays, too
 			to, egress := r.Info.Name, peers.Egress
 			q := stats.Compare(to, s.Samples(egress), s.Samples(to), s.Floor(), op.words)
@@ -125,13 +119,7 @@ func runNetStart(ctx context.Context, e *Env, t *result.Table) error {
 			}
 			without[r.Info.Name] = r.Without.Info.Name
 			for _, name := range []string{r.Without.Info.Name, r.Info.Name} {
-				all = append(all, Contender{name, func(ctx context.Context) (float64, error) {
-					reply, err := c.Ask(load.Request{In: name, Op: "net-start"})
-					if err != nil {
-						return 0, err
-					}
-					return float64(reply.Nanos[0]) / 1e6, nil
-				}})
+				all = append(all, asked(name, c, load.Request{Op: "run", Arg: name, N: 1}, millis))
 			}
 		}
 		p := Plan{Rounds: e.count(100, 15), Warm: 2, Base: BaseTool, Words: stats.Time, Budget: e.budget(60, 4)}

@@ -30,11 +30,11 @@ func runThroughput(ctx context.Context, e *Env, t *result.Table) (err error) {
 	for _, n := range clients {
 		var all []Contender
 		for _, r := range readies {
-			if e.Quick && r.slow {
+			if e.Quick && r.Tool.Slow {
 				continue
 			}
-			all = append(all, Contender{r.name, func(ctx context.Context) (float64, error) {
-				return rate(ctx, r.Ready, n, turn)
+			all = append(all, Contender{r.Tool.Info.Name, func(ctx context.Context) (float64, error) {
+				return rate(ctx, r, n, turn)
 			}})
 		}
 		p := Plan{Rounds: e.count(8, 5), Base: BaseTool, Words: stats.Rate, Budget: e.budget(30, 1)}

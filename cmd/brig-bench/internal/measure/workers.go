@@ -92,13 +92,7 @@ func acrossWorkers(ctx context.Context, e *Env, t *result.Table, names []string,
 		defer func() { err = errors.Join(err, c.Close()) }()
 		for _, name := range names {
 			_, _ = c.Ask(load.Request{Op: "run", Arg: name}) // prepares; an error comes again with the first sample
-			all = append(all, Contender{at(name, x), func(context.Context) (float64, error) {
-				r, err := c.Ask(load.Request{Op: "run", Arg: name, N: 1})
-				if err != nil {
-					return 0, err
-				}
-				return float64(r.Nanos[0]) / 1e6, nil
-			}})
+			all = append(all, asked(at(name, x), c, load.Request{Op: "run", Arg: name, N: 1}, millis))
 		}
 	}
 	p.Base, p.Words = at(names[0], xs[0]), stats.Time

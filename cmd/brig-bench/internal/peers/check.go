@@ -17,11 +17,17 @@ for d in /home/* /root/* /etc/machine-id /etc/shadow; do
 	if [ -e "$d" ] && [ "$d" != /home/brig ]; then echo "host: $d"; fi
 done`
 
-// Look starts a jail of the tool once, has it look at itself, and adds the differences from brig's default jail that it
-// finds. A tool that makes no jail is absent.
+// Look opens what the tool needs, such as an engine. It starts a jail once, has it look at itself, and adds the
+// differences from brig's default jail that it finds. A tool that makes no jail is absent.
 func (t *Tool) Look() {
 	if t.Info.Absent != "" || t.Info.Name == Bare {
 		return
+	}
+	if t.open != nil {
+		if err := t.open(); err != nil {
+			t.Info.Absent = err.Error()
+			return
+		}
 	}
 	var out bytes.Buffer
 	ready, err := t.Prepare(Job{Args: []string{"/bin/sh", "-c", probe}})

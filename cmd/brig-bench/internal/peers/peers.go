@@ -72,6 +72,7 @@ func (r *Running) Close() error {
 
 // Ready can make the jails of one job.
 type Ready struct {
+	Tool  *Tool
 	Start func(Streams) (*Running, error) // makes a fresh jail and starts the job in it, with its network ready
 	Close func() error                    // removes what Prepare has made
 }
@@ -100,16 +101,7 @@ type Tool struct {
 	close   func() error
 }
 
-// Open starts or looks for what the tool needs, such as an engine. If that fails, the tool is absent.
-func (t *Tool) Open() {
-	if t.Info.Absent == "" && t.open != nil {
-		if err := t.open(); err != nil {
-			t.Info.Absent = err.Error()
-		}
-	}
-}
-
-// Close undoes Open.
+// Close undoes what Look has opened.
 func (t *Tool) Close() error {
 	if t.close == nil || t.Info.Absent != "" {
 		return nil
