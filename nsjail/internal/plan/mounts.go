@@ -19,30 +19,28 @@ import (
 // mounts resolves the caller's mounts.
 func (r *resolver) mounts() {
 	for i, m := range r.Spec.Mounts {
-		label := fmt.Sprintf("mounts[%d]", i)
-		target := strings.TrimPrefix(m.Target, "/")
+		label := spec.Index("mounts", i)
 		key := label + ".source"
-		first, inside := len(r.own), r.pin(i)
+		e := rootfs.Entry{Label: label, Target: strings.TrimPrefix(m.Target, "/"), NoLinks: r.pin(i)}
 		switch m.Type {
 		case spec.MountTmpfs:
-			r.addOwn(tmpfs(label, m))
+			e.Kind, e.Mode, e.Attr = rootfs.Tmpfs, mode(m.Mode, 0o1777), attrPrivate
+			e.Size = int64(cmp.Or(m.Size, spec.DefaultTmpfsSize))
+			e.Inodes = cmp.Or(m.Inodes, spec.DefaultTmpfsInodes)
 		case spec.MountDir:
-			r.addOwn(rootfs.Entry{Kind: rootfs.Dir, Label: label, Target: target, Mode: mode(m.Mode, 0o755)})
+			e.Kind, e.Mode = rootfs.Dir, mode(m.Mode, 0o755)
 		case spec.MountSymlink:
-			r.addOwn(rootfs.Entry{Kind: rootfs.Symlink, Label: label, Target: target, Text: m.Source})
+			e.Kind, e.Text = rootfs.Symlink, m.Source
 		case spec.MountFile:
-			r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: r.Host.Sources[key].Content,
-				Mode: mode(m.Mode, 0o444)})
+			e.Kind, e.Text, e.Mode = rootfs.File, r.Host.Sources[key].Content, mode(m.Mode, 0o444)
 		case spec.MountData:
-			r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: m.Content, Mode: mode(m.Mode, 0o444)})
+			e.Kind, e.Text, e.Mode = rootfs.File, m.Content, mode(m.Mode, 0o444)
 		case spec.MountVolume:
-			r.volume(label, key, target, m)
+			r.volume(&e, key, m)
 		case spec.MountBind:
-			r.bind(label, key, target, m)
+			r.bind(&e, key, m)
 		}
-		for k := first; k < len(r.own); k++ {
-			r.own[k].NoLinks = inside
-		}
+		r.own = append(r.own, e)
 	}
 	if len(r.own) > 0 {
 		r.own[0].Guarded = true
@@ -79,32 +77,31 @@ func (r *resolver) pin(i int) (inside bool) {
 	}
 	for _, dir := range slices.Backward(dirs) {
 		if !slices.ContainsFunc(r.own, func(e rootfs.Entry) bool { return e.Kind == rootfs.Pin && e.Target == dir }) {
-			r.addOwn(rootfs.Entry{Kind: rootfs.Pin, Label: fmt.Sprintf("mounts[%d].pin", i), Target: dir, NoLinks: true})
+			r.own = append(r.own, rootfs.Entry{Kind: rootfs.Pin, Label: spec.Index("mounts", i) + ".pin", Target: dir,
+				NoLinks: true})
 		}
 	}
 	return inside
 }
 
-func (r *resolver) bind(label, key, target string, m spec.Mount) {
+func (r *resolver) bind(e *rootfs.Entry, key string, m spec.Mount) {
 	host := r.Host.Sources[key]
 	if host.Copied {
-		r.addOwn(rootfs.Entry{Kind: rootfs.File, Label: label, Target: target, Text: host.Content,
-			Mode: 0o444 | host.Mode&0o111})
+		e.Kind, e.Text, e.Mode = rootfs.File, host.Content, 0o444|host.Mode&0o111
 		return
 	}
-	attr := attrOf(m)
-	e := rootfs.Entry{Kind: rootfs.Bind, Label: label, Target: target, Source: r.source(key, m.Target, attr), Attr: attr}
-	if !m.Writable && !m.Live {
-		if host.NoOverlay == "" {
-			e.Kind = rootfs.Overlay
-		} else if slices.Contains(r.Spec.Require, "overlay") {
-			r.fail(spec.HostError("overlay", m.Target+": "+host.NoOverlay, "do not require overlay"))
-		} else {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s is bound, neither overlaid nor copied, so that locks and watches "+
-				"(inotify(7)) cross it: %s", m.Target, host.NoOverlay))
-		}
+	e.Kind, e.Attr = rootfs.Bind, attrOf(m)
+	e.Source = r.source(key, m.Target, e.Attr)
+	switch {
+	case m.Writable || m.Live:
+	case host.NoOverlay == "":
+		e.Kind = rootfs.Overlay
+	case slices.Contains(r.Spec.Require, "overlay"):
+		r.fail(spec.HostError("overlay", m.Target+": "+host.NoOverlay, "do not require overlay"))
+	default:
+		r.Notes = append(r.Notes, fmt.Sprintf("%s is bound, neither overlaid nor copied, so that locks and watches "+
+			"(inotify(7)) cross it: %s", m.Target, host.NoOverlay))
 	}
-	r.addOwn(e)
 }
 
 func attrOf(m spec.Mount) uint64 {
@@ -114,15 +111,15 @@ func attrOf(m spec.Mount) uint64 {
 	return attrRead
 }
 
-// volume adds a mount of a Volume's directory, which the volume's launcher makes and the keeper passes.
-func (r *resolver) volume(label, key, target string, m spec.Mount) {
+// volume shows a Volume's directory, which the volume's launcher makes and the keeper passes.
+func (r *resolver) volume(e *rootfs.Entry, key string, m spec.Mount) {
 	if r.Host.Sources[key] == nil {
 		id, _, _ := strings.Cut(m.Source, "/")
 		r.fail(NoVolume(key, id))
 	}
-	src := rootfs.Source{Path: m.Source, Dir: true, Passed: true,
-		FD: r.pass(Passed{Key: key, Attr: attrOf(m), Target: m.Target})}
-	r.addOwn(rootfs.Entry{Kind: rootfs.Bind, Label: label, Target: target, Source: src, Attr: attrOf(m)})
+	e.Kind, e.Attr = rootfs.Bind, attrOf(m)
+	e.Source = rootfs.Source{Path: m.Source, Dir: true, Passed: true,
+		FD: r.pass(Passed{Key: key, Attr: e.Attr, Target: m.Target})}
 }
 
 // pass has the keeper pass a mount, and returns its slot.
@@ -151,12 +148,6 @@ func (r *resolver) source(key, target string, attr uint64) rootfs.Source {
 	}
 	s.Passed, s.FD = true, r.pass(Passed{Key: key, Attr: attr, IDMap: idmap, Target: target})
 	return s
-}
-
-func tmpfs(label string, m spec.Mount) rootfs.Entry {
-	return rootfs.Entry{Kind: rootfs.Tmpfs, Label: label, Target: strings.TrimPrefix(m.Target, "/"),
-		Size: int64(cmp.Or(m.Size, spec.DefaultTmpfsSize)), Inodes: cmp.Or(m.Inodes, spec.DefaultTmpfsInodes),
-		Mode: mode(m.Mode, 0o1777), Attr: attrPrivate}
 }
 
 // plain checks a bind of root that is not idmapped. The jail opens its path again, as an ordinary user's jail does, and

@@ -40,8 +40,6 @@ func (r *resolver) static() {
 
 func (r *resolver) add(e rootfs.Entry) { r.root.Entries = append(r.root.Entries, e) }
 
-func (r *resolver) addOwn(e rootfs.Entry) { r.own = append(r.own, e) }
-
 func (r *resolver) link(target, text string) {
 	r.add(rootfs.Entry{Kind: rootfs.Symlink, Target: target, Text: text})
 }
