@@ -121,23 +121,15 @@ func (h *Host) copyBound(src *Source) error {
 		src.NoOverlay = fmt.Sprintf("file system type %#x is not known to hold files alone", st.Type)
 		return nil
 	}
-	fd, err := unix.Open(link, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
-	if errors.Is(err, unix.EACCES) {
+	b, err := readRegular(link, spec.Bytes(min(MaxBoundCopy, maxBoundCopies-h.bound)))
+	switch {
+	case errors.Is(err, unix.EACCES):
 		src.NoOverlay = "this user cannot read it"
-		return nil
-	}
-	if err != nil {
-		return sourceError("mounts", src.Path, err, "name a readable file")
-	}
-	f := os.NewFile(uintptr(fd), src.Path)
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, min(MaxBoundCopy, maxBoundCopies-h.bound)+1))
-	if err != nil {
-		return sourceError("mounts", src.Path, err, "name a readable file")
-	}
-	if n := int64(len(b)); n <= MaxBoundCopy && h.bound+n <= maxBoundCopies {
-		h.bound += n
+	case err == nil:
+		h.bound += int64(len(b))
 		src.Copied, src.Content = true, string(b)
+	case !errors.Is(err, errTooLarge):
+		return sourceError("mounts", src.Path, err, "name a readable file")
 	}
 	return nil
 }
