@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"brig/internal/words"
 	"brig/nsjail"
 
 	"golang.org/x/sys/unix"
@@ -44,6 +45,9 @@ type Info struct {
 	// Path is the program's path in the jail.
 	Path string `json:"path"`
 }
+
+// maxShown is how much of a foreign text a message repeats, in bytes.
+const maxShown = 40
 
 // The directories of the code. A root file system is read-only and may lack the first one; /tmp is always a file system
 // of the jail.
@@ -110,7 +114,8 @@ func (l *Languages) find(name string) (g *language, path string, no *nsjail.Refu
 		return nil, "", l.refuse("language_unknown", "the request has code and does not say in which language")
 	}
 	if g = l.named(name); g == nil {
-		return nil, "", l.refuse("language_unknown", fmt.Sprintf("%q is not a language that brig knows", cut(name)))
+		return nil, "", l.refuse("language_unknown",
+			fmt.Sprintf("%q is not a language that brig knows", words.Short(name, maxShown)))
 	}
 	if len(g.programs) > 0 {
 		return g, g.programs[0].path, nil
@@ -135,13 +140,4 @@ func (l *Languages) refuse(code, message string) *nsjail.Refusal {
 		step = "No language was found here: send a command instead of code, or install python3."
 	}
 	return &nsjail.Refusal{Message: message, Code: code, Layer: "request", Rule: "language", NextSteps: []string{step}}
-}
-
-// cut truncates a text from a caller for an error message.
-func cut(s string) string {
-	const most = 40
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "..."
-	}
-	return s
 }

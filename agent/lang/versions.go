@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"brig/internal/words"
 	"brig/nsjail"
 )
 
@@ -97,7 +98,7 @@ func (l *Languages) probe(ctx context.Context, exec nsjail.Executor, r *row, pro
 	switch result.Status {
 	case nsjail.StatusOK:
 		if lines := strings.Fields(out.String()); r.probeArgs == nil && (len(lines) == 0 || lines[len(lines)-1] != "42") {
-			return "", fmt.Sprintf("it does not print 6*7, but %q", cut(out.String())), nil
+			return "", fmt.Sprintf("it does not print 6*7, but %q", words.Short(out.String(), maxShown)), nil
 		}
 		return parseVersion(out.String()), "", nil
 	case nsjail.StatusFailed, nsjail.StatusSignal, nsjail.StatusViolation:

@@ -37,6 +37,14 @@ func Clip(s string, n int) string {
 	return s[:n]
 }
 
+// Short is Clip with three dots for what is missing.
+func Short(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return Clip(s, n) + "..."
+}
+
 // UTF8 returns a foreign text as valid UTF-8: each byte that is none becomes \xNN. A text over most bytes is cut, and
 // ends with the number of bytes that are left out, as in [+9 bytes].
 func UTF8(s string, most int) string {

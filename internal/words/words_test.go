@@ -70,3 +70,11 @@ func TestJSON(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestShort(t *testing.T) {
+	for text, want := range map[string]string{"": "", "abc": "abc", "abcd": "abc...", "ab\u00e9d": "ab..."} {
+		if got := Short(text, 3); got != want {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"brig/cmd/brigd/internal/files"
+	"brig/internal/words"
 )
 
 // maxFile bounds certificates, keys and lists of keys, in bytes.
@@ -113,7 +114,7 @@ const (
 func Foreign(agent string) error {
 	if agent == LocalAgent || strings.HasPrefix(agent, LocalUser) {
 		return fmt.Errorf("the agent's name %q is kept for users of the Unix socket (%s, and %sNUMBER); choose another",
-			clip(agent), LocalAgent, LocalUser)
+			words.Short(agent, words.MaxShown), LocalAgent, LocalUser)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 
 	"brig/cmd/brigd/internal/files"
+	"brig/internal/words"
 )
 
 // TLSFiles are the PEM files for TLS. If all are empty, TLS is not used.
@@ -102,7 +103,8 @@ func Address(s string) (netip.AddrPort, error) {
 	}
 	a, aErr := netip.ParseAddrPort(net.JoinHostPort(host, port))
 	if err != nil || aErr != nil {
-		return a, fmt.Errorf("%q is no address to listen at; write HOST:PORT, as in 127.0.0.1:8470 or [::1]:8470", clip(s))
+		return a, fmt.Errorf("%q is no address to listen at; write HOST:PORT, as in 127.0.0.1:8470 or [::1]:8470",
+			words.Short(s, words.MaxShown))
 	}
 	return a, nil
 }
@@ -111,13 +113,4 @@ func Address(s string) (netip.AddrPort, error) {
 func IsLoopback(a net.Addr) bool {
 	t, ok := a.(*net.TCPAddr)
 	return ok && t.IP.IsLoopback()
-}
-
-// clip shortens foreign text.
-func clip(s string) string {
-	const most = 64
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
 }

@@ -82,7 +82,8 @@ func render(e *strictjson.Error) error {
 	case strictjson.Duplicate:
 		out.Message, out.Fix = "the key is there twice", "remove one"
 	case strictjson.Unknown:
-		out.Message, out.Fix = strconv.Quote(shortText(e.Key))+" is not a field here", words.DidYouMean(e.Key, e.Names)
+		out.Message = strconv.Quote(words.Short(e.Key, words.MaxShown)) + " is not a field here"
+		out.Fix = words.DidYouMean(e.Key, e.Names)
 	case strictjson.WrongType:
 		out.Message, out.Fix = "it is "+kind(e.Got), "write "+e.Want
 		if e.Got == nil {
@@ -116,17 +117,9 @@ func kind(t json.Token) string {
 	case string:
 		return "a string"
 	case json.Number:
-		return "the number " + shortText(v.String())
+		return "the number " + words.Short(v.String(), words.MaxShown)
 	}
 	return strictjson.Show(t)
-}
-
-// shortText bounds how much of the input an error repeats.
-func shortText(s string) string {
-	if len(s) <= words.MaxShown {
-		return s
-	}
-	return words.Clip(s, words.MaxShown) + "..."
 }
 
 // maxMessage bounds, in bytes, a message that quotes its input.

@@ -215,10 +215,4 @@ func kindOf(n *yaml.Node) string {
 }
 
 // short bounds how much of a file or a value an error repeats.
-func short(s string) string {
-	const most = 48
-	if len(s) > most {
-		s = s[:most] + "..."
-	}
-	return strings.ToValidUTF8(s, "\uFFFD")
-}
+func short(s string) string { return words.Short(s, 48) }
