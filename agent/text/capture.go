@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -9,8 +10,7 @@ import (
 // between. It is not safe for concurrent use.
 type Capture struct {
 	limit int64
-	head  []byte
-	tail  []byte // a ring buffer when it is full
+	kept  []byte // the head, and behind it the tail: a ring buffer when limit is reached
 	next  int    // index of the oldest byte in a full ring
 	total int64
 }
@@ -24,13 +24,10 @@ func NewCapture(limit int64) *Capture {
 // Capture with the same limit.
 func CaptureOf(limit int64, kept []byte, total int64) *Capture {
 	c := NewCapture(limit)
-	n := len(kept)
-	if int64(n) < c.limit { // the missing bytes came after these
+	if int64(len(kept)) < c.limit { // the missing bytes came after these
 		c.limit = max(c.limit, total)
-	} else {
-		n = c.headSize()
 	}
-	c.head, c.tail, c.total = kept[:n:n], kept[n:], total
+	c.kept, c.total = kept, total
 	return c
 }
 
@@ -38,39 +35,27 @@ func CaptureOf(limit int64, kept []byte, total int64) *Capture {
 func (c *Capture) Write(b []byte) (int, error) {
 	n := len(b)
 	c.total += int64(n)
-	if room := c.headSize() - len(c.head); room > 0 {
-		k := min(room, len(b))
-		c.head = add(c.head, b[:k], c.headSize())
-		b = b[k:]
-	}
-	size := c.tailSize()
-	if len(b) > size {
-		b = b[len(b)-size:]
-	}
-	if room := min(size-len(c.tail), len(b)); room > 0 {
-		c.tail = add(c.tail, b[:room], size)
+	if room := min(int(c.limit)-len(c.kept), n); room > 0 {
+		if need := len(c.kept) + room; need > cap(c.kept) { // the capacity never exceeds the limit
+			grown := make([]byte, len(c.kept), min(int(c.limit), max(need, 2*cap(c.kept), 512)))
+			copy(grown, c.kept)
+			c.kept = grown
+		}
+		c.kept = append(c.kept, b[:room]...)
 		b = b[room:]
 	}
-	for len(b) > 0 {
-		k := copy(c.tail[c.next:], b)
-		c.next = (c.next + k) % size
+	ring := c.ring()
+	for b = b[max(0, len(b)-len(ring)):]; len(b) > 0; {
+		k := copy(ring[c.next:], b)
+		c.next = (c.next + k) % len(ring)
 		b = b[k:]
 	}
 	return n, nil
 }
 
 func (c *Capture) headSize() int { return int(c.limit - c.limit/2) }
-func (c *Capture) tailSize() int { return int(c.limit / 2) }
 
-// add appends b to a slice, whose capacity never exceeds most bytes.
-func add(to, b []byte, most int) []byte {
-	if need := len(to) + len(b); need > cap(to) {
-		grown := make([]byte, len(to), min(most, max(need, 2*cap(to), 512)))
-		copy(grown, to)
-		to = grown
-	}
-	return append(to, b...)
-}
+func (c *Capture) ring() []byte { return c.kept[min(len(c.kept), c.headSize()):] }
 
 // The line that String inserts for the missing bytes, and the part of the limit that is reserved for it: the number has
 // at most 19 digits. If the limit is too small, there is no such line.
@@ -82,18 +67,17 @@ const (
 )
 
 // Parts returns what was kept: everything as head if nothing is missing, and otherwise head and tail, both without
-// incomplete runes. len(head) + len(tail) + Dropped() is equal to Total().
+// incomplete runes.
 func (c *Capture) Parts() (head, tail []byte) {
-	last := append(c.tail[c.next:len(c.tail):len(c.tail)], c.tail[:c.next]...)
 	if c.total <= c.limit {
-		return append(c.head[:len(c.head):len(c.head)], last...), nil
+		return c.kept, nil
 	}
-	head = c.head
+	head, tail = c.kept[:c.headSize()], slices.Concat(c.ring()[c.next:], c.ring()[:c.next])
 	if c.limit >= int64(minGapLimit) {
 		head = head[:len(head)-gapSize/2]
-		last = last[gapSize-gapSize/2:]
+		tail = tail[gapSize-gapSize/2:]
 	}
-	return head[:len(head)-incomplete(head)], trimStart(last)
+	return head[:len(head)-incomplete(head)], trimStart(tail)
 }
 
 // trimStart removes an incomplete rune at the start.
@@ -113,16 +97,11 @@ func trimStart(b []byte) []byte {
 // the limit is large enough for it (184 bytes). A payload can print such a line too; use Dropped to find out.
 func (c *Capture) String() string {
 	head, tail := c.Parts()
-	dropped := c.total - int64(len(head)) - int64(len(tail))
-	if dropped > 0 && c.limit >= int64(minGapLimit) {
-		gap := gapBefore + strconv.FormatInt(dropped, 10) + gapAfter
-		return string(head) + gap + string(tail)
+	if dropped := c.Dropped(); dropped > 0 && c.limit >= int64(minGapLimit) {
+		head = append(slices.Clip(head), gapBefore+strconv.FormatInt(dropped, 10)+gapAfter...)
 	}
 	return string(head) + string(tail)
 }
-
-// Total returns the number of bytes written.
-func (c *Capture) Total() int64 { return c.total }
 
 // Dropped returns the number of bytes that String omits.
 func (c *Capture) Dropped() int64 {

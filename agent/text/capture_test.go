@@ -28,7 +28,7 @@ func TestCapture(t *testing.T) {
 		x := NewCapture(c.limit)
 		io.WriteString(x, c.in[:len(c.in)/2])
 		io.WriteString(x, c.in[len(c.in)/2:])
-		if x.String() != c.want || x.Dropped() != c.dropped || x.Total() != int64(len(c.in)) {
+		if x.String() != c.want || x.Dropped() != c.dropped || x.total != int64(len(c.in)) {
 			t.Errorf("%q, %d: %q and %d missing", c.in, c.limit, x.String(), x.Dropped())
 		}
 	}
