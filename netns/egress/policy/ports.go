@@ -58,6 +58,18 @@ func parsePorts(s string) (Ports, *Problem) {
 	return Ports{from, to}, nil
 }
 
+// parsePortList reads ranges joined with commas.
+func parsePortList(text string) (set portSet, problem *Problem) {
+	for s := range strings.SplitSeq(text, ",") {
+		p, problem := parsePorts(s)
+		if problem != nil {
+			return nil, problem
+		}
+		set = append(set, p)
+	}
+	return newPortSet(set), nil
+}
+
 // checkPorts checks a range that did not come from a parser.
 func checkPorts(p Ports) (Ports, *Problem) {
 	if p.From > 0 && p.From <= p.To {

@@ -37,12 +37,8 @@ func parseRule(text string) (r Rule, problem *Problem) {
 		return Rule{}, problem
 	}
 	if hasPorts {
-		for _, s := range strings.Split(ports, ",") {
-			p, problem := parsePorts(s)
-			if problem != nil {
-				return Rule{}, problem
-			}
-			r.Ports = append(r.Ports, p)
+		if r.Ports, problem = parsePortList(ports); problem != nil {
+			return Rule{}, problem
 		}
 	}
 	if looksLikeAddress(target) {

@@ -10,10 +10,10 @@ import (
 // allowed by different rows: ports 80 and 443 can be covered by two. A connection to one port and target must be
 // allowed by a single row; a combination of rows is not recognised, which errs on the strict side.
 func (r Row) Within(have []Row) bool {
-	left := parsePortSet(r.Ports)
+	left, _ := parsePortList(r.Ports)
 	for _, h := range have {
-		if h.includes(r) {
-			left = left.minus(parsePortSet(h.Ports))
+		if ports, _ := parsePortList(h.Ports); h.includes(r) {
+			left = left.minus(ports)
 		}
 	}
 	return len(left) == 0
@@ -74,15 +74,4 @@ func listWithin(asked, have, sep string, in func(a, h string) bool) bool {
 		}
 	}
 	return true
-}
-
-// parsePortSet parses a row's ports.
-func parsePortSet(text string) portSet {
-	var ports []Ports
-	for s := range strings.SplitSeq(text, ",") {
-		if p, problem := parsePorts(s); problem == nil {
-			ports = append(ports, p)
-		}
-	}
-	return newPortSet(ports)
 }
