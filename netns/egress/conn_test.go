@@ -115,8 +115,7 @@ func TestControlVetsTheSocketsOwnAddress(t *testing.T) {
 	d := newDialer(&Policy{}, new(policy.Matcher))
 	l := listenTCP(t)
 	_, err := d.dial(t.Context(), "tcp4", addrPort(l.Addr()), d.vetName)
-	var refused vetError
-	if !errors.As(err, &refused) || Reason(refused) != policy.ReasonBlocked {
+	if whyNot(err) != policy.ReasonBlocked {
 		t.Errorf("%v", err)
 	}
 }

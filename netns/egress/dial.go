@@ -22,10 +22,14 @@ const (
 // vetter returns why an address must not be dialled, or ReasonNone.
 type vetter func(netip.AddrPort) Reason
 
-// vetError carries a Reason through a dial.
-type vetError Reason
+// failure is the reason why there is no connection.
+type failure struct {
+	reason  Reason
+	address string // the last one that was dialled or refused
+}
 
-func (e vetError) Error() string { return string(e) }
+// Error lets a failure pass through a dial.
+func (f *failure) Error() string { return string(f.reason) }
 
 // dialer connects to an allowed destination: it resolves, vets and dials in the host's network. Tests replace its
 // functions.
@@ -68,17 +72,11 @@ func dialVetted(ctx context.Context, network string, to netip.AddrPort, vet vett
 			return err
 		}
 		if r := vet(plainPort(at)); r != policy.ReasonNone {
-			return vetError(r)
+			return &failure{reason: r}
 		}
 		return nil
 	}
 	return d.DialContext(ctx, network, to.String())
-}
-
-// failure is the reason why there is no connection.
-type failure struct {
-	reason  Reason
-	address string // the last one that was dialled or refused
 }
 
 // candidates returns the vetted addresses of a name. It is called once for each connection, so that only vetted
@@ -167,10 +165,10 @@ func (d *dialer) connect(ctx context.Context, network string, list []netip.AddrP
 
 // whyNot returns the reason for an error of a dial.
 func whyNot(err error) Reason {
-	var refused vetError
+	var refused *failure
 	switch {
 	case errors.As(err, &refused):
-		return Reason(refused)
+		return refused.reason
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded),
 		errors.Is(err, syscall.ETIMEDOUT):
 		return policy.ReasonConnectTimeout

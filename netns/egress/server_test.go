@@ -90,7 +90,7 @@ func newRig(t testing.TB, p Policy) *rig {
 	}
 	s.dialer.dial = func(ctx context.Context, network string, to netip.AddrPort, vet vetter) (net.Conn, error) {
 		if why := vet(to); why != policy.ReasonNone {
-			return nil, vetError(why)
+			return nil, &failure{reason: why}
 		}
 		r.mu.Lock()
 		at, known := r.world[to]

@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"brig/internal/sys"
 	"brig/netns/egress/policy"
 )
 
@@ -182,23 +181,14 @@ func (r *datagramRelay) back(x *session) Reason {
 
 // one waits for one datagram and forwards it. It holds no buffer while it waits.
 func (r *datagramRelay) one(raw syscall.RawConn, x *session, info []byte) error {
-	var buf *[maxDatagram]byte
-	n, failed := 0, error(nil)
-	err := raw.Read(func(fd uintptr) bool {
-		buf = datagrams.Get().(*[maxDatagram]byte)
-		n, failed = sys.Read(int(fd), buf[:])
-		if failed == syscall.EAGAIN {
-			datagrams.Put(buf)
-			buf = nil
-			return false
-		}
-		return true
-	})
-	if buf != nil {
-		defer datagrams.Put(buf)
-	}
-	if err != nil || failed != nil {
+	if err := raw.Read(readable); err != nil {
 		return err
+	}
+	buf := datagrams.Get().(*[maxDatagram]byte)
+	defer datagrams.Put(buf)
+	n, err := x.up.Read(buf[:])
+	if err != nil {
+		return nil // it concerns an earlier datagram, or wait meets it too
 	}
 	if got := x.f.take(int64(n)); got < int64(n) {
 		x.f.give(got)

@@ -145,17 +145,11 @@ func run(dir string, args []string, files []*os.File, env ...string) (code int, 
 }
 
 func copyFile(from, to string) error {
-	in, err := os.Open(from)
+	text, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = out.ReadFrom(in)
-	return errors.Join(err, out.Close())
+	return os.WriteFile(to, text, 0o755)
 }
 
 // Build makes a program of this module for both runs, statically, in dir. The environment's BRIG_TEST_BINARY, where it

@@ -1,9 +1,11 @@
 package rig
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -32,6 +34,8 @@ type Capture struct {
 	bad  int    // frames too short to read
 	mark uint16 // the port of the last mark
 }
+
+var errShort = errors.New("a frame that is too short, or of no known kind")
 
 func newCapture(device string) (*Capture, error) {
 	dev, err := net.InterfaceByName(device)
@@ -66,60 +70,51 @@ func (c *Capture) read() {
 		if err != nil {
 			return
 		}
-		p, kind := parseFrame(frame[:n])
+		p, counts, err := parseFrame(frame[:n])
 		c.mu.Lock()
-		switch kind {
-		case frameIP:
-			c.seen[p]++
-		case frameBad:
+		if err != nil {
 			c.bad++
+		} else if counts {
+			c.seen[p]++
 		}
 		c.mu.Unlock()
 	}
 }
 
-const (
-	frameIP    = iota
-	frameQuiet // ARP, neighbour discovery and multicast reports: traffic of the kernel itself
-	frameBad
-)
-
-func parseFrame(f []byte) (p Packet, kind int) {
+// parseFrame returns the packet in a frame. It returns false for ARP, neighbour discovery and multicast reports, traffic
+// of the kernel itself.
+func parseFrame(f []byte) (p Packet, counts bool, err error) {
 	if len(f) < 14 {
-		return p, frameBad
+		return p, false, errShort
 	}
 	var proto byte
 	var to netip.Addr
 	body := f[14:]
 	switch ether := binary.BigEndian.Uint16(f[12:]); {
 	case ether == unix.ETH_P_ARP:
-		return p, frameQuiet
+		return p, false, nil
 	case ether == unix.ETH_P_IP && len(body) >= 20:
 		proto, to = body[9], netip.AddrFrom4([4]byte(body[16:20]))
-		head := int(body[0]&15) * 4
-		body = body[min(head, len(body)):]
+		body = body[min(int(body[0]&15)*4, len(body)):]
 	case ether == unix.ETH_P_IPV6 && len(body) >= 40:
 		proto, to, body = body[6], netip.AddrFrom16([16]byte(body[24:40])), body[40:]
 		if proto == unix.IPPROTO_HOPOPTS && len(body) >= 8 {
 			proto, body = body[0], body[min(8+8*int(body[1]), len(body)):]
 		}
 		if proto == unix.IPPROTO_ICMPV6 && len(body) > 0 && (body[0] >= 130 && body[0] <= 137 || body[0] == 143) {
-			return p, frameQuiet
+			return p, false, nil
 		}
 	default:
-		return p, frameBad
+		return p, false, errShort
 	}
 	names := map[byte]string{unix.IPPROTO_TCP: "tcp", unix.IPPROTO_UDP: "udp", unix.IPPROTO_ICMP: "icmp",
 		unix.IPPROTO_ICMPV6: "icmpv6"}
-	name, known := names[proto]
-	if !known {
-		name = fmt.Sprintf("protocol %d", proto)
-	}
+	name := cmp.Or(names[proto], fmt.Sprintf("protocol %d", proto))
 	port := uint16(0)
 	if (name == "tcp" || name == "udp") && len(body) >= 4 {
 		port = binary.BigEndian.Uint16(body[2:])
 	}
-	return Packet{name, netip.AddrPortFrom(to, port)}, frameIP
+	return Packet{name, netip.AddrPortFrom(to, port)}, true, nil
 }
 
 // Take returns what has left since the last Take, sorted, and forgets it. An error means that packets are missing.
@@ -133,15 +128,8 @@ func (c *Capture) Take() ([]Packet, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var list []Packet
-	for p := range c.seen {
-		list = append(list, p)
-	}
-	slices.SortFunc(list, func(a, b Packet) int {
-		if d := a.To.Compare(b.To); d != 0 {
-			return d
-		}
-		return len(a.Proto) - len(b.Proto)
+	list := slices.SortedFunc(maps.Keys(c.seen), func(a, b Packet) int {
+		return cmp.Or(a.To.Compare(b.To), len(a.Proto)-len(b.Proto))
 	})
 	clear(c.seen)
 	if stats.Drops > 0 || c.bad > 0 {

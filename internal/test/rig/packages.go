@@ -9,11 +9,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"testing/fstest"
 )
 
 // MakeRepository makes https://git.example/tiny.git with one file, README. Its files are served as they are.
@@ -42,19 +42,19 @@ func (r *Rig) MakeRepository() error {
 func pypi() http.Handler {
 	var wheel bytes.Buffer
 	z := zip.NewWriter(&wheel)
-	for _, f := range [][2]string{{"tiny.py", "word = 'tiny'\n"},
-		{"tiny-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n"},
-		{"tiny-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: rig\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
-		{"tiny-1.0.dist-info/RECORD", "tiny.py,,\ntiny-1.0.dist-info/METADATA,,\n" +
-			"tiny-1.0.dist-info/WHEEL,,\ntiny-1.0.dist-info/RECORD,,\n"}} {
-		w := must(z.Create(f[0]))
-		must(io.WriteString(w, f[1]))
-	}
-	must(0, z.Close())
-	return files(map[string]file{
-		"/simple/tiny/": {"text/html",
-			[]byte(`<!DOCTYPE html><a href="/files/tiny-1.0-py3-none-any.whl">tiny-1.0-py3-none-any.whl</a>`)},
-		"/files/tiny-1.0-py3-none-any.whl": {"application/zip", wheel.Bytes()},
+	must(z.AddFS(fstest.MapFS{
+		"tiny.py":                     file("word = 'tiny'\n"),
+		"tiny-1.0.dist-info/METADATA": file("Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n"),
+		"tiny-1.0.dist-info/WHEEL": file("Wheel-Version: 1.0\nGenerator: rig\nRoot-Is-Purelib: true\n" +
+			"Tag: py3-none-any\n"),
+		"tiny-1.0.dist-info/RECORD": file("tiny.py,,\ntiny-1.0.dist-info/METADATA,,\n" +
+			"tiny-1.0.dist-info/WHEEL,,\ntiny-1.0.dist-info/RECORD,,\n"),
+	}))
+	must(z.Close())
+	const name = "tiny-1.0-py3-none-any.whl"
+	return http.FileServerFS(fstest.MapFS{
+		"simple/tiny/index.html": file(`<!DOCTYPE html><a href="/files/` + name + `">` + name + `</a>`),
+		"files/" + name:          file(wheel.String()),
 	})
 }
 
@@ -63,44 +63,26 @@ func npm() http.Handler {
 	var tgz bytes.Buffer
 	g := gzip.NewWriter(&tgz)
 	t := tar.NewWriter(g)
-	for _, f := range [][2]string{{"package/package.json", `{"name":"tiny","version":"1.0.0","main":"index.js"}`},
-		{"package/index.js", "module.exports = 'tiny'\n"}} {
-		must(0, t.WriteHeader(&tar.Header{Name: f[0], Mode: 0o644, Size: int64(len(f[1]))}))
-		must(io.WriteString(t, f[1]))
-	}
-	must(0, errors.Join(t.Close(), g.Close()))
+	must(t.AddFS(fstest.MapFS{
+		"package/package.json": file(`{"name":"tiny","version":"1.0.0","main":"index.js"}`),
+		"package/index.js":     file("module.exports = 'tiny'\n"),
+	}))
+	must(errors.Join(t.Close(), g.Close()))
 	sum := sha512.Sum512(tgz.Bytes())
-	meta := fmt.Sprintf(`{"name":"tiny","dist-tags":{"latest":"1.0.0"},`+
-		`"versions":{"1.0.0":{"name":"tiny","version":"1.0.0","main":"index.js",`+
-		`"dist":{"tarball":"https://npm.example/tiny/-/tiny-1.0.0.tgz","integrity":"sha512-%s"}}}}`,
-		base64.StdEncoding.EncodeToString(sum[:]))
-	return files(map[string]file{
-		"/tiny":                  {"application/json", []byte(meta)},
-		"/tiny/-/tiny-1.0.0.tgz": {"application/octet-stream", tgz.Bytes()},
+	return http.FileServerFS(fstest.MapFS{
+		"tiny": file(fmt.Sprintf(`{"name":"tiny","dist-tags":{"latest":"1.0.0"},`+
+			`"versions":{"1.0.0":{"name":"tiny","version":"1.0.0","main":"index.js",`+
+			`"dist":{"tarball":"https://npm.example/files/tiny-1.0.0.tgz","integrity":"sha512-%s"}}}}`,
+			base64.StdEncoding.EncodeToString(sum[:]))),
+		"files/tiny-1.0.0.tgz": file(tgz.String()),
 	})
 }
 
-// must returns v: a buffer refuses nothing.
-func must[T any](v T, err error) T {
+func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text), Mode: 0o644} }
+
+// must panics on an error: a buffer refuses nothing.
+func must(err error) {
 	if err != nil {
 		panic(err)
 	}
-	return v
-}
-
-type file struct {
-	kind string
-	body []byte
-}
-
-func files(list map[string]file) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		f, ok := list[q.URL.Path]
-		if !ok {
-			http.NotFound(w, q)
-			return
-		}
-		w.Header().Set("Content-Type", f.kind)
-		_, _ = w.Write(f.body) // a client may leave early
-	})
 }

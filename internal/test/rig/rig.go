@@ -158,13 +158,10 @@ func (r *Rig) acquaint() error {
 		}
 		defer c.Close()
 		for tries := 30; ; tries-- {
-			err := c.SetDeadline(time.Now().Add(time.Second))
-			if err == nil {
-				_, err = c.Write([]byte("who"))
-			}
-			if err == nil {
-				_, err = c.Read(make([]byte, 1))
-			}
+			derr := c.SetDeadline(time.Now().Add(time.Second))
+			_, werr := c.Write([]byte("who"))
+			_, rerr := c.Read(make([]byte, 1))
+			err := errors.Join(derr, werr, rerr)
 			if err == nil {
 				break
 			}

@@ -22,8 +22,7 @@ var (
 )
 
 // sites are the names that W serves and policies of the suite may allow.
-var sites = []string{"good.example", "other.example", "git.example", "pypi.example", "npm.example", "big.example",
-	"shared.example"}
+var sites = []string{"good.example", "git.example", "pypi.example", "npm.example"}
 
 func goodAddress(a net.Addr) bool {
 	host, _, err := net.SplitHostPort(a.String())

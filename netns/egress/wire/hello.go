@@ -32,23 +32,14 @@ type Hello struct {
 	raw  []byte // all bytes of Feed
 	msg  []byte // the handshake message, without record headers
 	next int    // in raw: the next record's header
-	done bool
-	err  error
 }
 
-// Feed takes the next bytes and keeps no reference to them. It returns true when SNI and the rest are known. An error
-// is an *Error with NotTLS, NoSNI or NameInvalid; it is returned at the first byte that no ClientHello can have there.
+// Feed takes the next bytes and keeps no reference to them. It returns true when SNI is known. An error is an *Error
+// with NotTLS, NoSNI or NameInvalid; it is returned at the first byte that no ClientHello can have there. After either
+// Feed must not be called again.
 func (h *Hello) Feed(b []byte) (done bool, err error) {
-	if h.err != nil {
-		return false, h.err
-	}
 	h.raw = append(h.raw, b...)
-	if !h.done {
-		if h.done, h.err = h.advance(); h.err != nil {
-			return false, h.err
-		}
-	}
-	return h.done, nil
+	return h.advance()
 }
 
 // Bytes returns all bytes of Feed, including those after the ClientHello. They must go upstream first.

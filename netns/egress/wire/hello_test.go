@@ -185,13 +185,10 @@ func TestHelloRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, n := range []int{1, len(c.in)} {
-				h, done, err := feed(c.in, n)
+				_, done, err := feed(c.in, n)
 				var e *Error
 				if done || !errors.As(err, &e) || e.Reason != c.reason {
 					t.Fatalf("reads of %d: %v %v", n, done, err)
-				}
-				if done, again := h.Feed([]byte{0}); done || again != err {
-					t.Errorf("then %v %v", done, again)
 				}
 			}
 		})
