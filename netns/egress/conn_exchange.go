@@ -103,7 +103,7 @@ func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
 	}
 	u := w.send(req)
 	for range maxInterim {
-		res, err := w.response(req)
+		res, err := wire.ReadResponse(w.upbr, req)
 		if err != nil {
 			w.wait(u, 0)
 			if again && !w.answered() && w.k.ended(err) == policy.ReasonNone && reasonOf(err, "") == "" {
@@ -126,14 +126,6 @@ func (w *web) exchange(req *wire.Request, again bool) (keep bool, err error) {
 
 // answered reports whether a byte of a response has arrived.
 func (w *web) answered() bool { return w.k.f.received.Load() != w.r || w.upbr.Buffered() > 0 }
-
-func (w *web) response(req *wire.Request) (*wire.Response, error) {
-	head, err := wire.ReadHead(w.upbr, wire.MaxHead)
-	if err != nil {
-		return nil, err
-	}
-	return wire.ParseResponse(head, req)
-}
 
 // blame ends a request without a response. If its body failed, that is the reason.
 func (w *web) blame(err, body error) bool {

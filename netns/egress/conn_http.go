@@ -127,12 +127,8 @@ func (w *web) request() bool {
 		wait = min(wait, refusalTime)
 	}
 	w.in.deadline(time.Now().Add(wait))
-	head, err := wire.ReadHead(w.br, wire.MaxHead)
+	req, err := wire.ReadRequest(w.br)
 	w.in.deadline(time.Time{})
-	var req *wire.Request
-	if err == nil {
-		req, err = wire.ParseRequest(head)
-	}
 	var bad *wire.Error
 	switch {
 	case !k.d.Allow && err != nil:

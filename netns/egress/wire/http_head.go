@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"slices"
@@ -10,44 +9,45 @@ import (
 	"strings"
 )
 
-// MaxHead is the maximum size of a head for ParseRequest and ParseResponse, in bytes.
-const MaxHead = 64 << 10
-
 const (
+	maxHead   = 64 << 10 // bytes
 	maxFields = 256
 	maxDigits = 15 // of a Content-Length or a chunk's size: far from overflow
 )
 
-// ReadHead reads a head up to and including its empty line, at most max bytes. It returns io.EOF if no byte arrived. It
-// returns an *Error at the first byte that no head has there (a control byte, LF without CR, CR without LF, a first
-// byte that begins no word, a first line without "HTTP/"), so that a client of another protocol does not wait. Other
-// errors are the reader's.
-func ReadHead(r *bufio.Reader, max int) ([]byte, error) {
-	head := make([]byte, 0, min(max, 512))
-	last := byte('\n') // the first line must not be empty
-	spoken := false    // the first line was one of HTTP
-	for len(head) < max {
+// readHead reads a head up to and including its empty line, at most max bytes. It makes all checks that requests and
+// responses have in common. It returns io.EOF if no byte arrived. It returns an *Error at the first byte that no head
+// has there (a control byte, LF without CR, CR without LF, a first byte that begins no word, a first line without
+// "HTTP/"), so that a client of another protocol does not wait. Other errors are the reader's.
+func readHead(r *bufio.Reader, max int) (*header, error) {
+	var lines []string
+	line, last := make([]byte, 0, 128), byte('\n') // the first line must not be empty
+	for n := range max {
 		c, err := r.ReadByte()
-		if err != nil {
-			if errors.Is(err, io.EOF) && len(head) > 0 {
-				err = io.ErrUnexpectedEOF
-			}
+		switch {
+		case errors.Is(err, io.EOF) && n > 0:
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
 			return nil, err
-		}
-		if len(head) == 0 && !tokenByte(c) {
+		case n == 0 && !tokenByte(c):
 			return nil, refuse(NotHTTP, "byte %#02x begins no HTTP head", c)
 		}
 		if err := headByte(last, c); err != nil {
 			return nil, err
 		}
-		if head, last = append(head, c), c; c == '\n' && !spoken {
-			if spoken = bytes.Contains(head, []byte("HTTP/")); !spoken {
-				return nil, refuse(NotHTTP, "the first line is none of HTTP/1")
-			}
+		if line, last = append(line, c), c; c != '\n' {
+			continue
 		}
-		if n := len(head); c == '\n' && head[n-3] == '\n' { // a first line has at least three bytes
-			return head, nil
+		text := string(line[:len(line)-2])
+		switch {
+		case len(lines) == 0 && !strings.Contains(text, "HTTP/"):
+			return nil, refuse(NotHTTP, "the first line is none of HTTP/1")
+		case text == "":
+			return sorted(lines)
+		case len(lines) > maxFields:
+			return nil, refuse(Protocol, "more than %d header fields", maxFields)
 		}
+		lines, line = append(lines, text), line[:0]
 	}
 	return nil, refuse(Protocol, "a head of more than %d bytes", max)
 }
@@ -86,26 +86,8 @@ var (
 		"content-encoding", "authorization", "cookie"}
 )
 
-// split splits a head into lines and sorts the fields. It makes all checks that requests and responses have in common.
-func split(head []byte) (*header, error) {
-	if len(head) > MaxHead {
-		return nil, refuse(Protocol, "a head of more than %d bytes", MaxHead)
-	}
-	text, whole := bytes.CutSuffix(head, []byte("\r\n\r\n"))
-	if !whole || bytes.Contains(text, []byte("\r\n\r\n")) {
-		return nil, refuse(Protocol, "not one whole head")
-	}
-	last := byte(0)
-	for _, c := range head {
-		if err := headByte(last, c); err != nil {
-			return nil, err
-		}
-		last = c
-	}
-	lines := strings.Split(string(text), "\r\n")
-	if len(lines)-1 > maxFields {
-		return nil, refuse(Protocol, "more than %d header fields", maxFields)
-	}
+// sorted parses the lines of a head and sorts the fields.
+func sorted(lines []string) (*header, error) {
 	h := &header{first: lines[0], fields: make([]field, 0, len(lines)), framed: map[string][]string{}}
 	for _, line := range lines[1:] {
 		name, value, ok := strings.Cut(line, ":")

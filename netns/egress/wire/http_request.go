@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"cmp"
 	"net/netip"
 	"slices"
@@ -50,14 +51,15 @@ type Request struct {
 	Head     []byte // canonical: what to send upstream
 }
 
-// ParseRequest parses a request's head as ReadHead returned it. After a request with Upgrade, do not read further bytes
+// ReadRequest reads a request's head, up to its empty line. An error is an *Error, or the reader's; it is io.EOF if no
+// byte arrived. Bytes that no head has are refused at once. After a request with Upgrade, do not read further bytes
 // of the client before the response's head: only that determines whether they are the next request.
 //
 // An absolute target must agree with Host and is sent upstream in origin-form. Hop-by-hop fields and those that
 // Connection names are not sent upstream, nor are upgrades other than to a websocket (a server may always ignore them).
 // HTTP/1.0 is forwarded as such, with one request for each connection.
-func ParseRequest(head []byte) (*Request, error) {
-	h, err := split(head)
+func ReadRequest(br *bufio.Reader) (*Request, error) {
+	h, err := readHead(br, maxHead)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"strconv"
 	"strings"
 )
@@ -15,10 +16,10 @@ type Response struct {
 	Head    []byte // canonical: what to send to the client; empty for an Interim to an HTTP/1.0 client
 }
 
-// ParseResponse parses the head of a response to req, as ReadHead returned it. It uses the fields Method, Version,
+// ReadResponse reads the head of a response to req as ReadRequest does. It uses the fields Method, Version,
 // Upgrade and Close of req. A response without a certain end closes the connection.
-func ParseResponse(head []byte, req *Request) (*Response, error) {
-	h, err := split(head)
+func ReadResponse(br *bufio.Reader, req *Request) (*Response, error) {
+	h, err := readHead(br, maxHead)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,22 @@
 package wire
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
+	"io"
 	"testing"
 )
+
+// parseResponse reads a response's head that has to be all of b, without asking for more.
+func parseResponse(b []byte, req *Request) (*Response, error) {
+	r := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(b), failing{}), 2*maxHead)
+	res, err := ReadResponse(r, req)
+	if err == nil && r.Buffered() > 0 {
+		return nil, refuse(Protocol, "more than one head")
+	}
+	return res, err
+}
 
 func TestResponse(t *testing.T) {
 	get, head := Request{Method: "GET", Version: http11}, Request{Method: "HEAD", Version: http11}
@@ -48,7 +61,7 @@ func TestResponse(t *testing.T) {
 			"HTTP/1.1 200 OK|Content-Length: 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := ParseResponse([]byte(crlf(c.in)), &c.req)
+			got, err := parseResponse([]byte(crlf(c.in)), &c.req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +111,7 @@ func TestResponseRefused(t *testing.T) {
 		{"two spaces", "HTTP/1.1  200 OK", get, NotHTTP},
 		{"tab", "HTTP/1.1\t200 OK", get, NotHTTP},
 	} {
-		if r, err := ParseResponse([]byte(crlf(c.in)), &c.req); reason(err) != c.reason {
+		if r, err := parseResponse([]byte(crlf(c.in)), &c.req); reason(err) != c.reason {
 			t.Errorf("%s: %v; %+v", c.name, err, r)
 		}
 	}
