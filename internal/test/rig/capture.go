@@ -81,8 +81,8 @@ func (c *Capture) read() {
 	}
 }
 
-// parseFrame returns the packet in a frame. It returns false for ARP, neighbour discovery and multicast reports, traffic
-// of the kernel itself.
+// parseFrame returns the packet in a frame. It returns false for ARP, neighbour discovery and multicast reports, which
+// are traffic of the kernel itself.
 func parseFrame(f []byte) (p Packet, counts bool, err error) {
 	if len(f) < 14 {
 		return p, false, errShort
