@@ -20,6 +20,8 @@ type Request struct {
 	Cmd []string `json:"cmd,omitempty"`
 	// StdinReader is read instead of Stdin, as the run goes on; nil for Stdin.
 	StdinReader io.Reader `json:"-"`
+	// Watch, if set, is called with the events of a run that has no stream, one at a time. It gets all output.
+	Watch func(Event) `json:"-"`
 	// Ended, if set, is called when a jail that has begun has no process left. That may be long before its output is
 	// taken.
 	Ended func() `json:"-"`

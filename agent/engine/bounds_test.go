@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"path/filepath"
@@ -60,6 +61,24 @@ func TestStreamIsBounded(t *testing.T) {
 		func(v Event) { got += len(v.Data) })
 	if got > 1024 || a.Truncated == nil || int64(got)+a.Truncated.Stdout != 100000 {
 		t.Errorf("%d bytes came, %+v", got, a.Truncated)
+	}
+}
+
+// Who watches a run gets its start and all output; the answer has what it would have otherwise.
+func TestWatch(t *testing.T) {
+	e := newEngine(t, Options{})
+	got, first := map[string]int{}, ""
+	r := &Request{Cmd: []string{"/bin/sh", "-c", "head -c 100000 /dev/zero | tr '\\0' 'x'; echo err >&2"}, MaxOutput: 1000,
+		Watch: func(v Event) {
+			got[v.Type] += len(v.Data)
+			first = cmp.Or(first, v.Type)
+		}}
+	a := e.Run(context.Background(), Caller{}, r, nil)
+	if first != "start" || got["stdout"] != 100000 || got["stderr"] != 4 {
+		t.Errorf("%s first, then %v", first, got)
+	}
+	if len(a.Stdout) > 1100 || a.Stderr != "err\n" || a.Truncated == nil {
+		t.Errorf("%d bytes, %q, %+v", len(a.Stdout), a.Stderr, a.Truncated)
 	}
 }
 

@@ -38,6 +38,9 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 	o := &output{filter: text.Options{Set: text.NewSet(secrets), StripANSI: r.StripANSI || r.Strip == "ansi",
 		StripAll: r.Strip == "all"}}
 	begin := &beginning{stream: stream, id: j.ID}
+	if stream == nil {
+		begin.stream = r.Watch
+	}
 	for i, kind := range []string{"stdout", "stderr"} {
 		if stream != nil {
 			o.kept[i] = &pieces{kind: kind, to: begin, left: cmp.Or(int64(limit), math.MaxInt64)}
@@ -45,6 +48,9 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 			o.kept[i] = text.NewCapture(int64(limit))
 		}
 		to := io.Writer(o.kept[i])
+		if stream == nil && r.Watch != nil {
+			to = io.MultiWriter(to, &pieces{kind: kind, to: begin, left: math.MaxInt64})
+		}
 		if kind == "stderr" {
 			to = io.MultiWriter(to, &o.last)
 		}
@@ -54,7 +60,7 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 	if len(secrets) > 0 {
 		j.Redact = o.clean
 	}
-	if stream != nil {
+	if begin.stream != nil {
 		j.Started = func(*nsjail.Cmd) { begin.send(Event{}) }
 	}
 	return o

@@ -73,9 +73,6 @@ func (f *fake) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 		}
 	}
 	if stream != nil {
-		if rest, ok := strings.CutPrefix(r.Code, "early "); ok { // the program is faster than the news of its start
-			stream(engine.Event{Type: "stdout", Data: rest})
-		}
 		stream(engine.Event{Type: "start", ID: resp.ID})
 	}
 	var in io.Reader = strings.NewReader(r.Stdin)

@@ -136,19 +136,14 @@ type stream struct {
 	in     *stdin
 	cancel context.CancelCauseFunc
 	going  *run // in the registry, once it has started
-	early  []engine.Event
 	broken error
 }
-
-// maxEarly is how many events may precede the start event and wait for it: the program may write output before the
-// engine reports the start.
-const maxEarly = 64
 
 // runStream answers with the events of a run while it is running.
 func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, req *engine.Request, kind string,
 	in *stdin) error {
 	s := &stream{call: c, kind: kind, in: in, cancel: cancel}
-	resp := c.Engine.Run(ctx, c.Caller, req, s.event)
+	resp := c.Engine.Run(ctx, c.Caller, req, s.write)
 	req.Ended()
 	if s.going != nil {
 		c.runs.Delete(s.going.id)
@@ -159,31 +154,12 @@ func (c *call) runStream(ctx context.Context, cancel context.CancelCauseFunc, re
 		return resp.Error
 	}
 	if s.broken == nil {
-		s.event(engine.Event{Type: "end", ID: resp.ID, Result: resp})
+		s.write(engine.Event{Type: "end", ID: resp.ID, Result: resp})
 	}
 	if s.broken != nil {
 		c.Gone(s.broken)
 	}
 	return nil
-}
-
-// event handles one event: the start event is sent first.
-func (s *stream) event(e engine.Event) {
-	if s.going == nil && e.Type != "start" && e.Type != "end" && len(s.early) < maxEarly {
-		s.early = append(s.early, e)
-		return
-	}
-	before := s.early
-	s.early = nil
-	if e.Type == "start" {
-		s.write(e)
-	}
-	for _, b := range before {
-		s.write(b)
-	}
-	if e.Type != "start" {
-		s.write(e)
-	}
 }
 
 // write writes one event. If the client has disconnected or does not read in time, the run is cancelled.
@@ -196,7 +172,7 @@ func (s *stream) write(e engine.Event) {
 		s.Header().Set("Content-Type", s.kind)
 		s.Header().Set("X-Accel-Buffering", "no") // nginx would buffer the events
 	}
-	if e.Type == "start" && s.going == nil {
+	if e.Type == "start" {
 		s.Run = e.ID
 		s.going = &run{agent: s.Caller.Name(), id: e.ID, chain: s.Caller.Grant.IDs(), in: s.in, cancel: s.cancel}
 		s.going.done, s.going.end = context.WithCancel(context.Background())

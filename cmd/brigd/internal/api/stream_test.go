@@ -76,11 +76,6 @@ func TestStream(t *testing.T) {
 		}
 	}
 	g.refused(406, "not_acceptable", "POST", "/v1/run", `{"code":"say"}`, "Accept", "text/html")
-	r := g.do(200, "POST", "/v1/run", `{"code":"early x"}`, "Accept", ndjsonType)
-	if list := g.events(r.text); len(list) != 3 || list[0]["type"] != "start" || list[1]["data"] != "x" ||
-		r.Header.Get("X-Run-Id") != list[0]["id"] {
-		t.Errorf("%s", r.text)
-	}
 }
 
 func TestStdinStreamed(t *testing.T) {

@@ -62,29 +62,6 @@ func TestProgress(t *testing.T) {
 	<-ended
 }
 
-// TestProgressKeepsTheOutput: what the notifications repeat stands in the result, too, head and tail.
-func TestProgressKeepsTheOutput(t *testing.T) {
-	f := newFake()
-	f.run = func(_ context.Context, _ *engine.Request, stream func(engine.Event)) *engine.Response {
-		for range 1000 {
-			stream(engine.Event{Type: "stdout", Data: "0123456789"})
-		}
-		stream(engine.Event{Type: "stderr", Data: "err"})
-		return &engine.Response{Status: "ok"}
-	}
-	client, _ := connect(t, service1(t, Options{Engine: f}, "", ordinary), nil)
-	r, err := client.CallTool(t.Context(),
-		withToken(&sdk.CallToolParams{Name: "run_command",
-			Arguments: map[string]any{"cmd": []string{"x"}, "max_output": 1000}}, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := r.StructuredContent.(map[string]any)
-	if len(m["stdout"].(string)) > 1100 || m["stderr"] != "err" || m["truncated"] == nil {
-		t.Errorf("%.300v", m)
-	}
-}
-
 // TestPanic: a mistake of ours is one call's, and not the server's end.
 func TestPanic(t *testing.T) {
 	f := newFake()

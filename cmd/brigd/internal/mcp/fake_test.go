@@ -56,12 +56,10 @@ func (f *fake) Run(ctx context.Context, c engine.Caller, r *engine.Request,
 	}
 	if run == nil {
 		a := &engine.Response{ID: "run_1", Status: "ok", Usage: &nsjail.Usage{}}
-		if stream == nil {
-			a.Stdout = strings.Join(append(r.Cmd, r.Code, r.Stdin), "|")
-		}
+		a.Stdout = strings.Join(append(r.Cmd, r.Code, r.Stdin), "|")
 		return a
 	}
-	return run(ctx, r, stream)
+	return run(ctx, r, r.Watch)
 }
 
 func (f *fake) Languages() []engine.Language {

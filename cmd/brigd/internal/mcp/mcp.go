@@ -25,7 +25,6 @@ import (
 // The bounds of what one call may return, in bytes and in number of files; a call may ask for less.
 const (
 	defaultOutput = 64 << 10 // of stdout and of stderr
-	maxOutput     = 4 << 20  // likewise, whatever a client asks for
 	defaultRead   = 128 << 10
 	maxRead       = 1 << 20
 	maxListed     = 1000

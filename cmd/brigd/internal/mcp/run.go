@@ -9,7 +9,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
-	"brig/agent/text"
 	"brig/nsjail"
 )
 
@@ -110,7 +109,10 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 	}
 	defer release()
 	r.Ended = release
-	a := c.watched(ctx, r)
+	if c.progress != nil {
+		r.Watch = c.progress.event
+	}
+	a := c.Engine.Run(ctx, c.who(), r, nil)
 	if a.Error != nil {
 		a.Error = c.lost(r.Sandbox, a.Error)
 		return refusal(a, a.Error)
@@ -126,32 +128,6 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 
 // enforcedKey is the key in a result's _meta of the map from protections to the mechanisms that enforce them.
 const enforcedKey = "brig/enforced"
-
-// watched runs a request and reports its progress if the client asked for that.
-func (c *call) watched(ctx context.Context, r *engine.Request) *engine.Response {
-	if c.progress == nil {
-		return c.Engine.Run(ctx, c.who(), r, nil)
-	}
-	kept := int64(min(r.MaxOutput, maxOutput))
-	streams := map[string]*text.Capture{"stdout": text.NewCapture(kept), "stderr": text.NewCapture(kept)}
-	all := *r
-	all.MaxOutput = 0 // the output is cut to its head and tail here
-	a := c.Engine.Run(ctx, c.who(), &all, func(e engine.Event) {
-		if s := streams[e.Type]; s != nil {
-			_, _ = s.Write([]byte(e.Data)) // a Capture accepts everything
-		}
-		c.progress.event(e)
-	})
-	a.Stdout, a.Stderr = streams["stdout"].String(), streams["stderr"].String()
-	t := engine.Truncated{Stdout: streams["stdout"].Dropped(), Stderr: streams["stderr"].Dropped()}
-	if a.Truncated != nil { // a policy's limit
-		t.Stdout, t.Stderr = t.Stdout+a.Truncated.Stdout, t.Stderr+a.Truncated.Stderr
-	}
-	if t != (engine.Truncated{}) {
-		a.Truncated = &t
-	}
-	return a
-}
 
 // told returns a response as text for a model: what happened, and each stream that is not empty.
 func told(a *engine.Response) []string {
