@@ -27,15 +27,13 @@ func (l *Layout) look(parent string) error {
 		if dir == "" || l.Denied[c] != "" {
 			continue
 		}
-		if why, known := seen[dir]; known { // controllers may share a hierarchy
-			l.deny(c, why)
-			continue
+		why, known := seen[dir] // controllers may share a hierarchy
+		if !known {
+			if why = writable(dir); why == "" {
+				why = foreignOwner(dir, 1)
+			}
+			seen[dir] = why
 		}
-		why := writable(dir)
-		if why == "" {
-			why = foreignOwner(dir, 1)
-		}
-		seen[dir] = why
 		l.deny(c, why)
 	}
 	l.lookCPUs()

@@ -139,7 +139,7 @@ type visitor func(dirfd int, path string, e os.DirEntry) error
 // walk visits the first maxWalk entries of a source's tree, and notes if there are more.
 func (h *Host) walk(key, source string, src *Source, visit visitor) error {
 	seen := 0
-	err := walk(src.Fd, "", &seen, 0, visit)
+	err := walk(src.Fd, ".", "", &seen, 0, visit)
 	var e *spec.Error
 	if err != nil && !errors.As(err, &e) {
 		return sourceError(key, source, err, "make the tree readable, or list sockets under --optional")
@@ -151,13 +151,14 @@ func (h *Host) walk(key, source string, src *Source, visit visitor) error {
 	return err
 }
 
-// walk looks at a tree through descriptors: others may write there and change its names meanwhile.
-func walk(dirfd int, prefix string, seen *int, depth int, visit visitor) error {
-	fd, err := unix.Openat(dirfd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.EACCES) {
-		return nil // the payload cannot look there either
-	}
-	if err != nil {
+// walk looks at a directory and those in it through descriptors: others may write there and change names meanwhile.
+func walk(parent int, name, prefix string, seen *int, depth int, visit visitor) error {
+	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	switch err {
+	case nil:
+	case unix.EACCES, unix.ENOENT, unix.ENOTDIR, unix.ELOOP:
+		return nil // the payload cannot look there either, or it was removed, or is no longer a directory
+	default:
 		return err
 	}
 	d := os.NewFile(uintptr(fd), prefix)
@@ -169,19 +170,14 @@ func walk(dirfd int, prefix string, seen *int, depth int, visit visitor) error {
 				return nil
 			}
 			*seen++
-			if err := visit(fd, filepath.Join(prefix, e.Name()), e); err != nil {
+			path := filepath.Join(prefix, e.Name())
+			if err := visit(fd, path, e); err != nil {
 				return err
 			}
 			if !e.IsDir() {
 				continue
 			}
-			sub, err := unix.Openat(fd, e.Name(), unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-			if err != nil {
-				continue // it was removed, or is no longer a directory
-			}
-			err = walk(sub, filepath.Join(prefix, e.Name()), seen, depth+1, visit)
-			unix.Close(sub)
-			if err != nil {
+			if err := walk(fd, e.Name(), path, seen, depth+1, visit); err != nil {
 				return err
 			}
 		}
