@@ -70,6 +70,6 @@
 //
 // Verify detects a changed, inserted, removed, duplicated or moved line, and reports its number. The hash chain alone
 // cannot show that the end was cut off, or that somebody with write access has rewritten the whole log. There are two
-// remedies: keep the count and the last hash, as returned by Verify and Log.Last, elsewhere (VerifyOptions.AnchorSeq);
+// remedies: keep the count and the last hash, as returned by Verify, elsewhere (VerifyOptions.AnchorSeq);
 // or sign checkpoints with a key (Options.Key) that a later attacker does not have.
 package audit

@@ -16,11 +16,10 @@ import (
 const (
 	newSuffix  = ".new"
 	tornSuffix = ".torn"
-	digits     = 6 // minimum number of digits in the name of an older file
 )
 
 // numbered returns the name of the older file number n.
-func numbered(base string, n int) string { return fmt.Sprintf("%s.%0*d", base, digits, n) }
+func numbered(base string, n int) string { return fmt.Sprintf("%s.%06d", base, n) }
 
 // numberOf returns the number in an older file's name, or 0 for another name.
 func numberOf(base, name string) int {

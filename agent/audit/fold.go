@@ -19,7 +19,6 @@ type Refusals struct {
 	log   *Log
 	mu    sync.Mutex
 	kinds map[fold]int64 // number since the first one
-	timer *time.Timer    // nil if there are no kinds
 }
 
 // fold is a kind of refusal: refusals with equal fields are counted together.
@@ -35,6 +34,9 @@ func NewRefusals(l *Log) *Refusals {
 func (r *Refusals) Add(no *nsjail.Refusal, source string) {
 	k := fold{no.Layer, no.Code, no.Rule, source}
 	r.mu.Lock()
+	if len(r.kinds) == 0 {
+		time.AfterFunc(foldTime, r.Close)
+	}
 	_, known := r.kinds[k]
 	if !known && len(r.kinds) >= maxFolds {
 		k.source = "elsewhere"
@@ -44,9 +46,6 @@ func (r *Refusals) Add(no *nsjail.Refusal, source string) {
 		r.kinds[k]++
 	} else {
 		r.kinds[k] = 0
-	}
-	if r.timer == nil {
-		r.timer = time.AfterFunc(foldTime, r.flush)
 	}
 	r.mu.Unlock()
 	if !known {
@@ -62,25 +61,15 @@ func (r *Refusals) write(k fold, n int64) {
 	_ = r.log.Append(e) // see Add
 }
 
-// flush writes the counts and clears them.
-func (r *Refusals) flush() {
+// Close writes the counts and clears them, as does the timer.
+func (r *Refusals) Close() {
 	r.mu.Lock()
 	kinds := r.kinds
-	r.kinds, r.timer = map[fold]int64{}, nil
+	r.kinds = map[fold]int64{}
 	r.mu.Unlock()
 	for k, n := range kinds {
 		if n > 0 {
 			r.write(k, n)
 		}
 	}
-}
-
-// Close writes the counts.
-func (r *Refusals) Close() {
-	r.mu.Lock()
-	if r.timer != nil {
-		r.timer.Stop()
-	}
-	r.mu.Unlock()
-	r.flush()
 }

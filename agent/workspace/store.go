@@ -16,7 +16,7 @@ import (
 // StoreOptions configures a Store. Zero values mean the defaults in parentheses.
 type StoreOptions struct {
 	// Make creates a Volume with a size in bytes and a number of inodes, with the directories input, work and output.
-	// It may be called concurrently. Without it, Create fails.
+	// It may be called concurrently.
 	Make func(size, inodes int64) (Volume, error)
 	// Max is the maximum number of sandboxes (100), and MaxPerAgent that of one agent (Max). MaxBytes limits the sum of
 	// all quotas (4 GiB), including 1 KiB of kernel memory for each inode, and MaxBytesPerAgent that of one agent
@@ -86,9 +86,6 @@ type CreateOptions struct {
 func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 	if err := CheckAgent(agent); err != nil {
 		return nil, err
-	}
-	if s.o.Make == nil {
-		return nil, errors.New("sandbox: StoreOptions.Make is missing: give Runner.NewVolume")
 	}
 	if err := s.bound(&o); err != nil {
 		return nil, err
