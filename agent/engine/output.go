@@ -22,7 +22,7 @@ type output struct {
 	filters [2]*text.Filter
 	kept    [2]keeper
 	filter  text.Options
-	last    tail // of stderr
+	last    *text.Capture // of stderr
 }
 
 // keeper takes a filtered stream: a text.Capture, or pieces.
@@ -35,8 +35,8 @@ type keeper interface {
 // newOutput sets a Job's output streams. A limit of 0 means no limit.
 func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)) *output {
 	secrets := slices.Sorted(maps.Values(r.Secrets))
-	o := &output{filter: text.Options{Set: text.NewSet(secrets), StripANSI: r.StripANSI || r.Strip == "ansi",
-		StripAll: r.Strip == "all"}}
+	o := &output{last: text.NewCapture(hintSize), filter: text.Options{Set: text.NewSet(secrets),
+		StripANSI: r.StripANSI || r.Strip == "ansi", StripAll: r.Strip == "all"}}
 	begin := &beginning{stream: stream, id: j.ID}
 	if stream == nil {
 		begin.stream = r.Watch
@@ -52,7 +52,7 @@ func newOutput(j *nsjail.Job, r *Request, limit nsjail.Bytes, stream func(Event)
 			to = io.MultiWriter(to, &pieces{kind: kind, to: begin, left: math.MaxInt64})
 		}
 		if kind == "stderr" {
-			to = io.MultiWriter(to, &o.last)
+			to = io.MultiWriter(to, o.last)
 		}
 		o.filters[i] = text.New(to, o.filter)
 	}

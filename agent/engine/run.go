@@ -60,7 +60,7 @@ func (e *Engine) Run(ctx context.Context, c Caller, r *Request, stream func(Even
 	err = errors.Join(err, out.close(res))
 	a := answer(j, r, res, err)
 	out.put(a)
-	a.Hints = hints(j, res, out.last.kept)
+	a.Hints = hints(j, res, out.last)
 	out.redact(j, a)
 	return a
 }

@@ -60,7 +60,7 @@ func (e *Engine) putFiles(c Caller, box *workspace.Sandbox, run string, files ma
 	return nil
 }
 
-// mayDo checks that the token is still valid and that the policies allow an operation, one of policy.Operations.
+// mayDo checks that the token is still valid and that the policies allow an operation, see policy.Sandbox.
 func (e *Engine) mayDo(c Caller, op string) *nsjail.Refusal {
 	if no := e.holds(c); no != nil {
 		return no

@@ -74,7 +74,7 @@ func TestEveryFieldOfASpecIsKnown(t *testing.T) {
 // TestLimitFeatures: a limit that needs a feature names one that there is.
 func TestLimitFeatures(t *testing.T) {
 	for _, r := range nsjail.LimitTable() {
-		if r.Feature != "" && Features()[r.Feature] == "" {
+		if r.Feature != "" && features[r.Feature] == "" {
 			t.Errorf("%s needs the feature %s, which there is not", r.Name, r.Feature)
 		}
 	}

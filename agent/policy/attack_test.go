@@ -188,7 +188,7 @@ func TestEnvironment(t *testing.T) {
 
 func TestTheRestOfASpecIsForFeatures(t *testing.T) {
 	p, all := parsed(t, `{"commands":["*"]}`), parsed(t, `{"commands":["*"],"seccomp":["default","strict"]}`)
-	for name := range Features() {
+	for name := range features {
 		all.Features = append(all.Features, name)
 	}
 	for i, s := range []nsjail.Spec{{TTY: true}, {NoInit: true}, {User: "0"}, {User: "0:0"}, {User: "1000:0"},

@@ -50,7 +50,7 @@ func (p *Policy) Check() (problems []string) {
 	c.each("environment.set", p.Environment.Set, "is not a name of variables", "write it as in LC_*", validVariable)
 	c.each("environment.pass", p.Environment.Pass, "is not a name of variables", "write it as in LC_*", validVariable)
 	c.limits(p)
-	c.oneOf("sandbox.operations", p.Sandbox.Operations, Operations())
+	c.oneOf("sandbox.operations", p.Sandbox.Operations, operations)
 	c.each("seccomp", p.Seccomp, "is not the name of a filter", "write default, another preset, unconfined, or a path",
 		func(s string) bool {
 			return s != "" && s == strings.TrimSpace(s)
@@ -201,4 +201,4 @@ var mechanismNames = sync.OnceValue(func() []string {
 	return texts(nsjail.Mechanisms(), func(m nsjail.Mechanism) string { return m.Name })
 })
 
-func featureNames() []string { return slices.Sorted(maps.Keys(Features())) }
+func featureNames() []string { return slices.Sorted(maps.Keys(features)) }

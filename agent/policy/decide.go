@@ -37,7 +37,7 @@ func DecideAll(j *nsjail.Job, ps ...*Policy) {
 	}
 	for _, p := range ps {
 		p.pin(&j.Spec, v)
-		j.Verdict.Narrowed = with(j.Verdict.Narrowed, p.apply(&j.Spec))
+		j.Verdict.Narrowed = with(j.Verdict.Narrowed, p.Lower(&j.Spec))
 		j.Verdict.Policies = with(j.Verdict.Policies, []string{p.label()})
 	}
 }
@@ -74,14 +74,11 @@ func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
 		p.rlimits(s), p.tooMuch(s))
 }
 
-// apply narrows a Spec that judge has allowed, and returns sentences that describe the changes. It only restricts.
-func (p *Policy) apply(s *nsjail.Spec) []string {
+// Lower narrows a Spec as Decide narrows one that is allowed, without checking whether it is, and returns sentences
+// that describe the changes. It only restricts.
+func (p *Policy) Lower(s *nsjail.Spec) []string {
 	return slices.Concat(p.narrow(s), p.narrowEgress(s), p.mechanisms(s))
 }
-
-// Lower narrows a Spec as Decide narrows one that is allowed, without checking whether it is. It shows what each run is
-// required to have.
-func (p *Policy) Lower(s *nsjail.Spec) { p.apply(s) }
 
 // program checks the command, or the language and size of the code.
 func (p *Policy) program(j *nsjail.Job, v *view) *nsjail.Refusal {
@@ -187,7 +184,7 @@ func (p *Policy) has(feature string) bool {
 }
 
 func (p *Policy) noFeature(feature, field string) *nsjail.Refusal {
-	return p.refusal("features", "feature_not_allowed", field+" asks for "+Features()[feature]+", which is not allowed",
+	return p.refusal("features", "feature_not_allowed", field+" asks for "+features[feature]+", which is not allowed",
 		"Leave "+field+" out.")
 }
 

@@ -30,6 +30,9 @@ func limitField(s *nsjail.Spec, ceiling string) any {
 	return limitFields()[ceiling](&s.Limits)
 }
 
+// resources are the ceilings that are resource limits of getrlimit(2).
+var resources = map[string]string{"file_size": "fsize", "open_files": "nofile"}
+
 // limitOf returns the Spec's limit with a ceiling's name, math.MaxInt64 for none, and whether the Spec sets it: false
 // for a default.
 func limitOf(s *nsjail.Spec, ceiling string) (v int64, asked bool) {
@@ -42,21 +45,22 @@ func limitOf(s *nsjail.Spec, ceiling string) (v int64, asked bool) {
 	case "grace", "memory_swap": // absent, the latter means the same as the memory limit
 		v = 0
 	case "processes":
-		if _, own := s.Limits.Rlimits["nproc"]; own {
-			return hardLimit(s, "nproc")
+		if r, own := rlimit(s, "nproc"); own {
+			return r.Hard, true
 		}
 		v = nsjail.DefaultProcesses
-	case "tmpfs", "tmpfs_inodes":
-		return largest(s, ceiling)
+	case "tmpfs", "tmpfs_inodes": // the largest of all mounts
+		v = 0
+		eachTmpfs(s, ceiling, func(field any, size int64) { v, asked = max(v, size), asked || number(field) > 0 })
+		return v, asked
 	case "root_size":
 		if !s.Rootfs.Writable {
 			return 0, false
 		}
 		v = int64(nsjail.DefaultRootSize)
-	case "file_size":
-		return hardLimit(s, "fsize")
-	case "open_files":
-		return hardLimit(s, "nofile")
+	case "file_size", "open_files":
+		r, own := rlimit(s, resources[ceiling])
+		return r.Hard, own
 	}
 	if own := number(limitField(s, ceiling)); own != 0 {
 		return unlimited(own), true
@@ -79,13 +83,15 @@ func lower(s *nsjail.Spec, ceiling string, v int64) {
 	case "processes":
 		dropRlimit(s, "nproc")
 	case "tmpfs", "tmpfs_inodes":
-		lowerMounts(s, ceiling, v)
+		s.Mounts = slices.Clone(s.Mounts) // the list may be the caller's
+		eachTmpfs(s, ceiling, func(field any, size int64) {
+			if size > v {
+				setNumber(field, v)
+			}
+		})
 		return
-	case "file_size":
-		lowerRlimit(s, "fsize", v)
-		return
-	case "open_files":
-		lowerRlimit(s, "nofile", v)
+	case "file_size", "open_files":
+		lowerRlimit(s, resources[ceiling], v)
 		return
 	}
 	setNumber(limitField(s, ceiling), v)
@@ -128,33 +134,17 @@ func fitMemory(l *nsjail.Limits) {
 	}
 }
 
-// quota returns a pointer to the bound of a tmpfs that a ceiling lowers, and its default.
-func quota(m *nsjail.Mount, ceiling string) (field any, byDefault int64) {
-	if ceiling == "tmpfs" {
-		return &m.Size, int64(nsjail.DefaultTmpfsSize)
-	}
-	return &m.Inodes, nsjail.DefaultTmpfsInodes
-}
-
-// largest returns the largest bound of all tmpfs mounts, and whether the Spec sets any.
-func largest(s *nsjail.Spec, ceiling string) (most int64, asked bool) {
+// eachTmpfs calls visit for each tmpfs mount, with a pointer to the bound that a ceiling lowers, and the bound or its
+// default.
+func eachTmpfs(s *nsjail.Spec, ceiling string, visit func(field any, v int64)) {
 	for i := range s.Mounts {
-		if s.Mounts[i].Type == nsjail.MountTmpfs {
-			field, byDefault := quota(&s.Mounts[i], ceiling)
-			v := number(field)
-			most, asked = max(most, cmp.Or(v, byDefault)), asked || v > 0
-		}
-	}
-	return most, asked
-}
-
-// lowerMounts lowers the bounds of all tmpfs mounts.
-func lowerMounts(s *nsjail.Spec, ceiling string, most int64) {
-	s.Mounts = slices.Clone(s.Mounts) // the list may be the caller's
-	for i := range s.Mounts {
-		field, byDefault := quota(&s.Mounts[i], ceiling)
-		if s.Mounts[i].Type == nsjail.MountTmpfs && cmp.Or(number(field), byDefault) > most {
-			setNumber(field, most)
+		m := &s.Mounts[i]
+		switch {
+		case m.Type != nsjail.MountTmpfs:
+		case ceiling == "tmpfs":
+			visit(&m.Size, int64(cmp.Or(m.Size, nsjail.DefaultTmpfsSize)))
+		default:
+			visit(&m.Inodes, cmp.Or(m.Inodes, nsjail.DefaultTmpfsInodes))
 		}
 	}
 }
@@ -170,11 +160,6 @@ func rlimit(s *nsjail.Spec, resource string) (r nsjail.Rlimit, own bool) {
 		}
 	}
 	return nsjail.Rlimit{Soft: unlimited(r.Soft), Hard: unlimited(r.Hard)}, own
-}
-
-func hardLimit(s *nsjail.Spec, resource string) (int64, bool) {
-	r, own := rlimit(s, resource)
-	return r.Hard, own
 }
 
 // lowerRlimit sets a hard limit, and lowers the soft one to it.

@@ -51,7 +51,7 @@ func (p *Policy) mounts(s *nsjail.Spec, v *view) *nsjail.Refusal {
 		if !p.targetAllowed(v.targets[i]) {
 			return p.refusal("paths.targets", "path_not_allowed",
 				fmt.Sprintf("%s: nothing may be put at %s in the jail", field, words.QuoteASCII(m.Target)),
-				"Use a target below one of "+strings.Join(append(WorkAreas(), p.Paths.Targets...), ", ")+".")
+				"Use a target below one of "+strings.Join(slices.Concat(workAreas, p.Paths.Targets), ", ")+".")
 		}
 	}
 	return nil
@@ -63,7 +63,7 @@ func (p *Policy) anyTarget() bool {
 
 func (p *Policy) targetAllowed(target string) bool {
 	in := func(dir string) bool { return under(target, dir) }
-	return p.anyTarget() || slices.ContainsFunc(slices.Concat(WorkAreas(), p.Paths.Targets), in) || target == "/dev/shm"
+	return p.anyTarget() || slices.ContainsFunc(slices.Concat(workAreas, p.Paths.Targets), in) || target == "/dev/shm"
 }
 
 func (p *Policy) mountSource(field string, i int, v *view) *nsjail.Refusal {

@@ -43,7 +43,7 @@ type Policy struct {
 	Require []string `json:"require,omitzero"`
 	// Optional names the mechanisms that a Spec may list as optional. All others are removed from Spec.Optional.
 	Optional []string `json:"optional,omitzero"`
-	// Features are the allowed features: see Features.
+	// Features are the allowed features: see features.
 	Features []string `json:"features,omitzero"`
 
 	sealed bool // set by Seal: Check found no problem, and the policy is not modified
@@ -68,7 +68,7 @@ type Paths struct {
 	// Read are paths of the host that may be mounted in the jail. Write are those that may be mounted writable.
 	Read  []string `json:"read,omitzero"`
 	Write []string `json:"write,omitzero"`
-	// Targets are additional mount targets in the jail. The paths in WorkAreas are always allowed.
+	// Targets are additional mount targets in the jail. The paths in workAreas are always allowed.
 	Targets []string `json:"targets,omitzero"`
 	// Roots are directories of the host that may be the jail's root; "" is the minimal root made of /usr. If absent,
 	// only the minimal root is allowed.
@@ -105,7 +105,7 @@ type Inputs struct {
 
 // Sandbox limits the operations on sandboxes, and their size.
 type Sandbox struct {
-	// Operations lists the allowed operations: see the function Operations.
+	// Operations lists the allowed operations: see operations.
 	Operations []string `json:"operations,omitzero"`
 	// Disk, Inodes and TTL are the ceilings of a new sandbox. Zero means no ceiling.
 	Disk   nsjail.Bytes    `json:"disk,omitempty"`
@@ -113,28 +113,26 @@ type Sandbox struct {
 	TTL    nsjail.Duration `json:"ttl,omitempty"`
 }
 
-// Operations returns the names of all operations on a sandbox.
-func Operations() []string { return []string{"create", "put", "get", "list", "delete"} }
+// operations are all operations on a sandbox.
+var operations = []string{"create", "put", "get", "list", "delete"}
 
 // Any matches every command or every language in a list. (The host path that includes everything is "/".)
 const Any = "*"
 
-// Features maps each feature to a short description. A feature is something that a Spec can ask for and for which a
+// features maps each feature to a short description. A feature is something that a Spec can ask for and for which a
 // Policy has no field.
-func Features() map[string]string {
-	return map[string]string{
-		"tty":           "a terminal of its own",
-		"no_init":       "to be process 1 of its pid namespace",
-		"user":          "an identity other than 1000:1000",
-		"live":          "to see changes of the host's files at once",
-		"writable_root": "to write to a copy of its root in memory",
-		"priority":      "a share, a reserve or a burst of processor, memory or device traffic before others",
-		"cpuset":        "a choice of processors and memory nodes",
-		"io":            "limits on block devices, which name files of the host",
-		"rlimits":       "resource limits above nsjail's defaults",
-		"cgroup_parent": "a control group of the host to be made below",
-		"cgroup_files":  "other files of its control group, which can lift the ceilings of memory, processes and processors",
-	}
+var features = map[string]string{
+	"tty":           "a terminal of its own",
+	"no_init":       "to be process 1 of its pid namespace",
+	"user":          "an identity other than 1000:1000",
+	"live":          "to see changes of the host's files at once",
+	"writable_root": "to write to a copy of its root in memory",
+	"priority":      "a share, a reserve or a burst of processor, memory or device traffic before others",
+	"cpuset":        "a choice of processors and memory nodes",
+	"io":            "limits on block devices, which name files of the host",
+	"rlimits":       "resource limits above nsjail's defaults",
+	"cgroup_parent": "a control group of the host to be made below",
+	"cgroup_files":  "other files of its control group, which can lift the ceilings of memory, processes and processors",
 }
 
 // Seal checks p, so that Decide need not check it again. It must not be modified afterwards. The error is the first

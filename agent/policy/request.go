@@ -50,9 +50,9 @@ func (p *Policy) within(field, what string, n, most int64, next string) *nsjail.
 		fmt.Sprintf("%s has %d bytes, more than the allowed %d", what, n, most), next)
 }
 
-// CheckOperation refuses an operation on a sandbox that is not allowed: see Operations.
+// CheckOperation refuses an operation on a sandbox that is not allowed: see operations.
 func (p *Policy) CheckOperation(op string) *nsjail.Refusal {
-	if slices.Contains(p.Sandbox.Operations, op) || open(p, p.Sandbox.Operations) && slices.Contains(Operations(), op) {
+	if slices.Contains(p.Sandbox.Operations, op) || open(p, p.Sandbox.Operations) && slices.Contains(operations, op) {
 		return nil
 	}
 	return p.refusal("sandbox.operations", "operation_not_allowed", "to "+op+" is not allowed with sandboxes",

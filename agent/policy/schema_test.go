@@ -34,7 +34,7 @@ func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 		items(part(s, key))["enum"] = names
 	}
 	items(part(s, "network", "modes"))["enum"] = []string{"none", "loopback", "egress", "host"}
-	items(part(s, "sandbox", "operations"))["enum"] = Operations()
+	items(part(s, "sandbox", "operations"))["enum"] = operations
 	want, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -49,8 +49,8 @@ func TestTheSchemaIsThatOfTheTypes(t *testing.T) {
 	if string(SchemaFile) != string(want) {
 		t.Error("policy.schema.json is another; go test -update writes it")
 	}
-	for where, names := range map[string][]string{"features": featureNames(), "sandbox operations": Operations(),
-		"paths targets": WorkAreas()} {
+	for where, names := range map[string][]string{"features": featureNames(), "sandbox operations": operations,
+		"paths targets": workAreas} {
 		text := part(s, strings.Fields(where)...)["description"].(string)
 		for _, name := range names {
 			if !strings.Contains(text, name) {

@@ -13,10 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WorkAreas returns the paths of a jail that are always allowed as mount targets.
-func WorkAreas() []string {
-	return []string{"/input", "/work", "/output", "/tmp", "/run", "/home", "/mnt", "/srv", "/data", "/code"}
-}
+// workAreas are the paths of a jail that are always allowed as mount targets.
+var workAreas = []string{"/input", "/work", "/output", "/tmp", "/run", "/home", "/mnt", "/srv", "/data", "/code"}
 
 // scratch are paths of the jail whose content is created for the jail or may have been written by an earlier run.
 // minScratch has those of the minimal root, where /run, /home and /root are among them.
