@@ -1,0 +1,119 @@
+package policy
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"brig/nsjail"
+
+	"golang.org/x/sys/unix"
+)
+
+// Paths are resolved as in the jail: from its root, through its mounts, and by its links.
+func TestResolve(t *testing.T) {
+	root, data := image(t), t.TempDir()
+	for link, to := range map[string]string{"up": "..", "abs": "/etc/passwd", "dir": "/opt/", "slash": "passwd/"} {
+		if err := os.Symlink(to, filepath.Join(root, "etc", link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(data, "file"), []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/usr/bin/git", filepath.Join(data, "out")); err != nil {
+		t.Fatal(err)
+	}
+	s := nsjail.Spec{Rootfs: nsjail.Rootfs{Path: root}, Mounts: []nsjail.Mount{
+		{Type: nsjail.MountBind, Source: data, Target: "/opt/data"},
+		{Type: nsjail.MountBind, Source: data, Target: "/opt/new/deep"},
+		{Type: nsjail.MountBind, Source: data, Target: "/opt/out", Writable: true},
+		{Type: nsjail.MountTmpfs, Target: "/opt/tmp"},
+	}}
+	v := newView(&s)
+	defer v.close()
+	for p, c := range map[string]struct {
+		want string // the canonical path
+		err  error
+	}{
+		"/":                          {"/", nil},
+		"/etc/passwd":                {"/etc/passwd", nil},
+		"//etc/./passwd":             {"/etc/passwd", nil},
+		"/etc/../etc/passwd":         {"/etc/passwd", nil},
+		"/../../etc/passwd":          {"/etc/passwd", nil},
+		"/etc/up/etc/abs":            {"/etc/passwd", nil},
+		"/etc/":                      {"/etc", nil},
+		"/bin/sh":                    {"/usr/bin/busybox", nil},
+		"/usr/bin/python3":           {"/usr/bin/python3.11", nil},
+		"/etc/dir/tools/git":         {"/opt/tools/git", nil},
+		"/opt/data/file":             {"/opt/data/file", nil},
+		"/opt/data/out":              {"/usr/bin/git", nil},
+		"/opt/data/../tools/git":     {"/opt/tools/git", nil},
+		"/opt/new":                   {"/opt/new", nil},
+		"/opt/new/deep/file":         {"/opt/new/deep/file", nil},
+		"/usr/bin/out":               {"/usr/bin/busybox", nil}, // not the host's
+		"/etc/passwd/":               {"", unix.ENOTDIR},
+		"/etc/passwd/x":              {"", unix.ENOTDIR},
+		"/etc/slash":                 {"", unix.ENOTDIR},
+		"/etc/missing":               {"", unix.ENOENT},
+		"/usr/bin/nowhere":           {"", unix.ENOENT},
+		"/opt/new/other":             {"", unix.ENOENT},
+		"/usr/bin/loop":              {"", unix.ELOOP},
+		"/opt/out/file":              {"", errUnknown},
+		"/opt/tmp/file":              {"", errUnknown},
+		"/work/file":                 {"", errUnknown},
+		"/proc/self/exe":             {"", errUnknown},
+		"/opt/tools/../tmp/x/../../": {"", errUnknown},
+	} {
+		f, err := v.resolve(p)
+		switch {
+		case !errors.Is(err, c.err) || (err == nil) != (c.err == nil):
+			t.Errorf("%s: %v, want %v", p, err, c.err)
+		case err == nil && f.path != c.want:
+			t.Errorf("%s leads to %s, want %s", p, f.path, c.want)
+		}
+	}
+}
+
+// A path is cut as the kernel cuts it.
+func TestComponents(t *testing.T) {
+	for p, want := range map[string][]string{"": nil, "/": {"."}, "a": {"a"}, "/a//b": {"a", "b"}, "a/": {"a", "."},
+		"../a": {"..", "a"}, "/./": {".", "."}} {
+		if got := components(p); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", p, got, want)
+		}
+	}
+}
+
+// Targets of mounts are resolved too, and one that a payload or the Spec may have led elsewhere is refused.
+func TestTargets(t *testing.T) {
+	root := image(t)
+	bind := func(target string) nsjail.Mount {
+		return nsjail.Mount{Type: nsjail.MountBind, Source: root, Target: target}
+	}
+	volume := func(source, target string) nsjail.Mount {
+		return nsjail.Mount{Type: nsjail.MountVolume, Source: source, Target: target}
+	}
+	for name, c := range map[string]struct {
+		mounts []nsjail.Mount
+		want   []string
+		bad    bool
+	}{
+		"a link of the root":        {[]nsjail.Mount{bind("/bin/new")}, []string{"/usr/bin/new"}, false},
+		"missing directories":       {[]nsjail.Mount{bind("/a/b/c")}, []string{"/a/b/c"}, false},
+		"below a scratch directory": {[]nsjail.Mount{bind("/work/a/b")}, []string{"/work/a/b"}, false},
+		"below a volume's input":    {[]nsjail.Mount{volume("v/input", "/input"), bind("/input/a")}, []string{"/input", "/input/a"}, false},
+		"below a volume":            {[]nsjail.Mount{volume("v/work", "/work"), bind("/work/a")}, []string{"/work", "/work/a"}, true},
+		"below a link of the Spec": {[]nsjail.Mount{{Type: nsjail.MountSymlink, Source: "/etc", Target: "/l"}, bind("/l/a")},
+			[]string{"/l", "/l/a"}, true},
+		"below a loop": {[]nsjail.Mount{bind("/usr/bin/loop/a")}, []string{"/usr/bin/loop/a"}, true},
+	} {
+		v := newView(&nsjail.Spec{Rootfs: nsjail.Rootfs{Path: root}, Mounts: c.mounts})
+		if !slices.Equal(v.targets, c.want) || (v.bad != nil) != c.bad {
+			t.Errorf("%s: %q, %v; want %q", name, v.targets, v.bad, c.want)
+		}
+		v.close()
+	}
+}
