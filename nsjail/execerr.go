@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
@@ -144,12 +146,7 @@ func (c *Cmd) fromWork(host string) string {
 	return ""
 }
 
-func (c *Cmd) workdir() string {
-	if c.Spec.Workdir != "" {
-		return c.Spec.Workdir
-	}
-	return spec.DefaultWorkdir
-}
+func (c *Cmd) workdir() string { return cmp.Or(c.Spec.Workdir, spec.DefaultWorkdir) }
 
 // inJail looks up a path of the jail on the host. It returns the mode (0 if the path is missing or unknown) and the
 // beginning of a regular file. It runs only after the command could not be started. Links made by the payload are
@@ -165,27 +162,23 @@ func (c *Cmd) inJail(p string) (mode uint32, head []byte) {
 	if root == "" {
 		return 0, nil
 	}
-	dir, err := unix.Open(root, unix.O_PATH|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(root, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0, nil
 	}
-	defer unix.Close(dir)
-	fd := dir
+	defer unix.Close(fd)
 	if rest = strings.Trim(rest, "/"); rest != "" {
 		how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
-		if fd, err = unix.Openat2(dir, rest, &how); err != nil {
+		if fd, err = sys.Openat2(fd, rest, &how); err != nil {
 			return 0, nil
 		}
 		defer unix.Close(fd)
 	}
 	var st unix.Stat_t
-	if unix.Fstat(fd, &st) != nil {
-		return 0, nil
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG { // not a device, FIFO or socket
 		return st.Mode, nil
 	}
-	f, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", fd)) // not a device, FIFO or socket: fstat(2) has excluded them
+	f, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", fd))
 	if err != nil {
 		return st.Mode, nil
 	}
@@ -201,7 +194,7 @@ func (c *Cmd) source(p string) (root, rest string) {
 	switch first, _, _ := strings.Cut(p[1:], "/"); {
 	case c.Spec.Rootfs.Path != "":
 		root = c.Spec.Rootfs.Path
-	case first == "usr" || first == "bin" || first == "sbin" || strings.HasPrefix(first, "lib"):
+	case slices.Contains([]string{"usr", "bin", "sbin"}, first) || strings.HasPrefix(first, "lib"):
 		root = "/"
 	}
 	best := -1

@@ -33,15 +33,14 @@ func makeGroup(p *plan.Plan) (g *cgroup.Group, fds []int, into bool, err error) 
 	if p.Group.V2() == 0 {
 		return g, fds, false, nil
 	}
-	if fd := g.Into(); fd >= 0 {
+	fd := g.Into()
+	if into = fd >= 0; into {
 		fd, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
-		if err != nil {
-			return g, fds, false, os.NewSyscallError("fcntl", err)
-		}
-		return g, append(fds, fd), true, nil
+		err = os.NewSyscallError("fcntl", err)
+	} else { // the version 2 group is optional and could not be created
+		fd, err = run.OpenNull()
 	}
-	null, err := run.OpenNull() // the version 2 group is optional and could not be created
-	return g, append(fds, null), false, err
+	return g, append(fds, fd), into, err
 }
 
 // watchOOM ends the jail when the kernel kills one of its processes for lack of memory but not the others.

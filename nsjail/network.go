@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -42,11 +43,7 @@ func openNetwork(s *spec.Spec, log io.Writer) (n *network, err error) {
 		n.published = append(n.published, egress.Published{Listener: l,
 			To: netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), p.Port)})
 	}
-	name := s.Hostname
-	if name == "" {
-		name = spec.DefaultHostname
-	}
-	n.server, err = egress.New(egress.Config{Policy: s.Policy(), Jail: name, Log: log})
+	n.server, err = egress.New(egress.Config{Policy: s.Policy(), Jail: cmp.Or(s.Hostname, spec.DefaultHostname), Log: log})
 	if err != nil {
 		return n, spec.CallerError("egress", err.Error(), "mend the policy")
 	}

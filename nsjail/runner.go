@@ -35,7 +35,7 @@ type Runner struct {
 	mu      sync.Mutex
 	dropped *host.Host      // the identity that the launcher has assumed, if the caller is root
 	idmaps  map[[2]int]int  // user namespaces for idmapped mounts, by the source's uid and gid
-	jails   map[*Cmd]func() // running jails and how to kill them
+	jails   map[*Cmd]bool   // running jails
 	cold    map[int]*Runner // Runners for Specs that need the host's root, by Host.Owner
 	ending  sync.WaitGroup  // jails whose namespaces are being dismantled
 	starts  sync.WaitGroup  // starts in progress
@@ -45,39 +45,47 @@ type Runner struct {
 
 // newBareRunner returns a Runner whose jails start from the host's root.
 func newBareRunner() (*Runner, error) {
-	s, err := launcher.Start()
+	l, err := startLauncher()
+	if err != nil {
+		return nil, err
+	}
+	return newRunner(l), nil
+}
+
+func startLauncher() (*launcher.Launcher, error) {
+	l, err := launcher.Start()
 	if err != nil {
 		return nil, spec.HostError("launcher", err.Error(),
 			"see that /proc is mounted and that processes can be started")
 	}
-	return newRunner(s), nil
+	return l, nil
 }
 
 // ForkedRunner returns a Runner with the launcher that a constructor of the binary forked before the Go runtime
 // started. A binary requests that launcher by defining the C symbol brig_launcher_command, as cmd/brig does. Without
 // one, ForkedRunner starts a launcher.
 func ForkedRunner() (*Runner, error) {
-	if s := launcher.Forked(); s != nil {
-		return newRunner(s), nil
+	if l := launcher.Forked(); l != nil {
+		return newRunner(l), nil
 	}
 	return newBareRunner()
 }
 
-func newRunner(s *launcher.Launcher) *Runner {
-	return &Runner{launcher: s, volumes: &volumeHelper{}, idmaps: map[[2]int]int{},
-		jails: map[*Cmd]func(){}, cold: map[int]*Runner{}}
+func newRunner(l *launcher.Launcher) *Runner {
+	return &Runner{launcher: l, volumes: &volumeHelper{}, idmaps: map[[2]int]int{}, jails: map[*Cmd]bool{},
+		cold: map[int]*Runner{}}
 }
 
 // replace starts a new launcher in place of one that has died or is in an unsuitable network namespace.
 func (r *Runner) replace() error {
-	fresh, err := newBareRunner()
+	fresh, err := startLauncher()
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old := r.launcher
-	r.launcher, r.dropped = fresh.launcher, nil
+	r.launcher, r.dropped = fresh, nil
 	return old.Close()
 }
 
@@ -160,8 +168,8 @@ func (r *Runner) Close() error {
 		return nil
 	}
 	r.closed = true
-	for _, kill := range r.jails {
-		kill()
+	for c := range r.jails {
+		_ = c.Signal(unix.SIGKILL) // an error means that the jail has ended
 	}
 	r.mu.Unlock()
 	r.starts.Wait()

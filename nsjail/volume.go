@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -93,12 +94,6 @@ func (o *VolumeOptions) check() error {
 			return bad(words.Quote(d)+" is not a name for a directory", "give one plain name each")
 		}
 	}
-	if o.Size == 0 {
-		o.Size = spec.DefaultTmpfsSize
-	}
-	if o.Inodes == 0 {
-		o.Inodes = spec.DefaultTmpfsInodes
-	}
 	return nil
 }
 
@@ -118,7 +113,8 @@ func (s *volumeHelper) make(r *Runner, o *VolumeOptions) (*Volume, error) {
 		v.uid, v.gid = h.PayloadUID, h.PayloadGID
 	}
 	p := program.New(3)
-	m := rootfs.Volume(p, "volume", launcher.SlotUser, v.id, int64(o.Size), o.Inodes, o.Dirs)
+	m := rootfs.Volume(p, "volume", launcher.SlotUser, v.id, int64(cmp.Or(o.Size, spec.DefaultTmpfsSize)),
+		cmp.Or(o.Inodes, spec.DefaultTmpfsInodes), o.Dirs)
 	fd, err := askFor(s.launcher, p, m, "[volume]", s.place)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"syscall"
 
+	"brig/internal/sys"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
 	"brig/nsjail/internal/plan"
@@ -66,12 +67,8 @@ func (r *Runner) perform(s plan.Preparation) error {
 		return nil
 	}
 	var ws syscall.WaitStatus
-	for {
-		if _, err := syscall.Wait4(pid, &ws, 0, nil); err != syscall.EINTR {
-			break
-		}
-	}
-	if ws.Exited() && ws.ExitStatus() == 0 {
+	_, err = sys.Retry(func() (int, error) { return syscall.Wait4(pid, &ws, 0, nil) })
+	if err == nil && ws == 0 { // exit(0)
 		return nil
 	}
 	rep, _, err := receive(report)
@@ -88,17 +85,12 @@ func (r *Runner) template(s *spec.Spec, k *kind, pooled bool) (t *planTemplate, 
 	if r.tree.done {
 		return nil, false, os.ErrClosed
 	}
-	mode := &r.tree.modes[0]
-	if pooled {
-		mode = &r.tree.modes[1]
-	}
 	at := slices.IndexFunc(r.tree.templates, func(t *planTemplate) bool {
 		return t.prefix.Plan.Mode.Net == pooled && t.fits(k)
 	})
 	if at >= 0 {
 		t = r.tree.templates[at]
-		copy(r.tree.templates[1:at+1], r.tree.templates[:at])
-		r.tree.templates[0] = t
+		r.tree.templates = slices.Insert(slices.Delete(r.tree.templates, at, at+1), 0, t)
 		t.uses++
 		return t, true, nil
 	}
@@ -112,6 +104,10 @@ func (r *Runner) template(s *spec.Spec, k *kind, pooled bool) (t *planTemplate, 
 	}
 	if err := r.volumes.look(&head, h); err != nil {
 		return nil, false, errors.Join(err, h.Close())
+	}
+	mode := &r.tree.modes[0]
+	if pooled {
+		mode = &r.tree.modes[1]
 	}
 	if t, err = newPlanTemplate(s, h, mode); err != nil {
 		return nil, false, errors.Join(err, h.Close())
