@@ -31,11 +31,8 @@ func CatchSignals() *Signals {
 func (s *Signals) Next() (unix.Signal, bool) {
 	var b [64]byte
 	for len(s.queue) == 0 {
-		if s.pipe == nil {
-			return 0, false
-		}
 		n, err := s.pipe.Read(b[:])
-		if err != nil {
+		if err != nil { // it is closed, or there is none
 			return 0, false
 		}
 		s.add(b[:n])

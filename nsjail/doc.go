@@ -56,7 +56,7 @@
 // The launcher is the same binary, taken over by a C constructor before the Go runtime starts (internal/launcher), so
 // that no process is forked from a Go heap. Called by root, it first becomes an unprivileged user of the host, and a
 // jail of root's is then made like anybody's. With Spec.NoInit the payload is process 1 itself; the end of the report
-// socket stands for EXEC, and waitid(2) on the pidfd for EXIT. What a Runner keeps ready is in docs/warm.md.
+// socket stands for EXEC, and wait4(2) after the pidfd for EXIT. What a Runner keeps ready is in docs/warm.md.
 //
 // # Deaths
 //

@@ -17,43 +17,40 @@ var errStale = errors.New("the sources of the jail's head were replaced")
 
 // warmStart is the state of one start in a prepared root.
 type warmStart struct {
-	cmd    *Cmd
-	runner *Runner
-	host   *host.Host
-	fds    handover
-	sent   bool
+	cmd  *Cmd
+	host *host.Host
+	fds  handover
+	sent bool
 }
 
 // startWarm creates the jail in the launcher's prepared root. It takes a parked jail if one fits the Spec. Otherwise it
 // sends the prefix at once, so that the launcher works while the keeper looks at the sources of the run.
 func (c *Cmd) startWarm() error {
-	w := &warmStart{cmd: c, runner: c.runner}
+	w := &warmStart{cmd: c}
 	defer w.close()
 	j, err := w.jail()
-	if err == nil {
-		if !w.sent {
-			err = w.send(j)
-		}
-		c.mark(4)
-		if err != nil {
+	if err == nil && !w.sent {
+		if err = w.send(j); err != nil {
 			err = errors.Join(err, j.discard())
 		}
 	}
 	if err != nil {
 		return c.abandon(err)
 	}
+	c.mark(4)
 	c.jail = *j
 	return c.follow()
 }
 
 // jail takes a parked jail, or spawns one, and plans its suffix.
 func (w *warmStart) jail() (*jail, error) {
-	k, err := w.runner.tree.kind(&w.cmd.Spec)
+	r, s := w.cmd.runner, &w.cmd.Spec
+	k, err := r.tree.kind(s)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		j, err := w.runner.tree.takeParked(k)
+		j, err := r.tree.takeParked(k)
 		if err != nil {
 			return nil, err
 		}
@@ -67,13 +64,13 @@ func (w *warmStart) jail() (*jail, error) {
 		if !errors.Is(err, errStale) {
 			return nil, err
 		}
-		if err := w.runner.tree.forgetTemplate(j.from); err != nil {
+		if err := r.tree.forgetTemplate(j.from); err != nil {
 			return nil, err
 		}
 	}
-	j, err := w.runner.park(&w.cmd.Spec, k, w.meanwhile)
+	j, err := r.park(s, k, w.meanwhile)
 	if err == nil {
-		w.runner.growPool(j.from)
+		r.growPool(j.from)
 	}
 	return j, err
 }
@@ -84,7 +81,7 @@ func (w *warmStart) meanwhile(j *jail) error {
 	err := w.write(j.from)
 	if err == nil && len(w.cmd.plan.Passed) == len(j.from.prefix.Plan.Passed) {
 		w.sent = true
-		err = w.cmd.send(j, w.fds.fds)
+		err = w.send(j)
 	}
 	return err
 }
@@ -114,12 +111,37 @@ func (w *warmStart) write(t *planTemplate) (err error) {
 	return err
 }
 
-// send passes the mounts, now that the launcher can be asked for them again, and sends the suffix.
+// send makes the mounts that come with the suffix, and sends it. If the jail has failed earlier, send returns that
+// error.
 func (w *warmStart) send(j *jail) error {
-	if err := w.runner.pass(w.cmd.plan, j, &w.fds, false); err != nil {
+	c := w.cmd
+	if err := c.runner.pass(c.plan, j, &w.fds, false); err != nil {
 		return err
 	}
-	return w.cmd.send(j, w.fds.fds)
+	if err := c.digestPlan(j.from, program.Request{}); err != nil {
+		return err
+	}
+	err := sys.Control(j.report, func(fd int) error { return launcher.SendSuffix(fd, c.plan.Jail, w.fds.fds...) })
+	var size program.SizeError
+	remedy := "look for an out-of-memory kill in the kernel log"
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &size):
+		return tooLarge(err)
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		remedy = "raise the limit on open files (ulimit -n)"
+	case errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET):
+		rep, fds, rerr := receive(j.report)
+		if len(fds) > 0 { // the sockets of its network come before its failure
+			launcher.CloseAll(fds)
+			rep, _, rerr = receive(j.report)
+		}
+		if rerr == nil && rep.Type == launcher.ReportFail {
+			return c.setupError(rep)
+		}
+	}
+	return spec.HostError("launcher", "the rest of the program: "+err.Error(), remedy)
 }
 
 func (w *warmStart) close() {
@@ -177,27 +199,4 @@ func (j *jail) waits() bool {
 		return err
 	})
 	return err == nil && p[0].Revents == 0
-}
-
-// send sends a parked jail its suffix. If the jail has failed earlier, send returns that error.
-func (c *Cmd) send(j *jail, fds []int) error {
-	if err := c.digestPlan(j.from, program.Request{}); err != nil {
-		return err
-	}
-	err := sys.Control(j.report, func(fd int) error { return launcher.SendSuffix(fd, c.plan.Jail, fds...) })
-	var size program.SizeError
-	remedy := "look for an out-of-memory kill in the kernel log"
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &size):
-		return tooLarge(err)
-	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
-		remedy = "raise the limit on open files (ulimit -n)"
-	case errors.Is(err, unix.EPIPE), errors.Is(err, unix.ECONNRESET):
-		if rep, _, rerr := receive(j.report); rerr == nil && rep.Type == launcher.ReportFail {
-			return c.setupError(rep)
-		}
-	}
-	return spec.HostError("launcher", "the rest of the program: "+err.Error(), remedy)
 }

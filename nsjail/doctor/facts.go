@@ -100,7 +100,7 @@ func (f *Facts) readMachine() {
 	within(f, "root of process 1", readTime, differentRoot, func(v bool) { f.Chrooted = v })
 }
 
-// within reads in another goroutine and calls set with the result. After limit it gives up and notes the name.
+// within reads in another goroutine and calls set with the result. After limit it stops to wait and notes the name.
 func within[T any](f *Facts, name string, limit time.Duration, read func() T, set func(T)) {
 	done := make(chan T, 1)
 	go func() { done <- read() }()

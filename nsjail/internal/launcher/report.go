@@ -84,7 +84,7 @@ func ParseReport(b []byte) (Report, error) {
 	return r, nil
 }
 
-// UsageOf converts the rusage of waitid(2).
+// UsageOf converts the rusage of wait4(2).
 func UsageOf(ru *unix.Rusage) Usage {
 	return Usage{User: time.Duration(ru.Utime.Nano()), System: time.Duration(ru.Stime.Nano()), MaxRSS: ru.Maxrss << 10,
 		MajorFaults: ru.Majflt, Voluntary: ru.Nvcsw, Involuntary: ru.Nivcsw}
