@@ -131,7 +131,7 @@ func TestOverlappingRules(t *testing.T) {
 			}
 			table.Rules = append(table.Rules, r)
 		}
-		sameAsOracle(t, chain(table.Rules), table)
+		sameAsOracle(t, table.lines(table.Rules), table)
 	}
 }
 

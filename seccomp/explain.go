@@ -31,7 +31,7 @@ func (t *Table) String() string {
 		b.WriteString("\nBY ARGUMENT (the first line that holds decides)\n")
 	}
 	for _, g := range sometimes {
-		t.writeConditional(&b, g)
+		b.WriteString(wrap(g.names, "  ") + g.lines)
 	}
 	if len(t.Notes) > 0 {
 		b.WriteString("\nNOTES\n")
@@ -55,6 +55,7 @@ func (t *Table) newestName() string {
 type group struct {
 	names []string
 	rules []Rule
+	lines string
 }
 
 // groups divides the calls into those without conditions, one group for each action, and the others.
@@ -64,12 +65,12 @@ func (t *Table) groups() (always, sometimes []group) {
 	numbers, byNumber := t.bySyscall()
 	for _, nr := range numbers {
 		rules := byNumber[nr]
-		key := chain(rules)
-		i, ok := at[key]
+		lines := t.lines(rules)
+		i, ok := at[lines]
 		if !ok {
 			i = len(all)
-			at[key] = i
-			all = append(all, group{rules: rules})
+			at[lines] = i
+			all = append(all, group{rules: rules, lines: lines})
 		}
 		all[i].names = append(all[i].names, rules[0].Name)
 	}
@@ -85,28 +86,20 @@ func (t *Table) groups() (always, sometimes []group) {
 	return always, sometimes
 }
 
-// chain returns a key that is equal for calls whose rules have the same text.
-func chain(rules []Rule) string {
+// lines returns the rules of a system call as text.
+func (t *Table) lines(rules []Rule) string {
 	var b strings.Builder
 	for _, r := range rules {
-		fmt.Fprintf(&b, "%s if %s\n", r.Action, condText(r))
-	}
-	return b.String()
-}
-
-func (t *Table) writeConditional(b *strings.Builder, g group) {
-	b.WriteString(wrap(g.names, "  "))
-	final := "otherwise"
-	for _, r := range g.rules {
-		text := final
+		text := "otherwise"
 		if len(r.Conds) > 0 {
 			text = "if " + condText(r)
 		}
-		fmt.Fprintf(b, "    %-18s  %s\n", r.Action, text)
+		fmt.Fprintf(&b, "    %-18s  %s\n", r.Action, text)
 	}
-	if len(g.rules[len(g.rules)-1].Conds) > 0 {
-		fmt.Fprintf(b, "    %-18s  %s\n", t.Default, final)
+	if len(rules[len(rules)-1].Conds) > 0 {
+		fmt.Fprintf(&b, "    %-18s  otherwise\n", t.Default)
 	}
+	return b.String()
 }
 
 // condText formats the conditions of a rule: `domain[31:0] == 16 (AF_NETLINK) and protocol[31:0] == 0`.
