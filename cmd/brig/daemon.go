@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,9 +33,5 @@ func findDaemon() (string, error) {
 			return beside, nil
 		}
 	}
-	path, err := exec.LookPath("brigd")
-	if errors.Is(err, exec.ErrDot) { // refuse a brigd in the current directory
-		return "", err
-	}
-	return path, err
+	return exec.LookPath("brigd") // a brigd in the current directory is an error: exec.ErrDot
 }

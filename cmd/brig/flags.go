@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -64,16 +63,16 @@ func fileReader(stdin *os.File) readFunc {
 	return func(name string, limit int) (data []byte, err error) {
 		f := stdin
 		if name != "-" {
-			if f, err = os.Open(name); err != nil {
-				return nil, fmt.Errorf("cannot read %s: %s; name a file that can be read", words.Quote(name), cli.Reason(err))
-			}
-			defer func() { err = errors.Join(err, f.Close()) }()
+			f, err = os.Open(name)
+			defer f.Close()
 		}
-		data, err = io.ReadAll(io.LimitReader(f, int64(limit)+1))
-		if err != nil {
+		if err == nil {
+			data, err = io.ReadAll(io.LimitReader(f, int64(limit)+1))
+		}
+		switch {
+		case err != nil:
 			return nil, fmt.Errorf("cannot read %s: %s; name a file that can be read", words.Quote(name), cli.Reason(err))
-		}
-		if len(data) > limit {
+		case len(data) > limit:
 			return nil, fmt.Errorf("%s is larger than %d bytes; shorten it", words.Quote(name), limit)
 		}
 		return data, nil

@@ -159,15 +159,11 @@ func openNetLog(inv *invocation, std cli.Stdio) (*os.File, error) {
 	case "-":
 		return std.Err, nil
 	}
-	fd, err := unix.Open(inv.netLog,
-		unix.O_WRONLY|unix.O_CREAT|unix.O_APPEND|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o600)
-	if errors.Is(err, unix.ELOOP) {
-		return nil, fmt.Errorf("--net-log: %s is a symbolic link; name the file itself", words.Quote(inv.netLog))
-	}
+	f, err := openOutput(inv.netLog, unix.O_APPEND, 0o600, "")
 	if err != nil {
-		return nil, fmt.Errorf("--net-log: %s: %w; name a file that can be written", words.Quote(inv.netLog), err)
+		return nil, fmt.Errorf("--net-log: %w", err)
 	}
-	return os.NewFile(uintptr(fd), inv.netLog), nil
+	return f, nil
 }
 
 // policyText runs `brig explain --net`: it prints the resulting policy, and its equivalents for other tools.

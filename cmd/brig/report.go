@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,16 +31,11 @@ func openReport(inv *invocation, std cli.Stdio) (report, error) {
 	case "-":
 		r = append(r, reportFile{std.Out, false})
 	default:
-		const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
-		fd, err := unix.Open(inv.report, flags, 0o644)
-		if errors.Is(err, unix.ELOOP) {
-			return nil, fmt.Errorf("--report: %s is a symbolic link; name the file itself, or use --report-fd",
-				words.Quote(inv.report))
-		}
+		f, err := openOutput(inv.report, 0, 0o644, ", or use --report-fd")
 		if err != nil {
-			return nil, fmt.Errorf("--report: %s: %w; name a file that can be written", words.Quote(inv.report), err)
+			return nil, fmt.Errorf("--report: %w", err)
 		}
-		r = append(r, reportFile{os.NewFile(uintptr(fd), inv.report), true})
+		r = append(r, reportFile{f, true})
 	}
 	if inv.reportFD >= 0 {
 		if fl, err := unix.FcntlInt(uintptr(inv.reportFD), unix.F_GETFL, 0); err != nil ||
@@ -52,6 +46,19 @@ func openReport(inv *invocation, std cli.Stdio) (report, error) {
 		r = append(r, reportFile{os.NewFile(uintptr(inv.reportFD), "report-fd"), false})
 	}
 	return r, nil
+}
+
+// openOutput opens a file that a flag names. It follows no link, and waits for no reader of a FIFO.
+func openOutput(name string, flags int, mode uint32, instead string) (*os.File, error) {
+	flags |= unix.O_WRONLY | unix.O_CREAT | unix.O_CLOEXEC | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
+	fd, err := unix.Open(name, flags, mode)
+	if err == unix.ELOOP {
+		return nil, fmt.Errorf("%s is a symbolic link; name the file itself%s", words.Quote(name), instead)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; name a file that can be written", words.Quote(name), err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 // write writes the whole object to each file, replacing its content.

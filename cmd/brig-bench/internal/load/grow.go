@@ -14,15 +14,11 @@ import (
 	"brig/nsjail"
 )
 
-// Usage is what a keeper of running jails holds.
+// Usage is what a keeper of running jails holds: after a collection, with everything given back to the kernel.
 type Usage struct {
-	Jails      int   `json:"jails"`
-	RSS        int64 `json:"rss_bytes"`   // after a collection, with everything given back to the kernel
-	Heap       int64 `json:"heap_bytes"`  // of it live objects
-	Stacks     int64 `json:"stack_bytes"` // of it goroutines' stacks
-	FDs        int   `json:"fds"`
-	Threads    int   `json:"threads"`
-	Goroutines int   `json:"goroutines"`
+	Jails                    int
+	RSS, Heap, Stacks        int64 // bytes; heap and stacks are of it
+	FDs, Threads, Goroutines int64
 }
 
 // growth is a Runner whose jails all read one pipe, at whose end they end.
@@ -101,7 +97,7 @@ func usage(jails int) (*Usage, error) {
 		return nil, err
 	}
 	return &Usage{Jails: jails, RSS: rss << 10, Heap: int64(m.HeapAlloc), Stacks: int64(m.StackInuse),
-		FDs: len(fds) - 1, Threads: int(threads), Goroutines: runtime.NumGoroutine()}, nil // one is ReadDir's
+		FDs: int64(len(fds) - 1), Threads: threads, Goroutines: int64(runtime.NumGoroutine())}, nil // one is ReadDir's
 }
 
 // field reads the number of a line "Name:   123 kB" of a file of /proc: proc_pid_smaps(5), proc_pid_status(5).

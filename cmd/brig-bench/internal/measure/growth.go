@@ -33,9 +33,9 @@ func growth() []Dimension {
 			Notes: []string{
 				"bars: at most 2 descriptors per jail, and no more threads than with one jail but for a few per processor"}},
 			grow([]figure{
-				{"brig Runner: threads", false, 1, func(u load.Usage) int64 { return int64(u.Threads) }},
-				{"brig Runner: descriptors per jail", true, 1, func(u load.Usage) int64 { return int64(u.FDs) }},
-				{"brig Runner: goroutines per jail", true, 1, func(u load.Usage) int64 { return int64(u.Goroutines) }},
+				{"brig Runner: threads", false, 1, func(u load.Usage) int64 { return u.Threads }},
+				{"brig Runner: descriptors per jail", true, 1, func(u load.Usage) int64 { return u.FDs }},
+				{"brig Runner: goroutines per jail", true, 1, func(u load.Usage) int64 { return u.Goroutines }},
 			})},
 	}
 }

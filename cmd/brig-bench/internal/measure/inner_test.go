@@ -82,7 +82,7 @@ func TestDimensionsEndWithTheContext(t *testing.T) {
 func TestGrowthIsPerJailSinceTheFirst(t *testing.T) {
 	usages := []load.Usage{{Jails: 1, RSS: 10 << 20, Threads: 5}, {Jails: 11, RSS: 10<<20 + 120<<10, Threads: 6}}
 	rows := grown([]figure{{"rss", true, 1024, func(u load.Usage) int64 { return u.RSS }},
-		{"threads", false, 1, func(u load.Usage) int64 { return int64(u.Threads) }}}, usages)
+		{"threads", false, 1, func(u load.Usage) int64 { return u.Threads }}}, usages)
 	want := []result.Row{{Tool: "rss", X: 11, N: 1, P50: 12}, {Tool: "threads", X: 1, N: 1, P50: 5}, {Tool: "threads", X: 11, N: 1, P50: 6}}
 	if !slices.Equal(rows, want) {
 		t.Errorf("%+v, not %+v", rows, want)

@@ -19,9 +19,6 @@ var pageText string
 // Page writes the page. Equal reports make equal pages.
 func Page(w io.Writer, r *result.Report) error { return execute(w, "page", r) }
 
-// Bars writes the medians of one table as an SVG image.
-func Bars(w io.Writer, t result.Table) error { return execute(w, "bars", t) }
-
 // execute writes a part of the template, or nothing if it fails.
 func execute(w io.Writer, name string, data any) error {
 	page, err := template.New("").Funcs(template.FuncMap{"number": number, "percentile": percentile, "clean": clean,

@@ -89,7 +89,7 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, strings.TrimSuffix(files[0], "json")+"html", func(w io.Writer) error { return Page(w, &r) })
-	golden(t, docs+"/start.svg", func(w io.Writer) error { return Bars(w, r.Tables[0]) })
+	golden(t, docs+"/start.svg", func(w io.Writer) error { return execute(w, "bars", r.Tables[0]) })
 }
 
 // Text of tools, kernels and errors opens no element and ends no attribute, and has no control character. The page
