@@ -49,50 +49,30 @@ func (b *builder) setPassEnv(v []string) error {
 // maxEnvFile bounds the size of an --env-file; execve(2) accepts no more.
 const maxEnvFile = 1 << 20
 
+// setEnvFile reads docker's format: a variable on each line, blanks before the name ignored, # at the start for a
+// comment, quotes and blanks in the value kept. A name alone passes the caller's.
 func (b *builder) setEnvFile(v []string) error {
 	data, err := b.read(v[0], maxEnvFile)
 	if err != nil {
 		return err
 	}
 	file := b.flag + " " + words.Quote(v[0])
-	b.flag = file
-	lines, err := parseEnvFile(string(data))
-	if err != nil {
-		return err
-	}
-	for _, l := range lines {
-		b.flag = fmt.Sprintf("%s: line %d", file, l.number)
-		if strings.Contains(l.text, "=") {
-			b.add("env", &b.inv.spec.Env, l.text)
-		} else {
-			b.add("pass_env", &b.inv.spec.PassEnv, l.text)
-		}
-	}
-	return nil
-}
-
-// envLine is a line of an --env-file: NAME=VALUE, or NAME to pass the caller's.
-type envLine struct {
-	number int
-	text   string
-}
-
-// parseEnvFile parses docker's format: a variable on each line, blanks before the name ignored, # at the start for a
-// comment, quotes and blanks in the value kept.
-func parseEnvFile(data string) ([]envLine, error) {
-	var lines []envLine
-	data = strings.TrimPrefix(data, "\ufeff")
-	for i, line := range strings.Split(data, "\n") {
+	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
 		text := strings.TrimLeft(strings.TrimSuffix(line, "\r"), " \t")
 		if text == "" || text[0] == '#' {
 			continue
 		}
+		b.flag = fmt.Sprintf("%s: line %d", file, i+1)
 		if err := checkEnvLine(text); err != nil {
-			return nil, fmt.Errorf("line %d: %w", i+1, err)
+			return err
 		}
-		lines = append(lines, envLine{i + 1, text})
+		if strings.Contains(text, "=") {
+			b.add("env", &b.inv.spec.Env, text)
+		} else {
+			b.add("pass_env", &b.inv.spec.PassEnv, text)
+		}
 	}
-	return lines, nil
+	return nil
 }
 
 func checkEnvLine(text string) error {

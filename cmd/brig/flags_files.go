@@ -111,11 +111,11 @@ func tmpfsOption(m *nsjail.Mount, option string) (err error) {
 		}
 		return nil
 	}
-	near := words.Nearest(name, []string{"size", "inodes", "mode"})
-	if near == "" {
-		return fmt.Errorf("%s is not an option of a tmpfs; write size=, inodes= or mode=", words.Quote(option))
+	fix := "write size=, inodes= or mode="
+	if near := words.Nearest(name, []string{"size", "inodes", "mode"}); near != "" {
+		fix = "did you mean " + near + "=?"
 	}
-	return fmt.Errorf("%s is not an option of a tmpfs; did you mean %s=?", words.Quote(option), near)
+	return fmt.Errorf("%s is not an option of a tmpfs; %s", words.Quote(option), fix)
 }
 
 func (b *builder) setRootfs(v []string) error {

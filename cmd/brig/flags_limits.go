@@ -178,19 +178,13 @@ func (b *builder) setUlimit(v []string) error {
 		hardText = softText
 	}
 	soft, err := ulimitValue(softText)
-	if err != nil {
-		return err
-	}
-	hard, err := ulimitValue(hardText)
-	if err != nil {
-		return err
-	}
+	hard, hardErr := ulimitValue(hardText)
 	if b.inv.spec.Limits.Rlimits == nil {
 		b.inv.spec.Limits.Rlimits = map[string]nsjail.Rlimit{}
 	}
 	b.inv.spec.Limits.Rlimits[name] = nsjail.Rlimit{Soft: soft, Hard: hard}
 	b.inv.origin[path] = b.flag + " " + name // there may be several, each with its own limits
-	return nil
+	return cmp.Or(err, hardErr)
 }
 
 func ulimitValue(s string) (int64, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -40,34 +41,41 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// envFile has a builder read a file of variables.
+func envFile(data string) (*builder, error) {
+	b := newBuilder("run", func(string, int) ([]byte, error) { return []byte(data), nil })
+	b.flag = "--env-file"
+	return b, b.setEnvFile([]string{"f"})
+}
+
 func FuzzEnvFile(f *testing.F) {
 	f.Add("A=b\r\n# c\n\n  B=\" c \"\nPASS\n")
 	f.Add("\ufeffA=b\n=x")
 	f.Fuzz(func(t *testing.T, data string) {
-		lines, err := parseEnvFile(data)
+		b, err := envFile(data)
 		if err != nil {
 			if !safe(err.Error()) {
 				t.Fatalf("not one safe line: %q", err)
 			}
 			return
 		}
-		for _, l := range lines {
-			if l.number < 1 || l.text == "" || strings.ContainsAny(l.text, "\n\x00") || !strings.Contains(data, l.text) {
-				t.Fatalf("line %+v of %q", l, data)
+		for _, text := range slices.Concat(b.inv.spec.Env, b.inv.spec.PassEnv) {
+			if text == "" || strings.ContainsAny(text, "\n\x00") || !strings.Contains(data, text) {
+				t.Fatalf("%q of %q", text, data)
 			}
 		}
 	})
 }
 
-func TestParseEnvFile(t *testing.T) {
-	lines, err := parseEnvFile("\ufeffA=b\r\n# c\n\n  B=\" c \" \nPASS\nRAW=\xff")
-	want := []envLine{{1, "A=b"}, {4, "B=\" c \" "}, {5, "PASS"}, {6, "RAW=\xff"}}
-	if err != nil || len(lines) != len(want) {
-		t.Fatal(lines, err)
+func TestEnvFile(t *testing.T) {
+	b, err := envFile("\ufeffA=b\r\n# c\n\n  B=\" c \" \nPASS\nRAW=\xff")
+	s := b.inv.spec
+	if err != nil || !slices.Equal(s.Env, []string{"A=b", "B=\" c \" ", "RAW=\xff"}) || !slices.Equal(s.PassEnv, []string{"PASS"}) {
+		t.Errorf("%q, %q, %v", s.Env, s.PassEnv, err)
 	}
-	for i := range want {
-		if lines[i] != want[i] {
-			t.Errorf("%+v, want %+v", lines[i], want[i])
+	for path, line := range map[string]string{"env[0]": "1", "env[1]": "4", "pass_env[0]": "5", "env[2]": "6"} {
+		if got := b.inv.origin[path]; got != `--env-file "f": line `+line {
+			t.Errorf("%s is of %s", path, got)
 		}
 	}
 	for in, want := range map[string]string{
@@ -77,8 +85,9 @@ func TestParseEnvFile(t *testing.T) {
 		"\n\nLC_*":   `line 3: "LC_*" is a pattern; use --pass-env`,
 		"export A=b": `line 1: there is a blank in the name "export A"; write NAME=VALUE without blanks around the =`,
 	} {
-		if _, err := parseEnvFile(in); err == nil || err.Error() != want {
-			t.Errorf("%q: %v, want %s", in, err, want)
+		b, err := envFile(in)
+		if want = `--env-file "f": ` + want; err == nil || b.flag+": "+err.Error() != want {
+			t.Errorf("%q: %s: %v, want %s", in, b.flag, err, want)
 		}
 	}
 }

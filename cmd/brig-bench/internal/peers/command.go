@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"brig/internal/words"
 )
 
 // patience is how long a Run may take: a tool that hangs must not hang the comparison.
@@ -152,9 +154,5 @@ func version(env []string, argv ...string) string {
 
 // oneLine bounds a message and puts it on one line.
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > 300 {
-		text = string(r[:300]) + "..."
-	}
-	return text
+	return words.Clip(strings.Join(strings.Fields(text), " "), 300)
 }

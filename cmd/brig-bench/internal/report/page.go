@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/cmd/brig-bench/internal/result"
+	"brig/internal/words"
 )
 
 //go:embed page.html
@@ -21,8 +22,9 @@ func Page(w io.Writer, r *result.Report) error { return execute(w, "page", r) }
 
 // execute writes a part of the template, or nothing if it fails.
 func execute(w io.Writer, name string, data any) error {
-	page, err := template.New("").Funcs(template.FuncMap{"number": number, "percentile": percentile, "clean": clean,
-		"interval": interval, "machine": machine, "bars": bars, "class": class, "when": when, "add": add}).Parse(pageText)
+	page, err := template.New("").Funcs(template.FuncMap{"number": number, "percentile": percentile,
+		"clean": words.Printable, "interval": interval, "machine": machine, "bars": bars, "class": class, "when": when,
+		"add": add}).Parse(pageText)
 	if err != nil {
 		return err
 	}

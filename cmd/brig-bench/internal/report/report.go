@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"brig/cmd/brig-bench/internal/result"
+	"brig/internal/words"
 )
 
 // number formats a figure with three significant digits, and with commas from a thousand up. A figure that does not
@@ -42,16 +42,9 @@ func percentile(v float64) string {
 	return number(v)
 }
 
-// clean makes one line of printable text: a tool's version and its errors are what the tool has printed.
-func clean(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
-		return unicode.IsSpace(r) || !unicode.IsPrint(r)
-	}), " ")
-}
-
 // interval formats a ratio with the tool that it compares with and its 95 % interval.
 func interval(q *result.Ratio) string {
-	return number(q.Median) + " of " + clean(q.To) + " (" + number(q.Low) + " to " + number(q.High) + ")"
+	return number(q.Median) + " of " + words.Printable(q.To) + " (" + number(q.Low) + " to " + number(q.High) + ")"
 }
 
 // Head prints the machine and the tools, with the reason of an absence and the differences from brig's jail.
@@ -65,12 +58,12 @@ func Head(w io.Writer, r *result.Report) error {
 	b.WriteString("\n")
 	for _, t := range r.Tools {
 		if t.Absent != "" {
-			fmt.Fprintf(&b, "  %-28s absent: %s\n", t.Name, clean(t.Absent))
+			fmt.Fprintf(&b, "  %-28s absent: %s\n", t.Name, words.Printable(t.Absent))
 			continue
 		}
-		fmt.Fprintf(&b, "  %-28s %s\n", t.Name, clean(t.Version))
+		fmt.Fprintf(&b, "  %-28s %s\n", t.Name, words.Printable(t.Version))
 		for _, d := range t.Differs {
-			fmt.Fprintf(&b, "  %-28s   differs: %s\n", "", clean(d))
+			fmt.Fprintf(&b, "  %-28s   differs: %s\n", "", words.Printable(d))
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -84,7 +77,7 @@ func machine(m result.Machine) string {
 	if m.Virtual != "" {
 		s += ", virtual (" + m.Virtual + ")"
 	}
-	return clean(s)
+	return words.Printable(s)
 }
 
 // Table prints one table with its question and its notes.
@@ -99,7 +92,7 @@ func Table(w io.Writer, t result.Table) error {
 			x = fmt.Sprint(r.X)
 		}
 		if r.Error != "" {
-			fmt.Fprintf(columns, "  %s\t%s\t\t\t\t\t%s\n", r.Tool, x, clean(r.Error))
+			fmt.Fprintf(columns, "  %s\t%s\t\t\t\t\t%s\n", r.Tool, x, words.Printable(r.Error))
 			continue
 		}
 		compared := ""
@@ -113,7 +106,7 @@ func Table(w io.Writer, t result.Table) error {
 		return err
 	}
 	for _, n := range t.Notes {
-		fmt.Fprintf(&b, "  %s\n", clean(n))
+		fmt.Fprintf(&b, "  %s\n", words.Printable(n))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
