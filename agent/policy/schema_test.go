@@ -70,7 +70,7 @@ func part(s map[string]any, keys ...string) map[string]any {
 
 func items(of map[string]any) map[string]any { return of["items"].(map[string]any) }
 
-// describe gives s the descriptions that another schema has for it, and returns the keys of the policy's own objects that
+// describe copies the descriptions of another schema to s, and returns the keys of the policy's own objects that
 // have none.
 func describe(path []string, s, have map[string]any) (bare []string) {
 	if text, ok := have["description"]; ok {

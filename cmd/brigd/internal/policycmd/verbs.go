@@ -163,7 +163,7 @@ func (c *command) job(rest []string) (*nsjail.Job, error) {
 	return j, nil
 }
 
-// verdict answers what a policy says of a run.
+// verdict returns the answer about a run that a policy has decided on.
 func verdict(j *nsjail.Job) (a answer) {
 	no := j.Verdict.Refusal
 	value := map[string]any{"allowed": no == nil, "error": no, "narrowed": append([]string{}, j.Verdict.Narrowed...)}
