@@ -77,7 +77,7 @@ func (c *Capture) Parts() (head, tail []byte) {
 		head = head[:len(head)-gapSize/2]
 		tail = tail[gapSize-gapSize/2:]
 	}
-	return head[:len(head)-incomplete(head)], trimStart(tail)
+	return head[:len(head)-Incomplete(head)], trimStart(tail)
 }
 
 // trimStart removes an incomplete rune at the start.

@@ -18,7 +18,7 @@ func (f *fixer) write(b []byte) {
 	if len(f.part) > 0 {
 		b = append(f.part, b...)
 	}
-	whole := len(b) - incomplete(b)
+	whole := len(b) - Incomplete(b)
 	if utf8.Valid(b[:whole]) {
 		f.next.write(b[:whole])
 	} else {
@@ -27,8 +27,8 @@ func (f *fixer) write(b []byte) {
 	f.part = append(f.part[:0], b[whole:]...)
 }
 
-// incomplete returns the length of an incomplete rune at the end of b.
-func incomplete(b []byte) int {
+// Incomplete returns the length of an incomplete rune at the end of b.
+func Incomplete(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if end := b[len(b)-n:]; utf8.RuneStart(end[0]) {
 			if !utf8.FullRune(end) {

@@ -57,7 +57,7 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 		return p, err
 	}
 	p.collect(o.Base.CgroupParent)
-	if p.trace, err = trace.New(ctx, trace.Options{Version: version, Logger: log}); err != nil {
+	if p.trace, err = trace.New(ctx, version, log); err != nil {
 		return p, err
 	}
 	if err = p.records(&o); err != nil {

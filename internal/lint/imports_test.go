@@ -79,7 +79,7 @@ var ours = map[string][]string{
 	daemon + "front":            {"brig/nsjail", "brig/agent/engine", daemon + "admit", daemon + "live", daemon + "schema", daemon + "trace"},
 	daemon + "listen":           {"brig/nsjail", daemon + "files"},
 	daemon + "live":             {"brig/nsjail", "brig/cgroup/monitor"},
-	daemon + "mcp":              {"brig/nsjail", "brig/agent/engine", daemon + "front", daemon + "schema", daemon + "tools"},
+	daemon + "mcp":              {"brig/nsjail", "brig/agent/engine", "brig/agent/text", daemon + "front", daemon + "schema", daemon + "tools"},
 	daemon + "metrics":          {"brig/nsjail", "brig/netns/egress"},
 	daemon + "policycmd":        {"brig/nsjail", "brig/agent/policy", daemon + "files", daemon + "verbs"},
 	daemon + "schema":           {"brig/nsjail", "brig/agent/engine"},

@@ -34,21 +34,13 @@ func (c *call) pathAllowed() (any, error) {
 // not return it.
 type upload struct {
 	body   io.Reader
-	left   int64
 	failed error
 	done   bool
 }
 
 func (u *upload) Read(p []byte) (int, error) {
-	if int64(len(p)) > u.left+1 {
-		p = p[:u.left+1]
-	}
 	n, err := u.body.Read(p)
-	if u.left -= int64(n); u.left < 0 {
-		u.failed = front.ErrTooLarge
-		return 0, u.failed
-	}
-	if u.done = err == io.EOF; err != nil && !u.done {
+	if u.done = err == io.EOF; !u.done {
 		u.failed = err
 	}
 	return n, err
@@ -69,7 +61,7 @@ func (c *call) putFile() (any, error) {
 	}
 	c.ReadTime(8 * c.BodyTime)
 	defer c.ReadTime(0)
-	u := &upload{body: c.R.Body, left: c.MaxFile}
+	u := &upload{body: http.MaxBytesReader(c, c.R.Body, c.MaxFile)}
 	info, err := c.Engine.PutFile(c.Caller, c.id, c.path, u, mode)
 	if c.Taken = u.done; u.failed != nil {
 		return nil, c.BodyFailed(u.failed, c.MaxFile)

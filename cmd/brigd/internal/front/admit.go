@@ -93,7 +93,7 @@ func (v *Visit) ReadBody() (text []byte, err error) {
 func (v *Visit) BodyFailed(err error, most int64) error {
 	v.Header().Set("Connection", "close")
 	switch {
-	case errors.Is(err, ErrTooLarge):
+	case errors.Is(err, ErrTooLarge) || errors.As(err, new(*http.MaxBytesError)):
 		return Refuse("request", "body_too_large", "body", fmt.Sprintf("the body has more than %d bytes", most),
 			"send less, or put files into a sandbox one by one")
 	case errors.Is(err, errNoBudget):

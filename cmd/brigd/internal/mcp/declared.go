@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -40,12 +41,8 @@ func builtin() []*tool {
 
 // declare adds the tools of a tools file.
 func (s *Server) declare(set *tools.Set, file string) error {
-	taken := map[string]bool{}
-	for _, t := range s.tools {
-		taken[t.def.Name] = true
-	}
 	for _, d := range set.Tools {
-		if taken[d.Name] {
+		if slices.ContainsFunc(s.tools, func(t *tool) bool { return t.def.Name == d.Name }) {
 			return fmt.Errorf("%s: the tool %s has the name of one that every server has: rename it", file, d.Name)
 		}
 		t := &tool{refused: refusedRun}

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"brig/agent/engine"
+	"brig/agent/text"
 	"brig/nsjail"
 )
 
@@ -119,8 +120,8 @@ func readFile(ctx context.Context, c *call, in *readIn) *sdk.CallToolResult {
 	}
 	out := &readOut{File: info, Offset: in.Offset, Encoding: "text"}
 	whole := data
-	if in.Offset+int64(len(data)) < info.Size {
-		whole = wholeText(data)
+	if in.Offset+int64(len(data)) < info.Size && text.Incomplete(data) < len(data) {
+		whole = data[:len(data)-text.Incomplete(data)] // the next piece begins with the character that is cut off
 	}
 	if in.As == "base64" || in.As != "text" && !utf8.Valid(whole) {
 		out.Encoding, out.Content = "base64", base64.StdEncoding.EncodeToString(data)
@@ -152,19 +153,6 @@ func pieceOf(f io.Reader, offset, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("the file cannot be read: %w", err)
 	}
 	return data, nil
-}
-
-// wholeText drops a character that is cut off at the end; the next piece begins with it.
-func wholeText(data []byte) []byte {
-	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
-		if last := data[len(data)-i:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRune(last) && i < len(data) {
-				return data[:len(data)-i]
-			}
-			break
-		}
-	}
-	return data
 }
 
 func writeFile(ctx context.Context, c *call, in *writeIn) *sdk.CallToolResult {

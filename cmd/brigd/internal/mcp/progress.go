@@ -24,7 +24,7 @@ const (
 const maxLine = 200
 
 // progress notifies a client of the state of a call. A separate goroutine sends the notifications, so that a client
-// that does not read cannot block a program. A nil progress sends nothing.
+// that does not read cannot block a program.
 type progress struct {
 	token any
 	to    *sdk.ServerSession
@@ -44,9 +44,6 @@ type progress struct {
 
 // begin starts the notifications.
 func (p *progress) begin(ctx context.Context, limit time.Duration) {
-	if p == nil {
-		return
-	}
 	p.ctx, p.stop = context.WithCancel(ctx)
 	p.since, p.total = time.Now(), limit.Seconds()
 	p.wake, p.done = make(chan struct{}, 1), make(chan struct{})
@@ -55,18 +52,12 @@ func (p *progress) begin(ctx context.Context, limit time.Duration) {
 
 // end stops the notifications. None is sent after it returns.
 func (p *progress) end() {
-	if p == nil {
-		return
-	}
 	p.stop()
 	<-p.done
 }
 
 // say reports a state before there is output.
 func (p *progress) say(state string) {
-	if p == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.state = state

@@ -96,9 +96,12 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 	if r.MaxOutput <= 0 {
 		r.MaxOutput = defaultOutput
 	}
-	c.progress.begin(ctx, time.Duration(r.Timeout))
-	defer c.progress.end() // before the result is sent
-	c.progress.say("waiting for its turn")
+	if c.progress != nil {
+		c.progress.begin(ctx, time.Duration(r.Timeout))
+		defer c.progress.end() // before the result is sent
+		c.progress.say("waiting for its turn")
+		r.Watch = c.progress.event
+	}
 	key := c.who().Key()
 	if err := c.Gate.Ask(key); err != nil {
 		return c.refuse(asRefusal(err))
@@ -109,9 +112,6 @@ func (c *call) run(ctx context.Context, r *engine.Request, fresh bool) *sdk.Call
 	}
 	defer release()
 	r.Ended = release
-	if c.progress != nil {
-		r.Watch = c.progress.event
-	}
 	a := c.Engine.Run(ctx, c.who(), r, nil)
 	if a.Error != nil {
 		a.Error = c.lost(r.Sandbox, a.Error)

@@ -32,8 +32,9 @@ type Tracer struct {
 	provider *sdk.TracerProvider // nil if spans are not exported
 }
 
-// New returns a Tracer that exports to the address in the standard variables.
-func New(ctx context.Context, o Options) (*Tracer, error) {
+// New returns a Tracer for a version of brigd that exports to the address in the standard variables. log receives the
+// exporter's messages.
+func New(ctx context.Context, version string, log *slog.Logger) (*Tracer, error) {
 	if !wanted() {
 		return &Tracer{tracer: noop.NewTracerProvider().Tracer("brigd")}, nil
 	}
@@ -41,24 +42,21 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w; correct the OTEL_EXPORTER_OTLP_* variables", err)
 	}
-	if o.Logger != nil {
-		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-			o.Logger.Warn("traces are not delivered",
-				slog.String("error", err.Error()))
-		}))
-	}
-	return newTracer(ctx, o, sdk.WithBatcher(exporter))
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.Warn("traces are not delivered", slog.String("error", err.Error()))
+	}))
+	return newTracer(ctx, version, sdk.WithBatcher(exporter))
 }
 
-func newTracer(ctx context.Context, o Options, more ...sdk.TracerProviderOption) (*Tracer, error) {
+func newTracer(ctx context.Context, version string, more ...sdk.TracerProviderOption) (*Tracer, error) {
 	r, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "brigd"),
-		attribute.String("service.version", o.Version)),
+		attribute.String("service.version", version)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("traces: %w; correct OTEL_RESOURCE_ATTRIBUTES", err)
 	}
 	p := sdk.NewTracerProvider(append([]sdk.TracerProviderOption{sdk.WithResource(r)}, more...)...)
-	return &Tracer{tracer: p.Tracer("brigd", trace.WithInstrumentationVersion(o.Version)), provider: p}, nil
+	return &Tracer{tracer: p.Tracer("brigd", trace.WithInstrumentationVersion(version)), provider: p}, nil
 }
 
 // wanted reports whether the standard variables name an endpoint.

@@ -20,7 +20,7 @@ import (
 
 func TestSpans(t *testing.T) {
 	rec := tracetest.NewSpanRecorder()
-	tr, err := newTracer(t.Context(), Options{Version: "1"}, sdk.WithSpanProcessor(rec))
+	tr, err := newTracer(t.Context(), "1", sdk.WithSpanProcessor(rec))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestExport(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "X-Key=abc")
 	t.Setenv("OTEL_SERVICE_NAME", "our-brigd")
-	tr, err := New(t.Context(), Options{Version: "1", Logger: slog.New(slog.DiscardHandler)})
+	tr, err := New(t.Context(), "1", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestExport(t *testing.T) {
 		t.Error("the code has left")
 	}
 	t.Setenv("OTEL_TRACES_EXPORTER", "none")
-	if tr, err := New(t.Context(), Options{}); err != nil || tr.provider != nil {
+	if tr, err := New(t.Context(), "1", slog.New(slog.DiscardHandler)); err != nil || tr.provider != nil {
 		t.Errorf("%+v, %v", tr, err)
 	}
 }

@@ -7,18 +7,7 @@
 // OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER and so on), if one names an endpoint. No span holds code, output or a secret.
 package trace
 
-import (
-	"context"
-	"log/slog"
-)
-
-// Options configure a Tracer.
-type Options struct {
-	// Version is the version of brigd.
-	Version string
-	// Logger receives the exporter's messages; it may be nil.
-	Logger *slog.Logger
-}
+import "context"
 
 // Gate admits runs: admit.Gate.
 type Gate interface {

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -29,7 +30,7 @@ func TestPassesOn(t *testing.T) {
 	for _, v := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
 		t.Setenv(v, "")
 	}
-	tr, err := New(t.Context(), Options{Version: "1"})
+	tr, err := New(t.Context(), "1", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
