@@ -99,10 +99,3 @@ func (b *Budget) Read(caller string, r *http.Request, w *http.ResponseController
 		}
 	}
 }
-
-// Free returns the remaining budget.
-func (b *Budget) Free() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.free
-}

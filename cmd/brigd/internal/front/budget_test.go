@@ -13,6 +13,13 @@ import (
 	"time"
 )
 
+// Free returns the remaining budget.
+func (b *Budget) Free() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.free
+}
+
 // A caller holds a quarter of what the others leave, and the others what is theirs.
 func TestShares(t *testing.T) {
 	b := NewBudget(1600, Memory)

@@ -219,10 +219,14 @@ func service1(t *testing.T, o Options, toolsFile string, b bounds) *Server {
 }
 
 // Sessions is how many sessions there are.
-func (s *Server) Sessions() int {
+func (s *Server) Sessions() (all int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all, _ := s.count("")
+	for _, x := range s.sessions {
+		if !x.probe {
+			all++
+		}
+	}
 	return all
 }
 

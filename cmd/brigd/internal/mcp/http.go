@@ -44,20 +44,6 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// count returns the number of all sessions, and of those of one caller. All copies of a token count as one caller. The
-// caller of count holds s.mu.
-func (s *Server) count(key string) (all, mine int) {
-	for _, x := range s.sessions {
-		if x.probe {
-			continue
-		}
-		if all++; x.key == key {
-			mine++
-		}
-	}
-	return all, mine
-}
-
 // sessionless is the first version of the protocol without sessions. Over HTTP, the SDK answers such a request with the
 // versions that this server supports, and closes the connection.
 const sessionless = "2026-07-28"
@@ -209,7 +195,15 @@ func (s *Server) find(c engine.Caller, who, id string, probe bool) (*session, *n
 	if s.closed {
 		return nil, refuse("queue", "draining", "", "the server ends", "Try again later.")
 	}
-	all, mine := s.count(c.Key())
+	all, mine := 0, 0 // all copies of a token count as one caller
+	for _, x := range s.sessions {
+		if !x.probe {
+			all++
+		}
+		if !x.probe && x.key == c.Key() {
+			mine++
+		}
+	}
 	if !probe && (all >= s.bounds.sessions || mine >= s.perCaller) || len(s.sessions) >= 2*s.bounds.sessions {
 		return nil, refuse("quota", "too_many_sessions", "", "there are as many sessions as there may be",
 			"End a session with DELETE, or wait until an idle one expires.")
