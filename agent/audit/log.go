@@ -89,6 +89,8 @@ type Log struct {
 
 	next    func() error // syncs f once for all callers; nil if no event waits for that
 	syncing sync.Mutex   // held by the caller that syncs
+
+	unsynced int // how often fsync(2) has failed
 }
 
 // Open opens a log for writing, and creates it if it does not exist. It is an error if there is another writer, if
@@ -185,7 +187,8 @@ func (l *Log) append(fields []byte, failed error) (synced func() error, err erro
 		}
 	}
 	if l.next == nil && l.o.Sync != SyncNever {
-		next := sync.OnceValue(l.sync)
+		failed := l.unsynced
+		next := sync.OnceValue(func() error { return l.sync(failed) })
 		l.next = next
 		if l.o.Sync == SyncInterval {
 			time.AfterFunc(time.Second, func() { _ = next() }) // the next event is refused if it fails
@@ -194,8 +197,9 @@ func (l *Log) append(fields []byte, failed error) (synced func() error, err erro
 	return l.next, nil
 }
 
-// sync forces the file to the disk: fsync(2). Callers whose events are written meanwhile share the next call.
-func (l *Log) sync() error {
+// sync forces the file to the disk. Callers whose events are written meanwhile share the next call. failed is
+// Log.unsynced before the first of the events was written.
+func (l *Log) sync(failed int) error {
 	l.syncing.Lock()
 	defer l.syncing.Unlock()
 	l.mu.Lock()
@@ -203,12 +207,28 @@ func (l *Log) sync() error {
 	l.next = nil
 	l.mu.Unlock()
 	err := f.Sync()
-	if err == nil || errors.Is(err, os.ErrClosed) { // rotate has synced the file, or Close has
-		return nil
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.breakOff(fmt.Errorf("what was written last may be lost after a power failure: %w", err))
+	switch {
+	case err != nil && !errors.Is(err, os.ErrClosed): // else rotate has synced the file, or Close has
+		l.unsynced++
+		l.breakOff(fmt.Errorf("%w: %w", errUnsynced, err))
+		return err
+	case l.unsynced != failed:
+		return errUnsynced
+	}
+	return nil
+}
+
+var errUnsynced = errors.New("what was written last may be lost after a power failure")
+
+// fsync is fsync(2) of the current file. The kernel reports a failed write once, so the count tells those who have
+// written before. The caller holds mu.
+func (l *Log) fsync() error {
+	err := l.f.Sync()
+	if err != nil {
+		l.unsynced++
+	}
 	return err
 }
 
@@ -237,5 +257,5 @@ func (l *Log) Close() error {
 	if err == nil {
 		err = l.checkpoint()
 	}
-	return errors.Join(err, l.f.Sync(), l.f.Close(), l.lock.Close(), l.dir.Close())
+	return errors.Join(err, l.fsync(), l.f.Close(), l.lock.Close(), l.dir.Close())
 }

@@ -119,6 +119,30 @@ func TestSyncFails(t *testing.T) {
 	}
 }
 
+// The kernel reports a failed write to one call of fsync(2). If that is a rotation's, the event before it is not on the
+// disk either.
+func TestSyncFailsInARotation(t *testing.T) {
+	l := open(t, Options{Path: filepath.Join(t.TempDir(), "audit.jsonl"), Sync: SyncAlways})
+	r, w, err := os.Pipe() // which cannot be synced
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	l.mu.Lock()
+	synced, err := l.append([]byte(`"event":"x"`), nil)
+	real := l.f
+	l.f = w
+	rotated := l.rotate()
+	l.f = real
+	l.mu.Unlock()
+	if err = errors.Join(err, w.Close()); err != nil || rotated == nil {
+		t.Fatal(err, rotated)
+	}
+	if synced() == nil {
+		t.Error("an event that was not synced passes for written")
+	}
+}
+
 func TestClosed(t *testing.T) {
 	l := open(t, Options{Path: filepath.Join(t.TempDir(), "a")})
 	closeLog(t, l)

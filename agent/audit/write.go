@@ -84,7 +84,7 @@ func (l *Log) mend() error {
 	if err := l.own(gap, l.put); err != nil {
 		return err
 	}
-	if err := l.f.Sync(); err != nil {
+	if err := l.fsync(); err != nil {
 		return err
 	}
 	l.broken, l.missed, l.runs = nil, 0, nil
@@ -120,7 +120,7 @@ func (l *Log) rotate() (err error) {
 	if err := l.checkpoint(); err != nil {
 		return err
 	}
-	if err := l.f.Sync(); err != nil {
+	if err := l.fsync(); err != nil {
 		return err
 	}
 	old := numbered(l.base, l.number+1)
