@@ -15,7 +15,7 @@ func (b *builder) envFlags() []cli.Flag {
 			Help: "set a variable; the name alone passes the caller's value"},
 		{Name: "env-file", Args: "FILE", Many: true, Files: true, Set: b.setEnvFile,
 			Help: "set the variables of FILE, one NAME=VALUE a line, as docker reads it"},
-		{Name: "pass-env", Args: "NAME|GLOB", Many: true, Set: b.setPassEnv,
+		{Name: "pass-env", Args: "NAME|GLOB", Many: true, Set: b.list("pass_env", &b.inv.spec.PassEnv),
 			Help: "pass the caller's variables; a glob never matches tokens, keys, passwords and the like"},
 		{Name: "workdir", Short: 'w', Args: "DIR", Path: "workdir", Set: textFlag(&b.inv.spec.Workdir, "/work"),
 			Help: "start in DIR of the jail instead of /work"},
@@ -38,11 +38,6 @@ func (b *builder) setEnv(v []string) error {
 	default:
 		b.add("pass_env", &b.inv.spec.PassEnv, name)
 	}
-	return nil
-}
-
-func (b *builder) setPassEnv(v []string) error {
-	b.add("pass_env", &b.inv.spec.PassEnv, v[0])
 	return nil
 }
 

@@ -18,7 +18,7 @@ func (b *builder) isolationFlags() []cli.Flag {
 		seccomp.Bare, seccomp.Greedy = cli.Switch(&b.inv.seccompTable, true), true
 		seccomp.Help += "; alone or without a command, print the filter"
 	}
-	names := mechanisms()
+	names := mechanisms(func(nsjail.Mechanism) bool { return true })
 	return cli.InGroup("Isolation", []cli.Flag{
 		seccomp,
 		{Name: "tty", Short: 't', Path: "tty", Set: cli.Switch(&b.inv.spec.TTY, true),
@@ -39,10 +39,12 @@ func (b *builder) isolationFlags() []cli.Flag {
 	})
 }
 
-func mechanisms() []string {
-	var names []string
+// mechanisms returns the names of those to be listed.
+func mechanisms(listed func(nsjail.Mechanism) bool) (names []string) {
 	for _, m := range nsjail.Mechanisms() {
-		names = append(names, m.Name)
+		if listed(m) {
+			names = append(names, m.Name)
+		}
 	}
 	return names
 }

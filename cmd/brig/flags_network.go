@@ -42,7 +42,7 @@ func (b *builder) networkFlags() []cli.Flag {
 				"listen on the policy's ports itself"},
 		{Name: "net-log", Args: "FILE|-", Files: true, Set: textFlag(&b.inv.netLog, "net.jsonl"),
 			Help: "append a JSON line for each connection and each refused attempt to FILE; - is stderr"},
-		{Name: "publish", Short: 'p', Args: "[IP:]HOST:JAIL", Many: true, Set: b.setPublish,
+		{Name: "publish", Short: 'p', Args: "[IP:]HOST:JAIL", Many: true, Set: b.list("publish", &b.inv.spec.Publish),
 			Help: "let the host connect to the TCP port JAIL of the jail at port HOST of 127.0.0.1, or of IP"},
 	})
 }
@@ -141,13 +141,8 @@ func (b *builder) setNetLimit(v []string) error {
 	return nil
 }
 
-func (b *builder) setNetRedirect(_ []string) error {
+func (b *builder) setNetRedirect([]string) error {
 	b.policy().Redirect = true
-	return nil
-}
-
-func (b *builder) setPublish(v []string) error {
-	b.add("publish", &b.inv.spec.Publish, v[0])
 	return nil
 }
 

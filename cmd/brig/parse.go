@@ -82,4 +82,12 @@ func (b *builder) add(field string, to *[]string, value string) {
 	*to = append(*to, value)
 }
 
+// list returns a setter that appends to a list of the Spec.
+func (b *builder) list(field string, to *[]string) func([]string) error {
+	return func(v []string) error {
+		b.add(field, to, v[0])
+		return nil
+	}
+}
+
 func place(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }

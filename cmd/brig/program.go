@@ -156,11 +156,6 @@ func manualRest(m *cli.Page) {
 }
 
 // heldByGroup returns the limits that only a control group can hold.
-func heldByGroup() (names []string) {
-	for _, m := range nsjail.Mechanisms() {
-		if m.OnDemand && m.Name != "cpu_time" {
-			names = append(names, m.Name)
-		}
-	}
-	return names
+func heldByGroup() []string {
+	return mechanisms(func(m nsjail.Mechanism) bool { return m.OnDemand && m.Name != "cpu_time" })
 }

@@ -22,7 +22,6 @@ type Dimension struct {
 // Run measures.
 func (d Dimension) Run(ctx context.Context, e *Env) (result.Table, error) {
 	t := d.Table
-	t.Notes = append([]string(nil), t.Notes...)
 	err := d.run(ctx, e, &t)
 	return t, errors.Join(err, ctx.Err())
 }
