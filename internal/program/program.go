@@ -127,6 +127,8 @@ func Named[T ~int | ~int64 | ~uint64 | ~uint32 | ~uintptr | ~int32](v T, text st
 func CWD() Arg { return Named(unix.AT_FDCWD, "AT_FDCWD") }
 
 // Str returns a NUL-terminated string.
+//
+//go:noinline
 func Str(s string) Arg {
 	return Arg{kind: kData, data: &data{bytes: append([]byte(s), 0), show: showString}}
 }
@@ -168,7 +170,10 @@ func (a Arg) WithOwnPointer(cell, to int) Arg {
 // Arg returns the value in the slot as an argument.
 func (s Slot) Arg() Arg { return Arg{kind: kSlot, val: uint64(s)} }
 
-// Add appends an operation and returns it, for Keep and May.
+// Add appends an operation and returns it, for Keep and May. If its hundreds of calls and those of Str were inlined,
+// cmd/brig would be 78 kB larger.
+//
+//go:noinline
 func (p *Program) Add(label string, nr uintptr, args ...Arg) *Op {
 	p.Ops = append(p.Ops, Op{Label: label, NR: uint32(nr), Args: args, Save: -1})
 	return &p.Ops[len(p.Ops)-1]
