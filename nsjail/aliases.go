@@ -1,6 +1,7 @@
 package nsjail
 
 import (
+	"brig/internal/words"
 	"brig/nsjail/doctor"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
@@ -99,6 +100,9 @@ func LimitTable() []Limit { return spec.LimitTable() }
 
 // Mechanisms lists every mechanism in the order in which a report shows them.
 func Mechanisms() []Mechanism { return spec.Mechanisms() }
+
+// Nearest returns the member of list that a misspelt word most likely means, or "".
+func Nearest(word string, list []string) string { return words.Nearest(word, list) }
 
 // The facts that Look returns.
 type (

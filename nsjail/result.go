@@ -54,7 +54,7 @@ type Result struct {
 	// Phases are the durations of the phases of the run.
 	Phases Phases      `json:"phases_us"`
 	Error  *spec.Error `json:"error,omitempty"`
-	// SpecDigest is Spec.Digest. It is empty with an ForkedRunner: the first digest of a process takes 0.4 ms, which would
+	// SpecDigest is Spec.Digest. It is empty with a ForkedRunner: the first digest of a process takes 0.4 ms, which would
 	// delay the end of a short jail. The caller can compute it.
 	SpecDigest string `json:"spec_digest,omitempty"`
 }

@@ -267,7 +267,7 @@ func testExpiry(t *testing.T) {
 	if _, _, err := idle.Tree.Usage(); err != nil { // is no use of it
 		t.Error(err)
 	}
-	if got := idle.Expires().Sub(time.Now()); got != time.Second {
+	if got := time.Until(idle.Expires()); got != time.Second {
 		t.Errorf("idle has %v", got)
 	}
 	time.Sleep(time.Second)
@@ -275,8 +275,8 @@ func testExpiry(t *testing.T) {
 		t.Error(got)
 	}
 	time.Sleep(58 * time.Second)
-	if got := used.Expires().Sub(time.Now()); got != time.Second ||
-		running.Expires().Sub(time.Now()) != time.Minute {
+	if got := time.Until(used.Expires()); got != time.Second ||
+		time.Until(running.Expires()) != time.Minute {
 		t.Errorf("used has %v", got)
 	}
 	time.Sleep(time.Hour)
@@ -288,7 +288,7 @@ func testExpiry(t *testing.T) {
 	}
 	release()
 	release()
-	if running.Running() != 0 || running.Expires().Sub(time.Now()) != time.Minute || ctx.Err() == nil {
+	if running.Running() != 0 || time.Until(running.Expires()) != time.Minute || ctx.Err() == nil {
 		t.Errorf("%d runs after release", running.Running())
 	}
 	time.Sleep(time.Minute)

@@ -63,8 +63,9 @@ func fileReader(stdin *os.File) readFunc {
 	return func(name string, limit int) (data []byte, err error) {
 		f := stdin
 		if name != "-" {
-			f, err = os.Open(name)
-			defer f.Close()
+			if f, err = os.Open(name); err == nil {
+				defer f.Close()
+			}
 		}
 		if err == nil {
 			data, err = io.ReadAll(io.LimitReader(f, int64(limit)+1))
