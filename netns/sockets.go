@@ -113,7 +113,7 @@ func (s Socket) shape() shape {
 	return h
 }
 
-// socket opens one socket and gives it its number: socket(2), ip(7), ipv6(7), udp(7), listen(2).
+// socket opens one socket at its descriptor number: socket(2), ip(7), ipv6(7), udp(7), listen(2).
 func (c *Sockets) socket(p *program.Program, s Socket, all []Socket, number int) {
 	h, protocol := s.shape(), program.Named(s.Protocol, "IPPROTO_TCP")
 	if s.Protocol == unix.IPPROTO_UDP {

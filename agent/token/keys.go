@@ -46,7 +46,7 @@ func WritePublicKey(path string, key ed25519.PublicKey) error {
 	return writeNew(path, 0o644, "PUBLIC KEY", der, err)
 }
 
-// writeNew writes one block of PEM to a new file, unless err says that there is none.
+// writeNew writes one block of PEM to a new file. If making the block has failed, it returns that err.
 func writeNew(path string, mode os.FileMode, kind string, der []byte, err error) error {
 	if err != nil {
 		return err

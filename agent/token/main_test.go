@@ -93,7 +93,7 @@ func spawn(t *testing.T, job, dir string, tok *Token) (*exec.Cmd, *bufio.Scanner
 	return cmd, bufio.NewScanner(out)
 }
 
-// Used gives how many runs of a block have been used.
+// Used returns how many runs of a block have been used.
 func (l *Ledger) Used(id string) (n int64) {
 	l.open.RLock()
 	defer l.open.RUnlock()

@@ -74,7 +74,7 @@ func (w *walk) toRoot() {
 	w.cur, w.area = -1, ""
 }
 
-// move makes fd the current directory, unless err says that it could not be opened.
+// move makes fd the current directory. If it could not be opened, it returns that err.
 func (w *walk) move(area string, fd int, err error) error {
 	if err != nil {
 		return err

@@ -99,7 +99,7 @@ func ReadAll(fd int) ([]byte, error) {
 	return nil, unix.EFBIG
 }
 
-// Open is openat(2). It closes the file again if check refuses what fstat(2) says of it. name is the file in errors.
+// Open is openat(2). It closes the file again if check refuses its fstat(2). name is the file in errors.
 func Open(dir int, path, name string, flags int, check func(*unix.Stat_t) error) (*os.File, error) {
 	fd, err := unix.Openat(dir, path, flags|unix.O_CLOEXEC, 0o600)
 	if err != nil {

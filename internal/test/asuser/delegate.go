@@ -29,7 +29,7 @@ type delegation struct {
 // third is the delegation of this process.
 var third delegation
 
-// Delegate makes a control group in each hierarchy (cgroups(7)) below the caller's own, and gives it to the user as
+// Delegate makes a control group in each hierarchy (cgroups(7)) below the caller's own, and makes the user its owner as
 // systemd's Delegate=yes does. Main then runs the suite's tests, or those that match a pattern, a third time: as the
 // user, and in them. A caller who is not root delegates nothing.
 func Delegate(tests string) func(dir string) error {

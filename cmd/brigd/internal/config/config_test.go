@@ -47,7 +47,7 @@ func sample(r *cli.Flag) (text string, inJSON any) {
 	return "some-text", "some-text"
 }
 
-// The flags and the file agree: every setting, set in either, gives the same Config.
+// The flags and the file agree: every setting, set in either, makes the same Config.
 func TestFlagsAndFileAgree(t *testing.T) {
 	for _, command := range []string{"serve", "mcp"} {
 		for i, f := range table(Default(), command) {

@@ -82,8 +82,8 @@ func (s *Server) visited(w http.ResponseWriter, r *http.Request, route string, a
 	})
 }
 
-// said are what those who call MCP read in place of what package front says with these codes.
-var said = map[string]*nsjail.Refusal{
+// messages are for callers of MCP in place of those of package front with the same codes.
+var messages = map[string]*nsjail.Refusal{
 	"host_not_allowed": refuse("request", "host_not_allowed", "Host", "this server is not called by that name",
 		"Call it by localhost or by its address, or start it with --host and this name."),
 	"origin_not_allowed": refuse("auth", "origin_not_allowed", "Origin",
@@ -97,7 +97,7 @@ func ownWords(err error) error {
 	if !ok {
 		return err
 	}
-	if own := said[no.Code]; own != nil {
+	if own := messages[no.Code]; own != nil {
 		return own
 	}
 	next := sentence(no.NextSteps[0])

@@ -26,7 +26,7 @@ const (
 
 // Set holds the declarations of one file.
 type Set struct {
-	// Name is the name that the file gives itself: "sandboxed-agent".
+	// Name is the name in the file: "sandboxed-agent".
 	Name string
 	// Tools are in the order of the file; their names are distinct.
 	Tools []*Tool
