@@ -118,6 +118,8 @@ func TestFlagErrors(t *testing.T) {
 		{[]string{"-x"}, []string{`"-x"`}},
 		{[]string{"--running"}, []string{"--running", "write --running N"}},
 		{[]string{"--running", "--queue"}, []string{"a value is missing"}},
+		{[]string{"--audit", "--require-tokn"}, []string{"--audit", "a value is missing", `"--require-tokn"`}},
+		{[]string{"--policy", "--polcy=strict"}, []string{"--policy", "a value is missing"}},
 		{[]string{"--running", "1", "--running", "2"}, []string{"given twice"}},
 		{[]string{"--running", "-1"}, []string{"--running", "out of bounds"}},
 		{[]string{"--running", "x"}, []string{"whole number"}},

@@ -54,7 +54,7 @@ func (v *Visit) known() bool {
 	}
 	reached, _ := v.R.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	named, err := netip.ParseAddr(host)
-	return reached != nil && err == nil && named.Unmap() == reached.AddrPort().Addr().Unmap()
+	return reached != nil && err == nil && named.WithZone("").Unmap() == reached.AddrPort().Addr().WithZone("").Unmap()
 }
 
 // Authenticate determines the caller.

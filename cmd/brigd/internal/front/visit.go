@@ -74,7 +74,11 @@ func (v *Visit) recovered() {
 		v.status = statusGone
 		panic(http.ErrAbortHandler)
 	}
+	began := v.wrote
 	v.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+	if began {
+		panic(http.ErrAbortHandler) // the client must not take what it has for the whole answer
+	}
 }
 
 // log writes one line for a request. Text chosen by the client is only in values, which slog's handlers quote.

@@ -146,7 +146,8 @@ func (s *Server) answer(v *front.Visit) error {
 	if no != nil {
 		return no
 	}
-	x.caller.Store(&v.Caller)
+	caller := v.Caller // a pointer into v would keep the request and its body until the session's next request
+	x.caller.Store(&caller)
 	if v.R.Method == http.MethodDelete {
 		x.cancel(errEnded) // the SDK waits for the calls
 	}
