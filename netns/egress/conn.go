@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"brig/internal/sys"
 	"brig/netns/egress/policy"
 	"brig/netns/egress/wire"
 
@@ -75,7 +76,7 @@ func destination(c *net.TCPConn, redirected bool) (to netip.AddrPort, err error)
 	if to = local.AddrPort(); !redirected {
 		return to, nil
 	}
-	err = control(c, func(fd int) error {
+	err = sys.Control(c, func(fd int) error {
 		if to.Addr().Unmap().Is4() { // struct sockaddr_in: family, port, address
 			b, err := syscall.GetsockoptIPv6Mreq(fd, unix.IPPROTO_IP, unix.SO_ORIGINAL_DST)
 			if err == nil {

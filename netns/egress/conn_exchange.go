@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"brig/netns/egress/policy"
@@ -36,8 +37,9 @@ func (w *web) forward(req *wire.Request) bool {
 
 // upload is the copying of a request's body.
 type upload struct {
-	done chan struct{}
-	err  error
+	done     chan struct{}
+	err      error
+	answered atomic.Bool // the server's answer has begun
 }
 
 // send copies the request's body while its response is read.
@@ -56,6 +58,9 @@ func (w *web) send(req *wire.Request) *upload {
 		defer w.k.busy(false)
 		if u.err = w.body(up, w.in, w.br, req.Body); u.err != nil {
 			up.deadline(time.Now().Add(bodyGrace)) // the server may still send the reason
+			if u.answered.Load() {
+				up.deadline(time.Time{})
+			}
 			return
 		}
 		w.k.passedOn(up.c)
@@ -164,6 +169,8 @@ func (w *web) fail(r Reason) bool {
 
 // finish relays the body of the final response, or everything after an upgrade.
 func (w *web) finish(req *wire.Request, res *wire.Response, u *upload, err error) bool {
+	u.answered.Store(true)
+	w.up.deadline(time.Time{})
 	if err == nil && res.Upgrade {
 		err = w.upgraded()
 		w.wait(u, 0)

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
 )
 
 const (
@@ -58,7 +60,7 @@ func (s *Server) hush() {
 func (s *Server) pending() bool {
 	var list []unix.PollFd
 	for _, c := range s.ready {
-		_ = control(c, func(fd int) error { // closed: nothing to wait for
+		_ = sys.Control(c, func(fd int) error { // closed: nothing to wait for
 			list = append(list, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 			return nil
 		})
@@ -71,7 +73,7 @@ func (s *Server) pending() bool {
 // queue. socket(7) SO_MEMINFO (>= 4.12), the last of its nine numbers.
 func unseen(list []syscall.Conn) (n int) {
 	for _, c := range list {
-		_ = control(c, func(fd int) error { // closed: nothing is known
+		_ = sys.Control(c, func(fd int) error { // closed: nothing is known
 			var info [9]uint32
 			size := uint32(unsafe.Sizeof(info))
 			_, _, errno := syscall.Syscall6(syscall.SYS_GETSOCKOPT, uintptr(fd), syscall.SOL_SOCKET, unix.SO_MEMINFO,

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unsafe"
 
+	"brig/internal/sys"
 	"brig/netns/egress/policy"
 
 	"golang.org/x/sys/unix"
@@ -91,7 +92,7 @@ func (s *Server) leadOne(p Published, f *os.File, c *net.TCPConn) {
 
 // intoJail connects f. The net.TCPConn has a duplicate descriptor of the same socket, since f is reused.
 func (s *Server) intoJail(f *os.File, to netip.AddrPort) (*net.TCPConn, error) {
-	if err := control(f, func(fd int) error { return s.connect(fd, to) }); err != nil {
+	if err := sys.Control(f, func(fd int) error { return s.connect(fd, to) }); err != nil {
 		return nil, err
 	}
 	generic, err := net.FileConn(f)
@@ -134,7 +135,7 @@ func (s *Server) drained(jail *net.TCPConn) {
 	end := time.Now().Add(publishConnect)
 	for d := 100 * time.Microsecond; time.Now().Before(end) && s.ctx.Err() == nil; d = min(2*d, 20*time.Millisecond) {
 		closed := true
-		_ = control(jail, func(fd int) error { // TCP_INFO, tcp(7)
+		_ = sys.Control(jail, func(fd int) error { // TCP_INFO, tcp(7)
 			info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 			closed = err == nil && info.State == unix.BPF_TCP_CLOSE
 			return err
@@ -148,7 +149,7 @@ func (s *Server) drained(jail *net.TCPConn) {
 
 // disconnect makes f an unconnected socket again: connect(2) with AF_UNSPEC.
 func disconnect(f *os.File) {
-	_ = control(f, func(fd int) error { // fails only if it is no socket
+	_ = sys.Control(f, func(fd int) error { // fails only if it is no socket
 		var unspec [16]byte // struct sockaddr, sa_family AF_UNSPEC
 		_, _, _ = syscall.Syscall(syscall.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&unspec)),
 			unsafe.Sizeof(unspec))

@@ -21,7 +21,11 @@ func place(a netip.Addr) Reason {
 	if a.IsLoopback() || a.IsUnspecified() {
 		return policy.ReasonOwnAddress
 	}
-	kind, err := routeType(a)
+	return placeOf(routeType(a))
+}
+
+// placeOf is place for an answer of routeType.
+func placeOf(kind byte, err error) Reason {
 	switch {
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH),
 		errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EINVAL):

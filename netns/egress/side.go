@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"brig/internal/sys"
+
+	"golang.org/x/sys/unix"
 )
 
 // patience bounds the reads of a connection by the idle timeout of its flow, or by a time.
@@ -23,9 +25,10 @@ type patience struct {
 func (p *patience) deadline(t time.Time) {
 	if t.IsZero() {
 		p.until.Store(0)
-		return
+		t = p.f.expiry()
+	} else {
+		p.until.Store(max(int64(t.Sub(p.f.begin)), 1))
 	}
-	p.until.Store(max(int64(t.Sub(p.f.begin)), 1))
 	_ = p.read.SetReadDeadline(t) // closed: the read fails
 }
 
@@ -76,7 +79,7 @@ func (s *side) Read(b []byte) (n int, err error) {
 // readable reports whether there is something to read.
 func (s *side) readable() bool {
 	got := true
-	err := control(s.c, func(fd int) error {
+	err := sys.Control(s.c, func(fd int) error {
 		got = readable(uintptr(fd))
 		return nil
 	})
@@ -125,23 +128,11 @@ func (s *source) release() {
 	}
 }
 
-// readable reports whether there is something to read: a byte, the end or an error.
+// readable reports whether there is something to read: a byte, the end or an error. poll(2) leaves an error to the read
+// that follows; recvfrom(2) with MSG_PEEK would take it.
 func readable(fd uintptr) bool {
-	var b [1]byte
-	_, err := sys.Retry(func() (int, error) {
-		n, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		return n, err
+	n, err := sys.Retry(func() (int, error) {
+		return unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
 	})
-	return err != syscall.EAGAIN
-}
-
-// control calls f with the descriptor of a connection. It returns f's error, or one if the connection is closed.
-func control(c syscall.Conn, f func(fd int) error) error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var failed error
-	err = raw.Control(func(fd uintptr) { failed = f(int(fd)) })
-	return errors.Join(err, failed)
+	return n > 0 || err != nil
 }

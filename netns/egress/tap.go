@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"brig/internal/sys"
 	"brig/netns/egress/policy"
 
 	"golang.org/x/sys/unix"
@@ -31,6 +32,7 @@ type probe struct {
 func (s *Server) serveTap(c *net.IPConn) {
 	domain, proto, err := tapFamily(c)
 	if err != nil {
+		_ = c.Close()
 		return // not a socket
 	}
 	seen := map[probe]time.Time{}
@@ -58,7 +60,7 @@ func (s *Server) serveTap(c *net.IPConn) {
 
 // tapFamily returns a raw socket's SO_DOMAIN and SO_PROTOCOL. An IPv6 raw socket does not deliver the IP header.
 func tapFamily(c *net.IPConn) (domain, proto int, err error) {
-	err = control(c, func(fd int) (err error) {
+	err = sys.Control(c, func(fd int) (err error) {
 		if domain, err = syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, unix.SO_DOMAIN); err == nil {
 			proto, err = syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, unix.SO_PROTOCOL)
 		}

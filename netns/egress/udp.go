@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"brig/internal/sys"
 	"brig/netns/egress/policy"
 )
 
@@ -181,14 +182,22 @@ func (r *datagramRelay) back(x *session) Reason {
 
 // one waits for one datagram and forwards it. It holds no buffer while it waits.
 func (r *datagramRelay) one(raw syscall.RawConn, x *session, info []byte) error {
-	if err := raw.Read(readable); err != nil {
-		return err
+	var buf *[maxDatagram]byte
+	n, failed := 0, error(nil)
+	err := raw.Read(func(fd uintptr) bool {
+		buf = datagrams.Get().(*[maxDatagram]byte)
+		if n, failed = sys.Read(int(fd), buf[:]); failed == syscall.EAGAIN {
+			datagrams.Put(buf)
+			buf = nil
+			return false
+		}
+		return true
+	})
+	if buf != nil {
+		defer datagrams.Put(buf)
 	}
-	buf := datagrams.Get().(*[maxDatagram]byte)
-	defer datagrams.Put(buf)
-	n, err := x.up.Read(buf[:])
-	if err != nil {
-		return nil // it concerns an earlier datagram, or wait meets it too
+	if err != nil || failed != nil {
+		return err // failed concerns an earlier datagram
 	}
 	if got := x.f.take(int64(n)); got < int64(n) {
 		x.f.give(got)

@@ -52,7 +52,7 @@ func readHead(r *bufio.Reader, max int) (*header, error) {
 	return nil, refuse(Protocol, "a head of more than %d bytes", max)
 }
 
-// headByte returns an error unless c may follow last in a head. Non-ASCII bytes are allowed in values only: see fields.
+// headByte returns an error unless c may follow last in a head. Non-ASCII bytes are allowed in values only: see sorted.
 func headByte(last, c byte) error {
 	switch {
 	case (last == '\r') != (c == '\n'):
@@ -70,15 +70,15 @@ type field struct{ key, name, value string }
 type header struct {
 	first    string
 	fields   []field
-	framed   map[string][]string // the values of the fields in framing
+	framed   map[string][]string // the values of framingFields
 	options  []string            // the words of Connection, in lower case
 	override string
 }
 
 // Fields that are not forwarded unchanged, or that hide something from the rules.
 var (
-	framing  = []string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"}
-	override = []string{"x-http-method", "x-http-method-override", "x-method-override", "x-original-method",
+	framingFields  = []string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"}
+	overrideFields = []string{"x-http-method", "x-http-method-override", "x-method-override", "x-original-method",
 		"x-original-url", "x-original-uri", "x-rewrite-url", "x-rewrite-uri"}
 	hopByHop = []string{"keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te",
 		"trailer", "http2-settings"} // CopyChunks drops trailers
@@ -105,14 +105,14 @@ func sorted(lines []string) (*header, error) {
 func (h *header) add(f field) error {
 	plain := strings.ReplaceAll(f.key, "_", "-") // CGI and similar interfaces do not distinguish them
 	switch {
-	case slices.Contains(framing, plain):
+	case slices.Contains(framingFields, plain):
 		if plain != f.key {
 			return refuse(Protocol, "a framing field's name with '_'")
 		}
 		h.framed[f.key] = append(h.framed[f.key], f.value)
 	case slices.Contains(hopByHop, f.key):
 	default:
-		if h.override == "" && slices.Contains(override, plain) {
+		if h.override == "" && slices.Contains(overrideFields, plain) {
 			h.override = f.name
 		}
 		h.fields = append(h.fields, f)
