@@ -33,7 +33,7 @@ type Options struct {
 	MaxTimeout nsjail.Duration
 	// MaxOutput is how much of each stream is returned at most, and without a request for less; 0 is DefaultMaxOutput.
 	MaxOutput nsjail.Bytes
-	// Policies must all allow a run. They must not be modified.
+	// Policies must all allow a run. New seals them (policy.Seal): from then on they must not be modified.
 	Policies []*policy.Policy
 	// TokenKeys are the keys that capability tokens are signed with, and Ledger counts their runs.
 	TokenKeys []ed25519.PublicKey

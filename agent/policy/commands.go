@@ -62,7 +62,7 @@ func (p *Policy) entries(s *nsjail.Spec, v *view) (list []Command, _ *nsjail.Ref
 	for _, f := range files {
 		own := slices.DeleteFunc(slices.Clone(named), func(k Command) bool {
 			sameName := f.name != "" && path.Base(k.Command) == path.Base(f.name)
-			if f.file == nil {
+			if f.file == nil || certain && !sameName { // no need to look for the entry's file
 				return !sameName
 			}
 			same := sameFile(k, f.file, v)

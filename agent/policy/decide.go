@@ -70,8 +70,10 @@ func (p *Policy) judge(j *nsjail.Job, v *view) *nsjail.Refusal {
 			"Tell the operator to correct the policy; brig policy lint names every problem.")
 	}
 	s := &j.Spec
-	return cmp.Or(p.program(j, v), p.root(s, v), p.mounts(s, v), p.network(s), p.environment(j), p.seccomp(s), p.extras(s),
-		p.rlimits(s), p.tooMuch(s))
+	if r := cmp.Or(p.program(j, v), p.root(s, v), p.mounts(s, v)); r != nil {
+		return r // before network, which compares each rule with each
+	}
+	return cmp.Or(p.network(s), p.environment(j), p.seccomp(s), p.extras(s), p.rlimits(s), p.tooMuch(s))
 }
 
 // Lower narrows a Spec as Decide narrows one that is allowed, without checking whether it is, and returns sentences

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/hex"
 	"fmt"
-	"go.etcd.io/bbolt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -12,9 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"brig/internal/test/asuser"
+
+	"go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
 )
 
 const childVar = "BRIG_TOKEN_TEST_CHILD"

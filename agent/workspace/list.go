@@ -135,6 +135,9 @@ func (l *lister) dir(p place) error {
 		}
 	}
 	for _, name := range l.cut(first) {
+		if err := l.spend(p); err != nil {
+			return err
+		}
 		if err := l.add(fd, p.child(name), name); err != nil {
 			return err
 		}

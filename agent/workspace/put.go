@@ -15,6 +15,9 @@ import (
 // complete: an existing file is then replaced, and left unchanged on error. Only the nine permission bits of perm are
 // used. More than max bytes are refused (CodeTooLarge); 0 means that only the quota is a limit (CodeDiskFull).
 func (t *Tree) Put(path string, r io.Reader, perm fs.FileMode, max int64) (*Entry, error) {
+	if max < 0 {
+		return nil, refuse(CodeBadOption, "A file of at most %d bytes cannot be", max)
+	}
 	p, err := t.begin(path, file)
 	if err != nil {
 		return nil, err

@@ -108,8 +108,9 @@ func (s *Store) Create(agent string, o CreateOptions) (*Sandbox, error) {
 		err = s.add(b)
 	}
 	if err != nil {
-		s.free(b)
-		return nil, errors.Join(err, v.Close())
+		err = errors.Join(err, v.Close())
+		s.free(b) // last: the volume holds its bytes until it is closed
+		return nil, err
 	}
 	return b, nil
 }

@@ -10,13 +10,14 @@ import (
 // allowed by different rows: ports 80 and 443 can be covered by two. A connection to one port and target must be
 // allowed by a single row; a combination of rows is not recognised, which errs on the strict side.
 func (r Row) Within(have []Row) bool {
-	left, _ := parsePortList(r.Ports)
+	left, problem := parsePortList(r.Ports)
 	for _, h := range have {
-		if ports, _ := parsePortList(h.Ports); h.includes(r) {
+		if h.includes(r) {
+			ports, _ := parsePortList(h.Ports)
 			left = left.minus(ports)
 		}
 	}
-	return len(left) == 0
+	return problem == nil && len(left) == 0
 }
 
 // includes reports whether r includes asked in all but the ports. Mode tcp includes every protocol over TCP; tls, http
@@ -51,8 +52,11 @@ func (r Row) includesTarget(asked Row) bool {
 
 // Prefix returns the addresses of a row; false if its target is a name.
 func (r Row) Prefix() (netip.Prefix, bool) {
-	p, problem := parsePrefix(r.Target)
-	return p, problem == nil
+	if a, err := netip.ParseAddr(r.Target); err == nil {
+		return netip.PrefixFrom(a, a.BitLen()), true
+	}
+	p, err := netip.ParsePrefix(r.Target)
+	return p, err == nil
 }
 
 // opens reports whether a rule for a prefix opens the class of an address in it: 0.0.0.0/0 does not allow 10.0.0.1, but
