@@ -28,11 +28,11 @@ func (c *Cmd) digestPlan(t *planTemplate, r program.Request) error {
 		return err
 	}
 	if t != nil {
-		head, err := t.digest()
+		prefix, err := t.digest()
 		if err != nil {
 			return err
 		}
-		both := sha256.Sum256(append(head[:len(head):len(head)], sum...))
+		both := sha256.Sum256(append(prefix[:len(prefix):len(prefix)], sum...))
 		sum = both[:]
 	}
 	h := sha256.New()

@@ -152,7 +152,8 @@ func (r *Runner) request(j *jail, p *plan.Plan, cold *Cmd, req program.Request, 
 	if j.from != nil && req == p.Request() {
 		return r.launcher.DoFile(j.from.file, meanwhile, fds...)
 	}
-	f, err := launcher.NewFile(cmp.Or(p.Prefix, p.Jail), req) // of a prefix, if an optional group could not be created
+	// the whole program, or a prefix whose optional group could not be created
+	f, err := launcher.NewFile(cmp.Or(p.Prefix, p.Jail), req)
 	if err != nil {
 		return 0, err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // errStale means that the Spec's paths no longer lead to the files that the prefix shows.
-var errStale = errors.New("the sources of the jail's head were replaced")
+var errStale = errors.New("the sources of the jail's prefix were replaced")
 
 // warmStart is the state of one start in a prepared root.
 type warmStart struct {
@@ -193,6 +193,9 @@ func (r *Runner) park(s *spec.Spec, k *kind, meanwhile func(*jail) error) (*jail
 // waits reports whether a parked jail still waits for its suffix: its end of the report socket is open (poll(2)).
 func (j *jail) waits() bool {
 	p := []unix.PollFd{{}}
+	if j.from.prefix.Plan.Sockets == nil {
+		p[0].Events = unix.POLLIN // without sockets to send, it sends nothing but a failure
+	}
 	err := sys.Control(j.report, func(fd int) error {
 		p[0].Fd = int32(fd)
 		_, err := unix.Poll(p, 0)

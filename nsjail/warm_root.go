@@ -94,15 +94,15 @@ func (r *Runner) template(s *spec.Spec, k *kind, pooled bool) (t *planTemplate, 
 		t.uses++
 		return t, true, nil
 	}
-	head := *s
+	prefix := *s
 	if plan.MountsComeLater(s) {
-		head.Mounts = nil
+		prefix.Mounts = nil
 	}
-	h, err := host.Look(&head)
+	h, err := host.Look(&prefix)
 	if err != nil {
 		return nil, false, err
 	}
-	if err := r.volumes.look(&head, h); err != nil {
+	if err := r.volumes.look(&prefix, h); err != nil {
 		return nil, false, errors.Join(err, h.Close())
 	}
 	mode := &r.tree.modes[0]

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/internal/spec"
 
@@ -153,7 +154,9 @@ func (h *Host) walk(key, source string, src *Source, visit visitor) error {
 
 // walk looks at a directory and those in it through descriptors: others may write there and change names meanwhile.
 func walk(parent int, name, prefix string, seen *int, depth int, visit visitor) error {
-	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := sys.Retry(func() (int, error) {
+		return unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	})
 	switch err {
 	case nil:
 	case unix.EACCES, unix.ENOENT, unix.ENOTDIR, unix.ELOOP:

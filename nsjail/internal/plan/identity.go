@@ -88,7 +88,10 @@ func (r *resolver) ids() (uid, gid uint32) {
 	if r.Spec.User == "" {
 		return spec.DefaultUID, spec.DefaultGID
 	}
-	uid, gid, _ = spec.ParseUser(r.Spec.User) // Check has parsed it
+	uid, gid, err := spec.ParseUser(r.Spec.User)
+	if err != nil {
+		r.fail(err)
+	}
 	return uid, gid
 }
 

@@ -68,20 +68,20 @@ type Passed struct {
 	Target string
 
 	Slot     program.Slot
-	InPrefix bool // passed with the prefix
+	InPrefix bool `json:"Head"` // passed with the prefix
 }
 
 // Op returns operation i of the whole program, or nil, and the number of operations.
 func (p *Plan) Op(i int) (op *program.Op, of int) {
-	head := 0
+	prefix := 0
 	if p.Prefix != nil {
-		head = len(p.Prefix.Ops)
+		prefix = len(p.Prefix.Ops)
 	}
-	switch of = head + len(p.Jail.Ops); {
-	case i >= 0 && i < head:
+	switch of = prefix + len(p.Jail.Ops); {
+	case i >= 0 && i < prefix:
 		op = &p.Prefix.Ops[i]
-	case i >= head && i < of:
-		op = &p.Jail.Ops[i-head]
+	case i >= prefix && i < of:
+		op = &p.Jail.Ops[i-prefix]
 	}
 	return op, of
 }

@@ -41,7 +41,7 @@ func mountsEtc(s *spec.Spec) bool {
 
 // Prefix is the first part of a program, planned once for many runs.
 type Prefix struct {
-	Plan  *Plan // with the prefix as Prefix, up to the operation that waits for the suffix
+	Plan  *Plan // up to the operation that waits for the suffix
 	base  resolver
 	order sequence
 	first program.Slot // the first slot of the descriptors that come with the suffix
