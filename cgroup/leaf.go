@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,8 +21,14 @@ func enableController(base int, word string) error {
 	} else if err != nil {
 		return err
 	}
-	const tries = 50 // processes may fork while they are moved, and a Sweep may remove the empty leaf
-	for range tries {
+	// Processes may fork while they are moved, and a Sweep may remove the empty leaf. A process that is ending cannot be
+	// moved any more, and leaves by itself.
+	const tries, patience = 50, time.Second
+	begin := time.Now()
+	for i := 0; i < tries || time.Since(begin) < patience; i++ {
+		if i >= tries {
+			time.Sleep(time.Millisecond)
+		}
 		pids, err := readAt(base, "cgroup.procs")
 		if err != nil {
 			return err

@@ -174,9 +174,19 @@ func TestNamingFindsProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := r.Start(Streams{In: in})
+	answer, out, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
+	}
+	defer answer.Close()
+	p, err := r.Start(Streams{In: in, Out: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	_, err = ours.WriteString("x")
+	if _, rerr := answer.Read(make([]byte, 1)); err != nil || rerr != nil { // until then execve(2) may not be complete
+		t.Fatal(err, rerr)
 	}
 	if pids, err := naming(dir); err != nil || len(pids) != 1 {
 		t.Errorf("naming: %v, %v", pids, err)
