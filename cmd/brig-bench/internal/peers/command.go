@@ -28,7 +28,7 @@ type command struct {
 	after func(id string) error // removes what a start that failed has left; nil for nothing
 
 	namespaces bool // it is started in the namespaces of a default jail
-	// network attaches a network to the jail of a process. It returns the process that relays, and what removes the network.
+	// network attaches a network to a process's jail. It returns the process that relays, and what removes the network.
 	network func(pid int) (relay int, close func() error, err error)
 
 	errors *os.File // standard error of all starts: a file, since a pipe would cost each start a goroutine
