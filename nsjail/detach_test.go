@@ -6,8 +6,8 @@ import (
 	"brig/nsjail/internal/spec"
 )
 
-// What a run is back before the end of must be nobody's but the kernel's: no mount of the caller's files, which
-// somebody may want to unmount then.
+// Mounts that the kernel still dismantles when a run has returned must be brig's own, not mounts of the caller's files,
+// which the caller may want to unmount then.
 func TestOnlyOwnMountsAreLeftBehind(t *testing.T) {
 	dir := t.TempDir()
 	for name, tt := range map[string]struct {

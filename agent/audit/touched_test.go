@@ -88,14 +88,21 @@ func TestTouchedWhileOpen(t *testing.T) {
 	}
 }
 
-// Where an event may not have reached the disk, SyncAlways reports it, and the run is refused.
-func TestSyncFails(t *testing.T) {
-	l := open(t, Options{Path: filepath.Join(t.TempDir(), "audit.jsonl"), Sync: SyncAlways})
-	r, w, err := os.Pipe() // to which one can write, and which cannot be synced
+// unsyncable returns a pipe: it takes bytes, and fsync(2) refuses it.
+func unsyncable(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	t.Cleanup(func() { r.Close() })
+	return w
+}
+
+// Where an event may not have reached the disk, SyncAlways reports it, and the run is refused.
+func TestSyncFails(t *testing.T) {
+	l := open(t, Options{Path: filepath.Join(t.TempDir(), "audit.jsonl"), Sync: SyncAlways})
+	w := unsyncable(t)
 	l.mu.Lock()
 	synced, err := l.append([]byte(`"event":"x"`), nil)
 	real := l.f
@@ -123,11 +130,7 @@ func TestSyncFails(t *testing.T) {
 // disk either.
 func TestSyncFailsInARotation(t *testing.T) {
 	l := open(t, Options{Path: filepath.Join(t.TempDir(), "audit.jsonl"), Sync: SyncAlways})
-	r, w, err := os.Pipe() // which cannot be synced
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	w := unsyncable(t)
 	l.mu.Lock()
 	synced, err := l.append([]byte(`"event":"x"`), nil)
 	real := l.f

@@ -121,14 +121,15 @@ func (t *Table) scanFlag(args []string) (g Given, rest []string, err error) {
 	}
 	for range f.values() {
 		if !t.isValue(rest) {
-			return g, nil, missing(f, rest)
+			return g, nil, Missing(f, rest)
 		}
 		g.Values, rest = append(g.Values, rest[0]), rest[1:]
 	}
 	return g, rest, nil
 }
 
-func missing(f *Flag, rest []string) error {
+// Missing returns the error of a flag without its value, before the rest of the words.
+func Missing(f *Flag, rest []string) error {
 	before := ""
 	if len(rest) > 0 {
 		before = " before " + words.Quote(rest[0])

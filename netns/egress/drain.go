@@ -6,9 +6,9 @@ import (
 	"time"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"brig/internal/sys"
+
+	"golang.org/x/sys/unix"
 )
 
 const (

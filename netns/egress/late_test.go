@@ -31,6 +31,8 @@ func TestSlowAnswerToAFailedUpload(t *testing.T) {
 				}
 				time.Sleep(100 * time.Millisecond) // longer than bodyGrace in all
 			}
+			_ = c.CloseWrite()
+			_, _ = io.Copy(io.Discard, c) // close(2) with unread bytes would send RST
 			c.Close()
 		})
 		c := r.dial(r.to("a.test", 80))

@@ -38,8 +38,7 @@ func Parse(command string, args []string) (*Config, error) {
 	file := ""
 	for _, g := range list {
 		if len(g.Values) > 0 && strings.HasPrefix(g.Values[0], "--") { // a misspelt flag is not taken for a value
-			return nil, fmt.Errorf("--%s: a value is missing before %s; write %s", g.Flag.Name, words.Quote(g.Values[0]),
-				g.Flag.Usage())
+			return nil, cli.Missing(g.Flag, g.Values)
 		}
 		if g.Flag.Name != "config" {
 			continue

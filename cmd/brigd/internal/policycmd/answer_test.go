@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// small is a policy whose answers are short; the place of a language stands in it.
+// small is a policy with short answers. LANGUAGE in it is replaced by a language.
 const small = `{"extends": "any", "open": false, "commands": ["cat"], "languages": [LANGUAGE], "limits": {"memory": "1g",
 	"wall": "1m", "processes": 5, "cpus": 1, "output_limit": "1m"}, "network": {}, "paths": {"targets": []}}`
 
@@ -113,7 +113,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// closed is an output that nobody reads.
+// closed is an output whose reader has gone: every write fails.
 type closed struct{}
 
 func (closed) Write([]byte) (int, error) { return 0, errors.New("closed\x1b") }
