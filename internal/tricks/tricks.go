@@ -27,17 +27,15 @@ const (
 	SpawnAhead                // launcher/spawn.c: it creates the jail's first process before the plan is known
 	ListAhead                 // launcher/spawn.c: that process performs what every default jail begins with
 	NetAhead                  // launcher/keeper.c: for a jail in a control group it makes the network namespace instead
-	OneProcessor              // launcher/keeper.c: Go starts on one processor, with one P
+	OneProcessor              // launcher/keeper.c: Go starts on one processor, with one P, and the launcher on another
 	NoQuota                   // launcher/keeper.c: RLIMIT_NOFILE 0 keeps Go from looking for a processor quota
 	LateTimers                // launcher/keeper.c: timer slack keeps Go's monitor from interrupting the one processor
-	OneArena                  // launcher/keeper.c: Go's threads map no malloc(3) arena each
 	SideBySide                // plan/mode.go: init and the payload's process make the jail at the same time
 	DetachMounts              // plan/detach.go: the kernel takes the jail's mounts apart after the run
 )
 
 var names = [...]string{"fork early", "spawn ahead", "list ahead", "net ahead", "one processor", "no quota",
-	"late timers",
-	"one arena", "side by side", "detach mounts"}
+	"late timers", "side by side", "detach mounts"}
 
 // All returns the tricks in order.
 func All() []Trick {

@@ -24,7 +24,7 @@ func TestTricks(t *testing.T) {
 			t.Errorf("trick %d is %s in C; want %s", i, name, want)
 		}
 	}
-	if len(c) != int(OneArena)+1 {
+	if len(c) != int(LateTimers)+1 {
 		t.Errorf("C knows %d tricks", len(c))
 	}
 	for _, trick := range All() {

@@ -21,10 +21,10 @@ var restore sync.Once
 // (keeper.c): sched_setaffinity(2). A thread inherits the processors of its creator, so restoreAffinity reads the list
 // of threads again until all have been changed.
 func restoreAffinity() {
-	if C.brig_pinned == 0 {
+	all := (*unix.CPUSet)(unsafe.Pointer(&C.brig_processors))
+	if all.Count() == 0 {
 		return
 	}
-	all := (*unix.CPUSet)(unsafe.Pointer(&C.brig_processors))
 	restoreFiles()
 	done := map[int]bool{}
 	for more := true; more; {

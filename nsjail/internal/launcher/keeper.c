@@ -4,7 +4,6 @@
 //   - A binary that defines brig_launcher_command (cmd/brig) forks its launcher for that command, so that the launcher
 //     prepares while Go starts, and does what Go could do only later or more slowly.
 #include "launcher.h"
-#include <malloc.h>
 #include <net/if.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
@@ -93,21 +92,25 @@ static int begins(int argc, char **argv, const char *const *with) {
 // For a quota it would look once into the mount table and the files of its control group; as long as it may open no file,
 // it finds none, and package syscall raises that limit again before any other Go code. libc cannot read the bounds of the
 // first thread's stack in /proc/self/maps then. Go takes 0 for them, and the kernel finds an overflow.
-cpu_set_t brig_processors;
-int brig_pinned;
+cpu_set_t brig_processors; // the caller's, or empty: the calls below fail then
+static cpu_set_t one;
 
 static void pin(void) {
-	cpu_set_t one = {0};
 	struct rlimit files;
-	int cpu = sched_getcpu();
-	if (cpu < 0 || sched_getaffinity(0, sizeof brig_processors, &brig_processors) || CPU_COUNT(&brig_processors) < 2) return;
-	CPU_SET(cpu, &one);
-	brig_pinned = !sched_setaffinity(0, sizeof one, &one);
+	if (sched_setaffinity(0, sizeof one, &one)) return;
 	if (brig_trick(TRICK_NO_QUOTA) && !getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = 0;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	if (brig_trick(TRICK_LATE_TIMERS)) prctl(PR_SET_TIMERSLACK, 1000000ul); // ns: Go's monitor sleeps for 20,000 at a time
+}
+
+// leave moves the launcher off the keeper's processor, on which the kernel starts it more often than not, and then
+// permits all again: sched_setaffinity(2).
+static void leave(void) {
+	CPU_XOR(&one, &one, &brig_processors);
+	sched_setaffinity(0, sizeof one, &one);
+	sched_setaffinity(0, sizeof brig_processors, &brig_processors);
 }
 
 static int put(const char *file, const char *format, unsigned id) {
@@ -154,9 +157,13 @@ static void fork_launcher(int argc, char **argv, char **envp) {
 	struct clone_args ca = {.exit_signal = SIGCHLD};
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then executes a launcher
 	if (!grouped && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
-	long pid = -1; // a standard stream that the caller has closed must not become our socket
-	if (sv[0] > 2 && (grouped || av[0] > 2)) pid = syscall(SYS_clone3, &ca, sizeof ca);
+	sched_getaffinity(0, sizeof brig_processors, &brig_processors);
+	if (CPU_COUNT(&brig_processors) > 1 && brig_trick(TRICK_ONE_PROCESSOR)) CPU_SET(sched_getcpu(), &one);
+	else CPU_ZERO(&brig_processors);
+	// a standard stream that the caller has closed must not become our socket
+	long pid = sv[0] > 2 && (grouped || av[0] > 2) ? syscall(SYS_clone3, &ca, sizeof ca) : -1;
 	if (pid == 0) {
+		leave();
 		close(sv[0]);
 		close(av[0]);
 		syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
@@ -172,8 +179,7 @@ static void fork_launcher(int argc, char **argv, char **envp) {
 		return;
 	}
 	brig_early = (struct early){sv[0], av[0], (int)pid};
-	if (brig_trick(TRICK_ONE_ARENA)) mallopt(M_ARENA_MAX, 1); // each of Go's threads would map an arena for the few bytes that it frees at its start
-	if (brig_trick(TRICK_ONE_PROCESSOR)) pin();
+	pin();
 }
 
 // is_launcher_socket reports whether fd is one end of a socketpair(2) that the parent process has made.

@@ -137,7 +137,7 @@ static inline long brig_sys(long n, long a, long b, long c, long d, long e, long
 // The tricks of the C side that make a start shorter: internal/tricks. A linker can turn them off.
 enum trick {
 	TRICK_FORK_EARLY, TRICK_SPAWN_AHEAD, TRICK_LIST_AHEAD, TRICK_NET_AHEAD,
-	TRICK_ONE_PROCESSOR, TRICK_NO_QUOTA, TRICK_LATE_TIMERS, TRICK_ONE_ARENA,
+	TRICK_ONE_PROCESSOR, TRICK_NO_QUOTA, TRICK_LATE_TIMERS,
 };
 extern const char brig_tricks_off[] __attribute__((weak)); // its address is a mask
 #define brig_trick(t) (!((uintptr_t)brig_tricks_off >> (t) & 1))
@@ -158,7 +158,6 @@ __attribute__((noreturn)) void brig_init(long payload, int report, int listener,
 // keeper.c
 unsigned char *brig_ahead_program(size_t *size); // the beginning of the default jail's list, or 0
 extern struct early brig_early;
-extern cpu_set_t brig_processors; // the caller's, if
-extern int brig_pinned;           // the process was put on one of them
+extern cpu_set_t brig_processors; // the caller's, if the keeper was put on one of them
 int brig_catch_signals(void);      // a pipe with a byte for each signal, or -1
 #endif
