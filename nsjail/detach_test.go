@@ -1,15 +1,24 @@
 package nsjail
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"brig/nsjail/internal/spec"
 )
 
-// Mounts that the kernel still dismantles when a run has returned must be brig's own, not mounts of the caller's files,
-// which the caller may want to unmount then.
+// Mounts that the kernel still dismantles when a run has returned must show nothing that the caller may want to unmount
+// then.
 func TestOnlyOwnMountsAreLeftBehind(t *testing.T) {
 	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("/dev", link); err != nil { // has mounts below it everywhere
+		t.Fatal(err)
+	}
+	bind := func(source string) spec.Spec {
+		return spec.Spec{Mounts: []spec.Mount{{Type: spec.MountBind, Source: source, Target: "/input"}}}
+	}
 	for name, tt := range map[string]struct {
 		spec spec.Spec
 		want bool
@@ -17,7 +26,11 @@ func TestOnlyOwnMountsAreLeftBehind(t *testing.T) {
 		"default": {spec.Spec{}, true},
 		"tmpfs":   {spec.Spec{Mounts: []spec.Mount{{Type: spec.MountTmpfs, Target: "/work"}}}, true},
 		"file":    {spec.Spec{Mounts: []spec.Mount{{Type: spec.MountFile, Source: "/etc/passwd", Target: "/x"}}}, true},
-		"bind":    {spec.Spec{Mounts: []spec.Mount{{Type: spec.MountBind, Source: dir, Target: "/input"}}}, false},
+		"root":    {bind("/etc/default"), true},
+		"memory":  {bind("/dev/shm"), true},
+		"other":   {bind("/proc/tty"), false},
+		"below":   {bind("/"), false},
+		"link":    {bind(link), false},
 		"image":   {spec.Spec{Rootfs: spec.Rootfs{Path: dir}}, false},
 		"no init": {spec.Spec{NoInit: true}, false},
 	} {

@@ -80,9 +80,9 @@ func sampledTime(pid int) time.Duration {
 
 // Wait waits until all processes of the jail have ended and all of its output has been copied. If a Runner's jail has
 // neither a bind nor a control group, the kernel may still be dismantling its namespaces when Wait returns; Close waits
-// for that. With ForkedRunner the kernel may still be dismantling the mounts, and nothing waits for them. If processes
-// do not end within ten seconds of SIGKILL, Wait returns an *Error that names them and a Result with StatusError;
-// everything else is released.
+// for that. With ForkedRunner the kernel may still be dismantling the mounts, and nothing waits for them, unless they
+// show files that the caller may want to unmount. If processes do not end within ten seconds of SIGKILL, Wait returns
+// an *Error that names them and a Result with StatusError; everything else is released.
 func (c *Cmd) Wait() (*Result, error) {
 	if c.pidfd == nil || c.result != nil {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")

@@ -102,6 +102,8 @@ type Source struct {
 	UID      int    `json:"uid"`
 	GID      int    `json:"gid"`
 	Mode     uint32 `json:"mode,omitempty"` // inode(7)
+	// Stays means that nobody waits to unmount what the source shows: it is in the root file system or a tmpfs alone.
+	Stays bool `json:"stays,omitempty"`
 	// NoOverlay and NoIDMap say why the mechanism does not work there; "" if it does.
 	NoOverlay string `json:"no_overlay,omitempty"`
 	NoIDMap   string `json:"no_idmap,omitempty"`

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -79,20 +80,20 @@ func (h *Host) open(key, path string) (*Source, error) {
 	}
 	src := &Source{Path: abs, Fd: fd}
 	h.Sources[key] = src
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	var st, root unix.Stat_t
+	if err := errors.Join(unix.Fstat(fd, &st), unix.Stat("/", &root)); err != nil {
 		return nil, sourceError(key, path, err, "check the file system")
 	}
 	src.Dev, src.Ino, src.UID, src.GID = uint64(st.Dev), st.Ino, int(st.Uid), int(st.Gid)
 	src.Mode = st.Mode
+	src.Stays = h.stays(src, root.Dev)
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
 		src.Dir = true
 		if src.NoOverlay = h.noOverlay(abs); strings.ContainsAny(abs, "\n") {
 			src.NoOverlay = "its name has a newline"
 		}
-		var root unix.Stat_t
-		src.Root = src.NoOverlay != "" && unix.Stat("/", &root) == nil && root.Dev == st.Dev && root.Ino == st.Ino
+		src.Root = root.Dev == st.Dev && root.Ino == st.Ino
 	case unix.S_IFREG:
 		src.NoOverlay = "it is a file of more than " + spec.Bytes(MaxBoundCopy).String()
 	case unix.S_IFSOCK:
@@ -103,6 +104,20 @@ func (h *Host) open(key, path string) (*Source, error) {
 			"share a directory or a file")
 	}
 	return src, nil
+}
+
+// stays reports whether a source is in the root file system or in a tmpfs, and has no mount point below it. To unmount
+// a tmpfs frees no device and writes no data, so nobody notices when its files go a moment later.
+func (h *Host) stays(src *Source, root uint64) bool {
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(src.Fd, &fs); err != nil || src.Dev != root && fs.Type != unix.TMPFS_MAGIC {
+		return false
+	}
+	path, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(src.Fd))
+	if err != nil || strings.ContainsAny(path, " \t\n\\") { // the mount table has escapes for these
+		return false
+	}
+	return !bytes.Contains(h.mounts, []byte(" "+strings.TrimSuffix(path, "/")+"/"))
 }
 
 // maxBoundCopy bounds the file behind a read-only bind that is shown as a copy, and maxBoundCopies all of them: locks,
@@ -144,7 +159,7 @@ func (h *Host) copyFile(key, path string) error {
 	case err != nil:
 		return sourceError(key, path, err, "name a readable file")
 	}
-	h.Sources[key] = &Source{Path: path, Content: string(b), Fd: -1}
+	h.Sources[key] = &Source{Path: path, Content: string(b), Fd: -1, Stays: true}
 	return nil
 }
 

@@ -1,27 +1,26 @@
 package plan
 
 import (
-	"slices"
-
 	"brig/internal/program"
 	"brig/internal/tricks"
 	"brig/nsjail/internal/host"
-	"brig/nsjail/internal/spec"
 
 	"golang.org/x/sys/unix"
 )
 
-// canDetachMounts reports whether Wait may return before the mounts are gone: if none shows files of the caller.
+// canDetachMounts reports whether Wait may return before the mounts are gone: if none shows files that the caller may
+// want to unmount then.
 func (r *resolver) canDetachMounts() bool {
 	s := r.Spec
-	return r.Mode.Forked && tricks.DetachMounts.On() && !s.NoInit && s.Rootfs.Path == "" && r.Host.Missing["proc"] == "" &&
-		!slices.ContainsFunc(s.Mounts, func(m spec.Mount) bool {
-			switch m.Type {
-			case spec.MountTmpfs, spec.MountDir, spec.MountSymlink, spec.MountFile, spec.MountData:
-				return false
-			}
-			return true
-		})
+	if !r.Mode.Forked || !tricks.DetachMounts.On() || s.NoInit || s.Rootfs.Path != "" || r.Host.Missing["proc"] != "" {
+		return false
+	}
+	for _, src := range r.Host.Sources {
+		if !src.Stays && !src.Copied {
+			return false
+		}
+	}
+	return true
 }
 
 // detachMounts makes a kernel thread dismantle the jail's mounts after the run. Otherwise the last process of the mount
