@@ -41,6 +41,9 @@ type Cmd struct {
 	// with NetEgress, and for each connection to a published port. Each Write is one line.
 	NetworkLog io.Writer
 
+	// Handover, if set, lets a parked payload run the command: see Runner.PrestartRunning.
+	Handover *Handover
+
 	wantDigest bool
 	digest     string // of the programs of this run, if wantDigest is set
 	ended      func() // see Job.Ended
@@ -50,7 +53,9 @@ type Cmd struct {
 	ownsRunner bool // the runner belongs to this Cmd
 	ctx        context.Context
 	started    bool
-	jail       // zero before Start
+	parked     bool // its payload waits for another Cmd: Runner.PrestartRunning
+	taken      bool // its payload was parked
+	jail            // zero before Start
 	plan       *plan.Plan
 	streams    run.Streams
 	closers    []io.Closer // other files to close at the end
@@ -154,7 +159,7 @@ func (c *Cmd) Plan() *plan.Plan {
 	if c.plan == nil || c.plan.Jail != nil {
 		return c.plan
 	}
-	p, err := c.from.prefix.Resolve(&c.Spec, c.plan.Host)
+	p, err := c.from.prefix.Resolve(c.plan.Spec, c.plan.Host)
 	if err != nil { // impossible: the same suffix has been planned before
 		return nil
 	}

@@ -19,6 +19,7 @@
 //	control group   the cgroup of one jail, made only if a limit needs it
 //	prepared root   a root file system in which a Runner's launcher waits, ready to be copied into jails
 //	parked jail     a jail of a Runner that is made already and waits for its command
+//	parked payload  a payload of a Runner that is started already and waits for what it is to do: the handover
 //
 // # Flow
 //

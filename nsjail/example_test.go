@@ -185,3 +185,26 @@ func ExampleExecError() {
 	fmt.Println(errors.Is(err, nsjail.ErrNotFound))
 	// Output: true
 }
+
+// A payload can be started before it is known what it is to do: here a shell that performs the line that it reads.
+func ExampleRunner_PrestartRunning() {
+	runner, err := nsjail.NewRunner()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer runner.Close()
+	parked := nsjail.Spec{Args: []string{"sh", "-c", `printf '\006'; read line; eval "$line"`}}
+	if err := runner.PrestartRunning(parked, 1); err != nil {
+		log.Fatal(err)
+	}
+	cmd := runner.Command("sh", "-c", "echo hello") // what runs if no payload waits
+	cmd.Handover = &nsjail.Handover{Args: parked.Args, Data: []byte("echo hello\n")}
+	out, result, err := cmd.Output()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s%v\n", out, result.Warm)
+	// Output:
+	// hello
+	// true
+}

@@ -19,7 +19,7 @@ import (
 )
 
 // pass makes the mounts that are passed with the prefix or the suffix of a program.
-func (r *Runner) pass(p *plan.Plan, j *jail, h *handover, prefix bool) (err error) {
+func (r *Runner) pass(p *plan.Plan, j *jail, h *passedFDs, prefix bool) (err error) {
 	for _, m := range p.Passed {
 		if m.InPrefix != prefix && p.Prefix != nil {
 			continue

@@ -44,13 +44,13 @@ func (c *Cmd) enforced() map[string]string {
 	return e
 }
 
-// handover holds the descriptors that are sent to a jail, indexed by slot. The keeper closes them after sending.
-type handover struct {
+// passedFDs are the descriptors that are sent to a jail, indexed by slot. The keeper closes them after sending.
+type passedFDs struct {
 	from program.Slot
 	fds  []int
 }
 
-func (h *handover) put(at program.Slot, fds ...int) {
+func (h *passedFDs) put(at program.Slot, fds ...int) {
 	for i, fd := range fds {
 		n := int(at-h.from) + i
 		for len(h.fds) <= n {
@@ -60,7 +60,7 @@ func (h *handover) put(at program.Slot, fds ...int) {
 	}
 }
 
-func (h *handover) close() {
+func (h *passedFDs) close() {
 	for _, fd := range h.fds {
 		if fd >= 0 {
 			unix.Close(fd)
@@ -71,7 +71,7 @@ func (h *handover) close() {
 // spawn creates the jail's first process, which performs the prefix of j.from or, if that is nil, the whole program of
 // cold. meanwhile, if not nil, runs while the launcher works. On error, spawn releases everything that it has created.
 func (r *Runner) spawn(j *jail, p *plan.Plan, cold *Cmd, meanwhile func()) (err error) {
-	h := &handover{from: launcher.SlotReport}
+	h := &passedFDs{from: launcher.SlotReport}
 	defer h.close()
 	defer func() {
 		if err != nil {
@@ -119,7 +119,7 @@ func (r *Runner) spawn(j *jail, p *plan.Plan, cold *Cmd, meanwhile func()) (err 
 }
 
 // fill adds the descriptors beside those of the report socket and the control group.
-func (r *Runner) fill(j *jail, p *plan.Plan, cold *Cmd, h *handover) error {
+func (r *Runner) fill(j *jail, p *plan.Plan, cold *Cmd, h *passedFDs) error {
 	if cold != nil {
 		streams, err := cold.openStreams()
 		h.put(p.Stdio, streams...)
@@ -187,7 +187,7 @@ type descriptor int
 func (d descriptor) Close() error { return unix.Close(int(d)) }
 
 // fillCycle adds the two sockets that detachMounts needs, and keeps a duplicate of each until the jail ends.
-func (c *Cmd) fillCycle(h *handover) error {
+func (c *Cmd) fillCycle(h *passedFDs) error {
 	if c.plan.Cycle == 0 {
 		return nil
 	}

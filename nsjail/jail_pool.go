@@ -31,18 +31,8 @@ const (
 // returns a later error of its set-up. A second call for such a Spec changes n; 0 ends the pool. A parked jail holds
 // two descriptors, two processes and, if its limits need one, a control group.
 func (r *Runner) Prestart(s spec.Spec, n int) error {
-	if problems := s.Check(); len(problems) > 0 {
-		return problems[0].AsError()
-	}
-	if n < 0 {
-		return spec.CallerError("prestart", "a negative number of jails", "give how many to keep ready")
-	}
-	if r.tree == nil || !preparable(&s) {
-		why := "the host's network is not in a prepared tree"
-		if r.tree == nil {
-			why = r.why
-		}
-		return spec.HostError("prestart", why, "run without Prestart, which takes longer for each jail")
+	if err := r.mayPrestart(&s, n); err != nil {
+		return err
 	}
 	if err := r.start(); err != nil {
 		return err
@@ -61,6 +51,24 @@ func (r *Runner) Prestart(s spec.Spec, n int) error {
 		}
 	}
 	return y.DropAll(y.Resize(n, true))
+}
+
+// mayPrestart returns an error if jails of a Spec cannot be made in advance.
+func (r *Runner) mayPrestart(s *spec.Spec, n int) error {
+	if problems := s.Check(); len(problems) > 0 {
+		return problems[0].AsError()
+	}
+	if n < 0 {
+		return spec.CallerError("prestart", "a negative number of jails", "give how many to keep ready")
+	}
+	if r.tree != nil && preparable(s) {
+		return nil
+	}
+	why := "the host's network is not in a prepared tree"
+	if r.tree == nil {
+		why = r.why
+	}
+	return spec.HostError("prestart", why, "run without Prestart, which takes longer for each jail")
 }
 
 // pool returns the pool for a Spec, and creates it if necessary. The pool no longer counts as automatic.

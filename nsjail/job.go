@@ -24,6 +24,7 @@ type Job struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	NetworkLog     io.Writer
+	Handover       *Handover // see Cmd.Handover
 	// Started, if set, is called when the payload runs.
 	Started func(*Cmd)
 	// Ended, if set, is called when all processes of a started jail have ended, before its remaining output is read.
@@ -87,7 +88,7 @@ func (r *Runner) Execute(ctx context.Context, j *Job) (*Result, error) {
 	}
 	c := r.CommandSpec(ctx, j.Spec)
 	c.Stdin, c.Stdout, c.Stderr, c.NetworkLog = j.Stdin, j.Stdout, j.Stderr, j.NetworkLog
-	c.wantDigest, c.ended = j.WantPlanDigest, j.Ended
+	c.wantDigest, c.ended, c.Handover = j.WantPlanDigest, j.Ended, j.Handover
 	err := c.Start()
 	if j.PlanDigest = c.digest; err != nil {
 		return nil, err

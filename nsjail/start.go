@@ -56,8 +56,14 @@ func (c *Cmd) Start() (err error) {
 	return err
 }
 
-// begin starts the jail in the prepared root if the Runner and the Spec allow it, and otherwise from the host's root.
+// begin takes a parked payload if there is one. Otherwise it starts the jail in the prepared root if the Runner and the
+// Spec allow it, or from the host's root.
 func (c *Cmd) begin() (err error) {
+	if c.Handover != nil {
+		if taken, err := c.takePayload(); taken {
+			return err
+		}
+	}
 	c.Spec.Egress = c.Spec.Egress.Clone() // the caller may change its own
 	if c.network, err = openNetwork(&c.Spec, c.NetworkLog); err != nil {
 		return err
@@ -115,7 +121,7 @@ func (c *Cmd) startCold() (err error) {
 // set-up fails is killed, and its resources are released.
 func (c *Cmd) follow() error {
 	err := c.runner.register(c)
-	if err == nil {
+	if err == nil && !c.parked {
 		err = c.watchOOM()
 	}
 	if err == nil {
@@ -124,6 +130,11 @@ func (c *Cmd) follow() error {
 	if err == nil {
 		return nil
 	}
+	return c.undo(err)
+}
+
+// undo kills the jail and releases everything.
+func (c *Cmd) undo(err error) error {
 	c.kill()
 	_, _, werr := c.waitPid(endWait)
 	c.unwatch()
@@ -146,9 +157,11 @@ func (r *Runner) forget(c *Cmd) {
 	delete(r.jails, c)
 }
 
-// confirm waits for the first report: a failed operation, or the payload's start.
+// confirm waits for the first report: a failed operation, or the payload's start. A parked payload has no clocks.
 func (c *Cmd) confirm() error {
-	c.startWatch()
+	if !c.parked {
+		c.startWatch()
+	}
 	rep, fds, err := c.receive()
 	for len(fds) > 0 { // they come before the first report
 		if err := c.receiveDescriptors(fds); err != nil {
@@ -158,10 +171,9 @@ func (c *Cmd) confirm() error {
 	}
 	switch {
 	case err == nil && rep.Type == launcher.ReportExec, errors.Is(err, errNoReport) && c.Spec.NoInit:
-		c.mark(5)
-		c.state.running.Store(true)
-		c.watchPayload()
-		c.streams.Start(c.pidfd)
+		if !c.parked {
+			c.runs()
+		}
 		if c.from != nil { // free the program of a running jail; Plan encodes it again
 			p := *c.plan
 			p.Jail = nil
@@ -174,6 +186,14 @@ func (c *Cmd) confirm() error {
 		return &spec.Error{Fault: spec.FaultBrig, Op: "report", Detail: "out of order"}
 	}
 	return c.interrupted()
+}
+
+// runs begins what follows the payload's start.
+func (c *Cmd) runs() {
+	c.mark(5)
+	c.state.running.Store(true)
+	c.watchPayload()
+	c.streams.Start(c.pidfd)
 }
 
 // receiveDescriptors handles descriptors from the jail: first the sockets of its network, if any, then its terminal.

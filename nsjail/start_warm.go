@@ -19,7 +19,7 @@ var errStale = errors.New("the sources of the jail's prefix were replaced")
 type warmStart struct {
 	cmd  *Cmd
 	host *host.Host
-	fds  handover
+	fds  passedFDs
 	sent bool
 }
 
@@ -69,7 +69,7 @@ func (w *warmStart) jail() (*jail, error) {
 		}
 	}
 	j, err := r.park(s, k, w.meanwhile)
-	if err == nil {
+	if err == nil && !w.cmd.parked {
 		r.growPool(j.from)
 	}
 	return j, err
@@ -146,7 +146,7 @@ func (w *warmStart) send(j *jail) error {
 
 func (w *warmStart) close() {
 	w.fds.close()
-	w.fds = handover{}
+	w.fds = passedFDs{}
 	if w.host != nil {
 		_ = w.host.Close() // the descriptors were open for reading metadata only
 		w.host = nil

@@ -87,7 +87,7 @@ func (c *Cmd) Wait() (*Result, error) {
 	if c.pidfd == nil || c.result != nil {
 		return nil, errors.New("nsjail: Wait before a successful Start, or twice")
 	}
-	c.result = &Result{Enforced: c.enforced(), Notes: c.plan.Notes}
+	c.result = &Result{Enforced: c.enforced(), Notes: c.plan.Notes, Warm: c.taken}
 	if !c.plan.Mode.Forked {
 		c.result.SpecDigest = c.Spec.Digest()
 	}
@@ -114,6 +114,16 @@ func readable(fd uintptr) bool {
 	p := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(p[:], 0)
 	return n > 0 || err != nil && err != unix.EINTR
+}
+
+// readableFile is readable for a file; an error counts as readable.
+func readableFile(f *os.File) bool {
+	return sys.Control(f, func(fd int) error {
+		if readable(uintptr(fd)) {
+			return os.ErrClosed
+		}
+		return nil
+	}) != nil
 }
 
 // finish does the rest of Wait after the first report has arrived.

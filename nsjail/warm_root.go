@@ -25,6 +25,7 @@ type warmRoot struct {
 	mu        sync.Mutex
 	templates []*planTemplate // the most recently used first
 	pools     []*jailPool
+	payloads  []*payloadPool
 	done      bool
 }
 
@@ -131,10 +132,13 @@ func (st *warmRoot) close() error {
 	for _, t := range st.templates {
 		t.release()
 	}
-	pools := st.pools
-	st.templates, st.pools = nil, nil
+	pools, payloads := st.pools, st.payloads
+	st.templates, st.pools, st.payloads = nil, nil, nil
 	st.mu.Unlock()
 	var errs []error
+	for _, y := range payloads { // before the jails that they are made of
+		errs = append(errs, y.Close())
+	}
 	for _, y := range pools {
 		errs = append(errs, y.Close())
 	}

@@ -1,0 +1,107 @@
+package run
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"brig/internal/sys"
+	"brig/internal/words"
+
+	"golang.org/x/sys/unix"
+)
+
+// Ready is the byte by which a parked payload says on its standard output that it is ready: ACK, ascii(7).
+const Ready = 6
+
+// mostDropped bounds the messages that AwaitReady reads: a pipe holds 64 KiB (pipe(7)).
+const mostDropped = 64 << 10
+
+// AwaitReady waits until a payload says that it is ready. All its streams must be pipes, and Start must not have been
+// called. What the payload has written to stderr until then is dropped. If it ends, writes anything else or takes
+// longer than most, the error has its last line of stderr.
+func (s *Streams) AwaitReady(most time.Duration) error {
+	var b [1]byte
+	err := s.out[0].src.SetReadDeadline(time.Now().Add(most))
+	if err == nil {
+		_, err = s.out[0].src.Read(b[:])
+	}
+	messages, merr := s.messages()
+	switch {
+	case errors.Is(err, io.EOF):
+		err = errors.New("it has ended")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		err = fmt.Errorf("it is not ready after %s", most)
+	case err == nil && b[0] != Ready:
+		err = errors.New("it has written to stdout")
+	}
+	if err = errors.Join(err, merr); err == nil {
+		return s.out[0].src.SetReadDeadline(time.Time{})
+	}
+	lines := bytes.Split(bytes.TrimSpace(messages), []byte("\n"))
+	if last := lines[len(lines)-1]; len(last) > 0 {
+		err = fmt.Errorf("%w: %s", err, words.Clip(words.Printable(string(last)), 300))
+	}
+	return err
+}
+
+// messages returns what stderr holds at present.
+func (s *Streams) messages() (text []byte, err error) {
+	buf := make([]byte, mostDropped)
+	err = sys.Control(s.out[1].src, func(fd int) error {
+		for len(text) < mostDropped {
+			n, err := unix.Read(fd, buf[len(text):])
+			if n <= 0 {
+				return err
+			}
+			text = buf[:len(text)+n]
+		}
+		return nil
+	})
+	if err == unix.EAGAIN {
+		err = nil
+	}
+	return text, err
+}
+
+// Silent reports whether the payload of a parked jail has written nothing and has all of its streams open: poll(2).
+func (s *Streams) Silent() bool {
+	for _, f := range []*os.File{s.copyIn, s.out[0].src, s.out[1].src} {
+		p := []unix.PollFd{{Events: unix.POLLIN}} // at the writing end of a pipe only an error is reported
+		err := sys.Control(f, func(fd int) error {
+			p[0].Fd = int32(fd)
+			_, err := unix.Poll(p, 0)
+			return err
+		})
+		if err != nil || p[0].Revents != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// CanTake reports whether the payload would have the same streams without a parked jail: pipes that the keeper copies.
+func (s *Streams) CanTake() bool {
+	for _, stream := range []any{s.In, s.Out[0], s.Out[1]} {
+		if _, file := stream.(*os.File); file {
+			return false
+		}
+	}
+	return !s.TTY && !sameWriter(s.Out[0], s.Out[1])
+}
+
+// Take takes the streams of a parked jail over, instead of Open. Start writes first to stdin, before In.
+func (s *Streams) Take(parked *Streams, first []byte) {
+	s.copyIn, s.closers = parked.copyIn, parked.closers
+	in := []io.Reader{bytes.NewReader(first)}
+	if s.In != nil {
+		in = append(in, s.In)
+	}
+	s.In = io.MultiReader(in...)
+	for i, o := range parked.out {
+		s.out[i] = s.capture(o.src, s.Out[i])
+	}
+}
