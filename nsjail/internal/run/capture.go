@@ -26,13 +26,22 @@ type capture struct {
 	err            error
 }
 
-// copy reads to the end of the stream even if the writer fails, because the payload would block otherwise.
+// firstRead is PIPE_BUF of pipe(7), so that no smaller write is cut. A pipe holds fullRead.
+const (
+	firstRead = 4 << 10
+	fullRead  = 64 << 10
+)
+
+// copy reads to the end of the stream even if the writer fails, because the payload would block otherwise. Most streams
+// are short, so the buffer is small until a read fills it.
 func (c *capture) copy() {
-	buf := make([]byte, 64<<10)
+	buf := make([]byte, firstRead)
 	n, err := 0, error(nil)
 	for err == nil {
 		n, err = c.src.Read(buf)
-		c.pass(buf[:n])
+		if c.pass(buf[:n]); n == len(buf) && n < fullRead {
+			buf = make([]byte, fullRead)
+		}
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = c.drain(buf)

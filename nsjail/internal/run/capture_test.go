@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -124,5 +125,36 @@ func TestOutputLimitSmallWrites(t *testing.T) {
 				t.Errorf("limit %d of %d bytes: %q, want %q; %d dropped", limit, total, out.String(), want, c.dropped())
 			}
 		}
+	}
+}
+
+// A stream is copied whole through the buffer that grows, and a short one does not pay for a long one.
+func TestCaptureReadsThroughAGrowingBuffer(t *testing.T) {
+	copied := func(size int) (got bytes.Buffer) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		go func() {
+			_, _ = w.Write(bytes.Repeat([]byte("x"), size))
+			w.Close()
+		}()
+		(&capture{src: r, dst: &got}).copy()
+		return got
+	}
+	for _, size := range []int{0, 1, firstRead, firstRead + 1, 2 * firstRead, 5*fullRead + 1} {
+		if got := copied(size); got.Len() != size {
+			t.Errorf("%d bytes of %d", got.Len(), size)
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 10 {
+		copied(5)
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / 10; each > 16<<10 {
+		t.Errorf("a copy of 5 bytes allocates %d", each)
 	}
 }
