@@ -44,7 +44,7 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"--quik"}, "-quik; --help"},
 		{[]string{"--rounds", "-1"}, "--rounds -1"},
 		{[]string{"--rounds", "x"}, `"x"`},
-		{[]string{"--only", "strat"}, `--only "strat": there is no such measurement; there are start, `},
+		{[]string{"--only", "strat"}, `--only "strat": there is no such measurement; there are job, `},
 		{[]string{"--only", ""}, `--only ""`},
 		{[]string{"start"}, `unexpected argument "start"`},
 		{[]string{"--brig", "/nonexistent"}, "--brig /nonexistent"},
@@ -69,7 +69,7 @@ func TestUsage(t *testing.T) {
 // --tools leaves out other tools, and never those that the rest is compared with.
 func TestWants(t *testing.T) {
 	o := options{tools: []string{"bubble", ""}}
-	for tool, want := range map[string]bool{"no jail": true, "brig run": true, "direct loopback": true, "bubblewrap, fewer mounts": true, "runc": false} {
+	for tool, want := range map[string]bool{"no jail": true, "brig run": true, "direct loopback": true, "bubblewrap, no filter": true, "runc": false} {
 		if o.wants(tool) != want || !new(options).wants(tool) {
 			t.Errorf("%s: %v", tool, !want)
 		}

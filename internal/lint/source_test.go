@@ -26,7 +26,8 @@ const (
 )
 
 // binaries are the files that may hold other than text.
-var binaries = []string{"seccomp/default_amd64.bpf", "seccomp/guard_amd64.bpf", "seccomp/guard_files_amd64.bpf"}
+var binaries = []string{"seccomp/default_amd64.bpf", "seccomp/guard_amd64.bpf", "seccomp/guard_files_amd64.bpf",
+	"cmd/brig-bench/internal/peers/docker_amd64.bpf"}
 
 // source is a Go file that is not a test.
 type source struct {

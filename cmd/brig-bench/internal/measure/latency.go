@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"brig/cmd/brig-bench/internal/peers"
@@ -21,7 +22,7 @@ func starts() []Dimension {
 	of := func(id, title, question string, limited bool, plan func(*Env) Plan) Dimension {
 		return Dimension{result.Table{ID: id, Title: title, Question: question, Unit: "ms"},
 			func(ctx context.Context, e *Env, t *result.Table) error {
-				return startToExit(ctx, e, t, plan(e), limited)
+				return startToExit(ctx, e, t, plan(e), peers.Job{Args: []string{"/bin/true"}, Limited: limited})
 			}}
 	}
 	return []Dimension{
@@ -40,13 +41,17 @@ func starts() []Dimension {
 	}
 }
 
-// startToExit times /bin/true in the jail of each tool that takes the limits.
-func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, limited bool) (err error) {
+// startToExit times a job in the jail of each tool. Those without limits take part all the same, and a note names them.
+func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, job peers.Job) (err error) {
 	var all []Contender
 	p.Words, p.Base = stats.Time, BaseTool
-	readies, closeAll := e.prepare(t, peers.Job{Args: []string{"/bin/true"}, Limited: limited})
+	readies, closeAll := e.prepare(t, job)
 	defer func() { err = errors.Join(err, closeAll()) }()
+	without := "without limits, which they have not: "
 	for _, r := range readies {
+		if job.Limited && !r.Tool.Limits {
+			without += r.Tool.Info.Name + "; "
+		}
 		if e.Quick && r.Tool.Slow && p.Idle > 0 {
 			continue
 		}
@@ -56,14 +61,17 @@ func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, limited b
 			return float64(time.Since(start).Microseconds()) / 1e3, err
 		}})
 	}
+	if job.Limited {
+		t.Notes = append(t.Notes, strings.TrimSuffix(without, "; "))
+	}
 	_, err = e.compare(ctx, t, p, all)
 	return err
 }
 
-// prepare makes a job ready with each tool that takes its limits and binds. One that refuses has a row with the reason.
+// prepare makes a job ready with each tool that takes its binds. One that refuses has a row with the reason.
 func (e *Env) prepare(t *result.Table, j peers.Job) (all []*peers.Ready, closeAll func() error) {
 	for _, tool := range e.Tools {
-		if j.Limited && !tool.Limits || j.Show != "" && !tool.Binds {
+		if (j.Show != "" || j.Dir != "") && !tool.Binds || j.Show != "" && tool.Box {
 			continue
 		}
 		e.Progress(tool.Info.Name + ": preparing")

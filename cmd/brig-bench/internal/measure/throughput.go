@@ -30,7 +30,7 @@ func runThroughput(ctx context.Context, e *Env, t *result.Table) (err error) {
 	for _, n := range clients {
 		var all []Contender
 		for _, r := range readies {
-			if e.Quick && r.Tool.Slow {
+			if e.Quick && r.Tool.Slow || r.Tool.Box {
 				continue
 			}
 			all = append(all, Contender{r.Tool.Info.Name, func(ctx context.Context) (float64, error) {

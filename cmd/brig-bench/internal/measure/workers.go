@@ -19,7 +19,7 @@ func workers() []Dimension {
 	return []Dimension{
 		{result.Table{ID: "mounts", Title: "Start under a large mount table", Unit: "ms", X: "extra mounts",
 			Question: "How long does a jail take when the caller's mount table has many other mounts?",
-			Notes: []string{"bars: at 1000 mounts, brig run at most 2.0 of itself at 0, a prestarted Runner at most 1.1",
+			Notes: []string{"bars: at 1000 mounts, brig run at most 2.0 of itself at 0, a Runner with a pool at most 1.1",
 				"the mounts are in mount namespaces of the benchmark's own processes, not in the host's"}}, runMounts},
 		{result.Table{ID: "heap", Title: "Start under a large heap", Unit: "ms", X: "MiB of live heap",
 			Question: "How long does a jail take when the process that starts it has a large heap?",
@@ -32,7 +32,7 @@ func runMounts(ctx context.Context, e *Env, t *result.Table) error {
 	if e.Quick {
 		counts = []int{0, 1000}
 	}
-	names := e.present(func(tool *peers.Tool) bool { return !tool.Daemon && !(e.Quick && tool.Slow) })
+	names := e.present(func(tool *peers.Tool) bool { return !tool.Daemon && !tool.Box && !(e.Quick && tool.Slow) })
 	plan := Plan{Rounds: e.count(60, 10), Warm: 2, Budget: e.budget(60, 3)}
 	// without extra mounts there is one all the same, so that the workers differ in nothing else
 	return acrossWorkers(ctx, e, t, names, counts, plan, func(n int) load.Config { return load.Config{Mounts: max(1, n)} })
@@ -56,7 +56,7 @@ func runHeap(ctx context.Context, e *Env, t *result.Table) error {
 		}
 	}
 	names := e.present(func(tool *peers.Tool) bool {
-		return slices.Contains([]string{peers.Bare, "brig Runner", "brig Runner, prestarted"}, tool.Info.Name)
+		return slices.Contains([]string{peers.Bare, "brig Runner", "brig Runner, pool"}, tool.Info.Name)
 	})
 	plan := Plan{Rounds: e.count(60, 15), Warm: 2, Budget: e.budget(40, 2)}
 	return acrossWorkers(ctx, e, t, append(names, load.Namespaces), sizes, plan,

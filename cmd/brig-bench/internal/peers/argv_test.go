@@ -24,7 +24,7 @@ func invented(root bool) *Host {
 // jobs are a plain one and one that asks for everything.
 var (
 	plain = Job{Args: []string{"/bin/true"}}
-	full  = Job{Args: []string{"/bin/cat", "-"}, Limited: true, Show: "/host/program"}
+	full  = Job{Args: []string{"/bin/cat", "-"}, Limited: true, Show: "/host/program", Dir: "/host/job"}
 )
 
 // line expands a command line for a job on the invented host, with invented files.
@@ -64,6 +64,15 @@ func TestCommandLines(t *testing.T) {
 		}
 	}
 	golden(t, "lines.txt", all.String())
+}
+
+// A bare process finds by their paths on the host what a jail is shown, and nothing else.
+func TestOutside(t *testing.T) {
+	j := Job{Args: []string{Target, "/input", "/work/a", "/outputs", "input"}, Show: "/host/program", Dir: "/host/job"}
+	want := []string{"/host/program", "/host/job/input", "/host/job/work/a", "/outputs", "input"}
+	if got := j.outside(); !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
 }
 
 // Values keep their blanks, and a list without elements has no words.

@@ -42,8 +42,8 @@ func expand(line string, v vars) (argv []string) {
 // vars are those that depend on the caller, the machine and the job alone.
 func (h *Host) vars(program string, j Job) vars {
 	v := vars{"link": h.tree.Links, "hidden": one(h.tree.Hidden), "hiddendir": one(h.tree.HiddenDirs),
-		"dir": one(h.tree.Dirs), "readonly": one(h.tree.ReadOnly), "tmpfs": one(scratch),
-		"disk": one(scratch[1:]), "arg": one(j.Args)}
+		"dir": one(h.tree.Dirs), "readonly": one(h.tree.ReadOnly), "tmpfs": one(j.scratch()),
+		"disk": one(j.scratch()[1:]), "usr": one(h.tree.outsideEtc()), "arg": one(j.Args)}
 	for name, value := range map[string]string{"program": program, "path": nsjail.DefaultPath, "home": nsjail.DefaultHome,
 		"name": h.name(), "tmp": h.Dir, "processes": fmt.Sprint(nsjail.DefaultProcesses)} {
 		v.set(name, value)
@@ -63,6 +63,7 @@ func (h *Host) vars(program string, j Job) vars {
 		v.set("show", j.Show)
 	}
 	v.set(map[bool]string{true: "limits", false: "nolimits"}[j.Limited], "")
+	v.set(map[bool]string{true: "job", false: "nojob"}[j.Dir != ""], j.Dir)
 	return v
 }
 

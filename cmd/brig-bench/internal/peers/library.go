@@ -2,8 +2,8 @@ package peers
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"path/filepath"
 
 	"brig/cmd/brig-bench/internal/result"
 	"brig/nsjail"
@@ -18,14 +18,12 @@ func libraries() (tools []*Tool) {
 	for _, l := range []struct {
 		name, differs string
 		options       nsjail.RunnerOptions
-		prestart      int
 	}{
 		{name: "brig Runner"},
 		{name: "brig Runner, pool", options: nsjail.RunnerOptions{Pool: ahead},
 			differs: "network namespaces are made ahead, and jails of a kind that has started before, each for one use"},
 		{name: "brig Runner, pool with reuse", options: nsjail.RunnerOptions{Pool: ahead, Reuse: true},
 			differs: "as with the pool; the network namespace of a jail that has not used it serves another one"},
-		{name: "brig Runner, prestarted", prestart: ahead, differs: "whole jails are made ahead, each for one use"},
 	} {
 		t := &Tool{Info: result.Tool{Name: l.name, Differs: []string{inProcess}}, Limits: true, Binds: true}
 		if l.differs != "" {
@@ -35,11 +33,6 @@ func libraries() (tools []*Tool) {
 			r, err := nsjail.NewRunnerWith(l.options)
 			if err != nil {
 				return nil, err
-			}
-			if l.prestart > 0 {
-				if err := r.Prestart(spec(j), l.prestart); err != nil {
-					return nil, errors.Join(err, r.Close())
-				}
 			}
 			return &Ready{Close: r.Close, Start: func(s Streams) (*Running, error) { return within(r, j, s) }}, nil
 		}
@@ -56,6 +49,13 @@ func spec(j Job) nsjail.Spec {
 	}
 	if j.Show != "" {
 		s.Mounts = []nsjail.Mount{{Type: nsjail.MountBind, Source: j.Show, Target: Target}}
+	}
+	if j.Dir != "" {
+		s.Limits.Wall = nsjail.Duration(limitWall)
+		for _, name := range jobDirs {
+			s.Mounts = append(s.Mounts, nsjail.Mount{Type: nsjail.MountBind, Source: filepath.Join(j.Dir, name),
+				Target: "/" + name, Writable: name != "input"})
+		}
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -22,13 +23,16 @@ func live(t *testing.T) []*Tool {
 		}
 	})
 	return slices.DeleteFunc(All(h), func(tool *Tool) bool {
-		return tool.Info.Absent != "" || !slices.Contains([]string{"brig Runner", "brig Runner, prestarted", "bubblewrap", "runc", "crun"}, tool.Info.Name)
+		return tool.Info.Absent != "" || !slices.Contains([]string{"brig Runner", "brig Runner, pool", "bubblewrap, no filter", "bubblewrap", "runc", "crun"}, tool.Info.Name)
 	})
 }
 
-// The jails that are compared are the same in what a jail can see of itself.
+// The jails that are compared are the same in what a jail can see of itself, but for those that say that they are less.
 func TestJailsAreTheSame(t *testing.T) {
 	for _, tool := range live(t) {
+		if strings.HasPrefix(tool.Info.Name, "bubblewrap") {
+			continue
+		}
 		t.Run(tool.Info.Name, func(t *testing.T) {
 			if tool.Look(); tool.Info.Absent != "" {
 				t.Skip(tool.Info.Absent)
@@ -45,13 +49,17 @@ func TestJailsAreTheSame(t *testing.T) {
 // Streams, binds and exit codes work alike.
 func TestJobs(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(dir+"/in", []byte("in"), 0o644); err != nil {
+	err := os.WriteFile(dir+"/in", []byte("in"), 0o644)
+	for _, name := range []string{"/input", "/work", "/output"} {
+		err = errors.Join(err, os.Mkdir(dir+name, 0o755), os.Chmod(dir+name, 0o777))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tool := range live(t) {
 		t.Run(tool.Info.Name, func(t *testing.T) {
-			ready, err := tool.Prepare(Job{Args: []string{"/bin/sh", "-c", `cat /brig-bench; cat; echo -n :$(pwd); touch /tmp/x || exit 4; test -e /etc/shadow && exit 5; touch /usr/x 2>/dev/null && exit 6; exit 0`},
-				Show: dir + "/in"})
+			ready, err := tool.Prepare(Job{Args: []string{"/bin/sh", "-c", `cat /brig-bench; cat; echo -n :$(pwd); touch /tmp/x || exit 4; test -e /etc/shadow && exit 5; touch /usr/x /input/x 2>/dev/null && exit 6; touch here /output/x`},
+				Show: dir + "/in", Dir: dir})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,8 +75,9 @@ func TestJobs(t *testing.T) {
 				}
 				t.Fatal(err)
 			}
-			if out.String() != "in+stdin:/work" {
-				t.Errorf("said %q", out.String())
+			written := errors.Join(os.Remove(dir+"/work/here"), os.Remove(dir+"/output/x"))
+			if out.String() != "in+stdin:/work" || written != nil {
+				t.Errorf("said %q, %v", out.String(), written)
 			}
 		})
 	}

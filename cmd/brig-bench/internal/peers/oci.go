@@ -1,6 +1,7 @@
 package peers
 
 import (
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,12 +65,12 @@ func config(root string, t tree, who identity, j Job) object {
 		"process": object{"terminal": false, "user": object{"uid": who.UID, "gid": who.UID}, "args": j.Args,
 			"env": []string{"PATH=" + nsjail.DefaultPath, "HOME=" + nsjail.DefaultHome}, "cwd": "/work",
 			"noNewPrivileges": true, "rlimits": bounds, "capabilities": capabilities},
-		"root": object{"path": root, "readonly": true}, "hostname": "brig", "mounts": mounts(t, j.Show), "linux": linux,
+		"root": object{"path": root, "readonly": true}, "hostname": "brig", "mounts": mounts(t, j), "linux": linux,
 	}
 }
 
 // mounts are those of brig's default jail, in order.
-func mounts(t tree, show string) (all []object) {
+func mounts(t tree, j Job) (all []object) {
 	add := func(target, kind, source, options string) {
 		all = append(all, object{"destination": target, "type": kind, "source": source,
 			"options": strings.Split(options, ",")})
@@ -80,11 +81,17 @@ func mounts(t tree, show string) (all []object) {
 	for _, name := range t.Dirs {
 		add(name, "bind", name, "rbind,ro,nosuid,nodev")
 	}
-	for _, name := range scratch {
+	for _, name := range j.scratch() {
 		add(name, "tmpfs", "tmpfs", "nosuid,nodev,mode=1777,size=256m,nr_inodes=65536")
 	}
-	if show != "" {
-		add(Target, "bind", show, "rbind,ro,nosuid,nodev")
+	if j.Show != "" {
+		add(Target, "bind", j.Show, "rbind,ro,nosuid,nodev")
+	}
+	if j.Dir != "" {
+		for _, name := range jobDirs {
+			mode := map[bool]string{true: "ro", false: "rw"}[name == "input"]
+			add("/"+name, "bind", filepath.Join(j.Dir, name), "rbind,nosuid,nodev,"+mode)
+		}
 	}
 	return all
 }
@@ -158,20 +165,18 @@ func (h *Host) rootfs() (string, error) {
 	return h.root, h.err
 }
 
-// filter is a file with brig's default filter as compiled BPF.
+// dockerBPF is Docker's default filter as libseccomp compiles it on x86-64; a test of package seccomp writes it.
+//
+//go:embed docker_amd64.bpf
+var dockerBPF []byte
+
+// filter is a file with Docker's filter as compiled BPF.
 func (h *Host) filter() (string, error) {
-	name := filepath.Join(h.Dir, "filter.bpf")
-	bpf, ok := seccomp.DefaultBPF()
-	if !ok {
-		table, err := seccomp.DefaultTable()
-		if err == nil {
-			bpf, err = table.Compile()
-		}
-		if err != nil {
-			return "", err
-		}
+	if runtime.GOARCH != "amd64" {
+		return "", errors.New("Docker's filter was compiled for x86-64 alone")
 	}
-	return name, os.WriteFile(name, bpf, 0o644)
+	name := filepath.Join(h.Dir, "filter.bpf")
+	return name, os.WriteFile(name, dockerBPF, 0o644)
 }
 
 // profile is a file with brig's default filter as Docker writes filters.

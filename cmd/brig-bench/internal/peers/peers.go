@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"brig/cmd/brig-bench/internal/result"
 	"brig/nsjail"
@@ -28,6 +29,7 @@ const (
 	limitMemory    = 64 << 20
 	limitCPUs      = 1
 	limitProcesses = 64
+	limitWall      = 30 * time.Second
 )
 
 // Target is the path at which a jail shows the file Job.Show.
@@ -36,16 +38,36 @@ const Target = "/brig-bench"
 // Job is the payload of a jail.
 type Job struct {
 	Args    []string // the command by its absolute path in the jail, which has the host's /usr
-	Limited bool     // in a control group with limits; brig makes none otherwise
+	Limited bool     // in a control group with limits, of tools that take them; brig makes none otherwise
 	Show    string   // a file of the host that the jail has at Target, read-only; "" for none
+	// Dir has directories input, work and output, which the jail has at /input, read-only, /work and /output. Such a job
+	// has a limit on the wall clock, too, where the tool has one; "" for none.
+	Dir string
 }
 
-// outside returns the job's command where nothing is bound: the shown file by its path on the host.
-func (j Job) outside() []string {
-	if j.Args[0] != Target {
-		return j.Args
+// jobDirs are the directories of Job.Dir.
+var jobDirs = []string{"input", "work", "output"}
+
+// outside returns the job's command where nothing is bound: what the jail is shown by its path on the host.
+func (j Job) outside() (args []string) {
+	for _, arg := range j.Args {
+		parts := strings.SplitN(arg, "/", 3) // "", "input", ...
+		switch {
+		case arg == Target:
+			arg = j.Show
+		case j.Dir != "" && len(parts) > 1 && parts[0] == "" && slices.Contains(jobDirs, parts[1]):
+			arg = j.Dir + arg
+		}
+		args = append(args, arg)
 	}
-	return slices.Concat([]string{j.Show}, j.Args[1:])
+	return args
+}
+
+// scratch are the writable directories of a jail that are each a tmpfs for tools that cannot share one.
+func (j Job) scratch() []string {
+	return slices.DeleteFunc(slices.Clone(scratch), func(name string) bool {
+		return j.Dir != "" && (name == "/work" || name == "/output")
+	})
 }
 
 // Streams are the payload's; nil is /dev/null.
@@ -90,7 +112,8 @@ func (r *Ready) Run() error {
 type Tool struct {
 	Info   result.Tool
 	Limits bool // takes Job.Limited
-	Binds  bool // takes Job.Show
+	Binds  bool // takes Job.Show and Job.Dir
+	Box    bool // makes one jail at a time, and does not take Job.Show
 	Daemon bool // makes its jail elsewhere than from the process that is started
 	Slow   bool // takes a tenth of a second or more for a jail
 	// Without is the same jail without the network; nil for tools that give none.
@@ -163,7 +186,7 @@ func (p peer) tool(h *Host) *Tool {
 		further = p.root
 	}
 	t := &Tool{Info: result.Tool{Name: p.name, Differs: append(p.differs[:len(p.differs):len(p.differs)], further...)},
-		Limits: p.limits, Binds: p.binds, Daemon: p.daemon, Slow: p.slow}
+		Limits: p.limits, Binds: p.binds, Box: p.box, Daemon: p.daemon, Slow: p.slow}
 	env := h.env()
 	bus := os.Getenv("XDG_RUNTIME_DIR")
 	if p.bus && !h.Root {

@@ -3,18 +3,10 @@ package peers
 import (
 	"errors"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 )
-
-func TestOutside(t *testing.T) {
-	j := Job{Args: []string{Target, "/data"}, Show: "/host/program"}
-	if got := j.outside(); !slices.Equal(got, []string{"/host/program", "/data"}) || j.Args[0] != Target {
-		t.Errorf("%q of %q", got, j.Args)
-	}
-}
 
 // A missing peer is listed with the reason, and the bare process always is.
 func TestRelaysAreAbsent(t *testing.T) {

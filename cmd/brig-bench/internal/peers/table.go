@@ -8,10 +8,11 @@ type peer struct {
 	version string // the argument that prints a version; "" for none
 
 	limits bool   // takes Job.Limited
-	binds  bool   // takes Job.Show
+	binds  bool   // takes Job.Show and Job.Dir
+	box    bool   // one jail at a time, in which directories alone can be shown
 	daemon bool   // the jail's parent is another process than the one that is started
 	slow   bool   // takes a tenth of a second or more
-	filter bool   // reads brig's filter from descriptor 3
+	filter bool   // reads Docker's filter from descriptor 3
 	bus    bool   // needs the caller's service manager
 	device string // needs this device
 
@@ -34,7 +35,13 @@ const (
 	aGroup   = "always makes a control group in each hierarchy; brig makes one for limits"
 	isRoot   = "the payload is root of its user namespace, with no capability: " +
 		"a caller without subordinate ids can map no more"
+	hostRoot = "called by root, its payload is the host's root outside its user namespace"
 )
+
+// bubblewrapDiffers is where bubblewrap's jail is less than brig's, or was made beforehand.
+var bubblewrapDiffers = []string{bindsUsr, "leaves the caller's session keyring to the payload",
+	"masks less of /proc; its root, with /work and /output, is a writable tmpfs without limits",
+	"gets an /etc that was written beforehand, where brig writes one for each jail"}
 
 // bareLine starts a job without a jail.
 const bareLine = "@arg $1"
@@ -43,28 +50,22 @@ const bareLine = "@arg $1"
 const brigLine = `$program run
 	@limits --memory 64m --cpus 1 --pids-limit 64
 	@show --ro-bind $1 /brig-bench
+	@job --input $1/input --work $1/work --output $1/output --timeout 30s
 	--
 	@arg $1`
 
-// bubblewrap is a command line with the directories of brig's jail: up to /etc, up to the masks, and the rest. Its init
-// is on by default, like brig's. /etc was written beforehand: with each file as a mount of its own it takes longer.
-const (
-	bubblewrapHead = `$program --unshare-all --unshare-user --uid 1000 --gid 1000 --hostname brig
-	--die-with-parent --new-session --cap-drop ALL --clearenv --setenv PATH $path --setenv HOME $home `
-	bubblewrapTree = `
-	@dir --ro-bind $1 $1
+// bubblewrapLine is how bubblewrap is commonly called: few mounts, and directories of its root where brig has a tmpfs.
+// Its init is on by default, like brig's. /etc was written beforehand, as one mount.
+const bubblewrapLine = `$program --unshare-all --unshare-user --uid 1000 --gid 1000 --hostname brig
+	--die-with-parent --new-session --cap-drop ALL --clearenv --setenv PATH $path --setenv HOME $home
+	--ro-bind $root/etc /etc
+	@usr --ro-bind $1 $1
 	@link --symlink $2 $1
-	--proc /proc --dev /dev
-	@tmpfs --tmpfs $1`
-	bubblewrapMasks = `
-	@hiddendir --tmpfs $1 --remount-ro $1
-	@hidden --ro-bind /dev/null $1
-	@readonly --ro-bind $1 $1`
-	bubblewrapTail = `
+	--proc /proc --dev /dev --tmpfs /tmp --dir $home
+	@nojob --dir /work --dir /output
+	@job --ro-bind $1/input /input --bind $1/work /work --bind $1/output /output
 	@show --ro-bind $1 /brig-bench
-	--remount-ro / --chdir /work --seccomp 3 --
-	@arg $1`
-)
+	--chdir /work`
 
 // ociLine starts a bundle with an OCI runtime that has runc's command line.
 const ociLine = ` run --bundle $bundle $id`
@@ -79,6 +80,7 @@ const engineLine = `run --rm --name $id --network none --read-only --cap-drop AL
 	@asroot --cgroup-parent /$name
 	@disk --tmpfs $1:rw,nosuid,nodev,size=256m,mode=1777
 	@dir --volume $1:$1:ro
+	@job --volume $1/input:/input:ro --volume $1/work:/work --volume $1/output:/output
 	@show --volume $1:/brig-bench:ro
 	@limits --memory 64m --cpus 1 --pids-limit 64`
 
@@ -93,22 +95,29 @@ var table = []peer{
 	{name: "no jail", binds: true, differs: []string{"no isolation at all"}, line: bareLine},
 	{name: "brig run", program: "brig", version: "version", limits: true, binds: true, line: brigLine},
 	{name: "bubblewrap", program: "bwrap", pkg: "bubblewrap", version: "--version", binds: true, filter: true,
-		differs: []string{bindsUsr, "leaves the caller's session keyring to the payload",
-			"gets an /etc that was written beforehand, where brig writes one for each jail"},
-		root: []string{"called by root, its payload is the host's root outside its user namespace"},
-		line: bubblewrapHead + "--ro-bind $root/etc /etc" + bubblewrapTree + bubblewrapMasks + bubblewrapTail},
-	{name: "bubblewrap, fewer mounts", program: "bwrap", pkg: "bubblewrap", version: "--version",
-		binds: true, filter: true,
-		differs: []string{bindsUsr, "leaves the caller's session keyring to the payload",
-			"masks nothing of /proc and has no files of /etc but ld.so.cache"},
-		root: []string{"called by root, its payload is the host's root outside its user namespace"},
-		line: bubblewrapHead + "--ro-bind $root/etc/ld.so.cache /etc/ld.so.cache" + bubblewrapTree + bubblewrapTail},
+		differs: append([]string{"loads Docker's filter as libseccomp compiles it, for three architectures and linear: " +
+			"the kernel takes longer to load it than a tree for one"}, bubblewrapDiffers...),
+		root: []string{hostRoot}, line: bubblewrapLine + "\n--seccomp 3 --\n@arg $1"},
+	{name: "bubblewrap, no filter", program: "bwrap", pkg: "bubblewrap", version: "--version", binds: true,
+		differs: bubblewrapDiffers, root: []string{hostRoot}, line: bubblewrapLine + "\n--\n@arg $1"},
+	{name: "isolate", program: "isolate", version: "--version", binds: true, box: true,
+		differs: []string{"setuid root, with no user namespace: its payload is a user of the host that is isolate's",
+			"no system-call filter, and no init that others can see", bindsUsr,
+			"one jail at a time, in a box that is made before all starts and removed after them"},
+		line: `$program --box-id 977 --silent --processes --env=PATH=$path --env=HOME=/box
+			--dir=/etc=$root/etc
+			@job --wall-time=30 --dir=/input=$1/input --dir=/work=$1/work:rw --dir=/output=$1/output:rw --chdir=/work
+			--run --
+			@arg $1`,
+		open: []string{"$program --box-id 977 --init"}, close: []string{"$program --box-id 977 --cleanup"}},
 	{name: "nsjail", program: "nsjail", binds: true,
 		differs: []string{"no system-call filter: it takes Kafel, not compiled BPF",
 			"masks nothing of /proc, and has no files of /etc", bindsUsr, noInit},
-		line: `$program --mode o --really_quiet --time_limit 0 --user 1000:$hostuid:1 --group 1000:$hostgid:1
+		line: `$program --mode o --really_quiet --user 1000:$hostuid:1 --group 1000:$hostgid:1
 			--hostname brig --cwd /work --env PATH=$path --env HOME=$home --rlimit_as hard --rlimit_fsize hard
 			--rlimit_nofile 768 --rlimit_core 0 --rlimit_stack 8 --nice_level 0
+			@nojob --time_limit 0
+			@job --time_limit 30 --bindmount_ro $1/input:/input --bindmount $1/work:/work --bindmount $1/output:/output
 			@dir --bindmount_ro $1
 			@link --symlink $2:$1
 			--bindmount /dev/null --bindmount /dev/zero --bindmount /dev/full

@@ -5,11 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"brig/nsjail"
 )
 
-// scratch are the writable directories of brig's default jail: each is a tmpfs for tools that cannot share one.
+// scratch are the writable directories of brig's default jail.
 var scratch = []string{"/dev/shm", "/tmp", "/work", "/output", nsjail.DefaultHome}
 
 // rlimits are those of brig's default jail that tools take.
@@ -81,6 +82,11 @@ func isDir(name string) bool {
 	return err == nil && st.IsDir()
 }
 
+// outsideEtc are the directories that a jail with an /etc as one mount still lacks.
+func (t tree) outsideEtc() []string {
+	return slices.DeleteFunc(slices.Clone(t.Dirs), func(name string) bool { return strings.HasPrefix(name, "/etc/") })
+}
+
 // etc are the files that brig writes into each jail, and the one that podman mounts over and cannot make.
 var etc = []struct{ name, text string }{
 	{"/etc/passwd", "root:x:0:0:root:/root:/bin/sh\nbrig:x:1000:1000::/home/brig:/bin/sh\n" +
@@ -112,6 +118,11 @@ func (t tree) write(root string) error {
 	}
 	for _, l := range slices.Concat(t.Links, [][]string{{"/var/tmp", "/tmp"}, {"/etc/mtab", "/proc/self/mounts"}}) {
 		errs = append(errs, os.Symlink(l[1], filepath.Join(root, l[0])))
+	}
+	for _, name := range t.Dirs {
+		if strings.HasPrefix(name, "/etc/") { // for those that show /etc as one mount
+			errs = append(errs, os.CopyFS(filepath.Join(root, name), os.DirFS(name)))
+		}
 	}
 	for _, f := range etc {
 		errs = append(errs, os.WriteFile(filepath.Join(root, f.name), []byte(f.text), 0o644))
