@@ -27,13 +27,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// env has the contenders that every machine has, and no brig program.
+// env has the contenders that every machine has, bubblewrap if it is there, and no brig program.
 func env(t *testing.T) *Env {
 	t.Helper()
 	e := &Env{Quick: true, Rounds: 2, Brig: "/no/brig", Dir: t.TempDir(), Progress: quiet}
 	h := &peers.Host{Dir: e.Dir, Brig: e.Brig, Root: os.Geteuid() == 0}
 	for _, tool := range peers.All(h) {
-		if tool.Info.Name == peers.Bare || tool.Info.Name == "brig Runner" {
+		if n := tool.Info.Name; n == peers.Bare || n == "brig Runner" || n == "bubblewrap" && tool.Info.Absent == "" {
 			e.Tools = append(e.Tools, tool)
 		}
 	}
@@ -42,7 +42,7 @@ func env(t *testing.T) *Env {
 			e.Relays = append(e.Relays, r)
 		}
 	}
-	if len(e.Tools) != 2 || len(e.Relays) < 1 {
+	if len(e.Tools) < 2 || len(e.Relays) < 1 {
 		t.Fatalf("%d contenders, %d relays", len(e.Tools), len(e.Relays))
 	}
 	return e
@@ -61,6 +61,9 @@ func TestDimensions(t *testing.T) {
 		}
 		for _, r := range table.Rows {
 			difference := d.ID == "net-memory" || strings.HasPrefix(d.ID, "growth") || strings.HasSuffix(r.Tool, "added by the network")
+			if strings.Contains(d.ID, "limits") && os.Geteuid() != 0 && strings.Contains(r.Error, "control group") {
+				continue // an ordinary user may have none to give
+			}
 			if r.Error != "" || r.N < 1 || r.P50 <= 0 && !difference {
 				t.Errorf("%s: %+v", d.ID, r)
 			}

@@ -13,8 +13,8 @@ import (
 )
 
 // imports are what a script of an agent's or a judge's commonly begins with.
-const imports = "import json, re, os, sys, subprocess, tempfile, pathlib, collections, datetime, hashlib, urllib.parse, " +
-	"logging, argparse, dataclasses"
+const imports = "import json, re, os, sys, subprocess, tempfile, pathlib, collections, datetime, hashlib, " +
+	"urllib.parse, logging, argparse, dataclasses"
 
 // treeFiles is the number of files below the job's input.
 const treeFiles = 500
@@ -55,7 +55,7 @@ func jobs() (all []Dimension) {
 	return all
 }
 
-func (p payload) run(ctx context.Context, e *Env, t *result.Table) (err error) {
+func (p payload) run(ctx context.Context, e *Env, t *result.Table) error {
 	program, err := filepath.EvalSymlinks(p.args[0]) // the jail may have no /etc/alternatives
 	if err != nil {
 		t.Notes = []string{"left out: " + err.Error()}
@@ -64,12 +64,7 @@ func (p payload) run(ctx context.Context, e *Env, t *result.Table) (err error) {
 	if strings.HasSuffix(p.args[0], "/cc") {
 		p.args[0] = program
 	}
-	dir, err := e.jobDir()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	job := peers.Job{Args: p.args, Limited: p.limited, Dir: dir}
+	job := peers.Job{Args: p.args, Limited: p.limited, Dir: e.Dir}
 	return startToExit(ctx, e, t, Plan{Rounds: e.count(p.rounds, p.quick), Warm: 2, Budget: e.budget(40, 2)}, job)
 }
 

@@ -52,7 +52,7 @@ func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, job peers
 		if job.Limited && !r.Tool.Limits {
 			without += r.Tool.Info.Name + "; "
 		}
-		if e.Quick && r.Tool.Slow && p.Idle > 0 {
+		if e.Quick && r.Tool.Slow {
 			continue
 		}
 		all = append(all, Contender{r.Tool.Info.Name, func(context.Context) (float64, error) {
@@ -75,7 +75,14 @@ func (e *Env) prepare(t *result.Table, j peers.Job) (all []*peers.Ready, closeAl
 			continue
 		}
 		e.Progress(tool.Info.Name + ": preparing")
-		r, err := tool.Prepare(j)
+		var err error
+		if j.Dir != "" { // one for each tool: what one's payload leaves another's may not change
+			j.Dir, err = e.jobDir()
+		}
+		var r *peers.Ready
+		if err == nil {
+			r, err = tool.Prepare(j)
+		}
 		if err != nil {
 			t.Rows = append(t.Rows, result.Row{Tool: tool.Info.Name, Error: err.Error()})
 			continue

@@ -3,7 +3,6 @@ package peers
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"brig/cmd/brig-bench/internal/result"
 	"brig/nsjail"
@@ -39,25 +38,6 @@ func libraries() (tools []*Tool) {
 		tools = append(tools, t)
 	}
 	return tools
-}
-
-// spec is a job as the library takes it.
-func spec(j Job) nsjail.Spec {
-	s := nsjail.Spec{Args: j.Args}
-	if j.Limited {
-		s.Limits.Memory, s.Limits.CPUs, s.Limits.Processes = limitMemory, limitCPUs, limitProcesses
-	}
-	if j.Show != "" {
-		s.Mounts = []nsjail.Mount{{Type: nsjail.MountBind, Source: j.Show, Target: Target}}
-	}
-	if j.Dir != "" {
-		s.Limits.Wall = nsjail.Duration(limitWall)
-		for _, name := range jobDirs {
-			s.Mounts = append(s.Mounts, nsjail.Mount{Type: nsjail.MountBind, Source: filepath.Join(j.Dir, name),
-				Target: "/" + name, Writable: name != "input"})
-		}
-	}
-	return s
 }
 
 func within(r *nsjail.Runner, j Job, s Streams) (*Running, error) {
