@@ -44,6 +44,7 @@ var ours = map[string][]string{
 	"brig/internal/words":       {},
 	tricks:                      {},
 	"brig/internal/test/asuser": {},
+	"brig/internal/test/count":  {},
 	"brig/internal/test/rig":    {},
 	"brig/internal/test/egress": {},
 	"brig/cgroup":               {program},
