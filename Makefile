@@ -14,8 +14,7 @@ export GOFLAGS += -buildvcs=false
 export PATH := $(PATH):/usr/sbin:/sbin
 
 # Static: one file that runs on any Linux and inside any root, with the libseccomp that it was tested with.
-BUILDFLAGS := -trimpath -tags netgo,osusergo \
-              -ldflags '-linkmode external -extldflags -static -s -w'
+STATIC := GO='$(GO)' scripts/static.sh
 
 .PHONY: help deps deps-test deps-vm build run test check fuzz bench bench-deps install uninstall clean test-mcp test-systemd test-vm
 .DEFAULT_GOAL := help
@@ -34,8 +33,8 @@ deps-test: ## install what the tests need as well
 
 build: deps ## build bin/brig and bin/brigd, each one static binary
 	@mkdir -p bin
-	$(GO) build $(BUILDFLAGS) -o bin/brig ./cmd/brig
-	$(GO) build $(BUILDFLAGS) -o bin/brigd ./cmd/brigd
+	$(STATIC) build -o bin/brig ./cmd/brig
+	$(STATIC) build -o bin/brigd ./cmd/brigd
 
 run: build ## the demo: an agent's analysis of real data that then tries to break out
 	@testdata/demo/run.sh bin/brig bin/demo-output
@@ -69,7 +68,7 @@ test-systemd: build ## delegation by systemd 252, told as stories in a guest wit
 	@scripts/systemd/test.sh bin/brig
 
 bench: build ## compare, on this machine, what isolation costs: with brig and with whatever else is installed (ARGS=--quick)
-	$(GO) build $(BUILDFLAGS) -o bin/brig-bench ./cmd/brig-bench
+	$(STATIC) build -o bin/brig-bench ./cmd/brig-bench
 	bin/brig-bench --brig bin/brig $(ARGS)
 
 bench-deps: ## install what make bench compares brig with, as far as Debian has it

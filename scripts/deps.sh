@@ -20,6 +20,7 @@ need() { # PACKAGE command NAME | PACKAGE file PATTERN...
 
 need gcc command gcc
 need pkg-config command pkg-config
+need musl-tools command musl-gcc
 need libc6-dev file '/usr/lib/*/libc.a' '/usr/lib*/libc.a'
 need libseccomp-dev file '/usr/lib/*/libseccomp.a' '/usr/lib*/libseccomp.a'
 need python3 file /usr/bin/python3

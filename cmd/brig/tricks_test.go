@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -26,8 +27,8 @@ func without(t testing.TB, off ...tricks.Trick) string {
 		mask |= 1 << trick
 	}
 	file := filepath.Join(t.TempDir(), "brig")
-	flags := fmt.Sprintf("-linkmode external -s -w -extldflags '-static -Wl,--defsym=brig_tricks_off=%d'", mask)
-	cmd := exec.Command("go", "build", "-trimpath", "-tags", "netgo,osusergo", "-ldflags", flags, "-o", file, ".")
+	cmd := exec.Command("../../scripts/static.sh", "build", "-o", file, ".")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("EXTLDFLAGS=-Wl,--defsym=brig_tricks_off=%d", mask))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -1,7 +1,7 @@
 // Package tricks is the switchboard of what brig does only to start sooner. Each trick can be turned off when a
 // binary is linked, and not by its caller or a payload:
 //
-//	go build -ldflags '-extldflags -Wl,--defsym=brig_tricks_off=MASK' ./cmd/brig
+//	EXTLDFLAGS=-Wl,--defsym=brig_tricks_off=MASK scripts/static.sh build ./cmd/brig
 //
 // where bit n of MASK is the Trick n. A jail and what is reported of it are the same without any of them.
 // BenchmarkTricks of cmd/brig measures each, on and off in turn; one that gains less than 2 % of the start that it is

@@ -3,22 +3,21 @@
 # _ for /) and bin/brig, all static. Print the file's name.
 . "$(dirname "$0")/lib.sh"
 
-go=${GO:-go}
-static=(-trimpath -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static -s -w')
+export GO=${GO:-go}
 
 # tests lists the packages with tests, less those that read the source tree with the Go tools, the benchmark, the
 # pretended internet, and those that ask the kernel for nothing new. Of brigd only the API reads control groups.
 tests() {
-	"$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | sed -n 's,^brig/,,p' |
+	"$GO" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | sed -n 's,^brig/,,p' |
 		grep -vE '^internal/(lint$|test/)|^examples/|^cmd/brig-bench|^cmd/brigd($|/internal/([^a]|a[^p]))|^agent/(audit|lang|policy|text|token)$'
 }
 
 build() {
 	local package
 	cd "$module"
-	"$go" build "${static[@]}" -o "$1/bin/brig" ./cmd/brig
+	scripts/static.sh build -o "$1/bin/brig" ./cmd/brig
 	for package in $(tests); do
-		"$go" test -c "${static[@]}" -o "$1/bin/${package//\//_}.test" "./$package"
+		scripts/static.sh test -c -o "$1/bin/${package//\//_}.test" "./$package"
 	done
 }
 

@@ -163,8 +163,7 @@ func Build(pkg, name string) func(dir string) error {
 		if err != nil {
 			return err
 		}
-		cmd := exec.Command("go", "build", "-tags", "netgo,osusergo", "-ldflags", "-linkmode external -extldflags -static",
-			"-o", filepath.Join(dir, name), pkg)
+		cmd := exec.Command("scripts/static.sh", "build", "-o", filepath.Join(dir, name), pkg)
 		cmd.Dir = root
 		cmd.Stderr = os.Stderr
 		return cmd.Run()

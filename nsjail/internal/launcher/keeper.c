@@ -150,7 +150,7 @@ unsigned char *brig_ahead_program(size_t *size) {
 }
 
 // fork_launcher forks it with clone3(2), and without a process made ahead where the jail must be born in a control group.
-static void fork_launcher(int argc, char **argv, char **envp) {
+static void fork_launcher(int argc, char **argv) {
 	int sv[2];
 	int av[2] = {NOTHING_AHEAD, NOTHING_AHEAD};
 	int grouped = begins(argc, argv, brig_launcher_grouped) || !brig_trick(TRICK_SPAWN_AHEAD);
@@ -168,8 +168,7 @@ static void fork_launcher(int argc, char **argv, char **envp) {
 		close(av[0]);
 		syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
 		if (grouped && brig_trick(TRICK_NET_AHEAD) && !begins(argc, argv, brig_launcher_own_net)) av[1] = net_ahead();
-		int begin = brig_trick(TRICK_LIST_AHEAD) && !begins(argc, argv, brig_launcher_odd);
-		brig_become(argc, argv, envp, sv[1], av[1], begin);
+		brig_become(argc, argv, sv[1], av[1], brig_trick(TRICK_LIST_AHEAD) && !begins(argc, argv, brig_launcher_odd));
 	}
 	close(sv[1]);
 	close(av[1]);
@@ -192,11 +191,14 @@ static int is_launcher_socket(int fd) {
 	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &m) && cred.pid == getppid();
 }
 
-__attribute__((constructor)) static void enter(int argc, char **argv, char **envp) {
+__attribute__((constructor)) static void enter(void) {
+	char **argv = environ - 1; // their null; their number is before them on the stack (musl passes no arguments)
+	int argc = 0;
+	for (; (long)argv[-1] != argc; argc++) argv--;
 	if (argc < 1 || getauxval(AT_SECURE)) return;
 	if (!strcmp(argv[0], "brig-launcher") && is_launcher_socket(3)) {
 		syscall(SYS_close_range, 4, ~0u, 0); // what the keeper's caller has left open
-		brig_become(argc, argv, envp, 3, NOT_FORKED, 0);
+		brig_become(argc, argv, 3, NOT_FORKED, 0);
 	}
 	if (!&brig_launcher_command || argc < 2 || strcmp(argv[1], brig_launcher_command)) return;
 	need(RLIMIT_AS, 3ul << 29, "brig: the limit on address space is too low; raise it to 1572864 (ulimit -v), "
@@ -204,5 +206,5 @@ __attribute__((constructor)) static void enter(int argc, char **argv, char **env
 	need(RLIMIT_NOFILE, 64, "brig: the hard limit on open files is too low; raise it to 263 (ulimit -Hn)\n");
 	hold_signals();
 	drop_fsetid();
-	if (brig_trick(TRICK_FORK_EARLY)) fork_launcher(argc, argv, envp);
+	if (brig_trick(TRICK_FORK_EARLY)) fork_launcher(argc, argv);
 }

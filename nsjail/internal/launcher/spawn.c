@@ -49,8 +49,7 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 			return;
 		}
 	}
-	struct clone_args ca = {.flags = h->clone_flags | CLONE_PARENT | CLONE_PIDFD};
-	ca.pidfd = (uint64_t)(uintptr_t)&pidfd;
+	struct clone_args ca = {.flags = h->clone_flags | CLONE_PARENT | CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&pidfd};
 	if (h->cgroup >= 0) {
 		ca.flags |= CLONE_INTO_CGROUP;
 		ca.cgroup = (uint64_t)slots[h->cgroup];
@@ -143,14 +142,13 @@ static void drop(void) {
 
 // clear_strings overwrites what /proc/PID/cmdline and /proc/PID/environ show: it holds the caller's secrets, and a forked
 // init would inherit it.
-static void clear_strings(int argc, char **argv, char **envp) {
+static void clear_strings(int argc, char **argv) {
 	char *from = argv[0];
 	char *to = argv[argc - 1] + strlen(argv[argc - 1]);
-	for (char **e = envp; *e; e++)
+	for (char **e = environ; *e; e++)
 		if (*e + strlen(*e) > to) to = *e + strlen(*e);
 	memset(from, 0, (size_t)(to - from));
 	memcpy(from, "init", to - from > 5 ? 5 : 0);
-	*envp = 0;
 }
 
 // reset_scheduling drops a caller's real-time policy, negative nice value and real-time I/O class, which every jail would
@@ -175,10 +173,10 @@ static void reset_signals(void) {
 
 // brig_become turns the process into a launcher. ahead is a socket for a process made ahead, or one of NOT_FORKED,
 // NOTHING_AHEAD and NET_AHEAD; begin tells whether that process performs the list made ahead.
-void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int begin) {
+void brig_become(int argc, char **argv, int sock, int ahead, int begin) {
 	struct rlimit nofile;
 	keeper_sock = sock;
-	clear_strings(argc, argv, envp);
+	clear_strings(argc, argv);
 	reset_scheduling();
 	reset_signals();
 	if (!getrlimit(RLIMIT_NOFILE, &nofile)) { // a program may use fixed descriptors, and sets the payload's limit
