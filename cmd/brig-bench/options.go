@@ -16,6 +16,7 @@ import (
 // options are the parsed command line.
 type options struct {
 	quick, help      bool
+	ranges           []string // the files of --range; nil to measure
 	rounds           int
 	only, tools      []string
 	json, html, brig string
@@ -28,6 +29,7 @@ const usage = `brig-bench compares what isolating a command costs, on this machi
   brig-bench --quick              the whole run in about a minute, with wider intervals
   brig-bench --only start,mounts  some measurements; --only help lists them
   brig-bench --html report.html --json report.json
+  brig-bench --range a.json b.json c.json   the range over runs of different hours, as Markdown; --json merges them
 
   --quick        fewer and shorter rounds
   --tools A,B    compare with these only, by the beginning of their names: bubblewrap,runc
@@ -36,6 +38,7 @@ const usage = `brig-bench compares what isolating a command costs, on this machi
   --json FILE    write the results as JSON; - is standard output
   --html FILE    write the results as one page with charts
   --brig PATH    the brig program; default: brig beside this one
+  --range        read runs instead of measuring; the other flags come before the files
 `
 
 // parse reads the command line. Its errors are one line each.
@@ -55,10 +58,17 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.json, "json", "", "")
 	f.StringVar(&o.html, "html", "", "")
 	f.StringVar(&o.brig, "brig", "", "")
+	ranges := f.Bool("range", false, "")
 	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return options{help: true}, nil
 	} else if err != nil {
 		return o, fmt.Errorf("%w; --help lists the flags", err)
+	}
+	if *ranges {
+		if o.ranges = f.Args(); len(o.ranges) == 0 {
+			return o, errors.New("--range: name the files that --json has written, of three runs or more")
+		}
+		return o, nil
 	}
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q; --help lists the flags", f.Arg(0))

@@ -30,6 +30,10 @@ func TestParse(t *testing.T) {
 		o.json != "-" || o.html != "x.html" || o.brig != brig {
 		t.Errorf("%+v", o)
 	}
+	o, err = parse([]string{"--range", "--json", "all.json", "a", "b"}) // needs no brig
+	if err != nil || o.json != "all.json" || !slices.Equal(o.ranges, []string{"a", "b"}) {
+		t.Errorf("%+v, %v", o, err)
+	}
 	if o, err := parse([]string{"--help"}); err != nil || !o.help {
 		t.Errorf("--help: %+v, %v", o, err)
 	}
@@ -42,6 +46,7 @@ func TestParseRefuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"--quik"}, "-quik; --help"},
+		{[]string{"--range"}, "--range: name the files"},
 		{[]string{"--rounds", "-1"}, "--rounds -1"},
 		{[]string{"--rounds", "x"}, `"x"`},
 		{[]string{"--only", "strat"}, `--only "strat": there is no such measurement; there are job, `},
@@ -59,7 +64,7 @@ func TestParseRefuses(t *testing.T) {
 
 // The usage names every flag that is parsed.
 func TestUsage(t *testing.T) {
-	for _, flag := range []string{"quick", "tools", "rounds", "only", "json", "html", "brig"} {
+	for _, flag := range []string{"quick", "tools", "rounds", "only", "json", "html", "brig", "range"} {
 		if !strings.Contains(usage, "  --"+flag) {
 			t.Errorf("--%s is not explained", flag)
 		}

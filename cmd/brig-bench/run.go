@@ -28,7 +28,12 @@ func start(ctx context.Context, o options) int {
 	if err != nil {
 		return fail(err, 1)
 	}
-	switch err = run(ctx, o, files); {
+	if o.ranges != nil {
+		err = merge(o.ranges, files)
+	} else {
+		err = run(ctx, o, files)
+	}
+	switch {
 	case ctx.Err() != nil:
 		return fail(fmt.Errorf("interrupted: %w", err), 130)
 	case err != nil:
@@ -90,6 +95,30 @@ func run(ctx context.Context, o options, files outputs) (err error) {
 	}
 	found.Machine.LoadAfter, found.Finished = machine.Load(), time.Now().UTC()
 	return files.write(found)
+}
+
+// merge prints the range over the runs of some files, and writes it as one report.
+func merge(names []string, files outputs) error {
+	var runs []*result.Report
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		r := new(result.Report)
+		if err == nil {
+			err = json.Unmarshal(text, r)
+		}
+		if err != nil {
+			return fmt.Errorf("--range: %s: %w", name, err)
+		}
+		runs = append(runs, r)
+	}
+	all, err := result.Merge(runs)
+	if err != nil {
+		return fmt.Errorf("--range: %w", err)
+	}
+	if err := report.Markdown(files.text, all); err != nil {
+		return err
+	}
+	return files.write(all)
 }
 
 // newProgress returns a function that replaces a line on a terminal, at most five times a second so as not to disturb

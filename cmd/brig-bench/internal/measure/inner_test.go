@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -87,7 +87,7 @@ func TestGrowthIsPerJailSinceTheFirst(t *testing.T) {
 	rows := grown([]figure{{"rss", true, 1024, func(u load.Usage) int64 { return u.RSS }},
 		{"threads", false, 1, func(u load.Usage) int64 { return u.Threads }}}, usages)
 	want := []result.Row{{Tool: "rss", X: 11, N: 1, P50: 12}, {Tool: "threads", X: 1, N: 1, P50: 5}, {Tool: "threads", X: 11, N: 1, P50: 6}}
-	if !slices.Equal(rows, want) {
+	if !reflect.DeepEqual(rows, want) {
 		t.Errorf("%+v, not %+v", rows, want)
 	}
 }

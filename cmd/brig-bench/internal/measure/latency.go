@@ -26,15 +26,15 @@ func starts() []Dimension {
 			}}
 	}
 	return []Dimension{
-		of("start", "Start to exit, back to back",
+		of("start", "An empty jail, back to back",
 			"How long does a jail take that runs /bin/true, one right after the other?",
 			false, func(e *Env) Plan { return Plan{Rounds: e.count(200, 30), Warm: 3, Budget: e.budget(120, 6)} }),
-		of("start-idle", "Start to exit, after idling",
+		of("start-idle", "An empty jail, after idling",
 			fmt.Sprintf("How long does the same jail take after %v in which nothing has happened?", idling),
 			false, func(e *Env) Plan {
 				return Plan{Rounds: e.count(50, 6), Warm: 1, Idle: idling, Budget: e.budget(150, 6)}
 			}),
-		of("start-limits", "Start to exit, in a control group",
+		of("start-limits", "An empty jail with limits",
 			"How long does the jail take with 64 MiB of memory, one processor and 64 processes at most?",
 			true, func(e *Env) Plan { return Plan{Rounds: e.count(100, 20), Warm: 2, Budget: e.budget(90, 4)} }),
 		throughput(),

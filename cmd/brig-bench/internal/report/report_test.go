@@ -18,9 +18,9 @@ import (
 	"brig/cmd/brig-bench/internal/result"
 )
 
-var update = flag.Bool("update", false, "write the golden files and the pages of docs/benchmarks")
+var update = flag.Bool("update", false, "write the golden files and the figures in documents")
 
-// docs holds the results of the last full run.
+// docs holds the results of the last runs.
 const docs = "../../../../docs/benchmarks"
 
 func golden(t *testing.T, path string, write func(io.Writer) error) {
@@ -74,22 +74,58 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// The page and the image of docs/benchmarks are those of the results beside them.
-func TestDocs(t *testing.T) {
-	files, err := filepath.Glob(docs + "/*.json")
-	if err != nil || len(files) != 1 {
-		t.Fatalf("%q, %v", files, err)
+// runs is an invented range over three runs.
+func runs(t *testing.T) *result.Report {
+	var all []*result.Report
+	for i, p50 := range []float64{5, 6, 5.5} {
+		r := sample()
+		r.Quick, r.Started = false, r.Started.Add(time.Duration(i)*time.Hour)
+		r.Tables[0].Rows = []result.Row{{Tool: "no jail", N: 5, P50: 1}, {Tool: "brig run", N: 5, P50: p50},
+			{Tool: "bubblewrap", N: 5, P50: 4 + p50/2}, {Tool: "crun", Error: "exit status 1: a|b"}}
+		r.Tables[1].Rows = append(r.Tables[1].Rows, result.Row{Tool: "bubblewrap", X: 1, N: 9, P50: p50})
+		all = append(all, r)
 	}
-	text, err := os.ReadFile(files[0])
+	merged, err := result.Merge(all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r result.Report
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatal(err)
+	return merged
+}
+
+func TestRanges(t *testing.T) {
+	golden(t, "testdata/ranges.md", func(w io.Writer) error {
+		return errors.Join(Brief(w, runs(t)), Summary(w, runs(t)), Markdown(w, runs(t)))
+	})
+}
+
+// What documents have between markers is what the results in docs/benchmarks say: "brig-bench: summary root".
+func TestDocs(t *testing.T) {
+	block := regexp.MustCompile(`(?s)(<!-- brig-bench: (\w+) (\w+) -->\n).*?(<!-- end -->)`)
+	found := 0
+	for _, name := range []string{docs + "/README.md", docs + "/../../README.md"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, func(w io.Writer) (err error) {
+			fresh := block.ReplaceAllFunc(text, func(old []byte) []byte {
+				m := block.FindSubmatch(old)
+				data, rerr := os.ReadFile(filepath.Join(docs, string(m[3])+".json"))
+				if found++; errors.Is(rerr, os.ErrNotExist) {
+					return old // no three runs of such a user were made
+				}
+				r, b := new(result.Report), bytes.NewBuffer(bytes.Clone(m[1]))
+				write := map[string]func(io.Writer, *result.Report) error{"brief": Brief, "summary": Summary, "tables": Markdown}[string(m[2])]
+				err = errors.Join(err, rerr, json.Unmarshal(data, r), write(b, r))
+				return append(b.Bytes(), m[4]...)
+			})
+			_, werr := w.Write(fresh)
+			return errors.Join(err, werr)
+		})
 	}
-	golden(t, strings.TrimSuffix(files[0], "json")+"html", func(w io.Writer) error { return Page(w, &r) })
-	golden(t, docs+"/start.svg", func(w io.Writer) error { return execute(w, "bars", r.Tables[0]) })
+	if found != 4 {
+		t.Errorf("%d blocks in the documents: the test is broken", found)
+	}
 }
 
 // Text of tools, kernels and errors opens no element and ends no attribute, and has no control character. The page

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// Report is a whole run.
+// Report is a whole run, or the range over several.
 type Report struct {
-	Started  time.Time `json:"started"`
-	Finished time.Time `json:"finished"`
-	Quick    bool      `json:"quick"`
-	Machine  Machine   `json:"machine"`
-	Tools    []Tool    `json:"tools"`
-	Tables   []Table   `json:"tables"`
+	Started  time.Time   `json:"started"`
+	Finished time.Time   `json:"finished"`
+	Runs     []time.Time `json:"runs,omitempty"` // when each began, if they are several
+	Quick    bool        `json:"quick"`
+	Machine  Machine     `json:"machine"`
+	Tools    []Tool      `json:"tools"`
+	Tables   []Table     `json:"tables"`
 }
 
 // Machine is where the run took place. Nothing in it names the machine or its owner.
@@ -70,6 +71,8 @@ type Row struct {
 	P99   float64 `json:"p99,omitempty"`
 	Ratio *Ratio  `json:"ratio,omitempty"`
 	Error string  `json:"error,omitempty"` // why there is no figure
+
+	Medians []float64 `json:"medians,omitempty"` // of several runs: P50 is their median
 }
 
 // Ratio compares with another tool, or with the same tool at another X, from paired samples.
