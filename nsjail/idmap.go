@@ -3,11 +3,11 @@ package nsjail
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 
 	"brig/internal/program"
+	"brig/internal/sys"
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/launcher"
@@ -44,34 +44,34 @@ func (r *Runner) pass(p *plan.Plan, j *jail, h *passedFDs, prefix bool) (err err
 // clone makes a mount with the rights of the keeper, which is root: open_tree(2), mount_setattr(2).
 func (r *Runner) clone(p *plan.Plan, j *jail, m *plan.Passed) (int, error) {
 	src := p.Host.Sources[m.Key]
-	fail := func(op string, err error) (int, error) {
-		e := spec.HostError(op, words.Quote(src.Path),
-			"use another file system, or accept a plain bind: --optional idmap")
-		if !errors.As(err, &e.Errno) {
-			e.Detail += ": " + err.Error()
-		}
-		return -1, e
-	}
 	fd, err := unix.OpenTree(src.Fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	if err != nil {
-		return fail("open_tree", err)
+		return -1, idmapError("open_tree", src, err)
 	}
 	ns := -1
 	if m.IDMap {
 		if ns, err = r.idmap(src, p.Host); err != nil {
 			unix.Close(fd)
-			return fail("idmap", err)
+			return -1, idmapError("idmap", src, err)
 		}
 	}
 	why, err := setAttributes(fd, m, ns, p.Spec)
 	if err != nil {
 		unix.Close(fd)
-		return fail("idmapped mount (mount_setattr)", err)
+		return -1, idmapError("idmapped mount (mount_setattr)", src, err)
 	}
 	if why != "" {
 		j.made["idmap"] = why
 	}
 	return fd, nil
+}
+
+func idmapError(op string, src *host.Source, err error) error {
+	e := spec.HostError(op, words.Quote(src.Path), "use another file system, or accept a plain bind: --optional idmap")
+	if !errors.As(err, &e.Errno) {
+		e.Detail += ": " + err.Error()
+	}
+	return e
 }
 
 // setAttributes sets the attributes of a mount and of all mounts below it: mount_setattr(2). ns is the user namespace
@@ -116,26 +116,75 @@ func (r *Runner) idmap(src *host.Source, h *host.Host) (int, error) {
 	p := program.New(2)
 	p.Add("wait", unix.SYS_PPOLL, program.Named(0, "NULL"), program.Int(0), program.Named(0, "NULL"),
 		program.Named(0, "NULL"), program.Int(0))
-	null, err := run.OpenNull()
+	pid, err := r.alone(p, program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1, Ward: true})
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(null)
-	pid, err := r.launcher.Do(p, program.Request{CloneFlags: unix.CLONE_NEWUSER, Cgroup: -1, Ward: true}, null)
-	if err != nil {
-		return -1, launcher.StepError("idmap", p, err)
-	}
 	defer launcher.Reap(pid)
+	err = r.mapOwner(src, h, pid)
+	return r.idmaps[key], err
+}
+
+// alone makes the launcher perform a program without descriptors.
+func (r *Runner) alone(p *program.Program, req program.Request) (pid int, err error) {
+	null, err := run.OpenNull()
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(null)
+	pid, err = r.launcher.Do(p, req, null)
+	return pid, launcher.StepError("idmap", p, err)
+}
+
+// mapOwner maps a source's owner to the payload in the user namespace of a process, and keeps that namespace.
+func (r *Runner) mapOwner(src *host.Source, h *host.Host, pid int) error {
 	dir := "/proc/" + strconv.Itoa(pid)
 	for _, m := range []struct{ file, text string }{{"/uid_map", fmt.Sprintf("%d %d 1", src.UID, h.PayloadUID)},
 		{"/gid_map", fmt.Sprintf("%d %d 1", src.GID, h.PayloadGID)}} {
-		if err := os.WriteFile(dir+m.file, []byte(m.text), 0); err != nil {
-			return -1, err
+		fd, err := unix.Open(dir+m.file, unix.O_WRONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		_, err = sys.Write(fd, []byte(m.text))
+		if err = errors.Join(err, unix.Close(fd)); err != nil {
+			return err
 		}
 	}
 	fd, err := unix.Open(dir+"/ns/user", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err == nil {
-		r.idmaps[key] = fd
+		r.idmaps[[2]int{src.UID, src.GID}] = fd
 	}
-	return fd, err
+	return err
+}
+
+// mapByLauncher makes the launcher itself enter the user namespace of idmap, instead of a process that waits. It can if
+// it has made the jail's first process already, which is to perform f, and if all binds have one owner.
+func (r *Runner) mapByLauncher(p *plan.Plan, f *launcher.File) error {
+	var src *host.Source
+	for _, m := range p.Passed {
+		if was, one := src, p.Host.Sources[m.Key]; m.IDMap {
+			if src = one; was != nil && (was.UID != src.UID || was.GID != src.GID) {
+				return nil
+			}
+		}
+	}
+	if src == nil {
+		return nil
+	}
+	if idle, err := r.launcher.TakesAhead(f); err != nil || !idle {
+		return err
+	}
+	enter := program.New(2)
+	enter.Add("idmap", unix.SYS_UNSHARE, program.Named(unix.CLONE_NEWUSER, "CLONE_NEWUSER"))
+	_, err := r.alone(enter, launcher.InItself)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.mapping = true
+		err = r.mapOwner(src, p.Host, r.launcher.Pid())
+	}
+	if err != nil {
+		return idmapError("idmap", src, err)
+	}
+	return nil
 }

@@ -84,7 +84,7 @@ func (r *Runner) spawn(j *jail, p *plan.Plan, cold *Cmd, meanwhile func()) (err 
 		return err
 	}
 	h.put(launcher.SlotReport, theirs)
-	if err := r.fill(j, p, cold, h); err != nil {
+	if err := j.fill(p, cold, h); err != nil {
 		return err
 	}
 	if err := r.dropRoot(p); err != nil {
@@ -105,7 +105,20 @@ func (r *Runner) spawn(j *jail, p *plan.Plan, cold *Cmd, meanwhile func()) (err 
 	if !into {
 		req.Cgroup = -1
 	}
-	if j.pid, err = r.request(j, p, cold, req, h.fds, meanwhile); err != nil {
+	f, err := j.program(p, cold, req)
+	if err != nil {
+		return cloneError(p, err)
+	}
+	if j.from == nil || f != j.from.file {
+		defer f.Close()
+	}
+	if err := r.mapByLauncher(p, f); err != nil {
+		return err
+	}
+	if err := r.pass(p, j, h, j.from != nil); err != nil {
+		return err
+	}
+	if j.pid, err = r.launcher.DoFile(f, meanwhile, h.fds...); err != nil {
 		return cloneError(p, err)
 	}
 	// the netpoller waits on the pidfd, so a jail occupies no thread
@@ -118,8 +131,8 @@ func (r *Runner) spawn(j *jail, p *plan.Plan, cold *Cmd, meanwhile func()) (err 
 	return nil
 }
 
-// fill adds the descriptors beside those of the report socket and the control group.
-func (r *Runner) fill(j *jail, p *plan.Plan, cold *Cmd, h *passedFDs) error {
+// fill adds the descriptors beside those of the report socket, the control group and the passed mounts.
+func (j *jail) fill(p *plan.Plan, cold *Cmd, h *passedFDs) error {
 	if cold != nil {
 		streams, err := cold.openStreams()
 		h.put(p.Stdio, streams...)
@@ -137,28 +150,22 @@ func (r *Runner) fill(j *jail, p *plan.Plan, cold *Cmd, h *passedFDs) error {
 		}
 		h.put(p.Netns, fd)
 	}
-	return r.pass(p, j, h, j.from != nil)
+	return nil
 }
 
-// request sends the encoded program to the launcher and returns the pid of the first process.
-func (r *Runner) request(j *jail, p *plan.Plan, cold *Cmd, req program.Request, fds []int,
-	meanwhile func()) (pid int, err error) {
+// program returns the encoded program for a request to the launcher.
+func (j *jail) program(p *plan.Plan, cold *Cmd, req program.Request) (*launcher.File, error) {
 	if cold != nil {
 		cold.mark(3)
 		if err := cold.digestPlan(nil, req); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 	if j.from != nil && req == p.Request() {
-		return r.launcher.DoFile(j.from.file, meanwhile, fds...)
+		return j.from.file, nil
 	}
 	// the whole program, or a prefix whose optional group could not be created
-	f, err := launcher.NewFile(cmp.Or(p.Prefix, p.Jail), req)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	return r.launcher.DoFile(f, meanwhile, fds...)
+	return launcher.NewFile(cmp.Or(p.Prefix, p.Jail), req)
 }
 
 // discard kills a jail that no Cmd has taken, and releases its resources.

@@ -35,6 +35,7 @@ type Runner struct {
 	mu      sync.Mutex
 	dropped *host.Host      // the identity that the launcher has assumed, if the caller is root
 	idmaps  map[[2]int]int  // user namespaces for idmapped mounts, by the source's uid and gid
+	mapping bool            // the launcher is in one of these, and can make no other jail
 	jails   map[*Cmd]bool   // running jails
 	cold    map[int]*Runner // Runners for Specs that need the host's root, by Host.Owner
 	ending  sync.WaitGroup  // jails whose namespaces are being dismantled
@@ -88,14 +89,14 @@ func (r *Runner) replace() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old := r.launcher
-	r.launcher, r.dropped = fresh, nil
+	r.launcher, r.dropped, r.mapping = fresh, nil, false
 	return old.Close()
 }
 
-// mode returns the Mode of the next jail. It replaces the launcher if it has died, or if the jail uses the host's
-// network and the launcher is in a network namespace of its own.
+// mode returns the Mode of the next jail. It replaces the launcher if it has died, if the jail uses the host's network
+// and the launcher is in a network namespace of its own, or if the launcher is in a user namespace for idmapped mounts.
 func (r *Runner) mode(s *spec.Spec) (m plan.Mode, err error) {
-	if m.Net, err = r.launcher.InJailNet(); err != nil || m.Net && s.Net == spec.NetHost {
+	if m.Net, err = r.launcher.InJailNet(); err != nil || m.Net && s.Net == spec.NetHost || r.mapping {
 		m.Net = false
 		if err = r.replace(); err != nil {
 			return m, err

@@ -35,6 +35,17 @@ func Ahead() []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(p)), int(size))
 }
 
+// TakesAhead reports whether the process that was created ahead will perform a program. The launcher then has nothing
+// else to do for it.
+func (s *Launcher) TakesAhead(f *File) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.greet(); err != nil {
+		return false, err
+	}
+	return s.takesAhead(f)
+}
+
 // takesAhead reports whether the process that was created ahead can perform a program. It can if the program begins,
 // byte for byte, with what the process has performed: that is so for a default jail. Otherwise takesAhead ends the
 // process, and the launcher creates another one.

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inItself is the request for a launcher to perform a program in its own process.
-var inItself = program.Request{Kind: program.Self, Cgroup: -1}
+// InItself is the request for a launcher to perform a program in its own process.
+var InItself = program.Request{Kind: program.Self, Cgroup: -1}
 
 // Perform makes a launcher perform a program that returns no descriptor. Its error names the failed step, or phase.
 func Perform(st *Launcher, phase string, p *program.Program, fds ...int) error {
@@ -23,7 +23,7 @@ func Perform(st *Launcher, phase string, p *program.Program, fds ...int) error {
 	}
 	defer report.Close()
 	defer unix.Close(far)
-	_, err = st.Do(p, inItself, append([]int{far}, fds...)...)
+	_, err = st.Do(p, InItself, append([]int{far}, fds...)...)
 	return StepError(phase, p, err)
 }
 
@@ -34,7 +34,7 @@ func Ask(st *Launcher, p *program.Program, pass ...int) (fd int, err error) {
 		return -1, err
 	}
 	defer CloseAll(sv[:])
-	if _, err := st.Do(p, inItself, append([]int{sv[1]}, pass...)...); err != nil {
+	if _, err := st.Do(p, InItself, append([]int{sv[1]}, pass...)...); err != nil {
 		return -1, err
 	}
 	oob := make([]byte, unix.CmsgSpace(4))
