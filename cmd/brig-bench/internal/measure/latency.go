@@ -43,15 +43,25 @@ func starts() []Dimension {
 
 // startToExit times a job in the jail of each tool. Those without limits take part all the same, and a note names them.
 func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, job peers.Job) (err error) {
-	var all []Contender
-	p.Words, p.Base = stats.Time, BaseTool
 	readies, closeAll := e.prepare(t, job)
 	defer func() { err = errors.Join(err, closeAll()) }()
 	without := "without limits, which they have not: "
 	for _, r := range readies {
-		if job.Limited && !r.Tool.Limits {
+		if !r.Tool.Limits {
 			without += r.Tool.Info.Name + "; "
 		}
+	}
+	if job.Limited {
+		t.Notes = append(t.Notes, strings.TrimSuffix(without, "; "))
+	}
+	p.Words, p.Base = stats.Time, BaseTool
+	return timeAll(ctx, e, t, p, readies)
+}
+
+// timeAll times what is ready, each alone.
+func timeAll(ctx context.Context, e *Env, t *result.Table, p Plan, readies []*peers.Ready) error {
+	var all []Contender
+	for _, r := range readies {
 		if e.Quick && r.Tool.Slow {
 			continue
 		}
@@ -61,10 +71,7 @@ func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, job peers
 			return float64(time.Since(start).Microseconds()) / 1e3, err
 		}})
 	}
-	if job.Limited {
-		t.Notes = append(t.Notes, strings.TrimSuffix(without, "; "))
-	}
-	_, err = e.compare(ctx, t, p, all)
+	_, err := e.compare(ctx, t, p, all)
 	return err
 }
 

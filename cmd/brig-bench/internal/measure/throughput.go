@@ -18,15 +18,18 @@ func throughput() Dimension {
 		Question: "How many jails that run /bin/true can be made in a second, by so many clients at once?"}, runThroughput}
 }
 
-// runThroughput lets every tool have several short turns for each number of clients; a turn is a sample, and the turns
-// of all tools interleave.
 func runThroughput(ctx context.Context, e *Env, t *result.Table) (err error) {
-	clients, turn := []int{1, 2, 4, 8, 16}, 300*time.Millisecond
-	if e.Quick {
-		clients, turn = []int{1, 4, 16}, 40*time.Millisecond
-	}
 	readies, closeAll := e.prepare(t, peers.Job{Args: []string{"/bin/true"}})
 	defer func() { err = errors.Join(err, closeAll()) }()
+	return rates(ctx, e, t, []int{1, 4, 8, 16}, BaseTool, readies)
+}
+
+// rates lets all have several short turns for each number of clients; a turn is a sample, and the turns interleave.
+func rates(ctx context.Context, e *Env, t *result.Table, clients []int, base string, readies []*peers.Ready) error {
+	turn := 300 * time.Millisecond
+	if e.Quick {
+		clients, turn = []int{1, 8}, 40*time.Millisecond
+	}
 	for _, n := range clients {
 		var all []Contender
 		for _, r := range readies {
@@ -37,7 +40,7 @@ func runThroughput(ctx context.Context, e *Env, t *result.Table) (err error) {
 				return rate(ctx, r, n, turn)
 			}})
 		}
-		p := Plan{Rounds: e.count(8, 5), Base: BaseTool, Words: stats.Rate, Budget: e.budget(30, 1)}
+		p := Plan{Rounds: e.count(8, 5), Base: base, Words: stats.Rate, Budget: e.budget(30, 1)}
 		s, err := Interleave(ctx, e, p, all)
 		if err != nil {
 			return err

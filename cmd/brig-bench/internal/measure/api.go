@@ -1,0 +1,99 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"brig/cmd/brig-bench/internal/load"
+	"brig/cmd/brig-bench/internal/peers"
+	"brig/cmd/brig-bench/internal/result"
+	"brig/cmd/brig-bench/internal/stats"
+)
+
+// The contenders of the tables on brigd: the library with the same options in this process, and brigd.
+const (
+	itself  = "the Runner itself"
+	request = "POST /v1/run"
+)
+
+// call is what brigd is asked for, and what a Runner runs in its place.
+type call struct {
+	id, title string
+	args      []string
+	body      map[string]any
+}
+
+// api are measurements of brigd by HTTP at its Unix socket.
+func api() (all []Dimension) {
+	for _, c := range []call{
+		{"api", "/bin/true", []string{"/bin/true"}, map[string]any{"cmd": []string{"/bin/true"}}},
+		{"api-python", "Python's print(1)", []string{"/usr/bin/python3", "-c", "print(1)"},
+			map[string]any{"language": "python", "code": "print(1)"}},
+	} {
+		notes := []string{"brigd and its clients share the processors; " + itself +
+			" has the same pool, in the benchmark's process"}
+		one := result.Table{ID: c.id, Title: "A request to brigd: " + c.title, Unit: "ms", Notes: notes,
+			Question: "How long does a run take by HTTP, one right after the other?"}
+		many := result.Table{ID: c.id + "-load", Title: "Requests a second to brigd: " + c.title, Unit: "1/s", Higher: true,
+			X: "clients", Notes: notes, Question: "How many runs can be made in a second, by so many clients at once?"}
+		all = append(all,
+			Dimension{one, func(ctx context.Context, e *Env, t *result.Table) error {
+				return c.with(e, t, func(readies []*peers.Ready) error {
+					p := Plan{Rounds: e.count(200, 15), Warm: 3, Budget: e.budget(40, 2), Base: itself, Words: stats.Time}
+					return timeAll(ctx, e, t, p, readies)
+				})
+			}},
+			Dimension{many, func(ctx context.Context, e *Env, t *result.Table) error {
+				return c.with(e, t, func(readies []*peers.Ready) error {
+					return rates(ctx, e, t, []int{1, 4, 8}, itself, readies)
+				})
+			}})
+	}
+	return all
+}
+
+// with prepares the contenders and ends them.
+func (c call) with(e *Env, t *result.Table, measure func([]*peers.Ready) error) (err error) {
+	program, err := load.BrigdBeside(e.Brig)
+	if err == nil {
+		_, err = os.Stat(c.args[0])
+	}
+	if err != nil {
+		t.Notes = []string{"left out: " + err.Error()}
+		return nil
+	}
+	var all []*peers.Ready
+	end := func(close func() error) { err = errors.Join(err, close()) }
+	job := peers.Job{Args: c.args}
+	for _, tool := range e.Tools {
+		name := map[string]string{peers.Bare: peers.Bare, "brig Runner, pool": itself}[tool.Info.Name]
+		if name == "" {
+			continue
+		}
+		r, err := tool.Prepare(job)
+		if err != nil {
+			return err
+		}
+		defer end(r.Close)
+		start := r.Start
+		r.Start = func(peers.Streams) (*peers.Running, error) { return start(peers.Streams{Out: io.Discard}) }
+		r.Tool = &peers.Tool{Info: result.Tool{Name: name}}
+		all = append(all, r)
+	}
+	dir, err := e.scratch()
+	if err != nil {
+		return err
+	}
+	b, err := load.StartBrigd(program, dir)
+	if err != nil {
+		return err
+	}
+	defer end(b.Close)
+	r, err := b.Ready(request, c.body)
+	if err != nil {
+		return err
+	}
+	return measure(append(all, r))
+}
