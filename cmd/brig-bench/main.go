@@ -1,5 +1,5 @@
 // Command brig-bench compares, on this machine, what it costs to isolate a command: with brig, as a program and as a
-// library, and with the other tools that are installed, each making the same jail as far as it can.
+// library, and with the other tools that are installed, in jobs and in empty jails.
 //
 //	brig-bench [--quick] [--only ID,ID] [--rounds N] [--json FILE] [--html FILE] [--brig PATH]
 package main

@@ -25,16 +25,16 @@ type options struct {
 // usage is what --help prints.
 const usage = `brig-bench compares what isolating a command costs, on this machine.
 
-  make bench                      all of it, a quarter of an hour or more; make bench-deps installs the others
-  brig-bench --quick              the whole run in about a minute, with wider intervals
-  brig-bench --only start,mounts  some measurements; --only help lists them
+  make bench                      all of it, half an hour; make bench-deps installs the others
+  brig-bench --quick              the whole run in about two minutes, with wider intervals
+  brig-bench --only 'job*,start'  some measurements; --only help lists them
   brig-bench --html report.html --json report.json
   brig-bench --range a.json b.json c.json   the range over runs of different hours, as Markdown; --json merges them
 
   --quick        fewer and shorter rounds
   --tools A,B    compare with these only, by the beginning of their names: bubblewrap,runc
   --rounds N     so many rounds of each measurement, whatever they take
-  --only ID,ID   these measurements only
+  --only ID,ID   these measurements only; a * at the end of one stands for any ending
   --json FILE    write the results as JSON; - is standard output
   --html FILE    write the results as one page with charts
   --brig PATH    the brig program; default: brig beside this one
@@ -80,12 +80,23 @@ func parse(args []string) (o options, err error) {
 	for _, d := range measure.Dimensions() {
 		ids = append(ids, d.ID)
 	}
-	for _, id := range o.only {
-		if !slices.Contains(ids, id) {
-			return o, fmt.Errorf("--only %q: there is no such measurement; there are %s", id, strings.Join(ids, ", "))
+	for _, pattern := range o.only {
+		if !slices.ContainsFunc(ids, func(id string) bool { return matches(pattern, id) }) {
+			return o, fmt.Errorf("--only %q: there is no such measurement; there are %s", pattern, strings.Join(ids, ", "))
 		}
 	}
 	return o, o.findBrig()
+}
+
+// matches reports whether an element of --only names a measurement: job, or job* for all jobs.
+func matches(pattern, id string) bool {
+	prefix, all := strings.CutSuffix(pattern, "*")
+	return pattern == id || all && strings.HasPrefix(id, prefix)
+}
+
+// chosen reports whether --only names a measurement, or is not there.
+func (o *options) chosen(id string) bool {
+	return o.only == nil || slices.ContainsFunc(o.only, func(p string) bool { return matches(p, id) })
 }
 
 // findBrig looks for the brig program and makes its path absolute.

@@ -50,6 +50,7 @@ func TestParseRefuses(t *testing.T) {
 		{[]string{"--rounds", "-1"}, "--rounds -1"},
 		{[]string{"--rounds", "x"}, `"x"`},
 		{[]string{"--only", "strat"}, `--only "strat": there is no such measurement; there are job, `},
+		{[]string{"--only", "jobs*"}, `--only "jobs*"`},
 		{[]string{"--only", ""}, `--only ""`},
 		{[]string{"start"}, `unexpected argument "start"`},
 		{[]string{"--brig", "/nonexistent"}, "--brig /nonexistent"},
@@ -58,6 +59,16 @@ func TestParseRefuses(t *testing.T) {
 		_, err := parse(append([]string{"--brig", brig}, c.args...))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want %q in one line", c.args, err, c.want)
+		}
+	}
+}
+
+// --only names measurements, or many by their beginning.
+func TestOnly(t *testing.T) {
+	o := options{only: []string{"job*", "start"}}
+	for id, want := range map[string]bool{"job": true, "job-python": true, "start": true, "start-idle": false, "api": false} {
+		if o.chosen(id) != want || !new(options).chosen(id) {
+			t.Errorf("%s: %v", id, !want)
 		}
 	}
 }

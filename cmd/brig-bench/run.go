@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -79,7 +78,7 @@ func run(ctx context.Context, o options, files outputs) (err error) {
 		return err
 	}
 	for _, d := range measure.Dimensions() {
-		if o.only != nil && !slices.Contains(o.only, d.ID) {
+		if !o.chosen(d.ID) {
 			continue
 		}
 		env.Progress = func(what string) { line(d.ID + ": " + what) }

@@ -32,7 +32,7 @@ func starts() []Dimension {
 		of("start-idle", "An empty jail, after idling",
 			fmt.Sprintf("How long does the same jail take after %v in which nothing has happened?", idling),
 			false, func(e *Env) Plan {
-				return Plan{Rounds: e.count(50, 6), Warm: 1, Idle: idling, Budget: e.budget(150, 6)}
+				return Plan{Rounds: e.count(30, 6), Warm: 1, Idle: idling, Budget: e.budget(150, 6)}
 			}),
 		of("start-limits", "An empty jail with limits",
 			"How long does the jail take with 64 MiB of memory, one processor and 64 processes at most?",

@@ -21,12 +21,12 @@ func throughput() Dimension {
 func runThroughput(ctx context.Context, e *Env, t *result.Table) (err error) {
 	readies, closeAll := e.prepare(t, peers.Job{Args: []string{"/bin/true"}})
 	defer func() { err = errors.Join(err, closeAll()) }()
-	return rates(ctx, e, t, []int{1, 4, 8, 16}, BaseTool, readies)
+	return rates(ctx, e, t, []int{1, 4, 8}, BaseTool, readies)
 }
 
 // rates lets all have several short turns for each number of clients; a turn is a sample, and the turns interleave.
 func rates(ctx context.Context, e *Env, t *result.Table, clients []int, base string, readies []*peers.Ready) error {
-	turn := 300 * time.Millisecond
+	turn := 200 * time.Millisecond
 	if e.Quick {
 		clients, turn = []int{1, 8}, 40*time.Millisecond
 	}

@@ -123,7 +123,7 @@ func TestDocs(t *testing.T) {
 			return errors.Join(err, werr)
 		})
 	}
-	if found != 4 {
+	if found != 5 {
 		t.Errorf("%d blocks in the documents: the test is broken", found)
 	}
 }
