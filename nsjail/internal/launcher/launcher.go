@@ -39,8 +39,8 @@ const MaxFDs = C.MAX_FDS - 2
 // Launcher is a connection to a launcher process. Its methods may be called from several goroutines.
 type Launcher struct {
 	mu     sync.Mutex
-	sock   int
-	Forked bool // forked by the constructor: its parent is the main thread, which exists as long as the process
+	sock   *os.File // nil after Retire
+	Forked bool     // forked by the constructor: its parent is the main thread, which exists as long as the process
 	pid    int
 	hello  bool
 	uid    int
@@ -67,10 +67,9 @@ func Forked() *Launcher {
 	if e.launcher < 0 {
 		return nil
 	}
-	if _, err := unix.FcntlInt(uintptr(e.launcher), unix.F_GETFD, 0); err != nil { // it has been taken and closed
-		return nil
-	}
-	return &Launcher{sock: int(e.launcher), aheadSock: int(e.ahead), pid: int(e.pid), Forked: true}
+	sock := os.NewFile(uintptr(e.launcher), "launcher")
+	e.launcher = -1
+	return &Launcher{sock: sock, aheadSock: int(e.ahead), pid: int(e.pid), Forked: true}
 }
 
 // CatchSignals replaces the process's handlers of the signals that the keeper of one jail forwards. It returns the read
@@ -80,33 +79,31 @@ func CatchSignals() int { return int(C.brig_catch_signals()) }
 // Start executes this binary again as a launcher, with an empty environment and no descriptor but its socket.
 func Start() (*Launcher, error) {
 	restore.Do(restoreAffinity)
-	sv, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	sock, theirs, err := ReportSocket()
 	if err != nil {
-		return nil, os.NewSyscallError("socketpair", err)
+		return nil, err
 	}
-	defer unix.Close(sv[1])
+	defer unix.Close(theirs)
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
-		unix.Close(sv[0])
-		return nil, err
+		return nil, errors.Join(err, sock.Close())
 	}
 	defer null.Close()
 	n := null.Fd()
 	// with setsid(2) the launcher gets no signals from the terminal; the keeper forwards them
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{"brig-launcher"}, &syscall.ProcAttr{
-		Env: []string{}, Files: []uintptr{n, n, n, uintptr(sv[1])}, Sys: &syscall.SysProcAttr{Setsid: true}})
+		Env: []string{}, Files: []uintptr{n, n, n, uintptr(theirs)}, Sys: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
-		unix.Close(sv[0])
-		return nil, os.NewSyscallError("fork and exec of /proc/self/exe", err)
+		return nil, errors.Join(os.NewSyscallError("fork and exec of /proc/self/exe", err), sock.Close())
 	}
-	return &Launcher{sock: sv[0], pid: pid}, nil
+	return &Launcher{sock: sock, pid: pid}, nil
 }
 
 // Retire ends the launcher, which first kills the remaining jails without init. Close reaps it.
 func (s *Launcher) Retire() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sock < 0 {
+	if s.sock == nil {
 		return nil
 	}
 	restore.Do(restoreAffinity)
@@ -117,8 +114,8 @@ func (s *Launcher) Retire() error {
 	if s.ahead > 0 { // the process ends when its socket closes
 		err = errors.Join(err, unix.Close(s.aheadSock))
 	}
-	err = errors.Join(err, unix.Close(s.sock))
-	s.sock = -1
+	err = errors.Join(err, s.sock.Close())
+	s.sock = nil
 	return err
 }
 
@@ -152,7 +149,7 @@ func (s *Launcher) Do(p *program.Program, req program.Request, fds ...int) (int,
 func (s *Launcher) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sock < 0 {
+	if s.sock == nil {
 		return 0, os.ErrClosed
 	}
 	if err := s.greet(); err != nil {
@@ -162,18 +159,19 @@ func (s *Launcher) DoFile(f *File, meanwhile func(), fds ...int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	sock := s.sock
 	if ahead {
-		sock = s.aheadSock
+		err = f.send(s.aheadSock, fds)
+	} else {
+		err = sys.Control(s.sock, func(fd int) error { return f.send(fd, fds) })
 	}
-	if err := f.send(sock, fds); err != nil {
+	if err != nil {
 		return 0, os.NewSyscallError("sendmsg to the launcher", err)
 	}
 	restore.Do(restoreAffinity)
 	if ahead { // the report of the process is the answer
 		pid := s.ahead
 		s.ahead = 0
-		return pid, unix.Close(sock)
+		return pid, unix.Close(s.aheadSock)
 	}
 	if meanwhile != nil {
 		meanwhile()
@@ -228,8 +226,14 @@ func (s *Launcher) greet() error {
 	return err
 }
 
+// reply waits in the runtime's poller: a thread that waited in read(2) would keep a processor of Go's from the other
+// runs. The socket of a forked launcher blocks.
 func (s *Launcher) reply() (r C.struct_reply, err error) {
-	n, err := sys.Read(s.sock, (*[C.sizeof_struct_reply]byte)(unsafe.Pointer(&r))[:])
+	n := 0
+	err = sys.Await(s.sock, func(fd int) (err error) {
+		n, err = unix.Read(fd, (*[C.sizeof_struct_reply]byte)(unsafe.Pointer(&r))[:])
+		return err
+	})
 	if err != nil || n != C.sizeof_struct_reply {
 		return r, fmt.Errorf("the launcher died (read %d bytes: %v)", n, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"brig/internal/program"
+	"brig/internal/sys"
 
 	"golang.org/x/sys/unix"
 )
@@ -43,8 +44,8 @@ func TestLauncherEndsWithItsKeeper(t *testing.T) {
 	}
 	launcher := pidfd(t, s.pid)
 	s.mu.Lock()
-	unix.Close(s.sock) // as the kernel does when a keeper is killed
-	s.sock = -1
+	s.sock.Close() // as the kernel does when a keeper is killed
+	s.sock = nil
 	s.mu.Unlock()
 	ended(t, launcher, "the launcher")
 	if err := s.Close(); err != nil {
@@ -127,6 +128,10 @@ func TestLauncherSurvivesNonsense(t *testing.T) {
 	for i := range many {
 		many[i] = nul
 	}
+	var socket int
+	if err := sys.Control(s.sock, func(fd int) error { socket = fd; return nil }); err != nil {
+		t.Fatal(err)
+	}
 	its := 0
 	for _, test := range []struct {
 		name string
@@ -137,7 +142,7 @@ func TestLauncherSurvivesNonsense(t *testing.T) {
 		{"no descriptors", []byte{0}, nil}, {"garbage without descriptors", random, nil}, {"one descriptor", []byte{0}, []int{memory(good)}},
 		{"too many descriptors", []byte{0}, many}, {"an empty program", []byte{0}, []int{memory(nil), nul}},
 		{"random bytes", []byte{0}, []int{memory(random), nul}}, {"a cut program", []byte{0}, []int{memory(good[:len(good)-8]), nul}},
-		{"a directory", []byte{0}, []int{dir, nul}}, {"a device", []byte{0}, []int{nul, nul}}, {"a socket", []byte{0}, []int{s.sock, nul}},
+		{"a directory", []byte{0}, []int{dir, nul}}, {"a device", []byte{0}, []int{nul, nul}}, {"a socket", []byte{0}, []int{socket, nul}},
 		{"a huge file", []byte{0}, []int{huge, nul}}, {"a file of zeros", []byte{0}, []int{zeros, nul}},
 		{"a descriptor more", []byte{0}, []int{memory(good), nul, nul}}, {"garbage beside", random, []int{memory(random), nul}},
 	} {
@@ -172,7 +177,8 @@ func request(s *Launcher, msg []byte, fds []int) error {
 	if err := s.greet(); err != nil {
 		return err
 	}
-	if err := unix.Sendmsg(s.sock, msg, oob, nil, unix.MSG_NOSIGNAL); err != nil {
+	send := func(fd int) error { return unix.Sendmsg(fd, msg, oob, nil, unix.MSG_NOSIGNAL) }
+	if err := sys.Control(s.sock, send); err != nil {
 		return err
 	}
 	rep, err := s.reply()
