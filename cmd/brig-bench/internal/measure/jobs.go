@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"brig/cmd/brig-bench/internal/peers"
 	"brig/cmd/brig-bench/internal/result"
@@ -19,41 +20,51 @@ const imports = "import json, re, os, sys, subprocess, tempfile, pathlib, collec
 // treeFiles is the number of files below the job's input.
 const treeFiles = 500
 
-// payload is what a job runs. A machine without its program has a note in place of the table.
+// idling is long enough for the processors to sleep and for the kernel's grace periods to go the slow way.
+const idling = 150 * time.Millisecond
+
+// payload is what a jail runs, from start to exit. A machine without its program has a note in place of the table.
 type payload struct {
-	id, title, runs string
+	id, title, runs string // "How long does a jail take that ...?"
 	args            []string
 	limited         bool
+	idle            time.Duration
 	rounds, quick   int
 }
 
-// payloads are the jobs, in the order in which they are shown.
-func payloads() []payload {
+// starts are jobs as people make them, with directories bound and a limit on the wall clock, and then empty jails.
+func starts() (all []Dimension) {
 	nothing, python := []string{"/bin/true"}, []string{"/usr/bin/python3", "-c", imports}
-	return []payload{
-		{"job", "/bin/true", "does nothing", nothing, false, 150, 10},
-		{"job-python", "Python with imports", "has Python import 14 modules", python, false, 50, 5},
-		{"job-compile", "a C file compiled", "compiles one C file",
-			[]string{"/usr/bin/cc", "-c", "-o", "/output/a.o", "/input/a.c"}, false, 50, 5},
-		{"job-tree", "a small tree walked", fmt.Sprintf("lists the %d files of its input", treeFiles),
-			[]string{"/usr/bin/find", "/input"}, false, 80, 5},
-		{"job-usr", "/usr/lib walked", "lists /usr/lib", []string{"/usr/bin/find", "/usr/lib"}, false, 25, 5},
-		{"job-limits", "/bin/true with limits", "does nothing under limits", nothing, true, 150, 10},
-		{"job-limits-python", "Python with limits", "imports the same modules under limits", python, true, 50, 5},
-	}
-}
-
-// jobs are starts as people make them: with directories bound and a limit on the wall clock.
-func jobs() (all []Dimension) {
-	for _, p := range payloads() {
-		t := result.Table{ID: p.id, Title: "A job: " + p.title, Unit: "ms",
-			Question: "How long does a jail take that " + p.runs + "?",
-			Notes: []string{"each jail has /input, read-only, and /work and /output, writable, of the host's, " +
-				"and at most 30 s where the tool has such a limit"}}
+	for _, p := range []payload{
+		{"job", "A job: /bin/true", "does nothing", nothing, false, 0, 150, 10},
+		{"job-python", "A job: Python with imports", "has Python import 14 modules", python, false, 0, 50, 5},
+		{"job-compile", "A job: a C file compiled", "compiles one C file",
+			[]string{"/usr/bin/cc", "-c", "-o", "/output/a.o", "/input/a.c"}, false, 0, 50, 5},
+		{"job-tree", "A job: a small tree walked", fmt.Sprintf("lists the %d files of its input", treeFiles),
+			[]string{"/usr/bin/find", "/input"}, false, 0, 80, 5},
+		{"job-usr", "A job: /usr/lib walked", "lists /usr/lib", []string{"/usr/bin/find", "/usr/lib"}, false, 0, 25, 5},
+		{"job-limits", "A job with limits: /bin/true", "does nothing under limits", nothing, true, 0, 150, 10},
+		{"job-limits-python", "A job with limits: Python", "imports the same modules under limits", python, true, 0, 50, 5},
+		{"start", "An empty jail, back to back", "runs /bin/true, one right after the other", nothing, false, 0, 200, 20},
+		{"start-idle", "An empty jail, after idling", fmt.Sprintf("does so after %v in which nothing has happened", idling),
+			nothing, false, idling, 30, 5},
+		{"start-limits", "An empty jail with limits", "runs /bin/true under limits", nothing, true, 0, 100, 15},
+	} {
+		t := result.Table{ID: p.id, Title: p.title, Unit: "ms", Question: "How long does a jail take that " + p.runs + "?"}
+		if p.isJob() {
+			t.Notes = []string{"each jail has /input, read-only, and /work and /output, writable, of the host's, " +
+				"and at most 30 s where the tool has such a limit"}
+		}
+		if p.limited {
+			t.Notes = append(t.Notes, "limits: 64 MiB of memory, one processor, 64 processes")
+		}
 		all = append(all, Dimension{t, p.run})
 	}
-	return all
+	return append(all, throughput())
 }
+
+// isJob reports whether the jail has a job's directories.
+func (p payload) isJob() bool { return strings.HasPrefix(p.id, "job") }
 
 func (p payload) run(ctx context.Context, e *Env, t *result.Table) error {
 	program, err := filepath.EvalSymlinks(p.args[0]) // the jail may have no /etc/alternatives
@@ -61,11 +72,15 @@ func (p payload) run(ctx context.Context, e *Env, t *result.Table) error {
 		t.Notes = []string{"left out: " + err.Error()}
 		return ctx.Err()
 	}
+	job := peers.Job{Args: p.args, Limited: p.limited}
 	if strings.HasSuffix(p.args[0], "/cc") {
-		p.args[0] = program
+		job.Args = append([]string{program}, p.args[1:]...)
 	}
-	job := peers.Job{Args: p.args, Limited: p.limited, Dir: e.Dir}
-	return startToExit(ctx, e, t, Plan{Rounds: e.count(p.rounds, p.quick), Warm: 2, Budget: e.budget(40, 2)}, job)
+	if p.isJob() {
+		job.Dir = e.Dir
+	}
+	plan := Plan{Rounds: e.count(p.rounds, p.quick), Warm: 2, Idle: p.idle, Budget: e.budget(60, 2)}
+	return startToExit(ctx, e, t, plan, job)
 }
 
 // jobDir makes the directories of a job: every user may write to two of them, since a payload may be anybody.

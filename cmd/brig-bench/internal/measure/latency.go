@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,47 +11,21 @@ import (
 	"brig/cmd/brig-bench/internal/stats"
 )
 
-// idling is long enough for the processors to sleep and for the kernel's grace periods to go the slow way.
-const idling = 150 * time.Millisecond
-
 // BaseTool is what every contender is compared with.
 const BaseTool = "brig run"
-
-func starts() []Dimension {
-	of := func(id, title, question string, limited bool, plan func(*Env) Plan) Dimension {
-		return Dimension{result.Table{ID: id, Title: title, Question: question, Unit: "ms"},
-			func(ctx context.Context, e *Env, t *result.Table) error {
-				return startToExit(ctx, e, t, plan(e), peers.Job{Args: []string{"/bin/true"}, Limited: limited})
-			}}
-	}
-	return []Dimension{
-		of("start", "An empty jail, back to back",
-			"How long does a jail take that runs /bin/true, one right after the other?",
-			false, func(e *Env) Plan { return Plan{Rounds: e.count(200, 30), Warm: 3, Budget: e.budget(120, 6)} }),
-		of("start-idle", "An empty jail, after idling",
-			fmt.Sprintf("How long does the same jail take after %v in which nothing has happened?", idling),
-			false, func(e *Env) Plan {
-				return Plan{Rounds: e.count(30, 6), Warm: 1, Idle: idling, Budget: e.budget(150, 6)}
-			}),
-		of("start-limits", "An empty jail with limits",
-			"How long does the jail take with 64 MiB of memory, one processor and 64 processes at most?",
-			true, func(e *Env) Plan { return Plan{Rounds: e.count(100, 20), Warm: 2, Budget: e.budget(90, 4)} }),
-		throughput(),
-	}
-}
 
 // startToExit times a job in the jail of each tool. Those without limits take part all the same, and a note names them.
 func startToExit(ctx context.Context, e *Env, t *result.Table, p Plan, job peers.Job) (err error) {
 	readies, closeAll := e.prepare(t, job)
 	defer func() { err = errors.Join(err, closeAll()) }()
-	without := "without limits, which they have not: "
+	var without []string
 	for _, r := range readies {
 		if !r.Tool.Limits {
-			without += r.Tool.Info.Name + "; "
+			without = append(without, r.Tool.Info.Name)
 		}
 	}
 	if job.Limited {
-		t.Notes = append(t.Notes, strings.TrimSuffix(without, "; "))
+		t.Notes = append(t.Notes, "without limits, which they have not: "+strings.Join(without, "; "))
 	}
 	p.Words, p.Base = stats.Time, BaseTool
 	return timeAll(ctx, e, t, p, readies)

@@ -67,7 +67,7 @@ func (e *Env) scratch() (string, error) {
 
 // Dimensions lists them in the order in which they run and are shown.
 func Dimensions() (all []Dimension) {
-	for _, list := range [][]Dimension{jobs(), starts(), api(), inside(), workers(), growth(), network()} {
+	for _, list := range [][]Dimension{starts(), api(), inside(), workers(), growth(), network()} {
 		all = append(all, list...)
 	}
 	return all

@@ -90,7 +90,7 @@ func (op netOp) run(ctx context.Context, e *Env, t *result.Table) error {
 			ask := load.Request{In: r.Info.Name, Op: op.ID, Arg: peers.Server, N: n}
 			all = append(all, asked(ask.In, c, ask, func(nanos []int64) float64 { return op.value(nanos, n) }))
 		}
-		p := Plan{Rounds: e.count(30, 8), Warm: 1, Base: peers.Direct, Words: op.words, Budget: e.budget(40, 3)}
+		p := Plan{Rounds: e.count(30, 8), Warm: 1, Base: peers.Direct, Words: op.words, Budget: e.budget(30, 3)}
 		s, err := e.compare(ctx, t, p, all)
 		if err != nil {
 			return err

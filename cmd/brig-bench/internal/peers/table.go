@@ -13,7 +13,6 @@ type peer struct {
 	daemon bool   // the jail's parent is another process than the one that is started
 	slow   bool   // takes a tenth of a second or more
 	filter bool   // reads Docker's filter from descriptor 3
-	bus    bool   // needs the caller's service manager
 	device string // needs this device
 
 	namespaces bool // the command is started in the namespaces of a default jail, by os/exec
@@ -140,26 +139,6 @@ var table = []peer{
 			@asuser --noroot
 			--
 			@arg $1`},
-	{name: "systemd-run", program: "systemd-run", pkg: "systemd", version: "--version",
-		limits: true, daemon: true, bus: true,
-		differs: []string{"the jail's parent is the service manager, not the caller; always in a control group",
-			"its root is the host's, read-only, without /home and /root; no /work and /output",
-			"no pid namespace: descendants end with the control group", "its filter is systemd's own @system-service"},
-		line: `$program
-			@asuser --user
-			--quiet --pipe --wait --collect --unit $id --setenv PATH=$path
-			--property PrivateUsers=yes --property PrivateNetwork=yes --property PrivateIPC=yes
-			--property ProtectHostname=yes --property ProtectSystem=strict --property ProtectHome=yes
-			--property PrivateTmp=yes --property PrivateDevices=yes --property ProtectProc=invisible
-			--property ProcSubset=pid --property ProtectControlGroups=yes --property ProtectKernelTunables=yes
-			--property NoNewPrivileges=yes --property CapabilityBoundingSet= --property SystemCallFilter=@system-service
-			--property SystemCallArchitectures=native --property RestrictNamespaces=yes --property KeyringMode=private
-			--property LimitCORE=0 --property LimitNOFILE=768
-			@asroot --property DynamicUser=yes
-			@limits --property MemoryMax=64M --property MemorySwapMax=0 --property CPUQuota=100% --property TasksMax=64
-			--
-			@arg $1`,
-		after: "systemctl\n@asuser --user\nkill --signal KILL $id.service"},
 	{name: "crun", program: "crun", pkg: "crun", version: "--version", limits: true, binds: true,
 		differs: []string{bindsUsr, aTmpfs, noInit}, user: []string{isRoot},
 		line:  "$program --root $state\n@nolimits --cgroup-manager=disabled\n@limits --cgroup-manager=cgroupfs\n" + ociLine,
