@@ -43,8 +43,8 @@ func (c *call) match() (found *route, other []string, bad error) {
 // matches compares a path with the route's, segment by segment. rest holds the segments of the file's name, still
 // encoded.
 func (rt *route) matches(segments []string) (id string, rest []string, ok bool) {
-	want := strings.Split(rt.path, "/")
-	for i, w := range want {
+	i := 0
+	for w := range strings.SplitSeq(rt.path, "/") {
 		switch {
 		case w == "{path}":
 			return id, segments[i:], len(segments) > i
@@ -57,8 +57,9 @@ func (rt *route) matches(segments []string) (id string, rest []string, ok bool) 
 		case w != segments[i]:
 			return "", nil, false
 		}
+		i++
 	}
-	return id, nil, len(segments) == len(want)
+	return id, nil, len(segments) == i
 }
 
 // filePath returns the absolute path of a file in the jail. A segment is one name, of any bytes but a slash and NUL.
