@@ -95,6 +95,8 @@ type Response struct {
 	Hints []string `json:"hints,omitempty"`
 	// Enforced maps each protection to the mechanism that enforced it.
 	Enforced map[string]string `json:"enforced,omitempty"`
+	// Warm means that the interpreter was started before the request came; Usage counts its start.
+	Warm bool `json:"warm,omitempty"`
 	// Error is the reason why nothing has run; left out if it has.
 	Error *nsjail.Refusal `json:"error,omitempty"`
 }

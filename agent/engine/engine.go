@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"brig/agent/audit"
@@ -42,6 +44,8 @@ type Options struct {
 	Audit *audit.Log
 	// Wrap, if set, wraps the Runner: metrics and traces. The audit log is outside of it.
 	Wrap func(nsjail.Executor) nsjail.Executor
+	// Warm lists languages with interpreters that are started before their runs are known. Prestart starts them.
+	Warm []Warm
 	// Sandboxes bounds the work areas; Make is the engine's own.
 	Sandboxes workspace.StoreOptions
 }
@@ -63,6 +67,9 @@ type Engine struct {
 	boxes  *workspace.Store
 	leases *leases
 	grants grants
+
+	warm    atomic.Pointer[map[string]*parked] // by language; nil before Prestart
+	changes sync.WaitGroup                     // parked interpreters that are being replaced
 }
 
 // New returns an Engine. The caller must call Close, and closes the Ledger and the Log afterwards.
@@ -83,7 +90,8 @@ func New(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{opts: o, runner: r, chain: last{r}, grants: grants{known: map[[sha256.Size]byte]*Grant{}}}
+	e := &Engine{opts: o, runner: r, grants: grants{known: map[[sha256.Size]byte]*Grant{}}}
+	e.chain = last{e}
 	if o.Wrap != nil {
 		e.chain = o.Wrap(e.chain)
 	}
@@ -104,7 +112,9 @@ func New(o Options) (*Engine, error) {
 // Close ends all runs, deletes all sandboxes and closes the Runner.
 func (e *Engine) Close() error {
 	e.leases.close()
-	return errors.Join(e.boxes.Close(), e.runner.Close())
+	err := errors.Join(e.boxes.Close(), e.runner.Close())
+	e.changes.Wait()
+	return err
 }
 
 func (e *Engine) makeVolume(size, inodes int64) (workspace.Volume, error) {

@@ -86,16 +86,25 @@ func (e *Engine) limit(j *nsjail.Job, r *Request, stream bool) nsjail.Bytes {
 type putKey struct{}
 
 // last is the innermost Executor.
-type last struct{ runner *nsjail.Runner }
+type last struct{ *Engine }
 
-// Execute stores a request's files in its sandbox, and runs the Job.
+// Execute stores a request's files in its sandbox, and runs the Job, by a parked interpreter if one fits.
 func (l last) Execute(ctx context.Context, j *nsjail.Job) (*nsjail.Result, error) {
 	if put, ok := ctx.Value(putKey{}).(func() *nsjail.Refusal); ok && j.Verdict.Refusal == nil {
 		if no := put(); no != nil {
 			j.Refuse(no)
 		}
 	}
-	return l.runner.Execute(ctx, j)
+	p := l.parkedFor(j)
+	if p == nil {
+		return l.runner.Execute(ctx, j)
+	}
+	j.Handover = l.handover(p, j)
+	res, err := l.runner.Execute(ctx, j)
+	if res != nil {
+		l.ran(p, j, res.Warm)
+	}
+	return res, err
 }
 
 // refuse returns the Response to a refused request. If there is a Job already, it passes the chain of Executors, so
@@ -132,7 +141,7 @@ func answer(j *nsjail.Job, r *Request, res *nsjail.Result, err error) *Response 
 		return a
 	}
 	a.Status, a.ExitCode, a.Signal, a.TimedOut = string(res.Status), res.ExitCode, res.Signal, res.TimedOut
-	a.Usage, a.LimitsHit, a.Enforced = &res.Usage, res.LimitsHit, maps.Clone(res.Enforced)
+	a.Usage, a.LimitsHit, a.Enforced, a.Warm = &res.Usage, res.LimitsHit, maps.Clone(res.Enforced), res.Warm
 	a.Violations = violations(res)
 	if res.Network != nil {
 		if a.Network, err = json.Marshal(res.Network); err != nil {

@@ -77,6 +77,9 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 	if err = p.engine.Lacks(); err != nil {
 		return p, err
 	}
+	if err = p.engine.Prestart(ctx); err != nil {
+		return p, fmt.Errorf("--warm: %w", err)
+	}
 	if c.GoCache {
 		go p.fillGoCache(ctx)
 	}
@@ -137,6 +140,14 @@ func openAudit(c *config.Config, log *slog.Logger) (*audit.Log, error) {
 func (p *daemon) gauges() {
 	o := metrics.Options{Version: version, Sandboxes: func() int { return p.engine.SandboxCount() },
 		Depth: func() int { return p.gate.Depth() }, Running: func() int { return p.gate.Running() }, Live: p.live.Sum}
+	if len(p.c.Engine.Warm) > 0 {
+		o.Warm = func() (list []metrics.Warmth) {
+			for _, w := range p.engine.Warmth() {
+				list = append(list, metrics.Warmth(w))
+			}
+			return list
+		}
+	}
 	if p.audit != nil {
 		o.AuditBroken = func() bool { return p.audit.Broken() != nil }
 	}

@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Numbers of descriptors reserved for each place, for each sandbox, and for brigd itself.
+// Numbers of descriptors reserved for each place, for each parked interpreter, for each sandbox, and for brigd itself.
 const (
 	placeFDs   = 16
+	warmFDs    = 8
 	sandboxFDs = 4
 	ownFDs     = 64
 )
@@ -29,6 +30,10 @@ func (p *daemon) descriptors() error {
 			"max_connections", most, "limit", l.Cur)
 		c.MaxConnections = most
 	}
-	others := 2*c.MaxConnections + placeFDs*c.Places() + sandboxFDs*c.Engine.Sandboxes.Max + ownFDs
+	warm := 0
+	for _, w := range c.Engine.Warm {
+		warm += w.Count
+	}
+	others := 2*c.MaxConnections + warmFDs*warm + placeFDs*c.Places() + sandboxFDs*c.Engine.Sandboxes.Max + ownFDs
 	return egress.ShareDescriptors(others, c.Places())
 }

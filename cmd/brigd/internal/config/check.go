@@ -17,7 +17,7 @@ import (
 func (c *Config) check(command string) error {
 	return cmp.Or(
 		c.wrong(c.TLS.Cert != "" && c.TLS.Key == "", "tls.cert", " needs its private key; add --tls-key FILE"),
-		c.checkTLS(), c.checkListen(), c.checkPages(), c.checkUIDs(), c.checkBounds(),
+		c.checkTLS(), c.checkListen(), c.checkPages(), c.checkUIDs(), c.checkBounds(), c.checkWarm(),
 		c.wrong(len(c.TokenKeys) > 0 && c.StateDir == "", "auth.token_keys",
 			" needs a place that remembers tokens' runs and revocations; add --state-dir DIR"),
 		c.wrong(c.RequireToken && !c.proof(), "auth.require_token",

@@ -43,6 +43,7 @@ type Config struct {
 	SpecFile       string
 	Optional       []string
 	GoCache        bool
+	Warm           []string       // Engine.Warm as it was written
 	Engine         engine.Options // a MaxBytesPerAgent of 0 is half of the total
 	SandboxInodes  int
 	Gate           admit.Options

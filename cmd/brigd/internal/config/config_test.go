@@ -95,6 +95,13 @@ func TestTheFlagWins(t *testing.T) {
 	}
 }
 
+func TestWarmFlags(t *testing.T) {
+	c, err := Parse("serve", []string{"--warm", "python=4,imports=json,re", "--warm=js=2"})
+	if want := "[{python 4 [json re]} {js 2 []}]"; err != nil || fmt.Sprint(c.Engine.Warm) != want {
+		t.Errorf("%v, %v; want %s", c, err, want)
+	}
+}
+
 func TestNoFlags(t *testing.T) {
 	for _, command := range []string{"serve", "mcp"} {
 		if c, err := Parse(command, nil); err != nil || len(c.Listen) != 0 {
@@ -127,6 +134,12 @@ func TestFlagErrors(t *testing.T) {
 		{[]string{"--max-body", "1"}, []string{"--max-body", "1k to 1g"}},
 		{[]string{"--timeout", "forever"}, []string{"--timeout", "duration"}},
 		{[]string{"--log-level", "loud"}, []string{"--log-level", "debug, info, warn or error"}},
+		{[]string{"--warm", "python"}, []string{"--warm", `"python"`, "python=4,imports=json,re"}},
+		{[]string{"--warm", "python=0"}, []string{"--warm", "1 to 256"}},
+		{[]string{"--warm", "python=1000"}, []string{"--warm", "1 to 256"}},
+		{[]string{"--warm", "=4"}, []string{"--warm", "no language"}},
+		{[]string{"--warm", "python=4,imports="}, []string{"--warm", "imports=json,re"}},
+		{[]string{"--warm", "python=4,json"}, []string{"--warm", "imports=json,re"}},
 		{[]string{"--require-token=maybe"}, []string{"--require-token", "true or false"}},
 		{[]string{"--require-token="}, []string{"the value is missing"}},
 		{[]string{"--require-token"}, []string{"--token-key FILE"}},

@@ -97,6 +97,9 @@ func jailFlags(c *Config) []cli.Flag {
 		{Name: "go-cache", Path: "jails.go_cache", To: &c.GoCache,
 			Help: "compile Go's standard library once, in the background, so that each run of Go code need not: a minute " +
 				"of one processor and some 110 MiB of memory"},
+		{Name: "warm", Path: "jails.warm", Args: "LANGUAGE=N[,imports=A,B]", To: &c.Warm,
+			Help: "keep N interpreters of this language started, each in a jail of its own and for one run, with these " +
+				"modules loaded: python, javascript or javascript-module; may be repeated"},
 		{Name: "timeout", Path: "jails.timeout", Args: "TIME", To: &c.Engine.Timeout, Min: 0.001, Max: maxTime,
 			Help: "how long a run may take whose request does not say"},
 		{Name: "max-timeout", Path: "jails.max_timeout", Args: "TIME", To: &c.Engine.MaxTimeout, Min: 0.001, Max: maxTime,

@@ -27,6 +27,8 @@ type Options struct {
 	Sandboxes, Depth, Running func() int
 	// Live returns the memory, in bytes, and the tasks of the control groups of running jails.
 	Live func() (memory, tasks float64)
+	// Warm returns the state of the parked interpreters.
+	Warm func() []Warmth
 	// AuditBroken reports whether the audit log cannot be written at present.
 	AuditBroken func() bool
 }
@@ -69,6 +71,9 @@ func New(o Options) *Metrics {
 	m.gauge("sandbox_running", "Runs that have a place.", o.Running)
 	if o.Live != nil {
 		registry.MustRegister(usage(o.Live))
+	}
+	if o.Warm != nil {
+		registry.MustRegister(warmth(o.Warm))
 	}
 	if o.AuditBroken != nil {
 		m.gauge("sandbox_audit_broken", "1 while the audit log cannot be written and runs are refused for it, else 0.",

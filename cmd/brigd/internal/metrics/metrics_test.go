@@ -35,7 +35,10 @@ func (a answer) Execute(context.Context, *nsjail.Job) (*nsjail.Result, error) {
 func all() Options {
 	return Options{Version: "1.2.3", Sandboxes: func() int { return 7 }, Depth: func() int { return 5 },
 		Running: func() int { return 3 },
-		Live:    func() (float64, float64) { return 4096, 2 }, AuditBroken: func() bool { return true }}
+		Live:    func() (float64, float64) { return 4096, 2 }, AuditBroken: func() bool { return true },
+		Warm: func() []Warmth {
+			return []Warmth{{Language: "python", Parked: 4, Memory: 8192, Taken: 6, Missed: 5, Failed: 1}}
+		}}
 }
 
 // run executes one Job.
@@ -101,7 +104,9 @@ func TestRun(t *testing.T) {
 		`sandbox_egress_sent_bytes_total 100`,
 		`sandbox_egress_received_bytes_total 1000`, `sandbox_egress_unrecorded_total 3`, `sandbox_execution_seconds_count 1`,
 		`sandbox_start_phase_seconds_count{phase="exec"} 1`, `sandbox_work_areas 7`, `sandbox_live_memory_bytes 4096`,
-		`sandbox_live_tasks 2`, `sandbox_queue_depth 5`, `sandbox_running 3`,
+		`sandbox_live_tasks 2`, `sandbox_warm_parked{language="python"} 4`,
+		`sandbox_warm_memory_bytes{language="python"} 8192`, `sandbox_warm_taken_total{language="python"} 6`,
+		`sandbox_warm_missed_total{language="python"} 5`, `sandbox_warm_failed{language="python"} 1`, `sandbox_queue_depth 5`, `sandbox_running 3`,
 		`sandbox_audit_failures_total 0`, `sandbox_audit_broken 1`)
 	for _, bucket := range []string{"0.1", "0.5", "1", "5", "10", "30", "+Inf"} {
 		if !strings.Contains(p, `sandbox_execution_seconds_bucket{le="`+bucket+`"}`) {

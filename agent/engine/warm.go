@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"brig/nsjail"
+)
+
+// Warm asks for interpreters of a language that are started before their runs are known: nsjail.Runner.PrestartRunning.
+type Warm struct {
+	Language string
+	Count    int      // how many wait at the same time
+	Imports  []string // the modules that they have loaded
+}
+
+// MaxWarm is the maximum Count.
+const MaxWarm = 256
+
+// warmIdle is the time without a run after which interpreters of one Spec may be replaced by those of another.
+const warmIdle = 5 * time.Second
+
+// parked holds the interpreters of one language. They have one Spec, at first that of a request that asks for nothing.
+type parked struct {
+	Warm
+	first nsjail.Spec
+
+	mu            sync.Mutex
+	now           nsjail.Spec // the Spec that is parked
+	missed        nsjail.Spec // the Spec of the last run that has met none
+	used          time.Time   // when one was taken last
+	changing      bool
+	taken, misses int64
+}
+
+// Warmth is the state of the interpreters of a language, for metrics.
+type Warmth struct {
+	Language      string
+	Parked        int   // wait for a run
+	Memory        int64 // bytes that they hold
+	Taken, Missed int64 // runs that have met one, and runs that have not
+	Failed        int64 // interpreters that could not be started
+}
+
+// Prestart starts the interpreters of Options.Warm. Each gets the limits that the engine and its policies give to a
+// request that names none. Until it has returned, no interpreter is taken.
+func (e *Engine) Prestart(ctx context.Context) error {
+	list := map[string]*parked{}
+	for _, w := range e.opts.Warm {
+		if err := e.langs.Try(ctx, e.runner, w.Language); err != nil { // a program that works is the one to park
+			return fmt.Errorf("warm interpreters: %w", err)
+		}
+		name, err := e.langs.CanPark(w.Language, w.Imports)
+		switch {
+		case err != nil:
+			return fmt.Errorf("warm interpreters: %w", err)
+		case list[name] != nil:
+			return fmt.Errorf("warm interpreters: %s is named twice; name its modules together", name)
+		case w.Count < 1 || w.Count > MaxWarm:
+			return fmt.Errorf("warm interpreters of %s: %d is not a number from 1 to %d; write another", name, w.Count, MaxWarm)
+		}
+		w.Language = name
+		r := &Request{Language: name}
+		j, no := e.job(Caller{}, r)
+		if no == nil {
+			no = e.langs.Prepare(j, name, "", nil)
+		}
+		if no == nil {
+			e.decide(Caller{}, j, r)
+			no = j.Verdict.Refusal
+		}
+		if no != nil {
+			return fmt.Errorf("warm interpreters of %s: a request for nothing else is refused: %w; allow it, or do without "+
+				"them", name, no)
+		}
+		e.fill(j, r)
+		p := &parked{Warm: w, used: time.Now()}
+		p.first = p.spec(j, e.handover(p, j))
+		p.now = p.first
+		if err := e.runner.PrestartRunning(p.first, w.Count); err != nil {
+			return fmt.Errorf("warm interpreters of %s: %w; or do without them", name, err)
+		}
+		list[name] = p
+	}
+	e.warm.Store(&list)
+	return nil
+}
+
+// parkedFor returns the interpreters of a Job's language, or nil.
+func (e *Engine) parkedFor(j *nsjail.Job) *parked {
+	if list := e.warm.Load(); list != nil && j.Verdict.Refusal == nil {
+		return (*list)[j.Language]
+	}
+	return nil
+}
+
+func (e *Engine) handover(p *parked, j *nsjail.Job) *nsjail.Handover {
+	return e.langs.Handover(j, p.Imports)
+}
+
+// spec returns the Spec of an interpreter that can run a Job.
+func (p *parked) spec(j *nsjail.Job, h *nsjail.Handover) nsjail.Spec {
+	s := j.Spec
+	s.Args, s.Env, s.Mounts, s.Limits = h.Args, h.Env, h.Mounts, s.Limits.WithoutKeeper()
+	return s
+}
+
+// ran counts a run. If runs have repeatedly another Spec than the parked interpreters, and nobody has taken one of
+// these for a while, they are replaced. The other Spec may differ in its limits only: it is not known for whom the
+// next interpreter is, so it must have no variable and no file of a request.
+func (e *Engine) ran(p *parked, j *nsjail.Job, warm bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if warm {
+		p.taken, p.used = p.taken+1, time.Now()
+		return
+	}
+	p.misses++
+	s := p.spec(j, j.Handover)
+	again := reflect.DeepEqual(s, p.missed)
+	p.missed = s
+	s.Limits = p.first.Limits
+	if again && !p.changing && time.Since(p.used) >= warmIdle && reflect.DeepEqual(s, p.first) &&
+		!reflect.DeepEqual(p.missed, p.now) {
+		p.changing = true
+		to := *p.missed.Clone()
+		e.changes.Go(func() { e.change(p, to) })
+	}
+}
+
+// change replaces the parked interpreters by those of another Spec. If these do not start, the former come back.
+func (e *Engine) change(p *parked, to nsjail.Spec) {
+	p.mu.Lock()
+	from := p.now
+	p.mu.Unlock()
+	err := e.runner.PrestartRunning(from, 0)
+	if err == nil {
+		err = e.runner.PrestartRunning(to, p.Count)
+	}
+	if err != nil {
+		to = from
+		err = errors.Join(err, e.runner.PrestartRunning(from, p.Count))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now, p.used, p.changing = to, time.Now(), false
+}
+
+// Warmth returns the state of all interpreters that Prestart has started.
+func (e *Engine) Warmth() (list []Warmth) {
+	all := e.warm.Load()
+	if all == nil {
+		return nil
+	}
+	for _, p := range *all {
+		p.mu.Lock()
+		w := Warmth{Language: p.Language, Taken: p.taken, Missed: p.misses}
+		now := p.now
+		p.mu.Unlock()
+		s := e.runner.Parked(now)
+		w.Parked, w.Memory, w.Failed = s.Ready, s.Memory, s.Failed
+		list = append(list, w)
+	}
+	return list
+}
