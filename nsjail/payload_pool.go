@@ -28,6 +28,9 @@ const PayloadReady = run.Ready
 // readyTime is how long a payload may take until it is ready.
 const readyTime = 30 * time.Second
 
+// payloadPause is how long the next payload's start waits, so that it does not compete with a short run.
+const payloadPause = 20 * time.Millisecond
+
 // PrestartRunning keeps n payloads of a Spec parked: each was started in a jail of its own, has written PayloadReady as
 // its only output, and waits for what it reads from its standard input. Each serves one run, see Cmd.Handover, and is
 // replaced in the background. It has no limit on time until then. The caller's secrets must not be in the Spec, since
@@ -101,6 +104,7 @@ func (st *warmRoot) payloadPool(r *Runner, s *spec.Spec) *payloadPool {
 		return y
 	}
 	y := &payloadPool{key: key}
+	y.Pause = payloadPause
 	y.Make = func() (*Cmd, error) {
 		c, err := r.parkPayload(&y.key)
 		if err != nil {

@@ -144,6 +144,7 @@ class Result:
     narrowed: List[str] = field(default_factory=list)
     hints: List[str] = field(default_factory=list)
     enforced: Dict[str, str] = field(default_factory=dict)
+    warm: bool = False
     error: Optional[Dict[str, Any]] = None
 
     @property

@@ -1,6 +1,7 @@
 package warm
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"sync"
@@ -11,6 +12,8 @@ import (
 type Pool[T any] struct {
 	Make func() (T, error)
 	Drop func(T) error // releases a value that nobody has taken
+	// Pause is how long the background work waits for the run that it follows; 0 is refillPause.
+	Pause time.Duration
 
 	Mu      sync.Mutex
 	Want    int // the number of values to keep ready
@@ -72,7 +75,7 @@ func (p *Pool[T]) refill(now bool) {
 	if now {
 		go p.fill()
 	} else {
-		time.AfterFunc(refillPause, p.fill)
+		time.AfterFunc(cmp.Or(p.Pause, refillPause), p.fill)
 	}
 }
 
