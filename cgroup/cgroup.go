@@ -113,5 +113,5 @@ func DetectIn(parent, mountinfo string, need []string) (*Layout, error) {
 	if usual := cgroups.Mode(); usual == cgroups.Unavailable && strings.HasPrefix(l.Dir, "/sys/fs/cgroup") {
 		return &Layout{Mode: None}, nil
 	}
-	return l, l.look(parent)
+	return l, l.look(parent, need)
 }

@@ -18,7 +18,7 @@ func TestJoinTiming(t *testing.T) {
 	if err != nil || l.Dir == "" || l.Denied[""] != "" {
 		t.Skipf("no version 2 tree that a group could be made in: %v", l)
 	}
-	p := Resolve(&Limits{CPUTime: true}, l)
+	p := Resolve(&Limits{Files: []File{{"cgroup.max.depth", "1"}}}, l)
 	g, err := p.Create()
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,10 @@ import (
 func (g *Group) Kill() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.kill()
+}
+
+func (g *Group) kill() error {
 	for _, d := range g.dirs {
 		if d.fd >= 0 && d.Version == 2 && d.put("cgroup.kill", "1") == nil {
 			return nil

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// look examines the directories of the groups that Parse has found.
-func (l *Layout) look(parent string) error {
+// look examines the directories of the groups that Parse has found, as far as the controllers in need depend on them.
+func (l *Layout) look(parent string, need []string) error {
 	if l.Mode == None {
 		return nil
 	}
 	l.Systemd = unix.Access("/run/systemd/system", unix.F_OK) == nil // sd_booted(3)
-	if err := l.lookV2(parent); err != nil {
-		return err
+	needs := func(controllers ...string) bool {
+		return need == nil || slices.ContainsFunc(controllers, func(c string) bool { return slices.Contains(need, c) })
 	}
 	seen := map[string]string{}
 	for _, c := range slices.Sorted(maps.Keys(l.Controllers)) {
@@ -36,9 +36,18 @@ func (l *Layout) look(parent string) error {
 		}
 		l.deny(c, why)
 	}
-	l.lookCPUs()
-	if b, err := readFile("/proc/swaps"); err == nil { // a kernel without swap has no such file
-		l.Swap = strings.Count(b, "\n") > 1
+	elsewhere := func(c string) bool { return l.Controllers[c] == "" || l.Denied[c] != "" }
+	if need == nil || slices.ContainsFunc(need, elsewhere) {
+		if err := l.lookV2(parent); err != nil {
+			return err
+		}
+	}
+	if needs("cpuset", "cpuacct") { // cpuacct: for the time that a limit on processor time takes at least
+		l.lookCPUs()
+	}
+	if needs("memory") {
+		b, err := readFile("/proc/swaps")
+		l.Swap = err == nil && strings.Count(b, "\n") > 1 // a kernel without swap has no such file
 	}
 	l.Why = l.denial()
 	l.Delegated = l.Why == ""

@@ -23,11 +23,11 @@ func TestParseParent(t *testing.T) {
 func TestLookWithoutGroup(t *testing.T) {
 	dir := t.TempDir()
 	l := &Layout{Mode: V2, Dir: dir + "/gone"}
-	if err := l.look(""); err != nil || l.Delegated || l.Why != "there is no group "+dir+"/gone" {
+	if err := l.look("", nil); err != nil || l.Delegated || l.Why != "there is no group "+dir+"/gone" {
 		t.Errorf("%+v, %v", l, err)
 	}
 	l = &Layout{Mode: V1, Controllers: map[string]string{"memory": dir + "/gone"}}
-	if err := l.look(""); err != nil || l.Delegated || !strings.Contains(l.Why, "no such file") {
+	if err := l.look("", nil); err != nil || l.Delegated || !strings.Contains(l.Why, "no such file") {
 		t.Errorf("%+v, %v", l, err)
 	}
 }
@@ -41,7 +41,7 @@ func TestLookReadsNothingOfTheCaller(t *testing.T) {
 		}
 	}
 	l := &Layout{Mode: V1}
-	if err := l.look(""); err != nil || l.CPUs == "4711" || l.Mems == "4711" || len(l.Enabled) > 0 {
+	if err := l.look("", nil); err != nil || l.CPUs == "4711" || l.Mems == "4711" || len(l.Enabled) > 0 {
 		t.Errorf("%+v, %v", l, err)
 	}
 }

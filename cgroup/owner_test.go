@@ -74,7 +74,7 @@ func TestForeignOwner(t *testing.T) {
 			} else {
 				look.Mode, look.Controllers = V1, map[string]string{"memory": dir}
 			}
-			if err := look.look("x"); err != nil || look.Delegated || !strings.Contains(look.Why, "belongs to user 54321") {
+			if err := look.look("x", nil); err != nil || look.Delegated || !strings.Contains(look.Why, "belongs to user 54321") {
 				t.Errorf("%+v, %v", look, err)
 			}
 			if removed, busy, err := look.Sweep(0); len(removed) > 0 || busy > 0 || err != nil {

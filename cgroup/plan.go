@@ -67,9 +67,6 @@ func Resolve(want *Limits, l *Layout) *Plan {
 	if want.CPUTime {
 		r.cpuTime()
 	}
-	if l.Mode == Hybrid && len(r.writes) > 0 && l.Dir != "" && l.Denied[""] == "" {
-		r.branch(l.Dir, 2) // without a limit: for CLONE_INTO_CGROUP, cgroup.kill and cgroup.events
-	}
 	if p.V2() == 0 && len(r.writes) > 0 && l.Controllers["freezer"] != "" && l.Denied["freezer"] == "" {
 		r.branch(l.Controllers["freezer"], 1) // without a limit: it stops the group for Kill
 	}
@@ -160,14 +157,14 @@ func (r *resolving) serve(base, mechanism string) {
 func (r *resolving) cpuTime() {
 	l, base := r.layout, ""
 	switch {
-	case l.Dir != "" && l.Denied[""] == "" && l.Mode != V1:
-		base = l.Dir
-		r.branch(base, 2)
-		r.Enforced["cpu_time"] = "cgroup2 cpu.stat"
 	case l.Controllers["cpuacct"] != "" && l.Denied["cpuacct"] == "":
 		base = l.Controllers["cpuacct"]
 		r.branch(base, 1)
 		r.Enforced["cpu_time"] = "cgroup1 cpuacct.usage"
+	case l.Dir != "" && l.Denied[""] == "":
+		base = l.Dir
+		r.branch(base, 2)
+		r.Enforced["cpu_time"] = "cgroup2 cpu.stat"
 	case l.Mode == None:
 		r.Missing["cpu_time"] = "no control group is mounted"
 		return
@@ -189,10 +186,18 @@ func (r *resolving) branch(base string, version int) *Branch {
 	return &r.Branches[i]
 }
 
-// order builds the list of steps: version 2 first, then the hierarchies of version 1 sorted by their directories.
+// order builds the list of steps: version 2 first, then the freezer, then the other hierarchies of version 1 sorted by
+// their directories. Remove proceeds from the last to the first, so that QuickSweep finds any group by its first
+// directory.
 func (r *resolving) order() {
+	others := func(b *Branch) int {
+		if b.Version == 1 && b.Base != r.layout.Controllers["freezer"] {
+			return 1
+		}
+		return 0
+	}
 	slices.SortStableFunc(r.Branches, func(a, b Branch) int {
-		return cmp.Or(b.Version-a.Version, strings.Compare(a.Base, b.Base))
+		return cmp.Or(b.Version-a.Version, others(&a)-others(&b), strings.Compare(a.Base, b.Base))
 	})
 	for i := range r.Branches {
 		b := &r.Branches[i]

@@ -58,7 +58,7 @@ func TestThreads(t *testing.T) {
 	for d, kind := range map[string]string{inner: `threaded`, dir: `"domain threaded"`} {
 		look := *l
 		look.Dir, look.Controllers, look.Denied = d, nil, nil
-		if err := look.look("x"); err != nil || !strings.Contains(look.Denied[""], " is "+kind+", and only a domain") {
+		if err := look.look("x", nil); err != nil || !strings.Contains(look.Denied[""], " is "+kind+", and only a domain") {
 			t.Errorf("%+v, %v", look, err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestNoDescendants(t *testing.T) {
 				}
 				look := *l
 				look.Dir, look.Controllers, look.Denied = dir, nil, nil
-				if err := look.look("x"); err != nil || !look.Delegated {
+				if err := look.look("x", nil); err != nil || !look.Delegated {
 					t.Fatalf("%+v, %v", look, err)
 				}
 				_, err := Resolve(&want, &look).Create()

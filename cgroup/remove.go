@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,14 +15,25 @@ const removeWait = 2 * time.Second
 
 // Remove removes the group and the groups inside it. All its processes must have ended or be about to end. The group's
 // descriptors are closed even on error.
-func (g *Group) Remove() error {
+func (g *Group) Remove() error { return g.end(false) }
+
+// End is like Remove, but kills the processes that are left in the group.
+func (g *Group) End() error { return g.end(true) }
+
+func (g *Group) end(kill bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var errs []error
 	end := time.Now().Add(removeWait)
-	for _, d := range g.dirs {
+	for _, d := range slices.Backward(g.dirs) {
 		if d.fd >= 0 {
-			err := d.remove(end)
+			err := d.rmdir()
+			if err == unix.EBUSY && kill {
+				kill, errs = false, append(errs, g.kill())
+			}
+			if err == unix.EBUSY {
+				err = d.remove(end)
+			}
 			if err != nil {
 				err = fmt.Errorf("rmdir %s: %w; remove it with brig gc", quote(d.path()), err)
 			}
@@ -35,13 +47,21 @@ func (g *Group) Remove() error {
 	return errors.Join(errs...)
 }
 
+// rmdir removes the directory, if nothing is in it: rmdir(2).
+func (d *directory) rmdir() error {
+	if err := unix.Unlinkat(d.base, d.name, unix.AT_REMOVEDIR); err != unix.ENOENT {
+		return err
+	}
+	return nil
+}
+
 // remove waits until the last process has left the group, and removes its directory. At the time end it returns an
 // error instead.
 func (d *directory) remove(end time.Time) error {
 	pause := time.Millisecond
 	for {
-		err := unix.Unlinkat(d.base, d.name, unix.AT_REMOVEDIR)
-		if err == nil || err == unix.ENOENT {
+		err := d.rmdir()
+		if err == nil {
 			return nil
 		}
 		if err != unix.EBUSY || time.Now().After(end) {

@@ -48,7 +48,7 @@ func yard(t testing.TB) (*Layout, string) {
 			l.Controllers[c] = fence(t, dir, name)
 		}
 	}
-	if err := l.look(""); err != nil {
+	if err := l.look("", nil); err != nil {
 		t.Fatal(err)
 	}
 	if !l.Delegated {

@@ -35,7 +35,8 @@ func invented(t *testing.T, version int, files map[string]string) *directory {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unix.Close(fd) })
-	return &directory{fd: fd, Branch: &Branch{Base: dir, Version: version}}
+	return &directory{fd: fd, Branch: &Branch{Base: dir, Version: version,
+		Controllers: []string{"memory", "pids", "cpu", "cpuacct", "blkio"}}}
 }
 
 func TestReadTexts(t *testing.T) {

@@ -66,19 +66,27 @@ func (d *directory) readV2(s *Stats) {
 }
 
 func (d *directory) readV1(s *Stats) {
-	d.number(&s.MemoryPeak, "memory.max_usage_in_bytes")
-	put(&s.OOMKills, d.table("memory.oom_control"), "oom_kill", 1)
-	d.oomOwn(s)
-	put(&s.ProcessesRefused, d.table("pids.events"), "max", 1)
-	d.number(&s.PidsPeak, "pids.peak")
-	cpu := d.table("cpu.stat")
-	put(&s.Periods, cpu, "nr_periods", 1)
-	put(&s.ThrottledPeriods, cpu, "nr_throttled", 1)
-	put(&s.Throttled, cpu, "throttled_time", 1)
-	d.number((*int64)(&s.CPU), "cpuacct.usage")
-	d.number((*int64)(&s.User), "cpuacct.usage_user")
-	d.number((*int64)(&s.System), "cpuacct.usage_sys")
-	if s.IORead < 0 {
+	if d.holds("memory") {
+		d.number(&s.MemoryPeak, "memory.max_usage_in_bytes")
+		put(&s.OOMKills, d.table("memory.oom_control"), "oom_kill", 1)
+		d.oomOwn(s)
+	}
+	if d.holds("pids") {
+		put(&s.ProcessesRefused, d.table("pids.events"), "max", 1)
+		d.number(&s.PidsPeak, "pids.peak")
+	}
+	if d.holds("cpu") {
+		cpu := d.table("cpu.stat")
+		put(&s.Periods, cpu, "nr_periods", 1)
+		put(&s.ThrottledPeriods, cpu, "nr_throttled", 1)
+		put(&s.Throttled, cpu, "throttled_time", 1)
+	}
+	if d.holds("cpuacct") {
+		d.number((*int64)(&s.CPU), "cpuacct.usage")
+		d.number((*int64)(&s.User), "cpuacct.usage_user")
+		d.number((*int64)(&s.System), "cpuacct.usage_sys")
+	}
+	if d.holds("blkio") && s.IORead < 0 {
 		s.IORead, s.IOWritten = d.traffic("blkio.throttle.io_service_bytes_recursive", "Read", "Write")
 	}
 }
@@ -144,7 +152,9 @@ func (d *directory) number(to *int64, name string) {
 func (g *Group) OOMKills() int64 {
 	kills := int64(-1)
 	for d := range g.made() {
-		put(&kills, d.table(d.pick("memory.events", "memory.oom_control")), "oom_kill", 1)
+		if d.Version == 2 || d.holds("memory") {
+			put(&kills, d.table(d.pick("memory.events", "memory.oom_control")), "oom_kill", 1)
+		}
 	}
 	return kills
 }

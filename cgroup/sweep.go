@@ -29,6 +29,14 @@ func (l *Layout) Sweep(most int) (removed []string, busy int, err error) {
 	return s.removed, s.busy, errors.Join(errs...)
 }
 
+// QuickSweep is Sweep where any group has its first directory, and reports whether it has removed one. The groups then
+// have others in the hierarchies that this layout leaves out.
+func (l *Layout) QuickSweep(most int) (found bool, err error) {
+	first := Layout{Dir: l.Dir, Controllers: map[string]string{"freezer": l.Controllers["freezer"]}}
+	removed, _, err := first.Sweep(most)
+	return len(removed) > 0, err
+}
+
 // sweeper is the state of a Sweep.
 type sweeper struct {
 	most    int

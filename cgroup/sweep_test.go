@@ -231,3 +231,26 @@ func TestSweepPlaces(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestQuickSweep: a start looks for abandoned groups where each has its first directory.
+func TestQuickSweep(t *testing.T) {
+	l, _ := yard(t)
+	bases := l.bases()
+	last, first := path.Join(bases[len(bases)-1], "brig-9-1"), path.Join(bases[0], "brig-9-1")
+	if err := os.MkdirAll(last, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := l.QuickSweep(9); found != (len(bases) == 1) || err != nil {
+		t.Errorf("found %v, %v", found, err)
+	}
+	if err := os.MkdirAll(first, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := l.QuickSweep(9); !found || err != nil {
+		t.Errorf("found %v, %v", found, err)
+	}
+	g := makeGroup(t, l, all(l))
+	if _, err := os.Stat(path.Join(bases[0], g.dirs[0].name)); err != nil {
+		t.Error(err)
+	}
+}

@@ -47,6 +47,7 @@ type Cmd struct {
 	wantDigest bool
 	digest     string // of the programs of this run, if wantDigest is set
 	ended      func() // see Job.Ended
+	counted    bool   // state.stats has the figures of the control group
 
 	edit       func(*plan.Plan) // lets a test change the plan
 	runner     *Runner

@@ -93,7 +93,7 @@ func TestExplainIsRun(t *testing.T) {
 			return c
 		}
 		c := run("cold", cold)
-		mode, err := cold.mode(&s)
+		mode, err := cold.mode()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -77,7 +77,8 @@ func groupError(err error) error {
 	return e
 }
 
-// endGroup reads the group's statistics, kills the processes left in it, and removes it.
+// endGroup reads the group's statistics, unless finish has, and removes it. No process can be left in it after the end
+// of the pid namespace.
 func (c *Cmd) endGroup() error {
 	if c.group == nil {
 		return nil
@@ -87,21 +88,23 @@ func (c *Cmd) endGroup() error {
 	if c.stopOOM != nil {
 		stopped = c.stopOOM()
 	}
-	c.state.stats = g.Read()
-	populated, err := g.Populated()
-	if err == nil && populated { // impossible after the end of the pid namespace, but checked
-		err = g.Kill()
+	if !c.counted {
+		c.state.stats = g.Read()
 	}
-	if err = errors.Join(err, stopped, g.Remove()); err != nil {
+	if err := errors.Join(stopped, g.End()); err != nil {
 		return &spec.Error{Fault: spec.FaultHost, Op: "cgroup", Detail: err.Error()}
 	}
 	return nil
 }
 
 // sweepGroups removes the groups left by killed keepers of this user, once for each Runner. It ignores errors.
-func (r *Runner) sweepGroups(l *cgroup.Layout) {
+func (r *Runner) sweepGroups(l *cgroup.Layout, parent string) {
 	if r.swept.CompareAndSwap(false, true) {
-		_, _, _ = l.Sweep(sweepMost)
+		if found, _ := l.QuickSweep(sweepMost); found {
+			if all, err := cgroup.Detect(parent); err == nil {
+				_, _, _ = all.Sweep(sweepMost)
+			}
+		}
 	}
 }
 

@@ -2,8 +2,6 @@ package nsjail
 
 import (
 	"testing"
-
-	"brig/nsjail/internal/spec"
 )
 
 // A launcher that has entered a user namespace for idmapped mounts makes no other jail: its ids would not be the host's.
@@ -16,7 +14,7 @@ func TestLauncherOfIDMapIsReplaced(t *testing.T) {
 	was := r.launcher.Pid()
 	for _, mapping := range []bool{false, true} {
 		r.mapping = mapping
-		if _, err := r.mode(&spec.Spec{}); err != nil {
+		if _, err := r.mode(); err != nil {
 			t.Fatal(err)
 		}
 		if replaced := r.launcher.Pid() != was; replaced != mapping || r.mapping {

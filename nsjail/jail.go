@@ -179,10 +179,7 @@ func (j *jail) discard() error {
 		errs = append(errs, j.pidfd.Close())
 	}
 	if j.group != nil {
-		if populated, err := j.group.Populated(); err != nil || populated {
-			errs = append(errs, err, j.group.Kill())
-		}
-		errs = append(errs, j.group.Remove())
+		errs = append(errs, j.group.End())
 	}
 	j.net.Drop()
 	return errors.Join(errs...)

@@ -80,7 +80,7 @@ func newRunner(l *launcher.Launcher) *Runner {
 		cold: map[int]*Runner{}}
 }
 
-// replace starts a new launcher in place of one that has died or is in an unsuitable network namespace.
+// replace starts a new launcher in place of one that can make no jail.
 func (r *Runner) replace() error {
 	fresh, err := startLauncher()
 	if err != nil {
@@ -93,11 +93,9 @@ func (r *Runner) replace() error {
 	return old.Close()
 }
 
-// mode returns the Mode of the next jail. It replaces the launcher if it has died, if the jail uses the host's network
-// and the launcher is in a network namespace of its own, or if the launcher is in a user namespace for idmapped mounts.
-func (r *Runner) mode(s *spec.Spec) (m plan.Mode, err error) {
-	if m.Net, err = r.launcher.InJailNet(); err != nil || m.Net && s.Net == spec.NetHost || r.mapping {
-		m.Net = false
+// mode returns the Mode of the next jail. It replaces the launcher if that is in a user namespace for idmapped mounts.
+func (r *Runner) mode() (m plan.Mode, err error) {
+	if r.mapping {
 		if err = r.replace(); err != nil {
 			return m, err
 		}

@@ -93,7 +93,7 @@ func (c *Cmd) startCold() (err error) {
 	if err := c.runner.volumes.look(&c.Spec, host); err != nil {
 		return err
 	}
-	mode, err := cold.mode(&c.Spec)
+	mode, err := cold.mode()
 	if err != nil {
 		return err
 	}

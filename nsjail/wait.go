@@ -91,6 +91,9 @@ func (c *Cmd) Wait() (*Result, error) {
 	if !c.plan.Mode.Forked {
 		c.result.SpecDigest = c.Spec.Digest()
 	}
+	if c.group != nil {
+		c.runner.sweepGroups(c.plan.Host.Cgroup, c.Spec.CgroupParent)
+	}
 	c.awaitReport()
 	return c.finish()
 }
@@ -129,9 +132,6 @@ func readableFile(f *os.File) bool {
 // finish does the rest of Wait after the first report has arrived.
 func (c *Cmd) finish() (*Result, error) {
 	c.state.disk = -1 // unknown unless init reports it
-	if c.group != nil {
-		c.runner.sweepGroups(c.plan.Host.Cgroup)
-	}
 	status, usage, most := 0, launcher.Usage{}, endWait
 	reported, asked, left := false, false, false
 	if !c.Spec.NoInit {
@@ -139,6 +139,9 @@ func (c *Cmd) finish() (*Result, error) {
 		if reported = err == nil && rep.Type == launcher.ReportExit; reported {
 			status, usage, asked, left = rep.A, rep.Usage, rep.B&launcher.EndAsked != 0, rep.B&launcher.EndLeft != 0
 			c.recordExit(&rep)
+		}
+		if c.counted = reported && !left && c.group != nil; c.counted { // while the kernel takes init's namespaces apart
+			c.state.stats = c.group.Read()
 		}
 	}
 	var err error

@@ -10,7 +10,7 @@ import (
 	"brig/nsjail"
 )
 
-// TestGroupedFlags holds the constructor's list against the flag table: every flag of a control group is in it.
+// TestGroupedFlags holds the constructor's lists against the flag table: every flag of a control group is in one.
 func TestGroupedFlags(t *testing.T) {
 	if asuser.Second() {
 		t.Skip("the source was read in the first run")
@@ -19,11 +19,13 @@ func TestGroupedFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, _ := strings.Cut(string(text), "brig_launcher_grouped[]")
-	list, _, _ = strings.Cut(list, ";")
 	var beginnings []string
-	for _, m := range regexp.MustCompile(`"(-[^"]+)"`).FindAllStringSubmatch(list, -1) {
-		beginnings = append(beginnings, m[1])
+	for _, name := range []string{"brig_launcher_grouped[]", "brig_launcher_alone[]"} {
+		_, list, _ := strings.Cut(string(text), name)
+		list, _, _ = strings.Cut(list, ";")
+		for _, m := range regexp.MustCompile(`"(-[^"]+)"`).FindAllStringSubmatch(list, -1) {
+			beginnings = append(beginnings, m[1])
+		}
 	}
 	known := func(word string) bool {
 		for _, b := range beginnings {

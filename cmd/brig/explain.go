@@ -31,7 +31,7 @@ func explain(inv *invocation, std cli.Stdio) int {
 		return std.Fail(describe(inv, err))
 	}
 	defer host.Close()
-	p, err := runMode(inv.args).Resolve(&inv.spec, host)
+	p, err := (&nsjail.Mode{Forked: true}).Resolve(&inv.spec, host)
 	if err != nil {
 		return std.Fail(describe(inv, err))
 	}

@@ -84,9 +84,6 @@ func BenchmarkTricks(b *testing.B) {
 		off := without(b, trick)
 		b.Run(trick.String(), func(b *testing.B) {
 			args := []string{"run", "--", "true"}
-			if trick == tricks.NetAhead {
-				args = []string{"run", "--memory", "64M", "--", "true"}
-			}
 			var wall, cpu []float64
 			for b.Loop() {
 				wall0, cpu0 := cost(b, with, args)

@@ -26,7 +26,6 @@ const (
 	ForkEarly    Trick = iota // launcher/keeper.c: the launcher is forked before the Go runtime starts
 	SpawnAhead                // launcher/spawn.c: it creates the jail's first process before the plan is known
 	ListAhead                 // launcher/spawn.c: that process performs what every default jail begins with
-	NetAhead                  // launcher/keeper.c: for a jail in a control group it makes the network namespace instead
 	OneProcessor              // launcher/keeper.c: Go starts on one processor, with one P, and the launcher on another
 	NoQuota                   // launcher/keeper.c: RLIMIT_NOFILE 0 keeps Go from looking for a processor quota
 	LateTimers                // launcher/keeper.c: timer slack keeps Go's monitor from interrupting the one processor
@@ -34,8 +33,8 @@ const (
 	DetachMounts              // plan/detach.go: the kernel takes the jail's mounts apart after the run
 )
 
-var names = [...]string{"fork early", "spawn ahead", "list ahead", "net ahead", "one processor", "no quota",
-	"late timers", "side by side", "detach mounts"}
+var names = [...]string{"fork early", "spawn ahead", "list ahead", "one processor", "no quota", "late timers",
+	"side by side", "detach mounts"}
 
 // All returns the tricks in order.
 func All() []Trick {

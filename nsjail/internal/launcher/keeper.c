@@ -4,15 +4,13 @@
 //   - A binary that defines brig_launcher_command (cmd/brig) forks its launcher for that command, so that the launcher
 //     prepares while Go starts, and does what Go could do only later or more slowly.
 #include "launcher.h"
-#include <net/if.h>
 #include <sys/auxv.h>
-#include <sys/ioctl.h>
 
 extern const char *const brig_launcher_command __attribute__((weak));
 
 // Beginnings of flags, up to a null.
 typedef const char *const flags[];
-extern __attribute__((weak)) flags brig_launcher_grouped, brig_launcher_own_net, brig_launcher_odd;
+extern __attribute__((weak)) flags brig_launcher_grouped, brig_launcher_alone, brig_launcher_odd;
 
 struct early brig_early = {-1, -1, -1};
 
@@ -113,30 +111,6 @@ static void leave(void) {
 	sched_setaffinity(0, sizeof brig_processors, &brig_processors);
 }
 
-static int put(const char *file, const char *format, unsigned id) {
-	int fd = open(file, O_WRONLY | O_CLOEXEC);
-	int n = fd < 0 ? -1 : dprintf(fd, format, id, id);
-	close(fd);
-	return n < 0;
-}
-
-// net_ahead makes the network namespace of a jail that must be born in a control group, with lo up: unshare(2),
-// netdevice(7). An ordinary user needs a user namespace for it, and the jail's is then inside. Root without CAP_NET_ADMIN
-// cannot bring lo up, and its jail makes the namespace itself.
-static int net_ahead(void) {
-	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	unsigned uid = geteuid();
-	unsigned gid = getegid();
-	if (unshare(CLONE_NEWNET | (uid ? CLONE_NEWUSER : 0))) return NOTHING_AHEAD;
-	if (uid && put("/proc/self/setgroups", "deny", 0)) _exit(1);
-	if (uid && put("/proc/self/uid_map", "%u %u 1", uid)) _exit(1);
-	if (uid && put("/proc/self/gid_map", "%u %u 1", gid)) _exit(1);
-	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int down = ioctl(s, SIOCSIFFLAGS, &lo);
-	close(s);
-	return down ? NOTHING_AHEAD : NET_AHEAD;
-}
-
 unsigned char *brig_ahead_program(size_t *size) {
 #ifdef __x86_64__
 	static unsigned char program[] __attribute__((aligned(16))) = {
@@ -149,25 +123,32 @@ unsigned char *brig_ahead_program(size_t *size) {
 	return 0;
 }
 
-// fork_launcher forks it with clone3(2), and without a process made ahead where the jail must be born in a control group.
+// is_alone reports whether the jail cannot use a process made ahead. The first process enters a group of version 1 by
+// itself. In version 2 that would wait for an RCU grace period, so it is created in the group: cgroups(7). An ordinary
+// user's jail with a group begins with another list.
+static int is_alone(int argc, char **argv) {
+	if (begins(argc, argv, brig_launcher_alone) || !brig_trick(TRICK_SPAWN_AHEAD)) return 1;
+	return begins(argc, argv, brig_launcher_grouped) && (geteuid() || !access("/sys/fs/cgroup/cgroup.controllers", F_OK));
+}
+
+// fork_launcher forks it with clone3(2), and a process made ahead unless the jail cannot use one.
 static void fork_launcher(int argc, char **argv) {
 	int sv[2];
 	int av[2] = {NOTHING_AHEAD, NOTHING_AHEAD};
-	int grouped = begins(argc, argv, brig_launcher_grouped) || !brig_trick(TRICK_SPAWN_AHEAD);
+	int alone = is_alone(argc, argv);
 	struct clone_args ca = {.exit_signal = SIGCHLD};
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) return; // Go then executes a launcher
-	if (!grouped && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
+	if (!alone && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, av)) av[0] = av[1] = -1;
 	sched_getaffinity(0, sizeof brig_processors, &brig_processors);
 	if (CPU_COUNT(&brig_processors) > 1 && brig_trick(TRICK_ONE_PROCESSOR)) CPU_SET(sched_getcpu(), &one);
 	else CPU_ZERO(&brig_processors);
 	// a standard stream that the caller has closed must not become our socket
-	long pid = sv[0] > 2 && (grouped || av[0] > 2) ? syscall(SYS_clone3, &ca, sizeof ca) : -1;
+	long pid = sv[0] > 2 && (alone || av[0] > 2) ? syscall(SYS_clone3, &ca, sizeof ca) : -1;
 	if (pid == 0) {
 		leave();
 		close(sv[0]);
 		close(av[0]);
 		syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
-		if (grouped && brig_trick(TRICK_NET_AHEAD) && !begins(argc, argv, brig_launcher_own_net)) av[1] = net_ahead();
 		brig_become(argc, argv, sv[1], av[1], brig_trick(TRICK_LIST_AHEAD) && !begins(argc, argv, brig_launcher_odd));
 	}
 	close(sv[1]);

@@ -44,7 +44,6 @@ type Launcher struct {
 	pid    int
 	hello  bool
 	uid    int
-	net    bool
 
 	ahead     int  // the first process that an early launcher created before it had a program; 0 for none
 	aheadSock int  // the socket at which that process waits for its program
@@ -203,17 +202,6 @@ func (s *Launcher) UID() (int, error) {
 	return s.uid, err
 }
 
-// InJailNet reports whether the launcher is in a network namespace that it has made for its jail, with lo up.
-func (s *Launcher) InJailNet() (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.Forked || s.aheadSock != C.NOTHING_AHEAD {
-		return false, nil
-	}
-	err := s.greet()
-	return s.net, err
-}
-
 // greet receives the launcher's first message, once.
 func (s *Launcher) greet() error {
 	if s.hello {
@@ -221,7 +209,7 @@ func (s *Launcher) greet() error {
 	}
 	rep, err := s.reply()
 	if err == nil {
-		s.hello, s.uid, s.ahead, s.net, s.begun = true, int(rep.uid), int(rep.pid), rep.op > 0, rep.err > 0
+		s.hello, s.uid, s.ahead, s.begun = true, int(rep.uid), int(rep.pid), rep.err > 0
 	}
 	return err
 }

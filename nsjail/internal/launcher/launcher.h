@@ -106,8 +106,7 @@ struct run {
 // What the constructor leaves for Go: two sockets or -1, and the launcher's pid. ahead is one of these instead if no
 // process is made ahead:
 #define NOT_FORKED (-1)    // a launcher that Go has executed
-#define NOTHING_AHEAD (-2) // a launcher forked early, for a jail in a control group
-#define NET_AHEAD (-3)     // the same, inside a network namespace that is the jail's
+#define NOTHING_AHEAD (-2) // a launcher forked early, for a jail that cannot use a process made ahead
 struct early {
 	int launcher, ahead, pid;
 };
@@ -136,7 +135,7 @@ static inline long brig_sys(long n, long a, long b, long c, long d, long e, long
 
 // The tricks of the C side that make a start shorter: internal/tricks. A linker can turn them off.
 enum trick {
-	TRICK_FORK_EARLY, TRICK_SPAWN_AHEAD, TRICK_LIST_AHEAD, TRICK_NET_AHEAD,
+	TRICK_FORK_EARLY, TRICK_SPAWN_AHEAD, TRICK_LIST_AHEAD,
 	TRICK_ONE_PROCESSOR, TRICK_NO_QUOTA, TRICK_LATE_TIMERS,
 };
 extern const char brig_tricks_off[] __attribute__((weak)); // its address is a mask

@@ -171,8 +171,8 @@ static void reset_signals(void) {
 	SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &(uint64_t){0}, 0, 8);
 }
 
-// brig_become turns the process into a launcher. ahead is a socket for a process made ahead, or one of NOT_FORKED,
-// NOTHING_AHEAD and NET_AHEAD; begin tells whether that process performs the list made ahead.
+// brig_become turns the process into a launcher. ahead is a socket for a process made ahead, NOT_FORKED or
+// NOTHING_AHEAD; begin tells whether that process performs the list made ahead.
 void brig_become(int argc, char **argv, int sock, int ahead, int begin) {
 	struct rlimit nofile;
 	keeper_sock = sock;
@@ -185,7 +185,7 @@ void brig_become(int argc, char **argv, int sock, int ahead, int begin) {
 	}
 	prctl(PR_SET_NAME, "brig-launcher");
 	if (ahead != NOT_FORKED) drop();
-	struct reply rep = {.op = ahead == NET_AHEAD ? 1 : -1, .err = begin, .uid = geteuid()};
+	struct reply rep = {.op = -1, .err = begin, .uid = geteuid()};
 	if (ahead >= 0) rep.pid = (int)spawn_ahead(ahead, begin);
 	close(ahead);
 	serve(rep);

@@ -55,7 +55,6 @@ func (r *resolver) group() {
 		return
 	}
 	r.Group = p
-	r.Flags &^= unix.CLONE_NEWCGROUP // unshare(2) follows once the process is in its group, the new root
 }
 
 // uncounted is the memory that no control group counts, in either version.
@@ -194,7 +193,8 @@ func (r *resolver) groupSlots() {
 
 // joinGroup makes the process join its version 1 groups by a write to each file, which takes 15 microseconds. The
 // keeper has opened the files, and its permissions apply (cgroups(7)). clone3(2) has created the process in its version
-// 2 group.
+// 2 group. The group then becomes the root of the process's cgroup namespace (cgroup_namespaces(7)): the namespace from
+// clone3(2) has the group of the launcher as its root.
 func (r *resolver) joinGroup() {
 	if r.Group == nil {
 		return

@@ -65,7 +65,6 @@ var phases = []phase{
 	// the overlay of an image in a prepared root needs a procfs
 	{name: "image procfs", in: inPreparedImage, needs: []string{"identity"},
 		write: func(r *resolver) { rootfs.ProcOver(r.Jail) }},
-	{name: "group", needs: []string{"identity"}, write: (*resolver).joinGroup},
 	{name: "session", ahead: true, write: (*resolver).session},
 	{name: "netns", by: netMaker, in: makesNet, write: (*resolver).makeNet},
 	{name: "lo", by: netMaker, ahead: true, needs: []string{"identity", "netns"}, write: (*resolver).loopback},
@@ -73,6 +72,8 @@ var phases = []phase{
 	// for the fixed descriptor numbers, while a single process uses the table
 	{name: "fd table", in: sharesTable, write: func(r *resolver) { rootfs.Widen(r.Jail, launcher.SlotReport) }},
 	{name: "root", by: tree, ahead: true, needs: []string{"procfs", "identity"}, write: (*resolver).beginTree},
+	// after all that a process made ahead performs: only then does its group exist
+	{name: "group", needs: []string{"identity"}, write: (*resolver).joinGroup},
 	{name: "system", by: tree, needs: []string{"root"},
 		write: func(r *resolver) { r.tree.Add(r.root.Entries[r.everywhere:]) }},
 	{name: "mounts", by: tree, known: withMounts, needs: []string{"system"},
