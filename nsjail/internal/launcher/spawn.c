@@ -155,8 +155,9 @@ static void clear_strings(int argc, char **argv) {
 // inherit: sched(7), ioprio_set(2). It needs no privilege. What makes a caller slower than others stays: a positive nice
 // value, SCHED_BATCH, SCHED_IDLE, and its processors.
 static void reset_scheduling(void) {
-	int policy = sched_getscheduler(0);
-	if (policy == SCHED_FIFO || policy == SCHED_RR) sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+	long policy = SYS1(SYS_sched_getscheduler, 0); // musl's function makes no such call
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		SYS3(SYS_sched_setscheduler, 0, SCHED_OTHER, &(struct sched_param){0});
 	if (getpriority(PRIO_PROCESS, 0) < 0) setpriority(PRIO_PROCESS, 0, 0);
 	if (IOPRIO_PRIO_CLASS(syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0)) == IOPRIO_CLASS_RT)
 		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0);
