@@ -16,6 +16,7 @@ import (
 const (
 	itself  = "the Runner itself"
 	request = "POST /v1/run"
+	warm    = "POST /v1/run, warm" // of a brigd that keeps interpreters started
 )
 
 // call is what brigd is asked for, and what a Runner runs in its place.
@@ -23,14 +24,15 @@ type call struct {
 	id, title string
 	args      []string
 	body      map[string]any
+	warm      []string // flags of a further brigd; nil for none
 }
 
 // api are measurements of brigd by HTTP at its Unix socket.
 func api() (all []Dimension) {
 	for _, c := range []call{
-		{"api", "/bin/true", []string{"/bin/true"}, map[string]any{"cmd": []string{"/bin/true"}}},
+		{"api", "/bin/true", []string{"/bin/true"}, map[string]any{"cmd": []string{"/bin/true"}}, nil},
 		{"api-python", "Python's print(1)", []string{"/usr/bin/python3", "-c", "print(1)"},
-			map[string]any{"language": "python", "code": "print(1)"}},
+			map[string]any{"language": "python", "code": "print(1)"}, []string{"--warm", "python=8"}},
 	} {
 		notes := []string{"brigd and its clients share the processors; " + itself +
 			" has the same pool, in the benchmark's process"}
@@ -82,18 +84,26 @@ func (c call) with(e *Env, t *result.Table, measure func([]*peers.Ready) error) 
 		r.Tool = &peers.Tool{Info: result.Tool{Name: name}}
 		all = append(all, r)
 	}
-	dir, err := e.scratch()
-	if err != nil {
-		return err
+	for i, flags := range [][]string{{}, c.warm} {
+		name := []string{request, warm}[i]
+		if flags == nil {
+			continue
+		}
+		dir, err := e.scratch()
+		if err != nil {
+			return err
+		}
+		b, err := load.StartBrigd(program, dir, flags...)
+		if err != nil {
+			t.Rows = append(t.Rows, result.Row{Tool: name, Error: err.Error()})
+			continue
+		}
+		defer end(b.Close)
+		r, err := b.Ready(name, c.body)
+		if err != nil {
+			return err
+		}
+		all = append(all, r)
 	}
-	b, err := load.StartBrigd(program, dir)
-	if err != nil {
-		return err
-	}
-	defer end(b.Close)
-	r, err := b.Ready(request, c.body)
-	if err != nil {
-		return err
-	}
-	return measure(append(all, r))
+	return measure(all)
 }

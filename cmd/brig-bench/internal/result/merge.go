@@ -68,18 +68,16 @@ func alike(a, b *Report) error {
 	return nil
 }
 
-// merged is the row of the same tool and X in each run. One that failed in a run has the reason and no figure.
+// merged is the row of the same tool and X in each run. One that failed in a run has no figure; the reason may name the
+// machine, and stays with that run.
 func merged(row Row, table int, runs []*Report) Row {
 	all := Row{Tool: row.Tool, X: row.X}
 	for _, r := range runs {
 		i := slices.IndexFunc(r.Tables[table].Rows, func(o Row) bool { return o.Tool == row.Tool && o.X == row.X })
-		if i < 0 {
+		if i < 0 || r.Tables[table].Rows[i].Error != "" {
 			return Row{Tool: row.Tool, X: row.X, Error: "not measured in each run"}
 		}
 		o := r.Tables[table].Rows[i]
-		if o.Error != "" {
-			return Row{Tool: row.Tool, X: row.X, Error: o.Error}
-		}
 		all.N += o.N
 		all.Medians = append(all.Medians, o.P50)
 	}

@@ -26,7 +26,7 @@ func TestMerge(t *testing.T) {
 	if !slices.Equal(rows[0].Medians, []float64{5, 1, 3}) || rows[0].P50 != 3 || rows[0].N != 6 {
 		t.Errorf("%+v", rows[0])
 	}
-	if rows[1].Medians != nil || rows[1].Error != "not measured in each run" || rows[2].Error != "no" {
+	if rows[1].Medians != nil || rows[1].Error != "not measured in each run" || rows[2].Error != rows[1].Error {
 		t.Errorf("%+v", rows[1:])
 	}
 	if len(all.Runs) != 3 || all.Started.Hour() != 9 || all.Machine.LoadBefore != 11 || all.Tables[0].Notes != nil {
