@@ -90,25 +90,23 @@ static int begins(int argc, char **argv, const char *const *with) {
 // For a quota it would look once into the mount table and the files of its control group; as long as it may open no file,
 // it finds none, and package syscall raises that limit again before any other Go code. libc cannot read the bounds of the
 // first thread's stack in /proc/self/maps then. Go takes 0 for them, and the kernel finds an overflow.
+//
+// The kernel starts the launcher on the keeper's processor more often than not, and it would wait there. It gets the
+// others, and the jail all of them (spawn.c). It is the keeper that moves it: sched_setaffinity(2) of a process that
+// waits for a processor takes it to another one at once; one that runs has to be stopped for that.
 cpu_set_t brig_processors; // the caller's, or empty: the calls below fail then
 static cpu_set_t one;
 
-static void pin(void) {
+static void pin(int launcher) {
 	struct rlimit files;
 	if (sched_setaffinity(0, sizeof one, &one)) return;
+	CPU_XOR(&one, &one, &brig_processors);
+	sched_setaffinity(launcher, sizeof one, &one);
 	if (brig_trick(TRICK_NO_QUOTA) && !getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = 0;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	if (brig_trick(TRICK_LATE_TIMERS)) prctl(PR_SET_TIMERSLACK, 1000000ul); // ns: Go's monitor sleeps for 20,000 at a time
-}
-
-// leave moves the launcher off the keeper's processor, on which the kernel starts it more often than not, and then
-// permits all again: sched_setaffinity(2).
-static void leave(void) {
-	CPU_XOR(&one, &one, &brig_processors);
-	sched_setaffinity(0, sizeof one, &one);
-	sched_setaffinity(0, sizeof brig_processors, &brig_processors);
 }
 
 unsigned char *brig_ahead_program(size_t *size) {
@@ -145,7 +143,6 @@ static void fork_launcher(int argc, char **argv) {
 	// a standard stream that the caller has closed must not become our socket
 	long pid = sv[0] > 2 && (alone || av[0] > 2) ? syscall(SYS_clone3, &ca, sizeof ca) : -1;
 	if (pid == 0) {
-		leave();
 		close(sv[0]);
 		close(av[0]);
 		syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
@@ -159,7 +156,7 @@ static void fork_launcher(int argc, char **argv) {
 		return;
 	}
 	brig_early = (struct early){sv[0], av[0], (int)pid};
-	pin();
+	pin((int)pid);
 }
 
 // is_launcher_socket reports whether fd is one end of a socketpair(2) that the parent process has made.

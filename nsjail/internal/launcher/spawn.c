@@ -59,6 +59,7 @@ static void spawn(char *base, long *slots, struct reply *rep) {
 	if (pid == 0) { // a jail must hold neither the keeper's socket nor the launcher's network namespace
 		SYS1(SYS_close, keeper_sock);
 		SYS1(SYS_close, FD_HOME);
+		SYS3(SYS_sched_setaffinity, 0, sizeof brig_processors, &brig_processors);
 		brig_perform(&(struct run){.base = base, .slots = slots});
 	}
 	if (pid < 0) {
@@ -118,6 +119,7 @@ static long spawn_ahead(int sock, int begin) {
 	long pid = SYS2(SYS_clone3, &ca, sizeof ca);
 	if (pid) return pid < 0 ? 0 : pid; // a request will meet the same error, and report it
 	SYS1(SYS_close, keeper_sock);
+	SYS3(SYS_sched_setaffinity, 0, sizeof brig_processors, &brig_processors); // the keeper bounds the launcher's
 	struct run r = {.base = base, .slots = slots};
 	int failed = base ? brig_run(&r) : 0;
 	uint32_t done = failed < 0 ? r.next : (uint32_t)failed;
