@@ -43,7 +43,7 @@ func api() (all []Dimension) {
 		all = append(all,
 			Dimension{one, func(ctx context.Context, e *Env, t *result.Table) error {
 				return c.with(e, t, func(readies []*peers.Ready) error {
-					p := Plan{Rounds: e.count(200, 15), Warm: 3, Budget: e.budget(40, 2), Base: itself, Words: stats.Time}
+					p := Plan{Rounds: e.count(120, 15), Warm: 3, Budget: e.budget(40, 2), Base: itself, Words: stats.Time}
 					return timeAll(ctx, e, t, p, readies)
 				})
 			}},

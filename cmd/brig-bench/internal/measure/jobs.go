@@ -37,18 +37,18 @@ func starts() (all []Dimension) {
 	nothing, python := []string{"/bin/true"}, []string{"/usr/bin/python3", "-c", imports}
 	for _, p := range []payload{
 		{"job", "A job: /bin/true", "does nothing", nothing, false, 0, 150, 10},
-		{"job-python", "A job: Python with imports", "has Python import 14 modules", python, false, 0, 50, 5},
+		{"job-python", "A job: Python with imports", "has Python import 14 modules", python, false, 0, 40, 5},
 		{"job-compile", "A job: a C file compiled", "compiles one C file",
 			[]string{"/usr/bin/cc", "-c", "-o", "/output/a.o", "/input/a.c"}, false, 0, 50, 5},
 		{"job-tree", "A job: a small tree walked", fmt.Sprintf("lists the %d files of its input", treeFiles),
 			[]string{"/usr/bin/find", "/input"}, false, 0, 80, 5},
 		{"job-usr", "A job: /usr/lib walked", "lists /usr/lib", []string{"/usr/bin/find", "/usr/lib"}, false, 0, 25, 5},
 		{"job-limits", "A job with limits: /bin/true", "does nothing under limits", nothing, true, 0, 150, 10},
-		{"job-limits-python", "A job with limits: Python", "imports the same modules under limits", python, true, 0, 50, 5},
-		{"start", "An empty jail, back to back", "runs /bin/true, one right after the other", nothing, false, 0, 200, 20},
+		{"job-limits-python", "A job with limits: Python", "imports the same modules under limits", python, true, 0, 40, 5},
+		{"start", "An empty jail, back to back", "runs /bin/true, one right after the other", nothing, false, 0, 150, 20},
 		{"start-idle", "An empty jail, after idling", fmt.Sprintf("does so after %v in which nothing has happened", idling),
 			nothing, false, idling, 30, 5},
-		{"start-limits", "An empty jail with limits", "runs /bin/true under limits", nothing, true, 0, 100, 15},
+		{"start-limits", "An empty jail with limits", "runs /bin/true under limits", nothing, true, 0, 80, 15},
 	} {
 		t := result.Table{ID: p.id, Title: p.title, Unit: "ms", Question: "How long does a jail take that " + p.runs + "?"}
 		if p.isJob() {

@@ -32,12 +32,18 @@ func rates(ctx context.Context, e *Env, t *result.Table, clients []int, base str
 	}
 	for _, n := range clients {
 		var all []Contender
+		var mu sync.Mutex
+		waits := map[string][]float64{}
 		for _, r := range readies {
 			if e.Quick && r.Tool.Slow || r.Tool.Box {
 				continue
 			}
 			all = append(all, Contender{r.Tool.Info.Name, func(ctx context.Context) (float64, error) {
-				return rate(ctx, r, n, turn)
+				return rate(ctx, r, n, turn, func(took time.Duration) {
+					mu.Lock()
+					defer mu.Unlock()
+					waits[r.Tool.Info.Name] = append(waits[r.Tool.Info.Name], float64(took.Microseconds())/1e3)
+				})
 			}})
 		}
 		p := Plan{Rounds: e.count(8, 5), Base: base, Words: stats.Rate, Budget: e.budget(30, 1)}
@@ -49,6 +55,12 @@ func rates(ctx context.Context, e *Env, t *result.Table, clients []int, base str
 			row.X = float64(n)
 			t.Rows = append(t.Rows, row)
 		}
+		for _, c := range all { // with brigd, a request's wait has a row of its own
+			if row := stats.Row(c.Name+": ms each", waits[c.Name]); base == itself && row.Error == "" {
+				row.X = float64(n)
+				t.Rows = append(t.Rows, row)
+			}
+		}
 		for _, note := range s.Notes() {
 			t.Notes = append(t.Notes, fmt.Sprintf("clients: %d; %s", n, note))
 		}
@@ -57,8 +69,9 @@ func rates(ctx context.Context, e *Env, t *result.Table, clients []int, base str
 }
 
 // rate has n clients make jails for a turn, and counts those that have ended until the last client is done: a jail that
-// is slower than the turn counts, too.
-func rate(ctx context.Context, ready *peers.Ready, n int, turn time.Duration) (float64, error) {
+// is slower than the turn counts, too. each is told how long one has taken.
+func rate(ctx context.Context, ready *peers.Ready, n int, turn time.Duration,
+	each func(time.Duration)) (float64, error) {
 	var wg sync.WaitGroup
 	var made atomic.Int64
 	failed := make(chan error, n)
@@ -66,10 +79,12 @@ func rate(ctx context.Context, ready *peers.Ready, n int, turn time.Duration) (f
 	for range n {
 		wg.Go(func() {
 			for ctx.Err() == nil && time.Since(start) < turn {
+				begun := time.Now()
 				if err := ready.Run(); err != nil {
 					failed <- err
 					return
 				}
+				each(time.Since(begun))
 				made.Add(1)
 			}
 		})
