@@ -4,6 +4,7 @@ import os, sys
 here, names = os.path.dirname(__file__), "IMPORTS".split()
 sys.path.remove(here)
 sys.path_importer_cache.pop(here, None)
+sys.path_importer_cache[sys.argv[0]] = None  # it is no directory and no archive
 os.environ["PYTHONPATH"] = os.environ["PYTHONPATH"][:-len(here) - 1]
 try:
     for name in names:
