@@ -3,6 +3,7 @@ package nsjail
 import (
 	"slices"
 
+	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/plan"
 	"brig/nsjail/internal/spec"
 )
@@ -60,20 +61,21 @@ func (c *Cmd) planFor(s *spec.Spec, k *kind) *plan.Plan {
 	if !c.from.fits(k) {
 		return nil
 	}
-	h, err := c.from.run(s)
-	if err != nil {
+	h := *c.from.prefix.Plan.Host
+	if h.Env = nil; h.LookEnv(s) != nil || !slices.Equal(host.BuildEnv(s, h.Env, h.Term), c.plan.Env) {
 		return nil
 	}
-	defer h.Close() // its descriptors were open for reading metadata only
-	if !c.from.sameSources(h) {
-		return nil
+	if s.Rootfs.Path != "" {
+		now, err := c.from.run(s)
+		if err != nil {
+			return nil
+		}
+		defer now.Close() // its descriptors were open for reading metadata only
+		if !c.from.sameSources(now) {
+			return nil
+		}
 	}
-	p, err := c.from.prefix.Resolve(s, h)
-	if err != nil || !slices.Equal(p.Env, c.plan.Env) {
-		return nil
-	}
-	p.Jail = nil // it was performed; Plan makes it again
-	return p
+	return c.plan.For(s)
 }
 
 // become takes over what the keeper holds for a parked payload, and hands the run over to it.

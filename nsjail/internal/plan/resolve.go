@@ -87,11 +87,24 @@ func (r *resolver) slots(n int) (first program.Slot) {
 // finish appends the steps of the suffix.
 func (r *resolver) finish(suffix []step) {
 	r.write(suffix)
-	if r.Wall = r.Spec.Limits.Wall; r.Wall == 0 && !r.Spec.TTY {
-		r.Wall = spec.DefaultWall
-	}
-	r.Wall = max(r.Wall, 0)
+	r.Wall = wall(r.Spec)
 	r.Notes = append(append(r.Notes, r.Host.FilterNotes...), r.Host.Partial...)
+}
+
+// wall returns the limit on the jail's duration; 0 means none.
+func wall(s *spec.Spec) spec.Duration {
+	if s.Limits.Wall == 0 && !s.TTY {
+		return spec.DefaultWall
+	}
+	return max(s.Limits.Wall, 0)
+}
+
+// For returns the plan for a Spec that differs from the plan's only in limits that the keeper holds. It shares the
+// program.
+func (p *Plan) For(s *spec.Spec) *Plan {
+	q := *p
+	q.Spec, q.Wall = s, wall(s)
+	return &q
 }
 
 // require reports whether a mechanism can be used, and records what enforces it. A missing one is an error unless the
