@@ -47,7 +47,7 @@ func capHeader() program.Arg {
 
 // filter loads the seccomp filters: seccomp(2), Linux 3.17. It sets RLIMIT_CORE before, since they forbid that.
 func (r *resolver) filter() {
-	r.rlimit("core")
+	r.rlimit("core", unix.RLIMIT_CORE)
 	if r.Host.Guard != nil {
 		r.loadFilter(r.Host.Guard, 0)
 		r.Notes = append(r.Notes, r.guardNote())

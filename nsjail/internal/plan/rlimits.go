@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -16,9 +17,10 @@ import (
 
 // rlimits sets the limits in a fixed order. RLIMIT_CORE is already set.
 func (r *resolver) rlimits() {
-	for _, name := range spec.RlimitNames() {
+	numbers := spec.RlimitNumbers()
+	for _, name := range slices.Sorted(maps.Keys(numbers)) {
 		if name != "core" {
-			r.rlimit(name)
+			r.rlimit(name, numbers[name])
 		}
 	}
 	if cpu := r.Spec.Limits.CPUTime; cpu > 0 {
@@ -36,7 +38,7 @@ func (r *resolver) rlimits() {
 }
 
 // rlimit sets the limit to the Spec's value or the default, at most the caller's.
-func (r *resolver) rlimit(name string) {
+func (r *resolver) rlimit(name string, number int) {
 	want, named := r.Spec.Limits.Rlimits[name]
 	if !named {
 		var ok bool
@@ -56,7 +58,7 @@ func (r *resolver) rlimit(name string) {
 	if name == "core" && want.Soft == 0 && hard != 0 { // 0 does not prevent that a crash starts the host's helper: core(5)
 		want = spec.Rlimit{Soft: 1, Hard: cmp.Or(want.Hard, 1)}
 	}
-	r.setRlimit(spec.RlimitNumbers()[name], name, want)
+	r.setRlimit(number, name, want)
 }
 
 func (r *resolver) setRlimit(number int, name string, l spec.Rlimit) {
