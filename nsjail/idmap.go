@@ -160,14 +160,7 @@ func (r *Runner) mapOwner(src *host.Source, h *host.Host, pid int) error {
 // mapByLauncher makes the launcher itself enter the user namespace of idmap, instead of a process that waits. It can if
 // it has made the jail's first process already, which is to perform f, and if all binds have one owner.
 func (r *Runner) mapByLauncher(p *plan.Plan, f *launcher.File) error {
-	var src *host.Source
-	for _, m := range p.Passed {
-		if was, one := src, p.Host.Sources[m.Key]; m.IDMap {
-			if src = one; was != nil && (was.UID != src.UID || was.GID != src.GID) {
-				return nil
-			}
-		}
-	}
+	src := p.OneOwner()
 	if src == nil {
 		return nil
 	}

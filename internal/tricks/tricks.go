@@ -31,10 +31,11 @@ const (
 	LateTimers                // launcher/keeper.c: timer slack keeps Go's monitor from interrupting the one processor
 	SideBySide                // plan/mode.go: init and the payload's process make the jail at the same time
 	DetachMounts              // plan/detach.go: the kernel takes the jail's mounts apart after the run
+	OwnerMap                  // plan/mounts.go: the launcher is the user namespace of root's binds, not one more process
 )
 
 var names = [...]string{"fork early", "spawn ahead", "list ahead", "one processor", "no quota", "late timers",
-	"side by side", "detach mounts"}
+	"side by side", "detach mounts", "owner map"}
 
 // All returns the tricks in order.
 func All() []Trick {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"brig/internal/program"
+	"brig/internal/tricks"
 	"brig/internal/words"
 	"brig/nsjail/internal/host"
 	"brig/nsjail/internal/spec"
@@ -176,6 +177,22 @@ func (r *resolver) plain(src *host.Source, attr uint64) {
 		fmt.Sprintf("chown -R %d:%[1]d what the payload is to write to, and it runs as that user; chmod -R o+rX "+
 			"what it is to read; or give the container the capability "+
 			"(docker run --cap-add SYS_ADMIN --cap-add SYS_PTRACE)", cmp.Or(src.UID, spec.DefaultUID))))
+}
+
+// OneOwner returns one of the sources that need an idmapped mount if all of them have the same owner, or nil. The
+// launcher can then be the user namespace of all.
+func (p *Plan) OneOwner() (one *host.Source) {
+	for _, m := range p.Passed {
+		src := p.Host.Sources[m.Key]
+		switch {
+		case !m.IDMap:
+		case !tricks.OwnerMap.On(), one != nil && (one.UID != src.UID || one.GID != src.GID):
+			return nil
+		default:
+			one = src
+		}
+	}
+	return one
 }
 
 // NoVolume returns the error for a mount of a volume that the Runner does not have.
