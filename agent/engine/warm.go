@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -143,7 +142,7 @@ func (e *Engine) change(p *parked, to nsjail.Spec) {
 	}
 	if err != nil {
 		to = from
-		err = errors.Join(err, e.runner.PrestartRunning(from, p.Count))
+		_ = e.runner.PrestartRunning(from, p.Count) // Warmth has the failures, and runs start as without parked ones
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

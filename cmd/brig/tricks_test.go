@@ -79,6 +79,9 @@ func TestTricksOff(t *testing.T) {
 // without the trick: of the time, and of the processor time of the keeper and its children, which other work on the
 // machine changes less. What is done at the same time saves only the first.
 func BenchmarkTricks(b *testing.B) {
+	if asuser.Second() {
+		b.Skip("the first run has measured it")
+	}
 	with := without(b)
 	for _, trick := range tricks.All() {
 		off := without(b, trick)

@@ -173,7 +173,7 @@ var dockerBPF []byte
 // filter is a file with Docker's filter as compiled BPF.
 func (h *Host) filter() (string, error) {
 	if runtime.GOARCH != "amd64" {
-		return "", errors.New("Docker's filter was compiled for x86-64 alone")
+		return "", errors.New("the filter of Docker was compiled for x86-64 alone")
 	}
 	name := filepath.Join(h.Dir, "filter.bpf")
 	return name, os.WriteFile(name, dockerBPF, 0o644)

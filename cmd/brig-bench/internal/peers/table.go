@@ -101,7 +101,7 @@ var table = []peer{
 		differs: bubblewrapDiffers, root: []string{hostRoot}, line: bubblewrapLine + "\n--\n@arg $1"},
 	{name: "isolate", program: "isolate", version: "--version", binds: true, box: true,
 		differs: []string{"setuid root, with no user namespace: its payload is a user of the host that is isolate's",
-			"no system-call filter, and no init that others can see", bindsUsr,
+			"its filter, if it has one, forbids a handful of calls; no init that others can see", bindsUsr,
 			"one jail at a time, in a box that is made before all starts and removed after them"},
 		line: `$program --box-id 977 --silent --processes --env=PATH=$path --env=HOME=/box
 			--dir=/etc=$root/etc
