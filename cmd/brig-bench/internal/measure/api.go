@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"brig/cmd/brig-bench/internal/load"
 	"brig/cmd/brig-bench/internal/peers"
@@ -37,13 +38,14 @@ func api() (all []Dimension) {
 		notes := []string{"brigd and its clients share the processors; " + itself +
 			" has the same pool, in the benchmark's process"}
 		one := result.Table{ID: c.id, Title: "A request to brigd: " + c.title, Unit: "ms", Notes: notes,
-			Question: "How long does a run take by HTTP, one right after the other?"}
+			Question: "How long does a run take by HTTP, 10 ms after another?"}
 		many := result.Table{ID: c.id + "-load", Title: "Requests a second to brigd: " + c.title, Unit: "1/s", Higher: true,
 			X: "clients", Notes: notes, Question: "How many runs can be made in a second, by so many clients at once?"}
 		all = append(all,
 			Dimension{one, func(ctx context.Context, e *Env, t *result.Table) error {
 				return c.with(e, t, func(readies []*peers.Ready) error {
-					p := Plan{Rounds: e.count(120, 15), Warm: 3, Budget: e.budget(40, 2), Base: itself, Words: stats.Time}
+					p := Plan{Rounds: e.count(120, 15), Warm: 3, Budget: e.budget(40, 2), Base: itself, Words: stats.Time,
+						Idle: 10 * time.Millisecond} // for the pools, which refill when a run has ended
 					return timeAll(ctx, e, t, p, readies)
 				})
 			}},
