@@ -1,10 +1,11 @@
 #!/bin/bash
-# static.sh build|test ARGS...: run the go command so that it links a static program, with musl where it is installed.
+# static.sh build|test ARGS...: run the go command so that it links a static program, with musl where it is installed
+# and CC does not name another compiler.
 # Before main, glibc executes 68 CPUID instructions, and a virtual machine traps each: half a millisecond of a start here.
 # EXTLDFLAGS has more flags for the linker.
 set -euo pipefail
 flags="-static ${EXTLDFLAGS:-}"
-if command -v musl-gcc >/dev/null; then
+if [ -z "${CC:-}" ] && command -v musl-gcc >/dev/null; then
 	arch=$(gcc -print-multiarch)
 	export CC=musl-gcc
 	# behind musl's: the kernel's headers, and libseccomp.a

@@ -130,7 +130,7 @@ static int is_alone(int argc, char **argv) {
 }
 
 // fork_launcher forks it with clone3(2), and a process made ahead unless the jail cannot use one.
-static void fork_launcher(int argc, char **argv) {
+static void fork_launcher(int argc, char **argv, char **envp) {
 	int sv[2];
 	int av[2] = {NOTHING_AHEAD, NOTHING_AHEAD};
 	int alone = is_alone(argc, argv);
@@ -146,7 +146,8 @@ static void fork_launcher(int argc, char **argv) {
 		close(sv[0]);
 		close(av[0]);
 		syscall(SYS_setsid); // the terminal's Ctrl-C is for the keeper to pass on
-		brig_become(argc, argv, sv[1], av[1], brig_trick(TRICK_LIST_AHEAD) && !begins(argc, argv, brig_launcher_odd));
+		brig_become(argc, argv, envp, sv[1], av[1],
+			brig_trick(TRICK_LIST_AHEAD) && !begins(argc, argv, brig_launcher_odd));
 	}
 	close(sv[1]);
 	close(av[1]);
@@ -169,14 +170,16 @@ static int is_launcher_socket(int fd) {
 	       !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &m) && cred.pid == getppid();
 }
 
-__attribute__((constructor)) static void enter(void) {
-	char **argv = environ - 1; // their null; their number is before them on the stack (musl passes no arguments)
-	int argc = 0;
-	for (; (long)argv[-1] != argc; argc++) argv--;
+__attribute__((constructor)) static void enter(int argc, char **argv, char **envp) {
+#ifndef __GLIBC__ // musl passes nothing to a constructor. The stack has the arguments between their number and environ.
+	envp = environ;
+	argv = envp - 1;
+	for (argc = 0; (long)argv[-1] != argc; argc++) argv--;
+#endif
 	if (argc < 1 || getauxval(AT_SECURE)) return;
 	if (!strcmp(argv[0], "brig-launcher") && is_launcher_socket(3)) {
 		syscall(SYS_close_range, 4, ~0u, 0); // what the keeper's caller has left open
-		brig_become(argc, argv, 3, NOT_FORKED, 0);
+		brig_become(argc, argv, envp, 3, NOT_FORKED, 0);
 	}
 	if (!&brig_launcher_command || argc < 2 || strcmp(argv[1], brig_launcher_command)) return;
 	need(RLIMIT_AS, 3ul << 29, "brig: the limit on address space is too low; raise it to 1572864 (ulimit -v), "
@@ -184,5 +187,5 @@ __attribute__((constructor)) static void enter(void) {
 	need(RLIMIT_NOFILE, 64, "brig: the hard limit on open files is too low; raise it to 263 (ulimit -Hn)\n");
 	hold_signals();
 	drop_fsetid();
-	if (brig_trick(TRICK_FORK_EARLY)) fork_launcher(argc, argv);
+	if (brig_trick(TRICK_FORK_EARLY)) fork_launcher(argc, argv, envp);
 }

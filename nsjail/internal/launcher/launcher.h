@@ -148,7 +148,7 @@ int brig_run(struct run *r);
 int brig_perform(void *run);
 
 // spawn.c
-void brig_become(int argc, char **argv, int sock, int ahead, int begin); // does not return
+void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int begin); // does not return
 
 // init.c
 void brig_tell(int fd, int type, int a, int b); // sends a report

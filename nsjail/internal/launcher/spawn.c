@@ -144,10 +144,10 @@ static void drop(void) {
 
 // clear_strings overwrites what /proc/PID/cmdline and /proc/PID/environ show: it holds the caller's secrets, and a forked
 // init would inherit it.
-static void clear_strings(int argc, char **argv) {
+static void clear_strings(int argc, char **argv, char **envp) {
 	char *from = argv[0];
 	char *to = argv[argc - 1] + strlen(argv[argc - 1]);
-	for (char **e = environ; *e; e++)
+	for (char **e = envp; *e; e++)
 		if (*e + strlen(*e) > to) to = *e + strlen(*e);
 	memset(from, 0, (size_t)(to - from));
 	memcpy(from, "init", to - from > 5 ? 5 : 0);
@@ -176,10 +176,10 @@ static void reset_signals(void) {
 
 // brig_become turns the process into a launcher. ahead is a socket for a process made ahead, NOT_FORKED or
 // NOTHING_AHEAD; begin tells whether that process performs the list made ahead.
-void brig_become(int argc, char **argv, int sock, int ahead, int begin) {
+void brig_become(int argc, char **argv, char **envp, int sock, int ahead, int begin) {
 	struct rlimit nofile;
 	keeper_sock = sock;
-	clear_strings(argc, argv);
+	clear_strings(argc, argv, envp);
 	reset_scheduling();
 	reset_signals();
 	if (!getrlimit(RLIMIT_NOFILE, &nofile)) { // a program may use fixed descriptors, and sets the payload's limit
