@@ -88,6 +88,7 @@ type outcome struct {
 	full       []string      // the tmpfs mounts that were full at the end
 	disk       int64         // bytes in all tmpfs mounts; -1 if unknown
 	stats      cgroup.Stats  // the statistics of the control group
+	before     cgroup.Stats  // those of a payload that was taken, at that time
 	violation  launcher.Violation
 	listened   bool // init listens to the filter and knows every violation, so SIGSYS alone is none
 }

@@ -33,14 +33,16 @@ const payloadPause = 20 * time.Millisecond
 
 // PrestartRunning keeps n payloads of a Spec parked: each was started in a jail of its own, has written PayloadReady as
 // its only output, and waits for what it reads from its standard input. Each serves one run, see Cmd.Handover, and is
-// replaced in the background. It has no limit on time until then. The caller's secrets must not be in the Spec, since
+// replaced in the background. It has no limit on time until then but RLIMIT_CPU, which counts on in the run: where
+// cpu_time has no control group, the start is part of it, and with one, the run may end at cpu_time and a second with the
+// start. The caller's secrets must not be in the Spec, since
 // the payload runs before it is known for whom.
 //
 // The Spec may have mounts of the types tmpfs, dir, symlink and data. It must have an init and no terminal, and its
 // network must be loopback or none. PrestartRunning parks the first payload before it returns, and returns its error,
-// with the last line of its stderr if it does not get ready. A second call for the same Spec changes n; 0 ends the
-// pool. A parked payload holds five descriptors, the memory of its processes and, if its limits need one, a control
-// group.
+// with the last line of its stderr if it does not get ready. A second call for the same Spec changes n, but not if it
+// fails; 0 ends the pool. A parked payload holds the memory of its processes, five descriptors, one for a network
+// namespace of RunnerOptions.Pool and, if its limits need a control group, that and up to six for each hierarchy of it.
 func (r *Runner) PrestartRunning(s spec.Spec, n int) error {
 	if err := r.mayPrestart(&s, n); err != nil {
 		return err
@@ -56,8 +58,11 @@ func (r *Runner) PrestartRunning(s spec.Spec, n int) error {
 	y := r.tree.payloadPool(r, &s)
 	if n > 0 {
 		c, err := y.Make()
+		if err != nil && y.wanted() > 0 {
+			return err // the pool goes on as before
+		}
 		if err != nil {
-			return errors.Join(err, y.DropAll(y.Resize(0, false)))
+			return errors.Join(err, r.tree.endPayloads(y))
 		}
 		if !y.Put(c, n) { // enough are ready already
 			if err := c.discard(); err != nil {
@@ -65,7 +70,25 @@ func (r *Runner) PrestartRunning(s spec.Spec, n int) error {
 			}
 		}
 	}
+	if n == 0 {
+		return r.tree.endPayloads(y)
+	}
 	return y.DropAll(y.Resize(n, true))
+}
+
+// endPayloads ends a pool. A concurrent PrestartRunning or take that still has it finds it closed and empty.
+func (st *warmRoot) endPayloads(y *payloadPool) error {
+	st.mu.Lock()
+	st.payloads = slices.DeleteFunc(st.payloads, func(o *payloadPool) bool { return o == y })
+	st.mu.Unlock()
+	return y.Close()
+}
+
+// wanted returns how many payloads the pool keeps ready.
+func (y *payloadPool) wanted() int {
+	y.Mu.Lock()
+	defer y.Mu.Unlock()
+	return y.Want
 }
 
 // cannotRunAhead returns what a Spec has that only a run can have, or "".
@@ -189,13 +212,17 @@ func (r *Runner) Parked(s spec.Spec) (p Parked) {
 		return p
 	}
 	p.Failed = y.failed.Load()
+	var pids []int
 	y.Mu.Lock()
-	defer y.Mu.Unlock()
 	for _, c := range y.Ready {
 		if c.waits() {
-			p.Ready++
-			p.Memory += privateMemory(c.pid)
+			pids = append(pids, c.pid)
 		}
 	}
+	y.Mu.Unlock()
+	for _, pid := range pids {
+		p.Memory += privateMemory(pid)
+	}
+	p.Ready = len(pids)
 	return p
 }

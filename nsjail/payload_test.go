@@ -94,8 +94,8 @@ func TestParkedPayloads(t *testing.T) {
 			if err := r.PrestartRunning(s, 0); err != nil {
 				t.Error(err)
 			}
-			if p := r.Parked(s); p.Ready != 0 {
-				t.Errorf("%d are left", p.Ready)
+			if p := r.Parked(s); p.Ready != 0 || len(r.tree.payloads) > 0 {
+				t.Errorf("%d are left, in %d pools", p.Ready, len(r.tree.payloads))
 			}
 		})
 	}
@@ -253,6 +253,34 @@ func TestLimitsOfATakenPayload(t *testing.T) {
 	}
 }
 
+// What a parked payload has used, and which limits it has met, is not the run's.
+func TestCountsOfATakenPayload(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{})
+	s := readerSpec()
+	s.Limits = spec.Limits{CPUTime: spec.Duration(300 * time.Millisecond), CPUs: 0.5}
+	s.Args[2] = `while read -r l </proc/$$/stat; set -- $l; [ $((${14} + ${15})) -lt 40 ]; do :; done; ` + reader // 0.4 s
+	if err := r.PrestartRunning(s, 1); err != nil && strings.Contains(err.Error(), "cgroup") {
+		t.Skip("no control group can be made here: " + err.Error())
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	for script, want := range map[string]Status{"true": StatusOK, "while :; do :; done": StatusCPU} {
+		awaitParked(t, r, s, 1)
+		c := handed(r, script)
+		c.Handover.Args, c.Spec.Limits = s.Args, s.Limits
+		_, _, res := runHanded(t, c)
+		if !strings.HasPrefix(res.Enforced["cpu_time"], "300ms by") {
+			t.Skip("RLIMIT_CPU counts the start: " + res.Enforced["cpu_time"])
+		}
+		if used := time.Duration(res.Usage.User + res.Usage.System); !res.Warm || used < 300*time.Millisecond {
+			t.Fatalf("the start has taken less than the limit: warm %v, %s", res.Warm, used)
+		}
+		if res.Status != want || want == StatusOK && len(res.LimitsHit) > 0 {
+			t.Errorf("%s: %s, %v", script, res.Status, res.LimitsHit)
+		}
+	}
+}
+
 // A violation of a taken payload is known by name, as without.
 func TestViolationOfATakenPayload(t *testing.T) {
 	r := runnerWith(t, RunnerOptions{})
@@ -301,9 +329,31 @@ func TestPrestartRunningErrors(t *testing.T) {
 			t.Errorf("%s: %d are parked", name, p.Ready)
 		}
 	}
+	if n := len(r.tree.payloads); n > 0 {
+		t.Errorf("%d pools are left", n)
+	}
 	if err := r.PrestartRunning(readerSpec(), -1); err == nil {
 		t.Error("a negative number is taken")
 	}
+}
+
+// A pool that works stays as it is if another call for it fails.
+func TestPrestartRunningFailsLater(t *testing.T) {
+	r := runnerWith(t, RunnerOptions{})
+	s := readerSpec()
+	if err := r.PrestartRunning(s, 1); err != nil {
+		t.Fatal(err)
+	}
+	make := r.tree.payloads[0].Make
+	r.tree.payloads[0].Make = func() (*Cmd, error) { return nil, errors.New("no memory") }
+	if err := r.PrestartRunning(s, 2); err == nil || r.Parked(s).Ready != 1 {
+		t.Errorf("%v, %d are parked", err, r.Parked(s).Ready)
+	}
+	r.tree.payloads[0].Make = make
+	if _, _, res := runHanded(t, handed(r, "true")); !res.Warm {
+		t.Error("the pool was not used")
+	}
+	awaitParked(t, r, s, 1)
 }
 
 // Close ends a payload that is not ready yet, and those that are parked.

@@ -193,14 +193,15 @@ func (r *Result) limitsHit(ws syscall.WaitStatus, o *outcome) (list []string) {
 			list = append(list, name)
 		}
 	}
+	more := func(now, before int64) bool { return now > max(0, before) } // either is negative if unknown
 	why := o.why
 	add(why == endedWall, "wall")
 	add(why == endedIdle, "idle")
 	add(why == endedCPU || r.overCPU(ws, o), "cpu_time")
 	add(o.stats.OOMKills > 0 && o.stats.OOMOwn != 0, "memory") // otherwise the machine, or a group above, ran out
-	add(o.stats.MemoryAboveHigh > 0, "memory_high")
-	add(o.stats.ThrottledPeriods > 0, "cpus")
-	add(o.stats.ProcessesRefused > 0, "processes")
+	add(more(o.stats.MemoryAboveHigh, o.before.MemoryAboveHigh), "memory_high")
+	add(more(o.stats.ThrottledPeriods, o.before.ThrottledPeriods), "cpus")
+	add(more(o.stats.ProcessesRefused, o.before.ProcessesRefused), "processes")
 	add(o.over.Load() || r.Output.StdoutDropped+r.Output.StderrDropped > 0, "output")
 	add(len(o.full) > 0, "disk")
 	return list
@@ -215,7 +216,7 @@ func (r *Result) overCPU(ws syscall.WaitStatus, o *outcome) bool {
 	case o.cpuLimit <= 0:
 		return false
 	case o.stats.CPU >= 0:
-		return o.stats.CPU >= o.cpuLimit
+		return o.stats.CPU-max(0, o.before.CPU) >= o.cpuLimit
 	}
 	return ws.Signaled() && (ws.Signal() == syscall.SIGXCPU || ws.Signal() == syscall.SIGKILL) && o.sampled >= o.cpuLimit
 }

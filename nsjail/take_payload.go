@@ -22,8 +22,8 @@ type Handover struct {
 	Data []byte
 }
 
-// takePayload takes a parked payload, and reports whether one was ready. The clocks begin here; the processor time and
-// the peaks of memory count what the payload has used before, too.
+// takePayload takes a parked payload, and reports whether one was ready. The clocks and the
+// limits' counts begin here. Result.Usage counts what the payload has used before, too, and so does RLIMIT_CPU.
 func (c *Cmd) takePayload() (taken bool, err error) {
 	c.setStreams()
 	if c.runner.tree == nil || c.edit != nil || !c.streams.CanTake() {
@@ -94,6 +94,9 @@ func (c *Cmd) become(p *Cmd) error {
 	}
 	if err != nil {
 		return c.undo(err)
+	}
+	if l := &c.Spec.Limits; c.group != nil && (l.CPUTime > 0 || l.CPUs > 0 || l.Processes > 0 || l.MemoryHigh > 0) {
+		c.state.before = c.group.Read()
 	}
 	c.startWatch()
 	c.runs()
