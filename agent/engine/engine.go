@@ -46,6 +46,8 @@ type Options struct {
 	Wrap func(nsjail.Executor) nsjail.Executor
 	// Warm lists languages with interpreters that are started before their runs are known. Prestart starts them.
 	Warm []Warm
+	// WarmFailed, if set, is called when interpreters of a language cannot be replaced by those with other limits.
+	WarmFailed func(language string, err error)
 	// Sandboxes bounds the work areas; Make is the engine's own.
 	Sandboxes workspace.StoreOptions
 }

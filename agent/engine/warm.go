@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"sync"
 	"time"
@@ -29,11 +31,12 @@ type parked struct {
 	first nsjail.Spec
 
 	mu            sync.Mutex
-	now           nsjail.Spec // the Spec that is parked
-	missed        nsjail.Spec // the Spec of the last run that has met none
-	used          time.Time   // when one was taken last
+	now           nsjail.Spec   // the Spec that is parked
+	missed        nsjail.Limits // those of the last run that has met none, and differs in its limits only
+	used          time.Time     // when one was taken last
 	changing      bool
 	taken, misses int64
+	failed        int64 // changes
 }
 
 // Warmth is the state of the interpreters of a language, for metrics.
@@ -42,7 +45,7 @@ type Warmth struct {
 	Parked        int   // wait for a run
 	Memory        int64 // bytes that they hold
 	Taken, Missed int64 // runs that have met one, and runs that have not
-	Failed        int64 // interpreters that could not be started
+	Failed        int64 // interpreters that could not be started, and changes to others that failed
 }
 
 // Prestart starts the interpreters of Options.Warm. Each gets the limits that the engine and its policies give to a
@@ -79,7 +82,7 @@ func (e *Engine) Prestart(ctx context.Context) error {
 		e.fill(j, r)
 		p := &parked{Warm: w, used: time.Now()}
 		p.first = p.spec(j, e.handover(p, j))
-		p.now = p.first
+		p.now, p.missed = p.first, p.first.Limits
 		if err := e.runner.PrestartRunning(p.first, w.Count); err != nil {
 			return fmt.Errorf("warm interpreters of %s: %w; or do without them", name, err)
 		}
@@ -119,34 +122,41 @@ func (e *Engine) ran(p *parked, j *nsjail.Job, warm bool) {
 		return
 	}
 	p.misses++
-	s := p.spec(j, j.Handover)
-	again := reflect.DeepEqual(s, p.missed)
-	p.missed = s
-	s.Limits = p.first.Limits
-	if again && !p.changing && time.Since(p.used) >= warmIdle && reflect.DeepEqual(s, p.first) &&
-		!reflect.DeepEqual(p.missed, p.now) {
+	to := p.spec(j, j.Handover)
+	limits := to.Limits
+	if to.Limits = p.first.Limits; !reflect.DeepEqual(to, p.first) {
+		return
+	}
+	again := reflect.DeepEqual(limits, p.missed)
+	p.missed = limits
+	if again && !p.changing && time.Since(p.used) >= warmIdle && !reflect.DeepEqual(limits, p.now.Limits) {
 		p.changing = true
-		to := *p.missed.Clone()
-		e.changes.Go(func() { e.change(p, to) })
+		to.Limits = limits
+		e.changes.Go(func() { e.change(p, *to.Clone()) })
 	}
 }
 
-// change replaces the parked interpreters by those of another Spec. If these do not start, the former come back.
+// change replaces the parked interpreters by those of another Spec. Until one of these is ready the former stay, and so
+// they do if none starts.
 func (e *Engine) change(p *parked, to nsjail.Spec) {
 	p.mu.Lock()
 	from := p.now
 	p.mu.Unlock()
-	err := e.runner.PrestartRunning(from, 0)
+	err := e.runner.PrestartRunning(to, p.Count)
 	if err == nil {
-		err = e.runner.PrestartRunning(to, p.Count)
-	}
-	if err != nil {
+		err = e.runner.PrestartRunning(from, 0)
+	} else {
 		to = from
-		_ = e.runner.PrestartRunning(from, p.Count) // Warmth has the failures, and runs start as without parked ones
+	}
+	if err != nil && e.opts.WarmFailed != nil && !errors.Is(err, os.ErrClosed) {
+		e.opts.WarmFailed(p.Language, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now, p.used, p.changing = to, time.Now(), false
+	if err != nil {
+		p.failed++
+	}
 }
 
 // Warmth returns the state of all interpreters that Prestart has started.
@@ -157,11 +167,11 @@ func (e *Engine) Warmth() (list []Warmth) {
 	}
 	for _, p := range *all {
 		p.mu.Lock()
-		w := Warmth{Language: p.Language, Taken: p.taken, Missed: p.misses}
+		w := Warmth{Language: p.Language, Taken: p.taken, Missed: p.misses, Failed: p.failed}
 		now := p.now
 		p.mu.Unlock()
 		s := e.runner.Parked(now)
-		w.Parked, w.Memory, w.Failed = s.Ready, s.Memory, s.Failed
+		w.Parked, w.Memory, w.Failed = s.Ready, s.Memory, w.Failed+s.Failed
 		list = append(list, w)
 	}
 	return list

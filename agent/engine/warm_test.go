@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +140,30 @@ func TestWarmInterpretersAreReplaced(t *testing.T) {
 	}
 	if len(e.Warmth()) != 1 {
 		t.Error(e.Warmth())
+	}
+	if kept := fmt.Sprintf("%+v", p); strings.Contains(kept, "hunter22") {
+		t.Errorf("a secret of a request is kept: %s", kept)
+	}
+}
+
+// If the others do not start, those that wait stay, and the operator hears of it.
+func TestWarmInterpretersStay(t *testing.T) {
+	failed := make(chan error, 1)
+	e := warmEngine(t, Options{WarmFailed: func(_ string, err error) { failed <- err }})
+	p := e.parkedFor(&nsjail.Job{Language: "python"})
+	to := *p.first.Clone()
+	to.Args[0] = "/no/such/program"
+	e.change(p, to)
+	select {
+	case err := <-failed:
+		if !strings.Contains(err.Error(), "/no/such/program") {
+			t.Error(err)
+		}
+	default:
+		t.Error("nobody hears of it")
+	}
+	if w := e.Warmth()[0]; w.Parked != 1 || w.Failed != 1 {
+		t.Errorf("%+v", w)
 	}
 }
 

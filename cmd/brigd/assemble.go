@@ -71,6 +71,9 @@ func assemble(ctx context.Context, c *config.Config, log *slog.Logger) (p *daemo
 			log.Error("a sandbox is not removed", "sandbox", b.ID, "by", by, "error", err)
 		}
 	}
+	o.WarmFailed = func(language string, err error) {
+		log.Error("warm interpreters could not be replaced by those with other limits", "language", language, "error", err)
+	}
 	if p.engine, err = engine.New(o); err != nil {
 		return p, fmt.Errorf("the engine: %w; brig doctor says what this machine lacks", err)
 	}

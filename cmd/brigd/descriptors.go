@@ -11,7 +11,7 @@ import (
 // Numbers of descriptors reserved for each place, for each parked interpreter, for each sandbox, and for brigd itself.
 const (
 	placeFDs   = 16
-	warmFDs    = 8
+	warmFDs    = 24 // with a control group of three hierarchies
 	sandboxFDs = 4
 	ownFDs     = 64
 )
