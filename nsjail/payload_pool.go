@@ -33,10 +33,9 @@ const payloadPause = 20 * time.Millisecond
 
 // PrestartRunning keeps n payloads of a Spec parked: each was started in a jail of its own, has written PayloadReady as
 // its only output, and waits for what it reads from its standard input. Each serves one run, see Cmd.Handover, and is
-// replaced in the background. It has no limit on time until then but RLIMIT_CPU, which counts on in the run: where
-// cpu_time has no control group, the start is part of it, and with one, the run may end at cpu_time and a second with the
-// start. The caller's secrets must not be in the Spec, since
-// the payload runs before it is known for whom.
+// replaced in the background. It has no limit on time until then but RLIMIT_CPU, which counts on in the run: without a
+// control group that is cpu_time, and with one, at least a second more. The caller's secrets must not be in the Spec,
+// since the payload runs before it is known for whom.
 //
 // The Spec may have mounts of the types tmpfs, dir, symlink and data. It must have an init and no terminal, and its
 // network must be loopback or none. PrestartRunning parks the first payload before it returns, and returns its error,

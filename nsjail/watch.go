@@ -61,8 +61,8 @@ func (c *Cmd) checkIdle(idle time.Duration) {
 	c.timers.Start(&c.timers.Idle, idle-quiet, func() { c.checkIdle(idle) })
 }
 
-// checkCPU ends the jail if its group has used the given processor time in the run. Otherwise it checks again at the earliest time
-// at which that can be true, with all processors busy.
+// checkCPU ends the jail if its group has used the given processor time in this run. Otherwise it checks again at the
+// earliest time at which that can be true, with all processors busy.
 func (c *Cmd) checkCPU(limit time.Duration) {
 	const least = 5 * time.Millisecond
 	used := c.group.CPUUsage() - max(0, c.state.before.CPU)
