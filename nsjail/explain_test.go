@@ -93,11 +93,7 @@ func TestExplainIsRun(t *testing.T) {
 			return c
 		}
 		c := run("cold", cold)
-		mode, err := cold.mode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, "cold", explained(t, c, mode), c.Plan())
+		same(t, "cold", explained(t, c, cold.mode()), c.Plan())
 		if !preparable(&s) {
 			continue
 		}

@@ -158,10 +158,11 @@ func (r *Runner) mapOwner(src *host.Source, h *host.Host, pid int) error {
 }
 
 // mapByLauncher makes the launcher itself enter the user namespace of idmap, instead of a process that waits. It can if
-// it has made the jail's first process already, which is to perform f, and if all binds have one owner.
-func (r *Runner) mapByLauncher(p *plan.Plan, f *launcher.File) error {
+// it has made the jail's first process already, which is to perform f, and if all binds have one owner. The next start
+// ends it, so it must guard no other jail: this is the first.
+func (r *Runner) mapByLauncher(j *jail, p *plan.Plan, f *launcher.File) error {
 	src := p.OneOwner()
-	if src == nil {
+	if src == nil || !j.first {
 		return nil
 	}
 	if idle, err := r.launcher.TakesAhead(f); err != nil || !idle {

@@ -14,7 +14,7 @@ func TestLauncherOfIDMapIsReplaced(t *testing.T) {
 	was := r.launcher.Pid()
 	for _, mapping := range []bool{false, true} {
 		r.mapping = mapping
-		if _, err := r.mode(); err != nil {
+		if _, err := r.begin(); err != nil {
 			t.Fatal(err)
 		}
 		if replaced := r.launcher.Pid() != was; replaced != mapping || r.mapping {

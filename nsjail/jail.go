@@ -24,6 +24,7 @@ type jail struct {
 	group  *cgroup.Group   // nil for none
 	net    *warm.Namespace // the network namespace from the pool; nil for none
 	from   *planTemplate   // nil for a jail without a prefix
+	first  bool            // the first jail of a forked launcher
 
 	// made maps each mechanism that differs from the Plan to what enforces it, or to the reason why it is not enforced.
 	made map[string]string
@@ -112,7 +113,7 @@ func (r *Runner) spawn(j *jail, p *plan.Plan, cold *Cmd, meanwhile func()) (err 
 	if j.from == nil || f != j.from.file {
 		defer f.Close()
 	}
-	if err := r.mapByLauncher(p, f); err != nil {
+	if err := r.mapByLauncher(j, p, f); err != nil {
 		return err
 	}
 	if err := r.pass(p, j, h, j.from != nil); err != nil {

@@ -35,13 +35,16 @@ type Runner struct {
 	mu      sync.Mutex
 	dropped *host.Host      // the identity that the launcher has assumed, if the caller is root
 	idmaps  map[[2]int]int  // user namespaces for idmapped mounts, by the source's uid and gid
-	mapping bool            // the launcher is in one of these, and can make no other jail
 	jails   map[*Cmd]bool   // running jails
 	cold    map[int]*Runner // Runners for Specs that need the host's root, by Host.Owner
 	ending  sync.WaitGroup  // jails whose namespaces are being dismantled
 	starts  sync.WaitGroup  // starts in progress
 	closed  bool
 	swept   atomic.Bool // the groups of killed keepers have been looked for
+
+	first   sync.Mutex // held by the first start at a forked launcher until the launcher has made the jail's process
+	begun   bool       // that start has begun
+	mapping bool       // the launcher is in one of idmaps, and can make no other jail
 }
 
 // newBareRunner returns a Runner whose jails start from the host's root.
@@ -93,20 +96,30 @@ func (r *Runner) replace() error {
 	return old.Close()
 }
 
-// mode returns the Mode of the next jail. It replaces the launcher if that is in a user namespace for idmapped mounts.
-func (r *Runner) mode() (m plan.Mode, err error) {
-	if r.mapping {
-		if err = r.replace(); err != nil {
-			return m, err
-		}
+// begin reports whether a start is the first at a forked launcher, and then holds r.first for it. The others wait for
+// that one, and replace the launcher if it has left that in a user namespace for idmapped mounts.
+func (r *Runner) begin() (first bool, err error) {
+	r.first.Lock()
+	if r.launcher.Forked && !r.begun {
+		r.begun = true
+		return true, nil
 	}
+	defer r.first.Unlock()
+	if r.mapping {
+		err = r.replace()
+	}
+	return false, err
+}
+
+// mode returns the Mode of the next jail.
+func (r *Runner) mode() (m plan.Mode) {
 	m.Forked = r.launcher.Forked
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.dropped != nil { // a launcher assumes one unprivileged identity only
 		m.UID, m.GID = r.dropped.PayloadUID, r.dropped.PayloadGID
 	}
-	return m, nil
+	return m
 }
 
 // coldRunner returns the Runner for jails that start from the host's root. owner is Host.Owner: the uid of a bind's

@@ -93,10 +93,24 @@ func (c *Cmd) startCold() (err error) {
 	if err := c.runner.volumes.look(&c.Spec, host); err != nil {
 		return err
 	}
-	mode, err := cold.mode()
-	if err != nil {
+	j := &jail{}
+	if err := c.create(j, cold, host); err != nil {
 		return err
 	}
+	c.mark(4)
+	c.jail = *j
+	return c.follow()
+}
+
+// create plans the jail and creates its first process.
+func (c *Cmd) create(j *jail, cold *Runner, host *host.Host) (err error) {
+	if j.first, err = cold.begin(); err != nil {
+		return err
+	}
+	if j.first {
+		defer cold.first.Unlock()
+	}
+	mode := cold.mode()
 	if c.runner.why != "" {
 		mode.Note = "made from the host's tree, which takes longer: " + c.runner.why
 	}
@@ -108,13 +122,10 @@ func (c *Cmd) startCold() (err error) {
 		c.edit(c.plan)
 	}
 	c.mark(2)
-	j := &jail{}
 	if err := cold.spawn(j, c.plan, c, nil); err != nil {
 		return c.abandon(err)
 	}
-	c.mark(4)
-	c.jail = *j
-	return c.follow()
+	return nil
 }
 
 // follow registers the jail with its Runner, watches for memory kills, and waits for the payload's start. A jail whose
