@@ -185,7 +185,7 @@ func TestLimitTableIsWhole(t *testing.T) {
 func TestLimitJoin(t *testing.T) {
 	for _, l := range layouts() {
 		s := &spec.Spec{Args: []string{"id"}, Limits: spec.Limits{Memory: 64 << 20}}
-		p, err := Resolve(s, l.host(s))
+		p, err := Mode{Forked: true}.Resolve(s, l.host(s))
 		if err != nil {
 			continue
 		}

@@ -71,9 +71,10 @@ var phases = []phase{
 	{name: "bounding set", ahead: true, write: (*resolver).dropBoundingSet},
 	// for the fixed descriptor numbers, while a single process uses the table
 	{name: "fd table", in: sharesTable, write: func(r *resolver) { rootfs.Widen(r.Jail, launcher.SlotReport) }},
+	{name: "group", in: notAhead, needs: []string{"identity"}, write: (*resolver).joinGroup},
 	{name: "root", by: tree, ahead: true, needs: []string{"procfs", "identity"}, write: (*resolver).beginTree},
 	// after all that a process made ahead performs: only then does its group exist
-	{name: "group", needs: []string{"identity"}, write: (*resolver).joinGroup},
+	{name: "late group", in: madeAhead, needs: []string{"identity"}, write: (*resolver).joinGroup},
 	{name: "system", by: tree, needs: []string{"root"},
 		write: func(r *resolver) { r.tree.Add(r.root.Entries[r.everywhere:]) }},
 	{name: "mounts", by: tree, known: withMounts, needs: []string{"system"},
@@ -86,14 +87,14 @@ var phases = []phase{
 	{name: "hide init", by: tree, in: hasInit, needs: []string{"seal"}, write: (*resolver).hideInit},
 	{name: "enter netns", by: tree, in: makesNet, needs: []string{"netns", "seal"}, write: (*resolver).enterNet},
 	{name: "own root", by: tree, in: sideBySide, needs: []string{"seal", "enter netns"}, write: (*resolver).unshareRoot},
-	{name: "capabilities", by: each, needs: []string{"group", "bounding set", "lo", "names", "sockets", "detach", "seal",
-		"hide init", "own root"}, write: (*resolver).dropCapabilities},
+	{name: "capabilities", by: each, needs: []string{"group", "late group", "bounding set", "lo", "names", "sockets",
+		"detach", "seal", "hide init", "own root"}, write: (*resolver).dropCapabilities},
 	{name: "init is done", by: other, in: sideBySide, needs: []string{"capabilities"}, write: func(*resolver) {}},
 	{name: "fork", in: hasInit, needs: []string{"session", "capabilities"}, write: (*resolver).fork},
 	{name: "payload session", by: payload, in: hasInit, needs: []string{"fork"},
 		write: func(r *resolver) { r.Jail.Add("session", unix.SYS_SETSID) }},
 	{name: "streams", by: payload, known: withRun, needs: []string{"payload session"}, write: (*resolver).streams},
-	{name: "limits", by: payload, known: withRun, needs: []string{"group"}, write: (*resolver).rlimits},
+	{name: "limits", by: payload, known: withRun, needs: []string{"group", "late group"}, write: (*resolver).rlimits},
 	{name: "workdir", by: payload, known: withRun, needs: []string{"init is done"}, write: (*resolver).workdir},
 	{name: "descriptors", by: payload, known: withRun, needs: []string{"streams"}, write: (*resolver).closeOnExec},
 	{name: "processes", by: payload, known: withRun, needs: []string{"limits"}, write: (*resolver).limitProcesses},
@@ -119,6 +120,8 @@ func hasInit(s *shape) bool         { return !s.noInit }
 func sideBySide(s *shape) bool      { return s.side }
 func makesNet(s *shape) bool        { return s.makesNet }
 func inPreparedImage(s *shape) bool { return s.prepared && s.image }
+func madeAhead(s *shape) bool       { return s.ahead && !s.image } // an image's program begins differently
+func notAhead(s *shape) bool        { return !madeAhead(s) }
 func sharesTable(s *shape) bool     { return s.side && s.prepared }
 
 // performs reports whether a process performs a phase.

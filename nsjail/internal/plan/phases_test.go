@@ -20,6 +20,7 @@ var modes = []struct {
 	{"early, in turn", shape{ahead: true}},
 	{"early, side by side", shape{ahead: true, side: true, filterFirst: true}},
 	{"early, without init", shape{ahead: true, noInit: true}},
+	{"early, with an image", shape{ahead: true, image: true}},
 	{"Runner, side by side", shape{prepared: true, side: true, makesNet: true, filterFirst: true}},
 	{"Runner, side by side with a pool", shape{prepared: true, side: true, filterFirst: true}},
 	{"Runner, in turn", shape{prepared: true, filterFirst: true}},
@@ -169,6 +170,14 @@ func TestEveryOrderHoldsTheLaws(t *testing.T) {
 		done := happened(all, last)
 		for _, name := range []string{"capabilities", "seal", "pivot", "mounts", "filter", "bounding set"} {
 			wants("the command comes before "+name, slices.ContainsFunc(done, func(st step) bool { return st.name == name }))
+		}
+		files := "mounts"
+		if m.image {
+			files = "root"
+		}
+		for at, st := range all {
+			in := slices.ContainsFunc(happened(all, at), func(d step) bool { return strings.HasSuffix(d.name, "group") })
+			wants("the caller's files are mounted outside the group", in || st.name != files)
 		}
 		for at, st := range all {
 			if st.phase.by != each && at > find("capabilities", st.by) && find("capabilities", st.by) >= 0 {
