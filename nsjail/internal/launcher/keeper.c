@@ -88,8 +88,9 @@ static int begins(int argc, char **argv, const char *const *with) {
 // first threads take turns; on another processor each would wait for the launcher. So the process is on one processor
 // until the launcher has its program: affinity.go then restores the others. Go looks for more processors every second.
 // For a quota it would look once into the mount table and the files of its control group; as long as it may open no file,
-// it finds none, and package syscall raises that limit again before any other Go code. libc cannot read the bounds of the
-// first thread's stack in /proc/self/maps then. Go takes 0 for them, and the kernel finds an overflow.
+// it finds none, and package syscall raises that limit again before any other Go code. glibc cannot read the bounds of the
+// first thread's stack in /proc/self/maps then, and Go takes 0 for the lower one, as always with musl, which it does not
+// ask. The kernel finds an overflow.
 //
 // The kernel starts the launcher on the keeper's processor more often than not, and it would wait there. It gets the
 // others, and the jail all of them (spawn.c). It is the keeper that moves it: sched_setaffinity(2) of a process that
