@@ -201,3 +201,14 @@ func many(t *testing.T, e nsjail.Executor, clients, jobs int) {
 	}
 	wait.Wait()
 }
+
+// The event of a run by a parked interpreter says so, since its plan was made before.
+func TestWarmIsLogged(t *testing.T) {
+	for _, warm := range []bool{false, true} {
+		e := after(&nsjail.Job{}, &nsjail.Result{Warm: warm}, nil, false)
+		text, err := e.encode()
+		if err != nil || strings.Contains(string(text), `"warm":true`) != warm {
+			t.Errorf("%s, %v", text, err)
+		}
+	}
+}

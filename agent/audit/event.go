@@ -39,7 +39,8 @@ type Event struct {
 	// The digests are SHA-256 in hexadecimal. CodeDigest is of Job.Code; ArgvDigest of the arguments, each followed by a
 	// zero byte; SpecDigest of the Spec when the event was created (see nsjail.Spec.Digest); PlanDigest of what was
 	// performed (Job.PlanDigest): the launcher's programs, and the identity and attributes of the mounts passed by
-	// descriptor. It does not cover the content of files in a mount.
+	// descriptor. It does not cover the content of files in a mount. With Warm it is of the jail that was made
+	// before the run was known: its arguments, environment and files are those of the interpreter's start.
 	CodeDigest string `json:"code_sha256,omitempty"`
 	CodeBytes  int    `json:"code_bytes,omitempty"`
 	ArgvDigest string `json:"argv_sha256,omitempty"`
@@ -60,6 +61,7 @@ type Event struct {
 	Signal    string            `json:"signal,omitempty"`
 	TimedOut  bool              `json:"timed_out,omitempty"`
 	LimitsHit []string          `json:"limits_hit,omitempty"`
+	Warm      bool              `json:"warm,omitempty"`
 	Output    *nsjail.Output    `json:"output,omitempty"`
 	Usage     json.RawMessage   `json:"usage,omitempty"` // a nsjail.Usage
 	Network   *Network          `json:"network,omitempty"`

@@ -70,7 +70,7 @@ func after(j *nsjail.Job, r *nsjail.Result, err error, argv bool) Event {
 	}
 	e.Status, e.ExitCode, e.Signal, e.TimedOut, e.LimitsHit = string(r.Status), &r.ExitCode, r.Signal, r.TimedOut,
 		r.LimitsHit
-	e.Output, e.Violation = &r.Output, r.Violation
+	e.Output, e.Violation, e.Warm = &r.Output, r.Violation, r.Warm
 	e.Usage, _ = json.Marshal(&r.Usage) // cannot fail: it contains only numbers
 	if r.Network != nil {
 		e.Network = network(r, redact)
