@@ -17,10 +17,12 @@ if (require('worker_threads').isMainThread) {
     return data;
   };
   fs.writeSync(1, '\x06');
-  const parts = read(read(4).readUInt32BE()).toString().split('\0');
-  fs.writeFileSync(process.argv[1], parts.pop(), { flag: 'wx', mode: 0o444 });
+  const data = read(read(4).readUInt32BE());
+  const at = data.lastIndexOf(0) + 1;
+  fs.writeFileSync(process.argv[1], data.subarray(at), { flag: 'wx', mode: 0o444 });
   fs.chmodSync(require('path').dirname(process.argv[1]), 0o555);
-  process.argv.push(...parts);
-  delete require.cache[__filename];
+  process.argv.push(...data.subarray(0, at).toString().split('\0').slice(0, -1));
 }
+delete require.cache[__filename];
+if (process._preload_modules) process._preload_modules.length = 0;
 process.execArgv.length = 0;

@@ -42,7 +42,8 @@ var nodeBootstrap = bootstrap{file: "bootstrap.cjs", text: bootNode, flags: []st
 func (l *Languages) CanPark(language string, modules []string) (string, error) {
 	g, _, no := l.find(language)
 	if no != nil {
-		return "", fmt.Errorf("%s; %s", no.Message, strings.Join(no.NextSteps, " "))
+		steps := strings.Join(no.NextSteps, " ")
+		return "", fmt.Errorf("%s; %s", no.Message, strings.ToLower(steps[:1])+steps[1:])
 	}
 	b, ok := bootstraps[g.name]
 	if !ok {
@@ -59,7 +60,7 @@ func (l *Languages) CanPark(language string, modules []string) (string, error) {
 
 // Handover returns how an interpreter that was started before the Job was known can run it, after Prepare: it has
 // loaded the modules, and receives the arguments and the code. It finds both as without a Handover: the file with the
-// code at its place, and nothing of the bootstrap.
+// code at its place, and no module, variable or argument of the bootstrap. Its directory is still there.
 func (l *Languages) Handover(j *nsjail.Job, modules []string) *nsjail.Handover {
 	g := l.named(j.Language)
 	b := bootstraps[g.name]
@@ -74,7 +75,7 @@ func (l *Languages) Handover(j *nsjail.Job, modules []string) *nsjail.Handover {
 	} else { // it is found as a module
 		for i, e := range h.Env {
 			if strings.HasPrefix(e, g.pathVar+"=") {
-				h.Env[i] = e + ":" + dir
+				h.Env[i] = strings.Replace(e+":"+dir, "=:", "=", 1) // an empty entry would be the working directory
 			}
 		}
 	}

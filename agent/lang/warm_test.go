@@ -136,6 +136,8 @@ var nodeStories = map[string]story{
 	"worker":    {code: "const { Worker, isMainThread } = require('worker_threads');\nif (isMainThread) new Worker(__filename); else console.log('worker', process.execArgv, process.argv.length)"},
 	"child":     {code: "if (process.argv[2]) console.log('child', process.argv[2], process.execArgv); else require('child_process').fork(__filename, ['x'])"},
 	"variables": {code: "console.log(Object.entries(process.env).sort())"},
+	"not utf-8": {code: "console.log(require('fs').readFileSync(__filename).toString('hex')) // \xff"},
+	"cache":     {code: "const { Worker, isMainThread } = require('worker_threads'); console.log(Object.keys(require.cache), process._preload_modules)\nif (isMainThread) new Worker(__filename)"},
 	"ending":    {code: "process.kill(process.pid, 'SIGTERM'); setTimeout(() => {}, 10000)"},
 }
 
@@ -220,6 +222,19 @@ func TestCanPark(t *testing.T) {
 		if _, err := l.CanPark(x[0], modules); err == nil || !strings.Contains(fmt.Sprint(err), "; ") {
 			t.Errorf("%q: %v", x, err)
 		}
+	}
+}
+
+// An empty search path does not become the working directory.
+func TestParkWithAnEmptyPath(t *testing.T) {
+	l := Find()
+	need(t, l, "python")
+	j := &nsjail.Job{Spec: nsjail.Spec{Env: []string{"PYTHONPATH="}}}
+	if no := l.Prepare(j, "python", "", nil); no != nil {
+		t.Fatal(no)
+	}
+	if env := l.Handover(j, nil).Env; len(env) != 1 || env[0] != "PYTHONPATH="+l.dir+"-boot" {
+		t.Errorf("%q", env)
 	}
 }
 
