@@ -3,6 +3,7 @@ package nsjail
 import (
 	"bytes"
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,7 +49,7 @@ func TestEscapeParked(t *testing.T) {
 			})
 		}
 	})
-	if n := ran.Load(); n < 100 {
+	if n := ran.Load(); n < 100 && flag.Lookup("test.run").Value.String() == "" {
 		t.Errorf("only %d attacks were run", n)
 	}
 }
