@@ -67,8 +67,12 @@ func Resolve(want *Limits, l *Layout) *Plan {
 	if want.CPUTime {
 		r.cpuTime()
 	}
-	if p.V2() == 0 && len(r.writes) > 0 && l.Controllers["freezer"] != "" && l.Denied["freezer"] == "" {
-		r.branch(l.Controllers["freezer"], 1) // without a limit: it stops the group for Kill
+	if p.V2() == 0 && len(p.Branches) > 0 { // without a limit: to stop the group for Kill, and for NeedsSweep
+		if l.Controllers["freezer"] != "" && l.Denied["freezer"] == "" {
+			r.branch(l.Controllers["freezer"], 1)
+		} else if l.Dir != "" && l.Denied[""] == "" {
+			r.branch(l.Dir, 2)
+		}
 	}
 	for m := range p.Missing {
 		delete(p.Enforced, m) // a part of its files does not hold the limit
@@ -187,8 +191,8 @@ func (r *resolving) branch(base string, version int) *Branch {
 }
 
 // order builds the list of steps: version 2 first, then the freezer, then the other hierarchies of version 1 sorted by
-// their directories. Remove proceeds from the last to the first, so that QuickSweep finds any group by its first
-// directory.
+// their directories. Remove and Sweep proceed from the last to the first, so that NeedsSweep finds any group by its
+// first directory.
 func (r *resolving) order() {
 	others := func(b *Branch) int {
 		if b.Version == 1 && b.Base != r.layout.Controllers["freezer"] {

@@ -57,6 +57,7 @@ func layouts() map[string]Layout {
 		"hybrid-user":        {Mode: Hybrid, Group: "/x", Dir: sys + "unified/x", Controllers: legacy, Denied: hybridUser},
 		"hybrid-v2-denied":   {Mode: Hybrid, Group: "/x", Dir: sys + "unified/x", Controllers: legacy, Denied: map[string]string{"": hybridUser[""]}},
 		"hybrid-hugetlb-v2":  {Mode: Hybrid, Group: "/", Dir: sys + "unified", Enabled: []string{"hugetlb"}, Controllers: v1(sys+"memory/x", sys+"pids/x"), Delegated: true},
+		"hybrid-no-freezer":  {Mode: Hybrid, Group: "/x", Dir: sys + "unified/x", Controllers: v1(sys+"memory/x", sys+"pids/x", sys+"cpu,cpuacct/x"), Delegated: true},
 		"v1-root":            {Mode: V1, Controllers: legacy, Delegated: true},
 		"v1-no-freezer":      {Mode: V1, Controllers: v1(sys+"memory/x", sys+"cpu/x"), Delegated: true},
 		"none":               {Mode: None},
@@ -161,7 +162,7 @@ func held(p *Plan) int {
 			return s.branch
 		}
 	}
-	return 0
+	return len(p.Branches) - 1 // cpu_time
 }
 
 // checkOrder: version 2 first; each directory is made once, after its controllers are enabled and before its files are

@@ -103,6 +103,29 @@ func TestReadTexts(t *testing.T) {
 	}
 }
 
+// TestDivideCPU: version 1's user and system time are sampled; together they are what the group has used.
+func TestDivideCPU(t *testing.T) {
+	for _, tt := range []struct{ in, want Stats }{
+		{Stats{CPU: 300, User: 290, System: 0}, Stats{CPU: 300, User: 300, System: 0}},
+		{Stats{CPU: 300, User: 0, System: 400}, Stats{CPU: 300, User: 0, System: 300}},
+		{Stats{CPU: 300, User: 100, System: 50}, Stats{CPU: 300, User: 200, System: 100}},
+		{Stats{CPU: 300, User: 0, System: 0}, Stats{CPU: 300, User: 300, System: 0}},
+		{Stats{CPU: 0, User: 4, System: 4}, Stats{CPU: 0, User: 0, System: 0}},
+		{Stats{CPU: -1, User: 4, System: 4}, Stats{CPU: -1, User: 4, System: 4}},
+		{Stats{CPU: 300, User: -1, System: 4}, Stats{CPU: 300, User: -1, System: 4}},
+		{Stats{CPU: math.MaxInt64, User: math.MaxInt64, System: 0}, Stats{CPU: math.MaxInt64, User: math.MaxInt64, System: 0}},
+	} {
+		got := tt.in
+		if got.divideCPU(); got != tt.want {
+			t.Errorf("%+v: %+v", tt.in, got)
+		}
+	}
+	d := invented(t, 1, map[string]string{"cpuacct.usage": "300000000\n", "cpuacct.usage_user": "291800000\n", "cpuacct.usage_sys": "0\n"})
+	if s := (&Group{dirs: []*directory{d}}).Read(); s.User+s.System != s.CPU || s.System != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // TestVersion2First: what both versions count is version 2's word.
 func TestVersion2First(t *testing.T) {
 	g := &Group{dirs: []*directory{invented(t, 2, map[string]string{"cpu.stat": "usage_usec 1\n", "io.stat": ""}),

@@ -2,6 +2,7 @@ package cgroup
 
 import (
 	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -81,14 +82,29 @@ func (d *directory) readV1(s *Stats) {
 		put(&s.ThrottledPeriods, cpu, "nr_throttled", 1)
 		put(&s.Throttled, cpu, "throttled_time", 1)
 	}
-	if d.holds("cpuacct") {
+	if d.holds("cpuacct") && s.CPU < 0 {
 		d.number((*int64)(&s.CPU), "cpuacct.usage")
 		d.number((*int64)(&s.User), "cpuacct.usage_user")
 		d.number((*int64)(&s.System), "cpuacct.usage_sys")
+		s.divideCPU()
 	}
 	if d.holds("blkio") && s.IORead < 0 {
 		s.IORead, s.IOWritten = d.traffic("blkio.throttle.io_service_bytes_recursive", "Read", "Write")
 	}
+}
+
+// divideCPU scales User and System so that their sum is CPU, as the kernel does in version 2. In version 1 both are
+// sampled at the timer's ticks.
+func (s *Stats) divideCPU() {
+	if s.CPU < 0 || s.User < 0 || s.System < 0 {
+		return
+	}
+	user := uint64(s.CPU) // as for the kernel if there was no tick
+	if s.System > 0 {
+		high, low := bits.Mul64(user, uint64(s.User))
+		user, _ = bits.Div64(high, low, uint64(s.User)+uint64(s.System))
+	}
+	s.User, s.System = time.Duration(user), s.CPU-time.Duration(user)
 }
 
 // oomOwn counts kills caused by the group's own limits. A group whose usage has stayed below them, with and without

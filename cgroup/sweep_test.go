@@ -216,8 +216,9 @@ func TestSweepPlaces(t *testing.T) {
 	defer unix.Close(fd)
 	for _, name := range []string{"brig-1-2", "brig-1-3", "brig-1-4"} {
 		s := sweeper{}
-		if gone, err := s.one(fd, dir, name); gone || err != nil {
-			t.Errorf("%s: %v %v", name, gone, err)
+		do := func(*directory) error { return errors.New("it is taken for a group") }
+		if err := s.one(fd, dir, name, do); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := hold(fd, name); err == nil {
 			t.Errorf("%s is held", name)
@@ -232,25 +233,92 @@ func TestSweepPlaces(t *testing.T) {
 	}
 }
 
-// TestQuickSweep: a start looks for abandoned groups where each has its first directory.
-func TestQuickSweep(t *testing.T) {
+// TestNeedsSweep: a start looks for abandoned groups where each has its first directory, and changes nothing there.
+func TestNeedsSweep(t *testing.T) {
+	l, _ := yard(t)
+	g := makeGroup(t, l, all(l))
+	if _, err := os.Stat(path.Join(l.bases()[0], g.dirs[0].name)); err != nil {
+		t.Error(err)
+	}
+	if l.NeedsSweep(9) {
+		t.Error("a group in use is taken for an abandoned one")
+	}
+	first := path.Join(l.bases()[0], "brig-9-1")
+	if err := os.Mkdir(first, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if !l.NeedsSweep(9) {
+			t.Error("it is not found")
+		}
+	}
+	if _, _, err := l.Sweep(9); err != nil || l.NeedsSweep(9) {
+		t.Error(err, contents(t, l))
+	}
+}
+
+// TestNeedsSweepEverywhere: where the groups have no common first directory, a start has to look at all.
+func TestNeedsSweepEverywhere(t *testing.T) {
+	dir := t.TempDir()
+	memory := map[string]string{"memory": dir}
+	both := map[string]string{"memory": dir, "freezer": dir}
+	for _, tt := range []struct {
+		name string
+		l    Layout
+		want bool
+	}{
+		{"no freezer", Layout{Mode: V1, Controllers: memory}, true},
+		{"a denied freezer", Layout{Mode: V1, Controllers: both, Denied: map[string]string{"freezer": "no"}}, true},
+		{"all denied", Layout{Mode: Hybrid, Dir: dir, Controllers: both, Denied: map[string]string{"freezer": "no", "": "no"}}, true},
+		{"a freezer", Layout{Mode: Hybrid, Dir: dir, Controllers: both, Denied: map[string]string{"": "no"}}, false},
+		{"version 2 beside", Layout{Mode: Hybrid, Dir: dir, Controllers: memory}, false},
+		{"version 2", Layout{Mode: V2, Dir: dir}, false},
+	} {
+		if got := tt.l.NeedsSweep(9); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+	for name, l := range layouts() { // and otherwise each group has one in the freezer or in version 2
+		for _, want := range []*Limits{everything(), {CPUTime: true}, {Memory: 1 << 20}} {
+			first := []string{l.Controllers["freezer"], l.Dir}
+			if p := Resolve(want, &l); len(p.Branches) > 0 && !l.NeedsSweep(9) && !slices.Contains(first, p.Branches[0].Base) {
+				t.Errorf("%s: %+v", name, p.Branches)
+			}
+		}
+	}
+}
+
+// TestSweepIsRepeated: a sweep that cannot take all of a group leaves its first directory, by which the next finds it.
+func TestSweepIsRepeated(t *testing.T) {
 	l, _ := yard(t)
 	bases := l.bases()
-	last, first := path.Join(bases[len(bases)-1], "brig-9-1"), path.Join(bases[0], "brig-9-1")
-	if err := os.MkdirAll(last, 0o700); err != nil {
+	for _, base := range bases {
+		for _, name := range []string{"brig-9-1", "brig-9-2", "brig-9-3"} {
+			if err := os.Mkdir(path.Join(base, name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	stuck := path.Join(bases[len(bases)-1], "brig-9-1")
+	deep := stuck + strings.Repeat("/d", maxDepth+1)
+	if err := os.MkdirAll(deep, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := l.QuickSweep(9); found != (len(bases) == 1) || err != nil {
-		t.Errorf("found %v, %v", found, err)
+	if _, _, err := l.Sweep(9); !errors.Is(err, errTooMany) || !l.NeedsSweep(9) {
+		t.Errorf("%v, left %q", err, contents(t, l))
 	}
-	if err := os.MkdirAll(first, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if found, err := l.QuickSweep(9); !found || err != nil {
-		t.Errorf("found %v, %v", found, err)
-	}
-	g := makeGroup(t, l, all(l))
-	if _, err := os.Stat(path.Join(bases[0], g.dirs[0].name)); err != nil {
+	if _, err := os.Stat(path.Join(bases[0], "brig-9-1")); err != nil {
 		t.Error(err)
+	}
+	if err := unix.Rmdir(deep); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; l.NeedsSweep(9) && n < 5; n++ {
+		if _, _, err := l.Sweep(1); err != nil {
+			t.Error(err)
+		}
+	}
+	if left := contents(t, l); len(left) > 0 {
+		t.Errorf("left: %q", left)
 	}
 }

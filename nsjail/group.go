@@ -99,11 +99,9 @@ func (c *Cmd) endGroup() error {
 
 // sweepGroups removes the groups left by killed keepers of this user, once for each Runner. It ignores errors.
 func (r *Runner) sweepGroups(l *cgroup.Layout, parent string) {
-	if r.swept.CompareAndSwap(false, true) {
-		if found, _ := l.QuickSweep(sweepMost); found {
-			if all, err := cgroup.Detect(parent); err == nil {
-				_, _, _ = all.Sweep(sweepMost)
-			}
+	if r.swept.CompareAndSwap(false, true) && l.NeedsSweep(sweepMost) {
+		if all, err := cgroup.Detect(parent); err == nil { // l has only the hierarchies that this jail needs
+			_, _, _ = all.Sweep(sweepMost)
 		}
 	}
 }
