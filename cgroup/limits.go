@@ -137,7 +137,7 @@ func (l *Limits) LegacyControllers() []string {
 	if len(l.Files) > 0 {
 		return nil
 	}
-	need := []string{"freezer", "pids"} // to kill the group at once, and for the limit that every group has
+	need := []string{"freezer", "pids", "cpuacct"} // to kill the group at once, its usual limit, its processor time
 	for i := range mechanisms {
 		if m := &mechanisms[i]; m.set(l) {
 			need = append(need, m.legacy())

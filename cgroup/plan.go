@@ -74,6 +74,9 @@ func Resolve(want *Limits, l *Layout) *Plan {
 			r.branch(l.Dir, 2)
 		}
 	}
+	if acct := l.Controllers["cpuacct"]; p.V2() == 0 && len(p.Branches) > 0 && acct != "" && l.Denied["cpuacct"] == "" {
+		r.branch(acct, 1) // without a limit, too: it counts the processor time of the group
+	}
 	for m := range p.Missing {
 		delete(p.Enforced, m) // a part of its files does not hold the limit
 	}
