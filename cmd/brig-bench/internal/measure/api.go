@@ -36,7 +36,7 @@ func api() (all []Dimension) {
 			map[string]any{"language": "python", "code": "print(1)"}, []string{"--warm", "python=8"}},
 	} {
 		notes := []string{"brigd and its clients share the processors; " + itself +
-			" has the same pool, in the benchmark's process"}
+			" is in the benchmark's process and has a pool, which brigd has with --pool alone"}
 		one := result.Table{ID: c.id, Title: "A request to brigd: " + c.title, Unit: "ms", Notes: notes,
 			Question: "How long does a run take by HTTP, 10 ms after another?"}
 		many := result.Table{ID: c.id + "-load", Title: "Requests a second to brigd: " + c.title, Unit: "1/s", Higher: true,
