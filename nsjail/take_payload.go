@@ -10,7 +10,7 @@ import (
 
 // Handover lets a Cmd be run by a parked payload (Runner.PrestartRunning) instead of a payload of its own. The parked
 // one is taken if its Spec equals that of the Cmd, with the fields below in their places and but for the limits that
-// the keeper holds, and if it still waits. Otherwise the Cmd starts as without a Handover. The caller answers for it
+// the keeper holds, and if it still waits. Otherwise the Cmd starts as without a Handover. The caller must see to it
 // that both do the same.
 //
 // A payload that is taken has pipes for its streams, so none is taken if one of the Cmd's is an *os.File, or if Stdout
@@ -22,8 +22,8 @@ type Handover struct {
 	Data []byte
 }
 
-// takePayload takes a parked payload, and reports whether one was ready. The clocks and the
-// limits' counts begin here. Result.Usage counts what the payload has used before, too, and so does RLIMIT_CPU.
+// takePayload takes a parked payload, and reports whether one was ready. The clocks and the limits' counts begin here.
+// Result.Usage counts what the payload has used before, too, and so does RLIMIT_CPU.
 func (c *Cmd) takePayload() (taken bool, err error) {
 	c.setStreams()
 	if c.runner.tree == nil || c.edit != nil || !c.streams.CanTake() {

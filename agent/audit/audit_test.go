@@ -202,7 +202,7 @@ func many(t *testing.T, e nsjail.Executor, clients, jobs int) {
 	wait.Wait()
 }
 
-// The event of a run by a parked interpreter says so, since its plan was made before.
+// The event of a run by a parked interpreter has the field warm: its plan digest is that of the interpreter's jail.
 func TestWarmIsLogged(t *testing.T) {
 	for _, warm := range []bool{false, true} {
 		e := after(&nsjail.Job{}, &nsjail.Result{Warm: warm}, nil, false)

@@ -111,9 +111,9 @@ func (p *parked) spec(j *nsjail.Job, h *nsjail.Handover) nsjail.Spec {
 	return s
 }
 
-// ran counts a run. If runs have repeatedly another Spec than the parked interpreters, and nobody has taken one of
-// these for a while, they are replaced. The other Spec may differ in its limits only: it is not known for whom the
-// next interpreter is, so it must have no variable and no file of a request.
+// ran counts a run. It replaces the parked interpreters if the last two runs that met none have the same limits, which
+// are not those that are parked, and if no run has taken one for warmIdle. All else must be as in the first Spec: a
+// parked interpreter may serve any caller, so it must have no variable and no file of a request.
 func (e *Engine) ran(p *parked, j *nsjail.Job, warm bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -238,7 +238,7 @@ func TestParkWithAnEmptyPath(t *testing.T) {
 	}
 }
 
-// An interpreter that cannot load a module says which.
+// The error of an interpreter that cannot load a module names the module.
 func TestParkWithoutModule(t *testing.T) {
 	l := Find()
 	for language, want := range map[string]string{"python": "ModuleNotFoundError: No module named 'no_such_module'",

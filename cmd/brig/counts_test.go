@@ -54,8 +54,8 @@ func allowed(n int) int { return n + n/25 + 4 }
 
 var countMarks = regexp.MustCompile(`(?s)(<!-- counts: [^>]*-->\n).*?(<!-- end -->)`)
 
-// TestCounts: no start makes more system calls or minor faults than SPECIFICATION.md says. Who raises a number there
-// makes every start slower, and says in the commit what for. With -v it prints the table as it is now, with the peers.
+// TestCounts: no start makes more system calls or minor faults than SPECIFICATION.md lists. A greater number there makes
+// every start slower, so the commit that raises it must give the reason. With -v the test prints the present table.
 func TestCounts(t *testing.T) {
 	const file = "../../SPECIFICATION.md"
 	if asuser.Second() {
@@ -200,7 +200,7 @@ func (c *counter) of(t *testing.T, s start, user bool, most count.Counts) (n cou
 	return each(n), true
 }
 
-// startsVar says how many jails TestStartsOfARunner starts, if it is to start any.
+// startsVar is the environment variable with the number of jails that TestStartsOfARunner starts; unset means none.
 const startsVar = "BRIG_TEST_STARTS"
 
 // TestStartsOfARunner is a process that TestCounts counts.
