@@ -10,6 +10,9 @@ import (
 	"brig/internal/words"
 )
 
+// Version is the version of brig, brigd and their package (scripts/package.sh).
+const Version = "0.1.0"
+
 // ExitUsage is the exit code for an invalid command line: nothing has been done.
 const ExitUsage = 125
 

@@ -8,7 +8,7 @@ import (
 	"brig/internal/words"
 )
 
-// Join is the path of an object's member. A key that is not a plain word is quoted.
+// Join returns the path of an object's member. A key that is not a plain word is quoted.
 func Join(path, key string) string {
 	for i, c := range []byte(key) {
 		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
@@ -21,14 +21,14 @@ func Join(path, key string) string {
 	return path + "." + key
 }
 
-// Index is the path of a list's entry.
+// Index returns the path of a list's entry.
 func Index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
 // Show names a token: "null", "a list", "the number 1", or the string in quotes.
 func Show(t json.Token) string {
 	switch v := t.(type) {
 	case string:
-		return words.Quote(v)
+		return words.QuoteASCII(v)
 	case json.Number:
 		return "the number " + words.Clip(v.String(), words.MaxShown)
 	case nil:

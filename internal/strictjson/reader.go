@@ -64,7 +64,7 @@ func newReader(data []byte, d *Document) *Reader {
 	return r
 }
 
-// place is the line and column behind some text, from 1.
+// place returns the line and column behind some text, from 1.
 func place(before []byte) (line, column int) {
 	return bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n')
 }
@@ -76,7 +76,7 @@ func (r *Reader) fail(path string, e Error) error {
 	return &e
 }
 
-// Fail is an error of the value at path: err is the reason and the remedy. A nil err stays nil.
+// Fail returns an error of the value at path: err is the reason and the remedy. A nil err stays nil.
 func (r *Reader) Fail(path string, err error) error {
 	if err == nil {
 		return nil
@@ -84,7 +84,7 @@ func (r *Reader) Fail(path string, err error) error {
 	return r.fail(path, Error{Code: Invalid, Err: err})
 }
 
-// WrongType is the error of a value that is not what is wanted, as in "a list".
+// WrongType returns the error of a value that is not what is wanted, as in "a list".
 func (r *Reader) WrongType(path string, got json.Token, want string) error {
 	return r.fail(path, Error{Code: WrongType, Got: got, Want: want})
 }

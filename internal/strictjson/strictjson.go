@@ -9,7 +9,9 @@
 package strictjson
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 
@@ -90,58 +92,85 @@ type Error struct {
 	Limit        int
 	Err          error
 	name         string
+	unsigned     bool // Want is at least 0
 }
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// At returns the path, or the document's name for the whole.
-func (e *Error) At() string {
-	if e.Path == "" {
-		return e.name
-	}
-	return e.Path
-}
-
 // Where returns the line and column.
 func (e *Error) Where() string { return fmt.Sprintf("line %d column %d", e.Line, e.Column) }
 
-// Error is one line: the place, the reason, the remedy.
+// Error returns one line: the place, the reason, the remedy.
 func (e *Error) Error() string {
-	switch e.Code {
-	case TooLarge:
-		return fmt.Sprintf("%s is larger than %d bytes; shorten it", e.name, e.Limit)
-	case Encoding:
-		if e.Path == "" && e.Line == 0 {
-			return e.name + " is not UTF-8; write it in UTF-8"
-		}
-		return e.At() + ": it has half of a surrogate pair; write the character itself"
-	case Syntax:
-		return fmt.Sprintf("%s: %s is not JSON: %v; correct it", e.Where(), e.At(), e.Err)
-	case Early:
-		return e.Where() + ": the JSON ends too early; close every string, list and object"
-	case Trailing:
-		return e.Where() + ": there is data after the closing brace; remove it"
-	case TooDeep:
-		return fmt.Sprintf("%s: it is nested deeper than %d; nest it less", e.At(), e.Limit)
-	case TooMany:
-		return fmt.Sprintf("%s: it has more than %d entries; shorten it", e.At(), e.Limit)
-	case Duplicate:
-		return e.At() + ": the key is there twice; remove one"
-	case Unknown:
-		return fmt.Sprintf("%s: %s is not a key here; %s", e.At(), words.Quote(e.Key), words.DidYouMean(e.Key, e.Names))
-	case WrongType:
-		return fmt.Sprintf("%s: it is %s; write %s", e.At(), Show(e.Got), e.Want)
-	case Misfit:
-		return fmt.Sprintf("%s: it is %s; write %s", e.At(), Show(e.Got), fit(e.Want))
+	path, reason, fix := e.Parts()
+	if path = cmp.Or(path, e.name); path != "" && !e.ofText() {
+		reason = path + ": " + reason
 	}
-	return e.At() + ": " + e.Err.Error()
+	if fix != "" {
+		reason += "; " + fix
+	}
+	return reason
 }
 
-// fit is what to write instead of a number that does not fit.
-func fit(want string) string {
-	if want == aNumber {
-		return "a smaller number"
+// ofText reports whether the error is one of the whole text, whose reason has its place.
+func (e *Error) ofText() bool {
+	switch e.Code {
+	case TooLarge, Syntax, Early, Trailing:
+		return true
 	}
-	return want + " of at most 63 bits"
+	return e.Code == Encoding && e.Line == 0
+}
+
+// Parts returns the path of the value, the reason, as in "it is null", and what to do, in the imperative. The path is
+// "" for the whole text, and the fix is "" if Err has it.
+func (e *Error) Parts() (path, reason, fix string) {
+	if !e.ofText() {
+		path = e.Path
+	}
+	reason, fix = e.parts()
+	return path, reason, fix
+}
+
+func (e *Error) parts() (reason, fix string) {
+	text := cmp.Or(e.name, "the text")
+	switch e.Code {
+	case TooLarge:
+		return fmt.Sprintf("%s is larger than %d bytes", text, e.Limit), "shorten it"
+	case Encoding:
+		if e.ofText() {
+			return text + " is not UTF-8", "write it in UTF-8"
+		}
+		return "it has half of a surrogate pair", "write the character itself"
+	case Syntax:
+		return fmt.Sprintf("%s: %s is not JSON: %v", e.Where(), cmp.Or(e.Path, text), e.Err), "correct it"
+	case Early:
+		return e.Where() + ": the JSON ends too early", "close every string, list and object"
+	case Trailing:
+		return e.Where() + ": there is data after the closing brace", "remove it"
+	case TooDeep:
+		return fmt.Sprintf("it is nested deeper than %d", e.Limit), "nest it less"
+	case TooMany:
+		return fmt.Sprintf("it has more than %d entries", e.Limit), "shorten it"
+	case Duplicate:
+		return "the key is there twice", "remove one"
+	case Unknown:
+		return words.QuoteASCII(e.Key) + " is not a key here", words.DidYouMean(e.Key, e.Names)
+	case WrongType:
+		return "it is " + Show(e.Got), "write " + e.Want
+	case Misfit:
+		return "it is " + Show(e.Got), "write " + e.fit()
+	}
+	return e.Err.Error(), ""
+}
+
+// fit returns what to write instead of a number that does not fit.
+func (e *Error) fit() string {
+	switch {
+	case e.Want == aNumber:
+		return "a smaller number"
+	case e.unsigned:
+		return fmt.Sprintf("%s from 0 to %d", e.Want, uint64(math.MaxUint64)>>(64-e.Limit))
+	}
+	return fmt.Sprintf("%s of at most %d bits", e.Want, e.Limit-1)
 }

@@ -97,7 +97,7 @@ func (r *Reader) scalar(path string, t json.Token, v reflect.Value) error {
 		return r.WrongType(path, t, want)
 	}
 	if json.Unmarshal([]byte(n), v.Addr().Interface()) != nil {
-		return r.fail(path, Error{Code: Misfit, Got: t, Want: want, Limit: v.Type().Bits()})
+		return r.fail(path, Error{Code: Misfit, Got: t, Want: want, Limit: v.Type().Bits(), unsigned: v.CanUint()})
 	}
 	return nil
 }

@@ -4,7 +4,9 @@ package sys
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -37,7 +39,8 @@ func Write(fd int, b []byte) (int, error) {
 	return Retry(func() (int, error) { return unix.Write(fd, b) })
 }
 
-// Control calls f with the descriptor of a file or connection, and returns its error, or that of a closed file.
+// Control calls f with the descriptor of a file or connection, which is not closed meanwhile. It returns f's error, or
+// os.ErrClosed.
 func Control(c syscall.Conn, f func(fd int) error) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -45,7 +48,7 @@ func Control(c syscall.Conn, f func(fd int) error) error {
 	}
 	var ferr error
 	if err := raw.Control(func(fd uintptr) { ferr = f(int(fd)) }); err != nil {
-		return err
+		return os.ErrClosed // a file's own error is an unexported one of internal/poll
 	}
 	return ferr
 }
@@ -67,6 +70,17 @@ func Await(c syscall.Conn, f func(fd int) error) error {
 		return err
 	}
 	return ferr
+}
+
+// Idle reports whether poll(2) finds none of the events and no error on a file. It does not wait.
+func Idle(c syscall.Conn, events int16) bool {
+	p := [1]unix.PollFd{{Events: events}}
+	err := Control(c, func(fd int) error {
+		p[0].Fd = int32(fd)
+		_, err := Retry(func() (int, error) { return unix.Poll(p[:], 0) })
+		return err
+	})
+	return err == nil && p[0].Revents == 0
 }
 
 // ReadFile reads a small file of /proc, /sys or /etc. Unlike os.ReadFile it does not start the runtime's poller, which
@@ -128,4 +142,73 @@ func Openat2(dir int, path string, how *unix.OpenHow) (int, error) {
 			return fd, err
 		}
 	}
+}
+
+// Flock is flock(2).
+func Flock(c syscall.Conn, how int) error {
+	return Control(c, func(fd int) error {
+		_, err := Retry(func() (int, error) { return 0, unix.Flock(fd, how) })
+		return err
+	})
+}
+
+// IsTerminal reports whether a file is a terminal: ioctl_tty(2).
+func IsTerminal(f *os.File) bool {
+	return Control(f, func(fd int) error {
+		_, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+		return err
+	}) == nil
+}
+
+// UserDir returns a directory of the basedir-spec: the value of variable (XDG_STATE_HOME), or else below (.local/state)
+// in HOME. A relative value is ignored. It returns "" if neither variable has an absolute path.
+func UserDir(variable, below string) string {
+	if dir := os.Getenv(variable); filepath.IsAbs(dir) {
+		return dir
+	}
+	if home := os.Getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, below)
+	}
+	return ""
+}
+
+// RootStore is where brig keeps what is root's: an environment may be an ordinary user's. Tests set another.
+var RootStore = "/var/lib/brig"
+
+// StateDir returns where brig keeps this user's notes and change sets: RootStore for root, and $XDG_STATE_HOME/brig or
+// ~/.local/state/brig for others, or "" if neither XDG_STATE_HOME nor HOME is an absolute path.
+func StateDir() string { return ownDir("XDG_STATE_HOME", ".local/state") }
+
+// DataDir returns where brig keeps this user's images: RootStore for root, and $XDG_DATA_HOME/brig or
+// ~/.local/share/brig for others, or "" if neither XDG_DATA_HOME nor HOME is an absolute path.
+func DataDir() string { return ownDir("XDG_DATA_HOME", ".local/share") }
+
+func ownDir(variable, below string) string {
+	if os.Geteuid() == 0 {
+		return RootStore
+	}
+	if dir := UserDir(variable, below); dir != "" {
+		return filepath.Join(dir, "brig")
+	}
+	return ""
+}
+
+// Stores returns the directories in which brig keeps this user's notes, change sets and images by default. A relative
+// one is left out.
+func Stores() (list []string) {
+	dirs := slices.Compact([]string{StateDir(), DataDir()}) // root has one for both
+	for _, dir := range append(dirs, os.Getenv("BRIG_CHANGES")) {
+		if filepath.IsAbs(dir) {
+			list = append(list, filepath.Clean(dir))
+		}
+	}
+	return list
+}
+
+// MountPath decodes a path of a mount table: space, tab, newline and backslash are octal there (proc_pid_mountinfo(5)).
+func MountPath(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }

@@ -116,3 +116,34 @@ func TestOpenat2(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestUserDir(t *testing.T) {
+	for _, c := range []struct{ dir, home, want string }{
+		{"/state", "/home/a", "/state"}, {"", "/home/a", "/home/a/.local/state"}, {"state", "/home/a", "/home/a/.local/state"},
+		{"", "", ""}, {"state", "home", ""},
+	} {
+		t.Setenv("XDG_STATE_HOME", c.dir)
+		t.Setenv("HOME", c.home)
+		if got := UserDir("XDG_STATE_HOME", ".local/state"); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+func TestFlock(t *testing.T) {
+	name := t.TempDir()
+	var files [2]*os.File
+	for i := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		files[i] = f
+	}
+	for i, want := range []error{nil, unix.EWOULDBLOCK} {
+		if err := Flock(files[i], unix.LOCK_EX|unix.LOCK_NB); err != want {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+}

@@ -4,8 +4,8 @@
 //	EXTLDFLAGS=-Wl,--defsym=brig_tricks_off=MASK scripts/static.sh build ./cmd/brig
 //
 // where bit n of MASK is the Trick n. A jail and what is reported of it are the same without any of them.
-// BenchmarkTricks of cmd/brig measures each, on and off in turn; one that gains less than 2 % of the start that it is
-// for is removed. RATIONALE.md has the figures.
+// BenchmarkTricks of cmd/brig measures each of `brig run`, on and off in turn, and BenchmarkStart of nsjail a Runner;
+// one that gains less than 2 % of the start that it is for is removed. RATIONALE.md has the figures.
 package tricks
 
 /*
@@ -20,7 +20,7 @@ import "C"
 // Trick is one of them. The numbers are also in launcher.h.
 type Trick uint
 
-// The tricks, with the file below nsjail/internal that holds each. SideBySide is also for a Runner, the others are for
+// The tricks, with the file below nsjail/internal that holds each. SideBySide is for a Runner, the others are for
 // `brig run`.
 const (
 	ForkEarly    Trick = iota // launcher/keeper.c: the launcher is forked before the Go runtime starts

@@ -2,7 +2,7 @@ package words
 
 import "strings"
 
-// DidYouMean is the remedy for an unknown word: the nearest member of list or, where none is near, all of them.
+// DidYouMean returns the remedy for an unknown word: the nearest member of list or, where none is near, all of them.
 func DidYouMean(word string, list []string) string {
 	if near := Nearest(word, list); near != "" {
 		return "did you mean " + near + "?"
@@ -33,7 +33,7 @@ func Nearest(word string, list []string) string {
 
 func fold(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", "-") }
 
-// distance is the Levenshtein distance in bytes, with a swap of two neighbours counted once.
+// distance returns the Levenshtein distance in bytes, with a swap of two neighbours counted once.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -45,6 +45,21 @@ func Short(s string, n int) string {
 	return Clip(s, n) + "..."
 }
 
+// Size returns a number of bytes for people, with three digits at most.
+func Size(n int64) string {
+	if n < 1024 {
+		return strconv.FormatInt(n, 10) + " bytes"
+	}
+	f, unit := float64(n)/1024, 0
+	for ; f >= 1000 && unit < 3; unit++ {
+		f /= 1024
+	}
+	if f < 10 {
+		return fmt.Sprintf("%.1f %ciB", f, "KMGT"[unit])
+	}
+	return fmt.Sprintf("%.0f %ciB", f, "KMGT"[unit])
+}
+
 // UTF8 returns a foreign text as valid UTF-8: each byte that is none becomes \xNN. A text over most bytes is cut, and
 // ends with the number of bytes that are left out, as in [+9 bytes].
 func UTF8(s string, most int) string {
@@ -88,6 +103,15 @@ func Printable(s string) string {
 
 // Shell quotes a word for sh(1), bash and zsh. If it has no backslash, fish reads it too.
 func Shell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// Hide replaces a path in a message by a name, also where Quote has cut it off or escaped it, or Shell escaped it.
+func Hide(text, path, name string) string {
+	quoted, shell := strconv.Quote(Clip(path, MaxShown)), Shell(path)
+	for _, form := range []string{path, quoted[1 : len(quoted)-1], shell[1 : len(shell)-1]} {
+		text = strings.ReplaceAll(text, form, name)
+	}
+	return text
+}
 
 // JSON writes unprintable characters as \uNNNN, so that they cannot steer a terminal. JSON remains valid JSON.
 func JSON(s string) string {

@@ -1,0 +1,160 @@
+package layer
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"brig/internal/words"
+)
+
+const (
+	paxXattr = "SCHILY.xattr." // of a PAX record that holds an extended attribute
+	// maxXattrs bounds, in bytes, the names and values of the extended attributes of one file: readers refuse a PAX
+	// header over 1 MiB.
+	maxXattrs = 256 << 10
+)
+
+// OverlayName returns the part of an attribute's name that follows overlayfs's prefix (overlayfs.rst of the kernel).
+func OverlayName(name string) (string, bool) {
+	if private, ok := strings.CutPrefix(name, "user.overlay."); ok {
+		return private, true
+	}
+	return strings.CutPrefix(name, "trusted.overlay.")
+}
+
+// kept reports whether an extended attribute is passed on: those that any user may set, but for overlayfs's own.
+func kept(name string) bool {
+	_, overlay := OverlayName(name)
+	return strings.HasPrefix(name, "user.") && !overlay
+}
+
+// Xattrs returns the names of the extended attributes of an open file that layers keep.
+func Xattrs(fd int) ([]string, error) {
+	all, err := xattrs(fd)
+	return slices.DeleteFunc(all, func(name string) bool { return !kept(name) }), err
+}
+
+// xattrs returns the names of all extended attributes of an open file: flistxattr(2). A file system without them has
+// none.
+func xattrs(fd int) ([]string, error) {
+	names, err := filled(func(b []byte) (int, error) { return unix.Flistxattr(fd, b) })
+	if err == unix.EOPNOTSUPP {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list its extended attributes: %w", err)
+	}
+	return strings.FieldsFunc(names, func(r rune) bool { return r == 0 }), nil
+}
+
+// xattr returns the value of an extended attribute: fgetxattr(2).
+func xattr(fd int, name string) (string, error) {
+	value, err := filled(func(b []byte) (int, error) { return unix.Fgetxattr(fd, name, b) })
+	if err != nil {
+		return "", fmt.Errorf("read the extended attribute %s: %w", words.Quote(name), err)
+	}
+	return value, nil
+}
+
+// filled calls a function that fills a buffer, with one that is large enough; 64 KiB are the kernel's own bound.
+func filled(call func([]byte) (int, error)) (string, error) {
+	n, err := call(nil)
+	if n <= 0 || err != nil {
+		return "", err
+	}
+	b := make([]byte, n)
+	if n, err = call(b); err != nil {
+		return "", err
+	}
+	return string(b[:n]), nil
+}
+
+// attributes sets the extended attributes of an entry that are kept: fsetxattr(2).
+func (u *unpacker) attributes(h *tar.Header, fd int) error {
+	for _, record := range slices.Sorted(maps.Keys(h.PAXRecords)) {
+		name, ok := strings.CutPrefix(record, paxXattr)
+		if !ok {
+			continue
+		}
+		if !kept(name) {
+			u.stats.leave(Xattr, h.Name)
+			continue
+		}
+		switch err := unix.Fsetxattr(fd, name, []byte(h.PAXRecords[record]), 0); err {
+		case nil:
+		case unix.EOPNOTSUPP, unix.E2BIG, unix.ERANGE, unix.ENOSPC, unix.EINVAL: // the file system has no room for it
+			u.stats.leave(Xattr, h.Name)
+		default:
+			return fmt.Errorf("set the attribute %s: %w", words.Quote(name), err)
+		}
+	}
+	return nil
+}
+
+// strip removes the attributes that a directory has from a layer below: fremovexattr(2).
+func strip(fd int) error {
+	names, err := Xattrs(fd)
+	for _, name := range names {
+		if err := unix.Fremovexattr(fd, name); err != nil {
+			return fmt.Errorf("remove the attribute %s: %w", words.Quote(name), err)
+		}
+	}
+	return err
+}
+
+// overlay is what overlayfs's attributes mean for a file or directory.
+type overlay struct{ opaque, whiteout bool }
+
+// attributes puts the extended attributes that are kept into the header, and returns what overlayfs's mean.
+func (p *packer) attributes(fd int, h *tar.Header) (of overlay, err error) {
+	names, err := xattrs(fd)
+	if err != nil {
+		return of, err
+	}
+	room := maxXattrs
+	for _, name := range names {
+		if private, ok := OverlayName(name); ok && p.options.Overlay {
+			if err := of.read(fd, name, private); err != nil {
+				return of, err
+			}
+			continue
+		}
+		value := ""
+		if room -= len(name); kept(name) && room >= 0 && !strings.Contains(name, "=") {
+			if value, err = xattr(fd, name); err != nil {
+				return of, err
+			}
+		}
+		if room -= len(value); value == "" || room < 0 { // a PAX record has a value
+			p.stats.leave(Xattr, h.Name)
+			continue
+		}
+		if h.PAXRecords == nil {
+			h.PAXRecords = map[string]string{}
+		}
+		h.PAXRecords[paxXattr+name] = value
+	}
+	return of, nil
+}
+
+// read takes in an attribute of overlayfs.
+func (of *overlay) read(fd int, name, private string) error {
+	switch private {
+	case "redirect", "metacopy":
+		return errors.New("a part of it is in another place of the layers below (" + name +
+			"), which a layer cannot say: mount the overlay with redirect_dir=off,metacopy=off")
+	case "whiteout":
+		of.whiteout = true
+	case "opaque": // "x" means that there are whiteouts by attribute
+		value, err := xattr(fd, name)
+		of.opaque = value == "y"
+		return err
+	}
+	return nil
+}
