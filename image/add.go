@@ -1,0 +1,267 @@
+package image
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
+	"brig/internal/words"
+	"brig/layer"
+)
+
+// New is an image to add.
+type New struct {
+	Image                   // Names, Platform, Created, Source, Layers and Config
+	Manifest, Configuration []byte
+	MaxBytes, MaxFiles      int64 // of the tree; 0 for layer.DefaultMaxBytes and layer.DefaultMaxFiles
+
+	// Open returns a layer uncompressed. It waits until the layer's digest has been verified.
+	Open func(l Layer) (io.ReadCloser, error)
+}
+
+// Add adds an image, unless the store has it, and moves its names to it, from other images too. added reports
+// whether it was added. If another process adds the same image, Add waits for it. The caller holds each layer in the
+// store already, or brings it while Add waits in Open.
+func (w *Writer) Add(n *New) (m *Image, added bool, err error) {
+	n.Digest = DigestOf(n.Manifest)
+	name := n.Digest[len(sha256Prefix):]
+	work, err := w.begin(name)
+	if err != nil {
+		return nil, false, w.s.explain(err)
+	}
+	if work != nil {
+		defer work.Close()
+		if err = w.build(n, work); err != nil {
+			return nil, false, w.s.explain(errors.Join(err, removeAll(work.Name())))
+		}
+	}
+	if err := w.s.publish(work, name, n.Names); err != nil {
+		return nil, false, w.s.explain(err)
+	}
+	m, err = w.s.load(name, n.Names...)
+	return m, work != nil, err
+}
+
+// begin makes and locks an empty directory for an image in the making. It returns nil if the store has the image.
+func (w *Writer) begin(name string) (*os.File, error) {
+	path := w.s.path("work", name)
+	dir, err := claim(w.s.path("images", name), func() (*os.File, error) {
+		if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		return os.Open(path)
+	})
+	if dir == nil || err != nil {
+		return nil, err
+	}
+	left, err := dir.Readdirnames(-1) // by a process that was killed
+	for _, file := range left {
+		err = errors.Join(err, removeAll(filepath.Join(path, file)))
+	}
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
+}
+
+// claim opens and locks a file or directory in the making, which is renamed to done when it is whole. It waits for a
+// process that makes the same, and returns nil if done exists. open may fail with ErrNotExist to be called again.
+func claim(done string, open func() (*os.File, error)) (*os.File, error) {
+	for {
+		if _, err := os.Lstat(done); !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		f, err := open()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err = sys.Flock(f, unix.LOCK_EX); err == nil && same(f, f.Name()) {
+			if _, err = os.Lstat(done); errors.Is(err, fs.ErrNotExist) {
+				return f, nil
+			}
+			err = errors.Join(err, removeAll(f.Name())) // done has appeared before this one was made
+		}
+		f.Close() // unless err says otherwise, the process that had the lock has renamed or removed it
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// build makes the tree and the files of an image in its directory, and brings them to the disk: syncfs(2).
+func (w *Writer) build(n *New, work *os.File) error {
+	tree := filepath.Join(work.Name(), "tree")
+	if err := errors.Join(os.Mkdir(tree, 0o755), os.Chmod(tree, 0o755)); err != nil { // whatever the umask is
+		return err
+	}
+	dir, err := os.Open(tree)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := unpack(n, dir); err != nil {
+		return err
+	}
+	if name := n.Config.WorkingDir; name != "" {
+		if err := makeWorkdir(dir, name); err != nil {
+			n.LeftOut = append(n.LeftOut, fmt.Sprintf("WorkingDir %s: %v", words.Quote(words.Short(name, words.MaxShown)), err))
+		}
+	}
+	if err := syncfs(dir); err != nil { // a file that others share is whole, even if the machine stops now
+		return err
+	}
+	if n.Files, n.Size, err = w.share(tree, work); err != nil {
+		return err
+	}
+	n.Added = time.Now().UTC().Truncate(time.Second)
+	kept := n.Image
+	kept.Names = nil // those are links
+	text, err := json.MarshalIndent(&kept, "", "\t")
+	for file, text := range map[string][]byte{"image.json": text, "manifest.json": n.Manifest,
+		"config.json": n.Configuration} {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(work.Name(), file), text, 0o644)
+		}
+	}
+	if err == nil {
+		err = syncfs(dir)
+	}
+	return err
+}
+
+func syncfs(f *os.File) error { return os.NewSyscallError("syncfs", sys.Control(f, unix.Syncfs)) }
+
+// maxTail bounds what may follow the archives in the layers of an image, in bytes: tar(1) pads to a record, which -b
+// makes bigger.
+const maxTail = 64 << 20
+
+// unpack applies all layers, and verifies the digest of each, uncompressed, against the configuration.
+func unpack(n *New, dir *os.File) error {
+	o, tail := &layer.Options{MaxBytes: n.MaxBytes, MaxFiles: n.MaxFiles, Used: &layer.Stats{}}, int64(maxTail)
+	for i, l := range n.Layers {
+		stats, err := unpackOne(n, l, dir, o, &tail)
+		if err != nil {
+			return fmt.Errorf("layer %d of %d, %s: %w", i+1, len(n.Layers), l.Digest, err)
+		}
+		o.Used.Files += stats.Files
+		o.Used.Bytes += stats.Bytes
+		if s := stats.String(); s != "" {
+			n.LeftOut = append(n.LeftOut, fmt.Sprintf("layer %d: %s", i+1, s))
+		}
+	}
+	return nil
+}
+
+func unpackOne(n *New, l Layer, dir *os.File, o *layer.Options, tail *int64) (*layer.Stats, error) {
+	r, err := n.Open(l)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	sum := sha256.New()
+	in := io.TeeReader(r, sum)
+	stats, err := layer.Unpack(in, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	after, err := io.Copy(io.Discard, io.LimitReader(in, *tail+1))
+	if err != nil {
+		return nil, err
+	}
+	if *tail -= after; *tail < 0 {
+		return nil, fmt.Errorf("more than %d MiB follow the archives of the layers", maxTail>>20)
+	}
+	if is := sha256Prefix + hex.EncodeToString(sum.Sum(nil)); is != l.DiffID {
+		return nil, &digestError{"layer, uncompressed,", is, l.DiffID}
+	}
+	return stats, nil
+}
+
+// makeWorkdir makes the directory in which an image's command begins, and those above it, if no layer has them. Docker
+// does so when a container starts. A link leads nowhere but into the tree.
+func makeWorkdir(tree *os.File, name string) error {
+	name = path.Clean("/" + name)
+	if len(name) > maxWorkdir || strings.Count(name, "/") > maxLevels {
+		return fmt.Errorf("it has more than %d bytes or %d levels", maxWorkdir, maxLevels)
+	}
+	return sys.Control(tree, func(root int) error {
+		at, err := openIn(root, "/")
+		for end := 1; err == nil && end < len(name); end++ {
+			part, _, _ := strings.Cut(name[end:], "/")
+			if err = unix.Mkdirat(at, part, 0o755); err == nil {
+				err = unix.Fchmodat(at, part, 0o755, 0) // mkdirat(2) has applied the umask
+			}
+			unix.Close(at)
+			if end += len(part); err == nil || err == unix.EEXIST {
+				at, err = openIn(root, name[:end])
+			}
+		}
+		if err == nil {
+			unix.Close(at)
+		}
+		return err
+	})
+}
+
+const (
+	maxWorkdir = 4095 // bytes: PATH_MAX without its NUL
+	maxLevels  = 256  // as of the names in a layer: share holds a descriptor for each level
+)
+
+// openIn opens a directory of a tree, whose root is that of the lookup: openat2(2).
+func openIn(root int, name string) (int, error) {
+	return sys.Openat2(root, name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV})
+}
+
+// publish renames a finished image to its place and sets its names. The lock on names keeps Remove away in between.
+func (s *Store) publish(work *os.File, name string, names []string) error {
+	hold, err := s.locked("names.lock", unix.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	defer hold.Close()
+	if work != nil {
+		if err = os.Rename(work.Name(), s.path("images", name)); err == nil {
+			err = errors.Join(sys.Flock(work, unix.LOCK_UN), s.sync("images")) // jails may hold it now
+		}
+	} else if _, err = os.Lstat(s.path("images", name)); err != nil {
+		err = fmt.Errorf("the image %s has been removed meanwhile", sha256Prefix+name)
+	}
+	temp := s.path("work", "name") // names.lock makes it ours
+	for _, text := range names {
+		n, perr := ParseName(text)
+		if err = cmp.Or(err, perr, removeAll(temp)); err == nil {
+			err = os.Symlink("../images/"+name, temp)
+		}
+		if err == nil {
+			err = os.Rename(temp, s.path("names", n.file()))
+		}
+	}
+	return cmp.Or(err, s.sync("names"))
+}
+
+// sync brings the entries of a directory of the store to the disk.
+func (s *Store) sync(dir string) error {
+	f, err := os.Open(s.path(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,237 @@
+package image
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
+	"brig/internal/words"
+)
+
+// Writer adds to a store. While it is open, nothing is pruned.
+type Writer struct {
+	s    *Store
+	lock *os.File
+}
+
+// Write makes the store if needed, waits for a prune that is under way, and returns a Writer, which the caller closes.
+func (s *Store) Write() (*Writer, error) {
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("the image store: %w", err)
+	}
+	if _, err := Open(s.dir); err != nil { // somebody else may have made it since
+		return nil, err
+	}
+	for _, d := range []string{"names", "images", "files", "blobs", "work"} {
+		if err := os.MkdirAll(s.path(d), 0o755); err != nil {
+			return nil, fmt.Errorf("the image store: %w", err)
+		}
+	}
+	if err := os.Chmod(s.dir, 0o700); err != nil { // images may hold secrets
+		return nil, fmt.Errorf("the image store: %w", err)
+	}
+	f, err := s.locked("lock", unix.LOCK_SH)
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{s, f}, nil
+}
+
+// Close lets others prune again.
+func (w *Writer) Close() error { return w.lock.Close() }
+
+// locked opens a lock file of the store and takes its lock.
+func (s *Store) locked(name string, how int) (*os.File, error) {
+	f, err := os.OpenFile(s.path(name), os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		if err = sys.Flock(f, how); err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the image store: %s: %w", name, err)
+	}
+	return f, nil
+}
+
+// hexOf returns the digits of a digest.
+func hexOf(digest string) (string, error) {
+	if len(digest) == len(sha256Prefix)+hexBytes && digest[:len(sha256Prefix)] == sha256Prefix &&
+		isHex(digest[len(sha256Prefix):], hexBytes, hexBytes) {
+		return digest[len(sha256Prefix):], nil
+	}
+	return "", fmt.Errorf("the digest %s is not sha256: and 64 of the digits 0-9 and a-f", words.Quote(digest))
+}
+
+// DigestOf returns the digest of a text: sha256:HEX.
+func DigestOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return sha256Prefix + hex.EncodeToString(sum[:])
+}
+
+// Fetch opens a blob from an offset on, or from its start. It returns the offset.
+type Fetch func(from int64) (r io.ReadCloser, at int64, err error)
+
+// Receive brings a blob of a known digest and size, unless the store has it. What another process receives is waited
+// for, and what an earlier one has left is continued. seen is told each time how many bytes there are. The blob has its
+// name only once its digest is right.
+func (w *Writer) Receive(digest string, size int64, fetch Fetch, seen func(have int64)) error {
+	name, err := hexOf(digest)
+	if err != nil {
+		return err
+	}
+	done := w.s.path("blobs", name)
+	f, err := claim(done, func() (*os.File, error) { return os.OpenFile(done+".part", os.O_RDWR|os.O_CREATE, 0o600) })
+	if err != nil {
+		return w.s.explain(err)
+	}
+	if f == nil {
+		if st, err := os.Lstat(done); err != nil || st.Size() != size {
+			return errors.Join(err, fmt.Errorf("the blob %s is in the store, and does not have %d bytes", digest, size))
+		}
+		seen(size)
+		return nil
+	}
+	defer f.Close()
+	earlier, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		err = receive(f, digest, size, fetch, seen)
+	}
+	var wrong *digestError
+	if errors.As(err, &wrong) && earlier > 0 { // perhaps because of what an earlier process has left
+		if err = f.Truncate(0); err == nil {
+			err = receive(f, digest, size, fetch, seen)
+		}
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), done)
+	}
+	if errors.As(err, &wrong) || errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return w.s.explain(err)
+}
+
+// digestError is for a blob or layer that is not what its digest promises.
+type digestError struct{ what, is, want string }
+
+func (e *digestError) Error() string {
+	return fmt.Sprintf("the %s is not what its digest says: it has %s, and should have %s", e.what, e.is, e.want)
+}
+
+// receive completes a blob.
+func receive(f *os.File, digest string, size int64, fetch Fetch, seen func(int64)) error {
+	_, err := f.Seek(0, io.SeekStart)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	have, err := io.Copy(sum, f)
+	if err != nil {
+		return err
+	}
+	if have < size || have == 0 {
+		r, at, err := fetch(have)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if at != have {
+			if _, err := f.Seek(0, io.SeekStart); err != nil {
+				return err
+			}
+			if err := f.Truncate(0); err != nil {
+				return err
+			}
+			sum.Reset()
+			have = 0
+		}
+		to := io.MultiWriter(f, sum, counter(func(n int) { have += int64(n); seen(have) }))
+		if _, err = io.Copy(to, io.LimitReader(r, size-have+1)); err != nil {
+			return err
+		}
+	}
+	is := sha256Prefix + hex.EncodeToString(sum.Sum(nil))
+	switch {
+	case have < size:
+		return fmt.Errorf("the blob %s ends after %d of %d bytes: %w", digest, have, size, io.ErrUnexpectedEOF)
+	case have > size:
+		return &digestError{"blob", fmt.Sprintf("more than %d bytes", size), digest}
+	case is != digest:
+		return &digestError{"blob", is, digest}
+	}
+	seen(size)
+	return nil
+}
+
+type counter func(n int)
+
+func (c counter) Write(b []byte) (int, error) {
+	c(len(b))
+	return len(b), nil
+}
+
+// Keep stores a blob whose digest is not known before it has been read: what fill writes.
+func (w *Writer) Keep(fill func(io.Writer) error) (digest string, size int64, err error) {
+	f, err := os.CreateTemp(w.s.path("work"), "blob-")
+	if err != nil {
+		return "", 0, w.s.explain(err)
+	}
+	defer f.Close()
+	sum := sha256.New()
+	err = fill(io.MultiWriter(f, sum, counter(func(n int) { size += int64(n) })))
+	name := hex.EncodeToString(sum.Sum(nil))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), w.s.path("blobs", name))
+	}
+	if err != nil {
+		return "", 0, w.s.explain(errors.Join(err, os.Remove(f.Name())))
+	}
+	return sha256Prefix + name, size, nil
+}
+
+// Spool returns a file without a name below the store, for an input that must be read more than once.
+func (w *Writer) Spool() (*os.File, error) {
+	f, err := os.CreateTemp(w.s.path("work"), "spool-")
+	if err == nil {
+		if err = os.Remove(f.Name()); err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	return f, w.s.explain(err)
+}
+
+// Blob opens a blob of the store, compressed as it came.
+func (s *Store) Blob(digest string) (*os.File, error) {
+	name, err := hexOf(digest)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(s.path("blobs", name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the image store has no blob %s; pull or import the image again", digest)
+	}
+	return f, err
+}
+
+// explain adds to an error of a full disk what to do.
+func (s *Store) explain(err error) error {
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return fmt.Errorf("the image store %s is full: %w; brigd image prune and rm make room, --store DIR names another "+
+			"place", words.Quote(s.dir), err)
+	}
+	return err
+}

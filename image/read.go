@@ -1,0 +1,206 @@
+package image
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"brig/internal/sys"
+	"brig/internal/words"
+)
+
+// ErrNotFound is the error of Lookup for a name that the store does not have.
+var ErrNotFound = errors.New("no such image")
+
+// Image is an image of a store: image.json, its names and its place.
+type Image struct {
+	Digest   string    `json:"digest"`             // of the manifest: sha256:HEX
+	Names    []string  `json:"names,omitempty"`    // full, sorted; Lookup gives that by which it was found, if any
+	Platform string    `json:"platform,omitempty"` // linux/amd64
+	Created  time.Time `json:"created,omitzero"`   // by its maker's word
+	Added    time.Time `json:"added,omitzero"`     // to this store
+	Source   string    `json:"source,omitempty"`   // where it came from
+	Files    int64     `json:"files"`              // of the tree: all that has a name
+	Size     int64     `json:"size"`               // of its regular files, in bytes
+	LeftOut  []string  `json:"left_out,omitempty"` // what its layers have and the tree lacks, in sentences
+	Layers   []Layer   `json:"layers"`             // from the bottom
+	Config   Config    `json:"config"`
+	Tree     string    `json:"-"` // the directory of its root, an absolute path
+}
+
+// Layer is a layer of an image.
+type Layer struct {
+	Digest    string `json:"digest"` // as it is kept, compressed
+	DiffID    string `json:"diff_id"`
+	Size      int64  `json:"size"` // compressed, in bytes
+	MediaType string `json:"media_type"`
+}
+
+// Config describes the processes of an image, as the OCI image specification has it.
+type Config struct {
+	Env        []string          `json:"Env,omitempty"` // NAME=VALUE
+	Entrypoint []string          `json:"Entrypoint,omitempty"`
+	Cmd        []string          `json:"Cmd,omitempty"`
+	WorkingDir string            `json:"WorkingDir,omitempty"`
+	User       string            `json:"User,omitempty"` // user, uid, user:group, uid:gid
+	Labels     map[string]string `json:"Labels,omitempty"`
+}
+
+// Lookup returns the image with a name, a digest, or at least 4 digits that begin the digest of only one. The error is
+// ErrNotFound if there is none.
+func (s *Store) Lookup(text string) (*Image, error) {
+	n, err := ParseName(text)
+	if err == nil {
+		link, rerr := os.Readlink(s.path("names", n.file()))
+		if rerr == nil {
+			return s.load(filepath.Base(link), n.String())
+		}
+		if !errors.Is(rerr, fs.ErrNotExist) {
+			return nil, fmt.Errorf("the image store: %w", rerr)
+		}
+	}
+	hex := strings.TrimPrefix(text, sha256Prefix)
+	if n.Digest != "" {
+		hex = strings.TrimPrefix(n.Digest, sha256Prefix)
+	}
+	if !isHex(hex, 4, hexBytes) {
+		if err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, n.Familiar())
+	}
+	all, err := s.images()
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(h string) bool { return !strings.HasPrefix(h, hex) })
+	switch len(all) {
+	case 0:
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, words.Quote(text))
+	case 1:
+		return s.load(all[0])
+	}
+	return nil, fmt.Errorf("%d images have a digest that begins with %s; write more of it", len(all), hex)
+}
+
+// List returns all images with their names, in the order of their digests.
+func (s *Store) List() (list []*Image, err error) {
+	all, err := s.images()
+	if err != nil {
+		return nil, err
+	}
+	names, err := s.names()
+	if err != nil {
+		return nil, err
+	}
+	for _, hex := range all {
+		m, err := s.load(hex)
+		if errors.Is(err, ErrNotFound) { // removed at this moment
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			if n.hex == hex {
+				m.Names = append(m.Names, n.name.String())
+			}
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// Hold keeps an image from being removed until the file that it returns is closed or the process ends. It fails if the
+// image has been removed since Lookup.
+func (m *Image) Hold() (*os.File, error) {
+	dir := filepath.Dir(m.Tree)
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the image %s: %w", m.Digest, err)
+	}
+	if err := sys.Flock(f, unix.LOCK_SH); err != nil { // waits for a removal, which takes a moment
+		return nil, errors.Join(fmt.Errorf("the image %s: flock: %w", m.Digest, err), f.Close())
+	}
+	if !same(f, dir) {
+		return nil, errors.Join(fmt.Errorf("the image %s has been removed", m.Digest), f.Close())
+	}
+	return f, nil
+}
+
+// same reports whether an open file is still the one at a path.
+func same(f *os.File, path string) bool {
+	a, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	b, err := os.Lstat(path)
+	return err == nil && os.SameFile(a, b)
+}
+
+// load reads an image that is whole.
+func (s *Store) load(hex string, names ...string) (*Image, error) {
+	if !isHex(hex, hexBytes, hexBytes) {
+		return nil, fmt.Errorf("the image store: a name links to %s, which is no digest", words.Quote(hex))
+	}
+	path := s.path("images", hex, "image.json")
+	text, err := sys.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, sha256Prefix+hex)
+	}
+	m := &Image{}
+	if err == nil {
+		err = json.Unmarshal(text, m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the image store: %s: %w", words.Quote(path), err)
+	}
+	m.Digest, m.Names, m.Tree = sha256Prefix+hex, names, s.path("images", hex, "tree")
+	return m, nil
+}
+
+// images lists the images that are whole, sorted.
+func (s *Store) images() (list []string, err error) {
+	return s.list("images", func(name string) bool { return isHex(name, hexBytes, hexBytes) })
+}
+
+// list lists the entries of a directory of the store, sorted. A directory that does not exist is empty.
+func (s *Store) list(dir string, ours func(string) bool) (list []string, err error) {
+	entries, err := os.ReadDir(s.path(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the image store: %w", err)
+	}
+	for _, e := range entries {
+		if ours(e.Name()) {
+			list = append(list, e.Name())
+		}
+	}
+	return list, nil
+}
+
+// link is a name and the image that it is of.
+type link struct {
+	name Name
+	hex  string
+}
+
+// names lists the names, sorted.
+func (s *Store) names() (list []link, err error) {
+	files, err := s.list("names", func(name string) bool { return !strings.HasPrefix(name, ".") })
+	for _, f := range files {
+		n, nerr := nameOfFile(f)
+		to, lerr := os.Readlink(s.path("names", f))
+		if nerr == nil && lerr == nil {
+			list = append(list, link{n, filepath.Base(to)})
+		}
+	}
+	return list, err
+}

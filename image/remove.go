@@ -1,0 +1,214 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"brig/internal/owned"
+	"brig/internal/sys"
+)
+
+// Remove takes a name from the store, and its image with the last one; or an image with all its names, by its digest.
+// It fails if a jail holds the image.
+func (s *Store) Remove(text string) (names []string, gone *Image, err error) {
+	m, err := s.Lookup(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	work := ""
+	err = s.withNames(func(list []link) error {
+		var out []link
+		left := 0
+		for _, l := range list {
+			if l.hex != m.Digest[len(sha256Prefix):] {
+				continue
+			}
+			if left++; len(m.Names) == 0 || l.name.String() == m.Names[0] {
+				out = append(out, l)
+			}
+		}
+		if left == len(out) {
+			if work, err = s.displace(m.Digest[len(sha256Prefix):]); err != nil {
+				return err
+			}
+		}
+		for _, l := range out {
+			if err := os.Remove(s.path("names", l.name.file())); err != nil {
+				return err
+			}
+			names = append(names, l.name.String())
+		}
+		return nil
+	})
+	if err != nil || work == "" {
+		return names, nil, err
+	}
+	if err := removeAll(work); err != nil {
+		return names, m, err
+	}
+	if f, err := s.locked("lock", unix.LOCK_EX|unix.LOCK_NB); err == nil { // else a prune takes the rest
+		_, err = s.sweep()
+		return names, m, errors.Join(err, f.Close())
+	}
+	return names, m, nil
+}
+
+// withNames calls f with all names, which nobody else changes meanwhile.
+func (s *Store) withNames(f func([]link) error) error {
+	hold, err := s.locked("names.lock", unix.LOCK_EX)
+	if err != nil {
+		return err
+	}
+	defer hold.Close()
+	list, err := s.names()
+	if err == nil {
+		err = f(list)
+	}
+	return err
+}
+
+// displaced begins the names in work of images that are being removed.
+const displaced = "old-"
+
+// displace moves an image that nobody holds out of its place, and returns where it is then.
+func (s *Store) displace(hex string) (string, error) {
+	dir, err := os.Open(s.path("images", hex))
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	if err := sys.Flock(dir, unix.LOCK_EX|unix.LOCK_NB); err == unix.EWOULDBLOCK {
+		return "", fmt.Errorf("the image %s: a jail uses it; remove it when the jail has ended", sha256Prefix+hex)
+	} else if err != nil {
+		return "", err
+	}
+	temp, err := os.MkdirTemp(s.path("work"), displaced)
+	if err != nil {
+		return "", err
+	}
+	return temp, os.Rename(dir.Name(), filepath.Join(temp, hex))
+}
+
+// Pruned is what Prune removed.
+type Pruned struct {
+	Images     []string `json:"images,omitempty"` // digests
+	Unfinished int      `json:"unfinished"`       // images and blobs whose making was interrupted
+	Blobs      int      `json:"blobs"`            // layers that no image has
+	Files      int      `json:"files"`            // that no tree has
+	Bytes      int64    `json:"bytes"`            // of blobs and files
+}
+
+// Prune removes images without a name, and what interrupted and removed images have left. It waits until nobody adds
+// to the store.
+func (s *Store) Prune() (p Pruned, err error) {
+	if _, err := os.Lstat(s.dir); errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	f, err := s.locked("lock", unix.LOCK_EX)
+	if err != nil {
+		return p, err
+	}
+	defer f.Close()
+	return s.sweep()
+}
+
+// sweep is Prune for a caller that holds the lock.
+func (s *Store) sweep() (p Pruned, err error) {
+	if err := s.withNames(func(list []link) error { return s.nameless(list, &p) }); err != nil {
+		return p, err
+	}
+	work, err := s.list("work", func(string) bool { return true })
+	if err != nil {
+		return p, err
+	}
+	for _, name := range work {
+		if err := removeAll(s.path("work", name)); err != nil {
+			return p, err
+		}
+		if !strings.HasPrefix(name, displaced) {
+			p.Unfinished++
+		}
+	}
+	if err := s.sweepBlobs(&p); err != nil {
+		return p, err
+	}
+	return p, s.sweepFiles(&p)
+}
+
+// nameless removes names that lead nowhere, and displaces images that have no name and that nobody holds.
+func (s *Store) nameless(list []link, p *Pruned) error {
+	named := map[string]bool{}
+	for _, l := range list {
+		named[l.hex] = true
+		if _, err := os.Lstat(s.path("images", l.hex)); errors.Is(err, fs.ErrNotExist) {
+			if err := os.Remove(s.path("names", l.name.file())); err != nil {
+				return err
+			}
+		}
+	}
+	all, err := s.images()
+	for _, hex := range all {
+		if named[hex] {
+			continue
+		}
+		if _, err := s.displace(hex); err == nil {
+			p.Images = append(p.Images, sha256Prefix+hex)
+		}
+	}
+	return err
+}
+
+// sweepBlobs removes the blobs that no image has.
+func (s *Store) sweepBlobs(p *Pruned) error {
+	used := map[string]bool{}
+	list, err := s.List()
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		for _, l := range m.Layers {
+			used[strings.TrimPrefix(l.Digest, sha256Prefix)] = true
+		}
+	}
+	blobs, err := s.list("blobs", func(name string) bool { return !used[name] })
+	for _, name := range blobs {
+		st, serr := os.Lstat(s.path("blobs", name))
+		if err = errors.Join(err, serr, os.Remove(s.path("blobs", name))); err != nil {
+			return err
+		}
+		if p.Bytes += st.Size(); strings.HasSuffix(name, ".part") {
+			p.Unfinished++
+		} else {
+			p.Blobs++
+		}
+	}
+	return err
+}
+
+// sweepFiles removes the shared files that only have the name in files.
+func (s *Store) sweepFiles(p *Pruned) error {
+	return walkDir(s.path("files"), func(parent int, name string, st *unix.Stat_t) error {
+		if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink > 1 {
+			return nil
+		}
+		p.Files++
+		p.Bytes += st.Size
+		return unix.Unlinkat(parent, name, 0)
+	})
+}
+
+// removeAll removes a file of the store, or a directory with all that it holds. A missing one is no error.
+func removeAll(path string) error {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return sys.Control(dir, func(fd int) error { return owned.Remove(fd, filepath.Base(path)) })
+}
