@@ -1,0 +1,159 @@
+package changes
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// ApplyOptions are for Set.Apply.
+type ApplyOptions struct {
+	Paths []string // apply what is at and below these; all if it is empty
+	// Force applies changes of files that the host has changed since, or that it has changed while the payload ran. It
+	// does not remove a directory that the host has put in a file's place, or files that the run has not seen.
+	Force bool
+	// Allow are protected paths of the set (Run.Protect) that may change. "." accepts another directory at the path of
+	// Header.Dir.
+	Allow  []string
+	DryRun bool // change nothing
+
+	rest bool         // only finish an Apply that was interrupted
+	step func(string) // called between the steps, by tests
+}
+
+// Applied is what Apply has done.
+type Applied struct {
+	Files   []*File // what was changed, or would be
+	Done    int     // changes that the directory had already
+	Removed bool    // the set is gone, since the directory has all of its changes
+	Resumed bool    // an interrupted Apply was finished
+}
+
+// ConflictError is the error of an Apply that has changed nothing or, if it was interrupted before, nothing more.
+type ConflictError struct{ List []Refused }
+
+// Error names every path.
+func (e *ConflictError) Error() string {
+	lines := make([]string, 0, len(e.List))
+	for _, c := range e.List {
+		lines = append(lines, GitQuote(string(c.Path))+": "+c.Reason)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Apply makes the directory of the set what the run has left, and removes the set if nothing of it is missing then. If
+// a file that a change concerns is not as it was, nothing is changed and the error is a *ConflictError. Each file
+// appears at once, or is left as it was: rename(2).
+//
+// An Apply that was interrupted is finished first, as its options said. A file keeps its owner where the caller may
+// give it away, and a new one has its directory's; times of modification are those of the Apply.
+func (s *Set) Apply(o *ApplyOptions) (*Applied, error) {
+	lock, err := s.store.lock(s.ID)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	j, err := s.readJournal()
+	done := new(Applied)
+	if j != nil && o.DryRun {
+		err = errors.New("an apply of this set was interrupted; finish it first, without --dry-run")
+	} else if j != nil {
+		done, err = s.apply(j.options(o), j.Token)
+	}
+	if err != nil || done.Removed || o.rest {
+		return done, err
+	}
+	more, err := s.apply(o, "")
+	if more != nil {
+		more.Files = append(done.Files, more.Files...)
+		more.Resumed = done.Resumed
+	}
+	return more, err
+}
+
+// Resume finishes an Apply that was interrupted, and does nothing if none was.
+func (s *Set) Resume() (*Applied, error) { return s.Apply(&ApplyOptions{rest: true}) }
+
+// apply is Apply of a locked set. token is that of an Apply that was interrupted, or "".
+func (s *Set) apply(o *ApplyOptions, token string) (done *Applied, err error) {
+	all, err := s.Files()
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := choose(all, o.Paths)
+	if err != nil {
+		return nil, err
+	}
+	a := &applier{set: s, options: o, token: token, resumed: token != "", parent: -1,
+		files: make(map[string]*File, len(all)), dirs: map[string]inode{}}
+	for _, f := range all {
+		a.files[string(f.Path)] = f
+	}
+	if a.dir, err = s.Dir.open(slices.Contains(o.Allow, ".")); err != nil {
+		return nil, err
+	}
+	defer unix.Close(a.dir)
+	if a.layer, err = s.open(); err != nil {
+		return nil, err
+	}
+	defer a.layer.layer.Close()
+	defer a.close()
+	if err = a.run(chosen); err != nil {
+		return nil, err
+	}
+	done = &Applied{Done: a.done, Resumed: a.resumed}
+	for _, t := range a.tasks {
+		done.Files = append(done.Files, t.file)
+	}
+	if !o.DryRun {
+		done.Removed, err = a.finish(all, chosen)
+	}
+	return done, err
+}
+
+// run checks everything, and then performs it. An Apply that finishes another has temporary names of its own: somebody
+// else may have taken the others.
+func (a *applier) run(chosen []*File) error {
+	if a.resumed {
+		if err := a.clean(chosen); err != nil {
+			return err
+		}
+	}
+	if err := a.plan(chosen); err != nil || a.options.DryRun {
+		return err
+	}
+	a.at("journal")
+	token, err := a.set.begin(a.options)
+	if err != nil {
+		return err
+	}
+	a.token = token
+	a.at("begin")
+	return a.perform()
+}
+
+// finish ends the journal, and removes a set of which the directory has everything.
+func (a *applier) finish(all, chosen []*File) (removed bool, err error) {
+	fd, err := open(a.dir, ".", read|unix.O_DIRECTORY) // syncfs(2) rejects O_PATH
+	if err != nil {
+		return false, err
+	}
+	defer unix.Close(fd)
+	if err := unix.Syncfs(fd); err != nil {
+		return false, err
+	}
+	a.at("synced")
+	for _, f := range all { // chosen has the same files in the same order
+		if len(chosen) > 0 && chosen[0] == f {
+			chosen = chosen[1:]
+			continue
+		}
+		if t, reason, err := a.check(f); err != nil || reason != "" || t != nil {
+			a.set.Interrupted = false
+			return false, errors.Join(err, a.set.store.root.Remove(a.set.ID+"/"+journalFile))
+		}
+	}
+	return true, a.set.store.drop(a.set.ID)
+}

@@ -1,0 +1,22 @@
+package changes
+
+import (
+	"testing"
+)
+
+func TestApply(t *testing.T) {
+	w := newWorld(t, base, upper)
+	set := w.capture()
+	dry, err := set.Apply(&ApplyOptions{DryRun: true})
+	must(t, err)
+	equal(t, snapshot(t, w.base), snapshot(t, base.make(t, t.TempDir())))
+	done, err := set.Apply(&ApplyOptions{})
+	must(t, err)
+	equal(t, snapshot(t, w.base), after)
+	if !done.Removed || len(done.Files) != 23 || len(dry.Files) != 23 {
+		t.Errorf("%+v, %d", done, len(dry.Files))
+	}
+	if left, err := w.store.names(); err != nil || len(left) > 0 {
+		t.Errorf("the store has %q, %v", left, err)
+	}
+}

@@ -1,0 +1,180 @@
+package changes
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"brig/internal/owned"
+	"brig/internal/sys"
+	"brig/layer"
+
+	"golang.org/x/sys/unix"
+)
+
+// Capture makes a set of the changes in upper, the upper directory of an overlay whose lower directory is base. dir is
+// the path of base, under which Apply will look for it. A file that is copied up but equal to the base's is no change.
+// Without any change the set is nil. The caller ensures that nothing writes to upper meanwhile. run.Started must be
+// set: files of the base that were changed later are marked as Raced.
+//
+// The set is in the store when Capture returns, and older sets that exceed the store's Limits are not; expired has the
+// ids of these.
+func (s *Store) Capture(base, upper *os.File, dir string, run *Run) (set *Set, expired []string, err error) {
+	c := &comparer{kept: map[string]bool{}, links: map[uint64]*State{}, started: run.Started.UnixNano(),
+		upper: reader{own: true}}
+	h := &Header{Version: version, Run: *run}
+	err = sys.Control(base, func(b int) error {
+		var st unix.Stat_t
+		if err := unix.Fstat(b, &st); err != nil {
+			return err
+		}
+		h.Dir = Dir{Name(dir), st.Dev, st.Ino}
+		return sys.Control(upper, func(u int) (err error) {
+			restore, err := owned.Lend(u, 0o500) // the payload may have taken its owner every right
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, restore()) }()
+			return c.compare(u, b, &h.Counts)
+		})
+	})
+	if err != nil || len(c.files) == 0 {
+		return nil, nil, err
+	}
+	h.LeftOut = c.leftOut
+	if set, err = s.write(h, c, upper); err != nil {
+		return nil, nil, err
+	}
+	expired, err = s.expire(set.ID, time.Now())
+	return set, expired, err
+}
+
+// compare compares the two directories. The mode of the upper one is that of the mount.
+func (c *comparer) compare(upper, base int, n *Counts) error {
+	_, overlay, err := attributes(upper)
+	if err != nil {
+		return err
+	}
+	for _, name := range overlay {
+		if name == "opaque" || name == "redirect" {
+			return fmt.Errorf("it is no upper directory that an overlay has made: it has the attribute overlay.%s", name)
+		}
+	}
+	if err := c.dir(upper, base, "", false); err != nil {
+		return at(c.at, err)
+	}
+	c.count(upper, base, n)
+	return nil
+}
+
+const (
+	maxBytes   = 1 << 40  // bytes of a layer's contents; the upper directory has its own bound
+	maxText    = 1 << 20  // bytes of a file whose lines are compared
+	maxCounted = 64 << 20 // bytes of all files whose lines are compared to be counted
+)
+
+// count counts lines and bytes. Lines of changed files are compared as long as they are small.
+func (c *comparer) count(upper, base int, n *Counts) {
+	left := int64(maxCounted)
+	for _, f := range c.files {
+		f.count(&left, upper, base)
+		if f.New != nil {
+			f.New.MTime, f.New.Inode = 0, 0
+			n.Bytes += f.New.Size
+		}
+	}
+	for _, change := range withRenames(c.files) {
+		if change.Counts() {
+			n.Files++
+		}
+		if change.From == nil {
+			n.Added += change.Added
+			n.Removed += change.Removed
+		}
+	}
+}
+
+// count sets the numbers of lines. A file that cannot be compared is as a binary one.
+func (f *File) count(left *int64, upper, base int) {
+	old, now := f.Old.ifIs(Regular), f.New.ifIs(Regular)
+	both := old != nil && now != nil
+	if both && old.SHA256 == now.SHA256 && old.SHA256 != "" {
+		return
+	}
+	for _, s := range []*State{old, now} {
+		f.Binary = f.Binary || s != nil && (s.binary || s.SHA256 == "")
+	}
+	switch {
+	case f.Binary:
+	case both:
+		size := old.Size + now.Size
+		if f.Binary = old.Size > maxText || now.Size > maxText || size > *left; f.Binary {
+			return
+		}
+		*left -= size
+		before, err := readText(base, string(f.Path), old)
+		after, nerr := readText(upper, string(f.Path), now)
+		if f.Binary = err != nil || nerr != nil; !f.Binary {
+			f.Added, f.Removed = countLines(unified(before, after))
+		}
+	case now != nil:
+		f.Added = now.lines
+	case old != nil:
+		f.Removed = old.lines
+	}
+}
+
+// write puts a set into the store.
+func (s *Store) write(h *Header, c *comparer, upper *os.File) (set *Set, err error) {
+	draft, lock, err := s.draft()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		_ = s.root.RemoveAll(draft) // what an error leaves; another brig removes it otherwise
+		err = errors.Join(err, lock.Close())
+	}()
+	h.Layer, err = s.create(draft+"/"+layerFile, layerMedia, func(w io.Writer) error {
+		_, err := layer.Pack(w, upper, &layer.PackOptions{Overlay: true, MaxFiles: maxFiles, MaxBytes: maxBytes,
+			Skip: func(path string) bool { return !c.kept[path] }})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.Table, err = s.create(draft+"/"+filesFile, filesMedia, func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		for _, f := range c.files {
+			if err := enc.Encode(f); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(h, "", "  ")
+	if err == nil && len(text) > maxHeader {
+		err = fmt.Errorf("the command and the protected paths take more than %d bytes", maxHeader)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.put(draft+"/"+headerFile, text); err != nil {
+		return nil, err
+	}
+	set = &Set{Header: *h, ID: digest(text), store: s}
+	if err := s.root.Rename(draft, set.ID); err != nil {
+		return nil, err
+	}
+	dir, err := s.root.Open(".")
+	if err == nil {
+		err = errors.Join(dir.Sync(), dir.Close())
+	}
+	return set, err
+}

@@ -1,0 +1,263 @@
+package changes
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"brig/internal/owned"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	maxDepth  = 256     // directories in each other, each of which takes two descriptors while it is compared
+	maxHoles  = 1 << 30 // bytes of all sparse files that are not there
+	maxLinked = 4 << 30 // bytes of second and further names: each is a file when applied
+)
+
+// comparer compares the upper directory of an overlay with its base.
+type comparer struct {
+	base, upper reader
+	files       []*File
+	leftOut     []Refused
+	at          string // the path that is compared, for errors
+	// kept has the paths of the upper directory that belong to the set, and of the directories on the way to them.
+	kept    map[string]bool
+	started int64 // nanoseconds since 1970
+	holes   int64 // bytes of sparse files
+	linked  int64 // bytes of further names
+	// links has the files of the upper directory with several names, by st_ino. They are read once.
+	links map[uint64]*State
+	depth int
+}
+
+// leave records a file that the set does not hold. It returns nil: that is no error.
+func (c *comparer) leave(path, reason string) error {
+	if len(c.leftOut) < maxLeftOut {
+		c.leftOut = append(c.leftOut, Refused{Name(path), reason})
+	}
+	return nil
+}
+
+// unless leaves out a file with too many attributes, or what is mounted in the base. Other errors are returned.
+func (c *comparer) unless(err error, path string) error {
+	switch {
+	case errors.Is(err, errAttributes):
+		return c.leave(path, errAttributes.Error())
+	case err == unix.EXDEV:
+		return c.leave(path, "the host has something mounted there")
+	}
+	return err
+}
+
+// add records a change. If a file of the base was written to after the run had begun, the payload may have seen either.
+func (c *comparer) add(path string, old, now *State) error {
+	if len(c.files) == maxFiles {
+		return fmt.Errorf("more than %d files have changed", maxFiles)
+	}
+	f := &File{Path: Name(path), Old: old, New: now}
+	f.Raced = old != nil && old.Kind != Directory && old.stat.Ctim.Nano() > c.started
+	c.files = append(c.files, f)
+	return nil
+}
+
+// keep records that the layer needs a name of the upper directory.
+func (c *comparer) keep(path string) {
+	for ; path != "" && !c.kept[path]; path, _ = split(path) {
+		c.kept[path] = true
+	}
+}
+
+// dir compares a directory. base is -1 where the base has none, and upper where the payload has none. If the directory
+// is opaque, it hides what the base has there.
+func (c *comparer) dir(upper, base int, path string, opaque bool) error {
+	defer func() { c.depth-- }()
+	if c.depth++; c.depth > maxDepth {
+		return c.leave(path, "what is in it is too deep")
+	}
+	var list, hidden []string
+	var err error
+	if upper >= 0 {
+		list, err = names(upper)
+	}
+	if err == nil && opaque && base >= 0 {
+		hidden, err = names(base)
+	}
+	if err != nil {
+		return err
+	}
+	merged := list
+	if len(hidden) > 0 {
+		merged = slices.Concat(list, hidden)
+		slices.Sort(merged)
+		merged = slices.Compact(merged)
+	}
+	for _, name := range merged {
+		full := join(path, name)
+		c.at = full
+		if _, ok := slices.BinarySearch(list, name); !ok {
+			err = c.remove(base, name, full)
+		} else {
+			err = c.entry(upper, base, name, full, opaque)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry compares a name of the upper directory.
+func (c *comparer) entry(upper, base int, name, path string, opaque bool) error {
+	st, err := stat(upper, name)
+	switch {
+	case err != nil:
+		return err
+	case st == nil:
+		return errChanged
+	case st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0: // a whiteout
+		c.keep(path)
+		return c.remove(base, name, path)
+	case kindOf(st.Mode) == Other:
+		return c.leave(path, "it is a device, FIFO or socket")
+	case strings.HasPrefix(name, whiteout):
+		return c.leave(path, "its name begins with "+whiteout+", which means something else in a layer")
+	case len(path)+len(whiteout) >= pathMax-1:
+		return c.leave(path, "its path is too long")
+	case c.sparse(st):
+		return c.leave(path, fmt.Sprintf("it is sparse: %d bytes, of which %d are there", st.Size, st.Blocks*512))
+	}
+	var old *State
+	if base >= 0 {
+		if old, err = c.hosts(base, name); err != nil {
+			return c.unless(err, path)
+		}
+	}
+	now, err := c.payloads(upper, name, st)
+	if err != nil {
+		return c.unless(err, path)
+	}
+	if now == nil {
+		return c.leave(path, fmt.Sprintf("it is one of many names of a file of %d bytes", st.Size))
+	}
+	changed := !old.equal(now)
+	if changed {
+		if err := c.add(path, old, now); err != nil {
+			return err
+		}
+	}
+	if changed || opaque {
+		c.keep(path)
+	}
+	switch isDir := kindIs(old, Directory); {
+	case now.Kind == Directory:
+		if !isDir {
+			base = -1
+		}
+		return c.subdir(upper, base, name, path, opaque)
+	case isDir:
+		return c.below(base, name, path)
+	}
+	return nil
+}
+
+// hosts returns the state of a file of the base. One that the host writes to all the time has no digest, as if it could
+// not be read: it is Raced, and costs the run no other change.
+func (c *comparer) hosts(base int, name string) (s *State, err error) {
+	for range 3 {
+		s, err = c.base.state(base, name)
+		if s == nil || err == nil || errors.Is(err, errAttributes) {
+			return s, err
+		}
+	}
+	if err == unix.EXDEV {
+		return nil, err
+	}
+	s.SHA256 = ""
+	if s.Kind == Symlink {
+		s.Kind, s.Target = Other, ""
+	}
+	return s, nil
+}
+
+// payloads returns the state of a file of the upper directory; nil for one name too many.
+func (c *comparer) payloads(upper int, name string, st *unix.Stat_t) (*State, error) {
+	linked := kindOf(st.Mode) == Regular && st.Nlink > 1
+	if first := c.links[st.Ino]; linked && first != nil {
+		if c.linked += st.Size; c.linked > maxLinked {
+			return nil, nil
+		}
+		again := *first
+		return &again, nil
+	}
+	s, err := c.upper.state(upper, name)
+	if s == nil && err == nil {
+		err = errChanged
+	}
+	if linked && err == nil {
+		c.links[st.Ino] = s
+	}
+	return s, err
+}
+
+// subdir compares what is in a directory of the upper directory. base is -1 if the base has no such directory.
+func (c *comparer) subdir(upper, base int, name, path string, opaque bool) (err error) {
+	fd, restore, err := owned.Open(upper, name, unix.O_DIRECTORY, 0o700)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, restore(), unix.Close(fd)) }()
+	_, overlay, err := attributes(fd)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(overlay, "opaque") {
+		opaque = true
+		if base >= 0 {
+			c.keep(path)
+		}
+	}
+	return c.inBase(base, name, func(base int) error { return c.dir(fd, base, path, opaque) })
+}
+
+// inBase calls do with a directory of the base; with -1 if the host has removed or moved it meanwhile.
+func (c *comparer) inBase(base int, name string, do func(int) error) error {
+	if base >= 0 {
+		fd, err := open(base, name, holdDir)
+		if err == nil {
+			defer unix.Close(fd)
+		} else if fd = -1; !missing(err) && err != unix.EXDEV {
+			return err
+		}
+		base = fd
+	}
+	return do(base)
+}
+
+// remove records that the payload has deleted a name, and all that is below it.
+func (c *comparer) remove(base int, name, path string) error {
+	if base < 0 {
+		return nil
+	}
+	if len(path) >= pathMax {
+		return c.leave(path, "its path is too long")
+	}
+	old, err := c.hosts(base, name)
+	if old == nil || err != nil {
+		return c.unless(err, path)
+	}
+	if err := c.add(path, old, nil); err != nil {
+		return err
+	}
+	if old.Kind == Directory {
+		return c.below(base, name, path)
+	}
+	return nil
+}
+
+// below records that the payload has deleted all that the base has in a directory.
+func (c *comparer) below(base int, name, path string) error {
+	return c.inBase(base, name, func(base int) error { return c.dir(-1, base, path, true) })
+}

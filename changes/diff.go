@@ -1,0 +1,155 @@
+package changes
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxDiff bounds the files whose text Diff shows, in bytes.
+const maxDiff = 4 << 20
+
+// DiffOptions are for Set.Diff.
+type DiffOptions struct {
+	Paths []string // show what is at and below these; all if it is empty
+	Color bool     // with the escape sequences of terminals
+	// Escape shows what would steer a terminal, and bytes that are not UTF-8, as \xNN or \uNNNN. Without it the output
+	// is what git-apply(1) and patch(1) read.
+	Escape bool
+}
+
+// Diff writes the changes as git-diff(1) does, with a line before those that git has no form for: a directory, extended
+// attributes, a file that the host has changed since. The old texts are read from the base directory.
+func (s *Set) Diff(w io.Writer, o *DiffOptions) error {
+	list, err := s.Changes(o.Paths)
+	if err != nil {
+		return err
+	}
+	layer, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer layer.layer.Close()
+	p := &printer{w: bufio.NewWriter(w), options: o, layer: layer}
+	if p.base, err = s.Dir.open(false); err != nil {
+		p.note("%v", err)
+	} else {
+		defer unix.Close(p.base)
+	}
+	for _, c := range list {
+		if err := p.file(c); err != nil {
+			return err
+		}
+	}
+	return p.w.Flush()
+}
+
+// Changes returns the changes at and below paths, all without any. A file that was deleted and added elsewhere with the
+// same content is one change.
+func (s *Set) Changes(paths []string) ([]Change, error) {
+	files, err := s.Files()
+	if err != nil {
+		return nil, err
+	}
+	files, err = choose(files, paths)
+	return withRenames(files), err
+}
+
+// open holds the directory that a set belongs to (O_PATH). other accepts another one at its path.
+func (d *Dir) open(other bool) (fd int, err error) {
+	name := GitQuote(string(d.Path))
+	fd, err = unix.Open(string(d.Path), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("%s cannot be opened: %w", name, err)
+	}
+	var st unix.Stat_t
+	err = unix.Fstat(fd, &st)
+	if err == nil && (st.Dev != d.Device || st.Ino != d.Inode) && !other {
+		err = fmt.Errorf("%s is not the directory that the run saw, but another one at its path (device %d inode %d, "+
+			"and not %d and %d); --force=. takes it all the same", name, st.Dev, st.Ino, d.Device, d.Inode)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// printer writes the changes of a set.
+type printer struct {
+	w       *bufio.Writer
+	options *DiffOptions
+	layer   *contents
+	base    int // the directory, or -1 if it cannot be opened
+}
+
+// The SGR sequences of git-diff(1) (console_codes(4)).
+const (
+	bold, cyan, green, red, plain = "\x1b[1m", "\x1b[36m", "\x1b[32m", "\x1b[31m", "\x1b[m"
+)
+
+func (p *printer) line(color string, lines ...string) {
+	for _, text := range lines {
+		if p.options.Escape {
+			text = escaped(text)
+		}
+		if p.options.Color && color != "" {
+			text = color + text + plain
+		}
+		_, _ = p.w.WriteString(text + "\n") // Flush returns the error
+	}
+}
+
+// note writes a line that is no part of a patch.
+func (p *printer) note(format string, args ...any) { p.line(cyan, fmt.Sprintf("# "+format, args...)) }
+
+// file writes one change.
+func (p *printer) file(c Change) error {
+	old := c.Old
+	name := GitQuote(string(c.Path))
+	if c.From != nil {
+		old = c.From.Old
+	}
+	if c.Raced {
+		p.note("%s: the host changed it during the run", name)
+	}
+	p.notInGit(name, old, c.New)
+	old, now := old.ifIs(Regular, Symlink), c.New.ifIs(Regular, Symlink)
+	if old == nil && now == nil {
+		return nil
+	}
+	if old != nil && now != nil && old.Kind != now.Kind { // git has two patches for it
+		if err := p.patch(c, old, nil); err != nil {
+			return err
+		}
+		old = nil
+	}
+	return p.patch(c, old, now)
+}
+
+// notInGit writes what happened to a directory, and the names of the extended attributes that have changed.
+func (p *printer) notInGit(name string, old, now *State) {
+	was, is := kindIs(old, Directory), kindIs(now, Directory)
+	switch {
+	case was && is && old.Mode != now.Mode:
+		p.note("directory %s: mode %04o, was %04o", name, now.Mode, old.Mode)
+	case was && !is:
+		p.note("directory %s: deleted", name)
+	case kindIs(old, Other):
+		p.note("device, FIFO or socket %s: deleted", name)
+	}
+	if is && !was {
+		p.note("directory %s: added, mode %04o", name, now.Mode)
+	}
+	if now == nil {
+		return
+	}
+	for _, a := range old.only(now) {
+		p.note("%s: extended attribute -%s", name, GitQuote("user."+string(a.Name)))
+	}
+	for _, a := range now.only(old) {
+		p.note("%s: extended attribute +%s", name, GitQuote("user."+string(a.Name)))
+	}
+}

@@ -1,0 +1,170 @@
+package changes
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"brig/internal/test/asuser"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestMain runs the suite as root and as an ordinary user.
+func TestMain(m *testing.M) {
+	if os.Getenv(crashVar) != "" {
+		os.Exit(crash())
+	}
+	os.Exit(asuser.Main(m))
+}
+
+// files is a tree: what ends in a slash is a directory, whose text is its mode; a text that begins with "->" is a
+// symbolic link, "!" a whiteout, and "opaque" an opaque directory; "0600:text" is a file with a mode.
+type files map[string]string
+
+func (list files) make(t *testing.T, root string) string {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		text, path := list[name], filepath.Join(root, name)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		switch {
+		case strings.HasSuffix(name, "/"):
+			must(t, os.MkdirAll(path, 0o755))
+			if text == "opaque" {
+				must(t, unix.Setxattr(path, "user.overlay.opaque", []byte("y"), 0))
+			} else if text != "" {
+				defer func() { must(t, unix.Chmod(path, octal(t, text))) }() // after what is in it
+			}
+		case text == "!":
+			must(t, unix.Mknod(path, unix.S_IFCHR, 0))
+		case strings.HasPrefix(text, "->"):
+			must(t, os.Symlink(text[2:], path))
+		default:
+			mode := uint32(0o644)
+			if len(text) > 4 && text[0] == '0' && text[4] == ':' {
+				mode, text = octal(t, text[:4]), text[5:]
+			}
+			must(t, os.WriteFile(path, []byte(text), 0o600))
+			must(t, unix.Chmod(path, mode))
+		}
+	}
+	return root
+}
+
+func octal(t *testing.T, s string) (mode uint32) {
+	t.Helper()
+	_, err := fmt.Sscanf(s, "%o", &mode)
+	must(t, err)
+	return mode
+}
+
+// snapshot is the opposite of make.
+func snapshot(t *testing.T, root string) files {
+	t.Helper()
+	list := files{}
+	must(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+		name := strings.TrimPrefix(path, root+"/")
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		mode := fmt.Sprintf("%04o", info.Mode().Perm())
+		switch {
+		case d.IsDir():
+			list[name+"/"] = mode
+		case d.Type()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			list[name] = "->" + target
+			return err
+		case d.Type().IsRegular():
+			text, err := os.ReadFile(path)
+			list[name] = mode + ":" + string(text)
+			return err
+		default:
+			list[name] = d.Type().String()
+		}
+		return nil
+	}))
+	return list
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func equal(t *testing.T, got, want files) {
+	t.Helper()
+	for name, text := range want {
+		if got[name] != text {
+			t.Errorf("%q is %q; want %q", name, got[name], text)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%q should not exist", name)
+		}
+	}
+}
+
+// world is a directory, the upper directory of a run in it, and a store.
+type world struct {
+	t           *testing.T
+	base, upper string
+	store       *Store
+	run         Run
+}
+
+func newWorld(t *testing.T, base, upper files) *world {
+	t.Helper()
+	dir := t.TempDir()
+	w := &world{t: t, base: filepath.Join(dir, "base"), upper: filepath.Join(dir, "upper")}
+	must(t, os.Mkdir(w.base, 0o755))
+	must(t, os.Mkdir(w.upper, 0o755))
+	base.make(t, w.base)
+	upper.make(t, w.upper)
+	var err error
+	w.store, err = Open(filepath.Join(dir, "store"))
+	must(t, err)
+	t.Cleanup(func() { w.store.Close() })
+	w.run = Run{Command: []Name{"make"}, Status: "ok", Started: time.Now().Add(time.Second), Ended: time.Now(), Target: "/work"}
+	return w
+}
+
+func (w *world) capture() *Set {
+	w.t.Helper()
+	base, err := os.Open(w.base)
+	must(w.t, err)
+	defer base.Close()
+	upper, err := os.Open(w.upper)
+	must(w.t, err)
+	defer upper.Close()
+	set, _, err := w.store.Capture(base, upper, w.base, &w.run)
+	must(w.t, err)
+	return set
+}
+
+// summary returns a line for each change: the sign of its kind, the path, and numbers of lines.
+func summary(t *testing.T, set *Set) (lines []string) {
+	t.Helper()
+	if set == nil {
+		return nil
+	}
+	list, err := set.Files()
+	must(t, err)
+	for _, f := range list {
+		lines = append(lines, fmt.Sprintf("%s %s +%d -%d", f.Op(), f.Path, f.Added, f.Removed))
+	}
+	return lines
+}

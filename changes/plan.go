@@ -1,0 +1,242 @@
+package changes
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// task is a change that is to be made.
+type task struct {
+	file *File
+	now  *State // what the directory has; nil for nothing
+}
+
+// applier makes the changes of a set.
+type applier struct {
+	set     *Set
+	options *ApplyOptions
+	layer   *contents
+	token   string // of temporary names
+	resumed bool
+	dir     int // the directory of the set
+	read    reader
+	files   map[string]*File // all of the set
+	tasks   []task           // in the order of their paths
+	done    int
+	dirs    map[string]inode // the directories that were opened, by their paths
+
+	parent     int // the directory of parentPath (O_PATH), or -1
+	parentPath string
+}
+
+// inode identifies a file.
+type inode struct{ dev, ino uint64 }
+
+// at is a point at which the process may be killed.
+func (a *applier) at(point string) {
+	if a.options.step != nil {
+		a.options.step(point)
+	}
+}
+
+func (a *applier) close() {
+	if a.parent >= 0 {
+		unix.Close(a.parent)
+		a.parent = -1
+	}
+}
+
+// enter returns the directory of a path, by a lookup from the set's directory that follows no symbolic link, and the
+// last name. The descriptor belongs to a.
+func (a *applier) enter(path Name) (dir int, name string, err error) {
+	up, name := split(string(path))
+	if a.parent >= 0 && up == a.parentPath {
+		return a.parent, name, nil
+	}
+	a.close()
+	if a.parent, err = a.open(a.dir, up, up, holdDir); err == nil {
+		a.parentPath = up
+	}
+	return a.parent, name, err
+}
+
+// errMoved means that a file is not the one that the plan has seen.
+var errMoved = errors.New("it changed while it was applied; nothing after it is applied, and brig apply continues")
+
+// open opens a directory, whose path in the set is given, too. The error is errMoved if it is not the one that was
+// there before: a user who may rename it could put another one in its place, and root would write to that.
+func (a *applier) open(dir int, name, path string, flags int) (fd int, err error) {
+	if fd, err = open(dir, name, flags); err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil {
+		err = a.known(&st, path)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func (a *applier) known(st *unix.Stat_t, path string) error {
+	id := inode{st.Dev, st.Ino}
+	if before, ok := a.dirs[path]; ok && before != id {
+		return errMoved
+	}
+	a.dirs[path] = id
+	return nil
+}
+
+// plan fills tasks, or returns a *ConflictError with every change that is refused.
+func (a *applier) plan(chosen []*File) error {
+	var refused []Refused
+	for _, f := range chosen {
+		t, reason, err := a.check(f)
+		if err != nil {
+			return at(string(f.Path), err)
+		}
+		if p := a.protected(f); p != "" && t != nil {
+			reason = fmt.Sprintf("it is protected; --force=%s permits the change", GitQuote(p))
+		}
+		switch {
+		case reason != "":
+			refused = append(refused, Refused{f.Path, reason})
+		case t == nil:
+			a.done++
+		default:
+			a.tasks = append(a.tasks, *t)
+		}
+	}
+	if refused = append(refused, a.unseen()...); len(refused) > 0 {
+		return &ConflictError{refused}
+	}
+	return nil
+}
+
+// check is look, also for a file whose directory the set itself makes or removes.
+func (a *applier) check(f *File) (t *task, reason string, err error) {
+	t, reason, err = a.look(f)
+	if !missing(err) {
+		return t, reason, err
+	}
+	up, _ := split(string(f.Path))
+	if d := a.files[up]; f.New != nil && d != nil && kindIs(d.New, Directory) {
+		return &task{file: f}, "", nil
+	}
+	for ; f.New == nil && up != ""; up, _ = split(up) {
+		if d := a.files[up]; d != nil && kindIs(d.Old, Directory) && !kindIs(d.New, Directory) {
+			return nil, "", nil
+		}
+	}
+	if err == unix.ENOENT {
+		return nil, "its directory is gone", nil
+	}
+	return nil, "a directory on the way is none any more", nil
+}
+
+// look compares a file of the directory with a change. It returns no task if the directory has the change already, and
+// the reason if it must not be made. The error is ENOENT, ENOTDIR or ELOOP if the file's directory is not there.
+func (a *applier) look(f *File) (t *task, reason string, err error) {
+	dir, name, err := a.enter(f.Path)
+	if err == unix.EXDEV {
+		return nil, "something is mounted above it", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	now, err := a.read.state(dir, name)
+	if err == unix.EXDEV {
+		return nil, "something is mounted there", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	t = &task{file: f, now: now}
+	isDir, wantsDir, wasDir := kindIs(now, Directory), kindIs(f.New, Directory), kindIs(f.Old, Directory)
+	if isDir {
+		if err := a.known(now.stat, string(f.Path)); err != nil {
+			return nil, "", err
+		}
+	}
+	switch {
+	case now.equal(f.New) || f.Old == nil && isDir && wantsDir && !a.resumed:
+		return nil, "", nil
+	case isDir && wasDir && now.Inode != f.Old.Inode && !a.options.Force:
+		return nil, "it is another directory since the run; --force takes it", nil
+	case now.equal(f.Old) && (!f.Raced || a.options.Force):
+	case a.resumed && (now == nil && f.New != nil || isDir && wasDir): // the interrupted Apply was there
+	case a.resumed && isDir && wantsDir && ownDir(dir, name, now.stat):
+	case isDir && !wantsDir && !wasDir:
+		return nil, "it is a directory now", nil
+	case a.options.Force:
+	case now.equal(f.Old):
+		return nil, "the host changed it while the payload ran; --force replaces it", nil
+	case now == nil:
+		return nil, "it is gone since the run; --force makes it again", nil
+	case f.Old == nil:
+		return nil, "it exists since the run; --force replaces it", nil
+	default:
+		return nil, "it has changed since the run; --force replaces it", nil
+	}
+	if uid := os.Geteuid(); uid != 0 && now != nil && int(now.stat.Uid) != uid && !isDir && !a.options.Force {
+		reason = fmt.Sprintf("it belongs to uid %d, and would be yours; --force makes it so", now.stat.Uid)
+		return nil, reason, nil
+	}
+	return t, "", nil
+}
+
+// ownDir reports whether an Apply may have made a directory. One that root's Apply has made has its parent's owner, or
+// is still empty. Any other may have been put there by a user, and root would change its owner and mode.
+func ownDir(parent int, name string, st *unix.Stat_t) bool {
+	var up unix.Stat_t
+	if err := unix.Fstat(parent, &up); err != nil || os.Geteuid() != 0 || up.Uid == st.Uid {
+		return err == nil
+	}
+	list, err := namesIn(parent, name)
+	return err == nil && len(list) == 0
+}
+
+// protected returns the protected path that a change concerns, unless the caller allows it. The case of letters makes
+// no difference, as on some file systems.
+func (a *applier) protected(f *File) string {
+	path := strings.ToLower(string(f.Path))
+	hides := f.New != nil && !kindIs(f.New, Directory)
+	for _, p := range a.set.Run.Protect {
+		low := strings.ToLower(string(p))
+		named := func(name string) bool { return strings.TrimSuffix(name, "/") == string(p) }
+		if (under(path, low) || hides && under(low, path)) && !slices.ContainsFunc(a.options.Allow, named) {
+			return string(p)
+		}
+	}
+	return ""
+}
+
+// unseen refuses to remove directories in which the host has files that the set does not delete.
+func (a *applier) unseen() (refused []Refused) {
+	deleted := map[Name]bool{}
+	for _, t := range a.tasks {
+		deleted[t.file.Path] = !kindIs(t.file.New, Directory)
+	}
+	for _, t := range a.tasks {
+		if !kindIs(t.now, Directory) || kindIs(t.file.New, Directory) {
+			continue
+		}
+		list, err := namesIn(a.dir, string(t.file.Path))
+		if err != nil {
+			refused = append(refused, Refused{t.file.Path, "its files cannot be listed: " + err.Error()})
+		}
+		for _, name := range list {
+			if path := Name(join(string(t.file.Path), name)); !deleted[path] {
+				refused = append(refused, Refused{path, "the run has not seen it, and its directory is to be removed"})
+			}
+		}
+	}
+	return refused
+}

@@ -1,0 +1,174 @@
+package changes
+
+import (
+	"archive/tar"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Set is a change set of a store.
+type Set struct {
+	Header
+	ID string // 64 hexadecimal digits
+	// Interrupted means that an Apply has begun and not ended: the next one finishes it.
+	Interrupted bool
+
+	store *Store
+	files []*File
+}
+
+// oddly are the flags to open what should be a file or directory of the store: a FIFO there does not block.
+const oddly = os.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_NOCTTY
+
+// file opens a file of the set, which must be a regular one.
+func (s *Set) file(name string) (*os.File, error) {
+	f, err := s.store.root.OpenFile(s.ID+"/"+name, oddly, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// small reads a file of the set that fits into memory.
+func (s *Set) small(name string) ([]byte, error) {
+	f, err := s.file(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxHeader+1))
+}
+
+// Files reads the changes, in the order of their paths: what is in a directory follows it at once.
+func (s *Set) Files() ([]*File, error) {
+	if s.files != nil {
+		return s.files, nil
+	}
+	var files []*File
+	f, err := s.verified(filesFile, &s.Table, func(in *hashed) (err error) {
+		files, err = parseFiles(in)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.files = files
+	return files, f.Close()
+}
+
+// verified reads a file of the set, and compares the digest of all of it. An error is a *DamagedError.
+func (s *Set) verified(name string, b *Blob, read func(*hashed) error) (*os.File, error) {
+	f, err := s.file(name)
+	if err != nil {
+		return nil, &DamagedError{s.ID, err}
+	}
+	in := &hashed{r: io.LimitReader(f, b.Size), hash: sha256.New()}
+	err = read(in)
+	if _, cerr := io.Copy(io.Discard, in); cerr != nil {
+		err = cerr
+	} else if in.at != b.Size || digestPrefix+hex.EncodeToString(in.hash.Sum(nil)) != b.Digest {
+		err = errors.New("it has another digest") // rather than what is wrong with a text that somebody else has written
+	}
+	if err != nil {
+		return nil, errors.Join(&DamagedError{s.ID, fmt.Errorf("%s: %w", name, err)}, f.Close())
+	}
+	return f, nil
+}
+
+// hashed hashes and counts what is read.
+type hashed struct {
+	r    io.Reader
+	hash hash.Hash
+	at   int64
+}
+
+func (h *hashed) Read(b []byte) (int, error) {
+	n, err := h.r.Read(b)
+	h.hash.Write(b[:n])
+	h.at += int64(n)
+	return n, err
+}
+
+// span is where the content of a file is in a layer.
+type span struct{ at, size int64 }
+
+// contents is an open layer, with the places of its files.
+type contents struct {
+	layer *os.File
+	spans map[string]span
+}
+
+// open opens the layer and finds its files. The whole layer is read, to compare its digest.
+func (s *Set) open() (c *contents, err error) {
+	c = new(contents)
+	c.layer, err = s.verified(layerFile, &s.Layer, func(in *hashed) (err error) {
+		c.spans, err = index(in)
+		return err
+	})
+	return c, err
+}
+
+// index finds the contents of the regular files of a layer. A hard link has that of the file that it names, which
+// comes first. A sparse file has none: layers of this package have no such files.
+func index(in *hashed) (map[string]span, error) {
+	spans := map[string]span{}
+	r := tar.NewReader(in)
+	for n := 0; ; n++ {
+		h, err := r.Next()
+		if err == io.EOF {
+			return spans, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n == 2*maxFiles {
+			return nil, fmt.Errorf("it has more than %d entries", n)
+		}
+		name := strings.TrimSuffix(h.Name, "/")
+		switch h.Typeflag {
+		case tar.TypeReg:
+			spans[name] = span{in.at, h.Size}
+		case tar.TypeLink:
+			if s, ok := spans[h.Linkname]; ok {
+				spans[name] = s
+			}
+		}
+	}
+}
+
+// reader returns the content of a file of the set.
+func (c *contents) reader(f *File) (io.Reader, error) {
+	s, ok := c.spans[string(f.Path)]
+	if !ok || s.size != f.New.Size {
+		return nil, at(string(f.Path), errors.New("the layer does not have its content"))
+	}
+	return io.NewSectionReader(c.layer, s.at, s.size), nil
+}
+
+// text returns the content of a small file of the set.
+func (c *contents) text(f *File) ([]byte, error) {
+	r, err := c.reader(f)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(r)
+	if err == nil && digest(b) != f.New.SHA256 {
+		err = at(string(f.Path), errors.New("its content has another digest"))
+	}
+	return b, err
+}

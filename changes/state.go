@@ -1,0 +1,177 @@
+package changes
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+
+	"brig/internal/owned"
+	"brig/internal/sys"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	bufferSize  = 256 << 10
+	binaryProbe = 8000 // bytes: git(1) calls a file binary if it has a NUL among so many
+)
+
+// kindOf returns the kind of a file.
+func kindOf(mode uint32) Kind {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return Regular
+	case unix.S_IFDIR:
+		return Directory
+	case unix.S_IFLNK:
+		return Symlink
+	}
+	return Other
+}
+
+// reader reads states. Its zero value is ready.
+type reader struct {
+	buf []byte
+	own bool // the files are the payload's, in an upper directory: what cannot be read is made readable
+}
+
+// state returns the state of a name in a directory; nil if there is none. An unreadable file has no digest. The error
+// is EXDEV if something is mounted there.
+func (r *reader) state(dir int, name string) (*State, error) {
+	st, err := stat(dir, name)
+	if st == nil || err != nil {
+		return nil, err
+	}
+	s := &State{Kind: kindOf(st.Mode), Mode: st.Mode & permissions, MTime: st.Mtim.Nano(), Inode: st.Ino, stat: st}
+	switch s.Kind {
+	case Symlink:
+		target := make([]byte, pathMax)
+		n, err := unix.Readlinkat(dir, name, target)
+		s.Target = Name(target[:max(n, 0)])
+		return s, err
+	case Regular:
+		s.Size = st.Size
+	case Other:
+		return s, nil
+	}
+	return s, r.open(dir, name, s)
+}
+
+// open reads a file or directory by a descriptor.
+func (r *reader) open(dir int, name string, s *State) (err error) {
+	var fd int
+	if r.own {
+		var restore func() error
+		if fd, restore, err = owned.Open(dir, name, 0, 0o700); err == nil {
+			defer func() { err = errors.Join(err, restore(), unix.Close(fd)) }()
+		}
+	} else if fd, err = open(dir, name, read); err == nil {
+		defer unix.Close(fd)
+	} else if err == unix.EACCES || err == unix.EPERM {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.content(fd, s)
+}
+
+// maxHashed is the size in bytes beyond which a file of the base is compared by inode, time and size instead of its
+// digest: a run that removes a large file in no time must not keep the caller reading.
+const maxHashed = 4 << 30
+
+// content reads the attributes and, of a regular file, the bytes.
+func (r *reader) content(fd int, s *State) (err error) {
+	var before, after unix.Stat_t
+	if err := unix.Fstat(fd, &before); err != nil {
+		return err
+	}
+	if before.Ino != s.stat.Ino || before.Dev != s.stat.Dev {
+		return errChanged
+	}
+	var overlay []string
+	if s.XAttrs, overlay, err = attributes(fd); err != nil {
+		return err
+	}
+	if r.own && (slices.Contains(overlay, "metacopy") || slices.Contains(overlay, "redirect")) {
+		return errors.New("overlayfs has put it elsewhere (redirect_dir, metacopy); mount the overlay without these options")
+	}
+	if s.Kind != Regular {
+		return nil
+	}
+	if !r.own && before.Size > maxHashed {
+		s.binary = true
+		return nil
+	}
+	if err := r.hash(fd, s); err != nil {
+		return err
+	}
+	if err := unix.Fstat(fd, &after); err != nil {
+		return err
+	}
+	if after.Size != s.Size || after.Mtim != before.Mtim {
+		return errChanged
+	}
+	return nil
+}
+
+// hash sets the digest, the size and the number of lines.
+func (r *reader) hash(fd int, s *State) error {
+	if r.buf == nil {
+		r.buf = make([]byte, bufferSize)
+	}
+	h, last := sha256.New(), byte('\n')
+	for s.Size = 0; ; {
+		n, err := sys.Read(fd, r.buf)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+		b := r.buf[:n]
+		if s.Size < binaryProbe {
+			s.binary = s.binary || bytes.IndexByte(b[:min(int64(n), binaryProbe-s.Size)], 0) >= 0
+		}
+		h.Write(b)
+		s.lines += bytes.Count(b, []byte{'\n'})
+		last = b[n-1]
+		s.Size += int64(n)
+	}
+	if last != '\n' {
+		s.lines++
+	}
+	s.SHA256 = hex.EncodeToString(h.Sum(nil))
+	return nil
+}
+
+// readText returns the bytes of a regular file below dir that has the digest of s.
+func readText(dir int, path string, s *State) ([]byte, error) {
+	fd, err := open(dir, path, read)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	b, err := sys.ReadAll(fd)
+	switch err {
+	case nil, unix.EFBIG, unix.ESPIPE, unix.EISDIR: // the last two of a FIFO and a directory
+		if err != nil || digest(b) != s.SHA256 {
+			return nil, errChanged
+		}
+	}
+	return b, err
+}
+
+// sparse reports whether a file has so many holes that it cannot be kept: what costs the payload nothing would fill the
+// disk.
+func (c *comparer) sparse(st *unix.Stat_t) bool {
+	if holes := st.Size - st.Blocks*512; kindOf(st.Mode) == Regular && holes > 0 {
+		if holes > maxHoles-c.holes {
+			return true
+		}
+		c.holes += holes
+	}
+	return false
+}

@@ -1,0 +1,218 @@
+package changes
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"brig/internal/sys"
+	"brig/internal/words"
+)
+
+// The files of a set.
+const (
+	headerFile  = "set.json"
+	filesFile   = "files.json"
+	layerFile   = "layer.tar"
+	journalFile = "journal.json"
+)
+
+const shortID = 4 // hexadecimal digits of an id, at least
+
+// Limits bound a store. What exceeds them is removed when the next set comes in, the oldest first; the newest stays.
+type Limits struct {
+	Age   time.Duration
+	Count int
+	Bytes int64 // of layers and lists of files
+}
+
+// DefaultLimits returns the limits of a store that Open returns.
+func DefaultLimits() Limits { return Limits{Age: 30 * 24 * time.Hour, Count: 100, Bytes: 8 << 30} }
+
+// DefaultDir returns the directory of the caller's store: /var/lib/brig/changes for root, and
+// $XDG_STATE_HOME/brig/changes or ~/.local/state/brig/changes for others.
+func DefaultDir() (string, error) {
+	if dir := sys.StateDir(); dir != "" {
+		return filepath.Join(dir, "changes"), nil
+	}
+	return "", errors.New("neither XDG_STATE_HOME nor HOME is an absolute path")
+}
+
+// Store is a directory of sets.
+type Store struct {
+	Limits Limits
+	root   *os.Root
+}
+
+// Open opens the store in a directory, DefaultDir for "", and makes it if it is missing. It must belong to the caller,
+// and must not be writable for others.
+func Open(dir string) (*Store, error) {
+	if dir == "" {
+		var err error
+		if dir, err = DefaultDir(); err != nil {
+			return nil, err
+		}
+	}
+	if os.Geteuid() == 0 { // root's payloads may have to pass through /var/lib/brig
+		if err := os.MkdirAll(filepath.Dir(dir), 0o711); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	info, err := root.Stat(".") // not the path again: it may lead to another directory by now
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	if st := info.Sys().(*syscall.Stat_t); int(st.Uid) != os.Geteuid() || st.Mode&0o022 != 0 {
+		return nil, errors.Join(fmt.Errorf("%s belongs to uid %d and has mode %#o; it must be yours, and writable for "+
+			"nobody else", words.Quote(dir), st.Uid, st.Mode&permissions), root.Close())
+	}
+	return &Store{DefaultLimits(), root}, nil
+}
+
+// Close closes the store's directory. Sets of it cannot be used afterwards.
+func (s *Store) Close() error { return s.root.Close() }
+
+// List returns the sets of the store, the newest first. An error about one set, which does not keep others from being
+// returned, is a *DamagedError.
+func (s *Store) List() (sets []*Set, err error) {
+	ids, err := s.IDs()
+	errs := []error{err}
+	for _, id := range ids {
+		set, err := s.load(id)
+		if errs = append(errs, err); set != nil {
+			sets = append(sets, set)
+		}
+	}
+	slices.SortFunc(sets, func(a, b *Set) int { return b.Run.Ended.Compare(a.Run.Ended) })
+	return sets, errors.Join(errs...)
+}
+
+// IDs returns the ids of all sets, also of damaged ones.
+func (s *Store) IDs() ([]string, error) {
+	list, err := s.names()
+	return slices.DeleteFunc(list, func(name string) bool { return !isDigest(name) }), err
+}
+
+func (s *Store) names() ([]string, error) {
+	d, err := s.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	list, err := d.Readdirnames(-1)
+	slices.Sort(list)
+	return list, err
+}
+
+// Find returns the set whose id begins with prefix, which has at least four digits.
+func (s *Store) Find(prefix string) (*Set, error) {
+	if len(prefix) < shortID || !isHex(prefix) {
+		return nil, fmt.Errorf("%s is not the id of a change set, of which at least %d digits are needed; "+
+			"brig changes lists them", words.Quote(prefix), shortID)
+	}
+	ids, err := s.IDs()
+	if err != nil {
+		return nil, err
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, prefix) })
+	if len(ids) > 1 {
+		for i, id := range ids {
+			ids[i] = id[:min(len(prefix)+8, len(id))]
+		}
+		return nil, fmt.Errorf("%s is the beginning of several ids: %s; write more digits", prefix, words.Or(ids))
+	}
+	if len(ids) == 1 {
+		if set, err := s.load(ids[0]); set != nil || err != nil {
+			return set, err
+		}
+	}
+	return nil, fmt.Errorf("there is no change set %s; brig changes lists them", words.Quote(prefix))
+}
+
+// Short returns the beginning of an id that is no other set's: four digits or more.
+func (s *Store) Short(id string) string {
+	ids, err := s.IDs()
+	if err != nil {
+		return id
+	}
+	n := shortID
+	for _, other := range ids {
+		for other != id && n < len(id) && strings.HasPrefix(other, id[:n]) {
+			n++
+		}
+	}
+	return id[:n]
+}
+
+// DamagedError is the error for a set whose content does not match its id.
+type DamagedError struct {
+	ID  string
+	Err error
+}
+
+// Error names the remedy.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the change set %s was changed on disk: %v; brig discard %[1]s removes it", e.ID[:12], e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// load reads a set's header. It returns nil if the set is gone.
+func (s *Store) load(id string) (*Set, error) {
+	set := &Set{ID: id, store: s}
+	text, err := set.small(headerFile)
+	if errors.Is(err, os.ErrNotExist) {
+		if _, err := s.root.Lstat(id); errors.Is(err, os.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	if err == nil && digest(text) != id {
+		err = errors.New("set.json has another digest")
+	}
+	if err == nil {
+		err = set.Header.parse(text)
+	}
+	if err != nil {
+		return nil, &DamagedError{id, err}
+	}
+	_, err = s.root.Lstat(id + "/" + journalFile)
+	set.Interrupted = err == nil
+	return set, nil
+}
+
+// create writes a new file to the disk, and returns its digest.
+func (s *Store) create(name, media string, write func(io.Writer) error) (b Blob, err error) {
+	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return b, err
+	}
+	buffered, hash := bufio.NewWriterSize(f, bufferSize), sha256.New()
+	if err = write(io.MultiWriter(buffered, hash)); err == nil {
+		err = errors.Join(buffered.Flush(), f.Sync())
+	}
+	size, serr := f.Seek(0, io.SeekCurrent)
+	return Blob{media, digestPrefix + hex.EncodeToString(hash.Sum(nil)), size}, errors.Join(err, serr, f.Close())
+}
+
+// put is create of a text.
+func (s *Store) put(name string, text []byte) error {
+	_, err := s.create(name, "", func(w io.Writer) error { _, err := w.Write(text); return err })
+	return err
+}
